@@ -1,0 +1,36 @@
+# Compiler options that every target of ours shares.
+execute_process(COMMAND git describe --always --dirty --abbrev=12 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+                OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(NOT commit)
+  set(commit "unknown")
+endif()
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/core/version.h CONTENT [[
+/// Made by CMake.
+#pragma once
+#define RODEO_VERSION "@PROJECT_VERSION@"
+#define RODEO_COMMIT "@commit@"
+]] @ONLY)
+
+function(rodeo_compile_options target)
+  target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/generated)
+  set(host -Wall -Wextra)
+  if(RODEO_WERROR)
+    list(APPEND host -Werror)
+  endif()
+  if(RODEO_SANITIZE)
+    list(APPEND host -fsanitize=${RODEO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+    target_link_options(${target} PRIVATE -fsanitize=${RODEO_SANITIZE})
+  endif()
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${host}>")
+  if(RODEO_NATIVE)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
+  endif()
+  if(RODEO_WITH_CUDA)
+    target_compile_definitions(${target} PRIVATE RODEO_WITH_CUDA=1)
+    set(cuda --expt-relaxed-constexpr --expt-extended-lambda -Xcompiler=-Wall)
+    if(RODEO_WERROR)
+      list(APPEND cuda -Werror=all-warnings)
+    endif()
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:${cuda}>")
+  endif()
+endfunction()

@@ -1,0 +1,69 @@
+#include "core/adjacency.h"
+
+#include <limits>
+
+namespace rodeo {
+
+struct Adjacency::State {
+  Csr csr;
+  Cache cache;
+};
+
+namespace {
+
+void check_form(const Csr& csr) {
+  check(csr.rows >= 0 && csr.cols >= 0 && csr.cols <= std::numeric_limits<std::int32_t>::max(),
+        "[adjacency] rows must be >= 0 and cols in [0, 2^31 - 1], got ", csr.rows, " x ", csr.cols);
+  check(csr.row_ptr.defined() && csr.row_ptr.dtype() == DType::kI64 && csr.row_ptr.shape() == Shape{csr.rows + 1},
+        "[adjacency] row_ptr must be i64 [", csr.rows + 1, "]");
+  check(csr.col.defined() && csr.col.dtype() == DType::kI32 && csr.col.rank() == 1,
+        "[adjacency] col must be i32 [edges]");
+  check(csr.col.device() == csr.row_ptr.device(), "[adjacency] row_ptr is on ", csr.row_ptr.device(),
+        ", col on ", csr.col.device());
+}
+
+void check_values(const Csr& csr) {
+  const auto row_ptr = csr.row_ptr.to_vector<std::int64_t>();
+  const auto col = csr.col.to_vector<std::int32_t>();
+  check(row_ptr.front() == 0, "[adjacency] row_ptr[0] must be 0, got ", row_ptr.front());
+  for (std::int64_t i = 0; i < csr.rows; ++i)
+    check(row_ptr[i] <= row_ptr[i + 1], "[adjacency] row_ptr falls at row ", i, ": ", row_ptr[i], " > ",
+          row_ptr[i + 1]);
+  check(row_ptr.back() == csr.col.numel(), "[adjacency] row_ptr ends at ", row_ptr.back(), ", but col has ",
+        csr.col.numel(), " edges");
+  for (std::size_t e = 0; e < col.size(); ++e)
+    check(col[e] >= 0 && col[e] < csr.cols, "[adjacency] col[", e, "] = ", col[e], " is outside [0, ", csr.cols,
+          ")");
+}
+
+}  // namespace
+
+Adjacency::Adjacency(Csr csr) {
+  check_form(csr);
+  check_values(csr);
+  state_ = std::make_shared<State>(State{std::move(csr), {}});
+}
+
+Adjacency Adjacency::trusted(Csr csr) {
+  check_form(csr);
+  Adjacency adj;
+  adj.state_ = std::make_shared<State>(State{std::move(csr), {}});
+  return adj;
+}
+
+const Csr& Adjacency::csr() const {
+  check(defined(), "[adjacency] used before it was given a graph");
+  return state_->csr;
+}
+
+Adjacency::Cache& Adjacency::cache() const {
+  check(defined(), "[adjacency] used before it was given a graph");
+  return state_->cache;
+}
+
+Adjacency Adjacency::to(Device device) const {
+  if (device == this->device()) return *this;
+  return trusted({rows(), cols(), csr().row_ptr.to(device), csr().col.to(device)});
+}
+
+}  // namespace rodeo

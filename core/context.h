@@ -1,0 +1,56 @@
+/// What a thread computes with on one CUDA device. Needs no CUDA header: handles are the libraries' own opaque
+/// pointers, so `cudaStream_t s = Context::of(device).stream()` just works.
+#pragma once
+
+#include <cstddef>
+
+#include "core/device.h"
+
+struct CUstream_st;
+struct cublasLtContext;
+struct cudnnContext;
+
+namespace rodeo {
+
+/// One per thread and device, made on first use, never destroyed. All work of a thread on a device goes to one
+/// non-blocking stream, in order; memory is taken from and returned to the device's pool in that order.
+class Context {
+ public:
+  /// Throws Error unless `device` is a CUDA device that is present. Makes it the thread's current CUDA device.
+  static Context& of(Device device);
+
+  Device device() const { return device_; }
+  CUstream_st* stream() const { return stream_; }
+  void synchronize() const;
+
+  /// Made on first use. cudnn() throws Error in a build without cuDNN.
+  cublasLtContext* cublaslt();
+  cudnnContext* cudnn();
+
+  /// Scratch memory for matrix products, kept for the life of the process.
+  void* gemm_workspace();
+  static constexpr std::size_t kGemmWorkspaceBytes = std::size_t{32} << 20;
+
+  int num_multiprocessors() const { return num_multiprocessors_; }
+  std::size_t l2_bytes() const { return l2_bytes_; }
+
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+ private:
+  explicit Context(Device device);
+
+  Device device_;
+  CUstream_st* stream_ = nullptr;
+  cublasLtContext* cublaslt_ = nullptr;
+  cudnnContext* cudnn_ = nullptr;
+  void* gemm_workspace_ = nullptr;
+  int num_multiprocessors_ = 0;
+  std::size_t l2_bytes_ = 0;
+};
+
+/// Lets f32 matrix products round their inputs to TF32 (10-bit mantissa). Off by default; process-wide.
+void set_allow_tf32(bool allow);
+bool allow_tf32();
+
+}  // namespace rodeo

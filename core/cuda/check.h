@@ -1,0 +1,23 @@
+/// Every call into a CUDA library goes through one of these.
+#pragma once
+
+#include <cublasLt.h>
+#include <cuda_runtime.h>
+
+#include "core/error.h"
+
+namespace rodeo::cuda {
+
+inline void check_cuda(cudaError_t status, const char* what) {
+  if (status != cudaSuccess) [[unlikely]] {
+    cudaGetLastError();  // clear it: the caller may go on after this error
+    fail("[cuda] ", what, ": ", cudaGetErrorString(status));
+  }
+}
+
+inline void check_cublas(cublasStatus_t status, const char* what) {
+  if (status != CUBLAS_STATUS_SUCCESS) [[unlikely]]
+    fail("[cublas] ", what, ": ", cublasLtGetStatusString(status));
+}
+
+}  // namespace rodeo::cuda

@@ -1,0 +1,75 @@
+#include "core/context.h"
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "core/cuda/check.h"
+#include "core/cuda/runtime.h"
+#if RODEO_WITH_CUDNN
+#include <cudnn.h>
+#endif
+
+namespace rodeo {
+
+using cuda::check_cublas;
+using cuda::check_cuda;
+
+Context& Context::of(Device device) {
+  // Never destroyed: tensors may outlive any order of destruction, and the driver cleans up after a process.
+  thread_local std::vector<Context*> contexts;
+  thread_local int current = -1;
+  const int index = device.index;
+  if (current == index) return *contexts[index];
+  check(device.is_cuda() && index >= 0 && index < cuda::device_count(), "[context] no such device: ", device,
+        " (", cuda::device_count(), " CUDA devices present)");
+  check_cuda(cudaSetDevice(index), "choosing a device");
+  if (contexts.size() <= static_cast<std::size_t>(index)) contexts.resize(index + 1);
+  if (!contexts[index]) contexts[index] = new Context(device);
+  current = index;
+  return *contexts[index];
+}
+
+Context::Context(Device device) : device_(device) {
+  check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
+  int l2 = 0;
+  check_cuda(cudaDeviceGetAttribute(&num_multiprocessors_, cudaDevAttrMultiProcessorCount, device.index),
+             "reading a device attribute");
+  check_cuda(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, device.index), "reading a device attribute");
+  l2_bytes_ = static_cast<std::size_t>(l2);
+
+  // The pool keeps what it has: an allocation in a training loop costs no call into the driver.
+  cudaMemPool_t pool = nullptr;
+  std::uint64_t keep = UINT64_MAX;
+  check_cuda(cudaDeviceGetDefaultMemPool(&pool, device.index), "finding the memory pool");
+  check_cuda(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep), "setting up the memory pool");
+}
+
+void Context::synchronize() const { check_cuda(cudaStreamSynchronize(stream_), "running kernels"); }
+
+cublasLtContext* Context::cublaslt() {
+  if (!cublaslt_) check_cublas(cublasLtCreate(&cublaslt_), "creating a cuBLASLt handle");
+  return cublaslt_;
+}
+
+cudnnContext* Context::cudnn() {
+#if RODEO_WITH_CUDNN
+  if (!cudnn_) {
+    cudnnStatus_t status = cudnnCreate(&cudnn_);
+    if (status == CUDNN_STATUS_SUCCESS) status = cudnnSetStream(cudnn_, stream_);
+    check(status == CUDNN_STATUS_SUCCESS, "[cudnn] creating a handle: ", cudnnGetErrorString(status));
+  }
+  return cudnn_;
+#else
+  fail("[cudnn] this build has no cuDNN: install it and configure again");
+#endif
+}
+
+void* Context::gemm_workspace() {
+  if (!gemm_workspace_)
+    check_cuda(cudaMallocAsync(&gemm_workspace_, kGemmWorkspaceBytes, stream_), "allocating the GEMM workspace");
+  return gemm_workspace_;
+}
+
+}  // namespace rodeo

@@ -1,0 +1,97 @@
+#include "core/cuda/runtime.h"
+
+#include <cuda_runtime.h>
+
+#include "core/context.h"
+#include "core/cuda/check.h"
+#include "core/storage.h"
+
+namespace rodeo::cuda {
+namespace {
+
+struct Presence {
+  int count = 0;
+  std::string reason;
+  Presence() {
+    const cudaError_t status = cudaGetDeviceCount(&count);
+    if (status != cudaSuccess) {
+      count = 0;
+      cudaGetLastError();
+      reason = status == cudaErrorInsufficientDriver ? "no NVIDIA driver, or one too old for this CUDA version"
+                                                     : cudaGetErrorString(status);
+    } else if (count == 0) {
+      reason = "no CUDA device";
+    }
+  }
+};
+
+const Presence& presence() {
+  static const Presence presence;
+  return presence;
+}
+
+}  // namespace
+
+int device_count() { return presence().count; }
+std::string absence_reason() { return presence().reason; }
+
+std::string device_name(int index) {
+  cudaDeviceProp properties;
+  check_cuda(cudaGetDeviceProperties(&properties, index), "reading device properties");
+  return properties.name;
+}
+
+void* allocate(std::size_t bytes, Device device, CUstream_st** stream) {
+  *stream = Context::of(device).stream();
+  void* data = nullptr;
+  const cudaError_t status = cudaMallocAsync(&data, bytes, *stream);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    std::size_t free = 0, total = 0;
+    cudaMemGetInfo(&free, &total);
+    fail("[memory] ", device, " is out of memory: ", format_bytes(bytes), " asked, ", format_bytes(free), " of ",
+         format_bytes(total), " free, ", format_bytes(memory_stats(device).current), " held by tensors");
+  }
+  check_cuda(status, "allocating memory");
+  return data;
+}
+
+void poison(void* data, std::size_t bytes, CUstream_st* stream) {
+  check_cuda(cudaMemsetAsync(data, 0xff, bytes, stream), "poisoning memory");
+}
+
+void release(void* data, CUstream_st* stream) noexcept {
+  cudaFreeAsync(data, stream);  // fails only when the process is ending, and then it does not matter
+}
+
+void copy(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes) {
+  if (bytes == 0) return;
+  const Context& context = Context::of(to_device.is_cuda() ? to_device : from_device);
+  if (to_device.is_cuda() && from_device.is_cuda() && to_device != from_device) {
+    cuda::synchronize(from_device);  // what is copied must have been written
+    Context::of(to_device);
+  }
+  check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, context.stream()), "copying memory");
+  if (!to_device.is_cuda() || !from_device.is_cuda()) context.synchronize();
+}
+
+void synchronize(Device device) { Context::of(device).synchronize(); }
+
+CUevent_st* record_event(Device device) {
+  cudaEvent_t event = nullptr;
+  const Context& context = Context::of(device);
+  check_cuda(cudaEventCreate(&event), "creating an event");
+  check_cuda(cudaEventRecord(event, context.stream()), "recording an event");
+  return event;
+}
+
+double elapsed_milliseconds(CUevent_st* begin, CUevent_st* end) {
+  float milliseconds = 0;
+  check_cuda(cudaEventSynchronize(end), "waiting for an event");
+  check_cuda(cudaEventElapsedTime(&milliseconds, begin, end), "reading an event");
+  cudaEventDestroy(begin);
+  cudaEventDestroy(end);
+  return milliseconds;
+}
+
+}  // namespace rodeo::cuda

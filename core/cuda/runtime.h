@@ -1,0 +1,36 @@
+/// What core needs of CUDA, without its headers. runtime_stub.cpp stands in for a CPU-only build.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "core/tensor.h"
+
+struct CUstream_st;
+struct CUevent_st;
+
+namespace rodeo::cuda {
+
+int device_count();
+/// Why device_count() is 0; empty when it is not.
+std::string absence_reason();
+std::string device_name(int index);
+
+void* allocate(std::size_t bytes, Device device, CUstream_st** stream);
+void poison(void* data, std::size_t bytes, CUstream_st* stream);
+void release(void* data, CUstream_st* stream) noexcept;
+/// Ordered on the stream of the CUDA side; waits for it where the host is involved.
+void copy(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes);
+void synchronize(Device device);
+
+/// Marks a point of the calling thread's stream.
+CUevent_st* record_event(Device device);
+/// Waits for `end`, then destroys both.
+double elapsed_milliseconds(CUevent_st* begin, CUevent_st* end);
+
+// Elementwise kernels; shapes and devices have been checked.
+void fill(const Tensor& out, double value);
+void cast(const Tensor& x, const Tensor& out);
+void add(const Tensor& a, const Tensor& b, const Tensor& out);
+
+}  // namespace rodeo::cuda

@@ -1,0 +1,58 @@
+#include "core/device.h"
+
+#include <omp.h>
+
+#include <charconv>
+#include <fstream>
+#include <ostream>
+
+#include "core/cuda/runtime.h"
+
+namespace rodeo {
+
+std::ostream& operator<<(std::ostream& out, Device device) {
+  return device.is_cuda() ? out << "cuda:" << device.index : out << "cpu";
+}
+
+int cuda_device_count() { return cuda::device_count(); }
+std::string cuda_absence_reason() { return cuda::absence_reason(); }
+
+Device parse_device(std::string_view text) {
+  if (text == "cpu") return kCpu;
+  if (text == "auto") return cuda_device_count() > 0 ? cuda_device(0) : kCpu;
+  constexpr std::string_view kPrefix = "cuda:";
+  int index = 0;
+  if (text.starts_with(kPrefix)) {
+    const std::string_view digits = text.substr(kPrefix.size());
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    if (error != std::errc{} || end != digits.data() + digits.size() || index < 0) index = -1;
+  } else if (text != "cuda") {
+    index = -1;
+  }
+  check(index >= 0, "unknown device '", text, "': expected auto, cpu, cuda or cuda:i");
+  const int count = cuda_device_count();
+  check(count > 0, "device '", text, "' is not available: ", cuda_absence_reason());
+  check(index < count, "device '", text, "' is not available: this machine has ", count, " CUDA device",
+        count == 1 ? "" : "s", " (cuda:0", count == 1 ? "" : " ...", ")");
+  return cuda_device(index);
+}
+
+std::string describe(Device device) {
+  if (device.is_cuda()) return cuda::device_name(device.index);
+  std::string processor = "unknown processor";
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (!line.starts_with("model name")) continue;
+    const auto at = line.find(": ");
+    if (at != std::string::npos) processor = line.substr(at + 2);
+    break;
+  }
+  const int threads = omp_get_max_threads();
+  return str(processor, ", ", threads, threads == 1 ? " thread" : " threads");
+}
+
+void synchronize(Device device) {
+  if (device.is_cuda()) cuda::synchronize(device);
+}
+
+}  // namespace rodeo

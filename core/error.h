@@ -1,0 +1,36 @@
+/// Errors. Everything that the library rejects is a rodeo::Error whose text says what was wrong, what was
+/// expected and, where it helps, what to do:  [spmm] x must be [3, n], got [4, 5].
+#pragma once
+
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+namespace rodeo {
+
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Concatenates anything that prints to a stream.
+template <class... Parts>
+std::string str(const Parts&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return out.str();
+}
+
+template <class... Parts>
+[[noreturn]] void fail(const Parts&... parts) {
+  throw Error(str(parts...));
+}
+
+/// Throws Error with the concatenated parts unless `ok`.
+template <class... Parts>
+void check(bool ok, const Parts&... parts) {
+  if (!ok) [[unlikely]]
+    fail(parts...);
+}
+
+}  // namespace rodeo

@@ -1,0 +1,68 @@
+/// Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
+/// SC 2011). A number is a function of (seed, stream, index), so the CPU and every GPU thread draw the same
+/// ones in any order, and a dropout mask can be recomputed instead of stored.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#ifdef __CUDACC__
+#define RODEO_HOST_DEVICE __host__ __device__ __forceinline__
+#else
+#define RODEO_HOST_DEVICE inline
+#endif
+
+namespace rodeo {
+
+struct Philox4 {
+  std::uint32_t word[4];
+};
+
+/// Four independent 32-bit words for counter (index, stream) under key `seed`.
+RODEO_HOST_DEVICE Philox4 philox(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
+  std::uint32_t c0 = static_cast<std::uint32_t>(index), c1 = static_cast<std::uint32_t>(index >> 32);
+  std::uint32_t c2 = static_cast<std::uint32_t>(stream), c3 = static_cast<std::uint32_t>(stream >> 32);
+  std::uint32_t k0 = static_cast<std::uint32_t>(seed), k1 = static_cast<std::uint32_t>(seed >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t p0 = std::uint64_t{0xD2511F53} * c0, p1 = std::uint64_t{0xCD9E8D57} * c2;
+    c0 = static_cast<std::uint32_t>(p1 >> 32) ^ c1 ^ k0;
+    c1 = static_cast<std::uint32_t>(p1);
+    c2 = static_cast<std::uint32_t>(p0 >> 32) ^ c3 ^ k1;
+    c3 = static_cast<std::uint32_t>(p0);
+    k0 += 0x9E3779B9;
+    k1 += 0xBB67AE85;
+  }
+  return {{c0, c1, c2, c3}};
+}
+
+/// The word of element `index`: elements 4i .. 4i+3 share one Philox call.
+RODEO_HOST_DEVICE std::uint32_t random_word(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
+  return philox(seed, stream, index >> 2).word[index & 3];
+}
+
+/// Uniform in [0, 1): the upper 24 bits, exact in float.
+RODEO_HOST_DEVICE float to_unit(std::uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
+
+/// lo + (hi - lo) u with one rounding, so that both backends agree to the bit.
+RODEO_HOST_DEVICE float uniform_between(float lo, float hi, std::uint32_t word) {
+  return ::fmaf(hi - lo, to_unit(word), lo);
+}
+
+/// Names one array of random numbers.
+struct RandomKey {
+  std::uint64_t seed = 0;
+  std::uint64_t stream = 0;
+};
+
+/// Hands out keys: one seed, a new stream for every array. Copying it forks the sequence.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed = 0) : seed_(seed) {}
+  RandomKey next() { return {seed_, stream_++}; }
+
+ private:
+  std::uint64_t seed_;
+  std::uint64_t stream_ = 0;
+};
+
+}  // namespace rodeo

@@ -1,0 +1,36 @@
+/// The memory behind tensors.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "core/device.h"
+
+struct CUstream_st;
+
+namespace rodeo {
+
+/// One block of memory, returned when the last tensor on it is gone: to the C library on the CPU, to the
+/// device's stream-ordered pool on CUDA.
+struct Storage {
+  void* data = nullptr;
+  std::size_t bytes = 0;
+  Device device;
+  CUstream_st* stream = nullptr;  // the stream it was taken and is returned on
+
+  Storage() = default;
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+  ~Storage();
+};
+
+/// At least `bytes` bytes, 64-byte aligned (256 on CUDA), not initialised. Throws Error when there is no room.
+std::shared_ptr<Storage> allocate(std::size_t bytes, Device device);
+
+/// While on, new memory is filled with NaN (0xff bytes), so that a result that was not written shows. For tests.
+void set_poison_memory(bool on);
+
+/// "1.50 GiB"
+std::string format_bytes(double bytes);
+
+}  // namespace rodeo

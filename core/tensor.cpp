@@ -1,0 +1,156 @@
+#include "core/tensor.h"
+
+#include <cstring>
+
+#include "core/cuda/runtime.h"
+#include "core/elementwise.h"
+#include "core/storage.h"
+
+namespace rodeo {
+namespace {
+
+// 16-bit floats have no arithmetic of their own on the host.
+template <class T>
+auto widen(T value) {
+  if constexpr (sizeof(T) == 2) return static_cast<float>(value);
+  else return value;
+}
+
+template <class To, class From>
+To convert(From value) {
+  if constexpr (sizeof(To) == 2) return To(static_cast<float>(widen(value)));
+  else return static_cast<To>(widen(value));
+}
+
+void copy_bytes(void* to, Device to_device, const void* from, Device from_device, std::int64_t bytes) {
+  if (bytes == 0) return;
+  if (!to_device.is_cuda() && !from_device.is_cuda()) std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  else cuda::copy(to, to_device, from, from_device, static_cast<std::size_t>(bytes));
+}
+
+}  // namespace
+
+Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
+  Tensor tensor;
+  tensor.shape_ = shape;
+  tensor.dtype_ = dtype;
+  tensor.device_ = device;
+  tensor.storage_ = allocate(static_cast<std::size_t>(tensor.nbytes()), device);
+  return tensor;
+}
+
+Tensor Tensor::zeros(const Shape& shape, DType dtype, Device device) { return full(shape, 0, dtype, device); }
+
+Tensor Tensor::full(const Shape& shape, double value, DType dtype, Device device) {
+  const Tensor tensor = empty(shape, dtype, device);
+  tensor.fill(value);
+  return tensor;
+}
+
+Tensor Tensor::from_host(const void* values, const Shape& shape, DType dtype, Device device) {
+  const Tensor tensor = empty(shape, dtype, device);
+  copy_bytes(tensor.raw(), device, values, kCpu, tensor.nbytes());
+  return tensor;
+}
+
+void* Tensor::raw() const { return storage_ ? static_cast<char*>(storage_->data) + offset_ : nullptr; }
+
+Tensor Tensor::to(Device device) const {
+  if (!defined() || device == device_) return *this;
+  const Tensor out = empty(shape_, dtype_, device);
+  out.copy_from(*this);
+  return out;
+}
+
+Tensor Tensor::to(DType dtype) const {
+  if (!defined() || dtype == dtype_) return *this;
+  const Tensor out = empty(shape_, dtype, device_);
+  if (device_.is_cuda()) {
+    cuda::cast(*this, out);
+    return out;
+  }
+  dispatch_all(dtype_, [&]<class From>(From) {
+    dispatch_all(dtype, [&]<class To>(To) {
+      const From* x = data<From>();
+      To* y = out.data<To>();
+#pragma omp parallel for
+      for (std::int64_t i = 0; i < numel(); ++i) y[i] = convert<To>(x[i]);
+    });
+  });
+  return out;
+}
+
+Tensor Tensor::clone() const {
+  if (!defined()) return {};
+  const Tensor out = empty(shape_, dtype_, device_);
+  out.copy_from(*this);
+  return out;
+}
+
+Tensor Tensor::reshape(const Shape& shape) const {
+  check(shape.numel() == numel(), "[reshape] ", shape_, " has ", numel(), " elements, ", shape, " has ",
+        shape.numel());
+  Tensor out = *this;
+  out.shape_ = shape;
+  return out;
+}
+
+Tensor Tensor::slice(std::int64_t begin, std::int64_t end) const {
+  check(rank() >= 1 && begin >= 0 && begin <= end && end <= dim(0), "[slice] [", begin, ", ", end,
+        ") is not within the first dimension of ", shape_);
+  Tensor out = *this;
+  const std::int64_t stride = dim(0) == 0 ? 0 : numel() / dim(0);
+  switch (rank()) {
+    case 1: out.shape_ = {end - begin}; break;
+    case 2: out.shape_ = {end - begin, dim(1)}; break;
+    case 3: out.shape_ = {end - begin, dim(1), dim(2)}; break;
+    default: out.shape_ = {end - begin, dim(1), dim(2), dim(3)};
+  }
+  out.offset_ += begin * stride * static_cast<std::int64_t>(size_of(dtype_));
+  return out;
+}
+
+void Tensor::fill(double value) const {
+  check(defined(), "[fill] of an undefined tensor");
+  if (device_.is_cuda()) return cuda::fill(*this, value);
+  dispatch_all(dtype_, [&]<class T>(T) {
+    const T converted = convert<T>(value);
+    T* out = data<T>();
+#pragma omp parallel for
+    for (std::int64_t i = 0; i < numel(); ++i) out[i] = converted;
+  });
+}
+
+void Tensor::copy_from(const Tensor& source) const {
+  check(defined() && source.defined(), "[copy_from] of or to an undefined tensor");
+  check(source.shape_ == shape_ && source.dtype_ == dtype_, "[copy_from] source must be ", dtype_, " ", shape_,
+        ", got ", source.dtype_, " ", source.shape_);
+  copy_bytes(raw(), device_, source.raw(), source.device_, nbytes());
+}
+
+void Tensor::copy_to_host(void* values) const { copy_bytes(values, kCpu, raw(), device_, nbytes()); }
+
+double Tensor::item() const {
+  check(defined() && numel() == 1, "[item] needs a tensor of one element, got ", shape_);
+  const Tensor host = to(kCpu);
+  return dispatch_all(dtype_, [&]<class T>(T) { return static_cast<double>(widen(*host.data<T>())); });
+}
+
+Tensor add_tensors(const Tensor& a, const Tensor& b) {
+  check(a.shape() == b.shape() && a.dtype() == b.dtype() && a.device() == b.device(), "[add] a is ", a.dtype(), " ",
+        a.shape(), " on ", a.device(), ", b must be the same, got ", b.dtype(), " ", b.shape(), " on ", b.device());
+  const Tensor out = Tensor::empty(a.shape(), a.dtype(), a.device());
+  if (a.device().is_cuda()) {
+    cuda::add(a, b, out);
+    return out;
+  }
+  dispatch_all(a.dtype(), [&]<class T>(T) {
+    const T *x = a.data<T>(), *y = b.data<T>();
+    T* z = out.data<T>();
+#pragma omp parallel for
+    for (std::int64_t i = 0; i < out.numel(); ++i) z[i] = convert<T>(widen(x[i]) + widen(y[i]));
+  });
+  return out;
+}
+
+}  // namespace rodeo

@@ -1,0 +1,67 @@
+/// Reverse-mode automatic differentiation by closures.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "core/tensor.h"
+
+namespace rodeo {
+
+/// A Tensor, its gradient, and the closure that made it. Copies share all three.
+class Variable {
+ public:
+  Variable() = default;  // undefined
+  explicit Variable(Tensor value, bool requires_grad = false);
+
+  bool defined() const { return node_ != nullptr; }
+  const Tensor& value() const;
+  const Shape& shape() const { return value().shape(); }
+  std::int64_t dim(int i) const { return value().dim(i); }
+  DType dtype() const { return value().dtype(); }
+  Device device() const { return value().device(); }
+  bool requires_grad() const;
+
+  /// d(root)/d(this), summed over all backward() calls since zero_grad(); undefined before the first.
+  /// Kept for leaves (variables not made by an op) only.
+  const Tensor& grad() const;
+  void zero_grad();
+  /// Replaces the value of a leaf: same shape and dtype; the device may differ. Drops the gradient.
+  void set_value(Tensor value);
+
+  /// Adds this variable's gradient to every leaf it was made from, then frees the recorded graph.
+  /// `seed` is dL/d(this), of the same shape; it may be omitted when this has one element (then it is 1).
+  /// Throws Error where a rule returns a gradient of another number, shape, dtype or device than its input.
+  void backward(const Tensor& seed = {}) const;
+
+ private:
+  friend Variable record(std::string_view, Tensor, std::vector<Variable>,
+                         std::function<std::vector<Tensor>(const Tensor&)>);
+  struct Node;
+  std::shared_ptr<Node> node_;
+};
+
+/// A gradient rule: from dL/dy to dL/d(input), one entry per input of the op. An entry may be left undefined
+/// where that input does not require a gradient.
+using GradientRule = std::function<std::vector<Tensor>(const Tensor& dy)>;
+
+/// Makes the result of an op. `op` must outlive the variable (a string literal). The rule is kept only when
+/// gradients are enabled and at least one input requires one.
+Variable record(std::string_view op, Tensor y, std::vector<Variable> inputs, GradientRule rule);
+
+/// While one lives, ops of this thread record nothing.
+class NoGrad {
+ public:
+  NoGrad();
+  ~NoGrad();
+  NoGrad(const NoGrad&) = delete;
+  NoGrad& operator=(const NoGrad&) = delete;
+
+ private:
+  bool before_;
+};
+bool grad_enabled();
+
+}  // namespace rodeo

@@ -1,0 +1,90 @@
+#include "datasets/split.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "core/random.h"
+
+namespace rodeo {
+namespace {
+
+constexpr std::uint64_t kStream = 0x73706c6974;  // "split": no other draw of the same seed uses it
+
+std::array<double, 3> parse_percents(const std::string& text) {
+  std::array<double, 3> percents{};
+  const char *at = text.data(), *end = at + text.size();
+  double sum = 0;
+  bool ok = true;
+  for (int i = 0; i < 3 && ok; ++i) {
+    const auto [next, error] = std::from_chars(at, end, percents[i], std::chars_format::fixed);
+    ok = error == std::errc{} && percents[i] >= 0 && (i == 2 ? next == end : next != end && *next == '/');
+    at = ok && i < 2 ? next + 1 : next;
+    sum += percents[i];
+  }
+  check(ok && sum <= 100 + 1e-9,
+        "split must be percentages train/val/test of at most 100 together, such as 60/20/20, ", "got '", text,
+        "'");
+  return percents;
+}
+
+// The nodes with a label, sorted by a random key.
+std::vector<std::int64_t> random_order(const Tensor& y, std::uint64_t seed) {
+  const auto* label = y.data<std::int64_t>();
+  std::vector<std::pair<std::uint64_t, std::int64_t>> keyed;
+  for (std::int64_t i = 0; i < y.numel(); ++i) {
+    if (label[i] < 0) continue;
+    const Philox4 random = philox(seed, kStream, static_cast<std::uint64_t>(i));
+    keyed.emplace_back(std::uint64_t{random.word[0]} << 32 | random.word[1], i);
+  }
+  std::sort(keyed.begin(), keyed.end());
+  std::vector<std::int64_t> order;
+  order.reserve(keyed.size());
+  for (const auto& [key, node] : keyed) order.push_back(node);
+  return order;
+}
+
+Tensor ascending(std::vector<std::int64_t> nodes) {
+  std::sort(nodes.begin(), nodes.end());
+  return Tensor::from(nodes);
+}
+
+}  // namespace
+
+Split random_split(const Tensor& y, const std::string& percents, std::uint64_t seed) {
+  const std::array<double, 3> parts = parse_percents(percents);
+  const std::vector<std::int64_t> order = random_order(y, seed);
+  double percent = 0;
+  auto begin = order.begin();
+  const auto next = [&](double part) {
+    percent += part;
+    const double place = std::round(static_cast<double>(order.size()) * std::min(percent, 100.0) / 100);
+    const auto end = order.begin() + static_cast<std::ptrdiff_t>(place);
+    return ascending({std::exchange(begin, end), end});
+  };
+  return {next(parts[0]), next(parts[1]), next(parts[2])};
+}
+
+Split planetoid_split(const Tensor& y, std::int64_t num_classes, std::int64_t train_per_class,
+                      std::int64_t val, std::int64_t test, std::uint64_t seed) {
+  const auto* label = y.data<std::int64_t>();
+  std::vector<std::int64_t> missing(static_cast<std::size_t>(num_classes), train_per_class), train, rest;
+  for (const std::int64_t node : random_order(y, seed)) {
+    const bool wanted = missing[label[node]] > 0;
+    missing[label[node]] -= wanted;
+    (wanted ? train : rest).push_back(node);
+  }
+  for (std::int64_t c = 0; c < num_classes; ++c)
+    check(missing[c] == 0, "split: class ", c, " has ", train_per_class - missing[c],
+          " nodes, fewer than the ", train_per_class, " to train on: give percentages such as 60/20/20");
+  check(val + test <= static_cast<std::int64_t>(rest.size()), "split: ", val, " + ", test,
+        " nodes to validate and test on are more than the ", rest.size(),
+        " left: give percentages such as 60/20/20");
+  const auto middle = rest.begin() + val;
+  return {ascending(train), ascending({rest.begin(), middle}), ascending({middle, middle + test})};
+}
+
+}  // namespace rodeo

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "core/random.h"
+#include "layers/module.h"
+#include "ops/gcn_norm.h"
+
+namespace rodeo {
+
+/// Graph convolution: Y = D^-1/2 (A + I) D^-1/2 X W + b (Kipf & Welling, ICLR 2017).
+/// x [nodes, in] -> [nodes, out].   Glorot weights, zero bias.
+class GcnConv : public Module {
+ public:
+  GcnConv(std::int64_t in, std::int64_t out, Random& random, bool bias = true, Device device = kCpu,
+          DType dtype = DType::kF32);
+  /// Aggregates on the narrower side: (A X) W and A (X W) are equal, the cost is not.
+  Variable forward(const GcnGraph& graph, const Variable& x, const SpmmOptions& options = {}) const;
+
+ private:
+  std::int64_t in_, out_;
+  Variable w_;  // [in, out]  "weight"
+  Variable b_;  // [out]      "bias"; undefined without bias
+};
+
+}  // namespace rodeo

@@ -1,0 +1,18 @@
+#include "layers/linear.h"
+
+#include "ops/dense.h"
+
+namespace rodeo {
+
+Linear::Linear(std::int64_t in, std::int64_t out, Random& random, bool bias, Device device, DType dtype) {
+  check(in >= 1 && out >= 1, "[linear] sizes must be >= 1, got ", in, " -> ", out);
+  register_parameter("weight", &w_, glorot_uniform(in, out, random.next(), dtype, device));
+  if (bias) register_parameter("bias", &b_, Tensor::zeros({out}, dtype, device));
+}
+
+Variable Linear::forward(const Variable& x) const {
+  const Variable y = matmul(x, w_);
+  return b_.defined() ? add_bias(y, b_) : y;
+}
+
+}  // namespace rodeo

@@ -1,0 +1,30 @@
+#include "models/gcn.h"
+
+#include "ops/dense.h"
+
+namespace rodeo {
+
+Gcn::Gcn(const GcnOptions& options, Random random, Device device, DType dtype) : options_(options), random_(random) {
+  check(options.in >= 1 && options.hidden >= 1 && options.classes >= 1 && options.layers >= 1,
+        "[gcn] in, hidden, classes and layers must be >= 1, got ", options.in, ", ", options.hidden, ", ",
+        options.classes, " and ", options.layers);
+  check(options.dropout >= 0 && options.dropout < 1, "[gcn] dropout must be in [0, 1), got ", options.dropout);
+  for (int i = 0; i < options.layers; ++i) {
+    const std::int64_t in = i == 0 ? options.in : options.hidden;
+    const std::int64_t out = i + 1 == options.layers ? options.classes : options.hidden;
+    convs_.push_back(std::make_unique<GcnConv>(in, out, random_, /*bias=*/true, device, dtype));
+    register_module(str("conv", i + 1), convs_.back().get());
+  }
+}
+
+Variable Gcn::forward(const GcnGraph& graph, const Variable& x) {
+  Variable h = x;
+  for (std::size_t i = 0; i < convs_.size(); ++i) {
+    if (i > 0) h = relu(h);
+    if (training()) h = dropout(h, options_.dropout, random_.next());
+    h = convs_[i]->forward(graph, h, options_.spmm);
+  }
+  return h;
+}
+
+}  // namespace rodeo

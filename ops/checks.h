@@ -1,0 +1,37 @@
+/// The checks that operators share, so that the same mistake reads the same everywhere.
+#pragma once
+
+#include <string_view>
+
+#include "core/adjacency.h"
+#include "core/tensor.h"
+
+namespace rodeo {
+
+/// [op] x must be a matrix ... of a floating dtype.
+inline void check_matrix(std::string_view op, std::string_view what, const Tensor& x) {
+  check(x.defined(), "[", op, "] ", what, " is undefined");
+  check(x.rank() == 2, "[", op, "] ", what, " must be a matrix [m, n], got ", x.shape());
+  check(is_float(x.dtype()), "[", op, "] ", what, " must be floating point, got ", x.dtype());
+}
+
+/// Two operands of the same dtype and device.
+inline void check_alike(std::string_view op, std::string_view a_name, const Tensor& a, std::string_view b_name,
+                        const Tensor& b) {
+  check(b.defined(), "[", op, "] ", b_name, " is undefined");
+  check(a.dtype() == b.dtype(), "[", op, "] ", b_name, " must have the dtype of ", a_name, ", ", a.dtype(), ", got ",
+        b.dtype());
+  check(a.device() == b.device(), "[", op, "] ", b_name, " must be on ", a.device(), " as ", a_name, " is, got ",
+        b.device());
+}
+
+inline void check_shape(std::string_view op, std::string_view what, const Tensor& x, const Shape& expected) {
+  check(x.shape() == expected, "[", op, "] ", what, " must be ", expected, ", got ", x.shape());
+}
+
+inline void check_on_device_of(std::string_view op, const Adjacency& adj, std::string_view what, const Tensor& x) {
+  check(adj.device() == x.device(), "[", op, "] ", what, " must be on ", adj.device(), " as the graph is, got ",
+        x.device());
+}
+
+}  // namespace rodeo

@@ -1,0 +1,104 @@
+#include "ops/convert.h"
+
+#include <limits>
+
+#include "ops/checks.h"
+#include "ops/kernels.h"
+
+namespace rodeo {
+namespace {
+
+void check_ids(std::string_view what, const Tensor& ids, std::int64_t limit) {
+  check(ids.defined() && ids.rank() == 1 && (ids.dtype() == DType::kI64 || ids.dtype() == DType::kI32),
+        "[coo_to_csr] ", what, " must be i32 or i64 [edges]");
+  const std::int64_t at = kernels::first_out_of_range.on(ids.device())(ids, limit);
+  if (at < 0) return;
+  const Tensor offender = ids.slice(at, at + 1);
+  fail("[coo_to_csr] ", what, " of edge ", at, " is ",
+       ids.dtype() == DType::kI64 ? offender.to_vector<std::int64_t>()[0] : offender.to_vector<std::int32_t>()[0],
+       ", outside [0, ", limit, ")");
+}
+
+constexpr std::int64_t kMaxNodes = std::numeric_limits<std::int32_t>::max();
+
+}  // namespace
+
+CooResult coo_to_csr(const Tensor& row, const Tensor& col, std::int64_t rows, std::int64_t cols,
+                     const CooOptions& options) {
+  check(rows >= 0 && rows <= kMaxNodes && cols >= 0 && cols <= kMaxNodes,
+        "[coo_to_csr] rows and cols must be in [0, 2^31 - 1], got ", rows, " x ", cols);
+  check_ids("row", row, rows);
+  check_alike("coo_to_csr", "row", row, "col", col);
+  check_shape("coo_to_csr", "col", col, row.shape());
+  check_ids("column", col, cols);
+  check(rows == cols || (!options.symmetrize && options.self_loops == SelfLoops::kKeep),
+        "[coo_to_csr] only a square matrix can be symmetrised or given self loops, got ", rows, " x ", cols);
+  kernels::SortedEdges sorted = kernels::coo_to_csr.on(row.device())(row, col, rows, cols, options);
+  return {Adjacency::trusted(std::move(sorted.csr)), sorted.edge_ids};
+}
+
+Tensor edge_rows(const Adjacency& adj) {
+  check(adj.rows() <= kMaxNodes, "[edge_rows] at most 2^31 - 1 rows, got ", adj.rows());
+  const Tensor rows = Tensor::empty({adj.num_edges()}, DType::kI32, adj.device());
+  if (rows.numel() > 0) kernels::edge_rows.on(rows.device())(adj.csr(), rows);
+  return rows;
+}
+
+namespace {
+
+// What is kept on a graph. No pattern where it is symmetric: a graph that held itself would never be freed.
+struct TransposedPattern {
+  Adjacency adj;
+};
+struct TransposedEdgeIds {
+  Tensor edge_ids;
+};
+
+CooResult sort_by_column(const Adjacency& adj, bool edge_ids) {
+  return coo_to_csr(adj.csr().col, edge_rows(adj), adj.cols(), adj.rows(), {.edge_ids = edge_ids});
+}
+
+TransposedPattern keep(const Adjacency& adj, const Adjacency& t) {
+  const auto same = [](const Tensor& a, const Tensor& b) {
+    return a.numel() == 0 || kernels::same_values.on(a.device())(a, b);
+  };
+  const bool symmetric =
+      adj.rows() == adj.cols() && same(adj.csr().row_ptr, t.csr().row_ptr) && same(adj.csr().col, t.csr().col);
+  return {symmetric ? Adjacency() : t};
+}
+
+}  // namespace
+
+Adjacency transpose_pattern(const Adjacency& adj) {
+  const auto& kept = adj.cached<TransposedPattern>([&] { return keep(adj, sort_by_column(adj, false).adj); });
+  return kept.adj.defined() ? kept.adj : adj;
+}
+
+Transposed transpose(const Adjacency& adj) {
+  const auto& ids = adj.cached<TransposedEdgeIds>([&] {
+    const CooResult t = sort_by_column(adj, true);
+    adj.cached<TransposedPattern>([&] { return keep(adj, t.adj); });
+    return TransposedEdgeIds{t.edge_ids};
+  });
+  return {transpose_pattern(adj), ids.edge_ids};
+}
+
+CooResult add_self_loops(const Adjacency& adj) {
+  check(adj.rows() == adj.cols(), "[add_self_loops] the matrix must be square, got ", adj.rows(), " x ", adj.cols());
+  const std::int64_t unsorted = adj.rows() == 0 ? -1 : kernels::first_unsorted_row.on(adj.device())(adj.csr());
+  check(unsorted < 0, "[add_self_loops] row ", unsorted, " is not sorted by column: build the graph by coo_to_csr");
+  kernels::SortedEdges looped = kernels::add_self_loops.on(adj.device())(adj.csr());
+  return {Adjacency::trusted(std::move(looped.csr)), looped.edge_ids};
+}
+
+Tensor take(const Tensor& values, const Tensor& ids, double missing) {
+  check(values.defined() && values.rank() == 1, "[take] values must be one-dimensional");
+  check(ids.defined() && ids.rank() == 1 && ids.dtype() == DType::kI64, "[take] ids must be i64 [n]");
+  check(ids.device() == values.device(), "[take] ids must be on ", values.device(), " as values are, got ",
+        ids.device());
+  const Tensor out = Tensor::empty(ids.shape(), values.dtype(), values.device());
+  if (out.numel() > 0) kernels::take.on(out.device())(values, ids, missing, out);
+  return out;
+}
+
+}  // namespace rodeo

@@ -1,0 +1,136 @@
+#include <cmath>
+
+#include "ops/cpu/loops.h"
+#include "ops/kernels.h"
+
+namespace rodeo::kernels::cpu {
+
+void add_bias(const Tensor& x, const Tensor& b, const Tensor& y) {
+  dispatch_float(x.dtype(), "add_bias", [&]<class T>(T) {
+    const T *xp = x.data<T>(), *bp = b.data<T>();
+    T* yp = y.data<T>();
+    const std::int64_t n = x.dim(1);
+    for_each_row(x.dim(0), n, [=](std::int64_t i) {
+      for (std::int64_t j = 0; j < n; ++j) yp[i * n + j] = T(load(xp[i * n + j]) + load(bp[j]));
+    });
+  });
+}
+
+// Every thread sums whole columns: the order of the terms does not depend on the number of threads.
+void sum_rows(const Tensor& x, const Tensor& out) {
+  dispatch_float(x.dtype(), "sum_rows", [&]<class T>(T) {
+    const T* xp = x.data<T>();
+    T* op = out.data<T>();
+    const std::int64_t m = x.dim(0), n = x.dim(1);
+    constexpr std::int64_t kColumns = 16;
+#pragma omp parallel for if (m * n > kSerial)
+    for (std::int64_t begin = 0; begin < n; begin += kColumns) {
+      const std::int64_t width = std::min(kColumns, n - begin);
+      double sum[kColumns] = {};
+      for (std::int64_t i = 0; i < m; ++i)
+        for (std::int64_t j = 0; j < width; ++j) sum[j] += load(xp[i * n + begin + j]);
+      for (std::int64_t j = 0; j < width; ++j) op[begin + j] = T(static_cast<Accumulator<T>>(sum[j]));
+    }
+  });
+}
+
+void relu(const Tensor& x, const Tensor& y) {
+  dispatch_float(x.dtype(), "relu", [&]<class T>(T) {
+    const T* xp = x.data<T>();
+    T* yp = y.data<T>();
+    for_each_element(x.numel(), [=](std::int64_t i) {
+      const auto value = load(xp[i]);
+      yp[i] = T(value <= 0 ? decltype(value)(0) : value);  // NaN is not <= 0
+    });
+  });
+}
+
+void relu_backward(const Tensor& y, const Tensor& dy, const Tensor& dx) {
+  dispatch_float(y.dtype(), "relu", [&]<class T>(T) {
+    const T *yp = y.data<T>(), *dyp = dy.data<T>();
+    T* dxp = dx.data<T>();
+    for_each_element(y.numel(), [=](std::int64_t i) { dxp[i] = load(yp[i]) > 0 ? dyp[i] : T(0.f); });
+  });
+}
+
+void dropout(const Tensor& x, float p, RandomKey key, const Tensor& y) {
+  dispatch_float(x.dtype(), "dropout", [&]<class T>(T) {
+    const T* xp = x.data<T>();
+    T* yp = y.data<T>();
+    const auto scale = Accumulator<T>(1) / (Accumulator<T>(1) - Accumulator<T>(p));
+    const std::int64_t n = x.numel();
+    for_each_element((n + 3) / 4, [=](std::int64_t quad) {
+      const Philox4 random = philox(key.seed, key.stream, static_cast<std::uint64_t>(quad));
+      const std::int64_t end = std::min<std::int64_t>(4, n - quad * 4);
+      for (std::int64_t k = 0; k < end; ++k) {
+        const std::int64_t i = quad * 4 + k;
+        yp[i] = to_unit(random.word[k]) < p ? T(0.f) : T(load(xp[i]) * scale);
+      }
+    });
+  });
+}
+
+void uniform(const Tensor& out, float lo, float hi, RandomKey key) {
+  dispatch_float(out.dtype(), "uniform", [&]<class T>(T) {
+    T* p = out.data<T>();
+    for_each_element(out.numel(), [=](std::int64_t i) {
+      p[i] = T(uniform_between(lo, hi, random_word(key.seed, key.stream, static_cast<std::uint64_t>(i))));
+    });
+  });
+}
+
+void scale_rows(const Tensor& x, const Tensor& s, const Tensor& y) {
+  dispatch_float(x.dtype(), "scale_rows", [&]<class T>(T) {
+    const T *xp = x.data<T>(), *sp = s.data<T>();
+    T* yp = y.data<T>();
+    const std::int64_t n = x.dim(1);
+    for_each_row(x.dim(0), n, [=](std::int64_t i) {
+      for (std::int64_t j = 0; j < n; ++j) yp[i * n + j] = T(load(xp[i * n + j]) * load(sp[i]));
+    });
+  });
+}
+
+void normalize_rows(const Tensor& x, const Tensor& y) {
+  dispatch_float(x.dtype(), "normalize_rows", [&]<class T>(T) {
+    const T* xp = x.data<T>();
+    T* yp = y.data<T>();
+    const std::int64_t n = x.dim(1);
+    for_each_row(x.dim(0), n, [=](std::int64_t i) {
+      Accumulator<T> sum = 0;
+      for (std::int64_t j = 0; j < n; ++j) sum += std::abs(load(xp[i * n + j]));
+      for (std::int64_t j = 0; j < n; ++j) yp[i * n + j] = T(sum == 0 ? sum : load(xp[i * n + j]) / sum);
+    });
+  });
+}
+
+void inverse_sqrt(const Tensor& x, const Tensor& y) {
+  dispatch_float(x.dtype(), "inverse_sqrt", [&]<class T>(T) {
+    const T* xp = x.data<T>();
+    T* yp = y.data<T>();
+    for_each_element(x.numel(), [=](std::int64_t i) {
+      const auto value = load(xp[i]);
+      yp[i] = T(value > 0 ? 1 / std::sqrt(value) : decltype(value)(0));
+    });
+  });
+}
+
+void adam_step(const Tensor& p, const Tensor& g, const Tensor& m, const Tensor& v, std::int64_t step,
+               const AdamOptions& options) {
+  const auto run = [&]<class T>(T) {
+    T *pp = p.data<T>(), *mp = m.data<T>(), *vp = v.data<T>();
+    const T* gp = g.data<T>();
+    const T b1 = T(options.beta1), b2 = T(options.beta2), eps = T(options.eps), decay = T(options.weight_decay);
+    const T rate = T(options.lr / (1 - std::pow(options.beta1, step)));
+    const T correction = T(1 / std::sqrt(1 - std::pow(options.beta2, step)));
+    for_each_element(p.numel(), [=](std::int64_t i) {
+      const T grad = gp[i] + decay * pp[i];
+      mp[i] = b1 * mp[i] + (1 - b1) * grad;
+      vp[i] = b2 * vp[i] + (1 - b2) * grad * grad;
+      pp[i] -= rate * mp[i] / (std::sqrt(vp[i]) * correction + eps);
+    });
+  };
+  if (p.dtype() == DType::kF64) run(double{});
+  else run(float{});
+}
+
+}  // namespace rodeo::kernels::cpu

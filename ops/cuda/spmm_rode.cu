@@ -1,0 +1,193 @@
+// Y = A X by RoDe's row decomposition (ops/rode_plan.h), in one launch.
+//
+// Block part: a warp per (piece, column tile). The warp's groups of lanes take the piece's nonzeros in turn and
+// add their sums at the end, by shuffles, so no lane waits for a longer neighbour. A block of 32 nonzeros is cut
+// into sub-blocks: while one is added, the rows of X for the next are on their way and so are the column
+// indices of the next block. Registers and shuffles stand where the paper has shared memory and barriers.
+// Residual part: a group per row.
+// Split rows: each piece leaves its sum in a workspace; the warp that finishes last adds them in order, so the
+// result does not depend on which one that is.
+// Column tiles are the slow dimension of the grid: at any time the whole GPU works on one slice of X, which is
+// more likely to stay in the caches than whole rows are.
+#include "ops/cuda/gather.cuh"
+
+namespace rodeo::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 128;
+constexpr int kBlock = static_cast<int>(RodePlan::kBlock);
+static_assert(kBlock == kWarp, "a lane holds the sparse data of one nonzero of a block");
+
+template <class Sum>
+struct RodeArgs {
+  const std::int32_t *piece_row, *piece_split, *residual_row;
+  const std::int64_t *piece_begin, *split_slot;
+  std::int64_t pieces, residuals;
+  Sum* partial;       // [slots, n]
+  int* arrived;       // [split rows, column tiles], zero
+};
+
+template <class Tile>
+struct Rode : Gather<Tile> {
+  using Base = Gather<Tile>;
+  using typename Base::Entry;
+  using typename Base::Row;
+  using typename Base::Sum;
+  using Base::sum;
+
+  static constexpr int kDepth = kBlock / Tile::kGroups < 4 ? kBlock / Tile::kGroups : 4;  // nonzeros of a group
+  static constexpr int kSubBlocks = kBlock / (kDepth * Tile::kGroups);
+
+  struct SubBlock {
+    Row row[kDepth];
+    Sum weight[kDepth];
+  };
+
+  __device__ explicit Rode(const SpmmArgs<typename Tile::T>& args) : Base(args) {}
+
+  __device__ void gather(SubBlock& out, const Entry& entries, int sub_block) const {
+#pragma unroll
+    for (int k = 0; k < kDepth; ++k) {
+      const Entry entry = this->from_lane(entries, (sub_block * kDepth + k) * Tile::kGroups + this->group);
+      out.weight[k] = entry.weight;
+      if (this->active) out.row[k] = this->row_of_x(entry.col);
+    }
+  }
+  __device__ void consume(const SubBlock& in) {
+#pragma unroll
+    for (int k = 0; k < kDepth; ++k) this->add(in.row[k], in.weight[k]);
+  }
+
+  /// The warp sums nonzeros [begin, begin + length): whole blocks through the pipeline, then the residue.
+  __device__ void sum_piece(std::int64_t begin, int length) {
+    const int blocks = length / kBlock, residue = length % kBlock, lane = this->lane;
+    Entry now = this->fetch(begin + lane, blocks > 0), next = this->fetch(begin + kBlock + lane, blocks > 1);
+    const Entry last = this->fetch(begin + blocks * kBlock + lane, lane < residue);
+    SubBlock ready = {};
+    gather(ready, now, 0);
+    for (int block = 0; block < blocks; ++block) {
+#pragma unroll
+      for (int s = 0; s < kSubBlocks; ++s) {
+        SubBlock coming = {};
+        if (s + 1 < kSubBlocks) {
+          gather(coming, now, s + 1);
+        } else if (block + 1 < blocks) {
+          now = next;
+          next = this->fetch(begin + (block + 2) * kBlock + lane, block + 2 < blocks);
+          gather(coming, now, 0);
+        }
+        consume(ready);
+        ready = coming;
+      }
+    }
+#pragma unroll
+    for (int j = 0; j < kBlock; j += kDepth * Tile::kGroups) {
+      if (j >= residue) break;
+      SubBlock coming = {};
+#pragma unroll
+      for (int k = 0; k < kDepth; ++k) {
+        const int at = j + k * Tile::kGroups + this->group;
+        const Entry entry = this->from_lane(last, at);
+        coming.weight[k] = entry.weight;
+        if (this->active && at < residue) coming.row[k] = this->row_of_x(entry.col);
+      }
+      consume(coming);
+    }
+  }
+
+  /// Afterwards every group has the sum over all groups.
+  __device__ void reduce_groups() {
+#pragma unroll
+    for (int offset = Tile::kLanes; offset < kWarp; offset *= 2)
+#pragma unroll
+      for (int v = 0; v < Tile::kVec; ++v) sum[v] += __shfl_xor_sync(kFullMask, sum[v], offset);
+  }
+
+  /// Leaves this piece's sum; true for the warp that finds all others done, which then holds the row's sum.
+  __device__ bool combine(const RodeArgs<Sum>& rode, int split, std::int64_t index) {
+    using Partial = Pack<Sum, Tile::kVec>;
+    const std::int64_t n = this->args.n, first = rode.split_slot[split];
+    const int count = static_cast<int>(rode.split_slot[split + 1] - first);
+    const auto slot = [&](std::int64_t i) {
+      return reinterpret_cast<Partial*>(rode.partial + (first + i) * n + this->column);
+    };
+    if (this->group == 0 && this->active) {
+      Partial mine;
+#pragma unroll
+      for (int v = 0; v < Tile::kVec; ++v) mine.value[v] = sum[v];
+      *slot(index) = mine;
+    }
+    __threadfence();
+    __syncwarp();
+    int before = 0;
+    if (this->lane == 0) before = atomicAdd(rode.arrived + static_cast<std::int64_t>(split) * gridDim.y + blockIdx.y, 1);
+    if (__shfl_sync(kFullMask, before, 0) != count - 1) return false;
+    __threadfence();
+#pragma unroll
+    for (int v = 0; v < Tile::kVec; ++v) sum[v] = 0;
+    if (this->active) {
+#pragma unroll 4
+      for (int i = this->group; i < count; i += Tile::kGroups) {
+        const Sum* part = slot(i)->value;
+#pragma unroll
+        for (int v = 0; v < Tile::kVec; ++v) sum[v] += __ldcg(part + v);  // from L2: other SMs wrote it
+      }
+    }
+    reduce_groups();
+    return true;
+  }
+};
+
+// grid (warps / warps of a block, column tiles), block kThreads. Warps [0, pieces) take a piece each, the
+// others kGroups rows of the residual part.
+template <class Tile>
+__global__ void __launch_bounds__(kThreads)
+    spmm_rode_kernel(const SpmmArgs<typename Tile::T> args, const RodeArgs<typename Tile::Sum> rode) {
+  Rode<Tile> work(args);
+  const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
+  if (warp < rode.pieces) {
+    const std::int32_t row = rode.piece_row[warp];
+    const std::int32_t split = rode.piece_split[warp];
+    const std::int64_t begin = rode.piece_begin[warp], end = args.row_ptr[row + 1];
+    work.sum_piece(begin, static_cast<int>(RodePlan::piece_length(end - begin)));
+    work.reduce_groups();
+    const bool complete =
+        split < 0 || work.combine(rode, split, (begin - args.row_ptr[row]) / RodePlan::kSplit);
+    if (complete && work.group == 0) work.write_y(row);
+  } else {
+    const std::int64_t at = (warp - rode.pieces) * Tile::kGroups + work.group;
+    const bool exists = at < rode.residuals;
+    const std::int64_t row = exists ? rode.residual_row[at] : 0;
+    const std::int64_t begin = args.row_ptr[row];
+    work.sum_row(begin, exists ? args.row_ptr[row + 1] - begin : 0);
+    if (exists) work.write_y(row);
+  }
+}
+
+}  // namespace
+
+void spmm_rode(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x, const Tensor& y) {
+  dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
+    dispatch_tile<device_t<T>>(weight.defined(), x, y, [&]<class Tile>(Tile) {
+      using Sum = typename Tile::Sum;
+      const std::int64_t tiles = ceil_div(x.dim(1), Tile::kWidth);
+      const std::int64_t warps = plan.num_pieces() + ceil_div(plan.num_residual(), Tile::kGroups);
+      const std::int64_t splits = plan.num_split_rows();
+      Tensor partial, arrived;
+      if (splits > 0) {
+        partial = Tensor::empty({plan.num_slots, x.dim(1)}, dtype_of<Sum>(), y.device());
+        arrived = Tensor::zeros({splits, tiles}, DType::kI32, y.device());
+      }
+      const RodeArgs<Sum> rode{plan.piece_row.data<std::int32_t>(),   plan.piece_split.data<std::int32_t>(),
+                               plan.residual_row.data<std::int32_t>(), plan.piece_begin.data<std::int64_t>(),
+                               plan.split_slot.data<std::int64_t>(),   plan.num_pieces(),
+                               plan.num_residual(),                    static_cast<Sum*>(partial.raw()),
+                               static_cast<int*>(arrived.raw())};
+      const dim3 grid(static_cast<unsigned>(ceil_div(warps, kThreads / kWarp)), static_cast<unsigned>(tiles));
+      launch("spmm_rode", y.device(), spmm_rode_kernel<Tile>, grid, dim3(kThreads), 0,
+             make_args<T>(a, weight, x, y), rode);
+    });
+  });
+}
+
+}  // namespace rodeo::kernels::cuda

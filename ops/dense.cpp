@@ -1,0 +1,111 @@
+#include "ops/dense.h"
+
+#include <cmath>
+
+#include "core/elementwise.h"
+#include "core/profile.h"
+#include "ops/checks.h"
+#include "ops/kernels.h"
+
+namespace rodeo {
+
+Tensor matmul(const Tensor& a, const Tensor& b, Transpose ta, Transpose tb) {
+  check_matrix("matmul", "a", a);
+  check_matrix("matmul", "b", b);
+  check_alike("matmul", "a", a, "b", b);
+  const bool at = ta == Transpose::kYes, bt = tb == Transpose::kYes;
+  const std::int64_t m = a.dim(at ? 1 : 0), k = a.dim(at ? 0 : 1), n = b.dim(bt ? 0 : 1);
+  check(b.dim(bt ? 1 : 0) == k, "[matmul] inner sizes must be equal, got ", a.shape(), at ? "^T" : "", " x ",
+        b.shape(), bt ? "^T" : "");
+  const Tensor c = Tensor::empty({m, n}, a.dtype(), a.device());
+  const ProfileScope scope(Part::kGemm);
+  if (c.numel() > 0) kernels::matmul.on(c.device())(a, b, at, bt, c);
+  return c;
+}
+
+Variable matmul(const Variable& a, const Variable& b, Transpose ta, Transpose tb) {
+  return record("matmul", matmul(a.value(), b.value(), ta, tb), {a, b}, [=](const Tensor& dc) {
+    const Transpose n = Transpose::kNo, t = Transpose::kYes;
+    const Tensor &av = a.value(), &bv = b.value();
+    Tensor da, db;
+    if (a.requires_grad())  // da = dc op(b)^T, or its transpose op(b) dc^T
+      da = ta == n ? matmul(dc, bv, n, tb == n ? t : n) : matmul(bv, dc, tb, t);
+    if (b.requires_grad())  // db = op(a)^T dc, or its transpose dc^T op(a)
+      db = tb == n ? matmul(av, dc, ta == n ? t : n, n) : matmul(dc, av, t, ta);
+    return std::vector{da, db};
+  });
+}
+
+Tensor add(const Tensor& a, const Tensor& b) { return add_tensors(a, b); }
+
+Variable add(const Variable& a, const Variable& b) {
+  return record("add", add(a.value(), b.value()), {a, b}, [](const Tensor& dy) { return std::vector{dy, dy}; });
+}
+
+Tensor add_bias(const Tensor& x, const Tensor& b) {
+  check_matrix("add_bias", "x", x);
+  check_alike("add_bias", "x", x, "b", b);
+  check_shape("add_bias", "b", b, {x.dim(1)});
+  const Tensor y = Tensor::empty(x.shape(), x.dtype(), x.device());
+  if (y.numel() > 0) kernels::add_bias.on(y.device())(x, b, y);
+  return y;
+}
+
+Variable add_bias(const Variable& x, const Variable& b) {
+  return record("add_bias", add_bias(x.value(), b.value()), {x, b}, [=](const Tensor& dy) {
+    return std::vector{dy, b.requires_grad() ? sum_rows(dy) : Tensor()};
+  });
+}
+
+Tensor sum_rows(const Tensor& x) {
+  check_matrix("sum_rows", "x", x);
+  const Tensor out = Tensor::empty({x.dim(1)}, x.dtype(), x.device());
+  if (out.numel() > 0) kernels::sum_rows.on(out.device())(x, out);
+  return out;
+}
+
+Tensor relu(const Tensor& x) {
+  check(x.defined() && is_float(x.dtype()), "[relu] x must be floating point");
+  const Tensor y = Tensor::empty(x.shape(), x.dtype(), x.device());
+  if (y.numel() > 0) kernels::relu.on(y.device())(x, y);
+  return y;
+}
+
+Variable relu(const Variable& x) {
+  const Tensor y = relu(x.value());
+  // x > 0 exactly where y > 0, so the output serves and x may go.
+  return record("relu", y, {x}, [y](const Tensor& dy) {
+    const Tensor dx = Tensor::empty(dy.shape(), dy.dtype(), dy.device());
+    if (dx.numel() > 0) kernels::relu_backward.on(dx.device())(y, dy, dx);
+    return std::vector{dx};
+  });
+}
+
+Tensor dropout(const Tensor& x, double p, RandomKey key) {
+  check(x.defined() && is_float(x.dtype()), "[dropout] x must be floating point");
+  check(p >= 0 && p < 1, "[dropout] p must be in [0, 1), got ", p);
+  if (p == 0) return x;
+  const Tensor y = Tensor::empty(x.shape(), x.dtype(), x.device());
+  if (y.numel() > 0) kernels::dropout.on(y.device())(x, static_cast<float>(p), key, y);
+  return y;
+}
+
+Variable dropout(const Variable& x, double p, RandomKey key) {
+  return record("dropout", dropout(x.value(), p, key), {x},
+                [=](const Tensor& dy) { return std::vector{dropout(dy, p, key)}; });
+}
+
+Tensor uniform(const Shape& shape, double lo, double hi, RandomKey key, DType dtype, Device device) {
+  check(dtype == DType::kF32 || dtype == DType::kF64, "[uniform] dtype must be f32 or f64, got ", dtype);
+  check(lo <= hi, "[uniform] lo must not exceed hi, got [", lo, ", ", hi, ")");
+  const Tensor out = Tensor::empty(shape, dtype, device);
+  if (out.numel() > 0) kernels::uniform.on(device)(out, static_cast<float>(lo), static_cast<float>(hi), key);
+  return out;
+}
+
+Tensor glorot_uniform(std::int64_t fan_in, std::int64_t fan_out, RandomKey key, DType dtype, Device device) {
+  const double bound = std::sqrt(6.0 / static_cast<double>(fan_in + fan_out));
+  return uniform({fan_in, fan_out}, -bound, bound, key, dtype, device);
+}
+
+}  // namespace rodeo

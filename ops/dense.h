@@ -1,0 +1,48 @@
+/// Dense building blocks. Everything here is deterministic; shapes, dtypes and devices that disagree throw
+/// rodeo::Error naming the op, what it needs and what it got. Floating dtypes: f64, f32, bf16, f16, with sums
+/// of 16-bit types kept in f32.
+#pragma once
+
+#include "core/random.h"
+#include "core/variable.h"
+
+namespace rodeo {
+
+enum class Transpose { kNo, kYes };
+
+/// C = op(A) op(B), where op transposes or not.   [m, k] x [k, n] -> [m, n].
+/// f32 is exact f32 unless set_allow_tf32(true). cuBLASLt on CUDA, OpenBLAS on the CPU.
+/// Gradients: dA = dC B^T, dB = A^T dC, transposed to match.
+Tensor matmul(const Tensor& a, const Tensor& b, Transpose ta = Transpose::kNo, Transpose tb = Transpose::kNo);
+Variable matmul(const Variable& a, const Variable& b, Transpose ta = Transpose::kNo,
+                Transpose tb = Transpose::kNo);
+
+/// y = a + b, same shape.   Gradients: da = db = dy.
+Tensor add(const Tensor& a, const Tensor& b);
+Variable add(const Variable& a, const Variable& b);
+
+/// y[i, j] = x[i, j] + b[j].   x [m, n], b [n].   Gradients: dx = dy, db = sum over rows of dy.
+Tensor add_bias(const Tensor& x, const Tensor& b);
+Variable add_bias(const Variable& x, const Variable& b);
+
+/// out[j] = sum over i of x[i, j].   [m, n] -> [n].   Fixed summation order.
+Tensor sum_rows(const Tensor& x);
+
+/// y = max(x, 0); NaN stays NaN.   Gradient: dx = dy where x > 0, else 0.
+Tensor relu(const Tensor& x);
+Variable relu(const Variable& x);
+
+/// Zeroes each element with probability p in [0, 1) and scales the others by 1 / (1 - p). The mask is a function
+/// of (key, element): it is recomputed in the gradient, never stored, and equal on every device.
+/// Gradient: the same mask and scale applied to dy.
+Tensor dropout(const Tensor& x, double p, RandomKey key);
+Variable dropout(const Variable& x, double p, RandomKey key);
+
+/// Uniform in [lo, hi), equal to the bit on every device. f32 or f64 (f64 holds the f32 value).
+Tensor uniform(const Shape& shape, double lo, double hi, RandomKey key, DType dtype = DType::kF32,
+               Device device = kCpu);
+/// Uniform in +-sqrt(6 / (fan_in + fan_out)): Glorot & Bengio, AISTATS 2010.   [fan_in, fan_out]
+Tensor glorot_uniform(std::int64_t fan_in, std::int64_t fan_out, RandomKey key, DType dtype = DType::kF32,
+                      Device device = kCpu);
+
+}  // namespace rodeo

@@ -1,0 +1,66 @@
+#include "ops/gcn_norm.h"
+
+#include "ops/checks.h"
+#include "ops/convert.h"
+#include "ops/kernels.h"
+
+namespace rodeo {
+
+GcnGraph gcn_norm(const Adjacency& adj, const Tensor& weight, DType dtype) {
+  check(adj.rows() == adj.cols(), "[gcn_norm] the graph must be square, got ", adj.rows(), " x ", adj.cols());
+  CooResult looped = add_self_loops(adj);
+  GcnGraph graph{looped.adj, {}, {}};
+  if (weight.defined()) {
+    check_on_device_of("gcn_norm", adj, "weight", weight);
+    check_shape("gcn_norm", "weight", weight, {adj.num_edges()});
+    dtype = weight.dtype();
+    graph.weight = take(weight, looped.edge_ids, 1);
+  }
+  const std::int64_t nodes = adj.rows();
+  const Tensor ones = Tensor::full({nodes, 1}, 1, dtype, adj.device());
+  const Tensor degree = graph.weight.defined() ? spmm(graph.adj, graph.weight, ones) : spmm(graph.adj, ones);
+  graph.scale = Tensor::empty({nodes}, dtype, adj.device());
+  if (nodes > 0) kernels::inverse_sqrt.on(adj.device())(degree.reshape({nodes}), graph.scale);
+  return graph;
+}
+
+namespace {
+
+// spmm with the graph's weights, or without.
+template <class T>
+T aggregate(const GcnGraph& graph, const T& x, const SpmmOptions& options) {
+  return graph.weight.defined() ? spmm(graph.adj, T(graph.weight), x, options) : spmm(graph.adj, x, options);
+}
+
+}  // namespace
+
+Tensor propagate(const GcnGraph& graph, const Tensor& x, const SpmmOptions& options) {
+  return scale_rows(aggregate(graph, scale_rows(x, graph.scale), options), graph.scale);
+}
+
+Variable propagate(const GcnGraph& graph, const Variable& x, const SpmmOptions& options) {
+  return scale_rows(aggregate(graph, scale_rows(x, graph.scale), options), graph.scale);
+}
+
+Tensor scale_rows(const Tensor& x, const Tensor& s) {
+  check_matrix("scale_rows", "x", x);
+  check_alike("scale_rows", "x", x, "s", s);
+  check_shape("scale_rows", "s", s, {x.dim(0)});
+  const Tensor y = Tensor::empty(x.shape(), x.dtype(), x.device());
+  if (y.numel() > 0) kernels::scale_rows.on(y.device())(x, s, y);
+  return y;
+}
+
+Variable scale_rows(const Variable& x, const Tensor& s) {
+  return record("scale_rows", scale_rows(x.value(), s), {x},
+                [s](const Tensor& dy) { return std::vector{scale_rows(dy, s)}; });
+}
+
+Tensor normalize_rows(const Tensor& x) {
+  check_matrix("normalize_rows", "x", x);
+  const Tensor y = Tensor::empty(x.shape(), x.dtype(), x.device());
+  if (y.numel() > 0) kernels::normalize_rows.on(y.device())(x, y);
+  return y;
+}
+
+}  // namespace rodeo

@@ -1,0 +1,98 @@
+/// Every backend signature, once. This is the only place that knows whether CUDA is built in.
+/// Kernels trust their arguments: shapes, dtypes and devices have been checked, outputs are allocated and not
+/// initialised, and no tensor is empty unless said so. They overwrite their outputs whole.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "core/adjacency.h"
+#include "core/error.h"
+#include "core/random.h"
+#include "core/tensor.h"
+#include "ops/convert.h"
+#include "ops/dense.h"
+#include "ops/optim.h"
+#include "ops/rode_plan.h"
+
+namespace rodeo::kernels {
+
+/// One operator on its backends:  kernels::relu.on(x.device())(x, y).
+template <class Function>
+struct Kernel {
+  Function* cpu;
+  Function* cuda;
+  Function& on(Device device) const {
+    check(!device.is_cuda() || cuda != nullptr, "[", device, "] ", cuda_absence_reason());
+    return device.is_cuda() ? *cuda : *cpu;
+  }
+};
+
+#if RODEO_WITH_CUDA
+#define RODEO_KERNEL(name, ...)              \
+  namespace cpu {                            \
+  std::type_identity_t<__VA_ARGS__> name;    \
+  }                                          \
+  namespace cuda {                           \
+  std::type_identity_t<__VA_ARGS__> name;    \
+  }                                          \
+  inline constexpr Kernel<__VA_ARGS__> name { &cpu::name, &cuda::name }
+#else
+#define RODEO_KERNEL(name, ...)              \
+  namespace cpu {                            \
+  std::type_identity_t<__VA_ARGS__> name;    \
+  }                                          \
+  inline constexpr Kernel<__VA_ARGS__> name { &cpu::name, nullptr }
+#endif
+
+// dense.h
+RODEO_KERNEL(matmul, void(const Tensor& a, const Tensor& b, bool ta, bool tb, const Tensor& c));  // k may be 0
+RODEO_KERNEL(add_bias, void(const Tensor& x, const Tensor& b, const Tensor& y));
+RODEO_KERNEL(sum_rows, void(const Tensor& x, const Tensor& out));  // x may have no rows
+RODEO_KERNEL(relu, void(const Tensor& x, const Tensor& y));
+RODEO_KERNEL(relu_backward, void(const Tensor& y, const Tensor& dy, const Tensor& dx));
+RODEO_KERNEL(dropout, void(const Tensor& x, float p, RandomKey key, const Tensor& y));
+RODEO_KERNEL(uniform, void(const Tensor& out, float lo, float hi, RandomKey key));
+
+// gcn_norm.h
+RODEO_KERNEL(scale_rows, void(const Tensor& x, const Tensor& s, const Tensor& y));
+RODEO_KERNEL(normalize_rows, void(const Tensor& x, const Tensor& y));
+RODEO_KERNEL(inverse_sqrt, void(const Tensor& x, const Tensor& y));  // 0 where x is not positive
+
+// loss.h
+RODEO_KERNEL(log_softmax, void(const Tensor& x, const Tensor& y));
+RODEO_KERNEL(log_softmax_backward, void(const Tensor& y, const Tensor& dy, const Tensor& dx));
+RODEO_KERNEL(nll_loss, void(const Tensor& logp, const Tensor& label, const Tensor& index, const Tensor& loss));
+RODEO_KERNEL(nll_loss_backward,
+             void(const Tensor& dloss, const Tensor& label, const Tensor& index, const Tensor& dlogp));
+RODEO_KERNEL(count_correct, std::int64_t(const Tensor& scores, const Tensor& label, const Tensor& index));
+
+// optim.h
+RODEO_KERNEL(adam_step, void(const Tensor& p, const Tensor& g, const Tensor& m, const Tensor& v, std::int64_t step,
+                             const AdamOptions& options));
+
+// spmm.h, sddmm.h; weight is undefined for an unweighted sum
+RODEO_KERNEL(spmm_csr, void(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y));
+RODEO_KERNEL(spmm_rode,
+             void(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x, const Tensor& y));
+RODEO_KERNEL(rode_plan, RodePlan(const Csr& a));  // a may be empty
+RODEO_KERNEL(sddmm, void(const Csr& a, const Tensor& b1, const Tensor& b2, const Tensor& out));  // k may be 0
+
+// convert.h; any size may be 0
+struct SortedEdges {
+  Csr csr;
+  Tensor edge_ids;  // undefined unless asked for
+};
+/// Position of the first id outside [0, limit), or -1.
+RODEO_KERNEL(first_out_of_range, std::int64_t(const Tensor& ids, std::int64_t limit));
+RODEO_KERNEL(coo_to_csr, SortedEdges(const Tensor& row, const Tensor& col, std::int64_t rows, std::int64_t cols,
+                                     const CooOptions& options));
+RODEO_KERNEL(edge_rows, void(const Csr& a, const Tensor& rows));
+RODEO_KERNEL(first_unsorted_row, std::int64_t(const Csr& a));  // -1 where all are sorted by column
+RODEO_KERNEL(add_self_loops, SortedEdges(const Csr& a));
+RODEO_KERNEL(take, void(const Tensor& values, const Tensor& ids, double missing, const Tensor& out));
+RODEO_KERNEL(same_values, bool(const Tensor& a, const Tensor& b));  // integers, same shape
+
+#undef RODEO_KERNEL
+
+}  // namespace rodeo::kernels

@@ -1,0 +1,26 @@
+/// Classification loss and accuracy over a set of nodes.
+#pragma once
+
+#include "core/variable.h"
+
+namespace rodeo {
+
+/// y[i, j] = x[i, j] - log sum_k exp x[i, k], without overflow.   [m, c], c >= 1 where m > 0.
+/// Gradient: dx = dy - exp(y) * (row sum of dy).   Deterministic.
+Tensor log_softmax(const Tensor& x);
+Variable log_softmax(const Variable& x);
+
+/// Mean over i in index of -logp[i, label[i]].
+///   logp   [nodes, c]  floating
+///   label  [nodes]     i64; values in [0, c) at the nodes of index (checked when a dataset is loaded)
+///   index  [k]         i64, k >= 1, values in [0, nodes); a node may be named more than once
+///   returns []         a scalar, summed in f64 in a fixed order
+/// Gradient: dlogp[i, label[i]] -= dy / k for every i in index, zero elsewhere.   Deterministic.
+Tensor nll_loss(const Tensor& logp, const Tensor& label, const Tensor& index);
+Variable nll_loss(const Variable& logp, const Tensor& label, const Tensor& index);
+
+/// The share of i in index whose largest score is at label[i]; the first of equal scores counts. NaN scores are
+/// wrong. Shapes as in nll_loss; scores are any floats (logits or log-probabilities). 0 for an empty index.
+double accuracy(const Tensor& scores, const Tensor& label, const Tensor& index);
+
+}  // namespace rodeo

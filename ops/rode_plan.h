@@ -1,0 +1,52 @@
+/// The row decomposition of RoDe (Pang et al., "A row decomposition-based approach for sparse matrix
+/// multiplication on GPUs", PPoPP 2024), as a pure function from row lengths to arrays.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+
+#include "core/adjacency.h"
+
+namespace rodeo {
+
+/// A row of `length` nonzeros has a block part when it has kBlock of them. The block part is cut into pieces of
+/// kSplit nonzeros; what remains, a multiple of kBlock and the residue of less than kBlock, is the last piece:
+/// fewer than kBlock left over stay with the piece before. Rows without a block part are the residual part.
+///
+/// The paper lets a kernel of its own add the residue of every row. Here the warp that has the row's last piece
+/// adds it, so that a row of up to kSplit + kBlock - 1 nonzeros is written by one warp, once, and only longer
+/// rows ("split rows") need a combination. Pieces come longest first, so that a launch ends with small ones;
+/// rows of the residual part too, so that the groups of a warp have equal work. Equal lengths keep row order.
+struct RodePlan {
+  static constexpr std::int64_t kBlock = 32;   // N_B
+  static constexpr std::int64_t kSplit = 512;  // N_S
+  static_assert(kSplit % kBlock == 0, "a piece is a whole number of blocks");
+
+  /// Pieces of a row: every nonzero is in exactly one, or in the residual part.
+  static constexpr std::int64_t pieces(std::int64_t length) {
+    return length / kSplit + (length % kSplit >= kBlock ? 1 : 0);
+  }
+  /// Nonzeros of the piece that begins `remaining` nonzeros before the end of its row.
+  static constexpr std::int64_t piece_length(std::int64_t remaining) {
+    return remaining < kSplit + kBlock ? remaining : kSplit;
+  }
+
+  Tensor piece_row;     // i32 [pieces]
+  Tensor piece_begin;   // i64 [pieces]  first nonzero
+  Tensor piece_split;   // i32 [pieces]  which split row it belongs to, or -1
+  Tensor residual_row;  // i32 [rows without a block part], empty rows included
+  Tensor split_slot;    // i64 [split rows + 1]  where its pieces' partial sums begin in the workspace
+  std::int64_t num_slots = 0;  // pieces of all split rows
+
+  std::int64_t num_pieces() const { return piece_row.numel(); }
+  std::int64_t num_residual() const { return residual_row.numel(); }
+  std::int64_t num_split_rows() const { return split_slot.numel() - 1; }
+};
+
+/// "120 pieces, 3 split rows, 2588 residual rows"
+std::ostream& operator<<(std::ostream& out, const RodePlan& plan);
+
+/// Made on the device of adj; the same arrays on every device. Kept on adj.
+const RodePlan& rode_plan(const Adjacency& adj);
+
+}  // namespace rodeo

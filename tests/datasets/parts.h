@@ -1,0 +1,66 @@
+/// A small dataset file for tests to spoil.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "datasets/dataset.h"
+#include "datasets/hdf5_writer.h"
+#include "tests/support/temp_dir.h"
+
+namespace rodeo::test {
+
+using Ids = std::vector<std::int64_t>;
+
+inline Tensor ids(const Ids& values) {
+  return Tensor::from(values);
+}
+inline Tensor flags(const Ids& values) {
+  return ids(values).to(DType::kU8);
+}
+
+// The arrays of a file; what is undefined is not written.
+struct Parts {
+  Tensor edge_index = Tensor::from<std::int64_t>({0, 1, 2, 3, 4, 1, 2, 3, 4, 5}, {2, 5});
+  Tensor indptr{}, indices{}, edge_weight{};
+  Tensor x = Tensor::from<float>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, {6, 2});
+  Tensor y = ids({0, 1, 2, 0, 1, -1});
+  Tensor train_mask = flags({1, 1, 0, 0, 0, 0}), val_mask = flags({0, 0, 1, 0, 0, 0});
+  Tensor test_mask = flags({0, 0, 0, 1, 1, 0});
+  std::optional<std::int64_t> num_nodes{}, num_classes = 3;
+
+  void use_edges_only() { x = y = train_mask = val_mask = test_mask = {}; }
+  void use_csr() {
+    edge_index = {};
+    indptr = ids({0, 2, 2, 3, 3, 4, 5});
+    indices = ids({3, 1, 0, 5, 4});
+  }
+  void write(const std::string& path) const {
+    Hdf5Writer file(path);
+    const auto put = [&](const char* name, const Tensor& values) {
+      if (values.defined()) file.write(name, values);
+    };
+    put("edge_index", edge_index);
+    put("indptr", indptr);
+    put("indices", indices);
+    put("edge_weight", edge_weight);
+    put("x", x);
+    put("y", y);
+    put("train_mask", train_mask);
+    put("val_mask", val_mask);
+    put("test_mask", test_mask);
+    if (num_nodes) file.attribute("num_nodes", *num_nodes);
+    if (num_classes) file.attribute("num_classes", *num_classes);
+    file.commit();
+  }
+};
+
+inline Dataset load(const Parts& parts, const LoadOptions& options = {.need = Need::kTraining}) {
+  const TempDir dir;
+  parts.write(dir / "a.h5");
+  return load_dataset(dir / "a.h5", options);
+}
+
+}  // namespace rodeo::test

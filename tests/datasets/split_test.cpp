@@ -1,0 +1,61 @@
+#include "datasets/split.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "tests/support/devices.h"
+#include "tests/support/near.h"
+
+namespace rodeo {
+namespace {
+
+using test::same_bits;
+using Ids = std::vector<std::int64_t>;
+
+TEST(DatasetsSplit, IsDisjointAscendingAndOfTheSizeAsked) {
+  Ids labels(1000, 0);
+  for (std::size_t i = 0; i < labels.size(); i += 10) labels[i] = -1;
+  const struct {
+    const char* percents;
+    std::size_t train, val, test;
+  } cases[] = {{"60/20/20", 540, 180, 180},
+               {"7.5/2.5/90", 68, 22, 810},
+               {"10/0/0", 90, 0, 0},
+               {"33.3/33.3/33.4", 300, 299, 301}};
+  for (const auto& c : cases) {
+    const Split split = random_split(Tensor::from(labels), c.percents, 1);
+    std::set<std::int64_t> seen;
+    for (const auto& [part, size] :
+         {std::pair{split.train, c.train}, {split.val, c.val}, {split.test, c.test}}) {
+      const Ids nodes = part.to_vector<std::int64_t>();
+      EXPECT_EQ(nodes.size(), size) << c.percents;
+      EXPECT_TRUE(std::is_sorted(nodes.begin(), nodes.end()));
+      for (const std::int64_t node : nodes) {
+        EXPECT_EQ(labels[node], 0);
+        EXPECT_TRUE(seen.insert(node).second) << node;
+      }
+    }
+  }
+}
+
+TEST(DatasetsSplit, DependsOnTheSeedAlone) {
+  const Tensor y = Tensor::zeros({1000}, DType::kI64);
+  EXPECT_TRUE(same_bits(random_split(y, "50/25/25", 3).train, random_split(y, "50/25/25", 3).train));
+  EXPECT_FALSE(same_bits(random_split(y, "50/25/25", 3).train, random_split(y, "50/25/25", 4).train));
+  // Documented to be the same everywhere.
+  EXPECT_EQ(random_split(y, "0.5/0/0", 0).train.to_vector<std::int64_t>(), (Ids{73, 147, 158, 745, 859}));
+}
+
+TEST(DatasetsSplit, BadPercentagesAreNamed) {
+  for (const char* bad : {"60/20", "60/20/20/0", "60/20/30", "-1/50/50", "a/b/c", "60/20/20 ", "", "//",
+                          "nan/1/1", "inf/0/0", "60,20,20"})
+    EXPECT_ERROR(
+        random_split(Tensor::zeros({2}, DType::kI64), bad),
+        str("split must be percentages train/val/test of at most 100 together, such as 60/20/20, got '", bad,
+            "'"));
+}
+
+}  // namespace
+}  // namespace rodeo

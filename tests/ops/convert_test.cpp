@@ -1,0 +1,152 @@
+#include "ops/convert.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "tests/support/cases.h"
+#include "tests/support/devices.h"
+#include "tests/support/near.h"
+
+namespace rodeo::test {
+namespace {
+
+class OpsConvert : public OnDevice {};
+RODEO_ON_ALL_DEVICES(OpsConvert);
+
+using Edge = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // row, column, id
+
+// The specification, by the book.
+std::vector<Edge> specified(const std::vector<std::int64_t>& row, const std::vector<std::int64_t>& col,
+                            std::int64_t nodes, const CooOptions& options) {
+  std::vector<Edge> edges;
+  for (std::size_t e = 0; e < row.size(); ++e) edges.emplace_back(row[e], col[e], e);
+  if (options.symmetrize)
+    for (std::size_t e = 0; e < row.size(); ++e) edges.emplace_back(col[e], row[e], e);
+  if (options.self_loops == SelfLoops::kDrop)
+    std::erase_if(edges, [](const Edge& e) { return std::get<0>(e) == std::get<1>(e); });
+  if (options.self_loops == SelfLoops::kAdd)
+    for (std::int64_t i = 0; i < nodes; ++i)
+      if (std::ranges::none_of(edges, [&](const Edge& e) { return std::get<0>(e) == i && std::get<1>(e) == i; }))
+        edges.emplace_back(i, i, -1);
+  const auto ends = [](const Edge& e) { return std::pair(std::get<0>(e), std::get<1>(e)); };
+  std::ranges::stable_sort(edges, {}, ends);
+  if (options.symmetrize || options.drop_duplicates) {
+    const auto rest = std::ranges::unique(edges, {}, ends);
+    edges.erase(rest.begin(), rest.end());
+  }
+  return edges;
+}
+
+std::vector<Edge> edges_of(const CooResult& result) {
+  const auto row = edge_rows(result.adj).to_vector<std::int32_t>(), col = result.adj.csr().col.to_vector<std::int32_t>();
+  const auto id = result.edge_ids.to_vector<std::int64_t>();
+  std::vector<Edge> edges;
+  for (std::size_t e = 0; e < row.size(); ++e) edges.emplace_back(row[e], col[e], id[e]);
+  return edges;
+}
+
+struct EdgeList {
+  std::vector<std::int64_t> row, col;
+};
+
+EdgeList random_edges(std::int64_t edges, std::int64_t nodes) {
+  EdgeList list;
+  for (std::int64_t e = 0; e < edges; ++e) {
+    list.row.push_back(random_word(1, 0, e) % nodes);
+    list.col.push_back(e % 9 == 0 ? list.row.back() : random_word(2, 0, e) % nodes);  // some self loops
+  }
+  return list;
+}
+
+TEST_P(OpsConvert, CooToCsrAsSpecified) {
+  for (const auto& [edges, nodes] : {std::pair{0, 5}, {0, 0}, {1, 1}, {300, 20}, {300, 1}, {2000, 700}, {40, 1000}}) {
+    const EdgeList list = nodes > 0 ? random_edges(edges, nodes) : EdgeList{};
+    for (const bool symmetrize : {false, true})
+      for (const bool drop : {false, true})
+        for (const SelfLoops loops : {SelfLoops::kKeep, SelfLoops::kDrop, SelfLoops::kAdd}) {
+          CooOptions options{symmetrize, drop, loops, /*edge_ids=*/true};
+          const std::vector<Edge> want = specified(list.row, list.col, nodes, options);
+          for (const DType dtype : {DType::kI64, DType::kI32}) {
+            const Tensor row = Tensor::from(list.row).to(dtype).to(device()), col = Tensor::from(list.col).to(dtype).to(device());
+            const CooResult got = coo_to_csr(row, col, nodes, nodes, options);
+            EXPECT_EQ(edges_of(got), want) << edges << " edges, " << nodes << " nodes, symmetrize " << symmetrize
+                                           << ", drop " << drop << ", loops " << static_cast<int>(loops);
+            options.edge_ids = false;
+            const CooResult bare = coo_to_csr(row, col, nodes, nodes, options);
+            EXPECT_TRUE(same_bits(bare.adj.csr().col, got.adj.csr().col));
+            EXPECT_TRUE(same_bits(bare.adj.csr().row_ptr, got.adj.csr().row_ptr));
+            EXPECT_FALSE(bare.edge_ids.defined());
+            options.edge_ids = true;
+            EXPECT_NO_THROW(Adjacency(got.adj.csr()));  // the full check
+          }
+        }
+  }
+}
+
+TEST_P(OpsConvert, CooToCsrErrors) {
+  const auto ids = [&](std::vector<std::int64_t> values) { return Tensor::from(values, device()); };
+  EXPECT_ERROR(coo_to_csr(ids({0, 5, -1}), ids({0, 1, 2}), 3, 3), "[coo_to_csr] row of edge 1 is 5, outside [0, 3)");
+  EXPECT_ERROR(coo_to_csr(ids({0, 1, 2}), ids({0, 1, -7}), 3, 3), "[coo_to_csr] column of edge 2 is -7, outside [0, 3)");
+  EXPECT_ERROR(coo_to_csr(ids({0, 1}), ids({0}), 3, 3), "[coo_to_csr] col must be [2], got [1]");
+  EXPECT_ERROR(coo_to_csr(ids({0}), ids({0}), 2, 3, {.symmetrize = true}),
+               "[coo_to_csr] only a square matrix can be symmetrised or given self loops, got 2 x 3");
+  EXPECT_ERROR(coo_to_csr(ids({0}), ids({0}), std::int64_t{1} << 31, 3),
+               "[coo_to_csr] rows and cols must be in [0, 2^31 - 1], got 2147483648 x 3");
+}
+
+TEST_P(OpsConvert, TransposeOfAllCases) {
+  for (const SparseCase& sparse_case : sparse_cases()) {
+    const Adjacency host = sparse_case.make(), adj = host.to(device());
+    const Transposed t = transpose(adj);
+    const auto row = edge_rows(host).to_vector<std::int32_t>(), col = host.csr().col.to_vector<std::int32_t>();
+    const auto t_row = edge_rows(t.adj).to_vector<std::int32_t>(), t_col = t.adj.csr().col.to_vector<std::int32_t>();
+    const auto id = t.edge_ids.to_vector<std::int64_t>();
+    ASSERT_EQ(id.size(), row.size());
+    std::vector<bool> seen(id.size());
+    for (std::size_t e = 0; e < id.size(); ++e) {
+      ASSERT_FALSE(seen[id[e]]);
+      seen[id[e]] = true;
+      ASSERT_EQ(t_row[e], col[id[e]]) << sparse_case.name;
+      ASSERT_EQ(t_col[e], row[id[e]]) << sparse_case.name;
+    }
+    EXPECT_TRUE(transpose_pattern(adj) == t.adj);
+  }
+}
+
+TEST_P(OpsConvert, AddSelfLoops) {
+  const EdgeList list = random_edges(500, 60);
+  const Tensor row = Tensor::from(list.row, device()), col = Tensor::from(list.col, device());
+  const CooResult plain = coo_to_csr(row, col, 61, 61, {.edge_ids = true});
+  const CooResult looped = add_self_loops(plain.adj);
+  std::vector<Edge> got = edges_of(looped);
+  const auto ids = plain.edge_ids.to_vector<std::int64_t>();
+  for (auto& [r, c, id] : got)
+    if (id >= 0) id = ids[id];
+  EXPECT_EQ(got, specified(list.row, list.col, 61, {.self_loops = SelfLoops::kAdd}));
+  EXPECT_TRUE(same_bits(add_self_loops(looped.adj).adj.csr().col, looped.adj.csr().col));
+
+  const Adjacency unsorted = Adjacency({2, 2, Tensor::from(std::vector<std::int64_t>{0, 0, 2}),
+                                        Tensor::from(std::vector<std::int32_t>{1, 0})}).to(device());
+  EXPECT_ERROR(add_self_loops(unsorted),
+               "[add_self_loops] row 1 is not sorted by column: build the graph by coo_to_csr");
+}
+
+TEST_P(OpsConvert, Take) {
+  const Tensor values = Tensor::from(std::vector<float>{1, 2, 3}, device());
+  const Tensor ids = Tensor::from(std::vector<std::int64_t>{2, -1, 0, 0}, device());
+  EXPECT_EQ(take(values, ids, 7).to_vector<float>(), (std::vector<float>{3, 7, 1, 1}));
+}
+
+TEST(OpsAdjacency, RejectsWhatIsNotACsr) {
+  const auto ptr = [](std::vector<std::int64_t> v) { return Tensor::from(v); };
+  const auto col = [](std::vector<std::int32_t> v) { return Tensor::from(v); };
+  EXPECT_ERROR(Adjacency({2, 2, ptr({0, 1}), col({0})}), "[adjacency] row_ptr must be i64 [3]");
+  EXPECT_ERROR(Adjacency({2, 2, ptr({0, 2, 1}), col({0})}), "[adjacency] row_ptr falls at row 1: 2 > 1");
+  EXPECT_ERROR(Adjacency({2, 2, ptr({1, 1, 1}), col({0})}), "[adjacency] row_ptr[0] must be 0, got 1");
+  EXPECT_ERROR(Adjacency({2, 2, ptr({0, 1, 3}), col({0})}), "[adjacency] row_ptr ends at 3, but col has 1 edges");
+  EXPECT_ERROR(Adjacency({2, 2, ptr({0, 1, 2}), col({0, 2})}), "[adjacency] col[1] = 2 is outside [0, 2)");
+  EXPECT_ERROR(Adjacency().rows(), "[adjacency] used before it was given a graph");
+}
+
+}  // namespace
+}  // namespace rodeo::test

@@ -1,0 +1,205 @@
+#include "ops/spmm.h"
+
+#include "core/storage.h"
+#include "ops/convert.h"
+#include "ops/sddmm.h"
+#include "tests/support/cases.h"
+#include "tests/support/devices.h"
+#include "tests/support/gradcheck.h"
+
+namespace rodeo::test {
+namespace {
+
+class OpsSpmm : public OnDevice {};
+RODEO_ON_ALL_DEVICES(OpsSpmm);
+
+constexpr SpmmAlgorithm kAlgorithms[] = {SpmmAlgorithm::kAuto, SpmmAlgorithm::kCsr, SpmmAlgorithm::kRode};
+
+struct Reference {
+  std::vector<double> y, scale;  // scale: the sum of the terms' magnitudes, which rounding is relative to
+};
+
+Reference reference(const Adjacency& adj, const Tensor& weight, const Tensor& x) {
+  const auto row_ptr = adj.csr().row_ptr.to_vector<std::int64_t>();
+  const auto col = adj.csr().col.to_vector<std::int32_t>();
+  const std::int64_t n = x.dim(1);
+  const std::vector<double> w = weight.defined() ? doubles(weight) : std::vector<double>(col.size(), 1), xs = doubles(x);
+  Reference out{std::vector<double>(static_cast<std::size_t>(adj.rows() * n)), {}};
+  out.scale = out.y;
+  for (std::int64_t i = 0; i < adj.rows(); ++i)
+    for (std::int64_t e = row_ptr[i]; e < row_ptr[i + 1]; ++e)
+      for (std::int64_t j = 0; j < n; ++j) {
+        const double term = w[e] * xs[col[e] * n + j];
+        out.y[i * n + j] += term;
+        out.scale[i * n + j] += std::abs(term);
+      }
+  return out;
+}
+
+double tolerance(DType dtype) { return dtype == DType::kF64 ? 1e-13 : dtype == DType::kF32 ? 1e-5 : epsilon(dtype); }
+
+// ||got - want|| / ||want||
+double relative_error(const Tensor& got, const std::vector<double>& want) {
+  const std::vector<double> values = doubles(got);
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    difference += (values[i] - want[i]) * (values[i] - want[i]);
+    norm += want[i] * want[i];
+  }
+  return norm == 0 ? std::sqrt(difference) : std::sqrt(difference / norm);
+}
+
+struct Poisoned {
+  Poisoned() { set_poison_memory(true); }
+  ~Poisoned() { set_poison_memory(false); }
+};
+
+void check_case(const SparseCase& sparse_case, std::int64_t n, DType dtype, Device device) {
+  const Adjacency host = sparse_case.make(), adj = host.to(device);
+  const Tensor x = random_tensor({host.cols(), n}, dtype, kCpu, 3);
+  const Tensor weight = random_tensor({host.num_edges()}, dtype, kCpu, 4);
+  const Poisoned poisoned;
+  for (const bool weighted : {false, true}) {
+    const Reference want = reference(host, weighted ? weight : Tensor(), x);
+    for (const SpmmAlgorithm algorithm : kAlgorithms) {
+      const SpmmOptions options{algorithm};
+      const auto run = [&] {
+        return weighted ? spmm(adj, weight.to(device), x.to(device), options) : spmm(adj, x.to(device), options);
+      };
+      const std::string what = str(sparse_case.name, " n=", n, " ", dtype, weighted ? " weighted " : " ", algorithm);
+      const Tensor y = run();
+      ASSERT_EQ(y.shape(), (Shape{host.rows(), n})) << what;
+      ASSERT_TRUE(near(y, want.y, tolerance(dtype), 1e-7, want.scale)) << what;
+      ASSERT_LE(relative_error(y, want.y), tolerance(dtype)) << what;
+      ASSERT_TRUE(same_bits(y, run())) << what;
+    }
+  }
+}
+
+TEST_P(OpsSpmm, F32OnAllCasesAndWidths) {
+  for (const SparseCase& sparse_case : sparse_cases())
+    for (const std::int64_t n : widths()) check_case(sparse_case, n, DType::kF32, device());
+}
+
+TEST_P(OpsSpmm, OtherTypes) {
+  for (const SparseCase& sparse_case : sparse_cases())
+    for (const std::int64_t n : {1, 7, 16, 33, 64, 100})
+      for (const DType dtype : {DType::kF64, DType::kBF16, DType::kF16}) check_case(sparse_case, n, dtype, device());
+}
+
+TEST_P(OpsSpmm, RealTopologies) {
+  int found = 0;
+  for (const char* name : {"soc-Slashdot0902", "soc-Epinions1", "email-Enron", "p2p-Gnutella31", "ca-CondMat"}) {
+    const std::string path = shared_data(str("topology/", name, ".h5"));
+    if (path.empty()) continue;
+    ++found;
+    const SparseCase sparse_case{name, [&] { return load_topology(path); }};
+    for (const std::int64_t n : {16, 41}) check_case(sparse_case, n, DType::kF32, device());
+  }
+  if (found == 0) GTEST_SKIP() << "shared data folder not found (RODEO_SHARED_DATA)";
+}
+
+TEST_P(OpsSpmm, NoColumns) {
+  const Adjacency adj = graph_with_lengths({3, 0, 2}, 5).to(device());
+  EXPECT_EQ(spmm(adj, Tensor::empty({5, 0}, DType::kF32, device())).shape(), (Shape{3, 0}));
+}
+
+TEST_P(OpsSpmm, SlicedOperandsAreNotAligned) {
+  const Adjacency host = graph_with_lengths({40, 3, 600, 0}, 50), adj = host.to(device());
+  const Tensor whole = random_tensor({51 * 4 + 1}, DType::kF32, kCpu);
+  const Tensor x = whole.to(device()).slice(1, 1 + 50 * 4).reshape({50, 4});
+  const Reference want = reference(host, {}, x.to(kCpu).clone());
+  for (const SpmmAlgorithm algorithm : kAlgorithms)
+    EXPECT_TRUE(near(spmm(adj, x, {algorithm}), want.y, 1e-5, 1e-7, want.scale));
+}
+
+TEST_P(OpsSpmm, InfinityAndNanPropagateAlongEdgesOnly) {
+  const Adjacency adj = Adjacency({2, 2, Tensor::from(std::vector<std::int64_t>{0, 1, 2}),
+                                   Tensor::from(std::vector<std::int32_t>{0, 1})}).to(device());
+  const Tensor x = Tensor::from(std::vector<float>{NAN, 1}, {2, 1}, device());
+  for (const SpmmAlgorithm algorithm : kAlgorithms) {
+    const auto y = spmm(adj, x, {algorithm}).to_vector<float>();
+    EXPECT_TRUE(std::isnan(y[0]));
+    EXPECT_EQ(y[1], 1);
+  }
+}
+
+TEST_P(OpsSpmm, Gradients) {
+  std::vector<std::int64_t> lengths{0, 3, 40, 1, 0, 600};
+  const Adjacency adj = graph_with_lengths(lengths, 9).to(device());
+  for (const SpmmAlgorithm algorithm : kAlgorithms) {
+    const SpmmOptions options{algorithm};
+    EXPECT_TRUE(gradients_ok([&](const auto& in) { return spmm(adj, in[0], options); },
+                             {random_variable({9, 3}, device())}));
+  }
+  const Adjacency small = graph_with_lengths({0, 3, 40, 1, 0}, 7).to(device());
+  EXPECT_TRUE(gradients_ok([&](const auto& in) { return spmm(small, in[0], in[1]); },
+                           {random_variable({44}, device()), random_variable({7, 5}, device(), 2)}));
+}
+
+TEST_P(OpsSpmm, GradientOnASymmetricGraphNeedsNoTranspose) {
+  const Tensor row = Tensor::from(std::vector<std::int64_t>{0, 1, 2, 3}), col = Tensor::from(std::vector<std::int64_t>{1, 2, 3, 0});
+  const Adjacency adj = coo_to_csr(row.to(device()), col.to(device()), 4, 4, {.symmetrize = true}).adj;
+  EXPECT_TRUE(transpose_pattern(adj) == adj);
+  EXPECT_TRUE(gradients_ok([&](const auto& in) { return spmm(adj, in[0], in[1]); },
+                           {random_variable({8}, device()), random_variable({4, 3}, device(), 2)}));
+}
+
+TEST_P(OpsSpmm, Errors) {
+  const Adjacency adj = graph_with_lengths({1, 2, 1}, 3).to(device());
+  const Tensor x = Tensor::zeros({4, 5}, DType::kF32, device());
+  EXPECT_ERROR(spmm(adj, x), "[spmm] x must be [3, n], got [4, 5]");
+  EXPECT_ERROR(spmm(adj, Tensor::zeros({3}, DType::kF32, device())), "[spmm] x must be a matrix [m, n], got [3]");
+  EXPECT_ERROR(spmm(adj, Tensor::zeros({3, 2}, DType::kI32, device())), "[spmm] x must be floating point, got i32");
+  const Tensor good = Tensor::zeros({3, 2}, DType::kF32, device());
+  EXPECT_ERROR(spmm(adj, Tensor::zeros({3}, DType::kF32, device()), good), "[spmm] weight must be [4], got [3]");
+  EXPECT_ERROR(spmm(adj, Tensor::zeros({4}, DType::kF64, device()), good),
+               "[spmm] weight must have the dtype of x, f32, got f64");
+}
+
+TEST(OpsSpmmNames, Parse) {
+  EXPECT_EQ(parse_spmm_algorithm("rode"), SpmmAlgorithm::kRode);
+  EXPECT_ERROR(parse_spmm_algorithm("fast"), "unknown spmm algorithm 'fast': expected one of auto, csr, rode");
+}
+
+class OpsSddmm : public OnDevice {};
+RODEO_ON_ALL_DEVICES(OpsSddmm);
+
+TEST_P(OpsSddmm, AllCases) {
+  for (const SparseCase& sparse_case : sparse_cases()) {
+    const Adjacency host = sparse_case.make();
+    const auto row_ptr = host.csr().row_ptr.to_vector<std::int64_t>();
+    const auto col = host.csr().col.to_vector<std::int32_t>();
+    for (const std::int64_t k : {0, 1, 7, 32, 47, 128})
+      for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16, DType::kF16}) {
+        const Tensor b1 = random_tensor({host.rows(), k}, dtype, kCpu, 5), b2 = random_tensor({host.cols(), k}, dtype, kCpu, 6);
+        const std::vector<double> left = doubles(b1), right = doubles(b2);
+        std::vector<double> want(col.size()), scale(col.size());
+        for (std::int64_t i = 0; i < host.rows(); ++i)
+          for (std::int64_t e = row_ptr[i]; e < row_ptr[i + 1]; ++e)
+            for (std::int64_t j = 0; j < k; ++j) {
+              const double term = left[i * k + j] * right[col[e] * k + j];
+              want[e] += term;
+              scale[e] += std::abs(term);
+            }
+        const Poisoned poisoned;
+        const Tensor s = sddmm(host.to(device()), b1.to(device()), b2.to(device()));
+        ASSERT_TRUE(near(s, want, tolerance(dtype), 1e-7, scale)) << sparse_case.name << " k=" << k << " " << dtype;
+      }
+  }
+}
+
+TEST_P(OpsSddmm, Gradients) {
+  const Adjacency adj = graph_with_lengths({0, 3, 40, 1, 0}, 7).to(device());
+  EXPECT_TRUE(gradients_ok([&](const auto& in) { return sddmm(adj, in[0], in[1]); },
+                           {random_variable({5, 4}, device()), random_variable({7, 4}, device(), 2)}));
+}
+
+TEST_P(OpsSddmm, Errors) {
+  const Adjacency adj = graph_with_lengths({1, 2, 1}, 4).to(device());
+  const Tensor b1 = Tensor::zeros({3, 2}, DType::kF32, device());
+  EXPECT_ERROR(sddmm(adj, b1, Tensor::zeros({4, 3}, DType::kF32, device())), "[sddmm] b2 must be [4, 2], got [4, 3]");
+}
+
+}  // namespace
+}  // namespace rodeo::test

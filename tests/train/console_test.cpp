@@ -1,0 +1,67 @@
+#include "train/console.h"
+
+#include <gtest/gtest.h>
+
+namespace rodeo {
+namespace {
+
+TrainSummary summary() {
+  TrainSummary s;
+  s.epochs = 200;
+  s.best_epoch = 87;
+  s.best = {.train = 1, .val = 0.792, .test = 0.815, .val_loss = 0.7};
+  s.last = {.train = 1, .val = 0.79, .test = 0.813, .val_loss = 0.7};
+  s.warmup_ms = {12.5, 1.25, 1};
+  s.epoch_ms = {.count = 177, .median = 0.8125, .mean = 0.9, .p95 = 1.5};
+  s.evaluation_ms = {.count = 200, .median = 0.4, .mean = 0.4, .p95 = 0.4};
+  s.parts = {summarize({0.25}), summarize({0.5}), summarize({0.25})};
+  s.peak_bytes = 3 << 20;
+  return s;
+}
+
+TEST(TrainConsole, ResultIsNamesAndValues) {
+  EXPECT_EQ(format_result(summary()),
+            "test 0.8150 val 0.7920 epoch 87 final_test 0.8130 epochs 200 median_ms 0.812");
+}
+
+TEST(TrainConsole, EpochLineShowsWhatIsKnown) {
+  EpochReport report;
+  report.epoch = 7;
+  report.epochs = 200;
+  report.loss = 1.85328;
+  report.ms = 0.8121;
+  EXPECT_EQ(format_epoch(report), "epoch   7/200  loss 1.8533  0.812 ms");
+  report.evaluation = report.best = {.train = 0.95, .val = 0.71, .test = 0.719, .val_loss = 1};
+  report.best_epoch = 7;
+  EXPECT_EQ(format_epoch(report),
+            "epoch   7/200  loss 1.8533  train 0.9500  val 0.7100  test 0.7190  best val 0.7100 in epoch 7  "
+            "0.812 ms");
+}
+
+TEST(TrainConsole, SummaryIsATable) {
+  NodeTask task;
+  task.load_ms = 23.46;
+  task.convert_ms = 4;
+  task.convert_peak_bytes = 5 << 20;
+  EXPECT_EQ(format_summary(task, summary()),
+            "load                 23.5 ms\n"
+            "convert               4.0 ms\n"
+            "first epochs       12.500 ms     1.250 ms     1.000 ms\n"
+            "epoch               0.812 ms median   0.900 mean   1.500 p95   (177 epochs)\n"
+            "  SpMM              0.250 ms  25.0 %\n"
+            "  GEMM              0.500 ms  50.0 %\n"
+            "  other             0.250 ms  25.0 %\n"
+            "evaluation          0.400 ms median\n"
+            "peak memory     3.00 MiB training, 5.00 MiB converting\n"
+            "test accuracy   0.8150 at the best validation epoch, 87 (val 0.7920)\n"
+            "                0.8130 after the last epoch, 200\n");
+}
+
+TEST(TrainConsole, DeviceSaysWhyItIsTheCpu) {
+  EXPECT_EQ(describe_device("cpu", kCpu), "cpu (" + describe(kCpu) + ")");
+  EXPECT_EQ(describe_device("auto", kCpu),
+            "cpu (" + describe(kCpu) + "): --device auto found no CUDA device: " + cuda_absence_reason());
+}
+
+}  // namespace
+}  // namespace rodeo

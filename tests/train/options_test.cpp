@@ -1,0 +1,151 @@
+#include "train/options.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/support/devices.h"
+
+namespace rodeo {
+namespace {
+
+TrainOptions parse(std::vector<const char*> arguments, const TrainOptions& defaults = {}) {
+  arguments.insert(arguments.begin(), "bin/train_gcn");
+  return parse_train_options(static_cast<int>(arguments.size()), arguments.data(), defaults);
+}
+
+TEST(TrainOptions, DefaultsAreThePublishedOnes) {
+  const TrainOptions options = parse({"--dataset", "cora.h5"});
+  EXPECT_EQ(options.dataset, "cora.h5");
+  EXPECT_EQ(options.split, "");
+  EXPECT_FALSE(options.undirected);
+  EXPECT_TRUE(options.normalize_features);
+  EXPECT_EQ(options.hidden, 16);
+  EXPECT_EQ(options.layers, 2);
+  EXPECT_EQ(options.dropout, 0.5);
+  EXPECT_EQ(options.epochs, 200);
+  EXPECT_EQ(options.lr, 0.01);
+  EXPECT_EQ(options.weight_decay, 5e-4);
+  EXPECT_EQ(options.seed, 0u);
+  EXPECT_EQ(options.eval_every, 1);
+  EXPECT_EQ(options.patience, 0);
+  EXPECT_EQ(options.device, "auto");
+  EXPECT_EQ(options.spmm, SpmmAlgorithm::kAuto);
+  EXPECT_FALSE(options.tf32);
+  EXPECT_FALSE(options.quiet);
+  EXPECT_EQ(options.notice, "");
+}
+
+TEST(TrainOptions, ReadsEveryOption) {
+  const TrainOptions options = parse({"--dataset=a b.h5",
+                                      "--split",
+                                      "60/20/20",
+                                      "--undirected",
+                                      "--normalize-features",
+                                      "none",
+                                      "--hidden",
+                                      "256",
+                                      "--layers",
+                                      "3",
+                                      "--dropout",
+                                      "0",
+                                      "--epochs",
+                                      "7",
+                                      "--lr=1e-3",
+                                      "--weight-decay",
+                                      "0",
+                                      "--seed",
+                                      "18446744073709551615",
+                                      "--eval-every",
+                                      "5",
+                                      "--patience",
+                                      "10",
+                                      "--device",
+                                      "cuda:1",
+                                      "--spmm",
+                                      "rode",
+                                      "--tf32",
+                                      "--quiet"});
+  EXPECT_EQ(options.dataset, "a b.h5");
+  EXPECT_EQ(options.split, "60/20/20");
+  EXPECT_TRUE(options.undirected);
+  EXPECT_FALSE(options.normalize_features);
+  EXPECT_EQ(options.hidden, 256);
+  EXPECT_EQ(options.layers, 3);
+  EXPECT_EQ(options.dropout, 0);
+  EXPECT_EQ(options.epochs, 7);
+  EXPECT_EQ(options.lr, 1e-3);
+  EXPECT_EQ(options.weight_decay, 0);
+  EXPECT_EQ(options.seed, 18446744073709551615u);
+  EXPECT_EQ(options.eval_every, 5);
+  EXPECT_EQ(options.patience, 10);
+  EXPECT_EQ(options.device, "cuda:1");
+  EXPECT_EQ(options.spmm, SpmmAlgorithm::kRode);
+  EXPECT_TRUE(options.tf32);
+  EXPECT_TRUE(options.quiet);
+}
+
+TEST(TrainOptions, ACommandHasItsOwnDefaults) {
+  TrainOptions defaults;
+  defaults.hidden = 8;
+  defaults.dropout = 0.6;
+  const TrainOptions options = parse({"--dataset", "x", "--lr", "0.1"}, defaults);
+  EXPECT_EQ(options.hidden, 8);
+  EXPECT_EQ(options.dropout, 0.6);
+  EXPECT_EQ(options.lr, 0.1);
+}
+
+TEST(TrainOptions, HelpAndVersionNeedNothingElse) {
+  const std::string help = parse({"--lr", "-1", "--help"}).notice;
+  for (const char* part : {"train_gcn --dataset FILE", "Data options", "Model options", "Training options",
+                           "Execution options", "Output options", "(default: 0.01)", "--eval-every"})
+    EXPECT_NE(help.find(part), std::string::npos) << part << " is not in\n" << help;
+  EXPECT_EQ(parse({"-h"}).notice, help);
+  EXPECT_EQ(parse({"--version"}).notice.find("train_gcn "), 0u);
+}
+
+struct BadCase {
+  std::vector<const char*> arguments;
+  std::string message;
+};
+
+TEST(TrainOptions, EveryMistakeHasItsLine) {
+  const std::vector<BadCase> cases{
+      {{}, "--dataset FILE is required; see --help"},
+      {{"--dataset"}, "--dataset needs a value"},
+      {{"--dataset="}, "--dataset needs a value"},
+      {{"--dataset", "--quiet"}, "--dataset needs a value"},
+      {{"--dataset", "x", "--lr"}, "--lr needs a value"},
+      {{"--dataset", "x", "--split="}, "--split needs a value"},
+      {{"--dataset", "x", "--lr", "--epochs", "5"}, "--lr needs a value"},
+      {{"--dataset", "x", "--epoch", "5"}, "unknown option '--epoch'; see --help"},
+      {{"--dataset", "x", "-q"}, "unknown option '-q'; see --help"},
+      {{"--dataset", "x", "--quiet=maybe"},
+       "--undirected, --tf32, --quiet, --help and --version take no value"},
+      {{"cora.h5"}, "unexpected argument 'cora.h5'; see --help"},
+      {{"--dataset", "x", "--", "y"}, "unexpected argument 'y'; see --help"},
+      {{"--dataset", "x", "--hidden", "0"}, "--hidden must be an integer of at least 1, got '0'"},
+      {{"--dataset", "x", "--hidden", "16.5"}, "--hidden must be an integer of at least 1, got '16.5'"},
+      {{"--dataset", "x", "--layers", "0"}, "--layers must be an integer of at least 1, got '0'"},
+      {{"--dataset", "x", "--epochs", "-3"}, "--epochs must be an integer of at least 1, got '-3'"},
+      {{"--dataset", "x", "--epochs", "9999999999"},
+       "--epochs must be an integer of at least 1, got '9999999999'"},
+      {{"--dataset", "x", "--eval-every", "0"}, "--eval-every must be an integer of at least 1, got '0'"},
+      {{"--dataset", "x", "--patience", "-1"}, "--patience must be an integer of at least 0, got '-1'"},
+      {{"--dataset", "x", "--seed", "-1"}, "--seed must be an integer of at least 0, got '-1'"},
+      {{"--dataset", "x", "--dropout", "1"}, "--dropout must be a number in [0, 1), got '1'"},
+      {{"--dataset", "x", "--dropout", "nan"}, "--dropout must be a number in [0, 1), got 'nan'"},
+      {{"--dataset", "x", "--lr", "0"}, "--lr must be a number above 0, got '0'"},
+      {{"--dataset", "x", "--lr", "inf"}, "--lr must be a number above 0, got 'inf'"},
+      {{"--dataset", "x", "--lr", "fast"}, "--lr must be a number above 0, got 'fast'"},
+      {{"--dataset", "x", "--weight-decay", "-1"}, "--weight-decay must be a number of at least 0, got '-1'"},
+      {{"--dataset", "x", "--normalize-features", "column"},
+       "--normalize-features must be row or none, got 'column'"},
+  };
+  for (const BadCase& bad : cases) EXPECT_ERROR(parse(bad.arguments), bad.message);
+  EXPECT_ERROR(parse({"--dataset", "x", "--spmm", "fast"}),
+               "unknown spmm algorithm 'fast': expected one of auto, csr, rode");
+}
+
+}  // namespace
+}  // namespace rodeo

@@ -1,0 +1,218 @@
+#include "train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "models/gcn.h"
+#include "ops/dense.h"
+#include "tests/support/devices.h"
+
+namespace rodeo {
+namespace {
+
+/// A ring of `n` nodes whose class is the half it lies in, with random features: learnt by heart or not at
+/// all.
+struct Ring {
+  explicit Ring(std::int64_t n, Device device = kCpu) {
+    std::vector<std::int64_t> row, col, labels, ids;
+    for (std::int64_t i = 0; i < n; ++i) {
+      row.insert(row.end(), {i, (i + 1) % n});
+      col.insert(col.end(), {(i + 1) % n, i});
+      labels.push_back(i < n / 2 ? 0 : 1);
+      ids.push_back(i);
+    }
+    graph = gcn_norm(coo_to_csr(Tensor::from(row, device), Tensor::from(col, device), n, n).adj);
+    x = Variable(uniform({n, kFeatures}, -1, 1, {7, 0}, DType::kF32, device));
+    label = Tensor::from(labels);
+    const Tensor all = Tensor::from(ids);
+    split = {all, all, all};
+  }
+  static constexpr std::int64_t kFeatures = 24;
+  GcnGraph graph;
+  Variable x;
+  Tensor label;
+  Split split;
+};
+
+struct Outcome {
+  TrainSummary summary;
+  std::vector<double> losses;
+  std::vector<std::vector<float>> parameters;
+};
+
+Outcome run_gcn(const Ring& ring, double dropout, const TrainerOptions& options, std::uint64_t seed = 3) {
+  Gcn model({.in = Ring::kFeatures, .hidden = 16, .classes = 2, .dropout = dropout, .spmm = {}}, Random(seed),
+            ring.x.device());
+  Trainer trainer(
+      model, [&] { return model.forward(ring.graph, ring.x); }, {{model.parameters(), {.lr = 0.05}}},
+      ring.label, ring.split, options);
+  Outcome run;
+  run.summary = trainer.fit([&](const EpochReport& report) { run.losses.push_back(report.loss); });
+  for (const Variable& p : model.parameters()) run.parameters.push_back(p.value().to_vector<float>());
+  return run;
+}
+
+TEST(TrainLoop, LearnsASmallGraphByHeart) {
+  const Outcome run = run_gcn(Ring(20), 0, {.epochs = 200});
+  EXPECT_EQ(run.summary.last.train, 1);
+  EXPECT_EQ(run.summary.best.test, 1);
+  EXPECT_LT(run.losses.back(), 0.05 * run.losses.front());
+}
+
+TEST(TrainLoop, SameSeedGivesTheSameBits) {
+  const Ring ring(50);
+  const Outcome a = run_gcn(ring, 0.5, {.epochs = 20}), b = run_gcn(ring, 0.5, {.epochs = 20});
+  EXPECT_EQ(a.losses, b.losses);
+  EXPECT_EQ(a.parameters, b.parameters);
+  EXPECT_NE(a.losses, run_gcn(ring, 0.5, {.epochs = 20}, 4).losses);
+}
+
+TEST(TrainLoop, EvaluationDoesNotChangeTraining) {
+  const Ring ring(50);
+  EXPECT_EQ(run_gcn(ring, 0.5, {.epochs = 20}).losses,
+            run_gcn(ring, 0.5, {.epochs = 20, .eval_every = 20}).losses);
+}
+
+TEST(TrainLoop, CpuAndCudaAgreeOnTheLossCurve) {
+  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device: " << cuda_absence_reason();
+  const TrainerOptions options{.epochs = 20};
+  const Outcome cpu = run_gcn(Ring(500), 0, options), cuda = run_gcn(Ring(500, cuda_device()), 0, options);
+  for (std::size_t i = 0; i < cpu.losses.size(); ++i)
+    EXPECT_NEAR(cuda.losses[i], cpu.losses[i], 1e-4 * cpu.losses[i]) << "epoch " << i + 1;
+}
+
+TEST(TrainLoop, TimesWarmUpAndProfiledEpochsApart) {
+  const TrainSummary summary = run_gcn(Ring(20), 0, {.epochs = 30}).summary;
+  EXPECT_EQ(summary.epochs, 30);
+  EXPECT_EQ(summary.warmup_ms.size(), 3u);
+  EXPECT_EQ(summary.epoch_ms.count, 24u);  // without epochs 5, 15 and 25
+  EXPECT_EQ(summary.evaluation_ms.count, 30u);
+  for (const Statistics& part : {summary.parts.spmm, summary.parts.gemm, summary.parts.other}) {
+    EXPECT_EQ(part.count, 3u);
+    EXPECT_GT(part.median, 0);
+  }
+  EXPECT_GT(summary.peak_bytes, 20 * 16 * 4);
+}
+
+TEST(TrainLoop, ShortRunHasNoStatistics) {
+  const TrainSummary summary = run_gcn(Ring(20), 0, {.epochs = 2}).summary;
+  EXPECT_EQ(summary.warmup_ms.size(), 2u);
+  EXPECT_EQ(summary.epoch_ms.count, 0u);
+  EXPECT_TRUE(std::isnan(summary.epoch_ms.median));
+  EXPECT_EQ(summary.parts.spmm.count, 0u);
+}
+
+/// A model that answers evaluations from a script: the logit of class 0, epoch by epoch, for each of two
+/// nodes. Node 0 is the validation node, node 1 the test node; both are of class 0, so a positive logit is
+/// right and a larger one has a lower loss.
+class Script : public Module {
+ public:
+  struct Line {
+    float val, test;
+  };
+  explicit Script(std::vector<Line> lines) : lines_(std::move(lines)) {
+    register_parameter("logits", &logits_, Tensor::zeros({2, 2}));
+  }
+  Variable forward() {
+    if (training()) return logits_;
+    const auto [val, test] = lines_.at(next_++);
+    return Variable(Tensor::from(std::vector<float>{val, 0, test, 0}, {2, 2}));
+  }
+  std::size_t evaluations() const { return next_; }
+  void set_logits(float value) { logits_.set_value(Tensor::full({2, 2}, value)); }
+
+ private:
+  Variable logits_;  // [2, 2]
+  std::vector<Line> lines_;
+  std::size_t next_ = 0;
+};
+
+TrainSummary run_script(Script& script, const TrainerOptions& options,
+                        const std::function<void(const EpochReport&)>& on_epoch = {}) {
+  const Tensor first = Tensor::from(std::vector<std::int64_t>{0}),
+               second = Tensor::from(std::vector<std::int64_t>{1});
+  Trainer trainer(
+      script, [&] { return script.forward(); }, {{script.parameters(), {}}},
+      Tensor::from(std::vector<std::int64_t>{0, 0}), {first, first, second}, options);
+  return trainer.fit(on_epoch);
+}
+
+TEST(TrainLoop, BestEpochIsByValidationAccuracyThenLossThenFirst) {
+  Script script({{-1, 1}, {1, 1}, {2, -1}, {2, 1}, {1.5, 1}, {-3, 1}});
+  std::vector<int> best;
+  const TrainSummary summary = run_script(
+      script, {.epochs = 6}, [&](const EpochReport& report) { best.push_back(report.best_epoch); });
+  EXPECT_EQ(best, (std::vector<int>{1, 2, 3, 3, 3, 3}));
+  EXPECT_EQ(summary.best_epoch, 3);
+  EXPECT_EQ(summary.best.val, 1);
+  EXPECT_EQ(summary.best.test, 0);
+  EXPECT_NEAR(summary.best.val_loss, std::log1p(std::exp(-2.0)), 1e-6);
+  EXPECT_EQ(summary.last.val, 0);
+  EXPECT_EQ(summary.last.test, 1);
+}
+
+TEST(TrainLoop, StopsWhenPatienceEnds) {
+  Script script({{1, 1}, {2, 1}, {2, 1}, {1, 1}, {0.5, 1}, {9, 1}});
+  const TrainSummary summary = run_script(script, {.epochs = 6, .patience = 3});
+  EXPECT_EQ(summary.epochs, 5);
+  EXPECT_EQ(summary.best_epoch, 2);
+}
+
+TEST(TrainLoop, EvaluatesEveryFewEpochsAndTheLast) {
+  Script script({{1, 1}, {2, 1}, {3, 1}});
+  std::vector<int> evaluated;
+  const TrainSummary summary =
+      run_script(script, {.epochs = 7, .eval_every = 3}, [&](const EpochReport& report) {
+        if (report.evaluation) evaluated.push_back(report.epoch);
+      });
+  EXPECT_EQ(evaluated, (std::vector<int>{3, 6, 7}));
+  EXPECT_EQ(summary.best_epoch, 7);
+}
+
+TEST(TrainLoop, StopsAtALossThatIsNotANumber) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  Script training({{1, 1}, {1, 1}, {1, 1}});
+  const auto spoil = [&](const EpochReport& report) {
+    if (report.epoch == 3) training.set_logits(nan);
+  };
+  EXPECT_ERROR(run_script(training, {.epochs = 9}, spoil),
+               "[train] the training loss is nan in epoch 4: try a smaller learning rate");
+  Script evaluation({{1, 1}, {nan, 1}});
+  EXPECT_ERROR(run_script(evaluation, {.epochs = 9}),
+               "[train] the validation loss is nan in epoch 2: try a smaller learning rate");
+}
+
+TEST(TrainLoop, RejectsWhatItCannotTrain) {
+  const Tensor nodes = Tensor::zeros({2}, DType::kI64), none = nodes.slice(0, 0);
+  Script script({});
+  const auto make = [&](const Split& split, const TrainerOptions& options) {
+    Trainer(
+        script, [&] { return script.forward(); }, {}, nodes, split, options);
+  };
+  EXPECT_NO_THROW(make({nodes, nodes, none}, {}));
+  EXPECT_ERROR(make({none, nodes, nodes}, {}), "[train] the split has no training nodes");
+  EXPECT_ERROR(make({nodes, none, nodes}, {}), "[train] the split has no validation nodes");
+  EXPECT_ERROR(make({nodes, nodes, nodes}, {.epochs = 0}),
+               "[train] epochs and eval_every must be at least 1, got 0 and 1");
+  EXPECT_ERROR(make({nodes, nodes, nodes}, {.patience = -1}),
+               "[train] patience, warmup_epochs and profile_every must not be negative");
+  Module empty;
+  EXPECT_ERROR(Trainer(empty, [] { return Variable(); }, {}, nodes, {nodes, nodes, nodes}),
+               "[train] the model has no parameters");
+}
+
+TEST(TrainLoop, StatisticsAreMedianMeanAndNearestRank) {
+  std::vector<double> values;
+  for (int i = 100; i >= 1; --i) values.push_back(i);
+  EXPECT_EQ(summarize(values).median, 50.5);
+  EXPECT_EQ(summarize(values).mean, 50.5);
+  EXPECT_EQ(summarize(values).p95, 95);
+  EXPECT_EQ(summarize({3, 1, 2}).median, 2);
+  EXPECT_EQ(summarize({3, 1, 2}).p95, 3);
+  EXPECT_EQ(summarize({4}).p95, 4);
+}
+
+}  // namespace
+}  // namespace rodeo

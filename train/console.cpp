@@ -1,0 +1,115 @@
+#include "train/console.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iterator>
+
+#include "core/storage.h"
+
+namespace rodeo {
+namespace {
+
+constexpr int kSubjectWidth = 16;
+
+std::string row(std::string_view subject, std::string_view text) {
+  return fmt::format("{:<{}}{}\n", subject, kSubjectWidth, text);
+}
+
+std::string percent_row(std::string_view subject, double ms, double total) {
+  return row(subject, fmt::format("{:>9.3f} ms {:>5.1f} %", ms, 100 * ms / total));
+}
+
+}  // namespace
+
+std::string describe_device(std::string_view requested, Device device) {
+  std::string text = str(device, " (", describe(device), ")");
+  if (requested == "auto" && !device.is_cuda())
+    text += str(": --device auto found no CUDA device: ", cuda_absence_reason());
+  return text;
+}
+
+std::string format_epoch(const EpochReport& report) {
+  const std::string total = std::to_string(report.epochs);
+  std::string line =
+      fmt::format("epoch {:>{}}/{}  loss {:.4f}", report.epoch, total.size(), total, report.loss);
+  const auto out = std::back_inserter(line);
+  if (const auto& e = report.evaluation)
+    fmt::format_to(out, "  train {:.4f}  val {:.4f}  test {:.4f}", e->train, e->val, e->test);
+  if (report.best_epoch > 0)
+    fmt::format_to(out, "  best val {:.4f} in epoch {}", report.best.val, report.best_epoch);
+  fmt::format_to(out, "  {:.3f} ms", report.ms);
+  return line;
+}
+
+std::string format_result(const TrainSummary& summary) {
+  return fmt::format("test {:.4f} val {:.4f} epoch {} final_test {:.4f} epochs {} median_ms {:.3f}",
+                     summary.best.test, summary.best.val, summary.best_epoch, summary.last.test,
+                     summary.epochs, summary.epoch_ms.median);
+}
+
+std::string format_summary(const NodeTask& task, const TrainSummary& summary) {
+  const Statistics& ms = summary.epoch_ms;
+  std::string table = row("load", fmt::format("{:>9.1f} ms", task.load_ms));
+  table += row("convert", fmt::format("{:>9.1f} ms", task.convert_ms));
+  table += row("first epochs", fmt::format("{:>9.3f} ms", fmt::join(summary.warmup_ms, " ms ")));
+  if (ms.count > 0)
+    table += row("epoch", fmt::format("{:>9.3f} ms median   {:.3f} mean   {:.3f} p95   ({} epochs)",
+                                      ms.median, ms.mean, ms.p95, ms.count));
+  if (const auto& [spmm, gemm, other] = summary.parts; spmm.count > 0) {
+    const double total = spmm.median + gemm.median + other.median;
+    table += percent_row("  SpMM", spmm.median, total);
+    table += percent_row("  GEMM", gemm.median, total);
+    table += percent_row("  other", other.median, total);
+  }
+  table += row("evaluation", fmt::format("{:>9.3f} ms median", summary.evaluation_ms.median));
+  table += row("peak memory", fmt::format("{} training, {} converting", format_bytes(summary.peak_bytes),
+                                          format_bytes(task.convert_peak_bytes)));
+  table += row("test accuracy", fmt::format("{:.4f} at the best validation epoch, {} (val {:.4f})",
+                                            summary.best.test, summary.best_epoch, summary.best.val));
+  table += row("", fmt::format("{:.4f} after the last epoch, {}", summary.last.test, summary.epochs));
+  return table;
+}
+
+Console::Console(bool quiet) : quiet_(quiet), terminal_(isatty(STDOUT_FILENO) == 1) {}
+
+Console::~Console() {
+  end_live_line();
+}
+
+void Console::end_live_line() {
+  if (live_line_) std::fputc('\n', stdout);
+  live_line_ = false;
+}
+
+void Console::say(std::string_view subject, std::string_view text) const {
+  if (quiet_) return;
+  fmt::print("{}", row(subject, text));
+  std::fflush(stdout);
+}
+
+void Console::epoch(const EpochReport& report) {
+  if (quiet_) return;
+  const bool last = report.epoch == report.epochs;
+  if (!terminal_) {
+    if (report.epoch == 1 || report.epoch % 10 == 0 || last) fmt::print("{}\n", format_epoch(report));
+  } else if (const auto now = std::chrono::steady_clock::now();
+             last || now - drawn_ > std::chrono::milliseconds(100)) {
+    // Back to the start, clear, and no wrapping: a wrapped line could not be rewritten.
+    fmt::print("\r\x1b[2K\x1b[?7l{}\x1b[?7h", format_epoch(report));
+    live_line_ = true;
+    drawn_ = now;
+  }
+  std::fflush(stdout);
+}
+
+void Console::finish(const NodeTask& task, const TrainSummary& summary) {
+  end_live_line();
+  if (quiet_)
+    fmt::print("{}\n", format_result(summary));
+  else
+    fmt::print("\n{}", format_summary(task, summary));
+}
+
+}  // namespace rodeo

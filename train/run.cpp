@@ -1,0 +1,53 @@
+#include "train/run.h"
+
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <new>
+#include <utility>
+
+#include "ops/gcn_norm.h"
+#include "train/timing.h"
+
+namespace rodeo {
+
+NodeTask load_task(const TrainOptions& options, Device device, const std::function<void(Graph)>& prepare) {
+  NodeTask task;
+  Dataset dataset;
+  const LoadOptions wanted{.need = Need::kTraining, .split = options.split, .seed = options.seed};
+  task.load_ms = timed(kCpu, [&] { dataset = load_dataset(options.dataset, wanted); });
+
+  reset_peak_memory(device);
+  task.convert_ms = timed(device, [&] {
+    Graph graph = to_graph(dataset, device, {.symmetrize = options.undirected});
+    task.num_edges = graph.adj.num_edges();
+    prepare(std::move(graph));
+    task.x = dataset.x.to(device);
+    dataset.x = {};
+    if (options.normalize_features) task.x = normalize_rows(task.x);
+    task.label = dataset.y.to(device);
+    task.split = {dataset.split.train.to(device), dataset.split.val.to(device),
+                  dataset.split.test.to(device)};
+  });
+  task.convert_peak_bytes = memory_stats(device).peak;
+  task.name = dataset.name;
+  task.num_nodes = dataset.num_nodes;
+  task.num_features = dataset.num_features;
+  task.num_classes = dataset.num_classes;
+  return task;
+}
+
+int run_command(std::string_view program, const std::function<void()>& body) {
+  try {
+    body();
+    check(std::fflush(stdout) == 0 && !std::ferror(stdout), "cannot write to the standard output");
+    return 0;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "{}: out of host memory\n", program);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}: {}\n", program, error.what());
+  }
+  return 2;
+}
+
+}  // namespace rodeo

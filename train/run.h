@@ -1,0 +1,34 @@
+/// What the training commands share around their model.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "datasets/dataset.h"
+#include "train/options.h"
+
+namespace rodeo {
+
+/// A dataset ready for node classification, and what it took to get there.
+struct NodeTask {
+  std::string name;
+  std::int64_t num_nodes = 0, num_edges = 0, num_features = 0, num_classes = 0;
+  Tensor x;                             // f32 [nodes, features], on the device
+  Tensor label;                         // i64 [nodes], on the device
+  Split split;                          // on the device
+  double load_ms = 0;                   // file to host memory
+  double convert_ms = 0;                // host memory to what the model reads
+  std::int64_t convert_peak_bytes = 0;  // of tensors on the device, meanwhile
+};
+
+/// Reads options.dataset onto the device; no copy stays on the host. `prepare` makes of the graph what the
+/// model reads, and may drop it. Throws Error as load_dataset does for what cannot be trained on.
+NodeTask load_task(const TrainOptions& options, Device device, const std::function<void(Graph)>& prepare);
+
+/// Runs a command's body and returns its exit code: 0, or 2 after `program: what went wrong` in one line on
+/// stderr. A stdout that cannot be written to counts as wrong.
+int run_command(std::string_view program, const std::function<void()>& body);
+
+}  // namespace rodeo

@@ -1,0 +1,84 @@
+/// Full-batch training of a node classifier. Knows nothing of the model but its forward function.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "datasets/dataset.h"
+#include "layers/module.h"
+#include "train/adam.h"
+#include "train/timing.h"
+
+namespace rodeo {
+
+struct TrainerOptions {
+  int epochs = 200;
+  int eval_every = 1;      // epochs between evaluations; the last epoch is always evaluated
+  int patience = 0;        // stop after so many epochs without a better validation result; 0: never
+  int warmup_epochs = 3;   // the first epochs build plans and fill memory pools: they are timed apart
+  int profile_every = 10;  // one epoch of so many is profiled instead of timed; 0: none
+};
+
+/// Accuracies (shares of 1) in evaluation mode.
+struct Evaluation {
+  double train = 0, val = 0, test = 0;
+  double val_loss = 0;
+};
+
+struct EpochReport {
+  int epoch = 0;    // from 1
+  int epochs = 0;   // at most
+  double loss = 0;  // on the training nodes, in training mode, before this epoch's update
+  double ms = 0;    // the training step alone
+  std::optional<Evaluation> evaluation;
+  int best_epoch = 0;  // so far; 0: none was evaluated
+  Evaluation best;
+};
+
+/// Where the milliseconds of a training step go.
+struct StepParts {
+  Statistics spmm, gemm, other;
+};
+
+struct TrainSummary {
+  int epochs = 0;      // that were run
+  int best_epoch = 0;  // best validation accuracy; of equal ones, the lower validation loss, then the earlier
+  Evaluation best;     // at best_epoch
+  Evaluation last;     // after the last epoch
+  std::vector<double> warmup_ms;  // one for each of the first epochs
+  Statistics epoch_ms;            // the epochs that are neither warm-up nor profiled
+  StepParts parts;                // the profiled epochs
+  Statistics evaluation_ms;       // one evaluation; never part of an epoch's time
+  std::int64_t peak_bytes = 0;    // of tensors on the device while training
+};
+
+class Trainer {
+ public:
+  /// `forward` returns the logits [nodes, classes] of `model`, which outlives the trainer.
+  /// label [nodes] i64 and split may be on any device. Throws Error for options out of range, a model
+  /// without parameters, and a split without training or validation nodes.
+  Trainer(Module& model, std::function<Variable()> forward, std::vector<ParameterGroup> groups,
+          const Tensor& label, const Split& split, const TrainerOptions& options = {});
+
+  /// Trains; calls on_epoch after every epoch. An epoch's time is the wall-clock time of forward, loss,
+  /// backward and update between two idle moments of the device. Leaves the model in training mode with the
+  /// last parameters, and resets the device's peak memory. Throws Error naming the epoch whose loss is not
+  /// a finite number.
+  TrainSummary fit(const std::function<void(const EpochReport&)>& on_epoch = {});
+
+ private:
+  Tensor step();
+  Evaluation evaluate();
+
+  Module& model_;
+  std::function<Variable()> forward_;
+  Adam adam_;
+  Device device_;
+  Tensor label_;
+  Split split_;
+  TrainerOptions options_;
+};
+
+}  // namespace rodeo
