@@ -14,7 +14,8 @@ namespace {
 void check_form(const Csr& csr) {
   check(csr.rows >= 0 && csr.cols >= 0 && csr.cols <= std::numeric_limits<std::int32_t>::max(),
         "[adjacency] rows must be >= 0 and cols in [0, 2^31 - 1], got ", csr.rows, " x ", csr.cols);
-  check(csr.row_ptr.defined() && csr.row_ptr.dtype() == DType::kI64 && csr.row_ptr.shape() == Shape{csr.rows + 1},
+  check(csr.row_ptr.defined() && csr.row_ptr.dtype() == DType::kI64 &&
+            csr.row_ptr.shape() == Shape{csr.rows + 1},
         "[adjacency] row_ptr must be i64 [", csr.rows + 1, "]");
   check(csr.col.defined() && csr.col.dtype() == DType::kI32 && csr.col.rank() == 1,
         "[adjacency] col must be i32 [edges]");
@@ -32,8 +33,8 @@ void check_values(const Csr& csr) {
   check(row_ptr.back() == csr.col.numel(), "[adjacency] row_ptr ends at ", row_ptr.back(), ", but col has ",
         csr.col.numel(), " edges");
   for (std::size_t e = 0; e < col.size(); ++e)
-    check(col[e] >= 0 && col[e] < csr.cols, "[adjacency] col[", e, "] = ", col[e], " is outside [0, ", csr.cols,
-          ")");
+    check(col[e] >= 0 && col[e] < csr.cols, "[adjacency] col[", e, "] = ", col[e], " is outside [0, ",
+          csr.cols, ")");
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ struct Csr {
   Tensor col;             // i32 [edges]
 };
 
-/// A cheap shared handle. Edge weights are not part of it: they are tensors [edges, ...] in its edge order, and
-/// a graph without any has implicit weights of one.
+/// A cheap shared handle. Edge weights are not part of it: they are tensors [edges, ...] in its edge order,
+/// and a graph without any has implicit weights of one.
 class Adjacency {
  public:
   Adjacency() = default;  // undefined
@@ -42,8 +42,8 @@ class Adjacency {
   Adjacency to(Device device) const;
   bool operator==(const Adjacency& other) const { return state_ == other.state_; }
 
-  /// The value of type T that belongs to this graph: made by make() on first use, kept as long as the graph is.
-  /// Plans, transposes and the choices of a tuner live here. Not to be called from two threads at once.
+  /// The value of type T that belongs to this graph: made by make() on first use, kept as long as the graph
+  /// is. Plans, transposes and the choices of a tuner live here. Not to be called from two threads at once.
   template <class T, class Make>
   const T& cached(Make&& make) const {
     auto& slot = cache()[std::type_index(typeid(T))];

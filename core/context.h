@@ -1,5 +1,5 @@
-/// What a thread computes with on one CUDA device. Needs no CUDA header: handles are the libraries' own opaque
-/// pointers, so `cudaStream_t s = Context::of(device).stream()` just works.
+/// What a thread computes with on one CUDA device. Needs no CUDA header: handles are the libraries' own
+/// opaque pointers, so `cudaStream_t s = Context::of(device).stream()` just works.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,12 @@ struct cudnnContext;
 
 namespace rodeo {
 
-/// One per thread and device, made on first use, never destroyed. All work of a thread on a device goes to one
-/// non-blocking stream, in order; memory is taken from and returned to the device's pool in that order.
+/// One per thread and device, made on first use, never destroyed. All work of a thread on a device goes to
+/// one non-blocking stream, in order; memory is taken from and returned to the device's pool in that order.
 class Context {
  public:
-  /// Throws Error unless `device` is a CUDA device that is present. Makes it the thread's current CUDA device.
+  /// Throws Error unless `device` is a CUDA device that is present. Makes it the thread's current CUDA
+  /// device.
   static Context& of(Device device);
 
   Device device() const { return device_; }

@@ -14,8 +14,12 @@ std::ostream& operator<<(std::ostream& out, Device device) {
   return device.is_cuda() ? out << "cuda:" << device.index : out << "cpu";
 }
 
-int cuda_device_count() { return cuda::device_count(); }
-std::string cuda_absence_reason() { return cuda::absence_reason(); }
+int cuda_device_count() {
+  return cuda::device_count();
+}
+std::string cuda_absence_reason() {
+  return cuda::absence_reason();
+}
 
 Device parse_device(std::string_view text) {
   if (text == "cpu") return kCpu;

@@ -18,7 +18,9 @@ struct Device {
 };
 
 inline constexpr Device kCpu{};
-inline Device cuda_device(int index = 0) { return {Device::Type::kCuda, index}; }
+inline Device cuda_device(int index = 0) {
+  return {Device::Type::kCuda, index};
+}
 
 /// "cpu" or "cuda:0".
 std::ostream& operator<<(std::ostream& out, Device device);

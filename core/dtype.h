@@ -20,7 +20,9 @@ std::ostream& operator<<(std::ostream& out, DType dtype);
 
 /// Bytes of one element.
 std::size_t size_of(DType dtype);
-constexpr bool is_float(DType dtype) { return dtype <= DType::kF16; }
+constexpr bool is_float(DType dtype) {
+  return dtype <= DType::kF16;
+}
 
 /// bfloat16: the upper half of a float. Rounds to nearest even; NaN stays NaN.
 struct BFloat16 {
@@ -40,12 +42,18 @@ struct Float16 {
 
 template <class T>
 constexpr DType dtype_of() {
-  if constexpr (std::is_same_v<T, double>) return DType::kF64;
-  else if constexpr (std::is_same_v<T, float>) return DType::kF32;
-  else if constexpr (std::is_same_v<T, BFloat16>) return DType::kBF16;
-  else if constexpr (std::is_same_v<T, Float16>) return DType::kF16;
-  else if constexpr (std::is_same_v<T, std::int64_t>) return DType::kI64;
-  else if constexpr (std::is_same_v<T, std::int32_t>) return DType::kI32;
+  if constexpr (std::is_same_v<T, double>)
+    return DType::kF64;
+  else if constexpr (std::is_same_v<T, float>)
+    return DType::kF32;
+  else if constexpr (std::is_same_v<T, BFloat16>)
+    return DType::kBF16;
+  else if constexpr (std::is_same_v<T, Float16>)
+    return DType::kF16;
+  else if constexpr (std::is_same_v<T, std::int64_t>)
+    return DType::kI64;
+  else if constexpr (std::is_same_v<T, std::int32_t>)
+    return DType::kI32;
   else {
     static_assert(std::is_same_v<T, std::uint8_t>, "not an element type of a tensor");
     return DType::kU8;
@@ -56,21 +64,30 @@ constexpr DType dtype_of() {
 template <class F>
 decltype(auto) dispatch_float(DType dtype, std::string_view op, F&& f) {
   switch (dtype) {
-    case DType::kF64: return f(double{});
-    case DType::kF32: return f(float{});
-    case DType::kBF16: return f(BFloat16{});
-    case DType::kF16: return f(Float16{});
-    default: fail("[", op, "] needs a floating-point tensor (f64, f32, bf16, f16), got ", dtype);
+    case DType::kF64:
+      return f(double{});
+    case DType::kF32:
+      return f(float{});
+    case DType::kBF16:
+      return f(BFloat16{});
+    case DType::kF16:
+      return f(Float16{});
+    default:
+      fail("[", op, "] needs a floating-point tensor (f64, f32, bf16, f16), got ", dtype);
   }
 }
 
 template <class F>
 decltype(auto) dispatch_all(DType dtype, F&& f) {
   switch (dtype) {
-    case DType::kI64: return f(std::int64_t{});
-    case DType::kI32: return f(std::int32_t{});
-    case DType::kU8: return f(std::uint8_t{});
-    default: return dispatch_float(dtype, "dispatch", static_cast<F&&>(f));
+    case DType::kI64:
+      return f(std::int64_t{});
+    case DType::kI32:
+      return f(std::int32_t{});
+    case DType::kU8:
+      return f(std::uint8_t{});
+    default:
+      return dispatch_float(dtype, "dispatch", static_cast<F&&>(f));
   }
 }
 

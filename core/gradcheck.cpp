@@ -46,7 +46,8 @@ GradcheckResult gradcheck(const Function& f, std::vector<Variable> inputs, const
   check(y.dtype() == DType::kF64, "[gradcheck] the function must return f64, got ", y.dtype());
   const Tensor again = f(inputs).value();
   const std::vector<double> first = y.value().to_vector<double>(), second = again.to_vector<double>();
-  if (first.size() != second.size() || std::memcmp(first.data(), second.data(), first.size() * sizeof(double)) != 0)
+  if (first.size() != second.size() ||
+      std::memcmp(first.data(), second.data(), first.size() * sizeof(double)) != 0)
     return {false, "the function is not deterministic: two evaluations of the same inputs differ"};
 
   const Tensor projection = random_projection(y.value(), options.seed);
@@ -79,8 +80,9 @@ GradcheckResult gradcheck(const Function& f, std::vector<Variable> inputs, const
       if (!result.ok && !(excess > worst)) continue;
       worst = std::isnan(excess) ? INFINITY : excess;
       const std::string input_name = i < options.names.size() ? options.names[i] : str("input ", i);
-      result = {false, str(input_name, " ", element_name(static_cast<std::int64_t>(e), input.shape()), ": analytic ",
-                           analytic[e], ", numeric ", numeric, ", relative error ", error / std::abs(numeric))};
+      result = {false,
+                str(input_name, " ", element_name(static_cast<std::int64_t>(e), input.shape()), ": analytic ",
+                    analytic[e], ", numeric ", numeric, ", relative error ", error / std::abs(numeric))};
     }
     input.value().copy_from(Tensor::from(x, input.shape()));
   }

@@ -11,10 +11,10 @@
 namespace rodeo {
 
 struct GradcheckOptions {
-  double step = 1e-6;       // central difference: (f(x + step) - f(x - step)) / (2 step)
-  double rtol = 1e-6;       // an element passes if |analytic - numeric| <= atol + rtol |numeric|
-  double atol = 1e-7;       //   (a NaN on either side never passes)
-  std::uint64_t seed = 0;   // of the random projection
+  double step = 1e-6;              // central difference: (f(x + step) - f(x - step)) / (2 step)
+  double rtol = 1e-6;              // an element passes if |analytic - numeric| <= atol + rtol |numeric|
+  double atol = 1e-7;              //   (a NaN on either side never passes)
+  std::uint64_t seed = 0;          // of the random projection
   std::vector<std::string> names;  // of the inputs, for the message; default "input 0", "input 1", ...
 };
 

@@ -23,13 +23,17 @@ struct Profile::Timer {
 
   void open() {
     if (depth++ > 0) return;
-    if (device.is_cuda()) begin_event = cuda::record_event(device);
-    else begin = Clock::now();
+    if (device.is_cuda())
+      begin_event = cuda::record_event(device);
+    else
+      begin = Clock::now();
   }
   void close(int part) {
     if (--depth > 0) return;
-    if (device.is_cuda()) events[part].emplace_back(begin_event, cuda::record_event(device));
-    else total[part] += std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+    if (device.is_cuda())
+      events[part].emplace_back(begin_event, cuda::record_event(device));
+    else
+      total[part] += std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
   }
   double read(int part) {
     for (const auto& [from, to] : events[part]) total[part] += cuda::elapsed_milliseconds(from, to);
@@ -53,7 +57,9 @@ Profile::~Profile() {
   }
 }
 
-double Profile::milliseconds(Part part) const { return timer_->read(static_cast<int>(part)); }
+double Profile::milliseconds(Part part) const {
+  return timer_->read(static_cast<int>(part));
+}
 
 ProfileScope::ProfileScope(Part part) : part_(part) {
   if (Profile::Timer::active) Profile::Timer::active->open();

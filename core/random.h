@@ -41,7 +41,9 @@ RODEO_HOST_DEVICE std::uint32_t random_word(std::uint64_t seed, std::uint64_t st
 }
 
 /// Uniform in [0, 1): the upper 24 bits, exact in float.
-RODEO_HOST_DEVICE float to_unit(std::uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
+RODEO_HOST_DEVICE float to_unit(std::uint32_t word) {
+  return static_cast<float>(word >> 8) * 0x1p-24f;
+}
 
 /// lo + (hi - lo) u with one rounding, so that both backends agree to the bit.
 RODEO_HOST_DEVICE float uniform_between(float lo, float hi, std::uint32_t word) {

@@ -38,8 +38,10 @@ std::atomic<bool> poisoning{false};
 
 Storage::~Storage() {
   if (!data) return;
-  if (device.is_cuda()) cuda::release(data, stream);
-  else std::free(data);
+  if (device.is_cuda())
+    cuda::release(data, stream);
+  else
+    std::free(data);
   count(device, -static_cast<std::int64_t>(bytes));
 }
 
@@ -51,23 +53,32 @@ std::shared_ptr<Storage> allocate(std::size_t bytes, Device device) {
     storage->data = cuda::allocate(rounded, device, &storage->stream);
   } else {
     storage->data = std::aligned_alloc(kAlignment, rounded);
-    check(storage->data != nullptr, "[memory] cpu is out of memory: ", format_bytes(static_cast<double>(bytes)),
-          " asked, ", format_bytes(static_cast<double>(memory_stats(kCpu).current)), " held by tensors");
+    check(storage->data != nullptr,
+          "[memory] cpu is out of memory: ", format_bytes(static_cast<double>(bytes)), " asked, ",
+          format_bytes(static_cast<double>(memory_stats(kCpu).current)), " held by tensors");
   }
   storage->bytes = rounded;
   if (poisoning) {
-    if (device.is_cuda()) cuda::poison(storage->data, rounded, storage->stream);
-    else std::memset(storage->data, 0xff, rounded);
+    if (device.is_cuda())
+      cuda::poison(storage->data, rounded, storage->stream);
+    else
+      std::memset(storage->data, 0xff, rounded);
   }
   count(device, static_cast<std::int64_t>(rounded));
   return storage;
 }
 
-void set_poison_memory(bool on) { poisoning = on; }
+void set_poison_memory(bool on) {
+  poisoning = on;
+}
 
-MemoryStats memory_stats(Device device) { return {counter(device).current, counter(device).peak}; }
+MemoryStats memory_stats(Device device) {
+  return {counter(device).current, counter(device).peak};
+}
 
-void reset_peak_memory(Device device) { counter(device).peak = counter(device).current.load(); }
+void reset_peak_memory(Device device) {
+  counter(device).peak = counter(device).current.load();
+}
 
 std::string format_bytes(double bytes) {
   static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};

@@ -24,10 +24,12 @@ struct Storage {
   ~Storage();
 };
 
-/// At least `bytes` bytes, 64-byte aligned (256 on CUDA), not initialised. Throws Error when there is no room.
+/// At least `bytes` bytes, 64-byte aligned (256 on CUDA), not initialised. Throws Error when there is no
+/// room.
 std::shared_ptr<Storage> allocate(std::size_t bytes, Device device);
 
-/// While on, new memory is filled with NaN (0xff bytes), so that a result that was not written shows. For tests.
+/// While on, new memory is filled with NaN (0xff bytes), so that a result that was not written shows. For
+/// tests.
 void set_poison_memory(bool on);
 
 /// "1.50 GiB"

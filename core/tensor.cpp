@@ -12,20 +12,26 @@ namespace {
 // 16-bit floats have no arithmetic of their own on the host.
 template <class T>
 auto widen(T value) {
-  if constexpr (sizeof(T) == 2) return static_cast<float>(value);
-  else return value;
+  if constexpr (sizeof(T) == 2)
+    return static_cast<float>(value);
+  else
+    return value;
 }
 
 template <class To, class From>
 To convert(From value) {
-  if constexpr (sizeof(To) == 2) return To(static_cast<float>(widen(value)));
-  else return static_cast<To>(widen(value));
+  if constexpr (sizeof(To) == 2)
+    return To(static_cast<float>(widen(value)));
+  else
+    return static_cast<To>(widen(value));
 }
 
 void copy_bytes(void* to, Device to_device, const void* from, Device from_device, std::int64_t bytes) {
   if (bytes == 0) return;
-  if (!to_device.is_cuda() && !from_device.is_cuda()) std::memcpy(to, from, static_cast<std::size_t>(bytes));
-  else cuda::copy(to, to_device, from, from_device, static_cast<std::size_t>(bytes));
+  if (!to_device.is_cuda() && !from_device.is_cuda())
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  else
+    cuda::copy(to, to_device, from, from_device, static_cast<std::size_t>(bytes));
 }
 
 }  // namespace
@@ -39,7 +45,9 @@ Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
   return tensor;
 }
 
-Tensor Tensor::zeros(const Shape& shape, DType dtype, Device device) { return full(shape, 0, dtype, device); }
+Tensor Tensor::zeros(const Shape& shape, DType dtype, Device device) {
+  return full(shape, 0, dtype, device);
+}
 
 Tensor Tensor::full(const Shape& shape, double value, DType dtype, Device device) {
   const Tensor tensor = empty(shape, dtype, device);
@@ -53,7 +61,9 @@ Tensor Tensor::from_host(const void* values, const Shape& shape, DType dtype, De
   return tensor;
 }
 
-void* Tensor::raw() const { return storage_ ? static_cast<char*>(storage_->data) + offset_ : nullptr; }
+void* Tensor::raw() const {
+  return storage_ ? static_cast<char*>(storage_->data) + offset_ : nullptr;
+}
 
 Tensor Tensor::to(Device device) const {
   if (!defined() || device == device_) return *this;
@@ -101,10 +111,17 @@ Tensor Tensor::slice(std::int64_t begin, std::int64_t end) const {
   Tensor out = *this;
   const std::int64_t stride = dim(0) == 0 ? 0 : numel() / dim(0);
   switch (rank()) {
-    case 1: out.shape_ = {end - begin}; break;
-    case 2: out.shape_ = {end - begin, dim(1)}; break;
-    case 3: out.shape_ = {end - begin, dim(1), dim(2)}; break;
-    default: out.shape_ = {end - begin, dim(1), dim(2), dim(3)};
+    case 1:
+      out.shape_ = {end - begin};
+      break;
+    case 2:
+      out.shape_ = {end - begin, dim(1)};
+      break;
+    case 3:
+      out.shape_ = {end - begin, dim(1), dim(2)};
+      break;
+    default:
+      out.shape_ = {end - begin, dim(1), dim(2), dim(3)};
   }
   out.offset_ += begin * stride * static_cast<std::int64_t>(size_of(dtype_));
   return out;
@@ -123,12 +140,14 @@ void Tensor::fill(double value) const {
 
 void Tensor::copy_from(const Tensor& source) const {
   check(defined() && source.defined(), "[copy_from] of or to an undefined tensor");
-  check(source.shape_ == shape_ && source.dtype_ == dtype_, "[copy_from] source must be ", dtype_, " ", shape_,
-        ", got ", source.dtype_, " ", source.shape_);
+  check(source.shape_ == shape_ && source.dtype_ == dtype_, "[copy_from] source must be ", dtype_, " ",
+        shape_, ", got ", source.dtype_, " ", source.shape_);
   copy_bytes(raw(), device_, source.raw(), source.device_, nbytes());
 }
 
-void Tensor::copy_to_host(void* values) const { copy_bytes(values, kCpu, raw(), device_, nbytes()); }
+void Tensor::copy_to_host(void* values) const {
+  copy_bytes(values, kCpu, raw(), device_, nbytes());
+}
 
 double Tensor::item() const {
   check(defined() && numel() == 1, "[item] needs a tensor of one element, got ", shape_);
@@ -137,8 +156,9 @@ double Tensor::item() const {
 }
 
 Tensor add_tensors(const Tensor& a, const Tensor& b) {
-  check(a.shape() == b.shape() && a.dtype() == b.dtype() && a.device() == b.device(), "[add] a is ", a.dtype(), " ",
-        a.shape(), " on ", a.device(), ", b must be the same, got ", b.dtype(), " ", b.shape(), " on ", b.device());
+  check(a.shape() == b.shape() && a.dtype() == b.dtype() && a.device() == b.device(), "[add] a is ",
+        a.dtype(), " ", a.shape(), " on ", a.device(), ", b must be the same, got ", b.dtype(), " ",
+        b.shape(), " on ", b.device());
   const Tensor out = Tensor::empty(a.shape(), a.dtype(), a.device());
   if (a.device().is_cuda()) {
     cuda::add(a, b, out);

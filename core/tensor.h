@@ -45,7 +45,8 @@ class Tensor {
   DType dtype() const { return dtype_; }
   Device device() const { return device_; }
 
-  /// The first element; throws Error unless T is the tensor's type. Constness of the handle is not of the data.
+  /// The first element; throws Error unless T is the tensor's type. Constness of the handle is not of the
+  /// data.
   template <class T>
   T* data() const {
     check(defined(), "[tensor] data() of an undefined tensor");
@@ -84,7 +85,9 @@ class Tensor {
   void copy_to_host(void* values) const;
 
   /// True when both handles refer to the same first byte.
-  bool shares_memory_with(const Tensor& other) const { return defined() && other.defined() && raw() == other.raw(); }
+  bool shares_memory_with(const Tensor& other) const {
+    return defined() && other.defined() && raw() == other.raw();
+  }
 
  private:
   std::shared_ptr<Storage> storage_;

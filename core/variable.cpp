@@ -10,9 +10,15 @@ namespace {
 thread_local bool recording = true;
 }  // namespace
 
-NoGrad::NoGrad() : before_(recording) { recording = false; }
-NoGrad::~NoGrad() { recording = before_; }
-bool grad_enabled() { return recording; }
+NoGrad::NoGrad() : before_(recording) {
+  recording = false;
+}
+NoGrad::~NoGrad() {
+  recording = before_;
+}
+bool grad_enabled() {
+  return recording;
+}
 
 struct Variable::Node {
   Tensor value;
@@ -42,8 +48,8 @@ struct Variable::Node {
 
 Variable::Variable(Tensor value, bool requires_grad) : node_(std::make_shared<Node>()) {
   check(value.defined(), "[variable] made of an undefined tensor");
-  check(!requires_grad || is_float(value.dtype()), "[variable] only floating-point tensors have gradients, got ",
-        value.dtype());
+  check(!requires_grad || is_float(value.dtype()),
+        "[variable] only floating-point tensors have gradients, got ", value.dtype());
   node_->value = std::move(value);
   node_->requires_grad = requires_grad;
 }
@@ -53,7 +59,9 @@ const Tensor& Variable::value() const {
   return node_->value;
 }
 
-bool Variable::requires_grad() const { return node_ && node_->requires_grad; }
+bool Variable::requires_grad() const {
+  return node_ && node_->requires_grad;
+}
 
 const Tensor& Variable::grad() const {
   check(defined(), "[variable] grad() of an undefined variable");
@@ -66,8 +74,8 @@ void Variable::zero_grad() {
 
 void Variable::set_value(Tensor value) {
   check(defined() && node_->op.empty(), "[variable] set_value() needs a leaf");
-  check(value.shape() == shape() && value.dtype() == dtype(), "[variable] set_value() needs ", dtype(), " ", shape(),
-        ", got ", value.dtype(), " ", value.shape());
+  check(value.shape() == shape() && value.dtype() == dtype(), "[variable] set_value() needs ", dtype(), " ",
+        shape(), ", got ", value.dtype(), " ", value.shape());
   node_->value = std::move(value);
   node_->grad = {};
 }
@@ -128,10 +136,11 @@ void Variable::backward(const Tensor& seed) const {
       const Variable& input = node.inputs[i];
       if (!input.requires_grad()) continue;
       check(dx[i].defined(), "[autograd] the rule of '", node.op, "' returned no gradient for input ", i);
-      check(dx[i].shape() == input.shape() && dx[i].dtype() == input.dtype() && dx[i].device() == input.device(),
-            "[autograd] the rule of '", node.op, "' returned a gradient of ", dx[i].dtype(), " ", dx[i].shape(),
-            " on ", dx[i].device(), " for input ", i, ", which is ", input.dtype(), " ", input.shape(), " on ",
-            input.device());
+      check(dx[i].shape() == input.shape() && dx[i].dtype() == input.dtype() &&
+                dx[i].device() == input.device(),
+            "[autograd] the rule of '", node.op, "' returned a gradient of ", dx[i].dtype(), " ",
+            dx[i].shape(), " on ", dx[i].device(), " for input ", i, ", which is ", input.dtype(), " ",
+            input.shape(), " on ", input.device());
       accumulate(grads[input.node_.get()], dx[i]);
     }
     node.freed = true;

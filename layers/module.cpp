@@ -6,7 +6,8 @@ std::vector<std::pair<std::string, Variable>> Module::named_parameters() const {
   std::vector<std::pair<std::string, Variable>> all;
   for (const auto& [name, slot] : parameters_) all.emplace_back(name, *slot);
   for (const auto& [prefix, module] : modules_)
-    for (auto& [name, parameter] : module->named_parameters()) all.emplace_back(prefix + "." + name, parameter);
+    for (auto& [name, parameter] : module->named_parameters())
+      all.emplace_back(prefix + "." + name, parameter);
   return all;
 }
 
@@ -40,6 +41,8 @@ void Module::register_parameter(std::string name, Variable* slot, Tensor value) 
   parameters_.emplace_back(std::move(name), slot);
 }
 
-void Module::register_module(std::string name, Module* module) { modules_.emplace_back(std::move(name), module); }
+void Module::register_module(std::string name, Module* module) {
+  modules_.emplace_back(std::move(name), module);
+}
 
 }  // namespace rodeo

@@ -4,11 +4,13 @@
 
 namespace rodeo {
 
-Gcn::Gcn(const GcnOptions& options, Random random, Device device, DType dtype) : options_(options), random_(random) {
+Gcn::Gcn(const GcnOptions& options, Random random, Device device, DType dtype)
+    : options_(options), random_(random) {
   check(options.in >= 1 && options.hidden >= 1 && options.classes >= 1 && options.layers >= 1,
         "[gcn] in, hidden, classes and layers must be >= 1, got ", options.in, ", ", options.hidden, ", ",
         options.classes, " and ", options.layers);
-  check(options.dropout >= 0 && options.dropout < 1, "[gcn] dropout must be in [0, 1), got ", options.dropout);
+  check(options.dropout >= 0 && options.dropout < 1, "[gcn] dropout must be in [0, 1), got ",
+        options.dropout);
   for (int i = 0; i < options.layers; ++i) {
     const std::int64_t in = i == 0 ? options.in : options.hidden;
     const std::int64_t out = i + 1 == options.layers ? options.classes : options.hidden;

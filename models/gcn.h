@@ -19,8 +19,8 @@ struct GcnOptions {
 /// The GCN of Kipf & Welling: dropout, convolution, ReLU, ... , dropout, convolution. Returns logits.
 class Gcn : public Module {
  public:
-  /// Throws Error for sizes below 1 or a dropout outside [0, 1). `random` gives the weights now and the dropout
-  /// masks later: it is copied.
+  /// Throws Error for sizes below 1 or a dropout outside [0, 1). `random` gives the weights now and the
+  /// dropout masks later: it is copied.
   Gcn(const GcnOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32);
 
   /// x [nodes, in] -> logits [nodes, classes].

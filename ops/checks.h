@@ -16,22 +16,23 @@ inline void check_matrix(std::string_view op, std::string_view what, const Tenso
 }
 
 /// Two operands of the same dtype and device.
-inline void check_alike(std::string_view op, std::string_view a_name, const Tensor& a, std::string_view b_name,
-                        const Tensor& b) {
+inline void check_alike(std::string_view op, std::string_view a_name, const Tensor& a,
+                        std::string_view b_name, const Tensor& b) {
   check(b.defined(), "[", op, "] ", b_name, " is undefined");
-  check(a.dtype() == b.dtype(), "[", op, "] ", b_name, " must have the dtype of ", a_name, ", ", a.dtype(), ", got ",
-        b.dtype());
-  check(a.device() == b.device(), "[", op, "] ", b_name, " must be on ", a.device(), " as ", a_name, " is, got ",
-        b.device());
+  check(a.dtype() == b.dtype(), "[", op, "] ", b_name, " must have the dtype of ", a_name, ", ", a.dtype(),
+        ", got ", b.dtype());
+  check(a.device() == b.device(), "[", op, "] ", b_name, " must be on ", a.device(), " as ", a_name,
+        " is, got ", b.device());
 }
 
 inline void check_shape(std::string_view op, std::string_view what, const Tensor& x, const Shape& expected) {
   check(x.shape() == expected, "[", op, "] ", what, " must be ", expected, ", got ", x.shape());
 }
 
-inline void check_on_device_of(std::string_view op, const Adjacency& adj, std::string_view what, const Tensor& x) {
-  check(adj.device() == x.device(), "[", op, "] ", what, " must be on ", adj.device(), " as the graph is, got ",
-        x.device());
+inline void check_on_device_of(std::string_view op, const Adjacency& adj, std::string_view what,
+                               const Tensor& x) {
+  check(adj.device() == x.device(), "[", op, "] ", what, " must be on ", adj.device(),
+        " as the graph is, got ", x.device());
 }
 
 }  // namespace rodeo

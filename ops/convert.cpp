@@ -15,7 +15,8 @@ void check_ids(std::string_view what, const Tensor& ids, std::int64_t limit) {
   if (at < 0) return;
   const Tensor offender = ids.slice(at, at + 1);
   fail("[coo_to_csr] ", what, " of edge ", at, " is ",
-       ids.dtype() == DType::kI64 ? offender.to_vector<std::int64_t>()[0] : offender.to_vector<std::int32_t>()[0],
+       ids.dtype() == DType::kI64 ? offender.to_vector<std::int64_t>()[0]
+                                  : offender.to_vector<std::int32_t>()[0],
        ", outside [0, ", limit, ")");
 }
 
@@ -62,8 +63,8 @@ TransposedPattern keep(const Adjacency& adj, const Adjacency& t) {
   const auto same = [](const Tensor& a, const Tensor& b) {
     return a.numel() == 0 || kernels::same_values.on(a.device())(a, b);
   };
-  const bool symmetric =
-      adj.rows() == adj.cols() && same(adj.csr().row_ptr, t.csr().row_ptr) && same(adj.csr().col, t.csr().col);
+  const bool symmetric = adj.rows() == adj.cols() && same(adj.csr().row_ptr, t.csr().row_ptr) &&
+                         same(adj.csr().col, t.csr().col);
   return {symmetric ? Adjacency() : t};
 }
 
@@ -84,9 +85,12 @@ Transposed transpose(const Adjacency& adj) {
 }
 
 CooResult add_self_loops(const Adjacency& adj) {
-  check(adj.rows() == adj.cols(), "[add_self_loops] the matrix must be square, got ", adj.rows(), " x ", adj.cols());
-  const std::int64_t unsorted = adj.rows() == 0 ? -1 : kernels::first_unsorted_row.on(adj.device())(adj.csr());
-  check(unsorted < 0, "[add_self_loops] row ", unsorted, " is not sorted by column: build the graph by coo_to_csr");
+  check(adj.rows() == adj.cols(), "[add_self_loops] the matrix must be square, got ", adj.rows(), " x ",
+        adj.cols());
+  const std::int64_t unsorted =
+      adj.rows() == 0 ? -1 : kernels::first_unsorted_row.on(adj.device())(adj.csr());
+  check(unsorted < 0, "[add_self_loops] row ", unsorted,
+        " is not sorted by column: build the graph by coo_to_csr");
   kernels::SortedEdges looped = kernels::add_self_loops.on(adj.device())(adj.csr());
   return {Adjacency::trusted(std::move(looped.csr)), looped.edge_ids};
 }

@@ -28,8 +28,8 @@ struct CooResult {
 /// Sorts an edge list by (row, column), equal edges in the order of the input.
 ///   row, col  [E]  both i32 or both i64, on one device; on CUDA the work is done there (CUB radix sort)
 /// The result is the same on every device.
-/// Throws rodeo::Error naming the first edge whose row is outside [0, rows) or column outside [0, cols), before
-/// anything is built; and where self loops or symmetrize are asked of a matrix that is not square.
+/// Throws rodeo::Error naming the first edge whose row is outside [0, rows) or column outside [0, cols),
+/// before anything is built; and where self loops or symmetrize are asked of a matrix that is not square.
 CooResult coo_to_csr(const Tensor& row, const Tensor& col, std::int64_t rows, std::int64_t cols,
                      const CooOptions& options = {});
 
@@ -47,8 +47,8 @@ Transposed transpose(const Adjacency& adj);
 /// The same without edge_ids, which take 8 bytes an edge and serve weighted graphs only.
 Adjacency transpose_pattern(const Adjacency& adj);
 
-/// A + I: inserts (i, i), in column order, into every row of a square matrix that lacks it. Rows must be sorted
-/// by column, as coo_to_csr leaves them; throws Error otherwise.
+/// A + I: inserts (i, i), in column order, into every row of a square matrix that lacks it. Rows must be
+/// sorted by column, as coo_to_csr leaves them; throws Error otherwise.
 ///   edge_ids: as in CooResult, relative to the edges of adj.
 CooResult add_self_loops(const Adjacency& adj);
 

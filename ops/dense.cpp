@@ -36,10 +36,14 @@ Variable matmul(const Variable& a, const Variable& b, Transpose ta, Transpose tb
   });
 }
 
-Tensor add(const Tensor& a, const Tensor& b) { return add_tensors(a, b); }
+Tensor add(const Tensor& a, const Tensor& b) {
+  return add_tensors(a, b);
+}
 
 Variable add(const Variable& a, const Variable& b) {
-  return record("add", add(a.value(), b.value()), {a, b}, [](const Tensor& dy) { return std::vector{dy, dy}; });
+  return record("add", add(a.value(), b.value()), {a, b}, [](const Tensor& dy) {
+    return std::vector{dy, dy};
+  });
 }
 
 Tensor add_bias(const Tensor& x, const Tensor& b) {
@@ -86,7 +90,7 @@ Tensor dropout(const Tensor& x, double p, RandomKey key) {
   check(p >= 0 && p < 1, "[dropout] p must be in [0, 1), got ", p);
   if (p == 0) return x;
   const Tensor y = Tensor::empty(x.shape(), x.dtype(), x.device());
-  if (y.numel() > 0) kernels::dropout.on(y.device())(x, static_cast<float>(p), key, y);
+  if (y.numel() > 0) kernels::dropout.on(y.device())(x, p, key, y);
   return y;
 }
 

@@ -32,8 +32,8 @@ Tensor sum_rows(const Tensor& x);
 Tensor relu(const Tensor& x);
 Variable relu(const Variable& x);
 
-/// Zeroes each element with probability p in [0, 1) and scales the others by 1 / (1 - p). The mask is a function
-/// of (key, element): it is recomputed in the gradient, never stored, and equal on every device.
+/// Zeroes each element with probability p in [0, 1) and scales the others by 1 / (1 - p). The mask is a
+/// function of (key, element): it is recomputed in the gradient, never stored, and equal on every device.
 /// Gradient: the same mask and scale applied to dy.
 Tensor dropout(const Tensor& x, double p, RandomKey key);
 Variable dropout(const Variable& x, double p, RandomKey key);

@@ -7,8 +7,9 @@
 
 namespace rodeo {
 
-/// D^-1/2 (A + I) D^-1/2 of Kipf & Welling, "Semi-supervised classification with graph convolutional networks"
-/// (ICLR 2017), kept as a pattern and a row scale: the hot sum reads no weights where the graph has none.
+/// D^-1/2 (A + I) D^-1/2 of Kipf & Welling, "Semi-supervised classification with graph convolutional
+/// networks" (ICLR 2017), kept as a pattern and a row scale: the hot sum reads no weights where the graph has
+/// none.
 struct GcnGraph {
   Adjacency adj;  // A + I
   Tensor weight;  // [edges] where A has weights (self loops that were added weigh 1); else undefined
@@ -19,12 +20,13 @@ struct GcnGraph {
 ///   dtype of scale: that of weight, else `dtype`.
 GcnGraph gcn_norm(const Adjacency& adj, const Tensor& weight = {}, DType dtype = DType::kF32);
 
-/// D^-1/2 (A + I) D^-1/2 X.   x [nodes, n] -> [nodes, n].   Gradient: the transpose of the same, applied to dY.
+/// D^-1/2 (A + I) D^-1/2 X.   x [nodes, n] -> [nodes, n].   Gradient: the transpose of the same, applied to
+/// dY.
 Tensor propagate(const GcnGraph& graph, const Tensor& x, const SpmmOptions& options = {});
 Variable propagate(const GcnGraph& graph, const Variable& x, const SpmmOptions& options = {});
 
-/// y[i, :] = s[i] x[i, :].   x [m, n], s [m], same floating dtype and device.   Gradient: dx[i, :] = s[i] dy[i, :];
-/// s is a constant.
+/// y[i, :] = s[i] x[i, :].   x [m, n], s [m], same floating dtype and device.   Gradient: dx[i, :] = s[i]
+/// dy[i, :]; s is a constant.
 Tensor scale_rows(const Tensor& x, const Tensor& s);
 Variable scale_rows(const Variable& x, const Tensor& s);
 

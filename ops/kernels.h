@@ -29,29 +29,34 @@ struct Kernel {
 };
 
 #if RODEO_WITH_CUDA
-#define RODEO_KERNEL(name, ...)              \
-  namespace cpu {                            \
-  std::type_identity_t<__VA_ARGS__> name;    \
-  }                                          \
-  namespace cuda {                           \
-  std::type_identity_t<__VA_ARGS__> name;    \
-  }                                          \
-  inline constexpr Kernel<__VA_ARGS__> name { &cpu::name, &cuda::name }
+#define RODEO_KERNEL(name, ...)               \
+  namespace cpu {                             \
+  std::type_identity_t<__VA_ARGS__> name;     \
+  }                                           \
+  namespace cuda {                            \
+  std::type_identity_t<__VA_ARGS__> name;     \
+  }                                           \
+  inline constexpr Kernel<__VA_ARGS__> name { \
+    &cpu::name, &cuda::name                   \
+  }
 #else
-#define RODEO_KERNEL(name, ...)              \
-  namespace cpu {                            \
-  std::type_identity_t<__VA_ARGS__> name;    \
-  }                                          \
-  inline constexpr Kernel<__VA_ARGS__> name { &cpu::name, nullptr }
+#define RODEO_KERNEL(name, ...)               \
+  namespace cpu {                             \
+  std::type_identity_t<__VA_ARGS__> name;     \
+  }                                           \
+  inline constexpr Kernel<__VA_ARGS__> name { \
+    &cpu::name, nullptr                       \
+  }
 #endif
 
 // dense.h
-RODEO_KERNEL(matmul, void(const Tensor& a, const Tensor& b, bool ta, bool tb, const Tensor& c));  // k may be 0
+RODEO_KERNEL(matmul,
+             void(const Tensor& a, const Tensor& b, bool ta, bool tb, const Tensor& c));  // k may be 0
 RODEO_KERNEL(add_bias, void(const Tensor& x, const Tensor& b, const Tensor& y));
 RODEO_KERNEL(sum_rows, void(const Tensor& x, const Tensor& out));  // x may have no rows
 RODEO_KERNEL(relu, void(const Tensor& x, const Tensor& y));
 RODEO_KERNEL(relu_backward, void(const Tensor& y, const Tensor& dy, const Tensor& dx));
-RODEO_KERNEL(dropout, void(const Tensor& x, float p, RandomKey key, const Tensor& y));
+RODEO_KERNEL(dropout, void(const Tensor& x, double p, RandomKey key, const Tensor& y));
 RODEO_KERNEL(uniform, void(const Tensor& out, float lo, float hi, RandomKey key));
 
 // gcn_norm.h
@@ -62,19 +67,20 @@ RODEO_KERNEL(inverse_sqrt, void(const Tensor& x, const Tensor& y));  // 0 where 
 // loss.h
 RODEO_KERNEL(log_softmax, void(const Tensor& x, const Tensor& y));
 RODEO_KERNEL(log_softmax_backward, void(const Tensor& y, const Tensor& dy, const Tensor& dx));
-RODEO_KERNEL(nll_loss, void(const Tensor& logp, const Tensor& label, const Tensor& index, const Tensor& loss));
+RODEO_KERNEL(nll_loss,
+             void(const Tensor& logp, const Tensor& label, const Tensor& index, const Tensor& loss));
 RODEO_KERNEL(nll_loss_backward,
              void(const Tensor& dloss, const Tensor& label, const Tensor& index, const Tensor& dlogp));
 RODEO_KERNEL(count_correct, std::int64_t(const Tensor& scores, const Tensor& label, const Tensor& index));
 
 // optim.h
-RODEO_KERNEL(adam_step, void(const Tensor& p, const Tensor& g, const Tensor& m, const Tensor& v, std::int64_t step,
-                             const AdamOptions& options));
+RODEO_KERNEL(adam_step, void(const Tensor& p, const Tensor& g, const Tensor& m, const Tensor& v,
+                             std::int64_t step, const AdamOptions& options));
 
 // spmm.h, sddmm.h; weight is undefined for an unweighted sum
 RODEO_KERNEL(spmm_csr, void(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y));
-RODEO_KERNEL(spmm_rode,
-             void(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x, const Tensor& y));
+RODEO_KERNEL(spmm_rode, void(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x,
+                             const Tensor& y));
 RODEO_KERNEL(rode_plan, RodePlan(const Csr& a));  // a may be empty
 RODEO_KERNEL(sddmm, void(const Csr& a, const Tensor& b1, const Tensor& b2, const Tensor& out));  // k may be 0
 
@@ -85,8 +91,8 @@ struct SortedEdges {
 };
 /// Position of the first id outside [0, limit), or -1.
 RODEO_KERNEL(first_out_of_range, std::int64_t(const Tensor& ids, std::int64_t limit));
-RODEO_KERNEL(coo_to_csr, SortedEdges(const Tensor& row, const Tensor& col, std::int64_t rows, std::int64_t cols,
-                                     const CooOptions& options));
+RODEO_KERNEL(coo_to_csr, SortedEdges(const Tensor& row, const Tensor& col, std::int64_t rows,
+                                     std::int64_t cols, const CooOptions& options));
 RODEO_KERNEL(edge_rows, void(const Csr& a, const Tensor& rows));
 RODEO_KERNEL(first_unsorted_row, std::int64_t(const Csr& a));  // -1 where all are sorted by column
 RODEO_KERNEL(add_self_loops, SortedEdges(const Csr& a));

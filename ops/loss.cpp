@@ -12,7 +12,8 @@ void check_targets(std::string_view op, const Tensor& scores, const Tensor& labe
         scores.shape());
   check(label.defined() && label.dtype() == DType::kI64 && label.shape() == Shape{scores.dim(0)}, "[", op,
         "] label must be i64 [", scores.dim(0), "]");
-  check(index.defined() && index.dtype() == DType::kI64 && index.rank() == 1, "[", op, "] index must be i64 [k]");
+  check(index.defined() && index.dtype() == DType::kI64 && index.rank() == 1, "[", op,
+        "] index must be i64 [k]");
   check(label.device() == scores.device() && index.device() == scores.device(), "[", op,
         "] label and index must be on ", scores.device(), " as the scores are, got ", label.device(), " and ",
         index.device());

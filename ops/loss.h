@@ -19,8 +19,9 @@ Variable log_softmax(const Variable& x);
 Tensor nll_loss(const Tensor& logp, const Tensor& label, const Tensor& index);
 Variable nll_loss(const Variable& logp, const Tensor& label, const Tensor& index);
 
-/// The share of i in index whose largest score is at label[i]; the first of equal scores counts. NaN scores are
-/// wrong. Shapes as in nll_loss; scores are any floats (logits or log-probabilities). 0 for an empty index.
+/// The share of i in index whose largest score is at label[i]; the first of equal scores counts. NaN scores
+/// are wrong. Shapes as in nll_loss; scores are any floats (logits or log-probabilities). 0 for an empty
+/// index.
 double accuracy(const Tensor& scores, const Tensor& label, const Tensor& index);
 
 }  // namespace rodeo

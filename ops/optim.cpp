@@ -7,7 +7,8 @@ namespace rodeo {
 
 void adam_step(const Tensor& p, const Tensor& g, const Tensor& m, const Tensor& v, std::int64_t step,
                const AdamOptions& options) {
-  check(p.defined() && (p.dtype() == DType::kF32 || p.dtype() == DType::kF64), "[adam_step] p must be f32 or f64");
+  check(p.defined() && (p.dtype() == DType::kF32 || p.dtype() == DType::kF64),
+        "[adam_step] p must be f32 or f64");
   const auto check_like_p = [&](std::string_view what, const Tensor& x) {
     check_alike("adam_step", "p", p, what, x);
     check_shape("adam_step", what, x, p.shape());

@@ -7,8 +7,8 @@
 namespace rodeo {
 
 std::ostream& operator<<(std::ostream& out, const RodePlan& plan) {
-  return out << plan.num_pieces() << " pieces, " << plan.num_split_rows() << " split rows, " << plan.num_residual()
-             << " residual rows";
+  return out << plan.num_pieces() << " pieces, " << plan.num_split_rows() << " split rows, "
+             << plan.num_residual() << " residual rows";
 }
 
 const RodePlan& rode_plan(const Adjacency& adj) {

@@ -9,14 +9,16 @@
 
 namespace rodeo {
 
-/// A row of `length` nonzeros has a block part when it has kBlock of them. The block part is cut into pieces of
-/// kSplit nonzeros; what remains, a multiple of kBlock and the residue of less than kBlock, is the last piece:
-/// fewer than kBlock left over stay with the piece before. Rows without a block part are the residual part.
+/// A row of `length` nonzeros has a block part when it has kBlock of them. The block part is cut into pieces
+/// of kSplit nonzeros; what remains, a multiple of kBlock and the residue of less than kBlock, is the last
+/// piece: fewer than kBlock left over stay with the piece before. Rows without a block part are the residual
+/// part.
 ///
-/// The paper lets a kernel of its own add the residue of every row. Here the warp that has the row's last piece
-/// adds it, so that a row of up to kSplit + kBlock - 1 nonzeros is written by one warp, once, and only longer
-/// rows ("split rows") need a combination. Pieces come longest first, so that a launch ends with small ones;
-/// rows of the residual part too, so that the groups of a warp have equal work. Equal lengths keep row order.
+/// The paper lets a kernel of its own add the residue of every row. Here the warp that has the row's last
+/// piece adds it, so that a row of up to kSplit + kBlock - 1 nonzeros is written by one warp, once, and only
+/// longer rows ("split rows") need a combination. Pieces come longest first, so that a launch ends with small
+/// ones; rows of the residual part too, so that the groups of a warp have equal work. Equal lengths keep row
+/// order.
 struct RodePlan {
   static constexpr std::int64_t kBlock = 32;   // N_B
   static constexpr std::int64_t kSplit = 512;  // N_S
@@ -31,11 +33,11 @@ struct RodePlan {
     return remaining < kSplit + kBlock ? remaining : kSplit;
   }
 
-  Tensor piece_row;     // i32 [pieces]
-  Tensor piece_begin;   // i64 [pieces]  first nonzero
-  Tensor piece_split;   // i32 [pieces]  which split row it belongs to, or -1
-  Tensor residual_row;  // i32 [rows without a block part], empty rows included
-  Tensor split_slot;    // i64 [split rows + 1]  where its pieces' partial sums begin in the workspace
+  Tensor piece_row;            // i32 [pieces]
+  Tensor piece_begin;          // i64 [pieces]  first nonzero
+  Tensor piece_split;          // i32 [pieces]  which split row it belongs to, or -1
+  Tensor residual_row;         // i32 [rows without a block part], empty rows included
+  Tensor split_slot;           // i64 [split rows + 1]  where its pieces' partial sums begin in the workspace
   std::int64_t num_slots = 0;  // pieces of all split rows
 
   std::int64_t num_pieces() const { return piece_row.numel(); }

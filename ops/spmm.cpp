@@ -24,16 +24,20 @@ Tensor run(const Adjacency& adj, const Tensor& weight, const Tensor& x, const Sp
   }
   const Tensor y = Tensor::empty({adj.rows(), x.dim(1)}, x.dtype(), x.device());
   if (y.numel() == 0) return y;
-  const bool planned = (options.algorithm == SpmmAlgorithm::kAuto ? choose_spmm_algorithm(adj) : options.algorithm) ==
-                       SpmmAlgorithm::kRode;
+  const bool planned =
+      (options.algorithm == SpmmAlgorithm::kAuto ? choose_spmm_algorithm(adj) : options.algorithm) ==
+      SpmmAlgorithm::kRode;
   const RodePlan* plan = planned ? &rode_plan(adj) : nullptr;  // made outside the timed scope, once
   const ProfileScope scope(Part::kSpmm);
-  if (plan) kernels::spmm_rode.on(y.device())(adj.csr(), *plan, weight, x, y);
-  else kernels::spmm_csr.on(y.device())(adj.csr(), weight, x, y);
+  if (plan)
+    kernels::spmm_rode.on(y.device())(adj.csr(), *plan, weight, x, y);
+  else
+    kernels::spmm_csr.on(y.device())(adj.csr(), weight, x, y);
   return y;
 }
 
-Tensor transposed_product(const Adjacency& adj, const Tensor& weight, const Tensor& dy, const SpmmOptions& options) {
+Tensor transposed_product(const Adjacency& adj, const Tensor& weight, const Tensor& dy,
+                          const SpmmOptions& options) {
   if (!weight.defined()) return run(transpose_pattern(adj), {}, dy, options);
   const Transposed t = transpose(adj);
   return run(t.adj, take(weight, t.edge_ids), dy, options);
@@ -47,7 +51,9 @@ std::string_view name(SpmmAlgorithm algorithm) {
   return "?";
 }
 
-std::ostream& operator<<(std::ostream& out, SpmmAlgorithm algorithm) { return out << name(algorithm); }
+std::ostream& operator<<(std::ostream& out, SpmmAlgorithm algorithm) {
+  return out << name(algorithm);
+}
 
 SpmmAlgorithm parse_spmm_algorithm(std::string_view text) {
   std::string choices;
@@ -62,7 +68,9 @@ SpmmAlgorithm choose_spmm_algorithm(const Adjacency& adj) {
   return adj.device().is_cuda() ? SpmmAlgorithm::kRode : SpmmAlgorithm::kCsr;
 }
 
-Tensor spmm(const Adjacency& adj, const Tensor& x, const SpmmOptions& options) { return run(adj, {}, x, options); }
+Tensor spmm(const Adjacency& adj, const Tensor& x, const SpmmOptions& options) {
+  return run(adj, {}, x, options);
+}
 
 Tensor spmm(const Adjacency& adj, const Tensor& weight, const Tensor& x, const SpmmOptions& options) {
   check(weight.defined(), "[spmm] weight is undefined: leave it out for an unweighted sum");

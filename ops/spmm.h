@@ -12,7 +12,8 @@ namespace rodeo {
 enum class SpmmAlgorithm {
   kAuto,  // chosen from the row lengths: kRode where rows are long or uneven, kCsr elsewhere
   kCsr,   // a group of threads per row
-  kRode,  // rows decomposed into block and residual parts (Pang et al., RoDe, PPoPP 2024); see docs/kernels.md
+  kRode,  // rows decomposed into block and residual parts (Pang et al., RoDe, PPoPP 2024); see
+          // docs/kernels.md
 };
 std::string_view name(SpmmAlgorithm algorithm);
 std::ostream& operator<<(std::ostream& out, SpmmAlgorithm algorithm);
@@ -33,7 +34,8 @@ struct SpmmOptions {
 Tensor spmm(const Adjacency& adj, const Tensor& x, const SpmmOptions& options = {});
 Tensor spmm(const Adjacency& adj, const Tensor& weight, const Tensor& x, const SpmmOptions& options = {});
 Variable spmm(const Adjacency& adj, const Variable& x, const SpmmOptions& options = {});
-Variable spmm(const Adjacency& adj, const Variable& weight, const Variable& x, const SpmmOptions& options = {});
+Variable spmm(const Adjacency& adj, const Variable& weight, const Variable& x,
+              const SpmmOptions& options = {});
 
 /// What kAuto stands for on this graph.
 SpmmAlgorithm choose_spmm_algorithm(const Adjacency& adj);

@@ -43,10 +43,13 @@ Context::Context(Device device) : device_(device) {
   cudaMemPool_t pool = nullptr;
   std::uint64_t keep = UINT64_MAX;
   check_cuda(cudaDeviceGetDefaultMemPool(&pool, device.index), "finding the memory pool");
-  check_cuda(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep), "setting up the memory pool");
+  check_cuda(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep),
+             "setting up the memory pool");
 }
 
-void Context::synchronize() const { check_cuda(cudaStreamSynchronize(stream_), "running kernels"); }
+void Context::synchronize() const {
+  check_cuda(cudaStreamSynchronize(stream_), "running kernels");
+}
 
 cublasLtContext* Context::cublaslt() {
   if (!cublaslt_) check_cublas(cublasLtCreate(&cublaslt_), "creating a cuBLASLt handle");
@@ -68,7 +71,8 @@ cudnnContext* Context::cudnn() {
 
 void* Context::gemm_workspace() {
   if (!gemm_workspace_)
-    check_cuda(cudaMallocAsync(&gemm_workspace_, kGemmWorkspaceBytes, stream_), "allocating the GEMM workspace");
+    check_cuda(cudaMallocAsync(&gemm_workspace_, kGemmWorkspaceBytes, stream_),
+               "allocating the GEMM workspace");
   return gemm_workspace_;
 }
 

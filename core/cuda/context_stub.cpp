@@ -3,13 +3,25 @@
 
 namespace rodeo {
 namespace {
-[[noreturn]] void absent() { fail("[context] ", cuda::absence_reason()); }
+[[noreturn]] void absent() {
+  fail("[context] ", cuda::absence_reason());
+}
 }  // namespace
 
-Context& Context::of(Device) { absent(); }
-void Context::synchronize() const { absent(); }
-cublasLtContext* Context::cublaslt() { absent(); }
-cudnnContext* Context::cudnn() { absent(); }
-void* Context::gemm_workspace() { absent(); }
+Context& Context::of(Device) {
+  absent();
+}
+void Context::synchronize() const {
+  absent();
+}
+cublasLtContext* Context::cublaslt() {
+  absent();
+}
+cudnnContext* Context::cudnn() {
+  absent();
+}
+void* Context::gemm_workspace() {
+  absent();
+}
 
 }  // namespace rodeo

@@ -10,8 +10,10 @@ constexpr int kThreads = 256;
 
 template <class T>
 __device__ auto widen(T value) {
-  if constexpr (std::is_same_v<T, __nv_bfloat16> || std::is_same_v<T, __half>) return static_cast<float>(value);
-  else return value;
+  if constexpr (std::is_same_v<T, __nv_bfloat16> || std::is_same_v<T, __half>)
+    return static_cast<float>(value);
+  else
+    return value;
 }
 
 template <class To, class From>
@@ -19,7 +21,8 @@ __device__ To convert(From value) {
   // 64-bit sources go to 16-bit floats through float, as on the host.
   if constexpr (std::is_same_v<To, __nv_bfloat16> || std::is_same_v<To, __half>)
     return To(static_cast<float>(widen(value)));
-  else return static_cast<To>(widen(value));
+  else
+    return static_cast<To>(widen(value));
 }
 
 // One thread per element, grid-stride.
@@ -52,8 +55,8 @@ void fill(const Tensor& out, double value) {
       launch("fill", out.device(), fill_kernel<device_t<T>>, grid_for(out.numel(), kThreads), kThreads, 0,
              pointer<T>(out), out.numel(), std::bit_cast<device_t<T>>(host));
     } else {
-      launch("fill", out.device(), fill_kernel<T>, grid_for(out.numel(), kThreads), kThreads, 0, pointer<T>(out),
-             out.numel(), static_cast<T>(value));
+      launch("fill", out.device(), fill_kernel<T>, grid_for(out.numel(), kThreads), kThreads, 0,
+             pointer<T>(out), out.numel(), static_cast<T>(value));
     }
   });
 }
@@ -61,16 +64,16 @@ void fill(const Tensor& out, double value) {
 void cast(const Tensor& x, const Tensor& out) {
   dispatch_all(x.dtype(), [&]<class From>(From) {
     dispatch_all(out.dtype(), [&]<class To>(To) {
-      launch("cast", out.device(), cast_kernel<device_t<From>, device_t<To>>, grid_for(x.numel(), kThreads), kThreads,
-             0, pointer<From>(x), pointer<To>(out), x.numel());
+      launch("cast", out.device(), cast_kernel<device_t<From>, device_t<To>>, grid_for(x.numel(), kThreads),
+             kThreads, 0, pointer<From>(x), pointer<To>(out), x.numel());
     });
   });
 }
 
 void add(const Tensor& a, const Tensor& b, const Tensor& out) {
   dispatch_all(a.dtype(), [&]<class T>(T) {
-    launch("add", a.device(), add_kernel<device_t<T>>, grid_for(a.numel(), kThreads), kThreads, 0, pointer<T>(a),
-           pointer<T>(b), pointer<T>(out), a.numel());
+    launch("add", a.device(), add_kernel<device_t<T>>, grid_for(a.numel(), kThreads), kThreads, 0,
+           pointer<T>(a), pointer<T>(b), pointer<T>(out), a.numel());
   });
 }
 

@@ -37,10 +37,11 @@ constexpr std::int64_t ceil_div(std::int64_t a, T b) {
   return (a + b - 1) / b;
 }
 
-/// Launches on the device's stream and reports a bad launch under the kernel's name. An empty grid is no launch.
+/// Launches on the device's stream and reports a bad launch under the kernel's name. An empty grid is no
+/// launch.
 template <class... Parameters, class... Arguments>
-void launch(const char* name, Device device, void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t shared,
-            Arguments&&... arguments) {
+void launch(const char* name, Device device, void (*kernel)(Parameters...), dim3 grid, dim3 block,
+            std::size_t shared, Arguments&&... arguments) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
   kernel<<<grid, block, shared, Context::of(device).stream()>>>(static_cast<Arguments&&>(arguments)...);
   check_cuda(cudaGetLastError(), name);
@@ -53,7 +54,7 @@ inline dim3 grid_for(std::int64_t n, int threads) {
 }
 
 /// for (i in [0, n)) over all threads of the grid, in 64 bits.
-#define RODEO_GRID_STRIDE(i, n)                                                                        \
+#define RODEO_GRID_STRIDE(i, n)                                                                    \
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < (n); \
        i += static_cast<std::int64_t>(gridDim.x) * blockDim.x)
 

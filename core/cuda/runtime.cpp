@@ -17,8 +17,9 @@ struct Presence {
     if (status != cudaSuccess) {
       count = 0;
       cudaGetLastError();
-      reason = status == cudaErrorInsufficientDriver ? "no NVIDIA driver, or one too old for this CUDA version"
-                                                     : cudaGetErrorString(status);
+      reason = status == cudaErrorInsufficientDriver
+                   ? "no NVIDIA driver, or one too old for this CUDA version"
+                   : cudaGetErrorString(status);
     } else if (count == 0) {
       reason = "no CUDA device";
     }
@@ -32,8 +33,12 @@ const Presence& presence() {
 
 }  // namespace
 
-int device_count() { return presence().count; }
-std::string absence_reason() { return presence().reason; }
+int device_count() {
+  return presence().count;
+}
+std::string absence_reason() {
+  return presence().reason;
+}
 
 std::string device_name(int index) {
   cudaDeviceProp properties;
@@ -49,8 +54,9 @@ void* allocate(std::size_t bytes, Device device, CUstream_st** stream) {
     cudaGetLastError();
     std::size_t free = 0, total = 0;
     cudaMemGetInfo(&free, &total);
-    fail("[memory] ", device, " is out of memory: ", format_bytes(bytes), " asked, ", format_bytes(free), " of ",
-         format_bytes(total), " free, ", format_bytes(memory_stats(device).current), " held by tensors");
+    fail("[memory] ", device, " is out of memory: ", format_bytes(bytes), " asked, ", format_bytes(free),
+         " of ", format_bytes(total), " free, ", format_bytes(memory_stats(device).current),
+         " held by tensors");
   }
   check_cuda(status, "allocating memory");
   return data;
@@ -75,7 +81,9 @@ void copy(void* to, Device to_device, const void* from, Device from_device, std:
   if (!to_device.is_cuda() || !from_device.is_cuda()) context.synchronize();
 }
 
-void synchronize(Device device) { Context::of(device).synchronize(); }
+void synchronize(Device device) {
+  Context::of(device).synchronize();
+}
 
 CUevent_st* record_event(Device device) {
   cudaEvent_t event = nullptr;

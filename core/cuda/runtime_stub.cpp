@@ -2,21 +2,47 @@
 
 namespace rodeo::cuda {
 namespace {
-[[noreturn]] void absent() { fail("[cuda] ", absence_reason()); }
+[[noreturn]] void absent() {
+  fail("[cuda] ", absence_reason());
+}
 }  // namespace
 
-int device_count() { return 0; }
-std::string absence_reason() { return "this build has no CUDA backend"; }
-std::string device_name(int) { absent(); }
-void* allocate(std::size_t, Device, CUstream_st**) { absent(); }
-void poison(void*, std::size_t, CUstream_st*) { absent(); }
+int device_count() {
+  return 0;
+}
+std::string absence_reason() {
+  return "this build has no CUDA backend";
+}
+std::string device_name(int) {
+  absent();
+}
+void* allocate(std::size_t, Device, CUstream_st**) {
+  absent();
+}
+void poison(void*, std::size_t, CUstream_st*) {
+  absent();
+}
 void release(void*, CUstream_st*) noexcept {}
-void copy(void*, Device, const void*, Device, std::size_t) { absent(); }
-void synchronize(Device) { absent(); }
-CUevent_st* record_event(Device) { absent(); }
-double elapsed_milliseconds(CUevent_st*, CUevent_st*) { absent(); }
-void fill(const Tensor&, double) { absent(); }
-void cast(const Tensor&, const Tensor&) { absent(); }
-void add(const Tensor&, const Tensor&, const Tensor&) { absent(); }
+void copy(void*, Device, const void*, Device, std::size_t) {
+  absent();
+}
+void synchronize(Device) {
+  absent();
+}
+CUevent_st* record_event(Device) {
+  absent();
+}
+double elapsed_milliseconds(CUevent_st*, CUevent_st*) {
+  absent();
+}
+void fill(const Tensor&, double) {
+  absent();
+}
+void cast(const Tensor&, const Tensor&) {
+  absent();
+}
+void add(const Tensor&, const Tensor&, const Tensor&) {
+  absent();
+}
 
 }  // namespace rodeo::cuda

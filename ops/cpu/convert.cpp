@@ -76,7 +76,8 @@ SortedEdges coo_to_csr(const Tensor& row, const Tensor& col, std::int64_t rows, 
   edges.resize(kept);
 
   const auto nnz = static_cast<std::int64_t>(kept);
-  SortedEdges out{{rows, cols, Tensor::zeros({rows + 1}, DType::kI64), Tensor::empty({nnz}, DType::kI32)}, {}};
+  SortedEdges out{{rows, cols, Tensor::zeros({rows + 1}, DType::kI64), Tensor::empty({nnz}, DType::kI32)},
+                  {}};
   auto* row_ptr = out.csr.row_ptr.data<std::int64_t>();
   auto* columns = out.csr.col.data<std::int32_t>();
   if (options.edge_ids) out.edge_ids = Tensor::empty({nnz}, DType::kI64);
@@ -115,7 +116,8 @@ SortedEdges add_self_loops(const Csr& a) {
   auto* out_ptr = looped_ptr.data<std::int64_t>();
   out_ptr[0] = 0;
   for (std::int64_t i = 0; i < a.rows; ++i) {
-    const bool present = std::binary_search(col + row_ptr[i], col + row_ptr[i + 1], static_cast<std::int32_t>(i));
+    const bool present =
+        std::binary_search(col + row_ptr[i], col + row_ptr[i + 1], static_cast<std::int32_t>(i));
     out_ptr[i + 1] = out_ptr[i] + row_ptr[i + 1] - row_ptr[i] + (present ? 0 : 1);
   }
   const Tensor looped_col = Tensor::empty({out_ptr[a.rows]}, DType::kI32);

@@ -53,18 +53,19 @@ void relu_backward(const Tensor& y, const Tensor& dy, const Tensor& dx) {
   });
 }
 
-void dropout(const Tensor& x, float p, RandomKey key, const Tensor& y) {
+void dropout(const Tensor& x, double p, RandomKey key, const Tensor& y) {
   dispatch_float(x.dtype(), "dropout", [&]<class T>(T) {
     const T* xp = x.data<T>();
     T* yp = y.data<T>();
-    const auto scale = Accumulator<T>(1) / (Accumulator<T>(1) - Accumulator<T>(p));
+    const auto scale = static_cast<Accumulator<T>>(1 / (1 - p));
+    const auto threshold = static_cast<float>(p);
     const std::int64_t n = x.numel();
     for_each_element((n + 3) / 4, [=](std::int64_t quad) {
       const Philox4 random = philox(key.seed, key.stream, static_cast<std::uint64_t>(quad));
       const std::int64_t end = std::min<std::int64_t>(4, n - quad * 4);
       for (std::int64_t k = 0; k < end; ++k) {
         const std::int64_t i = quad * 4 + k;
-        yp[i] = to_unit(random.word[k]) < p ? T(0.f) : T(load(xp[i]) * scale);
+        yp[i] = to_unit(random.word[k]) < threshold ? T(0.f) : T(load(xp[i]) * scale);
       }
     });
   });
@@ -119,7 +120,8 @@ void adam_step(const Tensor& p, const Tensor& g, const Tensor& m, const Tensor& 
   const auto run = [&]<class T>(T) {
     T *pp = p.data<T>(), *mp = m.data<T>(), *vp = v.data<T>();
     const T* gp = g.data<T>();
-    const T b1 = T(options.beta1), b2 = T(options.beta2), eps = T(options.eps), decay = T(options.weight_decay);
+    const T b1 = T(options.beta1), b2 = T(options.beta2), eps = T(options.eps),
+            decay = T(options.weight_decay);
     const T rate = T(options.lr / (1 - std::pow(options.beta1, step)));
     const T correction = T(1 / std::sqrt(1 - std::pow(options.beta2, step)));
     for_each_element(p.numel(), [=](std::int64_t i) {
@@ -129,8 +131,10 @@ void adam_step(const Tensor& p, const Tensor& g, const Tensor& m, const Tensor& 
       pp[i] -= rate * mp[i] / (std::sqrt(vp[i]) * correction + eps);
     });
   };
-  if (p.dtype() == DType::kF64) run(double{});
-  else run(float{});
+  if (p.dtype() == DType::kF64)
+    run(double{});
+  else
+    run(float{});
 }
 
 }  // namespace rodeo::kernels::cpu

@@ -71,7 +71,8 @@ std::int64_t count_correct(const Tensor& scores, const Tensor& label, const Tens
       const std::int64_t want = lab[idx[k]];
       const auto own = load(row[want]);
       bool best = true;  // strictly above all before it, at least as high as all after; false for any NaN
-      for (std::int64_t j = 0; j < c; ++j) best &= j == want || (j < want ? load(row[j]) < own : load(row[j]) <= own);
+      for (std::int64_t j = 0; j < c; ++j)
+        best &= j == want || (j < want ? load(row[j]) < own : load(row[j]) <= own);
       correct += best && own == own;
     }
     return correct;

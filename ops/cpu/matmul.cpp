@@ -19,7 +19,8 @@ void matmul(const Tensor& a, const Tensor& b, bool ta, bool tb, const Tensor& c)
   for (const std::int64_t size : {c.dim(0), c.dim(1), k})
     check(size <= std::numeric_limits<blasint>::max(), "[matmul] OpenBLAS takes sizes up to ",
           std::numeric_limits<blasint>::max(), ", got ", size);
-  const auto m = static_cast<blasint>(c.dim(0)), n = static_cast<blasint>(c.dim(1)), kk = static_cast<blasint>(k);
+  const auto m = static_cast<blasint>(c.dim(0)), n = static_cast<blasint>(c.dim(1)),
+             kk = static_cast<blasint>(k);
   const auto lda = static_cast<blasint>(a.dim(1)), ldb = static_cast<blasint>(b.dim(1));
   const CBLAS_TRANSPOSE opa = ta ? CblasTrans : CblasNoTrans, opb = tb ? CblasTrans : CblasNoTrans;
   if (a.dtype() == DType::kF64)

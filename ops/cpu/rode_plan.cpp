@@ -39,8 +39,8 @@ RodePlan rode_plan(const Csr& a) {
     begin.push_back(piece.begin);
     split.push_back(piece.split);
   }
-  return {Tensor::from(row), Tensor::from(begin), Tensor::from(split), Tensor::from(residual), Tensor::from(slot),
-          slot.back()};
+  return {Tensor::from(row),      Tensor::from(begin), Tensor::from(split),
+          Tensor::from(residual), Tensor::from(slot),  slot.back()};
 }
 
 }  // namespace rodeo::kernels::cpu

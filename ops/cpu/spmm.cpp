@@ -40,9 +40,20 @@ struct Operands {
   void write(std::int64_t row, const Accumulator<T>* sum) const {
     for (std::int64_t j = 0; j < n; ++j) y[row * n + j] = T(sum[j]);
   }
-  void sum_row(std::int64_t row, std::vector<Accumulator<T>>& sum) const {
+  /// Sums of a piece's length, added up: the rounding error of a hub row stays that of a short one.
+  void sum_range(std::int64_t begin, std::int64_t end, std::vector<Accumulator<T>>& sum) const {
     std::fill(sum.begin(), sum.end(), Accumulator<T>(0));
-    accumulate(col, weight, x, n, row_ptr[row], row_ptr[row + 1], sum.data());
+    accumulate(col, weight, x, n, begin, std::min(end, begin + RodePlan::kSplit), sum.data());
+    if (end - begin <= RodePlan::kSplit) return;
+    std::vector<Accumulator<T>> piece(sum.size());
+    for (begin += RodePlan::kSplit; begin < end; begin += RodePlan::kSplit) {
+      std::fill(piece.begin(), piece.end(), Accumulator<T>(0));
+      accumulate(col, weight, x, n, begin, std::min(end, begin + RodePlan::kSplit), piece.data());
+      for (std::int64_t j = 0; j < n; ++j) sum[j] += piece[j];
+    }
+  }
+  void sum_row(std::int64_t row, std::vector<Accumulator<T>>& sum) const {
+    sum_range(row_ptr[row], row_ptr[row + 1], sum);
     write(row, sum.data());
   }
 };
@@ -66,7 +77,8 @@ void spmm_rode(const Csr& a, const RodePlan& plan, const Tensor& weight, const T
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
     using Sum = Accumulator<T>;
     const Operands<T> op(a, weight, x, y);
-    const auto *piece_row = plan.piece_row.data<std::int32_t>(), *split = plan.piece_split.data<std::int32_t>();
+    const auto *piece_row = plan.piece_row.data<std::int32_t>(),
+               *split = plan.piece_split.data<std::int32_t>();
     const auto *begin = plan.piece_begin.data<std::int64_t>(), *slot = plan.split_slot.data<std::int64_t>();
     const auto* residual = plan.residual_row.data<std::int32_t>();
     const std::int64_t splits = plan.num_split_rows();

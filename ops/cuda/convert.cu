@@ -1,5 +1,5 @@
-// Edge lists to CSR: pack (row, column) into one key, radix sort the bits in use, drop what is not wanted, then
-// find the row boundaries by binary search.
+// Edge lists to CSR: pack (row, column) into one key, radix sort the bits in use, drop what is not wanted,
+// then find the row boundaries by binary search.
 #include "ops/cuda/scan.cuh"
 #include "ops/kernels.h"
 
@@ -21,11 +21,14 @@ struct Packing {
     return static_cast<Key>(row) << col_bits | static_cast<Key>(col);
   }
   __device__ std::int64_t row(Key key) const { return static_cast<std::int64_t>(key >> col_bits); }
-  __device__ std::int64_t col(Key key) const { return static_cast<std::int64_t>(key & ((Key{1} << col_bits) - 1)); }
+  __device__ std::int64_t col(Key key) const {
+    return static_cast<std::int64_t>(key & ((Key{1} << col_bits) - 1));
+  }
 };
 
 template <class I>
-__global__ void out_of_range_kernel(const I* ids, std::int64_t n, std::int64_t limit, unsigned long long* first) {
+__global__ void out_of_range_kernel(const I* ids, std::int64_t n, std::int64_t limit,
+                                    unsigned long long* first) {
   RODEO_GRID_STRIDE(i, n) {
     if (ids[i] < 0 || ids[i] >= limit) atomicMin(first, static_cast<unsigned long long>(i));
   }
@@ -33,12 +36,17 @@ __global__ void out_of_range_kernel(const I* ids, std::int64_t n, std::int64_t l
 
 // The edges, then (where asked) their reverses, then one self loop a node, with id -1.
 template <class I>
-__global__ void pack_kernel(const I* row, const I* col, std::int64_t edges, std::int64_t mirrored, std::int64_t total,
-                            Packing packing, Key* keys, std::int64_t* ids) {
+__global__ void pack_kernel(const I* row, const I* col, std::int64_t edges, std::int64_t mirrored,
+                            std::int64_t total, Packing packing, Key* keys, std::int64_t* ids) {
   RODEO_GRID_STRIDE(i, total) {
     const bool loop = i >= edges + mirrored, mirror = !loop && i >= edges;
     const std::int64_t e = mirror ? i - edges : i, node = i - edges - mirrored;
-    const std::int64_t from = loop ? node : mirror ? col[e] : row[e], to = loop ? node : mirror ? row[e] : col[e];
+    const std::int64_t from = loop     ? node
+                              : mirror ? col[e]
+                                       : row[e],
+                       to = loop     ? node
+                            : mirror ? row[e]
+                                     : col[e];
     keys[i] = packing.pack(from, to);
     if (ids) ids[i] = loop ? -1 : e;
   }
@@ -66,8 +74,10 @@ __global__ void row_ptr_kernel(const Key* keys, std::int64_t n, Packing packing,
     std::int64_t low = 0, high = n;  // first key >= bound
     while (low < high) {
       const std::int64_t middle = (low + high) / 2;
-      if (keys[middle] < bound) low = middle + 1;
-      else high = middle;
+      if (keys[middle] < bound)
+        low = middle + 1;
+      else
+        high = middle;
     }
     row_ptr[row] = low;
   }
@@ -80,9 +90,13 @@ __global__ void unpack_kernel(const Key* keys, std::int64_t n, Packing packing, 
 // A warp per row, in the kernels below.
 constexpr int kRowsPerBlock = kThreads / kWarp;
 
-__device__ std::int64_t warp_row() { return static_cast<std::int64_t>(blockIdx.x) * kRowsPerBlock + threadIdx.x / kWarp; }
+__device__ std::int64_t warp_row() {
+  return static_cast<std::int64_t>(blockIdx.x) * kRowsPerBlock + threadIdx.x / kWarp;
+}
 
-dim3 grid_of_rows(std::int64_t rows) { return dim3(static_cast<unsigned>(ceil_div(rows, kRowsPerBlock))); }
+dim3 grid_of_rows(std::int64_t rows) {
+  return dim3(static_cast<unsigned>(ceil_div(rows, kRowsPerBlock)));
+}
 
 __global__ void edge_rows_kernel(const std::int64_t* row_ptr, std::int64_t rows, std::int32_t* out) {
   const std::int64_t row = warp_row();
@@ -107,8 +121,10 @@ __global__ void find_loops_kernel(const std::int64_t* row_ptr, const std::int32_
     const std::int64_t begin = low, end = high;
     while (low < high) {
       const std::int64_t middle = (low + high) / 2;
-      if (col[middle] < row) low = middle + 1;
-      else high = middle;
+      if (col[middle] < row)
+        low = middle + 1;
+      else
+        high = middle;
     }
     const bool present = low < end && col[low] == row;
     place[row] = present ? -1 : low;
@@ -116,9 +132,9 @@ __global__ void find_loops_kernel(const std::int64_t* row_ptr, const std::int32_
   }
 }
 
-__global__ void insert_loops_kernel(const std::int64_t* row_ptr, const std::int32_t* col, const std::int64_t* place,
-                                    const std::int64_t* looped_ptr, std::int64_t rows, std::int32_t* looped_col,
-                                    std::int64_t* ids) {
+__global__ void insert_loops_kernel(const std::int64_t* row_ptr, const std::int32_t* col,
+                                    const std::int64_t* place, const std::int64_t* looped_ptr,
+                                    std::int64_t rows, std::int32_t* looped_col, std::int64_t* ids) {
   const std::int64_t row = warp_row();
   if (row >= rows) return;
   const std::int64_t shift = looped_ptr[row] - row_ptr[row], loop = place[row];
@@ -157,8 +173,8 @@ template <class T>
 Tensor select(const Tensor& values, const Tensor& keep, const Tensor& count) {
   const Tensor out = Tensor::empty(values.shape(), values.dtype(), values.device());
   with_scratch("select", values.device(), [&](void* scratch, std::size_t& bytes) {
-    return cub::DeviceSelect::Flagged(scratch, bytes, values.data<T>(), keep.data<std::uint8_t>(), out.data<T>(),
-                                      count.data<std::int64_t>(), values.numel(),
+    return cub::DeviceSelect::Flagged(scratch, bytes, values.data<T>(), keep.data<std::uint8_t>(),
+                                      out.data<T>(), count.data<std::int64_t>(), values.numel(),
                                       Context::of(values.device()).stream());
   });
   return out;
@@ -170,11 +186,13 @@ std::int64_t first_out_of_range(const Tensor& ids, std::int64_t limit) {
   const std::int64_t n = ids.numel();
   return first_found(ids.device(), [&](unsigned long long* first) {
     const auto run = [&]<class I>(I) {
-      launch("range check", ids.device(), out_of_range_kernel<I>, grid_for(n, kThreads), kThreads, 0, ids.data<I>(), n,
-             limit, first);
+      launch("range check", ids.device(), out_of_range_kernel<I>, grid_for(n, kThreads), kThreads, 0,
+             ids.data<I>(), n, limit, first);
     };
-    if (ids.dtype() == DType::kI64) run(std::int64_t{});
-    else run(std::int32_t{});
+    if (ids.dtype() == DType::kI64)
+      run(std::int64_t{});
+    else
+      run(std::int32_t{});
   });
 }
 
@@ -189,11 +207,14 @@ SortedEdges coo_to_csr(const Tensor& row, const Tensor& col, std::int64_t rows, 
   Tensor keys = Tensor::empty({total}, DType::kI64, device), ids;
   if (options.edge_ids) ids = Tensor::empty({total}, DType::kI64, device);
   const auto pack = [&]<class I>(I) {
-    launch("pack edges", device, pack_kernel<I>, grid_for(total, kThreads), kThreads, 0, row.data<I>(), col.data<I>(),
-           edges, mirrored, total, packing, static_cast<Key*>(keys.raw()), static_cast<std::int64_t*>(ids.raw()));
+    launch("pack edges", device, pack_kernel<I>, grid_for(total, kThreads), kThreads, 0, row.data<I>(),
+           col.data<I>(), edges, mirrored, total, packing, static_cast<Key*>(keys.raw()),
+           static_cast<std::int64_t*>(ids.raw()));
   };
-  if (row.dtype() == DType::kI64) pack(std::int64_t{});
-  else pack(std::int32_t{});
+  if (row.dtype() == DType::kI64)
+    pack(std::int64_t{});
+  else
+    pack(std::int32_t{});
 
   {
     Tensor other_keys = Tensor::empty({total}, DType::kI64, device), other_ids;
@@ -203,7 +224,8 @@ SortedEdges coo_to_csr(const Tensor& row, const Tensor& col, std::int64_t rows, 
       other_ids = Tensor::empty({total}, DType::kI64, device);
       cub::DoubleBuffer<std::int64_t> id_buffers(ids.data<std::int64_t>(), other_ids.data<std::int64_t>());
       with_scratch("sort edges", device, [&](void* scratch, std::size_t& bytes) {
-        return cub::DeviceRadixSort::SortPairs(scratch, bytes, key_buffers, id_buffers, total, 0, bits, stream);
+        return cub::DeviceRadixSort::SortPairs(scratch, bytes, key_buffers, id_buffers, total, 0, bits,
+                                               stream);
       });
       if (id_buffers.Current() != ids.raw()) std::swap(ids, other_ids);
     } else {
@@ -217,9 +239,10 @@ SortedEdges coo_to_csr(const Tensor& row, const Tensor& col, std::int64_t rows, 
   const Rule rule{options.drop_duplicates || options.symmetrize, options.self_loops == SelfLoops::kAdd,
                   options.self_loops == SelfLoops::kDrop};
   if (total > 0 && (rule.unique || rule.add_loops || rule.drop_loops)) {
-    const Tensor keep = Tensor::empty({total}, DType::kU8, device), count = Tensor::empty({}, DType::kI64, device);
-    launch("flag edges", device, flag_kernel, grid_for(total, kThreads), kThreads, 0, static_cast<Key*>(keys.raw()),
-           total, packing, rule, keep.data<std::uint8_t>());
+    const Tensor keep = Tensor::empty({total}, DType::kU8, device),
+                 count = Tensor::empty({}, DType::kI64, device);
+    launch("flag edges", device, flag_kernel, grid_for(total, kThreads), kThreads, 0,
+           static_cast<Key*>(keys.raw()), total, packing, rule, keep.data<std::uint8_t>());
     if (options.edge_ids) ids = select<std::int64_t>(ids, keep, count);
     keys = select<std::int64_t>(keys, keep, count);
     const std::int64_t kept = count.to_vector<std::int64_t>()[0];
@@ -228,8 +251,9 @@ SortedEdges coo_to_csr(const Tensor& row, const Tensor& col, std::int64_t rows, 
   }
 
   const std::int64_t nnz = keys.numel();
-  SortedEdges out{{rows, cols, Tensor::empty({rows + 1}, DType::kI64, device), Tensor::empty({nnz}, DType::kI32, device)},
-                  ids};
+  SortedEdges out{
+      {rows, cols, Tensor::empty({rows + 1}, DType::kI64, device), Tensor::empty({nnz}, DType::kI32, device)},
+      ids};
   launch("row boundaries", device, row_ptr_kernel, grid_for(rows + 1, kThreads), kThreads, 0,
          static_cast<const Key*>(keys.raw()), nnz, packing, rows, out.csr.row_ptr.data<std::int64_t>());
   launch("unpack columns", device, unpack_kernel, grid_for(nnz, kThreads), kThreads, 0,
@@ -256,8 +280,8 @@ SortedEdges add_self_loops(const Csr& a) {
   const Tensor place = Tensor::empty({a.rows}, DType::kI64, device);
   SortedEdges out{{a.rows, a.cols, Tensor::empty({a.rows + 1}, DType::kI64, device), {}}, {}};
   auto* looped_ptr = out.csr.row_ptr.data<std::int64_t>();
-  launch("find self loops", device, find_loops_kernel, grid_for(a.rows, kThreads), kThreads, 0, row_ptr, col, a.rows,
-         place.data<std::int64_t>(), looped_ptr);
+  launch("find self loops", device, find_loops_kernel, grid_for(a.rows, kThreads), kThreads, 0, row_ptr, col,
+         a.rows, place.data<std::int64_t>(), looped_ptr);
   exclusive_scan(out.csr.row_ptr);
   const std::int64_t nnz = last(out.csr.row_ptr);
   out.csr.col = Tensor::empty({nnz}, DType::kI32, device);

@@ -42,12 +42,13 @@ __global__ void inverse_sqrt_kernel(const T* x, T* y, std::int64_t size) {
 
 template <class T>
 __global__ void uniform_kernel(T* out, std::int64_t size, float lo, float hi, RandomKey key) {
-  RODEO_GRID_STRIDE(i, size) out[i] = static_cast<T>(uniform_between(lo, hi, random_word(key.seed, key.stream, i)));
+  RODEO_GRID_STRIDE(i, size)
+  out[i] = static_cast<T>(uniform_between(lo, hi, random_word(key.seed, key.stream, i)));
 }
 
 template <class T>
-__global__ void adam_kernel(T* p, const T* g, T* m, T* v, std::int64_t size, T b1, T b2, T eps, T decay, T rate,
-                            T correction) {
+__global__ void adam_kernel(T* p, const T* g, T* m, T* v, std::int64_t size, T b1, T b2, T eps, T decay,
+                            T rate, T correction) {
   RODEO_GRID_STRIDE(i, size) {
     const T grad = g[i] + decay * p[i];
     m[i] = b1 * m[i] + (1 - b1) * grad;
@@ -64,7 +65,8 @@ __global__ void dropout_kernel(const T* x, T* y, std::int64_t size, float p, Sum
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const std::int64_t i = quad * 4 + k;
-      if (i < size) y[i] = to_unit(random.word[k]) < p ? static_cast<T>(0.f) : static_cast<T>(widen(x[i]) * scale);
+      if (i < size)
+        y[i] = to_unit(random.word[k]) < p ? static_cast<T>(0.f) : static_cast<T>(widen(x[i]) * scale);
     }
   }
 }
@@ -116,8 +118,8 @@ void run(const char* name, const Tensor& out, std::int64_t size, void (*kernel)(
 
 void add_bias(const Tensor& x, const Tensor& b, const Tensor& y) {
   dispatch_float(x.dtype(), "add_bias", [&]<class T>(T) {
-    run("add_bias", y, y.numel(), add_bias_kernel<device_t<T>>, pointer<T>(x), pointer<T>(b), pointer<T>(y), y.numel(),
-        x.dim(1));
+    run("add_bias", y, y.numel(), add_bias_kernel<device_t<T>>, pointer<T>(x), pointer<T>(b), pointer<T>(y),
+        y.numel(), x.dim(1));
   });
 }
 
@@ -125,13 +127,14 @@ void sum_rows(const Tensor& x, const Tensor& out) {
   if (x.dim(0) == 0) return out.fill(0);
   dispatch_float(x.dtype(), "sum_rows", [&]<class T>(T) {
     using D = device_t<T>;
-    const std::int64_t m = x.dim(0), n = x.dim(1), chunk = std::max<std::int64_t>(64, ceil_div(m, kMaxChunks));
+    const std::int64_t m = x.dim(0), n = x.dim(1),
+                       chunk = std::max<std::int64_t>(64, ceil_div(m, kMaxChunks));
     const std::int64_t chunks = ceil_div(m, chunk);
     const Tensor partial = Tensor::empty({chunks, n}, dtype_of<Sum<D>>(), x.device());
     const dim3 block(kColumns, kRows), columns(static_cast<unsigned>(ceil_div(n, kColumns)));
     const dim3 grid(columns.x, static_cast<unsigned>(chunks));
-    launch("sum_rows", x.device(), sum_rows_kernel<D, Sum<D>>, grid, block, 0, pointer<T>(x), partial.data<Sum<D>>(),
-           m, n, chunk);
+    launch("sum_rows", x.device(), sum_rows_kernel<D, Sum<D>>, grid, block, 0, pointer<T>(x),
+           partial.data<Sum<D>>(), m, n, chunk);
     launch("sum_rows", x.device(), sum_rows_kernel<Sum<D>, D>, columns, block, 0, partial.data<Sum<D>>(),
            pointer<T>(out), chunks, n, chunks);
   });
@@ -150,12 +153,11 @@ void relu_backward(const Tensor& y, const Tensor& dy, const Tensor& dx) {
   });
 }
 
-void dropout(const Tensor& x, float p, RandomKey key, const Tensor& y) {
+void dropout(const Tensor& x, double p, RandomKey key, const Tensor& y) {
   dispatch_float(x.dtype(), "dropout", [&]<class T>(T) {
     using D = device_t<T>;
-    const Sum<D> scale = Sum<D>(1) / (Sum<D>(1) - Sum<D>(p));
-    run("dropout", y, ceil_div(y.numel(), 4), dropout_kernel<D>, pointer<T>(x), pointer<T>(y), y.numel(), p, scale,
-        key);
+    run("dropout", y, ceil_div(y.numel(), 4), dropout_kernel<D>, pointer<T>(x), pointer<T>(y), y.numel(),
+        static_cast<float>(p), static_cast<Sum<D>>(1 / (1 - p)), key);
   });
 }
 
@@ -167,22 +169,23 @@ void uniform(const Tensor& out, float lo, float hi, RandomKey key) {
 
 void scale_rows(const Tensor& x, const Tensor& s, const Tensor& y) {
   dispatch_float(x.dtype(), "scale_rows", [&]<class T>(T) {
-    run("scale_rows", y, y.numel(), scale_rows_kernel<device_t<T>>, pointer<T>(x), pointer<T>(s), pointer<T>(y),
-        y.numel(), x.dim(1));
+    run("scale_rows", y, y.numel(), scale_rows_kernel<device_t<T>>, pointer<T>(x), pointer<T>(s),
+        pointer<T>(y), y.numel(), x.dim(1));
   });
 }
 
 void normalize_rows(const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "normalize_rows", [&]<class T>(T) {
     launch("normalize_rows", y.device(), normalize_rows_kernel<device_t<T>>,
-           dim3(static_cast<unsigned>(ceil_div(x.dim(0), kThreads / kWarp))), kThreads, 0, pointer<T>(x), pointer<T>(y),
-           x.dim(0), x.dim(1));
+           dim3(static_cast<unsigned>(ceil_div(x.dim(0), kThreads / kWarp))), kThreads, 0, pointer<T>(x),
+           pointer<T>(y), x.dim(0), x.dim(1));
   });
 }
 
 void inverse_sqrt(const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "inverse_sqrt", [&]<class T>(T) {
-    run("inverse_sqrt", y, y.numel(), inverse_sqrt_kernel<device_t<T>>, pointer<T>(x), pointer<T>(y), y.numel());
+    run("inverse_sqrt", y, y.numel(), inverse_sqrt_kernel<device_t<T>>, pointer<T>(x), pointer<T>(y),
+        y.numel());
   });
 }
 
@@ -191,11 +194,14 @@ void adam_step(const Tensor& p, const Tensor& g, const Tensor& m, const Tensor& 
   const auto update = [&]<class T>(T) {
     const T rate = T(options.lr / (1 - std::pow(options.beta1, step)));
     const T correction = T(1 / std::sqrt(1 - std::pow(options.beta2, step)));
-    run("adam_step", p, p.numel(), adam_kernel<T>, p.data<T>(), g.data<T>(), m.data<T>(), v.data<T>(), p.numel(),
-        T(options.beta1), T(options.beta2), T(options.eps), T(options.weight_decay), rate, correction);
+    run("adam_step", p, p.numel(), adam_kernel<T>, p.data<T>(), g.data<T>(), m.data<T>(), v.data<T>(),
+        p.numel(), T(options.beta1), T(options.beta2), T(options.eps), T(options.weight_decay), rate,
+        correction);
   };
-  if (p.dtype() == DType::kF64) update(double{});
-  else update(float{});
+  if (p.dtype() == DType::kF64)
+    update(double{});
+  else
+    update(float{});
 }
 
 }  // namespace rodeo::kernels::cuda

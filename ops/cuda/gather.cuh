@@ -16,8 +16,10 @@ struct alignas(sizeof(T) * kVec) Pack {
 
 template <class T>
 __device__ __forceinline__ auto widen(T value) {
-  if constexpr (sizeof(T) == 2) return static_cast<float>(value);
-  else return value;
+  if constexpr (sizeof(T) == 2)
+    return static_cast<float>(value);
+  else
+    return value;
 }
 
 /// Indices and weights are read once: they must not push rows of X out of the L1.
@@ -90,12 +92,28 @@ struct Gather {
   __device__ void add(const Row& row, Sum weight) {
 #pragma unroll
     for (int v = 0; v < Tile::kVec; ++v) {
-      if constexpr (Tile::kWeighted) sum[v] += weight * widen(row.value[v]);
-      else sum[v] += widen(row.value[v]);
+      if constexpr (Tile::kWeighted)
+        sum[v] += weight * widen(row.value[v]);
+      else
+        sum[v] += widen(row.value[v]);
     }
   }
 
-  /// Every group sums a row of its own: nonzeros [begin, begin + length), in order.
+  /// Every group sums a row of its own: nonzeros [begin, begin + length), in order. Long rows are added up
+  /// from sums of a piece's length, so that the rounding error of a hub stays that of a short row.
+  __device__ void sum_long_row(std::int64_t begin, std::int64_t length) {
+    Sum total[Tile::kVec] = {};
+    for (std::int64_t at = 0; __any_sync(kFullMask, at < length); at += RodePlan::kSplit) {
+      const std::int64_t left = length - at;
+      sum_row(begin + at, left < RodePlan::kSplit ? left : RodePlan::kSplit);
+#pragma unroll
+      for (int v = 0; v < Tile::kVec; ++v) total[v] += sum[v], sum[v] = 0;
+    }
+#pragma unroll
+    for (int v = 0; v < Tile::kVec; ++v) sum[v] = total[v];
+  }
+
+  /// The same for one piece.
   __device__ void sum_row(std::int64_t begin, std::int64_t length) {
     constexpr int kStep = Tile::kLanes < 8 ? Tile::kLanes : 8;  // rows of X in flight
     Entry next = fetch(begin + member, member < length);
@@ -128,27 +146,37 @@ struct Gather {
   }
 };
 
-/// Calls f(Tile{}) with the tile that fits: 16-byte loads where the rows of X allow them, else single elements.
+/// Calls f(Tile{}) with the tile that fits: 16-byte loads where the rows of X allow them, else single
+/// elements.
 template <class T, class F>
 void dispatch_tile(bool weighted, const Tensor& x, const Tensor& y, F&& f) {
   constexpr int kVec = 16 / sizeof(T);
   const std::int64_t n = x.dim(1);
   const auto aligned = [](const Tensor& t) { return reinterpret_cast<std::uintptr_t>(t.raw()) % 16 == 0; };
   const auto with = [&]<int kV, int kLanes>() {
-    if (weighted) f(Tile<T, kV, kLanes, true>{});
-    else f(Tile<T, kV, kLanes, false>{});
+    if (weighted)
+      f(Tile<T, kV, kLanes, true>{});
+    else
+      f(Tile<T, kV, kLanes, false>{});
   };
   static const char* force = getenv("RODEO_SPMM_LANES");
   const int lanes = force ? atoi(force) : 8;
   if (n % kVec == 0 && aligned(x) && aligned(y)) {
-    if (n <= 4 * kVec) with.template operator()<kVec, 4>();
-    else if (lanes == 8) with.template operator()<kVec, 8>();
-    else if (lanes == 16) with.template operator()<kVec, 16>();
-    else if (lanes == 4) with.template operator()<kVec, 4>();
-    else with.template operator()<kVec, 32>();
+    if (n <= 4 * kVec)
+      with.template operator()<kVec, 4>();
+    else if (lanes == 8)
+      with.template operator()<kVec, 8>();
+    else if (lanes == 16)
+      with.template operator()<kVec, 16>();
+    else if (lanes == 4)
+      with.template operator()<kVec, 4>();
+    else
+      with.template operator()<kVec, 32>();
   } else {
-    if (n <= 8) with.template operator()<1, 8>();
-    else with.template operator()<1, 32>();
+    if (n <= 8)
+      with.template operator()<1, 8>();
+    else
+      with.template operator()<1, 32>();
   }
 }
 

@@ -19,7 +19,9 @@ __device__ V warp_reduce(V value, F combine) {
   return value;
 }
 
-__device__ std::int64_t warp_row() { return static_cast<std::int64_t>(blockIdx.x) * kRowsPerBlock + threadIdx.x / kWarp; }
+__device__ std::int64_t warp_row() {
+  return static_cast<std::int64_t>(blockIdx.x) * kRowsPerBlock + threadIdx.x / kWarp;
+}
 
 // A warp per row: maximum, sum of exponentials, result.
 template <class T>
@@ -37,7 +39,8 @@ __global__ void log_softmax_kernel(const T* x, T* y, std::int64_t rows, std::int
 }
 
 template <class T>
-__global__ void log_softmax_backward_kernel(const T* y, const T* dy, T* dx, std::int64_t rows, std::int64_t c) {
+__global__ void log_softmax_backward_kernel(const T* y, const T* dy, T* dx, std::int64_t rows,
+                                            std::int64_t c) {
   const std::int64_t row = warp_row();
   if (row >= rows) return;
   const int lane = threadIdx.x % kWarp;
@@ -52,11 +55,12 @@ __global__ void log_softmax_backward_kernel(const T* y, const T* dy, T* dx, std:
 constexpr int kLossThreads = 1024;
 
 template <class T>
-__global__ void nll_loss_kernel(const T* logp, std::int64_t c, const std::int64_t* label, const std::int64_t* index,
-                                std::int64_t count, T* loss) {
+__global__ void nll_loss_kernel(const T* logp, std::int64_t c, const std::int64_t* label,
+                                const std::int64_t* index, std::int64_t count, T* loss) {
   __shared__ double shared[kLossThreads];
   double sum = 0;
-  for (std::int64_t k = threadIdx.x; k < count; k += kLossThreads) sum -= widen(logp[index[k] * c + label[index[k]]]);
+  for (std::int64_t k = threadIdx.x; k < count; k += kLossThreads)
+    sum -= widen(logp[index[k] * c + label[index[k]]]);
   shared[threadIdx.x] = sum;
   for (int half = kLossThreads / 2; half > 0; half /= 2) {
     __syncthreads();
@@ -77,7 +81,8 @@ __global__ void nll_loss_backward_kernel(const T* dloss, std::int64_t c, const s
 // A warp per named node.
 template <class T>
 __global__ void count_correct_kernel(const T* scores, std::int64_t c, const std::int64_t* label,
-                                     const std::int64_t* index, std::int64_t count, unsigned long long* correct) {
+                                     const std::int64_t* index, std::int64_t count,
+                                     unsigned long long* correct) {
   const std::int64_t k = warp_row();
   if (k >= count) return;
   const T* row = scores + index[k] * c;
@@ -97,7 +102,9 @@ auto* pointer(const Tensor& t) {
   return static_cast<device_t<T>*>(t.raw());
 }
 
-dim3 grid_of_rows(std::int64_t rows) { return dim3(static_cast<unsigned>(ceil_div(rows, kRowsPerBlock))); }
+dim3 grid_of_rows(std::int64_t rows) {
+  return dim3(static_cast<unsigned>(ceil_div(rows, kRowsPerBlock)));
+}
 
 }  // namespace
 
@@ -110,15 +117,17 @@ void log_softmax(const Tensor& x, const Tensor& y) {
 
 void log_softmax_backward(const Tensor& y, const Tensor& dy, const Tensor& dx) {
   dispatch_float(y.dtype(), "log_softmax", [&]<class T>(T) {
-    launch("log_softmax_backward", dx.device(), log_softmax_backward_kernel<device_t<T>>, grid_of_rows(y.dim(0)),
-           kThreads, 0, pointer<T>(y), pointer<T>(dy), pointer<T>(dx), y.dim(0), y.dim(1));
+    launch("log_softmax_backward", dx.device(), log_softmax_backward_kernel<device_t<T>>,
+           grid_of_rows(y.dim(0)), kThreads, 0, pointer<T>(y), pointer<T>(dy), pointer<T>(dx), y.dim(0),
+           y.dim(1));
   });
 }
 
 void nll_loss(const Tensor& logp, const Tensor& label, const Tensor& index, const Tensor& loss) {
   dispatch_float(logp.dtype(), "nll_loss", [&]<class T>(T) {
-    launch("nll_loss", loss.device(), nll_loss_kernel<device_t<T>>, dim3(1), kLossThreads, 0, pointer<T>(logp),
-           logp.dim(1), label.data<std::int64_t>(), index.data<std::int64_t>(), index.numel(), pointer<T>(loss));
+    launch("nll_loss", loss.device(), nll_loss_kernel<device_t<T>>, dim3(1), kLossThreads, 0,
+           pointer<T>(logp), logp.dim(1), label.data<std::int64_t>(), index.data<std::int64_t>(),
+           index.numel(), pointer<T>(loss));
   });
 }
 
@@ -134,8 +143,9 @@ void nll_loss_backward(const Tensor& dloss, const Tensor& label, const Tensor& i
 std::int64_t count_correct(const Tensor& scores, const Tensor& label, const Tensor& index) {
   const Tensor correct = Tensor::zeros({}, DType::kI64, scores.device());
   dispatch_float(scores.dtype(), "accuracy", [&]<class T>(T) {
-    launch("accuracy", scores.device(), count_correct_kernel<device_t<T>>, grid_of_rows(index.numel()), kThreads, 0,
-           pointer<T>(scores), scores.dim(1), label.data<std::int64_t>(), index.data<std::int64_t>(), index.numel(),
+    launch("accuracy", scores.device(), count_correct_kernel<device_t<T>>, grid_of_rows(index.numel()),
+           kThreads, 0, pointer<T>(scores), scores.dim(1), label.data<std::int64_t>(),
+           index.data<std::int64_t>(), index.numel(),
            reinterpret_cast<unsigned long long*>(correct.data<std::int64_t>()));
   });
   return correct.to_vector<std::int64_t>()[0];

@@ -1,5 +1,5 @@
-// Row-major C = op(A) op(B) by cuBLASLt, which thinks in columns: it computes C^T = op(B)^T op(A)^T on the same
-// memory. What the library's heuristic chose for a shape is remembered.
+// Row-major C = op(A) op(B) by cuBLASLt, which thinks in columns: it computes C^T = op(B)^T op(A)^T on the
+// same memory. What the library's heuristic chose for a shape is remembered.
 #include <cublasLt.h>
 
 #include <bit>
@@ -18,10 +18,14 @@ using rodeo::cuda::check_cublas;
 
 cudaDataType_t data_type(DType dtype) {
   switch (dtype) {
-    case DType::kF64: return CUDA_R_64F;
-    case DType::kBF16: return CUDA_R_16BF;
-    case DType::kF16: return CUDA_R_16F;
-    default: return CUDA_R_32F;
+    case DType::kF64:
+      return CUDA_R_64F;
+    case DType::kBF16:
+      return CUDA_R_16BF;
+    case DType::kF16:
+      return CUDA_R_16F;
+    default:
+      return CUDA_R_32F;
   }
 }
 
@@ -63,7 +67,8 @@ cublasLtMatrixLayout_t make_layout(DType dtype, std::int64_t rows, std::int64_t 
 Product make_product(const Problem& p, Context& context) {
   Product product{};
   const cudaDataType_t scale = p.dtype == DType::kF64 ? CUDA_R_64F : CUDA_R_32F;
-  check_cublas(cublasLtMatmulDescCreate(&product.desc, compute_type(p.dtype, p.tf32), scale), "describing a product");
+  check_cublas(cublasLtMatmulDescCreate(&product.desc, compute_type(p.dtype, p.tf32), scale),
+               "describing a product");
   const cublasOperation_t opa = p.ta ? CUBLAS_OP_T : CUBLAS_OP_N, opb = p.tb ? CUBLAS_OP_T : CUBLAS_OP_N;
   cublasLtMatmulDescSetAttribute(product.desc, CUBLASLT_MATMUL_DESC_TRANSA, &opa, sizeof opa);
   cublasLtMatmulDescSetAttribute(product.desc, CUBLASLT_MATMUL_DESC_TRANSB, &opb, sizeof opb);
@@ -84,8 +89,8 @@ Product make_product(const Problem& p, Context& context) {
   cublasLtMatmulHeuristicResult_t best{};
   int found = 0;
   const cublasStatus_t status =
-      cublasLtMatmulAlgoGetHeuristic(context.cublaslt(), product.desc, product.a, product.b, product.c, product.c,
-                                     preference, 1, &best, &found);
+      cublasLtMatmulAlgoGetHeuristic(context.cublaslt(), product.desc, product.a, product.b, product.c,
+                                     product.c, preference, 1, &best, &found);
   cublasLtMatmulPreferenceDestroy(preference);
   check_cublas(status, "choosing an algorithm for a matrix product");
   check(found > 0, "[matmul] cuBLASLt has no algorithm for ", p.n, " x ", p.k, " x ", p.m, " in ", p.dtype);
@@ -99,8 +104,9 @@ void matmul(const Tensor& a, const Tensor& b, bool ta, bool tb, const Tensor& c)
   const std::int64_t k = a.dim(ta ? 0 : 1);
   if (k == 0) return c.fill(0);
   Context& context = Context::of(c.device());
-  const Problem problem{c.dim(1), c.dim(0), k,         b.dim(1),           a.dim(1),     tb,          ta,
-                        allow_tf32(), c.dtype(), c.device().index, alignment(b), alignment(a), alignment(c)};
+  const Problem problem{c.dim(1),    c.dim(0),     k,         b.dim(1),         a.dim(1),     tb,
+                        ta,          allow_tf32(), c.dtype(), c.device().index, alignment(b), alignment(a),
+                        alignment(c)};
   thread_local std::map<Problem, Product> products;
   auto at = products.find(problem);
   if (at == products.end()) at = products.emplace(problem, make_product(problem, context)).first;
@@ -111,9 +117,9 @@ void matmul(const Tensor& a, const Tensor& b, bool ta, bool tb, const Tensor& c)
   const bool wide = c.dtype() == DType::kF64;
   const void* one = wide ? static_cast<const void*>(&one64) : &one32;
   const void* zero = wide ? static_cast<const void*>(&zero64) : &zero32;
-  check_cublas(cublasLtMatmul(context.cublaslt(), product.desc, one, b.raw(), product.a, a.raw(), product.b, zero,
-                              c.raw(), product.c, c.raw(), product.c, &product.algorithm, context.gemm_workspace(),
-                              Context::kGemmWorkspaceBytes, context.stream()),
+  check_cublas(cublasLtMatmul(context.cublaslt(), product.desc, one, b.raw(), product.a, a.raw(), product.b,
+                              zero, c.raw(), product.c, c.raw(), product.c, &product.algorithm,
+                              context.gemm_workspace(), Context::kGemmWorkspaceBytes, context.stream()),
                "running a matrix product");
 }
 

@@ -31,7 +31,8 @@ struct Pieces {
 };
 
 __global__ void fill_kernel(const std::int64_t* row_ptr, std::int64_t rows, Counts at, Pieces out,
-                            std::int32_t* residual_row, std::uint8_t* residual_length, std::int64_t* split_slot) {
+                            std::int32_t* residual_row, std::uint8_t* residual_length,
+                            std::int64_t* split_slot) {
   RODEO_GRID_STRIDE(row, rows) {
     const std::int64_t begin = row_ptr[row], end = row_ptr[row + 1], pieces = RodePlan::pieces(end - begin);
     if (pieces == 0) {
@@ -67,8 +68,9 @@ Tensor sort_descending(const Tensor& keys, const Tensor& values) {
   const Tensor sorted = Tensor::empty(values.shape(), DType::kI32, values.device());
   with_scratch("sort", keys.device(), [&](void* scratch, std::size_t& bytes) {
     return cub::DeviceRadixSort::SortPairsDescending(
-        scratch, bytes, keys.data<std::uint8_t>(), sorted_keys.data<std::uint8_t>(), values.data<std::int32_t>(),
-        sorted.data<std::int32_t>(), keys.numel(), 0, kLengthBits, Context::of(keys.device()).stream());
+        scratch, bytes, keys.data<std::uint8_t>(), sorted_keys.data<std::uint8_t>(),
+        values.data<std::int32_t>(), sorted.data<std::int32_t>(), keys.numel(), 0, kLengthBits,
+        Context::of(keys.device()).stream());
   });
   return sorted;
 }
@@ -82,14 +84,15 @@ RodePlan rode_plan(const Csr& a) {
 
   Tensor count[4];
   for (Tensor& c : count) c = empty(a.rows + 1, DType::kI64);
-  const Counts counts{count[0].data<std::int64_t>(), count[1].data<std::int64_t>(), count[2].data<std::int64_t>(),
-                      count[3].data<std::int64_t>()};
+  const Counts counts{count[0].data<std::int64_t>(), count[1].data<std::int64_t>(),
+                      count[2].data<std::int64_t>(), count[3].data<std::int64_t>()};
   if (a.rows > 0)
-    launch("rode_plan count", device, count_kernel, grid_for(a.rows, kThreads), kThreads, 0, row_ptr, a.rows, counts);
+    launch("rode_plan count", device, count_kernel, grid_for(a.rows, kThreads), kThreads, 0, row_ptr, a.rows,
+           counts);
   for (const Tensor& c : count) exclusive_scan(c);
   const std::int64_t pieces = last(count[0]), residuals = last(count[1]), splits = last(count[2]);
 
-  RodePlan plan{empty(pieces, DType::kI32), empty(pieces, DType::kI64), empty(pieces, DType::kI32),
+  RodePlan plan{empty(pieces, DType::kI32),    empty(pieces, DType::kI64),     empty(pieces, DType::kI32),
                 empty(residuals, DType::kI32), empty(splits + 1, DType::kI64), last(count[3])};
   const Tensor row = empty(pieces, DType::kI32), begin = empty(pieces, DType::kI64),
                split = empty(pieces, DType::kI32), blocks = empty(pieces, DType::kU8);
@@ -97,8 +100,9 @@ RodePlan rode_plan(const Csr& a) {
   const Pieces unsorted{row.data<std::int32_t>(), split.data<std::int32_t>(), begin.data<std::int64_t>(),
                         blocks.data<std::uint8_t>()};
   if (a.rows > 0)
-    launch("rode_plan fill", device, fill_kernel, grid_for(a.rows, kThreads), kThreads, 0, row_ptr, a.rows, counts,
-           unsorted, residual.data<std::int32_t>(), length.data<std::uint8_t>(), plan.split_slot.data<std::int64_t>());
+    launch("rode_plan fill", device, fill_kernel, grid_for(a.rows, kThreads), kThreads, 0, row_ptr, a.rows,
+           counts, unsorted, residual.data<std::int32_t>(), length.data<std::uint8_t>(),
+           plan.split_slot.data<std::int64_t>());
   plan.split_slot.slice(splits, splits + 1).copy_from(Tensor::from(std::vector{plan.num_slots}));
 
   if (residuals > 0) plan.residual_row = sort_descending(length, residual);

@@ -30,7 +30,8 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int i = 0; i < kEdges; ++i) {
 #pragma unroll
-      for (int offset = kWarp / 2; offset > 0; offset /= 2) sum[i] += __shfl_xor_sync(kFullMask, sum[i], offset);
+      for (int offset = kWarp / 2; offset > 0; offset /= 2)
+        sum[i] += __shfl_xor_sync(kFullMask, sum[i], offset);
       if (lane == 0 && e + i < end) out[e + i] = static_cast<T>(sum[i]);
     }
   }
@@ -41,10 +42,10 @@ __global__ void __launch_bounds__(kThreads)
 void sddmm(const Csr& a, const Tensor& b1, const Tensor& b2, const Tensor& out) {
   dispatch_float(b1.dtype(), "sddmm", [&]<class T>(T) {
     using D = device_t<T>;
-    launch("sddmm", out.device(), sddmm_kernel<D>, dim3(static_cast<unsigned>(ceil_div(a.rows, kThreads / kWarp))),
-           dim3(kThreads), 0, a.row_ptr.data<std::int64_t>(), a.col.data<std::int32_t>(),
-           static_cast<const D*>(b1.raw()), static_cast<const D*>(b2.raw()), static_cast<D*>(out.raw()), a.rows,
-           b1.dim(1));
+    launch("sddmm", out.device(), sddmm_kernel<D>,
+           dim3(static_cast<unsigned>(ceil_div(a.rows, kThreads / kWarp))), dim3(kThreads), 0,
+           a.row_ptr.data<std::int64_t>(), a.col.data<std::int32_t>(), static_cast<const D*>(b1.raw()),
+           static_cast<const D*>(b2.raw()), static_cast<D*>(out.raw()), a.rows, b1.dim(1));
   });
 }
 

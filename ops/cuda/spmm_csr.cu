@@ -14,7 +14,7 @@ __global__ void __launch_bounds__(kThreads) spmm_csr_kernel(const SpmmArgs<typen
   const std::int64_t row = warp * Tile::kGroups + gather.group;
   const bool exists = row < args.rows;
   const std::int64_t begin = exists ? args.row_ptr[row] : 0;
-  gather.sum_row(begin, exists ? args.row_ptr[row + 1] - begin : 0);
+  gather.sum_long_row(begin, exists ? args.row_ptr[row + 1] - begin : 0);
   if (exists) gather.write_y(row);
 }
 
@@ -25,7 +25,8 @@ void spmm_csr(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor&
     dispatch_tile<device_t<T>>(weight.defined(), x, y, [&]<class Tile>(Tile) {
       const dim3 grid(static_cast<unsigned>(ceil_div(a.rows, kThreads / kWarp * Tile::kGroups)),
                       static_cast<unsigned>(ceil_div(x.dim(1), Tile::kWidth)));
-      launch("spmm_csr", y.device(), spmm_csr_kernel<Tile>, grid, dim3(kThreads), 0, make_args<T>(a, weight, x, y));
+      launch("spmm_csr", y.device(), spmm_csr_kernel<Tile>, grid, dim3(kThreads), 0,
+             make_args<T>(a, weight, x, y));
     });
   });
 }

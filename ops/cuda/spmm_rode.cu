@@ -1,14 +1,13 @@
 // Y = A X by RoDe's row decomposition (ops/rode_plan.h), in one launch.
 //
-// Block part: a warp per (piece, column tile). The warp's groups of lanes take the piece's nonzeros in turn and
-// add their sums at the end, by shuffles, so no lane waits for a longer neighbour. A block of 32 nonzeros is cut
-// into sub-blocks: while one is added, the rows of X for the next are on their way and so are the column
-// indices of the next block. Registers and shuffles stand where the paper has shared memory and barriers.
-// Residual part: a group per row.
-// Split rows: each piece leaves its sum in a workspace; the warp that finishes last adds them in order, so the
-// result does not depend on which one that is.
-// Column tiles are the slow dimension of the grid: at any time the whole GPU works on one slice of X, which is
-// more likely to stay in the caches than whole rows are.
+// Block part: a warp per (piece, column tile). The warp's groups of lanes take the piece's nonzeros in turn
+// and add their sums at the end, by shuffles, so no lane waits for a longer neighbour. A block of 32 nonzeros
+// is cut into sub-blocks: while one is added, the rows of X for the next are on their way and so are the
+// column indices of the next block. Registers and shuffles stand where the paper has shared memory and
+// barriers. Residual part: a group per row. Split rows: each piece leaves its sum in a workspace; the warp
+// that finishes last adds them in order, so the result does not depend on which one that is. Column tiles are
+// the slow dimension of the grid: at any time the whole GPU works on one slice of X, which is more likely to
+// stay in the caches than whole rows are.
 #include "ops/cuda/gather.cuh"
 
 namespace rodeo::kernels::cuda {
@@ -23,19 +22,20 @@ struct RodeArgs {
   const std::int32_t *piece_row, *piece_split, *residual_row;
   const std::int64_t *piece_begin, *split_slot;
   std::int64_t pieces, residuals;
-  Sum* partial;       // [slots, n]
-  int* arrived;       // [split rows, column tiles], zero
+  Sum* partial;  // [slots, n]
+  int* arrived;  // [split rows, column tiles], zero
 };
 
 template <class Tile>
 struct Rode : Gather<Tile> {
   using Base = Gather<Tile>;
+  using Base::sum;
   using typename Base::Entry;
   using typename Base::Row;
   using typename Base::Sum;
-  using Base::sum;
 
-  static constexpr int kDepth = kBlock / Tile::kGroups < 4 ? kBlock / Tile::kGroups : 4;  // nonzeros of a group
+  static constexpr int kDepth =
+      kBlock / Tile::kGroups < 4 ? kBlock / Tile::kGroups : 4;  // nonzeros of a group
   static constexpr int kSubBlocks = kBlock / (kDepth * Tile::kGroups);
 
   struct SubBlock {
@@ -120,7 +120,8 @@ struct Rode : Gather<Tile> {
     __threadfence();
     __syncwarp();
     int before = 0;
-    if (this->lane == 0) before = atomicAdd(rode.arrived + static_cast<std::int64_t>(split) * gridDim.y + blockIdx.y, 1);
+    if (this->lane == 0)
+      before = atomicAdd(rode.arrived + static_cast<std::int64_t>(split) * gridDim.y + blockIdx.y, 1);
     if (__shfl_sync(kFullMask, before, 0) != count - 1) return false;
     __threadfence();
 #pragma unroll
@@ -178,10 +179,14 @@ void spmm_rode(const Csr& a, const RodePlan& plan, const Tensor& weight, const T
         partial = Tensor::empty({plan.num_slots, x.dim(1)}, dtype_of<Sum>(), y.device());
         arrived = Tensor::zeros({splits, tiles}, DType::kI32, y.device());
       }
-      const RodeArgs<Sum> rode{plan.piece_row.data<std::int32_t>(),   plan.piece_split.data<std::int32_t>(),
-                               plan.residual_row.data<std::int32_t>(), plan.piece_begin.data<std::int64_t>(),
-                               plan.split_slot.data<std::int64_t>(),   plan.num_pieces(),
-                               plan.num_residual(),                    static_cast<Sum*>(partial.raw()),
+      const RodeArgs<Sum> rode{plan.piece_row.data<std::int32_t>(),
+                               plan.piece_split.data<std::int32_t>(),
+                               plan.residual_row.data<std::int32_t>(),
+                               plan.piece_begin.data<std::int64_t>(),
+                               plan.split_slot.data<std::int64_t>(),
+                               plan.num_pieces(),
+                               plan.num_residual(),
+                               static_cast<Sum*>(partial.raw()),
                                static_cast<int*>(arrived.raw())};
       const dim3 grid(static_cast<unsigned>(ceil_div(warps, kThreads / kWarp)), static_cast<unsigned>(tiles));
       launch("spmm_rode", y.device(), spmm_rode_kernel<Tile>, grid, dim3(kThreads), 0,

@@ -12,7 +12,8 @@ namespace {
 class CoreTensor : public OnDevice {};
 RODEO_ON_ALL_DEVICES(CoreTensor);
 
-constexpr DType kAll[] = {DType::kF64, DType::kF32, DType::kBF16, DType::kF16, DType::kI64, DType::kI32, DType::kU8};
+constexpr DType kAll[] = {DType::kF64, DType::kF32, DType::kBF16, DType::kF16,
+                          DType::kI64, DType::kI32, DType::kU8};
 
 TEST_P(CoreTensor, FillAndConvertBetweenAllTypes) {
   for (const DType from : kAll)
@@ -96,8 +97,10 @@ void check_round_trip() {
     half.bits = static_cast<std::uint16_t>(bits);
     const float wide = static_cast<float>(half);
     const Half back(wide);
-    if (wide != wide) EXPECT_TRUE(static_cast<float>(back) != static_cast<float>(back));
-    else EXPECT_EQ(back.bits, half.bits);
+    if (wide != wide)
+      EXPECT_TRUE(static_cast<float>(back) != static_cast<float>(back));
+    else
+      EXPECT_EQ(back.bits, half.bits);
   }
 }
 
@@ -127,7 +130,8 @@ TEST(CoreDevice, Parse) {
     EXPECT_ERROR(parse_device("cuda"), "device 'cuda' is not available: " + cuda_absence_reason());
   } else {
     EXPECT_EQ(parse_device("auto"), cuda_device(0));
-    EXPECT_NE(error_of([] { parse_device("cuda:99"); }).find("'cuda:99' is not available"), std::string::npos);
+    EXPECT_NE(error_of([] { parse_device("cuda:99"); }).find("'cuda:99' is not available"),
+              std::string::npos);
   }
   EXPECT_FALSE(describe(kCpu).empty());
 }

@@ -10,7 +10,9 @@
 namespace rodeo::test {
 namespace {
 
-Variable leaf(std::vector<double> values) { return Variable(Tensor::from(values), true); }
+Variable leaf(std::vector<double> values) {
+  return Variable(Tensor::from(values), true);
+}
 
 // y = factor x, with a gradient that may be wrong on purpose.
 Variable scaled(const Variable& x, double factor, double gradient_factor) {
@@ -25,8 +27,8 @@ Variable scaled(const Variable& x, double factor, double gradient_factor) {
 
 TEST(CoreVariable, SumsOverAllPaths) {
   const Variable x = leaf({1, 2});
-  const Variable a = scaled(x, 3, 3), b = add(a, x);      // 4x
-  const Variable c = add(add(a, b), scaled(b, 2, 2));     // 3x + 4x + 8x
+  const Variable a = scaled(x, 3, 3), b = add(a, x);   // 4x
+  const Variable c = add(add(a, b), scaled(b, 2, 2));  // 3x + 4x + 8x
   c.backward(Tensor::full({2}, 1, DType::kF64));
   EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{15, 15}));
 }
@@ -61,31 +63,45 @@ TEST(CoreVariable, RecordsOnlyWhereNeeded) {
 
 TEST(CoreVariable, ChecksWhatARuleReturns) {
   const Variable x = leaf({1, 2});
-  const auto with = [&](GradientRule rule) { return record("mine", Tensor::zeros({2}, DType::kF64), {x, x}, std::move(rule)); };
+  const auto with = [&](GradientRule rule) {
+    return record("mine", Tensor::zeros({2}, DType::kF64), {x, x}, std::move(rule));
+  };
   const Tensor seed = Tensor::zeros({2}, DType::kF64);
   EXPECT_ERROR(with([](const Tensor& dy) { return std::vector{dy}; }).backward(seed),
                "[autograd] the rule of 'mine' returned 1 gradients for 2 inputs");
-  EXPECT_ERROR(with([](const Tensor& dy) { return std::vector{dy, Tensor()}; }).backward(seed),
+  EXPECT_ERROR(with([](const Tensor& dy) {
+                 return std::vector{dy, Tensor()};
+               }).backward(seed),
                "[autograd] the rule of 'mine' returned no gradient for input 1");
-  EXPECT_ERROR(with([](const Tensor& dy) { return std::vector{dy, dy.reshape({1, 2})}; }).backward(seed),
-               "[autograd] the rule of 'mine' returned a gradient of f64 [1, 2] on cpu for input 1, which is f64 [2] on cpu");
-  EXPECT_ERROR(with([](const Tensor& dy) { return std::vector{dy.to(DType::kF32), dy}; }).backward(seed),
-               "[autograd] the rule of 'mine' returned a gradient of f32 [2] on cpu for input 0, which is f64 [2] on cpu");
+  EXPECT_ERROR(with([](const Tensor& dy) {
+                 return std::vector{dy, dy.reshape({1, 2})};
+               }).backward(seed),
+               "[autograd] the rule of 'mine' returned a gradient of f64 [1, 2] on cpu for input 1, which is "
+               "f64 [2] on cpu");
+  EXPECT_ERROR(with([](const Tensor& dy) {
+                 return std::vector{dy.to(DType::kF32), dy};
+               }).backward(seed),
+               "[autograd] the rule of 'mine' returned a gradient of f32 [2] on cpu for input 0, which is "
+               "f64 [2] on cpu");
 }
 
 TEST(CoreVariable, Errors) {
   const Variable x = leaf({1, 2});
-  EXPECT_ERROR(scaled(x, 1, 1).backward(), "[autograd] backward() of a variable of shape [2] needs a seed of that shape");
-  EXPECT_ERROR(Variable(Tensor::zeros({1})).backward(), "[autograd] backward() of a variable that requires no gradient");
+  EXPECT_ERROR(scaled(x, 1, 1).backward(),
+               "[autograd] backward() of a variable of shape [2] needs a seed of that shape");
+  EXPECT_ERROR(Variable(Tensor::zeros({1})).backward(),
+               "[autograd] backward() of a variable that requires no gradient");
   const Variable y = scaled(leaf({1}), 2, 2);
   y.backward();
   EXPECT_ERROR(y.backward(), "[autograd] the graph behind 'scaled' was freed by an earlier backward()");
-  EXPECT_ERROR(Variable(Tensor::zeros({1}, DType::kI32), true), "[variable] only floating-point tensors have gradients, got i32");
+  EXPECT_ERROR(Variable(Tensor::zeros({1}, DType::kI32), true),
+               "[variable] only floating-point tensors have gradients, got i32");
 }
 
 TEST(CoreGradcheck, AcceptsRightAndNamesWrongGradients) {
   const auto check_with = [](double gradient_factor) {
-    return gradcheck([=](const auto& in) { return scaled(in[0], 3, gradient_factor); }, {leaf({0.5, -2, 4})}, {.names = {"x"}});
+    return gradcheck([=](const auto& in) { return scaled(in[0], 3, gradient_factor); }, {leaf({0.5, -2, 4})},
+                     {.names = {"x"}});
   };
   EXPECT_TRUE(check_with(3)) << check_with(3).message;
   const GradcheckResult wrong = check_with(3.001);
@@ -102,7 +118,8 @@ TEST(CoreGradcheck, SeesThroughConstantSums) {
   const auto zero_gradient = [](const std::vector<Variable>& in) {
     const std::vector<double> x = in[0].value().template to_vector<double>();
     const double total = std::exp(x[0]) + std::exp(x[1]);
-    return record("softmax", Tensor::from(std::vector{std::exp(x[0]) / total, std::exp(x[1]) / total}), {in[0]},
+    return record("softmax", Tensor::from(std::vector{std::exp(x[0]) / total, std::exp(x[1]) / total}),
+                  {in[0]},
                   [](const Tensor& dy) { return std::vector{Tensor::zeros(dy.shape(), DType::kF64)}; });
   };
   EXPECT_FALSE(gradcheck(zero_gradient, {leaf({0.3, -0.2})}));
@@ -111,7 +128,8 @@ TEST(CoreGradcheck, SeesThroughConstantSums) {
 TEST(CoreGradcheck, NoticesChanceAndRestoresInputs) {
   int calls = 0;
   const auto moody = [&](const std::vector<Variable>& in) { return scaled(in[0], 1 + 1e-3 * calls++, 1); };
-  EXPECT_EQ(gradcheck(moody, {leaf({1})}).message, "the function is not deterministic: two evaluations of the same inputs differ");
+  EXPECT_EQ(gradcheck(moody, {leaf({1})}).message,
+            "the function is not deterministic: two evaluations of the same inputs differ");
   const Variable x = leaf({1, 2, 3});
   EXPECT_TRUE(gradcheck([](const auto& in) { return scaled(in[0], 2, 2); }, {x}));
   EXPECT_EQ(x.value().to_vector<double>(), (std::vector<double>{1, 2, 3}));
@@ -123,17 +141,17 @@ TEST(CoreGradcheck, NoticesChanceAndRestoresInputs) {
 TEST(CoreRandom, PhiloxKnownAnswers) {
   // Random123's published vectors for philox4x32-10.
   const auto words = [](Philox4 p) { return std::vector<std::uint32_t>(p.word, p.word + 4); };
-  EXPECT_EQ(words(philox(0, 0, 0)), (std::vector<std::uint32_t>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
-  EXPECT_EQ(words(philox(~0ull, ~0ull, ~0ull)), (std::vector<std::uint32_t>{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(words(philox(0, 0, 0)),
+            (std::vector<std::uint32_t>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(words(philox(~0ull, ~0ull, ~0ull)),
+            (std::vector<std::uint32_t>{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
   EXPECT_EQ(words(philox(0x299f31d0a4093822ull, 0x0370734413198a2eull, 0x85a308d3243f6a88ull)),
             (std::vector<std::uint32_t>{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
 TEST(CoreProfile, CountsScopesOnce) {
   Profile profile(kCpu);
-  {
-    const ProfileScope outer(Part::kSpmm), inner(Part::kGemm);
-  }
+  { const ProfileScope outer(Part::kSpmm), inner(Part::kGemm); }
   EXPECT_GT(profile.milliseconds(Part::kSpmm), 0);
   EXPECT_EQ(profile.milliseconds(Part::kGemm), 0);
   EXPECT_ERROR(Profile(kCpu), "[profile] a Profile is active on this thread already");

@@ -26,7 +26,8 @@ std::vector<Edge> specified(const std::vector<std::int64_t>& row, const std::vec
     std::erase_if(edges, [](const Edge& e) { return std::get<0>(e) == std::get<1>(e); });
   if (options.self_loops == SelfLoops::kAdd)
     for (std::int64_t i = 0; i < nodes; ++i)
-      if (std::ranges::none_of(edges, [&](const Edge& e) { return std::get<0>(e) == i && std::get<1>(e) == i; }))
+      if (std::ranges::none_of(edges,
+                               [&](const Edge& e) { return std::get<0>(e) == i && std::get<1>(e) == i; }))
         edges.emplace_back(i, i, -1);
   const auto ends = [](const Edge& e) { return std::pair(std::get<0>(e), std::get<1>(e)); };
   std::ranges::stable_sort(edges, {}, ends);
@@ -38,7 +39,8 @@ std::vector<Edge> specified(const std::vector<std::int64_t>& row, const std::vec
 }
 
 std::vector<Edge> edges_of(const CooResult& result) {
-  const auto row = edge_rows(result.adj).to_vector<std::int32_t>(), col = result.adj.csr().col.to_vector<std::int32_t>();
+  const auto row = edge_rows(result.adj).to_vector<std::int32_t>(),
+             col = result.adj.csr().col.to_vector<std::int32_t>();
   const auto id = result.edge_ids.to_vector<std::int64_t>();
   std::vector<Edge> edges;
   for (std::size_t e = 0; e < row.size(); ++e) edges.emplace_back(row[e], col[e], id[e]);
@@ -59,7 +61,8 @@ EdgeList random_edges(std::int64_t edges, std::int64_t nodes) {
 }
 
 TEST_P(OpsConvert, CooToCsrAsSpecified) {
-  for (const auto& [edges, nodes] : {std::pair{0, 5}, {0, 0}, {1, 1}, {300, 20}, {300, 1}, {2000, 700}, {40, 1000}}) {
+  for (const auto& [edges, nodes] :
+       {std::pair{0, 5}, {0, 0}, {1, 1}, {300, 20}, {300, 1}, {2000, 700}, {40, 1000}}) {
     const EdgeList list = nodes > 0 ? random_edges(edges, nodes) : EdgeList{};
     for (const bool symmetrize : {false, true})
       for (const bool drop : {false, true})
@@ -67,10 +70,12 @@ TEST_P(OpsConvert, CooToCsrAsSpecified) {
           CooOptions options{symmetrize, drop, loops, /*edge_ids=*/true};
           const std::vector<Edge> want = specified(list.row, list.col, nodes, options);
           for (const DType dtype : {DType::kI64, DType::kI32}) {
-            const Tensor row = Tensor::from(list.row).to(dtype).to(device()), col = Tensor::from(list.col).to(dtype).to(device());
+            const Tensor row = Tensor::from(list.row).to(dtype).to(device()),
+                         col = Tensor::from(list.col).to(dtype).to(device());
             const CooResult got = coo_to_csr(row, col, nodes, nodes, options);
-            EXPECT_EQ(edges_of(got), want) << edges << " edges, " << nodes << " nodes, symmetrize " << symmetrize
-                                           << ", drop " << drop << ", loops " << static_cast<int>(loops);
+            EXPECT_EQ(edges_of(got), want)
+                << edges << " edges, " << nodes << " nodes, symmetrize " << symmetrize << ", drop " << drop
+                << ", loops " << static_cast<int>(loops);
             options.edge_ids = false;
             const CooResult bare = coo_to_csr(row, col, nodes, nodes, options);
             EXPECT_TRUE(same_bits(bare.adj.csr().col, got.adj.csr().col));
@@ -85,8 +90,10 @@ TEST_P(OpsConvert, CooToCsrAsSpecified) {
 
 TEST_P(OpsConvert, CooToCsrErrors) {
   const auto ids = [&](std::vector<std::int64_t> values) { return Tensor::from(values, device()); };
-  EXPECT_ERROR(coo_to_csr(ids({0, 5, -1}), ids({0, 1, 2}), 3, 3), "[coo_to_csr] row of edge 1 is 5, outside [0, 3)");
-  EXPECT_ERROR(coo_to_csr(ids({0, 1, 2}), ids({0, 1, -7}), 3, 3), "[coo_to_csr] column of edge 2 is -7, outside [0, 3)");
+  EXPECT_ERROR(coo_to_csr(ids({0, 5, -1}), ids({0, 1, 2}), 3, 3),
+               "[coo_to_csr] row of edge 1 is 5, outside [0, 3)");
+  EXPECT_ERROR(coo_to_csr(ids({0, 1, 2}), ids({0, 1, -7}), 3, 3),
+               "[coo_to_csr] column of edge 2 is -7, outside [0, 3)");
   EXPECT_ERROR(coo_to_csr(ids({0, 1}), ids({0}), 3, 3), "[coo_to_csr] col must be [2], got [1]");
   EXPECT_ERROR(coo_to_csr(ids({0}), ids({0}), 2, 3, {.symmetrize = true}),
                "[coo_to_csr] only a square matrix can be symmetrised or given self loops, got 2 x 3");
@@ -98,8 +105,10 @@ TEST_P(OpsConvert, TransposeOfAllCases) {
   for (const SparseCase& sparse_case : sparse_cases()) {
     const Adjacency host = sparse_case.make(), adj = host.to(device());
     const Transposed t = transpose(adj);
-    const auto row = edge_rows(host).to_vector<std::int32_t>(), col = host.csr().col.to_vector<std::int32_t>();
-    const auto t_row = edge_rows(t.adj).to_vector<std::int32_t>(), t_col = t.adj.csr().col.to_vector<std::int32_t>();
+    const auto row = edge_rows(host).to_vector<std::int32_t>(),
+               col = host.csr().col.to_vector<std::int32_t>();
+    const auto t_row = edge_rows(t.adj).to_vector<std::int32_t>(),
+               t_col = t.adj.csr().col.to_vector<std::int32_t>();
     const auto id = t.edge_ids.to_vector<std::int64_t>();
     ASSERT_EQ(id.size(), row.size());
     std::vector<bool> seen(id.size());
@@ -126,7 +135,8 @@ TEST_P(OpsConvert, AddSelfLoops) {
   EXPECT_TRUE(same_bits(add_self_loops(looped.adj).adj.csr().col, looped.adj.csr().col));
 
   const Adjacency unsorted = Adjacency({2, 2, Tensor::from(std::vector<std::int64_t>{0, 0, 2}),
-                                        Tensor::from(std::vector<std::int32_t>{1, 0})}).to(device());
+                                        Tensor::from(std::vector<std::int32_t>{1, 0})})
+                                 .to(device());
   EXPECT_ERROR(add_self_loops(unsorted),
                "[add_self_loops] row 1 is not sorted by column: build the graph by coo_to_csr");
 }
@@ -143,7 +153,8 @@ TEST(OpsAdjacency, RejectsWhatIsNotACsr) {
   EXPECT_ERROR(Adjacency({2, 2, ptr({0, 1}), col({0})}), "[adjacency] row_ptr must be i64 [3]");
   EXPECT_ERROR(Adjacency({2, 2, ptr({0, 2, 1}), col({0})}), "[adjacency] row_ptr falls at row 1: 2 > 1");
   EXPECT_ERROR(Adjacency({2, 2, ptr({1, 1, 1}), col({0})}), "[adjacency] row_ptr[0] must be 0, got 1");
-  EXPECT_ERROR(Adjacency({2, 2, ptr({0, 1, 3}), col({0})}), "[adjacency] row_ptr ends at 3, but col has 1 edges");
+  EXPECT_ERROR(Adjacency({2, 2, ptr({0, 1, 3}), col({0})}),
+               "[adjacency] row_ptr ends at 3, but col has 1 edges");
   EXPECT_ERROR(Adjacency({2, 2, ptr({0, 1, 2}), col({0, 2})}), "[adjacency] col[1] = 2 is outside [0, 2)");
   EXPECT_ERROR(Adjacency().rows(), "[adjacency] used before it was given a graph");
 }

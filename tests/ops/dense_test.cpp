@@ -25,7 +25,8 @@ TEST_P(OpsDense, Matmul) {
   struct Size {
     std::int64_t m, k, n;
   };
-  for (const auto& [m, k, n] : {Size{1, 1, 1}, {5, 7, 3}, {64, 32, 16}, {33, 129, 41}, {3, 0, 2}, {0, 4, 2}, {700, 3, 1}})
+  for (const auto& [m, k, n] :
+       {Size{1, 1, 1}, {5, 7, 3}, {64, 32, 16}, {33, 129, 41}, {3, 0, 2}, {0, 4, 2}, {700, 3, 1}})
     for (const Transpose ta : kEither)
       for (const Transpose tb : kEither)
         for (const DType dtype : kFloats) {
@@ -58,14 +59,16 @@ TEST_P(OpsDense, MatmulOfSlicedOperands) {
 TEST_P(OpsDense, MatmulGradients) {
   for (const Transpose ta : kEither)
     for (const Transpose tb : kEither)
-      EXPECT_TRUE(gradients_ok([&](const auto& in) { return matmul(in[0], in[1], ta, tb); },
-                               {random_variable(ta == Transpose::kYes ? Shape{3, 4} : Shape{4, 3}, device()),
-                                random_variable(tb == Transpose::kYes ? Shape{5, 3} : Shape{3, 5}, device(), 2)}));
+      EXPECT_TRUE(
+          gradients_ok([&](const auto& in) { return matmul(in[0], in[1], ta, tb); },
+                       {random_variable(ta == Transpose::kYes ? Shape{3, 4} : Shape{4, 3}, device()),
+                        random_variable(tb == Transpose::kYes ? Shape{5, 3} : Shape{3, 5}, device(), 2)}));
 }
 
 TEST_P(OpsDense, Tf32IsOptIn) {
   if (!device().is_cuda()) GTEST_SKIP() << "TF32 is a mode of CUDA devices";
-  const Tensor a = random_tensor({256, 256}, DType::kF32, device(), 1), b = random_tensor({256, 256}, DType::kF32, device(), 2);
+  const Tensor a = random_tensor({256, 256}, DType::kF32, device(), 1),
+               b = random_tensor({256, 256}, DType::kF32, device(), 2);
   const std::vector<double> exact = doubles(matmul(a.to(DType::kF64), b.to(DType::kF64)));
   EXPECT_TRUE(near(matmul(a, b), exact, 0, 2e-5));
   set_allow_tf32(true);
@@ -77,22 +80,25 @@ TEST_P(OpsDense, Tf32IsOptIn) {
 
 TEST_P(OpsDense, Add) {
   for (const DType dtype : kFloats) {
-    const Tensor a = random_tensor({40, 7}, dtype, device(), 1), b = random_tensor({40, 7}, dtype, device(), 2);
+    const Tensor a = random_tensor({40, 7}, dtype, device(), 1),
+                 b = random_tensor({40, 7}, dtype, device(), 2);
     std::vector<double> want = doubles(a), bv = doubles(b);
     for (std::size_t i = 0; i < want.size(); ++i) want[i] += bv[i];
     EXPECT_TRUE(near(add(a, b), want, epsilon(dtype)));
   }
   const Variable x = random_variable({3, 2}, device());
   EXPECT_TRUE(gradients_ok([](const auto& in) { return add(in[0], in[0]); }, {x}));
-  EXPECT_ERROR(add(x.value(), Tensor::zeros({2, 3}, DType::kF64, device())),
-               str("[add] a is f64 [3, 2] on ", device(), ", b must be the same, got f64 [2, 3] on ", device()));
+  EXPECT_ERROR(
+      add(x.value(), Tensor::zeros({2, 3}, DType::kF64, device())),
+      str("[add] a is f64 [3, 2] on ", device(), ", b must be the same, got f64 [2, 3] on ", device()));
 }
 
 TEST_P(OpsDense, AddBiasAndSumRows) {
   for (const std::int64_t m : {0, 1, 63, 64, 65, 5000})
     for (const std::int64_t n : {1, 7, 16, 33, 100})
       for (const DType dtype : kFloats) {
-        const Tensor x = random_tensor({m, n}, dtype, device(), 1), b = random_tensor({n}, dtype, device(), 2);
+        const Tensor x = random_tensor({m, n}, dtype, device(), 1),
+                     b = random_tensor({n}, dtype, device(), 2);
         const std::vector<double> xv = doubles(x), bv = doubles(b);
         std::vector<double> want(xv), sums(static_cast<std::size_t>(n)), scale(sums.size());
         for (std::size_t i = 0; i < xv.size(); ++i) {
@@ -101,13 +107,15 @@ TEST_P(OpsDense, AddBiasAndSumRows) {
           scale[i % n] += std::abs(xv[i]);
         }
         EXPECT_TRUE(near(add_bias(x, b), want, epsilon(dtype), epsilon(dtype)));
-        EXPECT_TRUE(near(sum_rows(x), sums, 8 * epsilon(dtype), 1e-30, scale)) << m << " x " << n << " " << dtype;
+        EXPECT_TRUE(near(sum_rows(x), sums, 8 * epsilon(dtype), 1e-30, scale))
+            << m << " x " << n << " " << dtype;
         EXPECT_TRUE(same_bits(sum_rows(x), sum_rows(x)));
       }
   EXPECT_TRUE(gradients_ok([](const auto& in) { return add_bias(in[0], in[1]); },
                            {random_variable({6, 3}, device()), random_variable({3}, device(), 2)}));
-  EXPECT_ERROR(add_bias(Tensor::zeros({2, 3}, DType::kF32, device()), Tensor::zeros({2}, DType::kF32, device())),
-               "[add_bias] b must be [3], got [2]");
+  EXPECT_ERROR(
+      add_bias(Tensor::zeros({2, 3}, DType::kF32, device()), Tensor::zeros({2}, DType::kF32, device())),
+      "[add_bias] b must be [3], got [2]");
 }
 
 TEST_P(OpsDense, Relu) {
@@ -137,13 +145,17 @@ TEST_P(OpsDense, DropoutIsUnbiasedAndRecomputable) {
     EXPECT_TRUE(same_bits(y, dropout(ones.to(kCpu), p, {1, 2})));  // one mask on every device
     double sum = 0;
     for (const double v : doubles(y)) {
-      EXPECT_TRUE(v == 0 || std::abs(v - 1 / (1 - p)) < 1e-6);
+      EXPECT_TRUE(v == 0 || std::abs(v - 1 / (1 - p)) < 1e-6 / (1 - p));
       sum += v;
     }
     EXPECT_NEAR(sum / 100001, 1, 6 * std::sqrt(p / (1 - p) / 100001));
   }
   EXPECT_TRUE(dropout(ones, 0, {1, 2}).shares_memory_with(ones));
-  EXPECT_TRUE(gradients_ok([](const auto& in) { return dropout(in[0], 0.4, {3, 1}); }, {random_variable({9, 3}, device())}));
+  EXPECT_TRUE(gradients_ok(
+      [](const auto& in) {
+        return dropout(in[0], 0.4, {3, 1});
+      },
+      {random_variable({9, 3}, device())}));
   EXPECT_ERROR(dropout(ones, 1, {1, 2}), "[dropout] p must be in [0, 1), got 1");
 }
 
@@ -157,9 +169,11 @@ TEST_P(OpsDense, UniformIsTheSameOnEveryDevice) {
     sum += v;
   }
   EXPECT_NEAR(sum / 10007, 0.5, 0.1);
-  EXPECT_TRUE(same_bits(uniform({9}, 0, 1, {5, 6}, DType::kF64, device()).to(DType::kF32), uniform({9}, 0, 1, {5, 6})));
+  EXPECT_TRUE(same_bits(uniform({9}, 0, 1, {5, 6}, DType::kF64, device()).to(DType::kF32),
+                        uniform({9}, 0, 1, {5, 6})));
   const double bound = std::sqrt(6.0 / (30 + 20));
-  for (const double v : doubles(glorot_uniform(30, 20, {1, 1}, DType::kF32, device()))) EXPECT_LE(std::abs(v), bound + 1e-6);
+  for (const double v : doubles(glorot_uniform(30, 20, {1, 1}, DType::kF32, device())))
+    EXPECT_LE(std::abs(v), bound + 1e-6);
 }
 
 TEST_P(OpsDense, Errors) {

@@ -11,7 +11,8 @@ namespace {
 class OpsGcnNorm : public OnDevice {};
 RODEO_ON_ALL_DEVICES(OpsGcnNorm);
 
-// Edge (row, column, weight) of a small directed graph with a self loop, an isolated node and a repeated edge.
+// Edge (row, column, weight) of a small directed graph with a self loop, an isolated node and a repeated
+// edge.
 struct Weighted {
   std::vector<std::int64_t> row{0, 1, 1, 2, 2, 2, 0}, col{1, 0, 2, 2, 0, 0, 3};
   std::vector<double> weight{0.5, 2, 1, 3, 0.25, 0.25, 1};
@@ -38,7 +39,8 @@ std::vector<double> dense_norm(const Weighted& g, bool weighted) {
 TEST_P(OpsGcnNorm, PropagateEqualsTheDenseFormula) {
   const Weighted g;
   constexpr std::int64_t n = Weighted::kNodes, width = 3;
-  const CooResult graph = coo_to_csr(Tensor::from(g.row, device()), Tensor::from(g.col, device()), n, n, {.edge_ids = true});
+  const CooResult graph =
+      coo_to_csr(Tensor::from(g.row, device()), Tensor::from(g.col, device()), n, n, {.edge_ids = true});
   const Tensor weight = take(Tensor::from(g.weight, device()), graph.edge_ids);
   const Tensor x = random_tensor({n, width}, DType::kF64, device());
   const std::vector<double> xv = doubles(x);
@@ -51,7 +53,8 @@ TEST_P(OpsGcnNorm, PropagateEqualsTheDenseFormula) {
     const GcnGraph norm = gcn_norm(graph.adj, weighted ? weight : Tensor(), DType::kF64);
     EXPECT_EQ(norm.weight.defined(), weighted);
     EXPECT_TRUE(near(propagate(norm, x), want, 1e-13, 1e-15));
-    EXPECT_TRUE(gradients_ok([&](const auto& in) { return propagate(norm, in[0]); }, {random_variable({n, width}, device())}));
+    EXPECT_TRUE(gradients_ok([&](const auto& in) { return propagate(norm, in[0]); },
+                             {random_variable({n, width}, device())}));
   }
 }
 
@@ -83,8 +86,10 @@ TEST_P(OpsGcnNorm, ScaleRows) {
     EXPECT_TRUE(near(scale_rows(x, s), want, epsilon(dtype), 1e-7));
   }
   const Tensor s = random_tensor({4}, DType::kF64, device(), 2);
-  EXPECT_TRUE(gradients_ok([&](const auto& in) { return scale_rows(in[0], s); }, {random_variable({4, 3}, device())}));
-  EXPECT_ERROR(scale_rows(Tensor::zeros({2, 3}, DType::kF64, device()), s), "[scale_rows] s must be [2], got [4]");
+  EXPECT_TRUE(gradients_ok([&](const auto& in) { return scale_rows(in[0], s); },
+                           {random_variable({4, 3}, device())}));
+  EXPECT_ERROR(scale_rows(Tensor::zeros({2, 3}, DType::kF64, device()), s),
+               "[scale_rows] s must be [2], got [4]");
 }
 
 }  // namespace

@@ -32,11 +32,13 @@ TEST_P(OpsLoss, LogSoftmax) {
       }
       EXPECT_TRUE(near(log_softmax(x), want, 8 * epsilon(dtype), 8 * epsilon(dtype))) << c << " " << dtype;
     }
-  EXPECT_TRUE(gradients_ok([](const auto& in) { return log_softmax(in[0]); }, {random_variable({4, 5}, device())}));
+  EXPECT_TRUE(
+      gradients_ok([](const auto& in) { return log_softmax(in[0]); }, {random_variable({4, 5}, device())}));
 }
 
 TEST_P(OpsLoss, LogSoftmaxDoesNotOverflow) {
-  const Tensor x = Tensor::from(std::vector<float>{1e4f, -1e4f, 0, 88, 89, 90, -1e30f, 0, 1e30f}, {3, 3}, device());
+  const Tensor x =
+      Tensor::from(std::vector<float>{1e4f, -1e4f, 0, 88, 89, 90, -1e30f, 0, 1e30f}, {3, 3}, device());
   const std::vector<double> y = doubles(log_softmax(x));
   for (const double v : y) EXPECT_TRUE(std::isfinite(v));
   EXPECT_EQ(y[0], 0);
@@ -48,7 +50,8 @@ TEST_P(OpsLoss, NllLoss) {
   const std::vector<double> lp = doubles(logp);
   const Tensor label = ids({0, 2, 1, 1, 0, 2}), index = ids({5, 0, 0, 3});
   EXPECT_NEAR(nll_loss(logp, label, index).item(), -(lp[17] + lp[0] + lp[0] + lp[10]) / 4, 1e-12);
-  EXPECT_TRUE(gradients_ok([&](const auto& in) { return nll_loss(in[0], label, index); }, {random_variable({6, 3}, device())}));
+  EXPECT_TRUE(gradients_ok([&](const auto& in) { return nll_loss(in[0], label, index); },
+                           {random_variable({6, 3}, device())}));
   EXPECT_TRUE(gradients_ok([&](const auto& in) { return nll_loss(log_softmax(in[0]), label, index); },
                            {random_variable({6, 3}, device())}));
 }
@@ -68,7 +71,8 @@ TEST_P(OpsLoss, NllLossOverManyNodes) {
 }
 
 TEST_P(OpsLoss, AccuracyCountsTheFirstOfEqualScores) {
-  const Tensor scores = Tensor::from(std::vector<float>{1, 2, 0,  3, 3, 1,  3, 3, 1,  NAN, 1, 0,  1, NAN, 2}, {5, 3}, device());
+  const Tensor scores =
+      Tensor::from(std::vector<float>{1, 2, 0, 3, 3, 1, 3, 3, 1, NAN, 1, 0, 1, NAN, 2}, {5, 3}, device());
   const Tensor label = ids({1, 0, 1, 0, 2});
   EXPECT_EQ(accuracy(scores, label, ids({0})), 1);
   EXPECT_EQ(accuracy(scores, label, ids({1})), 1);
@@ -81,9 +85,11 @@ TEST_P(OpsLoss, AccuracyCountsTheFirstOfEqualScores) {
 
 TEST_P(OpsLoss, Errors) {
   const Tensor logp = Tensor::zeros({4, 3}, DType::kF32, device());
-  EXPECT_ERROR(nll_loss(logp, ids({0, 0, 0, 0}), ids({})), "[nll_loss] index is empty: the mean over no node is undefined");
+  EXPECT_ERROR(nll_loss(logp, ids({0, 0, 0, 0}), ids({})),
+               "[nll_loss] index is empty: the mean over no node is undefined");
   EXPECT_ERROR(nll_loss(logp, ids({0, 0}), ids({0})), "[nll_loss] label must be i64 [4]");
-  EXPECT_ERROR(nll_loss(logp, ids({0, 0, 0, 0}), Tensor::zeros({2}, DType::kI32, device())), "[nll_loss] index must be i64 [k]");
+  EXPECT_ERROR(nll_loss(logp, ids({0, 0, 0, 0}), Tensor::zeros({2}, DType::kI32, device())),
+               "[nll_loss] index must be i64 [k]");
 }
 
 class OpsOptim : public OnDevice {};
@@ -102,14 +108,16 @@ TEST_P(OpsOptim, AdamStepsAsPublished) {
         const double grad = gv[i] + o.weight_decay * wp[i];
         wm[i] = o.beta1 * wm[i] + (1 - o.beta1) * grad;
         wv[i] = o.beta2 * wv[i] + (1 - o.beta2) * grad * grad;
-        wp[i] -= o.lr * (wm[i] / (1 - std::pow(o.beta1, step))) / (std::sqrt(wv[i] / (1 - std::pow(o.beta2, step))) + o.eps);
+        wp[i] -= o.lr * (wm[i] / (1 - std::pow(o.beta1, step))) /
+                 (std::sqrt(wv[i] / (1 - std::pow(o.beta2, step))) + o.eps);
       }
     }
     EXPECT_TRUE(near(p, wp, 50 * epsilon(dtype), 50 * epsilon(dtype)));
     EXPECT_EQ(doubles(g), gv);
   }
   const Tensor p = Tensor::zeros({2}, DType::kF32, device());
-  EXPECT_ERROR(adam_step(p, Tensor::zeros({3}, DType::kF32, device()), p, p, 1, {}), "[adam_step] g must be [2], got [3]");
+  EXPECT_ERROR(adam_step(p, Tensor::zeros({3}, DType::kF32, device()), p, p, 1, {}),
+               "[adam_step] g must be [2], got [3]");
   EXPECT_ERROR(adam_step(p, p, p, p, 0, {}), "[adam_step] step counts from 1, got 0");
 }
 

@@ -11,10 +11,11 @@ namespace rodeo::test {
 namespace {
 
 TEST(OpsRodePlan, PiecesAtTheEdges) {
-  const std::pair<std::int64_t, std::int64_t> expected[] = {{0, 0},   {1, 0},   {31, 0},  {32, 1},   {33, 1},
-                                                            {511, 1}, {512, 1}, {543, 1}, {544, 2},  {1023, 2},
-                                                            {1024, 2}, {1055, 2}, {1056, 3}, {100000, 196}};
-  for (const auto& [length, pieces] : expected) EXPECT_EQ(RodePlan::pieces(length), pieces) << "length " << length;
+  const std::pair<std::int64_t, std::int64_t> expected[] = {
+      {0, 0},   {1, 0},   {31, 0},   {32, 1},   {33, 1},   {511, 1},  {512, 1},
+      {543, 1}, {544, 2}, {1023, 2}, {1024, 2}, {1055, 2}, {1056, 3}, {100000, 196}};
+  for (const auto& [length, pieces] : expected)
+    EXPECT_EQ(RodePlan::pieces(length), pieces) << "length " << length;
 }
 
 TEST(OpsRodePlan, CoversEveryNonzeroOnce) {
@@ -22,12 +23,15 @@ TEST(OpsRodePlan, CoversEveryNonzeroOnce) {
     const Adjacency adj = sparse_case.make();
     const RodePlan& plan = rode_plan(adj);
     const auto row_ptr = adj.csr().row_ptr.to_vector<std::int64_t>();
-    std::vector<int> covered(static_cast<std::size_t>(adj.num_edges())), written(static_cast<std::size_t>(adj.rows()));
+    std::vector<int> covered(static_cast<std::size_t>(adj.num_edges())),
+        written(static_cast<std::size_t>(adj.rows()));
     const auto cover = [&](std::int64_t begin, std::int64_t length) {
       for (std::int64_t e = begin; e < begin + length; ++e) ++covered.at(static_cast<std::size_t>(e));
     };
-    const auto row = plan.piece_row.to_vector<std::int32_t>(), split = plan.piece_split.to_vector<std::int32_t>();
-    const auto begin = plan.piece_begin.to_vector<std::int64_t>(), slot = plan.split_slot.to_vector<std::int64_t>();
+    const auto row = plan.piece_row.to_vector<std::int32_t>(),
+               split = plan.piece_split.to_vector<std::int32_t>();
+    const auto begin = plan.piece_begin.to_vector<std::int64_t>(),
+               slot = plan.split_slot.to_vector<std::int64_t>();
     std::vector<int> slots_used(static_cast<std::size_t>(plan.num_slots));
     std::int64_t longest = RodePlan::kSplit + RodePlan::kBlock;
     for (std::size_t p = 0; p < row.size(); ++p) {
@@ -36,8 +40,10 @@ TEST(OpsRodePlan, CoversEveryNonzeroOnce) {
       EXPECT_LE(length / RodePlan::kBlock, longest / RodePlan::kBlock) << "longest first";
       longest = length;
       cover(begin[p], length);
-      if (split[p] < 0) ++written[row[p]];
-      else ++slots_used.at(slot[split[p]] + (begin[p] - row_ptr[row[p]]) / RodePlan::kSplit);
+      if (split[p] < 0)
+        ++written[row[p]];
+      else
+        ++slots_used.at(slot[split[p]] + (begin[p] - row_ptr[row[p]]) / RodePlan::kSplit);
     }
     for (const std::int32_t r : plan.residual_row.to_vector<std::int32_t>()) {
       EXPECT_LT(row_ptr[r + 1] - row_ptr[r], RodePlan::kBlock);

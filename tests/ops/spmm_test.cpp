@@ -23,7 +23,8 @@ Reference reference(const Adjacency& adj, const Tensor& weight, const Tensor& x)
   const auto row_ptr = adj.csr().row_ptr.to_vector<std::int64_t>();
   const auto col = adj.csr().col.to_vector<std::int32_t>();
   const std::int64_t n = x.dim(1);
-  const std::vector<double> w = weight.defined() ? doubles(weight) : std::vector<double>(col.size(), 1), xs = doubles(x);
+  const std::vector<double> w = weight.defined() ? doubles(weight) : std::vector<double>(col.size(), 1),
+                            xs = doubles(x);
   Reference out{std::vector<double>(static_cast<std::size_t>(adj.rows() * n)), {}};
   out.scale = out.y;
   for (std::int64_t i = 0; i < adj.rows(); ++i)
@@ -36,7 +37,9 @@ Reference reference(const Adjacency& adj, const Tensor& weight, const Tensor& x)
   return out;
 }
 
-double tolerance(DType dtype) { return dtype == DType::kF64 ? 1e-13 : dtype == DType::kF32 ? 1e-5 : epsilon(dtype); }
+double tolerance(DType dtype) {
+  return dtype == DType::kF64 ? 1e-13 : dtype == DType::kF32 ? 1e-5 : epsilon(dtype);
+}
 
 // ||got - want|| / ||want||
 double relative_error(const Tensor& got, const std::vector<double>& want) {
@@ -64,9 +67,11 @@ void check_case(const SparseCase& sparse_case, std::int64_t n, DType dtype, Devi
     for (const SpmmAlgorithm algorithm : kAlgorithms) {
       const SpmmOptions options{algorithm};
       const auto run = [&] {
-        return weighted ? spmm(adj, weight.to(device), x.to(device), options) : spmm(adj, x.to(device), options);
+        return weighted ? spmm(adj, weight.to(device), x.to(device), options)
+                        : spmm(adj, x.to(device), options);
       };
-      const std::string what = str(sparse_case.name, " n=", n, " ", dtype, weighted ? " weighted " : " ", algorithm);
+      const std::string what =
+          str(sparse_case.name, " n=", n, " ", dtype, weighted ? " weighted " : " ", algorithm);
       const Tensor y = run();
       ASSERT_EQ(y.shape(), (Shape{host.rows(), n})) << what;
       ASSERT_TRUE(near(y, want.y, tolerance(dtype), 1e-7, want.scale)) << what;
@@ -84,12 +89,14 @@ TEST_P(OpsSpmm, F32OnAllCasesAndWidths) {
 TEST_P(OpsSpmm, OtherTypes) {
   for (const SparseCase& sparse_case : sparse_cases())
     for (const std::int64_t n : {1, 7, 16, 33, 64, 100})
-      for (const DType dtype : {DType::kF64, DType::kBF16, DType::kF16}) check_case(sparse_case, n, dtype, device());
+      for (const DType dtype : {DType::kF64, DType::kBF16, DType::kF16})
+        check_case(sparse_case, n, dtype, device());
 }
 
 TEST_P(OpsSpmm, RealTopologies) {
   int found = 0;
-  for (const char* name : {"soc-Slashdot0902", "soc-Epinions1", "email-Enron", "p2p-Gnutella31", "ca-CondMat"}) {
+  for (const char* name :
+       {"soc-Slashdot0902", "soc-Epinions1", "email-Enron", "p2p-Gnutella31", "ca-CondMat"}) {
     const std::string path = shared_data(str("topology/", name, ".h5"));
     if (path.empty()) continue;
     ++found;
@@ -115,7 +122,8 @@ TEST_P(OpsSpmm, SlicedOperandsAreNotAligned) {
 
 TEST_P(OpsSpmm, InfinityAndNanPropagateAlongEdgesOnly) {
   const Adjacency adj = Adjacency({2, 2, Tensor::from(std::vector<std::int64_t>{0, 1, 2}),
-                                   Tensor::from(std::vector<std::int32_t>{0, 1})}).to(device());
+                                   Tensor::from(std::vector<std::int32_t>{0, 1})})
+                            .to(device());
   const Tensor x = Tensor::from(std::vector<float>{NAN, 1}, {2, 1}, device());
   for (const SpmmAlgorithm algorithm : kAlgorithms) {
     const auto y = spmm(adj, x, {algorithm}).to_vector<float>();
@@ -138,7 +146,8 @@ TEST_P(OpsSpmm, Gradients) {
 }
 
 TEST_P(OpsSpmm, GradientOnASymmetricGraphNeedsNoTranspose) {
-  const Tensor row = Tensor::from(std::vector<std::int64_t>{0, 1, 2, 3}), col = Tensor::from(std::vector<std::int64_t>{1, 2, 3, 0});
+  const Tensor row = Tensor::from(std::vector<std::int64_t>{0, 1, 2, 3}),
+               col = Tensor::from(std::vector<std::int64_t>{1, 2, 3, 0});
   const Adjacency adj = coo_to_csr(row.to(device()), col.to(device()), 4, 4, {.symmetrize = true}).adj;
   EXPECT_TRUE(transpose_pattern(adj) == adj);
   EXPECT_TRUE(gradients_ok([&](const auto& in) { return spmm(adj, in[0], in[1]); },
@@ -149,17 +158,21 @@ TEST_P(OpsSpmm, Errors) {
   const Adjacency adj = graph_with_lengths({1, 2, 1}, 3).to(device());
   const Tensor x = Tensor::zeros({4, 5}, DType::kF32, device());
   EXPECT_ERROR(spmm(adj, x), "[spmm] x must be [3, n], got [4, 5]");
-  EXPECT_ERROR(spmm(adj, Tensor::zeros({3}, DType::kF32, device())), "[spmm] x must be a matrix [m, n], got [3]");
-  EXPECT_ERROR(spmm(adj, Tensor::zeros({3, 2}, DType::kI32, device())), "[spmm] x must be floating point, got i32");
+  EXPECT_ERROR(spmm(adj, Tensor::zeros({3}, DType::kF32, device())),
+               "[spmm] x must be a matrix [m, n], got [3]");
+  EXPECT_ERROR(spmm(adj, Tensor::zeros({3, 2}, DType::kI32, device())),
+               "[spmm] x must be floating point, got i32");
   const Tensor good = Tensor::zeros({3, 2}, DType::kF32, device());
-  EXPECT_ERROR(spmm(adj, Tensor::zeros({3}, DType::kF32, device()), good), "[spmm] weight must be [4], got [3]");
+  EXPECT_ERROR(spmm(adj, Tensor::zeros({3}, DType::kF32, device()), good),
+               "[spmm] weight must be [4], got [3]");
   EXPECT_ERROR(spmm(adj, Tensor::zeros({4}, DType::kF64, device()), good),
                "[spmm] weight must have the dtype of x, f32, got f64");
 }
 
 TEST(OpsSpmmNames, Parse) {
   EXPECT_EQ(parse_spmm_algorithm("rode"), SpmmAlgorithm::kRode);
-  EXPECT_ERROR(parse_spmm_algorithm("fast"), "unknown spmm algorithm 'fast': expected one of auto, csr, rode");
+  EXPECT_ERROR(parse_spmm_algorithm("fast"),
+               "unknown spmm algorithm 'fast': expected one of auto, csr, rode");
 }
 
 class OpsSddmm : public OnDevice {};
@@ -172,7 +185,8 @@ TEST_P(OpsSddmm, AllCases) {
     const auto col = host.csr().col.to_vector<std::int32_t>();
     for (const std::int64_t k : {0, 1, 7, 32, 47, 128})
       for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16, DType::kF16}) {
-        const Tensor b1 = random_tensor({host.rows(), k}, dtype, kCpu, 5), b2 = random_tensor({host.cols(), k}, dtype, kCpu, 6);
+        const Tensor b1 = random_tensor({host.rows(), k}, dtype, kCpu, 5),
+                     b2 = random_tensor({host.cols(), k}, dtype, kCpu, 6);
         const std::vector<double> left = doubles(b1), right = doubles(b2);
         std::vector<double> want(col.size()), scale(col.size());
         for (std::int64_t i = 0; i < host.rows(); ++i)
@@ -184,7 +198,8 @@ TEST_P(OpsSddmm, AllCases) {
             }
         const Poisoned poisoned;
         const Tensor s = sddmm(host.to(device()), b1.to(device()), b2.to(device()));
-        ASSERT_TRUE(near(s, want, tolerance(dtype), 1e-7, scale)) << sparse_case.name << " k=" << k << " " << dtype;
+        ASSERT_TRUE(near(s, want, tolerance(dtype), 1e-7, scale))
+            << sparse_case.name << " k=" << k << " " << dtype;
       }
   }
 }
@@ -198,7 +213,8 @@ TEST_P(OpsSddmm, Gradients) {
 TEST_P(OpsSddmm, Errors) {
   const Adjacency adj = graph_with_lengths({1, 2, 1}, 4).to(device());
   const Tensor b1 = Tensor::zeros({3, 2}, DType::kF32, device());
-  EXPECT_ERROR(sddmm(adj, b1, Tensor::zeros({4, 3}, DType::kF32, device())), "[sddmm] b2 must be [4, 2], got [4, 3]");
+  EXPECT_ERROR(sddmm(adj, b1, Tensor::zeros({4, 3}, DType::kF32, device())),
+               "[sddmm] b2 must be [4, 2], got [4, 3]");
 }
 
 }  // namespace

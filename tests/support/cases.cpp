@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "core/random.h"
+#include "datasets/dataset.h"
 #include "ops/convert.h"
 
 namespace rodeo::test {
@@ -15,8 +16,8 @@ std::int64_t draw(std::uint64_t seed, std::uint64_t index, std::int64_t limit) {
   return static_cast<std::int64_t>(random_word(seed, 0, index)) % limit;
 }
 
-Adjacency from_edges(const std::vector<std::int64_t>& row, const std::vector<std::int64_t>& col, std::int64_t rows,
-                     std::int64_t cols) {
+Adjacency from_edges(const std::vector<std::int64_t>& row, const std::vector<std::int64_t>& col,
+                     std::int64_t rows, std::int64_t cols) {
   return coo_to_csr(Tensor::from(row), Tensor::from(col), rows, cols).adj;
 }
 
@@ -36,7 +37,8 @@ Adjacency lengths_around_tiles() {
 Adjacency power_law() {
   std::vector<std::int64_t> lengths(3000);
   for (std::size_t i = 0; i < lengths.size(); ++i)
-    lengths[i] = std::min<std::int64_t>(2500, static_cast<std::int64_t>(3 / std::max(1e-3f, to_unit(random_word(9, 1, i)))));
+    lengths[i] = std::min<std::int64_t>(
+        2500, static_cast<std::int64_t>(3 / std::max(1e-3f, to_unit(random_word(9, 1, i)))));
   return graph_with_lengths(lengths, 3000);
 }
 
@@ -51,15 +53,19 @@ Adjacency self_loops() {
 
 }  // namespace
 
-std::ostream& operator<<(std::ostream& out, const SparseCase& sparse_case) { return out << sparse_case.name; }
+std::ostream& operator<<(std::ostream& out, const SparseCase& sparse_case) {
+  return out << sparse_case.name;
+}
 
-Adjacency graph_with_lengths(const std::vector<std::int64_t>& lengths, std::int64_t cols, std::uint64_t seed) {
+Adjacency graph_with_lengths(const std::vector<std::int64_t>& lengths, std::int64_t cols,
+                             std::uint64_t seed) {
   std::vector<std::int64_t> row_ptr{0};
   std::vector<std::int32_t> col;
   for (const std::int64_t length : lengths) row_ptr.push_back(row_ptr.back() + length);
   for (std::int64_t e = 0; e < row_ptr.back(); ++e)
     col.push_back(static_cast<std::int32_t>(draw(seed, static_cast<std::uint64_t>(e), cols)));
-  return Adjacency({static_cast<std::int64_t>(lengths.size()), cols, Tensor::from(row_ptr), Tensor::from(col)});
+  return Adjacency(
+      {static_cast<std::int64_t>(lengths.size()), cols, Tensor::from(row_ptr), Tensor::from(col)});
 }
 
 const std::vector<SparseCase>& sparse_cases() {
@@ -70,7 +76,10 @@ const std::vector<SparseCase>& sparse_cases() {
       {"one_column", [] { return even(200, 1, 3); }},
       {"short_rows", [] { return even(1000, 900, 5); }},
       {"lengths_around_tiles", lengths_around_tiles},
-      {"hub", [] { return graph_with_lengths({3, 100000, 0, 40}, 5000); }},
+      {"hub",
+       [] {
+         return graph_with_lengths({3, 100000, 0, 40}, 5000);
+       }},
       {"wide_rectangle", [] { return even(50, 20000, 100); }},
       {"tall_rectangle", [] { return even(20000, 50, 6); }},
       {"duplicates", [] { return even(300, 4, 50); }},
@@ -78,6 +87,10 @@ const std::vector<SparseCase>& sparse_cases() {
       {"power_law", power_law},
   };
   return cases;
+}
+
+Adjacency load_topology(const std::string& path) {
+  return to_graph(load_dataset(path), kCpu).adj;
 }
 
 std::string shared_data(const std::string& file) {

@@ -21,14 +21,19 @@ std::ostream& operator<<(std::ostream& out, const SparseCase& sparse_case);
 const std::vector<SparseCase>& sparse_cases();
 
 /// A graph whose row i has lengths[i] edges to pseudo-random columns, unsorted, with repeats where they fall.
-Adjacency graph_with_lengths(const std::vector<std::int64_t>& lengths, std::int64_t cols, std::uint64_t seed = 1);
+Adjacency graph_with_lengths(const std::vector<std::int64_t>& lengths, std::int64_t cols,
+                             std::uint64_t seed = 1);
 
 inline const std::vector<std::int64_t>& widths() {
   static const std::vector<std::int64_t> widths{1, 3, 7, 8, 16, 31, 32, 33, 41, 47, 64, 100, 128, 256, 602};
   return widths;
 }
 
-/// Real data: the folder named by RODEO_SHARED_DATA, else ../shared/data beside the sources. Empty where absent.
+/// The graph of an HDF5 file, on the CPU.
+Adjacency load_topology(const std::string& path);
+
+/// Real data: the folder named by RODEO_SHARED_DATA, else ../shared/data beside the sources. Empty where
+/// absent.
 std::string shared_data(const std::string& file);
 
 }  // namespace rodeo::test

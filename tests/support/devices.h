@@ -11,15 +11,16 @@ namespace rodeo::test {
 class OnDevice : public testing::TestWithParam<Device> {
  protected:
   void SetUp() override {
-    if (device().is_cuda() && cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device: " << cuda_absence_reason();
+    if (device().is_cuda() && cuda_device_count() == 0)
+      GTEST_SKIP() << "no CUDA device: " << cuda_absence_reason();
   }
   static Device device() { return GetParam(); }
 };
 
-#define RODEO_ON_ALL_DEVICES(Suite)                                                         \
-  INSTANTIATE_TEST_SUITE_P(, Suite, testing::Values(kCpu, cuda_device()),                   \
-                           [](const testing::TestParamInfo<Device>& info) {                 \
-                             return std::string(info.param.is_cuda() ? "cuda" : "cpu");     \
+#define RODEO_ON_ALL_DEVICES(Suite)                                                     \
+  INSTANTIATE_TEST_SUITE_P(, Suite, testing::Values(kCpu, cuda_device()),               \
+                           [](const testing::TestParamInfo<Device>& info) {             \
+                             return std::string(info.param.is_cuda() ? "cuda" : "cpu"); \
                            })
 
 /// The text of the Error that f() throws; fails the test when it throws none.

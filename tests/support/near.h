@@ -25,14 +25,19 @@ inline std::vector<double> doubles(const Tensor& tensor) {
 /// Unit in the last place of 1.
 inline double epsilon(DType dtype) {
   switch (dtype) {
-    case DType::kF64: return 0x1p-52;
-    case DType::kF32: return 0x1p-23;
-    case DType::kF16: return 0x1p-10;
-    default: return 0x1p-7;
+    case DType::kF64:
+      return 0x1p-52;
+    case DType::kF32:
+      return 0x1p-23;
+    case DType::kF16:
+      return 0x1p-10;
+    default:
+      return 0x1p-7;
   }
 }
 
-/// |got - want| <= rtol * scale + atol for all elements; `scale` (default: |want|) is what rounding is relative to.
+/// |got - want| <= rtol * scale + atol for all elements; `scale` (default: |want|) is what rounding is
+/// relative to.
 inline testing::AssertionResult near(const Tensor& got, const std::vector<double>& want, double rtol,
                                      double atol = 1e-30, const std::vector<double>& scale = {}) {
   const std::vector<double> values = doubles(got);
@@ -50,13 +55,15 @@ inline testing::AssertionResult near(const Tensor& got, const std::vector<double
 /// Equal to the bit.
 inline testing::AssertionResult same_bits(const Tensor& a, const Tensor& b) {
   if (a.shape() != b.shape() || a.dtype() != b.dtype())
-    return testing::AssertionFailure() << a.dtype() << " " << a.shape() << " and " << b.dtype() << " " << b.shape();
+    return testing::AssertionFailure()
+           << a.dtype() << " " << a.shape() << " and " << b.dtype() << " " << b.shape();
   std::vector<unsigned char> left(static_cast<std::size_t>(a.nbytes())), right(left.size());
   a.copy_to_host(left.data());
   b.copy_to_host(right.data());
   for (std::size_t i = 0; i < left.size(); ++i)
     if (left[i] != right[i])
-      return testing::AssertionFailure() << "differ first in element " << i / size_of(a.dtype()) << " of " << a.shape();
+      return testing::AssertionFailure()
+             << "differ first in element " << i / size_of(a.dtype()) << " of " << a.shape();
   return testing::AssertionSuccess();
 }
 

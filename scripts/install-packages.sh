@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Installs what the build needs from the distribution (Debian 12, Ubuntu 24.04) and is not there yet.
+# With --dev also clang-format, for the checks. The CUDA toolkit is used where nvcc is found, never installed.
+set -euo pipefail
+packages=(g++ cmake ninja-build ccache pkg-config libhdf5-dev libcxxopts-dev libfmt-dev libgtest-dev)
+[ "${1:-}" != --dev ] || packages+=(clang-format)
+
+installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+command -v dpkg-query >/dev/null || { echo "not a Debian system: please install the equivalents of ${packages[*]} and OpenBLAS" >&2; exit 0; }
+
+missing=()
+for package in "${packages[@]}"; do
+  installed "$package" || missing+=("$package")
+done
+# Any flavour of OpenBLAS will do; the OpenMP one shares its threads with our loops.
+if ! installed libopenblas-openmp-dev && ! installed libopenblas-pthread-dev && ! installed libopenblas-dev; then
+  missing+=(libopenblas-openmp-dev)
+fi
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+echo "Installing ${missing[*]}"
+sudo=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || { echo "please install as root: ${missing[*]}" >&2; exit 1; }
+  sudo=(sudo)
+fi
+"${sudo[@]}" apt-get update -qq
+"${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

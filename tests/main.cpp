@@ -1,0 +1,43 @@
+// GoogleTest's own main, and at the end what was skipped and why: into the file named by RODEO_SKIPPED too.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
+namespace {
+
+class SkipList : public testing::EmptyTestEventListener {
+ public:
+  void OnTestEnd(const testing::TestInfo& test) override {
+    if (!test.result()->Skipped()) return;
+    std::string reason = "no reason given";
+    for (int i = 0; i < test.result()->total_part_count(); ++i)
+      if (test.result()->GetTestPartResult(i).skipped())
+        reason = test.result()->GetTestPartResult(i).summary();
+    while (!reason.empty() && reason.back() == '\n') reason.pop_back();
+    if (const auto line = reason.rfind('\n'); line != std::string::npos) reason = reason.substr(line + 1);
+    lines_.push_back(std::string(test.test_suite_name()) + "." + test.name() + ": " + reason);
+  }
+  void OnTestProgramEnd(const testing::UnitTest& unit) override {
+    if (const char* path = std::getenv("RODEO_SKIPPED")) {
+      std::ofstream file(path);
+      for (const std::string& line : lines_) file << line << '\n';
+    }
+    std::cout << unit.successful_test_count() << " passed, " << unit.failed_test_count() << " failed, "
+              << unit.skipped_test_count() << " skipped" << std::endl;
+  }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  testing::UnitTest::GetInstance()->listeners().Append(new SkipList);
+  return RUN_ALL_TESTS();
+}

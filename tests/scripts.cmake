@@ -1,0 +1,9 @@
+# Rules of the source tree, and the commands run as a user runs them.
+target_compile_definitions(rodeo_tests PRIVATE RODEO_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+
+add_test(NAME Rules COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -P ${CMAKE_CURRENT_LIST_DIR}/rules_test.cmake)
+add_test(NAME RulesCatch COMMAND ${CMAKE_COMMAND} -DSCRIPT=${CMAKE_CURRENT_LIST_DIR}/rules_test.cmake
+         -DTREE=${PROJECT_BINARY_DIR}/rules_tree -P ${CMAKE_CURRENT_LIST_DIR}/rules_catch_test.cmake)
+add_test(NAME Format COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/format_test.sh ${PROJECT_SOURCE_DIR})
+set_tests_properties(Format PROPERTIES SKIP_RETURN_CODE 77)
+add_test(NAME Commands COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/commands_test.sh ${PROJECT_BINARY_DIR}/bin)
