@@ -48,7 +48,7 @@ struct RodePlan {
 /// "120 pieces, 3 split rows, 2588 residual rows"
 std::ostream& operator<<(std::ostream& out, const RodePlan& plan);
 
-/// Made on the device of adj; the same arrays on every device. Kept on adj.
+/// Made on the device of adj; the same arrays on every device. Kept on adj, and lives as long.
 const RodePlan& rode_plan(const Adjacency& adj);
 
 }  // namespace rodeo

@@ -27,7 +27,7 @@ expect_success() {
 }
 
 data="$dir/tiny.h5"
-expect_success "$bin/rodeo_data" generate --preset cora --nodes 300 --edges 1200 --features 50 --seed 3 "$data"
+expect_success "$bin/rodeo_data" generate --preset cora --nodes 2000 --edges 8000 --features 50 --seed 3 "$data"
 expect_success "$bin/rodeo_data" --help
 expect_error x "$bin/rodeo_data" generate --preset nowhere "$dir/x.h5"
 expect_error "$dir/missing" "$bin/rodeo_data" generate --preset cora "$dir/missing/x.h5"

@@ -62,8 +62,8 @@ RODEO_ON_ALL_DEVICES(OpsRodePlanOnDevice);
 
 TEST_P(OpsRodePlanOnDevice, EqualsTheHostPlan) {
   for (const SparseCase& sparse_case : sparse_cases()) {
-    const Adjacency adj = sparse_case.make();
-    const RodePlan &want = rode_plan(adj), &got = rode_plan(adj.to(device()));
+    const Adjacency adj = sparse_case.make(), there = adj.to(device());
+    const RodePlan &want = rode_plan(adj), &got = rode_plan(there);  // each lives as long as its graph
     EXPECT_TRUE(same_bits(got.piece_row, want.piece_row)) << sparse_case.name;
     EXPECT_TRUE(same_bits(got.piece_begin, want.piece_begin)) << sparse_case.name;
     EXPECT_TRUE(same_bits(got.piece_split, want.piece_split)) << sparse_case.name;

@@ -1,0 +1,38 @@
+/// How benchmarks time: warm up, then the median of many runs, the L2 flushed before each.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "core/cuda/runtime.h"
+#include "core/tensor.h"
+
+namespace rodeo::bench {
+
+/// By events on the device's stream, or by the clock on the CPU. f() enqueues the work once.
+template <class F>
+double median_milliseconds(Device device, int repeats, F&& f) {
+  constexpr std::int64_t kFlushBytes = 256 << 20;
+  const Tensor flush = Tensor::empty({kFlushBytes}, DType::kU8, device);
+  for (int i = 0; i < 3; ++i) f();
+  synchronize(device);
+  std::vector<double> times;
+  for (int i = 0; i < repeats; ++i) {
+    flush.fill(i);
+    if (device.is_cuda()) {
+      CUevent_st* begin = cuda::record_event(device);
+      f();
+      times.push_back(cuda::elapsed_milliseconds(begin, cuda::record_event(device)));
+    } else {
+      const auto begin = std::chrono::steady_clock::now();
+      f();
+      times.push_back(
+          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+    }
+  }
+  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
+  return times[times.size() / 2];
+}
+
+}  // namespace rodeo::bench
