@@ -17,7 +17,7 @@ function(broke where rule)
   set(broken ${broken} PARENT_SCOPE)
 endfunction()
 
-foreach(folder ${layers} tests examples)
+foreach(folder ${layers} tests)
   file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/${folder}/*.h ${ROOT}/${folder}/*.cuh ${ROOT}/${folder}/*.cpp
        ${ROOT}/${folder}/*.cu)
   foreach(file ${files})

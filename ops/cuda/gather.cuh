@@ -159,19 +159,13 @@ void dispatch_tile(bool weighted, const Tensor& x, const Tensor& y, F&& f) {
     else
       f(Tile<T, kV, kLanes, false>{});
   };
-  static const char* force = getenv("RODEO_SPMM_LANES");
-  const int lanes = force ? atoi(force) : 8;
+  // 128 bytes of a row at a time: narrower tiles cost more requests, wider ones caught fewer repeats in the
+  // L1.
   if (n % kVec == 0 && aligned(x) && aligned(y)) {
     if (n <= 4 * kVec)
       with.template operator()<kVec, 4>();
-    else if (lanes == 8)
-      with.template operator()<kVec, 8>();
-    else if (lanes == 16)
-      with.template operator()<kVec, 16>();
-    else if (lanes == 4)
-      with.template operator()<kVec, 4>();
     else
-      with.template operator()<kVec, 32>();
+      with.template operator()<kVec, 8>();
   } else {
     if (n <= 8)
       with.template operator()<1, 8>();

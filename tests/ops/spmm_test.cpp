@@ -2,6 +2,7 @@
 
 #include "core/storage.h"
 #include "ops/convert.h"
+#include "ops/dense.h"
 #include "ops/sddmm.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
@@ -129,6 +130,31 @@ TEST_P(OpsSpmm, InfinityAndNanPropagateAlongEdgesOnly) {
     const auto y = spmm(adj, x, {algorithm}).to_vector<float>();
     EXPECT_TRUE(std::isnan(y[0]));
     EXPECT_EQ(y[1], 1);
+  }
+}
+
+// Offsets into X and Y that do not fit 31 bits: every row i is the sum of rows i and (7 i) mod rows.
+TEST_P(OpsSpmm, OffsetsPast2GiB) {
+  if (!device().is_cuda()) GTEST_SKIP() << "takes 5 GiB: a large GPU's case";
+  constexpr std::int64_t kRows = 2'200'000, kWidth = 256;
+  std::vector<std::int64_t> row, col;
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    row.insert(row.end(), {i, i});
+    col.insert(col.end(), {i, 7 * i % kRows});
+  }
+  const Adjacency adj =
+      coo_to_csr(Tensor::from(row, device()), Tensor::from(col, device()), kRows, kRows).adj;
+  const Tensor x = uniform({kRows, kWidth}, 0, 1, {1, 2}, DType::kF32, device());
+  const auto row_of = [](const Tensor& t, std::int64_t i) { return doubles(t.slice(i, i + 1)); };
+  const Poisoned poisoned;
+  for (const SpmmAlgorithm algorithm : kAlgorithms) {
+    const Tensor y = spmm(adj, x, {algorithm});
+    for (const std::int64_t i : {std::int64_t{0}, std::int64_t{1}, kRows / 2, kRows - 2, kRows - 1}) {
+      std::vector<double> want = row_of(x, i);
+      const std::vector<double> other = row_of(x, 7 * i % kRows);
+      for (std::int64_t j = 0; j < kWidth; ++j) want[j] += other[j];
+      EXPECT_TRUE(near(y.slice(i, i + 1), want, 1e-6)) << algorithm << " row " << i;
+    }
   }
 }
 
