@@ -14,6 +14,7 @@
 #include "ops/dense.h"
 #include "ops/optim.h"
 #include "ops/rode_plan.h"
+#include "ops/spmm.h"
 
 namespace rodeo::kernels {
 
@@ -77,11 +78,13 @@ RODEO_KERNEL(count_correct, std::int64_t(const Tensor& scores, const Tensor& lab
 RODEO_KERNEL(adam_step, void(const Tensor& p, const Tensor& g, const Tensor& m, const Tensor& v,
                              std::int64_t step, const AdamOptions& options));
 
-// spmm.h, sddmm.h; weight is undefined for an unweighted sum
+// spmm.h, sddmm.h; weight [edges] or [edges, heads], or undefined for an unweighted sum; heads and columns of
+// x and y may be one dimension or two
 RODEO_KERNEL(spmm_csr, void(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y));
-RODEO_KERNEL(spmm_rode, void(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x,
-                             const Tensor& y));
-RODEO_KERNEL(rode_plan, RodePlan(const Csr& a));  // a may be empty
+RODEO_KERNEL(spmm_rode, void(const Csr& a, const RodePlan& plan, Accumulate accumulate, const Tensor& weight,
+                             const Tensor& x, const Tensor& y));
+RODEO_KERNEL(rode_plan, RodePlan(const Csr& a, const Tensor& cluster));  // a may be empty, cluster undefined
+RODEO_KERNEL(cluster_rows, void(const Csr& a, const Tensor& cluster));
 RODEO_KERNEL(sddmm, void(const Csr& a, const Tensor& b1, const Tensor& b2, const Tensor& out));  // k may be 0
 
 // convert.h; any size may be 0
