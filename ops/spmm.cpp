@@ -7,6 +7,7 @@
 #include "ops/convert.h"
 #include "ops/kernels.h"
 #include "ops/sddmm.h"
+#include "ops/spmv.h"
 
 namespace rodeo {
 namespace {
@@ -21,6 +22,10 @@ Tensor run(const Adjacency& adj, const Tensor& weight, const Tensor& x, const Sp
   if (weight.defined()) {
     check_alike("spmm", "x", x, "weight", weight);
     check_shape("spmm", "weight", weight, {adj.num_edges()});
+  }
+  if (x.dim(1) == 1 && options.algorithm == SpmmAlgorithm::kAuto) {  // a vector: SpMV chooses by row lengths
+    const Tensor v = x.reshape({adj.cols()});
+    return (weight.defined() ? spmv(adj, weight, v) : spmv(adj, v)).reshape({adj.rows(), 1});
   }
   const Tensor y = Tensor::empty({adj.rows(), x.dim(1)}, x.dtype(), x.device());
   if (y.numel() == 0) return y;
