@@ -87,6 +87,15 @@ RODEO_KERNEL(rode_plan, RodePlan(const Csr& a, const Tensor& cluster));  // a ma
 RODEO_KERNEL(cluster_rows, void(const Csr& a, const Tensor& cluster));
 RODEO_KERNEL(sddmm, void(const Csr& a, const Tensor& b1, const Tensor& b2, const Tensor& out));  // k may be 0
 
+// spmv.h, segment_sum.h; weight is undefined for an unweighted sum
+RODEO_KERNEL(spmv_vector, void(const Csr& a, const Tensor& weight, const Tensor& x, int threads_per_vector,
+                               const Tensor& y));
+RODEO_KERNEL(longest_row, std::int64_t(const Csr& a));  // there may be no edges
+/// row is sorted; without col, x has one element per edge.
+RODEO_KERNEL(segment_sum, void(const Tensor& row, const Tensor& col, const Tensor& weight, const Tensor& x,
+                               const Tensor& y));
+RODEO_KERNEL(first_descent, std::int64_t(const Tensor& ids));  // position of the first below the one before
+
 // convert.h; any size may be 0
 struct SortedEdges {
   Csr csr;

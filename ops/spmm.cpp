@@ -7,6 +7,7 @@
 #include "ops/convert.h"
 #include "ops/kernels.h"
 #include "ops/sddmm.h"
+#include "ops/spmv.h"
 
 namespace rodeo {
 namespace {
@@ -43,7 +44,13 @@ Tensor run(const Adjacency& adj, const Tensor& weight, const Tensor& x, const Sp
   const SpmmAlgorithm algorithm =
       options.algorithm == SpmmAlgorithm::kAuto ? choose_spmm_algorithm(adj) : options.algorithm;
   if (options.accumulate == Accumulate::kAtomic) check_atomic(x, algorithm);
-  Shape shape = x.rank() == 3 ? Shape{adj.rows(), x.dim(1), x.dim(2)} : Shape{adj.rows(), x.dim(1)};
+  if (options.algorithm == SpmmAlgorithm::kAuto && x.rank() == 2 &&
+      x.dim(1) == 1) {  // SpMV chooses for itself
+    const ProfileScope scope(Part::kSpmm);
+    const Tensor v = x.reshape({adj.cols()});
+    return (weight.defined() ? spmv(adj, weight, v) : spmv(adj, v)).reshape({adj.rows(), 1});
+  }
+  const Shape shape = x.rank() == 3 ? Shape{adj.rows(), x.dim(1), x.dim(2)} : Shape{adj.rows(), x.dim(1)};
   const Tensor y = Tensor::empty(shape, x.dtype(), x.device());
   if (y.numel() == 0) return y;
   const RodePlan* plan =  // made outside the timed scope, once

@@ -10,7 +10,8 @@
 namespace rodeo {
 
 enum class SpmmAlgorithm {
-  kAuto,  // chosen from the row lengths: kRode where rows are long or uneven, kCsr elsewhere
+  kAuto,  // chosen from the row lengths: kRode where rows are long or uneven, kCsr elsewhere; one column is
+          // spmv.h's
   kCsr,   // a group of threads per row
   kRode,  // rows decomposed into block and residual parts (Pang et al., RoDe, PPoPP 2024); see
           // docs/kernels.md
