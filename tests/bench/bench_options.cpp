@@ -107,7 +107,7 @@ BenchOptions parse_bench_options(int argc, const char* const* argv) {
   for (const std::string& width : list(parsed, "widths")) options.widths.push_back(positive("widths", width));
   for (const std::string& dtype : list(parsed, "dtypes")) options.dtypes.push_back(parse_dtype(dtype));
   options.kernels = list(parsed, "kernels");
-  check_filter(options.kernels);
+  check_filter(options.kernels, options.ops);
   options.repeats = static_cast<int>(positive("repeats", parsed["repeats"].as<std::string>()));
   options.weighted = parsed.count("weighted") > 0;
   options.device = parse_device(parsed["device"].as<std::string>());

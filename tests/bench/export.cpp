@@ -49,7 +49,11 @@ std::string json(double value) {
 
 std::string json(const Result& r) {
   return object({{"graph", quoted(r.graph)},
+                 {"rows", str(r.rows)},
+                 {"cols", str(r.cols)},
+                 {"edges", str(r.edges)},
                  {"op", quoted(name(r.op))},
+                 {"weighted", r.weighted ? "true" : "false"},
                  {"dtype", quoted(name(r.dtype))},
                  {"n", str(r.n)},
                  {"kernel", quoted(r.kernel)},
@@ -76,10 +80,11 @@ std::string json(const Summary& s) {
 }  // namespace
 
 void write_csv(const Report& report, std::ostream& out) {
-  out << "graph,op,dtype,n,kernel,peer,ms,tbps,gflops,of_limit,error,vs_best,vs_default\n";
+  out << "graph,rows,cols,edges,op,dtype,weighted,n,kernel,peer,ms,tbps,gflops,of_limit,error,vs_best,vs_"
+         "default\n";
   for (const Result& r : report.results) {
-    out << csv_field(r.graph) << ',' << name(r.op) << ',' << r.dtype << ',' << r.n << ',' << r.kernel << ','
-        << (r.peer ? 1 : 0);
+    out << csv_field(r.graph) << ',' << r.rows << ',' << r.cols << ',' << r.edges << ',' << name(r.op) << ','
+        << r.dtype << ',' << r.weighted << ',' << r.n << ',' << r.kernel << ',' << r.peer;
     for (const double value : {r.ms, r.tbps, r.gflops, r.of_limit, r.error, r.vs_best, r.vs_default})
       out << ',' << number(value, "");
     out << '\n';

@@ -1,6 +1,7 @@
 #include "tests/bench/kernels.h"
 
 #include <algorithm>
+#include <set>
 
 #include "ops/dense.h"
 #include "ops/rode_plan.h"
@@ -92,15 +93,17 @@ std::vector<Kernel> select_kernels(Op op, const std::vector<std::string>& filter
   return chosen;
 }
 
-void check_filter(const std::vector<std::string>& filter) {
+void check_filter(const std::vector<std::string>& filter, const std::vector<Op>& ops) {
   for (const std::string& part : filter) {
     bool known = false;
-    std::string choices;
-    for (const Kernel& kernel : all_kernels()) {
-      known = known || fits(part, kernel.name);
-      if (choices.find(" " + kernel.name + ",") == std::string::npos) choices += " " + kernel.name + ",";
+    std::set<std::string> names;
+    for (const Op op : ops) {
+      known = known || !select_kernels(op, {part}).empty();
+      for (const Kernel& kernel : select_kernels(op, {})) names.insert(kernel.name);
     }
-    if (!known) fail("unknown kernel '", part, "': expected any of", choices.substr(0, choices.size() - 1));
+    std::string choices;
+    for (const std::string& name : names) choices += (choices.empty() ? "" : ", ") + name;
+    check(known, "unknown kernel '", part, "': expected any of ", choices);
   }
 }
 

@@ -49,8 +49,8 @@ const std::vector<Kernel>& all_kernels();
 /// Those of an operation that `filter` names: each by its whole name, or by the part before a dash for all
 /// of a family ("cusparse"). An empty filter takes all.
 std::vector<Kernel> select_kernels(Op op, const std::vector<std::string>& filter);
-/// Throws Error, naming the choices, for a filter that fits no kernel of any operation.
-void check_filter(const std::vector<std::string>& filter);
+/// Throws Error, naming the choices, for a part of the filter that fits no kernel of these operations.
+void check_filter(const std::vector<std::string>& filter, const std::vector<Op>& ops);
 
 /// What is computed from a graph once, before its first product.
 struct Plan {

@@ -42,19 +42,11 @@ Result make_result(const NamedGraph& graph, const Problem& p, const Kernel& kern
                    const Limits& limits) {
   const double flops = 2 * static_cast<double>(p.adj.num_edges()) * static_cast<double>(p.n);
   const double tbps = static_cast<double>(bytes_moved(p)) / ms / 1e9, limit = limit_of(p, limits);
-  return {graph.name,
-          p.op,
-          p.dtype,
-          p.n,
-          kernel.name,
-          kernel.peer,
-          ms,
-          tbps,
-          flops / ms / 1e6,
-          limit > 0 ? tbps / limit : kUnknown,
-          error,
-          kUnknown,
-          kUnknown};
+  Result result{graph.name,         p.adj.rows(), p.adj.cols(), p.adj.num_edges(), p.op,    p.dtype,
+                p.weight.defined(), p.n,          kernel.name,  kernel.peer,       ms,      tbps,
+                flops / ms / 1e6,   kUnknown,     error,        kUnknown,          kUnknown};
+  if (limit > 0) result.of_limit = tbps / limit;
+  return result;
 }
 
 void compare_with_peers(std::vector<Result>& cell) {

@@ -18,8 +18,10 @@ namespace rodeo::bench {
 ///             the L1, so it can exceed 1. SpMV: tbps / Limits::copy.
 struct Result {
   std::string graph;
+  std::int64_t rows, cols, edges;
   Op op;
   DType dtype;
+  bool weighted;
   std::int64_t n;
   std::string kernel;
   bool peer;

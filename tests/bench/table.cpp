@@ -13,6 +13,11 @@ std::string known(double value, const char* format) {
   return std::isnan(value) ? "-" : fmt::format(fmt::runtime(format), value);
 }
 
+// Three digits at least, on any device.
+std::string significant(double value) {
+  return fmt::format(fmt::runtime(value < 1 ? "{:.4f}" : value < 100 ? "{:.2f}" : "{:.0f}"), value);
+}
+
 }  // namespace
 
 void print_header(const Report& report) {
@@ -51,9 +56,10 @@ void print_columns() {
 
 void print_cell(const std::vector<Result>& cell) {
   for (const Result& r : cell)
-    fmt::print("{:5} {:4} {:>5}  {:24} {:>10.4f} {:>7.2f} {:>8.0f} {:>8} {:>8.0e} {:>7} {:>9}\n", name(r.op),
-               name(r.dtype), r.n, r.kernel, r.ms, r.tbps, r.gflops, known(r.of_limit, "{:.2f}"), r.error,
-               known(r.vs_best, "{:.2f}"), known(r.vs_default, "{:.2f}"));
+    fmt::print("{:5} {:4} {:>5}  {:24} {:>10.4f} {:>7} {:>8} {:>8} {:>8.0e} {:>7} {:>9}\n", name(r.op),
+               name(r.dtype), r.n, r.kernel, r.ms, significant(r.tbps), significant(r.gflops),
+               known(r.of_limit, "{:.2f}"), r.error, known(r.vs_best, "{:.2f}"),
+               known(r.vs_default, "{:.2f}"));
   std::fflush(stdout);
 }
 
