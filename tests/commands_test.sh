@@ -77,6 +77,8 @@ expect_error "--widths must be an integer" bench --dataset "$data" --widths 16,x
 expect_error "unknown op 'gemm'" bench --op gemm
 expect_error "unknown option '--frobnicate'" bench --frobnicate
 expect_error "$dir/none.h5" bench --dataset "$dir/none.h5"
+expect_error "--graph must be of" bench --graph mars
+expect_error "--csv needs a value" bench --dataset "$data" --csv --json
 expect_error "text.h5" bench --dataset "$dir/text.h5"
 expect_error "$dir/missing/x.csv" bench --dataset "$data" --csv "$dir/missing/x.csv"
 if ! nvidia-smi -L >/dev/null 2>&1; then

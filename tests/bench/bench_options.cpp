@@ -32,8 +32,8 @@ cxxopts::Options describe_options() {
   add("weighted", "Edges have (random) weights; else ones");
   add("repeats", "Timed runs, of which the median counts", text("20"), "N");
   add("device", "auto, cpu, cuda or cuda:i", text("auto"), "NAME");
-  add("csv", "Also write the table to a CSV file", text(""), "FILE");
-  add("json", "Also write everything to a JSON file", text(""), "FILE");
+  add("csv", "Also write the table to a CSV file", cxxopts::value<std::string>(), "FILE");
+  add("json", "Also write everything to a JSON file", cxxopts::value<std::string>(), "FILE");
   add("h,help", "Print this help");
   return options;
 }
@@ -60,12 +60,27 @@ std::vector<Op> parse_ops(const std::string& text) {
   fail("unknown op '", text, "': expected spmm, sddmm, spmv or all");
 }
 
-// The values of a list; an empty one, or one that swallowed the next option, is a missing value.
+bool is_preset(const std::string& size) {
+  return (", " + synthetic_preset_names() + ",").find(", " + size + ",") != std::string::npos;
+}
+
+// An empty value, or one that is the next option, is a missing one.
+void check_given(const std::string& option, const std::string& value) {
+  check(!value.empty() && !value.starts_with("--"), "--", option, " needs a value");
+}
+
+std::string one(const cxxopts::ParseResult& parsed, const std::string& option) {
+  if (parsed.count(option) == 0 && !parsed[option].has_default()) return {};
+  const auto value = parsed[option].as<std::string>();
+  check_given(option, value);
+  return value;
+}
+
 Texts list(const cxxopts::ParseResult& parsed, const std::string& option) {
-  const Texts values =
-      parsed.count(option) > 0 || parsed[option].has_default() ? parsed[option].as<Texts>() : Texts();
-  for (const std::string& value : values)
-    check(!value.empty() && !value.starts_with("--"), "--", option, " needs a value");
+  if (parsed.count(option) == 0 && !parsed[option].has_default()) return {};
+  const auto values = parsed[option].as<Texts>();
+  check(!values.empty(), "--", option, " needs a value");
+  for (const std::string& value : values) check_given(option, value);
   return values;
 }
 
@@ -96,7 +111,7 @@ BenchOptions parse_bench_options(int argc, const char* const* argv) {
   for (const std::string& op : list(parsed, "op"))
     for (const Op parsed_op : parse_ops(op)) options.ops.push_back(parsed_op);
   for (const std::string& size : list(parsed, "graph")) {
-    synthetic_preset(size);  // throws for a name that there is not
+    check(is_preset(size), "--graph must be of ", synthetic_preset_names(), ", got '", size, "'");
     options.graphs.push_back({GraphSource::Kind::kSynthetic, size});
   }
   for (const std::string& path : list(parsed, "dataset")) {
@@ -108,11 +123,11 @@ BenchOptions parse_bench_options(int argc, const char* const* argv) {
   for (const std::string& dtype : list(parsed, "dtypes")) options.dtypes.push_back(parse_dtype(dtype));
   options.kernels = list(parsed, "kernels");
   check_filter(options.kernels, options.ops);
-  options.repeats = static_cast<int>(positive("repeats", parsed["repeats"].as<std::string>()));
+  options.repeats = static_cast<int>(positive("repeats", one(parsed, "repeats")));
   options.weighted = parsed.count("weighted") > 0;
-  options.device = parse_device(parsed["device"].as<std::string>());
-  options.csv = parsed["csv"].as<std::string>();
-  options.json = parsed["json"].as<std::string>();
+  options.device = parse_device(one(parsed, "device"));
+  options.csv = one(parsed, "csv");
+  options.json = one(parsed, "json");
   return options;
 }
 
