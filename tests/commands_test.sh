@@ -72,6 +72,10 @@ if command -v python3 >/dev/null; then
 fi
 expect_success bench --dataset "$data" --kernels rode --dtypes f16,bf16 --widths 8 --weighted
 [ "$(grep -c '^spmm ' "$dir/out")" -eq 2 ] && ok || bad "--kernels rode timed something else: $(cat "$dir/out")"
+printf '%%%%MatrixMarket matrix coordinate pattern general\n3 5 4\n1 1\n1 5\n3 2\n3 3\n' >"$dir/small.mtx"
+expect_success bench --mtx "$dir/small.mtx" --widths 3
+grep -q '^small: 3 x 5, 4 edges' "$dir/out" && ok || bad "sparse_bench --mtx read something else: $(cat "$dir/out")"
+expect_error "$dir/none.mtx" bench --mtx "$dir/none.mtx"
 expect_error "unknown kernel 'magic'" bench --dataset "$data" --kernels magic
 expect_error "--widths must be an integer" bench --dataset "$data" --widths 16,x
 expect_error "unknown op 'gemm'" bench --op gemm

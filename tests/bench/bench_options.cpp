@@ -25,6 +25,7 @@ cxxopts::Options describe_options() {
       "Synthetic graphs of a named size: arxiv, reddit, products (default: arxiv, where no file is given)",
       texts(), "LIST");
   add("dataset", "HDF5 files; edges are enough", texts(), "FILES");
+  add("mtx", "Matrix Market files", texts(), "FILES");
   add("widths", "Columns of the dense operand; SpMV has one", texts()->default_value("16,32,64,128,256"),
       "LIST");
   add("dtypes", "f32, f16, bf16, f64", texts()->default_value("f32"), "LIST");
@@ -117,6 +118,10 @@ BenchOptions parse_bench_options(int argc, const char* const* argv) {
   for (const std::string& path : list(parsed, "dataset")) {
     check(std::filesystem::exists(path), path, ": no such file");
     options.graphs.push_back({GraphSource::Kind::kHdf5, path});
+  }
+  for (const std::string& path : list(parsed, "mtx")) {
+    check(std::filesystem::exists(path), path, ": no such file");
+    options.graphs.push_back({GraphSource::Kind::kMatrixMarket, path});
   }
   if (options.graphs.empty()) options.graphs.push_back({GraphSource::Kind::kSynthetic, "arxiv"});
   for (const std::string& width : list(parsed, "widths")) options.widths.push_back(positive("widths", width));

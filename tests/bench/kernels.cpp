@@ -7,6 +7,7 @@
 #include "ops/rode_plan.h"
 #include "ops/sddmm.h"
 #include "ops/spmm.h"
+#include "ops/spmv.h"
 #include "tests/bench/peers.h"
 
 namespace rodeo::bench {
@@ -31,6 +32,13 @@ auto by(const SpmmOptions& options) {
   };
 }
 
+auto by_spmv(SpmvAlgorithm algorithm) {
+  return [=](const Problem& p) {
+    const Tensor x = p.x.reshape({p.x.numel()});
+    return p.weight.defined() ? spmv(p.adj, p.weight, x, {algorithm}) : spmv(p.adj, x, {algorithm});
+  };
+}
+
 Tensor by_sddmm(const Problem& p) {
   return sddmm(p.adj, p.b1, p.x);
 }
@@ -50,8 +58,11 @@ const std::vector<Kernel>& all_kernels() {
     std::vector<Kernel> all{
         ours("csr", Op::kSpmm, by({SpmmAlgorithm::kCsr})),
         ours("rode", Op::kSpmm, by({SpmmAlgorithm::kRode})),
+        ours("rode-atomic", Op::kSpmm, by({SpmmAlgorithm::kRode, Accumulate::kAtomic}),
+             {DType::kF64, DType::kF32}),
         ours("rode", Op::kSddmm, by_sddmm),
-        ours("csr", Op::kSpmv, by({SpmmAlgorithm::kCsr})),
+        ours("vector", Op::kSpmv, by_spmv(SpmvAlgorithm::kVector)),
+        ours("segmented", Op::kSpmv, by_spmv(SpmvAlgorithm::kSegmented)),
         ours("rode", Op::kSpmv, by({SpmmAlgorithm::kRode})),
     };
 #if RODEO_WITH_CUDA
