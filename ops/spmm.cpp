@@ -1,5 +1,7 @@
 #include "ops/spmm.h"
 
+#include <limits>
+#include <memory>
 #include <ostream>
 
 #include "core/profile.h"
@@ -7,12 +9,73 @@
 #include "ops/convert.h"
 #include "ops/kernels.h"
 #include "ops/sddmm.h"
+#include "ops/spmm_store.h"
 
 namespace rodeo {
 namespace {
 
-constexpr std::pair<SpmmAlgorithm, std::string_view> kNames[] = {
-    {SpmmAlgorithm::kAuto, "auto"}, {SpmmAlgorithm::kCsr, "csr"}, {SpmmAlgorithm::kRode, "rode"}};
+struct Operands {
+  const Adjacency& adj;
+  const Tensor &weight, &x, &y;
+};
+
+void run_csr(const Operands& in) {
+  const ProfileScope scope(Part::kSpmm);
+  kernels::spmm_csr.on(in.y.device())(in.adj.csr(), in.weight, in.x, in.y);
+}
+
+void run_rode(const Operands& in) {
+  const RodePlan& plan = rode_plan(in.adj);  // made outside the timed scope, once
+  const ProfileScope scope(Part::kSpmm);
+  kernels::spmm_rode.on(in.y.device())(in.adj.csr(), plan, in.weight, in.x, in.y);
+}
+
+struct Cusparse {
+  mutable std::shared_ptr<kernels::CusparseGraph> graph;
+};
+
+std::shared_ptr<kernels::CusparseGraph>& cusparse_on(const Adjacency& adj) {
+  return adj.cached<Cusparse>([] { return Cusparse(); }).graph;
+}
+
+void run_cusparse(const Operands& in) {
+  const ProfileScope scope(Part::kSpmm);
+  kernels::spmm_cusparse.on(in.y.device())(in.adj.csr(), cusparse_on(in.adj), in.weight, in.x, in.y);
+}
+
+void check_cusparse_takes(const Adjacency& adj) {
+  constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
+  check(adj.device().is_cuda(), "[spmm] cusparse runs on CUDA only, and the graph is on ", adj.device(),
+        ": choose auto, csr or rode");
+  check(adj.num_edges() <= kMax, "[spmm] cusparse takes at most 2^31 - 1 edges, got ", adj.num_edges(),
+        ": choose rode");
+}
+
+constexpr struct {
+  SpmmAlgorithm value;
+  std::string_view name;
+  void (*run)(const Operands&);
+} kAlgorithms[] = {{SpmmAlgorithm::kAuto, "auto", nullptr},
+                   {SpmmAlgorithm::kCsr, "csr", run_csr},
+                   {SpmmAlgorithm::kRode, "rode", run_rode},
+                   {SpmmAlgorithm::kCusparse, "cusparse", run_cusparse}};
+
+void run_with(SpmmAlgorithm algorithm, const Operands& in) {
+  for (const auto& known : kAlgorithms)
+    if (known.value == algorithm) return known.run(in);
+  fail("[spmm] no such algorithm: ", static_cast<int>(algorithm));
+}
+
+SpmmAlgorithm choose(const Operands& in) {
+  auto& cusparse = cusparse_on(in.adj);
+  const bool in_use = cusparse != nullptr;
+  const SpmmProblem problem{in.x.dim(1), in.x.dtype(), in.weight.defined()};
+  const SpmmAlgorithm chosen = choose_spmm(
+      in.adj, problem, [&](SpmmAlgorithm algorithm) { run_with(algorithm, in); }, SpmmStore::of_process());
+  // Having been timed is no reason to hold an array of ones as long as the edges.
+  if (!in_use && chosen != SpmmAlgorithm::kCusparse) cusparse.reset();
+  return chosen;
+}
 
 Tensor run(const Adjacency& adj, const Tensor& weight, const Tensor& x, const SpmmOptions& options) {
   check_matrix("spmm", "x", x);
@@ -22,17 +85,12 @@ Tensor run(const Adjacency& adj, const Tensor& weight, const Tensor& x, const Sp
     check_alike("spmm", "x", x, "weight", weight);
     check_shape("spmm", "weight", weight, {adj.num_edges()});
   }
+  if (options.algorithm == SpmmAlgorithm::kCusparse) check_cusparse_takes(adj);
   const Tensor y = Tensor::empty({adj.rows(), x.dim(1)}, x.dtype(), x.device());
   if (y.numel() == 0) return y;
-  const bool planned =
-      (options.algorithm == SpmmAlgorithm::kAuto ? choose_spmm_algorithm(adj) : options.algorithm) ==
-      SpmmAlgorithm::kRode;
-  const RodePlan* plan = planned ? &rode_plan(adj) : nullptr;  // made outside the timed scope, once
-  const ProfileScope scope(Part::kSpmm);
-  if (plan)
-    kernels::spmm_rode.on(y.device())(adj.csr(), *plan, weight, x, y);
-  else
-    kernels::spmm_csr.on(y.device())(adj.csr(), weight, x, y);
+  const Operands operands{adj, weight, x, y};
+  const bool chosen = options.algorithm == SpmmAlgorithm::kAuto;
+  run_with(chosen ? choose(operands) : options.algorithm, operands);
   return y;
 }
 
@@ -46,8 +104,8 @@ Tensor transposed_product(const Adjacency& adj, const Tensor& weight, const Tens
 }  // namespace
 
 std::string_view name(SpmmAlgorithm algorithm) {
-  for (const auto& [value, text] : kNames)
-    if (value == algorithm) return text;
+  for (const auto& known : kAlgorithms)
+    if (known.value == algorithm) return known.name;
   return "?";
 }
 
@@ -57,15 +115,11 @@ std::ostream& operator<<(std::ostream& out, SpmmAlgorithm algorithm) {
 
 SpmmAlgorithm parse_spmm_algorithm(std::string_view text) {
   std::string choices;
-  for (const auto& [value, known] : kNames) {
-    if (known == text) return value;
-    choices += (choices.empty() ? "" : ", ") + std::string(known);
+  for (const auto& known : kAlgorithms) {
+    if (known.name == text) return known.value;
+    choices += (choices.empty() ? "" : ", ") + std::string(known.name);
   }
   fail("unknown spmm algorithm '", text, "': expected one of ", choices);
-}
-
-SpmmAlgorithm choose_spmm_algorithm(const Adjacency& adj) {
-  return adj.device().is_cuda() ? SpmmAlgorithm::kRode : SpmmAlgorithm::kCsr;
 }
 
 Tensor spmm(const Adjacency& adj, const Tensor& x, const SpmmOptions& options) {

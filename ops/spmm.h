@@ -10,14 +10,15 @@
 namespace rodeo {
 
 enum class SpmmAlgorithm {
-  kAuto,  // chosen from the row lengths: kRode where rows are long or uneven, kCsr elsewhere
-  kCsr,   // a group of threads per row
-  kRode,  // rows decomposed into block and residual parts (Pang et al., RoDe, PPoPP 2024); see
-          // docs/kernels.md
+  kAuto,      // on CUDA the fastest by measurement, on the CPU a rule; see below
+  kCsr,       // a group of threads per row
+  kRode,      // rows decomposed into block and residual parts (Pang et al., RoDe, PPoPP 2024); see
+              // docs/kernels.md
+  kCusparse,  // NVIDIA's library, its CSR algorithm 3; CUDA only, at most 2^31 - 1 edges
 };
 std::string_view name(SpmmAlgorithm algorithm);
 std::ostream& operator<<(std::ostream& out, SpmmAlgorithm algorithm);
-/// "auto", "csr" or "rode"; throws Error for anything else, naming the choices.
+/// "auto", "csr", "rode" or "cusparse"; throws Error for anything else, naming the choices.
 SpmmAlgorithm parse_spmm_algorithm(std::string_view text);
 
 struct SpmmOptions {
@@ -29,15 +30,22 @@ struct SpmmOptions {
 ///   x       [cols, n]   any n >= 0; f64, f32, bf16 or f16, same dtype and device as weight and adj
 ///   returns [rows, n]   rows without edges are zero; 16-bit types are summed in f32
 /// Gradients: dX = A^T dY,  dweight = (dY X^T) at A's edges (see sddmm.h).
-/// Deterministic: same inputs, same device, same bits, with every algorithm.
-/// Throws rodeo::Error when shapes, dtypes or devices disagree.
+/// Throws rodeo::Error when shapes, dtypes or devices disagree, or the algorithm cannot take the graph.
+///
+/// Deterministic: same inputs, same device, same bits, with every algorithm but kAuto, whose bits are those
+/// of the algorithm it stands for. kAuto on the CPU is a rule on the row lengths, so the same holds. On CUDA
+/// the first product of a graph, width, dtype and weighting times the candidates on its own operands, for at
+/// most 50 ms, and takes kRode unless another is faster by 10 %. That choice then stays: for the graph, for
+/// every equal graph in the process, and for later runs of the same build on the same kind of GPU through a
+/// file in the user's cache folder (core/cache_folder.h). Where that file is missing (the first run, a cache
+/// that is switched off or was cleared, two first runs at once) two candidates near that margin may change
+/// places between runs, and the last bits of the sums with them: name the algorithm where that matters, or
+/// where graphs are used only once. In a CUDA graph capture nothing is timed: a choice that was not made
+/// before is kRode there. explain_spmm (ops/spmm_tuner.h) tells what was chosen and why.
 Tensor spmm(const Adjacency& adj, const Tensor& x, const SpmmOptions& options = {});
 Tensor spmm(const Adjacency& adj, const Tensor& weight, const Tensor& x, const SpmmOptions& options = {});
 Variable spmm(const Adjacency& adj, const Variable& x, const SpmmOptions& options = {});
 Variable spmm(const Adjacency& adj, const Variable& weight, const Variable& x,
               const SpmmOptions& options = {});
-
-/// What kAuto stands for on this graph.
-SpmmAlgorithm choose_spmm_algorithm(const Adjacency& adj);
 
 }  // namespace rodeo
