@@ -35,13 +35,14 @@ struct SpmmOptions {
 /// Deterministic: same inputs, same device, same bits, with every algorithm but kAuto, whose bits are those
 /// of the algorithm it stands for. kAuto on the CPU is a rule on the row lengths, so the same holds. On CUDA
 /// the first product of a graph, width, dtype and weighting times the candidates on its own operands, for at
-/// most 50 ms, and takes kRode unless another is faster by 10 %. That choice then stays: for the graph, for
-/// every equal graph in the process, and for later runs of the same build on the same kind of GPU through a
-/// file in the user's cache folder (core/cache_folder.h). Where that file is missing (the first run, a cache
-/// that is switched off or was cleared, two first runs at once) two candidates near that margin may change
-/// places between runs, and the last bits of the sums with them: name the algorithm where that matters, or
-/// where graphs are used only once. In a CUDA graph capture nothing is timed: a choice that was not made
-/// before is kRode there. explain_spmm (ops/spmm_tuner.h) tells what was chosen and why.
+/// most 50 ms (more when that loads cuSPARSE into the process), and takes kRode unless another is faster by
+/// 10 %. That choice then stays: for the graph, for every equal graph in the process, and for later runs of
+/// the same build on the same kind of GPU through a file in the user's cache folder (core/cache_folder.h).
+/// Where that file is missing (the first run, a cache that is switched off or was cleared, two first runs at
+/// once) two candidates near that margin may change places between runs, and the last bits of the sums with
+/// them: name the algorithm where that matters, or where graphs are used only once. In a CUDA graph capture
+/// nothing is timed: a choice that was not made before is kRode there. explain_spmm (ops/spmm_tuner.h) tells
+/// what was chosen and why.
 Tensor spmm(const Adjacency& adj, const Tensor& x, const SpmmOptions& options = {});
 Tensor spmm(const Adjacency& adj, const Tensor& weight, const Tensor& x, const SpmmOptions& options = {});
 Variable spmm(const Adjacency& adj, const Variable& x, const SpmmOptions& options = {});

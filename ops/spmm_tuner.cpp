@@ -72,22 +72,38 @@ std::map<SpmmProblem, SpmmChoice>& choices_on(const Adjacency& adj) {
   return *adj.cached<SpmmChoices>([] { return SpmmChoices(); }).of;
 }
 
+// The first use of a library or a kernel in a process loads it, which takes longer than many runs and is on
+// no problem's budget. Whoever fails here fails again in its turn, and is told of then.
+void load_kernels(Device device, const SpmmProblem& problem) {
+  const Adjacency one = Adjacency::trusted({1, 1, Tensor::from(std::vector<std::int64_t>{0, 1}, device),
+                                            Tensor::from(std::vector<std::int32_t>{0}, device)});
+  const Tensor x = Tensor::full({1, problem.n}, 1, problem.dtype, device);
+  const Tensor weight = Tensor::full({1}, 1, problem.dtype, device);
+  for (const SpmmAlgorithm algorithm : kCandidates) {
+    try {
+      problem.weighted ? spmm(one, weight, x, {algorithm}) : spmm(one, x, {algorithm});
+    } catch (const Error&) {
+    }
+  }
+}
+
 SpmmChoice by_rule(const Adjacency& adj, std::string reason) {
   return {.algorithm = spmm_rule(adj), .reason = std::move(reason)};
 }
 
 SpmmChoice tune(const Adjacency& adj, const SpmmProblem& problem,
                 const std::function<void(SpmmAlgorithm)>& run, SpmmStore& store) {
-  using Clock = std::chrono::steady_clock;
-  synchronize(adj.device());  // what was asked for before is not on this budget
-  const Clock::time_point begin = Clock::now();
-  const auto elapsed = [&] {
-    return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-  };
   const SpmmStore::Key key{graph_hash(adj), describe(adj.device()), problem};
   if (const auto entry = store.find(key); entry && is_candidate(adj, problem, entry->algorithm))
     return {entry->algorithm, SpmmChoice::Source::kRemembered, "as tuned before", entry->candidates};
 
+  using Clock = std::chrono::steady_clock;
+  load_kernels(adj.device(), problem);
+  synchronize(adj.device());  // what was asked for before is not on this budget either
+  const Clock::time_point begin = Clock::now();
+  const auto elapsed = [&] {
+    return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+  };
   std::vector<SpmmCandidate> candidates;
   for (const SpmmAlgorithm algorithm : kCandidates) candidates.push_back(prepare(adj, problem, algorithm));
   const auto time = [&](SpmmAlgorithm algorithm, int runs) {
@@ -149,7 +165,7 @@ std::ostream& operator<<(std::ostream& out, const SpmmChoice& choice) {
   for (const SpmmCandidate& c : choice.candidates) {
     out << fmt::format("  {:<10}", name(c.algorithm));
     if (c.timed()) out << fmt::format("{:>9.4f} ms", c.ms);
-    if (c.runs > 0) out << fmt::format(", {} runs", c.runs);
+    if (c.runs > 0) out << fmt::format(", {} run{}", c.runs, c.runs == 1 ? "" : "s");
     if (!c.remark.empty()) out << (c.timed() ? ", " : "") << c.remark;
     out << '\n';
   }

@@ -47,7 +47,8 @@ std::ostream& operator<<(std::ostream& out, const SpmmChoice& choice);
 
 /// The tunables of the tuner.
 struct SpmmTuning {
-  static constexpr double kBudgetMs = 50;   // of wall clock for one problem
+  static constexpr double kBudgetMs =
+      50;  // of wall clock for one problem; loading kernels into the process aside
   static constexpr double kMargin = 0.9;    // another algorithm replaces the usual one below this share
   static constexpr double kHopeless = 1.5;  // times the best: not timed any further
   static constexpr double kReserve = 4;     // a new candidate may take so many times the best

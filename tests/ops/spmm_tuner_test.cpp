@@ -106,7 +106,7 @@ TEST(OpsSpmmTuner, WhatIsKnownToBeHopelessIsNotRun) {
   EXPECT_EQ(device.runs[kCsr] + device.runs[kCusparse], 0);
   EXPECT_EQ(str(choice),
             "rode, by rule: nothing else could be timed (2.0 ms of tuning)\n"
-            "  rode         1.0000 ms, 1 runs\n"
+            "  rode         1.0000 ms, 1 run\n"
             "  csr       takes 200.000 ms at least, by its longest row\n"
             "  cusparse  takes at most 2^31 - 1 edges\n");
 }
