@@ -9,6 +9,7 @@
 struct CUstream_st;
 struct cublasLtContext;
 struct cudnnContext;
+struct cusparseContext;
 
 namespace rodeo {
 
@@ -23,10 +24,13 @@ class Context {
   Device device() const { return device_; }
   CUstream_st* stream() const { return stream_; }
   void synchronize() const;
+  /// True while a CUDA graph is captured from the stream: nothing may wait for the device then.
+  bool is_capturing() const;
 
   /// Made on first use. cudnn() throws Error in a build without cuDNN.
   cublasLtContext* cublaslt();
   cudnnContext* cudnn();
+  cusparseContext* cusparse();
 
   /// Scratch memory for matrix products, kept for the life of the process.
   void* gemm_workspace();
@@ -45,6 +49,7 @@ class Context {
   CUstream_st* stream_ = nullptr;
   cublasLtContext* cublaslt_ = nullptr;
   cudnnContext* cudnn_ = nullptr;
+  cusparseContext* cusparse_ = nullptr;
   void* gemm_workspace_ = nullptr;
   int num_multiprocessors_ = 0;
   std::size_t l2_bytes_ = 0;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <type_traits>
 
 #include "core/adjacency.h"
@@ -50,6 +51,22 @@ struct Kernel {
   }
 #endif
 
+/// A kernel that the CPU has no use for: the caller has seen to it that the device is a CUDA one.
+#if RODEO_WITH_CUDA
+#define RODEO_CUDA_KERNEL(name, ...)          \
+  namespace cuda {                            \
+  std::type_identity_t<__VA_ARGS__> name;     \
+  }                                           \
+  inline constexpr Kernel<__VA_ARGS__> name { \
+    nullptr, &cuda::name                      \
+  }
+#else
+#define RODEO_CUDA_KERNEL(name, ...)          \
+  inline constexpr Kernel<__VA_ARGS__> name { \
+    nullptr, nullptr                          \
+  }
+#endif
+
 // dense.h
 RODEO_KERNEL(matmul,
              void(const Tensor& a, const Tensor& b, bool ta, bool tb, const Tensor& c));  // k may be 0
@@ -84,7 +101,14 @@ RODEO_KERNEL(spmm_csr, void(const Csr& a, const Tensor& weight, const Tensor& x,
 RODEO_KERNEL(spmm_rode, void(const Csr& a, const RodePlan& plan, Accumulate accumulate, const Tensor& weight,
                              const Tensor& x, const Tensor& y));
 RODEO_KERNEL(rode_plan, RodePlan(const Csr& a, const Tensor& cluster));  // a may be empty, cluster undefined
+RODEO_KERNEL(spmm_tca, void(const Csr& a, const TcaPlan& plan, const Tensor& weight, const Tensor& x,
+                            const Tensor& y));  // not f64; throws on the CPU
+RODEO_KERNEL(tca_plan, TcaPlan(const Csr& a));  // a may be empty
 RODEO_KERNEL(cluster_rows, void(const Csr& a, const Tensor& cluster));
+/// What cuSPARSE keeps of one graph: descriptors, workspaces, converted indices. Made by the first use.
+struct CusparseGraph;
+RODEO_CUDA_KERNEL(spmm_cusparse, void(const Csr& a, std::shared_ptr<CusparseGraph>& kept,
+                                      const Tensor& weight, const Tensor& x, const Tensor& y));
 RODEO_KERNEL(sddmm, void(const Csr& a, const Tensor& b1, const Tensor& b2, const Tensor& out));  // k may be 0
 
 // spmv.h, segment_sum.h; weight is undefined for an unweighted sum
@@ -111,6 +135,10 @@ RODEO_KERNEL(add_self_loops, SortedEdges(const Csr& a));
 RODEO_KERNEL(take, void(const Tensor& values, const Tensor& ids, double missing, const Tensor& out));
 RODEO_KERNEL(same_values, bool(const Tensor& a, const Tensor& b));  // integers, same shape
 
+// graph_hash.h
+RODEO_KERNEL(hash_values, std::uint64_t(const Tensor& values));  // i32 or i64; may be empty
+
 #undef RODEO_KERNEL
+#undef RODEO_CUDA_KERNEL
 
 }  // namespace rodeo::kernels

@@ -1,5 +1,7 @@
 #include "ops/spmm.h"
 
+#include <limits>
+#include <memory>
 #include <ostream>
 
 #include "core/profile.h"
@@ -7,13 +9,75 @@
 #include "ops/convert.h"
 #include "ops/kernels.h"
 #include "ops/sddmm.h"
+#include "ops/spmm_store.h"
 #include "ops/spmv.h"
 
 namespace rodeo {
 namespace {
 
-constexpr std::pair<SpmmAlgorithm, std::string_view> kNames[] = {
-    {SpmmAlgorithm::kAuto, "auto"}, {SpmmAlgorithm::kCsr, "csr"}, {SpmmAlgorithm::kRode, "rode"}};
+struct Operands {
+  const Adjacency& adj;
+  const Tensor &weight, &x, &y;
+  Accumulate accumulate;
+  bool has_heads() const { return weight.defined() && weight.rank() == 2; }
+};
+
+void run_csr(const Operands& in) {
+  const ProfileScope scope(Part::kSpmm);
+  kernels::spmm_csr.on(in.y.device())(in.adj.csr(), in.weight, in.x, in.y);
+}
+
+void run_rode(const Operands& in) {
+  const RodePlan& plan = rode_plan(in.adj);  // plans are made outside the timed scope, once
+  const ProfileScope scope(Part::kSpmm);
+  kernels::spmm_rode.on(in.y.device())(in.adj.csr(), plan, in.accumulate, in.weight, in.x, in.y);
+}
+
+void run_tca(const Operands& in) {
+  const TcaPlan& plan = tca_plan(in.adj);
+  const ProfileScope scope(Part::kSpmm);
+  kernels::spmm_tca.on(in.y.device())(in.adj.csr(), plan, in.weight, in.x, in.y);
+}
+
+struct Cusparse {
+  mutable std::shared_ptr<kernels::CusparseGraph> graph;
+};
+
+std::shared_ptr<kernels::CusparseGraph>& cusparse_on(const Adjacency& adj) {
+  return adj.cached<Cusparse>([] { return Cusparse(); }).graph;
+}
+
+void run_cusparse(const Operands& in) {
+  const ProfileScope scope(Part::kSpmm);
+  kernels::spmm_cusparse.on(in.y.device())(in.adj.csr(), cusparse_on(in.adj), in.weight, in.x, in.y);
+}
+
+constexpr struct {
+  SpmmAlgorithm value;
+  std::string_view name;
+  void (*run)(const Operands&);
+} kAlgorithms[] = {{SpmmAlgorithm::kAuto, "auto", nullptr},
+                   {SpmmAlgorithm::kCsr, "csr", run_csr},
+                   {SpmmAlgorithm::kRode, "rode", run_rode},
+                   {SpmmAlgorithm::kCusparse, "cusparse", run_cusparse}};
+
+void run_with(SpmmAlgorithm algorithm, const Operands& in) {
+  for (const auto& known : kAlgorithms)
+    if (known.value == algorithm) return known.run(in);
+  fail("[spmm] no such algorithm: ", static_cast<int>(algorithm));
+}
+
+SpmmAlgorithm choose(const Operands& in) {
+  if (in.has_heads()) return spmm_rule(in.adj);  // the other candidates have no heads
+  auto& cusparse = cusparse_on(in.adj);
+  const bool in_use = cusparse != nullptr;
+  const SpmmProblem problem{in.x.dim(1), in.x.dtype(), in.weight.defined()};
+  const SpmmAlgorithm chosen = choose_spmm(
+      in.adj, problem, [&](SpmmAlgorithm algorithm) { run_with(algorithm, in); }, SpmmStore::of_process());
+  // Having been timed is no reason to hold an array of ones as long as the edges.
+  if (!in_use && chosen != SpmmAlgorithm::kCusparse) cusparse.reset();
+  return chosen;
+}
 
 void check_operands(const Adjacency& adj, const Tensor& weight, const Tensor& x) {
   const bool heads = weight.defined() && weight.rank() == 2;
@@ -33,19 +97,33 @@ void check_operands(const Adjacency& adj, const Tensor& weight, const Tensor& x)
     check_shape("spmm", "weight", weight, {adj.num_edges()});
 }
 
-void check_atomic(const Tensor& x, SpmmAlgorithm algorithm) {
-  check(x.device().is_cuda() && size_of(x.dtype()) >= 4 && algorithm == SpmmAlgorithm::kRode,
-        "[spmm] atomic accumulation is for rode on CUDA in f32 or f64, got ", algorithm, " on ", x.device(),
-        " in ", x.dtype());
+/// What the algorithm asked for by name cannot take.
+void check_takes(SpmmAlgorithm algorithm, Accumulate accumulate, const Adjacency& adj, const Tensor& weight,
+                 const Tensor& x) {
+  constexpr std::int64_t kMaxEdges = std::numeric_limits<std::int32_t>::max();
+  const Device device = adj.device();
+  if (algorithm == SpmmAlgorithm::kTca || algorithm == SpmmAlgorithm::kCusparse) {
+    check(device.is_cuda(), "[spmm] ", algorithm, " runs on CUDA only, and the graph is on ", device,
+          ": choose auto, csr or rode");
+    check(!weight.defined() || weight.rank() == 1, "[spmm] ", algorithm,
+          " takes one weight an edge, not one for each head: choose auto, csr or rode");
+  }
+  if (algorithm == SpmmAlgorithm::kTca)
+    check(x.dtype() != DType::kF64, "[spmm] tca takes f32 (as TF32), bf16 and f16, got ", x.dtype());
+  if (algorithm == SpmmAlgorithm::kCusparse)
+    check(adj.num_edges() <= kMaxEdges, "[spmm] cusparse takes at most 2^31 - 1 edges, got ", adj.num_edges(),
+          ": choose rode");
+  if (accumulate == Accumulate::kAtomic)
+    check(device.is_cuda() && size_of(x.dtype()) >= 4 && algorithm == SpmmAlgorithm::kRode,
+          "[spmm] atomic accumulation is for rode on CUDA in f32 or f64, got ", algorithm, " on ", device, " in ",
+          x.dtype());
 }
 
 Tensor run(const Adjacency& adj, const Tensor& weight, const Tensor& x, const SpmmOptions& options) {
   check_operands(adj, weight, x);
-  const SpmmAlgorithm algorithm =
-      options.algorithm == SpmmAlgorithm::kAuto ? choose_spmm_algorithm(adj) : options.algorithm;
-  if (options.accumulate == Accumulate::kAtomic) check_atomic(x, algorithm);
-  if (options.algorithm == SpmmAlgorithm::kAuto && x.rank() == 2 &&
-      x.dim(1) == 1) {  // SpMV chooses for itself
+  check_takes(options.algorithm, options.accumulate, adj, weight, x);
+  const bool chosen = options.algorithm == SpmmAlgorithm::kAuto;
+  if (chosen && x.rank() == 2 && x.dim(1) == 1) {  // SpMV chooses for itself
     const ProfileScope scope(Part::kSpmm);
     const Tensor v = x.reshape({adj.cols()});
     return (weight.defined() ? spmv(adj, weight, v) : spmv(adj, v)).reshape({adj.rows(), 1});
@@ -53,13 +131,8 @@ Tensor run(const Adjacency& adj, const Tensor& weight, const Tensor& x, const Sp
   const Shape shape = x.rank() == 3 ? Shape{adj.rows(), x.dim(1), x.dim(2)} : Shape{adj.rows(), x.dim(1)};
   const Tensor y = Tensor::empty(shape, x.dtype(), x.device());
   if (y.numel() == 0) return y;
-  const RodePlan* plan =  // made outside the timed scope, once
-      algorithm == SpmmAlgorithm::kRode ? &rode_plan(adj) : nullptr;
-  const ProfileScope scope(Part::kSpmm);
-  if (plan)
-    kernels::spmm_rode.on(y.device())(adj.csr(), *plan, options.accumulate, weight, x, y);
-  else
-    kernels::spmm_csr.on(y.device())(adj.csr(), weight, x, y);
+  const Operands operands{adj, weight, x, y, options.accumulate};
+  run_with(chosen ? choose(operands) : options.algorithm, operands);
   return y;
 }
 
@@ -73,8 +146,8 @@ Tensor transposed_product(const Adjacency& adj, const Tensor& weight, const Tens
 }  // namespace
 
 std::string_view name(SpmmAlgorithm algorithm) {
-  for (const auto& [value, text] : kNames)
-    if (value == algorithm) return text;
+  for (const auto& known : kAlgorithms)
+    if (known.value == algorithm) return known.name;
   return "?";
 }
 
@@ -84,15 +157,11 @@ std::ostream& operator<<(std::ostream& out, SpmmAlgorithm algorithm) {
 
 SpmmAlgorithm parse_spmm_algorithm(std::string_view text) {
   std::string choices;
-  for (const auto& [value, known] : kNames) {
-    if (known == text) return value;
-    choices += (choices.empty() ? "" : ", ") + std::string(known);
+  for (const auto& known : kAlgorithms) {
+    if (known.name == text) return known.value;
+    choices += (choices.empty() ? "" : ", ") + std::string(known.name);
   }
   fail("unknown spmm algorithm '", text, "': expected one of ", choices);
-}
-
-SpmmAlgorithm choose_spmm_algorithm(const Adjacency& adj) {
-  return adj.device().is_cuda() ? SpmmAlgorithm::kRode : SpmmAlgorithm::kCsr;
 }
 
 Tensor spmm(const Adjacency& adj, const Tensor& x, const SpmmOptions& options) {

@@ -5,6 +5,7 @@ set -u
 bin=$1
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
+export RODEO_CACHE_DIR="$dir/cache"
 passed=0 failed=0
 ok() { passed=$((passed + 1)); }
 bad() { failed=$((failed + 1)); echo "FAILED: $1"; }
@@ -40,6 +41,12 @@ grep -q $'\r\|\033' "$dir/out" && bad "a pipe got carriage returns or escape cod
 expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 5 --spmm rode --quiet
 [ "$(wc -l <"$dir/out")" -eq 1 ] && ok || bad "--quiet wrote more than one line"
 
+expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 2 --explain
+grep -qx 'n=16 f32 unweighted: csr, by rule: on the CPU, from the row lengths' "$dir/out" && ok || bad "--explain does not tell the rule"
+expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 2 --explain --spmm rode
+grep -qx 'spmm rode: asked for' "$dir/out" && ok || bad "--explain does not tell what was asked for"
+[ ! -e "$dir/cache" ] && ok || bad "the CPU wrote to the cache folder"
+
 gcn --dataset "$data" --device cpu --epochs 5 --quiet --seed 4 | sed 's/median_ms.*//' >"$dir/first"
 gcn --dataset "$data" --device cpu --epochs 5 --quiet --seed 4 | sed 's/median_ms.*//' >"$dir/second"
 cmp -s "$dir/first" "$dir/second" && ok || bad "the same seed gave two results"
@@ -55,6 +62,7 @@ expect_error "frobnicate" "$bin/train_gcn" --dataset "$data" --frobnicate
 expect_error "stray" "$bin/train_gcn" --dataset "$data" stray
 expect_error "unknown device 'gpu'" "$bin/train_gcn" --dataset "$data" --device gpu
 expect_error "unknown spmm algorithm 'fast'" "$bin/train_gcn" --dataset "$data" --spmm fast
+expect_error "[spmm] cusparse runs on CUDA only" "$bin/train_gcn" --dataset "$data" --device cpu --spmm cusparse --epochs 1 --quiet
 expect_error "hidden" "$bin/train_gcn" --dataset "$data" --hidden -4
 expect_error "dropout" "$bin/train_gcn" --dataset "$data" --dropout 1.5
 expect_error "epochs" "$bin/train_gcn" --dataset "$data" --epochs 0

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/temp_dir.h"
+
 namespace {
 
 class SkipList : public testing::EmptyTestEventListener {
@@ -37,6 +39,8 @@ class SkipList : public testing::EmptyTestEventListener {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const rodeo::test::TempDir cache;  // never the user's own
+  setenv("RODEO_CACHE_DIR", (cache / "").c_str(), 1);
   testing::InitGoogleTest(&argc, argv);
   testing::UnitTest::GetInstance()->listeners().Append(new SkipList);
   const int status = RUN_ALL_TESTS();

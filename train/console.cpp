@@ -7,6 +7,8 @@
 #include <iterator>
 
 #include "core/storage.h"
+#include "ops/convert.h"
+#include "ops/spmm_tuner.h"
 
 namespace rodeo {
 namespace {
@@ -72,6 +74,14 @@ std::string format_summary(const NodeTask& task, const TrainSummary& summary) {
   return table;
 }
 
+std::string format_spmm_choices(SpmmAlgorithm asked, const Adjacency& adj) {
+  if (asked != SpmmAlgorithm::kAuto) return str("spmm ", asked, ": asked for\n");
+  const Adjacency transposed = transpose_pattern(adj);
+  std::string text = "spmm auto, the graph:\n" + explain_spmm(adj);
+  if (!(transposed == adj)) text += "spmm auto, its transpose:\n" + explain_spmm(transposed);
+  return text;
+}
+
 Console::Console(bool quiet) : quiet_(quiet), terminal_(isatty(STDOUT_FILENO) == 1) {}
 
 Console::~Console() {
@@ -110,6 +120,10 @@ void Console::finish(const NodeTask& task, const TrainSummary& summary) {
     fmt::print("{}\n", format_result(summary));
   else
     fmt::print("\n{}", format_summary(task, summary));
+}
+
+void Console::explain(SpmmAlgorithm asked, const Adjacency& adj) const {
+  fmt::print("\n{}", format_spmm_choices(asked, adj));
 }
 
 }  // namespace rodeo

@@ -17,6 +17,8 @@ std::string format_epoch(const EpochReport& report);
 /// "test 0.8150 val 0.7920 epoch 87 final_test 0.8130 epochs 200 median_ms 1.234": name and value by turns.
 /// test and val belong to the best validation epoch.
 std::string format_result(const TrainSummary& summary);
+/// The table of --explain: what kAuto chose on a graph and on its transpose, or the algorithm asked for.
+std::string format_spmm_choices(SpmmAlgorithm asked, const Adjacency& adj);
 /// The closing table, one aligned line for each subject.
 std::string format_summary(const NodeTask& task, const TrainSummary& summary);
 
@@ -33,6 +35,8 @@ class Console {
   void say(std::string_view subject, std::string_view text) const;
   void epoch(const EpochReport& report);
   void finish(const NodeTask& task, const TrainSummary& summary);
+  /// The sparse kernels of a model that multiplied by `adj` forward and by its transpose backward.
+  void explain(SpmmAlgorithm asked, const Adjacency& adj) const;
 
  private:
   void end_live_line();

@@ -45,10 +45,11 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
 
   auto execution = options.add_options("Execution");
   execution("device", "auto, cpu, cuda or cuda:i", value(defaults.device), "NAME");
-  execution("spmm", "Sparse product: auto, rode or csr", value(name(defaults.spmm)), "NAME");
+  execution("spmm", "Sparse product: auto, rode, csr or cusparse", value(name(defaults.spmm)), "NAME");
   execution("tf32", "Let matrix products round their inputs to TF32");
 
   auto output = options.add_options("Output");
+  output("explain", "Tell at the end which sparse kernels ran, and why");
   output("quiet", "Print the result only, in one line");
   output("h,help", "Print this help");
   output("version", "Print the version");
@@ -95,7 +96,8 @@ cxxopts::ParseResult parse(cxxopts::Options& options, int argc, const char* cons
   } catch (const cxxopts::exceptions::missing_argument&) {
     fail(argv[argc - 1], " needs a value");  // only the last argument can lack one
   } catch (const cxxopts::exceptions::exception&) {
-    fail("--undirected, --tf32, --quiet, --help and --version take no value");  // all others take any
+    fail("--undirected, --tf32, --explain, --quiet, --help and --version take no value");  // all others take
+                                                                                           // any
   }
 }
 
@@ -139,6 +141,9 @@ TrainOptions parse_train_options(int argc, const char* const* argv, const TrainO
   options.spmm = parse_spmm_algorithm(values.text("spmm"));
   options.tf32 = values.flag("tf32");
   options.quiet = values.flag("quiet");
+  options.explain = values.flag("explain");
+  check(!options.quiet || !options.explain,
+        "--explain prints a table and --quiet one line: give one of them");
   if (parsed.count("split") > 0) options.split = values.text("split");
 
   for (const std::string& stray : parsed.unmatched())

@@ -28,6 +28,7 @@ struct TrainOptions {
   std::string device = "auto";
   SpmmAlgorithm spmm = SpmmAlgorithm::kAuto;
   bool tf32 = false;
+  bool explain = false;
   bool quiet = false;
 
   std::string notice;  // not empty after --help and --version: print this, and do nothing else

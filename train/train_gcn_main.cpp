@@ -18,10 +18,6 @@ std::vector<ParameterGroup> parameter_groups(const Gcn& model, const TrainOption
           {{all.begin() + first.size(), all.end()}, {.lr = options.lr}}};
 }
 
-std::string describe_spmm(SpmmAlgorithm algorithm, const Adjacency& adj) {
-  return algorithm == SpmmAlgorithm::kAuto ? str(choose_spmm_algorithm(adj), " (auto)") : str(algorithm);
-}
-
 void train(const TrainOptions& options) {
   const Device device = parse_device(options.device);
   set_allow_tf32(options.tf32);
@@ -36,8 +32,8 @@ void train(const TrainOptions& options) {
   console.say("split", fmt::format("{} train, {} val, {} test", task.split.train.numel(),
                                    task.split.val.numel(), task.split.test.numel()));
   console.say("memory", str(format_bytes(memory_stats(device).current), " on ", device));
-  console.say("algorithms", fmt::format("spmm {}, matmul {}", describe_spmm(options.spmm, graph.adj),
-                                        options.tf32 ? "tf32" : "f32"));
+  console.say("algorithms",
+              fmt::format("spmm {}, matmul {}", name(options.spmm), options.tf32 ? "tf32" : "f32"));
 
   Gcn model({.in = task.num_features,
              .hidden = options.hidden,
@@ -53,6 +49,7 @@ void train(const TrainOptions& options) {
                   task.label, task.split,
                   {.epochs = options.epochs, .eval_every = options.eval_every, .patience = options.patience});
   console.finish(task, trainer.fit([&](const EpochReport& report) { console.epoch(report); }));
+  if (options.explain) console.explain(options.spmm, graph.adj);
 }
 
 }  // namespace

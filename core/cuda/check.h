@@ -3,6 +3,7 @@
 
 #include <cublasLt.h>
 #include <cuda_runtime.h>
+#include <cusparse.h>
 
 #include "core/error.h"
 
@@ -18,6 +19,11 @@ inline void check_cuda(cudaError_t status, const char* what) {
 inline void check_cublas(cublasStatus_t status, const char* what) {
   if (status != CUBLAS_STATUS_SUCCESS) [[unlikely]]
     fail("[cublas] ", what, ": ", cublasLtGetStatusString(status));
+}
+
+inline void check_cusparse(cusparseStatus_t status, const char* what) {
+  if (status != CUSPARSE_STATUS_SUCCESS) [[unlikely]]
+    fail("[cusparse] ", what, ": ", cusparseGetErrorString(status));
 }
 
 }  // namespace rodeo::cuda

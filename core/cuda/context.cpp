@@ -15,6 +15,7 @@ namespace rodeo {
 
 using cuda::check_cublas;
 using cuda::check_cuda;
+using cuda::check_cusparse;
 
 Context& Context::of(Device device) {
   // Never destroyed: tensors may outlive any order of destruction, and the driver cleans up after a process.
@@ -51,6 +52,12 @@ void Context::synchronize() const {
   check_cuda(cudaStreamSynchronize(stream_), "running kernels");
 }
 
+bool Context::is_capturing() const {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check_cuda(cudaStreamIsCapturing(stream_, &status), "asking for a capture");
+  return status != cudaStreamCaptureStatusNone;
+}
+
 cublasLtContext* Context::cublaslt() {
   if (!cublaslt_) check_cublas(cublasLtCreate(&cublaslt_), "creating a cuBLASLt handle");
   return cublaslt_;
@@ -67,6 +74,14 @@ cudnnContext* Context::cudnn() {
 #else
   fail("[cudnn] this build has no cuDNN: install it and configure again");
 #endif
+}
+
+cusparseContext* Context::cusparse() {
+  if (!cusparse_) {
+    check_cusparse(cusparseCreate(&cusparse_), "creating a handle");
+    check_cusparse(cusparseSetStream(cusparse_, stream_), "setting the stream");
+  }
+  return cusparse_;
 }
 
 void* Context::gemm_workspace() {

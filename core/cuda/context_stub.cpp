@@ -14,10 +14,16 @@ Context& Context::of(Device) {
 void Context::synchronize() const {
   absent();
 }
+bool Context::is_capturing() const {
+  absent();
+}
 cublasLtContext* Context::cublaslt() {
   absent();
 }
 cudnnContext* Context::cudnn() {
+  absent();
+}
+cusparseContext* Context::cusparse() {
   absent();
 }
 void* Context::gemm_workspace() {

@@ -9,25 +9,14 @@
 
 #include "core/context.h"
 #include "core/cuda/check.h"
+#include "core/cuda/data_type.h"
 #include "ops/kernels.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
 
 using rodeo::cuda::check_cublas;
-
-cudaDataType_t data_type(DType dtype) {
-  switch (dtype) {
-    case DType::kF64:
-      return CUDA_R_64F;
-    case DType::kBF16:
-      return CUDA_R_16BF;
-    case DType::kF16:
-      return CUDA_R_16F;
-    default:
-      return CUDA_R_32F;
-  }
-}
+using rodeo::cuda::data_type;
 
 cublasComputeType_t compute_type(DType dtype, bool tf32) {
   if (dtype == DType::kF64) return CUBLAS_COMPUTE_64F;

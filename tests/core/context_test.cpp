@@ -1,5 +1,8 @@
 #include "core/context.h"
 
+#include "core/cache_folder.h"
+#include "core/stopwatch.h"
+#include "core/tensor.h"
 #include "tests/support/devices.h"
 
 namespace rodeo::test {
@@ -11,6 +14,8 @@ TEST(CoreContext, OnePerThreadAndDeviceWithWorkingHandles) {
   EXPECT_EQ(&context, &Context::of(cuda_device()));
   EXPECT_NE(context.stream(), nullptr);
   EXPECT_NE(context.cublaslt(), nullptr);
+  EXPECT_NE(context.cusparse(), nullptr);
+  EXPECT_FALSE(context.is_capturing());
   EXPECT_NE(context.gemm_workspace(), nullptr);
   EXPECT_GT(context.num_multiprocessors(), 0);
   EXPECT_GT(context.l2_bytes(), 0u);
@@ -23,6 +28,28 @@ TEST(CoreContext, OnePerThreadAndDeviceWithWorkingHandles) {
 
 TEST(CoreContext, RefusesADeviceThatIsNotThere) {
   EXPECT_NE(error_of([] { Context::of(cuda_device(1000)); }).find("[context] "), std::string::npos);
+}
+
+TEST(CoreStopwatch, TimesTheWorkOfADevice) {
+  for (const Device device : {kCpu, cuda_device()}) {
+    if (device.is_cuda() && cuda_device_count() == 0) continue;
+    Stopwatch stopwatch(device);
+    const Tensor t = Tensor::zeros({1 << 20}, DType::kF32, device);
+    const double ms = stopwatch.milliseconds();
+    EXPECT_GT(ms, 0) << device;
+    EXPECT_LT(ms, 60e3) << device;
+    const Stopwatch unread(device);  // frees what it holds
+  }
+}
+
+TEST(CoreCacheFolder, FollowsTheVariables) {
+  EXPECT_EQ(cache_folder(nullptr, nullptr, "/home/me"), "/home/me/.cache/rodeo");
+  EXPECT_EQ(cache_folder(nullptr, "/tmp/xdg", "/home/me"), "/tmp/xdg/rodeo");
+  EXPECT_EQ(cache_folder(nullptr, "relative", "/home/me"), "/home/me/.cache/rodeo");
+  EXPECT_EQ(cache_folder(nullptr, nullptr, nullptr), "");
+  EXPECT_EQ(cache_folder("here", "/tmp/xdg", "/home/me"), "here");
+  EXPECT_EQ(cache_folder("", "/tmp/xdg", "/home/me"), "");
+  EXPECT_EQ(cache_folder("off", "/tmp/xdg", "/home/me"), "");
 }
 
 }  // namespace

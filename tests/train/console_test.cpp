@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ops/convert.h"
+
 namespace rodeo {
 namespace {
 
@@ -55,6 +57,20 @@ TEST(TrainConsole, SummaryIsATable) {
             "peak memory     3.00 MiB training, 5.00 MiB converting\n"
             "test accuracy   0.8150 at the best validation epoch, 87 (val 0.7920)\n"
             "                0.8130 after the last epoch, 200\n");
+}
+
+TEST(TrainConsole, SparseChoicesOfBothDirections) {
+  const auto graph = [](std::vector<std::int32_t> col) {
+    return Adjacency({2, 2, Tensor::from(std::vector<std::int64_t>{0, 1, 2}), Tensor::from(col)});
+  };
+  const Adjacency directed = graph({0, 0}), symmetric = graph({1, 0});
+  EXPECT_EQ(format_spmm_choices(SpmmAlgorithm::kRode, directed), "spmm rode: asked for\n");
+  for (const Adjacency& adj : {directed, symmetric, transpose_pattern(directed)})
+    spmm(adj, Tensor::zeros({2, 3}));
+  const std::string choice = "n=3 f32 unweighted: csr, by rule: on the CPU, from the row lengths\n";
+  EXPECT_EQ(format_spmm_choices(SpmmAlgorithm::kAuto, directed),
+            "spmm auto, the graph:\n" + choice + "spmm auto, its transpose:\n" + choice);
+  EXPECT_EQ(format_spmm_choices(SpmmAlgorithm::kAuto, symmetric), "spmm auto, the graph:\n" + choice);
 }
 
 TEST(TrainConsole, DeviceSaysWhyItIsTheCpu) {

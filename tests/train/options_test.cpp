@@ -32,6 +32,7 @@ TEST(TrainOptions, DefaultsAreThePublishedOnes) {
   EXPECT_EQ(options.device, "auto");
   EXPECT_EQ(options.spmm, SpmmAlgorithm::kAuto);
   EXPECT_FALSE(options.tf32);
+  EXPECT_FALSE(options.explain);
   EXPECT_FALSE(options.quiet);
   EXPECT_EQ(options.notice, "");
 }
@@ -121,7 +122,7 @@ TEST(TrainOptions, EveryMistakeHasItsLine) {
       {{"--dataset", "x", "--epoch", "5"}, "unknown option '--epoch'; see --help"},
       {{"--dataset", "x", "-q"}, "unknown option '-q'; see --help"},
       {{"--dataset", "x", "--quiet=maybe"},
-       "--undirected, --tf32, --quiet, --help and --version take no value"},
+       "--undirected, --tf32, --explain, --quiet, --help and --version take no value"},
       {{"cora.h5"}, "unexpected argument 'cora.h5'; see --help"},
       {{"--dataset", "x", "--", "y"}, "unexpected argument 'y'; see --help"},
       {{"--dataset", "x", "--hidden", "0"}, "--hidden must be an integer of at least 1, got '0'"},
@@ -144,7 +145,10 @@ TEST(TrainOptions, EveryMistakeHasItsLine) {
   };
   for (const BadCase& bad : cases) EXPECT_ERROR(parse(bad.arguments), bad.message);
   EXPECT_ERROR(parse({"--dataset", "x", "--spmm", "fast"}),
-               "unknown spmm algorithm 'fast': expected one of auto, csr, rode");
+               "unknown spmm algorithm 'fast': expected one of auto, csr, rode, cusparse");
+  EXPECT_ERROR(parse({"--dataset", "x", "--quiet", "--explain"}),
+               "--explain prints a table and --quiet one line: give one of them");
+  EXPECT_TRUE(parse({"--dataset", "x", "--explain"}).explain);
 }
 
 }  // namespace

@@ -1,0 +1,31 @@
+#include "core/stopwatch.h"
+
+#include <utility>
+
+#include "core/cuda/runtime.h"
+#include "core/error.h"
+
+namespace rodeo {
+
+Stopwatch::Stopwatch(Device device) : device_(device) {
+  if (device_.is_cuda())
+    begin_event_ = cuda::record_event(device_);
+  else
+    begin_ = std::chrono::steady_clock::now();
+}
+
+Stopwatch::~Stopwatch() {
+  if (!begin_event_) return;
+  try {
+    milliseconds();         // frees the event
+  } catch (const Error&) {  // the device has failed, which the next op will say
+  }
+}
+
+double Stopwatch::milliseconds() {
+  if (!device_.is_cuda())
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin_).count();
+  return cuda::elapsed_milliseconds(std::exchange(begin_event_, nullptr), cuda::record_event(device_));
+}
+
+}  // namespace rodeo

@@ -1,0 +1,113 @@
+// The part of the tuner that knows nothing of graphs and devices: what is timed, how often, and who wins.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/spmm_tuner.h"
+
+namespace rodeo {
+namespace {
+
+double best_ms(const std::vector<SpmmCandidate>& candidates) {
+  double best = std::numeric_limits<double>::infinity();
+  for (const SpmmCandidate& c : candidates)
+    if (c.timed()) best = std::min(best, c.ms);
+  return best;
+}
+
+// One sample; the fastest counts, since whatever disturbs a run makes it longer.
+void sample(SpmmCandidate& c, int runs, const std::function<double(SpmmAlgorithm, int)>& time) {
+  const double ms = time(c.algorithm, runs) / runs;
+  if (!(c.ms <= ms)) c.ms = ms;
+  c.runs += runs;
+}
+
+std::string reason_for(const SpmmChoice& choice) {
+  const SpmmCandidate& usual = choice.candidates.front();
+  const double best = best_ms(choice.candidates);
+  if (choice.algorithm != usual.algorithm)
+    return fmt::format("{:.2f}x as fast as {}", usual.ms / best, name(usual.algorithm));
+  return usual.ms <= best
+             ? "the fastest"
+             : fmt::format("nothing else is faster by {:.0f} %", 100 * (1 - SpmmTuning::kMargin));
+}
+
+}  // namespace
+
+SpmmAlgorithm fastest_by_margin(const std::vector<SpmmCandidate>& candidates) {
+  const SpmmCandidate* best = &candidates.front();
+  double limit = best->ms * SpmmTuning::kMargin;
+  for (const SpmmCandidate& c : candidates)
+    if (c.timed() && c.ms < limit) {
+      best = &c;
+      limit = c.ms;
+    }
+  return best->algorithm;
+}
+
+SpmmChoice measure_spmm(std::vector<SpmmCandidate> candidates,
+                        const std::function<double(SpmmAlgorithm, int)>& time,
+                        const std::function<double()>& elapsed) {
+  using T = SpmmTuning;
+  const auto left = [&] { return T::kBudgetMs - elapsed(); };
+  SpmmCandidate& usual = candidates.front();
+  // A first run builds plans and loads kernels; it bounds what the next one takes.
+  const double first = time(usual.algorithm, 1);
+  if (first > left()) {
+    usual.remark = fmt::format("{:.1f} ms for the first run", first);
+    std::string reason = fmt::format("no second run fits the {:.0f} ms of tuning", T::kBudgetMs);
+    return {usual.algorithm, SpmmChoice::Source::kRule, std::move(reason), std::move(candidates), elapsed()};
+  }
+  sample(usual, 1, time);
+
+  std::vector<SpmmCandidate*> live{&usual};
+  for (SpmmCandidate& c : candidates) {
+    if (&c == &usual || !c.remark.empty()) continue;
+    const double best = best_ms(candidates);
+    if (c.at_least_ms > T::kHopeless * best) {
+      c.remark = fmt::format("takes {:.3f} ms at least, by its longest row", c.at_least_ms);
+      continue;
+    }
+    if (T::kReserve * best > left()) {
+      c.remark = fmt::format("not timed: {:.1f} ms are left", std::max(0.0, left()));
+      continue;
+    }
+    try {
+      const double cold = time(c.algorithm, 1);
+      if (cold > left()) {
+        c.remark = fmt::format("{:.1f} ms for the first run: no time for a second", cold);
+        continue;
+      }
+      sample(c, 1, time);
+    } catch (const Error& error) {
+      c.remark = error.what();
+      continue;
+    }
+    live.push_back(&c);
+  }
+
+  // In turns, so that a clock that speeds up or slows down favours none.
+  const int runs = usual.ms < T::kSampleMs ? T::kRunsOfASample : 1;
+  for (int round = 0; round < T::kSamples && live.size() > 1; ++round) {
+    double cost = 0;
+    for (const SpmmCandidate* c : live) cost += c->ms * runs;
+    if (cost > left()) break;
+    for (SpmmCandidate* c : live) sample(*c, runs, time);
+    const double best = best_ms(candidates);
+    std::erase_if(live, [&](SpmmCandidate* c) {
+      const bool hopeless = c != &usual && c->ms > T::kHopeless * best;
+      if (hopeless) c->remark = "dropped";
+      return hopeless;
+    });
+  }
+
+  const bool compared = std::ranges::count_if(candidates, &SpmmCandidate::timed) > 1;
+  SpmmChoice choice{fastest_by_margin(candidates),
+                    compared ? SpmmChoice::Source::kMeasured : SpmmChoice::Source::kRule,
+                    "nothing else could be timed", std::move(candidates), elapsed()};
+  if (compared) choice.reason = reason_for(choice);
+  return choice;
+}
+
+}  // namespace rodeo

@@ -1,0 +1,153 @@
+#include "ops/spmm_tuner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <ostream>
+
+#include "core/context.h"
+#include "core/stopwatch.h"
+#include "ops/graph_hash.h"
+#include "ops/spmm_store.h"
+#include "ops/spmv_plan.h"
+
+namespace rodeo {
+namespace {
+
+// All of these are deterministic. The first is the usual choice; others must beat it clearly.
+constexpr SpmmAlgorithm kCandidates[] = {SpmmAlgorithm::kRode, SpmmAlgorithm::kCsr, SpmmAlgorithm::kCusparse};
+
+SpmmCandidate prepare(const Adjacency& adj, const SpmmProblem& problem, SpmmAlgorithm algorithm) {
+  // One group of lanes sums a row: the H200 takes 0.1 us a nonzero, and no GPU takes half of that.
+  constexpr double kMsANonzero = 5e-5;
+  constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
+  SpmmCandidate candidate{algorithm};
+  if (algorithm == SpmmAlgorithm::kCsr)
+    candidate.at_least_ms = kMsANonzero * static_cast<double>(row_lengths(adj).longest);
+  if (algorithm == SpmmAlgorithm::kCusparse) {
+    if (adj.num_edges() > kMax)
+      candidate.remark = "takes at most 2^31 - 1 edges";
+    else if (problem.n > kMax / std::max<std::int64_t>({1, adj.rows(), adj.cols()}))
+      candidate.remark = "not tried on operands of 2^31 elements";
+  }
+  return candidate;
+}
+
+bool is_candidate(const Adjacency& adj, const SpmmProblem& problem, SpmmAlgorithm algorithm) {
+  return std::ranges::find(kCandidates, algorithm) != std::end(kCandidates) &&
+         prepare(adj, problem, algorithm).remark.empty();
+}
+
+struct SpmmChoices {
+  std::shared_ptr<std::map<SpmmProblem, SpmmChoice>> of =
+      std::make_shared<std::map<SpmmProblem, SpmmChoice>>();
+};
+
+std::map<SpmmProblem, SpmmChoice>& choices_on(const Adjacency& adj) {
+  return *adj.cached<SpmmChoices>([] { return SpmmChoices(); }).of;
+}
+
+// The first use of a library or a kernel in a process loads it, which takes longer than many runs and is on
+// no problem's budget. Whoever fails here fails again in its turn, and is told of then.
+void load_kernels(Device device, const SpmmProblem& problem) {
+  const Adjacency one = Adjacency::trusted({1, 1, Tensor::from(std::vector<std::int64_t>{0, 1}, device),
+                                            Tensor::from(std::vector<std::int32_t>{0}, device)});
+  const Tensor x = Tensor::full({1, problem.n}, 1, problem.dtype, device);
+  const Tensor weight = Tensor::full({1}, 1, problem.dtype, device);
+  for (const SpmmAlgorithm algorithm : kCandidates) {
+    try {
+      problem.weighted ? spmm(one, weight, x, {algorithm}) : spmm(one, x, {algorithm});
+    } catch (const Error&) {
+    }
+  }
+}
+
+SpmmChoice by_rule(const Adjacency& adj, std::string reason) {
+  return {.algorithm = spmm_rule(adj), .reason = std::move(reason)};
+}
+
+SpmmChoice tune(const Adjacency& adj, const SpmmProblem& problem,
+                const std::function<void(SpmmAlgorithm)>& run, SpmmStore& store) {
+  const SpmmStore::Key key{graph_hash(adj), describe(adj.device()), problem};
+  if (const auto entry = store.find(key); entry && is_candidate(adj, problem, entry->algorithm))
+    return {entry->algorithm, SpmmChoice::Source::kRemembered, "as tuned before", entry->candidates};
+
+  using Clock = std::chrono::steady_clock;
+  load_kernels(adj.device(), problem);
+  synchronize(adj.device());  // what was asked for before is not on this budget either
+  const Clock::time_point begin = Clock::now();
+  const auto elapsed = [&] {
+    return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+  };
+  std::vector<SpmmCandidate> candidates;
+  for (const SpmmAlgorithm algorithm : kCandidates) candidates.push_back(prepare(adj, problem, algorithm));
+  const auto time = [&](SpmmAlgorithm algorithm, int runs) {
+    Stopwatch stopwatch(adj.device());
+    for (int i = 0; i < runs; ++i) run(algorithm);
+    return stopwatch.milliseconds();
+  };
+  SpmmChoice choice = measure_spmm(std::move(candidates), time, elapsed);
+  const SpmmStore::Entry kept = store.keep(key, {choice.algorithm, choice.candidates});
+  if (kept.algorithm != choice.algorithm && is_candidate(adj, problem, kept.algorithm))
+    choice = {kept.algorithm, SpmmChoice::Source::kRemembered, "as another process tuned meanwhile",
+              kept.candidates};
+  if (const std::string complaint = store.complaint(); !complaint.empty())
+    choice.reason += "; not kept for later runs: " + complaint;
+  choice.tuning_ms = elapsed();
+  return choice;
+}
+
+}  // namespace
+
+SpmmAlgorithm spmm_rule(const Adjacency& adj) {
+  if (adj.device().is_cuda()) return kCandidates[0];
+  constexpr std::int64_t kLarge = 1 << 17;  // edges
+  const bool uneven = adj.num_edges() >= kLarge && longest_row(adj) >= adj.num_edges() / 8;
+  return uneven ? SpmmAlgorithm::kRode : SpmmAlgorithm::kCsr;
+}
+
+SpmmAlgorithm choose_spmm(const Adjacency& adj, const SpmmProblem& problem,
+                          const std::function<void(SpmmAlgorithm)>& run, SpmmStore& store) {
+  auto& choices = choices_on(adj);
+  if (const auto at = choices.find(problem); at != choices.end()) return at->second.algorithm;
+  SpmmChoice choice;
+  if (!adj.device().is_cuda())
+    choice = by_rule(adj, "on the CPU, from the row lengths");
+  else if (adj.num_edges() < SpmmTuning::kSmall / std::max<std::int64_t>(1, problem.n))
+    choice = by_rule(adj, "too small for a difference");
+  else if (Context::of(adj.device()).is_capturing())
+    return spmm_rule(adj);  // not kept: the first call outside of a capture tunes
+  else
+    choice = tune(adj, problem, run, store);
+  return choices.emplace(problem, std::move(choice)).first->second.algorithm;
+}
+
+std::string explain_spmm(const Adjacency& adj) {
+  std::string text;
+  for (const auto& [problem, choice] : choices_on(adj)) text += str(problem, ": ", choice);
+  return text;
+}
+
+std::ostream& operator<<(std::ostream& out, const SpmmProblem& problem) {
+  return out << "n=" << problem.n << ' ' << problem.dtype << (problem.weighted ? " weighted" : " unweighted");
+}
+
+std::ostream& operator<<(std::ostream& out, const SpmmChoice& choice) {
+  constexpr const char* kSources[] = {"by rule", "measured", "remembered"};
+  out << choice.algorithm << ", " << kSources[static_cast<int>(choice.source)] << ": " << choice.reason;
+  if (choice.tuning_ms > 0) out << fmt::format(" ({:.1f} ms of tuning)", choice.tuning_ms);
+  out << '\n';
+  for (const SpmmCandidate& c : choice.candidates) {
+    out << fmt::format("  {:<10}", name(c.algorithm));
+    if (c.timed()) out << fmt::format("{:>9.4f} ms", c.ms);
+    if (c.runs > 0) out << fmt::format(", {} run{}", c.runs, c.runs == 1 ? "" : "s");
+    if (!c.remark.empty()) out << (c.timed() ? ", " : "") << c.remark;
+    out << '\n';
+  }
+  return out;
+}
+
+}  // namespace rodeo
