@@ -14,6 +14,7 @@
 #include "ops/dense.h"
 #include "ops/optim.h"
 #include "ops/rode_plan.h"
+#include "ops/tca_plan.h"
 
 namespace rodeo::kernels {
 
@@ -82,6 +83,9 @@ RODEO_KERNEL(spmm_csr, void(const Csr& a, const Tensor& weight, const Tensor& x,
 RODEO_KERNEL(spmm_rode, void(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x,
                              const Tensor& y));
 RODEO_KERNEL(rode_plan, RodePlan(const Csr& a));  // a may be empty
+RODEO_KERNEL(spmm_tca, void(const Csr& a, const TcaPlan& plan, const Tensor& weight, const Tensor& x,
+                            const Tensor& y));  // not f64; throws on the CPU
+RODEO_KERNEL(tca_plan, TcaPlan(const Csr& a));  // a may be empty
 RODEO_KERNEL(sddmm, void(const Csr& a, const Tensor& b1, const Tensor& b2, const Tensor& out));  // k may be 0
 
 // convert.h; any size may be 0

@@ -11,8 +11,10 @@
 namespace rodeo {
 namespace {
 
-constexpr std::pair<SpmmAlgorithm, std::string_view> kNames[] = {
-    {SpmmAlgorithm::kAuto, "auto"}, {SpmmAlgorithm::kCsr, "csr"}, {SpmmAlgorithm::kRode, "rode"}};
+constexpr std::pair<SpmmAlgorithm, std::string_view> kNames[] = {{SpmmAlgorithm::kAuto, "auto"},
+                                                                 {SpmmAlgorithm::kCsr, "csr"},
+                                                                 {SpmmAlgorithm::kRode, "rode"},
+                                                                 {SpmmAlgorithm::kTca, "tca"}};
 
 Tensor run(const Adjacency& adj, const Tensor& weight, const Tensor& x, const SpmmOptions& options) {
   check_matrix("spmm", "x", x);
@@ -22,15 +24,20 @@ Tensor run(const Adjacency& adj, const Tensor& weight, const Tensor& x, const Sp
     check_alike("spmm", "x", x, "weight", weight);
     check_shape("spmm", "weight", weight, {adj.num_edges()});
   }
+  check(options.algorithm != SpmmAlgorithm::kTca || x.dtype() != DType::kF64,
+        "[spmm] tca takes f32 (as TF32), bf16 and f16, got ", x.dtype());
   const Tensor y = Tensor::empty({adj.rows(), x.dim(1)}, x.dtype(), x.device());
   if (y.numel() == 0) return y;
-  const bool planned =
-      (options.algorithm == SpmmAlgorithm::kAuto ? choose_spmm_algorithm(adj) : options.algorithm) ==
-      SpmmAlgorithm::kRode;
-  const RodePlan* plan = planned ? &rode_plan(adj) : nullptr;  // made outside the timed scope, once
+  const SpmmAlgorithm algorithm =
+      options.algorithm == SpmmAlgorithm::kAuto ? choose_spmm_algorithm(adj) : options.algorithm;
+  // Plans are made outside the timed scope, once.
+  const RodePlan* rode = algorithm == SpmmAlgorithm::kRode ? &rode_plan(adj) : nullptr;
+  const TcaPlan* tca = algorithm == SpmmAlgorithm::kTca ? &tca_plan(adj) : nullptr;
   const ProfileScope scope(Part::kSpmm);
-  if (plan)
-    kernels::spmm_rode.on(y.device())(adj.csr(), *plan, weight, x, y);
+  if (rode)
+    kernels::spmm_rode.on(y.device())(adj.csr(), *rode, weight, x, y);
+  else if (tca)
+    kernels::spmm_tca.on(y.device())(adj.csr(), *tca, weight, x, y);
   else
     kernels::spmm_csr.on(y.device())(adj.csr(), weight, x, y);
   return y;

@@ -144,7 +144,7 @@ TEST(TrainOptions, EveryMistakeHasItsLine) {
   };
   for (const BadCase& bad : cases) EXPECT_ERROR(parse(bad.arguments), bad.message);
   EXPECT_ERROR(parse({"--dataset", "x", "--spmm", "fast"}),
-               "unknown spmm algorithm 'fast': expected one of auto, csr, rode");
+               "unknown spmm algorithm 'fast': expected one of auto, csr, rode, tca");
 }
 
 }  // namespace
