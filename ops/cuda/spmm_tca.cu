@@ -21,7 +21,7 @@ constexpr int kBlocks = 3;  // of a multiprocessor, which leaves 168 registers a
 
 // grid (warps / kWarps), block kThreads. multiblock_per_row is the first group's jobs that are pieces, the
 // others are multirow_per_block.
-template <class T, bool kWide>
+template <class T, bool kWide, bool kWeighted>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     spmm_tca_kernel(const SpmmArgs<T> args, const TcaArgs tca) {
   __shared__ TcaScratch<T> scratch[kWarps];
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   const auto run = [&]<int kSubRows>(const TcaGroup& group) {
     const unsigned at = warp - group.first_warp;  // wraps around for the groups behind
     if (at < group.warps_of_tile * group.tiles)
-      TcaWarp<T, kSubRows, kWide>(args, tca, group, at, scratch[warp_of_block]).run();
+      TcaWarp<T, kSubRows, kWide, kWeighted>(args, tca, group, at, scratch[warp_of_block]).run();
   };
   run.template operator()<8>(tca.group[0]);
   run.template operator()<4>(tca.group[1]);
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   run.template operator()<1>(tca.group[3]);
 }
 
-template <class T, bool kWide>
+template <class T, bool kWide, bool kWeighted>
 void run(const Csr& a, const TcaPlan& plan, const Tensor& weight, const Tensor& x, const Tensor& y) {
   using D = device_t<T>;
   constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();  // warps and bytes, in 32 bits
@@ -58,7 +58,7 @@ void run(const Csr& a, const TcaPlan& plan, const Tensor& weight, const Tensor& 
   for (int i = 0; i < 4; ++i) {
     const int sub_rows = 8 >> i;
     const std::int64_t first = i == 0 ? 0 : plan.group_begin[i + 1], jobs = plan.group_begin[i + 2] - first;
-    const std::int64_t width = TcaWarp<D, 8, kWide>::kWidth * (8 / sub_rows);
+    const std::int64_t width = TcaWarp<D, 8, kWide, kWeighted>::kWidth * (8 / sub_rows);
     const std::int64_t warps_of_tile = ceil_div(jobs, tca_batch(sub_rows)), tiles = ceil_div(x.dim(1), width);
     tca.group[i] = {first, jobs, static_cast<unsigned>(warps), static_cast<unsigned>(warps_of_tile),
                     static_cast<unsigned>(tiles)};
@@ -73,7 +73,7 @@ void run(const Csr& a, const TcaPlan& plan, const Tensor& weight, const Tensor& 
     tca.partial = partial.data<float>();
     tca.arrived = arrived.data<std::int32_t>();
   }
-  launch("spmm_tca", y.device(), spmm_tca_kernel<D, kWide>,
+  launch("spmm_tca", y.device(), spmm_tca_kernel<D, kWide, kWeighted>,
          dim3(static_cast<unsigned>(ceil_div(warps, kWarps))), dim3(kThreads), 0,
          make_args<T>(a, weight, x, y), tca);
 }
@@ -86,10 +86,11 @@ void spmm_tca(const Csr& a, const TcaPlan& plan, const Tensor& weight, const Ten
       const auto aligned = [](const Tensor& t) {
         return reinterpret_cast<std::uintptr_t>(t.raw()) % 16 == 0;
       };
-      if (x.dim(1) * sizeof(T) % 16 == 0 && aligned(x) && aligned(y))
-        run<T, true>(a, plan, weight, x, y);
+      const bool wide = x.dim(1) * sizeof(T) % 16 == 0 && aligned(x) && aligned(y);
+      if (weight.defined())
+        (wide ? run<T, true, true> : run<T, false, true>)(a, plan, weight, x, y);
       else
-        run<T, false>(a, plan, weight, x, y);
+        (wide ? run<T, true, false> : run<T, false, false>)(a, plan, weight, x, y);
     }
   });
 }

@@ -44,7 +44,37 @@ struct TcaScratch {
   TcaJob job[kTcaBatch];
 };
 
-/// Sixteen bytes, or zeros where `test` is negative: without a branch, and where it stands in the program.
+/// The loads of the pipeline: without a branch, and in the order of the program.
+
+/// One element that is read once (of 16 bits it fills the lower half), or `otherwise` where `test` is
+/// negative.
+template <class T>
+__device__ __forceinline__ Word load_unless_negative(const T* p, int test, Word otherwise) {
+  Word out;
+  if constexpr (sizeof(T) == 2)
+    asm volatile(
+        "{\n"
+        ".reg .pred wanted;\n"
+        "setp.ge.s32 wanted, %2, 0;\n"
+        "mov.b32 %0, %3;\n"
+        "@wanted ld.global.cs.u16 %0, [%1];\n"
+        "}"
+        : "=&r"(out)
+        : "l"(p), "r"(test), "r"(otherwise));
+  else
+    asm volatile(
+        "{\n"
+        ".reg .pred wanted;\n"
+        "setp.ge.s32 wanted, %2, 0;\n"
+        "mov.b32 %0, %3;\n"
+        "@wanted ld.global.cs.b32 %0, [%1];\n"
+        "}"
+        : "=&r"(out)
+        : "l"(p), "r"(test), "r"(otherwise));
+  return out;
+}
+
+/// Sixteen bytes, or zeros.
 __device__ __forceinline__ void load_unless_negative(Word (&word)[4], const char* p, int test) {
   asm volatile(
       "{\n"
@@ -61,7 +91,7 @@ __device__ __forceinline__ void load_unless_negative(Word (&word)[4], const char
 }
 
 /// kWide: rows of X and Y are read and written by 16 bytes; else element by element, at any alignment.
-template <class T, int kSubRows, bool kWide>
+template <class T, int kSubRows, bool kWide, bool kWeighted>
 class TcaWarp {
   using Map = tca::Packing<kSubRows>;
   using Scratch = TcaScratch<T>;
@@ -133,16 +163,14 @@ class TcaWarp {
   __device__ Step fetch() {
     Step step;
     step.job = cursor_job_;
+    const int at = cursor_at_ + Map::nonzero(lane_, 0);
+    const std::int64_t e = cursor_begin_ + at;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      const int at = cursor_at_ + Map::nonzero(lane_, h);
-      step.col[h] = -1, step.weight[h] = 0;
-      if (at < cursor_length_) {
-        const std::int64_t e = cursor_begin_ + at;
-        step.col[h] = load_once(args_.col + e);
-        step.weight[h] =
-            args_.weight ? load_once(reinterpret_cast<const Bits*>(args_.weight) + e) : Mma<T>::kOne;
-      }
+      const int test = cursor_length_ - at - h - 1;
+      step.col[h] = static_cast<std::int32_t>(load_unless_negative(args_.col + e + h, test, ~0u));
+      step.weight[h] = Mma<T>::kOne;  // beyond the row's end too: the left operand is zero there
+      if constexpr (kWeighted) step.weight[h] = load_unless_negative(args_.weight + e + h, test, 0);
     }
     cursor_at_ += Map::kNonzeros;
     step.last = cursor_at_ >= cursor_length_;
@@ -218,8 +246,8 @@ class TcaWarp {
   }
 
   __device__ bool turn(Step& now, Step& next, Rows& ready, Rows& coming) {
-    gather(coming, next);
     const Step after = fetch();
+    gather(coming, next);
     consume(ready, now);
     now = next, next = after;
     return now.job < count_;
