@@ -16,6 +16,7 @@
 #include "ops/optim.h"
 #include "ops/rode_plan.h"
 #include "ops/spmm.h"
+#include "ops/tca_plan.h"
 
 namespace rodeo::kernels {
 

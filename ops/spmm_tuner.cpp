@@ -105,7 +105,7 @@ SpmmChoice tune(const Adjacency& adj, const SpmmProblem& problem,
 SpmmAlgorithm spmm_rule(const Adjacency& adj) {
   if (adj.device().is_cuda()) return kCandidates[0];
   constexpr std::int64_t kLarge = 1 << 17;  // edges
-  const bool uneven = adj.num_edges() >= kLarge && longest_row(adj) >= adj.num_edges() / 8;
+  const bool uneven = adj.num_edges() >= kLarge && row_lengths(adj).longest >= adj.num_edges() / 8;
   return uneven ? SpmmAlgorithm::kRode : SpmmAlgorithm::kCsr;
 }
 

@@ -45,7 +45,7 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
 
   auto execution = options.add_options("Execution");
   execution("device", "auto, cpu, cuda or cuda:i", value(defaults.device), "NAME");
-  execution("spmm", "Sparse product: auto, rode, csr or cusparse", value(name(defaults.spmm)), "NAME");
+  execution("spmm", "Sparse product: auto, rode, csr, tca or cusparse", value(name(defaults.spmm)), "NAME");
   execution("tf32", "Let matrix products round their inputs to TF32");
 
   auto output = options.add_options("Output");

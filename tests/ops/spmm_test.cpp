@@ -248,7 +248,7 @@ TEST_P(OpsSpmm, Errors) {
 TEST(OpsSpmmNames, Parse) {
   EXPECT_EQ(parse_spmm_algorithm("rode"), SpmmAlgorithm::kRode);
   EXPECT_ERROR(parse_spmm_algorithm("fast"),
-               "unknown spmm algorithm 'fast': expected one of auto, csr, rode, cusparse");
+               "unknown spmm algorithm 'fast': expected one of auto, csr, rode, tca, cusparse");
 }
 
 class OpsSddmm : public OnDevice {};

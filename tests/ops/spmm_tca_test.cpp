@@ -1,0 +1,151 @@
+#include "core/storage.h"
+#include "ops/convert.h"
+#include "ops/spmm.h"
+#include "tests/support/cases.h"
+#include "tests/support/devices.h"
+#include "tests/support/near.h"
+
+namespace rodeo::test {
+namespace {
+
+constexpr SpmmOptions kTca{SpmmAlgorithm::kTca};
+
+TEST(OpsSpmmTcaOnCpu, Errors) {
+  const Adjacency adj = graph_with_lengths({1, 2, 1}, 3);
+  EXPECT_ERROR(spmm(adj, Tensor::zeros({3, 2}), kTca),
+               "[spmm] tca runs on tensor cores, which cpu has not: use it on cuda");
+  EXPECT_ERROR(spmm(adj, Tensor::zeros({3, 2}, DType::kF64), kTca),
+               "[spmm] tca takes f32 (as TF32), bf16 and f16, got f64");
+}
+
+class OpsSpmmTca : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device: " << cuda_absence_reason();
+    set_poison_memory(true);
+  }
+  void TearDown() override { set_poison_memory(false); }
+  const Device device_ = cuda_device();
+};
+
+struct Reference {
+  std::vector<double> y, scale;  // scale: the sum of the terms' magnitudes
+};
+
+Reference reference(const Adjacency& adj, const Tensor& weight, const Tensor& x) {
+  const auto row_ptr = adj.csr().row_ptr.to_vector<std::int64_t>();
+  const auto col = adj.csr().col.to_vector<std::int32_t>();
+  const std::int64_t n = x.dim(1);
+  const std::vector<double> w = weight.defined() ? doubles(weight) : std::vector<double>(col.size(), 1),
+                            xs = doubles(x);
+  Reference out{std::vector<double>(static_cast<std::size_t>(adj.rows() * n)), {}};
+  out.scale = out.y;
+  for (std::int64_t i = 0; i < adj.rows(); ++i)
+    for (std::int64_t e = row_ptr[i]; e < row_ptr[i + 1]; ++e)
+      for (std::int64_t j = 0; j < n; ++j) {
+        const double term = w[e] * xs[col[e] * n + j];
+        out.y[i * n + j] += term;
+        out.scale[i * n + j] += std::abs(term);
+      }
+  return out;
+}
+
+// Of a 16-bit type only the output is rounded. TF32 rounds x and the weight to 2^-11 each.
+double tolerance(DType dtype) {
+  return dtype == DType::kF32 ? 0x1p-10 : epsilon(dtype);
+}
+
+void check_product(const Adjacency& adj, const Tensor& weight, const Tensor& x, const Reference& want,
+                   const std::string& what) {
+  const auto run = [&] { return weight.defined() ? spmm(adj, weight, x, kTca) : spmm(adj, x, kTca); };
+  const Tensor y = run();
+  ASSERT_EQ(y.shape(), (Shape{adj.rows(), x.dim(1)})) << what;
+  ASSERT_TRUE(near(y, want.y, tolerance(x.dtype()), 1e-7, want.scale)) << what;
+  ASSERT_TRUE(same_bits(y, run())) << what;
+}
+
+TEST_F(OpsSpmmTca, AllCasesWidthsAndTypes) {
+  for (const SparseCase& sparse_case : sparse_cases()) {
+    const Adjacency host = sparse_case.make(), adj = host.to(device_);
+    for (const std::int64_t n : widths())
+      for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32}) {
+        const Tensor x = random_tensor({host.cols(), n}, dtype, kCpu, 3),
+                     weight = random_tensor({host.num_edges()}, dtype, kCpu, 4);
+        const std::string what = str(sparse_case.name, " n=", n, " ", dtype);
+        check_product(adj, {}, x.to(device_), reference(host, {}, x), what);
+        check_product(adj, weight.to(device_), x.to(device_), reference(host, weight, x), what + " weighted");
+      }
+  }
+}
+
+// Small integers are exact in every type, so each output must be: a wrong nonzero or column cannot hide in
+// the tolerance.
+TEST_F(OpsSpmmTca, ExactOnSmallIntegers) {
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t length = 0; length <= 130; ++length) lengths.push_back(length);
+  const Adjacency host = graph_with_lengths(lengths, 211), adj = host.to(device_);
+  for (const std::int64_t n : {1, 8, 24, 40, 72, 136, 264, 520, 601}) {
+    std::vector<float> values(static_cast<std::size_t>(211 * n)),
+        weights(static_cast<std::size_t>(host.num_edges()));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7 % 5) - 2;
+    for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 2);
+    for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32}) {
+      const Tensor x = Tensor::from(values, {211, n}).to(dtype), weight = Tensor::from(weights).to(dtype);
+      const Reference want = reference(host, weight, x);  // |sum| <= 130, below 2^8
+      ASSERT_TRUE(near(spmm(adj, weight.to(device_), x.to(device_), kTca), want.y, 0)) << n << " " << dtype;
+    }
+  }
+}
+
+TEST_F(OpsSpmmTca, SlicedOperandsAreNotAligned) {
+  const Adjacency host = graph_with_lengths({40, 3, 600, 0, 12, 25}, 50), adj = host.to(device_);
+  for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32})
+    for (const std::int64_t n : {4, 8, 64}) {
+      const Tensor whole = random_tensor({50 * n + 1}, dtype, device_),
+                   weights = random_tensor({host.num_edges() + 1}, dtype, device_, 2);
+      const Tensor x = whole.slice(1, 1 + 50 * n).reshape({50, n}),
+                   weight = weights.slice(1, 1 + host.num_edges());
+      check_product(adj, weight, x, reference(host, weight, x), str("n=", n, " ", dtype));
+    }
+}
+
+TEST_F(OpsSpmmTca, InfinityAndNanPropagateAlongEdgesOnly) {
+  for (const std::int64_t length : {1, 8, 16, 30, 60, 70, 600}) {
+    // Row 0 reads rows 0 .. length - 1 of X, row 1 the row after, which holds NaN and infinity.
+    std::vector<std::int32_t> col;
+    for (std::int64_t e = 0; e <= length; ++e) col.push_back(static_cast<std::int32_t>(e));
+    const Adjacency adj(
+        {2, length + 1, Tensor::from(std::vector<std::int64_t>{0, length, length + 1}), Tensor::from(col)});
+    std::vector<float> values(static_cast<std::size_t>((length + 1) * 40), 1);
+    for (std::size_t j = 0; j < 40; ++j) values[values.size() - 40 + j] = j % 2 ? INFINITY : NAN;
+    for (const DType dtype : {DType::kF16, DType::kF32}) {
+      const Tensor x = Tensor::from(values, {length + 1, 40}).to(dtype).to(device_);
+      const std::vector<double> y = doubles(spmm(adj.to(device_), x, kTca));
+      for (std::size_t j = 0; j < 40; ++j) {
+        EXPECT_EQ(y[j], static_cast<double>(length)) << "length " << length;
+        EXPECT_TRUE(j % 2 ? std::isinf(y[40 + j]) : std::isnan(y[40 + j])) << "length " << length;
+      }
+    }
+  }
+}
+
+TEST_F(OpsSpmmTca, GradientIsTheTransposedProduct) {
+  const Adjacency host = graph_with_lengths({0, 3, 40, 1, 0, 600, 17}, 90), adj = host.to(device_);
+  const Variable x(random_tensor({90, 24}, DType::kF32, device_), /*requires_grad=*/true);
+  const Variable y = spmm(adj, x, kTca);
+  const Tensor dy = random_tensor({host.rows(), 24}, DType::kF32, device_, 2);
+  y.backward(dy);
+  const Adjacency transposed = transpose_pattern(host);
+  const Reference want = reference(transposed, {}, dy);
+  EXPECT_TRUE(near(x.grad(), want.y, tolerance(DType::kF32), 1e-7, want.scale));
+}
+
+TEST_F(OpsSpmmTca, NoColumnsAndErrors) {
+  const Adjacency adj = graph_with_lengths({3, 0, 2}, 5).to(device_);
+  EXPECT_EQ(spmm(adj, Tensor::empty({5, 0}, DType::kF16, device_), kTca).shape(), (Shape{3, 0}));
+  EXPECT_ERROR(spmm(adj, Tensor::zeros({5, 2}, DType::kF64, device_), kTca),
+               "[spmm] tca takes f32 (as TF32), bf16 and f16, got f64");
+}
+
+}  // namespace
+}  // namespace rodeo::test
