@@ -14,6 +14,7 @@
 #include "ops/dense.h"
 #include "ops/optim.h"
 #include "ops/rode_plan.h"
+#include "ops/sddmm.h"
 
 namespace rodeo::kernels {
 
@@ -77,12 +78,23 @@ RODEO_KERNEL(count_correct, std::int64_t(const Tensor& scores, const Tensor& lab
 RODEO_KERNEL(adam_step, void(const Tensor& p, const Tensor& g, const Tensor& m, const Tensor& v,
                              std::int64_t step, const AdamOptions& options));
 
-// spmm.h, sddmm.h; weight is undefined for an unweighted sum
+// spmm.h; weight is undefined for an unweighted sum
 RODEO_KERNEL(spmm_csr, void(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y));
 RODEO_KERNEL(spmm_rode, void(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x,
                              const Tensor& y));
 RODEO_KERNEL(rode_plan, RodePlan(const Csr& a));  // a may be empty
-RODEO_KERNEL(sddmm, void(const Csr& a, const Tensor& b1, const Tensor& b2, const Tensor& out));  // k may be 0
+
+// sddmm.h; weight [edges] or undefined
+// b1 [rows, heads, k], b2 [cols, heads, k], out [edges, heads]
+RODEO_KERNEL(sddmm_dot, void(const Adjacency& adj, const Tensor& weight, const Tensor& b1, const Tensor& b2,
+                             const Tensor& out));
+// b1 [rows, k], b2 [cols, k], out [edges, k]; kAdd or kMul
+RODEO_KERNEL(sddmm_elementwise, void(const Adjacency& adj, const Tensor& weight, const Tensor& b1,
+                                     const Tensor& b2, SddmmOp op, const Tensor& out));
+
+// segment_sum.h; x [edges, k], edge_ids [edges] or undefined, y [rows, k]
+RODEO_KERNEL(segment_sum,
+             void(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids, const Tensor& y));
 
 // convert.h; any size may be 0
 struct SortedEdges {
