@@ -92,9 +92,8 @@ RODEO_KERNEL(sddmm_dot, void(const Adjacency& adj, const Tensor& weight, const T
 RODEO_KERNEL(sddmm_elementwise, void(const Adjacency& adj, const Tensor& weight, const Tensor& b1,
                                      const Tensor& b2, SddmmOp op, const Tensor& out));
 
-// segment_sum.h; x [edges, k], edge_ids [edges] or undefined, y [rows, k]
-RODEO_KERNEL(segment_sum,
-             void(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids, const Tensor& y));
+// edge_sum.h; x [edges, k], edge_ids [edges] or undefined, y [rows, k]
+RODEO_KERNEL(edge_sum, void(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids, const Tensor& y));
 
 // convert.h; any size may be 0
 struct SortedEdges {

@@ -5,9 +5,9 @@
 #include "ops/checks.h"
 #include "ops/convert.h"
 #include "ops/dense.h"
+#include "ops/edge_sum.h"
 #include "ops/gcn_norm.h"
 #include "ops/kernels.h"
-#include "ops/segment_sum.h"
 #include "ops/spmm.h"
 
 namespace rodeo {
@@ -61,7 +61,7 @@ Tensor row_dots(const Tensor& a, const Tensor& b) {
 Tensor operand_gradient(const Adjacency& adj, const Tensor& ds, const Tensor& edge_ids, const Tensor& other,
                         SddmmOp op) {
   const Shape shape = with_rows(other, adj.rows());
-  if (op == SddmmOp::kAdd) return segment_sum(adj, edge_matrix(ds), edge_ids).reshape(shape);
+  if (op == SddmmOp::kAdd) return edge_sum(adj, edge_matrix(ds), edge_ids).reshape(shape);
   const Tensor s = op == SddmmOp::kMul ? edge_matrix(ds) : ds;
   const Tensor weight = edge_ids.defined() ? take(s, edge_ids) : s;
   return spmm(adj, weight, op == SddmmOp::kMul ? as_heads_of_one(other) : other).reshape(shape);

@@ -27,7 +27,7 @@ std::ostream& operator<<(std::ostream& out, SddmmOp op);
 /// f64, f32, bf16 or f16; all operands and adj of one dtype and device; 16-bit types are computed in f32.
 /// Gradients, where S holds weight * ds at adj's edges:
 ///   kDot  db1 = S B2,  db2 = S^T B1, for each head (see spmm.h)
-///   kAdd  db1 = sums of S over the edges of each row,  db2 = the same over each column (see segment_sum.h)
+///   kAdd  db1 = sums of S over the edges of each row,  db2 = the same over each column (see edge_sum.h)
 ///   kMul  as kDot, with every element of a row as a head of width one
 ///   dweight[e] = <ds[e], op(b1[row(e)], b2[col(e)])>
 /// Deterministic: same inputs, same device, same bits.

@@ -320,7 +320,7 @@ void launch_slice(const DotArgs<T, Sum>& args, Device device) {
 
 void sddmm_dot(const Adjacency& adj, const Tensor& weight, const Tensor& b1, const Tensor& b2,
                const Tensor& out) {
-  const RodePlan& plan = rode_plan(adj);
+  const RodePlan& plan = rodeo::rode_plan(adj);
   dispatch_float(b1.dtype(), "sddmm", [&]<class Host>(Host) {
     using T = device_t<Host>;
     using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;

@@ -99,7 +99,7 @@ void run(ElementwiseArgs<T> args, std::int64_t k, Device device) {
 
 void sddmm_elementwise(const Adjacency& adj, const Tensor& weight, const Tensor& b1, const Tensor& b2,
                        SddmmOp op, const Tensor& out) {
-  const RodePlan& plan = rode_plan(adj);
+  const RodePlan& plan = rodeo::rode_plan(adj);
   dispatch_float(b1.dtype(), "sddmm", [&]<class Host>(Host) {
     using T = device_t<Host>;
     constexpr int kVec = 16 / sizeof(T);

@@ -1,4 +1,4 @@
-#include "ops/segment_sum.h"
+#include "ops/edge_sum.h"
 
 #include "core/storage.h"
 #include "ops/convert.h"
@@ -9,8 +9,8 @@
 namespace rodeo::test {
 namespace {
 
-class OpsSegmentSum : public OnDevice {};
-RODEO_ON_ALL_DEVICES(OpsSegmentSum);
+class OpsEdgeSum : public OnDevice {};
+RODEO_ON_ALL_DEVICES(OpsEdgeSum);
 
 double tolerance(DType dtype) {
   return dtype == DType::kF64 ? 1e-13 : dtype == DType::kF32 ? 1e-5 : epsilon(dtype);
@@ -42,7 +42,7 @@ void check_case(const Adjacency& host, const Tensor& x, const Tensor& ids, Devic
   const Adjacency adj = host.to(device);
   const Reference want = reference(host, x, ids);
   set_poison_memory(true);
-  const auto run = [&] { return segment_sum(adj, x.to(device), ids.defined() ? ids.to(device) : Tensor()); };
+  const auto run = [&] { return edge_sum(adj, x.to(device), ids.defined() ? ids.to(device) : Tensor()); };
   const Tensor y = run(), again = run();
   set_poison_memory(false);
   ASSERT_EQ(y.shape(), (x.rank() == 2 ? Shape{host.rows(), x.dim(1)} : Shape{host.rows()})) << what;
@@ -50,7 +50,7 @@ void check_case(const Adjacency& host, const Tensor& x, const Tensor& ids, Devic
   ASSERT_TRUE(same_bits(y, again)) << what;
 }
 
-TEST_P(OpsSegmentSum, AllCases) {
+TEST_P(OpsEdgeSum, AllCases) {
   for (const SparseCase& sparse_case : sparse_cases()) {
     const Adjacency host = sparse_case.make();
     const Transposed t = transpose(host);
@@ -67,36 +67,35 @@ TEST_P(OpsSegmentSum, AllCases) {
   }
 }
 
-TEST_P(OpsSegmentSum, SlicedOperandsAreNotAligned) {
+TEST_P(OpsEdgeSum, SlicedOperandsAreNotAligned) {
   const Adjacency host = graph_with_lengths({40, 3, 1200, 0}, 50);
   const std::int64_t edges = host.num_edges();
   const Tensor whole = random_tensor({edges * 8 + 1}, DType::kF32, kCpu).to(device()),
                x = whole.slice(1, 1 + edges * 8).reshape({edges, 8});
   const Reference want = reference(host, x.to(kCpu).clone(), {});
-  EXPECT_TRUE(near(segment_sum(host.to(device()), x), want.y, 1e-5, 1e-7, want.scale));
+  EXPECT_TRUE(near(edge_sum(host.to(device()), x), want.y, 1e-5, 1e-7, want.scale));
 }
 
-TEST_P(OpsSegmentSum, Gradients) {
+TEST_P(OpsEdgeSum, Gradients) {
   const Adjacency adj = graph_with_lengths({0, 3, 40, 1, 0}, 7).to(device());
   for (const Shape& shape : {Shape{44}, Shape{44, 1}, Shape{44, 3}})
-    EXPECT_TRUE(gradients_ok([&](const auto& in) { return segment_sum(adj, in[0]); },
+    EXPECT_TRUE(gradients_ok([&](const auto& in) { return edge_sum(adj, in[0]); },
                              {random_variable(shape, device())}))
         << shape;
 }
 
-TEST_P(OpsSegmentSum, Errors) {
+TEST_P(OpsEdgeSum, Errors) {
   const Adjacency adj = graph_with_lengths({1, 2, 1}, 4).to(device());
   const auto zeros = [&](const Shape& shape, DType dtype = DType::kF32) {
     return Tensor::zeros(shape, dtype, device());
   };
-  EXPECT_ERROR(segment_sum(adj, zeros({3, 2})), "[segment_sum] x must have 4 rows, one an edge, got [3, 2]");
-  EXPECT_ERROR(segment_sum(adj, zeros({4, 2, 2})),
-               "[segment_sum] x must be [edges] or [edges, k], got [4, 2, 2]");
-  EXPECT_ERROR(segment_sum(adj, zeros({4}, DType::kI64)), "[segment_sum] x must be floating point, got i64");
-  EXPECT_ERROR(segment_sum(adj, zeros({4}), zeros({4}, DType::kI32)),
-               "[segment_sum] edge_ids must be i64, got i32");
-  EXPECT_ERROR(segment_sum(adj, zeros({4}), zeros({3}, DType::kI64)),
-               "[segment_sum] edge_ids must be [4], got [3]");
+  EXPECT_ERROR(edge_sum(adj, zeros({3, 2})), "[edge_sum] x must have 4 rows, one an edge, got [3, 2]");
+  EXPECT_ERROR(edge_sum(adj, zeros({4, 2, 2})), "[edge_sum] x must be [edges] or [edges, k], got [4, 2, 2]");
+  EXPECT_ERROR(edge_sum(adj, zeros({4}, DType::kI64)), "[edge_sum] x must be floating point, got i64");
+  EXPECT_ERROR(edge_sum(adj, zeros({4}), zeros({4}, DType::kI32)),
+               "[edge_sum] edge_ids must be i64, got i32");
+  EXPECT_ERROR(edge_sum(adj, zeros({4}), zeros({3}, DType::kI64)),
+               "[edge_sum] edge_ids must be [4], got [3]");
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace rodeo {
 /// Gradient: dx[e] = dy[row(e)].
 /// Deterministic: same inputs, same device, same bits. Throws rodeo::Error when shapes, dtypes or devices
 /// disagree.
-Tensor segment_sum(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids = {});
-Variable segment_sum(const Adjacency& adj, const Variable& x);
+Tensor edge_sum(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids = {});
+Variable edge_sum(const Adjacency& adj, const Variable& x);
 
 }  // namespace rodeo

@@ -11,7 +11,7 @@ constexpr int kThreads = 128;
 constexpr int kUnroll = 4;  // edges of a group in flight
 
 template <class T, class Sum>
-struct SegmentArgs {
+struct EdgeSumArgs {
   const std::int64_t *row_ptr, *piece_begin, *split_slot;
   const std::int32_t *piece_row, *piece_split, *residual_row;
   std::int64_t pieces, residuals;
@@ -25,27 +25,27 @@ struct SegmentArgs {
 
 /// kLanes lanes of kVec elements cover a column tile of a row.
 template <class T_, int kVec_, int kLanes_>
-struct SegmentTile {
+struct EdgeSumTile {
   using T = T_;
   using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
   static constexpr int kVec = kVec_, kLanes = kLanes_, kGroups = kWarp / kLanes_, kWidth = kVec_ * kLanes_;
 };
 
 template <class Tile>
-struct Segment {
+struct EdgeSum {
   using T = typename Tile::T;
   using Sum = typename Tile::Sum;
   static constexpr int kVec = Tile::kVec;
   using Row = Pack<T, kVec>;
 
-  const SegmentArgs<T, Sum>& args;
+  const EdgeSumArgs<T, Sum>& args;
   const int group = threadIdx.x % kWarp / Tile::kLanes;
   const std::int64_t column =
       static_cast<std::int64_t>(blockIdx.y) * Tile::kWidth + threadIdx.x % Tile::kLanes * kVec;
   const bool active = column < args.k;  // kVec divides k, so a lane has all of its columns or none
   Sum sum[kVec] = {};
 
-  __device__ explicit Segment(const SegmentArgs<T, Sum>& a) : args(a) {}
+  __device__ explicit EdgeSum(const EdgeSumArgs<T, Sum>& a) : args(a) {}
 
   /// Edges begin + at, begin + at + step, ... below begin + length.
   __device__ void add_edges(std::int64_t begin, int length, int at, int step) {
@@ -86,8 +86,8 @@ struct Segment {
 // others a short row for every group.
 template <class Tile>
 __global__ void __launch_bounds__(kThreads)
-    segment_sum_kernel(const SegmentArgs<typename Tile::T, typename Tile::Sum> args) {
-  Segment<Tile> work(args);
+    edge_sum_kernel(const EdgeSumArgs<typename Tile::T, typename Tile::Sum> args) {
+  EdgeSum<Tile> work(args);
   const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
   if (warp < args.pieces) {
     const std::int32_t row = args.piece_row[warp], split = args.piece_split[warp];
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(kThreads)
 
 // A thread per element of the split rows, grid-stride.
 template <class T, class Sum>
-__global__ void segment_combine_kernel(const SegmentArgs<T, Sum> args, std::int64_t splits) {
+__global__ void edge_combine_kernel(const EdgeSumArgs<T, Sum> args, std::int64_t splits) {
   RODEO_GRID_STRIDE(i, splits * args.k) {
     const std::int64_t split = i / args.k, column = i - split * args.k;
     Sum sum = 0;
@@ -125,18 +125,18 @@ __global__ void segment_combine_kernel(const SegmentArgs<T, Sum> args, std::int6
 }
 
 template <class Tile>
-void run(const SegmentArgs<typename Tile::T, typename Tile::Sum>& args, Device device) {
+void run(const EdgeSumArgs<typename Tile::T, typename Tile::Sum>& args, Device device) {
   const std::int64_t warps = args.pieces + ceil_div(args.residuals, Tile::kGroups);
   const dim3 grid(static_cast<unsigned>(ceil_div(warps, kThreads / kWarp)),
                   static_cast<unsigned>(ceil_div(args.k, Tile::kWidth)));
-  launch("segment_sum", device, segment_sum_kernel<Tile>, grid, dim3(kThreads), 0, args);
+  launch("edge_sum", device, edge_sum_kernel<Tile>, grid, dim3(kThreads), 0, args);
 }
 
 }  // namespace
 
-void segment_sum(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids, const Tensor& y) {
-  const RodePlan& plan = rode_plan(adj);
-  dispatch_float(x.dtype(), "segment_sum", [&]<class Host>(Host) {
+void edge_sum(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids, const Tensor& y) {
+  const RodePlan& plan = rodeo::rode_plan(adj);
+  dispatch_float(x.dtype(), "edge_sum", [&]<class Host>(Host) {
     using T = device_t<Host>;
     using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
     constexpr int kVec = 16 / sizeof(T);
@@ -146,7 +146,7 @@ void segment_sum(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids, 
       partial = Tensor::empty({plan.num_slots, k}, dtype_of<Sum>(), y.device());
       split_row = Tensor::empty({splits}, DType::kI32, y.device());
     }
-    SegmentArgs<T, Sum> args{};
+    EdgeSumArgs<T, Sum> args{};
     args.row_ptr = adj.csr().row_ptr.data<std::int64_t>();
     args.piece_begin = plan.piece_begin.data<std::int64_t>();
     args.split_slot = plan.split_slot.data<std::int64_t>();
@@ -165,16 +165,16 @@ void segment_sum(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids, 
     const auto aligned = [](const Tensor& t) { return reinterpret_cast<std::uintptr_t>(t.raw()) % 16 == 0; };
     if (k % kVec == 0 && aligned(x) && aligned(y)) {
       if (k <= 2 * kVec)
-        run<SegmentTile<T, kVec, 2>>(args, y.device());
+        run<EdgeSumTile<T, kVec, 2>>(args, y.device());
       else
-        run<SegmentTile<T, kVec, 8>>(args, y.device());
+        run<EdgeSumTile<T, kVec, 8>>(args, y.device());
     } else if (k <= 8) {
-      run<SegmentTile<T, 1, 8>>(args, y.device());
+      run<EdgeSumTile<T, 1, 8>>(args, y.device());
     } else {
-      run<SegmentTile<T, 1, 32>>(args, y.device());
+      run<EdgeSumTile<T, 1, 32>>(args, y.device());
     }
-    launch("segment_sum", y.device(), segment_combine_kernel<T, Sum>, grid_for(splits * k, 256), dim3(256), 0,
-           args, splits);
+    launch("edge_sum", y.device(), edge_combine_kernel<T, Sum>, grid_for(splits * k, 256), dim3(256), 0, args,
+           splits);
   });
 }
 

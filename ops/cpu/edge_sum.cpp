@@ -4,8 +4,8 @@
 namespace rodeo::kernels::cpu {
 
 // Sums of a piece's length, added up: the rounding error of a hub row stays that of a short one.
-void segment_sum(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids, const Tensor& y) {
-  dispatch_float(x.dtype(), "segment_sum", [&]<class T>(T) {
+void edge_sum(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids, const Tensor& y) {
+  dispatch_float(x.dtype(), "edge_sum", [&]<class T>(T) {
     const auto* row_ptr = adj.csr().row_ptr.data<std::int64_t>();
     const auto* ids = edge_ids.defined() ? edge_ids.data<std::int64_t>() : nullptr;
     const T* from = x.data<T>();
