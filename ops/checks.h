@@ -15,6 +15,13 @@ inline void check_matrix(std::string_view op, std::string_view what, const Tenso
   check(is_float(x.dtype()), "[", op, "] ", what, " must be floating point, got ", x.dtype());
 }
 
+/// [op] x must be a vector ... of a floating dtype.
+inline void check_vector(std::string_view op, std::string_view what, const Tensor& x) {
+  check(x.defined(), "[", op, "] ", what, " is undefined");
+  check(x.rank() == 1, "[", op, "] ", what, " must be a vector [n], got ", x.shape());
+  check(is_float(x.dtype()), "[", op, "] ", what, " must be floating point, got ", x.dtype());
+}
+
 /// Two operands of the same dtype and device.
 inline void check_alike(std::string_view op, std::string_view a_name, const Tensor& a,
                         std::string_view b_name, const Tensor& b) {

@@ -96,11 +96,13 @@ CooResult add_self_loops(const Adjacency& adj) {
 }
 
 Tensor take(const Tensor& values, const Tensor& ids, double missing) {
-  check(values.defined() && values.rank() == 1, "[take] values must be one-dimensional");
+  check(values.defined() && (values.rank() == 1 || values.rank() == 2),
+        "[take] values must be [m] or [m, n]");
   check(ids.defined() && ids.rank() == 1 && ids.dtype() == DType::kI64, "[take] ids must be i64 [n]");
   check(ids.device() == values.device(), "[take] ids must be on ", values.device(), " as values are, got ",
         ids.device());
-  const Tensor out = Tensor::empty(ids.shape(), values.dtype(), values.device());
+  const Shape shape = values.rank() == 1 ? ids.shape() : Shape{ids.numel(), values.dim(1)};
+  const Tensor out = Tensor::empty(shape, values.dtype(), values.device());
   if (out.numel() > 0) kernels::take.on(out.device())(values, ids, missing, out);
   return out;
 }

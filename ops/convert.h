@@ -52,7 +52,8 @@ Adjacency transpose_pattern(const Adjacency& adj);
 ///   edge_ids: as in CooResult, relative to the edges of adj.
 CooResult add_self_loops(const Adjacency& adj);
 
-/// out[i] = values[ids[i]], or `missing` where ids[i] is -1. One-dimensional; ids i64.
+/// out[i] = values[ids[i]], or `missing` where ids[i] is -1.
+///   values [m] or [m, n],  ids i64 [k]  ->  [k] or [k, n]
 /// Throws Error for shapes or devices that disagree; ids are trusted.
 Tensor take(const Tensor& values, const Tensor& ids, double missing = 0);
 

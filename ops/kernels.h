@@ -15,6 +15,7 @@
 #include "ops/optim.h"
 #include "ops/rode_plan.h"
 #include "ops/sddmm.h"
+#include "ops/spmm.h"
 
 namespace rodeo::kernels {
 
@@ -78,11 +79,13 @@ RODEO_KERNEL(count_correct, std::int64_t(const Tensor& scores, const Tensor& lab
 RODEO_KERNEL(adam_step, void(const Tensor& p, const Tensor& g, const Tensor& m, const Tensor& v,
                              std::int64_t step, const AdamOptions& options));
 
-// spmm.h; weight is undefined for an unweighted sum
+// spmm.h; weight [edges] or [edges, heads], or undefined for an unweighted sum; heads and columns of x
+// and y may be one dimension or two
 RODEO_KERNEL(spmm_csr, void(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y));
-RODEO_KERNEL(spmm_rode, void(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x,
-                             const Tensor& y));
-RODEO_KERNEL(rode_plan, RodePlan(const Csr& a));  // a may be empty
+RODEO_KERNEL(spmm_rode, void(const Csr& a, const RodePlan& plan, Accumulate accumulate, const Tensor& weight,
+                             const Tensor& x, const Tensor& y));
+RODEO_KERNEL(rode_plan, RodePlan(const Csr& a, const Tensor& cluster));  // a may be empty, cluster undefined
+RODEO_KERNEL(cluster_rows, void(const Csr& a, const Tensor& cluster));
 
 // sddmm.h; weight [edges] or undefined
 // b1 [rows, heads, k], b2 [cols, heads, k], out [edges, heads]
@@ -94,6 +97,15 @@ RODEO_KERNEL(sddmm_elementwise, void(const Adjacency& adj, const Tensor& weight,
 
 // edge_sum.h; x [edges, k], edge_ids [edges] or undefined, y [rows, k]
 RODEO_KERNEL(edge_sum, void(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids, const Tensor& y));
+
+// spmv.h, segment_sum.h; weight is undefined for an unweighted sum
+RODEO_KERNEL(spmv_vector, void(const Csr& a, const Tensor& weight, const Tensor& x, int threads_per_vector,
+                               const Tensor& y));
+RODEO_KERNEL(longest_row, std::int64_t(const Csr& a));  // there may be no edges
+/// row is sorted; without col, x has one element per edge.
+RODEO_KERNEL(segment_sum, void(const Tensor& row, const Tensor& col, const Tensor& weight, const Tensor& x,
+                               const Tensor& y));
+RODEO_KERNEL(first_descent, std::int64_t(const Tensor& ids));  // position of the first below the one before
 
 // convert.h; any size may be 0
 struct SortedEdges {

@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "ops/kernels.h"
+#include "ops/row_clusters.h"
 
 namespace rodeo {
 
@@ -11,8 +12,19 @@ std::ostream& operator<<(std::ostream& out, const RodePlan& plan) {
              << plan.num_residual() << " residual rows";
 }
 
+RodePlan make_rode_plan(const Adjacency& adj, const Tensor& cluster) {
+  if (cluster.defined())
+    check(cluster.dtype() == DType::kU8 && cluster.shape() == Shape{adj.rows()} &&
+              cluster.device() == adj.device(),
+          "[rode_plan] cluster must be u8 [", adj.rows(), "] on ", adj.device());
+  return kernels::rode_plan.on(adj.device())(adj.csr(), cluster);
+}
+
 const RodePlan& rode_plan(const Adjacency& adj) {
-  return adj.cached<RodePlan>([&] { return kernels::rode_plan.on(adj.device())(adj.csr()); });
+  return adj.cached<RodePlan>([&] {
+    const bool clustered = RowClusters::pays(adj.rows(), adj.cols(), adj.num_edges());
+    return make_rode_plan(adj, clustered ? cluster_rows(adj) : Tensor());
+  });
 }
 
 }  // namespace rodeo

@@ -18,7 +18,8 @@ namespace rodeo {
 /// piece adds it, so that a row of up to kSplit + kBlock - 1 nonzeros is written by one warp, once, and only
 /// longer rows ("split rows") need a combination. Pieces come longest first, so that a launch ends with small
 /// ones; rows of the residual part too, so that the groups of a warp have equal work. Equal lengths keep row
-/// order.
+/// order. On large graphs both come cluster by cluster (ops/row_clusters.h), longest first within each, so
+/// that rows of X are found in the caches more often.
 struct RodePlan {
   static constexpr std::int64_t kBlock = 32;   // N_B
   static constexpr std::int64_t kSplit = 512;  // N_S
@@ -48,7 +49,10 @@ struct RodePlan {
 /// "120 pieces, 3 split rows, 2588 residual rows"
 std::ostream& operator<<(std::ostream& out, const RodePlan& plan);
 
-/// Made on the device of adj; the same arrays on every device. Kept on adj, and lives as long.
+/// Made on the device of adj; the same arrays on every device. cluster u8 [rows] may be undefined.
+RodePlan make_rode_plan(const Adjacency& adj, const Tensor& cluster = {});
+
+/// The plan of adj, with clusters where RowClusters::pays. Kept on adj, and lives as long.
 const RodePlan& rode_plan(const Adjacency& adj);
 
 }  // namespace rodeo

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# train_gcn and rodeo_data as a user meets them: good runs, and one clear line for each bad one.
+# train_gcn, rodeo_data and sparse_bench as a user meets them: good runs, and one clear line for each bad one.
 #   commands_test.sh BIN_DIR
 set -u
 bin=$1
@@ -59,6 +59,32 @@ expect_error "hidden" "$bin/train_gcn" --dataset "$data" --hidden -4
 expect_error "dropout" "$bin/train_gcn" --dataset "$data" --dropout 1.5
 expect_error "epochs" "$bin/train_gcn" --dataset "$data" --epochs 0
 expect_error "split" "$bin/train_gcn" --dataset "$data" --split 90/90/90
+
+bench() { "$bin/sparse_bench" --device cpu --repeats 1 "$@"; }
+expect_success "$bin/sparse_bench" --help
+expect_success bench --dataset "$data" --op all --widths 3 --csv "$dir/bench.csv" --json "$dir/bench.json"
+grep -qE '^spmm +f32 +3  rode ' "$dir/out" && ok || bad "sparse_bench prints no line for rode"
+[ "$(wc -l <"$dir/bench.csv")" -eq 6 ] && ok || bad "sparse_bench's CSV has not 1 + 5 lines: $(cat "$dir/bench.csv")"
+awk -F, '{print NF}' "$dir/bench.csv" | sort -u | grep -qx 17 && ok || bad "the CSV's lines have not 17 fields each"
+[ "$(grep -c '{"graph": .*"kernel": ' "$dir/bench.json")" -eq 5 ] && ok || bad "sparse_bench's JSON has not 5 results"
+if command -v python3 >/dev/null; then
+  python3 -m json.tool "$dir/bench.json" >/dev/null && ok || bad "sparse_bench's JSON is none"
+fi
+expect_success bench --dataset "$data" --kernels rode --dtypes f16,bf16 --widths 8 --weighted
+[ "$(grep -c '^spmm ' "$dir/out")" -eq 2 ] && ok || bad "--kernels rode timed something else: $(cat "$dir/out")"
+printf '%%%%MatrixMarket matrix coordinate pattern general\n3 5 4\n1 1\n1 5\n3 2\n3 3\n' >"$dir/small.mtx"
+expect_success bench --mtx "$dir/small.mtx" --widths 3
+grep -q '^small: 3 x 5, 4 edges' "$dir/out" && ok || bad "sparse_bench --mtx read something else: $(cat "$dir/out")"
+expect_error "$dir/none.mtx" bench --mtx "$dir/none.mtx"
+expect_error "unknown kernel 'magic'" bench --dataset "$data" --kernels magic
+expect_error "--widths must be an integer" bench --dataset "$data" --widths 16,x
+expect_error "unknown op 'gemm'" bench --op gemm
+expect_error "unknown option '--frobnicate'" bench --frobnicate
+expect_error "$dir/none.h5" bench --dataset "$dir/none.h5"
+expect_error "--graph must be of" bench --graph mars
+expect_error "--csv needs a value" bench --dataset "$data" --csv --json
+expect_error "text.h5" bench --dataset "$dir/text.h5"
+expect_error "$dir/missing/x.csv" bench --dataset "$data" --csv "$dir/missing/x.csv"
 if ! nvidia-smi -L >/dev/null 2>&1; then
   expect_error "device 'cuda' is not available" "$bin/train_gcn" --dataset "$data" --device cuda
 fi

@@ -144,7 +144,10 @@ void take(const Tensor& values, const Tensor& ids, double missing, const Tensor&
     const T *v = values.data<T>(), fallback = *Tensor::full({}, missing, values.dtype()).data<T>();
     const auto* id = ids.data<std::int64_t>();
     T* o = out.data<T>();
-    for_each_element(out.numel(), [=](std::int64_t i) { o[i] = id[i] < 0 ? fallback : v[id[i]]; });
+    const std::int64_t n = out.numel() / ids.numel();
+    for_each_row(ids.numel(), n, [=](std::int64_t i) {
+      for (std::int64_t j = 0; j < n; ++j) o[i * n + j] = id[i] < 0 ? fallback : v[id[i] * n + j];
+    });
   });
 }
 

@@ -1,3 +1,4 @@
+// Y = A X on the CPU: row by row, a strip of columns at a time in registers, rows of X fetched ahead.
 #include <vector>
 
 #include "ops/cpu/loops.h"
@@ -6,74 +7,118 @@
 namespace rodeo::kernels::cpu {
 namespace {
 
-// sum[0..n) += weight[e] * x[col[e], :] over the edges [begin, end), in order.
+/// sum[0, width) += weight[e] * x[col[e], 0 .. width) over the edges [begin, end), in order.
 template <class T>
-void accumulate(const std::int32_t* col, const T* weight, const T* x, std::int64_t n, std::int64_t begin,
-                std::int64_t end, Accumulator<T>* sum) {
-  for (std::int64_t e = begin; e < end; ++e) {
-    const T* row = x + col[e] * n;
-    if (weight) {
-      const auto w = load(weight[e]);
-      for (std::int64_t j = 0; j < n; ++j) sum[j] += w * load(row[j]);
-    } else {
-      for (std::int64_t j = 0; j < n; ++j) sum[j] += load(row[j]);
+struct Edges {
+  const std::int32_t* col;
+  const T* weight;  // null for an unweighted sum
+  std::int64_t weight_stride;
+  const T* x;
+  std::int64_t x_stride;
+
+  template <int kStrip>
+  void sum_strip(std::int64_t begin, std::int64_t end, std::int64_t column, Accumulator<T>* sum) const {
+    constexpr int kAhead = 8;
+    Accumulator<T> s[kStrip] = {};
+    for (std::int64_t e = begin; e < end; ++e) {
+      const T* row = x + col[e] * x_stride + column;
+      if (e + kAhead < end)
+        for (int line = 0; line < kStrip; line += 64 / static_cast<int>(sizeof(T)))
+          __builtin_prefetch(x + col[e + kAhead] * x_stride + column + line);
+      if (weight) {
+        const auto w = load(weight[e * weight_stride]);
+        for (int j = 0; j < kStrip; ++j) s[j] += w * load(row[j]);
+      } else {
+        for (int j = 0; j < kStrip; ++j) s[j] += load(row[j]);
+      }
     }
+    for (int j = 0; j < kStrip; ++j) sum[column + j] += s[j];
   }
-}
+  void add(std::int64_t begin, std::int64_t end, std::int64_t width, Accumulator<T>* sum) const {
+    std::int64_t column = 0;
+    for (; column + 64 <= width; column += 64) sum_strip<64>(begin, end, column, sum);
+    for (; column + 16 <= width; column += 16) sum_strip<16>(begin, end, column, sum);
+    for (; column + 4 <= width; column += 4) sum_strip<4>(begin, end, column, sum);
+    for (; column < width; ++column) sum_strip<1>(begin, end, column, sum);
+  }
+};
 
 template <class T>
 struct Operands {
   const std::int64_t* row_ptr;
-  const std::int32_t* col;
-  const T *weight, *x;
   T* y;
-  std::int64_t n;
+  std::int64_t n, heads, k;
+  Edges<T> edges;
 
-  Operands(const Csr& a, const Tensor& weight_, const Tensor& x_, const Tensor& y_)
+  Operands(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y_)
       : row_ptr(a.row_ptr.data<std::int64_t>()),
-        col(a.col.data<std::int32_t>()),
-        weight(weight_.defined() ? weight_.data<T>() : nullptr),
-        x(x_.data<T>()),
         y(y_.data<T>()),
-        n(x_.dim(1)) {}
+        n(y_.numel() / a.rows),
+        heads(weight.defined() && weight.rank() == 2 ? weight.dim(1) : 1),
+        k(n / heads),
+        edges{a.col.data<std::int32_t>(), weight.defined() ? weight.data<T>() : nullptr, heads, x.data<T>(),
+              n} {}
 
+  void add(std::int64_t begin, std::int64_t end, Accumulator<T>* sum) const {
+    for (std::int64_t h = 0; h < heads; ++h) {
+      Edges<T> part = edges;
+      part.x += h * k;
+      if (part.weight) part.weight += h;
+      part.add(begin, end, k, sum + h * k);
+    }
+  }
   void write(std::int64_t row, const Accumulator<T>* sum) const {
     for (std::int64_t j = 0; j < n; ++j) y[row * n + j] = T(sum[j]);
   }
   /// Sums of a piece's length, added up: the rounding error of a hub row stays that of a short one.
-  void sum_range(std::int64_t begin, std::int64_t end, std::vector<Accumulator<T>>& sum) const {
-    std::fill(sum.begin(), sum.end(), Accumulator<T>(0));
-    accumulate(col, weight, x, n, begin, std::min(end, begin + RodePlan::kSplit), sum.data());
-    if (end - begin <= RodePlan::kSplit) return;
-    std::vector<Accumulator<T>> piece(sum.size());
-    for (begin += RodePlan::kSplit; begin < end; begin += RodePlan::kSplit) {
-      std::fill(piece.begin(), piece.end(), Accumulator<T>(0));
-      accumulate(col, weight, x, n, begin, std::min(end, begin + RodePlan::kSplit), piece.data());
-      for (std::int64_t j = 0; j < n; ++j) sum[j] += piece[j];
-    }
-  }
   void sum_row(std::int64_t row, std::vector<Accumulator<T>>& sum) const {
-    sum_range(row_ptr[row], row_ptr[row + 1], sum);
+    std::fill(sum.begin(), sum.end(), Accumulator<T>(0));
+    const std::int64_t end = row_ptr[row + 1];
+    for (std::int64_t begin = row_ptr[row]; begin < end; begin += RodePlan::kSplit)
+      add(begin, std::min(end, begin + RodePlan::kSplit), sum.data());
     write(row, sum.data());
   }
 };
+
+/// The first row of each of `parts` shares of equal work: nonzeros, and rows for what each costs by itself.
+std::int64_t share_begin(const std::int64_t* row_ptr, std::int64_t rows, std::int64_t part,
+                         std::int64_t parts) {
+  const auto work_before = [&](std::int64_t row) { return row_ptr[row] + row; };
+  const std::int64_t target = static_cast<std::int64_t>(
+      static_cast<double>(work_before(rows)) * static_cast<double>(part) / static_cast<double>(parts));
+  std::int64_t low = 0, high = rows;
+  while (low < high) {
+    const std::int64_t middle = (low + high) / 2;
+    if (work_before(middle) < target)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return part == parts ? rows : low;
+}
 
 }  // namespace
 
 void spmm_csr(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
     const Operands<T> op(a, weight, x, y);
+    const std::int64_t parts = std::min<std::int64_t>(a.rows, 64 * omp_get_max_threads());
 #pragma omp parallel if (a.col.numel() * op.n > kSerial)
     {
       std::vector<Accumulator<T>> sum(static_cast<std::size_t>(op.n));
-#pragma omp for schedule(dynamic, 64)
-      for (std::int64_t row = 0; row < a.rows; ++row) op.sum_row(row, sum);
+#pragma omp for schedule(dynamic)
+      for (std::int64_t part = 0; part < parts; ++part) {
+        const std::int64_t end = share_begin(op.row_ptr, a.rows, part + 1, parts);
+        for (std::int64_t row = share_begin(op.row_ptr, a.rows, part, parts); row < end; ++row)
+          op.sum_row(row, sum);
+      }
     }
   });
 }
 
 // The plan as the GPU runs it: pieces and short rows in parallel, then the split rows piece by piece.
-void spmm_rode(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x, const Tensor& y) {
+void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate, const Tensor& weight, const Tensor& x,
+               const Tensor& y) {
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
     using Sum = Accumulator<T>;
     const Operands<T> op(a, weight, x, y);
@@ -91,8 +136,7 @@ void spmm_rode(const Csr& a, const RodePlan& plan, const Tensor& weight, const T
       for (std::int64_t p = 0; p < plan.num_pieces(); ++p) {
         const std::int64_t row = piece_row[p], end = op.row_ptr[row + 1];
         std::fill(sum.begin(), sum.end(), Sum(0));
-        accumulate(op.col, op.weight, op.x, op.n, begin[p], begin[p] + RodePlan::piece_length(end - begin[p]),
-                   sum.data());
+        op.add(begin[p], begin[p] + RodePlan::piece_length(end - begin[p]), sum.data());
         if (split[p] < 0) {
           op.write(row, sum.data());
         } else {

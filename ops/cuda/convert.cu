@@ -151,8 +151,12 @@ __global__ void insert_loops_kernel(const std::int64_t* row_ptr, const std::int3
 }
 
 template <class T>
-__global__ void take_kernel(const T* values, const std::int64_t* ids, std::int64_t n, T missing, T* out) {
-  RODEO_GRID_STRIDE(i, n) out[i] = ids[i] < 0 ? missing : values[ids[i]];
+__global__ void take_kernel(const T* values, const std::int64_t* ids, std::int64_t size, std::int64_t n,
+                            T missing, T* out) {
+  RODEO_GRID_STRIDE(i, size) {
+    const std::int64_t id = ids[i / n];
+    out[i] = id < 0 ? missing : values[id * n + i % n];
+  }
 }
 
 __global__ void differ_kernel(const std::uint32_t* a, const std::uint32_t* b, std::int64_t n, int* differ) {
@@ -298,7 +302,7 @@ void take(const Tensor& values, const Tensor& ids, double missing, const Tensor&
     using D = device_t<T>;
     launch("take", out.device(), take_kernel<D>, grid_for(out.numel(), kThreads), kThreads, 0,
            static_cast<const D*>(values.raw()), ids.data<std::int64_t>(), out.numel(),
-           *static_cast<const D*>(fallback.raw()), static_cast<D*>(out.raw()));
+           out.numel() / ids.numel(), *static_cast<const D*>(fallback.raw()), static_cast<D*>(out.raw()));
   });
 }
 

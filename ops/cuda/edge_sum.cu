@@ -162,8 +162,7 @@ void edge_sum(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids, con
     args.partial = static_cast<Sum*>(partial.raw());
     args.split_row = static_cast<std::int32_t*>(split_row.raw());
 
-    const auto aligned = [](const Tensor& t) { return reinterpret_cast<std::uintptr_t>(t.raw()) % 16 == 0; };
-    if (k % kVec == 0 && aligned(x) && aligned(y)) {
+    if (k % kVec == 0 && is_aligned(x) && is_aligned(y)) {
       if (k <= 2 * kVec)
         run<EdgeSumTile<T, kVec, 2>>(args, y.device());
       else

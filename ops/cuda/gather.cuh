@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/cuda/launch.cuh"
+#include "ops/cuda/padded_rows.h"
 #include "ops/kernels.h"
 
 namespace rodeo::kernels::cuda {
@@ -28,26 +29,33 @@ __device__ __forceinline__ T load_once(const T* p) {
   return __ldcs(p);
 }
 
-/// A @ X for one tile of columns. A row of X is covered by kLanes lanes of kVec elements each; the warp's
+enum class Weighting { kNone, kPerEdge, kPerHead };
+
+/// A @ X for one tile of columns. A row of X is covered by kLanes lanes of 16 bytes each; the warp's
 /// 32 / kLanes groups of lanes work on different nonzeros or rows.
-template <class T_, int kVec_, int kLanes_, bool kWeighted_>
+template <class T_, int kLanes_, Weighting kWeighting_>
 struct Tile {
   using T = T_;
   using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  static constexpr int kVec = kVec_, kLanes = kLanes_, kGroups = kWarp / kLanes_;
+  static constexpr int kVec = 16 / sizeof(T), kLanes = kLanes_, kGroups = kWarp / kLanes_;
   static constexpr int kWidth = kVec * kLanes;
-  static constexpr bool kWeighted = kWeighted_;
+  static constexpr Weighting kWeighting = kWeighting_;
   using Row = Pack<T, kVec>;
 };
 
+/// X is [cols, heads, pitch] with pitch a multiple of 16 bytes, of which k columns count; Y is [rows, heads,
+/// k].
 template <class T>
 struct SpmmArgs {
   const std::int64_t* row_ptr;
   const std::int32_t* col;
-  const T* weight;  // null for an unweighted sum
+  const T* weight;  // [edges, heads], or null for an unweighted sum
   const T* x;
   T* y;
-  std::int64_t rows, n;
+  std::int64_t rows, heads, k, pitch;
+  bool whole_vectors;  // Y can be written 16 bytes at a time
+
+  __host__ __device__ std::int64_t stride() const { return heads * pitch; }
 };
 
 /// One warp's view of its column tile.
@@ -62,12 +70,14 @@ struct Gather {
   const int group = lane / Tile::kLanes;
   const int member = lane % Tile::kLanes;
   const std::int64_t column = static_cast<std::int64_t>(blockIdx.y) * Tile::kWidth + member * Tile::kVec;
-  const bool active = column < args.n;  // kVec divides n, so a lane has all of its columns or none
+  const bool active = column < args.stride();
+  const std::int64_t head = Tile::kWeighting == Weighting::kPerHead && active ? column / args.pitch : 0;
   Sum sum[Tile::kVec] = {};
 
   __device__ explicit Gather(const SpmmArgs<T>& a) : args(a) {}
 
-  /// The sparse data of one nonzero, held by the lane that loaded it.
+  /// The sparse data of one nonzero, held by the lane that loaded it. Weights of heads are not: every lane
+  /// reads that of its own head, along with the row of X.
   struct Entry {
     std::int32_t col = 0;
     Sum weight = 0;
@@ -76,23 +86,31 @@ struct Gather {
     Entry entry;
     if (valid) {
       entry.col = load_once(args.col + e);
-      if constexpr (Tile::kWeighted) entry.weight = widen(load_once(args.weight + e));
+      if constexpr (Tile::kWeighting == Weighting::kPerEdge) entry.weight = widen(load_once(args.weight + e));
     }
     return entry;
   }
   __device__ Entry from_lane(const Entry& entry, int source) const {
     Entry out;
     out.col = __shfl_sync(kFullMask, entry.col, source);
-    if constexpr (Tile::kWeighted) out.weight = __shfl_sync(kFullMask, entry.weight, source);
+    if constexpr (Tile::kWeighting == Weighting::kPerEdge)
+      out.weight = __shfl_sync(kFullMask, entry.weight, source);
     return out;
   }
   __device__ Row row_of_x(std::int32_t col) const {
-    return *reinterpret_cast<const Row*>(args.x + static_cast<std::int64_t>(col) * args.n + column);
+    return *reinterpret_cast<const Row*>(args.x + static_cast<std::int64_t>(col) * args.stride() + column);
+  }
+  /// What this lane multiplies its part of the row by.
+  __device__ Sum weight_of(const Entry& entry, std::int64_t e) const {
+    if constexpr (Tile::kWeighting == Weighting::kPerHead)
+      return widen(args.weight[e * args.heads + head]);
+    else
+      return entry.weight;
   }
   __device__ void add(const Row& row, Sum weight) {
 #pragma unroll
     for (int v = 0; v < Tile::kVec; ++v) {
-      if constexpr (Tile::kWeighted)
+      if constexpr (Tile::kWeighting != Weighting::kNone)
         sum[v] += weight * widen(row.value[v]);
       else
         sum[v] += widen(row.value[v]);
@@ -125,65 +143,72 @@ struct Gather {
       for (int j = 0; j < Tile::kLanes; j += kStep) {
         if (!__any_sync(kFullMask, base + j < length)) break;
         Row row[kStep];
-        Entry entry[kStep];
+        Sum weight[kStep];
 #pragma unroll
         for (int k = 0; k < kStep; ++k) {
-          entry[k] = from_lane(now, group * Tile::kLanes + j + k);
+          const Entry entry = from_lane(now, group * Tile::kLanes + j + k);
+          const std::int64_t at = base + j + k;
           row[k] = Row{};
-          if (active && base + j + k < length) row[k] = row_of_x(entry[k].col);
+          weight[k] = 0;
+          if (active && at < length) row[k] = row_of_x(entry.col), weight[k] = weight_of(entry, begin + at);
         }
 #pragma unroll
-        for (int k = 0; k < kStep; ++k) add(row[k], entry[k].weight);
+        for (int k = 0; k < kStep; ++k) add(row[k], weight[k]);
       }
     }
   }
 
   __device__ void write_y(std::int64_t row) const {
+    if (!active) return;
+    T* y = args.y + row * args.heads * args.k;
     Row out;
 #pragma unroll
     for (int v = 0; v < Tile::kVec; ++v) out.value[v] = static_cast<T>(sum[v]);
-    if (active) *reinterpret_cast<Row*>(args.y + row * args.n + column) = out;
+    if (args.whole_vectors) {
+      *reinterpret_cast<Row*>(y + column) = out;
+    } else {
+      const std::int64_t first = args.heads == 1 ? column : column % args.pitch;
+      y += (column - first) / args.pitch * args.k;
+#pragma unroll
+      for (int v = 0; v < Tile::kVec; ++v)
+        if (first + v < args.k) y[first + v] = out.value[v];
+    }
   }
 };
 
-/// Calls f(Tile{}) with the tile that fits: 16-byte loads where the rows of X allow them, else single
-/// elements.
+/// Calls f(Tile{}, args) with the tile that fits. Rows of X that do not begin at multiples of 16 bytes are
+/// copied to where they do: that costs columns x k, the sum costs edges x k.
 template <class T, class F>
-void dispatch_tile(bool weighted, const Tensor& x, const Tensor& y, F&& f) {
+void dispatch_tile(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y, F&& f) {
+  using D = device_t<T>;
   constexpr int kVec = 16 / sizeof(T);
-  const std::int64_t n = x.dim(1);
-  const auto aligned = [](const Tensor& t) { return reinterpret_cast<std::uintptr_t>(t.raw()) % 16 == 0; };
-  const auto with = [&]<int kV, int kLanes>() {
-    if (weighted)
-      f(Tile<T, kV, kLanes, true>{});
-    else
-      f(Tile<T, kV, kLanes, false>{});
-  };
+  const bool per_head = weight.defined() && weight.rank() == 2;
+  const std::int64_t heads = per_head ? weight.dim(1) : 1, k = y.numel() / (a.rows * heads);
+  const PaddedRows padded(x, heads, k);
+  SpmmArgs<D> args{a.row_ptr.data<std::int64_t>(),
+                   a.col.data<std::int32_t>(),
+                   weight.defined() ? reinterpret_cast<const D*>(weight.data<T>()) : nullptr,
+                   reinterpret_cast<const D*>(padded.x.template data<T>()),
+                   reinterpret_cast<D*>(y.data<T>()),
+                   a.rows,
+                   heads,
+                   k,
+                   padded.pitch,
+                   padded.pitch == k && is_aligned(y)};
   // 128 bytes of a row at a time: narrower tiles cost more requests, wider ones caught fewer repeats in the
   // L1.
-  if (n % kVec == 0 && aligned(x) && aligned(y)) {
-    if (n <= 4 * kVec)
-      with.template operator()<kVec, 4>();
+  const auto with_lanes = [&]<Weighting kWeighting>() {
+    if (args.stride() <= 4 * kVec)
+      f(Tile<D, 4, kWeighting>{}, args);
     else
-      with.template operator()<kVec, 8>();
-  } else {
-    if (n <= 8)
-      with.template operator()<1, 8>();
-    else
-      with.template operator()<1, 32>();
-  }
-}
-
-template <class T>
-SpmmArgs<device_t<T>> make_args(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y) {
-  using D = device_t<T>;
-  return {a.row_ptr.data<std::int64_t>(),
-          a.col.data<std::int32_t>(),
-          weight.defined() ? reinterpret_cast<const D*>(weight.data<T>()) : nullptr,
-          reinterpret_cast<const D*>(x.data<T>()),
-          reinterpret_cast<D*>(y.data<T>()),
-          a.rows,
-          x.dim(1)};
+      f(Tile<D, 8, kWeighting>{}, args);
+  };
+  if (per_head)
+    with_lanes.template operator()<Weighting::kPerHead>();
+  else if (weight.defined())
+    with_lanes.template operator()<Weighting::kPerEdge>();
+  else
+    with_lanes.template operator()<Weighting::kNone>();
 }
 
 }  // namespace rodeo::kernels::cuda

@@ -20,7 +20,6 @@ constexpr int kThreads = 128;
 constexpr int kBytes = 16;          // of a chunk
 constexpr int kLoadsOfStep = 4;     // of 16 bytes, by a lane; two steps are in flight
 constexpr int kLongestSlice = 128;  // chunks: what the largest configuration covers
-static_assert(RodePlan::kSplit + RodePlan::kBlock < 1 << 16, "places in a piece are added up in int");
 
 /// kLanes lanes cover a head, each with kChunks chunks. A batch is what a group does before it stores.
 template <class T_, int kLanes_, int kChunks_>
@@ -247,44 +246,13 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// x [rows, k] -> out [rows, chunks * kVec], zero behind k: a thread per chunk, grid-stride.
-template <class T>
-__global__ void pad_rows_kernel(const T* x, std::int64_t rows, std::int64_t k, std::int64_t chunks,
-                                Pack<T, kBytes / sizeof(T)>* out) {
-  constexpr int kVec = kBytes / sizeof(T);
-  RODEO_GRID_STRIDE(i, rows * chunks) {
-    const std::int64_t row = i / chunks, column = (i - row * chunks) * kVec;
-    Pack<T, kVec> chunk;
-#pragma unroll
-    for (int v = 0; v < kVec; ++v) chunk.value[v] = column + v < k ? x[row * k + column + v] : T(0.0f);
-    out[i] = chunk;
-  }
-}
-
-bool in_chunks(const Tensor& b, std::int64_t kVec) {
-  return b.dim(2) % kVec == 0 && reinterpret_cast<std::uintptr_t>(b.raw()) % kBytes == 0;
-}
-
-/// b with heads of whole, aligned chunks: itself or a copy.
-template <class T>
-Tensor padded(const Tensor& b) {
-  constexpr std::int64_t kVec = kBytes / sizeof(T);
-  if (in_chunks(b, kVec)) return b;
-  const std::int64_t rows = b.dim(0) * b.dim(1), chunks = ceil_div(b.dim(2), kVec);
-  const Tensor out = Tensor::empty({b.dim(0), b.dim(1), chunks * kVec}, b.dtype(), b.device());
-  launch("pad rows", b.device(), pad_rows_kernel<T>, grid_for(rows * chunks, 256), dim3(256), 0,
-         static_cast<const T*>(b.raw()), rows, b.dim(2), chunks,
-         static_cast<Pack<T, kBytes / sizeof(T)>*>(out.raw()));
-  return out;
-}
-
 /// Chunks of a slice: the whole head where the L2 holds b2, or where it would not even hold the narrowest
 /// slice: a random access to DRAM is the cheaper the longer it is. Heads are slices already.
-std::int64_t slice_chunks(const Tensor& b2, std::int64_t chunks) {
+std::int64_t slice_chunks(const Tensor& b2, std::int64_t cols, std::int64_t heads, std::int64_t chunks) {
   const auto l2 = static_cast<std::int64_t>(Context::of(b2.device()).l2_bytes());
-  if (b2.dim(1) == 1 && b2.nbytes() > l2)
+  if (heads == 1 && b2.nbytes() > l2)
     for (const std::int64_t width : {16, 8})
-      if (b2.dim(0) * width * kBytes <= l2) return std::min(width, chunks);
+      if (cols * width * kBytes <= l2) return std::min(width, chunks);
   return ceil_div(chunks, ceil_div(chunks, kLongestSlice));
 }
 
@@ -325,9 +293,9 @@ void sddmm_dot(const Adjacency& adj, const Tensor& weight, const Tensor& b1, con
     using T = device_t<Host>;
     using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
     constexpr std::int64_t kVec = kBytes / sizeof(T);
-    const Tensor wide = padded<T>(b2);
-    const std::int64_t heads = b1.dim(1), k = b1.dim(2), chunks = wide.dim(2) / kVec;
-    const std::int64_t width = slice_chunks(wide, chunks);
+    const std::int64_t heads = b1.dim(1), k = b1.dim(2), chunks = ceil_div(k, kVec);
+    const PaddedRows padded(b2, heads, k);
+    const std::int64_t width = slice_chunks(padded.x, adj.cols(), heads, chunks);
     Tensor partial;  // 16-bit types carry the dots between slices in f32
     if (width < chunks)
       partial =
@@ -342,16 +310,16 @@ void sddmm_dot(const Adjacency& adj, const Tensor& weight, const Tensor& b1, con
       args.pieces = plan.num_pieces();
       args.residuals = plan.num_residual();
       args.b1 = static_cast<const T*>(b1.raw());
-      args.b2 = static_cast<const T*>(wide.raw());
+      args.b2 = static_cast<const T*>(padded.x.raw());
       args.weight = static_cast<const T*>(weight.raw());
       args.k = k;
       args.row_of_b1 = heads * k;
-      args.head_of_b2 = chunks * kVec;
-      args.row_of_b2 = static_cast<std::uint32_t>(heads * chunks * kBytes);
+      args.head_of_b2 = padded.pitch;
+      args.row_of_b2 = static_cast<std::uint32_t>(heads * padded.pitch * sizeof(T));
       args.first = first * kVec;
       args.chunks = static_cast<int>(std::min(width, chunks - first));
       args.heads = static_cast<int>(heads);
-      args.wide_b1 = in_chunks(b1, kVec);
+      args.wide_b1 = k % kVec == 0 && is_aligned(b1);
       args.before = first > 0 ? static_cast<const Sum*>(partial.raw()) : nullptr;
       args.partial = first + width < chunks ? static_cast<Sum*>(partial.raw()) : nullptr;
       args.out = static_cast<T*>(out.raw());

@@ -117,8 +117,7 @@ void sddmm_elementwise(const Adjacency& adj, const Tensor& weight, const Tensor&
     args.weight = static_cast<const T*>(weight.raw());
     args.out = static_cast<T*>(out.raw());
     args.product = op == SddmmOp::kMul;
-    const auto aligned = [](const Tensor& t) { return reinterpret_cast<std::uintptr_t>(t.raw()) % 16 == 0; };
-    if (k % kVec == 0 && aligned(b1) && aligned(b2) && aligned(out))
+    if (k % kVec == 0 && is_aligned(b1) && is_aligned(b2) && is_aligned(out))
       run<T, kVec>(args, k, out.device());
     else
       run<T, 1>(args, k, out.device());

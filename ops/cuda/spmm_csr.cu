@@ -22,11 +22,10 @@ __global__ void __launch_bounds__(kThreads) spmm_csr_kernel(const SpmmArgs<typen
 
 void spmm_csr(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
-    dispatch_tile<device_t<T>>(weight.defined(), x, y, [&]<class Tile>(Tile) {
+    dispatch_tile<T>(a, weight, x, y, [&]<class Tile>(Tile, const auto& args) {
       const dim3 grid(static_cast<unsigned>(ceil_div(a.rows, kThreads / kWarp * Tile::kGroups)),
-                      static_cast<unsigned>(ceil_div(x.dim(1), Tile::kWidth)));
-      launch("spmm_csr", y.device(), spmm_csr_kernel<Tile>, grid, dim3(kThreads), 0,
-             make_args<T>(a, weight, x, y));
+                      static_cast<unsigned>(ceil_div(args.stride(), Tile::kWidth)));
+      launch("spmm_csr", y.device(), spmm_csr_kernel<Tile>, grid, dim3(kThreads), 0, args);
     });
   });
 }

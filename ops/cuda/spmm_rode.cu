@@ -22,7 +22,7 @@ struct RodeArgs {
   const std::int32_t *piece_row, *piece_split, *residual_row;
   const std::int64_t *piece_begin, *split_slot;
   std::int64_t pieces, residuals;
-  Sum* partial;  // [slots, n]
+  Sum* partial;  // [slots, columns]; null where pieces meet by atomicAdd
   int* arrived;  // [split rows, column tiles], zero
 };
 
@@ -45,12 +45,16 @@ struct Rode : Gather<Tile> {
 
   __device__ explicit Rode(const SpmmArgs<typename Tile::T>& args) : Base(args) {}
 
-  __device__ void gather(SubBlock& out, const Entry& entries, int sub_block) const {
+  /// entries: the block that begins at nonzero `block`.
+  __device__ void gather(SubBlock& out, const Entry& entries, std::int64_t block, int sub_block) const {
 #pragma unroll
     for (int k = 0; k < kDepth; ++k) {
-      const Entry entry = this->from_lane(entries, (sub_block * kDepth + k) * Tile::kGroups + this->group);
-      out.weight[k] = entry.weight;
-      if (this->active) out.row[k] = this->row_of_x(entry.col);
+      const int at = (sub_block * kDepth + k) * Tile::kGroups + this->group;
+      const Entry entry = this->from_lane(entries, at);
+      if (this->active) {
+        out.row[k] = this->row_of_x(entry.col);
+        out.weight[k] = this->weight_of(entry, block + at);
+      }
     }
   }
   __device__ void consume(const SubBlock& in) {
@@ -61,20 +65,21 @@ struct Rode : Gather<Tile> {
   /// The warp sums nonzeros [begin, begin + length): whole blocks through the pipeline, then the residue.
   __device__ void sum_piece(std::int64_t begin, int length) {
     const int blocks = length / kBlock, residue = length % kBlock, lane = this->lane;
+    const std::int64_t tail = begin + blocks * kBlock;
     Entry now = this->fetch(begin + lane, blocks > 0), next = this->fetch(begin + kBlock + lane, blocks > 1);
-    const Entry last = this->fetch(begin + blocks * kBlock + lane, lane < residue);
+    const Entry last = this->fetch(tail + lane, lane < residue);
     SubBlock ready = {};
-    gather(ready, now, 0);
-    for (int block = 0; block < blocks; ++block) {
+    if (blocks > 0) gather(ready, now, begin, 0);
+    for (std::int64_t block = begin; block < tail; block += kBlock) {
 #pragma unroll
       for (int s = 0; s < kSubBlocks; ++s) {
         SubBlock coming = {};
         if (s + 1 < kSubBlocks) {
-          gather(coming, now, s + 1);
-        } else if (block + 1 < blocks) {
+          gather(coming, now, block, s + 1);
+        } else if (block + kBlock < tail) {
           now = next;
-          next = this->fetch(begin + (block + 2) * kBlock + lane, block + 2 < blocks);
-          gather(coming, now, 0);
+          next = this->fetch(block + 2 * kBlock + lane, block + 2 * kBlock < tail);
+          gather(coming, now, block + kBlock, 0);
         }
         consume(ready);
         ready = coming;
@@ -88,8 +93,10 @@ struct Rode : Gather<Tile> {
       for (int k = 0; k < kDepth; ++k) {
         const int at = j + k * Tile::kGroups + this->group;
         const Entry entry = this->from_lane(last, at);
-        coming.weight[k] = entry.weight;
-        if (this->active && at < residue) coming.row[k] = this->row_of_x(entry.col);
+        if (this->active && at < residue) {
+          coming.row[k] = this->row_of_x(entry.col);
+          coming.weight[k] = this->weight_of(entry, tail + at);
+        }
       }
       consume(coming);
     }
@@ -103,10 +110,23 @@ struct Rode : Gather<Tile> {
       for (int v = 0; v < Tile::kVec; ++v) sum[v] += __shfl_xor_sync(kFullMask, sum[v], offset);
   }
 
+  /// As published: pieces meet in Y, which was zeroed, in whatever order they come.
+  __device__ void add_to_y(std::int64_t row) const {
+    if constexpr (sizeof(typename Tile::T) >= 4) {
+      if (this->group > 0 || !this->active) return;
+      const auto& args = this->args;
+      const std::int64_t head = this->column / args.pitch, first = this->column % args.pitch;
+      auto* y = args.y + (row * args.heads + head) * args.k;
+#pragma unroll
+      for (int v = 0; v < Tile::kVec; ++v)
+        if (first + v < args.k) atomicAdd(y + first + v, sum[v]);
+    }
+  }
+
   /// Leaves this piece's sum; true for the warp that finds all others done, which then holds the row's sum.
   __device__ bool combine(const RodeArgs<Sum>& rode, int split, std::int64_t index) {
     using Partial = Pack<Sum, Tile::kVec>;
-    const std::int64_t n = this->args.n, first = rode.split_slot[split];
+    const std::int64_t n = this->args.stride(), first = rode.split_slot[split];
     const int count = static_cast<int>(rode.split_slot[split + 1] - first);
     const auto slot = [&](std::int64_t i) {
       return reinterpret_cast<Partial*>(rode.partial + (first + i) * n + this->column);
@@ -152,9 +172,13 @@ __global__ void __launch_bounds__(kThreads)
     const std::int64_t begin = rode.piece_begin[warp], end = args.row_ptr[row + 1];
     work.sum_piece(begin, static_cast<int>(RodePlan::piece_length(end - begin)));
     work.reduce_groups();
-    const bool complete =
-        split < 0 || work.combine(rode, split, (begin - args.row_ptr[row]) / RodePlan::kSplit);
-    if (complete && work.group == 0) work.write_y(row);
+    if (split >= 0 && !rode.partial) {
+      work.add_to_y(row);
+    } else {
+      const bool complete =
+          split < 0 || work.combine(rode, split, (begin - args.row_ptr[row]) / RodePlan::kSplit);
+      if (complete && work.group == 0) work.write_y(row);
+    }
   } else {
     const std::int64_t at = (warp - rode.pieces) * Tile::kGroups + work.group;
     const bool exists = at < rode.residuals;
@@ -167,16 +191,19 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void spmm_rode(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x, const Tensor& y) {
+void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate accumulate, const Tensor& weight,
+               const Tensor& x, const Tensor& y) {
+  const std::int64_t splits = plan.num_split_rows();
+  const bool atomic = accumulate == Accumulate::kAtomic;
+  if (atomic && splits > 0) y.fill(0);
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
-    dispatch_tile<device_t<T>>(weight.defined(), x, y, [&]<class Tile>(Tile) {
+    dispatch_tile<T>(a, weight, x, y, [&]<class Tile>(Tile, const auto& args) {
       using Sum = typename Tile::Sum;
-      const std::int64_t tiles = ceil_div(x.dim(1), Tile::kWidth);
+      const std::int64_t tiles = ceil_div(args.stride(), Tile::kWidth);
       const std::int64_t warps = plan.num_pieces() + ceil_div(plan.num_residual(), Tile::kGroups);
-      const std::int64_t splits = plan.num_split_rows();
       Tensor partial, arrived;
-      if (splits > 0) {
-        partial = Tensor::empty({plan.num_slots, x.dim(1)}, dtype_of<Sum>(), y.device());
+      if (splits > 0 && !atomic) {
+        partial = Tensor::empty({plan.num_slots, args.stride()}, dtype_of<Sum>(), y.device());
         arrived = Tensor::zeros({splits, tiles}, DType::kI32, y.device());
       }
       const RodeArgs<Sum> rode{plan.piece_row.data<std::int32_t>(),
@@ -186,11 +213,10 @@ void spmm_rode(const Csr& a, const RodePlan& plan, const Tensor& weight, const T
                                plan.split_slot.data<std::int64_t>(),
                                plan.num_pieces(),
                                plan.num_residual(),
-                               static_cast<Sum*>(partial.raw()),
-                               static_cast<int*>(arrived.raw())};
+                               partial.defined() ? partial.data<Sum>() : nullptr,
+                               arrived.defined() ? arrived.data<int>() : nullptr};
       const dim3 grid(static_cast<unsigned>(ceil_div(warps, kThreads / kWarp)), static_cast<unsigned>(tiles));
-      launch("spmm_rode", y.device(), spmm_rode_kernel<Tile>, grid, dim3(kThreads), 0,
-             make_args<T>(a, weight, x, y), rode);
+      launch("spmm_rode", y.device(), spmm_rode_kernel<Tile>, grid, dim3(kThreads), 0, args, rode);
     });
   });
 }

@@ -1,107 +1,116 @@
-// sparse_bench: SpMM kernels against cuSPARSE on one device. Verifies every result against float64 before it
-// times.
-//   sparse_bench [--graph arxiv|reddit|products] [--dataset FILE.h5] [--widths 16,32,...] [--repeats 20]
+/// sparse_bench: sparse kernels x graphs x widths x types, beside cuSPARSE and the measured limits of the
+/// device. Every result is verified against float64 before it is timed. Exit codes: 0; 1 for a wrong result;
+/// 2 for an option or a file that is not right.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cxxopts.hpp>
-#include <iostream>
+#include <chrono>
+#include <fstream>
+#include <optional>
 
 #include "core/version.h"
-#include "datasets/dataset.h"
-#include "datasets/synthetic.h"
-#include "ops/dense.h"
-#include "ops/rode_plan.h"
-#include "ops/spmm.h"
-#include "tests/bench/spmm_peer.h"
+#include "tests/bench/bench_options.h"
+#include "tests/bench/export.h"
+#include "tests/bench/peers.h"
+#include "tests/bench/table.h"
 #include "tests/bench/timing.h"
+#include "tests/bench/verify.h"
 
 namespace rodeo::bench {
 namespace {
 
-struct Named {
-  std::string name;
-  Adjacency adj;
-};
-
-Named load_graph(const cxxopts::ParseResult& options, Device device) {
-  Dataset data;
-  if (options.count("dataset")) {
-    data = load_dataset(options["dataset"].as<std::string>());
-  } else {
-    SyntheticOptions preset = synthetic_preset(options["graph"].as<std::string>());
-    preset.features = 1;  // the kernels bring their own
-    data = synthesize(preset);
+// A graph that has nothing derived yet for every run: the plan is built anew.
+double time_plan(const Plan& plan, const Adjacency& adj, int repeats) {
+  plan.build(Adjacency::trusted(adj.csr()));
+  std::vector<double> times;
+  for (int i = 0; i < repeats; ++i) {
+    const Adjacency fresh = Adjacency::trusted(adj.csr());
+    synchronize(adj.device());
+    const auto begin = std::chrono::steady_clock::now();
+    plan.build(fresh);
+    synchronize(adj.device());
+    times.push_back(
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
   }
-  return {data.name, to_graph(data, device).adj};
+  std::nth_element(times.begin(), times.begin() + repeats / 2, times.end());
+  return times[repeats / 2];
 }
 
-// ||got - want|| / ||want|| over a sample of rows, want in float64 on the host.
-double relative_error(const Adjacency& adj, const Tensor& x, const Tensor& y) {
-  constexpr std::int64_t kSample = 500;
-  const auto row_ptr = adj.csr().row_ptr.to_vector<std::int64_t>();
-  const Tensor col = adj.csr().col.to(kCpu), xs = x.to(kCpu), ys = y.to(kCpu);
-  const auto* c = col.data<std::int32_t>();
-  const auto *xp = xs.data<float>(), *yp = ys.data<float>();
-  const std::int64_t n = x.dim(1), step = std::max<std::int64_t>(1, adj.rows() / kSample);
-  double difference = 0, norm = 0;
-  std::vector<double> want(static_cast<std::size_t>(n));
-  for (std::int64_t i = 0; i < adj.rows(); i += step) {
-    std::fill(want.begin(), want.end(), 0.0);
-    for (std::int64_t e = row_ptr[i]; e < row_ptr[i + 1]; ++e)
-      for (std::int64_t j = 0; j < n; ++j) want[j] += xp[c[e] * n + j];
-    for (std::int64_t j = 0; j < n; ++j) {
-      difference += std::pow(yp[i * n + j] - want[j], 2);
-      norm += want[j] * want[j];
-    }
+// Empty where the kernel cannot take the problem, which is noted unless that is known beforehand.
+std::optional<Result> measure(const NamedGraph& graph, const Problem& problem, const Kernel& kernel,
+                              const Reference& reference, int repeats, Report& report) {
+  try {
+    const Run run = kernel.prepare(problem);
+    if (!run) return {};
+    const double error = verify(kernel, problem, run, reference);
+    const double ms = median_milliseconds(problem.adj.device(), repeats, run);
+    return make_result(graph, problem, kernel, ms, error, report.limits);
+  } catch (const Unsupported& reason) {
+    report.skipped.push_back(str(name(problem.op), " ", kernel.name, ", ", graph.name, ", ", problem.dtype,
+                                 ", n = ", problem.n, ": ", reason.what()));
+    return {};
   }
-  return norm == 0 ? std::sqrt(difference) : std::sqrt(difference / norm);
 }
 
-int run(int argc, char** argv) {
-  cxxopts::Options parser("sparse_bench", "SpMM against cuSPARSE, f32, unweighted");
-  parser.add_options()("graph", "arxiv, reddit or products (synthetic)",
-                       cxxopts::value<std::string>()->default_value("arxiv"))(
-      "dataset", "an HDF5 file instead", cxxopts::value<std::string>())(
-      "widths", "columns of X", cxxopts::value<std::vector<int>>()->default_value("16,32,64,128,256"))(
-      "repeats", "timed runs, of which the median counts", cxxopts::value<int>()->default_value("20"))(
-      "device", "auto, cpu, cuda or cuda:i", cxxopts::value<std::string>()->default_value("auto"))(
-      "help", "this text");
-  const auto options = parser.parse(argc, argv);
-  if (options.count("help")) {
-    std::cout << parser.help();
-    return 0;
+void measure_graph(const NamedGraph& graph, const BenchOptions& options, Report& report) {
+  for (const Plan& plan : all_plans())
+    report.plans.push_back({graph.name, plan.name, time_plan(plan, graph.adj, std::min(options.repeats, 5))});
+  print_graph(graph, report.plans);
+  print_columns();
+  for (const Op op : options.ops) {
+    const std::vector<Kernel> kernels = select_kernels(op, options.kernels);
+    if (kernels.empty()) continue;
+    const std::vector<std::int64_t> widths = op == Op::kSpmv ? std::vector<std::int64_t>{1} : options.widths;
+    for (const DType dtype : options.dtypes)
+      for (const std::int64_t n : widths) {
+        const Problem problem = make_problem(op, graph.adj, dtype, n, options.weighted);
+        const Reference reference(problem);
+        std::vector<Result> cell;
+        for (const Kernel& kernel : kernels)
+          if (auto result = measure(graph, problem, kernel, reference, options.repeats, report))
+            cell.push_back(*result);
+        compare_with_peers(cell);
+        print_cell(cell);
+        report.results.insert(report.results.end(), cell.begin(), cell.end());
+      }
   }
-  const Device device = parse_device(options["device"].as<std::string>());
-  const int repeats = options["repeats"].as<int>();
-  const Named graph = load_graph(options, device);
-  const Adjacency& adj = graph.adj;
-  fmt::print("{} on {}, rodeo {} ({})\n", graph.name, describe(device), RODEO_VERSION, RODEO_COMMIT);
-  fmt::print("{} rows, {} edges; rode plan: {}\n\n", adj.rows(), adj.num_edges(), str(rode_plan(adj)));
-  fmt::print("{:>5}  {:14} {:>10} {:>8} {:>9} {:>10} {:>10}\n", "n", "kernel", "ms", "TB/s", "GFLOP/s",
-             "error", "x cuSPARSE");
+}
 
-  for (const int n : options["widths"].as<std::vector<int>>()) {
-    const Tensor x = uniform({adj.cols(), n}, 0, 1, {1, 1}, DType::kF32, device);
-    std::vector<Result> results = time_cusparse(adj, x, repeats);  // none on the CPU
-    double best = INFINITY;
-    for (const Result& result : results) best = std::min(best, result.milliseconds);
-    for (const SpmmAlgorithm algorithm : {SpmmAlgorithm::kCsr, SpmmAlgorithm::kRode}) {
-      const SpmmOptions choice{algorithm};
-      results.push_back({str(algorithm), spmm(adj, x, choice), 0});
-      results.back().milliseconds = median_milliseconds(device, repeats, [&] { spmm(adj, x, choice); });
-    }
-    for (const Result& result : results) {
-      const double error = relative_error(adj, x, result.y);
-      check(error < 1e-5, "[sparse_bench] ", result.name, " is wrong for n = ", n, ": relative error ",
-            error);
-      const double terms = static_cast<double>(adj.num_edges()) * n, ms = result.milliseconds;
-      fmt::print("{:>5}  {:14} {:>10.4f} {:>8.2f} {:>9.0f} {:>10.1e} {:>10.2f}\n", n, result.name, ms,
-                 terms * 4 / ms / 1e9, 2 * terms / ms / 1e6, error, best / ms);
-    }
-  }
-  return 0;
+// Opened before the work, so that a path that cannot be written is told at once.
+std::ofstream open_output(const std::string& path) {
+  std::ofstream file;
+  if (path.empty()) return file;
+  file.open(path);
+  check(file.is_open(), path, ": cannot be written");
+  return file;
+}
+
+template <class F>
+void finish(std::ofstream& file, const std::string& path, const F& write, const Report& report) {
+  if (path.empty()) return;
+  write(report, file);
+  file.flush();
+  check(file.good(), path, ": writing failed");
+}
+
+void run(const BenchOptions& options) {
+  std::ofstream csv = open_output(options.csv), json = open_output(options.json);
+  Report report;
+  report.header = {{"command", options.command},
+                   {"rodeo", fmt::format("{} ({})", RODEO_VERSION, RODEO_COMMIT)},
+                   {"device", describe(options.device)}};
+#if RODEO_WITH_CUDA
+  if (options.device.is_cuda()) report.header.emplace_back("versions", cuda_versions());
+#endif
+  report.header.emplace_back("edges", options.weighted ? "random weights" : "ones");
+  print_header(report);
+  report.limits = measure_limits(options.device);
+  print_limits(report.limits);
+  for (const GraphSource& source : options.graphs)
+    measure_graph(load_graph(source, options.device), options, report);
+  print_summary(report);
+  finish(csv, options.csv, write_csv, report);
+  finish(json, options.json, write_json, report);
 }
 
 }  // namespace
@@ -109,9 +118,17 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return rodeo::bench::run(argc, argv);
+    const rodeo::bench::BenchOptions options = rodeo::bench::parse_bench_options(argc, argv);
+    if (options.notice.empty())
+      rodeo::bench::run(options);
+    else
+      fmt::print("{}", options.notice);
+    return 0;
+  } catch (const rodeo::bench::WrongResult& error) {
+    fmt::print(stderr, "sparse_bench: {}\n", error.what());
+    return 1;
   } catch (const std::exception& error) {
-    std::cerr << "sparse_bench: " << error.what() << std::endl;
+    fmt::print(stderr, "sparse_bench: {}\n", error.what());
     return 2;
   }
 }

@@ -13,8 +13,8 @@ namespace rodeo::bench {
 /// By events on the device's stream, or by the clock on the CPU. f() enqueues the work once.
 template <class F>
 double median_milliseconds(Device device, int repeats, F&& f) {
-  constexpr std::int64_t kFlushBytes = 256 << 20;
-  const Tensor flush = Tensor::empty({kFlushBytes}, DType::kU8, device);
+  const std::int64_t flush_bytes = (device.is_cuda() ? 256 : 64) << 20;
+  const Tensor flush = Tensor::empty({flush_bytes}, DType::kU8, device);
   for (int i = 0; i < 3; ++i) f();
   synchronize(device);
   std::vector<double> times;

@@ -145,6 +145,8 @@ TEST_P(OpsConvert, Take) {
   const Tensor values = Tensor::from(std::vector<float>{1, 2, 3}, device());
   const Tensor ids = Tensor::from(std::vector<std::int64_t>{2, -1, 0, 0}, device());
   EXPECT_EQ(take(values, ids, 7).to_vector<float>(), (std::vector<float>{3, 7, 1, 1}));
+  const Tensor rows = Tensor::from(std::vector<float>{1, 2, 3, 4, 5, 6}, {3, 2}, device());
+  EXPECT_EQ(take(rows, ids, 7).to_vector<float>(), (std::vector<float>{5, 6, 7, 7, 1, 2, 1, 2}));
 }
 
 TEST(OpsAdjacency, RejectsWhatIsNotACsr) {

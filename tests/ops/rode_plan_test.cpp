@@ -1,8 +1,12 @@
 #include "ops/rode_plan.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
+#include "datasets/dataset.h"
+#include "datasets/synthetic.h"
+#include "ops/row_clusters.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
@@ -60,16 +64,79 @@ TEST(OpsRodePlan, CoversEveryNonzeroOnce) {
 class OpsRodePlanOnDevice : public OnDevice {};
 RODEO_ON_ALL_DEVICES(OpsRodePlanOnDevice);
 
+void expect_equal(const RodePlan& got, const RodePlan& want, const std::string& what) {
+  EXPECT_TRUE(same_bits(got.piece_row, want.piece_row)) << what;
+  EXPECT_TRUE(same_bits(got.piece_begin, want.piece_begin)) << what;
+  EXPECT_TRUE(same_bits(got.piece_split, want.piece_split)) << what;
+  EXPECT_TRUE(same_bits(got.residual_row, want.residual_row)) << what;
+  EXPECT_TRUE(same_bits(got.split_slot, want.split_slot)) << what;
+  EXPECT_EQ(got.num_slots, want.num_slots) << what;
+}
+
 TEST_P(OpsRodePlanOnDevice, EqualsTheHostPlan) {
   for (const SparseCase& sparse_case : sparse_cases()) {
     const Adjacency adj = sparse_case.make(), there = adj.to(device());
-    const RodePlan &want = rode_plan(adj), &got = rode_plan(there);  // each lives as long as its graph
-    EXPECT_TRUE(same_bits(got.piece_row, want.piece_row)) << sparse_case.name;
-    EXPECT_TRUE(same_bits(got.piece_begin, want.piece_begin)) << sparse_case.name;
-    EXPECT_TRUE(same_bits(got.piece_split, want.piece_split)) << sparse_case.name;
-    EXPECT_TRUE(same_bits(got.residual_row, want.residual_row)) << sparse_case.name;
-    EXPECT_TRUE(same_bits(got.split_slot, want.split_slot)) << sparse_case.name;
-    EXPECT_EQ(got.num_slots, want.num_slots);
+    expect_equal(rode_plan(there), rode_plan(adj), sparse_case.name);
+    std::vector<std::uint8_t> group(static_cast<std::size_t>(adj.rows()));
+    for (std::size_t i = 0; i < group.size(); ++i) group[i] = static_cast<std::uint8_t>(i * 37 % 256);
+    const Tensor cluster = Tensor::from(group);
+    expect_equal(make_rode_plan(there, cluster.to(device())), make_rode_plan(adj, cluster), sparse_case.name);
+  }
+}
+
+TEST_P(OpsRodePlanOnDevice, ClustersComeOneAfterAnother) {
+  const Adjacency adj = graph_with_lengths({5, 40, 0, 1100, 33, 5, 700, 7}, 50).to(device());
+  const RodePlan plan =
+      make_rode_plan(adj, Tensor::from(std::vector<std::uint8_t>{9, 9, 0, 0, 255, 0, 9, 255}).to(device()));
+  EXPECT_EQ(plan.piece_row.to_vector<std::int32_t>(), (std::vector<std::int32_t>{3, 3, 3, 6, 6, 1, 4}));
+  EXPECT_EQ(plan.residual_row.to_vector<std::int32_t>(), (std::vector<std::int32_t>{5, 2, 0, 7}));
+}
+
+TEST_P(OpsRodePlanOnDevice, RefusesOtherClusters) {
+  const Adjacency adj = graph_with_lengths({5, 40}, 50).to(device());
+  EXPECT_ERROR(make_rode_plan(adj, Tensor::zeros({3}, DType::kU8, device())),
+               str("[rode_plan] cluster must be u8 [2] on ", device()));
+}
+
+TEST(OpsRowClusters, PayOnLargeGraphsOnly) {
+  EXPECT_FALSE(RowClusters::pays(2708, 2708, 10556));
+  EXPECT_FALSE(RowClusters::pays(169343, 169343, 2315598));      // arxiv
+  EXPECT_TRUE(RowClusters::pays(232965, 232965, 114615892));     // reddit
+  EXPECT_TRUE(RowClusters::pays(2449029, 2449029, 123718280));   // products
+  EXPECT_FALSE(RowClusters::pays(2449029, 2449028, 123718280));  // not square
+  EXPECT_FALSE(RowClusters::pays(100'000'000, 100'000'000, 1000));
+}
+
+// The plan of a graph as large as clusters need, with the rows of each cluster together.
+Dataset community_graph() {
+  SyntheticOptions options = synthetic_preset("arxiv");
+  options.nodes = 20000, options.edges = 800000, options.classes = 12, options.homophily = 0.8;
+  options.label_noise = 0, options.features = options.classes, options.split = "60/20/20";
+  return synthesize(options);
+}
+
+TEST_P(OpsRodePlanOnDevice, ClustersAreCommunities) {
+  const Dataset data = community_graph();
+  const Adjacency adj = to_graph(data, device()).adj;
+  const auto cluster = cluster_rows(adj).to_vector<std::uint8_t>();
+  const auto community = data.y.to_vector<std::int64_t>();
+  std::vector<std::array<std::int64_t, 12>> members(256);
+  for (std::size_t i = 0; i < cluster.size(); ++i) ++members[cluster[i]][community[i]];
+  std::int64_t pure = 0;
+  for (const auto& counts : members) pure += *std::ranges::max_element(counts);
+  EXPECT_GT(pure, 20000 * 85 / 100);
+  EXPECT_TRUE(same_bits(cluster_rows(adj), cluster_rows(adj.to(kCpu))));
+}
+
+TEST_P(OpsRodePlanOnDevice, ClustersOfOddGraphs) {
+  for (const SparseCase& sparse_case : sparse_cases()) {
+    const Adjacency adj = sparse_case.make();
+    if (adj.rows() != adj.cols()) {
+      EXPECT_ERROR(cluster_rows(adj.to(device())),
+                   str("[cluster_rows] the matrix must be square, got ", adj.rows(), " x ", adj.cols()));
+    } else {
+      EXPECT_TRUE(same_bits(cluster_rows(adj.to(device())), cluster_rows(adj))) << sparse_case.name;
+    }
   }
 }
 

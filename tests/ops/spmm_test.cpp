@@ -22,7 +22,8 @@ struct Reference {
 Reference reference(const Adjacency& adj, const Tensor& weight, const Tensor& x) {
   const auto row_ptr = adj.csr().row_ptr.to_vector<std::int64_t>();
   const auto col = adj.csr().col.to_vector<std::int32_t>();
-  const std::int64_t n = x.dim(1);
+  const std::int64_t n = x.numel() / std::max<std::int64_t>(1, x.dim(0));
+  const std::int64_t heads = weight.defined() && weight.rank() == 2 ? weight.dim(1) : 1;
   const std::vector<double> w = weight.defined() ? doubles(weight) : std::vector<double>(col.size(), 1),
                             xs = doubles(x);
   Reference out{std::vector<double>(static_cast<std::size_t>(adj.rows() * n)), {}};
@@ -30,7 +31,7 @@ Reference reference(const Adjacency& adj, const Tensor& weight, const Tensor& x)
   for (std::int64_t i = 0; i < adj.rows(); ++i)
     for (std::int64_t e = row_ptr[i]; e < row_ptr[i + 1]; ++e)
       for (std::int64_t j = 0; j < n; ++j) {
-        const double term = w[e] * xs[col[e] * n + j];
+        const double term = w[e * heads + j * heads / n] * xs[col[e] * n + j];
         out.y[i * n + j] += term;
         out.scale[i * n + j] += std::abs(term);
       }
@@ -91,6 +92,45 @@ TEST_P(OpsSpmm, OtherTypes) {
     for (const std::int64_t n : {1, 7, 16, 33, 64, 100})
       for (const DType dtype : {DType::kF64, DType::kBF16, DType::kF16})
         check_case(sparse_case, n, dtype, device());
+}
+
+TEST_P(OpsSpmm, Heads) {
+  for (const SparseCase& sparse_case : sparse_cases()) {
+    const Adjacency host = sparse_case.make(), adj = host.to(device());
+    for (const auto& [heads, n] : {std::pair{1, 5}, {2, 1}, {3, 7}, {8, 8}, {2, 100}, {5, 0}})
+      for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {
+        const Tensor x = random_tensor({host.cols(), heads, n}, dtype, kCpu, 3);
+        const Tensor weight = random_tensor({host.num_edges(), heads}, dtype, kCpu, 4);
+        const Poisoned poisoned;
+        const Reference want = reference(host, weight, x);
+        for (const SpmmAlgorithm algorithm : kAlgorithms) {
+          const Tensor y = spmm(adj, weight.to(device()), x.to(device()), {algorithm});
+          ASSERT_EQ(y.shape(), (Shape{host.rows(), heads, n}));
+          ASSERT_TRUE(near(y, want.y, tolerance(dtype), 1e-7, want.scale))
+              << sparse_case.name << " heads=" << heads << " n=" << n << " " << dtype << " " << algorithm;
+        }
+      }
+  }
+}
+
+TEST_P(OpsSpmm, AtomicAccumulation) {
+  const SpmmOptions atomic{SpmmAlgorithm::kRode, Accumulate::kAtomic};
+  const Adjacency host = graph_with_lengths({3, 100000, 0, 40, 545, 2000}, 5000), adj = host.to(device());
+  if (!device().is_cuda()) {
+    EXPECT_ERROR(spmm(adj, Tensor::zeros({5000, 2}), atomic),
+                 "[spmm] atomic accumulation is for rode on CUDA in f32 or f64, got rode on cpu in f32");
+    return;
+  }
+  for (const std::int64_t n : {1, 7, 16, 41, 64})
+    for (const DType dtype : {DType::kF32, DType::kF64}) {
+      const Tensor x = random_tensor({5000, n}, dtype, kCpu, 3);
+      const Reference want = reference(host, {}, x);
+      const Poisoned poisoned;
+      EXPECT_TRUE(near(spmm(adj, x.to(device()), atomic), want.y, tolerance(dtype), 1e-7, want.scale)) << n;
+    }
+  EXPECT_ERROR(spmm(adj, Tensor::zeros({5000, 2}, DType::kBF16, device()), atomic),
+               str("[spmm] atomic accumulation is for rode on CUDA in f32 or f64, got rode on ", device(),
+                   " in bf16"));
 }
 
 TEST_P(OpsSpmm, RealTopologies) {
@@ -190,6 +230,8 @@ TEST_P(OpsSpmm, Errors) {
   const Tensor good = Tensor::zeros({3, 2}, DType::kF32, device());
   EXPECT_ERROR(spmm(adj, Tensor::zeros({3}, DType::kF32, device()), good),
                "[spmm] weight must be [4], got [3]");
+  EXPECT_ERROR(spmm(adj, Tensor::zeros({4, 3}, DType::kF32, device()), good),
+               "[spmm] x must be [3, 3, n] as weight has 3 heads, got [3, 2]");
   EXPECT_ERROR(spmm(adj, Tensor::zeros({4}, DType::kF64, device()), good),
                "[spmm] weight must have the dtype of x, f32, got f64");
 }

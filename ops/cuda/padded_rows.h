@@ -1,0 +1,23 @@
+/// Rows at addresses that 16-byte loads can read.
+#pragma once
+
+#include <cstdint>
+
+#include "core/tensor.h"
+
+namespace rodeo::kernels::cuda {
+
+inline bool is_aligned(const Tensor& t) {
+  return reinterpret_cast<std::uintptr_t>(t.raw()) % 16 == 0;
+}
+
+/// x [rows, heads * k] as [rows, heads, pitch], pitch >= k such that every head's part of a row begins at a
+/// multiple of 16 bytes. x itself where it is so already, else a copy padded with zeros.
+struct PaddedRows {
+  Tensor x;
+  std::int64_t pitch;
+
+  PaddedRows(const Tensor& x, std::int64_t heads, std::int64_t k);
+};
+
+}  // namespace rodeo::kernels::cuda

@@ -1,0 +1,54 @@
+/// How SpMV maps nonzeros to threads: pure functions of row lengths.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "ops/spmv.h"
+
+namespace rodeo {
+
+struct RowLengths {
+  std::int64_t rows = 0;
+  std::int64_t longest = 0;
+  double mean = 0;
+};
+
+/// Measured on the device of adj at first use, then kept on adj. Waits for the device that once.
+const RowLengths& row_lengths(const Adjacency& adj);
+
+/// THREADS_PER_VECTOR: the power of two in [2, 32] that is nearest to the mean row length, the smaller of two
+/// equally near.
+constexpr int threads_per_vector(double mean) {
+  int threads = 2;
+  while (threads < 32 && mean > 1.5 * threads) threads *= 2;
+  return threads;
+}
+
+/// What the two algorithms cost on a large GPU, in microseconds: coarse, but the cases where it matters are
+/// far apart.
+struct SpmvCost {
+  static constexpr double kNonzero = 1e-5;   // throughput: 100 G random elements of x a second
+  static constexpr double kStep = 0.2;       // latency of one trip of a vector along its row
+  static constexpr double kSegmented = 1.2;  // edge rows are read too, and rows are searched for
+  static constexpr double kPasses = 8;       // clearing y, and the launches that add the open rows
+};
+
+/// kVector, unless the longest row alone would take a vector longer than kSegmented takes for all.
+constexpr SpmvAlgorithm choose_spmv_algorithm(const RowLengths& lengths) {
+  const double all = lengths.mean * static_cast<double>(lengths.rows) * SpmvCost::kNonzero;
+  const double longest =
+      static_cast<double>(lengths.longest) / threads_per_vector(lengths.mean) * SpmvCost::kStep;
+  return longest > SpmvCost::kSegmented * all + SpmvCost::kPasses ? SpmvAlgorithm::kSegmented
+                                                                  : SpmvAlgorithm::kVector;
+}
+
+/// Nonzeros that one warp takes in the segmented reduction: a multiple of 128 (four steps of a warp), enough
+/// for about 8192 warps, within [256, 1024]. What one warp can do alone, it does.
+constexpr std::int64_t segment_interval(std::int64_t edges) {
+  constexpr std::int64_t kSteps = 128, kShortest = 256, kLongest = 1024, kWarps = 8192;
+  if (edges <= kLongest) return kLongest;
+  return std::clamp((edges + kWarps * kSteps - 1) / (kWarps * kSteps) * kSteps, kShortest, kLongest);
+}
+
+}  // namespace rodeo

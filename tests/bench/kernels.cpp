@@ -1,0 +1,121 @@
+#include "tests/bench/kernels.h"
+
+#include <algorithm>
+#include <set>
+
+#include "ops/dense.h"
+#include "ops/rode_plan.h"
+#include "ops/sddmm.h"
+#include "ops/spmm.h"
+#include "ops/spmv.h"
+#include "tests/bench/peers.h"
+
+namespace rodeo::bench {
+namespace {
+
+using DTypes = std::vector<DType>;
+const DTypes kEveryFloat{DType::kF64, DType::kF32, DType::kF16, DType::kBF16};
+
+// `compute` is a callable on a Problem.
+template <class F>
+Kernel ours(const std::string& name, Op op, F compute, const DTypes& dtypes = kEveryFloat) {
+  return {name, op, [=](const Problem& p) -> Run {
+            if (std::find(dtypes.begin(), dtypes.end(), p.dtype) == dtypes.end()) return {};
+            return [=] { return compute(p); };
+          }};
+}
+
+// SpMM with one algorithm; with one column it is SpMV.
+auto by(const SpmmOptions& options) {
+  return [=](const Problem& p) {
+    return p.weight.defined() ? spmm(p.adj, p.weight, p.x, options) : spmm(p.adj, p.x, options);
+  };
+}
+
+auto by_spmv(SpmvAlgorithm algorithm) {
+  return [=](const Problem& p) {
+    const Tensor x = p.x.reshape({p.x.numel()});
+    return p.weight.defined() ? spmv(p.adj, p.weight, x, {algorithm}) : spmv(p.adj, x, {algorithm});
+  };
+}
+
+Tensor by_sddmm(const Problem& p) {
+  return sddmm(p.adj, p.b1, p.x);
+}
+
+bool fits(const std::string& filter, const std::string& kernel) {
+  return kernel == filter || kernel.starts_with(filter + "-");
+}
+
+}  // namespace
+
+std::string_view name(Op op) {
+  return op == Op::kSpmm ? "spmm" : op == Op::kSddmm ? "sddmm" : "spmv";
+}
+
+const std::vector<Kernel>& all_kernels() {
+  static const std::vector<Kernel> kernels = [] {
+    std::vector<Kernel> all{
+        ours("csr", Op::kSpmm, by({SpmmAlgorithm::kCsr})),
+        ours("rode", Op::kSpmm, by({SpmmAlgorithm::kRode})),
+        ours("rode-atomic", Op::kSpmm, by({SpmmAlgorithm::kRode, Accumulate::kAtomic}),
+             {DType::kF64, DType::kF32}),
+        ours("rode", Op::kSddmm, by_sddmm),
+        ours("vector", Op::kSpmv, by_spmv(SpmvAlgorithm::kVector)),
+        ours("segmented", Op::kSpmv, by_spmv(SpmvAlgorithm::kSegmented)),
+        ours("rode", Op::kSpmv, by({SpmmAlgorithm::kRode})),
+    };
+#if RODEO_WITH_CUDA
+    for (const auto& peers : {cusparse_spmm(), cusparse_sddmm(), cusparse_spmv()})
+      all.insert(all.end(), peers.begin(), peers.end());
+#endif
+    return all;
+  }();
+  return kernels;
+}
+
+const std::vector<Plan>& all_plans() {
+  static const std::vector<Plan> plans{
+      {"rode", [](const Adjacency& adj) { rode_plan(adj); }},
+  };
+  return plans;
+}
+
+Problem make_problem(Op op, const Adjacency& adj, DType dtype, std::int64_t n, bool weighted) {
+  const auto draw = [&](const Shape& shape, std::uint64_t stream) {
+    const DType drawn = dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+    return uniform(shape, -1, 1, {1, stream}, drawn, adj.device()).to(dtype);
+  };
+  Problem p{op, adj, dtype, n, {}, draw({adj.cols(), n}, 1), {}};
+  if (op == Op::kSddmm)
+    p.b1 = draw({adj.rows(), n}, 2);
+  else if (weighted)
+    p.weight = draw({adj.num_edges()}, 3);
+  return p;
+}
+
+std::vector<Kernel> select_kernels(Op op, const std::vector<std::string>& filter) {
+  std::vector<Kernel> chosen;
+  for (const Kernel& kernel : all_kernels()) {
+    const bool wanted = std::any_of(filter.begin(), filter.end(),
+                                    [&](const std::string& part) { return fits(part, kernel.name); });
+    if (kernel.op == op && (filter.empty() || wanted)) chosen.push_back(kernel);
+  }
+  return chosen;
+}
+
+void check_filter(const std::vector<std::string>& filter, const std::vector<Op>& ops) {
+  for (const std::string& part : filter) {
+    bool known = false;
+    std::set<std::string> names;
+    for (const Op op : ops) {
+      known = known || !select_kernels(op, {part}).empty();
+      for (const Kernel& kernel : select_kernels(op, {})) names.insert(kernel.name);
+    }
+    std::string choices;
+    for (const std::string& name : names) choices += (choices.empty() ? "" : ", ") + name;
+    check(known, "unknown kernel '", part, "': expected any of ", choices);
+  }
+}
+
+}  // namespace rodeo::bench

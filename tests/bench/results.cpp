@@ -1,0 +1,85 @@
+#include "tests/bench/results.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
+
+namespace rodeo::bench {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+constexpr std::int64_t kLongestGather = 1024;
+
+std::int64_t bytes_moved(const Problem& p) {
+  const auto size = static_cast<std::int64_t>(size_of(p.dtype));
+  const std::int64_t edges = p.adj.num_edges();
+  if (p.op != Op::kSpmv) return edges * p.n * size;
+  return edges * (4 + (p.weight.defined() ? size : 0)) + (p.adj.rows() + 1) * 8 +
+         (p.adj.rows() + p.adj.cols()) * size;
+}
+
+double limit_of(const Problem& p, const Limits& limits) {
+  if (p.op == Op::kSpmv) return limits.copy;
+  const std::int64_t row_bytes = p.n * static_cast<std::int64_t>(size_of(p.dtype));
+  return limits.gather(std::min(row_bytes, kLongestGather), p.adj.cols() * row_bytes);
+}
+
+void add(Summary& summary, double ratio, const Result& result) {
+  if (summary.cells == 0 || ratio < summary.worst) {
+    summary.worst = ratio;
+    summary.worst_cell = str(result.graph, ", n = ", result.n);
+    if (summary.kernel == kBestOfOurs) summary.worst_cell += " (" + result.kernel + ")";
+  }
+  summary.mean += std::log(ratio);
+  ++summary.cells;
+}
+
+}  // namespace
+
+Result make_result(const NamedGraph& graph, const Problem& p, const Kernel& kernel, double ms, double error,
+                   const Limits& limits) {
+  const double flops = 2 * static_cast<double>(p.adj.num_edges()) * static_cast<double>(p.n);
+  const double tbps = static_cast<double>(bytes_moved(p)) / ms / 1e9, limit = limit_of(p, limits);
+  Result result{graph.name,         p.adj.rows(), p.adj.cols(), p.adj.num_edges(), p.op,    p.dtype,
+                p.weight.defined(), p.n,          kernel.name,  kernel.peer,       ms,      tbps,
+                flops / ms / 1e6,   kUnknown,     error,        kUnknown,          kUnknown};
+  if (limit > 0) result.of_limit = tbps / limit;
+  return result;
+}
+
+void compare_with_peers(std::vector<Result>& cell) {
+  double best = kUnknown, standard = kUnknown;
+  for (const Result& result : cell) {
+    if (!result.peer) continue;
+    best = std::fmin(best, result.ms);  // of a number and NaN, the number
+    if (result.kernel == "cusparse-default") standard = result.ms;
+  }
+  for (Result& result : cell) result.vs_best = best / result.ms, result.vs_default = standard / result.ms;
+}
+
+std::vector<Summary> summarize(const std::vector<Result>& results) {
+  std::map<std::tuple<std::string, Op, DType, std::int64_t>, Result> fastest;  // of ours, in each problem
+  std::vector<Summary> out;
+  const auto line = [&](const Result& result, const std::string& kernel) -> Summary& {
+    for (Summary& summary : out)
+      if (summary.op == result.op && summary.dtype == result.dtype && summary.kernel == kernel)
+        return summary;
+    return out.emplace_back(Summary{result.op, result.dtype, kernel, 0, 0, 0, {}});
+  };
+  for (const Result& result : results) {
+    if (result.peer || std::isnan(result.vs_best)) continue;
+    add(line(result, result.kernel), result.vs_best, result);
+    const auto [at, added] = fastest.try_emplace({result.graph, result.op, result.dtype, result.n}, result);
+    if (!added && result.ms < at->second.ms) at->second = result;
+  }
+  for (const auto& [problem, result] : fastest) add(line(result, kBestOfOurs), result.vs_best, result);
+  for (Summary& summary : out) summary.mean = std::exp(summary.mean / summary.cells);
+  std::stable_sort(out.begin(), out.end(), [](const Summary& a, const Summary& b) {
+    return std::tie(a.op, a.dtype) < std::tie(b.op, b.dtype);
+  });
+  return out;
+}
+
+}  // namespace rodeo::bench

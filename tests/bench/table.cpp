@@ -1,0 +1,84 @@
+#include "tests/bench/table.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+
+namespace rodeo::bench {
+namespace {
+
+// A number, or a dash for what is not known.
+std::string known(double value, const char* format) {
+  return std::isnan(value) ? "-" : fmt::format(fmt::runtime(format), value);
+}
+
+// Three digits at least, on any device.
+std::string significant(double value) {
+  return fmt::format(fmt::runtime(value < 1 ? "{:.4f}" : value < 100 ? "{:.2f}" : "{:.0f}"), value);
+}
+
+}  // namespace
+
+void print_header(const Report& report) {
+  for (const auto& [what, value] : report.header) fmt::print("{:9} {}\n", what, value);
+}
+
+void print_limits(const Limits& limits) {
+  fmt::print("\nLimits: copy {:.2f} TB/s (read + write)", limits.copy);
+  if (limits.gathers.empty()) return fmt::print("\n");
+  fmt::print("; random rows, TB/s of gathered bytes:\n{:14}", "");
+  const std::int64_t first = limits.gathers.front().table_bytes;
+  for (const Limits::Gather& g : limits.gathers)
+    if (g.table_bytes == first) fmt::print("{:>8}", fmt::format("{} B", g.row_bytes));
+  std::int64_t table = 0;
+  for (const Limits::Gather& g : limits.gathers) {
+    if (g.table_bytes != table) fmt::print("\n{:>14}", fmt::format("{} MiB table", g.table_bytes >> 20));
+    fmt::print("{:>8.2f}", g.tbps);
+    table = g.table_bytes;
+  }
+  fmt::print("\n");
+}
+
+void print_graph(const NamedGraph& graph, const std::vector<PlanCost>& plans) {
+  const Adjacency& adj = graph.adj;
+  fmt::print("\n{}: {} x {}, {} edges, {:.1f} a row, at most {}\n", graph.name, adj.rows(), adj.cols(),
+             adj.num_edges(), static_cast<double>(adj.num_edges()) / static_cast<double>(adj.rows()),
+             graph.longest);
+  for (const PlanCost& cost : plans)
+    if (cost.graph == graph.name) fmt::print("  plan {}: {:.3f} ms, once a graph\n", cost.plan, cost.ms);
+}
+
+void print_columns() {
+  fmt::print("{:5} {:4} {:>5}  {:24} {:>10} {:>7} {:>8} {:>8} {:>8} {:>7} {:>9}\n", "op", "type", "n",
+             "kernel", "ms", "TB/s", "GFLOP/s", "of limit", "error", "x best", "x default");
+}
+
+void print_cell(const std::vector<Result>& cell) {
+  for (const Result& r : cell)
+    fmt::print("{:5} {:4} {:>5}  {:24} {:>10.4f} {:>7} {:>8} {:>8} {:>8.0e} {:>7} {:>9}\n", name(r.op),
+               name(r.dtype), r.n, r.kernel, r.ms, significant(r.tbps), significant(r.gflops),
+               known(r.of_limit, "{:.2f}"), r.error, known(r.vs_best, "{:.2f}"),
+               known(r.vs_default, "{:.2f}"));
+  std::fflush(stdout);
+}
+
+void print_summary(const Report& report) {
+  for (const std::string& line : report.skipped) fmt::print("not timed: {}\n", line);
+  fmt::print(
+      "\nms: median, L2 flushed before each run, plans and preprocessing outside. TB/s: edges x n x element "
+      "size / time;\nSpMV: indices, weights, x and y once. of limit: of the measured gather limit for n x "
+      "element size (at most 1024 B)\nand the size of X, SpMV: of the copy; popular rows hit the L1, so it "
+      "can "
+      "exceed 1. x best, x default: time of cuSPARSE's\nfastest algorithm and of its default / time; above 1 "
+      "is faster.\n");
+  const std::vector<Summary> summaries = summarize(report.results);
+  if (summaries.empty()) return;
+  fmt::print("\nAgainst cuSPARSE's best\n{:5} {:4} {:16} {:>5} {:>14}  {}\n", "op", "type", "kernel", "cells",
+             "geometric mean", "worst cell");
+  for (const Summary& s : summaries)
+    fmt::print("{:5} {:4} {:16} {:>5} {:>14.2f}  {:.2f} {}\n", name(s.op), name(s.dtype), s.kernel, s.cells,
+               s.mean, s.worst, s.worst_cell);
+}
+
+}  // namespace rodeo::bench

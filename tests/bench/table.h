@@ -1,0 +1,16 @@
+/// The results for people, on stdout.
+#pragma once
+
+#include "tests/bench/results.h"
+
+namespace rodeo::bench {
+
+void print_header(const Report& report);
+void print_limits(const Limits& limits);
+void print_graph(const NamedGraph& graph, const std::vector<PlanCost>& plans);
+/// The results of one problem, in order; the heads of the columns come with print_columns().
+void print_columns();
+void print_cell(const std::vector<Result>& cell);
+void print_summary(const Report& report);
+
+}  // namespace rodeo::bench

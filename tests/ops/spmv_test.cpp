@@ -1,0 +1,247 @@
+#include "ops/spmv.h"
+
+#include "core/storage.h"
+#include "ops/convert.h"
+#include "ops/segment_sum.h"
+#include "ops/spmm.h"
+#include "ops/spmv_plan.h"
+#include "tests/support/cases.h"
+#include "tests/support/devices.h"
+#include "tests/support/gradcheck.h"
+
+namespace rodeo::test {
+namespace {
+
+class OpsSpmv : public OnDevice {};
+RODEO_ON_ALL_DEVICES(OpsSpmv);
+
+constexpr SpmvAlgorithm kAlgorithms[] = {SpmvAlgorithm::kAuto, SpmvAlgorithm::kVector,
+                                         SpmvAlgorithm::kSegmented};
+constexpr DType kTypes[] = {DType::kF64, DType::kF32, DType::kBF16, DType::kF16};
+
+struct Reference {
+  std::vector<double> y, scale;  // scale: the sum of the terms' magnitudes, which rounding is relative to
+};
+
+// Terms in edge order, summed by row.
+Reference sum_by_row(const std::vector<std::int64_t>& row, const std::vector<double>& term,
+                     std::int64_t rows) {
+  Reference out{std::vector<double>(static_cast<std::size_t>(rows)), {}};
+  out.scale = out.y;
+  for (std::size_t e = 0; e < row.size(); ++e) {
+    out.y[row[e]] += term[e];
+    out.scale[row[e]] += std::abs(term[e]);
+  }
+  return out;
+}
+
+std::vector<std::int64_t> rows_of(const Adjacency& adj) {
+  return edge_rows(adj).to(DType::kI64).to_vector<std::int64_t>();
+}
+
+std::vector<double> terms(const Adjacency& adj, const Tensor& weight, const Tensor& x) {
+  const auto col = adj.csr().col.to_vector<std::int32_t>();
+  const std::vector<double> w = weight.defined() ? doubles(weight) : std::vector<double>(col.size(), 1),
+                            xs = doubles(x);
+  std::vector<double> out(col.size());
+  for (std::size_t e = 0; e < col.size(); ++e) out[e] = w[e] * xs[col[e]];
+  return out;
+}
+
+double tolerance(DType dtype) {
+  return dtype == DType::kF64 ? 1e-13 : dtype == DType::kF32 ? 1e-5 : epsilon(dtype);
+}
+
+struct Poisoned {
+  Poisoned() { set_poison_memory(true); }
+  ~Poisoned() { set_poison_memory(false); }
+};
+
+// What the shared cases do not have: boundaries at every place of a step, an interval and a list of
+// intervals.
+const std::vector<SparseCase>& segment_cases() {
+  static const std::vector<SparseCase> cases = [] {
+    std::vector<SparseCase> out = sparse_cases();
+    const auto add = [&](const char* name, std::vector<std::int64_t> lengths) {
+      out.push_back({name, [=] { return graph_with_lengths(lengths, 1000); }});
+    };
+    std::vector<std::int64_t> mixed, gaps(200000, 0), steps;
+    for (std::int64_t i = 0; i < 3000; ++i) mixed.push_back(i * i % 97 == 0 ? 700 : i % 7);
+    for (std::size_t i = 0; i < gaps.size(); i += 997) gaps[i] = static_cast<std::int64_t>(i % 5);
+    for (std::int64_t i = 0; i < 70; ++i) steps.insert(steps.end(), {i, 64 - i % 64});
+    add("mixed_lengths", mixed);
+    add("mostly_empty_rows", gaps);
+    add("boundaries_at_every_lane", steps);
+    add("rows_of_one_edge", std::vector<std::int64_t>(40000, 1));
+    add("rows_of_an_interval", std::vector<std::int64_t>(40, 256));
+    add("hubs_side_by_side", {0, 300000, 0, 0, 300001, 1, 255, 299999, 0});
+    for (const std::int64_t edges : {31, 32, 33, 1023, 1024, 1025, 1279, 1280, 1281}) add("one_row", {edges});
+    return out;
+  }();
+  return cases;
+}
+
+TEST_P(OpsSpmv, AllCasesAndTypes) {
+  for (const SparseCase& sparse_case : segment_cases()) {
+    const Adjacency host = sparse_case.make(), adj = host.to(device());
+    const std::vector<std::int64_t> row = rows_of(host);
+    for (const DType dtype : kTypes) {
+      const Tensor x = random_tensor({host.cols()}, dtype, kCpu, 3),
+                   weight = random_tensor({host.num_edges()}, dtype, kCpu, 4);
+      const Tensor x_there = x.to(device()), weight_there = weight.to(device());
+      const Poisoned poisoned;
+      for (const bool weighted : {false, true}) {
+        const Reference want = sum_by_row(row, terms(host, weighted ? weight : Tensor(), x), host.rows());
+        for (const SpmvAlgorithm algorithm : kAlgorithms) {
+          const auto run = [&] {
+            return weighted ? spmv(adj, weight_there, x_there, {algorithm}) : spmv(adj, x_there, {algorithm});
+          };
+          const std::string what = str(sparse_case.name, " ", host.num_edges(), " edges ", dtype,
+                                       weighted ? " weighted " : " ", algorithm);
+          const Tensor y = run();
+          ASSERT_EQ(y.dtype(), dtype) << what;
+          ASSERT_TRUE(near(y, want.y, tolerance(dtype), 1e-7, want.scale)) << what;
+          for (int i = 0; i < 3; ++i) ASSERT_TRUE(same_bits(y, run())) << what;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(OpsSpmv, RealTopologies) {
+  int found = 0;
+  for (const char* name : {"soc-Slashdot0902", "soc-Epinions1", "email-Enron", "p2p-Gnutella31"}) {
+    const std::string path = shared_data(str("topology/", name, ".h5"));
+    if (path.empty()) continue;
+    ++found;
+    const Adjacency host = load_topology(path), adj = host.to(device());
+    const Tensor x = random_tensor({host.cols()}, DType::kF32, kCpu, 3);
+    const Reference want = sum_by_row(rows_of(host), terms(host, {}, x), host.rows());
+    for (const SpmvAlgorithm algorithm : kAlgorithms)
+      EXPECT_TRUE(near(spmv(adj, x.to(device()), {algorithm}), want.y, 1e-5, 1e-7, want.scale))
+          << name << " " << algorithm;
+  }
+  if (found == 0) GTEST_SKIP() << "shared data folder not found (RODEO_SHARED_DATA)";
+}
+
+TEST_P(OpsSpmv, LongRowsDoNotLoseTheirTerms) {
+  constexpr std::int64_t kEdges = 1 << 22;  // a plain f32 sum of 0.1 is 4 % off
+  const Adjacency adj = graph_with_lengths({1, kEdges, 1}, 8).to(device());
+  const Tensor x = Tensor::full({8}, 0.1, DType::kF32, device());
+  const double want = static_cast<double>(0.1f) * kEdges;
+  for (const SpmvAlgorithm algorithm : kAlgorithms)
+    EXPECT_NEAR(doubles(spmv(adj, x, {algorithm}))[1], want, 1e-3 * want) << algorithm;
+}
+
+TEST_P(OpsSpmv, InfinityAndNanPropagateAlongEdgesOnly) {
+  const Adjacency adj = graph_with_lengths({0, 1, 1, 40, 2}, 1).to(device());
+  const Adjacency far = Adjacency({3, 2, Tensor::from(std::vector<std::int64_t>{0, 1, 2, 2}),
+                                   Tensor::from(std::vector<std::int32_t>{0, 1})})
+                            .to(device());
+  for (const SpmvAlgorithm algorithm : kAlgorithms) {
+    const auto y =
+        spmv(far, Tensor::from(std::vector<float>{NAN, 1}, device()), {algorithm}).to_vector<float>();
+    EXPECT_TRUE(std::isnan(y[0])) << algorithm;
+    EXPECT_EQ(y[1], 1) << algorithm;
+    EXPECT_EQ(y[2], 0) << algorithm;
+    const auto inf = spmv(adj, Tensor::full({1}, INFINITY, DType::kF32, device()), {algorithm});
+    EXPECT_EQ(inf.to_vector<float>(), (std::vector<float>{0, INFINITY, INFINITY, INFINITY, INFINITY}));
+  }
+}
+
+TEST_P(OpsSpmv, Gradients) {
+  const Adjacency adj = graph_with_lengths({0, 3, 40, 1, 0, 600}, 9).to(device());
+  const Adjacency small = graph_with_lengths({0, 3, 40, 1, 0}, 7).to(device());
+  for (const SpmvAlgorithm algorithm : kAlgorithms) {
+    const SpmvOptions options{algorithm};
+    EXPECT_TRUE(gradients_ok([&](const auto& in) { return spmv(adj, in[0], options); },
+                             {random_variable({9}, device())}));
+    EXPECT_TRUE(gradients_ok([&](const auto& in) { return spmv(small, in[0], in[1], options); },
+                             {random_variable({44}, device()), random_variable({7}, device(), 2)}));
+  }
+}
+
+TEST_P(OpsSpmv, OneColumnOfSpmm) {
+  const Adjacency adj = graph_with_lengths({0, 3, 40, 1, 0, 60000}, 9).to(device());
+  const Tensor x = random_tensor({9}, DType::kF32, device()),
+               weight = random_tensor({adj.num_edges()}, DType::kF32, device(), 2);
+  EXPECT_TRUE(same_bits(spmm(adj, x.reshape({9, 1})), spmv(adj, x).reshape({6, 1})));
+  EXPECT_TRUE(same_bits(spmm(adj, weight, x.reshape({9, 1})), spmv(adj, weight, x).reshape({6, 1})));
+  const Adjacency small = graph_with_lengths({0, 3, 40, 1, 0}, 7).to(device());
+  EXPECT_TRUE(gradients_ok([&](const auto& in) { return spmm(small, in[0], in[1]); },
+                           {random_variable({44}, device()), random_variable({7, 1}, device(), 2)}));
+  EXPECT_EQ(
+      spmm(graph_with_lengths({}, 7).to(device()), Tensor::zeros({7, 1}, DType::kF32, device())).shape(),
+      (Shape{0, 1}));
+}
+
+TEST_P(OpsSpmv, RowLengthsAndChoice) {
+  const Adjacency adj = graph_with_lengths({3, 0, 100000, 5}, 50).to(device());
+  EXPECT_EQ(row_lengths(adj).rows, 4);
+  EXPECT_EQ(row_lengths(adj).longest, 100000);
+  EXPECT_EQ(row_lengths(adj).mean, 25002);
+  EXPECT_EQ(choose_spmv_algorithm(adj),
+            device().is_cuda() ? SpmvAlgorithm::kSegmented : SpmvAlgorithm::kVector);
+  EXPECT_EQ(row_lengths(graph_with_lengths({}, 5).to(device())).longest, 0);
+  EXPECT_EQ(row_lengths(graph_with_lengths({0, 0}, 5).to(device())).longest, 0);
+  std::vector<std::int64_t> many(100000, 2);
+  many[77777] = 9;
+  EXPECT_EQ(row_lengths(graph_with_lengths(many, 5).to(device())).longest, 9);
+}
+
+TEST_P(OpsSpmv, Errors) {
+  const Adjacency adj = graph_with_lengths({1, 2, 1}, 3).to(device());
+  const Tensor good = Tensor::zeros({3}, DType::kF32, device());
+  EXPECT_ERROR(spmv(adj, Tensor::zeros({4}, DType::kF32, device())), "[spmv] x must be [3], got [4]");
+  EXPECT_ERROR(spmv(adj, Tensor::zeros({3, 1}, DType::kF32, device())),
+               "[spmv] x must be a vector [n], got [3, 1]");
+  EXPECT_ERROR(spmv(adj, Tensor::zeros({3}, DType::kI32, device())),
+               "[spmv] x must be floating point, got i32");
+  EXPECT_ERROR(spmv(adj, Tensor()), "[spmv] x is undefined");
+  EXPECT_ERROR(spmv(adj, Tensor(), good), "[spmv] weight is undefined: leave it out for an unweighted sum");
+  EXPECT_ERROR(spmv(adj, Tensor::zeros({3}, DType::kF32, device()), good),
+               "[spmv] weight must be [4], got [3]");
+  EXPECT_ERROR(spmv(adj, Tensor::zeros({4}, DType::kF64, device()), good),
+               "[spmv] weight must have the dtype of x, f32, got f64");
+}
+
+TEST(OpsSpmvNames, Parse) {
+  for (const SpmvAlgorithm algorithm : kAlgorithms)
+    EXPECT_EQ(parse_spmv_algorithm(name(algorithm)), algorithm);
+  EXPECT_ERROR(parse_spmv_algorithm("fast"),
+               "unknown spmv algorithm 'fast': expected one of auto, vector, segmented");
+}
+
+TEST(OpsSpmvPlan, ThreadsPerVectorIsTheNearestPowerOfTwo) {
+  const std::pair<double, int> expected[] = {{0, 2},     {1, 2},   {3, 2},    {3.1, 4},   {5, 4},
+                                             {6, 4},     {7, 8},   {12, 8},   {12.5, 16}, {24, 16},
+                                             {24.1, 32}, {47, 32}, {100, 32}, {1e9, 32}};
+  for (const auto& [mean, threads] : expected) EXPECT_EQ(threads_per_vector(mean), threads) << mean;
+}
+
+TEST(OpsSpmvPlan, OneLongRowAmongShortOnesIsSegmented) {
+  const auto choice = [](std::int64_t rows, std::int64_t longest, double mean) {
+    return choose_spmv_algorithm(RowLengths{rows, longest, mean});
+  };
+  EXPECT_EQ(choice(0, 0, 0), SpmvAlgorithm::kVector);
+  EXPECT_EQ(choice(2708, 100, 3.9), SpmvAlgorithm::kVector);
+  EXPECT_EQ(choice(10000, 8, 7.9), SpmvAlgorithm::kVector);
+  EXPECT_EQ(choice(4, 100000, 25000), SpmvAlgorithm::kSegmented);
+  EXPECT_EQ(choice(169343, 13000, 13.7), SpmvAlgorithm::kSegmented);
+  EXPECT_EQ(choice(232965, 21657, 492), SpmvAlgorithm::kVector);  // enough other work to hide the hub
+  EXPECT_EQ(choice(2449029, 17481, 50.5), SpmvAlgorithm::kVector);
+  EXPECT_EQ(choice(1'000'000, 1'000'000, 5), SpmvAlgorithm::kSegmented);
+}
+
+TEST(OpsSpmvPlan, IntervalsAreWholeStepsAndShrinkTheList) {
+  for (std::int64_t edges = 1; edges < std::int64_t{1} << 40; edges += edges / 3 + 1) {
+    const std::int64_t interval = segment_interval(edges), intervals = (edges + interval - 1) / interval;
+    EXPECT_EQ(interval % 32, 0) << edges;
+    if (intervals > 1) {
+      EXPECT_LT(2 * intervals, edges / 64) << edges;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rodeo::test
