@@ -15,6 +15,7 @@
 #include "ops/dense.h"
 #include "ops/optim.h"
 #include "ops/rode_plan.h"
+#include "ops/sddmm.h"
 #include "ops/spmm.h"
 #include "ops/tca_plan.h"
 
@@ -96,21 +97,31 @@ RODEO_KERNEL(count_correct, std::int64_t(const Tensor& scores, const Tensor& lab
 RODEO_KERNEL(adam_step, void(const Tensor& p, const Tensor& g, const Tensor& m, const Tensor& v,
                              std::int64_t step, const AdamOptions& options));
 
-// spmm.h, sddmm.h; weight [edges] or [edges, heads], or undefined for an unweighted sum; heads and columns of
-// x and y may be one dimension or two
+// spmm.h; weight [edges] or [edges, heads], or undefined for an unweighted sum; heads and columns of x
+// and y may be one dimension or two
 RODEO_KERNEL(spmm_csr, void(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y));
 RODEO_KERNEL(spmm_rode, void(const Csr& a, const RodePlan& plan, Accumulate accumulate, const Tensor& weight,
                              const Tensor& x, const Tensor& y));
 RODEO_KERNEL(rode_plan, RodePlan(const Csr& a, const Tensor& cluster));  // a may be empty, cluster undefined
-RODEO_KERNEL(spmm_tca, void(const Csr& a, const TcaPlan& plan, const Tensor& weight, const Tensor& x,
-                            const Tensor& y));  // not f64; throws on the CPU
+RODEO_CUDA_KERNEL(spmm_tca, void(const Csr& a, const TcaPlan& plan, const Tensor& weight, const Tensor& x,
+                                 const Tensor& y));  // not f64
 RODEO_KERNEL(tca_plan, TcaPlan(const Csr& a));  // a may be empty
 RODEO_KERNEL(cluster_rows, void(const Csr& a, const Tensor& cluster));
 /// What cuSPARSE keeps of one graph: descriptors, workspaces, converted indices. Made by the first use.
 struct CusparseGraph;
 RODEO_CUDA_KERNEL(spmm_cusparse, void(const Csr& a, std::shared_ptr<CusparseGraph>& kept,
                                       const Tensor& weight, const Tensor& x, const Tensor& y));
-RODEO_KERNEL(sddmm, void(const Csr& a, const Tensor& b1, const Tensor& b2, const Tensor& out));  // k may be 0
+
+// sddmm.h; weight [edges] or undefined
+// b1 [rows, heads, k], b2 [cols, heads, k], out [edges, heads]
+RODEO_KERNEL(sddmm_dot, void(const Adjacency& adj, const Tensor& weight, const Tensor& b1, const Tensor& b2,
+                             const Tensor& out));
+// b1 [rows, k], b2 [cols, k], out [edges, k]; kAdd or kMul
+RODEO_KERNEL(sddmm_elementwise, void(const Adjacency& adj, const Tensor& weight, const Tensor& b1,
+                                     const Tensor& b2, SddmmOp op, const Tensor& out));
+
+// edge_sum.h; x [edges, k], edge_ids [edges] or undefined, y [rows, k]
+RODEO_KERNEL(edge_sum, void(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids, const Tensor& y));
 
 // spmv.h, segment_sum.h; weight is undefined for an unweighted sum
 RODEO_KERNEL(spmv_vector, void(const Csr& a, const Tensor& weight, const Tensor& x, int threads_per_vector,

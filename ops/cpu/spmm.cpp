@@ -158,22 +158,4 @@ void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate, const Tensor& wei
   });
 }
 
-void sddmm(const Csr& a, const Tensor& b1, const Tensor& b2, const Tensor& out) {
-  dispatch_float(b1.dtype(), "sddmm", [&]<class T>(T) {
-    const auto* row_ptr = a.row_ptr.data<std::int64_t>();
-    const auto* col = a.col.data<std::int32_t>();
-    const T *x = b1.data<T>(), *z = b2.data<T>();
-    T* s = out.data<T>();
-    const std::int64_t k = b1.dim(1);
-#pragma omp parallel for schedule(dynamic, 64) if (a.col.numel() * k > kSerial)
-    for (std::int64_t row = 0; row < a.rows; ++row) {
-      for (std::int64_t e = row_ptr[row]; e < row_ptr[row + 1]; ++e) {
-        Accumulator<T> sum = 0;
-        for (std::int64_t j = 0; j < k; ++j) sum += load(x[row * k + j]) * load(z[col[e] * k + j]);
-        s[e] = T(sum);
-      }
-    }
-  });
-}
-
 }  // namespace rodeo::kernels::cpu

@@ -34,8 +34,4 @@ TcaPlan tca_plan(const Csr& a) {
   return plan;
 }
 
-void spmm_tca(const Csr&, const TcaPlan&, const Tensor&, const Tensor& x, const Tensor&) {
-  fail("[spmm] tca runs on tensor cores, which ", x.device(), " has not: use it on cuda");
-}
-
 }  // namespace rodeo::kernels::cpu

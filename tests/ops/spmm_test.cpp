@@ -3,7 +3,6 @@
 #include "core/storage.h"
 #include "ops/convert.h"
 #include "ops/dense.h"
-#include "ops/sddmm.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/gradcheck.h"
@@ -249,48 +248,6 @@ TEST(OpsSpmmNames, Parse) {
   EXPECT_EQ(parse_spmm_algorithm("rode"), SpmmAlgorithm::kRode);
   EXPECT_ERROR(parse_spmm_algorithm("fast"),
                "unknown spmm algorithm 'fast': expected one of auto, csr, rode, tca, cusparse");
-}
-
-class OpsSddmm : public OnDevice {};
-RODEO_ON_ALL_DEVICES(OpsSddmm);
-
-TEST_P(OpsSddmm, AllCases) {
-  for (const SparseCase& sparse_case : sparse_cases()) {
-    const Adjacency host = sparse_case.make();
-    const auto row_ptr = host.csr().row_ptr.to_vector<std::int64_t>();
-    const auto col = host.csr().col.to_vector<std::int32_t>();
-    for (const std::int64_t k : {0, 1, 7, 32, 47, 128})
-      for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16, DType::kF16}) {
-        const Tensor b1 = random_tensor({host.rows(), k}, dtype, kCpu, 5),
-                     b2 = random_tensor({host.cols(), k}, dtype, kCpu, 6);
-        const std::vector<double> left = doubles(b1), right = doubles(b2);
-        std::vector<double> want(col.size()), scale(col.size());
-        for (std::int64_t i = 0; i < host.rows(); ++i)
-          for (std::int64_t e = row_ptr[i]; e < row_ptr[i + 1]; ++e)
-            for (std::int64_t j = 0; j < k; ++j) {
-              const double term = left[i * k + j] * right[col[e] * k + j];
-              want[e] += term;
-              scale[e] += std::abs(term);
-            }
-        const Poisoned poisoned;
-        const Tensor s = sddmm(host.to(device()), b1.to(device()), b2.to(device()));
-        ASSERT_TRUE(near(s, want, tolerance(dtype), 1e-7, scale))
-            << sparse_case.name << " k=" << k << " " << dtype;
-      }
-  }
-}
-
-TEST_P(OpsSddmm, Gradients) {
-  const Adjacency adj = graph_with_lengths({0, 3, 40, 1, 0}, 7).to(device());
-  EXPECT_TRUE(gradients_ok([&](const auto& in) { return sddmm(adj, in[0], in[1]); },
-                           {random_variable({5, 4}, device()), random_variable({7, 4}, device(), 2)}));
-}
-
-TEST_P(OpsSddmm, Errors) {
-  const Adjacency adj = graph_with_lengths({1, 2, 1}, 4).to(device());
-  const Tensor b1 = Tensor::zeros({3, 2}, DType::kF32, device());
-  EXPECT_ERROR(sddmm(adj, b1, Tensor::zeros({4, 3}, DType::kF32, device())),
-               "[sddmm] b2 must be [4, 2], got [4, 3]");
 }
 
 }  // namespace

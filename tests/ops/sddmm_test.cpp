@@ -1,0 +1,250 @@
+#include "ops/sddmm.h"
+
+#include "core/storage.h"
+#include "tests/support/cases.h"
+#include "tests/support/devices.h"
+#include "tests/support/gradcheck.h"
+
+namespace rodeo::test {
+namespace {
+
+class OpsSddmm : public OnDevice {};
+RODEO_ON_ALL_DEVICES(OpsSddmm);
+
+constexpr SddmmOp kOps[] = {SddmmOp::kDot, SddmmOp::kAdd, SddmmOp::kMul};
+
+struct Poisoned {
+  Poisoned() { set_poison_memory(true); }
+  ~Poisoned() { set_poison_memory(false); }
+};
+
+struct Reference {
+  std::vector<double> s, scale;  // scale: the sum of the terms' magnitudes, which rounding is relative to
+};
+
+// b1 [rows, heads, k], b2 [cols, heads, k]
+Reference reference(const Adjacency& adj, const Tensor& b1, const Tensor& b2, SddmmOp op,
+                    const Tensor& weight) {
+  const auto row_ptr = adj.csr().row_ptr.to_vector<std::int64_t>();
+  const auto col = adj.csr().col.to_vector<std::int32_t>();
+  const std::int64_t heads = b1.dim(1), k = b1.dim(2), width = op == SddmmOp::kDot ? 1 : k;
+  const std::vector<double> left = doubles(b1), right = doubles(b2),
+                            w = weight.defined() ? doubles(weight) : std::vector<double>(col.size(), 1);
+  Reference out{std::vector<double>(col.size() * static_cast<std::size_t>(heads * width)), {}};
+  out.scale = out.s;
+  for (std::int64_t i = 0; i < adj.rows(); ++i)
+    for (std::int64_t e = row_ptr[i]; e < row_ptr[i + 1]; ++e)
+      for (std::int64_t h = 0; h < heads; ++h)
+        for (std::int64_t j = 0; j < k; ++j) {
+          const double a = left[(i * heads + h) * k + j], b = right[(col[e] * heads + h) * k + j];
+          const std::int64_t at = (e * heads + h) * width + (width == 1 ? 0 : j);
+          const double term = w[e] * (op == SddmmOp::kAdd ? a + b : a * b);
+          out.s[at] += term;
+          out.scale[at] +=
+              op == SddmmOp::kAdd ? std::abs(w[e]) * (std::abs(a) + std::abs(b)) : std::abs(term);
+        }
+  return out;
+}
+
+double tolerance(DType dtype) {
+  return dtype == DType::kF64 ? 1e-13 : dtype == DType::kF32 ? 1e-5 : epsilon(dtype);
+}
+
+struct Problem {
+  std::string name;
+  Adjacency host, adj;  // adj: on the device
+  Device device;
+};
+
+// heads = 0: operands of rank 2
+void check_case(const Problem& problem, std::int64_t heads, std::int64_t k, DType dtype, SddmmOp op,
+                bool weighted) {
+  const auto& [name, host, adj, device] = problem;
+  const auto shape = [&](std::int64_t rows) { return heads == 0 ? Shape{rows, k} : Shape{rows, heads, k}; };
+  const auto cube = [&](const Tensor& b) { return heads == 0 ? b.reshape({b.dim(0), 1, k}) : b; };
+  const Tensor b1 = random_tensor(shape(host.rows()), dtype, kCpu, 5),
+               b2 = random_tensor(shape(host.cols()), dtype, kCpu, 6),
+               weight = weighted ? random_tensor({host.num_edges()}, dtype, kCpu, 7) : Tensor();
+  const Reference want = reference(host, cube(b1), cube(b2), op, weight);
+  const Poisoned poisoned;
+  const auto run = [&] {
+    return sddmm(adj, b1.to(device), b2.to(device), op, weighted ? weight.to(device) : Tensor());
+  };
+  const std::string what =
+      str(name, " ", op, " heads=", heads, " k=", k, " ", dtype, weighted ? " weighted" : "");
+  const Tensor s = run();
+  const std::int64_t edges = host.num_edges();
+  const Shape expected = op != SddmmOp::kDot ? shape(edges) : heads == 0 ? Shape{edges} : Shape{edges, heads};
+  ASSERT_EQ(s.shape(), expected) << what;
+  ASSERT_TRUE(near(s, want.s, tolerance(dtype), 1e-7, want.scale)) << what;
+  ASSERT_TRUE(same_bits(s, run())) << what;
+}
+
+template <class F>
+void for_each_problem(Device device, F&& f) {
+  for (const SparseCase& sparse_case : sparse_cases()) {
+    const Adjacency host = sparse_case.make();
+    f(Problem{sparse_case.name, host, host.to(device), device});
+  }
+}
+
+TEST_P(OpsSddmm, DotOnAllCasesAndWidths) {
+  for_each_problem(device(), [](const Problem& problem) {
+    for (const std::int64_t k : {0, 1, 3, 7, 8, 16, 31, 32, 33, 41, 47, 64, 100, 128, 256, 602})
+      check_case(problem, 0, k, DType::kF32, SddmmOp::kDot, k % 2 == 1);
+  });
+}
+
+TEST_P(OpsSddmm, DotOfOtherTypes) {
+  for_each_problem(device(), [](const Problem& problem) {
+    for (const DType dtype : {DType::kF64, DType::kBF16, DType::kF16})
+      for (const std::int64_t k : {1, 3, 8, 16, 33, 64, 100, 256})
+        check_case(problem, 0, k, dtype, SddmmOp::kDot, k % 2 == 0);
+  });
+}
+
+TEST_P(OpsSddmm, DotOfHeads) {
+  for_each_problem(device(), [](const Problem& problem) {
+    for (const std::int64_t heads : {1, 2, 3, 8})
+      for (const std::int64_t k : {1, 5, 8, 32, 41, 64}) {
+        if (heads * k > 200) continue;  // the reference takes its time
+        check_case(problem, heads, k, DType::kF32, SddmmOp::kDot, heads == 3);
+        if (k <= 8) check_case(problem, heads, k, DType::kBF16, SddmmOp::kDot, heads == 2);
+      }
+  });
+}
+
+// Rows that are read in several slices: more than 2048 bytes, alone and as a head.
+TEST_P(OpsSddmm, DotOfLongRows) {
+  const Adjacency host = graph_with_lengths({3, 0, 40, 600, 7}, 30);
+  const Problem problem{"long rows", host, host.to(device()), device()};
+  for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16, DType::kF16})
+    for (const std::int64_t k : {511, 512, 513, 1024, 1433, 3703, 5000}) {
+      check_case(problem, 0, k, dtype, SddmmOp::kDot, k % 2 == 0);
+      check_case(problem, 3, k, dtype, SddmmOp::kDot, k % 2 == 1);
+    }
+}
+
+// b2 larger than any L2 while 256, or only 128, bytes of its rows are not: read in slices of columns.
+TEST_P(OpsSddmm, DotInSlicesOfColumns) {
+  if (!device().is_cuda()) GTEST_SKIP() << "the CPU kernel has no slices";
+  std::vector<std::int64_t> lengths(2000, 9);
+  lengths[3] = 3000;
+  for (const std::int64_t cols : {180'000, 400'000}) {
+    const Adjacency host = graph_with_lengths(lengths, cols);
+    const Problem problem{str(cols, " columns"), host, host.to(device()), device()};
+    for (const std::int64_t k : {96, 131}) check_case(problem, 0, k, DType::kF32, SddmmOp::kDot, k % 2 == 1);
+    check_case(problem, 0, 260, DType::kBF16, SddmmOp::kDot, true);
+  }
+}
+
+TEST_P(OpsSddmm, AddAndMulOnAllCases) {
+  for_each_problem(device(), [](const Problem& problem) {
+    for (const SddmmOp op : {SddmmOp::kAdd, SddmmOp::kMul}) {
+      for (const std::int64_t k : {0, 1, 3, 7, 8, 16, 33, 47, 64}) {
+        check_case(problem, 0, k, DType::kF32, op, k % 2 == 1);
+        if (k <= 8) check_case(problem, 0, k, DType::kF16, op, k % 2 == 0);
+      }
+      for (const DType dtype : {DType::kF64, DType::kBF16}) check_case(problem, 0, 8, dtype, op, true);
+      check_case(problem, 3, 4, DType::kF32, op, true);
+    }
+  });
+}
+
+TEST_P(OpsSddmm, AddAndMulOfWideRows) {
+  const Adjacency host = graph_with_lengths({3, 0, 40, 600, 7}, 30);
+  const Problem problem{"wide", host, host.to(device()), device()};
+  for (const SddmmOp op : {SddmmOp::kAdd, SddmmOp::kMul})
+    for (const std::int64_t k : {100, 128, 256, 602, 1433}) check_case(problem, 0, k, DType::kF32, op, true);
+}
+
+TEST_P(OpsSddmm, SlicedOperandsAreNotAligned) {
+  const Adjacency host = graph_with_lengths({40, 3, 600, 0}, 50), adj = host.to(device());
+  const auto unaligned = [&](std::int64_t rows, std::uint64_t seed) {
+    return random_tensor({rows * 8 + 1}, DType::kF32, kCpu, seed).to(device()).slice(1, 1 + rows * 8);
+  };
+  const auto on_host = [](const Tensor& b) { return b.to(kCpu).clone().reshape({b.numel() / 8, 1, 8}); };
+  const Tensor b1 = unaligned(4, 1).reshape({4, 8}), b2 = unaligned(50, 2).reshape({50, 8});
+  for (const SddmmOp op : kOps) {
+    const Reference want = reference(host, on_host(b1), on_host(b2), op, {});
+    EXPECT_TRUE(near(sddmm(adj, b1, b2, op), want.s, 1e-5, 1e-7, want.scale)) << op;
+    EXPECT_TRUE(near(sddmm(adj, b1.clone(), b2, op), want.s, 1e-5, 1e-7, want.scale)) << op;
+    EXPECT_TRUE(near(sddmm(adj, b1, b2.clone(), op), want.s, 1e-5, 1e-7, want.scale)) << op;
+  }
+}
+
+// Only edge 0 sees the row with infinities, whatever else a kernel loads beside it.
+TEST_P(OpsSddmm, InfinityAndNanStayAtTheirEdges) {
+  for (const std::int64_t k : {2, 5, 24, 41, 80, 300}) {
+    const Adjacency adj = Adjacency({2, 3, Tensor::from(std::vector<std::int64_t>{0, 3, 5}),
+                                     Tensor::from(std::vector<std::int32_t>{0, 1, 2, 2, 1})})
+                              .to(device());
+    std::vector<float> values(static_cast<std::size_t>(3 * k), 1);
+    std::fill(values.begin(), values.begin() + k, INFINITY);
+    values[static_cast<std::size_t>(2 * k)] = NAN;
+    const Tensor b1 = Tensor::full({2, k}, 1, DType::kF32, device());
+    const auto s = sddmm(adj, b1, Tensor::from(values, {3, k}, device())).to_vector<float>();
+    const auto sum = static_cast<float>(k);
+    EXPECT_EQ(s[0], INFINITY) << k;
+    EXPECT_EQ(s[1], sum) << k;
+    EXPECT_TRUE(std::isnan(s[2])) << k;
+    EXPECT_TRUE(std::isnan(s[3])) << k;
+    EXPECT_EQ(s[4], sum) << k;
+  }
+}
+
+TEST_P(OpsSddmm, Gradients) {
+  const Adjacency adj = graph_with_lengths({0, 3, 40, 1, 0}, 7).to(device());
+  for (const SddmmOp op : kOps) {
+    const Variable b1 = random_variable({5, 4}, device()), b2 = random_variable({7, 4}, device(), 2);
+    EXPECT_TRUE(gradients_ok([&](const auto& in) { return sddmm(adj, in[0], in[1], op); }, {b1, b2})) << op;
+    EXPECT_TRUE(gradients_ok([&](const auto& in) { return sddmm(adj, in[0], in[1], op, in[2]); },
+                             {b1, b2, random_variable({44}, device(), 3)}))
+        << op;
+  }
+}
+
+TEST_P(OpsSddmm, GradientsOfHeads) {
+  const Adjacency adj = graph_with_lengths({0, 3, 40, 1, 0}, 7).to(device());
+  for (const SddmmOp op : kOps) {
+    const Variable b1 = random_variable({5, 3, 2}, device()), b2 = random_variable({7, 3, 2}, device(), 2);
+    EXPECT_TRUE(gradients_ok([&](const auto& in) { return sddmm(adj, in[0], in[1], op); }, {b1, b2})) << op;
+    EXPECT_TRUE(gradients_ok([&](const auto& in) { return sddmm(adj, in[0], in[1], op, in[2]); },
+                             {b1, b2, random_variable({44}, device(), 3)}))
+        << op;
+  }
+}
+
+TEST_P(OpsSddmm, GradientsWithoutEdges) {
+  const Adjacency adj = graph_with_lengths({0, 0}, 3).to(device());
+  for (const SddmmOp op : kOps) {
+    const Variable b1 = random_variable({2, 4}, device()), b2 = random_variable({3, 4}, device()),
+                   weight = random_variable({0}, device());
+    const Variable s = sddmm(adj, b1, b2, op, weight);
+    s.backward(Tensor::zeros(s.shape(), DType::kF64, device()));
+    EXPECT_EQ(doubles(b1.grad()), std::vector<double>(8, 0)) << op;
+    EXPECT_EQ(doubles(b2.grad()), std::vector<double>(12, 0)) << op;
+    EXPECT_EQ(weight.grad().shape(), Shape{0}) << op;
+  }
+}
+
+TEST_P(OpsSddmm, Errors) {
+  const Adjacency adj = graph_with_lengths({1, 2, 1}, 4).to(device());
+  const auto zeros = [&](const Shape& shape, DType dtype = DType::kF32) {
+    return Tensor::zeros(shape, dtype, device());
+  };
+  const Tensor b1 = zeros({3, 2}), b2 = zeros({4, 2});
+  EXPECT_ERROR(sddmm(adj, b1, zeros({4, 3})), "[sddmm] b2 must be [4, 2], got [4, 3]");
+  EXPECT_ERROR(sddmm(adj, zeros({4, 2}), b2), "[sddmm] b1 must be [3, 2], got [4, 2]");
+  EXPECT_ERROR(sddmm(adj, zeros({3, 2, 5}), b2), "[sddmm] b2 must be [4, 2, 5], got [4, 2]");
+  EXPECT_ERROR(sddmm(adj, zeros({3}), b2), "[sddmm] b1 must be [m, k] or [m, heads, k], got [3]");
+  EXPECT_ERROR(sddmm(adj, zeros({3, 2}, DType::kI32), b2), "[sddmm] b1 must be floating point, got i32");
+  EXPECT_ERROR(sddmm(adj, b1, zeros({4, 2}, DType::kF64)),
+               "[sddmm] b2 must have the dtype of b1, f32, got f64");
+  EXPECT_ERROR(sddmm(adj, b1, b2, SddmmOp::kDot, zeros({3})), "[sddmm] weight must be [4], got [3]");
+  EXPECT_ERROR(sddmm(adj, b1, b2, SddmmOp::kAdd, zeros({4}, DType::kF64)),
+               "[sddmm] weight must have the dtype of b1, f32, got f64");
+}
+
+}  // namespace
+}  // namespace rodeo::test
