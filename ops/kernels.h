@@ -102,10 +102,11 @@ RODEO_KERNEL(adam_step, void(const Tensor& p, const Tensor& g, const Tensor& m, 
 RODEO_KERNEL(spmm_csr, void(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y));
 RODEO_KERNEL(spmm_rode, void(const Csr& a, const RodePlan& plan, Accumulate accumulate, const Tensor& weight,
                              const Tensor& x, const Tensor& y));
-RODEO_KERNEL(rode_plan, RodePlan(const Csr& a, const Tensor& cluster));  // a may be empty, cluster undefined
+RODEO_KERNEL(rode_plan, RodePlan(const Csr& a, const Tensor& cluster,
+                                 std::int64_t split));  // a may be empty, cluster undefined
 RODEO_CUDA_KERNEL(spmm_tca, void(const Csr& a, const TcaPlan& plan, const Tensor& weight, const Tensor& x,
                                  const Tensor& y));  // not f64
-RODEO_KERNEL(tca_plan, TcaPlan(const Csr& a));  // a may be empty
+RODEO_KERNEL(tca_plan, TcaPlan(const Csr& a));       // a may be empty
 RODEO_KERNEL(cluster_rows, void(const Csr& a, const Tensor& cluster));
 /// What cuSPARSE keeps of one graph: descriptors, workspaces, converted indices. Made by the first use.
 struct CusparseGraph;

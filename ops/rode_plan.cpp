@@ -12,12 +12,15 @@ std::ostream& operator<<(std::ostream& out, const RodePlan& plan) {
              << plan.num_residual() << " residual rows";
 }
 
-RodePlan make_rode_plan(const Adjacency& adj, const Tensor& cluster) {
+RodePlan make_rode_plan(const Adjacency& adj, const Tensor& cluster, std::int64_t split) {
   if (cluster.defined())
     check(cluster.dtype() == DType::kU8 && cluster.shape() == Shape{adj.rows()} &&
               cluster.device() == adj.device(),
           "[rode_plan] cluster must be u8 [", adj.rows(), "] on ", adj.device());
-  return kernels::rode_plan.on(adj.device())(adj.csr(), cluster);
+  if (split == 0) split = RodePlan::split_of(adj.num_edges());
+  check(split == RodePlan::kSplit || split == RodePlan::kLongSplit, "[rode_plan] split must be ",
+        RodePlan::kSplit, " or ", RodePlan::kLongSplit, ", got ", split);
+  return kernels::rode_plan.on(adj.device())(adj.csr(), cluster, split);
 }
 
 const RodePlan& rode_plan(const Adjacency& adj) {

@@ -115,8 +115,8 @@ void check_takes(SpmmAlgorithm algorithm, Accumulate accumulate, const Adjacency
           ": choose rode");
   if (accumulate == Accumulate::kAtomic)
     check(device.is_cuda() && size_of(x.dtype()) >= 4 && algorithm == SpmmAlgorithm::kRode,
-          "[spmm] atomic accumulation is for rode on CUDA in f32 or f64, got ", algorithm, " on ", device, " in ",
-          x.dtype());
+          "[spmm] atomic accumulation is for rode on CUDA in f32 or f64, got ", algorithm, " on ", device,
+          " in ", x.dtype());
 }
 
 Tensor run(const Adjacency& adj, const Tensor& weight, const Tensor& x, const SpmmOptions& options) {

@@ -10,12 +10,12 @@
 namespace rodeo {
 
 enum class SpmmAlgorithm {
-  kAuto,      // on CUDA the fastest by measurement, on the CPU a rule; see below. One column is spmv.h's
-  kCsr,       // a group of threads per row
-  kRode,      // rows decomposed into block and residual parts (Pang et al., RoDe, PPoPP 2024); see
-              // docs/kernels.md
-  kTca,       // tensor cores (TCA-SpMM; see docs/kernels.md). CUDA only, one head. bf16 and f16; f32 is rounded
-              // to TF32, 10 bits of mantissa, which nothing but asking for kTca by name allows; f64 is an Error
+  kAuto,  // on CUDA the fastest by measurement, on the CPU a rule; see below. One column is spmv.h's
+  kCsr,   // a group of threads per row
+  kRode,  // rows decomposed into block and residual parts (Pang et al., RoDe, PPoPP 2024); see
+          // docs/kernels.md
+  kTca,   // tensor cores (TCA-SpMM; see docs/kernels.md). CUDA only, one head. bf16 and f16; f32 is rounded
+          // to TF32, 10 bits of mantissa, which nothing but asking for kTca by name allows; f64 is an Error
   kCusparse,  // NVIDIA's library, its CSR algorithm 3; CUDA only, one head, at most 2^31 - 1 edges
 };
 std::string_view name(SpmmAlgorithm algorithm);
@@ -44,16 +44,16 @@ struct SpmmOptions {
 /// Throws rodeo::Error when shapes, dtypes or devices disagree, or the algorithm cannot take the graph.
 ///
 /// Deterministic: same inputs, same device, same bits, unless kAtomic is asked for; with kAuto the bits are
-/// those of the algorithm it stands for. kAuto on the CPU is a rule on the row lengths, so the same holds. On CUDA
-/// the first product of a graph, width, dtype and weighting times the candidates on its own operands, for at
-/// most 50 ms (more when that loads cuSPARSE into the process), and takes kRode unless another is faster by
-/// 10 %. That choice then stays: for the graph, for every equal graph in the process, and for later runs of
-/// the same build on the same kind of GPU through a file in the user's cache folder (core/cache_folder.h).
-/// Where that file is missing (the first run, a cache that is switched off or was cleared, two first runs at
-/// once) two candidates near that margin may change places between runs, and the last bits of the sums with
-/// them: name the algorithm where that matters, or where graphs are used only once. In a CUDA graph capture
-/// nothing is timed: a choice that was not made before is kRode there. explain_spmm (ops/spmm_tuner.h) tells
-/// what was chosen and why.
+/// those of the algorithm it stands for. kAuto on the CPU is a rule on the row lengths, so the same holds. On
+/// CUDA the first product of a graph, width, dtype and weighting times the candidates on its own operands,
+/// for at most 50 ms (more when that loads cuSPARSE into the process), and takes kRode unless another is
+/// faster by 10 %. That choice then stays: for the graph, for every equal graph in the process, and for later
+/// runs of the same build on the same kind of GPU through a file in the user's cache folder
+/// (core/cache_folder.h). Where that file is missing (the first run, a cache that is switched off or was
+/// cleared, two first runs at once) two candidates near that margin may change places between runs, and the
+/// last bits of the sums with them: name the algorithm where that matters, or where graphs are used only
+/// once. In a CUDA graph capture nothing is timed: a choice that was not made before is kRode there.
+/// explain_spmm (ops/spmm_tuner.h) tells what was chosen and why.
 Tensor spmm(const Adjacency& adj, const Tensor& x, const SpmmOptions& options = {});
 Tensor spmm(const Adjacency& adj, const Tensor& weight, const Tensor& x, const SpmmOptions& options = {});
 Variable spmm(const Adjacency& adj, const Variable& x, const SpmmOptions& options = {});

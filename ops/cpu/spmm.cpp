@@ -125,6 +125,7 @@ void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate, const Tensor& wei
     const auto *piece_row = plan.piece_row.data<std::int32_t>(),
                *split = plan.piece_split.data<std::int32_t>();
     const auto *begin = plan.piece_begin.data<std::int64_t>(), *slot = plan.split_slot.data<std::int64_t>();
+    const auto* length = plan.piece_length.data<std::int32_t>();
     const auto* residual = plan.residual_row.data<std::int32_t>();
     const std::int64_t splits = plan.num_split_rows();
     std::vector<Sum> partial(static_cast<std::size_t>(slot[splits] * op.n));
@@ -134,14 +135,14 @@ void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate, const Tensor& wei
       std::vector<Sum> sum(static_cast<std::size_t>(op.n));
 #pragma omp for schedule(dynamic, 8)
       for (std::int64_t p = 0; p < plan.num_pieces(); ++p) {
-        const std::int64_t row = piece_row[p], end = op.row_ptr[row + 1];
+        const std::int64_t row = piece_row[p];
         std::fill(sum.begin(), sum.end(), Sum(0));
-        op.add(begin[p], begin[p] + RodePlan::piece_length(end - begin[p]), sum.data());
+        op.add(begin[p], begin[p] + length[p], sum.data());
         if (split[p] < 0) {
           op.write(row, sum.data());
         } else {
           split_row[split[p]] = piece_row[p];
-          const std::int64_t at = slot[split[p]] + (begin[p] - op.row_ptr[row]) / RodePlan::kSplit;
+          const std::int64_t at = slot[split[p]] + (begin[p] - op.row_ptr[row]) / plan.split;
           std::copy(sum.begin(), sum.end(), partial.begin() + at * op.n);
         }
       }

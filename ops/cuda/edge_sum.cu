@@ -3,6 +3,7 @@
 // rows have a group each. The pieces of a split row leave their sums in a workspace, which a second launch
 // adds in order, so that a hub costs no more than its pieces and the result depends on no race.
 #include "ops/cuda/gather.cuh"
+#include "ops/cuda/rode_view.cuh"
 
 namespace rodeo::kernels::cuda {
 namespace {
@@ -12,9 +13,8 @@ constexpr int kUnroll = 4;  // edges of a group in flight
 
 template <class T, class Sum>
 struct EdgeSumArgs {
-  const std::int64_t *row_ptr, *piece_begin, *split_slot;
-  const std::int32_t *piece_row, *piece_split, *residual_row;
-  std::int64_t pieces, residuals;
+  RodeView rode;
+  const std::int64_t* row_ptr;
   const T* x;
   const std::int64_t* edge_ids;  // may be null
   std::int64_t k;
@@ -47,9 +47,10 @@ struct EdgeSum {
 
   __device__ explicit EdgeSum(const EdgeSumArgs<T, Sum>& a) : args(a) {}
 
-  /// Edges begin + at, begin + at + step, ... below begin + length.
-  __device__ void add_edges(std::int64_t begin, int length, int at, int step) {
+  /// Edges `at`, at + step, ... of a part of a row.
+  __device__ void add_edges(const RodeView::Part& part, int at, int step) {
     if (!active) return;
+    const auto [_, begin, length] = part;
     for (; at < length; at += kUnroll * step) {
       Row row[kUnroll];
 #pragma unroll
@@ -89,25 +90,27 @@ __global__ void __launch_bounds__(kThreads)
     edge_sum_kernel(const EdgeSumArgs<typename Tile::T, typename Tile::Sum> args) {
   EdgeSum<Tile> work(args);
   const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
-  if (warp < args.pieces) {
-    const std::int32_t row = args.piece_row[warp], split = args.piece_split[warp];
-    const std::int64_t begin = args.piece_begin[warp], row_begin = args.row_ptr[row];
-    work.add_edges(begin, static_cast<int>(RodePlan::piece_length(args.row_ptr[row + 1] - begin)), work.group,
-                   Tile::kGroups);
+  const RodeView& rode = args.rode;
+  if (warp < rode.pieces) {
+    const RodeView::Part piece = rode.piece(warp);
+    const std::int32_t split = rode.piece_split[warp];
+    work.add_edges(piece, work.group, Tile::kGroups);
     work.reduce_groups();
-    if (split >= 0 && begin == row_begin && blockIdx.y == 0 && threadIdx.x % kWarp == 0)
-      args.split_row[split] = row;
     if (work.group != 0) return;
-    if (split < 0)
-      work.write(args.y, row);
-    else
-      work.write(args.partial, args.split_slot[split] + (begin - row_begin) / RodePlan::kSplit);
+    if (split < 0) {
+      work.write(args.y, piece.row);
+    } else {
+      const std::int64_t index = rode.index_of(piece, args.row_ptr);
+      if (index == 0 && blockIdx.y == 0 && threadIdx.x % kWarp == 0)
+        args.split_row[split] = static_cast<std::int32_t>(piece.row);
+      work.write(args.partial, rode.split_slot[split] + index);
+    }
   } else {
-    const std::int64_t at = (warp - args.pieces) * Tile::kGroups + work.group;
-    if (at >= args.residuals) return;
-    const std::int64_t row = args.residual_row[at], begin = args.row_ptr[row];
-    work.add_edges(begin, static_cast<int>(args.row_ptr[row + 1] - begin), 0, 1);
-    work.write(args.y, row);
+    const std::int64_t at = (warp - rode.pieces) * Tile::kGroups + work.group;
+    if (at >= rode.residuals) return;
+    const RodeView::Part part = rode.residual(at);
+    work.add_edges(part, 0, 1);
+    work.write(args.y, part.row);
   }
 }
 
@@ -118,7 +121,7 @@ __global__ void edge_combine_kernel(const EdgeSumArgs<T, Sum> args, std::int64_t
     const std::int64_t split = i / args.k, column = i - split * args.k;
     Sum sum = 0;
 #pragma unroll 8
-    for (std::int64_t slot = args.split_slot[split]; slot < args.split_slot[split + 1]; ++slot)
+    for (std::int64_t slot = args.rode.split_slot[split]; slot < args.rode.split_slot[split + 1]; ++slot)
       sum += args.partial[slot * args.k + column];
     args.y[args.split_row[split] * args.k + column] = static_cast<T>(sum);
   }
@@ -126,7 +129,7 @@ __global__ void edge_combine_kernel(const EdgeSumArgs<T, Sum> args, std::int64_t
 
 template <class Tile>
 void run(const EdgeSumArgs<typename Tile::T, typename Tile::Sum>& args, Device device) {
-  const std::int64_t warps = args.pieces + ceil_div(args.residuals, Tile::kGroups);
+  const std::int64_t warps = args.rode.pieces + ceil_div(args.rode.residuals, Tile::kGroups);
   const dim3 grid(static_cast<unsigned>(ceil_div(warps, kThreads / kWarp)),
                   static_cast<unsigned>(ceil_div(args.k, Tile::kWidth)));
   launch("edge_sum", device, edge_sum_kernel<Tile>, grid, dim3(kThreads), 0, args);
@@ -146,15 +149,8 @@ void edge_sum(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids, con
       partial = Tensor::empty({plan.num_slots, k}, dtype_of<Sum>(), y.device());
       split_row = Tensor::empty({splits}, DType::kI32, y.device());
     }
-    EdgeSumArgs<T, Sum> args{};
+    EdgeSumArgs<T, Sum> args{.rode = RodeView(plan)};
     args.row_ptr = adj.csr().row_ptr.data<std::int64_t>();
-    args.piece_begin = plan.piece_begin.data<std::int64_t>();
-    args.split_slot = plan.split_slot.data<std::int64_t>();
-    args.piece_row = plan.piece_row.data<std::int32_t>();
-    args.piece_split = plan.piece_split.data<std::int32_t>();
-    args.residual_row = plan.residual_row.data<std::int32_t>();
-    args.pieces = plan.num_pieces();
-    args.residuals = plan.num_residual();
     args.x = static_cast<const T*>(x.raw());
     args.edge_ids = static_cast<const std::int64_t*>(edge_ids.raw());
     args.k = k;

@@ -53,9 +53,9 @@ struct SpmmArgs {
   const T* x;
   T* y;
   std::int64_t rows, heads, k, pitch;
-  bool whole_vectors;  // Y can be written 16 bytes at a time
-
-  __host__ __device__ std::int64_t stride() const { return heads * pitch; }
+  std::int64_t stride;  // heads * pitch
+  std::int64_t first;   // column where this launch begins
+  bool whole_vectors;   // Y can be written 16 bytes at a time
 };
 
 /// One warp's view of its column tile.
@@ -69,8 +69,9 @@ struct Gather {
   const int lane = threadIdx.x % kWarp;
   const int group = lane / Tile::kLanes;
   const int member = lane % Tile::kLanes;
-  const std::int64_t column = static_cast<std::int64_t>(blockIdx.y) * Tile::kWidth + member * Tile::kVec;
-  const bool active = column < args.stride();
+  const std::int64_t column =
+      args.first + static_cast<std::int64_t>(blockIdx.y) * Tile::kWidth + member * Tile::kVec;
+  const bool active = column < args.stride;
   const std::int64_t head = Tile::kWeighting == Weighting::kPerHead && active ? column / args.pitch : 0;
   Sum sum[Tile::kVec] = {};
 
@@ -98,7 +99,7 @@ struct Gather {
     return out;
   }
   __device__ Row row_of_x(std::int32_t col) const {
-    return *reinterpret_cast<const Row*>(args.x + static_cast<std::int64_t>(col) * args.stride() + column);
+    return *reinterpret_cast<const Row*>(args.x + static_cast<std::int64_t>(col) * args.stride + column);
   }
   /// What this lane multiplies its part of the row by.
   __device__ Sum weight_of(const Entry& entry, std::int64_t e) const {
@@ -176,12 +177,13 @@ struct Gather {
   }
 };
 
-/// Calls f(Tile{}, args) with the tile that fits. Rows of X that do not begin at multiples of 16 bytes are
-/// copied to where they do: that costs columns x k, the sum costs edges x k.
+/// Calls f(Tile{}, args, tiles) for the column tiles of Y: 128 bytes of a row at a time (narrower tiles cost
+/// more requests, wider ones caught fewer repeats in the L1), then one of 64 bytes if it holds what is left.
+/// Rows of X that do not begin at multiples of 16 bytes are copied to where they do: that costs columns x k,
+/// the sum costs edges x k.
 template <class T, class F>
 void dispatch_tile(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y, F&& f) {
   using D = device_t<T>;
-  constexpr int kVec = 16 / sizeof(T);
   const bool per_head = weight.defined() && weight.rank() == 2;
   const std::int64_t heads = per_head ? weight.dim(1) : 1, k = y.numel() / (a.rows * heads);
   const PaddedRows padded(x, heads, k);
@@ -194,14 +196,18 @@ void dispatch_tile(const Csr& a, const Tensor& weight, const Tensor& x, const Te
                    heads,
                    k,
                    padded.pitch,
+                   heads * padded.pitch,
+                   0,
                    padded.pitch == k && is_aligned(y)};
-  // 128 bytes of a row at a time: narrower tiles cost more requests, wider ones caught fewer repeats in the
-  // L1.
   const auto with_lanes = [&]<Weighting kWeighting>() {
-    if (args.stride() <= 4 * kVec)
-      f(Tile<D, 4, kWeighting>{}, args);
-    else
-      f(Tile<D, 8, kWeighting>{}, args);
+    using Wide = Tile<D, 8, kWeighting>;
+    using Narrow = Tile<D, 4, kWeighting>;
+    const std::int64_t left = args.stride % Wide::kWidth;
+    const bool narrow = left > 0 && left <= Narrow::kWidth;
+    const std::int64_t wide = args.stride / Wide::kWidth + (left > 0 && !narrow);
+    if (wide > 0) f(Wide{}, args, wide);
+    args.first = wide * Wide::kWidth;
+    if (narrow) f(Narrow{}, args, std::int64_t{1});
   };
   if (per_head)
     with_lanes.template operator()<Weighting::kPerHead>();

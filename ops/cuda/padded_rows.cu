@@ -9,22 +9,20 @@ using namespace rodeo::cuda;
 namespace {
 
 constexpr int kThreads = 256;
+constexpr int kRows = 4;  // in flight in a thread
 
-// A thread writes 16 bytes of a padded part. U: an unsigned integer of an element's size. I: 32 bits where
-// they suffice, for the division's sake.
-template <class U, class I>
-__global__ void pad_rows_kernel(const U* x, U* out, std::int64_t chunks, I chunks_of_part, std::int64_t k) {
-  constexpr int kVec = 16 / sizeof(U);
-  RODEO_GRID_STRIDE(i, chunks) {
-    const I part = static_cast<I>(i) / chunks_of_part, chunk = static_cast<I>(i) % chunks_of_part;
-    const std::int64_t first = static_cast<std::int64_t>(chunk) * kVec;
-    const U* from = x + static_cast<std::int64_t>(part) * k + first;
-    struct alignas(16) {
-      U value[kVec];
-    } pack;
+// grid blocks of kRows rows for every thread row, block (lanes of a row, rows). U: an unsigned integer of an
+// element's size. Lanes stride over the columns, so that reads and writes are of whole lines.
+template <class U>
+__global__ void pad_rows_kernel(const U* x, U* out, std::int64_t rows, std::int64_t k, std::int64_t pitch) {
+  const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y) * kRows;
+  for (std::int64_t j = threadIdx.x; j < pitch; j += blockDim.x) {
+    U value[kRows];
 #pragma unroll
-    for (int v = 0; v < kVec; ++v) pack.value[v] = first + v < k ? from[v] : U(0);
-    reinterpret_cast<decltype(pack)*>(out)[i] = pack;
+    for (int r = 0; r < kRows; ++r) value[r] = first + r < rows && j < k ? x[(first + r) * k + j] : U(0);
+#pragma unroll
+    for (int r = 0; r < kRows; ++r)
+      if (first + r < rows) out[(first + r) * pitch + j] = value[r];
   }
 }
 
@@ -40,26 +38,22 @@ PaddedRows::PaddedRows(const Tensor& given, std::int64_t heads, std::int64_t k) 
   const auto element = static_cast<std::int64_t>(size_of(x.dtype()));
   if (k * element % 16 == 0 && is_aligned(x)) return;
   pitch = pitch_of(k, heads, element);
-  const std::int64_t parts = k == 0 ? 0 : given.numel() / k, chunks_of_part = pitch * element / 16,
-                     chunks = parts * chunks_of_part;
+  const std::int64_t parts = k == 0 ? 0 : given.numel() / k;
   x = Tensor::empty({parts * pitch}, given.dtype(), given.device());
-  const auto run = [&]<class U, class I>(U, I) {
-    launch("pad rows", x.device(), pad_rows_kernel<U, I>, grid_for(chunks, kThreads), kThreads, 0,
-           static_cast<const U*>(given.raw()), static_cast<U*>(x.raw()), chunks,
-           static_cast<I>(chunks_of_part), k);
-  };
-  const auto with_index = [&]<class U>(U element_type) {
-    if (chunks < std::int64_t{1} << 32)
-      run(element_type, std::uint32_t{});
-    else
-      run(element_type, std::uint64_t{});
+  unsigned lanes = 4;
+  while (lanes < kWarp && lanes < pitch) lanes *= 2;
+  const dim3 block(lanes, kThreads / lanes);
+  const auto run = [&]<class U>(U) {
+    launch("pad rows", x.device(), pad_rows_kernel<U>,
+           dim3(static_cast<unsigned>(ceil_div(parts, kRows * block.y))), block, 0,
+           static_cast<const U*>(given.raw()), static_cast<U*>(x.raw()), parts, k, pitch);
   };
   if (element == 8)
-    with_index(std::uint64_t{});
+    run(std::uint64_t{});
   else if (element == 4)
-    with_index(std::uint32_t{});
+    run(std::uint32_t{});
   else
-    with_index(std::uint16_t{});
+    run(std::uint16_t{});
 }
 
 }  // namespace rodeo::kernels::cuda

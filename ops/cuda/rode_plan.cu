@@ -7,24 +7,21 @@ namespace rodeo::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kLengthBits = 5;  // whole blocks of a piece and the length of a short row are both below 32
+constexpr int kLengthBits = 7;  // for the whole blocks of a piece, and the length of a short row
 constexpr int kLongest = (1 << kLengthBits) - 1;
-static_assert((RodePlan::kSplit + RodePlan::kBlock) / RodePlan::kBlock <= kLongest);
+static_assert((RodePlan::kLongSplit + RodePlan::kBlock) / RodePlan::kBlock <= kLongest);
 static_assert(RodePlan::kBlock - 1 <= kLongest);
 constexpr int kClusterBits = 8;
-
-// Cluster by cluster, longest first.
-__device__ std::uint16_t rank_of(const std::uint8_t* cluster, std::int64_t row, std::int64_t length) {
-  return static_cast<std::uint16_t>((cluster ? cluster[row] : 0) << kLengthBits | (kLongest - length));
-}
+static_assert(RowClusters::kClusters <= 1 << kClusterBits);
 
 struct Counts {  // [rows + 1] each; scanned in place
   std::int64_t *pieces, *residual, *splits, *slots;
 };
 
-__global__ void count_kernel(const std::int64_t* row_ptr, std::int64_t rows, Counts counts) {
+__global__ void count_kernel(const std::int64_t* row_ptr, std::int64_t rows, std::int64_t split,
+                             Counts counts) {
   RODEO_GRID_STRIDE(row, rows) {
-    const std::int64_t pieces = RodePlan::pieces(row_ptr[row + 1] - row_ptr[row]);
+    const std::int64_t pieces = RodePlan::pieces(row_ptr[row + 1] - row_ptr[row], split);
     counts.pieces[row] = pieces;
     counts.residual[row] = pieces == 0;
     counts.splits[row] = pieces > 1;
@@ -32,103 +29,118 @@ __global__ void count_kernel(const std::int64_t* row_ptr, std::int64_t rows, Cou
   }
 }
 
-struct Pieces {
-  std::int32_t *row, *split;
+/// Pieces, or rows of the residual part.
+struct Parts {
+  std::int32_t *row, *length;
   std::int64_t* begin;
-  std::uint16_t* rank;
+  std::int32_t* split;  // of pieces
 };
 
-__global__ void fill_kernel(const std::int64_t* row_ptr, const std::uint8_t* cluster, std::int64_t rows,
-                            Counts at, Pieces out, std::int32_t* residual_row, std::uint16_t* residual_rank,
-                            std::int64_t* split_slot) {
+__device__ void put(const Parts& out, std::int64_t at, std::int64_t row, std::int64_t begin,
+                    std::int64_t length, std::int64_t split) {
+  out.row[at] = static_cast<std::int32_t>(row);
+  out.begin[at] = begin;
+  out.length[at] = static_cast<std::int32_t>(length);
+  if (out.split) out.split[at] = static_cast<std::int32_t>(split);
+}
+
+__global__ void fill_kernel(const std::int64_t* row_ptr, std::int64_t rows, std::int64_t split, Counts at,
+                            Parts piece, Parts residual, std::int64_t* split_slot) {
   RODEO_GRID_STRIDE(row, rows) {
-    const std::int64_t begin = row_ptr[row], end = row_ptr[row + 1], pieces = RodePlan::pieces(end - begin);
-    if (pieces == 0) {
-      residual_row[at.residual[row]] = static_cast<std::int32_t>(row);
-      residual_rank[at.residual[row]] = rank_of(cluster, row, end - begin);
-    }
+    const std::int64_t begin = row_ptr[row], end = row_ptr[row + 1],
+                       pieces = RodePlan::pieces(end - begin, split);
+    if (pieces == 0) put(residual, at.residual[row], row, begin, end - begin, -1);
     if (pieces > 1) split_slot[at.splits[row]] = at.slots[row];
     for (std::int64_t i = 0; i < pieces; ++i) {
-      const std::int64_t p = at.pieces[row] + i, first = begin + i * RodePlan::kSplit;
-      out.row[p] = static_cast<std::int32_t>(row);
-      out.begin[p] = first;
-      out.split[p] = pieces > 1 ? static_cast<std::int32_t>(at.splits[row]) : -1;
-      out.rank[p] = rank_of(cluster, row, RodePlan::piece_length(end - first) / RodePlan::kBlock);
+      const std::int64_t first = begin + i * split;
+      put(piece, at.pieces[row] + i, row, first, RodePlan::length_of_piece(end - first, split),
+          pieces > 1 ? at.splits[row] : -1);
     }
   }
 }
 
-__global__ void reorder_kernel(const std::int32_t* order, std::int64_t n, Pieces from, Pieces to) {
+// Cluster by cluster, longest first: pieces by their whole blocks, short rows by their length.
+__global__ void rank_kernel(const Parts parts, std::int64_t n, const std::uint8_t* cluster,
+                            std::uint16_t* rank, std::int32_t* index) {
   RODEO_GRID_STRIDE(i, n) {
-    to.row[i] = from.row[order[i]];
-    to.split[i] = from.split[order[i]];
-    to.begin[i] = from.begin[order[i]];
+    const std::int32_t length =
+        parts.split ? parts.length[i] / static_cast<int>(RodePlan::kBlock) : parts.length[i];
+    rank[i] = static_cast<std::uint16_t>((cluster ? cluster[parts.row[i]] : 0) << kLengthBits |
+                                         (kLongest - length));
+    index[i] = static_cast<std::int32_t>(i);
   }
 }
 
-__global__ void iota_kernel(std::int32_t* out, std::int64_t n) {
-  RODEO_GRID_STRIDE(i, n) out[i] = static_cast<std::int32_t>(i);
+__global__ void reorder_kernel(const std::int32_t* order, std::int64_t n, Parts from, Parts to) {
+  RODEO_GRID_STRIDE(i, n) {
+    const std::int32_t j = order[i];
+    put(to, i, from.row[j], from.begin[j], from.length[j], from.split ? from.split[j] : -1);
+  }
 }
 
-// Values in the order of rising ranks; equal ranks keep their order.
-Tensor sort_by_rank(const Tensor& rank, const Tensor& values, int bits) {
-  const auto keys = [](const Tensor& t) { return static_cast<std::uint16_t*>(t.raw()); };
-  const Tensor sorted_rank = Tensor::empty(rank.shape(), rank.dtype(), rank.device());
-  const Tensor sorted = Tensor::empty(values.shape(), DType::kI32, values.device());
-  with_scratch("sort", rank.device(), [&](void* scratch, std::size_t& bytes) {
-    return cub::DeviceRadixSort::SortPairs(scratch, bytes, keys(rank), keys(sorted_rank),
-                                           values.data<std::int32_t>(), sorted.data<std::int32_t>(),
-                                           values.numel(), 0, bits, Context::of(rank.device()).stream());
-  });
-  return sorted;
-}
+struct PartTensors {
+  Tensor row, length, begin, split;
+
+  PartTensors(std::int64_t n, bool pieces, Device device)
+      : row(Tensor::empty({n}, DType::kI32, device)),
+        length(Tensor::empty({n}, DType::kI32, device)),
+        begin(Tensor::empty({n}, DType::kI64, device)) {
+    if (pieces) split = Tensor::empty({n}, DType::kI32, device);
+  }
+  Parts view() const {
+    return {row.data<std::int32_t>(), length.data<std::int32_t>(), begin.data<std::int64_t>(),
+            static_cast<std::int32_t*>(split.raw())};
+  }
+
+  /// Equal ranks keep their order.
+  PartTensors sorted(const Tensor& cluster) const {
+    const Device device = row.device();
+    const std::int64_t n = row.numel();
+    PartTensors out(n, split.defined(), device);
+    if (n == 0) return out;
+    const auto indices = [&] { return Tensor::empty({n}, DType::kI32, device); };
+    const auto ranks = [&] { return Tensor::empty({2 * n}, DType::kU8, device); };  // u16
+    const auto u16 = [](const Tensor& t) { return static_cast<std::uint16_t*>(t.raw()); };
+    const Tensor index = indices(), order = indices(), rank = ranks(), sorted_rank = ranks();
+    launch("rode_plan rank", device, rank_kernel, grid_for(n, kThreads), kThreads, 0, view(), n,
+           static_cast<const std::uint8_t*>(cluster.raw()), u16(rank), index.data<std::int32_t>());
+    const int bits = kLengthBits + (cluster.defined() ? kClusterBits : 0);
+    with_scratch("sort", device, [&](void* scratch, std::size_t& bytes) {
+      return cub::DeviceRadixSort::SortPairs(scratch, bytes, u16(rank), u16(sorted_rank),
+                                             index.data<std::int32_t>(), order.data<std::int32_t>(), n, 0,
+                                             bits, Context::of(device).stream());
+    });
+    launch("rode_plan reorder", device, reorder_kernel, grid_for(n, kThreads), kThreads, 0,
+           order.data<std::int32_t>(), n, view(), out.view());
+    return out;
+  }
+};
 
 }  // namespace
 
-RodePlan rode_plan(const Csr& a, const Tensor& cluster) {
+RodePlan rode_plan(const Csr& a, const Tensor& cluster, std::int64_t split) {
   const Device device = a.col.device();
-  static_assert(RowClusters::kClusters <= 1 << kClusterBits);
-  const auto empty = [&](std::int64_t n, DType dtype) { return Tensor::empty({n}, dtype, device); };
   const auto* row_ptr = a.row_ptr.data<std::int64_t>();
-
   Tensor count[4];
-  for (Tensor& c : count) c = empty(a.rows + 1, DType::kI64);
+  for (Tensor& c : count) c = Tensor::empty({a.rows + 1}, DType::kI64, device);
   const Counts counts{count[0].data<std::int64_t>(), count[1].data<std::int64_t>(),
                       count[2].data<std::int64_t>(), count[3].data<std::int64_t>()};
   if (a.rows > 0)
     launch("rode_plan count", device, count_kernel, grid_for(a.rows, kThreads), kThreads, 0, row_ptr, a.rows,
-           counts);
+           split, counts);
   for (const Tensor& c : count) exclusive_scan(c);
-  const std::int64_t pieces = last(count[0]), residuals = last(count[1]), splits = last(count[2]);
+  const std::int64_t splits = last(count[2]), slots = last(count[3]);
 
-  RodePlan plan{empty(pieces, DType::kI32),    empty(pieces, DType::kI64),     empty(pieces, DType::kI32),
-                empty(residuals, DType::kI32), empty(splits + 1, DType::kI64), last(count[3])};
-  const Tensor row = empty(pieces, DType::kI32), begin = empty(pieces, DType::kI64),
-               split = empty(pieces, DType::kI32), residual = empty(residuals, DType::kI32);
-  const auto ranks = [&](std::int64_t n) { return empty(2 * n, DType::kU8); };  // u16
-  const Tensor piece_rank = ranks(pieces), residual_rank = ranks(residuals);
-  const auto u16 = [](const Tensor& t) { return static_cast<std::uint16_t*>(t.raw()); };
-  const Pieces unsorted{row.data<std::int32_t>(), split.data<std::int32_t>(), begin.data<std::int64_t>(),
-                        u16(piece_rank)};
+  PartTensors pieces(last(count[0]), true, device), residual(last(count[1]), false, device);
+  const Tensor split_slot = Tensor::empty({splits + 1}, DType::kI64, device);
   if (a.rows > 0)
-    launch("rode_plan fill", device, fill_kernel, grid_for(a.rows, kThreads), kThreads, 0, row_ptr,
-           cluster.defined() ? cluster.data<std::uint8_t>() : nullptr, a.rows, counts, unsorted,
-           residual.data<std::int32_t>(), u16(residual_rank), plan.split_slot.data<std::int64_t>());
-  plan.split_slot.slice(splits, splits + 1).copy_from(Tensor::from(std::vector{plan.num_slots}));
-
-  const int bits = kLengthBits + (cluster.defined() ? kClusterBits : 0);
-  if (residuals > 0) plan.residual_row = sort_by_rank(residual_rank, residual, bits);
-  if (pieces > 0) {
-    const Tensor index = empty(pieces, DType::kI32);
-    launch("rode_plan index", device, iota_kernel, grid_for(pieces, kThreads), kThreads, 0,
-           index.data<std::int32_t>(), pieces);
-    const Tensor order = sort_by_rank(piece_rank, index, bits);
-    const Pieces sorted{plan.piece_row.data<std::int32_t>(), plan.piece_split.data<std::int32_t>(),
-                        plan.piece_begin.data<std::int64_t>(), nullptr};
-    launch("rode_plan reorder", device, reorder_kernel, grid_for(pieces, kThreads), kThreads, 0,
-           order.data<std::int32_t>(), pieces, unsorted, sorted);
-  }
-  return plan;
+    launch("rode_plan fill", device, fill_kernel, grid_for(a.rows, kThreads), kThreads, 0, row_ptr, a.rows,
+           split, counts, pieces.view(), residual.view(), split_slot.data<std::int64_t>());
+  split_slot.slice(splits, splits + 1).copy_from(Tensor::from(std::vector{slots}));
+  pieces = pieces.sorted(cluster);
+  residual = residual.sorted(cluster);
+  return {pieces.row,     pieces.begin,    pieces.length, pieces.split, residual.row,
+          residual.begin, residual.length, split_slot,    slots,        split};
 }
 
 }  // namespace rodeo::kernels::cuda

@@ -12,6 +12,7 @@
 #include <bit>
 
 #include "ops/cuda/gather.cuh"
+#include "ops/cuda/rode_view.cuh"
 
 namespace rodeo::kernels::cuda {
 namespace {
@@ -39,9 +40,8 @@ struct DotTile {
 
 template <class T, class Sum>
 struct DotArgs {
-  const std::int64_t *row_ptr, *piece_begin;
-  const std::int32_t *col, *piece_row, *residual_row;
-  std::int64_t pieces, residuals;
+  RodeView rode;
+  const std::int32_t* col;
   const T *b1, *b2, *weight;  // weight may be null
   std::int64_t k, row_of_b1;  // elements of a head of b1, and from a row to the next
   std::int64_t head_of_b2;    // elements from a head of b2 to the next
@@ -97,13 +97,13 @@ struct Dot {
     }
   }
 
-  /// Takes the edges [begin, begin + edges) of a row, and its row of b1.
-  __device__ void take_row(std::int64_t row, std::int64_t begin, int edges) {
-    if (!exists || edges == 0) return;
-    length = edges;
-    first_edge = begin;
-    col = args.col + begin;
-    const T* head_of_b1 = args.b1 + row * args.row_of_b1 + head * args.k;
+  /// Takes the edges of a part of a row, and its row of b1.
+  __device__ void take_row(const RodeView::Part& part) {
+    if (!exists || part.length == 0) return;
+    length = part.length;
+    first_edge = part.begin;
+    col = args.col + part.begin;
+    const T* head_of_b1 = args.b1 + part.row * args.row_of_b1 + head * args.k;
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) {
       const std::int64_t column = args.first + (member + c * kLanes) * Tile::kVec;
@@ -232,16 +232,11 @@ __global__ void __launch_bounds__(kThreads)
     sddmm_kernel(const DotArgs<typename Tile::T, typename Tile::Sum> args) {
   Dot<Tile> dot(args);
   const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
-  if (warp < args.pieces) {
-    const std::int64_t row = args.piece_row[warp], begin = args.piece_begin[warp];
-    dot.take_row(row, begin, static_cast<int>(RodePlan::piece_length(args.row_ptr[row + 1] - begin)));
+  if (warp < args.rode.pieces) {
+    dot.take_row(args.rode.piece(warp));
     dot.run(dot.team * Tile::kUnit, dot.teams * Tile::kUnit);
   } else {
-    const std::int64_t at = (warp - args.pieces) * dot.teams + dot.team;
-    const bool exists = dot.exists && at < args.residuals;
-    const std::int64_t row = exists ? args.residual_row[at] : 0;
-    const std::int64_t begin = args.row_ptr[row];
-    dot.take_row(row, begin, exists ? static_cast<int>(args.row_ptr[row + 1] - begin) : 0);
+    dot.take_row(args.rode.residual((warp - args.rode.pieces) * dot.teams + dot.team));
     dot.run(0, Tile::kUnit);
   }
 }
@@ -260,7 +255,8 @@ template <class Tile>
 void launch_slice(DotArgs<typename Tile::T, typename Tile::Sum> args, Device device) {
   const std::int64_t head_blocks = ceil_div(args.heads, Tile::kGroups);
   args.warp_heads = static_cast<int>(ceil_div(args.heads, head_blocks));
-  const std::int64_t warps = args.pieces + ceil_div(args.residuals, Tile::kGroups / args.warp_heads);
+  const std::int64_t warps =
+      args.rode.pieces + ceil_div(args.rode.residuals, Tile::kGroups / args.warp_heads);
   const dim3 grid(static_cast<unsigned>(ceil_div(warps, kThreads / kWarp)),
                   static_cast<unsigned>(head_blocks));
   launch("sddmm", device, sddmm_kernel<Tile>, grid, dim3(kThreads), 0, args);
@@ -301,14 +297,8 @@ void sddmm_dot(const Adjacency& adj, const Tensor& weight, const Tensor& b1, con
       partial =
           out.dtype() == dtype_of<Sum>() ? out : Tensor::empty(out.shape(), dtype_of<Sum>(), out.device());
     for (std::int64_t first = 0; first < chunks; first += width) {
-      DotArgs<T, Sum> args{};
-      args.row_ptr = adj.csr().row_ptr.data<std::int64_t>();
-      args.piece_begin = plan.piece_begin.data<std::int64_t>();
+      DotArgs<T, Sum> args{.rode = RodeView(plan)};
       args.col = adj.csr().col.data<std::int32_t>();
-      args.piece_row = plan.piece_row.data<std::int32_t>();
-      args.residual_row = plan.residual_row.data<std::int32_t>();
-      args.pieces = plan.num_pieces();
-      args.residuals = plan.num_residual();
       args.b1 = static_cast<const T*>(b1.raw());
       args.b2 = static_cast<const T*>(padded.x.raw());
       args.weight = static_cast<const T*>(weight.raw());

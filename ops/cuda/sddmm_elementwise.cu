@@ -3,6 +3,7 @@
 // the elements of an edge that are loaded as one, and then the item as many further as the team has lanes.
 // Nothing is exchanged between lanes.
 #include "ops/cuda/gather.cuh"
+#include "ops/cuda/rode_view.cuh"
 
 namespace rodeo::kernels::cuda {
 namespace {
@@ -14,9 +15,8 @@ constexpr int kSmallTeam = 4;  // lanes
 
 template <class T>
 struct ElementwiseArgs {
-  const std::int64_t *row_ptr, *piece_begin;
-  const std::int32_t *col, *piece_row, *residual_row;
-  std::int64_t pieces, residuals;
+  RodeView rode;
+  const std::int32_t* col;
   const T *b1, *b2, *weight;  // weight may be null
   T* out;
   int items;     // of an edge
@@ -33,21 +33,11 @@ __global__ void __launch_bounds__(kThreads) sddmm_elementwise_kernel(const Eleme
   const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
   const int lane = threadIdx.x % kWarp;
 
-  std::int64_t row, begin;
-  int length, lanes;
-  if (warp < args.pieces) {
-    row = args.piece_row[warp];
-    begin = args.piece_begin[warp];
-    length = static_cast<int>(RodePlan::piece_length(args.row_ptr[row + 1] - begin));
-    lanes = kWarp;
-  } else {
-    lanes = args.team;
-    const std::int64_t at = (warp - args.pieces) * (kWarp / lanes) + lane / lanes;
-    if (at >= args.residuals) return;
-    row = args.residual_row[at];
-    begin = args.row_ptr[row];
-    length = static_cast<int>(args.row_ptr[row + 1] - begin);
-  }
+  const bool whole_warp = warp < args.rode.pieces;
+  const int lanes = whole_warp ? kWarp : args.team;
+  const auto [row, begin, length] =
+      whole_warp ? args.rode.piece(warp)
+                 : args.rode.residual((warp - args.rode.pieces) * (kWarp / lanes) + lane / lanes);
 
   const auto* own = reinterpret_cast<const Item*>(args.b1) + row * args.items;
   const auto* others = reinterpret_cast<const Item*>(args.b2);
@@ -90,7 +80,7 @@ void run(ElementwiseArgs<T> args, std::int64_t k, Device device) {
   args.items = static_cast<int>(k / kVec);
   args.team = kSmallTeam;
   while (args.team < kWarp && args.team < kShortRow * args.items) args.team *= 2;
-  const std::int64_t warps = args.pieces + ceil_div(args.residuals, kWarp / args.team);
+  const std::int64_t warps = args.rode.pieces + ceil_div(args.rode.residuals, kWarp / args.team);
   launch("sddmm", device, sddmm_elementwise_kernel<T, kVec>,
          dim3(static_cast<unsigned>(ceil_div(warps, kThreads / kWarp))), dim3(kThreads), 0, args);
 }
@@ -104,14 +94,8 @@ void sddmm_elementwise(const Adjacency& adj, const Tensor& weight, const Tensor&
     using T = device_t<Host>;
     constexpr int kVec = 16 / sizeof(T);
     const std::int64_t k = b1.dim(1);
-    ElementwiseArgs<T> args{};
-    args.row_ptr = adj.csr().row_ptr.data<std::int64_t>();
-    args.piece_begin = plan.piece_begin.data<std::int64_t>();
+    ElementwiseArgs<T> args{.rode = RodeView(plan)};
     args.col = adj.csr().col.data<std::int32_t>();
-    args.piece_row = plan.piece_row.data<std::int32_t>();
-    args.residual_row = plan.residual_row.data<std::int32_t>();
-    args.pieces = plan.num_pieces();
-    args.residuals = plan.num_residual();
     args.b1 = static_cast<const T*>(b1.raw());
     args.b2 = static_cast<const T*>(b2.raw());
     args.weight = static_cast<const T*>(weight.raw());

@@ -9,6 +9,7 @@
 // the slow dimension of the grid: at any time the whole GPU works on one slice of X, which is more likely to
 // stay in the caches than whole rows are.
 #include "ops/cuda/gather.cuh"
+#include "ops/cuda/rode_view.cuh"
 
 namespace rodeo::kernels::cuda {
 namespace {
@@ -19,9 +20,7 @@ static_assert(kBlock == kWarp, "a lane holds the sparse data of one nonzero of a
 
 template <class Sum>
 struct RodeArgs {
-  const std::int32_t *piece_row, *piece_split, *residual_row;
-  const std::int64_t *piece_begin, *split_slot;
-  std::int64_t pieces, residuals;
+  RodeView plan;
   Sum* partial;  // [slots, columns]; null where pieces meet by atomicAdd
   int* arrived;  // [split rows, column tiles], zero
 };
@@ -126,8 +125,8 @@ struct Rode : Gather<Tile> {
   /// Leaves this piece's sum; true for the warp that finds all others done, which then holds the row's sum.
   __device__ bool combine(const RodeArgs<Sum>& rode, int split, std::int64_t index) {
     using Partial = Pack<Sum, Tile::kVec>;
-    const std::int64_t n = this->args.stride(), first = rode.split_slot[split];
-    const int count = static_cast<int>(rode.split_slot[split + 1] - first);
+    const std::int64_t n = this->args.stride, first = rode.plan.split_slot[split];
+    const int count = static_cast<int>(rode.plan.split_slot[split + 1] - first);
     const auto slot = [&](std::int64_t i) {
       return reinterpret_cast<Partial*>(rode.partial + (first + i) * n + this->column);
     };
@@ -166,26 +165,23 @@ __global__ void __launch_bounds__(kThreads)
     spmm_rode_kernel(const SpmmArgs<typename Tile::T> args, const RodeArgs<typename Tile::Sum> rode) {
   Rode<Tile> work(args);
   const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
-  if (warp < rode.pieces) {
-    const std::int32_t row = rode.piece_row[warp];
-    const std::int32_t split = rode.piece_split[warp];
-    const std::int64_t begin = rode.piece_begin[warp], end = args.row_ptr[row + 1];
-    work.sum_piece(begin, static_cast<int>(RodePlan::piece_length(end - begin)));
+  const RodeView& plan = rode.plan;
+  if (warp < plan.pieces) {
+    const RodeView::Part piece = plan.piece(warp);
+    const std::int32_t split = plan.piece_split[warp];
+    work.sum_piece(piece.begin, piece.length);
     work.reduce_groups();
     if (split >= 0 && !rode.partial) {
-      work.add_to_y(row);
+      work.add_to_y(piece.row);
     } else {
-      const bool complete =
-          split < 0 || work.combine(rode, split, (begin - args.row_ptr[row]) / RodePlan::kSplit);
-      if (complete && work.group == 0) work.write_y(row);
+      const bool complete = split < 0 || work.combine(rode, split, plan.index_of(piece, args.row_ptr));
+      if (complete && work.group == 0) work.write_y(piece.row);
     }
   } else {
-    const std::int64_t at = (warp - rode.pieces) * Tile::kGroups + work.group;
-    const bool exists = at < rode.residuals;
-    const std::int64_t row = exists ? rode.residual_row[at] : 0;
-    const std::int64_t begin = args.row_ptr[row];
-    work.sum_row(begin, exists ? args.row_ptr[row + 1] - begin : 0);
-    if (exists) work.write_y(row);
+    const std::int64_t at = (warp - plan.pieces) * Tile::kGroups + work.group;
+    const RodeView::Part part = plan.residual(at);
+    work.sum_row(part.begin, part.length);
+    if (at < plan.residuals) work.write_y(part.row);
   }
 }
 
@@ -197,23 +193,15 @@ void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate accumulate, const 
   const bool atomic = accumulate == Accumulate::kAtomic;
   if (atomic && splits > 0) y.fill(0);
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
-    dispatch_tile<T>(a, weight, x, y, [&]<class Tile>(Tile, const auto& args) {
+    dispatch_tile<T>(a, weight, x, y, [&]<class Tile>(Tile, const auto& args, std::int64_t tiles) {
       using Sum = typename Tile::Sum;
-      const std::int64_t tiles = ceil_div(args.stride(), Tile::kWidth);
       const std::int64_t warps = plan.num_pieces() + ceil_div(plan.num_residual(), Tile::kGroups);
       Tensor partial, arrived;
       if (splits > 0 && !atomic) {
-        partial = Tensor::empty({plan.num_slots, args.stride()}, dtype_of<Sum>(), y.device());
+        partial = Tensor::empty({plan.num_slots, args.stride}, dtype_of<Sum>(), y.device());
         arrived = Tensor::zeros({splits, tiles}, DType::kI32, y.device());
       }
-      const RodeArgs<Sum> rode{plan.piece_row.data<std::int32_t>(),
-                               plan.piece_split.data<std::int32_t>(),
-                               plan.residual_row.data<std::int32_t>(),
-                               plan.piece_begin.data<std::int64_t>(),
-                               plan.split_slot.data<std::int64_t>(),
-                               plan.num_pieces(),
-                               plan.num_residual(),
-                               partial.defined() ? partial.data<Sum>() : nullptr,
+      const RodeArgs<Sum> rode{RodeView(plan), partial.defined() ? partial.data<Sum>() : nullptr,
                                arrived.defined() ? arrived.data<int>() : nullptr};
       const dim3 grid(static_cast<unsigned>(ceil_div(warps, kThreads / kWarp)), static_cast<unsigned>(tiles));
       launch("spmm_rode", y.device(), spmm_rode_kernel<Tile>, grid, dim3(kThreads), 0, args, rode);

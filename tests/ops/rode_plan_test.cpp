@@ -19,46 +19,56 @@ TEST(OpsRodePlan, PiecesAtTheEdges) {
       {0, 0},   {1, 0},   {31, 0},   {32, 1},   {33, 1},   {511, 1},  {512, 1},
       {543, 1}, {544, 2}, {1023, 2}, {1024, 2}, {1055, 2}, {1056, 3}, {100000, 196}};
   for (const auto& [length, pieces] : expected)
-    EXPECT_EQ(RodePlan::pieces(length), pieces) << "length " << length;
+    EXPECT_EQ(RodePlan::pieces(length, RodePlan::kSplit), pieces) << "length " << length;
+}
+
+void check_covers_once(const SparseCase& sparse_case, std::int64_t split_length) {
+  const Adjacency adj = sparse_case.make();
+  const RodePlan plan = make_rode_plan(adj, {}, split_length);
+  const auto row_ptr = adj.csr().row_ptr.to_vector<std::int64_t>();
+  std::vector<int> covered(static_cast<std::size_t>(adj.num_edges())),
+      written(static_cast<std::size_t>(adj.rows()));
+  const auto cover = [&](std::int64_t begin, std::int64_t length) {
+    for (std::int64_t e = begin; e < begin + length; ++e) ++covered.at(static_cast<std::size_t>(e));
+  };
+  const auto row = plan.piece_row.to_vector<std::int32_t>(),
+             split = plan.piece_split.to_vector<std::int32_t>();
+  const auto begin = plan.piece_begin.to_vector<std::int64_t>(),
+             slot = plan.split_slot.to_vector<std::int64_t>();
+  std::vector<int> slots_used(static_cast<std::size_t>(plan.num_slots));
+  const auto lengths = plan.piece_length.to_vector<std::int32_t>();
+  std::int64_t longest = split_length + RodePlan::kBlock;
+  for (std::size_t p = 0; p < row.size(); ++p) {
+    const std::int64_t length = lengths[p];
+    EXPECT_GE(length, RodePlan::kBlock);
+    EXPECT_LE(length / RodePlan::kBlock, longest / RodePlan::kBlock) << "longest first";
+    longest = length;
+    cover(begin[p], length);
+    if (split[p] < 0)
+      ++written[row[p]];
+    else
+      ++slots_used.at(slot[split[p]] + (begin[p] - row_ptr[row[p]]) / split_length);
+  }
+  const auto residual_begin = plan.residual_begin.to_vector<std::int64_t>();
+  const auto residual_length = plan.residual_length.to_vector<std::int32_t>();
+  for (std::size_t i = 0; const std::int32_t r : plan.residual_row.to_vector<std::int32_t>()) {
+    EXPECT_LT(row_ptr[r + 1] - row_ptr[r], RodePlan::kBlock);
+    EXPECT_EQ(residual_begin[i], row_ptr[r]);
+    cover(residual_begin[i], residual_length[i]);
+    ++written[r], ++i;
+  }
+  EXPECT_TRUE(std::ranges::all_of(covered, [](int c) { return c == 1; })) << sparse_case.name;
+  EXPECT_TRUE(std::ranges::all_of(slots_used, [](int c) { return c == 1; })) << sparse_case.name;
+  EXPECT_EQ(std::accumulate(written.begin(), written.end(), 0) + plan.num_split_rows(), adj.rows());
+  EXPECT_EQ(slot.back(), plan.num_slots);
 }
 
 TEST(OpsRodePlan, CoversEveryNonzeroOnce) {
-  for (const SparseCase& sparse_case : sparse_cases()) {
-    const Adjacency adj = sparse_case.make();
-    const RodePlan& plan = rode_plan(adj);
-    const auto row_ptr = adj.csr().row_ptr.to_vector<std::int64_t>();
-    std::vector<int> covered(static_cast<std::size_t>(adj.num_edges())),
-        written(static_cast<std::size_t>(adj.rows()));
-    const auto cover = [&](std::int64_t begin, std::int64_t length) {
-      for (std::int64_t e = begin; e < begin + length; ++e) ++covered.at(static_cast<std::size_t>(e));
-    };
-    const auto row = plan.piece_row.to_vector<std::int32_t>(),
-               split = plan.piece_split.to_vector<std::int32_t>();
-    const auto begin = plan.piece_begin.to_vector<std::int64_t>(),
-               slot = plan.split_slot.to_vector<std::int64_t>();
-    std::vector<int> slots_used(static_cast<std::size_t>(plan.num_slots));
-    std::int64_t longest = RodePlan::kSplit + RodePlan::kBlock;
-    for (std::size_t p = 0; p < row.size(); ++p) {
-      const std::int64_t length = RodePlan::piece_length(row_ptr[row[p] + 1] - begin[p]);
-      EXPECT_GE(length, RodePlan::kBlock);
-      EXPECT_LE(length / RodePlan::kBlock, longest / RodePlan::kBlock) << "longest first";
-      longest = length;
-      cover(begin[p], length);
-      if (split[p] < 0)
-        ++written[row[p]];
-      else
-        ++slots_used.at(slot[split[p]] + (begin[p] - row_ptr[row[p]]) / RodePlan::kSplit);
-    }
-    for (const std::int32_t r : plan.residual_row.to_vector<std::int32_t>()) {
-      EXPECT_LT(row_ptr[r + 1] - row_ptr[r], RodePlan::kBlock);
-      cover(row_ptr[r], row_ptr[r + 1] - row_ptr[r]);
-      ++written[r];
-    }
-    EXPECT_TRUE(std::ranges::all_of(covered, [](int c) { return c == 1; })) << sparse_case.name;
-    EXPECT_TRUE(std::ranges::all_of(slots_used, [](int c) { return c == 1; })) << sparse_case.name;
-    EXPECT_EQ(std::accumulate(written.begin(), written.end(), 0) + plan.num_split_rows(), adj.rows());
-    EXPECT_EQ(slot.back(), plan.num_slots);
-  }
+  for (const SparseCase& sparse_case : sparse_cases())
+    for (const std::int64_t split : {RodePlan::kSplit, RodePlan::kLongSplit})
+      check_covers_once(sparse_case, split);
+  EXPECT_ERROR(make_rode_plan(graph_with_lengths({5}, 5), {}, 100),
+               "[rode_plan] split must be 512 or 2048, got 100");
 }
 
 class OpsRodePlanOnDevice : public OnDevice {};
@@ -69,7 +79,11 @@ void expect_equal(const RodePlan& got, const RodePlan& want, const std::string& 
   EXPECT_TRUE(same_bits(got.piece_begin, want.piece_begin)) << what;
   EXPECT_TRUE(same_bits(got.piece_split, want.piece_split)) << what;
   EXPECT_TRUE(same_bits(got.residual_row, want.residual_row)) << what;
+  EXPECT_TRUE(same_bits(got.piece_length, want.piece_length)) << what;
+  EXPECT_TRUE(same_bits(got.residual_begin, want.residual_begin)) << what;
+  EXPECT_TRUE(same_bits(got.residual_length, want.residual_length)) << what;
   EXPECT_TRUE(same_bits(got.split_slot, want.split_slot)) << what;
+  EXPECT_EQ(got.split, want.split) << what;
   EXPECT_EQ(got.num_slots, want.num_slots) << what;
 }
 
@@ -80,7 +94,9 @@ TEST_P(OpsRodePlanOnDevice, EqualsTheHostPlan) {
     std::vector<std::uint8_t> group(static_cast<std::size_t>(adj.rows()));
     for (std::size_t i = 0; i < group.size(); ++i) group[i] = static_cast<std::uint8_t>(i * 37 % 256);
     const Tensor cluster = Tensor::from(group);
-    expect_equal(make_rode_plan(there, cluster.to(device())), make_rode_plan(adj, cluster), sparse_case.name);
+    for (const std::int64_t split : {RodePlan::kSplit, RodePlan::kLongSplit})
+      expect_equal(make_rode_plan(there, cluster.to(device()), split), make_rode_plan(adj, cluster, split),
+                   sparse_case.name);
   }
 }
 
