@@ -62,7 +62,7 @@ EdgeList random_edges(std::int64_t edges, std::int64_t nodes) {
 
 TEST_P(OpsConvert, CooToCsrAsSpecified) {
   for (const auto& [edges, nodes] :
-       {std::pair{0, 5}, {0, 0}, {1, 1}, {300, 20}, {300, 1}, {2000, 700}, {40, 1000}}) {
+       {std::pair{0, 5}, {0, 0}, {1, 1}, {300, 20}, {300, 1}, {2000, 700}, {40, 1000}, {40000, 300}}) {
     const EdgeList list = nodes > 0 ? random_edges(edges, nodes) : EdgeList{};
     for (const bool symmetrize : {false, true})
       for (const bool drop : {false, true})
