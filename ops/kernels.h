@@ -99,6 +99,19 @@ RODEO_KERNEL(add_self_loops, SortedEdges(const Csr& a));
 RODEO_KERNEL(take, void(const Tensor& values, const Tensor& ids, double missing, const Tensor& out));
 RODEO_KERNEL(same_values, bool(const Tensor& a, const Tensor& b));  // integers, same shape
 
+// dense_csr.h; weight is undefined for an unweighted matrix
+struct WeightedCsr {
+  Csr csr;
+  Tensor weight;
+};
+RODEO_KERNEL(dense_to_csr, WeightedCsr(const Tensor& x));  // x may be empty
+RODEO_KERNEL(csr_to_dense, void(const Csr& a, const Tensor& weight, const Tensor& y));
+
+// edge_softmax.h; adj and not its Csr alone, for the plan kept on it
+RODEO_KERNEL(edge_softmax, void(const Adjacency& adj, const Tensor& score, const Tensor& y));
+RODEO_KERNEL(edge_softmax_backward,
+             void(const Adjacency& adj, const Tensor& y, const Tensor& dy, const Tensor& ds));
+
 #undef RODEO_KERNEL
 
 }  // namespace rodeo::kernels
