@@ -25,10 +25,12 @@ struct Forward {
   struct Stat {
     Value top, sum;
   };
+  static constexpr int kResident = 768;  // threads of an SM: what the registers of 32 items leave room for
   const T* score;
   T* y;
 
-  __device__ Item load(std::int64_t i) const { return score[i]; }
+  __device__ void move(std::int64_t offset) { score += offset, y += offset; }
+  __device__ Item load() const { return *score; }
   static __device__ Item neutral() { return static_cast<T>(-INFINITY); }
   static __device__ Stat identity() { return {static_cast<Value>(-INFINITY), Value(0)}; }
   static __device__ Value term(Value score, Value top) {  // -inf - -inf would be NaN
@@ -60,8 +62,8 @@ struct Forward {
     stat.sum = stat.sum == 0 ? Value(0) : Value(1) / stat.sum;
     return stat;
   }
-  __device__ void write(std::int64_t i, const Item& item, const Stat& stat) const {
-    y[i] = static_cast<T>(term(widen(item), stat.top) * stat.sum);
+  __device__ void write(const Item& item, const Stat& stat) const {
+    *y = static_cast<T>(term(widen(item), stat.top) * stat.sum);
   }
 };
 
@@ -75,10 +77,12 @@ struct Backward {
   struct Stat {
     Value dot;
   };
+  static constexpr int kResident = 512;
   const T *y, *dy;
   T* ds;
 
-  __device__ Item load(std::int64_t i) const { return {y[i], dy[i]}; }
+  __device__ void move(std::int64_t offset) { y += offset, dy += offset, ds += offset; }
+  __device__ Item load() const { return {*y, *dy}; }
   static __device__ Item neutral() { return {static_cast<T>(0.0f), static_cast<T>(0.0f)}; }
   static __device__ Stat identity() { return {Value(0)}; }
   static __device__ Stat combine(const Stat& a, const Stat& b) { return {a.dot + b.dot}; }
@@ -95,8 +99,8 @@ struct Backward {
   static __device__ Stat finished(const Stat& stat) {
     return stat;
   }
-  __device__ void write(std::int64_t i, const Item& item, const Stat& stat) const {
-    ds[i] = static_cast<T>(widen(item.y) * (widen(item.dy) - stat.dot));
+  __device__ void write(const Item& item, const Stat& stat) const {
+    *ds = static_cast<T>(widen(item.y) * (widen(item.dy) - stat.dot));
   }
 };
 
@@ -141,19 +145,31 @@ struct Team {
   __device__ Team(const Op& o, const Heads& h) : op(o), heads(h.count), width(h.width) {}
 
   /// Edges that fit the registers.
-  __device__ std::int64_t capacity() const { return kItems * groups; }
-  __device__ int steps(std::int64_t begin, std::int64_t end) const {
-    const std::int64_t wanted = ceil_div(end - begin, groups);
-    return wanted < kItems ? static_cast<int>(wanted) : kItems;
+  __device__ int capacity() const { return kItems * groups; }
+  /// Items of the team's first group, and of this lane, in the chunk of at most capacity() edges at `begin`.
+  __device__ int steps(std::int64_t begin, std::int64_t end) const { return items_of(end - begin); }
+  __device__ int own_steps(std::int64_t begin, std::int64_t end) const {
+    return active ? items_of(end - begin - group) : 0;
+  }
+  __device__ int items_of(std::int64_t edges) const {
+    return edges >= capacity() ? kItems : edges <= 0 ? 0 : (static_cast<int>(edges) + groups - 1) / groups;
+  }
+  /// The arrays from this lane's first value of the chunk. They move on from item to item: offsets from the
+  /// first value would be kept from loads to writes, and there are no registers for them.
+  __device__ Op at(std::int64_t begin) const {
+    Op moved = op;
+    moved.move((begin + group) * heads + head);
+    return moved;
   }
 
   __device__ void load(std::int64_t begin, std::int64_t end) {
-    const int count = steps(begin, end);
+    const int count = steps(begin, end), own = own_steps(begin, end);
+    Op from = at(begin);
 #pragma unroll
     for (int k = 0; k < kItems; ++k) {
       if (k >= count) break;
-      const std::int64_t e = begin + k * groups + group;
-      item[k] = active && e < end ? op.load(e * heads + head) : Op::neutral();
+      item[k] = k < own ? from.load() : Op::neutral();
+      from.move(groups * heads);
     }
   }
   /// This lane's share of edges [begin, end); the last capacity() of them stay in registers.
@@ -195,12 +211,13 @@ struct Team {
     stat = Op::finished(stat);
     for (; begin < end; begin += capacity()) {
       if (!in_registers) load(begin, end);
-      const int count = steps(begin, end);
+      const int own = own_steps(begin, end);
+      Op to = at(begin);
 #pragma unroll
       for (int k = 0; k < kItems; ++k) {
-        if (k >= count) break;
-        const std::int64_t e = begin + k * groups + group;
-        if (active && e < end) op.write(e * heads + head, item[k], stat);
+        if (k >= own) break;
+        to.write(item[k], stat);
+        to.move(groups * heads);
       }
     }
   }
@@ -231,7 +248,7 @@ enum class Phase { kSummarise, kWrite };  // of rows that do not fit; others are
 
 // grid (pieces, head tiles), block kWarps warps.
 template <class Op, int kWarps, int kItems>
-__global__ void __launch_bounds__(kWarps* kWarp)
+__global__ void __launch_bounds__(kWarps* kWarp, Op::kResident / (kWarps * kWarp))
     pieces_kernel(const Op op, Heads heads, Pieces pieces, typename Op::Stat* partial, Phase phase) {
   using Stat = typename Op::Stat;
   __shared__ Stat shared[kWarps][kWarp];
@@ -239,21 +256,20 @@ __global__ void __launch_bounds__(kWarps* kWarp)
   const std::int32_t row = pieces.row[blockIdx.x], split = pieces.split[blockIdx.x];
   const std::int64_t row_begin = pieces.row_ptr[row], row_end = pieces.row_ptr[row + 1];
   const std::int64_t begin = pieces.begin[blockIdx.x];
-  if (split < 0 || row_end - row_begin <= team.capacity()) {
-    if (phase != Phase::kWrite || begin != row_begin) return;
-    const Stat stat = team.reduce(team.share(begin, row_end), shared);
-    team.write(begin, row_end, stat, row_end - begin <= team.capacity());
-    return;
-  }
-  const std::int64_t end = begin + RodePlan::piece_length(row_end - begin);
-  const std::int64_t first = pieces.split_slot[split];
-  if (phase == Phase::kSummarise) {
-    const Stat stat = team.reduce(team.share(begin, end), shared);
+  const bool whole = split < 0 || row_end - row_begin <= team.capacity();
+  if (whole && (phase != Phase::kWrite || begin != row_begin)) return;
+
+  const std::int64_t end = whole ? row_end : begin + RodePlan::piece_length(row_end - begin);
+  const std::int64_t first = whole ? 0 : pieces.split_slot[split];
+  const bool summarised = !whole && phase == Phase::kWrite;
+  const Stat stat = team.reduce(
+      summarised ? team.share_of(partial, first, pieces.split_slot[split + 1]) : team.share(begin, end),
+      shared);
+  if (phase == Phase::kWrite) {
+    team.write(begin, end, stat, !summarised && end - begin <= team.capacity());
+  } else if (team.group == 0 && team.active) {
     const std::int64_t slot = first + (begin - row_begin) / RodePlan::kSplit;
-    if (team.group == 0 && team.active) partial[slot * heads.count + team.head] = stat;
-  } else {
-    const Stat stat = team.reduce(team.share_of(partial, first, pieces.split_slot[split + 1]), shared);
-    team.write(begin, end, stat, false);
+    partial[slot * heads.count + team.head] = stat;
   }
 }
 
