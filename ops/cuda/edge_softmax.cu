@@ -17,6 +17,19 @@ namespace {
 template <class T>
 using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
+/// f(k) for k in [0, count) and, up to the end of a batch, beyond. Unrolled: items are registers.
+template <int kItems, class F>
+__device__ __forceinline__ void for_each_item(int count, F&& f) {
+  constexpr int kBatch = kItems >= 16 ? 4 : 1;
+  static_assert(kItems % kBatch == 0, "items come in whole batches");
+#pragma unroll
+  for (int first = 0; first < kItems; first += kBatch) {
+    if (first >= count) break;
+#pragma unroll
+    for (int k = first; k < first + kBatch; ++k) f(k);
+  }
+}
+
 /// y from s. The statistic of a set of edges: the maximum and the sum of exp(s - maximum).
 template <class T>
 struct Forward {
@@ -33,9 +46,8 @@ struct Forward {
   __device__ Item load() const { return *score; }
   static __device__ Item neutral() { return static_cast<T>(-INFINITY); }
   static __device__ Stat identity() { return {static_cast<Value>(-INFINITY), Value(0)}; }
-  static __device__ Value term(Value score, Value top) {  // -inf - -inf would be NaN
-    return score == static_cast<Value>(-INFINITY) ? Value(0) : exp(score - top);
-  }
+  /// What is subtracted from scores: -inf - -inf would be NaN.
+  static __device__ Value shift(Value top) { return top == static_cast<Value>(-INFINITY) ? Value(0) : top; }
   static __device__ Stat combine(const Stat& a, const Stat& b) {
     const bool a_first = a.top >= b.top;  // never NaN: fmax passes them over, and the sum has them
     const Value high = a_first ? a.top : b.top, low = a_first ? b.top : a.top;
@@ -43,27 +55,19 @@ struct Forward {
     return {high, a_first ? a.sum + scale * b.sum : b.sum + scale * a.sum};
   }
   template <int kItems>
-  static __device__ Stat summary(const Item (&item)[kItems], int steps) {
+  static __device__ Stat summary(const Item (&item)[kItems], int count) {
     Stat stat = identity();
-#pragma unroll
-    for (int k = 0; k < kItems; ++k) {
-      if (k >= steps) break;
-      stat.top = fmax(stat.top, widen(item[k]));
-    }
-#pragma unroll
-    for (int k = 0; k < kItems; ++k) {
-      if (k >= steps) break;
-      stat.sum += term(widen(item[k]), stat.top);
-    }
+    for_each_item<kItems>(count, [&](int k) { stat.top = fmax(stat.top, widen(item[k])); });
+    const Value base = shift(stat.top);
+    for_each_item<kItems>(count, [&](int k) { stat.sum += exp(widen(item[k]) - base); });
     return stat;
   }
   /// Once a row: the sum becomes its inverse, 0 where all scores are -inf.
-  static __device__ Stat finished(Stat stat) {
-    stat.sum = stat.sum == 0 ? Value(0) : Value(1) / stat.sum;
-    return stat;
+  static __device__ Stat finished(const Stat& stat) {
+    return {shift(stat.top), stat.sum == 0 ? Value(0) : Value(1) / stat.sum};
   }
   __device__ void write(const Item& item, const Stat& stat) const {
-    *y = static_cast<T>(term(widen(item), stat.top) * stat.sum);
+    *y = static_cast<T>(exp(widen(item) - stat.top) * stat.sum);
   }
 };
 
@@ -87,18 +91,12 @@ struct Backward {
   static __device__ Stat identity() { return {Value(0)}; }
   static __device__ Stat combine(const Stat& a, const Stat& b) { return {a.dot + b.dot}; }
   template <int kItems>
-  static __device__ Stat summary(const Item (&item)[kItems], int steps) {
+  static __device__ Stat summary(const Item (&item)[kItems], int count) {
     Stat stat = identity();
-#pragma unroll
-    for (int k = 0; k < kItems; ++k) {
-      if (k >= steps) break;
-      stat.dot += widen(item[k].y) * widen(item[k].dy);
-    }
+    for_each_item<kItems>(count, [&](int k) { stat.dot += widen(item[k].y) * widen(item[k].dy); });
     return stat;
   }
-  static __device__ Stat finished(const Stat& stat) {
-    return stat;
-  }
+  static __device__ Stat finished(const Stat& stat) { return stat; }
   __device__ void write(const Item& item, const Stat& stat) const {
     *ds = static_cast<T>(widen(item.y) * (widen(item.dy) - stat.dot));
   }
@@ -165,12 +163,11 @@ struct Team {
   __device__ void load(std::int64_t begin, std::int64_t end) {
     const int count = steps(begin, end), own = own_steps(begin, end);
     Op from = at(begin);
-#pragma unroll
-    for (int k = 0; k < kItems; ++k) {
-      if (k >= count) break;
-      item[k] = k < own ? from.load() : Op::neutral();
+    for_each_item<kItems>(count, [&](int k) {
+      item[k] = Op::neutral();
+      if (k < own) item[k] = from.load();
       from.move(groups * heads);
-    }
+    });
   }
   /// This lane's share of edges [begin, end); the last capacity() of them stay in registers.
   __device__ Stat share(std::int64_t begin, std::int64_t end) {
@@ -213,12 +210,10 @@ struct Team {
       if (!in_registers) load(begin, end);
       const int own = own_steps(begin, end);
       Op to = at(begin);
-#pragma unroll
-      for (int k = 0; k < kItems; ++k) {
-        if (k >= own) break;
-        to.write(item[k], stat);
+      for_each_item<kItems>(own, [&](int k) {
+        if (k < own) to.write(item[k], stat);
         to.move(groups * heads);
-      }
+      });
     }
   }
 };
