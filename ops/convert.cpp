@@ -45,6 +45,10 @@ Tensor edge_rows(const Adjacency& adj) {
   return rows;
 }
 
+EdgeList csr_to_coo(const Adjacency& adj) {
+  return {edge_rows(adj), adj.csr().col};
+}
+
 namespace {
 
 // What is kept on a graph. No pattern where it is symmetric: a graph that held itself would never be freed.

@@ -36,6 +36,13 @@ CooResult coo_to_csr(const Tensor& row, const Tensor& col, std::int64_t rows, st
 /// The row of every edge: i32 [edges].
 Tensor edge_rows(const Adjacency& adj);
 
+struct EdgeList {
+  Tensor row, col;  // i32 [edges]
+};
+
+/// The edges of adj in its order; col is adj's own memory. coo_to_csr takes them back.
+EdgeList csr_to_coo(const Adjacency& adj);
+
 struct Transposed {
   Adjacency adj;    // A^T, rows sorted by column; adj itself where the pattern is symmetric
   Tensor edge_ids;  // i64 [edges]: the edge of A that each edge of A^T is

@@ -151,6 +151,19 @@ RODEO_KERNEL(same_values, bool(const Tensor& a, const Tensor& b));  // integers,
 // graph_hash.h
 RODEO_KERNEL(hash_values, std::uint64_t(const Tensor& values));  // i32 or i64; may be empty
 
+// dense_csr.h; weight is undefined for an unweighted matrix
+struct WeightedCsr {
+  Csr csr;
+  Tensor weight;
+};
+RODEO_KERNEL(dense_to_csr, WeightedCsr(const Tensor& x));  // x may be empty
+RODEO_KERNEL(csr_to_dense, void(const Csr& a, const Tensor& weight, const Tensor& y));
+
+// edge_softmax.h; adj and not its Csr alone, for the plan kept on it
+RODEO_KERNEL(edge_softmax, void(const Adjacency& adj, const Tensor& score, const Tensor& y));
+RODEO_KERNEL(edge_softmax_backward,
+             void(const Adjacency& adj, const Tensor& y, const Tensor& dy, const Tensor& ds));
+
 #undef RODEO_KERNEL
 #undef RODEO_CUDA_KERNEL
 

@@ -47,12 +47,12 @@ std::vector<Edge> edges_of(const CooResult& result) {
   return edges;
 }
 
-struct EdgeList {
+struct HostEdges {
   std::vector<std::int64_t> row, col;
 };
 
-EdgeList random_edges(std::int64_t edges, std::int64_t nodes) {
-  EdgeList list;
+HostEdges random_edges(std::int64_t edges, std::int64_t nodes) {
+  HostEdges list;
   for (std::int64_t e = 0; e < edges; ++e) {
     list.row.push_back(random_word(1, 0, e) % nodes);
     list.col.push_back(e % 9 == 0 ? list.row.back() : random_word(2, 0, e) % nodes);  // some self loops
@@ -62,8 +62,8 @@ EdgeList random_edges(std::int64_t edges, std::int64_t nodes) {
 
 TEST_P(OpsConvert, CooToCsrAsSpecified) {
   for (const auto& [edges, nodes] :
-       {std::pair{0, 5}, {0, 0}, {1, 1}, {300, 20}, {300, 1}, {2000, 700}, {40, 1000}}) {
-    const EdgeList list = nodes > 0 ? random_edges(edges, nodes) : EdgeList{};
+       {std::pair{0, 5}, {0, 0}, {1, 1}, {300, 20}, {300, 1}, {2000, 700}, {40, 1000}, {40000, 300}}) {
+    const HostEdges list = nodes > 0 ? random_edges(edges, nodes) : HostEdges{};
     for (const bool symmetrize : {false, true})
       for (const bool drop : {false, true})
         for (const SelfLoops loops : {SelfLoops::kKeep, SelfLoops::kDrop, SelfLoops::kAdd}) {
@@ -123,7 +123,7 @@ TEST_P(OpsConvert, TransposeOfAllCases) {
 }
 
 TEST_P(OpsConvert, AddSelfLoops) {
-  const EdgeList list = random_edges(500, 60);
+  const HostEdges list = random_edges(500, 60);
   const Tensor row = Tensor::from(list.row, device()), col = Tensor::from(list.col, device());
   const CooResult plain = coo_to_csr(row, col, 61, 61, {.edge_ids = true});
   const CooResult looped = add_self_loops(plain.adj);
