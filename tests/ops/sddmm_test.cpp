@@ -1,6 +1,7 @@
 #include "ops/sddmm.h"
 
 #include "core/storage.h"
+#include "ops/spmm.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/gradcheck.h"
@@ -213,6 +214,15 @@ TEST_P(OpsSddmm, GradientsOfHeads) {
                              {b1, b2, random_variable({44}, device(), 3)}))
         << op;
   }
+}
+
+TEST_P(OpsSddmm, IsTheGradientOfSpmmWeights) {
+  const Adjacency adj = graph_with_lengths({0, 3, 40, 1, 0}, 7).to(device());
+  for (const std::int64_t heads : {1, 3})
+    EXPECT_TRUE(
+        gradients_ok([&](const auto& in) { return spmm(adj, in[0], in[1]); },
+                     {random_variable({44, heads}, device()), random_variable({7, heads, 5}, device(), 2)}))
+        << heads << " heads";
 }
 
 TEST_P(OpsSddmm, GradientsWithoutEdges) {
