@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "ops/cuda/gather.cuh"
+#include "ops/cuda/rode_view.cuh"
 
 namespace rodeo::kernels::cuda {
 namespace {

@@ -8,6 +8,7 @@
 #include "ops/sddmm.h"
 #include "ops/spmm.h"
 #include "ops/spmv.h"
+#include "ops/tca_plan.h"
 #include "tests/bench/peers.h"
 
 namespace rodeo::bench {
@@ -23,6 +24,11 @@ Kernel ours(const std::string& name, Op op, F compute, const DTypes& dtypes = kE
             if (std::find(dtypes.begin(), dtypes.end(), p.dtype) == dtypes.end()) return {};
             return [=] { return compute(p); };
           }};
+}
+
+Kernel rounds_to_tf32(Kernel kernel) {
+  kernel.tf32 = true;
+  return kernel;
 }
 
 // SpMM with one algorithm; with one column it is SpMV.
@@ -60,6 +66,9 @@ const std::vector<Kernel>& all_kernels() {
         ours("rode", Op::kSpmm, by({SpmmAlgorithm::kRode})),
         ours("rode-atomic", Op::kSpmm, by({SpmmAlgorithm::kRode, Accumulate::kAtomic}),
              {DType::kF64, DType::kF32}),
+        rounds_to_tf32(
+            ours("tca", Op::kSpmm, by({SpmmAlgorithm::kTca}), {DType::kF32, DType::kF16, DType::kBF16})),
+        ours("auto", Op::kSpmm, by({})),
         ours("rode", Op::kSddmm, by_sddmm),
         ours("vector", Op::kSpmv, by_spmv(SpmvAlgorithm::kVector)),
         ours("segmented", Op::kSpmv, by_spmv(SpmvAlgorithm::kSegmented)),
@@ -77,6 +86,7 @@ const std::vector<Kernel>& all_kernels() {
 const std::vector<Plan>& all_plans() {
   static const std::vector<Plan> plans{
       {"rode", [](const Adjacency& adj) { rode_plan(adj); }},
+      {"tca", [](const Adjacency& adj) { tca_plan(adj); }},
   };
   return plans;
 }
