@@ -59,6 +59,7 @@ constexpr struct {
 } kAlgorithms[] = {{SpmmAlgorithm::kAuto, "auto", nullptr},
                    {SpmmAlgorithm::kCsr, "csr", run_csr},
                    {SpmmAlgorithm::kRode, "rode", run_rode},
+                   {SpmmAlgorithm::kTca, "tca", run_tca},
                    {SpmmAlgorithm::kCusparse, "cusparse", run_cusparse}};
 
 void run_with(SpmmAlgorithm algorithm, const Operands& in) {

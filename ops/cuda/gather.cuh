@@ -177,6 +177,24 @@ struct Gather {
   }
 };
 
+template <class T>
+SpmmArgs<device_t<T>> make_args(const Csr& a, const Tensor& weight, const PaddedRows& x, std::int64_t heads,
+                                std::int64_t k, const Tensor& y) {
+  using D = device_t<T>;
+  return {a.row_ptr.data<std::int64_t>(),
+          a.col.data<std::int32_t>(),
+          weight.defined() ? reinterpret_cast<const D*>(weight.data<T>()) : nullptr,
+          reinterpret_cast<const D*>(x.x.data<T>()),
+          reinterpret_cast<D*>(y.data<T>()),
+          a.rows,
+          heads,
+          k,
+          x.pitch,
+          heads * x.pitch,
+          0,
+          x.pitch == k && is_aligned(y)};
+}
+
 /// Calls f(Tile{}, args, tiles) for the column tiles of Y: 128 bytes of a row at a time (narrower tiles cost
 /// more requests, wider ones caught fewer repeats in the L1), then one of 64 bytes if it holds what is left.
 /// Rows of X that do not begin at multiples of 16 bytes are copied to where they do: that costs columns x k,
@@ -187,18 +205,7 @@ void dispatch_tile(const Csr& a, const Tensor& weight, const Tensor& x, const Te
   const bool per_head = weight.defined() && weight.rank() == 2;
   const std::int64_t heads = per_head ? weight.dim(1) : 1, k = y.numel() / (a.rows * heads);
   const PaddedRows padded(x, heads, k);
-  SpmmArgs<D> args{a.row_ptr.data<std::int64_t>(),
-                   a.col.data<std::int32_t>(),
-                   weight.defined() ? reinterpret_cast<const D*>(weight.data<T>()) : nullptr,
-                   reinterpret_cast<const D*>(padded.x.template data<T>()),
-                   reinterpret_cast<D*>(y.data<T>()),
-                   a.rows,
-                   heads,
-                   k,
-                   padded.pitch,
-                   heads * padded.pitch,
-                   0,
-                   padded.pitch == k && is_aligned(y)};
+  SpmmArgs<D> args = make_args<T>(a, weight, padded, heads, k, y);
   const auto with_lanes = [&]<Weighting kWeighting>() {
     using Wide = Tile<D, 8, kWeighting>;
     using Narrow = Tile<D, 4, kWeighting>;

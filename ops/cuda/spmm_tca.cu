@@ -21,7 +21,7 @@ constexpr int kBlocks = 3;  // of a multiprocessor, which leaves 168 registers a
 
 // grid (warps / kWarps), block kThreads. multiblock_per_row is the first group's jobs that are pieces, the
 // others are multirow_per_block.
-template <class T, bool kWide, bool kWeighted>
+template <class T, bool kWeighted>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     spmm_tca_kernel(const SpmmArgs<T> args, const TcaArgs tca) {
   __shared__ TcaScratch<T> scratch[kWarps];
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   const auto run = [&]<int kSubRows>(const TcaGroup& group) {
     const unsigned at = warp - group.first_warp;  // wraps around for the groups behind
     if (at < group.warps_of_tile * group.tiles)
-      TcaWarp<T, kSubRows, kWide, kWeighted>(args, tca, group, at, scratch[warp_of_block]).run();
+      TcaWarp<T, kSubRows, kWeighted>(args, tca, group, at, scratch[warp_of_block]).run();
   };
   run.template operator()<8>(tca.group[0]);
   run.template operator()<4>(tca.group[1]);
@@ -38,11 +38,13 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   run.template operator()<1>(tca.group[3]);
 }
 
-template <class T, bool kWide, bool kWeighted>
+template <class T, bool kWeighted>
 void run(const Csr& a, const TcaPlan& plan, const Tensor& weight, const Tensor& x, const Tensor& y) {
   using D = device_t<T>;
+  const PaddedRows padded(x, 1, x.dim(1));
+  const SpmmArgs<D> args = make_args<T>(a, weight, padded, 1, x.dim(1), y);
   constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();  // warps and bytes, in 32 bits
-  const std::int64_t row_bytes = x.dim(1) * static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t row_bytes = args.stride * static_cast<std::int64_t>(sizeof(T));
   check(row_bytes <= kMax, "[spmm] tca takes rows of x of up to 2 GiB, got ", row_bytes, " bytes");
   TcaArgs tca{plan.job_row.data<std::int32_t>(),
               plan.job_length.data<std::int32_t>(),
@@ -58,8 +60,9 @@ void run(const Csr& a, const TcaPlan& plan, const Tensor& weight, const Tensor& 
   for (int i = 0; i < 4; ++i) {
     const int sub_rows = 8 >> i;
     const std::int64_t first = i == 0 ? 0 : plan.group_begin[i + 1], jobs = plan.group_begin[i + 2] - first;
-    const std::int64_t width = TcaWarp<D, 8, kWide, kWeighted>::kWidth * (8 / sub_rows);
-    const std::int64_t warps_of_tile = ceil_div(jobs, tca_batch(sub_rows)), tiles = ceil_div(x.dim(1), width);
+    const std::int64_t width = TcaWarp<D, 8, kWeighted>::kWidth * (8 / sub_rows);
+    const std::int64_t warps_of_tile = ceil_div(jobs, tca_batch(sub_rows)),
+                       tiles = ceil_div(args.stride, width);
     tca.group[i] = {first, jobs, static_cast<unsigned>(warps), static_cast<unsigned>(warps_of_tile),
                     static_cast<unsigned>(tiles)};
     warps += warps_of_tile * tiles;
@@ -68,30 +71,21 @@ void run(const Csr& a, const TcaPlan& plan, const Tensor& weight, const Tensor& 
         " columns need ", warps);
   Tensor partial, arrived;
   if (plan.num_split_rows() > 0) {
-    partial = Tensor::empty({plan.num_slots, x.dim(1)}, DType::kF32, y.device());
+    partial = Tensor::empty({plan.num_slots, args.stride}, DType::kF32, y.device());
     arrived = Tensor::zeros({plan.num_split_rows(), tca.group[0].tiles}, DType::kI32, y.device());
     tca.partial = partial.data<float>();
     tca.arrived = arrived.data<std::int32_t>();
   }
-  launch("spmm_tca", y.device(), spmm_tca_kernel<D, kWide, kWeighted>,
-         dim3(static_cast<unsigned>(ceil_div(warps, kWarps))), dim3(kThreads), 0,
-         make_args<T>(a, weight, x, y), tca);
+  launch("spmm_tca", y.device(), spmm_tca_kernel<D, kWeighted>,
+         dim3(static_cast<unsigned>(ceil_div(warps, kWarps))), dim3(kThreads), 0, args, tca);
 }
 
 }  // namespace
 
 void spmm_tca(const Csr& a, const TcaPlan& plan, const Tensor& weight, const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
-    if constexpr (!std::is_same_v<T, double>) {
-      const auto aligned = [](const Tensor& t) {
-        return reinterpret_cast<std::uintptr_t>(t.raw()) % 16 == 0;
-      };
-      const bool wide = x.dim(1) * sizeof(T) % 16 == 0 && aligned(x) && aligned(y);
-      if (weight.defined())
-        (wide ? run<T, true, true> : run<T, false, true>)(a, plan, weight, x, y);
-      else
-        (wide ? run<T, true, false> : run<T, false, false>)(a, plan, weight, x, y);
-    }
+    if constexpr (!std::is_same_v<T, double>)
+      (weight.defined() ? run<T, true> : run<T, false>)(a, plan, weight, x, y);
   });
 }
 

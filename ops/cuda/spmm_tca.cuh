@@ -90,12 +90,10 @@ __device__ __forceinline__ void load_unless_negative(Word (&word)[4], const char
       : "l"(p), "r"(test));
 }
 
-/// kWide: rows of X and Y are read and written by 16 bytes; else element by element, at any alignment.
-template <class T, int kSubRows, bool kWide, bool kWeighted>
+template <class T, int kSubRows, bool kWeighted>
 class TcaWarp {
   using Map = tca::Packing<kSubRows>;
   using Scratch = TcaScratch<T>;
-  using Bits = std::conditional_t<sizeof(T) == 2, unsigned short, unsigned>;
   static constexpr int kPieces = tca::kPieces, kVec = Scratch::kVec;
   static constexpr int kWords = Mma<T>::kWords;                       // of a product's two columns
   static constexpr int kProducts = kPieces * kVec / 2;                // MMAs of a step
@@ -112,7 +110,7 @@ class TcaWarp {
     count_ = left < tca_batch(kSubRows) ? static_cast<int>(left) : tca_batch(kSubRows);
     x_ = reinterpret_cast<const char*>(args.x + first_column());
     for (int slot = 0; slot < kPieces; ++slot)
-      if (first_column() + column_of(slot) >= args.n) idle_ |= 0x80000000u >> slot;
+      if (first_column() + column_of(slot) >= args.stride) idle_ |= 0x80000000u >> slot;
     if (lane_ < count_) {
       const std::int64_t job = group.first_job + first + lane_;
       scratch.job[lane_] = {tca.job_begin[job], tca.job_row[job], tca.job_length[job],
@@ -125,18 +123,10 @@ class TcaWarp {
   /// of the one after that.
   __device__ void run() {
     start_job(0);
-    if constexpr (kWide) {
-      Step now = fetch(), next = fetch();
-      Rows a, b;
-      gather(a, now);
-      while (turn(now, next, a, b) && turn(now, next, b, a)) {
-      }
-    } else {
-      for (Step now = fetch(); now.job < count_; now = fetch()) {
-        Rows rows;
-        gather(rows, now);
-        consume(rows, now);
-      }
+    Step now = fetch(), next = fetch();
+    Rows a, b;
+    gather(a, now);
+    while (turn(now, next, a, b) && turn(now, next, b, a)) {
     }
   }
 
@@ -186,20 +176,7 @@ class TcaWarp {
   __device__ void load_piece(Word (&word)[4], std::int32_t col, int slot) const {
     const char* p = x_ + static_cast<std::uint64_t>(static_cast<unsigned>(col)) * tca_.row_bytes +
                     column_of(slot) * sizeof(T);
-    if constexpr (kWide) {
-      load_unless_negative(word, p, col | static_cast<int>(idle_ << slot));
-    } else {
-      const std::int64_t left = col < 0 ? 0 : args_.n - first_column() - column_of(slot);
-#pragma unroll
-      for (int j = 0; j < kVec; ++j) {
-        Word element = 0;
-        if (j < left) element = __ldg(reinterpret_cast<const Bits*>(p) + j);
-        if constexpr (sizeof(T) == 4)
-          word[j] = element;
-        else
-          word[j / 2] = j % 2 == 0 ? element : word[j / 2] | element << 16;
-      }
-    }
+    load_unless_negative(word, p, col | static_cast<int>(idle_ << slot));
   }
 
   __device__ void gather(Rows& rows, const Step& step) const {
@@ -232,7 +209,7 @@ class TcaWarp {
 #pragma unroll
     for (int slot = 0; slot < kPieces; ++slot) {
       // Wide tiles may hang over the last column by whole slots.
-      if (Map::kExchange == 1 && first_column() + slot * Map::kGroups * kVec >= args_.n) break;
+      if (Map::kExchange == 1 && first_column() + slot * Map::kGroups * kVec >= args_.stride) break;
 #pragma unroll
       for (int i = 0; i < 4; i += kWords) {
         Word first[kWords], second[kWords];
@@ -294,8 +271,8 @@ class TcaWarp {
     const std::int64_t split = job.split, first = tca_.split_slot[split], column = first_column() + lane_;
     const int count = static_cast<int>(tca_.split_slot[split + 1] - first);
     const std::int64_t mine = first + (job.begin - args_.row_ptr[job.row]) / TcaPlan::kSplit;
-    const bool active = lane_ < kWidth && column < args_.n;
-    if (active) tca_.partial[mine * args_.n + column] = value;
+    const bool active = lane_ < kWidth && column < args_.stride;
+    if (active) tca_.partial[mine * args_.stride + column] = value;
     __threadfence();
     __syncwarp();
     int before = 0;
@@ -305,22 +282,22 @@ class TcaWarp {
     value = 0;
     if (active) {
 #pragma unroll 8
-      for (int i = 0; i < count; ++i) value += __ldcg(tca_.partial + (first + i) * args_.n + column);
+      for (int i = 0; i < count; ++i) value += __ldcg(tca_.partial + (first + i) * args_.stride + column);
     }
     return true;
   }
 
   __device__ void write(std::int64_t row, std::int64_t column, const Pack<float, kOut>& sums) const {
-    T* y = args_.y + row * args_.n + column;
-    if constexpr (kWide) {
+    T* y = args_.y + row * args_.k + column;
+    if (args_.whole_vectors) {
       Pack<T, kOut> out;
 #pragma unroll
       for (int v = 0; v < kOut; ++v) out.value[v] = static_cast<T>(sums.value[v]);
-      if (column < args_.n) *reinterpret_cast<Pack<T, kOut>*>(y) = out;
+      if (column < args_.k) *reinterpret_cast<Pack<T, kOut>*>(y) = out;
     } else {
 #pragma unroll
       for (int v = 0; v < kOut; ++v)
-        if (column + v < args_.n) y[v] = static_cast<T>(sums.value[v]);
+        if (column + v < args_.k) y[v] = static_cast<T>(sums.value[v]);
     }
   }
 

@@ -107,7 +107,8 @@ TEST_P(OpsSpmm, Heads) {
         const Tensor weight = random_tensor({host.num_edges(), heads}, dtype, kCpu, 4);
         const Poisoned poisoned;
         const Reference want = reference(host, weight, x);
-        for (const SpmmAlgorithm algorithm : kAlgorithms) {
+        for (const SpmmAlgorithm algorithm :
+             {SpmmAlgorithm::kAuto, SpmmAlgorithm::kCsr, SpmmAlgorithm::kRode}) {
           const Tensor y = spmm(adj, weight.to(device()), x.to(device()), {algorithm});
           ASSERT_EQ(y.shape(), (Shape{host.rows(), heads, n}));
           ASSERT_TRUE(near(y, want.y, tolerance(dtype), 1e-7, want.scale))
