@@ -111,9 +111,13 @@ void check_takes(SpmmAlgorithm algorithm, Accumulate accumulate, const Adjacency
   }
   if (algorithm == SpmmAlgorithm::kTca)
     check(x.dtype() != DType::kF64, "[spmm] tca takes f32 (as TF32), bf16 and f16, got ", x.dtype());
-  if (algorithm == SpmmAlgorithm::kCusparse)
+  if (algorithm == SpmmAlgorithm::kCusparse) {
     check(adj.num_edges() <= kMaxEdges, "[spmm] cusparse takes at most 2^31 - 1 edges, got ", adj.num_edges(),
           ": choose rode");
+    check(adj.num_edges() <= adj.rows() * adj.cols(),
+          "[spmm] cusparse takes no more edges than rows x cols, got ", adj.num_edges(), " on ", adj.rows(),
+          " x ", adj.cols(), ": choose rode");
+  }
   if (accumulate == Accumulate::kAtomic)
     check(device.is_cuda() && size_of(x.dtype()) >= 4 && algorithm == SpmmAlgorithm::kRode,
           "[spmm] atomic accumulation is for rode on CUDA in f32 or f64, got ", algorithm, " on ", device,

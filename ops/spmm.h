@@ -17,6 +17,7 @@ enum class SpmmAlgorithm {
   kTca,   // tensor cores (TCA-SpMM; see docs/kernels.md). CUDA only, one head. bf16 and f16; f32 is rounded
           // to TF32, 10 bits of mantissa, which nothing but asking for kTca by name allows; f64 is an Error
   kCusparse,  // NVIDIA's library, its CSR algorithm 3; CUDA only, one head, at most 2^31 - 1 edges
+              // and no more than rows x cols
 };
 std::string_view name(SpmmAlgorithm algorithm);
 std::ostream& operator<<(std::ostream& out, SpmmAlgorithm algorithm);

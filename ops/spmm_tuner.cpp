@@ -30,6 +30,8 @@ SpmmCandidate prepare(const Adjacency& adj, const SpmmProblem& problem, SpmmAlgo
   if (algorithm == SpmmAlgorithm::kCusparse) {
     if (adj.num_edges() > kMax)
       candidate.remark = "takes at most 2^31 - 1 edges";
+    else if (adj.num_edges() > adj.rows() * adj.cols())
+      candidate.remark = "takes no more edges than rows x cols";
     else if (problem.n > kMax / std::max<std::int64_t>({1, adj.rows(), adj.cols()}))
       candidate.remark = "not tried on operands of 2^31 elements";
   }

@@ -26,6 +26,13 @@ Kernel ours(const std::string& name, Op op, F compute, const DTypes& dtypes = kE
           }};
 }
 
+Kernel on_cuda_only(Kernel kernel) {
+  kernel.prepare = [prepare = kernel.prepare](const Problem& p) {
+    return p.adj.device().is_cuda() ? prepare(p) : Run();
+  };
+  return kernel;
+}
+
 Kernel rounds_to_tf32(Kernel kernel) {
   kernel.tf32 = true;
   return kernel;
@@ -64,10 +71,10 @@ const std::vector<Kernel>& all_kernels() {
     std::vector<Kernel> all{
         ours("csr", Op::kSpmm, by({SpmmAlgorithm::kCsr})),
         ours("rode", Op::kSpmm, by({SpmmAlgorithm::kRode})),
-        ours("rode-atomic", Op::kSpmm, by({SpmmAlgorithm::kRode, Accumulate::kAtomic}),
-             {DType::kF64, DType::kF32}),
-        rounds_to_tf32(
-            ours("tca", Op::kSpmm, by({SpmmAlgorithm::kTca}), {DType::kF32, DType::kF16, DType::kBF16})),
+        on_cuda_only(ours("rode-atomic", Op::kSpmm, by({SpmmAlgorithm::kRode, Accumulate::kAtomic}),
+                          {DType::kF64, DType::kF32})),
+        rounds_to_tf32(on_cuda_only(
+            ours("tca", Op::kSpmm, by({SpmmAlgorithm::kTca}), {DType::kF32, DType::kF16, DType::kBF16}))),
         ours("auto", Op::kSpmm, by({})),
         ours("rode", Op::kSddmm, by_sddmm),
         ours("vector", Op::kSpmv, by_spmv(SpmvAlgorithm::kVector)),

@@ -65,9 +65,10 @@ TEST(BenchKernels, AFilterNamesAKernelOrAFamily) {
   EXPECT_EQ(select_kernels(Op::kSpmm, {"rode"}).front().name, "rode");
   EXPECT_TRUE(select_kernels(Op::kSpmm, {"ro"}).empty());
   for (const Kernel& kernel : select_kernels(Op::kSpmm, {"cusparse"})) EXPECT_TRUE(kernel.peer);
-  EXPECT_EQ(
-      select_kernels(Op::kSpmm, {"csr", "rode"}).size() + select_kernels(Op::kSpmm, {"cusparse"}).size(),
-      select_kernels(Op::kSpmm, {}).size());
+  EXPECT_EQ(select_kernels(Op::kSpmm, {"csr", "rode", "tca", "auto"}).size() +
+                select_kernels(Op::kSpmm, {"cusparse"}).size(),
+            select_kernels(Op::kSpmm, {}).size());
+  EXPECT_EQ(select_kernels(Op::kSpmm, {"rode"}).size(), 2) << "rode and rode-atomic";
 }
 
 TEST(BenchLimits, AreThoseOfTheNearestTableAndTheLongestRowNotLonger) {
