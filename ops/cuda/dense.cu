@@ -1,4 +1,5 @@
-#include "ops/cuda/gather.cuh"  // widen
+#include "ops/cuda/pack.cuh"
+#include "ops/kernels.h"
 
 namespace rodeo::kernels::cuda {
 namespace {

@@ -3,25 +3,12 @@
 
 #include "core/cuda/launch.cuh"
 #include "ops/cuda/padded_rows.h"
+#include "ops/cuda/row_adder.cuh"
 #include "ops/kernels.h"
 
 namespace rodeo::kernels::cuda {
 
 using namespace rodeo::cuda;
-
-/// kVec elements that are loaded and stored as one.
-template <class T, int kVec>
-struct alignas(sizeof(T) * kVec) Pack {
-  T value[kVec];
-};
-
-template <class T>
-__device__ __forceinline__ auto widen(T value) {
-  if constexpr (sizeof(T) == 2)
-    return static_cast<float>(value);
-  else
-    return value;
-}
 
 /// Indices and weights are read once: they must not push rows of X out of the L1.
 template <class T>
@@ -32,15 +19,25 @@ __device__ __forceinline__ T load_once(const T* p) {
 enum class Weighting { kNone, kPerEdge, kPerHead };
 
 /// A @ X for one tile of columns. A row of X is covered by kLanes lanes of 16 bytes each; the warp's
-/// 32 / kLanes groups of lanes work on different nonzeros or rows.
-template <class T_, int kLanes_, Weighting kWeighting_>
+/// 32 / kLanes groups of lanes work on different nonzeros or rows. kMma: tensor cores add up rows of 16-bit
+/// elements (row_adder.cuh), which want the lanes in another order.
+template <class T_, int kLanes_, Weighting kWeighting_, bool kMma_ = false>
 struct Tile {
   using T = T_;
   using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
   static constexpr int kVec = 16 / sizeof(T), kLanes = kLanes_, kGroups = kWarp / kLanes_;
   static constexpr int kWidth = kVec * kLanes;
   static constexpr Weighting kWeighting = kWeighting_;
+  static constexpr bool kMma = kMma_;
   using Row = Pack<T, kVec>;
+
+  __device__ static int group_of(int lane) { return kMma ? lane % kGroups : lane / kLanes; }
+  __device__ static int member_of(int lane) { return kMma ? lane / kGroups : lane % kLanes; }
+  __device__ static int lane_of(int group, int member) {
+    return kMma ? member * kGroups + group : group * kLanes + member;
+  }
+  /// The distance between lanes of neighbouring groups.
+  static constexpr int kGroupStep = kMma ? 1 : kLanes;
 };
 
 /// X is [cols, heads, pitch] with pitch a multiple of 16 bytes, of which k columns count; Y is [rows, heads,
@@ -67,13 +64,14 @@ struct Gather {
 
   const SpmmArgs<T>& args;
   const int lane = threadIdx.x % kWarp;
-  const int group = lane / Tile::kLanes;
-  const int member = lane % Tile::kLanes;
+  const int group = Tile::group_of(lane);
+  const int member = Tile::member_of(lane);
   const std::int64_t column =
       args.first + static_cast<std::int64_t>(blockIdx.y) * Tile::kWidth + member * Tile::kVec;
   const bool active = column < args.stride;
   const std::int64_t head = Tile::kWeighting == Weighting::kPerHead && active ? column / args.pitch : 0;
   Sum sum[Tile::kVec] = {};
+  RowAdder<T, Tile::kMma> adder;
 
   __device__ explicit Gather(const SpmmArgs<T>& a) : args(a) {}
 
@@ -108,13 +106,18 @@ struct Gather {
     else
       return entry.weight;
   }
-  __device__ void add(const Row& row, Sum weight) {
+  /// sum += weight * row for rows of all groups. keep: see RowAdder::add.
+  template <int kRows>
+  __device__ void add(const Row (&row)[kRows], const Sum (&weight)[kRows], bool keep) {
+    constexpr bool kUnweighted = Tile::kWeighting == Weighting::kNone;
+    if constexpr (Tile::kMma) {
+      adder.template add<kUnweighted>(row, weight, keep);
+    } else {
 #pragma unroll
-    for (int v = 0; v < Tile::kVec; ++v) {
-      if constexpr (Tile::kWeighting != Weighting::kNone)
-        sum[v] += weight * widen(row.value[v]);
-      else
-        sum[v] += widen(row.value[v]);
+      for (int k = 0; k < kRows; ++k)
+#pragma unroll
+        for (int v = 0; v < Tile::kVec; ++v)
+          sum[v] += kUnweighted ? Sum(widen(row[k].value[v])) : weight[k] * widen(row[k].value[v]);
     }
   }
 
@@ -147,16 +150,16 @@ struct Gather {
         Sum weight[kStep];
 #pragma unroll
         for (int k = 0; k < kStep; ++k) {
-          const Entry entry = from_lane(now, group * Tile::kLanes + j + k);
+          const Entry entry = from_lane(now, Tile::lane_of(group, j + k));
           const std::int64_t at = base + j + k;
           row[k] = Row{};
           weight[k] = 0;
           if (active && at < length) row[k] = row_of_x(entry.col), weight[k] = weight_of(entry, begin + at);
         }
-#pragma unroll
-        for (int k = 0; k < kStep; ++k) add(row[k], weight[k]);
+        add(row, weight, member == group);
       }
     }
+    if constexpr (Tile::kMma) adder.take_own(sum, lane);
   }
 
   __device__ void write_y(std::int64_t row) const {

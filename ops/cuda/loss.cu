@@ -1,6 +1,7 @@
 #include <cmath>
 
-#include "ops/cuda/gather.cuh"  // widen
+#include "ops/cuda/pack.cuh"
+#include "ops/kernels.h"
 
 namespace rodeo::kernels::cuda {
 namespace {

@@ -57,8 +57,7 @@ struct Rode : Gather<Tile> {
     }
   }
   __device__ void consume(const SubBlock& in) {
-#pragma unroll
-    for (int k = 0; k < kDepth; ++k) this->add(in.row[k], in.weight[k]);
+    this->add(in.row, in.weight, this->member == 0);
   }
 
   /// The warp sums nonzeros [begin, begin + length): whole blocks through the pipeline, then the residue.
@@ -99,12 +98,13 @@ struct Rode : Gather<Tile> {
       }
       consume(coming);
     }
+    if constexpr (Tile::kMma) this->adder.take_all(sum);
   }
 
   /// Afterwards every group has the sum over all groups.
   __device__ void reduce_groups() {
 #pragma unroll
-    for (int offset = Tile::kLanes; offset < kWarp; offset *= 2)
+    for (int offset = Tile::kGroupStep; offset < Tile::kGroupStep * Tile::kGroups; offset *= 2)
 #pragma unroll
       for (int v = 0; v < Tile::kVec; ++v) sum[v] += __shfl_xor_sync(kFullMask, sum[v], offset);
   }
@@ -185,6 +185,12 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+/// Rows of 16-bit elements are added up by tensor cores where a tile of X is as wide as their operand.
+template <class Tile>
+using OnTensorCores = rodeo::kernels::cuda::Tile<typename Tile::T, Tile::kLanes, Tile::kWeighting,
+                                                 sizeof(typename Tile::T) == 2 && Tile::kLanes == 8 &&
+                                                     Tile::kWeighting != Weighting::kPerHead>;
+
 }  // namespace
 
 void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate accumulate, const Tensor& weight,
@@ -193,7 +199,8 @@ void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate accumulate, const 
   const bool atomic = accumulate == Accumulate::kAtomic;
   if (atomic && splits > 0) y.fill(0);
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
-    dispatch_tile<T>(a, weight, x, y, [&]<class Tile>(Tile, const auto& args, std::int64_t tiles) {
+    dispatch_tile<T>(a, weight, x, y, [&]<class Plain>(Plain, const auto& args, std::int64_t tiles) {
+      using Tile = OnTensorCores<Plain>;
       using Sum = typename Tile::Sum;
       const std::int64_t warps = plan.num_pieces() + ceil_div(plan.num_residual(), Tile::kGroups);
       Tensor partial, arrived;
