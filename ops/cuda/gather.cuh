@@ -30,6 +30,8 @@ struct Tile {
   static constexpr Weighting kWeighting = kWeighting_;
   static constexpr bool kMma = kMma_;
   using Row = Pack<T, kVec>;
+  template <bool kOther>
+  using WithMma = Tile<T, kLanes, kWeighting, kOther>;
 
   __device__ static int group_of(int lane) { return kMma ? lane % kGroups : lane / kLanes; }
   __device__ static int member_of(int lane) { return kMma ? lane / kGroups : lane % kLanes; }

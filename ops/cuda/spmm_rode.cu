@@ -186,10 +186,9 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// Rows of 16-bit elements are added up by tensor cores where a tile of X is as wide as their operand.
-template <class Tile>
-using OnTensorCores = rodeo::kernels::cuda::Tile<typename Tile::T, Tile::kLanes, Tile::kWeighting,
-                                                 sizeof(typename Tile::T) == 2 && Tile::kLanes == 8 &&
-                                                     Tile::kWeighting != Weighting::kPerHead>;
+template <class Plain>
+constexpr bool kOnTensorCores =
+    sizeof(typename Plain::T) == 2 && Plain::kLanes == 8 && Plain::kWeighting != Weighting::kPerHead;
 
 }  // namespace
 
@@ -200,7 +199,7 @@ void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate accumulate, const 
   if (atomic && splits > 0) y.fill(0);
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
     dispatch_tile<T>(a, weight, x, y, [&]<class Plain>(Plain, const auto& args, std::int64_t tiles) {
-      using Tile = OnTensorCores<Plain>;
+      using Tile = typename Plain::template WithMma<kOnTensorCores<Plain>>;
       using Sum = typename Tile::Sum;
       const std::int64_t warps = plan.num_pieces() + ceil_div(plan.num_residual(), Tile::kGroups);
       Tensor partial, arrived;
