@@ -1,9 +1,12 @@
 /// What the sparse kernels share: how a warp gathers rows of X and sums them.
 #pragma once
 
+#include <bit>
+#include <limits>
+
 #include "core/cuda/launch.cuh"
+#include "ops/cuda/pack.cuh"
 #include "ops/cuda/padded_rows.h"
-#include "ops/cuda/row_adder.cuh"
 #include "ops/kernels.h"
 
 namespace rodeo::kernels::cuda {
@@ -19,27 +22,14 @@ __device__ __forceinline__ T load_once(const T* p) {
 enum class Weighting { kNone, kPerEdge, kPerHead };
 
 /// A @ X for one tile of columns. A row of X is covered by kLanes lanes of 16 bytes each; the warp's
-/// 32 / kLanes groups of lanes work on different nonzeros or rows. kMma: tensor cores add up rows of 16-bit
-/// elements (row_adder.cuh), which want the lanes in another order.
-template <class T_, int kLanes_, Weighting kWeighting_, bool kMma_ = false>
+/// 32 / kLanes groups of lanes work on different nonzeros or rows.
+template <class T_, int kLanes_, Weighting kWeighting_>
 struct Tile {
   using T = T_;
   using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
   static constexpr int kVec = 16 / sizeof(T), kLanes = kLanes_, kGroups = kWarp / kLanes_;
   static constexpr int kWidth = kVec * kLanes;
   static constexpr Weighting kWeighting = kWeighting_;
-  static constexpr bool kMma = kMma_;
-  using Row = Pack<T, kVec>;
-  template <bool kOther>
-  using WithMma = Tile<T, kLanes, kWeighting, kOther>;
-
-  __device__ static int group_of(int lane) { return kMma ? lane % kGroups : lane / kLanes; }
-  __device__ static int member_of(int lane) { return kMma ? lane / kGroups : lane % kLanes; }
-  __device__ static int lane_of(int group, int member) {
-    return kMma ? member * kGroups + group : group * kLanes + member;
-  }
-  /// The distance between lanes of neighbouring groups.
-  static constexpr int kGroupStep = kMma ? 1 : kLanes;
 };
 
 /// X is [cols, heads, pitch] with pitch a multiple of 16 bytes, of which k columns count; Y is [rows, heads,
@@ -52,9 +42,10 @@ struct SpmmArgs {
   const T* x;
   T* y;
   std::int64_t rows, heads, k, pitch;
-  std::int64_t stride;  // heads * pitch
-  std::int64_t first;   // column where this launch begins
-  bool whole_vectors;   // Y can be written 16 bytes at a time
+  std::int64_t stride;      // heads * pitch
+  std::uint32_t row_bytes;  // the same in bytes
+  std::int64_t first;       // column where this launch begins
+  bool whole_vectors;       // Y can be written 16 bytes at a time
 };
 
 /// One warp's view of its column tile.
@@ -62,18 +53,19 @@ template <class Tile>
 struct Gather {
   using T = typename Tile::T;
   using Sum = typename Tile::Sum;
-  using Row = typename Tile::Row;
+  using Row = uint4;  // raw until it is added: unpacked, 16-bit elements would take twice the registers
 
   const SpmmArgs<T>& args;
   const int lane = threadIdx.x % kWarp;
-  const int group = Tile::group_of(lane);
-  const int member = Tile::member_of(lane);
+  const int group = lane / Tile::kLanes;
+  const int member = lane % Tile::kLanes;
   const std::int64_t column =
       args.first + static_cast<std::int64_t>(blockIdx.y) * Tile::kWidth + member * Tile::kVec;
   const bool active = column < args.stride;
+  // A lane beyond the last column reads the last one again: no load waits for a condition.
+  const char* x = reinterpret_cast<const char*>(args.x + (active ? column : args.stride - Tile::kVec));
   const std::int64_t head = Tile::kWeighting == Weighting::kPerHead && active ? column / args.pitch : 0;
   Sum sum[Tile::kVec] = {};
-  RowAdder<T, Tile::kMma> adder;
 
   __device__ explicit Gather(const SpmmArgs<T>& a) : args(a) {}
 
@@ -83,12 +75,10 @@ struct Gather {
     std::int32_t col = 0;
     Sum weight = 0;
   };
-  __device__ Entry fetch(std::int64_t e, bool valid) const {
+  __device__ Entry fetch(std::int64_t e) const {
     Entry entry;
-    if (valid) {
-      entry.col = load_once(args.col + e);
-      if constexpr (Tile::kWeighting == Weighting::kPerEdge) entry.weight = widen(load_once(args.weight + e));
-    }
+    entry.col = load_once(args.col + e);
+    if constexpr (Tile::kWeighting == Weighting::kPerEdge) entry.weight = widen(load_once(args.weight + e));
     return entry;
   }
   __device__ Entry from_lane(const Entry& entry, int source) const {
@@ -99,7 +89,8 @@ struct Gather {
     return out;
   }
   __device__ Row row_of_x(std::int32_t col) const {
-    return *reinterpret_cast<const Row*>(args.x + static_cast<std::int64_t>(col) * args.stride + column);
+    return *reinterpret_cast<const Row*>(x + static_cast<std::uint64_t>(static_cast<std::uint32_t>(col)) *
+                                                 args.row_bytes);
   }
   /// What this lane multiplies its part of the row by.
   __device__ Sum weight_of(const Entry& entry, std::int64_t e) const {
@@ -108,18 +99,14 @@ struct Gather {
     else
       return entry.weight;
   }
-  /// sum += weight * row for rows of all groups. keep: see RowAdder::add.
-  template <int kRows>
-  __device__ void add(const Row (&row)[kRows], const Sum (&weight)[kRows], bool keep) {
-    constexpr bool kUnweighted = Tile::kWeighting == Weighting::kNone;
-    if constexpr (Tile::kMma) {
-      adder.template add<kUnweighted>(row, weight, keep);
-    } else {
+  __device__ void add(const Row& row, Sum weight) {
+    const auto elements = std::bit_cast<Pack<T, Tile::kVec>>(row);
 #pragma unroll
-      for (int k = 0; k < kRows; ++k)
-#pragma unroll
-        for (int v = 0; v < Tile::kVec; ++v)
-          sum[v] += kUnweighted ? Sum(widen(row[k].value[v])) : weight[k] * widen(row[k].value[v]);
+    for (int v = 0; v < Tile::kVec; ++v) {
+      if constexpr (Tile::kWeighting != Weighting::kNone)
+        sum[v] += weight * widen(elements.value[v]);
+      else
+        sum[v] += widen(elements.value[v]);
     }
   }
 
@@ -140,11 +127,11 @@ struct Gather {
   /// The same for one piece.
   __device__ void sum_row(std::int64_t begin, std::int64_t length) {
     constexpr int kStep = Tile::kLanes < 8 ? Tile::kLanes : 8;  // rows of X in flight
-    Entry next = fetch(begin + member, member < length);
+    const auto fetch_if = [&](std::int64_t at) { return at < length ? fetch(begin + at) : Entry(); };
+    Entry next = fetch_if(member);
     for (std::int64_t base = 0; __any_sync(kFullMask, base < length); base += Tile::kLanes) {
       const Entry now = next;
-      const std::int64_t ahead = base + Tile::kLanes + member;
-      next = fetch(begin + ahead, ahead < length);
+      next = fetch_if(base + Tile::kLanes + member);
 #pragma unroll
       for (int j = 0; j < Tile::kLanes; j += kStep) {
         if (!__any_sync(kFullMask, base + j < length)) break;
@@ -152,26 +139,26 @@ struct Gather {
         Sum weight[kStep];
 #pragma unroll
         for (int k = 0; k < kStep; ++k) {
-          const Entry entry = from_lane(now, Tile::lane_of(group, j + k));
+          const Entry entry = from_lane(now, group * Tile::kLanes + j + k);
           const std::int64_t at = base + j + k;
           row[k] = Row{};
           weight[k] = 0;
-          if (active && at < length) row[k] = row_of_x(entry.col), weight[k] = weight_of(entry, begin + at);
+          if (at < length) row[k] = row_of_x(entry.col), weight[k] = weight_of(entry, begin + at);
         }
-        add(row, weight, member == group);
+#pragma unroll
+        for (int k = 0; k < kStep; ++k) add(row[k], weight[k]);
       }
     }
-    if constexpr (Tile::kMma) adder.take_own(sum, lane);
   }
 
   __device__ void write_y(std::int64_t row) const {
     if (!active) return;
     T* y = args.y + row * args.heads * args.k;
-    Row out;
+    Pack<T, Tile::kVec> out;
 #pragma unroll
     for (int v = 0; v < Tile::kVec; ++v) out.value[v] = static_cast<T>(sum[v]);
     if (args.whole_vectors) {
-      *reinterpret_cast<Row*>(y + column) = out;
+      *reinterpret_cast<Pack<T, Tile::kVec>*>(y + column) = out;
     } else {
       const std::int64_t first = args.heads == 1 ? column : column % args.pitch;
       y += (column - first) / args.pitch * args.k;
@@ -186,6 +173,9 @@ template <class T>
 SpmmArgs<device_t<T>> make_args(const Csr& a, const Tensor& weight, const PaddedRows& x, std::int64_t heads,
                                 std::int64_t k, const Tensor& y) {
   using D = device_t<T>;
+  const std::int64_t stride = heads * x.pitch, row_bytes = stride * static_cast<std::int64_t>(sizeof(T));
+  check(row_bytes <= std::numeric_limits<std::int32_t>::max(), "[spmm] a row of x may take 2 GiB, got ",
+        row_bytes, " bytes");
   return {a.row_ptr.data<std::int64_t>(),
           a.col.data<std::int32_t>(),
           weight.defined() ? reinterpret_cast<const D*>(weight.data<T>()) : nullptr,
@@ -195,7 +185,8 @@ SpmmArgs<device_t<T>> make_args(const Csr& a, const Tensor& weight, const Padded
           heads,
           k,
           x.pitch,
-          heads * x.pitch,
+          stride,
+          static_cast<std::uint32_t>(row_bytes),
           0,
           x.pitch == k && is_aligned(y)};
 }

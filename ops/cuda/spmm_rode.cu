@@ -16,6 +16,9 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr int kBlock = static_cast<int>(RodePlan::kBlock);
+template <class T>
+constexpr int kBlocksOfMultiprocessor = sizeof(T) == 8 ? 5
+                                                       : 7;  // warps hide latency better than registers do
 static_assert(kBlock == kWarp, "a lane holds the sparse data of one nonzero of a block");
 
 template <class Sum>
@@ -33,9 +36,10 @@ struct Rode : Gather<Tile> {
   using typename Base::Row;
   using typename Base::Sum;
 
-  static constexpr int kDepth =
-      kBlock / Tile::kGroups < 4 ? kBlock / Tile::kGroups : 4;  // nonzeros of a group
-  static constexpr int kSubBlocks = kBlock / (kDepth * Tile::kGroups);
+  static constexpr int kDepth = 4;  // nonzeros of a group in a sub-block
+  static constexpr int kSubBlock = kDepth * Tile::kGroups;
+  static constexpr int kSubBlocks = kBlock / kSubBlock;
+  static_assert(kSubBlocks == 1 || kSubBlocks == 2);
 
   struct SubBlock {
     Row row[kDepth];
@@ -44,67 +48,64 @@ struct Rode : Gather<Tile> {
 
   __device__ explicit Rode(const SpmmArgs<typename Tile::T>& args) : Base(args) {}
 
-  /// entries: the block that begins at nonzero `block`.
-  __device__ void gather(SubBlock& out, const Entry& entries, std::int64_t block, int sub_block) const {
+  /// entries: the block that begins at nonzero `block`, of which there are `limit`: past the end the last one
+  /// again.
+  __device__ void gather(SubBlock& out, const Entry& entries, std::int64_t block, int sub_block,
+                         int limit) const {
 #pragma unroll
     for (int k = 0; k < kDepth; ++k) {
       const int at = (sub_block * kDepth + k) * Tile::kGroups + this->group;
       const Entry entry = this->from_lane(entries, at);
-      if (this->active) {
-        out.row[k] = this->row_of_x(entry.col);
-        out.weight[k] = this->weight_of(entry, block + at);
-      }
+      out.row[k] = this->row_of_x(entry.col);
+      out.weight[k] = this->weight_of(entry, block + (at < limit ? at : limit - 1));
     }
   }
   __device__ void consume(const SubBlock& in) {
-    this->add(in.row, in.weight, this->member == 0);
+#pragma unroll
+    for (int k = 0; k < kDepth; ++k) this->add(in.row[k], in.weight[k]);
+  }
+  __device__ void consume_first(const SubBlock& in, int sub_block, int limit) {
+#pragma unroll
+    for (int k = 0; k < kDepth; ++k)
+      if ((sub_block * kDepth + k) * Tile::kGroups + this->group < limit) this->add(in.row[k], in.weight[k]);
   }
 
-  /// The warp sums nonzeros [begin, begin + length): whole blocks through the pipeline, then the residue.
+  /// The warp sums the nonzeros of a piece: whole blocks through the pipeline, then the residue. The
+  /// sub-blocks in flight swap their registers without moving them.
   __device__ void sum_piece(std::int64_t begin, int length) {
-    const int blocks = length / kBlock, residue = length % kBlock, lane = this->lane;
-    const std::int64_t tail = begin + blocks * kBlock;
-    Entry now = this->fetch(begin + lane, blocks > 0), next = this->fetch(begin + kBlock + lane, blocks > 1);
-    const Entry last = this->fetch(tail + lane, lane < residue);
-    SubBlock ready = {};
-    if (blocks > 0) gather(ready, now, begin, 0);
-    for (std::int64_t block = begin; block < tail; block += kBlock) {
-#pragma unroll
-      for (int s = 0; s < kSubBlocks; ++s) {
-        SubBlock coming = {};
-        if (s + 1 < kSubBlocks) {
-          gather(coming, now, block, s + 1);
-        } else if (block + kBlock < tail) {
-          now = next;
-          next = this->fetch(block + 2 * kBlock + lane, block + 2 * kBlock < tail);
-          gather(coming, now, block + kBlock, 0);
-        }
-        consume(ready);
-        ready = coming;
+    const int last = length - 1, lane = this->lane;
+    const auto fetch_block = [&](int at) { return this->fetch(begin + min(at + lane, last)); };
+    Entry now = fetch_block(0), next = fetch_block(kBlock);
+    SubBlock a, b;
+    gather(a, now, begin, 0, length);
+    int at = 0;
+    for (; at + kBlock <= length; at += kBlock) {
+      if constexpr (kSubBlocks == 2) {
+        gather(b, now, begin + at, 1, kBlock);
+        consume(a);
+        now = next;
+        next = fetch_block(at + 2 * kBlock);
+        gather(a, now, begin + at + kBlock, 0, length - at - kBlock);
+        consume(b);
+      } else {
+        now = next;
+        next = fetch_block(at + 2 * kBlock);
+        b = a;
+        gather(a, now, begin + at + kBlock, 0, length - at - kBlock);
+        consume(b);
       }
     }
-#pragma unroll
-    for (int j = 0; j < kBlock; j += kDepth * Tile::kGroups) {
-      if (j >= residue) break;
-      SubBlock coming = {};
-#pragma unroll
-      for (int k = 0; k < kDepth; ++k) {
-        const int at = j + k * Tile::kGroups + this->group;
-        const Entry entry = this->from_lane(last, at);
-        if (this->active && at < residue) {
-          coming.row[k] = this->row_of_x(entry.col);
-          coming.weight[k] = this->weight_of(entry, tail + at);
-        }
-      }
-      consume(coming);
-    }
-    if constexpr (Tile::kMma) this->adder.take_all(sum);
+    const int residue = length - at;
+    if (residue == 0) return;
+    if (kSubBlocks == 2 && residue > kSubBlock) gather(b, now, begin + at, 1, residue);
+    consume_first(a, 0, residue);
+    if (kSubBlocks == 2 && residue > kSubBlock) consume_first(b, 1, residue);
   }
 
   /// Afterwards every group has the sum over all groups.
   __device__ void reduce_groups() {
 #pragma unroll
-    for (int offset = Tile::kGroupStep; offset < Tile::kGroupStep * Tile::kGroups; offset *= 2)
+    for (int offset = Tile::kLanes; offset < kWarp; offset *= 2)
 #pragma unroll
       for (int v = 0; v < Tile::kVec; ++v) sum[v] += __shfl_xor_sync(kFullMask, sum[v], offset);
   }
@@ -161,7 +162,7 @@ struct Rode : Gather<Tile> {
 // grid (warps / warps of a block, column tiles), block kThreads. Warps [0, pieces) take a piece each, the
 // others kGroups rows of the residual part.
 template <class Tile>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kBlocksOfMultiprocessor<typename Tile::T>)
     spmm_rode_kernel(const SpmmArgs<typename Tile::T> args, const RodeArgs<typename Tile::Sum> rode) {
   Rode<Tile> work(args);
   const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
@@ -185,11 +186,6 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// Rows of 16-bit elements are added up by tensor cores where a tile of X is as wide as their operand.
-template <class Plain>
-constexpr bool kOnTensorCores =
-    sizeof(typename Plain::T) == 2 && Plain::kLanes == 8 && Plain::kWeighting != Weighting::kPerHead;
-
 }  // namespace
 
 void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate accumulate, const Tensor& weight,
@@ -198,8 +194,7 @@ void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate accumulate, const 
   const bool atomic = accumulate == Accumulate::kAtomic;
   if (atomic && splits > 0) y.fill(0);
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
-    dispatch_tile<T>(a, weight, x, y, [&]<class Plain>(Plain, const auto& args, std::int64_t tiles) {
-      using Tile = typename Plain::template WithMma<kOnTensorCores<Plain>>;
+    dispatch_tile<T>(a, weight, x, y, [&]<class Tile>(Tile, const auto& args, std::int64_t tiles) {
       using Sum = typename Tile::Sum;
       const std::int64_t warps = plan.num_pieces() + ceil_div(plan.num_residual(), Tile::kGroups);
       Tensor partial, arrived;
