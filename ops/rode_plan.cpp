@@ -24,10 +24,7 @@ RodePlan make_rode_plan(const Adjacency& adj, const Tensor& cluster, std::int64_
 }
 
 const RodePlan& rode_plan(const Adjacency& adj) {
-  return adj.cached<RodePlan>([&] {
-    const bool clustered = RowClusters::pays(adj.rows(), adj.cols(), adj.num_edges());
-    return make_rode_plan(adj, clustered ? cluster_rows(adj) : Tensor());
-  });
+  return adj.cached<RodePlan>([&] { return make_rode_plan(adj, row_clusters(adj)); });
 }
 
 }  // namespace rodeo

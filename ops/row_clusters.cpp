@@ -12,4 +12,24 @@ Tensor cluster_rows(const Adjacency& adj) {
   return cluster;
 }
 
+const Tensor& row_clusters(const Adjacency& adj) {
+  struct Kept {
+    Tensor cluster;
+  };
+  return adj
+      .cached<Kept>([&] {
+        const bool pays = RowClusters::pays(adj.rows(), adj.cols(), adj.num_edges());
+        return Kept{pays ? cluster_rows(adj) : Tensor()};
+      })
+      .cluster;
+}
+
+Tensor order_of_clusters(const Tensor& cluster) {
+  check(cluster.defined() && cluster.dtype() == DType::kU8 && cluster.rank() == 1,
+        "[order_of_clusters] cluster must be u8 [rows]");
+  const Tensor order = Tensor::empty(cluster.shape(), DType::kI32, cluster.device());
+  if (order.numel() > 0) kernels::order_of_clusters.on(order.device())(cluster, order);
+  return order;
+}
+
 }  // namespace rodeo

@@ -45,4 +45,10 @@ struct RowClusters {
 /// The cluster of each row of a square matrix: u8 [rows]. Throws Error where it is not square.
 Tensor cluster_rows(const Adjacency& adj);
 
+/// The same where RowClusters::pays, else undefined. Kept on adj.
+const Tensor& row_clusters(const Adjacency& adj);
+
+/// Rows in the order of their clusters, equal ones in row order: u8 [rows] -> i32 [rows].
+Tensor order_of_clusters(const Tensor& cluster);
+
 }  // namespace rodeo

@@ -72,7 +72,8 @@ SpmmAlgorithm choose(const Operands& in) {
   if (in.has_heads()) return spmm_rule(in.adj);  // the other candidates have no heads
   auto& cusparse = cusparse_on(in.adj);
   const bool in_use = cusparse != nullptr;
-  const SpmmProblem problem{in.x.dim(1), in.x.dtype(), in.weight.defined()};
+  const SpmmProblem problem{in.x.dim(1), in.x.dtype(), in.weight.defined(),
+                            in.accumulate == Accumulate::kAtomic};
   const SpmmAlgorithm chosen = choose_spmm(
       in.adj, problem, [&](SpmmAlgorithm algorithm) { run_with(algorithm, in); }, SpmmStore::of_process());
   // Having been timed is no reason to hold an array of ones as long as the edges.
@@ -119,9 +120,10 @@ void check_takes(SpmmAlgorithm algorithm, Accumulate accumulate, const Adjacency
           " x ", adj.cols(), ": choose rode");
   }
   if (accumulate == Accumulate::kAtomic)
-    check(device.is_cuda() && size_of(x.dtype()) >= 4 && algorithm == SpmmAlgorithm::kRode,
-          "[spmm] atomic accumulation is for rode on CUDA in f32 or f64, got ", algorithm, " on ", device,
-          " in ", x.dtype());
+    check(device.is_cuda() && size_of(x.dtype()) >= 4 &&
+              (algorithm == SpmmAlgorithm::kRode || algorithm == SpmmAlgorithm::kAuto),
+          "[spmm] atomic accumulation is for rode and auto on CUDA in f32 or f64, got ", algorithm, " on ",
+          device, " in ", x.dtype());
 }
 
 Tensor run(const Adjacency& adj, const Tensor& weight, const Tensor& x, const SpmmOptions& options) {

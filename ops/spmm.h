@@ -16,8 +16,8 @@ enum class SpmmAlgorithm {
           // docs/kernels.md
   kTca,   // tensor cores (TCA-SpMM; see docs/kernels.md). CUDA only, one head. bf16 and f16; f32 is rounded
           // to TF32, 10 bits of mantissa, which nothing but asking for kTca by name allows; f64 is an Error
-  kCusparse,  // NVIDIA's library, its CSR algorithm 3; CUDA only, one head, at most 2^31 - 1 edges
-              // and no more than rows x cols
+  kCusparse,  // NVIDIA's library, its default algorithm, whose last bits may differ from run to run; CUDA
+              // only, one head, at most 2^31 - 1 edges and no more than rows x cols
 };
 std::string_view name(SpmmAlgorithm algorithm);
 std::ostream& operator<<(std::ostream& out, SpmmAlgorithm algorithm);
@@ -27,7 +27,8 @@ SpmmAlgorithm parse_spmm_algorithm(std::string_view text);
 /// How the sums of a row that is cut into pieces meet.
 enum class Accumulate {
   kOrdered,  // in a fixed order: the same bits every time
-  kAtomic,   // by atomicAdd, as published: the last bits may differ from run to run. CUDA, f32 and f64, kRode
+  kAtomic,  // by atomicAdd, as published: the last bits may differ from run to run. CUDA, f32 and f64; kRode,
+            // or kAuto, which then takes cuSPARSE into account
 };
 
 struct SpmmOptions {
@@ -44,12 +45,12 @@ struct SpmmOptions {
 /// Gradients: dX = A^T dY,  dweight = (dY X^T) at A's edges (see sddmm.h).
 /// Throws rodeo::Error when shapes, dtypes or devices disagree, or the algorithm cannot take the graph.
 ///
-/// Deterministic: same inputs, same device, same bits, unless kAtomic is asked for; with kAuto the bits are
-/// those of the algorithm it stands for. kAuto on the CPU is a rule on the row lengths, so the same holds. On
-/// CUDA the first product of a graph, width, dtype and weighting times the candidates on its own operands,
-/// for at most 50 ms (more when that loads cuSPARSE into the process), and takes kRode unless another is
-/// faster by 10 %. That choice then stays: for the graph, for every equal graph in the process, and for later
-/// runs of the same build on the same kind of GPU through a file in the user's cache folder
+/// Deterministic: same inputs, same device, same bits, unless kAtomic or kCusparse is asked for; with kAuto
+/// the bits are those of the algorithm it stands for. kAuto on the CPU is a rule on the row lengths, so the
+/// same holds. On CUDA the first product of a graph, width, dtype and weighting times the candidates on its
+/// own operands, for at most 50 ms (more when that loads cuSPARSE into the process), and takes kRode unless
+/// another is faster by 10 %. That choice then stays: for the graph, for every equal graph in the process,
+/// and for later runs of the same build on the same kind of GPU through a file in the user's cache folder
 /// (core/cache_folder.h). Where that file is missing (the first run, a cache that is switched off or was
 /// cleared, two first runs at once) two candidates near that margin may change places between runs, and the
 /// last bits of the sums with them: name the algorithm where that matters, or where graphs are used only

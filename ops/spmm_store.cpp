@@ -14,7 +14,7 @@ namespace rodeo {
 namespace {
 
 // First line of a file. Then one line a choice, its fields parted by tabs: version, device, columns, dtype,
-// weighted or not, algorithm, and the milliseconds of what was timed: "rode=0.946 csr=1.2".
+// weighted or not and in what order, algorithm, and the milliseconds of what was timed: "rode=0.946 csr=1.2".
 constexpr std::string_view kHeader = "rodeo spmm choices, format 1";
 
 std::string in_one_field(std::string text) {
@@ -24,9 +24,10 @@ std::string in_one_field(std::string text) {
 }
 
 std::string key_text(const SpmmStore::Key& key) {
-  return fmt::format("{} ({})\t{}\t{}\t{}\t{}", RODEO_VERSION, RODEO_COMMIT, in_one_field(key.device),
-                     key.problem.n, name(key.problem.dtype),
-                     key.problem.weighted ? "weighted" : "unweighted");
+  return fmt::format(
+      "{} ({})\t{}\t{}\t{}\t{}", RODEO_VERSION, RODEO_COMMIT, in_one_field(key.device), key.problem.n,
+      name(key.problem.dtype),
+      str(key.problem.weighted ? "weighted" : "unweighted", key.problem.any_order ? " in any order" : ""));
 }
 
 std::string line_of(const std::string& key, const SpmmStore::Entry& entry) {

@@ -17,8 +17,9 @@
 namespace rodeo {
 namespace {
 
-// All of these are deterministic. The first is the usual choice; others must beat it clearly.
-constexpr SpmmAlgorithm kCandidates[] = {SpmmAlgorithm::kRode, SpmmAlgorithm::kCsr, SpmmAlgorithm::kCusparse};
+// The first is the usual choice; others must beat it clearly.
+constexpr SpmmAlgorithm kCandidates[] = {SpmmAlgorithm::kRode, SpmmAlgorithm::kCsr, SpmmAlgorithm::kTca,
+                                         SpmmAlgorithm::kCusparse};
 
 SpmmCandidate prepare(const Adjacency& adj, const SpmmProblem& problem, SpmmAlgorithm algorithm) {
   // One group of lanes sums a row: the H200 takes 0.1 us a nonzero, and no GPU takes half of that.
@@ -27,8 +28,12 @@ SpmmCandidate prepare(const Adjacency& adj, const SpmmProblem& problem, SpmmAlgo
   SpmmCandidate candidate{algorithm};
   if (algorithm == SpmmAlgorithm::kCsr)
     candidate.at_least_ms = kMsANonzero * static_cast<double>(row_lengths(adj).longest);
+  if (algorithm == SpmmAlgorithm::kTca && size_of(problem.dtype) != 2)
+    candidate.remark = "only for 16-bit types";
   if (algorithm == SpmmAlgorithm::kCusparse) {
-    if (adj.num_edges() > kMax)
+    if (!problem.any_order)
+      candidate.remark = "its sums do not repeat bit for bit";
+    else if (adj.num_edges() > kMax)
       candidate.remark = "takes at most 2^31 - 1 edges";
     else if (adj.num_edges() > adj.rows() * adj.cols())
       candidate.remark = "takes no more edges than rows x cols";
@@ -61,7 +66,8 @@ void load_kernels(Device device, const SpmmProblem& problem) {
   const Tensor weight = Tensor::full({1}, 1, problem.dtype, device);
   for (const SpmmAlgorithm algorithm : kCandidates) {
     try {
-      problem.weighted ? spmm(one, weight, x, {algorithm}) : spmm(one, x, {algorithm});
+      if (prepare(one, problem, algorithm).remark.empty())
+        problem.weighted ? spmm(one, weight, x, {algorithm}) : spmm(one, x, {algorithm});
     } catch (const Error&) {
     }
   }
@@ -134,7 +140,8 @@ std::string explain_spmm(const Adjacency& adj) {
 }
 
 std::ostream& operator<<(std::ostream& out, const SpmmProblem& problem) {
-  return out << "n=" << problem.n << ' ' << problem.dtype << (problem.weighted ? " weighted" : " unweighted");
+  return out << "n=" << problem.n << ' ' << problem.dtype << (problem.weighted ? " weighted" : " unweighted")
+             << (problem.any_order ? " in any order" : "");
 }
 
 std::ostream& operator<<(std::ostream& out, const SpmmChoice& choice) {

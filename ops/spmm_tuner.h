@@ -21,6 +21,7 @@ struct SpmmProblem {
   std::int64_t n = 0;  // columns of X
   DType dtype = DType::kF32;
   bool weighted = false;
+  bool any_order = false;  // Accumulate::kAtomic: bits may differ from run to run
   auto operator<=>(const SpmmProblem&) const = default;
 };
 /// "n=16 f32 unweighted"

@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "ops/kernels.h"
+#include "ops/row_clusters.h"
 
 namespace rodeo {
 
@@ -13,8 +14,13 @@ std::ostream& operator<<(std::ostream& out, const TcaPlan& plan) {
              << size(3) << ", " << size(4);
 }
 
+TcaPlan make_tca_plan(const Adjacency& adj, const Tensor& cluster) {
+  return kernels::tca_plan.on(adj.device())(adj.csr(),
+                                            cluster.defined() ? order_of_clusters(cluster) : Tensor());
+}
+
 const TcaPlan& tca_plan(const Adjacency& adj) {
-  return adj.cached<TcaPlan>([&] { return kernels::tca_plan.on(adj.device())(adj.csr()); });
+  return adj.cached<TcaPlan>([&] { return make_tca_plan(adj, row_clusters(adj)); });
 }
 
 }  // namespace rodeo

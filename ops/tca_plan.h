@@ -21,7 +21,8 @@ namespace rodeo {
 ///
 /// The paper keeps row_id_for_each_warp, num_warps_per_row and warpid_within_row, one entry a warp. Grouped
 /// like this they need no arrays: warp w of a group has job w % jobs, the group has the number of warps, and
-/// w / jobs is the warp's place in the row, which is its tile of columns. Within a group jobs keep row order.
+/// w / jobs is the warp's place in the row, which is its tile of columns. Within a group jobs keep row order,
+/// or come cluster by cluster (ops/row_clusters.h).
 struct TcaPlan {
   static constexpr std::int64_t kChunk = 64;   // nonzeros of one right operand
   static constexpr std::int64_t kSplit = 512;  // nonzeros of a piece
@@ -56,7 +57,10 @@ struct TcaPlan {
 /// "12 pieces, 3 split rows; rows of up to 64, 32, 16, 8 nonzeros: 10, 20, 30, 40"
 std::ostream& operator<<(std::ostream& out, const TcaPlan& plan);
 
-/// Made on the device of adj; the same arrays on every device. Kept on adj, and lives as long.
+/// Made on the device of adj; the same arrays on every device. cluster u8 [rows] may be undefined.
+TcaPlan make_tca_plan(const Adjacency& adj, const Tensor& cluster = {});
+
+/// The plan of adj, with clusters where RowClusters::pays. Kept on adj, and lives as long.
 const TcaPlan& tca_plan(const Adjacency& adj);
 
 }  // namespace rodeo

@@ -11,14 +11,16 @@ constexpr int kThreads = 256;
 // begins.
 constexpr int kSplits = TcaPlan::kGroups, kSlots = kSplits + 1, kSections = kSlots + 1;
 
-__global__ void count_kernel(const std::int64_t* row_ptr, std::int64_t rows, std::int64_t* count) {
-  RODEO_GRID_STRIDE(row, rows) {
+__global__ void count_kernel(const std::int64_t* row_ptr, const std::int32_t* order, std::int64_t rows,
+                             std::int64_t* count) {
+  RODEO_GRID_STRIDE(at, rows) {
+    const std::int64_t row = order ? order[at] : at;
     const std::int64_t length = row_ptr[row + 1] - row_ptr[row], pieces = TcaPlan::pieces(length);
     const int group = TcaPlan::group_of(length);
     for (int section = 0; section < TcaPlan::kGroups; ++section)
-      count[section * rows + row] = section == group ? pieces : 0;
-    count[kSplits * rows + row] = pieces > 1;
-    count[kSlots * rows + row] = pieces > 1 ? pieces : 0;
+      count[section * rows + at] = section == group ? pieces : 0;
+    count[kSplits * rows + at] = pieces > 1;
+    count[kSlots * rows + at] = pieces > 1 ? pieces : 0;
   }
 }
 
@@ -27,16 +29,17 @@ struct Jobs {
   std::int64_t *begin, *split_slot;
 };
 
-__global__ void fill_kernel(const std::int64_t* row_ptr, std::int64_t rows, const std::int64_t* place,
-                            Jobs out) {
+__global__ void fill_kernel(const std::int64_t* row_ptr, const std::int32_t* order, std::int64_t rows,
+                            const std::int64_t* place, Jobs out) {
   const std::int64_t first_split = place[kSplits * rows], first_slot = place[kSlots * rows];
-  RODEO_GRID_STRIDE(row, rows) {
+  RODEO_GRID_STRIDE(at, rows) {
+    const std::int64_t row = order ? order[at] : at;
     const std::int64_t begin = row_ptr[row], end = row_ptr[row + 1], pieces = TcaPlan::pieces(end - begin);
     const int group = TcaPlan::group_of(end - begin);
-    const std::int64_t split = place[kSplits * rows + row] - first_split;
-    if (pieces > 1) out.split_slot[split] = place[kSlots * rows + row] - first_slot;
+    const std::int64_t split = place[kSplits * rows + at] - first_split;
+    if (pieces > 1) out.split_slot[split] = place[kSlots * rows + at] - first_slot;
     for (std::int64_t i = 0; i < pieces; ++i) {
-      const std::int64_t job = place[group * rows + row] + i, first = begin + i * TcaPlan::kSplit;
+      const std::int64_t job = place[group * rows + at] + i, first = begin + i * TcaPlan::kSplit;
       out.row[job] = static_cast<std::int32_t>(row);
       out.length[job] = static_cast<std::int32_t>(TcaPlan::piece_length(end - first));
       out.begin[job] = first;
@@ -47,16 +50,17 @@ __global__ void fill_kernel(const std::int64_t* row_ptr, std::int64_t rows, cons
 
 }  // namespace
 
-TcaPlan tca_plan(const Csr& a) {
+TcaPlan tca_plan(const Csr& a, const Tensor& order_) {
   const Device device = a.col.device();
   const auto empty = [&](std::int64_t n, DType dtype) { return Tensor::empty({n}, dtype, device); };
   const auto* row_ptr = a.row_ptr.data<std::int64_t>();
   const std::int64_t rows = a.rows;
+  const auto* order = static_cast<const std::int32_t*>(order_.raw());
 
   const Tensor place = empty(kSections * rows + 1, DType::kI64);
   if (rows > 0)
-    launch("tca_plan count", device, count_kernel, grid_for(rows, kThreads), kThreads, 0, row_ptr, rows,
-           place.data<std::int64_t>());
+    launch("tca_plan count", device, count_kernel, grid_for(rows, kThreads), kThreads, 0, row_ptr, order,
+           rows, place.data<std::int64_t>());
   exclusive_scan(place);
 
   TcaPlan plan;
@@ -73,7 +77,7 @@ TcaPlan tca_plan(const Csr& a) {
   plan.job_split = empty(plan.group_begin[1], DType::kI32);
   plan.split_slot = empty(splits + 1, DType::kI64);
   if (rows > 0)
-    launch("tca_plan fill", device, fill_kernel, grid_for(rows, kThreads), kThreads, 0, row_ptr, rows,
+    launch("tca_plan fill", device, fill_kernel, grid_for(rows, kThreads), kThreads, 0, row_ptr, order, rows,
            place.data<std::int64_t>(),
            Jobs{plan.job_row.data<std::int32_t>(), plan.job_length.data<std::int32_t>(),
                 plan.job_split.data<std::int32_t>(), plan.job_begin.data<std::int64_t>(),

@@ -70,18 +70,32 @@ TEST(OpsTcaPlan, Prints) {
 class OpsTcaPlanOnDevice : public OnDevice {};
 RODEO_ON_ALL_DEVICES(OpsTcaPlanOnDevice);
 
+void expect_equal(const TcaPlan& got, const TcaPlan& want, const std::string& what) {
+  EXPECT_TRUE(same_bits(got.job_row, want.job_row)) << what;
+  EXPECT_TRUE(same_bits(got.job_length, want.job_length)) << what;
+  EXPECT_TRUE(same_bits(got.job_begin, want.job_begin)) << what;
+  EXPECT_TRUE(same_bits(got.job_split, want.job_split)) << what;
+  EXPECT_TRUE(same_bits(got.split_slot, want.split_slot)) << what;
+  EXPECT_TRUE(std::ranges::equal(got.group_begin, want.group_begin)) << what;
+  EXPECT_EQ(got.num_slots, want.num_slots) << what;
+}
+
 TEST_P(OpsTcaPlanOnDevice, EqualsTheHostPlan) {
   for (const SparseCase& sparse_case : sparse_cases()) {
     const Adjacency adj = sparse_case.make(), there = adj.to(device());
-    const TcaPlan &want = tca_plan(adj), &got = tca_plan(there);  // each lives as long as its graph
-    EXPECT_TRUE(same_bits(got.job_row, want.job_row)) << sparse_case;
-    EXPECT_TRUE(same_bits(got.job_length, want.job_length)) << sparse_case;
-    EXPECT_TRUE(same_bits(got.job_begin, want.job_begin)) << sparse_case;
-    EXPECT_TRUE(same_bits(got.job_split, want.job_split)) << sparse_case;
-    EXPECT_TRUE(same_bits(got.split_slot, want.split_slot)) << sparse_case;
-    EXPECT_TRUE(std::ranges::equal(got.group_begin, want.group_begin)) << sparse_case;
-    EXPECT_EQ(got.num_slots, want.num_slots) << sparse_case;
+    expect_equal(tca_plan(there), tca_plan(adj), sparse_case.name);
+    std::vector<std::uint8_t> group(static_cast<std::size_t>(adj.rows()));
+    for (std::size_t i = 0; i < group.size(); ++i) group[i] = static_cast<std::uint8_t>(i * 37 % 256);
+    const Tensor cluster = Tensor::from(group);
+    expect_equal(make_tca_plan(there, cluster.to(device())), make_tca_plan(adj, cluster), sparse_case.name);
   }
+}
+
+TEST_P(OpsTcaPlanOnDevice, ClustersComeOneAfterAnother) {
+  const Adjacency adj = graph_with_lengths({5, 40, 6, 100, 33, 7}, 50).to(device());
+  const TcaPlan plan =
+      make_tca_plan(adj, Tensor::from(std::vector<std::uint8_t>{9, 9, 0, 0, 2, 1}).to(device()));
+  EXPECT_EQ(plan.job_row.to_vector<std::int32_t>(), (std::vector<std::int32_t>{3, 4, 1, 2, 5, 0}));
 }
 
 }  // namespace
