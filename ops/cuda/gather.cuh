@@ -151,20 +151,34 @@ struct Gather {
     }
   }
 
+  /// Called by all lanes of a group, or none.
   __device__ void write_y(std::int64_t row) const {
-    if (!active) return;
     T* y = args.y + row * args.heads * args.k;
-    Pack<T, Tile::kVec> out;
-#pragma unroll
-    for (int v = 0; v < Tile::kVec; ++v) out.value[v] = static_cast<T>(sum[v]);
     if (args.whole_vectors) {
-      *reinterpret_cast<Pack<T, Tile::kVec>*>(y + column) = out;
-    } else {
-      const std::int64_t first = args.heads == 1 ? column : column % args.pitch;
-      y += (column - first) / args.pitch * args.k;
+      Pack<T, Tile::kVec> out;
 #pragma unroll
-      for (int v = 0; v < Tile::kVec; ++v)
-        if (first + v < args.k) y[first + v] = out.value[v];
+      for (int v = 0; v < Tile::kVec; ++v) out.value[v] = static_cast<T>(sum[v]);
+      if (active) *reinterpret_cast<Pack<T, Tile::kVec>*>(y + column) = out;
+    } else {
+      write_elements(y);
+    }
+  }
+  /// Neighbouring lanes write neighbouring elements: scattered ones would each cost a sector.
+  __device__ void write_elements(T* y) const {
+    const unsigned mask = (kFullMask >> (kWarp - Tile::kLanes)) << (group * Tile::kLanes);
+    const std::int64_t first = column - member * Tile::kVec;
+#pragma unroll
+    for (int v = 0; v < Tile::kVec; ++v) {
+      const int element = v * Tile::kLanes + member;
+      Sum value = 0;
+#pragma unroll
+      for (int w = 0; w < Tile::kVec; ++w) {
+        const Sum other = __shfl_sync(mask, sum[w], element / Tile::kVec, Tile::kLanes);
+        if (element % Tile::kVec == w) value = other;
+      }
+      const std::int64_t at = first + element, part = args.heads == 1 ? 0 : at / args.pitch,
+                         j = at - part * args.pitch;
+      if (at < args.stride && j < args.k) y[part * args.k + j] = static_cast<T>(value);
     }
   }
 };

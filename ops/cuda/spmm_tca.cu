@@ -17,11 +17,14 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr int kWarps = kThreads / kWarp;
-constexpr int kBlocks = 3;  // of a multiprocessor, which leaves 168 registers a thread
+// Blocks of a multiprocessor: 3 leave 168 registers a thread, 4 leave 128, of which some spill. Long rows
+// want more warps to wait for memory, short ones more registers.
+constexpr int kBlocksForShortRows = 3, kBlocksForLongRows = 4;
+constexpr std::int64_t kLongRow = TcaPlan::kChunk;  // mean nonzeros
 
 // grid (warps / kWarps), block kThreads. multiblock_per_row is the first group's jobs that are pieces, the
 // others are multirow_per_block.
-template <class T, bool kWeighted>
+template <class T, bool kWeighted, int kBlocks>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     spmm_tca_kernel(const SpmmArgs<T> args, const TcaArgs tca) {
   __shared__ TcaScratch<T> scratch[kWarps];
@@ -38,21 +41,19 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   run.template operator()<1>(tca.group[3]);
 }
 
-template <class T, bool kWeighted>
+template <class T, bool kWeighted, int kBlocks>
 void run(const Csr& a, const TcaPlan& plan, const Tensor& weight, const Tensor& x, const Tensor& y) {
   using D = device_t<T>;
   const PaddedRows padded(x, 1, x.dim(1));
   const SpmmArgs<D> args = make_args<T>(a, weight, padded, 1, x.dim(1), y);
-  constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();  // warps and bytes, in 32 bits
-  const std::int64_t row_bytes = args.stride * static_cast<std::int64_t>(sizeof(T));
-  check(row_bytes <= kMax, "[spmm] tca takes rows of x of up to 2 GiB, got ", row_bytes, " bytes");
+  constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();  // warps, in 32 bits
   TcaArgs tca{plan.job_row.data<std::int32_t>(),
               plan.job_length.data<std::int32_t>(),
               plan.job_split.data<std::int32_t>(),
               plan.job_begin.data<std::int64_t>(),
               plan.split_slot.data<std::int64_t>(),
               plan.group_begin[1],
-              static_cast<unsigned>(row_bytes),
+              args.row_bytes,
               nullptr,
               nullptr,
               {}};
@@ -76,7 +77,7 @@ void run(const Csr& a, const TcaPlan& plan, const Tensor& weight, const Tensor& 
     tca.partial = partial.data<float>();
     tca.arrived = arrived.data<std::int32_t>();
   }
-  launch("spmm_tca", y.device(), spmm_tca_kernel<D, kWeighted>,
+  launch("spmm_tca", y.device(), spmm_tca_kernel<D, kWeighted, kBlocks>,
          dim3(static_cast<unsigned>(ceil_div(warps, kWarps))), dim3(kThreads), 0, args, tca);
 }
 
@@ -84,8 +85,15 @@ void run(const Csr& a, const TcaPlan& plan, const Tensor& weight, const Tensor& 
 
 void spmm_tca(const Csr& a, const TcaPlan& plan, const Tensor& weight, const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
-    if constexpr (!std::is_same_v<T, double>)
-      (weight.defined() ? run<T, true> : run<T, false>)(a, plan, weight, x, y);
+    if constexpr (!std::is_same_v<T, double>) {
+      const auto with_blocks = [&]<int kBlocks>() {
+        (weight.defined() ? run<T, true, kBlocks> : run<T, false, kBlocks>)(a, plan, weight, x, y);
+      };
+      if (a.col.numel() >= kLongRow * a.rows)
+        with_blocks.template operator()<kBlocksForLongRows>();
+      else
+        with_blocks.template operator()<kBlocksForShortRows>();
+    }
   });
 }
 
