@@ -124,14 +124,20 @@ struct Gather {
     for (int v = 0; v < Tile::kVec; ++v) sum[v] = total[v];
   }
 
+  /// What sum_row begins with: a nonzero for every lane of the group.
+  __device__ Entry first_of_row(std::int64_t begin, std::int64_t length) const {
+    return member < length ? fetch(begin + member) : Entry();
+  }
   /// The same for one piece.
   __device__ void sum_row(std::int64_t begin, std::int64_t length) {
+    sum_row(begin, length, first_of_row(begin, length));
+  }
+  __device__ void sum_row(std::int64_t begin, std::int64_t length, Entry next) {
     constexpr int kStep = Tile::kLanes < 8 ? Tile::kLanes : 8;  // rows of X in flight
-    const auto fetch_if = [&](std::int64_t at) { return at < length ? fetch(begin + at) : Entry(); };
-    Entry next = fetch_if(member);
     for (std::int64_t base = 0; __any_sync(kFullMask, base < length); base += Tile::kLanes) {
       const Entry now = next;
-      next = fetch_if(base + Tile::kLanes + member);
+      const std::int64_t ahead = base + Tile::kLanes + member;
+      next = ahead < length ? fetch(begin + ahead) : Entry();
 #pragma unroll
       for (int j = 0; j < Tile::kLanes; j += kStep) {
         if (!__any_sync(kFullMask, base + j < length)) break;
@@ -151,7 +157,6 @@ struct Gather {
     }
   }
 
-  /// Called by all lanes of a group, or none.
   __device__ void write_y(std::int64_t row) const {
     T* y = args.y + row * args.heads * args.k;
     if (args.whole_vectors) {
@@ -159,26 +164,13 @@ struct Gather {
 #pragma unroll
       for (int v = 0; v < Tile::kVec; ++v) out.value[v] = static_cast<T>(sum[v]);
       if (active) *reinterpret_cast<Pack<T, Tile::kVec>*>(y + column) = out;
-    } else {
-      write_elements(y);
-    }
-  }
-  /// Neighbouring lanes write neighbouring elements: scattered ones would each cost a sector.
-  __device__ void write_elements(T* y) const {
-    const unsigned mask = (kFullMask >> (kWarp - Tile::kLanes)) << (group * Tile::kLanes);
-    const std::int64_t first = column - member * Tile::kVec;
+    } else if (active) {  // passing elements to the lanes that would write them side by side costs more than
+                          // it saves
+      const std::int64_t part = args.heads == 1 ? 0 : column / args.pitch, first = column - part * args.pitch;
+      y += part * args.k;
 #pragma unroll
-    for (int v = 0; v < Tile::kVec; ++v) {
-      const int element = v * Tile::kLanes + member;
-      Sum value = 0;
-#pragma unroll
-      for (int w = 0; w < Tile::kVec; ++w) {
-        const Sum other = __shfl_sync(mask, sum[w], element / Tile::kVec, Tile::kLanes);
-        if (element % Tile::kVec == w) value = other;
-      }
-      const std::int64_t at = first + element, part = args.heads == 1 ? 0 : at / args.pitch,
-                         j = at - part * args.pitch;
-      if (at < args.stride && j < args.k) y[part * args.k + j] = static_cast<T>(value);
+      for (int v = 0; v < Tile::kVec; ++v)
+        if (first + v < args.k) y[first + v] = static_cast<T>(sum[v]);
     }
   }
 };

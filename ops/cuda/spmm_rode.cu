@@ -8,6 +8,8 @@
 // that finishes last adds them in order, so the result does not depend on which one that is. Column tiles are
 // the slow dimension of the grid: at any time the whole GPU works on one slice of X, which is more likely to
 // stay in the caches than whole rows are.
+#include <algorithm>
+
 #include "ops/cuda/gather.cuh"
 #include "ops/cuda/rode_view.cuh"
 
@@ -24,8 +26,9 @@ static_assert(kBlock == kWarp, "a lane holds the sparse data of one nonzero of a
 template <class Sum>
 struct RodeArgs {
   RodeView plan;
-  Sum* partial;  // [slots, columns]; null where pieces meet by atomicAdd
-  int* arrived;  // [split rows, column tiles], zero
+  Sum* partial;         // [slots, columns]; null where pieces meet by atomicAdd
+  int residual_rounds;  // short rows that a group takes, one after the other
+  int* arrived;         // [split rows, column tiles], zero
 };
 
 template <class Tile>
@@ -100,6 +103,27 @@ struct Rode : Gather<Tile> {
     if (kSubBlocks == 2 && residue > kSubBlock) gather(b, now, begin + at, 1, residue);
     consume_first(a, 0, residue);
     if (kSubBlocks == 2 && residue > kSubBlock) consume_first(b, 1, residue);
+  }
+
+  /// Every group takes `rounds` short rows. A row begins with a chain of loads (where it is, its columns, its
+  /// rows of X): those of the next row are under way while this one is summed.
+  __device__ void sum_short_rows(const RodeView& plan, std::int64_t first, int rounds) {
+    std::int64_t at = first * Tile::kGroups + this->group;
+    const auto part_if = [&](bool exists, std::int64_t i) {
+      return exists ? plan.residual(i) : RodeView::Part{};
+    };
+    RodeView::Part part = plan.residual(at), next = part_if(rounds > 1, at + Tile::kGroups);
+    Entry entry = this->first_of_row(part.begin, part.length);
+    for (int round = 0; round < rounds; ++round) {
+      const RodeView::Part after = part_if(round + 2 < rounds, at + 2 * Tile::kGroups);
+      const Entry next_entry = this->first_of_row(next.begin, next.length);
+      this->sum_row(part.begin, part.length, entry);
+      if (at < plan.residuals) this->write_y(part.row);
+#pragma unroll
+      for (int v = 0; v < Tile::kVec; ++v) sum[v] = 0;
+      part = next, next = after, entry = next_entry;
+      at += Tile::kGroups;
+    }
   }
 
   /// Afterwards every group has the sum over all groups.
@@ -179,11 +203,15 @@ __global__ void __launch_bounds__(kThreads, kBlocksOfMultiprocessor<typename Til
       if (complete && work.group == 0) work.write_y(piece.row);
     }
   } else {
-    const std::int64_t at = (warp - plan.pieces) * Tile::kGroups + work.group;
-    const RodeView::Part part = plan.residual(at);
-    work.sum_row(part.begin, part.length);
-    if (at < plan.residuals) work.write_y(part.row);
+    work.sum_short_rows(plan, (warp - plan.pieces) * rode.residual_rounds, rode.residual_rounds);
   }
+}
+
+/// As many short rows in turn as leave every multiprocessor several times the warps that it holds.
+int rounds_for(std::int64_t warps, Device device) {
+  constexpr std::int64_t kMostRounds = 4, kWarpsOfMultiprocessor = 64;
+  const std::int64_t enough = kWarpsOfMultiprocessor * Context::of(device).num_multiprocessors();
+  return static_cast<int>(std::clamp<std::int64_t>(warps / enough, 1, kMostRounds));
 }
 
 }  // namespace
@@ -196,13 +224,15 @@ void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate accumulate, const 
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
     dispatch_tile<T>(a, weight, x, y, [&]<class Tile>(Tile, const auto& args, std::int64_t tiles) {
       using Sum = typename Tile::Sum;
-      const std::int64_t warps = plan.num_pieces() + ceil_div(plan.num_residual(), Tile::kGroups);
+      const std::int64_t short_warps = ceil_div(plan.num_residual(), Tile::kGroups);
+      const int rounds = rounds_for(short_warps * tiles, y.device());
+      const std::int64_t warps = plan.num_pieces() + ceil_div(short_warps, rounds);
       Tensor partial, arrived;
       if (splits > 0 && !atomic) {
         partial = Tensor::empty({plan.num_slots, args.stride}, dtype_of<Sum>(), y.device());
         arrived = Tensor::zeros({splits, tiles}, DType::kI32, y.device());
       }
-      const RodeArgs<Sum> rode{RodeView(plan), partial.defined() ? partial.data<Sum>() : nullptr,
+      const RodeArgs<Sum> rode{RodeView(plan), partial.defined() ? partial.data<Sum>() : nullptr, rounds,
                                arrived.defined() ? arrived.data<int>() : nullptr};
       const dim3 grid(static_cast<unsigned>(ceil_div(warps, kThreads / kWarp)), static_cast<unsigned>(tiles));
       launch("spmm_rode", y.device(), spmm_rode_kernel<Tile>, grid, dim3(kThreads), 0, args, rode);
