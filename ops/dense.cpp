@@ -46,6 +46,12 @@ Variable add(const Variable& a, const Variable& b) {
   });
 }
 
+Variable reshape(const Variable& x, const Shape& shape) {
+  const Shape before = x.shape();
+  return record("reshape", x.value().reshape(shape), {x},
+                [before](const Tensor& dy) { return std::vector{dy.reshape(before)}; });
+}
+
 Tensor add_bias(const Tensor& x, const Tensor& b) {
   check_matrix("add_bias", "x", x);
   check_alike("add_bias", "x", x, "b", b);

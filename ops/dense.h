@@ -21,6 +21,9 @@ Variable matmul(const Variable& a, const Variable& b, Transpose ta = Transpose::
 Tensor add(const Tensor& a, const Tensor& b);
 Variable add(const Variable& a, const Variable& b);
 
+/// The same values in another shape, as Tensor::reshape.   Gradient: dy in the shape of x.
+Variable reshape(const Variable& x, const Shape& shape);
+
 /// y[i, j] = x[i, j] + b[j].   x [m, n], b [n].   Gradients: dx = dy, db = sum over rows of dy.
 Tensor add_bias(const Tensor& x, const Tensor& b);
 Variable add_bias(const Variable& x, const Variable& b);

@@ -164,6 +164,13 @@ RODEO_KERNEL(edge_softmax, void(const Adjacency& adj, const Tensor& score, const
 RODEO_KERNEL(edge_softmax_backward,
              void(const Adjacency& adj, const Tensor& y, const Tensor& dy, const Tensor& ds));
 
+// heads.h; x, dx [n, heads, k], a, da [heads, k], y, dy [n, heads] or, of head_mean, [n, k]
+RODEO_KERNEL(head_dot, void(const Tensor& x, const Tensor& a, const Tensor& y));
+RODEO_KERNEL(head_outer, void(const Tensor& dy, const Tensor& a, const Tensor& dx));
+RODEO_KERNEL(head_dot_sum, void(const Tensor& dy, const Tensor& x, const Tensor& da));  // x may have no rows
+RODEO_KERNEL(head_mean, void(const Tensor& x, const Tensor& y));
+RODEO_KERNEL(head_mean_backward, void(const Tensor& dy, const Tensor& dx));
+
 #undef RODEO_KERNEL
 #undef RODEO_CUDA_KERNEL
 
