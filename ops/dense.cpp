@@ -91,6 +91,40 @@ Variable relu(const Variable& x) {
   });
 }
 
+Tensor leaky_relu(const Tensor& x, double slope) {
+  check(x.defined() && is_float(x.dtype()), "[leaky_relu] x must be floating point");
+  check(slope >= 0 && std::isfinite(slope), "[leaky_relu] slope must be finite and at least 0, got ", slope);
+  const Tensor y = Tensor::empty(x.shape(), x.dtype(), x.device());
+  if (y.numel() > 0) kernels::leaky_relu.on(y.device())(x, slope, y);
+  return y;
+}
+
+Variable leaky_relu(const Variable& x, double slope) {
+  const Tensor y = leaky_relu(x.value(), slope);
+  // The slope is not negative: x > 0 exactly where y > 0.
+  return record("leaky_relu", y, {x}, [=](const Tensor& dy) {
+    const Tensor dx = Tensor::empty(dy.shape(), dy.dtype(), dy.device());
+    if (dx.numel() > 0) kernels::leaky_relu_backward.on(dx.device())(y, dy, slope, dx);
+    return std::vector{dx};
+  });
+}
+
+Tensor elu(const Tensor& x) {
+  check(x.defined() && is_float(x.dtype()), "[elu] x must be floating point");
+  const Tensor y = Tensor::empty(x.shape(), x.dtype(), x.device());
+  if (y.numel() > 0) kernels::elu.on(y.device())(x, y);
+  return y;
+}
+
+Variable elu(const Variable& x) {
+  const Tensor y = elu(x.value());
+  return record("elu", y, {x}, [y](const Tensor& dy) {
+    const Tensor dx = Tensor::empty(dy.shape(), dy.dtype(), dy.device());
+    if (dx.numel() > 0) kernels::elu_backward.on(dx.device())(y, dy, dx);
+    return std::vector{dx};
+  });
+}
+
 Tensor dropout(const Tensor& x, double p, RandomKey key) {
   check(x.defined() && is_float(x.dtype()), "[dropout] x must be floating point");
   check(p >= 0 && p < 1, "[dropout] p must be in [0, 1), got ", p);

@@ -35,6 +35,16 @@ Tensor sum_rows(const Tensor& x);
 Tensor relu(const Tensor& x);
 Variable relu(const Variable& x);
 
+/// y = x where x > 0, else slope x; NaN stays NaN. Any shape; slope >= 0.   Gradient: dx = dy where x > 0,
+/// else slope dy.
+Tensor leaky_relu(const Tensor& x, double slope = 0.01);
+Variable leaky_relu(const Variable& x, double slope = 0.01);
+
+/// y = x where x > 0, else exp(x) - 1; NaN stays NaN. Any shape. Clevert et al., ELU, ICLR 2016.
+/// Gradient: dx = dy where x > 0, else (y + 1) dy.
+Tensor elu(const Tensor& x);
+Variable elu(const Variable& x);
+
 /// Zeroes each element with probability p in [0, 1) and scales the others by 1 / (1 - p). The mask is a
 /// function of (key, element): it is recomputed in the gradient, never stored, and equal on every device.
 /// Gradient: the same mask and scale applied to dy.

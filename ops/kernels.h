@@ -76,6 +76,10 @@ RODEO_KERNEL(add_bias, void(const Tensor& x, const Tensor& b, const Tensor& y));
 RODEO_KERNEL(sum_rows, void(const Tensor& x, const Tensor& out));  // x may have no rows
 RODEO_KERNEL(relu, void(const Tensor& x, const Tensor& y));
 RODEO_KERNEL(relu_backward, void(const Tensor& y, const Tensor& dy, const Tensor& dx));
+RODEO_KERNEL(leaky_relu, void(const Tensor& x, double slope, const Tensor& y));
+RODEO_KERNEL(leaky_relu_backward, void(const Tensor& y, const Tensor& dy, double slope, const Tensor& dx));
+RODEO_KERNEL(elu, void(const Tensor& x, const Tensor& y));
+RODEO_KERNEL(elu_backward, void(const Tensor& y, const Tensor& dy, const Tensor& dx));
 RODEO_KERNEL(dropout, void(const Tensor& x, double p, RandomKey key, const Tensor& y));
 RODEO_KERNEL(uniform, void(const Tensor& out, float lo, float hi, RandomKey key));
 

@@ -1,0 +1,119 @@
+#include "ops/attention.h"
+
+#include <cmath>
+#include <ostream>
+
+#include "ops/checks.h"
+#include "ops/dense.h"
+#include "ops/edge_softmax.h"
+#include "ops/sddmm.h"
+#include "ops/spmm.h"
+
+namespace rodeo {
+namespace {
+
+constexpr struct {
+  AttentionForm value;
+  std::string_view name;
+} kForms[] = {
+    {AttentionForm::kAuto, "auto"}, {AttentionForm::kFused, "fused"}, {AttentionForm::kComposed, "composed"}};
+
+void check_rows(std::string_view op, const Adjacency& adj, const Tensor& x, std::int64_t heads) {
+  check(x.defined() && is_float(x.dtype()), "[", op, "] x must be floating point");
+  check(x.rank() == 3 && x.dim(0) == adj.cols() && x.dim(1) == heads, "[", op, "] x must be [", adj.cols(),
+        ", ", heads, ", k], got ", x.shape());
+  check_on_device_of(op, adj, "x", x);
+}
+
+void check_dropout(std::string_view op, const AttentionOptions& options) {
+  check(options.dropout >= 0 && options.dropout < 1, "[", op, "] dropout must be in [0, 1), got ",
+        options.dropout);
+}
+
+void check_operands(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
+                    const AttentionOptions& options) {
+  constexpr std::string_view op = "gat_attention";
+  check_matrix(op, "s", s);
+  check_shape(op, "s", s, {adj.rows(), s.dim(1)});
+  check_rows(op, adj, x, s.dim(1));
+  check(x.dim(1) * x.dim(2) <= std::int64_t{1} << 20, "[", op,
+        "] a row of x must have at most 2^20 elements, got ", x.shape());
+  check_alike(op, "x", x, "s", s);
+  check_alike(op, "x", x, "t", t);
+  check_shape(op, "t", t, {adj.cols(), s.dim(1)});
+  check(options.negative_slope >= 0 && std::isfinite(options.negative_slope), "[", op,
+        "] negative_slope must be finite and at least 0, got ", options.negative_slope);
+  check_dropout(op, options);
+}
+
+void check_scores(const Adjacency& adj, const Tensor& score, const Tensor& x,
+                  const AttentionOptions& options) {
+  constexpr std::string_view op = "attention_from_scores";
+  check_matrix(op, "score", score);
+  check_shape(op, "score", score, {adj.num_edges(), score.dim(1)});
+  check_rows(op, adj, x, score.dim(1));
+  check_alike(op, "x", x, "score", score);
+  check_dropout(op, options);
+  check(options.form != AttentionForm::kFused, "[", op, "] has no fused form: choose auto or composed");
+}
+
+/// Value: Tensor or Variable.
+template <class Value>
+Value weighted_sum(const Adjacency& adj, const Value& score, const Value& x,
+                   const AttentionOptions& options) {
+  return spmm(adj, dropout(edge_softmax(adj, score), options.dropout, options.key), x);
+}
+
+template <class Value>
+Value composed(const Adjacency& adj, const Value& s, const Value& t, const Value& x,
+               const AttentionOptions& options) {
+  const Value score = leaky_relu(sddmm(adj, s, t, SddmmOp::kAdd), options.negative_slope);
+  return weighted_sum(adj, score, x, options);
+}
+
+}  // namespace
+
+std::string_view name(AttentionForm form) {
+  for (const auto& known : kForms)
+    if (known.value == form) return known.name;
+  return "?";
+}
+
+std::ostream& operator<<(std::ostream& out, AttentionForm form) {
+  return out << name(form);
+}
+
+AttentionForm parse_attention_form(std::string_view text) {
+  std::string choices;
+  for (const auto& known : kForms) {
+    if (known.name == text) return known.value;
+    choices += (choices.empty() ? "" : ", ") + std::string(known.name);
+  }
+  fail("unknown attention form '", text, "': expected one of ", choices);
+}
+
+Tensor gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
+                     const AttentionOptions& options) {
+  check_operands(adj, s, t, x, options);
+  return composed(adj, s, t, x, options);
+}
+
+Variable gat_attention(const Adjacency& adj, const Variable& s, const Variable& t, const Variable& x,
+                       const AttentionOptions& options) {
+  check_operands(adj, s.value(), t.value(), x.value(), options);
+  return composed(adj, s, t, x, options);
+}
+
+Tensor attention_from_scores(const Adjacency& adj, const Tensor& score, const Tensor& x,
+                             const AttentionOptions& options) {
+  check_scores(adj, score, x, options);
+  return weighted_sum(adj, score, x, options);
+}
+
+Variable attention_from_scores(const Adjacency& adj, const Variable& score, const Variable& x,
+                               const AttentionOptions& options) {
+  check_scores(adj, score.value(), x.value(), options);
+  return weighted_sum(adj, score, x, options);
+}
+
+}  // namespace rodeo
