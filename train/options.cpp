@@ -38,7 +38,7 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
   if (gat) {
     model("heads", "Heads of the hidden layers, concatenated", value(defaults.heads), "N");
     model("out-heads",
-          "Heads of the last layer, averaged. The paper's settings for PubMed are "
+          "Heads of the last layer, averaged. The paper has for PubMed:\n"
           "--out-heads 8 --weight-decay 1e-3 --lr 0.01",
           value(defaults.out_heads), "N");
     model("attn-dropout", "Probability of dropping an attention weight", value(defaults.attention_dropout),
