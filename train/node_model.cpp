@@ -48,10 +48,10 @@ NodeModel gat_model(const TrainOptions& options, const NodeTask& task, const Adj
   model.forward = [gat = gat.get(), adj, x = Variable(task.x)] { return gat->forward(adj, x); };
   model.groups = {{gat->parameters(), {.lr = options.lr, .weight_decay = options.weight_decay}}};
   model.adj = adj;
-  model.text =
-      fmt::format("GAT, {} layers, {} heads x {} hidden, {} output heads, dropout {}, attention dropout {}{}",
-                  options.layers, options.heads, options.hidden, options.out_heads, options.dropout,
-                  options.attention_dropout, weighted ? ", edge weights not used" : "");
+  model.text = fmt::format(
+      "GAT, {} layers, {} heads x {} hidden, {} output head{}, dropout {}, attention dropout {}{}",
+      options.layers, options.heads, options.hidden, options.out_heads, options.out_heads == 1 ? "" : "s",
+      options.dropout, options.attention_dropout, weighted ? ", edge weights not used" : "");
   model.algorithms = fmt::format("attention {}", name(options.attention));
   model.module = std::move(gat);
   return model;
