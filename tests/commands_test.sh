@@ -74,7 +74,7 @@ expect_success "$bin/train_gat" --help
 grep -qF -- '--attn-dropout' "$dir/out" && ok || bad "train_gat --help does not name --attn-dropout"
 expect_success "$bin/train_gat" --version
 expect_success gat
-grep -q '^model  *GAT, 2 layers, 8 heads x 8 hidden, 1 output heads, dropout 0.6, attention dropout 0.6: ' "$dir/out" && ok ||
+grep -q '^model  *GAT, 2 layers, 8 heads x 8 hidden, 1 output head, dropout 0.6, attention dropout 0.6: ' "$dir/out" && ok ||
   bad "train_gat trains another model: $(grep '^model' "$dir/out")"
 expect_success gat --attention composed --heads 2 --out-heads 3 --attn-dropout 0 --negative-slope 0.1 --hidden 4 --quiet
 [ "$(wc -l <"$dir/out")" -eq 1 ] && ok || bad "train_gat --quiet wrote more than one line"
@@ -111,9 +111,9 @@ bench() { "$bin/sparse_bench" --device cpu --repeats 1 "$@"; }
 expect_success "$bin/sparse_bench" --help
 expect_success bench --dataset "$data" --op all --widths 3 --csv "$dir/bench.csv" --json "$dir/bench.json"
 grep -qE '^spmm +f32 +3  rode ' "$dir/out" && ok || bad "sparse_bench prints no line for rode"
-[ "$(wc -l <"$dir/bench.csv")" -eq 6 ] && ok || bad "sparse_bench's CSV has not 1 + 5 lines: $(cat "$dir/bench.csv")"
+[ "$(wc -l <"$dir/bench.csv")" -eq 8 ] && ok || bad "sparse_bench's CSV has not 1 + 7 lines: $(cat "$dir/bench.csv")"
 awk -F, '{print NF}' "$dir/bench.csv" | sort -u | grep -qx 17 && ok || bad "the CSV's lines have not 17 fields each"
-[ "$(grep -c '{"graph": .*"kernel": ' "$dir/bench.json")" -eq 5 ] && ok || bad "sparse_bench's JSON has not 5 results"
+[ "$(grep -c '{"graph": .*"kernel": ' "$dir/bench.json")" -eq 7 ] && ok || bad "sparse_bench's JSON has not 7 results"
 if command -v python3 >/dev/null; then
   python3 -m json.tool "$dir/bench.json" >/dev/null && ok || bad "sparse_bench's JSON is none"
 fi
