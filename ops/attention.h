@@ -23,7 +23,7 @@ AttentionForm parse_attention_form(std::string_view text);
 struct AttentionOptions {
   double negative_slope = 0.2;  // of LeakyReLU, at least 0
   double dropout = 0;           // of attention weights, in [0, 1)
-  RandomKey key;                // names the dropout mask: element edge * heads + head (see dense.h)
+  RandomKey key = {};           // names the dropout mask: element edge * heads + head (see dense.h)
   AttentionForm form = AttentionForm::kAuto;
 };
 
@@ -33,7 +33,7 @@ struct AttentionOptions {
 ///   a = dropout(softmax over the row's edges of LeakyReLU(s[i, h] + t[col(e), h]))
 ///   s        [rows, heads]
 ///   t        [cols, heads]
-///   x        [cols, heads, k]   a row of at most 2^20 elements
+///   x        [cols, heads, k]   a row of at most 2^18 elements
 ///   returns  [rows, heads, k]   rows without edges are zero
 /// f64, f32, bf16 or f16; all operands and adj of one dtype and device; sums are kept in f32 (f64 for f64).
 /// Gradients of s, t and x. Those of rows and columns without edges are zero.
