@@ -8,7 +8,10 @@
 
 namespace rodeo {
 
-enum class Part { kSpmm, kGemm };
+enum class Part {
+  kSpmm,  // sparse products and attention
+  kGemm,
+};
 
 /// While one lives, ProfileScopes of this thread are timed: by CUDA events on the device's stream, or by the
 /// clock on the CPU. One at a time per thread.

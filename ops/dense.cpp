@@ -46,6 +46,12 @@ Variable add(const Variable& a, const Variable& b) {
   });
 }
 
+Variable reshape(const Variable& x, const Shape& shape) {
+  const Shape before = x.shape();
+  return record("reshape", x.value().reshape(shape), {x},
+                [before](const Tensor& dy) { return std::vector{dy.reshape(before)}; });
+}
+
 Tensor add_bias(const Tensor& x, const Tensor& b) {
   check_matrix("add_bias", "x", x);
   check_alike("add_bias", "x", x, "b", b);
@@ -81,6 +87,40 @@ Variable relu(const Variable& x) {
   return record("relu", y, {x}, [y](const Tensor& dy) {
     const Tensor dx = Tensor::empty(dy.shape(), dy.dtype(), dy.device());
     if (dx.numel() > 0) kernels::relu_backward.on(dx.device())(y, dy, dx);
+    return std::vector{dx};
+  });
+}
+
+Tensor leaky_relu(const Tensor& x, double slope) {
+  check(x.defined() && is_float(x.dtype()), "[leaky_relu] x must be floating point");
+  check(slope >= 0 && std::isfinite(slope), "[leaky_relu] slope must be finite and at least 0, got ", slope);
+  const Tensor y = Tensor::empty(x.shape(), x.dtype(), x.device());
+  if (y.numel() > 0) kernels::leaky_relu.on(y.device())(x, slope, y);
+  return y;
+}
+
+Variable leaky_relu(const Variable& x, double slope) {
+  const Tensor y = leaky_relu(x.value(), slope);
+  // The slope is not negative: x > 0 exactly where y > 0.
+  return record("leaky_relu", y, {x}, [=](const Tensor& dy) {
+    const Tensor dx = Tensor::empty(dy.shape(), dy.dtype(), dy.device());
+    if (dx.numel() > 0) kernels::leaky_relu_backward.on(dx.device())(y, dy, slope, dx);
+    return std::vector{dx};
+  });
+}
+
+Tensor elu(const Tensor& x) {
+  check(x.defined() && is_float(x.dtype()), "[elu] x must be floating point");
+  const Tensor y = Tensor::empty(x.shape(), x.dtype(), x.device());
+  if (y.numel() > 0) kernels::elu.on(y.device())(x, y);
+  return y;
+}
+
+Variable elu(const Variable& x) {
+  const Tensor y = elu(x.value());
+  return record("elu", y, {x}, [y](const Tensor& dy) {
+    const Tensor dx = Tensor::empty(dy.shape(), dy.dtype(), dy.device());
+    if (dx.numel() > 0) kernels::elu_backward.on(dx.device())(y, dy, dx);
     return std::vector{dx};
   });
 }

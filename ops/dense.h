@@ -21,6 +21,9 @@ Variable matmul(const Variable& a, const Variable& b, Transpose ta = Transpose::
 Tensor add(const Tensor& a, const Tensor& b);
 Variable add(const Variable& a, const Variable& b);
 
+/// The same values in another shape, as Tensor::reshape.   Gradient: dy in the shape of x.
+Variable reshape(const Variable& x, const Shape& shape);
+
 /// y[i, j] = x[i, j] + b[j].   x [m, n], b [n].   Gradients: dx = dy, db = sum over rows of dy.
 Tensor add_bias(const Tensor& x, const Tensor& b);
 Variable add_bias(const Variable& x, const Variable& b);
@@ -31,6 +34,16 @@ Tensor sum_rows(const Tensor& x);
 /// y = max(x, 0); NaN stays NaN.   Gradient: dx = dy where x > 0, else 0.
 Tensor relu(const Tensor& x);
 Variable relu(const Variable& x);
+
+/// y = x where x > 0, else slope x; NaN stays NaN. Any shape; slope >= 0.   Gradient: dx = dy where x > 0,
+/// else slope dy.
+Tensor leaky_relu(const Tensor& x, double slope = 0.01);
+Variable leaky_relu(const Variable& x, double slope = 0.01);
+
+/// y = x where x > 0, else exp(x) - 1; NaN stays NaN. Any shape. Clevert et al., ELU, ICLR 2016.
+/// Gradient: dx = dy where x > 0, else (y + 1) dy.
+Tensor elu(const Tensor& x);
+Variable elu(const Variable& x);
 
 /// Zeroes each element with probability p in [0, 1) and scales the others by 1 / (1 - p). The mask is a
 /// function of (key, element): it is recomputed in the gradient, never stored, and equal on every device.

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/tensor.h"
+#include "ops/attention.h"
 #include "ops/convert.h"
 #include "ops/dense.h"
 #include "ops/optim.h"
@@ -76,6 +77,10 @@ RODEO_KERNEL(add_bias, void(const Tensor& x, const Tensor& b, const Tensor& y));
 RODEO_KERNEL(sum_rows, void(const Tensor& x, const Tensor& out));  // x may have no rows
 RODEO_KERNEL(relu, void(const Tensor& x, const Tensor& y));
 RODEO_KERNEL(relu_backward, void(const Tensor& y, const Tensor& dy, const Tensor& dx));
+RODEO_KERNEL(leaky_relu, void(const Tensor& x, double slope, const Tensor& y));
+RODEO_KERNEL(leaky_relu_backward, void(const Tensor& y, const Tensor& dy, double slope, const Tensor& dx));
+RODEO_KERNEL(elu, void(const Tensor& x, const Tensor& y));
+RODEO_KERNEL(elu_backward, void(const Tensor& y, const Tensor& dy, const Tensor& dx));
 RODEO_KERNEL(dropout, void(const Tensor& x, double p, RandomKey key, const Tensor& y));
 RODEO_KERNEL(uniform, void(const Tensor& out, float lo, float hi, RandomKey key));
 
@@ -164,6 +169,32 @@ RODEO_KERNEL(csr_to_dense, void(const Csr& a, const Tensor& weight, const Tensor
 RODEO_KERNEL(edge_softmax, void(const Adjacency& adj, const Tensor& score, const Tensor& y));
 RODEO_KERNEL(edge_softmax_backward,
              void(const Adjacency& adj, const Tensor& y, const Tensor& dy, const Tensor& ds));
+
+// heads.h; x, dx [n, heads, k], a, da [heads, k], y, dy [n, heads] or, of head_mean, [n, k]
+RODEO_KERNEL(head_dot, void(const Tensor& x, const Tensor& a, const Tensor& y));
+RODEO_KERNEL(head_outer, void(const Tensor& dy, const Tensor& a, const Tensor& dx));
+RODEO_KERNEL(head_dot_sum, void(const Tensor& dy, const Tensor& x, const Tensor& da));  // x may have no rows
+RODEO_KERNEL(head_mean, void(const Tensor& x, const Tensor& y));
+RODEO_KERNEL(head_mean_backward, void(const Tensor& dy, const Tensor& dx));
+
+// attention.h; there are edges, and x has elements
+/// What backward needs of forward. Undefined where nothing is recorded.
+struct AttentionSaved {
+  Tensor positive;  // [rows, heads, k], x's dtype: the part of y that edges of positive score contribute
+  Tensor stat;  // [rows, heads, 3], the sums' dtype: the highest score; 1 / the sum of exp(score - highest),
+                // or 0 for a row of none; the weights, before dropout, of edges of positive score
+};
+RODEO_KERNEL(gat_attention,
+             void(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
+                  const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved));
+struct AttentionGradients {
+  Tensor ds, dt, dx;
+};
+/// transposed.edge_ids is read only where there is dropout.
+RODEO_KERNEL(gat_attention_backward,
+             void(const Transposed& transposed, const Tensor& s, const Tensor& t, const Tensor& x,
+                  const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved,
+                  const Tensor& dy, const AttentionGradients& gradients));
 
 #undef RODEO_KERNEL
 #undef RODEO_CUDA_KERNEL

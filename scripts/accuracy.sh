@@ -1,22 +1,25 @@
 #!/usr/bin/env bash
-# Prints the accuracy table of the README: train_gcn with its defaults, over several seeds.
-#   scripts/accuracy.sh [--seeds N] [--device NAME] [FILE.h5 ...] [-- OPTION ...]
-# Without files: cora, citeseer and pubmed in $DATA_DIR. What follows -- goes to train_gcn as it is.
-# BIN_DIR is where train_gcn lies; the default is build/bin.
+# Prints the accuracy tables of the README: train_gcn or train_gat with its defaults, over several seeds.
+#   scripts/accuracy.sh [--model gcn|gat] [--seeds N] [--device NAME] [FILE.h5 ...] [-- OPTION ...]
+# Without files: cora, citeseer and pubmed in $DATA_DIR. What follows -- goes to the command as it is. For a
+# GAT on a file named pubmed.h5 the options that its paper has for PubMed are added.
+# BIN_DIR is where the commands lie; the default is build/bin.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 bin=${BIN_DIR:-$root/build/bin}
 data=${DATA_DIR:-${RODEO_SHARED_DATA:-$root/../shared/data}}
+model=gcn
 seeds=10
 device=auto
 files=()
 
 while (($# > 0)); do
   case $1 in
+    --model) model=${2:?--model needs a name}; shift 2 ;;
     --seeds) seeds=${2:?--seeds needs a number}; shift 2 ;;
     --device) device=${2:?--device needs a name}; shift 2 ;;
-    --help) sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit ;;
+    --help) sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit ;;
     --) shift; break ;;
     -*) echo "accuracy.sh: unknown option '$1'" >&2; exit 2 ;;
     *) files+=("$1"); shift ;;
@@ -24,12 +27,15 @@ while (($# > 0)); do
 done
 ((${#files[@]})) || files=("$data"/{cora,citeseer,pubmed}.h5)
 [[ $seeds =~ ^[1-9][0-9]*$ ]] || { echo "accuracy.sh: --seeds must be a number above 0, got '$seeds'" >&2; exit 2; }
-[[ -x $bin/train_gcn ]] || { echo "accuracy.sh: no train_gcn in $bin: build first, or set BIN_DIR" >&2; exit 2; }
+[[ $model == gcn || $model == gat ]] || { echo "accuracy.sh: --model must be gcn or gat, got '$model'" >&2; exit 2; }
+[[ -x $bin/train_$model ]] || { echo "accuracy.sh: no train_$model in $bin: build first, or set BIN_DIR" >&2; exit 2; }
 
 printf '%-18s %5s  %-20s %-20s %s\n' dataset seeds 'test at best val, %' 'test after last, %' 'ms/epoch (median)'
 for file in "${files[@]}"; do
+  published=()
+  [[ $model == gat && $(basename "$file") == pubmed.h5 ]] && published=(--out-heads 8 --weight-decay 1e-3 --lr 0.01)
   for ((seed = 0; seed < seeds; ++seed)); do
-    "$bin/train_gcn" --dataset "$file" --device "$device" --seed "$seed" --quiet "$@"
+    "$bin/train_$model" --dataset "$file" --device "$device" --seed "$seed" --quiet "${published[@]}" "$@"
   done | awk -v name="$(basename "$file" .h5)" '
     function add(key, value) { sum[key] += value; squares[key] += value * value }
     function mean(key) { return sum[key] / NR }
@@ -43,7 +49,7 @@ for file in "${files[@]}"; do
       add("best", value["test"]); add("last", value["final_test"]); ms[NR] = value["median_ms"] + 0
     }
     END {
-      if (NR == 0) exit  # train_gcn has said why
+      if (NR == 0) exit  # the command has said why
       for (i = 2; i <= NR; ++i)
         for (j = i; j > 1 && ms[j - 1] > ms[j]; --j) { t = ms[j]; ms[j] = ms[j - 1]; ms[j - 1] = t }
       median = (ms[int((NR + 1) / 2)] + ms[int(NR / 2) + 1]) / 2

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# train_gcn, rodeo_data and sparse_bench as a user meets them: good runs, and one clear line for each bad one.
+# train_gcn, train_gat, rodeo_data and the benchmarks as a user meets them: good runs, and one clear line for each bad one.
 #   commands_test.sh BIN_DIR
 set -u
 bin=$1
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 export RODEO_CACHE_DIR="$dir/cache"
@@ -68,13 +69,51 @@ expect_error "dropout" "$bin/train_gcn" --dataset "$data" --dropout 1.5
 expect_error "epochs" "$bin/train_gcn" --dataset "$data" --epochs 0
 expect_error "split" "$bin/train_gcn" --dataset "$data" --split 90/90/90
 
+gat() { "$bin/train_gat" --dataset "$data" --device cpu --epochs 5 "$@"; }
+expect_success "$bin/train_gat" --help
+grep -qF -- '--attn-dropout' "$dir/out" && ok || bad "train_gat --help does not name --attn-dropout"
+expect_success "$bin/train_gat" --version
+expect_success gat
+grep -q '^model  *GAT, 2 layers, 8 heads x 8 hidden, 1 output head, dropout 0.6, attention dropout 0.6: ' "$dir/out" && ok ||
+  bad "train_gat trains another model: $(grep '^model' "$dir/out")"
+expect_success gat --attention composed --heads 2 --out-heads 3 --attn-dropout 0 --negative-slope 0.1 --hidden 4 --quiet
+[ "$(wc -l <"$dir/out")" -eq 1 ] && ok || bad "train_gat --quiet wrote more than one line"
+for form in auto fused composed; do
+  gat --quiet --seed 4 --attention $form | sed 's/median_ms.*//' >"$dir/first"
+  gat --quiet --seed 4 --attention $form | sed 's/median_ms.*//' >"$dir/second"
+  cmp -s "$dir/first" "$dir/second" && [ -s "$dir/first" ] && ok || bad "train_gat --attention $form: the same seed gave two results"
+done
+expect_error "--dataset" "$bin/train_gat"
+expect_error "$dir/none.h5" "$bin/train_gat" --dataset "$dir/none.h5"
+expect_error "unknown attention form 'fast'" gat --attention fast
+expect_error "unknown option '--spmm'" gat --spmm rode
+expect_error "heads must be an integer" gat --heads 0
+expect_error "attn-dropout" gat --attn-dropout 1
+expect_error "unknown option '--heads'" "$bin/train_gcn" --dataset "$data" --heads 4
+
+epochs() { "$bin/epoch_bench" --device cpu --epochs 2 --warmup 1 "$@"; }
+expect_success "$bin/epoch_bench" --help
+expect_success epochs --dataset "$data" --hidden 4,8 --heads 1,2 --csv "$dir/epochs.csv"
+[ "$(wc -l <"$dir/epochs.csv")" -eq 7 ] && ok || bad "epoch_bench's CSV has not 1 + 2 + 4 lines: $(cat "$dir/epochs.csv")"
+awk -F, '{print NF}' "$dir/epochs.csv" | sort -u | grep -qx 9 && ok || bad "epoch_bench's CSV lines have not 9 fields each"
+grep -q nan "$dir/epochs.csv" && bad "epoch_bench measured nothing: $(cat "$dir/epochs.csv")" || ok
+expect_success epochs --dataset "$data" --model gat --attention composed --split 60/20/20
+expect_error "--model must be of gcn, gat" epochs --model sage
+expect_error "--graph must be of" epochs --graph mars
+expect_error "$dir/none.h5" epochs --dataset "$dir/none.h5"
+expect_error "unknown option '--frobnicate'" epochs --frobnicate
+expect_error "$dir/missing/x.csv" epochs --dataset "$data" --csv "$dir/missing/x.csv"
+if command -v python3 >/dev/null; then
+  python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$root/scripts/pyg_epoch.py" && ok || bad "pyg_epoch.py does not parse"
+fi
+
 bench() { "$bin/sparse_bench" --device cpu --repeats 1 "$@"; }
 expect_success "$bin/sparse_bench" --help
 expect_success bench --dataset "$data" --op all --widths 3 --csv "$dir/bench.csv" --json "$dir/bench.json"
 grep -qE '^spmm +f32 +3  rode ' "$dir/out" && ok || bad "sparse_bench prints no line for rode"
-[ "$(wc -l <"$dir/bench.csv")" -eq 6 ] && ok || bad "sparse_bench's CSV has not 1 + 5 lines: $(cat "$dir/bench.csv")"
+[ "$(wc -l <"$dir/bench.csv")" -eq 8 ] && ok || bad "sparse_bench's CSV has not 1 + 7 lines: $(cat "$dir/bench.csv")"
 awk -F, '{print NF}' "$dir/bench.csv" | sort -u | grep -qx 17 && ok || bad "the CSV's lines have not 17 fields each"
-[ "$(grep -c '{"graph": .*"kernel": ' "$dir/bench.json")" -eq 5 ] && ok || bad "sparse_bench's JSON has not 5 results"
+[ "$(grep -c '{"graph": .*"kernel": ' "$dir/bench.json")" -eq 7 ] && ok || bad "sparse_bench's JSON has not 7 results"
 if command -v python3 >/dev/null; then
   python3 -m json.tool "$dir/bench.json" >/dev/null && ok || bad "sparse_bench's JSON is none"
 fi

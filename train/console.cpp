@@ -59,9 +59,9 @@ std::string format_summary(const NodeTask& task, const TrainSummary& summary) {
   if (ms.count > 0)
     table += row("epoch", fmt::format("{:>9.3f} ms median   {:.3f} mean   {:.3f} p95   ({} epochs)",
                                       ms.median, ms.mean, ms.p95, ms.count));
-  if (const auto& [spmm, gemm, other] = summary.parts; spmm.count > 0) {
-    const double total = spmm.median + gemm.median + other.median;
-    table += percent_row("  SpMM", spmm.median, total);
+  if (const auto& [sparse, gemm, other] = summary.parts; sparse.count > 0) {
+    const double total = sparse.median + gemm.median + other.median;
+    table += percent_row("  sparse", sparse.median, total);
     table += percent_row("  GEMM", gemm.median, total);
     table += percent_row("  other", other.median, total);
   }

@@ -15,6 +15,7 @@ namespace rodeo {
 namespace {
 
 cxxopts::Options describe_options(const std::string& program, const TrainOptions& defaults) {
+  const bool gat = defaults.model == ModelKind::kGat;
   // Values are read as text and converted here, so that an error names the option and its range.
   const auto value = [](const auto& initial) {
     return cxxopts::value<std::string>()->default_value(fmt::format("{}", initial));
@@ -30,14 +31,26 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
        value(defaults.normalize_features ? "row" : "none"), "HOW");
 
   auto model = options.add_options("Model");
-  model("hidden", "Width of the hidden layers", value(defaults.hidden), "N");
+  model("hidden", gat ? "Width of each head of the hidden layers" : "Width of the hidden layers",
+        value(defaults.hidden), "N");
   model("layers", "Number of layers", value(defaults.layers), "N");
   model("dropout", "Probability of dropping an input of a layer", value(defaults.dropout), "P");
+  if (gat) {
+    model("heads", "Heads of the hidden layers, concatenated", value(defaults.heads), "N");
+    model("out-heads",
+          "Heads of the last layer, averaged. The paper has for PubMed:\n"
+          "--out-heads 8 --weight-decay 1e-3 --lr 0.01",
+          value(defaults.out_heads), "N");
+    model("attn-dropout", "Probability of dropping an attention weight", value(defaults.attention_dropout),
+          "P");
+    model("negative-slope", "Of the scores' LeakyReLU", value(defaults.negative_slope), "X");
+  }
 
   auto training = options.add_options("Training");
   training("epochs", "Number of epochs", value(defaults.epochs), "N");
   training("lr", "Learning rate of Adam", value(defaults.lr), "X");
-  training("weight-decay", "L2 penalty on the first layer", value(defaults.weight_decay), "X");
+  training("weight-decay", gat ? "L2 penalty on all parameters" : "L2 penalty on the first layer",
+           value(defaults.weight_decay), "X");
   training("seed", "Of initial weights, dropout and --split", value(defaults.seed), "N");
   training("eval-every", "Epochs between evaluations", value(defaults.eval_every), "N");
   training("patience", "Stop after N epochs without a better validation result; 0: never",
@@ -45,11 +58,15 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
 
   auto execution = options.add_options("Execution");
   execution("device", "auto, cpu, cuda or cuda:i", value(defaults.device), "NAME");
-  execution("spmm", "Sparse product: auto, rode, csr, tca or cusparse", value(name(defaults.spmm)), "NAME");
+  if (gat)
+    execution("attention", "Without arrays of the edges, or step by step: auto, fused or composed",
+              value(name(defaults.attention)), "NAME");
+  else
+    execution("spmm", "Sparse product: auto, rode, csr, tca or cusparse", value(name(defaults.spmm)), "NAME");
   execution("tf32", "Let matrix products round their inputs to TF32");
 
   auto output = options.add_options("Output");
-  output("explain", "Tell at the end which sparse kernels ran, and why");
+  if (!gat) output("explain", "Tell at the end which sparse kernels ran, and why");
   output("quiet", "Print the result only, in one line");
   output("h,help", "Print this help");
   output("version", "Print the version");
@@ -90,23 +107,64 @@ class Values {
   const cxxopts::ParseResult& parsed_;
 };
 
-cxxopts::ParseResult parse(cxxopts::Options& options, int argc, const char* const* argv) {
+cxxopts::ParseResult parse(cxxopts::Options& options, ModelKind model, int argc, const char* const* argv) {
   try {
     return options.parse(argc, argv);
   } catch (const cxxopts::exceptions::missing_argument&) {
     fail(argv[argc - 1], " needs a value");  // only the last argument can lack one
   } catch (const cxxopts::exceptions::exception&) {
-    fail("--undirected, --tf32, --explain, --quiet, --help and --version take no value");  // all others take
-                                                                                           // any
+    // All others take any.
+    fail("--undirected, --tf32, ", model == ModelKind::kGat ? "" : "--explain, ",
+         "--quiet, --help and --version take no value");
   }
+}
+
+// A probability of dropping something.
+double dropout(const Values& values, const std::string& option) {
+  return values.number<double>(option, "a number in [0, 1)", [](double p) { return p >= 0 && p < 1; });
+}
+
+double not_negative(const Values& values, const std::string& option) {
+  return values.number<double>(option, "a number of at least 0",
+                               [](double x) { return x >= 0 && std::isfinite(x); });
+}
+
+void read_gcn(const Values& values, TrainOptions& options) {
+  options.spmm = parse_spmm_algorithm(values.text("spmm"));
+  options.explain = values.flag("explain");
+  check(!options.quiet || !options.explain,
+        "--explain prints a table and --quiet one line: give one of them");
+}
+
+void read_gat(const Values& values, TrainOptions& options) {
+  options.heads = values.integer<std::int64_t>("heads", 1);
+  options.out_heads = values.integer<std::int64_t>("out-heads", 1);
+  options.attention_dropout = dropout(values, "attn-dropout");
+  options.negative_slope = not_negative(values, "negative-slope");
+  options.attention = parse_attention_form(values.text("attention"));
 }
 
 }  // namespace
 
+std::string_view name(ModelKind kind) {
+  return kind == ModelKind::kGat ? "gat" : "gcn";
+}
+
+TrainOptions published_options(ModelKind kind) {
+  TrainOptions options;
+  options.model = kind;
+  if (kind == ModelKind::kGat) {
+    options.hidden = 8;
+    options.dropout = 0.6;
+    options.lr = 0.005;
+  }
+  return options;
+}
+
 TrainOptions parse_train_options(int argc, const char* const* argv, const TrainOptions& defaults) {
   const std::string program = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "train";
   cxxopts::Options description = describe_options(program, defaults);
-  const cxxopts::ParseResult parsed = parse(description, argc, argv);
+  const cxxopts::ParseResult parsed = parse(description, defaults.model, argc, argv);
   const Values values(parsed);
 
   TrainOptions options = defaults;
@@ -125,12 +183,10 @@ TrainOptions parse_train_options(int argc, const char* const* argv, const TrainO
   options.seed = values.integer<std::uint64_t>("seed", 0);
   options.eval_every = values.integer<int>("eval-every", 1);
   options.patience = values.integer<int>("patience", 0);
-  options.dropout =
-      values.number<double>("dropout", "a number in [0, 1)", [](double p) { return p >= 0 && p < 1; });
+  options.dropout = dropout(values, "dropout");
   options.lr =
       values.number<double>("lr", "a number above 0", [](double x) { return x > 0 && std::isfinite(x); });
-  options.weight_decay = values.number<double>("weight-decay", "a number of at least 0",
-                                               [](double x) { return x >= 0 && std::isfinite(x); });
+  options.weight_decay = not_negative(values, "weight-decay");
 
   const std::string normalize = values.text("normalize-features");
   check(normalize == "row" || normalize == "none", "--normalize-features must be row or none, got '",
@@ -138,12 +194,12 @@ TrainOptions parse_train_options(int argc, const char* const* argv, const TrainO
   options.normalize_features = normalize == "row";
   options.undirected = values.flag("undirected");
   options.device = values.text("device");
-  options.spmm = parse_spmm_algorithm(values.text("spmm"));
   options.tf32 = values.flag("tf32");
   options.quiet = values.flag("quiet");
-  options.explain = values.flag("explain");
-  check(!options.quiet || !options.explain,
-        "--explain prints a table and --quiet one line: give one of them");
+  if (options.model == ModelKind::kGat)
+    read_gat(values, options);
+  else
+    read_gcn(values, options);
   if (parsed.count("split") > 0) options.split = values.text("split");
 
   for (const std::string& stray : parsed.unmatched())

@@ -3,12 +3,19 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
+#include "ops/attention.h"
 #include "ops/spmm.h"
 
 namespace rodeo {
 
+enum class ModelKind { kGcn, kGat };
+std::string_view name(ModelKind kind);  // "gcn"
+
 struct TrainOptions {
+  ModelKind model = ModelKind::kGcn;  // not an option: what the command trains
+
   std::string dataset;
   std::string split;  // "60/20/20": random, in percent of the nodes; empty: the file's masks
   bool undirected = false;
@@ -18,6 +25,13 @@ struct TrainOptions {
   int layers = 2;
   double dropout = 0.5;
 
+  // Of a GAT alone; `hidden` is the width of one head then.
+  std::int64_t heads = 8;
+  std::int64_t out_heads = 1;
+  double attention_dropout = 0.6;
+  double negative_slope = 0.2;
+  AttentionForm attention = AttentionForm::kAuto;
+
   int epochs = 200;
   double lr = 0.01;
   double weight_decay = 5e-4;
@@ -26,7 +40,7 @@ struct TrainOptions {
   int patience = 0;
 
   std::string device = "auto";
-  SpmmAlgorithm spmm = SpmmAlgorithm::kAuto;
+  SpmmAlgorithm spmm = SpmmAlgorithm::kAuto;  // of a GCN alone, as is explain
   bool tf32 = false;
   bool explain = false;
   bool quiet = false;
@@ -34,7 +48,12 @@ struct TrainOptions {
   std::string notice;  // not empty after --help and --version: print this, and do nothing else
 };
 
+/// What the model's paper trains with: Kipf & Welling (ICLR 2017), Velickovic et al. (ICLR 2018; Cora and
+/// CiteSeer).
+TrainOptions published_options(ModelKind kind);
+
 /// Reads the command line on top of a command's defaults.
+/// An option that belongs to another model than defaults.model is unknown.
 /// Throws Error in one line for an unknown option, a missing or bad value, an argument that is no option's,
 /// and a missing --dataset. What --dataset, --split and --device name is looked at by those who use it.
 TrainOptions parse_train_options(int argc, const char* const* argv, const TrainOptions& defaults = {});

@@ -12,11 +12,17 @@
 namespace rodeo {
 
 NodeTask load_task(const TrainOptions& options, Device device, const std::function<void(Graph)>& prepare) {
-  NodeTask task;
   Dataset dataset;
   const LoadOptions wanted{.need = Need::kTraining, .split = options.split, .seed = options.seed};
-  task.load_ms = timed(kCpu, [&] { dataset = load_dataset(options.dataset, wanted); });
+  const double load_ms = timed(kCpu, [&] { dataset = load_dataset(options.dataset, wanted); });
+  NodeTask task = make_task(std::move(dataset), options, device, prepare);
+  task.load_ms = load_ms;
+  return task;
+}
 
+NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
+                   const std::function<void(Graph)>& prepare) {
+  NodeTask task;
   reset_peak_memory(device);
   task.convert_ms = timed(device, [&] {
     Graph graph = to_graph(dataset, device, {.symmetrize = options.undirected});

@@ -27,6 +27,10 @@ struct NodeTask {
 /// model reads, and may drop it. Throws Error as load_dataset does for what cannot be trained on.
 NodeTask load_task(const TrainOptions& options, Device device, const std::function<void(Graph)>& prepare);
 
+/// The same for a dataset that is in memory; what of it is no longer needed is dropped on the way.
+NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
+                   const std::function<void(Graph)>& prepare);
+
 /// Runs a command's body and returns its exit code: 0, or 2 after `program: what went wrong` in one line on
 /// stderr. A stdout that cannot be written to counts as wrong.
 int run_command(std::string_view program, const std::function<void()>& body);

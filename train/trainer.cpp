@@ -66,7 +66,7 @@ Evaluation Trainer::evaluate() {
 
 TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoch) {
   TrainSummary summary;
-  std::vector<double> epoch_ms, evaluation_ms, spmm_ms, gemm_ms, other_ms;
+  std::vector<double> epoch_ms, evaluation_ms, sparse_ms, gemm_ms, other_ms;
   reset_peak_memory(device_);
   model_.train();
   for (int epoch = 1; epoch <= options_.epochs; ++epoch) {
@@ -82,9 +82,9 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     Tensor loss;
     report.ms = timed(device_, [&] { loss = step(); });
     if (profile) {
-      spmm_ms.push_back(profile->milliseconds(Part::kSpmm));
+      sparse_ms.push_back(profile->milliseconds(Part::kSpmm));
       gemm_ms.push_back(profile->milliseconds(Part::kGemm));
-      other_ms.push_back(report.ms - spmm_ms.back() - gemm_ms.back());
+      other_ms.push_back(report.ms - sparse_ms.back() - gemm_ms.back());
       profile.reset();
     } else {
       (warmup ? summary.warmup_ms : epoch_ms).push_back(report.ms);
@@ -109,7 +109,7 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
   }
   summary.epoch_ms = summarize(std::move(epoch_ms));
   summary.evaluation_ms = summarize(std::move(evaluation_ms));
-  summary.parts = {summarize(std::move(spmm_ms)), summarize(std::move(gemm_ms)),
+  summary.parts = {summarize(std::move(sparse_ms)), summarize(std::move(gemm_ms)),
                    summarize(std::move(other_ms))};
   summary.peak_bytes = memory_stats(device_).peak;
   return summary;

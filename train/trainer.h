@@ -39,7 +39,7 @@ struct EpochReport {
 
 /// Where the milliseconds of a training step go.
 struct StepParts {
-  Statistics spmm, gemm, other;
+  Statistics sparse, gemm, other;  // sparse: SpMM, SDDMM and attention
 };
 
 struct TrainSummary {

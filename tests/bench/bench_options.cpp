@@ -1,15 +1,9 @@
 #include "tests/bench/bench_options.h"
 
-#include <charconv>
-#include <cxxopts.hpp>
-#include <filesystem>
-
-#include "datasets/synthetic.h"
+#include "tests/bench/arguments.h"
 
 namespace rodeo::bench {
 namespace {
-
-using Texts = std::vector<std::string>;
 
 cxxopts::Options describe_options() {
   const auto texts = [] { return cxxopts::value<Texts>(); };
@@ -39,14 +33,6 @@ cxxopts::Options describe_options() {
   return options;
 }
 
-std::int64_t positive(const std::string& option, const std::string& given) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
-  check(error == std::errc{} && end == given.data() + given.size() && value >= 1 && value <= 1 << 20, "--",
-        option, " must be an integer of at least 1 and at most 2^20, got '", given, "'");
-  return value;
-}
-
 DType parse_dtype(const std::string& text) {
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kF64})
     if (name(dtype) == text) return dtype;
@@ -61,68 +47,28 @@ std::vector<Op> parse_ops(const std::string& text) {
   fail("unknown op '", text, "': expected spmm, sddmm, spmv or all");
 }
 
-bool is_preset(const std::string& size) {
-  return (", " + synthetic_preset_names() + ",").find(", " + size + ",") != std::string::npos;
-}
-
-// An empty value, or one that is the next option, is a missing one.
-void check_given(const std::string& option, const std::string& value) {
-  check(!value.empty() && !value.starts_with("--"), "--", option, " needs a value");
-}
-
-std::string one(const cxxopts::ParseResult& parsed, const std::string& option) {
-  if (parsed.count(option) == 0 && !parsed[option].has_default()) return {};
-  const auto value = parsed[option].as<std::string>();
-  check_given(option, value);
-  return value;
-}
-
-Texts list(const cxxopts::ParseResult& parsed, const std::string& option) {
-  if (parsed.count(option) == 0 && !parsed[option].has_default()) return {};
-  const auto values = parsed[option].as<Texts>();
-  check(!values.empty(), "--", option, " needs a value");
-  for (const std::string& value : values) check_given(option, value);
-  return values;
-}
-
-cxxopts::ParseResult parse(cxxopts::Options& options, int argc, const char* const* argv) {
-  try {
-    return options.parse(argc, argv);
-  } catch (const cxxopts::exceptions::missing_argument&) {
-    fail(argv[argc - 1], " needs a value");  // only the last argument can lack one
-  } catch (const cxxopts::exceptions::exception&) {
-    fail("--weighted and --help take no value");  // all others take any
-  }
-}
-
 }  // namespace
 
 BenchOptions parse_bench_options(int argc, const char* const* argv) {
   cxxopts::Options description = describe_options();
-  const cxxopts::ParseResult parsed = parse(description, argc, argv);
+  const cxxopts::ParseResult parsed =
+      parse_arguments(description, "--weighted and --help take no value", argc, argv);
   BenchOptions options;
   if (parsed.count("help") > 0) {
     options.notice = description.help();
     return options;
   }
-  for (const std::string& stray : parsed.unmatched())
-    fail(stray.starts_with("-") ? "unknown option '" : "unexpected argument '", stray, "'; see --help");
+  reject_strays(parsed);
 
   for (int i = 0; i < argc; ++i) options.command += (i ? " " : "") + std::string(argv[i]);
   for (const std::string& op : list(parsed, "op"))
     for (const Op parsed_op : parse_ops(op)) options.ops.push_back(parsed_op);
-  for (const std::string& size : list(parsed, "graph")) {
-    check(is_preset(size), "--graph must be of ", synthetic_preset_names(), ", got '", size, "'");
+  for (const std::string& size : preset_list(parsed))
     options.graphs.push_back({GraphSource::Kind::kSynthetic, size});
-  }
-  for (const std::string& path : list(parsed, "dataset")) {
-    check(std::filesystem::exists(path), path, ": no such file");
+  for (const std::string& path : file_list(parsed, "dataset"))
     options.graphs.push_back({GraphSource::Kind::kHdf5, path});
-  }
-  for (const std::string& path : list(parsed, "mtx")) {
-    check(std::filesystem::exists(path), path, ": no such file");
+  for (const std::string& path : file_list(parsed, "mtx"))
     options.graphs.push_back({GraphSource::Kind::kMatrixMarket, path});
-  }
   if (options.graphs.empty()) options.graphs.push_back({GraphSource::Kind::kSynthetic, "arxiv"});
   for (const std::string& width : list(parsed, "widths")) options.widths.push_back(positive("widths", width));
   for (const std::string& dtype : list(parsed, "dtypes")) options.dtypes.push_back(parse_dtype(dtype));

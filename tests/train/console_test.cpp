@@ -50,7 +50,7 @@ TEST(TrainConsole, SummaryIsATable) {
             "convert               4.0 ms\n"
             "first epochs       12.500 ms     1.250 ms     1.000 ms\n"
             "epoch               0.812 ms median   0.900 mean   1.500 p95   (177 epochs)\n"
-            "  SpMM              0.250 ms  25.0 %\n"
+            "  sparse            0.250 ms  25.0 %\n"
             "  GEMM              0.500 ms  50.0 %\n"
             "  other             0.250 ms  25.0 %\n"
             "evaluation          0.400 ms median\n"

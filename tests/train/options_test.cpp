@@ -96,6 +96,53 @@ TEST(TrainOptions, ACommandHasItsOwnDefaults) {
   EXPECT_EQ(options.lr, 0.1);
 }
 
+TrainOptions parse_gat(std::vector<const char*> arguments) {
+  return parse(std::move(arguments), published_options(ModelKind::kGat));
+}
+
+TEST(TrainOptions, GatHasItsPublishedDefaults) {
+  const TrainOptions options = parse_gat({"--dataset", "cora.h5"});
+  EXPECT_EQ(options.model, ModelKind::kGat);
+  EXPECT_EQ(options.hidden, 8);
+  EXPECT_EQ(options.heads, 8);
+  EXPECT_EQ(options.out_heads, 1);
+  EXPECT_EQ(options.dropout, 0.6);
+  EXPECT_EQ(options.attention_dropout, 0.6);
+  EXPECT_EQ(options.negative_slope, 0.2);
+  EXPECT_EQ(options.attention, AttentionForm::kAuto);
+  EXPECT_EQ(options.lr, 0.005);
+  EXPECT_EQ(options.weight_decay, 5e-4);
+  EXPECT_EQ(options.epochs, 200);
+}
+
+TEST(TrainOptions, GatHasItsOwnOptions) {
+  const TrainOptions options = parse_gat({"--dataset", "x", "--heads", "4", "--out-heads=6", "--attn-dropout",
+                                          "0.25", "--negative-slope", "0.1", "--attention", "composed"});
+  EXPECT_EQ(options.heads, 4);
+  EXPECT_EQ(options.out_heads, 6);
+  EXPECT_EQ(options.attention_dropout, 0.25);
+  EXPECT_EQ(options.negative_slope, 0.1);
+  EXPECT_EQ(options.attention, AttentionForm::kComposed);
+  const std::string help = parse_gat({"--help"}).notice;
+  EXPECT_NE(help.find("--out-heads 8 --weight-decay 1e-3 --lr 0.01"), std::string::npos) << help;
+  EXPECT_NE(help.find("L2 penalty on all parameters"), std::string::npos) << help;
+
+  // An option of the other model would do nothing.
+  EXPECT_ERROR(parse_gat({"--dataset", "x", "--spmm", "rode"}), "unknown option '--spmm'; see --help");
+  EXPECT_ERROR(parse_gat({"--dataset", "x", "--explain"}), "unknown option '--explain'; see --help");
+  EXPECT_ERROR(parse({"--dataset", "x", "--heads", "4"}), "unknown option '--heads'; see --help");
+  EXPECT_ERROR(parse_gat({"--dataset", "x", "--heads", "0"}),
+               "--heads must be an integer of at least 1, got '0'");
+  EXPECT_ERROR(parse_gat({"--dataset", "x", "--attn-dropout", "1"}),
+               "--attn-dropout must be a number in [0, 1), got '1'");
+  EXPECT_ERROR(parse_gat({"--dataset", "x", "--negative-slope", "-0.2"}),
+               "--negative-slope must be a number of at least 0, got '-0.2'");
+  EXPECT_ERROR(parse_gat({"--dataset", "x", "--attention", "best"}),
+               "unknown attention form 'best': expected one of auto, fused, composed");
+  EXPECT_ERROR(parse_gat({"--dataset", "x", "--quiet=maybe"}),
+               "--undirected, --tf32, --quiet, --help and --version take no value");
+}
+
 TEST(TrainOptions, HelpAndVersionNeedNothingElse) {
   const std::string help = parse({"--lr", "-1", "--help"}).notice;
   for (const char* part : {"train_gcn --dataset FILE", "Data options", "Model options", "Training options",

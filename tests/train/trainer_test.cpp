@@ -89,7 +89,7 @@ TEST(TrainLoop, TimesWarmUpAndProfiledEpochsApart) {
   EXPECT_EQ(summary.warmup_ms.size(), 3u);
   EXPECT_EQ(summary.epoch_ms.count, 24u);  // without epochs 5, 15 and 25
   EXPECT_EQ(summary.evaluation_ms.count, 30u);
-  for (const Statistics& part : {summary.parts.spmm, summary.parts.gemm, summary.parts.other}) {
+  for (const Statistics& part : {summary.parts.sparse, summary.parts.gemm, summary.parts.other}) {
     EXPECT_EQ(part.count, 3u);
     EXPECT_GT(part.median, 0);
   }
@@ -101,7 +101,7 @@ TEST(TrainLoop, ShortRunHasNoStatistics) {
   EXPECT_EQ(summary.warmup_ms.size(), 2u);
   EXPECT_EQ(summary.epoch_ms.count, 0u);
   EXPECT_TRUE(std::isnan(summary.epoch_ms.median));
-  EXPECT_EQ(summary.parts.spmm.count, 0u);
+  EXPECT_EQ(summary.parts.sparse.count, 0u);
 }
 
 /// A model that answers evaluations from a script: the logit of class 0, epoch by epoch, for each of two

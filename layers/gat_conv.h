@@ -1,0 +1,22 @@
+#pragma once
+
+#include "layers/attention_conv.h"
+
+namespace rodeo {
+
+/// Graph attention (Velickovic et al., "Graph attention networks", ICLR 2018), for each head:
+///   z = x W,   e_ij = LeakyReLU(a_dst . z_i + a_src . z_j),   y_i = sum over j of softmax_j(e_ij) z_j
+/// layers/attention_conv.h says what x, adj and key are and what follows. Keeps no array of the edges unless
+/// form is kComposed.
+class GatConv : public AttentionConv {
+ public:
+  GatConv(const AttentionConvOptions& options, Random& random, Device device = kCpu,
+          DType dtype = DType::kF32);
+  Variable forward(const Adjacency& adj, const Variable& x, RandomKey key) const;
+
+ private:
+  Variable w_;              // [in, heads * out]  "weight"
+  Variable a_dst_, a_src_;  // [heads, out]       "attention_dst", "attention_src"
+};
+
+}  // namespace rodeo

@@ -1,0 +1,33 @@
+#include "layers/gatv2_conv.h"
+
+#include "ops/dense.h"
+#include "ops/heads.h"
+#include "ops/sddmm.h"
+
+namespace rodeo {
+
+Gatv2Conv::Gatv2Conv(const AttentionConvOptions& options, Random& random, Device device, DType dtype)
+    : AttentionConv("gatv2_conv", options) {
+  const std::int64_t heads = options.heads, out = options.out;
+  register_parameter("weight_dst", &w_dst_, glorot_weight(random, device, dtype));
+  register_parameter("weight_src", &w_src_, glorot_weight(random, device, dtype));
+  if (options.bias) {
+    register_parameter("bias_dst", &c_dst_, Tensor::zeros({heads * out}, dtype, device));
+    register_parameter("bias_src", &c_src_, Tensor::zeros({heads * out}, dtype, device));
+  }
+  register_parameter("attention", &a_, glorot_uniform(heads, out, random.next(), dtype, device));
+  register_rest(random, device, dtype);
+}
+
+Variable Gatv2Conv::forward(const Adjacency& adj, const Variable& x, RandomKey key) const {
+  check_inputs(adj, x);
+  const auto affine = [&](const Variable& w, const Variable& c) {
+    const Variable y = matmul(x, w);
+    return reshape(c.defined() ? add_bias(y, c) : y, {x.dim(0), options_.heads, options_.out});
+  };
+  const Variable p = affine(w_dst_, c_dst_), q = affine(w_src_, c_src_);
+  const Variable score = head_dot(leaky_relu(sddmm(adj, p, q, SddmmOp::kAdd), options_.negative_slope), a_);
+  return merge(attention_from_scores(adj, score, q, attention_options(key)), x);
+}
+
+}  // namespace rodeo

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "layers/attention_conv.h"
+
+namespace rodeo {
+
+/// Dynamic graph attention (Brody, Alon, Yahav, "How attentive are graph attention networks?", ICLR 2022),
+/// for each head:
+///   p = x W_dst + c_dst,   q = x W_src + c_src,
+///   e_ij = a . LeakyReLU(p_i + q_j),   y_i = sum over j of softmax_j(e_ij) q_j
+/// layers/attention_conv.h says what x, adj and key are and what follows. The nonlinearity stands between the
+/// sum over both ends and the dot product, so arrays [edges, heads, out] are made.
+class Gatv2Conv : public AttentionConv {
+ public:
+  Gatv2Conv(const AttentionConvOptions& options, Random& random, Device device = kCpu,
+            DType dtype = DType::kF32);
+  Variable forward(const Adjacency& adj, const Variable& x, RandomKey key) const;
+
+ private:
+  Variable w_dst_, w_src_;  // [in, heads * out]  "weight_dst", "weight_src"
+  Variable c_dst_, c_src_;  // [heads * out]      "bias_dst", "bias_src"; undefined without bias
+  Variable a_;              // [heads, out]       "attention"
+};
+
+}  // namespace rodeo

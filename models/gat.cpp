@@ -1,0 +1,42 @@
+#include "models/gat.h"
+
+#include "ops/dense.h"
+
+namespace rodeo {
+
+Gat::Gat(const GatOptions& options, Random random, Device device, DType dtype)
+    : options_(options), random_(random) {
+  const GatOptions& o = options;
+  check(o.in >= 1 && o.hidden >= 1 && o.classes >= 1 && o.layers >= 1,
+        "[gat] in, hidden, classes and layers must be >= 1, got ", o.in, ", ", o.hidden, ", ", o.classes,
+        " and ", o.layers);
+  check(o.heads >= 1 && o.out_heads >= 1, "[gat] heads and out_heads must be >= 1, got ", o.heads, " and ",
+        o.out_heads);
+  for (const double p : {o.dropout, o.attention_dropout})
+    check(p >= 0 && p < 1, "[gat] dropout must be in [0, 1), got ", p);
+  for (int i = 0; i < o.layers; ++i) {
+    const bool last = i + 1 == o.layers;
+    convs_.push_back(
+        std::make_unique<GatConv>(AttentionConvOptions{.in = i == 0 ? o.in : o.hidden * o.heads,
+                                                       .out = last ? o.classes : o.hidden,
+                                                       .heads = last ? o.out_heads : o.heads,
+                                                       .merge = last ? HeadMerge::kMean : HeadMerge::kConcat,
+                                                       .negative_slope = o.negative_slope,
+                                                       .dropout = o.attention_dropout,
+                                                       .form = o.form},
+                                  random_, device, dtype));
+    register_module(str("conv", i + 1), convs_.back().get());
+  }
+}
+
+Variable Gat::forward(const Adjacency& adj, const Variable& x) {
+  Variable h = x;
+  for (std::size_t i = 0; i < convs_.size(); ++i) {
+    if (i > 0) h = elu(h);
+    if (training()) h = dropout(h, options_.dropout, random_.next());
+    h = convs_[i]->forward(adj, h, random_.next());
+  }
+  return h;
+}
+
+}  // namespace rodeo

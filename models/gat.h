@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "layers/gat_conv.h"
+
+namespace rodeo {
+
+/// The defaults are those of the paper for Cora and CiteSeer; for PubMed it has 8 output heads.
+struct GatOptions {
+  std::int64_t in = 0;
+  std::int64_t hidden = 8;  // of one head
+  std::int64_t classes = 0;
+  int layers = 2;
+  std::int64_t heads = 8;      // of all layers but the last, concatenated
+  std::int64_t out_heads = 1;  // of the last, averaged
+  double dropout = 0.6;        // of the input of every layer
+  double attention_dropout = 0.6;
+  double negative_slope = 0.2;
+  AttentionForm form = AttentionForm::kAuto;
+};
+
+/// The GAT of Velickovic et al. (ICLR 2018): dropout, convolution, ELU, ... , dropout, convolution. Returns
+/// logits.
+class Gat : public Module {
+ public:
+  /// Throws Error for sizes below 1 or a dropout outside [0, 1). `random` gives the weights now and the
+  /// dropout masks later: it is copied.
+  Gat(const GatOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32);
+
+  /// adj holds every self loop once: add_self_loops(adj).adj.   x [nodes, in] -> logits [nodes, classes].
+  Variable forward(const Adjacency& adj, const Variable& x);
+
+ private:
+  GatOptions options_;
+  Random random_;
+  std::vector<std::unique_ptr<GatConv>> convs_;  // "conv1", "conv2", ...
+};
+
+}  // namespace rodeo

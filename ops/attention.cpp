@@ -1,0 +1,163 @@
+#include "ops/attention.h"
+
+#include <cmath>
+#include <ostream>
+
+#include "ops/checks.h"
+#include "ops/convert.h"
+#include "ops/dense.h"
+#include "ops/edge_softmax.h"
+#include "ops/kernels.h"
+#include "ops/sddmm.h"
+#include "ops/spmm.h"
+
+namespace rodeo {
+namespace {
+
+constexpr struct {
+  AttentionForm value;
+  std::string_view name;
+} kForms[] = {
+    {AttentionForm::kAuto, "auto"}, {AttentionForm::kFused, "fused"}, {AttentionForm::kComposed, "composed"}};
+
+void check_rows(std::string_view op, const Adjacency& adj, const Tensor& x, std::int64_t heads) {
+  check(x.defined() && is_float(x.dtype()), "[", op, "] x must be floating point");
+  check(x.rank() == 3 && x.dim(0) == adj.cols() && x.dim(1) == heads, "[", op, "] x must be [", adj.cols(),
+        ", ", heads, ", k], got ", x.shape());
+  check_on_device_of(op, adj, "x", x);
+}
+
+void check_dropout(std::string_view op, const AttentionOptions& options) {
+  check(options.dropout >= 0 && options.dropout < 1, "[", op, "] dropout must be in [0, 1), got ",
+        options.dropout);
+}
+
+void check_operands(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
+                    const AttentionOptions& options) {
+  constexpr std::string_view op = "gat_attention";
+  check_matrix(op, "s", s);
+  check_shape(op, "s", s, {adj.rows(), s.dim(1)});
+  check_rows(op, adj, x, s.dim(1));
+  check(x.dim(1) * x.dim(2) <= std::int64_t{1} << 18, "[", op,
+        "] a row of x must have at most 2^18 elements, got ", x.shape());
+  check_alike(op, "x", x, "s", s);
+  check_alike(op, "x", x, "t", t);
+  check_shape(op, "t", t, {adj.cols(), s.dim(1)});
+  check(options.negative_slope >= 0 && std::isfinite(options.negative_slope), "[", op,
+        "] negative_slope must be finite and at least 0, got ", options.negative_slope);
+  check_dropout(op, options);
+}
+
+void check_scores(const Adjacency& adj, const Tensor& score, const Tensor& x,
+                  const AttentionOptions& options) {
+  constexpr std::string_view op = "attention_from_scores";
+  check_matrix(op, "score", score);
+  check_shape(op, "score", score, {adj.num_edges(), score.dim(1)});
+  check_rows(op, adj, x, score.dim(1));
+  check_alike(op, "x", x, "score", score);
+  check_dropout(op, options);
+  check(options.form != AttentionForm::kFused, "[", op, "] has no fused form: choose auto or composed");
+}
+
+/// Value: Tensor or Variable.
+template <class Value>
+Value weighted_sum(const Adjacency& adj, const Value& score, const Value& x,
+                   const AttentionOptions& options) {
+  return spmm(adj, dropout(edge_softmax(adj, score), options.dropout, options.key), x);
+}
+
+template <class Value>
+Value composed(const Adjacency& adj, const Value& s, const Value& t, const Value& x,
+               const AttentionOptions& options) {
+  const Value score = leaky_relu(sddmm(adj, s, t, SddmmOp::kAdd), options.negative_slope);
+  return weighted_sum(adj, score, x, options);
+}
+
+/// saved is filled where it is not null.
+Tensor fused(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
+             const AttentionOptions& options, kernels::AttentionSaved* saved) {
+  const std::int64_t heads = x.dim(1);
+  const Shape shape{adj.rows(), heads, x.dim(2)};
+  if (shape.numel() == 0 || adj.num_edges() == 0) return Tensor::zeros(shape, x.dtype(), x.device());
+  const Tensor y = Tensor::empty(shape, x.dtype(), x.device());
+  kernels::AttentionSaved out;
+  if (saved) {
+    out.positive = Tensor::empty(shape, x.dtype(), x.device());
+    const DType sums = x.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
+    out.stat = Tensor::empty({adj.rows(), heads, 3}, sums, x.device());
+    *saved = out;
+  }
+  kernels::gat_attention.on(y.device())(adj, s, t, x, options, y, out);
+  return y;
+}
+
+kernels::AttentionGradients fused_gradients(const Adjacency& adj, const Tensor& s, const Tensor& t,
+                                            const Tensor& x, const AttentionOptions& options, const Tensor& y,
+                                            const kernels::AttentionSaved& saved, const Tensor& dy) {
+  const bool empty = !saved.stat.defined();
+  const auto like = [&](const Tensor& of) {
+    return empty ? Tensor::zeros(of.shape(), of.dtype(), of.device())
+                 : Tensor::empty(of.shape(), of.dtype(), of.device());
+  };
+  const kernels::AttentionGradients out{like(s), like(t), like(x)};
+  if (empty) return out;
+  // The names of the edges take 8 bytes each, and serve the mask only.
+  const Transposed back = options.dropout > 0 ? transpose(adj) : Transposed{transpose_pattern(adj), {}};
+  kernels::gat_attention_backward.on(y.device())(back, s, t, x, options, y, saved, dy, out);
+  return out;
+}
+
+}  // namespace
+
+std::string_view name(AttentionForm form) {
+  for (const auto& known : kForms)
+    if (known.value == form) return known.name;
+  return "?";
+}
+
+std::ostream& operator<<(std::ostream& out, AttentionForm form) {
+  return out << name(form);
+}
+
+AttentionForm parse_attention_form(std::string_view text) {
+  std::string choices;
+  for (const auto& known : kForms) {
+    if (known.name == text) return known.value;
+    choices += (choices.empty() ? "" : ", ") + std::string(known.name);
+  }
+  fail("unknown attention form '", text, "': expected one of ", choices);
+}
+
+Tensor gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
+                     const AttentionOptions& options) {
+  check_operands(adj, s, t, x, options);
+  if (options.form == AttentionForm::kComposed) return composed(adj, s, t, x, options);
+  return fused(adj, s, t, x, options, nullptr);
+}
+
+Variable gat_attention(const Adjacency& adj, const Variable& s, const Variable& t, const Variable& x,
+                       const AttentionOptions& options) {
+  check_operands(adj, s.value(), t.value(), x.value(), options);
+  if (options.form == AttentionForm::kComposed) return composed(adj, s, t, x, options);
+  const bool recorded = grad_enabled() && (s.requires_grad() || t.requires_grad() || x.requires_grad());
+  kernels::AttentionSaved saved;
+  const Tensor y = fused(adj, s.value(), t.value(), x.value(), options, recorded ? &saved : nullptr);
+  return record("gat_attention", y, {s, t, x}, [=](const Tensor& dy) {
+    const auto gradients = fused_gradients(adj, s.value(), t.value(), x.value(), options, y, saved, dy);
+    return std::vector{gradients.ds, gradients.dt, gradients.dx};
+  });
+}
+
+Tensor attention_from_scores(const Adjacency& adj, const Tensor& score, const Tensor& x,
+                             const AttentionOptions& options) {
+  check_scores(adj, score, x, options);
+  return weighted_sum(adj, score, x, options);
+}
+
+Variable attention_from_scores(const Adjacency& adj, const Variable& score, const Variable& x,
+                               const AttentionOptions& options) {
+  check_scores(adj, score.value(), x.value(), options);
+  return weighted_sum(adj, score, x, options);
+}
+
+}  // namespace rodeo

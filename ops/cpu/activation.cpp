@@ -1,0 +1,46 @@
+#include <cmath>
+
+#include "ops/cpu/loops.h"
+#include "ops/kernels.h"
+
+namespace rodeo::kernels::cpu {
+namespace {
+
+/// out[i] = f(a[i]), and out[i] = f(a[i], b[i]), computed in the accumulator type.
+template <class F>
+void map(const char* op, const Tensor& a, const Tensor& out, F&& f) {
+  dispatch_float(a.dtype(), op, [&]<class T>(T) {
+    const T* ap = a.data<T>();
+    T* to = out.data<T>();
+    for_each_element(a.numel(), [=](std::int64_t i) { to[i] = T(f(load(ap[i]))); });
+  });
+}
+
+template <class F>
+void map(const char* op, const Tensor& a, const Tensor& b, const Tensor& out, F&& f) {
+  dispatch_float(a.dtype(), op, [&]<class T>(T) {
+    const T *ap = a.data<T>(), *bp = b.data<T>();
+    T* to = out.data<T>();
+    for_each_element(a.numel(), [=](std::int64_t i) { to[i] = T(f(load(ap[i]), load(bp[i]))); });
+  });
+}
+
+}  // namespace
+
+void leaky_relu(const Tensor& x, double slope, const Tensor& y) {
+  map("leaky_relu", x, y, [=](auto v) { return v > 0 ? v : decltype(v)(slope) * v; });
+}
+
+void leaky_relu_backward(const Tensor& y, const Tensor& dy, double slope, const Tensor& dx) {
+  map("leaky_relu", y, dy, dx, [=](auto v, auto d) { return v > 0 ? d : decltype(d)(slope) * d; });
+}
+
+void elu(const Tensor& x, const Tensor& y) {
+  map("elu", x, y, [](auto v) { return v > 0 ? v : std::expm1(v); });
+}
+
+void elu_backward(const Tensor& y, const Tensor& dy, const Tensor& dx) {
+  map("elu", y, dy, dx, [](auto v, auto d) { return v > 0 ? d : (v + 1) * d; });
+}
+
+}  // namespace rodeo::kernels::cpu

@@ -1,0 +1,176 @@
+// Gradients of attention in one pass over the edges of each column, with weights computed anew.
+//
+// With D_i = <dy_i, y_i> the gradient of a score, before LeakyReLU, is
+//   g_e = a_e lead_e (mask_e <dy_i, x_j> - D_i),   lead_e = 1 where the score is positive, else the slope.
+// ds_i and dt_j are its sums over the edges of i and of j. No dot is taken at an edge: x_j and dy_i leave the
+// sums, and what is summed are rows, by the loop that sums dx anyway:
+//   dt_j = <x_j, sum of a_e mask_e lead_e dy_i> - sum of a_e lead_e D_i
+//   ds_i = <dy_i, sum of a_e mask_e lead_e x_j> - D_i sum of a_e lead_e
+// The second needs no pass at all. With lead 1 everywhere it is 0, because weights sum to 1; so only the
+// edges of positive score count, (1 - slope) times, and their sums are left by the forward pass.
+#include "core/profile.h"
+#include "ops/cuda/attention.cuh"
+
+namespace rodeo::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+/// What an edge needs to know of its row and head: read with one load.
+template <class Sum>
+struct alignas(16) RowTerm {
+  Sum s, top, inverse, dot;
+};
+
+template <class T>
+struct BackwardArgs {
+  const RowTerm<SumOf<T>>* term;  // [rows, heads]
+  const T* t;                     // [cols, heads]
+  SumOf<T>* sum;                  // [cols, heads]: of a lead D
+};
+
+template <class Tile_>
+struct Backward {
+  using Tile = Tile_;
+  using T = typename Tile::T;
+  using Sum = typename Tile::Sum;
+  using Args = BackwardArgs<T>;
+  using Term = RowTerm<Sum>;
+  static constexpr int kDepth = 4;
+  static constexpr int kBlocks = sizeof(T) == 8 ? 4 : 5;
+
+  struct alignas(16) State {
+    Sum all[Tile::kVec] = {}, positive[Tile::kVec] = {};
+    Sum sum = 0;
+    Sum padding[3] = {};
+  };
+
+  const Args& args;
+  Sum slope, own;
+
+  __device__ void begin(std::int64_t at) { own = widen(args.t[at]); }
+
+  template <int kCount>
+  __device__ void weigh(const Term (&term)[kCount], int count, State& state, Sum (&score)[kCount],
+                        Sum (&weight)[kCount]) const {
+#pragma unroll
+    for (int d = 0; d < kCount; ++d) {
+      score[d] = leaky(own + term[d].s, slope);
+      weight[d] = d < count ? exponential(score[d] - term[d].top) * term[d].inverse : 0;
+      const Sum product = weight[d] * term[d].dot;
+      state.sum += score[d] > 0 ? product : slope * product;
+    }
+  }
+  static __device__ void merge(State& state, const State& other) {
+#pragma unroll
+    for (int v = 0; v < Tile::kVec; ++v) state.all[v] += other.all[v], state.positive[v] += other.positive[v];
+    state.sum += other.sum;
+  }
+  static __device__ Sum factor(const State&) {
+    return 1;
+  }
+  __device__ void write(std::int64_t at, const State& state) const {
+    args.sum[at] = state.sum;
+  }
+};
+
+/// Lanes for a dot of k elements: a power of two.
+int lanes_for(std::int64_t k) {
+  int lanes = 1;
+  while (lanes < kWarp && lanes < k) lanes *= 2;
+  return lanes;
+}
+
+/// The lanes of one (row, head), the first of which has the sum.
+template <class Sum>
+__device__ Sum sum_over(Sum value, int lanes) {
+  for (int offset = lanes / 2; offset > 0; offset /= 2) value += __shfl_xor_sync(kFullMask, value, offset);
+  return value;
+}
+
+// grid of kThreads / lanes heads of rows for each block, block kThreads.
+template <class T>
+__global__ void row_terms_kernel(const T* s, const T* y, const T* positive, const T* dy, const SumOf<T>* stat,
+                                 SumOf<T> slope, std::int64_t size, std::int64_t k, int lanes,
+                                 RowTerm<SumOf<T>>* term, T* ds) {
+  using Sum = SumOf<T>;
+  const std::int64_t at = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / lanes;
+  const int member = static_cast<int>(threadIdx.x) % lanes;
+  Sum all = 0, part = 0;
+  for (std::int64_t j = member; at < size && j < k; j += lanes) {
+    const Sum d = widen(dy[at * k + j]);
+    all += d * widen(y[at * k + j]);
+    part += d * widen(positive[at * k + j]);
+  }
+  all = sum_over(all, lanes);
+  part = sum_over(part, lanes);
+  if (at >= size || member > 0) return;
+  const Sum inverse = stat[at * 3 + 1];
+  term[at] = {static_cast<Sum>(widen(s[at])), stat[at * 3], inverse, all};
+  // A row without edges has no gradient, whatever dy is.
+  ds[at] = static_cast<T>(inverse == 0 ? Sum(0) : (1 - slope) * (part - stat[at * 3 + 2] * all));
+}
+
+// The same grid over heads of columns.
+template <class T>
+__global__ void column_gradients_kernel(const T* x, const T* dx, const T* positive, const SumOf<T>* sum,
+                                        const std::int64_t* row_ptr, std::int64_t heads, SumOf<T> slope,
+                                        std::int64_t size, std::int64_t k, int lanes, T* dt) {
+  using Sum = SumOf<T>;
+  const std::int64_t at = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / lanes;
+  const int member = static_cast<int>(threadIdx.x) % lanes;
+  Sum dot = 0;
+  for (std::int64_t j = member; at < size && j < k; j += lanes) {
+    const std::int64_t i = at * k + j;
+    dot += widen(x[i]) * (slope * widen(dx[i]) + (1 - slope) * widen(positive[i]));
+  }
+  dot = sum_over(dot, lanes);
+  if (at >= size || member > 0) return;
+  const std::int64_t column = at / heads;
+  const bool alone = row_ptr[column] == row_ptr[column + 1];
+  dt[at] = static_cast<T>(alone ? Sum(0) : dot - sum[at]);
+}
+
+dim3 grid_of(std::int64_t size, int lanes) {
+  return dim3(static_cast<unsigned>(ceil_div(size, kThreads / lanes)));
+}
+
+}  // namespace
+
+void gat_attention_backward(const Transposed& transposed, const Tensor& s, const Tensor& t, const Tensor& x,
+                            const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved,
+                            const Tensor& dy, const AttentionGradients& gradients) {
+  const Csr& a = transposed.adj.csr();
+  const RodePlan& plan = rode_plan(transposed.adj);
+  const ProfileScope scope(Part::kSpmm);
+  const Device device = x.device();
+  const std::int64_t heads = x.dim(1), k = x.dim(2), rows = y.dim(0);
+  const int lanes = lanes_for(k);
+  dispatch_float(x.dtype(), "gat_attention", [&]<class T>(T) {
+    using D = device_t<T>;
+    using Sum = SumOf<D>;
+    const auto pointer = [](const Tensor& tensor) { return static_cast<D*>(tensor.raw()); };
+    const Sum slope = static_cast<Sum>(options.negative_slope);
+    const Tensor term = Tensor::empty({rows, heads, 4}, dtype_of<Sum>(), device);
+    auto* terms = static_cast<RowTerm<Sum>*>(term.raw());
+    launch("attention terms", device, row_terms_kernel<D>, grid_of(rows * heads, lanes), kThreads, 0,
+           pointer(s), pointer(y), pointer(saved.positive), pointer(dy), saved.stat.data<Sum>(), slope,
+           rows * heads, k, lanes, terms, pointer(gradients.ds));
+
+    const Tensor positive = Tensor::empty(x.shape(), x.dtype(), device);
+    const Tensor sum = Tensor::empty(t.shape(), dtype_of<Sum>(), device);
+    {
+      const PaddedRows padded(dy, heads, k);
+      const BackwardArgs<D> own{terms, pointer(t), sum.data<Sum>()};
+      launch_attention<Backward>(
+          "gat_attention_backward", plan,
+          attention_args<T>(a, plan, transposed.edge_ids, padded, options, gradients.dx, positive), own,
+          device);
+    }
+    launch("attention gradients", device, column_gradients_kernel<D>, grid_of(a.rows * heads, lanes),
+           kThreads, 0, pointer(x), pointer(gradients.dx), pointer(positive), sum.data<Sum>(),
+           a.row_ptr.data<std::int64_t>(), heads, slope, a.rows * heads, k, lanes, pointer(gradients.dt));
+  });
+}
+
+}  // namespace rodeo::kernels::cuda

@@ -1,0 +1,62 @@
+#include "ops/heads.h"
+
+#include "ops/checks.h"
+#include "ops/kernels.h"
+
+namespace rodeo {
+namespace {
+
+void check_heads(std::string_view op, const Tensor& x) {
+  check(x.defined(), "[", op, "] x is undefined");
+  check(x.rank() == 3, "[", op, "] x must be [n, heads, k], got ", x.shape());
+  check(is_float(x.dtype()), "[", op, "] x must be floating point, got ", x.dtype());
+}
+
+}  // namespace
+
+Tensor head_dot(const Tensor& x, const Tensor& a) {
+  check_heads("head_dot", x);
+  check_alike("head_dot", "x", x, "a", a);
+  check_shape("head_dot", "a", a, {x.dim(1), x.dim(2)});
+  const Tensor y = Tensor::empty({x.dim(0), x.dim(1)}, x.dtype(), x.device());
+  if (x.dim(2) == 0) y.fill(0);
+  if (x.numel() > 0) kernels::head_dot.on(y.device())(x, a, y);
+  return y;
+}
+
+Variable head_dot(const Variable& x, const Variable& a) {
+  return record("head_dot", head_dot(x.value(), a.value()), {x, a}, [=](const Tensor& dy) {
+    const Tensor &xv = x.value(), &av = a.value();
+    Tensor dx, da;
+    if (x.requires_grad()) {
+      dx = Tensor::empty(xv.shape(), xv.dtype(), xv.device());
+      if (dx.numel() > 0) kernels::head_outer.on(dx.device())(dy, av, dx);
+    }
+    if (a.requires_grad()) {
+      da = Tensor::empty(av.shape(), av.dtype(), av.device());
+      if (da.numel() > 0) kernels::head_dot_sum.on(da.device())(dy, xv, da);
+    }
+    return std::vector{dx, da};
+  });
+}
+
+Tensor head_mean(const Tensor& x) {
+  check_heads("head_mean", x);
+  check(x.dim(1) >= 1, "[head_mean] x must have heads, got ", x.shape());
+  if (x.dim(1) == 1) return x.reshape({x.dim(0), x.dim(2)});
+  const Tensor y = Tensor::empty({x.dim(0), x.dim(2)}, x.dtype(), x.device());
+  if (y.numel() > 0) kernels::head_mean.on(y.device())(x, y);
+  return y;
+}
+
+Variable head_mean(const Variable& x) {
+  const Shape shape = x.shape();
+  return record("head_mean", head_mean(x.value()), {x}, [shape](const Tensor& dy) {
+    if (shape[1] == 1) return std::vector{dy.reshape(shape)};
+    const Tensor dx = Tensor::empty(shape, dy.dtype(), dy.device());
+    if (dx.numel() > 0) kernels::head_mean_backward.on(dx.device())(dy, dx);
+    return std::vector{dx};
+  });
+}
+
+}  // namespace rodeo

@@ -1,0 +1,21 @@
+/// What attention layers do to several heads besides the sparse products. Floating dtypes: f64, f32, bf16,
+/// f16, 16-bit types summed in f32. Everything is deterministic; shapes, dtypes and devices that disagree
+/// throw rodeo::Error.
+#pragma once
+
+#include "core/variable.h"
+
+namespace rodeo {
+
+/// y[i, h] = sum over j of x[i, h, j] a[h, j].   x [n, heads, k], a [heads, k] -> [n, heads].
+/// Rows are nodes or edges. Gradients: dx[i, h, j] = dy[i, h] a[h, j],  da[h, j] = sum over i of
+/// dy[i, h] x[i, h, j], in a fixed order.
+Tensor head_dot(const Tensor& x, const Tensor& a);
+Variable head_dot(const Variable& x, const Variable& a);
+
+/// y[i, j] = mean over h of x[i, h, j].   [n, heads, k] -> [n, k]; heads >= 1.
+/// Gradient: dx[i, h, j] = dy[i, j] / heads.
+Tensor head_mean(const Tensor& x);
+Variable head_mean(const Variable& x);
+
+}  // namespace rodeo

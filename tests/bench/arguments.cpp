@@ -1,0 +1,75 @@
+#include "tests/bench/arguments.h"
+
+#include <charconv>
+#include <filesystem>
+
+#include "core/error.h"
+#include "datasets/synthetic.h"
+
+namespace rodeo::bench {
+namespace {
+
+bool is_preset(const std::string& size) {
+  return (", " + synthetic_preset_names() + ",").find(", " + size + ",") != std::string::npos;
+}
+
+// An empty value, or one that is the next option, is a missing one.
+void check_given(const std::string& option, const std::string& value) {
+  check(!value.empty() && !value.starts_with("--"), "--", option, " needs a value");
+}
+
+}  // namespace
+
+cxxopts::ParseResult parse_arguments(cxxopts::Options& options, const char* flags, int argc,
+                                     const char* const* argv) {
+  try {
+    return options.parse(argc, argv);
+  } catch (const cxxopts::exceptions::missing_argument&) {
+    fail(argv[argc - 1], " needs a value");  // only the last argument can lack one
+  } catch (const cxxopts::exceptions::exception&) {
+    fail(flags);  // all others take any
+  }
+}
+
+void reject_strays(const cxxopts::ParseResult& parsed) {
+  for (const std::string& stray : parsed.unmatched())
+    fail(stray.starts_with("-") ? "unknown option '" : "unexpected argument '", stray, "'; see --help");
+}
+
+std::string one(const cxxopts::ParseResult& parsed, const std::string& option) {
+  if (parsed.count(option) == 0 && !parsed[option].has_default()) return {};
+  const auto value = parsed[option].as<std::string>();
+  check_given(option, value);
+  return value;
+}
+
+Texts list(const cxxopts::ParseResult& parsed, const std::string& option) {
+  if (parsed.count(option) == 0 && !parsed[option].has_default()) return {};
+  const auto values = parsed[option].as<Texts>();
+  check(!values.empty(), "--", option, " needs a value");
+  for (const std::string& value : values) check_given(option, value);
+  return values;
+}
+
+Texts preset_list(const cxxopts::ParseResult& parsed) {
+  const Texts sizes = list(parsed, "graph");
+  for (const std::string& size : sizes)
+    check(is_preset(size), "--graph must be of ", synthetic_preset_names(), ", got '", size, "'");
+  return sizes;
+}
+
+Texts file_list(const cxxopts::ParseResult& parsed, const std::string& option) {
+  const Texts paths = list(parsed, option);
+  for (const std::string& path : paths) check(std::filesystem::exists(path), path, ": no such file");
+  return paths;
+}
+
+std::int64_t positive(const std::string& option, const std::string& given) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
+  check(error == std::errc{} && end == given.data() + given.size() && value >= 1 && value <= 1 << 20, "--",
+        option, " must be an integer of at least 1 and at most 2^20, got '", given, "'");
+  return value;
+}
+
+}  // namespace rodeo::bench
