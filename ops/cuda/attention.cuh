@@ -62,7 +62,7 @@ struct Attention {
   using Tile = typename Pass::Tile;
   using T = typename Tile::T;
   using Sum = typename Tile::Sum;
-  using Row = typename Tile::Row;
+  using Row = Pack<typename Tile::T, Tile::kVec>;
   using Term = typename Pass::Term;
   using State = typename Pass::State;
   static constexpr int kVec = Tile::kVec, kLanes = Tile::kLanes, kGroups = Tile::kGroups;
