@@ -21,14 +21,18 @@ namespace rodeo {
 /// order. On large graphs both come cluster by cluster (ops/row_clusters.h), longest first within each, so
 /// that rows of X are found in the caches more often.
 struct RodePlan {
-  static constexpr std::int64_t kBlock = 32;        // N_B
-  static constexpr std::int64_t kSplit = 512;       // N_S
+  static constexpr std::int64_t kBlock = 32;   // N_B
+  static constexpr std::int64_t kSplit = 512;  // N_S
+  static constexpr std::int64_t kShortSplit =
+      128;  // N_S of graphs so small that one piece would hold up the rest
   static constexpr std::int64_t kLongSplit = 2048;  // N_S of graphs that keep a GPU busy with fewer pieces
-  static_assert(kSplit % kBlock == 0 && kLongSplit % kBlock == 0, "a piece is a whole number of blocks");
+  static_assert(kSplit % kBlock == 0 && kShortSplit % kBlock == 0 && kLongSplit % kBlock == 0,
+                "a piece is a whole number of blocks");
 
   /// N_S by the number of edges: beginning and combining a piece takes as long as some 30 nonzeros.
   static constexpr std::int64_t split_of(std::int64_t edges) {
-    return edges >= std::int64_t{1} << 24 ? kLongSplit : kSplit;
+    constexpr std::int64_t kFew = 1 << 21, kMany = 1 << 24;
+    return edges < kFew ? kShortSplit : edges < kMany ? kSplit : kLongSplit;
   }
   /// Pieces of a row: every nonzero is in exactly one, or in the residual part.
   static constexpr std::int64_t pieces(std::int64_t length, std::int64_t split) {
@@ -59,7 +63,7 @@ struct RodePlan {
 std::ostream& operator<<(std::ostream& out, const RodePlan& plan);
 
 /// Made on the device of adj; the same arrays on every device. cluster u8 [rows] may be undefined;
-/// split is kSplit or kLongSplit, or 0 for split_of.
+/// split is kShortSplit, kSplit or kLongSplit, or 0 for split_of.
 RodePlan make_rode_plan(const Adjacency& adj, const Tensor& cluster = {}, std::int64_t split = 0);
 
 /// The plan of adj, with clusters where RowClusters::pays. Kept on adj, and lives as long.

@@ -133,7 +133,7 @@ struct Gather {
     sum_row(begin, length, first_of_row(begin, length));
   }
   __device__ void sum_row(std::int64_t begin, std::int64_t length, Entry next) {
-    constexpr int kStep = Tile::kLanes < 8 ? Tile::kLanes : 8;  // rows of X in flight
+    constexpr int kStep = 4;  // rows of X in flight: with more, fewer warps fit
     for (std::int64_t base = 0; __any_sync(kFullMask, base < length); base += Tile::kLanes) {
       const Entry now = next;
       const std::int64_t ahead = base + Tile::kLanes + member;

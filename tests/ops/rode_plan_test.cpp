@@ -65,10 +65,10 @@ void check_covers_once(const SparseCase& sparse_case, std::int64_t split_length)
 
 TEST(OpsRodePlan, CoversEveryNonzeroOnce) {
   for (const SparseCase& sparse_case : sparse_cases())
-    for (const std::int64_t split : {RodePlan::kSplit, RodePlan::kLongSplit})
+    for (const std::int64_t split : {RodePlan::kShortSplit, RodePlan::kSplit, RodePlan::kLongSplit})
       check_covers_once(sparse_case, split);
   EXPECT_ERROR(make_rode_plan(graph_with_lengths({5}, 5), {}, 100),
-               "[rode_plan] split must be 512 or 2048, got 100");
+               "[rode_plan] split must be 128, 512 or 2048, got 100");
 }
 
 class OpsRodePlanOnDevice : public OnDevice {};
@@ -94,7 +94,7 @@ TEST_P(OpsRodePlanOnDevice, EqualsTheHostPlan) {
     std::vector<std::uint8_t> group(static_cast<std::size_t>(adj.rows()));
     for (std::size_t i = 0; i < group.size(); ++i) group[i] = static_cast<std::uint8_t>(i * 37 % 256);
     const Tensor cluster = Tensor::from(group);
-    for (const std::int64_t split : {RodePlan::kSplit, RodePlan::kLongSplit})
+    for (const std::int64_t split : {RodePlan::kShortSplit, RodePlan::kSplit, RodePlan::kLongSplit})
       expect_equal(make_rode_plan(there, cluster.to(device()), split), make_rode_plan(adj, cluster, split),
                    sparse_case.name);
   }
@@ -103,7 +103,8 @@ TEST_P(OpsRodePlanOnDevice, EqualsTheHostPlan) {
 TEST_P(OpsRodePlanOnDevice, ClustersComeOneAfterAnother) {
   const Adjacency adj = graph_with_lengths({5, 40, 0, 1100, 33, 5, 700, 7}, 50).to(device());
   const RodePlan plan =
-      make_rode_plan(adj, Tensor::from(std::vector<std::uint8_t>{9, 9, 0, 0, 255, 0, 9, 255}).to(device()));
+      make_rode_plan(adj, Tensor::from(std::vector<std::uint8_t>{9, 9, 0, 0, 255, 0, 9, 255}).to(device()),
+                     RodePlan::kSplit);
   EXPECT_EQ(plan.piece_row.to_vector<std::int32_t>(), (std::vector<std::int32_t>{3, 3, 3, 6, 6, 1, 4}));
   EXPECT_EQ(plan.residual_row.to_vector<std::int32_t>(), (std::vector<std::int32_t>{5, 2, 0, 7}));
 }
