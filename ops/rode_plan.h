@@ -31,7 +31,7 @@ struct RodePlan {
 
   /// N_S by the number of edges: beginning and combining a piece takes as long as some 30 nonzeros.
   static constexpr std::int64_t split_of(std::int64_t edges) {
-    constexpr std::int64_t kFew = 1 << 21, kMany = 1 << 24;
+    constexpr std::int64_t kFew = 1 << 19, kMany = 1 << 24;
     return edges < kFew ? kShortSplit : edges < kMany ? kSplit : kLongSplit;
   }
   /// Pieces of a row: every nonzero is in exactly one, or in the residual part.
