@@ -27,11 +27,14 @@ struct Edges {
           __builtin_prefetch(x + col[e + kAhead] * x_stride + column + line);
       if (weight) {
         const auto w = load(weight[e * weight_stride]);
+#pragma omp simd
         for (int j = 0; j < kStrip; ++j) s[j] += w * load(row[j]);
       } else {
+#pragma omp simd
         for (int j = 0; j < kStrip; ++j) s[j] += load(row[j]);
       }
     }
+#pragma omp simd
     for (int j = 0; j < kStrip; ++j) sum[column + j] += s[j];
   }
   void add(std::int64_t begin, std::int64_t end, std::int64_t width, Accumulator<T>* sum) const {

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/storage.h"
 #include "ops/dense.h"
 #include "ops/edge_softmax.h"
 #include "ops/sddmm.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/gradcheck.h"
+#include "tests/support/sums.h"
 
 namespace rodeo::test {
 namespace {
@@ -19,11 +19,6 @@ RODEO_ON_ALL_DEVICES(OpsAttention);
 
 constexpr RandomKey kKey{7, 3};
 const std::vector<AttentionForm> kForms{AttentionForm::kFused, AttentionForm::kComposed};
-
-struct Poisoned {
-  Poisoned() { set_poison_memory(true); }
-  ~Poisoned() { set_poison_memory(false); }
-};
 
 /// y, ds, dt and dx.
 using Results = std::vector<Tensor>;

@@ -1,10 +1,10 @@
 #include "ops/dense_csr.h"
 
-#include "core/storage.h"
 #include "ops/convert.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
+#include "tests/support/sums.h"
 
 namespace rodeo::test {
 namespace {
@@ -13,11 +13,6 @@ class OpsDenseCsr : public OnDevice {};
 RODEO_ON_ALL_DEVICES(OpsDenseCsr);
 
 constexpr DType kFloats[] = {DType::kF64, DType::kF32, DType::kBF16, DType::kF16};
-
-struct Poisoned {
-  Poisoned() { set_poison_memory(true); }
-  ~Poisoned() { set_poison_memory(false); }
-};
 
 /// A random matrix with about `density` of it nonzero, and a row that is full.
 Tensor sparse_matrix(std::int64_t rows, std::int64_t cols, double density, DType dtype) {

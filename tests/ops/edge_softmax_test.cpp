@@ -2,10 +2,10 @@
 
 #include <limits>
 
-#include "core/storage.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/gradcheck.h"
+#include "tests/support/sums.h"
 
 namespace rodeo::test {
 namespace {
@@ -15,11 +15,6 @@ RODEO_ON_ALL_DEVICES(OpsEdgeSoftmax);
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 const std::vector<DType> kFloats{DType::kF64, DType::kF32, DType::kBF16, DType::kF16};
-
-struct Poisoned {
-  Poisoned() { set_poison_memory(true); }
-  ~Poisoned() { set_poison_memory(false); }
-};
 
 /// A row's values in one head, of a flat array [edges, heads].
 struct Group {

@@ -5,6 +5,7 @@
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/gradcheck.h"
+#include "tests/support/sums.h"
 
 namespace rodeo::test {
 namespace {
@@ -12,20 +13,12 @@ namespace {
 class OpsEdgeSum : public OnDevice {};
 RODEO_ON_ALL_DEVICES(OpsEdgeSum);
 
-double tolerance(DType dtype) {
-  return dtype == DType::kF64 ? 1e-13 : dtype == DType::kF32 ? 1e-5 : epsilon(dtype);
-}
-
-struct Reference {
-  std::vector<double> y, scale;  // scale: the sum of the magnitudes, which rounding is relative to
-};
-
-Reference reference(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids) {
+Sums reference(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids) {
   const auto row_ptr = adj.csr().row_ptr.to_vector<std::int64_t>();
   const auto ids = edge_ids.defined() ? edge_ids.to_vector<std::int64_t>() : std::vector<std::int64_t>();
   const std::int64_t k = x.rank() == 2 ? x.dim(1) : 1;
   const std::vector<double> xs = doubles(x);
-  Reference out{std::vector<double>(static_cast<std::size_t>(adj.rows() * k)), {}};
+  Sums out{std::vector<double>(static_cast<std::size_t>(adj.rows() * k)), {}};
   out.scale = out.y;
   for (std::int64_t i = 0; i < adj.rows(); ++i)
     for (std::int64_t e = row_ptr[i]; e < row_ptr[i + 1]; ++e)
@@ -40,13 +33,13 @@ Reference reference(const Adjacency& adj, const Tensor& x, const Tensor& edge_id
 void check_case(const Adjacency& host, const Tensor& x, const Tensor& ids, Device device,
                 const std::string& what) {
   const Adjacency adj = host.to(device);
-  const Reference want = reference(host, x, ids);
+  const Sums want = reference(host, x, ids);
   set_poison_memory(true);
   const auto run = [&] { return edge_sum(adj, x.to(device), ids.defined() ? ids.to(device) : Tensor()); };
   const Tensor y = run(), again = run();
   set_poison_memory(false);
   ASSERT_EQ(y.shape(), (x.rank() == 2 ? Shape{host.rows(), x.dim(1)} : Shape{host.rows()})) << what;
-  ASSERT_TRUE(near(y, want.y, tolerance(x.dtype()), 1e-7, want.scale)) << what;
+  ASSERT_TRUE(near(y, want.y, sum_tolerance(x.dtype()), 1e-7, want.scale)) << what;
   ASSERT_TRUE(same_bits(y, again)) << what;
 }
 
@@ -72,7 +65,7 @@ TEST_P(OpsEdgeSum, SlicedOperandsAreNotAligned) {
   const std::int64_t edges = host.num_edges();
   const Tensor whole = random_tensor({edges * 8 + 1}, DType::kF32, kCpu).to(device()),
                x = whole.slice(1, 1 + edges * 8).reshape({edges, 8});
-  const Reference want = reference(host, x.to(kCpu).clone(), {});
+  const Sums want = reference(host, x.to(kCpu).clone(), {});
   EXPECT_TRUE(near(edge_sum(host.to(device()), x), want.y, 1e-5, 1e-7, want.scale));
 }
 

@@ -1,10 +1,10 @@
 #include "ops/sddmm.h"
 
-#include "core/storage.h"
 #include "ops/spmm.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/gradcheck.h"
+#include "tests/support/sums.h"
 
 namespace rodeo::test {
 namespace {
@@ -13,11 +13,6 @@ class OpsSddmm : public OnDevice {};
 RODEO_ON_ALL_DEVICES(OpsSddmm);
 
 constexpr SddmmOp kOps[] = {SddmmOp::kDot, SddmmOp::kAdd, SddmmOp::kMul};
-
-struct Poisoned {
-  Poisoned() { set_poison_memory(true); }
-  ~Poisoned() { set_poison_memory(false); }
-};
 
 struct Reference {
   std::vector<double> s, scale;  // scale: the sum of the terms' magnitudes, which rounding is relative to
@@ -47,10 +42,6 @@ Reference reference(const Adjacency& adj, const Tensor& b1, const Tensor& b2, Sd
   return out;
 }
 
-double tolerance(DType dtype) {
-  return dtype == DType::kF64 ? 1e-13 : dtype == DType::kF32 ? 1e-5 : epsilon(dtype);
-}
-
 struct Problem {
   std::string name;
   Adjacency host, adj;  // adj: on the device
@@ -77,7 +68,7 @@ void check_case(const Problem& problem, std::int64_t heads, std::int64_t k, DTyp
   const std::int64_t edges = host.num_edges();
   const Shape expected = op != SddmmOp::kDot ? shape(edges) : heads == 0 ? Shape{edges} : Shape{edges, heads};
   ASSERT_EQ(s.shape(), expected) << what;
-  ASSERT_TRUE(near(s, want.s, tolerance(dtype), 1e-7, want.scale)) << what;
+  ASSERT_TRUE(near(s, want.s, sum_tolerance(dtype), 1e-7, want.scale)) << what;
   ASSERT_TRUE(same_bits(s, run())) << what;
 }
 

@@ -1,21 +1,16 @@
 #include "ops/segment_sum.h"
 
-#include "core/storage.h"
 #include "ops/convert.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
+#include "tests/support/sums.h"
 
 namespace rodeo::test {
 namespace {
 
 class OpsSegmentSum : public OnDevice {};
 RODEO_ON_ALL_DEVICES(OpsSegmentSum);
-
-struct Poisoned {
-  Poisoned() { set_poison_memory(true); }
-  ~Poisoned() { set_poison_memory(false); }
-};
 
 TEST_P(OpsSegmentSum, AllCasesIndicesAndTypes) {
   for (const SparseCase& sparse_case : sparse_cases()) {

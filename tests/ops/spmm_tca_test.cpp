@@ -4,6 +4,7 @@
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
+#include "tests/support/sums.h"
 
 namespace rodeo::test {
 namespace {
@@ -26,34 +27,12 @@ class OpsSpmmTca : public testing::Test {
   const Device device_ = cuda_device();
 };
 
-struct Reference {
-  std::vector<double> y, scale;  // scale: the sum of the terms' magnitudes
-};
-
-Reference reference(const Adjacency& adj, const Tensor& weight, const Tensor& x) {
-  const auto row_ptr = adj.csr().row_ptr.to_vector<std::int64_t>();
-  const auto col = adj.csr().col.to_vector<std::int32_t>();
-  const std::int64_t n = x.dim(1);
-  const std::vector<double> w = weight.defined() ? doubles(weight) : std::vector<double>(col.size(), 1),
-                            xs = doubles(x);
-  Reference out{std::vector<double>(static_cast<std::size_t>(adj.rows() * n)), {}};
-  out.scale = out.y;
-  for (std::int64_t i = 0; i < adj.rows(); ++i)
-    for (std::int64_t e = row_ptr[i]; e < row_ptr[i + 1]; ++e)
-      for (std::int64_t j = 0; j < n; ++j) {
-        const double term = w[e] * xs[col[e] * n + j];
-        out.y[i * n + j] += term;
-        out.scale[i * n + j] += std::abs(term);
-      }
-  return out;
-}
-
 // Of a 16-bit type only the output is rounded. TF32 rounds x and the weight to 2^-11 each.
 double tolerance(DType dtype) {
   return dtype == DType::kF32 ? 0x1p-10 : epsilon(dtype);
 }
 
-void check_product(const Adjacency& adj, const Tensor& weight, const Tensor& x, const Reference& want,
+void check_product(const Adjacency& adj, const Tensor& weight, const Tensor& x, const Sums& want,
                    const std::string& what) {
   const auto run = [&] { return weight.defined() ? spmm(adj, weight, x, kTca) : spmm(adj, x, kTca); };
   const Tensor y = run();
@@ -70,8 +49,9 @@ TEST_F(OpsSpmmTca, AllCasesWidthsAndTypes) {
         const Tensor x = random_tensor({host.cols(), n}, dtype, kCpu, 3),
                      weight = random_tensor({host.num_edges()}, dtype, kCpu, 4);
         const std::string what = str(sparse_case.name, " n=", n, " ", dtype);
-        check_product(adj, {}, x.to(device_), reference(host, {}, x), what);
-        check_product(adj, weight.to(device_), x.to(device_), reference(host, weight, x), what + " weighted");
+        check_product(adj, {}, x.to(device_), spmm_reference(host, {}, x), what);
+        check_product(adj, weight.to(device_), x.to(device_), spmm_reference(host, weight, x),
+                      what + " weighted");
       }
   }
 }
@@ -89,7 +69,7 @@ TEST_F(OpsSpmmTca, ExactOnSmallIntegers) {
     for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 2);
     for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32}) {
       const Tensor x = Tensor::from(values, {211, n}).to(dtype), weight = Tensor::from(weights).to(dtype);
-      const Reference want = reference(host, weight, x);  // |sum| <= 130, below 2^8
+      const Sums want = spmm_reference(host, weight, x);  // |sum| <= 130, below 2^8
       ASSERT_TRUE(near(spmm(adj, weight.to(device_), x.to(device_), kTca), want.y, 0)) << n << " " << dtype;
     }
   }
@@ -103,7 +83,7 @@ TEST_F(OpsSpmmTca, SlicedOperandsAreNotAligned) {
                    weights = random_tensor({host.num_edges() + 1}, dtype, device_, 2);
       const Tensor x = whole.slice(1, 1 + 50 * n).reshape({50, n}),
                    weight = weights.slice(1, 1 + host.num_edges());
-      check_product(adj, weight, x, reference(host, weight, x), str("n=", n, " ", dtype));
+      check_product(adj, weight, x, spmm_reference(host, weight, x), str("n=", n, " ", dtype));
     }
 }
 
@@ -134,7 +114,7 @@ TEST_F(OpsSpmmTca, GradientIsTheTransposedProduct) {
   const Tensor dy = random_tensor({host.rows(), 24}, DType::kF32, device_, 2);
   y.backward(dy);
   const Adjacency transposed = transpose_pattern(host);
-  const Reference want = reference(transposed, {}, dy);
+  const Sums want = spmm_reference(transposed, {}, dy);
   EXPECT_TRUE(near(x.grad(), want.y, tolerance(DType::kF32), 1e-7, want.scale));
 }
 

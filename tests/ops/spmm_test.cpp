@@ -1,6 +1,5 @@
 #include "ops/spmm.h"
 
-#include "core/storage.h"
 #include "ops/convert.h"
 #include "ops/dense.h"
 #include "ops/rode_plan.h"
@@ -8,6 +7,7 @@
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/gradcheck.h"
+#include "tests/support/sums.h"
 
 namespace rodeo::test {
 namespace {
@@ -22,33 +22,6 @@ std::vector<SpmmAlgorithm> algorithms(const Adjacency& adj) {
   return all;
 }
 
-struct Reference {
-  std::vector<double> y, scale;  // scale: the sum of the terms' magnitudes, which rounding is relative to
-};
-
-Reference reference(const Adjacency& adj, const Tensor& weight, const Tensor& x) {
-  const auto row_ptr = adj.csr().row_ptr.to_vector<std::int64_t>();
-  const auto col = adj.csr().col.to_vector<std::int32_t>();
-  const std::int64_t n = x.numel() / std::max<std::int64_t>(1, x.dim(0));
-  const std::int64_t heads = weight.defined() && weight.rank() == 2 ? weight.dim(1) : 1;
-  const std::vector<double> w = weight.defined() ? doubles(weight) : std::vector<double>(col.size(), 1),
-                            xs = doubles(x);
-  Reference out{std::vector<double>(static_cast<std::size_t>(adj.rows() * n)), {}};
-  out.scale = out.y;
-  for (std::int64_t i = 0; i < adj.rows(); ++i)
-    for (std::int64_t e = row_ptr[i]; e < row_ptr[i + 1]; ++e)
-      for (std::int64_t j = 0; j < n; ++j) {
-        const double term = w[e * heads + j * heads / n] * xs[col[e] * n + j];
-        out.y[i * n + j] += term;
-        out.scale[i * n + j] += std::abs(term);
-      }
-  return out;
-}
-
-double tolerance(DType dtype) {
-  return dtype == DType::kF64 ? 1e-13 : dtype == DType::kF32 ? 1e-5 : epsilon(dtype);
-}
-
 // ||got - want|| / ||want||
 double relative_error(const Tensor& got, const std::vector<double>& want) {
   const std::vector<double> values = doubles(got);
@@ -60,18 +33,13 @@ double relative_error(const Tensor& got, const std::vector<double>& want) {
   return norm == 0 ? std::sqrt(difference) : std::sqrt(difference / norm);
 }
 
-struct Poisoned {
-  Poisoned() { set_poison_memory(true); }
-  ~Poisoned() { set_poison_memory(false); }
-};
-
 void check_case(const SparseCase& sparse_case, std::int64_t n, DType dtype, Device device) {
   const Adjacency host = sparse_case.make(), adj = host.to(device);
   const Tensor x = random_tensor({host.cols(), n}, dtype, kCpu, 3);
   const Tensor weight = random_tensor({host.num_edges()}, dtype, kCpu, 4);
   const Poisoned poisoned;
   for (const bool weighted : {false, true}) {
-    const Reference want = reference(host, weighted ? weight : Tensor(), x);
+    const Sums want = spmm_reference(host, weighted ? weight : Tensor(), x);
     for (const SpmmAlgorithm algorithm : algorithms(adj)) {
       const SpmmOptions options{algorithm};
       const auto run = [&] {
@@ -83,7 +51,7 @@ void check_case(const SparseCase& sparse_case, std::int64_t n, DType dtype, Devi
       const Tensor y = run();
       ASSERT_EQ(y.shape(), (Shape{host.rows(), n})) << what;
       // cuSPARSE adds up parts of a row in 16 bits.
-      const double allowed = tolerance(dtype) * (algorithm == SpmmAlgorithm::kCusparse ? 8 : 1);
+      const double allowed = sum_tolerance(dtype) * (algorithm == SpmmAlgorithm::kCusparse ? 8 : 1);
       ASSERT_TRUE(near(y, want.y, allowed, 1e-7, want.scale)) << what;
       ASSERT_LE(relative_error(y, want.y), allowed) << what;
       if (algorithm != SpmmAlgorithm::kCusparse) {
@@ -113,12 +81,12 @@ TEST_P(OpsSpmm, Heads) {
         const Tensor x = random_tensor({host.cols(), heads, n}, dtype, kCpu, 3);
         const Tensor weight = random_tensor({host.num_edges(), heads}, dtype, kCpu, 4);
         const Poisoned poisoned;
-        const Reference want = reference(host, weight, x);
+        const Sums want = spmm_reference(host, weight, x);
         for (const SpmmAlgorithm algorithm :
              {SpmmAlgorithm::kAuto, SpmmAlgorithm::kCsr, SpmmAlgorithm::kRode}) {
           const Tensor y = spmm(adj, weight.to(device()), x.to(device()), {algorithm});
           ASSERT_EQ(y.shape(), (Shape{host.rows(), heads, n}));
-          ASSERT_TRUE(near(y, want.y, tolerance(dtype), 1e-7, want.scale))
+          ASSERT_TRUE(near(y, want.y, sum_tolerance(dtype), 1e-7, want.scale))
               << sparse_case.name << " heads=" << heads << " n=" << n << " " << dtype << " " << algorithm;
         }
       }
@@ -137,9 +105,10 @@ TEST_P(OpsSpmm, AtomicAccumulation) {
   for (const std::int64_t n : {1, 7, 16, 41, 64})
     for (const DType dtype : {DType::kF32, DType::kF64}) {
       const Tensor x = random_tensor({5000, n}, dtype, kCpu, 3);
-      const Reference want = reference(host, {}, x);
+      const Sums want = spmm_reference(host, {}, x);
       const Poisoned poisoned;
-      EXPECT_TRUE(near(spmm(adj, x.to(device()), atomic), want.y, tolerance(dtype), 1e-7, want.scale)) << n;
+      EXPECT_TRUE(near(spmm(adj, x.to(device()), atomic), want.y, sum_tolerance(dtype), 1e-7, want.scale))
+          << n;
     }
   EXPECT_ERROR(spmm(adj, Tensor::zeros({5000, 2}, DType::kBF16, device()), atomic),
                str("[spmm] atomic accumulation is for rode and auto on CUDA in f32 or f64, got rode on ",
@@ -168,7 +137,7 @@ TEST_P(OpsSpmm, SlicedOperandsAreNotAligned) {
   const Adjacency host = graph_with_lengths({40, 3, 600, 0}, 50), adj = host.to(device());
   const Tensor whole = random_tensor({51 * 4 + 1}, DType::kF32, kCpu);
   const Tensor x = whole.to(device()).slice(1, 1 + 50 * 4).reshape({50, 4});
-  const Reference want = reference(host, {}, x.to(kCpu).clone());
+  const Sums want = spmm_reference(host, {}, x.to(kCpu).clone());
   for (const SpmmAlgorithm algorithm : algorithms(adj))
     EXPECT_TRUE(near(spmm(adj, x, {algorithm}), want.y, 1e-5, 1e-7, want.scale));
 }

@@ -1,6 +1,5 @@
 #include "ops/spmv.h"
 
-#include "core/storage.h"
 #include "ops/convert.h"
 #include "ops/segment_sum.h"
 #include "ops/spmm.h"
@@ -8,6 +7,7 @@
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/gradcheck.h"
+#include "tests/support/sums.h"
 
 namespace rodeo::test {
 namespace {
@@ -19,14 +19,9 @@ constexpr SpmvAlgorithm kAlgorithms[] = {SpmvAlgorithm::kAuto, SpmvAlgorithm::kV
                                          SpmvAlgorithm::kSegmented};
 constexpr DType kTypes[] = {DType::kF64, DType::kF32, DType::kBF16, DType::kF16};
 
-struct Reference {
-  std::vector<double> y, scale;  // scale: the sum of the terms' magnitudes, which rounding is relative to
-};
-
 // Terms in edge order, summed by row.
-Reference sum_by_row(const std::vector<std::int64_t>& row, const std::vector<double>& term,
-                     std::int64_t rows) {
-  Reference out{std::vector<double>(static_cast<std::size_t>(rows)), {}};
+Sums sum_by_row(const std::vector<std::int64_t>& row, const std::vector<double>& term, std::int64_t rows) {
+  Sums out{std::vector<double>(static_cast<std::size_t>(rows)), {}};
   out.scale = out.y;
   for (std::size_t e = 0; e < row.size(); ++e) {
     out.y[row[e]] += term[e];
@@ -47,15 +42,6 @@ std::vector<double> terms(const Adjacency& adj, const Tensor& weight, const Tens
   for (std::size_t e = 0; e < col.size(); ++e) out[e] = w[e] * xs[col[e]];
   return out;
 }
-
-double tolerance(DType dtype) {
-  return dtype == DType::kF64 ? 1e-13 : dtype == DType::kF32 ? 1e-5 : epsilon(dtype);
-}
-
-struct Poisoned {
-  Poisoned() { set_poison_memory(true); }
-  ~Poisoned() { set_poison_memory(false); }
-};
 
 // What the shared cases do not have: boundaries at every place of a step, an interval and a list of
 // intervals.
@@ -91,7 +77,7 @@ TEST_P(OpsSpmv, AllCasesAndTypes) {
       const Tensor x_there = x.to(device()), weight_there = weight.to(device());
       const Poisoned poisoned;
       for (const bool weighted : {false, true}) {
-        const Reference want = sum_by_row(row, terms(host, weighted ? weight : Tensor(), x), host.rows());
+        const Sums want = sum_by_row(row, terms(host, weighted ? weight : Tensor(), x), host.rows());
         for (const SpmvAlgorithm algorithm : kAlgorithms) {
           const auto run = [&] {
             return weighted ? spmv(adj, weight_there, x_there, {algorithm}) : spmv(adj, x_there, {algorithm});
@@ -100,7 +86,7 @@ TEST_P(OpsSpmv, AllCasesAndTypes) {
                                        weighted ? " weighted " : " ", algorithm);
           const Tensor y = run();
           ASSERT_EQ(y.dtype(), dtype) << what;
-          ASSERT_TRUE(near(y, want.y, tolerance(dtype), 1e-7, want.scale)) << what;
+          ASSERT_TRUE(near(y, want.y, sum_tolerance(dtype), 1e-7, want.scale)) << what;
           for (int i = 0; i < 3; ++i) ASSERT_TRUE(same_bits(y, run())) << what;
         }
       }
@@ -116,7 +102,7 @@ TEST_P(OpsSpmv, RealTopologies) {
     ++found;
     const Adjacency host = load_topology(path), adj = host.to(device());
     const Tensor x = random_tensor({host.cols()}, DType::kF32, kCpu, 3);
-    const Reference want = sum_by_row(rows_of(host), terms(host, {}, x), host.rows());
+    const Sums want = sum_by_row(rows_of(host), terms(host, {}, x), host.rows());
     for (const SpmvAlgorithm algorithm : kAlgorithms)
       EXPECT_TRUE(near(spmv(adj, x.to(device()), {algorithm}), want.y, 1e-5, 1e-7, want.scale))
           << name << " " << algorithm;
