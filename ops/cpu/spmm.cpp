@@ -105,7 +105,8 @@ std::int64_t share_begin(const std::int64_t* row_ptr, std::int64_t rows, std::in
 void spmm_csr(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
     const Operands<T> op(a, weight, x, y);
-    const std::int64_t parts = std::min<std::int64_t>(a.rows, 64 * omp_get_max_threads());
+    const std::int64_t parts =
+        std::min<std::int64_t>({a.rows, 64 * omp_get_max_threads(), 1 + a.col.numel() * op.n / kSerial});
 #pragma omp parallel if (a.col.numel() * op.n > kSerial)
     {
       std::vector<Accumulator<T>> sum(static_cast<std::size_t>(op.n));
