@@ -1,13 +1,11 @@
 // Functions of one element, one thread an element, grid-stride.
-#include "ops/cuda/gather.cuh"  // widen
+#include "ops/cuda/pack.cuh"
+#include "ops/kernels.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-
-template <class T>
-using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 template <class S>
 struct LeakyRelu {
@@ -60,26 +58,26 @@ void map(const char* name, const Tensor& a, const Tensor& b, const Tensor& out, 
 
 void leaky_relu(const Tensor& x, double slope, const Tensor& y) {
   dispatch_float(x.dtype(), "leaky_relu", [&]<class T>(T) {
-    using S = Sum<device_t<T>>;
+    using S = Accumulator<device_t<T>>;
     map<device_t<T>>("leaky_relu", x, y, LeakyRelu<S>{static_cast<S>(slope)});
   });
 }
 
 void leaky_relu_backward(const Tensor& y, const Tensor& dy, double slope, const Tensor& dx) {
   dispatch_float(y.dtype(), "leaky_relu", [&]<class T>(T) {
-    using S = Sum<device_t<T>>;
+    using S = Accumulator<device_t<T>>;
     map<device_t<T>>("leaky_relu_backward", y, dy, dx, LeakyReluBackward<S>{static_cast<S>(slope)});
   });
 }
 
 void elu(const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "elu",
-                 [&]<class T>(T) { map<device_t<T>>("elu", x, y, Elu<Sum<device_t<T>>>{}); });
+                 [&]<class T>(T) { map<device_t<T>>("elu", x, y, Elu<Accumulator<device_t<T>>>{}); });
 }
 
 void elu_backward(const Tensor& y, const Tensor& dy, const Tensor& dx) {
   dispatch_float(y.dtype(), "elu", [&]<class T>(T) {
-    map<device_t<T>>("elu_backward", y, dy, dx, EluBackward<Sum<device_t<T>>>{});
+    map<device_t<T>>("elu_backward", y, dy, dx, EluBackward<Accumulator<device_t<T>>>{});
   });
 }
 

@@ -16,9 +16,6 @@
 
 namespace rodeo::kernels::cuda {
 
-template <class T>
-using SumOf = std::conditional_t<std::is_same_v<T, double>, double, float>;
-
 /// e^x, of f32 by the hardware's 2^x: 0 below 2^-126, NaN for NaN.
 __device__ __forceinline__ float exponential(float x) {
   constexpr float kLog2OfE = 1.44269504f;
@@ -47,7 +44,7 @@ struct AttentionArgs {
   int stride;                    // heads * pitch
   int first;                     // column where this launch begins
   bool whole_vectors;            // the outputs can be written 16 bytes at a time
-  SumOf<T> slope, scale;
+  Accumulator<T> slope, scale;
   float dropout;
   RandomKey key;
   void* partial;  // [slots, stride / kVec] states of the pieces of split rows
@@ -311,8 +308,8 @@ AttentionArgs<device_t<T>> attention_args(const Csr& a, const RodePlan& plan, co
           heads * pitch,
           0,
           pitch == k && aligned,
-          static_cast<SumOf<D>>(options.negative_slope),
-          static_cast<SumOf<D>>(1 / (1 - options.dropout)),
+          static_cast<Accumulator<D>>(options.negative_slope),
+          static_cast<Accumulator<D>>(1 / (1 - options.dropout)),
           static_cast<float>(options.dropout),
           options.key,
           nullptr,

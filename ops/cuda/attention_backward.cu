@@ -24,9 +24,9 @@ struct alignas(16) RowTerm {
 
 template <class T>
 struct BackwardArgs {
-  const RowTerm<SumOf<T>>* term;  // [rows, heads]
-  const T* t;                     // [cols, heads]
-  SumOf<T>* sum;                  // [cols, heads]: of a lead D
+  const RowTerm<Accumulator<T>>* term;  // [rows, heads]
+  const T* t;                           // [cols, heads]
+  Accumulator<T>* sum;                  // [cols, heads]: of a lead D
 };
 
 template <class Tile_>
@@ -90,10 +90,10 @@ __device__ Sum sum_over(Sum value, int lanes) {
 
 // grid of kThreads / lanes heads of rows for each block, block kThreads.
 template <class T>
-__global__ void row_terms_kernel(const T* s, const T* y, const T* positive, const T* dy, const SumOf<T>* stat,
-                                 SumOf<T> slope, std::int64_t size, std::int64_t k, int lanes,
-                                 RowTerm<SumOf<T>>* term, T* ds) {
-  using Sum = SumOf<T>;
+__global__ void row_terms_kernel(const T* s, const T* y, const T* positive, const T* dy,
+                                 const Accumulator<T>* stat, Accumulator<T> slope, std::int64_t size,
+                                 std::int64_t k, int lanes, RowTerm<Accumulator<T>>* term, T* ds) {
+  using Sum = Accumulator<T>;
   const std::int64_t at = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / lanes;
   const int member = static_cast<int>(threadIdx.x) % lanes;
   Sum all = 0, part = 0;
@@ -113,10 +113,10 @@ __global__ void row_terms_kernel(const T* s, const T* y, const T* positive, cons
 
 // The same grid over heads of columns.
 template <class T>
-__global__ void column_gradients_kernel(const T* x, const T* dx, const T* positive, const SumOf<T>* sum,
-                                        const std::int64_t* row_ptr, std::int64_t heads, SumOf<T> slope,
+__global__ void column_gradients_kernel(const T* x, const T* dx, const T* positive, const Accumulator<T>* sum,
+                                        const std::int64_t* row_ptr, std::int64_t heads, Accumulator<T> slope,
                                         std::int64_t size, std::int64_t k, int lanes, T* dt) {
-  using Sum = SumOf<T>;
+  using Sum = Accumulator<T>;
   const std::int64_t at = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / lanes;
   const int member = static_cast<int>(threadIdx.x) % lanes;
   Sum dot = 0;
@@ -148,7 +148,7 @@ void gat_attention_backward(const Transposed& transposed, const Tensor& s, const
   const int lanes = lanes_for(k);
   dispatch_float(x.dtype(), "gat_attention", [&]<class T>(T) {
     using D = device_t<T>;
-    using Sum = SumOf<D>;
+    using Sum = Accumulator<D>;
     const auto pointer = [](const Tensor& tensor) { return static_cast<D*>(tensor.raw()); };
     const Sum slope = static_cast<Sum>(options.negative_slope);
     const Tensor term = Tensor::empty({rows, heads, 4}, dtype_of<Sum>(), device);

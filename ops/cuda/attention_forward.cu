@@ -11,9 +11,9 @@ namespace {
 
 template <class T>
 struct ForwardArgs {
-  const T* term;   // t [cols, heads]
-  const T* s;      // [rows, heads]
-  SumOf<T>* stat;  // [rows, heads, 3], or null; see AttentionSaved
+  const T* term;         // t [cols, heads]
+  const T* s;            // [rows, heads]
+  Accumulator<T>* stat;  // [rows, heads, 3], or null; see AttentionSaved
 };
 
 template <class Tile_>
@@ -96,7 +96,7 @@ void gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const
     using D = device_t<T>;
     const PaddedRows padded(x, x.dim(1), x.dim(2));
     const ForwardArgs<D> own{static_cast<const D*>(t.raw()), static_cast<const D*>(s.raw()),
-                             saved.stat.defined() ? saved.stat.data<SumOf<D>>() : nullptr};
+                             saved.stat.defined() ? saved.stat.data<Accumulator<D>>() : nullptr};
     launch_attention<Forward>("gat_attention", plan,
                               attention_args<T>(adj.csr(), plan, {}, padded, options, y, saved.positive), own,
                               y.device());

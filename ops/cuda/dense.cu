@@ -6,9 +6,6 @@ namespace {
 
 constexpr int kThreads = 256;
 
-template <class T>
-using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
-
 // One thread per element, grid-stride, in the kernels up to dropout.
 template <class T>
 __global__ void add_bias_kernel(const T* x, const T* b, T* y, std::int64_t size, std::int64_t n) {
@@ -60,7 +57,8 @@ __global__ void adam_kernel(T* p, const T* g, T* m, T* v, std::int64_t size, T b
 
 // One thread per four elements, which share a Philox call.
 template <class T>
-__global__ void dropout_kernel(const T* x, T* y, std::int64_t size, float p, Sum<T> scale, RandomKey key) {
+__global__ void dropout_kernel(const T* x, T* y, std::int64_t size, float p, Accumulator<T> scale,
+                               RandomKey key) {
   RODEO_GRID_STRIDE(quad, (size + 3) / 4) {
     const Philox4 random = philox(key.seed, key.stream, quad);
 #pragma unroll
@@ -77,7 +75,7 @@ template <class T>
 __global__ void normalize_rows_kernel(const T* x, T* y, std::int64_t rows, std::int64_t n) {
   const std::int64_t row = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
   if (row >= rows) return;
-  Sum<T> sum = 0;
+  Accumulator<T> sum = 0;
   for (std::int64_t j = threadIdx.x % kWarp; j < n; j += kWarp) sum += fabs(widen(x[row * n + j]));
 #pragma unroll
   for (int offset = kWarp / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kFullMask, sum, offset);
@@ -90,10 +88,10 @@ constexpr int kColumns = 32, kRows = 8, kMaxChunks = 1024;
 
 template <class T, class Out>
 __global__ void sum_rows_kernel(const T* x, Out* out, std::int64_t m, std::int64_t n, std::int64_t chunk) {
-  __shared__ Sum<T> shared[kRows][kColumns];
+  __shared__ Accumulator<T> shared[kRows][kColumns];
   const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * kColumns + threadIdx.x;
   const std::int64_t begin = blockIdx.y * chunk, end = begin + chunk < m ? begin + chunk : m;
-  Sum<T> sum = 0;
+  Accumulator<T> sum = 0;
   if (column < n)
     for (std::int64_t i = begin + threadIdx.y; i < end; i += kRows) sum += widen(x[i * n + column]);
   shared[threadIdx.y][threadIdx.x] = sum;
@@ -131,13 +129,13 @@ void sum_rows(const Tensor& x, const Tensor& out) {
     const std::int64_t m = x.dim(0), n = x.dim(1),
                        chunk = std::max<std::int64_t>(64, ceil_div(m, kMaxChunks));
     const std::int64_t chunks = ceil_div(m, chunk);
-    const Tensor partial = Tensor::empty({chunks, n}, dtype_of<Sum<D>>(), x.device());
+    const Tensor partial = Tensor::empty({chunks, n}, dtype_of<Accumulator<D>>(), x.device());
     const dim3 block(kColumns, kRows), columns(static_cast<unsigned>(ceil_div(n, kColumns)));
     const dim3 grid(columns.x, static_cast<unsigned>(chunks));
-    launch("sum_rows", x.device(), sum_rows_kernel<D, Sum<D>>, grid, block, 0, pointer<T>(x),
-           partial.data<Sum<D>>(), m, n, chunk);
-    launch("sum_rows", x.device(), sum_rows_kernel<Sum<D>, D>, columns, block, 0, partial.data<Sum<D>>(),
-           pointer<T>(out), chunks, n, chunks);
+    launch("sum_rows", x.device(), sum_rows_kernel<D, Accumulator<D>>, grid, block, 0, pointer<T>(x),
+           partial.data<Accumulator<D>>(), m, n, chunk);
+    launch("sum_rows", x.device(), sum_rows_kernel<Accumulator<D>, D>, columns, block, 0,
+           partial.data<Accumulator<D>>(), pointer<T>(out), chunks, n, chunks);
   });
 }
 
@@ -158,7 +156,7 @@ void dropout(const Tensor& x, double p, RandomKey key, const Tensor& y) {
   dispatch_float(x.dtype(), "dropout", [&]<class T>(T) {
     using D = device_t<T>;
     run("dropout", y, ceil_div(y.numel(), 4), dropout_kernel<D>, pointer<T>(x), pointer<T>(y), y.numel(),
-        static_cast<float>(p), static_cast<Sum<D>>(1 / (1 - p)), key);
+        static_cast<float>(p), static_cast<Accumulator<D>>(1 / (1 - p)), key);
   });
 }
 

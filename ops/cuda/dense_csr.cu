@@ -94,7 +94,7 @@ template <class T>
 __global__ void __launch_bounds__(kTileThreads)
     to_dense_kernel(const std::int64_t* row_ptr, const std::int32_t* col, const T* weight, T* y,
                     std::int64_t rows, std::int64_t cols, std::int64_t tiles) {
-  using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  using Sum = Accumulator<T>;
   __shared__ Sum sums[kTileThreads / kWarp][kTile];
   const std::int64_t warp = warp_index();
   if (warp >= rows * tiles) return;  // no barrier of the block follows

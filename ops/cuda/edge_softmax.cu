@@ -15,9 +15,6 @@
 namespace rodeo::kernels::cuda {
 namespace {
 
-template <class T>
-using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
-
 /// f(k) for k in [0, count) and, up to the end of a batch, beyond. Unrolled: items are registers.
 template <int kItems, class F>
 __device__ __forceinline__ void for_each_item(int count, F&& f) {
@@ -34,7 +31,7 @@ __device__ __forceinline__ void for_each_item(int count, F&& f) {
 /// y from s. The statistic of a set of edges: the maximum and the sum of exp(s - maximum).
 template <class T>
 struct Forward {
-  using Value = Sum<T>;
+  using Value = Accumulator<T>;
   using Item = T;
   struct Stat {
     Value top, sum;
@@ -75,7 +72,7 @@ struct Forward {
 /// ds from y and dy. The statistic: the sum of y dy.
 template <class T>
 struct Backward {
-  using Value = Sum<T>;
+  using Value = Accumulator<T>;
   struct Item {
     T y, dy;
   };

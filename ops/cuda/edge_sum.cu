@@ -27,7 +27,7 @@ struct EdgeSumArgs {
 template <class T_, int kVec_, int kLanes_>
 struct EdgeSumTile {
   using T = T_;
-  using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  using Sum = Accumulator<T>;
   static constexpr int kVec = kVec_, kLanes = kLanes_, kGroups = kWarp / kLanes_, kWidth = kVec_ * kLanes_;
 };
 
@@ -141,7 +141,7 @@ void edge_sum(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids, con
   const RodePlan& plan = rodeo::rode_plan(adj);
   dispatch_float(x.dtype(), "edge_sum", [&]<class Host>(Host) {
     using T = device_t<Host>;
-    using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    using Sum = Accumulator<T>;
     constexpr int kVec = 16 / sizeof(T);
     const std::int64_t k = x.dim(1), splits = plan.num_split_rows();
     Tensor partial, split_row;

@@ -26,7 +26,7 @@ enum class Weighting { kNone, kPerEdge, kPerHead };
 template <class T_, int kLanes_, Weighting kWeighting_>
 struct Tile {
   using T = T_;
-  using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  using Sum = Accumulator<T>;
   static constexpr int kVec = 16 / sizeof(T), kLanes = kLanes_, kGroups = kWarp / kLanes_;
   static constexpr int kWidth = kVec * kLanes;
   static constexpr Weighting kWeighting = kWeighting_;

@@ -9,9 +9,6 @@ namespace {
 
 constexpr int kThreads = 256;
 
-template <class T>
-using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
-
 // The (row, head) pairs that a group of `lanes` threads visits, by a stride of whole grids. All lanes of a
 // warp make the same number of steps, so that they can shuffle; `valid` is false past the end. The head is
 // carried along, for a division costs more than the 16 bytes it would be for.
@@ -45,7 +42,7 @@ __global__ void head_dot_kernel(const T* x, const T* a, T* y, std::int64_t items
   using Row = Pack<T, kVec>;
   const int lane = static_cast<int>(threadIdx.x) & (lanes - 1);
   for (Walk walk(items, heads, lanes); walk.more(); walk.next()) {
-    Sum<T> sum = 0;
+    Accumulator<T> sum = 0;
     if (walk.valid())
       for (std::int64_t j = lane * kVec; j < k; j += lanes * kVec) {
         const Row row = *reinterpret_cast<const Row*>(x + walk.item * k + j);
@@ -80,13 +77,13 @@ __global__ void head_outer_kernel(const T* dy, const T* a, T* dx, std::int64_t i
 constexpr int kColumns = 32, kRows = 8, kMaxChunks = 1024;
 
 template <class T>
-__global__ void head_dot_sum_kernel(const T* dy, const T* x, Sum<T>* partial, std::int64_t n,
+__global__ void head_dot_sum_kernel(const T* dy, const T* x, Accumulator<T>* partial, std::int64_t n,
                                     std::int64_t heads, std::int64_t k, std::int64_t chunk) {
-  __shared__ Sum<T> shared[kRows][kColumns];
+  __shared__ Accumulator<T> shared[kRows][kColumns];
   const std::int64_t width = heads * k;
   const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * kColumns + threadIdx.x;
   const std::int64_t begin = blockIdx.y * chunk, end = begin + chunk < n ? begin + chunk : n;
-  Sum<T> sum = 0;
+  Accumulator<T> sum = 0;
   if (column < width) {
     const std::int64_t head = column / k;
 #pragma unroll 4
@@ -106,9 +103,9 @@ template <class T>
 __global__ void head_mean_kernel(const T* x, T* y, std::int64_t size, std::int64_t heads, std::int64_t k) {
   RODEO_GRID_STRIDE(i, size) {
     const T* at = x + i / k * heads * k + i % k;
-    Sum<T> sum = 0;
+    Accumulator<T> sum = 0;
     for (std::int64_t h = 0; h < heads; ++h) sum += widen(at[h * k]);
-    y[i] = static_cast<T>(sum / static_cast<Sum<T>>(heads));
+    y[i] = static_cast<T>(sum / static_cast<Accumulator<T>>(heads));
   }
 }
 
@@ -118,7 +115,7 @@ __global__ void head_mean_backward_kernel(const T* dy, T* dx, std::int64_t size,
                                           std::int64_t k) {
   RODEO_GRID_STRIDE(i, size) {
     T* at = dx + i / k * heads * k + i % k;
-    const T share = static_cast<T>(widen(dy[i]) / static_cast<Sum<T>>(heads));
+    const T share = static_cast<T>(widen(dy[i]) / static_cast<Accumulator<T>>(heads));
     for (std::int64_t h = 0; h < heads; ++h) at[h * k] = share;
   }
 }
@@ -177,10 +174,10 @@ void head_dot_sum(const Tensor& dy, const Tensor& x, const Tensor& da) {
     using D = device_t<T>;
     const std::int64_t chunk = std::max<std::int64_t>(64, ceil_div(n, kMaxChunks));
     const std::int64_t chunks = ceil_div(n, chunk);
-    const Tensor partial = Tensor::empty({chunks, width}, dtype_of<Sum<D>>(), x.device());
+    const Tensor partial = Tensor::empty({chunks, width}, dtype_of<Accumulator<D>>(), x.device());
     const dim3 grid(static_cast<unsigned>(ceil_div(width, kColumns)), static_cast<unsigned>(chunks));
     launch("head_dot_sum", x.device(), head_dot_sum_kernel<D>, grid, dim3(kColumns, kRows), 0, pointer<T>(dy),
-           pointer<T>(x), partial.data<Sum<D>>(), n, heads, k, chunk);
+           pointer<T>(x), partial.data<Accumulator<D>>(), n, heads, k, chunk);
     const bool wide = partial.dtype() == da.dtype();
     const Tensor total = wide ? da : Tensor::empty(da.shape(), partial.dtype(), da.device());
     sum_rows(partial, total);

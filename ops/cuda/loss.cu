@@ -9,9 +9,6 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kRowsPerBlock = kThreads / kWarp;
 
-template <class T>
-using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
-
 template <class V, class F>
 __device__ V warp_reduce(V value, F combine) {
 #pragma unroll
@@ -31,11 +28,11 @@ __global__ void log_softmax_kernel(const T* x, T* y, std::int64_t rows, std::int
   if (row >= rows) return;
   const int lane = threadIdx.x % kWarp;
   x += row * c;
-  Sum<T> top = -INFINITY, sum = 0;
+  Accumulator<T> top = -INFINITY, sum = 0;
   for (std::int64_t j = lane; j < c; j += kWarp) top = fmax(top, widen(x[j]));
   top = warp_reduce(top, [](auto a, auto b) { return fmax(a, b); });
   for (std::int64_t j = lane; j < c; j += kWarp) sum += exp(widen(x[j]) - top);
-  const Sum<T> shift = top + log(warp_reduce(sum, [](auto a, auto b) { return a + b; }));
+  const Accumulator<T> shift = top + log(warp_reduce(sum, [](auto a, auto b) { return a + b; }));
   for (std::int64_t j = lane; j < c; j += kWarp) y[row * c + j] = static_cast<T>(widen(x[j]) - shift);
 }
 
@@ -45,7 +42,7 @@ __global__ void log_softmax_backward_kernel(const T* y, const T* dy, T* dx, std:
   const std::int64_t row = warp_row();
   if (row >= rows) return;
   const int lane = threadIdx.x % kWarp;
-  Sum<T> sum = 0;
+  Accumulator<T> sum = 0;
   for (std::int64_t j = lane; j < c; j += kWarp) sum += widen(dy[row * c + j]);
   sum = warp_reduce(sum, [](auto a, auto b) { return a + b; });
   for (std::int64_t j = lane; j < c; j += kWarp)
@@ -67,7 +64,8 @@ __global__ void nll_loss_kernel(const T* logp, std::int64_t c, const std::int64_
     __syncthreads();
     if (threadIdx.x < half) shared[threadIdx.x] += shared[threadIdx.x + half];
   }
-  if (threadIdx.x == 0) *loss = static_cast<T>(static_cast<Sum<T>>(shared[0] / static_cast<double>(count)));
+  if (threadIdx.x == 0)
+    *loss = static_cast<T>(static_cast<Accumulator<T>>(shared[0] / static_cast<double>(count)));
 }
 
 // One thread per named node. A node named m times gets m equal terms: which of its threads adds them does not
@@ -75,7 +73,7 @@ __global__ void nll_loss_kernel(const T* logp, std::int64_t c, const std::int64_
 template <class T>
 __global__ void nll_loss_backward_kernel(const T* dloss, std::int64_t c, const std::int64_t* label,
                                          const std::int64_t* index, std::int64_t count, T* dlogp) {
-  const Sum<T> term = -widen(*dloss) / static_cast<Sum<T>>(count);
+  const Accumulator<T> term = -widen(*dloss) / static_cast<Accumulator<T>>(count);
   RODEO_GRID_STRIDE(k, count) atomicAdd(dlogp + index[k] * c + label[index[k]], static_cast<T>(term));
 }
 
@@ -88,10 +86,10 @@ __global__ void count_correct_kernel(const T* scores, std::int64_t c, const std:
   if (k >= count) return;
   const T* row = scores + index[k] * c;
   const std::int64_t want = label[index[k]];
-  const Sum<T> own = widen(row[want]);
+  const Accumulator<T> own = widen(row[want]);
   bool best = own == own;  // strictly above all before it, at least as high as all after; false for any NaN
   for (std::int64_t j = threadIdx.x % kWarp; j < c; j += kWarp) {
-    const Sum<T> other = widen(row[j]);
+    const Accumulator<T> other = widen(row[j]);
     best &= j == want || (j < want ? other < own : other <= own);
   }
   best = __all_sync(kFullMask, best);

@@ -26,7 +26,7 @@ constexpr int kLongestSlice = 128;  // chunks: what the largest configuration co
 template <class T_, int kLanes_, int kChunks_>
 struct DotTile {
   using T = T_;
-  using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  using Sum = Accumulator<T>;
   static constexpr int kVec = kBytes / sizeof(T), kLanes = kLanes_, kChunks = kChunks_;
   static constexpr int kGroups = kWarp / kLanes;
   static constexpr int kEdges = 8;                                 // of a batch, for a group
@@ -287,7 +287,7 @@ void sddmm_dot(const Adjacency& adj, const Tensor& weight, const Tensor& b1, con
   const RodePlan& plan = rodeo::rode_plan(adj);
   dispatch_float(b1.dtype(), "sddmm", [&]<class Host>(Host) {
     using T = device_t<Host>;
-    using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    using Sum = Accumulator<T>;
     constexpr std::int64_t kVec = kBytes / sizeof(T);
     const std::int64_t heads = b1.dim(1), k = b1.dim(2), chunks = ceil_div(k, kVec);
     const PaddedRows padded(b2, heads, k);

@@ -28,7 +28,7 @@ struct ElementwiseArgs {
 // for every team.
 template <class T, int kVec>
 __global__ void __launch_bounds__(kThreads) sddmm_elementwise_kernel(const ElementwiseArgs<T> args) {
-  using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  using Sum = Accumulator<T>;
   using Item = Pack<T, kVec>;
   const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
   const int lane = threadIdx.x % kWarp;

@@ -19,9 +19,6 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kSteps = 4;  // steps of 32 edges whose loads are in flight together
 
-template <class T>
-using SumOf = std::conditional_t<std::is_same_v<T, double>, double, float>;
-
 template <class I, class In>
 struct Edges {
   const I *row, *col;    // col is null where x has one element per edge
@@ -45,7 +42,7 @@ __device__ __forceinline__ Sum warp_sum(Sum value) {
 // The rows and terms of kSteps * 32 edges from `base` on; edges at or past `end` count nothing.
 template <class I, class In>
 __device__ __forceinline__ void load_steps(const Edges<I, In>& edges, std::int64_t base, std::int64_t end,
-                                           I (&row)[kSteps], SumOf<In> (&term)[kSteps]) {
+                                           I (&row)[kSteps], Accumulator<In> (&term)[kSteps]) {
   I source[kSteps];
 #pragma unroll
   for (int s = 0; s < kSteps; ++s) {
@@ -72,8 +69,8 @@ __device__ __forceinline__ void load_steps(const Edges<I, In>& edges, std::int64
 // `first` is the same in all lanes of a warp.
 template <class I, class In, class Out>
 __global__ void __launch_bounds__(kThreads)
-    segment_sum_kernel(const Edges<I, In> edges, const OpenRows<SumOf<In>> open, Out* y) {
-  using Sum = SumOf<In>;
+    segment_sum_kernel(const Edges<I, In> edges, const OpenRows<Accumulator<In>> open, Out* y) {
+  using Sum = Accumulator<In>;
   const std::int64_t id = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
   const std::int64_t begin = id * edges.interval;
   if (begin >= edges.count) return;  // all lanes of the warp, or none
@@ -138,7 +135,7 @@ __global__ void __launch_bounds__(kThreads)
 
 template <class I, class In, class Out>
 void reduce(Device device, Edges<I, In> edges, Out* y) {
-  using Sum = SumOf<In>;
+  using Sum = Accumulator<In>;
   edges.interval = segment_interval(edges.count);
   const std::int64_t intervals = ceil_div(edges.count, edges.interval);
   Tensor row, sum;

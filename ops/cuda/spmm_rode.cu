@@ -1,4 +1,5 @@
-// Y = A X by RoDe's row decomposition (ops/rode_plan.h), in one launch.
+// Y = A X by RoDe's row decomposition (ops/rode_plan.h), in one launch, or two where a narrow column tile is
+// left.
 //
 // Block part: a warp per (piece, column tile). The warp's groups of lanes take the piece's nonzeros in turn
 // and add their sums at the end, by shuffles, so no lane waits for a longer neighbour. A block of 32 nonzeros
@@ -28,7 +29,7 @@ struct RodeArgs {
   RodeView plan;
   Sum* partial;         // [slots, columns]; null where pieces meet by atomicAdd
   int residual_rounds;  // short rows that a group takes, one after the other
-  int* arrived;         // [split rows, column tiles], zero
+  int* arrived;         // [split rows, column tiles of this launch], zero
 };
 
 template <class Tile>

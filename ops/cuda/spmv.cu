@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(kThreads)
     spmv_vector_kernel(const std::int64_t* __restrict__ row_ptr, const std::int32_t* __restrict__ col,
                        const T* __restrict__ weight, const T* __restrict__ x, T* __restrict__ y,
                        std::int64_t rows, int lanes) {
-  using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  using Sum = Accumulator<T>;
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * (kThreads / lanes) + threadIdx.x / lanes;
   const int member = threadIdx.x % lanes;
   const bool exists = row < rows;
