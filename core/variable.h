@@ -64,6 +64,7 @@ class NoGrad {
  private:
   bool before_;
 };
+/// Whether ops of this thread record.
 bool grad_enabled();
 
 }  // namespace rodeo
