@@ -66,7 +66,7 @@ int main(int argc, char** argv) try {
   Model model(data, Random(0), device);
   Trainer trainer(model, [&] { return model.forward(all); },
                   {{model.parameters(), {.lr = 0.01, .weight_decay = 5e-4}}}, data.y, data.split,
-                  {.epochs = 100});
+                  {.epochs = 60});
   const TrainSummary result = trainer.fit([](const EpochReport& epoch) {
     if (epoch.epoch % 20 == 0) std::printf("epoch %3d  loss %.4f\n", epoch.epoch, epoch.loss);
   });
