@@ -127,6 +127,8 @@ RODEO_KERNEL(sddmm_dot, void(const Adjacency& adj, const Tensor& weight, const T
 RODEO_KERNEL(sddmm_elementwise, void(const Adjacency& adj, const Tensor& weight, const Tensor& b1,
                                      const Tensor& b2, SddmmOp op, const Tensor& out));
 
+// edge_dropout.h; x and y [edges, heads]
+RODEO_KERNEL(edge_dropout, void(const Csr& a, const Tensor& x, double p, RandomKey key, const Tensor& y));
 // edge_sum.h; x [edges, k], edge_ids [edges] or undefined, y [rows, k]
 RODEO_KERNEL(edge_sum, void(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids, const Tensor& y));
 
@@ -190,9 +192,8 @@ RODEO_KERNEL(gat_attention,
 struct AttentionGradients {
   Tensor ds, dt, dx;
 };
-/// transposed.edge_ids is read only where there is dropout.
 RODEO_KERNEL(gat_attention_backward,
-             void(const Transposed& transposed, const Tensor& s, const Tensor& t, const Tensor& x,
+             void(const Adjacency& transposed, const Tensor& s, const Tensor& t, const Tensor& x,
                   const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved,
                   const Tensor& dy, const AttentionGradients& gradients));
 
