@@ -154,7 +154,9 @@ RODEO_KERNEL(edge_rows, void(const Csr& a, const Tensor& rows));
 RODEO_KERNEL(first_unsorted_row, std::int64_t(const Csr& a));  // -1 where all are sorted by column
 RODEO_KERNEL(add_self_loops, SortedEdges(const Csr& a));
 RODEO_KERNEL(take, void(const Tensor& values, const Tensor& ids, double missing, const Tensor& out));
-RODEO_KERNEL(same_values, bool(const Tensor& a, const Tensor& b));  // integers, same shape
+// Whether a square matrix with sorted rows has (col, row) as often as (row, col), for all edges. If so, ids
+// i64 [edges], where defined, is filled: the edge that each edge is in the other direction.
+RODEO_KERNEL(reverse_edges, bool(const Csr& a, const Tensor& ids));
 
 // graph_hash.h
 RODEO_KERNEL(hash_values, std::uint64_t(const Tensor& values));  // i32 or i64; may be empty
