@@ -88,8 +88,9 @@ package)
   command -v dpkg-deb >/dev/null || { echo "skipped: dpkg-deb is not installed"; exit 77; }
   cd "$dir"
   if ! cpack --config "$build/CPackConfig.cmake" >"$dir/log" 2>&1; then
+    # A build for this machine alone is refused; as a test of the packages it will do.
     grep -q "to package it" "$dir/log" || { cat "$dir/log"; fail "cpack"; }
-    echo "skipped: $(grep "to package it" "$dir/log")"; exit 77
+    cpack --config "$build/CPackConfig.cmake" -D CPACK_RODEO_REFUSE= >"$dir/log" 2>&1 || { cat "$dir/log"; fail "cpack"; }
   fi
   commands=$(ls rodeo_"$version"_*.deb) dev=$(ls librodeo-dev_"$version"_*.deb) tarball=$(ls rodeo-"$version"-*.tar.gz)
   depends=$(dpkg-deb -f "$commands" Depends)
