@@ -15,17 +15,16 @@ def escaped(text):
     return re.sub(r"([\\@&$#<>%])", r"\\\1", text)
 
 
-def shown(comment):
-    """The lines of one /// comment for Doxygen."""
-    out, indent = [], re.match(r"\s*", comment[0]).group()
-    verbatim = False
+def shown(comment, first=""):
+    """The lines of one /// comment for Doxygen; in /** */, whose indented lines come without their slashes."""
+    out, verbatim = ["/** " + first], False
     for line in comment:
-        text = line.strip()[3:]
-        if text.startswith("   ") != verbatim and text.strip():
-            out.append(f"{indent}/// @{'end' if verbatim else ''}verbatim")
+        text = line.strip()[3:].replace("*/", "* /")
+        if text.strip() and text.startswith("   ") != verbatim:
+            out.append("@endverbatim" if verbatim else "@verbatim")
             verbatim = not verbatim
-        out.append(f"{indent}///{text if verbatim else escaped(text)}")
-    return out + [f"{indent}/// @endverbatim"] * verbatim
+        out.append(text[1:] if verbatim else escaped(text))
+    return out + ["@endverbatim"] * verbatim + ["*/"]
 
 
 def blocks(lines):
@@ -72,13 +71,22 @@ def with_member_comments(code):
     return out
 
 
+def grouped(lines, header):
+    """All that the header declares in the namespace, as one group: one page."""
+    group = re.sub(r"\W", "_", header)
+    opened = lines.index("namespace rodeo {") if "namespace rodeo {" in lines else None
+    if opened is None:
+        return lines
+    closed = max(i for i, line in enumerate(lines) if line.startswith("}  // namespace rodeo"))
+    head = [f"/** @defgroup {group} {header} */", "namespace rodeo {", f"/** @addtogroup {group} */", "/**@{*/", ""]
+    return lines[:opened] + head + lines[opened + 1:closed] + ["/**@}*/"] + lines[closed:]
+
+
 def filtered(lines):
     out = []
     for number, (comment, code) in enumerate(blocks(lines)):
         if comment:
-            if code and code[0].startswith("#pragma once"):
-                out.append("/// @file")
-            out += shown(comment)
+            out += shown(comment, "@file" if code and code[0].startswith("#pragma once") else "")
         count = declarations(code) if comment else 0
         if count > 1:
             indent = re.match(r"\s*", code[0]).group()
@@ -87,10 +95,13 @@ def filtered(lines):
                 if re.match(r"\s*(class|struct|enum|namespace)\b.*{", line) or re.match(r"\s*}", line) and not line.startswith(indent + "}"):
                     end = i
                     break
-            code = [indent + "///@{"] + code[:end] + [indent + "///@}"] + code[end:]
+            out[-1:] = ["@{", "*/"]
+            code = code[:end] + [indent + "///@}"] + code[end:]
         out += with_member_comments(code)
     return out
 
 
 if __name__ == "__main__":
-    print("\n".join(filtered(open(sys.argv[1], encoding="utf-8").read().split("\n"))))
+    with open(sys.argv[1], encoding="utf-8") as file:
+        shown_lines = filtered(file.read().split("\n"))
+    print("\n".join(grouped(shown_lines, "/".join(sys.argv[1].split("/")[-2:]))))
