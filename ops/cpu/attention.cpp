@@ -13,19 +13,19 @@ namespace {
 class Mask {
  public:
   explicit Mask(const AttentionOptions& options)
-      : p_(static_cast<float>(options.dropout)), key_(options.key) {}
+      : p_(static_cast<float>(options.dropout)), seed_(options.key.seed), stream_(options.key.stream_now()) {}
   bool keeps(std::int64_t element) {
     if (p_ == 0) return true;
     if (element / 4 != quad_) {
       quad_ = element / 4;
-      words_ = philox(key_.seed, key_.stream, static_cast<std::uint64_t>(quad_));
+      words_ = philox(seed_, stream_, static_cast<std::uint64_t>(quad_));
     }
     return to_unit(words_.word[element % 4]) >= p_;
   }
 
  private:
   float p_;
-  RandomKey key_;
+  std::uint64_t seed_, stream_;
   std::int64_t quad_ = -1;
   Philox4 words_{};
 };

@@ -107,7 +107,7 @@ struct Attention {
     const int skip = static_cast<int>(element & 3);
     std::uint32_t bits = 0;
     for (int at = 0; at < skip + tile_heads; at += 4) {
-      const Philox4 random = philox(args.key.seed, args.key.stream, (element + at) >> 2);
+      const Philox4 random = philox(args.key.seed, args.key.stream_now(), (element + at) >> 2);
 #pragma unroll
       for (int k = 0; k < 4; ++k)
         bits |= static_cast<std::uint32_t>(to_unit(random.word[k]) >= args.dropout) << (at + k);
