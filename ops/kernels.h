@@ -119,6 +119,19 @@ struct CusparseGraph;
 RODEO_CUDA_KERNEL(spmm_cusparse, void(const Csr& a, std::shared_ptr<CusparseGraph>& kept,
                                       const Tensor& weight, const Tensor& x, const Tensor& y));
 
+// spmm.h, other reductions; weight [edges] or [edges, heads], or undefined; there are edges
+/// sign 1 for the maximum, -1 for the minimum. arg i32 of y's shape, or undefined: the position in its row of
+/// the edge that y is from, -1 in a row without edges.
+RODEO_KERNEL(spmm_extreme, void(const Adjacency& adj, double sign, const Tensor& weight, const Tensor& x,
+                                const Tensor& y, const Tensor& arg));
+RODEO_KERNEL(spmm_extreme_dx, void(const Adjacency& adj, const Transposed& transposed, const Tensor& weight,
+                                   const Tensor& arg, const Tensor& dy, const Tensor& dx));
+/// rows i32 [edges]: the row of every edge.
+RODEO_KERNEL(spmm_extreme_dweight, void(const Adjacency& adj, const Tensor& rows, const Tensor& arg,
+                                        const Tensor& x, const Tensor& dy, const Tensor& dweight));
+/// out[i] = 1 / the number of row i's edges, 0 for none; f32 or f64.
+RODEO_KERNEL(inverse_row_length, void(const Csr& a, const Tensor& out));
+
 // sddmm.h; weight [edges] or undefined
 // b1 [rows, heads, k], b2 [cols, heads, k], out [edges, heads]
 RODEO_KERNEL(sddmm_dot, void(const Adjacency& adj, const Tensor& weight, const Tensor& b1, const Tensor& b2,
