@@ -28,9 +28,11 @@ Gin::Gin(const GinOptions& options, Random random, Device device, DType dtype)
 
 Variable Gin::forward(const Adjacency& adj, const Variable& x) {
   Variable h = x;
-  for (const auto& conv : convs_) h = conv->forward(adj, h, options_.spmm);
-  if (training()) h = dropout(h, options_.dropout, random_.next());
-  return classifier_->forward(h);
+  const auto dropped = [&](const Variable& v) {
+    return training() ? dropout(v, options_.dropout, random_.next()) : v;
+  };
+  for (const auto& conv : convs_) h = conv->forward(adj, dropped(h), options_.spmm);
+  return classifier_->forward(dropped(h));
 }
 
 }  // namespace rodeo
