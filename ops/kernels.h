@@ -141,6 +141,8 @@ RODEO_KERNEL(sddmm_dot, void(const Adjacency& adj, const Tensor& weight, const T
 RODEO_KERNEL(sddmm_elementwise, void(const Adjacency& adj, const Tensor& weight, const Tensor& b1,
                                      const Tensor& b2, SddmmOp op, const Tensor& out));
 
+// edge_dropout.h; x and y [edges, heads]
+RODEO_KERNEL(edge_dropout, void(const Csr& a, const Tensor& x, double p, RandomKey key, const Tensor& y));
 // edge_sum.h; x [edges, k], edge_ids [edges] or undefined, y [rows, k]
 RODEO_KERNEL(edge_sum, void(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids, const Tensor& y));
 
@@ -166,7 +168,9 @@ RODEO_KERNEL(edge_rows, void(const Csr& a, const Tensor& rows));
 RODEO_KERNEL(first_unsorted_row, std::int64_t(const Csr& a));  // -1 where all are sorted by column
 RODEO_KERNEL(add_self_loops, SortedEdges(const Csr& a));
 RODEO_KERNEL(take, void(const Tensor& values, const Tensor& ids, double missing, const Tensor& out));
-RODEO_KERNEL(same_values, bool(const Tensor& a, const Tensor& b));  // integers, same shape
+// Whether a square matrix with sorted rows has (col, row) as often as (row, col), for all edges. If so, ids
+// i64 [edges], where defined, is filled: the edge that each edge is in the other direction.
+RODEO_KERNEL(reverse_edges, bool(const Csr& a, const Tensor& ids));
 
 // graph_hash.h
 RODEO_KERNEL(hash_values, std::uint64_t(const Tensor& values));  // i32 or i64; may be empty
@@ -237,9 +241,8 @@ RODEO_KERNEL(gat_attention,
 struct AttentionGradients {
   Tensor ds, dt, dx;
 };
-/// transposed.edge_ids is read only where there is dropout.
 RODEO_KERNEL(gat_attention_backward,
-             void(const Transposed& transposed, const Tensor& s, const Tensor& t, const Tensor& x,
+             void(const Adjacency& transposed, const Tensor& s, const Tensor& t, const Tensor& x,
                   const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved,
                   const Tensor& dy, const AttentionGradients& gradients));
 
