@@ -109,6 +109,21 @@ expect_error "--model NAME is required" any
 expect_error "unknown model 'mlp'" any --model mlp
 expect_error "unknown option '--heads'" any --model sage --heads 4
 expect_error "[spmm] max has a kernel of its own" any --model sage --aggr max --spmm rode
+gradcheck() { "$bin/rodeo_gradcheck" --dataset "$data" --device cpu --nodes 8 --elements 5 "$@"; }
+expect_success "$bin/rodeo_gradcheck" --help
+expect_success "$bin/rodeo_gradcheck" --version
+expect_success gradcheck --layer all
+[ "$(grep -cx ok "$dir/out")" -ge 5 ] && ok || bad "rodeo_gradcheck --layer all checked too little: $(cat "$dir/out")"
+expect_success gradcheck --layer gat --elements 0 --nodes 4 --seed 2
+grep -qE '^attention_dst +\[2, 4\] +8 of 8 +0 ' "$dir/out" && ok || bad "rodeo_gradcheck prints another table: $(cat "$dir/out")"
+expect_error "--layer is required" "$bin/rodeo_gradcheck" --dataset "$data"
+expect_error "--dataset is required" "$bin/rodeo_gradcheck" --layer gcn
+expect_error "unknown layer 'mlp': the layers are " gradcheck --layer mlp
+expect_error "--nodes must be an integer of at least 1, got '0'" gradcheck --layer gcn --nodes 0
+expect_error "--seed must be an integer of at least 0, got 'x'" gradcheck --layer gcn --seed x
+expect_error "unknown option '--frobnicate'" gradcheck --layer gcn --frobnicate
+expect_error "--layer needs a value" "$bin/rodeo_gradcheck" --dataset "$data" --layer
+expect_error "$dir/none.h5" "$bin/rodeo_gradcheck" --layer gcn --dataset "$dir/none.h5"
 
 epochs() { "$bin/epoch_bench" --device cpu --epochs 2 --warmup 1 "$@"; }
 expect_success "$bin/epoch_bench" --help
