@@ -6,7 +6,8 @@ find_package(fmt REQUIRED)
 find_package(HDF5 REQUIRED COMPONENTS C)
 add_library(rodeo_hdf5 INTERFACE)
 target_include_directories(rodeo_hdf5 SYSTEM INTERFACE ${HDF5_C_INCLUDE_DIRS})
-target_link_libraries(rodeo_hdf5 INTERFACE ${HDF5_C_LIBRARIES})
+find_package(ZLIB REQUIRED)  # HDF5's own: compressed chunks are unpacked by all threads
+target_link_libraries(rodeo_hdf5 INTERFACE ${HDF5_C_LIBRARIES} ZLIB::ZLIB)
 
 # The OpenMP flavour of OpenBLAS shares its threads with our loops; any other one works too.
 find_path(OPENBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas-openmp openblas openblas-pthread REQUIRED)
