@@ -29,12 +29,23 @@ void copy(void*, Device, const void*, Device, std::size_t) {
 void synchronize(Device) {
   absent();
 }
+void* allocate_pinned(std::size_t, Device) {
+  absent();
+}
+void release_pinned(void*) noexcept {}
+void upload(void*, const void*, std::size_t, Device) {
+  absent();
+}
 CUevent_st* record_event(Device) {
   absent();
 }
 double elapsed_milliseconds(CUevent_st*, CUevent_st*) {
   absent();
 }
+void wait_event(CUevent_st*) {
+  absent();
+}
+void discard_event(CUevent_st*) noexcept {}
 void fill(const Tensor&, double) {
   absent();
 }
