@@ -24,8 +24,8 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
   options.set_width(110).custom_help("--dataset FILE [options]").allow_unrecognised_options();
   auto data = options.add_options("Data");
   data("dataset", "HDF5 file with the graph (required)", cxxopts::value<std::string>(), "FILE");
-  data("split", "Random split in percent instead of the file's masks, e.g. 60/20/20",
-       cxxopts::value<std::string>(), "A/B/C");
+  data("split", "2: the file's split of that number, from 0; 60/20/20: a random one in percent, instead",
+       cxxopts::value<std::string>(), "K|A/B/C");
   data("undirected", "Add the reverse of every edge and drop duplicates");
   data("normalize-features", "row: divide each node's features by their sum; none",
        value(defaults.normalize_features ? "row" : "none"), "HOW");

@@ -17,7 +17,7 @@ struct TrainOptions {
   ModelKind model = ModelKind::kGcn;  // not an option: what the command trains
 
   std::string dataset;
-  std::string split;  // "60/20/20": random, in percent of the nodes; empty: the file's masks
+  std::string split;  // "60/20/20": random, in percent of the nodes; "2": the file's third; empty: its masks
   bool undirected = false;
   bool normalize_features = true;  // rows sum to one
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/profile.h"
-#include "ops/loss.h"
+#include "train/objective.h"
 
 namespace rodeo {
 namespace {
@@ -47,7 +47,7 @@ Trainer::Trainer(Module& model, std::function<Variable()> forward, std::vector<P
 
 Tensor Trainer::step() {
   adam_.zero_grad();
-  const Variable loss = nll_loss(log_softmax(forward_()), label_, split_.train);
+  const Variable loss = classification_loss(forward_(), label_, split_.train);
   loss.backward();
   adam_.step();
   return loss.value();
@@ -56,12 +56,12 @@ Tensor Trainer::step() {
 Evaluation Trainer::evaluate() {
   const NoGrad no_grad;
   model_.eval();
-  const Tensor logp = log_softmax(forward_().value());
+  const Tensor scores = scores_of(forward_().value(), label_);
   model_.train();
-  return {.train = accuracy(logp, label_, split_.train),
-          .val = accuracy(logp, label_, split_.val),
-          .test = accuracy(logp, label_, split_.test),
-          .val_loss = nll_loss(logp, label_, split_.val).item()};
+  return {.train = score(scores, label_, split_.train),
+          .val = score(scores, label_, split_.val),
+          .test = score(scores, label_, split_.test),
+          .val_loss = score_loss(scores, label_, split_.val)};
 }
 
 TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoch) {

@@ -21,7 +21,7 @@ struct TrainerOptions {
   int profile_every = 10;  // one epoch of so many is profiled instead of timed; 0: none
 };
 
-/// Accuracies (shares of 1) in evaluation mode.
+/// Accuracies (shares of 1) in evaluation mode; of several labels a node, micro-averaged F1.
 struct Evaluation {
   double train = 0, val = 0, test = 0;
   double val_loss = 0;
@@ -57,7 +57,7 @@ struct TrainSummary {
 class Trainer {
  public:
   /// `forward` returns the logits [nodes, classes] of `model`, which outlives the trainer.
-  /// label [nodes] i64 and split may be on any device. Throws Error for options out of range, a model
+  /// label [nodes] i64, or [nodes, classes] u8 of several labels a node, and split may be on any device. Throws Error for options out of range, a model
   /// without parameters, and a split without training or validation nodes.
   Trainer(Module& model, std::function<Variable()> forward, std::vector<ParameterGroup> groups,
           const Tensor& label, const Split& split, const TrainerOptions& options = {});
