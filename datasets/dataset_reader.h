@@ -85,6 +85,7 @@ class DatasetReader {
 
   std::int64_t nodes_ = -1;  // -1: not known yet
   std::string nodes_from_;
+  std::int64_t edges_ = -1;  // as the edges' array has them
   std::optional<Hdf5Array> x_, y_;
   bool sparse_ = false;
   bool masked_ = false;

@@ -63,7 +63,6 @@ void DatasetReader::check_needs() const {
 }
 
 void DatasetReader::check_trainable() const {
-  check(!options_.features || out_.num_features > 0, file_.path(), ": /x must have at least one feature");
   const Tensor* parts[] = {&out_.split.train, &out_.split.val, &out_.split.test};
   constexpr std::string_view kNames[] = {"train", "val", "test"};
   for (int i = 0; i < 3; ++i) {
@@ -83,6 +82,9 @@ Dataset DatasetReader::read() {
   if (random_ && y_) out_.split = random_split(out_.y, options_.split, options_.seed);
   if (options_.need == Need::kTraining) check_trainable();
   if (options_.features) step([&] { sparse_ ? read_sparse_features() : read_features(); });
+  out_.num_features = std::max<std::int64_t>(out_.num_features, 0);
+  if (options_.need == Need::kTraining && options_.features)
+    check(out_.num_features > 0, file_.path(), ": /x must have at least one feature");
   step([&] { read_node_ids(); });
   return std::move(out_);
 }

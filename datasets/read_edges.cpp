@@ -84,6 +84,7 @@ void DatasetReader::read_edges() {
       const Hdf5Array indices = open("indices", false, 1, "integer [edges]");
       check(indptr.shape()[0] >= 1, indptr.where(), " must have nodes + 1 entries, got none");
       agree(indptr.shape()[0] - 1, indptr.where(), "/indptr");
+      edges_ = indices.shape()[0];
       step([&] { out_.indptr = read_indptr(indptr, indices.shape()[0], "/indices"); });
       step([&] { out_.indices = read_ids(indices, 0, nodes_).values; });
     });
@@ -92,6 +93,7 @@ void DatasetReader::read_edges() {
       const Hdf5Array edges = open("edge_index", false, 2, "integer [2, edges]");
       check(edges.shape()[0] == 2, edges.where(), " must be integer [2, edges], got ", edges.dtype(), " ",
             edges.shape());
+      edges_ = edges.shape()[1];
       const std::int64_t limit = nodes_ < 0 ? kMaxNodes : nodes_;
       Ids src, dst;
       step([&] { src = read_ids(edges, 0, limit); });
@@ -105,9 +107,8 @@ void DatasetReader::read_edges() {
 void DatasetReader::read_weights() {
   if (!file_.has("edge_weight")) return;
   const Hdf5Array weight = open("edge_weight", true, 1, "floating point [edges]");
-  const Tensor& edges = out_.indptr.defined() ? out_.indices : out_.src;
-  check(!edges.defined() || weight.shape()[0] == edges.numel(), weight.where(),
-        " must have a value for each of ", edges.numel(), " edges, got ", weight.shape()[0]);
+  check(edges_ < 0 || weight.shape()[0] == edges_, weight.where(), " must have a value for each of ", edges_,
+        " edges, got ", weight.shape()[0]);
   out_.edge_weight = read_floats(weight);
 }
 

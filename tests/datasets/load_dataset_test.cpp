@@ -202,7 +202,8 @@ TEST(DatasetsLoad, EveryContradictionIsNamed) {
          p.x = Tensor::empty({6, 0});
        }},
 
-      {": /y must be integer [nodes] or [nodes, classes], got f32 [6]", [](Parts& p) { p.y = p.y.to(DType::kF32); }},
+      {": /y must be integer [nodes] or [nodes, classes], got f32 [6]",
+       [](Parts& p) { p.y = p.y.to(DType::kF32); }},
       {": /y must be integer [nodes] or [nodes, classes], got i64 [6, 1, 1]",
        [](Parts& p) {
          p.y = p.y.reshape({6, 1, 1});
