@@ -7,3 +7,6 @@ add_test(NAME RulesCatch COMMAND ${CMAKE_COMMAND} -DSCRIPT=${CMAKE_CURRENT_LIST_
 add_test(NAME Format COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/format_test.sh ${PROJECT_SOURCE_DIR})
 set_tests_properties(Format PROPERTIES SKIP_RETURN_CODE 77)
 add_test(NAME Commands COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/commands_test.sh ${PROJECT_BINARY_DIR}/bin)
+add_test(NAME ToH5 COMMAND python3 ${CMAKE_CURRENT_LIST_DIR}/datasets/to_h5_test.py ${PROJECT_SOURCE_DIR}
+         ${PROJECT_BINARY_DIR}/bin/rodeo_data)
+set_tests_properties(ToH5 PROPERTIES SKIP_RETURN_CODE 77)
