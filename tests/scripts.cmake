@@ -10,3 +10,10 @@ add_test(NAME Commands COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/commands_test.sh $
 add_test(NAME ToH5 COMMAND python3 ${CMAKE_CURRENT_LIST_DIR}/datasets/to_h5_test.py ${PROJECT_SOURCE_DIR}
          ${PROJECT_BINARY_DIR}/bin/rodeo_data)
 set_tests_properties(ToH5 PROPERTIES SKIP_RETURN_CODE 77)
+
+# The loader on damaged files; the sanitizers' build of .ci/run gives it a minute.
+add_executable(load_dataset_fuzz fuzz/driver.cpp fuzz/load_dataset_fuzz.cpp fuzz/seeds.cpp)
+target_include_directories(load_dataset_fuzz PRIVATE ${PROJECT_SOURCE_DIR})
+target_link_libraries(load_dataset_fuzz PRIVATE rodeo)
+rodeo_compile_options(load_dataset_fuzz)
+add_test(NAME Fuzz COMMAND load_dataset_fuzz 5 1 ${PROJECT_BINARY_DIR})

@@ -42,9 +42,9 @@ struct Parts {
     write(file);
     file.commit();
   }
-  void write(Hdf5Writer& file) const {
+  void write(Hdf5Writer& file, Hdf5Writer::Storage storage = Hdf5Writer::Storage::kPlain) const {
     const auto put = [&](const char* name, const Tensor& values) {
-      if (values.defined()) file.write(name, values);
+      if (values.defined()) file.write(name, values, storage);
     };
     put("edge_index", edge_index);
     put("indptr", indptr);
