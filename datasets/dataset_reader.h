@@ -22,10 +22,16 @@ constexpr std::int64_t kBlock = std::int64_t{1} << 22;  // elements read and che
 /// The smallest i in [0, n) for which bad(i), or n.
 template <class Bad>
 std::int64_t find_first(std::int64_t n, Bad&& bad) {
+  constexpr std::int64_t kStep = 4096;  // looked at without branches, which vectorises
   std::int64_t first = n;
-#pragma omp parallel for reduction(min : first)
-  for (std::int64_t i = 0; i < n; ++i)
-    if (bad(i)) first = std::min(first, i);
+#pragma omp parallel for reduction(min : first) if (n > kStep)
+  for (std::int64_t begin = 0; begin < n; begin += kStep) {
+    const std::int64_t end = std::min(begin + kStep, n);
+    bool any = false;
+    for (std::int64_t i = begin; i < end; ++i) any |= bad(i);
+    for (std::int64_t i = begin; any && i < end; ++i)
+      if (bad(i)) first = std::min(first, i), any = false;
+  }
   return first;
 }
 

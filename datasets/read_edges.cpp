@@ -1,4 +1,5 @@
 #include <cmath>
+#include <type_traits>
 
 #include "core/staging.h"
 #include "datasets/dataset_reader.h"
@@ -14,21 +15,27 @@ DatasetReader::Ids DatasetReader::read_ids(const Hdf5Array& array, std::int64_t 
   Ids out{Tensor::empty({count}, DType::kI32, options_.device)};
   Staging staging(out.values, kBlock);
   const auto read = [&]<class I>(I) {
-    const Tensor block = Tensor::empty({std::min(kBlock, count)}, dtype_of<I>());
-    const I* from = block.data<I>();
+    using U = std::make_unsigned_t<I>;  // in which what is negative is huge
+    constexpr bool kNarrow = sizeof(I) == sizeof(std::int32_t);
+    const Tensor block = Tensor::empty({kNarrow ? 0 : std::min(kBlock, count)}, dtype_of<I>());
     for (std::int64_t begin = 0; begin < count; begin += kBlock) {
       const std::int64_t n = std::min(kBlock, count - begin);
       auto* to = static_cast<std::int32_t*>(staging.next(begin, n));
-      array.read(matrix ? Shape{row, begin} : Shape{begin}, block.slice(0, n));
-      std::int64_t bad = n, largest = -1;
-#pragma omp parallel for reduction(min : bad) reduction(max : largest)
+      const I* from = kNarrow ? reinterpret_cast<const I*>(to) : block.data<I>();
+      array.read(matrix ? Shape{row, begin} : Shape{begin}, {n}, dtype_of<I>(),
+                 kNarrow ? static_cast<void*>(to) : block.raw());
+      U largest = 0;
+#pragma omp parallel for reduction(max : largest)
       for (std::int64_t i = 0; i < n; ++i) {
-        to[i] = static_cast<std::int32_t>(from[i]);
-        if (from[i] < 0 || from[i] >= limit) bad = std::min(bad, i);
-        largest = std::max<std::int64_t>(largest, from[i]);
+        const I id = from[i];
+        if constexpr (!kNarrow) to[i] = static_cast<std::int32_t>(id);
+        largest = std::max(largest, static_cast<U>(id));
       }
-      out.largest = std::max(out.largest, largest);
-      if (bad == n) continue;
+      if (largest < static_cast<std::uint64_t>(limit)) {
+        out.largest = std::max(out.largest, static_cast<std::int64_t>(largest));
+        continue;
+      }
+      const std::int64_t bad = find_first(n, [&](std::int64_t i) { return from[i] < 0 || from[i] >= limit; });
       const std::string place = matrix ? str(row, ", ", begin + bad) : str(begin + bad);
       fail(array.where(), "[", place, "] is ", from[bad], ", outside [0, ", limit, ")");
     }
