@@ -33,6 +33,32 @@ expect_success "$bin/rodeo_data" generate --preset cora --nodes 2000 --edges 800
 expect_success "$bin/rodeo_data" --help
 expect_error x "$bin/rodeo_data" generate --preset nowhere "$dir/x.h5"
 expect_error "$dir/missing" "$bin/rodeo_data" generate --preset cora "$dir/missing/x.h5"
+for command in inspect validate generate import reorder subset; do expect_success "$bin/rodeo_data" $command --help; done
+expect_success "$bin/rodeo_data" inspect "$data"
+grep -q '^nodes  *2000$' "$dir/out" && grep -q '^homophily' "$dir/out" && grep -q 'bf16, f16  *[0-9.]* MiB' "$dir/out" && ok ||
+  bad "inspect does not tell: $(cat "$dir/out")"
+expect_success "$bin/rodeo_data" validate "$data"
+for order in degree rcm random; do
+  expect_success "$bin/rodeo_data" reorder --by $order "$data" "$dir/$order.h5"
+  expect_success "$bin/rodeo_data" validate "$dir/$order.h5"
+done
+expect_success "$bin/rodeo_data" subset --share 40 "$data" "$dir/part.h5"
+expect_success "$bin/rodeo_data" inspect "$dir/part.h5"
+grep -q '^nodes  *800$' "$dir/out" && ok || bad "subset --share 40 of 2000 nodes has other than 800"
+printf '1 2\n0 1\n2 5\n' >"$dir/edges.txt"
+expect_success "$bin/rodeo_data" import --undirected edgelist "$dir/edges.txt" "$dir/edges.h5"
+printf '3\n1\n2\n' >"$dir/nodes.txt"
+expect_success "$bin/rodeo_data" subset --nodes "$dir/nodes.txt" "$dir/edges.h5" "$dir/three.h5"
+grep -q '3 of 6 nodes, 2 of 6 edges' "$dir/out" && ok || bad "subset --nodes chose others: $(cat "$dir/out")"
+expect_error "one of --nodes, --first and --share" "$bin/rodeo_data" subset "$data" "$dir/x.h5"
+expect_error "--by must be degree, rcm or random" "$bin/rodeo_data" reorder "$data" "$dir/x.h5"
+expect_error "unknown format 'csv'" "$bin/rodeo_data" import csv "$dir/edges.txt" "$dir/x.h5"
+expect_error "--relabel belongs to edgelist" "$bin/rodeo_data" import --relabel mtx "$dir/edges.txt" "$dir/x.h5"
+expect_error "edges.txt: line 1" "$bin/rodeo_data" import mtx "$dir/edges.txt" "$dir/x.h5"
+expect_error "inspect takes FILE, got 0" "$bin/rodeo_data" inspect
+expect_error "unknown command 'look'" "$bin/rodeo_data" look
+expect_error "$dir/none.h5: no such file" "$bin/rodeo_data" validate "$dir/none.h5"
+[ ! -e "$dir/x.h5" ] && ok || bad "a command that failed left a file"
 
 gcn() { "$bin/train_gcn" "$@"; }
 expect_success "$bin/train_gcn" --help

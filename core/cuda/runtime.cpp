@@ -104,6 +104,27 @@ void synchronize(Device device) {
   Context::of(device).synchronize();
 }
 
+void* allocate_pinned(std::size_t bytes, Device device) {
+  Context::of(device);
+  void* data = nullptr;
+  const cudaError_t status = cudaMallocHost(&data, bytes);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    fail("[memory] cpu is out of page-locked memory: ", format_bytes(static_cast<double>(bytes)), " asked");
+  }
+  check_cuda(status, "allocating page-locked memory");
+  return data;
+}
+
+void release_pinned(void* data) noexcept {
+  if (data) cudaFreeHost(data);
+}
+
+void upload(void* to, const void* from, std::size_t bytes, Device device) {
+  check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, Context::of(device).stream()),
+             "copying memory");
+}
+
 CUevent_st* record_event(Device device) {
   cudaEvent_t event = nullptr;
   const Context& context = Context::of(device);
@@ -150,6 +171,16 @@ void free_copy(PinnedCopy& copy) noexcept {
   }
   cudaFreeHost(copy.host);
   copy = {};
+}
+
+void wait_event(CUevent_st* event) {
+  const cudaError_t status = cudaEventSynchronize(event);
+  cudaEventDestroy(event);
+  check_cuda(status, "waiting for an event");
+}
+
+void discard_event(CUevent_st* event) noexcept {
+  if (event) cudaEventDestroy(event);
 }
 
 }  // namespace rodeo::cuda
