@@ -84,8 +84,10 @@ Tensor Trainer::evaluate() {
 }
 
 void Trainer::prepare(Replay& replay) {
+  if (replay.is_current()) return;
+  adam_.zero_grad();  // dropped within the capture, it would have to be kept as long as the graph
   try {
-    replay.prepare();
+    replay.capture();
   } catch (const Error& error) {
     adam_.zero_grad();  // those of a step that never ran
     fail(error.what(), "; train without a graph then (--no-graph)");

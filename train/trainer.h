@@ -79,9 +79,9 @@ class Trainer {
   TrainSummary fit(const std::function<void(const EpochReport&)>& on_epoch = {});
 
  private:
-  Tensor step();      // loss []
-  Tensor evaluate();  // [train val test, accuracy loss]
-  void prepare(Replay& replay);
+  Tensor step();                 // loss []
+  Tensor evaluate();             // [train val test, accuracy loss]
+  void prepare(Replay& replay);  // for replay()
 
   Module& model_;
   std::function<Variable()> forward_;

@@ -79,14 +79,13 @@ void poison(void* data, std::size_t bytes, CUstream_st* stream) {
 
 void release(const Storage& storage) noexcept {
   GraphMemory* const captured = GraphMemory::active();
-  if (storage.graph_memory) {
-    // After the capture the graph's blocks stay where they are: its replays write them.
-    if (storage.graph_memory.get() == captured) captured->give_back(storage.data);
-  } else if (captured && captured->device() == storage.device) {
+  if (captured && storage.graph_memory.get() == captured)
+    captured->give_back(storage.data);
+  else if (captured && captured->device() == storage.device)
     captured->keep(storage);  // what was captured so far may read it, at every replay
-  } else {
+  else if (!storage.graph_memory)
     cudaFreeAsync(storage.data, storage.stream);  // fails only when the process is ending
-  }
+  // Otherwise the block stays where it is: a graph's replays write it.
 }
 
 void copy(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes) {
