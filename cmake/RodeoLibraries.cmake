@@ -16,6 +16,11 @@ macro(rodeo_find_libraries with_cuda with_cudnn)
   find_library(RODEO_HDF5_LIBRARY NAMES hdf5_serial hdf5)
   rodeo_import_library(hdf5 RODEO_HDF5 "HDF5 was not found: install libhdf5-dev.")
 
+  # HDF5's own: compressed chunks are unpacked by all threads.
+  find_path(RODEO_ZLIB_INCLUDE_DIR zlib.h)
+  find_library(RODEO_ZLIB_LIBRARY z)
+  rodeo_import_library(zlib RODEO_ZLIB "zlib was not found: install zlib1g-dev.")
+
   # The OpenMP flavour of OpenBLAS shares its threads with our loops; any other one works too.
   find_path(RODEO_OPENBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas-openmp openblas openblas-pthread)
   find_library(RODEO_OPENBLAS_LIBRARY openblas PATH_SUFFIXES openblas-openmp openblas-pthread)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# train_gcn, train_gat, rodeo_data and the benchmarks as a user meets them: good runs, and one clear line for each bad one.
+# rodeo_train, train_gcn, train_gat, rodeo_data and the benchmarks as a user meets them: good runs, and one clear line for each bad one.
 #   commands_test.sh BIN_DIR
 set -u
 bin=$1
@@ -33,6 +33,32 @@ expect_success "$bin/rodeo_data" generate --preset cora --nodes 2000 --edges 800
 expect_success "$bin/rodeo_data" --help
 expect_error x "$bin/rodeo_data" generate --preset nowhere "$dir/x.h5"
 expect_error "$dir/missing" "$bin/rodeo_data" generate --preset cora "$dir/missing/x.h5"
+for command in inspect validate generate import reorder subset; do expect_success "$bin/rodeo_data" $command --help; done
+expect_success "$bin/rodeo_data" inspect "$data"
+grep -q '^nodes  *2000$' "$dir/out" && grep -q '^homophily' "$dir/out" && grep -q 'bf16, f16  *[0-9.]* MiB' "$dir/out" && ok ||
+  bad "inspect does not tell: $(cat "$dir/out")"
+expect_success "$bin/rodeo_data" validate "$data"
+for order in degree rcm random; do
+  expect_success "$bin/rodeo_data" reorder --by $order "$data" "$dir/$order.h5"
+  expect_success "$bin/rodeo_data" validate "$dir/$order.h5"
+done
+expect_success "$bin/rodeo_data" subset --share 40 "$data" "$dir/part.h5"
+expect_success "$bin/rodeo_data" inspect "$dir/part.h5"
+grep -q '^nodes  *800$' "$dir/out" && ok || bad "subset --share 40 of 2000 nodes has other than 800"
+printf '1 2\n0 1\n2 5\n' >"$dir/edges.txt"
+expect_success "$bin/rodeo_data" import --undirected edgelist "$dir/edges.txt" "$dir/edges.h5"
+printf '3\n1\n2\n' >"$dir/nodes.txt"
+expect_success "$bin/rodeo_data" subset --nodes "$dir/nodes.txt" "$dir/edges.h5" "$dir/three.h5"
+grep -q '3 of 6 nodes, 2 of 6 edges' "$dir/out" && ok || bad "subset --nodes chose others: $(cat "$dir/out")"
+expect_error "one of --nodes, --first and --share" "$bin/rodeo_data" subset "$data" "$dir/x.h5"
+expect_error "--by must be degree, rcm or random" "$bin/rodeo_data" reorder "$data" "$dir/x.h5"
+expect_error "unknown format 'csv'" "$bin/rodeo_data" import csv "$dir/edges.txt" "$dir/x.h5"
+expect_error "--relabel belongs to edgelist" "$bin/rodeo_data" import --relabel mtx "$dir/edges.txt" "$dir/x.h5"
+expect_error "edges.txt: line 1" "$bin/rodeo_data" import mtx "$dir/edges.txt" "$dir/x.h5"
+expect_error "inspect takes FILE, got 0" "$bin/rodeo_data" inspect
+expect_error "unknown command 'look'" "$bin/rodeo_data" look
+expect_error "$dir/none.h5: no such file" "$bin/rodeo_data" validate "$dir/none.h5"
+[ ! -e "$dir/x.h5" ] && ok || bad "a command that failed left a file"
 
 gcn() { "$bin/train_gcn" "$@"; }
 expect_success "$bin/train_gcn" --help
@@ -91,6 +117,24 @@ expect_error "heads must be an integer" gat --heads 0
 expect_error "attn-dropout" gat --attn-dropout 1
 expect_error "unknown option '--heads'" "$bin/train_gcn" --dataset "$data" --heads 4
 
+any() { "$bin/rodeo_train" --dataset "$data" --device cpu --epochs 5 "$@"; }
+expect_success "$bin/rodeo_train" --help
+grep -qF -- '--model NAME --dataset FILE' "$dir/out" && ok || bad "rodeo_train --help does not name --model"
+for model in gcn gat gatv2 sage gin sgc appnp; do
+  expect_success any --model $model
+  any --model $model --quiet --seed 4 | sed 's/median_ms.*//' >"$dir/first"
+  any --model $model --quiet --seed 4 | sed 's/median_ms.*//' >"$dir/second"
+  cmp -s "$dir/first" "$dir/second" && [ -s "$dir/first" ] && ok || bad "rodeo_train --model $model: the same seed gave two results"
+done
+gcn --dataset "$data" --device cpu --epochs 5 --quiet --seed 4 | sed 's/median_ms.*//' >"$dir/first"
+any --model gcn --quiet --seed 4 | sed 's/median_ms.*//' >"$dir/second"
+cmp -s "$dir/first" "$dir/second" && ok || bad "train_gcn and rodeo_train --model gcn disagree"
+expect_success any --model sage --aggr max --quiet
+expect_success any --model appnp --hops 3 --alpha 0.2 --edge-dropout 0.3 --quiet
+expect_error "--model NAME is required" any
+expect_error "unknown model 'mlp'" any --model mlp
+expect_error "unknown option '--heads'" any --model sage --heads 4
+expect_error "[spmm] max has a kernel of its own" any --model sage --aggr max --spmm rode
 gradcheck() { "$bin/rodeo_gradcheck" --dataset "$data" --device cpu --nodes 8 --elements 5 "$@"; }
 expect_success "$bin/rodeo_gradcheck" --help
 expect_success "$bin/rodeo_gradcheck" --version
@@ -126,6 +170,7 @@ expect_error "unknown option '--frobnicate'" epochs --frobnicate
 expect_error "$dir/missing/x.csv" epochs --dataset "$data" --csv "$dir/missing/x.csv"
 if command -v python3 >/dev/null; then
   python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$root/scripts/pyg_epoch.py" && ok || bad "pyg_epoch.py does not parse"
+  python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$root/scripts/pyg_reference.py" && ok || bad "pyg_reference.py does not parse"
 fi
 
 bench() { "$bin/sparse_bench" --device cpu --repeats 1 "$@"; }

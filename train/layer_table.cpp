@@ -1,10 +1,16 @@
 #include "train/layer_table.h"
 
+#include "layers/appnp.h"
 #include "layers/dot_gat_conv.h"
 #include "layers/gat_conv.h"
 #include "layers/gatv2_conv.h"
 #include "layers/gcn_conv.h"
+#include "layers/gin_conv.h"
+#include "layers/graph_conv.h"
 #include "layers/linear.h"
+#include "layers/norm.h"
+#include "layers/sage_conv.h"
+#include "layers/sg_conv.h"
 #include "ops/gcn_norm.h"
 
 namespace rodeo {
@@ -40,6 +46,52 @@ BoundLayer make_attention(const LayerTask& t, Random random) {
                key = RandomKey{t.seed, 1}](const Conv& layer) { return layer.forward(adj, x, key); });
 }
 
+BoundLayer make_sage(const LayerTask& t, Random random) {
+  return bind(std::make_unique<SageConv>(SageConvOptions{.in = t.in(), .out = t.out}, random, t.x.device(),
+                                         t.x.dtype()),
+              [x = t.x, adj = t.graph.adj](const SageConv& layer) { return layer.forward(adj, x); });
+}
+
+BoundLayer make_gin(const LayerTask& t, Random random) {
+  auto nn = std::make_unique<Sequential>();
+  nn->add(std::make_unique<Linear>(t.in(), t.out, random, true, t.x.device(), t.x.dtype()));
+  return bind(std::make_unique<GinConv>(std::move(nn), GinConvOptions{.eps = 0.1, .train_eps = true},
+                                        t.x.device(), t.x.dtype()),
+              [x = t.x, adj = t.graph.adj](const GinConv& layer) { return layer.forward(adj, x); });
+}
+
+BoundLayer make_graph(const LayerTask& t, Random random) {
+  return bind(std::make_unique<GraphConv>(GraphConvOptions{.in = t.in(), .out = t.out}, random, t.x.device(),
+                                          t.x.dtype()),
+              [x = t.x, adj = t.graph.adj,
+               weight = t.graph.weight.defined() ? Variable(t.graph.weight) : Variable()](
+                  const GraphConv& layer) { return layer.forward(adj, weight, x); });
+}
+
+BoundLayer make_sg(const LayerTask& t, Random random) {
+  return bind(std::make_unique<SgConv>(SgConvOptions{.in = t.in(), .out = t.out, .hops = 2}, random,
+                                       t.x.device(), t.x.dtype()),
+              [x = t.x, graph = gcn_norm(t.graph.adj, t.graph.weight, t.x.dtype())](const SgConv& layer) {
+                return layer.forward(graph, x);
+              });
+}
+
+BoundLayer make_appnp(const LayerTask& t, Random) {
+  return bind(std::make_unique<Appnp>(AppnpOptions{.hops = 3, .dropout = t.dropout}),
+              [x = t.x, graph = gcn_norm(t.graph.adj, t.graph.weight, t.x.dtype()),
+               key = RandomKey{t.seed, 1}](const Appnp& layer) { return layer.forward(graph, x, key); });
+}
+
+BoundLayer make_batch_norm(const LayerTask& t, Random) {
+  return bind(std::make_unique<BatchNorm>(t.in(), BatchNormLayerOptions{}, t.x.device(), t.x.dtype()),
+              [x = t.x](const BatchNorm& layer) { return layer.forward(x); });
+}
+
+BoundLayer make_layer_norm(const LayerTask& t, Random) {
+  return bind(std::make_unique<LayerNorm>(t.in(), 1e-5, true, t.x.device(), t.x.dtype()),
+              [x = t.x](const LayerNorm& layer) { return layer.forward(x); });
+}
+
 // One line for each layer.
 constexpr LayerEntry kLayers[] = {
     {"linear", make_linear},
@@ -47,6 +99,13 @@ constexpr LayerEntry kLayers[] = {
     {"gat", make_attention<GatConv>},
     {"gatv2", make_attention<Gatv2Conv>},
     {"dot_gat", make_attention<DotGatConv>},
+    {"sage", make_sage},
+    {"gin", make_gin},
+    {"graph", make_graph},
+    {"sg", make_sg},
+    {"appnp", make_appnp},
+    {"batch_norm", make_batch_norm},
+    {"layer_norm", make_layer_norm},
 };
 
 }  // namespace
