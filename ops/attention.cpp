@@ -6,6 +6,7 @@
 #include "ops/checks.h"
 #include "ops/convert.h"
 #include "ops/dense.h"
+#include "ops/edge_dropout.h"
 #include "ops/edge_softmax.h"
 #include "ops/kernels.h"
 #include "ops/sddmm.h"
@@ -63,7 +64,7 @@ void check_scores(const Adjacency& adj, const Tensor& score, const Tensor& x,
 template <class Value>
 Value weighted_sum(const Adjacency& adj, const Value& score, const Value& x,
                    const AttentionOptions& options) {
-  return spmm(adj, dropout(edge_softmax(adj, score), options.dropout, options.key), x);
+  return spmm(adj, edge_dropout(adj, edge_softmax(adj, score), options.dropout, options.key), x);
 }
 
 template <class Value>
@@ -101,9 +102,7 @@ kernels::AttentionGradients fused_gradients(const Adjacency& adj, const Tensor& 
   };
   const kernels::AttentionGradients out{like(s), like(t), like(x)};
   if (empty) return out;
-  // The names of the edges take 8 bytes each, and serve the mask only.
-  const Transposed back = options.dropout > 0 ? transpose(adj) : Transposed{transpose_pattern(adj), {}};
-  kernels::gat_attention_backward.on(y.device())(back, s, t, x, options, y, saved, dy, out);
+  kernels::gat_attention_backward.on(y.device())(transpose_pattern(adj), s, t, x, options, y, saved, dy, out);
   return out;
 }
 

@@ -23,7 +23,7 @@ AttentionForm parse_attention_form(std::string_view text);
 struct AttentionOptions {
   double negative_slope = 0.2;  // of LeakyReLU, at least 0
   double dropout = 0;           // of attention weights, in [0, 1)
-  RandomKey key = {};           // names the dropout mask: element edge * heads + head (see dense.h)
+  RandomKey key = {};           // names the dropout mask: see edge_dropout.h
   AttentionForm form = AttentionForm::kAuto;
 };
 

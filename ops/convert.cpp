@@ -63,26 +63,33 @@ CooResult sort_by_column(const Adjacency& adj, bool edge_ids) {
   return coo_to_csr(adj.csr().col, edge_rows(adj), adj.cols(), adj.rows(), {.edge_ids = edge_ids});
 }
 
-TransposedPattern keep(const Adjacency& adj, const Adjacency& t) {
-  const auto same = [](const Tensor& a, const Tensor& b) {
-    return a.numel() == 0 || kernels::same_values.on(a.device())(a, b);
-  };
-  const bool symmetric = adj.rows() == adj.cols() && same(adj.csr().row_ptr, t.csr().row_ptr) &&
-                         same(adj.csr().col, t.csr().col);
-  return {symmetric ? Adjacency() : t};
+// The edges of A^T are those of A in the other direction then, which takes no sorting.
+bool is_symmetric(const Adjacency& adj, const Tensor& edge_ids) {
+  if (adj.rows() != adj.cols()) return false;
+  if (adj.num_edges() == 0) return true;
+  const Device device = adj.device();
+  return kernels::first_unsorted_row.on(device)(adj.csr()) < 0 &&
+         kernels::reverse_edges.on(device)(adj.csr(), edge_ids);
 }
 
 }  // namespace
 
 Adjacency transpose_pattern(const Adjacency& adj) {
-  const auto& kept = adj.cached<TransposedPattern>([&] { return keep(adj, sort_by_column(adj, false).adj); });
+  const auto& kept = adj.cached<TransposedPattern>([&] {
+    return TransposedPattern{is_symmetric(adj, {}) ? Adjacency() : sort_by_column(adj, false).adj};
+  });
   return kept.adj.defined() ? kept.adj : adj;
 }
 
 Transposed transpose(const Adjacency& adj) {
   const auto& ids = adj.cached<TransposedEdgeIds>([&] {
-    const CooResult t = sort_by_column(adj, true);
-    adj.cached<TransposedPattern>([&] { return keep(adj, t.adj); });
+    const Tensor reverse = Tensor::empty({adj.num_edges()}, DType::kI64, adj.device());
+    CooResult t;
+    if (is_symmetric(adj, reverse))
+      t.edge_ids = reverse;
+    else
+      t = sort_by_column(adj, true);
+    adj.cached<TransposedPattern>([&] { return TransposedPattern{t.adj}; });
     return TransposedEdgeIds{t.edge_ids};
   });
   return {transpose_pattern(adj), ids.edge_ids};

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <type_traits>
+#include <vector>
 
 #include "core/adjacency.h"
 #include "core/error.h"
@@ -14,6 +15,7 @@
 #include "ops/attention.h"
 #include "ops/convert.h"
 #include "ops/dense.h"
+#include "ops/epilogue.h"
 #include "ops/optim.h"
 #include "ops/rode_plan.h"
 #include "ops/sddmm.h"
@@ -71,8 +73,13 @@ struct Kernel {
 #endif
 
 // dense.h
-RODEO_KERNEL(matmul,
-             void(const Tensor& a, const Tensor& b, bool ta, bool tb, const Tensor& c));  // k may be 0
+/// c [m, n] = op(a) op(b) with inner size k, which may be 0. A matrix may have more columns than its part in
+/// the product: those of a and b are not read, those of c not written.
+struct MatmulSizes {
+  std::int64_t m, n, k;
+};
+RODEO_KERNEL(matmul, void(const Tensor& a, const Tensor& b, bool ta, bool tb, const MatmulSizes& sizes,
+                          const Tensor& c));
 RODEO_KERNEL(add_bias, void(const Tensor& x, const Tensor& b, const Tensor& y));
 RODEO_KERNEL(sum_rows, void(const Tensor& x, const Tensor& out));  // x may have no rows
 RODEO_KERNEL(relu, void(const Tensor& x, const Tensor& y));
@@ -84,20 +91,26 @@ RODEO_KERNEL(elu_backward, void(const Tensor& y, const Tensor& dy, const Tensor&
 RODEO_KERNEL(dropout, void(const Tensor& x, double p, RandomKey key, const Tensor& y));
 RODEO_KERNEL(uniform, void(const Tensor& out, float lo, float hi, RandomKey key));
 
+// epilogue.h; scale, bias and after may be undefined; x and dx [m, pitch], y and dy [m, n]
+RODEO_KERNEL(epilogue,
+             void(const Tensor& x, const Tensor& bias, const EpilogueOptions& options, const Tensor& y));
+/// dx's columns from n on are zero. db is undefined where nobody wants it.
+RODEO_KERNEL(epilogue_backward, void(const Tensor& y, const Tensor& dy, const EpilogueOptions& options,
+                                     const Tensor& dx, const Tensor& db));
+
 // gcn_norm.h
 RODEO_KERNEL(scale_rows, void(const Tensor& x, const Tensor& s, const Tensor& y));
 RODEO_KERNEL(normalize_rows, void(const Tensor& x, const Tensor& y));
 RODEO_KERNEL(inverse_sqrt, void(const Tensor& x, const Tensor& y));  // 0 where x is not positive
 
 // bce.h
-struct LabelCounts {
-  std::int64_t right = 0, predicted = 0, actual = 0;
-};
 RODEO_KERNEL(bce_with_logits,
              void(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& loss));
 RODEO_KERNEL(bce_with_logits_backward, void(const Tensor& dloss, const Tensor& x, const Tensor& target,
                                             const Tensor& index, const Tensor& dx));
-RODEO_KERNEL(count_labels, LabelCounts(const Tensor& x, const Tensor& target, const Tensor& index));
+// metrics [1, 2]; index may be empty
+RODEO_KERNEL(label_metrics,
+             void(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& metrics));
 
 // loss.h
 RODEO_KERNEL(log_softmax, void(const Tensor& x, const Tensor& y));
@@ -106,11 +119,15 @@ RODEO_KERNEL(nll_loss,
              void(const Tensor& logp, const Tensor& label, const Tensor& index, const Tensor& loss));
 RODEO_KERNEL(nll_loss_backward,
              void(const Tensor& dloss, const Tensor& label, const Tensor& index, const Tensor& dlogp));
-RODEO_KERNEL(count_correct, std::int64_t(const Tensor& scores, const Tensor& label, const Tensor& index));
+RODEO_KERNEL(cross_entropy,
+             void(const Tensor& logits, const Tensor& label, const Tensor& index, const Tensor& loss));
+RODEO_KERNEL(cross_entropy_backward, void(const Tensor& dloss, const Tensor& logits, const Tensor& label,
+                                          const Tensor& index, const Tensor& dlogits));
+RODEO_KERNEL(node_metrics, void(const Tensor& scores, const Tensor& label, const std::vector<Tensor>& sets,
+                                const Tensor& metrics));  // sets may be empty
 
 // optim.h
-RODEO_KERNEL(adam_step, void(const Tensor& p, const Tensor& g, const Tensor& m, const Tensor& v,
-                             std::int64_t step, const AdamOptions& options));
+RODEO_KERNEL(adam_step, void(const std::vector<AdamUpdate>& updates, const Tensor& steps, const Tensor& lr));
 
 // spmm.h; weight [edges] or [edges, heads], or undefined for an unweighted sum; heads and columns of x
 // and y may be one dimension or two
@@ -137,6 +154,8 @@ RODEO_KERNEL(sddmm_dot, void(const Adjacency& adj, const Tensor& weight, const T
 RODEO_KERNEL(sddmm_elementwise, void(const Adjacency& adj, const Tensor& weight, const Tensor& b1,
                                      const Tensor& b2, SddmmOp op, const Tensor& out));
 
+// edge_dropout.h; x and y [edges, heads]
+RODEO_KERNEL(edge_dropout, void(const Csr& a, const Tensor& x, double p, RandomKey key, const Tensor& y));
 // edge_sum.h; x [edges, k], edge_ids [edges] or undefined, y [rows, k]
 RODEO_KERNEL(edge_sum, void(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids, const Tensor& y));
 
@@ -162,7 +181,9 @@ RODEO_KERNEL(edge_rows, void(const Csr& a, const Tensor& rows));
 RODEO_KERNEL(first_unsorted_row, std::int64_t(const Csr& a));  // -1 where all are sorted by column
 RODEO_KERNEL(add_self_loops, SortedEdges(const Csr& a));
 RODEO_KERNEL(take, void(const Tensor& values, const Tensor& ids, double missing, const Tensor& out));
-RODEO_KERNEL(same_values, bool(const Tensor& a, const Tensor& b));  // integers, same shape
+// Whether a square matrix with sorted rows has (col, row) as often as (row, col), for all edges. If so, ids
+// i64 [edges], where defined, is filled: the edge that each edge is in the other direction.
+RODEO_KERNEL(reverse_edges, bool(const Csr& a, const Tensor& ids));
 
 // graph_hash.h
 RODEO_KERNEL(hash_values, std::uint64_t(const Tensor& values));  // i32 or i64; may be empty
@@ -200,9 +221,8 @@ RODEO_KERNEL(gat_attention,
 struct AttentionGradients {
   Tensor ds, dt, dx;
 };
-/// transposed.edge_ids is read only where there is dropout.
 RODEO_KERNEL(gat_attention_backward,
-             void(const Transposed& transposed, const Tensor& s, const Tensor& t, const Tensor& x,
+             void(const Adjacency& transposed, const Tensor& s, const Tensor& t, const Tensor& x,
                   const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved,
                   const Tensor& dy, const AttentionGradients& gradients));
 

@@ -1,6 +1,8 @@
 /// What a node classifier is trained to, and how well it does: one label a node, or several.
 #pragma once
 
+#include <vector>
+
 #include "core/variable.h"
 
 namespace rodeo {
@@ -9,10 +11,8 @@ namespace rodeo {
 /// [nodes, classes]: binary cross entropy of every class.
 Variable classification_loss(const Variable& logits, const Tensor& label, const Tensor& index);
 
-/// The logits as score() and score_loss() read them: made once, for several sets of nodes.
-Tensor scores_of(const Tensor& logits, const Tensor& label);
-/// Accuracy; with several labels a node, micro-averaged F1.
-double score(const Tensor& scores, const Tensor& label, const Tensor& index);
-double score_loss(const Tensor& scores, const Tensor& label, const Tensor& index);
+/// For each set of nodes accuracy, with several labels a node micro-averaged F1, and the loss: f64 [sets, 2].
+/// Nothing waits for the device.
+Tensor classification_metrics(const Tensor& logits, const Tensor& label, const std::vector<Tensor>& sets);
 
 }  // namespace rodeo

@@ -16,13 +16,13 @@ std::string absence_reason() {
 std::string device_name(int) {
   absent();
 }
-void* allocate(std::size_t, Device, CUstream_st**) {
+void allocate(std::size_t, Storage&) {
   absent();
 }
 void poison(void*, std::size_t, CUstream_st*) {
   absent();
 }
-void release(void*, CUstream_st*) noexcept {}
+void release(const Storage&) noexcept {}
 void copy(void*, Device, const void*, Device, std::size_t) {
   absent();
 }
@@ -46,6 +46,13 @@ void wait_event(CUevent_st*) {
   absent();
 }
 void discard_event(CUevent_st*) noexcept {}
+void start_copy(const Tensor&, PinnedCopy&) {
+  absent();
+}
+void wait_for_copy(const PinnedCopy&) {
+  absent();
+}
+void free_copy(PinnedCopy&) noexcept {}
 void fill(const Tensor&, double) {
   absent();
 }

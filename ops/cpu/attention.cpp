@@ -4,29 +4,31 @@
 
 #include "core/profile.h"
 #include "ops/cpu/loops.h"
+#include "ops/edge_dropout.h"
 #include "ops/kernels.h"
 
 namespace rodeo::kernels::cpu {
 namespace {
 
-/// Which attention weights dropout keeps: the mask of dropout() on [edges, heads].
+/// Which attention weights dropout keeps: the mask of edge_dropout().
 class Mask {
  public:
   explicit Mask(const AttentionOptions& options)
       : p_(static_cast<float>(options.dropout)), key_(options.key) {}
-  bool keeps(std::int64_t element) {
+  void begin_edge(std::int64_t row, std::int64_t col) {
+    row_ = static_cast<std::uint32_t>(row), col_ = static_cast<std::uint32_t>(col);
+  }
+  /// To be asked for the heads of an edge in turn.
+  bool keeps(std::int64_t head) {
     if (p_ == 0) return true;
-    if (element / 4 != quad_) {
-      quad_ = element / 4;
-      words_ = philox(key_.seed, key_.stream, static_cast<std::uint64_t>(quad_));
-    }
-    return to_unit(words_.word[element % 4]) >= p_;
+    if (head % 4 == 0) words_ = edge_words(key_, row_, col_, static_cast<std::uint32_t>(head / 4));
+    return to_unit(words_.word[head % 4]) >= p_;
   }
 
  private:
   float p_;
   RandomKey key_;
-  std::int64_t quad_ = -1;
+  std::uint32_t row_ = 0, col_ = 0;
   Philox4 words_{};
 };
 
@@ -100,11 +102,6 @@ Sum leaky(Sum value, Sum slope) {
 }
 
 template <class T>
-const T* data_or_null(const Tensor& t) {
-  return t.defined() ? t.data<T>() : nullptr;
-}
-
-template <class T>
 Accumulator<T> dot(const T* a, const T* b, std::int64_t k) {
   Accumulator<T> sum = 0;
   for (std::int64_t j = 0; j < k; ++j) sum += load(a[j]) * load(b[j]);
@@ -135,11 +132,12 @@ void gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const
       for (std::int64_t e = first; e < last; ++e)
         for (std::int64_t h = 0; h < heads; ++h) sums.top[h] = std::max(sums.top[h], score(e, h));
       sums.for_each_edge(first, last, [&](std::int64_t e) {
+        mask.begin_edge(row, col[e]);
         for (std::int64_t h = 0; h < heads; ++h) {
           const Sum value = score(e, h), weight = std::exp(value - sums.top[h]);
           sums.weight[h] += weight;
           if (value > 0) sums.weight_positive[h] += weight;
-          sums.add(h, mask.keeps(e * heads + h) ? weight : Sum(0), value > 0, xp + col[e] * n + h * k);
+          sums.add(h, mask.keeps(h) ? weight : Sum(0), value > 0, xp + col[e] * n + h * k);
         }
       });
       for (std::int64_t h = 0; h < heads; ++h) {
@@ -161,17 +159,16 @@ void gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const
 // others, ds_i and dt_j are sums of g over the edges of i and of j. The dots are taken out of the sums: what
 // is summed are rows of x and of dy. And as a (mask <dy_i, x_j> - <dy_i, y_i>) sums to 0 over the edges of i,
 // ds_i needs those of positive score only.
-void gat_attention_backward(const Transposed& transposed, const Tensor& s, const Tensor& t, const Tensor& x,
+void gat_attention_backward(const Adjacency& transposed, const Tensor& s, const Tensor& t, const Tensor& x,
                             const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved,
                             const Tensor& dy, const AttentionGradients& gradients) {
   const ProfileScope scope(Part::kSpmm);
   dispatch_float(x.dtype(), "gat_attention", [&]<class T>(T) {
     using Sum = Accumulator<T>;
-    const Csr& a = transposed.adj.csr();
+    const Csr& a = transposed.csr();
     const std::int64_t rows = y.dim(0), heads = x.dim(1), k = x.dim(2), n = heads * k;
     const auto* row_ptr = a.row_ptr.data<std::int64_t>();
     const auto* col = a.col.data<std::int32_t>();
-    const auto* edge_ids = data_or_null<std::int64_t>(transposed.edge_ids);
     const T *sp = s.data<T>(), *tp = t.data<T>(), *xp = x.data<T>(), *yp = y.data<T>(), *dyp = dy.data<T>();
     const T* positive = saved.positive.data<T>();
     const Sum* stat = saved.stat.data<Sum>();
@@ -188,13 +185,14 @@ void gat_attention_backward(const Transposed& transposed, const Tensor& s, const
     });
     for_each_attending_row<Sum>(a, heads, k, options, [=](std::int64_t j, Sums<Sum>& sums, Mask& mask) {
       sums.for_each_edge(row_ptr[j], row_ptr[j + 1], [&](std::int64_t e) {
-        const std::int64_t i = col[e], id = edge_ids ? edge_ids[e] : e;
+        const std::int64_t i = col[e];
+        mask.begin_edge(i, j);
         for (std::int64_t h = 0; h < heads; ++h) {
           const Sum* of_row = stat + (i * heads + h) * 3;
           const Sum score = leaky(load(sp[i * heads + h]) + load(tp[j * heads + h]), slope);
           const Sum weight = std::exp(score - of_row[0]) * of_row[1];
           sums.weight[h] += weight * terms[i * heads + h] * (score > 0 ? 1 : slope);
-          sums.add(h, mask.keeps(id * heads + h) ? weight : Sum(0), score > 0, dyp + i * n + h * k);
+          sums.add(h, mask.keeps(h) ? weight : Sum(0), score > 0, dyp + i * n + h * k);
         }
       });
       for (std::int64_t h = 0; h < heads; ++h) {

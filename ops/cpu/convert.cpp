@@ -1,4 +1,3 @@
-#include <cstring>
 #include <vector>
 
 #include "ops/cpu/loops.h"
@@ -84,10 +83,6 @@ void take(const Tensor& values, const Tensor& ids, double missing, const Tensor&
       for (std::int64_t j = 0; j < n; ++j) o[i * n + j] = id[i] < 0 ? fallback : v[id[i] * n + j];
     });
   });
-}
-
-bool same_values(const Tensor& a, const Tensor& b) {
-  return a.numel() == b.numel() && std::memcmp(a.raw(), b.raw(), static_cast<std::size_t>(a.nbytes())) == 0;
 }
 
 }  // namespace rodeo::kernels::cpu

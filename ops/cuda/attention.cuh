@@ -4,8 +4,8 @@
 /// lie within one head. Every lane computes the weights of its own head: the terms of a score that a
 /// neighbour brings are a few bytes beside its row, and lanes of one head read the same ones.
 ///
-/// The dropout mask is drawn by the lane that loads an edge's column, for all heads of the tile at once: four
-/// elements share a Philox call. It travels by the same shuffles as the column.
+/// The dropout mask (ops/edge_dropout.h) is drawn by the lane that loads an edge's column, for all heads of
+/// the tile at once: four heads share a Philox call. It travels by the same shuffles as the column.
 #pragma once
 
 #include <bit>
@@ -13,6 +13,7 @@
 
 #include "ops/cuda/gather.cuh"
 #include "ops/cuda/rode_view.cuh"
+#include "ops/edge_dropout.h"
 
 namespace rodeo::kernels::cuda {
 
@@ -37,18 +38,17 @@ struct AttentionArgs {
   RodeView plan;
   const std::int64_t* row_ptr;
   const std::int32_t* col;
-  const std::int64_t* edge_ids;  // the edges' names in the dropout mask, or null: their positions
-  const T* x;                    // [cols, heads, pitch], the rows that are gathered
-  T *all, *positive;             // [rows, heads, k], sums over all edges and over those of positive score
-  int heads, k, pitch;           // rows are short enough for 32 bits, and registers are few
-  int stride;                    // heads * pitch
-  int first;                     // column where this launch begins
-  bool whole_vectors;            // the outputs can be written 16 bytes at a time
+  const T* x;           // [cols, heads, pitch], the rows that are gathered
+  T *all, *positive;    // [rows, heads, k], sums over all edges and over those of positive score
+  int heads, k, pitch;  // rows are short enough for 32 bits, and registers are few
+  int stride;           // heads * pitch
+  int first;            // column where this launch begins
+  bool whole_vectors;   // the outputs can be written 16 bytes at a time
   Accumulator<T> slope, scale;
   float dropout;
   RandomKey key;
   void* partial;  // [slots, stride / kVec] states of the pieces of split rows
-  int* arrived;   // [split rows, column tiles], zero
+  int* arrived;   // [split rows, column tiles], zero, and left so
 };
 
 constexpr int kAttentionThreads = 128;
@@ -91,23 +91,21 @@ struct Attention {
 
   struct Entry {
     std::uint32_t col = 0, kept = 0;  // kept: a bit for each head of the tile
-    std::int64_t id = 0;
   };
   __device__ Entry fetch(std::int64_t e, bool valid) const {
     Entry entry;
-    if (valid) {
-      entry.col = static_cast<std::uint32_t>(load_once(args.col + e));
-      if (args.dropout > 0) entry.id = args.edge_ids ? load_once(args.edge_ids + e) : e;
-    }
+    if (valid) entry.col = static_cast<std::uint32_t>(load_once(args.col + e));
     return entry;
   }
-  __device__ void draw(Entry& entry) const {
+  __device__ void draw(Entry& entry, std::int32_t row) const {
     if (!(args.dropout > 0)) return;
-    const auto element = static_cast<std::uint64_t>(entry.id * args.heads + first_head);
-    const int skip = static_cast<int>(element & 3);
+    const auto own = static_cast<std::uint32_t>(row);
+    const int skip = first_head & 3;
     std::uint32_t bits = 0;
     for (int at = 0; at < skip + tile_heads; at += 4) {
-      const Philox4 random = philox(args.key.seed, args.key.stream, (element + at) >> 2);
+      const auto quad = static_cast<std::uint32_t>((first_head + at) >> 2);
+      const Philox4 random = Pass::kTransposed ? edge_words(args.key, entry.col, own, quad)
+                                               : edge_words(args.key, own, entry.col, quad);
 #pragma unroll
       for (int k = 0; k < 4; ++k)
         bits |= static_cast<std::uint32_t>(to_unit(random.word[k]) >= args.dropout) << (at + k);
@@ -154,13 +152,13 @@ struct Attention {
   }
 
   /// The warp takes edges [begin, begin + length) of a row, its groups in turn.
-  __device__ void take_piece(std::int64_t begin, int length) {
+  __device__ void take_piece(std::int32_t row, std::int64_t begin, int length) {
     Entry next = fetch(begin + lane, lane < length);
     for (int at = 0; at < length; at += kBlock) {
       Entry now = next;
       const int ahead = at + kBlock + lane, left = length - at;
       next = fetch(begin + ahead, ahead < length);
-      draw(now);
+      draw(now, row);
       if (left >= kBlock) {
 #pragma unroll
         for (int first = 0; first < kLanes; first += kDepth)
@@ -174,13 +172,13 @@ struct Attention {
     }
   }
   /// Every group takes a short row of its own.
-  __device__ void take_row(std::int64_t begin, int length) {
+  __device__ void take_row(std::int32_t row, std::int64_t begin, int length) {
     Entry next = fetch(begin + member, member < length);
     for (int at = 0; __any_sync(kFullMask, at < length); at += kLanes) {
       Entry now = next;
       const int ahead = at + kLanes + member;
       next = fetch(begin + ahead, ahead < length);
-      draw(now);
+      draw(now, row);
 #pragma unroll
       for (int first = 0; first < kLanes; first += kTail)
         if (__any_sync(kFullMask, at + first < length))
@@ -223,8 +221,11 @@ struct Attention {
     __threadfence();
     __syncwarp();
     int before = 0;
-    if (lane == 0)
-      before = atomicAdd(args.arrived + static_cast<std::int64_t>(split) * gridDim.y + blockIdx.y, 1);
+    if (lane == 0) {
+      int* const arrived = args.arrived + static_cast<std::int64_t>(split) * gridDim.y + blockIdx.y;
+      before = atomicAdd(arrived, 1);
+      if (before == count - 1) *arrived = 0;  // for the next launch
+    }
     if (__shfl_sync(kFullMask, before, 0) != count - 1) return false;
     __threadfence();
     state = State{};
@@ -274,7 +275,7 @@ __global__ void __launch_bounds__(kAttentionThreads, Pass::kBlocks)
     const RodeView::Part piece = plan.piece(warp);
     const std::int32_t split = plan.piece_split[warp];
     work.pass.begin(piece.row * args.heads + work.head);
-    work.take_piece(piece.begin, piece.length);
+    work.take_piece(piece.row, piece.begin, piece.length);
     work.reduce_groups();
     const bool complete = split < 0 || work.combine(split, plan.index_of(piece, args.row_ptr));
     if (complete && work.group == 0) work.finish(piece.row);
@@ -282,15 +283,15 @@ __global__ void __launch_bounds__(kAttentionThreads, Pass::kBlocks)
     const std::int64_t at = (warp - plan.pieces) * Pass::Tile::kGroups + work.group;
     const RodeView::Part part = plan.residual(at);
     work.pass.begin(part.row * args.heads + work.head);
-    work.take_row(part.begin, part.length);
+    work.take_row(part.row, part.begin, part.length);
     if (at < plan.residuals) work.finish(part.row);
   }
 }
 
 template <class T>
-AttentionArgs<device_t<T>> attention_args(const Csr& a, const RodePlan& plan, const Tensor& edge_ids,
-                                          const PaddedRows& x, const AttentionOptions& options,
-                                          const Tensor& all, const Tensor& positive) {
+AttentionArgs<device_t<T>> attention_args(const Csr& a, const RodePlan& plan, const PaddedRows& x,
+                                          const AttentionOptions& options, const Tensor& all,
+                                          const Tensor& positive) {
   using D = device_t<T>;
   const auto heads = static_cast<int>(all.dim(1)), k = static_cast<int>(all.dim(2)),
              pitch = static_cast<int>(x.pitch);
@@ -298,7 +299,6 @@ AttentionArgs<device_t<T>> attention_args(const Csr& a, const RodePlan& plan, co
   return {RodeView(plan),
           a.row_ptr.data<std::int64_t>(),
           a.col.data<std::int32_t>(),
-          edge_ids.defined() ? edge_ids.data<std::int64_t>() : nullptr,
           static_cast<const D*>(x.x.raw()),
           static_cast<D*>(all.raw()),
           positive.defined() ? static_cast<D*>(positive.raw()) : nullptr,
@@ -322,13 +322,12 @@ void launch_attention(const char* name, const RodePlan& plan, AttentionArgs<T> a
                       const typename Pass<Tile<T, 8, Weighting::kNone>>::Args& own, Device device) {
   const auto run = [&]<class Tile>(Tile, int tiles) {
     using State = typename Pass<Tile>::State;
-    Tensor partial, arrived;
+    Tensor partial;
     if (const std::int64_t splits = plan.num_split_rows(); splits > 0) {
       const auto bytes = static_cast<std::int64_t>(sizeof(State));
       partial = Tensor::empty({plan.num_slots, args.stride / Tile::kVec * bytes}, DType::kU8, device);
-      arrived = Tensor::zeros({splits, tiles}, DType::kI32, device);
       args.partial = partial.raw();
-      args.arrived = arrived.data<int>();
+      args.arrived = Context::of(device).zeroed_counters(splits * tiles);
     }
     const std::int64_t warps = plan.num_pieces() + ceil_div(plan.num_residual(), Tile::kGroups);
     const dim3 grid(static_cast<unsigned>(ceil_div(warps, kAttentionThreads / kWarp)),

@@ -36,6 +36,7 @@ struct Backward {
   using Sum = typename Tile::Sum;
   using Args = BackwardArgs<T>;
   using Term = RowTerm<Sum>;
+  static constexpr bool kTransposed = true;  // the rows of A^T are taken
   static constexpr int kDepth = 4;
   static constexpr int kBlocks = sizeof(T) == 8 ? 4 : 5;
 
@@ -137,11 +138,11 @@ dim3 grid_of(std::int64_t size, int lanes) {
 
 }  // namespace
 
-void gat_attention_backward(const Transposed& transposed, const Tensor& s, const Tensor& t, const Tensor& x,
+void gat_attention_backward(const Adjacency& transposed, const Tensor& s, const Tensor& t, const Tensor& x,
                             const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved,
                             const Tensor& dy, const AttentionGradients& gradients) {
-  const Csr& a = transposed.adj.csr();
-  const RodePlan& plan = rode_plan(transposed.adj);
+  const Csr& a = transposed.csr();
+  const RodePlan& plan = rode_plan(transposed);
   const ProfileScope scope(Part::kSpmm);
   const Device device = x.device();
   const std::int64_t heads = x.dim(1), k = x.dim(2), rows = y.dim(0);
@@ -162,10 +163,9 @@ void gat_attention_backward(const Transposed& transposed, const Tensor& s, const
     {
       const PaddedRows padded(dy, heads, k);
       const BackwardArgs<D> own{terms, pointer(t), sum.data<Sum>()};
-      launch_attention<Backward>(
-          "gat_attention_backward", plan,
-          attention_args<T>(a, plan, transposed.edge_ids, padded, options, gradients.dx, positive), own,
-          device);
+      launch_attention<Backward>("gat_attention_backward", plan,
+                                 attention_args<T>(a, plan, padded, options, gradients.dx, positive), own,
+                                 device);
     }
     launch("attention gradients", device, column_gradients_kernel<D>, grid_of(a.rows * heads, lanes),
            kThreads, 0, pointer(x), pointer(gradients.dx), pointer(positive), sum.data<Sum>(),

@@ -23,6 +23,7 @@ struct Forward {
   using Sum = typename Tile::Sum;
   using Args = ForwardArgs<T>;
   using Term = T;
+  static constexpr bool kTransposed = false;
   static constexpr int kDepth = sizeof(T) == 4 ? 8 : 4;  // f64 and rows of 8 elements take more registers
   static constexpr int kBlocks = sizeof(T) == 8 ? 4 : 5;
   static constexpr Sum kLowest = std::numeric_limits<Sum>::lowest();
@@ -98,7 +99,7 @@ void gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const
     const ForwardArgs<D> own{static_cast<const D*>(t.raw()), static_cast<const D*>(s.raw()),
                              saved.stat.defined() ? saved.stat.data<Accumulator<D>>() : nullptr};
     launch_attention<Forward>("gat_attention", plan,
-                              attention_args<T>(adj.csr(), plan, {}, padded, options, y, saved.positive), own,
+                              attention_args<T>(adj.csr(), plan, padded, options, y, saved.positive), own,
                               y.device());
   });
 }

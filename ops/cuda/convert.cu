@@ -159,12 +159,6 @@ __global__ void take_kernel(const T* values, const std::int64_t* ids, std::int64
   }
 }
 
-__global__ void differ_kernel(const std::uint32_t* a, const std::uint32_t* b, std::int64_t n, int* differ) {
-  RODEO_GRID_STRIDE(i, n) {
-    if (a[i] != b[i]) *differ = 1;
-  }
-}
-
 // The smallest value that a kernel hands to atomicMin, or -1.
 template <class Launch>
 std::int64_t first_found(Device device, Launch&& run) {
@@ -304,16 +298,6 @@ void take(const Tensor& values, const Tensor& ids, double missing, const Tensor&
            static_cast<const D*>(values.raw()), ids.data<std::int64_t>(), out.numel(),
            out.numel() / ids.numel(), *static_cast<const D*>(fallback.raw()), static_cast<D*>(out.raw()));
   });
-}
-
-bool same_values(const Tensor& a, const Tensor& b) {
-  if (a.numel() != b.numel()) return false;
-  const Tensor differ = Tensor::zeros({}, DType::kI32, a.device());
-  const std::int64_t words = a.nbytes() / 4;  // i32 and i64 only
-  launch("compare", a.device(), differ_kernel, grid_for(words, kThreads), kThreads, 0,
-         static_cast<const std::uint32_t*>(a.raw()), static_cast<const std::uint32_t*>(b.raw()), words,
-         differ.data<std::int32_t>());
-  return differ.to_vector<std::int32_t>()[0] == 0;
 }
 
 }  // namespace rodeo::kernels::cuda

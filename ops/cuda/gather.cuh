@@ -8,6 +8,7 @@
 #include "ops/cuda/pack.cuh"
 #include "ops/cuda/padded_rows.h"
 #include "ops/kernels.h"
+#include "ops/row_clusters.h"
 
 namespace rodeo::kernels::cuda {
 
@@ -21,14 +22,15 @@ __device__ __forceinline__ T load_once(const T* p) {
 
 enum class Weighting { kNone, kPerEdge, kPerHead };
 
-/// A @ X for one tile of columns. A row of X is covered by kLanes lanes of 16 bytes each; the warp's
-/// 32 / kLanes groups of lanes work on different nonzeros or rows.
-template <class T_, int kLanes_, Weighting kWeighting_>
+/// A @ X for one tile of columns. A row of X is covered by kLanes lanes of kChunks times 16 bytes each; the
+/// warp's 32 / kLanes groups of lanes work on different nonzeros or rows.
+template <class T_, int kLanes_, Weighting kWeighting_, int kChunks_ = 1>
 struct Tile {
   using T = T_;
   using Sum = Accumulator<T>;
   static constexpr int kVec = 16 / sizeof(T), kLanes = kLanes_, kGroups = kWarp / kLanes_;
-  static constexpr int kWidth = kVec * kLanes;
+  static constexpr int kChunks = kChunks_, kChunk = kVec * kLanes;
+  static constexpr int kWidth = kChunk * kChunks, kSums = kVec * kChunks;
   static constexpr Weighting kWeighting = kWeighting_;
 };
 
@@ -53,7 +55,9 @@ template <class Tile>
 struct Gather {
   using T = typename Tile::T;
   using Sum = typename Tile::Sum;
-  using Row = uint4;  // raw until it is added: unpacked, 16-bit elements would take twice the registers
+  struct Row {  // raw until it is added: unpacked, 16-bit elements would take twice the registers
+    uint4 chunk[Tile::kChunks];
+  };
 
   const SpmmArgs<T>& args;
   const int lane = threadIdx.x % kWarp;
@@ -65,7 +69,7 @@ struct Gather {
   // A lane beyond the last column reads the last one again: no load waits for a condition.
   const char* x = reinterpret_cast<const char*>(args.x + (active ? column : args.stride - Tile::kVec));
   const std::int64_t head = Tile::kWeighting == Weighting::kPerHead && active ? column / args.pitch : 0;
-  Sum sum[Tile::kVec] = {};
+  Sum sum[Tile::kSums] = {};
 
   __device__ explicit Gather(const SpmmArgs<T>& a) : args(a) {}
 
@@ -89,8 +93,12 @@ struct Gather {
     return out;
   }
   __device__ Row row_of_x(std::int32_t col) const {
-    return *reinterpret_cast<const Row*>(x + static_cast<std::uint64_t>(static_cast<std::uint32_t>(col)) *
-                                                 args.row_bytes);
+    const auto* from = reinterpret_cast<const uint4*>(
+        x + static_cast<std::uint64_t>(static_cast<std::uint32_t>(col)) * args.row_bytes);
+    Row row;
+#pragma unroll
+    for (int c = 0; c < Tile::kChunks; ++c) row.chunk[c] = from[c * Tile::kLanes];
+    return row;
   }
   /// What this lane multiplies its part of the row by.
   __device__ Sum weight_of(const Entry& entry, std::int64_t e) const {
@@ -100,9 +108,9 @@ struct Gather {
       return entry.weight;
   }
   __device__ void add(const Row& row, Sum weight) {
-    const auto elements = std::bit_cast<Pack<T, Tile::kVec>>(row);
+    const auto elements = std::bit_cast<Pack<T, Tile::kSums>>(row);
 #pragma unroll
-    for (int v = 0; v < Tile::kVec; ++v) {
+    for (int v = 0; v < Tile::kSums; ++v) {
       if constexpr (Tile::kWeighting != Weighting::kNone)
         sum[v] += weight * widen(elements.value[v]);
       else
@@ -113,15 +121,15 @@ struct Gather {
   /// Every group sums a row of its own: nonzeros [begin, begin + length), in order. Long rows are added up
   /// from sums of a piece's length, so that the rounding error of a hub stays that of a short row.
   __device__ void sum_long_row(std::int64_t begin, std::int64_t length) {
-    Sum total[Tile::kVec] = {};
+    Sum total[Tile::kSums] = {};
     for (std::int64_t at = 0; __any_sync(kFullMask, at < length); at += RodePlan::kSplit) {
       const std::int64_t left = length - at;
       sum_row(begin + at, left < RodePlan::kSplit ? left : RodePlan::kSplit);
 #pragma unroll
-      for (int v = 0; v < Tile::kVec; ++v) total[v] += sum[v], sum[v] = 0;
+      for (int v = 0; v < Tile::kSums; ++v) total[v] += sum[v], sum[v] = 0;
     }
 #pragma unroll
-    for (int v = 0; v < Tile::kVec; ++v) sum[v] = total[v];
+    for (int v = 0; v < Tile::kSums; ++v) sum[v] = total[v];
   }
 
   /// What sum_row begins with: a nonzero for every lane of the group.
@@ -160,10 +168,13 @@ struct Gather {
   __device__ void write_y(std::int64_t row) const {
     T* y = args.y + row * args.heads * args.k;
     if (args.whole_vectors) {
-      Pack<T, Tile::kVec> out;
 #pragma unroll
-      for (int v = 0; v < Tile::kVec; ++v) out.value[v] = static_cast<T>(sum[v]);
-      if (active) *reinterpret_cast<Pack<T, Tile::kVec>*>(y + column) = out;
+      for (int c = 0; c < Tile::kChunks; ++c) {
+        Pack<T, Tile::kVec> out;
+#pragma unroll
+        for (int v = 0; v < Tile::kVec; ++v) out.value[v] = static_cast<T>(sum[c * Tile::kVec + v]);
+        if (active) *reinterpret_cast<Pack<T, Tile::kVec>*>(y + column + c * Tile::kChunk) = out;
+      }
     } else if (active) {  // passing elements to the lanes that would write them side by side costs more than
                           // it saves
       const std::int64_t part = args.heads == 1 ? 0 : column / args.pitch, first = column - part * args.pitch;
@@ -197,11 +208,19 @@ SpmmArgs<device_t<T>> make_args(const Csr& a, const Tensor& weight, const Padded
           x.pitch == k && is_aligned(y)};
 }
 
+/// 256 bytes of a row at a time begin and end a row half as often, which counts where rows are short or X
+/// comes from the L2; where rows share an L1, tiles of 128 bytes find more of them there.
+template <class T>
+bool wider_pays(const Csr& a, const SpmmArgs<T>& args) {
+  return args.row_bytes >= 256 && !RowClusters::pays(a.rows, a.cols, a.col.numel());
+}
+
 /// Calls f(Tile{}, args, tiles) for the column tiles of Y: 128 bytes of a row at a time (narrower tiles cost
 /// more requests, wider ones caught fewer repeats in the L1), then one of 64 bytes if it holds what is left.
+/// With kWider, tiles of 256 bytes where wider_pays and all of Y is made of them.
 /// Rows of X that do not begin at multiples of 16 bytes are copied to where they do: that costs columns x k,
 /// the sum costs edges x k.
-template <class T, class F>
+template <class T, bool kWider, class F>
 void dispatch_tile(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y, F&& f) {
   using D = device_t<T>;
   const bool per_head = weight.defined() && weight.rank() == 2;
@@ -211,6 +230,11 @@ void dispatch_tile(const Csr& a, const Tensor& weight, const Tensor& x, const Te
   const auto with_lanes = [&]<Weighting kWeighting>() {
     using Wide = Tile<D, 8, kWeighting>;
     using Narrow = Tile<D, 4, kWeighting>;
+    if constexpr (kWider && kWeighting != Weighting::kPerHead) {
+      using Wider = Tile<D, 8, kWeighting, 2>;
+      if (wider_pays(a, args) && args.stride % Wider::kWidth == 0 && args.whole_vectors)
+        return f(Wider{}, args, args.stride / Wider::kWidth);
+    }
     const std::int64_t left = args.stride % Wide::kWidth;
     const bool narrow = left > 0 && left <= Narrow::kWidth;
     const std::int64_t wide = args.stride / Wide::kWidth + (left > 0 && !narrow);

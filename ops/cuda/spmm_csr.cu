@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(kThreads) spmm_csr_kernel(const SpmmArgs<typen
 
 void spmm_csr(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
-    dispatch_tile<T>(a, weight, x, y, [&]<class Tile>(Tile, const auto& args, std::int64_t tiles) {
+    dispatch_tile<T, false>(a, weight, x, y, [&]<class Tile>(Tile, const auto& args, std::int64_t tiles) {
       const dim3 grid(static_cast<unsigned>(ceil_div(a.rows, kThreads / kWarp * Tile::kGroups)),
                       static_cast<unsigned>(tiles));
       launch("spmm_csr", y.device(), spmm_csr_kernel<Tile>, grid, dim3(kThreads), 0, args);

@@ -19,9 +19,8 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr int kBlock = static_cast<int>(RodePlan::kBlock);
-template <class T>
-constexpr int kBlocksOfMultiprocessor = sizeof(T) == 8 ? 5
-                                                       : 7;  // warps hide latency better than registers do
+template <class Tile>  // warps hide latency better than registers do
+constexpr int kBlocksOfMultiprocessor = sizeof(typename Tile::T) == 8 || Tile::kChunks == 2 ? 5 : 7;
 static_assert(kBlock == kWarp, "a lane holds the sparse data of one nonzero of a block");
 
 template <class Sum>
@@ -29,7 +28,7 @@ struct RodeArgs {
   RodeView plan;
   Sum* partial;         // [slots, columns]; null where pieces meet by atomicAdd
   int residual_rounds;  // short rows that a group takes, one after the other
-  int* arrived;         // [split rows, column tiles of this launch], zero
+  int* arrived;         // [split rows, column tiles of this launch], zero, and left so
 };
 
 template <class Tile>
@@ -40,10 +39,10 @@ struct Rode : Gather<Tile> {
   using typename Base::Row;
   using typename Base::Sum;
 
-  static constexpr int kDepth = 4;  // nonzeros of a group in a sub-block
+  static constexpr int kDepth = 4 / Tile::kChunks;  // nonzeros of a group in a sub-block
   static constexpr int kSubBlock = kDepth * Tile::kGroups;
   static constexpr int kSubBlocks = kBlock / kSubBlock;
-  static_assert(kSubBlocks == 1 || kSubBlocks == 2);
+  static_assert(kSubBlocks == 1 || kSubBlocks % 2 == 0);
 
   struct SubBlock {
     Row row[kDepth];
@@ -84,13 +83,20 @@ struct Rode : Gather<Tile> {
     gather(a, now, begin, 0, length);
     int at = 0;
     for (; at + kBlock <= length; at += kBlock) {
-      if constexpr (kSubBlocks == 2) {
-        gather(b, now, begin + at, 1, kBlock);
-        consume(a);
-        now = next;
-        next = fetch_block(at + 2 * kBlock);
-        gather(a, now, begin + at + kBlock, 0, length - at - kBlock);
-        consume(b);
+      if constexpr (kSubBlocks > 1) {
+#pragma unroll
+        for (int s = 0; s < kSubBlocks; s += 2) {
+          gather(b, now, begin + at, s + 1, kBlock);
+          consume(a);
+          if (s + 2 < kSubBlocks) {
+            gather(a, now, begin + at, s + 2, kBlock);
+          } else {
+            now = next;
+            next = fetch_block(at + 2 * kBlock);
+            gather(a, now, begin + at + kBlock, 0, length - at - kBlock);
+          }
+          consume(b);
+        }
       } else {
         now = next;
         next = fetch_block(at + 2 * kBlock);
@@ -101,9 +107,15 @@ struct Rode : Gather<Tile> {
     }
     const int residue = length - at;
     if (residue == 0) return;
-    if (kSubBlocks == 2 && residue > kSubBlock) gather(b, now, begin + at, 1, residue);
-    consume_first(a, 0, residue);
-    if (kSubBlocks == 2 && residue > kSubBlock) consume_first(b, 1, residue);
+#pragma unroll
+    for (int s = 0; s < kSubBlocks; s += 2) {
+      if (s * kSubBlock >= residue) break;
+      const bool second = s + 1 < kSubBlocks && (s + 1) * kSubBlock < residue;
+      if (second) gather(b, now, begin + at, s + 1, residue);
+      consume_first(a, s, residue);
+      if (s + 2 < kSubBlocks && (s + 2) * kSubBlock < residue) gather(a, now, begin + at, s + 2, residue);
+      if (second) consume_first(b, s + 1, residue);
+    }
   }
 
   /// Every group takes `rounds` short rows. A row begins with a chain of loads (where it is, its columns, its
@@ -121,7 +133,7 @@ struct Rode : Gather<Tile> {
       this->sum_row(part.begin, part.length, entry);
       if (at < plan.residuals) this->write_y(part.row);
 #pragma unroll
-      for (int v = 0; v < Tile::kVec; ++v) sum[v] = 0;
+      for (int v = 0; v < Tile::kSums; ++v) sum[v] = 0;
       part = next, next = after, entry = next_entry;
       at += Tile::kGroups;
     }
@@ -132,7 +144,7 @@ struct Rode : Gather<Tile> {
 #pragma unroll
     for (int offset = Tile::kLanes; offset < kWarp; offset *= 2)
 #pragma unroll
-      for (int v = 0; v < Tile::kVec; ++v) sum[v] += __shfl_xor_sync(kFullMask, sum[v], offset);
+      for (int v = 0; v < Tile::kSums; ++v) sum[v] += __shfl_xor_sync(kFullMask, sum[v], offset);
   }
 
   /// As published: pieces meet in Y, which was zeroed, in whatever order they come.
@@ -140,11 +152,15 @@ struct Rode : Gather<Tile> {
     if constexpr (sizeof(typename Tile::T) >= 4) {
       if (this->group > 0 || !this->active) return;
       const auto& args = this->args;
-      const std::int64_t head = this->column / args.pitch, first = this->column % args.pitch;
-      auto* y = args.y + (row * args.heads + head) * args.k;
 #pragma unroll
-      for (int v = 0; v < Tile::kVec; ++v)
-        if (first + v < args.k) atomicAdd(y + first + v, sum[v]);
+      for (int c = 0; c < Tile::kChunks; ++c) {
+        const std::int64_t column = this->column + c * Tile::kChunk;
+        const std::int64_t head = column / args.pitch, first = column % args.pitch;
+        auto* y = args.y + (row * args.heads + head) * args.k;
+#pragma unroll
+        for (int v = 0; v < Tile::kVec; ++v)
+          if (first + v < args.k) atomicAdd(y + first + v, sum[c * Tile::kVec + v]);
+      }
     }
   }
 
@@ -153,31 +169,36 @@ struct Rode : Gather<Tile> {
     using Partial = Pack<Sum, Tile::kVec>;
     const std::int64_t n = this->args.stride, first = rode.plan.split_slot[split];
     const int count = static_cast<int>(rode.plan.split_slot[split + 1] - first);
-    const auto slot = [&](std::int64_t i) {
-      return reinterpret_cast<Partial*>(rode.partial + (first + i) * n + this->column);
+    const auto slot = [&](std::int64_t i, int chunk) {
+      return reinterpret_cast<Partial*>(rode.partial + (first + i) * n + this->column + chunk * Tile::kChunk);
     };
     if (this->group == 0 && this->active) {
-      Partial mine;
 #pragma unroll
-      for (int v = 0; v < Tile::kVec; ++v) mine.value[v] = sum[v];
-      *slot(index) = mine;
+      for (int c = 0; c < Tile::kChunks; ++c) {
+        Partial mine;
+#pragma unroll
+        for (int v = 0; v < Tile::kVec; ++v) mine.value[v] = sum[c * Tile::kVec + v];
+        *slot(index, c) = mine;
+      }
     }
     __threadfence();
     __syncwarp();
     int before = 0;
-    if (this->lane == 0)
-      before = atomicAdd(rode.arrived + static_cast<std::int64_t>(split) * gridDim.y + blockIdx.y, 1);
+    if (this->lane == 0) {
+      int* const arrived = rode.arrived + static_cast<std::int64_t>(split) * gridDim.y + blockIdx.y;
+      before = atomicAdd(arrived, 1);
+      if (before == count - 1) *arrived = 0;  // for the next launch
+    }
     if (__shfl_sync(kFullMask, before, 0) != count - 1) return false;
     __threadfence();
 #pragma unroll
-    for (int v = 0; v < Tile::kVec; ++v) sum[v] = 0;
+    for (int v = 0; v < Tile::kSums; ++v) sum[v] = 0;
     if (this->active) {
 #pragma unroll 4
-      for (int i = this->group; i < count; i += Tile::kGroups) {
-        const Sum* part = slot(i)->value;
+      for (int i = this->group; i < count; i += Tile::kGroups)
 #pragma unroll
-        for (int v = 0; v < Tile::kVec; ++v) sum[v] += __ldcg(part + v);  // from L2: other SMs wrote it
-      }
+        for (int v = 0; v < Tile::kSums; ++v)  // from L2: other SMs wrote it
+          sum[v] += __ldcg(slot(i, v / Tile::kVec)->value + v % Tile::kVec);
     }
     reduce_groups();
     return true;
@@ -187,7 +208,7 @@ struct Rode : Gather<Tile> {
 // grid (warps / warps of a block, column tiles), block kThreads. Warps [0, pieces) take a piece each, the
 // others kGroups rows of the residual part.
 template <class Tile>
-__global__ void __launch_bounds__(kThreads, kBlocksOfMultiprocessor<typename Tile::T>)
+__global__ void __launch_bounds__(kThreads, kBlocksOfMultiprocessor<Tile>)
     spmm_rode_kernel(const SpmmArgs<typename Tile::T> args, const RodeArgs<typename Tile::Sum> rode) {
   Rode<Tile> work(args);
   const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
@@ -223,18 +244,19 @@ void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate accumulate, const 
   const bool atomic = accumulate == Accumulate::kAtomic;
   if (atomic && splits > 0) y.fill(0);
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
-    dispatch_tile<T>(a, weight, x, y, [&]<class Tile>(Tile, const auto& args, std::int64_t tiles) {
+    dispatch_tile<T, true>(a, weight, x, y, [&]<class Tile>(Tile, const auto& args, std::int64_t tiles) {
       using Sum = typename Tile::Sum;
       const std::int64_t short_warps = ceil_div(plan.num_residual(), Tile::kGroups);
       const int rounds = rounds_for(short_warps * tiles, y.device());
       const std::int64_t warps = plan.num_pieces() + ceil_div(short_warps, rounds);
-      Tensor partial, arrived;
+      Tensor partial;
+      int* arrived = nullptr;
       if (splits > 0 && !atomic) {
         partial = Tensor::empty({plan.num_slots, args.stride}, dtype_of<Sum>(), y.device());
-        arrived = Tensor::zeros({splits, tiles}, DType::kI32, y.device());
+        arrived = Context::of(y.device()).zeroed_counters(splits * tiles);
       }
       const RodeArgs<Sum> rode{RodeView(plan), partial.defined() ? partial.data<Sum>() : nullptr, rounds,
-                               arrived.defined() ? arrived.data<int>() : nullptr};
+                               arrived};
       const dim3 grid(static_cast<unsigned>(ceil_div(warps, kThreads / kWarp)), static_cast<unsigned>(tiles));
       launch("spmm_rode", y.device(), spmm_rode_kernel<Tile>, grid, dim3(kThreads), 0, args, rode);
     });

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ops/dense.h"
+#include "ops/edge_dropout.h"
 #include "ops/edge_softmax.h"
 #include "ops/sddmm.h"
 #include "tests/support/cases.h"
@@ -64,8 +65,11 @@ Reference reference(const Adjacency& adj, const std::vector<Tensor>& in, const T
       std::vector<Edge> edges;
       double all = 0, all_size = 0;  // <dy_i, y_i>
       for (std::int64_t e = first; e < last; ++e) {
-        const auto word = random_word(kKey.seed, kKey.stream, static_cast<std::uint64_t>(e * heads + h));
-        const bool kept = options.dropout == 0 || to_unit(word) >= static_cast<float>(options.dropout);
+        const Philox4 words =
+            edge_words(kKey, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(col[e]),
+                       static_cast<std::uint32_t>(h / 4));
+        const bool kept =
+            options.dropout == 0 || to_unit(words.word[h % 4]) >= static_cast<float>(options.dropout);
         Edge edge{std::exp(score(e) - top) / sum, kept ? 1 / (1 - options.dropout) : 0, 0, 0};
         for (std::int64_t j = 0; j < k; ++j) {
           const std::int64_t xj = (col[e] * heads + h) * k + j, yj = ih * k + j;

@@ -122,6 +122,32 @@ TEST_P(OpsConvert, TransposeOfAllCases) {
   }
 }
 
+TEST_P(OpsConvert, TransposeOfSymmetricGraphs) {
+  // Parallel edges and self loops; then the same with one edge of a parallel pair missing in one direction.
+  const std::vector<std::int32_t> row{0, 0, 0, 1, 1, 1, 2, 3, 3}, col{0, 1, 1, 0, 0, 2, 1, 3, 3};
+  for (const std::size_t edges : {std::size_t{9}, std::size_t{8}}) {
+    const auto some = [&](const std::vector<std::int32_t>& v, std::size_t skip) {
+      std::vector<std::int32_t> out = v;
+      if (edges == 8) out.erase(out.begin() + static_cast<std::ptrdiff_t>(skip));
+      return Tensor::from(out, device());
+    };
+    const Adjacency adj = coo_to_csr(some(row, 2), some(col, 2), 4, 4).adj;
+    EXPECT_EQ(transpose_pattern(adj) == adj, edges == 9);
+    const Transposed t = transpose(adj);
+    EXPECT_EQ(t.adj == adj, edges == 9);
+    if (edges == 9) {
+      EXPECT_EQ(t.edge_ids.to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 3, 4, 1, 2, 6, 5, 7, 8}));
+    }
+  }
+  // Symmetric, but a row is not sorted: the transpose is.
+  const Adjacency unsorted = Adjacency({2, 2, Tensor::from(std::vector<std::int64_t>{0, 2, 3}),
+                                        Tensor::from(std::vector<std::int32_t>{1, 0, 0})})
+                                 .to(device());
+  EXPECT_EQ(transpose(unsorted).adj.csr().col.to_vector<std::int32_t>(),
+            (std::vector<std::int32_t>{0, 1, 0}));
+  EXPECT_EQ(transpose(unsorted).edge_ids.to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 2, 0}));
+}
+
 TEST_P(OpsConvert, AddSelfLoops) {
   const HostEdges list = random_edges(500, 60);
   const Tensor row = Tensor::from(list.row, device()), col = Tensor::from(list.col, device());

@@ -1,0 +1,32 @@
+#include "ops/edge_dropout.h"
+
+#include "ops/cpu/edges.h"
+#include "ops/kernels.h"
+
+namespace rodeo::kernels::cpu {
+
+void edge_dropout(const Csr& a, const Tensor& x, double p, RandomKey key, const Tensor& y) {
+  dispatch_float(x.dtype(), "edge_dropout", [&]<class T>(T) {
+    using Sum = Accumulator<T>;
+    const auto* col = a.col.data<std::int32_t>();
+    const std::int64_t heads = x.dim(1);
+    const T* xp = x.data<T>();
+    T* yp = y.data<T>();
+    const auto limit = static_cast<float>(p);
+    const auto scale = static_cast<Sum>(1 / (1 - p));
+    for_each_row_part(a, heads, [=](std::int64_t row, std::int64_t begin, std::int64_t end) {
+      for (std::int64_t e = begin; e < end; ++e)
+        for (std::int64_t first = 0; first < heads; first += 4) {
+          const Philox4 random =
+              edge_words(key, static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(col[e]),
+                         static_cast<std::uint32_t>(first / 4));
+          for (std::int64_t h = first; h < std::min(heads, first + 4); ++h) {
+            const bool kept = to_unit(random.word[h - first]) >= limit;
+            yp[e * heads + h] = kept ? T(load(xp[e * heads + h]) * scale) : T(Sum(0));
+          }
+        }
+    });
+  });
+}
+
+}  // namespace rodeo::kernels::cpu

@@ -1,0 +1,29 @@
+#include <algorithm>
+
+#include "ops/cpu/loops.h"
+#include "ops/kernels.h"
+
+namespace rodeo::kernels::cpu {
+
+// Of parallel edges the k-th one is the reverse of the k-th.
+bool reverse_edges(const Csr& a, const Tensor& ids) {
+  const auto* row_ptr = a.row_ptr.data<std::int64_t>();
+  const auto* col = a.col.data<std::int32_t>();
+  auto* out = ids.defined() ? ids.data<std::int64_t>() : nullptr;
+  bool all = true;
+#pragma omp parallel for schedule(dynamic, 1024) reduction(&& : all)
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    std::int64_t before = 0;
+    for (std::int64_t e = row_ptr[row]; e < row_ptr[row + 1] && all; ++e) {
+      const std::int64_t other = col[e];
+      before = e > row_ptr[row] && col[e - 1] == other ? before + 1 : 0;
+      const std::int32_t* end = col + row_ptr[other + 1];
+      const std::int32_t* first = std::lower_bound(col + row_ptr[other], end, static_cast<std::int32_t>(row));
+      all = end - first > before && first[before] == row;
+      if (out && all) out[e] = first - col + before;
+    }
+  }
+  return all;
+}
+
+}  // namespace rodeo::kernels::cpu
