@@ -25,6 +25,7 @@ struct EpilogueOptions {
 /// f64, f32, bf16 or f16; all operands of one dtype and device; 16-bit types are rounded once, at the end.
 /// Gradients: dx[i, j] = s[i] g[i, j] with g[i, j] = t[i] f' dy[i, j] / (1 - p) where the element was kept,
 /// else 0, f' being read from y; zero in the padding. db[j] = sum over i of g[i, j]. Deterministic.
+/// Throws rodeo::Error when shapes, dtypes or devices disagree, and for p outside [0, 1).
 Tensor epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& options,
                 std::int64_t columns = 0);
 Variable epilogue(const Variable& x, const Variable& bias, const EpilogueOptions& options,
