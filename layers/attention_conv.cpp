@@ -19,7 +19,9 @@ std::int64_t AttentionConv::width() const {
 
 void AttentionConv::register_rest(Random& random, Device device, DType dtype) {
   if (options_.residual && options_.in != width())
-    register_parameter("residual", &res_, glorot_uniform(options_.in, width(), random.next(), dtype, device));
+    register_parameter("res.weight", &res_,
+                       glorot_uniform(options_.in, width(), random.next(), dtype, device),
+                       TorchLayout::kTransposed);
   if (options_.bias) register_parameter("bias", &b_, Tensor::zeros({width()}, dtype, device));
 }
 
@@ -31,10 +33,11 @@ Variable AttentionConv::project(const Variable& x, const Variable& w) const {
   return reshape(matmul(x, w), {x.dim(0), options_.heads, options_.out});
 }
 
-Variable AttentionConv::merge(const Variable& y, const Variable& x) const {
+Variable AttentionConv::merge(const Variable& y, const Variable& x, const EpilogueOptions& then) const {
   Variable out = options_.merge == HeadMerge::kConcat ? reshape(y, {y.dim(0), width()}) : head_mean(y);
   if (options_.residual) out = add(out, res_.defined() ? matmul(x, res_) : x);
-  return b_.defined() ? add_bias(out, b_) : out;
+  const bool nothing = !b_.defined() && then.activation == Activation::kNone && then.dropout == 0;
+  return nothing ? out : epilogue(out, b_, then);
 }
 
 void AttentionConv::check_inputs(const Adjacency& adj, const Variable& x) const {

@@ -7,16 +7,19 @@ namespace rodeo {
 
 GatConv::GatConv(const AttentionConvOptions& options, Random& random, Device device, DType dtype)
     : AttentionConv("gat_conv", options) {
-  register_parameter("weight", &w_, glorot_weight(random, device, dtype));
-  for (const auto& [name, slot] : {std::pair{"attention_dst", &a_dst_}, {"attention_src", &a_src_}})
-    register_parameter(name, slot, glorot_uniform(options.heads, options.out, random.next(), dtype, device));
+  register_parameter("lin.weight", &w_, glorot_weight(random, device, dtype), TorchLayout::kTransposed);
+  for (const auto& [name, slot] : {std::pair{"att_dst", &a_dst_}, {"att_src", &a_src_}})
+    register_parameter(name, slot, glorot_uniform(options.heads, options.out, random.next(), dtype, device),
+                       TorchLayout::kLeadingOne);
   register_rest(random, device, dtype);
 }
 
-Variable GatConv::forward(const Adjacency& adj, const Variable& x, RandomKey key) const {
+Variable GatConv::forward(const Adjacency& adj, const Variable& x, RandomKey key,
+                          const EpilogueOptions& then) const {
   check_inputs(adj, x);
   const Variable z = project(x, w_);
-  return merge(gat_attention(adj, head_dot(z, a_dst_), head_dot(z, a_src_), z, attention_options(key)), x);
+  return merge(gat_attention(adj, head_dot(z, a_dst_), head_dot(z, a_src_), z, attention_options(key)), x,
+               then);
 }
 
 }  // namespace rodeo

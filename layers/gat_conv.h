@@ -12,11 +12,12 @@ class GatConv : public AttentionConv {
  public:
   GatConv(const AttentionConvOptions& options, Random& random, Device device = kCpu,
           DType dtype = DType::kF32);
-  Variable forward(const Adjacency& adj, const Variable& x, RandomKey key) const;
+  Variable forward(const Adjacency& adj, const Variable& x, RandomKey key,
+                   const EpilogueOptions& then = {}) const;
 
  private:
-  Variable w_;              // [in, heads * out]  "weight"
-  Variable a_dst_, a_src_;  // [heads, out]       "attention_dst", "attention_src"
+  Variable w_;              // [in, heads * out]  "lin.weight", PyG's transposed
+  Variable a_dst_, a_src_;  // [heads, out]       "att_dst", "att_src", PyG's [1, heads, out]
 };
 
 }  // namespace rodeo

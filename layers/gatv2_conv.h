@@ -14,12 +14,13 @@ class Gatv2Conv : public AttentionConv {
  public:
   Gatv2Conv(const AttentionConvOptions& options, Random& random, Device device = kCpu,
             DType dtype = DType::kF32);
-  Variable forward(const Adjacency& adj, const Variable& x, RandomKey key) const;
+  Variable forward(const Adjacency& adj, const Variable& x, RandomKey key,
+                   const EpilogueOptions& then = {}) const;
 
  private:
-  Variable w_dst_, w_src_;  // [in, heads * out]  "weight_dst", "weight_src"
-  Variable c_dst_, c_src_;  // [heads * out]      "bias_dst", "bias_src"; undefined without bias
-  Variable a_;              // [heads, out]       "attention"
+  Variable w_dst_, w_src_;  // [in, heads * out]  "lin_r.weight", "lin_l.weight", PyG's transposed
+  Variable c_dst_, c_src_;  // [heads * out]      "lin_r.bias", "lin_l.bias"; undefined without bias
+  Variable a_;              // [heads, out]       "att", PyG's [1, heads, out]
 };
 
 }  // namespace rodeo

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# train_gcn, train_gat, rodeo_data and the benchmarks as a user meets them: good runs, and one clear line for each bad one.
+# rodeo_train, train_gcn, train_gat, rodeo_data and the benchmarks as a user meets them: good runs, and one clear line for each bad one.
 #   commands_test.sh BIN_DIR
 set -u
 bin=$1
@@ -117,6 +117,40 @@ expect_error "heads must be an integer" gat --heads 0
 expect_error "attn-dropout" gat --attn-dropout 1
 expect_error "unknown option '--heads'" "$bin/train_gcn" --dataset "$data" --heads 4
 
+any() { "$bin/rodeo_train" --dataset "$data" --device cpu --epochs 5 "$@"; }
+expect_success "$bin/rodeo_train" --help
+grep -qF -- '--model NAME --dataset FILE' "$dir/out" && ok || bad "rodeo_train --help does not name --model"
+for model in gcn gat gatv2 sage gin sgc appnp; do
+  expect_success any --model $model
+  any --model $model --quiet --seed 4 | sed 's/median_ms.*//' >"$dir/first"
+  any --model $model --quiet --seed 4 | sed 's/median_ms.*//' >"$dir/second"
+  cmp -s "$dir/first" "$dir/second" && [ -s "$dir/first" ] && ok || bad "rodeo_train --model $model: the same seed gave two results"
+done
+gcn --dataset "$data" --device cpu --epochs 5 --quiet --seed 4 | sed 's/median_ms.*//' >"$dir/first"
+any --model gcn --quiet --seed 4 | sed 's/median_ms.*//' >"$dir/second"
+cmp -s "$dir/first" "$dir/second" && ok || bad "train_gcn and rodeo_train --model gcn disagree"
+expect_success any --model sage --aggr max --quiet
+expect_success any --model appnp --hops 3 --alpha 0.2 --edge-dropout 0.3 --quiet
+expect_error "--model NAME is required" any
+expect_error "unknown model 'mlp'" any --model mlp
+expect_error "unknown option '--heads'" any --model sage --heads 4
+expect_error "[spmm] max has a kernel of its own" any --model sage --aggr max --spmm rode
+gradcheck() { "$bin/rodeo_gradcheck" --dataset "$data" --device cpu --nodes 8 --elements 5 "$@"; }
+expect_success "$bin/rodeo_gradcheck" --help
+expect_success "$bin/rodeo_gradcheck" --version
+expect_success gradcheck --layer all
+[ "$(grep -cx ok "$dir/out")" -ge 5 ] && ok || bad "rodeo_gradcheck --layer all checked too little: $(cat "$dir/out")"
+expect_success gradcheck --layer gat --elements 0 --nodes 4 --seed 2
+grep -qE '^attention_dst +\[2, 4\] +8 of 8 +0 ' "$dir/out" && ok || bad "rodeo_gradcheck prints another table: $(cat "$dir/out")"
+expect_error "--layer is required" "$bin/rodeo_gradcheck" --dataset "$data"
+expect_error "--dataset is required" "$bin/rodeo_gradcheck" --layer gcn
+expect_error "unknown layer 'mlp': the layers are " gradcheck --layer mlp
+expect_error "--nodes must be an integer of at least 1, got '0'" gradcheck --layer gcn --nodes 0
+expect_error "--seed must be an integer of at least 0, got 'x'" gradcheck --layer gcn --seed x
+expect_error "unknown option '--frobnicate'" gradcheck --layer gcn --frobnicate
+expect_error "--layer needs a value" "$bin/rodeo_gradcheck" --dataset "$data" --layer
+expect_error "$dir/none.h5" "$bin/rodeo_gradcheck" --layer gcn --dataset "$dir/none.h5"
+
 epochs() { "$bin/epoch_bench" --device cpu --epochs 2 --warmup 1 "$@"; }
 expect_success "$bin/epoch_bench" --help
 expect_success epochs --dataset "$data" --hidden 4,8 --heads 1,2 --csv "$dir/epochs.csv" --json "$dir/epochs.json"
@@ -136,6 +170,7 @@ expect_error "unknown option '--frobnicate'" epochs --frobnicate
 expect_error "$dir/missing/x.csv" epochs --dataset "$data" --csv "$dir/missing/x.csv"
 if command -v python3 >/dev/null; then
   python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$root/scripts/pyg_epoch.py" && ok || bad "pyg_epoch.py does not parse"
+  python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$root/scripts/pyg_reference.py" && ok || bad "pyg_reference.py does not parse"
 fi
 
 bench() { "$bin/sparse_bench" --device cpu --repeats 1 "$@"; }

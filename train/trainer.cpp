@@ -83,9 +83,11 @@ Tensor Trainer::evaluate() {
   return classification_metrics(forward_().value(), label_, {split_.train, split_.val, split_.test});
 }
 
-void Trainer::prepare(Replay& replay) {
+void Trainer::prepare(Replay& replay, const Replay* beside) {
+  if (replay.is_current()) return;
+  adam_.zero_grad();  // dropped within the capture, it would have to be kept as long as the graph
   try {
-    replay.prepare();
+    replay.capture(beside);
   } catch (const Error& error) {
     adam_.zero_grad();  // those of a step that never ran
     fail(error.what(), "; train without a graph then (--no-graph)");
@@ -134,8 +136,9 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     if (!replayed) read_loss();
     std::optional<Stopwatch> evaluation_stopwatch;
     if (epoch % options_.eval_every == 0 || epoch == options_.epochs) {
-      const bool again = graph && !evaluation_ms.empty();
-      if (again) prepare(evaluation_);
+      // Captured in the step's memory, hence after it.
+      const bool again = step_.is_current() && !evaluation_ms.empty();
+      if (again) prepare(evaluation_, &step_);
       evaluation_stopwatch.emplace(device_);
       const Tensor evaluated = again ? evaluation_.replay() : evaluation_.run();
       evaluation_stopwatch->stop();

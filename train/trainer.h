@@ -60,7 +60,7 @@ struct TrainSummary {
 class Trainer {
  public:
   /// `forward` returns the logits [nodes, classes] of `model`, which outlives the trainer.
-  /// label i64 [nodes], or u8 [nodes, classes] of several labels a node, and split may be on any device.
+  /// label, i64 [nodes] or u8 [nodes, classes] of several labels a node, and split may be on any device.
   /// Throws Error for options out of range, a model or groups without parameters, and a split without
   /// training or validation nodes.
   Trainer(Module& model, std::function<Variable()> forward, std::vector<ParameterGroup> groups,
@@ -79,9 +79,9 @@ class Trainer {
   TrainSummary fit(const std::function<void(const EpochReport&)>& on_epoch = {});
 
  private:
-  Tensor step();      // loss []
-  Tensor evaluate();  // [train val test, accuracy loss]
-  void prepare(Replay& replay);
+  Tensor step();                                                 // loss []
+  Tensor evaluate();                                             // [train val test, accuracy loss]
+  void prepare(Replay& replay, const Replay* beside = nullptr);  // for replay()
 
   Module& model_;
   std::function<Variable()> forward_;

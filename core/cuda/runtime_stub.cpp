@@ -42,10 +42,6 @@ CUevent_st* record_event(Device) {
 double elapsed_milliseconds(CUevent_st*, CUevent_st*) {
   absent();
 }
-void wait_event(CUevent_st*) {
-  absent();
-}
-void discard_event(CUevent_st*) noexcept {}
 void start_copy(const Tensor&, PinnedCopy&) {
   absent();
 }
@@ -53,6 +49,10 @@ void wait_for_copy(const PinnedCopy&) {
   absent();
 }
 void free_copy(PinnedCopy&) noexcept {}
+void wait_event(CUevent_st*) {
+  absent();
+}
+void discard_event(CUevent_st*) noexcept {}
 void fill(const Tensor&, double) {
   absent();
 }
