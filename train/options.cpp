@@ -55,6 +55,7 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
     execution("spmm", "Sparse product: auto, rode, csr, tca or cusparse", option_value(name(defaults.spmm)),
               "NAME");
   execution("tf32", "Let matrix products round their inputs to TF32");
+  execution("no-graph", "On CUDA, launch every kernel by itself instead of replaying a captured graph");
 
   auto output = options.add_options("Output");
   if (traits.spmm) output("explain", "Tell at the end which sparse kernels ran, and why");
@@ -73,7 +74,7 @@ cxxopts::ParseResult parse(cxxopts::Options& options, const TrainOptions& defaul
   } catch (const cxxopts::exceptions::exception&) {
     // All others take any.
     const ModelTraits& traits = traits_of(defaults.model);
-    fail("--undirected, ", traits.train_eps ? "--train-eps, " : "", "--tf32, ",
+    fail("--undirected, ", traits.train_eps ? "--train-eps, " : "", "--tf32, --no-graph, ",
          traits.spmm ? "--explain, " : "", "--quiet, --help and --version take no value");
   }
 }
@@ -113,6 +114,7 @@ TrainOptions parse_train_options(int argc, const char* const* argv, const TrainO
   options.undirected = values.flag("undirected");
   options.device = values.text("device");
   options.tf32 = values.flag("tf32");
+  options.graph = !values.flag("no-graph");
   options.quiet = values.flag("quiet");
   read_kernel_options(values, options);
   if (parsed.count("split") > 0) options.split = values.text("split");

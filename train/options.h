@@ -53,6 +53,7 @@ struct TrainOptions {
   std::string device = "auto";
   SpmmAlgorithm spmm = SpmmAlgorithm::kAuto;  // not of GAT and GATv2, as is explain
   bool tf32 = false;
+  bool graph = true;  // --no-graph: on CUDA, no captured graphs
   bool explain = false;
   bool quiet = false;
 
