@@ -1,5 +1,6 @@
 #include "train/trainer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -94,6 +95,14 @@ void Trainer::prepare(Replay& replay, const Replay* beside) {
   }
 }
 
+bool Trainer::is_profiled(int epoch, bool graph) const {
+  const int every = options_.profile_every, after = epoch - options_.warmup_epochs;
+  // Op by op, and before the capture: the memory of both would add up.
+  if (graph) return every > 0 && after <= std::min(5, (options_.epochs - options_.warmup_epochs) / 2);
+  // Halfway between the tens, so that a run of a few epochs has its parts too.
+  return every > 0 && epoch % every == every / 2;
+}
+
 TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoch) {
   TrainSummary summary;
   std::vector<double> epoch_ms, evaluation_ms, sparse_ms, gemm_ms, other_ms;
@@ -106,9 +115,7 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     report.epoch = epoch;
     report.epochs = options_.epochs;
     const bool warmup = epoch <= options_.warmup_epochs;
-    // Halfway between the tens, so that a run of a few epochs has its parts too.
-    const int every = options_.profile_every;
-    const bool profiled = !warmup && every > 0 && epoch % every == every / 2;
+    const bool profiled = !warmup && is_profiled(epoch, graph);
     const bool replayed = graph && epoch > 1 && !warmup && !profiled;
     if (replayed) prepare(step_);
 
