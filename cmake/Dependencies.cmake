@@ -2,6 +2,7 @@
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(cxxopts REQUIRED)
 find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
 
 find_package(HDF5 REQUIRED COMPONENTS C)
 add_library(rodeo_hdf5 INTERFACE)

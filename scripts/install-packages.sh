@@ -2,7 +2,7 @@
 # Installs what the build needs from the distribution (Debian 12, Ubuntu 24.04) and is not there yet.
 # With --dev also clang-format, for the checks. The CUDA toolkit is used where nvcc is found, never installed.
 set -euo pipefail
-packages=(g++ cmake ninja-build ccache pkg-config libhdf5-dev libcxxopts-dev libfmt-dev libgtest-dev)
+packages=(g++ cmake ninja-build ccache pkg-config libhdf5-dev libcxxopts-dev libfmt-dev nlohmann-json3-dev libgtest-dev)
 [ "${1:-}" != --dev ] || packages+=(clang-format)
 
 installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
