@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <vector>
@@ -53,18 +54,14 @@ std::string folder_of(const std::string& folder, int epoch) {
   return fmt::format("{}/{}{:06}", folder, kPrefix, epoch);
 }
 
-void rename(const std::string& from, const std::string& to) {
-  std::error_code error;
-  fs::rename(from, to, error);
-  check(!error, from, ": cannot be renamed: ", error.message());
-}
-
 // Under a name that is no checkpoint's first: half of a removed one must not be taken for one.
 void remove_checkpoint(const fs::path& path) {
   const std::string trash = path.string() + std::string(kUnfinished);
   std::error_code ignored;
   fs::remove_all(trash, ignored);
-  rename(path.string(), trash);
+  std::error_code error;
+  fs::rename(path, trash, error);
+  check(!error, path.string(), ": cannot be renamed: ", error.message());
   fs::remove_all(trash, ignored);  // what stays is removed by the next run
 }
 
@@ -109,6 +106,9 @@ Checkpoint CheckpointFolder::load() const {
 }
 
 void CheckpointFolder::save(const Checkpoint& checkpoint) {
+  const auto last = latest();
+  check(!last || *last <= checkpoint.epoch, folder_, ": has a checkpoint of epoch ", last.value_or(0),
+        ", which is later than ", checkpoint.epoch);
   const std::string final_name = folder_of(folder_, checkpoint.epoch);
   const std::string partial = final_name + std::string(kUnfinished);
   std::error_code error;
@@ -123,10 +123,13 @@ void CheckpointFolder::save(const Checkpoint& checkpoint) {
     fs::remove_all(partial, error);
     throw;
   }
-  // The same epoch again has the same contents.
-  if (fs::exists(final_name)) remove_checkpoint(final_name);
-  rename(partial, final_name);
+  // Over a checkpoint of the same epoch: in one step, the old one has the other name then.
+  const bool again = last == checkpoint.epoch;
+  check(
+      ::renameat2(AT_FDCWD, partial.c_str(), AT_FDCWD, final_name.c_str(), again ? RENAME_EXCHANGE : 0) == 0,
+      partial, ": cannot be renamed: ", std::strerror(errno));
   sync_folder(folder_);
+  fs::remove_all(partial, error);
   for (const fs::path& path : entries(folder_))
     if (const auto epoch = epoch_of(path); epoch && *epoch != checkpoint.epoch) remove_checkpoint(path);
 }

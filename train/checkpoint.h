@@ -33,7 +33,7 @@ class CheckpointFolder {
   std::optional<int> latest() const;
   /// The last checkpoint. Throws Error where there is none, or it is damaged.
   Checkpoint load() const;
-  /// Replaces the last checkpoint, also where that is of a later epoch.
+  /// Replaces the last checkpoint, which must not be of a later epoch.
   void save(const Checkpoint& checkpoint);
 
  private:
