@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "core/device.h"
 
@@ -36,6 +37,11 @@ class Context {
   void* gemm_workspace();
   static constexpr std::size_t kGemmWorkspaceBytes = std::size_t{32} << 20;
 
+  /// At least `count` integers on the device that are zero when a kernel begins, and that it leaves zero: it
+  /// counts there which of its blocks is the last. Kept for the life of the process. In a graph capture no
+  /// more are to be had than were before: whoever is captured has run once.
+  int* zeroed_counters(std::int64_t count);
+
   int num_multiprocessors() const { return num_multiprocessors_; }
   std::size_t l2_bytes() const { return l2_bytes_; }
 
@@ -51,6 +57,8 @@ class Context {
   cudnnContext* cudnn_ = nullptr;
   cusparseContext* cusparse_ = nullptr;
   void* gemm_workspace_ = nullptr;
+  int* counters_ = nullptr;
+  std::int64_t num_counters_ = 0;
   int num_multiprocessors_ = 0;
   std::size_t l2_bytes_ = 0;
 };

@@ -54,17 +54,45 @@ RODEO_HOST_DEVICE float uniform_between(float lo, float hi, std::uint32_t word) 
 struct RandomKey {
   std::uint64_t seed = 0;
   std::uint64_t stream = 0;
+  /// Steps done so far, on the device that draws; null outside of a RandomStep. Read when the numbers are
+  /// drawn, so that a replayed CUDA graph draws new ones.
+  const std::int64_t* step = nullptr;
+
+  /// Steps have the upper half of the streams: what is drawn outside of steps has the lower.
+  RODEO_HOST_DEVICE std::uint64_t stream_now() const {
+    return step ? stream + ((static_cast<std::uint64_t>(*step) + 1) << 32) : stream;
+  }
+};
+
+/// While one lives, every Random of this thread hands out the keys of one training step: the first key, the
+/// second, ... of step *done + 1. The masks of a step are a function of seed, step and position, and not of
+/// what ran before.
+class RandomStep {
+ public:
+  /// `done` is on the device where the numbers will be drawn and outlives them.
+  explicit RandomStep(const std::int64_t* done);
+  ~RandomStep();
+  RandomStep(const RandomStep&) = delete;
+  RandomStep& operator=(const RandomStep&) = delete;
+
+ private:
+  friend class Random;
+  const std::int64_t* done_;
+  std::uint64_t id_;
+  RandomStep* outer_;
 };
 
 /// Hands out keys: one seed, a new stream for every array. Copying it forks the sequence.
 class Random {
  public:
   explicit Random(std::uint64_t seed = 0) : seed_(seed) {}
-  RandomKey next() { return {seed_, stream_++}; }
+  RandomKey next();
 
  private:
   std::uint64_t seed_;
   std::uint64_t stream_ = 0;
+  std::uint64_t step_ = 0;      // the RandomStep of the last key
+  std::uint64_t position_ = 0;  // in it
 };
 
 }  // namespace rodeo

@@ -22,10 +22,19 @@ Stopwatch::~Stopwatch() {
   }
 }
 
+void Stopwatch::stop() {
+  if (stopped_) return;
+  stopped_ = true;
+  if (device_.is_cuda())
+    end_event_ = cuda::record_event(device_);
+  else
+    end_ = std::chrono::steady_clock::now();
+}
+
 double Stopwatch::milliseconds() {
-  if (!device_.is_cuda())
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin_).count();
-  return cuda::elapsed_milliseconds(std::exchange(begin_event_, nullptr), cuda::record_event(device_));
+  stop();
+  if (!device_.is_cuda()) return std::chrono::duration<double, std::milli>(end_ - begin_).count();
+  return cuda::elapsed_milliseconds(std::exchange(begin_event_, nullptr), end_event_);
 }
 
 }  // namespace rodeo

@@ -17,13 +17,16 @@ class Stopwatch {
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
 
-  /// Milliseconds of the work since then; waits for it. To be called once.
+  /// Ends the stretch here: milliseconds() may come later then, after other work.
+  void stop();
+  /// Milliseconds of the work up to stop(), or to here; waits for it. To be called once.
   double milliseconds();
 
  private:
   Device device_;
-  CUevent_st* begin_event_ = nullptr;
-  std::chrono::steady_clock::time_point begin_;
+  bool stopped_ = false;
+  CUevent_st *begin_event_ = nullptr, *end_event_ = nullptr;
+  std::chrono::steady_clock::time_point begin_, end_;
 };
 
 }  // namespace rodeo

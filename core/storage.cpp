@@ -23,7 +23,12 @@ Counter& counter(Device device) {
   return counters[device.is_cuda() ? std::min(device.index + 1, kCounters - 1) : 0];
 }
 
-void count(Device device, std::int64_t bytes) {
+constexpr std::size_t kAlignment = 64;
+std::atomic<bool> poisoning{false};
+
+}  // namespace
+
+void count_memory(Device device, std::int64_t bytes) {
   Counter& c = counter(device);
   const std::int64_t now = c.current += bytes;
   std::int64_t peak = c.peak;
@@ -31,18 +36,13 @@ void count(Device device, std::int64_t bytes) {
   }
 }
 
-constexpr std::size_t kAlignment = 64;
-std::atomic<bool> poisoning{false};
-
-}  // namespace
-
 Storage::~Storage() {
   if (!data) return;
   if (device.is_cuda())
-    cuda::release(data, stream);
+    cuda::release(*this);
   else
     std::free(data);
-  count(device, -static_cast<std::int64_t>(bytes));
+  if (!graph_memory) count_memory(device, -static_cast<std::int64_t>(bytes));
 }
 
 std::shared_ptr<Storage> allocate(std::size_t bytes, Device device) {
@@ -50,7 +50,7 @@ std::shared_ptr<Storage> allocate(std::size_t bytes, Device device) {
   storage->device = device;
   const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
   if (device.is_cuda()) {
-    storage->data = cuda::allocate(rounded, device, &storage->stream);
+    cuda::allocate(rounded, *storage);
   } else {
     storage->data = std::aligned_alloc(kAlignment, rounded);
     check(storage->data != nullptr,
@@ -64,7 +64,8 @@ std::shared_ptr<Storage> allocate(std::size_t bytes, Device device) {
     else
       std::memset(storage->data, 0xff, rounded);
   }
-  count(device, static_cast<std::int64_t>(rounded));
+  // A captured graph's memory is counted as a whole, by those who hold it.
+  if (!storage->graph_memory) count_memory(device, static_cast<std::int64_t>(rounded));
   return storage;
 }
 

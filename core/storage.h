@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "core/device.h"
@@ -10,6 +11,10 @@ struct CUstream_st;
 
 namespace rodeo {
 
+namespace cuda {
+class GraphMemory;
+}
+
 /// One block of memory, returned when the last tensor on it is gone: to the C library on the CPU, to the
 /// device's stream-ordered pool on CUDA.
 struct Storage {
@@ -17,6 +22,8 @@ struct Storage {
   std::size_t bytes = 0;
   Device device;
   CUstream_st* stream = nullptr;  // the stream it was taken and is returned on
+  /// Where the block belongs to a captured CUDA graph: its memory, which lives as long as graph and blocks.
+  std::shared_ptr<cuda::GraphMemory> graph_memory;
 
   Storage() = default;
   Storage(const Storage&) = delete;
@@ -27,6 +34,9 @@ struct Storage {
 /// At least `bytes` bytes, 64-byte aligned (256 on CUDA), not initialised. Throws Error when there is no
 /// room.
 std::shared_ptr<Storage> allocate(std::size_t bytes, Device device);
+
+/// Adds to what memory_stats() reports: for memory that is held in another way than by a Storage.
+void count_memory(Device device, std::int64_t bytes);
 
 /// While on, new memory is filled with NaN (0xff bytes), so that a result that was not written shows. For
 /// tests.

@@ -12,9 +12,22 @@ GcnConv::GcnConv(std::int64_t in, std::int64_t out, Random& random, bool bias, D
 }
 
 Variable GcnConv::forward(const GcnGraph& graph, const Variable& x, const SpmmOptions& options) const {
-  const Variable y =
-      in_ < out_ ? matmul(propagate(graph, x, options), w_) : propagate(graph, matmul(x, w_), options);
-  return b_.defined() ? add_bias(y, b_) : y;
+  return forward(graph, x, options, {});
+}
+
+Variable GcnConv::forward(const GcnGraph& graph, const Variable& x, const SpmmOptions& options,
+                          const Link& link) const {
+  const auto scaled = [&](const Variable& h) { return link.scaled_input ? h : scale_rows(h, graph.scale); };
+  Variable y;
+  if (in_ < out_) {
+    y = matmul(aggregate(graph, scaled(x), options), w_);
+  } else {
+    const std::int64_t columns = padded_columns(out_, x.dtype(), x.device());
+    y = aggregate(graph, scaled(matmul_padded(x, w_, columns)), options);
+  }
+  EpilogueOptions then = link.then;
+  then.scale = graph.scale;
+  return epilogue(y, b_, then, out_);
 }
 
 }  // namespace rodeo

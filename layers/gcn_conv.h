@@ -2,6 +2,7 @@
 
 #include "core/random.h"
 #include "layers/module.h"
+#include "ops/epilogue.h"
 #include "ops/gcn_norm.h"
 
 namespace rodeo {
@@ -14,6 +15,14 @@ class GcnConv : public Module {
           DType dtype = DType::kF32);
   /// Aggregates on the narrower side: (A X) W and A (X W) are equal, the cost is not.
   Variable forward(const GcnGraph& graph, const Variable& x, const SpmmOptions& options = {}) const;
+
+  /// The same as a link of a chain that saves passes over memory.
+  struct Link {
+    bool scaled_input = false;  // x is D^-1/2 X already
+    EpilogueOptions then = {};  // what follows Y in the same pass: relu, dropout, after; not scale
+  };
+  Variable forward(const GcnGraph& graph, const Variable& x, const SpmmOptions& options,
+                   const Link& link) const;
 
  private:
   std::int64_t in_, out_;

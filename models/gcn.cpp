@@ -20,11 +20,17 @@ Gcn::Gcn(const GcnOptions& options, Random random, Device device, DType dtype)
 }
 
 Variable Gcn::forward(const GcnGraph& graph, const Variable& x) {
+  const double p = training() ? options_.dropout : 0;
+  // Whatever writes a layer's input scales it as well: D^-1/2 H costs no pass of its own.
   Variable h = x;
+  if (p > 0) h = epilogue(h, {}, {.dropout = p, .key = random_.next(), .after = graph.scale});
   for (std::size_t i = 0; i < convs_.size(); ++i) {
-    if (i > 0) h = relu(h);
-    if (training()) h = dropout(h, options_.dropout, random_.next());
-    h = convs_[i]->forward(graph, h, options_.spmm);
+    GcnConv::Link link{.scaled_input = i > 0 || p > 0};
+    if (i + 1 < convs_.size()) {
+      link.then = {.relu = true, .dropout = p, .after = graph.scale};
+      if (p > 0) link.then.key = random_.next();
+    }
+    h = convs_[i]->forward(graph, h, options_.spmm, link);
   }
   return h;
 }

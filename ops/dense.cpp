@@ -19,7 +19,7 @@ Tensor matmul(const Tensor& a, const Tensor& b, Transpose ta, Transpose tb) {
         b.shape(), bt ? "^T" : "");
   const Tensor c = Tensor::empty({m, n}, a.dtype(), a.device());
   const ProfileScope scope(Part::kGemm);
-  if (c.numel() > 0) kernels::matmul.on(c.device())(a, b, at, bt, c);
+  if (c.numel() > 0) kernels::matmul.on(c.device())(a, b, at, bt, {m, n, k}, c);
   return c;
 }
 
@@ -34,6 +34,43 @@ Variable matmul(const Variable& a, const Variable& b, Transpose ta, Transpose tb
       db = tb == n ? matmul(av, dc, ta == n ? t : n, n) : matmul(dc, av, t, ta);
     return std::vector{da, db};
   });
+}
+
+Tensor matmul_padded(const Tensor& a, const Tensor& b, std::int64_t columns) {
+  check_matrix("matmul_padded", "a", a);
+  check_matrix("matmul_padded", "b", b);
+  check_alike("matmul_padded", "a", a, "b", b);
+  const std::int64_t m = a.dim(0), k = a.dim(1), n = b.dim(1);
+  check(b.dim(0) == k, "[matmul_padded] inner sizes must be equal, got ", a.shape(), " x ", b.shape());
+  check(columns >= n, "[matmul_padded] columns must be at least ", n, ", got ", columns);
+  const Tensor c = Tensor::empty({m, columns}, a.dtype(), a.device());
+  const ProfileScope scope(Part::kGemm);
+  if (m > 0 && n > 0) kernels::matmul.on(c.device())(a, b, false, false, {m, n, k}, c);
+  return c;
+}
+
+Variable matmul_padded(const Variable& a, const Variable& b, std::int64_t columns) {
+  return record("matmul_padded", matmul_padded(a.value(), b.value(), columns), {a, b}, [=](const Tensor& dc) {
+    const Tensor &av = a.value(), &bv = b.value();
+    const std::int64_t m = av.dim(0), k = av.dim(1), n = bv.dim(1);
+    const ProfileScope scope(Part::kGemm);
+    Tensor da, db;
+    if (a.requires_grad()) da = Tensor::empty(av.shape(), av.dtype(), av.device());
+    if (b.requires_grad()) db = Tensor::empty(bv.shape(), bv.dtype(), bv.device());
+    if (a.requires_grad() && da.numel() > 0)
+      kernels::matmul.on(da.device())(dc, bv, false, true, {m, k, n}, da);
+    if (b.requires_grad() && db.numel() > 0)
+      kernels::matmul.on(db.device())(av, dc, true, false, {k, n, m}, db);
+    return std::vector{da, db};
+  });
+}
+
+std::int64_t padded_columns(std::int64_t n, DType dtype, Device device) {
+  if (!device.is_cuda() || n <= 1) return n;  // one column is a vector
+  // Whole vectors of 16 bytes, and whole sectors of 32 where there is more than one vector.
+  const auto element = static_cast<std::int64_t>(size_of(dtype));
+  const std::int64_t unit = n * element % 16 == 0 || n * element < 16 ? 16 : 32;
+  return (n * element + unit - 1) / unit * unit / element;
 }
 
 Tensor add(const Tensor& a, const Tensor& b) {

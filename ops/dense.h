@@ -17,6 +17,14 @@ Tensor matmul(const Tensor& a, const Tensor& b, Transpose ta = Transpose::kNo, T
 Variable matmul(const Variable& a, const Variable& b, Transpose ta = Transpose::kNo,
                 Transpose tb = Transpose::kNo);
 
+/// The same product with rows of `columns` >= n elements, [m, k] x [k, n] -> [m, columns]: where n is not
+/// right for what reads it next (see padded_columns). What stands in the padding is not defined. Gradients:
+/// as above; dC is not read in the padding.
+Tensor matmul_padded(const Tensor& a, const Tensor& b, std::int64_t columns);
+Variable matmul_padded(const Variable& a, const Variable& b, std::int64_t columns);
+/// The columns, at least n, with which sparse products read a matrix of n without copying it.
+std::int64_t padded_columns(std::int64_t n, DType dtype, Device device);
+
 /// y = a + b, same shape.   Gradients: da = db = dy.
 Tensor add(const Tensor& a, const Tensor& b);
 Variable add(const Variable& a, const Variable& b);

@@ -23,7 +23,7 @@ Variable edge_dropout(const Adjacency& adj, const Variable& x, double p, RandomK
 RODEO_HOST_DEVICE Philox4 edge_words(RandomKey key, std::uint32_t row, std::uint32_t col,
                                      std::uint32_t quad) {
   const std::uint64_t edge = std::uint64_t{row} << 32 | col;
-  return philox(key.seed + quad * 0x9E3779B97F4A7C15u, key.stream, edge);
+  return philox(key.seed + quad * 0x9E3779B97F4A7C15u, key.stream_now(), edge);
 }
 
 }  // namespace rodeo

@@ -24,15 +24,14 @@ GcnGraph gcn_norm(const Adjacency& adj, const Tensor& weight, DType dtype) {
   return graph;
 }
 
-namespace {
-
-// spmm with the graph's weights, or without.
-template <class T>
-T aggregate(const GcnGraph& graph, const T& x, const SpmmOptions& options) {
-  return graph.weight.defined() ? spmm(graph.adj, T(graph.weight), x, options) : spmm(graph.adj, x, options);
+Tensor aggregate(const GcnGraph& graph, const Tensor& x, const SpmmOptions& options) {
+  return graph.weight.defined() ? spmm(graph.adj, graph.weight, x, options) : spmm(graph.adj, x, options);
 }
 
-}  // namespace
+Variable aggregate(const GcnGraph& graph, const Variable& x, const SpmmOptions& options) {
+  return graph.weight.defined() ? spmm(graph.adj, Variable(graph.weight), x, options)
+                                : spmm(graph.adj, x, options);
+}
 
 Tensor propagate(const GcnGraph& graph, const Tensor& x, const SpmmOptions& options) {
   return scale_rows(aggregate(graph, scale_rows(x, graph.scale), options), graph.scale);

@@ -20,6 +20,10 @@ struct GcnGraph {
 ///   dtype of scale: that of weight, else `dtype`.
 GcnGraph gcn_norm(const Adjacency& adj, const Tensor& weight = {}, DType dtype = DType::kF32);
 
+/// (A + I) X, without the scales.   x [nodes, n] -> [nodes, n].   Gradient: the transpose, applied to dY.
+Tensor aggregate(const GcnGraph& graph, const Tensor& x, const SpmmOptions& options = {});
+Variable aggregate(const GcnGraph& graph, const Variable& x, const SpmmOptions& options = {});
+
 /// D^-1/2 (A + I) D^-1/2 X.   x [nodes, n] -> [nodes, n].   Gradient: the transpose of the same, applied to
 /// dY.
 Tensor propagate(const GcnGraph& graph, const Tensor& x, const SpmmOptions& options = {});

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <type_traits>
+#include <vector>
 
 #include "core/adjacency.h"
 #include "core/error.h"
@@ -14,6 +15,7 @@
 #include "ops/attention.h"
 #include "ops/convert.h"
 #include "ops/dense.h"
+#include "ops/epilogue.h"
 #include "ops/optim.h"
 #include "ops/rode_plan.h"
 #include "ops/sddmm.h"
@@ -71,8 +73,13 @@ struct Kernel {
 #endif
 
 // dense.h
-RODEO_KERNEL(matmul,
-             void(const Tensor& a, const Tensor& b, bool ta, bool tb, const Tensor& c));  // k may be 0
+/// c [m, n] = op(a) op(b) with inner size k, which may be 0. A matrix may have more columns than its part in
+/// the product: those of a and b are not read, those of c not written.
+struct MatmulSizes {
+  std::int64_t m, n, k;
+};
+RODEO_KERNEL(matmul, void(const Tensor& a, const Tensor& b, bool ta, bool tb, const MatmulSizes& sizes,
+                          const Tensor& c));
 RODEO_KERNEL(add_bias, void(const Tensor& x, const Tensor& b, const Tensor& y));
 RODEO_KERNEL(sum_rows, void(const Tensor& x, const Tensor& out));  // x may have no rows
 RODEO_KERNEL(relu, void(const Tensor& x, const Tensor& y));
@@ -83,6 +90,13 @@ RODEO_KERNEL(elu, void(const Tensor& x, const Tensor& y));
 RODEO_KERNEL(elu_backward, void(const Tensor& y, const Tensor& dy, const Tensor& dx));
 RODEO_KERNEL(dropout, void(const Tensor& x, double p, RandomKey key, const Tensor& y));
 RODEO_KERNEL(uniform, void(const Tensor& out, float lo, float hi, RandomKey key));
+
+// epilogue.h; scale, bias and after may be undefined; x and dx [m, pitch], y and dy [m, n]
+RODEO_KERNEL(epilogue,
+             void(const Tensor& x, const Tensor& bias, const EpilogueOptions& options, const Tensor& y));
+/// dx's columns from n on are zero. db is undefined where nobody wants it.
+RODEO_KERNEL(epilogue_backward, void(const Tensor& y, const Tensor& dy, const EpilogueOptions& options,
+                                     const Tensor& dx, const Tensor& db));
 
 // gcn_norm.h
 RODEO_KERNEL(scale_rows, void(const Tensor& x, const Tensor& s, const Tensor& y));
@@ -96,11 +110,15 @@ RODEO_KERNEL(nll_loss,
              void(const Tensor& logp, const Tensor& label, const Tensor& index, const Tensor& loss));
 RODEO_KERNEL(nll_loss_backward,
              void(const Tensor& dloss, const Tensor& label, const Tensor& index, const Tensor& dlogp));
-RODEO_KERNEL(count_correct, std::int64_t(const Tensor& scores, const Tensor& label, const Tensor& index));
+RODEO_KERNEL(cross_entropy,
+             void(const Tensor& logits, const Tensor& label, const Tensor& index, const Tensor& loss));
+RODEO_KERNEL(cross_entropy_backward, void(const Tensor& dloss, const Tensor& logits, const Tensor& label,
+                                          const Tensor& index, const Tensor& dlogits));
+RODEO_KERNEL(node_metrics, void(const Tensor& scores, const Tensor& label, const std::vector<Tensor>& sets,
+                                const Tensor& metrics));  // sets may be empty
 
 // optim.h
-RODEO_KERNEL(adam_step, void(const Tensor& p, const Tensor& g, const Tensor& m, const Tensor& v,
-                             std::int64_t step, const AdamOptions& options));
+RODEO_KERNEL(adam_step, void(const std::vector<AdamUpdate>& updates, const Tensor& steps, const Tensor& lr));
 
 // spmm.h; weight [edges] or [edges, heads], or undefined for an unweighted sum; heads and columns of x
 // and y may be one dimension or two

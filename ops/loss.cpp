@@ -53,11 +53,37 @@ Variable nll_loss(const Variable& logp, const Tensor& label, const Tensor& index
   });
 }
 
+Tensor cross_entropy(const Tensor& logits, const Tensor& label, const Tensor& index) {
+  check_targets("cross_entropy", logits, label, index);
+  check(index.numel() > 0, "[cross_entropy] index is empty: the mean over no node is undefined");
+  const Tensor loss = Tensor::empty({}, logits.dtype(), logits.device());
+  kernels::cross_entropy.on(loss.device())(logits, label, index, loss);
+  return loss;
+}
+
+Variable cross_entropy(const Variable& logits, const Tensor& label, const Tensor& index) {
+  return record(
+      "cross_entropy", cross_entropy(logits.value(), label, index), {logits}, [=](const Tensor& dloss) {
+        const Tensor dlogits = Tensor::empty(logits.shape(), logits.dtype(), logits.device());
+        kernels::cross_entropy_backward.on(dlogits.device())(dloss, logits.value(), label, index, dlogits);
+        return std::vector{dlogits};
+      });
+}
+
+Tensor node_metrics(const Tensor& scores, const Tensor& label, const std::vector<Tensor>& sets) {
+  constexpr std::size_t kMostSets = 4;
+  check(sets.size() <= kMostSets, "[node_metrics] at most ", kMostSets, " sets, got ", sets.size());
+  check_matrix("node_metrics", "scores", scores);
+  for (const Tensor& set : sets) check_targets("node_metrics", scores, label, set);
+  const Tensor metrics =
+      Tensor::empty({static_cast<std::int64_t>(sets.size()), 2}, DType::kF64, scores.device());
+  if (!sets.empty()) kernels::node_metrics.on(scores.device())(scores, label, sets, metrics);
+  return metrics;
+}
+
 double accuracy(const Tensor& scores, const Tensor& label, const Tensor& index) {
   check_targets("accuracy", scores, label, index);
-  if (index.numel() == 0) return 0;
-  const std::int64_t correct = kernels::count_correct.on(scores.device())(scores, label, index);
-  return static_cast<double>(correct) / static_cast<double>(index.numel());
+  return node_metrics(scores, label, {index}).to_vector<double>()[0];
 }
 
 }  // namespace rodeo

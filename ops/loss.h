@@ -1,6 +1,8 @@
 /// Classification loss and accuracy over a set of nodes.
 #pragma once
 
+#include <vector>
+
 #include "core/variable.h"
 
 namespace rodeo {
@@ -18,6 +20,20 @@ Variable log_softmax(const Variable& x);
 /// Gradient: dlogp[i, label[i]] -= dy / k for every i in index, zero elsewhere.   Deterministic.
 Tensor nll_loss(const Tensor& logp, const Tensor& label, const Tensor& index);
 Variable nll_loss(const Variable& logp, const Tensor& label, const Tensor& index);
+
+/// nll_loss(log_softmax(logits), label, index) with one reading of the logits at index: the same shapes,
+/// dtypes and errors, PyTorch's name. The sum over a row is in the accumulator's type, the mean in f64.
+/// Gradient: dlogits[i, j] += dloss / k (softmax(logits[i])[j] - [j = label[i]]) for every i in index, zero
+/// elsewhere.   Deterministic.
+Tensor cross_entropy(const Tensor& logits, const Tensor& label, const Tensor& index);
+Variable cross_entropy(const Variable& logits, const Tensor& label, const Tensor& index);
+
+/// For each of up to four sets of nodes: the share whose largest score is at its label, as in accuracy(), and
+/// the mean cross entropy. In one launch, and nothing waits for the device.
+///   scores, label   as in nll_loss
+///   sets            i64 [k_s] each, as index there; may be empty, which gives 0 and 0
+///   returns         f64 [sets, 2]
+Tensor node_metrics(const Tensor& scores, const Tensor& label, const std::vector<Tensor>& sets);
 
 /// The share of i in index whose largest score is at label[i]; the first of equal scores counts. NaN scores
 /// are wrong. Shapes as in nll_loss; scores are any floats (logits or log-probabilities). 0 for an empty

@@ -39,7 +39,7 @@ expect_success "$bin/train_gcn" --help
 expect_success "$bin/train_gcn" --version
 expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 5
 grep -q $'\r\|\033' "$dir/out" && bad "a pipe got carriage returns or escape codes" || ok
-expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 5 --spmm rode --quiet
+expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 5 --spmm rode --quiet --no-graph
 [ "$(wc -l <"$dir/out")" -eq 1 ] && ok || bad "--quiet wrote more than one line"
 
 expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 2 --explain
@@ -93,11 +93,16 @@ expect_error "unknown option '--heads'" "$bin/train_gcn" --dataset "$data" --hea
 
 epochs() { "$bin/epoch_bench" --device cpu --epochs 2 --warmup 1 "$@"; }
 expect_success "$bin/epoch_bench" --help
-expect_success epochs --dataset "$data" --hidden 4,8 --heads 1,2 --csv "$dir/epochs.csv"
+expect_success epochs --dataset "$data" --hidden 4,8 --heads 1,2 --csv "$dir/epochs.csv" --json "$dir/epochs.json"
 [ "$(wc -l <"$dir/epochs.csv")" -eq 7 ] && ok || bad "epoch_bench's CSV has not 1 + 2 + 4 lines: $(cat "$dir/epochs.csv")"
-awk -F, '{print NF}' "$dir/epochs.csv" | sort -u | grep -qx 9 && ok || bad "epoch_bench's CSV lines have not 9 fields each"
+awk -F, '{print NF}' "$dir/epochs.csv" | sort -u | grep -qx 11 && ok || bad "epoch_bench's CSV lines have not 11 fields each"
 grep -q nan "$dir/epochs.csv" && bad "epoch_bench measured nothing: $(cat "$dir/epochs.csv")" || ok
-expect_success epochs --dataset "$data" --model gat --attention composed --split 60/20/20
+[ "$(grep -c '{"graph": .*"epoch_ms": [0-9]' "$dir/epochs.json")" -eq 6 ] && ok || bad "epoch_bench's JSON has not 6 results"
+if command -v python3 >/dev/null; then
+  python3 -m json.tool "$dir/epochs.json" >/dev/null && ok || bad "epoch_bench's JSON is none"
+fi
+expect_success epochs --dataset "$data" --model gat --attention composed --split 60/20/20 --no-graph
+expect_error "$dir/missing/x.json" epochs --dataset "$data" --json "$dir/missing/x.json"
 expect_error "--model must be of gcn, gat" epochs --model sage
 expect_error "--graph must be of" epochs --graph mars
 expect_error "$dir/none.h5" epochs --dataset "$dir/none.h5"

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/graph.h"
+
 namespace rodeo {
 
 Adam::Adam(std::vector<ParameterGroup> groups) {
@@ -15,23 +17,43 @@ Adam::Adam(std::vector<ParameterGroup> groups) {
       for (std::size_t i = 0; i < slots_.size(); ++i)
         check(!parameter.value().shares_memory_with(slots_[i].parameter.value()), "[adam] parameter ",
               slots_.size(), " is parameter ", i, " again");
+      const Device first = slots_.empty() ? parameter.device() : slots_[0].parameter.device();
+      check(parameter.device() == first, "[adam] parameter ", slots_.size(), " must be on ", first,
+            " as the first is, got ", parameter.device());
       slots_.push_back({std::move(parameter), group.options, {}, {}});
     }
   }
+  const Device device = slots_.empty() ? kCpu : slots_[0].parameter.device();
+  std::vector<double> lr;
+  for (const Slot& slot : slots_) lr.push_back(slot.options.lr);
+  lr_ = Tensor::from(lr, device);
+  steps_ = Tensor::zeros({lr_.dim(0) + 1}, DType::kI64, device);
 }
 
 void Adam::step() {
-  ++step_count_;
-  for (Slot& slot : slots_) {
+  std::vector<AdamUpdate> updates;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    Slot& slot = slots_[i];
     const Tensor& p = slot.parameter.value();
     const Tensor& g = slot.parameter.grad();
     if (!g.defined()) continue;
     if (!slot.m.defined()) {
+      check(!is_capturing(p.device()), "[adam] parameter ", i,
+            " has its first gradient in a graph capture: take one step before");
       slot.m = Tensor::zeros(p.shape(), p.dtype(), p.device());
       slot.v = Tensor::zeros(p.shape(), p.dtype(), p.device());
     }
-    adam_step(p, g, slot.m, slot.v, ++slot.steps, slot.options);
+    updates.push_back({p, g, slot.m, slot.v, slot.options, static_cast<std::int64_t>(i)});
   }
+  adam_step(updates, steps_, lr_);
+}
+
+std::int64_t Adam::step_count() const {
+  return steps_.to_vector<std::int64_t>().back();
+}
+
+const std::int64_t* Adam::step_counter() const {
+  return steps_.data<std::int64_t>() + steps_.numel() - 1;
 }
 
 void Adam::zero_grad() {

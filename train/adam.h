@@ -18,26 +18,31 @@ struct ParameterGroup {
 /// its own count of steps, from which the bias is corrected, stands still.
 class Adam {
  public:
-  /// Throws Error for options out of range, and where a parameter is undefined or appears twice. Move a model
-  /// to its device before.
+  /// Throws Error for options out of range, and where a parameter is undefined or appears twice or is on
+  /// another device than the first. Move a model to its device before.
   explicit Adam(std::vector<ParameterGroup> groups);
 
-  /// Updates every parameter that has a gradient, in place.
+  /// Updates every parameter that has a gradient, in place. All that changes from step to step is on the
+  /// device, so that a step may be captured in a CUDA graph, but for the first one with a gradient of a
+  /// parameter: that makes its moments, and throws Error in a capture.
   void step();
   /// Drops the gradient of every parameter.
   void zero_grad();
-  /// Calls of step().
-  std::int64_t step_count() const { return step_count_; }
+  /// Calls of step(), replayed ones included. Waits for the device.
+  std::int64_t step_count() const;
+  /// The same, as an element on the device.
+  const std::int64_t* step_counter() const;
+  bool empty() const { return slots_.empty(); }
 
  private:
   struct Slot {
     Variable parameter;
     AdamOptions options;
     Tensor m, v;  // moments, made at the first gradient
-    std::int64_t steps = 0;
   };
   std::vector<Slot> slots_;
-  std::int64_t step_count_ = 0;
+  Tensor steps_;  // [slots + 1] and
+  Tensor lr_;     // [slots], as adam_step wants them
 };
 
 }  // namespace rodeo

@@ -28,7 +28,10 @@ void train(const TrainOptions& options) {
   console.say("model", fmt::format("{}: {} parameters\n", model.text, model.module->num_parameters()));
 
   Trainer trainer(*model.module, model.forward, model.groups, task.label, task.split,
-                  {.epochs = options.epochs, .eval_every = options.eval_every, .patience = options.patience});
+                  {.epochs = options.epochs,
+                   .eval_every = options.eval_every,
+                   .patience = options.patience,
+                   .graph = options.graph});
   console.finish(task, trainer.fit([&](const EpochReport& report) { console.epoch(report); }));
   if (options.explain) console.explain(options.spmm, model.adj);
 }

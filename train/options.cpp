@@ -64,6 +64,7 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
   else
     execution("spmm", "Sparse product: auto, rode, csr, tca or cusparse", value(name(defaults.spmm)), "NAME");
   execution("tf32", "Let matrix products round their inputs to TF32");
+  execution("no-graph", "On CUDA, launch every kernel by itself instead of replaying a captured graph");
 
   auto output = options.add_options("Output");
   if (!gat) output("explain", "Tell at the end which sparse kernels ran, and why");
@@ -114,7 +115,7 @@ cxxopts::ParseResult parse(cxxopts::Options& options, ModelKind model, int argc,
     fail(argv[argc - 1], " needs a value");  // only the last argument can lack one
   } catch (const cxxopts::exceptions::exception&) {
     // All others take any.
-    fail("--undirected, --tf32, ", model == ModelKind::kGat ? "" : "--explain, ",
+    fail("--undirected, --tf32, --no-graph, ", model == ModelKind::kGat ? "" : "--explain, ",
          "--quiet, --help and --version take no value");
   }
 }
@@ -195,6 +196,7 @@ TrainOptions parse_train_options(int argc, const char* const* argv, const TrainO
   options.undirected = values.flag("undirected");
   options.device = values.text("device");
   options.tf32 = values.flag("tf32");
+  options.graph = !values.flag("no-graph");
   options.quiet = values.flag("quiet");
   if (options.model == ModelKind::kGat)
     read_gat(values, options);

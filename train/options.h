@@ -42,6 +42,7 @@ struct TrainOptions {
   std::string device = "auto";
   SpmmAlgorithm spmm = SpmmAlgorithm::kAuto;  // of a GCN alone, as is explain
   bool tf32 = false;
+  bool graph = true;  // --no-graph: on CUDA, no captured graphs
   bool explain = false;
   bool quiet = false;
 

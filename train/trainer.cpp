@@ -4,6 +4,9 @@
 #include <utility>
 
 #include "core/profile.h"
+#include "core/random.h"
+#include "core/readback.h"
+#include "core/stopwatch.h"
 #include "ops/loss.h"
 
 namespace rodeo {
@@ -17,6 +20,20 @@ Device device_of(const Module& model) {
 
 bool better(const Evaluation& a, const Evaluation& b) {
   return a.val > b.val || (a.val == b.val && a.val_loss < b.val_loss);
+}
+
+/// In evaluation mode while one lives.
+struct EvaluationMode {
+  explicit EvaluationMode(Module& m) : model(m) { model.eval(); }
+  ~EvaluationMode() { model.train(); }
+  EvaluationMode(const EvaluationMode&) = delete;
+  EvaluationMode& operator=(const EvaluationMode&) = delete;
+  Module& model;
+};
+
+Evaluation read_metrics(const Tensor& metrics) {
+  const std::vector<double> m = metrics.to_vector<double>();
+  return {.train = m[0], .val = m[2], .test = m[4], .val_loss = m[3]};
 }
 
 void check_loss(double loss, const char* nodes, int epoch) {
@@ -34,7 +51,12 @@ Trainer::Trainer(Module& model, std::function<Variable()> forward, std::vector<P
       device_(device_of(model)),
       label_(label.to(device_)),
       split_{split.train.to(device_), split.val.to(device_), split.test.to(device_)},
-      options_(options) {
+      options_(options),
+      step_(
+          device_, [this] { return step(); }, model.parameters()),
+      evaluation_(
+          device_, [this] { return evaluate(); }, model.parameters()) {
+  check(!adam_.empty(), "[train] there are no parameters to train");
   check(options.epochs >= 1 && options.eval_every >= 1,
         "[train] epochs and eval_every must be at least 1, got ", options.epochs, " and ",
         options.eval_every);
@@ -47,26 +69,34 @@ Trainer::Trainer(Module& model, std::function<Variable()> forward, std::vector<P
 
 Tensor Trainer::step() {
   adam_.zero_grad();
-  const Variable loss = nll_loss(log_softmax(forward_()), label_, split_.train);
-  loss.backward();
+  const RandomStep random_step(adam_.step_counter());
+  const Variable loss = cross_entropy(forward_(), label_, split_.train);
+  if (!seed_.defined()) seed_ = Tensor::full({}, 1, loss.dtype(), device_);
+  loss.backward(seed_);
   adam_.step();
   return loss.value();
 }
 
-Evaluation Trainer::evaluate() {
+Tensor Trainer::evaluate() {
   const NoGrad no_grad;
-  model_.eval();
-  const Tensor logp = log_softmax(forward_().value());
-  model_.train();
-  return {.train = accuracy(logp, label_, split_.train),
-          .val = accuracy(logp, label_, split_.val),
-          .test = accuracy(logp, label_, split_.test),
-          .val_loss = nll_loss(logp, label_, split_.val).item()};
+  const EvaluationMode mode(model_);
+  return node_metrics(forward_().value(), label_, {split_.train, split_.val, split_.test});
+}
+
+void Trainer::prepare(Replay& replay) {
+  try {
+    replay.prepare();
+  } catch (const Error& error) {
+    adam_.zero_grad();  // those of a step that never ran
+    fail(error.what(), "; train without a graph then (--no-graph)");
+  }
 }
 
 TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoch) {
   TrainSummary summary;
   std::vector<double> epoch_ms, evaluation_ms, sparse_ms, gemm_ms, other_ms;
+  Readback loss, metrics;
+  const bool graph = options_.graph && device_.is_cuda();
   reset_peak_memory(device_);
   model_.train();
   for (int epoch = 1; epoch <= options_.epochs; ++epoch) {
@@ -76,24 +106,49 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     const bool warmup = epoch <= options_.warmup_epochs;
     // Halfway between the tens, so that a run of a few epochs has its parts too.
     const int every = options_.profile_every;
-    std::optional<Profile> profile;
-    if (!warmup && every > 0 && epoch % every == every / 2) profile.emplace(device_);
+    const bool profiled = !warmup && every > 0 && epoch % every == every / 2;
+    const bool replayed = graph && epoch > 1 && !warmup && !profiled;
+    if (replayed) prepare(step_);
 
-    Tensor loss;
-    report.ms = timed(device_, [&] { loss = step(); });
+    std::optional<Profile> profile;
+    if (profiled) profile.emplace(device_);
+    synchronize(device_);
+    Stopwatch stopwatch(device_);
+    const Tensor result = replayed ? step_.replay() : step_.run();
+    stopwatch.stop();
+    loss.start(result);
     if (profile) {
+      report.ms = stopwatch.milliseconds();
       sparse_ms.push_back(profile->milliseconds(Part::kSpmm));
       gemm_ms.push_back(profile->milliseconds(Part::kGemm));
       other_ms.push_back(report.ms - sparse_ms.back() - gemm_ms.back());
       profile.reset();
-    } else {
+    }
+
+    const auto read_loss = [&] {
+      report.loss = loss.values().item();
+      check_loss(report.loss, "training", epoch);
+    };
+    // After a replay the evaluation is asked for at once: the device goes on while the host learns of the
+    // loss.
+    if (!replayed) read_loss();
+    std::optional<Stopwatch> evaluation_stopwatch;
+    if (epoch % options_.eval_every == 0 || epoch == options_.epochs) {
+      const bool again = graph && !evaluation_ms.empty();
+      if (again) prepare(evaluation_);
+      evaluation_stopwatch.emplace(device_);
+      const Tensor evaluated = again ? evaluation_.replay() : evaluation_.run();
+      evaluation_stopwatch->stop();
+      metrics.start(evaluated);
+    }
+    if (replayed) read_loss();
+    if (!profiled) {
+      report.ms = stopwatch.milliseconds();
       (warmup ? summary.warmup_ms : epoch_ms).push_back(report.ms);
     }
-    report.loss = loss.item();
-    check_loss(report.loss, "training", epoch);
-
-    if (epoch % options_.eval_every == 0 || epoch == options_.epochs) {
-      evaluation_ms.push_back(timed(device_, [&] { summary.last = evaluate(); }));
+    if (evaluation_stopwatch) {
+      summary.last = read_metrics(metrics.values());
+      evaluation_ms.push_back(evaluation_stopwatch->milliseconds());
       check_loss(summary.last.val_loss, "validation", epoch);
       report.evaluation = summary.last;
       if (summary.best_epoch == 0 || better(summary.last, summary.best)) {
@@ -111,6 +166,7 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
   summary.evaluation_ms = summarize(std::move(evaluation_ms));
   summary.parts = {summarize(std::move(sparse_ms)), summarize(std::move(gemm_ms)),
                    summarize(std::move(other_ms))};
+  summary.kernels = step_.num_kernels();
   summary.peak_bytes = memory_stats(device_).peak;
   return summary;
 }

@@ -9,6 +9,7 @@
 #include "datasets/dataset.h"
 #include "layers/module.h"
 #include "train/adam.h"
+#include "train/replay.h"
 #include "train/timing.h"
 
 namespace rodeo {
@@ -19,6 +20,7 @@ struct TrainerOptions {
   int patience = 0;        // stop after so many epochs without a better validation result; 0: never
   int warmup_epochs = 3;   // the first epochs build plans and fill memory pools: they are timed apart
   int profile_every = 10;  // one epoch of so many is profiled instead of timed; 0: none
+  bool graph = true;       // on CUDA, replay a captured graph after the warm-up; the bits are the same
 };
 
 /// Accuracies (shares of 1) in evaluation mode.
@@ -51,26 +53,34 @@ struct TrainSummary {
   Statistics epoch_ms;            // the epochs that are neither warm-up nor profiled
   StepParts parts;                // the profiled epochs
   Statistics evaluation_ms;       // one evaluation; never part of an epoch's time
+  int kernels = 0;                // in the captured training step; 0: none was captured
   std::int64_t peak_bytes = 0;    // of tensors on the device while training
 };
 
 class Trainer {
  public:
   /// `forward` returns the logits [nodes, classes] of `model`, which outlives the trainer.
-  /// label [nodes] i64 and split may be on any device. Throws Error for options out of range, a model
-  /// without parameters, and a split without training or validation nodes.
+  /// label [nodes] i64 and split may be on any device. Throws Error for options out of range, a model or
+  /// groups without parameters, and a split without training or validation nodes.
   Trainer(Module& model, std::function<Variable()> forward, std::vector<ParameterGroup> groups,
           const Tensor& label, const Split& split, const TrainerOptions& options = {});
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
 
-  /// Trains; calls on_epoch after every epoch. An epoch's time is the wall-clock time of forward, loss,
-  /// backward and update between two idle moments of the device. Leaves the model in training mode with the
-  /// last parameters, and resets the device's peak memory. Throws Error naming the epoch whose loss is not
-  /// a finite number.
+  /// Trains; calls on_epoch after every epoch, when nothing of the next has begun. An epoch's time is that of
+  /// forward, loss, backward and update, from an idle device to the end of the work on it. Leaves the model
+  /// in training mode with the last parameters, and resets the device's peak memory. On CUDA, with
+  /// options.graph, warm-up epochs (at least the first) and profiled ones run op by op, the others replay a
+  /// CUDA graph, as do evaluations but the first. `forward` must not wait for the device or look at values
+  /// then, and must ask for the same work every time. The capture itself is in no epoch's time. Throws Error
+  /// naming the epoch whose loss is not a finite number, and where the step cannot be captured; the model is
+  /// as it was after the last epoch then.
   TrainSummary fit(const std::function<void(const EpochReport&)>& on_epoch = {});
 
  private:
-  Tensor step();
-  Evaluation evaluate();
+  Tensor step();      // loss []
+  Tensor evaluate();  // [train val test, accuracy loss]
+  void prepare(Replay& replay);
 
   Module& model_;
   std::function<Variable()> forward_;
@@ -79,6 +89,8 @@ class Trainer {
   Tensor label_;
   Split split_;
   TrainerOptions options_;
+  Replay step_, evaluation_;
+  Tensor seed_;  // of backward: 1
 };
 
 }  // namespace rodeo

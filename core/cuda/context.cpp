@@ -2,6 +2,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -85,10 +86,24 @@ cusparseContext* Context::cusparse() {
 }
 
 void* Context::gemm_workspace() {
+  // Not from the stream: were this the first product ever, and captured, the graph would own the memory.
   if (!gemm_workspace_)
-    check_cuda(cudaMallocAsync(&gemm_workspace_, kGemmWorkspaceBytes, stream_),
-               "allocating the GEMM workspace");
+    check_cuda(cudaMalloc(&gemm_workspace_, kGemmWorkspaceBytes), "allocating the GEMM workspace");
   return gemm_workspace_;
+}
+
+int* Context::zeroed_counters(std::int64_t count) {
+  if (count <= num_counters_) return counters_;
+  check(!is_capturing(), "[context] a kernel that is captured in a graph was never run before: run it once");
+  // A graph may go on using the counters it was captured with: they are not freed, but doubled in number.
+  const std::int64_t more = std::max<std::int64_t>({1024, count, 2 * num_counters_});
+  const std::size_t bytes = static_cast<std::size_t>(more) * sizeof(int);
+  void* counters = nullptr;
+  check_cuda(cudaMallocAsync(&counters, bytes, stream_), "allocating counters");
+  check_cuda(cudaMemsetAsync(counters, 0, bytes, stream_), "zeroing counters");
+  counters_ = static_cast<int*>(counters);
+  num_counters_ = more;
+  return counters_;
 }
 
 }  // namespace rodeo

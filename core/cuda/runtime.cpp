@@ -4,6 +4,7 @@
 
 #include "core/context.h"
 #include "core/cuda/check.h"
+#include "core/cuda/graph_memory.h"
 #include "core/storage.h"
 
 namespace rodeo::cuda {
@@ -46,10 +47,9 @@ std::string device_name(int index) {
   return properties.name;
 }
 
-void* allocate(std::size_t bytes, Device device, CUstream_st** stream) {
-  *stream = Context::of(device).stream();
+void* allocate_on(CUstream_st* stream, std::size_t bytes, Device device) {
   void* data = nullptr;
-  const cudaError_t status = cudaMallocAsync(&data, bytes, *stream);
+  const cudaError_t status = cudaMallocAsync(&data, bytes, stream);
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     std::size_t free = 0, total = 0;
@@ -62,12 +62,31 @@ void* allocate(std::size_t bytes, Device device, CUstream_st** stream) {
   return data;
 }
 
+void allocate(std::size_t bytes, Storage& storage) {
+  storage.stream = Context::of(storage.device).stream();
+  GraphMemory* const captured = GraphMemory::active();
+  if (captured && captured->device() == storage.device) {
+    storage.data = captured->take(bytes);
+    storage.graph_memory = captured->shared_from_this();
+  } else {
+    storage.data = allocate_on(storage.stream, bytes, storage.device);
+  }
+}
+
 void poison(void* data, std::size_t bytes, CUstream_st* stream) {
   check_cuda(cudaMemsetAsync(data, 0xff, bytes, stream), "poisoning memory");
 }
 
-void release(void* data, CUstream_st* stream) noexcept {
-  cudaFreeAsync(data, stream);  // fails only when the process is ending, and then it does not matter
+void release(const Storage& storage) noexcept {
+  GraphMemory* const captured = GraphMemory::active();
+  if (storage.graph_memory) {
+    // After the capture the graph's blocks stay where they are: its replays write them.
+    if (storage.graph_memory.get() == captured) captured->give_back(storage.data);
+  } else if (captured && captured->device() == storage.device) {
+    captured->keep(storage);  // what was captured so far may read it, at every replay
+  } else {
+    cudaFreeAsync(storage.data, storage.stream);  // fails only when the process is ending
+  }
 }
 
 void copy(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes) {
@@ -100,6 +119,37 @@ double elapsed_milliseconds(CUevent_st* begin, CUevent_st* end) {
   cudaEventDestroy(begin);
   cudaEventDestroy(end);
   return milliseconds;
+}
+
+void start_copy(const Tensor& x, PinnedCopy& copy) {
+  const Context& context = Context::of(x.device());
+  const auto bytes = static_cast<std::size_t>(x.nbytes());
+  if (!copy.done)
+    check_cuda(cudaEventCreateWithFlags(&copy.done, cudaEventDisableTiming), "creating an event");
+  if (copy.bytes < bytes) {
+    cudaFreeHost(copy.host);  // waits for a copy that is under way
+    copy.host = nullptr;
+    copy.bytes = 0;
+    check_cuda(cudaMallocHost(&copy.host, bytes), "allocating page-locked memory");
+    copy.bytes = bytes;
+  }
+  if (bytes > 0)
+    check_cuda(cudaMemcpyAsync(copy.host, x.raw(), bytes, cudaMemcpyDeviceToHost, context.stream()),
+               "copying memory");
+  check_cuda(cudaEventRecord(copy.done, context.stream()), "recording an event");
+}
+
+void wait_for_copy(const PinnedCopy& copy) {
+  check_cuda(cudaEventSynchronize(copy.done), "running kernels");
+}
+
+void free_copy(PinnedCopy& copy) noexcept {
+  if (copy.done) {
+    cudaEventSynchronize(copy.done);
+    cudaEventDestroy(copy.done);
+  }
+  cudaFreeHost(copy.host);
+  copy = {};
 }
 
 }  // namespace rodeo::cuda

@@ -16,9 +16,12 @@ int device_count();
 std::string absence_reason();
 std::string device_name(int index);
 
-void* allocate(std::size_t bytes, Device device, CUstream_st** stream);
+/// Throws Error where there is no room.
+void* allocate_on(CUstream_st* stream, std::size_t bytes, Device device);
+/// Sets data, stream and graph_memory of a block for storage.device.
+void allocate(std::size_t bytes, Storage& storage);
 void poison(void* data, std::size_t bytes, CUstream_st* stream);
-void release(void* data, CUstream_st* stream) noexcept;
+void release(const Storage& storage) noexcept;
 /// Ordered on the stream of the CUDA side; waits for it where the host is involved.
 void copy(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes);
 void synchronize(Device device);
@@ -27,6 +30,16 @@ void synchronize(Device device);
 CUevent_st* record_event(Device device);
 /// Waits for `end`, then destroys both.
 double elapsed_milliseconds(CUevent_st* begin, CUevent_st* end);
+
+/// A copy to page-locked host memory, which grows as needed.
+struct PinnedCopy {
+  void* host = nullptr;
+  std::size_t bytes = 0;
+  CUevent_st* done = nullptr;
+};
+void start_copy(const Tensor& x, PinnedCopy& copy);
+void wait_for_copy(const PinnedCopy& copy);
+void free_copy(PinnedCopy& copy) noexcept;
 
 // Elementwise kernels; shapes and devices have been checked.
 void fill(const Tensor& out, double value);

@@ -16,13 +16,13 @@ std::string absence_reason() {
 std::string device_name(int) {
   absent();
 }
-void* allocate(std::size_t, Device, CUstream_st**) {
+void allocate(std::size_t, Storage&) {
   absent();
 }
 void poison(void*, std::size_t, CUstream_st*) {
   absent();
 }
-void release(void*, CUstream_st*) noexcept {}
+void release(const Storage&) noexcept {}
 void copy(void*, Device, const void*, Device, std::size_t) {
   absent();
 }
@@ -35,6 +35,13 @@ CUevent_st* record_event(Device) {
 double elapsed_milliseconds(CUevent_st*, CUevent_st*) {
   absent();
 }
+void start_copy(const Tensor&, PinnedCopy&) {
+  absent();
+}
+void wait_for_copy(const PinnedCopy&) {
+  absent();
+}
+void free_copy(PinnedCopy&) noexcept {}
 void fill(const Tensor&, double) {
   absent();
 }

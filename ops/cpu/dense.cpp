@@ -59,9 +59,10 @@ void dropout(const Tensor& x, double p, RandomKey key, const Tensor& y) {
     T* yp = y.data<T>();
     const auto scale = static_cast<Accumulator<T>>(1 / (1 - p));
     const auto threshold = static_cast<float>(p);
+    const std::uint64_t stream = key.stream_now();
     const std::int64_t n = x.numel();
     for_each_element((n + 3) / 4, [=](std::int64_t quad) {
-      const Philox4 random = philox(key.seed, key.stream, static_cast<std::uint64_t>(quad));
+      const Philox4 random = philox(key.seed, stream, static_cast<std::uint64_t>(quad));
       const std::int64_t end = std::min<std::int64_t>(4, n - quad * 4);
       for (std::int64_t k = 0; k < end; ++k) {
         const std::int64_t i = quad * 4 + k;
@@ -74,8 +75,9 @@ void dropout(const Tensor& x, double p, RandomKey key, const Tensor& y) {
 void uniform(const Tensor& out, float lo, float hi, RandomKey key) {
   dispatch_float(out.dtype(), "uniform", [&]<class T>(T) {
     T* p = out.data<T>();
+    const std::uint64_t stream = key.stream_now();
     for_each_element(out.numel(), [=](std::int64_t i) {
-      p[i] = T(uniform_between(lo, hi, random_word(key.seed, key.stream, static_cast<std::uint64_t>(i))));
+      p[i] = T(uniform_between(lo, hi, random_word(key.seed, stream, static_cast<std::uint64_t>(i))));
     });
   });
 }
@@ -113,28 +115,6 @@ void inverse_sqrt(const Tensor& x, const Tensor& y) {
       yp[i] = T(value > 0 ? 1 / std::sqrt(value) : decltype(value)(0));
     });
   });
-}
-
-void adam_step(const Tensor& p, const Tensor& g, const Tensor& m, const Tensor& v, std::int64_t step,
-               const AdamOptions& options) {
-  const auto run = [&]<class T>(T) {
-    T *pp = p.data<T>(), *mp = m.data<T>(), *vp = v.data<T>();
-    const T* gp = g.data<T>();
-    const T b1 = T(options.beta1), b2 = T(options.beta2), eps = T(options.eps),
-            decay = T(options.weight_decay);
-    const T rate = T(options.lr / (1 - std::pow(options.beta1, step)));
-    const T correction = T(1 / std::sqrt(1 - std::pow(options.beta2, step)));
-    for_each_element(p.numel(), [=](std::int64_t i) {
-      const T grad = gp[i] + decay * pp[i];
-      mp[i] = b1 * mp[i] + (1 - b1) * grad;
-      vp[i] = b2 * vp[i] + (1 - b2) * grad * grad;
-      pp[i] -= rate * mp[i] / (std::sqrt(vp[i]) * correction + eps);
-    });
-  };
-  if (p.dtype() == DType::kF64)
-    run(double{});
-  else
-    run(float{});
 }
 
 }  // namespace rodeo::kernels::cpu

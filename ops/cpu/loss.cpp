@@ -59,23 +59,93 @@ void nll_loss_backward(const Tensor& dloss, const Tensor& label, const Tensor& i
   });
 }
 
-std::int64_t count_correct(const Tensor& scores, const Tensor& label, const Tensor& index) {
-  return dispatch_float(scores.dtype(), "accuracy", [&]<class T>(T) {
-    const T* sp = scores.data<T>();
-    const auto *lab = label.data<std::int64_t>(), *idx = index.data<std::int64_t>();
-    const std::int64_t c = scores.dim(1);
-    std::int64_t correct = 0;
-#pragma omp parallel for reduction(+ : correct) if (index.numel() * c > kSerial)
-    for (std::int64_t k = 0; k < index.numel(); ++k) {
-      const T* row = sp + idx[k] * c;
-      const std::int64_t want = lab[idx[k]];
-      const auto own = load(row[want]);
-      bool best = true;  // strictly above all before it, at least as high as all after; false for any NaN
-      for (std::int64_t j = 0; j < c; ++j)
-        best &= j == want || (j < want ? load(row[j]) < own : load(row[j]) <= own);
-      correct += best && own == own;
+namespace {
+
+template <class T>
+Accumulator<T> log_sum_exp(const T* row, std::int64_t c) {
+  auto top = load(row[0]);
+  for (std::int64_t j = 1; j < c; ++j) top = std::max(top, load(row[j]));
+  decltype(top) sum = 0;
+  for (std::int64_t j = 0; j < c; ++j) sum += std::exp(load(row[j]) - top);
+  return top + std::log(sum);
+}
+
+// Strictly above all before it, at least as high as all after; false for any NaN.
+template <class T>
+bool is_first_best(const T* row, std::int64_t c, std::int64_t label) {
+  const auto own = load(row[label]);
+  bool best = own == own;
+  for (std::int64_t j = 0; j < c; ++j)
+    best &= j == label || (j < label ? load(row[j]) < own : load(row[j]) <= own);
+  return best;
+}
+
+struct Metrics {
+  double right = 0, loss = 0;  // sums over the nodes
+};
+
+// Nodes are summed in chunks, and the chunks in order: the number of threads does not matter.
+template <class T>
+Metrics sum_metrics(const T* scores, std::int64_t c, const std::int64_t* label, const Tensor& index) {
+  constexpr std::int64_t kChunk = 1024;
+  const auto* idx = index.data<std::int64_t>();
+  const std::int64_t count = index.numel(), chunks = (count + kChunk - 1) / kChunk;
+  std::vector<Metrics> parts(static_cast<std::size_t>(chunks));
+#pragma omp parallel for if (count * c > kSerial)
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+    Metrics part;
+    for (std::int64_t k = chunk * kChunk; k < std::min(count, (chunk + 1) * kChunk); ++k) {
+      const T* row = scores + idx[k] * c;
+      part.right += is_first_best(row, c, label[idx[k]]);
+      part.loss += log_sum_exp(row, c) - load(row[label[idx[k]]]);
     }
-    return correct;
+    parts[static_cast<std::size_t>(chunk)] = part;
+  }
+  Metrics sum;
+  for (const Metrics& part : parts) sum = {sum.right + part.right, sum.loss + part.loss};
+  return sum;
+}
+
+}  // namespace
+
+void cross_entropy(const Tensor& logits, const Tensor& label, const Tensor& index, const Tensor& loss) {
+  dispatch_float(logits.dtype(), "cross_entropy", [&]<class T>(T) {
+    const double sum = sum_metrics(logits.data<T>(), logits.dim(1), label.data<std::int64_t>(), index).loss;
+    *loss.data<T>() = T(static_cast<Accumulator<T>>(sum / static_cast<double>(index.numel())));
+  });
+}
+
+void cross_entropy_backward(const Tensor& dloss, const Tensor& logits, const Tensor& label,
+                            const Tensor& index, const Tensor& dlogits) {
+  std::vector<std::int64_t> named(static_cast<std::size_t>(logits.dim(0)));  // how often a node is
+  for (std::int64_t k = 0; k < index.numel(); ++k)
+    ++named[static_cast<std::size_t>(index.data<std::int64_t>()[k])];
+  dispatch_float(logits.dtype(), "cross_entropy", [&]<class T>(T) {
+    const T* x = logits.data<T>();
+    T* dx = dlogits.data<T>();
+    const auto* lab = label.data<std::int64_t>();
+    const std::int64_t c = logits.dim(1);
+    const auto share = load(*dloss.data<T>()) / static_cast<Accumulator<T>>(index.numel());
+    for_each_row(logits.dim(0), c, [=, &named](std::int64_t i) {
+      const auto times = static_cast<Accumulator<T>>(named[static_cast<std::size_t>(i)]) * share;
+      const auto shift = times == 0 ? Accumulator<T>(0) : log_sum_exp(x + i * c, c);
+      for (std::int64_t j = 0; j < c; ++j)
+        dx[i * c + j] =
+            times == 0 ? T(0.f)
+                       : T(times * (std::exp(load(x[i * c + j]) - shift) - static_cast<float>(j == lab[i])));
+    });
+  });
+}
+
+void node_metrics(const Tensor& scores, const Tensor& label, const std::vector<Tensor>& sets,
+                  const Tensor& metrics) {
+  dispatch_float(scores.dtype(), "node_metrics", [&]<class T>(T) {
+    for (std::size_t s = 0; s < sets.size(); ++s) {
+      const Metrics sum = sum_metrics(scores.data<T>(), scores.dim(1), label.data<std::int64_t>(), sets[s]);
+      const auto count = static_cast<double>(std::max<std::int64_t>(1, sets[s].numel()));
+      metrics.data<double>()[2 * s] = sum.right / count;
+      metrics.data<double>()[2 * s + 1] = sum.loss / count;
+    }
   });
 }
 

@@ -48,7 +48,7 @@ struct AttentionArgs {
   float dropout;
   RandomKey key;
   void* partial;  // [slots, stride / kVec] states of the pieces of split rows
-  int* arrived;   // [split rows, column tiles], zero
+  int* arrived;   // [split rows, column tiles], zero, and left so
 };
 
 constexpr int kAttentionThreads = 128;
@@ -221,8 +221,11 @@ struct Attention {
     __threadfence();
     __syncwarp();
     int before = 0;
-    if (lane == 0)
-      before = atomicAdd(args.arrived + static_cast<std::int64_t>(split) * gridDim.y + blockIdx.y, 1);
+    if (lane == 0) {
+      int* const arrived = args.arrived + static_cast<std::int64_t>(split) * gridDim.y + blockIdx.y;
+      before = atomicAdd(arrived, 1);
+      if (before == count - 1) *arrived = 0;  // for the next launch
+    }
     if (__shfl_sync(kFullMask, before, 0) != count - 1) return false;
     __threadfence();
     state = State{};
@@ -319,13 +322,12 @@ void launch_attention(const char* name, const RodePlan& plan, AttentionArgs<T> a
                       const typename Pass<Tile<T, 8, Weighting::kNone>>::Args& own, Device device) {
   const auto run = [&]<class Tile>(Tile, int tiles) {
     using State = typename Pass<Tile>::State;
-    Tensor partial, arrived;
+    Tensor partial;
     if (const std::int64_t splits = plan.num_split_rows(); splits > 0) {
       const auto bytes = static_cast<std::int64_t>(sizeof(State));
       partial = Tensor::empty({plan.num_slots, args.stride / Tile::kVec * bytes}, DType::kU8, device);
-      arrived = Tensor::zeros({splits, tiles}, DType::kI32, device);
       args.partial = partial.raw();
-      args.arrived = arrived.data<int>();
+      args.arrived = Context::of(device).zeroed_counters(splits * tiles);
     }
     const std::int64_t warps = plan.num_pieces() + ceil_div(plan.num_residual(), Tile::kGroups);
     const dim3 grid(static_cast<unsigned>(ceil_div(warps, kAttentionThreads / kWarp)),

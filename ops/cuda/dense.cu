@@ -41,26 +41,16 @@ __global__ void inverse_sqrt_kernel(const T* x, T* y, std::int64_t size) {
 template <class T>
 __global__ void uniform_kernel(T* out, std::int64_t size, float lo, float hi, RandomKey key) {
   RODEO_GRID_STRIDE(i, size)
-  out[i] = static_cast<T>(uniform_between(lo, hi, random_word(key.seed, key.stream, i)));
-}
-
-template <class T>
-__global__ void adam_kernel(T* p, const T* g, T* m, T* v, std::int64_t size, T b1, T b2, T eps, T decay,
-                            T rate, T correction) {
-  RODEO_GRID_STRIDE(i, size) {
-    const T grad = g[i] + decay * p[i];
-    m[i] = b1 * m[i] + (1 - b1) * grad;
-    v[i] = b2 * v[i] + (1 - b2) * grad * grad;
-    p[i] -= rate * m[i] / (sqrt(v[i]) * correction + eps);
-  }
+  out[i] = static_cast<T>(uniform_between(lo, hi, random_word(key.seed, key.stream_now(), i)));
 }
 
 // One thread per four elements, which share a Philox call.
 template <class T>
 __global__ void dropout_kernel(const T* x, T* y, std::int64_t size, float p, Accumulator<T> scale,
                                RandomKey key) {
+  const std::uint64_t stream = key.stream_now();
   RODEO_GRID_STRIDE(quad, (size + 3) / 4) {
-    const Philox4 random = philox(key.seed, key.stream, quad);
+    const Philox4 random = philox(key.seed, stream, quad);
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const std::int64_t i = quad * 4 + k;
@@ -186,21 +176,6 @@ void inverse_sqrt(const Tensor& x, const Tensor& y) {
     run("inverse_sqrt", y, y.numel(), inverse_sqrt_kernel<device_t<T>>, pointer<T>(x), pointer<T>(y),
         y.numel());
   });
-}
-
-void adam_step(const Tensor& p, const Tensor& g, const Tensor& m, const Tensor& v, std::int64_t step,
-               const AdamOptions& options) {
-  const auto update = [&]<class T>(T) {
-    const T rate = T(options.lr / (1 - std::pow(options.beta1, step)));
-    const T correction = T(1 / std::sqrt(1 - std::pow(options.beta2, step)));
-    run("adam_step", p, p.numel(), adam_kernel<T>, p.data<T>(), g.data<T>(), m.data<T>(), v.data<T>(),
-        p.numel(), T(options.beta1), T(options.beta2), T(options.eps), T(options.weight_decay), rate,
-        correction);
-  };
-  if (p.dtype() == DType::kF64)
-    update(double{});
-  else
-    update(float{});
 }
 
 }  // namespace rodeo::kernels::cuda

@@ -77,23 +77,105 @@ __global__ void nll_loss_backward_kernel(const T* dloss, std::int64_t c, const s
   RODEO_GRID_STRIDE(k, count) atomicAdd(dlogp + index[k] * c + label[index[k]], static_cast<T>(term));
 }
 
-// A warp per named node.
+/// Sets of nodes, one after the other over the blocks of a grid.
+constexpr int kMostSets = 4;
+struct Sets {
+  const std::int64_t* index[kMostSets];
+  std::int64_t count[kMostSets];
+  std::int64_t first_block[kMostSets + 1];
+  int number = 0;
+};
+struct Sums {
+  double right, loss;
+};
+
+__device__ Sums operator+(const Sums& a, const Sums& b) {
+  return {a.right + b.right, a.loss + b.loss};
+}
+
 template <class T>
-__global__ void count_correct_kernel(const T* scores, std::int64_t c, const std::int64_t* label,
-                                     const std::int64_t* index, std::int64_t count,
-                                     unsigned long long* correct) {
+__device__ Accumulator<T> log_sum_exp(const T* row, std::int64_t c) {
+  const int lane = threadIdx.x % kWarp;
+  Accumulator<T> top = -INFINITY, sum = 0;
+  for (std::int64_t j = lane; j < c; j += kWarp) top = fmax(top, widen(row[j]));
+  top = warp_reduce(top, [](auto a, auto b) { return fmax(a, b); });
+  for (std::int64_t j = lane; j < c; j += kWarp) sum += exp(widen(row[j]) - top);
+  return top + log(warp_reduce(sum, [](auto a, auto b) { return a + b; }));
+}
+
+// A warp per named node, blocks one set after the other. A block leaves its sums in `partial`; the last one
+// adds them up in order, so that it does not matter which that is. metrics [sets, 2], or the first set's
+// loss.
+template <class T>
+__global__ void node_metrics_kernel(const T* scores, std::int64_t c, const std::int64_t* label, Sets sets,
+                                    Sums* partial, int* arrived, double* metrics, T* loss) {
+  __shared__ Sums shared[kThreads];
+  __shared__ bool last;
+  int set = 0;
+  while (blockIdx.x >= sets.first_block[set + 1]) ++set;
+  const std::int64_t k = (blockIdx.x - sets.first_block[set]) * kRowsPerBlock + threadIdx.x / kWarp;
+  Sums mine{0, 0};
+  if (k < sets.count[set]) {
+    const std::int64_t node = sets.index[set][k], want = label[node];
+    const T* row = scores + node * c;
+    const Accumulator<T> own = widen(row[want]);
+    bool best = own == own;  // strictly above all before it, at least as high as all after; false for any NaN
+    for (std::int64_t j = threadIdx.x % kWarp; j < c; j += kWarp) {
+      const Accumulator<T> other = widen(row[j]);
+      best &= j == want || (j < want ? other < own : other <= own);
+    }
+    mine = {__all_sync(kFullMask, best) ? 1. : 0., static_cast<double>(log_sum_exp(row, c) - own)};
+  }
+  if (threadIdx.x % kWarp == 0) shared[threadIdx.x / kWarp] = mine;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    Sums sum = shared[0];
+    for (int r = 1; r < kRowsPerBlock; ++r) sum = sum + shared[r];
+    partial[blockIdx.x] = sum;
+    __threadfence();
+    last = atomicAdd(arrived, 1) == static_cast<int>(gridDim.x) - 1;
+  }
+  __syncthreads();
+  if (!last) return;
+  __threadfence();
+  for (set = 0; set < sets.number; ++set) {
+    Sums sum{0, 0};
+    for (std::int64_t b = sets.first_block[set] + threadIdx.x; b < sets.first_block[set + 1]; b += kThreads)
+      sum = sum + Sums{__ldcg(&partial[b].right), __ldcg(&partial[b].loss)};
+    __syncthreads();  // the last set's sums have been read
+    shared[threadIdx.x] = sum;
+    for (int half = kThreads / 2; half > 0; half /= 2) {
+      __syncthreads();
+      if (threadIdx.x < half) shared[threadIdx.x] = shared[threadIdx.x] + shared[threadIdx.x + half];
+    }
+    if (threadIdx.x > 0) continue;
+    const double count = sets.count[set] > 0 ? static_cast<double>(sets.count[set]) : 1;
+    if (metrics) {
+      metrics[2 * set] = shared[0].right / count;
+      metrics[2 * set + 1] = shared[0].loss / count;
+    } else {
+      *loss = static_cast<T>(static_cast<Accumulator<T>>(shared[0].loss / count));
+    }
+  }
+  if (threadIdx.x == 0) *arrived = 0;
+}
+
+// A warp per named node adds to a row of zeros. A node named m times gets m equal terms, so their order does
+// not matter.
+template <class T>
+__global__ void cross_entropy_backward_kernel(const T* dloss, const T* logits, std::int64_t c,
+                                              const std::int64_t* label, const std::int64_t* index,
+                                              std::int64_t count, T* dlogits) {
   const std::int64_t k = warp_row();
   if (k >= count) return;
-  const T* row = scores + index[k] * c;
-  const std::int64_t want = label[index[k]];
-  const Accumulator<T> own = widen(row[want]);
-  bool best = own == own;  // strictly above all before it, at least as high as all after; false for any NaN
+  const std::int64_t node = index[k], want = label[node];
+  const T* row = logits + node * c;
+  const Accumulator<T> share = widen(*dloss) / static_cast<Accumulator<T>>(count),
+                       shift = log_sum_exp(row, c);
   for (std::int64_t j = threadIdx.x % kWarp; j < c; j += kWarp) {
-    const Accumulator<T> other = widen(row[j]);
-    best &= j == want || (j < want ? other < own : other <= own);
+    const Accumulator<T> softmax = exp(widen(row[j]) - shift);
+    atomicAdd(dlogits + node * c + j, static_cast<T>(share * (j == want ? softmax - 1 : softmax)));
   }
-  best = __all_sync(kFullMask, best);
-  if (best && threadIdx.x % kWarp == 0) atomicAdd(correct, 1ull);
 }
 
 template <class T>
@@ -103,6 +185,27 @@ auto* pointer(const Tensor& t) {
 
 dim3 grid_of_rows(std::int64_t rows) {
   return dim3(static_cast<unsigned>(ceil_div(rows, kRowsPerBlock)));
+}
+
+void launch_metrics(const Tensor& scores, const Tensor& label, const std::vector<Tensor>& given,
+                    const Tensor& metrics, const Tensor& loss) {
+  Sets sets{};
+  for (const Tensor& index : given) {
+    const int s = sets.number++;
+    sets.index[s] = index.data<std::int64_t>();
+    sets.count[s] = index.numel();
+    sets.first_block[s + 1] = sets.first_block[s] + ceil_div(index.numel(), kRowsPerBlock);
+  }
+  const std::int64_t blocks = sets.first_block[sets.number];
+  if (blocks == 0) return metrics.fill(0);  // no set has a node
+  const Tensor partial = Tensor::empty({blocks, 2}, DType::kF64, scores.device());
+  dispatch_float(scores.dtype(), "node_metrics", [&]<class T>(T) {
+    launch("node_metrics", scores.device(), node_metrics_kernel<device_t<T>>,
+           dim3(static_cast<unsigned>(blocks)), kThreads, 0, pointer<T>(scores), scores.dim(1),
+           label.data<std::int64_t>(), sets, reinterpret_cast<Sums*>(partial.data<double>()),
+           Context::of(scores.device()).zeroed_counters(1),
+           metrics.defined() ? metrics.data<double>() : nullptr, loss.defined() ? pointer<T>(loss) : nullptr);
+  });
 }
 
 }  // namespace
@@ -139,15 +242,25 @@ void nll_loss_backward(const Tensor& dloss, const Tensor& label, const Tensor& i
   });
 }
 
-std::int64_t count_correct(const Tensor& scores, const Tensor& label, const Tensor& index) {
-  const Tensor correct = Tensor::zeros({}, DType::kI64, scores.device());
-  dispatch_float(scores.dtype(), "accuracy", [&]<class T>(T) {
-    launch("accuracy", scores.device(), count_correct_kernel<device_t<T>>, grid_of_rows(index.numel()),
-           kThreads, 0, pointer<T>(scores), scores.dim(1), label.data<std::int64_t>(),
-           index.data<std::int64_t>(), index.numel(),
-           reinterpret_cast<unsigned long long*>(correct.data<std::int64_t>()));
+void cross_entropy(const Tensor& logits, const Tensor& label, const Tensor& index, const Tensor& loss) {
+  launch_metrics(logits, label, {index}, {}, loss);
+}
+
+void cross_entropy_backward(const Tensor& dloss, const Tensor& logits, const Tensor& label,
+                            const Tensor& index, const Tensor& dlogits) {
+  check_cuda(cudaMemsetAsync(dlogits.raw(), 0, static_cast<std::size_t>(dlogits.nbytes()),
+                             Context::of(dlogits.device()).stream()),
+             "cross_entropy");
+  dispatch_float(logits.dtype(), "cross_entropy", [&]<class T>(T) {
+    launch("cross_entropy_backward", dlogits.device(), cross_entropy_backward_kernel<device_t<T>>,
+           grid_of_rows(index.numel()), kThreads, 0, pointer<T>(dloss), pointer<T>(logits), logits.dim(1),
+           label.data<std::int64_t>(), index.data<std::int64_t>(), index.numel(), pointer<T>(dlogits));
   });
-  return correct.to_vector<std::int64_t>()[0];
+}
+
+void node_metrics(const Tensor& scores, const Tensor& label, const std::vector<Tensor>& sets,
+                  const Tensor& metrics) {
+  launch_metrics(scores, label, sets, metrics, {});
 }
 
 }  // namespace rodeo::kernels::cuda

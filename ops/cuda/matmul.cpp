@@ -30,13 +30,13 @@ std::uint32_t alignment(const Tensor& t) {
 }
 
 struct Problem {
-  std::int64_t m, n, k, lda, ldb;  // in cuBLAS terms: C is m x n by columns
+  std::int64_t m, n, k, lda, ldb, ldc;  // in cuBLAS terms: C is m x n by columns
   bool ta, tb, tf32;
   DType dtype;
   int device;
   std::uint32_t align_a, align_b, align_c;
   auto key() const {
-    return std::tie(m, n, k, lda, ldb, ta, tb, tf32, dtype, device, align_a, align_b, align_c);
+    return std::tie(m, n, k, lda, ldb, ldc, ta, tb, tf32, dtype, device, align_a, align_b, align_c);
   }
   bool operator<(const Problem& other) const { return key() < other.key(); }
 };
@@ -63,7 +63,7 @@ Product make_product(const Problem& p, Context& context) {
   cublasLtMatmulDescSetAttribute(product.desc, CUBLASLT_MATMUL_DESC_TRANSB, &opb, sizeof opb);
   product.a = make_layout(p.dtype, p.ta ? p.k : p.m, p.ta ? p.m : p.k, p.lda);
   product.b = make_layout(p.dtype, p.tb ? p.n : p.k, p.tb ? p.k : p.n, p.ldb);
-  product.c = make_layout(p.dtype, p.m, p.n, p.m);
+  product.c = make_layout(p.dtype, p.m, p.n, p.ldc);
 
   cublasLtMatmulPreference_t preference;
   check_cublas(cublasLtMatmulPreferenceCreate(&preference), "making a preference");
@@ -89,13 +89,23 @@ Product make_product(const Problem& p, Context& context) {
 
 }  // namespace
 
-void matmul(const Tensor& a, const Tensor& b, bool ta, bool tb, const Tensor& c) {
-  const std::int64_t k = a.dim(ta ? 0 : 1);
-  if (k == 0) return c.fill(0);
+void matmul(const Tensor& a, const Tensor& b, bool ta, bool tb, const MatmulSizes& sizes, const Tensor& c) {
+  if (sizes.k == 0) return c.fill(0);
   Context& context = Context::of(c.device());
-  const Problem problem{c.dim(1),    c.dim(0),     k,         b.dim(1),         a.dim(1),     tb,
-                        ta,          allow_tf32(), c.dtype(), c.device().index, alignment(b), alignment(a),
-                        alignment(c)};
+  const Problem problem{.m = sizes.n,
+                        .n = sizes.m,
+                        .k = sizes.k,
+                        .lda = b.dim(1),
+                        .ldb = a.dim(1),
+                        .ldc = c.dim(1),
+                        .ta = tb,
+                        .tb = ta,
+                        .tf32 = allow_tf32(),
+                        .dtype = c.dtype(),
+                        .device = c.device().index,
+                        .align_a = alignment(b),
+                        .align_b = alignment(a),
+                        .align_c = alignment(c)};
   thread_local std::map<Problem, Product> products;
   auto at = products.find(problem);
   if (at == products.end()) at = products.emplace(problem, make_product(problem, context)).first;

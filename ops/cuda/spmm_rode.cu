@@ -28,7 +28,7 @@ struct RodeArgs {
   RodeView plan;
   Sum* partial;         // [slots, columns]; null where pieces meet by atomicAdd
   int residual_rounds;  // short rows that a group takes, one after the other
-  int* arrived;         // [split rows, column tiles of this launch], zero
+  int* arrived;         // [split rows, column tiles of this launch], zero, and left so
 };
 
 template <class Tile>
@@ -184,8 +184,11 @@ struct Rode : Gather<Tile> {
     __threadfence();
     __syncwarp();
     int before = 0;
-    if (this->lane == 0)
-      before = atomicAdd(rode.arrived + static_cast<std::int64_t>(split) * gridDim.y + blockIdx.y, 1);
+    if (this->lane == 0) {
+      int* const arrived = rode.arrived + static_cast<std::int64_t>(split) * gridDim.y + blockIdx.y;
+      before = atomicAdd(arrived, 1);
+      if (before == count - 1) *arrived = 0;  // for the next launch
+    }
     if (__shfl_sync(kFullMask, before, 0) != count - 1) return false;
     __threadfence();
 #pragma unroll
@@ -246,13 +249,14 @@ void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate accumulate, const 
       const std::int64_t short_warps = ceil_div(plan.num_residual(), Tile::kGroups);
       const int rounds = rounds_for(short_warps * tiles, y.device());
       const std::int64_t warps = plan.num_pieces() + ceil_div(short_warps, rounds);
-      Tensor partial, arrived;
+      Tensor partial;
+      int* arrived = nullptr;
       if (splits > 0 && !atomic) {
         partial = Tensor::empty({plan.num_slots, args.stride}, dtype_of<Sum>(), y.device());
-        arrived = Tensor::zeros({splits, tiles}, DType::kI32, y.device());
+        arrived = Context::of(y.device()).zeroed_counters(splits * tiles);
       }
       const RodeArgs<Sum> rode{RodeView(plan), partial.defined() ? partial.data<Sum>() : nullptr, rounds,
-                               arrived.defined() ? arrived.data<int>() : nullptr};
+                               arrived};
       const dim3 grid(static_cast<unsigned>(ceil_div(warps, kThreads / kWarp)), static_cast<unsigned>(tiles));
       launch("spmm_rode", y.device(), spmm_rode_kernel<Tile>, grid, dim3(kThreads), 0, args, rode);
     });

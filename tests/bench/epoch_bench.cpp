@@ -1,16 +1,17 @@
 /// epoch_bench: milliseconds of one training epoch (forward, loss, backward, Adam) of each model on each
-/// graph, its parts and its memory; scripts/pyg_epoch.py prints the same columns for PyG. Half of the epochs
-/// after the warm-up are timed as they are, the others for their parts. Exit codes: 0; 2 for an option or a
-/// file that is not right.
+/// graph, its parts, kernels and memory; scripts/pyg_epoch.py prints the same columns for PyG. Half of the
+/// epochs after the warm-up are timed as they are (on CUDA: replays of a captured graph), the others for
+/// their parts (op by op). Exit codes: 0; 2 for an option or a file that is not right.
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <fstream>
+#include <limits>
 
 #include "core/storage.h"
 #include "core/version.h"
 #include "datasets/synthetic.h"
 #include "tests/bench/arguments.h"
+#include "tests/bench/limits.h"
 #include "train/node_model.h"
 #include "train/trainer.h"
 
@@ -25,7 +26,8 @@ struct EpochOptions {
   AttentionForm attention = AttentionForm::kAuto;
   int epochs = 0, warmup = 0;
   Device device;
-  std::string csv;
+  bool graph = true, roofline = false;
+  std::string csv, json;
   std::string notice;  // not empty after --help: print this, and do nothing else
 };
 
@@ -50,6 +52,10 @@ cxxopts::Options describe_options() {
   add("epochs", "Timed epochs, of which the median counts", text("30"), "N");
   add("warmup", "Epochs before them", text("5"), "N");
   add("device", "auto, cpu, cuda or cuda:i", text("auto"), "NAME");
+  add("no-graph", "On CUDA, launch every kernel by itself instead of replaying a captured graph");
+  add("roofline",
+      "Also measure what the device can do, and print which share of that the epochs of a GCN reach");
+  add("json", "Also write the results to a JSON file", cxxopts::value<std::string>(), "FILE");
   add("csv", "Also write the table to a CSV file", cxxopts::value<std::string>(), "FILE");
   add("h,help", "Print this help");
   return options;
@@ -57,7 +63,8 @@ cxxopts::Options describe_options() {
 
 EpochOptions parse_options(int argc, const char* const* argv) {
   cxxopts::Options description = describe_options();
-  const cxxopts::ParseResult parsed = parse_arguments(description, "--help takes no value", argc, argv);
+  const cxxopts::ParseResult parsed =
+      parse_arguments(description, "--no-graph, --roofline and --help take no value", argc, argv);
   EpochOptions options;
   if (parsed.count("help") > 0) {
     options.notice = description.help();
@@ -78,52 +85,145 @@ EpochOptions parse_options(int argc, const char* const* argv) {
   options.epochs = static_cast<int>(positive("epochs", one(parsed, "epochs")));
   options.warmup = static_cast<int>(positive("warmup", one(parsed, "warmup")));
   options.device = parse_device(one(parsed, "device"));
+  options.graph = parsed.count("no-graph") == 0;
+  options.roofline = parsed.count("roofline") > 0;
   options.csv = one(parsed, "csv");
+  options.json = one(parsed, "json");
   return options;
 }
 
-// Prints to stdout and, where there is one, to the CSV file.
-class Table {
- public:
-  explicit Table(const std::string& csv) : path_(csv) {
-    if (!csv.empty()) {
-      csv_.open(csv);
-      check(csv_.is_open(), csv, ": cannot be written");
+struct Row {
+  std::string graph;
+  TrainOptions options;
+  TrainSummary summary;
+  double of_roofline;  // NaN: not known
+};
+
+// The columns of the table, in the order of scripts/pyg_epoch.py: a name for programs, and a text for each
+// row.
+struct Column {
+  const char* name;
+  std::string (*text)(const Row&);
+};
+constexpr Column kColumns[] = {
+    {"graph", [](const Row& r) { return r.graph; }},
+    {"model", [](const Row& r) { return std::string(name(r.options.model)); }},
+    {"hidden", [](const Row& r) { return str(r.options.hidden); }},
+    {"heads", [](const Row& r) { return str(r.options.model == ModelKind::kGat ? r.options.heads : 1); }},
+    {"epoch_ms", [](const Row& r) { return fmt::format("{:.4f}", r.summary.epoch_ms.median); }},
+    {"sparse_ms", [](const Row& r) { return fmt::format("{:.4f}", r.summary.parts.sparse.median); }},
+    {"gemm_ms", [](const Row& r) { return fmt::format("{:.4f}", r.summary.parts.gemm.median); }},
+    {"other_ms", [](const Row& r) { return fmt::format("{:.4f}", r.summary.parts.other.median); }},
+    {"peak_bytes", [](const Row& r) { return str(r.summary.peak_bytes); }},
+    {"kernels", [](const Row& r) { return r.summary.kernels > 0 ? str(r.summary.kernels) : ""; }},
+    {"of_roofline",
+     [](const Row& r) { return r.of_roofline >= 0 ? fmt::format("{:.3f}", r.of_roofline) : ""; }}};
+
+void write_csv(const std::vector<Row>& rows, std::ostream& out) {
+  const char* comma = "";
+  for (const Column& column : kColumns) out << comma << column.name, comma = ",";
+  for (const Row& row : rows) {
+    comma = "\n";
+    for (const Column& column : kColumns) out << comma << column.text(row), comma = ",";
+  }
+  out << '\n';
+}
+
+void write_json(const std::vector<Row>& rows, std::ostream& out) {
+  const char* line = "[\n";
+  for (const Row& row : rows) {
+    out << line << "  {";
+    const char* comma = "";
+    for (const Column& column : kColumns) {
+      const std::string text = column.text(row), name = column.name;
+      const bool quoted = name == "graph" || name == "model";
+      out << comma << '"' << name << "\": ";
+      if (quoted)
+        out << '"' << text << '"';
+      else
+        out << (text.empty() || text == "nan" ? "null" : text);
+      comma = ", ";
     }
-    fmt::print("{:<20} {:<5} {:>6} {:>5} {:>11} {:>11} {:>10} {:>10} {:>10}\n", "graph", "model", "hidden",
-               "heads", "epoch, ms", "sparse, ms", "GEMM, ms", "other, ms", "peak, GiB");
-    csv_ << "graph,model,hidden,heads,epoch_ms,sparse_ms,gemm_ms,other_ms,peak_bytes\n";
+    out << '}';
+    line = ",\n";
   }
-  void add(const std::string& graph, const TrainOptions& o, const TrainSummary& s) {
-    const std::int64_t heads = o.model == ModelKind::kGat ? o.heads : 1;
-    const auto& [sparse, gemm, other] = s.parts;
-    fmt::print("{:<20} {:<5} {:>6} {:>5} {:>11.3f} {:>11.3f} {:>10.3f} {:>10.3f} {:>10.3f}\n", graph,
-               name(o.model), o.hidden, heads, s.epoch_ms.median, sparse.median, gemm.median, other.median,
-               static_cast<double>(s.peak_bytes) / (1 << 30));
-    std::fflush(stdout);
-    fmt::print(csv_, "{},{},{},{},{:.4f},{:.4f},{:.4f},{:.4f},{}\n", graph, name(o.model), o.hidden, heads,
-               s.epoch_ms.median, sparse.median, gemm.median, other.median, s.peak_bytes);
+  out << "\n]\n";
+}
+
+void print_header() {
+  fmt::print("{:<20} {:<5} {:>6} {:>5} {:>11} {:>11} {:>10} {:>10} {:>10} {:>8} {:>12}\n", "graph", "model",
+             "hidden", "heads", "epoch, ms", "sparse, ms", "GEMM, ms", "other, ms", "peak, GiB", "kernels",
+             "of roofline");
+}
+
+void print_row(const Row& r) {
+  const auto& [sparse, gemm, other] = r.summary.parts;
+  const auto text = [&](std::size_t column) {
+    const std::string given = kColumns[column].text(r);
+    return given.empty() ? std::string("-") : given;
+  };
+  fmt::print("{:<20} {:<5} {:>6} {:>5} {:>11.3f} {:>11.3f} {:>10.3f} {:>10.3f} {:>10.3f} {:>8} {:>12}\n",
+             r.graph, name(r.options.model), r.options.hidden, text(3), r.summary.epoch_ms.median,
+             sparse.median, gemm.median, other.median, static_cast<double>(r.summary.peak_bytes) / (1 << 30),
+             text(9), text(10));
+  std::fflush(stdout);
+}
+
+// Opened before anything is timed: a path that cannot be written to fails at once.
+class OutputFile {
+ public:
+  explicit OutputFile(const std::string& path) : path_(path) {
+    if (path.empty()) return;
+    file_.open(path);
+    check(file_.is_open(), path, ": cannot be written");
   }
-  void finish() {
-    csv_.flush();
-    check(path_.empty() || csv_.good(), path_, ": writing failed");
+  void write(const std::vector<Row>& rows, void (*format)(const std::vector<Row>&, std::ostream&)) {
+    if (path_.empty()) return;
+    format(rows, file_);
+    file_.flush();
+    check(file_.good(), path_, ": writing failed");
   }
 
  private:
   std::string path_;
-  std::ofstream csv_;
+  std::ofstream file_;
 };
 
-TrainSummary train_epochs(const Dataset& data, const TrainOptions& training, const EpochOptions& options) {
-  const NodeRun run = make_run(data, training, options.device);
-  const int total = options.warmup + 2 * options.epochs;
-  Trainer trainer(
-      *run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-      {.epochs = total, .eval_every = total, .warmup_epochs = options.warmup, .profile_every = 2});
-  return trainer.fit();
+// Milliseconds that a GCN's epoch in f32 takes at least on this device: X is read once forward and once
+// backward, and every aggregation gathers a row for each edge, forward and, but for what would be the
+// gradient of X, backward. NaN where the limits are not known.
+double gcn_floor_ms(const NodeTask& task, const TrainOptions& o, std::int64_t edges, const Limits& limits) {
+  double seconds = 2. * static_cast<double>(task.num_nodes * task.num_features) * 4 / (limits.copy * 1e12);
+  for (int i = 0; i < o.layers; ++i) {
+    const std::int64_t in = i == 0 ? task.num_features : o.hidden,
+                       out = i + 1 == o.layers ? task.num_classes : o.hidden, width = std::min(in, out);
+    const double gather = limits.gather(std::min<std::int64_t>(1024, width * 4), task.num_nodes * width * 4);
+    if (!(gather > 0)) return std::numeric_limits<double>::quiet_NaN();
+    const int passes = i == 0 && in < out ? 1 : 2;
+    seconds += passes * static_cast<double>(edges * width) * 4 / (gather * 1e12);
+  }
+  return seconds * 1e3;
 }
 
-void measure_graph(const Dataset& data, const EpochOptions& options, Table& table) {
+Row train_epochs(const Dataset& data, const TrainOptions& training, const EpochOptions& options,
+                 const Limits& limits) {
+  const NodeRun run = make_run(data, training, options.device);
+  const int total = options.warmup + 2 * options.epochs;
+  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
+                  {.epochs = total,
+                   .eval_every = total,
+                   .warmup_epochs = options.warmup,
+                   .profile_every = 2,
+                   .graph = options.graph});
+  Row row{data.name, training, trainer.fit(), std::numeric_limits<double>::quiet_NaN()};
+  if (options.roofline && training.model == ModelKind::kGcn)
+    row.of_roofline =
+        gcn_floor_ms(run.task, training, run.model.adj.num_edges(), limits) / row.summary.epoch_ms.median;
+  return row;
+}
+
+void measure_graph(const Dataset& data, const EpochOptions& options, const Limits& limits,
+                   std::vector<Row>& rows) {
   for (const ModelKind model : options.models) {
     TrainOptions training = published_options(model);
     training.attention = options.attention;
@@ -133,19 +233,26 @@ void measure_graph(const Dataset& data, const EpochOptions& options, Table& tabl
            options.hidden.empty() ? std::vector<std::int64_t>{training.hidden} : options.hidden) {
         training.heads = heads;
         training.hidden = hidden;
-        table.add(data.name, training, train_epochs(data, training, options));
+        rows.push_back(train_epochs(data, training, options, limits));
+        print_row(rows.back());
       }
   }
 }
 
 void run(const EpochOptions& options) {
-  fmt::print("epoch_bench, rodeo {} ({}), {}\n", RODEO_VERSION, RODEO_COMMIT, describe(options.device));
-  Table table(options.csv);
+  OutputFile csv(options.csv), json(options.json);
+  fmt::print("epoch_bench, rodeo {} ({}), {}, {}\n", RODEO_VERSION, RODEO_COMMIT, describe(options.device),
+             options.graph && options.device.is_cuda() ? "captured graphs" : "op by op");
+  const Limits limits = options.roofline ? measure_limits(options.device) : Limits();
+  print_header();
+  std::vector<Row> rows;
   for (const std::string& size : options.graphs)
-    measure_graph(synthesize(synthetic_preset(size)), options, table);
+    measure_graph(synthesize(synthetic_preset(size)), options, limits, rows);
   for (const std::string& path : options.files)
-    measure_graph(load_dataset(path, {.need = Need::kTraining, .split = options.split}), options, table);
-  table.finish();
+    measure_graph(load_dataset(path, {.need = Need::kTraining, .split = options.split}), options, limits,
+                  rows);
+  csv.write(rows, write_csv);
+  json.write(rows, write_json);
 }
 
 }  // namespace

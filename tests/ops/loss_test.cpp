@@ -70,6 +70,62 @@ TEST_P(OpsLoss, NllLossOverManyNodes) {
   EXPECT_NEAR(nll_loss(logp, ids(label), ids(index)).item(), want, 1e-6);
 }
 
+TEST_P(OpsLoss, CrossEntropyIsNllOfLogSoftmax) {
+  for (const std::int64_t c : {1, 7, 32, 47, 1000})
+    for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16, DType::kF16}) {
+      const std::int64_t nodes = 3000;
+      const Tensor x = random_tensor({nodes, c}, dtype, device());
+      std::vector<std::int64_t> label(nodes), index;
+      for (std::int64_t i = 0; i < nodes; ++i) {
+        label[i] = (i * 7) % c;
+        if (i % 3 > 0) index.push_back(nodes - 1 - i);
+      }
+      index.insert(index.end(), {5, 5, 17});  // named more than once
+      // The composed form rounds log-probabilities to the dtype: it is taken in f64.
+      const Tensor wide = x.to(DType::kF64), seed = Tensor::full({}, 0.5, dtype, device());
+      const Variable fused(x, true), composed(wide, true);
+      const Variable loss = cross_entropy(fused, ids(label), ids(index)),
+                     want = nll_loss(log_softmax(composed), ids(label), ids(index));
+      EXPECT_TRUE(near(loss.value(), doubles(want.value()), 8 * epsilon(dtype), 1e-6)) << c << " " << dtype;
+      loss.backward(seed);
+      want.backward(seed.to(DType::kF64));
+      const std::vector<double> dx = doubles(composed.grad());
+      EXPECT_TRUE(near(fused.grad(), dx, 16 * epsilon(dtype), 16 * epsilon(dtype) / 2000))
+          << c << " " << dtype;
+    }
+  EXPECT_TRUE(gradients_ok(
+      [&](const auto& in) {
+        return cross_entropy(in[0], ids({0, 2, 1, 1}), ids({3, 0, 3}));
+      },
+      {random_variable({4, 3}, device())}));
+  EXPECT_ERROR(cross_entropy(Tensor::zeros({2, 2}, DType::kF32, device()), ids({0, 0}), ids({})),
+               "[cross_entropy] index is empty: the mean over no node is undefined");
+}
+
+TEST_P(OpsLoss, NodeMetricsOfSeveralSets) {
+  const std::int64_t nodes = 2000, c = 41;
+  const Tensor x = random_tensor({nodes, c}, DType::kF32, device());
+  std::vector<std::int64_t> label(nodes), first, second;
+  for (std::int64_t i = 0; i < nodes; ++i) {
+    label[i] = i % 3 == 0 ? i % c : 0;
+    (i % 4 == 0 ? first : second).push_back(i);
+  }
+  const Tensor metrics = node_metrics(x, ids(label), {ids(first), ids({}), ids(second), ids({8})});
+  ASSERT_EQ(metrics.shape(), (Shape{4, 2}));
+  const std::vector<double> got = doubles(metrics);
+  const std::vector<Tensor> sets{ids(first), ids(second), ids({8})};
+  for (std::size_t s = 0, at = 0; s < sets.size(); ++s, at += s == 1 ? 2 : 1) {
+    EXPECT_EQ(got[2 * at], accuracy(x, ids(label), sets[s])) << s;
+    EXPECT_NEAR(got[2 * at + 1], nll_loss(log_softmax(x), ids(label), sets[s]).item(), 1e-6) << s;
+  }
+  EXPECT_EQ(got[2], 0);
+  EXPECT_EQ(got[3], 0);
+  EXPECT_EQ(doubles(node_metrics(x, ids(label), {ids({})})), (std::vector<double>{0, 0}));
+  EXPECT_TRUE(same_bits(metrics, node_metrics(x, ids(label), {ids(first), ids({}), ids(second), ids({8})})));
+  EXPECT_ERROR(node_metrics(x, ids(label), std::vector<Tensor>(5, ids({0}))),
+               "[node_metrics] at most 4 sets, got 5");
+}
+
 TEST_P(OpsLoss, AccuracyCountsTheFirstOfEqualScores) {
   const Tensor scores =
       Tensor::from(std::vector<float>{1, 2, 0, 3, 3, 1, 3, 3, 1, NAN, 1, 0, 1, NAN, 2}, {5, 3}, device());
@@ -96,29 +152,70 @@ class OpsOptim : public OnDevice {};
 RODEO_ON_ALL_DEVICES(OpsOptim);
 
 TEST_P(OpsOptim, AdamStepsAsPublished) {
-  for (const DType dtype : {DType::kF32, DType::kF64}) {
-    const Tensor p = random_tensor({37}, dtype, device(), 1), g = random_tensor({37}, dtype, device(), 2);
-    const Tensor m = Tensor::zeros({37}, dtype, device()), v = Tensor::zeros({37}, dtype, device());
-    std::vector<double> wp = doubles(p), wm(37), wv(37);
-    const std::vector<double> gv = doubles(g);
-    const AdamOptions o{.lr = 0.02, .weight_decay = 0.1};
-    for (int step = 1; step <= 5; ++step) {
-      adam_step(p, g, m, v, step, o);
-      for (int i = 0; i < 37; ++i) {
-        const double grad = gv[i] + o.weight_decay * wp[i];
-        wm[i] = o.beta1 * wm[i] + (1 - o.beta1) * grad;
-        wv[i] = o.beta2 * wv[i] + (1 - o.beta2) * grad * grad;
-        wp[i] -= o.lr * (wm[i] / (1 - std::pow(o.beta1, step))) /
-                 (std::sqrt(wv[i] / (1 - std::pow(o.beta2, step))) + o.eps);
+  // Parameters of both dtypes, more of them than one launch takes, one empty, one that joins late.
+  constexpr int kParameters = 40;
+  struct Expected {
+    std::vector<double> p, m, v, g;
+    int steps = 0;
+  };
+  std::vector<AdamUpdate> all;
+  std::vector<Expected> expected;
+  std::vector<double> lr;
+  for (int i = 0; i < kParameters; ++i) {
+    const DType dtype = i % 2 == 0 ? DType::kF32 : DType::kF64;
+    const Shape shape{i == 3 ? 0 : i == 5 ? 5000 : 37};
+    all.push_back({random_tensor(shape, dtype, device(), i),
+                   random_tensor(shape, dtype, device(), 100 + i),
+                   Tensor::zeros(shape, dtype, device()),
+                   Tensor::zeros(shape, dtype, device()),
+                   {.beta1 = 0.9 - 0.01 * i, .weight_decay = 0.1},
+                   i});
+    lr.push_back(0.02 + 0.001 * i);
+    const std::vector<double> zeros(static_cast<std::size_t>(shape.numel()));
+    expected.push_back({doubles(all.back().p), zeros, zeros, doubles(all.back().g)});
+  }
+  const Tensor rates = Tensor::from(lr, device()),
+               steps = Tensor::zeros({kParameters + 1}, DType::kI64, device());
+  for (int step = 1; step <= 5; ++step) {
+    std::vector<AdamUpdate> updates = all;
+    if (step < 3) updates.erase(updates.begin() + 7);
+    adam_step(updates, steps, rates);
+    for (const AdamUpdate& u : updates) {
+      Expected& e = expected[static_cast<std::size_t>(u.slot)];
+      const AdamOptions& o = u.options;
+      ++e.steps;
+      for (std::size_t k = 0; k < e.p.size(); ++k) {
+        const double grad = e.g[k] + o.weight_decay * e.p[k];
+        e.m[k] = o.beta1 * e.m[k] + (1 - o.beta1) * grad;
+        e.v[k] = o.beta2 * e.v[k] + (1 - o.beta2) * grad * grad;
+        e.p[k] -= lr[static_cast<std::size_t>(u.slot)] * (e.m[k] / (1 - std::pow(o.beta1, e.steps))) /
+                  (std::sqrt(e.v[k] / (1 - std::pow(o.beta2, e.steps))) + o.eps);
       }
     }
-    EXPECT_TRUE(near(p, wp, 50 * epsilon(dtype), 50 * epsilon(dtype)));
-    EXPECT_EQ(doubles(g), gv);
   }
-  const Tensor p = Tensor::zeros({2}, DType::kF32, device());
-  EXPECT_ERROR(adam_step(p, Tensor::zeros({3}, DType::kF32, device()), p, p, 1, {}),
-               "[adam_step] g must be [2], got [3]");
-  EXPECT_ERROR(adam_step(p, p, p, p, 0, {}), "[adam_step] step counts from 1, got 0");
+  const auto taken = steps.to_vector<std::int64_t>();
+  for (int i = 0; i < kParameters; ++i) {
+    const double eps = 50 * epsilon(all[i].p.dtype());
+    EXPECT_TRUE(near(all[i].p, expected[i].p, eps, eps)) << i;
+    EXPECT_EQ(doubles(all[i].g), expected[i].g);
+    EXPECT_EQ(taken[i], i == 7 ? 3 : 5);
+  }
+  EXPECT_EQ(taken.back(), 5);
+  adam_step({}, steps, rates);
+  EXPECT_EQ(steps.to_vector<std::int64_t>().back(), 6);
+}
+
+TEST_P(OpsOptim, Errors) {
+  const Tensor p = Tensor::zeros({2}, DType::kF32, device()),
+               three = Tensor::zeros({3}, DType::kF32, device());
+  const Tensor lr = Tensor::zeros({1}, DType::kF64, device()),
+               steps = Tensor::zeros({2}, DType::kI64, device());
+  EXPECT_ERROR(adam_step({{p, three, p, p, {}, 0}}, steps, lr), "[adam_step] g must be [2], got [3]");
+  EXPECT_ERROR(adam_step({{p, p, p, p, {}, 1}}, steps, lr), "[adam_step] slot must be in [0, 1), got 1");
+  EXPECT_ERROR(adam_step({{p, p, p, p, {}, 0}, {p, p, p, p, {}, 0}}, steps, lr),
+               "[adam_step] slot 0 is there twice");
+  EXPECT_ERROR(adam_step({}, steps.slice(0, 1), lr),
+               "[adam_step] steps must be i64 [2]: one entry more than lr has");
 }
 
 }  // namespace

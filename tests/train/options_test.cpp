@@ -32,6 +32,7 @@ TEST(TrainOptions, DefaultsAreThePublishedOnes) {
   EXPECT_EQ(options.device, "auto");
   EXPECT_EQ(options.spmm, SpmmAlgorithm::kAuto);
   EXPECT_FALSE(options.tf32);
+  EXPECT_TRUE(options.graph);
   EXPECT_FALSE(options.explain);
   EXPECT_FALSE(options.quiet);
   EXPECT_EQ(options.notice, "");
@@ -66,6 +67,7 @@ TEST(TrainOptions, ReadsEveryOption) {
                                       "--spmm",
                                       "rode",
                                       "--tf32",
+                                      "--no-graph",
                                       "--quiet"});
   EXPECT_EQ(options.dataset, "a b.h5");
   EXPECT_EQ(options.split, "60/20/20");
@@ -83,6 +85,7 @@ TEST(TrainOptions, ReadsEveryOption) {
   EXPECT_EQ(options.device, "cuda:1");
   EXPECT_EQ(options.spmm, SpmmAlgorithm::kRode);
   EXPECT_TRUE(options.tf32);
+  EXPECT_FALSE(options.graph);
   EXPECT_TRUE(options.quiet);
 }
 
@@ -140,7 +143,7 @@ TEST(TrainOptions, GatHasItsOwnOptions) {
   EXPECT_ERROR(parse_gat({"--dataset", "x", "--attention", "best"}),
                "unknown attention form 'best': expected one of auto, fused, composed");
   EXPECT_ERROR(parse_gat({"--dataset", "x", "--quiet=maybe"}),
-               "--undirected, --tf32, --quiet, --help and --version take no value");
+               "--undirected, --tf32, --no-graph, --quiet, --help and --version take no value");
 }
 
 TEST(TrainOptions, HelpAndVersionNeedNothingElse) {
@@ -169,7 +172,7 @@ TEST(TrainOptions, EveryMistakeHasItsLine) {
       {{"--dataset", "x", "--epoch", "5"}, "unknown option '--epoch'; see --help"},
       {{"--dataset", "x", "-q"}, "unknown option '-q'; see --help"},
       {{"--dataset", "x", "--quiet=maybe"},
-       "--undirected, --tf32, --explain, --quiet, --help and --version take no value"},
+       "--undirected, --tf32, --no-graph, --explain, --quiet, --help and --version take no value"},
       {{"cora.h5"}, "unexpected argument 'cora.h5'; see --help"},
       {{"--dataset", "x", "--", "y"}, "unexpected argument 'y'; see --help"},
       {{"--dataset", "x", "--hidden", "0"}, "--hidden must be an integer of at least 1, got '0'"},

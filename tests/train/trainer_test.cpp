@@ -189,7 +189,7 @@ TEST(TrainLoop, RejectsWhatItCannotTrain) {
   Script script({});
   const auto make = [&](const Split& split, const TrainerOptions& options) {
     Trainer(
-        script, [&] { return script.forward(); }, {}, nodes, split, options);
+        script, [&] { return script.forward(); }, {{script.parameters(), {}}}, nodes, split, options);
   };
   EXPECT_NO_THROW(make({nodes, nodes, none}, {}));
   EXPECT_ERROR(make({none, nodes, nodes}, {}), "[train] the split has no training nodes");
@@ -198,6 +198,8 @@ TEST(TrainLoop, RejectsWhatItCannotTrain) {
                "[train] epochs and eval_every must be at least 1, got 0 and 1");
   EXPECT_ERROR(make({nodes, nodes, nodes}, {.patience = -1}),
                "[train] patience, warmup_epochs and profile_every must not be negative");
+  EXPECT_ERROR(Trainer(script, [&] { return script.forward(); }, {}, nodes, {nodes, nodes, nodes}),
+               "[train] there are no parameters to train");
   Module empty;
   EXPECT_ERROR(Trainer(empty, [] { return Variable(); }, {}, nodes, {nodes, nodes, nodes}),
                "[train] the model has no parameters");

@@ -1,0 +1,26 @@
+#include "core/random.h"
+
+namespace rodeo {
+namespace {
+thread_local RandomStep* current = nullptr;
+thread_local std::uint64_t steps_begun = 0;
+}  // namespace
+
+RandomStep::RandomStep(const std::int64_t* done) : done_(done), id_(++steps_begun), outer_(current) {
+  current = this;
+}
+
+RandomStep::~RandomStep() {
+  current = outer_;
+}
+
+RandomKey Random::next() {
+  if (!current) return {seed_, stream_++};
+  if (step_ != current->id_) {
+    step_ = current->id_;
+    position_ = 0;
+  }
+  return {seed_, position_++, current->done_};
+}
+
+}  // namespace rodeo

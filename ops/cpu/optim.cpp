@@ -1,0 +1,35 @@
+#include <cmath>
+
+#include "ops/cpu/loops.h"
+#include "ops/kernels.h"
+
+namespace rodeo::kernels::cpu {
+
+void adam_step(const std::vector<AdamUpdate>& updates, const Tensor& steps, const Tensor& lr) {
+  std::int64_t* taken = steps.data<std::int64_t>();
+  for (const AdamUpdate& u : updates) {
+    const AdamOptions& o = u.options;
+    const auto t = static_cast<double>(++taken[u.slot]);
+    const double rate64 = lr.data<double>()[u.slot] / (1 - std::pow(o.beta1, t));
+    const double correction64 = 1 / std::sqrt(1 - std::pow(o.beta2, t));
+    const auto run = [&]<class T>(T) {
+      T *p = u.p.data<T>(), *m = u.m.data<T>(), *v = u.v.data<T>();
+      const T* g = u.g.data<T>();
+      const T b1 = T(o.beta1), b2 = T(o.beta2), eps = T(o.eps), decay = T(o.weight_decay), rate = T(rate64),
+              correction = T(correction64);
+      for_each_element(u.p.numel(), [=](std::int64_t i) {
+        const T grad = g[i] + decay * p[i];
+        m[i] = b1 * m[i] + (1 - b1) * grad;
+        v[i] = b2 * v[i] + (1 - b2) * grad * grad;
+        p[i] -= rate * m[i] / (std::sqrt(v[i]) * correction + eps);
+      });
+    };
+    if (u.p.dtype() == DType::kF64)
+      run(double{});
+    else
+      run(float{});
+  }
+  ++taken[steps.numel() - 1];
+}
+
+}  // namespace rodeo::kernels::cpu

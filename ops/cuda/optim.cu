@@ -1,0 +1,111 @@
+// Adam for many parameters in one launch.
+#include "ops/cuda/pack.cuh"
+#include "ops/kernels.h"
+
+namespace rodeo::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kElements = 4;  // of a thread
+constexpr int kMost = 32;     // parameters of a launch
+
+template <class T>
+struct AdamTensor {
+  T* p;
+  const T* g;
+  T *m, *v;
+  std::int64_t size;
+  double beta1, beta2;
+  T eps, decay;
+  std::int64_t* taken;  // steps
+  const double* lr;
+};
+template <class T>
+struct AdamArgs {
+  AdamTensor<T> tensor[kMost];
+  std::int64_t first_block[kMost + 1];
+  int count;
+  std::int64_t* calls;  // null but in the last launch of a call
+  int* arrived;
+};
+static_assert(sizeof(AdamArgs<double>) <= 4096, "what a kernel's parameters may take");
+
+// Blocks one tensor after the other. The last block to finish raises the counts that all have read.
+template <class T>
+__global__ void adam_kernel(const AdamArgs<T> args) {
+  __shared__ T shared_rate, shared_correction;
+  int at = 0;
+  while (at + 1 < args.count && blockIdx.x >= args.first_block[at + 1]) ++at;
+  const AdamTensor<T>& a = args.tensor[at];
+  if (threadIdx.x == 0 && args.count > 0) {
+    const double t = static_cast<double>(*a.taken + 1);
+    shared_rate = static_cast<T>(*a.lr / (1 - pow(a.beta1, t)));
+    shared_correction = static_cast<T>(1 / sqrt(1 - pow(a.beta2, t)));
+  }
+  __syncthreads();
+  if (args.count > 0) {
+    const T rate = shared_rate, correction = shared_correction, b1 = static_cast<T>(a.beta1),
+            b2 = static_cast<T>(a.beta2);
+    const std::int64_t first = (blockIdx.x - args.first_block[at]) * kThreads * kElements + threadIdx.x;
+#pragma unroll
+    for (int k = 0; k < kElements; ++k) {
+      const std::int64_t i = first + k * kThreads;
+      if (i >= a.size) break;
+      const T p = a.p[i], grad = a.g[i] + a.decay * p;
+      const T m = b1 * a.m[i] + (1 - b1) * grad, v = b2 * a.v[i] + (1 - b2) * grad * grad;
+      a.m[i] = m;
+      a.v[i] = v;
+      a.p[i] = p - rate * m / (sqrt(v) * correction + a.eps);
+    }
+  }
+  if (threadIdx.x > 0) return;
+  __threadfence();
+  if (atomicAdd(args.arrived, 1) != static_cast<int>(gridDim.x) - 1) return;
+  *args.arrived = 0;
+  for (int i = 0; i < args.count; ++i) ++*args.tensor[i].taken;
+  if (args.calls) ++*args.calls;
+}
+
+template <class T>
+void launch_adam(const std::vector<const AdamUpdate*>& updates, const Tensor& steps, const Tensor& lr,
+                 std::int64_t* calls) {
+  std::size_t at = 0;
+  do {
+    AdamArgs<T> args{};
+    for (; at < updates.size() && args.count < kMost; ++at) {
+      const AdamUpdate& u = *updates[at];
+      const AdamOptions& o = u.options;
+      args.tensor[args.count] = {.p = u.p.data<T>(),
+                                 .g = u.g.data<T>(),
+                                 .m = u.m.data<T>(),
+                                 .v = u.v.data<T>(),
+                                 .size = u.p.numel(),
+                                 .beta1 = o.beta1,
+                                 .beta2 = o.beta2,
+                                 .eps = static_cast<T>(o.eps),
+                                 .decay = static_cast<T>(o.weight_decay),
+                                 .taken = steps.data<std::int64_t>() + u.slot,
+                                 .lr = lr.data<double>() + u.slot};
+      args.first_block[args.count + 1] =
+          args.first_block[args.count] + ceil_div(u.p.numel(), kThreads * kElements);
+      ++args.count;
+    }
+    const std::int64_t blocks = args.first_block[args.count];
+    args.calls = at == updates.size() ? calls : nullptr;
+    args.arrived = Context::of(lr.device()).zeroed_counters(1);
+    launch("adam_step", lr.device(), adam_kernel<T>, dim3(static_cast<unsigned>(blocks > 0 ? blocks : 1)),
+           kThreads, 0, args);
+  } while (at < updates.size());
+}
+
+}  // namespace
+
+void adam_step(const std::vector<AdamUpdate>& updates, const Tensor& steps, const Tensor& lr) {
+  std::vector<const AdamUpdate*> single, wide;
+  for (const AdamUpdate& u : updates) (u.p.dtype() == DType::kF64 ? wide : single).push_back(&u);
+  std::int64_t* const calls = steps.data<std::int64_t>() + steps.numel() - 1;
+  if (!wide.empty()) launch_adam<double>(wide, steps, lr, single.empty() ? calls : nullptr);
+  if (!single.empty() || wide.empty()) launch_adam<float>(single, steps, lr, calls);
+}
+
+}  // namespace rodeo::kernels::cuda

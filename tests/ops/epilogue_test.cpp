@@ -1,0 +1,139 @@
+#include "ops/epilogue.h"
+
+#include "ops/dense.h"
+#include "ops/gcn_norm.h"
+#include "tests/support/devices.h"
+#include "tests/support/gradcheck.h"
+#include "tests/support/sums.h"
+
+namespace rodeo::test {
+namespace {
+
+class OpsEpilogue : public OnDevice {
+ protected:
+  static Tensor positive(std::int64_t m, DType dtype, std::uint64_t seed) {
+    return uniform({m}, 0.25, 2, {seed, 0}, DType::kF32, device()).to(dtype);
+  }
+};
+RODEO_ON_ALL_DEVICES(OpsEpilogue);
+
+/// Every combination of what can be asked for.
+struct Parts {
+  bool scale, bias, relu, dropout, after;
+  explicit Parts(int bits)
+      : scale(bits & 1), bias(bits & 2), relu(bits & 4), dropout(bits & 8), after(bits & 16) {}
+};
+
+Variable composed(const Variable& x, const Variable& bias, const EpilogueOptions& o) {
+  Variable h = o.scale.defined() ? scale_rows(x, o.scale) : x;
+  if (bias.defined()) h = add_bias(h, bias);
+  if (o.relu) h = relu(h);
+  if (o.dropout > 0) h = dropout(h, o.dropout, o.key);
+  return o.after.defined() ? scale_rows(h, o.after) : h;
+}
+
+TEST_P(OpsEpilogue, IsTheComposedForm) {
+  const Poisoned poisoned;
+  for (int bits = 0; bits < 32; ++bits)
+    for (const auto& [m, n] : {std::pair{1, 1}, {53, 7}, {2000, 16}, {300, 47}, {41, 128}}) {
+      const Parts parts(bits);
+      for (const DType dtype : {DType::kF32, DType::kF64}) {
+        EpilogueOptions o{.relu = parts.relu, .dropout = parts.dropout ? 0.4 : 0, .key = {3, 9}};
+        if (parts.scale) o.scale = positive(m, dtype, 1);
+        if (parts.after) o.after = positive(m, dtype, 2);
+        const Tensor values = random_tensor({m, n}, dtype, device(), 3),
+                     b = random_tensor({n}, dtype, device(), 4),
+                     dy = random_tensor({m, n}, dtype, device(), 5);
+        const Variable x(values, true), x2(values, true);
+        const Variable bias = parts.bias ? Variable(b, true) : Variable(),
+                       bias2 = parts.bias ? Variable(b, true) : Variable();
+        const Variable y = epilogue(x, bias, o), want = composed(x2, bias2, o);
+        const double eps = 8 * epsilon(dtype);
+        EXPECT_TRUE(near(y.value(), doubles(want.value()), eps, eps)) << bits << " " << m << " x " << n;
+        y.backward(dy);
+        want.backward(dy);
+        EXPECT_TRUE(near(x.grad(), doubles(x2.grad()), eps, eps)) << bits << " " << m << " x " << n;
+        if (!parts.bias) continue;
+        EXPECT_TRUE(near(bias.grad(), doubles(bias2.grad()), m * eps, m * eps))
+            << bits << " " << m << " x " << n;
+      }
+    }
+}
+
+TEST_P(OpsEpilogue, SixteenBitTypesAreRoundedOnce) {
+  const Poisoned poisoned;
+  for (const DType dtype : {DType::kBF16, DType::kF16}) {
+    const EpilogueOptions o{.scale = positive(64, dtype, 1), .relu = true, .dropout = 0.5, .key = {1, 2}};
+    const Tensor x = random_tensor({64, 33}, dtype, device(), 3), b = random_tensor({33}, dtype, device(), 4);
+    EpilogueOptions wide = o;
+    wide.scale = o.scale.to(DType::kF64);
+    EXPECT_TRUE(near(epilogue(x, b, o), doubles(epilogue(x.to(DType::kF64), b.to(DType::kF64), wide)),
+                     epsilon(dtype), 1e-7));
+  }
+}
+
+TEST_P(OpsEpilogue, PaddingIsNotReadAndHasNoGradient) {
+  const Poisoned poisoned;
+  const Tensor x = Tensor::empty({20, 8}, DType::kF64, device());  // NaN
+  const Tensor part = random_tensor({20, 5}, DType::kF64, device());
+  for (std::int64_t i = 0; i < 20; ++i)
+    x.slice(i, i + 1).reshape({8}).slice(0, 5).copy_from(part.slice(i, i + 1).reshape({5}));
+  const Variable padded(x, true), whole(part, true);
+  const Variable bias(random_tensor({5}, DType::kF64, device(), 2), true);
+  const EpilogueOptions o{.relu = true};
+  EXPECT_TRUE(same_bits(epilogue(padded, bias, o).value(), epilogue(whole, bias, o).value()));
+  EXPECT_TRUE(same_bits(epilogue(padded, {}, o, 5).value(), epilogue(whole, {}, o).value()));
+  const Tensor dy = random_tensor({20, 5}, DType::kF64, device(), 6);
+  epilogue(padded, bias, o).backward(dy);
+  epilogue(whole, bias, o).backward(dy);
+  const std::vector<double> got = doubles(padded.grad()), want = doubles(whole.grad());
+  for (std::size_t i = 0; i < 20; ++i)
+    for (std::size_t j = 0; j < 8; ++j) EXPECT_EQ(got[i * 8 + j], j < 5 ? want[i * 5 + j] : 0);
+}
+
+TEST_P(OpsEpilogue, Gradients) {
+  const Tensor scale = positive(6, DType::kF64, 1), after = positive(6, DType::kF64, 2);
+  const auto f = [&](const EpilogueOptions& o) {
+    return gradients_ok([&](const auto& in) { return epilogue(in[0], in[1], o); },
+                        {random_variable({6, 5}, device(), 3), random_variable({5}, device(), 4)});
+  };
+  EXPECT_TRUE(f({.scale = scale, .relu = true, .dropout = 0.3, .key = {5, 1}, .after = after}));
+  EXPECT_TRUE(f({.dropout = 0.3, .key = {5, 1}}));
+}
+
+TEST_P(OpsEpilogue, EmptyAndErrors) {
+  const auto zeros = [](const Shape& shape) { return Tensor::zeros(shape, DType::kF32, device()); };
+  EXPECT_EQ(epilogue(zeros({0, 3}), {}, {}).shape(), (Shape{0, 3}));
+  const Variable bias(zeros({3}), true);
+  epilogue(Variable(zeros({0, 3})), bias, {}).backward(zeros({0, 3}));
+  EXPECT_EQ(doubles(bias.grad()), (std::vector<double>{0, 0, 0}));
+  EXPECT_ERROR(epilogue(zeros({4, 3}), zeros({4}), {}),
+               "[epilogue] the result has 4 columns, and x must have as many, got [4, 3]");
+  EXPECT_ERROR(epilogue(zeros({4, 3}), {}, {.scale = zeros({3})}), "[epilogue] scale must be [4], got [3]");
+  EXPECT_ERROR(epilogue(zeros({4, 3}), {}, {.dropout = 1}), "[epilogue] dropout must be in [0, 1), got 1");
+}
+
+TEST_P(OpsEpilogue, PaddedMatmul) {
+  const Poisoned poisoned;
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16})
+    for (const auto& [n, columns] : {std::pair{7, 8}, {5, 5}, {41, 48}}) {
+      const Tensor a = random_tensor({30, 19}, dtype, device(), 1),
+                   b = random_tensor({19, n}, dtype, device(), 2);
+      const Variable a1(a, true), b1(b, true), a2(a, true), b2(b, true);
+      const Variable c = epilogue(matmul_padded(a1, b1, columns), {}, {}, n), want = matmul(a2, b2);
+      const double eps = 32 * epsilon(dtype);
+      EXPECT_EQ(c.shape(), want.shape());
+      EXPECT_TRUE(near(c.value(), doubles(want.value()), eps, eps)) << dtype << " " << n;
+      const Tensor dc = random_tensor({30, n}, dtype, device(), 3);
+      c.backward(dc);
+      want.backward(dc);
+      EXPECT_TRUE(near(a1.grad(), doubles(a2.grad()), eps, eps)) << dtype << " " << n;
+      EXPECT_TRUE(near(b1.grad(), doubles(b2.grad()), eps, eps)) << dtype << " " << n;
+    }
+  EXPECT_ERROR(matmul_padded(Tensor::zeros({2, 2}), Tensor::zeros({2, 3}), 2),
+               "[matmul_padded] columns must be at least 3, got 2");
+  EXPECT_EQ(padded_columns(7, DType::kF32, kCpu), 7);
+}
+
+}  // namespace
+}  // namespace rodeo::test

@@ -1,0 +1,37 @@
+/// A piece of training that is run again and again.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "core/graph.h"
+#include "core/variable.h"
+
+namespace rodeo {
+
+/// Work with one result, run op by op or as a captured graph: with the same bits. What changes from run to
+/// run is on the device.
+class Replay {
+ public:
+  /// `reads` are variables whose values the work reads: where one was replaced (Variable::set_value), the
+  /// next replay() captures anew.
+  Replay(Device device, std::function<Tensor()> work, std::vector<Variable> reads);
+
+  Tensor run();
+  /// Captures the work where it must be; it has been run before. Throws Error where it cannot be captured.
+  void prepare();
+  /// Launches what prepare() captured. The next replay overwrites the result.
+  Tensor replay() const;
+
+  int num_kernels() const { return graph_.num_kernels(); }
+
+ private:
+  Device device_;
+  std::function<Tensor()> work_;
+  std::vector<Variable> reads_;
+  CapturedGraph graph_;
+  std::vector<Tensor> captured_;  // the values of reads_, held as long as the graph reads them
+  Tensor result_;
+};
+
+}  // namespace rodeo
