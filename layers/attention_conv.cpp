@@ -19,7 +19,9 @@ std::int64_t AttentionConv::width() const {
 
 void AttentionConv::register_rest(Random& random, Device device, DType dtype) {
   if (options_.residual && options_.in != width())
-    register_parameter("residual", &res_, glorot_uniform(options_.in, width(), random.next(), dtype, device));
+    register_parameter("res.weight", &res_,
+                       glorot_uniform(options_.in, width(), random.next(), dtype, device),
+                       TorchLayout::kTransposed);
   if (options_.bias) register_parameter("bias", &b_, Tensor::zeros({width()}, dtype, device));
 }
 

@@ -55,7 +55,7 @@ class AttentionConv : public Module {
   AttentionConvOptions options_;
 
  private:
-  Variable res_;  // [in, width()]  "residual"; undefined without, or where x itself is added
+  Variable res_;  // [in, width()]  "res.weight"; undefined without, or where x itself is added
   Variable b_;    // [width()]      "bias"; undefined without bias
 };
 

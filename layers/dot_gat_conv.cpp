@@ -9,8 +9,10 @@ namespace rodeo {
 
 DotGatConv::DotGatConv(const AttentionConvOptions& options, Random& random, Device device, DType dtype)
     : AttentionConv("dot_gat_conv", options) {
-  for (const auto& [name, slot] : {std::pair{"query", &w_query_}, {"key", &w_key_}, {"value", &w_value_}})
-    register_parameter(name, slot, glorot_weight(random, device, dtype));
+  for (const auto& [name, slot] : {std::pair{"lin_query.weight", &w_query_},
+                                   {"lin_key.weight", &w_key_},
+                                   {"lin_value.weight", &w_value_}})
+    register_parameter(name, slot, glorot_weight(random, device, dtype), TorchLayout::kTransposed);
   register_rest(random, device, dtype);
 }
 

@@ -16,7 +16,7 @@ class DotGatConv : public AttentionConv {
   Variable forward(const Adjacency& adj, const Variable& x, RandomKey key) const;
 
  private:
-  Variable w_query_, w_key_, w_value_;  // [in, heads * out]  "query", "key", "value"
+  Variable w_query_, w_key_, w_value_;  // [in, heads * out]  "lin_query.weight", ..., PyG's transposed
 };
 
 }  // namespace rodeo

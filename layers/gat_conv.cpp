@@ -7,9 +7,10 @@ namespace rodeo {
 
 GatConv::GatConv(const AttentionConvOptions& options, Random& random, Device device, DType dtype)
     : AttentionConv("gat_conv", options) {
-  register_parameter("weight", &w_, glorot_weight(random, device, dtype));
-  for (const auto& [name, slot] : {std::pair{"attention_dst", &a_dst_}, {"attention_src", &a_src_}})
-    register_parameter(name, slot, glorot_uniform(options.heads, options.out, random.next(), dtype, device));
+  register_parameter("lin.weight", &w_, glorot_weight(random, device, dtype), TorchLayout::kTransposed);
+  for (const auto& [name, slot] : {std::pair{"att_dst", &a_dst_}, {"att_src", &a_src_}})
+    register_parameter(name, slot, glorot_uniform(options.heads, options.out, random.next(), dtype, device),
+                       TorchLayout::kLeadingOne);
   register_rest(random, device, dtype);
 }
 

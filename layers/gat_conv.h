@@ -15,8 +15,8 @@ class GatConv : public AttentionConv {
   Variable forward(const Adjacency& adj, const Variable& x, RandomKey key) const;
 
  private:
-  Variable w_;              // [in, heads * out]  "weight"
-  Variable a_dst_, a_src_;  // [heads, out]       "attention_dst", "attention_src"
+  Variable w_;              // [in, heads * out]  "lin.weight", PyG's transposed
+  Variable a_dst_, a_src_;  // [heads, out]       "att_dst", "att_src", PyG's [1, heads, out]
 };
 
 }  // namespace rodeo

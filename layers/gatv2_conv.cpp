@@ -9,13 +9,14 @@ namespace rodeo {
 Gatv2Conv::Gatv2Conv(const AttentionConvOptions& options, Random& random, Device device, DType dtype)
     : AttentionConv("gatv2_conv", options) {
   const std::int64_t heads = options.heads, out = options.out;
-  register_parameter("weight_dst", &w_dst_, glorot_weight(random, device, dtype));
-  register_parameter("weight_src", &w_src_, glorot_weight(random, device, dtype));
+  register_parameter("lin_r.weight", &w_dst_, glorot_weight(random, device, dtype), TorchLayout::kTransposed);
+  register_parameter("lin_l.weight", &w_src_, glorot_weight(random, device, dtype), TorchLayout::kTransposed);
   if (options.bias) {
-    register_parameter("bias_dst", &c_dst_, Tensor::zeros({heads * out}, dtype, device));
-    register_parameter("bias_src", &c_src_, Tensor::zeros({heads * out}, dtype, device));
+    register_parameter("lin_r.bias", &c_dst_, Tensor::zeros({heads * out}, dtype, device));
+    register_parameter("lin_l.bias", &c_src_, Tensor::zeros({heads * out}, dtype, device));
   }
-  register_parameter("attention", &a_, glorot_uniform(heads, out, random.next(), dtype, device));
+  register_parameter("att", &a_, glorot_uniform(heads, out, random.next(), dtype, device),
+                     TorchLayout::kLeadingOne);
   register_rest(random, device, dtype);
 }
 

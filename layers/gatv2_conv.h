@@ -17,9 +17,9 @@ class Gatv2Conv : public AttentionConv {
   Variable forward(const Adjacency& adj, const Variable& x, RandomKey key) const;
 
  private:
-  Variable w_dst_, w_src_;  // [in, heads * out]  "weight_dst", "weight_src"
-  Variable c_dst_, c_src_;  // [heads * out]      "bias_dst", "bias_src"; undefined without bias
-  Variable a_;              // [heads, out]       "attention"
+  Variable w_dst_, w_src_;  // [in, heads * out]  "lin_r.weight", "lin_l.weight", PyG's transposed
+  Variable c_dst_, c_src_;  // [heads * out]      "lin_r.bias", "lin_l.bias"; undefined without bias
+  Variable a_;              // [heads, out]       "att", PyG's [1, heads, out]
 };
 
 }  // namespace rodeo

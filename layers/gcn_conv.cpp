@@ -7,7 +7,8 @@ namespace rodeo {
 GcnConv::GcnConv(std::int64_t in, std::int64_t out, Random& random, bool bias, Device device, DType dtype)
     : in_(in), out_(out) {
   check(in >= 1 && out >= 1, "[gcn_conv] sizes must be >= 1, got ", in, " -> ", out);
-  register_parameter("weight", &w_, glorot_uniform(in, out, random.next(), dtype, device));
+  register_parameter("lin.weight", &w_, glorot_uniform(in, out, random.next(), dtype, device),
+                     TorchLayout::kTransposed);
   if (bias) register_parameter("bias", &b_, Tensor::zeros({out}, dtype, device));
 }
 

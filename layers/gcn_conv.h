@@ -26,7 +26,7 @@ class GcnConv : public Module {
 
  private:
   std::int64_t in_, out_;
-  Variable w_;  // [in, out]  "weight"
+  Variable w_;  // [in, out]  "lin.weight", PyG's transposed
   Variable b_;  // [out]      "bias"; undefined without bias
 };
 

@@ -1,13 +1,17 @@
 #include "layers/linear.h"
 
+#include <cmath>
+
 #include "ops/dense.h"
 
 namespace rodeo {
 
 Linear::Linear(std::int64_t in, std::int64_t out, Random& random, bool bias, Device device, DType dtype) {
   check(in >= 1 && out >= 1, "[linear] sizes must be >= 1, got ", in, " -> ", out);
-  register_parameter("weight", &w_, glorot_uniform(in, out, random.next(), dtype, device));
-  if (bias) register_parameter("bias", &b_, Tensor::zeros({out}, dtype, device));
+  const double bound = 1 / std::sqrt(static_cast<double>(in));
+  register_parameter("weight", &w_, uniform({in, out}, -bound, bound, random.next(), dtype, device),
+                     TorchLayout::kTransposed);
+  if (bias) register_parameter("bias", &b_, uniform({out}, -bound, bound, random.next(), dtype, device));
 }
 
 Variable Linear::forward(const Variable& x) const {

@@ -4,7 +4,8 @@
 
 namespace rodeo {
 
-Gat::Gat(const GatOptions& options, Random random, Device device, DType dtype)
+template <class Conv>
+AttentionModel<Conv>::AttentionModel(const GatOptions& options, Random random, Device device, DType dtype)
     : options_(options), random_(random) {
   const GatOptions& o = options;
   check(o.in >= 1 && o.hidden >= 1 && o.classes >= 1 && o.layers >= 1,
@@ -17,19 +18,20 @@ Gat::Gat(const GatOptions& options, Random random, Device device, DType dtype)
   for (int i = 0; i < o.layers; ++i) {
     const bool last = i + 1 == o.layers;
     convs_.push_back(
-        std::make_unique<GatConv>(AttentionConvOptions{.in = i == 0 ? o.in : o.hidden * o.heads,
-                                                       .out = last ? o.classes : o.hidden,
-                                                       .heads = last ? o.out_heads : o.heads,
-                                                       .merge = last ? HeadMerge::kMean : HeadMerge::kConcat,
-                                                       .negative_slope = o.negative_slope,
-                                                       .dropout = o.attention_dropout,
-                                                       .form = o.form},
-                                  random_, device, dtype));
+        std::make_unique<Conv>(AttentionConvOptions{.in = i == 0 ? o.in : o.hidden * o.heads,
+                                                    .out = last ? o.classes : o.hidden,
+                                                    .heads = last ? o.out_heads : o.heads,
+                                                    .merge = last ? HeadMerge::kMean : HeadMerge::kConcat,
+                                                    .negative_slope = o.negative_slope,
+                                                    .dropout = o.attention_dropout,
+                                                    .form = o.form},
+                               random_, device, dtype));
     register_module(str("conv", i + 1), convs_.back().get());
   }
 }
 
-Variable Gat::forward(const Adjacency& adj, const Variable& x) {
+template <class Conv>
+Variable AttentionModel<Conv>::forward(const Adjacency& adj, const Variable& x) {
   Variable h = x;
   for (std::size_t i = 0; i < convs_.size(); ++i) {
     if (i > 0) h = elu(h);
@@ -38,5 +40,8 @@ Variable Gat::forward(const Adjacency& adj, const Variable& x) {
   }
   return h;
 }
+
+template class AttentionModel<GatConv>;
+template class AttentionModel<Gatv2Conv>;
 
 }  // namespace rodeo

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "layers/gat_conv.h"
+#include "layers/gatv2_conv.h"
 
 namespace rodeo {
 
@@ -18,16 +19,17 @@ struct GatOptions {
   double dropout = 0.6;        // of the input of every layer
   double attention_dropout = 0.6;
   double negative_slope = 0.2;
-  AttentionForm form = AttentionForm::kAuto;
+  AttentionForm form = AttentionForm::kAuto;  // of a GatConv; the scores of Gatv2Conv need their edges
 };
 
 /// The GAT of Velickovic et al. (ICLR 2018): dropout, convolution, ELU, ... , dropout, convolution. Returns
-/// logits.
-class Gat : public Module {
+/// logits. With Gatv2Conv, the model of Brody et al. (ICLR 2022) in the same frame.
+template <class Conv>
+class AttentionModel : public Module {
  public:
   /// Throws Error for sizes below 1 or a dropout outside [0, 1). `random` gives the weights now and the
   /// dropout masks later: it is copied.
-  Gat(const GatOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32);
+  AttentionModel(const GatOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32);
 
   /// adj holds every self loop once: add_self_loops(adj).adj.   x [nodes, in] -> logits [nodes, classes].
   Variable forward(const Adjacency& adj, const Variable& x);
@@ -35,7 +37,12 @@ class Gat : public Module {
  private:
   GatOptions options_;
   Random random_;
-  std::vector<std::unique_ptr<GatConv>> convs_;  // "conv1", "conv2", ...
+  std::vector<std::unique_ptr<Conv>> convs_;  // "conv1", "conv2", ...
 };
+
+extern template class AttentionModel<GatConv>;
+extern template class AttentionModel<Gatv2Conv>;
+using Gat = AttentionModel<GatConv>;
+using Gatv2 = AttentionModel<Gatv2Conv>;
 
 }  // namespace rodeo

@@ -16,6 +16,7 @@
 #include "ops/convert.h"
 #include "ops/dense.h"
 #include "ops/epilogue.h"
+#include "ops/norm.h"
 #include "ops/optim.h"
 #include "ops/rode_plan.h"
 #include "ops/sddmm.h"
@@ -137,6 +138,19 @@ struct CusparseGraph;
 RODEO_CUDA_KERNEL(spmm_cusparse, void(const Csr& a, std::shared_ptr<CusparseGraph>& kept,
                                       const Tensor& weight, const Tensor& x, const Tensor& y));
 
+// spmm.h, other reductions; weight [edges] or [edges, heads], or undefined; there are edges
+/// sign 1 for the maximum, -1 for the minimum. arg i32 of y's shape, or undefined: the position in its row of
+/// the edge that y is from, -1 in a row without edges.
+RODEO_KERNEL(spmm_extreme, void(const Adjacency& adj, double sign, const Tensor& weight, const Tensor& x,
+                                const Tensor& y, const Tensor& arg));
+RODEO_KERNEL(spmm_extreme_dx, void(const Adjacency& adj, const Transposed& transposed, const Tensor& weight,
+                                   const Tensor& arg, const Tensor& dy, const Tensor& dx));
+/// rows i32 [edges]: the row of every edge.
+RODEO_KERNEL(spmm_extreme_dweight, void(const Adjacency& adj, const Tensor& rows, const Tensor& arg,
+                                        const Tensor& x, const Tensor& dy, const Tensor& dweight));
+/// out[i] = 1 / the number of row i's edges, 0 for none; f32 or f64.
+RODEO_KERNEL(inverse_row_length, void(const Csr& a, const Tensor& out));
+
 // sddmm.h; weight [edges] or undefined
 // b1 [rows, heads, k], b2 [cols, heads, k], out [edges, heads]
 RODEO_KERNEL(sddmm_dot, void(const Adjacency& adj, const Tensor& weight, const Tensor& b1, const Tensor& b2,
@@ -191,6 +205,39 @@ RODEO_KERNEL(csr_to_dense, void(const Csr& a, const Tensor& weight, const Tensor
 RODEO_KERNEL(edge_softmax, void(const Adjacency& adj, const Tensor& score, const Tensor& y));
 RODEO_KERNEL(edge_softmax_backward,
              void(const Adjacency& adj, const Tensor& y, const Tensor& dy, const Tensor& ds));
+
+// norm.h; mean, rstd, dweight, dbias in the sums' dtype; weight and bias may be undefined
+enum class NormAxis { kColumns, kRows };  // which of them mean and rstd belong to
+/// running may have undefined members.
+RODEO_KERNEL(batch_stats, void(const Tensor& x, double eps, double momentum, const RunningStats& running,
+                               const Tensor& mean, const Tensor& rstd));
+RODEO_KERNEL(row_stats, void(const Tensor& x, double eps, const Tensor& mean, const Tensor& rstd));
+RODEO_KERNEL(normalize, void(const Tensor& x, const Tensor& mean, const Tensor& rstd, NormAxis axis,
+                             const Tensor& weight, const Tensor& bias, const Tensor& y));
+/// dweight[j] = sum over i of dy (x - mean) rstd, or of dy x without them;  dbias[j] = sum over i of dy.
+RODEO_KERNEL(norm_sums, void(const Tensor& x, const Tensor& dy, const Tensor& mean, const Tensor& rstd,
+                             NormAxis axis, const Tensor& dweight, const Tensor& dbias));
+/// Without dweight, mean and rstd are constants.
+RODEO_KERNEL(batch_norm_dx,
+             void(const Tensor& x, const Tensor& dy, const Tensor& mean, const Tensor& rstd,
+                  const Tensor& weight, const Tensor& dweight, const Tensor& dbias, const Tensor& dx));
+RODEO_KERNEL(layer_norm_dx, void(const Tensor& x, const Tensor& dy, const Tensor& mean, const Tensor& rstd,
+                                 const Tensor& weight, const Tensor& dx));
+/// inverse [m]: 1 / max(|x|, eps), in the sums' dtype.
+RODEO_KERNEL(l2_normalize, void(const Tensor& x, double eps, const Tensor& y, const Tensor& inverse));
+RODEO_KERNEL(l2_normalize_backward,
+             void(const Tensor& y, const Tensor& inverse, double eps, const Tensor& dy, const Tensor& dx));
+
+// combine.h
+/// out = (a + s) x + b y; s [1] and y may be undefined.
+RODEO_KERNEL(scaled_sum,
+             void(double a, const Tensor& s, const Tensor& x, double b, const Tensor& y, const Tensor& out));
+RODEO_KERNEL(maximum, void(const Tensor& x, const Tensor& y, const Tensor& out));
+RODEO_KERNEL(maximum_backward,
+             void(const Tensor& x, const Tensor& y, const Tensor& dout, const Tensor& dx, const Tensor& dy));
+/// Columns [begin, begin + count) of `from` to columns [at, at + count) of `to`.
+RODEO_KERNEL(copy_columns, void(const Tensor& from, std::int64_t begin, std::int64_t count, const Tensor& to,
+                                std::int64_t at));
 
 // heads.h; x, dx [n, heads, k], a, da [heads, k], y, dy [n, heads] or, of head_mean, [n, k]
 RODEO_KERNEL(head_dot, void(const Tensor& x, const Tensor& a, const Tensor& y));

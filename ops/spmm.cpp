@@ -9,6 +9,7 @@
 #include "ops/convert.h"
 #include "ops/kernels.h"
 #include "ops/sddmm.h"
+#include "ops/spmm_reduce.h"
 #include "ops/spmm_store.h"
 #include "ops/spmv.h"
 
@@ -150,7 +151,35 @@ Tensor transposed_product(const Adjacency& adj, const Tensor& weight, const Tens
   return run(t.adj, take(weight, t.edge_ids), dy, options);
 }
 
+constexpr struct {
+  Reduce value;
+  std::string_view name;
+} kReductions[] = {
+    {Reduce::kSum, "sum"}, {Reduce::kMean, "mean"}, {Reduce::kMax, "max"}, {Reduce::kMin, "min"}};
+
+Variable reduce(const Adjacency& adj, const Variable& weight, const Variable& x, const SpmmOptions& options) {
+  check_operands(adj, weight.defined() ? weight.value() : Tensor(), x.value());
+  return options.reduce == Reduce::kMean ? spmm_mean(adj, weight, x, options)
+                                         : spmm_extreme(adj, weight, x, options);
+}
+
 }  // namespace
+
+std::string_view name(Reduce reduce) {
+  for (const auto& known : kReductions)
+    if (known.value == reduce) return known.name;
+  return "?";
+}
+
+std::ostream& operator<<(std::ostream& out, Reduce reduce) {
+  return out << name(reduce);
+}
+
+Reduce parse_reduce(std::string_view text) {
+  for (const auto& known : kReductions)
+    if (known.name == text) return known.value;
+  fail("unknown reduction '", text, "': expected one of sum, mean, max, min");
+}
 
 std::string_view name(SpmmAlgorithm algorithm) {
   for (const auto& known : kAlgorithms)
@@ -172,20 +201,24 @@ SpmmAlgorithm parse_spmm_algorithm(std::string_view text) {
 }
 
 Tensor spmm(const Adjacency& adj, const Tensor& x, const SpmmOptions& options) {
+  if (options.reduce != Reduce::kSum) return reduce(adj, {}, Variable(x), options).value();
   return run(adj, {}, x, options);
 }
 
 Tensor spmm(const Adjacency& adj, const Tensor& weight, const Tensor& x, const SpmmOptions& options) {
   check(weight.defined(), "[spmm] weight is undefined: leave it out for an unweighted sum");
+  if (options.reduce != Reduce::kSum) return reduce(adj, Variable(weight), Variable(x), options).value();
   return run(adj, weight, x, options);
 }
 
 Variable spmm(const Adjacency& adj, const Variable& x, const SpmmOptions& options) {
+  if (options.reduce != Reduce::kSum) return reduce(adj, {}, x, options);
   return record("spmm", spmm(adj, x.value(), options), {x},
                 [=](const Tensor& dy) { return std::vector{transposed_product(adj, {}, dy, options)}; });
 }
 
 Variable spmm(const Adjacency& adj, const Variable& weight, const Variable& x, const SpmmOptions& options) {
+  if (options.reduce != Reduce::kSum) return reduce(adj, weight, x, options);
   return record("spmm", spmm(adj, weight.value(), x.value(), options), {weight, x}, [=](const Tensor& dy) {
     return std::vector{weight.requires_grad() ? sddmm(adj, dy, x.value()) : Tensor(),
                        x.requires_grad() ? transposed_product(adj, weight.value(), dy, options) : Tensor()};

@@ -31,9 +31,23 @@ enum class Accumulate {
             // or kAuto, which then takes cuSPARSE into account
 };
 
+/// What becomes of the products weight[e] * x[col(e)] of a row's edges, column by column, as in PyTorch's
+/// scatter_reduce and in torch_sparse. A row without edges is zero in all of them.
+enum class Reduce {
+  kSum,
+  kMean,  // the sum divided by the number of the row's edges, whatever their weights
+  kMax,   // NaN where there is one
+  kMin,
+};
+std::string_view name(Reduce reduce);
+std::ostream& operator<<(std::ostream& out, Reduce reduce);
+/// "sum", "mean", "max" or "min"; throws Error for anything else, naming the choices.
+Reduce parse_reduce(std::string_view text);
+
 struct SpmmOptions {
   SpmmAlgorithm algorithm = SpmmAlgorithm::kAuto;
   Accumulate accumulate = Accumulate::kOrdered;
+  Reduce reduce = Reduce::kSum;
 };
 
 /// Sparse-dense product  Y = A X.
@@ -43,6 +57,13 @@ struct SpmmOptions {
 /// With several heads, every head has weights of its own:
 ///   weight  [edges, heads],  x [cols, heads, n],  returns [rows, heads, n]
 /// Gradients: dX = A^T dY,  dweight = (dY X^T) at A's edges (see sddmm.h).
+///
+/// options.reduce puts another reduction in the place of the sum. kMean is the sum by the same algorithms and
+/// a row scale: the same gradients of the scaled dY; 16-bit types are converted to f32 and rounded once.
+/// kMax and kMin have a kernel of their own, so algorithm and accumulate keep their defaults, and a row may
+/// have at most 2^31 - 1 edges. dY[i, j] goes to one edge e, the first in the row's edge order that attains
+/// the extremum (with NaN, the first NaN):  dx[col(e), j] += weight[e] dY[i, j],  dweight[e] += sum over such
+/// j of dY[i, j] x[col(e), j].  Those edges are kept for the gradient: 4 bytes for each element of Y.
 /// Throws rodeo::Error when shapes, dtypes or devices disagree, or the algorithm cannot take the graph.
 ///
 /// Deterministic: same inputs, same device, same bits, unless kAtomic or kCusparse is asked for; with kAuto

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Prints the accuracy tables of the README: train_gcn or train_gat with its defaults, over several seeds.
-#   scripts/accuracy.sh [--model gcn|gat] [--seeds N] [--device NAME] [FILE.h5 ...] [-- OPTION ...]
+# Prints the accuracy tables of the README: rodeo_train with a model's defaults, over several seeds.
+#   scripts/accuracy.sh [--model gcn|gat|gatv2|sage|gin|sgc|appnp] [--seeds N] [--device NAME] [FILE.h5 ...] [-- OPTION ...]
 # Without files: cora, citeseer and pubmed in $DATA_DIR. What follows -- goes to the command as it is. For a
-# GAT on a file named pubmed.h5 the options that its paper has for PubMed are added.
+# GAT or GATv2 on a file named pubmed.h5 the options that its paper has for PubMed are added.
 # BIN_DIR is where the commands lie; the default is build/bin.
 set -euo pipefail
 
@@ -27,15 +27,16 @@ while (($# > 0)); do
 done
 ((${#files[@]})) || files=("$data"/{cora,citeseer,pubmed}.h5)
 [[ $seeds =~ ^[1-9][0-9]*$ ]] || { echo "accuracy.sh: --seeds must be a number above 0, got '$seeds'" >&2; exit 2; }
-[[ $model == gcn || $model == gat ]] || { echo "accuracy.sh: --model must be gcn or gat, got '$model'" >&2; exit 2; }
-[[ -x $bin/train_$model ]] || { echo "accuracy.sh: no train_$model in $bin: build first, or set BIN_DIR" >&2; exit 2; }
+[[ $model =~ ^(gcn|gat|gatv2|sage|gin|sgc|appnp)$ ]] ||
+  { echo "accuracy.sh: --model must be gcn, gat, gatv2, sage, gin, sgc or appnp, got '$model'" >&2; exit 2; }
+[[ -x $bin/rodeo_train ]] || { echo "accuracy.sh: no rodeo_train in $bin: build first, or set BIN_DIR" >&2; exit 2; }
 
 printf '%-18s %5s  %-20s %-20s %s\n' dataset seeds 'test at best val, %' 'test after last, %' 'ms/epoch (median)'
 for file in "${files[@]}"; do
   published=()
-  [[ $model == gat && $(basename "$file") == pubmed.h5 ]] && published=(--out-heads 8 --weight-decay 1e-3 --lr 0.01)
+  [[ $model == gat* && $(basename "$file") == pubmed.h5 ]] && published=(--out-heads 8 --weight-decay 1e-3 --lr 0.01)
   for ((seed = 0; seed < seeds; ++seed)); do
-    "$bin/train_$model" --dataset "$file" --device "$device" --seed "$seed" --quiet "${published[@]}" "$@"
+    "$bin/rodeo_train" --model "$model" --dataset "$file" --device "$device" --seed "$seed" --quiet "${published[@]}" "$@"
   done | awk -v name="$(basename "$file" .h5)" '
     function add(key, value) { sum[key] += value; squares[key] += value * value }
     function mean(key) { return sum[key] / NR }

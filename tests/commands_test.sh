@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# train_gcn, train_gat, rodeo_data and the benchmarks as a user meets them: good runs, and one clear line for each bad one.
+# rodeo_train, train_gcn, train_gat, rodeo_data and the benchmarks as a user meets them: good runs, and one clear line for each bad one.
 #   commands_test.sh BIN_DIR
 set -u
 bin=$1
@@ -91,6 +91,25 @@ expect_error "heads must be an integer" gat --heads 0
 expect_error "attn-dropout" gat --attn-dropout 1
 expect_error "unknown option '--heads'" "$bin/train_gcn" --dataset "$data" --heads 4
 
+any() { "$bin/rodeo_train" --dataset "$data" --device cpu --epochs 5 "$@"; }
+expect_success "$bin/rodeo_train" --help
+grep -qF -- '--model NAME --dataset FILE' "$dir/out" && ok || bad "rodeo_train --help does not name --model"
+for model in gcn gat gatv2 sage gin sgc appnp; do
+  expect_success any --model $model
+  any --model $model --quiet --seed 4 | sed 's/median_ms.*//' >"$dir/first"
+  any --model $model --quiet --seed 4 | sed 's/median_ms.*//' >"$dir/second"
+  cmp -s "$dir/first" "$dir/second" && [ -s "$dir/first" ] && ok || bad "rodeo_train --model $model: the same seed gave two results"
+done
+gcn --dataset "$data" --device cpu --epochs 5 --quiet --seed 4 | sed 's/median_ms.*//' >"$dir/first"
+any --model gcn --quiet --seed 4 | sed 's/median_ms.*//' >"$dir/second"
+cmp -s "$dir/first" "$dir/second" && ok || bad "train_gcn and rodeo_train --model gcn disagree"
+expect_success any --model sage --aggr max --quiet
+expect_success any --model appnp --hops 3 --alpha 0.2 --edge-dropout 0.3 --quiet
+expect_error "--model NAME is required" any
+expect_error "unknown model 'mlp'" any --model mlp
+expect_error "unknown option '--heads'" any --model sage --heads 4
+expect_error "[spmm] max has a kernel of its own" any --model sage --aggr max --spmm rode
+
 epochs() { "$bin/epoch_bench" --device cpu --epochs 2 --warmup 1 "$@"; }
 expect_success "$bin/epoch_bench" --help
 expect_success epochs --dataset "$data" --hidden 4,8 --heads 1,2 --csv "$dir/epochs.csv" --json "$dir/epochs.json"
@@ -110,6 +129,7 @@ expect_error "unknown option '--frobnicate'" epochs --frobnicate
 expect_error "$dir/missing/x.csv" epochs --dataset "$data" --csv "$dir/missing/x.csv"
 if command -v python3 >/dev/null; then
   python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$root/scripts/pyg_epoch.py" && ok || bad "pyg_epoch.py does not parse"
+  python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$root/scripts/pyg_reference.py" && ok || bad "pyg_reference.py does not parse"
 fi
 
 bench() { "$bin/sparse_bench" --device cpu --repeats 1 "$@"; }

@@ -39,7 +39,7 @@ void train(const TrainOptions& options) {
 }  // namespace
 
 int train_command(int argc, const char* const* argv, const TrainOptions& defaults) {
-  return run_command(str("train_", name(defaults.model)), [&] {
+  return run_command(defaults.choose_model ? "rodeo_train" : str("train_", name(defaults.model)), [&] {
     const TrainOptions options = parse_train_options(argc, argv, defaults);
     if (options.notice.empty())
       train(options);

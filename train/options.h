@@ -10,11 +10,15 @@
 
 namespace rodeo {
 
-enum class ModelKind { kGcn, kGat };
+enum class ModelKind { kGcn, kGat, kGatv2, kSage, kGin, kSgc, kAppnp };
 std::string_view name(ModelKind kind);  // "gcn"
+/// "gcn", "gat", "gatv2", "sage", "gin", "sgc" or "appnp"; throws Error for anything else, naming the
+/// choices.
+ModelKind parse_model(std::string_view text);
 
 struct TrainOptions {
-  ModelKind model = ModelKind::kGcn;  // not an option: what the command trains
+  ModelKind model = ModelKind::kGcn;
+  bool choose_model = false;  // --model is an option, and required; else `model` is what the command trains
 
   std::string dataset;
   std::string split;  // "60/20/20": random, in percent of the nodes; empty: the file's masks
@@ -25,12 +29,19 @@ struct TrainOptions {
   int layers = 2;
   double dropout = 0.5;
 
-  // Of a GAT alone; `hidden` is the width of one head then.
+  // What a model has of these is in train/model_options.cpp; no other knows them as options.
+  Reduce aggr = Reduce::kMean;  // SAGE
+  bool train_eps = false;       // GIN
+  int hops = 2;                 // SGC, APPNP
+  double alpha = 0.1;           // APPNP
+  double edge_dropout = 0;      // APPNP
+
+  // Of GAT and GATv2; `hidden` is the width of one head then.
   std::int64_t heads = 8;
   std::int64_t out_heads = 1;
   double attention_dropout = 0.6;
   double negative_slope = 0.2;
-  AttentionForm attention = AttentionForm::kAuto;
+  AttentionForm attention = AttentionForm::kAuto;  // not of GATv2
 
   int epochs = 200;
   double lr = 0.01;
@@ -40,7 +51,7 @@ struct TrainOptions {
   int patience = 0;
 
   std::string device = "auto";
-  SpmmAlgorithm spmm = SpmmAlgorithm::kAuto;  // of a GCN alone, as is explain
+  SpmmAlgorithm spmm = SpmmAlgorithm::kAuto;  // not of GAT and GATv2, as is explain
   bool tf32 = false;
   bool graph = true;  // --no-graph: on CUDA, no captured graphs
   bool explain = false;
@@ -50,11 +61,14 @@ struct TrainOptions {
 };
 
 /// What the model's paper trains with: Kipf & Welling (ICLR 2017), Velickovic et al. (ICLR 2018; Cora and
-/// CiteSeer).
+/// CiteSeer), and the same for GATv2 (Brody et al., ICLR 2022); Wu et al. (SGC, ICML 2019); Klicpera et al.
+/// (APPNP, ICLR 2019). The papers of SAGE and GIN have other tasks: they train as a GCN does, GIN with 64
+/// hidden units.
 TrainOptions published_options(ModelKind kind);
 
 /// Reads the command line on top of a command's defaults.
-/// An option that belongs to another model than defaults.model is unknown.
+/// An option that belongs to another model than the one trained is unknown.
+/// With defaults.choose_model, --model NAME comes first of all: its published_options are the defaults.
 /// Throws Error in one line for an unknown option, a missing or bad value, an argument that is no option's,
 /// and a missing --dataset. What --dataset, --split and --device name is looked at by those who use it.
 TrainOptions parse_train_options(int argc, const char* const* argv, const TrainOptions& defaults = {});

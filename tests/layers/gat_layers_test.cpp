@@ -125,7 +125,7 @@ TEST_P(LayersAttention, GatConvFollowsThePaper) {
     Random random(1);
     GatConv layer(options, random, device(), DType::kF64);
     const Variable x = random_variable({9, 4}, device(), 7);
-    const std::vector<Variable> p = layer.parameters();  // weight, attention_dst, attention_src
+    const std::vector<Variable> p = layer.parameters();  // lin.weight, att_dst, att_src
     const std::vector<double> z = product(doubles(x.value()), p[0]), dst = doubles(p[1].value()),
                               src = doubles(p[2].value());
     const Reference reference(options, adj);
@@ -147,7 +147,7 @@ TEST_P(LayersAttention, Gatv2ConvFollowsThePaper) {
   Random random(1);
   Gatv2Conv layer(options, random, device(), DType::kF64);
   const Variable x = random_variable({9, 4}, device(), 7);
-  const std::vector<Variable> params = layer.parameters();  // weight_dst, weight_src, attention
+  const std::vector<Variable> params = layer.parameters();  // lin_r.weight, lin_l.weight, att
   const std::vector<double> p = product(doubles(x.value()), params[0]),
                             q = product(doubles(x.value()), params[1]), a = doubles(params[2].value());
   const Reference reference(options, adj);
@@ -188,7 +188,7 @@ TEST_P(LayersAttention, MeanResidualAndBiasAreAddedToTheHeads) {
   const auto names = full.named_parameters();
   ASSERT_EQ(names.size(), 5u);
   Variable residual = names[3].second, bias = names[4].second;
-  EXPECT_EQ(names[3].first, "residual");
+  EXPECT_EQ(names[3].first, "res.weight");
   EXPECT_EQ(names[4].first, "bias");
   bias.set_value(random_tensor({3}, DType::kF64, device(), 3));
 
@@ -229,7 +229,7 @@ TEST_P(LayersAttention, WeightsAreTheSameOnEveryDevice) {
   const GatConv here(options, a, device()), there(options, b, kCpu);
   const auto p = here.named_parameters(), q = there.named_parameters();
   const std::vector<std::pair<std::string, Shape>> want{
-      {"weight", {4, 6}}, {"attention_dst", {2, 3}}, {"attention_src", {2, 3}}, {"bias", {6}}};
+      {"lin.weight", {4, 6}}, {"att_dst", {2, 3}}, {"att_src", {2, 3}}, {"bias", {6}}};
   ASSERT_EQ(p.size(), want.size());
   for (std::size_t i = 0; i < want.size(); ++i) {
     EXPECT_EQ(p[i].first, want[i].first);

@@ -31,10 +31,10 @@ TEST_P(ModelsGat, ParametersAreThoseOfThePaper) {
   const GatOptions options{.in = 1433, .classes = 7};
   Gat here(options, Random(7), device()), there(options, Random(7), kCpu);
   const std::vector<std::pair<std::string, Shape>> want{
-      {"conv1.weight", {1433, 64}},    {"conv1.attention_dst", {8, 8}},
-      {"conv1.attention_src", {8, 8}}, {"conv1.bias", {64}},
-      {"conv2.weight", {64, 7}},       {"conv2.attention_dst", {1, 7}},
-      {"conv2.attention_src", {1, 7}}, {"conv2.bias", {7}}};
+      {"conv1.lin.weight", {1433, 64}}, {"conv1.att_dst", {8, 8}},
+      {"conv1.att_src", {8, 8}},        {"conv1.bias", {64}},
+      {"conv2.lin.weight", {64, 7}},    {"conv2.att_dst", {1, 7}},
+      {"conv2.att_src", {1, 7}},        {"conv2.bias", {7}}};
   const auto a = here.named_parameters(), b = there.named_parameters();
   ASSERT_EQ(a.size(), want.size());
   for (std::size_t i = 0; i < want.size(); ++i) {
@@ -49,8 +49,8 @@ TEST_P(ModelsGat, DropoutOnlyWhileTraining) {
   const Adjacency adj = graph();
   const Variable x = random_variable({12, 6}, device());
   for (const auto& [features, attention] : {std::pair{0.6, 0.0}, {0.0, 0.6}}) {
-    Gat model({.in = 6, .classes = 3, .dropout = features, .attention_dropout = attention}, Random(1),
-              device(), DType::kF64);
+    Gat model({.in = 6, .classes = 3, .dropout = features, .attention_dropout = attention}, Random(1), device(),
+              DType::kF64);
     EXPECT_FALSE(same_bits(model.forward(adj, x).value(), model.forward(adj, x).value()));
     model.eval();
     EXPECT_TRUE(same_bits(model.forward(adj, x).value(), model.forward(adj, x).value()));

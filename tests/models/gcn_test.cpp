@@ -30,7 +30,7 @@ TEST_P(ModelsGcn, WeightsAreTheSameOnEveryDevice) {
   Gcn here(options, Random(7), device()), there(options, Random(7), kCpu);
   const auto a = here.named_parameters(), b = there.named_parameters();
   ASSERT_EQ(a.size(), 4u);
-  const std::vector<std::string> names{"conv1.weight", "conv1.bias", "conv2.weight", "conv2.bias"};
+  const std::vector<std::string> names{"conv1.lin.weight", "conv1.bias", "conv2.lin.weight", "conv2.bias"};
   for (std::size_t i = 0; i < a.size(); ++i) {
     EXPECT_EQ(a[i].first, names[i]);
     EXPECT_TRUE(same_bits(a[i].second.value(), b[i].second.value()));

@@ -1,0 +1,28 @@
+#include "layers/aggregate.h"
+
+#include "ops/dense.h"
+
+namespace rodeo {
+
+void check_node_features(std::string_view layer, const Adjacency& adj, const Variable& x, std::int64_t in) {
+  check(adj.defined(), "[", layer, "] the graph is undefined");
+  check(adj.rows() == adj.cols(), "[", layer, "] the graph must be square, got ", adj.rows(), " x ",
+        adj.cols());
+  const Shape expected{adj.rows(), in};
+  check(x.shape() == expected, "[", layer, "] x must be ", expected, ", got ", x.shape());
+}
+
+Variable aggregate_and_project(const Adjacency& adj, const Variable& weight, const Variable& x,
+                               const Linear& linear, Reduce reduce, SpmmOptions options) {
+  options.reduce = reduce;
+  const auto aggregate = [&](const Variable& h) {
+    return weight.defined() ? spmm(adj, weight, h, options) : spmm(adj, h, options);
+  };
+  const bool linear_in_x = reduce == Reduce::kSum || reduce == Reduce::kMean;
+  const Variable& w = linear.weight();
+  if (!linear_in_x || w.dim(0) <= w.dim(1)) return linear.forward(aggregate(x));
+  const Variable y = aggregate(matmul(x, w));
+  return linear.bias().defined() ? add_bias(y, linear.bias()) : y;
+}
+
+}  // namespace rodeo

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "core/random.h"
+#include "layers/module.h"
+#include "ops/gcn_norm.h"
+
+namespace rodeo {
+
+struct AppnpOptions {
+  int hops = 10;       // K
+  double alpha = 0.1;  // of the teleport
+  double dropout = 0;  // of the edges of S, self loops included, anew in every hop, in training mode
+};
+
+/// Personalized propagation (Klicpera, Bojchevski, Guennemann, "Predict then propagate", ICLR 2019):
+///   Z_0 = X,   Z_{k+1} = (1 - alpha) S Z_k + alpha X,   Y = Z_K,   S = D^-1/2 (A + I) D^-1/2.
+/// x [nodes, n] -> [nodes, n]. No parameters.
+class Appnp : public Module {
+ public:
+  /// Throws Error for hops below 0 or alpha or dropout out of range.
+  explicit Appnp(const AppnpOptions& options);
+  /// `key` gives the masks of edge dropout and changes from call to call, as in AttentionConv. spmm.reduce is
+  /// not looked at.
+  Variable forward(const GcnGraph& graph, const Variable& x, RandomKey key = {}, SpmmOptions spmm = {}) const;
+
+ private:
+  AppnpOptions options_;
+};
+
+}  // namespace rodeo

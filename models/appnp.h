@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "layers/appnp.h"
+#include "layers/linear.h"
+
+namespace rodeo {
+
+struct AppnpModelOptions {
+  std::int64_t in = 0;
+  std::int64_t hidden = 64;
+  std::int64_t classes = 0;
+  int layers = 2;        // of the perceptron
+  double dropout = 0.5;  // of the input of every layer
+  int hops = 10;
+  double alpha = 0.1;
+  double edge_dropout = 0;
+  SpmmOptions spmm = {};
+};
+
+/// The APPNP of Klicpera et al. (ICLR 2019): dropout, linear, ReLU, ... , dropout, linear, propagation.
+/// Returns logits.
+class AppnpModel : public Module {
+ public:
+  /// Throws Error for sizes below 1 and what Appnp does not take. `random` gives the weights now and the
+  /// dropout masks later: it is copied.
+  AppnpModel(const AppnpModelOptions& options, Random random, Device device = kCpu,
+             DType dtype = DType::kF32);
+
+  /// x [nodes, in] -> logits [nodes, classes].
+  Variable forward(const GcnGraph& graph, const Variable& x);
+
+  /// The parameters of the first linear layer: the published weight decay applies to these alone.
+  std::vector<Variable> first_layer_parameters() const { return layers_.front()->parameters(); }
+
+ private:
+  AppnpModelOptions options_;
+  Random random_;
+  std::vector<std::unique_ptr<Linear>> layers_;  // "lin1", "lin2", ...
+  Appnp propagation_;
+};
+
+}  // namespace rodeo

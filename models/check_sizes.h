@@ -1,0 +1,18 @@
+/// The checks that models share.
+#pragma once
+
+#include <string_view>
+
+#include "core/error.h"
+
+namespace rodeo {
+
+template <class Options>
+void check_sizes(std::string_view model, const Options& o) {
+  check(o.in >= 1 && o.hidden >= 1 && o.classes >= 1 && o.layers >= 1, "[", model,
+        "] in, hidden, classes and layers must be >= 1, got ", o.in, ", ", o.hidden, ", ", o.classes, " and ",
+        o.layers);
+  check(o.dropout >= 0 && o.dropout < 1, "[", model, "] dropout must be in [0, 1), got ", o.dropout);
+}
+
+}  // namespace rodeo

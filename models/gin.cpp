@@ -1,0 +1,38 @@
+#include "models/gin.h"
+
+#include "layers/norm.h"
+#include "models/check_sizes.h"
+#include "ops/dense.h"
+
+namespace rodeo {
+
+Gin::Gin(const GinOptions& options, Random random, Device device, DType dtype)
+    : options_(options), random_(random) {
+  check_sizes("gin", options);
+  const Sequential::Step rectify = [](const Variable& x) { return relu(x); };
+  for (int i = 0; i < options.layers; ++i) {
+    auto nn = std::make_unique<Sequential>();
+    nn->add(std::make_unique<Linear>(i == 0 ? options.in : options.hidden, options.hidden, random_, true,
+                                     device, dtype))
+        .add(std::make_unique<BatchNorm>(options.hidden, BatchNormLayerOptions(), device, dtype))
+        .add(rectify)
+        .add(std::make_unique<Linear>(options.hidden, options.hidden, random_, true, device, dtype))
+        .add(rectify);
+    convs_.push_back(std::make_unique<GinConv>(std::move(nn), GinConvOptions{.train_eps = options.train_eps},
+                                               device, dtype));
+    register_module(str("conv", i + 1), convs_.back().get());
+  }
+  classifier_ = std::make_unique<Linear>(options.hidden, options.classes, random_, true, device, dtype);
+  register_module("lin", classifier_.get());
+}
+
+Variable Gin::forward(const Adjacency& adj, const Variable& x) {
+  Variable h = x;
+  const auto dropped = [&](const Variable& v) {
+    return training() ? dropout(v, options_.dropout, random_.next()) : v;
+  };
+  for (const auto& conv : convs_) h = conv->forward(adj, dropped(h), options_.spmm);
+  return classifier_->forward(dropped(h));
+}
+
+}  // namespace rodeo

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "layers/gin_conv.h"
+#include "layers/linear.h"
+
+namespace rodeo {
+
+struct GinOptions {
+  std::int64_t in = 0;
+  std::int64_t hidden = 16;
+  std::int64_t classes = 0;
+  int layers = 2;
+  double dropout = 0.5;
+  bool train_eps = false;
+  SpmmOptions spmm = {};
+};
+
+/// A graph isomorphism network (Xu et al., ICLR 2019) for nodes: convolutions whose network is Linear,
+/// BatchNorm, ReLU, Linear, ReLU, then dropout and a linear layer, as in the classifier of the paper's
+/// graphs. Returns logits.
+class Gin : public Module {
+ public:
+  /// Throws Error for sizes below 1 or a dropout outside [0, 1). `random` gives the weights now and the
+  /// dropout masks later: it is copied.
+  Gin(const GinOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32);
+
+  /// x [nodes, in] -> logits [nodes, classes]. adj without self loops; in training mode at least 2 nodes.
+  Variable forward(const Adjacency& adj, const Variable& x);
+
+ private:
+  GinOptions options_;
+  Random random_;
+  std::vector<std::unique_ptr<GinConv>> convs_;  // "conv1", "conv2", ...
+  std::unique_ptr<Linear> classifier_;           // "lin"
+};
+
+}  // namespace rodeo

@@ -1,0 +1,31 @@
+#include "models/sage.h"
+
+#include "models/check_sizes.h"
+#include "ops/dense.h"
+
+namespace rodeo {
+
+Sage::Sage(const SageOptions& options, Random random, Device device, DType dtype)
+    : options_(options), random_(random) {
+  check_sizes("sage", options);
+  for (int i = 0; i < options.layers; ++i) {
+    convs_.push_back(std::make_unique<SageConv>(
+        SageConvOptions{.in = i == 0 ? options.in : options.hidden,
+                        .out = i + 1 == options.layers ? options.classes : options.hidden,
+                        .aggr = options.aggr},
+        random_, device, dtype));
+    register_module(str("conv", i + 1), convs_.back().get());
+  }
+}
+
+Variable Sage::forward(const Adjacency& adj, const Variable& x) {
+  Variable h = x;
+  for (std::size_t i = 0; i < convs_.size(); ++i) {
+    if (i > 0) h = relu(h);
+    if (training()) h = dropout(h, options_.dropout, random_.next());
+    h = convs_[i]->forward(adj, h, options_.spmm);
+  }
+  return h;
+}
+
+}  // namespace rodeo

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "layers/sage_conv.h"
+
+namespace rodeo {
+
+struct SageOptions {
+  std::int64_t in = 0;
+  std::int64_t hidden = 16;
+  std::int64_t classes = 0;
+  int layers = 2;
+  double dropout = 0.5;
+  Reduce aggr = Reduce::kMean;
+  SpmmOptions spmm = {};
+};
+
+/// GraphSAGE over the whole graph (Hamilton et al., NIPS 2017): dropout, convolution, ReLU, ... , dropout,
+/// convolution. Returns logits.
+class Sage : public Module {
+ public:
+  /// Throws Error for sizes below 1 or a dropout outside [0, 1). `random` gives the weights now and the
+  /// dropout masks later: it is copied.
+  Sage(const SageOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32);
+
+  /// x [nodes, in] -> logits [nodes, classes]. adj without self loops: a node's own term has its own weights.
+  Variable forward(const Adjacency& adj, const Variable& x);
+
+ private:
+  SageOptions options_;
+  Random random_;
+  std::vector<std::unique_ptr<SageConv>> convs_;  // "conv1", "conv2", ...
+};
+
+}  // namespace rodeo

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "layers/sg_conv.h"
+
+namespace rodeo {
+
+struct SgcOptions {
+  std::int64_t in = 0;
+  std::int64_t classes = 0;
+  int hops = 2;
+  SpmmOptions spmm = {};
+};
+
+/// The SGC of Wu et al. (ICML 2019): logistic regression on S^K X, which is computed once.
+class Sgc : public Module {
+ public:
+  /// Throws Error for sizes below 1.
+  Sgc(const SgcOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32);
+
+  /// x [nodes, in] -> logits [nodes, classes]. x keeps its values as long as it keeps its memory.
+  Variable forward(const GcnGraph& graph, const Variable& x) const;
+
+ private:
+  SgcOptions options_;
+  SgConv conv_;  // "conv1"
+};
+
+}  // namespace rodeo

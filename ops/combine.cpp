@@ -1,0 +1,113 @@
+#include "ops/combine.h"
+
+#include "ops/checks.h"
+#include "ops/dense.h"
+#include "ops/kernels.h"
+
+namespace rodeo {
+namespace {
+
+void check_pair(std::string_view op, const Tensor& x, const Tensor& y) {
+  check(x.defined() && is_float(x.dtype()), "[", op, "] x must be floating point");
+  check_alike(op, "x", x, "y", y);
+  check_shape(op, "y", y, x.shape());
+}
+
+Tensor like(const Tensor& x) {
+  return Tensor::empty(x.shape(), x.dtype(), x.device());
+}
+
+// (a + s) x + b y; s and y may be undefined.
+Tensor scaled_sum(double a, const Tensor& s, const Tensor& x, double b, const Tensor& y) {
+  const Tensor out = like(x);
+  if (out.numel() > 0) kernels::scaled_sum.on(out.device())(a, s, x, b, y, out);
+  return out;
+}
+
+// The sum of all elements' products, [1].
+Tensor dot(const Tensor& x, const Tensor& y) {
+  const std::int64_t n = x.dim(1);
+  const DType dtype = x.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
+  const Tensor columns = Tensor::zeros({n}, dtype, x.device()),
+               unused = Tensor::zeros({n}, dtype, x.device());
+  if (x.numel() > 0)
+    kernels::norm_sums.on(x.device())(x, y, {}, {}, kernels::NormAxis::kColumns, columns, unused);
+  return sum_rows(columns.reshape({n, 1})).to(x.dtype());
+}
+
+}  // namespace
+
+Tensor linear_combination(double a, const Tensor& x, double b, const Tensor& y) {
+  check_pair("linear_combination", x, y);
+  return scaled_sum(a, {}, x, b, y);
+}
+
+Variable linear_combination(double a, const Variable& x, double b, const Variable& y) {
+  return record("linear_combination", linear_combination(a, x.value(), b, y.value()), {x, y},
+                [=](const Tensor& dout) {
+                  return std::vector{x.requires_grad() ? scaled_sum(a, {}, dout, 0, {}) : Tensor(),
+                                     y.requires_grad() ? scaled_sum(b, {}, dout, 0, {}) : Tensor()};
+                });
+}
+
+Variable scale_add(const Variable& s, const Variable& x, const Variable& y) {
+  check_matrix("scale_add", "x", x.value());
+  check_pair("scale_add", x.value(), y.value());
+  check_alike("scale_add", "x", x.value(), "s", s.value());
+  check_shape("scale_add", "s", s.value(), {1});
+  return record(
+      "scale_add", scaled_sum(1, s.value(), x.value(), 1, y.value()), {s, x, y}, [=](const Tensor& dout) {
+        return std::vector{s.requires_grad() ? dot(x.value(), dout) : Tensor(),
+                           x.requires_grad() ? scaled_sum(1, s.value(), dout, 0, {}) : Tensor(), dout};
+      });
+}
+
+Tensor maximum(const Tensor& x, const Tensor& y) {
+  check_pair("maximum", x, y);
+  const Tensor out = like(x);
+  if (out.numel() > 0) kernels::maximum.on(out.device())(x, y, out);
+  return out;
+}
+
+Variable maximum(const Variable& x, const Variable& y) {
+  return record("maximum", maximum(x.value(), y.value()), {x, y}, [=](const Tensor& dout) {
+    const Tensor dx = like(dout), dy = like(dout);
+    if (dout.numel() > 0) kernels::maximum_backward.on(dout.device())(x.value(), y.value(), dout, dx, dy);
+    return std::vector{dx, dy};
+  });
+}
+
+Variable concat_columns(const std::vector<Variable>& parts) {
+  check(!parts.empty(), "[concat_columns] needs at least one part");
+  const Tensor& first = parts.front().value();
+  check_matrix("concat_columns", "part 0", first);
+  std::int64_t width = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string what = str("part ", i);
+    const Tensor& part = parts[i].value();
+    check_matrix("concat_columns", what, part);
+    check_alike("concat_columns", "part 0", first, what, part);
+    check_shape("concat_columns", what, part, {first.dim(0), part.dim(1)});
+    width += part.dim(1);
+  }
+  const Tensor out = Tensor::empty({first.dim(0), width}, first.dtype(), first.device());
+  std::int64_t at = 0;
+  for (const Variable& part : parts) {
+    if (part.value().numel() > 0)
+      kernels::copy_columns.on(out.device())(part.value(), 0, part.dim(1), out, at);
+    at += part.dim(1);
+  }
+  return record("concat_columns", out, parts, [parts](const Tensor& dout) {
+    std::vector<Tensor> gradients;
+    std::int64_t begin = 0;
+    for (const Variable& part : parts) {
+      gradients.push_back(like(part.value()));
+      if (part.value().numel() > 0)
+        kernels::copy_columns.on(dout.device())(dout, begin, part.dim(1), gradients.back(), 0);
+      begin += part.dim(1);
+    }
+    return gradients;
+  });
+}
+
+}  // namespace rodeo

@@ -1,0 +1,236 @@
+// y[i, j] = the maximum or minimum of w[e] x[col(e), j] over the edges of row i, and where it is from, by
+// RoDe's decomposition: a warp per piece, whose groups of lanes take edges in turn, and a group per short
+// row. "Which of two is more extreme" is a total order (value, then position in the row), so the order of
+// meeting does not matter. Pieces of split rows leave value and position in a workspace, which a second
+// launch compares: no atomics. The minimum is the maximum of what is negated; negation is exact.
+#include "ops/cuda/gather.cuh"
+#include "ops/cuda/rode_view.cuh"
+#include "ops/cuda/row_tile.cuh"
+
+namespace rodeo::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 128;
+constexpr int kUnroll = 4;  // edges of a group in flight
+
+/// `at` is the position in the row, -1 for none. NaN is above all numbers; the first of equals wins.
+template <class Value>
+struct Candidate {
+  Value value = 0;
+  std::int32_t at = -1;
+
+  __device__ bool beats(const Candidate& other) const {
+    if (at < 0 || other.at < 0) return other.at < 0 && at >= 0;
+    const bool nan = value != value, other_nan = other.value != other.value;
+    if (nan || other_nan) return nan && (!other_nan || at < other.at);
+    return value > other.value || (value == other.value && at < other.at);
+  }
+};
+
+template <class T, class Value>
+struct ExtremeArgs {
+  RodeView rode;
+  const std::int64_t* row_ptr;
+  const std::int32_t* col;
+  const T* weight;  // [edges, heads], or null
+  const T* x;
+  std::int64_t k, heads, per_head;  // k = heads * per_head columns
+  Value sign;
+  T* y;
+  std::int32_t* arg;         // [rows, k], or null
+  Value* partial;            // [slots, k]
+  std::int32_t* partial_at;  // [slots, k]
+  std::int32_t* split_row;   // [split rows]
+};
+
+template <class Tile>
+struct Extreme {
+  using T = typename Tile::T;
+  using Value = typename Tile::Sum;
+  static constexpr int kVec = Tile::kVec;
+  using Row = Pack<T, kVec>;
+
+  const ExtremeArgs<T, Value>& args;
+  const int group = threadIdx.x % kWarp / Tile::kLanes;
+  const std::int64_t column =
+      static_cast<std::int64_t>(blockIdx.y) * Tile::kWidth + threadIdx.x % Tile::kLanes * kVec;
+  const bool active = column < args.k;  // kVec divides k, so a lane has all of its columns or none
+  const std::int64_t head = column / args.per_head;
+  Candidate<Value> best[kVec];
+
+  __device__ explicit Extreme(const ExtremeArgs<T, Value>& a) : args(a) {}
+
+  /// Edges `first`, first + step, ... of a part of a row.
+  __device__ void visit(const RodeView::Part& part, int first, int step) {
+    if (!active || first >= part.length) return;
+    const auto offset = static_cast<std::int32_t>(part.begin - args.row_ptr[part.row]);
+    for (int at = first; at < part.length; at += kUnroll * step) {
+      Row row[kUnroll];
+      Value factor[kUnroll];
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u) {
+        row[u] = Row{};
+        factor[u] = args.sign;
+        if (at + u * step >= part.length) continue;
+        const std::int64_t edge = part.begin + at + u * step, from = load_once(args.col + edge);
+        if (args.weight) factor[u] *= widen(args.weight[edge * args.heads + head]);
+        row[u] = *reinterpret_cast<const Row*>(args.x + from * args.k + column);
+      }
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u) {
+        if (at + u * step >= part.length) break;
+#pragma unroll
+        for (int v = 0; v < kVec; ++v) take(v, {factor[u] * widen(row[u].value[v]), offset + at + u * step});
+      }
+    }
+  }
+  __device__ void take(int v, const Candidate<Value>& candidate) {
+    if (candidate.beats(best[v])) best[v] = candidate;
+  }
+  /// Afterwards every group has the best of all groups. Called by whole warps.
+  __device__ void reduce_groups() {
+#pragma unroll
+    for (int offset = Tile::kLanes; offset < kWarp; offset *= 2)
+#pragma unroll
+      for (int v = 0; v < kVec; ++v) {
+        Candidate<Value> other;
+        other.value = __shfl_xor_sync(kFullMask, best[v].value, offset);
+        other.at = __shfl_xor_sync(kFullMask, best[v].at, offset);
+        take(v, other);
+      }
+  }
+  __device__ void write(std::int64_t row) const {
+    if (!active) return;
+    Row out;
+#pragma unroll
+    for (int v = 0; v < kVec; ++v)
+      out.value[v] = static_cast<T>(best[v].at < 0 ? Value(0) : args.sign * best[v].value);
+    *reinterpret_cast<Row*>(args.y + row * args.k + column) = out;
+    if (args.arg) write_positions(args.arg + row * args.k + column);
+  }
+  __device__ void write_partial(std::int64_t slot) const {
+    if (!active) return;
+    Pack<Value, kVec> out;
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) out.value[v] = best[v].value;
+    *reinterpret_cast<Pack<Value, kVec>*>(args.partial + slot * args.k + column) = out;
+    write_positions(args.partial_at + slot * args.k + column);
+  }
+  __device__ void write_positions(std::int32_t* to) const {
+    Pack<std::int32_t, kVec> out;
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) out.value[v] = best[v].at;
+    *reinterpret_cast<Pack<std::int32_t, kVec>*>(to) = out;
+  }
+};
+
+// grid (warps / warps of a block, column tiles), block kThreads. Warps [0, pieces) take a piece each, the
+// others a short row for every group.
+template <class Tile>
+__global__ void __launch_bounds__(kThreads)
+    extreme_kernel(const ExtremeArgs<typename Tile::T, typename Tile::Sum> args) {
+  Extreme<Tile> work(args);
+  const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
+  const RodeView& rode = args.rode;
+  if (warp < rode.pieces) {
+    const RodeView::Part piece = rode.piece(warp);
+    const std::int32_t split = rode.piece_split[warp];
+    work.visit(piece, work.group, Tile::kGroups);
+    work.reduce_groups();
+    if (work.group != 0) return;
+    if (split < 0) {
+      work.write(piece.row);
+    } else {
+      const std::int64_t index = rode.index_of(piece, args.row_ptr);
+      if (index == 0 && blockIdx.y == 0 && threadIdx.x % kWarp == 0)
+        args.split_row[split] = static_cast<std::int32_t>(piece.row);
+      work.write_partial(rode.split_slot[split] + index);
+    }
+  } else {
+    const std::int64_t at = (warp - rode.pieces) * Tile::kGroups + work.group;
+    if (at >= rode.residuals) return;
+    const RodeView::Part part = rode.residual(at);
+    work.visit(part, 0, 1);
+    work.write(part.row);
+  }
+}
+
+// A thread per element of the split rows, grid-stride.
+template <class T, class Value>
+__global__ void extreme_combine_kernel(const ExtremeArgs<T, Value> args, std::int64_t splits) {
+  RODEO_GRID_STRIDE(i, splits * args.k) {
+    const std::int64_t split = i / args.k, column = i - split * args.k;
+    Candidate<Value> best;
+#pragma unroll 4
+    for (std::int64_t slot = args.rode.split_slot[split]; slot < args.rode.split_slot[split + 1]; ++slot) {
+      const std::int64_t from = slot * args.k + column;
+      const Candidate<Value> candidate{args.partial[from], args.partial_at[from]};
+      if (candidate.beats(best)) best = candidate;
+    }
+    const std::int64_t to = args.split_row[split] * args.k + column;
+    args.y[to] = static_cast<T>(args.sign * best.value);
+    if (args.arg) args.arg[to] = best.at;
+  }
+}
+
+// A thread per row, grid-stride.
+template <class T>
+__global__ void inverse_row_length_kernel(const std::int64_t* row_ptr, T* out, std::int64_t rows) {
+  RODEO_GRID_STRIDE(i, rows) {
+    const std::int64_t length = row_ptr[i + 1] - row_ptr[i];
+    out[i] = length > 0 ? 1 / static_cast<T>(length) : T(0);
+  }
+}
+
+}  // namespace
+
+void spmm_extreme(const Adjacency& adj, double sign, const Tensor& weight, const Tensor& x, const Tensor& y,
+                  const Tensor& arg) {
+  const RodePlan& plan = rodeo::rode_plan(adj);
+  dispatch_float(x.dtype(), "spmm", [&]<class Host>(Host) {
+    using T = device_t<Host>;
+    using Value = Accumulator<T>;
+    const std::int64_t k = x.numel() / adj.cols(), splits = plan.num_split_rows();
+    Tensor partial, partial_at, split_row;
+    if (splits > 0) {
+      partial = Tensor::empty({plan.num_slots, k}, dtype_of<Value>(), y.device());
+      partial_at = Tensor::empty({plan.num_slots, k}, DType::kI32, y.device());
+      split_row = Tensor::empty({splits}, DType::kI32, y.device());
+    }
+    ExtremeArgs<T, Value> args{.rode = RodeView(plan)};
+    args.row_ptr = adj.csr().row_ptr.data<std::int64_t>();
+    args.col = adj.csr().col.data<std::int32_t>();
+    args.weight = static_cast<const T*>(weight.raw());
+    args.x = static_cast<const T*>(x.raw());
+    args.k = k;
+    args.heads = weight.defined() && weight.rank() == 2 ? weight.dim(1) : 1;
+    args.per_head = k / args.heads;
+    args.sign = static_cast<Value>(sign);
+    args.y = static_cast<T*>(y.raw());
+    args.arg = static_cast<std::int32_t*>(arg.raw());
+    args.partial = static_cast<Value*>(partial.raw());
+    args.partial_at = static_cast<std::int32_t*>(partial_at.raw());
+    args.split_row = static_cast<std::int32_t*>(split_row.raw());
+    dispatch_row_tile<T>(args.per_head, is_aligned(x) && is_aligned(y), [&]<class Tile>(Tile) {
+      const std::int64_t warps = plan.num_pieces() + ceil_div(plan.num_residual(), Tile::kGroups);
+      const dim3 grid(static_cast<unsigned>(ceil_div(warps, kThreads / kWarp)),
+                      static_cast<unsigned>(ceil_div(k, Tile::kWidth)));
+      launch("spmm_extreme", y.device(), extreme_kernel<Tile>, grid, dim3(kThreads), 0, args);
+    });
+    launch("spmm_extreme", y.device(), extreme_combine_kernel<T, Value>, grid_for(splits * k, 256), dim3(256),
+           0, args, splits);
+  });
+}
+
+void inverse_row_length(const Csr& a, const Tensor& out) {
+  const auto run = [&]<class T>(T) {
+    launch("inverse_row_length", out.device(), inverse_row_length_kernel<T>, grid_for(a.rows, 256), dim3(256),
+           0, a.row_ptr.data<std::int64_t>(), out.data<T>(), a.rows);
+  };
+  if (out.dtype() == DType::kF64)
+    run(double{});
+  else
+    run(float{});
+}
+
+}  // namespace rodeo::kernels::cuda

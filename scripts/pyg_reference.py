@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Writes what PyTorch Geometric's layers compute on a small graph, for tests/layers/pyg_reference_test.cpp.
+
+    python3 -m venv venv && venv/bin/pip install torch torch_geometric numpy
+    venv/bin/python scripts/pyg_reference.py > tests/data/pyg_reference.txt
+
+Written for PyG 2.8; runs on the CPU in a second. Everything is float64, so that what differs is the layer and
+not its rounding. One line for each array: its name, its sizes, a colon and its values. A line "case NAME" begins
+a layer: its state_dict() ("state." and PyG's name), its output "y", and the state after it where training
+changes that ("after.").
+"""
+import torch
+import torch_geometric
+from torch_geometric import nn
+
+NODES, IN, OUT = 8, 4, 3
+generator = torch.Generator().manual_seed(1)
+
+
+def random(*sizes):
+    return torch.randn(*sizes, generator=generator, dtype=torch.float64)
+
+
+def emit(name, value):
+    sizes = "".join(f" {size}" for size in value.shape)
+    print(f"{name}{sizes} :" + "".join(f" {number:.12g}" for number in value.detach().double().flatten().tolist()))
+
+
+def emit_state(prefix, module):
+    for name, value in module.state_dict().items():
+        emit(f"{prefix}.{name}", value)
+
+
+def case(name, module, forward, training=False):
+    """Random parameters, since zero biases would hide mistakes."""
+    module = module.double().train(training)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.copy_(random(*parameter.shape))
+        print(f"case {name}")
+        emit_state("state", module)
+        emit("y", forward(module))
+        if training:
+            emit_state("after", module)
+
+
+# Every node but 5 has neighbours; no self loops, no repeated edges, directed.
+edges = [(source, target) for target in range(NODES) if target != 5
+         for source in sorted({(target * 5 + 1) % NODES, (target + 3) % NODES, (target * target + 2) % NODES} - {target})]
+edge_index = torch.tensor(edges).t().contiguous()  # row 0: source, row 1: target
+weight = random(edge_index.shape[1]).abs() + 0.1
+x, other = random(NODES, IN), random(NODES, IN)
+
+print(f"# torch {torch.__version__}, torch_geometric {torch_geometric.__version__}; made by scripts/pyg_reference.py")
+print("case graph")
+emit("source", edge_index[0])
+emit("target", edge_index[1])
+emit("weight", weight)
+emit("x", x)
+emit("other", other)
+
+
+def plain(layer):
+    return layer(x, edge_index)
+
+
+def weighted(layer):
+    return layer(x, edge_index, weight)
+
+
+case("linear", torch.nn.Linear(IN, OUT), lambda layer: layer(x))
+case("gcn", nn.GCNConv(IN, OUT), plain)
+case("gcn_weighted", nn.GCNConv(IN, OUT), weighted)
+case("gat", nn.GATConv(IN, OUT, heads=2), plain)
+case("gat_mean_residual", nn.GATConv(IN, OUT, heads=2, concat=False, residual=True), plain)
+case("gatv2", nn.GATv2Conv(IN, OUT, heads=2), plain)
+case("sage_mean", nn.SAGEConv(IN, OUT, aggr="mean"), plain)
+case("sage_max", nn.SAGEConv(IN, OUT, aggr="max"), plain)
+case("sage_sum", nn.SAGEConv(IN, OUT, aggr="sum"), plain)
+case("sage_normalize", nn.SAGEConv(IN, OUT, normalize=True, root_weight=False), plain)
+case("graph_sum", nn.GraphConv(IN, OUT, aggr="add"), weighted)
+case("graph_mean", nn.GraphConv(IN, OUT, aggr="mean"), weighted)
+case("graph_max", nn.GraphConv(IN, OUT, aggr="max"), weighted)
+perceptron = torch.nn.Sequential(torch.nn.Linear(IN, 5), torch.nn.ReLU(), torch.nn.Linear(5, OUT))
+case("gin", nn.GINConv(perceptron, eps=0.3, train_eps=True), plain)
+case("sg", nn.SGConv(IN, OUT, K=2), plain)
+case("appnp", nn.APPNP(K=3, alpha=0.2), plain)
+case("batch_norm", nn.BatchNorm(IN), lambda layer: layer(x), training=True)
+case("layer_norm", nn.LayerNorm(IN, mode="node"), lambda layer: layer(x))
+case("jumping_cat", nn.JumpingKnowledge("cat"), lambda layer: layer([x, other]))
+case("jumping_max", nn.JumpingKnowledge("max"), lambda layer: layer([x, other]))

@@ -1,0 +1,76 @@
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/support/devices.h"
+#include "train/options.h"
+
+namespace rodeo {
+namespace {
+
+TrainOptions parse(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "bin/rodeo_train");
+  TrainOptions defaults;
+  defaults.choose_model = true;
+  return parse_train_options(static_cast<int>(arguments.size()), arguments.data(), defaults);
+}
+
+TEST(TrainModelOptions, AModelHasItsPublishedDefaults) {
+  for (const ModelKind kind : {ModelKind::kGcn, ModelKind::kGat, ModelKind::kGatv2, ModelKind::kSage,
+                               ModelKind::kGin, ModelKind::kSgc, ModelKind::kAppnp}) {
+    const std::string text(name(kind));
+    EXPECT_EQ(parse_model(text), kind);
+    const TrainOptions got = parse({"--dataset", "x", "--model", text.c_str()}),
+                       want = published_options(kind);
+    EXPECT_EQ(got.model, kind);
+    EXPECT_EQ(got.hidden, want.hidden);
+    EXPECT_EQ(got.lr, want.lr);
+    EXPECT_EQ(got.weight_decay, want.weight_decay);
+    EXPECT_EQ(got.epochs, want.epochs);
+    EXPECT_EQ(got.hops, want.hops);
+    EXPECT_EQ(got.dropout, want.dropout);
+  }
+  EXPECT_EQ(parse({"--model=sgc", "--dataset=x"}).lr, 0.2);
+  EXPECT_EQ(parse({"--model=appnp", "--dataset=x"}).hops, 10);
+}
+
+TEST(TrainModelOptions, AModelHasItsOwnOptions) {
+  EXPECT_EQ(parse({"--model", "sage", "--dataset", "x", "--aggr", "max"}).aggr, Reduce::kMax);
+  EXPECT_TRUE(parse({"--model", "gin", "--dataset", "x", "--train-eps"}).train_eps);
+  const TrainOptions appnp =
+      parse({"--model", "appnp", "--dataset", "x", "--hops", "3", "--alpha", "0.2", "--edge-dropout", "0.4"});
+  EXPECT_EQ(appnp.hops, 3);
+  EXPECT_EQ(appnp.alpha, 0.2);
+  EXPECT_EQ(appnp.edge_dropout, 0.4);
+  EXPECT_NE(parse({"--model", "sage", "--help"}).notice.find("--aggr"), std::string::npos);
+}
+
+TEST(TrainModelOptions, AnotherModelsOptionIsAnError) {
+  EXPECT_ERROR(parse({"--model", "gcn", "--dataset", "x", "--aggr", "max"}),
+               "unknown option '--aggr'; see --help");
+  EXPECT_ERROR(parse({"--model", "sgc", "--dataset", "x", "--hidden", "4"}),
+               "unknown option '--hidden'; see --help");
+  EXPECT_ERROR(parse({"--model", "gatv2", "--dataset", "x", "--attention", "fused"}),
+               "unknown option '--attention'; see --help");
+  EXPECT_ERROR(parse({"--model", "gin", "--dataset", "x", "--hops", "4"}),
+               "unknown option '--hops'; see --help");
+}
+
+TEST(TrainModelOptions, Errors) {
+  EXPECT_ERROR(parse({"--dataset", "x"}),
+               "--model NAME is required: one of gcn, gat, gatv2, sage, gin, sgc, appnp; see --help");
+  EXPECT_ERROR(parse({"--model", "mlp", "--dataset", "x"}),
+               "unknown model 'mlp': expected one of gcn, gat, gatv2, sage, gin, sgc, appnp");
+  EXPECT_ERROR(parse({"--dataset", "x", "--model"}), "--model needs a value");
+  EXPECT_ERROR(parse({"--model", "appnp", "--dataset", "x", "--alpha", "1.5"}),
+               "--alpha must be a number in [0, 1], got '1.5'");
+  EXPECT_ERROR(parse({"--model", "sage", "--dataset", "x", "--aggr", "best"}),
+               "unknown reduction 'best': expected one of sum, mean, max, min");
+  EXPECT_ERROR(parse({"--model", "sage", "--dataset", "x", "--aggr", "max", "--explain"}),
+               "--explain tells which sums were chosen, and --aggr max has none");
+  const char* arguments[] = {"train_gcn", "--dataset", "x", "--model", "gat"};
+  EXPECT_ERROR(parse_train_options(5, arguments), "unknown option '--model'; see --help");
+}
+
+}  // namespace
+}  // namespace rodeo
