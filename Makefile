@@ -29,7 +29,7 @@ bench: build
 	@$(BUILD)/bin/sparse_bench
 
 format:
-	@find core ops layers models datasets train tests \( -name '*.h' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.cu' \) -print0 | xargs -0 clang-format -i
+	@find core ops layers models datasets train tests examples \( -name '*.h' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.cu' \) -print0 | xargs -0 clang-format -i
 
 clean:
 	rm -rf $(BUILD)

@@ -5,9 +5,12 @@ if(NOT commit)
   set(commit "unknown")
 endif()
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/core/version.h CONTENT [[
-/// Made by CMake.
+/// The version of the library: MAJOR.MINOR.PATCH as in https://semver.org. Before 1.0.0 a new MINOR may break sources.
 #pragma once
 #define RODEO_VERSION "@PROJECT_VERSION@"
+#define RODEO_VERSION_MAJOR @PROJECT_VERSION_MAJOR@
+#define RODEO_VERSION_MINOR @PROJECT_VERSION_MINOR@
+#define RODEO_VERSION_PATCH @PROJECT_VERSION_PATCH@
 #define RODEO_COMMIT "@commit@"
 ]] @ONLY)
 

@@ -1,20 +1,8 @@
 # Everything comes from the distribution's packages; scripts/install-packages.sh names them.
-find_package(OpenMP REQUIRED COMPONENTS CXX)
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL TRUE)  # a project around this one links to them too
 find_package(cxxopts REQUIRED)
-find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
-
-find_package(HDF5 REQUIRED COMPONENTS C)
-add_library(rodeo_hdf5 INTERFACE)
-target_include_directories(rodeo_hdf5 SYSTEM INTERFACE ${HDF5_C_INCLUDE_DIRS})
-target_link_libraries(rodeo_hdf5 INTERFACE ${HDF5_C_LIBRARIES})
-
-# The OpenMP flavour of OpenBLAS shares its threads with our loops; any other one works too.
-find_path(OPENBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas-openmp openblas openblas-pthread REQUIRED)
-find_library(OPENBLAS_LIBRARY openblas PATH_SUFFIXES openblas-openmp openblas-pthread REQUIRED)
-add_library(rodeo_openblas INTERFACE)
-target_include_directories(rodeo_openblas SYSTEM INTERFACE ${OPENBLAS_INCLUDE_DIR})
-target_link_libraries(rodeo_openblas INTERFACE ${OPENBLAS_LIBRARY})
+include(RodeoLibraries)
 
 set(RODEO_WITH_CUDA OFF)
 if(NOT RODEO_CUDA STREQUAL "OFF")
@@ -39,18 +27,21 @@ if(NOT RODEO_CUDA STREQUAL "OFF")
     set(CMAKE_CUDA_STANDARD 20)
     find_package(CUDAToolkit REQUIRED)
     set(RODEO_WITH_CUDA ON)
-
-    find_path(CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
-    find_library(CUDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR})
-    if(CUDNN_INCLUDE_DIR AND CUDNN_LIBRARY)
-      add_library(rodeo_cudnn INTERFACE)
-      target_include_directories(rodeo_cudnn SYSTEM INTERFACE ${CUDNN_INCLUDE_DIR})
-      target_link_libraries(rodeo_cudnn INTERFACE ${CUDNN_LIBRARY})
-      target_compile_definitions(rodeo_cudnn INTERFACE RODEO_WITH_CUDNN=1)
-    endif()
+    find_path(RODEO_CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+    find_library(RODEO_CUDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR})
   elseif(RODEO_CUDA STREQUAL "ON")
     message(FATAL_ERROR "RODEO_CUDA=ON, but no CUDA compiler was found: put nvcc on the PATH or set CMAKE_CUDA_COMPILER")
   endif()
+endif()
+set(RODEO_WITH_CUDNN OFF)  # used where it is there
+if(RODEO_WITH_CUDA AND RODEO_CUDNN_INCLUDE_DIR AND RODEO_CUDNN_LIBRARY)
+  set(RODEO_WITH_CUDNN ON)
+endif()
+
+rodeo_find_libraries(RODEO_WITH_CUDA RODEO_WITH_CUDNN)
+if(rodeo_missing)
+  list(JOIN rodeo_missing "\n" rodeo_missing)
+  message(FATAL_ERROR "${rodeo_missing}")
 endif()
 if(RODEO_WITH_CUDA)
   message(STATUS "Backends: CPU and CUDA ${CUDAToolkit_VERSION} (architectures: ${CMAKE_CUDA_ARCHITECTURES})")

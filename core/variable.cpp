@@ -63,6 +63,11 @@ bool Variable::requires_grad() const {
   return node_ && node_->requires_grad;
 }
 
+bool Variable::is_leaf() const {
+  check(defined(), "[variable] is_leaf() of an undefined variable");
+  return node_->op.empty();
+}
+
 const Tensor& Variable::grad() const {
   check(defined(), "[variable] grad() of an undefined variable");
   return node_->grad;

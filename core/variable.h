@@ -23,6 +23,8 @@ class Variable {
   DType dtype() const { return value().dtype(); }
   Device device() const { return value().device(); }
   bool requires_grad() const;
+  /// Not made by a recorded op.
+  bool is_leaf() const;
 
   /// d(root)/d(this), summed over all backward() calls since zero_grad(); undefined before the first.
   /// Kept for leaves (variables not made by an op) only.
@@ -62,6 +64,7 @@ class NoGrad {
  private:
   bool before_;
 };
+/// Whether ops of this thread record.
 bool grad_enabled();
 
 }  // namespace rodeo

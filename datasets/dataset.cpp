@@ -1,6 +1,9 @@
 #include "datasets/dataset.h"
 
+#include <vector>
+
 #include "datasets/hdf5_writer.h"
+#include "ops/dense_csr.h"
 
 namespace rodeo {
 namespace {
@@ -11,9 +14,13 @@ Hdf5Writer::Storage storage_of(std::int64_t bytes) {
   return bytes < kCompressBelow ? Hdf5Writer::Storage::kCompressed : Hdf5Writer::Storage::kPlain;
 }
 
-Tensor mask(const Tensor& nodes, std::int64_t num_nodes) {
-  const Tensor out = Tensor::zeros({num_nodes}, DType::kU8);
-  for (const std::int64_t node : nodes.to_vector<std::int64_t>()) out.data<std::uint8_t>()[node] = 1;
+// [nodes], or [nodes, splits] of several.
+Tensor mask(const std::vector<Split>& splits, Tensor Split::*part, std::int64_t num_nodes) {
+  const auto columns = static_cast<std::int64_t>(splits.size());
+  const Tensor out = Tensor::zeros(columns == 1 ? Shape{num_nodes} : Shape{num_nodes, columns}, DType::kU8);
+  for (std::int64_t s = 0; s < columns; ++s)
+    for (const std::int64_t node : (splits[s].*part).to_vector<std::int64_t>())
+      out.data<std::uint8_t>()[node * columns + s] = 1;
   return out;
 }
 
@@ -26,21 +33,37 @@ void save_dataset(const Dataset& dataset, const std::string& path) {
   const auto write = [&](const char* name, const Tensor& values) {
     if (values.defined()) file.write(name, values, storage_of(values.nbytes()));
   };
+  file.attribute("rodeo_schema", std::int64_t{1});
   file.attribute("name", dataset.name);
   file.attribute("num_nodes", dataset.num_nodes);
   if (dataset.y.defined()) file.attribute("num_classes", dataset.num_classes);
+  if (dataset.has_features()) file.attribute("num_features", dataset.num_features);
   if (dataset.src.defined())
     file.write_rows("edge_index", {dataset.src, dataset.dst}, storage_of(2 * dataset.src.nbytes()));
   write("indptr", dataset.indptr);
   write("indices", dataset.indices);
   write("edge_weight", dataset.edge_weight);
   write("x", dataset.x);
+  write("x_indptr", dataset.x_sparse.indptr);
+  write("x_indices", dataset.x_sparse.indices);
+  write("x_data", dataset.x_sparse.data);
   write("y", dataset.y);
-  const auto& [train, val, test] = dataset.split;
-  if (train.defined()) write("train_mask", mask(train, dataset.num_nodes));
-  if (val.defined()) write("val_mask", mask(val, dataset.num_nodes));
-  if (test.defined()) write("test_mask", mask(test, dataset.num_nodes));
+  write("node_id", dataset.node_id);
+  const std::vector<Split> splits = dataset.splits.empty() ? std::vector{dataset.split} : dataset.splits;
+  const auto write_mask = [&](const char* name, Tensor Split::*part) {
+    if ((splits[0].*part).defined()) write(name, mask(splits, part, dataset.num_nodes));
+  };
+  write_mask("train_mask", &Split::train);
+  write_mask("val_mask", &Split::val);
+  write_mask("test_mask", &Split::test);
   file.commit();
+}
+
+Tensor dense_features(const Dataset& dataset) {
+  if (dataset.x.defined() || !dataset.x_sparse.defined()) return dataset.x;
+  const auto& [indptr, indices, data] = dataset.x_sparse;
+  return csr_to_dense(
+      Adjacency::trusted({indptr.numel() - 1, dataset.num_features, indptr, indices.to(DType::kI32)}), data);
 }
 
 Graph to_graph(const Dataset& dataset, Device device, const CooOptions& options) {

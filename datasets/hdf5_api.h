@@ -3,7 +3,11 @@
 
 #include <hdf5.h>
 
+#include <array>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/dtype.h"
 #include "datasets/hdf5_file.h"
@@ -52,6 +56,27 @@ void check_call(std::int64_t returned, const Parts&... parts) {
   if (returned < 0) [[unlikely]]
     fail(parts..., reason());
 }
+
+/// "integer", "variable-length", ...
+std::string_view class_name(H5T_class_t type_class);
+
+/// An attribute of one value; nothing where there is none. `where` begins the Error where it is something
+/// else.
+std::optional<std::int64_t> integer_attribute(std::int64_t object, const std::string& name,
+                                              const std::string& where);
+std::optional<std::string> text_attribute(std::int64_t object, const std::string& name,
+                                          const std::string& where);
+
+/// A block of an array of one or two dimensions.
+struct Block {
+  std::array<std::int64_t, 2> start{}, count{};  // [rows, columns]; a vector is one row
+};
+
+/// Reads a block of a chunked array whose only filters are byte-shuffle and gzip: HDF5 fetches the packed
+/// chunks one after the other, all threads unpack them. `width` is the size of an element, equal in file and
+/// memory. Returns false where the array is stored in another way, and nothing was read.
+bool read_chunks(std::int64_t dataset, int rank, const Block& block, std::size_t width, void* out,
+                 const std::string& where);
 
 /// A value of `dtype` in memory.
 inline Hdf5Id memory_type(DType dtype) {

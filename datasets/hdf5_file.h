@@ -20,7 +20,7 @@ using Hdf5Id = std::shared_ptr<const std::int64_t>;
 class Hdf5Array {
  public:
   /// The narrowest type of ours that holds every value: bool is u8; i8, i16 and u16 are i32; u32 and u64 are
-  /// i64.
+  /// i64. 16-bit integers with an attribute dtype = "bfloat16" are the bits of bf16.
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
   /// "cora.h5: /x", how its errors begin.
@@ -30,17 +30,28 @@ class Hdf5Array {
   /// has fewer dimensions than the array, the leading ones count one: start {1, 5}, out [n] is part of row 1.
   /// Values that out's dtype cannot hold saturate.
   void read(const Shape& start, const Tensor& out) const;
+  /// The same into memory of the caller, room for `count` values of `dtype`.
+  void read(const Shape& start, const Shape& count, DType dtype, void* out) const;
   /// All of it.
   Tensor read(DType dtype) const;
 
+  /// Blocks of so many entries of the first dimension cut no compressed chunk; 1 where there are none.
+  std::int64_t chunk_rows() const { return chunk_rows_; }
+
  private:
   friend class Hdf5File;
-  Hdf5Array(Hdf5Id id, std::string where);
+  Hdf5Array(Hdf5Id id, std::shared_ptr<const int> file, std::string where);
+  bool read_plain(std::int64_t begin, std::int64_t count, std::size_t width, void* out) const;
 
   Hdf5Id id_;
+  std::shared_ptr<const int> file_;  // descriptor
   std::string where_;
   DType dtype_;
   Shape shape_;
+  bool bits_ = false;         // bf16 in integers
+  bool native_ = false;       // values in the file are as in memory
+  std::int64_t offset_ = -1;  // of values that stand in the file one after the other
+  std::int64_t chunk_rows_ = 1;
 };
 
 class Hdf5File {
@@ -56,7 +67,8 @@ class Hdf5File {
   /// Whether the root group has something of that name, whatever it is.
   bool has(const std::string& name) const;
   /// Throws Error unless it is an array of integers, floats or bools, of at most 4 dimensions, that was
-  /// written and whose values are in this file: links to other files are not followed.
+  /// written whole and whose values are in this file: links to other files are not followed, and what it
+  /// claims to hold is there, so that memory follows the size of the file.
   Hdf5Array array(const std::string& name) const;
 
   /// Attributes of the root group; nothing where there is none. Throws Error where it is something else.
@@ -65,6 +77,7 @@ class Hdf5File {
 
  private:
   std::string path_;
+  std::shared_ptr<const int> file_;
   Hdf5Id id_;
 };
 

@@ -8,6 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include "datasets/text_lines.h"
+
 namespace rodeo {
 namespace {
 
@@ -15,14 +17,6 @@ constexpr std::int64_t kMaxSize = std::numeric_limits<std::int32_t>::max();
 
 bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
-}
-
-/// A piece of the file as it may stand in an error: short, and on one line.
-std::string quote(std::string_view text) {
-  constexpr std::size_t kLongest = 60;
-  std::string out = "'";
-  for (const char c : text.substr(0, kLongest)) out += c >= ' ' && c <= '~' ? c : '?';
-  return out + (text.size() > kLongest ? "...'" : "'");
 }
 
 /// Takes words off the front of a line.

@@ -33,10 +33,10 @@ std::array<double, 3> parse_percents(const std::string& text) {
 
 // The nodes with a label, sorted by a random key.
 std::vector<std::int64_t> random_order(const Tensor& y, std::uint64_t seed) {
-  const auto* label = y.data<std::int64_t>();
+  const auto* label = y.rank() == 1 ? y.data<std::int64_t>() : nullptr;
   std::vector<std::pair<std::uint64_t, std::int64_t>> keyed;
-  for (std::int64_t i = 0; i < y.numel(); ++i) {
-    if (label[i] < 0) continue;
+  for (std::int64_t i = 0; i < y.dim(0); ++i) {
+    if (label && label[i] < 0) continue;
     const Philox4 random = philox(seed, kStream, static_cast<std::uint64_t>(i));
     keyed.emplace_back(std::uint64_t{random.word[0]} << 32 | random.word[1], i);
   }

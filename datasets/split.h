@@ -13,7 +13,7 @@ struct Split {
 };
 
 /// A random split of the nodes with a label.
-///   y         i64 [nodes]  nodes with a negative label are left out
+///   y         i64 [nodes]  nodes with a negative label are left out; or u8 [nodes, classes]
 ///   percents  train/val/test such as "60/20/20" or "7.5/2.5/90": not negative, at most 100 together
 /// The same for the same y, percents and seed, everywhere. Of n nodes, part i ends at place
 /// round(n * (sum of percents up to i) / 100) of a random order, so that 100 percent leave nobody out.

@@ -32,10 +32,12 @@ inline void check_alike(std::string_view op, std::string_view a_name, const Tens
         " is, got ", b.device());
 }
 
+/// [op] x must be [3, 4], got ...
 inline void check_shape(std::string_view op, std::string_view what, const Tensor& x, const Shape& expected) {
   check(x.shape() == expected, "[", op, "] ", what, " must be ", expected, ", got ", x.shape());
 }
 
+/// [op] x must be on ... as the graph is.
 inline void check_on_device_of(std::string_view op, const Adjacency& adj, std::string_view what,
                                const Tensor& x) {
   check(adj.device() == x.device(), "[", op, "] ", what, " must be on ", adj.device(),

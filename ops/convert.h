@@ -1,4 +1,6 @@
-/// Edge lists to CSR, and CSR to CSR.
+/// Edge lists to CSR, and CSR to CSR. Deterministic: everything works on the device of its input, gives the
+/// same result on every device, and records nothing. Throws rodeo::Error where shapes, dtypes or devices
+/// disagree.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,6 @@
-/// The symmetric normalisation of graph convolution.
+/// The symmetric normalisation of graph convolution. Floating dtypes: f64, f32, bf16, f16, with sums of
+/// 16-bit types kept in f32. Deterministic, unless SpmmOptions ask for something else. Throws rodeo::Error
+/// when shapes, dtypes or devices disagree, or a graph is not square.
 #pragma once
 
 #include "core/adjacency.h"

@@ -104,6 +104,16 @@ RODEO_KERNEL(scale_rows, void(const Tensor& x, const Tensor& s, const Tensor& y)
 RODEO_KERNEL(normalize_rows, void(const Tensor& x, const Tensor& y));
 RODEO_KERNEL(inverse_sqrt, void(const Tensor& x, const Tensor& y));  // 0 where x is not positive
 
+// bce.h
+struct LabelCounts {
+  std::int64_t right = 0, predicted = 0, actual = 0;
+};
+RODEO_KERNEL(bce_with_logits,
+             void(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& loss));
+RODEO_KERNEL(bce_with_logits_backward, void(const Tensor& dloss, const Tensor& x, const Tensor& target,
+                                            const Tensor& index, const Tensor& dx));
+RODEO_KERNEL(count_labels, LabelCounts(const Tensor& x, const Tensor& target, const Tensor& index));
+
 // loss.h
 RODEO_KERNEL(log_softmax, void(const Tensor& x, const Tensor& y));
 RODEO_KERNEL(log_softmax_backward, void(const Tensor& y, const Tensor& dy, const Tensor& dx));

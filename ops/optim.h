@@ -1,4 +1,4 @@
-/// Optimiser updates, in place.
+/// Optimiser updates, in place. Deterministic. Throws rodeo::Error when shapes, dtypes or devices disagree.
 #pragma once
 
 #include <vector>

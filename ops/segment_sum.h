@@ -22,6 +22,7 @@ Tensor segment_sum(const Tensor& row, const Tensor& value, std::int64_t rows);
 ///   col     [edges]  dtype and device of row, any order, in [0, cols); checked as row is
 ///   weight  [edges]  dtype and device of x
 ///   x       [cols]
+/// Checks, Errors and determinism are those of segment_sum.
 Tensor coo_spmv(const Tensor& row, const Tensor& col, const Tensor& weight, const Tensor& x,
                 std::int64_t rows);
 Tensor coo_spmv(const Tensor& row, const Tensor& col, const Tensor& x, std::int64_t rows);

@@ -57,8 +57,8 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
       .allow_unrecognised_options();
   auto data = options.add_options("Data");
   data("dataset", "HDF5 file with the graph (required)", cxxopts::value<std::string>(), "FILE");
-  data("split", "Random split in percent instead of the file's masks, e.g. 60/20/20",
-       cxxopts::value<std::string>(), "A/B/C");
+  data("split", "2: the file's split of that number, from 0; 60/20/20: a random one in percent, instead",
+       cxxopts::value<std::string>(), "K|A/B/C");
   data("undirected", "Add the reverse of every edge and drop duplicates");
   data("normalize-features", "row: divide each node's features by their sum; none",
        option_value(defaults.normalize_features ? "row" : "none"), "HOW");

@@ -21,7 +21,7 @@ struct TrainOptions {
   bool choose_model = false;  // --model is an option, and required; else `model` is what the command trains
 
   std::string dataset;
-  std::string split;  // "60/20/20": random, in percent of the nodes; empty: the file's masks
+  std::string split;  // "60/20/20": random, in percent of the nodes; "2": the file's third; empty: its masks
   bool undirected = false;
   bool normalize_features = true;  // rows sum to one
 

@@ -12,12 +12,14 @@ Tensor Replay::run() {
   return work_();
 }
 
-void Replay::prepare() {
-  const bool current = graph_.defined() && std::equal(reads_.begin(), reads_.end(), captured_.begin(),
-                                                      [](const Variable& now, const Tensor& then) {
-                                                        return now.value().shares_memory_with(then);
-                                                      });
-  if (current) return;
+bool Replay::is_current() const {
+  return graph_.defined() && std::equal(reads_.begin(), reads_.end(), captured_.begin(),
+                                        [](const Variable& now, const Tensor& then) {
+                                          return now.value().shares_memory_with(then);
+                                        });
+}
+
+void Replay::capture() {
   result_ = {};
   graph_ = {};
   captured_.clear();

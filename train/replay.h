@@ -13,14 +13,16 @@ namespace rodeo {
 /// run is on the device.
 class Replay {
  public:
-  /// `reads` are variables whose values the work reads: where one was replaced (Variable::set_value), the
-  /// next replay() captures anew.
+  /// `reads` are variables whose values the work reads: where one was replaced (Variable::set_value), what
+  /// was captured is no longer current.
   Replay(Device device, std::function<Tensor()> work, std::vector<Variable> reads);
 
   Tensor run();
-  /// Captures the work where it must be; it has been run before. Throws Error where it cannot be captured.
-  void prepare();
-  /// Launches what prepare() captured. The next replay overwrites the result.
+  /// False before capture(), and where it must be repeated.
+  bool is_current() const;
+  /// Captures the work, which has been run before. Throws Error where it cannot be captured.
+  void capture();
+  /// Launches what was captured. The next replay overwrites the result.
   Tensor replay() const;
 
   int num_kernels() const { return graph_.num_kernels(); }

@@ -13,7 +13,7 @@ namespace rodeo {
 
 NodeTask load_task(const TrainOptions& options, Device device, const std::function<void(Graph)>& prepare) {
   Dataset dataset;
-  const LoadOptions wanted{.need = Need::kTraining, .split = options.split, .seed = options.seed};
+  const LoadOptions wanted{.need = Need::kTraining, .split = options.split, .seed = options.seed, .device = device};
   const double load_ms = timed(kCpu, [&] { dataset = load_dataset(options.dataset, wanted); });
   NodeTask task = make_task(std::move(dataset), options, device, prepare);
   task.load_ms = load_ms;
@@ -27,9 +27,11 @@ NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
   task.convert_ms = timed(device, [&] {
     Graph graph = to_graph(dataset, device, {.symmetrize = options.undirected});
     task.num_edges = graph.adj.num_edges();
+    dataset.src = dataset.dst = dataset.indptr = dataset.indices = dataset.edge_weight = {};
     prepare(std::move(graph));
-    task.x = dataset.x.to(device);
+    task.x = dense_features(dataset).to(device);
     dataset.x = {};
+    dataset.x_sparse = {};
     if (options.normalize_features) task.x = normalize_rows(task.x);
     task.label = dataset.y.to(device);
     task.split = {dataset.split.train.to(device), dataset.split.val.to(device),

@@ -7,7 +7,7 @@
 #include "core/random.h"
 #include "core/readback.h"
 #include "core/stopwatch.h"
-#include "ops/loss.h"
+#include "train/objective.h"
 
 namespace rodeo {
 namespace {
@@ -70,7 +70,7 @@ Trainer::Trainer(Module& model, std::function<Variable()> forward, std::vector<P
 Tensor Trainer::step() {
   adam_.zero_grad();
   const RandomStep random_step(adam_.step_counter());
-  const Variable loss = cross_entropy(forward_(), label_, split_.train);
+  const Variable loss = classification_loss(forward_(), label_, split_.train);
   if (!seed_.defined()) seed_ = Tensor::full({}, 1, loss.dtype(), device_);
   loss.backward(seed_);
   adam_.step();
@@ -80,12 +80,14 @@ Tensor Trainer::step() {
 Tensor Trainer::evaluate() {
   const NoGrad no_grad;
   const EvaluationMode mode(model_);
-  return node_metrics(forward_().value(), label_, {split_.train, split_.val, split_.test});
+  return classification_metrics(forward_().value(), label_, {split_.train, split_.val, split_.test});
 }
 
 void Trainer::prepare(Replay& replay) {
+  if (replay.is_current()) return;
+  adam_.zero_grad();  // dropped within the capture, it would have to be kept as long as the graph
   try {
-    replay.prepare();
+    replay.capture();
   } catch (const Error& error) {
     adam_.zero_grad();  // those of a step that never ran
     fail(error.what(), "; train without a graph then (--no-graph)");
@@ -156,7 +158,7 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     if (!replayed) read_loss();
     std::optional<Stopwatch> evaluation_stopwatch;
     if (epoch % options_.eval_every == 0 || epoch == options_.epochs) {
-      const bool again = graph && !evaluation_ms.empty();
+      const bool again = graph && !evaluation_ms.empty() && !metrics_wait(label_);
       if (again) prepare(evaluation_);
       evaluation_stopwatch.emplace(device_);
       const Tensor evaluated = again ? evaluation_.replay() : evaluation_.run();

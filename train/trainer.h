@@ -23,7 +23,7 @@ struct TrainerOptions {
   bool graph = true;       // on CUDA, replay a captured graph after the warm-up; the bits are the same
 };
 
-/// Accuracies (shares of 1) in evaluation mode.
+/// Accuracies (shares of 1) in evaluation mode; of several labels a node, micro-averaged F1.
 struct Evaluation {
   double train = 0, val = 0, test = 0;
   double val_loss = 0;
@@ -76,8 +76,9 @@ struct TrainerState {
 class Trainer {
  public:
   /// `forward` returns the logits [nodes, classes] of `model`, which outlives the trainer.
-  /// label [nodes] i64 and split may be on any device. Throws Error for options out of range, a model or
-  /// groups without parameters, and a split without training or validation nodes.
+  /// label, i64 [nodes] or u8 [nodes, classes] of several labels a node, and split may be on any device. Throws
+  /// Error for options out of range, a model or groups without parameters, and a split without training or
+  /// validation nodes.
   Trainer(Module& model, std::function<Variable()> forward, std::vector<ParameterGroup> groups,
           const Tensor& label, const Split& split, const TrainerOptions& options = {});
   Trainer(const Trainer&) = delete;
@@ -103,9 +104,9 @@ class Trainer {
   std::vector<Variable> parameters() const { return adam_.parameters(); }
 
  private:
-  Tensor step();      // loss []
-  Tensor evaluate();  // [train val test, accuracy loss]
-  void prepare(Replay& replay);
+  Tensor step();                 // loss []
+  Tensor evaluate();             // [train val test, accuracy loss]
+  void prepare(Replay& replay);  // for replay()
 
   Module& model_;
   std::function<Variable()> forward_;

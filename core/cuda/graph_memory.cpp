@@ -30,6 +30,11 @@ GraphMemory::GraphMemory(Device device) : device_(device), stream_(Context::of(d
 }
 
 GraphMemory::~GraphMemory() {
+  // While the next graph is captured nothing can be freed on the stream: that graph takes it over.
+  if (active() && active()->stream_ == stream_) {
+    active()->slabs_.insert(active()->slabs_.end(), slabs_.begin(), slabs_.end());
+    slabs_.clear();
+  }
   for (const Slab& slab : slabs_) {
     cudaFreeAsync(slab.data, slab.stream);  // after the last replay, which runs on that stream
     count_memory(device_, -static_cast<std::int64_t>(slab.bytes));
@@ -79,6 +84,7 @@ void GraphMemory::give_back(void* data) noexcept {
 }
 
 void GraphMemory::keep(const Storage& storage) noexcept {
+  if (storage.graph_memory) return others_.push_back(storage.graph_memory);
   slabs_.push_back({storage.data, storage.stream, storage.bytes});
   count_memory(device_, static_cast<std::int64_t>(storage.bytes));
 }

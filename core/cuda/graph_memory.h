@@ -46,7 +46,8 @@ class GraphMemory : public std::enable_shared_from_this<GraphMemory> {
     std::size_t bytes;
   };
   std::vector<Slab> slabs_;
-  std::map<Place, std::size_t> free_;  // neighbours are joined
+  std::vector<std::shared_ptr<GraphMemory>> others_;  // of which it keeps blocks
+  std::map<Place, std::size_t> free_;                 // neighbours are joined
   std::unordered_map<Place, std::size_t> used_;
   std::set<Place> slab_begins_;  // blocks of different slabs are never joined
 };

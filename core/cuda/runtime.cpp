@@ -79,14 +79,13 @@ void poison(void* data, std::size_t bytes, CUstream_st* stream) {
 
 void release(const Storage& storage) noexcept {
   GraphMemory* const captured = GraphMemory::active();
-  if (storage.graph_memory) {
-    // After the capture the graph's blocks stay where they are: its replays write them.
-    if (storage.graph_memory.get() == captured) captured->give_back(storage.data);
-  } else if (captured && captured->device() == storage.device) {
+  if (captured && storage.graph_memory.get() == captured)
+    captured->give_back(storage.data);
+  else if (captured && captured->device() == storage.device)
     captured->keep(storage);  // what was captured so far may read it, at every replay
-  } else {
+  else if (!storage.graph_memory)
     cudaFreeAsync(storage.data, storage.stream);  // fails only when the process is ending
-  }
+  // Otherwise the block stays where it is: a graph's replays write it.
 }
 
 void copy(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes) {
@@ -102,6 +101,27 @@ void copy(void* to, Device to_device, const void* from, Device from_device, std:
 
 void synchronize(Device device) {
   Context::of(device).synchronize();
+}
+
+void* allocate_pinned(std::size_t bytes, Device device) {
+  Context::of(device);
+  void* data = nullptr;
+  const cudaError_t status = cudaMallocHost(&data, bytes);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    fail("[memory] cpu is out of page-locked memory: ", format_bytes(static_cast<double>(bytes)), " asked");
+  }
+  check_cuda(status, "allocating page-locked memory");
+  return data;
+}
+
+void release_pinned(void* data) noexcept {
+  if (data) cudaFreeHost(data);
+}
+
+void upload(void* to, const void* from, std::size_t bytes, Device device) {
+  check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, Context::of(device).stream()),
+             "copying memory");
 }
 
 CUevent_st* record_event(Device device) {
@@ -150,6 +170,16 @@ void free_copy(PinnedCopy& copy) noexcept {
   }
   cudaFreeHost(copy.host);
   copy = {};
+}
+
+void wait_event(CUevent_st* event) {
+  const cudaError_t status = cudaEventSynchronize(event);
+  cudaEventDestroy(event);
+  check_cuda(status, "waiting for an event");
+}
+
+void discard_event(CUevent_st* event) noexcept {
+  if (event) cudaEventDestroy(event);
 }
 
 }  // namespace rodeo::cuda

@@ -26,10 +26,21 @@ void release(const Storage& storage) noexcept;
 void copy(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes);
 void synchronize(Device device);
 
+/// Page-locked host memory, which upload() reads while the host goes on. release_pinned() waits for the
+/// device.
+void* allocate_pinned(std::size_t bytes, Device device);
+void release_pinned(void* data) noexcept;
+/// Host memory of allocate_pinned() to the device, in the order of its stream; returns at once.
+void upload(void* to, const void* from, std::size_t bytes, Device device);
+
 /// Marks a point of the calling thread's stream.
 CUevent_st* record_event(Device device);
 /// Waits for `end`, then destroys both.
 double elapsed_milliseconds(CUevent_st* begin, CUevent_st* end);
+/// Waits until the device has passed it, then destroys it.
+void wait_event(CUevent_st* event);
+/// Destroys it without waiting; nullptr will do.
+void discard_event(CUevent_st* event) noexcept;
 
 /// A copy to page-locked host memory, which grows as needed.
 struct PinnedCopy {

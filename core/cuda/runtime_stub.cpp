@@ -29,6 +29,13 @@ void copy(void*, Device, const void*, Device, std::size_t) {
 void synchronize(Device) {
   absent();
 }
+void* allocate_pinned(std::size_t, Device) {
+  absent();
+}
+void release_pinned(void*) noexcept {}
+void upload(void*, const void*, std::size_t, Device) {
+  absent();
+}
 CUevent_st* record_event(Device) {
   absent();
 }
@@ -42,6 +49,10 @@ void wait_for_copy(const PinnedCopy&) {
   absent();
 }
 void free_copy(PinnedCopy&) noexcept {}
+void wait_event(CUevent_st*) {
+  absent();
+}
+void discard_event(CUevent_st*) noexcept {}
 void fill(const Tensor&, double) {
   absent();
 }

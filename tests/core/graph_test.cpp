@@ -69,6 +69,26 @@ TEST_F(CoreGraph, TensorsOutliveTheirGraphAndGraphsWhatWasDropped) {
   EXPECT_EQ(doubles(left), std::vector<double>(100, 2));
 }
 
+TEST_F(CoreGraph, AGraphMayDieWhileTheNextIsCaptured) {
+  const Tensor one = ones(100);
+  add_tensors(one, one);
+  const std::int64_t before = memory_stats(cuda_device()).current;
+  {
+    Tensor first, second;
+    CapturedGraph graph = CapturedGraph::capture(cuda_device(), [&] { first = add_tensors(one, one); });
+    graph.launch();
+    const CapturedGraph next = CapturedGraph::capture(cuda_device(), [&] {
+      second = add_tensors(first, one);
+      first = {};
+      graph = {};
+    });
+    const Tensor other = Tensor::zeros({100}, DType::kF32, cuda_device());  // takes what was freed
+    next.launch();
+    EXPECT_EQ(doubles(second), std::vector<double>(100, 3));
+  }
+  EXPECT_EQ(memory_stats(cuda_device()).current, before);
+}
+
 TEST_F(CoreGraph, AFailedCaptureLeavesAllAsItWas) {
   const Tensor one = ones(10);
   add_tensors(one, one);

@@ -202,10 +202,11 @@ TEST(DatasetsLoad, EveryContradictionIsNamed) {
          p.x = Tensor::empty({6, 0});
        }},
 
-      {": /y must be integer [nodes], got f32 [6]", [](Parts& p) { p.y = p.y.to(DType::kF32); }},
-      {": /y must be integer [nodes], got i64 [6, 1]",
+      {": /y must be integer [nodes] or [nodes, classes], got f32 [6]",
+       [](Parts& p) { p.y = p.y.to(DType::kF32); }},
+      {": /y must be integer [nodes] or [nodes, classes], got i64 [6, 1, 1]",
        [](Parts& p) {
-         p.y = p.y.reshape({6, 1});
+         p.y = p.y.reshape({6, 1, 1});
        }},
       {": /y says 5 nodes, /x says 6", [](Parts& p) { p.y = p.y.slice(0, 5); }},
       {": /y is missing: training needs labels [nodes]", [](Parts& p) { p.y = {}; }},
@@ -213,7 +214,7 @@ TEST(DatasetsLoad, EveryContradictionIsNamed) {
       {": /y[3] is -1, outside [0, 3), and /test_mask has node 3",
        [](Parts& p) { p.y.data<std::int64_t>()[3] = -1; }},
 
-      {": /val_mask must be integer or bool [nodes], got f32 [6]",
+      {": /val_mask must be integer or bool [nodes] or [nodes, splits], got f32 [6]",
        [](Parts& p) { p.val_mask = p.val_mask.to(DType::kF32); }},
       {": /val_mask says 4 nodes, /x says 6", [](Parts& p) { p.val_mask = p.val_mask.slice(0, 4); }},
       {": /test_mask[4] must be 0 or 1, got 2",

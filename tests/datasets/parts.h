@@ -39,8 +39,12 @@ struct Parts {
   }
   void write(const std::string& path) const {
     Hdf5Writer file(path);
+    write(file);
+    file.commit();
+  }
+  void write(Hdf5Writer& file, Hdf5Writer::Storage storage = Hdf5Writer::Storage::kPlain) const {
     const auto put = [&](const char* name, const Tensor& values) {
-      if (values.defined()) file.write(name, values);
+      if (values.defined()) file.write(name, values, storage);
     };
     put("edge_index", edge_index);
     put("indptr", indptr);
@@ -53,7 +57,6 @@ struct Parts {
     put("test_mask", test_mask);
     if (num_nodes) file.attribute("num_nodes", *num_nodes);
     if (num_classes) file.attribute("num_classes", *num_classes);
-    file.commit();
   }
 };
 

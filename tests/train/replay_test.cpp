@@ -122,7 +122,8 @@ TEST_F(TrainReplay, MemoryIsReturned) {
 TEST(TrainReplayErrors, OnlyCudaIsCaptured) {
   Replay replay(kCpu, [] { return Tensor::zeros({1}); }, {});
   EXPECT_EQ(replay.run().item(), 0);
-  EXPECT_ERROR(replay.prepare(), "[graph] only the work of a CUDA device can be captured, got cpu");
+  EXPECT_FALSE(replay.is_current());
+  EXPECT_ERROR(replay.capture(), "[graph] only the work of a CUDA device can be captured, got cpu");
   EXPECT_ERROR(replay.replay(), "[graph] launch() of an empty graph");
 }
 

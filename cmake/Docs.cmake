@@ -1,0 +1,12 @@
+# cmake --build build --target docs: the reference, from the headers, in build/docs/html. Where Doxygen is installed.
+find_package(Doxygen QUIET)
+find_package(Python3 QUIET COMPONENTS Interpreter)
+if(DOXYGEN_FOUND AND Python3_FOUND)
+  list(TRANSFORM public_headers PREPEND "\"${PROJECT_SOURCE_DIR}/" OUTPUT_VARIABLE doxygen_input)
+  list(TRANSFORM doxygen_input APPEND "\"")
+  list(APPEND doxygen_input "\"${PROJECT_SOURCE_DIR}/docs/reference.dox\"")
+  list(JOIN doxygen_input " " doxygen_input)
+  configure_file(${PROJECT_SOURCE_DIR}/docs/Doxyfile.in ${PROJECT_BINARY_DIR}/Doxyfile @ONLY)
+  add_custom_target(docs COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/docs
+                         COMMAND Doxygen::doxygen ${PROJECT_BINARY_DIR}/Doxyfile VERBATIM)
+endif()

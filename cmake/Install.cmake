@@ -1,0 +1,108 @@
+# cmake --install, find_package(rodeo), pkg-config and cpack.
+#
+# Installed headers are read as "rodeo/ops/spmm.h" and need nothing on the include path but the prefix's include/. In the
+# sources they include each other as "ops/spmm.h", which would not do among strangers: installing puts rodeo/ in front.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# Every header of a layer is public but these: what only the library's own sources, commands or tests include.
+set(private_headers ops/kernels.h ops/rode_plan.h ops/row_clusters.h ops/spmm_store.h ops/spmv_plan.h ops/tca_map.h
+    ops/tca_plan.h datasets/hdf5_api.h train/check_layers.h train/command.h train/console.h train/layer_table.h train/node_model.h train/options.h train/run.h)
+file(GLOB public_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS
+     core/*.h ops/*.h layers/*.h models/*.h datasets/*.h train/*.h)
+list(REMOVE_ITEM public_headers ${private_headers})
+
+list(TRANSFORM public_headers REPLACE "(.+)" "#include \"\\1\"" OUTPUT_VARIABLE includes)
+list(JOIN includes "\n" includes)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/rodeo.h @ONLY CONTENT [[
+/// All of Rodeo.
+#pragma once
+
+#include "core/version.h"
+@includes@
+]])
+
+# The same names for projects that take in the build tree (add_subdirectory): links to the sources.
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/include/rodeo)
+foreach(folder core ops layers models datasets train)
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${PROJECT_BINARY_DIR}/include/rodeo/${folder} SYMBOLIC)
+endforeach()
+file(CREATE_LINK ${PROJECT_BINARY_DIR}/generated/core/version.h ${PROJECT_BINARY_DIR}/include/rodeo/version.h SYMBOLIC)
+file(CREATE_LINK ${PROJECT_BINARY_DIR}/generated/rodeo.h ${PROJECT_BINARY_DIR}/include/rodeo/rodeo.h SYMBOLIC)
+target_include_directories(rodeo INTERFACE $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+                                           $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>)
+
+configure_file(${PROJECT_SOURCE_DIR}/cmake/InstallHeaders.cmake.in ${PROJECT_BINARY_DIR}/InstallHeaders.cmake @ONLY)
+install(SCRIPT ${PROJECT_BINARY_DIR}/InstallHeaders.cmake COMPONENT dev)
+
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/rodeo)
+install(TARGETS rodeo EXPORT rodeoTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT rodeoTargets NAMESPACE rodeo:: DESTINATION ${package_folder} COMPONENT dev)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/rodeoConfig.cmake.in ${PROJECT_BINARY_DIR}/rodeoConfig.cmake
+                              INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/rodeoConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/rodeoConfig.cmake ${PROJECT_BINARY_DIR}/rodeoConfigVersion.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/RodeoLibraries.cmake DESTINATION ${package_folder} COMPONENT dev)
+
+install(TARGETS ${commands} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT commands)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/rodeo COMPONENT commands RENAME copyright)
+install(FILES CHANGELOG.md README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/rodeo COMPONENT commands)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/librodeo-dev COMPONENT dev RENAME copyright)
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/librodeo-dev COMPONENT dev)
+
+# pkg-config: as -L and -l, in this order, because linkers read static libraries first.
+set(pkg_config_libs "-L\${libdir} -lrodeo")
+function(append_library file)
+  get_filename_component(folder ${file} DIRECTORY)
+  get_filename_component(name ${file} NAME_WE)
+  string(REGEX REPLACE "^lib" "" name ${name})
+  set(pkg_config_libs "${pkg_config_libs} -L${folder} -l${name}" PARENT_SCOPE)
+endfunction()
+append_library(${RODEO_OPENBLAS_LIBRARY})
+append_library(${RODEO_HDF5_LIBRARY})
+append_library(${RODEO_ZLIB_LIBRARY})
+if(RODEO_WITH_CUDA)
+  append_library(${CUDA_cudart_static_LIBRARY})
+  append_library(${CUDA_cublasLt_LIBRARY})
+  append_library(${CUDA_cusparse_LIBRARY})
+  if(RODEO_WITH_CUDNN)
+    append_library(${RODEO_CUDNN_LIBRARY})
+  endif()
+  string(APPEND pkg_config_libs " -lrt -ldl")
+endif()
+string(APPEND pkg_config_libs " -lfmt -lgomp -lpthread")
+file(RELATIVE_PATH prefix_from_pc /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/rodeo.pc.in ${PROJECT_BINARY_DIR}/rodeo.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/rodeo.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+
+# cpack: rodeo-VERSION-Linux.tar.gz, and for Debian rodeo (the commands) and librodeo-dev.
+set(CPACK_GENERATOR TGZ DEB)
+set(CPACK_PACKAGE_NAME rodeo)
+set(CPACK_PACKAGE_VENDOR "the Rodeo authors")
+set(CPACK_PACKAGE_CONTACT "the Rodeo authors <rodeo@localhost>")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL commands dev)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_COMMANDS_PACKAGE_NAME rodeo)
+set(CPACK_DEBIAN_COMMANDS_PACKAGE_SHLIBDEPS ON)  # asks the commands themselves
+set(CPACK_COMPONENT_COMMANDS_DESCRIPTION "Trains graph neural networks: the commands")
+set(CPACK_DEBIAN_DEV_PACKAGE_NAME librodeo-dev)
+set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libc6-dev, libfmt-dev, libhdf5-dev, zlib1g-dev, libopenblas-dev | libopenblas-openmp-dev | libopenblas-pthread-dev")
+set(CPACK_COMPONENT_DEV_DESCRIPTION "Trains graph neural networks: the library and its headers")
+# A package is for other machines than this one.
+if(RODEO_NATIVE)
+  set(CPACK_RODEO_REFUSE "This build is for this machine's processor alone: configure with -DRODEO_NATIVE=OFF to package it.")
+elseif(RODEO_SANITIZE)
+  set(CPACK_RODEO_REFUSE "This build has sanitizers in it: configure with -DRODEO_SANITIZE= to package it.")
+elseif(RODEO_WITH_CUDA AND CMAKE_CUDA_ARCHITECTURES STREQUAL "native")
+  set(CPACK_RODEO_REFUSE "This build is for this machine's GPU alone: configure with -DCMAKE_CUDA_ARCHITECTURES=90, say, to package it.")
+endif()
+set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/cmake/CheckPackage.cmake)
+include(CPack)

@@ -1,0 +1,53 @@
+# The libraries that librodeo.a is linked with, found alike by its own build and, through rodeoConfig.cmake, by the
+# projects that link to an installed one. rodeo_missing gets one sentence for each that was not found.
+macro(rodeo_find_libraries with_cuda with_cudnn)
+  set(rodeo_missing "")
+  find_package(OpenMP QUIET COMPONENTS CXX)
+  if(NOT TARGET OpenMP::OpenMP_CXX)
+    list(APPEND rodeo_missing "OpenMP for C++ was not found: use a compiler that has it (GCC does), and enable the language CXX.")
+  endif()
+  find_package(fmt QUIET)
+  if(NOT TARGET fmt::fmt)
+    list(APPEND rodeo_missing "fmt was not found: install libfmt-dev.")
+  endif()
+
+  # Not FindHDF5, which asks for the language C and for every library that HDF5 itself was linked with.
+  find_path(RODEO_HDF5_INCLUDE_DIR hdf5.h PATH_SUFFIXES hdf5/serial)
+  find_library(RODEO_HDF5_LIBRARY NAMES hdf5_serial hdf5)
+  rodeo_import_library(hdf5 RODEO_HDF5 "HDF5 was not found: install libhdf5-dev.")
+
+  # HDF5's own: compressed chunks are unpacked by all threads.
+  find_path(RODEO_ZLIB_INCLUDE_DIR zlib.h)
+  find_library(RODEO_ZLIB_LIBRARY z)
+  rodeo_import_library(zlib RODEO_ZLIB "zlib was not found: install zlib1g-dev.")
+
+  # The OpenMP flavour of OpenBLAS shares its threads with our loops; any other one works too.
+  find_path(RODEO_OPENBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas-openmp openblas openblas-pthread)
+  find_library(RODEO_OPENBLAS_LIBRARY openblas PATH_SUFFIXES openblas-openmp openblas-pthread)
+  rodeo_import_library(openblas RODEO_OPENBLAS "OpenBLAS was not found: install libopenblas-openmp-dev.")
+
+  if(${with_cuda})
+    find_package(CUDAToolkit QUIET)
+    if(NOT TARGET CUDA::cudart_static OR NOT TARGET CUDA::cublasLt OR NOT TARGET CUDA::cusparse)
+      list(APPEND rodeo_missing
+           "The CUDA libraries cudart_static, cublasLt and cusparse were not found: set CUDAToolkit_ROOT to the folder of the CUDA toolkit.")
+    endif()
+  endif()
+  if(${with_cudnn})
+    find_path(RODEO_CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+    find_library(RODEO_CUDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR})
+    rodeo_import_library(cudnn RODEO_CUDNN "cuDNN was not found: set RODEO_CUDNN_LIBRARY and RODEO_CUDNN_INCLUDE_DIR.")
+  endif()
+endmacro()
+
+# rodeo::name from ${variable}_LIBRARY and ${variable}_INCLUDE_DIR, else one more sentence in rodeo_missing.
+macro(rodeo_import_library name variable sentence)
+  mark_as_advanced(${variable}_LIBRARY ${variable}_INCLUDE_DIR)
+  if(NOT ${variable}_LIBRARY OR NOT ${variable}_INCLUDE_DIR)
+    list(APPEND rodeo_missing "${sentence}")
+  elseif(NOT TARGET rodeo::${name})
+    add_library(rodeo::${name} INTERFACE IMPORTED GLOBAL)
+    target_include_directories(rodeo::${name} SYSTEM INTERFACE ${${variable}_INCLUDE_DIR})
+    target_link_libraries(rodeo::${name} INTERFACE ${${variable}_LIBRARY})
+  endif()
+endmacro()

@@ -1,0 +1,53 @@
+/// What the subcommands of rodeo_data share. Each is one file here: `int foo_command(argc, argv)`, argv[0]
+/// being its name, returns the exit code and throws Error for what is wrong.
+#pragma once
+
+#include <charconv>
+#include <cxxopts.hpp>
+#include <string>
+#include <type_traits>
+
+#include "core/error.h"
+
+namespace rodeo {
+
+int generate_command(int argc, const char* const* argv);
+int import_command(int argc, const char* const* argv);
+int inspect_command(int argc, const char* const* argv);
+int reorder_command(int argc, const char* const* argv);
+int subset_command(int argc, const char* const* argv);
+int validate_command(int argc, const char* const* argv);
+
+class CommandLine {
+ public:
+  /// "inspect", "Tells what a file holds.", "FILE": as many files as there are words in the last.
+  CommandLine(const std::string& command, const std::string& about, const std::string& files);
+
+  void option(const std::string& name, const std::string& about, const std::string& value);
+  void flag(const std::string& name, const std::string& about);
+
+  /// False where help was asked for, and was printed.
+  bool parse(int argc, const char* const* argv);
+
+  const std::string& file(std::size_t i) const { return files_[i]; }
+  bool has(const std::string& option) const { return parsed_.count(option) > 0; }
+  std::string text(const std::string& option) const { return parsed_[option].as<std::string>(); }
+
+  /// Replaces `value` where the option is given.
+  template <class T>
+  void read(const std::string& option, T& value) const {
+    if (!has(option)) return;
+    const std::string given = text(option);
+    const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
+    check(error == std::errc{} && end == given.data() + given.size(), "--", option, " must be ",
+          std::is_floating_point_v<T> ? "a number" : "an integer", ", got '", given, "'");
+  }
+
+ private:
+  std::string command_, names_;
+  cxxopts::Options options_;
+  cxxopts::ParseResult parsed_;
+  std::vector<std::string> files_;
+};
+
+}  // namespace rodeo

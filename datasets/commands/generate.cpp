@@ -1,0 +1,39 @@
+#include <fmt/core.h>
+
+#include "datasets/commands/command_line.h"
+#include "datasets/synthetic.h"
+
+namespace rodeo {
+
+int generate_command(int argc, const char* const* argv) {
+  CommandLine line("generate", "Writes a random graph with communities to an HDF5 file.", "FILE");
+  line.option("preset", "Size, skew and split of " + synthetic_preset_names() + " (default: cora)", "NAME");
+  line.option("nodes", "Number of nodes", "N");
+  line.option("edges", "Number of edges, counting both directions", "N");
+  line.option("features", "Number of features", "N");
+  line.option("classes", "Number of classes", "N");
+  line.option("skew", "0: degrees are alike; up to 0.95: few hubs have most edges", "X");
+  line.option("homophily", "Share of edges drawn within a class", "X");
+  line.option("split", "Percent of train/val/test nodes: 60/20/20", "A/B/C");
+  line.option("seed", "Another seed is another graph", "N");
+  if (!line.parse(argc, argv)) return 0;
+
+  SyntheticOptions options = synthetic_preset(line.has("preset") ? line.text("preset") : "cora");
+  line.read("nodes", options.nodes);
+  line.read("edges", options.edges);
+  line.read("features", options.features);
+  line.read("classes", options.classes);
+  line.read("skew", options.skew);
+  line.read("homophily", options.homophily);
+  line.read("seed", options.seed);
+  if (line.has("split")) options.split = line.text("split");
+
+  const Dataset dataset = synthesize(options);
+  save_dataset(dataset, line.file(0));
+  fmt::print("{}: {}, {} nodes, {} edges, {} features, {} classes, split {}/{}/{}\n", line.file(0),
+             dataset.name, dataset.num_nodes, dataset.num_edges(), dataset.num_features, dataset.num_classes,
+             dataset.split.train.numel(), dataset.split.val.numel(), dataset.split.test.numel());
+  return 0;
+}
+
+}  // namespace rodeo

@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/storage.h"
+#include "datasets/commands/command_line.h"
+#include "datasets/graph_facts.h"
+
+namespace rodeo {
+namespace {
+
+template <class... Parts>
+void row(std::string_view subject, fmt::format_string<Parts...> text, Parts&&... parts) {
+  fmt::print("{:<16}{}\n", subject, fmt::format(text, std::forward<Parts>(parts)...));
+}
+
+std::string share(std::int64_t part, std::int64_t whole) {
+  return whole == 0
+             ? ""
+             : fmt::format(" ({:.2f} %)", 100 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+const char* yes(bool holds) {
+  return holds ? "yes" : "no";
+}
+
+// Bars are relative to the largest; what is not zero is seen.
+std::string bar(std::int64_t count, std::int64_t largest) {
+  constexpr std::int64_t kWidth = 50;
+  return std::string(
+      static_cast<std::size_t>((count * kWidth + largest - 1) / std::max<std::int64_t>(largest, 1)), '#');
+}
+
+void print_degrees(const GraphFacts& facts) {
+  row("degrees", "mean {:.2f}, median {}, largest {}", facts.mean_degree, facts.median_degree,
+      facts.max_degree);
+  const std::int64_t largest =
+      facts.histogram.empty() ? 0 : *std::max_element(facts.histogram.begin(), facts.histogram.end());
+  for (std::size_t i = 0; i < facts.histogram.size(); ++i) {
+    const std::uint64_t low = i == 0 ? 0 : std::uint64_t{1} << (i - 1), high = i == 0 ? 0 : 2 * low - 1;
+    const std::string range = low == high ? fmt::format("{}", low) : fmt::format("{}..{}", low, high);
+    fmt::print("  {:>21} {:>11} {}\n", range, facts.histogram[i], bar(facts.histogram[i], largest));
+  }
+}
+
+void print_labels(const Dataset& dataset, const GraphFacts& facts) {
+  constexpr std::size_t kShown = 50;
+  row("labels", "{} classes{}, {} nodes without", dataset.num_classes,
+      dataset.multi_label() ? ", several a node" : "", facts.unlabelled);
+  for (std::size_t i = 0; i < std::min(facts.class_sizes.size(), kShown); ++i)
+    fmt::print("  {:>21} {:>11}{}\n", fmt::format("class {}", i), facts.class_sizes[i],
+               share(facts.class_sizes[i], facts.nodes));
+  if (facts.class_sizes.size() > kShown) fmt::print("  {:>21}\n", "...");
+  if (facts.homophily) row("homophily", "{:.4f} of the edges join equal labels", *facts.homophily);
+}
+
+void print_memory(const Dataset& dataset, bool symmetric) {
+  row("to train", "{:>14} {:>14}   estimated, on the device", "GCN 2 x 16", "GAT 2 x 8 x 8");
+  for (const DType dtype : {DType::kF32, DType::kBF16})
+    row(dtype == DType::kF32 ? "  f32" : "  bf16, f16", "{:>14} {:>14}",
+        format_bytes(static_cast<double>(gcn_training_bytes(dataset, symmetric, dtype))),
+        format_bytes(static_cast<double>(gat_training_bytes(dataset, symmetric, dtype))));
+}
+
+}  // namespace
+
+int inspect_command(int argc, const char* const* argv) {
+  CommandLine line("inspect", "Tells what a dataset holds and what it takes to train on it.", "FILE");
+  if (!line.parse(argc, argv)) return 0;
+  const Dataset dataset = load_dataset(line.file(0), {.all_splits = true});
+  const GraphFacts facts = graph_facts(dataset);
+  row("name", "{}", dataset.name);
+  row("nodes", "{}", facts.nodes);
+  row("edges", "{}{}", facts.edges, dataset.edge_weight.defined() ? ", weighted" : "");
+  row("symmetric", "{}", yes(facts.symmetric));
+  row("self loops", "{}", facts.self_loops);
+  row("duplicates", "{}", facts.duplicates);
+  row("isolated", "{}{}", facts.isolated, share(facts.isolated, facts.nodes));
+  print_degrees(facts);
+  if (dataset.has_features())
+    row("features", "{}{}, {:.2f} % not zero", dataset.num_features,
+        dataset.x_sparse.defined() ? ", sparse" : "", 100 * facts.density.value_or(0));
+  if (dataset.y.defined()) print_labels(dataset, facts);
+  for (std::size_t i = 0; i < dataset.splits.size(); ++i) {
+    const auto& [train, val, test] = dataset.splits[i];
+    row(dataset.splits.size() == 1 ? "split" : fmt::format("split {}", i), "{} train, {} val, {} test",
+        train.numel(), val.numel(), test.numel());
+  }
+  if (dataset.has_features() && dataset.num_classes > 0) print_memory(dataset, facts.symmetric);
+  return 0;
+}
+
+}  // namespace rodeo

@@ -1,0 +1,104 @@
+/// The steps of load_dataset() and validate_dataset(). For these two only.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "datasets/dataset.h"
+#include "datasets/hdf5_file.h"
+
+namespace rodeo {
+
+constexpr std::int64_t kSchemaVersion = 1;
+constexpr std::int64_t kMaxNodes = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMaxSplits = 1000;
+constexpr std::int64_t kBlock = std::int64_t{1} << 22;  // elements read and checked at a time
+
+/// The smallest i in [0, n) for which bad(i), or n.
+template <class Bad>
+std::int64_t find_first(std::int64_t n, Bad&& bad) {
+  constexpr std::int64_t kStep = 4096;  // looked at without branches, which vectorises
+  std::int64_t first = n;
+#pragma omp parallel for reduction(min : first) if (n > kStep)
+  for (std::int64_t begin = 0; begin < n; begin += kStep) {
+    const std::int64_t end = std::min(begin + kStep, n);
+    bool any = false;
+    for (std::int64_t i = begin; i < end; ++i) any |= bad(i);
+    for (std::int64_t i = begin; any && i < end; ++i)
+      if (bad(i)) first = std::min(first, i), any = false;
+  }
+  return first;
+}
+
+/// Reads one file into one dataset, step by step. A step throws Error for what it finds wrong; with
+/// `findings`, it puts the Error's text there instead and the next step follows, with what is known.
+class DatasetReader {
+ public:
+  DatasetReader(const Hdf5File& file, const LoadOptions& options, std::vector<std::string>* findings);
+  Dataset read();
+
+ private:
+  struct Ids {
+    Tensor values;  // i32, on the host or options.device
+    std::int64_t largest = -1;
+  };
+
+  template <class F>
+  void step(F&& f) {
+    if (!findings_) return f();
+    try {
+      f();
+    } catch (const Error& error) {
+      findings_->push_back(error.what());
+    }
+  }
+
+  Hdf5Array open(const char* name, bool floating, int rank, std::string_view rule) const;
+  Hdf5Array open_mask(const char* name) const;
+  /// Everything that says how many nodes there are has to say the same.
+  void agree(std::int64_t count, const std::string& who, std::string_view whose);
+
+  void look();  // at attributes and shapes, which is cheap: a file that contradicts itself is not read
+  void look_at_features();
+  void look_at_masks();
+  void check_needs() const;
+  void read_edges();
+  void read_weights();
+  void read_features();
+  void read_sparse_features();
+  void read_labels();
+  void read_label_matrix();
+  void read_masks();
+  void read_node_ids();
+  void check_trainable() const;
+
+  Ids read_ids(const Hdf5Array& array, std::int64_t row, std::int64_t limit) const;
+  Tensor read_indptr(const Hdf5Array& indptr, std::int64_t entries, std::string_view entries_name) const;
+  Tensor read_floats(const Hdf5Array& array) const;
+  Split read_split(std::int64_t column);
+  void check_split(const Split& split, std::int64_t column);
+  std::string mask_name(int part, std::int64_t column) const;
+
+  const Hdf5File& file_;
+  const LoadOptions& options_;
+  std::vector<std::string>* findings_;
+  Dataset out_;
+
+  std::int64_t nodes_ = -1;  // -1: not known yet
+  std::string nodes_from_;
+  std::int64_t edges_ = -1;  // as the edges' array has them
+  std::optional<Hdf5Array> x_, y_;
+  bool sparse_ = false;
+  bool masked_ = false;
+  std::int64_t num_splits_ = 0;  // of the masks
+  bool matrix_masks_ = false;
+  std::int64_t column_ = 0;  // of the masks: the split asked for
+  bool random_ = false;      // options.split is percentages
+};
+
+}  // namespace rodeo

@@ -1,0 +1,112 @@
+#include "datasets/graph_facts.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace rodeo {
+namespace {
+
+void add_degrees(const Adjacency& adj, GraphFacts& facts) {
+  const auto* ptr = adj.csr().row_ptr.data<std::int64_t>();
+  const auto* col = adj.csr().col.data<std::int32_t>();
+  const std::int64_t n = adj.rows();
+  std::vector<std::int64_t> degree(static_cast<std::size_t>(n));
+  std::vector<std::uint8_t> touched(static_cast<std::size_t>(n));
+  facts.histogram.assign(65, 0);
+  for (std::int64_t i = 0; i < n; ++i) {
+    degree[i] = ptr[i + 1] - ptr[i];
+    ++facts.histogram[std::bit_width(static_cast<std::uint64_t>(degree[i]))];
+    facts.max_degree = std::max(facts.max_degree, degree[i]);
+    touched[i] |= degree[i] > 0;
+    for (std::int64_t e = ptr[i]; e < ptr[i + 1]; ++e) {
+      touched[col[e]] = 1;
+      facts.self_loops += col[e] == i;
+      facts.duplicates += e > ptr[i] && col[e] == col[e - 1];  // rows are sorted
+    }
+  }
+  while (!facts.histogram.empty() && facts.histogram.back() == 0) facts.histogram.pop_back();
+  facts.isolated = std::count(touched.begin(), touched.end(), 0);
+  if (n == 0) return;
+  facts.mean_degree = static_cast<double>(adj.num_edges()) / static_cast<double>(n);
+  std::nth_element(degree.begin(), degree.begin() + n / 2, degree.end());
+  facts.median_degree = degree[n / 2];
+}
+
+void add_labels(const Dataset& dataset, const Adjacency& adj, GraphFacts& facts) {
+  facts.class_sizes.assign(static_cast<std::size_t>(dataset.num_classes), 0);
+  if (dataset.multi_label()) {
+    const auto* y = dataset.y.data<std::uint8_t>();
+    for (std::int64_t i = 0; i < dataset.y.numel(); ++i) facts.class_sizes[i % dataset.num_classes] += y[i];
+    return;
+  }
+  const auto* y = dataset.y.data<std::int64_t>();
+  for (std::int64_t i = 0; i < dataset.num_nodes; ++i) {
+    if (y[i] < 0)
+      ++facts.unlabelled;
+    else
+      ++facts.class_sizes[y[i]];
+  }
+  const auto* ptr = adj.csr().row_ptr.data<std::int64_t>();
+  const auto* col = adj.csr().col.data<std::int32_t>();
+  std::int64_t labelled = 0, alike = 0;
+#pragma omp parallel for reduction(+ : labelled, alike) schedule(dynamic, 1024)
+  for (std::int64_t i = 0; i < adj.rows(); ++i)
+    for (std::int64_t e = ptr[i]; e < ptr[i + 1]; ++e) {
+      labelled += y[i] >= 0 && y[col[e]] >= 0;
+      alike += y[i] >= 0 && y[i] == y[col[e]];
+    }
+  if (labelled > 0) facts.homophily = static_cast<double>(alike) / static_cast<double>(labelled);
+}
+
+// CSR with loops, and its transpose where that is another.
+double graph_bytes(const Dataset& dataset, bool symmetric) {
+  const auto n = static_cast<double>(dataset.num_nodes), e = static_cast<double>(dataset.num_edges());
+  return (symmetric ? 1 : 2) * (8 * (n + 1) + 4 * (e + n));
+}
+
+std::int64_t training_bytes(const Dataset& dataset, bool symmetric, DType dtype, double node_values) {
+  const auto n = static_cast<double>(dataset.num_nodes), f = static_cast<double>(dataset.num_features);
+  const auto width = static_cast<double>(size_of(dtype));
+  // The features and what dropout makes of them; labels.
+  return static_cast<std::int64_t>(graph_bytes(dataset, symmetric) + n * (2 * f + node_values) * width +
+                                   8 * n);
+}
+
+}  // namespace
+
+GraphFacts graph_facts(const Dataset& dataset) {
+  GraphFacts facts;
+  facts.nodes = dataset.num_nodes;
+  facts.edges = dataset.num_edges();
+  const Graph graph = to_graph(dataset, kCpu);
+  add_degrees(graph.adj, facts);
+  if (dataset.y.defined()) add_labels(dataset, graph.adj, facts);
+  facts.symmetric = transpose_pattern(graph.adj) == graph.adj;
+  const double places = static_cast<double>(dataset.num_nodes) * static_cast<double>(dataset.num_features);
+  if (dataset.x_sparse.defined() && places > 0) {
+    facts.density = static_cast<double>(dataset.x_sparse.num_entries()) / places;
+  } else if (dataset.x.defined() && places > 0) {
+    const auto* x = dataset.x.data<float>();
+    std::int64_t filled = 0;
+#pragma omp parallel for reduction(+ : filled)
+    for (std::int64_t i = 0; i < dataset.x.numel(); ++i) filled += x[i] != 0;
+    facts.density = static_cast<double>(filled) / places;
+  }
+  return facts;
+}
+
+// Values a node keeps besides its features: each layer's product, sum, activation and dropout, and as many
+// gradients as live at once. Counted on Cora and arxiv-like, where they are within 10 % of the peak.
+std::int64_t gcn_training_bytes(const Dataset& dataset, bool symmetric, DType dtype) {
+  constexpr double kHidden = 16;
+  return training_bytes(dataset, symmetric, dtype,
+                        8 * kHidden + 7 * static_cast<double>(dataset.num_classes));
+}
+
+std::int64_t gat_training_bytes(const Dataset& dataset, bool symmetric, DType dtype) {
+  constexpr double kHidden = 64, kHeads = 8;
+  return training_bytes(dataset, symmetric, dtype,
+                        9 * kHidden + 6 * kHeads + 7 * static_cast<double>(dataset.num_classes));
+}
+
+}  // namespace rodeo

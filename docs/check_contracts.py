@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Whether every public function has its contract: check_contracts.py ROOT HEADER...
+
+An operator, a function in ops/ that takes or makes tensors or graphs, says in its comment or in the one at the head of
+its file: shapes, dtypes, errors and determinism. Every other function at namespace scope has a comment; what prints or
+names itself explains itself. Exit code 1 after a line for each fault.
+"""
+import re
+import sys
+
+from doxygen_filter import blocks
+
+FACTS = {
+    "shapes": r"\[[\w, .*+/-]*\]|[Ss]hape|scalar|square|whole matrix",
+    "dtypes": r"\b(f64|f32|bf16|f16|i64|i32|u8|[Ff]loating|[Dd]types?|bool)\b",
+    "errors": r"\bErrors?\b|[Tt]hrows",
+    "determinism": r"[Dd]eterminis|same bits|on every device|the same (on|arrays|for)|fixed order|to the bit",
+}
+OPERATOR = re.compile(r"\b(Tensor|Variable)&|^(Tensor|Variable|Adjacency|EdgeList|Transposed|CooResult)\b", re.MULTILINE)
+NO_OPERATORS = ("ops/checks.h", "ops/spmm_tuner.h")
+SELF_EXPLAINING = re.compile(r"\b(operator<<|name)\(")
+
+
+def faults(root, header):
+    lines = open(f"{root}/{header}", encoding="utf-8").read().split("\n")
+    intro = ""
+    for comment, code in blocks(lines):
+        text = " ".join(line.strip()[3:] for line in comment)
+        if code and code[0].startswith("#pragma once"):
+            intro = text
+            continue
+        joined = "\n".join(code)
+        first = next((line for line in code if re.match(r"[a-zA-Z\[]", line) and not line.startswith("namespace")), "")
+        if not re.match(r"(?!using|constexpr|class|struct|enum|extern)[\w:<>&*\[\] ]+\b(\w+|operator\S+)\(", first):
+            continue
+        function = re.search(r"(\w+|operator\S+)\(", first)[1]
+        if SELF_EXPLAINING.search(first) and not comment:
+            continue
+        if not comment:
+            yield f"{function} has no comment"
+        elif header.startswith("ops/") and header not in NO_OPERATORS and OPERATOR.search(joined):
+            for fact, pattern in FACTS.items():
+                if not re.search(pattern, intro + " " + text):
+                    yield f"{function} does not tell its {fact}"
+
+
+found = [f"{header}: {fault}" for header in sys.argv[2:] for fault in faults(sys.argv[1], header)]
+print("\n".join(found) if found else f"{len(sys.argv) - 2} headers")
+sys.exit(1 if found else 0)

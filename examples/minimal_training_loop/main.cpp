@@ -1,0 +1,57 @@
+// A GCN trained without Trainer, Adam, Module or command line: everything that happens is on this page.
+//   minimal_training_loop [FILE.h5]      without a file: a random graph of Cora's size
+#include <cstdio>
+
+#include "rodeo/datasets/synthetic.h"
+#include "rodeo/ops/dense.h"
+#include "rodeo/ops/gcn_norm.h"
+#include "rodeo/ops/loss.h"
+#include "rodeo/ops/optim.h"
+
+using namespace rodeo;
+
+int main(int argc, char** argv) try {
+  const Dataset data =
+      argc > 1 ? load_dataset(argv[1], {.need = Need::kTraining}) : synthesize(synthetic_preset("cora"));
+  const Device device = parse_device("auto");
+  const GcnGraph graph = gcn_norm(to_graph(data, device).adj);
+  const Variable x(normalize_rows(data.x.to(device)));
+  const Tensor label = data.y.to(device), train = data.split.train.to(device),
+               test = data.split.test.to(device);
+
+  // Parameters, and what Adam remembers of each: the moments of its gradient.
+  Random random(0);
+  struct Parameter {
+    Variable p;
+    Tensor m, v;
+  };
+  const auto parameter = [&](const Tensor& value) {
+    const auto zeros = [&] { return Tensor::zeros(value.shape(), DType::kF32, device); };
+    return Parameter{Variable(value, /*requires_grad=*/true), zeros(), zeros()};
+  };
+  const std::int64_t hidden = 16;
+  Parameter w1 = parameter(glorot_uniform(data.num_features, hidden, random.next(), DType::kF32, device));
+  Parameter w2 = parameter(glorot_uniform(hidden, data.num_classes, random.next(), DType::kF32, device));
+  Parameter b1 = parameter(Tensor::zeros({hidden}, DType::kF32, device));
+  Parameter b2 = parameter(Tensor::zeros({data.num_classes}, DType::kF32, device));
+
+  const auto forward = [&](double p) {  // p: dropout
+    const Variable h = relu(add_bias(propagate(graph, matmul(dropout(x, p, random.next()), w1.p)), b1.p));
+    return log_softmax(add_bias(propagate(graph, matmul(dropout(h, p, random.next()), w2.p)), b2.p));
+  };
+  for (int epoch = 1; epoch <= 100; ++epoch) {
+    const Variable loss = nll_loss(forward(0.5), label, train);
+    loss.backward();
+    for (Parameter* each : {&w1, &w2, &b1, &b2}) {
+      adam_step(each->p.value(), each->p.grad(), each->m, each->v, epoch, {.lr = 0.01, .weight_decay = 5e-4});
+      each->p.zero_grad();
+    }
+    if (epoch % 20 == 0) std::printf("epoch %3d  loss %.4f\n", epoch, loss.value().item());
+  }
+  const NoGrad no_grad;
+  std::printf("test accuracy %.4f\n", accuracy(forward(0).value(), label, test));
+  return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "minimal_training_loop: %s\n", error.what());
+  return 2;
+}

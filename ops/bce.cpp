@@ -1,0 +1,48 @@
+#include "ops/bce.h"
+
+#include "ops/checks.h"
+#include "ops/kernels.h"
+
+namespace rodeo {
+namespace {
+
+void check_targets(std::string_view op, const Tensor& x, const Tensor& target, const Tensor& index) {
+  check_matrix(op, "x", x);
+  check(x.dim(0) == 0 || x.dim(1) >= 1, "[", op, "] x must have at least one class, got ", x.shape());
+  check(target.defined() && target.dtype() == DType::kU8 && target.shape() == x.shape(), "[", op,
+        "] target must be u8 ", x.shape());
+  check(index.defined() && index.dtype() == DType::kI64 && index.rank() == 1, "[", op,
+        "] index must be i64 [k]");
+  check(target.device() == x.device() && index.device() == x.device(), "[", op,
+        "] target and index must be on ", x.device(), " as x is, got ", target.device(), " and ",
+        index.device());
+}
+
+}  // namespace
+
+Tensor bce_with_logits(const Tensor& x, const Tensor& target, const Tensor& index) {
+  check_targets("bce_with_logits", x, target, index);
+  check(index.numel() > 0, "[bce_with_logits] index is empty: the mean over no node is undefined");
+  const Tensor loss = Tensor::empty({}, x.dtype(), x.device());
+  kernels::bce_with_logits.on(x.device())(x, target, index, loss);
+  return loss;
+}
+
+Variable bce_with_logits(const Variable& x, const Tensor& target, const Tensor& index) {
+  return record("bce_with_logits", bce_with_logits(x.value(), target, index), {x}, [=](const Tensor& dloss) {
+    const Tensor dx = Tensor::empty(x.shape(), x.dtype(), x.device());
+    kernels::bce_with_logits_backward.on(dx.device())(dloss, x.value(), target, index, dx);
+    return std::vector{dx};
+  });
+}
+
+double micro_f1(const Tensor& x, const Tensor& target, const Tensor& index) {
+  check_targets("micro_f1", x, target, index);
+  if (index.numel() == 0) return 0;
+  const kernels::LabelCounts counts = kernels::count_labels.on(x.device())(x, target, index);
+  return counts.right == 0
+             ? 0
+             : 2 * static_cast<double>(counts.right) / static_cast<double>(counts.predicted + counts.actual);
+}
+
+}  // namespace rodeo

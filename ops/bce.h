@@ -1,0 +1,23 @@
+/// Loss and score of labels that do not exclude each other, over a set of nodes.
+#pragma once
+
+#include "core/variable.h"
+
+namespace rodeo {
+
+/// Mean over i in index and all j of  log(1 + exp(x)) - target x,  x = x[i, j]: the binary cross entropy of
+/// sigmoid(x), without overflow.
+///   x       [nodes, c]  floating, c >= 1
+///   target  [nodes, c]  u8, 0 or 1 (checked when a dataset is loaded)
+///   index   [k]         i64, k >= 1, values in [0, nodes); a node may be named more than once
+///   returns []          a scalar, summed in f64 in a fixed order
+/// Gradient: dx[i, j] += dy (sigmoid(x[i, j]) - target[i, j]) / (k c) for every i in index, zero elsewhere.
+/// Deterministic. Throws Error for shapes, dtypes or devices that disagree, and for an empty index.
+Tensor bce_with_logits(const Tensor& x, const Tensor& target, const Tensor& index);
+Variable bce_with_logits(const Variable& x, const Tensor& target, const Tensor& index);
+
+/// Micro-averaged F1 of the labels with x > 0, over i in index: 2 TP / (2 TP + FP + FN), counted over all
+/// labels together; 0 where nothing is right. NaN counts as no label. Shapes as above; 0 for an empty index.
+double micro_f1(const Tensor& x, const Tensor& target, const Tensor& index);
+
+}  // namespace rodeo

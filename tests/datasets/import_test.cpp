@@ -1,0 +1,187 @@
+#include "datasets/import.h"
+
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "datasets/pickle.h"
+#include "tests/datasets/parts.h"
+#include "tests/support/cases.h"
+#include "tests/support/devices.h"
+#include "tests/support/near.h"
+
+namespace rodeo {
+namespace {
+
+using test::ids;
+using test::Ids;
+using test::same_bits;
+using test::TempDir;
+
+std::string put(const std::string& path, const std::string& text) {
+  if (path.ends_with(".gz")) {
+    const gzFile file = gzopen(path.c_str(), "wb");
+    gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+    gzclose(file);
+  } else {
+    std::ofstream(path, std::ios::binary) << text;
+  }
+  return path;
+}
+
+Ids wide(const Tensor& values) {
+  return values.to(DType::kI64).to_vector<std::int64_t>();
+}
+
+TEST(DatasetsImport, EdgeLists) {
+  const TempDir dir;
+  const std::string text = "# a comment\n\n0 1\r\n2,1\n 3\t0 \n% another\n0 1";
+  for (const char* name : {"a.txt", "a.txt.gz"}) {
+    const Dataset d = read_edge_list(put(dir / name, text));
+    EXPECT_EQ(d.name, "a");
+    EXPECT_EQ(d.num_nodes, 4);
+    EXPECT_EQ(wide(d.src), (Ids{0, 2, 3, 0}));
+    EXPECT_EQ(wide(d.dst), (Ids{1, 1, 0, 1}));
+  }
+  const Dataset both = read_edge_list(dir / "a.txt", {.undirected = true, .nodes = 9});
+  EXPECT_EQ(both.num_nodes, 9);
+  EXPECT_EQ(wide(both.src), (Ids{0, 0, 1, 1, 2, 3}));
+  EXPECT_EQ(wide(both.dst), (Ids{1, 3, 0, 2, 1, 0}));
+  const Dataset named =
+      read_edge_list(put(dir / "b.csv", "700,5000000000,2.5\n5000000000,3,-1e-3\n"), {.relabel = true});
+  EXPECT_EQ(wide(named.src), (Ids{1, 2}));
+  EXPECT_EQ(wide(named.dst), (Ids{2, 0}));
+  EXPECT_EQ(wide(named.node_id), (Ids{3, 700, 5000000000}));
+  EXPECT_EQ(named.edge_weight.to_vector<float>(), (std::vector<float>{2.5f, -1e-3f}));
+  EXPECT_EQ(read_edge_list(put(dir / "c.txt", "")).num_nodes, 0);
+}
+
+TEST(DatasetsImport, WrongEdgeListsAreNamed) {
+  const TempDir dir;
+  const std::string path = dir / "a.txt";
+  const auto error = [&](const std::string& text, const EdgeListOptions& options = {}) {
+    put(path, text);
+    return test::error_of([&] { read_edge_list(path, options); }).substr(path.size());
+  };
+  EXPECT_EQ(error("0 1\n0 x\n"), ": line 2: expected an integer of at least 0, got 'x'");
+  EXPECT_EQ(error("0 -1\n"), ": line 1: expected an integer of at least 0, got '-1'");
+  EXPECT_EQ(error("0 1\n2\n"), ": line 2: expected 'source destination', got 1 fields");
+  EXPECT_EQ(error("0 1 2 3\n"), ": line 1: expected 'source destination' and perhaps a weight, got 4 fields");
+  EXPECT_EQ(error("0 1 nan\n"), ": line 1: expected a finite number, got 'nan'");
+  EXPECT_EQ(error("0 2147483647\n"), ": line 1: node 2147483647 is outside [0, 2147483647)");
+  EXPECT_EQ(error("0 1\n3 4\n", {.nodes = 4}), ": line 2: node 4 is outside [0, 4)");
+  EXPECT_ERROR(read_edge_list(dir / "none"), dir / "none: no such file");
+  EXPECT_ERROR(read_edge_list(dir / "."), dir / ".: is a directory, not a text file");
+  put(path + ".gz", std::string(100000, '1'));
+  std::filesystem::resize_file(path + ".gz", 60);
+  EXPECT_ERROR(read_edge_list(path + ".gz"), path + ".gz: is truncated or damaged");
+}
+
+TEST(DatasetsImport, OgbFolders) {
+  const TempDir dir;
+  const std::string root = dir / "arxiv";
+  for (const char* folder : {"raw", "split/time"}) std::filesystem::create_directories(root + "/" + folder);
+  put(root + "/raw/edge.csv.gz", "0,1\n1,2\n");
+  put(root + "/raw/num-node-list.csv.gz", "4\n");
+  put(root + "/raw/node-feat.csv", "1,2\n0.5,0\n3,4\n5,6\n");
+  put(root + "/raw/node-label.csv.gz", "0\n2.0\nnan\n1\n");
+  put(root + "/split/time/train.csv.gz", "3\n0\n");
+  put(root + "/split/time/valid.csv.gz", "1\n");
+  put(root + "/split/time/test.csv.gz", "");
+  const Dataset d = read_ogb_csv(root, false);
+  EXPECT_EQ(d.name, "arxiv");
+  EXPECT_EQ(d.num_nodes, 4);
+  EXPECT_EQ(wide(d.y), (Ids{0, 2, -1, 1}));
+  EXPECT_EQ(d.num_classes, 3);
+  EXPECT_EQ(d.x.to_vector<float>(), (std::vector<float>{1, 2, 0.5f, 0, 3, 4, 5, 6}));
+  EXPECT_EQ(wide(d.split.train), (Ids{0, 3}));
+  EXPECT_EQ(read_ogb_csv(root + "/", true).num_edges(), 4);
+  put(root + "/raw/node-label.csv.gz", "0,1\n1,1\n0,0\n1,0\n");
+  EXPECT_TRUE(read_ogb_csv(root, false).multi_label());
+  put(root + "/raw/node-label.csv.gz", "0\n1\n");
+  EXPECT_ERROR(read_ogb_csv(root, false), root + "/raw/node-label.csv.gz: has 2 nodes, expected 4");
+  EXPECT_ERROR(read_ogb_csv(dir / ".", false),
+               dir / ".: has no folder raw: expected a dataset as OGB unpacks it");
+}
+
+TEST(DatasetsImport, PlanetoidEqualsTheReference) {
+  const std::string folder = test::shared_data("raw/cora"), reference = test::shared_data("cora.h5");
+  if (folder.empty() || reference.empty()) GTEST_SKIP() << "no shared data: raw/cora";
+  const Dataset got = read_planetoid(folder), want = load_dataset(reference);
+  EXPECT_EQ(got.name, "cora");
+  EXPECT_EQ(got.num_classes, want.num_classes);
+  EXPECT_TRUE(same_bits(got.src, want.src));
+  EXPECT_TRUE(same_bits(got.dst, want.dst));
+  EXPECT_TRUE(same_bits(got.y, want.y));
+  EXPECT_TRUE(same_bits(got.split.train, want.split.train));
+  EXPECT_TRUE(same_bits(got.split.val, want.split.val));
+  EXPECT_TRUE(same_bits(got.split.test, want.split.test));
+  EXPECT_TRUE(same_bits(dense_features(got), want.x));
+}
+
+TEST(DatasetsImport, MatrixMarketEqualsTheReference) {
+  int found = 0;
+  for (const char* name : {"p2p-Gnutella31", "ca-CondMat"}) {
+    const std::string mtx = test::shared_data(str("mtx/", name, ".mtx"));
+    const std::string reference = test::shared_data(str("topology/", name, ".h5"));
+    if (mtx.empty() || reference.empty()) continue;
+    ++found;
+    const Dataset got = read_matrix_market_graph(mtx, true, false);
+    const CooOptions no_loops{.self_loops = SelfLoops::kDrop};  // the reference has none
+    const Adjacency a = to_graph(got, kCpu, no_loops).adj, b = to_graph(load_dataset(reference), kCpu).adj;
+    EXPECT_TRUE(same_bits(a.csr().row_ptr, b.csr().row_ptr)) << name;
+    EXPECT_TRUE(same_bits(a.csr().col, b.csr().col)) << name;
+  }
+  if (found == 0) GTEST_SKIP() << "no shared data: mtx";
+}
+
+TEST(DatasetsImport, MatrixMarketKeepsValuesAndDirections) {
+  const TempDir dir;
+  const std::string path =
+      put(dir / "a.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 0.5\n3 1 -2\n");
+  const Dataset d = read_matrix_market_graph(path, false, true);
+  EXPECT_EQ(wide(d.src), (Ids{0, 2}));
+  EXPECT_EQ(wide(d.dst), (Ids{1, 0}));
+  EXPECT_EQ(d.edge_weight.to_vector<float>(), (std::vector<float>{0.5f, -2}));
+  EXPECT_EQ(read_matrix_market_graph(path, true, true).edge_weight.to_vector<float>(),
+            (std::vector<float>{0.5f, -2, 0.5f, -2}));
+  put(path, "%%MatrixMarket matrix coordinate pattern general\n3 4 1\n1 2\n");
+  EXPECT_ERROR(read_matrix_market_graph(path, false, true),
+               path + ": a graph needs a square matrix, got 3 x 4");
+}
+
+TEST(DatasetsPickle, ValuesAreReadAndNothingElse) {
+  // pickle.dumps({"a": [1, -2, 70000, 2.5, None, True], "b": ("x", b"yz")}, protocol=2) and what else is
+  // common
+  constexpr char kBytes[] =
+      "\x80\x02}q\x00(X\x01\x00\x00\x00"
+      "aq\x01]q\x02(K\x01J\xfe\xff\xff\xffJp\x11\x01\x00G@\x04\x00\x00\x00\x00\x00\x00N\x88"
+      "eU\x01"
+      "bh\x01U\x02yz\x86u.";
+  const std::string text(kBytes, sizeof kBytes - 1);
+  const PickleFile file = parse_pickle(text, "p");
+  const Pickle a = file.root->find("a"), b = file.root->find("b");
+  ASSERT_TRUE(a && b);
+  EXPECT_EQ(a->items.size(), 6u);
+  EXPECT_EQ(a->items[1]->integer, -2);
+  EXPECT_EQ(a->items[2]->integer, 70000);
+  EXPECT_EQ(a->items[3]->number, 2.5);
+  EXPECT_EQ(b->items[1]->text, "yz");
+  EXPECT_EQ(file.root->find("c"), nullptr);
+  for (std::size_t size = 0; size < text.size(); ++size)
+    EXPECT_NE(
+        test::error_of([&] { parse_pickle(std::string_view(text).substr(0, size), "p"); }).find("p: byte"),
+        std::string::npos);
+  EXPECT_ERROR(parse_pickle("cos\nsystem\n(U\x02lst\x81P.", "p"), "p: byte 19: opcode 80 is not read");
+  EXPECT_ERROR(parse_pickle("tN.", "p"), "p: byte 1: no mark: the pickle is damaged");
+  EXPECT_ERROR(parse_pickle("(N0.", "p"), "p: byte 3: opcode 48 is not read");
+  EXPECT_ERROR(parse_pickle("T\xff\xff\xff\xffx", "p"), "p: byte 5: the pickle is truncated");
+  // A list that holds itself, and one in a million others: neither recursion nor a leak.
+  parse_pickle("]q\001h\001a.", "p");
+  parse_pickle(std::string(1000000, ']') + std::string(999999, 'a') + ".", "p");
+}
+
+}  // namespace
+}  // namespace rodeo

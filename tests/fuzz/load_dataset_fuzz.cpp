@@ -1,0 +1,41 @@
+/// The libFuzzer entry point over the loader: whatever the bytes, load_dataset() and validate_dataset()
+/// return or throw rodeo::Error. `clang++ -fsanitize=fuzzer,address load_dataset_fuzz.cpp ...` or, with any
+/// compiler, driver.cpp.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "datasets/dataset.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const int file = ::memfd_create("fuzz", MFD_CLOEXEC);
+  if (file < 0 || ::write(file, data, size) != static_cast<ssize_t>(size)) std::abort();
+  const std::string path = "/proc/self/fd/" + std::to_string(file);
+  using rodeo::Need;
+  for (const rodeo::LoadOptions& options :
+       {rodeo::LoadOptions{.all_splits = true}, rodeo::LoadOptions{.need = Need::kTraining},
+        rodeo::LoadOptions{.need = Need::kTraining, .split = "60/20/20"}}) {
+    try {
+      const rodeo::Dataset dataset = rodeo::load_dataset(path, options);
+      // What was accepted can be used, unless it is only large.
+      if (dataset.num_nodes < 100000) rodeo::to_graph(dataset, rodeo::kCpu);
+      if (dataset.num_nodes * dataset.num_features < 1000000) rodeo::dense_features(dataset);
+    } catch (const rodeo::Error& error) {
+      const std::string text = error.what();
+      if (text.find('\n') != std::string::npos || text.find(path) != 0) {
+        // Only what the parser of --split says does not begin with the file.
+        if (text.rfind("split", 0) != 0) std::abort();
+      }
+    }
+  }
+  try {
+    rodeo::validate_dataset(path);
+  } catch (const rodeo::Error&) {  // it is no HDF5 file
+  }
+  ::close(file);
+  return 0;
+}
