@@ -19,8 +19,8 @@ struct GinOptions {
 };
 
 /// A graph isomorphism network (Xu et al., ICLR 2019) for nodes: convolutions whose network is Linear,
-/// BatchNorm, ReLU, Linear, ReLU, then dropout and a linear layer, as in the classifier of the paper's
-/// graphs. Returns logits.
+/// BatchNorm, ReLU, Linear, ReLU, then a linear layer, as in the paper's classifier of graphs; dropout before
+/// each of these. Returns logits.
 class Gin : public Module {
  public:
   /// Throws Error for sizes below 1 or a dropout outside [0, 1). `random` gives the weights now and the

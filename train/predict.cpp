@@ -34,7 +34,7 @@ Tensor softmax(const Tensor& logits) {
 
 /// "0.8150 on 1000 test nodes"; empty where nothing is known.
 std::string accuracy(const std::vector<std::int64_t>& taken_for, const Dataset& dataset) {
-  if (!dataset.y.defined()) return {};
+  if (!dataset.y.defined() || dataset.multi_label()) return {};
   const std::vector<std::int64_t> label = dataset.y.to_vector<std::int64_t>();
   std::vector<std::int64_t> nodes;
   const bool test = dataset.split.test.defined() && dataset.split.test.numel() > 0;
@@ -110,7 +110,7 @@ void predict(const PredictOptions& options) {
   Hdf5Writer out(options.out);  // before the work: what cannot be written is told now
 
   Dataset dataset = load_dataset(options.dataset);
-  check(dataset.x.defined(), options.dataset, ": has no features /x");
+  check(dataset.has_features(), options.dataset, ": has no features");
   check(dataset.num_features == info.num_features, options.dataset, ": has ", dataset.num_features,
         " features, the weights in ", file, " are for ", info.num_features);
   console.say("dataset", fmt::format("{}: {} nodes, {} edges, {} features", dataset.name, dataset.num_nodes,

@@ -14,7 +14,7 @@ constexpr int kColumns = 32, kRows = 8, kMaxChunks = 1024;
 
 template <class Sum, int kSums>
 struct Sums {
-  Sum value[kSums] = {};
+  Sum value[kSums];
 };
 
 // body(i, j, sums) adds element (i, j); finish(chunk, j, sums) takes the sums of a chunk's column.
@@ -25,7 +25,7 @@ __global__ void column_sums_kernel(Body body, Finish finish, std::int64_t m, std
   __shared__ Sums<Sum, kSums> shared[kRows][kColumns];
   const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * kColumns + threadIdx.x;
   const std::int64_t begin = blockIdx.y * chunk, end = begin + chunk < m ? begin + chunk : m;
-  Sums<Sum, kSums> sums;
+  Sums<Sum, kSums> sums{};
   if (column < n)
     for (std::int64_t i = begin + threadIdx.y; i < end; i += kRows) body(i, column, sums);
   shared[threadIdx.y][threadIdx.x] = sums;
@@ -328,7 +328,7 @@ void l2_normalize_backward(const Tensor& y, const Tensor& inverse, double eps, c
   dispatch_float(y.dtype(), "l2_normalize", [&]<class T>(T) {
     using Stat = Accumulator<device_t<T>>;
     run_rows("l2_normalize_backward", y, l2_normalize_backward_kernel<device_t<T>, Stat>, pointer<T>(y),
-             stats<T>(inverse), static_cast<Stat>(1 / eps), pointer<T>(dy), pointer<T>(dx));
+             stats<T>(inverse), 1 / static_cast<Stat>(eps), pointer<T>(dy), pointer<T>(dx));
   });
 }
 

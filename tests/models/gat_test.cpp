@@ -49,8 +49,8 @@ TEST_P(ModelsGat, DropoutOnlyWhileTraining) {
   const Adjacency adj = graph();
   const Variable x = random_variable({12, 6}, device());
   for (const auto& [features, attention] : {std::pair{0.6, 0.0}, {0.0, 0.6}}) {
-    Gat model({.in = 6, .classes = 3, .dropout = features, .attention_dropout = attention}, Random(1), device(),
-              DType::kF64);
+    Gat model({.in = 6, .classes = 3, .dropout = features, .attention_dropout = attention}, Random(1),
+              device(), DType::kF64);
     EXPECT_FALSE(same_bits(model.forward(adj, x).value(), model.forward(adj, x).value()));
     model.eval();
     EXPECT_TRUE(same_bits(model.forward(adj, x).value(), model.forward(adj, x).value()));

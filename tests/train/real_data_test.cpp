@@ -44,6 +44,16 @@ TEST(TrainRealData, GatReachesThePublishedAccuracyOnCora) {
   EXPECT_GE(trainer.fit().best.test, 0.80);
 }
 
+TEST(TrainRealData, SgcReachesThePublishedAccuracyOnCora) {
+  TrainOptions options = published_options(ModelKind::kSgc);
+  options.dataset = test::shared_data("cora.h5");
+  if (options.dataset.empty()) GTEST_SKIP() << "no shared data: cora.h5";
+  const NodeRun run = load_run(options, kCpu);
+  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
+                  {.epochs = options.epochs, .eval_every = options.epochs});
+  EXPECT_NEAR(trainer.fit().last.test, 0.81, 0.006);
+}
+
 TEST(TrainRealData, AMissingFileIsNamed) {
   TrainOptions options;
   options.dataset = "no such folder/cora.h5";
