@@ -11,7 +11,7 @@ struct PredictOptions {
   std::string out;
   std::string device = "auto";
   bool quiet = false;
-  std::string notice;  // not empty after --help and --version: print this, and do nothing else
+  std::string notice{};  // not empty after --help and --version: print this, and do nothing else
 };
 
 /// Throws Error in one line, as parse_train_options does.

@@ -283,4 +283,15 @@ std::string standalone(const std::string& chart) {
                      style(), chart.substr(after_title));
 }
 
+std::string stacked(const std::vector<std::pair<std::string, std::string>>& charts) {
+  constexpr double kHeading = 28, kStep = kHeading + kHeight + 16;
+  std::string out = open("Charts", kStep * static_cast<double>(charts.size()));
+  for (std::size_t i = 0; i < charts.size(); ++i) {
+    const double y = kStep * static_cast<double>(i);
+    out += text(kLeft, y + 20, "start", charts[i].first, " font-weight=\"bold\"");
+    out += fmt::format("<g transform=\"translate(0 {:g})\">{}</g>\n", y + kHeading, charts[i].second);
+  }
+  return standalone(out + "</svg>\n");
+}
+
 }  // namespace rodeo::svg

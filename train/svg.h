@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rodeo::svg {
@@ -44,6 +45,9 @@ std::string heat_map(const Axes& axes, const std::vector<std::int64_t>& counts, 
 std::string_view style();
 /// A chart as a file of its own: with the style sheet inside.
 std::string standalone(const std::string& chart);
+
+/// Charts under each other, each below its heading, as a file of its own.
+std::string stacked(const std::vector<std::pair<std::string, std::string>>& charts);
 
 /// <, >, &, ' and " as entities; bytes that are not UTF-8 text, and control characters, as '?'.
 std::string escape(std::string_view text);
