@@ -12,6 +12,12 @@ namespace rodeo {
 /// True while this thread records work of `device`; never for the CPU.
 bool is_capturing(Device device);
 
+struct CaptureOptions {
+  std::int64_t bytes =
+      0;  // that work is known to hold at most: one piece of memory is cut up better than many
+  const class CapturedGraph* beside = nullptr;  // use the memory that this graph does not keep; see capture()
+};
+
 /// A CUDA graph. Launching costs the host one call, however many kernels there are, and the device no gaps.
 class CapturedGraph {
  public:
@@ -21,9 +27,12 @@ class CapturedGraph {
   /// for nothing and read no value of a tensor on the host. Tensors that it makes live in memory that belongs
   /// to the graph: those that are left of it hold, after every launch, that launch's values. Memory that it
   /// reads must outlive the graph; a tensor of before whose last handle it drops is kept by the graph.
+  /// Where options.beside is a graph, both share their memory: launches must be on one stream, and what one
+  /// graph leaves is valid until the other is launched.
   /// Throws Error, after which the thread goes on as if `work` had not been called, where work throws or does
   /// what cannot be recorded, and for devices other than CUDA.
-  static CapturedGraph capture(Device device, const std::function<void()>& work);
+  static CapturedGraph capture(Device device, const std::function<void()>& work,
+                               const CaptureOptions& options = {});
 
   bool defined() const { return graph_ != nullptr; }
   /// Runs the recorded work on this thread's stream, after what was asked for before. Returns at once.

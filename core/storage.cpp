@@ -12,9 +12,9 @@
 namespace rodeo {
 namespace {
 
-// One counter pair a device, the CPU first. More devices than this share the last.
+// The counters of a device, the CPU first. More devices than this share the last.
 struct Counter {
-  std::atomic<std::int64_t> current{0}, peak{0};
+  std::atomic<std::int64_t> current{0}, peak{0}, gauge{0};
 };
 constexpr int kCounters = 65;
 
@@ -31,9 +31,19 @@ std::atomic<bool> poisoning{false};
 void count_memory(Device device, std::int64_t bytes) {
   Counter& c = counter(device);
   const std::int64_t now = c.current += bytes;
-  std::int64_t peak = c.peak;
-  while (now > peak && !c.peak.compare_exchange_weak(peak, now)) {
+  for (auto* most : {&c.peak, &c.gauge}) {
+    std::int64_t value = *most;
+    while (now > value && !most->compare_exchange_weak(value, now)) {
+    }
   }
+}
+
+MemoryGauge::MemoryGauge(Device device) : device_(device), before_(counter(device).current) {
+  counter(device).gauge = before_;
+}
+
+std::int64_t MemoryGauge::bytes() const {
+  return counter(device_).gauge - before_;
 }
 
 Storage::~Storage() {

@@ -31,6 +31,17 @@ struct Storage {
   ~Storage();
 };
 
+/// The most that tensors of a device have held since it was made, above what they held then. One at a time.
+class MemoryGauge {
+ public:
+  explicit MemoryGauge(Device device);
+  std::int64_t bytes() const;
+
+ private:
+  Device device_;
+  std::int64_t before_;
+};
+
 /// At least `bytes` bytes, 64-byte aligned (256 on CUDA), not initialised. Throws Error when there is no
 /// room.
 std::shared_ptr<Storage> allocate(std::size_t bytes, Device device);

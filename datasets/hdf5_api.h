@@ -18,6 +18,10 @@ namespace rodeo::hdf5 {
 class Silence {
  public:
   Silence() {
+    // At the end of the process HDF5 would complain of files that were too damaged to be closed. Ours are
+    // closed by then; what it closes besides is memory.
+    static const herr_t no_exit_handler = H5dont_atexit();
+    static_cast<void>(no_exit_handler);
     H5Eget_auto2(H5E_DEFAULT, &print_, &stream_);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   }

@@ -33,10 +33,11 @@ Variable AttentionConv::project(const Variable& x, const Variable& w) const {
   return reshape(matmul(x, w), {x.dim(0), options_.heads, options_.out});
 }
 
-Variable AttentionConv::merge(const Variable& y, const Variable& x) const {
+Variable AttentionConv::merge(const Variable& y, const Variable& x, const EpilogueOptions& then) const {
   Variable out = options_.merge == HeadMerge::kConcat ? reshape(y, {y.dim(0), width()}) : head_mean(y);
   if (options_.residual) out = add(out, res_.defined() ? matmul(x, res_) : x);
-  return b_.defined() ? add_bias(out, b_) : out;
+  const bool nothing = !b_.defined() && then.activation == Activation::kNone && then.dropout == 0;
+  return nothing ? out : epilogue(out, b_, then);
 }
 
 void AttentionConv::check_inputs(const Adjacency& adj, const Variable& x) const {

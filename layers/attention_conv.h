@@ -5,6 +5,7 @@
 #include "core/random.h"
 #include "layers/module.h"
 #include "ops/attention.h"
+#include "ops/epilogue.h"
 
 namespace rodeo {
 
@@ -30,7 +31,8 @@ struct AttentionConvOptions {
 /// the published layers it holds every self loop once, `add_self_loops(adj).adj`, made when the graph is
 /// loaded. A row without edges is zero, but for residual and bias. Glorot weights, zero biases. forward(adj,
 /// x, key):  x [nodes, in] -> [nodes, width()].  `key` names the mask of attention dropout and changes from
-/// call to call (Random::next()); without dropout, or in evaluation mode, it is not looked at.
+/// call to call (Random::next()); without dropout, or in evaluation mode, it is not looked at. forward(adj,
+/// x, key, then): what follows the bias in the same pass, as epilogue() has it.
 class AttentionConv : public Module {
  public:
   /// Number of columns that forward returns.
@@ -45,8 +47,8 @@ class AttentionConv : public Module {
   /// A learned matrix to all heads, [in, heads * out], and its product with x: [nodes, heads, out].
   Tensor glorot_weight(Random& random, Device device, DType dtype) const;
   Variable project(const Variable& x, const Variable& w) const;
-  /// y [nodes, heads, out] -> [nodes, width()].
-  Variable merge(const Variable& y, const Variable& x) const;
+  /// y [nodes, heads, out] -> [nodes, width()], then what `then` asks for.
+  Variable merge(const Variable& y, const Variable& x, const EpilogueOptions& then) const;
 
   void check_inputs(const Adjacency& adj, const Variable& x) const;
   AttentionOptions attention_options(RandomKey key) const;

@@ -16,13 +16,14 @@ DotGatConv::DotGatConv(const AttentionConvOptions& options, Random& random, Devi
   register_rest(random, device, dtype);
 }
 
-Variable DotGatConv::forward(const Adjacency& adj, const Variable& x, RandomKey key) const {
+Variable DotGatConv::forward(const Adjacency& adj, const Variable& x, RandomKey key,
+                             const EpilogueOptions& then) const {
   check_inputs(adj, x);
   // The scale goes into the smallest factor: the matrix, not the nodes or the edges.
   const double scale = 1 / std::sqrt(static_cast<double>(options_.out));
   const Variable w_scaled = scale_rows(w_query_, Tensor::full({options_.in}, scale, x.dtype(), x.device()));
   const Variable score = sddmm(adj, project(x, w_scaled), project(x, w_key_));
-  return merge(attention_from_scores(adj, score, project(x, w_value_), attention_options(key)), x);
+  return merge(attention_from_scores(adj, score, project(x, w_value_), attention_options(key)), x, then);
 }
 
 }  // namespace rodeo

@@ -13,7 +13,8 @@ class DotGatConv : public AttentionConv {
  public:
   DotGatConv(const AttentionConvOptions& options, Random& random, Device device = kCpu,
              DType dtype = DType::kF32);
-  Variable forward(const Adjacency& adj, const Variable& x, RandomKey key) const;
+  Variable forward(const Adjacency& adj, const Variable& x, RandomKey key,
+                   const EpilogueOptions& then = {}) const;
 
  private:
   Variable w_query_, w_key_, w_value_;  // [in, heads * out]  "lin_query.weight", ..., PyG's transposed

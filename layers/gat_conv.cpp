@@ -1,7 +1,6 @@
 #include "layers/gat_conv.h"
 
 #include "ops/dense.h"
-#include "ops/heads.h"
 
 namespace rodeo {
 
@@ -14,10 +13,11 @@ GatConv::GatConv(const AttentionConvOptions& options, Random& random, Device dev
   register_rest(random, device, dtype);
 }
 
-Variable GatConv::forward(const Adjacency& adj, const Variable& x, RandomKey key) const {
+Variable GatConv::forward(const Adjacency& adj, const Variable& x, RandomKey key,
+                          const EpilogueOptions& then) const {
   check_inputs(adj, x);
   const Variable z = project(x, w_);
-  return merge(gat_attention(adj, head_dot(z, a_dst_), head_dot(z, a_src_), z, attention_options(key)), x);
+  return merge(gat_self_attention(adj, z, a_dst_, a_src_, attention_options(key)), x, then);
 }
 
 }  // namespace rodeo

@@ -12,7 +12,8 @@ class GatConv : public AttentionConv {
  public:
   GatConv(const AttentionConvOptions& options, Random& random, Device device = kCpu,
           DType dtype = DType::kF32);
-  Variable forward(const Adjacency& adj, const Variable& x, RandomKey key) const;
+  Variable forward(const Adjacency& adj, const Variable& x, RandomKey key,
+                   const EpilogueOptions& then = {}) const;
 
  private:
   Variable w_;              // [in, heads * out]  "lin.weight", PyG's transposed

@@ -20,7 +20,8 @@ Gatv2Conv::Gatv2Conv(const AttentionConvOptions& options, Random& random, Device
   register_rest(random, device, dtype);
 }
 
-Variable Gatv2Conv::forward(const Adjacency& adj, const Variable& x, RandomKey key) const {
+Variable Gatv2Conv::forward(const Adjacency& adj, const Variable& x, RandomKey key,
+                            const EpilogueOptions& then) const {
   check_inputs(adj, x);
   const auto affine = [&](const Variable& w, const Variable& c) {
     const Variable y = matmul(x, w);
@@ -28,7 +29,7 @@ Variable Gatv2Conv::forward(const Adjacency& adj, const Variable& x, RandomKey k
   };
   const Variable p = affine(w_dst_, c_dst_), q = affine(w_src_, c_src_);
   const Variable score = head_dot(leaky_relu(sddmm(adj, p, q, SddmmOp::kAdd), options_.negative_slope), a_);
-  return merge(attention_from_scores(adj, score, q, attention_options(key)), x);
+  return merge(attention_from_scores(adj, score, q, attention_options(key)), x, then);
 }
 
 }  // namespace rodeo

@@ -14,7 +14,8 @@ class Gatv2Conv : public AttentionConv {
  public:
   Gatv2Conv(const AttentionConvOptions& options, Random& random, Device device = kCpu,
             DType dtype = DType::kF32);
-  Variable forward(const Adjacency& adj, const Variable& x, RandomKey key) const;
+  Variable forward(const Adjacency& adj, const Variable& x, RandomKey key,
+                   const EpilogueOptions& then = {}) const;
 
  private:
   Variable w_dst_, w_src_;  // [in, heads * out]  "lin_r.weight", "lin_l.weight", PyG's transposed

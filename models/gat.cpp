@@ -32,11 +32,12 @@ AttentionModel<Conv>::AttentionModel(const GatOptions& options, Random random, D
 
 template <class Conv>
 Variable AttentionModel<Conv>::forward(const Adjacency& adj, const Variable& x) {
-  Variable h = x;
+  const double p = training() ? options_.dropout : 0;
+  Variable h = p > 0 ? dropout(x, p, random_.next()) : x;
   for (std::size_t i = 0; i < convs_.size(); ++i) {
-    if (i > 0) h = elu(h);
-    if (training()) h = dropout(h, options_.dropout, random_.next());
-    h = convs_[i]->forward(adj, h, random_.next());
+    EpilogueOptions then;
+    if (i + 1 < convs_.size()) then = {.activation = Activation::kElu, .dropout = p, .key = random_.next()};
+    h = convs_[i]->forward(adj, h, random_.next(), then);
   }
   return h;
 }

@@ -27,7 +27,7 @@ Variable Gcn::forward(const GcnGraph& graph, const Variable& x) {
   for (std::size_t i = 0; i < convs_.size(); ++i) {
     GcnConv::Link link{.scaled_input = i > 0 || p > 0};
     if (i + 1 < convs_.size()) {
-      link.then = {.relu = true, .dropout = p, .after = graph.scale};
+      link.then = {.activation = Activation::kRelu, .dropout = p, .after = graph.scale};
       if (p > 0) link.then.key = random_.next();
     }
     h = convs_[i]->forward(graph, h, options_.spmm, link);

@@ -48,7 +48,16 @@ Tensor gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, con
 Variable gat_attention(const Adjacency& adj, const Variable& s, const Variable& t, const Variable& x,
                        const AttentionOptions& options = {});
 
-/// The same for scores of any making: a = dropout(softmax over the row's edges of score[e, h]).
+/// gat_attention of a layer: s[i, h] = <x[i, h], a_dst[h]>, t[j, h] = <x[j, h], a_src[h]>, on a square graph.
+///   x             [nodes, heads, k]
+///   a_dst, a_src  [heads, k]
+///   returns       [nodes, heads, k]
+/// What head_dot (heads.h) and gat_attention compute, with fewer passes over memory backward. Dtypes,
+/// determinism and errors as above.
+Variable gat_self_attention(const Adjacency& adj, const Variable& x, const Variable& a_dst,
+                            const Variable& a_src, const AttentionOptions& options = {});
+
+/// gat_attention for scores of any making: a = dropout(softmax over the row's edges of score[e, h]).
 ///   score    [edges, heads]     in adj's edge order
 ///   x        [cols, heads, k]
 ///   returns  [rows, heads, k]

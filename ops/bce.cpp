@@ -36,13 +36,19 @@ Variable bce_with_logits(const Variable& x, const Tensor& target, const Tensor& 
   });
 }
 
+Tensor label_metrics(const Tensor& x, const Tensor& target, const std::vector<Tensor>& sets) {
+  const auto count = static_cast<std::int64_t>(sets.size());
+  const Tensor out = Tensor::empty({count, 2}, DType::kF64, x.device());
+  for (std::int64_t s = 0; s < count; ++s) {
+    check_targets("label_metrics", x, target, sets[s]);
+    kernels::label_metrics.on(x.device())(x, target, sets[s], out.slice(s, s + 1));
+  }
+  return out;
+}
+
 double micro_f1(const Tensor& x, const Tensor& target, const Tensor& index) {
   check_targets("micro_f1", x, target, index);
-  if (index.numel() == 0) return 0;
-  const kernels::LabelCounts counts = kernels::count_labels.on(x.device())(x, target, index);
-  return counts.right == 0
-             ? 0
-             : 2 * static_cast<double>(counts.right) / static_cast<double>(counts.predicted + counts.actual);
+  return label_metrics(x, target, {index}).to_vector<double>()[0];
 }
 
 }  // namespace rodeo

@@ -1,6 +1,8 @@
 /// Loss and score of labels that do not exclude each other, over a set of nodes.
 #pragma once
 
+#include <vector>
+
 #include "core/variable.h"
 
 namespace rodeo {
@@ -15,6 +17,11 @@ namespace rodeo {
 /// Deterministic. Throws Error for shapes, dtypes or devices that disagree, and for an empty index.
 Tensor bce_with_logits(const Tensor& x, const Tensor& target, const Tensor& index);
 Variable bce_with_logits(const Variable& x, const Tensor& target, const Tensor& index);
+
+/// For each set of nodes micro_f1() and the mean that bce_with_logits() is. Nothing waits for the device.
+///   sets     i64 [k_s] each, as index above; may be empty, which gives 0 and 0
+///   returns  f64 [sets, 2]
+Tensor label_metrics(const Tensor& x, const Tensor& target, const std::vector<Tensor>& sets);
 
 /// Micro-averaged F1 of the labels with x > 0, over i in index: 2 TP / (2 TP + FP + FN), counted over all
 /// labels together; 0 where nothing is right. NaN counts as no label. Shapes as above; 0 for an empty index.

@@ -28,6 +28,8 @@ Tensor epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& opti
         x.shape());
   check_rows(x, "scale", options.scale);
   check_rows(x, "after", options.after);
+  check(options.activation != Activation::kElu || !options.after.defined(),
+        "[epilogue] elu takes no factor after it");
   check(options.dropout >= 0 && options.dropout < 1, "[epilogue] dropout must be in [0, 1), got ",
         options.dropout);
   const Tensor y = Tensor::empty({x.dim(0), n}, x.dtype(), x.device());

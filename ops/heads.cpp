@@ -30,7 +30,7 @@ Variable head_dot(const Variable& x, const Variable& a) {
     Tensor dx, da;
     if (x.requires_grad()) {
       dx = Tensor::empty(xv.shape(), xv.dtype(), xv.device());
-      if (dx.numel() > 0) kernels::head_outer.on(dx.device())(dy, av, dx);
+      if (dx.numel() > 0) kernels::head_outer.on(dx.device())(dy, av, {}, {}, dx);
     }
     if (a.requires_grad()) {
       da = Tensor::empty(av.shape(), av.dtype(), av.device());

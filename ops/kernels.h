@@ -105,14 +105,13 @@ RODEO_KERNEL(normalize_rows, void(const Tensor& x, const Tensor& y));
 RODEO_KERNEL(inverse_sqrt, void(const Tensor& x, const Tensor& y));  // 0 where x is not positive
 
 // bce.h
-struct LabelCounts {
-  std::int64_t right = 0, predicted = 0, actual = 0;
-};
 RODEO_KERNEL(bce_with_logits,
              void(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& loss));
 RODEO_KERNEL(bce_with_logits_backward, void(const Tensor& dloss, const Tensor& x, const Tensor& target,
                                             const Tensor& index, const Tensor& dx));
-RODEO_KERNEL(count_labels, LabelCounts(const Tensor& x, const Tensor& target, const Tensor& index));
+// metrics [1, 2]; index may be empty
+RODEO_KERNEL(label_metrics,
+             void(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& metrics));
 
 // loss.h
 RODEO_KERNEL(log_softmax, void(const Tensor& x, const Tensor& y));
@@ -251,7 +250,9 @@ RODEO_KERNEL(copy_columns, void(const Tensor& from, std::int64_t begin, std::int
 
 // heads.h; x, dx [n, heads, k], a, da [heads, k], y, dy [n, heads] or, of head_mean, [n, k]
 RODEO_KERNEL(head_dot, void(const Tensor& x, const Tensor& a, const Tensor& y));
-RODEO_KERNEL(head_outer, void(const Tensor& dy, const Tensor& a, const Tensor& dx));
+// dx = dy a; where dy2 is defined, dx += dy a + dy2 a2.
+RODEO_KERNEL(head_outer,
+             void(const Tensor& dy, const Tensor& a, const Tensor& dy2, const Tensor& a2, const Tensor& dx));
 RODEO_KERNEL(head_dot_sum, void(const Tensor& dy, const Tensor& x, const Tensor& da));  // x may have no rows
 RODEO_KERNEL(head_mean, void(const Tensor& x, const Tensor& y));
 RODEO_KERNEL(head_mean_backward, void(const Tensor& dy, const Tensor& dx));

@@ -61,11 +61,11 @@ BoundLayer make_gin(const LayerTask& t, Random random) {
 }
 
 BoundLayer make_graph(const LayerTask& t, Random random) {
-  return bind(std::make_unique<GraphConv>(GraphConvOptions{.in = t.in(), .out = t.out}, random, t.x.device(),
-                                          t.x.dtype()),
-              [x = t.x, adj = t.graph.adj,
-               weight = t.graph.weight.defined() ? Variable(t.graph.weight) : Variable()](
-                  const GraphConv& layer) { return layer.forward(adj, weight, x); });
+  return bind(
+      std::make_unique<GraphConv>(GraphConvOptions{.in = t.in(), .out = t.out}, random, t.x.device(),
+                                  t.x.dtype()),
+      [x = t.x, adj = t.graph.adj, weight = t.graph.weight.defined() ? Variable(t.graph.weight) : Variable()](
+          const GraphConv& layer) { return layer.forward(adj, weight, x); });
 }
 
 BoundLayer make_sg(const LayerTask& t, Random random) {

@@ -11,11 +11,8 @@ namespace rodeo {
 /// [nodes, classes]: binary cross entropy of every class.
 Variable classification_loss(const Variable& logits, const Tensor& label, const Tensor& index);
 
-/// f64 [sets, 2]: for each set of nodes the score and the loss, 0 and 0 for an empty one. The score is the
-/// accuracy; with several labels a node, the micro-averaged F1.
+/// For each set of nodes accuracy, with several labels a node micro-averaged F1, and the loss: f64 [sets, 2].
+/// Nothing waits for the device.
 Tensor classification_metrics(const Tensor& logits, const Tensor& label, const std::vector<Tensor>& sets);
-
-/// Whether classification_metrics waits for the device, and cannot be captured: with several labels a node.
-bool metrics_wait(const Tensor& label);
 
 }  // namespace rodeo

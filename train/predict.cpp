@@ -32,6 +32,21 @@ Tensor softmax(const Tensor& logits) {
   return out;
 }
 
+/// Of several classes a node: each by itself.
+Tensor sigmoid(const Tensor& logits) {
+  const std::vector<double> in = logits.to(DType::kF64).to_vector<double>();
+  std::vector<float> out;
+  for (const double x : in) out.push_back(static_cast<float>(1 / (1 + std::exp(-x))));
+  return Tensor::from(out, logits.shape());
+}
+
+/// 1 where the probability is above a half.
+Tensor likely(const Tensor& logits) {
+  std::vector<std::uint8_t> out;
+  for (const double x : logits.to(DType::kF64).to_vector<double>()) out.push_back(x > 0 ? 1 : 0);
+  return Tensor::from(out, logits.shape());
+}
+
 /// "0.8150 on 1000 test nodes"; empty where nothing is known.
 std::string accuracy(const std::vector<std::int64_t>& taken_for, const Dataset& dataset) {
   if (!dataset.y.defined() || dataset.multi_label()) return {};
@@ -140,15 +155,16 @@ void predict(const PredictOptions& options) {
   const NoGrad no_grad;
   const Tensor logits = run.model.forward().value().to(kCpu);
   const std::vector<std::int64_t> taken_for = largest_columns(logits);
-  out.write("class", Tensor::from(taken_for));
-  out.write("probability", softmax(logits));
+  out.write("class", info.multi_label ? likely(logits) : Tensor::from(taken_for));
+  out.write("probability", info.multi_label ? sigmoid(logits) : softmax(logits));
   out.attribute("dataset", name);
   out.attribute("weights", file);
   out.attribute("model", run.model.text);
   out.attribute("epoch", static_cast<std::int64_t>(info.epoch));
   out.attribute("rodeo", fmt::format("{} ({})", RODEO_VERSION, RODEO_COMMIT));
   out.commit();
-  if (const std::string found = accuracy(taken_for, known); !found.empty()) console.say("accuracy", found);
+  if (const std::string found = info.multi_label ? "" : accuracy(taken_for, known); !found.empty())
+    console.say("accuracy", found);
   console.say("written", options.out);
 }
 

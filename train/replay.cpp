@@ -3,13 +3,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/storage.h"
+
 namespace rodeo {
 
 Replay::Replay(Device device, std::function<Tensor()> work, std::vector<Variable> reads)
     : device_(device), work_(std::move(work)), reads_(std::move(reads)) {}
 
 Tensor Replay::run() {
-  return work_();
+  const MemoryGauge gauge(device_);
+  const Tensor result = work_();
+  bytes_ = gauge.bytes();
+  return result;
 }
 
 bool Replay::is_current() const {
@@ -19,12 +24,13 @@ bool Replay::is_current() const {
                                         });
 }
 
-void Replay::capture() {
+void Replay::capture(const Replay* beside) {
   result_ = {};
   graph_ = {};
   captured_.clear();
   for (const Variable& variable : reads_) captured_.push_back(variable.value());
-  graph_ = CapturedGraph::capture(device_, [&] { result_ = work_(); });
+  graph_ = CapturedGraph::capture(device_, [&] { result_ = work_(); },
+                                  {.bytes = bytes_, .beside = beside ? &beside->graph_ : nullptr});
 }
 
 Tensor Replay::replay() const {

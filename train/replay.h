@@ -20,8 +20,9 @@ class Replay {
   Tensor run();
   /// False before capture(), and where it must be repeated.
   bool is_current() const;
-  /// Captures the work, which has been run before. Throws Error where it cannot be captured.
-  void capture();
+  /// Captures the work, which has been run before; `beside` another one, in the same memory (core/graph.h).
+  /// Throws Error where it cannot be captured.
+  void capture(const Replay* beside = nullptr);
   /// Launches what was captured. The next replay overwrites the result.
   Tensor replay() const;
 
@@ -31,6 +32,7 @@ class Replay {
   Device device_;
   std::function<Tensor()> work_;
   std::vector<Variable> reads_;
+  std::int64_t bytes_ = 0;  // that the last run held at most
   CapturedGraph graph_;
   std::vector<Tensor> captured_;  // the values of reads_, held as long as the graph reads them
   Tensor result_;

@@ -104,6 +104,8 @@ std::string degrees(const Adjacency& adj) {
 }
 
 std::string predictions(const NodeRun& run) {
+  if (run.task.label.rank() == 2)
+    return section("Test nodes by class", "", "Not drawn: a node may be of several classes.");
   Tensor logits;
   {
     const NoGrad no_grad;

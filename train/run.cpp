@@ -13,7 +13,8 @@ namespace rodeo {
 
 NodeTask load_task(const TrainOptions& options, Device device, const std::function<void(Graph)>& prepare) {
   Dataset dataset;
-  const LoadOptions wanted{.need = Need::kTraining, .split = options.split, .seed = options.seed, .device = device};
+  const LoadOptions wanted{
+      .need = Need::kTraining, .split = options.split, .seed = options.seed, .device = device};
   const double load_ms = timed(kCpu, [&] { dataset = load_dataset(options.dataset, wanted); });
   NodeTask task = make_task(std::move(dataset), options, device, prepare);
   task.load_ms = load_ms;

@@ -83,6 +83,7 @@ SafeTensors pack_weights(const StateDict& state, const WeightsInfo& info) {
   json["dataset"] = info.dataset;
   json["num_features"] = info.num_features;
   json["num_classes"] = info.num_classes;
+  json["multi_label"] = info.multi_label;
   json["epoch"] = info.epoch;
   if (info.evaluation) json["evaluation"] = to_json_value(*info.evaluation);
   return {state, {{"format", "pt"}, {kKey, json.dump(-1, ' ', false, Json::error_handler_t::replace)}}};
@@ -95,6 +96,7 @@ WeightsInfo read_info(const SafeTensors& weights, const std::string& where) {
     info.dataset = json.at("dataset").get<std::string>();
     info.num_features = json.at("num_features").get<std::int64_t>();
     info.num_classes = json.at("num_classes").get<std::int64_t>();
+    info.multi_label = json.at("multi_label").get<bool>();
     info.epoch = json.at("epoch").get<int>();
     if (json.contains("evaluation")) info.evaluation = evaluation_of(json["evaluation"]);
   });

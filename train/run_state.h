@@ -16,6 +16,7 @@ struct WeightsInfo {
   TrainOptions options;  // model and input (Setting::Role::kModel); the others are the model's defaults
   std::string dataset;   // its name
   std::int64_t num_features = 0, num_classes = 0;
+  bool multi_label = false;  // a node may be of several classes
   int epoch = 0;
   std::optional<Evaluation> evaluation;  // after that epoch
 };

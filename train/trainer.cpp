@@ -1,5 +1,6 @@
 #include "train/trainer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -83,11 +84,11 @@ Tensor Trainer::evaluate() {
   return classification_metrics(forward_().value(), label_, {split_.train, split_.val, split_.test});
 }
 
-void Trainer::prepare(Replay& replay) {
+void Trainer::prepare(Replay& replay, const Replay* beside) {
   if (replay.is_current()) return;
   adam_.zero_grad();  // dropped within the capture, it would have to be kept as long as the graph
   try {
-    replay.capture();
+    replay.capture(beside);
   } catch (const Error& error) {
     adam_.zero_grad();  // those of a step that never ran
     fail(error.what(), "; train without a graph then (--no-graph)");
@@ -105,6 +106,14 @@ void Trainer::restore(const TrainerState& state) {
         state.epoch, " with the best epoch ", state.best_epoch, " is no state of a run");
   adam_.restore(state.adam);
   start_ = progress_ = {state.epoch, state.best_epoch, state.best, state.last, {}};
+}
+
+bool Trainer::is_profiled(int epoch, int first, bool graph) const {
+  const int every = options_.profile_every, warm = first - 1 + options_.warmup_epochs;
+  // Op by op, and before the capture: the memory of both would add up.
+  if (graph) return every > 0 && epoch - warm <= std::min(5, (options_.epochs - warm) / 2);
+  // Halfway between the tens, so that a run of a few epochs has its parts too.
+  return every > 0 && epoch % every == every / 2;
 }
 
 TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoch) {
@@ -126,9 +135,7 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     report.epoch = epoch;
     report.epochs = options_.epochs;
     const bool warmup = epoch - first < options_.warmup_epochs;
-    // Halfway between the tens, so that a run of a few epochs has its parts too.
-    const int every = options_.profile_every;
-    const bool profiled = !warmup && every > 0 && epoch % every == every / 2;
+    const bool profiled = !warmup && is_profiled(epoch, first, graph);
     const bool replayed = graph && epoch > first && !warmup && !profiled;
     if (replayed) prepare(step_);
 
@@ -158,8 +165,9 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     if (!replayed) read_loss();
     std::optional<Stopwatch> evaluation_stopwatch;
     if (epoch % options_.eval_every == 0 || epoch == options_.epochs) {
-      const bool again = graph && !evaluation_ms.empty() && !metrics_wait(label_);
-      if (again) prepare(evaluation_);
+      // Captured in the step's memory, hence after it.
+      const bool again = step_.is_current() && !evaluation_ms.empty();
+      if (again) prepare(evaluation_, &step_);
       evaluation_stopwatch.emplace(device_);
       const Tensor evaluated = again ? evaluation_.replay() : evaluation_.run();
       evaluation_stopwatch->stop();

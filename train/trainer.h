@@ -16,11 +16,12 @@ namespace rodeo {
 
 struct TrainerOptions {
   int epochs = 200;
-  int eval_every = 1;      // epochs between evaluations; the last epoch is always evaluated
-  int patience = 0;        // stop after so many epochs without a better validation result; 0: never
-  int warmup_epochs = 3;   // the first epochs build plans and fill memory pools: they are timed apart
-  int profile_every = 10;  // one epoch of so many is profiled instead of timed; 0: none
-  bool graph = true;       // on CUDA, replay a captured graph after the warm-up; the bits are the same
+  int eval_every = 1;     // epochs between evaluations; the last epoch is always evaluated
+  int patience = 0;       // stop after so many epochs without a better validation result; 0: never
+  int warmup_epochs = 3;  // the first epochs build plans and fill memory pools: they are timed apart
+  // One epoch of so many is profiled instead of timed; 0: none. With a captured graph, up to five before it.
+  int profile_every = 10;
+  bool graph = true;  // on CUDA, replay a captured graph after the warm-up; the bits are the same
 };
 
 /// Accuracies (shares of 1) in evaluation mode; of several labels a node, micro-averaged F1.
@@ -76,9 +77,9 @@ struct TrainerState {
 class Trainer {
  public:
   /// `forward` returns the logits [nodes, classes] of `model`, which outlives the trainer.
-  /// label, i64 [nodes] or u8 [nodes, classes] of several labels a node, and split may be on any device. Throws
-  /// Error for options out of range, a model or groups without parameters, and a split without training or
-  /// validation nodes.
+  /// label, i64 [nodes] or u8 [nodes, classes] of several labels a node, and split may be on any device.
+  /// Throws Error for options out of range, a model or groups without parameters, and a split without
+  /// training or validation nodes.
   Trainer(Module& model, std::function<Variable()> forward, std::vector<ParameterGroup> groups,
           const Tensor& label, const Split& split, const TrainerOptions& options = {});
   Trainer(const Trainer&) = delete;
@@ -104,9 +105,10 @@ class Trainer {
   std::vector<Variable> parameters() const { return adam_.parameters(); }
 
  private:
-  Tensor step();                 // loss []
-  Tensor evaluate();             // [train val test, accuracy loss]
-  void prepare(Replay& replay);  // for replay()
+  Tensor step();      // loss []
+  Tensor evaluate();  // [train val test, accuracy loss]
+  bool is_profiled(int epoch, int first, bool graph) const;
+  void prepare(Replay& replay, const Replay* beside = nullptr);  // for replay()
 
   Module& model_;
   std::function<Variable()> forward_;

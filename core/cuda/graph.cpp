@@ -76,16 +76,20 @@ bool is_capturing(Device device) {
   return device.is_cuda() && Context::of(device).is_capturing();
 }
 
-CapturedGraph CapturedGraph::capture(Device device, const std::function<void()>& work) {
+CapturedGraph CapturedGraph::capture(Device device, const std::function<void()>& work,
+                                     const CaptureOptions& options) {
   check(device.is_cuda(), "[graph] only the work of a CUDA device can be captured, got ", device);
   Context& context = Context::of(device);
   check(!context.is_capturing(), "[graph] a graph is being captured on this thread already");
   const auto made = std::make_shared<Graph>();
   made->device = device;
-  made->memory = std::make_shared<GraphMemory>(device);
+  const bool shared = options.beside && options.beside->defined();
+  check(!shared || options.beside->graph_->device == device, "[graph] beside a graph of another device");
+  made->memory = shared ? options.beside->graph_->memory : std::make_shared<GraphMemory>(device);
   // What was freed before may serve the graph once it is no longer in use.
   context.synchronize();
 
+  if (!shared && options.bytes > 0) made->memory->reserve(static_cast<std::size_t>(options.bytes));
   Capture capture(context, *made->memory);
   std::string reason;
   try {

@@ -62,6 +62,10 @@ void* GraphMemory::take(std::size_t bytes) {
   return begin;
 }
 
+void GraphMemory::reserve(std::size_t bytes) {
+  add_slab(round_up(bytes, kSlab));
+}
+
 void GraphMemory::give_back(void* data) noexcept {
   const auto at = used_.find(static_cast<Place>(data));
   if (at == used_.end()) return;

@@ -24,7 +24,8 @@ class GraphMemory : public std::enable_shared_from_this<GraphMemory> {
   GraphMemory& operator=(const GraphMemory&) = delete;
 
   Device device() const { return device_; }
-  /// Throws Error where there is no room.
+  /// Makes room for so much in one piece. Throws Error, as take() does, where there is no memory.
+  void reserve(std::size_t bytes);
   void* take(std::size_t bytes);
   void give_back(void* data) noexcept;
   /// Takes over memory from before the capture that lost its last tensor during it.

@@ -10,7 +10,7 @@ bool is_capturing(Device) {
   return false;
 }
 
-CapturedGraph CapturedGraph::capture(Device device, const std::function<void()>&) {
+CapturedGraph CapturedGraph::capture(Device device, const std::function<void()>&, const CaptureOptions&) {
   check(device.is_cuda(), "[graph] only the work of a CUDA device can be captured, got ", device);
   fail("[graph] ", cuda::absence_reason());
 }

@@ -19,33 +19,35 @@ int main(int argc, char** argv) try {
   const Tensor label = data.y.to(device), train = data.split.train.to(device),
                test = data.split.test.to(device);
 
-  // Parameters, and what Adam remembers of each: the moments of its gradient.
+  // Parameters, and what Adam remembers of each: the moments of its gradient, its steps and its learning
+  // rate.
   Random random(0);
-  struct Parameter {
-    Variable p;
-    Tensor m, v;
-  };
+  std::vector<Variable> parameters;
+  std::vector<AdamUpdate> updates;
   const auto parameter = [&](const Tensor& value) {
     const auto zeros = [&] { return Tensor::zeros(value.shape(), DType::kF32, device); };
-    return Parameter{Variable(value, /*requires_grad=*/true), zeros(), zeros()};
+    updates.push_back({value, {}, zeros(), zeros(), {.weight_decay = 5e-4}, std::ssize(updates)});
+    return parameters.emplace_back(value, /*requires_grad=*/true);
   };
   const std::int64_t hidden = 16;
-  Parameter w1 = parameter(glorot_uniform(data.num_features, hidden, random.next(), DType::kF32, device));
-  Parameter w2 = parameter(glorot_uniform(hidden, data.num_classes, random.next(), DType::kF32, device));
-  Parameter b1 = parameter(Tensor::zeros({hidden}, DType::kF32, device));
-  Parameter b2 = parameter(Tensor::zeros({data.num_classes}, DType::kF32, device));
+  const Variable w1 =
+      parameter(glorot_uniform(data.num_features, hidden, random.next(), DType::kF32, device));
+  const Variable w2 = parameter(glorot_uniform(hidden, data.num_classes, random.next(), DType::kF32, device));
+  const Variable b1 = parameter(Tensor::zeros({hidden}, DType::kF32, device));
+  const Variable b2 = parameter(Tensor::zeros({data.num_classes}, DType::kF32, device));
+  const Tensor steps = Tensor::zeros({std::ssize(updates) + 1}, DType::kI64, device);
+  const Tensor lr = Tensor::full({std::ssize(updates)}, 0.01, DType::kF64, device);
 
   const auto forward = [&](double p) {  // p: dropout
-    const Variable h = relu(add_bias(propagate(graph, matmul(dropout(x, p, random.next()), w1.p)), b1.p));
-    return log_softmax(add_bias(propagate(graph, matmul(dropout(h, p, random.next()), w2.p)), b2.p));
+    const Variable h = relu(add_bias(propagate(graph, matmul(dropout(x, p, random.next()), w1)), b1));
+    return log_softmax(add_bias(propagate(graph, matmul(dropout(h, p, random.next()), w2)), b2));
   };
   for (int epoch = 1; epoch <= 100; ++epoch) {
     const Variable loss = nll_loss(forward(0.5), label, train);
     loss.backward();
-    for (Parameter* each : {&w1, &w2, &b1, &b2}) {
-      adam_step(each->p.value(), each->p.grad(), each->m, each->v, epoch, {.lr = 0.01, .weight_decay = 5e-4});
-      each->p.zero_grad();
-    }
+    for (std::size_t i = 0; i < updates.size(); ++i) updates[i].g = parameters[i].grad();
+    adam_step(updates, steps, lr);
+    for (Variable& each : parameters) each.zero_grad();
     if (epoch % 20 == 0) std::printf("epoch %3d  loss %.4f\n", epoch, loss.value().item());
   }
   const NoGrad no_grad;

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "ops/cpu/loops.h"
 #include "ops/kernels.h"
 
@@ -20,7 +22,7 @@ void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& option
     const auto p = static_cast<float>(options.dropout);
     const auto keep = static_cast<Accumulator<T>>(1 / (1 - options.dropout));
     const std::uint64_t seed = options.key.seed, stream = p > 0 ? options.key.stream_now() : 0;
-    const bool relu = options.relu;
+    const Activation activation = options.activation;
     for_each_element((size + 3) / 4, [=](std::int64_t quad) {
       Philox4 random{};
       if (p > 0) random = philox(seed, stream, static_cast<std::uint64_t>(quad));
@@ -29,7 +31,8 @@ void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& option
         auto value = load(xp[i * pitch + j]);
         if (s) value *= load(s[i]);
         if (b) value += load(b[j]);
-        if (relu && value <= 0) value = 0;  // NaN is not <= 0
+        if (activation == Activation::kRelu && value <= 0) value = 0;  // NaN is not <= 0
+        if (activation == Activation::kElu && value <= 0) value = std::expm1(value);
         if (p > 0) value = to_unit(random.word[k]) < p ? decltype(value)(0) : value * keep;
         if (t) value *= load(t[i]);
         yp[quad * 4 + k] = T(value);
@@ -52,10 +55,13 @@ void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions&
     const std::uint64_t seed = options.key.seed, stream = p > 0 ? options.key.stream_now() : 0;
     const auto gradient = [=](std::int64_t i, std::int64_t j) -> Sum {
       const std::int64_t at = i * n + j;
-      if (options.relu ? !(load(yp[at]) > 0)
-                       : p > 0 && to_unit(random_word(seed, stream, static_cast<std::uint64_t>(at))) < p)
+      const Sum value = load(yp[at]);
+      const bool relu = options.activation == Activation::kRelu;
+      if (relu ? !(value > 0)
+               : p > 0 && to_unit(random_word(seed, stream, static_cast<std::uint64_t>(at))) < p)
         return 0;
-      const Sum g = load(dyp[at]) * keep;
+      Sum g = load(dyp[at]) * keep;
+      if (options.activation == Activation::kElu && !(value > 0)) g *= value / keep + 1;
       return t ? g * load(t[i]) : g;
     };
     // Rows are summed in chunks, and the chunks in order: the number of threads does not matter.

@@ -17,14 +17,19 @@ void head_dot(const Tensor& x, const Tensor& a, const Tensor& y) {
   });
 }
 
-void head_outer(const Tensor& dy, const Tensor& a, const Tensor& dx) {
+void head_outer(const Tensor& dy, const Tensor& a, const Tensor& dy2, const Tensor& a2, const Tensor& dx) {
   dispatch_float(dx.dtype(), "head_dot", [&]<class T>(T) {
     const T *dyp = dy.data<T>(), *ap = a.data<T>();
+    const T *dy2p = dy2.defined() ? dy2.data<T>() : nullptr, *a2p = dy2p ? a2.data<T>() : nullptr;
     T* dxp = dx.data<T>();
     const std::int64_t heads = dx.dim(1), k = dx.dim(2);
     for_each_row(dx.dim(0) * heads, k, [=](std::int64_t i) {
-      const T* vector = ap + i % heads * k;
-      for (std::int64_t j = 0; j < k; ++j) dxp[i * k + j] = T(load(dyp[i]) * load(vector[j]));
+      const std::int64_t head = i % heads * k;
+      for (std::int64_t j = 0; j < k; ++j) {
+        auto value = load(dyp[i]) * load(ap[head + j]);
+        if (dy2p) value += load(dy2p[i]) * load(a2p[head + j]) + load(dxp[i * k + j]);
+        dxp[i * k + j] = T(value);
+      }
     });
   });
 }

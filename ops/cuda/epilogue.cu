@@ -15,7 +15,7 @@ template <class T>
 struct EpilogueArgs {
   const T *scale, *bias, *after;  // or null
   std::int64_t rows, n, pitch;
-  bool relu;
+  Activation activation;
   float dropout;
   Accumulator<T> keep;
   RandomKey key;
@@ -40,7 +40,8 @@ __global__ void epilogue_kernel(const EpilogueArgs<T> args, const T* x, T* y, bo
       Accumulator<T> value = widen(whole ? values.value[k] : x[i * args.pitch + j]);
       if (args.scale) value *= widen(args.scale[i]);
       if (args.bias) value += widen(args.bias[j]);
-      if (args.relu && value <= 0) value = 0;  // NaN is not <= 0
+      if (args.activation == Activation::kRelu && value <= 0) value = 0;  // NaN is not <= 0
+      if (args.activation == Activation::kElu && value <= 0) value = expm1(value);
       if (args.dropout > 0) value = to_unit(random.word[k]) < args.dropout ? 0 : value * args.keep;
       if (args.after) value *= widen(args.after[i]);
       values.value[k] = static_cast<T>(value);
@@ -59,7 +60,8 @@ __global__ void epilogue_backward_kernel(const EpilogueArgs<T> args, const T* y,
   using Sum = Accumulator<T>;
   __shared__ Sum shared[kThreads];
   __shared__ bool last;
-  const std::uint64_t stream = args.dropout > 0 && !args.relu ? args.key.stream_now() : 0;
+  const bool relu = args.activation == Activation::kRelu;
+  const std::uint64_t stream = args.dropout > 0 && !relu ? args.key.stream_now() : 0;
   const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const std::int64_t begin = blockIdx.y * chunk, end = begin + chunk < args.rows ? begin + chunk : args.rows;
   const bool inside = column < args.n;
@@ -72,7 +74,11 @@ __global__ void epilogue_backward_kernel(const EpilogueArgs<T> args, const T* y,
       if (inside) {
         g = widen(dy[at]) * args.keep;
         if (args.after) g *= widen(args.after[i]);
-        if (args.relu) {
+        if (args.activation == Activation::kElu) {
+          const Sum value = widen(y[at]);
+          if (!(value > 0)) g *= value / args.keep + 1;
+        }
+        if (relu) {
           if (!(widen(y[at]) > 0)) g = 0;
         } else if (args.dropout > 0 && to_unit(random_word(args.key.seed, stream, at)) < args.dropout) {
           g = 0;
@@ -124,7 +130,7 @@ EpilogueArgs<device_t<T>> make_args(const Tensor& bias, const EpilogueOptions& o
           .rows = y.dim(0),
           .n = y.dim(1),
           .pitch = pitch,
-          .relu = o.relu,
+          .activation = o.activation,
           .dropout = static_cast<float>(o.dropout),
           .keep = static_cast<Accumulator<device_t<T>>>(1 / (1 - o.dropout)),
           .key = o.key};

@@ -55,20 +55,29 @@ __global__ void head_dot_kernel(const T* x, const T* a, T* y, std::int64_t items
   }
 }
 
-// As above, without a sum: dx = dy a.
+// As above, without a sum: dx = dy a, or with dy2 dx += dy a + dy2 a2.
 template <class T, int kVec>
-__global__ void head_outer_kernel(const T* dy, const T* a, T* dx, std::int64_t items, std::int64_t heads,
-                                  std::int64_t k, int lanes) {
+__global__ void head_outer_kernel(const T* dy, const T* a, const T* dy2, const T* a2, T* dx,
+                                  std::int64_t items, std::int64_t heads, std::int64_t k, int lanes) {
   using Row = Pack<T, kVec>;
   const int lane = static_cast<int>(threadIdx.x) & (lanes - 1);
   for (Walk walk(items, heads, lanes); walk.valid(); walk.next()) {
     const auto scale = widen(dy[walk.item]);
+    const auto scale2 = dy2 ? widen(dy2[walk.item]) : Accumulator<T>(0);
     for (std::int64_t j = lane * kVec; j < k; j += lanes * kVec) {
       const Row vector = *reinterpret_cast<const Row*>(a + walk.head * k + j);
       Row out;
 #pragma unroll
       for (int v = 0; v < kVec; ++v) out.value[v] = static_cast<T>(scale * widen(vector.value[v]));
-      *reinterpret_cast<Row*>(dx + walk.item * k + j) = out;
+      Row* const to = reinterpret_cast<Row*>(dx + walk.item * k + j);
+      if (dy2) {
+        const Row vector2 = *reinterpret_cast<const Row*>(a2 + walk.head * k + j), before = *to;
+#pragma unroll
+        for (int v = 0; v < kVec; ++v)
+          out.value[v] = static_cast<T>(widen(before.value[v]) + scale * widen(vector.value[v]) +
+                                        scale2 * widen(vector2.value[v]));
+      }
+      *to = out;
     }
   }
 }
@@ -155,14 +164,14 @@ void head_dot(const Tensor& x, const Tensor& a, const Tensor& y) {
   });
 }
 
-void head_outer(const Tensor& dy, const Tensor& a, const Tensor& dx) {
+void head_outer(const Tensor& dy, const Tensor& a, const Tensor& dy2, const Tensor& a2, const Tensor& dx) {
   dispatch_float(dx.dtype(), "head_dot", [&]<class T>(T) {
     with_vectors<T>(dx, a, [&]<int kVec>() {
       const std::int64_t items = dy.numel(), k = dx.dim(2);
       const int lanes = lanes_for(k, kVec);
       launch("head_outer", dx.device(), head_outer_kernel<device_t<T>, kVec>,
-             grid_for(items * lanes, kThreads), kThreads, 0, pointer<T>(dy), pointer<T>(a), pointer<T>(dx),
-             items, dx.dim(1), k, lanes);
+             grid_for(items * lanes, kThreads), kThreads, 0, pointer<T>(dy), pointer<T>(a), pointer<T>(dy2),
+             pointer<T>(a2), pointer<T>(dx), items, dx.dim(1), k, lanes);
     });
   });
 }

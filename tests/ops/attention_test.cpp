@@ -6,6 +6,7 @@
 #include "ops/dense.h"
 #include "ops/edge_dropout.h"
 #include "ops/edge_softmax.h"
+#include "ops/heads.h"
 #include "ops/sddmm.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
@@ -243,6 +244,32 @@ TEST_P(OpsAttention, FromScoresIsTheSecondHalf) {
   const Tensor score = leaky_relu(sddmm(adj, in[0], in[1], SddmmOp::kAdd), 0.2);
   EXPECT_TRUE(same_bits(attention_from_scores(adj, score, in[2], options),
                         gat_attention(adj, in[0], in[1], in[2], options)));
+}
+
+TEST_P(OpsAttention, OfALayerIsItsParts) {
+  const Adjacency adj = graph_with_lengths({3, 0, 40, 2, 700, 1, 0, 33}, 8).to(device());
+  for (const auto& [heads, k] : {std::pair{8, 8}, {1, 41}, {3, 5}})
+    for (const DType dtype : {DType::kF64, DType::kF32})
+      for (const AttentionForm form : kForms) {
+        const AttentionOptions options{.dropout = 0.3, .key = kKey, .form = form};
+        const Tensor x0 = random_tensor({8, heads, k}, dtype, device(), 1),
+                     dst0 = random_tensor({heads, k}, dtype, device(), 2),
+                     src0 = random_tensor({heads, k}, dtype, device(), 3),
+                     dy = random_tensor({8, heads, k}, dtype, device(), 4);
+        const auto make = [&] {
+          return std::vector{Variable(x0, true), Variable(dst0, true), Variable(src0, true)};
+        };
+        const auto a = make(), b = make();
+        const Poisoned poisoned;
+        const Variable y = gat_self_attention(adj, a[0], a[1], a[2], options),
+                       want = gat_attention(adj, head_dot(b[0], b[1]), head_dot(b[0], b[2]), b[0], options);
+        EXPECT_TRUE(same_bits(y.value(), want.value()));
+        y.backward(dy);
+        want.backward(dy);
+        const double tolerance = dtype == DType::kF64 ? 1e-12 : 1e-4;
+        for (std::size_t i = 0; i < 3; ++i)
+          EXPECT_TRUE(near(a[i].grad(), doubles(b[i].grad()), tolerance, tolerance)) << i << " " << form;
+      }
 }
 
 TEST_P(OpsAttention, Errors) {

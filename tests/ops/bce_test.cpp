@@ -73,6 +73,8 @@ TEST_P(OpsBce, LargeLogitsDoNotOverflowAndNanShows) {
   EXPECT_TRUE(std::isnan(bce_with_logits(bad, target, ids({0})).item()));
   EXPECT_EQ(micro_f1(bad, target, ids({0})), 0.5);  // one of two right, two predicted
   EXPECT_EQ(micro_f1(bad, target, ids({})), 0);
+  const std::vector<double> metrics = doubles(label_metrics(x.value(), target, {ids({0}), ids({})}));
+  EXPECT_EQ(metrics, (std::vector<double>{0.5, 5000, 0, 0}));
 }
 
 TEST_P(OpsBce, Errors) {
@@ -83,6 +85,7 @@ TEST_P(OpsBce, Errors) {
   EXPECT_ERROR(bce_with_logits(x, ids({0, 0, 0, 0}), ids({0})), "[bce_with_logits] target must be u8 [4, 3]");
   EXPECT_ERROR(micro_f1(x, target.reshape({3, 4}), ids({0})), "[micro_f1] target must be u8 [4, 3]");
   EXPECT_ERROR(micro_f1(x, target, x), "[micro_f1] index must be i64 [k]");
+  EXPECT_ERROR(label_metrics(x, target, {x}), "[label_metrics] index must be i64 [k]");
 }
 
 }  // namespace

@@ -19,26 +19,32 @@ RODEO_ON_ALL_DEVICES(OpsEpilogue);
 
 /// Every combination of what can be asked for.
 struct Parts {
-  bool scale, bias, relu, dropout, after;
+  bool scale, bias, dropout, after;
+  Activation activation;
   explicit Parts(int bits)
-      : scale(bits & 1), bias(bits & 2), relu(bits & 4), dropout(bits & 8), after(bits & 16) {}
+      : scale(bits & 1),
+        bias(bits & 2),
+        dropout(bits & 4),
+        after(bits & 8 && bits < 32),
+        activation(static_cast<Activation>(bits / 16)) {}
 };
 
 Variable composed(const Variable& x, const Variable& bias, const EpilogueOptions& o) {
   Variable h = o.scale.defined() ? scale_rows(x, o.scale) : x;
   if (bias.defined()) h = add_bias(h, bias);
-  if (o.relu) h = relu(h);
+  if (o.activation == Activation::kRelu) h = relu(h);
+  if (o.activation == Activation::kElu) h = elu(h);
   if (o.dropout > 0) h = dropout(h, o.dropout, o.key);
   return o.after.defined() ? scale_rows(h, o.after) : h;
 }
 
 TEST_P(OpsEpilogue, IsTheComposedForm) {
   const Poisoned poisoned;
-  for (int bits = 0; bits < 32; ++bits)
+  for (int bits = 0; bits < 48; ++bits)
     for (const auto& [m, n] : {std::pair{1, 1}, {53, 7}, {2000, 16}, {300, 47}, {41, 128}}) {
       const Parts parts(bits);
       for (const DType dtype : {DType::kF32, DType::kF64}) {
-        EpilogueOptions o{.relu = parts.relu, .dropout = parts.dropout ? 0.4 : 0, .key = {3, 9}};
+        EpilogueOptions o{.activation = parts.activation, .dropout = parts.dropout ? 0.4 : 0, .key = {3, 9}};
         if (parts.scale) o.scale = positive(m, dtype, 1);
         if (parts.after) o.after = positive(m, dtype, 2);
         const Tensor values = random_tensor({m, n}, dtype, device(), 3),
@@ -63,7 +69,8 @@ TEST_P(OpsEpilogue, IsTheComposedForm) {
 TEST_P(OpsEpilogue, SixteenBitTypesAreRoundedOnce) {
   const Poisoned poisoned;
   for (const DType dtype : {DType::kBF16, DType::kF16}) {
-    const EpilogueOptions o{.scale = positive(64, dtype, 1), .relu = true, .dropout = 0.5, .key = {1, 2}};
+    const EpilogueOptions o{
+        .scale = positive(64, dtype, 1), .activation = Activation::kRelu, .dropout = 0.5, .key = {1, 2}};
     const Tensor x = random_tensor({64, 33}, dtype, device(), 3), b = random_tensor({33}, dtype, device(), 4);
     EpilogueOptions wide = o;
     wide.scale = o.scale.to(DType::kF64);
@@ -80,7 +87,7 @@ TEST_P(OpsEpilogue, PaddingIsNotReadAndHasNoGradient) {
     x.slice(i, i + 1).reshape({8}).slice(0, 5).copy_from(part.slice(i, i + 1).reshape({5}));
   const Variable padded(x, true), whole(part, true);
   const Variable bias(random_tensor({5}, DType::kF64, device(), 2), true);
-  const EpilogueOptions o{.relu = true};
+  const EpilogueOptions o{.activation = Activation::kRelu};
   EXPECT_TRUE(same_bits(epilogue(padded, bias, o).value(), epilogue(whole, bias, o).value()));
   EXPECT_TRUE(same_bits(epilogue(padded, {}, o, 5).value(), epilogue(whole, {}, o).value()));
   const Tensor dy = random_tensor({20, 5}, DType::kF64, device(), 6);
@@ -97,13 +104,17 @@ TEST_P(OpsEpilogue, Gradients) {
     return gradients_ok([&](const auto& in) { return epilogue(in[0], in[1], o); },
                         {random_variable({6, 5}, device(), 3), random_variable({5}, device(), 4)});
   };
-  EXPECT_TRUE(f({.scale = scale, .relu = true, .dropout = 0.3, .key = {5, 1}, .after = after}));
+  EXPECT_TRUE(
+      f({.scale = scale, .activation = Activation::kRelu, .dropout = 0.3, .key = {5, 1}, .after = after}));
   EXPECT_TRUE(f({.dropout = 0.3, .key = {5, 1}}));
+  EXPECT_TRUE(f({.scale = scale, .activation = Activation::kElu, .dropout = 0.3, .key = {5, 1}}));
 }
 
 TEST_P(OpsEpilogue, EmptyAndErrors) {
   const auto zeros = [](const Shape& shape) { return Tensor::zeros(shape, DType::kF32, device()); };
   EXPECT_EQ(epilogue(zeros({0, 3}), {}, {}).shape(), (Shape{0, 3}));
+  EXPECT_ERROR(epilogue(zeros({4, 3}), {}, {.activation = Activation::kElu, .after = zeros({4})}),
+               "[epilogue] elu takes no factor after it");
   const Variable bias(zeros({3}), true);
   epilogue(Variable(zeros({0, 3})), bias, {}).backward(zeros({0, 3}));
   EXPECT_EQ(doubles(bias.grad()), (std::vector<double>{0, 0, 0}));

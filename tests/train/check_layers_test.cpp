@@ -23,7 +23,7 @@ TEST_P(TrainCheckLayersOnDevice, AllLayersPass) {
   for (const LayerEntry& layer : layer_table()) {
     const GradcheckResult result = check_layer(layer, task, options);
     EXPECT_TRUE(result) << layer.name << "\n" << str(result);
-    EXPECT_GE(result.inputs.size(), 2u) << layer.name;
+    EXPECT_GE(result.inputs.size(), layer.name == "appnp" ? 1u : 2u) << layer.name;  // APPNP learns nothing
   }
 }
 
