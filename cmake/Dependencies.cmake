@@ -1,6 +1,7 @@
 # Everything comes from the distribution's packages; scripts/install-packages.sh names them.
 set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL TRUE)  # a project around this one links to them too
 find_package(cxxopts REQUIRED)
+find_package(nlohmann_json REQUIRED)
 include(RodeoLibraries)
 
 set(RODEO_WITH_CUDA OFF)

@@ -2,7 +2,7 @@
 # Installs what the build needs from the distribution (Debian 12, Ubuntu 24.04) and is not there yet.
 # With --dev also what the checks want: clang-format, doxygen, and Python for the test of datasets/to_h5.py. The CUDA toolkit is used where nvcc is found, never installed.
 set -euo pipefail
-packages=(g++ cmake ninja-build ccache pkg-config libhdf5-dev zlib1g-dev libcxxopts-dev libfmt-dev libgtest-dev)
+packages=(g++ cmake ninja-build ccache pkg-config libhdf5-dev zlib1g-dev libcxxopts-dev libfmt-dev nlohmann-json3-dev libgtest-dev)
 [ "${1:-}" != --dev ] || packages+=(clang-format doxygen python3 python3-h5py python3-numpy python3-scipy)
 
 installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }

@@ -173,9 +173,47 @@ if command -v python3 >/dev/null; then
   python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$root/scripts/pyg_reference.py" && ok || bad "pyg_reference.py does not parse"
 fi
 
+# Files of a run: all of them written, and clear errors where they cannot be.
+files=(--checkpoint "$dir/ck" --export "$dir/w.safetensors" --log "$dir/run.jsonl" --csv "$dir/run.csv" --tensorboard "$dir/tb" --report "$dir/run.html")
+expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 5 --spmm rode "${files[@]}"
+[ "$(wc -l <"$dir/run.jsonl")" -eq 7 ] && [ "$(wc -l <"$dir/run.csv")" -eq 6 ] && [ -s "$dir/run.html" ] && ok || bad "logs or report are not as long as the run"
+if command -v python3 >/dev/null; then
+  python3 -c 'import json, sys; [json.loads(line) for line in open(sys.argv[1])]' "$dir/run.jsonl" && ok || bad "--log has lines that are not JSON"
+fi
+expect_error "has a checkpoint of epoch 5: --resume goes on from it" "$bin/train_gcn" --dataset "$data" --device cpu --epochs 9 --checkpoint "$dir/ck"
+expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 9 --spmm rode --checkpoint "$dir/ck" --resume
+grep -q '^resumed  *after epoch 5 from ' "$dir/out" && ok || bad "--resume does not say from where"
+expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 2 --checkpoint "$dir/fresh" --resume
+grep -q '^resumed  *from the beginning: ' "$dir/out" && ok || bad "--resume without a checkpoint does not say so"
+predict() { "$bin/rodeo_predict" --device cpu --dataset "$data" "$@"; }
+expect_success predict --weights "$dir/w.safetensors" --out "$dir/pred.h5"
+grep -q '^accuracy  *0\.[0-9]* on ' "$dir/out" && ok || bad "rodeo_predict does not tell its accuracy"
+expect_success predict --weights "$dir/ck" --out "$dir/pred2.h5" --quiet
+[ ! -s "$dir/out" ] && ok || bad "rodeo_predict --quiet prints something"
+expect_success "$bin/rodeo_predict" --help
+expect_error "is not a safetensors file" predict --weights "$data" --out "$dir/x.h5"
+expect_error "$dir/none" predict --weights "$dir/none" --out "$dir/x.h5"
+expect_error "--out FILE is required" predict --weights "$dir/ck"
+expect_error "no such folder" predict --weights "$dir/ck" --out "$dir/missing/x.h5"
+expect_error "$dir/missing/w" gcn --dataset "$data" --export "$dir/missing/w"
+expect_error "$dir/missing/r.html" gcn --dataset "$data" --report "$dir/missing/r.html"
+expect_error "/proc/nowhere: cannot be made" gcn --dataset "$data" --checkpoint /proc/nowhere
+expect_error "/proc/nowhere: cannot be made" gcn --dataset "$data" --tensorboard /proc/nowhere
+for option in log csv report export; do
+  expect_error "/dev/full: writing failed: No space left on device" gcn --dataset "$data" --device cpu --epochs 2 --quiet --$option /dev/full
+done
+[ -c /dev/full ] && ok || bad "/dev/full was replaced by a file"
+gcn --dataset "$data" --epochs 3 --hidden 5 --print-config >"$dir/run.json"
+expect_success "$bin/train_gcn" --config "$dir/run.json" --device cpu --epochs 4 --quiet
+grep -q ' epochs 4 ' "$dir/out" && ok || bad "the command line does not win over --config"
+printf '{"hiden": 5}' >"$dir/bad.json"
+expect_error "bad.json: unknown key 'hiden'" gcn --dataset "$data" --config "$dir/bad.json"
+expect_error "$dir/none.json: cannot be read" gcn --dataset "$data" --config "$dir/none.json"
+
 bench() { "$bin/sparse_bench" --device cpu --repeats 1 "$@"; }
 expect_success "$bin/sparse_bench" --help
-expect_success bench --dataset "$data" --op all --widths 3 --csv "$dir/bench.csv" --json "$dir/bench.json"
+expect_success bench --dataset "$data" --op all --widths 3 --csv "$dir/bench.csv" --json "$dir/bench.json" --plot "$dir/bench.svg"
+[ "$(grep -c 'role="img"' "$dir/bench.svg")" -eq 4 ] && ok || bad "sparse_bench --plot draws not one chart for each of three ops"
 grep -qE '^spmm +f32 +3  rode ' "$dir/out" && ok || bad "sparse_bench prints no line for rode"
 [ "$(wc -l <"$dir/bench.csv")" -eq 8 ] && ok || bad "sparse_bench's CSV has not 1 + 7 lines: $(cat "$dir/bench.csv")"
 awk -F, '{print NF}' "$dir/bench.csv" | sort -u | grep -qx 17 && ok || bad "the CSV's lines have not 17 fields each"

@@ -56,6 +56,52 @@ const std::int64_t* Adam::step_counter() const {
   return steps_.data<std::int64_t>() + steps_.numel() - 1;
 }
 
+std::vector<Variable> Adam::parameters() const {
+  std::vector<Variable> all;
+  for (const Slot& slot : slots_) all.push_back(slot.parameter);
+  return all;
+}
+
+AdamState Adam::state() const {
+  AdamState state;
+  // to() hands out the tensor itself where it is on the host already.
+  const auto copy = [](const Tensor& x) { return x.defined() ? x.to(kCpu).clone() : x; };
+  for (const Slot& slot : slots_) {
+    state.m.push_back(copy(slot.m));
+    state.v.push_back(copy(slot.v));
+  }
+  state.steps = copy(steps_);
+  return state;
+}
+
+void Adam::restore(const AdamState& state) {
+  check(state.m.size() == slots_.size() && state.v.size() == slots_.size() && state.steps.defined() &&
+            state.steps.shape() == steps_.shape() && state.steps.dtype() == steps_.dtype(),
+        "[adam] the state must be of ", slots_.size(), " parameters, got ", state.m.size());
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const Tensor& p = slots_[i].parameter.value();
+    const auto fits = [&](const Tensor& x) {
+      return !x.defined() || (x.shape() == p.shape() && x.dtype() == p.dtype());
+    };
+    check(fits(state.m[i]) && fits(state.v[i]) && state.m[i].defined() == state.v[i].defined(),
+          "[adam] the moments of parameter ", i, " must be ", p.dtype(), " ", p.shape());
+  }
+  // In place where there is something: a captured graph goes on using that memory.
+  const auto put = [](Tensor& own, const Tensor& value, Device device) {
+    if (!own.defined())
+      own = value.defined() ? value.clone().to(device) : Tensor();
+    else if (value.defined())
+      own.copy_from(value);
+    else
+      own.fill(0);
+  };
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    put(slots_[i].m, state.m[i], slots_[i].parameter.device());
+    put(slots_[i].v, state.v[i], slots_[i].parameter.device());
+  }
+  steps_.copy_from(state.steps);
+}
+
 void Adam::zero_grad() {
   for (Slot& slot : slots_) slot.parameter.zero_grad();
 }

@@ -14,6 +14,12 @@ struct ParameterGroup {
   AdamOptions options;
 };
 
+/// What the next step depends on, but for the parameters: copies on the host.
+struct AdamState {
+  std::vector<Tensor> m, v;  // one for each parameter; undefined before its first gradient
+  Tensor steps;              // i64 [parameters + 1]: of each, and of all
+};
+
 /// torch.optim.Adam: ops/optim.h says what a step computes. A parameter without a gradient is skipped, and
 /// its own count of steps, from which the bias is corrected, stands still.
 class Adam {
@@ -33,6 +39,13 @@ class Adam {
   /// The same, as an element on the device.
   const std::int64_t* step_counter() const;
   bool empty() const { return slots_.empty(); }
+
+  /// Of all groups, in their order.
+  std::vector<Variable> parameters() const;
+  AdamState state() const;
+  /// Goes on where `state` was taken. Throws Error, before anything is changed, where it is not of as many
+  /// parameters, or of others by shape or dtype.
+  void restore(const AdamState& state);
 
  private:
   struct Slot {

@@ -6,6 +6,7 @@
 #include "core/storage.h"
 #include "train/console.h"
 #include "train/node_model.h"
+#include "train/recorder.h"
 #include "train/trainer.h"
 
 namespace rodeo {
@@ -15,6 +16,7 @@ void train(const TrainOptions& options) {
   const Device device = parse_device(options.device);
   set_allow_tf32(options.tf32);
   Console console(options.quiet);
+  Recorder recorder(options);
   console.say("device", describe_device(options.device, device));
 
   const NodeRun run = load_run(options, device);
@@ -32,7 +34,16 @@ void train(const TrainOptions& options) {
                    .eval_every = options.eval_every,
                    .patience = options.patience,
                    .graph = options.graph});
-  console.finish(task, trainer.fit([&](const EpochReport& report) { console.epoch(report); }));
+  if (const int epoch = recorder.start(run, trainer, describe_device(options.device, device)); epoch > 0)
+    console.say("resumed", fmt::format("after epoch {} from {}\n", epoch, options.checkpoint));
+  else if (options.resume)
+    console.say("resumed", fmt::format("from the beginning: {} has no checkpoint\n", options.checkpoint));
+  const TrainSummary summary = trainer.fit([&](const EpochReport& report) {
+    recorder.epoch(report);
+    console.epoch(report);
+  });
+  recorder.finish(summary);
+  console.finish(task, summary);
   if (options.explain) console.explain(options.spmm, model.adj);
 }
 

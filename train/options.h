@@ -57,7 +57,16 @@ struct TrainOptions {
   bool explain = false;
   bool quiet = false;
 
-  std::string notice;  // not empty after --help and --version: print this, and do nothing else
+  // Files and folders that are written; empty: none. docs/daily_use.md describes them.
+  std::string checkpoint;  // folder
+  int checkpoint_every = 10;
+  bool resume = false;      // from the checkpoint, if there is one
+  std::string export_file;  // --export: weights of the best epoch
+  std::string log, csv, report;
+  std::string tensorboard;  // folder
+
+  std::string
+      notice;  // not empty after --help, --version and --print-config: print this, and do nothing else
 };
 
 /// What the model's paper trains with: Kipf & Welling (ICLR 2017), Velickovic et al. (ICLR 2018; Cora and
@@ -69,6 +78,7 @@ TrainOptions published_options(ModelKind kind);
 /// Reads the command line on top of a command's defaults.
 /// An option that belongs to another model than the one trained is unknown.
 /// With defaults.choose_model, --model NAME comes first of all: its published_options are the defaults.
+/// --config FILE stands for the options in that file, before all others: the command line wins.
 /// Throws Error in one line for an unknown option, a missing or bad value, an argument that is no option's,
 /// and a missing --dataset. What --dataset, --split and --device name is looked at by those who use it.
 TrainOptions parse_train_options(int argc, const char* const* argv, const TrainOptions& defaults = {});

@@ -95,28 +95,48 @@ void Trainer::prepare(Replay& replay, const Replay* beside) {
   }
 }
 
-bool Trainer::is_profiled(int epoch, bool graph) const {
-  const int every = options_.profile_every, after = epoch - options_.warmup_epochs;
+TrainerState Trainer::state() const {
+  TrainerState state = progress_;
+  state.adam = adam_.state();
+  return state;
+}
+
+void Trainer::restore(const TrainerState& state) {
+  check(state.epoch >= 0 && state.best_epoch >= 0 && state.best_epoch <= state.epoch, "[train] epoch ",
+        state.epoch, " with the best epoch ", state.best_epoch, " is no state of a run");
+  adam_.restore(state.adam);
+  start_ = progress_ = {state.epoch, state.best_epoch, state.best, state.last, {}};
+}
+
+bool Trainer::is_profiled(int epoch, int first, bool graph) const {
+  const int every = options_.profile_every, warm = first - 1 + options_.warmup_epochs;
   // Op by op, and before the capture: the memory of both would add up.
-  if (graph) return every > 0 && after <= std::min(5, (options_.epochs - options_.warmup_epochs) / 2);
+  if (graph) return every > 0 && epoch - warm <= std::min(5, (options_.epochs - warm) / 2);
   // Halfway between the tens, so that a run of a few epochs has its parts too.
   return every > 0 && epoch % every == every / 2;
 }
 
 TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoch) {
   TrainSummary summary;
+  progress_ = std::exchange(start_, {});
+  TrainerState& now = progress_;
+  const int first = now.epoch + 1;
+  const auto out_of_patience = [&] {
+    return options_.patience > 0 && now.epoch - now.best_epoch >= options_.patience;
+  };
   std::vector<double> epoch_ms, evaluation_ms, sparse_ms, gemm_ms, other_ms;
   Readback loss, metrics;
   const bool graph = options_.graph && device_.is_cuda();
   reset_peak_memory(device_);
   model_.train();
-  for (int epoch = 1; epoch <= options_.epochs; ++epoch) {
+  const bool ended = now.best_epoch > 0 && now.epoch % options_.eval_every == 0 && out_of_patience();
+  for (int epoch = first; !ended && epoch <= options_.epochs; ++epoch) {
     EpochReport report;
     report.epoch = epoch;
     report.epochs = options_.epochs;
-    const bool warmup = epoch <= options_.warmup_epochs;
-    const bool profiled = !warmup && is_profiled(epoch, graph);
-    const bool replayed = graph && epoch > 1 && !warmup && !profiled;
+    const bool warmup = epoch - first < options_.warmup_epochs;
+    const bool profiled = !warmup && is_profiled(epoch, first, graph);
+    const bool replayed = graph && epoch > first && !warmup && !profiled;
     if (replayed) prepare(step_);
 
     std::optional<Profile> profile;
@@ -128,9 +148,11 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     loss.start(result);
     if (profile) {
       report.ms = stopwatch.milliseconds();
-      sparse_ms.push_back(profile->milliseconds(Part::kSpmm));
-      gemm_ms.push_back(profile->milliseconds(Part::kGemm));
-      other_ms.push_back(report.ms - sparse_ms.back() - gemm_ms.back());
+      const double sparse = profile->milliseconds(Part::kSpmm), gemm = profile->milliseconds(Part::kGemm);
+      report.parts = {sparse, gemm, report.ms - sparse - gemm};
+      sparse_ms.push_back(sparse);
+      gemm_ms.push_back(gemm);
+      other_ms.push_back(report.parts->other);
       profile.reset();
     }
 
@@ -157,21 +179,26 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
       (warmup ? summary.warmup_ms : epoch_ms).push_back(report.ms);
     }
     if (evaluation_stopwatch) {
-      summary.last = read_metrics(metrics.values());
-      evaluation_ms.push_back(evaluation_stopwatch->milliseconds());
-      check_loss(summary.last.val_loss, "validation", epoch);
-      report.evaluation = summary.last;
-      if (summary.best_epoch == 0 || better(summary.last, summary.best)) {
-        summary.best_epoch = epoch;
-        summary.best = summary.last;
+      now.last = read_metrics(metrics.values());
+      report.evaluation_ms = evaluation_stopwatch->milliseconds();
+      evaluation_ms.push_back(report.evaluation_ms);
+      check_loss(now.last.val_loss, "validation", epoch);
+      report.evaluation = now.last;
+      if (now.best_epoch == 0 || better(now.last, now.best)) {
+        now.best_epoch = epoch;
+        now.best = now.last;
       }
     }
-    summary.epochs = epoch;
-    report.best_epoch = summary.best_epoch;
-    report.best = summary.best;
+    now.epoch = epoch;
+    report.best_epoch = now.best_epoch;
+    report.best = now.best;
     if (on_epoch) on_epoch(report);
-    if (report.evaluation && options_.patience > 0 && epoch - summary.best_epoch >= options_.patience) break;
+    if (report.evaluation && out_of_patience()) break;
   }
+  summary.epochs = now.epoch;
+  summary.best_epoch = now.best_epoch;
+  summary.best = now.best;
+  summary.last = now.last;
   summary.epoch_ms = summarize(std::move(epoch_ms));
   summary.evaluation_ms = summarize(std::move(evaluation_ms));
   summary.parts = {summarize(std::move(sparse_ms)), summarize(std::move(gemm_ms)),

@@ -30,13 +30,20 @@ struct Evaluation {
   double val_loss = 0;
 };
 
+/// Milliseconds of one profiled step.
+struct PartTimes {
+  double sparse = 0, gemm = 0, other = 0;
+};
+
 struct EpochReport {
   int epoch = 0;    // from 1
   int epochs = 0;   // at most
   double loss = 0;  // on the training nodes, in training mode, before this epoch's update
   double ms = 0;    // the training step alone
   std::optional<Evaluation> evaluation;
-  int best_epoch = 0;  // so far; 0: none was evaluated
+  double evaluation_ms = Statistics::kNone;
+  std::optional<PartTimes> parts;  // of a profiled epoch
+  int best_epoch = 0;              // so far; 0: none was evaluated
   Evaluation best;
 };
 
@@ -56,6 +63,15 @@ struct TrainSummary {
   Statistics evaluation_ms;       // one evaluation; never part of an epoch's time
   int kernels = 0;                // in the captured training step; 0: none was captured
   std::int64_t peak_bytes = 0;    // of tensors on the device while training
+};
+
+/// What the next epoch depends on, but for the model's parameters and buffers (Module::state_dict). Random
+/// numbers are a function of seed, step and position: Adam's count of steps is their state.
+struct TrainerState {
+  int epoch = 0;  // the last one run
+  int best_epoch = 0;
+  Evaluation best, last;
+  AdamState adam;
 };
 
 class Trainer {
@@ -79,10 +95,19 @@ class Trainer {
   /// as it was after the last epoch then.
   TrainSummary fit(const std::function<void(const EpochReport&)>& on_epoch = {});
 
+  /// After the last epoch that fit() ran, also within on_epoch.
+  TrainerState state() const;
+  /// The next fit() begins with the epoch after state.epoch, and runs none where that was the last one or
+  /// patience had ended: with the bits of a run that was not interrupted, if the model has the values of then
+  /// too. Its warm-up are its own first epochs. Throws Error for a state of other parameters.
+  void restore(const TrainerState& state);
+  /// In the order of TrainerState::adam.
+  std::vector<Variable> parameters() const { return adam_.parameters(); }
+
  private:
   Tensor step();      // loss []
   Tensor evaluate();  // [train val test, accuracy loss]
-  bool is_profiled(int epoch, bool graph) const;
+  bool is_profiled(int epoch, int first, bool graph) const;
   void prepare(Replay& replay, const Replay* beside = nullptr);  // for replay()
 
   Module& model_;
@@ -93,7 +118,8 @@ class Trainer {
   Split split_;
   TrainerOptions options_;
   Replay step_, evaluation_;
-  Tensor seed_;  // of backward: 1
+  Tensor seed_;                    // of backward: 1
+  TrainerState progress_, start_;  // but for Adam's
 };
 
 }  // namespace rodeo

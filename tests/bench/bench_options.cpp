@@ -27,6 +27,7 @@ cxxopts::Options describe_options() {
   add("weighted", "Edges have (random) weights; else ones");
   add("repeats", "Timed runs, of which the median counts", text("20"), "N");
   add("device", "auto, cpu, cuda or cuda:i", text("auto"), "NAME");
+  add("plot", "Also draw the table: milliseconds by columns, as SVG", cxxopts::value<std::string>(), "FILE");
   add("csv", "Also write the table to a CSV file", cxxopts::value<std::string>(), "FILE");
   add("json", "Also write everything to a JSON file", cxxopts::value<std::string>(), "FILE");
   add("h,help", "Print this help");
@@ -78,6 +79,7 @@ BenchOptions parse_bench_options(int argc, const char* const* argv) {
   options.weighted = parsed.count("weighted") > 0;
   options.device = parse_device(one(parsed, "device"));
   options.csv = one(parsed, "csv");
+  options.plot = one(parsed, "plot");
   options.json = one(parsed, "json");
   return options;
 }

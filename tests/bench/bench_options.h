@@ -18,8 +18,8 @@ struct BenchOptions {
   int repeats = 20;
   bool weighted = false;
   Device device;
-  std::string csv, json;  // files to write, or empty
-  std::string command;    // as it was typed
+  std::string csv, json, plot;  // files to write, or empty
+  std::string command;          // as it was typed
 
   std::string notice;  // not empty after --help: print this, and do nothing else
 };

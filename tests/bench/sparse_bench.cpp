@@ -12,6 +12,7 @@
 #include "tests/bench/bench_options.h"
 #include "tests/bench/export.h"
 #include "tests/bench/peers.h"
+#include "tests/bench/plot.h"
 #include "tests/bench/table.h"
 #include "tests/bench/timing.h"
 #include "tests/bench/verify.h"
@@ -94,7 +95,8 @@ void finish(std::ofstream& file, const std::string& path, const F& write, const 
 }
 
 void run(const BenchOptions& options) {
-  std::ofstream csv = open_output(options.csv), json = open_output(options.json);
+  std::ofstream csv = open_output(options.csv), json = open_output(options.json),
+                picture = open_output(options.plot);
   Report report;
   report.header = {{"command", options.command},
                    {"rodeo", fmt::format("{} ({})", RODEO_VERSION, RODEO_COMMIT)},
@@ -111,6 +113,8 @@ void run(const BenchOptions& options) {
   print_summary(report);
   finish(csv, options.csv, write_csv, report);
   finish(json, options.json, write_json, report);
+  finish(
+      picture, options.plot, [](const Report& all, std::ostream& out) { out << plot(all); }, report);
 }
 
 }  // namespace

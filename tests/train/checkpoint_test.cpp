@@ -1,0 +1,193 @@
+#include "train/checkpoint.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "core/random.h"
+#include "tests/support/devices.h"
+#include "tests/support/near.h"
+#include "tests/support/temp_dir.h"
+#include "train/atomic_file.h"
+
+namespace rodeo {
+namespace {
+
+namespace fs = std::filesystem;
+using test::TempDir;
+
+Checkpoint checkpoint_of(int epoch) {
+  const auto one = [&](double value) {
+    return SafeTensors{{{"x", Tensor::full({3}, value)}}, {{"epoch", std::to_string(epoch)}}};
+  };
+  return {epoch, one(epoch), one(epoch + 0.25), one(epoch + 0.5)};
+}
+
+TEST(TrainCheckpoint, TheLastOneIsKeptAndRead) {
+  const TempDir dir;
+  const std::string path = dir / "new/folder";
+  {
+    CheckpointFolder folder(path);
+    EXPECT_EQ(folder.latest(), std::nullopt);
+    EXPECT_ERROR(folder.load(), path + ": there is no checkpoint");
+    for (const int epoch : {1, 10, 1'234'567}) folder.save(checkpoint_of(epoch));
+    EXPECT_ERROR(folder.save(checkpoint_of(9)),
+                 path + ": has a checkpoint of epoch 1234567, which is later than 9");
+  }
+  const CheckpointFolder folder(path);
+  EXPECT_EQ(folder.latest(), 1'234'567);
+  const Checkpoint read = folder.load();
+  EXPECT_EQ(read.epoch, 1'234'567);
+  EXPECT_EQ(read.weights.at("x").to_vector<float>()[2], 1'234'567);
+  EXPECT_EQ(read.best.metadata.at("epoch"), "1234567");
+  EXPECT_EQ(read.state.at("x").to_vector<float>()[0], 1'234'567.5F);
+  EXPECT_EQ(std::distance(fs::directory_iterator(path), fs::directory_iterator()), 1);
+  EXPECT_EQ(find_weights(path), path + "/epoch-1234567/best.safetensors");
+  EXPECT_EQ(find_weights(dir / "file"), dir / "file");
+}
+
+TEST(TrainCheckpoint, TheSameEpochAgainReplacesIt) {
+  const TempDir dir;
+  CheckpointFolder folder(dir / "");
+  folder.save(checkpoint_of(5));
+  Checkpoint other = checkpoint_of(6);
+  other.epoch = 5;
+  folder.save(other);
+  EXPECT_EQ(folder.load().weights.at("x").to_vector<float>()[0], 6);
+  EXPECT_EQ(dir.size(), 1u);
+}
+
+TEST(TrainCheckpoint, WhatWasNotFinishedIsRemovedAndNothingElse) {
+  const TempDir dir;
+  { CheckpointFolder(dir / "").save(checkpoint_of(3)); }
+  fs::create_directories(dir / "epoch-000004.part");
+  write_file(dir / "epoch-000004.part/weights.safetensors", "half");
+  write_file(dir / "notes.part", "the user's");
+  const CheckpointFolder folder(dir / "");
+  EXPECT_EQ(folder.latest(), 3);
+  EXPECT_FALSE(fs::exists(dir / "epoch-000004.part"));
+  EXPECT_TRUE(fs::exists(dir / "notes.part"));
+}
+
+TEST(TrainCheckpoint, TwoRunsDoNotShareAFolder) {
+  const TempDir dir;
+  const CheckpointFolder folder(dir / "");
+  EXPECT_ERROR(CheckpointFolder(dir / ""), dir / "" + ": another run writes its checkpoints there");
+}
+
+TEST(TrainCheckpoint, DamageIsNamed) {
+  const TempDir dir;
+  CheckpointFolder folder(dir / "");
+  folder.save(checkpoint_of(3));
+  const std::string file = dir / "epoch-000003/state.safetensors";
+  fs::resize_file(file, fs::file_size(file) - 1);
+  EXPECT_ERROR(folder.load(), file + ": is cut off: 12 bytes of values expected, got 11");
+  fs::remove(file);
+  EXPECT_ERROR(folder.load(), file + ": cannot be read: No such file or directory");
+  write_file(dir / "plain", "");
+  EXPECT_ERROR(CheckpointFolder(dir / "plain"), dir / "plain" + ": cannot be made: Not a directory");
+}
+
+// A failed save leaves the checkpoint before as it was.
+TEST(TrainCheckpoint, AFailedSaveLosesNothing) {
+  const TempDir dir;
+  CheckpointFolder folder(dir / "");
+  folder.save(checkpoint_of(3));
+  Checkpoint bad = checkpoint_of(4);
+  bad.state.tensors.emplace_back("undefined", Tensor());
+  EXPECT_THROW(folder.save(bad), Error);
+  EXPECT_EQ(folder.load().epoch, 3);
+  EXPECT_EQ(dir.size(), 1u);
+}
+
+/// The commands stand beside the test.
+std::string command(const char* name) {
+  return (fs::read_symlink("/proc/self/exe").parent_path() / name).string();
+}
+
+pid_t start(const std::vector<std::string>& arguments) {
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  pid_t child = 0;
+  check(posix_spawn(&child, argv[0], nullptr, nullptr, argv.data(), environ) == 0, argv[0],
+        ": cannot be run");
+  return child;
+}
+
+int wait_for(pid_t child) {
+  int status = 0;
+  check(waitpid(child, &status, 0) == child, "waitpid failed");
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+// RODEO_KILLS names another number; the is 100.
+TEST(TrainCheckpoint, SurvivesKillsAtRandomMoments) {
+  if (!fs::exists(command("train_gcn"))) GTEST_SKIP() << "train_gcn is not built";
+  const char* given = std::getenv("RODEO_KILLS");
+  const int kills = given ? std::atoi(given) : 20;
+  const TempDir dir;
+  ASSERT_EQ(wait_for(start({command("rodeo_data"), "generate", "--preset", "cora", "--nodes", "2000",
+                            "--edges", "4000", "--features", "20", "--seed", "3", dir / "tiny.h5"})),
+            0);
+  constexpr const char* kEpochs = "1000000";
+  const auto train = [&](const std::string& folder, const std::string& epochs) {
+    return start({command("train_gcn"), "--dataset", dir / "tiny.h5", "--device", "cpu", "--quiet",
+                  "--epochs", epochs, "--checkpoint", folder, "--checkpoint-every", "1", "--resume"});
+  };
+  const auto began = std::chrono::steady_clock::now();
+  int epoch = 0, loaded = 0, advanced = 0;
+  for (int i = 0; i < kills; ++i) {
+    const pid_t child = train(dir / "killed", kEpochs);
+    // The first ones until there is something to lose, the others at a moment of a checkpoint's making.
+    const double ms = 60 + 500 * to_unit(random_word(5, 0, static_cast<std::uint64_t>(i)));
+    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms));
+    ASSERT_EQ(kill(child, SIGKILL), 0);
+    ASSERT_EQ(wait_for(child), -SIGKILL) << "it ended by itself";
+    if (!fs::exists(dir / "killed")) continue;
+    const CheckpointFolder folder(dir / "killed");
+    if (!folder.latest()) {
+      ASSERT_EQ(epoch, 0) << "kill " << i << " lost the checkpoint";
+      continue;
+    }
+    const Checkpoint left = folder.load();
+    ASSERT_GE(left.epoch, epoch) << "kill " << i;
+    advanced += left.epoch > epoch;
+    epoch = left.epoch;
+    ++loaded;
+  }
+  RecordProperty("loaded", loaded);
+  EXPECT_GE(loaded, kills / 4) << "the machine is too slow: almost no run came to its first checkpoint";
+  EXPECT_GE(advanced, loaded / 4);
+  std::printf("%d kills in %.1f s: %d checkpoints loaded, the last of epoch %d\n", kills,
+              std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(), loaded, epoch);
+
+  // All these pieces together have the bits of one run.
+  const std::string last = std::to_string(epoch + 5);
+  ASSERT_EQ(wait_for(train(dir / "killed", last)), 0);
+  ASSERT_EQ(wait_for(start({command("train_gcn"), "--dataset", dir / "tiny.h5", "--device", "cpu", "--quiet",
+                            "--epochs", last, "--checkpoint", dir / "whole", "--checkpoint-every", last})),
+            0);
+  const Checkpoint pieces = CheckpointFolder(dir / "killed").load(),
+                   whole = CheckpointFolder(dir / "whole").load();
+  ASSERT_EQ(pieces.epoch, whole.epoch);
+  for (const auto& [name, tensor] : whole.weights.tensors)
+    EXPECT_TRUE(test::same_bits(tensor, pieces.weights.at(name))) << name;
+  for (const auto& [name, tensor] : whole.best.tensors)
+    EXPECT_TRUE(test::same_bits(tensor, pieces.best.at(name))) << name;
+  for (const auto& [name, tensor] : whole.state.tensors) {
+    if (name == "history") continue;  // it has times
+    EXPECT_TRUE(test::same_bits(tensor, pieces.state.at(name))) << name;
+  }
+}
+
+}  // namespace
+}  // namespace rodeo

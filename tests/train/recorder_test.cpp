@@ -1,0 +1,294 @@
+// Runs that are recorded: resumed with the same bits, exported, predicted from, logged and reported.
+#include "train/recorder.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "datasets/hdf5_file.h"
+#include "datasets/synthetic.h"
+#include "tests/support/devices.h"
+#include "tests/support/near.h"
+#include "tests/support/temp_dir.h"
+#include "train/atomic_file.h"
+#include "train/checkpoint.h"
+#include "train/predict.h"
+#include "train/run_state.h"
+#include "train/settings.h"
+
+namespace rodeo {
+namespace {
+
+using test::TempDir;
+constexpr std::size_t kLimit = 10'000'000;
+
+Dataset tiny() {
+  SyntheticOptions options = synthetic_preset("cora");
+  options.nodes = 200;
+  options.edges = 800;
+  options.features = 30;
+  options.split = "50/25/25";
+  options.seed = 5;
+  return synthesize(options);
+}
+
+struct Recorded {
+  std::vector<double> losses;
+  StateDict state;
+  TrainSummary summary;
+  int resumed_from = 0;
+};
+
+Recorded train(const TrainOptions& options, Device device) {
+  Recorder recorder(options);
+  const NodeRun run = load_run(options, device);
+  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
+                  {.epochs = options.epochs,
+                   .eval_every = options.eval_every,
+                   .patience = options.patience,
+                   .graph = options.graph});
+  Recorded recorded;
+  recorded.resumed_from = recorder.start(run, trainer, str(device));
+  recorded.summary = trainer.fit([&](const EpochReport& report) {
+    recorder.epoch(report);
+    recorded.losses.push_back(report.loss);
+  });
+  recorder.finish(recorded.summary);
+  recorded.state = run.model.module->state_dict();
+  return recorded;
+}
+
+/// 20 epochs of a model with everything random that it has.
+TrainOptions options_of(ModelKind kind, const TempDir& dir) {
+  TrainOptions options = published_options(kind);
+  options.dataset = dir / "tiny.h5";
+  options.epochs = 20;
+  options.spmm = SpmmAlgorithm::kRode;
+  if (kind == ModelKind::kAppnp) options.edge_dropout = 0.3;
+  return options;
+}
+
+class TrainRecorder : public test::OnDevice {
+ protected:
+  void SetUp() override {
+    OnDevice::SetUp();
+    if (!IsSkipped()) save_dataset(tiny(), dir_ / "tiny.h5");
+  }
+  TempDir dir_;
+};
+RODEO_ON_ALL_DEVICES(TrainRecorder);
+
+TEST_P(TrainRecorder, ResumesWithTheSameBits) {
+  for (const ModelKind kind : {ModelKind::kGcn, ModelKind::kGat, ModelKind::kGin, ModelKind::kAppnp}) {
+    SCOPED_TRACE(name(kind));
+    const std::string folder = dir_ / std::string(name(kind));
+    TrainOptions options = options_of(kind, dir_);
+    const Recorded whole = train(options, device());
+    options.checkpoint = folder;
+    options.epochs = 10;
+    const Recorded first = train(options, device());
+    options.epochs = 20;
+    options.resume = true;
+    const Recorded second = train(options, device());
+    EXPECT_EQ(second.resumed_from, 10);
+    std::vector<double> losses = first.losses;
+    losses.insert(losses.end(), second.losses.begin(), second.losses.end());
+    EXPECT_EQ(losses, whole.losses);
+    ASSERT_EQ(second.state.size(), whole.state.size());
+    for (std::size_t i = 0; i < whole.state.size(); ++i)
+      EXPECT_TRUE(test::same_bits(second.state[i].second, whole.state[i].second)) << whole.state[i].first;
+    EXPECT_EQ(second.summary.best_epoch, whole.summary.best_epoch);
+    EXPECT_EQ(second.summary.best.val_loss, whole.summary.best.val_loss);
+    EXPECT_EQ(second.summary.last.test, whole.summary.last.test);
+    EXPECT_EQ(second.summary.epochs, 20);
+    // A run that is over has nothing to do.
+    EXPECT_TRUE(train(options, device()).losses.empty());
+  }
+}
+
+TEST_P(TrainRecorder, PatienceGoesOnWhereItWas) {
+  TrainOptions options = options_of(ModelKind::kGcn, dir_);
+  options.epochs = 400;
+  options.patience = 7;
+  const Recorded whole = train(options, device());
+  ASSERT_LT(whole.summary.epochs, 400);
+  options.checkpoint = dir_ / "ck";
+  options.epochs = whole.summary.epochs - 3;
+  train(options, device());
+  options.epochs = 400;
+  options.resume = true;
+  EXPECT_EQ(train(options, device()).summary.epochs, whole.summary.epochs);
+  EXPECT_EQ(train(options, device()).losses.size(), 0u);
+}
+
+TEST_P(TrainRecorder, OtherOptionsAndOtherDataAreRefused) {
+  TrainOptions options = options_of(ModelKind::kGcn, dir_);
+  options.checkpoint = dir_ / "ck";
+  options.epochs = 2;
+  train(options, device());
+  const std::string where = dir_ / "ck: the checkpoint of epoch 2";
+  EXPECT_ERROR(train(options, device()), dir_ /
+                                             "ck: has a checkpoint of epoch 2: --resume goes on from it; for "
+                                             "a new run name another folder");
+  options.resume = true;
+  TrainOptions other = options;
+  other.lr = 0.5;
+  EXPECT_ERROR(train(other, device()), where +
+                                           ": was trained with --lr 0.01, not with 0.5: a run is resumed "
+                                           "with the options it began with");
+  other = options;
+  other.split = "60/20/20";
+  EXPECT_ERROR(train(other, device()), where +
+                                           ": was trained with --split no value, not with \"60/20/20\": a "
+                                           "run is resumed with the options it began with");
+  SyntheticOptions synthetic = synthetic_preset("cora");
+  synthetic.nodes = 220;
+  synthetic.edges = 800;
+  synthetic.features = 30;
+  synthetic.split = "50/25/25";
+  save_dataset(synthesize(synthetic), dir_ / "tiny.h5");
+  EXPECT_NE(test::error_of([&] { train(options, device()); }).find(where + ": was trained on "),
+            std::string::npos);
+}
+
+TEST_P(TrainRecorder, ExportedWeightsPredictWhatTrainingMeasured) {
+  for (const ModelKind kind : {ModelKind::kGcn, ModelKind::kGat, ModelKind::kSage}) {
+    SCOPED_TRACE(name(kind));
+    TrainOptions options = options_of(kind, dir_);
+    options.export_file = dir_ / "w.safetensors";
+    options.hidden = 12;
+    const Recorded run = train(options, device());
+    const SafeTensors weights = read_safetensors(options.export_file);
+    const WeightsInfo info = read_info(weights, "w");
+    EXPECT_EQ(info.epoch, run.summary.best_epoch);
+    EXPECT_EQ(info.options.hidden, 12);
+    EXPECT_EQ(info.options.model, kind);
+    EXPECT_EQ(info.evaluation.value().test, run.summary.best.test);
+
+    predict({.dataset = options.dataset,
+             .weights = options.export_file,
+             .out = dir_ / "pred.h5",
+             .device = str(device()),
+             .quiet = true});
+    const Hdf5File file(dir_ / "pred.h5");
+    const auto taken_for = file.array("class").read(DType::kI64).to_vector<std::int64_t>();
+    const Tensor probability = file.array("probability").read(DType::kF32);
+    ASSERT_EQ(probability.shape(), (Shape{200, info.num_classes}));
+    const Dataset data = load_dataset(options.dataset);
+    const auto label = data.y.to_vector<std::int64_t>();
+    std::int64_t right = 0;
+    const auto test = data.split.test.to(DType::kI64).to_vector<std::int64_t>();
+    for (const std::int64_t node : test) right += label[node] == taken_for[node];
+    EXPECT_EQ(static_cast<double>(right) / static_cast<double>(test.size()), run.summary.best.test);
+    const float* row = probability.data<float>();
+    for (std::size_t i = 0; i < 200; ++i, row += info.num_classes) {
+      double sum = 0;
+      for (std::int64_t j = 0; j < info.num_classes; ++j) {
+        sum += row[j];
+        EXPECT_LE(row[j], row[taken_for[i]]);
+      }
+      EXPECT_NEAR(sum, 1, 1e-5);
+    }
+  }
+}
+
+TEST_P(TrainRecorder, LogsHaveEveryEpochAlsoOverABreak) {
+  TrainOptions options = options_of(ModelKind::kGcn, dir_);
+  options.checkpoint = dir_ / "ck";
+  options.epochs = 4;
+  options.log = dir_ / "run.jsonl";
+  options.csv = dir_ / "run.csv";
+  train(options, device());
+  options.epochs = 6;
+  options.resume = true;
+  train(options, device());
+  std::istringstream csv(read_file(options.csv, kLimit));
+  std::string line;
+  std::getline(csv, line);
+  const auto commas = std::count(line.begin(), line.end(), ',');
+  for (int epoch = 1; epoch <= 6; ++epoch) {
+    ASSERT_TRUE(std::getline(csv, line)) << epoch;
+    EXPECT_TRUE(line.starts_with(std::to_string(epoch) + ",")) << line;
+    EXPECT_EQ(std::count(line.begin(), line.end(), ','), commas);
+  }
+  EXPECT_FALSE(std::getline(csv, line));
+  const std::string log = read_file(options.log, kLimit);
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 2 + 6 + 2);
+  EXPECT_NE(log.find("\"resumed_from\":4"), std::string::npos);
+}
+
+// A browser that is found in PATH opens the page; the picture is kept where RODEO_ARTIFACTS says.
+TEST_P(TrainRecorder, TheReportStandsAlone) {
+  TrainOptions options = options_of(ModelKind::kGcn, dir_);
+  options.report = dir_ / "report.html";
+  options.dataset = dir_ / "tiny.h5";
+  train(options, device());
+  const std::string page = read_file(options.report, kLimit);
+  EXPECT_TRUE(page.starts_with("<!DOCTYPE html>"));
+  for (const char* title : {"Loss", "Accuracy", "Time", "Test nodes by class", "Embedding",
+                            "Memory of tensors", "Degrees", "Kernels", "Configuration", "Versions"})
+    EXPECT_NE(page.find(str("<h2>", title, "</h2>")), std::string::npos) << title;
+  EXPECT_EQ(page.find("<script"), std::string::npos);
+  EXPECT_EQ(page.find("nan"), std::string::npos);
+  for (std::size_t at = 0; (at = page.find("http", at)) != std::string::npos; ++at)
+    EXPECT_EQ(page.substr(at, 26), "http://www.w3.org/2000/svg");  // a name, never fetched
+  if (std::system("python3 -c 'import xml.dom.minidom' 2>/dev/null") == 0) {
+    std::ofstream(dir_ / "tags.py") << "import sys, html.parser\n"
+                                       "class P(html.parser.HTMLParser):\n"
+                                       "  s = []\n"
+                                       "  def handle_starttag(self, t, a):\n"
+                                       "    if t not in ('meta', 'link'): self.s.append(t)\n"
+                                       "  def handle_endtag(self, t): assert self.s.pop() == t, t\n"
+                                       "p = P(); p.feed(open(sys.argv[1]).read()); assert not p.s, p.s\n";
+    EXPECT_EQ(std::system(("python3 " + dir_ / "tags.py" + " " + options.report).c_str()), 0);
+  }
+}
+
+TEST_P(TrainRecorder, ReportIsShownByABrowserWithoutComplaint) {
+  std::string browser;
+  for (const char* name :
+       {"chromium", "chromium-browser", "google-chrome", "chrome", "chrome-headless-shell"})
+    if (browser.empty() && std::system(str("command -v ", name, " >/dev/null 2>&1").c_str()) == 0)
+      browser = name;
+  if (browser.empty()) GTEST_SKIP() << "no Chromium or Chrome";
+  TrainOptions options = options_of(ModelKind::kGcn, dir_);
+  options.report = dir_ / "report.html";
+  train(options, device());
+  const char* artifacts = std::getenv("RODEO_ARTIFACTS");
+  const std::string picture = (artifacts ? std::string(artifacts) : dir_ / "") + "/report_" +
+                              str(device().is_cuda() ? "cuda" : "cpu") + ".png";
+  const std::string log = dir_ / "browser.txt";
+  EXPECT_EQ(
+      std::system(str(browser,
+                      " --headless --no-sandbox --disable-gpu --enable-logging=stderr --v=0 --user-data-dir=",
+                      dir_ / "profile", " --window-size=1400,2400 --screenshot=", picture, " file://",
+                      options.report, " >/dev/null 2>", log)
+                      .c_str()),
+      0);
+  EXPECT_GT(std::filesystem::file_size(picture), 20'000u);
+  EXPECT_EQ(read_file(log, kLimit).find("CONSOLE"), std::string::npos) << read_file(log, kLimit);
+}
+
+TEST(TrainRecorderFiles, WhatCannotBeWrittenIsToldBeforeTraining) {
+  const TempDir dir;
+  TrainOptions options;
+  options.dataset = dir / "none.h5";
+  const auto error = [&](std::string TrainOptions::*member, const std::string& path) {
+    TrainOptions bad = options;
+    bad.*member = path;
+    return test::error_of([&] { Recorder{bad}; });
+  };
+  const std::string nowhere = dir / "no/file";
+  EXPECT_EQ(error(&TrainOptions::export_file, nowhere), nowhere + ": cannot be written: no such folder");
+  EXPECT_EQ(error(&TrainOptions::report, nowhere), nowhere + ": cannot be written: no such folder");
+  EXPECT_EQ(error(&TrainOptions::log, nowhere), nowhere + ": cannot be written: No such file or directory");
+  EXPECT_EQ(error(&TrainOptions::csv, nowhere), nowhere + ": cannot be written: No such file or directory");
+  write_file(dir / "file", "");
+  EXPECT_EQ(error(&TrainOptions::checkpoint, dir / "file"), dir / "file: cannot be made: Not a directory");
+  EXPECT_EQ(error(&TrainOptions::tensorboard, dir / "file"), dir / "file: cannot be made: Not a directory");
+}
+
+}  // namespace
+}  // namespace rodeo

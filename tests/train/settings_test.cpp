@@ -1,0 +1,94 @@
+#include "train/settings.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "tests/support/devices.h"
+#include "tests/support/temp_dir.h"
+#include "train/atomic_file.h"
+
+namespace rodeo {
+namespace {
+
+using test::TempDir;
+
+TrainOptions parse(std::vector<std::string> arguments, bool choose = true) {
+  std::vector<const char*> argv = {"rodeo_train"};
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  TrainOptions defaults;
+  defaults.choose_model = choose;
+  return parse_train_options(static_cast<int>(argv.size()), argv.data(), defaults);
+}
+
+// Every option of every model that --help names comes back from the file that --print-config writes.
+TEST(TrainSettings, PrintedConfigsAreReadAsTheyWere) {
+  for (const char* model : {"gcn", "gat", "gatv2", "sage", "gin", "sgc", "appnp"}) {
+    SCOPED_TRACE(model);
+    const TempDir dir;
+    const std::string printed =
+        parse({"--model", model, "--print-config", "--epochs", "17", "--seed=9", "--lr", "0.003", "--tf32",
+               "--checkpoint", "ck", "--resume", "--dataset", "a \"b\".h5"})
+            .notice;
+    write_file(dir / "run.json", printed);
+    EXPECT_EQ(parse({"--config", dir / "run.json", "--print-config"}).notice, printed);
+    const TrainOptions read = parse({"--config=" + dir / "run.json", "--epochs", "18"});
+    EXPECT_EQ(read.epochs, 18);
+    EXPECT_EQ(read.seed, 9u);
+    EXPECT_EQ(read.lr, 0.003);
+    EXPECT_TRUE(read.tf32 && read.resume);
+    EXPECT_EQ(read.dataset, "a \"b\".h5");
+    EXPECT_FALSE(parse({"--config", dir / "run.json", "--tf32=false"}).tf32);
+
+    std::istringstream help(parse({"--model", model, "--help"}).notice);
+    for (std::string word; help >> word;) {
+      if (!word.starts_with("--") || word == "--") continue;
+      const std::string option = word.substr(2);
+      if (option.find_first_not_of("abcdefghijklmnopqrstuvwxyz-0123456789") != std::string::npos) continue;
+      if (option == "help" || option == "version" || option == "config" || option == "print-config") continue;
+      const bool left_out = option == "split" || option == "export" || option == "log" || option == "csv" ||
+                            option == "tensorboard" || option == "report";  // not given above
+      EXPECT_EQ(printed.find("\"" + option + "\":") == std::string::npos, left_out) << option;
+    }
+  }
+}
+
+TEST(TrainSettings, BadConfigsAreNamed) {
+  const TempDir dir;
+  const std::string file = dir / "c.json";
+  const auto rejected = [&](const std::string& json, bool choose = true) {
+    write_file(file, json);
+    return test::error_of([&] { parse({"--dataset", "x", "--config", file}, choose); });
+  };
+  EXPECT_EQ(rejected(R"({"model": "gcn", "hiden": 3})"), file + ": unknown key 'hiden'; see --help");
+  EXPECT_EQ(rejected(R"({"model": "gcn", "heads": 3})"), file + ": unknown key 'heads'; see --help");
+  EXPECT_EQ(rejected(R"({"model": "gcn", "hidden": 0})"),
+            file + ": --hidden must be an integer of at least 1, got '0'");
+  EXPECT_EQ(rejected(R"({"model": "gcn", "hidden": [1]})"),
+            file + ": 'hidden' must be text, a number, true or false");
+  EXPECT_EQ(rejected(R"({"help": true})"), file + ": 'help' belongs on the command line");
+  EXPECT_EQ(rejected(R"({"a=b": 1})"), file + ": unknown key 'a=b'");
+  EXPECT_EQ(rejected("[]"), file + ": must be an object of options and values");
+  EXPECT_TRUE(rejected("{").starts_with(file + ": is not JSON"));
+  EXPECT_EQ(rejected(R"({"model": "gat"})", false),
+            file + ": 'model' must be gcn for this command, got 'gat'");
+  EXPECT_ERROR(parse({"--config", dir / "none"}),
+               dir / "none" + ": cannot be read: No such file or directory");
+  write_file(file, R"({"model": "gcn", "hidden": 0})");
+  EXPECT_ERROR(parse({"--dataset", "x", "--config", file, "--hidden", "-1"}),
+               "--hidden must be an integer of at least 1, got '-1'");
+  EXPECT_ERROR(parse({"--model=gcn", "--dataset", "x", "--resume"}),
+               "--resume needs --checkpoint DIR to resume from");
+}
+
+TEST(TrainSettings, AModelsFileHasTheModelAlone) {
+  EXPECT_EQ(model_options(R"({"model": "gat", "heads": 3})", "w").heads, 3);
+  EXPECT_ERROR(model_options(R"({"model": "gat", "export": "/etc/x"})", "w"),
+               "w: 'export' is no option of the model gat");
+  EXPECT_ERROR(model_options(R"({"model": "nn"})", "w"),
+               "w: unknown model 'nn': expected one of gcn, gat, gatv2, sage, gin, sgc, appnp");
+  EXPECT_ERROR(model_options(R"({"heads": 3})", "w"), "w: names no model");
+}
+
+}  // namespace
+}  // namespace rodeo

@@ -1,0 +1,37 @@
+/// Everything that a training command writes: checkpoints, weights, logs and the report.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "train/node_model.h"
+#include "train/options.h"
+#include "train/run_log.h"
+#include "train/trainer.h"
+
+namespace rodeo {
+
+class Recorder {
+ public:
+  /// Opens what options name, so that what cannot be written is told before the work. Throws Error for that,
+  /// and for a folder with a checkpoint that is not to be resumed.
+  explicit Recorder(const TrainOptions& options);
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  /// Takes up the checkpoint where there is one to resume, and begins the logs; both outlive the recorder.
+  /// Returns the epoch of the checkpoint, or 0. Throws Error where the checkpoint is damaged, or of another
+  /// model, dataset or training.
+  int start(const NodeRun& run, Trainer& trainer, const std::string& device);
+  void epoch(const EpochReport& report);
+  /// The last checkpoint, weights, report and the logs' last lines.
+  void finish(const TrainSummary& summary);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace rodeo
