@@ -173,4 +173,16 @@ Tensor add_tensors(const Tensor& a, const Tensor& b) {
   return out;
 }
 
+void zero_columns(const Tensor& x, std::int64_t first) {
+  check(x.defined() && x.rank() == 2 && first >= 0 && first <= x.dim(1),
+        "[zero_columns] x must be a matrix with ", first, " columns or more");
+  const std::size_t bytes = size_of(x.dtype()), pitch = static_cast<std::size_t>(x.dim(1)) * bytes,
+                    width = static_cast<std::size_t>(x.dim(1) - first) * bytes;
+  if (width == 0 || x.dim(0) == 0) return;
+  auto* const data = static_cast<std::byte*>(x.raw()) + static_cast<std::size_t>(first) * bytes;
+  if (x.device().is_cuda()) return cuda::clear_rows(data, pitch, width, x.dim(0), x.device());
+  for (std::int64_t i = 0; i < x.dim(0); ++i)
+    std::memset(data + static_cast<std::size_t>(i) * pitch, 0, width);
+}
+
 }  // namespace rodeo

@@ -97,4 +97,7 @@ class Tensor {
   Device device_;
 };
 
+/// Zeros the columns of a matrix from `first` on. Throws Error where x is no matrix or has no such columns.
+void zero_columns(const Tensor& x, std::int64_t first);
+
 }  // namespace rodeo

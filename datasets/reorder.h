@@ -16,6 +16,7 @@ Tensor degree_order(const Adjacency& adj);
 /// symmetric pattern.
 Tensor rcm_order(const Adjacency& adj);
 
+/// Any order alike, a function of nodes and seed.
 Tensor random_order(std::int64_t nodes, std::uint64_t seed);
 
 }  // namespace rodeo

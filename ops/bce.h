@@ -24,7 +24,8 @@ Variable bce_with_logits(const Variable& x, const Tensor& target, const Tensor& 
 Tensor label_metrics(const Tensor& x, const Tensor& target, const std::vector<Tensor>& sets);
 
 /// Micro-averaged F1 of the labels with x > 0, over i in index: 2 TP / (2 TP + FP + FN), counted over all
-/// labels together; 0 where nothing is right. NaN counts as no label. Shapes as above; 0 for an empty index.
+/// labels together; 0 where nothing is right. NaN counts as no label. Shapes, dtypes, determinism and Errors
+/// as above, but 0 for an empty index.
 double micro_f1(const Tensor& x, const Tensor& target, const Tensor& index);
 
 }  // namespace rodeo

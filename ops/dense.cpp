@@ -45,6 +45,7 @@ Tensor matmul_padded(const Tensor& a, const Tensor& b, std::int64_t columns) {
   check(columns >= n, "[matmul_padded] columns must be at least ", n, ", got ", columns);
   const Tensor c = Tensor::empty({m, columns}, a.dtype(), a.device());
   const ProfileScope scope(Part::kGemm);
+  zero_columns(c, n);
   if (m > 0 && n > 0) kernels::matmul.on(c.device())(a, b, false, false, {m, n, k}, c);
   return c;
 }

@@ -18,7 +18,7 @@ Variable matmul(const Variable& a, const Variable& b, Transpose ta = Transpose::
                 Transpose tb = Transpose::kNo);
 
 /// The same product with rows of `columns` >= n elements, [m, k] x [k, n] -> [m, columns]: where n is not
-/// right for what reads it next (see padded_columns). What stands in the padding is not defined. Gradients:
+/// right for what reads it next (see padded_columns). Zero in the padding. Gradients:
 /// as above; dC is not read in the padding.
 Tensor matmul_padded(const Tensor& a, const Tensor& b, std::int64_t columns);
 Variable matmul_padded(const Variable& a, const Variable& b, std::int64_t columns);

@@ -141,7 +141,7 @@ expect_success "$bin/rodeo_gradcheck" --version
 expect_success gradcheck --layer all
 [ "$(grep -cx ok "$dir/out")" -ge 5 ] && ok || bad "rodeo_gradcheck --layer all checked too little: $(cat "$dir/out")"
 expect_success gradcheck --layer gat --elements 0 --nodes 4 --seed 2
-grep -qE '^attention_dst +\[2, 4\] +8 of 8 +0 ' "$dir/out" && ok || bad "rodeo_gradcheck prints another table: $(cat "$dir/out")"
+grep -qE '^att_dst +\[2, 4\] +8 of 8 +0 ' "$dir/out" && ok || bad "rodeo_gradcheck prints another table: $(cat "$dir/out")"
 expect_error "--layer is required" "$bin/rodeo_gradcheck" --dataset "$data"
 expect_error "--dataset is required" "$bin/rodeo_gradcheck" --layer gcn
 expect_error "unknown layer 'mlp': the layers are " gradcheck --layer mlp

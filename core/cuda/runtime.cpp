@@ -73,6 +73,12 @@ void allocate(std::size_t bytes, Storage& storage) {
   }
 }
 
+void clear_rows(void* data, std::size_t pitch, std::size_t width, std::int64_t rows, Device device) {
+  check_cuda(
+      cudaMemset2DAsync(data, pitch, 0, width, static_cast<std::size_t>(rows), Context::of(device).stream()),
+      "clearing memory");
+}
+
 void poison(void* data, std::size_t bytes, CUstream_st* stream) {
   check_cuda(cudaMemsetAsync(data, 0xff, bytes, stream), "poisoning memory");
 }

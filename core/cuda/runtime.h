@@ -20,6 +20,8 @@ std::string device_name(int index);
 void* allocate_on(CUstream_st* stream, std::size_t bytes, Device device);
 /// Sets data, stream and graph_memory of a block for storage.device.
 void allocate(std::size_t bytes, Storage& storage);
+/// Zeros the first `width` bytes of each of `rows` rows that begin `pitch` bytes apart.
+void clear_rows(void* data, std::size_t pitch, std::size_t width, std::int64_t rows, Device device);
 void poison(void* data, std::size_t bytes, CUstream_st* stream);
 void release(const Storage& storage) noexcept;
 /// Ordered on the stream of the CUDA side; waits for it where the host is involved.

@@ -19,6 +19,9 @@ std::string device_name(int) {
 void allocate(std::size_t, Storage&) {
   absent();
 }
+void clear_rows(void*, std::size_t, std::size_t, std::int64_t, Device) {
+  absent();
+}
 void poison(void*, std::size_t, CUstream_st*) {
   absent();
 }

@@ -4,6 +4,7 @@
 #include "core/storage.h"
 #include "tests/support/devices.h"
 #include "tests/support/gradcheck.h"
+#include "tests/support/sums.h"
 
 namespace rodeo::test {
 namespace {
@@ -20,6 +21,21 @@ RODEO_ON_ALL_DEVICES(OpsDense);
 
 constexpr DType kFloats[] = {DType::kF64, DType::kF32, DType::kBF16, DType::kF16};
 constexpr Transpose kEither[] = {Transpose::kNo, Transpose::kYes};
+
+TEST_P(OpsDense, MatmulPaddedIsMatmulAndZeros) {
+  const Poisoned poisoned;
+  const Variable a(random_tensor({9, 5}, DType::kF64, device(), 1), true),
+      b(random_tensor({5, 7}, DType::kF64, device(), 2), true);
+  for (const std::int64_t columns : {7, 8, 12}) {
+    const std::vector<double> want = doubles(matmul(a.value(), b.value())),
+                              got = doubles(matmul_padded(a.value(), b.value(), columns));
+    for (std::int64_t i = 0; i < 9; ++i)
+      for (std::int64_t j = 0; j < columns; ++j)
+        ASSERT_NEAR(got[i * columns + j], j < 7 ? want[i * 7 + j] : 0, 1e-14) << columns;
+    EXPECT_TRUE(
+        gradients_ok([&](const auto& in) { return relu(matmul_padded(in[0], in[1], columns)); }, {a, b}));
+  }
+}
 
 TEST_P(OpsDense, Matmul) {
   struct Size {
