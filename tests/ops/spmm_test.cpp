@@ -155,6 +155,22 @@ TEST_P(OpsSpmm, InfinityAndNanPropagateAlongEdgesOnly) {
 }
 
 // Enough edges for clusters and longer pieces: the plan differs, the sums do not.
+TEST_P(OpsSpmm, TwentyRunsHaveTheSameBits) {
+  std::vector<std::int64_t> lengths{20'000, 3000, 600, 0, 40};
+  for (std::int64_t i = 0; i < 400; ++i) lengths.push_back(i % 70);
+  const Adjacency adj = graph_with_lengths(lengths, 500).to(device());
+  for (const DType dtype : {DType::kF32, DType::kBF16})
+    for (const std::int64_t n : {7, 64}) {
+      const Tensor x = random_tensor({500, n}, dtype, device());
+      for (const SpmmAlgorithm algorithm : {SpmmAlgorithm::kRode, SpmmAlgorithm::kCsr, SpmmAlgorithm::kTca}) {
+        if (algorithm == SpmmAlgorithm::kTca && !device().is_cuda()) continue;
+        const Tensor first = spmm(adj, x, {algorithm});
+        for (int run = 1; run < 20; ++run)
+          ASSERT_TRUE(same_bits(spmm(adj, x, {algorithm}), first)) << algorithm << " " << dtype << " n=" << n;
+      }
+    }
+}
+
 TEST_P(OpsSpmm, ManyEdgesInLongPieces) {
   if (!device().is_cuda()) GTEST_SKIP() << "17 million edges: a GPU's case";
   std::vector<std::int64_t> lengths(16000, 1050);
