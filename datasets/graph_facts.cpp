@@ -96,7 +96,7 @@ GraphFacts graph_facts(const Dataset& dataset) {
 }
 
 // Values a node keeps besides its features: each layer's product, sum, activation and dropout, and as many
-// gradients as live at once. Counted on Cora and arxiv-like, where they are within 10 % of the peak.
+// gradients as live at once. An estimate: the coefficients were fitted to Cora and an arxiv-sized graph.
 std::int64_t gcn_training_bytes(const Dataset& dataset, bool symmetric, DType dtype) {
   constexpr double kHidden = 16;
   return training_bytes(dataset, symmetric, dtype,
