@@ -13,7 +13,7 @@ from doxygen_filter import blocks
 FACTS = {
     "shapes": r"\[[\w, .*+/-]*\]|[Ss]hape|scalar|square|whole matrix",
     "dtypes": r"\b(f64|f32|bf16|f16|i64|i32|u8|[Ff]loating|[Dd]types?|bool)\b",
-    "errors": r"\bErrors?\b|[Tt]hrows",
+    "errors": r"\b[Ee]rrors?\b|[Tt]hrows",
     "determinism": r"[Dd]eterminis|same bits|on every device|the same (on|arrays|for)|fixed order|to the bit",
 }
 OPERATOR = re.compile(r"\b(Tensor|Variable)&|^(Tensor|Variable|Adjacency|EdgeList|Transposed|CooResult)\b", re.MULTILINE)

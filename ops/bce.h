@@ -21,6 +21,7 @@ Variable bce_with_logits(const Variable& x, const Tensor& target, const Tensor& 
 /// For each set of nodes micro_f1() and the mean that bce_with_logits() is. Nothing waits for the device.
 ///   sets     i64 [k_s] each, as index above; may be empty, which gives 0 and 0
 ///   returns  f64 [sets, 2]
+/// Determinism and Errors as above, but for empty sets.
 Tensor label_metrics(const Tensor& x, const Tensor& target, const std::vector<Tensor>& sets);
 
 /// Micro-averaged F1 of the labels with x > 0, over i in index: 2 TP / (2 TP + FP + FN), counted over all
