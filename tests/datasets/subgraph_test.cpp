@@ -25,7 +25,7 @@ TEST(DatasetsSubgraph, KeepsTheEdgesAmongItsNodes) {
 }
 
 TEST(DatasetsSubgraph, NeighbourhoodsAreNear) {
-  const Dataset line = load(Parts{});
+  const Dataset line = load(Parts());
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const Ids three = neighbourhood(line, 3, seed).to_vector<std::int64_t>();
     ASSERT_EQ(three.size(), 3u);
@@ -39,7 +39,7 @@ TEST(DatasetsSubgraph, NeighbourhoodsAreNear) {
 }
 
 TEST(DatasetsSubgraph, Errors) {
-  const Dataset line = load(Parts{});
+  const Dataset line = load(Parts());
   EXPECT_ERROR(neighbourhood(line, 0), "[neighbourhood] nodes must be at least 1, got 0");
   EXPECT_ERROR(induced_subgraph(line, ids({0, 6})), "[induced_subgraph] nodes[1] is 6, outside [0, 6)");
   EXPECT_ERROR(induced_subgraph(line, ids({2, 2})), "[induced_subgraph] nodes must rise, got 2 after 2");
