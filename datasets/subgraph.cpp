@@ -4,31 +4,11 @@
 #include <vector>
 
 #include "core/random.h"
+#include "datasets/subset.h"
 
 namespace rodeo {
 namespace {
-
 using Ids = std::vector<std::int64_t>;
-
-// Elements, or rows, of a host tensor of any dtype.
-Tensor rows_of(const Tensor& values, const Ids& ids) {
-  if (!values.defined()) return {};
-  const auto count = static_cast<std::int64_t>(ids.size());
-  const Tensor out = Tensor::empty(values.rank() == 2 ? Shape{count, values.dim(1)} : Shape{count},
-                                   values.dtype(), values.device());
-  for (std::int64_t i = 0; i < count; ++i) out.slice(i, i + 1).copy_from(values.slice(ids[i], ids[i] + 1));
-  return out;
-}
-
-// The new ids of those members of a split that stay.
-Tensor renumbered(const Tensor& part, const Ids& place) {
-  if (!part.defined()) return {};
-  Ids kept;
-  for (const std::int64_t node : part.to_vector<std::int64_t>())
-    if (place[node] >= 0) kept.push_back(place[node]);
-  return Tensor::from(kept);
-}
-
 }  // namespace
 
 Tensor neighbourhood(const Dataset& dataset, std::int64_t nodes, std::uint64_t seed) {
@@ -63,41 +43,13 @@ Dataset induced_subgraph(const Dataset& dataset, const Tensor& nodes) {
   check(nodes.defined() && nodes.dtype() == DType::kI64 && nodes.rank() == 1,
         "[induced_subgraph] nodes must be i64 [k]");
   const Ids ids = nodes.to_vector<std::int64_t>();
-  Ids place(static_cast<std::size_t>(dataset.num_nodes), -1);
   for (std::size_t i = 0; i < ids.size(); ++i) {
     check(ids[i] >= 0 && ids[i] < dataset.num_nodes, "[induced_subgraph] nodes[", i, "] is ", ids[i],
           ", outside [0, ", dataset.num_nodes, ")");
     check(i == 0 || ids[i - 1] < ids[i], "[induced_subgraph] nodes must rise, got ", ids[i], " after ",
           ids[i - 1]);
-    place[ids[i]] = static_cast<std::int64_t>(i);
   }
-
-  const Graph graph = to_graph(dataset, kCpu);
-  const std::int64_t* row_ptr = graph.adj.csr().row_ptr.data<std::int64_t>();
-  const std::int32_t* col = graph.adj.csr().col.data<std::int32_t>();
-  std::vector<std::int32_t> src, dst;
-  Ids kept;
-  for (const std::int64_t node : ids)
-    for (std::int64_t e = row_ptr[node]; e < row_ptr[node + 1]; ++e)
-      if (place[col[e]] >= 0) {
-        src.push_back(static_cast<std::int32_t>(place[col[e]]));
-        dst.push_back(static_cast<std::int32_t>(place[node]));
-        kept.push_back(e);
-      }
-
-  Dataset out;
-  out.name = dataset.name;
-  out.num_nodes = static_cast<std::int64_t>(ids.size());
-  out.num_features = dataset.num_features;
-  out.num_classes = dataset.num_classes;
-  out.src = Tensor::from(src);
-  out.dst = Tensor::from(dst);
-  out.edge_weight = rows_of(graph.weight, kept);
-  out.x = rows_of(dataset.x, ids);
-  out.y = rows_of(dataset.y, ids);
-  out.split = {renumbered(dataset.split.train, place), renumbered(dataset.split.val, place),
-               renumbered(dataset.split.test, place)};
-  return out;
+  return select_nodes(dataset, nodes.to(kCpu));
 }
 
 }  // namespace rodeo

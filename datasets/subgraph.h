@@ -12,8 +12,8 @@ namespace rodeo {
 /// A function of the graph, nodes and seed. Throws Error for nodes < 1.
 Tensor neighbourhood(const Dataset& dataset, std::int64_t nodes, std::uint64_t seed = 0);
 
-/// The nodes with the edges among them, renumbered by their places: an edge list, sorted by (destination,
-/// source), and the weights, features, labels and split of these nodes.
+/// The nodes with the edges among them, renumbered by their places: select_nodes (subset.h) for nodes that
+/// keep their order.
 ///   nodes    i64 [k], ascending, each in [0, dataset.num_nodes)
 ///   returns  a Dataset of its own memory; num_classes is that of the dataset
 /// Deterministic. Throws Error where nodes is something else.

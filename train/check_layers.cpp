@@ -16,9 +16,10 @@ LayerTask make_layer_task(const Dataset& dataset, Device device, const CheckLaye
   task.graph = to_graph(part, device);
   if (task.graph.weight.defined()) task.graph.weight = task.graph.weight.to(DType::kF64);
   constexpr std::int64_t kFeatures = 16;
-  const Shape shape{part.num_nodes, part.x.defined() ? part.x.dim(1) : kFeatures};
+  const Tensor features = part.has_features() ? dense_features(part) : Tensor();
+  const Shape shape{part.num_nodes, features.defined() ? features.dim(1) : kFeatures};
   Tensor x = uniform(shape, -0.5, 0.5, {options.seed, 2}, DType::kF64, device);
-  if (part.x.defined()) x = add(x, normalize_rows(part.x.to(DType::kF64).to(device)));
+  if (features.defined()) x = add(x, normalize_rows(features.to(DType::kF64).to(device)));
   task.x = Variable(x, /*requires_grad=*/true);
   task.out = options.out;
   task.seed = options.seed;

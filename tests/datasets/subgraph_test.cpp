@@ -24,6 +24,17 @@ TEST(DatasetsSubgraph, KeepsTheEdgesAmongItsNodes) {
   EXPECT_EQ(part.num_classes, 3);
 }
 
+TEST(DatasetsSubgraph, KeepsSparseFeatures) {
+  Dataset whole = load(Parts());
+  const Dataset want = induced_subgraph(whole, ids({1, 4}));
+  whole.x = {};
+  whole.x_sparse.indptr = ids({0, 2, 4, 6, 8, 10, 12});
+  whole.x_sparse.indices = Tensor::from<std::int32_t>({0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1});
+  whole.x_sparse.data = Tensor::from<float>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  EXPECT_EQ(dense_features(induced_subgraph(whole, ids({1, 4}))).to_vector<float>(),
+            want.x.to_vector<float>());
+}
+
 TEST(DatasetsSubgraph, NeighbourhoodsAreNear) {
   const Dataset line = load(Parts());
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
