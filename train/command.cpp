@@ -5,6 +5,8 @@
 #include "core/context.h"
 #include "core/storage.h"
 #include "train/console.h"
+#include "train/interrupt.h"
+#include "train/memory_estimate.h"
 #include "train/node_model.h"
 #include "train/recorder.h"
 #include "train/trainer.h"
@@ -12,14 +14,7 @@
 namespace rodeo {
 namespace {
 
-void train(const TrainOptions& options) {
-  const Device device = parse_device(options.device);
-  set_allow_tf32(options.tf32);
-  Console console(options.quiet);
-  Recorder recorder(options);
-  console.say("device", describe_device(options.device, device));
-
-  const NodeRun run = load_run(options, device);
+void describe(const Console& console, const NodeRun& run, Device device) {
   const auto& [task, model] = run;
   console.say("dataset", fmt::format("{}: {} nodes, {} edges, {} features, {} classes", task.name,
                                      task.num_nodes, task.num_edges, task.num_features, task.num_classes));
@@ -28,12 +23,47 @@ void train(const TrainOptions& options) {
   console.say("memory", str(format_bytes(memory_stats(device).current), " on ", device));
   console.say("algorithms", model.algorithms);
   console.say("model", fmt::format("{}: {} parameters\n", model.text, model.module->num_parameters()));
+}
 
+void dry_run(const TrainOptions& options, Device device) {
+  const Console console(/*quiet=*/false);
+  console.say("device", describe_device(options.device, device));
+  const NodeRun run = load_run(options, device);
+  describe(console, run, device);
+  for (const auto& [name, parameter] : run.model.module->named_parameters())
+    console.say("  " + name, str(parameter.dtype(), " ", parameter.shape()));
+  console.say("training", fmt::format("{} epochs, learning rate {}, weight decay {}, seed {}", options.epochs,
+                                      options.lr, options.weight_decay, options.seed));
+  const auto bytes = [](std::int64_t count) { return format_bytes(static_cast<double>(count)); };
+  const std::int64_t data = memory_stats(device).current, step = estimate_step_bytes(run, options);
+  const MemoryRoom room = memory_room(device);
+  console.say("memory", fmt::format("{} data + {} an epoch (estimated) = {}; {} of {} are free", bytes(data),
+                                    bytes(step), bytes(data + step), bytes(room.free), bytes(room.total)));
+  if (step >= room.free)
+    console.say("", str("this will not fit: try ", memory_advice(options, device.is_cuda())));
+}
+
+void train(const TrainOptions& options) {
+  const Device device = parse_device(options.device);
+  set_allow_tf32(options.tf32);
+  if (options.dry_run) return dry_run(options, device);
+  Console console(options.quiet);
+  Recorder recorder(options);
+  console.say("device", describe_device(options.device, device));
+
+  const NodeRun run = load_run(options, device);
+  const auto& [task, model] = run;
+  describe(console, run, device);
+  if (const std::string warning = memory_warning(run, options); !warning.empty())
+    console.say("warning", warning);
+
+  const StopOnSignal signals;
   Trainer trainer(*model.module, model.forward, model.groups, task.label, task.split,
                   {.epochs = options.epochs,
                    .eval_every = options.eval_every,
                    .patience = options.patience,
-                   .graph = options.graph});
+                   .graph = options.graph,
+                   .stop = [&] { return signals.signal() != 0; }});
   if (const int epoch = recorder.start(run, trainer, describe_device(options.device, device)); epoch > 0)
     console.say("resumed", fmt::format("after epoch {} from {}\n", epoch, options.checkpoint));
   else if (options.resume)
@@ -44,7 +74,9 @@ void train(const TrainOptions& options) {
   });
   recorder.finish(summary);
   console.finish(task, summary);
+  if (summary.stopped) console.interrupted(signals.signal(), summary);
   if (options.explain) console.explain(options.spmm, model.adj);
+  if (summary.stopped) throw Interrupted{signals.signal()};
 }
 
 }  // namespace

@@ -10,7 +10,9 @@
 #include "core/error.h"
 #include "core/version.h"
 #include "train/atomic_file.h"
+#include "train/completion.h"
 #include "train/model_options.h"
+#include "train/run.h"
 #include "train/settings.h"
 
 namespace rodeo {
@@ -61,13 +63,13 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
        cxxopts::value<std::string>(), "K|A/B/C");
   data("undirected", "Add the reverse of every edge and drop duplicates");
   data("normalize-features", "row: divide each node's features by their sum; none",
-       option_value(defaults.normalize_features ? "row" : "none"), "HOW");
+       option_value(defaults.normalize_features ? "row" : "none"), "row|none");
 
   auto model = options.add_options("Model");
   if (defaults.choose_model)
     model("model",
           "gcn, gat, gatv2, sage, gin, sgc or appnp (required): its own options and defaults are here",
-          option_value(name(defaults.model)), "NAME");
+          option_value(name(defaults.model)), model_choices());
   describe_model_options(model, defaults);
 
   auto training = options.add_options("Training");
@@ -82,37 +84,65 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
            option_value(defaults.patience), "N");
 
   auto execution = options.add_options("Execution");
-  execution("device", "auto, cpu, cuda or cuda:i", option_value(defaults.device), "NAME");
+  execution("device", "auto, cpu, cuda or cuda:i", option_value(defaults.device), "auto|cpu|cuda");
   if (traits.attention)
     execution("attention", "Without arrays of the edges, or step by step: auto, fused or composed",
-              option_value(name(defaults.attention)), "NAME");
+              option_value(name(defaults.attention)), "auto|fused|composed");
   if (traits.spmm)
     execution("spmm", "Sparse product: auto, rode, csr, tca or cusparse", option_value(name(defaults.spmm)),
-              "NAME");
+              "auto|rode|csr|tca|cusparse");
   execution("tf32", "Let matrix products round their inputs to TF32");
   execution("no-graph", "On CUDA, launch every kernel by itself instead of replaying a captured graph");
 
   describe_file_options(options, defaults);
   auto output = options.add_options("Output");
   if (traits.spmm) output("explain", "Tell at the end which sparse kernels ran, and why");
+  output("dry-run",
+         "Load the data, print what would be trained and what memory it takes, and do nothing else");
+  output("list-devices", "Print the devices, and do nothing else");
+  output("completion", "Print a completion script for this command, and do nothing else",
+         cxxopts::value<std::string>(), "bash|zsh");
   output("quiet", "Print the result only, in one line");
   output("h,help", "Print this help");
   output("version", "Print the version");
   return options;
 }
 
-cxxopts::ParseResult parse(cxxopts::Options& options, const TrainOptions& defaults, int argc,
-                           const char* const* argv) {
+/// What the command knows, of every model that it trains.
+std::vector<ModelTable> tables_of(const std::string& program, const TrainOptions& given) {
+  if (!given.choose_model) return {{"", describe_options(program, given)}};
+  std::vector<ModelTable> tables;
+  for (const ModelKind kind : all_models()) {
+    TrainOptions defaults = published_options(kind);
+    defaults.choose_model = true;
+    tables.push_back({std::string(name(kind)), describe_options(program, defaults)});
+  }
+  return tables;
+}
+
+bool is_flag(const cxxopts::Options& options, std::string_view option) {
+  for (const std::string& group : options.groups())
+    for (const cxxopts::HelpOptionDetails& details : options.group_help(group).options)
+      if (details.is_boolean && !details.l.empty() && details.l.front() == option) return true;
+  return false;
+}
+
+cxxopts::ParseResult parse(cxxopts::Options& options, int argc, const char* const* argv) {
   try {
     return options.parse(argc, argv);
   } catch (const cxxopts::exceptions::missing_argument&) {
     fail(argv[argc - 1], " needs a value");  // only the last argument can lack one
-  } catch (const cxxopts::exceptions::exception&) {
+  } catch (const cxxopts::exceptions::exception& error) {
     // All others take any.
-    const ModelTraits& traits = traits_of(defaults.model);
-    fail("--undirected, ", traits.train_eps ? "--train-eps, " : "", "--tf32, --no-graph, ",
-         traits.spmm ? "--explain, " : "",
-         "--resume, --print-config, --quiet, --help and --version take no value");
+    for (int i = 1; i < argc; ++i) {
+      const std::string_view argument = argv[i];
+      const std::size_t end = argument.find('=');
+      if (!argument.starts_with("--") || end == std::string_view::npos) continue;
+      const std::string_view option = argument.substr(2, end - 2), value = argument.substr(end + 1);
+      check(!is_flag(options, option) || value == "true" || value == "false", "--", option,
+            " takes no value, got '", value, "'");
+    }
+    fail("the command line cannot be read: ", error.what());
   }
 }
 
@@ -124,12 +154,21 @@ TrainOptions parse_arguments(int argc, const char* const* argv, const TrainOptio
   const TrainOptions defaults = given.choose_model ? defaults_of_chosen(argc, argv) : given;
   const std::string program = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "train";
   cxxopts::Options description = describe_options(program, defaults);
-  const cxxopts::ParseResult parsed = parse(description, defaults, argc, argv);
+  const cxxopts::ParseResult parsed = parse(description, argc, argv);
   const OptionValues values(parsed);
 
   TrainOptions options = defaults;
   if (values.flag("help")) {
-    options.notice = description.help({"Data", "Model", "Training", "Execution", "Files", "Output"});
+    options.notice = description.help({"Data", "Model", "Training", "Execution", "Files", "Output"}) + "\n" +
+                     exit_code_help();
+    return options;
+  }
+  if (values.flag("list-devices")) {
+    options.notice = list_devices();
+    return options;
+  }
+  if (parsed.count("completion") > 0) {
+    options.notice = completion_script(values.text("completion"), program, tables_of(program, given));
     return options;
   }
   if (values.flag("version")) {
@@ -155,6 +194,7 @@ TrainOptions parse_arguments(int argc, const char* const* argv, const TrainOptio
   options.tf32 = values.flag("tf32");
   options.graph = !values.flag("no-graph");
   options.quiet = values.flag("quiet");
+  options.dry_run = values.flag("dry-run");
   read_kernel_options(values, options);
   read_file_options(values, parsed, options);
   if (parsed.count("split") > 0) options.split = values.text("split");

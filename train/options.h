@@ -56,6 +56,7 @@ struct TrainOptions {
   bool graph = true;  // --no-graph: on CUDA, no captured graphs
   bool explain = false;
   bool quiet = false;
+  bool dry_run = false;
 
   // Files and folders that are written; empty: none. docs/daily_use.md describes them.
   std::string checkpoint;  // folder
@@ -65,8 +66,9 @@ struct TrainOptions {
   std::string log, csv, report;
   std::string tensorboard;  // folder
 
-  std::string
-      notice;  // not empty after --help, --version and --print-config: print this, and do nothing else
+  // Not empty after --help, --version, --print-config, --list-devices and --completion: print this, and do
+  // nothing else.
+  std::string notice;
 };
 
 /// What the model's paper trains with: Kipf & Welling (ICLR 2017), Velickovic et al. (ICLR 2018; Cora and

@@ -105,6 +105,7 @@ std::string end_line(const TrainSummary& s) {
       {{"event", "end"},
        {"time", now()},
        {"epochs", s.epochs},
+       {"stopped", s.stopped},
        {"best_epoch", s.best_epoch},
        {"best", to_json(s.best)},
        {"last", to_json(s.last)},

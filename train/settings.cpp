@@ -109,8 +109,9 @@ std::vector<std::string> arguments_of(std::string_view json, const std::string& 
   for (const auto& [key, value] : object.items()) {
     check(!key.empty() && key.find_first_of("=\n ") == std::string::npos && key[0] != '-', where,
           ": unknown key '", key, "'");
-    check(key != "config" && key != "print-config" && key != "help" && key != "version", where, ": '", key,
-          "' belongs on the command line");
+    check(key != "config" && key != "print-config" && key != "help" && key != "version" && key != "dry-run" &&
+              key != "list-devices" && key != "completion",
+          where, ": '", key, "' belongs on the command line");
     check(value.is_string() || value.is_number() || value.is_boolean(), where, ": '", key,
           "' must be text, a number, true or false");
     const std::string text = value.is_string() ? value.get<std::string>() : value.dump();

@@ -163,8 +163,9 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     // After a replay the evaluation is asked for at once: the device goes on while the host learns of the
     // loss.
     if (!replayed) read_loss();
+    summary.stopped = epoch < options_.epochs && options_.stop && options_.stop();
     std::optional<Stopwatch> evaluation_stopwatch;
-    if (epoch % options_.eval_every == 0 || epoch == options_.epochs) {
+    if (epoch % options_.eval_every == 0 || epoch == options_.epochs || summary.stopped) {
       // Captured in the step's memory, hence after it.
       const bool again = step_.is_current() && !evaluation_ms.empty();
       if (again) prepare(evaluation_, &step_);
@@ -193,7 +194,7 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     report.best_epoch = now.best_epoch;
     report.best = now.best;
     if (on_epoch) on_epoch(report);
-    if (report.evaluation && out_of_patience()) break;
+    if (summary.stopped || (report.evaluation && out_of_patience())) break;
   }
   summary.epochs = now.epoch;
   summary.best_epoch = now.best_epoch;

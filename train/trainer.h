@@ -21,7 +21,8 @@ struct TrainerOptions {
   int warmup_epochs = 3;  // the first epochs build plans and fill memory pools: they are timed apart
   // One epoch of so many is profiled instead of timed; 0: none. With a captured graph, up to five before it.
   int profile_every = 10;
-  bool graph = true;  // on CUDA, replay a captured graph after the warm-up; the bits are the same
+  bool graph = true;           // on CUDA, replay a captured graph after the warm-up; the bits are the same
+  std::function<bool()> stop = {};  // asked once in every epoch but the last: true makes that the last
 };
 
 /// Accuracies (shares of 1) in evaluation mode; of several labels a node, micro-averaged F1.
@@ -53,7 +54,8 @@ struct StepParts {
 };
 
 struct TrainSummary {
-  int epochs = 0;      // that were run
+  int epochs = 0;        // that were run
+  bool stopped = false;  // by TrainerOptions::stop, before the others
   int best_epoch = 0;  // best validation accuracy; of equal ones, the lower validation loss, then the earlier
   Evaluation best;     // at best_epoch
   Evaluation last;     // after the last epoch

@@ -47,6 +47,19 @@ std::string device_name(int index) {
   return properties.name;
 }
 
+MemoryRoom memory_room(Device device) {
+  Context::of(device);
+  std::size_t free = 0, total = 0;
+  check_cuda(cudaMemGetInfo(&free, &total), "asking for the free memory");
+  // What the pool keeps for later is free for tensors.
+  cudaMemPool_t pool = nullptr;
+  std::uint64_t reserved = 0, used = 0;
+  check_cuda(cudaDeviceGetDefaultMemPool(&pool, device.index), "asking for the memory pool");
+  check_cuda(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved), "asking the pool");
+  check_cuda(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used), "asking the pool");
+  return {static_cast<std::int64_t>(free + reserved - used), static_cast<std::int64_t>(total)};
+}
+
 void* allocate_on(CUstream_st* stream, std::size_t bytes, Device device) {
   void* data = nullptr;
   const cudaError_t status = cudaMallocAsync(&data, bytes, stream);

@@ -15,6 +15,7 @@ int device_count();
 /// Why device_count() is 0; empty when it is not.
 std::string absence_reason();
 std::string device_name(int index);
+MemoryRoom memory_room(Device device);
 
 /// Throws Error where there is no room.
 void* allocate_on(CUstream_st* stream, std::size_t bytes, Device device);

@@ -16,6 +16,9 @@ std::string absence_reason() {
 std::string device_name(int) {
   absent();
 }
+MemoryRoom memory_room(Device) {
+  absent();
+}
 void allocate(std::size_t, Storage&) {
   absent();
 }
