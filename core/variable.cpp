@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "core/elementwise.h"
+#include "core/op_observer.h"
 
 namespace rodeo {
 namespace {
@@ -86,6 +87,7 @@ void Variable::set_value(Tensor value) {
 }
 
 Variable record(std::string_view op, Tensor y, std::vector<Variable> inputs, GradientRule rule) {
+  y.note_maker(op, /*gradient=*/false);
   Variable result(std::move(y));
   bool needed = false;
   for (const Variable& input : inputs) needed |= input.requires_grad();
@@ -134,6 +136,7 @@ void Variable::backward(const Tensor& seed) const {
       accumulate(node.grad, dy);
       continue;
     }
+    const GradientOf gradient(node.op);
     const std::vector<Tensor> dx = node.rule(dy);
     check(dx.size() == node.inputs.size(), "[autograd] the rule of '", node.op, "' returned ", dx.size(),
           " gradients for ", node.inputs.size(), " inputs");
@@ -146,6 +149,7 @@ void Variable::backward(const Tensor& seed) const {
             "[autograd] the rule of '", node.op, "' returned a gradient of ", dx[i].dtype(), " ",
             dx[i].shape(), " on ", dx[i].device(), " for input ", i, ", which is ", input.dtype(), " ",
             input.shape(), " on ", input.device());
+      dx[i].note_maker(node.op, /*gradient=*/true);
       accumulate(grads[input.node_.get()], dx[i]);
     }
     node.freed = true;

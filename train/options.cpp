@@ -30,8 +30,42 @@ void describe_file_options(cxxopts::Options& options, const TrainOptions& defaul
   files("csv", "A line for each epoch", file(), "FILE");
   files("tensorboard", "Folder for TensorBoard's event files", file(), "DIR");
   files("report", "One page with curves, times, confusion matrix and more", file(), "FILE.html");
+  files("trace", "Kernels of the profiled epochs, for Perfetto or chrome://tracing", file(), "FILE.json");
   files("config", "Options in a JSON file; the command line wins", file(), "FILE");
   files("print-config", "Print all options in that form, and do nothing else");
+}
+
+void read_training_options(const OptionValues& values, const cxxopts::ParseResult& parsed,
+                           TrainOptions& options) {
+  using Kind = LrScheduleOptions::Kind;
+  LrScheduleOptions& schedule = options.schedule;
+  schedule.kind = parse_lr_schedule(values.text("lr-schedule"));
+  const auto belongs = [&](const char* option, Kind one, Kind other, const char* text) {
+    check(parsed.count(option) == 0 || schedule.kind == one || schedule.kind == other, "--", option,
+          " belongs to --lr-schedule ", text);
+  };
+  belongs("lr-step", Kind::kStep, Kind::kStep, "step");
+  belongs("lr-factor", Kind::kStep, Kind::kPlateau, "step or plateau");
+  belongs("lr-period", Kind::kCosine, Kind::kCosine, "cosine");
+  belongs("lr-least", Kind::kCosine, Kind::kPlateau, "cosine or plateau");
+  belongs("lr-patience", Kind::kPlateau, Kind::kPlateau, "plateau");
+  schedule.step = values.integer<int>("lr-step", 1);
+  schedule.factor =
+      values.number<double>("lr-factor", "a number in (0, 1]", [](double x) { return x > 0 && x <= 1; });
+  schedule.period = values.integer<int>("lr-period", 0);
+  if (schedule.period == 0) schedule.period = options.epochs;
+  schedule.least = values.not_negative("lr-least");
+  schedule.patience = values.integer<int>("lr-patience", 0);
+  options.clip_norm = values.not_negative("clip-norm");
+  const std::string on_nan = values.text("on-nan");
+  check(on_nan == "stop" || on_nan == "continue", "--on-nan must be stop or continue, got '", on_nan, "'");
+  options.stop_at_nan = on_nan == "stop";
+  options.debug = values.flag("debug");
+  options.profile = values.flag("profile");
+  check(!options.debug || options.stop_at_nan,
+        "--debug stops at the first result that is not finite: not with --on-nan continue");
+  check(!options.profile || !options.quiet,
+        "--profile prints a table and --quiet one line: give one of them");
 }
 
 void read_file_options(const OptionValues& values, const cxxopts::ParseResult& parsed,
@@ -47,6 +81,7 @@ void read_file_options(const OptionValues& values, const cxxopts::ParseResult& p
   options.csv = text("csv");
   options.tensorboard = text("tensorboard");
   options.report = text("report");
+  options.trace = text("trace");
   check(!options.resume || !options.checkpoint.empty(), "--resume needs --checkpoint DIR to resume from");
 }
 
@@ -83,6 +118,21 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
   training("patience", "Stop after N epochs without a better validation result; 0: never",
            option_value(defaults.patience), "N");
 
+  training("lr-schedule",
+           "How the learning rate falls: by PyTorch's StepLR, CosineAnnealingLR or ReduceLROnPlateau",
+           option_value(name(defaults.schedule.kind)), "none|step|cosine|plateau");
+  training("lr-step", "step: epochs between reductions", option_value(defaults.schedule.step), "N");
+  training("lr-factor", "step, plateau: what the rate is multiplied by",
+           option_value(defaults.schedule.factor), "X");
+  training("lr-period", "cosine: epochs down to the least rate; 0: --epochs", option_value(0), "N");
+  training("lr-least", "cosine, plateau: the least rate", option_value(defaults.schedule.least), "X");
+  training("lr-patience", "plateau: evaluations without a lower validation loss that are borne",
+           option_value(defaults.schedule.patience), "N");
+  training("clip-norm", "Scale the gradients to at most this norm together; 0: leave them",
+           option_value(defaults.clip_norm), "X");
+  training("on-nan", "At a loss that is not a finite number: stop with exit code 3, or continue",
+           option_value("stop"), "stop|continue");
+
   auto execution = options.add_options("Execution");
   execution("device", "auto, cpu, cuda or cuda:i", option_value(defaults.device), "auto|cpu|cuda");
   if (traits.attention)
@@ -97,6 +147,9 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
   describe_file_options(options, defaults);
   auto output = options.add_options("Output");
   if (traits.spmm) output("explain", "Tell at the end which sparse kernels ran, and why");
+  output("profile", "Time every kernel of the profiled epochs, and print a table at the end");
+  output("debug",
+         "Look at every kernel's result, and stop at the first that is not finite; no captured graph");
   output("dry-run",
          "Load the data, print what would be trained and what memory it takes, and do nothing else");
   output("list-devices", "Print the devices, and do nothing else");
@@ -196,6 +249,7 @@ TrainOptions parse_arguments(int argc, const char* const* argv, const TrainOptio
   options.quiet = values.flag("quiet");
   options.dry_run = values.flag("dry-run");
   read_kernel_options(values, options);
+  read_training_options(values, parsed, options);
   read_file_options(values, parsed, options);
   if (parsed.count("split") > 0) options.split = values.text("split");
 

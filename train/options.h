@@ -7,6 +7,7 @@
 
 #include "ops/attention.h"
 #include "ops/spmm.h"
+#include "train/schedule.h"
 
 namespace rodeo {
 
@@ -49,6 +50,9 @@ struct TrainOptions {
   std::uint64_t seed = 0;
   int eval_every = 1;
   int patience = 0;
+  LrScheduleOptions schedule;
+  double clip_norm = 0;     // 0: gradients as they are
+  bool stop_at_nan = true;  // --on-nan stop
 
   std::string device = "auto";
   SpmmAlgorithm spmm = SpmmAlgorithm::kAuto;  // not of GAT and GATv2, as is explain
@@ -57,13 +61,15 @@ struct TrainOptions {
   bool explain = false;
   bool quiet = false;
   bool dry_run = false;
+  bool debug = false;    // look at every kernel's result
+  bool profile = false;  // a table of kernels at the end
 
   // Files and folders that are written; empty: none. docs/daily_use.md describes them.
   std::string checkpoint;  // folder
   int checkpoint_every = 10;
   bool resume = false;      // from the checkpoint, if there is one
   std::string export_file;  // --export: weights of the best epoch
-  std::string log, csv, report;
+  std::string log, csv, report, trace;
   std::string tensorboard;  // folder
 
   // Not empty after --help, --version, --print-config, --list-devices and --completion: print this, and do

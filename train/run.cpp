@@ -9,6 +9,7 @@
 
 #include "core/storage.h"
 #include "ops/gcn_norm.h"
+#include "train/nan_watch.h"
 #include "train/terminal.h"
 #include "train/timing.h"
 
@@ -64,9 +65,10 @@ std::string list_devices() {
 }
 
 std::string exit_code_help() {
-  return "Exit codes: 0 done, 2 wrong options or data or a file that cannot be written, 130 and 143 stopped "
-         "by\n"
-         "Ctrl-C or SIGTERM (the first one ends the epoch, the second the process).\n";
+  return "Exit codes: 0 done, 2 wrong options or data or a file that cannot be written, 3 a loss or result\n"
+         "that is not finite, 4 out of memory, 130 and 143 stopped by Ctrl-C or SIGTERM (the first one ends "
+         "the\n"
+         "epoch, the second the process).\n";
 }
 
 int run_command(std::string_view program, const std::function<void()>& body) {
@@ -79,8 +81,15 @@ int run_command(std::string_view program, const std::function<void()>& body) {
     return kDone;
   } catch (const Interrupted& interrupted) {
     return 128 + interrupted.signal;
+  } catch (const NotFinite& error) {
+    say(error.what());
+    return kNotFinite;
+  } catch (const OutOfMemory& error) {
+    say(error.what());
+    return kOutOfMemory;
   } catch (const std::bad_alloc&) {
     say("out of host memory");
+    return kOutOfMemory;
   } catch (const std::exception& error) {
     say(error.what());
   }

@@ -32,7 +32,7 @@ NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
                    const std::function<void(Graph)>& prepare);
 
 /// What the commands end with; docs/daily_use.md has the table.
-enum ExitCode { kDone = 0, kFailed = 2 };
+enum ExitCode { kDone = 0, kFailed = 2, kNotFinite = 3, kOutOfMemory = 4 };
 /// A line for each device that can be used, and why there is no CUDA device.
 std::string list_devices();
 /// The list of exit codes, for --help.

@@ -1,6 +1,10 @@
 #include "core/cuda/runtime.h"
 
 #include <cuda_runtime.h>
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#include <nvtx3/nvToolsExt.h>
+#define RODEO_WITH_NVTX 1
+#endif
 
 #include "core/context.h"
 #include "core/cuda/check.h"
@@ -65,11 +69,7 @@ void* allocate_on(CUstream_st* stream, std::size_t bytes, Device device) {
   const cudaError_t status = cudaMallocAsync(&data, bytes, stream);
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();
-    std::size_t free = 0, total = 0;
-    cudaMemGetInfo(&free, &total);
-    fail("[memory] ", device, " is out of memory: ", format_bytes(bytes), " asked, ", format_bytes(free),
-         " of ", format_bytes(total), " free, ", format_bytes(memory_stats(device).current),
-         " held by tensors");
+    fail_out_of_memory(bytes, device);
   }
   check_cuda(status, "allocating memory");
   return data;
@@ -159,6 +159,25 @@ double elapsed_milliseconds(CUevent_st* begin, CUevent_st* end) {
   cudaEventDestroy(end);
   return milliseconds;
 }
+
+double milliseconds_between(CUevent_st* begin, CUevent_st* end) {
+  float milliseconds = 0;
+  check_cuda(cudaEventSynchronize(end), "waiting for an event");
+  check_cuda(cudaEventElapsedTime(&milliseconds, begin, end), "reading an event");
+  return milliseconds;
+}
+
+#if RODEO_WITH_NVTX
+void push_range(const char* name) noexcept {
+  nvtxRangePushA(name);
+}
+void pop_range() noexcept {
+  nvtxRangePop();
+}
+#else  // a toolkit without its headers
+void push_range(const char*) noexcept {}
+void pop_range() noexcept {}
+#endif
 
 void start_copy(const Tensor& x, PinnedCopy& copy) {
   const Context& context = Context::of(x.device());

@@ -12,6 +12,12 @@
 
 #include "core/error.h"
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define RODEO_SANITIZED true
+#else
+#define RODEO_SANITIZED false
+#endif
+
 namespace rodeo::test {
 
 /// The path of a command, which stands beside the tests.

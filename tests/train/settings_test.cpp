@@ -49,7 +49,9 @@ TEST(TrainSettings, PrintedConfigsAreReadAsTheyWere) {
           option == "dry-run" || option == "list-devices" || option == "completion")
         continue;
       const bool left_out = option == "split" || option == "export" || option == "log" || option == "csv" ||
-                            option == "tensorboard" || option == "report";  // not given above
+                            option == "tensorboard" || option == "report" || option == "trace" ||
+                            option == "lr-step" || option == "lr-factor" || option == "lr-period" ||
+                            option == "lr-least" || option == "lr-patience";  // not given above
       EXPECT_EQ(printed.find("\"" + option + "\":") == std::string::npos, left_out) << option;
     }
   }
