@@ -95,7 +95,8 @@ RODEO_KERNEL(uniform, void(const Tensor& out, float lo, float hi, RandomKey key)
 // epilogue.h; scale, bias and after may be undefined; x and dx [m, pitch], y and dy [m, n]
 RODEO_KERNEL(epilogue,
              void(const Tensor& x, const Tensor& bias, const EpilogueOptions& options, const Tensor& y));
-/// dx's columns from n on are zero. db is undefined where nobody wants it.
+/// dx's columns from n on are zero. dx and db are undefined where nobody wants them, y where f is the
+/// identity.
 RODEO_KERNEL(epilogue_backward, void(const Tensor& y, const Tensor& dy, const EpilogueOptions& options,
                                      const Tensor& dx, const Tensor& db));
 

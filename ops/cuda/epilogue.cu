@@ -86,7 +86,7 @@ __global__ void epilogue_backward_kernel(const EpilogueArgs<T> args, const T* y,
       }
       sum += g;
       if (args.scale) g *= widen(args.scale[i]);
-      dx[i * args.pitch + column] = static_cast<T>(inside ? g : Sum(0));
+      if (dx) dx[i * args.pitch + column] = static_cast<T>(inside ? g : Sum(0));
     }
   }
   if (!db) return;
@@ -155,9 +155,9 @@ void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& option
 void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions& options, const Tensor& dx,
                        const Tensor& db) {
   constexpr std::int64_t kMinChunk = 32, kMaxChunks = 1024;
-  dispatch_float(y.dtype(), "epilogue", [&]<class T>(T) {
+  dispatch_float(dy.dtype(), "epilogue", [&]<class T>(T) {
     using Sum = Accumulator<device_t<T>>;
-    const std::int64_t rows = y.dim(0), pitch = dx.dim(1);
+    const std::int64_t rows = dy.dim(0), pitch = (dx.defined() ? dx : dy).dim(1);
     const auto columns = static_cast<unsigned>(
         std::min<std::uint64_t>(kWarp, std::bit_ceil(static_cast<std::uint64_t>(pitch))));
     const dim3 block(columns, kThreads / columns);
@@ -167,11 +167,11 @@ void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions&
     Tensor partial;
     int* arrived = nullptr;
     if (db.defined()) {
-      partial = Tensor::empty({grid.y, y.dim(1)}, dtype_of<Sum>(), y.device());
-      arrived = Context::of(y.device()).zeroed_counters(grid.x);
+      partial = Tensor::empty({grid.y, dy.dim(1)}, dtype_of<Sum>(), dy.device());
+      arrived = Context::of(dy.device()).zeroed_counters(grid.x);
     }
-    launch("epilogue_backward", y.device(), epilogue_backward_kernel<device_t<T>>, grid, block, 0,
-           make_args<T>({}, options, y, pitch), pointer<T>(y), pointer<T>(dy), pointer<T>(dx), chunk,
+    launch("epilogue_backward", dy.device(), epilogue_backward_kernel<device_t<T>>, grid, block, 0,
+           make_args<T>({}, options, dy, pitch), pointer<T>(y), pointer<T>(dy), pointer<T>(dx), chunk,
            static_cast<Sum*>(partial.raw()), arrived, pointer<T>(db));
   });
 }
