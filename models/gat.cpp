@@ -1,8 +1,17 @@
 #include "models/gat.h"
 
-#include "ops/dense.h"
+#include "ops/epilogue.h"
 
 namespace rodeo {
+namespace {
+
+/// Inputs of layers that are worth a second pass over them: attention leaves little else to keep.
+bool is_large(std::int64_t columns, const Variable& x) {
+  constexpr std::int64_t kLarge = std::int64_t{1} << 28;
+  return x.dim(0) * columns * static_cast<std::int64_t>(size_of(x.dtype())) >= kLarge;
+}
+
+}  // namespace
 
 template <class Conv>
 AttentionModel<Conv>::AttentionModel(const GatOptions& options, Random random, Device device, DType dtype)
@@ -33,10 +42,15 @@ AttentionModel<Conv>::AttentionModel(const GatOptions& options, Random random, D
 template <class Conv>
 Variable AttentionModel<Conv>::forward(const Adjacency& adj, const Variable& x) {
   const double p = training() ? options_.dropout : 0;
-  Variable h = p > 0 ? dropout(x, p, random_.next()) : x;
+  Variable h = x;
+  if (p > 0) h = epilogue(x, {}, {.dropout = p, .key = random_.next(), .recompute = is_large(x.dim(1), x)});
   for (std::size_t i = 0; i < convs_.size(); ++i) {
     EpilogueOptions then;
-    if (i + 1 < convs_.size()) then = {.activation = Activation::kElu, .dropout = p, .key = random_.next()};
+    if (i + 1 < convs_.size())
+      then = {.activation = Activation::kElu,
+              .dropout = p,
+              .key = random_.next(),
+              .recompute = is_large(options_.hidden * options_.heads, x)};
     h = convs_[i]->forward(adj, h, random_.next(), then);
   }
   return h;

@@ -44,18 +44,18 @@ void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& option
 
 void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions& options, const Tensor& dx,
                        const Tensor& db) {
-  dispatch_float(y.dtype(), "epilogue", [&]<class T>(T) {
+  dispatch_float(dy.dtype(), "epilogue", [&]<class T>(T) {
     using Sum = Accumulator<T>;
-    const T *yp = y.data<T>(), *dyp = dy.data<T>(), *s = data_or_null<T>(options.scale),
+    const T *yp = data_or_null<T>(y), *dyp = dy.data<T>(), *s = data_or_null<T>(options.scale),
             *t = data_or_null<T>(options.after);
-    T* dxp = dx.data<T>();
-    const std::int64_t m = y.dim(0), n = y.dim(1), pitch = dx.dim(1);
+    T* dxp = dx.defined() ? dx.data<T>() : nullptr;
+    const std::int64_t m = dy.dim(0), n = dy.dim(1), pitch = (dx.defined() ? dx : dy).dim(1);
     const auto p = static_cast<float>(options.dropout);
     const auto keep = static_cast<Sum>(1 / (1 - options.dropout));
     const std::uint64_t seed = options.key.seed, stream = p > 0 ? options.key.stream_now() : 0;
     const auto gradient = [=](std::int64_t i, std::int64_t j) -> Sum {
       const std::int64_t at = i * n + j;
-      const Sum value = load(yp[at]);
+      const Sum value = yp ? load(yp[at]) : Sum(1);
       const bool relu = options.activation == Activation::kRelu;
       if (relu ? !(value > 0)
                : p > 0 && to_unit(random_word(seed, stream, static_cast<std::uint64_t>(at))) < p)
@@ -75,9 +75,9 @@ void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions&
         for (std::int64_t j = 0; j < n; ++j) {
           const Sum g = gradient(i, j);
           sum[j] += g;
-          dxp[i * pitch + j] = T(s ? g * load(s[i]) : g);
+          if (dxp) dxp[i * pitch + j] = T(s ? g * load(s[i]) : g);
         }
-        for (std::int64_t j = n; j < pitch; ++j) dxp[i * pitch + j] = T(0.f);
+        for (std::int64_t j = n; dxp && j < pitch; ++j) dxp[i * pitch + j] = T(0.f);
       }
     }
     if (!db.defined()) return;
