@@ -13,7 +13,7 @@ AttentionModel<Conv>::AttentionModel(const GatOptions& options, Random random, D
         " and ", o.layers);
   check(o.heads >= 1 && o.out_heads >= 1, "[gat] heads and out_heads must be >= 1, got ", o.heads, " and ",
         o.out_heads);
-  for (const double p : {o.dropout, o.attention_dropout})
+  for (const double p : {o.dropout, o.input_dropout.value_or(0), o.attention_dropout})
     check(p >= 0 && p < 1, "[gat] dropout must be in [0, 1), got ", p);
   for (int i = 0; i < o.layers; ++i) {
     const bool last = i + 1 == o.layers;
@@ -31,15 +31,16 @@ AttentionModel<Conv>::AttentionModel(const GatOptions& options, Random random, D
 }
 
 template <class Conv>
-Variable AttentionModel<Conv>::forward(const Adjacency& adj, const Variable& x) {
+Variable AttentionModel<Conv>::forward(const Adjacency& adj, const Features& x) {
   const double p = training() ? options_.dropout : 0;
-  Variable h = p > 0 ? dropout(x, p, random_.next()) : x;
+  const double first = training() ? options_.input_dropout.value_or(options_.dropout) : 0;
+  Features h = first > 0 ? dropout(x, first, random_.next()) : x;
   for (std::size_t i = 0; i < convs_.size(); ++i) {
     EpilogueOptions then;
     if (i + 1 < convs_.size()) then = {.activation = Activation::kElu, .dropout = p, .key = random_.next()};
     h = convs_[i]->forward(adj, h, random_.next(), then);
   }
-  return h;
+  return h.dense();
 }
 
 template class AttentionModel<GatConv>;

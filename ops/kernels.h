@@ -104,6 +104,14 @@ RODEO_KERNEL(scale_rows, void(const Tensor& x, const Tensor& s, const Tensor& y)
 RODEO_KERNEL(normalize_rows, void(const Tensor& x, const Tensor& y));
 RODEO_KERNEL(inverse_sqrt, void(const Tensor& x, const Tensor& y));  // 0 where x is not positive
 
+// features.h; there are entries
+/// y[e] = scale[row[e]] dropout(x[e]), the word of element (row[e], col[e]) of the matrix being that of
+/// dropout on it, and transposed[place[e]] = y[e]. scale undefined: 1. y or transposed may be undefined.
+RODEO_KERNEL(drop_entries,
+             void(const Csr& a, const Tensor& row, const Tensor& place, const Tensor& x, const Tensor& scale,
+                  double p, RandomKey key, const Tensor& y, const Tensor& transposed));
+RODEO_KERNEL(normalize_entries, void(const Csr& a, const Tensor& x, const Tensor& y));
+
 // bce.h
 RODEO_KERNEL(bce_with_logits,
              void(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& loss));

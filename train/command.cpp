@@ -25,6 +25,7 @@ void train(const TrainOptions& options) {
                                      task.num_nodes, task.num_edges, task.num_features, task.num_classes));
   console.say("split", fmt::format("{} train, {} val, {} test", task.split.train.numel(),
                                    task.split.val.numel(), task.split.test.numel()));
+  console.say("features", task.features);
   console.say("memory", str(format_bytes(memory_stats(device).current), " on ", device));
   console.say("algorithms", model.algorithms);
   console.say("model", fmt::format("{}: {} parameters\n", model.text, model.module->num_parameters()));

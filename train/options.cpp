@@ -89,6 +89,9 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
   if (traits.spmm)
     execution("spmm", "Sparse product: auto, rode, csr, tca or cusparse", option_value(name(defaults.spmm)),
               "NAME");
+  execution("features",
+            "What the first layer reads: dense, sparse (zeros are neither stored nor read: exact), or auto",
+            option_value(name(defaults.features)), "NAME");
   execution("tf32", "Let matrix products round their inputs to TF32");
   execution("no-graph", "On CUDA, launch every kernel by itself instead of replaying a captured graph");
 
@@ -152,6 +155,7 @@ TrainOptions parse_arguments(int argc, const char* const* argv, const TrainOptio
   options.normalize_features = normalize == "row";
   options.undirected = values.flag("undirected");
   options.device = values.text("device");
+  read_feature_form(values, options);
   options.tf32 = values.flag("tf32");
   options.graph = !values.flag("no-graph");
   options.quiet = values.flag("quiet");
