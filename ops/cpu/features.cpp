@@ -3,26 +3,15 @@
 #include <cmath>
 
 #include "ops/cpu/loops.h"
+#include "ops/cpu/random_block.h"
 #include "ops/kernels.h"
 
 namespace rodeo::kernels::cpu {
-namespace {
-
-/// random_word() without an index that the compiler would have to load by.
-std::uint32_t entry_word(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
-  const Philox4 words = philox(seed, stream, index >> 2);
-  const std::uint32_t low = index & 1 ? words.word[1] : words.word[0];
-  const std::uint32_t high = index & 1 ? words.word[3] : words.word[2];
-  return index & 2 ? high : low;
-}
-
-}  // namespace
 
 void drop_entries(const Csr& a, const Tensor& row, const Tensor& place, const Tensor& x, const Tensor& scale,
                   double p, RandomKey key, const Tensor& y, const Tensor& transposed) {
   dispatch_float(x.dtype(), "drop_entries", [&]<class T>(T) {
     using Sum = Accumulator<T>;
-    constexpr std::int64_t kBatch = 64;
     const auto *rows = row.data<std::int32_t>(), *col = a.col.data<std::int32_t>();
     const auto* places = place.data<std::int64_t>();
     const T *xp = x.data<T>(), *s = scale.defined() ? scale.data<T>() : nullptr;
@@ -32,17 +21,11 @@ void drop_entries(const Csr& a, const Tensor& row, const Tensor& place, const Te
     const std::uint64_t seed = key.seed, stream = p > 0 ? key.stream_now() : 0;
     const std::int64_t n = x.numel(), cols = a.cols;
 #pragma omp parallel for if (n * 8 > kSerial)  // each entry is ten rounds of Philox
-    for (std::int64_t begin = 0; begin < n; begin += kBatch) {
-      const std::int64_t count = std::min(kBatch, n - begin);
-      float unit[kBatch];
-      if (p > 0) {
-#pragma omp simd
-        for (std::int64_t k = 0; k < count; ++k) {
-          const std::int64_t e = begin + k;
-          unit[k] = to_unit(entry_word(seed, stream, static_cast<std::uint64_t>(rows[e] * cols + col[e])));
-        }
-      }
-      for (std::int64_t k = 0; k < count; ++k) {
+    for (std::int64_t begin = 0; begin < n; begin += kBlock) {
+      const int count = static_cast<int>(std::min<std::int64_t>(kBlock, n - begin));
+      float unit[kBlock];
+      if (p > 0) random_entries(seed, stream, rows + begin, col + begin, cols, count, unit);
+      for (int k = 0; k < count; ++k) {
         const std::int64_t e = begin + k;
         Sum value = load(xp[e]);
         if (p > 0) value = unit[k] < limit ? Sum(0) : value * keep;

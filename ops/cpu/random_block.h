@@ -1,4 +1,4 @@
-/// Random numbers for many elements at once: the same as random_word()'s, in vector registers.
+/// Random numbers for many elements at once, in vector registers: the words of random_word().
 #pragma once
 
 #include <cstdint>
@@ -7,21 +7,13 @@
 
 namespace rodeo::kernels::cpu {
 
-constexpr int kBlockQuads = 16, kBlock = 4 * kBlockQuads;
+constexpr int kBlock = 64;  // numbers a call
 
 /// unit[k] = to_unit of the word of element 4 * quad + k, for k in [0, kBlock).
-inline void random_block(std::uint64_t seed, std::uint64_t stream, std::uint64_t quad, float* unit) {
-  std::uint32_t words[4][kBlockQuads];
-#pragma omp simd
-  for (int i = 0; i < kBlockQuads; ++i) {
-    const Philox4 random = philox(seed, stream, quad + static_cast<std::uint64_t>(i));
-    words[0][i] = random.word[0];
-    words[1][i] = random.word[1];
-    words[2][i] = random.word[2];
-    words[3][i] = random.word[3];
-  }
-  for (int i = 0; i < kBlockQuads; ++i)
-    for (int k = 0; k < 4; ++k) unit[4 * i + k] = to_unit(words[k][i]);
-}
+void random_block(std::uint64_t seed, std::uint64_t stream, std::uint64_t quad, float* unit);
+
+/// unit[k] = to_unit of the word of element row[k] * cols + col[k], for k in [0, count), count <= kBlock.
+void random_entries(std::uint64_t seed, std::uint64_t stream, const std::int32_t* row,
+                    const std::int32_t* col, std::int64_t cols, int count, float* unit);
 
 }  // namespace rodeo::kernels::cpu
