@@ -1,8 +1,17 @@
 #include "models/gat.h"
 
-#include "ops/dense.h"
+#include "ops/epilogue.h"
 
 namespace rodeo {
+namespace {
+
+/// Inputs of layers that are worth a second pass over them: attention leaves little else to keep.
+bool is_large(std::int64_t columns, const Features& x) {
+  constexpr std::int64_t kLarge = std::int64_t{1} << 28;
+  return x.dim(0) * columns * static_cast<std::int64_t>(size_of(x.dtype())) >= kLarge;
+}
+
+}  // namespace
 
 template <class Conv>
 AttentionModel<Conv>::AttentionModel(const GatOptions& options, Random random, Device device, DType dtype)
@@ -34,10 +43,20 @@ template <class Conv>
 Variable AttentionModel<Conv>::forward(const Adjacency& adj, const Features& x) {
   const double p = training() ? options_.dropout : 0;
   const double first = training() ? options_.input_dropout.value_or(options_.dropout) : 0;
-  Features h = first > 0 ? dropout(x, first, random_.next()) : x;
+  Features h = x;
+  if (first > 0) {
+    const RandomKey key = random_.next();
+    h = x.is_sparse()
+            ? dropout(x, first, key)
+            : epilogue(x.dense(), {}, {.dropout = first, .key = key, .recompute = is_large(x.dim(1), x)});
+  }
   for (std::size_t i = 0; i < convs_.size(); ++i) {
     EpilogueOptions then;
-    if (i + 1 < convs_.size()) then = {.activation = Activation::kElu, .dropout = p, .key = random_.next()};
+    if (i + 1 < convs_.size())
+      then = {.activation = Activation::kElu,
+              .dropout = p,
+              .key = random_.next(),
+              .recompute = is_large(options_.hidden * options_.heads, x)};
     h = convs_[i]->forward(adj, h, random_.next(), then);
   }
   return h.dense();

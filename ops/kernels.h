@@ -95,7 +95,8 @@ RODEO_KERNEL(uniform, void(const Tensor& out, float lo, float hi, RandomKey key)
 // epilogue.h; scale, bias and after may be undefined; x and dx [m, pitch], y and dy [m, n]
 RODEO_KERNEL(epilogue,
              void(const Tensor& x, const Tensor& bias, const EpilogueOptions& options, const Tensor& y));
-/// dx's columns from n on are zero. db is undefined where nobody wants it.
+/// dx's columns from n on are zero. dx and db are undefined where nobody wants them, y where f is the
+/// identity.
 RODEO_KERNEL(epilogue_backward, void(const Tensor& y, const Tensor& dy, const EpilogueOptions& options,
                                      const Tensor& dx, const Tensor& db));
 
@@ -257,11 +258,14 @@ RODEO_KERNEL(copy_columns, void(const Tensor& from, std::int64_t begin, std::int
                                 std::int64_t at));
 
 // heads.h; x, dx [n, heads, k], a, da [heads, k], y, dy [n, heads] or, of head_mean, [n, k]
-RODEO_KERNEL(head_dot, void(const Tensor& x, const Tensor& a, const Tensor& y));
+// With a second pair of operands where a2 or dy2 is defined, in the same pass over x.
+RODEO_KERNEL(head_dot,
+             void(const Tensor& x, const Tensor& a, const Tensor& y, const Tensor& a2, const Tensor& y2));
 // dx = dy a; where dy2 is defined, dx += dy a + dy2 a2.
 RODEO_KERNEL(head_outer,
              void(const Tensor& dy, const Tensor& a, const Tensor& dy2, const Tensor& a2, const Tensor& dx));
-RODEO_KERNEL(head_dot_sum, void(const Tensor& dy, const Tensor& x, const Tensor& da));  // x may have no rows
+RODEO_KERNEL(head_dot_sum, void(const Tensor& dy, const Tensor& x, const Tensor& da, const Tensor& dy2,
+                                const Tensor& da2));  // x may have no rows
 RODEO_KERNEL(head_mean, void(const Tensor& x, const Tensor& y));
 RODEO_KERNEL(head_mean_backward, void(const Tensor& dy, const Tensor& dx));
 

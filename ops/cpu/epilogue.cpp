@@ -73,12 +73,12 @@ void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& option
 
 void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions& options, const Tensor& dx,
                        const Tensor& db) {
-  dispatch_float(y.dtype(), "epilogue", [&]<class T>(T) {
+  dispatch_float(dy.dtype(), "epilogue", [&]<class T>(T) {
     using Sum = Accumulator<T>;
-    const T *yp = y.data<T>(), *dyp = dy.data<T>(), *s = data_or_null<T>(options.scale),
+    const T *yp = data_or_null<T>(y), *dyp = dy.data<T>(), *s = data_or_null<T>(options.scale),
             *t = data_or_null<T>(options.after);
-    T* dxp = dx.data<T>();
-    const std::int64_t m = y.dim(0), n = y.dim(1), pitch = dx.dim(1);
+    T* dxp = dx.defined() ? dx.data<T>() : nullptr;
+    const std::int64_t m = dy.dim(0), n = dy.dim(1), pitch = dxp ? dx.dim(1) : n;
     const auto p = static_cast<float>(options.dropout);
     const auto keep = static_cast<Sum>(1 / (1 - options.dropout));
     const std::uint64_t seed = options.key.seed, stream = p > 0 ? options.key.stream_now() : 0;
@@ -86,7 +86,7 @@ void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions&
     const bool relu = activation == Activation::kRelu;  // tells by y what was dropped
     const auto part = [=](std::int64_t i, std::int64_t j, int count, const float* unit, double* sum) {
       Sum g[kBlock];
-      const T *value = yp + i * n + j, *from = dyp + i * n + j;
+      const T *value = yp ? yp + i * n + j : nullptr, *from = dyp + i * n + j;
       const Sum before = s ? load(s[i]) : Sum(1), after = t ? load(t[i]) : Sum(1);
       for (int k = 0; k < count; ++k) g[k] = load(from[k]) * keep;
       if (relu)
@@ -101,8 +101,9 @@ void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions&
       for (int k = 0; k < count; ++k) {
         g[k] *= after;
         sum[j + k] += g[k];
-        dxp[i * pitch + j + k] = T(g[k] * before);
       }
+      if (dxp)
+        for (int k = 0; k < count; ++k) dxp[i * pitch + j + k] = T(g[k] * before);
     };
     // Rows are summed in chunks, and the chunks in order: the number of threads does not matter.
     constexpr std::int64_t kChunks = 64;

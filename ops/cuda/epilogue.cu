@@ -1,8 +1,5 @@
 // What stands between two sums, in one pass (ops/epilogue.h).
-#include <algorithm>
-#include <bit>
-
-#include "ops/cuda/pack.cuh"
+#include "ops/cuda/column_sums.cuh"
 #include "ops/kernels.h"
 
 namespace rodeo::kernels::cuda {
@@ -29,9 +26,9 @@ __global__ void epilogue_kernel(const EpilogueArgs<T> args, const T* x, T* y, bo
   const std::int64_t size = args.rows * args.n;
   RODEO_GRID_STRIDE(quad, (size + kQuad - 1) / kQuad) {
     const bool whole = x_is_whole && (quad + 1) * kQuad <= size;
-    std::int64_t i = quad * kQuad / args.n, j = quad * kQuad - i * args.n;
     Quad values{};
     if (whole) values = reinterpret_cast<const Quad*>(x)[quad];
+    std::int64_t i = quotient(quad * kQuad, args.n), j = quad * kQuad - i * args.n;
     Philox4 random{};
     if (args.dropout > 0) random = philox(args.key.seed, stream, quad);
 #pragma unroll
@@ -52,68 +49,52 @@ __global__ void epilogue_kernel(const EpilogueArgs<T> args, const T* x, T* y, bo
   }
 }
 
-// grid (tiles of blockDim.x columns of dx, chunks of rows), block (columns, rows). A block leaves its column
-// sums in `partial` [chunks, n]; the last block of a column tile adds those up in order.
-template <class T>
-__global__ void epilogue_backward_kernel(const EpilogueArgs<T> args, const T* y, const T* dy, T* dx,
-                                         std::int64_t chunk, Accumulator<T>* partial, int* arrived, T* db) {
+// A thread for kVec columns of dx: 4 where n and dx's pitch are multiples of 4, and a quad is one draw.
+template <class T, int kVec>
+__global__ void __launch_bounds__(kColumnSumThreads)
+    epilogue_backward_kernel(const EpilogueArgs<T> args, const T* y, const T* dy, T* dx, std::int64_t chunk,
+                             Accumulator<T>* partial, int* arrived, T* db) {
   using Sum = Accumulator<T>;
-  __shared__ Sum shared[kThreads];
-  __shared__ bool last;
+  using Row = Pack<T, kVec>;
   const bool relu = args.activation == Activation::kRelu;
-  const std::uint64_t stream = args.dropout > 0 && !relu ? args.key.stream_now() : 0;
-  const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const bool draws = args.dropout > 0 && !relu;
+  const std::uint64_t stream = draws ? args.key.stream_now() : 0;
+  const std::int64_t group = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t column = group * kVec;
   const std::int64_t begin = blockIdx.y * chunk, end = begin + chunk < args.rows ? begin + chunk : args.rows;
   const bool inside = column < args.n;
-  Sum sum = 0;
+  Sum sum[kVec] = {};
   if (column < args.pitch) {
-#pragma unroll 4
+#pragma unroll(kVec == 1 ? 4 : 2)
     for (std::int64_t i = begin + threadIdx.y; i < end; i += blockDim.y) {
       const std::int64_t at = i * args.n + column;
-      Sum g = 0;
+      Row slope{}, value{}, out{};
       if (inside) {
-        g = widen(dy[at]) * args.keep;
-        if (args.after) g *= widen(args.after[i]);
-        if (args.activation == Activation::kElu) {
-          const Sum value = widen(y[at]);
-          if (!(value > 0)) g *= value / args.keep + 1;
-        }
-        if (relu) {
-          if (!(widen(y[at]) > 0)) g = 0;
-        } else if (args.dropout > 0 && to_unit(random_word(args.key.seed, stream, at)) < args.dropout) {
-          g = 0;
-        }
+        slope = *reinterpret_cast<const Row*>(dy + at);
+        if (y) value = *reinterpret_cast<const Row*>(y + at);
       }
-      sum += g;
-      if (args.scale) g *= widen(args.scale[i]);
-      dx[i * args.pitch + column] = static_cast<T>(inside ? g : Sum(0));
+      const Sum after = args.after ? args.keep * widen(args.after[i]) : args.keep;
+      const Sum scale = args.scale ? widen(args.scale[i]) : Sum(1);
+      Philox4 random{};
+      if (draws) {
+        random = philox(args.key.seed, stream, at >> 2);
+        if constexpr (kVec == 1) random.word[0] = random.word[at & 3];
+      }
+#pragma unroll
+      for (int v = 0; v < kVec; ++v) {
+        Sum g = widen(slope.value[v]) * after;
+        const Sum out_value = widen(value.value[v]);
+        if (args.activation == Activation::kElu && !(out_value > 0)) g *= out_value / args.keep + 1;
+        if (relu ? !(out_value > 0) : draws && to_unit(random.word[v]) < args.dropout) g = 0;
+        sum[v] += g;
+        out.value[v] = static_cast<T>(g * scale);
+      }
+      if (dx) *reinterpret_cast<Row*>(dx + i * args.pitch + column) = out;
     }
   }
-  if (!db) return;
-  // The sum of a column over the rows of the block, for threads of row 0.
-  const auto reduce = [&] {
-    shared[threadIdx.y * blockDim.x + threadIdx.x] = sum;
-    __syncthreads();
-    if (threadIdx.y == 0)
-      for (unsigned r = 1; r < blockDim.y; ++r) sum += shared[r * blockDim.x + threadIdx.x];
-  };
-  reduce();
-  if (threadIdx.y == 0 && inside) partial[blockIdx.y * args.n + column] = sum;
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0 && threadIdx.y == 0)
-    last = atomicAdd(arrived + blockIdx.x, 1) == static_cast<int>(gridDim.y) - 1;
-  __syncthreads();
-  if (!last) return;
-  __threadfence();
-  sum = 0;
-  if (inside)
-    for (std::int64_t c = threadIdx.y; c < gridDim.y; c += blockDim.y)
-      sum += __ldcg(partial + c * args.n + column);
-  reduce();
-  if (threadIdx.y > 0) return;
-  if (inside) db[column] = static_cast<T>(sum);
-  if (threadIdx.x == 0) arrived[blockIdx.x] = 0;
+  if (!db || !finish_column_sums(sum, group, args.n / kVec, partial, arrived)) return;
+#pragma unroll
+  for (int v = 0; v < kVec; ++v) db[column + v] = static_cast<T>(sum[v]);
 }
 
 template <class T>
@@ -154,25 +135,28 @@ void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& option
 
 void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions& options, const Tensor& dx,
                        const Tensor& db) {
-  constexpr std::int64_t kMinChunk = 32, kMaxChunks = 1024;
-  dispatch_float(y.dtype(), "epilogue", [&]<class T>(T) {
-    using Sum = Accumulator<device_t<T>>;
-    const std::int64_t rows = y.dim(0), pitch = dx.dim(1);
-    const auto columns = static_cast<unsigned>(
-        std::min<std::uint64_t>(kWarp, std::bit_ceil(static_cast<std::uint64_t>(pitch))));
-    const dim3 block(columns, kThreads / columns);
-    const std::int64_t chunk = std::max(kMinChunk, ceil_div(rows, kMaxChunks));
-    const dim3 grid(static_cast<unsigned>(ceil_div(pitch, columns)),
-                    static_cast<unsigned>(ceil_div(rows, chunk)));
-    Tensor partial;
-    int* arrived = nullptr;
-    if (db.defined()) {
-      partial = Tensor::empty({grid.y, y.dim(1)}, dtype_of<Sum>(), y.device());
-      arrived = Context::of(y.device()).zeroed_counters(grid.x);
-    }
-    launch("epilogue_backward", y.device(), epilogue_backward_kernel<device_t<T>>, grid, block, 0,
-           make_args<T>({}, options, y, pitch), pointer<T>(y), pointer<T>(dy), pointer<T>(dx), chunk,
-           static_cast<Sum*>(partial.raw()), arrived, pointer<T>(db));
+  dispatch_float(dy.dtype(), "epilogue", [&]<class T>(T) {
+    using D = device_t<T>;
+    const std::int64_t n = dy.dim(1), pitch = dx.defined() ? dx.dim(1) : n;
+    const std::size_t quad = kQuad * sizeof(T);
+    const auto run = [&]<int kVec>() {
+      const ColumnSumsGrid shape(dy.dim(0), ceil_div(pitch, kVec));
+      Tensor partial;
+      int* arrived = nullptr;
+      if (db.defined()) {
+        partial = Tensor::empty({shape.grid.y, n}, dtype_of<Accumulator<D>>(), dy.device());
+        arrived = Context::of(dy.device()).zeroed_counters(shape.grid.x);
+      }
+      launch("epilogue_backward", dy.device(), epilogue_backward_kernel<D, kVec>, shape.grid, shape.block, 0,
+             make_args<T>({}, options, dy, pitch), pointer<T>(y), pointer<T>(dy), pointer<T>(dx), shape.chunk,
+             static_cast<Accumulator<D>*>(partial.raw()), arrived, pointer<T>(db));
+    };
+    // Undefined tensors are at address 0.
+    if (n % kQuad == 0 && pitch % kQuad == 0 && is_aligned(dy, quad) && is_aligned(y, quad) &&
+        is_aligned(dx, quad))
+      run.template operator()<kQuad>();
+    else
+      run.template operator()<1>();
   });
 }
 
