@@ -16,6 +16,15 @@ Gcn::Gcn(const GcnOptions& options, Random random, Device device, DType dtype)
 }
 
 Variable Gcn::forward(const GcnGraph& graph, const Features& x) {
+  return run(graph, x, graph);
+}
+
+Variable Gcn::forward(const GcnGraph& graph, const Features& x, const GcnGraph& last) {
+  check(convs_.size() >= 2, "[gcn] the last layer of some rows alone must have one before it");
+  return run(graph, x, last);
+}
+
+Variable Gcn::run(const GcnGraph& graph, const Features& x, const GcnGraph& last) {
   using Input = GcnConv::Link::Input;
   const double p = training() ? options_.dropout : 0, first = input_dropout();
   Features h = x;
@@ -30,11 +39,12 @@ Variable Gcn::forward(const GcnGraph& graph, const Features& x) {
   }
   for (std::size_t i = 0; i < convs_.size(); ++i) {
     GcnConv::Link link{.input = i == 0 ? input : Input::kScaled};
-    if (i + 1 < convs_.size()) {
+    const bool is_last = i + 1 == convs_.size();
+    if (!is_last) {
       link.then = {.activation = Activation::kRelu, .dropout = p, .after = graph.scale};
       if (p > 0) link.then.key = random_.next();
     }
-    h = convs_[i]->forward(graph, h, options_.spmm, link);
+    h = convs_[i]->forward(is_last ? last : graph, h, options_.spmm, link);
   }
   return h.dense();
 }

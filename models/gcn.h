@@ -30,12 +30,17 @@ class Gcn : public Module {
   /// gradient, D^-1/2 (A + I) D^-1/2 X is computed once for the same graph and the same memory of x, which
   /// must not be written to in between: the first layer is a matrix product then. Equal but for rounding.
   Variable forward(const GcnGraph& graph, const Features& x);
+  /// The rows of that which `last`, select_rows(graph, rows), has: [k, classes]. The same numbers but for
+  /// rounding; the last layer's sums and products, and their gradients, take no more than these rows need.
+  /// Throws Error for a single layer.
+  Variable forward(const GcnGraph& graph, const Features& x, const GcnGraph& last);
 
   /// The parameters of the first convolution: the published weight decay applies to these alone.
   std::vector<Variable> first_layer_parameters() const { return convs_.front()->parameters(); }
 
  private:
   double input_dropout() const { return options_.input_dropout.value_or(options_.dropout); }
+  Variable run(const GcnGraph& graph, const Features& x, const GcnGraph& last);
   const Tensor& propagated(const GcnGraph& graph, const Tensor& x);
 
   GcnOptions options_;

@@ -208,6 +208,10 @@ RODEO_KERNEL(take, void(const Tensor& values, const Tensor& ids, double missing,
 // i64 [edges], where defined, is filled: the edge that each edge is in the other direction.
 RODEO_KERNEL(reverse_edges, bool(const Csr& a, const Tensor& ids));
 
+// select_rows.h; row_ptr is the result's; edge_ids may be undefined; there are edges
+RODEO_KERNEL(copy_rows, void(const Csr& a, const Tensor& rows, const Tensor& row_ptr, const Tensor& col,
+                             const Tensor& edge_ids));
+
 // graph_hash.h
 RODEO_KERNEL(hash_values, std::uint64_t(const Tensor& values));  // i32 or i64; may be empty
 

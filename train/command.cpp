@@ -34,7 +34,8 @@ void train(const TrainOptions& options) {
                   {.epochs = options.epochs,
                    .eval_every = options.eval_every,
                    .patience = options.patience,
-                   .graph = options.graph});
+                   .graph = options.graph,
+                   .training_rows = model.training_rows});
   if (const int epoch = recorder.start(run, trainer, describe_device(options.device, device)); epoch > 0)
     console.say("resumed", fmt::format("after epoch {} from {}\n", epoch, options.checkpoint));
   else if (options.resume)

@@ -172,10 +172,14 @@ void read_model_options(const OptionValues& values, TrainOptions& options) {
   }
 }
 
-void read_feature_form(const OptionValues& values, TrainOptions& options) {
+void read_savings(const OptionValues& values, TrainOptions& options) {
   options.features = parse_feature_form(values.text("features"));
   const std::string reason = options.features == FeatureForm::kSparse ? why_dense(options) : "";
   check(reason.empty(), "--features sparse: ", reason);
+  if (options.model != ModelKind::kGcn) return;
+  options.prune_rows = values.flag("prune-rows");
+  check(!options.prune_rows || options.layers >= 2,
+        "--prune-rows needs a layer before the last, got --layers ", options.layers);
 }
 
 void read_kernel_options(const OptionValues& values, TrainOptions& options) {

@@ -11,6 +11,7 @@
 #include "models/gin.h"
 #include "models/sage.h"
 #include "models/sgc.h"
+#include "ops/select_rows.h"
 
 namespace rodeo {
 namespace {
@@ -56,9 +57,17 @@ NodeModel gcn_model(const TrainOptions& options, const NodeTask& task, const Gcn
                                               .spmm = {options.spmm}},
                                    Random(options.seed), task.x.device());
   const std::size_t first = gcn->first_layer_parameters().size();
-  return bind(
+  GcnGraph last;
+  if (options.prune_rows) last = select_rows(graph, task.split.train);
+  NodeModel model = bind(
       std::move(gcn), options, first, graph.adj,
-      [graph, x = task.x](Gcn& model) { return model.forward(graph, x); }, describe("GCN", options));
+      [graph, last, x = task.x](Gcn& m) {
+        return last.adj.defined() && m.training() ? m.forward(graph, x, last) : m.forward(graph, x);
+      },
+      describe("GCN", options));
+  model.training_rows = options.prune_rows;
+  if (options.prune_rows) model.algorithms += ", rows pruned";
+  return model;
 }
 
 NodeModel sgc_model(const TrainOptions& options, const NodeTask& task, const GcnGraph& graph) {

@@ -60,6 +60,7 @@ struct TrainOptions {
   std::string device = "auto";
   SpmmAlgorithm spmm = SpmmAlgorithm::kAuto;  // not of GAT and GATv2, as is explain
   FeatureForm features = FeatureForm::kAuto;  // what the first layer reads
+  bool prune_rows = false;  // GCN: the last layer of a training step computes training nodes alone
   bool tf32 = false;
   bool graph = true;  // --no-graph: on CUDA, no captured graphs
   bool explain = false;

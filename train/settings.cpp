@@ -79,6 +79,7 @@ std::vector<Setting> settings_of(const TrainOptions& o) {
   if (traits.attention) table.add_text(Role::kRun, "attention", name(o.attention));
   if (traits.spmm) table.add_text(Role::kRun, "spmm", name(o.spmm));
   table.add_text(Role::kRun, "features", name(o.features));
+  if (o.model == ModelKind::kGcn) table.add(Role::kRun, "prune-rows", o.prune_rows);
   table.add(Role::kTraining, "tf32", o.tf32);
   table.add(Role::kRun, "no-graph", !o.graph);
   table.add_text(Role::kRun, "checkpoint", o.checkpoint);

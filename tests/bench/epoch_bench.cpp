@@ -29,7 +29,7 @@ struct EpochOptions {
   AttentionForm attention = AttentionForm::kAuto;
   int epochs = 0, warmup = 0;
   Device device;
-  bool graph = true, roofline = false;
+  bool graph = true, roofline = false, prune_rows = false;
   std::string csv, json;
   std::string notice;  // not empty after --help: print this, and do nothing else
 };
@@ -59,6 +59,7 @@ cxxopts::Options describe_options() {
   add("warmup", "Epochs before them", text("5"), "N");
   add("device", "auto, cpu, cuda or cuda:i", text("auto"), "NAME");
   add("no-graph", "On CUDA, launch every kernel by itself instead of replaying a captured graph");
+  add("prune-rows", "The last layer of a GCN computes the training nodes alone");
   add("roofline",
       "Also measure what the device can do, and print which share of that the epochs of a GCN reach");
   add("json", "Also write the results to a JSON file", cxxopts::value<std::string>(), "FILE");
@@ -69,8 +70,8 @@ cxxopts::Options describe_options() {
 
 EpochOptions parse_options(int argc, const char* const* argv) {
   cxxopts::Options description = describe_options();
-  const cxxopts::ParseResult parsed =
-      parse_arguments(description, "--no-graph, --roofline and --help take no value", argc, argv);
+  const cxxopts::ParseResult parsed = parse_arguments(
+      description, "--no-graph, --prune-rows, --roofline and --help take no value", argc, argv);
   EpochOptions options;
   if (parsed.count("help") > 0) {
     options.notice = description.help();
@@ -101,6 +102,7 @@ EpochOptions parse_options(int argc, const char* const* argv) {
   options.warmup = static_cast<int>(positive("warmup", one(parsed, "warmup")));
   options.device = parse_device(one(parsed, "device"));
   options.graph = parsed.count("no-graph") == 0;
+  options.prune_rows = parsed.count("prune-rows") > 0;
   options.roofline = parsed.count("roofline") > 0;
   options.csv = one(parsed, "csv");
   options.json = one(parsed, "json");
@@ -236,7 +238,8 @@ Row train_epochs(const Dataset& data, const TrainOptions& training, const EpochO
                    .eval_every = total,
                    .warmup_epochs = options.warmup,
                    .profile_every = 2,
-                   .graph = options.graph});
+                   .graph = options.graph,
+                   .training_rows = run.model.training_rows});
   Row row{data.name, training, trainer.fit(), std::numeric_limits<double>::quiet_NaN(),
           run.task.x.is_sparse() ? "sparse" : "dense"};
   if (options.roofline && training.model == ModelKind::kGcn)
@@ -251,6 +254,7 @@ void measure_graph(const Dataset& data, const EpochOptions& options, const Limit
     TrainOptions training = published_options(model);
     training.attention = options.attention;
     training.input_dropout = options.input_dropout;
+    training.prune_rows = options.prune_rows && model == ModelKind::kGcn;
     const bool gat = model == ModelKind::kGat;
     for (const std::int64_t heads : gat ? options.heads : std::vector<std::int64_t>{1})
       for (const std::int64_t hidden :

@@ -2,7 +2,9 @@
 #include "models/gat.h"
 #include "models/gcn.h"
 #include "models/sage.h"
+#include "ops/convert.h"
 #include "ops/dense_csr.h"
+#include "ops/select_rows.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/layers.h"
@@ -91,6 +93,33 @@ TEST_P(ModelsSparseFeatures, PropagatedOnceIsPropagatedEveryTime) {
     anew.eval();
     expect_near(trace(kept, g, x), trace(anew, g, learned));
   }
+}
+
+// Rows of the last layer alone: the logits of those rows, and the gradients that they give the parameters.
+TEST_P(ModelsSparseFeatures, TheLastLayerOfSomeRows) {
+  const GcnGraph g = graph();
+  const Tensor rows = Tensor::from(std::vector<std::int64_t>{1, 4, 5, 11}, device());
+  const GcnGraph last = select_rows(g, rows);
+  const Features x(random_tensor({12, 9}, DType::kF64, device(), 5));
+  for (const std::int64_t hidden : {2, 6})  // on either side of 3 classes
+    for (const double p : {0.0, 0.5}) {
+      const GcnOptions options{.in = 9, .hidden = hidden, .classes = 3, .dropout = p};
+      Gcn some(options, Random(1), device(), DType::kF64), all(options, Random(1), device(), DType::kF64);
+      const Variable part = some.forward(g, x, last), whole = all.forward(g, x);
+      EXPECT_EQ(part.shape(), (Shape{4, 3}));
+      EXPECT_TRUE(near(part.value(), doubles(take(whole.value(), rows)), 1e-12, 1e-12));
+      const Tensor dy = random_tensor({4, 3}, DType::kF64, device(), 7),
+                   spread = Tensor::zeros({12, 3}, DType::kF64, device());
+      for (const auto& [i, row] : {std::pair{0, 1}, {1, 4}, {2, 5}, {3, 11}})
+        spread.slice(row, row + 1).copy_from(dy.slice(i, i + 1));
+      part.backward(dy);
+      whole.backward(spread);
+      for (std::size_t i = 0; i < some.parameters().size(); ++i)
+        EXPECT_TRUE(near(some.parameters()[i].grad(), doubles(all.parameters()[i].grad()), 1e-12, 1e-12))
+            << i;
+    }
+  Gcn single({.in = 9, .classes = 3, .layers = 1}, Random(1), device(), DType::kF64);
+  EXPECT_ERROR(single.forward(g, x, last), "[gcn] the last layer of some rows alone must have one before it");
 }
 
 TEST(ModelsInputDropout, IsCheckedAndTakesThePlaceOfDropout) {

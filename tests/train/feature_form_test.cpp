@@ -44,7 +44,7 @@ struct Outcome {
 Outcome train(Dataset dataset, TrainOptions options, Device device, bool graph = true) {
   const NodeRun run = make_run(std::move(dataset), options, device);
   Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                  {.epochs = 12, .graph = graph});
+                  {.epochs = 12, .graph = graph, .training_rows = run.model.training_rows});
   Outcome out{{}, {}, run.task.features, run.model.algorithms};
   out.summary = trainer.fit([&](const EpochReport& report) { out.losses.push_back(report.loss); });
   return out;
@@ -96,6 +96,21 @@ TEST_P(TrainFeatures, PropagatedOnceAnEpochHasFewerKernels) {
   EXPECT_LE(kept.summary.kernels, usual.summary.kernels - 3);  // two sums, and the dropout
 }
 
+// Losses, and evaluations of all nodes, are the same.
+TEST_P(TrainFeatures, PrunedRowsTrainAlike) {
+  TrainOptions options = with(ModelKind::kGcn, FeatureForm::kAuto);
+  const Outcome whole = train(bag_of_words(), options, device());
+  options.prune_rows = true;
+  for (const bool graph : {true, false}) {
+    const Outcome pruned = train(bag_of_words(), options, device(), graph);
+    EXPECT_NE(pruned.algorithms.find(", rows pruned"), std::string::npos);
+    ASSERT_EQ(pruned.losses.size(), whole.losses.size());
+    for (std::size_t i = 0; i < whole.losses.size(); ++i)
+      EXPECT_NEAR(pruned.losses[i], whole.losses[i], 2e-4) << i;
+    EXPECT_NEAR(pruned.summary.last.val_loss, whole.summary.last.val_loss, 2e-4);
+  }
+}
+
 TEST_P(TrainFeatures, AutoCountsAndSaysWhatItTook) {
   const auto text = [&](Dataset dataset, const TrainOptions& options) {
     return choose_features(dataset, options, device()).text;
@@ -143,6 +158,10 @@ TEST(TrainFeaturesErrors, WhatAModelCannotRead) {
                "--input-dropout must be a number in [0, 1), got '1'");
   EXPECT_EQ(parse({"--model", "gcn", "--dropout", "0.3"}).input_dropout, std::nullopt);
   EXPECT_EQ(parse({"--model", "gat", "--input-dropout", "0"}).input_dropout, 0);
+  EXPECT_TRUE(parse({"--model", "gcn", "--prune-rows"}).prune_rows);
+  EXPECT_ERROR(parse({"--model", "gat", "--prune-rows"}), "unknown option '--prune-rows'; see --help");
+  EXPECT_ERROR(parse({"--model", "gcn", "--prune-rows", "--layers", "1"}),
+               "--prune-rows needs a layer before the last, got --layers 1");
 }
 
 }  // namespace
