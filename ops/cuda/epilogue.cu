@@ -18,34 +18,66 @@ struct EpilogueArgs {
   RandomKey key;
 };
 
-// A thread for each quad of y, grid-stride. x_is_whole: x has no padding, and quads of both are aligned.
-template <class T>
-__global__ void epilogue_kernel(const EpilogueArgs<T> args, const T* x, T* y, bool x_is_whole) {
+/// So few blocks that a thread has several quads to go, and its beginning does not count.
+constexpr std::int64_t kMostBlocks = 4096;
+
+// A thread for each quad of y, grid-stride, that reads the next one while it works on this. kFlat: x has no
+// padding, and quads of both are aligned. x and y are different tensors.
+template <class T, bool kFlat>
+__global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 4 : 6)
+    epilogue_kernel(const EpilogueArgs<T> args, const T* __restrict__ x, T* __restrict__ y) {
+  using Sum = Accumulator<T>;
   using Quad = Pack<T, kQuad>;
-  const std::uint64_t stream = args.dropout > 0 ? args.key.stream_now() : 0;
-  const std::int64_t size = args.rows * args.n;
-  RODEO_GRID_STRIDE(quad, (size + kQuad - 1) / kQuad) {
-    const bool whole = x_is_whole && (quad + 1) * kQuad <= size;
+  const std::int64_t size = args.rows * args.n, quads = ceil_div(size, kQuad);
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kThreads;
+  const bool has_place = args.scale || args.after || args.bias;
+  const auto is_whole = [&](std::int64_t quad) { return kFlat && (quad + 1) * kQuad <= size; };
+  const auto read = [&](std::int64_t quad) {
     Quad values{};
-    if (whole) values = reinterpret_cast<const Quad*>(x)[quad];
+    if (is_whole(quad)) return reinterpret_cast<const Quad*>(x)[quad];
+    if (quad >= quads) return values;
     std::int64_t i = quotient(quad * kQuad, args.n), j = quad * kQuad - i * args.n;
-    Philox4 random{};
-    if (args.dropout > 0) random = philox(args.key.seed, stream, quad);
 #pragma unroll
     for (int k = 0; k < kQuad; ++k) {
-      if (quad * kQuad + k >= size) break;
-      Accumulator<T> value = widen(whole ? values.value[k] : x[i * args.pitch + j]);
-      if (args.scale) value *= widen(args.scale[i]);
+      if (quad * kQuad + k < size) values.value[k] = x[i * args.pitch + j];
+      if (++j == args.n) j = 0, ++i;
+    }
+    return values;
+  };
+  std::int64_t quad = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  Quad next = read(quad);
+  const std::uint64_t stream = args.dropout > 0 ? args.key.stream_now() : 0;
+  for (; quad < quads; quad += stride) {
+    Quad values = next;
+    next = read(quad + stride);
+    Philox4 random{};
+    if (args.dropout > 0) random = philox(args.key.seed, stream, quad);
+    std::int64_t i = 0, j = 0;
+    if (has_place) i = quotient(quad * kQuad, args.n), j = quad * kQuad - i * args.n;
+    Sum scale = args.scale ? widen(args.scale[i]) : Sum(1),
+        after = args.after ? widen(args.after[i]) : Sum(1);
+#pragma unroll
+    for (int k = 0; k < kQuad; ++k) {
+      Sum value = widen(values.value[k]) * scale;
       if (args.bias) value += widen(args.bias[j]);
       if (args.activation == Activation::kRelu && value <= 0) value = 0;  // NaN is not <= 0
       if (args.activation == Activation::kElu && value <= 0) value = expm1(value);
       if (args.dropout > 0) value = to_unit(random.word[k]) < args.dropout ? 0 : value * args.keep;
-      if (args.after) value *= widen(args.after[i]);
-      values.value[k] = static_cast<T>(value);
-      if (!whole) y[quad * kQuad + k] = values.value[k];
-      if (++j == args.n) j = 0, ++i;
+      values.value[k] = static_cast<T>(value * after);
+      if (has_place && ++j == args.n) {
+        j = 0;
+        if (++i == args.rows) --i;  // past the end
+        if (args.scale) scale = widen(args.scale[i]);
+        if (args.after) after = widen(args.after[i]);
+      }
     }
-    if (whole) reinterpret_cast<Quad*>(y)[quad] = values;
+    if (is_whole(quad)) {
+      reinterpret_cast<Quad*>(y)[quad] = values;
+    } else {
+#pragma unroll
+      for (int k = 0; k < kQuad; ++k)
+        if (quad * kQuad + k < size) y[quad * kQuad + k] = values.value[k];
+    }
   }
 }
 
@@ -125,11 +157,13 @@ bool is_aligned(const Tensor& t, std::size_t bytes) {
 
 void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& options, const Tensor& y) {
   dispatch_float(x.dtype(), "epilogue", [&]<class T>(T) {
+    using D = device_t<T>;
     const std::size_t quad = kQuad * sizeof(T);
-    launch("epilogue", y.device(), epilogue_kernel<device_t<T>>,
-           grid_for(ceil_div(y.numel(), kQuad), kThreads), kThreads, 0,
-           make_args<T>(bias, options, y, x.dim(1)), pointer<T>(x), pointer<T>(y),
-           x.dim(1) == y.dim(1) && is_aligned(x, quad) && is_aligned(y, quad));
+    const bool flat = x.dim(1) == y.dim(1) && is_aligned(x, quad) && is_aligned(y, quad);
+    const std::int64_t blocks = ceil_div(ceil_div(y.numel(), kQuad), kThreads);
+    launch("epilogue", y.device(), flat ? epilogue_kernel<D, true> : epilogue_kernel<D, false>,
+           dim3(static_cast<unsigned>(std::min(blocks, kMostBlocks))), kThreads, 0,
+           make_args<T>(bias, options, y, x.dim(1)), pointer<T>(x), pointer<T>(y));
   });
 }
 
