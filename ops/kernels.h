@@ -105,6 +105,14 @@ RODEO_KERNEL(scale_rows, void(const Tensor& x, const Tensor& s, const Tensor& y)
 RODEO_KERNEL(normalize_rows, void(const Tensor& x, const Tensor& y));
 RODEO_KERNEL(inverse_sqrt, void(const Tensor& x, const Tensor& y));  // 0 where x is not positive
 
+// features.h; there are entries
+/// y[e] = scale[row[e]] dropout(x[e]), the word of element (row[e], col[e]) of the matrix being that of
+/// dropout on it, and transposed[place[e]] = y[e]. scale undefined: 1. y or transposed may be undefined.
+RODEO_KERNEL(drop_entries,
+             void(const Csr& a, const Tensor& row, const Tensor& place, const Tensor& x, const Tensor& scale,
+                  double p, RandomKey key, const Tensor& y, const Tensor& transposed));
+RODEO_KERNEL(normalize_entries, void(const Csr& a, const Tensor& x, const Tensor& y));
+
 // bce.h
 RODEO_KERNEL(bce_with_logits,
              void(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& loss));
@@ -199,6 +207,10 @@ RODEO_KERNEL(take, void(const Tensor& values, const Tensor& ids, double missing,
 // Whether a square matrix with sorted rows has (col, row) as often as (row, col), for all edges. If so, ids
 // i64 [edges], where defined, is filled: the edge that each edge is in the other direction.
 RODEO_KERNEL(reverse_edges, bool(const Csr& a, const Tensor& ids));
+
+// select_rows.h; row_ptr is the result's; edge_ids may be undefined; there are edges
+RODEO_KERNEL(copy_rows, void(const Csr& a, const Tensor& rows, const Tensor& row_ptr, const Tensor& col,
+                             const Tensor& edge_ids));
 
 // graph_hash.h
 RODEO_KERNEL(hash_values, std::uint64_t(const Tensor& values));  // i32 or i64; may be empty

@@ -25,6 +25,7 @@ void train(const TrainOptions& options) {
                                      task.num_nodes, task.num_edges, task.num_features, task.num_classes));
   console.say("split", fmt::format("{} train, {} val, {} test", task.split.train.numel(),
                                    task.split.val.numel(), task.split.test.numel()));
+  console.say("features", task.features);
   console.say("memory", str(format_bytes(memory_stats(device).current), " on ", device));
   console.say("algorithms", model.algorithms);
   console.say("model", fmt::format("{}: {} parameters\n", model.text, model.module->num_parameters()));
@@ -33,7 +34,8 @@ void train(const TrainOptions& options) {
                   {.epochs = options.epochs,
                    .eval_every = options.eval_every,
                    .patience = options.patience,
-                   .graph = options.graph});
+                   .graph = options.graph,
+                   .training_rows = model.training_rows});
   if (const int epoch = recorder.start(run, trainer, describe_device(options.device, device)); epoch > 0)
     console.say("resumed", fmt::format("after epoch {} from {}\n", epoch, options.checkpoint));
   else if (options.resume)

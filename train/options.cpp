@@ -89,6 +89,13 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
   if (traits.spmm)
     execution("spmm", "Sparse product: auto, rode, csr, tca or cusparse", option_value(name(defaults.spmm)),
               "NAME");
+  execution("features",
+            "What the first layer reads: dense, sparse (zeros are neither stored nor read: exact), or auto",
+            option_value(name(defaults.features)), "NAME");
+  if (defaults.model == ModelKind::kGcn)
+    execution("prune-rows",
+              "In training steps the last layer computes only the training nodes, which alone have a loss:\n"
+              "exact, for evaluations have all. Pays where they are few");
   execution("tf32", "Let matrix products round their inputs to TF32");
   execution("no-graph", "On CUDA, launch every kernel by itself instead of replaying a captured graph");
 
@@ -110,7 +117,8 @@ cxxopts::ParseResult parse(cxxopts::Options& options, const TrainOptions& defaul
   } catch (const cxxopts::exceptions::exception&) {
     // All others take any.
     const ModelTraits& traits = traits_of(defaults.model);
-    fail("--undirected, ", traits.train_eps ? "--train-eps, " : "", "--tf32, --no-graph, ",
+    fail("--undirected, ", traits.train_eps ? "--train-eps, " : "",
+         defaults.model == ModelKind::kGcn ? "--prune-rows, " : "", "--tf32, --no-graph, ",
          traits.spmm ? "--explain, " : "",
          "--resume, --print-config, --quiet, --help and --version take no value");
   }
@@ -152,6 +160,7 @@ TrainOptions parse_arguments(int argc, const char* const* argv, const TrainOptio
   options.normalize_features = normalize == "row";
   options.undirected = values.flag("undirected");
   options.device = values.text("device");
+  read_savings(values, options);
   options.tf32 = values.flag("tf32");
   options.graph = !values.flag("no-graph");
   options.quiet = values.flag("quiet");

@@ -173,8 +173,9 @@ TEST(TrainOptions, EveryMistakeHasItsLine) {
       {{"--dataset", "x", "--epoch", "5"}, "unknown option '--epoch'; see --help"},
       {{"--dataset", "x", "-q"}, "unknown option '-q'; see --help"},
       {{"--dataset", "x", "--quiet=maybe"},
-       "--undirected, --tf32, --no-graph, --explain, --resume, --print-config, --quiet, --help and --version "
-       "take no value"},
+       "--undirected, --prune-rows, --tf32, --no-graph, --explain, --resume, --print-config, --quiet, --help "
+       "and "
+       "--version take no value"},
       {{"cora.h5"}, "unexpected argument 'cora.h5'; see --help"},
       {{"--dataset", "x", "--", "y"}, "unexpected argument 'y'; see --help"},
       {{"--dataset", "x", "--hidden", "0"}, "--hidden must be an integer of at least 1, got '0'"},
