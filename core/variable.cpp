@@ -21,81 +21,122 @@ bool grad_enabled() {
   return recording;
 }
 
-struct Variable::Node {
+struct SavedTensor::State {
   Tensor value;
+  std::function<Tensor()> compute;
+};
+
+SavedTensor::SavedTensor(Tensor value) : state_(std::make_shared<State>(State{std::move(value), nullptr})) {}
+
+SavedTensor::SavedTensor(std::function<Tensor()> compute)
+    : state_(std::make_shared<State>(State{{}, std::move(compute)})) {}
+
+const Tensor& SavedTensor::get() const {
+  static const Tensor undefined;
+  if (!state_) return undefined;
+  if (!state_->value.defined() && state_->compute) {
+    state_->value = state_->compute();
+    state_->compute = nullptr;
+  }
+  return state_->value;
+}
+
+/// The history of a variable: what stays of it when its value has gone.
+struct Variable::Node {
+  Shape shape;  // of the value, as of its gradient
+  DType dtype{};
+  Device device;
   Tensor grad;
   bool requires_grad = false;
   bool freed = false;
-  std::string_view op;  // empty for a leaf
-  std::vector<Variable> inputs;
+  std::string_view op;                        // empty for a leaf
+  std::vector<std::shared_ptr<Node>> inputs;  // null where no gradient is required
   GradientRule rule;
 
   void free_graph() {
     rule = nullptr;
-    std::vector<Variable> pending = std::move(inputs);
+    std::vector<std::shared_ptr<Node>> pending = std::move(inputs);
     inputs.clear();
     // Unlink node by node: the destructors of a long chain would recurse once per op.
     while (!pending.empty()) {
-      const Variable input = std::move(pending.back());
+      const std::shared_ptr<Node> input = std::move(pending.back());
       pending.pop_back();
-      if (!input.node_ || input.node_.use_count() > 1) continue;
-      input.node_->rule = nullptr;
-      for (Variable& next : input.node_->inputs) pending.push_back(std::move(next));
-      input.node_->inputs.clear();
+      if (!input || input.use_count() > 1) continue;
+      input->rule = nullptr;
+      for (std::shared_ptr<Node>& next : input->inputs) pending.push_back(std::move(next));
+      input->inputs.clear();
     }
   }
   ~Node() { free_graph(); }
 };
 
-Variable::Variable(Tensor value, bool requires_grad) : node_(std::make_shared<Node>()) {
+struct Variable::Body {
+  Tensor value;
+  SavedTensor saved;
+  std::shared_ptr<Node> node;
+};
+
+Variable::Variable(Tensor value, bool requires_grad) : body_(std::make_shared<Body>()) {
   check(value.defined(), "[variable] made of an undefined tensor");
   check(!requires_grad || is_float(value.dtype()),
         "[variable] only floating-point tensors have gradients, got ", value.dtype());
-  node_->value = std::move(value);
-  node_->requires_grad = requires_grad;
+  body_->node = std::make_shared<Node>();
+  Node& node = *body_->node;
+  node.shape = value.shape(), node.dtype = value.dtype(), node.device = value.device();
+  node.requires_grad = requires_grad;
+  body_->value = std::move(value);
 }
 
 const Tensor& Variable::value() const {
   check(defined(), "[variable] value() of an undefined variable");
-  return node_->value;
+  return body_->value;
+}
+
+SavedTensor Variable::saved() const {
+  check(defined(), "[variable] saved() of an undefined variable");
+  return body_->saved.defined() ? body_->saved : SavedTensor(body_->value);
 }
 
 bool Variable::requires_grad() const {
-  return node_ && node_->requires_grad;
+  return body_ && body_->node->requires_grad;
 }
 
 bool Variable::is_leaf() const {
   check(defined(), "[variable] is_leaf() of an undefined variable");
-  return node_->op.empty();
+  return body_->node->op.empty();
 }
 
 const Tensor& Variable::grad() const {
   check(defined(), "[variable] grad() of an undefined variable");
-  return node_->grad;
+  return body_->node->grad;
 }
 
 void Variable::zero_grad() {
-  if (node_) node_->grad = {};
+  if (body_) body_->node->grad = {};
 }
 
 void Variable::set_value(Tensor value) {
-  check(defined() && node_->op.empty(), "[variable] set_value() needs a leaf");
+  check(is_leaf(), "[variable] set_value() needs a leaf");
   check(value.shape() == shape() && value.dtype() == dtype(), "[variable] set_value() needs ", dtype(), " ",
         shape(), ", got ", value.dtype(), " ", value.shape());
-  node_->value = std::move(value);
-  node_->grad = {};
+  body_->node->device = value.device();
+  body_->value = std::move(value);
+  body_->node->grad = {};
 }
 
-Variable record(std::string_view op, Tensor y, std::vector<Variable> inputs, GradientRule rule) {
+Variable record(std::string_view op, Tensor y, std::vector<Variable> inputs, GradientRule rule,
+                SavedTensor saved) {
   y.note_maker(op, /*gradient=*/false);
   Variable result(std::move(y));
-  bool needed = false;
-  for (const Variable& input : inputs) needed |= input.requires_grad();
-  if (!recording || !needed) return result;
-  result.node_->requires_grad = true;
-  result.node_->op = op;
-  result.node_->inputs = std::move(inputs);
-  result.node_->rule = std::move(rule);
+  if (!recording) return result;
+  result.body_->saved = std::move(saved);
+  Variable::Node& node = *result.body_->node;
+  for (const Variable& input : inputs) node.requires_grad |= input.requires_grad();
+  if (!node.requires_grad) return result;
+  node.op = op;
+  for (const Variable& input : inputs)
+    node.inputs.push_back(input.requires_grad() ? input.body_->node : nullptr);
+  node.rule = std::move(rule);
   return result;
 }
 
@@ -110,8 +151,8 @@ void Variable::backward(const Tensor& seed) const {
 
   // Depth-first post-order without recursion: inputs come before the ops that use them.
   std::vector<std::shared_ptr<Node>> order;
-  std::vector<std::pair<std::shared_ptr<Node>, std::size_t>> stack{{node_, 0}};
-  std::unordered_set<Node*> seen{node_.get()};
+  std::vector<std::pair<std::shared_ptr<Node>, std::size_t>> stack{{body_->node, 0}};
+  std::unordered_set<Node*> seen{body_->node.get()};
   while (!stack.empty()) {
     auto& [node, next] = stack.back();
     check(!node->freed, "[autograd] the graph behind '", node->op, "' was freed by an earlier backward()");
@@ -120,11 +161,11 @@ void Variable::backward(const Tensor& seed) const {
       stack.pop_back();
       continue;
     }
-    const std::shared_ptr<Node>& input = node->inputs[next++].node_;
-    if (input && input->requires_grad && seen.insert(input.get()).second) stack.emplace_back(input, 0);
+    const std::shared_ptr<Node>& input = node->inputs[next++];
+    if (input && seen.insert(input.get()).second) stack.emplace_back(input, 0);
   }
 
-  std::unordered_map<Node*, Tensor> grads{{node_.get(), start}};
+  std::unordered_map<Node*, Tensor> grads{{body_->node.get(), start}};
   const auto accumulate = [](Tensor& sum, const Tensor& term) {
     sum = sum.defined() ? add_tensors(sum, term) : term;
   };
@@ -141,16 +182,15 @@ void Variable::backward(const Tensor& seed) const {
     check(dx.size() == node.inputs.size(), "[autograd] the rule of '", node.op, "' returned ", dx.size(),
           " gradients for ", node.inputs.size(), " inputs");
     for (std::size_t i = 0; i < dx.size(); ++i) {
-      const Variable& input = node.inputs[i];
-      if (!input.requires_grad()) continue;
+      if (!node.inputs[i]) continue;
+      Node& input = *node.inputs[i];
       check(dx[i].defined(), "[autograd] the rule of '", node.op, "' returned no gradient for input ", i);
-      check(dx[i].shape() == input.shape() && dx[i].dtype() == input.dtype() &&
-                dx[i].device() == input.device(),
+      check(dx[i].shape() == input.shape && dx[i].dtype() == input.dtype && dx[i].device() == input.device,
             "[autograd] the rule of '", node.op, "' returned a gradient of ", dx[i].dtype(), " ",
-            dx[i].shape(), " on ", dx[i].device(), " for input ", i, ", which is ", input.dtype(), " ",
-            input.shape(), " on ", input.device());
+            dx[i].shape(), " on ", dx[i].device(), " for input ", i, ", which is ", input.dtype, " ",
+            input.shape, " on ", input.device);
       dx[i].note_maker(node.op, /*gradient=*/true);
-      accumulate(grads[input.node_.get()], dx[i]);
+      accumulate(grads[&input], dx[i]);
     }
     node.freed = true;
     node.free_graph();

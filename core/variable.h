@@ -10,14 +10,33 @@
 
 namespace rodeo {
 
-/// A Tensor, its gradient, and the closure that made it. Copies share all three.
+/// What a gradient rule keeps of the forward pass: a value, or the way to compute the same bits again, which
+/// saves the memory in between. Copies share it.
+class SavedTensor {
+ public:
+  SavedTensor() = default;  // undefined
+  explicit SavedTensor(Tensor value);
+  /// Forgets the value; the first get() calls compute() for a new one.
+  explicit SavedTensor(std::function<Tensor()> compute);
+  bool defined() const { return state_ != nullptr; }
+  const Tensor& get() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+/// A Tensor, its gradient, and the closure that made it. Copies share all three. Ops that use a variable keep
+/// its value only where their rules do.
 class Variable {
  public:
   Variable() = default;  // undefined
   explicit Variable(Tensor value, bool requires_grad = false);
 
-  bool defined() const { return node_ != nullptr; }
+  bool defined() const { return body_ != nullptr; }
   const Tensor& value() const;
+  /// The value, for a rule to keep.
+  SavedTensor saved() const;
   const Shape& shape() const { return value().shape(); }
   std::int64_t dim(int i) const { return value().dim(i); }
   DType dtype() const { return value().dtype(); }
@@ -40,9 +59,10 @@ class Variable {
 
  private:
   friend Variable record(std::string_view, Tensor, std::vector<Variable>,
-                         std::function<std::vector<Tensor>(const Tensor&)>);
+                         std::function<std::vector<Tensor>(const Tensor&)>, SavedTensor);
   struct Node;
-  std::shared_ptr<Node> node_;
+  struct Body;
+  std::shared_ptr<Body> body_;
 };
 
 /// A gradient rule: from dL/dy to dL/d(input), one entry per input of the op. An entry may be left undefined
@@ -50,8 +70,10 @@ class Variable {
 using GradientRule = std::function<std::vector<Tensor>(const Tensor& dy)>;
 
 /// Makes the result of an op. `op` must outlive the variable (a string literal). The rule is kept only when
-/// gradients are enabled and at least one input requires one.
-Variable record(std::string_view op, Tensor y, std::vector<Variable> inputs, GradientRule rule);
+/// gradients are enabled and at least one input requires one. `saved`, if given, is what the rules of the
+/// ops that use the result keep of it instead of y.
+Variable record(std::string_view op, Tensor y, std::vector<Variable> inputs, GradientRule rule,
+                SavedTensor saved = {});
 
 /// While one lives, ops of this thread record nothing.
 class NoGrad {

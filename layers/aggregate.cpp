@@ -4,7 +4,7 @@
 
 namespace rodeo {
 
-void check_node_features(std::string_view layer, const Adjacency& adj, const Variable& x, std::int64_t in) {
+void check_node_features(std::string_view layer, const Adjacency& adj, const Features& x, std::int64_t in) {
   check(adj.defined(), "[", layer, "] the graph is undefined");
   check(adj.rows() == adj.cols(), "[", layer, "] the graph must be square, got ", adj.rows(), " x ",
         adj.cols());
@@ -12,7 +12,7 @@ void check_node_features(std::string_view layer, const Adjacency& adj, const Var
   check(x.shape() == expected, "[", layer, "] x must be ", expected, ", got ", x.shape());
 }
 
-Variable aggregate_and_project(const Adjacency& adj, const Variable& weight, const Variable& x,
+Variable aggregate_and_project(const Adjacency& adj, const Variable& weight, const Features& x,
                                const Linear& linear, Reduce reduce, SpmmOptions options) {
   options.reduce = reduce;
   const auto aggregate = [&](const Variable& h) {
@@ -20,7 +20,7 @@ Variable aggregate_and_project(const Adjacency& adj, const Variable& weight, con
   };
   const bool linear_in_x = reduce == Reduce::kSum || reduce == Reduce::kMean;
   const Variable& w = linear.weight();
-  if (!linear_in_x || w.dim(0) <= w.dim(1)) return linear.forward(aggregate(x));
+  if (!linear_in_x || (!x.is_sparse() && w.dim(0) <= w.dim(1))) return linear.forward(aggregate(x.dense()));
   const Variable y = aggregate(matmul(x, w));
   return linear.bias().defined() ? add_bias(y, linear.bias()) : y;
 }

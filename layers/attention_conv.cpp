@@ -29,18 +29,18 @@ Tensor AttentionConv::glorot_weight(Random& random, Device device, DType dtype) 
   return glorot_uniform(options_.in, options_.heads * options_.out, random.next(), dtype, device);
 }
 
-Variable AttentionConv::project(const Variable& x, const Variable& w) const {
+Variable AttentionConv::project(const Features& x, const Variable& w) const {
   return reshape(matmul(x, w), {x.dim(0), options_.heads, options_.out});
 }
 
-Variable AttentionConv::merge(const Variable& y, const Variable& x, const EpilogueOptions& then) const {
+Variable AttentionConv::merge(const Variable& y, const Features& x, const EpilogueOptions& then) const {
   Variable out = options_.merge == HeadMerge::kConcat ? reshape(y, {y.dim(0), width()}) : head_mean(y);
-  if (options_.residual) out = add(out, res_.defined() ? matmul(x, res_) : x);
+  if (options_.residual) out = add(out, res_.defined() ? matmul(x, res_) : x.dense());
   const bool nothing = !b_.defined() && then.activation == Activation::kNone && then.dropout == 0;
   return nothing ? out : epilogue(out, b_, then);
 }
 
-void AttentionConv::check_inputs(const Adjacency& adj, const Variable& x) const {
+void AttentionConv::check_inputs(const Adjacency& adj, const Features& x) const {
   check(adj.defined(), "[", name_, "] the graph is undefined");
   check(adj.rows() == adj.cols(), "[", name_, "] the graph must be square, got ", adj.rows(), " x ",
         adj.cols());

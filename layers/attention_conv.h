@@ -6,6 +6,7 @@
 #include "layers/module.h"
 #include "ops/attention.h"
 #include "ops/epilogue.h"
+#include "ops/features.h"
 
 namespace rodeo {
 
@@ -46,11 +47,11 @@ class AttentionConv : public Module {
 
   /// A learned matrix to all heads, [in, heads * out], and its product with x: [nodes, heads, out].
   Tensor glorot_weight(Random& random, Device device, DType dtype) const;
-  Variable project(const Variable& x, const Variable& w) const;
+  Variable project(const Features& x, const Variable& w) const;
   /// y [nodes, heads, out] -> [nodes, width()], then what `then` asks for.
-  Variable merge(const Variable& y, const Variable& x, const EpilogueOptions& then) const;
+  Variable merge(const Variable& y, const Features& x, const EpilogueOptions& then) const;
 
-  void check_inputs(const Adjacency& adj, const Variable& x) const;
+  void check_inputs(const Adjacency& adj, const Features& x) const;
   AttentionOptions attention_options(RandomKey key) const;
 
   const char* name_;

@@ -13,7 +13,7 @@ GatConv::GatConv(const AttentionConvOptions& options, Random& random, Device dev
   register_rest(random, device, dtype);
 }
 
-Variable GatConv::forward(const Adjacency& adj, const Variable& x, RandomKey key,
+Variable GatConv::forward(const Adjacency& adj, const Features& x, RandomKey key,
                           const EpilogueOptions& then) const {
   check_inputs(adj, x);
   const Variable z = project(x, w_);

@@ -20,7 +20,7 @@ Gatv2Conv::Gatv2Conv(const AttentionConvOptions& options, Random& random, Device
   register_rest(random, device, dtype);
 }
 
-Variable Gatv2Conv::forward(const Adjacency& adj, const Variable& x, RandomKey key,
+Variable Gatv2Conv::forward(const Adjacency& adj, const Features& x, RandomKey key,
                             const EpilogueOptions& then) const {
   check_inputs(adj, x);
   const auto affine = [&](const Variable& w, const Variable& c) {

@@ -14,7 +14,7 @@ class Gatv2Conv : public AttentionConv {
  public:
   Gatv2Conv(const AttentionConvOptions& options, Random& random, Device device = kCpu,
             DType dtype = DType::kF32);
-  Variable forward(const Adjacency& adj, const Variable& x, RandomKey key,
+  Variable forward(const Adjacency& adj, const Features& x, RandomKey key,
                    const EpilogueOptions& then = {}) const;
 
  private:

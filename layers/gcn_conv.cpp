@@ -12,21 +12,25 @@ GcnConv::GcnConv(std::int64_t in, std::int64_t out, Random& random, bool bias, D
   if (bias) register_parameter("bias", &b_, Tensor::zeros({out}, dtype, device));
 }
 
-Variable GcnConv::forward(const GcnGraph& graph, const Variable& x, const SpmmOptions& options) const {
+Variable GcnConv::forward(const GcnGraph& graph, const Features& x, const SpmmOptions& options) const {
   return forward(graph, x, options, {});
 }
 
-Variable GcnConv::forward(const GcnGraph& graph, const Variable& x, const SpmmOptions& options,
+Variable GcnConv::forward(const GcnGraph& graph, const Features& x, const SpmmOptions& options,
                           const Link& link) const {
-  const auto scaled = [&](const Variable& h) { return link.scaled_input ? h : scale_rows(h, graph.scale); };
+  EpilogueOptions then = link.then;
+  if (link.input == Link::Input::kPropagated) return epilogue(matmul(x, w_), b_, then, out_);
+  const bool is_scaled = link.input == Link::Input::kScaled;
+  const auto scaled = [&](const Variable& h) { return is_scaled ? h : scale_rows(h, graph.scale); };
   Variable y;
-  if (in_ < out_) {
-    y = matmul(aggregate(graph, scaled(x), options), w_);
+  if (x.is_sparse()) {
+    y = aggregate(graph, matmul(is_scaled ? x : dropout(x, 0, {}, graph.scale), w_), options);
+  } else if (in_ < out_) {
+    y = matmul(aggregate(graph, scaled(x.dense()), options), w_);
   } else {
     const std::int64_t columns = padded_columns(out_, x.dtype(), x.device());
-    y = aggregate(graph, scaled(matmul_padded(x, w_, columns)), options);
+    y = aggregate(graph, scaled(matmul_padded(x.dense(), w_, columns)), options);
   }
-  EpilogueOptions then = link.then;
   then.scale = graph.scale;
   return epilogue(y, b_, then, out_);
 }

@@ -3,6 +3,7 @@
 #include "core/random.h"
 #include "layers/module.h"
 #include "ops/epilogue.h"
+#include "ops/features.h"
 #include "ops/gcn_norm.h"
 
 namespace rodeo {
@@ -13,15 +14,20 @@ class GcnConv : public Module {
  public:
   GcnConv(std::int64_t in, std::int64_t out, Random& random, bool bias = true, Device device = kCpu,
           DType dtype = DType::kF32);
-  /// Aggregates on the narrower side: (A X) W and A (X W) are equal, the cost is not.
-  Variable forward(const GcnGraph& graph, const Variable& x, const SpmmOptions& options = {}) const;
+  /// Aggregates on the narrower side: (A X) W and A (X W) are equal, the cost is not. Of sparse x A (X W).
+  Variable forward(const GcnGraph& graph, const Features& x, const SpmmOptions& options = {}) const;
 
   /// The same as a link of a chain that saves passes over memory.
   struct Link {
-    bool scaled_input = false;  // x is D^-1/2 X already
+    enum class Input {
+      kPlain,       // x is X
+      kScaled,      // x is D^-1/2 X already
+      kPropagated,  // x is D^-1/2 (A + I) D^-1/2 X already: what is left is the product with W
+    };
+    Input input = Input::kPlain;
     EpilogueOptions then = {};  // what follows Y in the same pass: relu, dropout, after; not scale
   };
-  Variable forward(const GcnGraph& graph, const Variable& x, const SpmmOptions& options,
+  Variable forward(const GcnGraph& graph, const Features& x, const SpmmOptions& options,
                    const Link& link) const;
 
  private:

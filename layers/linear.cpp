@@ -14,7 +14,7 @@ Linear::Linear(std::int64_t in, std::int64_t out, Random& random, bool bias, Dev
   if (bias) register_parameter("bias", &b_, uniform({out}, -bound, bound, random.next(), dtype, device));
 }
 
-Variable Linear::forward(const Variable& x) const {
+Variable Linear::forward(const Features& x) const {
   const Variable y = matmul(x, w_);
   return b_.defined() ? add_bias(y, b_) : y;
 }

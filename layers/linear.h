@@ -2,6 +2,7 @@
 
 #include "core/random.h"
 #include "layers/module.h"
+#include "ops/features.h"
 
 namespace rodeo {
 
@@ -10,7 +11,7 @@ class Linear : public Module {
  public:
   Linear(std::int64_t in, std::int64_t out, Random& random, bool bias = true, Device device = kCpu,
          DType dtype = DType::kF32);
-  Variable forward(const Variable& x) const;
+  Variable forward(const Features& x) const;
 
   const Variable& weight() const { return w_; }
   const Variable& bias() const { return b_; }

@@ -14,7 +14,7 @@ SageConv::SageConv(const SageConvOptions& options, Random& random, Device device
   register_module("lin_r", root_.get());
 }
 
-Variable SageConv::forward(const Adjacency& adj, const Variable& x, const SpmmOptions& spmm) const {
+Variable SageConv::forward(const Adjacency& adj, const Features& x, const SpmmOptions& spmm) const {
   check_node_features("sage_conv", adj, x, options_.in);
   Variable y = aggregate_and_project(adj, {}, x, neighbours_, options_.aggr, spmm);
   if (root_) y = add(y, root_->forward(x));

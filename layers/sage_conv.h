@@ -23,8 +23,8 @@ struct SageConvOptions {
 class SageConv : public Module {
  public:
   SageConv(const SageConvOptions& options, Random& random, Device device = kCpu, DType dtype = DType::kF32);
-  /// Sums and means are taken on the narrower side. spmm.reduce is not looked at.
-  Variable forward(const Adjacency& adj, const Variable& x, const SpmmOptions& spmm = {}) const;
+  /// Sums and means are taken on the narrower side; they alone take sparse x. spmm.reduce is not looked at.
+  Variable forward(const Adjacency& adj, const Features& x, const SpmmOptions& spmm = {}) const;
 
  private:
   SageConvOptions options_;

@@ -19,14 +19,15 @@ AppnpModel::AppnpModel(const AppnpModelOptions& options, Random random, Device d
   register_module("prop", &propagation_);
 }
 
-Variable AppnpModel::forward(const GcnGraph& graph, const Variable& x) {
-  Variable h = x;
+Variable AppnpModel::forward(const GcnGraph& graph, const Features& x) {
+  Features h = x;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    if (i > 0) h = relu(h);
-    if (training()) h = dropout(h, options_.dropout, random_.next());
+    if (i > 0) h = relu(h.dense());
+    const double p = i == 0 ? options_.input_dropout.value_or(options_.dropout) : options_.dropout;
+    if (training()) h = dropout(h, p, random_.next());
     h = layers_[i]->forward(h);
   }
-  return propagation_.forward(graph, h, random_.next(), options_.spmm);
+  return propagation_.forward(graph, h.dense(), random_.next(), options_.spmm);
 }
 
 }  // namespace rodeo

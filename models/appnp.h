@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "layers/appnp.h"
@@ -12,8 +13,9 @@ struct AppnpModelOptions {
   std::int64_t in = 0;
   std::int64_t hidden = 64;
   std::int64_t classes = 0;
-  int layers = 2;        // of the perceptron
-  double dropout = 0.5;  // of the input of every layer
+  int layers = 2;                            // of the perceptron
+  double dropout = 0.5;                      // of the input of every layer
+  std::optional<double> input_dropout = {};  // of x; not given: dropout
   int hops = 10;
   double alpha = 0.1;
   double edge_dropout = 0;
@@ -30,7 +32,7 @@ class AppnpModel : public Module {
              DType dtype = DType::kF32);
 
   /// x [nodes, in] -> logits [nodes, classes].
-  Variable forward(const GcnGraph& graph, const Variable& x);
+  Variable forward(const GcnGraph& graph, const Features& x);
 
   /// The parameters of the first linear layer: the published weight decay applies to these alone.
   std::vector<Variable> first_layer_parameters() const { return layers_.front()->parameters(); }

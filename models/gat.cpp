@@ -1,8 +1,17 @@
 #include "models/gat.h"
 
-#include "ops/dense.h"
+#include "ops/epilogue.h"
 
 namespace rodeo {
+namespace {
+
+/// Inputs of layers that are worth a second pass over them: attention leaves little else to keep.
+bool is_large(std::int64_t columns, const Features& x) {
+  constexpr std::int64_t kLarge = std::int64_t{1} << 28;
+  return x.dim(0) * columns * static_cast<std::int64_t>(size_of(x.dtype())) >= kLarge;
+}
+
+}  // namespace
 
 template <class Conv>
 AttentionModel<Conv>::AttentionModel(const GatOptions& options, Random random, Device device, DType dtype)
@@ -13,7 +22,7 @@ AttentionModel<Conv>::AttentionModel(const GatOptions& options, Random random, D
         " and ", o.layers);
   check(o.heads >= 1 && o.out_heads >= 1, "[gat] heads and out_heads must be >= 1, got ", o.heads, " and ",
         o.out_heads);
-  for (const double p : {o.dropout, o.attention_dropout})
+  for (const double p : {o.dropout, o.input_dropout.value_or(0), o.attention_dropout})
     check(p >= 0 && p < 1, "[gat] dropout must be in [0, 1), got ", p);
   for (int i = 0; i < o.layers; ++i) {
     const bool last = i + 1 == o.layers;
@@ -31,15 +40,26 @@ AttentionModel<Conv>::AttentionModel(const GatOptions& options, Random random, D
 }
 
 template <class Conv>
-Variable AttentionModel<Conv>::forward(const Adjacency& adj, const Variable& x) {
+Variable AttentionModel<Conv>::forward(const Adjacency& adj, const Features& x) {
   const double p = training() ? options_.dropout : 0;
-  Variable h = p > 0 ? dropout(x, p, random_.next()) : x;
+  const double first = training() ? options_.input_dropout.value_or(options_.dropout) : 0;
+  Features h = x;
+  if (first > 0) {
+    const RandomKey key = random_.next();
+    h = x.is_sparse()
+            ? dropout(x, first, key)
+            : epilogue(x.dense(), {}, {.dropout = first, .key = key, .recompute = is_large(x.dim(1), x)});
+  }
   for (std::size_t i = 0; i < convs_.size(); ++i) {
     EpilogueOptions then;
-    if (i + 1 < convs_.size()) then = {.activation = Activation::kElu, .dropout = p, .key = random_.next()};
+    if (i + 1 < convs_.size())
+      then = {.activation = Activation::kElu,
+              .dropout = p,
+              .key = random_.next(),
+              .recompute = is_large(options_.hidden * options_.heads, x)};
     h = convs_[i]->forward(adj, h, random_.next(), then);
   }
-  return h;
+  return h.dense();
 }
 
 template class AttentionModel<GatConv>;

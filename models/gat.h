@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "layers/gat_conv.h"
@@ -14,9 +15,10 @@ struct GatOptions {
   std::int64_t hidden = 8;  // of one head
   std::int64_t classes = 0;
   int layers = 2;
-  std::int64_t heads = 8;      // of all layers but the last, concatenated
-  std::int64_t out_heads = 1;  // of the last, averaged
-  double dropout = 0.6;        // of the input of every layer
+  std::int64_t heads = 8;                    // of all layers but the last, concatenated
+  std::int64_t out_heads = 1;                // of the last, averaged
+  double dropout = 0.6;                      // of the input of every layer
+  std::optional<double> input_dropout = {};  // of x; not given: dropout
   double attention_dropout = 0.6;
   double negative_slope = 0.2;
   AttentionForm form = AttentionForm::kAuto;  // of a GatConv; the scores of Gatv2Conv need their edges
@@ -32,7 +34,7 @@ class AttentionModel : public Module {
   AttentionModel(const GatOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32);
 
   /// adj holds every self loop once: add_self_loops(adj).adj.   x [nodes, in] -> logits [nodes, classes].
-  Variable forward(const Adjacency& adj, const Variable& x);
+  Variable forward(const Adjacency& adj, const Features& x);
 
  private:
   GatOptions options_;

@@ -1,16 +1,12 @@
 #include "models/gcn.h"
 
-#include "ops/dense.h"
+#include "models/check_sizes.h"
 
 namespace rodeo {
 
 Gcn::Gcn(const GcnOptions& options, Random random, Device device, DType dtype)
     : options_(options), random_(random) {
-  check(options.in >= 1 && options.hidden >= 1 && options.classes >= 1 && options.layers >= 1,
-        "[gcn] in, hidden, classes and layers must be >= 1, got ", options.in, ", ", options.hidden, ", ",
-        options.classes, " and ", options.layers);
-  check(options.dropout >= 0 && options.dropout < 1, "[gcn] dropout must be in [0, 1), got ",
-        options.dropout);
+  check_sizes("gcn", options);
   for (int i = 0; i < options.layers; ++i) {
     const std::int64_t in = i == 0 ? options.in : options.hidden;
     const std::int64_t out = i + 1 == options.layers ? options.classes : options.hidden;
@@ -19,20 +15,47 @@ Gcn::Gcn(const GcnOptions& options, Random random, Device device, DType dtype)
   }
 }
 
-Variable Gcn::forward(const GcnGraph& graph, const Variable& x) {
-  const double p = training() ? options_.dropout : 0;
-  // Whatever writes a layer's input scales it as well: D^-1/2 H costs no pass of its own.
-  Variable h = x;
-  if (p > 0) h = epilogue(h, {}, {.dropout = p, .key = random_.next(), .after = graph.scale});
+Variable Gcn::forward(const GcnGraph& graph, const Features& x) {
+  return run(graph, x, graph);
+}
+
+Variable Gcn::forward(const GcnGraph& graph, const Features& x, const GcnGraph& last) {
+  check(convs_.size() >= 2, "[gcn] the last layer of some rows alone must have one before it");
+  return run(graph, x, last);
+}
+
+Variable Gcn::run(const GcnGraph& graph, const Features& x, const GcnGraph& last) {
+  using Input = GcnConv::Link::Input;
+  const double p = training() ? options_.dropout : 0, first = input_dropout();
+  Features h = x;
+  Input input = Input::kPlain;
+  if (training() && first > 0) {
+    // Whatever writes a layer's input scales it as well: D^-1/2 H costs no pass of its own.
+    h = dropout(x, first, random_.next(), graph.scale);
+    input = Input::kScaled;
+  } else if (first == 0 && !x.is_sparse() && !x.requires_grad()) {
+    h = Features(propagated(graph, x.dense().value()));
+    input = Input::kPropagated;
+  }
   for (std::size_t i = 0; i < convs_.size(); ++i) {
-    GcnConv::Link link{.scaled_input = i > 0 || p > 0};
-    if (i + 1 < convs_.size()) {
+    GcnConv::Link link{.input = i == 0 ? input : Input::kScaled};
+    const bool is_last = i + 1 == convs_.size();
+    if (!is_last) {
       link.then = {.activation = Activation::kRelu, .dropout = p, .after = graph.scale};
       if (p > 0) link.then.key = random_.next();
     }
-    h = convs_[i]->forward(graph, h, options_.spmm, link);
+    h = convs_[i]->forward(is_last ? last : graph, h, options_.spmm, link);
   }
-  return h;
+  return h.dense();
+}
+
+const Tensor& Gcn::propagated(const GcnGraph& graph, const Tensor& x) {
+  if (!(kept_.defined() && kept_graph_ == graph.adj && kept_x_.shares_memory_with(x))) {
+    kept_ = propagate(graph, x, options_.spmm);
+    kept_graph_ = graph.adj;
+    kept_x_ = x;
+  }
+  return kept_;
 }
 
 }  // namespace rodeo

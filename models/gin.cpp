@@ -1,5 +1,7 @@
 #include "models/gin.h"
 
+#include <utility>
+
 #include "layers/norm.h"
 #include "models/check_sizes.h"
 #include "ops/dense.h"
@@ -28,8 +30,10 @@ Gin::Gin(const GinOptions& options, Random random, Device device, DType dtype)
 
 Variable Gin::forward(const Adjacency& adj, const Variable& x) {
   Variable h = x;
+  double p = options_.input_dropout.value_or(options_.dropout);
   const auto dropped = [&](const Variable& v) {
-    return training() ? dropout(v, options_.dropout, random_.next()) : v;
+    const double now = std::exchange(p, options_.dropout);
+    return training() ? dropout(v, now, random_.next()) : v;
   };
   for (const auto& conv : convs_) h = conv->forward(adj, dropped(h), options_.spmm);
   return classifier_->forward(dropped(h));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "layers/gin_conv.h"
@@ -14,6 +15,7 @@ struct GinOptions {
   std::int64_t classes = 0;
   int layers = 2;
   double dropout = 0.5;
+  std::optional<double> input_dropout = {};  // of x; not given: dropout
   bool train_eps = false;
   SpmmOptions spmm = {};
 };

@@ -18,14 +18,15 @@ Sage::Sage(const SageOptions& options, Random random, Device device, DType dtype
   }
 }
 
-Variable Sage::forward(const Adjacency& adj, const Variable& x) {
-  Variable h = x;
+Variable Sage::forward(const Adjacency& adj, const Features& x) {
+  Features h = x;
   for (std::size_t i = 0; i < convs_.size(); ++i) {
-    if (i > 0) h = relu(h);
-    if (training()) h = dropout(h, options_.dropout, random_.next());
+    if (i > 0) h = relu(h.dense());
+    const double p = i == 0 ? options_.input_dropout.value_or(options_.dropout) : options_.dropout;
+    if (training()) h = dropout(h, p, random_.next());
     h = convs_[i]->forward(adj, h, options_.spmm);
   }
-  return h;
+  return h.dense();
 }
 
 }  // namespace rodeo

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "layers/sage_conv.h"
@@ -13,6 +14,7 @@ struct SageOptions {
   std::int64_t classes = 0;
   int layers = 2;
   double dropout = 0.5;
+  std::optional<double> input_dropout = {};  // of x; not given: dropout
   Reduce aggr = Reduce::kMean;
   SpmmOptions spmm = {};
 };
@@ -25,8 +27,9 @@ class Sage : public Module {
   /// dropout masks later: it is copied.
   Sage(const SageOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32);
 
-  /// x [nodes, in] -> logits [nodes, classes]. adj without self loops: a node's own term has its own weights.
-  Variable forward(const Adjacency& adj, const Variable& x);
+  /// x [nodes, in], sparse with sums and means alone -> logits [nodes, classes]. adj without self loops: a
+  /// node's own term has its own weights.
+  Variable forward(const Adjacency& adj, const Features& x);
 
  private:
   SageOptions options_;

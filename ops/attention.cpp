@@ -152,23 +152,20 @@ Variable gat_self_attention(const Adjacency& adj, const Variable& x, const Varia
                             const Variable& a_src, const AttentionOptions& options) {
   if (options.form == AttentionForm::kComposed)
     return gat_attention(adj, head_dot(x, a_dst), head_dot(x, a_src), x, options);
-  const Tensor s = head_dot(x.value(), a_dst.value()), t = head_dot(x.value(), a_src.value());
+  const auto [s, t] = head_dots(x.value(), a_dst.value(), a_src.value());
   check_operands(adj, s, t, x.value(), options);
   const bool recorded =
       grad_enabled() && (x.requires_grad() || a_dst.requires_grad() || a_src.requires_grad());
   kernels::AttentionSaved saved;
   const Tensor y = fused(adj, s, t, x.value(), options, recorded ? &saved : nullptr);
-  return record("gat_self_attention", y, {x, a_dst, a_src}, [=](const Tensor& dy) {
+  return record("gat_self_attention", y, {x, a_dst, a_src}, [=, s = s, t = t](const Tensor& dy) {
     const auto [ds, dt, dx] = fused_gradients(adj, s, t, x.value(), options, y, saved, dy);
-    const Device device = dx.device();
-    if (dx.numel() > 0) kernels::head_outer.on(device)(ds, a_dst.value(), dt, a_src.value(), dx);
-    const auto gradient = [&](const Variable& a, const Tensor& of_score) {
-      if (!a.requires_grad()) return Tensor();
-      const Tensor da = Tensor::empty(a.shape(), a.dtype(), device);
-      if (da.numel() > 0) kernels::head_dot_sum.on(device)(of_score, x.value(), da);
-      return da;
-    };
-    return std::vector{dx, gradient(a_dst, ds), gradient(a_src, dt)};
+    const Tensor &dst = a_dst.value(), &src = a_src.value();
+    const auto like = [](const Tensor& a) { return Tensor::empty(a.shape(), a.dtype(), a.device()); };
+    const Tensor d_dst = like(dst), d_src = like(src);
+    if (dst.numel() > 0) kernels::head_dot_sum.on(dx.device())(ds, x.value(), d_dst, dt, d_src);
+    if (dx.numel() > 0) kernels::head_outer.on(dx.device())(ds, dst, dt, src, dx);
+    return std::vector{dx, d_dst, d_src};
   });
 }
 

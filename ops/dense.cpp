@@ -9,6 +9,18 @@
 
 namespace rodeo {
 
+namespace {
+
+/// Each factor is needed for the gradient of the other one.
+struct Factors {
+  SavedTensor a, b;
+};
+Factors factors_to_keep(const Variable& a, const Variable& b) {
+  return {b.requires_grad() ? a.saved() : SavedTensor(), a.requires_grad() ? b.saved() : SavedTensor()};
+}
+
+}  // namespace
+
 Tensor matmul(const Tensor& a, const Tensor& b, Transpose ta, Transpose tb) {
   check_matrix("matmul", "a", a);
   check_matrix("matmul", "b", b);
@@ -24,16 +36,20 @@ Tensor matmul(const Tensor& a, const Tensor& b, Transpose ta, Transpose tb) {
 }
 
 Variable matmul(const Variable& a, const Variable& b, Transpose ta, Transpose tb) {
-  return record("matmul", matmul(a.value(), b.value(), ta, tb), {a, b}, [=](const Tensor& dc) {
-    const Transpose n = Transpose::kNo, t = Transpose::kYes;
-    const Tensor &av = a.value(), &bv = b.value();
-    Tensor da, db;
-    if (a.requires_grad())  // da = dc op(b)^T, or its transpose op(b) dc^T
-      da = ta == n ? matmul(dc, bv, n, tb == n ? t : n) : matmul(bv, dc, tb, t);
-    if (b.requires_grad())  // db = op(a)^T dc, or its transpose dc^T op(a)
-      db = tb == n ? matmul(av, dc, ta == n ? t : n, n) : matmul(dc, av, t, ta);
-    return std::vector{da, db};
-  });
+  return record("matmul", matmul(a.value(), b.value(), ta, tb), {a, b},
+                [=, kept = factors_to_keep(a, b)](const Tensor& dc) {
+                  const Transpose n = Transpose::kNo, t = Transpose::kYes;
+                  Tensor da, db;
+                  if (kept.b.defined()) {  // da = dc op(b)^T, or its transpose op(b) dc^T
+                    const Tensor& bv = kept.b.get();
+                    da = ta == n ? matmul(dc, bv, n, tb == n ? t : n) : matmul(bv, dc, tb, t);
+                  }
+                  if (kept.a.defined()) {  // db = op(a)^T dc, or its transpose dc^T op(a)
+                    const Tensor& av = kept.a.get();
+                    db = tb == n ? matmul(av, dc, ta == n ? t : n, n) : matmul(dc, av, t, ta);
+                  }
+                  return std::vector{da, db};
+                });
 }
 
 Tensor matmul_padded(const Tensor& a, const Tensor& b, std::int64_t columns) {
@@ -51,19 +67,19 @@ Tensor matmul_padded(const Tensor& a, const Tensor& b, std::int64_t columns) {
 }
 
 Variable matmul_padded(const Variable& a, const Variable& b, std::int64_t columns) {
-  return record("matmul_padded", matmul_padded(a.value(), b.value(), columns), {a, b}, [=](const Tensor& dc) {
-    const Tensor &av = a.value(), &bv = b.value();
-    const std::int64_t m = av.dim(0), k = av.dim(1), n = bv.dim(1);
-    const ProfileScope scope(Part::kGemm);
-    Tensor da, db;
-    if (a.requires_grad()) da = Tensor::empty(av.shape(), av.dtype(), av.device());
-    if (b.requires_grad()) db = Tensor::empty(bv.shape(), bv.dtype(), bv.device());
-    if (a.requires_grad() && da.numel() > 0)
-      kernels::matmul.on(da.device())(dc, bv, false, true, {m, k, n}, da);
-    if (b.requires_grad() && db.numel() > 0)
-      kernels::matmul.on(db.device())(av, dc, true, false, {k, n, m}, db);
-    return std::vector{da, db};
-  });
+  const std::int64_t m = a.dim(0), k = a.dim(1), n = b.dim(1);
+  return record("matmul_padded", matmul_padded(a.value(), b.value(), columns), {a, b},
+                [=, kept = factors_to_keep(a, b)](const Tensor& dc) {
+                  Tensor da, db;
+                  if (kept.b.defined()) da = Tensor::empty({m, k}, dc.dtype(), dc.device());
+                  if (kept.a.defined()) db = Tensor::empty({k, n}, dc.dtype(), dc.device());
+                  const ProfileScope scope(Part::kGemm);
+                  if (da.defined() && da.numel() > 0)
+                    kernels::matmul.on(da.device())(dc, kept.b.get(), false, true, {m, k, n}, da);
+                  if (db.defined() && db.numel() > 0)
+                    kernels::matmul.on(db.device())(kept.a.get(), dc, true, false, {k, n, m}, db);
+                  return std::vector{da, db};
+                });
 }
 
 std::int64_t padded_columns(std::int64_t n, DType dtype, Device device) {

@@ -39,20 +39,29 @@ Tensor epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& opti
 
 Variable epilogue(const Variable& x, const Variable& bias, const EpilogueOptions& options,
                   std::int64_t columns) {
-  const Tensor y = epilogue(x.value(), bias.defined() ? bias.value() : Tensor(), options, columns);
-  const bool bias_learns = bias.requires_grad();
-  return record("epilogue", y, {x, bias}, [y, options, bias_learns, shape = x.shape()](const Tensor& dy) {
-    const Tensor dx = Tensor::empty(shape, y.dtype(), y.device());
-    Tensor db;
-    if (bias_learns) db = Tensor::empty({y.dim(1)}, y.dtype(), y.device());
-    if (y.numel() > 0) {
-      kernels::epilogue_backward.on(y.device())(y, dy, options, dx, db);
-    } else {
-      dx.fill(0);
+  const Tensor b = bias.defined() ? bias.value() : Tensor();
+  const Tensor y = epilogue(x.value(), b, options, columns);
+  SavedTensor again;
+  if (options.recompute)
+    again = SavedTensor([=, x = x.saved()] { return epilogue(x.get(), b, options, columns); });
+  const bool linear = options.activation == Activation::kNone;
+  const bool same = linear && options.dropout == 0 && !options.scale.defined() && !options.after.defined() &&
+                    y.shape() == x.shape();  // dx is dy
+  const SavedTensor kept = linear ? SavedTensor() : options.recompute ? again : SavedTensor(y);
+  const bool x_learns = x.requires_grad() && !same, bias_learns = bias.requires_grad();
+  const auto rule = [=, shape = x.shape()](const Tensor& dy) {
+    Tensor dx, db;
+    if (x_learns) dx = Tensor::empty(shape, dy.dtype(), dy.device());
+    if (bias_learns) db = Tensor::empty({dy.dim(1)}, dy.dtype(), dy.device());
+    if (dy.numel() == 0) {
+      if (dx.defined()) dx.fill(0);
       if (db.defined()) db.fill(0);
+    } else if (dx.defined() || db.defined()) {
+      kernels::epilogue_backward.on(dy.device())(kept.get(), dy, options, dx, db);
     }
-    return std::vector{dx, db};
-  });
+    return std::vector{same ? dy : dx, db};
+  };
+  return record("epilogue", y, {x, bias}, rule, again);
 }
 
 }  // namespace rodeo

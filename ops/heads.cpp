@@ -12,16 +12,32 @@ void check_heads(std::string_view op, const Tensor& x) {
   check(is_float(x.dtype()), "[", op, "] x must be floating point, got ", x.dtype());
 }
 
+void check_vectors(std::string_view op, std::string_view name, const Tensor& x, const Tensor& a) {
+  check_alike(op, "x", x, name, a);
+  check_shape(op, name, a, {x.dim(1), x.dim(2)});
+}
+
 }  // namespace
 
 Tensor head_dot(const Tensor& x, const Tensor& a) {
   check_heads("head_dot", x);
-  check_alike("head_dot", "x", x, "a", a);
-  check_shape("head_dot", "a", a, {x.dim(1), x.dim(2)});
+  check_vectors("head_dot", "a", x, a);
   const Tensor y = Tensor::empty({x.dim(0), x.dim(1)}, x.dtype(), x.device());
   if (x.dim(2) == 0) y.fill(0);
-  if (x.numel() > 0) kernels::head_dot.on(y.device())(x, a, y);
+  if (x.numel() > 0) kernels::head_dot.on(y.device())(x, a, y, {}, {});
   return y;
+}
+
+std::pair<Tensor, Tensor> head_dots(const Tensor& x, const Tensor& a, const Tensor& b) {
+  check_heads("head_dots", x);
+  check_vectors("head_dots", "a", x, a);
+  check_vectors("head_dots", "b", x, b);
+  const Shape shape{x.dim(0), x.dim(1)};
+  const Tensor y = Tensor::empty(shape, x.dtype(), x.device()),
+               z = Tensor::empty(shape, x.dtype(), x.device());
+  if (x.dim(2) == 0) y.fill(0), z.fill(0);
+  if (x.numel() > 0) kernels::head_dot.on(y.device())(x, a, y, b, z);
+  return {y, z};
 }
 
 Variable head_dot(const Variable& x, const Variable& a) {
@@ -34,7 +50,7 @@ Variable head_dot(const Variable& x, const Variable& a) {
     }
     if (a.requires_grad()) {
       da = Tensor::empty(av.shape(), av.dtype(), av.device());
-      if (da.numel() > 0) kernels::head_dot_sum.on(da.device())(dy, xv, da);
+      if (da.numel() > 0) kernels::head_dot_sum.on(da.device())(dy, xv, da, {}, {});
     }
     return std::vector{dx, da};
   });

@@ -3,6 +3,8 @@
 /// throw rodeo::Error.
 #pragma once
 
+#include <utility>
+
 #include "core/variable.h"
 
 namespace rodeo {
@@ -12,6 +14,9 @@ namespace rodeo {
 /// dy[i, h] x[i, h, j], in a fixed order.
 Tensor head_dot(const Tensor& x, const Tensor& a);
 Variable head_dot(const Variable& x, const Variable& a);
+
+/// head_dot(x, a) and head_dot(x, b), reading x once.
+std::pair<Tensor, Tensor> head_dots(const Tensor& x, const Tensor& a, const Tensor& b);
 
 /// y[i, j] = mean over h of x[i, h, j].   [n, heads, k] -> [n, k]; heads >= 1.
 /// Gradient: dx[i, h, j] = dy[i, j] / heads.

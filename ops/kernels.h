@@ -145,7 +145,8 @@ RODEO_KERNEL(uniform, void(const Tensor& out, float lo, float hi, RandomKey key)
 // epilogue.h; scale, bias and after may be undefined; x and dx [m, pitch], y and dy [m, n]
 RODEO_KERNEL(epilogue,
              void(const Tensor& x, const Tensor& bias, const EpilogueOptions& options, const Tensor& y));
-/// dx's columns from n on are zero. db is undefined where nobody wants it.
+/// dx's columns from n on are zero. dx and db are undefined where nobody wants them, y where f is the
+/// identity.
 RODEO_KERNEL(epilogue_backward, void(const Tensor& y, const Tensor& dy, const EpilogueOptions& options,
                                      const Tensor& dx, const Tensor& db));
 
@@ -153,6 +154,14 @@ RODEO_KERNEL(epilogue_backward, void(const Tensor& y, const Tensor& dy, const Ep
 RODEO_KERNEL(scale_rows, void(const Tensor& x, const Tensor& s, const Tensor& y));
 RODEO_KERNEL(normalize_rows, void(const Tensor& x, const Tensor& y));
 RODEO_KERNEL(inverse_sqrt, void(const Tensor& x, const Tensor& y));  // 0 where x is not positive
+
+// features.h; there are entries
+/// y[e] = scale[row[e]] dropout(x[e]), the word of element (row[e], col[e]) of the matrix being that of
+/// dropout on it, and transposed[place[e]] = y[e]. scale undefined: 1. y or transposed may be undefined.
+RODEO_KERNEL(drop_entries,
+             void(const Csr& a, const Tensor& row, const Tensor& place, const Tensor& x, const Tensor& scale,
+                  double p, RandomKey key, const Tensor& y, const Tensor& transposed));
+RODEO_KERNEL(normalize_entries, void(const Csr& a, const Tensor& x, const Tensor& y));
 
 // bce.h
 RODEO_KERNEL(bce_with_logits,
@@ -254,6 +263,10 @@ RODEO_KERNEL(take, void(const Tensor& values, const Tensor& ids, double missing,
 // i64 [edges], where defined, is filled: the edge that each edge is in the other direction.
 RODEO_KERNEL(reverse_edges, bool(const Csr& a, const Tensor& ids));
 
+// select_rows.h; row_ptr is the result's; edge_ids may be undefined; there are edges
+RODEO_KERNEL(copy_rows, void(const Csr& a, const Tensor& rows, const Tensor& row_ptr, const Tensor& col,
+                             const Tensor& edge_ids));
+
 // graph_hash.h
 RODEO_KERNEL(hash_values, std::uint64_t(const Tensor& values));  // i32 or i64; may be empty
 
@@ -304,11 +317,14 @@ RODEO_KERNEL(copy_columns, void(const Tensor& from, std::int64_t begin, std::int
                                 std::int64_t at));
 
 // heads.h; x, dx [n, heads, k], a, da [heads, k], y, dy [n, heads] or, of head_mean, [n, k]
-RODEO_KERNEL(head_dot, void(const Tensor& x, const Tensor& a, const Tensor& y));
+// With a second pair of operands where a2 or dy2 is defined, in the same pass over x.
+RODEO_KERNEL(head_dot,
+             void(const Tensor& x, const Tensor& a, const Tensor& y, const Tensor& a2, const Tensor& y2));
 // dx = dy a; where dy2 is defined, dx += dy a + dy2 a2.
 RODEO_KERNEL(head_outer,
              void(const Tensor& dy, const Tensor& a, const Tensor& dy2, const Tensor& a2, const Tensor& dx));
-RODEO_KERNEL(head_dot_sum, void(const Tensor& dy, const Tensor& x, const Tensor& da));  // x may have no rows
+RODEO_KERNEL(head_dot_sum, void(const Tensor& dy, const Tensor& x, const Tensor& da, const Tensor& dy2,
+                                const Tensor& da2));  // x may have no rows
 RODEO_KERNEL(head_mean, void(const Tensor& x, const Tensor& y));
 RODEO_KERNEL(head_mean_backward, void(const Tensor& dy, const Tensor& dx));
 

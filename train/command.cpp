@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <new>
+
 #include "core/context.h"
 #include "core/storage.h"
 #include "train/console.h"
@@ -21,14 +23,19 @@ void describe(const Console& console, const NodeRun& run, Device device) {
                                      task.num_nodes, task.num_edges, task.num_features, task.num_classes));
   console.say("split", fmt::format("{} train, {} val, {} test", task.split.train.numel(),
                                    task.split.val.numel(), task.split.test.numel()));
+  console.say("features", task.features);
   console.say("memory", str(format_bytes(memory_stats(device).current), " on ", device));
   console.say("algorithms", model.algorithms);
   console.say("model", fmt::format("{}: {} parameters\n", model.text, model.module->num_parameters()));
 }
 
+Tensor features_of(const NodeTask& task) {
+  return task.x.is_sparse() ? task.x.values() : task.x.dense().value();
+}
+
 /// For the message of one who finds no memory.
 void name_memory(const NodeRun& run) {
-  run.task.x.name_memory("features");
+  features_of(run.task).name_memory("features");
   run.task.label.name_memory("labels");
   for (const auto& [name, parameter] : run.model.module->named_parameters())
     parameter.value().name_memory(name);
@@ -73,7 +80,7 @@ void train(const TrainOptions& options, Device device) {
     timer.emplace(device, options.profile || !options.trace.empty() ? kProfiled : 1);
   if (options.debug) {
     console.say("debug", "every kernel's result is looked at, without a captured graph");
-    NanWatch::check("the features", task.x);
+    NanWatch::check("the features", features_of(task));
   }
 
   const StopOnSignal signals;
@@ -82,6 +89,7 @@ void train(const TrainOptions& options, Device device) {
                    .eval_every = options.eval_every,
                    .patience = options.patience,
                    .graph = options.graph,
+                   .training_rows = model.training_rows,
                    .schedule = options.schedule,
                    .clip_norm = options.clip_norm,
                    .stop_at_nan = options.stop_at_nan,
@@ -92,10 +100,19 @@ void train(const TrainOptions& options, Device device) {
     console.say("resumed", fmt::format("after epoch {} from {}\n", epoch, options.checkpoint));
   else if (options.resume)
     console.say("resumed", fmt::format("from the beginning: {} has no checkpoint\n", options.checkpoint));
-  const TrainSummary summary = trainer.fit([&](const EpochReport& report) {
-    recorder.epoch(report);
-    console.epoch(report);
-  });
+  const auto fit = [&] {
+    try {
+      return trainer.fit([&](const EpochReport& report) {
+        recorder.epoch(report);
+        console.epoch(report);
+      });
+    } catch (const std::bad_alloc&) {  // not for a tensor: what tensors hold is to blame all the same
+      throw OutOfMemory(str("[memory] cpu is out of memory beside ",
+                            format_bytes(static_cast<double>(memory_stats(kCpu).current)),
+                            " held by tensors; the largest: ", describe_largest_blocks(kCpu, 4)));
+    }
+  };
+  const TrainSummary summary = fit();
   recorder.finish(summary, timer ? &*timer : nullptr);
   console.finish(task, summary);
   if (options.profile) fmt::print("\n{}", format_op_table(timer->spans(), timer->steps()));

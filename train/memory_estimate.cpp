@@ -26,14 +26,28 @@ double edges_of_a_node(const NodeTask& task) {
   return static_cast<double>(task.num_edges) / static_cast<double>(std::max<std::int64_t>(1, task.num_nodes));
 }
 
-/// The first n nodes with their features and labels, again and again where there are fewer, and random edges.
+/// As many entries a row as the features of the task have.
+SparseFeatures small_features(const NodeTask& task, std::int64_t n) {
+  const std::int64_t of_a_row = (task.x.values().numel() + task.num_nodes - 1) / task.num_nodes;
+  std::vector<std::int64_t> indptr;
+  std::vector<std::int32_t> indices;
+  for (std::int64_t i = 0; i <= n; ++i) indptr.push_back(i * of_a_row);
+  for (std::int64_t i = 0; i < n * of_a_row; ++i)
+    indices.push_back(static_cast<std::int32_t>(i % task.num_features));
+  return {Tensor::from(indptr), Tensor::from(indices), Tensor::full({n * of_a_row}, 0.5)};
+}
+
+/// n nodes with features and labels of the task's shape, and random edges.
 Dataset small_copy(const NodeTask& task, std::int64_t n, bool symmetric) {
   Dataset small;
   small.name = task.name;
   small.num_nodes = n;
   small.num_features = task.num_features;
   small.num_classes = task.num_classes;
-  small.x = Tensor::full({n, task.num_features}, 0.5);
+  if (task.x.is_sparse())
+    small.x_sparse = small_features(task, n);
+  else
+    small.x = Tensor::full({n, task.num_features}, 0.5);
   small.y = task.label.rank() == 2 ? Tensor::full({n, task.num_classes}, 1, DType::kU8)
                                    : Tensor::zeros({n}, DType::kI64);
   const auto edges = static_cast<std::int64_t>(std::llround(edges_of_a_node(task) * static_cast<double>(n)));
@@ -54,18 +68,23 @@ Dataset small_copy(const NodeTask& task, std::int64_t n, bool symmetric) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < n; ++i) all[static_cast<std::size_t>(i)] = i;
   const Tensor nodes = Tensor::from(all);
-  small.split = {nodes, nodes, nodes};
+  const auto trained =
+      static_cast<std::int64_t>(static_cast<double>(task.split.train.numel()) /
+                                static_cast<double>(task.num_nodes) * static_cast<double>(n));
+  small.split = {nodes.slice(0, std::clamp<std::int64_t>(trained, 1, n)), nodes, nodes};
   return small;
 }
 
 double measure(const NodeRun& run, TrainOptions options, std::int64_t n, bool symmetric) {
   options.undirected = false;
+  options.features = run.task.x.is_sparse() ? FeatureForm::kSparse : FeatureForm::kDense;
   // No measuring of kernels for a graph that nobody asked about.
   options.spmm = SpmmAlgorithm::kRode;
   const NodeRun small = make_run(small_copy(run.task, n, symmetric), options, kCpu);
   const std::int64_t before = memory_stats(kCpu).current;
-  Trainer trainer(*small.model.module, small.model.forward, small.model.groups, small.task.label,
-                  small.task.split, {.epochs = 2, .warmup_epochs = 0, .profile_every = 0});
+  Trainer trainer(
+      *small.model.module, small.model.forward, small.model.groups, small.task.label, small.task.split,
+      {.epochs = 2, .warmup_epochs = 0, .profile_every = 0, .training_rows = small.model.training_rows});
   return static_cast<double>(trainer.fit().peak_bytes - before);
 }
 

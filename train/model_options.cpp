@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "train/feature_form.h"
+
 namespace rodeo {
 namespace {
 
@@ -71,6 +73,16 @@ ModelKind parse_model(std::string_view text) {
   fail("unknown model '", text, "': expected one of ", choices);
 }
 
+std::string_view name(FeatureForm form) {
+  return form == FeatureForm::kAuto ? "auto" : form == FeatureForm::kDense ? "dense" : "sparse";
+}
+
+FeatureForm parse_feature_form(std::string_view text) {
+  for (const FeatureForm form : {FeatureForm::kAuto, FeatureForm::kDense, FeatureForm::kSparse})
+    if (name(form) == text) return form;
+  fail("--features must be auto, dense or sparse, got '", text, "'");
+}
+
 TrainOptions published_options(ModelKind kind) {
   TrainOptions options;
   options.model = kind;
@@ -122,6 +134,12 @@ void describe_model_options(cxxopts::OptionAdder& model, const TrainOptions& def
           option_value(defaults.hidden), "N");
     model("layers", "Number of layers", option_value(defaults.layers), "N");
     model("dropout", "Probability of dropping an input of a layer", option_value(defaults.dropout), "P");
+    model("input-dropout",
+          defaults.model == ModelKind::kGcn
+              ? "Of dropping a feature (default: that of --dropout). With 0, dense features are\n"
+                "propagated once and not in every epoch: exact, because nothing changes them"
+              : "Of dropping a feature (default: that of --dropout)",
+          cxxopts::value<std::string>(), "P");
   }
   if (traits.heads) {
     model("heads", "Heads of the hidden layers, concatenated", option_value(defaults.heads), "N");
@@ -151,6 +169,7 @@ void read_model_options(const OptionValues& values, TrainOptions& options) {
     options.hidden = values.integer<std::int64_t>("hidden", 1);
     options.layers = values.integer<int>("layers", 1);
     options.dropout = values.dropout("dropout");
+    if (values.given("input-dropout")) options.input_dropout = values.dropout("input-dropout");
   }
   if (traits.heads) {
     options.heads = values.integer<std::int64_t>("heads", 1);
@@ -166,6 +185,16 @@ void read_model_options(const OptionValues& values, TrainOptions& options) {
         values.number<double>("alpha", "a number in [0, 1]", [](double x) { return x >= 0 && x <= 1; });
     options.edge_dropout = values.dropout("edge-dropout");
   }
+}
+
+void read_savings(const OptionValues& values, TrainOptions& options) {
+  options.features = parse_feature_form(values.text("features"));
+  const std::string reason = options.features == FeatureForm::kSparse ? why_dense(options) : "";
+  check(reason.empty(), "--features sparse: ", reason);
+  if (options.model != ModelKind::kGcn) return;
+  options.prune_rows = values.flag("prune-rows");
+  check(!options.prune_rows || options.layers >= 2,
+        "--prune-rows needs a layer before the last, got --layers ", options.layers);
 }
 
 void read_kernel_options(const OptionValues& values, TrainOptions& options) {

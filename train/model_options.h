@@ -41,6 +41,7 @@ class OptionValues {
   explicit OptionValues(const cxxopts::ParseResult& parsed) : parsed_(parsed) {}
 
   bool flag(const std::string& option) const { return parsed_[option].as<bool>(); }
+  bool given(const std::string& option) const { return parsed_.count(option) > 0; }
 
   std::string text(const std::string& option) const {
     const auto& value = parsed_[option].as<std::string>();
@@ -83,6 +84,8 @@ TrainOptions defaults_of_chosen(int argc, const char* const* argv);
 
 void describe_model_options(cxxopts::OptionAdder& model, const TrainOptions& defaults);
 void read_model_options(const OptionValues& values, TrainOptions& options);
+/// --features and --prune-rows, after the model's own options.
+void read_savings(const OptionValues& values, TrainOptions& options);
 /// --attention, or --spmm and --explain.
 void read_kernel_options(const OptionValues& values, TrainOptions& options);
 

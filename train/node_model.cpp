@@ -11,6 +11,7 @@
 #include "models/gin.h"
 #include "models/sage.h"
 #include "models/sgc.h"
+#include "ops/select_rows.h"
 
 namespace rodeo {
 namespace {
@@ -33,10 +34,17 @@ NodeModel bind(std::unique_ptr<Model> module, const TrainOptions& options, std::
   return model;
 }
 
+/// "dropout 0.5", and "dropout 0.5 (0 of features)"
+std::string describe_dropout(const TrainOptions& options) {
+  const double p = options.input_dropout.value_or(options.dropout);
+  return fmt::format("dropout {}", options.dropout) +
+         (p == options.dropout ? "" : fmt::format(" ({} of features)", p));
+}
+
 /// "GCN, 2 layers, 16 hidden, dropout 0.5"
 std::string describe(std::string_view model, const TrainOptions& options) {
-  return fmt::format("{}, {} layers, {} hidden, dropout {}", model, options.layers, options.hidden,
-                     options.dropout);
+  return fmt::format("{}, {} layers, {} hidden, {}", model, options.layers, options.hidden,
+                     describe_dropout(options));
 }
 
 NodeModel gcn_model(const TrainOptions& options, const NodeTask& task, const GcnGraph& graph) {
@@ -45,13 +53,21 @@ NodeModel gcn_model(const TrainOptions& options, const NodeTask& task, const Gcn
                                               .classes = task.num_classes,
                                               .layers = options.layers,
                                               .dropout = options.dropout,
+                                              .input_dropout = options.input_dropout,
                                               .spmm = {options.spmm}},
                                    Random(options.seed), task.x.device());
   const std::size_t first = gcn->first_layer_parameters().size();
-  return bind(
+  GcnGraph last;
+  if (options.prune_rows) last = select_rows(graph, task.split.train);
+  NodeModel model = bind(
       std::move(gcn), options, first, graph.adj,
-      [graph, x = Variable(task.x)](Gcn& model) { return model.forward(graph, x); },
+      [graph, last, x = task.x](Gcn& m) {
+        return last.adj.defined() && m.training() ? m.forward(graph, x, last) : m.forward(graph, x);
+      },
       describe("GCN", options));
+  model.training_rows = options.prune_rows;
+  if (options.prune_rows) model.algorithms += ", rows pruned";
+  return model;
 }
 
 NodeModel sgc_model(const TrainOptions& options, const NodeTask& task, const GcnGraph& graph) {
@@ -62,7 +78,7 @@ NodeModel sgc_model(const TrainOptions& options, const NodeTask& task, const Gcn
   const std::size_t all = sgc->parameters().size();
   return bind(
       std::move(sgc), options, all, graph.adj,
-      [graph, x = Variable(task.x)](Sgc& model) { return model.forward(graph, x); },
+      [graph, x = task.x.dense()](Sgc& model) { return model.forward(graph, x); },
       fmt::format("SGC, {} hops", options.hops));
 }
 
@@ -72,6 +88,7 @@ NodeModel appnp_model(const TrainOptions& options, const NodeTask& task, const G
                                                               .classes = task.num_classes,
                                                               .layers = options.layers,
                                                               .dropout = options.dropout,
+                                                              .input_dropout = options.input_dropout,
                                                               .hops = options.hops,
                                                               .alpha = options.alpha,
                                                               .edge_dropout = options.edge_dropout,
@@ -80,7 +97,7 @@ NodeModel appnp_model(const TrainOptions& options, const NodeTask& task, const G
   const std::size_t first = appnp->first_layer_parameters().size();
   return bind(
       std::move(appnp), options, first, graph.adj,
-      [graph, x = Variable(task.x)](AppnpModel& model) { return model.forward(graph, x); },
+      [graph, x = task.x](AppnpModel& model) { return model.forward(graph, x); },
       fmt::format("{}, {} hops, alpha {}, edge dropout {}", describe("APPNP", options), options.hops,
                   options.alpha, options.edge_dropout));
 }
@@ -96,13 +113,13 @@ NodeModel sage_model(const TrainOptions& options, const NodeTask& task, const Ad
                                                  .classes = task.num_classes,
                                                  .layers = options.layers,
                                                  .dropout = options.dropout,
+                                                 .input_dropout = options.input_dropout,
                                                  .aggr = options.aggr,
                                                  .spmm = {options.spmm}},
                                      Random(options.seed), task.x.device());
   const std::size_t all = sage->parameters().size();
   return bind(
-      std::move(sage), options, all, adj,
-      [adj, x = Variable(task.x)](Sage& model) { return model.forward(adj, x); },
+      std::move(sage), options, all, adj, [adj, x = task.x](Sage& model) { return model.forward(adj, x); },
       fmt::format("{}, {} of neighbours{}", describe("SAGE", options), name(options.aggr),
                   unused_weights(weighted)));
 }
@@ -113,13 +130,14 @@ NodeModel gin_model(const TrainOptions& options, const NodeTask& task, const Adj
                                               .classes = task.num_classes,
                                               .layers = options.layers,
                                               .dropout = options.dropout,
+                                              .input_dropout = options.input_dropout,
                                               .train_eps = options.train_eps,
                                               .spmm = {options.spmm}},
                                    Random(options.seed), task.x.device());
   const std::size_t all = gin->parameters().size();
   return bind(
       std::move(gin), options, all, adj,
-      [adj, x = Variable(task.x)](Gin& model) { return model.forward(adj, x); },
+      [adj, x = task.x.dense()](Gin& model) { return model.forward(adj, x); },
       fmt::format("{}{}{}", describe("GIN", options), options.train_eps ? ", eps learned" : "",
                   unused_weights(weighted)));
 }
@@ -134,6 +152,7 @@ NodeModel attention_model(const TrainOptions& options, const NodeTask& task, con
                                                 .heads = options.heads,
                                                 .out_heads = options.out_heads,
                                                 .dropout = options.dropout,
+                                                .input_dropout = options.input_dropout,
                                                 .attention_dropout = options.attention_dropout,
                                                 .negative_slope = options.negative_slope,
                                                 .form = options.attention},
@@ -141,10 +160,10 @@ NodeModel attention_model(const TrainOptions& options, const NodeTask& task, con
   const std::size_t all = gat->parameters().size();
   const bool fused = std::is_same_v<Model, Gat>;
   NodeModel model = bind(
-      std::move(gat), options, all, adj, [adj, x = Variable(task.x)](Model& m) { return m.forward(adj, x); },
-      fmt::format("{}, {} layers, {} heads x {} hidden, {} output head{}, dropout {}, attention dropout {}{}",
+      std::move(gat), options, all, adj, [adj, x = task.x](Model& m) { return m.forward(adj, x); },
+      fmt::format("{}, {} layers, {} heads x {} hidden, {} output head{}, {}, attention dropout {}{}",
                   fused ? "GAT" : "GATv2", options.layers, options.heads, options.hidden, options.out_heads,
-                  options.out_heads == 1 ? "" : "s", options.dropout, options.attention_dropout,
+                  options.out_heads == 1 ? "" : "s", describe_dropout(options), options.attention_dropout,
                   unused_weights(weighted)));
   model.algorithms = fmt::format("attention {}", fused ? name(options.attention) : "composed");
   return model;
@@ -191,6 +210,7 @@ NodeRun run_on(const TrainOptions& options, MakeTask&& make_task) {
       break;
   }
   run.model.algorithms += options.tf32 ? ", matmul tf32" : ", matmul f32";
+  if (run.task.x.is_sparse()) run.model.algorithms += ", features sparse";
   return run;
 }
 

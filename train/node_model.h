@@ -18,6 +18,7 @@ struct NodeModel {
   std::function<Variable()> forward;   // logits [nodes, classes]
   std::vector<ParameterGroup> groups;  // of Adam
   Adjacency adj;                       // what its sparse products run on
+  bool training_rows = false;          // in training mode logits are those of the training nodes alone
   std::string text;                    // "GCN, 2 layers, 16 hidden, dropout 0.5"
   std::string algorithms;              // "spmm auto, matmul f32"
 };

@@ -141,6 +141,13 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
   if (traits.spmm)
     execution("spmm", "Sparse product: auto, rode, csr, tca or cusparse", option_value(name(defaults.spmm)),
               "auto|rode|csr|tca|cusparse");
+  execution("features",
+            "What the first layer reads: dense, sparse (zeros are neither stored nor read: exact), or auto",
+            option_value(name(defaults.features)), "auto|dense|sparse");
+  if (defaults.model == ModelKind::kGcn)
+    execution("prune-rows",
+              "In training steps the last layer computes only the training nodes, which alone have a loss:\n"
+              "exact, for evaluations have all. Pays where they are few");
   execution("tf32", "Let matrix products round their inputs to TF32");
   execution("no-graph", "On CUDA, launch every kernel by itself instead of replaying a captured graph");
 
@@ -244,6 +251,7 @@ TrainOptions parse_arguments(int argc, const char* const* argv, const TrainOptio
   options.normalize_features = normalize == "row";
   options.undirected = values.flag("undirected");
   options.device = values.text("device");
+  read_savings(values, options);
   options.tf32 = values.flag("tf32");
   options.graph = !values.flag("no-graph");
   options.quiet = values.flag("quiet");

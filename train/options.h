@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,11 @@ std::string_view name(ModelKind kind);  // "gcn"
 /// choices.
 ModelKind parse_model(std::string_view text);
 
+enum class FeatureForm { kAuto, kDense, kSparse };
+std::string_view name(FeatureForm form);  // "auto"
+/// "auto", "dense" or "sparse"; throws Error for anything else, naming the choices.
+FeatureForm parse_feature_form(std::string_view text);
+
 struct TrainOptions {
   ModelKind model = ModelKind::kGcn;
   bool choose_model = false;  // --model is an option, and required; else `model` is what the command trains
@@ -29,6 +35,7 @@ struct TrainOptions {
   std::int64_t hidden = 16;
   int layers = 2;
   double dropout = 0.5;
+  std::optional<double> input_dropout = {};  // of the features; not given: dropout
 
   // What a model has of these is in train/model_options.cpp; no other knows them as options.
   Reduce aggr = Reduce::kMean;  // SAGE
@@ -56,6 +63,8 @@ struct TrainOptions {
 
   std::string device = "auto";
   SpmmAlgorithm spmm = SpmmAlgorithm::kAuto;  // not of GAT and GATv2, as is explain
+  FeatureForm features = FeatureForm::kAuto;  // what the first layer reads
+  bool prune_rows = false;  // GCN: the last layer of a training step computes training nodes alone
   bool tf32 = false;
   bool graph = true;  // --no-graph: on CUDA, no captured graphs
   bool explain = false;

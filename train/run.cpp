@@ -9,6 +9,7 @@
 
 #include "core/storage.h"
 #include "ops/gcn_norm.h"
+#include "train/feature_form.h"
 #include "train/nan_watch.h"
 #include "train/terminal.h"
 #include "train/timing.h"
@@ -34,10 +35,9 @@ NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
     task.num_edges = graph.adj.num_edges();
     dataset.src = dataset.dst = dataset.indptr = dataset.indices = dataset.edge_weight = {};
     prepare(std::move(graph));
-    task.x = dense_features(dataset).to(device);
-    dataset.x = {};
-    dataset.x_sparse = {};
-    if (options.normalize_features) task.x = normalize_rows(task.x);
+    ChosenFeatures chosen = choose_features(dataset, options, device);
+    task.x = std::move(chosen.x);
+    task.features = std::move(chosen.text);
     task.label = dataset.y.to(device);
     task.split = {dataset.split.train.to(device), dataset.split.val.to(device),
                   dataset.split.test.to(device)};

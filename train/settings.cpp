@@ -42,6 +42,7 @@ void add_model(Table& table, const TrainOptions& o) {
     table.add(Role::kModel, "hidden", o.hidden);
     table.add(Role::kModel, "layers", o.layers);
     table.add(Role::kModel, "dropout", o.dropout);
+    table.add(Role::kModel, "input-dropout", o.input_dropout.value_or(o.dropout));
   }
   if (traits.heads) {
     table.add(Role::kModel, "heads", o.heads);
@@ -99,6 +100,8 @@ std::vector<Setting> settings_of(const TrainOptions& o) {
   table.add_text(Role::kRun, "device", o.device);
   if (traits.attention) table.add_text(Role::kRun, "attention", name(o.attention));
   if (traits.spmm) table.add_text(Role::kRun, "spmm", name(o.spmm));
+  table.add_text(Role::kRun, "features", name(o.features));
+  if (o.model == ModelKind::kGcn) table.add(Role::kRun, "prune-rows", o.prune_rows);
   table.add(Role::kTraining, "tf32", o.tf32);
   table.add(Role::kRun, "no-graph", !o.graph);
   table.add_text(Role::kRun, "checkpoint", o.checkpoint);

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "core/profile.h"
 #include "core/random.h"
 #include "core/readback.h"
 #include "core/stopwatch.h"
+#include "ops/convert.h"
 #include "train/objective.h"
 
 namespace rodeo {
@@ -70,12 +72,20 @@ Trainer::Trainer(Module& model, std::function<Variable()> forward, std::vector<P
   check(split_.train.defined() && split_.train.numel() > 0, "[train] the split has no training nodes");
   check(split_.val.defined() && split_.val.numel() > 0, "[train] the split has no validation nodes");
   check(split_.test.defined(), "[train] the split has undefined test nodes");
+  if (options.training_rows) {
+    train_label_ = take(label_, split_.train);
+    std::vector<std::int64_t> row(static_cast<std::size_t>(split_.train.numel()));
+    std::iota(row.begin(), row.end(), 0);
+    train_row_ = Tensor::from(row, device_);
+  }
 }
 
 Tensor Trainer::step() {
   adam_.zero_grad();
   const RandomStep random_step(adam_.step_counter());
-  const Variable loss = classification_loss(forward_(), label_, split_.train);
+  const Variable logits = forward_();
+  const Variable loss = options_.training_rows ? classification_loss(logits, train_label_, train_row_)
+                                               : classification_loss(logits, label_, split_.train);
   if (!seed_.defined()) seed_ = Tensor::full({}, 1, loss.dtype(), device_);
   loss.backward(seed_);
   adam_.step(options_.clip_norm);

@@ -25,6 +25,8 @@ struct TrainerOptions {
   // One epoch of so many is profiled instead of timed; 0: none. With a captured graph, up to five before it.
   int profile_every = 10;
   bool graph = true;  // on CUDA, replay a captured graph after the warm-up; the bits are the same
+  bool training_rows =
+      false;  // in training mode `forward` returns the logits of split.train alone, in its order
   LrScheduleOptions schedule = {};
   double clip_norm = 0;             // of all gradients together; 0: as they are
   bool stop_at_nan = true;          // false: go on with a loss that is not finite
@@ -88,10 +90,10 @@ struct TrainerState {
 
 class Trainer {
  public:
-  /// `forward` returns the logits [nodes, classes] of `model`, which outlives the trainer.
-  /// label, i64 [nodes] or u8 [nodes, classes] of several labels a node, and split may be on any device.
-  /// Throws Error for options out of range, a model or groups without parameters, and a split without
-  /// training or validation nodes.
+  /// `forward` returns the logits [nodes, classes] of `model`, which outlives the trainer;
+  /// options.training_rows tells of others. label, i64 [nodes] or u8 [nodes, classes] of several labels a
+  /// node, and split may be on any device. Throws Error for options out of range, a model or groups without
+  /// parameters, and a split without training or validation nodes.
   Trainer(Module& model, std::function<Variable()> forward, std::vector<ParameterGroup> groups,
           const Tensor& label, const Split& split, const TrainerOptions& options = {});
   Trainer(const Trainer&) = delete;
@@ -132,6 +134,7 @@ class Trainer {
   Device device_;
   Tensor label_;
   Split split_;
+  Tensor train_label_, train_row_;  // of split_.train, and its positions, where logits are of it alone
   TrainerOptions options_;
   Replay step_, evaluation_;
   Tensor seed_;                    // of backward: 1

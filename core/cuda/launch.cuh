@@ -53,6 +53,11 @@ inline dim3 grid_for(std::int64_t n, int threads) {
   return dim3(static_cast<unsigned>(blocks < 65536 ? blocks : 65536));
 }
 
+/// a / b, neither negative: 64-bit division is a call of some hundred instructions, and rarely needed.
+__device__ __forceinline__ std::int64_t quotient(std::int64_t a, std::int64_t b) {
+  return (a | b) >> 32 ? a / b : static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b);
+}
+
 /// for (i in [0, n)) over all threads of the grid, in 64 bits.
 #define RODEO_GRID_STRIDE(i, n)                                                                    \
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < (n); \

@@ -96,6 +96,14 @@ void for_each_attending_row(const Csr& a, std::int64_t heads, std::int64_t k, co
   }
 }
 
+/// Lines of a gathered row, asked for so many edges ahead; rows are short, so that is in one of the next.
+constexpr std::int64_t kAhead = 8;
+template <class T>
+void prefetch(const T* from, std::int64_t count) {
+  for (std::int64_t j = 0; j < count; j += 64 / static_cast<std::int64_t>(sizeof(T)))
+    __builtin_prefetch(from + j);
+}
+
 template <class Sum>
 Sum leaky(Sum value, Sum slope) {
   return value > 0 ? value : slope * value;
@@ -116,7 +124,7 @@ void gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const
   dispatch_float(x.dtype(), "gat_attention", [&]<class T>(T) {
     using Sum = Accumulator<T>;
     const Csr& a = adj.csr();
-    const std::int64_t heads = x.dim(1), k = x.dim(2), n = heads * k;
+    const std::int64_t heads = x.dim(1), k = x.dim(2), n = heads * k, edges = a.col.numel();
     const auto* row_ptr = a.row_ptr.data<std::int64_t>();
     const auto* col = a.col.data<std::int32_t>();
     const T *sp = s.data<T>(), *tp = t.data<T>(), *xp = x.data<T>();
@@ -129,9 +137,12 @@ void gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const
       const auto score = [=](std::int64_t e, std::int64_t h) {
         return leaky(load(sp[row * heads + h]) + load(tp[col[e] * heads + h]), slope);
       };
-      for (std::int64_t e = first; e < last; ++e)
+      for (std::int64_t e = first; e < last; ++e) {
+        if (e + kAhead < edges) prefetch(tp + col[e + kAhead] * heads, heads);
         for (std::int64_t h = 0; h < heads; ++h) sums.top[h] = std::max(sums.top[h], score(e, h));
+      }
       sums.for_each_edge(first, last, [&](std::int64_t e) {
+        if (e + kAhead < edges) prefetch(xp + col[e + kAhead] * n, n);
         mask.begin_edge(row, col[e]);
         for (std::int64_t h = 0; h < heads; ++h) {
           const Sum value = score(e, h), weight = std::exp(value - sums.top[h]);
@@ -166,7 +177,7 @@ void gat_attention_backward(const Adjacency& transposed, const Tensor& s, const 
   dispatch_float(x.dtype(), "gat_attention", [&]<class T>(T) {
     using Sum = Accumulator<T>;
     const Csr& a = transposed.csr();
-    const std::int64_t rows = y.dim(0), heads = x.dim(1), k = x.dim(2), n = heads * k;
+    const std::int64_t rows = y.dim(0), heads = x.dim(1), k = x.dim(2), n = heads * k, edges = a.col.numel();
     const auto* row_ptr = a.row_ptr.data<std::int64_t>();
     const auto* col = a.col.data<std::int32_t>();
     const T *sp = s.data<T>(), *tp = t.data<T>(), *xp = x.data<T>(), *yp = y.data<T>(), *dyp = dy.data<T>();
@@ -186,6 +197,13 @@ void gat_attention_backward(const Adjacency& transposed, const Tensor& s, const 
     for_each_attending_row<Sum>(a, heads, k, options, [=](std::int64_t j, Sums<Sum>& sums, Mask& mask) {
       sums.for_each_edge(row_ptr[j], row_ptr[j + 1], [&](std::int64_t e) {
         const std::int64_t i = col[e];
+        if (e + kAhead < edges) {
+          const std::int64_t next = col[e + kAhead];
+          prefetch(dyp + next * n, n);
+          prefetch(stat + next * heads * 3, heads * 3);
+          prefetch(sp + next * heads, heads);
+          prefetch(terms + next * heads, heads);
+        }
         mask.begin_edge(i, j);
         for (std::int64_t h = 0; h < heads; ++h) {
           const Sum* of_row = stat + (i * heads + h) * 3;

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "ops/cpu/loops.h"
+#include "ops/cpu/random_block.h"
 #include "ops/kernels.h"
 
 namespace rodeo::kernels::cpu {
@@ -61,14 +62,14 @@ void dropout(const Tensor& x, double p, RandomKey key, const Tensor& y) {
     const auto threshold = static_cast<float>(p);
     const std::uint64_t stream = key.stream_now();
     const std::int64_t n = x.numel();
-    for_each_element((n + 3) / 4, [=](std::int64_t quad) {
-      const Philox4 random = philox(key.seed, stream, static_cast<std::uint64_t>(quad));
-      const std::int64_t end = std::min<std::int64_t>(4, n - quad * 4);
-      for (std::int64_t k = 0; k < end; ++k) {
-        const std::int64_t i = quad * 4 + k;
-        yp[i] = to_unit(random.word[k]) < threshold ? T(0.f) : T(load(xp[i]) * scale);
-      }
-    });
+#pragma omp parallel for if (n > kSerial)
+    for (std::int64_t begin = 0; begin < n; begin += kBlock) {
+      float unit[kBlock];
+      random_block(key.seed, stream, static_cast<std::uint64_t>(begin / 4), unit);
+      const int count = static_cast<int>(std::min<std::int64_t>(kBlock, n - begin));
+      for (int k = 0; k < count; ++k)
+        yp[begin + k] = unit[k] < threshold ? T(0.f) : T(load(xp[begin + k]) * scale);
+    }
   });
 }
 

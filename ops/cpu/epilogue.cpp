@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <cmath>
 
 #include "ops/cpu/loops.h"
+#include "ops/cpu/random_block.h"
 #include "ops/kernels.h"
 
 namespace rodeo::kernels::cpu {
@@ -11,58 +13,97 @@ const T* data_or_null(const Tensor& t) {
   return t.defined() ? t.data<T>() : nullptr;
 }
 
+/// Elements [begin, end) of a matrix with rows of n, in blocks that random_block() fills: f(row, column,
+/// count, unit) for parts of rows, `unit` being null without dropout.
+template <class F>
+void for_each_part(std::int64_t begin, std::int64_t end, std::int64_t n, double p, std::uint64_t seed,
+                   std::uint64_t stream, F&& f) {
+  float unit[kBlock];
+  std::int64_t i = begin / n, j = begin % n;
+  for (std::int64_t block = begin / kBlock * kBlock; block < end; block += kBlock) {
+    if (p > 0) random_block(seed, stream, static_cast<std::uint64_t>(block / 4), unit);
+    const std::int64_t last = std::min(end, block + kBlock);
+    for (std::int64_t at = std::max(begin, block); at < last;) {
+      const std::int64_t count = std::min(last - at, n - j);
+      f(i, j, static_cast<int>(count), p > 0 ? unit + (at - block) : nullptr);
+      at += count;
+      j += count;
+      if (j == n) j = 0, ++i;
+    }
+  }
+}
+
+/// Blocks of a matrix for one thread at a time.
+constexpr std::int64_t kSpan = 64 * kBlock;
+
 }  // namespace
 
 void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& options, const Tensor& y) {
   dispatch_float(x.dtype(), "epilogue", [&]<class T>(T) {
+    using Sum = Accumulator<T>;
     const T *xp = x.data<T>(), *b = data_or_null<T>(bias), *s = data_or_null<T>(options.scale),
             *t = data_or_null<T>(options.after);
     T* yp = y.data<T>();
     const std::int64_t n = y.dim(1), pitch = x.dim(1), size = y.numel();
     const auto p = static_cast<float>(options.dropout);
-    const auto keep = static_cast<Accumulator<T>>(1 / (1 - options.dropout));
+    const auto keep = static_cast<Sum>(1 / (1 - options.dropout));
     const std::uint64_t seed = options.key.seed, stream = p > 0 ? options.key.stream_now() : 0;
     const Activation activation = options.activation;
-    for_each_element((size + 3) / 4, [=](std::int64_t quad) {
-      Philox4 random{};
-      if (p > 0) random = philox(seed, stream, static_cast<std::uint64_t>(quad));
-      std::int64_t i = quad * 4 / n, j = quad * 4 % n;
-      for (std::int64_t k = 0; k < std::min<std::int64_t>(4, size - quad * 4); ++k) {
-        auto value = load(xp[i * pitch + j]);
-        if (s) value *= load(s[i]);
-        if (b) value += load(b[j]);
-        if (activation == Activation::kRelu && value <= 0) value = 0;  // NaN is not <= 0
-        if (activation == Activation::kElu && value <= 0) value = std::expm1(value);
-        if (p > 0) value = to_unit(random.word[k]) < p ? decltype(value)(0) : value * keep;
-        if (t) value *= load(t[i]);
-        yp[quad * 4 + k] = T(value);
-        if (++j == n) j = 0, ++i;
-      }
-    });
+    const auto part = [=](std::int64_t i, std::int64_t j, int count, const float* unit) {
+      Sum v[kBlock];  // a step at a time, each a loop without conditions
+      const T* from = xp + i * pitch + j;
+      const Sum before = s ? load(s[i]) : Sum(1), after = t ? load(t[i]) : Sum(1);
+      for (int k = 0; k < count; ++k) v[k] = load(from[k]) * before;
+      if (b)
+        for (int k = 0; k < count; ++k) v[k] += load(b[j + k]);
+      if (activation == Activation::kRelu)
+        for (int k = 0; k < count; ++k) v[k] = v[k] <= 0 ? Sum(0) : v[k];  // NaN is not <= 0
+      if (activation == Activation::kElu)
+        for (int k = 0; k < count; ++k)
+          if (v[k] <= 0) v[k] = std::expm1(v[k]);
+      if (unit)
+        for (int k = 0; k < count; ++k) v[k] = unit[k] < p ? Sum(0) : v[k] * keep;
+      for (int k = 0; k < count; ++k) yp[i * n + j + k] = T(v[k] * after);
+    };
+#pragma omp parallel for if (size > kSerial)
+    for (std::int64_t begin = 0; begin < size; begin += kSpan)
+      for_each_part(begin, std::min(size, begin + kSpan), n, p, seed, stream, part);
   });
 }
 
 void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions& options, const Tensor& dx,
                        const Tensor& db) {
-  dispatch_float(y.dtype(), "epilogue", [&]<class T>(T) {
+  dispatch_float(dy.dtype(), "epilogue", [&]<class T>(T) {
     using Sum = Accumulator<T>;
-    const T *yp = y.data<T>(), *dyp = dy.data<T>(), *s = data_or_null<T>(options.scale),
+    const T *yp = data_or_null<T>(y), *dyp = dy.data<T>(), *s = data_or_null<T>(options.scale),
             *t = data_or_null<T>(options.after);
-    T* dxp = dx.data<T>();
-    const std::int64_t m = y.dim(0), n = y.dim(1), pitch = dx.dim(1);
+    T* dxp = dx.defined() ? dx.data<T>() : nullptr;
+    const std::int64_t m = dy.dim(0), n = dy.dim(1), pitch = dxp ? dx.dim(1) : n;
     const auto p = static_cast<float>(options.dropout);
     const auto keep = static_cast<Sum>(1 / (1 - options.dropout));
     const std::uint64_t seed = options.key.seed, stream = p > 0 ? options.key.stream_now() : 0;
-    const auto gradient = [=](std::int64_t i, std::int64_t j) -> Sum {
-      const std::int64_t at = i * n + j;
-      const Sum value = load(yp[at]);
-      const bool relu = options.activation == Activation::kRelu;
-      if (relu ? !(value > 0)
-               : p > 0 && to_unit(random_word(seed, stream, static_cast<std::uint64_t>(at))) < p)
-        return 0;
-      Sum g = load(dyp[at]) * keep;
-      if (options.activation == Activation::kElu && !(value > 0)) g *= value / keep + 1;
-      return t ? g * load(t[i]) : g;
+    const Activation activation = options.activation;
+    const bool relu = activation == Activation::kRelu;  // tells by y what was dropped
+    const auto part = [=](std::int64_t i, std::int64_t j, int count, const float* unit, double* sum) {
+      Sum g[kBlock];
+      const T *value = yp ? yp + i * n + j : nullptr, *from = dyp + i * n + j;
+      const Sum before = s ? load(s[i]) : Sum(1), after = t ? load(t[i]) : Sum(1);
+      for (int k = 0; k < count; ++k) g[k] = load(from[k]) * keep;
+      if (relu)
+        for (int k = 0; k < count; ++k) g[k] = load(value[k]) > 0 ? g[k] : Sum(0);
+      if (activation == Activation::kElu)
+        for (int k = 0; k < count; ++k) {
+          const Sum v = load(value[k]);
+          g[k] = v > 0 ? g[k] : g[k] * (v / keep + 1);
+        }
+      if (unit)
+        for (int k = 0; k < count; ++k) g[k] = unit[k] < p ? Sum(0) : g[k];
+      for (int k = 0; k < count; ++k) {
+        g[k] *= after;
+        sum[j + k] += g[k];
+      }
+      if (dxp)
+        for (int k = 0; k < count; ++k) dxp[i * pitch + j + k] = T(g[k] * before);
     };
     // Rows are summed in chunks, and the chunks in order: the number of threads does not matter.
     constexpr std::int64_t kChunks = 64;
@@ -71,14 +112,13 @@ void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions&
 #pragma omp parallel for if (m * n > kSerial)
     for (std::int64_t c = 0; c < kChunks; ++c) {
       double* sum = partial.data() + c * n;
-      for (std::int64_t i = c * chunk; i < std::min(m, (c + 1) * chunk); ++i) {
-        for (std::int64_t j = 0; j < n; ++j) {
-          const Sum g = gradient(i, j);
-          sum[j] += g;
-          dxp[i * pitch + j] = T(s ? g * load(s[i]) : g);
-        }
-        for (std::int64_t j = n; j < pitch; ++j) dxp[i * pitch + j] = T(0.f);
-      }
+      const std::int64_t begin = std::min(m, c * chunk), end = std::min(m, begin + chunk);
+      for_each_part(begin * n, end * n, n, relu ? 0 : p, seed, stream,
+                    [&](std::int64_t i, std::int64_t j, int count, const float* unit) {
+                      part(i, j, count, unit, sum);
+                    });
+      for (std::int64_t i = begin; i < end && pitch > n; ++i)
+        std::fill(dxp + i * pitch + n, dxp + (i + 1) * pitch, T(0.f));
     }
     if (!db.defined()) return;
     for (std::int64_t j = 0; j < n; ++j) {

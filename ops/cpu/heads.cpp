@@ -3,7 +3,8 @@
 
 namespace rodeo::kernels::cpu {
 
-void head_dot(const Tensor& x, const Tensor& a, const Tensor& y) {
+void head_dot(const Tensor& x, const Tensor& a, const Tensor& y, const Tensor& a2, const Tensor& y2) {
+  if (a2.defined()) head_dot(x, a2, y2, {}, {});
   dispatch_float(x.dtype(), "head_dot", [&]<class T>(T) {
     const T *xp = x.data<T>(), *ap = a.data<T>();
     T* yp = y.data<T>();
@@ -35,7 +36,8 @@ void head_outer(const Tensor& dy, const Tensor& a, const Tensor& dy2, const Tens
 }
 
 // A thread sums whole columns: the order of the terms does not depend on the number of threads.
-void head_dot_sum(const Tensor& dy, const Tensor& x, const Tensor& da) {
+void head_dot_sum(const Tensor& dy, const Tensor& x, const Tensor& da, const Tensor& dy2, const Tensor& da2) {
+  if (dy2.defined()) head_dot_sum(dy2, x, da2, {}, {});
   dispatch_float(x.dtype(), "head_dot", [&]<class T>(T) {
     const T *dyp = dy.data<T>(), *xp = x.data<T>();
     T* dap = da.data<T>();

@@ -75,10 +75,10 @@ struct Backward {
   }
 };
 
-/// Lanes for a dot of k elements: a power of two.
-int lanes_for(std::int64_t k) {
+/// Lanes for a dot of k elements, kVec at a time: a power of two.
+int lanes_for(std::int64_t k, int vec) {
   int lanes = 1;
-  while (lanes < kWarp && lanes < k) lanes *= 2;
+  while (lanes < kWarp && static_cast<std::int64_t>(lanes) * vec < k) lanes *= 2;
   return lanes;
 }
 
@@ -89,19 +89,35 @@ __device__ Sum sum_over(Sum value, int lanes) {
   return value;
 }
 
-// grid of kThreads / lanes heads of rows for each block, block kThreads.
-template <class T>
+/// The (row, head) that a thread works on with others, and its place among those.
+struct HeadLane {
+  std::int64_t at;
+  int member;
+  __device__ explicit HeadLane(int lanes) {
+    at = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) >> (31 - __clz(lanes));
+    member = static_cast<int>(threadIdx.x) & (lanes - 1);
+  }
+};
+
+// grid of kThreads / lanes heads of rows for each block, block kThreads; k is a multiple of kVec.
+template <class T, int kVec>
 __global__ void row_terms_kernel(const T* s, const T* y, const T* positive, const T* dy,
                                  const Accumulator<T>* stat, Accumulator<T> slope, std::int64_t size,
                                  std::int64_t k, int lanes, RowTerm<Accumulator<T>>* term, T* ds) {
   using Sum = Accumulator<T>;
-  const std::int64_t at = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / lanes;
-  const int member = static_cast<int>(threadIdx.x) % lanes;
+  using Row = Pack<T, kVec>;
+  const HeadLane own_lane(lanes);
+  const std::int64_t at = own_lane.at;
+  const int member = own_lane.member;
   Sum all = 0, part = 0;
-  for (std::int64_t j = member; at < size && j < k; j += lanes) {
-    const Sum d = widen(dy[at * k + j]);
-    all += d * widen(y[at * k + j]);
-    part += d * widen(positive[at * k + j]);
+  for (std::int64_t j = member * kVec; at < size && j < k; j += lanes * kVec) {
+    const auto row = [&](const T* of) { return *reinterpret_cast<const Row*>(of + at * k + j); };
+    const Row d = row(dy), a = row(y), p = row(positive);
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) {
+      all += widen(d.value[v]) * widen(a.value[v]);
+      part += widen(d.value[v]) * widen(p.value[v]);
+    }
   }
   all = sum_over(all, lanes);
   part = sum_over(part, lanes);
@@ -113,21 +129,26 @@ __global__ void row_terms_kernel(const T* s, const T* y, const T* positive, cons
 }
 
 // The same grid over heads of columns.
-template <class T>
+template <class T, int kVec>
 __global__ void column_gradients_kernel(const T* x, const T* dx, const T* positive, const Accumulator<T>* sum,
                                         const std::int64_t* row_ptr, std::int64_t heads, Accumulator<T> slope,
                                         std::int64_t size, std::int64_t k, int lanes, T* dt) {
   using Sum = Accumulator<T>;
-  const std::int64_t at = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / lanes;
-  const int member = static_cast<int>(threadIdx.x) % lanes;
+  using Row = Pack<T, kVec>;
+  const HeadLane own_lane(lanes);
+  const std::int64_t at = own_lane.at;
+  const int member = own_lane.member;
   Sum dot = 0;
-  for (std::int64_t j = member; at < size && j < k; j += lanes) {
-    const std::int64_t i = at * k + j;
-    dot += widen(x[i]) * (slope * widen(dx[i]) + (1 - slope) * widen(positive[i]));
+  for (std::int64_t j = member * kVec; at < size && j < k; j += lanes * kVec) {
+    const auto row = [&](const T* of) { return *reinterpret_cast<const Row*>(of + at * k + j); };
+    const Row own = row(x), all = row(dx), p = row(positive);
+#pragma unroll
+    for (int v = 0; v < kVec; ++v)
+      dot += widen(own.value[v]) * (slope * widen(all.value[v]) + (1 - slope) * widen(p.value[v]));
   }
   dot = sum_over(dot, lanes);
   if (at >= size || member > 0) return;
-  const std::int64_t column = at / heads;
+  const std::int64_t column = quotient(at, heads);
   const bool alone = row_ptr[column] == row_ptr[column + 1];
   dt[at] = static_cast<T>(alone ? Sum(0) : dot - sum[at]);
 }
@@ -146,7 +167,6 @@ void gat_attention_backward(const Adjacency& transposed, const Tensor& s, const 
   const ProfileScope scope(Part::kSpmm);
   const Device device = x.device();
   const std::int64_t heads = x.dim(1), k = x.dim(2), rows = y.dim(0);
-  const int lanes = lanes_for(k);
   dispatch_float(x.dtype(), "gat_attention", [&]<class T>(T) {
     using D = device_t<T>;
     using Sum = Accumulator<D>;
@@ -154,22 +174,29 @@ void gat_attention_backward(const Adjacency& transposed, const Tensor& s, const 
     const Sum slope = static_cast<Sum>(options.negative_slope);
     const Tensor term = Tensor::empty({rows, heads, 4}, dtype_of<Sum>(), device);
     auto* terms = static_cast<RowTerm<Sum>*>(term.raw());
-    launch("attention terms", device, row_terms_kernel<D>, grid_of(rows * heads, lanes), kThreads, 0,
-           pointer(s), pointer(y), pointer(saved.positive), pointer(dy), saved.stat.data<Sum>(), slope,
-           rows * heads, k, lanes, terms, pointer(gradients.ds));
-
     const Tensor positive = Tensor::empty(x.shape(), x.dtype(), device);
     const Tensor sum = Tensor::empty(t.shape(), dtype_of<Sum>(), device);
-    {
-      const PaddedRows padded(dy, heads, k);
-      const BackwardArgs<D> own{terms, pointer(t), sum.data<Sum>()};
-      launch_attention<Backward>("gat_attention_backward", plan,
-                                 attention_args<T>(a, plan, padded, options, gradients.dx, positive), own,
-                                 device);
-    }
-    launch("attention gradients", device, column_gradients_kernel<D>, grid_of(a.rows * heads, lanes),
-           kThreads, 0, pointer(x), pointer(gradients.dx), pointer(positive), sum.data<Sum>(),
-           a.row_ptr.data<std::int64_t>(), heads, slope, a.rows * heads, k, lanes, pointer(gradients.dt));
+    const auto run = [&]<int kVec>() {
+      const int lanes = lanes_for(k, kVec);
+      launch("attention terms", device, row_terms_kernel<D, kVec>, grid_of(rows * heads, lanes), kThreads, 0,
+             pointer(s), pointer(y), pointer(saved.positive), pointer(dy), saved.stat.data<Sum>(), slope,
+             rows * heads, k, lanes, terms, pointer(gradients.ds));
+      {
+        const PaddedRows padded(dy, heads, k);
+        const BackwardArgs<D> own{terms, pointer(t), sum.data<Sum>()};
+        launch_attention<Backward>("gat_attention_backward", plan,
+                                   attention_args<T>(a, plan, padded, options, gradients.dx, positive), own,
+                                   device);
+      }
+      launch("attention gradients", device, column_gradients_kernel<D, kVec>, grid_of(a.rows * heads, lanes),
+             kThreads, 0, pointer(x), pointer(gradients.dx), pointer(positive), sum.data<Sum>(),
+             a.row_ptr.data<std::int64_t>(), heads, slope, a.rows * heads, k, lanes, pointer(gradients.dt));
+    };
+    constexpr int kVec = 16 / sizeof(D);
+    if (k % kVec == 0 && is_aligned(x) && is_aligned(y) && is_aligned(dy))
+      run.template operator()<kVec>();
+    else
+      run.template operator()<1>();
   });
 }
 

@@ -1,8 +1,5 @@
 // What stands between two sums, in one pass (ops/epilogue.h).
-#include <algorithm>
-#include <bit>
-
-#include "ops/cuda/pack.cuh"
+#include "ops/cuda/column_sums.cuh"
 #include "ops/kernels.h"
 
 namespace rodeo::kernels::cuda {
@@ -21,99 +18,115 @@ struct EpilogueArgs {
   RandomKey key;
 };
 
-// A thread for each quad of y, grid-stride. x_is_whole: x has no padding, and quads of both are aligned.
-template <class T>
-__global__ void epilogue_kernel(const EpilogueArgs<T> args, const T* x, T* y, bool x_is_whole) {
+/// So few blocks that a thread has several quads to go, and its beginning does not count.
+constexpr std::int64_t kMostBlocks = 4096;
+
+// A thread for each quad of y, grid-stride, that reads the next one while it works on this. kFlat: x has no
+// padding, and quads of both are aligned. x and y are different tensors.
+template <class T, bool kFlat>
+__global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 4 : 6)
+    epilogue_kernel(const EpilogueArgs<T> args, const T* __restrict__ x, T* __restrict__ y) {
+  using Sum = Accumulator<T>;
   using Quad = Pack<T, kQuad>;
-  const std::uint64_t stream = args.dropout > 0 ? args.key.stream_now() : 0;
-  const std::int64_t size = args.rows * args.n;
-  RODEO_GRID_STRIDE(quad, (size + kQuad - 1) / kQuad) {
-    const bool whole = x_is_whole && (quad + 1) * kQuad <= size;
-    std::int64_t i = quad * kQuad / args.n, j = quad * kQuad - i * args.n;
+  const std::int64_t size = args.rows * args.n, quads = ceil_div(size, kQuad);
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kThreads;
+  const bool has_place = args.scale || args.after || args.bias;
+  const auto is_whole = [&](std::int64_t quad) { return kFlat && (quad + 1) * kQuad <= size; };
+  const auto read = [&](std::int64_t quad) {
     Quad values{};
-    if (whole) values = reinterpret_cast<const Quad*>(x)[quad];
-    Philox4 random{};
-    if (args.dropout > 0) random = philox(args.key.seed, stream, quad);
+    if (is_whole(quad)) return reinterpret_cast<const Quad*>(x)[quad];
+    if (quad >= quads) return values;
+    std::int64_t i = quotient(quad * kQuad, args.n), j = quad * kQuad - i * args.n;
 #pragma unroll
     for (int k = 0; k < kQuad; ++k) {
-      if (quad * kQuad + k >= size) break;
-      Accumulator<T> value = widen(whole ? values.value[k] : x[i * args.pitch + j]);
-      if (args.scale) value *= widen(args.scale[i]);
+      if (quad * kQuad + k < size) values.value[k] = x[i * args.pitch + j];
+      if (++j == args.n) j = 0, ++i;
+    }
+    return values;
+  };
+  std::int64_t quad = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  Quad next = read(quad);
+  const std::uint64_t stream = args.dropout > 0 ? args.key.stream_now() : 0;
+  for (; quad < quads; quad += stride) {
+    Quad values = next;
+    next = read(quad + stride);
+    Philox4 random{};
+    if (args.dropout > 0) random = philox(args.key.seed, stream, quad);
+    std::int64_t i = 0, j = 0;
+    if (has_place) i = quotient(quad * kQuad, args.n), j = quad * kQuad - i * args.n;
+    Sum scale = args.scale ? widen(args.scale[i]) : Sum(1),
+        after = args.after ? widen(args.after[i]) : Sum(1);
+#pragma unroll
+    for (int k = 0; k < kQuad; ++k) {
+      Sum value = widen(values.value[k]) * scale;
       if (args.bias) value += widen(args.bias[j]);
       if (args.activation == Activation::kRelu && value <= 0) value = 0;  // NaN is not <= 0
       if (args.activation == Activation::kElu && value <= 0) value = expm1(value);
       if (args.dropout > 0) value = to_unit(random.word[k]) < args.dropout ? 0 : value * args.keep;
-      if (args.after) value *= widen(args.after[i]);
-      values.value[k] = static_cast<T>(value);
-      if (!whole) y[quad * kQuad + k] = values.value[k];
-      if (++j == args.n) j = 0, ++i;
+      values.value[k] = static_cast<T>(value * after);
+      if (has_place && ++j == args.n) {
+        j = 0;
+        if (++i == args.rows) --i;  // past the end
+        if (args.scale) scale = widen(args.scale[i]);
+        if (args.after) after = widen(args.after[i]);
+      }
     }
-    if (whole) reinterpret_cast<Quad*>(y)[quad] = values;
+    if (is_whole(quad)) {
+      reinterpret_cast<Quad*>(y)[quad] = values;
+    } else {
+#pragma unroll
+      for (int k = 0; k < kQuad; ++k)
+        if (quad * kQuad + k < size) y[quad * kQuad + k] = values.value[k];
+    }
   }
 }
 
-// grid (tiles of blockDim.x columns of dx, chunks of rows), block (columns, rows). A block leaves its column
-// sums in `partial` [chunks, n]; the last block of a column tile adds those up in order.
-template <class T>
-__global__ void epilogue_backward_kernel(const EpilogueArgs<T> args, const T* y, const T* dy, T* dx,
-                                         std::int64_t chunk, Accumulator<T>* partial, int* arrived, T* db) {
+// A thread for kVec columns of dx: 4 where n and dx's pitch are multiples of 4, and a quad is one draw.
+template <class T, int kVec>
+__global__ void __launch_bounds__(kColumnSumThreads)
+    epilogue_backward_kernel(const EpilogueArgs<T> args, const T* y, const T* dy, T* dx, std::int64_t chunk,
+                             Accumulator<T>* partial, int* arrived, T* db) {
   using Sum = Accumulator<T>;
-  __shared__ Sum shared[kThreads];
-  __shared__ bool last;
+  using Row = Pack<T, kVec>;
   const bool relu = args.activation == Activation::kRelu;
-  const std::uint64_t stream = args.dropout > 0 && !relu ? args.key.stream_now() : 0;
-  const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const bool draws = args.dropout > 0 && !relu;
+  const std::uint64_t stream = draws ? args.key.stream_now() : 0;
+  const std::int64_t group = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t column = group * kVec;
   const std::int64_t begin = blockIdx.y * chunk, end = begin + chunk < args.rows ? begin + chunk : args.rows;
   const bool inside = column < args.n;
-  Sum sum = 0;
+  Sum sum[kVec] = {};
   if (column < args.pitch) {
-#pragma unroll 4
+#pragma unroll(kVec == 1 ? 4 : 2)
     for (std::int64_t i = begin + threadIdx.y; i < end; i += blockDim.y) {
       const std::int64_t at = i * args.n + column;
-      Sum g = 0;
+      Row slope{}, value{}, out{};
       if (inside) {
-        g = widen(dy[at]) * args.keep;
-        if (args.after) g *= widen(args.after[i]);
-        if (args.activation == Activation::kElu) {
-          const Sum value = widen(y[at]);
-          if (!(value > 0)) g *= value / args.keep + 1;
-        }
-        if (relu) {
-          if (!(widen(y[at]) > 0)) g = 0;
-        } else if (args.dropout > 0 && to_unit(random_word(args.key.seed, stream, at)) < args.dropout) {
-          g = 0;
-        }
+        slope = *reinterpret_cast<const Row*>(dy + at);
+        if (y) value = *reinterpret_cast<const Row*>(y + at);
       }
-      sum += g;
-      if (args.scale) g *= widen(args.scale[i]);
-      dx[i * args.pitch + column] = static_cast<T>(inside ? g : Sum(0));
+      const Sum after = args.after ? args.keep * widen(args.after[i]) : args.keep;
+      const Sum scale = args.scale ? widen(args.scale[i]) : Sum(1);
+      Philox4 random{};
+      if (draws) {
+        random = philox(args.key.seed, stream, at >> 2);
+        if constexpr (kVec == 1) random.word[0] = random.word[at & 3];
+      }
+#pragma unroll
+      for (int v = 0; v < kVec; ++v) {
+        Sum g = widen(slope.value[v]) * after;
+        const Sum out_value = widen(value.value[v]);
+        if (args.activation == Activation::kElu && !(out_value > 0)) g *= out_value / args.keep + 1;
+        if (relu ? !(out_value > 0) : draws && to_unit(random.word[v]) < args.dropout) g = 0;
+        sum[v] += g;
+        out.value[v] = static_cast<T>(g * scale);
+      }
+      if (dx) *reinterpret_cast<Row*>(dx + i * args.pitch + column) = out;
     }
   }
-  if (!db) return;
-  // The sum of a column over the rows of the block, for threads of row 0.
-  const auto reduce = [&] {
-    shared[threadIdx.y * blockDim.x + threadIdx.x] = sum;
-    __syncthreads();
-    if (threadIdx.y == 0)
-      for (unsigned r = 1; r < blockDim.y; ++r) sum += shared[r * blockDim.x + threadIdx.x];
-  };
-  reduce();
-  if (threadIdx.y == 0 && inside) partial[blockIdx.y * args.n + column] = sum;
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0 && threadIdx.y == 0)
-    last = atomicAdd(arrived + blockIdx.x, 1) == static_cast<int>(gridDim.y) - 1;
-  __syncthreads();
-  if (!last) return;
-  __threadfence();
-  sum = 0;
-  if (inside)
-    for (std::int64_t c = threadIdx.y; c < gridDim.y; c += blockDim.y)
-      sum += __ldcg(partial + c * args.n + column);
-  reduce();
-  if (threadIdx.y > 0) return;
-  if (inside) db[column] = static_cast<T>(sum);
-  if (threadIdx.x == 0) arrived[blockIdx.x] = 0;
+  if (!db || !finish_column_sums(sum, group, args.n / kVec, partial, arrived)) return;
+#pragma unroll
+  for (int v = 0; v < kVec; ++v) db[column + v] = static_cast<T>(sum[v]);
 }
 
 template <class T>
@@ -144,35 +157,40 @@ bool is_aligned(const Tensor& t, std::size_t bytes) {
 
 void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& options, const Tensor& y) {
   dispatch_float(x.dtype(), "epilogue", [&]<class T>(T) {
+    using D = device_t<T>;
     const std::size_t quad = kQuad * sizeof(T);
-    launch("epilogue", y.device(), epilogue_kernel<device_t<T>>,
-           grid_for(ceil_div(y.numel(), kQuad), kThreads), kThreads, 0,
-           make_args<T>(bias, options, y, x.dim(1)), pointer<T>(x), pointer<T>(y),
-           x.dim(1) == y.dim(1) && is_aligned(x, quad) && is_aligned(y, quad));
+    const bool flat = x.dim(1) == y.dim(1) && is_aligned(x, quad) && is_aligned(y, quad);
+    const std::int64_t blocks = ceil_div(ceil_div(y.numel(), kQuad), kThreads);
+    launch("epilogue", y.device(), flat ? epilogue_kernel<D, true> : epilogue_kernel<D, false>,
+           dim3(static_cast<unsigned>(std::min(blocks, kMostBlocks))), kThreads, 0,
+           make_args<T>(bias, options, y, x.dim(1)), pointer<T>(x), pointer<T>(y));
   });
 }
 
 void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions& options, const Tensor& dx,
                        const Tensor& db) {
-  constexpr std::int64_t kMinChunk = 32, kMaxChunks = 1024;
-  dispatch_float(y.dtype(), "epilogue", [&]<class T>(T) {
-    using Sum = Accumulator<device_t<T>>;
-    const std::int64_t rows = y.dim(0), pitch = dx.dim(1);
-    const auto columns = static_cast<unsigned>(
-        std::min<std::uint64_t>(kWarp, std::bit_ceil(static_cast<std::uint64_t>(pitch))));
-    const dim3 block(columns, kThreads / columns);
-    const std::int64_t chunk = std::max(kMinChunk, ceil_div(rows, kMaxChunks));
-    const dim3 grid(static_cast<unsigned>(ceil_div(pitch, columns)),
-                    static_cast<unsigned>(ceil_div(rows, chunk)));
-    Tensor partial;
-    int* arrived = nullptr;
-    if (db.defined()) {
-      partial = Tensor::empty({grid.y, y.dim(1)}, dtype_of<Sum>(), y.device());
-      arrived = Context::of(y.device()).zeroed_counters(grid.x);
-    }
-    launch("epilogue_backward", y.device(), epilogue_backward_kernel<device_t<T>>, grid, block, 0,
-           make_args<T>({}, options, y, pitch), pointer<T>(y), pointer<T>(dy), pointer<T>(dx), chunk,
-           static_cast<Sum*>(partial.raw()), arrived, pointer<T>(db));
+  dispatch_float(dy.dtype(), "epilogue", [&]<class T>(T) {
+    using D = device_t<T>;
+    const std::int64_t n = dy.dim(1), pitch = dx.defined() ? dx.dim(1) : n;
+    const std::size_t quad = kQuad * sizeof(T);
+    const auto run = [&]<int kVec>() {
+      const ColumnSumsGrid shape(dy.dim(0), ceil_div(pitch, kVec));
+      Tensor partial;
+      int* arrived = nullptr;
+      if (db.defined()) {
+        partial = Tensor::empty({shape.grid.y, n}, dtype_of<Accumulator<D>>(), dy.device());
+        arrived = Context::of(dy.device()).zeroed_counters(shape.grid.x);
+      }
+      launch("epilogue_backward", dy.device(), epilogue_backward_kernel<D, kVec>, shape.grid, shape.block, 0,
+             make_args<T>({}, options, dy, pitch), pointer<T>(y), pointer<T>(dy), pointer<T>(dx), shape.chunk,
+             static_cast<Accumulator<D>*>(partial.raw()), arrived, pointer<T>(db));
+    };
+    // Undefined tensors are at address 0.
+    if (n % kQuad == 0 && pitch % kQuad == 0 && is_aligned(dy, quad) && is_aligned(y, quad) &&
+        is_aligned(dx, quad))
+      run.template operator()<kQuad>();
+    else
+      run.template operator()<1>();
   });
 }
 

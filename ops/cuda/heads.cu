@@ -1,8 +1,7 @@
 // Dots, sums and means over the heads of [n, heads, k]: each reads its operands once, 16 bytes at a time
 // where k and the addresses allow.
-#include <algorithm>
-
-#include "ops/cuda/gather.cuh"  // Pack, widen
+#include "ops/cuda/column_sums.cuh"
+#include "ops/cuda/gather.cuh"  // is_aligned
 
 namespace rodeo::kernels::cuda {
 namespace {
@@ -19,11 +18,12 @@ struct Walk {
 
   __device__ Walk(std::int64_t items, std::int64_t heads, int lanes) : items(items), heads(heads) {
     const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-    item = thread / lanes;
-    warp_first = thread / kWarp * kWarp / lanes;
-    stride = static_cast<std::int64_t>(gridDim.x) * kThreads / lanes;
-    head = item % heads;
-    head_stride = stride % heads;
+    const int shift = 31 - __clz(lanes);  // a power of two
+    item = thread >> shift;
+    warp_first = thread / kWarp * kWarp >> shift;
+    stride = static_cast<std::int64_t>(gridDim.x) * kThreads >> shift;
+    head = item - quotient(item, heads) * heads;
+    head_stride = stride - quotient(stride, heads) * heads;
   }
   __device__ bool more() const { return warp_first < items; }  // the same for all lanes of a warp
   __device__ bool valid() const { return item < items; }
@@ -35,23 +35,34 @@ struct Walk {
   }
 };
 
-// A group of `lanes` threads (a power of two up to a warp) per (row, head); k is a multiple of kVec.
+// A group of `lanes` threads (a power of two up to a warp) per (row, head); k is a multiple of kVec. With a2
+// another dot of the same rows, in y2.
 template <class T, int kVec>
-__global__ void head_dot_kernel(const T* x, const T* a, T* y, std::int64_t items, std::int64_t heads,
-                                std::int64_t k, int lanes) {
+__global__ void head_dot_kernel(const T* x, const T* a, T* y, const T* a2, T* y2, std::int64_t items,
+                                std::int64_t heads, std::int64_t k, int lanes) {
   using Row = Pack<T, kVec>;
   const int lane = static_cast<int>(threadIdx.x) & (lanes - 1);
   for (Walk walk(items, heads, lanes); walk.more(); walk.next()) {
-    Accumulator<T> sum = 0;
+    Accumulator<T> sum = 0, sum2 = 0;
     if (walk.valid())
       for (std::int64_t j = lane * kVec; j < k; j += lanes * kVec) {
         const Row row = *reinterpret_cast<const Row*>(x + walk.item * k + j);
         const Row vector = *reinterpret_cast<const Row*>(a + walk.head * k + j);
+        Row vector2{};
+        if (a2) vector2 = *reinterpret_cast<const Row*>(a2 + walk.head * k + j);
 #pragma unroll
-        for (int v = 0; v < kVec; ++v) sum += widen(row.value[v]) * widen(vector.value[v]);
+        for (int v = 0; v < kVec; ++v) {
+          sum += widen(row.value[v]) * widen(vector.value[v]);
+          sum2 += widen(row.value[v]) * widen(vector2.value[v]);
+        }
       }
-    for (int offset = lanes / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kFullMask, sum, offset);
-    if (lane == 0 && walk.valid()) y[walk.item] = static_cast<T>(sum);
+    for (int offset = lanes / 2; offset > 0; offset /= 2) {
+      sum += __shfl_xor_sync(kFullMask, sum, offset);
+      sum2 += __shfl_xor_sync(kFullMask, sum2, offset);
+    }
+    if (lane > 0 || !walk.valid()) continue;
+    y[walk.item] = static_cast<T>(sum);
+    if (a2) y2[walk.item] = static_cast<T>(sum2);
   }
 }
 
@@ -82,36 +93,46 @@ __global__ void head_outer_kernel(const T* dy, const T* a, const T* dy2, const T
   }
 }
 
-// The first pass of two over the rows: a block of 32 columns x 8 rows for each chunk of rows, as in sum_rows.
-constexpr int kColumns = 32, kRows = 8, kMaxChunks = 1024;
-
-template <class T>
-__global__ void head_dot_sum_kernel(const T* dy, const T* x, Accumulator<T>* partial, std::int64_t n,
-                                    std::int64_t heads, std::int64_t k, std::int64_t chunk) {
-  __shared__ Accumulator<T> shared[kRows][kColumns];
-  const std::int64_t width = heads * k;
-  const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * kColumns + threadIdx.x;
+// da[h, :] = sum over the rows of dy[i, h] x[i, h, :], and likewise da2 where there is a dy2. k is a multiple
+// of kVec.
+template <class T, int kVec>
+__global__ void __launch_bounds__(kColumnSumThreads)
+    head_dot_sum_kernel(const T* dy, const T* dy2, const T* x, std::int64_t n, std::int64_t heads,
+                        std::int64_t k, std::int64_t chunk, Accumulator<T>* partial, int* arrived, T* da,
+                        T* da2) {
+  using Row = Pack<T, kVec>;
+  const std::int64_t width = heads * k, groups = width / kVec;
+  const std::int64_t group = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const std::int64_t begin = blockIdx.y * chunk, end = begin + chunk < n ? begin + chunk : n;
-  Accumulator<T> sum = 0;
-  if (column < width) {
-    const std::int64_t head = column / k;
+  Accumulator<T> sum[2 * kVec] = {};
+  if (group < groups) {
+    const std::int64_t head = quotient(group * kVec, k);
 #pragma unroll 4
-    for (std::int64_t i = begin + threadIdx.y; i < end; i += kRows)
-      sum += widen(dy[i * heads + head]) * widen(x[i * width + column]);
-  }
-  shared[threadIdx.y][threadIdx.x] = sum;
-  __syncthreads();
-  if (threadIdx.y > 0 || column >= width) return;
+    for (std::int64_t i = begin + threadIdx.y; i < end; i += blockDim.y) {
+      const Row row = *reinterpret_cast<const Row*>(x + i * width + group * kVec);
+      const auto factor = widen(dy[i * heads + head]);
+      const auto factor2 = dy2 ? widen(dy2[i * heads + head]) : Accumulator<T>(0);
 #pragma unroll
-  for (int r = 1; r < kRows; ++r) sum += shared[r][threadIdx.x];
-  partial[blockIdx.y * width + column] = sum;
+      for (int v = 0; v < kVec; ++v) {
+        sum[v] += factor * widen(row.value[v]);
+        sum[kVec + v] += factor2 * widen(row.value[v]);
+      }
+    }
+  }
+  if (!finish_column_sums(sum, group, groups, partial, arrived)) return;
+#pragma unroll
+  for (int v = 0; v < kVec; ++v) {
+    da[group * kVec + v] = static_cast<T>(sum[v]);
+    if (dy2) da2[group * kVec + v] = static_cast<T>(sum[kVec + v]);
+  }
 }
 
 // One thread per element of y, grid-stride.
 template <class T>
 __global__ void head_mean_kernel(const T* x, T* y, std::int64_t size, std::int64_t heads, std::int64_t k) {
   RODEO_GRID_STRIDE(i, size) {
-    const T* at = x + i / k * heads * k + i % k;
+    const std::int64_t row = quotient(i, k);
+    const T* at = x + row * heads * k + (i - row * k);
     Accumulator<T> sum = 0;
     for (std::int64_t h = 0; h < heads; ++h) sum += widen(at[h * k]);
     y[i] = static_cast<T>(sum / static_cast<Accumulator<T>>(heads));
@@ -123,7 +144,8 @@ template <class T>
 __global__ void head_mean_backward_kernel(const T* dy, T* dx, std::int64_t size, std::int64_t heads,
                                           std::int64_t k) {
   RODEO_GRID_STRIDE(i, size) {
-    T* at = dx + i / k * heads * k + i % k;
+    const std::int64_t row = quotient(i, k);
+    T* at = dx + row * heads * k + (i - row * k);
     const T share = static_cast<T>(widen(dy[i]) / static_cast<Accumulator<T>>(heads));
     for (std::int64_t h = 0; h < heads; ++h) at[h * k] = share;
   }
@@ -143,9 +165,9 @@ int lanes_for(std::int64_t k, int vec) {
 
 // f.operator()<kVec>(): 16 bytes where every head's row begins at a multiple of them, else an element.
 template <class T, class F>
-void with_vectors(const Tensor& x, const Tensor& a, F&& f) {
+void with_vectors(const Tensor& x, const Tensor& a, F&& f, const Tensor& a2 = {}) {
   constexpr int kVec = 16 / sizeof(T);
-  if (x.dim(2) % kVec == 0 && is_aligned(x) && is_aligned(a))
+  if (x.dim(2) % kVec == 0 && is_aligned(x) && is_aligned(a) && is_aligned(a2))
     f.template operator()<kVec>();
   else
     f.template operator()<1>();
@@ -153,44 +175,54 @@ void with_vectors(const Tensor& x, const Tensor& a, F&& f) {
 
 }  // namespace
 
-void head_dot(const Tensor& x, const Tensor& a, const Tensor& y) {
+void head_dot(const Tensor& x, const Tensor& a, const Tensor& y, const Tensor& a2, const Tensor& y2) {
   dispatch_float(x.dtype(), "head_dot", [&]<class T>(T) {
-    with_vectors<T>(x, a, [&]<int kVec>() {
-      const std::int64_t items = y.numel(), k = x.dim(2);
-      const int lanes = lanes_for(k, kVec);
-      launch("head_dot", y.device(), head_dot_kernel<device_t<T>, kVec>, grid_for(items * lanes, kThreads),
-             kThreads, 0, pointer<T>(x), pointer<T>(a), pointer<T>(y), items, x.dim(1), k, lanes);
-    });
+    with_vectors<T>(
+        x, a,
+        [&]<int kVec>() {
+          const std::int64_t items = y.numel(), k = x.dim(2);
+          const int lanes = lanes_for(k, kVec);
+          launch("head_dot", y.device(), head_dot_kernel<device_t<T>, kVec>,
+                 grid_for(items * lanes, kThreads), kThreads, 0, pointer<T>(x), pointer<T>(a), pointer<T>(y),
+                 pointer<T>(a2), pointer<T>(y2), items, x.dim(1), k, lanes);
+        },
+        a2);
   });
 }
 
 void head_outer(const Tensor& dy, const Tensor& a, const Tensor& dy2, const Tensor& a2, const Tensor& dx) {
   dispatch_float(dx.dtype(), "head_dot", [&]<class T>(T) {
-    with_vectors<T>(dx, a, [&]<int kVec>() {
-      const std::int64_t items = dy.numel(), k = dx.dim(2);
-      const int lanes = lanes_for(k, kVec);
-      launch("head_outer", dx.device(), head_outer_kernel<device_t<T>, kVec>,
-             grid_for(items * lanes, kThreads), kThreads, 0, pointer<T>(dy), pointer<T>(a), pointer<T>(dy2),
-             pointer<T>(a2), pointer<T>(dx), items, dx.dim(1), k, lanes);
-    });
+    with_vectors<T>(
+        dx, a,
+        [&]<int kVec>() {
+          const std::int64_t items = dy.numel(), k = dx.dim(2);
+          const int lanes = lanes_for(k, kVec);
+          launch("head_outer", dx.device(), head_outer_kernel<device_t<T>, kVec>,
+                 grid_for(items * lanes, kThreads), kThreads, 0, pointer<T>(dy), pointer<T>(a),
+                 pointer<T>(dy2), pointer<T>(a2), pointer<T>(dx), items, dx.dim(1), k, lanes);
+        },
+        a2);
   });
 }
 
-void head_dot_sum(const Tensor& dy, const Tensor& x, const Tensor& da) {
-  const std::int64_t n = x.dim(0), heads = x.dim(1), k = x.dim(2), width = heads * k;
-  if (n == 0) return da.fill(0);
+void head_dot_sum(const Tensor& dy, const Tensor& x, const Tensor& da, const Tensor& dy2, const Tensor& da2) {
+  const std::int64_t n = x.dim(0), heads = x.dim(1), k = x.dim(2);
+  if (n == 0) {
+    da.fill(0);
+    if (da2.defined()) da2.fill(0);
+    return;
+  }
   dispatch_float(x.dtype(), "head_dot", [&]<class T>(T) {
     using D = device_t<T>;
-    const std::int64_t chunk = std::max<std::int64_t>(64, ceil_div(n, kMaxChunks));
-    const std::int64_t chunks = ceil_div(n, chunk);
-    const Tensor partial = Tensor::empty({chunks, width}, dtype_of<Accumulator<D>>(), x.device());
-    const dim3 grid(static_cast<unsigned>(ceil_div(width, kColumns)), static_cast<unsigned>(chunks));
-    launch("head_dot_sum", x.device(), head_dot_sum_kernel<D>, grid, dim3(kColumns, kRows), 0, pointer<T>(dy),
-           pointer<T>(x), partial.data<Accumulator<D>>(), n, heads, k, chunk);
-    const bool wide = partial.dtype() == da.dtype();
-    const Tensor total = wide ? da : Tensor::empty(da.shape(), partial.dtype(), da.device());
-    sum_rows(partial, total);
-    if (!wide) da.copy_from(total.to(da.dtype()));
+    with_vectors<T>(x, x, [&]<int kVec>() {
+      const ColumnSumsGrid shape(n, heads * k / kVec);
+      const Tensor partial =
+          Tensor::empty({shape.grid.y, heads * k, 2}, dtype_of<Accumulator<D>>(), x.device());
+      launch("head_dot_sum", x.device(), head_dot_sum_kernel<D, kVec>, shape.grid, shape.block, 0,
+             pointer<T>(dy), pointer<T>(dy2), pointer<T>(x), n, heads, k, shape.chunk,
+             partial.data<Accumulator<D>>(), Context::of(x.device()).zeroed_counters(shape.grid.x),
+             pointer<T>(da), pointer<T>(da2));
+    });
   });
 }
 

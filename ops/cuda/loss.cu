@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "ops/cuda/pack.cuh"
@@ -93,18 +94,31 @@ __device__ Sums operator+(const Sums& a, const Sums& b) {
   return {a.right + b.right, a.loss + b.loss};
 }
 
-template <class T>
-__device__ Accumulator<T> log_sum_exp(const T* row, std::int64_t c) {
-  const int lane = threadIdx.x % kWarp;
-  Accumulator<T> top = -INFINITY, sum = 0;
-  for (std::int64_t j = lane; j < c; j += kWarp) top = fmax(top, widen(row[j]));
-  top = warp_reduce(top, [](auto a, auto b) { return fmax(a, b); });
-  for (std::int64_t j = lane; j < c; j += kWarp) sum += exp(widen(row[j]) - top);
-  return top + log(warp_reduce(sum, [](auto a, auto b) { return a + b; }));
+/// Lanes that share a row of scores: a row is read in whole sectors, and a warp has several under way.
+constexpr int kLanes = 8, kGroupsPerBlock = kThreads / kLanes;
+constexpr std::int64_t kMostBlocks = 1024;  // of a set: the last block adds up what each has left
+
+template <class V, class F>
+__device__ V group_reduce(V value, F combine) {
+#pragma unroll
+  for (int offset = kLanes / 2; offset > 0; offset /= 2)
+    value = combine(value, __shfl_xor_sync(kFullMask, value, offset));
+  return value;
 }
 
-// A warp per named node, blocks one set after the other. A block leaves its sums in `partial`; the last one
-// adds them up in order, so that it does not matter which that is. metrics [sets, 2], or the first set's
+/// Of a row that kLanes lanes share; c is 0 for those without one.
+template <class T>
+__device__ Accumulator<T> log_sum_exp(const T* row, std::int64_t c) {
+  const int lane = threadIdx.x % kLanes;
+  Accumulator<T> top = -INFINITY, sum = 0;
+  for (std::int64_t j = lane; j < c; j += kLanes) top = fmax(top, widen(row[j]));
+  top = group_reduce(top, [](auto a, auto b) { return fmax(a, b); });
+  for (std::int64_t j = lane; j < c; j += kLanes) sum += exp(widen(row[j]) - top);
+  return top + log(group_reduce(sum, [](auto a, auto b) { return a + b; }));
+}
+
+// kLanes lanes per named node, blocks one set after the other. A block leaves its sums in `partial`; the last
+// one adds them up in order, so that it does not matter which that is. metrics [sets, 2], or the first set's
 // loss.
 template <class T>
 __global__ void node_metrics_kernel(const T* scores, std::int64_t c, const std::int64_t* label, Sets sets,
@@ -113,25 +127,41 @@ __global__ void node_metrics_kernel(const T* scores, std::int64_t c, const std::
   __shared__ bool last;
   int set = 0;
   while (blockIdx.x >= sets.first_block[set + 1]) ++set;
-  const std::int64_t k = (blockIdx.x - sets.first_block[set]) * kRowsPerBlock + threadIdx.x / kWarp;
+  const std::int64_t count = sets.count[set];
+  const std::int64_t step = (sets.first_block[set + 1] - sets.first_block[set]) * kGroupsPerBlock;
+  const std::int64_t warp_first = ((blockIdx.x - sets.first_block[set]) * kThreads + threadIdx.x) / kWarp *
+                                  (kWarp / kLanes);  // its lanes stay together
   Sums mine{0, 0};
-  if (k < sets.count[set]) {
-    const std::int64_t node = sets.index[set][k], want = label[node];
+  for (std::int64_t first = warp_first; first < count; first += step) {
+    const std::int64_t k = first + threadIdx.x % kWarp / kLanes;
+    const bool valid = k < count;
+    const std::int64_t node = valid ? sets.index[set][k] : 0, want = valid ? label[node] : 0;
+    const std::int64_t columns = valid ? c : 0;
     const T* row = scores + node * c;
-    const Accumulator<T> own = widen(row[want]);
+    const Accumulator<T> own = valid ? widen(row[want]) : 0;
     bool best = own == own;  // strictly above all before it, at least as high as all after; false for any NaN
-    for (std::int64_t j = threadIdx.x % kWarp; j < c; j += kWarp) {
+    for (std::int64_t j = threadIdx.x % kLanes; j < columns; j += kLanes) {
       const Accumulator<T> other = widen(row[j]);
       best &= j == want || (j < want ? other < own : other <= own);
     }
-    mine = {__all_sync(kFullMask, best) ? 1. : 0., static_cast<double>(log_sum_exp(row, c) - own)};
+    best = group_reduce(best, [](bool a, bool b) { return a && b; });
+    const Accumulator<T> level = log_sum_exp(row, columns);
+    if (valid && threadIdx.x % kLanes == 0)
+      mine = mine + Sums{best ? 1. : 0., static_cast<double>(level - own)};
   }
-  if (threadIdx.x % kWarp == 0) shared[threadIdx.x / kWarp] = mine;
-  __syncthreads();
+  // The sums of the block's threads, for the first; all threads call it.
+  const auto sum_of_block = [&](const Sums& term) {
+    __syncthreads();
+    shared[threadIdx.x] = term;
+    for (int half = kThreads / 2; half > 0; half /= 2) {
+      __syncthreads();
+      if (threadIdx.x < half) shared[threadIdx.x] = shared[threadIdx.x] + shared[threadIdx.x + half];
+    }
+    return threadIdx.x == 0 ? shared[0] : Sums{};
+  };
+  const Sums own = sum_of_block(mine);
   if (threadIdx.x == 0) {
-    Sums sum = shared[0];
-    for (int r = 1; r < kRowsPerBlock; ++r) sum = sum + shared[r];
-    partial[blockIdx.x] = sum;
+    partial[blockIdx.x] = own;
     __threadfence();
     last = atomicAdd(arrived, 1) == static_cast<int>(gridDim.x) - 1;
   }
@@ -140,39 +170,35 @@ __global__ void node_metrics_kernel(const T* scores, std::int64_t c, const std::
   __threadfence();
   for (set = 0; set < sets.number; ++set) {
     Sums sum{0, 0};
+#pragma unroll 4
     for (std::int64_t b = sets.first_block[set] + threadIdx.x; b < sets.first_block[set + 1]; b += kThreads)
       sum = sum + Sums{__ldcg(&partial[b].right), __ldcg(&partial[b].loss)};
-    __syncthreads();  // the last set's sums have been read
-    shared[threadIdx.x] = sum;
-    for (int half = kThreads / 2; half > 0; half /= 2) {
-      __syncthreads();
-      if (threadIdx.x < half) shared[threadIdx.x] = shared[threadIdx.x] + shared[threadIdx.x + half];
-    }
+    const Sums total = sum_of_block(sum);
     if (threadIdx.x > 0) continue;
-    const double count = sets.count[set] > 0 ? static_cast<double>(sets.count[set]) : 1;
+    const double nodes = sets.count[set] > 0 ? static_cast<double>(sets.count[set]) : 1;
     if (metrics) {
-      metrics[2 * set] = shared[0].right / count;
-      metrics[2 * set + 1] = shared[0].loss / count;
+      metrics[2 * set] = total.right / nodes;
+      metrics[2 * set + 1] = total.loss / nodes;
     } else {
-      *loss = static_cast<T>(static_cast<Accumulator<T>>(shared[0].loss / count));
+      *loss = static_cast<T>(static_cast<Accumulator<T>>(total.loss / nodes));
     }
   }
   if (threadIdx.x == 0) *arrived = 0;
 }
 
-// A warp per named node adds to a row of zeros. A node named m times gets m equal terms, so their order does
-// not matter.
+// kLanes lanes per named node add to a row of zeros. A node named m times gets m equal terms, so their order
+// does not matter.
 template <class T>
 __global__ void cross_entropy_backward_kernel(const T* dloss, const T* logits, std::int64_t c,
                                               const std::int64_t* label, const std::int64_t* index,
                                               std::int64_t count, T* dlogits) {
-  const std::int64_t k = warp_row();
-  if (k >= count) return;
-  const std::int64_t node = index[k], want = label[node];
+  const std::int64_t k = static_cast<std::int64_t>(blockIdx.x) * kGroupsPerBlock + threadIdx.x / kLanes;
+  const bool valid = k < count;
+  const std::int64_t node = valid ? index[k] : 0, want = valid ? label[node] : 0, columns = valid ? c : 0;
   const T* row = logits + node * c;
   const Accumulator<T> share = widen(*dloss) / static_cast<Accumulator<T>>(count),
-                       shift = log_sum_exp(row, c);
-  for (std::int64_t j = threadIdx.x % kWarp; j < c; j += kWarp) {
+                       shift = log_sum_exp(row, columns);
+  for (std::int64_t j = threadIdx.x % kLanes; j < columns; j += kLanes) {
     const Accumulator<T> softmax = exp(widen(row[j]) - shift);
     atomicAdd(dlogits + node * c + j, static_cast<T>(share * (j == want ? softmax - 1 : softmax)));
   }
@@ -194,7 +220,8 @@ void launch_metrics(const Tensor& scores, const Tensor& label, const std::vector
     const int s = sets.number++;
     sets.index[s] = index.data<std::int64_t>();
     sets.count[s] = index.numel();
-    sets.first_block[s + 1] = sets.first_block[s] + ceil_div(index.numel(), kRowsPerBlock);
+    sets.first_block[s + 1] =
+        sets.first_block[s] + std::min(kMostBlocks, ceil_div(index.numel(), kGroupsPerBlock));
   }
   const std::int64_t blocks = sets.first_block[sets.number];
   if (blocks == 0) return metrics.fill(0);  // no set has a node
@@ -253,8 +280,9 @@ void cross_entropy_backward(const Tensor& dloss, const Tensor& logits, const Ten
              "cross_entropy");
   dispatch_float(logits.dtype(), "cross_entropy", [&]<class T>(T) {
     launch("cross_entropy_backward", dlogits.device(), cross_entropy_backward_kernel<device_t<T>>,
-           grid_of_rows(index.numel()), kThreads, 0, pointer<T>(dloss), pointer<T>(logits), logits.dim(1),
-           label.data<std::int64_t>(), index.data<std::int64_t>(), index.numel(), pointer<T>(dlogits));
+           dim3(static_cast<unsigned>(ceil_div(index.numel(), kGroupsPerBlock))), kThreads, 0,
+           pointer<T>(dloss), pointer<T>(logits), logits.dim(1), label.data<std::int64_t>(),
+           index.data<std::int64_t>(), index.numel(), pointer<T>(dlogits));
   });
 }
 

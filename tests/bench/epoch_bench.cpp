@@ -4,6 +4,7 @@
 /// their parts (op by op). Exit codes: 0; 2 for an option or a file that is not right.
 #include <fmt/format.h>
 
+#include <charconv>
 #include <fstream>
 #include <limits>
 
@@ -22,11 +23,13 @@ struct EpochOptions {
   std::vector<ModelKind> models;
   std::vector<std::string> graphs, files;
   std::vector<std::int64_t> hidden, heads;  // hidden is empty: the model's own
+  std::vector<FeatureForm> features;
+  std::optional<double> input_dropout;
   std::string split;
   AttentionForm attention = AttentionForm::kAuto;
   int epochs = 0, warmup = 0;
   Device device;
-  bool graph = true, roofline = false;
+  bool graph = true, roofline = false, prune_rows = false;
   std::string csv, json;
   std::string notice;  // not empty after --help: print this, and do nothing else
 };
@@ -48,11 +51,15 @@ cxxopts::Options describe_options() {
   add("hidden", "Hidden width, of a GAT that of one head (default: 16 for GCN, 8 for GAT)",
       cxxopts::value<Texts>(), "LIST");
   add("heads", "Heads of a GAT's hidden layers", texts("8"), "LIST");
+  add("features", "auto, dense or sparse: what the first layer reads", texts("auto"), "LIST");
+  add("input-dropout", "Of the features (default: the model's own); with 0 a GCN propagates dense ones once",
+      cxxopts::value<std::string>(), "P");
   add("attention", "auto, fused or composed", text("auto"), "NAME");
   add("epochs", "Timed epochs, of which the median counts", text("30"), "N");
   add("warmup", "Epochs before them", text("5"), "N");
   add("device", "auto, cpu, cuda or cuda:i", text("auto"), "NAME");
   add("no-graph", "On CUDA, launch every kernel by itself instead of replaying a captured graph");
+  add("prune-rows", "The last layer of a GCN computes the training nodes alone");
   add("roofline",
       "Also measure what the device can do, and print which share of that the epochs of a GCN reach");
   add("json", "Also write the results to a JSON file", cxxopts::value<std::string>(), "FILE");
@@ -63,8 +70,8 @@ cxxopts::Options describe_options() {
 
 EpochOptions parse_options(int argc, const char* const* argv) {
   cxxopts::Options description = describe_options();
-  const cxxopts::ParseResult parsed =
-      parse_arguments(description, "--no-graph, --roofline and --help take no value", argc, argv);
+  const cxxopts::ParseResult parsed = parse_arguments(
+      description, "--no-graph, --prune-rows, --roofline and --help take no value", argc, argv);
   EpochOptions options;
   if (parsed.count("help") > 0) {
     options.notice = description.help();
@@ -80,12 +87,22 @@ EpochOptions parse_options(int argc, const char* const* argv) {
   if (options.graphs.empty() && options.files.empty()) options.graphs = {"cora"};
   for (const std::string& n : list(parsed, "hidden")) options.hidden.push_back(positive("hidden", n));
   for (const std::string& n : list(parsed, "heads")) options.heads.push_back(positive("heads", n));
+  for (const std::string& form : list(parsed, "features"))
+    options.features.push_back(parse_feature_form(form));
+  if (const std::string given = one(parsed, "input-dropout"); !given.empty()) {
+    double p = -1;
+    const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), p);
+    check(error == std::errc{} && end == given.data() + given.size() && p >= 0 && p < 1,
+          "--input-dropout must be a number in [0, 1), got '", given, "'");
+    options.input_dropout = p;
+  }
   options.split = one(parsed, "split");
   options.attention = parse_attention_form(one(parsed, "attention"));
   options.epochs = static_cast<int>(positive("epochs", one(parsed, "epochs")));
   options.warmup = static_cast<int>(positive("warmup", one(parsed, "warmup")));
   options.device = parse_device(one(parsed, "device"));
   options.graph = parsed.count("no-graph") == 0;
+  options.prune_rows = parsed.count("prune-rows") > 0;
   options.roofline = parsed.count("roofline") > 0;
   options.csv = one(parsed, "csv");
   options.json = one(parsed, "json");
@@ -97,6 +114,7 @@ struct Row {
   TrainOptions options;
   TrainSummary summary;
   double of_roofline;  // NaN: not known
+  std::string features;
 };
 
 // The columns of the table, in the order of scripts/pyg_epoch.py: a name for programs, and a text for each
@@ -117,7 +135,8 @@ constexpr Column kColumns[] = {
     {"peak_bytes", [](const Row& r) { return str(r.summary.peak_bytes); }},
     {"kernels", [](const Row& r) { return r.summary.kernels > 0 ? str(r.summary.kernels) : ""; }},
     {"of_roofline",
-     [](const Row& r) { return r.of_roofline >= 0 ? fmt::format("{:.3f}", r.of_roofline) : ""; }}};
+     [](const Row& r) { return r.of_roofline >= 0 ? fmt::format("{:.3f}", r.of_roofline) : ""; }},
+    {"features", [](const Row& r) { return r.features; }}};
 
 void write_csv(const std::vector<Row>& rows, std::ostream& out) {
   const char* comma = "";
@@ -136,7 +155,7 @@ void write_json(const std::vector<Row>& rows, std::ostream& out) {
     const char* comma = "";
     for (const Column& column : kColumns) {
       const std::string text = column.text(row), name = column.name;
-      const bool quoted = name == "graph" || name == "model";
+      const bool quoted = name == "graph" || name == "model" || name == "features";
       out << comma << '"' << name << "\": ";
       if (quoted)
         out << '"' << text << '"';
@@ -151,9 +170,9 @@ void write_json(const std::vector<Row>& rows, std::ostream& out) {
 }
 
 void print_header() {
-  fmt::print("{:<20} {:<5} {:>6} {:>5} {:>11} {:>11} {:>10} {:>10} {:>10} {:>8} {:>12}\n", "graph", "model",
-             "hidden", "heads", "epoch, ms", "sparse, ms", "GEMM, ms", "other, ms", "peak, GiB", "kernels",
-             "of roofline");
+  fmt::print("{:<20} {:<5} {:>6} {:>5} {:>11} {:>11} {:>10} {:>10} {:>10} {:>8} {:>12} {:>8}\n", "graph",
+             "model", "hidden", "heads", "epoch, ms", "sparse, ms", "GEMM, ms", "other, ms", "peak, GiB",
+             "kernels", "of roofline", "features");
 }
 
 void print_row(const Row& r) {
@@ -162,10 +181,11 @@ void print_row(const Row& r) {
     const std::string given = kColumns[column].text(r);
     return given.empty() ? std::string("-") : given;
   };
-  fmt::print("{:<20} {:<5} {:>6} {:>5} {:>11.3f} {:>11.3f} {:>10.3f} {:>10.3f} {:>10.3f} {:>8} {:>12}\n",
-             r.graph, name(r.options.model), r.options.hidden, text(3), r.summary.epoch_ms.median,
-             sparse.median, gemm.median, other.median, static_cast<double>(r.summary.peak_bytes) / (1 << 30),
-             text(9), text(10));
+  fmt::print(
+      "{:<20} {:<5} {:>6} {:>5} {:>11.3f} {:>11.3f} {:>10.3f} {:>10.3f} {:>10.3f} {:>8} {:>12} {:>8}\n",
+      r.graph, name(r.options.model), r.options.hidden, text(3), r.summary.epoch_ms.median, sparse.median,
+      gemm.median, other.median, static_cast<double>(r.summary.peak_bytes) / (1 << 30), text(9), text(10),
+      r.features);
   std::fflush(stdout);
 }
 
@@ -191,15 +211,19 @@ class OutputFile {
 
 // Milliseconds that a GCN's epoch in f32 takes at least on this device: X is read once forward and once
 // backward, and every aggregation gathers a row for each edge, forward and, but for what would be the
-// gradient of X, backward. NaN where the limits are not known.
+// gradient of X, backward. Of sparse X each entry is 8 bytes. Of dense X without dropout the first
+// aggregation was done before. NaN where the limits are not known.
 double gcn_floor_ms(const NodeTask& task, const TrainOptions& o, std::int64_t edges, const Limits& limits) {
-  double seconds = 2. * static_cast<double>(task.num_nodes * task.num_features) * 4 / (limits.copy * 1e12);
+  const bool sparse = task.x.is_sparse();
+  const std::int64_t bytes = sparse ? task.x.values().numel() * 8 : task.num_nodes * task.num_features * 4;
+  double seconds = 2. * static_cast<double>(bytes) / (limits.copy * 1e12);
   for (int i = 0; i < o.layers; ++i) {
     const std::int64_t in = i == 0 ? task.num_features : o.hidden,
                        out = i + 1 == o.layers ? task.num_classes : o.hidden, width = std::min(in, out);
     const double gather = limits.gather(std::min<std::int64_t>(1024, width * 4), task.num_nodes * width * 4);
     if (!(gather > 0)) return std::numeric_limits<double>::quiet_NaN();
-    const int passes = i == 0 && in < out ? 1 : 2;
+    const bool kept = !sparse && o.input_dropout.value_or(o.dropout) == 0;
+    const int passes = i > 0 || sparse ? 2 : kept ? 0 : in < out ? 1 : 2;
     seconds += passes * static_cast<double>(edges * width) * 4 / (gather * 1e12);
   }
   return seconds * 1e3;
@@ -214,8 +238,10 @@ Row train_epochs(const Dataset& data, const TrainOptions& training, const EpochO
                    .eval_every = total,
                    .warmup_epochs = options.warmup,
                    .profile_every = 2,
-                   .graph = options.graph});
-  Row row{data.name, training, trainer.fit(), std::numeric_limits<double>::quiet_NaN()};
+                   .graph = options.graph,
+                   .training_rows = run.model.training_rows});
+  Row row{data.name, training, trainer.fit(), std::numeric_limits<double>::quiet_NaN(),
+          run.task.x.is_sparse() ? "sparse" : "dense"};
   if (options.roofline && training.model == ModelKind::kGcn)
     row.of_roofline =
         gcn_floor_ms(run.task, training, run.model.adj.num_edges(), limits) / row.summary.epoch_ms.median;
@@ -227,14 +253,19 @@ void measure_graph(const Dataset& data, const EpochOptions& options, const Limit
   for (const ModelKind model : options.models) {
     TrainOptions training = published_options(model);
     training.attention = options.attention;
+    training.input_dropout = options.input_dropout;
+    training.prune_rows = options.prune_rows && model == ModelKind::kGcn;
     const bool gat = model == ModelKind::kGat;
     for (const std::int64_t heads : gat ? options.heads : std::vector<std::int64_t>{1})
       for (const std::int64_t hidden :
            options.hidden.empty() ? std::vector<std::int64_t>{training.hidden} : options.hidden) {
         training.heads = heads;
         training.hidden = hidden;
-        rows.push_back(train_epochs(data, training, options, limits));
-        print_row(rows.back());
+        for (const FeatureForm features : options.features) {
+          training.features = features;
+          rows.push_back(train_epochs(data, training, options, limits));
+          print_row(rows.back());
+        }
       }
   }
 }

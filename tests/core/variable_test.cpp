@@ -61,6 +61,29 @@ TEST(CoreVariable, RecordsOnlyWhereNeeded) {
   EXPECT_FALSE(add(leaf({1, 2}), constant).requires_grad());
 }
 
+TEST(CoreVariable, KeepsOnlyWhatRulesKeep) {
+  const Variable x(Tensor::zeros({1000}, DType::kF64), true);
+  const std::int64_t before = memory_stats(kCpu).current;
+  Variable y = scaled(x, 2, 2);
+  for (int i = 0; i < 3; ++i) y = scaled(y, 2, 2);  // none keeps its input
+  EXPECT_LT(memory_stats(kCpu).current - before, 2 * 8000);
+  y.backward(Tensor::full({1000}, 1, DType::kF64));
+  EXPECT_EQ(x.grad().to_vector<double>()[999], 16);
+}
+
+TEST(CoreVariable, ComputesWhatWasSavedOnce) {
+  int calls = 0;
+  const SavedTensor saved([&] { return ++calls, Tensor::full({2}, 3, DType::kF64); });
+  const SavedTensor copy = saved;
+  EXPECT_EQ(calls, 0);
+  EXPECT_EQ(copy.get().raw(), saved.get().raw());
+  EXPECT_EQ(calls, 1);
+  EXPECT_FALSE(SavedTensor().get().defined());
+  const Variable y = record("again", Tensor::zeros({2}, DType::kF64), {leaf({1, 2})}, nullptr, saved);
+  EXPECT_EQ(y.saved().get().raw(), saved.get().raw());
+  EXPECT_EQ(leaf({4}).saved().get().item(), 4);
+}
+
 TEST(CoreVariable, ChecksWhatARuleReturns) {
   const Variable x = leaf({1, 2});
   const auto with = [&](GradientRule rule) {
@@ -123,6 +146,14 @@ TEST(CoreGradcheck, SeesThroughConstantSums) {
                   [](const Tensor& dy) { return std::vector{Tensor::zeros(dy.shape(), DType::kF64)}; });
   };
   EXPECT_FALSE(gradcheck(zero_gradient, {leaf({0.3, -0.2})}));
+}
+
+TEST(CoreGradcheck, RoundingOfALargeLossIsNoSlope) {
+  std::vector<double> values(50000);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = 300 + 1e-3 * static_cast<double>(i % 97);
+  const GradcheckResult result =
+      gradcheck([](const auto& in) { return scaled(in[0], 1, 1); }, {leaf(values)}, {.max_elements = 20});
+  EXPECT_TRUE(result) << result.message;
 }
 
 TEST(CoreGradcheck, NoticesChanceAndRestoresInputs) {

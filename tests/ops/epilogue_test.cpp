@@ -110,6 +110,41 @@ TEST_P(OpsEpilogue, Gradients) {
   EXPECT_TRUE(f({.scale = scale, .activation = Activation::kElu, .dropout = 0.3, .key = {5, 1}}));
 }
 
+TEST_P(OpsEpilogue, RecomputesTheSameBits) {
+  const Poisoned poisoned;
+  constexpr std::int64_t m = 4096, n = 64;
+  const Tensor values = random_tensor({m, n}, DType::kF32, device(), 1),
+               b = random_tensor({n}, DType::kF32, device(), 2),
+               weight = random_tensor({n, 5}, DType::kF32, device(), 3),
+               dy = random_tensor({m, 5}, DType::kF32, device(), 4);
+  for (const Activation activation : {Activation::kNone, Activation::kRelu, Activation::kElu}) {
+    std::vector<Tensor> gradients[2];
+    std::int64_t held[2];
+    for (const bool recompute : {false, true}) {
+      const Variable x(values, true), bias(b, true), w(weight, true);
+      const std::int64_t before = memory_stats(device()).current;
+      const EpilogueOptions o{
+          .activation = activation, .dropout = 0.4, .key = {3, 9}, .recompute = recompute};
+      const Variable y = matmul(epilogue(x, bias, o), w);
+      held[recompute] = memory_stats(device()).current - before;
+      y.backward(dy);
+      gradients[recompute] = {x.grad(), bias.grad(), w.grad()};
+    }
+    EXPECT_EQ(held[0] - held[1], m * n * 4) << static_cast<int>(activation);
+    for (std::size_t i = 0; i < 3; ++i)
+      EXPECT_TRUE(same_bits(gradients[0][i], gradients[1][i])) << static_cast<int>(activation) << " " << i;
+  }
+}
+
+TEST_P(OpsEpilogue, OfABiasAloneHandsTheGradientOn) {
+  const Tensor dy = random_tensor({100, 7}, DType::kF32, device(), 1);
+  const Variable x(random_tensor({100, 7}, DType::kF32, device(), 2), true),
+      bias(random_tensor({7}, DType::kF32, device(), 3), true);
+  epilogue(x, bias, {}).backward(dy);
+  EXPECT_EQ(x.grad().raw(), dy.raw());
+  EXPECT_TRUE(near(bias.grad(), doubles(sum_rows(dy)), 1e-5, 1e-5));
+}
+
 TEST_P(OpsEpilogue, EmptyAndErrors) {
   const auto zeros = [](const Shape& shape) { return Tensor::zeros(shape, DType::kF32, device()); };
   EXPECT_EQ(epilogue(zeros({0, 3}), {}, {}).shape(), (Shape{0, 3}));

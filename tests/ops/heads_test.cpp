@@ -89,6 +89,18 @@ TEST_P(OpsHeads, Mean) {
 }
 
 // Rows that begin at no multiple of 16 bytes take another path.
+TEST_P(OpsHeads, TwoDotsAtOnce) {
+  for (const Size& s : kSizes)
+    for (const DType dtype : kFloats) {
+      const Tensor x = random_tensor({s.n, s.heads, s.k}, dtype, device(), 1),
+                   a = random_tensor({s.heads, s.k}, dtype, device(), 2),
+                   b = random_tensor({s.heads, s.k}, dtype, device(), 3);
+      const auto [y, z] = head_dots(x, a, b);
+      EXPECT_TRUE(same_bits(y, head_dot(x, a)));
+      EXPECT_TRUE(same_bits(z, head_dot(x, b)));
+    }
+}
+
 TEST_P(OpsHeads, DotOfUnalignedRows) {
   const Tensor whole = random_tensor({1 + 6 * 8}, DType::kF32, device());
   const Tensor x = whole.slice(1, 49).reshape({3, 2, 8}), a = random_tensor({2, 8}, DType::kF32, device(), 2);

@@ -126,6 +126,27 @@ TEST_P(OpsLoss, NodeMetricsOfSeveralSets) {
                "[node_metrics] at most 4 sets, got 5");
 }
 
+TEST_P(OpsLoss, NodeMetricsOfManyNodes) {
+  constexpr std::int64_t n = 100003, c = 5;
+  const Tensor x = random_tensor({n, c}, DType::kF32, device(), 1);
+  const std::vector<double> score = doubles(x);
+  std::vector<std::int64_t> label(n), all(n);
+  double right = 0, loss = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    all[i] = n - 1 - i;
+    label[i] = i * i % c;
+    const double* row = score.data() + i * c;
+    double sum = 0;
+    for (std::int64_t j = 0; j < c; ++j) sum += std::exp(row[j]);
+    right += std::max_element(row, row + c) - row == label[i];
+    loss += std::log(sum) - row[label[i]];
+  }
+  const std::vector<double> got = doubles(node_metrics(x, ids(label), {ids({3}), ids(all)}));
+  EXPECT_EQ(got[2], right / n);
+  EXPECT_NEAR(got[3], loss / n, 1e-6);
+  EXPECT_NEAR(cross_entropy(x, ids(label), ids(all)).item(), loss / n, 1e-6);
+}
+
 TEST_P(OpsLoss, AccuracyCountsTheFirstOfEqualScores) {
   const Tensor scores =
       Tensor::from(std::vector<float>{1, 2, 0, 3, 3, 1, 3, 3, 1, NAN, 1, 0, 1, NAN, 2}, {5, 3}, device());

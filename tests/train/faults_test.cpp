@@ -157,14 +157,14 @@ TEST_P(TrainFaults, ABadCheckpointNeverReplacesAGoodOne) {
 TEST(TrainMemory, ErrorsSayWhatHoldsItAndWhatToTry) {
   if (RODEO_SANITIZED) GTEST_SKIP() << "sanitizers need more address space than the limit leaves";
   const TempDir dir;
-  const Result none = train(dir, "ulimit -v 3000000; ", "--hidden 30000000");
+  const Result none = train(dir, "ulimit -v 3000000; ", "--features dense --hidden 30000000");
   EXPECT_EQ(none.code, 4);
   EXPECT_EQ(std::count(none.err.begin(), none.err.end(), '\n'), 1);
   EXPECT_NE(none.err.find("[memory] cpu is out of memory: 3.35 GiB asked, "), std::string::npos) << none.err;
   EXPECT_NE(none.err.find(" held by tensors; the largest: f32 [300, 30]"), std::string::npos) << none.err;
   EXPECT_NE(none.err.find("; try --hidden below 30000000"), std::string::npos) << none.err;
   // The parameters fit, an epoch does not.
-  const Result late = train(dir, "ulimit -v 3000000; ", "--hidden 700000 --epochs 2");
+  const Result late = train(dir, "ulimit -v 3000000; ", "--features dense --hidden 700000 --epochs 2");
   EXPECT_EQ(late.code, 4) << late.err;
   EXPECT_NE(late.out.find("warning         an epoch will hold about "), std::string::npos) << late.out;
   EXPECT_NE(late.err.find("(conv1.lin.weight)"), std::string::npos) << late.err;
@@ -186,7 +186,7 @@ TEST(TrainMemory, EstimatesAreNearWhatIsHeld) {
     const auto estimate = static_cast<double>(estimate_step_bytes(run, options));
     const std::int64_t before = memory_stats(kCpu).current;
     Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                    {.epochs = 3});
+                    {.epochs = 3, .training_rows = run.model.training_rows});
     const auto held = static_cast<double>(trainer.fit().peak_bytes - before);
     RecordProperty(std::string(name(kind)), str(estimate / held));
     EXPECT_NEAR(estimate / held, 1, 0.25);

@@ -31,7 +31,9 @@ RODEO_ON_ALL_DEVICES(TrainProfile);
 TEST_P(TrainProfile, SeesTheKernelsOfProfiledStepsAndChangesNoBits) {
   std::vector<std::vector<double>> losses;
   for (const bool timed : {false, true}) {
-    const NodeRun run = make_run(tiny(), published_options(ModelKind::kGcn), device());
+    TrainOptions model = published_options(ModelKind::kGcn);
+    model.features = FeatureForm::kDense;
+    const NodeRun run = make_run(tiny(), model, device());
     OpTimer timer(device(), 2);
     TrainerOptions options{.epochs = 40};
     if (timed) options.timer = &timer;
@@ -117,8 +119,8 @@ TEST(TrainOpReport, TheCommandWritesAllOfIt) {
     const int code = test::wait_for(test::start(arguments, dir / "out", dir / "err"));
     return code == 0 ? read_file(dir / "out", 1 << 20) : read_file(dir / "err", 1 << 20);
   };
-  const std::string out =
-      train({"--epochs", "12", "--profile", "--trace", dir / "trace.json", "--report", dir / "run.html"});
+  const std::string out = train({"--epochs", "12", "--features", "dense", "--profile", "--trace",
+                                 dir / "trace.json", "--report", dir / "run.html"});
   EXPECT_NE(out.find("\nop, 1 epoch "), std::string::npos) << out;
   EXPECT_NE(out.find("\nmatmul "), std::string::npos) << out;
   const auto trace = nlohmann::json::parse(read_file(dir / "trace.json", 1 << 22));

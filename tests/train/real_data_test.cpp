@@ -21,9 +21,8 @@ TEST(TrainRealData, CoraReachesThePublishedAccuracy) {
 
   Gcn model({.in = task.num_features, .classes = task.num_classes, .spmm = {}}, Random(options.seed));
   const std::vector<Variable> all = model.parameters(), first = model.first_layer_parameters();
-  const Variable x(task.x);
   Trainer trainer(
-      model, [&] { return model.forward(graph, x); },
+      model, [&] { return model.forward(graph, task.x); },
       {{first, {.weight_decay = 5e-4}}, {{all.begin() + first.size(), all.end()}, {}}}, task.label,
       task.split);
   const TrainSummary summary = trainer.fit();

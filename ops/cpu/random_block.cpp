@@ -1,0 +1,41 @@
+#include "ops/cpu/random_block.h"
+
+// One binary for all processors, and wide registers where there are some: Philox is what dropout costs. Ten
+// rounds for a quad take 7 ns in scalar code and 2 ns with AVX-512. Sanitizers want no resolvers.
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define RODEO_WIDE __attribute__((target_clones("avx512f", "default")))
+#else
+#define RODEO_WIDE
+#endif
+
+namespace rodeo::kernels::cpu {
+
+RODEO_WIDE void random_block(std::uint64_t seed, std::uint64_t stream, std::uint64_t quad, float* unit) {
+  constexpr int kQuads = kBlock / 4;
+  std::uint32_t words[4][kQuads];
+#pragma omp simd
+  for (int i = 0; i < kQuads; ++i) {
+    const Philox4 random = philox(seed, stream, quad + static_cast<std::uint64_t>(i));
+    words[0][i] = random.word[0];
+    words[1][i] = random.word[1];
+    words[2][i] = random.word[2];
+    words[3][i] = random.word[3];
+  }
+  for (int i = 0; i < kQuads; ++i)
+    for (int k = 0; k < 4; ++k) unit[4 * i + k] = to_unit(words[k][i]);
+}
+
+RODEO_WIDE void random_entries(std::uint64_t seed, std::uint64_t stream, const std::int32_t* row,
+                               const std::int32_t* col, std::int64_t cols, int count, float* unit) {
+#pragma omp simd
+  for (int k = 0; k < count; ++k) {
+    const auto index = static_cast<std::uint64_t>(row[k] * cols + col[k]);
+    const Philox4 words = philox(seed, stream, index >> 2);
+    // Selected, not indexed: an index would go through memory.
+    const std::uint32_t low = index & 1 ? words.word[1] : words.word[0];
+    const std::uint32_t high = index & 1 ? words.word[3] : words.word[2];
+    unit[k] = to_unit(index & 2 ? high : low);
+  }
+}
+
+}  // namespace rodeo::kernels::cpu

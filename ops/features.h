@@ -1,0 +1,84 @@
+/// What the first layer of a network reads: node features as a dense matrix, or as a constant sparse one.
+#pragma once
+
+#include <memory>
+
+#include "core/adjacency.h"
+#include "core/random.h"
+#include "core/variable.h"
+
+namespace rodeo {
+
+/// A cheap shared handle. A Variable is taken wherever features are; layers that begin with a product x W
+/// take sparse ones too, whose zeros are never stored, read or multiplied.
+class Features {
+ public:
+  Features() = default;                                  // undefined
+  Features(Variable x) : dense_(std::move(x)) {}         // NOLINT: implicit on purpose
+  explicit Features(Tensor x) : dense_(std::move(x)) {}  // a constant
+
+  bool defined() const { return is_sparse() || dense_.defined(); }
+  bool is_sparse() const { return pattern_ != nullptr; }
+  /// Throws Error where the features are sparse.
+  const Variable& dense() const;
+  bool requires_grad() const { return dense_.requires_grad(); }  // sparse ones are constants
+
+  Shape shape() const;
+  std::int64_t dim(int i) const { return shape()[i]; }
+  DType dtype() const { return is_sparse() ? value_.dtype() : dense_.dtype(); }
+  Device device() const { return is_sparse() ? value_.device() : dense_.device(); }
+
+  /// Of sparse ones: the entries, rows sorted by column, each place once; and their values [entries].
+  const Adjacency& entries() const;
+  const Tensor& values() const { return value_; }
+
+ private:
+  friend Features sparse_features(const Adjacency& adj, const Tensor& value);
+  friend Features dropout(const Features& x, double p, RandomKey key, const Tensor& scale);
+  friend Features normalize_rows(const Features& x);
+  friend Variable matmul(const Features& x, const Variable& w);
+
+  // Made once: entry e of X lies in row[e], and is entry place[e] of X^T.
+  struct Pattern {
+    Adjacency x, transposed;
+    Tensor row;    // i32 [entries]
+    Tensor place;  // i64 [entries]
+  };
+  Features with(Tensor value, double p, RandomKey key, const Tensor& scale) const;
+
+  Variable dense_;
+  std::shared_ptr<const Pattern> pattern_;
+  Tensor value_;
+  Tensor transposed_value_;  // in the order of X^T; undefined where nothing was recorded
+};
+
+/// The sparse matrix whose entry (i, j) is the sum of the values of adj's edges (i, j).
+///   adj     [m, n]   m, n <= 2^31 - 1; columns of a row in any order, repeated ones are added in edge order
+///   value   [edges]  f64, f32, bf16 or f16, on adj's device
+/// Builds X^T and both orders of the entries, 20 bytes each with f32 beside X itself: for features that are
+/// used often. Waits for the device. Deterministic: the same entries on every device.
+/// Throws rodeo::Error when shapes, dtypes or devices disagree.
+Features sparse_features(const Adjacency& adj, const Tensor& value);
+
+/// y[i, j] = scale[i] dropout(x)[i, j], of dense features as dropout() in dense.h and scale_rows() have it.
+///   x      [m, n]  f64, f32, bf16 or f16
+///   scale  [m], a constant of x's dtype and device; undefined: 1
+/// Sparse features draw a number for each entry, which is that of the same (row, column) of a dense matrix: a
+/// dropped zero is a zero, so both forms are equal to the bit. p = 0 without scale returns x. Deterministic.
+/// Gradient of dense x: scale[i] dy[i, j] / (1 - p) where kept, else 0.
+/// Throws rodeo::Error when shapes, dtypes or devices disagree, and for p outside [0, 1).
+Features dropout(const Features& x, double p, RandomKey key, const Tensor& scale = {});
+
+/// Divides every row by the sum of its absolute values; rows of zeros stay zero.   x [m, n], f64, f32, bf16
+/// or f16; a constant. The order of a sum depends on the form and the device, so the last bits may; otherwise
+/// deterministic. Throws rodeo::Error for x that is undefined or requires a gradient.
+Features normalize_rows(const Features& x);
+
+/// y = x W.   x [m, k], w [k, n] -> [m, n];  f64, f32, bf16 or f16.
+/// Of dense features as matmul() in dense.h. Sparse: a sparse product over x's entries, dW = x^T dy another
+/// over those of x^T; RoDe on CUDA, on the CPU the rule of spmm.h. Deterministic. Nothing waits for the
+/// device but the first product of each direction, which makes a plan. Gradients: dW = x^T dy, and of dense x
+/// dx = dy W^T. Throws rodeo::Error when shapes, dtypes or devices disagree.
+Variable matmul(const Features& x, const Variable& w);
+
+}  // namespace rodeo
