@@ -2,6 +2,8 @@
 # make test: build everything and run all tests that this machine can run.
 BUILD ?= build
 CMAKE_FLAGS ?=
+# Tests at a time: one where there is a GPU, whose memory and time they would share.
+TEST_JOBS ?= $(if $(wildcard /dev/nvidia0),1,2)
 CONFIGURE = cmake -S . -B $(BUILD) -G Ninja -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache $(CMAKE_FLAGS)
 
 .PHONY: build demo test bench format clean packages
@@ -21,7 +23,7 @@ demo: packages
 
 test: build
 	@rm -f $(BUILD)/skipped.*.txt
-	@status=0; ctest --test-dir $(BUILD) --output-on-failure || status=$$?; \
+	@status=0; OMP_WAIT_POLICY=passive ctest --test-dir $(BUILD) -j $(TEST_JOBS) --output-on-failure || status=$$?; \
 	if cat $(BUILD)/skipped.*.txt 2>/dev/null | grep -q .; then \
 	  echo; echo "Skipped on this machine:"; cat $(BUILD)/skipped.*.txt | sed 's/^/  /'; fi; exit $$status
 

@@ -22,7 +22,7 @@ function(rodeo_compile_options target)
   endif()
   if(RODEO_SANITIZE)
     # Instrumented code makes GCC see uninitialised values in the standard library.
-    list(APPEND host -fsanitize=${RODEO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g
+    list(APPEND host -fsanitize=${RODEO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1
          -Wno-maybe-uninitialized)
     target_link_options(${target} PRIVATE -fsanitize=${RODEO_SANITIZE})
   endif()
@@ -37,5 +37,14 @@ function(rodeo_compile_options target)
       list(APPEND cuda -Werror=all-warnings)
     endif()
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:${cuda}>")
+  endif()
+endfunction()
+
+# rodeo_precompile(target headers...): parses headers that most of its sources include once. Off where people build: it
+# would hide a missing #include from them, and every change of such a header would build all again.
+function(rodeo_precompile target)
+  if(RODEO_PCH)
+    list(TRANSFORM ARGN REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:\\1>" OUTPUT_VARIABLE headers)
+    target_precompile_headers(${target} PRIVATE ${headers})
   endif()
 endfunction()

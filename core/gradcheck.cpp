@@ -176,16 +176,24 @@ class Checker {
     return {};
   }
 
-  double loss() const {
+  /// The terms of the loss. Differences are taken term by term: those of outputs that an element does not
+  /// reach are zero, where the rounding of one sum over all would be taken for a slope.
+  Values loss_terms() const {
     const NoGrad no_grad;
     const std::vector<Variable> outputs = f_(inputs_);
-    double sum = 0;
+    Values terms;
     for (std::size_t k = 0; k < r_.size(); ++k) {
       if (r_[k].empty()) continue;
       const Values y = outputs.at(k).value().to_vector<double>();
       check(y.size() == r_[k].size(), "[gradcheck] output ", k, " has another size at other inputs");
-      for (std::size_t i = 0; i < y.size(); ++i) sum += r_[k][i] * y[i];
+      for (std::size_t i = 0; i < y.size(); ++i) terms.push_back(r_[k][i] * y[i]);
     }
+    return terms;
+  }
+
+  static double difference(const Values& a, const Values& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] - b[i];
     return sum;
   }
 
@@ -213,15 +221,15 @@ class Checker {
     const auto loss_at = [&](std::int64_t e, double value) {
       const Tensor element = flat.slice(e, e + 1);
       element.fill(value);
-      const double at = loss();
+      Values at = loss_terms();
       element.fill(x[static_cast<std::size_t>(e)]);
       return at;
     };
     for (const std::int64_t e : elements_of(i)) {
       const double here = x[static_cast<std::size_t>(e)], step = options_.step;
       const double a = analytic[static_cast<std::size_t>(e)];
-      const double above = loss_at(e, here + step), below = loss_at(e, here - step);
-      const double numeric = (above - below) / (2 * step), error = std::abs(a - numeric);
+      const Values above = loss_at(e, here + step), below = loss_at(e, here - step);
+      const double numeric = difference(above, below) / (2 * step), error = std::abs(a - numeric);
       const double share = error / (options_.atol + options_.rtol * std::abs(numeric));
       const bool wrong = !(share <= 1);  // NaN is wrong
       ++found.checked;
@@ -236,7 +244,8 @@ class Checker {
       if (!wrong) continue;
       message = str(found.name, " ", found.element, ": analytic ", a, ", numeric ", numeric,
                     ", relative error ", found.relative_error);
-      const double middle = loss(), right = (above - middle) / step, left = (middle - below) / step;
+      const Values middle = loss_terms();
+      const double right = difference(above, middle) / step, left = difference(middle, below) / step;
       if (std::abs(right - left) > 1e-3 * std::max({std::abs(right), std::abs(left), 1e-3}))
         message += str("; not differentiable there? Its slopes are ", left, " and ", right);
     }

@@ -12,9 +12,10 @@
 namespace rodeo {
 
 /// The tolerances hold for functions whose values and derivatives are about 1. The central difference is off
-/// by f''' step^2 / 6, here 1e-13, and by rounding, |L| 2^-53 / step: 1e-10 for an L of 1. So atol is a
-/// thousand times the noise, and a wrong term of a gradient, which is off by a share of it, is a thousand
-/// times rtol and more. Where values are 1000 and more, scale the function down, or atol up.
+/// by f''' step^2 / 6, here 1e-13, and by rounding, 2^-53 / step: 1e-10 for each output of 1 that the element
+/// reaches (differences are taken output by output). So atol is a thousand times the noise, and a wrong term
+/// of a gradient, which is off by a share of it, is a thousand times rtol and more. Where values are 1000 and
+/// more, scale the function down, or atol up.
 struct GradcheckOptions {
   double step = 1e-6;             // central difference: (L(x + step) - L(x - step)) / (2 step)
   double rtol = 1e-6;             // an element passes if |analytic - numeric| <= atol + rtol |numeric|

@@ -13,10 +13,11 @@ else()
 endif()
 if(NOT RODEO_SANITIZE)
   file(GLOB documents CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
-       ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CONTRIBUTING.md ${PROJECT_SOURCE_DIR}/docs/*.md)
+       ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CONTRIBUTING.md ${PROJECT_SOURCE_DIR}/docs/*.md
+       ${PROJECT_SOURCE_DIR}/datasets/README.md)
   foreach(document ${documents})
     add_test(NAME Docs.${document} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/docs_test.py
-             ${PROJECT_SOURCE_DIR} ${document} ${PROJECT_BINARY_DIR}/installed)
+             ${PROJECT_SOURCE_DIR} ${document} ${PROJECT_BINARY_DIR}/installed ${PROJECT_BINARY_DIR})
     set_tests_properties(Docs.${document} PROPERTIES FIXTURES_REQUIRED installed)
   endforeach()
 endif()

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Compiles and runs the code blocks of a document: docs_test.py ROOT DOCUMENT.md PREFIX
+"""Compiles and runs the code blocks of a document: docs_test.py ROOT DOCUMENT.md PREFIX BUILD
 
-CONTRIBUTING.md describes the markup. Everything happens in an empty folder, against the library installed in PREFIX.
+CONTRIBUTING.md describes the markup. Everything happens in an empty folder, against the library installed in PREFIX; what a
+document calls build/bin and scripts are those of BUILD and ROOT.
 """
+import importlib.util
+import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
 
-BLOCK = re.compile(r"(?:^<!-- test: ([^\n]*?) -->\n+)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-CODE = ("cpp", "cmake", "sh")
+STEP = re.compile(r"^<!-- test: also ([^\n]*?) -->$|(?:^<!-- test: ([^\n]*?) -->\n+)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 class Fault(Exception):
@@ -45,13 +47,46 @@ def test_program(text, folder, prefix):
         folder, prefix)
 
 
+def substituted(text, substitutions):
+    """'--epochs 200 => --epochs 2; OLD => NEW': what a reader waits for, made small."""
+    for substitution in filter(None, substitutions.split("; ")):
+        old, arrow, new = substitution.partition(" => ")
+        if not arrow or old not in text:
+            raise Fault(f"'{substitution}' replaces nothing")
+        text = text.replace(old, new)
+    return text
+
+
+def check_command(words, root, folder, prefix):
+    """Of a command that is not run: it is there, and knows all of its options."""
+    if words[0] == "make":
+        return run(f"make -n -C '{root}' {' '.join(words[1:])}", folder, prefix)
+    if words[:2] == ["cmake", "--preset"]:
+        return run(f"cd '{root}' && cmake --list-presets | grep -F '\"{words[2]}\"'", folder, prefix)
+    if words[0] == "cmake" and words[1] in ("--build", "--install"):
+        with open(f"{root}/CMakePresets.json", encoding="utf-8") as file:
+            folders = [preset["binaryDir"] for preset in json.load(file)["configurePresets"]]
+        if "${sourceDir}/" + words[2] not in folders:
+            raise Fault(f"no preset builds in {words[2]}")
+        return None
+    raise Fault(f"'{' '.join(words)}' cannot be checked: run it")
+
+
+def test_python(text, prelude, folder, prefix):
+    """The prelude holds what the reader has already: arrays, a model."""
+    needed = [name for name in re.findall(r"import ([\w, ]+)", prelude)[0].replace(" ", "").split(",")] if prelude else []
+    missing = [name for name in needed if not importlib.util.find_spec(name)]
+    if missing:
+        return f"skipped: no {', '.join(missing)} in this Python"
+    with open(f"{folder}/block.py", "w", encoding="utf-8") as file:
+        file.write(f"{prelude}\n{text}")
+    run(f"'{sys.executable}' -B block.py", folder, prefix)
+    return "ran"
+
+
 def test_block(mark, language, text, root, folder, prefix):
     """What was done, in a word."""
     word, _, argument = mark.partition(" ")
-    if word == "skip":
-        if not argument:
-            raise Fault("skip needs a reason")
-        return "skipped: " + argument
     if word == "from":
         with open(f"{root}/{argument}", encoding="utf-8") as file:
             if text.strip() not in file.read():
@@ -62,41 +97,48 @@ def test_block(mark, language, text, root, folder, prefix):
         with open(f"{folder}/{argument}", "a", encoding="utf-8") as file:
             file.write(text)
         return "written to " + argument
+    if word == "text" and not language:
+        return "is text"
+    if word == "check":
+        for line in filter(None, text.splitlines()):
+            for command in line.partition("#")[0].split("&&"):
+                check_command(command.split(), root, folder, prefix)
+        return "not run: its targets and presets are there"
+    if word == "python" and language == "python":
+        return test_python(text, argument, folder, prefix)
     if word == "run" or (not mark and language == "sh"):
-        # A document speaks of the build tree's commands; here they are the installed ones.
-        os.makedirs(f"{folder}/build", exist_ok=True)
-        if not os.path.lexists(f"{folder}/build/bin"):
-            os.symlink(f"{prefix}/bin", f"{folder}/build/bin")
-        run(text, folder, prefix)
-        return "ran"
+        run(substituted(text, argument), folder, prefix)
+        return "ran" + (f" with {argument}" if argument else "")
     if mark:
         raise Fault(f"unknown mark '{mark}'")
     if language == "cpp":
         test_program(text, folder, prefix)
         return "compiled"
-    if language == "cmake":
-        raise Fault("a cmake block needs a mark: file, from or skip")
-    return ""
+    raise Fault(f"a block of the kind '{language}' needs a mark: see CONTRIBUTING.md")
 
 
-def main(root, document, prefix):
+def main(root, document, prefix, build):
     text = open(f"{root}/{document}", encoding="utf-8").read()
     if text.count("\n```") % 2 != 0:
         sys.exit(f"{document}: a code block is not closed")
     marks = len(re.findall(r"^<!-- test: ", text, re.MULTILINE))
     used, failed = 0, 0
     with tempfile.TemporaryDirectory() as folder:
-        for match in BLOCK.finditer(text):
-            mark, language, block = match.group(1) or "", match.group(2), match.group(3)
-            used += bool(mark)
-            if not mark and language not in CODE:
-                continue
-            where = f"{document}:{text.count(chr(10), 0, match.start(3))}"
+        os.makedirs(f"{folder}/build")
+        os.symlink(f"{build}/bin", f"{folder}/build/bin")
+        os.symlink(f"{root}/scripts", f"{folder}/scripts")
+        for match in STEP.finditer(text):
+            also, mark, language, block = match.group(1), match.group(2) or "", match.group(3), match.group(4)
+            used += bool(also or mark)
+            where = f"{document}:{text.count(chr(10), 0, match.start(1 if also else 4)) + bool(also)}"
             try:
-                print(f"{where}: {test_block(mark, language, block, root, folder, prefix)}")
+                if also:
+                    run(also, folder, prefix)
+                else:
+                    print(f"{where}: {test_block(mark, language, block, root, folder, prefix)}", flush=True)
             except (Fault, OSError, subprocess.CalledProcessError) as fault:
                 failed += 1
-                print(f"{where}: FAILED: {fault}")
+                print(f"{where}: FAILED: {fault}", flush=True)
     if used != marks:
         sys.exit(f"{document}: {marks - used} marks do not stand before a code block")
     sys.exit(1 if failed else 0)

@@ -7,7 +7,7 @@
 namespace rodeo::kernels::cpu {
 namespace {
 
-/// sum[0, width) += weight[e] * x[col[e], 0 .. width) over the edges [begin, end), in order.
+/// weight[e] * x[col[e], 0 .. width) over the edges [begin, end), in order, added to sum or written as y.
 template <class T>
 struct Edges {
   const std::int32_t* col;
@@ -16,8 +16,8 @@ struct Edges {
   const T* x;
   std::int64_t x_stride;
 
-  template <int kStrip>
-  void sum_strip(std::int64_t begin, std::int64_t end, std::int64_t column, Accumulator<T>* sum) const {
+  template <int kStrip, bool kAdd, class Out>
+  void sum_strip(std::int64_t begin, std::int64_t end, std::int64_t column, Out* out) const {
     constexpr int kAhead = 8;
     Accumulator<T> s[kStrip] = {};
     for (std::int64_t e = begin; e < end; ++e) {
@@ -34,15 +34,21 @@ struct Edges {
         for (int j = 0; j < kStrip; ++j) s[j] += load(row[j]);
       }
     }
+    if constexpr (kAdd) {
 #pragma omp simd
-    for (int j = 0; j < kStrip; ++j) sum[column + j] += s[j];
+      for (int j = 0; j < kStrip; ++j) out[column + j] += s[j];
+    } else {
+#pragma omp simd
+      for (int j = 0; j < kStrip; ++j) out[column + j] = Out(s[j]);
+    }
   }
-  void add(std::int64_t begin, std::int64_t end, std::int64_t width, Accumulator<T>* sum) const {
+  template <bool kAdd, class Out>
+  void sum(std::int64_t begin, std::int64_t end, std::int64_t width, Out* out) const {
     std::int64_t column = 0;
-    for (; column + 64 <= width; column += 64) sum_strip<64>(begin, end, column, sum);
-    for (; column + 16 <= width; column += 16) sum_strip<16>(begin, end, column, sum);
-    for (; column + 4 <= width; column += 4) sum_strip<4>(begin, end, column, sum);
-    for (; column < width; ++column) sum_strip<1>(begin, end, column, sum);
+    for (; column + 64 <= width; column += 64) sum_strip<64, kAdd>(begin, end, column, out);
+    for (; column + 16 <= width; column += 16) sum_strip<16, kAdd>(begin, end, column, out);
+    for (; column + 4 <= width; column += 4) sum_strip<4, kAdd>(begin, end, column, out);
+    for (; column < width; ++column) sum_strip<1, kAdd>(begin, end, column, out);
   }
 };
 
@@ -62,24 +68,29 @@ struct Operands {
         edges{a.col.data<std::int32_t>(), weight.defined() ? weight.data<T>() : nullptr, heads, x.data<T>(),
               n} {}
 
-  void add(std::int64_t begin, std::int64_t end, Accumulator<T>* sum) const {
+  template <bool kAdd, class Out>
+  void sum(std::int64_t begin, std::int64_t end, Out* out) const {
     for (std::int64_t h = 0; h < heads; ++h) {
       Edges<T> part = edges;
       part.x += h * k;
       if (part.weight) part.weight += h;
-      part.add(begin, end, k, sum + h * k);
+      part.template sum<kAdd>(begin, end, k, out + h * k);
     }
   }
+  void add(std::int64_t begin, std::int64_t end, Accumulator<T>* out) const { sum<true>(begin, end, out); }
   void write(std::int64_t row, const Accumulator<T>* sum) const {
     for (std::int64_t j = 0; j < n; ++j) y[row * n + j] = T(sum[j]);
   }
-  /// Sums of a piece's length, added up: the rounding error of a hub row stays that of a short one.
-  void sum_row(std::int64_t row, std::vector<Accumulator<T>>& sum) const {
-    std::fill(sum.begin(), sum.end(), Accumulator<T>(0));
+  /// Sums of a piece's length, added up in `total`: the rounding error of a hub row stays that of a short
+  /// one, and that goes from registers to y.
+  void sum_row(std::int64_t row, std::vector<Accumulator<T>>& total) const {
+    std::int64_t begin = row_ptr[row];
     const std::int64_t end = row_ptr[row + 1];
-    for (std::int64_t begin = row_ptr[row]; begin < end; begin += RodePlan::kSplit)
-      add(begin, std::min(end, begin + RodePlan::kSplit), sum.data());
-    write(row, sum.data());
+    if (end - begin <= RodePlan::kSplit) return sum<false>(begin, end, y + row * n);
+    std::fill(total.begin(), total.end(), Accumulator<T>(0));
+    for (; begin < end; begin += RodePlan::kSplit)
+      add(begin, std::min(end, begin + RodePlan::kSplit), total.data());
+    write(row, total.data());
   }
 };
 

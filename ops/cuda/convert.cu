@@ -1,5 +1,8 @@
 // Edge lists to CSR: pack (row, column) into one key, radix sort the bits in use, drop what is not wanted,
 // then find the row boundaries by binary search.
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_select.cuh>
+
 #include "ops/cuda/scan.cuh"
 #include "ops/kernels.h"
 

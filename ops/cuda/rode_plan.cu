@@ -1,4 +1,6 @@
 // RoDe's plan on the GPU: count, scan, fill, sort by length. Equal to the host's plan, array for array.
+#include <cub/device/device_radix_sort.cuh>
+
 #include "ops/cuda/scan.cuh"
 #include "ops/kernels.h"
 #include "ops/row_clusters.h"

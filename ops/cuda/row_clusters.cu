@@ -1,6 +1,8 @@
 // A warp per row, a lane per asked neighbour.
 #include "ops/row_clusters.h"
 
+#include <cub/device/device_radix_sort.cuh>
+
 #include "ops/cuda/scan.cuh"
 #include "ops/kernels.h"
 

@@ -1,7 +1,6 @@
-/// CUB with its scratch memory taken from the pool.
+/// CUB with its scratch memory taken from the pool. Who calls an algorithm includes that one alone: all of
+/// CUB takes the compiler longer than most kernels.
 #pragma once
-
-#include <cub/cub.cuh>
 
 #include "core/cuda/launch.cuh"
 #include "core/tensor.h"
@@ -20,14 +19,7 @@ void with_scratch(const char* name, Device device, Call&& call) {
 }
 
 /// counts i64 [n + 1], the last one ignored -> where each begins; the last entry is the sum of all. In place.
-inline void exclusive_scan(const Tensor& counts) {
-  const cudaStream_t stream = Context::of(counts.device()).stream();
-  auto* p = counts.data<std::int64_t>();
-  check_cuda(cudaMemsetAsync(p + counts.numel() - 1, 0, sizeof(*p), stream), "scan");  // read, though ignored
-  with_scratch("scan", counts.device(), [&](void* scratch, std::size_t& bytes) {
-    return cub::DeviceScan::ExclusiveSum(scratch, bytes, p, p, counts.numel(), stream);
-  });
-}
+void exclusive_scan(const Tensor& counts);
 
 /// The last entry of a scanned array, on the host.
 inline std::int64_t last(const Tensor& offsets) {

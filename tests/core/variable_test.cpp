@@ -148,6 +148,14 @@ TEST(CoreGradcheck, SeesThroughConstantSums) {
   EXPECT_FALSE(gradcheck(zero_gradient, {leaf({0.3, -0.2})}));
 }
 
+TEST(CoreGradcheck, RoundingOfALargeLossIsNoSlope) {
+  std::vector<double> values(50000);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = 300 + 1e-3 * static_cast<double>(i % 97);
+  const GradcheckResult result =
+      gradcheck([](const auto& in) { return scaled(in[0], 1, 1); }, {leaf(values)}, {.max_elements = 20});
+  EXPECT_TRUE(result) << result.message;
+}
+
 TEST(CoreGradcheck, NoticesChanceAndRestoresInputs) {
   int calls = 0;
   const auto moody = [&](const std::vector<Variable>& in) { return scaled(in[0], 1 + 1e-3 * calls++, 1); };

@@ -115,8 +115,8 @@ TEST(DatasetsLoad, FeaturesMayStayInTheFile) {
 }
 
 TEST(DatasetsLoad, ClassesAreCountedWhereTheFileDoesNotSay) {
-  EXPECT_EQ(load(Parts{.num_classes = {}}).num_classes, 3);
-  EXPECT_EQ(load(Parts{.num_classes = 9}).num_classes, 9);
+  EXPECT_EQ(load(Parts(std::nullopt)).num_classes, 3);
+  EXPECT_EQ(load(Parts(9)).num_classes, 9);
 }
 
 struct BadFile {

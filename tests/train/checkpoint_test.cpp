@@ -145,12 +145,18 @@ TEST(TrainCheckpoint, SurvivesKillsAtRandomMoments) {
                   "--device", "cpu", "--quiet", "--epochs", epochs, "--checkpoint", folder,
                   "--checkpoint-every", "1", "--resume"});
   };
-  const auto began = std::chrono::steady_clock::now();
+  auto began = std::chrono::steady_clock::now();
+  const auto elapsed = [&began] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  };
+  ASSERT_EQ(wait_for(train(dir / "first", "1")), 0);
+  const double spread = 500 + 2e3 * elapsed();  // what is slow to start is killed later
+  began = std::chrono::steady_clock::now();
   int epoch = 0, loaded = 0, advanced = 0;
   for (int i = 0; i < kills; ++i) {
     const pid_t child = train(dir / "killed", kEpochs);
     // The first ones until there is something to lose, the others at a moment of a checkpoint's making.
-    const double ms = 60 + 500 * to_unit(random_word(5, 0, static_cast<std::uint64_t>(i)));
+    const double ms = 60 + spread * to_unit(random_word(5, 0, static_cast<std::uint64_t>(i)));
     std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms));
     ASSERT_EQ(kill(child, SIGKILL), 0);
     ASSERT_EQ(wait_for(child), -SIGKILL) << "it ended by itself";
@@ -169,8 +175,8 @@ TEST(TrainCheckpoint, SurvivesKillsAtRandomMoments) {
   RecordProperty("loaded", loaded);
   EXPECT_GE(loaded, kills / 4) << "the machine is too slow: almost no run came to its first checkpoint";
   EXPECT_GE(advanced, loaded / 4);
-  std::printf("%d kills in %.1f s: %d checkpoints loaded, the last of epoch %d\n", kills,
-              std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(), loaded, epoch);
+  std::printf("%d kills in %.1f s: %d checkpoints loaded, the last of epoch %d\n", kills, elapsed(), loaded,
+              epoch);
 
   // All these pieces together have the bits of one run.
   const std::string last = std::to_string(epoch + 5);
