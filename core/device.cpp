@@ -1,7 +1,10 @@
 #include "core/device.h"
 
 #include <omp.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <ostream>
@@ -53,6 +56,27 @@ std::string describe(Device device) {
   }
   const int threads = omp_get_max_threads();
   return str(processor, ", ", threads, threads == 1 ? " thread" : " threads");
+}
+
+MemoryRoom memory_room(Device device) {
+  if (device.is_cuda()) return cuda::memory_room(device);
+  MemoryRoom room;
+  std::ifstream info("/proc/meminfo");
+  std::string name;
+  for (std::int64_t kibibytes = 0; info >> name >> kibibytes; info.ignore(64, '\n')) {
+    if (name == "MemTotal:") room.total = kibibytes << 10;
+    if (name == "MemAvailable:") room.free = kibibytes << 10;
+  }
+  // A limit of this process (ulimit -v) may be less.
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    std::int64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const auto most = static_cast<std::int64_t>(limit.rlim_cur);
+    room.total = std::min(room.total, most);
+    room.free = std::min(room.free, std::max<std::int64_t>(0, most - pages * sysconf(_SC_PAGESIZE)));
+  }
+  return room;
 }
 
 void synchronize(Device device) {

@@ -46,6 +46,13 @@ struct MemoryStats {
 MemoryStats memory_stats(Device device);
 void reset_peak_memory(Device device);
 
+/// Memory that the whole machine or device has, and what of it nobody uses.
+struct MemoryRoom {
+  std::int64_t free = 0;
+  std::int64_t total = 0;
+};
+MemoryRoom memory_room(Device device);
+
 /// Waits until all work of this thread on `device` is done.
 void synchronize(Device device);
 

@@ -13,6 +13,12 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// There is no room for a tensor.
+class OutOfMemory : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Concatenates anything that prints to a stream.
 template <class... Parts>
 std::string str(const Parts&... parts) {

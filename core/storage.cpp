@@ -63,9 +63,7 @@ std::shared_ptr<Storage> allocate(std::size_t bytes, Device device) {
     cuda::allocate(rounded, *storage);
   } else {
     storage->data = std::aligned_alloc(kAlignment, rounded);
-    check(storage->data != nullptr,
-          "[memory] cpu is out of memory: ", format_bytes(static_cast<double>(bytes)), " asked, ",
-          format_bytes(static_cast<double>(memory_stats(kCpu).current)), " held by tensors");
+    if (!storage->data) fail_out_of_memory(bytes, kCpu);
   }
   storage->bytes = rounded;
   if (poisoning) {

@@ -4,6 +4,7 @@
 
 #include "core/cuda/runtime.h"
 #include "core/elementwise.h"
+#include "core/op_observer.h"
 #include "core/storage.h"
 
 namespace rodeo {
@@ -26,6 +27,15 @@ To convert(From value) {
     return static_cast<To>(widen(value));
 }
 
+/// Runs a kernel of the runtime's own where those who observe kernels see it.
+template <class F>
+void run(const char* op, Device device, std::vector<Tensor> operands, F&& kernel) {
+  if (!ops_observed()) return kernel();
+  ObservedOp observed(op, device, std::move(operands));
+  kernel();
+  observed.done();
+}
+
 void copy_bytes(void* to, Device to_device, const void* from, Device from_device, std::int64_t bytes) {
   if (bytes == 0) return;
   if (!to_device.is_cuda() && !from_device.is_cuda())
@@ -42,6 +52,7 @@ Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
   tensor.dtype_ = dtype;
   tensor.device_ = device;
   tensor.storage_ = allocate(static_cast<std::size_t>(tensor.nbytes()), device);
+  tensor.storage_->note.write(shape, dtype, device, tensor.nbytes());
   return tensor;
 }
 
@@ -75,16 +86,15 @@ Tensor Tensor::to(Device device) const {
 Tensor Tensor::to(DType dtype) const {
   if (!defined() || dtype == dtype_) return *this;
   const Tensor out = empty(shape_, dtype, device_);
-  if (device_.is_cuda()) {
-    cuda::cast(*this, out);
-    return out;
-  }
-  dispatch_all(dtype_, [&]<class From>(From) {
-    dispatch_all(dtype, [&]<class To>(To) {
-      const From* x = data<From>();
-      To* y = out.data<To>();
+  run("cast", device_, {*this, out}, [&] {
+    if (device_.is_cuda()) return cuda::cast(*this, out);
+    dispatch_all(dtype_, [&]<class From>(From) {
+      dispatch_all(dtype, [&]<class To>(To) {
+        const From* x = data<From>();
+        To* y = out.data<To>();
 #pragma omp parallel for
-      for (std::int64_t i = 0; i < numel(); ++i) y[i] = convert<To>(x[i]);
+        for (std::int64_t i = 0; i < numel(); ++i) y[i] = convert<To>(x[i]);
+      });
     });
   });
   return out;
@@ -127,14 +137,24 @@ Tensor Tensor::slice(std::int64_t begin, std::int64_t end) const {
   return out;
 }
 
+void Tensor::name_memory(std::string_view name) const {
+  if (defined()) storage_->note.write_name(name);
+}
+
+void Tensor::note_maker(std::string_view op, bool gradient) const {
+  if (defined()) storage_->note.write_maker(op, gradient);
+}
+
 void Tensor::fill(double value) const {
   check(defined(), "[fill] of an undefined tensor");
-  if (device_.is_cuda()) return cuda::fill(*this, value);
-  dispatch_all(dtype_, [&]<class T>(T) {
-    const T converted = convert<T>(value);
-    T* out = data<T>();
+  run("fill", device_, {*this}, [&] {
+    if (device_.is_cuda()) return cuda::fill(*this, value);
+    dispatch_all(dtype_, [&]<class T>(T) {
+      const T converted = convert<T>(value);
+      T* out = data<T>();
 #pragma omp parallel for
-    for (std::int64_t i = 0; i < numel(); ++i) out[i] = converted;
+      for (std::int64_t i = 0; i < numel(); ++i) out[i] = converted;
+    });
   });
 }
 
@@ -160,15 +180,14 @@ Tensor add_tensors(const Tensor& a, const Tensor& b) {
         a.dtype(), " ", a.shape(), " on ", a.device(), ", b must be the same, got ", b.dtype(), " ",
         b.shape(), " on ", b.device());
   const Tensor out = Tensor::empty(a.shape(), a.dtype(), a.device());
-  if (a.device().is_cuda()) {
-    cuda::add(a, b, out);
-    return out;
-  }
-  dispatch_all(a.dtype(), [&]<class T>(T) {
-    const T *x = a.data<T>(), *y = b.data<T>();
-    T* z = out.data<T>();
+  run("add", a.device(), {a, b, out}, [&] {
+    if (a.device().is_cuda()) return cuda::add(a, b, out);
+    dispatch_all(a.dtype(), [&]<class T>(T) {
+      const T *x = a.data<T>(), *y = b.data<T>();
+      T* z = out.data<T>();
 #pragma omp parallel for
-    for (std::int64_t i = 0; i < out.numel(); ++i) z[i] = convert<T>(widen(x[i]) + widen(y[i]));
+      for (std::int64_t i = 0; i < out.numel(); ++i) z[i] = convert<T>(widen(x[i]) + widen(y[i]));
+    });
   });
   return out;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "core/device.h"
@@ -88,6 +89,11 @@ class Tensor {
   bool shares_memory_with(const Tensor& other) const {
     return defined() && other.defined() && raw() == other.raw();
   }
+
+  /// What messages call this memory where it is among the largest: "features".
+  void name_memory(std::string_view name) const;
+  /// The same for what a recorded op, or its gradient, made; the first name counts. `op` outlives the memory.
+  void note_maker(std::string_view op, bool gradient) const;
 
  private:
   std::shared_ptr<Storage> storage_;

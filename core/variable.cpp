@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "core/elementwise.h"
+#include "core/op_observer.h"
 
 namespace rodeo {
 namespace {
@@ -125,6 +126,7 @@ void Variable::set_value(Tensor value) {
 
 Variable record(std::string_view op, Tensor y, std::vector<Variable> inputs, GradientRule rule,
                 SavedTensor saved) {
+  y.note_maker(op, /*gradient=*/false);
   Variable result(std::move(y));
   if (!recording) return result;
   result.body_->saved = std::move(saved);
@@ -175,6 +177,7 @@ void Variable::backward(const Tensor& seed) const {
       accumulate(node.grad, dy);
       continue;
     }
+    const GradientOf gradient(node.op);
     const std::vector<Tensor> dx = node.rule(dy);
     check(dx.size() == node.inputs.size(), "[autograd] the rule of '", node.op, "' returned ", dx.size(),
           " gradients for ", node.inputs.size(), " inputs");
@@ -186,6 +189,7 @@ void Variable::backward(const Tensor& seed) const {
             "[autograd] the rule of '", node.op, "' returned a gradient of ", dx[i].dtype(), " ",
             dx[i].shape(), " on ", dx[i].device(), " for input ", i, ", which is ", input.dtype, " ",
             input.shape, " on ", input.device);
+      dx[i].note_maker(node.op, /*gradient=*/true);
       accumulate(grads[&input], dx[i]);
     }
     node.freed = true;

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/adjacency.h"
 #include "core/error.h"
+#include "core/op_observer.h"
 #include "core/random.h"
 #include "core/tensor.h"
 #include "ops/attention.h"
@@ -25,14 +27,62 @@
 
 namespace rodeo::kernels {
 
+// The tensors among a kernel's arguments, for those who observe kernels.
+template <class T>
+void add_operands(std::vector<Tensor>&, const T&) {}
+inline void add_operands(std::vector<Tensor>& all, const Tensor& x) {
+  if (x.defined()) all.push_back(x);
+}
+inline void add_operands(std::vector<Tensor>& all, const Csr& a) {
+  add_operands(all, a.row_ptr);
+  add_operands(all, a.col);
+}
+inline void add_operands(std::vector<Tensor>& all, const Adjacency& a) {
+  add_operands(all, a.csr());
+}
+inline void add_operands(std::vector<Tensor>& all, const std::vector<Tensor>& xs) {
+  for (const Tensor& x : xs) add_operands(all, x);
+}
+inline void add_operands(std::vector<Tensor>& all, const std::vector<AdamUpdate>& updates) {
+  for (const AdamUpdate& u : updates)
+    for (const Tensor* x : {&u.g, &u.m, &u.v, &u.p}) add_operands(all, *x);
+}
+
+/// A kernel on one device. Who observes kernels (core/op_observer.h) sees it called.
+template <class Function>
+struct KernelCall;
+template <class Result, class... Parameters>
+struct KernelCall<Result(Parameters...)> {
+  const char* name;
+  Device device;
+  Result (*function)(Parameters...);
+
+  Result operator()(Parameters... arguments) const {
+    if (!ops_observed()) [[likely]]
+      return function(static_cast<Parameters>(arguments)...);
+    std::vector<Tensor> operands;
+    (add_operands(operands, arguments), ...);
+    ObservedOp observed(name, device, std::move(operands));
+    if constexpr (std::is_void_v<Result>) {
+      function(static_cast<Parameters>(arguments)...);
+      observed.done();
+    } else {
+      Result result = function(static_cast<Parameters>(arguments)...);
+      observed.done();
+      return result;
+    }
+  }
+};
+
 /// One operator on its backends:  kernels::relu.on(x.device())(x, y).
 template <class Function>
 struct Kernel {
+  const char* name;
   Function* cpu;
   Function* cuda;
-  Function& on(Device device) const {
+  KernelCall<Function> on(Device device) const {
     check(!device.is_cuda() || cuda != nullptr, "[", device, "] ", cuda_absence_reason());
-    return device.is_cuda() ? *cuda : *cpu;
+    return {name, device, device.is_cuda() ? cuda : cpu};
   }
 };
 
@@ -45,7 +95,7 @@ struct Kernel {
   std::type_identity_t<__VA_ARGS__> name;     \
   }                                           \
   inline constexpr Kernel<__VA_ARGS__> name { \
-    &cpu::name, &cuda::name                   \
+#name, &cpu::name, &cuda::name            \
   }
 #else
 #define RODEO_KERNEL(name, ...)               \
@@ -53,7 +103,7 @@ struct Kernel {
   std::type_identity_t<__VA_ARGS__> name;     \
   }                                           \
   inline constexpr Kernel<__VA_ARGS__> name { \
-    &cpu::name, nullptr                       \
+#name, &cpu::name, nullptr                \
   }
 #endif
 
@@ -64,12 +114,12 @@ struct Kernel {
   std::type_identity_t<__VA_ARGS__> name;     \
   }                                           \
   inline constexpr Kernel<__VA_ARGS__> name { \
-    nullptr, &cuda::name                      \
+#name, nullptr, &cuda::name               \
   }
 #else
 #define RODEO_CUDA_KERNEL(name, ...)          \
   inline constexpr Kernel<__VA_ARGS__> name { \
-    nullptr, nullptr                          \
+#name, nullptr, nullptr                   \
   }
 #endif
 
@@ -137,6 +187,11 @@ RODEO_KERNEL(node_metrics, void(const Tensor& scores, const Tensor& label, const
                                 const Tensor& metrics));  // sets may be empty
 
 // optim.h
+/// out [] = the sum of all squares, in f64.
+RODEO_KERNEL(sum_squares, void(const std::vector<Tensor>& xs, const Tensor& out));
+/// ys = xs times min(1, max_norm / (sqrt(squares) + 1e-6))
+RODEO_KERNEL(scale_to_norm, void(const std::vector<Tensor>& xs, const Tensor& squares, double max_norm,
+                                 const std::vector<Tensor>& ys));
 RODEO_KERNEL(adam_step, void(const std::vector<AdamUpdate>& updates, const Tensor& steps, const Tensor& lr));
 
 // spmm.h; weight [edges] or [edges, heads], or undefined for an unweighted sum; heads and columns of x

@@ -128,6 +128,36 @@ expect_error "heads must be an integer" gat --heads 0
 expect_error "attn-dropout" gat --attn-dropout 1
 expect_error "unknown option '--heads'" "$bin/train_gcn" --dataset "$data" --heads 4
 
+# Plans, devices, completion and exit codes.
+expect_success gcn --dataset "$data" --device cpu --dry-run --checkpoint "$dir/dry" --log "$dir/dry.jsonl" --csv "$dir/dry.csv" --report "$dir/dry.html"
+grep -qE '^memory .* an epoch \(estimated\) = ' "$dir/out" && grep -q '^  conv1.bias  *f32 \[16\]$' "$dir/out" && ok || bad "--dry-run prints no plan: $(cat "$dir/out")"
+[ -z "$(ls "$dir" | grep '^dry')" ] && ok || bad "--dry-run wrote $(ls "$dir" | grep '^dry')"
+expect_error "$dir/none.h5" gcn --dataset "$dir/none.h5" --dry-run
+expect_success "$bin/train_gcn" --list-devices
+grep -qE '^cpu  .* of .* free$' "$dir/out" && ok || bad "--list-devices does not list the CPU: $(cat "$dir/out")"
+expect_success "$bin/train_gcn" --help
+grep -q '^Exit codes: 0 done' "$dir/out" && ok || bad "--help does not tell the exit codes"
+expect_error "--completion must be bash or zsh, got 'fish'" "$bin/train_gcn" --completion fish
+# complete COMMAND WORD...: what bash offers for the last word.
+complete_last() {
+  bash --norc -c 'source <("$1/$2" --completion bash) || exit 9
+    complete -p "$2" >/dev/null || exit 9
+    shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); "_${1//-/_}"; echo "${COMPREPLY[*]}"' - "$bin" "$@"
+}
+[ "$(complete_last train_gcn --hid)" = "--hidden" ] && ok || bad "bash does not complete --hid: $(complete_last train_gcn --hid)"
+[ "$(complete_last train_gcn --spmm r)" = "rode" ] && ok || bad "bash does not complete --spmm r"
+[ "$(complete_last train_gcn --spmm = r)" = "rode" ] && ok || bad "bash does not complete --spmm=r"
+[ "$(complete_last train_gcn --dataset "$dir/ti")" = "$data" ] && ok || bad "bash does not complete a file"
+[ "$(complete_last train_gcn --lr '')" = "" ] && ok || bad "bash completes a number"
+[ "$(complete_last rodeo_train --model g)" = "gcn gat gatv2 gin" ] && ok || bad "bash does not complete the models"
+[ "$(complete_last rodeo_train --model gat --hea)" = "--heads" ] && ok || bad "bash does not complete the options of a model"
+[ "$(complete_last rodeo_train --model gcn --hea)" = "" ] && ok || bad "bash completes options of another model"
+if command -v zsh >/dev/null; then
+  "$bin/rodeo_train" --completion zsh >"$dir/_rodeo_train" && zsh -n "$dir/_rodeo_train" && ok || bad "the zsh completion is no script"
+else
+  "$bin/rodeo_train" --completion zsh | grep -q "'--spmm=\[.*:(auto rode csr tca cusparse)'" && ok || bad "the zsh completion has no values of --spmm"
+fi
+
 any() { "$bin/rodeo_train" --dataset "$data" --device cpu --epochs 5 "$@"; }
 expect_success "$bin/rodeo_train" --help
 grep -qF -- '--model NAME --dataset FILE' "$dir/out" && ok || bad "rodeo_train --help does not name --model"

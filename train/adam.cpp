@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/graph.h"
+#include "ops/grad_clip.h"
 
 namespace rodeo {
 
@@ -24,13 +25,11 @@ Adam::Adam(std::vector<ParameterGroup> groups) {
     }
   }
   const Device device = slots_.empty() ? kCpu : slots_[0].parameter.device();
-  std::vector<double> lr;
-  for (const Slot& slot : slots_) lr.push_back(slot.options.lr);
-  lr_ = Tensor::from(lr, device);
+  lr_ = Tensor::from(first_rates(), device);
   steps_ = Tensor::zeros({lr_.dim(0) + 1}, DType::kI64, device);
 }
 
-void Adam::step() {
+void Adam::step(double clip) {
   std::vector<AdamUpdate> updates;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     Slot& slot = slots_[i];
@@ -42,10 +41,28 @@ void Adam::step() {
             " has its first gradient in a graph capture: take one step before");
       slot.m = Tensor::zeros(p.shape(), p.dtype(), p.device());
       slot.v = Tensor::zeros(p.shape(), p.dtype(), p.device());
+      for (const Tensor& moment : {slot.m, slot.v}) moment.name_memory("Adam's moments");
     }
     updates.push_back({p, g, slot.m, slot.v, slot.options, static_cast<std::int64_t>(i)});
   }
+  if (clip > 0 && !updates.empty()) {
+    std::vector<Tensor> gradients;
+    for (const AdamUpdate& update : updates) gradients.push_back(update.g);
+    gradients = clip_norm(gradients, clip);
+    for (std::size_t i = 0; i < updates.size(); ++i) updates[i].g = gradients[i];
+  }
   adam_step(updates, steps_, lr_);
+}
+
+std::vector<double> Adam::first_rates() const {
+  std::vector<double> rates;
+  for (const Slot& slot : slots_) rates.push_back(slot.options.lr);
+  return rates;
+}
+
+void Adam::set_rates(const std::vector<double>& rates) {
+  check(rates.size() == slots_.size(), "[adam] ", slots_.size(), " rates are needed, got ", rates.size());
+  lr_.copy_from(Tensor::from(rates));
 }
 
 std::int64_t Adam::step_count() const {

@@ -31,9 +31,14 @@ class Adam {
   /// Updates every parameter that has a gradient, in place. All that changes from step to step is on the
   /// device, so that a step may be captured in a CUDA graph, but for the first one with a gradient of a
   /// parameter: that makes its moments, and throws Error in a capture.
-  void step();
+  /// With clip_norm above 0, the gradients that it steps by are scaled first (ops/grad_clip.h); grad() stays.
+  void step(double clip_norm = 0);
   /// Drops the gradient of every parameter.
   void zero_grad();
+  /// The learning rate of every parameter, in the order of parameters(): what the groups said, and another
+  /// one from the next step on, also of a captured one.
+  std::vector<double> first_rates() const;
+  void set_rates(const std::vector<double>& rates);
   /// Calls of step(), replayed ones included. Waits for the device.
   std::int64_t step_count() const;
   /// The same, as an element on the device.

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <iterator>
 
 #include "core/storage.h"
 #include "ops/convert.h"
 #include "ops/spmm_tuner.h"
+#include "train/terminal.h"
 
 namespace rodeo {
 namespace {
@@ -16,7 +19,8 @@ namespace {
 constexpr int kSubjectWidth = 16;
 
 std::string row(std::string_view subject, std::string_view text) {
-  return fmt::format("{:<{}}{}\n", subject, kSubjectWidth, text);
+  // At least a blank between them.
+  return fmt::format("{:<{}} {}\n", subject, kSubjectWidth - 1, text);
 }
 
 std::string percent_row(std::string_view subject, double ms, double total) {
@@ -43,6 +47,15 @@ std::string format_epoch(const EpochReport& report) {
     fmt::format_to(out, "  best val {:.4f} in epoch {}", report.best.val, report.best_epoch);
   fmt::format_to(out, "  {:.3f} ms", report.ms);
   return line;
+}
+
+std::string format_rate(int done, double seconds, int left) {
+  const double rate = done / seconds;
+  const auto wait = static_cast<long long>(std::min(left / rate, 1e9));
+  const std::string clock = wait < 3600
+                                ? fmt::format("{}:{:02}", wait / 60, wait % 60)
+                                : fmt::format("{}:{:02}:{:02}", wait / 3600, wait / 60 % 60, wait % 60);
+  return fmt::format("{:.{}f} epochs/s, {} left", rate, rate < 10 ? 2 : 0, clock);
 }
 
 std::string format_result(const TrainSummary& summary) {
@@ -83,7 +96,8 @@ std::string format_spmm_choices(SpmmAlgorithm asked, const Adjacency& adj) {
   return text;
 }
 
-Console::Console(bool quiet) : quiet_(quiet), terminal_(isatty(STDOUT_FILENO) == 1) {}
+Console::Console(bool quiet)
+    : quiet_(quiet), terminal_(isatty(STDOUT_FILENO) == 1), colours_(has_colours(STDOUT_FILENO)) {}
 
 Console::~Console() {
   end_live_line();
@@ -103,12 +117,23 @@ void Console::say(std::string_view subject, std::string_view text) const {
 void Console::epoch(const EpochReport& report) {
   if (quiet_) return;
   const bool last = report.epoch == report.epochs;
+  const auto now = Clock::now();
+  constexpr int kWarmUp = 3;
+  if (++seen_ <= kWarmUp) {
+    timed_from_ = report.epoch;
+    began_ = now;
+  }
+  std::string line = format_epoch(report);
+  if (report.epoch == report.best_epoch) line = paint(colours_, Colour::kGreen, line);
+  const double seconds = std::chrono::duration<double>(now - began_).count();
+  if (seconds > 0 && !last)
+    line += "  " + paint(colours_, Colour::kDim,
+                         format_rate(report.epoch - timed_from_, seconds, report.epochs - report.epoch));
   if (!terminal_) {
-    if (report.epoch == 1 || report.epoch % 10 == 0 || last) fmt::print("{}\n", format_epoch(report));
-  } else if (const auto now = std::chrono::steady_clock::now();
-             last || now - drawn_ > std::chrono::milliseconds(100)) {
+    if (report.epoch == 1 || report.epoch % 10 == 0 || last) fmt::print("{}\n", line);
+  } else if (last || now - drawn_ > std::chrono::milliseconds(100)) {
     // Back to the start, clear, and no wrapping: a wrapped line could not be rewritten.
-    fmt::print("\r\x1b[2K\x1b[?7l{}\x1b[?7h", format_epoch(report));
+    fmt::print("\r\x1b[2K\x1b[?7l{}\x1b[?7h", line);
     live_line_ = true;
     drawn_ = now;
   }
@@ -121,6 +146,12 @@ void Console::finish(const NodeTask& task, const TrainSummary& summary) {
     fmt::print("{}\n", format_result(summary));
   else
     fmt::print("\n{}", format_summary(task, summary));
+}
+
+void Console::interrupted(int signal, const TrainSummary& summary) const {
+  if (quiet_) return;
+  fmt::print("{}", row("stopped", fmt::format("by {} after epoch {}", signal == SIGINT ? "Ctrl-C" : "SIGTERM",
+                                              summary.epochs)));
 }
 
 void Console::explain(SpmmAlgorithm asked, const Adjacency& adj) const {

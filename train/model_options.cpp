@@ -45,6 +45,21 @@ const ModelTraits& traits_of(ModelKind kind) {
   fail("no such model: ", static_cast<int>(kind));
 }
 
+std::vector<ModelKind> all_models() {
+  std::vector<ModelKind> all;
+  for (const ModelTraits& traits : kModels) all.push_back(traits.kind);
+  return all;
+}
+
+std::string model_choices() {
+  std::string all;
+  for (const ModelTraits& traits : kModels) {
+    if (!all.empty()) all += '|';
+    all += traits.name;
+  }
+  return all;
+}
+
 std::string_view name(ModelKind kind) {
   return traits_of(kind).name;
 }
@@ -138,7 +153,7 @@ void describe_model_options(cxxopts::OptionAdder& model, const TrainOptions& def
   }
   if (traits.aggr)
     model("aggr", "What becomes of the neighbours: mean, max, min or sum", option_value(name(defaults.aggr)),
-          "NAME");
+          "mean|max|min|sum");
   if (traits.train_eps) model("train-eps", "Learn the weight 1 + eps of a node itself");
   if (traits.hops) model("hops", "Steps of propagation", option_value(defaults.hops), "N");
   if (traits.teleport) {

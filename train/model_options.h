@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cxxopts.hpp>
 #include <string>
+#include <vector>
 
 #include "core/error.h"
 #include "train/options.h"
@@ -25,6 +26,8 @@ struct ModelTraits {
   bool decay_all = false;  // weight decay on all parameters, not on the first layer alone
 };
 const ModelTraits& traits_of(ModelKind kind);
+std::vector<ModelKind> all_models();
+std::string model_choices();  // "gcn|gat|..."
 
 /// Values are read as text and converted here, so that an error names the option and its range.
 template <class T>

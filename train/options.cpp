@@ -10,7 +10,9 @@
 #include "core/error.h"
 #include "core/version.h"
 #include "train/atomic_file.h"
+#include "train/completion.h"
 #include "train/model_options.h"
+#include "train/run.h"
 #include "train/settings.h"
 
 namespace rodeo {
@@ -28,8 +30,42 @@ void describe_file_options(cxxopts::Options& options, const TrainOptions& defaul
   files("csv", "A line for each epoch", file(), "FILE");
   files("tensorboard", "Folder for TensorBoard's event files", file(), "DIR");
   files("report", "One page with curves, times, confusion matrix and more", file(), "FILE.html");
+  files("trace", "Kernels of the profiled epochs, for Perfetto or chrome://tracing", file(), "FILE.json");
   files("config", "Options in a JSON file; the command line wins", file(), "FILE");
   files("print-config", "Print all options in that form, and do nothing else");
+}
+
+void read_training_options(const OptionValues& values, const cxxopts::ParseResult& parsed,
+                           TrainOptions& options) {
+  using Kind = LrScheduleOptions::Kind;
+  LrScheduleOptions& schedule = options.schedule;
+  schedule.kind = parse_lr_schedule(values.text("lr-schedule"));
+  const auto belongs = [&](const char* option, Kind one, Kind other, const char* text) {
+    check(parsed.count(option) == 0 || schedule.kind == one || schedule.kind == other, "--", option,
+          " belongs to --lr-schedule ", text);
+  };
+  belongs("lr-step", Kind::kStep, Kind::kStep, "step");
+  belongs("lr-factor", Kind::kStep, Kind::kPlateau, "step or plateau");
+  belongs("lr-period", Kind::kCosine, Kind::kCosine, "cosine");
+  belongs("lr-least", Kind::kCosine, Kind::kPlateau, "cosine or plateau");
+  belongs("lr-patience", Kind::kPlateau, Kind::kPlateau, "plateau");
+  schedule.step = values.integer<int>("lr-step", 1);
+  schedule.factor =
+      values.number<double>("lr-factor", "a number in (0, 1]", [](double x) { return x > 0 && x <= 1; });
+  schedule.period = values.integer<int>("lr-period", 0);
+  if (schedule.period == 0) schedule.period = options.epochs;
+  schedule.least = values.not_negative("lr-least");
+  schedule.patience = values.integer<int>("lr-patience", 0);
+  options.clip_norm = values.not_negative("clip-norm");
+  const std::string on_nan = values.text("on-nan");
+  check(on_nan == "stop" || on_nan == "continue", "--on-nan must be stop or continue, got '", on_nan, "'");
+  options.stop_at_nan = on_nan == "stop";
+  options.debug = values.flag("debug");
+  options.profile = values.flag("profile");
+  check(!options.debug || options.stop_at_nan,
+        "--debug stops at the first result that is not finite: not with --on-nan continue");
+  check(!options.profile || !options.quiet,
+        "--profile prints a table and --quiet one line: give one of them");
 }
 
 void read_file_options(const OptionValues& values, const cxxopts::ParseResult& parsed,
@@ -45,6 +81,7 @@ void read_file_options(const OptionValues& values, const cxxopts::ParseResult& p
   options.csv = text("csv");
   options.tensorboard = text("tensorboard");
   options.report = text("report");
+  options.trace = text("trace");
   check(!options.resume || !options.checkpoint.empty(), "--resume needs --checkpoint DIR to resume from");
 }
 
@@ -61,13 +98,13 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
        cxxopts::value<std::string>(), "K|A/B/C");
   data("undirected", "Add the reverse of every edge and drop duplicates");
   data("normalize-features", "row: divide each node's features by their sum; none",
-       option_value(defaults.normalize_features ? "row" : "none"), "HOW");
+       option_value(defaults.normalize_features ? "row" : "none"), "row|none");
 
   auto model = options.add_options("Model");
   if (defaults.choose_model)
     model("model",
           "gcn, gat, gatv2, sage, gin, sgc or appnp (required): its own options and defaults are here",
-          option_value(name(defaults.model)), "NAME");
+          option_value(name(defaults.model)), model_choices());
   describe_model_options(model, defaults);
 
   auto training = options.add_options("Training");
@@ -81,17 +118,32 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
   training("patience", "Stop after N epochs without a better validation result; 0: never",
            option_value(defaults.patience), "N");
 
+  training("lr-schedule",
+           "How the learning rate falls: by PyTorch's StepLR, CosineAnnealingLR or ReduceLROnPlateau",
+           option_value(name(defaults.schedule.kind)), "none|step|cosine|plateau");
+  training("lr-step", "step: epochs between reductions", option_value(defaults.schedule.step), "N");
+  training("lr-factor", "step, plateau: what the rate is multiplied by",
+           option_value(defaults.schedule.factor), "X");
+  training("lr-period", "cosine: epochs down to the least rate; 0: --epochs", option_value(0), "N");
+  training("lr-least", "cosine, plateau: the least rate", option_value(defaults.schedule.least), "X");
+  training("lr-patience", "plateau: evaluations without a lower validation loss that are borne",
+           option_value(defaults.schedule.patience), "N");
+  training("clip-norm", "Scale the gradients to at most this norm together; 0: leave them",
+           option_value(defaults.clip_norm), "X");
+  training("on-nan", "At a loss that is not a finite number: stop with exit code 3, or continue",
+           option_value("stop"), "stop|continue");
+
   auto execution = options.add_options("Execution");
-  execution("device", "auto, cpu, cuda or cuda:i", option_value(defaults.device), "NAME");
+  execution("device", "auto, cpu, cuda or cuda:i", option_value(defaults.device), "auto|cpu|cuda");
   if (traits.attention)
     execution("attention", "Without arrays of the edges, or step by step: auto, fused or composed",
-              option_value(name(defaults.attention)), "NAME");
+              option_value(name(defaults.attention)), "auto|fused|composed");
   if (traits.spmm)
     execution("spmm", "Sparse product: auto, rode, csr, tca or cusparse", option_value(name(defaults.spmm)),
-              "NAME");
+              "auto|rode|csr|tca|cusparse");
   execution("features",
             "What the first layer reads: dense, sparse (zeros are neither stored nor read: exact), or auto",
-            option_value(name(defaults.features)), "NAME");
+            option_value(name(defaults.features)), "auto|dense|sparse");
   if (defaults.model == ModelKind::kGcn)
     execution("prune-rows",
               "In training steps the last layer computes only the training nodes, which alone have a loss:\n"
@@ -102,25 +154,55 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
   describe_file_options(options, defaults);
   auto output = options.add_options("Output");
   if (traits.spmm) output("explain", "Tell at the end which sparse kernels ran, and why");
+  output("profile", "Time every kernel of the profiled epochs, and print a table at the end");
+  output("debug",
+         "Look at every kernel's result, and stop at the first that is not finite; no captured graph");
+  output("dry-run",
+         "Load the data, print what would be trained and what memory it takes, and do nothing else");
+  output("list-devices", "Print the devices, and do nothing else");
+  output("completion", "Print a completion script for this command, and do nothing else",
+         cxxopts::value<std::string>(), "bash|zsh");
   output("quiet", "Print the result only, in one line");
   output("h,help", "Print this help");
   output("version", "Print the version");
   return options;
 }
 
-cxxopts::ParseResult parse(cxxopts::Options& options, const TrainOptions& defaults, int argc,
-                           const char* const* argv) {
+/// What the command knows, of every model that it trains.
+std::vector<ModelTable> tables_of(const std::string& program, const TrainOptions& given) {
+  if (!given.choose_model) return {{"", describe_options(program, given)}};
+  std::vector<ModelTable> tables;
+  for (const ModelKind kind : all_models()) {
+    TrainOptions defaults = published_options(kind);
+    defaults.choose_model = true;
+    tables.push_back({std::string(name(kind)), describe_options(program, defaults)});
+  }
+  return tables;
+}
+
+bool is_flag(const cxxopts::Options& options, std::string_view option) {
+  for (const std::string& group : options.groups())
+    for (const cxxopts::HelpOptionDetails& details : options.group_help(group).options)
+      if (details.is_boolean && !details.l.empty() && details.l.front() == option) return true;
+  return false;
+}
+
+cxxopts::ParseResult parse(cxxopts::Options& options, int argc, const char* const* argv) {
   try {
     return options.parse(argc, argv);
   } catch (const cxxopts::exceptions::missing_argument&) {
     fail(argv[argc - 1], " needs a value");  // only the last argument can lack one
-  } catch (const cxxopts::exceptions::exception&) {
+  } catch (const cxxopts::exceptions::exception& error) {
     // All others take any.
-    const ModelTraits& traits = traits_of(defaults.model);
-    fail("--undirected, ", traits.train_eps ? "--train-eps, " : "",
-         defaults.model == ModelKind::kGcn ? "--prune-rows, " : "", "--tf32, --no-graph, ",
-         traits.spmm ? "--explain, " : "",
-         "--resume, --print-config, --quiet, --help and --version take no value");
+    for (int i = 1; i < argc; ++i) {
+      const std::string_view argument = argv[i];
+      const std::size_t end = argument.find('=');
+      if (!argument.starts_with("--") || end == std::string_view::npos) continue;
+      const std::string_view option = argument.substr(2, end - 2), value = argument.substr(end + 1);
+      check(!is_flag(options, option) || value == "true" || value == "false", "--", option,
+            " takes no value, got '", value, "'");
+    }
+    fail("the command line cannot be read: ", error.what());
   }
 }
 
@@ -132,12 +214,21 @@ TrainOptions parse_arguments(int argc, const char* const* argv, const TrainOptio
   const TrainOptions defaults = given.choose_model ? defaults_of_chosen(argc, argv) : given;
   const std::string program = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "train";
   cxxopts::Options description = describe_options(program, defaults);
-  const cxxopts::ParseResult parsed = parse(description, defaults, argc, argv);
+  const cxxopts::ParseResult parsed = parse(description, argc, argv);
   const OptionValues values(parsed);
 
   TrainOptions options = defaults;
   if (values.flag("help")) {
-    options.notice = description.help({"Data", "Model", "Training", "Execution", "Files", "Output"});
+    options.notice = description.help({"Data", "Model", "Training", "Execution", "Files", "Output"}) + "\n" +
+                     exit_code_help();
+    return options;
+  }
+  if (values.flag("list-devices")) {
+    options.notice = list_devices();
+    return options;
+  }
+  if (parsed.count("completion") > 0) {
+    options.notice = completion_script(values.text("completion"), program, tables_of(program, given));
     return options;
   }
   if (values.flag("version")) {
@@ -164,7 +255,9 @@ TrainOptions parse_arguments(int argc, const char* const* argv, const TrainOptio
   options.tf32 = values.flag("tf32");
   options.graph = !values.flag("no-graph");
   options.quiet = values.flag("quiet");
+  options.dry_run = values.flag("dry-run");
   read_kernel_options(values, options);
+  read_training_options(values, parsed, options);
   read_file_options(values, parsed, options);
   if (parsed.count("split") > 0) options.split = values.text("split");
 

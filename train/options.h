@@ -8,6 +8,7 @@
 
 #include "ops/attention.h"
 #include "ops/spmm.h"
+#include "train/schedule.h"
 
 namespace rodeo {
 
@@ -56,6 +57,9 @@ struct TrainOptions {
   std::uint64_t seed = 0;
   int eval_every = 1;
   int patience = 0;
+  LrScheduleOptions schedule;
+  double clip_norm = 0;     // 0: gradients as they are
+  bool stop_at_nan = true;  // --on-nan stop
 
   std::string device = "auto";
   SpmmAlgorithm spmm = SpmmAlgorithm::kAuto;  // not of GAT and GATv2, as is explain
@@ -65,17 +69,21 @@ struct TrainOptions {
   bool graph = true;  // --no-graph: on CUDA, no captured graphs
   bool explain = false;
   bool quiet = false;
+  bool dry_run = false;
+  bool debug = false;    // look at every kernel's result
+  bool profile = false;  // a table of kernels at the end
 
   // Files and folders that are written; empty: none. docs/daily_use.md describes them.
   std::string checkpoint;  // folder
   int checkpoint_every = 10;
   bool resume = false;      // from the checkpoint, if there is one
   std::string export_file;  // --export: weights of the best epoch
-  std::string log, csv, report;
+  std::string log, csv, report, trace;
   std::string tensorboard;  // folder
 
-  std::string
-      notice;  // not empty after --help, --version and --print-config: print this, and do nothing else
+  // Not empty after --help, --version, --print-config, --list-devices and --completion: print this, and do
+  // nothing else.
+  std::string notice;
 };
 
 /// What the model's paper trains with: Kipf & Welling (ICLR 2017), Velickovic et al. (ICLR 2018; Cora and

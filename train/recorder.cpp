@@ -8,6 +8,7 @@
 #include "train/atomic_file.h"
 #include "train/checkpoint.h"
 #include "train/event_file.h"
+#include "train/op_report.h"
 #include "train/report.h"
 #include "train/run_state.h"
 #include "train/settings.h"
@@ -30,7 +31,7 @@ std::string describe(const std::string& name, std::int64_t nodes, std::int64_t e
 struct Recorder::State {
   TrainOptions options;
   std::unique_ptr<CheckpointFolder> checkpoints;
-  std::unique_ptr<AtomicFile> weights, report;  // opened early; written at the end
+  std::unique_ptr<AtomicFile> weights, report, trace;  // opened early; written at the end
   std::unique_ptr<LineFile> log, csv;
   std::unique_ptr<EventFile> events;
 
@@ -59,6 +60,13 @@ struct Recorder::State {
     RunState state{trainer->state(), history, run->task.num_nodes, run->task.num_edges,
                    to_json(settings_of(options))};
     const StateDict weights_now = run->model.module->state_dict();
+    for (const auto& [name, tensor] : weights_now) {
+      if (!is_float(tensor.dtype()) || count_not_finite(tensor).first < 0) continue;
+      if (!options.stop_at_nan) return;
+      throw NotFinite(str(
+          "[train] ", name, " is not finite after epoch ", last.epoch, ": ", options.checkpoint,
+          saved_epoch > 0 ? str(" keeps the checkpoint of epoch ", saved_epoch) : str(" has no checkpoint")));
+    }
     checkpoints->save({.epoch = last.epoch,
                        .weights = pack_weights(weights_now, info(last.epoch, last.evaluation)),
                        .best = best_weights(state.trainer),
@@ -111,6 +119,7 @@ Recorder::Recorder(const TrainOptions& options) : state_(std::make_unique<State>
   }
   if (!options.export_file.empty()) s.weights = std::make_unique<AtomicFile>(options.export_file);
   if (!options.report.empty()) s.report = std::make_unique<AtomicFile>(options.report);
+  if (!options.trace.empty()) s.trace = std::make_unique<AtomicFile>(options.trace);
   if (!options.log.empty()) s.log = std::make_unique<LineFile>(options.log, /*append=*/true);
   // Begun anew when the run starts: a run that does not start leaves the table of the one before.
   if (!options.csv.empty()) LineFile(options.csv, /*append=*/true);
@@ -152,7 +161,8 @@ void Recorder::epoch(const EpochReport& report) {
   if (s.log) s.log->line(epoch_line(report));
   if (s.csv) s.csv->line(csv_line(report));
   if (s.events) {
-    EventFile::Scalars values = {{"loss/train", report.loss}, {"time/epoch_ms", report.ms}};
+    EventFile::Scalars values = {
+        {"loss/train", report.loss}, {"time/epoch_ms", report.ms}, {"lr", report.lr}};
     if (const auto& e = report.evaluation)
       values.insert(values.end(), {{"loss/val", e->val_loss},
                                    {"accuracy/train", e->train},
@@ -169,16 +179,23 @@ void Recorder::epoch(const EpochReport& report) {
   if (unsaved_best || report.epoch % s.options.checkpoint_every == 0) s.save(report);
 }
 
-void Recorder::finish(const TrainSummary& summary) {
+void Recorder::finish(const TrainSummary& summary, OpTimer* timer) {
   State& s = *state_;
   if (s.checkpoints && !s.history.empty() && s.saved_epoch != summary.epochs) s.save(s.history.back());
   if (s.weights) {
+    check(!s.best.empty(), "[train] no epoch had a finite validation loss: ", s.options.export_file,
+          " is not written");
     s.weights.reset();  // of its name there is one at a time
     write_safetensors(s.options.export_file, pack_weights(s.best, s.info(summary.best_epoch, summary.best)));
   }
   if (s.report) {
-    s.report->write(make_report(s.options, *s.run, s.facts, s.history, summary));
+    s.report->write(make_report(s.options, *s.run, s.facts, s.history, summary,
+                                timer ? memory_over_step(timer->spans()) : std::vector<double>()));
     s.report->commit();
+  }
+  if (s.trace) {
+    s.trace->write(chrome_trace(timer ? timer->spans() : std::vector<OpSpan>(), s.facts.device));
+    s.trace->commit();
   }
   if (s.log) s.log->line(end_line(summary));
 }

@@ -25,9 +25,11 @@ class Recorder {
   /// Returns the epoch of the checkpoint, or 0. Throws Error where the checkpoint is damaged, or of another
   /// model, dataset or training.
   int start(const NodeRun& run, Trainer& trainer, const std::string& device);
+  /// Throws NotFinite where a checkpoint is due and the weights are not finite numbers; where training goes
+  /// on nevertheless (--on-nan continue), the checkpoint before is kept.
   void epoch(const EpochReport& report);
-  /// The last checkpoint, weights, report and the logs' last lines.
-  void finish(const TrainSummary& summary);
+  /// The last checkpoint, weights, report, trace and the logs' last lines. `timer` has seen profiled steps.
+  void finish(const TrainSummary& summary, OpTimer* timer = nullptr);
 
  private:
   struct State;

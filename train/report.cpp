@@ -94,6 +94,19 @@ std::string memory(const NodeRun& run, const RunFacts& facts, const TrainSummary
                                       bar("training, at most", summary.peak_bytes)}));
 }
 
+std::string step_curve(const std::vector<double>& bytes) {
+  if (bytes.empty()) return {};  // no epoch was profiled
+  svg::Series held{"held", {}, {}, false};
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    held.x.push_back(static_cast<double>(i + 1));
+    held.y.push_back(bytes[i] / (1 << 20));
+  }
+  return section(
+      "Memory over a step",
+      svg::lines({.title = "Memory of tensors by kernel", .x = "kernel of the step", .y = "MiB"}, {held}),
+      "In a profiled epoch, forward and then backward, while each kernel ran.");
+}
+
 std::string degrees(const Adjacency& adj) {
   std::vector<svg::Bar> bars;
   for (const auto& [low, count] : degree_histogram(adj.csr().row_ptr))
@@ -160,7 +173,8 @@ th{opacity:.75;white-space:nowrap}pre{overflow-x:auto;font-size:.8rem}
 }  // namespace
 
 std::string make_report(const TrainOptions& options, const NodeRun& run, const RunFacts& facts,
-                        const std::vector<EpochReport>& history, const TrainSummary& summary) {
+                        const std::vector<EpochReport>& history, const TrainSummary& summary,
+                        const std::vector<double>& step_memory) {
   const NodeTask& task = run.task;
   const auto ms = [](double value) { return fmt::format("{:.3f} ms", value); };
   const std::string title = fmt::format("{} on {}", name(options.model), task.name);
@@ -188,6 +202,7 @@ std::string make_report(const TrainOptions& options, const NodeRun& run, const R
   page += curves(history);
   page += predictions(run);
   page += memory(run, facts, summary);
+  page += step_curve(step_memory);
   if (run.model.adj.defined()) page += degrees(run.model.adj);
   page += kernels(options, run, facts);
   page += section("Configuration", table(config));

@@ -1,12 +1,16 @@
 #include "train/run.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <new>
 #include <utility>
 
+#include "core/storage.h"
 #include "train/feature_form.h"
+#include "train/nan_watch.h"
+#include "train/terminal.h"
 #include "train/timing.h"
 
 namespace rodeo {
@@ -45,17 +49,50 @@ NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
   return task;
 }
 
+std::string list_devices() {
+  std::string lines;
+  const auto add = [&](Device device) {
+    const MemoryRoom room = memory_room(device);
+    lines += fmt::format("{:<8}{}, {} of {} free\n", str(device), describe(device),
+                         format_bytes(static_cast<double>(room.free)),
+                         format_bytes(static_cast<double>(room.total)));
+  };
+  add(kCpu);
+  for (int i = 0; i < cuda_device_count(); ++i) add(cuda_device(i));
+  if (cuda_device_count() == 0) lines += fmt::format("no CUDA device: {}\n", cuda_absence_reason());
+  return lines;
+}
+
+std::string exit_code_help() {
+  return "Exit codes: 0 done, 2 wrong options or data or a file that cannot be written, 3 a loss or result\n"
+         "that is not finite, 4 out of memory, 130 and 143 stopped by Ctrl-C or SIGTERM (the first one ends "
+         "the\n"
+         "epoch, the second the process).\n";
+}
+
 int run_command(std::string_view program, const std::function<void()>& body) {
+  const auto say = [&](const char* what) {
+    fmt::print(stderr, "{}: {}\n", paint(has_colours(STDERR_FILENO), Colour::kRed, program), what);
+  };
   try {
     body();
     check(std::fflush(stdout) == 0 && !std::ferror(stdout), "cannot write to the standard output");
-    return 0;
+    return kDone;
+  } catch (const Interrupted& interrupted) {
+    return 128 + interrupted.signal;
+  } catch (const NotFinite& error) {
+    say(error.what());
+    return kNotFinite;
+  } catch (const OutOfMemory& error) {
+    say(error.what());
+    return kOutOfMemory;
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "{}: out of host memory\n", program);
+    say("out of host memory");
+    return kOutOfMemory;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}: {}\n", program, error.what());
+    say(error.what());
   }
-  return 2;
+  return kFailed;
 }
 
 }  // namespace rodeo

@@ -33,8 +33,20 @@ NodeTask load_task(const TrainOptions& options, Device device, const std::functi
 NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
                    const std::function<void(Graph)>& prepare);
 
-/// Runs a command's body and returns its exit code: 0, or 2 after `program: what went wrong` in one line on
-/// stderr. A stdout that cannot be written to counts as wrong.
+/// What the commands end with; docs/daily_use.md has the table.
+enum ExitCode { kDone = 0, kFailed = 2, kNotFinite = 3, kOutOfMemory = 4 };
+/// A line for each device that can be used, and why there is no CUDA device.
+std::string list_devices();
+/// The list of exit codes, for --help.
+std::string exit_code_help();
+
+/// Thrown at the end of work that a signal shortened: the command ends with 128 + signal.
+struct Interrupted {
+  int signal;
+};
+
+/// Runs a command's body and returns its exit code; what went wrong is `program: what` in one line on stderr.
+/// A stdout that cannot be written to counts as wrong.
 int run_command(std::string_view program, const std::function<void()>& body);
 
 }  // namespace rodeo

@@ -89,7 +89,8 @@ std::string start_line(const TrainOptions& options, const NodeTask& task, const 
 }
 
 std::string epoch_line(const EpochReport& r) {
-  Json json = {{"event", "epoch"}, {"time", now()}, {"epoch", r.epoch}, {"loss", r.loss}, {"ms", r.ms}};
+  Json json = {{"event", "epoch"}, {"time", now()}, {"epoch", r.epoch},
+               {"loss", r.loss},   {"lr", r.lr},    {"ms", r.ms}};
   if (r.parts)
     json["parts_ms"] = {{"sparse", r.parts->sparse}, {"gemm", r.parts->gemm}, {"other", r.parts->other}};
   if (r.evaluation) {
@@ -105,6 +106,7 @@ std::string end_line(const TrainSummary& s) {
       {{"event", "end"},
        {"time", now()},
        {"epochs", s.epochs},
+       {"stopped", s.stopped},
        {"best_epoch", s.best_epoch},
        {"best", to_json(s.best)},
        {"last", to_json(s.last)},

@@ -111,6 +111,8 @@ SafeTensors pack_state(const RunState& state, const std::vector<std::string>& na
     packed.tensors.emplace_back("adam.v." + names[i], state.trainer.adam.v.at(i));
   }
   packed.tensors.emplace_back("adam.steps", state.trainer.adam.steps);
+  if (!state.trainer.schedule.empty())
+    packed.tensors.emplace_back("lr_schedule", Tensor::from(state.trainer.schedule));
   std::vector<double> rows;
   for (const EpochReport& report : state.history) append(rows, report);
   packed.tensors.emplace_back(
@@ -147,6 +149,10 @@ RunState read_state(const SafeTensors& packed, const std::vector<std::string>& n
   }
   check(packed.has("adam.steps") && packed.has("history"), where, ": has no adam.steps or no history");
   state.trainer.adam.steps = packed.at("adam.steps");
+  if (packed.has("lr_schedule")) {
+    check(packed.at("lr_schedule").dtype() == DType::kF64, where, ": lr_schedule must be f64");
+    state.trainer.schedule = packed.at("lr_schedule").to_vector<double>();
+  }
   const Tensor& history = packed.at("history");
   check(history.dtype() == DType::kF64 && history.rank() == 2 && history.dim(1) == kColumns, where,
         ": history must be f64 [epochs, ", kColumns, "]");

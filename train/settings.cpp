@@ -59,6 +59,25 @@ void add_model(Table& table, const TrainOptions& o) {
   }
 }
 
+/// Those of its kind alone.
+void add_schedule(Table& table, const LrScheduleOptions& o) {
+  using Kind = LrScheduleOptions::Kind;
+  const bool step = o.kind == Kind::kStep, cosine = o.kind == Kind::kCosine,
+             plateau = o.kind == Kind::kPlateau;
+  table.add_text(Role::kTraining, "lr-schedule", name(o.kind));
+  if (step) table.add(Role::kTraining, "lr-step", o.step);
+  if (step || plateau) table.add(Role::kTraining, "lr-factor", o.factor);
+  if (cosine) table.add(Role::kTraining, "lr-period", o.period);
+  if (cosine || plateau) table.add(Role::kTraining, "lr-least", o.least);
+  if (plateau) table.add(Role::kTraining, "lr-patience", o.patience);
+}
+
+/// What earlier versions did, which did not write it down.
+bool is_as_before(const Setting& setting) {
+  return (setting.name == "lr-schedule" && setting.json == "\"none\"") ||
+         (setting.name == "clip-norm" && setting.json == "0.0");
+}
+
 }  // namespace
 
 std::vector<Setting> settings_of(const TrainOptions& o) {
@@ -73,6 +92,9 @@ std::vector<Setting> settings_of(const TrainOptions& o) {
   table.add(Role::kTraining, "lr", o.lr);
   table.add(Role::kTraining, "weight-decay", o.weight_decay);
   table.add(Role::kTraining, "seed", o.seed);
+  add_schedule(table, o.schedule);
+  table.add(Role::kTraining, "clip-norm", o.clip_norm);
+  table.add_text(Role::kRun, "on-nan", o.stop_at_nan ? "stop" : "continue");
   table.add(Role::kRun, "eval-every", o.eval_every);
   table.add(Role::kRun, "patience", o.patience);
   table.add_text(Role::kRun, "device", o.device);
@@ -90,6 +112,9 @@ std::vector<Setting> settings_of(const TrainOptions& o) {
   table.add_text(Role::kRun, "csv", o.csv);
   table.add_text(Role::kRun, "tensorboard", o.tensorboard);
   table.add_text(Role::kRun, "report", o.report);
+  table.add_text(Role::kRun, "trace", o.trace);
+  table.add(Role::kRun, "profile", o.profile);
+  table.add(Role::kRun, "debug", o.debug);
   if (traits.spmm) table.add(Role::kRun, "explain", o.explain);
   table.add(Role::kRun, "quiet", o.quiet);
   return table.all;
@@ -112,8 +137,9 @@ std::vector<std::string> arguments_of(std::string_view json, const std::string& 
   for (const auto& [key, value] : object.items()) {
     check(!key.empty() && key.find_first_of("=\n ") == std::string::npos && key[0] != '-', where,
           ": unknown key '", key, "'");
-    check(key != "config" && key != "print-config" && key != "help" && key != "version", where, ": '", key,
-          "' belongs on the command line");
+    check(key != "config" && key != "print-config" && key != "help" && key != "version" && key != "dry-run" &&
+              key != "list-devices" && key != "completion",
+          where, ": '", key, "' belongs on the command line");
     check(value.is_string() || value.is_number() || value.is_boolean(), where, ": '", key,
           "' must be text, a number, true or false");
     const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
@@ -150,6 +176,7 @@ void check_same_training(std::string_view then, const TrainOptions& now, const s
   const auto text = [](const Json& value) { return value.is_null() ? "no value" : value.dump(); };
   for (const Setting& setting : settings) {
     if (setting.role == Role::kRun) continue;
+    if (!before.contains(setting.name) && is_as_before(setting)) continue;
     const Json old = before.contains(setting.name) ? before[setting.name] : Json();
     check(old.dump() == setting.json, where, ": was trained with --", setting.name, " ", text(old),
           ", not with ", setting.json, ": a run is resumed with the options it began with");

@@ -40,8 +40,9 @@ Evaluation read_metrics(const Tensor& metrics) {
 }
 
 void check_loss(double loss, const char* nodes, int epoch) {
-  check(std::isfinite(loss), "[train] the ", nodes, " loss is ", std::abs(loss), " in epoch ", epoch,
-        ": try a smaller learning rate");  // abs: a NaN has a sign
+  if (!std::isfinite(loss))  // abs: a NaN has a sign
+    throw NotFinite(str("[train] the ", nodes, " loss is ", std::abs(loss), " in epoch ", epoch,
+                        ": try a smaller learning rate"));
 }
 
 }  // namespace
@@ -51,6 +52,8 @@ Trainer::Trainer(Module& model, std::function<Variable()> forward, std::vector<P
     : model_(model),
       forward_(std::move(forward)),
       adam_(std::move(groups)),
+      schedule_(options.schedule, adam_.first_rates()),
+      rates_(adam_.first_rates()),
       device_(device_of(model)),
       label_(label.to(device_)),
       split_{split.train.to(device_), split.val.to(device_), split.test.to(device_)},
@@ -65,6 +68,7 @@ Trainer::Trainer(Module& model, std::function<Variable()> forward, std::vector<P
         options.eval_every);
   check(options.patience >= 0 && options.warmup_epochs >= 0 && options.profile_every >= 0,
         "[train] patience, warmup_epochs and profile_every must not be negative");
+  check(options.clip_norm >= 0, "[train] clip_norm must not be negative, got ", options.clip_norm);
   check(split_.train.defined() && split_.train.numel() > 0, "[train] the split has no training nodes");
   check(split_.val.defined() && split_.val.numel() > 0, "[train] the split has no validation nodes");
   check(split_.test.defined(), "[train] the split has undefined test nodes");
@@ -84,7 +88,7 @@ Tensor Trainer::step() {
                                                : classification_loss(logits, label_, split_.train);
   if (!seed_.defined()) seed_ = Tensor::full({}, 1, loss.dtype(), device_);
   loss.backward(seed_);
-  adam_.step();
+  adam_.step(options_.clip_norm);
   return loss.value();
 }
 
@@ -94,11 +98,25 @@ Tensor Trainer::evaluate() {
   return classification_metrics(forward_().value(), label_, {split_.train, split_.val, split_.test});
 }
 
+template <class F>
+Tensor Trainer::watched(int epoch, F&& work) {
+  if (!options_.watch) return work();
+  const ObserveOps observe(*options_.watch);
+  try {
+    return work();
+  } catch (const NotFinite& error) {
+    throw NotFinite(str(error.what(), ", in epoch ", epoch));
+  }
+}
+
 void Trainer::prepare(Replay& replay, const Replay* beside) {
   if (replay.is_current()) return;
   adam_.zero_grad();  // dropped within the capture, it would have to be kept as long as the graph
   try {
     replay.capture(beside);
+  } catch (const OutOfMemory&) {
+    adam_.zero_grad();
+    throw;
   } catch (const Error& error) {
     adam_.zero_grad();  // those of a step that never ran
     fail(error.what(), "; train without a graph then (--no-graph)");
@@ -108,6 +126,7 @@ void Trainer::prepare(Replay& replay, const Replay* beside) {
 TrainerState Trainer::state() const {
   TrainerState state = progress_;
   state.adam = adam_.state();
+  if (options_.schedule.kind == LrScheduleOptions::Kind::kPlateau) state.schedule = schedule_.state();
   return state;
 }
 
@@ -115,7 +134,8 @@ void Trainer::restore(const TrainerState& state) {
   check(state.epoch >= 0 && state.best_epoch >= 0 && state.best_epoch <= state.epoch, "[train] epoch ",
         state.epoch, " with the best epoch ", state.best_epoch, " is no state of a run");
   adam_.restore(state.adam);
-  start_ = progress_ = {state.epoch, state.best_epoch, state.best, state.last, {}};
+  if (!state.schedule.empty()) schedule_.restore(state.schedule);
+  start_ = progress_ = {state.epoch, state.best_epoch, state.best, state.last, {}, {}};
 }
 
 bool Trainer::is_profiled(int epoch, int first, bool graph) const {
@@ -136,7 +156,7 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
   };
   std::vector<double> epoch_ms, evaluation_ms, sparse_ms, gemm_ms, other_ms;
   Readback loss, metrics;
-  const bool graph = options_.graph && device_.is_cuda();
+  const bool graph = options_.graph && device_.is_cuda() && !options_.watch;
   reset_peak_memory(device_);
   model_.train();
   const bool ended = now.best_epoch > 0 && now.epoch % options_.eval_every == 0 && out_of_patience();
@@ -148,13 +168,21 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     const bool profiled = !warmup && is_profiled(epoch, first, graph);
     const bool replayed = graph && epoch > first && !warmup && !profiled;
     if (replayed) prepare(step_);
+    if (const std::vector<double> rates = schedule_.rates(epoch); rates != rates_) {
+      adam_.set_rates(rates);
+      rates_ = rates;
+    }
+    report.lr = rates_.front();
 
     std::optional<Profile> profile;
     if (profiled) profile.emplace(device_);
+    std::optional<ObserveOps> timed;
+    if (profiled && options_.timer && options_.timer->begin_step(epoch)) timed.emplace(*options_.timer);
     synchronize(device_);
     Stopwatch stopwatch(device_);
-    const Tensor result = replayed ? step_.replay() : step_.run();
+    const Tensor result = replayed ? step_.replay() : watched(epoch, [&] { return step_.run(); });
     stopwatch.stop();
+    timed.reset();
     loss.start(result);
     if (profile) {
       report.ms = stopwatch.milliseconds();
@@ -168,18 +196,20 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
 
     const auto read_loss = [&] {
       report.loss = loss.values().item();
-      check_loss(report.loss, "training", epoch);
+      if (options_.stop_at_nan) check_loss(report.loss, "training", epoch);
     };
     // After a replay the evaluation is asked for at once: the device goes on while the host learns of the
     // loss.
     if (!replayed) read_loss();
+    summary.stopped = epoch < options_.epochs && options_.stop && options_.stop();
     std::optional<Stopwatch> evaluation_stopwatch;
-    if (epoch % options_.eval_every == 0 || epoch == options_.epochs) {
+    if (epoch % options_.eval_every == 0 || epoch == options_.epochs || summary.stopped) {
       // Captured in the step's memory, hence after it.
       const bool again = step_.is_current() && !evaluation_ms.empty();
       if (again) prepare(evaluation_, &step_);
       evaluation_stopwatch.emplace(device_);
-      const Tensor evaluated = again ? evaluation_.replay() : evaluation_.run();
+      const Tensor evaluated =
+          again ? evaluation_.replay() : watched(epoch, [&] { return evaluation_.run(); });
       evaluation_stopwatch->stop();
       metrics.start(evaluated);
     }
@@ -192,9 +222,10 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
       now.last = read_metrics(metrics.values());
       report.evaluation_ms = evaluation_stopwatch->milliseconds();
       evaluation_ms.push_back(report.evaluation_ms);
-      check_loss(now.last.val_loss, "validation", epoch);
+      if (options_.stop_at_nan) check_loss(now.last.val_loss, "validation", epoch);
+      schedule_.observe(now.last.val_loss);
       report.evaluation = now.last;
-      if (now.best_epoch == 0 || better(now.last, now.best)) {
+      if (std::isfinite(now.last.val_loss) && (now.best_epoch == 0 || better(now.last, now.best))) {
         now.best_epoch = epoch;
         now.best = now.last;
       }
@@ -203,7 +234,7 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     report.best_epoch = now.best_epoch;
     report.best = now.best;
     if (on_epoch) on_epoch(report);
-    if (report.evaluation && out_of_patience()) break;
+    if (summary.stopped || (report.evaluation && out_of_patience())) break;
   }
   summary.epochs = now.epoch;
   summary.best_epoch = now.best_epoch;

@@ -6,10 +6,13 @@
 #include <optional>
 #include <vector>
 
+#include "core/op_timer.h"
 #include "datasets/dataset.h"
 #include "layers/module.h"
 #include "train/adam.h"
+#include "train/nan_watch.h"
 #include "train/replay.h"
+#include "train/schedule.h"
 #include "train/timing.h"
 
 namespace rodeo {
@@ -24,6 +27,12 @@ struct TrainerOptions {
   bool graph = true;  // on CUDA, replay a captured graph after the warm-up; the bits are the same
   bool training_rows =
       false;  // in training mode `forward` returns the logits of split.train alone, in its order
+  LrScheduleOptions schedule = {};
+  double clip_norm = 0;             // of all gradients together; 0: as they are
+  bool stop_at_nan = true;          // false: go on with a loss that is not finite
+  OpTimer* timer = nullptr;         // sees the kernels of the profiled steps
+  NanWatch* watch = nullptr;        // sees all kernels; no graph then
+  std::function<bool()> stop = {};  // asked once in every epoch but the last: true makes that the last
 };
 
 /// Accuracies (shares of 1) in evaluation mode; of several labels a node, micro-averaged F1.
@@ -42,6 +51,7 @@ struct EpochReport {
   int epochs = 0;   // at most
   double loss = 0;  // on the training nodes, in training mode, before this epoch's update
   double ms = 0;    // the training step alone
+  double lr = 0;    // of the first parameter, in this epoch
   std::optional<Evaluation> evaluation;
   double evaluation_ms = Statistics::kNone;
   std::optional<PartTimes> parts;  // of a profiled epoch
@@ -55,7 +65,8 @@ struct StepParts {
 };
 
 struct TrainSummary {
-  int epochs = 0;      // that were run
+  int epochs = 0;        // that were run
+  bool stopped = false;  // by TrainerOptions::stop, before the others
   int best_epoch = 0;  // best validation accuracy; of equal ones, the lower validation loss, then the earlier
   Evaluation best;     // at best_epoch
   Evaluation last;     // after the last epoch
@@ -74,6 +85,7 @@ struct TrainerState {
   int best_epoch = 0;
   Evaluation best, last;
   AdamState adam;
+  std::vector<double> schedule;  // LrSchedule::state(), where the losses decide
 };
 
 class Trainer {
@@ -92,9 +104,9 @@ class Trainer {
   /// in training mode with the last parameters, and resets the device's peak memory. On CUDA, with
   /// options.graph, warm-up epochs (at least the first) and profiled ones run op by op, the others replay a
   /// CUDA graph, as do evaluations but the first. `forward` must not wait for the device or look at values
-  /// then, and must ask for the same work every time. The capture itself is in no epoch's time. Throws Error
-  /// naming the epoch whose loss is not a finite number, and where the step cannot be captured; the model is
-  /// as it was after the last epoch then.
+  /// then, and must ask for the same work every time. The capture itself is in no epoch's time. Throws
+  /// NotFinite naming the epoch whose loss is not a finite number, and Error where the step cannot be
+  /// captured; the model is as it was after the last epoch then.
   TrainSummary fit(const std::function<void(const EpochReport&)>& on_epoch = {});
 
   /// After the last epoch that fit() ran, also within on_epoch.
@@ -107,14 +119,18 @@ class Trainer {
   std::vector<Variable> parameters() const { return adam_.parameters(); }
 
  private:
-  Tensor step();      // loss []
-  Tensor evaluate();  // [train val test, accuracy loss]
+  Tensor step();  // loss []
+  template <class F>
+  Tensor watched(int epoch, F&& work);  // its result, seen by options_.watch
+  Tensor evaluate();                    // [train val test, accuracy loss]
   bool is_profiled(int epoch, int first, bool graph) const;
   void prepare(Replay& replay, const Replay* beside = nullptr);  // for replay()
 
   Module& model_;
   std::function<Variable()> forward_;
   Adam adam_;
+  LrSchedule schedule_;
+  std::vector<double> rates_;  // that the device has
   Device device_;
   Tensor label_;
   Split split_;

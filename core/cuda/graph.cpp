@@ -94,6 +94,8 @@ CapturedGraph CapturedGraph::capture(Device device, const std::function<void()>&
   std::string reason;
   try {
     work();
+  } catch (const OutOfMemory&) {
+    throw;  // the capture ends with its object
   } catch (const Error& error) {
     reason = error.what();
   }

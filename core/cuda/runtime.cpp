@@ -1,6 +1,10 @@
 #include "core/cuda/runtime.h"
 
 #include <cuda_runtime.h>
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#include <nvtx3/nvToolsExt.h>
+#define RODEO_WITH_NVTX 1
+#endif
 
 #include "core/context.h"
 #include "core/cuda/check.h"
@@ -47,16 +51,25 @@ std::string device_name(int index) {
   return properties.name;
 }
 
+MemoryRoom memory_room(Device device) {
+  Context::of(device);
+  std::size_t free = 0, total = 0;
+  check_cuda(cudaMemGetInfo(&free, &total), "asking for the free memory");
+  // What the pool keeps for later is free for tensors.
+  cudaMemPool_t pool = nullptr;
+  std::uint64_t reserved = 0, used = 0;
+  check_cuda(cudaDeviceGetDefaultMemPool(&pool, device.index), "asking for the memory pool");
+  check_cuda(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved), "asking the pool");
+  check_cuda(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used), "asking the pool");
+  return {static_cast<std::int64_t>(free + reserved - used), static_cast<std::int64_t>(total)};
+}
+
 void* allocate_on(CUstream_st* stream, std::size_t bytes, Device device) {
   void* data = nullptr;
   const cudaError_t status = cudaMallocAsync(&data, bytes, stream);
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();
-    std::size_t free = 0, total = 0;
-    cudaMemGetInfo(&free, &total);
-    fail("[memory] ", device, " is out of memory: ", format_bytes(bytes), " asked, ", format_bytes(free),
-         " of ", format_bytes(total), " free, ", format_bytes(memory_stats(device).current),
-         " held by tensors");
+    fail_out_of_memory(bytes, device);
   }
   check_cuda(status, "allocating memory");
   return data;
@@ -146,6 +159,25 @@ double elapsed_milliseconds(CUevent_st* begin, CUevent_st* end) {
   cudaEventDestroy(end);
   return milliseconds;
 }
+
+double milliseconds_between(CUevent_st* begin, CUevent_st* end) {
+  float milliseconds = 0;
+  check_cuda(cudaEventSynchronize(end), "waiting for an event");
+  check_cuda(cudaEventElapsedTime(&milliseconds, begin, end), "reading an event");
+  return milliseconds;
+}
+
+#if RODEO_WITH_NVTX
+void push_range(const char* name) noexcept {
+  nvtxRangePushA(name);
+}
+void pop_range() noexcept {
+  nvtxRangePop();
+}
+#else  // a toolkit without its headers
+void push_range(const char*) noexcept {}
+void pop_range() noexcept {}
+#endif
 
 void start_copy(const Tensor& x, PinnedCopy& copy) {
   const Context& context = Context::of(x.device());

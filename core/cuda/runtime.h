@@ -15,6 +15,7 @@ int device_count();
 /// Why device_count() is 0; empty when it is not.
 std::string absence_reason();
 std::string device_name(int index);
+MemoryRoom memory_room(Device device);
 
 /// Throws Error where there is no room.
 void* allocate_on(CUstream_st* stream, std::size_t bytes, Device device);
@@ -39,6 +40,11 @@ void upload(void* to, const void* from, std::size_t bytes, Device device);
 CUevent_st* record_event(Device device);
 /// Waits for `end`, then destroys both.
 double elapsed_milliseconds(CUevent_st* begin, CUevent_st* end);
+/// Waits for `end`; both stay.
+double milliseconds_between(CUevent_st* begin, CUevent_st* end);
+/// A named range of this thread on the time line of Nsight Systems.
+void push_range(const char* name) noexcept;
+void pop_range() noexcept;
 /// Waits until the device has passed it, then destroys it.
 void wait_event(CUevent_st* event);
 /// Destroys it without waiting; nullptr will do.

@@ -16,6 +16,9 @@ std::string absence_reason() {
 std::string device_name(int) {
   absent();
 }
+MemoryRoom memory_room(Device) {
+  absent();
+}
 void allocate(std::size_t, Storage&) {
   absent();
 }
@@ -45,6 +48,11 @@ CUevent_st* record_event(Device) {
 double elapsed_milliseconds(CUevent_st*, CUevent_st*) {
   absent();
 }
+double milliseconds_between(CUevent_st*, CUevent_st*) {
+  absent();
+}
+void push_range(const char*) noexcept {}
+void pop_range() noexcept {}
 void start_copy(const Tensor&, PinnedCopy&) {
   absent();
 }

@@ -18,9 +18,11 @@ void cluster_rows(const Csr& a, const Tensor& cluster) {
 #pragma omp parallel for schedule(dynamic, 4096)
     for (std::int64_t row = 0; row < n; ++row) {
       const std::int64_t begin = row_ptr[row], length = row_ptr[row + 1] - begin;
-      next[row] = length == 0 ? now[row] : combine(RowClusters::samples(length), [&](std::int64_t i) {
-        return now[col[RowClusters::sample(begin, length, i)]];
-      });
+      next[row] = length == 0
+                      ? now[row]
+                      : combine(RowClusters::samples(length), [&now, col, begin, length](std::int64_t i) {
+                          return now[col[RowClusters::sample(begin, length, i)]];
+                        });
     }
     now.swap(next);
   };

@@ -1,11 +1,7 @@
 #include "train/checkpoint.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -15,6 +11,7 @@
 #include "core/random.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
+#include "tests/support/process.h"
 #include "tests/support/temp_dir.h"
 #include "train/atomic_file.h"
 
@@ -22,7 +19,10 @@ namespace rodeo {
 namespace {
 
 namespace fs = std::filesystem;
+using test::command;
+using test::start;
 using test::TempDir;
+using test::wait_for;
 
 Checkpoint checkpoint_of(int epoch) {
   const auto one = [&](double value) {
@@ -106,27 +106,6 @@ TEST(TrainCheckpoint, AFailedSaveLosesNothing) {
   EXPECT_THROW(folder.save(bad), Error);
   EXPECT_EQ(folder.load().epoch, 3);
   EXPECT_EQ(dir.size(), 1u);
-}
-
-/// The commands stand beside the test.
-std::string command(const char* name) {
-  return (fs::read_symlink("/proc/self/exe").parent_path() / name).string();
-}
-
-pid_t start(const std::vector<std::string>& arguments) {
-  std::vector<char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  pid_t child = 0;
-  check(posix_spawn(&child, argv[0], nullptr, nullptr, argv.data(), environ) == 0, argv[0],
-        ": cannot be run");
-  return child;
-}
-
-int wait_for(pid_t child) {
-  int status = 0;
-  check(waitpid(child, &status, 0) == child, "waitpid failed");
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 // RODEO_KILLS names another number; the is 100.

@@ -26,6 +26,11 @@ TEST(TrainConsole, ResultIsNamesAndValues) {
             "test 0.8150 val 0.7920 epoch 87 final_test 0.8130 epochs 200 median_ms 0.812");
 }
 
+TEST(TrainConsole, RateAndTimeLeft) {
+  EXPECT_EQ(format_rate(100, 0.5, 13000), "200 epochs/s, 1:05 left");
+  EXPECT_EQ(format_rate(1, 2, 3725), "0.50 epochs/s, 2:04:10 left");
+}
+
 TEST(TrainConsole, EpochLineShowsWhatIsKnown) {
   EpochReport report;
   report.epoch = 7;

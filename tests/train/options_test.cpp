@@ -142,9 +142,7 @@ TEST(TrainOptions, GatHasItsOwnOptions) {
                "--negative-slope must be a number of at least 0, got '-0.2'");
   EXPECT_ERROR(parse_gat({"--dataset", "x", "--attention", "best"}),
                "unknown attention form 'best': expected one of auto, fused, composed");
-  EXPECT_ERROR(parse_gat({"--dataset", "x", "--quiet=maybe"}),
-               "--undirected, --tf32, --no-graph, --resume, --print-config, --quiet, --help and --version "
-               "take no value");
+  EXPECT_ERROR(parse_gat({"--dataset", "x", "--quiet=maybe"}), "--quiet takes no value, got 'maybe'");
 }
 
 TEST(TrainOptions, HelpAndVersionNeedNothingElse) {
@@ -172,10 +170,7 @@ TEST(TrainOptions, EveryMistakeHasItsLine) {
       {{"--dataset", "x", "--lr", "--epochs", "5"}, "--lr needs a value"},
       {{"--dataset", "x", "--epoch", "5"}, "unknown option '--epoch'; see --help"},
       {{"--dataset", "x", "-q"}, "unknown option '-q'; see --help"},
-      {{"--dataset", "x", "--quiet=maybe"},
-       "--undirected, --prune-rows, --tf32, --no-graph, --explain, --resume, --print-config, --quiet, --help "
-       "and "
-       "--version take no value"},
+      {{"--dataset", "x", "--quiet=maybe"}, "--quiet takes no value, got 'maybe'"},
       {{"cora.h5"}, "unexpected argument 'cora.h5'; see --help"},
       {{"--dataset", "x", "--", "y"}, "unexpected argument 'y'; see --help"},
       {{"--dataset", "x", "--hidden", "0"}, "--hidden must be an integer of at least 1, got '0'"},

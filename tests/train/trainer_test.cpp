@@ -83,6 +83,30 @@ TEST(TrainLoop, CpuAndCudaAgreeOnTheLossCurve) {
     EXPECT_NEAR(cuda.losses[i], cpu.losses[i], 1e-4 * cpu.losses[i]) << "epoch " << i + 1;
 }
 
+TEST(TrainLoop, ScheduleAndClippingReachTheParameters) {
+  for (const bool cuda : {false, true}) {
+    if (cuda && cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device: " << cuda_absence_reason();
+    const Ring ring(50, cuda ? cuda_device() : kCpu);
+    const auto losses = [&](const LrScheduleOptions& schedule, double clip_norm, bool graph = true) {
+      TrainerOptions options{.epochs = 20};
+      options.graph = graph;
+      options.schedule = schedule;
+      options.clip_norm = clip_norm;
+      return run_gcn(ring, 0.5, options).losses;
+    };
+    using Kind = LrScheduleOptions::Kind;
+    const std::vector<double> plain = losses({}, 0);
+    EXPECT_EQ(losses({.kind = Kind::kStep, .step = 3, .factor = 1}, 1e6), plain);
+    const std::vector<double> halved = losses({.kind = Kind::kStep, .step = 6, .factor = 0.5}, 0);
+    // The seventh epoch is the first with another rate, the eighth the first that shows it.
+    EXPECT_TRUE(std::equal(plain.begin(), plain.begin() + 7, halved.begin()));
+    EXPECT_NE(plain[7], halved[7]);
+    EXPECT_NE(losses({}, 1e-6)[2], plain[2]);
+    EXPECT_EQ(losses({.kind = Kind::kCosine, .period = 20}, 0.01),
+              losses({.kind = Kind::kCosine, .period = 20}, 0.01, /*graph=*/false));
+  }
+}
+
 TEST(TrainLoop, TimesWarmUpAndProfiledEpochsApart) {
   const TrainSummary summary = run_gcn(Ring(20), 0, {.epochs = 30}).summary;
   EXPECT_EQ(summary.epochs, 30);
@@ -169,6 +193,27 @@ TEST(TrainLoop, EvaluatesEveryFewEpochsAndTheLast) {
       });
   EXPECT_EQ(evaluated, (std::vector<int>{3, 6, 7}));
   EXPECT_EQ(summary.best_epoch, 7);
+}
+
+TEST(TrainLoop, TellsTheRateOfEachEpoch) {
+  std::vector<double> rates;
+  Script script({{1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
+  TrainerOptions options{.epochs = 5};
+  options.schedule = {.kind = LrScheduleOptions::Kind::kStep, .step = 2, .factor = 0.5};
+  run_script(script, options, [&](const EpochReport& report) { rates.push_back(report.lr); });
+  EXPECT_EQ(rates, (std::vector<double>{0.01, 0.01, 0.005, 0.005, 0.0025}));
+}
+
+TEST(TrainLoop, StopsWhereItIsTold) {
+  Script script({{1, 1}, {1, 1}});
+  TrainerOptions options{.epochs = 100};
+  options.eval_every = 3;
+  int asked = 0;
+  options.stop = [&] { return ++asked == 4; };
+  const TrainSummary summary = run_script(script, options);
+  EXPECT_TRUE(summary.stopped);
+  EXPECT_EQ(summary.epochs, 4);
+  EXPECT_EQ(script.evaluations(), 2u) << "the last epoch is evaluated";
 }
 
 TEST(TrainLoop, StopsAtALossThatIsNotANumber) {

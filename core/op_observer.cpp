@@ -1,0 +1,34 @@
+#include "core/op_observer.h"
+
+#include <utility>
+
+namespace rodeo {
+namespace {
+thread_local std::string_view gradient_of;
+}
+
+ObserveOps::ObserveOps(OpObserver& observer) : observer_(observer), around_(detail::observers) {
+  detail::observers = this;
+}
+ObserveOps::~ObserveOps() {
+  detail::observers = around_;
+}
+
+ObservedOp::ObservedOp(const char* op, Device device, std::vector<Tensor> operands)
+    : call_{op, device, gradient_of, std::move(operands)},
+      observers_(std::exchange(detail::observers, nullptr)) {
+  for (ObserveOps* at = observers_; at; at = at->around_) at->observer_.before(call_);
+}
+ObservedOp::~ObservedOp() {
+  detail::observers = observers_;
+}
+void ObservedOp::done() {
+  for (ObserveOps* at = observers_; at; at = at->around_) at->observer_.after(call_);
+}
+
+GradientOf::GradientOf(std::string_view op) : before_(std::exchange(gradient_of, op)) {}
+GradientOf::~GradientOf() {
+  gradient_of = before_;
+}
+
+}  // namespace rodeo

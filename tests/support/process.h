@@ -1,0 +1,53 @@
+/// The commands, run as a user runs them.
+#pragma once
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define RODEO_SANITIZED true
+#else
+#define RODEO_SANITIZED false
+#endif
+
+namespace rodeo::test {
+
+/// The path of a command, which stands beside the tests.
+inline std::string command(const char* name) {
+  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / name).string();
+}
+
+/// Starts a program; its stdout and stderr go to the files named, where they are.
+inline pid_t start(const std::vector<std::string>& arguments, const std::string& out = {},
+                   const std::string& err = {}) {
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY;
+  if (!out.empty()) posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), kFlags, 0666);
+  if (!err.empty()) posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), kFlags, 0666);
+  pid_t child = 0;
+  const bool ok = posix_spawn(&child, argv[0], &actions, nullptr, argv.data(), environ) == 0;
+  posix_spawn_file_actions_destroy(&actions);
+  check(ok, argv[0], ": cannot be run");
+  return child;
+}
+
+/// The exit code, or minus the signal that ended it.
+inline int wait_for(pid_t child) {
+  int status = 0;
+  check(waitpid(child, &status, 0) == child, "waitpid failed");
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+}  // namespace rodeo::test

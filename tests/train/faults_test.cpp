@@ -1,0 +1,230 @@
+// What goes wrong in a run: losses that are not finite, no memory, no disk.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <limits>
+
+#include "core/storage.h"
+#include "datasets/synthetic.h"
+#include "tests/support/devices.h"
+#include "tests/support/process.h"
+#include "tests/support/sums.h"
+#include "tests/support/temp_dir.h"
+#include "train/atomic_file.h"
+#include "train/checkpoint.h"
+#include "train/memory_estimate.h"
+#include "train/recorder.h"
+
+namespace rodeo {
+namespace {
+
+using test::command;
+using test::TempDir;
+namespace fs = std::filesystem;
+
+Dataset tiny() {
+  SyntheticOptions options = synthetic_preset("cora");
+  options.nodes = 300;
+  options.edges = 1200;
+  options.features = 30;
+  options.split = "50/25/25";
+  return synthesize(options);
+}
+
+struct Result {
+  int code;
+  std::string out, err;
+};
+
+/// train_gcn on a small graph, after a shell's limits.
+Result train(const TempDir& dir, const std::string& limits, const std::string& arguments) {
+  if (!fs::exists(dir / "tiny.h5")) save_dataset(tiny(), dir / "tiny.h5");
+  const std::string line = str(limits, "exec '", command("train_gcn"), "' --device cpu --dataset '",
+                               dir / "tiny.h5", "' ", arguments);
+  const int code = test::wait_for(test::start({"/bin/bash", "-c", line}, dir / "out", dir / "err"));
+  return {code, read_file(dir / "out", 1 << 20), read_file(dir / "err", 1 << 20)};
+}
+
+class TrainFaults : public test::OnDevice {};
+RODEO_ON_ALL_DEVICES(TrainFaults);
+
+TEST(TrainNotFinite, StopsWithItsExitCodeOrGoesOn) {
+  const TempDir dir;
+  const Result stopped = train(dir, "", "--lr 1e30 --quiet --checkpoint " + dir / "ck");
+  EXPECT_EQ(stopped.code, 3);
+  EXPECT_TRUE(stopped.err.starts_with("train_gcn: [train] the ")) << stopped.err;
+  EXPECT_NE(stopped.err.find(" in epoch 1: try a smaller learning rate, --clip-norm, or --debug to see which "
+                             "kernel it is\n"),
+            std::string::npos)
+      << stopped.err;
+  const Result on = train(
+      dir, "", "--lr 1e30 --on-nan continue --epochs 12 --log " + dir / "log --checkpoint " + dir / "none");
+  EXPECT_EQ(on.code, 0) << on.err;
+  EXPECT_NE(on.out.find("epoch 12/12"), std::string::npos);
+  const std::string log = read_file(dir / "log", 1 << 20);
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 14);
+  EXPECT_FALSE(CheckpointFolder(dir / "none").latest()) << "weights that are not finite were kept";
+  const Result weights = train(dir, "", "--lr 1e30 --on-nan continue --epochs 3 --export " + dir / "w");
+  EXPECT_EQ(weights.code, 2);
+  EXPECT_NE(weights.err.find("no epoch had a finite validation loss"), std::string::npos) << weights.err;
+  EXPECT_FALSE(fs::exists(dir / "w"));
+}
+
+TEST(TrainNotFinite, DebugNamesTheKernel) {
+  const TempDir dir;
+  const Result found = train(dir, "", "--lr 1e30 --debug");
+  EXPECT_EQ(found.code, 3);
+  EXPECT_NE(found.out.find("every kernel's result is looked at, without a captured graph"),
+            std::string::npos);
+  EXPECT_NE(found.err.find("[debug] "), std::string::npos) << found.err;
+  EXPECT_NE(found.err.find(" not finite: f32 ["), std::string::npos) << found.err;
+  EXPECT_NE(found.err.find(", in epoch "), std::string::npos) << found.err;
+  EXPECT_EQ(train(dir, "", "--debug --epochs 3 --quiet").code, 0);
+  EXPECT_EQ(train(dir, "", "--debug --on-nan continue").code, 2);
+}
+
+TrainerOptions watched(NanWatch& watch) {
+  TrainerOptions options{.epochs = 3};
+  options.watch = &watch;
+  return options;
+}
+
+// Also where new memory is full of NaN: kernels write all of what they make, and pass on nothing else.
+TEST_P(TrainFaults, HealthyModelsRaiseNoAlarm) {
+  for (const ModelKind kind : {ModelKind::kGcn, ModelKind::kGat, ModelKind::kGatv2, ModelKind::kSage,
+                               ModelKind::kGin, ModelKind::kSgc, ModelKind::kAppnp})
+    for (const AttentionForm form : {AttentionForm::kFused, AttentionForm::kComposed}) {
+      if (kind == ModelKind::kGatv2 && form == AttentionForm::kFused) continue;  // it has none
+      SCOPED_TRACE(str(name(kind), " ", name(form)));
+      TrainOptions options = published_options(kind);
+      options.attention = form;
+      const NodeRun run = make_run(tiny(), options, device());
+      const test::Poisoned poisoned;
+      NanWatch watch;
+      Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
+                      watched(watch));
+      EXPECT_NO_THROW(trainer.fit());
+    }
+}
+
+TEST_P(TrainFaults, TheFirstBadKernelIsNamed) {
+  const NodeRun run = make_run(tiny(), published_options(ModelKind::kGcn), device());
+  NanWatch watch;
+  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
+                  watched(watch));
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto spoil = [&](const EpochReport& report) {
+    if (report.epoch != 2) return;
+    Variable bias = run.model.module->named_parameters()[1].second;  // conv1.bias
+    bias.set_value(Tensor::full(bias.shape(), nan, bias.dtype(), device()));
+  };
+  const std::string text = test::error_of([&] { trainer.fit(spoil); });
+  EXPECT_NE(text.find("[debug] epilogue left operand "), std::string::npos) << text;
+  EXPECT_NE(text.find("f32 [16] with 16 nan and 0 infinite, the first in element 0, in epoch 3"),
+            std::string::npos)
+      << text;
+  NanWatch::check("x", Tensor::zeros({3}, DType::kF32, device()));
+  EXPECT_ERROR(NanWatch::check("x", Tensor::full({2}, nan, DType::kF32, device())),
+               "[debug] x is not finite: f32 [2] with 2 nan and 0 infinite, the first in element 0");
+}
+
+TEST_P(TrainFaults, ABadCheckpointNeverReplacesAGoodOne) {
+  const TempDir dir;
+  TrainOptions options = published_options(ModelKind::kGcn);
+  options.dataset = dir / "tiny.h5";
+  options.checkpoint = dir / "ck";
+  options.checkpoint_every = 1;
+  save_dataset(tiny(), options.dataset);
+  Recorder recorder(options);
+  const NodeRun run = load_run(options, device());
+  TrainerOptions training{.epochs = 9};
+  training.eval_every = 9;
+  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
+                  training);
+  recorder.start(run, trainer, "device");
+  const auto on_epoch = [&](const EpochReport& report) {
+    Variable bias = run.model.module->named_parameters()[1].second;
+    if (report.epoch == 5)
+      bias.set_value(
+          Tensor::full(bias.shape(), std::numeric_limits<float>::infinity(), bias.dtype(), device()));
+    recorder.epoch(report);
+  };
+  EXPECT_ERROR(trainer.fit(on_epoch), "[train] conv1.bias is not finite after epoch 5: " + dir / "ck" +
+                                          " keeps the checkpoint of epoch 4");
+  EXPECT_EQ(fs::exists(dir / "ck/epoch-000004/weights.safetensors"), true);
+}
+
+TEST(TrainMemory, ErrorsSayWhatHoldsItAndWhatToTry) {
+  if (RODEO_SANITIZED) GTEST_SKIP() << "sanitizers need more address space than the limit leaves";
+  const TempDir dir;
+  const Result none = train(dir, "ulimit -v 3000000; ", "--hidden 30000000");
+  EXPECT_EQ(none.code, 4);
+  EXPECT_EQ(std::count(none.err.begin(), none.err.end(), '\n'), 1);
+  EXPECT_NE(none.err.find("[memory] cpu is out of memory: 3.35 GiB asked, "), std::string::npos) << none.err;
+  EXPECT_NE(none.err.find(" held by tensors; the largest: f32 [300, 30]"), std::string::npos) << none.err;
+  EXPECT_NE(none.err.find("; try --hidden below 30000000"), std::string::npos) << none.err;
+  // The parameters fit, an epoch does not.
+  const Result late = train(dir, "ulimit -v 3000000; ", "--hidden 700000 --epochs 2");
+  EXPECT_EQ(late.code, 4) << late.err;
+  EXPECT_NE(late.out.find("warning         an epoch will hold about "), std::string::npos) << late.out;
+  EXPECT_NE(late.err.find("(conv1.lin.weight)"), std::string::npos) << late.err;
+}
+
+// The estimate against what a run holds, within a quarter.
+TEST(TrainMemory, EstimatesAreNearWhatIsHeld) {
+  SyntheticOptions shape = synthetic_preset("cora");
+  shape.nodes = 6000;
+  shape.edges = 40000;
+  shape.features = 100;
+  shape.split = "50/25/25";
+  for (const ModelKind kind : {ModelKind::kGcn, ModelKind::kGat, ModelKind::kGatv2, ModelKind::kSage,
+                               ModelKind::kGin, ModelKind::kSgc, ModelKind::kAppnp}) {
+    SCOPED_TRACE(name(kind));
+    TrainOptions options = published_options(kind);
+    options.spmm = SpmmAlgorithm::kRode;
+    const NodeRun run = make_run(synthesize(shape), options, kCpu);
+    const auto estimate = static_cast<double>(estimate_step_bytes(run, options));
+    const std::int64_t before = memory_stats(kCpu).current;
+    Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
+                    {.epochs = 3});
+    const auto held = static_cast<double>(trainer.fit().peak_bytes - before);
+    RecordProperty(std::string(name(kind)), str(estimate / held));
+    EXPECT_NEAR(estimate / held, 1, 0.25);
+  }
+}
+
+TEST(TrainMemory, BlocksAreKnownByShapeAndMaker) {
+  const Tensor x = Tensor::zeros({1000, 1234}), y = Tensor::zeros({1000, 1234});
+  x.name_memory("somebody");
+  y.note_maker("dropout", /*gradient=*/true);
+  const std::string text = describe_largest_blocks(kCpu, 100);
+  EXPECT_NE(text.find("f32 [1000, 1234] (somebody) 4.71 MiB"), std::string::npos) << text;
+  EXPECT_NE(text.find("f32 [1000, 1234] (gradient of dropout) 4.71 MiB"), std::string::npos) << text;
+}
+
+TEST(TrainDisk, AFullOneKeepsTheLastCheckpoint) {
+  const TempDir dir;
+  // Files of 16 KiB at most: the history in the checkpoint grows until it is too long.
+  const Result full = train(dir, "ulimit -f 16; trap '' XFSZ; ",
+                            "--quiet --epochs 1000 --checkpoint-every 1 --checkpoint " + dir / "ck");
+  EXPECT_EQ(full.code, 2);
+  EXPECT_NE(full.err.find("writing failed: File too large"), std::string::npos) << full.err;
+  const CheckpointFolder folder(dir / "ck");
+  ASSERT_TRUE(folder.latest());
+  EXPECT_GT(*folder.latest(), 10);
+  EXPECT_NO_THROW(folder.load());
+}
+
+TEST(TrainDisk, AVanishedFolderIsNamed) {
+  const TempDir dir;
+  const Result gone = train(dir, "", "--quiet --epochs 30 --trace " + dir / "no/trace.json");
+  EXPECT_EQ(gone.code, 2);
+  EXPECT_NE(gone.err.find(dir / "no/trace.json"), std::string::npos) << gone.err;
+  CheckpointFolder folder(dir / "ck");
+  fs::remove_all(dir / "ck");
+  const std::string text = test::error_of([&] { folder.save({1, {}, {}, {}}); });
+  EXPECT_NE(text.find(dir / "ck"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace rodeo

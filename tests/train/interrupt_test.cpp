@@ -1,0 +1,155 @@
+// Signals and terminals, with processes of their own.
+#include "train/interrupt.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tests/support/process.h"
+#include "tests/support/temp_dir.h"
+#include "train/atomic_file.h"
+#include "train/checkpoint.h"
+#include "train/terminal.h"
+
+namespace rodeo {
+namespace {
+
+using test::command;
+using test::start;
+using test::TempDir;
+using test::wait_for;
+constexpr std::size_t kLimit = 10'000'000;
+
+std::string make_dataset(const TempDir& dir) {
+  const std::string path = dir / "tiny.h5";
+  check(wait_for(start({command("rodeo_data"), "generate", "--preset", "cora", "--nodes", "2000", "--edges",
+                        "4000", "--features", "20", "--seed", "3", path},
+                       "/dev/null")) == 0,
+        "rodeo_data failed");
+  return path;
+}
+
+std::string text_of(const std::string& path) {
+  return std::filesystem::exists(path) ? read_file(path, kLimit) : std::string();
+}
+
+void wait_for_lines(const std::string& path, std::size_t lines) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::string text; static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) < lines;
+       text = text_of(path)) {
+    check(std::chrono::steady_clock::now() - begin < std::chrono::minutes(2),
+          "no training within two minutes");
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+TEST(TrainInterrupt, ASignalEndsTheEpochAndTheRunIsWrittenWhole) {
+  const TempDir dir;
+  const std::string data = make_dataset(dir);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    SCOPED_TRACE(signal);
+    const std::string at = dir / std::to_string(signal);
+    const pid_t child =
+        start({command("train_gcn"), "--dataset", data, "--device", "cpu", "--epochs", "100000000",
+               "--checkpoint", at + "ck", "--checkpoint-every", "100000000", "--log", at + ".jsonl", "--csv",
+               at + ".csv", "--report", at + ".html", "--export", at + ".safetensors"},
+              at + ".out", at + ".err");
+    wait_for_lines(at + ".jsonl", 4);
+    ASSERT_EQ(kill(child, signal), 0);
+    EXPECT_EQ(wait_for(child), 128 + signal);
+
+    const std::string log = text_of(at + ".jsonl");
+    const auto last = nlohmann::json::parse(log.substr(log.rfind('\n', log.size() - 2) + 1));
+    EXPECT_EQ(last["event"], "end");
+    EXPECT_EQ(last["stopped"], true);
+    const int epochs = last["epochs"];
+    EXPECT_GE(epochs, 3);
+    EXPECT_EQ(CheckpointFolder(at + "ck").latest(), epochs);
+    EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), epochs + 2);
+    for (const char* written : {".html", ".safetensors"})
+      EXPECT_GT(std::filesystem::file_size(at + written), 0u);
+    EXPECT_NE(text_of(at + ".out").find("test accuracy"), std::string::npos);
+    EXPECT_NE(text_of(at + ".out")
+                  .find(str("stopped         by ", signal == SIGINT ? "Ctrl-C" : "SIGTERM", " after epoch ",
+                            epochs, "\n")),
+              std::string::npos)
+        << text_of(at + ".out");
+    EXPECT_EQ(text_of(at + ".err"), "\nstopping after this epoch; the same again stops at once\n");
+  }
+}
+
+/// The exit code of a process that sends itself `signals` while it listens to them; 7: it heard the first.
+int exit_code_after(const std::vector<int>& signals, bool ignored = false) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (ignored) ::signal(signals[0], SIG_IGN);
+    ::close(STDERR_FILENO);
+    const StopOnSignal listener;
+    for (const int signal : signals) raise(signal);
+    _exit(listener.signal() == signals[0] ? 7 : 8);
+  }
+  return wait_for(child);
+}
+
+TEST(TrainInterrupt, TheSecondSignalEndsTheProcess) {
+  EXPECT_EQ(exit_code_after({SIGINT}), 7);
+  EXPECT_EQ(exit_code_after({SIGTERM}), 7);
+  EXPECT_EQ(exit_code_after({SIGINT, SIGINT}), 130);
+  EXPECT_EQ(exit_code_after({SIGINT, SIGTERM}), 143);
+  EXPECT_EQ(exit_code_after({SIGINT, SIGINT}, /*ignored=*/true), 8);  // as under nohup
+}
+
+TEST(TrainInterrupt, SignalsAreAsBeforeAfterwards) {
+  { const StopOnSignal listener; }
+  struct sigaction now = {};
+  sigaction(SIGINT, nullptr, &now);
+  EXPECT_EQ(now.sa_handler, SIG_DFL);
+}
+
+/// What train_gcn writes to a terminal.
+std::string on_terminal(const std::string& data, const std::vector<std::string>& environment) {
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+  check(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0, "no terminal");
+  const std::string name = ptsname(terminal);
+  const int kept = open(name.c_str(), O_RDWR | O_NOCTTY);  // open for as long as it is read
+  std::vector<std::string> arguments = {"/usr/bin/env", "-u", "NO_COLOR"};
+  arguments.insert(arguments.end(), environment.begin(), environment.end());
+  arguments.insert(arguments.end(), {command("train_gcn"), "--dataset", data, "--device", "cpu"});
+  const pid_t child = start(arguments, name);
+  std::string text;
+  char buffer[4096];
+  while (text.find("after the last epoch") == std::string::npos) {
+    const ssize_t count = read(terminal, buffer, sizeof buffer);
+    if (count <= 0) break;
+    text.append(buffer, static_cast<std::size_t>(count));
+  }
+  close(terminal);
+  close(kept);
+  wait_for(child);
+  return text;
+}
+
+TEST(TrainTerminal, HasOneLiveLineAndColoursUnlessTheyAreRefused) {
+  const TempDir dir;
+  const std::string data = make_dataset(dir);
+  const std::string coloured = on_terminal(data, {"TERM=xterm"});
+  EXPECT_NE(coloured.find("\r\x1b[2K"), std::string::npos);
+  EXPECT_NE(coloured.find(" epochs/s, 0:"), std::string::npos);
+  EXPECT_NE(coloured.find("\x1b[32m"), std::string::npos);
+  for (const std::vector<std::string>& plain :
+       {std::vector<std::string>{"TERM=xterm", "NO_COLOR=1"}, std::vector<std::string>{"TERM=dumb"}}) {
+    const std::string text = on_terminal(data, plain);
+    EXPECT_NE(text.find(" epochs/s, 0:"), std::string::npos);
+    EXPECT_EQ(text.find("\x1b[32m"), std::string::npos) << text;
+    EXPECT_EQ(text.find("\x1b[2m"), std::string::npos);
+  }
+  EXPECT_EQ(paint(false, Colour::kRed, "x"), "x");
+  EXPECT_EQ(paint(true, Colour::kRed, "x"), "\x1b[31mx\x1b[0m");
+}
+
+}  // namespace
+}  // namespace rodeo

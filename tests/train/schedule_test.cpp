@@ -1,0 +1,84 @@
+#include "train/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "tests/support/devices.h"
+
+namespace rodeo {
+namespace {
+
+using Kind = LrScheduleOptions::Kind;
+
+TEST(TrainSchedule, NoneAndStepFollowStepLr) {
+  const LrSchedule none({}, {0.5, 0.25});
+  EXPECT_EQ(none.rates(1000), (std::vector<double>{0.5, 0.25}));
+  // torch.optim.lr_scheduler.StepLR(optimizer, step_size=3, gamma=0.5), in the words of its documentation.
+  const LrSchedule step({.kind = Kind::kStep, .step = 3, .factor = 0.5}, {0.5, 0.25});
+  const double want[] = {0.5, 0.5, 0.5, 0.25, 0.25, 0.25, 0.125, 0.125, 0.125, 0.0625};
+  for (int epoch = 1; epoch <= 10; ++epoch) {
+    EXPECT_DOUBLE_EQ(step.rates(epoch)[0], want[epoch - 1]) << epoch;
+    EXPECT_DOUBLE_EQ(step.rates(epoch)[1], want[epoch - 1] / 2);
+  }
+}
+
+// PyTorch computes each rate from the one before.
+TEST(TrainSchedule, CosineFollowsPyTorchsRecursion) {
+  const double least = 0.01;
+  const int period = 17;
+  const LrSchedule cosine({.kind = Kind::kCosine, .period = period, .least = least}, {0.5});
+  double rate = 0.5;
+  for (int epoch = 1; epoch <= 2 * period; ++epoch) {
+    EXPECT_NEAR(cosine.rates(epoch)[0], rate, 1e-12) << epoch;
+    const int t = epoch;  // steps taken by the scheduler
+    if ((t - 1 - period) % (2 * period) == 0)
+      rate += (0.5 - least) * (1 - std::cos(std::numbers::pi / period)) / 2;
+    else
+      rate = (1 + std::cos(std::numbers::pi * t / period)) /
+                 (1 + std::cos(std::numbers::pi * (t - 1) / period)) * (rate - least) +
+             least;
+  }
+  EXPECT_NEAR(cosine.rates(period + 1)[0], least, 1e-15);
+}
+
+// ReduceLROnPlateau(patience=2, factor=0.5, min_lr=0.1) by hand.
+TEST(TrainSchedule, PlateauReducesAfterPatience) {
+  LrSchedule plateau({.kind = Kind::kPlateau, .factor = 0.5, .least = 0.1, .patience = 2}, {0.5});
+  const auto after = [&](double loss) {
+    plateau.observe(loss);
+    return plateau.rates(99)[0];
+  };
+  EXPECT_EQ(after(1.0), 0.5);
+  EXPECT_EQ(after(0.99995), 0.5);  // not lower by 1e-4: the first bad one
+  EXPECT_EQ(after(1.5), 0.5);
+  EXPECT_EQ(after(1.5), 0.25);  // the third
+  EXPECT_EQ(after(std::nan("")), 0.25);
+  EXPECT_EQ(after(0.5), 0.25);  // better: counted anew
+  EXPECT_EQ(after(0.6), 0.25);
+  const std::vector<double> state = plateau.state();
+  EXPECT_EQ(after(0.6), 0.25);
+  EXPECT_EQ(after(0.6), 0.125);
+  for (int i = 0; i < 3; ++i) after(0.6);
+  EXPECT_EQ(plateau.rates(1)[0], 0.1);
+  for (int i = 0; i < 9; ++i) after(0.6);
+  EXPECT_EQ(plateau.rates(1)[0], 0.1);
+  plateau.restore(state);
+  EXPECT_EQ(after(0.6), 0.25);
+  EXPECT_EQ(after(0.6), 0.125);
+  EXPECT_ERROR(plateau.restore({1}), "[lr_schedule] the state must have 3 numbers, got 1");
+}
+
+TEST(TrainSchedule, NamesAndRanges) {
+  for (const Kind kind : {Kind::kNone, Kind::kStep, Kind::kCosine, Kind::kPlateau})
+    EXPECT_EQ(parse_lr_schedule(name(kind)), kind);
+  EXPECT_ERROR(parse_lr_schedule("linear"),
+               "--lr-schedule must be none, step, cosine or plateau, got 'linear'");
+  EXPECT_ERROR(
+      LrSchedule({.kind = Kind::kStep, .step = 0}, {1}),
+      "[lr_schedule] step and period must be at least 1, patience and least at least 0, factor in (0, 1]");
+}
+
+}  // namespace
+}  // namespace rodeo

@@ -1,0 +1,17 @@
+/// What a terminal gets that a file does not.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace rodeo {
+
+/// Whether what is written to this file descriptor may have colours: it is a terminal, TERM is not "dumb",
+/// and NO_COLOR (no-color.org) is unset or empty.
+bool has_colours(int file);
+
+enum class Colour { kRed = 31, kGreen = 32, kBold = 1, kDim = 2 };
+/// `text`, coloured where `on`.
+std::string paint(bool on, Colour colour, std::string_view text);
+
+}  // namespace rodeo
