@@ -29,13 +29,13 @@ void describe(const Console& console, const NodeRun& run, Device device) {
   console.say("model", fmt::format("{}: {} parameters\n", model.text, model.module->num_parameters()));
 }
 
-Tensor features_of(const NodeTask& task) {
-  return task.x.is_sparse() ? task.x.values() : task.x.dense().value();
+const Tensor& values_of(const Features& x) {
+  return x.is_sparse() ? x.values() : x.dense().value();
 }
 
 /// For the message of one who finds no memory.
 void name_memory(const NodeRun& run) {
-  features_of(run.task).name_memory("features");
+  values_of(run.task.x).name_memory("features");
   run.task.label.name_memory("labels");
   for (const auto& [name, parameter] : run.model.module->named_parameters())
     parameter.value().name_memory(name);
@@ -80,7 +80,7 @@ void train(const TrainOptions& options, Device device) {
     timer.emplace(device, options.profile || !options.trace.empty() ? kProfiled : 1);
   if (options.debug) {
     console.say("debug", "every kernel's result is looked at, without a captured graph");
-    NanWatch::check("the features", features_of(task));
+    NanWatch::check("the features", values_of(task.x));
   }
 
   const StopOnSignal signals;

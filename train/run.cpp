@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "core/storage.h"
-#include "ops/gcn_norm.h"
 #include "train/feature_form.h"
 #include "train/nan_watch.h"
 #include "train/terminal.h"
