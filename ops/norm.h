@@ -2,7 +2,8 @@
 /// in f32. Everything is deterministic; shapes, dtypes and devices that disagree throw rodeo::Error.
 ///
 /// Kernels of our own and not cuDNN's: its batch normalisation promises no fixed order of summation in
-/// training, and here too each pass is bound by memory.
+/// training, and its best mode takes 9 to 26 times as long on matrices of 169,343 rows and more, 0.65 times
+/// on 2,708 x 64 (build/bin/norm_bench, one H200, commit 84dabe1).
 #pragma once
 
 #include "core/variable.h"

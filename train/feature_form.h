@@ -24,6 +24,6 @@ struct ChosenFeatures {
 ChosenFeatures choose_features(Dataset& dataset, const TrainOptions& options, Device device);
 
 /// The share of nonzeros below which the sparse form is taken: docs/training.md has the measurements.
-constexpr double kSparseBelowOnCpu = 0.2, kSparseBelowOnCuda = 0.05;
+constexpr double kSparseBelowOnCpu = 0.2, kSparseBelowOnCuda = 0.12;
 
 }  // namespace rodeo
