@@ -10,6 +10,7 @@
 #include "tests/support/process.h"
 #include "tests/support/sums.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/tiny.h"
 #include "train/atomic_file.h"
 #include "train/checkpoint.h"
 #include "train/memory_estimate.h"
@@ -22,15 +23,6 @@ using test::command;
 using test::TempDir;
 namespace fs = std::filesystem;
 
-Dataset tiny() {
-  SyntheticOptions options = synthetic_preset("cora");
-  options.nodes = 300;
-  options.edges = 1200;
-  options.features = 30;
-  options.split = "50/25/25";
-  return synthesize(options);
-}
-
 struct Result {
   int code;
   std::string out, err;
@@ -38,7 +30,7 @@ struct Result {
 
 /// train_gcn on a small graph, after a shell's limits.
 Result train(const TempDir& dir, const std::string& limits, const std::string& arguments) {
-  if (!fs::exists(dir / "tiny.h5")) save_dataset(tiny(), dir / "tiny.h5");
+  if (!fs::exists(dir / "tiny.h5")) save_dataset(test::tiny_dataset(), dir / "tiny.h5");
   const std::string line = str(limits, "exec '", command("train_gcn"), "' --device cpu --dataset '",
                                dir / "tiny.h5", "' ", arguments);
   const int code = test::wait_for(test::start({"/bin/bash", "-c", line}, dir / "out", dir / "err"));
@@ -98,7 +90,7 @@ TEST_P(TrainFaults, HealthyModelsRaiseNoAlarm) {
       SCOPED_TRACE(str(name(kind), " ", name(form)));
       TrainOptions options = published_options(kind);
       options.attention = form;
-      const NodeRun run = make_run(tiny(), options, device());
+      const NodeRun run = make_run(test::tiny_dataset(), options, device());
       const test::Poisoned poisoned;
       NanWatch watch;
       Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
@@ -108,7 +100,7 @@ TEST_P(TrainFaults, HealthyModelsRaiseNoAlarm) {
 }
 
 TEST_P(TrainFaults, TheFirstBadKernelIsNamed) {
-  const NodeRun run = make_run(tiny(), published_options(ModelKind::kGcn), device());
+  const NodeRun run = make_run(test::tiny_dataset(), published_options(ModelKind::kGcn), device());
   NanWatch watch;
   Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
                   watched(watch));
@@ -134,7 +126,7 @@ TEST_P(TrainFaults, ABadCheckpointNeverReplacesAGoodOne) {
   options.dataset = dir / "tiny.h5";
   options.checkpoint = dir / "ck";
   options.checkpoint_every = 1;
-  save_dataset(tiny(), options.dataset);
+  save_dataset(test::tiny_dataset(), options.dataset);
   Recorder recorder(options);
   const NodeRun run = load_run(options, device());
   TrainerOptions training{.epochs = 9};

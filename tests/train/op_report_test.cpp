@@ -5,25 +5,16 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "datasets/synthetic.h"
 #include "tests/support/devices.h"
 #include "tests/support/process.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/tiny.h"
 #include "train/atomic_file.h"
 #include "train/node_model.h"
 #include "train/trainer.h"
 
 namespace rodeo {
 namespace {
-
-Dataset tiny() {
-  SyntheticOptions options = synthetic_preset("cora");
-  options.nodes = 300;
-  options.edges = 1200;
-  options.features = 30;
-  options.split = "50/25/25";
-  return synthesize(options);
-}
 
 class TrainProfile : public test::OnDevice {};
 RODEO_ON_ALL_DEVICES(TrainProfile);
@@ -33,7 +24,7 @@ TEST_P(TrainProfile, SeesTheKernelsOfProfiledStepsAndChangesNoBits) {
   for (const bool timed : {false, true}) {
     TrainOptions model = published_options(ModelKind::kGcn);
     model.features = FeatureForm::kDense;
-    const NodeRun run = make_run(tiny(), model, device());
+    const NodeRun run = make_run(test::tiny_dataset(), model, device());
     OpTimer timer(device(), 2);
     TrainerOptions options{.epochs = 40};
     if (timed) options.timer = &timer;
@@ -111,7 +102,7 @@ TEST(TrainOpReport, TraceIsAsTheFormatAsks) {
 
 TEST(TrainOpReport, TheCommandWritesAllOfIt) {
   const test::TempDir dir;
-  save_dataset(tiny(), dir / "tiny.h5");
+  save_dataset(test::tiny_dataset(), dir / "tiny.h5");
   const auto train = [&](std::vector<std::string> more) {
     std::vector<std::string> arguments = {test::command("train_gcn"), "--device", "cpu", "--dataset",
                                           dir / "tiny.h5"};

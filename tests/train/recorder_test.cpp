@@ -12,6 +12,7 @@
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/tiny.h"
 #include "train/atomic_file.h"
 #include "train/checkpoint.h"
 #include "train/predict.h"
@@ -23,16 +24,6 @@ namespace {
 
 using test::TempDir;
 constexpr std::size_t kLimit = 10'000'000;
-
-Dataset tiny() {
-  SyntheticOptions options = synthetic_preset("cora");
-  options.nodes = 200;
-  options.edges = 800;
-  options.features = 30;
-  options.split = "50/25/25";
-  options.seed = 5;
-  return synthesize(options);
-}
 
 struct Recorded {
   std::vector<double> losses;
@@ -76,7 +67,7 @@ class TrainRecorder : public test::OnDevice {
  protected:
   void SetUp() override {
     OnDevice::SetUp();
-    if (!IsSkipped()) save_dataset(tiny(), dir_ / "tiny.h5");
+    if (!IsSkipped()) save_dataset(test::tiny_dataset(200, 5), dir_ / "tiny.h5");
   }
   TempDir dir_;
 };
