@@ -10,10 +10,11 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kRowsPerBlock = kThreads / kWarp;
 
-template <class V, class F>
-__device__ V warp_reduce(V value, F combine) {
+/// Over groups of kLanes neighbours; all lanes of the warp call it.
+template <int kLanes, class V, class F>
+__device__ V reduce_lanes(V value, F combine) {
 #pragma unroll
-  for (int offset = kWarp / 2; offset > 0; offset /= 2)
+  for (int offset = kLanes / 2; offset > 0; offset /= 2)
     value = combine(value, __shfl_xor_sync(kFullMask, value, offset));
   return value;
 }
@@ -31,9 +32,9 @@ __global__ void log_softmax_kernel(const T* x, T* y, std::int64_t rows, std::int
   x += row * c;
   Accumulator<T> top = -INFINITY, sum = 0;
   for (std::int64_t j = lane; j < c; j += kWarp) top = fmax(top, widen(x[j]));
-  top = warp_reduce(top, [](auto a, auto b) { return fmax(a, b); });
+  top = reduce_lanes<kWarp>(top, [](auto a, auto b) { return fmax(a, b); });
   for (std::int64_t j = lane; j < c; j += kWarp) sum += exp(widen(x[j]) - top);
-  const Accumulator<T> shift = top + log(warp_reduce(sum, [](auto a, auto b) { return a + b; }));
+  const Accumulator<T> shift = top + log(reduce_lanes<kWarp>(sum, [](auto a, auto b) { return a + b; }));
   for (std::int64_t j = lane; j < c; j += kWarp) y[row * c + j] = static_cast<T>(widen(x[j]) - shift);
 }
 
@@ -45,7 +46,7 @@ __global__ void log_softmax_backward_kernel(const T* y, const T* dy, T* dx, std:
   const int lane = threadIdx.x % kWarp;
   Accumulator<T> sum = 0;
   for (std::int64_t j = lane; j < c; j += kWarp) sum += widen(dy[row * c + j]);
-  sum = warp_reduce(sum, [](auto a, auto b) { return a + b; });
+  sum = reduce_lanes<kWarp>(sum, [](auto a, auto b) { return a + b; });
   for (std::int64_t j = lane; j < c; j += kWarp)
     dx[row * c + j] = static_cast<T>(widen(dy[row * c + j]) - exp(widen(y[row * c + j])) * sum);
 }
@@ -98,23 +99,15 @@ __device__ Sums operator+(const Sums& a, const Sums& b) {
 constexpr int kLanes = 8, kGroupsPerBlock = kThreads / kLanes;
 constexpr std::int64_t kMostBlocks = 1024;  // of a set: the last block adds up what each has left
 
-template <class V, class F>
-__device__ V group_reduce(V value, F combine) {
-#pragma unroll
-  for (int offset = kLanes / 2; offset > 0; offset /= 2)
-    value = combine(value, __shfl_xor_sync(kFullMask, value, offset));
-  return value;
-}
-
 /// Of a row that kLanes lanes share; c is 0 for those without one.
 template <class T>
 __device__ Accumulator<T> log_sum_exp(const T* row, std::int64_t c) {
   const int lane = threadIdx.x % kLanes;
   Accumulator<T> top = -INFINITY, sum = 0;
   for (std::int64_t j = lane; j < c; j += kLanes) top = fmax(top, widen(row[j]));
-  top = group_reduce(top, [](auto a, auto b) { return fmax(a, b); });
+  top = reduce_lanes<kLanes>(top, [](auto a, auto b) { return fmax(a, b); });
   for (std::int64_t j = lane; j < c; j += kLanes) sum += exp(widen(row[j]) - top);
-  return top + log(group_reduce(sum, [](auto a, auto b) { return a + b; }));
+  return top + log(reduce_lanes<kLanes>(sum, [](auto a, auto b) { return a + b; }));
 }
 
 // kLanes lanes per named node, blocks one set after the other. A block leaves its sums in `partial`; the last
@@ -144,7 +137,7 @@ __global__ void node_metrics_kernel(const T* scores, std::int64_t c, const std::
       const Accumulator<T> other = widen(row[j]);
       best &= j == want || (j < want ? other < own : other <= own);
     }
-    best = group_reduce(best, [](bool a, bool b) { return a && b; });
+    best = reduce_lanes<kLanes>(best, [](bool a, bool b) { return a && b; });
     const Accumulator<T> level = log_sum_exp(row, columns);
     if (valid && threadIdx.x % kLanes == 0)
       mine = mine + Sums{best ? 1. : 0., static_cast<double>(level - own)};
