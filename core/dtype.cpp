@@ -45,16 +45,6 @@ std::size_t size_of(DType dtype) {
   return 0;
 }
 
-BFloat16::BFloat16(float value) {
-  std::uint32_t word = std::bit_cast<std::uint32_t>(value);
-  if (value != value) {
-    bits = static_cast<std::uint16_t>((word >> 16) | 0x40);
-    return;
-  }
-  word += 0x7fff + ((word >> 16) & 1);
-  bits = static_cast<std::uint16_t>(word >> 16);
-}
-
 Float16::Float16(float value) {
   const std::uint32_t word = std::bit_cast<std::uint32_t>(value);
   const auto sign = static_cast<std::uint16_t>((word >> 16) & 0x8000);

@@ -28,7 +28,10 @@ constexpr bool is_float(DType dtype) {
 struct BFloat16 {
   std::uint16_t bits = 0;
   BFloat16() = default;
-  explicit BFloat16(float value);
+  explicit BFloat16(float value) {
+    const std::uint32_t word = std::bit_cast<std::uint32_t>(value), half = 0x7fff + ((word >> 16) & 1);
+    bits = static_cast<std::uint16_t>((value != value ? word | 0x400000 : word + half) >> 16);
+  }
   explicit operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 };
 

@@ -160,12 +160,13 @@ Variable gat_self_attention(const Adjacency& adj, const Variable& x, const Varia
   const Tensor y = fused(adj, s, t, x.value(), options, recorded ? &saved : nullptr);
   return record("gat_self_attention", y, {x, a_dst, a_src}, [=, s = s, t = t](const Tensor& dy) {
     const auto [ds, dt, dx] = fused_gradients(adj, s, t, x.value(), options, y, saved, dy);
-    const Tensor &dst = a_dst.value(), &src = a_src.value();
+    const DType wide = sum_dtype(dx.dtype());
+    const Tensor dst = a_dst.value().to(wide), src = a_src.value().to(wide);
     const auto like = [](const Tensor& a) { return Tensor::empty(a.shape(), a.dtype(), a.device()); };
     const Tensor d_dst = like(dst), d_src = like(src);
     if (dst.numel() > 0) kernels::head_dot_sum.on(dx.device())(ds, x.value(), d_dst, dt, d_src);
     if (dx.numel() > 0) kernels::head_outer.on(dx.device())(ds, dst, dt, src, dx);
-    return std::vector{dx, d_dst, d_src};
+    return std::vector{dx, d_dst.to(a_dst.dtype()), d_src.to(a_src.dtype())};
   });
 }
 

@@ -53,7 +53,7 @@ Variable gat_attention(const Adjacency& adj, const Variable& s, const Variable& 
 ///   a_dst, a_src  [heads, k]
 ///   returns       [nodes, heads, k]
 /// What head_dot (heads.h) and gat_attention compute, with fewer passes over memory backward. Dtypes,
-/// determinism and errors as above.
+/// determinism and errors as above; beside 16-bit x, a_dst and a_src may be f32, and have f32 gradients then.
 Variable gat_self_attention(const Adjacency& adj, const Variable& x, const Variable& a_dst,
                             const Variable& a_src, const AttentionOptions& options = {});
 

@@ -23,7 +23,7 @@ void check_targets(std::string_view op, const Tensor& x, const Tensor& target, c
 Tensor bce_with_logits(const Tensor& x, const Tensor& target, const Tensor& index) {
   check_targets("bce_with_logits", x, target, index);
   check(index.numel() > 0, "[bce_with_logits] index is empty: the mean over no node is undefined");
-  const Tensor loss = Tensor::empty({}, x.dtype(), x.device());
+  const Tensor loss = Tensor::empty({}, sum_dtype(x.dtype()), x.device());
   kernels::bce_with_logits.on(x.device())(x, target, index, loss);
   return loss;
 }

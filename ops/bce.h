@@ -12,7 +12,7 @@ namespace rodeo {
 ///   x       [nodes, c]  floating, c >= 1
 ///   target  [nodes, c]  u8, 0 or 1 (checked when a dataset is loaded)
 ///   index   [k]         i64, k >= 1, values in [0, nodes); a node may be named more than once
-///   returns []          a scalar, summed in f64 in a fixed order
+///   returns []          a scalar, summed in f64 in a fixed order; f32 for 16-bit x, else of x's dtype
 /// Gradient: dx[i, j] += dy (sigmoid(x[i, j]) - target[i, j]) / (k c) for every i in index, zero elsewhere.
 /// Deterministic. Throws Error for shapes, dtypes or devices that disagree, and for an empty index.
 Tensor bce_with_logits(const Tensor& x, const Tensor& target, const Tensor& index);

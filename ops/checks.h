@@ -32,6 +32,21 @@ inline void check_alike(std::string_view op, std::string_view a_name, const Tens
         " is, got ", b.device());
 }
 
+/// The dtype in which sums over elements of `dtype` are kept, and in which kernels take what is small beside
+/// a matrix of them (biases, scales): f64 for f64, else f32.
+constexpr DType sum_dtype(DType dtype) {
+  return dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+}
+
+/// An operand that is small beside x: of x's dtype or, beside 16-bit x, f32; on x's device.
+inline void check_beside(std::string_view op, std::string_view x_name, const Tensor& x, std::string_view what,
+                         const Tensor& operand) {
+  if (size_of(x.dtype()) != 2 || !operand.defined() || operand.dtype() != DType::kF32)
+    return check_alike(op, x_name, x, what, operand);
+  check(x.device() == operand.device(), "[", op, "] ", what, " must be on ", x.device(), " as ", x_name,
+        " is, got ", operand.device());
+}
+
 /// [op] x must be [3, 4], got ...
 inline void check_shape(std::string_view op, std::string_view what, const Tensor& x, const Shape& expected) {
   check(x.shape() == expected, "[", op, "] ", what, " must be ", expected, ", got ", x.shape());

@@ -24,15 +24,15 @@ Tensor scaled_sum(double a, const Tensor& s, const Tensor& x, double b, const Te
   return out;
 }
 
-// The sum of all elements' products, [1].
+// The sum of all elements' products, [1], in the dtype of sums.
 Tensor dot(const Tensor& x, const Tensor& y) {
   const std::int64_t n = x.dim(1);
-  const DType dtype = x.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
+  const DType dtype = sum_dtype(x.dtype());
   const Tensor columns = Tensor::zeros({n}, dtype, x.device()),
                unused = Tensor::zeros({n}, dtype, x.device());
   if (x.numel() > 0)
     kernels::norm_sums.on(x.device())(x, y, {}, {}, kernels::NormAxis::kColumns, columns, unused);
-  return sum_rows(columns.reshape({n, 1})).to(x.dtype());
+  return sum_rows(columns.reshape({n, 1}));
 }
 
 }  // namespace
@@ -53,13 +53,14 @@ Variable linear_combination(double a, const Variable& x, double b, const Variabl
 Variable scale_add(const Variable& s, const Variable& x, const Variable& y) {
   check_matrix("scale_add", "x", x.value());
   check_pair("scale_add", x.value(), y.value());
-  check_alike("scale_add", "x", x.value(), "s", s.value());
+  check_beside("scale_add", "x", x.value(), "s", s.value());
   check_shape("scale_add", "s", s.value(), {1});
-  return record(
-      "scale_add", scaled_sum(1, s.value(), x.value(), 1, y.value()), {s, x, y}, [=](const Tensor& dout) {
-        return std::vector{s.requires_grad() ? dot(x.value(), dout) : Tensor(),
-                           x.requires_grad() ? scaled_sum(1, s.value(), dout, 0, {}) : Tensor(), dout};
-      });
+  const Tensor factor = s.value().to(sum_dtype(x.dtype()));
+  return record("scale_add", scaled_sum(1, factor, x.value(), 1, y.value()), {s, x, y},
+                [=](const Tensor& dout) {
+                  return std::vector{s.requires_grad() ? dot(x.value(), dout).to(s.dtype()) : Tensor(),
+                                     x.requires_grad() ? scaled_sum(1, factor, dout, 0, {}) : Tensor(), dout};
+                });
 }
 
 Tensor maximum(const Tensor& x, const Tensor& y) {

@@ -12,7 +12,7 @@ namespace rodeo {
 Tensor linear_combination(double a, const Tensor& x, double b, const Tensor& y);
 Variable linear_combination(double a, const Variable& x, double b, const Variable& y);
 
-/// (1 + s) x + y, where s [1] is learned.   x, y [m, n].
+/// (1 + s) x + y, where s [1] is learned.   x, y [m, n]; s of their dtype, or f32 beside 16-bit ones.
 /// Gradients: dx = (1 + s) dout,  dy = dout,  ds = sum of dout x.
 Variable scale_add(const Variable& s, const Variable& x, const Variable& y);
 

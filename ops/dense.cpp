@@ -1,6 +1,7 @@
 #include "ops/dense.h"
 
 #include <cmath>
+#include <optional>
 
 #include "core/elementwise.h"
 #include "core/profile.h"
@@ -11,75 +12,105 @@ namespace rodeo {
 
 namespace {
 
-/// Each factor is needed for the gradient of the other one.
-struct Factors {
-  SavedTensor a, b;
+/// Beside a 16-bit factor the other one may be f32, and is multiplied as that type.
+void check_factors(std::string_view op, const Tensor& a, const Tensor& b) {
+  check_matrix(op, "a", a);
+  check_matrix(op, "b", b);
+  if (size_of(b.dtype()) == 2)
+    check_beside(op, "b", b, "a", a);
+  else
+    check_beside(op, "a", a, "b", b);
+}
+
+/// x as it is multiplied with `other`. What is rounded for that gets rows of whole vectors on CUDA, which
+/// products of 16-bit types want: its shape tells the columns in memory then.
+Tensor rounded_like(const Tensor& other, const Tensor& x) {
+  if (size_of(other.dtype()) != 2 || x.dtype() == other.dtype()) return x;
+  constexpr std::int64_t kVector = 8;
+  const std::int64_t columns = (x.dim(1) + kVector - 1) / kVector * kVector;
+  if (!x.device().is_cuda() || columns == x.dim(1)) return x.to(other.dtype());
+  const Tensor out = Tensor::empty({x.dim(0), columns}, other.dtype(), x.device());
+  if (out.numel() > 0) kernels::cast_padded.on(out.device())(x, out);
+  return out;
+}
+
+kernels::MatmulSizes sizes_of(std::string_view op, const Tensor& a, const Tensor& b, bool ta, bool tb) {
+  const std::int64_t m = a.dim(ta ? 1 : 0), k = a.dim(ta ? 0 : 1), n = b.dim(tb ? 0 : 1);
+  check(b.dim(tb ? 1 : 0) == k, "[", op, "] inner sizes must be equal, got ", a.shape(), ta ? "^T" : "",
+        " x ", b.shape(), tb ? "^T" : "");
+  return {m, n, k};
+}
+
+/// [m, columns], of factors of one dtype; `dtype` is theirs or, of 16-bit ones, f32.
+Tensor product(const Tensor& a, const Tensor& b, bool ta, bool tb, const kernels::MatmulSizes& sizes,
+               DType dtype, std::int64_t columns) {
+  const Tensor c = Tensor::empty({sizes.m, columns}, dtype, a.device());
+  const ProfileScope scope(Part::kGemm);
+  zero_columns(c, sizes.n);
+  if (sizes.m > 0 && sizes.n > 0) kernels::matmul.on(c.device())(a, b, ta, tb, sizes, c);
+  return c;
+}
+
+/// Two factors as they are multiplied, and their product.
+struct Product {
+  Tensor a, b, c;
+  kernels::MatmulSizes sizes;
 };
-Factors factors_to_keep(const Variable& a, const Variable& b) {
-  return {b.requires_grad() ? a.saved() : SavedTensor(), a.requires_grad() ? b.saved() : SavedTensor()};
+
+/// columns: of the result, n where not given.
+Product multiply(std::string_view op, const Tensor& a, const Tensor& b, bool ta, bool tb,
+                 std::optional<std::int64_t> columns) {
+  check_factors(op, a, b);
+  Product p{{}, {}, {}, sizes_of(op, a, b, ta, tb)};
+  const std::int64_t n = p.sizes.n;
+  check(columns.value_or(n) >= n, "[", op, "] columns must be at least ", n, ", got ", columns.value_or(n));
+  p.a = rounded_like(b, a);
+  p.b = rounded_like(a, b);
+  p.c = product(p.a, p.b, ta, tb, p.sizes, p.a.dtype(), columns.value_or(n));
+  return p;
+}
+
+Variable recorded(const char* op, const Variable& a, const Variable& b, bool ta, bool tb,
+                  std::optional<std::int64_t> columns) {
+  const Product p = multiply(op, a.value(), b.value(), ta, tb, columns);
+  const auto [m, n, k] = p.sizes;
+  // Each factor is needed for the gradient of the other one.
+  SavedTensor kept_a, kept_b;
+  if (b.requires_grad()) kept_a = p.a.dtype() == a.dtype() ? a.saved() : SavedTensor(p.a);
+  if (a.requires_grad()) kept_b = p.b.dtype() == b.dtype() ? b.saved() : SavedTensor(p.b);
+  return record(op, p.c, {a, b},
+                [=, m = m, n = n, k = k, a_dtype = a.dtype(), b_dtype = b.dtype()](const Tensor& dc) {
+                  Tensor da, db;
+                  if (kept_b.defined()) {  // da = dc op(b)^T, or its transpose op(b) dc^T
+                    const Tensor& bv = kept_b.get();
+                    da = ta ? product(bv, dc, tb, true, {k, m, n}, a_dtype, m)
+                            : product(dc, bv, false, !tb, {m, k, n}, a_dtype, k);
+                  }
+                  if (kept_a.defined()) {  // db = op(a)^T dc, or its transpose dc^T op(a)
+                    const Tensor& av = kept_a.get();
+                    db = tb ? product(dc, av, true, ta, {n, k, m}, b_dtype, k)
+                            : product(av, dc, !ta, false, {k, n, m}, b_dtype, n);
+                  }
+                  return std::vector{da, db};
+                });
 }
 
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b, Transpose ta, Transpose tb) {
-  check_matrix("matmul", "a", a);
-  check_matrix("matmul", "b", b);
-  check_alike("matmul", "a", a, "b", b);
-  const bool at = ta == Transpose::kYes, bt = tb == Transpose::kYes;
-  const std::int64_t m = a.dim(at ? 1 : 0), k = a.dim(at ? 0 : 1), n = b.dim(bt ? 0 : 1);
-  check(b.dim(bt ? 1 : 0) == k, "[matmul] inner sizes must be equal, got ", a.shape(), at ? "^T" : "", " x ",
-        b.shape(), bt ? "^T" : "");
-  const Tensor c = Tensor::empty({m, n}, a.dtype(), a.device());
-  const ProfileScope scope(Part::kGemm);
-  if (c.numel() > 0) kernels::matmul.on(c.device())(a, b, at, bt, {m, n, k}, c);
-  return c;
+  return multiply("matmul", a, b, ta == Transpose::kYes, tb == Transpose::kYes, {}).c;
 }
 
 Variable matmul(const Variable& a, const Variable& b, Transpose ta, Transpose tb) {
-  return record("matmul", matmul(a.value(), b.value(), ta, tb), {a, b},
-                [=, kept = factors_to_keep(a, b)](const Tensor& dc) {
-                  const Transpose n = Transpose::kNo, t = Transpose::kYes;
-                  Tensor da, db;
-                  if (kept.b.defined()) {  // da = dc op(b)^T, or its transpose op(b) dc^T
-                    const Tensor& bv = kept.b.get();
-                    da = ta == n ? matmul(dc, bv, n, tb == n ? t : n) : matmul(bv, dc, tb, t);
-                  }
-                  if (kept.a.defined()) {  // db = op(a)^T dc, or its transpose dc^T op(a)
-                    const Tensor& av = kept.a.get();
-                    db = tb == n ? matmul(av, dc, ta == n ? t : n, n) : matmul(dc, av, t, ta);
-                  }
-                  return std::vector{da, db};
-                });
+  return recorded("matmul", a, b, ta == Transpose::kYes, tb == Transpose::kYes, {});
 }
 
 Tensor matmul_padded(const Tensor& a, const Tensor& b, std::int64_t columns) {
-  check_matrix("matmul_padded", "a", a);
-  check_matrix("matmul_padded", "b", b);
-  check_alike("matmul_padded", "a", a, "b", b);
-  const std::int64_t m = a.dim(0), k = a.dim(1), n = b.dim(1);
-  check(b.dim(0) == k, "[matmul_padded] inner sizes must be equal, got ", a.shape(), " x ", b.shape());
-  check(columns >= n, "[matmul_padded] columns must be at least ", n, ", got ", columns);
-  const Tensor c = Tensor::empty({m, columns}, a.dtype(), a.device());
-  const ProfileScope scope(Part::kGemm);
-  zero_columns(c, n);
-  if (m > 0 && n > 0) kernels::matmul.on(c.device())(a, b, false, false, {m, n, k}, c);
-  return c;
+  return multiply("matmul_padded", a, b, false, false, columns).c;
 }
 
 Variable matmul_padded(const Variable& a, const Variable& b, std::int64_t columns) {
-  const std::int64_t m = a.dim(0), k = a.dim(1), n = b.dim(1);
-  return record("matmul_padded", matmul_padded(a.value(), b.value(), columns), {a, b},
-                [=, kept = factors_to_keep(a, b)](const Tensor& dc) {
-                  Tensor da, db;
-                  if (kept.b.defined()) da = Tensor::empty({m, k}, dc.dtype(), dc.device());
-                  if (kept.a.defined()) db = Tensor::empty({k, n}, dc.dtype(), dc.device());
-                  const ProfileScope scope(Part::kGemm);
-                  if (da.defined() && da.numel() > 0)
-                    kernels::matmul.on(da.device())(dc, kept.b.get(), false, true, {m, k, n}, da);
-                  if (db.defined() && db.numel() > 0)
-                    kernels::matmul.on(db.device())(kept.a.get(), dc, true, false, {k, n, m}, db);
-                  return std::vector{da, db};
-                });
+  return recorded("matmul_padded", a, b, false, false, columns);
 }
 
 std::int64_t padded_columns(std::int64_t n, DType dtype, Device device) {
@@ -100,32 +131,49 @@ Variable add(const Variable& a, const Variable& b) {
   });
 }
 
+Variable cast(const Variable& x, DType dtype) {
+  check(x.defined() && is_float(x.dtype()) && is_float(dtype),
+        "[cast] x must be floating point, and so must ", dtype, " be");
+  const DType before = x.dtype();
+  return record("cast", x.value().to(dtype), {x},
+                [before](const Tensor& dy) { return std::vector{dy.to(before)}; });
+}
+
 Variable reshape(const Variable& x, const Shape& shape) {
   const Shape before = x.shape();
   return record("reshape", x.value().reshape(shape), {x},
                 [before](const Tensor& dy) { return std::vector{dy.reshape(before)}; });
 }
 
+namespace {
+
+/// In the dtype of sums.
+Tensor column_sums(const Tensor& x) {
+  const Tensor out = Tensor::empty({x.dim(1)}, sum_dtype(x.dtype()), x.device());
+  if (out.numel() > 0) kernels::sum_rows.on(out.device())(x, out);
+  return out;
+}
+
+}  // namespace
+
 Tensor add_bias(const Tensor& x, const Tensor& b) {
   check_matrix("add_bias", "x", x);
-  check_alike("add_bias", "x", x, "b", b);
+  check_beside("add_bias", "x", x, "b", b);
   check_shape("add_bias", "b", b, {x.dim(1)});
   const Tensor y = Tensor::empty(x.shape(), x.dtype(), x.device());
-  if (y.numel() > 0) kernels::add_bias.on(y.device())(x, b, y);
+  if (y.numel() > 0) kernels::add_bias.on(y.device())(x, b.to(sum_dtype(x.dtype())), y);
   return y;
 }
 
 Variable add_bias(const Variable& x, const Variable& b) {
   return record("add_bias", add_bias(x.value(), b.value()), {x, b}, [=](const Tensor& dy) {
-    return std::vector{dy, b.requires_grad() ? sum_rows(dy) : Tensor()};
+    return std::vector{dy, b.requires_grad() ? column_sums(dy).to(b.dtype()) : Tensor()};
   });
 }
 
 Tensor sum_rows(const Tensor& x) {
   check_matrix("sum_rows", "x", x);
-  const Tensor out = Tensor::empty({x.dim(1)}, x.dtype(), x.device());
-  if (out.numel() > 0) kernels::sum_rows.on(out.device())(x, out);
-  return out;
+  return column_sums(x).to(x.dtype());
 }
 
 Tensor relu(const Tensor& x) {

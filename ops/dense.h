@@ -1,6 +1,7 @@
 /// Dense building blocks. Everything here is deterministic; shapes, dtypes and devices that disagree throw
 /// rodeo::Error naming the op, what it needs and what it got. Floating dtypes: f64, f32, bf16, f16, with sums
-/// of 16-bit types kept in f32.
+/// of 16-bit types kept in f32. Mixed: beside a 16-bit matrix a factor of a product and a bias may be f32,
+/// and have an f32 gradient then. So parameters stay f32 where activations are bf16.
 #pragma once
 
 #include "core/random.h"
@@ -12,14 +13,16 @@ enum class Transpose { kNo, kYes };
 
 /// C = op(A) op(B), where op transposes or not.   [m, k] x [k, n] -> [m, n].
 /// f32 is exact f32 unless set_allow_tf32(true). cuBLASLt on CUDA, OpenBLAS on the CPU.
-/// Gradients: dA = dC B^T, dB = A^T dC, transposed to match.
+/// One of them may be f32 where the other is bf16 or f16: it is rounded to that type, which C has.
+/// Gradients: dA = dC B^T, dB = A^T dC, transposed to match. Each has its factor's dtype; that of an f32
+/// factor is the f32 sum as it is, which no 16-bit type has rounded.
 Tensor matmul(const Tensor& a, const Tensor& b, Transpose ta = Transpose::kNo, Transpose tb = Transpose::kNo);
 Variable matmul(const Variable& a, const Variable& b, Transpose ta = Transpose::kNo,
                 Transpose tb = Transpose::kNo);
 
 /// The same product with rows of `columns` >= n elements, [m, k] x [k, n] -> [m, columns]: where n is not
 /// right for what reads it next (see padded_columns). Zero in the padding. Gradients:
-/// as above; dC is not read in the padding.
+/// and mixed dtypes as above; dC is not read in the padding.
 Tensor matmul_padded(const Tensor& a, const Tensor& b, std::int64_t columns);
 Variable matmul_padded(const Variable& a, const Variable& b, std::int64_t columns);
 /// The columns, at least n, with which sparse products read a matrix of n without copying it.
@@ -29,10 +32,14 @@ std::int64_t padded_columns(std::int64_t n, DType dtype, Device device);
 Tensor add(const Tensor& a, const Tensor& b);
 Variable add(const Variable& a, const Variable& b);
 
+/// The same values rounded to another floating dtype, as Tensor::to.   Gradient: dy in the dtype of x.
+Variable cast(const Variable& x, DType dtype);
+
 /// The same values in another shape, as Tensor::reshape.   Gradient: dy in the shape of x.
 Variable reshape(const Variable& x, const Shape& shape);
 
-/// y[i, j] = x[i, j] + b[j].   x [m, n], b [n].   Gradients: dx = dy, db = sum over rows of dy.
+/// y[i, j] = x[i, j] + b[j].   x [m, n], b [n] of x's dtype, or f32 beside 16-bit x.
+/// Gradients: dx = dy, db = sum over rows of dy, in b's dtype.
 Tensor add_bias(const Tensor& x, const Tensor& b);
 Variable add_bias(const Variable& x, const Variable& b);
 

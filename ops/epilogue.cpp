@@ -8,8 +8,15 @@ namespace {
 
 void check_rows(const Tensor& x, std::string_view what, const Tensor& factor) {
   if (!factor.defined()) return;
-  check_alike("epilogue", "x", x, what, factor);
+  check_beside("epilogue", "x", x, what, factor);
   check_shape("epilogue", what, factor, {x.dim(0)});
+}
+
+/// The vectors as the kernels take them.
+EpilogueOptions widened(EpilogueOptions options, const Tensor& x) {
+  options.scale = options.scale.to(sum_dtype(x.dtype()));
+  options.after = options.after.to(sum_dtype(x.dtype()));
+  return options;
 }
 
 }  // namespace
@@ -20,7 +27,7 @@ Tensor epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& opti
   std::int64_t n = columns == 0 ? pitch : columns;
   if (bias.defined()) {
     check_vector("epilogue", "bias", bias);
-    check_alike("epilogue", "x", x, "bias", bias);
+    check_beside("epilogue", "x", x, "bias", bias);
     if (columns == 0) n = bias.dim(0);
     check_shape("epilogue", "bias", bias, {n});
   }
@@ -33,14 +40,16 @@ Tensor epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& opti
   check(options.dropout >= 0 && options.dropout < 1, "[epilogue] dropout must be in [0, 1), got ",
         options.dropout);
   const Tensor y = Tensor::empty({x.dim(0), n}, x.dtype(), x.device());
-  if (y.numel() > 0) kernels::epilogue.on(y.device())(x, bias, options, y);
+  if (y.numel() > 0)
+    kernels::epilogue.on(y.device())(x, bias.to(sum_dtype(x.dtype())), widened(options, x), y);
   return y;
 }
 
-Variable epilogue(const Variable& x, const Variable& bias, const EpilogueOptions& options,
+Variable epilogue(const Variable& x, const Variable& bias, const EpilogueOptions& given,
                   std::int64_t columns) {
   const Tensor b = bias.defined() ? bias.value() : Tensor();
-  const Tensor y = epilogue(x.value(), b, options, columns);
+  const Tensor y = epilogue(x.value(), b, given, columns);
+  const EpilogueOptions options = widened(given, y);
   SavedTensor again;
   if (options.recompute)
     again = SavedTensor([=, x = x.saved()] { return epilogue(x.get(), b, options, columns); });
@@ -49,17 +58,17 @@ Variable epilogue(const Variable& x, const Variable& bias, const EpilogueOptions
                     y.shape() == x.shape();  // dx is dy
   const SavedTensor kept = linear ? SavedTensor() : options.recompute ? again : SavedTensor(y);
   const bool x_learns = x.requires_grad() && !same, bias_learns = bias.requires_grad();
-  const auto rule = [=, shape = x.shape()](const Tensor& dy) {
+  const auto rule = [=, shape = x.shape(), bias_dtype = b.dtype()](const Tensor& dy) {
     Tensor dx, db;
     if (x_learns) dx = Tensor::empty(shape, dy.dtype(), dy.device());
-    if (bias_learns) db = Tensor::empty({dy.dim(1)}, dy.dtype(), dy.device());
+    if (bias_learns) db = Tensor::empty({dy.dim(1)}, sum_dtype(dy.dtype()), dy.device());
     if (dy.numel() == 0) {
       if (dx.defined()) dx.fill(0);
       if (db.defined()) db.fill(0);
     } else if (dx.defined() || db.defined()) {
       kernels::epilogue_backward.on(dy.device())(kept.get(), dy, options, dx, db);
     }
-    return std::vector{same ? dy : dx, db};
+    return std::vector{same ? dy : dx, db.to(bias_dtype)};
   };
   return record("epilogue", y, {x, bias}, rule, again);
 }

@@ -23,9 +23,11 @@ struct EpilogueOptions {
 ///   bias     [n], or undefined for none, and then n is that of `columns`
 ///   columns  n, where there is no bias; 0: pitch
 ///   returns  [m, n]
-/// f64, f32, bf16 or f16; all operands of one dtype and device; 16-bit types are rounded once, at the end.
+/// f64, f32, bf16 or f16; all operands of one dtype and device, but that beside 16-bit x the vectors (bias,
+/// scale, after) may be f32. 16-bit types are rounded once, at the end.
 /// Gradients: dx[i, j] = s[i] g[i, j] with g[i, j] = t[i] f' dy[i, j] / (1 - p) where the element was kept,
-/// else 0, f' being read from y; zero in the padding. db[j] = sum over i of g[i, j]. Deterministic.
+/// else 0, f' being read from y; zero in the padding. db[j] = sum over i of g[i, j], in the bias's dtype.
+/// Deterministic.
 /// With `recompute` memory is saved where y is large, and x is kept by something else anyway; same bits.
 /// Throws rodeo::Error when shapes, dtypes or devices disagree, and for p outside [0, 1).
 Tensor epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& options,

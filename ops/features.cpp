@@ -60,8 +60,9 @@ Features Features::with(Tensor value, double p, RandomKey key, const Tensor& sca
   out.transposed_value_ = {};
   if (grad_enabled()) out.transposed_value_ = Tensor::empty(value.shape(), value.dtype(), value.device());
   if (value.numel() > 0 && (computes || out.transposed_value_.defined()))
-    kernels::drop_entries.on(value.device())(pattern_->x.csr(), pattern_->row, pattern_->place, value, scale,
-                                             p, key, computes ? out.value_ : Tensor(), out.transposed_value_);
+    kernels::drop_entries.on(value.device())(pattern_->x.csr(), pattern_->row, pattern_->place, value,
+                                             scale.to(sum_dtype(value.dtype())), p, key,
+                                             computes ? out.value_ : Tensor(), out.transposed_value_);
   return out;
 }
 
@@ -92,6 +93,14 @@ Features sparse_features(const Adjacency& adj, const Tensor& value) {
   return x.with(sums, 0, {}, {});
 }
 
+Features Features::to(DType dtype) const {
+  check(defined(), "[features] to() of undefined features");
+  check(!requires_grad(), "[features] to() of features that require a gradient: cast() has one");
+  check(is_float(dtype), "[features] must be floating point, not ", dtype);
+  if (dtype == this->dtype()) return *this;
+  return is_sparse() ? with(value_.to(dtype), 0, {}, {}) : Features(dense_.value().to(dtype));
+}
+
 Features dropout(const Features& x, double p, RandomKey key, const Tensor& scale) {
   check(x.defined(), "[dropout] x is undefined");
   if (!x.is_sparse()) {
@@ -102,7 +111,7 @@ Features dropout(const Features& x, double p, RandomKey key, const Tensor& scale
   check(p >= 0 && p < 1, "[dropout] p must be in [0, 1), got ", p);
   if (p == 0 && !scale.defined()) return x;
   if (scale.defined()) {
-    check_alike("dropout", "x", x.value_, "scale", scale);
+    check_beside("dropout", "x", x.value_, "scale", scale);
     check_shape("dropout", "scale", scale, {x.dim(0)});
   }
   return x.with(x.value_, p, key, scale);
@@ -121,13 +130,16 @@ Variable matmul(const Features& x, const Variable& w) {
   check(x.defined(), "[matmul] x is undefined");
   if (!x.is_sparse()) return matmul(x.dense_, w);
   check_matrix("matmul", "w", w.value());
-  check_alike("matmul", "x", x.value_, "w", w.value());
+  check_beside("matmul", "x", x.value_, "w", w.value());
   check(w.dim(0) == x.dim(1), "[matmul] inner sizes must be equal, got ", x.shape(), " x ", w.shape());
   const SpmmOptions options = product_options(x.device());
-  return record("matmul", spmm(x.pattern_->x, x.value_, w.value(), options), {w}, [=](const Tensor& dy) {
-    const Features again = x.transposed_value_.defined() ? x : x.with(x.value_, 0, {}, {});
-    return std::vector{spmm(x.pattern_->transposed, again.transposed_value_, dy, options)};
-  });
+  const Tensor rounded = w.value().to(x.dtype());
+  return record("matmul", spmm(x.pattern_->x, x.value_, rounded, options), {w},
+                [=, dtype = w.dtype()](const Tensor& dy) {
+                  const Features again = x.transposed_value_.defined() ? x : x.with(x.value_, 0, {}, {});
+                  const Tensor dw = spmm(x.pattern_->transposed, again.transposed_value_, dy, options);
+                  return std::vector{dw.to(dtype)};
+                });
 }
 
 }  // namespace rodeo

@@ -28,6 +28,10 @@ class Features {
   DType dtype() const { return is_sparse() ? value_.dtype() : dense_.dtype(); }
   Device device() const { return is_sparse() ? value_.device() : dense_.device(); }
 
+  /// The same values rounded to another floating dtype (themselves where they have it). Throws Error where
+  /// they require a gradient.
+  Features to(DType dtype) const;
+
   /// Of sparse ones: the entries, rows sorted by column, each place once; and their values [entries].
   const Adjacency& entries() const;
   const Tensor& values() const { return value_; }
@@ -62,7 +66,7 @@ Features sparse_features(const Adjacency& adj, const Tensor& value);
 
 /// y[i, j] = scale[i] dropout(x)[i, j], of dense features as dropout() in dense.h and scale_rows() have it.
 ///   x      [m, n]  f64, f32, bf16 or f16
-///   scale  [m], a constant of x's dtype and device; undefined: 1
+///   scale  [m], a constant of x's device and dtype, or f32 beside 16-bit x; undefined: 1
 /// Sparse features draw a number for each entry, which is that of the same (row, column) of a dense matrix: a
 /// dropped zero is a zero, so both forms are equal to the bit. p = 0 without scale returns x. Deterministic.
 /// Gradient of dense x: scale[i] dy[i, j] / (1 - p) where kept, else 0.
@@ -74,11 +78,12 @@ Features dropout(const Features& x, double p, RandomKey key, const Tensor& scale
 /// deterministic. Throws rodeo::Error for x that is undefined or requires a gradient.
 Features normalize_rows(const Features& x);
 
-/// y = x W.   x [m, k], w [k, n] -> [m, n];  f64, f32, bf16 or f16.
-/// Of dense features as matmul() in dense.h. Sparse: a sparse product over x's entries, dW = x^T dy another
-/// over those of x^T; RoDe on CUDA, on the CPU the rule of spmm.h. Deterministic. Nothing waits for the
-/// device but the first product of each direction, which makes a plan. Gradients: dW = x^T dy, and of dense x
-/// dx = dy W^T. Throws rodeo::Error when shapes, dtypes or devices disagree.
+/// y = x W.   x [m, k], w [k, n] -> [m, n];  f64, f32, bf16 or f16. Beside 16-bit x w may be f32: it is
+/// rounded, y has x's dtype, and dW is f32, of dense x the sum as it is, of sparse x rounded to x's dtype
+/// between. Of dense features as matmul() in dense.h. Sparse: a sparse product over x's entries, dW = x^T dy
+/// another over those of x^T; RoDe on CUDA, on the CPU the rule of spmm.h. Deterministic. Nothing waits for
+/// the device but the first product of each direction, which makes a plan. Gradients: dW = x^T dy, and of
+/// dense x dx = dy W^T. Throws rodeo::Error when shapes, dtypes or devices disagree.
 Variable matmul(const Features& x, const Variable& w);
 
 }  // namespace rodeo

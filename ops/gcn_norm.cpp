@@ -43,10 +43,10 @@ Variable propagate(const GcnGraph& graph, const Variable& x, const SpmmOptions& 
 
 Tensor scale_rows(const Tensor& x, const Tensor& s) {
   check_matrix("scale_rows", "x", x);
-  check_alike("scale_rows", "x", x, "s", s);
+  check_beside("scale_rows", "x", x, "s", s);
   check_shape("scale_rows", "s", s, {x.dim(0)});
   const Tensor y = Tensor::empty(x.shape(), x.dtype(), x.device());
-  if (y.numel() > 0) kernels::scale_rows.on(y.device())(x, s, y);
+  if (y.numel() > 0) kernels::scale_rows.on(y.device())(x, s.to(sum_dtype(x.dtype())), y);
   return y;
 }
 

@@ -18,6 +18,8 @@ struct GcnGraph {
   Tensor scale;   // [rows] D^-1/2, where D is the sum of each row of A + I; 0 where that sum is not positive
 };
 
+/// Both are of the dtype of what is propagated; of 16-bit values scale may be f32.
+
 /// Prepares a square graph. weight is [edges] of adj, or undefined. A node that has a self loop keeps it.
 ///   dtype of scale: that of weight, else `dtype`.
 GcnGraph gcn_norm(const Adjacency& adj, const Tensor& weight = {}, DType dtype = DType::kF32);
@@ -31,8 +33,8 @@ Variable aggregate(const GcnGraph& graph, const Variable& x, const SpmmOptions& 
 Tensor propagate(const GcnGraph& graph, const Tensor& x, const SpmmOptions& options = {});
 Variable propagate(const GcnGraph& graph, const Variable& x, const SpmmOptions& options = {});
 
-/// y[i, :] = s[i] x[i, :].   x [m, n], s [m], same floating dtype and device.   Gradient: dx[i, :] = s[i]
-/// dy[i, :]; s is a constant.
+/// y[i, :] = s[i] x[i, :].   x [m, n], s [m] of x's dtype, or f32 beside 16-bit x.   Gradient: dx[i, :] =
+/// s[i] dy[i, :]; s is a constant.
 Tensor scale_rows(const Tensor& x, const Tensor& s);
 Variable scale_rows(const Variable& x, const Tensor& s);
 

@@ -13,7 +13,7 @@ void check_heads(std::string_view op, const Tensor& x) {
 }
 
 void check_vectors(std::string_view op, std::string_view name, const Tensor& x, const Tensor& a) {
-  check_alike(op, "x", x, name, a);
+  check_beside(op, "x", x, name, a);
   check_shape(op, name, a, {x.dim(1), x.dim(2)});
 }
 
@@ -24,7 +24,7 @@ Tensor head_dot(const Tensor& x, const Tensor& a) {
   check_vectors("head_dot", "a", x, a);
   const Tensor y = Tensor::empty({x.dim(0), x.dim(1)}, x.dtype(), x.device());
   if (x.dim(2) == 0) y.fill(0);
-  if (x.numel() > 0) kernels::head_dot.on(y.device())(x, a, y, {}, {});
+  if (x.numel() > 0) kernels::head_dot.on(y.device())(x, a.to(sum_dtype(x.dtype())), y, {}, {});
   return y;
 }
 
@@ -36,13 +36,15 @@ std::pair<Tensor, Tensor> head_dots(const Tensor& x, const Tensor& a, const Tens
   const Tensor y = Tensor::empty(shape, x.dtype(), x.device()),
                z = Tensor::empty(shape, x.dtype(), x.device());
   if (x.dim(2) == 0) y.fill(0), z.fill(0);
-  if (x.numel() > 0) kernels::head_dot.on(y.device())(x, a, y, b, z);
+  const DType wide = sum_dtype(x.dtype());
+  if (x.numel() > 0) kernels::head_dot.on(y.device())(x, a.to(wide), y, b.to(wide), z);
   return {y, z};
 }
 
 Variable head_dot(const Variable& x, const Variable& a) {
   return record("head_dot", head_dot(x.value(), a.value()), {x, a}, [=](const Tensor& dy) {
-    const Tensor &xv = x.value(), &av = a.value();
+    const Tensor& xv = x.value();
+    const Tensor av = a.value().to(sum_dtype(xv.dtype()));
     Tensor dx, da;
     if (x.requires_grad()) {
       dx = Tensor::empty(xv.shape(), xv.dtype(), xv.device());
@@ -52,7 +54,7 @@ Variable head_dot(const Variable& x, const Variable& a) {
       da = Tensor::empty(av.shape(), av.dtype(), av.device());
       if (da.numel() > 0) kernels::head_dot_sum.on(da.device())(dy, xv, da, {}, {});
     }
-    return std::vector{dx, da};
+    return std::vector{dx, da.to(a.dtype())};
   });
 }
 

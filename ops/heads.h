@@ -1,6 +1,6 @@
 /// What attention layers do to several heads besides the sparse products. Floating dtypes: f64, f32, bf16,
-/// f16, 16-bit types summed in f32. Everything is deterministic; shapes, dtypes and devices that disagree
-/// throw rodeo::Error.
+/// f16, 16-bit types summed in f32; beside 16-bit x a vector may be f32, and has an f32 gradient then.
+/// Everything is deterministic; shapes, dtypes and devices that disagree throw rodeo::Error.
 #pragma once
 
 #include <utility>

@@ -1,6 +1,8 @@
 /// Every backend signature, once. This is the only place that knows whether CUDA is built in.
 /// Kernels trust their arguments: shapes, dtypes and devices have been checked, outputs are allocated and not
 /// initialised, and no tensor is empty unless said so. They overwrite their outputs whole.
+/// What is small beside a matrix of 16-bit floats is f32, else of the matrix's dtype ("the sums' dtype"):
+/// biases, scales of rows and columns, the vectors of heads, their gradients, sums of rows, and losses.
 #pragma once
 
 #include <cstdint>
@@ -125,12 +127,15 @@ struct Kernel {
 
 // dense.h
 /// c [m, n] = op(a) op(b) with inner size k, which may be 0. A matrix may have more columns than its part in
-/// the product: those of a and b are not read, those of c not written.
+/// the product: those of a and b are not read, those of c not written. Where a and b are 16-bit floats, c may
+/// be f32.
 struct MatmulSizes {
   std::int64_t m, n, k;
 };
 RODEO_KERNEL(matmul, void(const Tensor& a, const Tensor& b, bool ta, bool tb, const MatmulSizes& sizes,
                           const Tensor& c));
+/// out[i, j] = x[i, j], or 0 from x's columns on; x f32 [m, n], out bf16 or f16 [m, columns].
+RODEO_CUDA_KERNEL(cast_padded, void(const Tensor& x, const Tensor& out));
 RODEO_KERNEL(add_bias, void(const Tensor& x, const Tensor& b, const Tensor& y));
 RODEO_KERNEL(sum_rows, void(const Tensor& x, const Tensor& out));  // x may have no rows
 RODEO_KERNEL(relu, void(const Tensor& x, const Tensor& y));

@@ -40,7 +40,7 @@ Variable log_softmax(const Variable& x) {
 Tensor nll_loss(const Tensor& logp, const Tensor& label, const Tensor& index) {
   check_targets("nll_loss", logp, label, index);
   check(index.numel() > 0, "[nll_loss] index is empty: the mean over no node is undefined");
-  const Tensor loss = Tensor::empty({}, logp.dtype(), logp.device());
+  const Tensor loss = Tensor::empty({}, sum_dtype(logp.dtype()), logp.device());
   kernels::nll_loss.on(loss.device())(logp, label, index, loss);
   return loss;
 }
@@ -56,7 +56,7 @@ Variable nll_loss(const Variable& logp, const Tensor& label, const Tensor& index
 Tensor cross_entropy(const Tensor& logits, const Tensor& label, const Tensor& index) {
   check_targets("cross_entropy", logits, label, index);
   check(index.numel() > 0, "[cross_entropy] index is empty: the mean over no node is undefined");
-  const Tensor loss = Tensor::empty({}, logits.dtype(), logits.device());
+  const Tensor loss = Tensor::empty({}, sum_dtype(logits.dtype()), logits.device());
   kernels::cross_entropy.on(loss.device())(logits, label, index, loss);
   return loss;
 }

@@ -1,5 +1,5 @@
-/// Classification loss and accuracy over a set of nodes. Scores are f64, f32, bf16 or f16. Deterministic.
-/// Throws rodeo::Error when shapes, dtypes or devices disagree.
+/// Classification loss and accuracy over a set of nodes. Scores are f64, f32, bf16 or f16; a loss is f32 for
+/// 16-bit ones. Deterministic. Throws rodeo::Error when shapes, dtypes or devices disagree.
 #pragma once
 
 #include <vector>

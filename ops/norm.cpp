@@ -7,18 +7,19 @@
 namespace rodeo {
 namespace {
 
-DType sum_dtype(DType dtype) {
-  return dtype == DType::kF64 ? dtype : DType::kF32;
+/// As the kernels take it beside x.
+Tensor value_of(const Variable& parameter, const Tensor& x) {
+  return parameter.defined() ? parameter.value().to(sum_dtype(x.dtype())) : Tensor();
 }
 
-Tensor value_of(const Variable& x) {
-  return x.defined() ? x.value() : Tensor();
+Tensor like(const Variable& parameter, const Tensor& gradient) {
+  return parameter.defined() ? gradient.to(parameter.dtype()) : Tensor();
 }
 
 void check_affine(std::string_view op, const Tensor& x, const Variable& weight, const Variable& bias) {
   for (const auto& [what, parameter] : {std::pair{"weight", weight}, {"bias", bias}}) {
     if (!parameter.defined()) continue;
-    check_alike(op, "x", x, what, parameter.value());
+    check_beside(op, "x", x, what, parameter.value());
     check_shape(op, what, parameter.value(), {x.dim(1)});
   }
 }
@@ -83,9 +84,10 @@ void check_running(const Tensor& x, const RunningStats& running) {
 
 Variable batch_norm(const Variable& x, const Variable& weight, const Variable& bias,
                     const RunningStats& running, const BatchNormOptions& options) {
-  const Tensor in = x.value(), w = value_of(weight);
+  const Tensor in = x.value();
   check_matrix("batch_norm", "x", in);
   check_affine("batch_norm", in, weight, bias);
+  const Tensor w = value_of(weight, in);
   check_running(in, running);
   check(options.eps >= 0 && options.momentum >= 0 && options.momentum <= 1,
         "[batch_norm] eps must not be negative and momentum be in [0, 1], got ", options.eps, " and ",
@@ -94,34 +96,35 @@ Variable batch_norm(const Variable& x, const Variable& weight, const Variable& b
   check(!of_columns || in.dim(0) >= 2, "[batch_norm] the statistics of a column need at least 2 rows, got ",
         in.dim(0));
   const Stats stats = of_columns ? column_stats(in, running, options) : running_stats(running, options.eps);
-  const Tensor y = normalize(in, stats, kernels::NormAxis::kColumns, w, value_of(bias));
+  const Tensor y = normalize(in, stats, kernels::NormAxis::kColumns, w, value_of(bias, in));
   return record("batch_norm", y, {x, weight, bias}, [=](const Tensor& dy) {
     const AffineSums sums = affine_sums(in, dy, stats, kernels::NormAxis::kColumns);
     const Tensor dx = Tensor::empty(dy.shape(), dy.dtype(), dy.device());
     if (dx.numel() > 0)
       kernels::batch_norm_dx.on(dx.device())(in, dy, stats.mean, stats.rstd, w,
                                              of_columns ? sums.dweight : Tensor(), sums.dbias, dx);
-    return std::vector{dx, sums.dweight.to(dy.dtype()), sums.dbias.to(dy.dtype())};
+    return std::vector{dx, like(weight, sums.dweight), like(bias, sums.dbias)};
   });
 }
 
 Variable layer_norm(const Variable& x, const Variable& weight, const Variable& bias, double eps) {
-  const Tensor in = x.value(), w = value_of(weight);
+  const Tensor in = x.value();
   check_matrix("layer_norm", "x", in);
   check_affine("layer_norm", in, weight, bias);
+  const Tensor w = value_of(weight, in);
   check(eps >= 0, "[layer_norm] eps must not be negative, got ", eps);
   const DType dtype = sum_dtype(in.dtype());
   const Stats stats{Tensor::empty({in.dim(0)}, dtype, in.device()),
                     Tensor::empty({in.dim(0)}, dtype, in.device())};
   if (in.numel() > 0) kernels::row_stats.on(in.device())(in, eps, stats.mean, stats.rstd);
-  const Tensor y = normalize(in, stats, kernels::NormAxis::kRows, w, value_of(bias));
+  const Tensor y = normalize(in, stats, kernels::NormAxis::kRows, w, value_of(bias, in));
   return record("layer_norm", y, {x, weight, bias}, [=](const Tensor& dy) {
     AffineSums sums;
     if (weight.requires_grad() || bias.requires_grad())
       sums = affine_sums(in, dy, stats, kernels::NormAxis::kRows);
     const Tensor dx = Tensor::empty(dy.shape(), dy.dtype(), dy.device());
     if (dx.numel() > 0) kernels::layer_norm_dx.on(dx.device())(in, dy, stats.mean, stats.rstd, w, dx);
-    return std::vector{dx, sums.dweight.to(dy.dtype()), sums.dbias.to(dy.dtype())};
+    return std::vector{dx, like(weight, sums.dweight), like(bias, sums.dbias)};
   });
 }
 

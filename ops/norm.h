@@ -23,12 +23,12 @@ struct BatchNormOptions {
 
 /// y[i, j] = (x[i, j] - mean[j]) / sqrt(var[j] + eps) * weight[j] + bias[j]   (Ioffe & Szegedy, ICML 2015).
 ///   x             [m, n]
-///   weight, bias  [n] of x's dtype; undefined for 1 and 0
+///   weight, bias  [n] of x's dtype, or f32 beside 16-bit x; undefined for 1 and 0
 /// As torch.nn.BatchNorm1d. Training: mean and var are those of the column, var with the divisor m; m >= 2,
 /// or Error. Then running = (1 - momentum) running + momentum new, with the divisor m - 1 for var; running
 /// with undefined members keeps none. Not training: mean and var are the running ones, or the column's if
 /// there are none.
-/// Gradients:  dbias = sum over i of dy,  dweight = sum over i of dy xhat,
+/// Gradients, each of its operand's dtype:  dbias = sum over i of dy,  dweight = sum over i of dy xhat,
 ///   dx = weight / sqrt(var + eps) * (dy - (dbias + xhat dweight) / m),  the last term for column statistics.
 Variable batch_norm(const Variable& x, const Variable& weight, const Variable& bias,
                     const RunningStats& running, const BatchNormOptions& options = {});

@@ -28,12 +28,6 @@ Tensor inverse_lengths(const Adjacency& adj) {
       .value;
 }
 
-Variable cast(const Variable& x, DType dtype) {
-  const DType before = x.dtype();
-  return record("cast", x.value().to(dtype), {x},
-                [before](const Tensor& dy) { return std::vector{dy.to(before)}; });
-}
-
 void check_takes(const Adjacency& adj, const SpmmOptions& options) {
   check(options.algorithm == SpmmAlgorithm::kAuto && options.accumulate == Accumulate::kOrdered, "[spmm] ",
         options.reduce, " has a kernel of its own: leave algorithm at auto and accumulate at ordered");
@@ -70,7 +64,7 @@ Tensor gradient_of_weight(const Adjacency& adj, const Tensor& arg, const Tensor&
 
 Variable spmm_mean(const Adjacency& adj, const Variable& weight, const Variable& x, SpmmOptions options) {
   const DType dtype = x.dtype();
-  if (size_of(dtype) < 4)  // a sum rounded to f16 may overflow where its mean does not
+  if (dtype == DType::kF16)  // where a sum may overflow and its mean does not
     return cast(
         spmm_mean(adj, weight.defined() ? cast(weight, DType::kF32) : weight, cast(x, DType::kF32), options),
         dtype);

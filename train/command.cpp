@@ -60,7 +60,7 @@ void dry_run(const TrainOptions& options, Device device) {
 }
 
 void train(const TrainOptions& options, Device device) {
-  set_allow_tf32(options.tf32);
+  set_allow_tf32(options.precision == Precision::kTf32);
   if (options.dry_run) return dry_run(options, device);
   Console console(options.quiet);
   Recorder recorder(options);

@@ -74,6 +74,7 @@ ChosenFeatures choose_features(Dataset& dataset, const TrainOptions& options, De
     if (options.features == FeatureForm::kAuto && !reason.empty()) chosen.text += ": " + reason;
   }
   if (options.normalize_features) chosen.x = normalize_rows(chosen.x);
+  chosen.x = chosen.x.to(activation_dtype(options.precision));
   return chosen;
 }
 

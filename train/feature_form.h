@@ -17,10 +17,10 @@ struct ChosenFeatures {
   std::string text;  // "sparse, 1.27 % of 2708 x 1433 are not zero"
 };
 
-/// The features of `dataset`, which loses them, on `device` and normalised as `options` say, in the form that
-/// options.features names. kAuto is sparse where the model takes it and the file has sparse features, or less
-/// than kSparseBelow of dense ones is not zero, by a sample of rows. Sparse features of a file that stay
-/// sparse are never written out.
+/// The features of `dataset`, which loses them, on `device`, normalised and rounded as `options` say, in the
+/// form that options.features names. kAuto is sparse where the model takes it and the file has sparse
+/// features, or less than kSparseBelow of dense ones is not zero, by a sample of rows. Sparse features of a
+/// file that stay sparse are never written out.
 ChosenFeatures choose_features(Dataset& dataset, const TrainOptions& options, Device device);
 
 /// The share of nonzeros below which the sparse form is taken: docs/training.md has the measurements.

@@ -125,6 +125,7 @@ std::string memory_advice(const TrainOptions& o, bool cuda) {
   if (traits.heads && o.heads > 1) add(str("--heads below ", o.heads));
   if (traits.perceptron && o.layers > 2) add(str("--layers below ", o.layers));
   if (o.undirected) add("the graph without --undirected");
+  if (o.precision != Precision::kBf16) add("--precision bf16");
   if (cuda && o.graph) add("--no-graph");
   if (cuda) add("--device cpu");
   return advice.empty() ? "a machine with more memory" : advice;

@@ -181,10 +181,12 @@ NodeRun run_on(const TrainOptions& options, MakeTask&& make_task) {
   const bool attends = options.model == ModelKind::kGat || options.model == ModelKind::kGatv2;
   run.task = make_task([&](Graph graph) {
     weighted = graph.weight.defined();
-    if (normalizes)
+    if (normalizes) {
       normalized = gcn_norm(graph.adj, graph.weight);
-    else
+      normalized.weight = normalized.weight.to(activation_dtype(options.precision));
+    } else {
       adj = attends ? add_self_loops(graph.adj).adj : graph.adj;
+    }
   });
   switch (options.model) {
     case ModelKind::kGcn:
@@ -209,7 +211,7 @@ NodeRun run_on(const TrainOptions& options, MakeTask&& make_task) {
       run.model = gin_model(options, run.task, adj, weighted);
       break;
   }
-  run.model.algorithms += options.tf32 ? ", matmul tf32" : ", matmul f32";
+  run.model.algorithms += fmt::format(", precision {}", name(options.precision));
   if (run.task.x.is_sparse()) run.model.algorithms += ", features sparse";
   return run;
 }

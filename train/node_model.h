@@ -20,7 +20,7 @@ struct NodeModel {
   Adjacency adj;                       // what its sparse products run on
   bool training_rows = false;          // in training mode logits are those of the training nodes alone
   std::string text;                    // "GCN, 2 layers, 16 hidden, dropout 0.5"
-  std::string algorithms;              // "spmm auto, matmul f32"
+  std::string algorithms;              // "spmm auto, precision fp32"
 };
 
 struct NodeRun {

@@ -148,7 +148,12 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
     execution("prune-rows",
               "In training steps the last layer computes only the training nodes, which alone have a loss:\n"
               "exact, for evaluations have all. Pays where they are few");
-  execution("tf32", "Let matrix products round their inputs to TF32");
+  execution(
+      "precision",
+      "fp32; tf32: matrix products round their inputs to 10 bits; bf16: features and activations take half\n"
+      "the bytes, parameters and sums stay fp32. Both are meant for CUDA: the CPU ignores tf32, and is\n"
+      "slower with bf16",
+      option_value(name(defaults.precision)), "fp32|tf32|bf16");
   execution("no-graph", "On CUDA, launch every kernel by itself instead of replaying a captured graph");
 
   describe_file_options(options, defaults);
@@ -252,7 +257,7 @@ TrainOptions parse_arguments(int argc, const char* const* argv, const TrainOptio
   options.undirected = values.flag("undirected");
   options.device = values.text("device");
   read_savings(values, options);
-  options.tf32 = values.flag("tf32");
+  options.precision = parse_precision(values.text("precision"));
   options.graph = !values.flag("no-graph");
   options.quiet = values.flag("quiet");
   options.dry_run = values.flag("dry-run");

@@ -8,6 +8,7 @@
 
 #include "ops/attention.h"
 #include "ops/spmm.h"
+#include "train/precision.h"
 #include "train/schedule.h"
 
 namespace rodeo {
@@ -65,7 +66,7 @@ struct TrainOptions {
   SpmmAlgorithm spmm = SpmmAlgorithm::kAuto;  // not of GAT and GATv2, as is explain
   FeatureForm features = FeatureForm::kAuto;  // what the first layer reads
   bool prune_rows = false;  // GCN: the last layer of a training step computes training nodes alone
-  bool tf32 = false;
+  Precision precision = Precision::kFp32;
   bool graph = true;  // --no-graph: on CUDA, no captured graphs
   bool explain = false;
   bool quiet = false;

@@ -16,7 +16,7 @@ namespace rodeo {
 struct NodeTask {
   std::string name;
   std::int64_t num_nodes = 0, num_edges = 0, num_features = 0, num_classes = 0;
-  Features x;                           // f32 [nodes, features], on the device
+  Features x;                           // f32 or bf16 [nodes, features], on the device
   std::string features;                 // which form they have: "dense, 2708 x 1433"
   Tensor label;                         // i64 [nodes], on the device
   Split split;                          // on the device

@@ -72,8 +72,10 @@ void add_schedule(Table& table, const LrScheduleOptions& o) {
   if (plateau) table.add(Role::kTraining, "lr-patience", o.patience);
 }
 
-/// What earlier versions did, which did not write it down.
-bool is_as_before(const Setting& setting) {
+/// What earlier versions did, which did not write it down, or under another name.
+bool is_as_before(const Setting& setting, const Json& before) {
+  if (setting.name == "precision")
+    return setting.json == (before.value("tf32", false) ? "\"tf32\"" : "\"fp32\"");
   return (setting.name == "lr-schedule" && setting.json == "\"none\"") ||
          (setting.name == "clip-norm" && setting.json == "0.0");
 }
@@ -102,7 +104,7 @@ std::vector<Setting> settings_of(const TrainOptions& o) {
   if (traits.spmm) table.add_text(Role::kRun, "spmm", name(o.spmm));
   table.add_text(Role::kRun, "features", name(o.features));
   if (o.model == ModelKind::kGcn) table.add(Role::kRun, "prune-rows", o.prune_rows);
-  table.add(Role::kTraining, "tf32", o.tf32);
+  table.add_text(Role::kTraining, "precision", name(o.precision));
   table.add(Role::kRun, "no-graph", !o.graph);
   table.add_text(Role::kRun, "checkpoint", o.checkpoint);
   table.add(Role::kRun, "checkpoint-every", o.checkpoint_every);
@@ -176,7 +178,7 @@ void check_same_training(std::string_view then, const TrainOptions& now, const s
   const auto text = [](const Json& value) { return value.is_null() ? "no value" : value.dump(); };
   for (const Setting& setting : settings) {
     if (setting.role == Role::kRun) continue;
-    if (!before.contains(setting.name) && is_as_before(setting)) continue;
+    if (!before.contains(setting.name) && is_as_before(setting, before)) continue;
     const Json old = before.contains(setting.name) ? before[setting.name] : Json();
     check(old.dump() == setting.json, where, ": was trained with --", setting.name, " ", text(old),
           ", not with ", setting.json, ": a run is resumed with the options it began with");

@@ -36,7 +36,7 @@ double mean_loss(const Tensor& x, const Tensor& target, const Tensor& index) {
 
 void bce_with_logits(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& loss) {
   dispatch_float(x.dtype(), "bce_with_logits", [&]<class T>(T) {
-    *loss.data<T>() = T(static_cast<Accumulator<T>>(mean_loss<T>(x, target, index)));
+    *loss.data<Accumulator<T>>() = static_cast<Accumulator<T>>(mean_loss<T>(x, target, index));
   });
 }
 
@@ -50,7 +50,7 @@ void bce_with_logits_backward(const Tensor& dloss, const Tensor& x, const Tensor
     const auto* t = target.data<std::uint8_t>();
     const auto* idx = index.data<std::int64_t>();
     const std::int64_t k = index.numel(), c = x.dim(1);
-    const A scale = load(*dloss.data<T>()) / (static_cast<A>(k) * static_cast<A>(c));
+    const A scale = *dloss.data<A>() / (static_cast<A>(k) * static_cast<A>(c));
     for (std::int64_t i = 0; i < k; ++i)  // a node may come twice: one thread
       for (std::int64_t at = idx[i] * c; at < (idx[i] + 1) * c; ++at) {
         const A sigmoid = 1 / (1 + std::exp(-load(xp[at])));

@@ -10,7 +10,7 @@ void scaled_sum(double a, const Tensor& s, const Tensor& x, double b, const Tens
     using Value = Accumulator<T>;
     const T *xp = x.data<T>(), *yp = y.defined() ? y.data<T>() : nullptr;
     T* op = out.data<T>();
-    const Value factor = static_cast<Value>(a) + (s.defined() ? load(s.data<T>()[0]) : Value(0)),
+    const Value factor = static_cast<Value>(a) + (s.defined() ? s.data<Value>()[0] : Value(0)),
                 other = static_cast<Value>(b);
     for_each_element(x.numel(), [=](std::int64_t i) {
       op[i] = T(factor * load(xp[i]) + (yp ? other * load(yp[i]) : Value(0)));

@@ -8,11 +8,12 @@ namespace rodeo::kernels::cpu {
 
 void add_bias(const Tensor& x, const Tensor& b, const Tensor& y) {
   dispatch_float(x.dtype(), "add_bias", [&]<class T>(T) {
-    const T *xp = x.data<T>(), *bp = b.data<T>();
+    const T* xp = x.data<T>();
+    const auto* bp = b.data<Accumulator<T>>();
     T* yp = y.data<T>();
     const std::int64_t n = x.dim(1);
     for_each_row(x.dim(0), n, [=](std::int64_t i) {
-      for (std::int64_t j = 0; j < n; ++j) yp[i * n + j] = T(load(xp[i * n + j]) + load(bp[j]));
+      for (std::int64_t j = 0; j < n; ++j) yp[i * n + j] = T(load(xp[i * n + j]) + bp[j]);
     });
   });
 }
@@ -21,7 +22,7 @@ void add_bias(const Tensor& x, const Tensor& b, const Tensor& y) {
 void sum_rows(const Tensor& x, const Tensor& out) {
   dispatch_float(x.dtype(), "sum_rows", [&]<class T>(T) {
     const T* xp = x.data<T>();
-    T* op = out.data<T>();
+    auto* op = out.data<Accumulator<T>>();
     const std::int64_t m = x.dim(0), n = x.dim(1);
     constexpr std::int64_t kColumns = 16;
 #pragma omp parallel for if (m * n > kSerial)
@@ -30,7 +31,7 @@ void sum_rows(const Tensor& x, const Tensor& out) {
       double sum[kColumns] = {};
       for (std::int64_t i = 0; i < m; ++i)
         for (std::int64_t j = 0; j < width; ++j) sum[j] += load(xp[i * n + begin + j]);
-      for (std::int64_t j = 0; j < width; ++j) op[begin + j] = T(static_cast<Accumulator<T>>(sum[j]));
+      for (std::int64_t j = 0; j < width; ++j) op[begin + j] = static_cast<Accumulator<T>>(sum[j]);
     }
   });
 }
@@ -85,11 +86,12 @@ void uniform(const Tensor& out, float lo, float hi, RandomKey key) {
 
 void scale_rows(const Tensor& x, const Tensor& s, const Tensor& y) {
   dispatch_float(x.dtype(), "scale_rows", [&]<class T>(T) {
-    const T *xp = x.data<T>(), *sp = s.data<T>();
+    const T* xp = x.data<T>();
+    const auto* sp = s.data<Accumulator<T>>();
     T* yp = y.data<T>();
     const std::int64_t n = x.dim(1);
     for_each_row(x.dim(0), n, [=](std::int64_t i) {
-      for (std::int64_t j = 0; j < n; ++j) yp[i * n + j] = T(load(xp[i * n + j]) * load(sp[i]));
+      for (std::int64_t j = 0; j < n; ++j) yp[i * n + j] = T(load(xp[i * n + j]) * sp[i]);
     });
   });
 }

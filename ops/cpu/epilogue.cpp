@@ -41,8 +41,9 @@ constexpr std::int64_t kSpan = 64 * kBlock;
 void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& options, const Tensor& y) {
   dispatch_float(x.dtype(), "epilogue", [&]<class T>(T) {
     using Sum = Accumulator<T>;
-    const T *xp = x.data<T>(), *b = data_or_null<T>(bias), *s = data_or_null<T>(options.scale),
-            *t = data_or_null<T>(options.after);
+    const T* xp = x.data<T>();
+    const Sum *b = data_or_null<Sum>(bias), *s = data_or_null<Sum>(options.scale),
+              *t = data_or_null<Sum>(options.after);
     T* yp = y.data<T>();
     const std::int64_t n = y.dim(1), pitch = x.dim(1), size = y.numel();
     const auto p = static_cast<float>(options.dropout);
@@ -52,10 +53,10 @@ void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& option
     const auto part = [=](std::int64_t i, std::int64_t j, int count, const float* unit) {
       Sum v[kBlock];  // a step at a time, each a loop without conditions
       const T* from = xp + i * pitch + j;
-      const Sum before = s ? load(s[i]) : Sum(1), after = t ? load(t[i]) : Sum(1);
+      const Sum before = s ? s[i] : Sum(1), after = t ? t[i] : Sum(1);
       for (int k = 0; k < count; ++k) v[k] = load(from[k]) * before;
       if (b)
-        for (int k = 0; k < count; ++k) v[k] += load(b[j + k]);
+        for (int k = 0; k < count; ++k) v[k] += b[j + k];
       if (activation == Activation::kRelu)
         for (int k = 0; k < count; ++k) v[k] = v[k] <= 0 ? Sum(0) : v[k];  // NaN is not <= 0
       if (activation == Activation::kElu)
@@ -75,8 +76,8 @@ void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions&
                        const Tensor& db) {
   dispatch_float(dy.dtype(), "epilogue", [&]<class T>(T) {
     using Sum = Accumulator<T>;
-    const T *yp = data_or_null<T>(y), *dyp = dy.data<T>(), *s = data_or_null<T>(options.scale),
-            *t = data_or_null<T>(options.after);
+    const T *yp = data_or_null<T>(y), *dyp = dy.data<T>();
+    const Sum *s = data_or_null<Sum>(options.scale), *t = data_or_null<Sum>(options.after);
     T* dxp = dx.defined() ? dx.data<T>() : nullptr;
     const std::int64_t m = dy.dim(0), n = dy.dim(1), pitch = dxp ? dx.dim(1) : n;
     const auto p = static_cast<float>(options.dropout);
@@ -87,7 +88,7 @@ void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions&
     const auto part = [=](std::int64_t i, std::int64_t j, int count, const float* unit, double* sum) {
       Sum g[kBlock];
       const T *value = yp ? yp + i * n + j : nullptr, *from = dyp + i * n + j;
-      const Sum before = s ? load(s[i]) : Sum(1), after = t ? load(t[i]) : Sum(1);
+      const Sum before = s ? s[i] : Sum(1), after = t ? t[i] : Sum(1);
       for (int k = 0; k < count; ++k) g[k] = load(from[k]) * keep;
       if (relu)
         for (int k = 0; k < count; ++k) g[k] = load(value[k]) > 0 ? g[k] : Sum(0);
@@ -124,7 +125,7 @@ void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions&
     for (std::int64_t j = 0; j < n; ++j) {
       double sum = 0;
       for (std::int64_t c = 0; c < kChunks; ++c) sum += partial[static_cast<std::size_t>(c * n + j)];
-      db.data<T>()[j] = T(static_cast<Sum>(sum));
+      db.data<Sum>()[j] = static_cast<Sum>(sum);
     }
   });
 }

@@ -14,7 +14,8 @@ void drop_entries(const Csr& a, const Tensor& row, const Tensor& place, const Te
     using Sum = Accumulator<T>;
     const auto *rows = row.data<std::int32_t>(), *col = a.col.data<std::int32_t>();
     const auto* places = place.data<std::int64_t>();
-    const T *xp = x.data<T>(), *s = scale.defined() ? scale.data<T>() : nullptr;
+    const T* xp = x.data<T>();
+    const Sum* s = scale.defined() ? scale.data<Sum>() : nullptr;
     T *yp = y.defined() ? y.data<T>() : nullptr, *tp = transposed.defined() ? transposed.data<T>() : nullptr;
     const auto keep = static_cast<Sum>(1 / (1 - p));
     const auto limit = static_cast<float>(p);
@@ -29,7 +30,7 @@ void drop_entries(const Csr& a, const Tensor& row, const Tensor& place, const Te
         const std::int64_t e = begin + k;
         Sum value = load(xp[e]);
         if (p > 0) value = unit[k] < limit ? Sum(0) : value * keep;
-        if (s) value *= load(s[rows[e]]);
+        if (s) value *= s[rows[e]];
         if (yp) yp[e] = T(value);
         if (tp) tp[places[e]] = T(value);
       }

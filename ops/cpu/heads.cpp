@@ -6,13 +6,15 @@ namespace rodeo::kernels::cpu {
 void head_dot(const Tensor& x, const Tensor& a, const Tensor& y, const Tensor& a2, const Tensor& y2) {
   if (a2.defined()) head_dot(x, a2, y2, {}, {});
   dispatch_float(x.dtype(), "head_dot", [&]<class T>(T) {
-    const T *xp = x.data<T>(), *ap = a.data<T>();
+    const T* xp = x.data<T>();
+    const auto* ap = a.data<Accumulator<T>>();
     T* yp = y.data<T>();
     const std::int64_t heads = x.dim(1), k = x.dim(2);
     for_each_row(x.dim(0) * heads, k, [=](std::int64_t i) {
-      const T *row = xp + i * k, *vector = ap + i % heads * k;
+      const T* row = xp + i * k;
+      const auto* vector = ap + i % heads * k;
       Accumulator<T> sum = 0;
-      for (std::int64_t j = 0; j < k; ++j) sum += load(row[j]) * load(vector[j]);
+      for (std::int64_t j = 0; j < k; ++j) sum += load(row[j]) * vector[j];
       yp[i] = T(sum);
     });
   });
@@ -20,15 +22,16 @@ void head_dot(const Tensor& x, const Tensor& a, const Tensor& y, const Tensor& a
 
 void head_outer(const Tensor& dy, const Tensor& a, const Tensor& dy2, const Tensor& a2, const Tensor& dx) {
   dispatch_float(dx.dtype(), "head_dot", [&]<class T>(T) {
-    const T *dyp = dy.data<T>(), *ap = a.data<T>();
-    const T *dy2p = dy2.defined() ? dy2.data<T>() : nullptr, *a2p = dy2p ? a2.data<T>() : nullptr;
+    using Sum = Accumulator<T>;
+    const T *dyp = dy.data<T>(), *dy2p = dy2.defined() ? dy2.data<T>() : nullptr;
+    const Sum *ap = a.data<Sum>(), *a2p = dy2p ? a2.data<Sum>() : nullptr;
     T* dxp = dx.data<T>();
     const std::int64_t heads = dx.dim(1), k = dx.dim(2);
     for_each_row(dx.dim(0) * heads, k, [=](std::int64_t i) {
       const std::int64_t head = i % heads * k;
       for (std::int64_t j = 0; j < k; ++j) {
-        auto value = load(dyp[i]) * load(ap[head + j]);
-        if (dy2p) value += load(dy2p[i]) * load(a2p[head + j]) + load(dxp[i * k + j]);
+        auto value = load(dyp[i]) * ap[head + j];
+        if (dy2p) value += load(dy2p[i]) * a2p[head + j] + load(dxp[i * k + j]);
         dxp[i * k + j] = T(value);
       }
     });
@@ -40,7 +43,7 @@ void head_dot_sum(const Tensor& dy, const Tensor& x, const Tensor& da, const Ten
   if (dy2.defined()) head_dot_sum(dy2, x, da2, {}, {});
   dispatch_float(x.dtype(), "head_dot", [&]<class T>(T) {
     const T *dyp = dy.data<T>(), *xp = x.data<T>();
-    T* dap = da.data<T>();
+    auto* dap = da.data<Accumulator<T>>();
     const std::int64_t n = x.dim(0), heads = x.dim(1), k = x.dim(2);
 #pragma omp parallel for if (n * heads * k > kSerial)
     for (std::int64_t h = 0; h < heads; ++h) {
@@ -48,7 +51,7 @@ void head_dot_sum(const Tensor& dy, const Tensor& x, const Tensor& da, const Ten
       for (std::int64_t i = 0; i < n; ++i)
         for (std::int64_t j = 0; j < k; ++j)
           sum[j] += static_cast<double>(load(dyp[i * heads + h])) * load(xp[(i * heads + h) * k + j]);
-      for (std::int64_t j = 0; j < k; ++j) dap[h * k + j] = T(static_cast<Accumulator<T>>(sum[j]));
+      for (std::int64_t j = 0; j < k; ++j) dap[h * k + j] = static_cast<Accumulator<T>>(sum[j]);
     }
   });
 }

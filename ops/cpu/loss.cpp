@@ -42,7 +42,7 @@ void nll_loss(const Tensor& logp, const Tensor& label, const Tensor& index, cons
     const auto *lab = label.data<std::int64_t>(), *idx = index.data<std::int64_t>();
     double sum = 0;
     for (std::int64_t k = 0; k < index.numel(); ++k) sum -= load(lp[idx[k] * logp.dim(1) + lab[idx[k]]]);
-    *loss.data<T>() = T(static_cast<Accumulator<T>>(sum / static_cast<double>(index.numel())));
+    *loss.data<Accumulator<T>>() = static_cast<Accumulator<T>>(sum / static_cast<double>(index.numel()));
   });
 }
 
@@ -51,7 +51,7 @@ void nll_loss_backward(const Tensor& dloss, const Tensor& label, const Tensor& i
   dispatch_float(dlogp.dtype(), "nll_loss", [&]<class T>(T) {
     T* dp = dlogp.data<T>();
     const auto *lab = label.data<std::int64_t>(), *idx = index.data<std::int64_t>();
-    const auto term = load(*dloss.data<T>()) / static_cast<Accumulator<T>>(index.numel());
+    const auto term = *dloss.data<Accumulator<T>>() / static_cast<Accumulator<T>>(index.numel());
     for (std::int64_t k = 0; k < index.numel(); ++k) {
       T& at = dp[idx[k] * dlogp.dim(1) + lab[idx[k]]];
       at = T(load(at) - term);
@@ -111,7 +111,7 @@ Metrics sum_metrics(const T* scores, std::int64_t c, const std::int64_t* label, 
 void cross_entropy(const Tensor& logits, const Tensor& label, const Tensor& index, const Tensor& loss) {
   dispatch_float(logits.dtype(), "cross_entropy", [&]<class T>(T) {
     const double sum = sum_metrics(logits.data<T>(), logits.dim(1), label.data<std::int64_t>(), index).loss;
-    *loss.data<T>() = T(static_cast<Accumulator<T>>(sum / static_cast<double>(index.numel())));
+    *loss.data<Accumulator<T>>() = static_cast<Accumulator<T>>(sum / static_cast<double>(index.numel()));
   });
 }
 
@@ -125,7 +125,7 @@ void cross_entropy_backward(const Tensor& dloss, const Tensor& logits, const Ten
     T* dx = dlogits.data<T>();
     const auto* lab = label.data<std::int64_t>();
     const std::int64_t c = logits.dim(1);
-    const auto share = load(*dloss.data<T>()) / static_cast<Accumulator<T>>(index.numel());
+    const auto share = *dloss.data<Accumulator<T>>() / static_cast<Accumulator<T>>(index.numel());
     for_each_row(logits.dim(0), c, [=, &named](std::int64_t i) {
       const auto times = static_cast<Accumulator<T>>(named[static_cast<std::size_t>(i)]) * share;
       const auto shift = times == 0 ? Accumulator<T>(0) : log_sum_exp(x + i * c, c);

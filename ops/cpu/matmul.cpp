@@ -1,34 +1,87 @@
 #include <cblas.h>
 
+#include <algorithm>
 #include <limits>
+#include <memory>
 
+#include "ops/cpu/loops.h"
 #include "ops/kernels.h"
 
 namespace rodeo::kernels::cpu {
+namespace {
 
-// Row-major C = op(A) op(B) by OpenBLAS. 16-bit floats go through f32.
-void matmul(const Tensor& a, const Tensor& b, bool ta, bool tb, const MatmulSizes& sizes, const Tensor& c) {
-  if (size_of(a.dtype()) == 2) {
-    const Tensor wide = Tensor::empty(c.shape(), DType::kF32);
-    matmul(a.to(DType::kF32), b.to(DType::kF32), ta, tb, sizes, wide);
-    c.copy_from(wide.to(c.dtype()));
-    return;
-  }
-  if (sizes.k == 0) return c.fill(0);
+void check_sizes(const Tensor& a, const Tensor& b, const MatmulSizes& sizes, const Tensor& c) {
   for (const std::int64_t size : {sizes.m, sizes.k, a.dim(1), b.dim(1), c.dim(1)})
     check(size <= std::numeric_limits<blasint>::max(), "[matmul] OpenBLAS takes sizes up to ",
           std::numeric_limits<blasint>::max(), ", got ", size);
-  const auto m = static_cast<blasint>(sizes.m), n = static_cast<blasint>(sizes.n),
-             k = static_cast<blasint>(sizes.k);
-  const auto lda = static_cast<blasint>(a.dim(1)), ldb = static_cast<blasint>(b.dim(1)),
-             ldc = static_cast<blasint>(c.dim(1));
-  const CBLAS_TRANSPOSE opa = ta ? CblasTrans : CblasNoTrans, opb = tb ? CblasTrans : CblasNoTrans;
-  if (a.dtype() == DType::kF64)
-    cblas_dgemm(CblasRowMajor, opa, opb, m, n, k, 1, a.data<double>(), lda, b.data<double>(), ldb, 0,
-                c.data<double>(), ldc);
-  else
-    cblas_sgemm(CblasRowMajor, opa, opb, m, n, k, 1, a.data<float>(), lda, b.data<float>(), ldb, 0,
-                c.data<float>(), ldc);
+}
+
+/// Row-major C = op(A) op(B) + beta C; `ld` is the length of a row in memory.
+void gemm(bool ta, bool tb, const MatmulSizes& s, const float* a, std::int64_t lda, const float* b,
+          std::int64_t ldb, float beta, float* c, std::int64_t ldc) {
+  cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans,
+              static_cast<blasint>(s.m), static_cast<blasint>(s.n), static_cast<blasint>(s.k), 1, a,
+              static_cast<blasint>(lda), b, static_cast<blasint>(ldb), beta, c, static_cast<blasint>(ldc));
+}
+
+using Floats = std::unique_ptr<float[]>;
+
+Floats floats(std::int64_t count) {
+  return std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(count));
+}
+
+/// Rows [begin, end) of x.
+template <class T>
+void widen(const Tensor& x, std::int64_t begin, std::int64_t end, float* out) {
+  const T* from = x.data<T>() + begin * x.dim(1);
+  for_each_element((end - begin) * x.dim(1), [=](std::int64_t i) { out[i] = load(from[i]); });
+}
+
+/// 16-bit floats are multiplied as f32, so many rows of a long factor at a time that little is held.
+template <class T>
+void multiply(const Tensor& a, const Tensor& b, bool ta, bool tb, const MatmulSizes& s, const Tensor& c) {
+  constexpr std::int64_t kRows = 4096;
+  const std::int64_t lda = a.dim(1), ldb = b.dim(1), ldc = c.dim(1);
+  const bool sums_rows = ta && !tb;  // op(A) op(B) is a sum over the rows of both
+  const std::int64_t a_step = ta && tb ? a.dim(0) : std::min(a.dim(0), kRows),
+                     b_step = sums_rows ? a_step : b.dim(0);
+  const std::int64_t c_rows = ta ? s.m : a_step;
+  const Floats wide_a = floats(a_step * lda), wide_b = floats(b_step * ldb), sum = floats(c_rows * s.n);
+  if (!sums_rows) widen<T>(b, 0, b_step, wide_b.get());
+  const auto write = [&](std::int64_t first, std::int64_t rows) {
+    const float* from = sum.get();
+    const auto to = [&]<class Out>(Out* out) {
+      for_each_row(rows, s.n, [=, n = s.n](std::int64_t i) {
+        for (std::int64_t j = 0; j < n; ++j) out[(first + i) * ldc + j] = Out(from[i * n + j]);
+      });
+    };
+    c.dtype() == DType::kF32 ? to(c.data<float>()) : to(c.data<T>());
+  };
+  for (std::int64_t begin = 0; begin < a.dim(0); begin += a_step) {
+    const std::int64_t end = std::min(begin + a_step, a.dim(0)), rows = end - begin;
+    widen<T>(a, begin, end, wide_a.get());
+    if (sums_rows) widen<T>(b, begin, end, wide_b.get());
+    gemm(ta, tb, {ta ? s.m : rows, s.n, ta ? rows : s.k}, wide_a.get(), lda, wide_b.get(), ldb,
+         ta && begin > 0 ? 1.f : 0.f, sum.get(), s.n);
+    if (!ta) write(begin, rows);
+  }
+  if (ta) write(0, s.m);
+}
+
+}  // namespace
+
+void matmul(const Tensor& a, const Tensor& b, bool ta, bool tb, const MatmulSizes& sizes, const Tensor& c) {
+  if (sizes.k == 0) return c.fill(0);
+  check_sizes(a, b, sizes, c);
+  if (a.dtype() == DType::kBF16) return multiply<BFloat16>(a, b, ta, tb, sizes, c);
+  if (a.dtype() == DType::kF16) return multiply<Float16>(a, b, ta, tb, sizes, c);
+  const std::int64_t lda = a.dim(1), ldb = b.dim(1), ldc = c.dim(1);
+  if (a.dtype() == DType::kF32)
+    return gemm(ta, tb, sizes, a.data<float>(), lda, b.data<float>(), ldb, 0, c.data<float>(), ldc);
+  cblas_dgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans,
+              static_cast<blasint>(sizes.m), static_cast<blasint>(sizes.n), static_cast<blasint>(sizes.k), 1,
+              a.data<double>(), static_cast<blasint>(lda), b.data<double>(), static_cast<blasint>(ldb), 0,
+              c.data<double>(), static_cast<blasint>(ldc));
 }
 
 }  // namespace rodeo::kernels::cpu

@@ -79,7 +79,8 @@ void normalize(const Tensor& x, const Tensor& mean, const Tensor& rstd, NormAxis
                const Tensor& bias, const Tensor& y) {
   dispatch_float(x.dtype(), "norm", [&]<class T>(T) {
     using Stat = Accumulator<T>;
-    const T *xp = x.data<T>(), *w = data_or_null<T>(weight), *b = data_or_null<T>(bias);
+    const T* xp = x.data<T>();
+    const Stat *w = data_or_null<Stat>(weight), *b = data_or_null<Stat>(bias);
     const Stat *meanp = mean.data<Stat>(), *rstdp = rstd.data<Stat>();
     T* yp = y.data<T>();
     const std::int64_t n = x.dim(1);
@@ -87,7 +88,7 @@ void normalize(const Tensor& x, const Tensor& mean, const Tensor& rstd, NormAxis
       for (std::int64_t j = 0; j < n; ++j) {
         const std::int64_t s = axis == NormAxis::kRows ? i : j;
         const Stat xhat = (load(xp[i * n + j]) - meanp[s]) * rstdp[s];
-        yp[i * n + j] = T(xhat * (w ? load(w[j]) : 1) + (b ? load(b[j]) : 0));
+        yp[i * n + j] = T(xhat * (w ? w[j] : 1) + (b ? b[j] : 0));
       }
     });
   });
@@ -122,16 +123,16 @@ void batch_norm_dx(const Tensor& x, const Tensor& dy, const Tensor& mean, const 
                    const Tensor& weight, const Tensor& dweight, const Tensor& dbias, const Tensor& dx) {
   dispatch_float(x.dtype(), "batch_norm", [&]<class T>(T) {
     using Stat = Accumulator<T>;
-    const T *xp = x.data<T>(), *dyp = dy.data<T>(), *w = data_or_null<T>(weight);
-    const Stat *meanp = mean.data<Stat>(), *rstdp = rstd.data<Stat>(), *dw = data_or_null<Stat>(dweight),
-               *db = dbias.data<Stat>();
+    const T *xp = x.data<T>(), *dyp = dy.data<T>();
+    const Stat *meanp = mean.data<Stat>(), *rstdp = rstd.data<Stat>(), *w = data_or_null<Stat>(weight),
+               *dw = data_or_null<Stat>(dweight), *db = dbias.data<Stat>();
     T* out = dx.data<T>();
     const std::int64_t m = x.dim(0), n = x.dim(1);
     for_each_row(m, n, [=](std::int64_t i) {
       for (std::int64_t j = 0; j < n; ++j) {
         const Stat xhat = (load(xp[i * n + j]) - meanp[j]) * rstdp[j];
         const Stat shared = dw ? (db[j] + xhat * dw[j]) / static_cast<Stat>(m) : 0;
-        out[i * n + j] = T((w ? load(w[j]) : 1) * rstdp[j] * (load(dyp[i * n + j]) - shared));
+        out[i * n + j] = T((w ? w[j] : 1) * rstdp[j] * (load(dyp[i * n + j]) - shared));
       }
     });
   });
@@ -141,13 +142,13 @@ void layer_norm_dx(const Tensor& x, const Tensor& dy, const Tensor& mean, const 
                    const Tensor& weight, const Tensor& dx) {
   dispatch_float(x.dtype(), "layer_norm", [&]<class T>(T) {
     using Stat = Accumulator<T>;
-    const T *xp = x.data<T>(), *dyp = dy.data<T>(), *w = data_or_null<T>(weight);
-    const Stat *meanp = mean.data<Stat>(), *rstdp = rstd.data<Stat>();
+    const T *xp = x.data<T>(), *dyp = dy.data<T>();
+    const Stat *meanp = mean.data<Stat>(), *rstdp = rstd.data<Stat>(), *w = data_or_null<Stat>(weight);
     T* out = dx.data<T>();
     const std::int64_t n = x.dim(1);
     for_each_row(x.dim(0), n, [=](std::int64_t i) {
       const auto xhat = [=](std::int64_t j) { return (load(xp[i * n + j]) - meanp[i]) * rstdp[i]; };
-      const auto g = [=](std::int64_t j) { return load(dyp[i * n + j]) * (w ? load(w[j]) : 1); };
+      const auto g = [=](std::int64_t j) { return load(dyp[i * n + j]) * (w ? w[j] : 1); };
       double sum = 0, products = 0;
       for (std::int64_t j = 0; j < n; ++j) sum += g(j), products += static_cast<double>(g(j)) * xhat(j);
       sum /= static_cast<double>(n), products /= static_cast<double>(n);

@@ -49,12 +49,12 @@ __global__ void bce_parts_kernel(const T* x, const std::uint8_t* target, const s
 
 // One block adds the parts up. `metrics` may be null.
 template <class T>
-__global__ void bce_total_kernel(const double* parts, double labels, T* loss, double* metrics) {
+__global__ void bce_total_kernel(const double* parts, double labels, Accumulator<T>* loss, double* metrics) {
   const double sum = block_sum<kParts>(parts[threadIdx.x]);
   const double right = block_sum<kParts>(parts[kParts + threadIdx.x]);
   const double either = block_sum<kParts>(parts[2 * kParts + threadIdx.x]);
   if (threadIdx.x > 0) return;
-  if (loss) *loss = static_cast<T>(static_cast<Accumulator<T>>(sum / labels));
+  if (loss) *loss = static_cast<Accumulator<T>>(sum / labels);
   if (metrics) {
     metrics[0] = right > 0 ? 2 * right / either : 0;
     metrics[1] = labels > 0 ? sum / labels : 0;
@@ -63,10 +63,10 @@ __global__ void bce_total_kernel(const double* parts, double labels, T* loss, do
 
 // One thread per label. A node named m times gets m equal terms, which any order adds up to the same.
 template <class T>
-__global__ void bce_backward_kernel(const T* dloss, const T* x, const std::uint8_t* target,
+__global__ void bce_backward_kernel(const Accumulator<T>* dloss, const T* x, const std::uint8_t* target,
                                     const std::int64_t* index, std::int64_t c, std::int64_t count, T* dx) {
   using A = Accumulator<T>;
-  const A scale = widen(*dloss) / (static_cast<A>(count / c) * static_cast<A>(c));
+  const A scale = *dloss / (static_cast<A>(count / c) * static_cast<A>(c));
   RODEO_GRID_STRIDE(i, count) {
     const std::int64_t at = index[i / c] * c + i % c;
     const A sigmoid = 1 / (1 + exp(-widen(x[at])));
@@ -81,7 +81,8 @@ auto* pointer(const Tensor& t) {
 
 // The mean into `loss`, or it and F1 into `metrics`: the other is null.
 template <class T>
-void add_up(const Tensor& x, const Tensor& target, const Tensor& index, device_t<T>* loss, double* metrics) {
+void add_up(const Tensor& x, const Tensor& target, const Tensor& index, Accumulator<T>* loss,
+            double* metrics) {
   const Tensor parts = Tensor::empty({3, kParts}, DType::kF64, x.device());
   const std::int64_t count = index.numel() * x.dim(1);
   launch("bce_with_logits", x.device(), bce_parts_kernel<device_t<T>>, dim3(kParts), kThreads, 0,
@@ -95,7 +96,7 @@ void add_up(const Tensor& x, const Tensor& target, const Tensor& index, device_t
 
 void bce_with_logits(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& loss) {
   dispatch_float(x.dtype(), "bce_with_logits",
-                 [&]<class T>(T) { add_up<T>(x, target, index, pointer<T>(loss), nullptr); });
+                 [&]<class T>(T) { add_up<T>(x, target, index, loss.data<Accumulator<T>>(), nullptr); });
 }
 
 void bce_with_logits_backward(const Tensor& dloss, const Tensor& x, const Tensor& target, const Tensor& index,
@@ -104,14 +105,14 @@ void bce_with_logits_backward(const Tensor& dloss, const Tensor& x, const Tensor
   const std::int64_t count = index.numel() * x.dim(1);
   dispatch_float(x.dtype(), "bce_with_logits", [&]<class T>(T) {
     launch("bce_with_logits_backward", x.device(), bce_backward_kernel<device_t<T>>,
-           grid_for(count, kThreads), kThreads, 0, pointer<T>(dloss), pointer<T>(x),
+           grid_for(count, kThreads), kThreads, 0, dloss.data<Accumulator<T>>(), pointer<T>(x),
            target.data<std::uint8_t>(), index.data<std::int64_t>(), x.dim(1), count, pointer<T>(dx));
   });
 }
 
 void label_metrics(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& metrics) {
   dispatch_float(x.dtype(), "label_metrics", [&]<class T>(T) {
-    add_up<T>(x, target, index, static_cast<device_t<T>*>(nullptr), metrics.data<double>());
+    add_up<T>(x, target, index, static_cast<Accumulator<T>*>(nullptr), metrics.data<double>());
   });
 }
 

@@ -9,9 +9,9 @@ constexpr int kThreads = 256;
 
 // One thread per element, grid-stride. s and y may be null.
 template <class T, class Value>
-__global__ void scaled_sum_kernel(Value a, const T* s, const T* x, Value b, const T* y, T* out,
+__global__ void scaled_sum_kernel(Value a, const Value* s, const T* x, Value b, const T* y, T* out,
                                   std::int64_t size) {
-  const Value factor = s ? a + widen(s[0]) : a;
+  const Value factor = s ? a + s[0] : a;
   RODEO_GRID_STRIDE(i, size)
   out[i] = static_cast<T>(factor * widen(x[i]) + (y ? b * widen(y[i]) : Value(0)));
 }
@@ -62,7 +62,7 @@ void scaled_sum(double a, const Tensor& s, const Tensor& x, double b, const Tens
   dispatch_float(x.dtype(), "combine", [&]<class T>(T) {
     using Value = Accumulator<device_t<T>>;
     run("scaled_sum", out.device(), out.numel(), scaled_sum_kernel<device_t<T>, Value>, static_cast<Value>(a),
-        pointer<T>(s), pointer<T>(x), static_cast<Value>(b), pointer<T>(y), pointer<T>(out));
+        pointer<Value>(s), pointer<T>(x), static_cast<Value>(b), pointer<T>(y), pointer<T>(out));
   });
 }
 

@@ -8,8 +8,18 @@ constexpr int kThreads = 256;
 
 // One thread per element, grid-stride, in the kernels up to dropout.
 template <class T>
-__global__ void add_bias_kernel(const T* x, const T* b, T* y, std::int64_t size, std::int64_t n) {
-  RODEO_GRID_STRIDE(i, size) y[i] = static_cast<T>(widen(x[i]) + widen(b[i % n]));
+__global__ void add_bias_kernel(const T* x, const Accumulator<T>* b, T* y, std::int64_t size,
+                                std::int64_t n) {
+  RODEO_GRID_STRIDE(i, size) y[i] = static_cast<T>(widen(x[i]) + b[i % n]);
+}
+
+template <class T>
+__global__ void cast_padded_kernel(const float* x, std::int64_t n, T* out, std::int64_t size,
+                                   std::int64_t columns) {
+  RODEO_GRID_STRIDE(i, size) {
+    const std::int64_t row = i / columns, column = i - row * columns;
+    out[i] = static_cast<T>(column < n ? x[row * n + column] : 0.f);
+  }
 }
 
 template <class T>
@@ -26,8 +36,9 @@ __global__ void relu_backward_kernel(const T* y, const T* dy, T* dx, std::int64_
 }
 
 template <class T>
-__global__ void scale_rows_kernel(const T* x, const T* s, T* y, std::int64_t size, std::int64_t n) {
-  RODEO_GRID_STRIDE(i, size) y[i] = static_cast<T>(widen(x[i]) * widen(s[i / n]));
+__global__ void scale_rows_kernel(const T* x, const Accumulator<T>* s, T* y, std::int64_t size,
+                                  std::int64_t n) {
+  RODEO_GRID_STRIDE(i, size) y[i] = static_cast<T>(widen(x[i]) * s[i / n]);
 }
 
 template <class T>
@@ -76,8 +87,9 @@ __global__ void normalize_rows_kernel(const T* x, T* y, std::int64_t rows, std::
 // Column sums in two passes: a block of 32 columns x 8 rows for each chunk of rows, then the chunks in order.
 constexpr int kColumns = 32, kRows = 8, kMaxChunks = 1024;
 
-template <class T, class Out>
-__global__ void sum_rows_kernel(const T* x, Out* out, std::int64_t m, std::int64_t n, std::int64_t chunk) {
+template <class T>
+__global__ void sum_rows_kernel(const T* x, Accumulator<T>* out, std::int64_t m, std::int64_t n,
+                                std::int64_t chunk) {
   __shared__ Accumulator<T> shared[kRows][kColumns];
   const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * kColumns + threadIdx.x;
   const std::int64_t begin = blockIdx.y * chunk, end = begin + chunk < m ? begin + chunk : m;
@@ -89,7 +101,7 @@ __global__ void sum_rows_kernel(const T* x, Out* out, std::int64_t m, std::int64
   if (threadIdx.y > 0 || column >= n) return;
 #pragma unroll
   for (int r = 1; r < kRows; ++r) sum += shared[r][threadIdx.x];
-  out[blockIdx.y * n + column] = static_cast<Out>(sum);
+  out[blockIdx.y * n + column] = sum;
 }
 
 template <class T>
@@ -105,10 +117,21 @@ void run(const char* name, const Tensor& out, std::int64_t size, void (*kernel)(
 
 }  // namespace
 
+void cast_padded(const Tensor& x, const Tensor& out) {
+  const auto cast = [&]<class T>(T*) {
+    run("cast_padded", out, out.numel(), cast_padded_kernel<T>, x.data<float>(), x.dim(1),
+        static_cast<T*>(out.raw()), out.numel(), out.dim(1));
+  };
+  if (out.dtype() == DType::kBF16)
+    cast(static_cast<__nv_bfloat16*>(nullptr));
+  else
+    cast(static_cast<__half*>(nullptr));
+}
+
 void add_bias(const Tensor& x, const Tensor& b, const Tensor& y) {
   dispatch_float(x.dtype(), "add_bias", [&]<class T>(T) {
-    run("add_bias", y, y.numel(), add_bias_kernel<device_t<T>>, pointer<T>(x), pointer<T>(b), pointer<T>(y),
-        y.numel(), x.dim(1));
+    run("add_bias", y, y.numel(), add_bias_kernel<device_t<T>>, pointer<T>(x), b.data<Accumulator<T>>(),
+        pointer<T>(y), y.numel(), x.dim(1));
   });
 }
 
@@ -122,10 +145,10 @@ void sum_rows(const Tensor& x, const Tensor& out) {
     const Tensor partial = Tensor::empty({chunks, n}, dtype_of<Accumulator<D>>(), x.device());
     const dim3 block(kColumns, kRows), columns(static_cast<unsigned>(ceil_div(n, kColumns)));
     const dim3 grid(columns.x, static_cast<unsigned>(chunks));
-    launch("sum_rows", x.device(), sum_rows_kernel<D, Accumulator<D>>, grid, block, 0, pointer<T>(x),
+    launch("sum_rows", x.device(), sum_rows_kernel<D>, grid, block, 0, pointer<T>(x),
            partial.data<Accumulator<D>>(), m, n, chunk);
-    launch("sum_rows", x.device(), sum_rows_kernel<Accumulator<D>, D>, columns, block, 0,
-           partial.data<Accumulator<D>>(), pointer<T>(out), chunks, n, chunks);
+    launch("sum_rows", x.device(), sum_rows_kernel<Accumulator<D>>, columns, block, 0,
+           partial.data<Accumulator<D>>(), out.data<Accumulator<D>>(), chunks, n, chunks);
   });
 }
 
@@ -158,7 +181,7 @@ void uniform(const Tensor& out, float lo, float hi, RandomKey key) {
 
 void scale_rows(const Tensor& x, const Tensor& s, const Tensor& y) {
   dispatch_float(x.dtype(), "scale_rows", [&]<class T>(T) {
-    run("scale_rows", y, y.numel(), scale_rows_kernel<device_t<T>>, pointer<T>(x), pointer<T>(s),
+    run("scale_rows", y, y.numel(), scale_rows_kernel<device_t<T>>, pointer<T>(x), s.data<Accumulator<T>>(),
         pointer<T>(y), y.numel(), x.dim(1));
   });
 }

@@ -10,7 +10,7 @@ constexpr int kQuad = 4;  // elements that share a Philox call
 
 template <class T>
 struct EpilogueArgs {
-  const T *scale, *bias, *after;  // or null
+  const Accumulator<T>*scale, *bias, *after;  // or null
   std::int64_t rows, n, pitch;
   Activation activation;
   float dropout;
@@ -54,12 +54,11 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 4 : 6)
     if (args.dropout > 0) random = philox(args.key.seed, stream, quad);
     std::int64_t i = 0, j = 0;
     if (has_place) i = quotient(quad * kQuad, args.n), j = quad * kQuad - i * args.n;
-    Sum scale = args.scale ? widen(args.scale[i]) : Sum(1),
-        after = args.after ? widen(args.after[i]) : Sum(1);
+    Sum scale = args.scale ? args.scale[i] : Sum(1), after = args.after ? args.after[i] : Sum(1);
 #pragma unroll
     for (int k = 0; k < kQuad; ++k) {
       Sum value = widen(values.value[k]) * scale;
-      if (args.bias) value += widen(args.bias[j]);
+      if (args.bias) value += args.bias[j];
       if (args.activation == Activation::kRelu && value <= 0) value = 0;  // NaN is not <= 0
       if (args.activation == Activation::kElu && value <= 0) value = expm1(value);
       if (args.dropout > 0) value = to_unit(random.word[k]) < args.dropout ? 0 : value * args.keep;
@@ -67,8 +66,8 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 4 : 6)
       if (has_place && ++j == args.n) {
         j = 0;
         if (++i == args.rows) --i;  // past the end
-        if (args.scale) scale = widen(args.scale[i]);
-        if (args.after) after = widen(args.after[i]);
+        if (args.scale) scale = args.scale[i];
+        if (args.after) after = args.after[i];
       }
     }
     if (is_whole(quad)) {
@@ -85,7 +84,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 4 : 6)
 template <class T, int kVec>
 __global__ void __launch_bounds__(kColumnSumThreads)
     epilogue_backward_kernel(const EpilogueArgs<T> args, const T* y, const T* dy, T* dx, std::int64_t chunk,
-                             Accumulator<T>* partial, int* arrived, T* db) {
+                             Accumulator<T>* partial, int* arrived, Accumulator<T>* db) {
   using Sum = Accumulator<T>;
   using Row = Pack<T, kVec>;
   const bool relu = args.activation == Activation::kRelu;
@@ -105,8 +104,8 @@ __global__ void __launch_bounds__(kColumnSumThreads)
         slope = *reinterpret_cast<const Row*>(dy + at);
         if (y) value = *reinterpret_cast<const Row*>(y + at);
       }
-      const Sum after = args.after ? args.keep * widen(args.after[i]) : args.keep;
-      const Sum scale = args.scale ? widen(args.scale[i]) : Sum(1);
+      const Sum after = args.after ? args.keep * args.after[i] : args.keep;
+      const Sum scale = args.scale ? args.scale[i] : Sum(1);
       Philox4 random{};
       if (draws) {
         random = philox(args.key.seed, stream, at >> 2);
@@ -126,7 +125,7 @@ __global__ void __launch_bounds__(kColumnSumThreads)
   }
   if (!db || !finish_column_sums(sum, group, args.n / kVec, partial, arrived)) return;
 #pragma unroll
-  for (int v = 0; v < kVec; ++v) db[column + v] = static_cast<T>(sum[v]);
+  for (int v = 0; v < kVec; ++v) db[column + v] = sum[v];
 }
 
 template <class T>
@@ -137,9 +136,10 @@ auto* pointer(const Tensor& t) {
 template <class T>
 EpilogueArgs<device_t<T>> make_args(const Tensor& bias, const EpilogueOptions& o, const Tensor& y,
                                     std::int64_t pitch) {
-  return {.scale = pointer<T>(o.scale),
-          .bias = pointer<T>(bias),
-          .after = pointer<T>(o.after),
+  using Sum = Accumulator<device_t<T>>;
+  return {.scale = pointer<Sum>(o.scale),
+          .bias = pointer<Sum>(bias),
+          .after = pointer<Sum>(o.after),
           .rows = y.dim(0),
           .n = y.dim(1),
           .pitch = pitch,
@@ -183,7 +183,7 @@ void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions&
       }
       launch("epilogue_backward", dy.device(), epilogue_backward_kernel<D, kVec>, shape.grid, shape.block, 0,
              make_args<T>({}, options, dy, pitch), pointer<T>(y), pointer<T>(dy), pointer<T>(dx), shape.chunk,
-             static_cast<Accumulator<D>*>(partial.raw()), arrived, pointer<T>(db));
+             static_cast<Accumulator<D>*>(partial.raw()), arrived, pointer<Accumulator<D>>(db));
     };
     // Undefined tensors are at address 0.
     if (n % kQuad == 0 && pitch % kQuad == 0 && is_aligned(dy, quad) && is_aligned(y, quad) &&

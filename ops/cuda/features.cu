@@ -11,8 +11,9 @@ template <class T>
 struct EntryArgs {
   const std::int32_t *row, *col;
   const std::int64_t* place;
-  const T *x, *scale;  // scale may be null
-  T *y, *transposed;   // one of them may be null
+  const T* x;
+  const Accumulator<T>* scale;  // or null
+  T *y, *transposed;            // one of them may be null
   std::int64_t entries, cols;
   float p;
   Accumulator<T> keep;
@@ -30,7 +31,7 @@ __global__ void drop_entries_kernel(const EntryArgs<T> args) {
       const auto at = static_cast<std::uint64_t>(row * args.cols + args.col[e]);
       value = to_unit(random_word(args.key.seed, stream, at)) < args.p ? 0 : value * args.keep;
     }
-    if (args.scale) value *= widen(args.scale[row]);
+    if (args.scale) value *= args.scale[row];
     const T out = static_cast<T>(value);
     if (args.y) args.y[e] = out;
     if (args.transposed) args.transposed[args.place[e]] = out;
@@ -66,7 +67,7 @@ void drop_entries(const Csr& a, const Tensor& row, const Tensor& place, const Te
                         .col = a.col.data<std::int32_t>(),
                         .place = place.data<std::int64_t>(),
                         .x = pointer<T>(x),
-                        .scale = pointer<T>(scale),
+                        .scale = pointer<Accumulator<D>>(scale),
                         .y = pointer<T>(y),
                         .transposed = pointer<T>(transposed),
                         .entries = x.numel(),

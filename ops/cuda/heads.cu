@@ -38,22 +38,23 @@ struct Walk {
 // A group of `lanes` threads (a power of two up to a warp) per (row, head); k is a multiple of kVec. With a2
 // another dot of the same rows, in y2.
 template <class T, int kVec>
-__global__ void head_dot_kernel(const T* x, const T* a, T* y, const T* a2, T* y2, std::int64_t items,
-                                std::int64_t heads, std::int64_t k, int lanes) {
+__global__ void head_dot_kernel(const T* x, const Accumulator<T>* a, T* y, const Accumulator<T>* a2, T* y2,
+                                std::int64_t items, std::int64_t heads, std::int64_t k, int lanes) {
   using Row = Pack<T, kVec>;
+  using Vector = Pack<Accumulator<T>, kVec>;
   const int lane = static_cast<int>(threadIdx.x) & (lanes - 1);
   for (Walk walk(items, heads, lanes); walk.more(); walk.next()) {
     Accumulator<T> sum = 0, sum2 = 0;
     if (walk.valid())
       for (std::int64_t j = lane * kVec; j < k; j += lanes * kVec) {
         const Row row = *reinterpret_cast<const Row*>(x + walk.item * k + j);
-        const Row vector = *reinterpret_cast<const Row*>(a + walk.head * k + j);
-        Row vector2{};
-        if (a2) vector2 = *reinterpret_cast<const Row*>(a2 + walk.head * k + j);
+        const Vector vector = *reinterpret_cast<const Vector*>(a + walk.head * k + j);
+        Vector vector2{};
+        if (a2) vector2 = *reinterpret_cast<const Vector*>(a2 + walk.head * k + j);
 #pragma unroll
         for (int v = 0; v < kVec; ++v) {
-          sum += widen(row.value[v]) * widen(vector.value[v]);
-          sum2 += widen(row.value[v]) * widen(vector2.value[v]);
+          sum += widen(row.value[v]) * vector.value[v];
+          sum2 += widen(row.value[v]) * vector2.value[v];
         }
       }
     for (int offset = lanes / 2; offset > 0; offset /= 2) {
@@ -68,25 +69,28 @@ __global__ void head_dot_kernel(const T* x, const T* a, T* y, const T* a2, T* y2
 
 // As above, without a sum: dx = dy a, or with dy2 dx += dy a + dy2 a2.
 template <class T, int kVec>
-__global__ void head_outer_kernel(const T* dy, const T* a, const T* dy2, const T* a2, T* dx,
-                                  std::int64_t items, std::int64_t heads, std::int64_t k, int lanes) {
+__global__ void head_outer_kernel(const T* dy, const Accumulator<T>* a, const T* dy2,
+                                  const Accumulator<T>* a2, T* dx, std::int64_t items, std::int64_t heads,
+                                  std::int64_t k, int lanes) {
   using Row = Pack<T, kVec>;
+  using Vector = Pack<Accumulator<T>, kVec>;
   const int lane = static_cast<int>(threadIdx.x) & (lanes - 1);
   for (Walk walk(items, heads, lanes); walk.valid(); walk.next()) {
     const auto scale = widen(dy[walk.item]);
     const auto scale2 = dy2 ? widen(dy2[walk.item]) : Accumulator<T>(0);
     for (std::int64_t j = lane * kVec; j < k; j += lanes * kVec) {
-      const Row vector = *reinterpret_cast<const Row*>(a + walk.head * k + j);
+      const Vector vector = *reinterpret_cast<const Vector*>(a + walk.head * k + j);
       Row out;
 #pragma unroll
-      for (int v = 0; v < kVec; ++v) out.value[v] = static_cast<T>(scale * widen(vector.value[v]));
+      for (int v = 0; v < kVec; ++v) out.value[v] = static_cast<T>(scale * vector.value[v]);
       Row* const to = reinterpret_cast<Row*>(dx + walk.item * k + j);
       if (dy2) {
-        const Row vector2 = *reinterpret_cast<const Row*>(a2 + walk.head * k + j), before = *to;
+        const Vector vector2 = *reinterpret_cast<const Vector*>(a2 + walk.head * k + j);
+        const Row before = *to;
 #pragma unroll
         for (int v = 0; v < kVec; ++v)
-          out.value[v] = static_cast<T>(widen(before.value[v]) + scale * widen(vector.value[v]) +
-                                        scale2 * widen(vector2.value[v]));
+          out.value[v] =
+              static_cast<T>(widen(before.value[v]) + scale * vector.value[v] + scale2 * vector2.value[v]);
       }
       *to = out;
     }
@@ -98,8 +102,8 @@ __global__ void head_outer_kernel(const T* dy, const T* a, const T* dy2, const T
 template <class T, int kVec>
 __global__ void __launch_bounds__(kColumnSumThreads)
     head_dot_sum_kernel(const T* dy, const T* dy2, const T* x, std::int64_t n, std::int64_t heads,
-                        std::int64_t k, std::int64_t chunk, Accumulator<T>* partial, int* arrived, T* da,
-                        T* da2) {
+                        std::int64_t k, std::int64_t chunk, Accumulator<T>* partial, int* arrived,
+                        Accumulator<T>* da, Accumulator<T>* da2) {
   using Row = Pack<T, kVec>;
   const std::int64_t width = heads * k, groups = width / kVec;
   const std::int64_t group = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -122,8 +126,8 @@ __global__ void __launch_bounds__(kColumnSumThreads)
   if (!finish_column_sums(sum, group, groups, partial, arrived)) return;
 #pragma unroll
   for (int v = 0; v < kVec; ++v) {
-    da[group * kVec + v] = static_cast<T>(sum[v]);
-    if (dy2) da2[group * kVec + v] = static_cast<T>(sum[kVec + v]);
+    da[group * kVec + v] = sum[v];
+    if (dy2) da2[group * kVec + v] = sum[kVec + v];
   }
 }
 
@@ -163,11 +167,16 @@ int lanes_for(std::int64_t k, int vec) {
   return lanes;
 }
 
-// f.operator()<kVec>(): 16 bytes where every head's row begins at a multiple of them, else an element.
+// f.operator()<kVec>(): 16 bytes of x where every head's row begins at a multiple of them, else an element. a
+// and a2 have as many elements, of the sums' type.
 template <class T, class F>
-void with_vectors(const Tensor& x, const Tensor& a, F&& f, const Tensor& a2 = {}) {
+void with_vectors(const Tensor& x, F&& f, const Tensor& a = {}, const Tensor& a2 = {}) {
   constexpr int kVec = 16 / sizeof(T);
-  if (x.dim(2) % kVec == 0 && is_aligned(x) && is_aligned(a) && is_aligned(a2))
+  constexpr std::uintptr_t kVectorBytes = kVec * sizeof(Accumulator<T>);
+  const auto is_whole = [](const Tensor& vector) {  // an undefined one is at address 0
+    return reinterpret_cast<std::uintptr_t>(vector.raw()) % kVectorBytes == 0;
+  };
+  if (x.dim(2) % kVec == 0 && is_aligned(x) && is_whole(a) && is_whole(a2))
     f.template operator()<kVec>();
   else
     f.template operator()<1>();
@@ -178,30 +187,30 @@ void with_vectors(const Tensor& x, const Tensor& a, F&& f, const Tensor& a2 = {}
 void head_dot(const Tensor& x, const Tensor& a, const Tensor& y, const Tensor& a2, const Tensor& y2) {
   dispatch_float(x.dtype(), "head_dot", [&]<class T>(T) {
     with_vectors<T>(
-        x, a,
+        x,
         [&]<int kVec>() {
           const std::int64_t items = y.numel(), k = x.dim(2);
           const int lanes = lanes_for(k, kVec);
           launch("head_dot", y.device(), head_dot_kernel<device_t<T>, kVec>,
-                 grid_for(items * lanes, kThreads), kThreads, 0, pointer<T>(x), pointer<T>(a), pointer<T>(y),
-                 pointer<T>(a2), pointer<T>(y2), items, x.dim(1), k, lanes);
+                 grid_for(items * lanes, kThreads), kThreads, 0, pointer<T>(x), pointer<Accumulator<T>>(a),
+                 pointer<T>(y), pointer<Accumulator<T>>(a2), pointer<T>(y2), items, x.dim(1), k, lanes);
         },
-        a2);
+        a, a2);
   });
 }
 
 void head_outer(const Tensor& dy, const Tensor& a, const Tensor& dy2, const Tensor& a2, const Tensor& dx) {
   dispatch_float(dx.dtype(), "head_dot", [&]<class T>(T) {
     with_vectors<T>(
-        dx, a,
+        dx,
         [&]<int kVec>() {
           const std::int64_t items = dy.numel(), k = dx.dim(2);
           const int lanes = lanes_for(k, kVec);
           launch("head_outer", dx.device(), head_outer_kernel<device_t<T>, kVec>,
-                 grid_for(items * lanes, kThreads), kThreads, 0, pointer<T>(dy), pointer<T>(a),
-                 pointer<T>(dy2), pointer<T>(a2), pointer<T>(dx), items, dx.dim(1), k, lanes);
+                 grid_for(items * lanes, kThreads), kThreads, 0, pointer<T>(dy), pointer<Accumulator<T>>(a),
+                 pointer<T>(dy2), pointer<Accumulator<T>>(a2), pointer<T>(dx), items, dx.dim(1), k, lanes);
         },
-        a2);
+        a, a2);
   });
 }
 
@@ -214,14 +223,14 @@ void head_dot_sum(const Tensor& dy, const Tensor& x, const Tensor& da, const Ten
   }
   dispatch_float(x.dtype(), "head_dot", [&]<class T>(T) {
     using D = device_t<T>;
-    with_vectors<T>(x, x, [&]<int kVec>() {
+    with_vectors<T>(x, [&]<int kVec>() {
       const ColumnSumsGrid shape(n, heads * k / kVec);
       const Tensor partial =
           Tensor::empty({shape.grid.y, heads * k, 2}, dtype_of<Accumulator<D>>(), x.device());
       launch("head_dot_sum", x.device(), head_dot_sum_kernel<D, kVec>, shape.grid, shape.block, 0,
              pointer<T>(dy), pointer<T>(dy2), pointer<T>(x), n, heads, k, shape.chunk,
              partial.data<Accumulator<D>>(), Context::of(x.device()).zeroed_counters(shape.grid.x),
-             pointer<T>(da), pointer<T>(da2));
+             pointer<Accumulator<D>>(da), pointer<Accumulator<D>>(da2));
     });
   });
 }

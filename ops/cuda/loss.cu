@@ -56,7 +56,7 @@ constexpr int kLossThreads = 1024;
 
 template <class T>
 __global__ void nll_loss_kernel(const T* logp, std::int64_t c, const std::int64_t* label,
-                                const std::int64_t* index, std::int64_t count, T* loss) {
+                                const std::int64_t* index, std::int64_t count, Accumulator<T>* loss) {
   __shared__ double shared[kLossThreads];
   double sum = 0;
   for (std::int64_t k = threadIdx.x; k < count; k += kLossThreads)
@@ -66,16 +66,16 @@ __global__ void nll_loss_kernel(const T* logp, std::int64_t c, const std::int64_
     __syncthreads();
     if (threadIdx.x < half) shared[threadIdx.x] += shared[threadIdx.x + half];
   }
-  if (threadIdx.x == 0)
-    *loss = static_cast<T>(static_cast<Accumulator<T>>(shared[0] / static_cast<double>(count)));
+  if (threadIdx.x == 0) *loss = static_cast<Accumulator<T>>(shared[0] / static_cast<double>(count));
 }
 
 // One thread per named node. A node named m times gets m equal terms: which of its threads adds them does not
 // matter where each adds the same value to the same element one after the other.
 template <class T>
-__global__ void nll_loss_backward_kernel(const T* dloss, std::int64_t c, const std::int64_t* label,
-                                         const std::int64_t* index, std::int64_t count, T* dlogp) {
-  const Accumulator<T> term = -widen(*dloss) / static_cast<Accumulator<T>>(count);
+__global__ void nll_loss_backward_kernel(const Accumulator<T>* dloss, std::int64_t c,
+                                         const std::int64_t* label, const std::int64_t* index,
+                                         std::int64_t count, T* dlogp) {
+  const Accumulator<T> term = -*dloss / static_cast<Accumulator<T>>(count);
   RODEO_GRID_STRIDE(k, count) atomicAdd(dlogp + index[k] * c + label[index[k]], static_cast<T>(term));
 }
 
@@ -115,7 +115,7 @@ __device__ Accumulator<T> log_sum_exp(const T* row, std::int64_t c) {
 // loss.
 template <class T>
 __global__ void node_metrics_kernel(const T* scores, std::int64_t c, const std::int64_t* label, Sets sets,
-                                    Sums* partial, int* arrived, double* metrics, T* loss) {
+                                    Sums* partial, int* arrived, double* metrics, Accumulator<T>* loss) {
   __shared__ Sums shared[kThreads];
   __shared__ bool last;
   int set = 0;
@@ -173,7 +173,7 @@ __global__ void node_metrics_kernel(const T* scores, std::int64_t c, const std::
       metrics[2 * set] = total.right / nodes;
       metrics[2 * set + 1] = total.loss / nodes;
     } else {
-      *loss = static_cast<T>(static_cast<Accumulator<T>>(total.loss / nodes));
+      *loss = static_cast<Accumulator<T>>(total.loss / nodes);
     }
   }
   if (threadIdx.x == 0) *arrived = 0;
@@ -182,15 +182,14 @@ __global__ void node_metrics_kernel(const T* scores, std::int64_t c, const std::
 // kLanes lanes per named node add to a row of zeros. A node named m times gets m equal terms, so their order
 // does not matter.
 template <class T>
-__global__ void cross_entropy_backward_kernel(const T* dloss, const T* logits, std::int64_t c,
+__global__ void cross_entropy_backward_kernel(const Accumulator<T>* dloss, const T* logits, std::int64_t c,
                                               const std::int64_t* label, const std::int64_t* index,
                                               std::int64_t count, T* dlogits) {
   const std::int64_t k = static_cast<std::int64_t>(blockIdx.x) * kGroupsPerBlock + threadIdx.x / kLanes;
   const bool valid = k < count;
   const std::int64_t node = valid ? index[k] : 0, want = valid ? label[node] : 0, columns = valid ? c : 0;
   const T* row = logits + node * c;
-  const Accumulator<T> share = widen(*dloss) / static_cast<Accumulator<T>>(count),
-                       shift = log_sum_exp(row, columns);
+  const Accumulator<T> share = *dloss / static_cast<Accumulator<T>>(count), shift = log_sum_exp(row, columns);
   for (std::int64_t j = threadIdx.x % kLanes; j < columns; j += kLanes) {
     const Accumulator<T> softmax = exp(widen(row[j]) - shift);
     atomicAdd(dlogits + node * c + j, static_cast<T>(share * (j == want ? softmax - 1 : softmax)));
@@ -224,7 +223,7 @@ void launch_metrics(const Tensor& scores, const Tensor& label, const std::vector
            dim3(static_cast<unsigned>(blocks)), kThreads, 0, pointer<T>(scores), scores.dim(1),
            label.data<std::int64_t>(), sets, reinterpret_cast<Sums*>(partial.data<double>()),
            Context::of(scores.device()).zeroed_counters(1),
-           metrics.defined() ? metrics.data<double>() : nullptr, loss.defined() ? pointer<T>(loss) : nullptr);
+           metrics.defined() ? metrics.data<double>() : nullptr, pointer<Accumulator<T>>(loss));
   });
 }
 
@@ -249,7 +248,7 @@ void nll_loss(const Tensor& logp, const Tensor& label, const Tensor& index, cons
   dispatch_float(logp.dtype(), "nll_loss", [&]<class T>(T) {
     launch("nll_loss", loss.device(), nll_loss_kernel<device_t<T>>, dim3(1), kLossThreads, 0,
            pointer<T>(logp), logp.dim(1), label.data<std::int64_t>(), index.data<std::int64_t>(),
-           index.numel(), pointer<T>(loss));
+           index.numel(), loss.data<Accumulator<T>>());
   });
 }
 
@@ -257,7 +256,7 @@ void nll_loss_backward(const Tensor& dloss, const Tensor& label, const Tensor& i
   dlogp.fill(0);
   dispatch_float(dlogp.dtype(), "nll_loss", [&]<class T>(T) {
     launch("nll_loss_backward", dlogp.device(), nll_loss_backward_kernel<device_t<T>>,
-           grid_for(index.numel(), kThreads), kThreads, 0, pointer<T>(dloss), dlogp.dim(1),
+           grid_for(index.numel(), kThreads), kThreads, 0, dloss.data<Accumulator<T>>(), dlogp.dim(1),
            label.data<std::int64_t>(), index.data<std::int64_t>(), index.numel(), pointer<T>(dlogp));
   });
 }
@@ -274,7 +273,7 @@ void cross_entropy_backward(const Tensor& dloss, const Tensor& logits, const Ten
   dispatch_float(logits.dtype(), "cross_entropy", [&]<class T>(T) {
     launch("cross_entropy_backward", dlogits.device(), cross_entropy_backward_kernel<device_t<T>>,
            dim3(static_cast<unsigned>(ceil_div(index.numel(), kGroupsPerBlock))), kThreads, 0,
-           pointer<T>(dloss), pointer<T>(logits), logits.dim(1), label.data<std::int64_t>(),
+           dloss.data<Accumulator<T>>(), pointer<T>(logits), logits.dim(1), label.data<std::int64_t>(),
            index.data<std::int64_t>(), index.numel(), pointer<T>(dlogits));
   });
 }

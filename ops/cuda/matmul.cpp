@@ -32,11 +32,11 @@ std::uint32_t alignment(const Tensor& t) {
 struct Problem {
   std::int64_t m, n, k, lda, ldb, ldc;  // in cuBLAS terms: C is m x n by columns
   bool ta, tb, tf32;
-  DType dtype;
+  DType dtype, out;  // of the factors, of C
   int device;
   std::uint32_t align_a, align_b, align_c;
   auto key() const {
-    return std::tie(m, n, k, lda, ldb, ldc, ta, tb, tf32, dtype, device, align_a, align_b, align_c);
+    return std::tie(m, n, k, lda, ldb, ldc, ta, tb, tf32, dtype, out, device, align_a, align_b, align_c);
   }
   bool operator<(const Problem& other) const { return key() < other.key(); }
 };
@@ -63,7 +63,7 @@ Product make_product(const Problem& p, Context& context) {
   cublasLtMatmulDescSetAttribute(product.desc, CUBLASLT_MATMUL_DESC_TRANSB, &opb, sizeof opb);
   product.a = make_layout(p.dtype, p.ta ? p.k : p.m, p.ta ? p.m : p.k, p.lda);
   product.b = make_layout(p.dtype, p.tb ? p.n : p.k, p.tb ? p.k : p.n, p.ldb);
-  product.c = make_layout(p.dtype, p.m, p.n, p.ldc);
+  product.c = make_layout(p.out, p.m, p.n, p.ldc);
 
   cublasLtMatmulPreference_t preference;
   check_cublas(cublasLtMatmulPreferenceCreate(&preference), "making a preference");
@@ -101,7 +101,8 @@ void matmul(const Tensor& a, const Tensor& b, bool ta, bool tb, const MatmulSize
                         .ta = tb,
                         .tb = ta,
                         .tf32 = allow_tf32(),
-                        .dtype = c.dtype(),
+                        .dtype = a.dtype(),
+                        .out = c.dtype(),
                         .device = c.device().index,
                         .align_a = alignment(b),
                         .align_b = alignment(a),

@@ -134,26 +134,27 @@ struct WriteAffine {
 
 // One thread per element, grid-stride.
 template <class T, class Stat>
-__global__ void normalize_kernel(const T* x, const Stat* mean, const Stat* rstd, bool rows, const T* weight,
-                                 const T* bias, T* y, std::int64_t size, std::int64_t n) {
+__global__ void normalize_kernel(const T* x, const Stat* mean, const Stat* rstd, bool rows,
+                                 const Stat* weight, const Stat* bias, T* y, std::int64_t size,
+                                 std::int64_t n) {
   RODEO_GRID_STRIDE(at, size) {
     const std::int64_t i = at / n, j = at - i * n, s = rows ? i : j;
     Stat value = (widen(x[at]) - mean[s]) * rstd[s];
-    if (weight) value *= widen(weight[j]);
-    if (bias) value += widen(bias[j]);
+    if (weight) value *= weight[j];
+    if (bias) value += bias[j];
     y[at] = static_cast<T>(value);
   }
 }
 
 template <class T, class Stat>
 __global__ void batch_norm_dx_kernel(const T* x, const T* dy, const Stat* mean, const Stat* rstd,
-                                     const T* weight, const Stat* dweight, const Stat* dbias, T* dx,
+                                     const Stat* weight, const Stat* dweight, const Stat* dbias, T* dx,
                                      std::int64_t m, std::int64_t n) {
   RODEO_GRID_STRIDE(at, m * n) {
     const std::int64_t j = at % n;
     const Stat xhat = (widen(x[at]) - mean[j]) * rstd[j];
     const Stat shared = dweight ? (dbias[j] + xhat * dweight[j]) / static_cast<Stat>(m) : Stat(0);
-    const Stat scale = rstd[j] * (weight ? widen(weight[j]) : Stat(1));
+    const Stat scale = rstd[j] * (weight ? weight[j] : Stat(1));
     dx[at] = static_cast<T>(scale * (widen(dy[at]) - shared));
   }
 }
@@ -190,13 +191,13 @@ __global__ void row_stats_kernel(const T* x, Stat eps, Stat* mean, Stat* rstd, s
 
 template <class T, class Stat>
 __global__ void layer_norm_dx_kernel(const T* x, const T* dy, const Stat* mean, const Stat* rstd,
-                                     const T* weight, T* dx, std::int64_t m, std::int64_t n) {
+                                     const Stat* weight, T* dx, std::int64_t m, std::int64_t n) {
   const std::int64_t row = row_of_warp(), lane = threadIdx.x % kWarp;
   if (row >= m) return;
   const Stat center = mean[row], scale = rstd[row];
   const auto g = [=](std::int64_t j) -> Stat {
     const Stat d = widen(dy[row * n + j]);
-    return weight ? d * widen(weight[j]) : d;
+    return weight ? d * weight[j] : d;
   };
   const auto xhat = [=](std::int64_t j) -> Stat { return (widen(x[row * n + j]) - center) * scale; };
   Stat sum = 0, products = 0;
@@ -279,7 +280,7 @@ void normalize(const Tensor& x, const Tensor& mean, const Tensor& rstd, NormAxis
     using Stat = Accumulator<device_t<T>>;
     launch("normalize", y.device(), normalize_kernel<device_t<T>, Stat>, grid_for(y.numel(), kThreads),
            kThreads, 0, pointer<T>(x), stats<T>(mean), stats<T>(rstd), axis == NormAxis::kRows,
-           pointer<T>(weight), pointer<T>(bias), pointer<T>(y), y.numel(), x.dim(1));
+           stats<T>(weight), stats<T>(bias), pointer<T>(y), y.numel(), x.dim(1));
   });
 }
 
@@ -301,7 +302,7 @@ void batch_norm_dx(const Tensor& x, const Tensor& dy, const Tensor& mean, const 
     using Stat = Accumulator<device_t<T>>;
     launch("batch_norm_dx", dx.device(), batch_norm_dx_kernel<device_t<T>, Stat>,
            grid_for(dx.numel(), kThreads), kThreads, 0, pointer<T>(x), pointer<T>(dy), stats<T>(mean),
-           stats<T>(rstd), pointer<T>(weight), stats<T>(dweight), stats<T>(dbias), pointer<T>(dx), x.dim(0),
+           stats<T>(rstd), stats<T>(weight), stats<T>(dweight), stats<T>(dbias), pointer<T>(dx), x.dim(0),
            x.dim(1));
   });
 }
@@ -311,7 +312,7 @@ void layer_norm_dx(const Tensor& x, const Tensor& dy, const Tensor& mean, const 
   dispatch_float(x.dtype(), "layer_norm", [&]<class T>(T) {
     using Stat = Accumulator<device_t<T>>;
     run_rows("layer_norm_dx", x, layer_norm_dx_kernel<device_t<T>, Stat>, pointer<T>(x), pointer<T>(dy),
-             stats<T>(mean), stats<T>(rstd), pointer<T>(weight), pointer<T>(dx));
+             stats<T>(mean), stats<T>(rstd), stats<T>(weight), pointer<T>(dx));
   });
 }
 

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <limits>
 
+#include "core/context.h"
 #include "core/storage.h"
 #include "core/version.h"
 #include "datasets/synthetic.h"
@@ -24,6 +25,7 @@ struct EpochOptions {
   std::vector<std::string> graphs, files;
   std::vector<std::int64_t> hidden, heads;  // hidden is empty: the model's own
   std::vector<FeatureForm> features;
+  std::vector<Precision> precisions;
   std::optional<double> input_dropout;
   std::string split;
   AttentionForm attention = AttentionForm::kAuto;
@@ -37,7 +39,7 @@ struct EpochOptions {
 cxxopts::Options describe_options() {
   const auto texts = [](const char* initial) { return cxxopts::value<Texts>()->default_value(initial); };
   const auto text = [](const char* initial) { return cxxopts::value<std::string>()->default_value(initial); };
-  cxxopts::Options options("epoch_bench", "Times training epochs in f32. Lists are separated by commas.\n");
+  cxxopts::Options options("epoch_bench", "Times training epochs. Lists are separated by commas.\n");
   options.set_width(110).custom_help("[options]").allow_unrecognised_options();
   auto add = options.add_options();
   add("model", "gcn, gat", texts("gcn,gat"), "LIST");
@@ -52,6 +54,7 @@ cxxopts::Options describe_options() {
       cxxopts::value<Texts>(), "LIST");
   add("heads", "Heads of a GAT's hidden layers", texts("8"), "LIST");
   add("features", "auto, dense or sparse: what the first layer reads", texts("auto"), "LIST");
+  add("precision", "fp32, tf32 or bf16", texts("fp32"), "LIST");
   add("input-dropout", "Of the features (default: the model's own); with 0 a GCN propagates dense ones once",
       cxxopts::value<std::string>(), "P");
   add("attention", "auto, fused or composed", text("auto"), "NAME");
@@ -89,6 +92,8 @@ EpochOptions parse_options(int argc, const char* const* argv) {
   for (const std::string& n : list(parsed, "heads")) options.heads.push_back(positive("heads", n));
   for (const std::string& form : list(parsed, "features"))
     options.features.push_back(parse_feature_form(form));
+  for (const std::string& given : list(parsed, "precision"))
+    options.precisions.push_back(parse_precision(given));
   if (const std::string given = one(parsed, "input-dropout"); !given.empty()) {
     double p = -1;
     const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), p);
@@ -136,7 +141,8 @@ constexpr Column kColumns[] = {
     {"kernels", [](const Row& r) { return r.summary.kernels > 0 ? str(r.summary.kernels) : ""; }},
     {"of_roofline",
      [](const Row& r) { return r.of_roofline >= 0 ? fmt::format("{:.3f}", r.of_roofline) : ""; }},
-    {"features", [](const Row& r) { return r.features; }}};
+    {"features", [](const Row& r) { return r.features; }},
+    {"precision", [](const Row& r) { return std::string(name(r.options.precision)); }}};
 
 void write_csv(const std::vector<Row>& rows, std::ostream& out) {
   const char* comma = "";
@@ -155,7 +161,7 @@ void write_json(const std::vector<Row>& rows, std::ostream& out) {
     const char* comma = "";
     for (const Column& column : kColumns) {
       const std::string text = column.text(row), name = column.name;
-      const bool quoted = name == "graph" || name == "model" || name == "features";
+      const bool quoted = name == "graph" || name == "model" || name == "features" || name == "precision";
       out << comma << '"' << name << "\": ";
       if (quoted)
         out << '"' << text << '"';
@@ -170,9 +176,9 @@ void write_json(const std::vector<Row>& rows, std::ostream& out) {
 }
 
 void print_header() {
-  fmt::print("{:<20} {:<5} {:>6} {:>5} {:>11} {:>11} {:>10} {:>10} {:>10} {:>8} {:>12} {:>8}\n", "graph",
-             "model", "hidden", "heads", "epoch, ms", "sparse, ms", "GEMM, ms", "other, ms", "peak, GiB",
-             "kernels", "of roofline", "features");
+  fmt::print("{:<20} {:<5} {:>6} {:>5} {:>11} {:>11} {:>10} {:>10} {:>10} {:>8} {:>12} {:>8} {:>9}\n",
+             "graph", "model", "hidden", "heads", "epoch, ms", "sparse, ms", "GEMM, ms", "other, ms",
+             "peak, GiB", "kernels", "of roofline", "features", "precision");
 }
 
 void print_row(const Row& r) {
@@ -182,10 +188,10 @@ void print_row(const Row& r) {
     return given.empty() ? std::string("-") : given;
   };
   fmt::print(
-      "{:<20} {:<5} {:>6} {:>5} {:>11.3f} {:>11.3f} {:>10.3f} {:>10.3f} {:>10.3f} {:>8} {:>12} {:>8}\n",
+      "{:<20} {:<5} {:>6} {:>5} {:>11.3f} {:>11.3f} {:>10.3f} {:>10.3f} {:>10.3f} {:>8} {:>12} {:>8} {:>9}\n",
       r.graph, name(r.options.model), r.options.hidden, text(3), r.summary.epoch_ms.median, sparse.median,
       gemm.median, other.median, static_cast<double>(r.summary.peak_bytes) / (1 << 30), text(9), text(10),
-      r.features);
+      r.features, text(12));
   std::fflush(stdout);
 }
 
@@ -209,22 +215,25 @@ class OutputFile {
   std::ofstream file_;
 };
 
-// Milliseconds that a GCN's epoch in f32 takes at least on this device: X is read once forward and once
+// Milliseconds that a GCN's epoch takes at least on this device: X is read once forward and once
 // backward, and every aggregation gathers a row for each edge, forward and, but for what would be the
-// gradient of X, backward. Of sparse X each entry is 8 bytes. Of dense X without dropout the first
+// gradient of X, backward. Of sparse X each entry has 4 bytes of place. Of dense X without dropout the first
 // aggregation was done before. NaN where the limits are not known.
 double gcn_floor_ms(const NodeTask& task, const TrainOptions& o, std::int64_t edges, const Limits& limits) {
   const bool sparse = task.x.is_sparse();
-  const std::int64_t bytes = sparse ? task.x.values().numel() * 8 : task.num_nodes * task.num_features * 4;
+  const auto element = static_cast<std::int64_t>(size_of(task.x.dtype()));
+  const std::int64_t bytes =
+      sparse ? task.x.values().numel() * (4 + element) : task.num_nodes * task.num_features * element;
   double seconds = 2. * static_cast<double>(bytes) / (limits.copy * 1e12);
   for (int i = 0; i < o.layers; ++i) {
     const std::int64_t in = i == 0 ? task.num_features : o.hidden,
                        out = i + 1 == o.layers ? task.num_classes : o.hidden, width = std::min(in, out);
-    const double gather = limits.gather(std::min<std::int64_t>(1024, width * 4), task.num_nodes * width * 4);
+    const double gather =
+        limits.gather(std::min<std::int64_t>(1024, width * element), task.num_nodes * width * element);
     if (!(gather > 0)) return std::numeric_limits<double>::quiet_NaN();
     const bool kept = !sparse && o.input_dropout.value_or(o.dropout) == 0;
     const int passes = i > 0 || sparse ? 2 : kept ? 0 : in < out ? 1 : 2;
-    seconds += passes * static_cast<double>(edges * width) * 4 / (gather * 1e12);
+    seconds += passes * static_cast<double>(edges * width * element) / (gather * 1e12);
   }
   return seconds * 1e3;
 }
@@ -263,8 +272,12 @@ void measure_graph(const Dataset& data, const EpochOptions& options, const Limit
         training.hidden = hidden;
         for (const FeatureForm features : options.features) {
           training.features = features;
-          rows.push_back(train_epochs(data, training, options, limits));
-          print_row(rows.back());
+          for (const Precision precision : options.precisions) {
+            training.precision = precision;
+            set_allow_tf32(precision == Precision::kTf32);
+            rows.push_back(train_epochs(data, training, options, limits));
+            print_row(rows.back());
+          }
         }
       }
   }

@@ -82,13 +82,13 @@ TEST_P(OpsLoss, CrossEntropyIsNllOfLogSoftmax) {
       }
       index.insert(index.end(), {5, 5, 17});  // named more than once
       // The composed form rounds log-probabilities to the dtype: it is taken in f64.
-      const Tensor wide = x.to(DType::kF64), seed = Tensor::full({}, 0.5, dtype, device());
+      const Tensor wide = x.to(DType::kF64), seed = Tensor::full({}, 0.5, DType::kF64, device());
       const Variable fused(x, true), composed(wide, true);
       const Variable loss = cross_entropy(fused, ids(label), ids(index)),
                      want = nll_loss(log_softmax(composed), ids(label), ids(index));
       EXPECT_TRUE(near(loss.value(), doubles(want.value()), 8 * epsilon(dtype), 1e-6)) << c << " " << dtype;
-      loss.backward(seed);
-      want.backward(seed.to(DType::kF64));
+      loss.backward(seed.to(loss.dtype()));
+      want.backward(seed);
       const std::vector<double> dx = doubles(composed.grad());
       EXPECT_TRUE(near(fused.grad(), dx, 16 * epsilon(dtype), 16 * epsilon(dtype) / 2000))
           << c << " " << dtype;

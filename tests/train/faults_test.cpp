@@ -176,19 +176,22 @@ TEST(TrainMemory, EstimatesAreNearWhatIsHeld) {
   shape.features = 100;
   shape.split = "50/25/25";
   for (const ModelKind kind : {ModelKind::kGcn, ModelKind::kGat, ModelKind::kGatv2, ModelKind::kSage,
-                               ModelKind::kGin, ModelKind::kSgc, ModelKind::kAppnp}) {
-    SCOPED_TRACE(name(kind));
-    TrainOptions options = published_options(kind);
-    options.spmm = SpmmAlgorithm::kRode;
-    const NodeRun run = make_run(synthesize(shape), options, kCpu);
-    const auto estimate = static_cast<double>(estimate_step_bytes(run, options));
-    const std::int64_t before = memory_stats(kCpu).current;
-    Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                    {.epochs = 3, .training_rows = run.model.training_rows});
-    const auto held = static_cast<double>(trainer.fit().peak_bytes - before);
-    RecordProperty(std::string(name(kind)), str(estimate / held));
-    EXPECT_NEAR(estimate / held, 1, 0.25);
-  }
+                               ModelKind::kGin, ModelKind::kSgc, ModelKind::kAppnp})
+    for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+      SCOPED_TRACE(str(name(kind), " ", name(precision)));
+      TrainOptions options = published_options(kind);
+      options.spmm = SpmmAlgorithm::kRode;
+      options.precision = precision;
+      const NodeRun run = make_run(synthesize(shape), options, kCpu);
+      const auto estimate = static_cast<double>(estimate_step_bytes(run, options));
+      const std::int64_t before = memory_stats(kCpu).current;
+      Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
+                      {.epochs = 3, .training_rows = run.model.training_rows});
+      const auto held = static_cast<double>(trainer.fit().peak_bytes - before);
+      RecordProperty(str(name(kind), " ", name(precision)), str(estimate / held));
+      // Beside 16-bit activations plans weigh twice as much, of which small graphs have more.
+      EXPECT_NEAR(estimate / held, 1, precision == Precision::kBf16 ? 0.4 : 0.25);
+    }
 }
 
 TEST(TrainMemory, BlocksAreKnownByShapeAndMaker) {

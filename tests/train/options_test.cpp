@@ -31,7 +31,7 @@ TEST(TrainOptions, DefaultsAreThePublishedOnes) {
   EXPECT_EQ(options.patience, 0);
   EXPECT_EQ(options.device, "auto");
   EXPECT_EQ(options.spmm, SpmmAlgorithm::kAuto);
-  EXPECT_FALSE(options.tf32);
+  EXPECT_EQ(options.precision, Precision::kFp32);
   EXPECT_TRUE(options.graph);
   EXPECT_FALSE(options.explain);
   EXPECT_FALSE(options.quiet);
@@ -66,7 +66,8 @@ TEST(TrainOptions, ReadsEveryOption) {
                                       "cuda:1",
                                       "--spmm",
                                       "rode",
-                                      "--tf32",
+                                      "--precision",
+                                      "bf16",
                                       "--no-graph",
                                       "--quiet"});
   EXPECT_EQ(options.dataset, "a b.h5");
@@ -84,7 +85,7 @@ TEST(TrainOptions, ReadsEveryOption) {
   EXPECT_EQ(options.patience, 10);
   EXPECT_EQ(options.device, "cuda:1");
   EXPECT_EQ(options.spmm, SpmmAlgorithm::kRode);
-  EXPECT_TRUE(options.tf32);
+  EXPECT_EQ(options.precision, Precision::kBf16);
   EXPECT_FALSE(options.graph);
   EXPECT_TRUE(options.quiet);
 }

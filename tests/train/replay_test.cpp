@@ -27,9 +27,11 @@ struct Outcome {
 };
 
 Outcome train(ModelKind kind, const TrainerOptions& options, double dropout,
-              const std::function<void(const EpochReport&, Module&)>& on_epoch = {}) {
+              const std::function<void(const EpochReport&, Module&)>& on_epoch = {},
+              Precision precision = Precision::kFp32) {
   TrainOptions training = published_options(kind);
   training.dropout = training.attention_dropout = dropout;
+  training.precision = precision;
   SyntheticOptions size = synthetic_preset("cora");
   const NodeRun run = make_run(synthesize(size), training, cuda_device());
   Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
@@ -53,17 +55,19 @@ void expect_same(const Outcome& a, const Outcome& b) {
 }
 
 TEST_F(TrainReplay, CapturedAndEagerRunsGiveTheSameBits) {
-  for (const ModelKind kind : {ModelKind::kGcn, ModelKind::kGat})
-    for (const double dropout : {0.0, 0.6}) {
-      const Outcome eager = train(kind, {.epochs = 25, .graph = false}, dropout);
-      EXPECT_EQ(eager.summary.kernels, 0);
-      // Between the replays stand profiled epochs, which run op by op.
-      const Outcome captured = train(kind, {.epochs = 25}, dropout);
-      EXPECT_GT(captured.summary.kernels, 0);
-      expect_same(eager, captured);
-      expect_same(eager, train(kind, {.epochs = 25, .warmup_epochs = 0, .profile_every = 0}, dropout));
-      EXPECT_LT(captured.losses.back(), captured.losses.front());
-    }
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16})
+    for (const ModelKind kind : {ModelKind::kGcn, ModelKind::kGat})
+      for (const double dropout : {0.0, 0.6}) {
+        const Outcome eager = train(kind, {.epochs = 25, .graph = false}, dropout, {}, precision);
+        EXPECT_EQ(eager.summary.kernels, 0);
+        // Between the replays stand profiled epochs, which run op by op.
+        const Outcome captured = train(kind, {.epochs = 25}, dropout, {}, precision);
+        EXPECT_GT(captured.summary.kernels, 0);
+        expect_same(eager, captured);
+        expect_same(eager, train(kind, {.epochs = 25, .warmup_epochs = 0, .profile_every = 0}, dropout, {},
+                                 precision));
+        EXPECT_LT(captured.losses.back(), captured.losses.front());
+      }
 }
 
 TEST_F(TrainReplay, ParametersThatAreReplacedAreReadFromTheirNewPlace) {

@@ -27,8 +27,8 @@ TEST(TrainSettings, PrintedConfigsAreReadAsTheyWere) {
     SCOPED_TRACE(model);
     const TempDir dir;
     const std::string printed =
-        parse({"--model", model, "--print-config", "--epochs", "17", "--seed=9", "--lr", "0.003", "--tf32",
-               "--checkpoint", "ck", "--resume", "--dataset", "a \"b\".h5"})
+        parse({"--model", model, "--print-config", "--epochs", "17", "--seed=9", "--lr", "0.003",
+               "--precision", "bf16", "--checkpoint", "ck", "--resume", "--dataset", "a \"b\".h5"})
             .notice;
     write_file(dir / "run.json", printed);
     EXPECT_EQ(parse({"--config", dir / "run.json", "--print-config"}).notice, printed);
@@ -36,9 +36,10 @@ TEST(TrainSettings, PrintedConfigsAreReadAsTheyWere) {
     EXPECT_EQ(read.epochs, 18);
     EXPECT_EQ(read.seed, 9u);
     EXPECT_EQ(read.lr, 0.003);
-    EXPECT_TRUE(read.tf32 && read.resume);
+    EXPECT_EQ(read.precision, Precision::kBf16);
+    EXPECT_TRUE(read.resume);
     EXPECT_EQ(read.dataset, "a \"b\".h5");
-    EXPECT_FALSE(parse({"--config", dir / "run.json", "--tf32=false"}).tf32);
+    EXPECT_EQ(parse({"--config", dir / "run.json", "--precision=tf32"}).precision, Precision::kTf32);
 
     std::istringstream help(parse({"--model", model, "--help"}).notice);
     for (std::string word; help >> word;) {
