@@ -71,6 +71,8 @@ TEST_P(TrainPrecision, EveryModelIsNearItselfInF32) {
         // (of APPNP ten hops) has about ten roundings, and batch normalisation or a softmax amplify them.
         EXPECT_LT(distance(got.logits, want.logits), 0.02);
         ASSERT_EQ(got.gradients.size(), want.gradients.size());
+        // GIN's batch normalisation centres its columns: rounding decides where its ReLU begins.
+        const double own_bound = kind == ModelKind::kGin ? 0.15 : 0.06;
         double all = 0;
         for (const auto& [name, gradient] : want.gradients) all = std::hypot(all, norm(doubles(gradient)));
         for (std::size_t i = 0; i < got.gradients.size(); ++i) {
@@ -79,7 +81,7 @@ TEST_P(TrainPrecision, EveryModelIsNearItselfInF32) {
           // Where terms nearly cancel, as in an attention's vectors, there is no precision relative to the
           // sum.
           const double own = norm(doubles(want.gradients[i].second));
-          EXPECT_LT(distance(gradient, want.gradients[i].second) * own, 0.06 * own + 0.02 * all) << name;
+          EXPECT_LT(distance(gradient, want.gradients[i].second) * own, own_bound * own + 0.02 * all) << name;
         }
       }
 }
