@@ -196,13 +196,16 @@ epochs() { "$bin/epoch_bench" --device cpu --epochs 2 --warmup 1 "$@"; }
 expect_success "$bin/epoch_bench" --help
 expect_success epochs --dataset "$data" --hidden 4,8 --heads 1,2 --csv "$dir/epochs.csv" --json "$dir/epochs.json"
 [ "$(wc -l <"$dir/epochs.csv")" -eq 7 ] && ok || bad "epoch_bench's CSV has not 1 + 2 + 4 lines: $(cat "$dir/epochs.csv")"
-awk -F, '{print NF}' "$dir/epochs.csv" | sort -u | grep -qx 12 && ok || bad "epoch_bench's CSV lines have not 12 fields each"
+awk -F, '{print NF}' "$dir/epochs.csv" | sort -u | grep -qx 13 && ok || bad "epoch_bench's CSV lines have not 13 fields each"
 grep -q nan "$dir/epochs.csv" && bad "epoch_bench measured nothing: $(cat "$dir/epochs.csv")" || ok
 [ "$(grep -c '{"graph": .*"epoch_ms": [0-9]' "$dir/epochs.json")" -eq 6 ] && ok || bad "epoch_bench's JSON has not 6 results"
 if command -v python3 >/dev/null; then
   python3 -m json.tool "$dir/epochs.json" >/dev/null && ok || bad "epoch_bench's JSON is none"
 fi
 expect_success epochs --dataset "$data" --model gat --attention composed --split 60/20/20 --no-graph
+expect_success epochs --dataset "$data" --model gcn --precision fp32,bf16 --csv "$dir/precisions.csv"
+[ "$(cut -d, -f13 "$dir/precisions.csv" | tr '\n' ' ')" = "precision fp32 bf16 " ] && ok || bad "epoch_bench's CSV has other precisions: $(cat "$dir/precisions.csv")"
+expect_error "unknown precision 'half': expected one of fp32, tf32, bf16" epochs --precision half
 expect_error "$dir/missing/x.json" epochs --dataset "$data" --json "$dir/missing/x.json"
 expect_error "--model must be of gcn, gat" epochs --model sage
 expect_error "--graph must be of" epochs --graph mars
@@ -233,6 +236,14 @@ grep -q '^accuracy  *0\.[0-9]* on ' "$dir/out" && ok || bad "rodeo_predict does 
 expect_success predict --weights "$dir/ck" --out "$dir/pred2.h5" --quiet
 [ ! -s "$dir/out" ] && ok || bad "rodeo_predict --quiet prints something"
 expect_success "$bin/rodeo_predict" --help
+
+# Weights of a run in bf16 are f32, and classify.
+expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 5 --precision bf16 --export "$dir/b.safetensors" --log "$dir/b.jsonl"
+grep -q '^algorithms  *.*, precision bf16' "$dir/out" && grep -q '"precision": *"bf16"' "$dir/b.jsonl" && ok || bad "the precision is not told: $(cat "$dir/out")"
+grep -aq '"dtype":"F32"' "$dir/b.safetensors" && ! grep -aq BF16 "$dir/b.safetensors" && ok || bad "weights of bf16 training are not f32"
+expect_success predict --weights "$dir/b.safetensors" --out "$dir/b.h5"
+expect_error "unknown precision 'half': expected one of fp32, tf32, bf16" "$bin/train_gcn" --dataset "$data" --precision half
+expect_error "unknown option '--tf32'" "$bin/train_gcn" --dataset "$data" --tf32
 expect_error "is not a safetensors file" predict --weights "$data" --out "$dir/x.h5"
 expect_error "$dir/none" predict --weights "$dir/none" --out "$dir/x.h5"
 expect_error "--out FILE is required" predict --weights "$dir/ck"

@@ -194,6 +194,13 @@ TEST(TrainMemory, EstimatesAreNearWhatIsHeld) {
     }
 }
 
+TEST(TrainMemory, AdviceNamesWhatTheRunHasNot) {
+  TrainOptions options;
+  EXPECT_NE(memory_advice(options, true).find("--precision bf16"), std::string::npos);
+  options.precision = Precision::kBf16;
+  EXPECT_EQ(memory_advice(options, true).find("--precision"), std::string::npos);
+}
+
 TEST(TrainMemory, BlocksAreKnownByShapeAndMaker) {
   const Tensor x = Tensor::zeros({1000, 1234}), y = Tensor::zeros({1000, 1234});
   x.name_memory("somebody");
