@@ -21,7 +21,8 @@ Variable DotGatConv::forward(const Adjacency& adj, const Variable& x, RandomKey 
   check_inputs(adj, x);
   // The scale goes into the smallest factor: the matrix, not the nodes or the edges.
   const double scale = 1 / std::sqrt(static_cast<double>(options_.out));
-  const Variable w_scaled = scale_rows(w_query_, Tensor::full({options_.in}, scale, x.dtype(), x.device()));
+  const Variable w_scaled =
+      scale_rows(w_query_, Tensor::full({options_.in}, scale, w_query_.dtype(), x.device()));
   const Variable score = sddmm(adj, project(x, w_scaled), project(x, w_key_));
   return merge(attention_from_scores(adj, score, project(x, w_value_), attention_options(key)), x, then);
 }
