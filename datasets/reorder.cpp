@@ -95,7 +95,10 @@ Tensor node_order(const Dataset& dataset, NodeOrder by, bool undirected) {
   edges.src = dataset.src, edges.dst = dataset.dst;
   edges.indptr = dataset.indptr, edges.indices = dataset.indices;
   if (by == NodeOrder::kDegree) return degree_order(to_graph(edges, kCpu, {.symmetrize = undirected}).adj);
-  const Adjacency adj = to_graph(edges, kCpu, {.symmetrize = true, .self_loops = SelfLoops::kDrop}).adj;
+  // Most graphs are symmetric, and sorting both directions of all edges would take twice the time and memory.
+  Adjacency adj = to_graph(edges, kCpu, {.drop_duplicates = true, .self_loops = SelfLoops::kDrop}).adj;
+  if (!(transpose_pattern(adj) == adj))
+    adj = to_graph(edges, kCpu, {.symmetrize = true, .self_loops = SelfLoops::kDrop}).adj;
   return by == NodeOrder::kRcm ? rcm_order(adj) : rabbit_order(adj);
 }
 
