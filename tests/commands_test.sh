@@ -43,8 +43,8 @@ for order in degree rcm rabbit random; do
   grep -qE ", by $order in [0-9.]+ ms; edges within 1,024 places " "$dir/out" && ok || bad "reorder does not tell what it did: $(cat "$dir/out")"
   expect_success "$bin/rodeo_data" validate "$dir/$order.h5"
 done
-expect_success "$bin/rodeo_data" generate --preset cora --nodes 300 --edges 1200 --node-order community "$dir/community.h5"
-expect_error "--node-order must be shuffled or community, got 'sorted'" "$bin/rodeo_data" generate --node-order sorted "$dir/x.h5"
+expect_success "$bin/rodeo_data" generate --preset cora --nodes 300 --edges 1200 --split 60/20/20 --node-order community "$dir/community.h5"
+expect_error "--node-order must be shuffled or community, got 'sorted'" "$bin/rodeo_data" generate --split 60/20/20 --node-order sorted "$dir/x.h5"
 expect_success "$bin/rodeo_data" subset --share 40 "$data" "$dir/part.h5"
 expect_success "$bin/rodeo_data" inspect "$dir/part.h5"
 grep -q '^nodes  *800$' "$dir/out" && ok || bad "subset --share 40 of 2000 nodes has other than 800"

@@ -10,10 +10,12 @@
 
 #include "core/storage.h"
 #include "core/version.h"
+#include "datasets/subset.h"
 #include "datasets/synthetic.h"
 #include "tests/bench/arguments.h"
 #include "tests/bench/limits.h"
 #include "train/node_model.h"
+#include "train/timing.h"
 #include "train/trainer.h"
 
 namespace rodeo::bench {
@@ -118,12 +120,27 @@ EpochOptions parse_options(int argc, const char* const* argv) {
   return options;
 }
 
+/// A dataset in an order, found once for all that is trained on it.
+struct Ordered {
+  Dataset data;
+  NodeOrder by;
+  double ms = 0;
+};
+
+Ordered order_nodes(const Dataset& data, NodeOrder by) {
+  Ordered out{data, by};
+  if (by != NodeOrder::kNone)
+    out.ms = timed(kCpu, [&] { out.data = select_nodes(data, node_order(data, by)); });
+  return out;
+}
+
 struct Row {
   std::string graph;
   TrainOptions options;
   TrainSummary summary;
   double of_roofline;  // NaN: not known
   std::string features;
+  NodeOrder reorder;
   double reorder_ms;
 };
 
@@ -147,7 +164,7 @@ constexpr Column kColumns[] = {
     {"of_roofline",
      [](const Row& r) { return r.of_roofline >= 0 ? fmt::format("{:.3f}", r.of_roofline) : ""; }},
     {"features", [](const Row& r) { return r.features; }},
-    {"reorder", [](const Row& r) { return std::string(name(r.options.reorder)); }},
+    {"reorder", [](const Row& r) { return std::string(name(r.reorder)); }},
     {"reorder_ms", [](const Row& r) { return fmt::format("{:.1f}", r.reorder_ms); }}};
 
 void write_csv(const std::vector<Row>& rows, std::ostream& out) {
@@ -198,7 +215,7 @@ void print_row(const Row& r) {
       "{:>11.1f}\n",
       r.graph, name(r.options.model), r.options.hidden, text(3), r.summary.epoch_ms.median, sparse.median,
       gemm.median, other.median, static_cast<double>(r.summary.peak_bytes) / (1 << 30), text(9), text(10),
-      r.features, name(r.options.reorder), r.reorder_ms);
+      r.features, name(r.reorder), r.reorder_ms);
   std::fflush(stdout);
 }
 
@@ -242,9 +259,9 @@ double gcn_floor_ms(const NodeTask& task, const TrainOptions& o, std::int64_t ed
   return seconds * 1e3;
 }
 
-Row train_epochs(const Dataset& data, const TrainOptions& training, const EpochOptions& options,
+Row train_epochs(const Ordered& nodes, const TrainOptions& training, const EpochOptions& options,
                  const Limits& limits) {
-  const NodeRun run = make_run(data, training, options.device);
+  const NodeRun run = make_run(nodes.data, training, options.device);
   const int total = options.warmup + 2 * options.epochs;
   Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
                   {.epochs = total,
@@ -253,19 +270,20 @@ Row train_epochs(const Dataset& data, const TrainOptions& training, const EpochO
                    .profile_every = 2,
                    .graph = options.graph,
                    .training_rows = run.model.training_rows});
-  Row row{data.name,
+  Row row{nodes.data.name,
           training,
           trainer.fit(),
           std::numeric_limits<double>::quiet_NaN(),
           run.task.x.is_sparse() ? "sparse" : "dense",
-          run.task.reorder_ms};
+          nodes.by,
+          nodes.ms};
   if (options.roofline && training.model == ModelKind::kGcn)
     row.of_roofline =
         gcn_floor_ms(run.task, training, run.model.adj.num_edges(), limits) / row.summary.epoch_ms.median;
   return row;
 }
 
-void measure_graph(const Dataset& data, const EpochOptions& options, const Limits& limits,
+void measure_order(const Ordered& nodes, const EpochOptions& options, const Limits& limits,
                    std::vector<Row>& rows) {
   for (const ModelKind model : options.models) {
     TrainOptions training = published_options(model);
@@ -280,14 +298,16 @@ void measure_graph(const Dataset& data, const EpochOptions& options, const Limit
         training.hidden = hidden;
         for (const FeatureForm features : options.features) {
           training.features = features;
-          for (const NodeOrder order : options.reorder) {
-            training.reorder = order;
-            rows.push_back(train_epochs(data, training, options, limits));
-            print_row(rows.back());
-          }
+          rows.push_back(train_epochs(nodes, training, options, limits));
+          print_row(rows.back());
         }
       }
   }
+}
+
+void measure_graph(const Dataset& data, const EpochOptions& options, const Limits& limits,
+                   std::vector<Row>& rows) {
+  for (const NodeOrder by : options.reorder) measure_order(order_nodes(data, by), options, limits, rows);
 }
 
 void run(const EpochOptions& options) {
