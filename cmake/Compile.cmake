@@ -24,6 +24,8 @@ function(rodeo_compile_options target)
     list(APPEND host -fsanitize=${RODEO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # instrumented code makes it see uninitialised values in the standard library
       list(APPEND host -Wno-maybe-uninitialized)
+    else()  # instrumented loops are not vectorised, of which Clang would warn
+      list(APPEND host -Wno-pass-failed)
     endif()
     target_link_options(${target} PRIVATE -fsanitize=${RODEO_SANITIZE})
   endif()
