@@ -81,7 +81,7 @@ struct Kernel {
   Function* cpu;
   Function* cuda;
   KernelCall<Function> on(Device device) const {
-    check(!device.is_cuda() || cuda != nullptr, "[", device, "] ", cuda_absence_reason());
+    if (device.is_cuda() && cuda == nullptr) fail("[", device, "] ", cuda_absence_reason());
     return {name, device, device.is_cuda() ? cuda : cpu};
   }
 };

@@ -52,6 +52,13 @@ struct Interrupted {
   int signal;
 };
 
+/// What the exception that is being handled is to the user. To be called in a catch block.
+struct Failure {
+  int exit_code;
+  std::string message;  // one line
+};
+Failure current_failure();
+
 /// Runs a command's body and returns its exit code; what went wrong is `program: what` in one line on stderr.
 /// A stdout that cannot be written to counts as wrong.
 int run_command(std::string_view program, const std::function<void()>& body);

@@ -121,6 +121,10 @@ std::string end_line(const TrainSummary& s) {
        {"peak_bytes", s.peak_bytes}});
 }
 
+std::string error_line(std::string_view message, int exit_code) {
+  return one_line({{"event", "error"}, {"time", now()}, {"message", message}, {"exit_code", exit_code}});
+}
+
 std::string csv_header() {
   return "epoch,loss,train,val,test,val_loss,ms,evaluation_ms,sparse_ms,gemm_ms,other_ms,best_epoch";
 }

@@ -158,7 +158,7 @@ TrainOptions model_options(std::string_view json, const std::string& where) {
     for (const auto& [key, value] : object.items()) {
       const auto all = settings_of(expected);
       check(std::any_of(all.begin(), all.end(),
-                        [&](const Setting& s) { return s.name == key && s.role == Role::kModel; }),
+                        [&key = key](const Setting& s) { return s.name == key && s.role == Role::kModel; }),
             "'", key, "' is no option of the model ", name(expected.model));
     }
     std::vector<std::string> arguments = arguments_of(json, where);
@@ -185,7 +185,8 @@ void check_same_training(std::string_view then, const TrainOptions& now, const s
   }
   // What this run has not set at all: --split.
   for (const auto& [key, value] : before.items())
-    check(std::any_of(settings.begin(), settings.end(), [&](const Setting& s) { return s.name == key; }) ||
+    check(std::any_of(settings.begin(), settings.end(),
+                      [&key = key](const Setting& s) { return s.name == key; }) ||
               key != "split",
           where, ": was trained with --", key, " ", text(value),
           ": a run is resumed with the options it began with");
