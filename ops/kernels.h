@@ -137,15 +137,17 @@ struct DroppedMatrix {
   double p = 0;
   RandomKey key = {};
   Tensor scale = {};
+  Tensor kept = {};  // i32 [m, ceil(k / 32)], a bit an element; undefined where p = 0 or nobody wants it
 };
 inline void add_operands(std::vector<Tensor>& all, const DroppedMatrix& x) {
   add_operands(all, x.x);
 }
 /// linear.h, in f32, for k and n that fit an int. y [m, columns] = D(x) w + bias, or with `transposed` D(x)
-/// w^T; bias may be undefined; zeros in y's columns from n on.
+/// w^T; bias may be undefined; zeros in y's columns from n on. Writes x.kept.
 RODEO_CUDA_KERNEL(tall_matmul, void(const DroppedMatrix& x, const Tensor& w, bool transposed,
                                     const Tensor& bias, const Tensor& y));
-/// dw [k, n] = D(x)^T dy, db [n] = sums of dy's columns, or undefined. dy may have columns from n on.
+/// dw [k, n] = D(x)^T dy, db [n] = sums of dy's columns, or undefined. dy may have columns from n on. What
+/// was dropped is read from x.kept.
 RODEO_CUDA_KERNEL(tall_matmul_transposed,
                   void(const DroppedMatrix& x, const Tensor& dy, const Tensor& dw, const Tensor& db));
 RODEO_KERNEL(add_bias, void(const Tensor& x, const Tensor& b, const Tensor& y));

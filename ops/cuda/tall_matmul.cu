@@ -68,7 +68,16 @@ __global__ void __launch_bounds__(kWarpsM* kWarpsN* kWarp, 512 / (kWarpsM * kWar
 #pragma unroll
     for (int i = 0; i < kQuads; ++i) {
       const int row = x_row + i * (Shape::kThreads / 8);
-      if (drops) drop(next[i], args.dropout, stream, (first_row + row) * depth + k0 + x_column);
+      if (drops) {
+        const std::uint32_t kept = draw_quad(args.dropout, stream, (first_row + row) * depth + k0 + x_column);
+        keep(next[i], kept);
+        // Eight neighbours have a word of bits.
+        std::uint32_t word = kept << x_column;
+#pragma unroll
+        for (int other = 1; other < 8; other *= 2) word |= __shfl_xor_sync(kFullMask, word, other);
+        if (args.dropout.kept && x_column == 0 && blockIdx.y == 0 && first_row + row < args.x.rows)
+          args.dropout.kept[(first_row + row) * tall_words(depth) + k0 / 32] = word;
+      }
       *reinterpret_cast<float4*>(x + row * kTallPitch + x_column) = next[i];
     }
     wait_for_copies();

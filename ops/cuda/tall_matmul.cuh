@@ -21,7 +21,12 @@ struct TallDropout {
   float keep;               // 1 / (1 - p)
   std::uint32_t threshold;  // words below it drop; 0: none does
   RandomKey key;
+  std::uint32_t* kept;  // [m, tall_words(columns)]: bit j % 32 of word j / 32, or null
 };
+
+__host__ __device__ constexpr int tall_words(int columns) {
+  return (columns + 31) / 32;
+}
 
 struct TallMatrix {
   const float* x;
@@ -43,24 +48,27 @@ __device__ __forceinline__ float4 load_quad(const TallMatrix& m, std::int64_t ro
   return out;
 }
 
-/// Zeroes what is dropped of four neighbours, the first of which is element `index`.
-__device__ __forceinline__ void drop(float4& v, const TallDropout& d, std::uint64_t stream,
-                                     std::int64_t index) {
+/// Of four neighbours, the first of which is element `index`, those that are kept, in the low bits.
+__device__ __forceinline__ std::uint32_t draw_quad(const TallDropout& d, std::uint64_t stream,
+                                                   std::int64_t index) {
   const auto quad = static_cast<std::uint64_t>(index) >> 2;
-  Philox4 random = philox(d.key.seed, stream, quad);
-  if (const int shift = static_cast<int>(index & 3); shift > 0) {
-    const Philox4 second = philox(d.key.seed, stream, quad + 1);
-    const Philox4 first = random;
+  const auto kept_of = [&](const Philox4& random) {
+    std::uint32_t bits = 0;
 #pragma unroll
-    for (int k = 0; k < 4; ++k)
-#pragma unroll
-      for (int s = 1; s < 4; ++s)  // by cases: registers have no index
-        if (shift == s) random.word[k] = k + s < 4 ? first.word[(k + s) & 3] : second.word[(k + s) & 3];
-  }
-  if (random.word[0] < d.threshold) v.x = 0;
-  if (random.word[1] < d.threshold) v.y = 0;
-  if (random.word[2] < d.threshold) v.z = 0;
-  if (random.word[3] < d.threshold) v.w = 0;
+    for (int k = 0; k < 4; ++k) bits |= random.word[k] < d.threshold ? 0 : 1u << k;
+    return bits;
+  };
+  std::uint32_t kept = kept_of(philox(d.key.seed, stream, quad));
+  if (const int shift = static_cast<int>(index & 3); shift > 0)
+    kept = (kept | kept_of(philox(d.key.seed, stream, quad + 1)) << 4) >> shift & 15;
+  return kept;
+}
+
+__device__ __forceinline__ void keep(float4& v, std::uint32_t kept) {
+  if (!(kept & 1)) v.x = 0;
+  if (!(kept & 2)) v.y = 0;
+  if (!(kept & 4)) v.z = 0;
+  if (!(kept & 8)) v.w = 0;
 }
 
 struct Split {
@@ -189,7 +197,8 @@ inline TallDropout dropout_of(const DroppedMatrix& x) {
   return {.scale = tall_pointer(x.scale),
           .keep = static_cast<float>(1 / (1 - x.p)),
           .threshold = static_cast<std::uint32_t>(std::ceil(p * 0x1p24f)) << 8,
-          .key = x.key};
+          .key = x.key,
+          .kept = static_cast<std::uint32_t*>(x.kept.raw())};
 }
 
 template <class... Parameters>

@@ -46,7 +46,6 @@ __global__ void __launch_bounds__(kWarpsM* kWarpsN* kWarp, 512 / (kWarpsM * kWar
   const std::int64_t begin = blockIdx.z * args.chunk,
                      end = begin + args.chunk < args.x.rows ? begin + args.chunk : args.x.rows;
   const bool drops = args.dropout.threshold > 0;
-  const std::uint64_t stream = drops ? args.dropout.key.stream_now() : 0;
 
   const auto stage = [&](std::int64_t row0, float* to) {
     const auto rows = static_cast<int>(end - row0 < kTallDepth ? end - row0 : kTallDepth);
@@ -57,11 +56,14 @@ __global__ void __launch_bounds__(kWarpsM* kWarpsN* kWarp, 512 / (kWarpsM * kWar
             x_column = static_cast<int>(threadIdx.x) % kRowQuads * 4;
   float4 next[kQuads];
   float factor[kQuads];
+  std::uint32_t kept[kQuads] = {};
   const auto load = [&](std::int64_t row0) {
 #pragma unroll
     for (int i = 0; i < kQuads; ++i) {
       const std::int64_t row = row0 + x_row + i * kStride;
       next[i] = load_quad(args.x, row, end, first + x_column);
+      if (drops && row < end && first + x_column < width)
+        kept[i] = args.dropout.kept[row * tall_words(width) + (first + x_column) / 32];
       factor[i] =
           args.dropout.scale && row < end ? args.dropout.keep * args.dropout.scale[row] : args.dropout.keep;
     }
@@ -76,7 +78,7 @@ __global__ void __launch_bounds__(kWarpsM* kWarpsN* kWarp, 512 / (kWarpsM * kWar
     for (int i = 0; i < kQuads; ++i) {
       const int row = x_row + i * kStride;
       float4 v = next[i];
-      if (drops) drop(v, args.dropout, stream, (row0 + row) * width + first + x_column);
+      if (drops) keep(v, kept[i] >> x_column % 32);
       v.x *= factor[i], v.y *= factor[i], v.z *= factor[i], v.w *= factor[i];
       if (const int one = width - first - x_column; args.with_ones && one >= 0 && one < 4) {
         const float value = row0 + row < end ? 1 : 0;
