@@ -6,7 +6,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 # Every header of a layer is public but these: what only the library's own sources, commands or tests include.
-set(private_headers ops/kernels.h ops/rode_plan.h ops/row_clusters.h ops/spmm_reduce.h ops/spmm_store.h ops/spmv_plan.h ops/tca_map.h
+set(private_headers core/cgroup.h ops/kernels.h ops/rode_plan.h ops/row_clusters.h ops/spmm_reduce.h ops/spmm_store.h ops/spmv_plan.h ops/tca_map.h
     ops/tca_plan.h datasets/dataset_reader.h datasets/hdf5_api.h datasets/pickle.h datasets/text_lines.h
     train/check_layers.h train/command.h train/completion.h train/console.h train/feature_form.h train/memory_estimate.h
     train/op_report.h train/layer_table.h train/model_options.h train/node_model.h train/options.h
@@ -67,11 +67,6 @@ append_library(${RODEO_HDF5_LIBRARY})
 append_library(${RODEO_ZLIB_LIBRARY})
 if(RODEO_WITH_CUDA)
   append_library(${CUDA_cudart_static_LIBRARY})
-  append_library(${CUDA_cublasLt_LIBRARY})
-  append_library(${CUDA_cusparse_LIBRARY})
-  if(RODEO_WITH_CUDNN)
-    append_library(${RODEO_CUDNN_LIBRARY})
-  endif()
   string(APPEND pkg_config_libs " -lrt -ldl")
 endif()
 string(APPEND pkg_config_libs " -lfmt -lgomp -lpthread")

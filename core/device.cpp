@@ -9,6 +9,7 @@
 #include <fstream>
 #include <ostream>
 
+#include "core/cgroup.h"
 #include "core/cuda/runtime.h"
 
 namespace rodeo {
@@ -21,12 +22,12 @@ int cuda_device_count() {
   return cuda::device_count();
 }
 std::string cuda_absence_reason() {
-  return cuda::absence_reason();
+  return cuda_device_count() == 0 ? cuda::absence_reason() : cuda::refusal(0);
 }
 
 Device parse_device(std::string_view text) {
   if (text == "cpu") return kCpu;
-  if (text == "auto") return cuda_device_count() > 0 ? cuda_device(0) : kCpu;
+  if (text == "auto") return cuda_absence_reason().empty() ? cuda_device(0) : kCpu;
   constexpr std::string_view kPrefix = "cuda:";
   int index = 0;
   if (text.starts_with(kPrefix)) {
@@ -38,9 +39,11 @@ Device parse_device(std::string_view text) {
   }
   check(index >= 0, "unknown device '", text, "': expected auto, cpu, cuda or cuda:i");
   const int count = cuda_device_count();
-  check(count > 0, "device '", text, "' is not available: ", cuda_absence_reason());
+  if (count == 0) fail("device '", text, "' is not available: ", cuda_absence_reason());
   check(index < count, "device '", text, "' is not available: this machine has ", count, " CUDA device",
         count == 1 ? "" : "s", " (cuda:0", count == 1 ? "" : " ...", ")");
+  const std::string refusal = cuda::refusal(index);
+  check(refusal.empty(), "device '", text, "' cannot be used: ", refusal);
   return cuda_device(index);
 }
 
@@ -67,6 +70,7 @@ MemoryRoom memory_room(Device device) {
     if (name == "MemTotal:") room.total = kibibytes << 10;
     if (name == "MemAvailable:") room.free = kibibytes << 10;
   }
+  room = within_control_groups(room);
   // A limit of this process (ulimit -v) may be less.
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {

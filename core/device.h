@@ -25,14 +25,14 @@ inline Device cuda_device(int index = 0) {
 /// "cpu" or "cuda:0".
 std::ostream& operator<<(std::ostream& out, Device device);
 
-/// CUDA devices that can be used; 0 in a CPU-only build, without a driver, or without a GPU.
+/// CUDA devices of this machine; 0 in a CPU-only build, without a driver that it can use, a GPU or cuBLASLt.
 int cuda_device_count();
 
-/// Why cuda_device_count() is 0, as one phrase; empty when it is not.
+/// Why "auto" is the CPU: no CUDA device, or this build has no code for the first one. Empty when it is not.
 std::string cuda_absence_reason();
 
 /// "auto" (the first CUDA device, else the CPU), "cpu", "cuda" or "cuda:i".
-/// Throws Error for anything else, and for a CUDA device that is not there.
+/// Throws Error for anything else, and for a CUDA device that is not there or has no code in this build.
 Device parse_device(std::string_view text);
 
 /// The product name: "NVIDIA H200", or the processor's name and the number of OpenMP threads.
@@ -46,7 +46,7 @@ struct MemoryStats {
 MemoryStats memory_stats(Device device);
 void reset_peak_memory(Device device);
 
-/// Memory that the whole machine or device has, and what of it nobody uses.
+/// Memory of the machine or device, and what of it nobody uses; the limits of process and container count.
 struct MemoryRoom {
   std::int64_t free = 0;
   std::int64_t total = 0;

@@ -83,7 +83,7 @@ struct Kernel {
   Function* cpu;
   Function* cuda;
   KernelCall<Function> on(Device device) const {
-    check(!device.is_cuda() || cuda != nullptr, "[", device, "] ", cuda_absence_reason());
+    if (device.is_cuda() && cuda == nullptr) fail("[", device, "] ", cuda_absence_reason());
     return {name, device, device.is_cuda() ? cuda : cpu};
   }
 };
@@ -136,6 +136,25 @@ RODEO_KERNEL(matmul, void(const Tensor& a, const Tensor& b, bool ta, bool tb, co
                           const Tensor& c));
 /// out[i, j] = x[i, j], or 0 from x's columns on; x f32 [m, n], out bf16 or f16 [m, columns].
 RODEO_CUDA_KERNEL(cast_padded, void(const Tensor& x, const Tensor& out));
+/// D(x)[i, j] = scale[i] dropout(x)[i, j]; scale undefined: 1.
+struct DroppedMatrix {
+  Tensor x;
+  double p = 0;
+  RandomKey key = {};
+  Tensor scale = {};
+  Tensor kept = {};  // i32 [m, ceil(k / 32)], a bit an element; undefined where p = 0 or nobody wants it
+};
+inline void add_operands(std::vector<Tensor>& all, const DroppedMatrix& x) {
+  add_operands(all, x.x);
+}
+/// linear.h, in f32, for k and n that fit an int. y [m, columns] = D(x) w + bias, or with `transposed` D(x)
+/// w^T; bias may be undefined; zeros in y's columns from n on. Writes x.kept.
+RODEO_CUDA_KERNEL(tall_matmul, void(const DroppedMatrix& x, const Tensor& w, bool transposed,
+                                    const Tensor& bias, const Tensor& y));
+/// dw [k, n] = D(x)^T dy, db [n] = sums of dy's columns, or undefined. dy may have columns from n on. What
+/// was dropped is read from x.kept.
+RODEO_CUDA_KERNEL(tall_matmul_transposed,
+                  void(const DroppedMatrix& x, const Tensor& dy, const Tensor& dw, const Tensor& db));
 RODEO_KERNEL(add_bias, void(const Tensor& x, const Tensor& b, const Tensor& y));
 RODEO_KERNEL(sum_rows, void(const Tensor& x, const Tensor& out));  // x may have no rows
 RODEO_KERNEL(relu, void(const Tensor& x, const Tensor& y));

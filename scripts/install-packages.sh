@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Installs what the build needs from the distribution (Debian 12, Ubuntu 24.04) and is not there yet.
-# With --dev also what the checks want: clang-format, doxygen, and Python for the test of datasets/to_h5.py. The CUDA toolkit is used where nvcc is found, never installed.
+# With --dev also what the checks want: clang-format, doxygen, and Python for the test of datasets/to_h5.py. With --tsan what
+# scripts/tsan.sh wants. The CUDA toolkit is used where nvcc is found, never installed.
 set -euo pipefail
 packages=(g++ cmake ninja-build ccache pkg-config libhdf5-dev zlib1g-dev libcxxopts-dev libfmt-dev nlohmann-json3-dev libgtest-dev)
 [ "${1:-}" != --dev ] || packages+=(clang-format doxygen python3 python3-h5py python3-numpy python3-scipy)
+[ "${1:-}" != --tsan ] || packages+=(clang libomp-dev)
 
 installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 command -v dpkg-query >/dev/null || { echo "not a Debian system: please install the equivalents of ${packages[*]} and OpenBLAS" >&2; exit 0; }

@@ -155,10 +155,10 @@ def main():
             if x.is_cuda:
                 torch.cuda.empty_cache()
             print(f"{name:<20} {kind:<8} {hidden:>6} {heads:>5} {ms:>11.3f} {peak / 2**30:>10.3f}", flush=True)
-            rows.append((name, kind, hidden, heads, ms, "", "", "", peak, "", "", "dense", "fp32"))
+            rows.append((name, kind, hidden, heads, ms, "", "", "", peak, "", "", "dense", "none", "", "fp32"))
     if options.csv:
         with open(options.csv, "w", encoding="utf-8") as file:
-            file.write("graph,model,hidden,heads,epoch_ms,sparse_ms,gemm_ms,other_ms,peak_bytes,kernels,of_roofline,features,precision\n")
+            file.write("graph,model,hidden,heads,epoch_ms,sparse_ms,gemm_ms,other_ms,peak_bytes,kernels,of_roofline,features,reorder,reorder_ms,precision\n")
             for row in rows:
                 file.write(",".join(str(field) for field in row) + "\n")
 

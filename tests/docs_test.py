@@ -61,6 +61,8 @@ def check_command(words, root, folder, prefix):
     """Of a command that is not run: it is there, and knows all of its options."""
     if words[0] == "make":
         return run(f"make -n -C '{root}' {' '.join(words[1:])}", folder, prefix)
+    if words[0].startswith("scripts/"):
+        return run(f"test -x '{root}/{words[0]}' && bash -n '{root}/{words[0]}'", folder, prefix)
     if words[:2] == ["cmake", "--preset"]:
         return run(f"cd '{root}' && cmake --list-presets | grep -F '\"{words[2]}\"'", folder, prefix)
     if words[0] == "cmake" and words[1] in ("--build", "--install"):

@@ -24,6 +24,8 @@ void describe(const Console& console, const NodeRun& run, Device device) {
   console.say("split", fmt::format("{} train, {} val, {} test", task.split.train.numel(),
                                    task.split.val.numel(), task.split.test.numel()));
   console.say("features", task.features);
+  if (!task.reorder.empty())
+    console.say("reorder", fmt::format("{}, in {:.1f} ms", task.reorder, task.reorder_ms));
   console.say("memory", str(format_bytes(memory_stats(device).current), " on ", device));
   console.say("algorithms", model.algorithms);
   console.say("model", fmt::format("{}: {} parameters\n", model.text, model.module->num_parameters()));
@@ -59,11 +61,8 @@ void dry_run(const TrainOptions& options, Device device) {
     console.say("", str("this will not fit: try ", memory_advice(options, device.is_cuda())));
 }
 
-void train(const TrainOptions& options, Device device) {
-  set_allow_tf32(options.precision == Precision::kTf32);
-  if (options.dry_run) return dry_run(options, device);
+void train(const TrainOptions& options, Device device, Recorder& recorder) {
   Console console(options.quiet);
-  Recorder recorder(options);
   console.say("device", describe_device(options.device, device));
 
   const NodeRun run = load_run(options, device);
@@ -121,16 +120,34 @@ void train(const TrainOptions& options, Device device) {
   if (summary.stopped) throw Interrupted{signals.signal()};
 }
 
-/// Errors of training say what may help.
-void run(const TrainOptions& options) {
-  const Device device = parse_device(options.device);
+/// Errors of memory and numbers say what may help.
+void with_advice(const TrainOptions& options, Device device, const std::function<void()>& work) {
   try {
-    train(options, device);
+    work();
   } catch (const OutOfMemory& error) {
     throw OutOfMemory(str(error.what(), "; try ", memory_advice(options, device.is_cuda())));
   } catch (const NotFinite& error) {
     throw NotFinite(
         str(error.what(), options.debug ? "" : ", --clip-norm, or --debug to see which kernel it is"));
+  }
+}
+
+void run(const TrainOptions& options) {
+  set_allow_tf32(options.precision == Precision::kTf32);
+  if (options.dry_run) {
+    const Device device = parse_device(options.device);
+    return with_advice(options, device, [&] { dry_run(options, device); });
+  }
+  Recorder recorder(options);
+  try {
+    const Device device = parse_device(options.device);
+    with_advice(options, device, [&] { train(options, device, recorder); });
+  } catch (const Interrupted&) {  // a run of fewer epochs, with its summary
+    throw;
+  } catch (...) {
+    const Failure failure = current_failure();
+    recorder.failed(failure.message, failure.exit_code);
+    throw;
   }
 }
 

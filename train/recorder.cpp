@@ -200,4 +200,9 @@ void Recorder::finish(const TrainSummary& summary, OpTimer* timer) {
   if (s.log) s.log->line(end_line(summary));
 }
 
+void Recorder::failed(std::string_view message, int exit_code) noexcept try {
+  if (state_->log) state_->log->line(error_line(message, exit_code));
+} catch (const std::exception&) {  // a full disk may be what went wrong
+}
+
 }  // namespace rodeo

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "train/node_model.h"
 #include "train/options.h"
@@ -21,15 +22,17 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  /// Takes up the checkpoint where there is one to resume, and begins the logs; both outlive the recorder.
-  /// Returns the epoch of the checkpoint, or 0. Throws Error where the checkpoint is damaged, or of another
-  /// model, dataset or training.
+  /// Takes up the checkpoint where there is one to resume, and begins the logs; both live until finish() is
+  /// over. Returns the epoch of the checkpoint, or 0. Throws Error where the checkpoint is damaged, or of
+  /// another model, dataset or training.
   int start(const NodeRun& run, Trainer& trainer, const std::string& device);
   /// Throws NotFinite where a checkpoint is due and the weights are not finite numbers; where training goes
   /// on nevertheless (--on-nan continue), the checkpoint before is kept.
   void epoch(const EpochReport& report);
   /// The last checkpoint, weights, report, trace and the logs' last lines. `timer` has seen profiled steps.
   void finish(const TrainSummary& summary, OpTimer* timer = nullptr);
+  /// The log's last line of a run that ends in an error. That it cannot be written is not told: the error is.
+  void failed(std::string_view message, int exit_code) noexcept;
 
  private:
   struct State;

@@ -82,6 +82,8 @@ std::string start_line(const TrainOptions& options, const NodeTask& task, const 
                      {"test", task.split.test.numel()},
                      {"load_ms", task.load_ms},
                      {"convert_ms", task.convert_ms}};
+  if (task.order.defined())
+    json["reorder"] = {{"by", name(options.reorder)}, {"ms", task.reorder_ms}, {"text", task.reorder}};
   json["model"] = {{"text", facts.model}, {"parameters", facts.parameters}, {"algorithms", facts.algorithms}};
   json["memory"] = {{"data_bytes", facts.data_bytes}, {"convert_peak_bytes", task.convert_peak_bytes}};
   if (facts.resumed_from > 0) json["resumed_from"] = facts.resumed_from;
@@ -117,6 +119,10 @@ std::string end_line(const TrainSummary& s) {
        {"evaluation_ms", to_json(s.evaluation_ms)},
        {"kernels", s.kernels},
        {"peak_bytes", s.peak_bytes}});
+}
+
+std::string error_line(std::string_view message, int exit_code) {
+  return one_line({{"event", "error"}, {"time", now()}, {"message", message}, {"exit_code", exit_code}});
 }
 
 std::string csv_header() {

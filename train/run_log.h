@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,10 +40,12 @@ class LineFile {
   int file_ = -1;
 };
 
-/// JSON objects without line breaks; "event" is start, epoch or end. What is not known is null.
+/// JSON objects without line breaks; "event" is start, epoch, end or error. What is not
+/// known is null.
 std::string start_line(const TrainOptions& options, const NodeTask& task, const RunFacts& facts);
 std::string epoch_line(const EpochReport& report);
 std::string end_line(const TrainSummary& summary);
+std::string error_line(std::string_view message, int exit_code);
 
 /// The line of column names, and of an epoch: what is not known is empty.
 std::string csv_header();

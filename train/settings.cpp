@@ -77,7 +77,8 @@ bool is_as_before(const Setting& setting, const Json& before) {
   if (setting.name == "precision")
     return setting.json == (before.value("tf32", false) ? "\"tf32\"" : "\"fp32\"");
   return (setting.name == "lr-schedule" && setting.json == "\"none\"") ||
-         (setting.name == "clip-norm" && setting.json == "0.0");
+         (setting.name == "clip-norm" && setting.json == "0.0") ||
+         (setting.name == "reorder" && setting.json == "\"none\"");
 }
 
 }  // namespace
@@ -104,6 +105,7 @@ std::vector<Setting> settings_of(const TrainOptions& o) {
   if (traits.spmm) table.add_text(Role::kRun, "spmm", name(o.spmm));
   table.add_text(Role::kRun, "features", name(o.features));
   if (o.model == ModelKind::kGcn) table.add(Role::kRun, "prune-rows", o.prune_rows);
+  table.add_text(Role::kTraining, "reorder", name(o.reorder));  // masks are drawn by place
   table.add_text(Role::kTraining, "precision", name(o.precision));
   table.add(Role::kRun, "no-graph", !o.graph);
   table.add_text(Role::kRun, "checkpoint", o.checkpoint);
@@ -158,7 +160,7 @@ TrainOptions model_options(std::string_view json, const std::string& where) {
     for (const auto& [key, value] : object.items()) {
       const auto all = settings_of(expected);
       check(std::any_of(all.begin(), all.end(),
-                        [&](const Setting& s) { return s.name == key && s.role == Role::kModel; }),
+                        [&key = key](const Setting& s) { return s.name == key && s.role == Role::kModel; }),
             "'", key, "' is no option of the model ", name(expected.model));
     }
     std::vector<std::string> arguments = arguments_of(json, where);
@@ -185,7 +187,8 @@ void check_same_training(std::string_view then, const TrainOptions& now, const s
   }
   // What this run has not set at all: --split.
   for (const auto& [key, value] : before.items())
-    check(std::any_of(settings.begin(), settings.end(), [&](const Setting& s) { return s.name == key; }) ||
+    check(std::any_of(settings.begin(), settings.end(),
+                      [&key = key](const Setting& s) { return s.name == key; }) ||
               key != "split",
           where, ": was trained with --", key, " ", text(value),
           ": a run is resumed with the options it began with");

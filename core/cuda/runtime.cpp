@@ -12,38 +12,6 @@
 #include "core/storage.h"
 
 namespace rodeo::cuda {
-namespace {
-
-struct Presence {
-  int count = 0;
-  std::string reason;
-  Presence() {
-    const cudaError_t status = cudaGetDeviceCount(&count);
-    if (status != cudaSuccess) {
-      count = 0;
-      cudaGetLastError();
-      reason = status == cudaErrorInsufficientDriver
-                   ? "no NVIDIA driver, or one too old for this CUDA version"
-                   : cudaGetErrorString(status);
-    } else if (count == 0) {
-      reason = "no CUDA device";
-    }
-  }
-};
-
-const Presence& presence() {
-  static const Presence presence;
-  return presence;
-}
-
-}  // namespace
-
-int device_count() {
-  return presence().count;
-}
-std::string absence_reason() {
-  return presence().reason;
-}
 
 std::string device_name(int index) {
   cudaDeviceProp properties;

@@ -14,6 +14,10 @@ namespace rodeo::cuda {
 int device_count();
 /// Why device_count() is 0; empty when it is not.
 std::string absence_reason();
+/// Why kernels of this build cannot run on a device that is there; empty where they can. Makes its context.
+std::string refusal(int index);
+/// The status (cudaError_t) of loading one kernel for the current device.
+int load_a_kernel();
 std::string device_name(int index);
 MemoryRoom memory_room(Device device);
 

@@ -13,6 +13,9 @@ int device_count() {
 std::string absence_reason() {
   return "this build has no CUDA backend";
 }
+std::string refusal(int) {
+  absent();
+}
 std::string device_name(int) {
   absent();
 }

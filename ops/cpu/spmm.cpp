@@ -156,8 +156,8 @@ void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate, const Tensor& wei
         if (split[p] < 0) {
           op.write(row, sum.data());
         } else {
-          split_row[split[p]] = piece_row[p];
           const std::int64_t at = slot[split[p]] + (begin[p] - op.row_ptr[row]) / plan.split;
+          if (at == slot[split[p]]) split_row[split[p]] = piece_row[p];  // the first alone
           std::copy(sum.begin(), sum.end(), partial.begin() + at * op.n);
         }
       }

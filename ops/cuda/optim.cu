@@ -33,36 +33,46 @@ static_assert(sizeof(AdamArgs<double>) <= 4096, "what a kernel's parameters may 
 // Blocks one tensor after the other. The last block to finish raises the counts that all have read.
 template <class T>
 __global__ void adam_kernel(const AdamArgs<T> args) {
-  __shared__ T shared_rate, shared_correction;
+  __shared__ T rate, correction;
+  __shared__ bool last;
   int at = 0;
   while (at + 1 < args.count && blockIdx.x >= args.first_block[at + 1]) ++at;
   const AdamTensor<T>& a = args.tensor[at];
-  if (threadIdx.x == 0 && args.count > 0) {
+  const std::int64_t first = (blockIdx.x - args.first_block[at]) * kThreads * kElements + threadIdx.x;
+  T p[kElements], g[kElements], m[kElements], v[kElements];  // on their way while two threads compute
+#pragma unroll
+  for (int k = 0; k < kElements; ++k)
+    if (const std::int64_t i = first + k * kThreads; i < a.size)
+      p[k] = a.p[i], g[k] = a.g[i], m[k] = a.m[i], v[k] = a.v[i];
+  if (args.count > 0 && threadIdx.x % kWarp == 0 && threadIdx.x < 2 * kWarp) {
     const double t = static_cast<double>(*a.taken + 1);
-    shared_rate = static_cast<T>(*a.lr / (1 - pow(a.beta1, t)));
-    shared_correction = static_cast<T>(1 / sqrt(1 - pow(a.beta2, t)));
+    if (threadIdx.x == 0)
+      rate = static_cast<T>(*a.lr / (1 - pow(a.beta1, t)));
+    else
+      correction = static_cast<T>(1 / sqrt(1 - pow(a.beta2, t)));
   }
   __syncthreads();
-  if (args.count > 0) {
-    const T rate = shared_rate, correction = shared_correction, b1 = static_cast<T>(a.beta1),
-            b2 = static_cast<T>(a.beta2);
-    const std::int64_t first = (blockIdx.x - args.first_block[at]) * kThreads * kElements + threadIdx.x;
+  const T b1 = static_cast<T>(a.beta1), b2 = static_cast<T>(a.beta2);
 #pragma unroll
-    for (int k = 0; k < kElements; ++k) {
-      const std::int64_t i = first + k * kThreads;
-      if (i >= a.size) break;
-      const T p = a.p[i], grad = a.g[i] + a.decay * p;
-      const T m = b1 * a.m[i] + (1 - b1) * grad, v = b2 * a.v[i] + (1 - b2) * grad * grad;
-      a.m[i] = m;
-      a.v[i] = v;
-      a.p[i] = p - rate * m / (sqrt(v) * correction + a.eps);
-    }
+  for (int k = 0; k < kElements; ++k) {
+    const std::int64_t i = first + k * kThreads;
+    if (i >= a.size) break;
+    const T grad = g[k] + a.decay * p[k];
+    m[k] = b1 * m[k] + (1 - b1) * grad;
+    v[k] = b2 * v[k] + (1 - b2) * grad * grad;
+    a.m[i] = m[k];
+    a.v[i] = v[k];
+    a.p[i] = p[k] - rate * m[k] / (sqrt(v[k]) * correction + a.eps);
   }
+  if (threadIdx.x == 0) {
+    __threadfence();
+    last = atomicAdd(args.arrived, 1) == static_cast<int>(gridDim.x) - 1;
+  }
+  __syncthreads();
+  if (!last) return;
+  if (threadIdx.x < args.count) ++*args.tensor[threadIdx.x].taken;
   if (threadIdx.x > 0) return;
-  __threadfence();
-  if (atomicAdd(args.arrived, 1) != static_cast<int>(gridDim.x) - 1) return;
   *args.arrived = 0;
-  for (int i = 0; i < args.count; ++i) ++*args.tensor[i].taken;
   if (args.calls) ++*args.calls;
 }
 

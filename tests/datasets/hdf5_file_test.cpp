@@ -254,7 +254,7 @@ TEST(DatasetsHdf5File, WhatIsNoArrayOfNumbersIsNamed) {
       {"absurd", " claims more than 2^40 elements"},
       {"large", " claims more than 2^40 elements"},
   };
-  for (const auto& [name, rule] : cases) EXPECT_ERROR(file.array(name), str(path, ": /", name, rule));
+  for (const auto& c : cases) EXPECT_ERROR(file.array(c.first), str(path, ": /", c.first, c.second));
   EXPECT_EQ(file.array("inside").read(DType::kI32).to_vector<std::int32_t>(),
             (std::vector<std::int32_t>{1, 2, 3, 4}));
   EXPECT_TRUE(file.has("group"));

@@ -32,8 +32,8 @@ std::vector<Edge> specified(const std::vector<std::int64_t>& row, const std::vec
   const auto ends = [](const Edge& e) { return std::pair(std::get<0>(e), std::get<1>(e)); };
   std::ranges::stable_sort(edges, {}, ends);
   if (options.symmetrize || options.drop_duplicates) {
-    const auto rest = std::ranges::unique(edges, {}, ends);
-    edges.erase(rest.begin(), rest.end());
+    const auto same = [&](const Edge& a, const Edge& b) { return ends(a) == ends(b); };
+    edges.erase(std::unique(edges.begin(), edges.end(), same), edges.end());
   }
   return edges;
 }

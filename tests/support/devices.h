@@ -11,7 +11,7 @@ namespace rodeo::test {
 class OnDevice : public testing::TestWithParam<Device> {
  protected:
   void SetUp() override {
-    if (device().is_cuda() && cuda_device_count() == 0)
+    if (device().is_cuda() && !cuda_absence_reason().empty())
       GTEST_SKIP() << "no CUDA device: " << cuda_absence_reason();
   }
   static Device device() { return GetParam(); }

@@ -12,7 +12,13 @@
 
 #include "core/error.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__has_feature)  // Clang's way to tell
+#define RODEO_HAS_FEATURE(feature) __has_feature(feature)
+#else
+#define RODEO_HAS_FEATURE(feature) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || RODEO_HAS_FEATURE(address_sanitizer) || \
+    RODEO_HAS_FEATURE(thread_sanitizer)
 #define RODEO_SANITIZED true
 #else
 #define RODEO_SANITIZED false

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "core/storage.h"
 #include "datasets/synthetic.h"
@@ -60,6 +61,33 @@ TEST(TrainNotFinite, StopsWithItsExitCodeOrGoesOn) {
   EXPECT_EQ(weights.code, 2);
   EXPECT_NE(weights.err.find("no epoch had a finite validation loss"), std::string::npos) << weights.err;
   EXPECT_FALSE(fs::exists(dir / "w"));
+}
+
+// The last line of a log says why there is no summary.
+TEST(TrainLog, ARunThatFailsSaysSo) {
+  using Json = nlohmann::json;
+  const TempDir dir;
+  const auto last_line = [&](const std::string& file) {
+    const std::string log = read_file(file, 1 << 20);
+    EXPECT_TRUE(log.ends_with('\n'));
+    return Json::parse(log.substr(log.rfind('\n', log.size() - 2) + 1));
+  };
+  const auto expect_told = [&](const Result& result, int code, const std::string& file) {
+    EXPECT_EQ(result.code, code);
+    const Json json = last_line(file);
+    EXPECT_EQ(json["event"], "error");
+    EXPECT_EQ(json["exit_code"], code);
+    EXPECT_GT(json["time"], 1e9);
+    EXPECT_EQ("train_gcn: " + json["message"].get<std::string>() + "\n", result.err);
+  };
+  expect_told(train(dir, "", "--lr 1e30 --quiet --log " + dir / "nan"), 3, dir / "nan");
+  const std::string log = read_file(dir / "nan", 1 << 20);
+  EXPECT_EQ(Json::parse(log.substr(0, log.find('\n')))["event"], "start");
+  // Before there is a device, or a dataset: the line stands alone.
+  expect_told(train(dir, "", "--quiet --device cuda:77 --log " + dir / "device"), 2, dir / "device");
+  expect_told(train(dir, "", "--quiet --dataset none.h5 --log " + dir / "data"), 2, dir / "data");
+  EXPECT_EQ(train(dir, "", "--quiet --epochs 2 --log " + dir / "good").code, 0);
+  EXPECT_EQ(last_line(dir / "good")["event"], "end");
 }
 
 TEST(TrainNotFinite, DebugNamesTheKernel) {
@@ -155,8 +183,9 @@ TEST(TrainMemory, ErrorsSayWhatHoldsItAndWhatToTry) {
 #else
   const std::string limit = "ulimit -v 3000000; ";
 #endif
-  const Result none = train(dir, limit, "--features dense --hidden 30000000");
+  const Result none = train(dir, limit, "--features dense --hidden 30000000 --log " + dir / "log");
   EXPECT_EQ(none.code, 4);
+  EXPECT_NE(read_file(dir / "log", 1 << 20).find("\"exit_code\":4}\n"), std::string::npos);
   EXPECT_EQ(std::count(none.err.begin(), none.err.end(), '\n'), 1);
   EXPECT_NE(none.err.find("[memory] cpu is out of memory: 3.35 GiB asked, "), std::string::npos) << none.err;
   EXPECT_NE(none.err.find(" held by tensors; the largest: f32 [300, 30]"), std::string::npos) << none.err;
