@@ -73,7 +73,47 @@ class Cuthill {
   std::vector<std::int64_t> level_, order_;
 };
 
+/// Of rows that are sorted by column, without duplicates: row j has met all i < i' when i' comes.
+bool is_symmetric(const Adjacency& adj) {
+  const auto* ptr = adj.csr().row_ptr.data<std::int64_t>();
+  const auto* col = adj.csr().col.data<std::int32_t>();
+  std::vector<std::int64_t> next(ptr, ptr + adj.rows());
+  for (std::int64_t i = 0; i < adj.rows(); ++i)
+    for (std::int64_t e = ptr[i]; e < ptr[i + 1]; ++e) {
+      const std::int64_t j = col[e];
+      if (next[j] == ptr[j + 1] || col[next[j]++] != i) return false;
+    }
+  return true;
+}
+
+constexpr NodeOrder kOrders[] = {NodeOrder::kNone, NodeOrder::kDegree, NodeOrder::kRcm, NodeOrder::kRabbit};
+
 }  // namespace
+
+std::string_view name(NodeOrder order) {
+  constexpr std::string_view kNames[] = {"none", "degree", "rcm", "rabbit"};
+  return kNames[static_cast<int>(order)];
+}
+
+NodeOrder parse_node_order(std::string_view text, std::string_view option) {
+  for (const NodeOrder order : kOrders)
+    if (name(order) == text) return order;
+  fail(option, " must be none, degree, rcm or rabbit, got '", text, "'");
+}
+
+Tensor node_order(const Dataset& dataset, NodeOrder by, bool undirected) {
+  if (by == NodeOrder::kNone) return {};
+  Dataset edges;  // without weights, which would be sorted along
+  edges.num_nodes = dataset.num_nodes;
+  edges.src = dataset.src, edges.dst = dataset.dst;
+  edges.indptr = dataset.indptr, edges.indices = dataset.indices;
+  if (by == NodeOrder::kDegree) return degree_order(to_graph(edges, kCpu, {.symmetrize = undirected}).adj);
+  // Most graphs are symmetric, and sorting both directions of all edges would take twice the time and memory.
+  Adjacency adj = to_graph(edges, kCpu, {.drop_duplicates = true, .self_loops = SelfLoops::kDrop}).adj;
+  if (!is_symmetric(adj))
+    adj = to_graph(edges, kCpu, {.symmetrize = true, .self_loops = SelfLoops::kDrop}).adj;
+  return by == NodeOrder::kRcm ? rcm_order(adj) : rabbit_order(adj);
+}
 
 Tensor degree_order(const Adjacency& adj) {
   const auto* ptr = adj.csr().row_ptr.data<std::int64_t>();
@@ -97,6 +137,29 @@ Tensor random_order(std::int64_t nodes, std::uint64_t seed) {
     std::swap(order[i], order[static_cast<std::size_t>((word * static_cast<std::uint64_t>(i + 1)) >> 32)]);
   }
   return Tensor::from(order);
+}
+
+Tensor inverse_order(const Tensor& order) {
+  const Tensor places = Tensor::empty(order.shape(), DType::kI64);
+  for (std::int64_t i = 0; i < order.numel(); ++i)
+    places.data<std::int64_t>()[order.data<std::int64_t>()[i]] = i;
+  return places;
+}
+
+double near_edges(const Dataset& dataset, std::int64_t window) {
+  std::int64_t near = 0;
+  const auto count = [&](std::int64_t a, std::int64_t b) { near += std::abs(a - b) <= window; };
+  if (dataset.indptr.defined()) {
+    const Tensor indices = dataset.indices.to(kCpu).to(DType::kI32), indptr = dataset.indptr.to(kCpu);
+    const auto* ptr = indptr.data<std::int64_t>();
+    for (std::int64_t i = 0; i < dataset.num_nodes; ++i)
+      for (std::int64_t e = ptr[i]; e < ptr[i + 1]; ++e) count(i, indices.data<std::int32_t>()[e]);
+  } else {
+    const Tensor src = dataset.src.to(kCpu).to(DType::kI32), dst = dataset.dst.to(kCpu).to(DType::kI32);
+    for (std::int64_t e = 0; e < src.numel(); ++e)
+      count(src.data<std::int32_t>()[e], dst.data<std::int32_t>()[e]);
+  }
+  return static_cast<double>(near) / static_cast<double>(std::max<std::int64_t>(1, dataset.num_edges()));
 }
 
 }  // namespace rodeo

@@ -51,38 +51,58 @@ Ids pick_rows(const Tensor& indptr, const Ids& rows, Tensor& new_indptr) {
 void pick_list(const Dataset& from, const std::vector<std::int32_t>& to, Dataset& out) {
   const Tensor src = from.src.to(DType::kI32), dst = from.dst.to(DType::kI32);
   const auto *s = src.data<std::int32_t>(), *d = dst.data<std::int32_t>();
-  std::int64_t kept = 0;
-#pragma omp parallel for reduction(+ : kept)
-  for (std::int64_t e = 0; e < src.numel(); ++e) kept += to[s[e]] >= 0 && to[d[e]] >= 0;
-  out.src = Tensor::empty({kept}, DType::kI32);
-  out.dst = Tensor::empty({kept}, DType::kI32);
-  if (from.edge_weight.defined()) out.edge_weight = Tensor::empty({kept});
-  std::int64_t next = 0;
-  for (std::int64_t e = 0; e < src.numel(); ++e) {
-    if (to[s[e]] < 0 || to[d[e]] < 0) continue;
-    out.src.data<std::int32_t>()[next] = to[s[e]];
-    out.dst.data<std::int32_t>()[next] = to[d[e]];
-    if (from.edge_weight.defined()) out.edge_weight.data<float>()[next] = from.edge_weight.data<float>()[e];
-    ++next;
+  // Parts of the edges, and where what each keeps begins.
+  constexpr int kParts = 64;
+  const auto begin = [&](int part) { return src.numel() * part / kParts; };
+  const auto keeps = [&](std::int64_t e) { return to[s[e]] >= 0 && to[d[e]] >= 0; };
+  Ids at(kParts + 1, 0);
+#pragma omp parallel for
+  for (int part = 0; part < kParts; ++part) {
+    std::int64_t kept = 0;
+    for (std::int64_t e = begin(part); e < begin(part + 1); ++e) kept += keeps(e);
+    at[static_cast<std::size_t>(part) + 1] = kept;
+  }
+  std::partial_sum(at.begin(), at.end(), at.begin());
+  out.src = Tensor::empty({at.back()}, DType::kI32);
+  out.dst = Tensor::empty({at.back()}, DType::kI32);
+  if (from.edge_weight.defined()) out.edge_weight = Tensor::empty({at.back()});
+  auto *new_s = out.src.data<std::int32_t>(), *new_d = out.dst.data<std::int32_t>();
+#pragma omp parallel for
+  for (int part = 0; part < kParts; ++part) {
+    std::int64_t next = at[static_cast<std::size_t>(part)];
+    for (std::int64_t e = begin(part); e < begin(part + 1); ++e) {
+      if (!keeps(e)) continue;
+      new_s[next] = to[s[e]];
+      new_d[next] = to[d[e]];
+      if (from.edge_weight.defined()) out.edge_weight.data<float>()[next] = from.edge_weight.data<float>()[e];
+      ++next;
+    }
   }
 }
 
 void pick_csr(const Dataset& from, const Ids& nodes, const std::vector<std::int32_t>& to, Dataset& out) {
   const Tensor indices = from.indices.to(DType::kI32);
   const auto* p = from.indptr.data<std::int64_t>();
-  Ids ptr{0}, entries;
-  for (const std::int64_t node : nodes) {
-    for (std::int64_t e = p[node]; e < p[node + 1]; ++e)
-      if (to[indices.data<std::int32_t>()[e]] >= 0) entries.push_back(e);
-    ptr.push_back(static_cast<std::int64_t>(entries.size()));
-  }
+  const auto* id = indices.data<std::int32_t>();
+  const auto count = static_cast<std::int64_t>(nodes.size());
+  Ids ptr(nodes.size() + 1, 0);
+#pragma omp parallel for schedule(dynamic, 1024)
+  for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t e = p[nodes[i]]; e < p[nodes[i] + 1]; ++e) ptr[i + 1] += to[id[e]] >= 0;
+  std::partial_sum(ptr.begin(), ptr.end(), ptr.begin());
   out.indptr = Tensor::from(ptr);
-  out.indices = pick<std::int32_t>(indices, entries);
-  for (std::int64_t e = 0; e < out.indices.numel(); ++e) {
-    auto& id = out.indices.data<std::int32_t>()[e];
-    id = to[id];
+  out.indices = Tensor::empty({ptr.back()}, DType::kI32);
+  if (from.edge_weight.defined()) out.edge_weight = Tensor::empty({ptr.back()});
+#pragma omp parallel for schedule(dynamic, 1024)
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t next = ptr[i];
+    for (std::int64_t e = p[nodes[i]]; e < p[nodes[i] + 1]; ++e) {
+      if (to[id[e]] < 0) continue;
+      out.indices.data<std::int32_t>()[next] = to[id[e]];
+      if (from.edge_weight.defined()) out.edge_weight.data<float>()[next] = from.edge_weight.data<float>()[e];
+      ++next;
+    }
   }
-  out.edge_weight = pick<float>(from.edge_weight, entries);
 }
 
 Split pick_split(const Split& split, const std::vector<std::int32_t>& to) {
@@ -102,6 +122,10 @@ Split pick_split(const Split& split, const std::vector<std::int32_t>& to) {
 Dataset select_nodes(const Dataset& dataset, const Tensor& nodes) {
   check(nodes.defined() && nodes.rank() == 1 && nodes.dtype() == DType::kI64 && nodes.device() == kCpu,
         "[select_nodes] nodes must be i64 [k] on the host");
+  for (const Tensor* part :
+       {&dataset.src, &dataset.indptr, &dataset.edge_weight, &dataset.x, &dataset.x_sparse.indptr})
+    check(!part->defined() || part->device() == kCpu, "[select_nodes] the dataset must be on the host, got ",
+          part->device());
   const Ids chosen = nodes.to_vector<std::int64_t>();
   const std::vector<std::int32_t> to = new_ids(dataset, chosen);
   Dataset out;

@@ -246,6 +246,12 @@ std::string synthetic_preset_names() {
   return names;
 }
 
+bool parse_shuffle(std::string_view text) {
+  check(text == "shuffled" || text == "community", "--node-order must be shuffled or community, got '", text,
+        "'");
+  return text == "shuffled";
+}
+
 SyntheticOptions synthetic_preset(std::string_view name) {
   for (SyntheticOptions preset : presets())
     if (std::exchange(preset.name, preset.name + "-like") == name) return preset;

@@ -38,6 +38,8 @@ struct SyntheticOptions {
 /// Throws Error for any other, naming synthetic_preset_names().
 SyntheticOptions synthetic_preset(std::string_view name);
 std::string synthetic_preset_names();
+/// SyntheticOptions::shuffle of --node-order: "shuffled" or "community"; throws Error for anything else.
+bool parse_shuffle(std::string_view text);
 
 /// The graph is symmetric, without self loops or duplicates, has exactly options.edges edges sorted by
 /// (destination, source), and next to no isolated nodes where edges >= 2 nodes. Ids are i32. A function of

@@ -1,6 +1,7 @@
 #include "layers/gcn_conv.h"
 
 #include "ops/dense.h"
+#include "ops/linear.h"
 
 namespace rodeo {
 
@@ -19,20 +20,23 @@ Variable GcnConv::forward(const GcnGraph& graph, const Features& x, const SpmmOp
 Variable GcnConv::forward(const GcnGraph& graph, const Features& x, const SpmmOptions& options,
                           const Link& link) const {
   EpilogueOptions then = link.then;
-  if (link.input == Link::Input::kPropagated) return epilogue(matmul(x, w_), b_, then, out_);
+  const bool is_last = then.activation == Activation::kNone && then.dropout == 0 && !then.after.defined();
+  if (link.input == Link::Input::kPropagated)
+    return is_last ? linear(x, w_, b_) : epilogue(linear(x, w_), b_, then, out_);
   const bool is_scaled = link.input == Link::Input::kScaled;
   const auto scaled = [&](const Variable& h) { return is_scaled ? h : scale_rows(h, graph.scale); };
-  Variable y;
-  if (x.is_sparse()) {
-    y = aggregate(graph, matmul(is_scaled ? x : dropout(x, 0, {}, graph.scale), w_), options);
-  } else if (in_ < out_) {
-    y = matmul(aggregate(graph, scaled(x.dense()), options), w_);
-  } else {
-    const std::int64_t columns = padded_columns(out_, x.dtype(), x.device());
-    y = aggregate(graph, scaled(matmul_padded(x.dense(), w_, columns)), options);
-  }
   then.scale = graph.scale;
-  return epilogue(y, b_, then, out_);
+  if (x.is_sparse()) {
+    const Features h = is_scaled ? x : dropout(x, 0, {}, graph.scale);
+    return epilogue(aggregate(graph, matmul(h, w_), options), b_, then, out_);
+  }
+  if (in_ < out_) {
+    const Variable h = aggregate(graph, scaled(x.dense()), options);
+    return is_last ? linear(h, w_, b_, {.scale = graph.scale}) : epilogue(linear(h, w_), b_, then, out_);
+  }
+  const std::int64_t columns = padded_columns(out_, x.dtype(), x.device());
+  const Variable h = scaled(linear(x, w_, {}, {.columns = columns}));
+  return epilogue(aggregate(graph, h, options), b_, then, out_);
 }
 
 }  // namespace rodeo

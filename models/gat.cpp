@@ -44,12 +44,7 @@ Variable AttentionModel<Conv>::forward(const Adjacency& adj, const Features& x) 
   const double p = training() ? options_.dropout : 0;
   const double first = training() ? options_.input_dropout.value_or(options_.dropout) : 0;
   Features h = x;
-  if (first > 0) {
-    const RandomKey key = random_.next();
-    h = x.is_sparse()
-            ? dropout(x, first, key)
-            : epilogue(x.dense(), {}, {.dropout = first, .key = key, .recompute = is_large(x.dim(1), x)});
-  }
+  if (first > 0) h = dropout(x, first, random_.next());
   for (std::size_t i = 0; i < convs_.size(); ++i) {
     EpilogueOptions then;
     if (i + 1 < convs_.size())

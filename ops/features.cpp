@@ -11,6 +11,7 @@
 #include "ops/epilogue.h"
 #include "ops/gcn_norm.h"
 #include "ops/kernels.h"
+#include "ops/linear.h"
 #include "ops/spmm.h"
 
 namespace rodeo {
@@ -41,7 +42,18 @@ SpmmOptions product_options(Device device) {
 
 const Variable& Features::dense() const {
   check(!is_sparse(), "[features] a dense matrix is needed here, and these features are sparse: ", shape());
-  return dense_;
+  if (!dropping_) return dense_;
+  Variable& done = dropping_->done;
+  if (!done.defined()) {
+    // A second pass over large ones costs less than to keep what the first one wrote.
+    constexpr std::int64_t kLarge = std::int64_t{1} << 28;
+    done = epilogue(dense_, {},
+                    {.dropout = dropping_->p,
+                     .key = dropping_->key,
+                     .after = dropping_->scale,
+                     .recompute = dense_.value().nbytes() >= kLarge});
+  }
+  return done;
 }
 
 Shape Features::shape() const {
@@ -94,16 +106,24 @@ Features sparse_features(const Adjacency& adj, const Tensor& value) {
 
 Features dropout(const Features& x, double p, RandomKey key, const Tensor& scale) {
   check(x.defined(), "[dropout] x is undefined");
-  if (!x.is_sparse()) {
+  if (!x.is_sparse() && (x.requires_grad() || x.dropping_ || (p == 0 && !scale.defined()))) {
     if (p == 0 && !scale.defined()) return x;
-    return scale.defined() ? epilogue(x.dense_, {}, {.dropout = p, .key = key, .after = scale})
-                           : dropout(x.dense_, p, key);
+    return scale.defined() ? epilogue(x.dense(), {}, {.dropout = p, .key = key, .after = scale})
+                           : dropout(x.dense(), p, key);
   }
   check(p >= 0 && p < 1, "[dropout] p must be in [0, 1), got ", p);
   if (p == 0 && !scale.defined()) return x;
+  const Tensor& values = x.is_sparse() ? x.value_ : x.dense_.value();
+  check(is_float(values.dtype()), "[dropout] x must be floating point, got ", values.dtype());
   if (scale.defined()) {
-    check_alike("dropout", "x", x.value_, "scale", scale);
+    if (!x.is_sparse()) check_matrix("dropout", "x", values);
+    check_alike("dropout", "x", values, "scale", scale);
     check_shape("dropout", "scale", scale, {x.dim(0)});
+  }
+  if (!x.is_sparse()) {
+    Features out = x;
+    out.dropping_ = std::make_shared<Features::Dropping>(Features::Dropping{p, key, scale, {}});
+    return out;
   }
   return x.with(x.value_, p, key, scale);
 }
@@ -111,7 +131,7 @@ Features dropout(const Features& x, double p, RandomKey key, const Tensor& scale
 Features normalize_rows(const Features& x) {
   check(x.defined(), "[normalize_rows] x is undefined");
   check(!x.requires_grad(), "[normalize_rows] x requires a gradient, and none is defined");
-  if (!x.is_sparse()) return Features(normalize_rows(x.dense_.value()));
+  if (!x.is_sparse()) return Features(normalize_rows(x.dense().value()));
   const Tensor y = Tensor::empty(x.value_.shape(), x.dtype(), x.device());
   if (y.numel() > 0) kernels::normalize_entries.on(y.device())(x.pattern_->x.csr(), x.value_, y);
   return x.with(y, 0, {}, {});
@@ -119,7 +139,7 @@ Features normalize_rows(const Features& x) {
 
 Variable matmul(const Features& x, const Variable& w) {
   check(x.defined(), "[matmul] x is undefined");
-  if (!x.is_sparse()) return matmul(x.dense_, w);
+  if (!x.is_sparse()) return linear(x, w);
   check_matrix("matmul", "w", w.value());
   check_alike("matmul", "x", x.value_, "w", w.value());
   check(w.dim(0) == x.dim(1), "[matmul] inner sizes must be equal, got ", x.shape(), " x ", w.shape());

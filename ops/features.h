@@ -9,6 +9,8 @@
 
 namespace rodeo {
 
+struct LinearOptions;
+
 /// A cheap shared handle. A Variable is taken wherever features are; layers that begin with a product x W
 /// take sparse ones too, whose zeros are never stored, read or multiplied.
 class Features {
@@ -19,7 +21,7 @@ class Features {
 
   bool defined() const { return is_sparse() || dense_.defined(); }
   bool is_sparse() const { return pattern_ != nullptr; }
-  /// Throws Error where the features are sparse.
+  /// Throws Error where the features are sparse. Of those that dropout() returned the first call computes it.
   const Variable& dense() const;
   bool requires_grad() const { return dense_.requires_grad(); }  // sparse ones are constants
 
@@ -37,6 +39,8 @@ class Features {
   friend Features dropout(const Features& x, double p, RandomKey key, const Tensor& scale);
   friend Features normalize_rows(const Features& x);
   friend Variable matmul(const Features& x, const Variable& w);
+  friend Variable linear(const Features& x, const Variable& w, const Variable& bias,
+                         const LinearOptions& options);
 
   // Made once: entry e of X lies in row[e], and is entry place[e] of X^T.
   struct Pattern {
@@ -45,8 +49,16 @@ class Features {
     Tensor place;  // i64 [entries]
   };
   Features with(Tensor value, double p, RandomKey key, const Tensor& scale) const;
+  // What dropout() leaves to those who read constant dense features: a product draws as it reads.
+  struct Dropping {
+    double p;
+    RandomKey key;
+    Tensor scale;
+    Variable done;  // undefined until somebody wants it as a matrix
+  };
 
   Variable dense_;
+  std::shared_ptr<Dropping> dropping_;
   std::shared_ptr<const Pattern> pattern_;
   Tensor value_;
   Tensor transposed_value_;  // in the order of X^T; undefined where nothing was recorded
@@ -65,6 +77,7 @@ Features sparse_features(const Adjacency& adj, const Tensor& value);
 ///   scale  [m], a constant of x's dtype and device; undefined: 1
 /// Sparse features draw a number for each entry, which is that of the same (row, column) of a dense matrix: a
 /// dropped zero is a zero, so both forms are equal to the bit. p = 0 without scale returns x. Deterministic.
+/// Dense constants are read when y is: by linear() and matmul() as they multiply, where they can (linear.h).
 /// Gradient of dense x: scale[i] dy[i, j] / (1 - p) where kept, else 0.
 /// Throws rodeo::Error when shapes, dtypes or devices disagree, and for p outside [0, 1).
 Features dropout(const Features& x, double p, RandomKey key, const Tensor& scale = {});
@@ -75,7 +88,7 @@ Features dropout(const Features& x, double p, RandomKey key, const Tensor& scale
 Features normalize_rows(const Features& x);
 
 /// y = x W.   x [m, k], w [k, n] -> [m, n];  f64, f32, bf16 or f16.
-/// Of dense features as matmul() in dense.h. Sparse: a sparse product over x's entries, dW = x^T dy another
+/// Of dense features as linear() in linear.h. Sparse: a sparse product over x's entries, dW = x^T dy another
 /// over those of x^T; RoDe on CUDA, on the CPU the rule of spmm.h. Deterministic. Nothing waits for the
 /// device but the first product of each direction, which makes a plan. Gradients: dW = x^T dy, and of dense x
 /// dx = dy W^T. Throws rodeo::Error when shapes, dtypes or devices disagree.

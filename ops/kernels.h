@@ -131,6 +131,23 @@ struct MatmulSizes {
 };
 RODEO_KERNEL(matmul, void(const Tensor& a, const Tensor& b, bool ta, bool tb, const MatmulSizes& sizes,
                           const Tensor& c));
+/// D(x)[i, j] = scale[i] dropout(x)[i, j]; scale undefined: 1.
+struct DroppedMatrix {
+  Tensor x;
+  double p = 0;
+  RandomKey key = {};
+  Tensor scale = {};
+};
+inline void add_operands(std::vector<Tensor>& all, const DroppedMatrix& x) {
+  add_operands(all, x.x);
+}
+/// linear.h, in f32, for k and n that fit an int. y [m, columns] = D(x) w + bias, or with `transposed` D(x)
+/// w^T; bias may be undefined; zeros in y's columns from n on.
+RODEO_CUDA_KERNEL(tall_matmul, void(const DroppedMatrix& x, const Tensor& w, bool transposed,
+                                    const Tensor& bias, const Tensor& y));
+/// dw [k, n] = D(x)^T dy, db [n] = sums of dy's columns, or undefined. dy may have columns from n on.
+RODEO_CUDA_KERNEL(tall_matmul_transposed,
+                  void(const DroppedMatrix& x, const Tensor& dy, const Tensor& dw, const Tensor& db));
 RODEO_KERNEL(add_bias, void(const Tensor& x, const Tensor& b, const Tensor& y));
 RODEO_KERNEL(sum_rows, void(const Tensor& x, const Tensor& out));  // x may have no rows
 RODEO_KERNEL(relu, void(const Tensor& x, const Tensor& y));

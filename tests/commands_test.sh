@@ -38,10 +38,13 @@ expect_success "$bin/rodeo_data" inspect "$data"
 grep -q '^nodes  *2000$' "$dir/out" && grep -q '^homophily' "$dir/out" && grep -q 'bf16, f16  *[0-9.]* MiB' "$dir/out" && ok ||
   bad "inspect does not tell: $(cat "$dir/out")"
 expect_success "$bin/rodeo_data" validate "$data"
-for order in degree rcm random; do
+for order in degree rcm rabbit random; do
   expect_success "$bin/rodeo_data" reorder --by $order "$data" "$dir/$order.h5"
+  grep -qE ", by $order in [0-9.]+ ms; edges within 1,024 places " "$dir/out" && ok || bad "reorder does not tell what it did: $(cat "$dir/out")"
   expect_success "$bin/rodeo_data" validate "$dir/$order.h5"
 done
+expect_success "$bin/rodeo_data" generate --preset cora --nodes 300 --edges 1200 --split 60/20/20 --node-order community "$dir/community.h5"
+expect_error "--node-order must be shuffled or community, got 'sorted'" "$bin/rodeo_data" generate --split 60/20/20 --node-order sorted "$dir/x.h5"
 expect_success "$bin/rodeo_data" subset --share 40 "$data" "$dir/part.h5"
 expect_success "$bin/rodeo_data" inspect "$dir/part.h5"
 grep -q '^nodes  *800$' "$dir/out" && ok || bad "subset --share 40 of 2000 nodes has other than 800"
@@ -51,7 +54,7 @@ printf '3\n1\n2\n' >"$dir/nodes.txt"
 expect_success "$bin/rodeo_data" subset --nodes "$dir/nodes.txt" "$dir/edges.h5" "$dir/three.h5"
 grep -q '3 of 6 nodes, 2 of 6 edges' "$dir/out" && ok || bad "subset --nodes chose others: $(cat "$dir/out")"
 expect_error "one of --nodes, --first and --share" "$bin/rodeo_data" subset "$data" "$dir/x.h5"
-expect_error "--by must be degree, rcm or random" "$bin/rodeo_data" reorder "$data" "$dir/x.h5"
+expect_error "--by must be degree, rcm, rabbit or random" "$bin/rodeo_data" reorder "$data" "$dir/x.h5"
 expect_error "unknown format 'csv'" "$bin/rodeo_data" import csv "$dir/edges.txt" "$dir/x.h5"
 expect_error "--relabel belongs to edgelist" "$bin/rodeo_data" import --relabel mtx "$dir/edges.txt" "$dir/x.h5"
 expect_error "edges.txt: line 1" "$bin/rodeo_data" import mtx "$dir/edges.txt" "$dir/x.h5"
@@ -158,6 +161,17 @@ else
   "$bin/rodeo_train" --completion zsh | grep -q "'--spmm=\[.*:(auto rode csr tca cusparse)'" && ok || bad "the zsh completion has no values of --spmm"
 fi
 
+# Another order of the nodes.
+for order in degree rcm rabbit; do
+  expect_success gcn --dataset "$data" --device cpu --epochs 3 --reorder $order
+  [ "$(grep -cE "^reorder  +($order, edges within 1,024 places .*, in )?[0-9.]+ ms$" "$dir/out")" -eq 2 ] && ok || bad "--reorder $order is not told: $(cat "$dir/out")"
+done
+expect_success gcn --dataset "$data" --device cpu --reorder rabbit --dry-run
+grep -q '^reorder  *rabbit, ' "$dir/out" && ok || bad "--dry-run does not tell the order"
+expect_success gat --reorder rcm --quiet
+expect_error "--reorder must be none, degree, rcm or rabbit, got 'best'" gcn --dataset "$data" --reorder best
+[ "$(complete_last train_gcn --reorder ra)" = "rabbit" ] && ok || bad "bash does not complete --reorder ra"
+
 any() { "$bin/rodeo_train" --dataset "$data" --device cpu --epochs 5 "$@"; }
 expect_success "$bin/rodeo_train" --help
 grep -qF -- '--model NAME --dataset FILE' "$dir/out" && ok || bad "rodeo_train --help does not name --model"
@@ -196,7 +210,7 @@ epochs() { "$bin/epoch_bench" --device cpu --epochs 2 --warmup 1 "$@"; }
 expect_success "$bin/epoch_bench" --help
 expect_success epochs --dataset "$data" --hidden 4,8 --heads 1,2 --csv "$dir/epochs.csv" --json "$dir/epochs.json"
 [ "$(wc -l <"$dir/epochs.csv")" -eq 7 ] && ok || bad "epoch_bench's CSV has not 1 + 2 + 4 lines: $(cat "$dir/epochs.csv")"
-awk -F, '{print NF}' "$dir/epochs.csv" | sort -u | grep -qx 12 && ok || bad "epoch_bench's CSV lines have not 12 fields each"
+awk -F, '{print NF}' "$dir/epochs.csv" | sort -u | grep -qx 14 && ok || bad "epoch_bench's CSV lines have not 14 fields each"
 grep -q nan "$dir/epochs.csv" && bad "epoch_bench measured nothing: $(cat "$dir/epochs.csv")" || ok
 [ "$(grep -c '{"graph": .*"epoch_ms": [0-9]' "$dir/epochs.json")" -eq 6 ] && ok || bad "epoch_bench's JSON has not 6 results"
 if command -v python3 >/dev/null; then
@@ -204,6 +218,10 @@ if command -v python3 >/dev/null; then
 fi
 expect_success epochs --dataset "$data" --model gat --attention composed --split 60/20/20 --no-graph
 expect_error "$dir/missing/x.json" epochs --dataset "$data" --json "$dir/missing/x.json"
+expect_success epochs --model gcn --graph cora --node-order shuffled,community --reorder none,degree,rcm,rabbit --csv "$dir/orders.csv"
+[ "$(cut -d, -f1,13 "$dir/orders.csv" | tail -n +2 | sort -u | wc -l)" -eq 8 ] && grep -q '^cora-like-sorted,gcn,.*,rabbit,[0-9.]*$' "$dir/orders.csv" && ok ||
+  bad "epoch_bench --reorder times other orders: $(cat "$dir/orders.csv")"
+expect_error "--reorder must be none, degree, rcm or rabbit, got 'best'" epochs --reorder best
 expect_error "--model must be of gcn, gat" epochs --model sage
 expect_error "--graph must be of" epochs --graph mars
 expect_error "$dir/none.h5" epochs --dataset "$dir/none.h5"
@@ -230,6 +248,7 @@ grep -q '^resumed  *from the beginning: ' "$dir/out" && ok || bad "--resume with
 predict() { "$bin/rodeo_predict" --device cpu --dataset "$data" "$@"; }
 expect_success predict --weights "$dir/w.safetensors" --out "$dir/pred.h5"
 grep -q '^accuracy  *0\.[0-9]* on ' "$dir/out" && ok || bad "rodeo_predict does not tell its accuracy"
+expect_success "$bin/rodeo_predict" --device cpu --dataset "$dir/rabbit.h5" --weights "$dir/w.safetensors" --out "$dir/pred_rabbit.h5"
 expect_success predict --weights "$dir/ck" --out "$dir/pred2.h5" --quiet
 [ ! -s "$dir/out" ] && ok || bad "rodeo_predict --quiet prints something"
 expect_success "$bin/rodeo_predict" --help
@@ -268,6 +287,9 @@ expect_success bench --dataset "$data" --kernels rode --dtypes f16,bf16 --widths
 printf '%%%%MatrixMarket matrix coordinate pattern general\n3 5 4\n1 1\n1 5\n3 2\n3 3\n' >"$dir/small.mtx"
 expect_success bench --mtx "$dir/small.mtx" --widths 3
 grep -q '^small: 3 x 5, 4 edges' "$dir/out" && ok || bad "sparse_bench --mtx read something else: $(cat "$dir/out")"
+expect_error "small.mtx: --reorder needs a square matrix, got 3 x 5" bench --mtx "$dir/small.mtx" --widths 3 --reorder rabbit
+expect_success bench --dataset "$data" --kernels rode --widths 8 --reorder none,rcm,rabbit
+[ "$(grep -cE '^[^ ]*\+(rcm|rabbit): 2000 x 2000, ' "$dir/out")" -eq 2 ] && ok || bad "sparse_bench --reorder timed something else: $(cat "$dir/out")"
 expect_error "$dir/none.mtx" bench --mtx "$dir/none.mtx"
 expect_error "unknown kernel 'magic'" bench --dataset "$data" --kernels magic
 expect_error "--widths must be an integer" bench --dataset "$data" --widths 16,x

@@ -24,6 +24,8 @@ void describe(const Console& console, const NodeRun& run, Device device) {
   console.say("split", fmt::format("{} train, {} val, {} test", task.split.train.numel(),
                                    task.split.val.numel(), task.split.test.numel()));
   console.say("features", task.features);
+  if (!task.reorder.empty())
+    console.say("reorder", fmt::format("{}, in {:.1f} ms", task.reorder, task.reorder_ms));
   console.say("memory", str(format_bytes(memory_stats(device).current), " on ", device));
   console.say("algorithms", model.algorithms);
   console.say("model", fmt::format("{}: {} parameters\n", model.text, model.module->num_parameters()));

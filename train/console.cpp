@@ -67,6 +67,7 @@ std::string format_result(const TrainSummary& summary) {
 std::string format_summary(const NodeTask& task, const TrainSummary& summary) {
   const Statistics& ms = summary.epoch_ms;
   std::string table = row("load", fmt::format("{:>9.1f} ms", task.load_ms));
+  if (task.order.defined()) table += row("reorder", fmt::format("{:>9.1f} ms", task.reorder_ms));
   table += row("convert", fmt::format("{:>9.1f} ms", task.convert_ms));
   table += row("first epochs", fmt::format("{:>9.3f} ms", fmt::join(summary.warmup_ms, " ms ")));
   if (ms.count > 0)

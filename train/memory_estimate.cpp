@@ -77,6 +77,7 @@ Dataset small_copy(const NodeTask& task, std::int64_t n, bool symmetric) {
 
 double measure(const NodeRun& run, TrainOptions options, std::int64_t n, bool symmetric) {
   options.undirected = false;
+  options.reorder = NodeOrder::kNone;
   options.features = run.task.x.is_sparse() ? FeatureForm::kSparse : FeatureForm::kDense;
   // No measuring of kernels for a graph that nobody asked about.
   options.spmm = SpmmAlgorithm::kRode;

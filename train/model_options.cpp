@@ -191,6 +191,7 @@ void read_savings(const OptionValues& values, TrainOptions& options) {
   options.features = parse_feature_form(values.text("features"));
   const std::string reason = options.features == FeatureForm::kSparse ? why_dense(options) : "";
   check(reason.empty(), "--features sparse: ", reason);
+  options.reorder = parse_node_order(values.text("reorder"));
   if (options.model != ModelKind::kGcn) return;
   options.prune_rows = values.flag("prune-rows");
   check(!options.prune_rows || options.layers >= 2,

@@ -84,7 +84,7 @@ TrainOptions defaults_of_chosen(int argc, const char* const* argv);
 
 void describe_model_options(cxxopts::OptionAdder& model, const TrainOptions& defaults);
 void read_model_options(const OptionValues& values, TrainOptions& options);
-/// --features and --prune-rows, after the model's own options.
+/// --features, --reorder and --prune-rows, after the model's own options.
 void read_savings(const OptionValues& values, TrainOptions& options);
 /// --attention, or --spmm and --explain.
 void read_kernel_options(const OptionValues& values, TrainOptions& options);

@@ -144,6 +144,11 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
   execution("features",
             "What the first layer reads: dense, sparse (zeros are neither stored nor read: exact), or auto",
             option_value(name(defaults.features)), "auto|dense|sparse");
+  execution(
+      "reorder",
+      "Train on the nodes in another order, in which the memory of neighbours lies closer: the results\n"
+      "are those of the file's nodes. rabbit: by communities; rcm: reverse Cuthill-McKee; degree",
+      option_value(name(defaults.reorder)), "none|degree|rcm|rabbit");
   if (defaults.model == ModelKind::kGcn)
     execution("prune-rows",
               "In training steps the last layer computes only the training nodes, which alone have a loss:\n"

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "datasets/reorder.h"
 #include "ops/attention.h"
 #include "ops/spmm.h"
 #include "train/schedule.h"
@@ -64,6 +65,7 @@ struct TrainOptions {
   std::string device = "auto";
   SpmmAlgorithm spmm = SpmmAlgorithm::kAuto;  // not of GAT and GATv2, as is explain
   FeatureForm features = FeatureForm::kAuto;  // what the first layer reads
+  NodeOrder reorder = NodeOrder::kNone;       // of the nodes, while training
   bool prune_rows = false;  // GCN: the last layer of a training step computes training nodes alone
   bool tf32 = false;
   bool graph = true;  // --no-graph: on CUDA, no captured graphs

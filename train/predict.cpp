@@ -135,6 +135,7 @@ void predict(const PredictOptions& options) {
     part.num_nodes = dataset.num_nodes;
     part.y = dataset.y;
     part.split = dataset.split;
+    part.node_id = dataset.node_id;
     return part;
   }();
   // The model looks at neither; a task wants them.
@@ -157,6 +158,7 @@ void predict(const PredictOptions& options) {
   const std::vector<std::int64_t> taken_for = largest_columns(logits);
   out.write("class", info.multi_label ? likely(logits) : Tensor::from(taken_for));
   out.write("probability", info.multi_label ? sigmoid(logits) : softmax(logits));
+  if (known.node_id.defined()) out.write("node_id", known.node_id);
   out.attribute("dataset", name);
   out.attribute("weights", file);
   out.attribute("model", run.model.text);

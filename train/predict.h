@@ -18,10 +18,10 @@ struct PredictOptions {
 PredictOptions parse_predict_options(int argc, const char* const* argv);
 
 /// Writes an HDF5 file with class i64 [nodes], the most probable one, and probability f32 [nodes, classes],
-/// in the order of the dataset's nodes, and with attributes that say where they come from. Where a node may
-/// be of several classes, class is u8 [nodes, classes]: 1 for a probability above a half. The model is the
-/// one that the weights describe. Says what it does, and where there are labels how often it is right. Throws
-/// Error where dataset and weights do not belong together.
+/// in the order of the dataset's nodes, with node_id where that has it, and with attributes that say where
+/// they come from. Where a node may be of several classes, class is u8 [nodes, classes]: 1 for a probability
+/// above a half. The model is the one that the weights describe. Says what it does, and where there are
+/// labels how often it is right. Throws Error where dataset and weights do not belong together.
 void predict(const PredictOptions& options);
 
 /// The predict command: parses, predicts and returns the exit code.

@@ -124,12 +124,14 @@ std::string predictions(const NodeRun& run) {
     const NoGrad no_grad;
     const bool training = run.model.module->training();
     run.model.module->eval();
-    logits = run.model.forward().value().to(kCpu);
+    logits = run.model.forward().value();
     run.model.module->train(training);
   }
-  const std::vector<std::int64_t> label = run.task.label.to(kCpu).to_vector<std::int64_t>();
-  const std::vector<std::int64_t> test =
-      run.task.split.test.to(kCpu).to(DType::kI64).to_vector<std::int64_t>();
+  logits = in_file_order(run.task, logits);
+  const auto label = in_file_order(run.task, run.task.label).to_vector<std::int64_t>();
+  auto test = run.task.split.test.to(kCpu).to(DType::kI64).to_vector<std::int64_t>();
+  for (std::int64_t& node : test)
+    if (run.task.order.defined()) node = run.task.order.data<std::int64_t>()[node];
   const std::int64_t classes = logits.dim(1), nodes = logits.dim(0);
   std::string out;
   if (classes <= kMaxClasses)
@@ -196,6 +198,7 @@ std::string make_report(const TrainOptions& options, const NodeRun& run, const R
                                    ms(summary.epoch_ms.p95), summary.epoch_ms.count)},
              {"evaluation", ms(summary.evaluation_ms.median)},
              {"model", fmt::format("{}: {} parameters", facts.model, facts.parameters)},
+             {"order of nodes", task.reorder.empty() ? "the file's" : task.reorder},
              {"dataset", fmt::format("{}: {} nodes, {} edges, {} features, {} classes", task.name,
                                      task.num_nodes, task.num_edges, task.num_features, task.num_classes)},
              {"device", facts.device}}));

@@ -82,6 +82,8 @@ std::string start_line(const TrainOptions& options, const NodeTask& task, const 
                      {"test", task.split.test.numel()},
                      {"load_ms", task.load_ms},
                      {"convert_ms", task.convert_ms}};
+  if (task.order.defined())
+    json["reorder"] = {{"by", name(options.reorder)}, {"ms", task.reorder_ms}, {"text", task.reorder}};
   json["model"] = {{"text", facts.model}, {"parameters", facts.parameters}, {"algorithms", facts.algorithms}};
   json["memory"] = {{"data_bytes", facts.data_bytes}, {"convert_peak_bytes", task.convert_peak_bytes}};
   if (facts.resumed_from > 0) json["resumed_from"] = facts.resumed_from;

@@ -75,7 +75,8 @@ void add_schedule(Table& table, const LrScheduleOptions& o) {
 /// What earlier versions did, which did not write it down.
 bool is_as_before(const Setting& setting) {
   return (setting.name == "lr-schedule" && setting.json == "\"none\"") ||
-         (setting.name == "clip-norm" && setting.json == "0.0");
+         (setting.name == "clip-norm" && setting.json == "0.0") ||
+         (setting.name == "reorder" && setting.json == "\"none\"");
 }
 
 }  // namespace
@@ -102,6 +103,7 @@ std::vector<Setting> settings_of(const TrainOptions& o) {
   if (traits.spmm) table.add_text(Role::kRun, "spmm", name(o.spmm));
   table.add_text(Role::kRun, "features", name(o.features));
   if (o.model == ModelKind::kGcn) table.add(Role::kRun, "prune-rows", o.prune_rows);
+  table.add_text(Role::kTraining, "reorder", name(o.reorder));  // masks are drawn by place
   table.add(Role::kTraining, "tf32", o.tf32);
   table.add(Role::kRun, "no-graph", !o.graph);
   table.add_text(Role::kRun, "checkpoint", o.checkpoint);

@@ -15,6 +15,8 @@ int generate_command(int argc, const char* const* argv) {
   line.option("skew", "0: degrees are alike; up to 0.95: few hubs have most edges", "X");
   line.option("homophily", "Share of edges drawn within a class", "X");
   line.option("split", "Percent of train/val/test nodes: 60/20/20", "A/B/C");
+  line.option("node-order", "shuffled (default), or community: nodes of a community follow each other",
+              "shuffled|community");
   line.option("seed", "Another seed is another graph", "N");
   if (!line.parse(argc, argv)) return 0;
 
@@ -27,6 +29,7 @@ int generate_command(int argc, const char* const* argv) {
   line.read("homophily", options.homophily);
   line.read("seed", options.seed);
   if (line.has("split")) options.split = line.text("split");
+  if (line.has("node-order")) options.shuffle = parse_shuffle(line.text("node-order"));
 
   const Dataset dataset = synthesize(options);
   save_dataset(dataset, line.file(0));

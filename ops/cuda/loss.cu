@@ -99,16 +99,48 @@ __device__ Sums operator+(const Sums& a, const Sums& b) {
 constexpr int kLanes = 8, kGroupsPerBlock = kThreads / kLanes;
 constexpr std::int64_t kMostBlocks = 1024;  // of a set: the last block adds up what each has left
 
-/// Of a row that kLanes lanes share; c is 0 for those without one.
+/// A row of scores that kLanes lanes share, short ones in registers: read once, all of it at once. c is 0 for
+/// lanes without a row; all lanes of the warp call its functions.
 template <class T>
-__device__ Accumulator<T> log_sum_exp(const T* row, std::int64_t c) {
-  const int lane = threadIdx.x % kLanes;
-  Accumulator<T> top = -INFINITY, sum = 0;
-  for (std::int64_t j = lane; j < c; j += kLanes) top = fmax(top, widen(row[j]));
-  top = reduce_lanes<kLanes>(top, [](auto a, auto b) { return fmax(a, b); });
-  for (std::int64_t j = lane; j < c; j += kLanes) sum += exp(widen(row[j]) - top);
-  return top + log(reduce_lanes<kLanes>(sum, [](auto a, auto b) { return a + b; }));
-}
+class ScoreRow {
+ public:
+  using Score = Accumulator<T>;
+
+  __device__ ScoreRow(const T* row, std::int64_t c) : row_(row), c_(c), is_short_(c <= kLanes * kHeld) {
+    if (is_short_)
+#pragma unroll
+      for (int i = 0; i < kHeld; ++i) held_[i] = place(i) < c ? widen(row[place(i)]) : Score(-INFINITY);
+  }
+  /// f(column, score) for this lane's columns.
+  template <class F>
+  __device__ void each(F f) const {
+    if (is_short_) {
+#pragma unroll
+      for (int i = 0; i < kHeld; ++i)
+        if (place(i) < c_) f(place(i), held_[i]);
+    } else {
+      for (std::int64_t j = threadIdx.x % kLanes; j < c_; j += kLanes) f(j, widen(row_[j]));
+    }
+  }
+  __device__ Score log_sum_exp() const {
+    Score top = -INFINITY, sum = 0;
+    each([&](std::int64_t, Score score) { top = fmax(top, score); });
+    top = reduce_lanes<kLanes>(top, [](auto a, auto b) { return fmax(a, b); });
+    each([&](std::int64_t, Score score) { sum += exp(score - top); });
+    return top + log(reduce_lanes<kLanes>(sum, [](auto a, auto b) { return a + b; }));
+  }
+
+ private:
+  static constexpr int kHeld = 8;
+  __device__ static std::int64_t place(int i) {
+    return threadIdx.x % kLanes + i * kLanes;
+  }
+
+  const T* row_;
+  std::int64_t c_;
+  bool is_short_;
+  Score held_[kHeld];
+};
 
 // kLanes lanes per named node, blocks one set after the other. A block leaves its sums in `partial`; the last
 // one adds them up in order, so that it does not matter which that is. metrics [sets, 2], or the first set's
@@ -129,16 +161,14 @@ __global__ void node_metrics_kernel(const T* scores, std::int64_t c, const std::
     const std::int64_t k = first + threadIdx.x % kWarp / kLanes;
     const bool valid = k < count;
     const std::int64_t node = valid ? sets.index[set][k] : 0, want = valid ? label[node] : 0;
-    const std::int64_t columns = valid ? c : 0;
-    const T* row = scores + node * c;
-    const Accumulator<T> own = valid ? widen(row[want]) : 0;
+    const ScoreRow<T> row(scores + node * c, valid ? c : 0);
+    const Accumulator<T> own = valid ? widen(scores[node * c + want]) : 0;
     bool best = own == own;  // strictly above all before it, at least as high as all after; false for any NaN
-    for (std::int64_t j = threadIdx.x % kLanes; j < columns; j += kLanes) {
-      const Accumulator<T> other = widen(row[j]);
+    row.each([&](std::int64_t j, Accumulator<T> other) {
       best &= j == want || (j < want ? other < own : other <= own);
-    }
+    });
     best = reduce_lanes<kLanes>(best, [](bool a, bool b) { return a && b; });
-    const Accumulator<T> level = log_sum_exp(row, columns);
+    const Accumulator<T> level = row.log_sum_exp();
     if (valid && threadIdx.x % kLanes == 0)
       mine = mine + Sums{best ? 1. : 0., static_cast<double>(level - own)};
   }
@@ -187,14 +217,13 @@ __global__ void cross_entropy_backward_kernel(const T* dloss, const T* logits, s
                                               std::int64_t count, T* dlogits) {
   const std::int64_t k = static_cast<std::int64_t>(blockIdx.x) * kGroupsPerBlock + threadIdx.x / kLanes;
   const bool valid = k < count;
-  const std::int64_t node = valid ? index[k] : 0, want = valid ? label[node] : 0, columns = valid ? c : 0;
-  const T* row = logits + node * c;
-  const Accumulator<T> share = widen(*dloss) / static_cast<Accumulator<T>>(count),
-                       shift = log_sum_exp(row, columns);
-  for (std::int64_t j = threadIdx.x % kLanes; j < columns; j += kLanes) {
-    const Accumulator<T> softmax = exp(widen(row[j]) - shift);
+  const std::int64_t node = valid ? index[k] : 0, want = valid ? label[node] : 0;
+  const ScoreRow<T> row(logits + node * c, valid ? c : 0);
+  const Accumulator<T> share = widen(*dloss) / static_cast<Accumulator<T>>(count), shift = row.log_sum_exp();
+  row.each([&](std::int64_t j, Accumulator<T> score) {
+    const Accumulator<T> softmax = exp(score - shift);
     atomicAdd(dlogits + node * c + j, static_cast<T>(share * (j == want ? softmax - 1 : softmax)));
-  }
+  });
 }
 
 template <class T>

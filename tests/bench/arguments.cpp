@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "core/error.h"
-#include "datasets/synthetic.h"
 
 namespace rodeo::bench {
 namespace {
@@ -56,6 +55,13 @@ Texts preset_list(const cxxopts::ParseResult& parsed) {
   for (const std::string& size : sizes)
     check(is_preset(size), "--graph must be of ", synthetic_preset_names(), ", got '", size, "'");
   return sizes;
+}
+
+SyntheticOptions preset_in_order(const std::string& size, bool shuffle) {
+  SyntheticOptions preset = synthetic_preset(size);
+  preset.shuffle = shuffle;
+  if (!shuffle) preset.name += "-sorted";
+  return preset;
 }
 
 Texts file_list(const cxxopts::ParseResult& parsed, const std::string& option) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "datasets/synthetic.h"
+
 namespace rodeo::bench {
 
 using Texts = std::vector<std::string>;
@@ -22,6 +24,8 @@ std::string one(const cxxopts::ParseResult& parsed, const std::string& option);
 Texts list(const cxxopts::ParseResult& parsed, const std::string& option);
 /// --graph: names of synthetic sizes.
 Texts preset_list(const cxxopts::ParseResult& parsed);
+/// The synthetic graph of that name; with its communities contiguous it is named -sorted.
+SyntheticOptions preset_in_order(const std::string& size, bool shuffle);
 /// Files that are there.
 Texts file_list(const cxxopts::ParseResult& parsed, const std::string& option);
 

@@ -18,6 +18,11 @@ cxxopts::Options describe_options() {
   add("graph",
       "Synthetic graphs of a named size: arxiv, reddit, products (default: arxiv, where no file is given)",
       texts(), "LIST");
+  add("node-order",
+      "Of synthetic graphs: shuffled, or community (named -sorted), where communities are contiguous",
+      texts()->default_value("shuffled"), "LIST");
+  add("reorder", "none, degree, rcm or rabbit: the order of the graphs' nodes",
+      texts()->default_value("none"), "LIST");
   add("dataset", "HDF5 files; edges are enough", texts(), "FILES");
   add("mtx", "Matrix Market files", texts(), "FILES");
   add("widths", "Columns of the dense operand; SpMV has one", texts()->default_value("16,32,64,128,256"),
@@ -64,13 +69,20 @@ BenchOptions parse_bench_options(int argc, const char* const* argv) {
   for (int i = 0; i < argc; ++i) options.command += (i ? " " : "") + std::string(argv[i]);
   for (const std::string& op : list(parsed, "op"))
     for (const Op parsed_op : parse_ops(op)) options.ops.push_back(parsed_op);
-  for (const std::string& size : preset_list(parsed))
-    options.graphs.push_back({GraphSource::Kind::kSynthetic, size});
-  for (const std::string& path : file_list(parsed, "dataset"))
-    options.graphs.push_back({GraphSource::Kind::kHdf5, path});
-  for (const std::string& path : file_list(parsed, "mtx"))
-    options.graphs.push_back({GraphSource::Kind::kMatrixMarket, path});
-  if (options.graphs.empty()) options.graphs.push_back({GraphSource::Kind::kSynthetic, "arxiv"});
+  std::vector<GraphSource> sources;
+  const Texts files = file_list(parsed, "dataset"), matrices = file_list(parsed, "mtx");
+  Texts sizes = preset_list(parsed);
+  if (sizes.empty() && files.empty() && matrices.empty()) sizes = {"arxiv"};
+  for (const std::string& size : sizes)
+    for (const std::string& order : list(parsed, "node-order"))
+      sources.push_back({GraphSource::Kind::kSynthetic, size, parse_shuffle(order)});
+  for (const std::string& path : files) sources.push_back({GraphSource::Kind::kHdf5, path});
+  for (const std::string& path : matrices) sources.push_back({GraphSource::Kind::kMatrixMarket, path});
+  for (const GraphSource& source : sources)
+    for (const std::string& order : list(parsed, "reorder")) {
+      options.graphs.push_back(source);
+      options.graphs.back().reorder = parse_node_order(order);
+    }
   for (const std::string& width : list(parsed, "widths")) options.widths.push_back(positive("widths", width));
   for (const std::string& dtype : list(parsed, "dtypes")) options.dtypes.push_back(parse_dtype(dtype));
   options.kernels = list(parsed, "kernels");

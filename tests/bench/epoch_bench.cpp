@@ -10,10 +10,12 @@
 
 #include "core/storage.h"
 #include "core/version.h"
+#include "datasets/subset.h"
 #include "datasets/synthetic.h"
 #include "tests/bench/arguments.h"
 #include "tests/bench/limits.h"
 #include "train/node_model.h"
+#include "train/timing.h"
 #include "train/trainer.h"
 
 namespace rodeo::bench {
@@ -24,6 +26,8 @@ struct EpochOptions {
   std::vector<std::string> graphs, files;
   std::vector<std::int64_t> hidden, heads;  // hidden is empty: the model's own
   std::vector<FeatureForm> features;
+  std::vector<NodeOrder> reorder;
+  std::vector<bool> shuffle;  // synthetic graphs
   std::optional<double> input_dropout;
   std::string split;
   AttentionForm attention = AttentionForm::kAuto;
@@ -45,6 +49,9 @@ cxxopts::Options describe_options() {
       "Synthetic graphs of a named size: cora, pubmed, arxiv, reddit, products (default: cora, where "
       "no file is given)",
       cxxopts::value<Texts>(), "LIST");
+  add("node-order",
+      "Of synthetic graphs: shuffled, or community (named -sorted), where communities are contiguous",
+      texts("shuffled"), "LIST");
   add("dataset", "HDF5 files, as for train_gcn", cxxopts::value<Texts>(), "FILES");
   add("split", "Random split in percent instead of the files' masks, e.g. 60/20/20",
       cxxopts::value<std::string>(), "A/B/C");
@@ -52,6 +59,8 @@ cxxopts::Options describe_options() {
       cxxopts::value<Texts>(), "LIST");
   add("heads", "Heads of a GAT's hidden layers", texts("8"), "LIST");
   add("features", "auto, dense or sparse: what the first layer reads", texts("auto"), "LIST");
+  add("reorder", "none, degree, rcm or rabbit: the order in which the nodes are trained", texts("none"),
+      "LIST");
   add("input-dropout", "Of the features (default: the model's own); with 0 a GCN propagates dense ones once",
       cxxopts::value<std::string>(), "P");
   add("attention", "auto, fused or composed", text("auto"), "NAME");
@@ -89,6 +98,8 @@ EpochOptions parse_options(int argc, const char* const* argv) {
   for (const std::string& n : list(parsed, "heads")) options.heads.push_back(positive("heads", n));
   for (const std::string& form : list(parsed, "features"))
     options.features.push_back(parse_feature_form(form));
+  for (const std::string& order : list(parsed, "reorder")) options.reorder.push_back(parse_node_order(order));
+  for (const std::string& order : list(parsed, "node-order")) options.shuffle.push_back(parse_shuffle(order));
   if (const std::string given = one(parsed, "input-dropout"); !given.empty()) {
     double p = -1;
     const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), p);
@@ -109,12 +120,28 @@ EpochOptions parse_options(int argc, const char* const* argv) {
   return options;
 }
 
+/// A dataset in an order, found once for all that is trained on it.
+struct Ordered {
+  Dataset data;
+  NodeOrder by;
+  double ms = 0;
+};
+
+Ordered order_nodes(const Dataset& data, NodeOrder by) {
+  Ordered out{data, by};
+  if (by != NodeOrder::kNone)
+    out.ms = timed(kCpu, [&] { out.data = select_nodes(data, node_order(data, by)); });
+  return out;
+}
+
 struct Row {
   std::string graph;
   TrainOptions options;
   TrainSummary summary;
   double of_roofline;  // NaN: not known
   std::string features;
+  NodeOrder reorder;
+  double reorder_ms;
 };
 
 // The columns of the table, in the order of scripts/pyg_epoch.py: a name for programs, and a text for each
@@ -136,7 +163,9 @@ constexpr Column kColumns[] = {
     {"kernels", [](const Row& r) { return r.summary.kernels > 0 ? str(r.summary.kernels) : ""; }},
     {"of_roofline",
      [](const Row& r) { return r.of_roofline >= 0 ? fmt::format("{:.3f}", r.of_roofline) : ""; }},
-    {"features", [](const Row& r) { return r.features; }}};
+    {"features", [](const Row& r) { return r.features; }},
+    {"reorder", [](const Row& r) { return std::string(name(r.reorder)); }},
+    {"reorder_ms", [](const Row& r) { return fmt::format("{:.1f}", r.reorder_ms); }}};
 
 void write_csv(const std::vector<Row>& rows, std::ostream& out) {
   const char* comma = "";
@@ -155,7 +184,7 @@ void write_json(const std::vector<Row>& rows, std::ostream& out) {
     const char* comma = "";
     for (const Column& column : kColumns) {
       const std::string text = column.text(row), name = column.name;
-      const bool quoted = name == "graph" || name == "model" || name == "features";
+      const bool quoted = name == "graph" || name == "model" || name == "features" || name == "reorder";
       out << comma << '"' << name << "\": ";
       if (quoted)
         out << '"' << text << '"';
@@ -170,9 +199,9 @@ void write_json(const std::vector<Row>& rows, std::ostream& out) {
 }
 
 void print_header() {
-  fmt::print("{:<20} {:<5} {:>6} {:>5} {:>11} {:>11} {:>10} {:>10} {:>10} {:>8} {:>12} {:>8}\n", "graph",
-             "model", "hidden", "heads", "epoch, ms", "sparse, ms", "GEMM, ms", "other, ms", "peak, GiB",
-             "kernels", "of roofline", "features");
+  fmt::print("{:<20} {:<5} {:>6} {:>5} {:>11} {:>11} {:>10} {:>10} {:>10} {:>8} {:>12} {:>8} {:>8} {:>11}\n",
+             "graph", "model", "hidden", "heads", "epoch, ms", "sparse, ms", "GEMM, ms", "other, ms",
+             "peak, GiB", "kernels", "of roofline", "features", "reorder", "reorder, ms");
 }
 
 void print_row(const Row& r) {
@@ -182,10 +211,11 @@ void print_row(const Row& r) {
     return given.empty() ? std::string("-") : given;
   };
   fmt::print(
-      "{:<20} {:<5} {:>6} {:>5} {:>11.3f} {:>11.3f} {:>10.3f} {:>10.3f} {:>10.3f} {:>8} {:>12} {:>8}\n",
+      "{:<20} {:<5} {:>6} {:>5} {:>11.3f} {:>11.3f} {:>10.3f} {:>10.3f} {:>10.3f} {:>8} {:>12} {:>8} {:>8} "
+      "{:>11.1f}\n",
       r.graph, name(r.options.model), r.options.hidden, text(3), r.summary.epoch_ms.median, sparse.median,
       gemm.median, other.median, static_cast<double>(r.summary.peak_bytes) / (1 << 30), text(9), text(10),
-      r.features);
+      r.features, name(r.reorder), r.reorder_ms);
   std::fflush(stdout);
 }
 
@@ -229,9 +259,9 @@ double gcn_floor_ms(const NodeTask& task, const TrainOptions& o, std::int64_t ed
   return seconds * 1e3;
 }
 
-Row train_epochs(const Dataset& data, const TrainOptions& training, const EpochOptions& options,
+Row train_epochs(const Ordered& nodes, const TrainOptions& training, const EpochOptions& options,
                  const Limits& limits) {
-  const NodeRun run = make_run(data, training, options.device);
+  const NodeRun run = make_run(nodes.data, training, options.device);
   const int total = options.warmup + 2 * options.epochs;
   Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
                   {.epochs = total,
@@ -240,15 +270,20 @@ Row train_epochs(const Dataset& data, const TrainOptions& training, const EpochO
                    .profile_every = 2,
                    .graph = options.graph,
                    .training_rows = run.model.training_rows});
-  Row row{data.name, training, trainer.fit(), std::numeric_limits<double>::quiet_NaN(),
-          run.task.x.is_sparse() ? "sparse" : "dense"};
+  Row row{nodes.data.name,
+          training,
+          trainer.fit(),
+          std::numeric_limits<double>::quiet_NaN(),
+          run.task.x.is_sparse() ? "sparse" : "dense",
+          nodes.by,
+          nodes.ms};
   if (options.roofline && training.model == ModelKind::kGcn)
     row.of_roofline =
         gcn_floor_ms(run.task, training, run.model.adj.num_edges(), limits) / row.summary.epoch_ms.median;
   return row;
 }
 
-void measure_graph(const Dataset& data, const EpochOptions& options, const Limits& limits,
+void measure_order(const Ordered& nodes, const EpochOptions& options, const Limits& limits,
                    std::vector<Row>& rows) {
   for (const ModelKind model : options.models) {
     TrainOptions training = published_options(model);
@@ -263,11 +298,16 @@ void measure_graph(const Dataset& data, const EpochOptions& options, const Limit
         training.hidden = hidden;
         for (const FeatureForm features : options.features) {
           training.features = features;
-          rows.push_back(train_epochs(data, training, options, limits));
+          rows.push_back(train_epochs(nodes, training, options, limits));
           print_row(rows.back());
         }
       }
   }
+}
+
+void measure_graph(const Dataset& data, const EpochOptions& options, const Limits& limits,
+                   std::vector<Row>& rows) {
+  for (const NodeOrder by : options.reorder) measure_order(order_nodes(data, by), options, limits, rows);
 }
 
 void run(const EpochOptions& options) {
@@ -278,7 +318,8 @@ void run(const EpochOptions& options) {
   print_header();
   std::vector<Row> rows;
   for (const std::string& size : options.graphs)
-    measure_graph(synthesize(synthetic_preset(size)), options, limits, rows);
+    for (const bool shuffle : options.shuffle)
+      measure_graph(synthesize(preset_in_order(size, shuffle)), options, limits, rows);
   for (const std::string& path : options.files)
     measure_graph(load_dataset(path, {.need = Need::kTraining, .split = options.split}), options, limits,
                   rows);

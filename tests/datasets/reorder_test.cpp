@@ -35,6 +35,7 @@ TEST(DatasetsReorder, EveryOrderIsAPermutation) {
     std::iota(all.begin(), all.end(), 0);
     EXPECT_EQ(sorted(degree_order(adj)), all) << sparse_case;
     EXPECT_EQ(sorted(rcm_order(adj)), all) << sparse_case;
+    EXPECT_EQ(sorted(rabbit_order(adj)), all) << sparse_case;
     EXPECT_EQ(sorted(random_order(adj.rows(), 3)), all) << sparse_case;
   }
   EXPECT_FALSE(same_bits(random_order(50, 1), random_order(50, 2)));

@@ -1,0 +1,152 @@
+#include "ops/linear.h"
+
+#include "core/context.h"
+#include "ops/dense.h"
+#include "tests/support/devices.h"
+#include "tests/support/gradcheck.h"
+#include "tests/support/sums.h"
+
+namespace rodeo::test {
+namespace {
+
+class OpsLinear : public OnDevice {
+ protected:
+  static Tensor positive(std::int64_t m, DType dtype) {
+    return uniform({m}, 0.25, 2, {4, 0}, DType::kF32, device()).to(dtype);
+  }
+};
+RODEO_ON_ALL_DEVICES(OpsLinear);
+
+constexpr RandomKey kKey{11, 5};
+
+/// f(i, j, x[i, j]) for the first `columns` columns of a matrix, in float64.
+template <class F>
+Tensor mapped(const Tensor& x, std::int64_t columns, F f) {
+  const std::vector<double> values = doubles(x);
+  std::vector<double> out;
+  for (std::int64_t i = 0; i < x.dim(0); ++i)
+    for (std::int64_t j = 0; j < columns; ++j) out.push_back(f(i, j, values[i * x.dim(1) + j]));
+  return Tensor::from(out, {x.dim(0), columns});
+}
+Tensor magnitude(const Tensor& x) {
+  return mapped(x, x.dim(1), [](auto, auto, double v) { return std::abs(v); });
+}
+
+/// a b + bias in float64; rounding is relative to the sum of the terms' magnitudes.
+testing::AssertionResult is_product(const Tensor& got, const Tensor& a, const Tensor& b, Transpose ta,
+                                    Transpose tb, const std::vector<double>& bias = {}) {
+  std::vector<double> want = doubles(matmul(a, b, ta, tb));
+  std::vector<double> scale = doubles(matmul(magnitude(a), magnitude(b), ta, tb));
+  for (std::size_t i = 0; i < want.size() && !bias.empty(); ++i) {
+    want[i] += bias[i % bias.size()];
+    scale[i] += std::abs(bias[i % bias.size()]);
+  }
+  return near(got, want, sum_tolerance(got.dtype()), 1e-30, scale);
+}
+
+struct Sizes {
+  std::int64_t m, k, n;
+};
+// Every shape of a block in one kernel, whole and cut, and sizes that are left to the library.
+constexpr Sizes kSizes[] = {{1, 3, 2},       {1024, 1, 1},    {1025, 37, 5},   {1500, 16, 16},
+                            {1100, 15, 41},  {2049, 500, 7},  {1111, 602, 40}, {1200, 128, 47},
+                            {3000, 100, 64}, {1024, 33, 65},  {1300, 64, 200}, {1030, 130, 128},
+                            {5000, 31, 3},   {1024, 1025, 4}, {40, 20, 300}};
+
+// y, dx, dw and db with and without dropout, scale, bias and padding, against float64.
+TEST_P(OpsLinear, ForwardAndGradients) {
+  for (const Sizes& s : kSizes)
+    for (const DType dtype : {DType::kF32, DType::kF64})
+      for (const int variant : {0, 1, 2, 3}) {
+        if (dtype == DType::kF64 && variant != 2) continue;  // no kernel of its own
+        SCOPED_TRACE(str(s.m, " x ", s.k, " x ", s.n, " ", dtype, " variant ", variant));
+        const bool drops = variant == 1 || variant == 3, scales = variant >= 1, has_bias = variant == 2;
+        const Tensor x = random_tensor({s.m, s.k}, dtype, device(), 1);
+        const Variable w(random_tensor({s.k, s.n}, dtype, device(), 2), true);
+        const Variable b(random_tensor({s.n}, dtype, device(), 3), true);
+        const Tensor scale = scales ? positive(s.m, dtype) : Tensor();
+        const std::int64_t columns = variant == 3 ? s.n + 3 : s.n;
+        const Tensor dy = random_tensor({s.m, columns}, dtype, device(), 4);
+
+        const Poisoned poisoned;
+        const Variable learned(x, !drops);
+        const Features given = drops ? dropout(Features(x), 0.4, kKey, scale) : Features(learned);
+        const Variable y = linear(given, w, has_bias ? b : Variable(),
+                                  {.scale = drops ? Tensor() : scale, .columns = columns});
+        y.backward(dy);
+
+        const std::vector<double> factor = scales ? doubles(scale) : std::vector<double>(s.m, 1);
+        const auto scaled = [&](std::int64_t i, auto, double v) { return factor[i] * v; };
+        const auto same = [](auto, auto, double v) { return v; };
+        const Tensor dropped = drops ? dropout(x, 0.4, kKey) : x, used = mapped(dropped, s.k, scaled);
+        const Tensor exact_w = mapped(w.value(), s.n, same), exact_dy = mapped(dy, s.n, same);
+        constexpr Transpose kNo = Transpose::kNo, kYes = Transpose::kYes;
+        ASSERT_EQ(y.shape(), (Shape{s.m, columns}));
+        EXPECT_TRUE(is_product(mapped(y.value(), s.n, same).to(dtype), used, exact_w, kNo, kNo,
+                               has_bias ? doubles(b.value()) : std::vector<double>()));
+        if (columns > s.n) {
+          EXPECT_EQ(mapped(y.value(), columns, [&](auto, auto j, double v) { return j < s.n ? 0 : v; })
+                        .to_vector<double>(),
+                    std::vector<double>(s.m * columns, 0));
+        }
+        EXPECT_TRUE(is_product(w.grad(), used, exact_dy, kYes, kNo));
+        if (has_bias) {
+          const Tensor ones = Tensor::full({s.m, 1}, 1, DType::kF64);
+          EXPECT_TRUE(is_product(b.grad().reshape({1, s.n}), ones, exact_dy, kYes, kNo));
+        }
+        if (!drops) {
+          EXPECT_TRUE(is_product(learned.grad(), mapped(dy, s.n, scaled), exact_w, kNo, kYes));
+        }
+      }
+}
+
+// Dropped out on the way, or before: the same numbers, and the same bits every time.
+TEST_P(OpsLinear, DropsWhatDropoutDrops) {
+  for (const std::int64_t k : {12, 30, 31}) {
+    const Tensor x = random_tensor({2000, k}, DType::kF32, device(), 1);
+    const Variable w(random_tensor({k, 8}, DType::kF32, device(), 2), true);
+    const Variable again(w.value(), true);
+    const Tensor dy = random_tensor({2000, 8}, DType::kF32, device(), 3);
+    const Variable y = linear(dropout(Features(x), 0.6, kKey), w);
+    const Variable z = linear(dropout(Features(x), 0.6, kKey), again);
+    y.backward(dy);
+    z.backward(dy);
+    EXPECT_TRUE(same_bits(y.value(), z.value()));
+    EXPECT_TRUE(same_bits(w.grad(), again.grad()));
+    // With ones for weights a row is the number of elements that were kept, an exact sum.
+    const Tensor ones = Tensor::full({2000, k}, 1, DType::kF32, device());
+    const Variable sums(Tensor::full({k, 1}, 0.4, DType::kF32, device()));
+    const Tensor counted = linear(dropout(Features(ones), 0.6, kKey), sums).value();
+    const std::vector<double> kept = doubles(dropout(ones, 0.6, kKey));
+    std::vector<double> want(2000, 0);
+    for (std::size_t i = 0; i < kept.size(); ++i) want[i / k] += kept[i] > 0;
+    EXPECT_TRUE(near(counted, want, 1e-5, 1e-6));
+  }
+}
+
+TEST_P(OpsLinear, Gradients) {
+  const Tensor scale = positive(6, DType::kF64);
+  EXPECT_TRUE(gradients_ok(
+      [&](const std::vector<Variable>& in) { return linear(in[0], in[1], in[2], {.scale = scale}); },
+      {random_variable({6, 4}, device()), random_variable({4, 3}, device()),
+       random_variable({3}, device())}));
+}
+
+TEST_P(OpsLinear, Errors) {
+  const auto matrix = [](std::int64_t m, std::int64_t n) {
+    return Variable(Tensor::zeros({m, n}, DType::kF32, device()));
+  };
+  const Variable b(Tensor::zeros({4}, DType::kF32, device()));
+  EXPECT_ERROR(linear(Features(), matrix(3, 4)), "[linear] x is undefined");
+  EXPECT_ERROR(linear(matrix(2, 5), matrix(3, 4)), "[linear] inner sizes must be equal, got [2, 5] x [3, 4]");
+  EXPECT_ERROR(linear(matrix(2, 3), matrix(3, 5), b), "[linear] bias must be [5], got [4]");
+  EXPECT_ERROR(linear(matrix(2, 3), matrix(3, 4), {}, {.scale = b.value()}),
+               "[linear] scale must be [2], got [4]");
+  EXPECT_ERROR(linear(matrix(2, 3), matrix(3, 4), {}, {.columns = 3}),
+               "[linear] columns must be 4 or more, got 3");
+  EXPECT_ERROR(linear(matrix(2, 3), matrix(3, 4), b, {.columns = 8}),
+               "[linear] columns must be 4, as there is a bias, got 8");
+}
+
+}  // namespace
+}  // namespace rodeo::test
