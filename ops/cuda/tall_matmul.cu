@@ -20,6 +20,11 @@ template <int kWarpsM, int kWarpsN, int kM, int kN>
 struct TallShape {
   static constexpr int kThreads = kWarpsM * kWarpsN * kWarp;
   static constexpr int kRows = kWarpsM * kM * 16, kColumns = kWarpsN * kN * 8;
+  static constexpr int kBlocks =  // of a multiprocessor: as many as registers allow
+      kThreads > 128 ? 512 / kThreads
+      : kM* kN <= 2  ? 5
+      : kM* kN <= 6  ? 4
+                     : 3;
   static constexpr int kXSize = kRows * kTallPitch;
   static constexpr int kWSize = kTallDepth * tall_pitch(kColumns) > kColumns* kTallPitch
                                     ? kTallDepth* tall_pitch(kColumns)
@@ -28,7 +33,7 @@ struct TallShape {
 };
 
 template <int kWarpsM, int kWarpsN, int kM, int kN, bool kTransposed>
-__global__ void __launch_bounds__(kWarpsM* kWarpsN* kWarp, 512 / (kWarpsM * kWarpsN * kWarp))
+__global__ void __launch_bounds__(kWarpsM* kWarpsN* kWarp, TallShape<kWarpsM, kWarpsN, kM, kN>::kBlocks)
     tall_matmul_kernel(const TallArgs args) {
   using Shape = TallShape<kWarpsM, kWarpsN, kM, kN>;
   constexpr int kQuads = Shape::kRows * kTallDepth / 4 / Shape::kThreads;  // of a thread

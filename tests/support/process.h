@@ -17,11 +17,15 @@
 #else
 #define RODEO_HAS_FEATURE(feature) 0
 #endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || RODEO_HAS_FEATURE(address_sanitizer) || \
-    RODEO_HAS_FEATURE(thread_sanitizer)
+#if defined(__SANITIZE_THREAD__) || RODEO_HAS_FEATURE(thread_sanitizer)
+#define RODEO_THREAD_SANITIZED true
+#else
+#define RODEO_THREAD_SANITIZED false
+#endif
+#if defined(__SANITIZE_ADDRESS__) || RODEO_HAS_FEATURE(address_sanitizer)
 #define RODEO_SANITIZED true
 #else
-#define RODEO_SANITIZED false
+#define RODEO_SANITIZED RODEO_THREAD_SANITIZED
 #endif
 
 namespace rodeo::test {

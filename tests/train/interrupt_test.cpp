@@ -96,6 +96,7 @@ int exit_code_after(const std::vector<int>& signals, bool ignored = false) {
 }
 
 TEST(TrainInterrupt, TheSecondSignalEndsTheProcess) {
+  if (RODEO_THREAD_SANITIZED) GTEST_SKIP() << "ThreadSanitizer delays signals";
   EXPECT_EQ(exit_code_after({SIGINT}), 7);
   EXPECT_EQ(exit_code_after({SIGTERM}), 7);
   EXPECT_EQ(exit_code_after({SIGINT, SIGINT}), 130);
