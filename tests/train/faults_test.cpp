@@ -177,12 +177,9 @@ TEST_P(TrainFaults, ABadCheckpointNeverReplacesAGoodOne) {
 TEST(TrainMemory, ErrorsSayWhatHoldsItAndWhatToTry) {
   if (RODEO_SANITIZED) GTEST_SKIP() << "sanitizers need more address space than the limit leaves";
   const TempDir dir;
-  // CUDA's libraries take 0.9 GB of addresses when they are loaded.
-#if RODEO_WITH_CUDA
-  const std::string limit = "ulimit -v 3900000; ";
-#else
-  const std::string limit = "ulimit -v 3000000; ";
-#endif
+  // Each thread has a stack and a heap of its own in the addresses that are counted.
+  const std::string limit =
+      "export OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 MALLOC_ARENA_MAX=2; ulimit -v 3000000; ";
   const Result none = train(dir, limit, "--features dense --hidden 30000000 --log " + dir / "log");
   EXPECT_EQ(none.code, 4);
   EXPECT_NE(read_file(dir / "log", 1 << 20).find("\"exit_code\":4}\n"), std::string::npos);
