@@ -1,5 +1,7 @@
 #include "train/memory_estimate.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -75,7 +77,16 @@ Dataset small_copy(const NodeTask& task, std::int64_t n, bool symmetric) {
   return small;
 }
 
+/// Some operators on the CPU hold memory for each thread, of which a small graph shows too much: one thread,
+/// and the same estimate on every machine.
+struct OneThread {
+  const int before = omp_get_max_threads();
+  OneThread() { omp_set_num_threads(1); }
+  ~OneThread() { omp_set_num_threads(before); }
+};
+
 double measure(const NodeRun& run, TrainOptions options, std::int64_t n, bool symmetric) {
+  const OneThread one_thread;
   options.undirected = false;
   options.reorder = NodeOrder::kNone;
   options.features = run.task.x.is_sparse() ? FeatureForm::kSparse : FeatureForm::kDense;

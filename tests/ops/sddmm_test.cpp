@@ -51,7 +51,9 @@ struct Problem {
 // heads = 0: operands of rank 2
 void check_case(const Problem& problem, std::int64_t heads, std::int64_t k, DType dtype, SddmmOp op,
                 bool weighted) {
-  const auto& [name, host, adj, device] = problem;
+  const std::string& name = problem.name;
+  const Adjacency &host = problem.host, &adj = problem.adj;
+  const Device device = problem.device;
   const auto shape = [&](std::int64_t rows) { return heads == 0 ? Shape{rows, k} : Shape{rows, heads, k}; };
   const auto cube = [&](const Tensor& b) { return heads == 0 ? b.reshape({b.dim(0), 1, k}) : b; };
   const Tensor b1 = random_tensor(shape(host.rows()), dtype, kCpu, 5),
