@@ -16,7 +16,7 @@ archer=$(clang++ -print-file-name=libarcher.so)
 export OMP_TOOL_LIBRARIES=$archer ARCHER_OPTIONS=report_data_leak=0
 # More threads than cores: they are interrupted anywhere. Calls of libraries that were not compiled with it (OpenBLAS, HDF5) are not
 # looked into: it would miss how they synchronise.
-export OMP_NUM_THREADS=${OMP_NUM_THREADS:-4} TSAN_OPTIONS="ignore_noninstrumented_modules=1 ${TSAN_OPTIONS:-}"
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-4} TSAN_OPTIONS="ignore_noninstrumented_modules=1 allocator_may_return_null=1 ${TSAN_OPTIONS:-}"
 run=()  # Clang's runtime of before 2024 wants the old randomisation of addresses
 if setarch -R true 2>/dev/null; then run=(setarch -R); fi
 
