@@ -110,7 +110,7 @@ Features Features::to(DType dtype) const {
   check(!requires_grad(), "[features] to() of features that require a gradient: cast() has one");
   check(is_float(dtype), "[features] must be floating point, not ", dtype);
   if (dtype == this->dtype()) return *this;
-  return is_sparse() ? with(value_.to(dtype), 0, {}, {}) : Features(dense_.value().to(dtype));
+  return is_sparse() ? with(value_.to(dtype), 0, {}, {}) : Features(dense().value().to(dtype));
 }
 
 Features dropout(const Features& x, double p, RandomKey key, const Tensor& scale) {

@@ -105,6 +105,19 @@ TEST_P(OpsFeatures, Gradients) {
       {random_variable({30, 5}, device())}));
 }
 
+// What dropout() left to its readers goes along.
+TEST_P(OpsFeatures, DroppedFeaturesKeepThatInAnotherType) {
+  const Adjacency adj = small();
+  const Tensor value = random_tensor({adj.num_edges()}, DType::kF32, device(), 1);
+  for (const Features& x : {sparse_features(adj, value), Features(csr_to_dense(adj, value))}) {
+    const Features dropped = dropout(x, 0.4, kKey);
+    const auto sums_of = [&](const Features& of) {
+      return matmul(of, Variable(Tensor::full({30, 1}, 1, of.dtype(), device()))).value();
+    };
+    EXPECT_TRUE(near(sums_of(dropped.to(DType::kF64)), doubles(sums_of(dropped)), 1e-5, 1e-5));
+  }
+}
+
 // A product outside of recording, then one that learns: X^T's values are made when they are asked for.
 TEST_P(OpsFeatures, DroppedWithoutRecordingTheyStillHaveAGradient) {
   const Adjacency adj = small();
