@@ -5,10 +5,9 @@
 namespace rodeo {
 namespace {
 
-/// Inputs of layers that are worth a second pass over them: attention leaves little else to keep.
+/// Attention leaves little else to keep than the inputs of layers.
 bool is_large(std::int64_t columns, const Features& x) {
-  constexpr std::int64_t kLarge = std::int64_t{1} << 28;
-  return x.dim(0) * columns * static_cast<std::int64_t>(size_of(x.dtype())) >= kLarge;
+  return x.dim(0) * columns * static_cast<std::int64_t>(size_of(x.dtype())) >= kRecomputeBytes;
 }
 
 }  // namespace

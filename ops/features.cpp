@@ -44,15 +44,12 @@ const Variable& Features::dense() const {
   check(!is_sparse(), "[features] a dense matrix is needed here, and these features are sparse: ", shape());
   if (!dropping_) return dense_;
   Variable& done = dropping_->done;
-  if (!done.defined()) {
-    // A second pass over large ones costs less than to keep what the first one wrote.
-    constexpr std::int64_t kLarge = std::int64_t{1} << 28;
+  if (!done.defined())
     done = epilogue(dense_, {},
                     {.dropout = dropping_->p,
                      .key = dropping_->key,
                      .after = dropping_->scale,
-                     .recompute = dense_.value().nbytes() >= kLarge});
-  }
+                     .recompute = dense_.value().nbytes() >= kRecomputeBytes});
   return done;
 }
 

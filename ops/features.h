@@ -11,6 +11,9 @@ namespace rodeo {
 
 struct LinearOptions;
 
+/// Of inputs of layers: from here on a second pass to compute them again costs less than the memory.
+constexpr std::int64_t kRecomputeBytes = std::int64_t{1} << 28;
+
 /// A cheap shared handle. A Variable is taken wherever features are; layers that begin with a product x W
 /// take sparse ones too, whose zeros are never stored, read or multiplied.
 class Features {

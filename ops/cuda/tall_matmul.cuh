@@ -9,6 +9,7 @@
 
 #include "core/random.h"
 #include "ops/cuda/pack.cuh"
+#include "ops/cuda/padded_rows.h"
 #include "ops/kernels.h"
 
 namespace rodeo::kernels::cuda {
@@ -179,7 +180,7 @@ __host__ __device__ constexpr int tall_pitch(int columns) {
 }
 
 inline bool in_quads(const Tensor& t, std::int64_t columns) {
-  return columns % 4 == 0 && t.dim(1) % 4 == 0 && reinterpret_cast<std::uintptr_t>(t.raw()) % 16 == 0;
+  return columns % 4 == 0 && t.dim(1) % 4 == 0 && is_aligned(t);
 }
 
 inline float* tall_pointer(const Tensor& t) {

@@ -137,13 +137,6 @@ __global__ void __launch_bounds__(kTallSumWarps* kWarp)
   (i < first_size ? first[i] : second[i - first_size]) = sum;
 }
 
-int multiprocessors(Device device) {
-  int count = 0;
-  check_cuda(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device.index),
-             "tall_matmul_transposed");
-  return count;
-}
-
 /// `per_multiprocessor`: blocks that one holds at a time.
 template <int kWarpsM, int kWarpsN, int kM, int kN>
 void multiply_transposed(TallTransposedArgs args, int per_multiprocessor, const Tensor& dw,
@@ -152,8 +145,8 @@ void multiply_transposed(TallTransposedArgs args, int per_multiprocessor, const 
   const Device device = dw.device();
   const std::int64_t height = args.x.columns + args.with_ones, size = height * args.n;
   const std::int64_t x_blocks = ceil_div(height, Shape::kRows), y_blocks = ceil_div(args.n, Shape::kColumns);
-  const std::int64_t wanted =
-      std::max<std::int64_t>(1, multiprocessors(device) * per_multiprocessor / (x_blocks * y_blocks));
+  const std::int64_t held = Context::of(device).num_multiprocessors() * per_multiprocessor;
+  const std::int64_t wanted = std::max<std::int64_t>(1, held / (x_blocks * y_blocks));
   args.chunk = ceil_div(ceil_div(args.x.rows, wanted), kTallDepth) * kTallDepth;
   const std::int64_t parts = ceil_div(args.x.rows, args.chunk);
   const Tensor partial = Tensor::empty({parts, size}, DType::kF32, device);
