@@ -9,12 +9,7 @@
 namespace rodeo::test {
 namespace {
 
-class OpsEpilogue : public OnDevice {
- protected:
-  static Tensor positive(std::int64_t m, DType dtype, std::uint64_t seed) {
-    return uniform({m}, 0.25, 2, {seed, 0}, DType::kF32, device()).to(dtype);
-  }
-};
+class OpsEpilogue : public OnDevice {};
 RODEO_ON_ALL_DEVICES(OpsEpilogue);
 
 /// Every combination of what can be asked for.
@@ -45,8 +40,8 @@ TEST_P(OpsEpilogue, IsTheComposedForm) {
       const Parts parts(bits);
       for (const DType dtype : {DType::kF32, DType::kF64}) {
         EpilogueOptions o{.activation = parts.activation, .dropout = parts.dropout ? 0.4 : 0, .key = {3, 9}};
-        if (parts.scale) o.scale = positive(m, dtype, 1);
-        if (parts.after) o.after = positive(m, dtype, 2);
+        if (parts.scale) o.scale = positive(m, dtype, device(), 1);
+        if (parts.after) o.after = positive(m, dtype, device(), 2);
         const Tensor values = random_tensor({m, n}, dtype, device(), 3),
                      b = random_tensor({n}, dtype, device(), 4),
                      dy = random_tensor({m, n}, dtype, device(), 5);
@@ -69,8 +64,10 @@ TEST_P(OpsEpilogue, IsTheComposedForm) {
 TEST_P(OpsEpilogue, SixteenBitTypesAreRoundedOnce) {
   const Poisoned poisoned;
   for (const DType dtype : {DType::kBF16, DType::kF16}) {
-    const EpilogueOptions o{
-        .scale = positive(64, dtype, 1), .activation = Activation::kRelu, .dropout = 0.5, .key = {1, 2}};
+    const EpilogueOptions o{.scale = positive(64, dtype, device(), 1),
+                            .activation = Activation::kRelu,
+                            .dropout = 0.5,
+                            .key = {1, 2}};
     const Tensor x = random_tensor({64, 33}, dtype, device(), 3), b = random_tensor({33}, dtype, device(), 4);
     EpilogueOptions wide = o;
     wide.scale = o.scale.to(DType::kF64);
@@ -99,7 +96,7 @@ TEST_P(OpsEpilogue, PaddingIsNotReadAndHasNoGradient) {
 }
 
 TEST_P(OpsEpilogue, Gradients) {
-  const Tensor scale = positive(6, DType::kF64, 1), after = positive(6, DType::kF64, 2);
+  const Tensor scale = positive(6, DType::kF64, device(), 1), after = positive(6, DType::kF64, device(), 2);
   const auto f = [&](const EpilogueOptions& o) {
     return gradients_ok([&](const auto& in) { return epilogue(in[0], in[1], o); },
                         {random_variable({6, 5}, device(), 3), random_variable({5}, device(), 4)});

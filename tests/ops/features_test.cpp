@@ -13,9 +13,6 @@ namespace {
 
 class OpsFeatures : public OnDevice {
  protected:
-  static Tensor positive(std::int64_t m, DType dtype) {
-    return uniform({m}, 0.25, 2, {4, 0}, DType::kF32, device()).to(dtype);
-  }
   /// 40 x 30, unsorted and with repeats.
   static Adjacency small() {
     std::vector<std::int64_t> lengths;
@@ -49,7 +46,7 @@ TEST_P(OpsFeatures, SparseIsDense) {
         const Tensor host_w = random_tensor({adj.cols(), n}, dtype, kCpu, 2);
         const Tensor host_dy = random_tensor({adj.rows(), n}, dtype, kCpu, 3);
         const double p = n == 16 ? 0 : 0.4;
-        const Tensor scale = n == 7 ? Tensor() : positive(adj.rows(), dtype);
+        const Tensor scale = n == 7 ? Tensor() : positive(adj.rows(), dtype, device());
 
         const Poisoned poisoned;
         const Features x = dropout(sparse_features(adj, value), p, kKey, scale);
@@ -75,7 +72,7 @@ TEST_P(OpsFeatures, DropsWhatTheDenseFormDrops) {
     const Tensor value = random_tensor({adj.num_edges()}, dtype, device(), 1);
     const Features sparse = sparse_features(adj, value);
     const Features dense(csr_to_dense(adj, value));
-    for (const Tensor& scale : {Tensor(), positive(40, dtype)})
+    for (const Tensor& scale : {Tensor(), positive(40, dtype, device())})
       for (const double p : {0.0, 0.3, 0.9}) {
         const Features a = dropout(sparse, p, kKey, scale), b = dropout(dense, p, kKey, scale);
         EXPECT_TRUE(same_bits(csr_to_dense(a.entries(), a.values()).to(DType::kF32).to(kCpu),
@@ -99,7 +96,7 @@ TEST_P(OpsFeatures, EntriesAreSortedAndEachPlaceIsThereOnce) {
 TEST_P(OpsFeatures, Gradients) {
   const Adjacency adj = small();
   const Features x = sparse_features(adj, random_tensor({adj.num_edges()}, DType::kF64, device(), 1));
-  const Tensor scale = positive(40, DType::kF64);
+  const Tensor scale = positive(40, DType::kF64, device());
   EXPECT_TRUE(gradients_ok(
       [&](const std::vector<Variable>& in) { return matmul(dropout(x, 0.4, kKey, scale), in[0]); },
       {random_variable({30, 5}, device())}));

@@ -9,12 +9,7 @@
 namespace rodeo::test {
 namespace {
 
-class OpsLinear : public OnDevice {
- protected:
-  static Tensor positive(std::int64_t m, DType dtype) {
-    return uniform({m}, 0.25, 2, {4, 0}, DType::kF32, device()).to(dtype);
-  }
-};
+class OpsLinear : public OnDevice {};
 RODEO_ON_ALL_DEVICES(OpsLinear);
 
 constexpr RandomKey kKey{11, 5};
@@ -64,7 +59,7 @@ TEST_P(OpsLinear, ForwardAndGradients) {
         const Tensor x = random_tensor({s.m, s.k}, dtype, device(), 1);
         const Variable w(random_tensor({s.k, s.n}, dtype, device(), 2), true);
         const Variable b(random_tensor({s.n}, dtype, device(), 3), true);
-        const Tensor scale = scales ? positive(s.m, dtype) : Tensor();
+        const Tensor scale = scales ? positive(s.m, dtype, device()) : Tensor();
         const std::int64_t columns = variant == 3 ? s.n + 3 : s.n;
         const Tensor dy = random_tensor({s.m, columns}, dtype, device(), 4);
 
@@ -125,7 +120,7 @@ TEST_P(OpsLinear, DropsWhatDropoutDrops) {
 }
 
 TEST_P(OpsLinear, Gradients) {
-  const Tensor scale = positive(6, DType::kF64);
+  const Tensor scale = positive(6, DType::kF64, device());
   EXPECT_TRUE(gradients_ok(
       [&](const std::vector<Variable>& in) { return linear(in[0], in[1], in[2], {.scale = scale}); },
       {random_variable({6, 4}, device()), random_variable({4, 3}, device()),

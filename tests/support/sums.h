@@ -7,6 +7,7 @@
 
 #include "core/adjacency.h"
 #include "core/storage.h"
+#include "ops/dense.h"
 #include "tests/support/near.h"
 
 namespace rodeo::test {
@@ -18,6 +19,11 @@ struct Poisoned {
   Poisoned(const Poisoned&) = delete;
   Poisoned& operator=(const Poisoned&) = delete;
 };
+
+/// [m] values in [0.25, 2): factors of rows.
+inline Tensor positive(std::int64_t m, DType dtype, Device device, std::uint64_t seed = 4) {
+  return uniform({m}, 0.25, 2, {seed, 0}, DType::kF32, device).to(dtype);
+}
 
 /// Of a sum in f32 (f64), relative to the sum of its terms' magnitudes.
 inline double sum_tolerance(DType dtype) {
