@@ -155,13 +155,13 @@ RODEO_CUDA_KERNEL(tall_matmul, void(const DroppedMatrix& x, const Tensor& w, boo
 /// was dropped is read from x.kept.
 RODEO_CUDA_KERNEL(tall_matmul_transposed,
                   void(const DroppedMatrix& x, const Tensor& dy, const Tensor& dw, const Tensor& db));
-/// The same on GPUs with wgmma, for any n, and with what follows: y = after dropout(f(D(x) w + bias)), f ReLU
+/// The same on GPUs with wgmma, and with what follows: y = after dropout(f(D(x) w + bias)), f ReLU
 /// or the identity; dropout for y of whole quads alone, n % 4 = 0. then.scale is not read: it is x's.
-RODEO_CUDA_KERNEL(wide_matmul, void(const DroppedMatrix& x, const Tensor& w, bool transposed,
-                                    const Tensor& bias, const EpilogueOptions& then, const Tensor& y));
+RODEO_CUDA_KERNEL(wgmma_matmul, void(const DroppedMatrix& x, const Tensor& w, bool transposed,
+                                     const Tensor& bias, const EpilogueOptions& then, const Tensor& y));
 /// Of y = after dropout(f(D(x) w + bias)): dw and db; y is undefined without ReLU, and there is no dropout
 /// then.
-RODEO_CUDA_KERNEL(wide_matmul_transposed,
+RODEO_CUDA_KERNEL(wgmma_matmul_transposed,
                   void(const DroppedMatrix& x, const Tensor& y, const Tensor& dy, const EpilogueOptions& then,
                        const Tensor& dw, const Tensor& db));
 RODEO_KERNEL(add_bias, void(const Tensor& x, const Tensor& b, const Tensor& y));

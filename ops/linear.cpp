@@ -10,11 +10,23 @@
 namespace rodeo {
 namespace {
 
-// Of y or dx: up to so many columns mma.sync keeps up with memory, above them wgmma does.
-constexpr std::int64_t kNarrow = 64;
+bool has_wgmma(Device device) {
+  return Context::of(device).compute_capability() == 90;
+}
 
 bool is_nothing(const EpilogueOptions& then) {
   return then.activation == Activation::kNone && then.dropout == 0 && !then.after.defined();
+}
+
+constexpr std::int64_t kNarrow = 64;  // columns of y or dx: above that mma.sync is no match for wgmma
+constexpr std::int64_t kManyRows = 1 << 17;
+
+/// Which of the two kernels is faster for y of n columns, and for dw [k, n]: docs/kernels.md.
+bool takes_wgmma(Device device, std::int64_t rows, std::int64_t n, double dropout) {
+  return has_wgmma(device) && (n > kNarrow || (rows >= kManyRows && (n > 16 || dropout == 0)));
+}
+bool gradient_takes_wgmma(Device device, std::int64_t rows, std::int64_t k, std::int64_t n) {
+  return has_wgmma(device) && (n > kNarrow || (rows >= kManyRows && k >= 32 && n <= 48));
 }
 
 /// Where one kernel is faster than cuBLASLt with a pass before and after it: docs/kernels.md.
@@ -23,15 +35,14 @@ bool suits_one_kernel(const Variable& x, const Tensor& w) {
   const std::int64_t k = w.dim(0), n = w.dim(1);
   if (!x.device().is_cuda() || x.dtype() != DType::kF32 || allow_tf32()) return false;
   if (x.dim(0) < kFewestRows || k < 1 || n < 1 || k > kMostInner || n > kMostColumns) return false;
-  const bool is_narrow = n <= kNarrow && (k <= kNarrow || !x.requires_grad());
-  return is_narrow || Context::of(x.device()).compute_capability() == 90;
+  return (n <= kNarrow && (k <= kNarrow || !x.requires_grad())) || has_wgmma(x.device());
 }
 
 /// Whether the kernel does what follows, too.
 bool takes(const EpilogueOptions& then, const Variable& x, std::int64_t n) {
   if (is_nothing(then)) return true;
   const bool is_relu = then.activation == Activation::kRelu;
-  return n > kNarrow && !x.requires_grad() && !then.recompute &&
+  return n > kNarrow && has_wgmma(x.device()) && !x.requires_grad() && !then.recompute &&
          (is_relu || (then.activation == Activation::kNone && then.dropout == 0)) &&
          (then.dropout == 0 || n % 4 == 0);
 }
@@ -47,8 +58,8 @@ Variable in_one_kernel(kernels::DroppedMatrix d, const Variable& x, const Variab
   {
     const ProfileScope scope(Part::kGemm);
     const Tensor b = bias.defined() ? bias.value() : Tensor();
-    if (n > kNarrow)
-      kernels::wide_matmul.on(y.device())(d, w.value(), false, b, then, y);
+    if (takes_wgmma(y.device(), rows, n, d.p))
+      kernels::wgmma_matmul.on(y.device())(d, w.value(), false, b, then, y);
     else
       kernels::tall_matmul.on(y.device())(d, w.value(), false, b, y);
   }
@@ -63,8 +74,8 @@ Variable in_one_kernel(kernels::DroppedMatrix d, const Variable& x, const Variab
     if (x_learns) {
       dx = Tensor::empty({rows, k}, dy.dtype(), dy.device());
       const kernels::DroppedMatrix slope{.x = dy, .scale = d.scale};
-      if (k > kNarrow)
-        kernels::wide_matmul.on(dy.device())(slope, kept_w.get(), true, {}, {}, dx);
+      if (takes_wgmma(dy.device(), rows, k, 0))
+        kernels::wgmma_matmul.on(dy.device())(slope, kept_w.get(), true, {}, {}, dx);
       else
         kernels::tall_matmul.on(dy.device())(slope, kept_w.get(), true, {}, dx);
     }
@@ -73,8 +84,8 @@ Variable in_one_kernel(kernels::DroppedMatrix d, const Variable& x, const Variab
       if (bias_learns) db = Tensor::empty({n}, dy.dtype(), dy.device());
       kernels::DroppedMatrix again = d;
       again.x = kept_x.get();
-      if (n > kNarrow)
-        kernels::wide_matmul_transposed.on(dy.device())(again, kept_y.get(), dy, then, dw, db);
+      if (gradient_takes_wgmma(dy.device(), rows, k, n))
+        kernels::wgmma_matmul_transposed.on(dy.device())(again, kept_y.get(), dy, then, dw, db);
       else
         kernels::tall_matmul_transposed.on(dy.device())(again, dy, dw, db);
     }

@@ -23,11 +23,11 @@ struct LinearOptions {
 /// In f32 on CUDA, from 1024 rows on and for k <= 1024, n <= 256, x is dropped out, scaled, multiplied and
 /// has the bias added in one kernel, on the tensor cores: f32 values are split into two TF32 halves each,
 /// three products of halves miss no more than 2^-22 of |x w|, and errors are those of an f32 product
-/// (docs/kernels.md); a factor that is not finite, or above 2^127, gives NaN. More than 64 columns of y or dx
-/// take a GPU of compute capability 9.0 for that; with more than 64 columns of y and a constant x, f (but
-/// ELU), dropout and t are part of the kernel, and g of that of dw. Otherwise, and with set_allow_tf32(true),
-/// as dropout, matmul and epilogue.  Deterministic. Throws rodeo::Error when shapes, dtypes or devices
-/// disagree.
+/// (docs/kernels.md); a factor that is not finite, or above 2^127, gives NaN. On GPUs of compute capability
+/// 9.0 f (but ELU), dropout and t are part of the kernel for more than 64 columns of y and a constant x, and
+/// g of that of dw; others have such a kernel for up to 64 columns of y and dx. Otherwise, and with
+/// set_allow_tf32(true), as dropout, matmul and epilogue.  Deterministic. Throws rodeo::Error when shapes,
+/// dtypes or devices disagree.
 Variable linear(const Features& x, const Variable& w, const Variable& bias = {},
                 const LinearOptions& options = {});
 

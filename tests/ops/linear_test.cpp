@@ -2,6 +2,7 @@
 
 #include "core/context.h"
 #include "ops/dense.h"
+#include "ops/kernels.h"
 #include "tests/support/devices.h"
 #include "tests/support/gradcheck.h"
 #include "tests/support/sums.h"
@@ -117,6 +118,50 @@ TEST_P(OpsLinear, DropsWhatDropoutDrops) {
     for (std::size_t i = 0; i < kept.size(); ++i) want[i / k] += kept[i] > 0;
     EXPECT_TRUE(near(counted, want, 1e-5, 1e-6));
   }
+}
+
+// Both kernels by their names, as linear() takes one or the other by size and GPU.
+TEST_P(OpsLinear, EachKernel) {
+  if (!device().is_cuda()) GTEST_SKIP() << "CUDA kernels";
+  const bool has_wgmma = Context::of(device()).compute_capability() == 90;
+  for (const Sizes& s :
+       {Sizes{1025, 37, 5}, {1111, 602, 16}, {1100, 15, 41}, {2049, 300, 48}, {1300, 130, 64}})
+    for (const double p : {0.0, 0.4})
+      for (const bool transposed : {false, true})
+        for (const bool wgmma : {false, true}) {
+          if (wgmma && !has_wgmma) continue;
+          SCOPED_TRACE(str(s.m, " x ", s.k, " x ", s.n, " p ", p, transposed ? " transposed" : "",
+                           wgmma ? " wgmma" : " mma"));
+          const Tensor x = random_tensor({s.m, s.k}, DType::kF32, device(), 1);
+          const Tensor w =
+              random_tensor(transposed ? Shape{s.n, s.k} : Shape{s.k, s.n}, DType::kF32, device(), 2);
+          const Tensor b = random_tensor({s.n}, DType::kF32, device(), 3);
+          const Tensor dy = random_tensor({s.m, s.n}, DType::kF32, device(), 4);
+          const Tensor scale = positive(s.m, DType::kF32, device());
+          kernels::DroppedMatrix d{.x = x, .p = p, .key = kKey, .scale = scale};
+          const Poisoned poisoned;
+          if (p > 0) d.kept = Tensor::empty({s.m, (s.k + 31) / 32}, DType::kI32, device());
+          const Tensor y = Tensor::empty({s.m, s.n}, DType::kF32, device());
+          const Tensor dw = Tensor::empty({s.k, s.n}, DType::kF32, device());
+          const Tensor db = Tensor::empty({s.n}, DType::kF32, device());
+          if (wgmma) {
+            kernels::wgmma_matmul.on(device())(d, w, transposed, b, {}, y);
+            kernels::wgmma_matmul_transposed.on(device())(d, {}, dy, {}, dw, db);
+          } else {
+            kernels::tall_matmul.on(device())(d, w, transposed, b, y);
+            kernels::tall_matmul_transposed.on(device())(d, dy, dw, db);
+          }
+          const std::vector<double> factor = doubles(scale);
+          const auto same = [](auto, auto, double v) { return v; };
+          const Tensor used = mapped(p > 0 ? dropout(x, p, kKey) : x, s.k,
+                                     [&](std::int64_t i, auto, double v) { return factor[i] * v; });
+          const Tensor exact_w = mapped(w, w.dim(1), same), exact_dy = mapped(dy, s.n, same);
+          const Tensor ones = Tensor::full({s.m, 1}, 1, DType::kF64);
+          constexpr Transpose kNo = Transpose::kNo, kYes = Transpose::kYes;
+          EXPECT_TRUE(is_product(y, used, exact_w, kNo, transposed ? kYes : kNo, doubles(b)));
+          EXPECT_TRUE(is_product(dw, used, exact_dy, kYes, kNo));
+          EXPECT_TRUE(is_product(db.reshape({1, s.n}), ones, exact_dy, kYes, kNo));
+        }
 }
 
 // In the product's kernel or after it: what epilogue() makes of the product, and its gradients.

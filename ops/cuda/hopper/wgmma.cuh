@@ -39,59 +39,58 @@ __device__ __forceinline__ void publish_to_wgmma() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-#define RODEO_NUMBERS(a, b, c, d) "%" #a ", %" #b ", %" #c ", %" #d
-#define RODEO_SUMS(i) "+f"(sum[i]), "+f"(sum[i + 1]), "+f"(sum[i + 2]), "+f"(sum[i + 3])
-#define RODEO_SUMS_16(i) RODEO_SUMS(i), RODEO_SUMS(i + 4), RODEO_SUMS(i + 8), RODEO_SUMS(i + 12)
-#define RODEO_SUMS_32(i) RODEO_SUMS_16(i), RODEO_SUMS_16(i + 16)
+#define RODEO_4(a, b, c, d) "%" #a ", %" #b ", %" #c ", %" #d
+#define RODEO_16(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) \
+  RODEO_4(a, b, c, d) ", " RODEO_4(e, f, g, h) ", " RODEO_4(i, j, k, l) ", " RODEO_4(m, n, o, p)
+#define RODEO_0_TO_15 RODEO_16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define RODEO_16_TO_31 RODEO_16(16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31)
+#define RODEO_32_TO_47 RODEO_16(32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47)
+#define RODEO_48_TO_63 RODEO_16(48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63)
+#define RODEO_SUMS_4(i) "+f"(sum[i]), "+f"(sum[i + 1]), "+f"(sum[i + 2]), "+f"(sum[i + 3])
+#define RODEO_SUMS_8(i) RODEO_SUMS_4(i), RODEO_SUMS_4(i + 4)
+#define RODEO_SUMS_32(i) RODEO_SUMS_8(i), RODEO_SUMS_8(i + 8), RODEO_SUMS_8(i + 16), RODEO_SUMS_8(i + 24)
+#define RODEO_WGMMA(n, sums, left, right)                                                    \
+  "{\n.reg .pred add;\nsetp.ne.b32 add, 1, 0;\n"                                             \
+  "wgmma.mma_async.sync.aligned.m64n" #n "k8.f32.tf32.tf32 {" sums "}, {" left "}, %" #right \
+  ", add, 1, 1;\n}"
+#define RODEO_LEFT "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b)
 
 /// sum += a b: a [64, 8] in registers, 16 rows a warp: lane (g, t), g = lane / 4, t = lane % 4, has rows g
 /// and g + 8 at k = t (a[0], a[1]) and at k = t + 4 (a[2], a[3]); of the sums [64, kN] columns 2t and 2t + 1
 /// of every 8, row g before row g + 8.
 template <int kN>
 __device__ __forceinline__ void wgmma(float (&sum)[kN / 2], const std::uint32_t (&a)[4], std::uint64_t b) {
+  static_assert(kN == 16 || kN == 48 || kN == 64 || kN == 128);
+  if constexpr (kN == 16)
+    asm volatile(RODEO_WGMMA(16, RODEO_4(0, 1, 2, 3) ", " RODEO_4(4, 5, 6, 7), RODEO_4(8, 9, 10, 11), 12)
+                 : RODEO_SUMS_8(0)
+                 : RODEO_LEFT);
+  if constexpr (kN == 48)
+    asm volatile(RODEO_WGMMA(48, RODEO_0_TO_15 ", " RODEO_4(16, 17, 18, 19) ", " RODEO_4(20, 21, 22, 23),
+                             RODEO_4(24, 25, 26, 27), 28)
+                 : RODEO_SUMS_8(0), RODEO_SUMS_8(8), RODEO_SUMS_8(16)
+                 : RODEO_LEFT);
+  if constexpr (kN == 64)
+    asm volatile(RODEO_WGMMA(64, RODEO_0_TO_15 ", " RODEO_16_TO_31, RODEO_4(32, 33, 34, 35), 36)
+                 : RODEO_SUMS_32(0)
+                 : RODEO_LEFT);
   if constexpr (kN == 128)
-    asm volatile(
-        "{\n.reg .pred add;\nsetp.ne.b32 add, 1, 0;\n"  //
-        "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {"        //
-        RODEO_NUMBERS(0, 1, 2, 3) ", " RODEO_NUMBERS(4, 5, 6, 7) ", "                //
-        RODEO_NUMBERS(8, 9, 10, 11) ", " RODEO_NUMBERS(12, 13, 14, 15) ", "          //
-        RODEO_NUMBERS(16, 17, 18, 19) ", " RODEO_NUMBERS(20, 21, 22, 23) ", "        //
-        RODEO_NUMBERS(24, 25, 26, 27) ", " RODEO_NUMBERS(28, 29, 30, 31) ", "        //
-        RODEO_NUMBERS(32, 33, 34, 35) ", " RODEO_NUMBERS(36, 37, 38, 39) ", "        //
-        RODEO_NUMBERS(40, 41, 42, 43) ", " RODEO_NUMBERS(44, 45, 46, 47) ", "        //
-        RODEO_NUMBERS(48, 49, 50, 51) ", " RODEO_NUMBERS(52, 53, 54, 55) ", "        //
-        RODEO_NUMBERS(56, 57, 58, 59) ", " RODEO_NUMBERS(60, 61, 62, 63) "}, "       //
-        "{" RODEO_NUMBERS(64, 65, 66, 67) "}, %68, add, 1, 1;\n}"
-        : RODEO_SUMS_32(0), RODEO_SUMS_32(32)
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
-  else if constexpr (kN == 64)
-    asm volatile(
-        "{\n.reg .pred add;\nsetp.ne.b32 add, 1, 0;\n"  //
-        "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 {"        //
-        RODEO_NUMBERS(0, 1, 2, 3) ", " RODEO_NUMBERS(4, 5, 6, 7) ", "                //
-        RODEO_NUMBERS(8, 9, 10, 11) ", " RODEO_NUMBERS(12, 13, 14, 15) ", "          //
-        RODEO_NUMBERS(16, 17, 18, 19) ", " RODEO_NUMBERS(20, 21, 22, 23) ", "        //
-        RODEO_NUMBERS(24, 25, 26, 27) ", " RODEO_NUMBERS(28, 29, 30, 31) "}, "       //
-        "{" RODEO_NUMBERS(32, 33, 34, 35) "}, %36, add, 1, 1;\n}"
-        : RODEO_SUMS_32(0)
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
-  else {
-    static_assert(kN == 48);
-    asm volatile(
-        "{\n.reg .pred add;\nsetp.ne.b32 add, 1, 0;\n"  //
-        "wgmma.mma_async.sync.aligned.m64n48k8.f32.tf32.tf32 {"        //
-        RODEO_NUMBERS(0, 1, 2, 3) ", " RODEO_NUMBERS(4, 5, 6, 7) ", "                //
-        RODEO_NUMBERS(8, 9, 10, 11) ", " RODEO_NUMBERS(12, 13, 14, 15) ", "          //
-        RODEO_NUMBERS(16, 17, 18, 19) ", " RODEO_NUMBERS(20, 21, 22, 23) "}, "       //
-        "{" RODEO_NUMBERS(24, 25, 26, 27) "}, %28, add, 1, 1;\n}"
-        : RODEO_SUMS_16(0), RODEO_SUMS(16), RODEO_SUMS(20)
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
-  }
+    asm volatile(RODEO_WGMMA(128, RODEO_0_TO_15 ", " RODEO_16_TO_31 ", " RODEO_32_TO_47 ", " RODEO_48_TO_63,
+                             RODEO_4(64, 65, 66, 67), 68)
+                 : RODEO_SUMS_32(0), RODEO_SUMS_32(32)
+                 : RODEO_LEFT);
 }
 
-#undef RODEO_NUMBERS
-#undef RODEO_SUMS
-#undef RODEO_SUMS_16
+#undef RODEO_4
+#undef RODEO_16
+#undef RODEO_0_TO_15
+#undef RODEO_16_TO_31
+#undef RODEO_32_TO_47
+#undef RODEO_48_TO_63
+#undef RODEO_SUMS_4
+#undef RODEO_SUMS_8
 #undef RODEO_SUMS_32
+#undef RODEO_WGMMA
+#undef RODEO_LEFT
 
 }  // namespace rodeo::kernels::cuda

@@ -1,12 +1,12 @@
 // dw = D(x)^T (s g), and the sums of g's columns, g being dy before what followed the product
-// (wide_matmul.cuh).
-#include "ops/cuda/hopper/wide_matmul.cuh"
+// (wgmma_matmul.cuh).
+#include "ops/cuda/hopper/wgmma_matmul.cuh"
 
 namespace rodeo::kernels::cuda {
 namespace {
 
-struct WideGradientArgs {
-  WideMatrix x, dy, y;  // y is read with kMasked: where it is not positive g is 0
+struct WgmmaGradientArgs {
+  WgmmaOperand x, dy, y;  // y is read with kMasked: where it is not positive g is 0
   std::int64_t rows;
   int n;  // columns of dw
   bool with_sums;
@@ -17,46 +17,53 @@ struct WideGradientArgs {
   float then_keep;
 };
 
+constexpr int kGradientThreads = 2 * kWarpgroup, kGradientRows = 2 * 64;
+
 /// A slot: 32 rows of x, of dy and y, and what belongs to them.
 template <int kN, bool kMasked>
-struct WideGradientShape {
-  static constexpr int kXPitch = kWideRows + 8;  // four rows side by side meet in no bank
+struct WgmmaGradientShape {
+  static constexpr int kXPitch = kGradientRows + 8;  // four rows side by side meet in no bank
   static constexpr int kX = 0, kDy = kX + kTallDepth * kXPitch, kY = kDy + kTallDepth * kN,
                        kKept = kY + (kMasked ? kTallDepth * kN : 0),
-                       kScale = kKept + kTallDepth * kWideRows / 32, kAfter = kScale + kTallDepth,
+                       kScale = kKept + kTallDepth * kGradientRows / 32, kAfter = kScale + kTallDepth,
                        kSlot = kAfter + kTallDepth;  // floats
   static constexpr int kBytes =
-      (kWideSlots * kSlot + 2 * WideFactor<kN>::kSize) * static_cast<int>(sizeof(float));
+      (kWgmmaSlots * kSlot + 2 * WgmmaFactor<kN, kGradientThreads>::kSize) * static_cast<int>(sizeof(float));
+  static constexpr int kBlocks =
+      kN <= 64 && 2 * (kBytes + 1024) <= 228 * 1024 ? 2 : 1;  // of a multiprocessor
 };
 
 /// Rows row0 .. row0 + 31, columns from `first` on, to a tile [32, kColumns].
 template <int kColumns, int kPitch>
-__device__ __forceinline__ void copy_tile(float* to, const WideMatrix& m, std::int64_t row0, std::int64_t end,
-                                          int first) {
+__device__ __forceinline__ void copy_tile(float* to, const WgmmaOperand& m, std::int64_t row0,
+                                          std::int64_t end, int first) {
   with_vec(m.vec, [&]<int kVec>() {
-    constexpr int kParts = kColumns / kVec, kRows = kWideThreads / kParts;  // of a thread, at a time
+    constexpr int kParts = kColumns / kVec, kRows = kGradientThreads / kParts;  // of a thread, at a time
     const int row = static_cast<int>(threadIdx.x) / kParts,
               column = static_cast<int>(threadIdx.x) % kParts * kVec;
-    const int rows =
-        first + column < m.columns ? static_cast<int>(end - row0 < kTallDepth ? end - row0 : kTallDepth) : 0;
+    const bool inside = row < kRows && first + column < m.columns;
+    const auto rows = static_cast<int>(inside ? min(end - row0, std::int64_t{kTallDepth}) : 0);
     const float* from = m.x + (row0 + row) * m.pitch + first + column;
 #pragma unroll
-    for (int i = 0; i < kTallDepth / kRows; ++i, from += kRows * m.pitch)
-      copy_later<kVec>(to + (row + i * kRows) * kPitch + column, from, row + i * kRows < rows);
+    for (int i = 0; i < (kTallDepth + kRows - 1) / kRows; ++i, from += kRows * m.pitch)
+      if (const int at = row + i * kRows; row < kRows && at < kTallDepth)
+        copy_later<kVec>(to + at * kPitch + column, from, at < rows);
   });
 }
 
-/// A block has kWideRows columns of x and kN of dy: 64 of x a warpgroup, lane (g, t) of a warp columns 2g and
-/// 2g + 1 of 16, of rows t, t + 4, ... Of dy warp w splits rows 4w .. 4w + 3, one chunk ahead.
+/// A block has kGradientRows columns of x and kN of dy: 64 of x a warpgroup, lane (g, t) of a warp columns 2g
+/// and 2g + 1 of 16, of rows t, t + 4, ... Of dy warp w splits rows 4w .. 4w + 3, one chunk ahead.
 template <int kN, bool kMasked>
-__global__ void __launch_bounds__(kWideThreads, 1) wide_gradient_kernel(const WideGradientArgs args) {
-  using Factor = WideFactor<kN>;
-  using Shape = WideGradientShape<kN, kMasked>;
+__global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMasked>::kBlocks)
+    wgmma_gradient_kernel(const WgmmaGradientArgs args) {
+  using Factor = WgmmaFactor<kN, kGradientThreads>;
+  using Shape = WgmmaGradientShape<kN, kMasked>;
   extern __shared__ float4 shared[];
+  const Factor factor;
   float* const slots = reinterpret_cast<float*>(shared);
-  float* const factors = slots + kWideSlots * Shape::kSlot;
+  float* const factors = slots + kWgmmaSlots * Shape::kSlot;
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, g = lane / 4, t = lane % 4;
-  const int width = args.x.columns, first = static_cast<int>(blockIdx.x) * kWideRows;
+  const int width = args.x.columns, first = static_cast<int>(blockIdx.x) * kGradientRows;
   const int first_n = static_cast<int>(blockIdx.y) * kN;
   const std::int64_t begin = blockIdx.z * args.chunk,
                      end = begin + args.chunk < args.rows ? begin + args.chunk : args.rows;
@@ -75,8 +82,8 @@ __global__ void __launch_bounds__(kWideThreads, 1) wide_gradient_kernel(const Wi
     }
   };
   const auto copy_x = [&](float* slot, std::int64_t row0) {
-    copy_tile<kWideRows, Shape::kXPitch>(slot + Shape::kX, args.x, row0, end, first);
-    constexpr int kWords = kWideRows / 32;
+    copy_tile<kGradientRows, Shape::kXPitch>(slot + Shape::kX, args.x, row0, end, first);
+    constexpr int kWords = kGradientRows / 32;
     if (const int i = static_cast<int>(threadIdx.x); drops && i < kTallDepth * kWords) {
       const std::int64_t row = row0 + i / kWords;
       const int word = first / 32 + i % kWords, words = tall_words(width);
@@ -95,8 +102,8 @@ __global__ void __launch_bounds__(kWideThreads, 1) wide_gradient_kernel(const Wi
     }
 #pragma unroll
     for (int item = 0; item < Factor::kItems; ++item) {
-      const int n = item * kWarp + lane;
-      if (kN % kWarp != 0 && n >= kN) continue;
+      if (!factor.takes_part(item)) continue;
+      const int n = factor.column(item);
       float v[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
@@ -106,7 +113,7 @@ __global__ void __launch_bounds__(kWideThreads, 1) wide_gradient_kernel(const Wi
         sums[item] += v[i];
         v[i] *= scale[i];
       }
-      Factor::put(to, warp, n, {v[0], v[1], v[2], v[3]});
+      factor.put(to, item, v);
     }
   };
 
@@ -118,7 +125,7 @@ __global__ void __launch_bounds__(kWideThreads, 1) wide_gradient_kernel(const Wi
       float2 v = *reinterpret_cast<const float2*>(slot + Shape::kX + row * Shape::kXPitch + column);
       if (drops) {
         const std::uint32_t bits =
-            __float_as_uint(slot[Shape::kKept + row * kWideRows / 32 + column / 32]) >> column % 32;
+            __float_as_uint(slot[Shape::kKept + row * kGradientRows / 32 + column / 32]) >> column % 32;
         if (!(bits & 1)) v.x = 0;
         if (!(bits & 2)) v.y = 0;
       }
@@ -136,23 +143,23 @@ __global__ void __launch_bounds__(kWideThreads, 1) wide_gradient_kernel(const Wi
     copy_dy(slots + free * Shape::kSlot, copied);
     end_copies();
     copied += kTallDepth;
-    free = free + 1 == kWideSlots ? 0 : free + 1;
+    free = free + 1 == kWgmmaSlots ? 0 : free + 1;
   };
   const auto take = [&](int turn) {
     const float* const from = slots + slot * Shape::kSlot;
-    slot = slot + 1 == kWideSlots ? 0 : slot + 1;
+    slot = slot + 1 == kWgmmaSlots ? 0 : slot + 1;
     put_dy(factors + turn * Factor::kSize, from);
     take_x(from);
     publish_to_wgmma();
   };
-  for (int i = 0; i + 1 < kWideSlots; ++i) copy();
-  wait_for_groups<kWideSlots - 2>();
+  for (int i = 0; i + 1 < kWgmmaSlots; ++i) copy();
+  wait_for_groups<kWgmmaSlots - 2>();
   __syncthreads();
   take(0);
-  WideLeft left;
+  WgmmaLeft left;
   left.set(next);
   copy();
-  wait_for_groups<kWideSlots - 2>();
+  wait_for_groups<kWgmmaSlots - 2>();
   __syncthreads();
 
   // At the top chunk i is split, slot i + 1 is there, and the one before it free.
@@ -160,7 +167,7 @@ __global__ void __launch_bounds__(kWideThreads, 1) wide_gradient_kernel(const Wi
   int turn = 0;
   for (std::int64_t row0 = begin; row0 < end; row0 += kTallDepth) {
     float part[kN / 2] = {};
-    wide_product<kN>(part, left, factors + turn * Factor::kSize);
+    wgmma_product<kN>(part, left, factors + turn * Factor::kSize);
     turn ^= 1;
     take(turn);
     copy();  // after what is published, which would wait for it
@@ -168,7 +175,7 @@ __global__ void __launch_bounds__(kWideThreads, 1) wide_gradient_kernel(const Wi
 #pragma unroll
     for (int i = 0; i < kN / 2; ++i) total[i] += part[i];
     left.set(next);
-    wait_for_groups<kWideSlots - 2>();
+    wait_for_groups<kWgmmaSlots - 2>();
     __syncthreads();
   }
 
@@ -183,7 +190,7 @@ __global__ void __launch_bounds__(kWideThreads, 1) wide_gradient_kernel(const Wi
         out[static_cast<std::int64_t>(at) * args.n + j] = total[n * 4 + i] * args.dropout.keep;
     }
   if (!args.with_sums || blockIdx.x > 0) return;
-  constexpr int kWarps = kWideThreads / kWarp;
+  constexpr int kWarps = kGradientThreads / kWarp;
 #pragma unroll
   for (int item = 0; item < Factor::kItems; ++item)
     factors[(item * kWarps + warp) * kWarp + lane] = sums[item];
@@ -196,39 +203,43 @@ __global__ void __launch_bounds__(kWideThreads, 1) wide_gradient_kernel(const Wi
   }
 }
 
+template <int kN, bool kMasked>
+void multiply(WgmmaGradientArgs args, const Tensor& dw, const Tensor& db) {
+  using Shape = WgmmaGradientShape<kN, kMasked>;
+  const std::int64_t x_blocks = ceil_div(args.x.columns, kGradientRows), y_blocks = ceil_div(args.n, kN);
+  const Tensor partial = tall_partial(args, args.rows, x_blocks * y_blocks, Shape::kBlocks, dw.device());
+  const auto kernel = wgmma_gradient_kernel<kN, kMasked>;
+  allow_shared(kernel, Shape::kBytes);
+  const dim3 grid(static_cast<unsigned>(x_blocks), static_cast<unsigned>(y_blocks),
+                  static_cast<unsigned>(partial.dim(0)));
+  launch("wgmma_matmul_transposed", dw.device(), kernel, grid, kGradientThreads, Shape::kBytes, args);
+  tall_sum(partial, dw, db);
+}
+
 }  // namespace
 
-void wide_matmul_transposed(const DroppedMatrix& x, const Tensor& y, const Tensor& dy,
-                            const EpilogueOptions& then, const Tensor& dw, const Tensor& db) {
-  constexpr int kColumns = 128;
+void wgmma_matmul_transposed(const DroppedMatrix& x, const Tensor& y, const Tensor& dy,
+                             const EpilogueOptions& then, const Tensor& dw, const Tensor& db) {
   const bool masked = then.activation == Activation::kRelu;
   const TallDropout after = dropout_of({.p = then.dropout, .scale = then.after});
-  WideGradientArgs args{.x = wide_matrix(x.x, x.x.dim(1)),
-                        .dy = wide_matrix(dy, dw.dim(1)),
-                        .y = wide_matrix(masked ? y : dy, dw.dim(1)),
-                        .rows = dy.dim(0),
-                        .n = static_cast<int>(dw.dim(1)),
-                        .with_sums = db.defined(),
-                        .chunk = 0,
-                        .partial = nullptr,
-                        .dropout = dropout_of(x),
-                        .after = after.scale,
-                        .then_keep = after.keep};
-  const Device device = dw.device();
-  const std::int64_t x_blocks = ceil_div(args.x.columns, kWideRows), y_blocks = ceil_div(args.n, kColumns);
-  const Tensor partial = tall_partial(args, dy.dim(0), x_blocks * y_blocks, 1, device);
-  const auto run = [&](auto kernel, int bytes) {
-    allow_shared(kernel, bytes);
-    launch("wide_matmul_transposed", device, kernel,
-           dim3(static_cast<unsigned>(x_blocks), static_cast<unsigned>(y_blocks),
-                static_cast<unsigned>(partial.dim(0))),
-           kWideThreads, bytes, args);
+  // Whole rows of dy: what is in its padding goes to no column of dw.
+  const WgmmaGradientArgs args{.x = wgmma_operand(x.x, x.x.dim(1)),
+                               .dy = wgmma_operand(dy, dy.dim(1)),
+                               .y = wgmma_operand(masked ? y : dy, dy.dim(1)),
+                               .rows = dy.dim(0),
+                               .n = static_cast<int>(dw.dim(1)),
+                               .with_sums = db.defined(),
+                               .chunk = 0,
+                               .partial = nullptr,
+                               .dropout = dropout_of(x),
+                               .after = after.scale,
+                               .then_keep = after.keep};
+  const auto run = [&]<int kN>() {
+    masked ? multiply<kN, true>(args, dw, db) : multiply<kN, false>(args, dw, db);
   };
-  if (masked)
-    run(wide_gradient_kernel<kColumns, true>, WideGradientShape<kColumns, true>::kBytes);
-  else
-    run(wide_gradient_kernel<kColumns, false>, WideGradientShape<kColumns, false>::kBytes);
-  tall_sum(partial, dw, db);
+  if (args.n <= 16) return run.operator()<16>();
+  if (args.n <= 48) return run.operator()<48>();
+  run.operator()<128>();
 }
 
 }  // namespace rodeo::kernels::cuda

@@ -1,13 +1,13 @@
-// y = after dropout(relu(D(x) w + bias)) (wide_matmul.cuh).
+// y = after dropout(relu(D(x) w + bias)) (wgmma_matmul.cuh).
 #include <algorithm>
 
-#include "ops/cuda/hopper/wide_matmul.cuh"
+#include "ops/cuda/hopper/wgmma_matmul.cuh"
 
 namespace rodeo::kernels::cuda {
 namespace {
 
-struct WideArgs {
-  WideMatrix x;
+struct WgmmaArgs {
+  WgmmaOperand x;
   std::int64_t rows;
   const float* w;     // [k, n], or with kTransposed [n, k]
   int n;              // columns of w
@@ -20,63 +20,67 @@ struct WideArgs {
   TallDropout then;  // of y; its scale is `after`
 };
 
+/// One block a multiprocessor, of as many warpgroups as registers and shared memory allow.
 template <int kN>
-struct WideShape {
-  static constexpr int kWarps = kWideThreads / kWarp;
+struct WgmmaShape {
+  static constexpr int kWarpgroups = kN == 16 ? 4 : kN <= 64 ? 3 : 2;
+  static constexpr int kThreads = kWarpgroups * kWarpgroup, kWarps = kThreads / kWarp;
   static constexpr int kTile = 16 * kTallDepth;  // floats of x in a slot of a warp
-  static constexpr int kHalfN = kN / 2, kPitch = kHalfN + 8;
-  static constexpr int kOut = 16 * kPitch;  // floats of a warp: half its columns of y
-  static constexpr int kFixed = (kWarps * (kWideSlots * kTile + kOut) + kN) * static_cast<int>(sizeof(float));
-  static constexpr int kSlot = WideFactor<kN>::kSize * static_cast<int>(sizeof(float));
+  static constexpr int kSides = kN > 64 ? 2 : 1, kOutN = kN / kSides, kPitch = kOutN + 8;
+  static constexpr int kOut = 16 * kPitch;  // floats of a warp: a side of its columns of y
+  static constexpr int kFixed =
+      (kWarps * (kWgmmaSlots * kTile + kOut) + kN) * static_cast<int>(sizeof(float));
+  static constexpr int kSlot = WgmmaFactor<kN, kThreads>::kSize * static_cast<int>(sizeof(float));
   static constexpr int kResident = (227 * 1024 - kFixed) / kSlot;  // chunks of w that fit
 };
 
-/// Blocks take tiles of kWideRows rows in turn; every warp copies its 16 rows of x for itself, kWideSlots - 1
+/// Warpgroups take tiles of 64 rows in turn; every warp copies its 16 rows of x for itself, kWgmmaSlots - 1
 /// chunks ahead. kResident: all of w is in shared memory, once; else a chunk and the next one.
 template <int kN, bool kTransposed, bool kResident>
-__global__ void __launch_bounds__(kWideThreads, 1) wide_matmul_kernel(const WideArgs args) {
-  using Factor = WideFactor<kN>;
-  using Shape = WideShape<kN>;
+__global__ void __launch_bounds__(WgmmaShape<kN>::kThreads, 1) wgmma_matmul_kernel(const WgmmaArgs args) {
+  using Shape = WgmmaShape<kN>;
+  using Factor = WgmmaFactor<kN, Shape::kThreads>;
+  const Factor factor;
   extern __shared__ float4 shared[];
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, g = lane / 4, t = lane % 4;
   float* const bias = reinterpret_cast<float*>(shared);
   float* const out = bias + kN + warp * Shape::kOut;
-  float* const xs = bias + kN + Shape::kWarps * Shape::kOut + warp * kWideSlots * Shape::kTile;
-  float* const ws = bias + kN + Shape::kWarps * (Shape::kOut + kWideSlots * Shape::kTile);
+  float* const xs = bias + kN + Shape::kWarps * Shape::kOut + warp * kWgmmaSlots * Shape::kTile;
+  float* const ws = bias + kN + Shape::kWarps * (Shape::kOut + kWgmmaSlots * Shape::kTile);
   const int depth = args.x.columns, chunks = (depth + kTallDepth - 1) / kTallDepth;
   const int first_n = static_cast<int>(blockIdx.y) * kN;
-  const std::int64_t tiles = ceil_div(args.rows, kWideRows);
+  // The first of all blocks' warpgroups come first, then the second ones: few are left over at the end.
+  const std::int64_t tiles = ceil_div(args.rows, 64), stride = std::int64_t{gridDim.x} * Shape::kWarpgroups;
+  const std::int64_t before = warp / 4 * std::int64_t{gridDim.x}, first_tile = before + blockIdx.x;
   const bool drops = args.dropout.threshold > 0, then_drops = args.then.threshold > 0;
   const std::uint64_t stream = drops ? args.dropout.key.stream_now() : 0;
   const std::uint64_t then_stream = then_drops ? args.then.key.stream_now() : 0;
 
   // Threads have x by quads, and terms of a sum come in any order: lane t of four has terms 4t .. 4t + 3 of
   // 16, and gives them to two products, each as its terms t and t + 4.
-  float4 w_next[Factor::kItems];
+  float w_next[Factor::kItems][4];
   const auto load_w = [&](int chunk) {
 #pragma unroll
     for (int item = 0; item < Factor::kItems; ++item) {
-      const int n = first_n + item * kWarp + lane;
-      float v[4];
+      const int n = first_n + factor.column(item);
+      const bool inside = factor.takes_part(item) && n < args.n;
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const int k = chunk * kTallDepth + warp / 4 * 16 + warp % 4 + i * 4;
-        v[i] = n < args.n && k < depth ? args.w[kTransposed ? n * depth + k : k * args.n + n] : 0;
+        const int k = chunk * kTallDepth + factor.four / 4 * 16 + factor.four % 4 + i * 4;
+        w_next[item][i] = inside && k < depth ? args.w[kTransposed ? n * depth + k : k * args.n + n] : 0;
       }
-      w_next[item] = {v[0], v[1], v[2], v[3]};
     }
   };
   const auto put_w = [&](int slot) {
 #pragma unroll
     for (int item = 0; item < Factor::kItems; ++item)
-      if (const int n = item * kWarp + lane; kN % kWarp == 0 || n < kN)
-        Factor::put(ws + slot * Factor::kSize, warp, n, w_next[item]);
+      if (factor.takes_part(item)) factor.put(ws + slot * Factor::kSize, item, w_next[item]);
   };
 
   // Quads of odd rows are swapped by halves, so that lanes that read two rows meet in no bank.
   const auto quad_of = [](int row, int quad) { return row * kTallDepth + (quad ^ row % 2 * 4) * 4; };
-  const auto first_row = [&](std::int64_t tile) { return tile * kWideRows + warp * 16; };
-  std::int64_t copied_tile = blockIdx.x;
+  const auto first_row = [&](std::int64_t tile) { return tile * 64 + warp % 4 * 16; };
+  std::int64_t copied_tile = first_tile;
   int copied_chunk = 0, copied_slot = 0;
   const auto copy_x = [&] {
     with_vec(args.x.vec, [&]<int kVec>() {
@@ -92,18 +96,18 @@ __global__ void __launch_bounds__(kWideThreads, 1) wide_matmul_kernel(const Wide
         copy_later<kVec>(to + quad_of(row0 + i * kRows, column / 4), from, i * kRows < rows);
     });
     end_copies();
-    copied_slot = copied_slot + 1 == kWideSlots ? 0 : copied_slot + 1;
-    if (++copied_chunk == chunks) copied_chunk = 0, copied_tile += gridDim.x;
+    copied_slot = copied_slot + 1 == kWgmmaSlots ? 0 : copied_slot + 1;
+    if (++copied_chunk == chunks) copied_chunk = 0, copied_tile += stride;
   };
 
   // Takes the oldest slot, whose turn is that of (tile, chunk).
   int slot = 0;
   float next[4][4];  // by products and their registers
   const auto take_x = [&](std::int64_t tile, int chunk) {
-    wait_for_groups<kWideSlots - 2>();
+    wait_for_groups<kWgmmaSlots - 2>();
     __syncwarp();
     const float* const x = xs + slot * Shape::kTile;
-    slot = slot + 1 == kWideSlots ? 0 : slot + 1;
+    slot = slot + 1 == kWgmmaSlots ? 0 : slot + 1;
     float4 v[4];
 #pragma unroll
     for (int i = 0; i < 4; ++i)
@@ -139,7 +143,7 @@ __global__ void __launch_bounds__(kWideThreads, 1) wide_matmul_kernel(const Wide
     for (int i = 0; i < 16; ++i) hold(next[i / 4][i % 4]);  // drawn while products are under way
   };
 
-  for (int i = 0; i + 1 < kWideSlots; ++i) copy_x();
+  for (int i = 0; i + 1 < kWgmmaSlots; ++i) copy_x();
   if (threadIdx.x < kN) {
     const int n = first_n + static_cast<int>(threadIdx.x);
     bias[threadIdx.x] = args.bias && n < args.n ? args.bias[n] : 0;
@@ -151,28 +155,29 @@ __global__ void __launch_bounds__(kWideThreads, 1) wide_matmul_kernel(const Wide
   publish_to_wgmma();
   __syncthreads();
   int turn = 0;
-  WideLeft left;
-  take_x(blockIdx.x, 0);
+  WgmmaLeft left;
+  take_x(first_tile, 0);
   copy_x();
   left.set(next);
-  for (std::int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    float factor[2], after[2];  // of rows g and g + 8
+  // Those that share chunks of w go on together.
+  for (std::int64_t tile = first_tile; tile - (kResident ? 0 : before) < tiles; tile += stride) {
+    float scale[2], after[2];  // of rows g and g + 8
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const std::int64_t row = first_row(tile) + half * 8 + g;
       const auto of = [&](const TallDropout& d) {
         return d.scale && row < args.rows ? d.keep * d.scale[row] : d.keep;
       };
-      factor[half] = of(args.dropout);
+      scale[half] = of(args.dropout);
       after[half] = of(args.then);
     }
     float total[kN / 2] = {};
     for (int chunk = 0; chunk < chunks; ++chunk) {
       float part[kN / 2] = {};
-      wide_product<kN>(part, left, ws + (kResident ? chunk : turn) * Factor::kSize);
+      wgmma_product<kN>(part, left, ws + (kResident ? chunk : turn) * Factor::kSize);
       const bool ends = chunk + 1 == chunks;
       if constexpr (!kResident) load_w(ends ? 0 : chunk + 1);
-      take_x(ends ? tile + gridDim.x : tile, ends ? 0 : chunk + 1);
+      take_x(ends ? tile + stride : tile, ends ? 0 : chunk + 1);
       if constexpr (!kResident) {
         turn ^= 1;
         put_w(turn);
@@ -189,40 +194,43 @@ __global__ void __launch_bounds__(kWideThreads, 1) wide_matmul_kernel(const Wide
 
     // By way of shared memory a lane has a quad of a row: one store, and one draw.
 #pragma unroll
-    for (int side = 0; side < 2; ++side) {
+    for (int side = 0; side < Shape::kSides; ++side) {
       __syncwarp();
 #pragma unroll
-      for (int i = 0; i < Shape::kHalfN / 8; ++i) {
-        const float2 b = *reinterpret_cast<const float2*>(bias + side * Shape::kHalfN + i * 8 + t * 2);
+      for (int i = 0; i < Shape::kOutN / 8; ++i) {
+        const float2 b = *reinterpret_cast<const float2*>(bias + side * Shape::kOutN + i * 8 + t * 2);
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           const auto finish = [&](float value, float add) {
-            value = value * factor[half] + add;
+            value = value * scale[half] + add;
             return (args.relu && value <= 0 ? 0 : value) * after[half];  // NaN is not <= 0
           };
-          const int at = (side * Shape::kHalfN / 8 + i) * 4 + half * 2;
+          const int at = (side * Shape::kOutN / 8 + i) * 4 + half * 2;
           *reinterpret_cast<float2*>(out + (half * 8 + g) * Shape::kPitch + i * 8 + t * 2) = {
               finish(total[at], b.x), finish(total[at + 1], b.y)};
         }
       }
       __syncwarp();
-      constexpr int kQuads = Shape::kHalfN / 4, kMine = 16 * kQuads / kWarp;  // of a row, of a lane
-      const int column = first_n + side * Shape::kHalfN + lane % kQuads * 4;
-      const auto row_of = [&](int i) { return i * kWarp / kQuads + lane / kQuads; };
+      constexpr int kQuads = Shape::kOutN / 4, kMine = 16 * kQuads / kWarp;  // of a row, of a lane
+      const auto row_at = [&](int i) { return (i * kWarp + lane) / kQuads; };
+      const auto column_at = [&](int i) { return (i * kWarp + lane) % kQuads * 4; };
+      const int first_column = first_n + side * Shape::kOutN;
       std::uint32_t kept[kMine];
       if (then_drops) {
         std::int64_t index[kMine];
 #pragma unroll
-        for (int i = 0; i < kMine; ++i) index[i] = (first_row(tile) + row_of(i)) * args.n + column;
+        for (int i = 0; i < kMine; ++i)
+          index[i] = (first_row(tile) + row_at(i)) * args.n + first_column + column_at(i);
         draw_quads(args.then, then_stream, true, index, kept);
       }
-      const auto rows = column < args.pitch ? args.rows - first_row(tile) : 0;
-      float* to = args.y + (first_row(tile) + row_of(0)) * args.pitch + column;
 #pragma unroll
-      for (int i = 0; i < kMine; ++i, to += kWarp / kQuads * args.pitch) {
-        float4 v = *reinterpret_cast<const float4*>(out + row_of(i) * Shape::kPitch + lane % kQuads * 4);
+      for (int i = 0; i < kMine; ++i) {
+        const std::int64_t row = first_row(tile) + row_at(i);
+        const int column = first_column + column_at(i);
+        float4 v = *reinterpret_cast<const float4*>(out + row_at(i) * Shape::kPitch + column_at(i));
         if (then_drops) keep(v, kept[i]);
-        if (row_of(i) >= rows) continue;
+        if (row >= args.rows || column >= args.pitch) continue;
+        float* const to = args.y + row * args.pitch + column;
         if (args.in_quads) {
           *reinterpret_cast<float4*>(to) = v;
         } else {
@@ -237,37 +245,45 @@ __global__ void __launch_bounds__(kWideThreads, 1) wide_matmul_kernel(const Wide
 }
 
 template <int kN, bool kTransposed>
-void multiply(const WideArgs& args, Device device) {
-  using Shape = WideShape<kN>;
+void multiply_by(const WgmmaArgs& args, Device device) {
+  using Shape = WgmmaShape<kN>;
   const int chunks = (args.x.columns + kTallDepth - 1) / kTallDepth;
   const bool resident = chunks <= Shape::kResident;
   const int bytes = Shape::kFixed + (resident ? chunks : 2) * Shape::kSlot;
   const auto kernel =
-      resident ? wide_matmul_kernel<kN, kTransposed, true> : wide_matmul_kernel<kN, kTransposed, false>;
+      resident ? wgmma_matmul_kernel<kN, kTransposed, true> : wgmma_matmul_kernel<kN, kTransposed, false>;
   allow_shared(kernel, bytes);
   const std::int64_t columns = ceil_div(args.pitch, kN);
   const std::int64_t blocks = std::clamp<std::int64_t>(Context::of(device).num_multiprocessors() / columns, 1,
-                                                       ceil_div(args.rows, kWideRows));
-  launch("wide_matmul", device, kernel, dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(columns)),
-         kWideThreads, bytes, args);
+                                                       ceil_div(args.rows, 64 * Shape::kWarpgroups));
+  launch("wgmma_matmul", device, kernel, dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(columns)),
+         Shape::kThreads, bytes, args);
+}
+
+template <int kN>
+void multiply(const WgmmaArgs& args, bool transposed, Device device) {
+  transposed ? multiply_by<kN, true>(args, device) : multiply_by<kN, false>(args, device);
 }
 
 }  // namespace
 
-void wide_matmul(const DroppedMatrix& x, const Tensor& w, bool transposed, const Tensor& bias,
-                 const EpilogueOptions& then, const Tensor& y) {
-  const WideArgs args{.x = wide_matrix(x.x, w.dim(transposed ? 1 : 0)),
-                      .rows = y.dim(0),
-                      .w = tall_pointer(w),
-                      .n = static_cast<int>(w.dim(transposed ? 0 : 1)),
-                      .bias = tall_pointer(bias),
-                      .y = tall_pointer(y),
-                      .pitch = static_cast<int>(y.dim(1)),
-                      .in_quads = in_quads(y, y.dim(1)),
-                      .dropout = dropout_of(x),
-                      .relu = then.activation == Activation::kRelu,
-                      .then = dropout_of({.p = then.dropout, .key = then.key, .scale = then.after})};
-  transposed ? multiply<128, true>(args, y.device()) : multiply<128, false>(args, y.device());
+void wgmma_matmul(const DroppedMatrix& x, const Tensor& w, bool transposed, const Tensor& bias,
+                  const EpilogueOptions& then, const Tensor& y) {
+  const WgmmaArgs args{.x = wgmma_operand(x.x, w.dim(transposed ? 1 : 0)),
+                       .rows = y.dim(0),
+                       .w = tall_pointer(w),
+                       .n = static_cast<int>(w.dim(transposed ? 0 : 1)),
+                       .bias = tall_pointer(bias),
+                       .y = tall_pointer(y),
+                       .pitch = static_cast<int>(y.dim(1)),
+                       .in_quads = in_quads(y, y.dim(1)),
+                       .dropout = dropout_of(x),
+                       .relu = then.activation == Activation::kRelu,
+                       .then = dropout_of({.p = then.dropout, .key = then.key, .scale = then.after})};
+  if (args.pitch <= 16) return multiply<16>(args, transposed, y.device());
+  if (args.pitch <= 48) return multiply<48>(args, transposed, y.device());
+  if (args.pitch <= 64) return multiply<64>(args, transposed, y.device());
+  multiply<128>(args, transposed, y.device());
 }
 
 }  // namespace rodeo::kernels::cuda
