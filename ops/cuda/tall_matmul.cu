@@ -4,7 +4,8 @@
 namespace rodeo::kernels::cuda {
 namespace {
 
-/// y = D(x) w + bias.   A block has kWarpsM * kM * 16 rows and kWarpsN * kN * 8 columns of y.
+/// y = D(x) w + bias.   A block has kWarpsM * kM * 16 rows and kWarpsN * kN * 8 columns of y; kWarpsK warps
+/// share the terms of a sum.
 struct TallArgs {
   TallMatrix x;
   const float* w;     // [k, n], or with kTransposed [n, k]
@@ -16,15 +17,16 @@ struct TallArgs {
   TallDropout dropout;
 };
 
-template <int kWarpsM, int kWarpsN, int kM, int kN>
+template <int kWarpsM, int kWarpsN, int kM, int kN, int kWarpsK>
 struct TallShape {
-  static constexpr int kThreads = kWarpsM * kWarpsN * kWarp;
+  static constexpr int kThreads = kWarpsM * kWarpsN * kWarpsK * kWarp;
   static constexpr int kRows = kWarpsM * kM * 16, kColumns = kWarpsN * kN * 8;
   static constexpr int kBlocks =  // of a multiprocessor: as many as registers allow
-      kThreads > 128 ? 512 / kThreads
-      : kM* kN <= 2  ? 5
-      : kM* kN <= 6  ? 4
-                     : 3;
+      kThreads > 128           ? 512 / kThreads
+      : kWarpsK > 1 && kN <= 2 ? 8
+      : kM* kN <= 2            ? 5
+      : kM* kN <= 6            ? 4
+                               : 3;
   static constexpr int kXSize = kRows * kTallPitch;
   static constexpr int kWSize = kTallDepth * tall_pitch(kColumns) > kColumns* kTallPitch
                                     ? kTallDepth* tall_pitch(kColumns)
@@ -32,17 +34,19 @@ struct TallShape {
   static constexpr int kBytes = 2 * (kXSize + kWSize) * static_cast<int>(sizeof(float));
 };
 
-template <int kWarpsM, int kWarpsN, int kM, int kN, bool kTransposed>
-__global__ void __launch_bounds__(kWarpsM* kWarpsN* kWarp, TallShape<kWarpsM, kWarpsN, kM, kN>::kBlocks)
+template <int kWarpsM, int kWarpsN, int kM, int kN, int kWarpsK, bool kTransposed>
+__global__ void __launch_bounds__(TallShape<kWarpsM, kWarpsN, kM, kN, kWarpsK>::kThreads,
+                                  TallShape<kWarpsM, kWarpsN, kM, kN, kWarpsK>::kBlocks)
     tall_matmul_kernel(const TallArgs args) {
-  using Shape = TallShape<kWarpsM, kWarpsN, kM, kN>;
+  using Shape = TallShape<kWarpsM, kWarpsN, kM, kN, kWarpsK>;
   constexpr int kQuads = Shape::kRows * kTallDepth / 4 / Shape::kThreads;  // of a thread
   constexpr int kWPitch = kTransposed ? kTallPitch : tall_pitch(Shape::kColumns);
   extern __shared__ float4 shared[];
   float* const xs = reinterpret_cast<float*>(shared);
   float* const ws = xs + 2 * Shape::kXSize;
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, g = lane / 4, t = lane % 4;
-  const int warp_row = warp % kWarpsM * kM * 16, warp_column = warp / kWarpsM * kN * 8;
+  const int warp_row = warp % kWarpsM * kM * 16, warp_column = warp / kWarpsM % kWarpsN * kN * 8;
+  const int warp_k = warp / (kWarpsM * kWarpsN);
   const int depth = args.x.columns, first_column = static_cast<int>(blockIdx.y) * Shape::kColumns;
   const std::int64_t first_row = static_cast<std::int64_t>(blockIdx.x) * Shape::kRows;
   const bool drops = args.dropout.threshold > 0;
@@ -103,12 +107,31 @@ __global__ void __launch_bounds__(kWarpsM* kWarpsN* kWarp, TallShape<kWarpsM, kW
                            (kTransposed ? (warp_column + g) * kWPitch + t : t * kWPitch + warp_column + g);
     TallTiles<kM, kN> part;
 #pragma unroll
-    for (int k = 0; k < kTallDepth; k += 8)
+    for (int k8 = 0; k8 < kTallDepth; k8 += 8 * kWarpsK) {
+      const int k = k8 + warp_k * 8;
       part.add([&](int m, int half, int i) { return a[(m * 16 + half * 8) * kTallPitch + k + i * 4]; },
                [&](int n, int i) {
                  return kTransposed ? b[n * 8 * kWPitch + k + i * 4] : b[(k + i * 4) * kWPitch + n * 8];
                });
+    }
     total.add(part);
+  }
+  if constexpr (kWarpsK > 1) {
+    constexpr int kTiles = kWarpsM * kWarpsN, kSums = kM * kN * 4;
+    static_assert((kWarpsK - 1) * kTiles * kSums * kWarp * sizeof(float) <= Shape::kBytes);
+    __syncthreads();
+    const auto sums_of = [&](int k) {
+      return xs + ((k - 1) * kTiles + warp % kTiles) * kSums * kWarp + lane;
+    };
+    const auto each_sum = [&](auto f) {
+#pragma unroll
+      for (int i = 0; i < kSums; ++i) f(i, total.sum[i / (kN * 4)][i / 4 % kN][i % 4]);
+    };
+    if (warp_k > 0) each_sum([&](int i, float sum) { sums_of(warp_k)[i * kWarp] = sum; });
+    __syncthreads();
+    if (warp_k > 0) return;
+#pragma unroll
+    for (int k = 1; k < kWarpsK; ++k) each_sum([&](int i, float& sum) { sum += sums_of(k)[i * kWarp]; });
   }
 #pragma unroll
   for (int m = 0; m < kM; ++m)
@@ -137,11 +160,11 @@ __global__ void __launch_bounds__(kWarpsM* kWarpsN* kWarp, TallShape<kWarpsM, kW
     }
 }
 
-template <int kWarpsM, int kWarpsN, int kM, int kN>
+template <int kWarpsM, int kWarpsN, int kM, int kN, int kWarpsK = 1>
 void multiply(const TallArgs& args, bool transposed, Device device) {
-  using Shape = TallShape<kWarpsM, kWarpsN, kM, kN>;
-  const auto kernel = transposed ? tall_matmul_kernel<kWarpsM, kWarpsN, kM, kN, true>
-                                 : tall_matmul_kernel<kWarpsM, kWarpsN, kM, kN, false>;
+  using Shape = TallShape<kWarpsM, kWarpsN, kM, kN, kWarpsK>;
+  const auto kernel = transposed ? tall_matmul_kernel<kWarpsM, kWarpsN, kM, kN, kWarpsK, true>
+                                 : tall_matmul_kernel<kWarpsM, kWarpsN, kM, kN, kWarpsK, false>;
   allow_shared(kernel, Shape::kBytes);
   const dim3 grid(static_cast<unsigned>(ceil_div(args.x.rows, Shape::kRows)),
                   static_cast<unsigned>(ceil_div(args.pitch, Shape::kColumns)));
@@ -162,8 +185,13 @@ void tall_matmul(const DroppedMatrix& x, const Tensor& w, bool transposed, const
                       .pitch = static_cast<int>(y.dim(1)),
                       .dropout = dropout_of(x)};
   const Device device = y.device();
+  // Few rows and many terms: four warps share the terms of 16 rows.
+  constexpr std::int64_t kFewRows = 1 << 15;
+  const bool shares_terms = args.x.rows < kFewRows && args.x.columns >= 128;
+  if (args.pitch <= 16 && shares_terms) return multiply<1, 1, 1, 2, 4>(args, transposed, device);
   if (args.pitch <= 16) return multiply<4, 1, 1, 2>(args, transposed, device);
   if (args.pitch <= 48) return multiply<4, 1, 1, 6>(args, transposed, device);
+  if (shares_terms) return multiply<1, 2, 1, 4, 2>(args, transposed, device);
   multiply<2, 2, 2, 4>(args, transposed, device);
 }
 
