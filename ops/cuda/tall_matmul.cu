@@ -186,12 +186,11 @@ void tall_matmul(const DroppedMatrix& x, const Tensor& w, bool transposed, const
                       .dropout = dropout_of(x)};
   const Device device = y.device();
   // Few rows and many terms: four warps share the terms of 16 rows.
-  constexpr std::int64_t kFewRows = 1 << 15;
-  const bool shares_terms = args.x.rows < kFewRows && args.x.columns >= 128;
-  if (args.pitch <= 16 && shares_terms) return multiply<1, 1, 1, 2, 4>(args, transposed, device);
+  constexpr std::int64_t kFewRows = 1 << 13;
+  if (args.pitch <= 16 && args.x.rows < kFewRows && args.x.columns >= 128)
+    return multiply<1, 1, 1, 2, 4>(args, transposed, device);
   if (args.pitch <= 16) return multiply<4, 1, 1, 2>(args, transposed, device);
   if (args.pitch <= 48) return multiply<4, 1, 1, 6>(args, transposed, device);
-  if (shares_terms) return multiply<1, 2, 1, 4, 2>(args, transposed, device);
   multiply<2, 2, 2, 4>(args, transposed, device);
 }
 
