@@ -273,6 +273,8 @@ RODEO_KERNEL(edge_sum, void(const Adjacency& adj, const Tensor& x, const Tensor&
 // spmv.h, segment_sum.h; weight is undefined for an unweighted sum
 RODEO_KERNEL(spmv_vector, void(const Csr& a, const Tensor& weight, const Tensor& x, int threads_per_vector,
                                const Tensor& y));
+RODEO_KERNEL(spmv_rode, void(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x,
+                             const Tensor& y));
 RODEO_KERNEL(longest_row, std::int64_t(const Csr& a));  // there may be no edges
 /// row is sorted; without col, x has one element per edge.
 RODEO_KERNEL(segment_sum, void(const Tensor& row, const Tensor& col, const Tensor& weight, const Tensor& x,

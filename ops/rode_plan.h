@@ -21,18 +21,20 @@ namespace rodeo {
 /// order. On large graphs both come cluster by cluster (ops/row_clusters.h), longest first within each, so
 /// that rows of X are found in the caches more often.
 struct RodePlan {
-  static constexpr std::int64_t kBlock = 32;   // N_B
-  static constexpr std::int64_t kSplit = 512;  // N_S
+  static constexpr std::int64_t kBlock = 32;       // N_B
+  static constexpr std::int64_t kSplit = 512;      // N_S
+  static constexpr std::int64_t kTinySplit = 256;  // N_S where a block takes a piece
   static constexpr std::int64_t kShortSplit =
       128;  // N_S of graphs so small that one piece would hold up the rest
   static constexpr std::int64_t kLongSplit = 2048;  // N_S of graphs that keep a GPU busy with fewer pieces
-  static_assert(kSplit % kBlock == 0 && kShortSplit % kBlock == 0 && kLongSplit % kBlock == 0,
+  static_assert(kSplit % kBlock == 0 && kTinySplit % kBlock == 0 && kShortSplit % kBlock == 0 &&
+                    kLongSplit % kBlock == 0,
                 "a piece is a whole number of blocks");
 
   /// N_S by the number of edges: beginning and combining a piece takes as long as some 30 nonzeros.
   static constexpr std::int64_t split_of(std::int64_t edges) {
-    constexpr std::int64_t kFew = 1 << 19, kMany = 1 << 24;
-    return edges < kFew ? kShortSplit : edges < kMany ? kSplit : kLongSplit;
+    constexpr std::int64_t kTiny = 1 << 15, kFew = 1 << 19, kMany = 1 << 24;
+    return edges < kTiny ? kTinySplit : edges < kFew ? kShortSplit : edges < kMany ? kSplit : kLongSplit;
   }
   /// Pieces of a row: every nonzero is in exactly one, or in the residual part.
   static constexpr std::int64_t pieces(std::int64_t length, std::int64_t split) {
@@ -53,6 +55,8 @@ struct RodePlan {
   Tensor split_slot;           // i64 [split rows + 1]  where its pieces' partial sums begin in the workspace
   std::int64_t num_slots = 0;  // pieces of all split rows
   std::int64_t split = kSplit;
+  // Rows of the residual part of more than 16 and 8 nonzeros, which come first; 0 where clusters do.
+  std::int64_t residual_over_16 = 0, residual_over_8 = 0;
 
   std::int64_t num_pieces() const { return piece_row.numel(); }
   std::int64_t num_residual() const { return residual_row.numel(); }
@@ -63,7 +67,7 @@ struct RodePlan {
 std::ostream& operator<<(std::ostream& out, const RodePlan& plan);
 
 /// Made on the device of adj; the same arrays on every device. cluster u8 [rows] may be undefined;
-/// split is kShortSplit, kSplit or kLongSplit, or 0 for split_of.
+/// split is kTinySplit, kShortSplit, kSplit or kLongSplit, or 0 for split_of.
 RodePlan make_rode_plan(const Adjacency& adj, const Tensor& cluster = {}, std::int64_t split = 0);
 
 /// The plan of adj, with clusters where RowClusters::pays. Kept on adj, and lives as long.

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::pair<SpmvAlgorithm, std::string_view> kNames[] = {{SpmvAlgorithm::kAuto, "auto"},
                                                                  {SpmvAlgorithm::kVector, "vector"},
+                                                                 {SpmvAlgorithm::kRode, "rode"},
                                                                  {SpmvAlgorithm::kSegmented, "segmented"}};
 
 // Kept on the graph: 4 bytes an edge.
@@ -40,6 +41,10 @@ Tensor run(const Adjacency& adj, const Tensor& weight, const Tensor& x, const Sp
     const Tensor& row = adj.cached<EdgeRows>([&] { return EdgeRows{edge_rows(adj)}; }).row;
     const ProfileScope scope(Part::kSpmm);
     kernels::segment_sum.on(y.device())(row, adj.csr().col, weight, x, y);
+  } else if (algorithm == SpmvAlgorithm::kRode) {
+    const RodePlan& plan = rode_plan(adj);
+    const ProfileScope scope(Part::kSpmm);
+    kernels::spmv_rode.on(y.device())(adj.csr(), plan, weight, x, y);
   } else {
     const int threads = threads_per_vector(static_cast<double>(adj.num_edges()) / adj.rows());
     const ProfileScope scope(Part::kSpmm);

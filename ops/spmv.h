@@ -10,14 +10,15 @@
 namespace rodeo {
 
 enum class SpmvAlgorithm {
-  kAuto,       // chosen from the row lengths: kVector, or kSegmented where one row outlasts all others
-  kVector,     // CSR-vector: a group of threads per row (Bell & Garland, SC 2009); good on even rows
+  kAuto,    // chosen from the row lengths: kVector, or kRode where one row outlasts all others
+  kVector,  // CSR-vector: a group of threads per row (Bell & Garland, SC 2009); good on even rows
+  kRode,    // rows decomposed into block and residual parts, as spmm.h's kRode; any skew. Keeps RoDe's plan
   kSegmented,  // segmented reduction over the row of every edge (see segment_sum.h); any skew. Keeps 4 bytes
                // an edge on the graph from its first use on, and takes at most 2^31 - 1 rows
 };
 std::string_view name(SpmvAlgorithm algorithm);
 std::ostream& operator<<(std::ostream& out, SpmvAlgorithm algorithm);
-/// "auto", "vector" or "segmented"; throws Error for anything else, naming the choices.
+/// "auto", "vector", "rode" or "segmented"; throws Error for anything else, naming the choices.
 SpmvAlgorithm parse_spmv_algorithm(std::string_view text);
 
 struct SpmvOptions {
@@ -29,7 +30,7 @@ struct SpmvOptions {
 ///   x       [cols]   f64, f32, bf16 or f16, same dtype and device as weight and adj
 ///   returns [rows]   rows without edges are zero; 16-bit types are summed in f32 and rounded once
 /// Gradients: dx = A^T dy,  dweight[e] = dy[row(e)] x[col(e)].
-/// Deterministic: same inputs, same device, same bits, with every algorithm. The two algorithms add in
+/// Deterministic: same inputs, same device, same bits, with every algorithm. The algorithms add in
 /// different orders.
 /// Throws rodeo::Error when shapes, dtypes or devices disagree.
 Tensor spmv(const Adjacency& adj, const Tensor& x, const SpmvOptions& options = {});

@@ -25,22 +25,20 @@ constexpr int threads_per_vector(double mean) {
   return threads;
 }
 
-/// What the two algorithms cost on a large GPU, in microseconds: coarse, but the cases where it matters are
+/// What kVector and kRode cost on a large GPU, in microseconds: coarse, but the cases where it matters are
 /// far apart.
 struct SpmvCost {
-  static constexpr double kNonzero = 1e-5;   // throughput: 100 G random elements of x a second
-  static constexpr double kStep = 0.2;       // latency of one trip of a vector along its row
-  static constexpr double kSegmented = 1.2;  // edge rows are read too, and rows are searched for
-  static constexpr double kPasses = 8;       // clearing y, and the launches that add the open rows
+  static constexpr double kNonzero = 1e-5;  // throughput: 100 G random elements of x a second
+  static constexpr double kStep = 0.2;      // latency of one trip of a vector along its row
+  static constexpr double kPieces = 2;      // the longest chain of RoDe's pieces, beyond that of a short row
 };
 
-/// kVector, unless the longest row alone would take a vector longer than kSegmented takes for all.
+/// kVector, unless the longest row alone would take a vector longer than kRode takes for all.
 constexpr SpmvAlgorithm choose_spmv_algorithm(const RowLengths& lengths) {
   const double all = lengths.mean * static_cast<double>(lengths.rows) * SpmvCost::kNonzero;
   const double longest =
       static_cast<double>(lengths.longest) / threads_per_vector(lengths.mean) * SpmvCost::kStep;
-  return longest > SpmvCost::kSegmented * all + SpmvCost::kPasses ? SpmvAlgorithm::kSegmented
-                                                                  : SpmvAlgorithm::kVector;
+  return longest > all + SpmvCost::kPieces ? SpmvAlgorithm::kRode : SpmvAlgorithm::kVector;
 }
 
 /// Nonzeros that one warp takes in the segmented reduction: a multiple of 128 (four steps of a warp), enough

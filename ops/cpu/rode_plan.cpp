@@ -44,6 +44,10 @@ RodePlan rode_plan(const Csr& a, const Tensor& cluster, std::int64_t split) {
     for (const Part& part : parts) values.push_back(part.*member);
     return Tensor::from(values);
   };
+  const auto over = [&](std::int32_t length) -> std::int64_t {
+    if (cluster.defined()) return 0;
+    return std::ranges::count_if(residual, [&](const Part& part) { return part.length > length; });
+  };
   return {column(pieces, &Part::row),
           column(pieces, &Part::begin),
           column(pieces, &Part::length),
@@ -53,7 +57,9 @@ RodePlan rode_plan(const Csr& a, const Tensor& cluster, std::int64_t split) {
           column(residual, &Part::length),
           Tensor::from(slot),
           slot.back(),
-          split};
+          split,
+          over(16),
+          over(8)};
 }
 
 }  // namespace rodeo::kernels::cpu

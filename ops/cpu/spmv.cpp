@@ -28,6 +28,10 @@ void spmv_vector(const Csr& a, const Tensor& weight, const Tensor& x, int /*thre
   });
 }
 
+void spmv_rode(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x, const Tensor& y) {
+  spmm_rode(a, plan, Accumulate::kOrdered, weight, x, y);  // of one column
+}
+
 std::int64_t longest_row(const Csr& a) {
   const auto* row_ptr = a.row_ptr.data<std::int64_t>();
   std::int64_t longest = 0;

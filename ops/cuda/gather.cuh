@@ -24,7 +24,8 @@ enum class Weighting { kNone, kPerEdge, kPerHead };
 
 /// A @ X for one tile of columns. A row of X is covered by kLanes lanes of kChunks times 16 bytes each; the
 /// warp's 32 / kLanes groups of lanes work on different nonzeros or rows.
-template <class T_, int kLanes_, Weighting kWeighting_, int kChunks_ = 1>
+/// A ragged tile's last chunks may be beyond the last column.
+template <class T_, int kLanes_, Weighting kWeighting_, int kChunks_ = 1, bool kRagged_ = false>
 struct Tile {
   using T = T_;
   using Sum = Accumulator<T>;
@@ -32,6 +33,8 @@ struct Tile {
   static constexpr int kChunks = kChunks_, kChunk = kVec * kLanes;
   static constexpr int kWidth = kChunk * kChunks, kSums = kVec * kChunks;
   static constexpr Weighting kWeighting = kWeighting_;
+  static constexpr bool kRagged = kRagged_;
+  using AsRagged = Tile<T_, kLanes_, kWeighting_, kChunks_, (kChunks_ > 1)>;  // takes any columns
 };
 
 /// X is [cols, heads, pitch] with pitch a multiple of 16 bytes, of which k columns count; Y is [rows, heads,
@@ -63,15 +66,26 @@ struct Gather {
   const int lane = threadIdx.x % kWarp;
   const int group = lane / Tile::kLanes;
   const int member = lane % Tile::kLanes;
-  const std::int64_t column =
-      args.first + static_cast<std::int64_t>(blockIdx.y) * Tile::kWidth + member * Tile::kVec;
-  const bool active = column < args.stride;
+  const std::int64_t tile = args.first + static_cast<std::int64_t>(blockIdx.y) * Tile::kWidth;
+  const std::int64_t column = tile + member * Tile::kVec;  // of chunk 0
   // A lane beyond the last column reads the last one again: no load waits for a condition.
-  const char* x = reinterpret_cast<const char*>(args.x + (active ? column : args.stride - Tile::kVec));
-  const std::int64_t head = Tile::kWeighting == Weighting::kPerHead && active ? column / args.pitch : 0;
+  const char* x[Tile::kRagged ? Tile::kChunks : 1];  // of row 0
+  const std::int64_t head = Tile::kWeighting == Weighting::kPerHead && active(0) ? head_of(column) : 0;
   Sum sum[Tile::kSums] = {};
 
-  __device__ explicit Gather(const SpmmArgs<T>& a) : args(a) {}
+  __device__ explicit Gather(const SpmmArgs<T>& a) : args(a) {
+#pragma unroll
+    for (int c = 0; c < (Tile::kRagged ? Tile::kChunks : 1); ++c)
+      x[c] = reinterpret_cast<const char*>(
+          args.x + (active(c) ? column + c * Tile::kChunk : args.stride - Tile::kVec));
+  }
+  /// Columns of a row have 31 bits (make_args).
+  __device__ std::int64_t head_of(std::int64_t of_row) const {
+    return args.heads == 1 ? 0 : static_cast<std::uint32_t>(of_row) / static_cast<std::uint32_t>(args.pitch);
+  }
+  __device__ bool active(int chunk) const {
+    return column + (Tile::kRagged ? chunk * Tile::kChunk : 0) < args.stride;
+  }
 
   /// The sparse data of one nonzero, held by the lane that loaded it. Weights of heads are not: every lane
   /// reads that of its own head, along with the row of X.
@@ -93,11 +107,12 @@ struct Gather {
     return out;
   }
   __device__ Row row_of_x(std::int32_t col) const {
-    const auto* from = reinterpret_cast<const uint4*>(
-        x + static_cast<std::uint64_t>(static_cast<std::uint32_t>(col)) * args.row_bytes);
+    const std::uint64_t at = static_cast<std::uint64_t>(static_cast<std::uint32_t>(col)) * args.row_bytes;
     Row row;
 #pragma unroll
-    for (int c = 0; c < Tile::kChunks; ++c) row.chunk[c] = from[c * Tile::kLanes];
+    for (int c = 0; c < Tile::kChunks; ++c)
+      row.chunk[c] = Tile::kRagged ? *reinterpret_cast<const uint4*>(x[Tile::kRagged ? c : 0] + at)
+                                   : reinterpret_cast<const uint4*>(x[0] + at)[c * Tile::kLanes];
     return row;
   }
   /// What this lane multiplies its part of the row by.
@@ -165,26 +180,55 @@ struct Gather {
     }
   }
 
-  __device__ void write_y(std::int64_t row) const {
+  /// Called by whole warps; `valid` lanes write.
+  __device__ void write_y(std::int64_t row, bool valid) const {
     T* y = args.y + row * args.heads * args.k;
     if (args.whole_vectors) {
 #pragma unroll
-      for (int c = 0; c < Tile::kChunks; ++c) {
-        Pack<T, Tile::kVec> out;
-#pragma unroll
-        for (int v = 0; v < Tile::kVec; ++v) out.value[v] = static_cast<T>(sum[c * Tile::kVec + v]);
-        if (active) *reinterpret_cast<Pack<T, Tile::kVec>*>(y + column + c * Tile::kChunk) = out;
-      }
-    } else if (active) {  // passing elements to the lanes that would write them side by side costs more than
-                          // it saves
-      const std::int64_t part = args.heads == 1 ? 0 : column / args.pitch, first = column - part * args.pitch;
-      y += part * args.k;
-#pragma unroll
-      for (int v = 0; v < Tile::kVec; ++v)
-        if (first + v < args.k) y[first + v] = static_cast<T>(sum[v]);
+      for (int c = 0; c < Tile::kChunks; ++c)
+        if (valid && active(c))
+          *reinterpret_cast<Pack<T, Tile::kVec>*>(y + column + c * Tile::kChunk) = result(c);
+    } else {
+      write_elements(y, valid);
     }
   }
+  __device__ Pack<T, Tile::kVec> result(int chunk) const {
+    Pack<T, Tile::kVec> out;
+#pragma unroll
+    for (int v = 0; v < Tile::kVec; ++v) out.value[v] = static_cast<T>(sum[chunk * Tile::kVec + v]);
+    return out;
+  }
+  /// Where Y's rows begin anywhere, lanes write neighbours side by side, by way of shared memory.
+  __device__ void write_elements(T* y, bool valid) const {
+    extern __shared__ uint4 staged_rows[];
+    T* const staged = reinterpret_cast<T*>(staged_rows) + threadIdx.x / Tile::kLanes * Tile::kWidth;
+#pragma unroll
+    for (int c = 0; c < Tile::kChunks; ++c)
+      *reinterpret_cast<Pack<T, Tile::kVec>*>(staged + c * Tile::kChunk + member * Tile::kVec) = result(c);
+    __syncwarp();
+    if (args.heads == 1) {
+      const int columns = valid ? static_cast<int>(min(args.k - tile, std::int64_t{Tile::kWidth})) : 0;
+#pragma unroll
+      for (int i = 0; i < Tile::kSums; ++i) {
+        const int at = i * Tile::kLanes + member;
+        if (at < columns) y[tile + at] = staged[at];
+      }
+    } else if (valid) {
+#pragma unroll 1
+      for (int at = member; at < Tile::kWidth; at += Tile::kLanes) {
+        const std::int64_t part = head_of(tile + at), first = tile + at - part * args.pitch;
+        if (tile + at < args.stride && first < args.k) y[part * args.k + first] = staged[at];
+      }
+    }
+    __syncwarp();  // the next row may be staged
+  }
 };
+
+/// Shared memory that a block of `threads` asks for.
+template <class Tile>
+std::size_t staging_bytes(const SpmmArgs<typename Tile::T>& args, int threads) {
+  return args.whole_vectors ? 0 : static_cast<std::size_t>(threads) * Tile::kChunks * 16;
+}
 
 template <class T>
 SpmmArgs<device_t<T>> make_args(const Csr& a, const Tensor& weight, const PaddedRows& x, std::int64_t heads,
@@ -208,18 +252,14 @@ SpmmArgs<device_t<T>> make_args(const Csr& a, const Tensor& weight, const Padded
           x.pitch == k && is_aligned(y)};
 }
 
-/// 256 bytes of a row at a time begin and end a row half as often, which counts where rows are short or X
-/// comes from the L2; where rows share an L1, tiles of 128 bytes find more of them there.
-template <class T>
-bool wider_pays(const Csr& a, const SpmmArgs<T>& args) {
-  return args.row_bytes >= 256 && !RowClusters::pays(a.rows, a.cols, a.col.numel());
-}
-
-/// Calls f(Tile{}, args, tiles) for the column tiles of Y: 128 bytes of a row at a time (narrower tiles cost
-/// more requests, wider ones caught fewer repeats in the L1), then one of 64 bytes if it holds what is left.
-/// With kWider, tiles of 256 bytes where wider_pays and all of Y is made of them.
+/// Calls f(Tile{}, args, tiles) for launches that cover the columns of Y.
 /// Rows of X that do not begin at multiples of 16 bytes are copied to where they do: that costs columns x k,
 /// the sum costs edges x k.
+///
+/// A row is read 128 bytes at a time, and what is then left of 64 or less by a tile of its own. With kWider,
+/// 256 bytes at a time by two loads a lane: rows are begun and ended half as often, which counts where they
+/// are short or X comes from the L2. Where rows share an L1 (clusters), tiles of 128 bytes find more of them
+/// there, and the wider one, ragged, only takes the place of two launches.
 template <class T, bool kWider, class F>
 void dispatch_tile(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y, F&& f) {
   using D = device_t<T>;
@@ -230,17 +270,25 @@ void dispatch_tile(const Csr& a, const Tensor& weight, const Tensor& x, const Te
   const auto with_lanes = [&]<Weighting kWeighting>() {
     using Wide = Tile<D, 8, kWeighting>;
     using Narrow = Tile<D, 4, kWeighting>;
+    const auto left = [&] { return (args.stride - args.first) / Wide::kVec; };  // in units of 16 bytes
+    const auto cover = [&]<class Tile>(Tile tile, std::int64_t tiles) {
+      if (tiles > 0) f(tile, args, tiles);
+      args.first += tiles * Tile::kWidth;
+    };
     if constexpr (kWider && kWeighting != Weighting::kPerHead) {
       using Wider = Tile<D, 8, kWeighting, 2>;
-      if (wider_pays(a, args) && args.stride % Wider::kWidth == 0 && args.whole_vectors)
-        return f(Wider{}, args, args.stride / Wider::kWidth);
+      using Ragged = Tile<D, 8, kWeighting, 2, true>;
+      const std::int64_t begun = left() % 8, of_wider = left() % 16;
+      if (!RowClusters::pays(a.rows, a.cols, a.col.numel())) {
+        if (of_wider > 8) return cover(Ragged{}, ceil_div(left(), 16));
+        cover(Wider{}, left() / 16);
+      } else if (left() > 8 && 0 < begun && begun <= 4) {
+        cover(Wide{}, left() / 8 - 1);
+        return cover(Ragged{}, 1);
+      }
     }
-    const std::int64_t left = args.stride % Wide::kWidth;
-    const bool narrow = left > 0 && left <= Narrow::kWidth;
-    const std::int64_t wide = args.stride / Wide::kWidth + (left > 0 && !narrow);
-    if (wide > 0) f(Wide{}, args, wide);
-    args.first = wide * Wide::kWidth;
-    if (narrow) f(Narrow{}, args, std::int64_t{1});
+    cover(Wide{}, left() / 8 + (left() % 8 > 4));
+    if (left() > 0) cover(Narrow{}, 1);
   };
   if (per_head)
     with_lanes.template operator()<Weighting::kPerHead>();

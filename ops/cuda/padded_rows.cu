@@ -1,6 +1,8 @@
 #include "ops/cuda/padded_rows.h"
 
-#include "core/cuda/launch.cuh"
+#include <bit>
+
+#include "ops/cuda/pack.cuh"
 
 namespace rodeo::kernels::cuda {
 
@@ -9,21 +11,27 @@ using namespace rodeo::cuda;
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kRows = 4;  // in flight in a thread
+constexpr int kVectors = 4;  // of a thread, in flight
 
-// grid blocks of kRows rows for every thread row, block (lanes of a row, rows). U: an unsigned integer of an
-// element's size. Lanes stride over the columns, so that reads and writes are of whole lines.
+// A thread per kVectors vectors of 16 bytes of the copy, a block's side by side. U: an unsigned integer of an
+// element's size. Rows of the copy are `vectors` long.
 template <class U>
-__global__ void pad_rows_kernel(const U* x, U* out, std::int64_t rows, std::int64_t k, std::int64_t pitch) {
-  const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y) * kRows;
-  for (std::int64_t j = threadIdx.x; j < pitch; j += blockDim.x) {
-    U value[kRows];
+__global__ void pad_rows_kernel(const U* x, uint4* out, std::int64_t count, std::int64_t k,
+                                std::uint32_t vectors) {
+  constexpr int kVec = 16 / sizeof(U);
+  const std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * kThreads * kVectors + threadIdx.x;
+  Pack<U, kVec> value[kVectors];
 #pragma unroll
-    for (int r = 0; r < kRows; ++r) value[r] = first + r < rows && j < k ? x[(first + r) * k + j] : U(0);
+  for (int i = 0; i < kVectors; ++i) {
+    const std::int64_t at = begin + i * kThreads, row = quotient(at, vectors);
+    const auto column = static_cast<std::int64_t>(at - row * vectors) * kVec;
 #pragma unroll
-    for (int r = 0; r < kRows; ++r)
-      if (first + r < rows) out[(first + r) * pitch + j] = value[r];
+    for (int v = 0; v < kVec; ++v)
+      value[i].value[v] = at < count && column + v < k ? x[row * k + column + v] : U(0);
   }
+#pragma unroll
+  for (int i = 0; i < kVectors; ++i)
+    if (begin + i * kThreads < count) out[begin + i * kThreads] = std::bit_cast<uint4>(value[i]);
 }
 
 // Whole sectors of 32 bytes for single heads, so that no row touches one more than it needs.
@@ -40,13 +48,12 @@ PaddedRows::PaddedRows(const Tensor& given, std::int64_t heads, std::int64_t k) 
   pitch = pitch_of(k, heads, element);
   const std::int64_t parts = k == 0 ? 0 : given.numel() / k;
   x = Tensor::empty({parts * pitch}, given.dtype(), given.device());
-  unsigned lanes = 4;
-  while (lanes < kWarp && lanes < pitch) lanes *= 2;
-  const dim3 block(lanes, kThreads / lanes);
+  const std::int64_t vectors = pitch * element / 16, count = parts * vectors;
   const auto run = [&]<class U>(U) {
     launch("pad rows", x.device(), pad_rows_kernel<U>,
-           dim3(static_cast<unsigned>(ceil_div(parts, kRows * block.y))), block, 0,
-           static_cast<const U*>(given.raw()), static_cast<U*>(x.raw()), parts, k, pitch);
+           dim3(static_cast<unsigned>(ceil_div(count, kThreads * kVectors))), dim3(kThreads), 0,
+           static_cast<const U*>(given.raw()), static_cast<uint4*>(x.raw()), count, k,
+           static_cast<std::uint32_t>(vectors));
   };
   if (element == 8)
     run(std::uint64_t{});

@@ -80,6 +80,20 @@ __global__ void reorder_kernel(const std::int32_t* order, std::int64_t n, Parts 
   }
 }
 
+// One block of two threads: how many of n lengths, longest first, are over 16 and over 8.
+__global__ void count_over_kernel(const std::int32_t* length, std::int64_t n, std::int64_t* over) {
+  const int bound = threadIdx.x == 0 ? 16 : 8;
+  std::int64_t low = 0, high = n;
+  while (low < high) {
+    const std::int64_t middle = (low + high) / 2;
+    if (length[middle] > bound)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  over[threadIdx.x] = low;
+}
+
 struct PartTensors {
   Tensor row, length, begin, split;
 
@@ -141,8 +155,15 @@ RodePlan rode_plan(const Csr& a, const Tensor& cluster, std::int64_t split) {
   split_slot.slice(splits, splits + 1).copy_from(Tensor::from(std::vector{slots}));
   pieces = pieces.sorted(cluster);
   residual = residual.sorted(cluster);
-  return {pieces.row,     pieces.begin,    pieces.length, pieces.split, residual.row,
-          residual.begin, residual.length, split_slot,    slots,        split};
+  std::vector<std::int64_t> over{0, 0};
+  if (!cluster.defined()) {
+    const Tensor found = Tensor::empty({2}, DType::kI64, device);
+    launch("rode_plan count", device, count_over_kernel, dim3(1), dim3(2), 0,
+           residual.length.data<std::int32_t>(), residual.length.numel(), found.data<std::int64_t>());
+    over = found.to_vector<std::int64_t>();
+  }
+  return {pieces.row,      pieces.begin, pieces.length, pieces.split, residual.row, residual.begin,
+          residual.length, split_slot,   slots,         split,        over[0],      over[1]};
 }
 
 }  // namespace rodeo::kernels::cuda

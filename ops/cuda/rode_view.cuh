@@ -1,6 +1,7 @@
 /// RodePlan as kernels see it. Everything that a warp begins with is read at once, not one after the other.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "ops/rode_plan.h"
@@ -15,7 +16,8 @@ struct RodeView {
 
   const std::int32_t *piece_row, *piece_length, *piece_split, *residual_row, *residual_length;
   const std::int64_t *piece_begin, *residual_begin, *split_slot;
-  std::int64_t pieces, residuals, split;
+  std::int64_t pieces, residuals;
+  int split_bits;
 
   explicit RodeView(const RodePlan& plan)
       : piece_row(plan.piece_row.data<std::int32_t>()),
@@ -28,7 +30,7 @@ struct RodeView {
         split_slot(plan.split_slot.data<std::int64_t>()),
         pieces(plan.num_pieces()),
         residuals(plan.num_residual()),
-        split(plan.split) {}
+        split_bits(std::countr_zero(static_cast<std::uint64_t>(plan.split))) {}
 
   __device__ Part piece(std::int64_t i) const { return {piece_row[i], piece_begin[i], piece_length[i]}; }
   /// An empty part of row 0 past the end.
@@ -38,7 +40,7 @@ struct RodeView {
   }
   /// Where in its row a piece of a split row is.
   __device__ std::int64_t index_of(const Part& piece, const std::int64_t* row_ptr) const {
-    return (piece.begin - row_ptr[piece.row]) / split;
+    return (piece.begin - row_ptr[piece.row]) >> split_bits;
   }
 };
 

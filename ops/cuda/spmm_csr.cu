@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(kThreads) spmm_csr_kernel(const SpmmArgs<typen
   const bool exists = row < args.rows;
   const std::int64_t begin = exists ? args.row_ptr[row] : 0;
   gather.sum_long_row(begin, exists ? args.row_ptr[row + 1] - begin : 0);
-  if (exists) gather.write_y(row);
+  gather.write_y(row, exists);
 }
 
 }  // namespace
@@ -25,7 +25,8 @@ void spmm_csr(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor&
     dispatch_tile<T, false>(a, weight, x, y, [&]<class Tile>(Tile, const auto& args, std::int64_t tiles) {
       const dim3 grid(static_cast<unsigned>(ceil_div(a.rows, kThreads / kWarp * Tile::kGroups)),
                       static_cast<unsigned>(tiles));
-      launch("spmm_csr", y.device(), spmm_csr_kernel<Tile>, grid, dim3(kThreads), 0, args);
+      launch("spmm_csr", y.device(), spmm_csr_kernel<Tile>, grid, dim3(kThreads),
+             staging_bytes<Tile>(args, kThreads), args);
     });
   });
 }

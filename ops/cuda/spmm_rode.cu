@@ -8,11 +8,11 @@
 // barriers. Residual part: a group per row. Split rows: each piece leaves its sum in a workspace; the warp
 // that finishes last adds them in order, so the result does not depend on which one that is. Column tiles are
 // the slow dimension of the grid: at any time the whole GPU works on one slice of X, which is more likely to
-// stay in the caches than whole rows are.
+// stay in the caches than whole rows are. Launches that leave most of the GPU idle: spmm_teams.cuh.
 #include <algorithm>
 
-#include "ops/cuda/gather.cuh"
-#include "ops/cuda/rode_view.cuh"
+#include "ops/cuda/rode_rows.cuh"
+#include "ops/cuda/spmm_teams.cuh"
 
 namespace rodeo::kernels::cuda {
 namespace {
@@ -23,17 +23,9 @@ template <class Tile>  // warps hide latency better than registers do
 constexpr int kBlocksOfMultiprocessor = sizeof(typename Tile::T) == 8 || Tile::kChunks == 2 ? 5 : 7;
 static_assert(kBlock == kWarp, "a lane holds the sparse data of one nonzero of a block");
 
-template <class Sum>
-struct RodeArgs {
-  RodeView plan;
-  Sum* partial;         // [slots, columns]; null where pieces meet by atomicAdd
-  int residual_rounds;  // short rows that a group takes, one after the other
-  int* arrived;         // [split rows, column tiles of this launch], zero, and left so
-};
-
 template <class Tile>
-struct Rode : Gather<Tile> {
-  using Base = Gather<Tile>;
+struct Rode : RodeRow<Tile> {
+  using Base = RodeRow<Tile>;
   using Base::sum;
   using typename Base::Entry;
   using typename Base::Row;
@@ -131,77 +123,12 @@ struct Rode : Gather<Tile> {
       const RodeView::Part after = part_if(round + 2 < rounds, at + 2 * Tile::kGroups);
       const Entry next_entry = this->first_of_row(next.begin, next.length);
       this->sum_row(part.begin, part.length, entry);
-      if (at < plan.residuals) this->write_y(part.row);
+      this->write_y(part.row, at < plan.residuals);
 #pragma unroll
       for (int v = 0; v < Tile::kSums; ++v) sum[v] = 0;
       part = next, next = after, entry = next_entry;
       at += Tile::kGroups;
     }
-  }
-
-  /// Afterwards every group has the sum over all groups.
-  __device__ void reduce_groups() {
-#pragma unroll
-    for (int offset = Tile::kLanes; offset < kWarp; offset *= 2)
-#pragma unroll
-      for (int v = 0; v < Tile::kSums; ++v) sum[v] += __shfl_xor_sync(kFullMask, sum[v], offset);
-  }
-
-  /// As published: pieces meet in Y, which was zeroed, in whatever order they come.
-  __device__ void add_to_y(std::int64_t row) const {
-    if constexpr (sizeof(typename Tile::T) >= 4) {
-      if (this->group > 0 || !this->active) return;
-      const auto& args = this->args;
-#pragma unroll
-      for (int c = 0; c < Tile::kChunks; ++c) {
-        const std::int64_t column = this->column + c * Tile::kChunk;
-        const std::int64_t head = column / args.pitch, first = column % args.pitch;
-        auto* y = args.y + (row * args.heads + head) * args.k;
-#pragma unroll
-        for (int v = 0; v < Tile::kVec; ++v)
-          if (first + v < args.k) atomicAdd(y + first + v, sum[c * Tile::kVec + v]);
-      }
-    }
-  }
-
-  /// Leaves this piece's sum; true for the warp that finds all others done, which then holds the row's sum.
-  __device__ bool combine(const RodeArgs<Sum>& rode, int split, std::int64_t index) {
-    using Partial = Pack<Sum, Tile::kVec>;
-    const std::int64_t n = this->args.stride, first = rode.plan.split_slot[split];
-    const int count = static_cast<int>(rode.plan.split_slot[split + 1] - first);
-    const auto slot = [&](std::int64_t i, int chunk) {
-      return reinterpret_cast<Partial*>(rode.partial + (first + i) * n + this->column + chunk * Tile::kChunk);
-    };
-    if (this->group == 0 && this->active) {
-#pragma unroll
-      for (int c = 0; c < Tile::kChunks; ++c) {
-        Partial mine;
-#pragma unroll
-        for (int v = 0; v < Tile::kVec; ++v) mine.value[v] = sum[c * Tile::kVec + v];
-        *slot(index, c) = mine;
-      }
-    }
-    __threadfence();
-    __syncwarp();
-    int before = 0;
-    if (this->lane == 0) {
-      int* const arrived = rode.arrived + static_cast<std::int64_t>(split) * gridDim.y + blockIdx.y;
-      before = atomicAdd(arrived, 1);
-      if (before == count - 1) *arrived = 0;  // for the next launch
-    }
-    if (__shfl_sync(kFullMask, before, 0) != count - 1) return false;
-    __threadfence();
-#pragma unroll
-    for (int v = 0; v < Tile::kSums; ++v) sum[v] = 0;
-    if (this->active) {
-#pragma unroll 4
-      for (int i = this->group; i < count; i += Tile::kGroups)
-#pragma unroll
-        for (int v = 0; v < Tile::kSums; ++v)  // from L2: other SMs wrote it
-          sum[v] += __ldcg(slot(i, v / Tile::kVec)->value + v % Tile::kVec);
-    }
-    reduce_groups();
-    return true;
   }
 };
 
@@ -209,7 +136,8 @@ struct Rode : Gather<Tile> {
 // others kGroups rows of the residual part.
 template <class Tile>
 __global__ void __launch_bounds__(kThreads, kBlocksOfMultiprocessor<Tile>)
-    spmm_rode_kernel(const SpmmArgs<typename Tile::T> args, const RodeArgs<typename Tile::Sum> rode) {
+    spmm_rode_kernel(const SpmmArgs<typename Tile::T> args, const RodeArgs<typename Tile::Sum> rode,
+                     int rounds) {
   Rode<Tile> work(args);
   const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
   const RodeView& plan = rode.plan;
@@ -218,14 +146,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksOfMultiprocessor<Tile>)
     const std::int32_t split = plan.piece_split[warp];
     work.sum_piece(piece.begin, piece.length);
     work.reduce_groups();
-    if (split >= 0 && !rode.partial) {
-      work.add_to_y(piece.row);
-    } else {
-      const bool complete = split < 0 || work.combine(rode, split, plan.index_of(piece, args.row_ptr));
-      if (complete && work.group == 0) work.write_y(piece.row);
-    }
+    if (work.completes(rode, piece, split)) work.write_y(piece.row, work.group == 0);
   } else {
-    work.sum_short_rows(plan, (warp - plan.pieces) * rode.residual_rounds, rode.residual_rounds);
+    work.sum_short_rows(plan, (warp - plan.pieces) * rounds, rounds);
   }
 }
 
@@ -234,6 +157,14 @@ int rounds_for(std::int64_t warps, Device device) {
   constexpr std::int64_t kMostRounds = 4, kWarpsOfMultiprocessor = 64;
   const std::int64_t enough = kWarpsOfMultiprocessor * Context::of(device).num_multiprocessors();
   return static_cast<int>(std::clamp<std::int64_t>(warps / enough, 1, kMostRounds));
+}
+
+/// Whether the blocks of spmm_teams_kernel are few enough: one round of them, or up to two and a half where
+/// the longest chain is that of a long row.
+template <class Tile>
+bool teams_pay(const RodePlan& plan, std::int64_t blocks, Device device) {
+  const std::int64_t at_once = kTeamBlocks<Tile> * Context::of(device).num_multiprocessors();
+  return blocks <= (plan.num_pieces() > 0 ? at_once * 5 / 2 : at_once);
 }
 
 }  // namespace
@@ -246,19 +177,27 @@ void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate accumulate, const 
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
     dispatch_tile<T, true>(a, weight, x, y, [&]<class Tile>(Tile, const auto& args, std::int64_t tiles) {
       using Sum = typename Tile::Sum;
-      const std::int64_t short_warps = ceil_div(plan.num_residual(), Tile::kGroups);
-      const int rounds = rounds_for(short_warps * tiles, y.device());
-      const std::int64_t warps = plan.num_pieces() + ceil_div(short_warps, rounds);
       Tensor partial;
       int* arrived = nullptr;
       if (splits > 0 && !atomic) {
         partial = Tensor::empty({plan.num_slots, args.stride}, dtype_of<Sum>(), y.device());
         arrived = Context::of(y.device()).zeroed_counters(splits * tiles);
       }
-      const RodeArgs<Sum> rode{RodeView(plan), partial.defined() ? partial.data<Sum>() : nullptr, rounds,
-                               arrived};
-      const dim3 grid(static_cast<unsigned>(ceil_div(warps, kThreads / kWarp)), static_cast<unsigned>(tiles));
-      launch("spmm_rode", y.device(), spmm_rode_kernel<Tile>, grid, dim3(kThreads), 0, args, rode);
+      const RodeArgs<Sum> rode{RodeView(plan), partial.defined() ? partial.data<Sum>() : nullptr, arrived};
+      const auto run = [&](auto kernel, std::int64_t blocks, const auto& rows) {
+        const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(tiles));
+        launch("spmm_rode", y.device(), kernel, grid, dim3(kThreads), staging_bytes<Tile>(args, kThreads),
+               args, rode, rows);
+      };
+      const ShortRows rows(plan, kWarp);
+      const std::int64_t team_blocks = plan.num_pieces() + ceil_div(rows.warps, kThreads / kWarp);
+      if (teams_pay<Tile>(plan, team_blocks * tiles, y.device()))
+        return run(spmm_teams_kernel<typename Tile::AsRagged>, team_blocks,
+                   TeamArgs(rows, a, args.row_bytes, team_blocks * tiles));
+      const std::int64_t short_warps = ceil_div(plan.num_residual(), Tile::kGroups);
+      const int rounds = rounds_for(short_warps * tiles, y.device());
+      run(spmm_rode_kernel<Tile>,
+          ceil_div(plan.num_pieces() + ceil_div(short_warps, rounds), kThreads / kWarp), rounds);
     });
   });
 }

@@ -79,7 +79,7 @@ const std::vector<Kernel>& all_kernels() {
         ours("rode", Op::kSddmm, by_sddmm),
         ours("vector", Op::kSpmv, by_spmv(SpmvAlgorithm::kVector)),
         ours("segmented", Op::kSpmv, by_spmv(SpmvAlgorithm::kSegmented)),
-        ours("rode", Op::kSpmv, by({SpmmAlgorithm::kRode})),
+        ours("rode", Op::kSpmv, by_spmv(SpmvAlgorithm::kRode)),
     };
 #if RODEO_WITH_CUDA
     for (const auto& peers : {cusparse_spmm(), cusparse_sddmm(), cusparse_spmv()})

@@ -14,6 +14,9 @@
 namespace rodeo::test {
 namespace {
 
+constexpr std::int64_t kSplits[] = {RodePlan::kShortSplit, RodePlan::kTinySplit, RodePlan::kSplit,
+                                    RodePlan::kLongSplit};
+
 TEST(OpsRodePlan, PiecesAtTheEdges) {
   const std::pair<std::int64_t, std::int64_t> expected[] = {
       {0, 0},   {1, 0},   {31, 0},   {32, 1},   {33, 1},   {511, 1},  {512, 1},
@@ -61,14 +64,19 @@ void check_covers_once(const SparseCase& sparse_case, std::int64_t split_length)
   EXPECT_TRUE(std::ranges::all_of(slots_used, [](int c) { return c == 1; })) << sparse_case.name;
   EXPECT_EQ(std::accumulate(written.begin(), written.end(), 0) + plan.num_split_rows(), adj.rows());
   EXPECT_EQ(slot.back(), plan.num_slots);
+  const auto length = plan.residual_length.to_vector<std::int32_t>();
+  const auto over = [&](std::int32_t bound) {
+    return std::ranges::count_if(length, [=](auto l) { return l > bound; });
+  };
+  EXPECT_EQ(plan.residual_over_16, over(16)) << sparse_case.name;
+  EXPECT_EQ(plan.residual_over_8, over(8)) << sparse_case.name;
 }
 
 TEST(OpsRodePlan, CoversEveryNonzeroOnce) {
   for (const SparseCase& sparse_case : sparse_cases())
-    for (const std::int64_t split : {RodePlan::kShortSplit, RodePlan::kSplit, RodePlan::kLongSplit})
-      check_covers_once(sparse_case, split);
+    for (const std::int64_t split : kSplits) check_covers_once(sparse_case, split);
   EXPECT_ERROR(make_rode_plan(graph_with_lengths({5}, 5), {}, 100),
-               "[rode_plan] split must be 128, 512 or 2048, got 100");
+               "[rode_plan] split must be 128, 256, 512 or 2048, got 100");
 }
 
 class OpsRodePlanOnDevice : public OnDevice {};
@@ -85,6 +93,8 @@ void expect_equal(const RodePlan& got, const RodePlan& want, const std::string& 
   EXPECT_TRUE(same_bits(got.split_slot, want.split_slot)) << what;
   EXPECT_EQ(got.split, want.split) << what;
   EXPECT_EQ(got.num_slots, want.num_slots) << what;
+  EXPECT_EQ(got.residual_over_16, want.residual_over_16) << what;
+  EXPECT_EQ(got.residual_over_8, want.residual_over_8) << what;
 }
 
 TEST_P(OpsRodePlanOnDevice, EqualsTheHostPlan) {
@@ -94,7 +104,7 @@ TEST_P(OpsRodePlanOnDevice, EqualsTheHostPlan) {
     std::vector<std::uint8_t> group(static_cast<std::size_t>(adj.rows()));
     for (std::size_t i = 0; i < group.size(); ++i) group[i] = static_cast<std::uint8_t>(i * 37 % 256);
     const Tensor cluster = Tensor::from(group);
-    for (const std::int64_t split : {RodePlan::kShortSplit, RodePlan::kSplit, RodePlan::kLongSplit})
+    for (const std::int64_t split : kSplits)
       expect_equal(make_rode_plan(there, cluster.to(device()), split), make_rode_plan(adj, cluster, split),
                    sparse_case.name);
   }

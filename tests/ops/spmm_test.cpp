@@ -115,6 +115,30 @@ TEST_P(OpsSpmm, AtomicAccumulation) {
                    device(), " in bf16"));
 }
 
+// The other cases are small enough for a GPU to take all of their rows at once, by other kernels.
+TEST_P(OpsSpmm, MoreRowsThanAGpuTakesAtOnce) {
+  const SparseCase many{"many_rows", [] {
+                          std::vector<std::int64_t> lengths;
+                          for (std::int64_t i = 0; i < 10000; ++i) lengths.push_back(i % 48);
+                          lengths[5] = 3000, lengths[77] = 1055;
+                          return graph_with_lengths(lengths, 5000);
+                        }};
+  for (const std::int64_t n : {7, 33, 41, 64, 80, 100}) check_case(many, n, DType::kF32, device());
+  for (const DType dtype : {DType::kF64, DType::kBF16, DType::kF16})
+    for (const std::int64_t n : {41, 128}) check_case(many, n, dtype, device());
+  const Adjacency host = many.make(), adj = host.to(device());
+  const Tensor x = random_tensor({host.cols(), 3, 7}, DType::kF32, kCpu, 3),
+               weight = random_tensor({host.num_edges(), 3}, DType::kF32, kCpu, 4);
+  const Sums heads = spmm_reference(host, weight, x);
+  EXPECT_TRUE(near(spmm(adj, weight.to(device()), x.to(device())), heads.y, sum_tolerance(DType::kF32), 1e-7,
+                   heads.scale));
+  if (!device().is_cuda()) return;
+  const Tensor wide = random_tensor({host.cols(), 41}, DType::kF32, kCpu, 3);
+  const Sums want = spmm_reference(host, {}, wide);
+  EXPECT_TRUE(near(spmm(adj, wide.to(device()), {SpmmAlgorithm::kRode, Accumulate::kAtomic}), want.y,
+                   sum_tolerance(DType::kF32), 1e-7, want.scale));
+}
+
 TEST_P(OpsSpmm, RealTopologies) {
   int found = 0;
   for (const char* name :

@@ -15,7 +15,7 @@ namespace {
 class OpsSpmv : public OnDevice {};
 RODEO_ON_ALL_DEVICES(OpsSpmv);
 
-constexpr SpmvAlgorithm kAlgorithms[] = {SpmvAlgorithm::kAuto, SpmvAlgorithm::kVector,
+constexpr SpmvAlgorithm kAlgorithms[] = {SpmvAlgorithm::kAuto, SpmvAlgorithm::kVector, SpmvAlgorithm::kRode,
                                          SpmvAlgorithm::kSegmented};
 constexpr DType kTypes[] = {DType::kF64, DType::kF32, DType::kBF16, DType::kF16};
 
@@ -166,8 +166,7 @@ TEST_P(OpsSpmv, RowLengthsAndChoice) {
   EXPECT_EQ(row_lengths(adj).rows, 4);
   EXPECT_EQ(row_lengths(adj).longest, 100000);
   EXPECT_EQ(row_lengths(adj).mean, 25002);
-  EXPECT_EQ(choose_spmv_algorithm(adj),
-            device().is_cuda() ? SpmvAlgorithm::kSegmented : SpmvAlgorithm::kVector);
+  EXPECT_EQ(choose_spmv_algorithm(adj), device().is_cuda() ? SpmvAlgorithm::kRode : SpmvAlgorithm::kVector);
   EXPECT_EQ(row_lengths(graph_with_lengths({}, 5).to(device())).longest, 0);
   EXPECT_EQ(row_lengths(graph_with_lengths({0, 0}, 5).to(device())).longest, 0);
   std::vector<std::int64_t> many(100000, 2);
@@ -195,7 +194,7 @@ TEST(OpsSpmvNames, Parse) {
   for (const SpmvAlgorithm algorithm : kAlgorithms)
     EXPECT_EQ(parse_spmv_algorithm(name(algorithm)), algorithm);
   EXPECT_ERROR(parse_spmv_algorithm("fast"),
-               "unknown spmv algorithm 'fast': expected one of auto, vector, segmented");
+               "unknown spmv algorithm 'fast': expected one of auto, vector, rode, segmented");
 }
 
 TEST(OpsSpmvPlan, ThreadsPerVectorIsTheNearestPowerOfTwo) {
@@ -205,18 +204,18 @@ TEST(OpsSpmvPlan, ThreadsPerVectorIsTheNearestPowerOfTwo) {
   for (const auto& [mean, threads] : expected) EXPECT_EQ(threads_per_vector(mean), threads) << mean;
 }
 
-TEST(OpsSpmvPlan, OneLongRowAmongShortOnesIsSegmented) {
+TEST(OpsSpmvPlan, OneLongRowAmongShortOnesIsCut) {
   const auto choice = [](std::int64_t rows, std::int64_t longest, double mean) {
     return choose_spmv_algorithm(RowLengths{rows, longest, mean});
   };
   EXPECT_EQ(choice(0, 0, 0), SpmvAlgorithm::kVector);
-  EXPECT_EQ(choice(2708, 100, 3.9), SpmvAlgorithm::kVector);
+  EXPECT_EQ(choice(2708, 30, 3.9), SpmvAlgorithm::kVector);
   EXPECT_EQ(choice(10000, 8, 7.9), SpmvAlgorithm::kVector);
-  EXPECT_EQ(choice(4, 100000, 25000), SpmvAlgorithm::kSegmented);
-  EXPECT_EQ(choice(169343, 13000, 13.7), SpmvAlgorithm::kSegmented);
+  EXPECT_EQ(choice(4, 100000, 25000), SpmvAlgorithm::kRode);
+  EXPECT_EQ(choice(169343, 13000, 13.7), SpmvAlgorithm::kRode);
   EXPECT_EQ(choice(232965, 21657, 492), SpmvAlgorithm::kVector);  // enough other work to hide the hub
   EXPECT_EQ(choice(2449029, 17481, 50.5), SpmvAlgorithm::kVector);
-  EXPECT_EQ(choice(1'000'000, 1'000'000, 5), SpmvAlgorithm::kSegmented);
+  EXPECT_EQ(choice(1'000'000, 1'000'000, 5), SpmvAlgorithm::kRode);
 }
 
 TEST(OpsSpmvPlan, IntervalsAreWholeStepsAndShrinkTheList) {
