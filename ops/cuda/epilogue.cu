@@ -6,7 +6,8 @@ namespace rodeo::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kQuad = 4;  // elements that share a Philox call
+constexpr int kQuad = 4;   // elements that share a Philox call
+constexpr int kAhead = 4;  // quads of a thread under way
 
 template <class T>
 struct EpilogueArgs {
@@ -14,17 +15,27 @@ struct EpilogueArgs {
   std::int64_t rows, n, pitch;
   Activation activation;
   float dropout;
-  Accumulator<T> keep;
+  Accumulator<T> keep, share;  // 1 / (1 - dropout) and 1 - dropout
   RandomKey key;
 };
 
-/// So few blocks that a thread has several quads to go, and its beginning does not count.
-constexpr std::int64_t kMostBlocks = 4096;
+/// About as many as run at a time, so that the beginning of a thread does not count.
+constexpr std::int64_t kMostBlocks = 528;
 
-// A thread for each quad of y, grid-stride, that reads the next one while it works on this. kFlat: x has no
-// padding, and quads of both are aligned. x and y are different tensors.
+/// e^x - 1 for x <= 0. Of f32 by the hardware's e^x, and near 0, where that would lose digits, by the series.
+__device__ float elu_below_zero(float x) {
+  const float slope =
+      fmaf(x, fmaf(x, fmaf(x, fmaf(x, fmaf(x, 1.f / 720, 1.f / 120), 1.f / 24), 1.f / 6), 0.5f), 1.f);
+  return x > -0.25f ? x * slope : __expf(x) - 1;
+}
+__device__ double elu_below_zero(double x) {
+  return expm1(x);
+}
+
+// A thread for kAhead quads of y at a time, grid-stride. kFlat: x has no padding, and quads of both are
+// aligned. x and y are different tensors.
 template <class T, bool kFlat>
-__global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 4 : 6)
+__global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
     epilogue_kernel(const EpilogueArgs<T> args, const T* __restrict__ x, T* __restrict__ y) {
   using Sum = Accumulator<T>;
   using Quad = Pack<T, kQuad>;
@@ -44,12 +55,8 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 4 : 6)
     }
     return values;
   };
-  std::int64_t quad = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  Quad next = read(quad);
   const std::uint64_t stream = args.dropout > 0 ? args.key.stream_now() : 0;
-  for (; quad < quads; quad += stride) {
-    Quad values = next;
-    next = read(quad + stride);
+  const auto work = [&](std::int64_t quad, Quad values) {
     Philox4 random{};
     if (args.dropout > 0) random = philox(args.key.seed, stream, quad);
     std::int64_t i = 0, j = 0;
@@ -60,7 +67,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 4 : 6)
       Sum value = widen(values.value[k]) * scale;
       if (args.bias) value += args.bias[j];
       if (args.activation == Activation::kRelu && value <= 0) value = 0;  // NaN is not <= 0
-      if (args.activation == Activation::kElu && value <= 0) value = expm1(value);
+      if (args.activation == Activation::kElu && value <= 0) value = elu_below_zero(value);
       if (args.dropout > 0) value = to_unit(random.word[k]) < args.dropout ? 0 : value * args.keep;
       values.value[k] = static_cast<T>(value * after);
       if (has_place && ++j == args.n) {
@@ -77,12 +84,24 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 4 : 6)
       for (int k = 0; k < kQuad; ++k)
         if (quad * kQuad + k < size) y[quad * kQuad + k] = values.value[k];
     }
+  };
+  for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; first < quads;
+       first += kAhead * stride) {
+    Quad values[kAhead];
+#pragma unroll
+    for (int q = 0; q < kAhead; ++q) values[q] = read(first + q * stride);
+#pragma unroll
+    for (int q = 0; q < kAhead; ++q)
+      if (first + q * stride < quads) work(first + q * stride, values[q]);
   }
 }
 
+template <int kVec>
+constexpr int kBackwardRows = kVec == 1 ? 8 : 4;  // of a thread under way
+
 // A thread for kVec columns of dx: 4 where n and dx's pitch are multiples of 4, and a quad is one draw.
 template <class T, int kVec>
-__global__ void __launch_bounds__(kColumnSumThreads)
+__global__ void __launch_bounds__(kColumnSumThreads, 2)
     epilogue_backward_kernel(const EpilogueArgs<T> args, const T* y, const T* dy, T* dx, std::int64_t chunk,
                              Accumulator<T>* partial, int* arrived, Accumulator<T>* db) {
   using Sum = Accumulator<T>;
@@ -92,35 +111,45 @@ __global__ void __launch_bounds__(kColumnSumThreads)
   const std::uint64_t stream = draws ? args.key.stream_now() : 0;
   const std::int64_t group = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const std::int64_t column = group * kVec;
-  const std::int64_t begin = blockIdx.y * chunk, end = begin + chunk < args.rows ? begin + chunk : args.rows;
+  const ColumnSumsChunk rows(chunk, args.rows);
   const bool inside = column < args.n;
+  constexpr int kRows = kBackwardRows<kVec>;
   Sum sum[kVec] = {};
   if (column < args.pitch) {
-#pragma unroll(kVec == 1 ? 4 : 2)
-    for (std::int64_t i = begin + threadIdx.y; i < end; i += blockDim.y) {
-      const std::int64_t at = i * args.n + column;
-      Row slope{}, value{}, out{};
-      if (inside) {
-        slope = *reinterpret_cast<const Row*>(dy + at);
-        if (y) value = *reinterpret_cast<const Row*>(y + at);
-      }
-      const Sum after = args.after ? args.keep * args.after[i] : args.keep;
-      const Sum scale = args.scale ? args.scale[i] : Sum(1);
-      Philox4 random{};
-      if (draws) {
-        random = philox(args.key.seed, stream, at >> 2);
-        if constexpr (kVec == 1) random.word[0] = random.word[at & 3];
+    for (std::int64_t first = rows.begin + threadIdx.y; first < rows.end; first += kRows * blockDim.y) {
+      Row slope[kRows], value[kRows];
+      Sum after[kRows], scale[kRows];
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) {
+        const std::int64_t i = first + r * blockDim.y, at = i * args.n + column;
+        const bool valid = i < rows.end;
+        slope[r] = value[r] = Row{};
+        if (valid && inside) slope[r] = *reinterpret_cast<const Row*>(dy + at);
+        if (valid && inside && y) value[r] = *reinterpret_cast<const Row*>(y + at);
+        after[r] = valid && args.after ? args.keep * args.after[i] : args.keep;
+        scale[r] = valid && args.scale ? args.scale[i] : Sum(1);
       }
 #pragma unroll
-      for (int v = 0; v < kVec; ++v) {
-        Sum g = widen(slope.value[v]) * after;
-        const Sum out_value = widen(value.value[v]);
-        if (args.activation == Activation::kElu && !(out_value > 0)) g *= out_value / args.keep + 1;
-        if (relu ? !(out_value > 0) : draws && to_unit(random.word[v]) < args.dropout) g = 0;
-        sum[v] += g;
-        out.value[v] = static_cast<T>(g * scale);
+      for (int r = 0; r < kRows; ++r) {
+        const std::int64_t i = first + r * blockDim.y, at = i * args.n + column;
+        if (i >= rows.end) break;
+        Philox4 random{};
+        if (draws) {
+          random = philox(args.key.seed, stream, at >> 2);
+          if constexpr (kVec == 1) random.word[0] = random.word[at & 3];
+        }
+        Row out;
+#pragma unroll
+        for (int v = 0; v < kVec; ++v) {
+          Sum g = widen(slope[r].value[v]) * after[r];
+          const Sum out_value = widen(value[r].value[v]);
+          if (args.activation == Activation::kElu && !(out_value > 0)) g *= out_value * args.share + 1;
+          if (relu ? !(out_value > 0) : draws && to_unit(random.word[v]) < args.dropout) g = 0;
+          sum[v] += g;
+          out.value[v] = static_cast<T>(g * scale[r]);
+        }
+        if (dx) *reinterpret_cast<Row*>(dx + i * args.pitch + column) = out;
       }
-      if (dx) *reinterpret_cast<Row*>(dx + i * args.pitch + column) = out;
     }
   }
   if (!db || !finish_column_sums(sum, group, args.n / kVec, partial, arrived)) return;
@@ -145,7 +174,8 @@ EpilogueArgs<device_t<T>> make_args(const Tensor& bias, const EpilogueOptions& o
           .pitch = pitch,
           .activation = o.activation,
           .dropout = static_cast<float>(o.dropout),
-          .keep = static_cast<Accumulator<device_t<T>>>(1 / (1 - o.dropout)),
+          .keep = static_cast<Sum>(1 / (1 - o.dropout)),
+          .share = static_cast<Sum>(1 - o.dropout),
           .key = o.key};
 }
 
@@ -174,7 +204,8 @@ void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions&
     const std::int64_t n = dy.dim(1), pitch = dx.defined() ? dx.dim(1) : n;
     const std::size_t quad = kQuad * sizeof(T);
     const auto run = [&]<int kVec>() {
-      const ColumnSumsGrid shape(dy.dim(0), ceil_div(pitch, kVec));
+      const std::int64_t groups = ceil_div(pitch, kVec);
+      const ColumnSumsGrid shape(dy.dim(0), groups, column_sum_width(groups), kBackwardRows<kVec>);
       Tensor partial;
       int* arrived = nullptr;
       if (db.defined()) {

@@ -1,4 +1,6 @@
 // Dropout and normalisation of the entries of sparse features (ops/features.h).
+#include <algorithm>
+
 #include "ops/cuda/pack.cuh"
 #include "ops/kernels.h"
 
@@ -20,21 +22,42 @@ struct EntryArgs {
   RandomKey key;
 };
 
-// A thread for each entry, grid-stride.
+constexpr int kEntries = 4;                 // of a thread under way
+constexpr std::int64_t kMostBlocks = 1056;  // about as many as run at a time
+
+// A thread for kEntries entries at a time, grid-stride.
 template <class T>
-__global__ void drop_entries_kernel(const EntryArgs<T> args) {
+__global__ void __launch_bounds__(kThreads) drop_entries_kernel(const EntryArgs<T> args) {
   const std::uint64_t stream = args.p > 0 ? args.key.stream_now() : 0;
-  RODEO_GRID_STRIDE(e, args.entries) {
-    const std::int64_t row = args.row[e];
-    Accumulator<T> value = widen(args.x[e]);
-    if (args.p > 0) {
-      const auto at = static_cast<std::uint64_t>(row * args.cols + args.col[e]);
-      value = to_unit(random_word(args.key.seed, stream, at)) < args.p ? 0 : value * args.keep;
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kThreads;
+  for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+       first < args.entries; first += kEntries * stride) {
+    std::int64_t row[kEntries], place[kEntries];
+    std::int32_t col[kEntries];
+    Accumulator<T> value[kEntries], scale[kEntries];
+#pragma unroll
+    for (int i = 0; i < kEntries; ++i) {
+      const std::int64_t e = first + i * stride;
+      const bool valid = e < args.entries;
+      row[i] = valid ? args.row[e] : 0;
+      col[i] = valid && args.p > 0 ? args.col[e] : 0;
+      value[i] = valid ? widen(args.x[e]) : Accumulator<T>(0);
+      place[i] = valid && args.transposed ? args.place[e] : 0;
     }
-    if (args.scale) value *= args.scale[row];
-    const T out = static_cast<T>(value);
-    if (args.y) args.y[e] = out;
-    if (args.transposed) args.transposed[args.place[e]] = out;
+#pragma unroll
+    for (int i = 0; i < kEntries; ++i) scale[i] = args.scale ? args.scale[row[i]] : Accumulator<T>(1);
+#pragma unroll
+    for (int i = 0; i < kEntries; ++i) {
+      const std::int64_t e = first + i * stride;
+      if (e >= args.entries) break;
+      if (args.p > 0) {
+        const auto at = static_cast<std::uint64_t>(row[i] * args.cols + col[i]);
+        value[i] = to_unit(random_word(args.key.seed, stream, at)) < args.p ? 0 : value[i] * args.keep;
+      }
+      const T out = static_cast<T>(value[i] * scale[i]);
+      if (args.y) args.y[e] = out;
+      if (args.transposed) args.transposed[place[i]] = out;
+    }
   }
 }
 
@@ -62,7 +85,9 @@ void drop_entries(const Csr& a, const Tensor& row, const Tensor& place, const Te
                   double p, RandomKey key, const Tensor& y, const Tensor& transposed) {
   dispatch_float(x.dtype(), "drop_entries", [&]<class T>(T) {
     using D = device_t<T>;
-    launch("drop_entries", x.device(), drop_entries_kernel<D>, grid_for(x.numel(), kThreads), kThreads, 0,
+    const std::int64_t blocks = std::min(kMostBlocks, ceil_div(x.numel(), kThreads));
+    launch("drop_entries", x.device(), drop_entries_kernel<D>, dim3(static_cast<unsigned>(blocks)), kThreads,
+           0,
            EntryArgs<D>{.row = row.data<std::int32_t>(),
                         .col = a.col.data<std::int32_t>(),
                         .place = place.data<std::int64_t>(),

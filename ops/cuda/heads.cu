@@ -35,35 +35,52 @@ struct Walk {
   }
 };
 
-// A group of `lanes` threads (a power of two up to a warp) per (row, head); k is a multiple of kVec. With a2
-// another dot of the same rows, in y2.
+constexpr int kItems = 4;  // of a thread under way
+
+// A group of `lanes` threads (a power of two up to a warp) per (row, head), kItems of them at a time; k is a
+// multiple of kVec. With a2 another dot of the same rows, in y2.
 template <class T, int kVec>
-__global__ void head_dot_kernel(const T* x, const Accumulator<T>* a, T* y, const Accumulator<T>* a2, T* y2,
-                                std::int64_t items, std::int64_t heads, std::int64_t k, int lanes) {
+__global__ void __launch_bounds__(kThreads)
+    head_dot_kernel(const T* x, const Accumulator<T>* a, T* y, const Accumulator<T>* a2, T* y2,
+                    std::int64_t items, std::int64_t heads, std::int64_t k, int lanes) {
   using Row = Pack<T, kVec>;
   using Vector = Pack<Accumulator<T>, kVec>;
   const int lane = static_cast<int>(threadIdx.x) & (lanes - 1);
-  for (Walk walk(items, heads, lanes); walk.more(); walk.next()) {
-    Accumulator<T> sum = 0, sum2 = 0;
-    if (walk.valid())
-      for (std::int64_t j = lane * kVec; j < k; j += lanes * kVec) {
-        const Row row = *reinterpret_cast<const Row*>(x + walk.item * k + j);
-        const Vector vector = *reinterpret_cast<const Vector*>(a + walk.head * k + j);
+  for (Walk walk(items, heads, lanes); walk.more();) {
+    Accumulator<T> sum[kItems] = {}, sum2[kItems] = {};
+    std::int64_t item[kItems], vector_at[kItems];
+#pragma unroll
+    for (int i = 0; i < kItems; ++i, walk.next()) item[i] = walk.item, vector_at[i] = walk.head * k;
+    for (std::int64_t j = lane * kVec; j < k; j += lanes * kVec) {
+      Row row[kItems];
+#pragma unroll
+      for (int i = 0; i < kItems; ++i)
+        row[i] = item[i] < items ? *reinterpret_cast<const Row*>(x + item[i] * k + j) : Row{};
+#pragma unroll
+      for (int i = 0; i < kItems; ++i) {
+        const Vector vector = *reinterpret_cast<const Vector*>(a + vector_at[i] + j);
         Vector vector2{};
-        if (a2) vector2 = *reinterpret_cast<const Vector*>(a2 + walk.head * k + j);
+        if (a2) vector2 = *reinterpret_cast<const Vector*>(a2 + vector_at[i] + j);
 #pragma unroll
         for (int v = 0; v < kVec; ++v) {
-          sum += widen(row.value[v]) * vector.value[v];
-          sum2 += widen(row.value[v]) * vector2.value[v];
+          sum[i] += widen(row[i].value[v]) * vector.value[v];
+          sum2[i] += widen(row[i].value[v]) * vector2.value[v];
         }
       }
-    for (int offset = lanes / 2; offset > 0; offset /= 2) {
-      sum += __shfl_xor_sync(kFullMask, sum, offset);
-      sum2 += __shfl_xor_sync(kFullMask, sum2, offset);
     }
-    if (lane > 0 || !walk.valid()) continue;
-    y[walk.item] = static_cast<T>(sum);
-    if (a2) y2[walk.item] = static_cast<T>(sum2);
+    for (int offset = lanes / 2; offset > 0; offset /= 2)
+#pragma unroll
+      for (int i = 0; i < kItems; ++i) {
+        sum[i] += __shfl_xor_sync(kFullMask, sum[i], offset);
+        sum2[i] += __shfl_xor_sync(kFullMask, sum2[i], offset);
+      }
+    if (lane > 0) continue;
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) {
+      if (item[i] >= items) break;
+      y[item[i]] = static_cast<T>(sum[i]);
+      if (a2) y2[item[i]] = static_cast<T>(sum2[i]);
+    }
   }
 }
 
@@ -97,30 +114,40 @@ __global__ void head_outer_kernel(const T* dy, const Accumulator<T>* a, const T*
   }
 }
 
+constexpr int kSumRows = 4;  // of a thread under way
+
 // da[h, :] = sum over the rows of dy[i, h] x[i, h, :], and likewise da2 where there is a dy2. k is a multiple
 // of kVec.
 template <class T, int kVec>
-__global__ void __launch_bounds__(kColumnSumThreads)
+__global__ void __launch_bounds__(kColumnSumThreads, 2)
     head_dot_sum_kernel(const T* dy, const T* dy2, const T* x, std::int64_t n, std::int64_t heads,
                         std::int64_t k, std::int64_t chunk, Accumulator<T>* partial, int* arrived,
                         Accumulator<T>* da, Accumulator<T>* da2) {
   using Row = Pack<T, kVec>;
   const std::int64_t width = heads * k, groups = width / kVec;
   const std::int64_t group = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const std::int64_t begin = blockIdx.y * chunk, end = begin + chunk < n ? begin + chunk : n;
+  const ColumnSumsChunk rows(chunk, n);
   Accumulator<T> sum[2 * kVec] = {};
   if (group < groups) {
     const std::int64_t head = quotient(group * kVec, k);
-#pragma unroll 4
-    for (std::int64_t i = begin + threadIdx.y; i < end; i += blockDim.y) {
-      const Row row = *reinterpret_cast<const Row*>(x + i * width + group * kVec);
-      const auto factor = widen(dy[i * heads + head]);
-      const auto factor2 = dy2 ? widen(dy2[i * heads + head]) : Accumulator<T>(0);
+    for (std::int64_t first = rows.begin + threadIdx.y; first < rows.end; first += kSumRows * blockDim.y) {
+      Row row[kSumRows];
+      Accumulator<T> factor[kSumRows], factor2[kSumRows];
 #pragma unroll
-      for (int v = 0; v < kVec; ++v) {
-        sum[v] += factor * widen(row.value[v]);
-        sum[kVec + v] += factor2 * widen(row.value[v]);
+      for (int r = 0; r < kSumRows; ++r) {
+        const std::int64_t i = first + r * blockDim.y;
+        const bool valid = i < rows.end;
+        row[r] = valid ? *reinterpret_cast<const Row*>(x + i * width + group * kVec) : Row{};
+        factor[r] = valid ? widen(dy[i * heads + head]) : Accumulator<T>(0);
+        factor2[r] = valid && dy2 ? widen(dy2[i * heads + head]) : Accumulator<T>(0);
       }
+#pragma unroll
+      for (int r = 0; r < kSumRows; ++r)
+#pragma unroll
+        for (int v = 0; v < kVec; ++v) {
+          sum[v] += factor[r] * widen(row[r].value[v]);
+          sum[kVec + v] += factor2[r] * widen(row[r].value[v]);
+        }
     }
   }
   if (!finish_column_sums(sum, group, groups, partial, arrived)) return;
@@ -192,8 +219,9 @@ void head_dot(const Tensor& x, const Tensor& a, const Tensor& y, const Tensor& a
           const std::int64_t items = y.numel(), k = x.dim(2);
           const int lanes = lanes_for(k, kVec);
           launch("head_dot", y.device(), head_dot_kernel<device_t<T>, kVec>,
-                 grid_for(items * lanes, kThreads), kThreads, 0, pointer<T>(x), pointer<Accumulator<T>>(a),
-                 pointer<T>(y), pointer<Accumulator<T>>(a2), pointer<T>(y2), items, x.dim(1), k, lanes);
+                 grid_for(ceil_div(items, kItems) * lanes, kThreads), kThreads, 0, pointer<T>(x),
+                 pointer<Accumulator<T>>(a), pointer<T>(y), pointer<Accumulator<T>>(a2), pointer<T>(y2),
+                 items, x.dim(1), k, lanes);
         },
         a, a2);
   });
@@ -224,7 +252,8 @@ void head_dot_sum(const Tensor& dy, const Tensor& x, const Tensor& da, const Ten
   dispatch_float(x.dtype(), "head_dot", [&]<class T>(T) {
     using D = device_t<T>;
     with_vectors<T>(x, [&]<int kVec>() {
-      const ColumnSumsGrid shape(n, heads * k / kVec);
+      const std::int64_t groups = heads * k / kVec;
+      const ColumnSumsGrid shape(n, groups, column_sum_width(groups), kSumRows);
       const Tensor partial =
           Tensor::empty({shape.grid.y, heads * k, 2}, dtype_of<Accumulator<D>>(), x.device());
       launch("head_dot_sum", x.device(), head_dot_sum_kernel<D, kVec>, shape.grid, shape.block, 0,
