@@ -1,6 +1,7 @@
 // Dropout and normalisation of the entries of sparse features (ops/features.h).
 #include <algorithm>
 
+#include "ops/cuda/dropout.cuh"
 #include "ops/cuda/pack.cuh"
 #include "ops/kernels.h"
 
@@ -17,7 +18,8 @@ struct EntryArgs {
   const Accumulator<T>* scale;  // or null
   T *y, *transposed;            // one of them may be null
   std::int64_t entries, cols;
-  float p;
+  bool draws;
+  DropsBelow is_dropped;
   Accumulator<T> keep;
   RandomKey key;
 };
@@ -28,7 +30,7 @@ constexpr std::int64_t kMostBlocks = 1056;  // about as many as run at a time
 // A thread for kEntries entries at a time, grid-stride.
 template <class T>
 __global__ void __launch_bounds__(kThreads) drop_entries_kernel(const EntryArgs<T> args) {
-  const std::uint64_t stream = args.p > 0 ? args.key.stream_now() : 0;
+  const std::uint64_t stream = args.draws ? args.key.stream_now() : 0;
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kThreads;
   for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
        first < args.entries; first += kEntries * stride) {
@@ -40,7 +42,7 @@ __global__ void __launch_bounds__(kThreads) drop_entries_kernel(const EntryArgs<
       const std::int64_t e = first + i * stride;
       const bool valid = e < args.entries;
       row[i] = valid ? args.row[e] : 0;
-      col[i] = valid && args.p > 0 ? args.col[e] : 0;
+      col[i] = valid && args.draws ? args.col[e] : 0;
       value[i] = valid ? widen(args.x[e]) : Accumulator<T>(0);
       place[i] = valid && args.transposed ? args.place[e] : 0;
     }
@@ -50,9 +52,9 @@ __global__ void __launch_bounds__(kThreads) drop_entries_kernel(const EntryArgs<
     for (int i = 0; i < kEntries; ++i) {
       const std::int64_t e = first + i * stride;
       if (e >= args.entries) break;
-      if (args.p > 0) {
+      if (args.draws) {
         const auto at = static_cast<std::uint64_t>(row[i] * args.cols + col[i]);
-        value[i] = to_unit(random_word(args.key.seed, stream, at)) < args.p ? 0 : value[i] * args.keep;
+        value[i] = args.is_dropped(random_word(args.key.seed, stream, at)) ? 0 : value[i] * args.keep;
       }
       const T out = static_cast<T>(value[i] * scale[i]);
       if (args.y) args.y[e] = out;
@@ -97,7 +99,8 @@ void drop_entries(const Csr& a, const Tensor& row, const Tensor& place, const Te
                         .transposed = pointer<T>(transposed),
                         .entries = x.numel(),
                         .cols = a.cols,
-                        .p = static_cast<float>(p),
+                        .draws = p > 0,
+                        .is_dropped = DropsBelow(static_cast<float>(p)),
                         .keep = static_cast<Accumulator<D>>(1 / (1 - p)),
                         .key = key});
   });

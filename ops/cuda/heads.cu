@@ -8,83 +8,82 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// The (row, head) pairs that a group of `lanes` threads visits, by a stride of whole grids. All lanes of a
-// warp make the same number of steps, so that they can shuffle; `valid` is false past the end. The head is
+// The (row, head) pairs that a group of `lanes` threads visits, by a stride of whole grids. The head is
 // carried along, for a division costs more than the 16 bytes it would be for.
 struct Walk {
   std::int64_t item, items, stride;
   std::int64_t head, heads, head_stride;
-  std::int64_t warp_first;
 
   __device__ Walk(std::int64_t items, std::int64_t heads, int lanes) : items(items), heads(heads) {
     const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
     const int shift = 31 - __clz(lanes);  // a power of two
     item = thread >> shift;
-    warp_first = thread / kWarp * kWarp >> shift;
     stride = static_cast<std::int64_t>(gridDim.x) * kThreads >> shift;
     head = item - quotient(item, heads) * heads;
     head_stride = stride - quotient(stride, heads) * heads;
   }
-  __device__ bool more() const { return warp_first < items; }  // the same for all lanes of a warp
   __device__ bool valid() const { return item < items; }
   __device__ void next() {
     item += stride;
-    warp_first += stride;
     head += head_stride;
     if (head >= heads) head -= heads;
   }
 };
 
-constexpr int kItems = 4;  // of a thread under way
+constexpr int kDotRows = 4;  // of a thread under way
 
-// A group of `lanes` threads (a power of two up to a warp) per (row, head), kItems of them at a time; k is a
-// multiple of kVec. With a2 another dot of the same rows, in y2.
+// A group of `lanes` threads (a power of two up to a warp) per head, kDotRows rows at a time; k is a multiple
+// of kVec. With a2 another dot of the same rows, in y2. Grid (blocks of rows, tiles of heads), block (lanes
+// of the tile's heads, rows), all of its warps full.
 template <class T, int kVec>
 __global__ void __launch_bounds__(kThreads)
     head_dot_kernel(const T* x, const Accumulator<T>* a, T* y, const Accumulator<T>* a2, T* y2,
-                    std::int64_t items, std::int64_t heads, std::int64_t k, int lanes) {
+                    std::int64_t n, std::int64_t heads, std::int64_t k, int lanes) {
   using Row = Pack<T, kVec>;
   using Vector = Pack<Accumulator<T>, kVec>;
-  const int lane = static_cast<int>(threadIdx.x) & (lanes - 1);
-  for (Walk walk(items, heads, lanes); walk.more();) {
-    Accumulator<T> sum[kItems] = {}, sum2[kItems] = {};
-    std::int64_t item[kItems], vector_at[kItems];
+  const int lane = static_cast<int>(threadIdx.x) & (lanes - 1), shift = 31 - __clz(lanes);
+  const std::int64_t head_step = static_cast<std::int64_t>(gridDim.y) * blockDim.x >> shift,
+                     row_step = static_cast<std::int64_t>(gridDim.x) * blockDim.y * kDotRows;
+  std::int64_t head = (static_cast<std::int64_t>(blockIdx.y) * blockDim.x + threadIdx.x) >> shift;
+  for (std::int64_t tile = static_cast<std::int64_t>(blockIdx.y) * blockDim.x >> shift; tile < heads;
+       tile += head_step, head += head_step)
+    for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.y * kDotRows; first < n;
+         first += row_step) {
+      Accumulator<T> sum[kDotRows] = {}, sum2[kDotRows] = {};
+      const auto item = [&](int r) { return (first + r * blockDim.y + threadIdx.y) * heads + head; };
+      const auto valid = [&](int r) { return head < heads && first + r * blockDim.y + threadIdx.y < n; };
+      for (std::int64_t j = lane * kVec; head < heads && j < k; j += lanes * kVec) {
+        Row row[kDotRows];
 #pragma unroll
-    for (int i = 0; i < kItems; ++i, walk.next()) item[i] = walk.item, vector_at[i] = walk.head * k;
-    for (std::int64_t j = lane * kVec; j < k; j += lanes * kVec) {
-      Row row[kItems];
-#pragma unroll
-      for (int i = 0; i < kItems; ++i)
-        row[i] = item[i] < items ? *reinterpret_cast<const Row*>(x + item[i] * k + j) : Row{};
-#pragma unroll
-      for (int i = 0; i < kItems; ++i) {
-        const Vector vector = *reinterpret_cast<const Vector*>(a + vector_at[i] + j);
+        for (int r = 0; r < kDotRows; ++r)
+          row[r] = valid(r) ? *reinterpret_cast<const Row*>(x + item(r) * k + j) : Row{};
+        const Vector vector = *reinterpret_cast<const Vector*>(a + head * k + j);
         Vector vector2{};
-        if (a2) vector2 = *reinterpret_cast<const Vector*>(a2 + vector_at[i] + j);
+        if (a2) vector2 = *reinterpret_cast<const Vector*>(a2 + head * k + j);
 #pragma unroll
-        for (int v = 0; v < kVec; ++v) {
-          sum[i] += widen(row[i].value[v]) * vector.value[v];
-          sum2[i] += widen(row[i].value[v]) * vector2.value[v];
+        for (int r = 0; r < kDotRows; ++r)
+#pragma unroll
+          for (int v = 0; v < kVec; ++v) {
+            sum[r] += widen(row[r].value[v]) * vector.value[v];
+            sum2[r] += widen(row[r].value[v]) * vector2.value[v];
+          }
+      }
+      for (int offset = lanes / 2; offset > 0; offset /= 2)
+#pragma unroll
+        for (int r = 0; r < kDotRows; ++r) {
+          sum[r] += __shfl_xor_sync(kFullMask, sum[r], offset);
+          sum2[r] += __shfl_xor_sync(kFullMask, sum2[r], offset);
         }
-      }
-    }
-    for (int offset = lanes / 2; offset > 0; offset /= 2)
 #pragma unroll
-      for (int i = 0; i < kItems; ++i) {
-        sum[i] += __shfl_xor_sync(kFullMask, sum[i], offset);
-        sum2[i] += __shfl_xor_sync(kFullMask, sum2[i], offset);
-      }
-    if (lane > 0) continue;
-#pragma unroll
-    for (int i = 0; i < kItems; ++i) {
-      if (item[i] >= items) break;
-      y[item[i]] = static_cast<T>(sum[i]);
-      if (a2) y2[item[i]] = static_cast<T>(sum2[i]);
+      for (int r = 0; r < kDotRows; ++r)
+        if (lane == 0 && valid(r)) {
+          y[item(r)] = static_cast<T>(sum[r]);
+          if (a2) y2[item(r)] = static_cast<T>(sum2[r]);
+        }
     }
-  }
 }
 
-// As above, without a sum: dx = dy a, or with dy2 dx += dy a + dy2 a2.
+// A group of threads per (row, head): dx = dy a, or with dy2 dx += dy a + dy2 a2.
 template <class T, int kVec>
 __global__ void head_outer_kernel(const T* dy, const Accumulator<T>* a, const T* dy2,
                                   const Accumulator<T>* a2, T* dx, std::int64_t items, std::int64_t heads,
@@ -216,12 +215,19 @@ void head_dot(const Tensor& x, const Tensor& a, const Tensor& y, const Tensor& a
     with_vectors<T>(
         x,
         [&]<int kVec>() {
-          const std::int64_t items = y.numel(), k = x.dim(2);
+          constexpr std::int64_t kMostRowBlocks = 1056, kMostTiles = 65535;
+          const std::int64_t n = x.dim(0), heads = x.dim(1), k = x.dim(2);
           const int lanes = lanes_for(k, kVec);
-          launch("head_dot", y.device(), head_dot_kernel<device_t<T>, kVec>,
-                 grid_for(ceil_div(items, kItems) * lanes, kThreads), kThreads, 0, pointer<T>(x),
-                 pointer<Accumulator<T>>(a), pointer<T>(y), pointer<Accumulator<T>>(a2), pointer<T>(y2),
-                 items, x.dim(1), k, lanes);
+          const auto width =
+              std::min<std::uint64_t>(kWarp, std::bit_ceil(static_cast<std::uint64_t>(heads * lanes)));
+          const dim3 block(static_cast<unsigned>(width), static_cast<unsigned>(kThreads / width));
+          const dim3 grid(
+              static_cast<unsigned>(std::min(kMostRowBlocks, ceil_div(n, std::int64_t{block.y * kDotRows}))),
+              static_cast<unsigned>(
+                  std::min(kMostTiles, ceil_div(heads * lanes, static_cast<std::int64_t>(width)))));
+          launch("head_dot", y.device(), head_dot_kernel<device_t<T>, kVec>, grid, block, 0, pointer<T>(x),
+                 pointer<Accumulator<T>>(a), pointer<T>(y), pointer<Accumulator<T>>(a2), pointer<T>(y2), n,
+                 heads, k, lanes);
         },
         a, a2);
   });
