@@ -100,18 +100,21 @@ struct HeadLane {
   }
 };
 
-// grid of kThreads / lanes heads of rows for each block, block kThreads; k is a multiple of kVec.
+// grid of kThreads / lanes heads of rows for each block, block kThreads; k is a multiple of kVec. `padded`,
+// or null: dy for PaddedRows, where rows are read by elements.
 template <class T, int kVec>
 __global__ void row_terms_kernel(const T* s, const T* y, const T* positive, const T* dy,
                                  const Accumulator<T>* stat, Accumulator<T> slope, std::int64_t size,
-                                 std::int64_t k, int lanes, RowTerm<Accumulator<T>>* term, T* ds) {
+                                 std::int64_t k, int lanes, RowTerm<Accumulator<T>>* term, T* ds, T* padded,
+                                 std::int64_t pitch) {
   using Sum = Accumulator<T>;
   using Row = Pack<T, kVec>;
   const HeadLane own_lane(lanes);
   const std::int64_t at = own_lane.at;
   const int member = own_lane.member;
   Sum all = 0, part = 0;
-  for (std::int64_t j = member * kVec; at < size && j < k; j += lanes * kVec) {
+  std::int64_t j = member * kVec;
+  for (; at < size && j < k; j += lanes * kVec) {
     const auto row = [&](const T* of) { return *reinterpret_cast<const Row*>(of + at * k + j); };
     const Row d = row(dy), a = row(y), p = row(positive);
 #pragma unroll
@@ -119,7 +122,10 @@ __global__ void row_terms_kernel(const T* s, const T* y, const T* positive, cons
       all += widen(d.value[v]) * widen(a.value[v]);
       part += widen(d.value[v]) * widen(p.value[v]);
     }
+    if (kVec == 1 && padded) padded[at * pitch + j] = d.value[0];
   }
+  if (kVec == 1 && padded)
+    for (; at < size && j < pitch; j += lanes) padded[at * pitch + j] = T(0);
   all = sum_over(all, lanes);
   part = sum_over(part, lanes);
   if (at >= size || member > 0) return;
@@ -157,16 +163,16 @@ void gat_attention_backward(const Adjacency& transposed, const Tensor& s, const 
     if (!gradients.ds.defined()) gradients.ds = Tensor::empty(s.shape(), s.dtype(), device);
     const auto run = [&]<int kVec>() {
       const int lanes = lanes_for(k, kVec);
+      PaddedRows rows_of_dy = PaddedRows::unwritten(dy, heads, k);
+      D* const padded = rows_of_dy.x.raw() == dy.raw() ? nullptr : pointer(rows_of_dy.x);
       launch("attention terms", device, row_terms_kernel<D, kVec>, grid_of(rows * heads, lanes), kThreads, 0,
              pointer(s), pointer(y), pointer(saved.positive), pointer(dy), saved.stat.data<Sum>(), slope,
-             rows * heads, k, lanes, terms, pointer(gradients.ds));
-      {
-        const PaddedRows padded(dy, heads, k);
-        const BackwardArgs<D> own{terms, pointer(t), sum.data<Sum>()};
-        launch_attention<Backward>("gat_attention_backward", plan,
-                                   attention_args<T>(a, plan, padded, options, gradients.dx, positive), own,
-                                   device);
-      }
+             rows * heads, k, lanes, terms, pointer(gradients.ds), padded, rows_of_dy.pitch);
+      const BackwardArgs<D> own{terms, pointer(t), sum.data<Sum>()};
+      launch_attention<Backward>("gat_attention_backward", plan,
+                                 attention_args<T>(a, plan, rows_of_dy, options, gradients.dx, positive), own,
+                                 device);
+      rows_of_dy.x = {};  // its memory
       attention_gradients(a, options.negative_slope, x, {positive, sum}, gradients, vectors);
     };
     constexpr int kVec = 16 / sizeof(D);

@@ -11,40 +11,44 @@ namespace {
 constexpr int kThreads = 256;
 
 template <class T>
-struct EntryArgs {
+struct Entries {
   const std::int32_t *row, *col;
-  const std::int64_t* place;
   const T* x;
+  T* y;
+};
+
+template <class T>
+struct EntryArgs {
+  Entries<T> list[2];
   const Accumulator<T>* scale;  // or null
-  T *y, *transposed;            // one of them may be null
-  std::int64_t entries, cols;
+  std::int64_t entries, cols;   // of a list
   bool draws;
   DropsBelow is_dropped;
   Accumulator<T> keep;
   RandomKey key;
 };
 
-constexpr int kEntries = 4;                 // of a thread under way
-constexpr std::int64_t kMostBlocks = 1056;  // about as many as run at a time
+constexpr int kEntries = 4;                // of a thread under way
+constexpr std::int64_t kMostBlocks = 528;  // of a list: about as many as run at a time
 
-// A thread for kEntries entries at a time, grid-stride.
+// A thread for kEntries entries of a list at a time, grid-stride. Grid (blocks, lists).
 template <class T>
 __global__ void __launch_bounds__(kThreads) drop_entries_kernel(const EntryArgs<T> args) {
+  const Entries<T> list = args.list[blockIdx.y];
   const std::uint64_t stream = args.draws ? args.key.stream_now() : 0;
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kThreads;
   for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
        first < args.entries; first += kEntries * stride) {
-    std::int64_t row[kEntries], place[kEntries];
+    std::int64_t row[kEntries];
     std::int32_t col[kEntries];
     Accumulator<T> value[kEntries], scale[kEntries];
 #pragma unroll
     for (int i = 0; i < kEntries; ++i) {
       const std::int64_t e = first + i * stride;
       const bool valid = e < args.entries;
-      row[i] = valid ? args.row[e] : 0;
-      col[i] = valid && args.draws ? args.col[e] : 0;
-      value[i] = valid ? widen(args.x[e]) : Accumulator<T>(0);
-      place[i] = valid && args.transposed ? args.place[e] : 0;
+      row[i] = valid ? list.row[e] : 0;
+      col[i] = valid ? list.col[e] : 0;
+      value[i] = valid ? widen(list.x[e]) : Accumulator<T>(0);
     }
 #pragma unroll
     for (int i = 0; i < kEntries; ++i) scale[i] = args.scale ? args.scale[row[i]] : Accumulator<T>(1);
@@ -56,9 +60,7 @@ __global__ void __launch_bounds__(kThreads) drop_entries_kernel(const EntryArgs<
         const auto at = static_cast<std::uint64_t>(row[i] * args.cols + col[i]);
         value[i] = args.is_dropped(random_word(args.key.seed, stream, at)) ? 0 : value[i] * args.keep;
       }
-      const T out = static_cast<T>(value[i] * scale[i]);
-      if (args.y) args.y[e] = out;
-      if (args.transposed) args.transposed[place[i]] = out;
+      list.y[e] = static_cast<T>(value[i] * scale[i]);
     }
   }
 }
@@ -83,26 +85,28 @@ auto* pointer(const Tensor& t) {
 
 }  // namespace
 
-void drop_entries(const Csr& a, const Tensor& row, const Tensor& place, const Tensor& x, const Tensor& scale,
-                  double p, RandomKey key, const Tensor& y, const Tensor& transposed) {
-  dispatch_float(x.dtype(), "drop_entries", [&]<class T>(T) {
+void drop_entries(const EntryList& a, const EntryList& b, std::int64_t cols, const Tensor& scale, double p,
+                  RandomKey key) {
+  dispatch_float(a.x.dtype(), "drop_entries", [&]<class T>(T) {
     using D = device_t<T>;
-    const std::int64_t blocks = std::min(kMostBlocks, ceil_div(x.numel(), kThreads));
-    launch("drop_entries", x.device(), drop_entries_kernel<D>, dim3(static_cast<unsigned>(blocks)), kThreads,
-           0,
-           EntryArgs<D>{.row = row.data<std::int32_t>(),
-                        .col = a.col.data<std::int32_t>(),
-                        .place = place.data<std::int64_t>(),
-                        .x = pointer<T>(x),
-                        .scale = pointer<Accumulator<D>>(scale),
-                        .y = pointer<T>(y),
-                        .transposed = pointer<T>(transposed),
-                        .entries = x.numel(),
-                        .cols = a.cols,
-                        .draws = p > 0,
-                        .is_dropped = DropsBelow(static_cast<float>(p)),
-                        .keep = static_cast<Accumulator<D>>(1 / (1 - p)),
-                        .key = key});
+    EntryArgs<D> args{.list = {},
+                      .scale = pointer<Accumulator<D>>(scale),
+                      .entries = a.x.numel(),
+                      .cols = cols,
+                      .draws = p > 0,
+                      .is_dropped = DropsBelow(static_cast<float>(p)),
+                      .keep = static_cast<Accumulator<D>>(1 / (1 - p)),
+                      .key = key};
+    unsigned lists = 0;
+    for (const EntryList* list : {&a, &b})
+      if (list->y.defined())
+        args.list[lists++] = {.row = list->row.data<std::int32_t>(),
+                              .col = list->col.data<std::int32_t>(),
+                              .x = pointer<T>(list->x),
+                              .y = pointer<T>(list->y)};
+    const std::int64_t blocks = std::min(kMostBlocks, ceil_div(args.entries, kThreads));
+    launch("drop_entries", a.x.device(), drop_entries_kernel<D>, dim3(static_cast<unsigned>(blocks), lists),
+           kThreads, 0, args);
   });
 }
 

@@ -32,7 +32,9 @@ struct Walk {
 
 constexpr int kDotRows = 4;  // of a thread under way
 
-// A group of `lanes` threads (a power of two up to a warp) per head, kDotRows rows at a time; k is a multiple
+constexpr int kDotLanes = 4;  // of a head, at most: few, for every doubling costs two shuffles for each row
+
+// A group of `lanes` threads (a power of two) per head, kDotRows rows at a time; k is a multiple
 // of kVec. With a2 another dot of the same rows, in y2. Grid (blocks of rows, tiles of heads), block (lanes
 // of the tile's heads, rows), all of its warps full.
 template <class T, int kVec>
@@ -217,7 +219,7 @@ void head_dot(const Tensor& x, const Tensor& a, const Tensor& y, const Tensor& a
         [&]<int kVec>() {
           constexpr std::int64_t kMostRowBlocks = 1056, kMostTiles = 65535;
           const std::int64_t n = x.dim(0), heads = x.dim(1), k = x.dim(2);
-          const int lanes = lanes_for(k, kVec);
+          const int lanes = std::min(kDotLanes, lanes_for(k, kVec));
           const auto width =
               std::min<std::uint64_t>(kWarp, std::bit_ceil(static_cast<std::uint64_t>(heads * lanes)));
           const dim3 block(static_cast<unsigned>(width), static_cast<unsigned>(kThreads / width));

@@ -100,7 +100,8 @@ constexpr int kLanes = 8, kGroupsPerBlock = kThreads / kLanes;
 constexpr std::int64_t kMostBlocks = 528;  // of a set: about as many as run at a time
 
 /// The named nodes that a group of kLanes lanes takes, by strides: the next one's name is read while this one
-/// is worked on. All lanes of a warp make the same number of steps.
+/// is worked on. All lanes of a warp make the same number of steps; those past the end look at the node that
+/// index begins with.
 struct NodeWalk {
   const std::int64_t *index, *label;
   std::int64_t count, step, warp_first, next, node, want;
@@ -114,7 +115,7 @@ struct NodeWalk {
         count(count),
         step(blocks * kGroupsPerBlock),
         warp_first((block * kThreads + threadIdx.x) / kWarp * (kWarp / kLanes)) {
-    next = own() < count ? index[own()] : 0;
+    next = index[own() < count ? own() : 0];
     take();
   }
   __device__ bool more() const { return warp_first < count; }
@@ -128,46 +129,47 @@ struct NodeWalk {
   __device__ void take() {
     valid = own() < count;
     node = next;
-    next = own() + step < count ? index[own() + step] : 0;
-    want = valid ? label[node] : 0;
+    next = index[own() + step < count ? own() + step : 0];
+    want = label[node];
   }
 };
 
-/// A row of scores that kLanes lanes share, short ones in registers: read once, all of it at once. c is 0 for
-/// lanes without a row; all lanes of the warp call its functions.
+/// A row of scores that kLanes lanes share, short ones in registers: read once, all of it at once. All lanes
+/// of the warp call its functions.
 template <class T>
 class ScoreRow {
  public:
   using Score = Accumulator<T>;
 
   __device__ ScoreRow(const T* row, std::int64_t c) : row_(row), c_(c), is_short_(c <= kLanes * kHeld) {
+    const int columns = static_cast<int>(c);
     if (is_short_)
 #pragma unroll
       for (int i = 0; i < kHeld; ++i) {
-        if (i * kLanes >= static_cast<int>(c)) break;
-        held_[i] = place(i) < static_cast<int>(c) ? widen(row[place(i)]) : Score(-INFINITY);
+        if (i * kLanes >= columns) break;  // the same for all lanes
+        held_[i] = place(i) < columns ? widen(row[place(i)]) : Score(-INFINITY);
       }
   }
-  /// f(column, score) for this lane's columns, which are int in a short row.
+  /// f(column, score) for this lane's columns, which are int in a short row; after its end scores of -inf
+  /// follow.
   template <class F>
   __device__ void each(F f) const {
     if (is_short_) {
-      const int c = static_cast<int>(c_);
 #pragma unroll
       for (int i = 0; i < kHeld; ++i) {
-        if (i * kLanes >= c) break;
-        if (place(i) < c) f(place(i), held_[i]);
+        if (i * kLanes >= static_cast<int>(c_)) break;
+        f(place(i), held_[i]);
       }
     } else {
       for (std::int64_t j = threadIdx.x % kLanes; j < c_; j += kLanes) f(j, widen(row_[j]));
     }
   }
   __device__ Score at(std::int64_t column) const {
+    if (!is_short_) return widen(row_[column]);
+    const int wanted = static_cast<int>(column);
     Score own = 0;
-    if (is_short_)
-      each([&](auto j, Score score) { own = j == static_cast<decltype(j)>(column) ? score : own; });
-    own = __shfl_sync(kFullMask, own, static_cast<int>(column % kLanes), kLanes);
-    return is_short_ ? own : widen(row_[column]);
+    each([&](auto j, Score score) { own = j == wanted ? score : own; });
+    return __shfl_sync(kFullMask, own, wanted % kLanes, kLanes);
   }
   __device__ Score log_sum_exp() const {
     Score top = -INFINITY, sum = 0;
@@ -205,12 +207,11 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
                    sets.first_block[set + 1] - sets.first_block[set]);
        at.more(); at.advance()) {
     const std::int64_t want = at.want;
-    const ScoreRow<T> row(scores + at.node * c, at.valid ? c : 0);
+    const ScoreRow<T> row(scores + at.node * c, c);
     const Accumulator<T> own = row.at(want);
-    bool best = own == own;  // strictly above all before it, at least as high as all after; false for any NaN
+    bool best = true;  // strictly above all before it, at least as high as all after; false for any NaN
     row.each([&](auto j, Accumulator<T> other) {
-      const auto wanted = static_cast<decltype(j)>(want);
-      best &= j == wanted || (j < wanted ? other < own : other <= own);
+      best &= j < static_cast<decltype(j)>(want) ? other < own : other <= own;
     });
     best = reduce_lanes<kLanes>(best, [](bool a, bool b) { return a && b; });
     const Accumulator<T> level = row.log_sum_exp();
@@ -267,9 +268,10 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
                                   T* dlogits) {
   const Accumulator<T> share = *dloss / static_cast<Accumulator<T>>(count);
   for (NodeWalk at(index, label, count, blockIdx.x, gridDim.x); at.more(); at.advance()) {
-    const ScoreRow<T> row(logits + at.node * c, at.valid ? c : 0);
+    const ScoreRow<T> row(logits + at.node * c, c);
     const Accumulator<T> shift = row.log_sum_exp();
     row.each([&](auto j, Accumulator<T> score) {
+      if (!at.valid || j >= static_cast<decltype(j)>(c)) return;
       const Accumulator<T> softmax = exp(score - shift);
       const bool wanted = j == static_cast<decltype(j)>(at.want);
       atomicAdd(dlogits + at.node * c + j, static_cast<T>(share * (wanted ? softmax - 1 : softmax)));
