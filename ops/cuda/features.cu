@@ -21,33 +21,34 @@ template <class T>
 struct EntryArgs {
   Entries<T> list[2];
   const Accumulator<T>* scale;  // or null
-  std::int64_t entries, cols;   // of a list
+  std::int64_t entries;         // of a list
+  std::uint32_t cols;
   bool draws;
   DropsBelow is_dropped;
   Accumulator<T> keep;
   RandomKey key;
 };
 
-constexpr int kEntries = 4;                // of a thread under way
-constexpr std::int64_t kMostBlocks = 528;  // of a list: about as many as run at a time
+constexpr int kEntries = 2;                // of a thread under way
+constexpr std::int64_t kMostBlocks = 396;  // of a list: two lists run at a time
 
 // A thread for kEntries entries of a list at a time, grid-stride. Grid (blocks, lists).
 template <class T>
-__global__ void __launch_bounds__(kThreads) drop_entries_kernel(const EntryArgs<T> args) {
+__global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 4 : 6)
+    drop_entries_kernel(const EntryArgs<T> args) {
   const Entries<T> list = args.list[blockIdx.y];
   const std::uint64_t stream = args.draws ? args.key.stream_now() : 0;
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kThreads;
   for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
        first < args.entries; first += kEntries * stride) {
-    std::int64_t row[kEntries];
-    std::int32_t col[kEntries];
+    std::uint32_t row[kEntries], col[kEntries];
     Accumulator<T> value[kEntries], scale[kEntries];
 #pragma unroll
     for (int i = 0; i < kEntries; ++i) {
       const std::int64_t e = first + i * stride;
       const bool valid = e < args.entries;
-      row[i] = valid ? list.row[e] : 0;
-      col[i] = valid ? list.col[e] : 0;
+      row[i] = valid ? static_cast<std::uint32_t>(list.row[e]) : 0;
+      col[i] = valid ? static_cast<std::uint32_t>(list.col[e]) : 0;
       value[i] = valid ? widen(list.x[e]) : Accumulator<T>(0);
     }
 #pragma unroll
@@ -57,7 +58,7 @@ __global__ void __launch_bounds__(kThreads) drop_entries_kernel(const EntryArgs<
       const std::int64_t e = first + i * stride;
       if (e >= args.entries) break;
       if (args.draws) {
-        const auto at = static_cast<std::uint64_t>(row[i] * args.cols + col[i]);
+        const std::uint64_t at = wide_product(row[i], args.cols) + col[i];
         value[i] = args.is_dropped(random_word(args.key.seed, stream, at)) ? 0 : value[i] * args.keep;
       }
       list.y[e] = static_cast<T>(value[i] * scale[i]);
@@ -92,7 +93,7 @@ void drop_entries(const EntryList& a, const EntryList& b, std::int64_t cols, con
     EntryArgs<D> args{.list = {},
                       .scale = pointer<Accumulator<D>>(scale),
                       .entries = a.x.numel(),
-                      .cols = cols,
+                      .cols = static_cast<std::uint32_t>(cols),
                       .draws = p > 0,
                       .is_dropped = DropsBelow(static_cast<float>(p)),
                       .keep = static_cast<Accumulator<D>>(1 / (1 - p)),

@@ -52,13 +52,14 @@ __global__ void __launch_bounds__(kThreads)
     for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.y * kDotRows; first < n;
          first += row_step) {
       Accumulator<T> sum[kDotRows] = {}, sum2[kDotRows] = {};
-      const auto item = [&](int r) { return (first + r * blockDim.y + threadIdx.y) * heads + head; };
-      const auto valid = [&](int r) { return head < heads && first + r * blockDim.y + threadIdx.y < n; };
+      const std::int64_t row = first + threadIdx.y, item = row * heads + head, step = blockDim.y * heads;
+      const auto valid = [&](int r) { return head < heads && row + r * blockDim.y < n; };
       for (std::int64_t j = lane * kVec; head < heads && j < k; j += lanes * kVec) {
-        Row row[kDotRows];
+        Row part[kDotRows];
+        const T* from = x + item * k + j;
 #pragma unroll
-        for (int r = 0; r < kDotRows; ++r)
-          row[r] = valid(r) ? *reinterpret_cast<const Row*>(x + item(r) * k + j) : Row{};
+        for (int r = 0; r < kDotRows; ++r, from += step * k)
+          part[r] = valid(r) ? *reinterpret_cast<const Row*>(from) : Row{};
         const Vector vector = *reinterpret_cast<const Vector*>(a + head * k + j);
         Vector vector2{};
         if (a2) vector2 = *reinterpret_cast<const Vector*>(a2 + head * k + j);
@@ -66,8 +67,8 @@ __global__ void __launch_bounds__(kThreads)
         for (int r = 0; r < kDotRows; ++r)
 #pragma unroll
           for (int v = 0; v < kVec; ++v) {
-            sum[r] += widen(row[r].value[v]) * vector.value[v];
-            sum2[r] += widen(row[r].value[v]) * vector2.value[v];
+            sum[r] += widen(part[r].value[v]) * vector.value[v];
+            sum2[r] += widen(part[r].value[v]) * vector2.value[v];
           }
       }
       for (int offset = lanes / 2; offset > 0; offset /= 2)
@@ -76,12 +77,13 @@ __global__ void __launch_bounds__(kThreads)
           sum[r] += __shfl_xor_sync(kFullMask, sum[r], offset);
           sum2[r] += __shfl_xor_sync(kFullMask, sum2[r], offset);
         }
+      if (lane > 0) continue;
 #pragma unroll
-      for (int r = 0; r < kDotRows; ++r)
-        if (lane == 0 && valid(r)) {
-          y[item(r)] = static_cast<T>(sum[r]);
-          if (a2) y2[item(r)] = static_cast<T>(sum2[r]);
-        }
+      for (int r = 0; r < kDotRows; ++r) {
+        if (!valid(r)) break;
+        y[item + r * step] = static_cast<T>(sum[r]);
+        if (a2) y2[item + r * step] = static_cast<T>(sum2[r]);
+      }
     }
 }
 
