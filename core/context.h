@@ -42,6 +42,7 @@ class Context {
   /// more are to be had than were before: whoever is captured has run once.
   int* zeroed_counters(std::int64_t count);
 
+  int compute_capability() const { return compute_capability_; }  // 90 is 9.0
   int num_multiprocessors() const { return num_multiprocessors_; }
   std::size_t l2_bytes() const { return l2_bytes_; }
 
@@ -59,6 +60,7 @@ class Context {
   void* gemm_workspace_ = nullptr;
   int* counters_ = nullptr;
   std::int64_t num_counters_ = 0;
+  int compute_capability_ = 0;
   int num_multiprocessors_ = 0;
   std::size_t l2_bytes_ = 0;
 };

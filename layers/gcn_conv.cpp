@@ -20,9 +20,7 @@ Variable GcnConv::forward(const GcnGraph& graph, const Features& x, const SpmmOp
 Variable GcnConv::forward(const GcnGraph& graph, const Features& x, const SpmmOptions& options,
                           const Link& link) const {
   EpilogueOptions then = link.then;
-  const bool is_last = then.activation == Activation::kNone && then.dropout == 0 && !then.after.defined();
-  if (link.input == Link::Input::kPropagated)
-    return is_last ? linear(x, w_, b_) : epilogue(linear(x, w_), b_, then, out_);
+  if (link.input == Link::Input::kPropagated) return linear(x, w_, b_, {.then = then});
   const bool is_scaled = link.input == Link::Input::kScaled;
   const auto scaled = [&](const Variable& h) { return is_scaled ? h : scale_rows(h, graph.scale); };
   then.scale = graph.scale;
@@ -30,10 +28,10 @@ Variable GcnConv::forward(const GcnGraph& graph, const Features& x, const SpmmOp
     const Features h = is_scaled ? x : dropout(x, 0, {}, graph.scale);
     return epilogue(aggregate(graph, matmul(h, w_), options), b_, then, out_);
   }
-  if (in_ < out_) {
-    const Variable h = aggregate(graph, scaled(x.dense()), options);
-    return is_last ? linear(h, w_, b_, {.scale = graph.scale}) : epilogue(linear(h, w_), b_, then, out_);
-  }
+  // X W is aggregated twice, forward and backward, X that wants no gradient once.
+  const bool once = !x.requires_grad() && w_.requires_grad() && grad_enabled();
+  if (in_ < (once ? 2 * out_ : out_))
+    return linear(aggregate(graph, scaled(x.dense()), options), w_, b_, {.then = then});
   const std::int64_t columns = padded_columns(out_, x.dtype(), x.device());
   const Variable h = scaled(linear(x, w_, {}, {.columns = columns}));
   return epilogue(aggregate(graph, h, options), b_, then, out_);

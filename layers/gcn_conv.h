@@ -14,7 +14,9 @@ class GcnConv : public Module {
  public:
   GcnConv(std::int64_t in, std::int64_t out, Random& random, bool bias = true, Device device = kCpu,
           DType dtype = DType::kF32);
-  /// Aggregates on the narrower side: (A X) W and A (X W) are equal, the cost is not. Of sparse x A (X W).
+  /// Aggregates on the cheaper side: (A X) W and A (X W) are equal but for rounding, the cost is not. The
+  /// first where in < out, or in < 2 out while weights learn from an x that wants no gradient: A X W has two
+  /// products with A then, forward and backward, (A X) W one. Of sparse x A (X W).
   Variable forward(const GcnGraph& graph, const Features& x, const SpmmOptions& options = {}) const;
 
   /// The same as a link of a chain that saves passes over memory.

@@ -147,14 +147,23 @@ struct DroppedMatrix {
 inline void add_operands(std::vector<Tensor>& all, const DroppedMatrix& x) {
   add_operands(all, x.x);
 }
-/// linear.h, in f32, for k and n that fit an int. y [m, columns] = D(x) w + bias, or with `transposed` D(x)
-/// w^T; bias may be undefined; zeros in y's columns from n on. Writes x.kept.
+/// linear.h, in f32, for k and n that fit an int; fast for y of up to 64 columns. y [m, columns] = D(x) w +
+/// bias, or with `transposed` D(x) w^T; bias may be undefined; zeros in y's columns from n on. Writes x.kept.
 RODEO_CUDA_KERNEL(tall_matmul, void(const DroppedMatrix& x, const Tensor& w, bool transposed,
                                     const Tensor& bias, const Tensor& y));
 /// dw [k, n] = D(x)^T dy, db [n] = sums of dy's columns, or undefined. dy may have columns from n on. What
 /// was dropped is read from x.kept.
 RODEO_CUDA_KERNEL(tall_matmul_transposed,
                   void(const DroppedMatrix& x, const Tensor& dy, const Tensor& dw, const Tensor& db));
+/// The same on GPUs with wgmma, for any n, and with what follows: y = after dropout(f(D(x) w + bias)), f ReLU
+/// or the identity; dropout for y of whole quads alone, n % 4 = 0. then.scale is not read: it is x's.
+RODEO_CUDA_KERNEL(wide_matmul, void(const DroppedMatrix& x, const Tensor& w, bool transposed,
+                                    const Tensor& bias, const EpilogueOptions& then, const Tensor& y));
+/// Of y = after dropout(f(D(x) w + bias)): dw and db; y is undefined without ReLU, and there is no dropout
+/// then.
+RODEO_CUDA_KERNEL(wide_matmul_transposed,
+                  void(const DroppedMatrix& x, const Tensor& y, const Tensor& dy, const EpilogueOptions& then,
+                       const Tensor& dw, const Tensor& db));
 RODEO_KERNEL(add_bias, void(const Tensor& x, const Tensor& b, const Tensor& y));
 RODEO_KERNEL(sum_rows, void(const Tensor& x, const Tensor& out));  // x may have no rows
 RODEO_KERNEL(relu, void(const Tensor& x, const Tensor& y));

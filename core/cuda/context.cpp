@@ -35,11 +35,15 @@ Context& Context::of(Device device) {
 
 Context::Context(Device device) : device_(device) {
   check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
-  int l2 = 0;
-  check_cuda(cudaDeviceGetAttribute(&num_multiprocessors_, cudaDevAttrMultiProcessorCount, device.index),
-             "reading a device attribute");
-  check_cuda(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, device.index), "reading a device attribute");
-  l2_bytes_ = static_cast<std::size_t>(l2);
+  const auto attribute = [&](cudaDeviceAttr which) {
+    int value = 0;
+    check_cuda(cudaDeviceGetAttribute(&value, which, device.index), "reading a device attribute");
+    return value;
+  };
+  compute_capability_ =
+      10 * attribute(cudaDevAttrComputeCapabilityMajor) + attribute(cudaDevAttrComputeCapabilityMinor);
+  num_multiprocessors_ = attribute(cudaDevAttrMultiProcessorCount);
+  l2_bytes_ = static_cast<std::size_t>(attribute(cudaDevAttrL2CacheSize));
 
   // The pool keeps what it has: an allocation in a training loop costs no call into the driver.
   cudaMemPool_t pool = nullptr;

@@ -70,14 +70,21 @@ __global__ void __launch_bounds__(kWarpsM* kWarpsN* kWarp, TallShape<kWarpsM, kW
   load(0);
   for (int k0 = 0, turn = 0; k0 < depth; k0 += kTallDepth, turn ^= 1) {
     float* const x = xs + turn * Shape::kXSize;
+    std::uint32_t kept[kQuads];
+    if (drops) {
+      std::int64_t index[kQuads];
+#pragma unroll
+      for (int i = 0; i < kQuads; ++i)
+        index[i] = (first_row + x_row + i * (Shape::kThreads / 8)) * depth + k0 + x_column;
+      draw_quads(args.dropout, stream, depth % 4 == 0, index, kept);
+    }
 #pragma unroll
     for (int i = 0; i < kQuads; ++i) {
       const int row = x_row + i * (Shape::kThreads / 8);
       if (drops) {
-        const std::uint32_t kept = draw_quad(args.dropout, stream, (first_row + row) * depth + k0 + x_column);
-        keep(next[i], kept);
+        keep(next[i], kept[i]);
         // Eight neighbours have a word of bits.
-        std::uint32_t word = kept << x_column;
+        std::uint32_t word = kept[i] << x_column;
 #pragma unroll
         for (int other = 1; other < 8; other *= 2) word |= __shfl_xor_sync(kFullMask, word, other);
         if (args.dropout.kept && x_column == 0 && blockIdx.y == 0 && first_row + row < args.x.rows)
@@ -157,8 +164,7 @@ void tall_matmul(const DroppedMatrix& x, const Tensor& w, bool transposed, const
   const Device device = y.device();
   if (args.pitch <= 16) return multiply<4, 1, 1, 2>(args, transposed, device);
   if (args.pitch <= 48) return multiply<4, 1, 1, 6>(args, transposed, device);
-  if (args.pitch <= 64) return multiply<2, 2, 2, 4>(args, transposed, device);
-  multiply<2, 4, 2, 4>(args, transposed, device);
+  multiply<2, 2, 2, 4>(args, transposed, device);
 }
 
 }  // namespace rodeo::kernels::cuda

@@ -5,6 +5,7 @@
 /// adds up, so it adds 32 terms at most; their sums are added by the f32 units.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/random.h"
@@ -49,20 +50,31 @@ __device__ __forceinline__ float4 load_quad(const TallMatrix& m, std::int64_t ro
   return out;
 }
 
-/// Of four neighbours, the first of which is element `index`, those that are kept, in the low bits.
+/// Of four neighbours, the first of which is element 4 quad, those that are kept, in the low bits.
 __device__ __forceinline__ std::uint32_t draw_quad(const TallDropout& d, std::uint64_t stream,
-                                                   std::int64_t index) {
-  const auto quad = static_cast<std::uint64_t>(index) >> 2;
-  const auto kept_of = [&](const Philox4& random) {
-    std::uint32_t bits = 0;
+                                                   std::uint64_t quad) {
+  const Philox4 random = philox(d.key.seed, stream, quad);
+  std::uint32_t bits = 0;
 #pragma unroll
-    for (int k = 0; k < 4; ++k) bits |= random.word[k] < d.threshold ? 0 : 1u << k;
-    return bits;
-  };
-  std::uint32_t kept = kept_of(philox(d.key.seed, stream, quad));
-  if (const int shift = static_cast<int>(index & 3); shift > 0)
-    kept = (kept | kept_of(philox(d.key.seed, stream, quad + 1)) << 4) >> shift & 15;
-  return kept;
+  for (int k = 0; k < 4; ++k) bits |= random.word[k] < d.threshold ? 0 : 1u << k;
+  return bits;
+}
+
+/// kept[i] for the four neighbours the first of which is element index[i]. Where all are whole quads no
+/// branch stands between the draws, and they are computed side by side.
+template <int kCount>
+__device__ __forceinline__ void draw_quads(const TallDropout& d, std::uint64_t stream, bool are_whole,
+                                           const std::int64_t (&index)[kCount],
+                                           std::uint32_t (&kept)[kCount]) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) kept[i] = draw_quad(d, stream, static_cast<std::uint64_t>(index[i]) >> 2);
+  if (are_whole) return;
+#pragma unroll
+  for (int i = 0; i < kCount; ++i)
+    if (const int shift = static_cast<int>(index[i] & 3); shift > 0) {
+      const std::uint32_t next = draw_quad(d, stream, (static_cast<std::uint64_t>(index[i]) >> 2) + 1);
+      kept[i] = (kept[i] | next << 4) >> shift & 15;
+    }
 }
 
 __device__ __forceinline__ void keep(float4& v, std::uint32_t kept) {
@@ -201,6 +213,24 @@ inline TallDropout dropout_of(const DroppedMatrix& x) {
           .key = x.key,
           .kept = static_cast<std::uint32_t*>(x.kept.raw())};
 }
+
+/// Where a product over rows leaves its parts: as many of them as `per_multiprocessor` blocks of each
+/// multiprocessor, at `blocks` a part, have; sets what is theirs in args.
+template <class Args>
+Tensor tall_partial(Args& args, std::int64_t rows, std::int64_t blocks, int per_multiprocessor,
+                    Device device) {
+  const std::int64_t held = Context::of(device).num_multiprocessors() * per_multiprocessor;
+  const std::int64_t wanted = std::max<std::int64_t>(1, held / blocks);
+  args.chunk = ceil_div(ceil_div(rows, wanted), kTallDepth) * kTallDepth;
+  const Tensor partial =
+      Tensor::empty({ceil_div(rows, args.chunk), (args.x.columns + args.with_sums) * std::int64_t{args.n}},
+                    DType::kF32, device);
+  args.partial = tall_pointer(partial);
+  return partial;
+}
+
+/// dw, and db if it is defined: partial's rows added up in order.
+void tall_sum(const Tensor& partial, const Tensor& dw, const Tensor& db);
 
 template <class... Parameters>
 void allow_shared(void (*kernel)(Parameters...), int bytes) {

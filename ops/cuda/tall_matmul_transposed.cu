@@ -6,6 +6,27 @@
 namespace rodeo::kernels::cuda {
 namespace {
 
+/// out[i] = the sum over parts of partial[part, i], in order. A block has a warp's width of i, its warps
+/// share the parts.
+constexpr int kTallSumWarps = 8;
+__global__ void __launch_bounds__(kTallSumWarps* kWarp)
+    tall_sum_kernel(const float* partial, std::int64_t parts, int size, int first_size, float* first,
+                    float* second) {
+  __shared__ float shared[kTallSumWarps][kWarp];
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const int i = static_cast<int>(blockIdx.x) * kWarp + lane;
+  float sum = 0;
+  if (i < size)
+#pragma unroll 8
+    for (std::int64_t part = warp; part < parts; part += kTallSumWarps) sum += partial[part * size + i];
+  shared[warp][lane] = sum;
+  __syncthreads();
+  if (warp > 0 || i >= size) return;
+#pragma unroll
+  for (int other = 1; other < kTallSumWarps; ++other) sum += shared[other][lane];
+  (i < first_size ? first[i] : second[i - first_size]) = sum;
+}
+
 /// partial[s] = D(x)^T dy of the s-th part of the rows, and below it the sums of dy's columns if asked for:
 /// as if x had one more column, of ones that nothing scales or drops.   A block has kWarpsM * kM * 16 columns
 /// of x and kWarpsN * kN * 8 of dy.
@@ -14,7 +35,7 @@ struct TallTransposedArgs {
   const float* dy;
   int n, pitch;  // of dy
   bool dy_in_quads;
-  bool with_ones;
+  bool with_sums;
   std::int64_t chunk;  // rows of a part, a multiple of kTallDepth
   float* partial;      // [parts, columns (+ 1), n]
   TallDropout dropout;
@@ -80,7 +101,7 @@ __global__ void __launch_bounds__(kWarpsM* kWarpsN* kWarp, 512 / (kWarpsM * kWar
       float4 v = next[i];
       if (drops) keep(v, kept[i] >> x_column % 32);
       v.x *= factor[i], v.y *= factor[i], v.z *= factor[i], v.w *= factor[i];
-      if (const int one = width - first - x_column; args.with_ones && one >= 0 && one < 4) {
+      if (const int one = width - first - x_column; args.with_sums && one >= 0 && one < 4) {
         const float value = row0 + row < end ? 1 : 0;
         (one == 0 ? v.x : one == 1 ? v.y : one == 2 ? v.z : v.w) = value;
       }
@@ -101,7 +122,7 @@ __global__ void __launch_bounds__(kWarpsM* kWarpsN* kWarp, 512 / (kWarpsM * kWar
                [&](int n, int i) { return b[(k + i * 4) * Shape::kYPitch + n * 8]; });
     total.add(part);
   }
-  const int height = width + args.with_ones;
+  const int height = width + args.with_sums;
   float* const out = args.partial + static_cast<std::int64_t>(blockIdx.z) * height * args.n;
 #pragma unroll
   for (int m = 0; m < kM; ++m)
@@ -116,52 +137,31 @@ __global__ void __launch_bounds__(kWarpsM* kWarpsN* kWarp, 512 / (kWarpsM * kWar
       }
 }
 
-/// out[i] = the sum over parts of partial[part, i], in order. A block has a warp's width of i, its warps
-/// share the parts.
-constexpr int kTallSumWarps = 8;
-__global__ void __launch_bounds__(kTallSumWarps* kWarp)
-    tall_sum_kernel(const float* partial, std::int64_t parts, int size, int first_size, float* first,
-                    float* second) {
-  __shared__ float shared[kTallSumWarps][kWarp];
-  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  const int i = static_cast<int>(blockIdx.x) * kWarp + lane;
-  float sum = 0;
-  if (i < size)
-#pragma unroll 8
-    for (std::int64_t part = warp; part < parts; part += kTallSumWarps) sum += partial[part * size + i];
-  shared[warp][lane] = sum;
-  __syncthreads();
-  if (warp > 0 || i >= size) return;
-#pragma unroll
-  for (int other = 1; other < kTallSumWarps; ++other) sum += shared[other][lane];
-  (i < first_size ? first[i] : second[i - first_size]) = sum;
-}
-
 /// `per_multiprocessor`: blocks that one holds at a time.
 template <int kWarpsM, int kWarpsN, int kM, int kN>
 void multiply_transposed(TallTransposedArgs args, int per_multiprocessor, const Tensor& dw,
                          const Tensor& db) {
   using Shape = TallTransposedShape<kWarpsM, kWarpsN, kM, kN>;
   const Device device = dw.device();
-  const std::int64_t height = args.x.columns + args.with_ones, size = height * args.n;
-  const std::int64_t x_blocks = ceil_div(height, Shape::kRows), y_blocks = ceil_div(args.n, Shape::kColumns);
-  const std::int64_t held = Context::of(device).num_multiprocessors() * per_multiprocessor;
-  const std::int64_t wanted = std::max<std::int64_t>(1, held / (x_blocks * y_blocks));
-  args.chunk = ceil_div(ceil_div(args.x.rows, wanted), kTallDepth) * kTallDepth;
-  const std::int64_t parts = ceil_div(args.x.rows, args.chunk);
-  const Tensor partial = Tensor::empty({parts, size}, DType::kF32, device);
-  args.partial = tall_pointer(partial);
+  const std::int64_t x_blocks = ceil_div(args.x.columns + args.with_sums, Shape::kRows),
+                     y_blocks = ceil_div(args.n, Shape::kColumns);
+  const Tensor partial = tall_partial(args, args.x.rows, x_blocks * y_blocks, per_multiprocessor, device);
   const auto kernel = tall_matmul_transposed_kernel<kWarpsM, kWarpsN, kM, kN>;
   allow_shared(kernel, Shape::kBytes);
   const dim3 grid(static_cast<unsigned>(x_blocks), static_cast<unsigned>(y_blocks),
-                  static_cast<unsigned>(parts));
+                  static_cast<unsigned>(partial.dim(0)));
   launch("tall_matmul_transposed", device, kernel, grid, Shape::kThreads, Shape::kBytes, args);
-  launch("tall_sum", device, tall_sum_kernel, dim3(static_cast<unsigned>(ceil_div(size, kWarp))),
-         kTallSumWarps * kWarp, 0, tall_pointer(partial), parts, static_cast<int>(size),
-         static_cast<int>(dw.numel()), tall_pointer(dw), tall_pointer(db));
+  tall_sum(partial, dw, db);
 }
 
 }  // namespace
+
+void tall_sum(const Tensor& partial, const Tensor& dw, const Tensor& db) {
+  const std::int64_t size = partial.dim(1);
+  launch("tall_sum", dw.device(), tall_sum_kernel, dim3(static_cast<unsigned>(ceil_div(size, kWarp))),
+         kTallSumWarps * kWarp, 0, tall_pointer(partial), partial.dim(0), static_cast<int>(size),
+         static_cast<int>(dw.numel()), tall_pointer(dw), tall_pointer(db));
+}
 
 void tall_matmul_transposed(const DroppedMatrix& x, const Tensor& dy, const Tensor& dw, const Tensor& db) {
   const TallTransposedArgs args{.x = matrix_of(x.x, x.x.dim(1)),
@@ -169,19 +169,18 @@ void tall_matmul_transposed(const DroppedMatrix& x, const Tensor& dy, const Tens
                                 .n = static_cast<int>(dw.dim(1)),
                                 .pitch = static_cast<int>(dy.dim(1)),
                                 .dy_in_quads = in_quads(dy, dw.dim(1)),
-                                .with_ones = db.defined(),
+                                .with_sums = db.defined(),
                                 .chunk = 0,
                                 .partial = nullptr,
                                 .dropout = dropout_of(x)};
-  const bool narrow = args.x.columns + args.with_ones <= 32;
+  const bool narrow = args.x.columns + args.with_sums <= 32;
   if (narrow) {
     if (args.n <= 16) return multiply_transposed<2, 1, 1, 2>(args, 8, dw, db);
     return multiply_transposed<2, 1, 1, 6>(args, 8, dw, db);
   }
   if (args.n <= 16) return multiply_transposed<4, 1, 2, 2>(args, 4, dw, db);
   if (args.n <= 48) return multiply_transposed<4, 2, 2, 3>(args, 2, dw, db);
-  if (args.n <= 64) return multiply_transposed<4, 2, 2, 4>(args, 2, dw, db);
-  multiply_transposed<4, 4, 2, 4>(args, 1, dw, db);
+  multiply_transposed<4, 2, 2, 4>(args, 2, dw, db);
 }
 
 }  // namespace rodeo::kernels::cuda

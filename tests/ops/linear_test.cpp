@@ -43,10 +43,10 @@ struct Sizes {
   std::int64_t m, k, n;
 };
 // Every shape of a block in one kernel, whole and cut, and sizes that are left to the library.
-constexpr Sizes kSizes[] = {{1, 3, 2},       {1024, 1, 1},    {1025, 37, 5},   {1500, 16, 16},
-                            {1100, 15, 41},  {2049, 500, 7},  {1111, 602, 40}, {1200, 128, 47},
-                            {3000, 100, 64}, {1024, 33, 65},  {1300, 64, 200}, {1030, 130, 128},
-                            {5000, 31, 3},   {1024, 1025, 4}, {40, 20, 300}};
+constexpr Sizes kSizes[] = {
+    {1, 3, 2},       {1024, 1, 1},    {1025, 37, 5},   {1500, 16, 16},   {1100, 15, 41},   {2049, 500, 7},
+    {1111, 602, 40}, {1200, 128, 47}, {3000, 100, 64}, {1024, 33, 65},   {1300, 64, 200},  {1030, 130, 128},
+    {5000, 31, 3},   {1024, 1025, 4}, {40, 20, 300},   {2500, 300, 129}, {1400, 602, 128}, {20000, 100, 72}};
 
 // y, dx, dw and db with and without dropout, scale, bias and padding, against float64.
 TEST_P(OpsLinear, ForwardAndGradients) {
@@ -67,7 +67,7 @@ TEST_P(OpsLinear, ForwardAndGradients) {
         const Variable learned(x, !drops);
         const Features given = drops ? dropout(Features(x), 0.4, kKey, scale) : Features(learned);
         const Variable y = linear(given, w, has_bias ? b : Variable(),
-                                  {.scale = drops ? Tensor() : scale, .columns = columns});
+                                  {.then = {.scale = drops ? Tensor() : scale}, .columns = columns});
         y.backward(dy);
 
         const std::vector<double> factor = scales ? doubles(scale) : std::vector<double>(s.m, 1);
@@ -119,10 +119,50 @@ TEST_P(OpsLinear, DropsWhatDropoutDrops) {
   }
 }
 
+// In the product's kernel or after it: what epilogue() makes of the product, and its gradients.
+TEST_P(OpsLinear, WhatFollowsTheProduct) {
+  for (const Sizes& s :
+       {Sizes{1500, 40, 128}, {3000, 300, 100}, {1100, 130, 66}, {1200, 60, 24}, {90, 9, 80}})
+    for (const Activation activation : {Activation::kNone, Activation::kRelu, Activation::kElu})
+      for (const double p : {0.0, 0.4})
+        for (const bool drops : {false, true}) {
+          SCOPED_TRACE(str(s.m, " x ", s.k, " x ", s.n, " f ", int(activation), " p ", p, " drops ", drops));
+          const Tensor x = random_tensor({s.m, s.k}, DType::kF32, device(), 1);
+          const Tensor scale = positive(s.m, DType::kF32, device());
+          EpilogueOptions then{.scale = scale, .activation = activation, .dropout = p, .key = {5, 1}};
+          if (activation != Activation::kElu) then.after = positive(s.m, DType::kF32, device(), 7);
+          const Tensor dy = random_tensor({s.m, s.n}, DType::kF32, device(), 4);
+          struct Run {
+            Variable w, b, y;
+          };
+          const auto run = [&](auto f) {
+            Run r{.w = Variable(random_tensor({s.k, s.n}, DType::kF32, device(), 2), true),
+                  .b = Variable(random_tensor({s.n}, DType::kF32, device(), 3), true),
+                  .y = {}};
+            const Poisoned poisoned;
+            r.y = f(drops ? dropout(Features(x), 0.3, kKey) : Features(x), r.w, r.b);
+            r.y.backward(dy);
+            return r;
+          };
+          const Run got = run([&](const Features& h, const Variable& w, const Variable& b) {
+            return linear(h, w, b, {.then = then});
+          });
+          const Run want = run([&](const Features& h, const Variable& w, const Variable& b) {
+            return epilogue(linear(h, w), b, then);
+          });
+          const auto sums = [](const Tensor& t) { return std::vector<double>(t.numel(), 100); };
+          EXPECT_TRUE(near(got.y.value(), doubles(want.y.value()), 1e-5, 1e-5));
+          EXPECT_TRUE(near(got.w.grad(), doubles(want.w.grad()), 1e-5, 1e-5, sums(got.w.grad())));
+          EXPECT_TRUE(near(got.b.grad(), doubles(want.b.grad()), 1e-5, 1e-5, sums(got.b.grad())));
+        }
+}
+
 TEST_P(OpsLinear, Gradients) {
   const Tensor scale = positive(6, DType::kF64, device());
   EXPECT_TRUE(gradients_ok(
-      [&](const std::vector<Variable>& in) { return linear(in[0], in[1], in[2], {.scale = scale}); },
+      [&](const std::vector<Variable>& in) {
+        return linear(in[0], in[1], in[2], {.then = {.scale = scale}});
+      },
       {random_variable({6, 4}, device()), random_variable({4, 3}, device()),
        random_variable({3}, device())}));
 }
@@ -135,12 +175,16 @@ TEST_P(OpsLinear, Errors) {
   EXPECT_ERROR(linear(Features(), matrix(3, 4)), "[linear] x is undefined");
   EXPECT_ERROR(linear(matrix(2, 5), matrix(3, 4)), "[linear] inner sizes must be equal, got [2, 5] x [3, 4]");
   EXPECT_ERROR(linear(matrix(2, 3), matrix(3, 5), b), "[linear] bias must be [5], got [4]");
-  EXPECT_ERROR(linear(matrix(2, 3), matrix(3, 4), {}, {.scale = b.value()}),
-               "[linear] scale must be [2], got [4]");
+  EXPECT_ERROR(linear(matrix(2, 3), matrix(3, 4), {}, {.then = {.scale = b.value()}}),
+               "[linear] then.scale must be [2], got [4]");
+  EXPECT_ERROR(linear(matrix(2, 3), matrix(3, 4), {}, {.then = {.after = b.value()}}),
+               "[linear] then.after must be [2], got [4]");
+  EXPECT_ERROR(linear(matrix(2, 3), matrix(3, 4), {}, {.then = {.dropout = 1}}),
+               "[linear] dropout must be in [0, 1), got 1");
   EXPECT_ERROR(linear(matrix(2, 3), matrix(3, 4), {}, {.columns = 3}),
                "[linear] columns must be 4 or more, got 3");
   EXPECT_ERROR(linear(matrix(2, 3), matrix(3, 4), b, {.columns = 8}),
-               "[linear] columns must be 4, as there is a bias, got 8");
+               "[linear] columns must be 4, as something follows the product, got 8");
 }
 
 }  // namespace
