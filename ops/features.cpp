@@ -62,17 +62,16 @@ const Adjacency& Features::entries() const {
   return pattern_->x;
 }
 
-/// Values of X in the order of X^T.
-Tensor Features::turned(const Tensor& value) const {
-  const CooResult order = coo_to_csr(pattern_->x.csr().col, pattern_->row, pattern_->x.cols(),
-                                     pattern_->x.rows(), {.edge_ids = true});
-  return take(value, order.edge_ids);
-}
-
-Features Features::with(Tensor value) const {
+Features Features::with(Tensor value, double p, RandomKey key, const Tensor& scale) const {
   Features out = *this;
-  out.value_ = value;
-  out.transposed_value_ = grad_enabled() ? turned(value) : Tensor();
+  const bool computes = p > 0 || scale.defined();
+  out.value_ = computes ? Tensor::empty(value.shape(), value.dtype(), value.device()) : value;
+  out.transposed_value_ = {};
+  if (grad_enabled()) out.transposed_value_ = Tensor::empty(value.shape(), value.dtype(), value.device());
+  if (value.numel() > 0 && (computes || out.transposed_value_.defined()))
+    kernels::drop_entries.on(value.device())(pattern_->x.csr(), pattern_->row, pattern_->place, value,
+                                             scale.to(sum_dtype(value.dtype())), p, key,
+                                             computes ? out.value_ : Tensor(), out.transposed_value_);
   return out;
 }
 
@@ -92,13 +91,15 @@ Features sparse_features(const Adjacency& adj, const Tensor& value) {
       return Tensor::from(sums_of_equal(sorted.adj.csr(), sums.to_vector<T>(), pattern->x.csr()),
                           value.device());
     });
+  // Transposed twice the entries are in their own order again, and the ids tell where each was meanwhile.
   const EdgeList entries = csr_to_coo(pattern->x);
   pattern->transposed = coo_to_csr(entries.col, entries.row, adj.cols(), adj.rows()).adj;
+  const EdgeList turned = csr_to_coo(pattern->transposed);
+  pattern->place = coo_to_csr(turned.col, turned.row, adj.rows(), adj.cols(), {.edge_ids = true}).edge_ids;
   pattern->row = entries.row;
-  pattern->transposed_row = csr_to_coo(pattern->transposed).row;
   Features x;
   x.pattern_ = std::move(pattern);
-  return x.with(sums);
+  return x.with(sums, 0, {}, {});
 }
 
 Features Features::to(DType dtype) const {
@@ -106,7 +107,7 @@ Features Features::to(DType dtype) const {
   check(!requires_grad(), "[features] to() of features that require a gradient: cast() has one");
   check(is_float(dtype), "[features] must be floating point, not ", dtype);
   if (dtype == this->dtype()) return *this;
-  return is_sparse() ? with(value_.to(dtype)) : Features(dense().value().to(dtype));
+  return is_sparse() ? with(value_.to(dtype), 0, {}, {}) : Features(dense().value().to(dtype));
 }
 
 Features dropout(const Features& x, double p, RandomKey key, const Tensor& scale) {
@@ -130,18 +131,7 @@ Features dropout(const Features& x, double p, RandomKey key, const Tensor& scale
     out.dropping_ = std::make_shared<Features::Dropping>(Features::Dropping{p, key, scale, {}});
     return out;
   }
-  const auto empty = [&] { return Tensor::empty(values.shape(), values.dtype(), values.device()); };
-  const Features& base = !grad_enabled() || x.transposed_value_.defined() ? x : x.with(x.value_);
-  const Features::Pattern& pattern = *x.pattern_;
-  Features out = x;
-  out.value_ = empty();
-  out.transposed_value_ = grad_enabled() ? empty() : Tensor();
-  if (values.numel() > 0)
-    kernels::drop_entries.on(x.device())(
-        {pattern.row, pattern.x.csr().col, values, out.value_},
-        {pattern.transposed.csr().col, pattern.transposed_row, base.transposed_value_, out.transposed_value_},
-        x.dim(1), scale.to(sum_dtype(x.dtype())), p, key);
-  return out;
+  return x.with(x.value_, p, key, scale);
 }
 
 Features normalize_rows(const Features& x) {
@@ -150,7 +140,7 @@ Features normalize_rows(const Features& x) {
   if (!x.is_sparse()) return Features(normalize_rows(x.dense().value()));
   const Tensor y = Tensor::empty(x.value_.shape(), x.dtype(), x.device());
   if (y.numel() > 0) kernels::normalize_entries.on(y.device())(x.pattern_->x.csr(), x.value_, y);
-  return x.with(y);
+  return x.with(y, 0, {}, {});
 }
 
 Variable matmul(const Features& x, const Variable& w) {
@@ -163,9 +153,8 @@ Variable matmul(const Features& x, const Variable& w) {
   const Tensor rounded = w.value().to(x.dtype());
   return record("matmul", spmm(x.pattern_->x, x.value_, rounded, options), {w},
                 [=, dtype = w.dtype()](const Tensor& dy) {
-                  const Tensor& kept = x.transposed_value_;
-                  const Tensor dw =
-                      spmm(x.pattern_->transposed, kept.defined() ? kept : x.turned(x.value_), dy, options);
+                  const Features again = x.transposed_value_.defined() ? x : x.with(x.value_, 0, {}, {});
+                  const Tensor dw = spmm(x.pattern_->transposed, again.transposed_value_, dy, options);
                   return std::vector{dw.to(dtype)};
                 });
 }

@@ -49,13 +49,13 @@ class Features {
   friend Variable linear(const Features& x, const Variable& w, const Variable& bias,
                          const LinearOptions& options);
 
-  // Made once.
+  // Made once: entry e of X lies in row[e], and is entry place[e] of X^T.
   struct Pattern {
     Adjacency x, transposed;
-    Tensor row, transposed_row;  // i32 [entries]: where each entry of X lies, and each of X^T
+    Tensor row;    // i32 [entries]
+    Tensor place;  // i64 [entries]
   };
-  Features with(Tensor value) const;  // as they are
-  Tensor turned(const Tensor& value) const;
+  Features with(Tensor value, double p, RandomKey key, const Tensor& scale) const;
   // What dropout() leaves to those who read constant dense features: a product draws as it reads.
   struct Dropping {
     double p;
@@ -74,8 +74,8 @@ class Features {
 /// The sparse matrix whose entry (i, j) is the sum of the values of adj's edges (i, j).
 ///   adj     [m, n]   m, n <= 2^31 - 1; columns of a row in any order, repeated ones are added in edge order
 ///   value   [edges]  f64, f32, bf16 or f16, on adj's device
-/// Builds X^T, and keeps the row of each entry of both, 16 bytes an entry with f32 beside X itself: for
-/// features that are used often. Waits for the device. Deterministic: the same entries on every device.
+/// Builds X^T and both orders of the entries, 20 bytes each with f32 beside X itself: for features that are
+/// used often. Waits for the device. Deterministic: the same entries on every device.
 /// Throws rodeo::Error when shapes, dtypes or devices disagree.
 Features sparse_features(const Adjacency& adj, const Tensor& value);
 
@@ -98,8 +98,7 @@ Features normalize_rows(const Features& x);
 /// rounded, y has x's dtype, and dW is f32, of dense x the sum as it is, of sparse x rounded to x's dtype
 /// between. Of dense features as linear() in linear.h. Sparse: a sparse product over x's entries, dW = x^T dy
 /// another over those of x^T; RoDe on CUDA, on the CPU the rule of spmm.h. Deterministic. Nothing waits for
-/// the device but the first product of each direction, which makes a plan, and the gradient of sparse x that
-/// was made while nothing was recorded. Gradients: dW = x^T dy, and of
+/// the device but the first product of each direction, which makes a plan. Gradients: dW = x^T dy, and of
 /// dense x dx = dy W^T. Throws rodeo::Error when shapes, dtypes or devices disagree.
 Variable matmul(const Features& x, const Variable& w);
 

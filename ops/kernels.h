@@ -189,15 +189,11 @@ RODEO_KERNEL(normalize_rows, void(const Tensor& x, const Tensor& y));
 RODEO_KERNEL(inverse_sqrt, void(const Tensor& x, const Tensor& y));  // 0 where x is not positive
 
 // features.h; there are entries
-/// Entries of a matrix in some order. y is what becomes of x, or undefined.
-struct EntryList {
-  Tensor row, col;  // i32 [entries]
-  Tensor x, y;      // [entries]
-};
-/// Of each of two lists as long, y[e] = scale[row[e]] dropout(x[e]), the word of element (row[e], col[e])
-/// being that of dropout on a matrix of `cols` columns. scale undefined: 1.
-RODEO_KERNEL(drop_entries, void(const EntryList& a, const EntryList& b, std::int64_t cols,
-                                const Tensor& scale, double p, RandomKey key));
+/// y[e] = scale[row[e]] dropout(x[e]), the word of element (row[e], col[e]) of the matrix being that of
+/// dropout on it, and transposed[place[e]] = y[e]. scale undefined: 1. y or transposed may be undefined.
+RODEO_KERNEL(drop_entries,
+             void(const Csr& a, const Tensor& row, const Tensor& place, const Tensor& x, const Tensor& scale,
+                  double p, RandomKey key, const Tensor& y, const Tensor& transposed));
 RODEO_KERNEL(normalize_entries, void(const Csr& a, const Tensor& x, const Tensor& y));
 
 // bce.h

@@ -1,7 +1,4 @@
 // Dropout and normalisation of the entries of sparse features (ops/features.h).
-#include <algorithm>
-
-#include "ops/cuda/dropout.cuh"
 #include "ops/cuda/pack.cuh"
 #include "ops/kernels.h"
 
@@ -11,58 +8,33 @@ namespace {
 constexpr int kThreads = 256;
 
 template <class T>
-struct Entries {
-  const std::int32_t *row, *col;
-  const T* x;
-  T* y;
-};
-
-template <class T>
 struct EntryArgs {
-  Entries<T> list[2];
+  const std::int32_t *row, *col;
+  const std::int64_t* place;
+  const T* x;
   const Accumulator<T>* scale;  // or null
-  std::int64_t entries;         // of a list
-  std::uint32_t cols;
-  bool draws;
-  DropsBelow is_dropped;
+  T *y, *transposed;            // one of them may be null
+  std::int64_t entries, cols;
+  float p;
   Accumulator<T> keep;
   RandomKey key;
 };
 
-constexpr int kEntries = 2;                // of a thread under way
-constexpr std::int64_t kMostBlocks = 396;  // of a list: two lists run at a time
-
-// A thread for kEntries entries of a list at a time, grid-stride. Grid (blocks, lists).
+// A thread for each entry, grid-stride.
 template <class T>
-__global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 4 : 6)
-    drop_entries_kernel(const EntryArgs<T> args) {
-  const Entries<T> list = args.list[blockIdx.y];
-  const std::uint64_t stream = args.draws ? args.key.stream_now() : 0;
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kThreads;
-  for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-       first < args.entries; first += kEntries * stride) {
-    std::uint32_t row[kEntries], col[kEntries];
-    Accumulator<T> value[kEntries], scale[kEntries];
-#pragma unroll
-    for (int i = 0; i < kEntries; ++i) {
-      const std::int64_t e = first + i * stride;
-      const bool valid = e < args.entries;
-      row[i] = valid ? static_cast<std::uint32_t>(list.row[e]) : 0;
-      col[i] = valid ? static_cast<std::uint32_t>(list.col[e]) : 0;
-      value[i] = valid ? widen(list.x[e]) : Accumulator<T>(0);
+__global__ void drop_entries_kernel(const EntryArgs<T> args) {
+  const std::uint64_t stream = args.p > 0 ? args.key.stream_now() : 0;
+  RODEO_GRID_STRIDE(e, args.entries) {
+    const std::int64_t row = args.row[e];
+    Accumulator<T> value = widen(args.x[e]);
+    if (args.p > 0) {
+      const auto at = static_cast<std::uint64_t>(row * args.cols + args.col[e]);
+      value = to_unit(random_word(args.key.seed, stream, at)) < args.p ? 0 : value * args.keep;
     }
-#pragma unroll
-    for (int i = 0; i < kEntries; ++i) scale[i] = args.scale ? args.scale[row[i]] : Accumulator<T>(1);
-#pragma unroll
-    for (int i = 0; i < kEntries; ++i) {
-      const std::int64_t e = first + i * stride;
-      if (e >= args.entries) break;
-      if (args.draws) {
-        const std::uint64_t at = wide_product(row[i], args.cols) + col[i];
-        value[i] = args.is_dropped(random_word(args.key.seed, stream, at)) ? 0 : value[i] * args.keep;
-      }
-      list.y[e] = static_cast<T>(value[i] * scale[i]);
-    }
+    if (args.scale) value *= args.scale[row];
+    const T out = static_cast<T>(value);
+    if (args.y) args.y[e] = out;
+    if (args.transposed) args.transposed[args.place[e]] = out;
   }
 }
 
@@ -86,28 +58,23 @@ auto* pointer(const Tensor& t) {
 
 }  // namespace
 
-void drop_entries(const EntryList& a, const EntryList& b, std::int64_t cols, const Tensor& scale, double p,
-                  RandomKey key) {
-  dispatch_float(a.x.dtype(), "drop_entries", [&]<class T>(T) {
+void drop_entries(const Csr& a, const Tensor& row, const Tensor& place, const Tensor& x, const Tensor& scale,
+                  double p, RandomKey key, const Tensor& y, const Tensor& transposed) {
+  dispatch_float(x.dtype(), "drop_entries", [&]<class T>(T) {
     using D = device_t<T>;
-    EntryArgs<D> args{.list = {},
-                      .scale = pointer<Accumulator<D>>(scale),
-                      .entries = a.x.numel(),
-                      .cols = static_cast<std::uint32_t>(cols),
-                      .draws = p > 0,
-                      .is_dropped = DropsBelow(static_cast<float>(p)),
-                      .keep = static_cast<Accumulator<D>>(1 / (1 - p)),
-                      .key = key};
-    unsigned lists = 0;
-    for (const EntryList* list : {&a, &b})
-      if (list->y.defined())
-        args.list[lists++] = {.row = list->row.data<std::int32_t>(),
-                              .col = list->col.data<std::int32_t>(),
-                              .x = pointer<T>(list->x),
-                              .y = pointer<T>(list->y)};
-    const std::int64_t blocks = std::min(kMostBlocks, ceil_div(args.entries, kThreads));
-    launch("drop_entries", a.x.device(), drop_entries_kernel<D>, dim3(static_cast<unsigned>(blocks), lists),
-           kThreads, 0, args);
+    launch("drop_entries", x.device(), drop_entries_kernel<D>, grid_for(x.numel(), kThreads), kThreads, 0,
+           EntryArgs<D>{.row = row.data<std::int32_t>(),
+                        .col = a.col.data<std::int32_t>(),
+                        .place = place.data<std::int64_t>(),
+                        .x = pointer<T>(x),
+                        .scale = pointer<Accumulator<D>>(scale),
+                        .y = pointer<T>(y),
+                        .transposed = pointer<T>(transposed),
+                        .entries = x.numel(),
+                        .cols = a.cols,
+                        .p = static_cast<float>(p),
+                        .keep = static_cast<Accumulator<D>>(1 / (1 - p)),
+                        .key = key});
   });
 }
 

@@ -102,24 +102,6 @@ TEST_P(OpsFeatures, Gradients) {
       {random_variable({30, 5}, device())}));
 }
 
-// More entries than the threads of a GPU have under way.
-TEST_P(OpsFeatures, ManyEntriesAreDroppedAsDenseOnesAre) {
-  const Adjacency adj = graph_with_lengths(std::vector<std::int64_t>(1500, 900), 1000).to(device());
-  const Tensor value = random_tensor({adj.num_edges()}, DType::kF64, device(), 1);
-  const Tensor w = random_tensor({1000, 2}, DType::kF64, device(), 2),
-               dy = random_tensor({1500, 2}, DType::kF64, device(), 3);
-  const auto run = [&](const Features& x) {
-    const Variable weight(w, true);
-    const Variable y = matmul(dropout(x, 0.4, kKey), weight);
-    y.backward(dy);
-    return std::pair{y.value(), weight.grad()};
-  };
-  const auto [y, dw] = run(sparse_features(adj, value));
-  const auto [want_y, want_dw] = run(Features(csr_to_dense(adj, value)));
-  EXPECT_TRUE(near(y, doubles(want_y), 1e-10, 1e-10));
-  EXPECT_TRUE(near(dw, doubles(want_dw), 1e-10, 1e-10));
-}
-
 // What dropout() left to its readers goes along.
 TEST_P(OpsFeatures, DroppedFeaturesKeepThatInAnotherType) {
   const Adjacency adj = small();
