@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kThreads) column_gradients_kernel(const Column
 
 template <int kVec>
 constexpr int kSteps = kVec == 1 ? 2 : 1;  // packs of a head that a lane has
-constexpr int kRows = 4;                   // of a thread under way
+constexpr int kRows = 2;                   // of a thread under way
 
 // The grid and blocks of ColumnSumsGrid, whose groups are the lanes of all heads.
 template <class T, int kVec>

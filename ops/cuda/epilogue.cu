@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
 }
 
 template <int kVec>
-constexpr int kBackwardRows = kVec == 1 ? 8 : 4;  // of a thread under way
+constexpr int kBackwardRows = kVec == 1 ? 4 : 2;  // of a thread under way
 
 // A thread for kVec columns of dx: 4 where n and dx's pitch are multiples of 4, and a quad is one draw.
 template <class T, int kVec>
