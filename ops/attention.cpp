@@ -95,15 +95,21 @@ Tensor fused(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tenso
 
 kernels::AttentionGradients fused_gradients(const Adjacency& adj, const Tensor& s, const Tensor& t,
                                             const Tensor& x, const AttentionOptions& options, const Tensor& y,
-                                            const kernels::AttentionSaved& saved, const Tensor& dy) {
-  const bool empty = !saved.stat.defined();
+                                            const kernels::AttentionSaved& saved, const Tensor& dy,
+                                            kernels::AttentionVectors& vectors) {
+  const bool empty = !saved.stat.defined(), of_layer = vectors.dst.defined();
   const auto like = [&](const Tensor& of) {
     return empty ? Tensor::zeros(of.shape(), of.dtype(), of.device())
                  : Tensor::empty(of.shape(), of.dtype(), of.device());
   };
-  const kernels::AttentionGradients out{like(s), like(t), like(x)};
-  if (empty) return out;
-  kernels::gat_attention_backward.on(y.device())(transpose_pattern(adj), s, t, x, options, y, saved, dy, out);
+  kernels::AttentionGradients out{.dx = like(x)};
+  if (of_layer)
+    vectors.d_dst = like(vectors.dst), vectors.d_src = like(vectors.src);
+  else
+    out.ds = like(s), out.dt = like(t);
+  if (!empty)
+    kernels::gat_attention_backward.on(y.device())(transpose_pattern(adj), s, t, x, options, y, saved, dy,
+                                                   out, vectors);
   return out;
 }
 
@@ -143,7 +149,8 @@ Variable gat_attention(const Adjacency& adj, const Variable& s, const Variable& 
   kernels::AttentionSaved saved;
   const Tensor y = fused(adj, s.value(), t.value(), x.value(), options, recorded ? &saved : nullptr);
   return record("gat_attention", y, {s, t, x}, [=](const Tensor& dy) {
-    const auto gradients = fused_gradients(adj, s.value(), t.value(), x.value(), options, y, saved, dy);
+    kernels::AttentionVectors none;
+    const auto gradients = fused_gradients(adj, s.value(), t.value(), x.value(), options, y, saved, dy, none);
     return std::vector{gradients.ds, gradients.dt, gradients.dx};
   });
 }
@@ -159,14 +166,10 @@ Variable gat_self_attention(const Adjacency& adj, const Variable& x, const Varia
   kernels::AttentionSaved saved;
   const Tensor y = fused(adj, s, t, x.value(), options, recorded ? &saved : nullptr);
   return record("gat_self_attention", y, {x, a_dst, a_src}, [=, s = s, t = t](const Tensor& dy) {
-    const auto [ds, dt, dx] = fused_gradients(adj, s, t, x.value(), options, y, saved, dy);
-    const DType wide = sum_dtype(dx.dtype());
-    const Tensor dst = a_dst.value().to(wide), src = a_src.value().to(wide);
-    const auto like = [](const Tensor& a) { return Tensor::empty(a.shape(), a.dtype(), a.device()); };
-    const Tensor d_dst = like(dst), d_src = like(src);
-    if (dst.numel() > 0) kernels::head_dot_sum.on(dx.device())(ds, x.value(), d_dst, dt, d_src);
-    if (dx.numel() > 0) kernels::head_outer.on(dx.device())(ds, dst, dt, src, dx);
-    return std::vector{dx, d_dst.to(a_dst.dtype()), d_src.to(a_src.dtype())};
+    const DType wide = sum_dtype(x.dtype());
+    kernels::AttentionVectors of{.dst = a_dst.value().to(wide), .src = a_src.value().to(wide)};
+    const Tensor dx = fused_gradients(adj, s, t, x.value(), options, y, saved, dy, of).dx;
+    return std::vector{dx, of.d_dst.to(a_dst.dtype()), of.d_src.to(a_src.dtype())};
   });
 }
 

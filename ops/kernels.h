@@ -374,12 +374,21 @@ RODEO_KERNEL(gat_attention,
              void(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
                   const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved));
 struct AttentionGradients {
-  Tensor ds, dt, dx;
+  Tensor ds = {}, dt = {}, dx = {};
 };
+/// s = <x, dst> and t = <x, src> of a layer, and their gradients, [heads, k], the sums' dtype. Undefined
+/// where s and t are operands of their own; else dx is that through s and t as well, and ds and dt are
+/// undefined.
+struct AttentionVectors {
+  Tensor dst = {}, src = {}, d_dst = {}, d_src = {};
+};
+inline void add_operands(std::vector<Tensor>& all, const AttentionGradients& g) {
+  for (const Tensor* x : {&g.ds, &g.dt, &g.dx}) add_operands(all, *x);
+}
 RODEO_KERNEL(gat_attention_backward,
              void(const Adjacency& transposed, const Tensor& s, const Tensor& t, const Tensor& x,
                   const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved,
-                  const Tensor& dy, const AttentionGradients& gradients));
+                  const Tensor& dy, const AttentionGradients& gradients, const AttentionVectors& vectors));
 
 #undef RODEO_KERNEL
 #undef RODEO_CUDA_KERNEL

@@ -172,7 +172,16 @@ void gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const
 // ds_i needs those of positive score only.
 void gat_attention_backward(const Adjacency& transposed, const Tensor& s, const Tensor& t, const Tensor& x,
                             const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved,
-                            const Tensor& dy, const AttentionGradients& gradients) {
+                            const Tensor& dy, const AttentionGradients& gradients,
+                            const AttentionVectors& vectors) {
+  if (vectors.dst.defined()) {
+    const auto like = [](const Tensor& of) { return Tensor::empty(of.shape(), of.dtype()); };
+    const AttentionGradients own{like(s), like(t), gradients.dx};
+    gat_attention_backward(transposed, s, t, x, options, y, saved, dy, own, {});
+    head_dot_sum(own.ds, x, vectors.d_dst, own.dt, vectors.d_src);
+    head_outer(own.ds, vectors.dst, own.dt, vectors.src, own.dx);
+    return;
+  }
   const ProfileScope scope(Part::kSpmm);
   dispatch_float(x.dtype(), "gat_attention", [&]<class T>(T) {
     using Sum = Accumulator<T>;

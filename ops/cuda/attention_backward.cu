@@ -10,6 +10,7 @@
 // edges of positive score count, (1 - slope) times, and their sums are left by the forward pass.
 #include "core/profile.h"
 #include "ops/cuda/attention.cuh"
+#include "ops/cuda/attention_gradients.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
@@ -99,18 +100,21 @@ struct HeadLane {
   }
 };
 
-// grid of kThreads / lanes heads of rows for each block, block kThreads; k is a multiple of kVec.
+// grid of kThreads / lanes heads of rows for each block, block kThreads; k is a multiple of kVec. `padded`,
+// or null: dy for PaddedRows, where rows are read by elements.
 template <class T, int kVec>
 __global__ void row_terms_kernel(const T* s, const T* y, const T* positive, const T* dy,
                                  const Accumulator<T>* stat, Accumulator<T> slope, std::int64_t size,
-                                 std::int64_t k, int lanes, RowTerm<Accumulator<T>>* term, T* ds) {
+                                 std::int64_t k, int lanes, RowTerm<Accumulator<T>>* term, T* ds, T* padded,
+                                 std::int64_t pitch) {
   using Sum = Accumulator<T>;
   using Row = Pack<T, kVec>;
   const HeadLane own_lane(lanes);
   const std::int64_t at = own_lane.at;
   const int member = own_lane.member;
   Sum all = 0, part = 0;
-  for (std::int64_t j = member * kVec; at < size && j < k; j += lanes * kVec) {
+  std::int64_t j = member * kVec;
+  for (; at < size && j < k; j += lanes * kVec) {
     const auto row = [&](const T* of) { return *reinterpret_cast<const Row*>(of + at * k + j); };
     const Row d = row(dy), a = row(y), p = row(positive);
 #pragma unroll
@@ -118,7 +122,10 @@ __global__ void row_terms_kernel(const T* s, const T* y, const T* positive, cons
       all += widen(d.value[v]) * widen(a.value[v]);
       part += widen(d.value[v]) * widen(p.value[v]);
     }
+    if (kVec == 1 && padded) padded[at * pitch + j] = d.value[0];
   }
+  if (kVec == 1 && padded)
+    for (; at < size && j < pitch; j += lanes) padded[at * pitch + j] = T(0);
   all = sum_over(all, lanes);
   part = sum_over(part, lanes);
   if (at >= size || member > 0) return;
@@ -126,31 +133,6 @@ __global__ void row_terms_kernel(const T* s, const T* y, const T* positive, cons
   term[at] = {static_cast<Sum>(widen(s[at])), stat[at * 3], inverse, all};
   // A row without edges has no gradient, whatever dy is.
   ds[at] = static_cast<T>(inverse == 0 ? Sum(0) : (1 - slope) * (part - stat[at * 3 + 2] * all));
-}
-
-// The same grid over heads of columns.
-template <class T, int kVec>
-__global__ void column_gradients_kernel(const T* x, const T* dx, const T* positive, const Accumulator<T>* sum,
-                                        const std::int64_t* row_ptr, std::int64_t heads, Accumulator<T> slope,
-                                        std::int64_t size, std::int64_t k, int lanes, T* dt) {
-  using Sum = Accumulator<T>;
-  using Row = Pack<T, kVec>;
-  const HeadLane own_lane(lanes);
-  const std::int64_t at = own_lane.at;
-  const int member = own_lane.member;
-  Sum dot = 0;
-  for (std::int64_t j = member * kVec; at < size && j < k; j += lanes * kVec) {
-    const auto row = [&](const T* of) { return *reinterpret_cast<const Row*>(of + at * k + j); };
-    const Row own = row(x), all = row(dx), p = row(positive);
-#pragma unroll
-    for (int v = 0; v < kVec; ++v)
-      dot += widen(own.value[v]) * (slope * widen(all.value[v]) + (1 - slope) * widen(p.value[v]));
-  }
-  dot = sum_over(dot, lanes);
-  if (at >= size || member > 0) return;
-  const std::int64_t column = quotient(at, heads);
-  const bool alone = row_ptr[column] == row_ptr[column + 1];
-  dt[at] = static_cast<T>(alone ? Sum(0) : dot - sum[at]);
 }
 
 dim3 grid_of(std::int64_t size, int lanes) {
@@ -161,7 +143,8 @@ dim3 grid_of(std::int64_t size, int lanes) {
 
 void gat_attention_backward(const Adjacency& transposed, const Tensor& s, const Tensor& t, const Tensor& x,
                             const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved,
-                            const Tensor& dy, const AttentionGradients& gradients) {
+                            const Tensor& dy, const AttentionGradients& given,
+                            const AttentionVectors& vectors) {
   const Csr& a = transposed.csr();
   const RodePlan& plan = rode_plan(transposed);
   const ProfileScope scope(Part::kSpmm);
@@ -176,21 +159,21 @@ void gat_attention_backward(const Adjacency& transposed, const Tensor& s, const 
     auto* terms = static_cast<RowTerm<Sum>*>(term.raw());
     const Tensor positive = Tensor::empty(x.shape(), x.dtype(), device);
     const Tensor sum = Tensor::empty(t.shape(), dtype_of<Sum>(), device);
+    AttentionGradients gradients = given;
+    if (!gradients.ds.defined()) gradients.ds = Tensor::empty(s.shape(), s.dtype(), device);
     const auto run = [&]<int kVec>() {
       const int lanes = lanes_for(k, kVec);
+      PaddedRows rows_of_dy = PaddedRows::unwritten(dy, heads, k);
+      D* const padded = rows_of_dy.x.raw() == dy.raw() ? nullptr : pointer(rows_of_dy.x);
       launch("attention terms", device, row_terms_kernel<D, kVec>, grid_of(rows * heads, lanes), kThreads, 0,
              pointer(s), pointer(y), pointer(saved.positive), pointer(dy), saved.stat.data<Sum>(), slope,
-             rows * heads, k, lanes, terms, pointer(gradients.ds));
-      {
-        const PaddedRows padded(dy, heads, k);
-        const BackwardArgs<D> own{terms, pointer(t), sum.data<Sum>()};
-        launch_attention<Backward>("gat_attention_backward", plan,
-                                   attention_args<T>(a, plan, padded, options, gradients.dx, positive), own,
-                                   device);
-      }
-      launch("attention gradients", device, column_gradients_kernel<D, kVec>, grid_of(a.rows * heads, lanes),
-             kThreads, 0, pointer(x), pointer(gradients.dx), pointer(positive), sum.data<Sum>(),
-             a.row_ptr.data<std::int64_t>(), heads, slope, a.rows * heads, k, lanes, pointer(gradients.dt));
+             rows * heads, k, lanes, terms, pointer(gradients.ds), padded, rows_of_dy.pitch);
+      const BackwardArgs<D> own{terms, pointer(t), sum.data<Sum>()};
+      launch_attention<Backward>("gat_attention_backward", plan,
+                                 attention_args<T>(a, plan, rows_of_dy, options, gradients.dx, positive), own,
+                                 device);
+      rows_of_dy.x = {};  // its memory
+      attention_gradients(a, options.negative_slope, x, {positive, sum}, gradients, vectors);
     };
     constexpr int kVec = 16 / sizeof(D);
     if (k % kVec == 0 && is_aligned(x) && is_aligned(y) && is_aligned(dy))

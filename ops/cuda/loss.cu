@@ -97,43 +97,92 @@ __device__ Sums operator+(const Sums& a, const Sums& b) {
 
 /// Lanes that share a row of scores: a row is read in whole sectors, and a warp has several under way.
 constexpr int kLanes = 8, kGroupsPerBlock = kThreads / kLanes;
-constexpr std::int64_t kMostBlocks = 1024;  // of a set: the last block adds up what each has left
+constexpr std::int64_t kMostBlocks = 528;  // of a set: about as many as run at a time
 
-/// A row of scores that kLanes lanes share, short ones in registers: read once, all of it at once. c is 0 for
-/// lanes without a row; all lanes of the warp call its functions.
+/// The named nodes that a group of kLanes lanes takes, by strides: the next one's name is read while this one
+/// is worked on. All lanes of a warp make the same number of steps; those past the end look at the node that
+/// index begins with.
+struct NodeWalk {
+  const std::int64_t *index, *label;
+  std::int64_t count, step, warp_first, next, node, want;
+  bool valid;
+
+  /// Of blocks `block` of `blocks`.
+  __device__ NodeWalk(const std::int64_t* index, const std::int64_t* label, std::int64_t count,
+                      std::int64_t block, std::int64_t blocks)
+      : index(index),
+        label(label),
+        count(count),
+        step(blocks * kGroupsPerBlock),
+        warp_first((block * kThreads + threadIdx.x) / kWarp * (kWarp / kLanes)) {
+    next = index[own() < count ? own() : 0];
+    take();
+  }
+  __device__ bool more() const { return warp_first < count; }
+  __device__ void advance() {
+    warp_first += step;
+    take();
+  }
+
+ private:
+  __device__ std::int64_t own() const { return warp_first + threadIdx.x % kWarp / kLanes; }
+  __device__ void take() {
+    valid = own() < count;
+    node = next;
+    next = index[own() + step < count ? own() + step : 0];
+    want = label[node];
+  }
+};
+
+/// A row of scores that kLanes lanes share, short ones in registers: read once, all of it at once. All lanes
+/// of the warp call its functions.
 template <class T>
 class ScoreRow {
  public:
   using Score = Accumulator<T>;
 
   __device__ ScoreRow(const T* row, std::int64_t c) : row_(row), c_(c), is_short_(c <= kLanes * kHeld) {
+    const int columns = static_cast<int>(c);
     if (is_short_)
 #pragma unroll
-      for (int i = 0; i < kHeld; ++i) held_[i] = place(i) < c ? widen(row[place(i)]) : Score(-INFINITY);
+      for (int i = 0; i < kHeld; ++i) {
+        if (i * kLanes >= columns) break;  // the same for all lanes
+        held_[i] = place(i) < columns ? widen(row[place(i)]) : Score(-INFINITY);
+      }
   }
-  /// f(column, score) for this lane's columns.
+  /// f(column, score) for this lane's columns, which are int in a short row; after its end scores of -inf
+  /// follow.
   template <class F>
   __device__ void each(F f) const {
     if (is_short_) {
 #pragma unroll
-      for (int i = 0; i < kHeld; ++i)
-        if (place(i) < c_) f(place(i), held_[i]);
+      for (int i = 0; i < kHeld; ++i) {
+        if (i * kLanes >= static_cast<int>(c_)) break;
+        f(place(i), held_[i]);
+      }
     } else {
       for (std::int64_t j = threadIdx.x % kLanes; j < c_; j += kLanes) f(j, widen(row_[j]));
     }
   }
+  __device__ Score at(std::int64_t column) const {
+    if (!is_short_) return widen(row_[column]);
+    const int wanted = static_cast<int>(column);
+    Score own = 0;
+    each([&](auto j, Score score) { own = j == wanted ? score : own; });
+    return __shfl_sync(kFullMask, own, wanted % kLanes, kLanes);
+  }
   __device__ Score log_sum_exp() const {
     Score top = -INFINITY, sum = 0;
-    each([&](std::int64_t, Score score) { top = fmax(top, score); });
+    each([&](auto, Score score) { top = fmax(top, score); });
     top = reduce_lanes<kLanes>(top, [](auto a, auto b) { return fmax(a, b); });
-    each([&](std::int64_t, Score score) { sum += exp(score - top); });
+    each([&](auto, Score score) { sum += exp(score - top); });
     return top + log(reduce_lanes<kLanes>(sum, [](auto a, auto b) { return a + b; }));
   }
 
  private:
   static constexpr int kHeld = 8;
-  __device__ static std::int64_t place(int i) {
-    return threadIdx.x % kLanes + i * kLanes;
+  __device__ static int place(int i) {
+    return static_cast<int>(threadIdx.x) % kLanes + i * kLanes;
   }
 
   const T* row_;
@@ -146,30 +195,27 @@ class ScoreRow {
 // one adds them up in order, so that it does not matter which that is. metrics [sets, 2], or the first set's
 // loss.
 template <class T>
-__global__ void node_metrics_kernel(const T* scores, std::int64_t c, const std::int64_t* label, Sets sets,
-                                    Sums* partial, int* arrived, double* metrics, Accumulator<T>* loss) {
+__global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
+    node_metrics_kernel(const T* scores, std::int64_t c, const std::int64_t* label, Sets sets, Sums* partial,
+                        int* arrived, double* metrics, Accumulator<T>* loss) {
   __shared__ Sums shared[kThreads];
   __shared__ bool last;
   int set = 0;
   while (blockIdx.x >= sets.first_block[set + 1]) ++set;
-  const std::int64_t count = sets.count[set];
-  const std::int64_t step = (sets.first_block[set + 1] - sets.first_block[set]) * kGroupsPerBlock;
-  const std::int64_t warp_first = ((blockIdx.x - sets.first_block[set]) * kThreads + threadIdx.x) / kWarp *
-                                  (kWarp / kLanes);  // its lanes stay together
   Sums mine{0, 0};
-  for (std::int64_t first = warp_first; first < count; first += step) {
-    const std::int64_t k = first + threadIdx.x % kWarp / kLanes;
-    const bool valid = k < count;
-    const std::int64_t node = valid ? sets.index[set][k] : 0, want = valid ? label[node] : 0;
-    const ScoreRow<T> row(scores + node * c, valid ? c : 0);
-    const Accumulator<T> own = valid ? widen(scores[node * c + want]) : 0;
-    bool best = own == own;  // strictly above all before it, at least as high as all after; false for any NaN
-    row.each([&](std::int64_t j, Accumulator<T> other) {
-      best &= j == want || (j < want ? other < own : other <= own);
+  for (NodeWalk at(sets.index[set], label, sets.count[set], blockIdx.x - sets.first_block[set],
+                   sets.first_block[set + 1] - sets.first_block[set]);
+       at.more(); at.advance()) {
+    const std::int64_t want = at.want;
+    const ScoreRow<T> row(scores + at.node * c, c);
+    const Accumulator<T> own = row.at(want);
+    bool best = true;  // strictly above all before it, at least as high as all after; false for any NaN
+    row.each([&](auto j, Accumulator<T> other) {
+      best &= j < static_cast<decltype(j)>(want) ? other < own : other <= own;
     });
     best = reduce_lanes<kLanes>(best, [](bool a, bool b) { return a && b; });
     const Accumulator<T> level = row.log_sum_exp();
-    if (valid && threadIdx.x % kLanes == 0)
+    if (at.valid && threadIdx.x % kLanes == 0)
       mine = mine + Sums{best ? 1. : 0., static_cast<double>(level - own)};
   }
   // The sums of the block's threads, for the first; all threads call it.
@@ -193,9 +239,13 @@ __global__ void node_metrics_kernel(const T* scores, std::int64_t c, const std::
   __threadfence();
   for (set = 0; set < sets.number; ++set) {
     Sums sum{0, 0};
-#pragma unroll 4
-    for (std::int64_t b = sets.first_block[set] + threadIdx.x; b < sets.first_block[set + 1]; b += kThreads)
-      sum = sum + Sums{__ldcg(&partial[b].right), __ldcg(&partial[b].loss)};
+    constexpr int kMost = ceil_div(kMostBlocks, static_cast<std::int64_t>(kThreads));
+#pragma unroll
+    for (int i = 0; i < kMost; ++i) {
+      const std::int64_t b = sets.first_block[set] + threadIdx.x + i * kThreads;
+      if (b < sets.first_block[set + 1])
+        sum = sum + Sums{__ldcg(&partial[b].right), __ldcg(&partial[b].loss)};
+    }
     const Sums total = sum_of_block(sum);
     if (threadIdx.x > 0) continue;
     const double nodes = sets.count[set] > 0 ? static_cast<double>(sets.count[set]) : 1;
@@ -212,18 +262,21 @@ __global__ void node_metrics_kernel(const T* scores, std::int64_t c, const std::
 // kLanes lanes per named node add to a row of zeros. A node named m times gets m equal terms, so their order
 // does not matter.
 template <class T>
-__global__ void cross_entropy_backward_kernel(const Accumulator<T>* dloss, const T* logits, std::int64_t c,
-                                              const std::int64_t* label, const std::int64_t* index,
-                                              std::int64_t count, T* dlogits) {
-  const std::int64_t k = static_cast<std::int64_t>(blockIdx.x) * kGroupsPerBlock + threadIdx.x / kLanes;
-  const bool valid = k < count;
-  const std::int64_t node = valid ? index[k] : 0, want = valid ? label[node] : 0;
-  const ScoreRow<T> row(logits + node * c, valid ? c : 0);
-  const Accumulator<T> share = *dloss / static_cast<Accumulator<T>>(count), shift = row.log_sum_exp();
-  row.each([&](std::int64_t j, Accumulator<T> score) {
-    const Accumulator<T> softmax = exp(score - shift);
-    atomicAdd(dlogits + node * c + j, static_cast<T>(share * (j == want ? softmax - 1 : softmax)));
-  });
+__global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
+    cross_entropy_backward_kernel(const Accumulator<T>* dloss, const T* logits, std::int64_t c,
+                                  const std::int64_t* label, const std::int64_t* index, std::int64_t count,
+                                  T* dlogits) {
+  const Accumulator<T> share = *dloss / static_cast<Accumulator<T>>(count);
+  for (NodeWalk at(index, label, count, blockIdx.x, gridDim.x); at.more(); at.advance()) {
+    const ScoreRow<T> row(logits + at.node * c, c);
+    const Accumulator<T> shift = row.log_sum_exp();
+    row.each([&](auto j, Accumulator<T> score) {
+      if (!at.valid || j >= static_cast<decltype(j)>(c)) return;
+      const Accumulator<T> softmax = exp(score - shift);
+      const bool wanted = j == static_cast<decltype(j)>(at.want);
+      atomicAdd(dlogits + at.node * c + j, static_cast<T>(share * (wanted ? softmax - 1 : softmax)));
+    });
+  }
 }
 
 template <class T>
@@ -235,6 +288,10 @@ dim3 grid_of_rows(std::int64_t rows) {
   return dim3(static_cast<unsigned>(ceil_div(rows, kRowsPerBlock)));
 }
 
+std::int64_t blocks_for(std::int64_t nodes) {
+  return std::min(kMostBlocks, ceil_div(nodes, kGroupsPerBlock));
+}
+
 void launch_metrics(const Tensor& scores, const Tensor& label, const std::vector<Tensor>& given,
                     const Tensor& metrics, const Tensor& loss) {
   Sets sets{};
@@ -242,8 +299,7 @@ void launch_metrics(const Tensor& scores, const Tensor& label, const std::vector
     const int s = sets.number++;
     sets.index[s] = index.data<std::int64_t>();
     sets.count[s] = index.numel();
-    sets.first_block[s + 1] =
-        sets.first_block[s] + std::min(kMostBlocks, ceil_div(index.numel(), kGroupsPerBlock));
+    sets.first_block[s + 1] = sets.first_block[s] + blocks_for(index.numel());
   }
   const std::int64_t blocks = sets.first_block[sets.number];
   if (blocks == 0) return metrics.fill(0);  // no set has a node
@@ -302,9 +358,9 @@ void cross_entropy_backward(const Tensor& dloss, const Tensor& logits, const Ten
              "cross_entropy");
   dispatch_float(logits.dtype(), "cross_entropy", [&]<class T>(T) {
     launch("cross_entropy_backward", dlogits.device(), cross_entropy_backward_kernel<device_t<T>>,
-           dim3(static_cast<unsigned>(ceil_div(index.numel(), kGroupsPerBlock))), kThreads, 0,
-           dloss.data<Accumulator<T>>(), pointer<T>(logits), logits.dim(1), label.data<std::int64_t>(),
-           index.data<std::int64_t>(), index.numel(), pointer<T>(dlogits));
+           dim3(static_cast<unsigned>(blocks_for(index.numel()))), kThreads, 0, dloss.data<Accumulator<T>>(),
+           pointer<T>(logits), logits.dim(1), label.data<std::int64_t>(), index.data<std::int64_t>(),
+           index.numel(), pointer<T>(dlogits));
   });
 }
 

@@ -42,12 +42,23 @@ std::int64_t pitch_of(std::int64_t k, std::int64_t heads, std::int64_t element) 
 
 }  // namespace
 
-PaddedRows::PaddedRows(const Tensor& given, std::int64_t heads, std::int64_t k) : x(given), pitch(k) {
-  const auto element = static_cast<std::int64_t>(size_of(x.dtype()));
-  if (k * element % 16 == 0 && is_aligned(x)) return;
-  pitch = pitch_of(k, heads, element);
+PaddedRows PaddedRows::unwritten(const Tensor& given, std::int64_t heads, std::int64_t k) {
+  PaddedRows rows;
+  rows.x = given;
+  rows.pitch = k;
+  const auto element = static_cast<std::int64_t>(size_of(given.dtype()));
+  if (k * element % 16 == 0 && is_aligned(given)) return rows;
+  rows.pitch = pitch_of(k, heads, element);
   const std::int64_t parts = k == 0 ? 0 : given.numel() / k;
-  x = Tensor::empty({parts * pitch}, given.dtype(), given.device());
+  rows.x = Tensor::empty({parts * rows.pitch}, given.dtype(), given.device());
+  return rows;
+}
+
+PaddedRows::PaddedRows(const Tensor& given, std::int64_t heads, std::int64_t k)
+    : PaddedRows(unwritten(given, heads, k)) {
+  if (x.raw() == given.raw()) return;
+  const auto element = static_cast<std::int64_t>(size_of(x.dtype()));
+  const std::int64_t parts = k == 0 ? 0 : given.numel() / k;
   const std::int64_t vectors = pitch * element / 16, count = parts * vectors;
   const auto run = [&]<class U>(U) {
     launch("pad rows", x.device(), pad_rows_kernel<U>,

@@ -18,6 +18,11 @@ struct PaddedRows {
   std::int64_t pitch;
 
   PaddedRows(const Tensor& x, std::int64_t heads, std::int64_t k);
+  /// The same for a kernel that reads x anyway: it is to write the copy, where x is not `given`.
+  static PaddedRows unwritten(const Tensor& given, std::int64_t heads, std::int64_t k);
+
+ private:
+  PaddedRows() = default;
 };
 
 }  // namespace rodeo::kernels::cuda

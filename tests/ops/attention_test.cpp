@@ -246,30 +246,48 @@ TEST_P(OpsAttention, FromScoresIsTheSecondHalf) {
                         gat_attention(adj, in[0], in[1], in[2], options)));
 }
 
+// Heads of a pack, a few, those of idle lanes, and too wide for one pass; more nodes than one block has.
 TEST_P(OpsAttention, OfALayerIsItsParts) {
-  const Adjacency adj = graph_with_lengths({3, 0, 40, 2, 700, 1, 0, 33}, 8).to(device());
-  for (const auto& [heads, k] : {std::pair{8, 8}, {1, 41}, {3, 5}})
-    for (const DType dtype : {DType::kF64, DType::kF32})
-      for (const AttentionForm form : kForms) {
-        const AttentionOptions options{.dropout = 0.3, .key = kKey, .form = form};
-        const Tensor x0 = random_tensor({8, heads, k}, dtype, device(), 1),
-                     dst0 = random_tensor({heads, k}, dtype, device(), 2),
-                     src0 = random_tensor({heads, k}, dtype, device(), 3),
-                     dy = random_tensor({8, heads, k}, dtype, device(), 4);
-        const auto make = [&] {
-          return std::vector{Variable(x0, true), Variable(dst0, true), Variable(src0, true)};
-        };
-        const auto a = make(), b = make();
-        const Poisoned poisoned;
-        const Variable y = gat_self_attention(adj, a[0], a[1], a[2], options),
-                       want = gat_attention(adj, head_dot(b[0], b[1]), head_dot(b[0], b[2]), b[0], options);
-        EXPECT_TRUE(same_bits(y.value(), want.value()));
-        y.backward(dy);
-        want.backward(dy);
-        const double tolerance = dtype == DType::kF64 ? 1e-12 : 1e-4;
-        for (std::size_t i = 0; i < 3; ++i)
-          EXPECT_TRUE(near(a[i].grad(), doubles(b[i].grad()), tolerance, tolerance)) << i << " " << form;
-      }
+  std::vector<std::int64_t> many(3001);
+  for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<std::int64_t>(i % 4);
+  const Adjacency few = graph_with_lengths({3, 0, 40, 2, 700, 1, 0, 33}, 8).to(device()),
+                  lots = graph_with_lengths(many, 3001).to(device());
+  const auto check = [&](const Adjacency& adj, std::int64_t heads, std::int64_t k, DType dtype,
+                         AttentionForm form, double tolerance) {
+    const AttentionOptions options{.dropout = 0.3, .key = kKey, .form = form};
+    const Shape shape{adj.rows(), heads, k};
+    const Tensor x0 = random_tensor(shape, dtype, device(), 1),
+                 dst0 = random_tensor({heads, k}, dtype, device(), 2),
+                 src0 = random_tensor({heads, k}, dtype, device(), 3),
+                 dy = random_tensor(shape, dtype, device(), 4);
+    const auto make = [&] {
+      return std::vector{Variable(x0, true), Variable(dst0, true), Variable(src0, true)};
+    };
+    const auto a = make(), b = make(), again = make();
+    const Poisoned poisoned;
+    const Variable y = gat_self_attention(adj, a[0], a[1], a[2], options),
+                   want = gat_attention(adj, head_dot(b[0], b[1]), head_dot(b[0], b[2]), b[0], options);
+    EXPECT_TRUE(same_bits(y.value(), want.value()));
+    y.backward(dy);
+    want.backward(dy);
+    gat_self_attention(adj, again[0], again[1], again[2], options).backward(dy);
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_TRUE(near(a[i].grad(), doubles(b[i].grad()), tolerance, tolerance))
+          << i << " " << form << " " << dtype << " " << heads << " x " << k;
+      EXPECT_TRUE(same_bits(a[i].grad(), again[i].grad())) << i << " " << form << " " << dtype;
+    }
+  };
+  for (const auto& [heads, k] :
+       {std::pair{8, 8}, {1, 41}, {3, 5}, {1, 3}, {5, 12}, {1, 70}, {2, 132}, {40, 1}})
+    for (const AttentionForm form : kForms) {
+      check(few, heads, k, DType::kF64, form, 1e-12);
+      check(few, heads, k, DType::kF32, form, 1e-4);
+    }
+  for (const auto& [heads, k] : {std::pair{8, 8}, {1, 3}, {3, 40}}) {
+    check(few, heads, k, DType::kBF16, AttentionForm::kFused, 0.1);
+    check(lots, heads, k, DType::kF64, AttentionForm::kFused, 1e-11);
+    check(lots, heads, k, DType::kF32, AttentionForm::kFused, 1e-3);
+  }
 }
 
 TEST_P(OpsAttention, Errors) {

@@ -61,6 +61,28 @@ TEST_P(OpsEpilogue, IsTheComposedForm) {
     }
 }
 
+// More rows than the threads of a GPU have under way.
+TEST_P(OpsEpilogue, OfManyRowsIsTheComposedForm) {
+  const Poisoned poisoned;
+  for (const auto& [m, n] : {std::pair{36001, 64}, {48001, 47}, {400000, 3}}) {
+    const EpilogueOptions o{.activation = Activation::kElu, .dropout = 0.4, .key = {3, 9}};
+    const Tensor values = random_tensor({m, n}, DType::kF32, device(), 3),
+                 b = random_tensor({n}, DType::kF32, device(), 4),
+                 dy = random_tensor({m, n}, DType::kF32, device(), 5);
+    const Variable x(values, true), x2(values, true), bias(b, true), bias2(b.to(DType::kF64), true),
+        again(b, true);
+    const Variable y = epilogue(x, bias, o), want = composed(x2, Variable(b), o);
+    EXPECT_TRUE(near(y.value(), doubles(want.value()), 1e-6, 1e-6)) << m << " x " << n;
+    y.backward(dy);
+    want.backward(dy);
+    EXPECT_TRUE(near(x.grad(), doubles(x2.grad()), 1e-6, 1e-6)) << m << " x " << n;
+    composed(Variable(values.to(DType::kF64)), bias2, o).backward(dy.to(DType::kF64));
+    EXPECT_TRUE(near(bias.grad(), doubles(bias2.grad()), 1e-5, 0.02)) << m << " x " << n;
+    epilogue(Variable(values), again, o).backward(dy);
+    EXPECT_TRUE(same_bits(bias.grad(), again.grad())) << m << " x " << n;
+  }
+}
+
 TEST_P(OpsEpilogue, SixteenBitTypesAreRoundedOnce) {
   const Poisoned poisoned;
   for (const DType dtype : {DType::kBF16, DType::kF16}) {

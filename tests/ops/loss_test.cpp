@@ -131,6 +131,7 @@ TEST_P(OpsLoss, NodeMetricsOfManyNodes) {
   const Tensor x = random_tensor({n, c}, DType::kF32, device(), 1);
   const std::vector<double> score = doubles(x);
   std::vector<std::int64_t> label(n), all(n);
+  std::vector<double> dx;
   double right = 0, loss = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     all[i] = n - 1 - i;
@@ -138,13 +139,18 @@ TEST_P(OpsLoss, NodeMetricsOfManyNodes) {
     const double* row = score.data() + i * c;
     double sum = 0;
     for (std::int64_t j = 0; j < c; ++j) sum += std::exp(row[j]);
+    for (std::int64_t j = 0; j < c; ++j) dx.push_back((std::exp(row[j]) / sum - (j == label[i])) / n);
     right += std::max_element(row, row + c) - row == label[i];
     loss += std::log(sum) - row[label[i]];
   }
   const std::vector<double> got = doubles(node_metrics(x, ids(label), {ids({3}), ids(all)}));
   EXPECT_EQ(got[2], right / n);
   EXPECT_NEAR(got[3], loss / n, 1e-6);
-  EXPECT_NEAR(cross_entropy(x, ids(label), ids(all)).item(), loss / n, 1e-6);
+  const Variable logits(x, true);
+  const Variable mean = cross_entropy(logits, ids(label), ids(all));
+  EXPECT_NEAR(mean.value().item(), loss / n, 1e-6);
+  mean.backward();
+  EXPECT_TRUE(near(logits.grad(), dx, 1e-5, 1e-6 / n));
 }
 
 TEST_P(OpsLoss, AccuracyCountsTheFirstOfEqualScores) {
