@@ -99,7 +99,7 @@ TEST_P(TrainPrecision, EdgeWeightsAndPrunedRows) {
     const Step got = step(a), want = step(b);
     EXPECT_LT(distance(got.logits, want.logits), 0.02);
     for (std::size_t i = 0; i < got.gradients.size(); ++i)
-      EXPECT_LT(distance(got.gradients[i].second, want.gradients[i].second), 0.06) << got.gradients[i].first;
+      EXPECT_LT(distance(got.gradients[i].second, want.gradients[i].second), 0.08) << got.gradients[i].first;
   }
 }
 
