@@ -31,14 +31,17 @@ struct SpmvCost {
   static constexpr double kNonzero = 1e-5;  // throughput: 100 G random elements of x a second
   static constexpr double kStep = 0.2;      // latency of one trip of a vector along its row
   static constexpr double kPieces = 2;      // the longest chain of RoDe's pieces, beyond that of a short row
+  static constexpr double kDense = 128;  // nonzeros a row from which on RoDe's clusters find x in the caches
 };
 
-/// kVector, unless the longest row alone would take a vector longer than kRode takes for all.
+/// kVector, unless rows are long, or the longest one alone would take a vector longer than kRode takes for
+/// all.
 constexpr SpmvAlgorithm choose_spmv_algorithm(const RowLengths& lengths) {
   const double all = lengths.mean * static_cast<double>(lengths.rows) * SpmvCost::kNonzero;
   const double longest =
       static_cast<double>(lengths.longest) / threads_per_vector(lengths.mean) * SpmvCost::kStep;
-  return longest > all + SpmvCost::kPieces ? SpmvAlgorithm::kRode : SpmvAlgorithm::kVector;
+  const bool suits_rode = lengths.mean >= SpmvCost::kDense || longest > all + SpmvCost::kPieces;
+  return suits_rode ? SpmvAlgorithm::kRode : SpmvAlgorithm::kVector;
 }
 
 /// Nonzeros that one warp takes in the segmented reduction: a multiple of 128 (four steps of a warp), enough

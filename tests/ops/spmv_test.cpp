@@ -213,8 +213,8 @@ TEST(OpsSpmvPlan, OneLongRowAmongShortOnesIsCut) {
   EXPECT_EQ(choice(10000, 8, 7.9), SpmvAlgorithm::kVector);
   EXPECT_EQ(choice(4, 100000, 25000), SpmvAlgorithm::kRode);
   EXPECT_EQ(choice(169343, 13000, 13.7), SpmvAlgorithm::kRode);
-  EXPECT_EQ(choice(232965, 21657, 492), SpmvAlgorithm::kVector);  // enough other work to hide the hub
-  EXPECT_EQ(choice(2449029, 17481, 50.5), SpmvAlgorithm::kVector);
+  EXPECT_EQ(choice(232965, 21657, 492), SpmvAlgorithm::kRode);      // long rows
+  EXPECT_EQ(choice(2449029, 17481, 50.5), SpmvAlgorithm::kVector);  // enough other work to hide the hub
   EXPECT_EQ(choice(1'000'000, 1'000'000, 5), SpmvAlgorithm::kRode);
 }
 
