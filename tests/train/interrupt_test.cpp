@@ -24,6 +24,15 @@ using test::TempDir;
 using test::wait_for;
 constexpr std::size_t kLimit = 10'000'000;
 
+/// As a shell in front of a person starts it. One in the background has SIGINT ignored, by who comes after it
+/// too.
+class TrainInterrupt : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    for (const int signal : {SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);
+  }
+};
+
 std::string make_dataset(const TempDir& dir) {
   const std::string path = dir / "tiny.h5";
   check(wait_for(start({command("rodeo_data"), "generate", "--preset", "cora", "--nodes", "2000", "--edges",
@@ -47,7 +56,7 @@ void wait_for_lines(const std::string& path, std::size_t lines) {
   }
 }
 
-TEST(TrainInterrupt, ASignalEndsTheEpochAndTheRunIsWrittenWhole) {
+TEST_F(TrainInterrupt, ASignalEndsTheEpochAndTheRunIsWrittenWhole) {
   const TempDir dir;
   const std::string data = make_dataset(dir);
   for (const int signal : {SIGINT, SIGTERM}) {
@@ -95,7 +104,7 @@ int exit_code_after(const std::vector<int>& signals, bool ignored = false) {
   return wait_for(child);
 }
 
-TEST(TrainInterrupt, TheSecondSignalEndsTheProcess) {
+TEST_F(TrainInterrupt, TheSecondSignalEndsTheProcess) {
   if (RODEO_THREAD_SANITIZED) GTEST_SKIP() << "ThreadSanitizer delays signals";
   EXPECT_EQ(exit_code_after({SIGINT}), 7);
   EXPECT_EQ(exit_code_after({SIGTERM}), 7);
@@ -104,7 +113,7 @@ TEST(TrainInterrupt, TheSecondSignalEndsTheProcess) {
   EXPECT_EQ(exit_code_after({SIGINT, SIGINT}, /*ignored=*/true), 8);  // as under nohup
 }
 
-TEST(TrainInterrupt, SignalsAreAsBeforeAfterwards) {
+TEST_F(TrainInterrupt, SignalsAreAsBeforeAfterwards) {
   { const StopOnSignal listener; }
   struct sigaction now = {};
   sigaction(SIGINT, nullptr, &now);
