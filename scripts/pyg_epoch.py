@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 """Times training epochs of PyG's GCN and GAT on the HDF5 files that train_gcn reads, in epoch_bench's columns.
 
-    scripts/pyg_epoch.py graph.h5 [--model gcn,gat] [--hidden 16] [--heads 8] [--epochs 30] [--csv FILE]
+    scripts/pyg_epoch.py graph.h5 [--bench build/bin/epoch_bench] [--model gcn,gat] [--hidden 16] [--heads 8]
+                         [--epochs 30] [--csv FILE]
 
 Needs torch, torch_geometric and h5py. PyG is timed at its best: self loops are added and normalised once,
 before the first epoch; GCN also with A as a torch.sparse CSR matrix (the model "gcn-csr"). GAT has its
-published heads, dropout and optimiser, as train_gat has. f32, without TF32.
+published heads, dropout and optimiser, as train_gat has. f32, without TF32. With --bench every model of ours is timed
+on the same file and device, first, and the last two columns have its milliseconds and how many times as long PyG takes.
 """
 import argparse
+import csv
 import statistics
+import subprocess
+import tempfile
 import time
 
 import h5py
@@ -123,6 +128,14 @@ def epochs_ms(model, graph, optimizer, x, y, train, warmup, epochs):
     return statistics.median(times), peak
 
 
+def ours_ms(bench, path, model, hidden, heads, device):
+    with tempfile.NamedTemporaryFile(suffix=".csv") as out:
+        subprocess.run([bench, "--dataset", path, "--model", model, "--hidden", str(hidden), "--heads", str(heads),
+                        "--device", device, "--csv", out.name], check=True, stdout=subprocess.DEVNULL)
+        with open(out.name, encoding="utf-8") as file:
+            return float(next(csv.DictReader(file))["epoch_ms"])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+")
@@ -132,6 +145,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--warmup", type=int, default=5)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--bench", help="epoch_bench, to be timed beside PyG")
     parser.add_argument("--csv")
     options = parser.parse_args()
     kinds = options.model.split(",")
@@ -139,13 +153,16 @@ def main():
         parser.error(f"--model must be of gcn, gcn-csr, gat, got '{options.model}'")
 
     rows = []
-    print(f"{'graph':<20} {'model':<8} {'hidden':>6} {'heads':>5} {'epoch, ms':>11} {'peak, GiB':>10}")
+    print(f"{'graph':<20} {'model':<8} {'hidden':>6} {'heads':>5} {'epoch, ms':>11} {'peak, GiB':>10}"
+          + (f" {'Rodeo, ms':>11} {'PyG / Rodeo':>11}" if options.bench else ""))
     for path in options.files:
         name = path.rsplit("/", 1)[-1].removesuffix(".h5")
+        sizes = {kind: (options.hidden or 8, options.heads) if kind == "gat" else (options.hidden or 16, 1) for kind in kinds}
+        ours = {kind: ours_ms(options.bench, path, kind.removesuffix("-csr"), *sizes[kind], options.device)
+                for kind in kinds} if options.bench else {}
         edge_index, x, y, train = load(path, options.device)
         for kind in kinds:
-            hidden = options.hidden or (8 if kind == "gat" else 16)
-            heads = options.heads if kind == "gat" else 1
+            hidden, heads = sizes[kind]
             try:
                 parts = make(kind, edge_index, x, int(y.max()) + 1, hidden, heads)
                 ms, peak = epochs_ms(*parts, x, y, train, options.warmup, options.epochs)
@@ -154,7 +171,8 @@ def main():
             parts = None
             if x.is_cuda:
                 torch.cuda.empty_cache()
-            print(f"{name:<20} {kind:<8} {hidden:>6} {heads:>5} {ms:>11.3f} {peak / 2**30:>10.3f}", flush=True)
+            beside = f" {ours[kind]:>11.3f} {ms / ours[kind]:>11.1f}" if ours else ""
+            print(f"{name:<20} {kind:<8} {hidden:>6} {heads:>5} {ms:>11.3f} {peak / 2**30:>10.3f}{beside}", flush=True)
             rows.append((name, kind, hidden, heads, ms, "", "", "", peak, "", "", "dense", "none", "", "fp32"))
     if options.csv:
         with open(options.csv, "w", encoding="utf-8") as file:
