@@ -11,17 +11,6 @@ import argparse
 import csv
 import math
 import os
-import subprocess
-import tempfile
-
-
-def ours(bench, path, model, epochs, options):
-    with tempfile.NamedTemporaryFile(suffix=".csv") as out:
-        subprocess.run([bench, "--device", "cpu", "--dataset", path, "--model", model, "--epochs", str(epochs),
-                        "--csv", out.name, *options], check=True, stdout=subprocess.DEVNULL)
-        with open(out.name, encoding="utf-8") as file:
-            row = next(csv.DictReader(file))
-    return float(row["epoch_ms"]), row["features"]
 
 
 def main():
@@ -51,7 +40,9 @@ def main():
         for model in options.model.split(","):
             best, theirs, kind, form = math.inf, math.inf, "", ""
             for _ in range(options.rounds):
-                ms, form = ours(options.bench, path, model, options.epochs, ["--features", options.features])
+                row = pyg_epoch.ours(options.bench, path, model, "cpu", "--epochs", str(options.epochs), "--features",
+                                     options.features)
+                ms, form = float(row["epoch_ms"]), row["features"]
                 best = min(best, ms)
                 for candidate in ["gcn", "gcn-csr"] if model == "gcn" else [model]:
                     hidden, heads = (16, 1) if model == "gcn" else (8, 8)

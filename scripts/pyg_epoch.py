@@ -128,12 +128,13 @@ def epochs_ms(model, graph, optimizer, x, y, train, warmup, epochs):
     return statistics.median(times), peak
 
 
-def ours_ms(bench, path, model, hidden, heads, device):
+def ours(bench, path, model, device, *options):
+    """The row of epoch_bench's table."""
     with tempfile.NamedTemporaryFile(suffix=".csv") as out:
-        subprocess.run([bench, "--dataset", path, "--model", model, "--hidden", str(hidden), "--heads", str(heads),
-                        "--device", device, "--csv", out.name], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([bench, "--dataset", path, "--model", model, "--device", device, "--csv", out.name, *options],
+                       check=True, stdout=subprocess.DEVNULL)
         with open(out.name, encoding="utf-8") as file:
-            return float(next(csv.DictReader(file))["epoch_ms"])
+            return next(csv.DictReader(file))
 
 
 def main():
@@ -158,8 +159,11 @@ def main():
     for path in options.files:
         name = path.rsplit("/", 1)[-1].removesuffix(".h5")
         sizes = {kind: (options.hidden or 8, options.heads) if kind == "gat" else (options.hidden or 16, 1) for kind in kinds}
-        ours = {kind: ours_ms(options.bench, path, kind.removesuffix("-csr"), *sizes[kind], options.device)
-                for kind in kinds} if options.bench else {}
+        rodeo_ms = {}
+        for kind, (hidden, heads) in sizes.items() if options.bench else ():
+            row = ours(options.bench, path, kind.removesuffix("-csr"), options.device, "--hidden", str(hidden),
+                       "--heads", str(heads))
+            rodeo_ms[kind] = float(row["epoch_ms"])
         edge_index, x, y, train = load(path, options.device)
         for kind in kinds:
             hidden, heads = sizes[kind]
@@ -171,7 +175,7 @@ def main():
             parts = None
             if x.is_cuda:
                 torch.cuda.empty_cache()
-            beside = f" {ours[kind]:>11.3f} {ms / ours[kind]:>11.1f}" if ours else ""
+            beside = f" {rodeo_ms[kind]:>11.3f} {ms / rodeo_ms[kind]:>11.1f}" if rodeo_ms else ""
             print(f"{name:<20} {kind:<8} {hidden:>6} {heads:>5} {ms:>11.3f} {peak / 2**30:>10.3f}{beside}", flush=True)
             rows.append((name, kind, hidden, heads, ms, "", "", "", peak, "", "", "dense", "none", "", "fp32"))
     if options.csv:

@@ -149,14 +149,17 @@ struct TallTiles {
   }
 };
 
-__device__ __forceinline__ void copy_async(float* to, const float* from, bool inside) {
+/// Copies of kVec floats to shared memory that other work need not wait for, zeros where not `inside`.
+template <int kVec>
+__device__ __forceinline__ void copy_later(float* to, const float* from, bool inside) {
+  static_assert(kVec == 1 || kVec == 2 || kVec == 4);
   const auto shared = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared), "l"(from), "r"(inside ? 4 : 0));
-}
-__device__ __forceinline__ void copy_quad_async(float* to, const float* from, bool inside) {
-  const auto shared = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from),
-               "r"(inside ? 16 : 0));
+  const int bytes = inside ? 4 * kVec : 0;
+  if constexpr (kVec == 4)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(bytes));
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(shared), "l"(from), "r"(bytes),
+                 "n"(4 * kVec));
 }
 __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_all;" ::: "memory");
@@ -172,14 +175,14 @@ __device__ __forceinline__ void stage_tile(const float* from, int pitch, int row
     for (int place = threadIdx.x; place < kRows * kColumns / 4; place += kThreads) {
       const int column = place % (kColumns / 4) * 4, row = place / (kColumns / 4);
       const bool inside = row < rows && column < columns;
-      copy_quad_async(to + row * kPitch + column, inside ? from + row * pitch + column : from, inside);
+      copy_later<4>(to + row * kPitch + column, inside ? from + row * pitch + column : from, inside);
     }
   } else {
 #pragma unroll 2
     for (int place = threadIdx.x; place < kRows * kColumns; place += kThreads) {
       const int column = place % kColumns, row = place / kColumns;
       const bool inside = row < rows && column < columns;
-      copy_async(to + row * kPitch + column, inside ? from + row * pitch + column : from, inside);
+      copy_later<1>(to + row * kPitch + column, inside ? from + row * pitch + column : from, inside);
     }
   }
 }

@@ -31,18 +31,6 @@ struct WgmmaFactor {
   }
 };
 
-/// Copies of kVec floats to shared memory that other work need not wait for, zeros where not `inside`.
-template <int kVec>
-__device__ __forceinline__ void copy_later(float* to, const float* from, bool inside) {
-  static_assert(kVec == 1 || kVec == 2 || kVec == 4);
-  const auto shared = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
-  const int bytes = inside ? 4 * kVec : 0;
-  if constexpr (kVec == 4)
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(bytes));
-  else
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(shared), "l"(from), "r"(bytes),
-                 "n"(4 * kVec));
-}
 __device__ __forceinline__ void end_copies() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 }

@@ -234,12 +234,10 @@ void wgmma_matmul_transposed(const DroppedMatrix& x, const Tensor& y, const Tens
                                .dropout = dropout_of(x),
                                .after = after.scale,
                                .then_keep = after.keep};
-  const auto run = [&]<int kN>() {
-    masked ? multiply<kN, true>(args, dw, db) : multiply<kN, false>(args, dw, db);
-  };
-  if (args.n <= 16) return run.operator()<16>();
-  if (args.n <= 48) return run.operator()<48>();
-  run.operator()<128>();
+  if (masked) return multiply<128, true>(args, dw, db);  // linear() has it for more than 64 columns alone
+  if (args.n <= 16) return multiply<16, false>(args, dw, db);
+  if (args.n <= 48) return multiply<48, false>(args, dw, db);
+  multiply<128, false>(args, dw, db);
 }
 
 }  // namespace rodeo::kernels::cuda
