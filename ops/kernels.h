@@ -25,7 +25,6 @@
 #include "ops/rode_plan.h"
 #include "ops/sddmm.h"
 #include "ops/spmm.h"
-#include "ops/tca_plan.h"
 
 namespace rodeo::kernels {
 
@@ -234,11 +233,9 @@ RODEO_KERNEL(spmm_rode, void(const Csr& a, const RodePlan& plan, Accumulate accu
                              const Tensor& x, const Tensor& y));
 RODEO_KERNEL(rode_plan, RodePlan(const Csr& a, const Tensor& cluster,
                                  std::int64_t split));  // a may be empty, cluster undefined
-RODEO_CUDA_KERNEL(spmm_tca, void(const Csr& a, const TcaPlan& plan, const Tensor& weight, const Tensor& x,
-                                 const Tensor& y));                  // not f64
-RODEO_KERNEL(tca_plan, TcaPlan(const Csr& a, const Tensor& order));  // a may be empty, order undefined
+RODEO_CUDA_KERNEL(spmm_tca, void(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x,
+                                 const Tensor& y));  // not f64
 RODEO_KERNEL(cluster_rows, void(const Csr& a, const Tensor& cluster));
-RODEO_KERNEL(order_of_clusters, void(const Tensor& cluster, const Tensor& order));
 /// What cuSPARSE keeps of one graph: descriptors, workspaces, converted indices. Made by the first use.
 struct CusparseGraph;
 RODEO_CUDA_KERNEL(spmm_cusparse, void(const Csr& a, std::shared_ptr<CusparseGraph>& kept,

@@ -24,12 +24,4 @@ const Tensor& row_clusters(const Adjacency& adj) {
       .cluster;
 }
 
-Tensor order_of_clusters(const Tensor& cluster) {
-  check(cluster.defined() && cluster.dtype() == DType::kU8 && cluster.rank() == 1,
-        "[order_of_clusters] cluster must be u8 [rows]");
-  const Tensor order = Tensor::empty(cluster.shape(), DType::kI32, cluster.device());
-  if (order.numel() > 0) kernels::order_of_clusters.on(order.device())(cluster, order);
-  return order;
-}
-
 }  // namespace rodeo

@@ -48,7 +48,4 @@ Tensor cluster_rows(const Adjacency& adj);
 /// The same where RowClusters::pays, else undefined. Kept on adj.
 const Tensor& row_clusters(const Adjacency& adj);
 
-/// Rows in the order of their clusters, equal ones in row order: u8 [rows] -> i32 [rows].
-Tensor order_of_clusters(const Tensor& cluster);
-
 }  // namespace rodeo

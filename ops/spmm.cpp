@@ -35,7 +35,7 @@ void run_rode(const Operands& in) {
 }
 
 void run_tca(const Operands& in) {
-  const TcaPlan& plan = tca_plan(in.adj);
+  const RodePlan& plan = rode_plan(in.adj);
   const ProfileScope scope(Part::kSpmm);
   kernels::spmm_tca.on(in.y.device())(in.adj.csr(), plan, in.weight, in.x, in.y);
 }

@@ -54,13 +54,4 @@ void cluster_rows(const Csr& a, const Tensor& cluster) {
   for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<std::uint8_t>(now[i]);
 }
 
-void order_of_clusters(const Tensor& cluster, const Tensor& order) {
-  const auto* c = cluster.data<std::uint8_t>();
-  std::int64_t place[RowClusters::kClusters + 1] = {};
-  for (std::int64_t i = 0; i < cluster.numel(); ++i) ++place[c[i] + 1];
-  for (int k = 0; k < RowClusters::kClusters; ++k) place[k + 1] += place[k];
-  auto* out = order.data<std::int32_t>();
-  for (std::int64_t i = 0; i < cluster.numel(); ++i) out[place[c[i]]++] = static_cast<std::int32_t>(i);
-}
-
 }  // namespace rodeo::kernels::cpu

@@ -133,6 +133,12 @@ struct Gather {
     }
   }
 
+  template <int kRows>
+  __device__ void add_rows(const Row (&row)[kRows], const Sum (&weight)[kRows]) {
+#pragma unroll
+    for (int k = 0; k < kRows; ++k) add(row[k], weight[k]);
+  }
+
   /// Every group sums a row of its own: nonzeros [begin, begin + length), in order. Long rows are added up
   /// from sums of a piece's length, so that the rounding error of a hub stays that of a short row.
   __device__ void sum_long_row(std::int64_t begin, std::int64_t length) {
@@ -156,7 +162,11 @@ struct Gather {
     sum_row(begin, length, first_of_row(begin, length));
   }
   __device__ void sum_row(std::int64_t begin, std::int64_t length, Entry next) {
-    constexpr int kStep = 4;  // rows of X in flight: with more, fewer warps fit
+    sum_row(begin, length, next, [this](const auto& row, const auto& weight) { add_rows(row, weight); });
+  }
+  static constexpr int kStep = 4;  // rows of X in flight: with more, fewer warps fit
+  template <class AddRows>
+  __device__ void sum_row(std::int64_t begin, std::int64_t length, Entry next, AddRows&& add_rows) {
     for (std::int64_t base = 0; __any_sync(kFullMask, base < length); base += Tile::kLanes) {
       const Entry now = next;
       const std::int64_t ahead = base + Tile::kLanes + member;
@@ -174,8 +184,7 @@ struct Gather {
           weight[k] = 0;
           if (at < length) row[k] = row_of_x(entry.col), weight[k] = weight_of(entry, begin + at);
         }
-#pragma unroll
-        for (int k = 0; k < kStep; ++k) add(row[k], weight[k]);
+        add_rows(row, weight);
       }
     }
   }

@@ -13,13 +13,26 @@ struct RodeArgs {
   int* arrived;  // [split rows, column tiles of this launch], zero, and left so
 };
 
-template <class Tile>
-struct RodeRow : Gather<Tile> {
+template <class Tile_>
+struct RodeRow : Gather<Tile_> {
+  using Tile = Tile_;
   using Base = Gather<Tile>;
   using Base::sum;
   using typename Base::Sum;
 
   __device__ explicit RodeRow(const SpmmArgs<typename Tile::T>& args) : Base(args) {}
+
+  template <int kRows, class Wanted>
+  __device__ void add_rows_if(const typename Base::Row (&row)[kRows], const Sum (&weight)[kRows],
+                              Wanted&& wanted) {
+#pragma unroll
+    for (int k = 0; k < kRows; ++k)
+      if (wanted(k)) this->add(row[k], weight[k]);
+  }
+  /// What other ways to add up need: settle() leaves the rows that were added in sum; mend(begin, length)
+  /// sees the sum of these nonzeros.
+  __device__ void settle() {}
+  __device__ void mend(std::int64_t, std::int64_t) {}
 
   /// Afterwards every group has the sum over all groups.
   __device__ void reduce_groups() {

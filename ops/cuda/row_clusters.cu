@@ -87,19 +87,4 @@ void cluster_rows(const Csr& a, const Tensor& cluster) {
          cluster.data<std::uint8_t>(), n);
 }
 
-void order_of_clusters(const Tensor& cluster, const Tensor& order) {
-  const Device device = cluster.device();
-  const std::int64_t n = cluster.numel();
-  const Tensor sorted = Tensor::empty({n}, DType::kU8, device),
-               value = Tensor::empty({n}, DType::kI32, device),
-               node = Tensor::empty({n}, DType::kI32, device);
-  launch("cluster order", device, start_kernel, grid_for(n, kThreads), kThreads, 0,
-         value.data<std::int32_t>(), node.data<std::int32_t>(), n);
-  with_scratch("sort", device, [&](void* scratch, std::size_t& bytes) {
-    return cub::DeviceRadixSort::SortPairs(scratch, bytes, cluster.data<std::uint8_t>(),
-                                           sorted.data<std::uint8_t>(), node.data<std::int32_t>(),
-                                           order.data<std::int32_t>(), n, 0, 8, Context::of(device).stream());
-  });
-}
-
 }  // namespace rodeo::kernels::cuda

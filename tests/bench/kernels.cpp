@@ -8,7 +8,6 @@
 #include "ops/sddmm.h"
 #include "ops/spmm.h"
 #include "ops/spmv.h"
-#include "ops/tca_plan.h"
 #include "tests/bench/peers.h"
 
 namespace rodeo::bench {
@@ -93,7 +92,6 @@ const std::vector<Kernel>& all_kernels() {
 const std::vector<Plan>& all_plans() {
   static const std::vector<Plan> plans{
       {"rode", [](const Adjacency& adj) { rode_plan(adj); }},
-      {"tca", [](const Adjacency& adj) { tca_plan(adj); }},
   };
   return plans;
 }

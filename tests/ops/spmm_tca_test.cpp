@@ -87,23 +87,40 @@ TEST_F(OpsSpmmTca, SlicedOperandsAreNotAligned) {
     }
 }
 
-TEST_F(OpsSpmmTca, InfinityAndNanPropagateAlongEdgesOnly) {
+// The zeros of the right operand meet other columns of the same row: these must not make NaN of it.
+TEST_F(OpsSpmmTca, InfinityAndNanReachTheirOwnOutputsOnly) {
   for (const std::int64_t length : {1, 8, 16, 30, 60, 70, 600}) {
-    // Row 0 reads rows 0 .. length - 1 of X, row 1 the row after, which holds NaN and infinity.
+    // Row 0 reads rows 0 .. length - 1 of X, row 1 the row after, of which two columns in four are not
+    // finite, row 2 all of them.
+    constexpr std::size_t kColumns = 88;
+    const float special[] = {NAN, INFINITY, 0, 0};
     std::vector<std::int32_t> col;
-    for (std::int64_t e = 0; e <= length; ++e) col.push_back(static_cast<std::int32_t>(e));
-    const Adjacency adj(
-        {2, length + 1, Tensor::from(std::vector<std::int64_t>{0, length, length + 1}), Tensor::from(col)});
-    std::vector<float> values(static_cast<std::size_t>((length + 1) * 40), 1);
-    for (std::size_t j = 0; j < 40; ++j) values[values.size() - 40 + j] = j % 2 ? INFINITY : NAN;
-    for (const DType dtype : {DType::kF16, DType::kF32}) {
-      const Tensor x = Tensor::from(values, {length + 1, 40}).to(dtype).to(device_);
-      const std::vector<double> y = doubles(spmm(adj.to(device_), x, kTca));
-      for (std::size_t j = 0; j < 40; ++j) {
-        EXPECT_EQ(y[j], static_cast<double>(length)) << "length " << length;
-        EXPECT_TRUE(j % 2 ? std::isinf(y[40 + j]) : std::isnan(y[40 + j])) << "length " << length;
+    for (std::int64_t e = 0; e < 2 * length + 2; ++e)
+      col.push_back(static_cast<std::int32_t>(e % (length + 1)));
+    const Adjacency adj =
+        Adjacency({3, length + 1,
+                   Tensor::from(std::vector<std::int64_t>{0, length, length + 1, 2 * length + 2}),
+                   Tensor::from(col)})
+            .to(device_);
+    std::vector<float> values(static_cast<std::size_t>(length + 1) * kColumns, 1);
+    for (std::size_t j = 0; j < kColumns; ++j) values[values.size() - kColumns + j] = special[j % 4];
+    for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32})
+      for (const bool weighted : {false, true}) {
+        const Tensor
+            x = Tensor::from(values, {length + 1, static_cast<std::int64_t>(kColumns)}).to(dtype).to(device_),
+            ones = Tensor::full({2 * length + 2}, 1, dtype, device_);
+        const std::vector<double> y = doubles(weighted ? spmm(adj, ones, x, kTca) : spmm(adj, x, kTca));
+        for (std::size_t j = 0; j < kColumns; ++j) {
+          EXPECT_EQ(y[j], static_cast<double>(length)) << "length " << length;
+          for (const std::int64_t row : {1, 2}) {
+            const double others = row == 1 ? 0 : static_cast<double>(length);
+            const double want = special[j % 4] + others,
+                         got = y[static_cast<std::size_t>(row) * kColumns + j];
+            EXPECT_TRUE(std::isnan(want) ? std::isnan(got) : got == want)
+                << "row " << row << " column " << j << ": " << got << ", length " << length << " " << dtype;
+          }
+        }
       }
-    }
   }
 }
 

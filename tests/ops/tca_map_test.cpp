@@ -1,144 +1,100 @@
-// The index map of TCA-SpMM without a GPU: a warp and mma.m16n8k8 played on the host.
+// The index map of TCA-SpMM without a GPU: a warp and its MMAs played on the host.
 #include "ops/tca_map.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
-#include <map>
 #include <set>
-#include <vector>
 
 namespace rodeo::test {
 namespace {
 
-constexpr int kLanes = 32;
-using tca::kPieces;
+constexpr int kWarp = 32;
 
-struct Piece {
-  int nonzero = -1, piece = -1;
-};
-using Slots = std::array<Piece[2][kPieces], kLanes>;  // [lane][nonzero][slot]
-
-template <class Map>
-Slots load() {
-  Slots slots;
-  for (int lane = 0; lane < kLanes; ++lane)
-    for (int h = 0; h < 2; ++h)
-      for (int slot = 0; slot < kPieces; ++slot)
-        slots[lane][h][slot] = {Map::nonzero(Map::needed_by(lane, slot), h),
-                                Map::piece(lane, Map::destined_for(lane, slot))};
-  return slots;
-}
-
-template <class Map>
-Slots exchange(Slots slots) {
-  for (int lane = 0; lane < kLanes; ++lane)
-    for (int h = 0; h < 2; ++h) Map::rotate(slots[lane][h], lane);
-  Slots out;
-  for (int lane = 0; lane < kLanes; ++lane)
-    for (int h = 0; h < 2; ++h)
-      for (int slot = 0; slot < kPieces; ++slot)
-        out[lane][h][slot] = slots[lane ^ (slot & Map::kMask)][h][slot];
-  return out;
-}
-
-// D = A B, with the fragments where the PTX manual has them. k_of(t, h): 2t + h for 16-bit types, t + 4h for
-// TF32. Returns the four elements of each lane.
+// D += A B, with the fragments where the PTX manual has them: m16n8k16, or two m16n8k8 side by side. k_of(t,
+// i) is the k of a lane's nonzero i.
 struct Mma {
-  double a[16][8] = {}, b[8][8] = {};
+  double a[16][16] = {}, b[16][8] = {}, d[16][8] = {};
+  void multiply() {
+    for (int row = 0; row < 16; ++row)
+      for (int column = 0; column < 8; ++column)
+        for (int k = 0; k < 16; ++k) d[row][column] += a[row][k] * b[k][column];
+  }
   std::array<double, 4> elements(int lane) const {
     const int g = lane / 4, t = lane % 4;
-    const auto d = [&](int row, int column) {
-      double sum = 0;
-      for (int k = 0; k < 8; ++k) sum += a[row][k] * b[k][column];
-      return sum;
-    };
-    return {d(g, 2 * t), d(g, 2 * t + 1), d(g + 8, 2 * t), d(g + 8, 2 * t + 1)};
+    return {d[g][2 * t], d[g][2 * t + 1], d[g + 8][2 * t], d[g + 8][2 * t + 1]};
   }
 };
+int k_of(int t, int i, bool tf32) {
+  return tf32 ? i / 2 * 8 + i % 2 * 4 + t : i / 2 * 8 + 2 * t + i % 2;
+}
 
+// Every lane's four nonzeros on its piece, product by product, then what each lane keeps, as the kernel does.
 template <class Map, int kVec>
-void check_packing() {
-  constexpr bool kTf32 = kVec == 4;
-  constexpr int kWidth = kVec * Map::kPiecesOfTile;
+void check_products(bool weighted) {
   const auto x = [](int nonzero, int column) { return (nonzero * 37 + column * 11) % 101 - 50; };
-  const auto w = [](int nonzero) { return nonzero * 13 % 29 - 14; };
+  const auto w = [&](int nonzero) { return weighted ? nonzero * 13 % 29 - 14 : 1; };
+  const auto nonzero = [](int set, int i) { return set * tca::kDepth + i; };
 
-  const Slots slots = exchange<Map>(load<Map>());
-  double diagonal[8][kPieces * kVec] = {};
-  for (int slot = 0; slot < kPieces; ++slot)
-    for (int pair = 0; pair < kVec / 2; ++pair) {
-      Mma mma;
-      std::set<int> columns;
-      for (int lane = 0; lane < kLanes; ++lane) {
-        const int g = lane / 4, t = lane % 4;
-        for (int h = 0; h < 2; ++h) {
-          const int k = kTf32 ? t + 4 * h : 2 * t + h;
-          const Piece piece = slots[lane][h][slot];
-          ASSERT_EQ(piece.nonzero, Map::nonzero(lane, h)) << "lane " << lane << " slot " << slot;
-          const int column = piece.piece * kVec + 2 * pair;
-          mma.a[g][k] = x(piece.nonzero, column);
-          mma.a[g + 8][k] = x(piece.nonzero, column + 1);
-          mma.b[k][g] = w(piece.nonzero);
-          columns.insert({column, column + 1});
+  for (int product = 0; product < kVec / 2; ++product) {
+    Mma mma;
+    for (int right = 0; right < (weighted ? Map::kRights : 1); ++right) {
+      for (int lane = 0; lane < kWarp; ++lane)
+        for (int i = 0; i < tca::kDepth; ++i) {
+          const int k = k_of(lane % 4, i, kVec == 4), column = Map::piece(lane) * kVec + 2 * product;
+          const bool takes_part = !weighted || Map::right_of(lane) == right;
+          const int own = nonzero(Map::set(lane), i);
+          mma.a[lane / 4][k] = takes_part ? x(own, column) : 0;
+          mma.a[lane / 4 + 8][k] = takes_part ? x(own, column + 1) : 0;
+          mma.b[k][lane / 4] = Map::on_diagonal(lane) ? w(nonzero(Map::set_of_right(lane, right), i)) : 0;
         }
+      mma.multiply();
+    }
+    for (int lane = 0; lane < kWarp; ++lane) {
+      const bool mine = !weighted || Map::counts(lane);
+      if (!mine) {
+        ASSERT_TRUE(Map::counts(lane ^ 2));
       }
-      EXPECT_EQ(static_cast<int>(columns.size()), 16 / Map::kSubRows) << "output columns of an MMA";
-      for (int quad = 0; quad < 8; ++quad) {
-        const int lane = tca::diagonal_lane(quad), element = tca::diagonal_element(quad);
-        EXPECT_EQ(lane / 4, quad);
-        EXPECT_EQ(2 * (lane % 4) + element, quad) << "row and column of a diagonal element";
-        const std::array<double, 4> d = mma.elements(lane);
-        const int value = slot * kVec + 2 * pair;
-        diagonal[quad][value] = d[element];
-        diagonal[quad][value + 1] = d[element + 2];
+      const std::array<double, 4> d = mma.elements(mine ? lane : lane ^ 2);
+      const int kept = mine ? Map::kept(lane) : 1 - Map::kept(lane ^ 2);
+      for (int i = 0; i < 2; ++i) {
+        const int column = lane % Map::kLanes * kVec + 2 * product + i;
+        double want = 0;
+        for (int n = 0; n < tca::kDepth; ++n) {
+          const int own = nonzero(Map::set(lane), n);
+          want += w(own) * x(own, column);
+        }
+        EXPECT_EQ(d[kept + 2 * i], want) << "lane " << lane << " column " << column;
       }
     }
-  for (int column = 0; column < kWidth; ++column) {
-    double want = 0, got = 0;
-    for (int i = 0; i < Map::kNonzeros; ++i) want += w(i) * x(i, column);
-    for (int s = 0; s < Map::kSubRows; ++s)
-      got += diagonal[Map::first_quad(column, kVec) + s][Map::value_of(column, kVec)];
-    EXPECT_EQ(got, want) << "column " << column;
   }
 }
 
-// One load instruction of the warp reads whole 64-byte stretches of rows.
+// The lanes of a set load each piece of their row once.
 template <class Map>
 void check_loads() {
-  const Slots slots = load<Map>();
-  for (int h = 0; h < 2; ++h)
-    for (int slot = 0; slot < kPieces; ++slot) {
-      std::map<int, std::set<int>> pieces_of;
-      for (int lane = 0; lane < kLanes; ++lane) {
-        const Piece piece = slots[lane][h][slot];
-        EXPECT_TRUE(pieces_of[piece.nonzero].insert(piece.piece).second) << "loaded twice";
-      }
-      for (const auto& [nonzero, pieces] : pieces_of)
-        for (const int piece : pieces)
-          for (int i = 0; i < 4; ++i) EXPECT_TRUE(pieces.contains(piece / 4 * 4 + i)) << "row " << nonzero;
-    }
+  std::set<std::pair<int, int>> loaded;
+  for (int lane = 0; lane < kWarp; ++lane) {
+    EXPECT_TRUE(loaded.emplace(Map::set(lane), Map::piece(lane)).second) << "loaded twice";
+    EXPECT_LT(Map::piece(lane), Map::kLanes);
+  }
 }
 
-template <int kSubRows>
+template <int kLanes>
 void check_all() {
-  using Map = tca::Packing<kSubRows>;
-  check_packing<Map, 8>();
-  check_packing<Map, 4>();
+  using Map = tca::Packing<kLanes>;
+  for (const bool weighted : {false, true}) {
+    check_products<Map, 8>(weighted);
+    check_products<Map, 4>(weighted);
+  }
   check_loads<Map>();
 }
 
-TEST(OpsTcaMap, RowsOfUpTo64Nonzeros) {
+TEST(OpsTcaMap, TilesOf128Bytes) {
   check_all<8>();
 }
-TEST(OpsTcaMap, RowsOfUpTo32Nonzeros) {
+TEST(OpsTcaMap, TilesOf64Bytes) {
   check_all<4>();
-}
-TEST(OpsTcaMap, RowsOfUpTo16Nonzeros) {
-  check_all<2>();
-}
-TEST(OpsTcaMap, RowsOfUpTo8Nonzeros) {
-  check_all<1>();
 }
 
 }  // namespace
