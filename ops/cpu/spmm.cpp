@@ -15,6 +15,7 @@ struct Edges {
   std::int64_t weight_stride;
   const T* x;
   std::int64_t x_stride;
+  std::int64_t count;
 
   template <int kStrip, bool kAdd, class Out>
   void sum_strip(std::int64_t begin, std::int64_t end, std::int64_t column, Out* out) const {
@@ -22,7 +23,7 @@ struct Edges {
     Accumulator<T> s[kStrip] = {};
     for (std::int64_t e = begin; e < end; ++e) {
       const T* row = x + col[e] * x_stride + column;
-      if (e + kAhead < end)
+      if (e + kAhead < count)  // also for the next row: many rows are shorter
         for (int line = 0; line < kStrip; line += 64 / static_cast<int>(sizeof(T)))
           __builtin_prefetch(x + col[e + kAhead] * x_stride + column + line);
       if (weight) {
@@ -65,8 +66,12 @@ struct Operands {
         n(y_.numel() / a.rows),
         heads(weight.defined() && weight.rank() == 2 ? weight.dim(1) : 1),
         k(n / heads),
-        edges{a.col.data<std::int32_t>(), weight.defined() ? weight.data<T>() : nullptr, heads, x.data<T>(),
-              n} {}
+        edges{a.col.data<std::int32_t>(),
+              weight.defined() ? weight.data<T>() : nullptr,
+              heads,
+              x.data<T>(),
+              n,
+              a.col.numel()} {}
 
   template <bool kAdd, class Out>
   void sum(std::int64_t begin, std::int64_t end, Out* out) const {
