@@ -209,10 +209,11 @@ inline TallMatrix matrix_of(const Tensor& x, std::int64_t columns) {
 
 /// A word drops where its upper 24 bits, as a fraction, are below p: to_unit(word) < p in integers.
 inline TallDropout dropout_of(const DroppedMatrix& x) {
-  const auto p = static_cast<float>(x.p);
+  // Where p is 1 in f32, the threshold would be 2^32.
+  const double threshold = std::ceil(static_cast<float>(x.p) * 0x1p24f) * 0x1p8;
   return {.scale = tall_pointer(x.scale),
           .keep = static_cast<float>(1 / (1 - x.p)),
-          .threshold = static_cast<std::uint32_t>(std::ceil(p * 0x1p24f)) << 8,
+          .threshold = static_cast<std::uint32_t>(std::min(threshold, 0x1p32 - 1)),
           .key = x.key,
           .kept = static_cast<std::uint32_t*>(x.kept.raw())};
 }

@@ -120,6 +120,13 @@ TEST_P(OpsLinear, DropsWhatDropoutDrops) {
   }
 }
 
+TEST_P(OpsLinear, DropsAllWhereTheProbabilityRoundsToOne) {
+  const Tensor x = random_tensor({2000, 16}, DType::kF32, device(), 1);
+  const Tensor w = random_tensor({16, 8}, DType::kF32, device(), 2);
+  const Variable y = linear(dropout(Features(x), 1 - 0x1p-26, kKey), Variable(w));
+  EXPECT_TRUE(same_bits(y.value(), Tensor::zeros({2000, 8}, DType::kF32, device())));
+}
+
 // Both kernels by their names, as linear() takes one or the other by size and GPU.
 TEST_P(OpsLinear, EachKernel) {
   if (!device().is_cuda()) GTEST_SKIP() << "CUDA kernels";
