@@ -8,11 +8,13 @@
 // barriers. Residual part: a group per row. Split rows: each piece leaves its sum in a workspace; the warp
 // that finishes last adds them in order, so the result does not depend on which one that is. Column tiles are
 // the slow dimension of the grid: at any time the whole GPU works on one slice of X, which is more likely to
-// stay in the caches than whole rows are. Launches that leave most of the GPU idle: spmm_teams.cuh.
+// stay in the caches than whole rows are. Launches that leave most of the GPU idle: spmm_teams.cuh,
+// spmm_tiny.cuh.
 #include <algorithm>
 
 #include "ops/cuda/rode_rows.cuh"
 #include "ops/cuda/spmm_teams.cuh"
+#include "ops/cuda/spmm_tiny.cuh"
 
 namespace rodeo::kernels::cuda {
 namespace {
@@ -175,6 +177,7 @@ void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate accumulate, const 
   const bool atomic = accumulate == Accumulate::kAtomic;
   if (atomic && splits > 0) y.fill(0);
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
+    if (spmm_tiny<T>(a, plan, weight, x, y)) return;
     dispatch_tile<T, true>(a, weight, x, y, [&]<class Tile>(Tile, const auto& args, std::int64_t tiles) {
       using Sum = typename Tile::Sum;
       Tensor partial;
