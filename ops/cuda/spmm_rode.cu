@@ -169,6 +169,26 @@ bool teams_pay(const RodePlan& plan, std::int64_t blocks, Device device) {
   return blocks <= (plan.num_pieces() > 0 ? at_once * 5 / 2 : at_once);
 }
 
+/// Rows of X that 16-byte loads cannot read, where teams pay even with tiles of 8 columns: no copy.
+template <class T, class F>
+bool in_teams_by_elements(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x,
+                          const Tensor& y, std::int64_t blocks, const F& cover) {
+  using D = device_t<T>;
+  using Weighted = Tile<D, 8, Weighting::kPerEdge, 1, false, 1>;
+  const bool per_head = weight.defined() && weight.rank() == 2;
+  const std::int64_t heads = per_head ? weight.dim(1) : 1, k = y.numel() / (a.rows * heads);
+  const std::int64_t tiles = ceil_div(heads * k, Weighted::kWidth);
+  if (rows_are_aligned(x, k) || !teams_pay<Weighted>(plan, blocks * tiles, y.device())) return false;
+  const SpmmArgs<D> args = make_args<T>(a, weight, x, k, heads, k, y);
+  if (per_head)
+    cover(Tile<D, 8, Weighting::kPerHead, 1, false, 1>{}, args, tiles);
+  else if (weight.defined())
+    cover(Weighted{}, args, tiles);
+  else
+    cover(Tile<D, 8, Weighting::kNone, 1, false, 1>{}, args, tiles);
+  return true;
+}
+
 }  // namespace
 
 void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate accumulate, const Tensor& weight,
@@ -178,7 +198,9 @@ void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate accumulate, const 
   if (atomic && splits > 0) y.fill(0);
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
     if (spmm_tiny<T>(a, plan, weight, x, y)) return;
-    dispatch_tile<T, true>(a, weight, x, y, [&]<class Tile>(Tile, const auto& args, std::int64_t tiles) {
+    const ShortRows rows(plan, kWarp);
+    const std::int64_t team_blocks = plan.num_pieces() + ceil_div(rows.warps, kThreads / kWarp);
+    const auto cover = [&]<class Tile>(Tile, const auto& args, std::int64_t tiles) {
       using Sum = typename Tile::Sum;
       Tensor partial;
       int* arrived = nullptr;
@@ -187,21 +209,23 @@ void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate accumulate, const 
         arrived = Context::of(y.device()).zeroed_counters(splits * tiles);
       }
       const RodeArgs<Sum> rode{RodeView(plan), partial.defined() ? partial.data<Sum>() : nullptr, arrived};
-      const auto run = [&](auto kernel, std::int64_t blocks, const auto& rows) {
+      const auto run = [&](auto kernel, std::int64_t blocks, const auto& last) {
         const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(tiles));
         launch("spmm_rode", y.device(), kernel, grid, dim3(kThreads), staging_bytes<Tile>(args, kThreads),
-               args, rode, rows);
+               args, rode, last);
       };
-      const ShortRows rows(plan, kWarp);
-      const std::int64_t team_blocks = plan.num_pieces() + ceil_div(rows.warps, kThreads / kWarp);
       if (teams_pay<Tile>(plan, team_blocks * tiles, y.device()))
         return run(spmm_teams_kernel<typename Tile::AsRagged>, team_blocks,
                    TeamArgs(rows, a, args.row_bytes, team_blocks * tiles));
-      const std::int64_t short_warps = ceil_div(plan.num_residual(), Tile::kGroups);
-      const int rounds = rounds_for(short_warps * tiles, y.device());
-      run(spmm_rode_kernel<Tile>,
-          ceil_div(plan.num_pieces() + ceil_div(short_warps, rounds), kThreads / kWarp), rounds);
-    });
+      if constexpr (Tile::kVec > 1) {
+        const std::int64_t short_warps = ceil_div(plan.num_residual(), Tile::kGroups);
+        const int rounds = rounds_for(short_warps * tiles, y.device());
+        run(spmm_rode_kernel<Tile>,
+            ceil_div(plan.num_pieces() + ceil_div(short_warps, rounds), kThreads / kWarp), rounds);
+      }
+    };
+    if (!in_teams_by_elements<T>(a, plan, weight, x, y, team_blocks, cover))
+      dispatch_tile<T, true>(a, weight, x, y, cover);
   });
 }
 

@@ -45,7 +45,7 @@ template <class T, bool kWeighted, int kBlocks>
 void run(const Csr& a, const TcaPlan& plan, const Tensor& weight, const Tensor& x, const Tensor& y) {
   using D = device_t<T>;
   const PaddedRows padded(x, 1, x.dim(1));
-  const SpmmArgs<D> args = make_args<T>(a, weight, padded, 1, x.dim(1), y);
+  const SpmmArgs<D> args = make_args<T>(a, weight, padded.x, padded.pitch, 1, x.dim(1), y);
   constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();  // warps, in 32 bits
   TcaArgs tca{plan.job_row.data<std::int32_t>(),
               plan.job_length.data<std::int32_t>(),
