@@ -91,7 +91,9 @@ const RowLengths& row_lengths(const Adjacency& adj) {
 }
 
 SpmvAlgorithm choose_spmv_algorithm(const Adjacency& adj) {
-  return adj.device().is_cuda() ? choose_spmv_algorithm(row_lengths(adj)) : SpmvAlgorithm::kVector;
+  if (!adj.device().is_cuda()) return SpmvAlgorithm::kVector;
+  if (stages_x(adj.cols(), adj.num_edges(), sizeof(float))) return SpmvAlgorithm::kRode;
+  return choose_spmv_algorithm(row_lengths(adj));
 }
 
 Tensor spmv(const Adjacency& adj, const Tensor& x, const SpmvOptions& options) {

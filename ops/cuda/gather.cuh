@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <limits>
+#include <type_traits>
 
 #include "core/cuda/launch.cuh"
 #include "ops/cuda/pack.cuh"
@@ -24,17 +25,23 @@ enum class Weighting { kNone, kPerEdge, kPerHead };
 
 /// A @ X for one tile of columns. A row of X is covered by kLanes lanes of kChunks times 16 bytes each; the
 /// warp's 32 / kLanes groups of lanes work on different nonzeros or rows.
-/// A ragged tile's last chunks may be beyond the last column.
-template <class T_, int kLanes_, Weighting kWeighting_, int kChunks_ = 1, bool kRagged_ = false>
+/// A ragged tile's last chunks may be beyond the last column. With kVec 1 a lane reads one element instead of
+/// 16 bytes, and rows may begin anywhere.
+template <class T_, int kLanes_, Weighting kWeighting_, int kChunks_ = 1, bool kRagged_ = false,
+          int kVec_ = 16 / sizeof(T_)>
 struct Tile {
   using T = T_;
   using Sum = Accumulator<T>;
-  static constexpr int kVec = 16 / sizeof(T), kLanes = kLanes_, kGroups = kWarp / kLanes_;
+  static constexpr int kVec = kVec_, kLanes = kLanes_, kGroups = kWarp / kLanes_;
+  static_assert(kVec == 16 / sizeof(T) || (kVec == 1 && kChunks_ == 1));
+  using Element = std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                     std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+  using Load = std::conditional_t<kVec == 1, Element, uint4>;
   static constexpr int kChunks = kChunks_, kChunk = kVec * kLanes;
   static constexpr int kWidth = kChunk * kChunks, kSums = kVec * kChunks;
   static constexpr Weighting kWeighting = kWeighting_;
   static constexpr bool kRagged = kRagged_;
-  using AsRagged = Tile<T_, kLanes_, kWeighting_, kChunks_, (kChunks_ > 1)>;  // takes any columns
+  using AsRagged = Tile<T_, kLanes_, kWeighting_, kChunks_, (kChunks_ > 1), kVec_>;  // takes any columns
 };
 
 /// X is [cols, heads, pitch] with pitch a multiple of 16 bytes, of which k columns count; Y is [rows, heads,
@@ -59,7 +66,7 @@ struct Gather {
   using T = typename Tile::T;
   using Sum = typename Tile::Sum;
   struct Row {  // raw until it is added: unpacked, 16-bit elements would take twice the registers
-    uint4 chunk[Tile::kChunks];
+    typename Tile::Load chunk[Tile::kChunks];
   };
 
   const SpmmArgs<T>& args;
@@ -107,12 +114,13 @@ struct Gather {
     return out;
   }
   __device__ Row row_of_x(std::int32_t col) const {
+    using Load = typename Tile::Load;
     const std::uint64_t at = static_cast<std::uint64_t>(static_cast<std::uint32_t>(col)) * args.row_bytes;
     Row row;
 #pragma unroll
     for (int c = 0; c < Tile::kChunks; ++c)
-      row.chunk[c] = Tile::kRagged ? *reinterpret_cast<const uint4*>(x[Tile::kRagged ? c : 0] + at)
-                                   : reinterpret_cast<const uint4*>(x[0] + at)[c * Tile::kLanes];
+      row.chunk[c] = Tile::kRagged ? *reinterpret_cast<const Load*>(x[Tile::kRagged ? c : 0] + at)
+                                   : reinterpret_cast<const Load*>(x[0] + at)[c * Tile::kLanes];
     return row;
   }
   /// What this lane multiplies its part of the row by.
@@ -239,26 +247,27 @@ std::size_t staging_bytes(const SpmmArgs<typename Tile::T>& args, int threads) {
   return args.whole_vectors ? 0 : static_cast<std::size_t>(threads) * Tile::kChunks * 16;
 }
 
+/// Rows of x are heads * pitch elements long.
 template <class T>
-SpmmArgs<device_t<T>> make_args(const Csr& a, const Tensor& weight, const PaddedRows& x, std::int64_t heads,
-                                std::int64_t k, const Tensor& y) {
+SpmmArgs<device_t<T>> make_args(const Csr& a, const Tensor& weight, const Tensor& x, std::int64_t pitch,
+                                std::int64_t heads, std::int64_t k, const Tensor& y) {
   using D = device_t<T>;
-  const std::int64_t stride = heads * x.pitch, row_bytes = stride * static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t stride = heads * pitch, row_bytes = stride * static_cast<std::int64_t>(sizeof(T));
   check(row_bytes <= std::numeric_limits<std::int32_t>::max(), "[spmm] a row of x may take 2 GiB, got ",
         row_bytes, " bytes");
   return {a.row_ptr.data<std::int64_t>(),
           a.col.data<std::int32_t>(),
           weight.defined() ? reinterpret_cast<const D*>(weight.data<T>()) : nullptr,
-          reinterpret_cast<const D*>(x.x.data<T>()),
+          reinterpret_cast<const D*>(x.data<T>()),
           reinterpret_cast<D*>(y.data<T>()),
           a.rows,
           heads,
           k,
-          x.pitch,
+          pitch,
           stride,
           static_cast<std::uint32_t>(row_bytes),
           0,
-          x.pitch == k && is_aligned(y)};
+          pitch == k && is_aligned(y)};
 }
 
 /// Calls f(Tile{}, args, tiles) for launches that cover the columns of Y.
@@ -275,7 +284,7 @@ void dispatch_tile(const Csr& a, const Tensor& weight, const Tensor& x, const Te
   const bool per_head = weight.defined() && weight.rank() == 2;
   const std::int64_t heads = per_head ? weight.dim(1) : 1, k = y.numel() / (a.rows * heads);
   const PaddedRows padded(x, heads, k);
-  SpmmArgs<D> args = make_args<T>(a, weight, padded, heads, k, y);
+  SpmmArgs<D> args = make_args<T>(a, weight, padded.x, padded.pitch, heads, k, y);
   const auto with_lanes = [&]<Weighting kWeighting>() {
     using Wide = Tile<D, 8, kWeighting>;
     using Narrow = Tile<D, 4, kWeighting>;

@@ -47,7 +47,7 @@ PaddedRows PaddedRows::unwritten(const Tensor& given, std::int64_t heads, std::i
   rows.x = given;
   rows.pitch = k;
   const auto element = static_cast<std::int64_t>(size_of(given.dtype()));
-  if (k * element % 16 == 0 && is_aligned(given)) return rows;
+  if (rows_are_aligned(given, k)) return rows;
   rows.pitch = pitch_of(k, heads, element);
   const std::int64_t parts = k == 0 ? 0 : given.numel() / k;
   rows.x = Tensor::empty({parts * rows.pitch}, given.dtype(), given.device());

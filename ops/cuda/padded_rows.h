@@ -11,6 +11,11 @@ inline bool is_aligned(const Tensor& t) {
   return reinterpret_cast<std::uintptr_t>(t.raw()) % 16 == 0;
 }
 
+/// Whether rows of k elements begin at such addresses without a copy.
+inline bool rows_are_aligned(const Tensor& x, std::int64_t k) {
+  return k * static_cast<std::int64_t>(size_of(x.dtype())) % 16 == 0 && is_aligned(x);
+}
+
 /// x [rows, heads * k] as [rows, heads, pitch], pitch >= k such that every head's part of a row begins at a
 /// multiple of 16 bytes. x itself where it is so already, else a copy padded with zeros.
 struct PaddedRows {

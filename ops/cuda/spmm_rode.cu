@@ -1,7 +1,8 @@
 // Y = A X by RoDe's row decomposition, in one launch, or two where a narrow column tile is left. Launches
-// that leave most of the GPU idle: spmm_teams.cuh; all others: rode_warp.cuh.
+// that leave most of the GPU idle: spmm_teams.cuh, spmm_tiny.cuh; all others: rode_warp.cuh.
 #include "ops/cuda/rode_warp.cuh"
 #include "ops/cuda/spmm_teams.cuh"
+#include "ops/cuda/spmm_tiny.cuh"
 
 namespace rodeo::kernels::cuda {
 namespace {
@@ -24,6 +25,26 @@ bool teams_pay(const RodePlan& plan, std::int64_t blocks, Device device) {
   return blocks <= (plan.num_pieces() > 0 ? at_once * 5 / 2 : at_once);
 }
 
+/// Rows of X that 16-byte loads cannot read, where teams pay even with tiles of 8 columns: no copy.
+template <class T, class F>
+bool in_teams_by_elements(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x,
+                          const Tensor& y, std::int64_t blocks, const F& cover) {
+  using D = device_t<T>;
+  using Weighted = Tile<D, 8, Weighting::kPerEdge, 1, false, 1>;
+  const bool per_head = weight.defined() && weight.rank() == 2;
+  const std::int64_t heads = per_head ? weight.dim(1) : 1, k = y.numel() / (a.rows * heads);
+  const std::int64_t tiles = ceil_div(heads * k, Weighted::kWidth);
+  if (rows_are_aligned(x, k) || !teams_pay<Weighted>(plan, blocks * tiles, y.device())) return false;
+  const SpmmArgs<D> args = make_args<T>(a, weight, x, k, heads, k, y);
+  if (per_head)
+    cover(Tile<D, 8, Weighting::kPerHead, 1, false, 1>{}, args, tiles);
+  else if (weight.defined())
+    cover(Weighted{}, args, tiles);
+  else
+    cover(Tile<D, 8, Weighting::kNone, 1, false, 1>{}, args, tiles);
+  return true;
+}
+
 }  // namespace
 
 void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate accumulate, const Tensor& weight,
@@ -31,19 +52,24 @@ void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate accumulate, const 
   const bool atomic = accumulate == Accumulate::kAtomic;
   if (atomic && plan.num_split_rows() > 0) y.fill(0);
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
-    dispatch_tile<T, true>(a, weight, x, y, [&]<class Tile>(Tile, const auto& args, std::int64_t tiles) {
-      const Device device = y.device();
+    if (spmm_tiny<T>(a, plan, weight, x, y)) return;
+    const Device device = y.device();
+    const ShortRows rows(plan, kWarp);
+    const std::int64_t team_blocks = plan.num_pieces() + ceil_div(rows.warps, kTeamThreads / kWarp);
+    const auto cover = [&]<class Tile>(Tile, const auto& args, std::int64_t tiles) {
       Tensor partial;
       const auto rode = make_rode_args<Tile>(plan, args, tiles, device, !atomic, partial);
-      const ShortRows rows(plan, kWarp);
-      const std::int64_t blocks = plan.num_pieces() + ceil_div(rows.warps, kTeamThreads / kWarp);
-      if (!teams_pay<Tile>(plan, blocks * tiles, device))
-        return launch_rode<Tile>("spmm_rode", spmm_rode_kernel<Tile>, plan, args, rode, tiles, device);
-      const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(tiles));
-      launch("spmm_rode", device, spmm_teams_kernel<typename Tile::AsRagged>, grid, dim3(kTeamThreads),
-             staging_bytes<Tile>(args, kTeamThreads), args, rode,
-             TeamArgs(rows, a, args.row_bytes, blocks * tiles));
-    });
+      if (teams_pay<Tile>(plan, team_blocks * tiles, device)) {
+        const dim3 grid(static_cast<unsigned>(team_blocks), static_cast<unsigned>(tiles));
+        return launch("spmm_rode", device, spmm_teams_kernel<typename Tile::AsRagged>, grid,
+                      dim3(kTeamThreads), staging_bytes<Tile>(args, kTeamThreads), args, rode,
+                      TeamArgs(rows, a, args.row_bytes, team_blocks * tiles));
+      }
+      if constexpr (Tile::kVec > 1)
+        launch_rode<Tile>("spmm_rode", spmm_rode_kernel<Tile>, plan, args, rode, tiles, device);
+    };
+    if (!in_teams_by_elements<T>(a, plan, weight, x, y, team_blocks, cover))
+      dispatch_tile<T, true>(a, weight, x, y, cover);
   });
 }
 

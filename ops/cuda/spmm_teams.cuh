@@ -1,6 +1,6 @@
 /// RoDe's decomposition for launches that leave most of a GPU idle, where time is the longest chain of loads:
 /// a block takes a piece, and a short row as many lanes as it has nonzeros, so that all of its rows of X are
-/// asked for at once.
+/// asked for at once. Rows of X that begin anywhere are read by elements: a copy would be a second launch.
 #pragma once
 
 #include "ops/cuda/rode_rows.cuh"

@@ -19,23 +19,24 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * (kThreads / lanes) + threadIdx.x / lanes;
   const int member = threadIdx.x % lanes;
   const bool exists = row < rows;
-  std::int64_t e = exists ? row_ptr[row] + member : 0;
-  const std::int64_t end = exists ? row_ptr[row + 1] : 0;
+  const std::int64_t begin = exists ? row_ptr[row] : 0, end = exists ? row_ptr[row + 1] : 0;
+  const int most = kPiece * lanes;
   Sum sum = 0;
-  while (e < end) {
+  for (std::int64_t from = begin; from < end; from += most) {
+    const int count = end - from < most ? static_cast<int>(end - from) : most;
     Sum piece = 0;
-    for (int step = 0; step < kPiece && e < end; step += kInFlight, e += kInFlight * lanes) {
+    for (int at = member; at < count; at += kInFlight * lanes) {
       std::int32_t source[kInFlight];
       Sum term[kInFlight];
 #pragma unroll
       for (int i = 0; i < kInFlight; ++i)
-        source[i] = e + i * lanes < end ? load_once(col + e + i * lanes) : -1;
+        source[i] = at + i * lanes < count ? load_once(col + from + at + i * lanes) : -1;
 #pragma unroll
       for (int i = 0; i < kInFlight; ++i) {
         term[i] = 0;
         if (source[i] < 0) continue;
         term[i] = widen(__ldg(x + source[i]));
-        if constexpr (kWeighted) term[i] *= widen(load_once(weight + e + i * lanes));
+        if constexpr (kWeighted) term[i] *= widen(load_once(weight + from + at + i * lanes));
       }
 #pragma unroll
       for (int i = 0; i < kInFlight; ++i) piece += term[i];

@@ -1,17 +1,24 @@
 // y = A x by RoDe's decomposition (ops/rode_plan.h), in one launch: a lane takes a nonzero at a time, a warp
 // a piece, and a short row as few lanes as hold its nonzeros in two turns. The pieces of a split row leave
-// their sums in a workspace; the warp that finishes last adds them in order.
+// their sums in a workspace; the warp that finishes last adds them in order. Where x fits the shared memory
+// of a block and is read often, blocks that stay have a copy of it each: its banks take a warp's 32 addresses
+// in a few cycles, the L1 takes a cycle for each.
+#include <algorithm>
+
 #include "ops/cuda/pack.cuh"
+#include "ops/cuda/padded_rows.h"
 #include "ops/cuda/rode_view.cuh"
 #include "ops/cuda/short_rows.cuh"
 #include "ops/kernels.h"
+#include "ops/spmv_plan.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kInFlight = 8;       // nonzeros of a lane of a piece
-constexpr int kShortInFlight = 2;  // of a short row
+constexpr int kStagedThreads = 1024, kStagedBlocks = 2;  // of a multiprocessor
+constexpr int kInFlight = 8;                             // nonzeros of a lane of a piece
+constexpr int kShortInFlight = 2;                        // of a short row
 
 template <class T, class Sum>
 struct SpmvArgs {
@@ -25,8 +32,9 @@ struct SpmvArgs {
 };
 
 /// The sum of the nonzeros [begin, begin + length), lanes in turn, in each of `lanes` lanes.
-template <int kDepth, class T, class Sum>
-__device__ Sum sum_of(const SpmvArgs<T, Sum>& args, std::int64_t begin, int length, int place, int lanes) {
+template <int kDepth, class T, class Sum, class X>
+__device__ Sum sum_of(const SpmvArgs<T, Sum>& args, const X& x, std::int64_t begin, int length, int place,
+                      int lanes) {
   const std::int32_t* col = args.col + begin;
   Sum sum = 0;
   for (int at = place; at < length; at += kDepth * lanes) {
@@ -38,7 +46,7 @@ __device__ Sum sum_of(const SpmvArgs<T, Sum>& args, std::int64_t begin, int leng
     for (int d = 0; d < kDepth; ++d) {
       term[d] = 0;
       if (source[d] < 0) continue;
-      term[d] = widen(__ldg(args.x + source[d]));
+      term[d] = widen(x(source[d]));
       if (args.weight) term[d] *= widen(__ldcs(args.weight + begin + at + d * lanes));
     }
 #pragma unroll
@@ -69,17 +77,15 @@ __device__ bool combine(const SpmvArgs<T, Sum>& args, int split, std::int64_t in
   return true;
 }
 
-// grid warps / warps of a block, block kThreads. Warps [0, pieces) take a piece each, the others short rows.
-template <class T, class Sum>
-__global__ void __launch_bounds__(kThreads)
-    spmv_rode_kernel(const SpmvArgs<T, Sum> args, const ShortRows rows) {
-  const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
+/// Warps [0, pieces) take a piece each, the others short rows. x(column) is an element of x.
+template <class T, class Sum, class X>
+__device__ void multiply(const SpmvArgs<T, Sum>& args, const ShortRows& rows, std::int64_t warp, const X& x) {
   const int lane = threadIdx.x % kWarp;
   const RodeView& plan = args.plan;
   if (warp < plan.pieces) {
     const RodeView::Part piece = plan.piece(warp);
     const std::int32_t split = plan.piece_split[warp];
-    Sum sum = sum_of<kInFlight>(args, piece.begin, piece.length, lane, kWarp);
+    Sum sum = sum_of<kInFlight>(args, x, piece.begin, piece.length, lane, kWarp);
     const bool complete = split < 0 || combine(args, split, plan.index_of(piece, args.row_ptr), lane, sum);
     if (complete && lane == 0) args.y[piece.row] = static_cast<T>(sum);
   } else {
@@ -88,9 +94,44 @@ __global__ void __launch_bounds__(kThreads)
     const bool exists = at < teams.end;
     const RodeView::Part part = exists ? plan.residual(at) : RodeView::Part{};
     const int place = lane % teams.lanes;
-    const Sum sum = sum_of<kShortInFlight>(args, part.begin, part.length, place, teams.lanes);
+    const Sum sum = sum_of<kShortInFlight>(args, x, part.begin, part.length, place, teams.lanes);
     if (exists && place == 0) args.y[part.row] = static_cast<T>(sum);
   }
+}
+
+// grid warps / warps of a block, block kThreads.
+template <class T, class Sum>
+__global__ void __launch_bounds__(kThreads)
+    spmv_rode_kernel(const SpmvArgs<T, Sum> args, const ShortRows rows) {
+  const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
+  multiply(args, rows, warp, [&](std::int32_t column) { return __ldg(args.x + column); });
+}
+
+// grid at most as many blocks as the GPU holds, block kStagedThreads. The warps of a block take work from all
+// over the plan, which begins with the longest pieces.
+template <class T, class Sum>
+__global__ void __launch_bounds__(kStagedThreads, kStagedBlocks)
+    spmv_staged_kernel(const SpmvArgs<T, Sum> args, const ShortRows rows, int cols, int warps) {
+  extern __shared__ uint4 staged[];
+  const auto shared = static_cast<std::uint32_t>(__cvta_generic_to_shared(staged));
+  constexpr int kVec = 16 / sizeof(T);
+  for (int at = threadIdx.x; at < cols / kVec; at += kStagedThreads)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared + at * 16), "l"(args.x + at * kVec)
+                 : "memory");
+  T* const x = reinterpret_cast<T*>(staged);
+  const int tail = cols / kVec * kVec + static_cast<int>(threadIdx.x);
+  if (tail < cols) x[tail] = args.x[tail];
+
+  int warp = static_cast<int>(threadIdx.x / kWarp * gridDim.x + blockIdx.x);
+  if (warp < args.plan.pieces) {  // columns need not wait for x
+    const RodeView::Part piece = args.plan.piece(warp);
+    const int ahead = static_cast<int>(threadIdx.x) % kWarp * kWarp;
+    if (ahead < piece.length) asm volatile("prefetch.global.L2 [%0];" ::"l"(args.col + piece.begin + ahead));
+  }
+  asm volatile("cp.async.wait_all;" ::: "memory");
+  __syncthreads();
+  for (; warp < warps; warp += static_cast<int>(gridDim.x) * (kStagedThreads / kWarp))
+    multiply(args, rows, warp, [&](std::int32_t column) { return x[column]; });
 }
 
 }  // namespace
@@ -113,6 +154,17 @@ void spmv_rode(const Csr& a, const RodePlan& plan, const Tensor& weight, const T
     }
     const ShortRows rows(plan, kWarp / kShortInFlight);
     const std::int64_t warps = plan.num_pieces() + rows.warps;
+    if (stages_x(a.cols, a.col.numel(), sizeof(T)) && is_aligned(x)) {
+      const auto kernel = spmv_staged_kernel<T, Sum>;
+      const auto bytes = static_cast<int>(a.cols * static_cast<std::int64_t>(sizeof(T)));
+      check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+                 "spmv_rode");
+      const std::int64_t most = kStagedBlocks * Context::of(y.device()).num_multiprocessors();
+      const std::int64_t blocks = std::min(most, ceil_div(warps, kStagedThreads / kWarp));
+      return launch("spmv_rode", y.device(), kernel, dim3(static_cast<unsigned>(blocks)),
+                    dim3(kStagedThreads), static_cast<std::size_t>(bytes), args, rows,
+                    static_cast<int>(a.cols), static_cast<int>(warps));
+    }
     launch("spmv_rode", y.device(), spmv_rode_kernel<T, Sum>,
            dim3(static_cast<unsigned>(ceil_div(warps, kThreads / kWarp))), dim3(kThreads), 0, args, rows);
   });

@@ -3,12 +3,26 @@
 
 #include <algorithm>
 #include <chrono>
+#include <type_traits>
 #include <vector>
 
 #include "core/cuda/runtime.h"
 #include "core/tensor.h"
 
 namespace rodeo::bench {
+
+/// Calls f() and then done(), while what f() returns is still there: a result's memory is given back after
+/// the clock has stopped, as that of a peer is.
+template <class F, class Done>
+void run_and_keep(F& f, const Done& done) {
+  if constexpr (std::is_void_v<decltype(f())>) {
+    f();
+    done();
+  } else {
+    [[maybe_unused]] const auto result = f();
+    done();
+  }
+}
 
 /// By events on the device's stream, or by the clock on the CPU. f() enqueues the work once.
 template <class F>
@@ -22,13 +36,14 @@ double median_milliseconds(Device device, int repeats, F&& f) {
     flush.fill(i);
     if (device.is_cuda()) {
       CUevent_st* begin = cuda::record_event(device);
-      f();
-      times.push_back(cuda::elapsed_milliseconds(begin, cuda::record_event(device)));
+      run_and_keep(f,
+                   [&] { times.push_back(cuda::elapsed_milliseconds(begin, cuda::record_event(device))); });
     } else {
       const auto begin = std::chrono::steady_clock::now();
-      f();
-      times.push_back(
-          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+      run_and_keep(f, [&] {
+        times.push_back(
+            std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+      });
     }
   }
   std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());

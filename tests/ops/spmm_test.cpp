@@ -73,8 +73,26 @@ TEST_P(OpsSpmm, OtherTypes) {
         check_case(sparse_case, n, dtype, device());
 }
 
+// All operands in the shared memory of a block, up to some width; beyond, by pieces.
+const SparseCase& tiny_case() {
+  static const SparseCase tiny{"tiny", [] {
+                                 std::vector<std::int64_t> lengths;
+                                 for (std::int64_t i = 0; i < 45; ++i) lengths.push_back(i * 7 % 32);
+                                 return graph_with_lengths(lengths, 37);
+                               }};
+  return tiny;
+}
+
+TEST_P(OpsSpmm, TinyGraphs) {
+  for (const std::int64_t n : widths())
+    for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16, DType::kF16})
+      check_case(tiny_case(), n, dtype, device());
+}
+
 TEST_P(OpsSpmm, Heads) {
-  for (const SparseCase& sparse_case : sparse_cases()) {
+  std::vector<SparseCase> cases = sparse_cases();
+  cases.push_back(tiny_case());
+  for (const SparseCase& sparse_case : cases) {
     const Adjacency host = sparse_case.make(), adj = host.to(device());
     for (const auto& [heads, n] : {std::pair{1, 5}, {2, 1}, {3, 7}, {8, 8}, {2, 100}, {5, 0}})
       for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {
@@ -158,12 +176,14 @@ TEST_P(OpsSpmm, NoColumns) {
 }
 
 TEST_P(OpsSpmm, SlicedOperandsAreNotAligned) {
-  const Adjacency host = graph_with_lengths({40, 3, 600, 0}, 50), adj = host.to(device());
-  const Tensor whole = random_tensor({51 * 4 + 1}, DType::kF32, kCpu);
-  const Tensor x = whole.to(device()).slice(1, 1 + 50 * 4).reshape({50, 4});
-  const Sums want = spmm_reference(host, {}, x.to(kCpu).clone());
-  for (const SpmmAlgorithm algorithm : algorithms(adj))
-    EXPECT_TRUE(near(spmm(adj, x, {algorithm}), want.y, 1e-5, 1e-7, want.scale));
+  for (const std::vector<std::int64_t>& lengths : {std::vector<std::int64_t>{40, 3, 600, 0}, {4, 3, 31, 0}}) {
+    const Adjacency host = graph_with_lengths(lengths, 50), adj = host.to(device());
+    const Tensor whole = random_tensor({51 * 4 + 1}, DType::kF32, kCpu);
+    const Tensor x = whole.to(device()).slice(1, 1 + 50 * 4).reshape({50, 4});
+    const Sums want = spmm_reference(host, {}, x.to(kCpu).clone());
+    for (const SpmmAlgorithm algorithm : algorithms(adj))
+      EXPECT_TRUE(near(spmm(adj, x, {algorithm}), want.y, 1e-5, 1e-7, want.scale));
+  }
 }
 
 TEST_P(OpsSpmm, InfinityAndNanPropagateAlongEdgesOnly) {

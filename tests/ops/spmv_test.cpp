@@ -51,11 +51,13 @@ const std::vector<SparseCase>& segment_cases() {
     const auto add = [&](const char* name, std::vector<std::int64_t> lengths) {
       out.push_back({name, [=] { return graph_with_lengths(lengths, 1000); }});
     };
-    std::vector<std::int64_t> mixed, gaps(200000, 0), steps;
+    std::vector<std::int64_t> mixed, gaps(200000, 0), steps, few_columns;
+    for (std::int64_t i = 0; i < 4000; ++i) few_columns.push_back(i % 101);
     for (std::int64_t i = 0; i < 3000; ++i) mixed.push_back(i * i % 97 == 0 ? 700 : i % 7);
     for (std::size_t i = 0; i < gaps.size(); i += 997) gaps[i] = static_cast<std::int64_t>(i % 5);
     for (std::int64_t i = 0; i < 70; ++i) steps.insert(steps.end(), {i, 64 - i % 64});
     add("mixed_lengths", mixed);
+    add("few_columns", few_columns);
     add("mostly_empty_rows", gaps);
     add("boundaries_at_every_lane", steps);
     add("rows_of_one_edge", std::vector<std::int64_t>(40000, 1));
@@ -216,6 +218,16 @@ TEST(OpsSpmvPlan, OneLongRowAmongShortOnesIsCut) {
   EXPECT_EQ(choice(232965, 21657, 492), SpmvAlgorithm::kRode);      // long rows
   EXPECT_EQ(choice(2449029, 17481, 50.5), SpmvAlgorithm::kVector);  // enough other work to hide the hub
   EXPECT_EQ(choice(1'000'000, 1'000'000, 5), SpmvAlgorithm::kRode);
+}
+
+TEST(OpsSpmvPlan, FewColumnsThatAreReadOftenAreStaged) {
+  EXPECT_TRUE(stages_x(11758, 1'038'000, 4));
+  EXPECT_TRUE(stages_x(11758, 1'038'000, 8));
+  EXPECT_TRUE(stages_x(1000, 198'990, 8));         // few_columns, above
+  EXPECT_FALSE(stages_x(2277, 62'742, 4));         // too few edges to fill the GPU
+  EXPECT_FALSE(stages_x(19717, 88'648, 4));        // too few edges a column
+  EXPECT_FALSE(stages_x(232965, 114'600'000, 4));  // too many columns
+  EXPECT_FALSE(stages_x(20000, 1'000'000, 8));
 }
 
 TEST(OpsSpmvPlan, IntervalsAreWholeStepsAndShrinkTheList) {
