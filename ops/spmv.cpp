@@ -5,6 +5,7 @@
 #include "core/profile.h"
 #include "ops/checks.h"
 #include "ops/convert.h"
+#include "ops/edge_rows.h"
 #include "ops/kernels.h"
 #include "ops/sddmm.h"
 #include "ops/spmv_plan.h"
@@ -16,11 +17,6 @@ constexpr std::pair<SpmvAlgorithm, std::string_view> kNames[] = {{SpmvAlgorithm:
                                                                  {SpmvAlgorithm::kVector, "vector"},
                                                                  {SpmvAlgorithm::kRode, "rode"},
                                                                  {SpmvAlgorithm::kSegmented, "segmented"}};
-
-// Kept on the graph: 4 bytes an edge.
-struct EdgeRows {
-  Tensor row;
-};
 
 Tensor run(const Adjacency& adj, const Tensor& weight, const Tensor& x, const SpmvOptions& options) {
   check_vector("spmv", "x", x);
@@ -38,7 +34,7 @@ Tensor run(const Adjacency& adj, const Tensor& weight, const Tensor& x, const Sp
   const SpmvAlgorithm algorithm =
       options.algorithm == SpmvAlgorithm::kAuto ? choose_spmv_algorithm(adj) : options.algorithm;
   if (algorithm == SpmvAlgorithm::kSegmented) {
-    const Tensor& row = adj.cached<EdgeRows>([&] { return EdgeRows{edge_rows(adj)}; }).row;
+    const Tensor& row = kept_edge_rows(adj);
     const ProfileScope scope(Part::kSpmm);
     kernels::segment_sum.on(y.device())(row, adj.csr().col, weight, x, y);
   } else if (algorithm == SpmvAlgorithm::kRode) {

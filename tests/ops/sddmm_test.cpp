@@ -119,16 +119,36 @@ TEST_P(OpsSddmm, DotOfLongRows) {
     }
 }
 
+// Rows just under and at the mean length from which CUDA goes through rows and not across them, and more
+// edges than one batch for every warp that fits the GPU.
+TEST_P(OpsSddmm, DotOfShortAndOfLongRows) {
+  for (const std::int64_t mean : {31, 32}) {
+    std::vector<std::int64_t> lengths(9000);
+    for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = i % 2 == 0 ? 0 : 2 * mean;
+    lengths[0] = 5;
+    if (mean == 31) lengths[4000] = 1500;  // some 280,000 edges
+    const Adjacency host = graph_with_lengths(lengths, 700);
+    const Problem problem{str("rows of ", mean), host, host.to(device()), device()};
+    for (const std::int64_t k : {4, 12, 32, 64}) {
+      check_case(problem, 0, k, DType::kF32, SddmmOp::kDot, k == 12);
+      check_case(problem, 0, k, DType::kF16, SddmmOp::kDot, k == 64);
+    }
+    check_case(problem, 0, 128, DType::kF32, SddmmOp::kDot, false);
+    check_case(problem, 3, 32, DType::kF32, SddmmOp::kDot, true);
+    check_case(problem, 9, 8, DType::kF64, SddmmOp::kDot, false);
+  }
+}
+
 // b2 larger than any L2 while 256, or only 128, bytes of its rows are not: read in slices of columns.
 TEST_P(OpsSddmm, DotInSlicesOfColumns) {
   if (!device().is_cuda()) GTEST_SKIP() << "the CPU kernel has no slices";
-  std::vector<std::int64_t> lengths(2000, 9);
-  lengths[3] = 3000;
-  for (const std::int64_t cols : {180'000, 400'000}) {
+  for (const std::int64_t cols : {180'000, 400'000, 180'001, 400'001}) {
+    std::vector<std::int64_t> lengths(2000, cols % 2 == 0 ? 9 : 40);  // across rows, and by rows
+    lengths[3] = 3000;
     const Adjacency host = graph_with_lengths(lengths, cols);
     const Problem problem{str(cols, " columns"), host, host.to(device()), device()};
     for (const std::int64_t k : {96, 131}) check_case(problem, 0, k, DType::kF32, SddmmOp::kDot, k % 2 == 1);
-    check_case(problem, 0, 260, DType::kBF16, SddmmOp::kDot, true);
+    for (const std::int64_t k : {260, 264}) check_case(problem, 0, k, DType::kBF16, SddmmOp::kDot, true);
   }
 }
 
