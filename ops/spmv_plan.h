@@ -44,10 +44,10 @@ constexpr SpmvAlgorithm choose_spmv_algorithm(const RowLengths& lengths) {
   return suits_rode ? SpmvAlgorithm::kRode : SpmvAlgorithm::kVector;
 }
 
-/// Whether kRode reads x from the shared memory of each block: two copies fit a multiprocessor, and all
-/// copies together are less than what is gathered.
+/// Whether kRode reads x from the shared memory of each block: a copy fits a block of any supported GPU
+/// (99 KiB), two a multiprocessor of an H200, and all copies together are less than what is gathered.
 constexpr bool stages_x(std::int64_t cols, std::int64_t edges, std::size_t element_bytes) {
-  constexpr std::int64_t kMostBytes = 100 << 10, kManyEdges = 1 << 17, kEdgesOfElement = 16,
+  constexpr std::int64_t kMostBytes = 96 << 10, kManyEdges = 1 << 17, kEdgesOfElement = 16,
                          kMostEdges = 1 << 30;
   return cols * static_cast<std::int64_t>(element_bytes) <= kMostBytes && edges >= kManyEdges &&
          edges >= kEdgesOfElement * cols && edges <= kMostEdges;
