@@ -32,8 +32,9 @@ std::ostream& operator<<(std::ostream& out, SddmmOp op);
 ///   dweight[e] = <ds[e], op(b1[row(e)], b2[col(e)])>
 /// Deterministic: same inputs, same device, same bits.
 /// On CUDA a dot of rows that are no multiple of 16 bytes, or not aligned to them, reads b2 from a temporary
-/// copy with rows that are. The decomposition into rows is that of Pang et al., RoDe, PPoPP 2024.
-/// Throws rodeo::Error when shapes, dtypes or devices disagree.
+/// copy with rows that are. Where rows of adj are short, its edges' rows are made once and kept on adj, 4
+/// bytes an edge. The decomposition into rows is that of Pang et al., RoDe, PPoPP 2024. Throws rodeo::Error
+/// when shapes, dtypes or devices disagree.
 Tensor sddmm(const Adjacency& adj, const Tensor& b1, const Tensor& b2, SddmmOp op = SddmmOp::kDot,
              const Tensor& weight = {});
 Variable sddmm(const Adjacency& adj, const Variable& b1, const Variable& b2, SddmmOp op = SddmmOp::kDot,
