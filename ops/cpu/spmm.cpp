@@ -1,4 +1,5 @@
 // Y = A X on the CPU: row by row, a strip of columns at a time in registers, rows of X fetched ahead.
+#include <algorithm>
 #include <vector>
 
 #include "ops/cpu/loops.h"
@@ -16,16 +17,16 @@ struct Edges {
   const T* x;
   std::int64_t x_stride;
   std::int64_t count;
+  std::int64_t ahead = x_stride <= 64 ? 32 : 16;  // edges, whatever their rows: many rows are short
 
   template <int kStrip, bool kAdd, class Out>
   void sum_strip(std::int64_t begin, std::int64_t end, std::int64_t column, Out* out) const {
-    constexpr int kAhead = 8;
     Accumulator<T> s[kStrip] = {};
     for (std::int64_t e = begin; e < end; ++e) {
       const T* row = x + col[e] * x_stride + column;
-      if (e + kAhead < count)  // also for the next row: many rows are shorter
+      if (e + ahead < count)
         for (int line = 0; line < kStrip; line += 64 / static_cast<int>(sizeof(T)))
-          __builtin_prefetch(x + col[e + kAhead] * x_stride + column + line);
+          __builtin_prefetch(x + col[e + ahead] * x_stride + column + line);
       if (weight) {
         const auto w = load(weight[e * weight_stride]);
 #pragma omp simd
@@ -75,6 +76,7 @@ struct Operands {
 
   template <bool kAdd, class Out>
   void sum(std::int64_t begin, std::int64_t end, Out* out) const {
+    if (heads == 1) return edges.template sum<kAdd>(begin, end, n, out);
     for (std::int64_t h = 0; h < heads; ++h) {
       Edges<T> part = edges;
       part.x += h * k;
@@ -121,9 +123,10 @@ std::int64_t share_begin(const std::int64_t* row_ptr, std::int64_t rows, std::in
 void spmm_csr(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
     const Operands<T> op(a, weight, x, y);
-    const std::int64_t parts =
-        std::min<std::int64_t>({a.rows, 64 * omp_get_max_threads(), 1 + a.col.numel() * op.n / kSerial});
-#pragma omp parallel if (a.col.numel() * op.n > kSerial)
+    // Many enough to even out, few enough that finding where they begin costs little.
+    const std::int64_t threads = omp_get_max_threads(), work = a.col.numel() * op.n,
+                       parts = std::min(a.rows, std::clamp(work / (4 * kSerial), 4 * threads, 64 * threads));
+#pragma omp parallel if (work > kSerial)
     {
       std::vector<Accumulator<T>> sum(static_cast<std::size_t>(op.n));
 #pragma omp for schedule(dynamic)
