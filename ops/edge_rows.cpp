@@ -1,5 +1,7 @@
 #include "ops/edge_rows.h"
 
+#include "core/error.h"
+#include "core/graph.h"
 #include "ops/convert.h"
 
 namespace rodeo {
@@ -12,7 +14,15 @@ struct EdgeRows {
 }  // namespace
 
 const Tensor& kept_edge_rows(const Adjacency& adj) {
-  return adj.cached<EdgeRows>([&] { return EdgeRows{edge_rows(adj)}; }).row;
+  return adj
+      .cached<EdgeRows>([&] {
+        // They would be in the captured graph's memory, and empty until it is launched.
+        check(!is_capturing(adj.device()),
+              "[edge_rows] the rows of a graph's edges would be made in a graph capture: run the work once "
+              "before");
+        return EdgeRows{edge_rows(adj)};
+      })
+      .row;
 }
 
 }  // namespace rodeo

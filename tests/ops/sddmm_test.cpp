@@ -1,5 +1,6 @@
 #include "ops/sddmm.h"
 
+#include "core/graph.h"
 #include "ops/spmm.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
@@ -117,6 +118,16 @@ TEST_P(OpsSddmm, DotOfLongRows) {
       check_case(problem, 0, k, dtype, SddmmOp::kDot, k % 2 == 0);
       check_case(problem, 3, k, dtype, SddmmOp::kDot, k % 2 == 1);
     }
+}
+
+TEST_P(OpsSddmm, WhatAGraphKeepsIsNotMadeInACapture) {
+  if (!device().is_cuda()) GTEST_SKIP() << "CUDA graphs";
+  const Tensor b = random_tensor({6, 4}, DType::kF32, device());
+  const auto graph = [&] { return graph_with_lengths({2, 0, 3, 1, 1, 2}, 6).to(device()); };
+  const Adjacency used = graph(), unused = graph();
+  sddmm(used, b, b);  // loads the kernels
+  EXPECT_ERROR(CapturedGraph::capture(device(), [&] { sddmm(unused, b, b); }), "run the work once before");
+  CapturedGraph::capture(device(), [&] { sddmm(used, b, b); }).launch();
 }
 
 // Rows just under and at the mean length from which CUDA goes through rows and not across them, and more
