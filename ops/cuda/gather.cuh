@@ -1,6 +1,7 @@
 /// What the sparse kernels share: how a warp gathers rows of X and sums them.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 #include <type_traits>
@@ -14,6 +15,19 @@
 namespace rodeo::kernels::cuda {
 
 using namespace rodeo::cuda;
+
+/// Of weights [edges] or [edges, heads], which may be absent.
+inline std::int64_t heads_of(const Tensor& weight) {
+  return weight.defined() && weight.rank() == 2 ? weight.dim(1) : 1;
+}
+
+/// As many pieces of work in turn, up to `most`, as leave every multiprocessor several times the warps that
+/// it holds; `warps` would do one each.
+inline int rounds_for(std::int64_t warps, std::int64_t most, Device device) {
+  constexpr std::int64_t kWarpsOfMultiprocessor = 64;
+  const std::int64_t enough = kWarpsOfMultiprocessor * Context::of(device).num_multiprocessors();
+  return static_cast<int>(std::clamp<std::int64_t>(warps / enough, 1, most));
+}
 
 /// Indices and weights are read once: they must not push rows of X out of the L1.
 template <class T>
@@ -165,12 +179,9 @@ struct Gather {
   __device__ Entry first_of_row(std::int64_t begin, std::int64_t length) const {
     return member < length ? fetch(begin + member) : Entry();
   }
-  /// The same for one piece.
   __device__ void sum_row(std::int64_t begin, std::int64_t length) {
-    sum_row(begin, length, first_of_row(begin, length));
-  }
-  __device__ void sum_row(std::int64_t begin, std::int64_t length, Entry next) {
-    sum_row(begin, length, next, [this](const auto& row, const auto& weight) { add_rows(row, weight); });
+    sum_row(begin, length, first_of_row(begin, length),
+            [this](const auto& row, const auto& weight) { add_rows(row, weight); });
   }
   static constexpr int kStep = 4;  // rows of X in flight: with more, fewer warps fit
   template <class AddRows>
@@ -282,7 +293,7 @@ template <class T, bool kWider, class F>
 void dispatch_tile(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y, F&& f) {
   using D = device_t<T>;
   const bool per_head = weight.defined() && weight.rank() == 2;
-  const std::int64_t heads = per_head ? weight.dim(1) : 1, k = y.numel() / (a.rows * heads);
+  const std::int64_t heads = heads_of(weight), k = y.numel() / (a.rows * heads);
   const PaddedRows padded(x, heads, k);
   SpmmArgs<D> args = make_args<T>(a, weight, padded.x, padded.pitch, heads, k, y);
   const auto with_lanes = [&]<Weighting kWeighting>() {

@@ -10,8 +10,6 @@
 /// likely to stay in the caches than whole rows are.
 #pragma once
 
-#include <algorithm>
-
 #include "ops/cuda/rode_rows.cuh"
 
 namespace rodeo::kernels::cuda {
@@ -153,13 +151,6 @@ __device__ void run_rode(const SpmmArgs<typename Rows::Tile::T>& args,
   }
 }
 
-/// As many short rows in turn as leave every multiprocessor several times the warps that it holds.
-inline int rounds_for(std::int64_t warps, Device device) {
-  constexpr std::int64_t kMostRounds = 4, kWarpsOfMultiprocessor = 64;
-  const std::int64_t enough = kWarpsOfMultiprocessor * Context::of(device).num_multiprocessors();
-  return static_cast<int>(std::clamp<std::int64_t>(warps / enough, 1, kMostRounds));
-}
-
 /// What the pieces of split rows need: sums side by side in `partial`, or, where it is not wanted, nothing.
 template <class Tile>
 RodeArgs<typename Tile::Sum> make_rode_args(const RodePlan& plan, const SpmmArgs<typename Tile::T>& args,
@@ -178,8 +169,9 @@ template <class Tile, class Kernel>
 void launch_rode(const char* name, Kernel kernel, const RodePlan& plan,
                  const SpmmArgs<typename Tile::T>& args, const RodeArgs<typename Tile::Sum>& rode,
                  std::int64_t tiles, Device device) {
+  constexpr std::int64_t kMostRounds = 4;
   const std::int64_t short_warps = ceil_div(plan.num_residual(), Tile::kGroups);
-  const int rounds = rounds_for(short_warps * tiles, device);
+  const int rounds = rounds_for(short_warps * tiles, kMostRounds, device);
   const std::int64_t warps = plan.num_pieces() + ceil_div(short_warps, rounds);
   const dim3 grid(static_cast<unsigned>(ceil_div(warps, kRodeThreads / kWarp)), static_cast<unsigned>(tiles));
   launch(name, device, kernel, grid, dim3(kRodeThreads), staging_bytes<Tile>(args, kRodeThreads), args, rode,

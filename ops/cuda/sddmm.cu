@@ -17,8 +17,8 @@ namespace rodeo::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kBytes = 16;          // of a chunk
 constexpr int kLongestSlice = 128;  // chunks: what the largest configuration covers
+constexpr int kMostBatches = 8;     // of a warp across rows
 template <class Tile>               // warps hide latency better than registers do
 constexpr int kBlocksOfMultiprocessor = Tile::kAcross || Tile::kChunks == 4 ? 5
                                         : Tile::kChunks == 1                ? 8
@@ -64,16 +64,8 @@ std::int64_t slice_chunks(const Tensor& b2, std::int64_t cols, std::int64_t head
   const auto l2 = static_cast<std::int64_t>(Context::of(b2.device()).l2_bytes());
   if (heads == 1 && b2.nbytes() > l2)
     for (const std::int64_t width : {16, 8})
-      if (cols * width * kBytes <= l2) return std::min(width, chunks);
+      if (cols * width * kChunkBytes <= l2) return std::min(width, chunks);
   return ceil_div(chunks, ceil_div(chunks, kLongestSlice));
-}
-
-/// As many edges for a warp as leave every multiprocessor several times the warps that it holds.
-int edges_of_warp(std::int64_t edges, std::int64_t head_blocks, int batch, Device device) {
-  constexpr std::int64_t kMostBatches = 8, kWarpsOfMultiprocessor = 64;
-  const std::int64_t enough = kWarpsOfMultiprocessor * Context::of(device).num_multiprocessors();
-  return batch *
-         static_cast<int>(std::clamp<std::int64_t>(edges * head_blocks / batch / enough, 1, kMostBatches));
 }
 
 template <class Tile>
@@ -86,7 +78,8 @@ void launch_tile(DotArgs<typename Tile::T, typename Tile::Sum> args, const Adjac
   };
   if constexpr (Tile::kAcross) {
     const std::int64_t edges = adj.num_edges();
-    const int share = edges_of_warp(edges, head_blocks, Tile::kEdges * teams, device);
+    const int batch = Tile::kEdges * teams,
+              share = batch * rounds_for(edges * head_blocks / batch, kMostBatches, device);
     launch("sddmm", device, sddmm_across_kernel<Tile>, grid(ceil_div(edges, share)), dim3(kThreads), 0, args,
            edges, share);
   } else {
@@ -124,7 +117,7 @@ void sddmm_dot(const Adjacency& adj, const Tensor& weight, const Tensor& b1, con
   dispatch_float(b1.dtype(), "sddmm", [&]<class Host>(Host) {
     using T = device_t<Host>;
     using Sum = Accumulator<T>;
-    constexpr std::int64_t kVec = kBytes / sizeof(T);
+    constexpr std::int64_t kVec = kChunkBytes / sizeof(T);
     const std::int64_t heads = b1.dim(1), k = b1.dim(2), chunks = ceil_div(k, kVec);
     const PaddedRows padded(b2, heads, k);
     const bool wide_b1 = k % kVec == 0 && is_aligned(b1), across = goes_across(adj, wide_b1);

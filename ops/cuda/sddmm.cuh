@@ -15,6 +15,8 @@
 
 namespace rodeo::kernels::cuda {
 
+constexpr int kChunkBytes = 16;
+
 /// kLanes lanes cover a head, each with kChunks chunks. A batch is what a group does before it stores.
 /// kAcross: its edges may be of different rows, and b1 is read as b2 is; else they are of one, which is kept.
 template <class T_, int kLanes_, int kChunks_, bool kAcross_>
@@ -22,8 +24,7 @@ struct DotTile {
   using T = T_;
   using Sum = Accumulator<T>;
   static constexpr bool kAcross = kAcross_;
-  static constexpr int kBytes = 16;  // of a chunk
-  static constexpr int kVec = kBytes / sizeof(T), kLanes = kLanes_, kChunks = kChunks_;
+  static constexpr int kVec = kChunkBytes / sizeof(T), kLanes = kLanes_, kChunks = kChunks_;
   static constexpr int kGroups = kWarp / kLanes;
   static constexpr int kEdges = 8;                                 // of a batch, for a group
   static constexpr int kUnit = kLanes < kEdges ? kLanes : kEdges;  // of them side by side
@@ -95,7 +96,7 @@ struct Dot {
     const auto* of_b2 = reinterpret_cast<const char*>(a.b2 + existing * a.head_of_b2 + a.first);
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) {
-      const int chunk = member + c * kLanes, at = min(chunk, a.chunks - 1) * Tile::kBytes;
+      const int chunk = member + c * kLanes, at = min(chunk, a.chunks - 1) * kChunkBytes;
       active[c] = chunk < a.chunks;
       b1[c] = of_b1 + at;
       b2[c] = of_b2 + at;

@@ -203,7 +203,7 @@ void spmm_extreme(const Adjacency& adj, double sign, const Tensor& weight, const
     args.weight = static_cast<const T*>(weight.raw());
     args.x = static_cast<const T*>(x.raw());
     args.k = k;
-    args.heads = weight.defined() && weight.rank() == 2 ? weight.dim(1) : 1;
+    args.heads = heads_of(weight);
     args.per_head = k / args.heads;
     args.sign = static_cast<Value>(sign);
     args.y = static_cast<T*>(y.raw());

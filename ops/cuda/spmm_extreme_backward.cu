@@ -190,7 +190,7 @@ void spmm_extreme_dx(const Adjacency& adj, const Transposed& transposed, const T
     args.arg = arg.data<std::int32_t>();
     args.dy = static_cast<const T*>(dy.raw());
     args.k = k;
-    args.heads = weight.defined() && weight.rank() == 2 ? weight.dim(1) : 1;
+    args.heads = heads_of(weight);
     args.per_head = k / args.heads;
     args.dx = static_cast<T*>(dx.raw());
     args.partial = static_cast<Sum*>(partial.raw());

@@ -32,7 +32,7 @@ bool in_teams_by_elements(const Csr& a, const RodePlan& plan, const Tensor& weig
   using D = device_t<T>;
   using Weighted = Tile<D, 8, Weighting::kPerEdge, 1, false, 1>;
   const bool per_head = weight.defined() && weight.rank() == 2;
-  const std::int64_t heads = per_head ? weight.dim(1) : 1, k = y.numel() / (a.rows * heads);
+  const std::int64_t heads = heads_of(weight), k = y.numel() / (a.rows * heads);
   const std::int64_t tiles = ceil_div(heads * k, Weighted::kWidth);
   if (rows_are_aligned(x, k) || !teams_pay<Weighted>(plan, blocks * tiles, y.device())) return false;
   const SpmmArgs<D> args = make_args<T>(a, weight, x, k, heads, k, y);

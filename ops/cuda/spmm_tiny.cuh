@@ -80,8 +80,7 @@ bool spmm_tiny(const Csr& a, const RodePlan& plan, const Tensor& weight, const T
   if (!copies(x) || !copies(a.col) || !copies(a.row_ptr) || (weight.defined() && !copies(weight)))
     return false;
   const auto narrow = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
-  const std::int64_t heads = weight.defined() && weight.rank() == 2 ? weight.dim(1) : 1,
-                     n = y.numel() / a.rows;
+  const std::int64_t heads = heads_of(weight), n = y.numel() / a.rows;
   const TinyArgs<D> args{a.row_ptr.data<std::int64_t>(),
                          a.col.data<std::int32_t>(),
                          static_cast<const D*>(x.raw()),
