@@ -28,6 +28,11 @@
 
 namespace rodeo::kernels {
 
+/// Of weights [edges] or [edges, heads], which may be absent.
+inline std::int64_t heads_of(const Tensor& weight) {
+  return weight.defined() && weight.rank() == 2 ? weight.dim(1) : 1;
+}
+
 // The tensors among a kernel's arguments, for those who observe kernels.
 template <class T>
 void add_operands(std::vector<Tensor>&, const T&) {}

@@ -65,7 +65,7 @@ struct Operands {
       : row_ptr(a.row_ptr.data<std::int64_t>()),
         y(y_.data<T>()),
         n(y_.numel() / a.rows),
-        heads(weight.defined() && weight.rank() == 2 ? weight.dim(1) : 1),
+        heads(heads_of(weight)),
         k(n / heads),
         edges{a.col.data<std::int32_t>(),
               weight.defined() ? weight.data<T>() : nullptr,

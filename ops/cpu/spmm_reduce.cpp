@@ -4,13 +4,6 @@
 #include "ops/kernels.h"
 
 namespace rodeo::kernels::cpu {
-namespace {
-
-std::int64_t heads_of(const Tensor& weight) {
-  return weight.defined() && weight.rank() == 2 ? weight.dim(1) : 1;
-}
-
-}  // namespace
 
 void spmm_extreme(const Adjacency& adj, double sign, const Tensor& weight, const Tensor& x, const Tensor& y,
                   const Tensor& arg) {

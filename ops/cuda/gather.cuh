@@ -16,11 +16,6 @@ namespace rodeo::kernels::cuda {
 
 using namespace rodeo::cuda;
 
-/// Of weights [edges] or [edges, heads], which may be absent.
-inline std::int64_t heads_of(const Tensor& weight) {
-  return weight.defined() && weight.rank() == 2 ? weight.dim(1) : 1;
-}
-
 /// As many pieces of work in turn, up to `most`, as leave every multiprocessor several times the warps that
 /// it holds; `warps` would do one each.
 inline int rounds_for(std::int64_t warps, std::int64_t most, Device device) {
