@@ -17,11 +17,11 @@ struct RowLengths {
 /// Measured on the device of adj at first use, then kept on adj. Waits for the device that once.
 const RowLengths& row_lengths(const Adjacency& adj);
 
-/// THREADS_PER_VECTOR: the power of two in [2, 32] that is nearest to the mean row length, the smaller of two
-/// equally near.
+/// THREADS_PER_VECTOR: the power of two in [2, 16] that is nearest to the mean row length, the smaller of two
+/// equally near. 32, as published, is too many where every thread has four nonzeros in flight.
 constexpr int threads_per_vector(double mean) {
   int threads = 2;
-  while (threads < 32 && mean > 1.5 * threads) threads *= 2;
+  while (threads < 16 && mean > 1.5 * threads) threads *= 2;
   return threads;
 }
 
@@ -29,8 +29,8 @@ constexpr int threads_per_vector(double mean) {
 /// far apart.
 struct SpmvCost {
   static constexpr double kNonzero = 1e-5;  // throughput: 100 G random elements of x a second
-  static constexpr double kStep = 0.2;      // latency of one trip of a vector along its row
-  static constexpr double kPieces = 2;      // the longest chain of RoDe's pieces, beyond that of a short row
+  static constexpr double kStep = 0.2;   // of a vector along its row; a block is faster, kRode still more so
+  static constexpr double kPieces = 2;   // the longest chain of RoDe's pieces, beyond that of a short row
   static constexpr double kDense = 128;  // nonzeros a row from which on RoDe's clusters find x in the caches
 };
 

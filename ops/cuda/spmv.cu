@@ -1,4 +1,7 @@
-// y = A x, CSR-vector: threads_per_vector lanes per row stride over its nonzeros and add up by shuffles.
+// y = A x, CSR-vector: threads_per_vector lanes per row stride over its nonzeros and add up by shuffles. A
+// row that is much longer than that pays for is taken by a whole block.
+#include <bit>
+
 #include "ops/cuda/gather.cuh"
 
 namespace rodeo::kernels::cuda {
@@ -6,46 +9,96 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kInFlight = 4;  // nonzeros of a lane whose loads are in flight together
-constexpr int kPiece = 64;    // nonzeros of a lane that are added up before they join the row's sum
+constexpr int kMost = 16;     // nonzeros of a lane: a longer row is the block's
+constexpr int kPiece = 64;    // nonzeros of a lane that are added up before they join a long row's sum
 static_assert(kPiece % kInFlight == 0, "a piece is a whole number of batches");
 
-// grid rows / rows of a block, block kThreads. lanes is a power of two in [2, 32].
+template <class T>
+struct VectorArgs {
+  const std::int64_t* row_ptr;
+  const std::int32_t* col;
+  const T *weight, *x;
+  T* y;
+  std::int64_t rows;
+  int log_lanes;  // lanes of a row: a power of two in [2, 32]
+};
+
+/// What one of `lanes` lanes adds up of the nonzeros [begin, begin + count).
 template <class T, bool kWeighted>
-__global__ void __launch_bounds__(kThreads)
-    spmv_vector_kernel(const std::int64_t* __restrict__ row_ptr, const std::int32_t* __restrict__ col,
-                       const T* __restrict__ weight, const T* __restrict__ x, T* __restrict__ y,
-                       std::int64_t rows, int lanes) {
-  using Sum = Accumulator<T>;
-  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * (kThreads / lanes) + threadIdx.x / lanes;
-  const int member = threadIdx.x % lanes;
-  const bool exists = row < rows;
-  const std::int64_t begin = exists ? row_ptr[row] : 0, end = exists ? row_ptr[row + 1] : 0;
-  const int most = kPiece * lanes;
-  Sum sum = 0;
-  for (std::int64_t from = begin; from < end; from += most) {
-    const int count = end - from < most ? static_cast<int>(end - from) : most;
-    Sum piece = 0;
-    for (int at = member; at < count; at += kInFlight * lanes) {
-      std::int32_t source[kInFlight];
-      Sum term[kInFlight];
+__device__ __forceinline__ Accumulator<T> sum_share(const VectorArgs<T>& args, std::int64_t begin, int count,
+                                                    int member, int lanes) {
+  const std::int32_t* const col = args.col + begin;
+  Accumulator<T> sum = 0;
+  for (int at = member; at < count; at += kInFlight * lanes) {
+    std::int32_t source[kInFlight];
+    Accumulator<T> term[kInFlight];
 #pragma unroll
-      for (int i = 0; i < kInFlight; ++i)
-        source[i] = at + i * lanes < count ? load_once(col + from + at + i * lanes) : -1;
+    for (int i = 0; i < kInFlight; ++i)
+      source[i] = at + i * lanes < count ? load_once(col + at + i * lanes) : -1;
 #pragma unroll
-      for (int i = 0; i < kInFlight; ++i) {
-        term[i] = 0;
-        if (source[i] < 0) continue;
-        term[i] = widen(__ldg(x + source[i]));
-        if constexpr (kWeighted) term[i] *= widen(load_once(weight + from + at + i * lanes));
-      }
-#pragma unroll
-      for (int i = 0; i < kInFlight; ++i) piece += term[i];
+    for (int i = 0; i < kInFlight; ++i) {
+      term[i] = 0;
+      if (source[i] < 0) continue;
+      term[i] = widen(__ldg(args.x + source[i]));
+      if constexpr (kWeighted) term[i] *= widen(load_once(args.weight + begin + at + i * lanes));
     }
-    sum += piece;
+#pragma unroll
+    for (int i = 0; i < kInFlight; ++i) sum += term[i];
   }
+  return sum;
+}
+
+/// The block takes the rows of the threads that have a long one, one after the other.
+template <class T, bool kWeighted>
+__device__ void sum_long_rows(const VectorArgs<T>& args, std::int64_t first, bool is_long) {
+  using Sum = Accumulator<T>;
+  constexpr int kWarps = kThreads / kWarp, kSpan = kPiece * kThreads;
+  __shared__ unsigned long_rows[kWarps];  // a bit a thread
+  __shared__ Sum of_warp[kWarps];
+  const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = thread % kWarp;
+  const unsigned of_this_warp =
+      __ballot_sync(kFullMask, is_long && (lane & ((1 << args.log_lanes) - 1)) == 0);
+  if (lane == 0) long_rows[warp] = of_this_warp;
+  __syncthreads();
+  for (int w = 0; w < kWarps; ++w)
+    for (unsigned left = long_rows[w]; left != 0; left &= left - 1) {
+      const int its_thread = w * kWarp + __ffs(static_cast<int>(left)) - 1;
+      const std::int64_t row = first + (its_thread >> args.log_lanes), end = args.row_ptr[row + 1];
+      Sum sum = 0;
+      for (std::int64_t at = args.row_ptr[row]; at < end; at += kSpan)
+        sum += sum_share<T, kWeighted>(args, at, static_cast<int>(min(end - at, std::int64_t{kSpan})), thread,
+                                       kThreads);
+      __syncwarp();
+#pragma unroll
+      for (int offset = kWarp / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kFullMask, sum, offset);
+      if (lane == 0) of_warp[warp] = sum;
+      __syncthreads();
+      if (thread == 0) {
+        Sum total = 0;
+        for (const Sum part : of_warp) total += part;
+        args.y[row] = static_cast<T>(total);
+      }
+      __syncthreads();
+    }
+}
+
+// grid rows / rows of a block, block kThreads.
+template <class T, bool kWeighted>
+__global__ void __launch_bounds__(kThreads) spmv_vector_kernel(const VectorArgs<T> args) {
+  const int lanes = 1 << args.log_lanes, thread = static_cast<int>(threadIdx.x),
+            member = thread & (lanes - 1);
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * (kThreads >> args.log_lanes),
+                     row = first + (thread >> args.log_lanes);
+  const bool exists = row < args.rows;
+  const std::int64_t begin = exists ? args.row_ptr[row] : 0,
+                     length = exists ? args.row_ptr[row + 1] - begin : 0;
+  const bool is_long = length > kMost * lanes;
+  Accumulator<T> sum =
+      sum_share<T, kWeighted>(args, begin, is_long ? 0 : static_cast<int>(length), member, lanes);
   __syncwarp();  // rows of a warp differ in length; from here on its lanes work together
   for (int offset = lanes / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kFullMask, sum, offset);
-  if (exists && member == 0) y[row] = static_cast<T>(sum);
+  if (exists && !is_long && member == 0) args.y[row] = static_cast<T>(sum);
+  if (__syncthreads_or(is_long)) sum_long_rows<T, kWeighted>(args, first, is_long);
 }
 
 __global__ void longest_row_kernel(const std::int64_t* row_ptr, std::int64_t rows,
@@ -71,10 +124,15 @@ void spmv_vector(const Csr& a, const Tensor& weight, const Tensor& x, int thread
   dispatch_float(x.dtype(), "spmv", [&]<class T>(T) {
     using D = device_t<T>;
     const dim3 grid(static_cast<unsigned>(ceil_div(a.rows, kThreads / threads_per_vector)));
+    const VectorArgs<D> args{a.row_ptr.data<std::int64_t>(),
+                             a.col.data<std::int32_t>(),
+                             static_cast<const D*>(weight.raw()),
+                             static_cast<const D*>(x.raw()),
+                             static_cast<D*>(y.raw()),
+                             a.rows,
+                             std::countr_zero(static_cast<unsigned>(threads_per_vector))};
     const auto kernel = weight.defined() ? spmv_vector_kernel<D, true> : spmv_vector_kernel<D, false>;
-    launch("spmv_vector", y.device(), kernel, grid, dim3(kThreads), 0, a.row_ptr.data<std::int64_t>(),
-           a.col.data<std::int32_t>(), static_cast<const D*>(weight.raw()), static_cast<const D*>(x.raw()),
-           static_cast<D*>(y.raw()), a.rows, threads_per_vector);
+    launch("spmv_vector", y.device(), kernel, grid, dim3(kThreads), 0, args);
   });
 }
 
