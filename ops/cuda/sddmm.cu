@@ -10,6 +10,7 @@
 // other and the dots are carried in memory.
 #include <algorithm>
 
+#include "ops/cuda/ask_ahead.cuh"
 #include "ops/cuda/sddmm.cuh"
 #include "ops/edge_rows.h"
 
@@ -44,7 +45,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksOfMultiprocessor<Tile>)
 template <class Tile>
 __global__ void __launch_bounds__(kThreads, kBlocksOfMultiprocessor<Tile>)
     sddmm_across_kernel(const DotArgs<typename Tile::T, typename Tile::Sum> args, std::int64_t edges,
-                        int edges_of_warp) {
+                        int edges_of_warp, const AskAhead ask_ahead) {
+  ask_ahead(kThreads);
   Dot<Tile> dot(args);
   const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
   const std::int64_t first = warp * edges_of_warp;
@@ -80,8 +82,11 @@ void launch_tile(DotArgs<typename Tile::T, typename Tile::Sum> args, const Adjac
     const std::int64_t edges = adj.num_edges();
     const int batch = Tile::kEdges * teams,
               share = batch * rounds_for(edges * head_blocks / batch, kMostBatches, device);
-    launch("sddmm", device, sddmm_across_kernel<Tile>, grid(ceil_div(edges, share)), dim3(kThreads), 0, args,
-           edges, share);
+    const dim3 blocks = grid(ceil_div(edges, share));
+    const AskAhead ask_ahead(args.b1, adj.rows() * args.row_of_b1, args.b2, adj.cols() * args.row_of_b2,
+                             std::int64_t{blocks.x} * blocks.y * kThreads);
+    launch("sddmm", device, sddmm_across_kernel<Tile>, blocks, dim3(kThreads), 0, args, edges, share,
+           ask_ahead);
   } else {
     const RodeView rode(rode_plan(adj));
     launch("sddmm", device, sddmm_rows_kernel<Tile>, grid(rode.pieces + ceil_div(rode.residuals, teams)),

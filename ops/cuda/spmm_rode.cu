@@ -62,8 +62,9 @@ void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate accumulate, const 
       if (teams_pay<Tile>(plan, team_blocks * tiles, device)) {
         const dim3 grid(static_cast<unsigned>(team_blocks), static_cast<unsigned>(tiles));
         return launch("spmm_rode", device, spmm_teams_kernel<typename Tile::AsRagged>, grid,
-                      dim3(kTeamThreads), staging_bytes<Tile>(args, kTeamThreads), args, rode,
-                      TeamArgs(rows, a, args.row_bytes, team_blocks * tiles));
+                      dim3(kTeamThreads), staging_bytes<Tile>(args, kTeamThreads), args, rode, rows,
+                      AskAhead(args.col, a.col.nbytes(), args.x, a.cols * args.row_bytes,
+                               team_blocks * tiles * kTeamThreads));
       }
       if constexpr (Tile::kVec > 1)
         launch_rode<Tile>("spmm_rode", spmm_rode_kernel<Tile>, plan, args, rode, tiles, device);

@@ -3,6 +3,7 @@
 /// asked for at once. Rows of X that begin anywhere are read by elements: a copy would be a second launch.
 #pragma once
 
+#include "ops/cuda/ask_ahead.cuh"
 #include "ops/cuda/rode_rows.cuh"
 #include "ops/cuda/short_rows.cuh"
 
@@ -13,19 +14,6 @@ template <class Tile>  // of a multiprocessor
 constexpr int kTeamBlocks = Tile::kChunks == 2  ? 4
                             : Tile::kLanes == 8 ? 6
                                                 : 8;
-
-struct TeamArgs {
-  ShortRows rows;
-  std::uint32_t col_lines = 0,
-                x_lines = 0;  // of 128 bytes, to ask for at once; 0 where there are more than threads
-
-  TeamArgs(const ShortRows& short_rows, const Csr& a, std::int64_t row_bytes, std::int64_t blocks)
-      : rows(short_rows) {
-    const std::int64_t of_col = ceil_div(a.col.nbytes(), 128), of_x = ceil_div(a.cols * row_bytes, 128);
-    if (of_col + of_x > blocks * kTeamThreads) return;
-    col_lines = static_cast<std::uint32_t>(of_col), x_lines = static_cast<std::uint32_t>(of_x);
-  }
-};
 
 template <class Tile>
 struct Team : RodeRow<Tile> {
@@ -67,17 +55,6 @@ struct Team : RodeRow<Tile> {
       for (int v = 0; v < Tile::kSums; ++v) sum[v] += __shfl_xor_sync(kFullMask, sum[v], offset);
   }
 
-  /// The chain of loads (plan, columns, rows of X) need not wait for DRAM three times.
-  __device__ void ask_ahead(const TeamArgs& team) const {
-    std::uint32_t line = (blockIdx.y * gridDim.x + blockIdx.x) * kTeamThreads + threadIdx.x;
-    const char* at = nullptr;
-    if (line < team.col_lines)
-      at = reinterpret_cast<const char*>(this->args.col) + line * std::uint64_t{128};
-    else if ((line -= team.col_lines) < team.x_lines)
-      at = reinterpret_cast<const char*>(this->args.x) + line * std::uint64_t{128};
-    if (at) asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
-  }
-
   /// Adds up the sums of the block's warps, in warp 0.
   __device__ void reduce_warps() {
     constexpr int kWarps = kTeamThreads / kWarp;
@@ -99,10 +76,10 @@ struct Team : RodeRow<Tile> {
 template <class Tile>
 __global__ void __launch_bounds__(kTeamThreads, kTeamBlocks<Tile>)
     spmm_teams_kernel(const SpmmArgs<typename Tile::T> args, const RodeArgs<typename Tile::Sum> rode,
-                      const TeamArgs team) {
+                      const ShortRows rows, const AskAhead ask_ahead) {
   constexpr int kWarps = kTeamThreads / kWarp;
+  ask_ahead(kTeamThreads);
   Team<Tile> work(args);
-  work.ask_ahead(team);
   const RodeView& plan = rode.plan;
   const bool is_piece = blockIdx.x < plan.pieces;
   const int warp = threadIdx.x / kWarp;
@@ -114,7 +91,7 @@ __global__ void __launch_bounds__(kTeamThreads, kTeamBlocks<Tile>)
     part = plan.piece(blockIdx.x);
     split = plan.piece_split[blockIdx.x];
   } else {
-    const ShortRows::Teams teams = team.rows.of_warp(
+    const ShortRows::Teams teams = rows.of_warp(
         (blockIdx.x - static_cast<std::uint32_t>(plan.pieces)) * kWarps + static_cast<std::uint32_t>(warp));
     lanes = teams.lanes;
     const std::uint32_t at = teams.first + static_cast<std::uint32_t>(work.lane / lanes);
