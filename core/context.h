@@ -33,9 +33,10 @@ class Context {
   cudnnContext* cudnn();
   cusparseContext* cusparse();
 
-  /// Scratch memory for matrix products, kept for the life of the process.
-  void* gemm_workspace();
-  static constexpr std::size_t kGemmWorkspaceBytes = std::size_t{32} << 20;
+  /// Scratch memory for one kernel or library call at a time, in the stream's order. Kept for the life of the
+  /// process, so that it costs nothing to take.
+  void* workspace();
+  static constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
 
   /// At least `count` integers on the device that are zero when a kernel begins, and that it leaves zero: it
   /// counts there which of its blocks is the last. Kept for the life of the process. In a graph capture no
@@ -57,7 +58,7 @@ class Context {
   cublasLtContext* cublaslt_ = nullptr;
   cudnnContext* cudnn_ = nullptr;
   cusparseContext* cusparse_ = nullptr;
-  void* gemm_workspace_ = nullptr;
+  void* workspace_ = nullptr;
   int* counters_ = nullptr;
   std::int64_t num_counters_ = 0;
   int compute_capability_ = 0;

@@ -89,11 +89,10 @@ cusparseContext* Context::cusparse() {
   return cusparse_;
 }
 
-void* Context::gemm_workspace() {
-  // Not from the stream: were this the first product ever, and captured, the graph would own the memory.
-  if (!gemm_workspace_)
-    check_cuda(cudaMalloc(&gemm_workspace_, kGemmWorkspaceBytes), "allocating the GEMM workspace");
-  return gemm_workspace_;
+void* Context::workspace() {
+  // Not from the stream: were it first asked for in a capture, the graph would own the memory.
+  if (!workspace_) check_cuda(cudaMalloc(&workspace_, kWorkspaceBytes), "allocating the workspace");
+  return workspace_;
 }
 
 int* Context::zeroed_counters(std::int64_t count) {

@@ -26,7 +26,7 @@ cudnnContext* Context::cudnn() {
 cusparseContext* Context::cusparse() {
   absent();
 }
-void* Context::gemm_workspace() {
+void* Context::workspace() {
   absent();
 }
 int* Context::zeroed_counters(std::int64_t) {

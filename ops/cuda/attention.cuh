@@ -10,9 +10,11 @@
 
 #include <bit>
 #include <limits>
+#include <optional>
 
 #include "ops/cuda/gather.cuh"
 #include "ops/cuda/rode_view.cuh"
+#include "ops/cuda/scratch.h"
 #include "ops/edge_dropout.h"
 
 namespace rodeo::kernels::cuda {
@@ -322,11 +324,11 @@ void launch_attention(const char* name, const RodePlan& plan, AttentionArgs<T> a
                       const typename Pass<Tile<T, 8, Weighting::kNone>>::Args& own, Device device) {
   const auto run = [&]<class Tile>(Tile, int tiles) {
     using State = typename Pass<Tile>::State;
-    Tensor partial;
+    std::optional<Scratch> partial;
     if (const std::int64_t splits = plan.num_split_rows(); splits > 0) {
       const auto bytes = static_cast<std::int64_t>(sizeof(State));
-      partial = Tensor::empty({plan.num_slots, args.stride / Tile::kVec * bytes}, DType::kU8, device);
-      args.partial = partial.raw();
+      partial.emplace(plan.num_slots * (args.stride / Tile::kVec) * bytes, device);
+      args.partial = partial->data();
       args.arrived = Context::of(device).zeroed_counters(splits * tiles);
     }
     const std::int64_t warps = plan.num_pieces() + ceil_div(plan.num_residual(), Tile::kGroups);

@@ -70,7 +70,7 @@ Product make_product(const Problem& p, Context& context) {
   const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
     cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value);
   };
-  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, Context::kGemmWorkspaceBytes);
+  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, Context::kWorkspaceBytes);
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, p.align_a);
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, p.align_b);
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, p.align_c);
@@ -119,7 +119,7 @@ void matmul(const Tensor& a, const Tensor& b, bool ta, bool tb, const MatmulSize
   const void* zero = wide ? static_cast<const void*>(&zero64) : &zero32;
   check_cublas(cublasLtMatmul(context.cublaslt(), product.desc, one, b.raw(), product.a, a.raw(), product.b,
                               zero, c.raw(), product.c, c.raw(), product.c, &product.algorithm,
-                              context.gemm_workspace(), Context::kGemmWorkspaceBytes, context.stream()),
+                              context.workspace(), Context::kWorkspaceBytes, context.stream()),
                "running a matrix product");
 }
 

@@ -10,7 +10,10 @@
 /// likely to stay in the caches than whole rows are.
 #pragma once
 
+#include <optional>
+
 #include "ops/cuda/rode_rows.cuh"
+#include "ops/cuda/scratch.h"
 
 namespace rodeo::kernels::cuda {
 
@@ -154,14 +157,14 @@ __device__ void run_rode(const SpmmArgs<typename Rows::Tile::T>& args,
 /// What the pieces of split rows need: sums side by side in `partial`, or, where it is not wanted, nothing.
 template <class Tile>
 RodeArgs<typename Tile::Sum> make_rode_args(const RodePlan& plan, const SpmmArgs<typename Tile::T>& args,
-                                            std::int64_t tiles, Device device, bool wanted, Tensor& partial) {
+                                            std::int64_t tiles, Device device, bool wanted,
+                                            std::optional<Scratch>& partial) {
   using Sum = typename Tile::Sum;
-  int* arrived = nullptr;
-  if (const std::int64_t splits = plan.num_split_rows(); splits > 0 && wanted) {
-    partial = Tensor::empty({plan.num_slots, args.stride}, dtype_of<Sum>(), device);
-    arrived = Context::of(device).zeroed_counters(splits * tiles);
-  }
-  return {RodeView(plan), partial.defined() ? partial.data<Sum>() : nullptr, arrived};
+  const std::int64_t splits = plan.num_split_rows();
+  if (splits == 0 || !wanted) return {RodeView(plan), nullptr, nullptr};
+  partial.emplace(plan.num_slots * args.stride * static_cast<std::int64_t>(sizeof(Sum)), device);
+  return {RodeView(plan), static_cast<Sum*>(partial->data()),
+          Context::of(device).zeroed_counters(splits * tiles)};
 }
 
 /// Launches a kernel that calls run_rode.

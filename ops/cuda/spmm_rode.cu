@@ -57,7 +57,7 @@ void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate accumulate, const 
     const ShortRows rows(plan, kWarp);
     const std::int64_t team_blocks = plan.num_pieces() + ceil_div(rows.warps, kTeamThreads / kWarp);
     const auto cover = [&]<class Tile>(Tile, const auto& args, std::int64_t tiles) {
-      Tensor partial;
+      std::optional<Scratch> partial;
       const auto rode = make_rode_args<Tile>(plan, args, tiles, device, !atomic, partial);
       if (teams_pay<Tile>(plan, team_blocks * tiles, device)) {
         const dim3 grid(static_cast<unsigned>(team_blocks), static_cast<unsigned>(tiles));

@@ -28,7 +28,7 @@ void spmm_tca(const Csr& a, const RodePlan& plan, const Tensor& weight, const Te
     if constexpr (!std::is_same_v<T, double>)
       dispatch_tile<T, false>(a, weight, x, y, [&]<class Tile>(Tile, const auto& args, std::int64_t tiles) {
         if constexpr (Tile::kWeighting != Weighting::kPerHead) {
-          Tensor partial;
+          std::optional<Scratch> partial;
           const auto rode = make_rode_args<Tile>(plan, args, tiles, y.device(), true, partial);
           launch_rode<Tile>("spmm_tca", spmm_tca_kernel<Tile>, plan, args, rode, tiles, y.device());
         }

@@ -4,10 +4,12 @@
 // of a block and is read often, blocks that stay have a copy of it each: its banks take a warp's 32 addresses
 // in a few cycles, the L1 takes a cycle for each.
 #include <algorithm>
+#include <optional>
 
 #include "ops/cuda/pack.cuh"
 #include "ops/cuda/padded_rows.h"
 #include "ops/cuda/rode_view.cuh"
+#include "ops/cuda/scratch.h"
 #include "ops/cuda/short_rows.cuh"
 #include "ops/kernels.h"
 #include "ops/spmv_plan.h"
@@ -146,10 +148,10 @@ void spmv_rode(const Csr& a, const RodePlan& plan, const Tensor& weight, const T
     args.weight = static_cast<const T*>(weight.raw());
     args.x = static_cast<const T*>(x.raw());
     args.y = static_cast<T*>(y.raw());
-    Tensor partial;
+    std::optional<Scratch> partial;
     if (plan.num_split_rows() > 0) {
-      partial = Tensor::empty({plan.num_slots}, dtype_of<Sum>(), y.device());
-      args.partial = static_cast<Sum*>(partial.raw());
+      partial.emplace(plan.num_slots * static_cast<std::int64_t>(sizeof(Sum)), y.device());
+      args.partial = static_cast<Sum*>(partial->data());
       args.arrived = Context::of(y.device()).zeroed_counters(plan.num_split_rows());
     }
     const ShortRows rows(plan, kWarp / kShortInFlight);

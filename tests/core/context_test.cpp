@@ -16,7 +16,7 @@ TEST(CoreContext, OnePerThreadAndDeviceWithWorkingHandles) {
   EXPECT_NE(context.cublaslt(), nullptr);
   EXPECT_NE(context.cusparse(), nullptr);
   EXPECT_FALSE(context.is_capturing());
-  EXPECT_NE(context.gemm_workspace(), nullptr);
+  EXPECT_NE(context.workspace(), nullptr);
   EXPECT_GT(context.num_multiprocessors(), 0);
   EXPECT_GT(context.l2_bytes(), 0u);
   try {
