@@ -35,7 +35,9 @@ class CapturedGraph {
                                const CaptureOptions& options = {});
 
   bool defined() const { return graph_ != nullptr; }
-  /// Runs the recorded work on this thread's stream, after what was asked for before. Returns at once.
+  /// Runs the recorded work on this thread's stream, after what was asked for before. Returns at once. The
+  /// work uses the scratch memory of the thread that recorded it (context.h): another thread may launch it
+  /// only while that one has nothing under way.
   void launch() const;
   /// Kernels in the graph.
   int num_kernels() const;
