@@ -1,17 +1,11 @@
-// y[i, j] = the maximum or minimum of w[e] x[col(e), j] over the edges of row i, and where it is from, by
-// RoDe's decomposition: a warp per piece, whose groups of lanes take edges in turn, and a group per short
-// row. "Which of two is more extreme" is a total order (value, then position in the row), so the order of
-// meeting does not matter. Pieces of split rows leave value and position in a workspace, which a second
-// launch compares: no atomics. The minimum is the maximum of what is negated; negation is exact.
-#include "ops/cuda/gather.cuh"
-#include "ops/cuda/rode_view.cuh"
-#include "ops/cuda/row_tile.cuh"
+// y[i, j] = the maximum or minimum of w[e] x[col(e), j] over the edges of row i, and where it is from. "Which
+// of two is more extreme" is a total order (value, then position in the row), so the order of meeting does
+// not matter. Pieces of split rows leave value and position in a workspace, which a second launch compares:
+// no atomics. The minimum is the maximum of what is negated; negation is exact.
+#include "ops/cuda/row_reduction.cuh"
 
 namespace rodeo::kernels::cuda {
 namespace {
-
-constexpr int kThreads = 128;
-constexpr int kUnroll = 4;  // edges of a group in flight
 
 /// `at` is the position in the row, -1 for none. NaN is above all numbers; the first of equals wins.
 template <class Value>
@@ -43,8 +37,9 @@ struct ExtremeArgs {
   std::int32_t* split_row;   // [split rows]
 };
 
-template <class Tile>
+template <class Tile_>
 struct Extreme {
+  using Tile = Tile_;
   using T = typename Tile::T;
   using Value = typename Tile::Sum;
   static constexpr int kVec = Tile::kVec;
@@ -60,15 +55,14 @@ struct Extreme {
 
   __device__ explicit Extreme(const ExtremeArgs<T, Value>& a) : args(a) {}
 
-  /// Edges `first`, first + step, ... of a part of a row.
   __device__ void visit(const RodeView::Part& part, int first, int step) {
     if (!active || first >= part.length) return;
     const auto offset = static_cast<std::int32_t>(part.begin - args.row_ptr[part.row]);
-    for (int at = first; at < part.length; at += kUnroll * step) {
-      Row row[kUnroll];
-      Value factor[kUnroll];
+    for (int at = first; at < part.length; at += kEdgesInFlight * step) {
+      Row row[kEdgesInFlight];
+      Value factor[kEdgesInFlight];
 #pragma unroll
-      for (int u = 0; u < kUnroll; ++u) {
+      for (int u = 0; u < kEdgesInFlight; ++u) {
         row[u] = Row{};
         factor[u] = args.sign;
         if (at + u * step >= part.length) continue;
@@ -77,7 +71,7 @@ struct Extreme {
         row[u] = *reinterpret_cast<const Row*>(args.x + from * args.k + column);
       }
 #pragma unroll
-      for (int u = 0; u < kUnroll; ++u) {
+      for (int u = 0; u < kEdgesInFlight; ++u) {
         if (at + u * step >= part.length) break;
 #pragma unroll
         for (int v = 0; v < kVec; ++v) take(v, {factor[u] * widen(row[u].value[v]), offset + at + u * step});
@@ -124,35 +118,12 @@ struct Extreme {
   }
 };
 
-// grid (warps / warps of a block, column tiles), block kThreads. Warps [0, pieces) take a piece each, the
-// others a short row for every group.
+// grid (warps / warps of a block, column tiles), block kReductionThreads.
 template <class Tile>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kReductionThreads)
     extreme_kernel(const ExtremeArgs<typename Tile::T, typename Tile::Sum> args) {
   Extreme<Tile> work(args);
-  const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
-  const RodeView& rode = args.rode;
-  if (warp < rode.pieces) {
-    const RodeView::Part piece = rode.piece(warp);
-    const std::int32_t split = rode.piece_split[warp];
-    work.visit(piece, work.group, Tile::kGroups);
-    work.reduce_groups();
-    if (work.group != 0) return;
-    if (split < 0) {
-      work.write(piece.row);
-    } else {
-      const std::int64_t index = rode.index_of(piece, args.row_ptr);
-      if (index == 0 && blockIdx.y == 0 && threadIdx.x % kWarp == 0)
-        args.split_row[split] = static_cast<std::int32_t>(piece.row);
-      work.write_partial(rode.split_slot[split] + index);
-    }
-  } else {
-    const std::int64_t at = (warp - rode.pieces) * Tile::kGroups + work.group;
-    if (at >= rode.residuals) return;
-    const RodeView::Part part = rode.residual(at);
-    work.visit(part, 0, 1);
-    work.write(part.row);
-  }
+  reduce_rows(work, args);
 }
 
 // A thread per element of the split rows, grid-stride.
@@ -191,12 +162,6 @@ void spmm_extreme(const Adjacency& adj, double sign, const Tensor& weight, const
     using T = device_t<Host>;
     using Value = Accumulator<T>;
     const std::int64_t k = x.numel() / adj.cols(), splits = plan.num_split_rows();
-    Tensor partial, partial_at, split_row;
-    if (splits > 0) {
-      partial = Tensor::empty({plan.num_slots, k}, dtype_of<Value>(), y.device());
-      partial_at = Tensor::empty({plan.num_slots, k}, DType::kI32, y.device());
-      split_row = Tensor::empty({splits}, DType::kI32, y.device());
-    }
     ExtremeArgs<T, Value> args{.rode = RodeView(plan)};
     args.row_ptr = adj.csr().row_ptr.data<std::int64_t>();
     args.col = adj.csr().col.data<std::int32_t>();
@@ -208,14 +173,12 @@ void spmm_extreme(const Adjacency& adj, double sign, const Tensor& weight, const
     args.sign = static_cast<Value>(sign);
     args.y = static_cast<T*>(y.raw());
     args.arg = static_cast<std::int32_t*>(arg.raw());
-    args.partial = static_cast<Value*>(partial.raw());
+    const SplitRows split(plan, y.device(), args);
+    Tensor partial_at;
+    if (splits > 0) partial_at = Tensor::empty({plan.num_slots, k}, DType::kI32, y.device());
     args.partial_at = static_cast<std::int32_t*>(partial_at.raw());
-    args.split_row = static_cast<std::int32_t*>(split_row.raw());
     dispatch_row_tile<T>(args.per_head, is_aligned(x) && is_aligned(y), [&]<class Tile>(Tile) {
-      const std::int64_t warps = plan.num_pieces() + ceil_div(plan.num_residual(), Tile::kGroups);
-      const dim3 grid(static_cast<unsigned>(ceil_div(warps, kThreads / kWarp)),
-                      static_cast<unsigned>(ceil_div(k, Tile::kWidth)));
-      launch("spmm_extreme", y.device(), extreme_kernel<Tile>, grid, dim3(kThreads), 0, args);
+      launch_reduction<Tile>("spmm_extreme", y.device(), extreme_kernel<Tile>, args);
     });
     launch("spmm_extreme", y.device(), extreme_combine_kernel<T, Value>, grid_for(splits * k, 256), dim3(256),
            0, args, splits);
