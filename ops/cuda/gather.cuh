@@ -276,6 +276,17 @@ SpmmArgs<device_t<T>> make_args(const Csr& a, const Tensor& weight, const Tensor
           pitch == k && is_aligned(y)};
 }
 
+/// Calls f with what weights [edges] or [edges, heads], or their absence, make of a Tile.
+template <class F>
+void dispatch_weighting(const Tensor& weight, F&& f) {
+  if (!weight.defined())
+    f.template operator()<Weighting::kNone>();
+  else if (weight.rank() == 2)
+    f.template operator()<Weighting::kPerHead>();
+  else
+    f.template operator()<Weighting::kPerEdge>();
+}
+
 /// Calls f(Tile{}, args, tiles) for launches that cover the columns of Y.
 /// Rows of X that do not begin at multiples of 16 bytes are copied to where they do: that costs columns x k,
 /// the sum costs edges x k.
@@ -287,11 +298,10 @@ SpmmArgs<device_t<T>> make_args(const Csr& a, const Tensor& weight, const Tensor
 template <class T, bool kWider, class F>
 void dispatch_tile(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y, F&& f) {
   using D = device_t<T>;
-  const bool per_head = weight.defined() && weight.rank() == 2;
   const std::int64_t heads = heads_of(weight), k = y.numel() / (a.rows * heads);
   const PaddedRows padded(x, heads, k);
   SpmmArgs<D> args = make_args<T>(a, weight, padded.x, padded.pitch, heads, k, y);
-  const auto with_lanes = [&]<Weighting kWeighting>() {
+  dispatch_weighting(weight, [&]<Weighting kWeighting>() {
     using Wide = Tile<D, 8, kWeighting>;
     using Narrow = Tile<D, 4, kWeighting>;
     const auto left = [&] { return (args.stride - args.first) / Wide::kVec; };  // in units of 16 bytes
@@ -313,13 +323,7 @@ void dispatch_tile(const Csr& a, const Tensor& weight, const Tensor& x, const Te
     }
     cover(Wide{}, left() / 8 + (left() % 8 > 4));
     if (left() > 0) cover(Narrow{}, 1);
-  };
-  if (per_head)
-    with_lanes.template operator()<Weighting::kPerHead>();
-  else if (weight.defined())
-    with_lanes.template operator()<Weighting::kPerEdge>();
-  else
-    with_lanes.template operator()<Weighting::kNone>();
+  });
 }
 
 }  // namespace rodeo::kernels::cuda

@@ -30,18 +30,13 @@ template <class T, class F>
 bool in_teams_by_elements(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x,
                           const Tensor& y, std::int64_t blocks, const F& cover) {
   using D = device_t<T>;
-  using Weighted = Tile<D, 8, Weighting::kPerEdge, 1, false, 1>;
-  const bool per_head = weight.defined() && weight.rank() == 2;
+  using Unweighted = Tile<D, 8, Weighting::kNone, 1, false, 1>;
   const std::int64_t heads = heads_of(weight), k = y.numel() / (a.rows * heads);
-  const std::int64_t tiles = ceil_div(heads * k, Weighted::kWidth);
-  if (rows_are_aligned(x, k) || !teams_pay<Weighted>(plan, blocks * tiles, y.device())) return false;
+  const std::int64_t tiles = ceil_div(heads * k, Unweighted::kWidth);
+  if (rows_are_aligned(x, k) || !teams_pay<Unweighted>(plan, blocks * tiles, y.device())) return false;
   const SpmmArgs<D> args = make_args<T>(a, weight, x, k, heads, k, y);
-  if (per_head)
-    cover(Tile<D, 8, Weighting::kPerHead, 1, false, 1>{}, args, tiles);
-  else if (weight.defined())
-    cover(Weighted{}, args, tiles);
-  else
-    cover(Tile<D, 8, Weighting::kNone, 1, false, 1>{}, args, tiles);
+  dispatch_weighting(
+      weight, [&]<Weighting kWeighting>() { cover(Tile<D, 8, kWeighting, 1, false, 1>{}, args, tiles); });
   return true;
 }
 
