@@ -44,12 +44,11 @@ __device__ __forceinline__ void reduce_rows(Work& work, const Args& args) {
   }
 }
 
-/// Work that sums: a lane has kVec columns of a row, all of them or none.
+/// Where a lane works: at kVec columns of a row, all of them or none.
 template <class Tile_, class Args>
-struct RowSums {
+struct RowLanes {
   using Tile = Tile_;
   using T = typename Tile::T;
-  using Sum = typename Tile::Sum;
   static constexpr int kVec = Tile::kVec;
   using Row = Pack<T, kVec>;
 
@@ -58,9 +57,18 @@ struct RowSums {
   const std::int64_t column =
       static_cast<std::int64_t>(blockIdx.y) * Tile::kWidth + threadIdx.x % Tile::kLanes * kVec;
   const bool active = column < args.k;
-  Sum sum[kVec] = {};
 
-  __device__ explicit RowSums(const Args& a) : args(a) {}
+  __device__ explicit RowLanes(const Args& a) : args(a) {}
+};
+
+/// Work that sums.
+template <class Tile, class Args>
+struct RowSums : RowLanes<Tile, Args> {
+  using Base = RowLanes<Tile, Args>;
+  using Sum = typename Tile::Sum;
+  using Base::active, Base::args, Base::Base, Base::column, Base::kVec;
+
+  Sum sum[kVec] = {};
 
   __device__ void reduce_groups() {
 #pragma unroll

@@ -37,23 +37,15 @@ struct ExtremeArgs {
   std::int32_t* split_row;   // [split rows]
 };
 
-template <class Tile_>
-struct Extreme {
-  using Tile = Tile_;
-  using T = typename Tile::T;
+template <class Tile>
+struct Extreme : RowLanes<Tile, ExtremeArgs<typename Tile::T, typename Tile::Sum>> {
+  using Base = RowLanes<Tile, ExtremeArgs<typename Tile::T, typename Tile::Sum>>;
+  using typename Base::Row, typename Base::T;
   using Value = typename Tile::Sum;
-  static constexpr int kVec = Tile::kVec;
-  using Row = Pack<T, kVec>;
+  using Base::active, Base::args, Base::Base, Base::column, Base::kVec;
 
-  const ExtremeArgs<T, Value>& args;
-  const int group = threadIdx.x % kWarp / Tile::kLanes;
-  const std::int64_t column =
-      static_cast<std::int64_t>(blockIdx.y) * Tile::kWidth + threadIdx.x % Tile::kLanes * kVec;
-  const bool active = column < args.k;  // kVec divides k, so a lane has all of its columns or none
   const std::int64_t head = column / args.per_head;
   Candidate<Value> best[kVec];
-
-  __device__ explicit Extreme(const ExtremeArgs<T, Value>& a) : args(a) {}
 
   __device__ void visit(const RodeView::Part& part, int first, int step) {
     if (!active || first >= part.length) return;
