@@ -8,6 +8,7 @@
 //   ds_i = <dy_i, sum of a_e mask_e lead_e x_j> - D_i sum of a_e lead_e
 // The second needs no pass at all. With lead 1 everywhere it is 0, because weights sum to 1; so only the
 // edges of positive score count, (1 - slope) times, and their sums are left by the forward pass.
+#include "core/cuda/warp.cuh"
 #include "core/profile.h"
 #include "ops/cuda/attention.cuh"
 #include "ops/cuda/attention_gradients.h"
@@ -81,13 +82,6 @@ int lanes_for(std::int64_t k, int vec) {
   int lanes = 1;
   while (lanes < kWarp && static_cast<std::int64_t>(lanes) * vec < k) lanes *= 2;
   return lanes;
-}
-
-/// The lanes of one (row, head), the first of which has the sum.
-template <class Sum>
-__device__ Sum sum_over(Sum value, int lanes) {
-  for (int offset = lanes / 2; offset > 0; offset /= 2) value += __shfl_xor_sync(kFullMask, value, offset);
-  return value;
 }
 
 /// The (row, head) that a thread works on with others, and its place among those.

@@ -3,6 +3,7 @@
 // registers.
 #include "ops/cuda/attention_gradients.h"
 
+#include "core/cuda/warp.cuh"
 #include "core/profile.h"
 #include "ops/cuda/column_sums.cuh"
 #include "ops/cuda/padded_rows.h"
@@ -30,13 +31,6 @@ struct VectorArgs {
   int* arrived;
   std::int64_t chunk;
 };
-
-/// Over the lanes of a column's head, for all of them.
-template <class Sum>
-__device__ Sum sum_over(Sum value, int lanes) {
-  for (int offset = lanes / 2; offset > 0; offset /= 2) value += __shfl_xor_sync(kFullMask, value, offset);
-  return value;
-}
 
 // grid of kThreads / lanes heads of columns for each block, block kThreads; k is a multiple of kVec.
 template <class T, int kVec>

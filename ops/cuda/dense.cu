@@ -1,3 +1,4 @@
+#include "core/cuda/warp.cuh"
 #include "ops/cuda/pack.cuh"
 #include "ops/kernels.h"
 
@@ -78,8 +79,7 @@ __global__ void normalize_rows_kernel(const T* x, T* y, std::int64_t rows, std::
   if (row >= rows) return;
   Accumulator<T> sum = 0;
   for (std::int64_t j = threadIdx.x % kWarp; j < n; j += kWarp) sum += fabs(widen(x[row * n + j]));
-#pragma unroll
-  for (int offset = kWarp / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kFullMask, sum, offset);
+  sum = sum_over(sum);
   for (std::int64_t j = threadIdx.x % kWarp; j < n; j += kWarp)
     y[row * n + j] = static_cast<T>(sum == 0 ? sum : widen(x[row * n + j]) / sum);
 }

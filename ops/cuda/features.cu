@@ -1,4 +1,5 @@
 // Dropout and normalisation of the entries of sparse features (ops/features.h).
+#include "core/cuda/warp.cuh"
 #include "ops/cuda/pack.cuh"
 #include "ops/kernels.h"
 
@@ -46,8 +47,7 @@ __global__ void normalize_entries_kernel(const std::int64_t* row_ptr, const T* x
   const std::int64_t begin = row_ptr[row] + threadIdx.x % kWarp, end = row_ptr[row + 1];
   Accumulator<T> sum = 0;
   for (std::int64_t e = begin; e < end; e += kWarp) sum += fabs(widen(x[e]));
-#pragma unroll
-  for (int offset = kWarp / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kFullMask, sum, offset);
+  sum = sum_over(sum);
   for (std::int64_t e = begin; e < end; e += kWarp) y[e] = static_cast<T>(sum == 0 ? sum : widen(x[e]) / sum);
 }
 

@@ -3,6 +3,7 @@
 #include "ops/graph_hash.h"
 
 #include "core/cuda/launch.cuh"
+#include "core/cuda/warp.cuh"
 #include "ops/kernels.h"
 
 namespace rodeo::kernels::cuda {
@@ -20,8 +21,7 @@ __global__ void __launch_bounds__(kThreads)
   RODEO_GRID_STRIDE(i, n) {
     sum += mix(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(values[i]));
   }
-#pragma unroll
-  for (int offset = kWarp / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kFullMask, sum, offset);
+  sum = sum_over(sum);
   if (threadIdx.x % kWarp == 0) atomicAdd(out, sum);
 }
 

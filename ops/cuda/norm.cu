@@ -3,6 +3,7 @@
 // x - mean, which costs one more read than the textbook formula and loses no digits. Rows: a warp each.
 #include <algorithm>
 
+#include "core/cuda/warp.cuh"
 #include "ops/cuda/pack.cuh"
 #include "ops/kernels.h"
 
@@ -159,13 +160,6 @@ __global__ void batch_norm_dx_kernel(const T* x, const T* dy, const Stat* mean, 
   }
 }
 
-template <class Sum>
-__device__ Sum sum_of_warp(Sum sum) {
-#pragma unroll
-  for (int offset = kWarp / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kFullMask, sum, offset);
-  return sum;
-}
-
 __device__ std::int64_t row_of_warp() {
   return (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
 }
@@ -178,12 +172,12 @@ __global__ void row_stats_kernel(const T* x, Stat eps, Stat* mean, Stat* rstd, s
   if (row >= m) return;
   Stat sum = 0, squares = 0;
   for (std::int64_t j = lane; j < n; j += kWarp) sum += widen(x[row * n + j]);
-  const Stat center = sum_of_warp(sum) / static_cast<Stat>(n);
+  const Stat center = sum_over(sum) / static_cast<Stat>(n);
   for (std::int64_t j = lane; j < n; j += kWarp) {
     const Stat d = widen(x[row * n + j]) - center;
     squares += d * d;
   }
-  squares = sum_of_warp(squares);
+  squares = sum_over(squares);
   if (lane > 0) return;
   mean[row] = center;
   rstd[row] = 1 / sqrt(squares / static_cast<Stat>(n) + eps);
@@ -202,8 +196,8 @@ __global__ void layer_norm_dx_kernel(const T* x, const T* dy, const Stat* mean, 
   const auto xhat = [=](std::int64_t j) -> Stat { return (widen(x[row * n + j]) - center) * scale; };
   Stat sum = 0, products = 0;
   for (std::int64_t j = lane; j < n; j += kWarp) sum += g(j), products += g(j) * xhat(j);
-  sum = sum_of_warp(sum) / static_cast<Stat>(n);
-  products = sum_of_warp(products) / static_cast<Stat>(n);
+  sum = sum_over(sum) / static_cast<Stat>(n);
+  products = sum_over(products) / static_cast<Stat>(n);
   for (std::int64_t j = lane; j < n; j += kWarp)
     dx[row * n + j] = static_cast<T>(scale * (g(j) - sum - xhat(j) * products));
 }
@@ -215,7 +209,7 @@ __global__ void l2_normalize_kernel(const T* x, Stat eps, T* y, Stat* inverse, s
   if (row >= m) return;
   Stat squares = 0;
   for (std::int64_t j = lane; j < n; j += kWarp) squares += widen(x[row * n + j]) * widen(x[row * n + j]);
-  const Stat length = sqrt(sum_of_warp(squares)), scale = 1 / (length < eps ? eps : length);
+  const Stat length = sqrt(sum_over(squares)), scale = 1 / (length < eps ? eps : length);
   for (std::int64_t j = lane; j < n; j += kWarp)
     y[row * n + j] = static_cast<T>(widen(x[row * n + j]) * scale);
   if (lane == 0) inverse[row] = scale;
@@ -228,7 +222,7 @@ __global__ void l2_normalize_backward_kernel(const T* y, const Stat* inverse, St
   if (row >= m) return;
   Stat product = 0;
   for (std::int64_t j = lane; j < n; j += kWarp) product += widen(y[row * n + j]) * widen(dy[row * n + j]);
-  product = sum_of_warp(product);
+  product = sum_over(product);
   const Stat scale = inverse[row], along = scale >= largest ? Stat(0) : product;
   for (std::int64_t j = lane; j < n; j += kWarp)
     dx[row * n + j] = static_cast<T>(scale * (widen(dy[row * n + j]) - widen(y[row * n + j]) * along));

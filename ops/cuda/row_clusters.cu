@@ -3,6 +3,7 @@
 
 #include <cub/device/device_radix_sort.cuh>
 
+#include "core/cuda/warp.cuh"
 #include "ops/cuda/scan.cuh"
 #include "ops/kernels.h"
 
@@ -29,10 +30,8 @@ __global__ void narrow_kernel(const std::int32_t* value, std::uint8_t* out, std:
 
 struct Mean {
   __device__ static std::int32_t combine(std::int32_t value, bool asked, std::int64_t count) {
-    std::int64_t sum = asked ? value : 0;
-#pragma unroll
-    for (int offset = kWarp / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kFullMask, sum, offset);
-    return static_cast<std::int32_t>(sum / count);
+    const std::int64_t sum = asked ? value : 0;
+    return static_cast<std::int32_t>(sum_over(sum) / count);
   }
 };
 

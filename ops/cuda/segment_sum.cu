@@ -10,6 +10,7 @@
 // may go on in others: both sums go to a list (temp_rows, temp_vals), two entries an interval, which is
 // again sorted by row. The second pass is the same reduction on that list, repeated until one warp takes all
 // of it. So each row of y is written once, in an order of additions that depends on the rows alone.
+#include "core/cuda/warp.cuh"
 #include "ops/cuda/gather.cuh"
 #include "ops/spmv_plan.h"
 
@@ -31,13 +32,6 @@ struct OpenRows {  // [2 * intervals]; null where one interval takes all edges
   std::int32_t* row;
   Sum* sum;
 };
-
-template <class Sum>
-__device__ __forceinline__ Sum warp_sum(Sum value) {
-#pragma unroll
-  for (int offset = kWarp / 2; offset > 0; offset /= 2) value += __shfl_xor_sync(kFullMask, value, offset);
-  return value;
-}
 
 // The rows and terms of kSteps * 32 edges from `base` on; edges at or past `end` count nothing.
 template <class I, class In>
@@ -93,7 +87,7 @@ __global__ void __launch_bounds__(kThreads)
         continue;
       }
       const int first_head = __ffs(static_cast<int>(heads)) - 1, last_head = kWarp - 1 - __clz(heads);
-      const Sum ended = warp_sum(lane < first_head ? share + term[s] : share);
+      const Sum ended = sum_over(lane < first_head ? share + term[s] : share);
       if (lane == 0) {
         if (first) {
           open.row[2 * id] = static_cast<std::int32_t>(current);
@@ -119,7 +113,7 @@ __global__ void __launch_bounds__(kThreads)
       share = lane >= last_head ? term[s] : Sum(0);
     }
   }
-  const Sum last = warp_sum(share);
+  const Sum last = sum_over(share);
   if (lane != 0) return;
   if (open.row == nullptr) {
     y[current] = static_cast<Out>(last);

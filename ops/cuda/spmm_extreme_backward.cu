@@ -1,6 +1,7 @@
 // The gradients of spmm_extreme: dY goes to the edge that the output is from.
 //   dx[c, j] = sum of w[e] dY[i, j] over the edges e = (i, c) with arg[i, j] = e's position in row i:
 // a sum over the rows of A^T, which reads dY only where a lane has a match. dweight is a dot at every edge.
+#include "core/cuda/warp.cuh"
 #include "ops/cuda/row_reduction.cuh"
 
 namespace rodeo::kernels::cuda {
@@ -96,8 +97,7 @@ __global__ void extreme_dweight_kernel(const std::int64_t* row_ptr, const std::i
       for (std::int64_t j = thread % kDotLanes; j < per_head; j += kDotLanes)
         if (arg[here + j] == position) sum += widen(dy[here + j]) * widen(x[there + j]);
     }
-#pragma unroll
-    for (int offset = kDotLanes / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kFullMask, sum, offset);
+    sum = sum_over(sum, kDotLanes);
     if (item < items && thread % kDotLanes == 0) dweight[item] = static_cast<T>(sum);
   }
 }

@@ -2,7 +2,8 @@
 // row that is much longer than that pays for is taken by a whole block.
 #include <bit>
 
-#include "ops/cuda/gather.cuh"
+#include "core/cuda/warp.cuh"
+#include "ops/cuda/spmv_terms.cuh"
 
 namespace rodeo::kernels::cuda {
 namespace {
@@ -23,29 +24,13 @@ struct VectorArgs {
   int log_lanes;  // lanes of a row: a power of two in [2, 32]
 };
 
-/// What one of `lanes` lanes adds up of the nonzeros [begin, begin + count).
-template <class T, bool kWeighted>
-__device__ __forceinline__ Accumulator<T> sum_share(const VectorArgs<T>& args, std::int64_t begin, int count,
-                                                    int member, int lanes) {
-  const std::int32_t* const col = args.col + begin;
-  Accumulator<T> sum = 0;
-  for (int at = member; at < count; at += kInFlight * lanes) {
-    std::int32_t source[kInFlight];
-    Accumulator<T> term[kInFlight];
-#pragma unroll
-    for (int i = 0; i < kInFlight; ++i)
-      source[i] = at + i * lanes < count ? load_once(col + at + i * lanes) : -1;
-#pragma unroll
-    for (int i = 0; i < kInFlight; ++i) {
-      term[i] = 0;
-      if (source[i] < 0) continue;
-      term[i] = widen(__ldg(args.x + source[i]));
-      if constexpr (kWeighted) term[i] *= widen(load_once(args.weight + begin + at + i * lanes));
-    }
-#pragma unroll
-    for (int i = 0; i < kInFlight; ++i) sum += term[i];
-  }
-  return sum;
+template <bool kWeighted, class T>
+__device__ __forceinline__ Accumulator<T> sum_share(const VectorArgs<T>& args, std::int64_t begin, int length,
+                                                    int place, int lanes) {
+  const auto x = [&](std::int32_t column) { return __ldg(args.x + column); };
+  const T* const weight = kWeighted ? args.weight : nullptr;
+  if constexpr (kWeighted) __builtin_assume(weight != nullptr);  // no test in the loop
+  return sum_terms<kInFlight>(args.col, weight, x, begin, length, place, lanes);
 }
 
 /// The block takes the rows of the threads that have a long one, one after the other.
@@ -66,11 +51,10 @@ __device__ void sum_long_rows(const VectorArgs<T>& args, std::int64_t first, boo
       const std::int64_t row = first + (its_thread >> args.log_lanes), end = args.row_ptr[row + 1];
       Sum sum = 0;
       for (std::int64_t at = args.row_ptr[row]; at < end; at += kSpan)
-        sum += sum_share<T, kWeighted>(args, at, static_cast<int>(min(end - at, std::int64_t{kSpan})), thread,
-                                       kThreads);
+        sum += sum_share<kWeighted>(args, at, static_cast<int>(min(end - at, std::int64_t{kSpan})), thread,
+                                    kThreads);
       __syncwarp();
-#pragma unroll
-      for (int offset = kWarp / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kFullMask, sum, offset);
+      sum = sum_over(sum);
       if (lane == 0) of_warp[warp] = sum;
       __syncthreads();
       if (thread == 0) {
@@ -94,9 +78,9 @@ __global__ void __launch_bounds__(kThreads) spmv_vector_kernel(const VectorArgs<
                      length = exists ? args.row_ptr[row + 1] - begin : 0;
   const bool is_long = length > kMost * lanes;
   Accumulator<T> sum =
-      sum_share<T, kWeighted>(args, begin, is_long ? 0 : static_cast<int>(length), member, lanes);
+      sum_share<kWeighted>(args, begin, is_long ? 0 : static_cast<int>(length), member, lanes);
   __syncwarp();  // rows of a warp differ in length; from here on its lanes work together
-  for (int offset = lanes / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kFullMask, sum, offset);
+  sum = sum_over(sum, lanes);
   if (exists && !is_long && member == 0) args.y[row] = static_cast<T>(sum);
   if (__syncthreads_or(is_long)) sum_long_rows<T, kWeighted>(args, first, is_long);
 }

@@ -6,11 +6,12 @@
 #include <algorithm>
 #include <optional>
 
-#include "ops/cuda/pack.cuh"
+#include "core/cuda/warp.cuh"
 #include "ops/cuda/padded_rows.h"
 #include "ops/cuda/rode_view.cuh"
 #include "ops/cuda/scratch.h"
 #include "ops/cuda/short_rows.cuh"
+#include "ops/cuda/spmv_terms.cuh"
 #include "ops/kernels.h"
 #include "ops/spmv_plan.h"
 
@@ -37,26 +38,9 @@ struct SpmvArgs {
 template <int kDepth, class T, class Sum, class X>
 __device__ Sum sum_of(const SpmvArgs<T, Sum>& args, const X& x, std::int64_t begin, int length, int place,
                       int lanes) {
-  const std::int32_t* col = args.col + begin;
-  Sum sum = 0;
-  for (int at = place; at < length; at += kDepth * lanes) {
-    std::int32_t source[kDepth];
-    Sum term[kDepth];
-#pragma unroll
-    for (int d = 0; d < kDepth; ++d) source[d] = at + d * lanes < length ? __ldcs(col + at + d * lanes) : -1;
-#pragma unroll
-    for (int d = 0; d < kDepth; ++d) {
-      term[d] = 0;
-      if (source[d] < 0) continue;
-      term[d] = widen(x(source[d]));
-      if (args.weight) term[d] *= widen(__ldcs(args.weight + begin + at + d * lanes));
-    }
-#pragma unroll
-    for (int d = 0; d < kDepth; ++d) sum += term[d];
-  }
+  const Sum sum = sum_terms<kDepth>(args.col, args.weight, x, begin, length, place, lanes);
   __syncwarp();  // rows of a warp differ in length; from here on its lanes work together
-  for (int offset = lanes / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kFullMask, sum, offset);
-  return sum;
+  return sum_over(sum, lanes);
 }
 
 /// Leaves a piece's sum; true for the warp that finds all others done, which then has the row's.
@@ -75,7 +59,7 @@ __device__ bool combine(const SpmvArgs<T, Sum>& args, int split, std::int64_t in
   __threadfence();
   sum = 0;
   for (int i = lane; i < count; i += kWarp) sum += __ldcg(slot + i);  // from L2: other SMs wrote it
-  for (int offset = kWarp / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kFullMask, sum, offset);
+  sum = sum_over(sum);
   return true;
 }
 
