@@ -34,15 +34,15 @@ enum class Weighting { kNone, kPerEdge, kPerHead };
 
 /// A @ X for one tile of columns. A row of X is covered by kLanes lanes of kChunks times 16 bytes each; the
 /// warp's 32 / kLanes groups of lanes work on different nonzeros or rows.
-/// A ragged tile's last chunks may be beyond the last column. With kVec 1 a lane reads one element instead of
-/// 16 bytes, and rows may begin anywhere.
+/// A ragged tile's last chunk may be beyond the last column (of two chunks, both). With kVec 1 a lane reads
+/// one element instead of 16 bytes: rows of X and Y may begin anywhere, and have no padding.
 template <class T_, int kLanes_, Weighting kWeighting_, int kChunks_ = 1, bool kRagged_ = false,
           int kVec_ = 16 / sizeof(T_)>
 struct Tile {
   using T = T_;
   using Sum = Accumulator<T>;
   static constexpr int kVec = kVec_, kLanes = kLanes_, kGroups = kWarp / kLanes_;
-  static_assert(kVec == 16 / sizeof(T) || (kVec == 1 && kChunks_ == 1));
+  static_assert(kVec == 16 / sizeof(T) || kVec == 1);
   using Element = std::conditional_t<sizeof(T) == 2, std::uint16_t,
                                      std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
   using Load = std::conditional_t<kVec == 1, Element, uint4>;
@@ -84,23 +84,30 @@ struct Gather {
   const int member = lane % Tile::kLanes;
   const std::int64_t tile = args.first + static_cast<std::int64_t>(blockIdx.y) * Tile::kWidth;
   const std::int64_t column = tile + member * Tile::kVec;  // of chunk 0
-  // A lane beyond the last column reads the last one again: no load waits for a condition.
-  const char* x[Tile::kRagged ? Tile::kChunks : 1];  // of row 0
+  // Row 0 as chunks see it, the second for the last one. A lane beyond the last column reads the last one
+  // again: no load waits for a condition.
+  const char* x[Tile::kRagged ? 2 : 1];
   const std::int64_t head = Tile::kWeighting == Weighting::kPerHead && active(0) ? head_of(column) : 0;
   Sum sum[Tile::kSums] = {};
+  // Lanes to read from are constants and need no registers: 2 to 4 % where two loads a row need most; tiles
+  // of one load spill with them (CUDA 13.0) and lose up to 12 %.
+  static constexpr bool kConstantLanes = Tile::kChunks == 2;
+  static constexpr bool kByElements = Tile::kVec == 1 && Tile::kRagged;  // one head: k columns
 
   __device__ explicit Gather(const SpmmArgs<T>& a) : args(a) {
-#pragma unroll
-    for (int c = 0; c < (Tile::kRagged ? Tile::kChunks : 1); ++c)
-      x[c] = reinterpret_cast<const char*>(
-          args.x + (active(c) ? column + c * Tile::kChunk : args.stride - Tile::kVec));
+    const auto seen_from_chunk = [&](int c) {
+      return reinterpret_cast<const char*>(
+          args.x + (active(c) ? column : args.stride - Tile::kVec - c * Tile::kChunk));
+    };
+    x[0] = seen_from_chunk(0);
+    if constexpr (Tile::kRagged) x[1] = seen_from_chunk(Tile::kChunks - 1);
   }
   /// Columns of a row have 31 bits (make_args).
   __device__ std::int64_t head_of(std::int64_t of_row) const {
     return args.heads == 1 ? 0 : static_cast<std::uint32_t>(of_row) / static_cast<std::uint32_t>(args.pitch);
   }
   __device__ bool active(int chunk) const {
-    return column + (Tile::kRagged ? chunk * Tile::kChunk : 0) < args.stride;
+    return column + (Tile::kRagged ? chunk * Tile::kChunk : 0) < (kByElements ? args.k : args.stride);
   }
 
   /// The sparse data of one nonzero, held by the lane that loaded it. Weights of heads are not: every lane
@@ -115,12 +122,18 @@ struct Gather {
     if constexpr (Tile::kWeighting == Weighting::kPerEdge) entry.weight = widen(load_once(args.weight + e));
     return entry;
   }
+  template <int kOf = kWarp>  // lanes of the warp
   __device__ Entry from_lane(const Entry& entry, int source) const {
     Entry out;
-    out.col = __shfl_sync(kFullMask, entry.col, source);
+    out.col = __shfl_sync(kFullMask, entry.col, source, kOf);
     if constexpr (Tile::kWeighting == Weighting::kPerEdge)
-      out.weight = __shfl_sync(kFullMask, entry.weight, source);
+      out.weight = __shfl_sync(kFullMask, entry.weight, source, kOf);
     return out;
+  }
+  /// That of a lane of this group.
+  __device__ Entry from_member(const Entry& entry, int source) const {
+    if constexpr (kConstantLanes) return from_lane<Tile::kLanes>(entry, source);
+    return from_lane(entry, group * Tile::kLanes + source);
   }
   __device__ Row row_of_x(std::int32_t col) const {
     using Load = typename Tile::Load;
@@ -128,8 +141,8 @@ struct Gather {
     Row row;
 #pragma unroll
     for (int c = 0; c < Tile::kChunks; ++c)
-      row.chunk[c] = Tile::kRagged ? *reinterpret_cast<const Load*>(x[Tile::kRagged ? c : 0] + at)
-                                   : reinterpret_cast<const Load*>(x[0] + at)[c * Tile::kLanes];
+      row.chunk[c] =
+          reinterpret_cast<const Load*>(x[Tile::kRagged && c == Tile::kChunks - 1] + at)[c * Tile::kLanes];
     return row;
   }
   /// What this lane multiplies its part of the row by.
@@ -139,8 +152,11 @@ struct Gather {
     else
       return entry.weight;
   }
+  struct Elements {
+    T value[Tile::kSums];
+  };
   __device__ void add(const Row& row, Sum weight) {
-    const auto elements = std::bit_cast<Pack<T, Tile::kSums>>(row);
+    const auto elements = std::bit_cast<Elements>(row);
 #pragma unroll
     for (int v = 0; v < Tile::kSums; ++v) {
       if constexpr (Tile::kWeighting != Weighting::kNone)
@@ -178,7 +194,8 @@ struct Gather {
     sum_row(begin, length, first_of_row(begin, length),
             [this](const auto& row, const auto& weight) { add_rows(row, weight); });
   }
-  static constexpr int kStep = 4;  // rows of X in flight: with more, fewer warps fit
+  // Rows of X in flight: with more, fewer warps fit.
+  static constexpr int kStep = Tile::kVec > 1 ? 4 : std::max(2, 8 / Tile::kChunks);
   template <class AddRows>
   __device__ void sum_row(std::int64_t begin, std::int64_t length, Entry next, AddRows&& add_rows) {
     for (std::int64_t base = 0; __any_sync(kFullMask, base < length); base += Tile::kLanes) {
@@ -192,7 +209,7 @@ struct Gather {
         Sum weight[kStep];
 #pragma unroll
         for (int k = 0; k < kStep; ++k) {
-          const Entry entry = from_lane(now, group * Tile::kLanes + j + k);
+          const Entry entry = from_member(now, j + k);
           const std::int64_t at = base + j + k;
           row[k] = Row{};
           weight[k] = 0;
@@ -206,13 +223,13 @@ struct Gather {
   /// Called by whole warps; `valid` lanes write.
   __device__ void write_y(std::int64_t row, bool valid) const {
     T* y = args.y + row * args.heads * args.k;
-    if (args.whole_vectors) {
+    if (Tile::kVec == 1 || args.whole_vectors) {
 #pragma unroll
       for (int c = 0; c < Tile::kChunks; ++c)
         if (valid && active(c))
           *reinterpret_cast<Pack<T, Tile::kVec>*>(y + column + c * Tile::kChunk) = result(c);
     } else {
-      write_elements(y, valid);
+      write_staged(y, valid);
     }
   }
   __device__ Pack<T, Tile::kVec> result(int chunk) const {
@@ -222,7 +239,7 @@ struct Gather {
     return out;
   }
   /// Where Y's rows begin anywhere, lanes write neighbours side by side, by way of shared memory.
-  __device__ void write_elements(T* y, bool valid) const {
+  __device__ void write_staged(T* y, bool valid) const {
     extern __shared__ uint4 staged_rows[];
     T* const staged = reinterpret_cast<T*>(staged_rows) + threadIdx.x / Tile::kLanes * Tile::kWidth;
 #pragma unroll
@@ -250,7 +267,7 @@ struct Gather {
 /// Shared memory that a block of `threads` asks for.
 template <class Tile>
 std::size_t staging_bytes(const SpmmArgs<typename Tile::T>& args, int threads) {
-  return args.whole_vectors ? 0 : static_cast<std::size_t>(threads) * Tile::kChunks * 16;
+  return Tile::kVec == 1 || args.whole_vectors ? 0 : static_cast<std::size_t>(threads) * Tile::kChunks * 16;
 }
 
 /// Rows of x are heads * pitch elements long.

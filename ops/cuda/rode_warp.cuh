@@ -31,7 +31,7 @@ struct RodeWarp : Rows {
   using typename Base::Sum;
   using typename Base::Tile;
 
-  static constexpr int kDepth = 4 / Tile::kChunks;  // nonzeros of a group in a sub-block
+  static constexpr int kDepth = std::max(2, 4 / Tile::kChunks);  // nonzeros of a group in a sub-block
   static constexpr int kSubBlock = kDepth * Tile::kGroups;
   static constexpr int kSubBlocks = kBlock / kSubBlock;
   static_assert(kSubBlocks == 1 || kSubBlocks % 2 == 0);
@@ -49,8 +49,9 @@ struct RodeWarp : Rows {
                          int limit) const {
 #pragma unroll
     for (int k = 0; k < kDepth; ++k) {
-      const int at = (sub_block * kDepth + k) * Tile::kGroups + this->group;
-      const Entry entry = this->from_lane(entries, at);
+      const int of_group = sub_block * kDepth + k, at = of_group * Tile::kGroups + this->group;
+      const Entry entry =
+          Base::kConstantLanes ? this->from_member(entries, of_group) : this->from_lane(entries, at);
       out.row[k] = this->row_of_x(entry.col);
       out.weight[k] = this->weight_of(entry, block + (at < limit ? at : limit - 1));
     }
@@ -66,8 +67,9 @@ struct RodeWarp : Rows {
   /// The warp sums the nonzeros of a piece: whole blocks through the pipeline, then the residue. The
   /// sub-blocks in flight swap their registers without moving them.
   __device__ void sum_piece(std::int64_t begin, int length) {
-    const int last = length - 1, lane = this->lane;
-    const auto fetch_block = [&](int at) { return this->fetch(begin + min(at + lane, last)); };
+    const int last = length - 1;
+    const int mine = Base::kConstantLanes ? this->member * Tile::kGroups + this->group : this->lane;
+    const auto fetch_block = [&](int at) { return this->fetch(begin + min(at + mine, last)); };
     Entry now = fetch_block(0), next = fetch_block(kBlock);
     SubBlock a, b;
     gather(a, now, begin, 0, length);

@@ -8,10 +8,14 @@ namespace rodeo::kernels::cuda {
 namespace {
 
 template <class Tile>  // warps hide latency better than registers do
-constexpr int kBlocksOfMultiprocessor = sizeof(typename Tile::T) == 8 || Tile::kChunks == 2 ? 5 : 7;
+constexpr int blocks_of_multiprocessor() {
+  constexpr bool kWeighted = Tile::kWeighting != Weighting::kNone;
+  if (Tile::kVec == 1) return std::max(7, 10 - Tile::kChunks - kWeighted);
+  return sizeof(typename Tile::T) == 8 || Tile::kChunks == 2 ? 5 : 7;
+}
 
 template <class Tile>
-__global__ void __launch_bounds__(kRodeThreads, kBlocksOfMultiprocessor<Tile>)
+__global__ void __launch_bounds__(kRodeThreads, blocks_of_multiprocessor<Tile>())
     spmm_rode_kernel(const SpmmArgs<typename Tile::T> args, const RodeArgs<typename Tile::Sum> rode,
                      int rounds) {
   run_rode<RodeRow<Tile>>(args, rode, rounds);
@@ -40,6 +44,41 @@ bool in_teams_by_elements(const Csr& a, const RodePlan& plan, const Tensor& weig
   return true;
 }
 
+/// Whether rows of X that 16-byte loads cannot read are summed faster element by element, in one tile, than
+/// by a copy: up to 8 columns take a request each either way, small graphs would spend as long on a launch,
+/// and 33 to 48 columns of long copies are read by few edges. In f32: 16-bit elements are slower than copies.
+inline bool elements_pay(std::int64_t k, std::int64_t edges, std::int64_t cols) {
+  constexpr std::int64_t kSmall = std::int64_t{1} << 19, kFew = 56;
+  return k <= 8 || (k <= 32 ? edges <= kSmall : k <= 48 && edges < kFew * cols);
+}
+
+template <class Tile>
+constexpr bool kOneTileByElements = Tile::kVec == 1 && Tile::kWeighting != Weighting::kPerHead &&
+                                    sizeof(typename Tile::T) == 4;
+
+/// As many chunks of 8 columns as k takes, from kChunks on.
+template <int kChunks, class T, class F>
+void cover_by_chunks(const SpmmArgs<T>& args, const F& cover) {
+  constexpr bool kRagged = kChunks > 1;
+  if constexpr (kChunks < 6)
+    if (args.k > kChunks * 8) return cover_by_chunks<kChunks + 1>(args, cover);
+  if (args.weight)
+    cover(Tile<T, 8, Weighting::kPerEdge, kChunks, kRagged, 1>{}, args, 1);
+  else
+    cover(Tile<T, 8, Weighting::kNone, kChunks, kRagged, 1>{}, args, 1);
+}
+
+template <class T, class F>
+bool in_one_tile_by_elements(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y,
+                             const F& cover) {
+  const std::int64_t k = y.numel() / a.rows;
+  if (sizeof(T) != 4 || heads_of(weight) > 1 || rows_are_aligned(x, k) ||
+      !elements_pay(k, a.col.numel(), a.cols))
+    return false;
+  if constexpr (sizeof(T) == 4) cover_by_chunks<1>(make_args<T>(a, weight, x, k, 1, k, y), cover);
+  return true;
+}
+
 }  // namespace
 
 void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate accumulate, const Tensor& weight,
@@ -61,10 +100,11 @@ void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate accumulate, const 
                       AskAhead(args.col, a.col.nbytes(), args.x, a.cols * args.row_bytes,
                                team_blocks * tiles * kTeamThreads));
       }
-      if constexpr (Tile::kVec > 1)
+      if constexpr (Tile::kVec > 1 || kOneTileByElements<Tile>)
         launch_rode<Tile>("spmm_rode", spmm_rode_kernel<Tile>, plan, args, rode, tiles, device);
     };
-    if (!in_teams_by_elements<T>(a, plan, weight, x, y, team_blocks, cover))
+    if (!in_teams_by_elements<T>(a, plan, weight, x, y, team_blocks, cover) &&
+        !in_one_tile_by_elements<T>(a, weight, x, y, cover))
       dispatch_tile<T, true>(a, weight, x, y, cover);
   });
 }

@@ -141,7 +141,8 @@ TEST_P(OpsSpmm, MoreRowsThanAGpuTakesAtOnce) {
                           lengths[5] = 3000, lengths[77] = 1055;
                           return graph_with_lengths(lengths, 5000);
                         }};
-  for (const std::int64_t n : {7, 33, 41, 64, 80, 100}) check_case(many, n, DType::kF32, device());
+  for (const std::int64_t n : {2, 7, 13, 23, 31, 33, 41, 47, 64, 80, 100})
+    check_case(many, n, DType::kF32, device());
   for (const DType dtype : {DType::kF64, DType::kBF16, DType::kF16})
     for (const std::int64_t n : {41, 128}) check_case(many, n, dtype, device());
   const Adjacency host = many.make(), adj = host.to(device());
@@ -151,10 +152,22 @@ TEST_P(OpsSpmm, MoreRowsThanAGpuTakesAtOnce) {
   EXPECT_TRUE(near(spmm(adj, weight.to(device()), x.to(device())), heads.y, sum_tolerance(DType::kF32), 1e-7,
                    heads.scale));
   if (!device().is_cuda()) return;
-  const Tensor wide = random_tensor({host.cols(), 41}, DType::kF32, kCpu, 3);
-  const Sums want = spmm_reference(host, {}, wide);
-  EXPECT_TRUE(near(spmm(adj, wide.to(device()), {SpmmAlgorithm::kRode, Accumulate::kAtomic}), want.y,
-                   sum_tolerance(DType::kF32), 1e-7, want.scale));
+  for (const std::int64_t n : {5, 13, 41, 64}) {
+    const Tensor wide = random_tensor({host.cols(), n}, DType::kF32, kCpu, 3);
+    const Sums want = spmm_reference(host, {}, wide);
+    EXPECT_TRUE(near(spmm(adj, wide.to(device()), {SpmmAlgorithm::kRode, Accumulate::kAtomic}), want.y,
+                     sum_tolerance(DType::kF32), 1e-7, want.scale));
+  }
+}
+
+// Widths that are read element by element where copies of X do not pay: here they do.
+TEST_P(OpsSpmm, ManyEdgesOfFewColumns) {
+  const SparseCase dense{"many_edges", [] {
+                           std::vector<std::int64_t> lengths;
+                           for (std::int64_t i = 0; i < 10000; ++i) lengths.push_back(i % 120);
+                           return graph_with_lengths(lengths, 1000);
+                         }};
+  for (const std::int64_t n : {7, 23, 41}) check_case(dense, n, DType::kF32, device());
 }
 
 TEST_P(OpsSpmm, RealTopologies) {
@@ -204,7 +217,7 @@ TEST_P(OpsSpmm, TwentyRunsHaveTheSameBits) {
   for (std::int64_t i = 0; i < 400; ++i) lengths.push_back(i % 70);
   const Adjacency adj = graph_with_lengths(lengths, 500).to(device());
   for (const DType dtype : {DType::kF32, DType::kBF16})
-    for (const std::int64_t n : {7, 64}) {
+    for (const std::int64_t n : {7, 41, 64}) {
       const Tensor x = random_tensor({500, n}, dtype, device());
       for (const SpmmAlgorithm algorithm : {SpmmAlgorithm::kRode, SpmmAlgorithm::kCsr, SpmmAlgorithm::kTca}) {
         if (algorithm == SpmmAlgorithm::kTca && !device().is_cuda()) continue;
