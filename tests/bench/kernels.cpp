@@ -32,6 +32,14 @@ Kernel on_cuda_only(Kernel kernel) {
   return kernel;
 }
 
+// Without split rows kAtomic is the launch of kDeterministic.
+Kernel where_rows_are_split(Kernel kernel) {
+  kernel.prepare = [prepare = kernel.prepare](const Problem& p) {
+    return rode_plan(p.adj).num_split_rows() > 0 ? prepare(p) : Run();
+  };
+  return kernel;
+}
+
 Kernel rounds_to_tf32(Kernel kernel) {
   kernel.tf32 = true;
   return kernel;
@@ -70,8 +78,9 @@ const std::vector<Kernel>& all_kernels() {
     std::vector<Kernel> all{
         ours("csr", Op::kSpmm, by({SpmmAlgorithm::kCsr})),
         ours("rode", Op::kSpmm, by({SpmmAlgorithm::kRode})),
-        on_cuda_only(ours("rode-atomic", Op::kSpmm, by({SpmmAlgorithm::kRode, Accumulate::kAtomic}),
-                          {DType::kF64, DType::kF32})),
+        on_cuda_only(where_rows_are_split(ours("rode-atomic", Op::kSpmm,
+                                               by({SpmmAlgorithm::kRode, Accumulate::kAtomic}),
+                                               {DType::kF64, DType::kF32}))),
         rounds_to_tf32(on_cuda_only(
             ours("tca", Op::kSpmm, by({SpmmAlgorithm::kTca}), {DType::kF32, DType::kF16, DType::kBF16}))),
         ours("auto", Op::kSpmm, by({})),

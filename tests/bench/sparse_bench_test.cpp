@@ -34,6 +34,16 @@ TEST_P(BenchVerify, EveryKernelPasses) {
       }
 }
 
+TEST_P(BenchVerify, AtomicSumsAreTimedWhereRowsAreSplit) {
+  const Kernel atomic = select_kernels(Op::kSpmm, {"rode-atomic"}).front();
+  const auto timed = [&](const std::vector<std::int64_t>& lengths) {
+    const Adjacency adj = test::graph_with_lengths(lengths, 50).to(device());
+    return static_cast<bool>(atomic.prepare(make_problem(Op::kSpmm, adj, DType::kF32, 5, false)));
+  };
+  EXPECT_FALSE(timed({3, 0, 40}));
+  EXPECT_EQ(timed({3, 0, 4000}), device().is_cuda());
+}
+
 TEST_P(BenchVerify, OneWrongOrUnwrittenRowIsFound) {
   for (const Op op : kOps)
     for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {

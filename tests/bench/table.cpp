@@ -71,7 +71,7 @@ void print_summary(const Report& report) {
       "element size (at most 1024 B)\nand the size of X, SpMV: of the copy; popular rows hit the L1, so it "
       "can "
       "exceed 1. x best, x default: time of cuSPARSE's\nfastest algorithm and of its default / time; above 1 "
-      "is faster.\n");
+      "is faster. rode-atomic: where rows are split, else it is\nthe launch of rode.\n");
   const std::vector<Summary> summaries = summarize(report.results);
   if (summaries.empty()) return;
   fmt::print("\nAgainst cuSPARSE's best\n{:5} {:4} {:16} {:>5} {:>14}  {}\n", "op", "type", "kernel", "cells",
