@@ -45,16 +45,18 @@ bool in_teams_by_elements(const Csr& a, const RodePlan& plan, const Tensor& weig
 }
 
 /// Whether rows of X that 16-byte loads cannot read are summed faster element by element, in one tile, than
-/// by a copy: up to 8 columns take a request each either way, small graphs would spend as long on a launch,
-/// and 33 to 48 columns of long copies are read by few edges. In f32: 16-bit elements are slower than copies.
-inline bool elements_pay(std::int64_t k, std::int64_t edges, std::int64_t cols) {
-  constexpr std::int64_t kSmall = std::int64_t{1} << 19, kFew = 56;
-  return k <= 8 || (k <= 32 ? edges <= kSmall : k <= 48 && edges < kFew * cols);
+/// by a copy: up to 8 columns take a request each either way; small graphs would spend as long on the copy's
+/// launch; 33 to 48 columns in f32 are copied for few readers. Loads of 16 bits move too little beyond that.
+template <class T>
+bool elements_pay(std::int64_t k, std::int64_t edges, std::int64_t cols) {
+  const bool small = edges <= std::int64_t{1} << 19;
+  if (k <= 32) return k <= 8 || small;
+  return k <= 48 && (sizeof(T) == 4 ? edges < 56 * cols : small && edges < 32 * cols);
 }
 
 template <class Tile>
 constexpr bool kOneTileByElements = Tile::kVec == 1 && Tile::kWeighting != Weighting::kPerHead &&
-                                    sizeof(typename Tile::T) == 4;
+                                    sizeof(typename Tile::T) <= 4;
 
 /// As many chunks of 8 columns as k takes, from kChunks on.
 template <int kChunks, class T, class F>
@@ -72,10 +74,10 @@ template <class T, class F>
 bool in_one_tile_by_elements(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y,
                              const F& cover) {
   const std::int64_t k = y.numel() / a.rows;
-  if (sizeof(T) != 4 || heads_of(weight) > 1 || rows_are_aligned(x, k) ||
-      !elements_pay(k, a.col.numel(), a.cols))
+  if (sizeof(T) > 4 || heads_of(weight) > 1 || rows_are_aligned(x, k) ||
+      !elements_pay<T>(k, a.col.numel(), a.cols))
     return false;
-  if constexpr (sizeof(T) == 4) cover_by_chunks<1>(make_args<T>(a, weight, x, k, 1, k, y), cover);
+  if constexpr (sizeof(T) <= 4) cover_by_chunks<1>(make_args<T>(a, weight, x, k, 1, k, y), cover);
   return true;
 }
 

@@ -135,16 +135,21 @@ TEST_P(OpsSpmm, AtomicAccumulation) {
 
 // The other cases are small enough for a GPU to take all of their rows at once, by other kernels.
 TEST_P(OpsSpmm, MoreRowsThanAGpuTakesAtOnce) {
-  const SparseCase many{"many_rows", [] {
-                          std::vector<std::int64_t> lengths;
-                          for (std::int64_t i = 0; i < 10000; ++i) lengths.push_back(i % 48);
-                          lengths[5] = 3000, lengths[77] = 1055;
-                          return graph_with_lengths(lengths, 5000);
-                        }};
+  const auto with_columns = [](std::int64_t cols) {
+    return SparseCase{"many_rows", [=] {
+                        std::vector<std::int64_t> lengths;
+                        for (std::int64_t i = 0; i < 10000; ++i) lengths.push_back(i % 48);
+                        lengths[5] = 3000, lengths[77] = 1055;
+                        return graph_with_lengths(lengths, cols);
+                      }};
+  };
+  const SparseCase many = with_columns(5000);
   for (const std::int64_t n : {2, 7, 13, 23, 31, 33, 41, 47, 64, 80, 100})
     check_case(many, n, DType::kF32, device());
-  for (const DType dtype : {DType::kF64, DType::kBF16, DType::kF16})
-    for (const std::int64_t n : {41, 128}) check_case(many, n, dtype, device());
+  for (const DType dtype : {DType::kF64, DType::kBF16, DType::kF16}) {
+    for (const std::int64_t n : {5, 23, 41, 128}) check_case(many, n, dtype, device());
+    for (const std::int64_t n : {33, 47}) check_case(with_columns(9000), n, dtype, device());
+  }
   const Adjacency host = many.make(), adj = host.to(device());
   const Tensor x = random_tensor({host.cols(), 3, 7}, DType::kF32, kCpu, 3),
                weight = random_tensor({host.num_edges(), 3}, DType::kF32, kCpu, 4);
