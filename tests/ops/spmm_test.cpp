@@ -165,6 +165,20 @@ TEST_P(OpsSpmm, MoreRowsThanAGpuTakesAtOnce) {
   }
 }
 
+// Where all rows fit a GPU at once, but not as often as odd widths have tiles of 8 columns.
+TEST_P(OpsSpmm, RowsThatFitAGpuOnceInOddWidths) {
+  for (const std::int64_t longest : {7, 3000}) {
+    const SparseCase once{str("longest ", longest), [=] {
+                            std::vector<std::int64_t> lengths;
+                            for (std::int64_t i = 0; i < 9600; ++i) lengths.push_back(i % 8);
+                            lengths[5] = longest;
+                            return graph_with_lengths(lengths, 9000);
+                          }};
+    for (const std::int64_t n : {13, 23, 31, 37, 47})
+      for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16}) check_case(once, n, dtype, device());
+  }
+}
+
 // Widths that are read element by element where copies of X do not pay: here they do.
 TEST_P(OpsSpmm, ManyEdgesOfFewColumns) {
   const SparseCase dense{"many_edges", [] {
