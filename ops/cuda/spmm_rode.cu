@@ -45,8 +45,9 @@ bool in_teams_by_elements(const Csr& a, const RodePlan& plan, const Tensor& weig
 }
 
 /// Whether rows of X that 16-byte loads cannot read are summed faster element by element, in one tile, than
-/// by a copy: up to 8 columns take a request each either way; small graphs would spend as long on the copy's
-/// launch; 33 to 48 columns in f32 are copied for few readers. Loads of 16 bits move too little beyond that.
+/// from a padded copy (docs/kernels.md): a row of up to 8 columns is one request either way; on a small graph
+/// the copy's launch takes longer than the slower loads do; 33 to 48 columns pay where few edges share the
+/// cost of the copy, fewer where a load has 16 bits.
 template <class T>
 bool elements_pay(std::int64_t k, std::int64_t edges, std::int64_t cols) {
   const bool small = edges <= std::int64_t{1} << 19;
