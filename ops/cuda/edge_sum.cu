@@ -83,8 +83,7 @@ void edge_sum(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids, con
     } else {
       run<RowTile<T, 1, 32>>(args, y.device());
     }
-    launch("edge_sum", y.device(), add_slots_kernel<EdgeSumArgs<T, Sum>>,
-           grid_for(plan.num_split_rows() * k, 256), dim3(256), 0, args, plan.num_split_rows());
+    add_slots("edge_sum", y.device(), args, plan.num_split_rows());
   });
 }
 

@@ -109,6 +109,11 @@ __global__ void add_slots_kernel(const Args args, std::int64_t splits) {
   }
 }
 
+template <class Args>
+void add_slots(const char* name, Device device, const Args& args, std::int64_t splits) {
+  launch(name, device, add_slots_kernel<Args>, grid_for(splits * args.k, 256), dim3(256), 0, args, splits);
+}
+
 /// The memory of split rows, and args that point to it.
 struct SplitRows {
   Tensor partial, row;

@@ -127,8 +127,7 @@ void spmm_extreme_dx(const Adjacency& adj, const Transposed& transposed, const T
     dispatch_row_tile<T>(args.per_head, is_aligned(dy), [&]<class Tile>(Tile) {
       launch_reduction<Tile>("spmm_extreme_dx", dx.device(), extreme_dx_kernel<Tile>, args);
     });
-    launch("spmm_extreme_dx", dx.device(), add_slots_kernel<ExtremeDxArgs<T, Sum>>,
-           grid_for(plan.num_split_rows() * k, 256), dim3(256), 0, args, plan.num_split_rows());
+    add_slots("spmm_extreme_dx", dx.device(), args, plan.num_split_rows());
   });
 }
 

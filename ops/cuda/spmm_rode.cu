@@ -29,20 +29,9 @@ bool teams_pay(const RodePlan& plan, std::int64_t blocks, Device device) {
   return blocks <= (plan.num_pieces() > 0 ? at_once * 5 / 2 : at_once);
 }
 
-/// Rows of X that 16-byte loads cannot read, where teams pay even with tiles of 8 columns: no copy.
-template <class T, class F>
-bool in_teams_by_elements(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x,
-                          const Tensor& y, std::int64_t blocks, const F& cover) {
-  using D = device_t<T>;
-  using Unweighted = Tile<D, 8, Weighting::kNone, 1, false, 1>;
-  const std::int64_t heads = heads_of(weight), k = y.numel() / (a.rows * heads);
-  const std::int64_t tiles = ceil_div(heads * k, Unweighted::kWidth);
-  if (rows_are_aligned(x, k) || !teams_pay<Unweighted>(plan, blocks * tiles, y.device())) return false;
-  const SpmmArgs<D> args = make_args<T>(a, weight, x, k, heads, k, y);
-  dispatch_weighting(
-      weight, [&]<Weighting kWeighting>() { cover(Tile<D, 8, kWeighting, 1, false, 1>{}, args, tiles); });
-  return true;
-}
+/// Chunks of 8 elements.
+template <class T, Weighting kWeighting, int kChunks = 1>
+using ByElements = Tile<T, 8, kWeighting, kChunks, kChunks != 1, 1>;
 
 /// Whether rows of X that 16-byte loads cannot read are summed faster element by element, in one tile, than
 /// from a padded copy (docs/kernels.md): a row of up to 8 columns is one request either way; on a small graph
@@ -50,35 +39,45 @@ bool in_teams_by_elements(const Csr& a, const RodePlan& plan, const Tensor& weig
 /// cost of the copy, fewer where a load has 16 bits.
 template <class T>
 bool elements_pay(std::int64_t k, std::int64_t edges, std::int64_t cols) {
+  if (sizeof(T) > 4) return false;
   const bool small = edges <= std::int64_t{1} << 19;
   if (k <= 32) return k <= 8 || small;
   return k <= 48 && (sizeof(T) == 4 ? edges < 56 * cols : small && edges < 32 * cols);
 }
 
-template <class Tile>
+template <class Tile>  // for what elements_pay says
 constexpr bool kOneTileByElements = Tile::kVec == 1 && Tile::kWeighting != Weighting::kPerHead &&
                                     sizeof(typename Tile::T) <= 4;
 
-/// As many chunks of 8 columns as k takes, from kChunks on.
+/// As many chunks as k takes, from kChunks on.
 template <int kChunks, class T, class F>
 void cover_by_chunks(const SpmmArgs<T>& args, const F& cover) {
-  constexpr bool kRagged = kChunks > 1;
   if constexpr (kChunks < 6)
     if (args.k > kChunks * 8) return cover_by_chunks<kChunks + 1>(args, cover);
   if (args.weight)
-    cover(Tile<T, 8, Weighting::kPerEdge, kChunks, kRagged, 1>{}, args, 1);
+    cover(ByElements<T, Weighting::kPerEdge, kChunks>{}, args, 1);
   else
-    cover(Tile<T, 8, Weighting::kNone, kChunks, kRagged, 1>{}, args, 1);
+    cover(ByElements<T, Weighting::kNone, kChunks>{}, args, 1);
 }
 
+/// Covers rows of X that 16-byte loads cannot read without a copy, where that is faster: by tiles of 8
+/// columns where teams pay even so, else by one.
 template <class T, class F>
-bool in_one_tile_by_elements(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y,
-                             const F& cover) {
-  const std::int64_t k = y.numel() / a.rows;
-  if (sizeof(T) > 4 || heads_of(weight) > 1 || rows_are_aligned(x, k) ||
-      !elements_pay<T>(k, a.col.numel(), a.cols))
-    return false;
-  if constexpr (sizeof(T) <= 4) cover_by_chunks<1>(make_args<T>(a, weight, x, k, 1, k, y), cover);
+bool by_elements(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x, const Tensor& y,
+                 std::int64_t team_blocks, const F& cover) {
+  using D = device_t<T>;
+  using Unweighted = ByElements<D, Weighting::kNone>;
+  const std::int64_t heads = heads_of(weight), k = y.numel() / (a.rows * heads);
+  if (rows_are_aligned(x, k)) return false;
+  const SpmmArgs<D> args = make_args<T>(a, weight, x, k, heads, k, y);
+  const std::int64_t tiles = ceil_div(heads * k, Unweighted::kWidth);
+  if (teams_pay<Unweighted>(plan, team_blocks * tiles, y.device())) {
+    dispatch_weighting(weight,
+                       [&]<Weighting kWeighting>() { cover(ByElements<D, kWeighting>{}, args, tiles); });
+    return true;
+  }
+  if (heads > 1 || !elements_pay<T>(k, a.col.numel(), a.cols)) return false;
+  if constexpr (sizeof(T) <= 4) cover_by_chunks<1>(args, cover);
   return true;
 }
 
@@ -106,8 +105,7 @@ void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate accumulate, const 
       if constexpr (Tile::kVec > 1 || kOneTileByElements<Tile>)
         launch_rode<Tile>("spmm_rode", spmm_rode_kernel<Tile>, plan, args, rode, tiles, device);
     };
-    if (!in_teams_by_elements<T>(a, plan, weight, x, y, team_blocks, cover) &&
-        !in_one_tile_by_elements<T>(a, weight, x, y, cover))
+    if (!by_elements<T>(a, plan, weight, x, y, team_blocks, cover))
       dispatch_tile<T, true>(a, weight, x, y, cover);
   });
 }
