@@ -5,15 +5,9 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# Every header of a layer is public but these: what only the library's own sources, commands or tests include.
-set(private_headers core/cgroup.h ops/edge_rows.h ops/kernels.h ops/rode_plan.h ops/row_clusters.h ops/spmm_reduce.h ops/spmm_store.h ops/spmv_plan.h ops/tca_map.h
-    datasets/dataset_reader.h datasets/hdf5_api.h datasets/pickle.h datasets/text_lines.h
-    train/check_layers.h train/command.h train/completion.h train/console.h train/feature_form.h train/memory_estimate.h
-    train/op_report.h train/layer_table.h train/model_options.h train/node_model.h train/options.h
-    train/predict.h train/recorder.h train/report.h train/run.h train/run_log.h train/run_state.h train/settings.h)
+# Headers directly in a layer are public; those of its subfolders are private.
 file(GLOB public_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS
      core/*.h ops/*.h layers/*.h models/*.h datasets/*.h train/*.h)
-list(REMOVE_ITEM public_headers ${private_headers})
 
 list(TRANSFORM public_headers REPLACE "(.+)" "#include \"\\1\"" OUTPUT_VARIABLE includes)
 list(JOIN includes "\n" includes)

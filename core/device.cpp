@@ -9,8 +9,8 @@
 #include <fstream>
 #include <ostream>
 
-#include "core/cgroup.h"
 #include "core/cuda/runtime.h"
+#include "core/host/cgroup.h"
 
 namespace rodeo {
 

@@ -52,7 +52,7 @@ Storage::~Storage() {
     cuda::release(*this);
   else
     std::free(data);
-  if (!graph_memory) count_memory(device, -static_cast<std::int64_t>(bytes));
+  if (!graph_pool) count_memory(device, -static_cast<std::int64_t>(bytes));
 }
 
 std::shared_ptr<Storage> allocate(std::size_t bytes, Device device) {
@@ -73,7 +73,7 @@ std::shared_ptr<Storage> allocate(std::size_t bytes, Device device) {
       std::memset(storage->data, 0xff, rounded);
   }
   // A captured graph's memory is counted as a whole, by those who hold it.
-  if (!storage->graph_memory) count_memory(device, static_cast<std::int64_t>(rounded));
+  if (!storage->graph_pool) count_memory(device, static_cast<std::int64_t>(rounded));
   return storage;
 }
 

@@ -17,16 +17,16 @@ struct CUstream_st;
 namespace rodeo {
 
 namespace cuda {
-class GraphMemory;
+class CudaGraphPool;
 }
 
 /// What a block is, for the message of one who finds no room: all that are alive are in a list.
-class BlockNote {
+class AllocationInfo {
  public:
-  BlockNote();
-  ~BlockNote();
-  BlockNote(const BlockNote&) = delete;
-  BlockNote& operator=(const BlockNote&) = delete;
+  AllocationInfo();
+  ~AllocationInfo();
+  AllocationInfo(const AllocationInfo&) = delete;
+  AllocationInfo& operator=(const AllocationInfo&) = delete;
 
   void write(const Shape& shape, DType dtype, Device device, std::int64_t bytes);
   /// The recorded op that made it, or in whose gradient it was made; the first one counts.
@@ -35,7 +35,7 @@ class BlockNote {
 
  private:
   friend std::string describe_largest_blocks(Device device, int most);
-  BlockNote *before_ = nullptr, *next_ = nullptr;
+  AllocationInfo *before_ = nullptr, *next_ = nullptr;
   Shape shape_;
   DType dtype_ = DType::kU8;
   Device device_;
@@ -57,8 +57,8 @@ struct Storage {
   Device device;
   CUstream_st* stream = nullptr;  // the stream it was taken and is returned on
   /// Where the block belongs to a captured CUDA graph: its memory, which lives as long as graph and blocks.
-  std::shared_ptr<cuda::GraphMemory> graph_memory;
-  BlockNote note;
+  std::shared_ptr<cuda::CudaGraphPool> graph_pool;
+  AllocationInfo note;
 
   Storage() = default;
   Storage(const Storage&) = delete;

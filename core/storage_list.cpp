@@ -12,7 +12,7 @@ namespace {
 // Of all blocks that are alive; never destroyed, as tensors of static life are not.
 struct List {
   std::mutex mutex;
-  BlockNote* first = nullptr;
+  AllocationInfo* first = nullptr;
   std::set<std::string> names;
 };
 List& list() {
@@ -22,20 +22,20 @@ List& list() {
 
 }  // namespace
 
-BlockNote::BlockNote() {
+AllocationInfo::AllocationInfo() {
   const std::scoped_lock lock(list().mutex);
   next_ = list().first;
   if (next_) next_->before_ = this;
   list().first = this;
 }
 
-BlockNote::~BlockNote() {
+AllocationInfo::~AllocationInfo() {
   const std::scoped_lock lock(list().mutex);
   (before_ ? before_->next_ : list().first) = next_;
   if (next_) next_->before_ = before_;
 }
 
-void BlockNote::write(const Shape& shape, DType dtype, Device device, std::int64_t bytes) {
+void AllocationInfo::write(const Shape& shape, DType dtype, Device device, std::int64_t bytes) {
   const std::scoped_lock lock(list().mutex);
   shape_ = shape;
   dtype_ = dtype;
@@ -43,14 +43,14 @@ void BlockNote::write(const Shape& shape, DType dtype, Device device, std::int64
   bytes_ = bytes;
 }
 
-void BlockNote::write_maker(std::string_view op, bool gradient) {
+void AllocationInfo::write_maker(std::string_view op, bool gradient) {
   const std::scoped_lock lock(list().mutex);
   if (!maker_.empty()) return;
   maker_ = op;
   gradient_ = gradient;
 }
 
-void BlockNote::write_name(std::string_view name) {
+void AllocationInfo::write_name(std::string_view name) {
   const std::scoped_lock lock(list().mutex);
   maker_ = *list().names.emplace(name).first;
   gradient_ = false;
@@ -65,7 +65,7 @@ std::string describe_largest_blocks(Device device, int most) {
   std::map<std::string, Kind> kinds;
   {
     const std::scoped_lock lock(list().mutex);
-    for (const BlockNote* note = list().first; note; note = note->next_) {
+    for (const AllocationInfo* note = list().first; note; note = note->next_) {
       if (note->device_ != device || note->bytes_ == 0) continue;
       std::string text = str(note->dtype_, " ", note->shape_);
       if (!note->maker_.empty()) text += str(" (", note->gradient_ ? "gradient of " : "", note->maker_, ")");

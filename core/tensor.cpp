@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "core/cuda/runtime.h"
-#include "core/elementwise.h"
-#include "core/op_observer.h"
+#include "core/host/elementwise.h"
+#include "core/kernel_observer.h"
 #include "core/storage.h"
 
 namespace rodeo {
@@ -30,8 +30,8 @@ To convert(From value) {
 /// Runs a kernel of the runtime's own where those who observe kernels see it.
 template <class F>
 void run(const char* op, Device device, std::vector<Tensor> operands, F&& kernel) {
-  if (!ops_observed()) return kernel();
-  ObservedOp observed(op, device, std::move(operands));
+  if (!kernels_observed()) return kernel();
+  KernelScope observed(op, device, std::move(operands));
   kernel();
   observed.done();
 }

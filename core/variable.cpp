@@ -3,8 +3,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/elementwise.h"
-#include "core/op_observer.h"
+#include "core/host/elementwise.h"
+#include "core/kernel_observer.h"
 
 namespace rodeo {
 namespace {

@@ -9,7 +9,7 @@
 #include "ops/edge_dropout.h"
 #include "ops/edge_softmax.h"
 #include "ops/heads.h"
-#include "ops/kernels.h"
+#include "ops/kernels/attention.h"
 #include "ops/sddmm.h"
 #include "ops/spmm.h"
 

@@ -1,7 +1,7 @@
 #include "ops/bce.h"
 
 #include "ops/checks.h"
-#include "ops/kernels.h"
+#include "ops/kernels/loss.h"
 
 namespace rodeo {
 namespace {

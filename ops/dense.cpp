@@ -3,10 +3,10 @@
 #include <cmath>
 #include <optional>
 
-#include "core/elementwise.h"
+#include "core/host/elementwise.h"
 #include "core/profile.h"
 #include "ops/checks.h"
-#include "ops/kernels.h"
+#include "ops/kernels/dense.h"
 
 namespace rodeo {
 

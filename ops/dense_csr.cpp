@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "ops/checks.h"
-#include "ops/kernels.h"
+#include "ops/kernels/graph.h"
 
 namespace rodeo {
 namespace {

@@ -1,7 +1,7 @@
 #include "ops/edge_dropout.h"
 
 #include "ops/checks.h"
-#include "ops/kernels.h"
+#include "ops/kernels/attention.h"
 
 namespace rodeo {
 

@@ -2,7 +2,7 @@
 
 #include "core/profile.h"
 #include "ops/checks.h"
-#include "ops/kernels.h"
+#include "ops/kernels/attention.h"
 
 namespace rodeo {
 

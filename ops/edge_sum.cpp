@@ -1,7 +1,7 @@
 #include "ops/edge_sum.h"
 
 #include "ops/checks.h"
-#include "ops/kernels.h"
+#include "ops/kernels/sparse.h"
 #include "ops/sddmm.h"
 
 namespace rodeo {

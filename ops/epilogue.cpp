@@ -1,7 +1,7 @@
 #include "ops/epilogue.h"
 
 #include "ops/checks.h"
-#include "ops/kernels.h"
+#include "ops/kernels/dense.h"
 
 namespace rodeo {
 namespace {

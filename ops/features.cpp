@@ -10,7 +10,7 @@
 #include "ops/dense.h"
 #include "ops/epilogue.h"
 #include "ops/gcn_norm.h"
-#include "ops/kernels.h"
+#include "ops/kernels/sparse.h"
 #include "ops/linear.h"
 #include "ops/spmm.h"
 

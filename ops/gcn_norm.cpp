@@ -2,7 +2,7 @@
 
 #include "ops/checks.h"
 #include "ops/convert.h"
-#include "ops/kernels.h"
+#include "ops/kernels/dense.h"
 
 namespace rodeo {
 

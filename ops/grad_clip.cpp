@@ -1,7 +1,7 @@
 #include "ops/grad_clip.h"
 
 #include "ops/checks.h"
-#include "ops/kernels.h"
+#include "ops/kernels/optim.h"
 
 namespace rodeo {
 namespace {

@@ -1,6 +1,6 @@
 #include "ops/graph_hash.h"
 
-#include "ops/kernels.h"
+#include "ops/kernels/graph.h"
 
 namespace rodeo {
 namespace {

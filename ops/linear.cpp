@@ -5,7 +5,7 @@
 #include "ops/checks.h"
 #include "ops/dense.h"
 #include "ops/epilogue.h"
-#include "ops/kernels.h"
+#include "ops/kernels/dense.h"
 
 namespace rodeo {
 namespace {
@@ -47,7 +47,7 @@ bool takes(const EpilogueOptions& then, const Variable& x, std::int64_t n) {
          (then.dropout == 0 || n % 4 == 0);
 }
 
-Variable in_one_kernel(kernels::DroppedMatrix d, const Variable& x, const Variable& w, const Variable& bias,
+Variable in_one_kernel(kernels::DropoutInput d, const Variable& x, const Variable& w, const Variable& bias,
                        const EpilogueOptions& then, std::int64_t columns) {
   const bool x_learns = x.requires_grad(), w_learns = w.requires_grad(), bias_learns = bias.requires_grad();
   const std::int64_t rows = d.x.dim(0), k = d.x.dim(1), n = w.dim(1);
@@ -73,7 +73,7 @@ Variable in_one_kernel(kernels::DroppedMatrix d, const Variable& x, const Variab
     Tensor dx, dw, db;
     if (x_learns) {
       dx = Tensor::empty({rows, k}, dy.dtype(), dy.device());
-      const kernels::DroppedMatrix slope{.x = dy, .scale = d.scale};
+      const kernels::DropoutInput slope{.x = dy, .scale = d.scale};
       if (takes_wgmma(dy.device(), rows, k, 0))
         kernels::wgmma_matmul.on(dy.device())(slope, kept_w.get(), true, {}, {}, dx);
       else
@@ -82,7 +82,7 @@ Variable in_one_kernel(kernels::DroppedMatrix d, const Variable& x, const Variab
     if (weights_learn) {
       dw = Tensor::empty({k, n}, dy.dtype(), dy.device());
       if (bias_learns) db = Tensor::empty({n}, dy.dtype(), dy.device());
-      kernels::DroppedMatrix again = d;
+      kernels::DropoutInput again = d;
       again.x = kept_x.get();
       if (gradient_takes_wgmma(dy.device(), rows, k, n))
         kernels::wgmma_matmul_transposed.on(dy.device())(again, kept_y.get(), dy, then, dw, db);
@@ -142,7 +142,7 @@ Variable linear(const Features& x, const Variable& w, const Variable& bias, cons
   check_beside("linear", "x", given.value(), "w", w.value());
   if (!suits_one_kernel(given, w.value()))
     return finish(columns == n ? matmul(x.dense(), w) : matmul_padded(x.dense(), w, columns));
-  kernels::DroppedMatrix d{.x = given.value()};
+  kernels::DropoutInput d{.x = given.value()};
   if (dropping) d = {d.x, dropping->p, dropping->key, dropping->scale};
   const bool two_scales = d.scale.defined() && then.scale.defined();
   if (two_scales || !takes(then, given, n)) return finish(in_one_kernel(d, given, w, {}, {}, columns));

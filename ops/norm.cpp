@@ -2,7 +2,8 @@
 
 #include "ops/checks.h"
 #include "ops/dense.h"
-#include "ops/kernels.h"
+#include "ops/kernels/dense.h"
+#include "ops/kernels/norm.h"
 
 namespace rodeo {
 namespace {

@@ -1,7 +1,7 @@
 #include "ops/optim.h"
 
 #include "ops/checks.h"
-#include "ops/kernels.h"
+#include "ops/kernels/optim.h"
 
 namespace rodeo {
 

@@ -8,7 +8,7 @@
 #include "ops/dense.h"
 #include "ops/edge_sum.h"
 #include "ops/gcn_norm.h"
-#include "ops/kernels.h"
+#include "ops/kernels/sparse.h"
 #include "ops/spmm.h"
 
 namespace rodeo {

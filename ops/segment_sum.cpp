@@ -3,7 +3,8 @@
 #include <limits>
 
 #include "ops/checks.h"
-#include "ops/kernels.h"
+#include "ops/kernels/graph.h"
+#include "ops/kernels/sparse.h"
 
 namespace rodeo {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "ops/checks.h"
 #include "ops/convert.h"
-#include "ops/kernels.h"
+#include "ops/kernels/graph.h"
 
 namespace rodeo {
 

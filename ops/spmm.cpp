@@ -7,10 +7,10 @@
 #include "core/profile.h"
 #include "ops/checks.h"
 #include "ops/convert.h"
-#include "ops/kernels.h"
+#include "ops/kernels/sparse.h"
 #include "ops/sddmm.h"
-#include "ops/spmm_reduce.h"
-#include "ops/spmm_store.h"
+#include "ops/sparse/spmm_reduce.h"
+#include "ops/sparse/spmm_tuning_cache.h"
 #include "ops/spmv.h"
 
 namespace rodeo {
@@ -76,7 +76,8 @@ SpmmAlgorithm choose(const Operands& in) {
   const SpmmProblem problem{in.x.dim(1), in.x.dtype(), in.weight.defined(),
                             in.accumulate == Accumulate::kAtomic};
   const SpmmAlgorithm chosen = choose_spmm(
-      in.adj, problem, [&](SpmmAlgorithm algorithm) { run_with(algorithm, in); }, SpmmStore::of_process());
+      in.adj, problem, [&](SpmmAlgorithm algorithm) { run_with(algorithm, in); },
+      SpmmTuningCache::of_process());
   // Having been timed is no reason to hold an array of ones as long as the edges.
   if (!in_use && chosen != SpmmAlgorithm::kCusparse) cusparse.reset();
   return chosen;
@@ -160,7 +161,7 @@ constexpr struct {
 Variable reduce(const Adjacency& adj, const Variable& weight, const Variable& x, const SpmmOptions& options) {
   check_operands(adj, weight.defined() ? weight.value() : Tensor(), x.value());
   return options.reduce == Reduce::kMean ? spmm_mean(adj, weight, x, options)
-                                         : spmm_extreme(adj, weight, x, options);
+                                         : spmm_minmax(adj, weight, x, options);
 }
 
 }  // namespace

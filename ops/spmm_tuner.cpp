@@ -11,8 +11,8 @@
 #include "core/context.h"
 #include "core/stopwatch.h"
 #include "ops/graph_hash.h"
-#include "ops/spmm_store.h"
-#include "ops/spmv_plan.h"
+#include "ops/plan/spmv_plan.h"
+#include "ops/sparse/spmm_tuning_cache.h"
 
 namespace rodeo {
 namespace {
@@ -31,7 +31,7 @@ SpmmCandidate prepare(const Adjacency& adj, const SpmmProblem& problem, SpmmAlgo
   if (algorithm == SpmmAlgorithm::kTca && size_of(problem.dtype) != 2)
     candidate.remark = "only for 16-bit types";
   if (algorithm == SpmmAlgorithm::kCusparse) {
-    if (!problem.any_order)
+    if (!problem.allow_nondeterministic)
       candidate.remark = "its sums do not repeat bit for bit";
     else if (adj.num_edges() > kMax)
       candidate.remark = "takes at most 2^31 - 1 edges";
@@ -78,8 +78,8 @@ SpmmChoice by_rule(const Adjacency& adj, std::string reason) {
 }
 
 SpmmChoice tune(const Adjacency& adj, const SpmmProblem& problem,
-                const std::function<void(SpmmAlgorithm)>& run, SpmmStore& store) {
-  const SpmmStore::Key key{graph_hash(adj), describe(adj.device()), problem};
+                const std::function<void(SpmmAlgorithm)>& run, SpmmTuningCache& store) {
+  const SpmmTuningCache::Key key{graph_hash(adj), describe(adj.device()), problem};
   if (const auto entry = store.find(key); entry && is_candidate(adj, problem, entry->algorithm))
     return {entry->algorithm, SpmmChoice::Source::kRemembered, "as tuned before", entry->candidates};
 
@@ -98,7 +98,7 @@ SpmmChoice tune(const Adjacency& adj, const SpmmProblem& problem,
     return stopwatch.milliseconds();
   };
   SpmmChoice choice = measure_spmm(std::move(candidates), time, elapsed);
-  const SpmmStore::Entry kept = store.keep(key, {choice.algorithm, choice.candidates});
+  const SpmmTuningCache::Entry kept = store.keep(key, {choice.algorithm, choice.candidates});
   if (kept.algorithm != choice.algorithm && is_candidate(adj, problem, kept.algorithm))
     choice = {kept.algorithm, SpmmChoice::Source::kRemembered, "as another process tuned meanwhile",
               kept.candidates};
@@ -118,7 +118,7 @@ SpmmAlgorithm spmm_rule(const Adjacency& adj) {
 }
 
 SpmmAlgorithm choose_spmm(const Adjacency& adj, const SpmmProblem& problem,
-                          const std::function<void(SpmmAlgorithm)>& run, SpmmStore& store) {
+                          const std::function<void(SpmmAlgorithm)>& run, SpmmTuningCache& store) {
   auto& choices = choices_on(adj);
   if (const auto at = choices.find(problem); at != choices.end()) return at->second.algorithm;
   SpmmChoice choice;
@@ -141,7 +141,7 @@ std::string explain_spmm(const Adjacency& adj) {
 
 std::ostream& operator<<(std::ostream& out, const SpmmProblem& problem) {
   return out << "n=" << problem.n << ' ' << problem.dtype << (problem.weighted ? " weighted" : " unweighted")
-             << (problem.any_order ? " in any order" : "");
+             << (problem.allow_nondeterministic ? " in any order" : "");
 }
 
 std::ostream& operator<<(std::ostream& out, const SpmmChoice& choice) {

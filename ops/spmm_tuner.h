@@ -14,14 +14,14 @@
 
 namespace rodeo {
 
-class SpmmStore;
+class SpmmTuningCache;
 
 /// What a choice is made for, on one graph.
 struct SpmmProblem {
   std::int64_t n = 0;  // columns of X
   DType dtype = DType::kF32;
   bool weighted = false;
-  bool any_order = false;  // Accumulate::kAtomic: bits may differ from run to run
+  bool allow_nondeterministic = false;  // Accumulate::kAtomic: bits may differ from run to run
   auto operator<=>(const SpmmProblem&) const = default;
 };
 /// "n=16 f32 unweighted"
@@ -77,7 +77,7 @@ SpmmAlgorithm spmm_rule(const Adjacency& adj);
 
 /// kAuto for one product, of which run(algorithm) computes the whole. Kept on adj.
 SpmmAlgorithm choose_spmm(const Adjacency& adj, const SpmmProblem& problem,
-                          const std::function<void(SpmmAlgorithm)>& run, SpmmStore& store);
+                          const std::function<void(SpmmAlgorithm)>& run, SpmmTuningCache& store);
 
 /// All that kAuto has chosen on this graph so far: for each problem its name, then the choice as printed.
 /// Empty where it was not asked yet.

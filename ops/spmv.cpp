@@ -5,10 +5,10 @@
 #include "core/profile.h"
 #include "ops/checks.h"
 #include "ops/convert.h"
-#include "ops/edge_rows.h"
-#include "ops/kernels.h"
+#include "ops/kernels/sparse.h"
+#include "ops/plan/spmv_plan.h"
 #include "ops/sddmm.h"
-#include "ops/spmv_plan.h"
+#include "ops/sparse/edge_rows.h"
 
 namespace rodeo {
 namespace {

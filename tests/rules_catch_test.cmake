@@ -2,7 +2,7 @@
 file(REMOVE_RECURSE ${TREE})
 file(WRITE ${TREE}/core/upward.cpp "#include \"ops/spmm.h\"\n")
 file(WRITE ${TREE}/layers/backend.cpp "#include \"ops/cuda/gather.cuh\"\n")
-file(WRITE ${TREE}/train/kernels.cpp "#include \"ops/kernels.h\"\n")
+file(WRITE ${TREE}/train/kernels.cpp "#include \"ops/kernels/dense.h\"\n")
 file(WRITE ${TREE}/datasets/runtime.cpp "#include \"core/cuda/check.h\"\n")
 file(WRITE ${TREE}/ops/cuda_header.h "#pragma once\n#include <cuda_runtime.h>\n")
 file(WRITE ${TREE}/ops/guardless.h "int x;\n")

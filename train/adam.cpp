@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/graph.h"
+#include "core/cuda_graph.h"
 #include "ops/grad_clip.h"
 
 namespace rodeo {

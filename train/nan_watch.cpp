@@ -25,7 +25,7 @@ NotFiniteCount count_not_finite(const Tensor& x) {
   return count;
 }
 
-void NanWatch::after(const OpCall& call) {
+void NanWatch::after(const KernelCallInfo& call) {
   if (std::string_view(call.op) == "fill") return;  // what it writes was asked for
   std::vector<Tensor> floats;
   for (const Tensor& x : call.operands)

@@ -1,7 +1,7 @@
 /// --debug: the first kernel whose result is not a finite number.
 #pragma once
 
-#include "core/op_observer.h"
+#include "core/kernel_observer.h"
 
 namespace rodeo {
 
@@ -15,10 +15,10 @@ class NotFinite : public Error {
 /// naming it. All of them were finite after the kernel before: what is not now is its result, unless it comes
 /// from outside, as features and first parameters do, which check() looks at. Waits for the device after
 /// every kernel.
-class NanWatch : public OpObserver {
+class NanWatch : public KernelObserver {
  public:
-  void before(const OpCall&) override {}
-  void after(const OpCall& call) override;
+  void before(const KernelCallInfo&) override {}
+  void after(const KernelCallInfo& call) override;
   /// The same for a tensor that no kernel made.
   static void check(std::string_view name, const Tensor& x);
 };

@@ -5,9 +5,9 @@
 #include <numeric>
 #include <utility>
 
+#include "core/async_host_copy.h"
 #include "core/profile.h"
 #include "core/random.h"
-#include "core/readback.h"
 #include "core/stopwatch.h"
 #include "ops/convert.h"
 #include "train/objective.h"
@@ -101,7 +101,7 @@ Tensor Trainer::evaluate() {
 template <class F>
 Tensor Trainer::watched(int epoch, F&& work) {
   if (!options_.watch) return work();
-  const ObserveOps observe(*options_.watch);
+  const ScopedKernelObserver observe(*options_.watch);
   try {
     return work();
   } catch (const NotFinite& error) {
@@ -109,7 +109,7 @@ Tensor Trainer::watched(int epoch, F&& work) {
   }
 }
 
-void Trainer::prepare(Replay& replay, const Replay* beside) {
+void Trainer::prepare(StepRunner& replay, const StepRunner* beside) {
   if (replay.is_current()) return;
   adam_.zero_grad();  // dropped within the capture, it would have to be kept as long as the graph
   try {
@@ -155,7 +155,7 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     return options_.patience > 0 && now.epoch - now.best_epoch >= options_.patience;
   };
   std::vector<double> epoch_ms, evaluation_ms, sparse_ms, gemm_ms, other_ms;
-  Readback loss, metrics;
+  AsyncHostCopy loss, metrics;
   const bool graph = options_.graph && device_.is_cuda() && !options_.watch;
   reset_peak_memory(device_);
   model_.train();
@@ -176,7 +176,7 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
 
     std::optional<Profile> profile;
     if (profiled) profile.emplace(device_);
-    std::optional<ObserveOps> timed;
+    std::optional<ScopedKernelObserver> timed;
     if (profiled && options_.timer && options_.timer->begin_step(epoch)) timed.emplace(*options_.timer);
     synchronize(device_);
     Stopwatch stopwatch(device_);

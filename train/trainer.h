@@ -6,13 +6,13 @@
 #include <optional>
 #include <vector>
 
-#include "core/op_timer.h"
+#include "core/kernel_timer.h"
 #include "datasets/dataset.h"
 #include "layers/module.h"
 #include "train/adam.h"
 #include "train/nan_watch.h"
-#include "train/replay.h"
 #include "train/schedule.h"
+#include "train/step_runner.h"
 #include "train/timing.h"
 
 namespace rodeo {
@@ -30,7 +30,7 @@ struct TrainerOptions {
   LrScheduleOptions schedule = {};
   double clip_norm = 0;             // of all gradients together; 0: as they are
   bool stop_at_nan = true;          // false: go on with a loss that is not finite
-  OpTimer* timer = nullptr;         // sees the kernels of the profiled steps
+  KernelTimer* timer = nullptr;     // sees the kernels of the profiled steps
   NanWatch* watch = nullptr;        // sees all kernels; no graph then
   std::function<bool()> stop = {};  // asked once in every epoch but the last: true makes that the last
 };
@@ -124,7 +124,7 @@ class Trainer {
   Tensor watched(int epoch, F&& work);  // its result, seen by options_.watch
   Tensor evaluate();                    // [train val test, accuracy loss]
   bool is_profiled(int epoch, int first, bool graph) const;
-  void prepare(Replay& replay, const Replay* beside = nullptr);  // for replay()
+  void prepare(StepRunner& replay, const StepRunner* beside = nullptr);  // for replay()
 
   Module& model_;
   std::function<Variable()> forward_;
@@ -136,7 +136,7 @@ class Trainer {
   Split split_;
   Tensor train_label_, train_row_;  // of split_.train, and its positions, where logits are of it alone
   TrainerOptions options_;
-  Replay step_, evaluation_;
+  StepRunner step_, evaluation_;
   Tensor seed_;                    // of backward: 1
   TrainerState progress_, start_;  // but for Adam's
 };

@@ -8,7 +8,7 @@
 
 #include "core/context.h"
 #include "core/cuda/check.h"
-#include "core/cuda/graph_memory.h"
+#include "core/cuda/cuda_graph_pool.h"
 #include "core/storage.h"
 
 namespace rodeo::cuda {
@@ -45,10 +45,10 @@ void* allocate_on(CUstream_st* stream, std::size_t bytes, Device device) {
 
 void allocate(std::size_t bytes, Storage& storage) {
   storage.stream = Context::of(storage.device).stream();
-  GraphMemory* const captured = GraphMemory::active();
+  CudaGraphPool* const captured = CudaGraphPool::active();
   if (captured && captured->device() == storage.device) {
     storage.data = captured->take(bytes);
-    storage.graph_memory = captured->shared_from_this();
+    storage.graph_pool = captured->shared_from_this();
   } else {
     storage.data = allocate_on(storage.stream, bytes, storage.device);
   }
@@ -65,12 +65,12 @@ void poison(void* data, std::size_t bytes, CUstream_st* stream) {
 }
 
 void release(const Storage& storage) noexcept {
-  GraphMemory* const captured = GraphMemory::active();
-  if (captured && storage.graph_memory.get() == captured)
+  CudaGraphPool* const captured = CudaGraphPool::active();
+  if (captured && storage.graph_pool.get() == captured)
     captured->give_back(storage.data);
   else if (captured && captured->device() == storage.device)
     captured->keep(storage);  // what was captured so far may read it, at every replay
-  else if (!storage.graph_memory)
+  else if (!storage.graph_pool)
     cudaFreeAsync(storage.data, storage.stream);  // fails only when the process is ending
   // Otherwise the block stays where it is: a graph's replays write it.
 }

@@ -23,7 +23,7 @@ MemoryRoom memory_room(Device device);
 
 /// Throws Error where there is no room.
 void* allocate_on(CUstream_st* stream, std::size_t bytes, Device device);
-/// Sets data, stream and graph_memory of a block for storage.device.
+/// Sets data, stream and graph_pool of a block for storage.device.
 void allocate(std::size_t bytes, Storage& storage);
 /// Zeros the first `width` bytes of each of `rows` rows that begin `pitch` bytes apart.
 void clear_rows(void* data, std::size_t pitch, std::size_t width, std::int64_t rows, Device device);

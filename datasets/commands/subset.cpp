@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "datasets/commands/command_line.h"
-#include "datasets/text_lines.h"
+#include "datasets/import/text_lines.h"
 
 namespace rodeo {
 namespace {

@@ -5,7 +5,8 @@
 #include "core/profile.h"
 #include "ops/cpu/loops.h"
 #include "ops/edge_dropout.h"
-#include "ops/kernels.h"
+#include "ops/kernels/attention.h"
+#include "ops/plan/rode_plan.h"
 
 namespace rodeo::kernels::cpu {
 namespace {

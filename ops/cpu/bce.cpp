@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "ops/cpu/loops.h"
-#include "ops/kernels.h"
+#include "ops/kernels/loss.h"
 
 namespace rodeo::kernels::cpu {
 

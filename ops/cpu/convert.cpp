@@ -1,7 +1,7 @@
 #include <vector>
 
 #include "ops/cpu/loops.h"
-#include "ops/kernels.h"
+#include "ops/kernels/graph.h"
 
 namespace rodeo::kernels::cpu {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "ops/cpu/loops.h"
 #include "ops/cpu/random_block.h"
-#include "ops/kernels.h"
+#include "ops/kernels/dense.h"
 
 namespace rodeo::kernels::cpu {
 

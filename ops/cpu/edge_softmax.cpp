@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "ops/cpu/loops.h"
-#include "ops/kernels.h"
+#include "ops/kernels/attention.h"
 
 namespace rodeo::kernels::cpu {
 namespace {

@@ -1,5 +1,5 @@
 #include "ops/cpu/loops.h"
-#include "ops/kernels.h"
+#include "ops/kernels/sparse.h"
 
 namespace rodeo::kernels::cpu {
 

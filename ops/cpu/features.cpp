@@ -4,7 +4,7 @@
 
 #include "ops/cpu/loops.h"
 #include "ops/cpu/random_block.h"
-#include "ops/kernels.h"
+#include "ops/kernels/sparse.h"
 
 namespace rodeo::kernels::cpu {
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "ops/cpu/loops.h"
-#include "ops/kernels.h"
+#include "ops/kernels/dense.h"
 
 namespace rodeo::kernels::cpu {
 namespace {

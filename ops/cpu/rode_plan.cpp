@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "ops/kernels.h"
+#include "ops/kernels/sparse.h"
 
 namespace rodeo::kernels::cpu {
 

@@ -1,10 +1,10 @@
-#include "ops/row_clusters.h"
+#include "ops/plan/row_clusters.h"
 
 #include <array>
 #include <numeric>
 
 #include "ops/cpu/loops.h"
-#include "ops/kernels.h"
+#include "ops/kernels/sparse.h"
 
 namespace rodeo::kernels::cpu {
 

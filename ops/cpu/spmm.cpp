@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "ops/cpu/loops.h"
-#include "ops/kernels.h"
+#include "ops/kernels/sparse.h"
 
 namespace rodeo::kernels::cpu {
 namespace {

@@ -1,12 +1,12 @@
 #include <cmath>
 
 #include "ops/cpu/loops.h"
-#include "ops/kernels.h"
+#include "ops/kernels/sparse.h"
 
 namespace rodeo::kernels::cpu {
 
-void spmm_extreme(const Adjacency& adj, double sign, const Tensor& weight, const Tensor& x, const Tensor& y,
-                  const Tensor& arg) {
+void spmm_minmax(const Adjacency& adj, double sign, const Tensor& weight, const Tensor& x, const Tensor& y,
+                 const Tensor& arg) {
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
     using Value = Accumulator<T>;
     const auto* row_ptr = adj.csr().row_ptr.data<std::int64_t>();
@@ -42,8 +42,8 @@ void spmm_extreme(const Adjacency& adj, double sign, const Tensor& weight, const
   });
 }
 
-void spmm_extreme_dx(const Adjacency& adj, const Transposed& transposed, const Tensor& weight,
-                     const Tensor& arg, const Tensor& dy, const Tensor& dx) {
+void spmm_minmax_dx(const Adjacency& adj, const Transposed& transposed, const Tensor& weight,
+                    const Tensor& arg, const Tensor& dy, const Tensor& dx) {
   dispatch_float(dy.dtype(), "spmm", [&]<class T>(T) {
     const auto* row_ptr = adj.csr().row_ptr.data<std::int64_t>();
     const auto* col_ptr = transposed.adj.csr().row_ptr.data<std::int64_t>();
@@ -71,8 +71,8 @@ void spmm_extreme_dx(const Adjacency& adj, const Transposed& transposed, const T
   });
 }
 
-void spmm_extreme_dweight(const Adjacency& adj, const Tensor& rows, const Tensor& arg, const Tensor& x,
-                          const Tensor& dy, const Tensor& dweight) {
+void spmm_minmax_dweight(const Adjacency& adj, const Tensor& rows, const Tensor& arg, const Tensor& x,
+                         const Tensor& dy, const Tensor& dweight) {
   dispatch_float(dy.dtype(), "spmm", [&]<class T>(T) {
     const auto* row_ptr = adj.csr().row_ptr.data<std::int64_t>();
     const auto* col = adj.csr().col.data<std::int32_t>();

@@ -15,7 +15,7 @@
 #include "datasets/synthetic.h"
 #include "tests/bench/arguments.h"
 #include "tests/bench/limits.h"
-#include "train/node_model.h"
+#include "train/task/node_model.h"
 #include "train/timing.h"
 #include "train/trainer.h"
 

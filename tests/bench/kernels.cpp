@@ -4,7 +4,7 @@
 #include <set>
 
 #include "ops/dense.h"
-#include "ops/rode_plan.h"
+#include "ops/plan/rode_plan.h"
 #include "ops/sddmm.h"
 #include "ops/spmm.h"
 #include "ops/spmv.h"

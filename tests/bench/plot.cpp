@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "train/svg.h"
+#include "train/report/svg.h"
 
 namespace rodeo::bench {
 

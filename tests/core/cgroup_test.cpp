@@ -1,4 +1,4 @@
-#include "core/cgroup.h"
+#include "core/host/cgroup.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "datasets/pickle.h"
+#include "datasets/import/pickle.h"
 #include "tests/datasets/parts.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"

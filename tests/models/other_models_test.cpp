@@ -7,7 +7,7 @@
 #include "ops/convert.h"
 #include "tests/support/devices.h"
 #include "tests/support/layers.h"
-#include "train/node_model.h"
+#include "train/task/node_model.h"
 #include "train/trainer.h"
 
 namespace rodeo::test {

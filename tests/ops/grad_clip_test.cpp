@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/graph.h"
+#include "core/cuda_graph.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
 #include "tests/support/sums.h"
@@ -94,7 +94,7 @@ TEST_P(OpsGradClip, CanBeCaptured) {
   const std::vector<Tensor> xs = some_tensors(DType::kF32, device());
   const std::vector<Tensor> want = clip_norm(xs, 0.5);
   std::vector<Tensor> got;
-  const CapturedGraph graph = CapturedGraph::capture(device(), [&] { got = clip_norm(xs, 0.5); });
+  const CudaGraph graph = CudaGraph::capture(device(), [&] { got = clip_norm(xs, 0.5); });
   graph.launch();
   for (std::size_t i = 0; i < xs.size(); ++i) EXPECT_TRUE(test::same_bits(got[i], want[i]));
 }

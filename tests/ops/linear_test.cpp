@@ -2,7 +2,7 @@
 
 #include "core/context.h"
 #include "ops/dense.h"
-#include "ops/kernels.h"
+#include "ops/kernels/dense.h"
 #include "tests/support/devices.h"
 #include "tests/support/gradcheck.h"
 #include "tests/support/sums.h"
@@ -145,7 +145,7 @@ TEST_P(OpsLinear, EachKernel) {
           const Tensor b = random_tensor({s.n}, DType::kF32, device(), 3);
           const Tensor dy = random_tensor({s.m, s.n}, DType::kF32, device(), 4);
           const Tensor scale = positive(s.m, DType::kF32, device());
-          kernels::DroppedMatrix d{.x = x, .p = p, .key = kKey, .scale = scale};
+          kernels::DropoutInput d{.x = x, .p = p, .key = kKey, .scale = scale};
           const Poisoned poisoned;
           if (p > 0) d.kept = Tensor::empty({s.m, (s.k + 31) / 32}, DType::kI32, device());
           const Tensor y = Tensor::empty({s.m, s.n}, DType::kF32, device());

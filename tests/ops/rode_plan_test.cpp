@@ -1,4 +1,4 @@
-#include "ops/rode_plan.h"
+#include "ops/plan/rode_plan.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "datasets/dataset.h"
 #include "datasets/synthetic.h"
-#include "ops/row_clusters.h"
+#include "ops/plan/row_clusters.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"

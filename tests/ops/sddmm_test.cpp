@@ -1,6 +1,6 @@
 #include "ops/sddmm.h"
 
-#include "core/graph.h"
+#include "core/cuda_graph.h"
 #include "ops/spmm.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
@@ -127,10 +127,10 @@ TEST_P(OpsSddmm, WhatAGraphKeepsIsNotMadeInACapture) {
   const Adjacency used = graph(), unused = graph();
   sddmm(used, b, b);  // loads the kernels
   EXPECT_ERROR(
-      CapturedGraph::capture(device(), [&] { sddmm(unused, b, b); }),
+      CudaGraph::capture(device(), [&] { sddmm(unused, b, b); }),
       "[graph] the work cannot be captured: [edge_rows] the rows of a graph's edges would be made in a "
       "graph capture: run the work once before");
-  CapturedGraph::capture(device(), [&] { sddmm(used, b, b); }).launch();
+  CudaGraph::capture(device(), [&] { sddmm(used, b, b); }).launch();
 }
 
 // Rows just under and at the mean length from which CUDA goes through rows and not across them, and more

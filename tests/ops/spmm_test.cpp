@@ -2,8 +2,8 @@
 
 #include "ops/convert.h"
 #include "ops/dense.h"
-#include "ops/rode_plan.h"
-#include "ops/row_clusters.h"
+#include "ops/plan/rode_plan.h"
+#include "ops/plan/row_clusters.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/gradcheck.h"

@@ -1,9 +1,9 @@
 #include "ops/spmv.h"
 
 #include "ops/convert.h"
+#include "ops/plan/spmv_plan.h"
 #include "ops/segment_sum.h"
 #include "ops/spmm.h"
-#include "ops/spmv_plan.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/gradcheck.h"

@@ -1,5 +1,5 @@
 // The index map of TCA-SpMM without a GPU: a warp and its MMAs played on the host.
-#include "ops/tca_map.h"
+#include "ops/plan/tca_map.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "train/check_layers.h"
+#include "train/commands/check_layers.h"
 
 #include "datasets/synthetic.h"
 #include "ops/dense.h"

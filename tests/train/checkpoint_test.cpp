@@ -13,7 +13,7 @@
 #include "tests/support/near.h"
 #include "tests/support/process.h"
 #include "tests/support/temp_dir.h"
-#include "train/atomic_file.h"
+#include "train/io/atomic_file.h"
 
 namespace rodeo {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/console.h"
+#include "train/commands/console.h"
 
 #include <gtest/gtest.h>
 

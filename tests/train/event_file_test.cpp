@@ -1,4 +1,4 @@
-#include "train/event_file.h"
+#include "train/io/event_file.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "tests/support/devices.h"
 #include "tests/support/temp_dir.h"
-#include "train/atomic_file.h"
+#include "train/io/atomic_file.h"
 
 namespace rodeo {
 namespace {

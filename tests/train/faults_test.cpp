@@ -12,10 +12,10 @@
 #include "tests/support/sums.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny.h"
-#include "train/atomic_file.h"
 #include "train/checkpoint.h"
-#include "train/memory_estimate.h"
-#include "train/recorder.h"
+#include "train/io/atomic_file.h"
+#include "train/io/recorder.h"
+#include "train/task/memory_estimate.h"
 
 namespace rodeo {
 namespace {

@@ -1,11 +1,11 @@
-#include "train/feature_form.h"
+#include "train/task/feature_form.h"
 
 #include "core/storage.h"
 #include "datasets/synthetic.h"
 #include "ops/dense_csr.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
-#include "train/node_model.h"
+#include "train/task/node_model.h"
 #include "train/trainer.h"
 
 namespace rodeo::test {

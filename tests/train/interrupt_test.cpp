@@ -1,5 +1,5 @@
 // Signals and terminals, with processes of their own.
-#include "train/interrupt.h"
+#include "train/commands/interrupt.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -11,9 +11,9 @@
 
 #include "tests/support/process.h"
 #include "tests/support/temp_dir.h"
-#include "train/atomic_file.h"
 #include "train/checkpoint.h"
-#include "train/terminal.h"
+#include "train/commands/terminal.h"
+#include "train/io/atomic_file.h"
 
 namespace rodeo {
 namespace {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "tests/support/devices.h"
-#include "train/options.h"
+#include "train/task/options.h"
 
 namespace rodeo {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/op_report.h"
+#include "train/report/op_report.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include "tests/support/process.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny.h"
-#include "train/atomic_file.h"
-#include "train/node_model.h"
+#include "train/io/atomic_file.h"
+#include "train/task/node_model.h"
 #include "train/trainer.h"
 
 namespace rodeo {
@@ -25,7 +25,7 @@ TEST_P(TrainProfile, SeesTheKernelsOfProfiledStepsAndChangesNoBits) {
     TrainOptions model = published_options(ModelKind::kGcn);
     model.features = FeatureForm::kDense;
     const NodeRun run = make_run(test::tiny_dataset(), model, device());
-    OpTimer timer(device(), 2);
+    KernelTimer timer(device(), 2);
     TrainerOptions options{.epochs = 40};
     if (timed) options.timer = &timer;
     Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
@@ -37,12 +37,12 @@ TEST_P(TrainProfile, SeesTheKernelsOfProfiledStepsAndChangesNoBits) {
       continue;
     }
     EXPECT_EQ(timer.steps(), 2);
-    const std::vector<OpSpan>& spans = timer.spans();
+    const std::vector<KernelSpan>& spans = timer.spans();
     std::set<std::string> ops;
     std::set<int> steps;
     double last = -1;
     int products = 0;
-    for (const OpSpan& span : spans) {
+    for (const KernelSpan& span : spans) {
       ops.insert(span.op);
       steps.insert(span.step);
       EXPECT_GE(span.ms, 0);
@@ -62,7 +62,7 @@ TEST_P(TrainProfile, SeesTheKernelsOfProfiledStepsAndChangesNoBits) {
   EXPECT_EQ(losses[0], losses[1]);
 }
 
-std::vector<OpSpan> some_spans() {
+std::vector<KernelSpan> some_spans() {
   return {{"spmm", "", 5, 1.0, 2.0, 3'000'000, 100},
           {"relu", "", 5, 3.5, 0.5, 1'000'000, 200},
           {"spmm", "spmm", 5, 4.0, 2.5, 6'000'000, 300},

@@ -1,4 +1,4 @@
-#include "train/options.h"
+#include "train/task/options.h"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,9 @@
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
 #include "tests/support/tiny.h"
-#include "train/feature_form.h"
-#include "train/model_options.h"
-#include "train/node_model.h"
+#include "train/task/feature_form.h"
+#include "train/task/model_options.h"
+#include "train/task/node_model.h"
 #include "train/trainer.h"
 
 namespace rodeo::test {

@@ -3,7 +3,7 @@
 #include "models/gcn.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
-#include "train/node_model.h"
+#include "train/task/node_model.h"
 #include "train/trainer.h"
 
 namespace rodeo {

@@ -1,5 +1,5 @@
 // Runs that are recorded: resumed with the same bits, exported, predicted from, logged and reported.
-#include "train/recorder.h"
+#include "train/io/recorder.h"
 
 #include <gtest/gtest.h>
 
@@ -13,11 +13,11 @@
 #include "tests/support/near.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny.h"
-#include "train/atomic_file.h"
 #include "train/checkpoint.h"
-#include "train/predict.h"
-#include "train/run_state.h"
-#include "train/settings.h"
+#include "train/commands/predict.h"
+#include "train/io/atomic_file.h"
+#include "train/io/run_state.h"
+#include "train/task/settings.h"
 
 namespace rodeo {
 namespace {

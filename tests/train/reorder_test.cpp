@@ -11,9 +11,9 @@
 #include "tests/support/near.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny.h"
-#include "train/atomic_file.h"
-#include "train/predict.h"
-#include "train/recorder.h"
+#include "train/commands/predict.h"
+#include "train/io/atomic_file.h"
+#include "train/io/recorder.h"
 
 namespace rodeo {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
-#include "train/analysis.h"
-#include "train/svg.h"
+#include "train/report/analysis.h"
+#include "train/report/svg.h"
 
 namespace rodeo {
 namespace {

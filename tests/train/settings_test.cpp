@@ -1,4 +1,4 @@
-#include "train/settings.h"
+#include "train/task/settings.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "tests/support/devices.h"
 #include "tests/support/temp_dir.h"
-#include "train/atomic_file.h"
+#include "train/io/atomic_file.h"
 
 namespace rodeo {
 namespace {

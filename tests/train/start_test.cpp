@@ -11,7 +11,7 @@
 #include "tests/support/process.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny.h"
-#include "train/atomic_file.h"
+#include "train/io/atomic_file.h"
 #if RODEO_WITH_CUDA
 #include "core/cuda/library.h"
 #include "core/cuda/presence.h"

@@ -1,0 +1,105 @@
+#include "core/cuda/cuda_graph_pool.h"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include "core/context.h"
+#include "core/cuda/check.h"
+#include "core/cuda/runtime.h"
+
+namespace rodeo::cuda {
+namespace {
+
+constexpr std::size_t kAlignment = 512;              // that of cudaMallocAsync: kernels choose by alignment
+constexpr std::size_t kSlab = std::size_t{1} << 20;  // small blocks share slabs of this size
+
+constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+CudaGraphPool*& CudaGraphPool::active() {
+  thread_local CudaGraphPool* active = nullptr;
+  return active;
+}
+
+CudaGraphPool::CudaGraphPool(Device device) : device_(device), stream_(Context::of(device).stream()) {
+  check_cuda(cudaStreamCreateWithFlags(&side_, cudaStreamNonBlocking), "creating a stream");
+}
+
+CudaGraphPool::~CudaGraphPool() {
+  // While the next graph is captured nothing can be freed on the stream: that graph takes it over.
+  if (active() && active()->stream_ == stream_) {
+    active()->slabs_.insert(active()->slabs_.end(), slabs_.begin(), slabs_.end());
+    slabs_.clear();
+  }
+  for (const Slab& slab : slabs_) {
+    cudaFreeAsync(slab.data, slab.stream);  // after the last replay, which runs on that stream
+    count_memory(device_, -static_cast<std::int64_t>(slab.bytes));
+  }
+  cudaStreamDestroy(side_);
+}
+
+void* CudaGraphPool::take(std::size_t bytes) {
+  bytes = round_up(std::max<std::size_t>(bytes, 1), kAlignment);
+  const auto smallest_that_fits = [&] {
+    auto best = free_.end();
+    for (auto at = free_.begin(); at != free_.end(); ++at)
+      if (at->second >= bytes && (best == free_.end() || at->second < best->second)) best = at;
+    return best;
+  };
+  auto at = smallest_that_fits();
+  if (at == free_.end()) {
+    add_slab(round_up(bytes, bytes < kSlab ? kSlab : kAlignment));
+    at = smallest_that_fits();
+  }
+  const auto [begin, room] = *at;
+  free_.erase(at);
+  if (room > bytes) free_.emplace(begin + bytes, room - bytes);
+  used_.emplace(begin, bytes);
+  return begin;
+}
+
+void CudaGraphPool::reserve(std::size_t bytes) {
+  add_slab(round_up(bytes, kSlab));
+}
+
+void CudaGraphPool::give_back(void* data) noexcept {
+  const auto at = used_.find(static_cast<Place>(data));
+  if (at == used_.end()) return;
+  auto [begin, bytes] = *at;
+  used_.erase(at);
+  const auto after = free_.find(begin + bytes);
+  if (after != free_.end() && !slab_begins_.contains(after->first)) {
+    bytes += after->second;
+    free_.erase(after);
+  }
+  auto before = free_.lower_bound(begin);
+  if (before != free_.begin() && !slab_begins_.contains(begin)) {
+    --before;
+    if (before->first + before->second == begin) {
+      before->second += bytes;
+      return;
+    }
+  }
+  free_.emplace(begin, bytes);
+}
+
+void CudaGraphPool::keep(const Storage& storage) noexcept {
+  if (storage.graph_pool) return others_.push_back(storage.graph_pool);
+  slabs_.push_back({storage.data, storage.stream, storage.bytes});
+  count_memory(device_, static_cast<std::int64_t>(storage.bytes));
+}
+
+void CudaGraphPool::add_slab(std::size_t bytes) {
+  void* data = allocate_on(side_, bytes, device_);
+  check_cuda(cudaStreamSynchronize(side_), "allocating memory for a CUDA graph");  // before a replay uses it
+  slabs_.push_back({data, stream_, bytes});
+  count_memory(device_, static_cast<std::int64_t>(bytes));
+  slab_begins_.insert(static_cast<Place>(data));
+  free_.emplace(static_cast<Place>(data), bytes);
+}
+
+}  // namespace rodeo::cuda

@@ -1,0 +1,85 @@
+#include "datasets/hdf5_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "datasets/hdf5/hdf5_api.h"
+
+namespace rodeo {
+namespace {
+
+using hdf5::check_call;
+using hdf5::own;
+using hdf5::reason;
+using hdf5::Silence;
+
+Hdf5Id dataset_access() {
+  Hdf5Id access = own(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
+  const auto refuse = [](const char*, const char*, const char*, const char*, unsigned*, hid_t,
+                         void*) -> herr_t { return -1; };
+  H5Pset_elink_cb(*access, refuse, nullptr);
+  // Blocks of rows cut compressed chunks: keep those on the border, so that none is unpacked twice.
+  constexpr std::size_t kCacheBytes = std::size_t{32} << 20, kCacheSlots = 12421;
+  H5Pset_chunk_cache(*access, kCacheSlots, kCacheBytes, H5D_CHUNK_CACHE_W0_DEFAULT);
+  return access;
+}
+
+}  // namespace
+
+Hdf5File::Hdf5File(const std::string& path) : path_(path) {
+  namespace fs = std::filesystem;
+  const Silence silence;
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  check(status.type() != fs::file_type::not_found, path, ": no such file");
+  check(!fs::is_directory(status), path, ": is a directory, not an HDF5 file");
+  check(!fs::exists(status) || fs::is_regular_file(status), path, ": is not a regular file");
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  check(descriptor >= 0, path, ": cannot be opened: ", std::strerror(errno));
+  file_ = {new int(descriptor), [](const int* open) {
+             ::close(*open);
+             delete open;
+           }};
+  check(H5Fis_hdf5(path.c_str()) > 0, path, ": is not an HDF5 file");
+  id_ = own(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  check_call(*id_, path, ": is truncated or damaged");
+}
+
+bool Hdf5File::has(const std::string& name) const {
+  const Silence silence;
+  return H5Lexists(*id_, name.c_str(), H5P_DEFAULT) > 0;
+}
+
+Hdf5Array Hdf5File::array(const std::string& name) const {
+  const Silence silence;
+  const std::string where = str(path_, ": /", name);
+  check(has(name), where, " is missing");
+  const Hdf5Id access = dataset_access();
+  const Hdf5Id dataset = own(H5Dopen2(*id_, name.c_str(), *access), H5Dclose);
+  if (*dataset >= 0) return Hdf5Array(dataset, file_, where);
+
+  const std::string cause = reason();  // before another call forgets it
+  H5L_info_t link{};
+  check(H5Lget_info(*id_, name.c_str(), &link, H5P_DEFAULT) >= 0, where, " cannot be read", cause);
+  check(link.type == H5L_TYPE_HARD, where,
+        " must be an array of this file, got a link that leads nowhere in it");
+  H5O_info_t object{};
+  const bool known = H5Oget_info_by_name(*id_, name.c_str(), &object, H5P_DEFAULT) >= 0;
+  check(!known || object.type == H5O_TYPE_DATASET, where, " must be an array, got a ",
+        object.type == H5O_TYPE_GROUP ? "group" : "named type");
+  fail(where, " cannot be read", cause);
+}
+
+std::optional<std::int64_t> Hdf5File::integer(const std::string& attribute) const {
+  return hdf5::integer_attribute(*id_, attribute, str(path_, ": attribute ", attribute));
+}
+
+std::optional<std::string> Hdf5File::text(const std::string& attribute) const {
+  return hdf5::text_attribute(*id_, attribute, str(path_, ": attribute ", attribute));
+}
+
+}  // namespace rodeo

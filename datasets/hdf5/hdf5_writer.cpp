@@ -1,0 +1,141 @@
+#include "datasets/hdf5_writer.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "datasets/hdf5/hdf5_api.h"
+
+namespace rodeo {
+namespace {
+
+namespace fs = std::filesystem;
+using hdf5::check_call;
+using hdf5::own;
+using hdf5::reason;
+using hdf5::Silence;
+using Sizes = std::array<hsize_t, Shape::kMaxRank>;
+
+Sizes sizes_of(const Shape& shape) {
+  Sizes sizes{};
+  for (int i = 0; i < shape.rank(); ++i) sizes[i] = static_cast<hsize_t>(shape[i]);
+  return sizes;
+}
+
+// Whole rows, about a megabyte of them; a part of a row where that is longer.
+Sizes chunk_of(const Shape& shape, DType dtype) {
+  const hsize_t elements = (hsize_t{1} << 20) / size_of(dtype);
+  Sizes chunk = sizes_of(shape);
+  hsize_t row = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    chunk[i] = std::min(chunk[i], std::max<hsize_t>(elements / row, 1));
+    row *= chunk[i];
+  }
+  return chunk;
+}
+
+}  // namespace
+
+Hdf5Writer::Hdf5Writer(const std::string& path) : path_(path), partial_(str(path, ".part", ::getpid())) {
+  const Silence silence;
+  check(!fs::is_directory(path), path, ": is a directory");
+  id_ = own(H5Fcreate(partial_.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+  if (*id_ >= 0) return;
+  const std::string cause = reason();
+  const fs::path folder = fs::absolute(path).parent_path();
+  check(fs::is_directory(folder), path, ": cannot be written: no such folder");
+  fail(path, ": cannot be written", cause);
+}
+
+Hdf5Writer::~Hdf5Writer() {
+  id_.reset();
+  std::error_code ignored;
+  if (!partial_.empty()) fs::remove(partial_, ignored);
+}
+
+Hdf5Id Hdf5Writer::create(const std::string& name, DType dtype, const Shape& shape, Storage storage) {
+  const Hdf5Id plan = own(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  H5Pset_fill_time(*plan, H5D_FILL_TIME_NEVER);  // every value will be written
+  H5Pset_obj_track_times(*plan, false);          // the same data is the same file
+  if (storage == Storage::kCompressed && shape.rank() > 0 && shape.numel() > 0) {
+    constexpr unsigned kGzipLevel = 4;
+    H5Pset_chunk(*plan, shape.rank(), chunk_of(shape, dtype).data());
+    H5Pset_shuffle(*plan);
+    H5Pset_deflate(*plan, kGzipLevel);
+  }
+  const Hdf5Id space = own(H5Screate_simple(shape.rank(), sizes_of(shape).data(), nullptr), H5Sclose);
+  Hdf5Id dataset =
+      own(H5Dcreate2(*id_, name.c_str(), *hdf5::memory_type(dtype), *space, H5P_DEFAULT, *plan, H5P_DEFAULT),
+          H5Dclose);
+  check_call(*dataset, path_, ": /", name, " cannot be created");
+  return dataset;
+}
+
+void Hdf5Writer::write(const std::string& name, const Tensor& values, Storage storage) {
+  const Silence silence;
+  check(values.defined() && values.device() == kCpu, path_, ": /", name,
+        " must be written from a host tensor");
+  const Hdf5Id dataset = create(name, values.dtype(), values.shape(), storage);
+  if (values.numel() == 0) return;
+  check_call(
+      H5Dwrite(*dataset, *hdf5::memory_type(values.dtype()), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.raw()),
+      path_, ": /", name, " cannot be written");
+}
+
+void Hdf5Writer::write_rows(const std::string& name, const std::vector<Tensor>& rows, Storage storage) {
+  const Silence silence;
+  for (const Tensor& row : rows)
+    check(row.defined() && row.device() == kCpu && row.rank() == 1 && row.shape() == rows[0].shape() &&
+              row.dtype() == rows[0].dtype(),
+          path_, ": /", name, " must be written from host tensors [n] of one dtype");
+  const hsize_t length = static_cast<hsize_t>(rows.at(0).numel());
+  const Hdf5Id dataset =
+      create(name, rows[0].dtype(), {static_cast<std::int64_t>(rows.size()), rows[0].numel()}, storage);
+  if (length == 0) return;
+  const Hdf5Id file = own(H5Dget_space(*dataset), H5Sclose),
+               memory = own(H5Screate_simple(1, &length, nullptr), H5Sclose);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const hsize_t start[] = {i, 0}, count[] = {1, length};
+    H5Sselect_hyperslab(*file, H5S_SELECT_SET, start, nullptr, count, nullptr);
+    check_call(
+        H5Dwrite(*dataset, *hdf5::memory_type(rows[i].dtype()), *memory, *file, H5P_DEFAULT, rows[i].raw()),
+        path_, ": /", name, " cannot be written");
+  }
+}
+
+void Hdf5Writer::attribute(const std::string& name, std::int64_t value) {
+  const Silence silence;
+  const Hdf5Id space = own(H5Screate(H5S_SCALAR), H5Sclose);
+  const Hdf5Id id =
+      own(H5Acreate2(*id_, name.c_str(), H5T_STD_I64LE, *space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  check(*id >= 0 && H5Awrite(*id, H5T_NATIVE_INT64, &value) >= 0, path_, ": attribute ", name,
+        " cannot be written");
+}
+
+void Hdf5Writer::attribute(const std::string& name, const std::string& value) {
+  const Silence silence;
+  const Hdf5Id space = own(H5Screate(H5S_SCALAR), H5Sclose), type = own(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(*type, H5T_VARIABLE);
+  H5Tset_cset(*type, H5T_CSET_UTF8);
+  const Hdf5Id id = own(H5Acreate2(*id_, name.c_str(), *type, *space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  const char* characters = value.c_str();
+  check(*id >= 0 && H5Awrite(*id, *type, &characters) >= 0, path_, ": attribute ", name,
+        " cannot be written");
+}
+
+void Hdf5Writer::commit() {
+  {
+    const Silence silence;
+    check_call(H5Fflush(*id_, H5F_SCOPE_LOCAL), path_,
+               ": cannot be written");  // closing would hide a full disk
+  }
+  id_.reset();
+  std::error_code failure;
+  fs::rename(partial_, path_, failure);  // where it fails, the destructor removes the partial file
+  if (!failure) partial_.clear();
+  check(!failure, path_, ": cannot be written: ", failure.message());
+}
+
+}  // namespace rodeo

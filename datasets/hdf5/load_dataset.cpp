@@ -1,0 +1,108 @@
+#include <cctype>
+#include <charconv>
+#include <filesystem>
+
+#include "datasets/hdf5/dataset_reader.h"
+
+namespace rodeo {
+
+DatasetReader::DatasetReader(const Hdf5File& file, const LoadOptions& options,
+                             std::vector<std::string>* findings)
+    : file_(file), options_(options), findings_(findings) {}
+
+Hdf5Array DatasetReader::open(const char* name, bool floating, int rank, std::string_view rule) const {
+  Hdf5Array array = file_.array(name);
+  check(is_float(array.dtype()) == floating && array.shape().rank() == rank, array.where(), " must be ", rule,
+        ", got ", array.dtype(), " ", array.shape());
+  return array;
+}
+
+void DatasetReader::agree(std::int64_t count, const std::string& who, std::string_view whose) {
+  check(count >= 0 && count <= kMaxNodes, who, " says ", count, " nodes, outside [0, 2^31 - 1]");
+  check(nodes_ < 0 || count == nodes_, who, " says ", count, " nodes, ", nodes_from_, " says ", nodes_);
+  if (nodes_ < 0) nodes_ = count, nodes_from_ = whose;
+}
+
+void DatasetReader::look() {
+  step([&] {
+    const std::int64_t version = file_.integer("rodeo_schema").value_or(kSchemaVersion);
+    check(version >= 1, file_.path(), ": attribute rodeo_schema must be at least 1, got ", version);
+    check(version <= kSchemaVersion, file_.path(), ": attribute rodeo_schema is ", version,
+          ", newer than the ", kSchemaVersion, " that this reader knows");
+  });
+  out_.name = std::filesystem::path(file_.path()).stem().string();
+  step([&] { out_.name = file_.text("name").value_or(out_.name); });
+  std::replace_if(
+      out_.name.begin(), out_.name.end(), [](unsigned char c) { return std::iscntrl(c); }, ' ');
+  step([&] {
+    if (const auto claimed = file_.integer("num_nodes"))
+      agree(*claimed, file_.path() + ": attribute num_nodes", "attribute num_nodes");
+  });
+  look_at_features();
+  step([&] {
+    if (!file_.has("y")) return;
+    Hdf5Array y = file_.array("y");
+    check(!is_float(y.dtype()) && (y.shape().rank() == 1 || y.shape().rank() == 2), y.where(),
+          " must be integer [nodes] or [nodes, classes], got ", y.dtype(), " ", y.shape());
+    agree(y.shape()[0], y.where(), "/y");
+    y_ = y;
+  });
+  look_at_masks();
+}
+
+void DatasetReader::check_needs() const {
+  const bool training = options_.need == Need::kTraining, features = x_ || sparse_;
+  const std::string& path = file_.path();
+  check(features || !training || !options_.features, path,
+        ": /x is missing: training needs features [nodes, features]");
+  check(y_ || !training, path, ": /y is missing: training needs labels [nodes]");
+  check(y_ || !random_, path, ": /y is missing: split ", options_.split, " is one of labelled nodes");
+  check(masked_ || random_ || (!training && options_.split.empty()), path,
+        ": /train_mask is missing: ", training ? "training needs masks" : "a split by number is one of masks",
+        ", or a split such as 60/20/20");
+}
+
+void DatasetReader::check_trainable() const {
+  const Tensor* parts[] = {&out_.split.train, &out_.split.val, &out_.split.test};
+  constexpr std::string_view kNames[] = {"train", "val", "test"};
+  for (int i = 0; i < 3; ++i) {
+    if (parts[i]->numel() > 0) continue;
+    if (!random_) fail(file_.path(), ": ", mask_name(i, column_), " has no node");
+    fail(file_.path(), ": split ", options_.split, " leaves no node for ", kNames[i]);
+  }
+}
+
+Dataset DatasetReader::read() {
+  look();
+  step([&] { check_needs(); });
+  read_edges();
+  step([&] { read_weights(); });
+  if (y_) step([&] { y_->shape().rank() == 2 ? read_label_matrix() : read_labels(); });
+  read_masks();
+  if (random_ && y_) out_.split = random_split(out_.y, options_.split, options_.seed);
+  if (options_.need == Need::kTraining) check_trainable();
+  if (options_.features) step([&] { sparse_ ? read_sparse_features() : read_features(); });
+  out_.num_features = std::max<std::int64_t>(out_.num_features, 0);
+  if (options_.need == Need::kTraining && options_.features)
+    check(out_.num_features > 0, file_.path(), ": /x must have at least one feature");
+  step([&] { read_node_ids(); });
+  return std::move(out_);
+}
+
+Dataset load_dataset(const std::string& path, const LoadOptions& options) {
+  return DatasetReader(Hdf5File(path), options, nullptr).read();
+}
+
+std::vector<std::string> validate_dataset(const std::string& path) {
+  std::vector<std::string> findings;
+  const Hdf5File file(path);
+  const LoadOptions options{.all_splits = true};
+  try {
+    DatasetReader(file, options, &findings).read();
+  } catch (const Error& error) {  // beyond which nothing can be said
+    findings.push_back(error.what());
+  }
+  return findings;
+}
+
+}  // namespace rodeo

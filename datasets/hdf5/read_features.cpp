@@ -1,0 +1,85 @@
+#include <cmath>
+
+#include "core/staging.h"
+#include "datasets/hdf5/dataset_reader.h"
+
+namespace rodeo {
+
+void DatasetReader::look_at_features() {
+  const bool dense = file_.has("x");
+  sparse_ = file_.has("x_indptr") || file_.has("x_indices") || file_.has("x_data");
+  step([&] {
+    check(!dense || !sparse_, file_.path(),
+          ": has its features twice, in /x and in /x_indptr, /x_indices and /x_data");
+  });
+  step([&] {
+    const std::optional<std::int64_t> claimed = file_.integer("num_features");
+    check(!claimed || (*claimed >= 0 && *claimed <= kMaxNodes), file_.path(),
+          ": attribute num_features must be in [0, 2^31 - 1], got ", claimed.value_or(0));
+    out_.num_features = claimed.value_or(-1);
+  });
+  if (dense)
+    step([&] {
+      Hdf5Array x = open("x", true, 2, "floating point [nodes, features]");
+      agree(x.shape()[0], x.where(), "/x");
+      check(out_.num_features < 0 || out_.num_features == x.shape()[1], x.where(), " has ", x.shape()[1],
+            " features, attribute num_features says ", out_.num_features);
+      out_.num_features = x.shape()[1];
+      x_ = x;
+    });
+  if (sparse_)
+    step([&] {
+      const Hdf5Array indptr = open("x_indptr", false, 1, "integer [nodes + 1]");
+      check(indptr.shape()[0] >= 1, indptr.where(), " must have nodes + 1 entries, got none");
+      agree(indptr.shape()[0] - 1, indptr.where(), "/x_indptr");
+      if (out_.num_features >= 0 || options_.features) return;
+      std::int64_t largest = -1;  // the values stay in the file, their width is wanted all the same
+      largest = read_ids(open("x_indices", false, 1, "integer [entries]"), 0, kMaxNodes).largest;
+      out_.num_features = largest + 1;
+    });
+  if (!dense && !sparse_) out_.num_features = 0;
+}
+
+void DatasetReader::read_features() {
+  if (!x_) return;
+  const Hdf5Array& x = *x_;
+  const std::int64_t rows = x.shape()[0], width = x.shape()[1];
+  std::int64_t step = std::max<std::int64_t>(kBlock / std::max<std::int64_t>(width, 1), 1);
+  // No compressed chunk is unpacked twice, unless it is so large that it would take more memory than time.
+  constexpr std::int64_t kLargest = 4 * kBlock;
+  const std::int64_t chunk = x.chunk_rows(), whole = (step + chunk - 1) / chunk * chunk;
+  if (whole <= kLargest / std::max<std::int64_t>(width, 1)) step = whole;
+  out_.x = Tensor::empty(x.shape(), DType::kF32, options_.device);
+  Staging staging(out_.x, std::min(step, rows) * width);
+  for (std::int64_t begin = 0; begin < rows && width > 0; begin += step) {
+    const std::int64_t count = std::min(step, rows - begin);
+    auto* v = static_cast<float*>(staging.next(begin * width, count * width));
+    x.read({begin, 0}, {count, width}, DType::kF32, v);
+    const std::int64_t bad = find_first(count * width, [&](std::int64_t i) { return !std::isfinite(v[i]); });
+    if (bad < count * width)
+      fail(x.where(), "[", begin + bad / width, ", ", bad % width, "] is not a finite float");
+  }
+  staging.finish();
+}
+
+void DatasetReader::read_sparse_features() {
+  const Hdf5Array indptr = open("x_indptr", false, 1, "integer [nodes + 1]");
+  const Hdf5Array indices = open("x_indices", false, 1, "integer [entries]");
+  const Hdf5Array data = open("x_data", true, 1, "floating point [entries]");
+  check(data.shape()[0] == indices.shape()[0], data.where(), " must have a value for each of ",
+        indices.shape()[0], " entries of /x_indices, got ", data.shape()[0]);
+  check(indptr.shape()[0] == nodes_ + 1, indptr.where(), " must have nodes + 1 entries, got ",
+        indptr.shape()[0]);
+  SparseFeatures x;
+  step([&] { x.indptr = read_indptr(indptr, indices.shape()[0], "/x_indices").to(options_.device); });
+  step([&] {
+    const bool known = out_.num_features >= 0;
+    const Ids ids = read_ids(indices, 0, known ? out_.num_features : kMaxNodes);
+    x.indices = ids.values;
+    if (!known) out_.num_features = ids.largest + 1;
+  });
+  step([&] { x.data = read_floats(data); });
+  out_.x_sparse = x;
+}
+
+}  // namespace rodeo

@@ -1,0 +1,349 @@
+/// What the forward and the backward pass of fused attention share: a warp sums rows of X over the edges of a
+/// piece of RoDe's decomposition, once over all edges and once over those of positive score, with weights
+/// that it computes on the way. Rows are gathered as in spmm_rode.cu, 16 bytes a lane, and a lane's 16 bytes
+/// lie within one head. Every lane computes the weights of its own head: the terms of a score that a
+/// neighbour brings are a few bytes beside its row, and lanes of one head read the same ones.
+///
+/// The dropout mask (ops/edge_dropout.h) is drawn by the lane that loads an edge's column, for all heads of
+/// the tile at once: four heads share a Philox call. It travels by the same shuffles as the column.
+#pragma once
+
+#include <bit>
+#include <limits>
+#include <optional>
+
+#include "ops/cuda/device/scratch.h"
+#include "ops/cuda/rode/rode_view.cuh"
+#include "ops/cuda/spmm/gather.cuh"
+#include "ops/edge_dropout.h"
+
+namespace rodeo::kernels::cuda {
+
+/// e^x, of f32 by the hardware's 2^x: 0 below 2^-126, NaN for NaN.
+__device__ __forceinline__ float exponential(float x) {
+  constexpr float kLog2OfE = 1.44269504f;
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x * kLog2OfE));
+  return y;
+}
+__device__ __forceinline__ double exponential(double x) {
+  return exp(x);
+}
+
+template <class Sum>
+__device__ __forceinline__ Sum leaky(Sum value, Sum slope) {
+  return value > 0 ? value : slope * value;
+}
+
+template <class T>
+struct AttentionArgs {
+  RodeView plan;
+  const std::int64_t* row_ptr;
+  const std::int32_t* col;
+  const T* x;           // [cols, heads, pitch], the rows that are gathered
+  T *all, *positive;    // [rows, heads, k], sums over all edges and over those of positive score
+  int heads, k, pitch;  // rows are short enough for 32 bits, and registers are few
+  int stride;           // heads * pitch
+  int first;            // column where this launch begins
+  bool whole_vectors;   // the outputs can be written 16 bytes at a time
+  Accumulator<T> slope, scale;
+  float dropout;
+  RandomKey key;
+  void* partial;  // [slots, stride / kVec] states of the pieces of split rows
+  int* arrived;   // [split rows, column tiles], zero, and left so
+};
+
+constexpr int kAttentionThreads = 128;
+
+/// Pass: Forward or Backward of a Tile. Its State holds the two sums and what else is summed in a head.
+template <class Pass>
+struct Attention {
+  using Tile = typename Pass::Tile;
+  using T = typename Tile::T;
+  using Sum = typename Tile::Sum;
+  using Row = Pack<typename Tile::T, Tile::kVec>;
+  using Term = typename Pass::Term;
+  using State = typename Pass::State;
+  static constexpr int kVec = Tile::kVec, kLanes = Tile::kLanes, kGroups = Tile::kGroups;
+  static constexpr int kBlock = static_cast<int>(RodePlan::kBlock);
+  static constexpr int kDepth = Pass::kDepth < kLanes ? Pass::kDepth : kLanes;  // edges in flight in a group
+  static constexpr int kTail = 4;                                               // where they are few
+  static_assert(kBlock == kWarp, "a lane holds the sparse data of one edge of a block");
+  static_assert(kLanes % kDepth == 0 && kLanes % kTail == 0, "a block is kLanes edges for each group");
+  static_assert(sizeof(State) % 16 == 0, "states are moved 16 bytes at a time");
+
+  const AttentionArgs<T>& args;
+  const int lane = threadIdx.x % kWarp, group = lane / kLanes, member = lane % kLanes;
+  const int tile = args.first + static_cast<int>(blockIdx.y) * Tile::kWidth;
+  const bool active = tile + member * kVec < args.stride;
+  // Lanes past the end read what the last one reads.
+  const int column = active ? tile + member * kVec : args.stride - kVec;
+  const int head = column / args.pitch, first_head = tile / args.pitch;
+  const int tile_heads = (min(tile + Tile::kWidth, args.stride) - 1) / args.pitch - first_head + 1;
+  const int bit = head - first_head;
+  const char* const x = reinterpret_cast<const char*>(args.x + column);  // of row 0
+  const std::uint32_t row_bytes = static_cast<std::uint32_t>(args.stride * sizeof(T));
+  const std::uint32_t term_bytes = static_cast<std::uint32_t>(args.heads * sizeof(Term));
+  Pass pass;
+  const char* const terms = reinterpret_cast<const char*>(pass.args.term + head);  // of row 0
+  State state{};
+
+  __device__ Attention(const AttentionArgs<T>& a, const typename Pass::Args& own)
+      : args(a), pass{own, a.slope, 0} {}
+
+  struct Entry {
+    std::uint32_t col = 0, kept = 0;  // kept: a bit for each head of the tile
+  };
+  __device__ Entry fetch(std::int64_t e, bool valid) const {
+    Entry entry;
+    if (valid) entry.col = static_cast<std::uint32_t>(load_streaming(args.col + e));
+    return entry;
+  }
+  __device__ void draw(Entry& entry, std::int32_t row) const {
+    if (!(args.dropout > 0)) return;
+    const auto own = static_cast<std::uint32_t>(row);
+    const int skip = first_head & 3;
+    std::uint32_t bits = 0;
+    for (int at = 0; at < skip + tile_heads; at += 4) {
+      const auto quad = static_cast<std::uint32_t>((first_head + at) >> 2);
+      const Philox4 random = Pass::kTransposed ? edge_words(args.key, entry.col, own, quad)
+                                               : edge_words(args.key, own, entry.col, quad);
+#pragma unroll
+      for (int k = 0; k < 4; ++k)
+        bits |= static_cast<std::uint32_t>(to_unit(random.word[k]) >= args.dropout) << (at + k);
+    }
+    entry.kept = bits >> skip;
+  }
+
+  /// Adds kCount edges, those held by lanes origin, origin + kPace, ...; the first `count` of them if not
+  /// whole.
+  template <int kCount, int kPace, bool kWhole>
+  __device__ void step(const Entry& entry, int origin, int count) {
+    Row row[kCount];
+    Term term[kCount];
+    Sum score[kCount], weight[kCount];
+#pragma unroll
+    for (int d = 0; d < kCount; ++d) {
+      const std::uint64_t col = __shfl_sync(kFullMask, entry.col, origin + d * kPace);
+      if (kWhole || d < count) {
+        row[d] = *reinterpret_cast<const Row*>(x + col * row_bytes);
+        term[d] = *reinterpret_cast<const Term*>(terms + col * term_bytes);
+      } else {
+        row[d] = Row{};
+        term[d] = Term{};
+      }
+    }
+    pass.weigh(term, kWhole ? kCount : count, state, score, weight);
+    if (args.dropout > 0) {
+#pragma unroll
+      for (int d = 0; d < kCount; ++d) {
+        const std::uint32_t kept = __shfl_sync(kFullMask, entry.kept, origin + d * kPace);
+        if (!(kept >> bit & 1)) weight[d] = 0;
+      }
+    }
+#pragma unroll
+    for (int d = 0; d < kCount; ++d) {
+      const Sum of_positive = score[d] > 0 ? weight[d] : 0;
+#pragma unroll
+      for (int v = 0; v < kVec; ++v) {
+        const Sum value = widen(row[d].value[v]);
+        state.all[v] += weight[d] * value;
+        state.positive[v] += of_positive * value;
+      }
+    }
+  }
+
+  /// The warp takes edges [begin, begin + length) of a row, its groups in turn.
+  __device__ void take_piece(std::int32_t row, std::int64_t begin, int length) {
+    Entry next = fetch(begin + lane, lane < length);
+    for (int at = 0; at < length; at += kBlock) {
+      Entry now = next;
+      const int ahead = at + kBlock + lane, left = length - at;
+      next = fetch(begin + ahead, ahead < length);
+      draw(now, row);
+      if (left >= kBlock) {
+#pragma unroll
+        for (int first = 0; first < kLanes; first += kDepth)
+          step<kDepth, kGroups, true>(now, group + first * kGroups, kDepth);
+      } else {
+        const int mine = (left - group + kGroups - 1) / kGroups;
+#pragma unroll
+        for (int first = 0; first < kLanes; first += kTail)
+          if (first * kGroups < left) step<kTail, kGroups, false>(now, group + first * kGroups, mine - first);
+      }
+    }
+  }
+  /// Every group takes a short row of its own.
+  __device__ void take_row(std::int32_t row, std::int64_t begin, int length) {
+    Entry next = fetch(begin + member, member < length);
+    for (int at = 0; __any_sync(kFullMask, at < length); at += kLanes) {
+      Entry now = next;
+      const int ahead = at + kLanes + member;
+      next = fetch(begin + ahead, ahead < length);
+      draw(now, row);
+#pragma unroll
+      for (int first = 0; first < kLanes; first += kTail)
+        if (__any_sync(kFullMask, at + first < length))
+          step<kTail, 1, false>(now, group * kLanes + first, length - at - first);
+    }
+  }
+
+  __device__ State from_lane_across(int offset) const {
+    struct Numbers {
+      Sum value[sizeof(State) / sizeof(Sum)];
+    };
+    auto numbers = std::bit_cast<Numbers>(state);
+#pragma unroll
+    for (Sum& number : numbers.value) number = __shfl_xor_sync(kFullMask, number, offset);
+    return std::bit_cast<State>(numbers);
+  }
+  /// Afterwards group 0 has the state of all groups together.
+  __device__ void reduce_groups() {
+#pragma unroll
+    for (int offset = kLanes; offset < kWarp; offset *= 2) Pass::merge(state, from_lane_across(offset));
+  }
+  /// Leaves this piece's state; true for the warp that finds all others done, which then holds the row's.
+  __device__ bool combine(int split, std::int64_t index) {
+    constexpr int kWords = sizeof(State) / 16;
+    struct Words {
+      uint4 word[kWords];
+    };
+    const std::int64_t first = args.plan.split_slot[split];
+    const int columns = args.stride / kVec;
+    const int count = static_cast<int>(args.plan.split_slot[split + 1] - first);
+    const auto slot = [&](std::int64_t i) {
+      return static_cast<uint4*>(args.partial) + ((first + i) * columns + column / kVec) * kWords;
+    };
+    if (group == 0 && active) {
+      const auto words = std::bit_cast<Words>(state);
+      uint4* to = slot(index);
+#pragma unroll
+      for (int w = 0; w < kWords; ++w) to[w] = words.word[w];
+    }
+    __threadfence();
+    __syncwarp();
+    int before = 0;
+    if (lane == 0) {
+      int* const arrived = args.arrived + static_cast<std::int64_t>(split) * gridDim.y + blockIdx.y;
+      before = atomicAdd(arrived, 1);
+      if (before == count - 1) *arrived = 0;  // for the next launch
+    }
+    if (__shfl_sync(kFullMask, before, 0) != count - 1) return false;
+    __threadfence();
+    state = State{};
+    for (int i = group; i < count; i += kGroups) {
+      Words words;
+      const uint4* from = slot(i);
+#pragma unroll
+      for (int w = 0; w < kWords; ++w) words.word[w] = __ldcg(from + w);  // from L2: other SMs wrote it
+      Pass::merge(state, std::bit_cast<State>(words));
+    }
+    reduce_groups();
+    return true;
+  }
+
+  __device__ void store(T* to, std::int64_t row, const Sum (&sum)[kVec], Sum factor) const {
+    Row out;
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) out.value[v] = static_cast<T>(sum[v] * factor);
+    if (args.whole_vectors) {
+      *reinterpret_cast<Row*>(to + row * args.stride + column) = out;
+    } else {
+      const int first = column - head * args.pitch;
+      to += (row * args.heads + head) * args.k + first;
+#pragma unroll
+      for (int v = 0; v < kVec; ++v)
+        if (first + v < args.k) to[v] = out.value[v];
+    }
+  }
+  __device__ void finish(std::int64_t row) const {
+    if (!active) return;
+    const Sum factor = Pass::factor(state) * args.scale;
+    store(args.all, row, state.all, factor);
+    if (args.positive) store(args.positive, row, state.positive, factor);
+    if (column == head * args.pitch) pass.write(row * args.heads + head, state);
+  }
+};
+
+// grid (warps / warps of a block, column tiles), block kAttentionThreads. Warps [0, pieces) take a piece
+// each, the others kGroups rows of the residual part.
+template <class Pass>
+__global__ void __launch_bounds__(kAttentionThreads, Pass::kBlocks)
+    attention_kernel(const AttentionArgs<typename Pass::Tile::T> args, const typename Pass::Args own) {
+  Attention<Pass> work(args, own);
+  const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kAttentionThreads + threadIdx.x) / kWarp;
+  const RodeView& plan = args.plan;
+  if (warp < plan.pieces) {
+    const RodeView::Part piece = plan.piece(warp);
+    const std::int32_t split = plan.piece_split[warp];
+    work.pass.begin(piece.row * args.heads + work.head);
+    work.take_piece(piece.row, piece.begin, piece.length);
+    work.reduce_groups();
+    const bool complete = split < 0 || work.combine(split, plan.index_of(piece, args.row_ptr));
+    if (complete && work.group == 0) work.finish(piece.row);
+  } else {
+    const std::int64_t at = (warp - plan.pieces) * Pass::Tile::kGroups + work.group;
+    const RodeView::Part part = plan.residual(at);
+    work.pass.begin(part.row * args.heads + work.head);
+    work.take_row(part.row, part.begin, part.length);
+    if (at < plan.residuals) work.finish(part.row);
+  }
+}
+
+template <class T>
+AttentionArgs<device_t<T>> attention_args(const Csr& a, const RodePlan& plan, const PaddedRows& x,
+                                          const AttentionOptions& options, const Tensor& all,
+                                          const Tensor& positive) {
+  using D = device_t<T>;
+  const auto heads = static_cast<int>(all.dim(1)), k = static_cast<int>(all.dim(2)),
+             pitch = static_cast<int>(x.pitch);
+  const bool aligned = is_aligned(all) && (!positive.defined() || is_aligned(positive));
+  return {RodeView(plan),
+          a.row_ptr.data<std::int64_t>(),
+          a.col.data<std::int32_t>(),
+          static_cast<const D*>(x.x.raw()),
+          static_cast<D*>(all.raw()),
+          positive.defined() ? static_cast<D*>(positive.raw()) : nullptr,
+          heads,
+          k,
+          pitch,
+          heads * pitch,
+          0,
+          pitch == k && aligned,
+          static_cast<Accumulator<D>>(options.negative_slope),
+          static_cast<Accumulator<D>>(1 / (1 - options.dropout)),
+          static_cast<float>(options.dropout),
+          options.key,
+          nullptr,
+          nullptr};
+}
+
+/// Column tiles of 128 bytes, then one of 64 if it holds what is left (see dispatch_tile).
+template <template <class> class Pass, class T>
+void launch_attention(const char* name, const RodePlan& plan, AttentionArgs<T> args,
+                      const typename Pass<Tile<T, 8, Weighting::kNone>>::Args& own, Device device) {
+  const auto run = [&]<class Tile>(Tile, int tiles) {
+    using State = typename Pass<Tile>::State;
+    std::optional<Scratch> partial;
+    if (const std::int64_t splits = plan.num_split_rows(); splits > 0) {
+      const auto bytes = static_cast<std::int64_t>(sizeof(State));
+      partial.emplace(plan.num_slots * (args.stride / Tile::kVec) * bytes, device);
+      args.partial = partial->data();
+      args.arrived = Context::of(device).zeroed_counters(splits * tiles);
+    }
+    const std::int64_t warps = plan.num_pieces() + ceil_div(plan.num_residual(), Tile::kGroups);
+    const dim3 grid(static_cast<unsigned>(ceil_div(warps, kAttentionThreads / kWarp)),
+                    static_cast<unsigned>(tiles));
+    launch(name, device, attention_kernel<Pass<Tile>>, grid, dim3(kAttentionThreads), 0, args, own);
+  };
+  using Wide = Tile<T, 8, Weighting::kNone>;
+  using Narrow = Tile<T, 4, Weighting::kNone>;
+  const int left = args.stride % Wide::kWidth;
+  const bool narrow = left > 0 && left <= Narrow::kWidth;
+  const int wide = args.stride / Wide::kWidth + (left > 0 && !narrow);
+  if (wide > 0) run(Wide{}, wide);
+  args.first = wide * Wide::kWidth;
+  if (narrow) run(Narrow{}, 1);
+}
+
+}  // namespace rodeo::kernels::cuda

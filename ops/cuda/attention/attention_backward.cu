@@ -1,0 +1,180 @@
+// Gradients of attention in one pass over the edges of each column, with weights computed anew.
+//
+// With D_i = <dy_i, y_i> the gradient of a score, before LeakyReLU, is
+//   g_e = a_e lead_e (mask_e <dy_i, x_j> - D_i),   lead_e = 1 where the score is positive, else the slope.
+// ds_i and dt_j are its sums over the edges of i and of j. No dot is taken at an edge: x_j and dy_i leave the
+// sums, and what is summed are rows, by the loop that sums dx anyway:
+//   dt_j = <x_j, sum of a_e mask_e lead_e dy_i> - sum of a_e lead_e D_i
+//   ds_i = <dy_i, sum of a_e mask_e lead_e x_j> - D_i sum of a_e lead_e
+// The second needs no pass at all. With lead 1 everywhere it is 0, because weights sum to 1; so only the
+// edges of positive score count, (1 - slope) times, and their sums are left by the forward pass.
+#include "core/cuda/warp.cuh"
+#include "core/profile.h"
+#include "ops/cuda/attention/attention.cuh"
+#include "ops/cuda/attention/attention_gradients.h"
+
+namespace rodeo::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+/// What an edge needs to know of its row and head: read with one load.
+template <class Sum>
+struct alignas(16) RowTerm {
+  Sum s, top, inverse, dot;
+};
+
+template <class T>
+struct BackwardArgs {
+  const RowTerm<Accumulator<T>>* term;  // [rows, heads]
+  const T* t;                           // [cols, heads]
+  Accumulator<T>* sum;                  // [cols, heads]: of a lead D
+};
+
+template <class Tile_>
+struct Backward {
+  using Tile = Tile_;
+  using T = typename Tile::T;
+  using Sum = typename Tile::Sum;
+  using Args = BackwardArgs<T>;
+  using Term = RowTerm<Sum>;
+  static constexpr bool kTransposed = true;  // the rows of A^T are taken
+  static constexpr int kDepth = 4;
+  static constexpr int kBlocks = sizeof(T) == 8 ? 4 : 5;
+
+  struct alignas(16) State {
+    Sum all[Tile::kVec] = {}, positive[Tile::kVec] = {};
+    Sum sum = 0;
+    Sum padding[3] = {};
+  };
+
+  const Args& args;
+  Sum slope, own;
+
+  __device__ void begin(std::int64_t at) { own = widen(args.t[at]); }
+
+  template <int kCount>
+  __device__ void weigh(const Term (&term)[kCount], int count, State& state, Sum (&score)[kCount],
+                        Sum (&weight)[kCount]) const {
+#pragma unroll
+    for (int d = 0; d < kCount; ++d) {
+      score[d] = leaky(own + term[d].s, slope);
+      weight[d] = d < count ? exponential(score[d] - term[d].top) * term[d].inverse : 0;
+      const Sum product = weight[d] * term[d].dot;
+      state.sum += score[d] > 0 ? product : slope * product;
+    }
+  }
+  static __device__ void merge(State& state, const State& other) {
+#pragma unroll
+    for (int v = 0; v < Tile::kVec; ++v) state.all[v] += other.all[v], state.positive[v] += other.positive[v];
+    state.sum += other.sum;
+  }
+  static __device__ Sum factor(const State&) {
+    return 1;
+  }
+  __device__ void write(std::int64_t at, const State& state) const {
+    args.sum[at] = state.sum;
+  }
+};
+
+/// Lanes for a dot of k elements, kVec at a time: a power of two.
+int lanes_for(std::int64_t k, int vec) {
+  int lanes = 1;
+  while (lanes < kWarp && static_cast<std::int64_t>(lanes) * vec < k) lanes *= 2;
+  return lanes;
+}
+
+/// The (row, head) that a thread works on with others, and its place among those.
+struct HeadLane {
+  std::int64_t at;
+  int member;
+  __device__ explicit HeadLane(int lanes) {
+    at = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) >> (31 - __clz(lanes));
+    member = static_cast<int>(threadIdx.x) & (lanes - 1);
+  }
+};
+
+// grid of kThreads / lanes heads of rows for each block, block kThreads; k is a multiple of kVec. `padded`,
+// or null: dy for PaddedRows, where rows are read by elements.
+template <class T, int kVec>
+__global__ void row_terms_kernel(const T* s, const T* y, const T* positive, const T* dy,
+                                 const Accumulator<T>* stat, Accumulator<T> slope, std::int64_t size,
+                                 std::int64_t k, int lanes, RowTerm<Accumulator<T>>* term, T* ds, T* padded,
+                                 std::int64_t pitch) {
+  using Sum = Accumulator<T>;
+  using Row = Pack<T, kVec>;
+  const HeadLane own_lane(lanes);
+  const std::int64_t at = own_lane.at;
+  const int member = own_lane.member;
+  Sum all = 0, part = 0;
+  std::int64_t j = member * kVec;
+  for (; at < size && j < k; j += lanes * kVec) {
+    const auto row = [&](const T* of) { return *reinterpret_cast<const Row*>(of + at * k + j); };
+    const Row d = row(dy), a = row(y), p = row(positive);
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) {
+      all += widen(d.value[v]) * widen(a.value[v]);
+      part += widen(d.value[v]) * widen(p.value[v]);
+    }
+    if (kVec == 1 && padded) padded[at * pitch + j] = d.value[0];
+  }
+  if (kVec == 1 && padded)
+    for (; at < size && j < pitch; j += lanes) padded[at * pitch + j] = T(0);
+  all = sum_over(all, lanes);
+  part = sum_over(part, lanes);
+  if (at >= size || member > 0) return;
+  const Sum inverse = stat[at * 3 + 1];
+  term[at] = {static_cast<Sum>(widen(s[at])), stat[at * 3], inverse, all};
+  // A row without edges has no gradient, whatever dy is.
+  ds[at] = static_cast<T>(inverse == 0 ? Sum(0) : (1 - slope) * (part - stat[at * 3 + 2] * all));
+}
+
+dim3 grid_of(std::int64_t size, int lanes) {
+  return dim3(static_cast<unsigned>(ceil_div(size, kThreads / lanes)));
+}
+
+}  // namespace
+
+void gat_attention_backward(const Adjacency& transposed, const Tensor& s, const Tensor& t, const Tensor& x,
+                            const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved,
+                            const Tensor& dy, const AttentionGradients& given,
+                            const AttentionVectors& vectors) {
+  const Csr& a = transposed.csr();
+  const RodePlan& plan = rode_plan(transposed);
+  const ProfileScope scope(Part::kSpmm);
+  const Device device = x.device();
+  const std::int64_t heads = x.dim(1), k = x.dim(2), rows = y.dim(0);
+  dispatch_float(x.dtype(), "gat_attention", [&]<class T>(T) {
+    using D = device_t<T>;
+    using Sum = Accumulator<D>;
+    const auto pointer = [](const Tensor& tensor) { return static_cast<D*>(tensor.raw()); };
+    const Sum slope = static_cast<Sum>(options.negative_slope);
+    const Tensor term = Tensor::empty({rows, heads, 4}, dtype_of<Sum>(), device);
+    auto* terms = static_cast<RowTerm<Sum>*>(term.raw());
+    const Tensor positive = Tensor::empty(x.shape(), x.dtype(), device);
+    const Tensor sum = Tensor::empty(t.shape(), dtype_of<Sum>(), device);
+    AttentionGradients gradients = given;
+    if (!gradients.ds.defined()) gradients.ds = Tensor::empty(s.shape(), s.dtype(), device);
+    const auto run = [&]<int kVec>() {
+      const int lanes = lanes_for(k, kVec);
+      PaddedRows rows_of_dy = PaddedRows::unwritten(dy, heads, k);
+      D* const padded = rows_of_dy.x.raw() == dy.raw() ? nullptr : pointer(rows_of_dy.x);
+      launch("attention terms", device, row_terms_kernel<D, kVec>, grid_of(rows * heads, lanes), kThreads, 0,
+             pointer(s), pointer(y), pointer(saved.positive), pointer(dy), saved.stat.data<Sum>(), slope,
+             rows * heads, k, lanes, terms, pointer(gradients.ds), padded, rows_of_dy.pitch);
+      const BackwardArgs<D> own{terms, pointer(t), sum.data<Sum>()};
+      launch_attention<Backward>("gat_attention_backward", plan,
+                                 attention_args<T>(a, plan, rows_of_dy, options, gradients.dx, positive), own,
+                                 device);
+      rows_of_dy.x = {};  // its memory
+      attention_gradients(a, options.negative_slope, x, {positive, sum}, gradients, vectors);
+    };
+    constexpr int kVec = 16 / sizeof(D);
+    if (k % kVec == 0 && is_aligned(x) && is_aligned(y) && is_aligned(dy))
+      run.template operator()<kVec>();
+    else
+      run.template operator()<1>();
+  });
+}
+
+}  // namespace rodeo::kernels::cuda

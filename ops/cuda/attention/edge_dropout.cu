@@ -1,0 +1,57 @@
+// A thread per edge and four heads, which share a Philox call; the edge's row by binary search in row_ptr,
+// whose upper levels stay in the caches.
+#include "ops/edge_dropout.h"
+
+#include "ops/cuda/device/pack.cuh"
+#include "ops/kernels/attention.h"
+
+namespace rodeo::kernels::cuda {
+namespace {
+
+using namespace rodeo::cuda;
+constexpr int kThreads = 256;
+
+__device__ std::int64_t row_of_edge(const std::int64_t* row_ptr, std::int64_t rows, std::int64_t edge) {
+  std::int64_t low = 0, high = rows;  // the last row that begins at or before the edge
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (row_ptr[middle] <= edge ? low : high) = middle;
+  }
+  return low;
+}
+
+// grid strides over (edge, quad of heads).
+template <class T>
+__global__ void edge_dropout_kernel(const std::int64_t* row_ptr, const std::int32_t* col, std::int64_t rows,
+                                    std::int64_t edges, int heads, const T* x, float p, Accumulator<T> scale,
+                                    RandomKey key, T* y) {
+  const int quads = (heads + 3) / 4;
+  RODEO_GRID_STRIDE(i, edges * quads) {
+    const std::int64_t edge = i / quads;
+    const int quad = static_cast<int>(i % quads);
+    const Philox4 random =
+        edge_words(key, static_cast<std::uint32_t>(row_of_edge(row_ptr, rows, edge)),
+                   static_cast<std::uint32_t>(col[edge]), static_cast<std::uint32_t>(quad));
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      if (quad * 4 + k >= heads) break;
+      const std::int64_t at = edge * heads + quad * 4 + k;
+      y[at] = static_cast<T>(to_unit(random.word[k]) >= p ? widen(x[at]) * scale : Accumulator<T>(0));
+    }
+  }
+}
+
+}  // namespace
+
+void edge_dropout(const Csr& a, const Tensor& x, double p, RandomKey key, const Tensor& y) {
+  dispatch_float(x.dtype(), "edge_dropout", [&]<class T>(T) {
+    using D = device_t<T>;
+    const auto heads = static_cast<int>(x.dim(1));
+    launch("edge_dropout", y.device(), edge_dropout_kernel<D>,
+           grid_for(x.dim(0) * ((heads + 3) / 4), kThreads), kThreads, 0, a.row_ptr.data<std::int64_t>(),
+           a.col.data<std::int32_t>(), a.rows, x.dim(0), heads, static_cast<const D*>(x.raw()),
+           static_cast<float>(p), static_cast<Accumulator<D>>(1 / (1 - p)), key, static_cast<D*>(y.raw()));
+  });
+}
+
+}  // namespace rodeo::kernels::cuda

@@ -1,0 +1,292 @@
+// Dots, sums and means over the heads of [n, heads, k]: each reads its operands once, 16 bytes at a time
+// where k and the addresses allow.
+#include "ops/cuda/device/column_sums.cuh"
+#include "ops/cuda/spmm/gather.cuh"  // is_aligned
+
+namespace rodeo::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+// The (row, head) pairs that a group of `lanes` threads visits, by a stride of whole grids. The head is
+// carried along, for a division costs more than the 16 bytes it would be for.
+struct Walk {
+  std::int64_t item, items, stride;
+  std::int64_t head, heads, head_stride;
+
+  __device__ Walk(std::int64_t items, std::int64_t heads, int lanes) : items(items), heads(heads) {
+    const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+    const int shift = 31 - __clz(lanes);  // a power of two
+    item = thread >> shift;
+    stride = static_cast<std::int64_t>(gridDim.x) * kThreads >> shift;
+    head = item - quotient(item, heads) * heads;
+    head_stride = stride - quotient(stride, heads) * heads;
+  }
+  __device__ bool valid() const { return item < items; }
+  __device__ void next() {
+    item += stride;
+    head += head_stride;
+    if (head >= heads) head -= heads;
+  }
+};
+
+constexpr int kDotRows = 4;  // of a thread under way
+
+constexpr int kDotLanes = 4;  // of a head, at most: few, for every doubling costs two shuffles for each row
+
+// A group of `lanes` threads (a power of two) per head, kDotRows rows at a time; k is a multiple
+// of kVec. With a2 another dot of the same rows, in y2. Grid (blocks of rows, tiles of heads), block (lanes
+// of the tile's heads, rows), all of its warps full.
+template <class T, int kVec>
+__global__ void __launch_bounds__(kThreads)
+    head_dot_kernel(const T* x, const Accumulator<T>* a, T* y, const Accumulator<T>* a2, T* y2,
+                    std::int64_t n, std::int64_t heads, std::int64_t k, int lanes) {
+  using Row = Pack<T, kVec>;
+  using Vector = Pack<Accumulator<T>, kVec>;
+  const int lane = static_cast<int>(threadIdx.x) & (lanes - 1), shift = 31 - __clz(lanes);
+  const std::int64_t head_step = static_cast<std::int64_t>(gridDim.y) * blockDim.x >> shift,
+                     row_step = static_cast<std::int64_t>(gridDim.x) * blockDim.y * kDotRows;
+  std::int64_t head = (static_cast<std::int64_t>(blockIdx.y) * blockDim.x + threadIdx.x) >> shift;
+  for (std::int64_t tile = static_cast<std::int64_t>(blockIdx.y) * blockDim.x >> shift; tile < heads;
+       tile += head_step, head += head_step)
+    for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.y * kDotRows; first < n;
+         first += row_step) {
+      Accumulator<T> sum[kDotRows] = {}, sum2[kDotRows] = {};
+      const std::int64_t row = first + threadIdx.y, item = row * heads + head, step = blockDim.y * heads;
+      const auto valid = [&](int r) { return head < heads && row + r * blockDim.y < n; };
+      for (std::int64_t j = lane * kVec; head < heads && j < k; j += lanes * kVec) {
+        Row part[kDotRows];
+        const T* from = x + item * k + j;
+#pragma unroll
+        for (int r = 0; r < kDotRows; ++r, from += step * k)
+          part[r] = valid(r) ? *reinterpret_cast<const Row*>(from) : Row{};
+        const Vector vector = *reinterpret_cast<const Vector*>(a + head * k + j);
+        Vector vector2{};
+        if (a2) vector2 = *reinterpret_cast<const Vector*>(a2 + head * k + j);
+#pragma unroll
+        for (int r = 0; r < kDotRows; ++r)
+#pragma unroll
+          for (int v = 0; v < kVec; ++v) {
+            sum[r] += widen(part[r].value[v]) * vector.value[v];
+            sum2[r] += widen(part[r].value[v]) * vector2.value[v];
+          }
+      }
+      for (int offset = lanes / 2; offset > 0; offset /= 2)
+#pragma unroll
+        for (int r = 0; r < kDotRows; ++r) {
+          sum[r] += __shfl_xor_sync(kFullMask, sum[r], offset);
+          sum2[r] += __shfl_xor_sync(kFullMask, sum2[r], offset);
+        }
+      if (lane > 0) continue;
+#pragma unroll
+      for (int r = 0; r < kDotRows; ++r) {
+        if (!valid(r)) break;
+        y[item + r * step] = static_cast<T>(sum[r]);
+        if (a2) y2[item + r * step] = static_cast<T>(sum2[r]);
+      }
+    }
+}
+
+// A group of threads per (row, head): dx = dy a, or with dy2 dx += dy a + dy2 a2.
+template <class T, int kVec>
+__global__ void head_outer_kernel(const T* dy, const Accumulator<T>* a, const T* dy2,
+                                  const Accumulator<T>* a2, T* dx, std::int64_t items, std::int64_t heads,
+                                  std::int64_t k, int lanes) {
+  using Row = Pack<T, kVec>;
+  using Vector = Pack<Accumulator<T>, kVec>;
+  const int lane = static_cast<int>(threadIdx.x) & (lanes - 1);
+  for (Walk walk(items, heads, lanes); walk.valid(); walk.next()) {
+    const auto scale = widen(dy[walk.item]);
+    const auto scale2 = dy2 ? widen(dy2[walk.item]) : Accumulator<T>(0);
+    for (std::int64_t j = lane * kVec; j < k; j += lanes * kVec) {
+      const Vector vector = *reinterpret_cast<const Vector*>(a + walk.head * k + j);
+      Row out;
+#pragma unroll
+      for (int v = 0; v < kVec; ++v) out.value[v] = static_cast<T>(scale * vector.value[v]);
+      Row* const to = reinterpret_cast<Row*>(dx + walk.item * k + j);
+      if (dy2) {
+        const Vector vector2 = *reinterpret_cast<const Vector*>(a2 + walk.head * k + j);
+        const Row before = *to;
+#pragma unroll
+        for (int v = 0; v < kVec; ++v)
+          out.value[v] =
+              static_cast<T>(widen(before.value[v]) + scale * vector.value[v] + scale2 * vector2.value[v]);
+      }
+      *to = out;
+    }
+  }
+}
+
+constexpr int kSumRows = 4;  // of a thread under way
+
+// da[h, :] = sum over the rows of dy[i, h] x[i, h, :], and likewise da2 where there is a dy2. k is a multiple
+// of kVec.
+template <class T, int kVec>
+__global__ void __launch_bounds__(kColumnSumThreads, 2)
+    head_dot_sum_kernel(const T* dy, const T* dy2, const T* x, std::int64_t n, std::int64_t heads,
+                        std::int64_t k, std::int64_t chunk, Accumulator<T>* partial, int* arrived,
+                        Accumulator<T>* da, Accumulator<T>* da2) {
+  using Row = Pack<T, kVec>;
+  const std::int64_t width = heads * k, groups = width / kVec;
+  const std::int64_t group = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const ColumnSumsChunk rows(chunk, n);
+  Accumulator<T> sum[2 * kVec] = {};
+  if (group < groups) {
+    const std::int64_t head = quotient(group * kVec, k);
+    for (std::int64_t first = rows.begin + threadIdx.y; first < rows.end; first += kSumRows * blockDim.y) {
+      Row row[kSumRows];
+      Accumulator<T> factor[kSumRows], factor2[kSumRows];
+#pragma unroll
+      for (int r = 0; r < kSumRows; ++r) {
+        const std::int64_t i = first + r * blockDim.y;
+        const bool valid = i < rows.end;
+        row[r] = valid ? *reinterpret_cast<const Row*>(x + i * width + group * kVec) : Row{};
+        factor[r] = valid ? widen(dy[i * heads + head]) : Accumulator<T>(0);
+        factor2[r] = valid && dy2 ? widen(dy2[i * heads + head]) : Accumulator<T>(0);
+      }
+#pragma unroll
+      for (int r = 0; r < kSumRows; ++r)
+#pragma unroll
+        for (int v = 0; v < kVec; ++v) {
+          sum[v] += factor[r] * widen(row[r].value[v]);
+          sum[kVec + v] += factor2[r] * widen(row[r].value[v]);
+        }
+    }
+  }
+  if (!finish_column_sums(sum, group, groups, partial, arrived)) return;
+#pragma unroll
+  for (int v = 0; v < kVec; ++v) {
+    da[group * kVec + v] = sum[v];
+    if (dy2) da2[group * kVec + v] = sum[kVec + v];
+  }
+}
+
+// One thread per element of y, grid-stride.
+template <class T>
+__global__ void head_mean_kernel(const T* x, T* y, std::int64_t size, std::int64_t heads, std::int64_t k) {
+  RODEO_GRID_STRIDE(i, size) {
+    const std::int64_t row = quotient(i, k);
+    const T* at = x + row * heads * k + (i - row * k);
+    Accumulator<T> sum = 0;
+    for (std::int64_t h = 0; h < heads; ++h) sum += widen(at[h * k]);
+    y[i] = static_cast<T>(sum / static_cast<Accumulator<T>>(heads));
+  }
+}
+
+// One thread per element of dy, which it writes once for each head.
+template <class T>
+__global__ void head_mean_backward_kernel(const T* dy, T* dx, std::int64_t size, std::int64_t heads,
+                                          std::int64_t k) {
+  RODEO_GRID_STRIDE(i, size) {
+    const std::int64_t row = quotient(i, k);
+    T* at = dx + row * heads * k + (i - row * k);
+    const T share = static_cast<T>(widen(dy[i]) / static_cast<Accumulator<T>>(heads));
+    for (std::int64_t h = 0; h < heads; ++h) at[h * k] = share;
+  }
+}
+
+template <class T>
+auto* pointer(const Tensor& t) {
+  return static_cast<device_t<T>*>(t.raw());
+}
+
+// Threads for k elements, kVec at a time: the power of two that covers them, up to a warp.
+int lanes_for(std::int64_t k, int vec) {
+  int lanes = 1;
+  while (lanes < kWarp && static_cast<std::int64_t>(lanes) * vec < k) lanes *= 2;
+  return lanes;
+}
+
+// f.operator()<kVec>(): 16 bytes of x where every head's row begins at a multiple of them, else an element. a
+// and a2 have as many elements, of the sums' type.
+template <class T, class F>
+void with_vectors(const Tensor& x, F&& f, const Tensor& a = {}, const Tensor& a2 = {}) {
+  constexpr int kVec = 16 / sizeof(T);
+  constexpr std::uintptr_t kVectorBytes = kVec * sizeof(Accumulator<T>);
+  const auto is_whole = [](const Tensor& vector) {  // an undefined one is at address 0
+    return reinterpret_cast<std::uintptr_t>(vector.raw()) % kVectorBytes == 0;
+  };
+  if (x.dim(2) % kVec == 0 && is_aligned(x) && is_whole(a) && is_whole(a2))
+    f.template operator()<kVec>();
+  else
+    f.template operator()<1>();
+}
+
+}  // namespace
+
+void head_dot(const Tensor& x, const Tensor& a, const Tensor& y, const Tensor& a2, const Tensor& y2) {
+  dispatch_float(x.dtype(), "head_dot", [&]<class T>(T) {
+    with_vectors<T>(
+        x,
+        [&]<int kVec>() {
+          constexpr std::int64_t kMostRowBlocks = 1056, kMostTiles = 65535;
+          const std::int64_t n = x.dim(0), heads = x.dim(1), k = x.dim(2);
+          const int lanes = std::min(kDotLanes, lanes_for(k, kVec));
+          const auto width =
+              std::min<std::uint64_t>(kWarp, std::bit_ceil(static_cast<std::uint64_t>(heads * lanes)));
+          const dim3 block(static_cast<unsigned>(width), static_cast<unsigned>(kThreads / width));
+          const dim3 grid(
+              static_cast<unsigned>(std::min(kMostRowBlocks, ceil_div(n, std::int64_t{block.y * kDotRows}))),
+              static_cast<unsigned>(
+                  std::min(kMostTiles, ceil_div(heads * lanes, static_cast<std::int64_t>(width)))));
+          launch("head_dot", y.device(), head_dot_kernel<device_t<T>, kVec>, grid, block, 0, pointer<T>(x),
+                 pointer<Accumulator<T>>(a), pointer<T>(y), pointer<Accumulator<T>>(a2), pointer<T>(y2), n,
+                 heads, k, lanes);
+        },
+        a, a2);
+  });
+}
+
+void head_outer(const Tensor& dy, const Tensor& a, const Tensor& dy2, const Tensor& a2, const Tensor& dx) {
+  dispatch_float(dx.dtype(), "head_dot", [&]<class T>(T) {
+    with_vectors<T>(
+        dx,
+        [&]<int kVec>() {
+          const std::int64_t items = dy.numel(), k = dx.dim(2);
+          const int lanes = lanes_for(k, kVec);
+          launch("head_outer", dx.device(), head_outer_kernel<device_t<T>, kVec>,
+                 grid_for(items * lanes, kThreads), kThreads, 0, pointer<T>(dy), pointer<Accumulator<T>>(a),
+                 pointer<T>(dy2), pointer<Accumulator<T>>(a2), pointer<T>(dx), items, dx.dim(1), k, lanes);
+        },
+        a, a2);
+  });
+}
+
+void head_dot_sum(const Tensor& dy, const Tensor& x, const Tensor& da, const Tensor& dy2, const Tensor& da2) {
+  const std::int64_t n = x.dim(0), heads = x.dim(1), k = x.dim(2);
+  if (n == 0) {
+    da.fill(0);
+    if (da2.defined()) da2.fill(0);
+    return;
+  }
+  dispatch_float(x.dtype(), "head_dot", [&]<class T>(T) {
+    using D = device_t<T>;
+    with_vectors<T>(x, [&]<int kVec>() {
+      const std::int64_t groups = heads * k / kVec;
+      const ColumnSumsGrid shape(n, groups, column_sum_width(groups), kSumRows);
+      const Tensor partial =
+          Tensor::empty({shape.grid.y, heads * k, 2}, dtype_of<Accumulator<D>>(), x.device());
+      launch("head_dot_sum", x.device(), head_dot_sum_kernel<D, kVec>, shape.grid, shape.block, 0,
+             pointer<T>(dy), pointer<T>(dy2), pointer<T>(x), n, heads, k, shape.chunk,
+             partial.data<Accumulator<D>>(), Context::of(x.device()).zeroed_counters(shape.grid.x),
+             pointer<Accumulator<D>>(da), pointer<Accumulator<D>>(da2));
+    });
+  });
+}
+
+void head_mean(const Tensor& x, const Tensor& y) {
+  dispatch_float(x.dtype(), "head_mean", [&]<class T>(T) {
+    launch("head_mean", y.device(), head_mean_kernel<device_t<T>>, grid_for(y.numel(), kThreads), kThreads, 0,
+           pointer<T>(x), pointer<T>(y), y.numel(), x.dim(1), x.dim(2));
+  });
+}
+
+void head_mean_backward(const Tensor& dy, const Tensor& dx) {
+  dispatch_float(dx.dtype(), "head_mean", [&]<class T>(T) {
+    launch("head_mean_backward", dx.device(), head_mean_backward_kernel<device_t<T>>,
+           grid_for(dy.numel(), kThreads), kThreads, 0, pointer<T>(dy), pointer<T>(dx), dy.numel(), dx.dim(1),
+           dx.dim(2));
+  });
+}
+
+}  // namespace rodeo::kernels::cuda

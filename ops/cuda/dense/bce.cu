@@ -1,0 +1,119 @@
+#include <cmath>
+
+#include "ops/cuda/device/pack.cuh"
+#include "ops/kernels/loss.h"
+
+namespace rodeo::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kParts = 512;  // blocks of the first pass, threads of the second: a fixed order of summation
+
+static_assert((kThreads & (kThreads - 1)) == 0 && (kParts & (kParts - 1)) == 0, "trees halve");
+
+template <int threads>
+__device__ double block_sum(double value) {
+  __shared__ double shared[threads];
+  __syncthreads();  // an earlier sum has been read
+  shared[threadIdx.x] = value;
+  for (int half = threads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) shared[threadIdx.x] += shared[threadIdx.x + half];
+  }
+  return shared[0];  // of thread 0 alone
+}
+
+// Block b sums the labels b kThreads + thread, and so on in steps of the whole grid: the loss, those that are
+// right, and predicted and actual ones together. Counts are exact in f64.
+template <class T>
+__global__ void bce_parts_kernel(const T* x, const std::uint8_t* target, const std::int64_t* index,
+                                 std::int64_t c, std::int64_t count, double* parts) {
+  double sum = 0, right = 0, either = 0;
+  RODEO_GRID_STRIDE(i, count) {
+    const std::int64_t at = index[i / c] * c + i % c;
+    const double v = widen(x[at]);
+    const bool yes = v > 0, wanted = target[at] != 0;
+    const double term = fmax(v, 0.0) - (wanted ? v : 0.0) + log1p(exp(-fabs(v)));
+    sum += v != v ? v : term;  // fmax drops a NaN
+    right += yes && wanted, either += yes + wanted;
+  }
+  sum = block_sum<kThreads>(sum);
+  right = block_sum<kThreads>(right);
+  either = block_sum<kThreads>(either);
+  if (threadIdx.x == 0) {
+    parts[blockIdx.x] = sum;
+    parts[kParts + blockIdx.x] = right;
+    parts[2 * kParts + blockIdx.x] = either;
+  }
+}
+
+// One block adds the parts up. `metrics` may be null.
+template <class T>
+__global__ void bce_total_kernel(const double* parts, double labels, Accumulator<T>* loss, double* metrics) {
+  const double sum = block_sum<kParts>(parts[threadIdx.x]);
+  const double right = block_sum<kParts>(parts[kParts + threadIdx.x]);
+  const double either = block_sum<kParts>(parts[2 * kParts + threadIdx.x]);
+  if (threadIdx.x > 0) return;
+  if (loss) *loss = static_cast<Accumulator<T>>(sum / labels);
+  if (metrics) {
+    metrics[0] = right > 0 ? 2 * right / either : 0;
+    metrics[1] = labels > 0 ? sum / labels : 0;
+  }
+}
+
+// One thread per label. A node named m times gets m equal terms, which any order adds up to the same.
+template <class T>
+__global__ void bce_backward_kernel(const Accumulator<T>* dloss, const T* x, const std::uint8_t* target,
+                                    const std::int64_t* index, std::int64_t c, std::int64_t count, T* dx) {
+  using A = Accumulator<T>;
+  const A scale = *dloss / (static_cast<A>(count / c) * static_cast<A>(c));
+  RODEO_GRID_STRIDE(i, count) {
+    const std::int64_t at = index[i / c] * c + i % c;
+    const A sigmoid = 1 / (1 + exp(-widen(x[at])));
+    atomicAdd(dx + at, static_cast<T>(scale * (sigmoid - static_cast<A>(target[at]))));
+  }
+}
+
+template <class T>
+auto* pointer(const Tensor& t) {
+  return static_cast<device_t<T>*>(t.raw());
+}
+
+// The mean into `loss`, or it and F1 into `metrics`: the other is null.
+template <class T>
+void add_up(const Tensor& x, const Tensor& target, const Tensor& index, Accumulator<T>* loss,
+            double* metrics) {
+  const Tensor parts = Tensor::empty({3, kParts}, DType::kF64, x.device());
+  const std::int64_t count = index.numel() * x.dim(1);
+  launch("bce_with_logits", x.device(), bce_parts_kernel<device_t<T>>, dim3(kParts), kThreads, 0,
+         pointer<T>(x), target.data<std::uint8_t>(), index.data<std::int64_t>(), x.dim(1), count,
+         parts.data<double>());
+  launch("bce_with_logits", x.device(), bce_total_kernel<device_t<T>>, dim3(1), kParts, 0,
+         parts.data<double>(), static_cast<double>(count), loss, metrics);
+}
+
+}  // namespace
+
+void bce_with_logits(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& loss) {
+  dispatch_float(x.dtype(), "bce_with_logits",
+                 [&]<class T>(T) { add_up<T>(x, target, index, loss.data<Accumulator<T>>(), nullptr); });
+}
+
+void bce_with_logits_backward(const Tensor& dloss, const Tensor& x, const Tensor& target, const Tensor& index,
+                              const Tensor& dx) {
+  dx.fill(0);
+  const std::int64_t count = index.numel() * x.dim(1);
+  dispatch_float(x.dtype(), "bce_with_logits", [&]<class T>(T) {
+    launch("bce_with_logits_backward", x.device(), bce_backward_kernel<device_t<T>>,
+           grid_for(count, kThreads), kThreads, 0, dloss.data<Accumulator<T>>(), pointer<T>(x),
+           target.data<std::uint8_t>(), index.data<std::int64_t>(), x.dim(1), count, pointer<T>(dx));
+  });
+}
+
+void label_metrics(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& metrics) {
+  dispatch_float(x.dtype(), "label_metrics", [&]<class T>(T) {
+    add_up<T>(x, target, index, static_cast<Accumulator<T>*>(nullptr), metrics.data<double>());
+  });
+}
+
+}  // namespace rodeo::kernels::cuda

@@ -1,0 +1,289 @@
+// What stands between two sums, in one pass (ops/epilogue.h).
+#include "ops/cuda/device/column_sums.cuh"
+#include "ops/cuda/device/dropout.cuh"
+#include "ops/kernels/dense.h"
+
+namespace rodeo::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kQuad = 4;   // elements that share a Philox call
+constexpr int kAhead = 2;  // quads of a thread under way
+
+/// About as many as run at a time, so that the beginning of a thread does not count.
+constexpr std::int64_t kMostBlocks = 792;
+
+/// e^x - 1 for x <= 0. Of f32 by the hardware's e^x, and near 0, where that would lose digits, by the series.
+__device__ float elu_below_zero(float x) {
+  const float slope =
+      fmaf(x, fmaf(x, fmaf(x, fmaf(x, fmaf(x, 1.f / 720, 1.f / 120), 1.f / 24), 1.f / 6), 0.5f), 1.f);
+  return x > -0.25f ? x * slope : __expf(x) - 1;
+}
+__device__ double elu_below_zero(double x) {
+  return expm1(x);
+}
+
+template <class T>
+struct EpilogueArgs {
+  const Accumulator<T>*scale, *bias, *after;  // or null
+  std::int64_t rows, n, pitch;
+  Activation activation;
+  bool draws;
+  DropsBelow is_dropped;
+  Accumulator<T> keep, share;  // 1 / (1 - dropout) and 1 - dropout
+  RandomKey key;
+
+  /// What follows the bias, but for `after`.
+  __device__ Accumulator<T> finish(Accumulator<T> value, std::uint32_t word) const {
+    if (activation == Activation::kRelu && value <= 0) value = 0;  // NaN is not <= 0
+    if (activation == Activation::kElu && value <= 0) value = elu_below_zero(value);
+    return draws ? (is_dropped(word) ? 0 : value * keep) : value;
+  }
+};
+
+// A thread for kAhead rows of a quad of columns at a time; x's rows and y's are quads, and aligned. Grid
+// (tiles of quads, blocks of rows), block (quads, rows).
+template <class T>
+__global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 6)
+    epilogue_rows_kernel(const EpilogueArgs<T> args, const T* __restrict__ x, T* __restrict__ y) {
+  using Sum = Accumulator<T>;
+  using Quad = Pack<T, kQuad>;
+  const std::int64_t column = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kQuad;
+  if (column >= args.n) return;
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.y) * blockDim.y;
+  const std::uint64_t stream = args.draws ? args.key.stream_now() : 0;
+  Sum bias[kQuad] = {};
+#pragma unroll
+  for (int k = 0; k < kQuad; ++k)
+    if (args.bias) bias[k] = args.bias[column + k];
+  for (std::int64_t first = static_cast<std::int64_t>(blockIdx.y) * blockDim.y + threadIdx.y;
+       first < args.rows; first += kAhead * stride) {
+    Quad values[kAhead];
+    Sum scale[kAhead], after[kAhead];
+#pragma unroll
+    for (int r = 0; r < kAhead; ++r) {
+      const std::int64_t i = first + r * stride;
+      const bool valid = i < args.rows;
+      values[r] = valid ? *reinterpret_cast<const Quad*>(x + i * args.pitch + column) : Quad{};
+      scale[r] = valid && args.scale ? args.scale[i] : Sum(1);
+      after[r] = valid && args.after ? args.after[i] : Sum(1);
+    }
+#pragma unroll
+    for (int r = 0; r < kAhead; ++r) {
+      const std::int64_t i = first + r * stride, at = i * args.n + column;
+      if (i >= args.rows) break;
+      Philox4 random{};
+      if (args.draws) random = philox(args.key.seed, stream, at / kQuad);
+#pragma unroll
+      for (int k = 0; k < kQuad; ++k)
+        values[r].value[k] = static_cast<T>(
+            args.finish(widen(values[r].value[k]) * scale[r] + bias[k], random.word[k]) * after[r]);
+      *reinterpret_cast<Quad*>(y + at) = values[r];
+    }
+  }
+}
+
+// A thread for kAhead quads of y at a time, grid-stride. kFlat: x has no padding, and quads of both are
+// aligned. x and y are different tensors.
+template <class T, bool kFlat>
+__global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
+    epilogue_kernel(const EpilogueArgs<T> args, const T* __restrict__ x, T* __restrict__ y) {
+  using Sum = Accumulator<T>;
+  using Quad = Pack<T, kQuad>;
+  const std::int64_t size = args.rows * args.n, quads = ceil_div(size, kQuad);
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kThreads;
+  const bool has_place = args.scale || args.after || args.bias;
+  const auto is_whole = [&](std::int64_t quad) { return kFlat && (quad + 1) * kQuad <= size; };
+  const auto read = [&](std::int64_t quad) {
+    Quad values{};
+    if (is_whole(quad)) return reinterpret_cast<const Quad*>(x)[quad];
+    if (quad >= quads) return values;
+    std::int64_t i = quotient(quad * kQuad, args.n), j = quad * kQuad - i * args.n;
+#pragma unroll
+    for (int k = 0; k < kQuad; ++k) {
+      if (quad * kQuad + k < size) values.value[k] = x[i * args.pitch + j];
+      if (++j == args.n) j = 0, ++i;
+    }
+    return values;
+  };
+  const std::uint64_t stream = args.draws ? args.key.stream_now() : 0;
+  const auto work = [&](std::int64_t quad, Quad values) {
+    Philox4 random{};
+    if (args.draws) random = philox(args.key.seed, stream, quad);
+    std::int64_t i = 0, j = 0;
+    if (has_place) i = quotient(quad * kQuad, args.n), j = quad * kQuad - i * args.n;
+    Sum scale = args.scale ? args.scale[i] : Sum(1), after = args.after ? args.after[i] : Sum(1);
+#pragma unroll
+    for (int k = 0; k < kQuad; ++k) {
+      const Sum value = widen(values.value[k]) * scale;
+      values.value[k] =
+          static_cast<T>(args.finish(args.bias ? value + args.bias[j] : value, random.word[k]) * after);
+      if (has_place && ++j == args.n) {
+        j = 0;
+        if (++i == args.rows) --i;  // past the end
+        if (args.scale) scale = args.scale[i];
+        if (args.after) after = args.after[i];
+      }
+    }
+    if (is_whole(quad)) {
+      reinterpret_cast<Quad*>(y)[quad] = values;
+    } else {
+#pragma unroll
+      for (int k = 0; k < kQuad; ++k)
+        if (quad * kQuad + k < size) y[quad * kQuad + k] = values.value[k];
+    }
+  };
+  for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; first < quads;
+       first += kAhead * stride) {
+    Quad values[kAhead];
+#pragma unroll
+    for (int q = 0; q < kAhead; ++q) values[q] = read(first + q * stride);
+#pragma unroll
+    for (int q = 0; q < kAhead; ++q)
+      if (first + q * stride < quads) work(first + q * stride, values[q]);
+  }
+}
+
+template <int kVec>
+constexpr int kBackwardRows = kVec == 1 ? 4 : 2;  // of a thread under way
+
+// A thread for kVec columns of dx: 4 where n and dx's pitch are multiples of 4, and a quad is one draw.
+template <class T, int kVec>
+__global__ void __launch_bounds__(kColumnSumThreads, 2)
+    epilogue_backward_kernel(const EpilogueArgs<T> args, const T* y, const T* dy, T* dx, std::int64_t chunk,
+                             Accumulator<T>* partial, int* arrived, Accumulator<T>* db) {
+  using Sum = Accumulator<T>;
+  using Row = Pack<T, kVec>;
+  const bool relu = args.activation == Activation::kRelu;
+  const bool draws = args.draws && !relu;
+  const std::uint64_t stream = draws ? args.key.stream_now() : 0;
+  const std::int64_t group = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t column = group * kVec;
+  const ColumnSumsChunk rows(chunk, args.rows);
+  const bool inside = column < args.n;
+  constexpr int kRows = kBackwardRows<kVec>;
+  Sum sum[kVec] = {};
+  if (column < args.pitch) {
+    for (std::int64_t first = rows.begin + threadIdx.y; first < rows.end; first += kRows * blockDim.y) {
+      Row slope[kRows], value[kRows];
+      Sum after[kRows], scale[kRows];
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) {
+        const std::int64_t i = first + r * blockDim.y, at = i * args.n + column;
+        const bool valid = i < rows.end;
+        slope[r] = value[r] = Row{};
+        if (valid && inside) slope[r] = *reinterpret_cast<const Row*>(dy + at);
+        if (valid && inside && y) value[r] = *reinterpret_cast<const Row*>(y + at);
+        after[r] = valid && args.after ? args.keep * args.after[i] : args.keep;
+        scale[r] = valid && args.scale ? args.scale[i] : Sum(1);
+      }
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) {
+        const std::int64_t i = first + r * blockDim.y, at = i * args.n + column;
+        if (i >= rows.end) break;
+        Philox4 random{};
+        if (draws) {
+          random = philox(args.key.seed, stream, at >> 2);
+          if constexpr (kVec == 1) random.word[0] = random.word[at & 3];
+        }
+        Row out;
+#pragma unroll
+        for (int v = 0; v < kVec; ++v) {
+          Sum g = widen(slope[r].value[v]) * after[r];
+          const Sum out_value = widen(value[r].value[v]);
+          if (args.activation == Activation::kElu && !(out_value > 0)) g *= out_value * args.share + 1;
+          if (relu ? !(out_value > 0) : draws && args.is_dropped(random.word[v])) g = 0;
+          sum[v] += g;
+          out.value[v] = static_cast<T>(g * scale[r]);
+        }
+        if (dx) *reinterpret_cast<Row*>(dx + i * args.pitch + column) = out;
+      }
+    }
+  }
+  if (!db || !finish_column_sums(sum, group, args.n / kVec, partial, arrived)) return;
+#pragma unroll
+  for (int v = 0; v < kVec; ++v) db[column + v] = sum[v];
+}
+
+template <class T>
+auto* pointer(const Tensor& t) {
+  return static_cast<device_t<T>*>(t.raw());  // null where t is undefined
+}
+
+template <class T>
+EpilogueArgs<device_t<T>> make_args(const Tensor& bias, const EpilogueOptions& o, const Tensor& y,
+                                    std::int64_t pitch) {
+  using Sum = Accumulator<device_t<T>>;
+  return {.scale = pointer<Sum>(o.scale),
+          .bias = pointer<Sum>(bias),
+          .after = pointer<Sum>(o.after),
+          .rows = y.dim(0),
+          .n = y.dim(1),
+          .pitch = pitch,
+          .activation = o.activation,
+          .draws = o.dropout > 0,
+          .is_dropped = DropsBelow(static_cast<float>(o.dropout)),
+          .keep = static_cast<Sum>(1 / (1 - o.dropout)),
+          .share = static_cast<Sum>(1 - o.dropout),
+          .key = o.key};
+}
+
+bool is_aligned(const Tensor& t, std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(t.raw()) % bytes == 0;
+}
+
+}  // namespace
+
+void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& options, const Tensor& y) {
+  dispatch_float(x.dtype(), "epilogue", [&]<class T>(T) {
+    using D = device_t<T>;
+    const std::size_t quad = kQuad * sizeof(T);
+    const std::int64_t n = y.dim(1), pitch = x.dim(1);
+    const bool aligned = is_aligned(x, quad) && is_aligned(y, quad);
+    const auto run = [&](auto* kernel, dim3 grid, dim3 block) {
+      launch("epilogue", y.device(), kernel, grid, block, 0, make_args<T>(bias, options, y, pitch),
+             pointer<T>(x), pointer<T>(y));
+    };
+    if (aligned && n % kQuad == 0 && pitch % kQuad == 0) {
+      const std::int64_t width = column_sum_width(n / kQuad), tiles = ceil_div(n / kQuad, width);
+      const dim3 block(static_cast<unsigned>(width), static_cast<unsigned>(kThreads / width));
+      const std::int64_t blocks =
+          std::min(ceil_div(y.dim(0), std::int64_t{block.y}), std::max<std::int64_t>(1, kMostBlocks / tiles));
+      run(epilogue_rows_kernel<D>, dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(blocks)), block);
+    } else {
+      const std::int64_t blocks = std::min(ceil_div(ceil_div(y.numel(), kQuad), kThreads), kMostBlocks);
+      run(aligned && n == pitch ? epilogue_kernel<D, true> : epilogue_kernel<D, false>,
+          dim3(static_cast<unsigned>(blocks)), dim3(kThreads));
+    }
+  });
+}
+
+void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions& options, const Tensor& dx,
+                       const Tensor& db) {
+  dispatch_float(dy.dtype(), "epilogue", [&]<class T>(T) {
+    using D = device_t<T>;
+    const std::int64_t n = dy.dim(1), pitch = dx.defined() ? dx.dim(1) : n;
+    const std::size_t quad = kQuad * sizeof(T);
+    const auto run = [&]<int kVec>() {
+      const std::int64_t groups = ceil_div(pitch, kVec);
+      const ColumnSumsGrid shape(dy.dim(0), groups, column_sum_width(groups), kBackwardRows<kVec>);
+      Tensor partial;
+      int* arrived = nullptr;
+      if (db.defined()) {
+        partial = Tensor::empty({shape.grid.y, n}, dtype_of<Accumulator<D>>(), dy.device());
+        arrived = Context::of(dy.device()).zeroed_counters(shape.grid.x);
+      }
+      launch("epilogue_backward", dy.device(), epilogue_backward_kernel<D, kVec>, shape.grid, shape.block, 0,
+             make_args<T>({}, options, dy, pitch), pointer<T>(y), pointer<T>(dy), pointer<T>(dx), shape.chunk,
+             static_cast<Accumulator<D>*>(partial.raw()), arrived, pointer<Accumulator<D>>(db));
+    };
+    // Undefined tensors are at address 0.
+    if (n % kQuad == 0 && pitch % kQuad == 0 && is_aligned(dy, quad) && is_aligned(y, quad) &&
+        is_aligned(dx, quad))
+      run.template operator()<kQuad>();
+    else
+      run.template operator()<1>();
+  });
+}
+
+}  // namespace rodeo::kernels::cuda

@@ -1,0 +1,89 @@
+// Dropout and normalisation of the entries of sparse features (ops/features.h).
+#include "core/cuda/warp.cuh"
+#include "ops/cuda/device/pack.cuh"
+#include "ops/kernels/sparse.h"
+
+namespace rodeo::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+template <class T>
+struct EntryArgs {
+  const std::int32_t *row, *col;
+  const std::int64_t* place;
+  const T* x;
+  const Accumulator<T>* scale;  // or null
+  T *y, *transposed;            // one of them may be null
+  std::int64_t entries, cols;
+  float p;
+  Accumulator<T> keep;
+  RandomKey key;
+};
+
+// A thread for each entry, grid-stride.
+template <class T>
+__global__ void drop_entries_kernel(const EntryArgs<T> args) {
+  const std::uint64_t stream = args.p > 0 ? args.key.stream_now() : 0;
+  RODEO_GRID_STRIDE(e, args.entries) {
+    const std::int64_t row = args.row[e];
+    Accumulator<T> value = widen(args.x[e]);
+    if (args.p > 0) {
+      const auto at = static_cast<std::uint64_t>(row * args.cols + args.col[e]);
+      value = to_unit(random_word(args.key.seed, stream, at)) < args.p ? 0 : value * args.keep;
+    }
+    if (args.scale) value *= args.scale[row];
+    const T out = static_cast<T>(value);
+    if (args.y) args.y[e] = out;
+    if (args.transposed) args.transposed[args.place[e]] = out;
+  }
+}
+
+// grid: a warp per row.
+template <class T>
+__global__ void normalize_entries_kernel(const std::int64_t* row_ptr, const T* x, T* y, std::int64_t rows) {
+  const std::int64_t row = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
+  if (row >= rows) return;
+  const std::int64_t begin = row_ptr[row] + threadIdx.x % kWarp, end = row_ptr[row + 1];
+  Accumulator<T> sum = 0;
+  for (std::int64_t e = begin; e < end; e += kWarp) sum += fabs(widen(x[e]));
+  sum = sum_over(sum);
+  for (std::int64_t e = begin; e < end; e += kWarp) y[e] = static_cast<T>(sum == 0 ? sum : widen(x[e]) / sum);
+}
+
+template <class T>
+auto* pointer(const Tensor& t) {
+  return static_cast<device_t<T>*>(t.raw());  // null where t is undefined
+}
+
+}  // namespace
+
+void drop_entries(const Csr& a, const Tensor& row, const Tensor& place, const Tensor& x, const Tensor& scale,
+                  double p, RandomKey key, const Tensor& y, const Tensor& transposed) {
+  dispatch_float(x.dtype(), "drop_entries", [&]<class T>(T) {
+    using D = device_t<T>;
+    launch("drop_entries", x.device(), drop_entries_kernel<D>, grid_for(x.numel(), kThreads), kThreads, 0,
+           EntryArgs<D>{.row = row.data<std::int32_t>(),
+                        .col = a.col.data<std::int32_t>(),
+                        .place = place.data<std::int64_t>(),
+                        .x = pointer<T>(x),
+                        .scale = pointer<Accumulator<D>>(scale),
+                        .y = pointer<T>(y),
+                        .transposed = pointer<T>(transposed),
+                        .entries = x.numel(),
+                        .cols = a.cols,
+                        .p = static_cast<float>(p),
+                        .keep = static_cast<Accumulator<D>>(1 / (1 - p)),
+                        .key = key});
+  });
+}
+
+void normalize_entries(const Csr& a, const Tensor& x, const Tensor& y) {
+  dispatch_float(x.dtype(), "normalize_entries", [&]<class T>(T) {
+    launch("normalize_entries", y.device(), normalize_entries_kernel<device_t<T>>,
+           dim3(static_cast<unsigned>(ceil_div(a.rows, kThreads / kWarp))), kThreads, 0,
+           a.row_ptr.data<std::int64_t>(), pointer<T>(x), pointer<T>(y), a.rows);
+  });
+}
+
+}  // namespace rodeo::kernels::cuda

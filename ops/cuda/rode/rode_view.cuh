@@ -1,0 +1,47 @@
+/// RodePlan as kernels see it. Everything that a warp begins with is read at once, not one after the other.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "ops/plan/rode_plan.h"
+
+namespace rodeo::kernels::cuda {
+
+struct RodeView {
+  struct Part {
+    std::int64_t row, begin;
+    int length;
+  };
+
+  const std::int32_t *piece_row, *piece_length, *piece_split, *residual_row, *residual_length;
+  const std::int64_t *piece_begin, *residual_begin, *split_slot;
+  std::int64_t pieces, residuals;
+  int split_bits;
+
+  explicit RodeView(const RodePlan& plan)
+      : piece_row(plan.piece_row.data<std::int32_t>()),
+        piece_length(plan.piece_length.data<std::int32_t>()),
+        piece_split(plan.piece_split.data<std::int32_t>()),
+        residual_row(plan.residual_row.data<std::int32_t>()),
+        residual_length(plan.residual_length.data<std::int32_t>()),
+        piece_begin(plan.piece_begin.data<std::int64_t>()),
+        residual_begin(plan.residual_begin.data<std::int64_t>()),
+        split_slot(plan.split_slot.data<std::int64_t>()),
+        pieces(plan.num_pieces()),
+        residuals(plan.num_residual()),
+        split_bits(std::countr_zero(static_cast<std::uint64_t>(plan.split))) {}
+
+  __device__ Part piece(std::int64_t i) const { return {piece_row[i], piece_begin[i], piece_length[i]}; }
+  /// An empty part of row 0 past the end.
+  __device__ Part residual(std::int64_t i) const {
+    if (i >= residuals) return {0, 0, 0};
+    return {residual_row[i], residual_begin[i], residual_length[i]};
+  }
+  /// Where in its row a piece of a split row is.
+  __device__ std::int64_t index_of(const Part& piece, const std::int64_t* row_ptr) const {
+    return (piece.begin - row_ptr[piece.row]) >> split_bits;
+  }
+};
+
+}  // namespace rodeo::kernels::cuda

@@ -1,0 +1,191 @@
+// y[i, j] = the maximum or minimum of w[e] x[col(e), j] over the edges of row i, and where it is from. "Which
+// of two is more extreme" is a total order (value, then position in the row), so the order of meeting does
+// not matter. Pieces of split rows leave value and position in a workspace, which a second launch compares:
+// no atomics. The minimum is the maximum of what is negated; negation is exact.
+#include "ops/cuda/device/row_reduction.cuh"
+
+namespace rodeo::kernels::cuda {
+namespace {
+
+/// `at` is the position in the row, -1 for none. NaN is above all numbers; the first of equals wins.
+template <class Value>
+struct Candidate {
+  Value value = 0;
+  std::int32_t at = -1;
+
+  __device__ bool beats(const Candidate& other) const {
+    if (at < 0 || other.at < 0) return other.at < 0 && at >= 0;
+    const bool nan = value != value, other_nan = other.value != other.value;
+    if (nan || other_nan) return nan && (!other_nan || at < other.at);
+    return value > other.value || (value == other.value && at < other.at);
+  }
+};
+
+template <class T, class Value>
+struct ExtremeArgs {
+  RodeView rode;
+  const std::int64_t* row_ptr;
+  const std::int32_t* col;
+  const T* weight;  // [edges, heads], or null
+  const T* x;
+  std::int64_t k, heads, per_head;  // k = heads * per_head columns
+  Value sign;
+  T* y;
+  std::int32_t* arg;         // [rows, k], or null
+  Value* partial;            // [slots, k]
+  std::int32_t* partial_at;  // [slots, k]
+  std::int32_t* split_row;   // [split rows]
+};
+
+template <class Tile>
+struct Extreme : RowLanes<Tile, ExtremeArgs<typename Tile::T, typename Tile::Sum>> {
+  using Base = RowLanes<Tile, ExtremeArgs<typename Tile::T, typename Tile::Sum>>;
+  using typename Base::Row, typename Base::T;
+  using Value = typename Tile::Sum;
+  using Base::active, Base::args, Base::Base, Base::column, Base::kVec;
+
+  const std::int64_t head = column / args.per_head;
+  Candidate<Value> best[kVec];
+
+  __device__ void visit(const RodeView::Part& part, int first, int step) {
+    if (!active || first >= part.length) return;
+    const auto offset = static_cast<std::int32_t>(part.begin - args.row_ptr[part.row]);
+    for (int at = first; at < part.length; at += kEdgesInFlight * step) {
+      Row row[kEdgesInFlight];
+      Value factor[kEdgesInFlight];
+#pragma unroll
+      for (int u = 0; u < kEdgesInFlight; ++u) {
+        row[u] = Row{};
+        factor[u] = args.sign;
+        if (at + u * step >= part.length) continue;
+        const std::int64_t edge = part.begin + at + u * step, from = load_streaming(args.col + edge);
+        if (args.weight) factor[u] *= widen(args.weight[edge * args.heads + head]);
+        row[u] = *reinterpret_cast<const Row*>(args.x + from * args.k + column);
+      }
+#pragma unroll
+      for (int u = 0; u < kEdgesInFlight; ++u) {
+        if (at + u * step >= part.length) break;
+#pragma unroll
+        for (int v = 0; v < kVec; ++v) take(v, {factor[u] * widen(row[u].value[v]), offset + at + u * step});
+      }
+    }
+  }
+  __device__ void take(int v, const Candidate<Value>& candidate) {
+    if (candidate.beats(best[v])) best[v] = candidate;
+  }
+  /// Afterwards every group has the best of all groups. Called by whole warps.
+  __device__ void reduce_groups() {
+#pragma unroll
+    for (int offset = Tile::kLanes; offset < kWarp; offset *= 2)
+#pragma unroll
+      for (int v = 0; v < kVec; ++v) {
+        Candidate<Value> other;
+        other.value = __shfl_xor_sync(kFullMask, best[v].value, offset);
+        other.at = __shfl_xor_sync(kFullMask, best[v].at, offset);
+        take(v, other);
+      }
+  }
+  __device__ void write(std::int64_t row) const {
+    if (!active) return;
+    Row out;
+#pragma unroll
+    for (int v = 0; v < kVec; ++v)
+      out.value[v] = static_cast<T>(best[v].at < 0 ? Value(0) : args.sign * best[v].value);
+    *reinterpret_cast<Row*>(args.y + row * args.k + column) = out;
+    if (args.arg) write_positions(args.arg + row * args.k + column);
+  }
+  __device__ void write_partial(std::int64_t slot) const {
+    if (!active) return;
+    Pack<Value, kVec> out;
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) out.value[v] = best[v].value;
+    *reinterpret_cast<Pack<Value, kVec>*>(args.partial + slot * args.k + column) = out;
+    write_positions(args.partial_at + slot * args.k + column);
+  }
+  __device__ void write_positions(std::int32_t* to) const {
+    Pack<std::int32_t, kVec> out;
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) out.value[v] = best[v].at;
+    *reinterpret_cast<Pack<std::int32_t, kVec>*>(to) = out;
+  }
+};
+
+// grid (warps / warps of a block, column tiles), block kReductionThreads.
+template <class Tile>
+__global__ void __launch_bounds__(kReductionThreads)
+    extreme_kernel(const ExtremeArgs<typename Tile::T, typename Tile::Sum> args) {
+  Extreme<Tile> work(args);
+  reduce_rows(work, args);
+}
+
+// A thread per element of the split rows, grid-stride.
+template <class T, class Value>
+__global__ void extreme_combine_kernel(const ExtremeArgs<T, Value> args, std::int64_t splits) {
+  RODEO_GRID_STRIDE(i, splits * args.k) {
+    const std::int64_t split = i / args.k, column = i - split * args.k;
+    Candidate<Value> best;
+#pragma unroll 4
+    for (std::int64_t slot = args.rode.split_slot[split]; slot < args.rode.split_slot[split + 1]; ++slot) {
+      const std::int64_t from = slot * args.k + column;
+      const Candidate<Value> candidate{args.partial[from], args.partial_at[from]};
+      if (candidate.beats(best)) best = candidate;
+    }
+    const std::int64_t to = args.split_row[split] * args.k + column;
+    args.y[to] = static_cast<T>(args.sign * best.value);
+    if (args.arg) args.arg[to] = best.at;
+  }
+}
+
+// A thread per row, grid-stride.
+template <class T>
+__global__ void inverse_row_length_kernel(const std::int64_t* row_ptr, T* out, std::int64_t rows) {
+  RODEO_GRID_STRIDE(i, rows) {
+    const std::int64_t length = row_ptr[i + 1] - row_ptr[i];
+    out[i] = length > 0 ? 1 / static_cast<T>(length) : T(0);
+  }
+}
+
+}  // namespace
+
+void spmm_minmax(const Adjacency& adj, double sign, const Tensor& weight, const Tensor& x, const Tensor& y,
+                 const Tensor& arg) {
+  const RodePlan& plan = rodeo::rode_plan(adj);
+  dispatch_float(x.dtype(), "spmm", [&]<class Host>(Host) {
+    using T = device_t<Host>;
+    using Value = Accumulator<T>;
+    const std::int64_t k = x.numel() / adj.cols(), splits = plan.num_split_rows();
+    ExtremeArgs<T, Value> args{.rode = RodeView(plan)};
+    args.row_ptr = adj.csr().row_ptr.data<std::int64_t>();
+    args.col = adj.csr().col.data<std::int32_t>();
+    args.weight = static_cast<const T*>(weight.raw());
+    args.x = static_cast<const T*>(x.raw());
+    args.k = k;
+    args.heads = heads_of(weight);
+    args.per_head = k / args.heads;
+    args.sign = static_cast<Value>(sign);
+    args.y = static_cast<T*>(y.raw());
+    args.arg = static_cast<std::int32_t*>(arg.raw());
+    const SplitRows split(plan, y.device(), args);
+    Tensor partial_at;
+    if (splits > 0) partial_at = Tensor::empty({plan.num_slots, k}, DType::kI32, y.device());
+    args.partial_at = static_cast<std::int32_t*>(partial_at.raw());
+    dispatch_row_tile<T>(args.per_head, is_aligned(x) && is_aligned(y), [&]<class Tile>(Tile) {
+      launch_reduction<Tile>("spmm_minmax", y.device(), extreme_kernel<Tile>, args);
+    });
+    launch("spmm_minmax", y.device(), extreme_combine_kernel<T, Value>, grid_for(splits * k, 256), dim3(256),
+           0, args, splits);
+  });
+}
+
+void inverse_row_length(const Csr& a, const Tensor& out) {
+  const auto run = [&]<class T>(T) {
+    launch("inverse_row_length", out.device(), inverse_row_length_kernel<T>, grid_for(a.rows, 256), dim3(256),
+           0, a.row_ptr.data<std::int64_t>(), out.data<T>(), a.rows);
+  };
+  if (out.dtype() == DType::kF64)
+    run(double{});
+  else
+    run(float{});
+}
+
+}  // namespace rodeo::kernels::cuda

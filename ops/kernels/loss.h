@@ -1,0 +1,31 @@
+/// Backend signatures: losses and metrics. See registry.h for what kernels may assume.
+#pragma once
+
+#include "ops/kernels/registry.h"
+
+namespace rodeo::kernels {
+
+// bce.h
+RODEO_KERNEL(bce_with_logits,
+             void(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& loss));
+RODEO_KERNEL(bce_with_logits_backward, void(const Tensor& dloss, const Tensor& x, const Tensor& target,
+                                            const Tensor& index, const Tensor& dx));
+// metrics [1, 2]; index may be empty
+RODEO_KERNEL(label_metrics,
+             void(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& metrics));
+
+// loss.h
+RODEO_KERNEL(log_softmax, void(const Tensor& x, const Tensor& y));
+RODEO_KERNEL(log_softmax_backward, void(const Tensor& y, const Tensor& dy, const Tensor& dx));
+RODEO_KERNEL(nll_loss,
+             void(const Tensor& logp, const Tensor& label, const Tensor& index, const Tensor& loss));
+RODEO_KERNEL(nll_loss_backward,
+             void(const Tensor& dloss, const Tensor& label, const Tensor& index, const Tensor& dlogp));
+RODEO_KERNEL(cross_entropy,
+             void(const Tensor& logits, const Tensor& label, const Tensor& index, const Tensor& loss));
+RODEO_KERNEL(cross_entropy_backward, void(const Tensor& dloss, const Tensor& logits, const Tensor& label,
+                                          const Tensor& index, const Tensor& dlogits));
+RODEO_KERNEL(node_metrics, void(const Tensor& scores, const Tensor& label, const std::vector<Tensor>& sets,
+                                const Tensor& metrics));  // sets may be empty
+
+}  // namespace rodeo::kernels

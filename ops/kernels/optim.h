@@ -1,0 +1,26 @@
+/// Backend signatures: optimiser steps and gradient norms. See registry.h for what kernels may assume.
+#pragma once
+
+#include "ops/kernels/registry.h"
+#include "ops/optim.h"
+
+namespace rodeo {
+/// Found by argument-dependent lookup from kernels::KernelCall.
+inline void add_operands(std::vector<Tensor>& all, const std::vector<AdamUpdate>& updates) {
+  for (const AdamUpdate& u : updates)
+    for (const Tensor* x : {&u.g, &u.m, &u.v, &u.p})
+      if (x->defined()) all.push_back(*x);
+}
+}  // namespace rodeo
+
+namespace rodeo::kernels {
+
+// optim.h
+/// out [] = the sum of all squares, in f64.
+RODEO_KERNEL(sum_squares, void(const std::vector<Tensor>& xs, const Tensor& out));
+/// ys = xs times min(1, max_norm / (sqrt(squares) + 1e-6))
+RODEO_KERNEL(scale_to_norm, void(const std::vector<Tensor>& xs, const Tensor& squares, double max_norm,
+                                 const std::vector<Tensor>& ys));
+RODEO_KERNEL(adam_step, void(const std::vector<AdamUpdate>& updates, const Tensor& steps, const Tensor& lr));
+
+}  // namespace rodeo::kernels

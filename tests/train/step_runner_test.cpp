@@ -1,0 +1,135 @@
+#include "train/step_runner.h"
+
+#include <limits>
+
+#include "core/storage.h"
+#include "datasets/synthetic.h"
+#include "ops/dense.h"
+#include "tests/support/devices.h"
+#include "tests/support/near.h"
+#include "train/task/node_model.h"
+#include "train/trainer.h"
+
+namespace rodeo::test {
+namespace {
+
+class TrainReplay : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device: " << cuda_absence_reason();
+  }
+};
+
+struct Outcome {
+  TrainSummary summary;
+  std::vector<double> losses, val_losses;
+  std::vector<Tensor> parameters;
+};
+
+Outcome train(ModelKind kind, const TrainerOptions& options, double dropout,
+              const std::function<void(const EpochReport&, Module&)>& on_epoch = {},
+              Precision precision = Precision::kFp32) {
+  TrainOptions training = published_options(kind);
+  training.dropout = training.attention_dropout = dropout;
+  training.precision = precision;
+  SyntheticOptions size = synthetic_preset("cora");
+  const NodeRun run = make_run(synthesize(size), training, cuda_device());
+  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
+                  options);
+  Outcome out;
+  out.summary = trainer.fit([&](const EpochReport& report) {
+    out.losses.push_back(report.loss);
+    if (report.evaluation) out.val_losses.push_back(report.evaluation->val_loss);
+    if (on_epoch) on_epoch(report, *run.model.module);
+  });
+  for (const Variable& p : run.model.module->parameters()) out.parameters.push_back(p.value().to(kCpu));
+  return out;
+}
+
+void expect_same(const Outcome& a, const Outcome& b) {
+  EXPECT_EQ(a.losses, b.losses);
+  EXPECT_EQ(a.val_losses, b.val_losses);
+  ASSERT_EQ(a.parameters.size(), b.parameters.size());
+  for (std::size_t i = 0; i < a.parameters.size(); ++i)
+    EXPECT_TRUE(same_bits(a.parameters[i], b.parameters[i])) << i;
+}
+
+TEST_F(TrainReplay, CapturedAndEagerRunsGiveTheSameBits) {
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16})
+    for (const ModelKind kind : {ModelKind::kGcn, ModelKind::kGat})
+      for (const double dropout : {0.0, 0.6}) {
+        const Outcome eager = train(kind, {.epochs = 25, .graph = false}, dropout, {}, precision);
+        EXPECT_EQ(eager.summary.kernels, 0);
+        // Between the replays stand profiled epochs, which run op by op.
+        const Outcome captured = train(kind, {.epochs = 25}, dropout, {}, precision);
+        EXPECT_GT(captured.summary.kernels, 0);
+        expect_same(eager, captured);
+        expect_same(eager, train(kind, {.epochs = 25, .warmup_epochs = 0, .profile_every = 0}, dropout, {},
+                                 precision));
+        EXPECT_LT(captured.losses.back(), captured.losses.front());
+      }
+}
+
+TEST_F(TrainReplay, ParametersThatAreReplacedAreReadFromTheirNewPlace) {
+  const auto replace = [](const EpochReport& report, Module& model) {
+    if (report.epoch % 7 != 0) return;
+    for (Variable& p : model.parameters()) p.set_value(p.value().clone());
+  };
+  const TrainerOptions options{.epochs = 20, .profile_every = 0};
+  expect_same(train(ModelKind::kGcn, options, 0.5), train(ModelKind::kGcn, options, 0.5, replace));
+}
+
+TEST_F(TrainReplay, ALossThatIsNotANumberStopsTheRightEpoch) {
+  const auto spoil = [](const EpochReport& report, Module& model) {
+    if (report.epoch == 8) model.parameters()[0].value().fill(std::numeric_limits<double>::quiet_NaN());
+  };
+  EXPECT_ERROR(train(ModelKind::kGcn, {.epochs = 20}, 0.5, spoil),
+               "[train] the training loss is nan in epoch 9: try a smaller learning rate");
+}
+
+/// Looks at a value on the host in every forward pass.
+class Peeking : public Module {
+ public:
+  Peeking() { register_parameter("logits", &logits_, Tensor::zeros({2, 2}, DType::kF32, cuda_device())); }
+  Variable forward() const {
+    logits_.value().to_vector<float>();
+    return logits_;
+  }
+
+ private:
+  Variable logits_;
+};
+
+TEST_F(TrainReplay, AModelThatCannotBeCapturedSaysSoAndTrainsWithout) {
+  const Tensor nodes = Tensor::from(std::vector<std::int64_t>{0, 1}),
+               label = Tensor::from(std::vector<std::int64_t>{0, 1});
+  Peeking model;
+  const auto fit = [&](bool graph) {
+    Trainer trainer(model, [&] { return model.forward(); }, {{model.parameters(), {}}}, label,
+                    {nodes, nodes, nodes}, {.epochs = 6, .graph = graph});
+    return trainer.fit();
+  };
+  const std::string error = error_of([&] { fit(true); });
+  EXPECT_TRUE(error.starts_with("[graph] the work cannot be captured: ")) << error;
+  EXPECT_TRUE(error.ends_with("; train without a graph then (--no-graph)")) << error;
+  EXPECT_EQ(fit(false).epochs, 6);
+  EXPECT_EQ(fit(false).last.train, 1);
+}
+
+TEST_F(TrainReplay, MemoryIsReturned) {
+  const std::int64_t before = memory_stats(cuda_device()).current;
+  const TrainSummary summary = train(ModelKind::kGcn, {.epochs = 10}, 0.5).summary;
+  EXPECT_GT(summary.peak_bytes, before);
+  EXPECT_EQ(memory_stats(cuda_device()).current, before);
+}
+
+TEST(TrainReplayErrors, OnlyCudaIsCaptured) {
+  StepRunner replay(kCpu, [] { return Tensor::zeros({1}); }, {});
+  EXPECT_EQ(replay.run().item(), 0);
+  EXPECT_FALSE(replay.is_current());
+  EXPECT_ERROR(replay.capture(), "[graph] only the work of a CUDA device can be captured, got cpu");
+  EXPECT_ERROR(replay.replay(), "[graph] launch() of an empty graph");
+}
+
+}  // namespace
+}  // namespace rodeo::test

@@ -1,0 +1,166 @@
+#include "train/commands/command.h"
+
+#include <fmt/format.h>
+
+#include <new>
+
+#include "core/context.h"
+#include "core/storage.h"
+#include "train/commands/console.h"
+#include "train/commands/interrupt.h"
+#include "train/io/recorder.h"
+#include "train/report/op_report.h"
+#include "train/task/memory_estimate.h"
+#include "train/task/node_model.h"
+#include "train/trainer.h"
+
+namespace rodeo {
+namespace {
+
+void describe(const Console& console, const NodeRun& run, Device device) {
+  const auto& [task, model] = run;
+  console.say("dataset", fmt::format("{}: {} nodes, {} edges, {} features, {} classes", task.name,
+                                     task.num_nodes, task.num_edges, task.num_features, task.num_classes));
+  console.say("split", fmt::format("{} train, {} val, {} test", task.split.train.numel(),
+                                   task.split.val.numel(), task.split.test.numel()));
+  console.say("features", task.features);
+  if (!task.reorder.empty())
+    console.say("reorder", fmt::format("{}, in {:.1f} ms", task.reorder, task.reorder_ms));
+  console.say("memory", str(format_bytes(memory_stats(device).current), " on ", device));
+  console.say("algorithms", model.algorithms);
+  console.say("model", fmt::format("{}: {} parameters\n", model.text, model.module->num_parameters()));
+}
+
+const Tensor& values_of(const Features& x) {
+  return x.is_sparse() ? x.values() : x.dense().value();
+}
+
+/// For the message of one who finds no memory.
+void name_memory(const NodeRun& run) {
+  values_of(run.task.x).name_memory("features");
+  run.task.label.name_memory("labels");
+  for (const auto& [name, parameter] : run.model.module->named_parameters())
+    parameter.value().name_memory(name);
+}
+
+void dry_run(const TrainOptions& options, Device device) {
+  const Console console(/*quiet=*/false);
+  console.say("device", describe_device(options.device, device));
+  const NodeRun run = load_run(options, device);
+  describe(console, run, device);
+  for (const auto& [name, parameter] : run.model.module->named_parameters())
+    console.say("  " + name, str(parameter.dtype(), " ", parameter.shape()));
+  console.say("training", fmt::format("{} epochs, learning rate {}, weight decay {}, seed {}", options.epochs,
+                                      options.lr, options.weight_decay, options.seed));
+  const auto bytes = [](std::int64_t count) { return format_bytes(static_cast<double>(count)); };
+  const std::int64_t data = memory_stats(device).current, step = estimate_step_bytes(run, options);
+  const MemoryRoom room = memory_room(device);
+  console.say("memory", fmt::format("{} data + {} an epoch (estimated) = {}; {} of {} are free", bytes(data),
+                                    bytes(step), bytes(data + step), bytes(room.free), bytes(room.total)));
+  if (step >= room.free)
+    console.say("", str("this will not fit: try ", memory_advice(options, device.is_cuda())));
+}
+
+void train(const TrainOptions& options, Device device, Recorder& recorder) {
+  Console console(options.quiet);
+  console.say("device", describe_device(options.device, device));
+
+  const NodeRun run = load_run(options, device);
+  const auto& [task, model] = run;
+  name_memory(run);
+  describe(console, run, device);
+  if (const std::string warning = memory_warning(run, options); !warning.empty())
+    console.say("warning", warning);
+
+  NanWatch watch;
+  std::optional<KernelTimer> timer;
+  constexpr int kProfiled = 50;  // epochs, of long runs
+  if (options.profile || !options.trace.empty() || !options.report.empty())
+    timer.emplace(device, options.profile || !options.trace.empty() ? kProfiled : 1);
+  if (options.debug) {
+    console.say("debug", "every kernel's result is looked at, without a captured graph");
+    NanWatch::check("the features", values_of(task.x));
+  }
+
+  const StopOnSignal signals;
+  Trainer trainer(*model.module, model.forward, model.groups, task.label, task.split,
+                  {.epochs = options.epochs,
+                   .eval_every = options.eval_every,
+                   .patience = options.patience,
+                   .graph = options.graph,
+                   .training_rows = model.training_rows,
+                   .schedule = options.schedule,
+                   .clip_norm = options.clip_norm,
+                   .stop_at_nan = options.stop_at_nan,
+                   .timer = timer ? &*timer : nullptr,
+                   .watch = options.debug ? &watch : nullptr,
+                   .stop = [&] { return signals.signal() != 0; }});
+  if (const int epoch = recorder.start(run, trainer, describe_device(options.device, device)); epoch > 0)
+    console.say("resumed", fmt::format("after epoch {} from {}\n", epoch, options.checkpoint));
+  else if (options.resume)
+    console.say("resumed", fmt::format("from the beginning: {} has no checkpoint\n", options.checkpoint));
+  const auto fit = [&] {
+    try {
+      return trainer.fit([&](const EpochReport& report) {
+        recorder.epoch(report);
+        console.epoch(report);
+      });
+    } catch (const std::bad_alloc&) {  // not for a tensor: what tensors hold is to blame all the same
+      throw OutOfMemory(str("[memory] cpu is out of memory beside ",
+                            format_bytes(static_cast<double>(memory_stats(kCpu).current)),
+                            " held by tensors; the largest: ", describe_largest_blocks(kCpu, 4)));
+    }
+  };
+  const TrainSummary summary = fit();
+  recorder.finish(summary, timer ? &*timer : nullptr);
+  console.finish(task, summary);
+  if (options.profile) fmt::print("\n{}", format_op_table(timer->spans(), timer->steps()));
+  if (summary.stopped) console.interrupted(signals.signal(), summary);
+  if (options.explain) console.explain(options.spmm, model.adj);
+  if (summary.stopped) throw Interrupted{signals.signal()};
+}
+
+/// Errors of memory and numbers say what may help.
+void with_advice(const TrainOptions& options, Device device, const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const OutOfMemory& error) {
+    throw OutOfMemory(str(error.what(), "; try ", memory_advice(options, device.is_cuda())));
+  } catch (const NotFinite& error) {
+    throw NotFinite(
+        str(error.what(), options.debug ? "" : ", --clip-norm, or --debug to see which kernel it is"));
+  }
+}
+
+void run(const TrainOptions& options) {
+  set_allow_tf32(options.precision == Precision::kTf32);
+  if (options.dry_run) {
+    const Device device = parse_device(options.device);
+    return with_advice(options, device, [&] { dry_run(options, device); });
+  }
+  Recorder recorder(options);
+  try {
+    const Device device = parse_device(options.device);
+    with_advice(options, device, [&] { train(options, device, recorder); });
+  } catch (const Interrupted&) {  // a run of fewer epochs, with its summary
+    throw;
+  } catch (...) {
+    const Failure failure = current_failure();
+    recorder.failed(failure.message, failure.exit_code);
+    throw;
+  }
+}
+
+}  // namespace
+
+int train_command(int argc, const char* const* argv, const TrainOptions& defaults) {
+  return run_command(defaults.choose_model ? "rodeo_train" : str("train_", name(defaults.model)), [&] {
+    const TrainOptions options = parse_train_options(argc, argv, defaults);
+    if (options.notice.empty())
+      run(options);
+    else
+      fmt::print("{}", options.notice);
+  });
+}
+
+}  // namespace rodeo

@@ -1,0 +1,55 @@
+#include "train/commands/interrupt.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <iterator>
+
+namespace rodeo {
+namespace {
+
+constexpr int kSignals[] = {SIGINT, SIGTERM};
+struct sigaction before[std::size(kSignals)];
+volatile sig_atomic_t noted = 0;
+
+template <std::size_t n>
+void say(int file, const char (&text)[n]) {
+  // Nothing can be done here where it fails.
+  [[maybe_unused]] const ssize_t written = ::write(file, text, n - 1);
+}
+
+// Async-signal-safe calls only.
+extern "C" void on_signal(int signal) {
+  if (noted != 0) {
+    if (::isatty(STDOUT_FILENO))
+      say(STDOUT_FILENO, "\x1b[?7h\x1b[0m\n");  // as train/commands/console.cpp found it
+    ::_exit(128 + signal);
+  }
+  noted = signal;
+  say(STDERR_FILENO, "\nstopping after this epoch; the same again stops at once\n");
+}
+
+}  // namespace
+
+StopOnSignal::StopOnSignal() {
+  noted = 0;
+  for (std::size_t i = 0; i < std::size(kSignals); ++i) {
+    ::sigaction(kSignals[i], nullptr, &before[i]);
+    if (before[i].sa_handler == SIG_IGN) continue;
+    struct sigaction action = {};
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    ::sigaction(kSignals[i], &action, nullptr);
+  }
+}
+
+StopOnSignal::~StopOnSignal() {
+  for (std::size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &before[i], nullptr);
+}
+
+int StopOnSignal::signal() const {
+  return noted;
+}
+
+}  // namespace rodeo

@@ -1,0 +1,6 @@
+/// rodeo_predict --dataset FILE --weights FILE --out FILE: classes and probabilities of all nodes.
+#include "train/commands/predict.h"
+
+int main(int argc, char** argv) {
+  return rodeo::predict_command(argc, argv);
+}

@@ -1,0 +1,8 @@
+/// rodeo_train --model NAME --dataset FILE: trains any of the models with its published defaults.
+#include "train/commands/command.h"
+
+int main(int argc, char** argv) {
+  rodeo::TrainOptions defaults;
+  defaults.choose_model = true;
+  return rodeo::train_command(argc, argv, defaults);
+}

@@ -1,0 +1,117 @@
+#include "train/io/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "core/error.h"
+
+namespace rodeo {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string reason() {
+  return std::strerror(errno);
+}
+
+fs::path folder_of(const fs::path& path) {
+  const fs::path folder = path.parent_path();
+  return folder.empty() ? fs::path(".") : folder;
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(path) {
+  check(!path.empty(), "a file needs a name");
+  std::error_code none;
+  if (fs::exists(path, none)) {
+    check(!fs::is_directory(path, none), path, ": is a directory");
+    const fs::path whole = fs::canonical(path, none);
+    if (!none) target_ = whole.string();
+  }
+  if (fs::exists(target_, none) && !fs::is_regular_file(target_, none)) {
+    file_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+    check(file_ >= 0, path, ": cannot be written: ", reason());
+    return;
+  }
+  check(fs::is_directory(folder_of(target_), none), path, ": cannot be written: no such folder");
+  partial_ = str(target_, ".part", ::getpid());
+  // A file of that name is what a process with our number left when it was killed.
+  file_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (file_ >= 0) return;
+  const std::string why = reason();
+  partial_.clear();
+  fail(path, ": cannot be written: ", why);
+}
+
+AtomicFile::~AtomicFile() {
+  if (file_ >= 0) ::close(file_);
+  if (!partial_.empty()) ::unlink(partial_.c_str());
+}
+
+void AtomicFile::write(const void* data, std::size_t bytes) {
+  const char* next = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t written = ::write(file_, next, bytes);
+    if (written < 0 && errno == EINTR) continue;
+    check(written > 0, path_, ": writing failed: ", reason());
+    next += written;
+    bytes -= static_cast<std::size_t>(written);
+  }
+}
+
+void AtomicFile::commit() {
+  check(file_ >= 0, path_, ": is committed already");
+  // A pipe or a terminal cannot be synchronised; nor does it need to be.
+  const bool synced = ::fsync(file_) == 0 || partial_.empty();
+  const std::string why = synced ? "" : reason();
+  const bool closed = ::close(file_) == 0;
+  file_ = -1;
+  check(synced, path_, ": writing failed: ", why);
+  check(closed, path_, ": writing failed: ", reason());
+  if (partial_.empty()) return;
+  check(::rename(partial_.c_str(), target_.c_str()) == 0, path_, ": cannot be written: ", reason());
+  partial_.clear();
+  sync_folder(folder_of(target_).string());
+}
+
+void write_file(const std::string& path, std::string_view contents) {
+  AtomicFile file(path);
+  file.write(contents);
+  file.commit();
+}
+
+void sync_folder(const std::string& folder) {
+  const int id = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  check(id >= 0, folder, ": cannot be opened: ", reason());
+  // Some file systems keep no journal of names and say EINVAL.
+  const bool synced = ::fsync(id) == 0 || errno == EINVAL;
+  const std::string why = synced ? "" : reason();
+  ::close(id);
+  check(synced, folder, ": cannot be synchronised: ", why);
+}
+
+std::string read_file(const std::string& path, std::size_t limit) {
+  const int id = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  check(id >= 0, path, ": cannot be read: ", reason());
+  std::string contents;
+  char block[1 << 16];
+  ssize_t got = 0;
+  while ((got = ::read(id, block, sizeof block)) != 0 && contents.size() <= limit) {
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) break;
+    contents.append(block, static_cast<std::size_t>(got));
+  }
+  const std::string why = got < 0 ? reason() : "";
+  ::close(id);
+  check(got >= 0, path, ": cannot be read: ", why);
+  check(contents.size() <= limit, path, ": has more than ", limit, " bytes");
+  return contents;
+}
+
+}  // namespace rodeo

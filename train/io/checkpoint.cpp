@@ -1,0 +1,145 @@
+#include "train/checkpoint.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "train/io/atomic_file.h"
+
+namespace rodeo {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "epoch-", kUnfinished = ".part";
+constexpr const char *kWeights = "weights.safetensors", *kBest = "best.safetensors",
+                     *kState = "state.safetensors";
+
+// What is there. The loop is by hand: the range-for of directory_iterator throws where a folder vanishes.
+std::vector<fs::path> entries(const std::string& folder) {
+  std::vector<fs::path> all;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    all.push_back(at->path());
+  check(!error, folder, ": cannot be read: ", error.message());
+  return all;
+}
+
+std::optional<int> epoch_of(const fs::path& path) {
+  const std::string name = path.filename().string();
+  if (!name.starts_with(kPrefix)) return {};
+  const char* const last = name.data() + name.size();
+  int epoch = 0;
+  const auto [end, error] = std::from_chars(name.data() + kPrefix.size(), last, epoch);
+  return error == std::errc{} && end == last ? std::optional(epoch) : std::nullopt;
+}
+
+std::optional<int> latest_in(const std::string& folder) {
+  std::optional<int> latest;
+  for (const fs::path& path : entries(folder))
+    if (const auto epoch = epoch_of(path)) latest = std::max(latest.value_or(0), *epoch);
+  return latest;
+}
+
+std::string folder_of(const std::string& folder, int epoch) {
+  return fmt::format("{}/{}{:06}", folder, kPrefix, epoch);
+}
+
+// Under a name that is no checkpoint's first: half of a removed one must not be taken for one.
+void remove_checkpoint(const fs::path& path) {
+  const std::string trash = path.string() + std::string(kUnfinished);
+  std::error_code ignored;
+  fs::remove_all(trash, ignored);
+  std::error_code error;
+  fs::rename(path, trash, error);
+  check(!error, path.string(), ": cannot be renamed: ", error.message());
+  fs::remove_all(trash, ignored);  // what stays is removed by the next run
+}
+
+}  // namespace
+
+CheckpointFolder::CheckpointFolder(const std::string& folder) : folder_(folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  check(!error && fs::is_directory(folder), folder,
+        ": cannot be made: ", error ? error.message() : "it is no folder");
+  lock_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  check(lock_ >= 0, folder, ": cannot be opened: ", std::strerror(errno));
+  // Where the file system knows no locks, two runs in one folder are the user's affair.
+  const bool taken = ::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  try {
+    check(!taken, folder, ": another run writes its checkpoints there");
+    for (const fs::path& path : entries(folder))
+      if (path.filename().string().starts_with(kPrefix) && path.extension() == kUnfinished)
+        fs::remove_all(path, error);
+    write_file(folder + "/.writable", "");  // told now, and not after hours
+    fs::remove(folder + "/.writable", error);
+  } catch (...) {
+    ::close(lock_);
+    throw;
+  }
+}
+
+CheckpointFolder::~CheckpointFolder() {
+  ::close(lock_);
+}
+
+std::optional<int> CheckpointFolder::latest() const {
+  return latest_in(folder_);
+}
+
+Checkpoint CheckpointFolder::load() const {
+  const auto epoch = latest();
+  check(epoch.has_value(), folder_, ": there is no checkpoint");
+  const std::string folder = folder_of(folder_, *epoch) + "/";
+  return {*epoch, read_safetensors(folder + kWeights), read_safetensors(folder + kBest),
+          read_safetensors(folder + kState)};
+}
+
+void CheckpointFolder::save(const Checkpoint& checkpoint) {
+  const auto last = latest();
+  check(!last || *last <= checkpoint.epoch, folder_, ": has a checkpoint of epoch ", last.value_or(0),
+        ", which is later than ", checkpoint.epoch);
+  const std::string final_name = folder_of(folder_, checkpoint.epoch);
+  const std::string partial = final_name + std::string(kUnfinished);
+  std::error_code error;
+  fs::remove_all(partial, error);
+  fs::create_directory(partial, error);
+  check(!error, partial, ": cannot be made: ", error.message());
+  try {
+    write_safetensors(partial + "/" + kWeights, checkpoint.weights);
+    write_safetensors(partial + "/" + kBest, checkpoint.best);
+    write_safetensors(partial + "/" + kState, checkpoint.state);
+  } catch (const Error&) {
+    fs::remove_all(partial, error);
+    throw;
+  }
+  // Over a checkpoint of the same epoch: in one step, the old one has the other name then.
+  const bool again = last == checkpoint.epoch;
+  check(
+      ::renameat2(AT_FDCWD, partial.c_str(), AT_FDCWD, final_name.c_str(), again ? RENAME_EXCHANGE : 0) == 0,
+      partial, ": cannot be renamed: ", std::strerror(errno));
+  sync_folder(folder_);
+  fs::remove_all(partial, error);
+  for (const fs::path& path : entries(folder_))
+    if (const auto epoch = epoch_of(path); epoch && *epoch != checkpoint.epoch) remove_checkpoint(path);
+}
+
+std::string find_weights(const std::string& path) {
+  std::error_code none;
+  if (!fs::is_directory(path, none)) return path;
+  const auto epoch = latest_in(path);
+  check(epoch.has_value(), path, ": there is no checkpoint");
+  return folder_of(path, *epoch) + "/" + kBest;
+}
+
+}  // namespace rodeo

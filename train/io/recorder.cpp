@@ -1,0 +1,208 @@
+#include "train/io/recorder.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "core/storage.h"
+#include "train/checkpoint.h"
+#include "train/io/atomic_file.h"
+#include "train/io/event_file.h"
+#include "train/io/run_state.h"
+#include "train/report/op_report.h"
+#include "train/report/report.h"
+#include "train/task/settings.h"
+
+namespace rodeo {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+// A better epoch is kept at once, but not more often: early in a run nearly every epoch is better.
+constexpr auto kBetweenBetterOnes = std::chrono::seconds(1);
+
+std::string describe(const std::string& name, std::int64_t nodes, std::int64_t edges, std::int64_t features,
+                     std::int64_t classes) {
+  return fmt::format("{} ({} nodes, {} edges, {} features, {} classes)", name, nodes, edges, features,
+                     classes);
+}
+
+}  // namespace
+
+struct Recorder::State {
+  TrainOptions options;
+  std::unique_ptr<CheckpointFolder> checkpoints;
+  std::unique_ptr<AtomicFile> weights, report, trace;  // opened early; written at the end
+  std::unique_ptr<LineFile> log, csv;
+  std::unique_ptr<EventFile> events;
+
+  const NodeRun* run = nullptr;
+  Trainer* trainer = nullptr;
+  RunFacts facts;
+  std::vector<std::string> names;    // of the trained parameters
+  std::vector<EpochReport> history;  // the report and checkpoints want it
+  StateDict best;
+  int saved_epoch = 0, saved_best = 0;
+  Clock::time_point saved_at{};
+
+  bool keeps_best() const { return checkpoints || weights; }
+
+  WeightsInfo info(int epoch, std::optional<Evaluation> evaluation) const {
+    const NodeTask& task = run->task;
+    return {options, task.name, task.num_features, task.num_classes, task.label.rank() == 2,
+            epoch,   evaluation};
+  }
+
+  SafeTensors best_weights(const TrainerState& now) const {
+    return now.best_epoch == 0 ? SafeTensors{} : pack_weights(best, info(now.best_epoch, now.best));
+  }
+
+  void save(const EpochReport& last) {
+    RunState state{trainer->state(), history, run->task.num_nodes, run->task.num_edges,
+                   to_json(settings_of(options))};
+    const StateDict weights_now = run->model.module->state_dict();
+    for (const auto& [name, tensor] : weights_now) {
+      if (!is_float(tensor.dtype()) || count_not_finite(tensor).first < 0) continue;
+      if (!options.stop_at_nan) return;
+      throw NotFinite(str(
+          "[train] ", name, " is not finite after epoch ", last.epoch, ": ", options.checkpoint,
+          saved_epoch > 0 ? str(" keeps the checkpoint of epoch ", saved_epoch) : str(" has no checkpoint")));
+    }
+    checkpoints->save({.epoch = last.epoch,
+                       .weights = pack_weights(weights_now, info(last.epoch, last.evaluation)),
+                       .best = best_weights(state.trainer),
+                       .state = pack_state(state, names)});
+    saved_epoch = last.epoch;
+    saved_best = last.best_epoch;
+    saved_at = Clock::now();
+  }
+
+  void resume() {
+    const Checkpoint checkpoint = checkpoints->load();
+    const std::string where =
+        fmt::format("{}: the checkpoint of epoch {}", options.checkpoint, checkpoint.epoch);
+    const RunState state = read_state(checkpoint.state, names, where);
+    check_same_training(state.settings, options, where);
+    check(state.trainer.epoch == checkpoint.epoch, where, ": is of epoch ", state.trainer.epoch);
+    const WeightsInfo info = read_info(checkpoint.weights, where);
+    const NodeTask& task = run->task;
+    check(info.dataset == task.name && state.num_nodes == task.num_nodes &&
+              state.num_edges == task.num_edges && info.num_features == task.num_features &&
+              info.num_classes == task.num_classes,
+          where, ": was trained on ",
+          describe(info.dataset, state.num_nodes, state.num_edges, info.num_features, info.num_classes),
+          ", not on ",
+          describe(task.name, task.num_nodes, task.num_edges, task.num_features, task.num_classes));
+    try {
+      if (state.trainer.best_epoch > 0) {
+        run->model.module->load_state_dict(checkpoint.best.tensors);  // checks it
+        best = checkpoint.best.tensors;
+      }
+      run->model.module->load_state_dict(checkpoint.weights.tensors);
+      trainer->restore(state.trainer);
+    } catch (const Error& error) {
+      fail(where, ": ", error.what());
+    }
+    history = state.history;
+    facts.resumed_from = saved_epoch = checkpoint.epoch;
+    saved_best = state.trainer.best_epoch;
+  }
+};
+
+Recorder::Recorder(const TrainOptions& options) : state_(std::make_unique<State>()) {
+  State& s = *state_;
+  s.options = options;
+  if (!options.checkpoint.empty()) {
+    s.checkpoints = std::make_unique<CheckpointFolder>(options.checkpoint);
+    const auto latest = s.checkpoints->latest();
+    check(!latest || options.resume, options.checkpoint, ": has a checkpoint of epoch ", latest.value_or(0),
+          ": --resume goes on from it; for a new run name another folder");
+  }
+  if (!options.export_file.empty()) s.weights = std::make_unique<AtomicFile>(options.export_file);
+  if (!options.report.empty()) s.report = std::make_unique<AtomicFile>(options.report);
+  if (!options.trace.empty()) s.trace = std::make_unique<AtomicFile>(options.trace);
+  if (!options.log.empty()) s.log = std::make_unique<LineFile>(options.log, /*append=*/true);
+  // Begun anew when the run starts: a run that does not start leaves the table of the one before.
+  if (!options.csv.empty()) LineFile(options.csv, /*append=*/true);
+  if (!options.tensorboard.empty()) s.events = std::make_unique<EventFile>(options.tensorboard);
+}
+
+Recorder::~Recorder() = default;
+
+int Recorder::start(const NodeRun& run, Trainer& trainer, const std::string& device) {
+  State& s = *state_;
+  s.run = &run;
+  s.trainer = &trainer;
+  s.names = names_of(trainer.parameters(), *run.model.module);
+  s.facts = {.device = device,
+             .model = run.model.text,
+             .algorithms = run.model.algorithms,
+             .parameters = run.model.module->num_parameters(),
+             .data_bytes = memory_stats(run.task.x.device()).current};
+  if (s.checkpoints && s.checkpoints->latest()) s.resume();
+  s.saved_at = Clock::now();
+  if (s.log) s.log->line(start_line(s.options, run.task, s.facts));
+  if (!s.options.csv.empty()) {
+    s.csv = std::make_unique<LineFile>(s.options.csv, /*append=*/false);
+    s.csv->line(csv_header());
+    for (const EpochReport& report : s.history) s.csv->line(csv_line(report));
+  }
+  if (s.events) {
+    std::string table = "| option | value |\n| --- | --- |\n";
+    for (const Setting& setting : settings_of(s.options))
+      table += fmt::format("| {} | {} |\n", setting.name, setting.json);
+    s.events->text("config", table);
+  }
+  return s.facts.resumed_from;
+}
+
+void Recorder::epoch(const EpochReport& report) {
+  State& s = *state_;
+  if (s.checkpoints || s.report) s.history.push_back(report);
+  if (s.log) s.log->line(epoch_line(report));
+  if (s.csv) s.csv->line(csv_line(report));
+  if (s.events) {
+    EventFile::Scalars values = {
+        {"loss/train", report.loss}, {"time/epoch_ms", report.ms}, {"lr", report.lr}};
+    if (const auto& e = report.evaluation)
+      values.insert(values.end(), {{"loss/val", e->val_loss},
+                                   {"accuracy/train", e->train},
+                                   {"accuracy/val", e->val},
+                                   {"accuracy/test", e->test}});
+    s.events->scalars(report.epoch, values);
+  }
+  const bool better = report.evaluation && report.best_epoch == report.epoch;
+  if (better && s.keeps_best()) s.best = s.run->model.module->state_dict();
+  if (!s.checkpoints) return;
+  // A better epoch that has not been kept yet is worth a checkpoint as soon as the last one is old enough.
+  const bool unsaved_best =
+      report.best_epoch > s.saved_best && Clock::now() - s.saved_at >= kBetweenBetterOnes;
+  if (unsaved_best || report.epoch % s.options.checkpoint_every == 0) s.save(report);
+}
+
+void Recorder::finish(const TrainSummary& summary, KernelTimer* timer) {
+  State& s = *state_;
+  if (s.checkpoints && !s.history.empty() && s.saved_epoch != summary.epochs) s.save(s.history.back());
+  if (s.weights) {
+    check(!s.best.empty(), "[train] no epoch had a finite validation loss: ", s.options.export_file,
+          " is not written");
+    s.weights.reset();  // of its name there is one at a time
+    write_safetensors(s.options.export_file, pack_weights(s.best, s.info(summary.best_epoch, summary.best)));
+  }
+  if (s.report) {
+    s.report->write(make_report(s.options, *s.run, s.facts, s.history, summary,
+                                timer ? memory_over_step(timer->spans()) : std::vector<double>()));
+    s.report->commit();
+  }
+  if (s.trace) {
+    s.trace->write(chrome_trace(timer ? timer->spans() : std::vector<KernelSpan>(), s.facts.device));
+    s.trace->commit();
+  }
+  if (s.log) s.log->line(end_line(summary));
+}
+
+void Recorder::failed(std::string_view message, int exit_code) noexcept try {
+  if (state_->log) state_->log->line(error_line(message, exit_code));
+} catch (const std::exception&) {  // a full disk may be what went wrong
+}
+
+}  // namespace rodeo

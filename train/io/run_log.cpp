@@ -1,0 +1,145 @@
+#include "train/io/run_log.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/version.h"
+#include "train/task/settings.h"
+
+namespace rodeo {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string one_line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+Json to_json(const Evaluation& e) {
+  return {{"train", e.train}, {"val", e.val}, {"test", e.test}, {"val_loss", e.val_loss}};
+}
+
+Json to_json(const Statistics& s) {
+  return {{"count", s.count}, {"median", s.median}, {"mean", s.mean}, {"p95", s.p95}};
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> versions() {
+#if RODEO_WITH_CUDA
+  const char* backends = "cpu, cuda";
+#else
+  const char* backends = "cpu";
+#endif
+#if defined(__clang__)
+  const char* compiler = "Clang " __VERSION__;
+#else
+  const char* compiler = "GCC " __VERSION__;
+#endif
+  return {{"rodeo", RODEO_VERSION}, {"commit", RODEO_COMMIT}, {"compiler", compiler}, {"backends", backends}};
+}
+
+LineFile::LineFile(const std::string& path, bool append) : path_(path) {
+  file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (append ? 0 : O_TRUNC), 0666);
+  check(file_ >= 0, path, ": cannot be written: ", std::strerror(errno));
+}
+
+LineFile::~LineFile() {
+  ::close(file_);
+}
+
+void LineFile::line(const std::string& text) {
+  const std::string whole = text + "\n";
+  const ssize_t written = ::write(file_, whole.data(), whole.size());
+  check(written == static_cast<ssize_t>(whole.size()), path_,
+        ": writing failed: ", written < 0 ? std::strerror(errno) : "the disk is full");
+}
+
+std::string start_line(const TrainOptions& options, const NodeTask& task, const RunFacts& facts) {
+  Json json = {{"event", "start"}, {"time", now()}, {"versions", Json::object()}};
+  for (const auto& [name, version] : versions()) json["versions"][name] = version;
+  json["device"] = facts.device;
+  json["config"] = Json::parse(to_json(settings_of(options)));
+  json["dataset"] = {{"name", task.name},
+                     {"nodes", task.num_nodes},
+                     {"edges", task.num_edges},
+                     {"features", task.num_features},
+                     {"classes", task.num_classes},
+                     {"train", task.split.train.numel()},
+                     {"val", task.split.val.numel()},
+                     {"test", task.split.test.numel()},
+                     {"load_ms", task.load_ms},
+                     {"convert_ms", task.convert_ms}};
+  if (task.order.defined())
+    json["reorder"] = {{"by", name(options.reorder)}, {"ms", task.reorder_ms}, {"text", task.reorder}};
+  json["model"] = {{"text", facts.model}, {"parameters", facts.parameters}, {"algorithms", facts.algorithms}};
+  json["memory"] = {{"data_bytes", facts.data_bytes}, {"convert_peak_bytes", task.convert_peak_bytes}};
+  if (facts.resumed_from > 0) json["resumed_from"] = facts.resumed_from;
+  return one_line(json);
+}
+
+std::string epoch_line(const EpochReport& r) {
+  Json json = {{"event", "epoch"}, {"time", now()}, {"epoch", r.epoch},
+               {"loss", r.loss},   {"lr", r.lr},    {"ms", r.ms}};
+  if (r.parts)
+    json["parts_ms"] = {{"sparse", r.parts->sparse}, {"gemm", r.parts->gemm}, {"other", r.parts->other}};
+  if (r.evaluation) {
+    json.update(to_json(*r.evaluation));
+    json["evaluation_ms"] = r.evaluation_ms;
+  }
+  if (r.best_epoch > 0) json["best_epoch"] = r.best_epoch;
+  return one_line(json);
+}
+
+std::string end_line(const TrainSummary& s) {
+  return one_line(
+      {{"event", "end"},
+       {"time", now()},
+       {"epochs", s.epochs},
+       {"stopped", s.stopped},
+       {"best_epoch", s.best_epoch},
+       {"best", to_json(s.best)},
+       {"last", to_json(s.last)},
+       {"warmup_ms", s.warmup_ms},
+       {"epoch_ms", to_json(s.epoch_ms)},
+       {"parts_ms",
+        {{"sparse", s.parts.sparse.median}, {"gemm", s.parts.gemm.median}, {"other", s.parts.other.median}}},
+       {"evaluation_ms", to_json(s.evaluation_ms)},
+       {"kernels", s.kernels},
+       {"peak_bytes", s.peak_bytes}});
+}
+
+std::string error_line(std::string_view message, int exit_code) {
+  return one_line({{"event", "error"}, {"time", now()}, {"message", message}, {"exit_code", exit_code}});
+}
+
+std::string csv_header() {
+  return "epoch,loss,train,val,test,val_loss,ms,evaluation_ms,sparse_ms,gemm_ms,other_ms,best_epoch";
+}
+
+std::string csv_line(const EpochReport& r) {
+  const auto known = [](double value) {
+    return std::isnan(value) ? std::string() : fmt::format("{}", value);
+  };
+  const double none = Statistics::kNone;
+  const Evaluation e = r.evaluation.value_or(Evaluation{none, none, none, none});
+  const PartTimes p = r.parts.value_or(PartTimes{none, none, none});
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}", r.epoch, known(r.loss), known(e.train),
+                     known(e.val), known(e.test), known(e.val_loss), known(r.ms), known(r.evaluation_ms),
+                     known(p.sparse), known(p.gemm), known(p.other),
+                     r.best_epoch > 0 ? std::to_string(r.best_epoch) : std::string());
+}
+
+}  // namespace rodeo

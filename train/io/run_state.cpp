@@ -1,0 +1,176 @@
+#include "train/io/run_state.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/version.h"
+#include "train/task/settings.h"
+
+namespace rodeo {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr int kFormat = 1;
+constexpr const char* kKey = "rodeo";
+
+// Doubles are printed so that they are read as the same bits.
+Json to_json_value(const Evaluation& e) {
+  return {{"train", e.train}, {"val", e.val}, {"test", e.test}, {"val_loss", e.val_loss}};
+}
+
+Evaluation evaluation_of(const Json& json) {
+  const auto number = [&](const char* key) {  // a NaN is written as null
+    return json.at(key).is_null() ? Statistics::kNone : json.at(key).get<double>();
+  };
+  return {number("train"), number("val"), number("test"), number("val_loss")};
+}
+
+/// Runs `read` on the description; what it misses there is an Error.
+template <class F>
+void read_description(const SafeTensors& file, const std::string& where, F&& read) {
+  const auto text = file.metadata.find(kKey);
+  check(text != file.metadata.end(), where, ": was not written by Rodeo: it has no metadata '", kKey, "'");
+  try {
+    const Json json = Json::parse(text->second);
+    const int format = json.at("format").get<int>();
+    check(format == kFormat, where, ": is of format ", format, ", this version reads ", kFormat);
+    read(json);
+  } catch (const Json::exception& error) {
+    fail(where, ": its description is not as expected: ", error.what());
+  }
+}
+
+Json description() {
+  return {{"format", kFormat}, {"version", RODEO_VERSION}, {"commit", RODEO_COMMIT}};
+}
+
+// One row of the history.
+constexpr std::int64_t kColumns = 12;
+
+void append(std::vector<double>& rows, const EpochReport& r) {
+  const double none = Statistics::kNone;
+  const Evaluation e = r.evaluation.value_or(Evaluation{none, none, none, none});
+  const PartTimes p = r.parts.value_or(PartTimes{none, none, none});
+  rows.insert(rows.end(), {static_cast<double>(r.epoch), r.loss, r.ms, e.train, e.val, e.test, e.val_loss,
+                           r.evaluation_ms, p.sparse, p.gemm, p.other, static_cast<double>(r.best_epoch)});
+}
+
+// The best evaluation is that of an earlier row.
+EpochReport report_of(const double* row, const std::vector<EpochReport>& before) {
+  EpochReport r;
+  r.epoch = static_cast<int>(row[0]);
+  r.loss = row[1];
+  r.ms = row[2];
+  if (!std::isnan(row[3])) r.evaluation = {row[3], row[4], row[5], row[6]};
+  r.evaluation_ms = row[7];
+  if (!std::isnan(row[8])) r.parts = {row[8], row[9], row[10]};
+  r.best_epoch = static_cast<int>(row[11]);
+  if (r.best_epoch == r.epoch)
+    r.best = r.evaluation.value_or(Evaluation{});
+  else if (!before.empty())
+    r.best = before.back().best;
+  return r;
+}
+
+}  // namespace
+
+SafeTensors pack_weights(const StateDict& state, const WeightsInfo& info) {
+  std::vector<Setting> settings;
+  for (const Setting& setting : settings_of(info.options))
+    if (setting.role == Setting::Role::kModel) settings.push_back(setting);
+  Json json = description();
+  json["model"] = Json::parse(to_json(settings));
+  json["dataset"] = info.dataset;
+  json["num_features"] = info.num_features;
+  json["num_classes"] = info.num_classes;
+  json["multi_label"] = info.multi_label;
+  json["epoch"] = info.epoch;
+  if (info.evaluation) json["evaluation"] = to_json_value(*info.evaluation);
+  return {state, {{"format", "pt"}, {kKey, json.dump(-1, ' ', false, Json::error_handler_t::replace)}}};
+}
+
+WeightsInfo read_info(const SafeTensors& weights, const std::string& where) {
+  WeightsInfo info;
+  read_description(weights, where, [&](const Json& json) {
+    info.options = model_options(json.at("model").dump(), where);
+    info.dataset = json.at("dataset").get<std::string>();
+    info.num_features = json.at("num_features").get<std::int64_t>();
+    info.num_classes = json.at("num_classes").get<std::int64_t>();
+    info.multi_label = json.at("multi_label").get<bool>();
+    info.epoch = json.at("epoch").get<int>();
+    if (json.contains("evaluation")) info.evaluation = evaluation_of(json["evaluation"]);
+  });
+  return info;
+}
+
+SafeTensors pack_state(const RunState& state, const std::vector<std::string>& names) {
+  SafeTensors packed;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!state.trainer.adam.m.at(i).defined()) continue;
+    packed.tensors.emplace_back("adam.m." + names[i], state.trainer.adam.m[i]);
+    packed.tensors.emplace_back("adam.v." + names[i], state.trainer.adam.v.at(i));
+  }
+  packed.tensors.emplace_back("adam.steps", state.trainer.adam.steps);
+  if (!state.trainer.schedule.empty())
+    packed.tensors.emplace_back("lr_schedule", Tensor::from(state.trainer.schedule));
+  std::vector<double> rows;
+  for (const EpochReport& report : state.history) append(rows, report);
+  packed.tensors.emplace_back(
+      "history", Tensor::from(rows, {static_cast<std::int64_t>(state.history.size()), kColumns}));
+  Json json = description();
+  json["epoch"] = state.trainer.epoch;
+  json["best_epoch"] = state.trainer.best_epoch;
+  json["nodes"] = state.num_nodes;
+  json["edges"] = state.num_edges;
+  json["best"] = to_json_value(state.trainer.best);
+  json["last"] = to_json_value(state.trainer.last);
+  packed.metadata = {{kKey, json.dump()}, {"settings", state.settings}};
+  return packed;
+}
+
+RunState read_state(const SafeTensors& packed, const std::vector<std::string>& names,
+                    const std::string& where) {
+  RunState state;
+  read_description(packed, where, [&](const Json& json) {
+    state.trainer.epoch = json.at("epoch").get<int>();
+    state.trainer.best_epoch = json.at("best_epoch").get<int>();
+    state.num_nodes = json.at("nodes").get<std::int64_t>();
+    state.num_edges = json.at("edges").get<std::int64_t>();
+    state.trainer.best = evaluation_of(json.at("best"));
+    state.trainer.last = evaluation_of(json.at("last"));
+  });
+  const auto settings = packed.metadata.find("settings");
+  check(settings != packed.metadata.end(), where, ": has no settings");
+  state.settings = settings->second;
+  const auto moment = [&](const std::string& name) { return packed.has(name) ? packed.at(name) : Tensor(); };
+  for (const std::string& name : names) {
+    state.trainer.adam.m.push_back(moment("adam.m." + name));
+    state.trainer.adam.v.push_back(moment("adam.v." + name));
+  }
+  check(packed.has("adam.steps") && packed.has("history"), where, ": has no adam.steps or no history");
+  state.trainer.adam.steps = packed.at("adam.steps");
+  if (packed.has("lr_schedule")) {
+    check(packed.at("lr_schedule").dtype() == DType::kF64, where, ": lr_schedule must be f64");
+    state.trainer.schedule = packed.at("lr_schedule").to_vector<double>();
+  }
+  const Tensor& history = packed.at("history");
+  check(history.dtype() == DType::kF64 && history.rank() == 2 && history.dim(1) == kColumns, where,
+        ": history must be f64 [epochs, ", kColumns, "]");
+  for (std::int64_t i = 0; i < history.dim(0); ++i)
+    state.history.push_back(report_of(history.data<double>() + i * kColumns, state.history));
+  return state;
+}
+
+std::vector<std::string> names_of(const std::vector<Variable>& parameters, const Module& model) {
+  std::vector<std::string> names;
+  for (const Variable& parameter : parameters) {
+    std::string found;
+    for (const auto& [name, own] : model.named_parameters())
+      if (own.value().shares_memory_with(parameter.value())) found = name;
+    check(!found.empty(), "[train] a trained parameter is none of the model's");
+    names.push_back(found);
+  }
+  return names;
+}
+
+}  // namespace rodeo

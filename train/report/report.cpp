@@ -1,0 +1,216 @@
+#include "train/report/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/storage.h"
+#include "ops/spmm_tuner.h"
+#include "train/commands/console.h"
+#include "train/report/analysis.h"
+#include "train/report/svg.h"
+#include "train/task/settings.h"
+
+namespace rodeo {
+namespace {
+
+using svg::escape;
+
+constexpr std::int64_t kMaxDots = 2000;   // of the projection
+constexpr std::int64_t kMaxClasses = 50;  // of the confusion matrix
+
+std::string section(std::string_view title, const std::string& content, std::string_view note = "") {
+  return fmt::format("<section><h2>{}</h2>\n{}{}</section>\n", escape(title), content,
+                     note.empty() ? std::string() : fmt::format("<p class=\"note\">{}</p>\n", escape(note)));
+}
+
+std::string table(const std::vector<std::pair<std::string, std::string>>& rows) {
+  std::string out = "<table>\n";
+  for (const auto& [name, value] : rows)
+    out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", escape(name), escape(value));
+  return out + "</table>\n";
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.2f} %", 100 * share);
+}
+
+template <class F>
+svg::Series series(std::string name, const std::vector<EpochReport>& history, F&& value, bool dots = false) {
+  svg::Series s{std::move(name), {}, {}, dots};
+  for (const EpochReport& report : history) {
+    s.x.push_back(report.epoch);
+    s.y.push_back(value(report));
+  }
+  return s;
+}
+
+template <class F>
+auto evaluated(F member) {
+  return
+      [member](const EpochReport& r) { return r.evaluation ? (*r.evaluation).*member : Statistics::kNone; };
+}
+
+template <class F>
+auto part(F member) {
+  return [member](const EpochReport& r) { return r.parts ? (*r.parts).*member : Statistics::kNone; };
+}
+
+std::string curves(const std::vector<EpochReport>& history) {
+  const auto ms = [](const EpochReport& r) { return r.ms; };
+  return section("Loss", svg::lines({.title = "Loss by epoch", .x = "epoch", .y = "cross entropy"},
+                                    {series("training", history, [](const EpochReport& r) { return r.loss; }),
+                                     series("validation", history, evaluated(&Evaluation::val_loss))})) +
+         section("Accuracy", svg::lines({.title = "Accuracy by epoch", .x = "epoch", .y = "share"},
+                                        {series("train", history, evaluated(&Evaluation::train)),
+                                         series("validation", history, evaluated(&Evaluation::val)),
+                                         series("test", history, evaluated(&Evaluation::test))})) +
+         section("Time",
+                 svg::lines({.title = "Milliseconds by epoch", .x = "epoch", .y = "ms", .log_y = true},
+                            {series("training step", history, ms),
+                             series("sparse", history, part(&PartTimes::sparse), true),
+                             series("GEMM", history, part(&PartTimes::gemm), true),
+                             series("other", history, part(&PartTimes::other), true)}),
+                 "The parts are of profiled epochs. The first epochs build plans and fill memory pools.");
+}
+
+std::string kernels(const TrainOptions& options, const NodeRun& run, const RunFacts& facts) {
+  std::string text = facts.algorithms + "\n";
+  if (run.model.adj.defined() && options.spmm == SpmmAlgorithm::kAuto) {
+    const std::string chosen = explain_spmm(run.model.adj);
+    if (!chosen.empty()) text += format_spmm_choices(options.spmm, run.model.adj);
+  }
+  return section("Kernels", fmt::format("<pre>{}</pre>\n", escape(text)));
+}
+
+std::string memory(const NodeRun& run, const RunFacts& facts, const TrainSummary& summary) {
+  const auto bar = [](std::string label, std::int64_t bytes) {
+    return svg::Bar{std::move(label), static_cast<double>(bytes), format_bytes(static_cast<double>(bytes))};
+  };
+  return section("Memory of tensors",
+                 svg::bars("Memory", {bar("converting, at most", run.task.convert_peak_bytes),
+                                      bar("graph and features", facts.data_bytes),
+                                      bar("training, at most", summary.peak_bytes)}));
+}
+
+std::string step_curve(const std::vector<double>& bytes) {
+  if (bytes.empty()) return {};  // no epoch was profiled
+  svg::Series held{"held", {}, {}, false};
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    held.x.push_back(static_cast<double>(i + 1));
+    held.y.push_back(bytes[i] / (1 << 20));
+  }
+  return section(
+      "Memory over a step",
+      svg::lines({.title = "Memory of tensors by kernel", .x = "kernel of the step", .y = "MiB"}, {held}),
+      "In a profiled epoch, forward and then backward, while each kernel ran.");
+}
+
+std::string degrees(const Adjacency& adj) {
+  std::vector<svg::Bar> bars;
+  for (const auto& [low, count] : degree_histogram(adj.csr().row_ptr))
+    bars.push_back({low < 2 ? std::to_string(low) : fmt::format("{} to {}", low, 2 * low - 1),
+                    static_cast<double>(count), std::to_string(count)});
+  return section("Degrees", svg::bars("Number of nodes by degree", bars),
+                 "Edges of a node in the graph that the model reads, by the number of nodes.");
+}
+
+std::string predictions(const NodeRun& run) {
+  if (run.task.label.rank() == 2)
+    return section("Test nodes by class", "", "Not drawn: a node may be of several classes.");
+  Tensor logits;
+  {
+    const NoGrad no_grad;
+    const bool training = run.model.module->training();
+    run.model.module->eval();
+    logits = run.model.forward().value();
+    run.model.module->train(training);
+  }
+  logits = in_file_order(run.task, logits);
+  const auto label = in_file_order(run.task, run.task.label).to_vector<std::int64_t>();
+  auto test = run.task.split.test.to(kCpu).to(DType::kI64).to_vector<std::int64_t>();
+  for (std::int64_t& node : test)
+    if (run.task.order.defined()) node = run.task.order.data<std::int64_t>()[node];
+  const std::int64_t classes = logits.dim(1), nodes = logits.dim(0);
+  std::string out;
+  if (classes <= kMaxClasses)
+    out += section("Test nodes by class",
+                   svg::heat_map({.title = "Confusion matrix", .x = "taken for", .y = "class"},
+                                 confusion(largest_columns(logits), label, test, classes), classes),
+                   "After the last epoch. A row is a class, coloured by shares of it.");
+  // Evenly spread nodes, where there are too many to draw.
+  const std::int64_t dots = std::min(nodes, kMaxDots);
+  std::vector<double> values;
+  std::vector<std::int64_t> class_of;
+  const Tensor wide = logits.to(DType::kF64);
+  for (std::int64_t i = 0; i < dots; ++i) {
+    const std::int64_t node = i * nodes / dots;
+    if (label[static_cast<std::size_t>(node)] < 0) continue;
+    const double* row = wide.data<double>() + node * classes;
+    values.insert(values.end(), row, row + classes);
+    class_of.push_back(label[static_cast<std::size_t>(node)]);
+  }
+  const Plane plane =
+      principal_plane(Tensor::from(values, {static_cast<std::int64_t>(class_of.size()), classes}));
+  return out + section("Embedding",
+                       svg::scatter(
+                           {.title = "Projection of the logits",
+                            .x = fmt::format("first component, {} of the variance", percent(plane.share_x)),
+                            .y = fmt::format("second, {}", percent(plane.share_y))},
+                           plane.x, plane.y, class_of, classes),
+                       fmt::format("The model's output for {} of {} nodes after the last epoch, by its two "
+                                   "principal components; a colour is a class.",
+                                   class_of.size(), nodes));
+}
+
+constexpr std::string_view kPageStyle = R"(
+body{margin:2rem auto;max-width:1360px;padding:0 1rem;background:var(--bg);color:var(--fg);font:15px/1.5 system-ui,sans-serif}
+main{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,480px),1fr));gap:1.5rem 2.5rem}
+h1{font-size:1.5rem}h2{font-size:1.05rem;margin:.2rem 0}.note{font-size:.85rem;opacity:.8;margin:.2rem 0}
+section{min-width:0}table{border-collapse:collapse}th,td{text-align:left;padding:.1rem 1rem .1rem 0;font-weight:normal;vertical-align:top;overflow-wrap:anywhere}
+th{opacity:.75;white-space:nowrap}pre{overflow-x:auto;font-size:.8rem}
+)";
+
+}  // namespace
+
+std::string make_report(const TrainOptions& options, const NodeRun& run, const RunFacts& facts,
+                        const std::vector<EpochReport>& history, const TrainSummary& summary,
+                        const std::vector<double>& step_memory) {
+  const NodeTask& task = run.task;
+  const auto ms = [](double value) { return fmt::format("{:.3f} ms", value); };
+  const std::string title = fmt::format("{} on {}", name(options.model), task.name);
+  std::vector<std::pair<std::string, std::string>> config;
+  for (const Setting& setting : settings_of(options)) config.emplace_back(setting.name, setting.json);
+
+  std::string page = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "content=\"width=device-width\"><meta name=\"color-scheme\" content=\"light dark\"><link rel=\"icon\" "
+      "href=\"data:,\"><title>{0}</title>\n<style>{1}{2}</style></head>\n<body><h1>{0}</h1>\n<main>\n",
+      escape(title), svg::style(), kPageStyle);
+  page += section(
+      "Result",
+      table({{"test accuracy",
+              fmt::format("{} at the best validation epoch, {} (validation {})", percent(summary.best.test),
+                          summary.best_epoch, percent(summary.best.val))},
+             {"", fmt::format("{} after the last epoch, {}", percent(summary.last.test), summary.epochs)},
+             {"epoch", fmt::format("{} median, {} p95 of {}", ms(summary.epoch_ms.median),
+                                   ms(summary.epoch_ms.p95), summary.epoch_ms.count)},
+             {"evaluation", ms(summary.evaluation_ms.median)},
+             {"model", fmt::format("{}: {} parameters", facts.model, facts.parameters)},
+             {"order of nodes", task.reorder.empty() ? "the file's" : task.reorder},
+             {"dataset", fmt::format("{}: {} nodes, {} edges, {} features, {} classes", task.name,
+                                     task.num_nodes, task.num_edges, task.num_features, task.num_classes)},
+             {"device", facts.device}}));
+  page += curves(history);
+  page += predictions(run);
+  page += memory(run, facts, summary);
+  page += step_curve(step_memory);
+  if (run.model.adj.defined()) page += degrees(run.model.adj);
+  page += kernels(options, run, facts);
+  page += section("Configuration", table(config));
+  page += section("Versions", table(versions()));
+  return page + "</main></body></html>\n";
+}
+
+}  // namespace rodeo

@@ -1,0 +1,297 @@
+#include "train/report/svg.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace rodeo::svg {
+namespace {
+
+constexpr double kWidth = 640, kHeight = 300;
+constexpr double kLeft = 62, kRight = 14, kTop = 26, kBottom = 44;
+constexpr int kColors = 8;  // of the style sheet
+
+/// From values to the drawing.
+struct Scale {
+  double low, high, from, to;
+  bool log = false;
+
+  double operator()(double value) const {
+    const double share = log ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low);
+    return from + share * (to - from);
+  }
+};
+
+bool drawable(double value, bool log) {
+  return std::isfinite(value) && (!log || value > 0);
+}
+
+/// Range of the values, never empty.
+Scale scale_of(double low, double high, double from, double to, bool log, bool from_zero) {
+  if (!(low <= high)) low = high = 1;  // there were none
+  if (log) {
+    if (low == high) low /= 2, high *= 2;
+  } else {
+    if (from_zero) low = std::min(low, 0.0), high = std::max(high, 0.0);
+    if (low == high) low -= 0.5, high += 0.5;
+    const double margin = 0.04 * (high - low);
+    if (!from_zero || low < 0) low -= margin;
+    high += margin;
+  }
+  return {low, high, from, to, log};
+}
+
+std::vector<double> ticks_of(const Scale& scale, int count) {
+  if (!scale.log) return ticks(scale.low, scale.high, count);
+  std::vector<double> all;
+  const double decades = std::log10(scale.high / scale.low);
+  for (double power = std::floor(std::log10(scale.low)); power <= std::log10(scale.high); ++power)
+    for (const double digit : {1.0, 2.0, 5.0})
+      if (const double value = digit * std::pow(10, power);
+          (digit == 1 || decades < 2) && value >= scale.low && value <= scale.high)
+        all.push_back(value);
+  return all;
+}
+
+std::string open(std::string_view title, double height) {
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:g} {1:g}\" width=\"{0:g}\" "
+      "height=\"{1:g}\" "
+      "role=\"img\" class=\"chart\"><title>{2}</title>\n",
+      kWidth, height, escape(title));
+}
+
+std::string text(double x, double y, std::string_view anchor, std::string_view content,
+                 std::string_view more = "") {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, more,
+                     escape(content));
+}
+
+std::string axes_of(const Axes& axes, const Scale& x, const Scale& y) {
+  std::string out;
+  for (const double tick : ticks_of(y, 5)) {
+    out +=
+        fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, y(tick), kWidth - kRight);
+    out += text(kLeft - 6, y(tick) + 4, "end", number(tick));
+  }
+  for (const double tick : ticks_of(x, 8)) {
+    out +=
+        fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", x(tick), kTop, kHeight - kBottom);
+    out += text(x(tick), kHeight - kBottom + 16, "middle", number(tick));
+  }
+  out += text((kLeft + kWidth - kRight) / 2, kHeight - 8, "middle", axes.x);
+  out += text(14, (kTop + kHeight - kBottom) / 2, "middle", axes.y,
+              fmt::format(" transform=\"rotate(-90 14 {:.1f})\"", (kTop + kHeight - kBottom) / 2));
+  return out;
+}
+
+struct Point {
+  double x, y;
+};
+
+// Of every stretch of points the lowest and the highest: what stands out stays.
+std::vector<Point> thin_out(const std::vector<Point>& points) {
+  constexpr std::size_t kStretches = 400;
+  if (points.size() <= 2 * kStretches) return points;
+  std::vector<Point> kept;
+  for (std::size_t i = 0; i < kStretches; ++i) {
+    const auto begin = points.begin() + static_cast<std::ptrdiff_t>(i * points.size() / kStretches);
+    const auto end = points.begin() + static_cast<std::ptrdiff_t>((i + 1) * points.size() / kStretches);
+    auto [low, high] =
+        std::minmax_element(begin, end, [](const Point& a, const Point& b) { return a.y < b.y; });
+    if (high < low) std::swap(low, high);
+    kept.push_back(*low);
+    if (high != low) kept.push_back(*high);
+  }
+  return kept;
+}
+
+struct Range {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  void add(double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+};
+
+}  // namespace
+
+std::string escape(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const std::size_t more = byte >= 0xf0 && byte < 0xf5 ? 3 : byte >= 0xe0 ? 2 : byte >= 0xc2 ? 1 : 0;
+    if (byte == '<')
+      out += "&lt;";
+    else if (byte == '>')
+      out += "&gt;";
+    else if (byte == '&')
+      out += "&amp;";
+    else if (byte == '"')
+      out += "&quot;";
+    else if (byte == '\'')
+      out += "&#39;";
+    else if (byte >= 0x20 ? byte < 0x7f : byte == '\n' || byte == '\t')
+      out += static_cast<char>(byte);
+    else if (byte >= 0xf5 || more == 0 || i + more >= text.size() ||
+             !std::all_of(text.begin() + static_cast<std::ptrdiff_t>(i + 1),
+                          text.begin() + static_cast<std::ptrdiff_t>(i + 1 + more),
+                          [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }))
+      out += '?';
+    else {
+      out += text.substr(i, more + 1);
+      i += more;
+    }
+  }
+  return out;
+}
+
+std::string number(double value) {
+  return fmt::format("{:.4g}", value == 0 ? 0.0 : value);
+}
+
+std::vector<double> ticks(double low, double high, int count) {
+  const double rough = (high - low) / count;
+  if (!(rough > 0) || !std::isfinite(rough)) return {low};
+  const double power = std::pow(10, std::floor(std::log10(rough)));
+  double step = 10 * power;
+  for (const double digit : {5.0, 2.0, 1.0})
+    if (digit * power >= rough) step = digit * power;
+  std::vector<double> all;
+  const double first = std::ceil(low / step);
+  for (int i = 0; (first + i) * step <= high * (1 + 1e-12) + 1e-300 && i < 100; ++i)
+    all.push_back((first + i) * step);
+  return all;
+}
+
+std::string lines(const Axes& axes, const std::vector<Series>& series) {
+  std::vector<std::vector<Point>> all;
+  Range xs, ys;
+  for (const Series& s : series) {
+    all.emplace_back();
+    for (std::size_t i = 0; i < std::min(s.x.size(), s.y.size()); ++i) {
+      if (!drawable(s.x[i], axes.log_x) || !drawable(s.y[i], axes.log_y)) continue;
+      all.back().push_back({s.x[i], s.y[i]});
+      xs.add(s.x[i]);
+      ys.add(s.y[i]);
+    }
+  }
+  const Scale x = scale_of(xs.low, xs.high, kLeft, kWidth - kRight, axes.log_x, false);
+  const Scale y = scale_of(ys.low, ys.high, kHeight - kBottom, kTop, axes.log_y, axes.from_zero);
+  std::string out = open(axes.title, kHeight) + axes_of(axes, x, y);
+  double legend = kLeft;
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    const auto color = i % kColors;
+    std::string path;
+    for (const Point& point : thin_out(all[i])) {
+      path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x(point.x), y(point.y));
+      if (series[i].dots)
+        out += fmt::format("<circle class=\"f{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.5\"/>\n", color,
+                           x(point.x), y(point.y));
+    }
+    if (!path.empty()) out += fmt::format("<path class=\"line s{}\" d=\"{}\"/>\n", color, path);
+    out += fmt::format("<path class=\"line s{}\" d=\"M{:.1f} 12h16\"/>\n", color, legend);
+    out += text(legend + 20, 16, "start", series[i].name);
+    legend += 34 + 7.0 * static_cast<double>(series[i].name.size());
+  }
+  return out + "</svg>\n";
+}
+
+std::string bars(std::string_view title, const std::vector<Bar>& bars) {
+  constexpr double kRow = 24, kLabels = 150, kTexts = 130;
+  double most = 0;
+  for (const Bar& bar : bars)
+    if (std::isfinite(bar.value)) most = std::max(most, bar.value);
+  std::string out = open(title, kRow * static_cast<double>(bars.size()) + 8);
+  for (std::size_t i = 0; i < bars.size(); ++i) {
+    const double y = kRow * static_cast<double>(i) + 4;
+    const double share = most > 0 && std::isfinite(bars[i].value) ? std::max(bars[i].value, 0.0) / most : 0;
+    const double length = share * (kWidth - kLabels - kTexts);
+    out += text(kLabels - 8, y + 15, "end", bars[i].label);
+    out += fmt::format("<rect class=\"f0\" x=\"{:g}\" y=\"{:g}\" width=\"{:.1f}\" height=\"{:g}\"/>\n",
+                       kLabels, y + 3, length, kRow - 6);
+    out += text(kLabels + length + 6, y + 15, "start", bars[i].text);
+  }
+  return out + "</svg>\n";
+}
+
+std::string scatter(const Axes& axes, const std::vector<double>& x, const std::vector<double>& y,
+                    const std::vector<std::int64_t>& class_of, std::int64_t classes) {
+  Range xs, ys;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (drawable(x[i], false) && drawable(y[i], false)) xs.add(x[i]), ys.add(y[i]);
+  const Scale across = scale_of(xs.low, xs.high, kLeft, kWidth - kRight, false, false);
+  const Scale up = scale_of(ys.low, ys.high, kHeight - kBottom, kTop, false, false);
+  std::string out = open(axes.title, kHeight) + axes_of(axes, across, up);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (!drawable(x[i], false) || !drawable(y[i], false)) continue;
+    // More classes than the style sheet has colours take hues of their own.
+    const std::string color = classes <= kColors ? fmt::format("class=\"f{} dot\"", class_of[i])
+                                                 : fmt::format("class=\"dot\" style=\"fill:hsl({},70%,50%)\"",
+                                                               class_of[i] * 360 / classes);
+    out += fmt::format("<circle {} cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2\"/>\n", color, across(x[i]), up(y[i]));
+  }
+  return out + "</svg>\n";
+}
+
+std::string heat_map(const Axes& axes, const std::vector<std::int64_t>& counts, std::int64_t n) {
+  const double side =
+      std::min(44.0, (kWidth - kLeft - kRight) / static_cast<double>(std::max<std::int64_t>(n, 1)));
+  const bool labels = side >= 14, values = side >= 26;
+  const double height = kTop + side * static_cast<double>(n) + 34;
+  std::string out = open(axes.title, height);
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::int64_t row = 0;
+    for (std::int64_t j = 0; j < n; ++j) row += counts[static_cast<std::size_t>(i * n + j)];
+    const double y = kTop + side * static_cast<double>(i);
+    if (labels) out += text(kLeft - 6, y + side / 2 + 4, "end", std::to_string(i));
+    for (std::int64_t j = 0; j < n; ++j) {
+      const std::int64_t count = counts[static_cast<std::size_t>(i * n + j)];
+      const double share = row > 0 ? static_cast<double>(count) / static_cast<double>(row) : 0;
+      const double x = kLeft + side * static_cast<double>(j);
+      out += fmt::format(
+          "<rect class=\"f0\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
+          "fill-opacity=\"{:.3f}\">"
+          "<title>{} of class {} taken for {}</title></rect>\n",
+          x, y, side - 1, side - 1, 0.04 + 0.8 * share, count, i, j);
+      if (values) out += text(x + side / 2, y + side / 2 + 4, "middle", std::to_string(count));
+    }
+  }
+  for (std::int64_t j = 0; labels && j < n; ++j)
+    out += text(kLeft + side * (static_cast<double>(j) + 0.5), kTop - 6, "middle", std::to_string(j));
+  out += text(kLeft, height - 12, "start", axes.x);
+  out += text(14, kTop + side * static_cast<double>(n) / 2, "middle", axes.y,
+              fmt::format(" transform=\"rotate(-90 14 {:.1f})\"", kTop + side * static_cast<double>(n) / 2));
+  return out + "</svg>\n";
+}
+
+std::string_view style() {
+  return R"(:root{--fg:#1b1f24;--bg:#fff;--grid:#d8dee4;--c0:#0072b2;--c1:#d55e00;--c2:#009e73;--c3:#cc79a7;--c4:#b8860b;--c5:#56b4e9;--c6:#8a63d2;--c7:#7f7f7f}
+@media (prefers-color-scheme:dark){:root{--fg:#e6edf3;--bg:#0d1117;--grid:#30363d;--c0:#4aa8e0;--c1:#ff8a3d;--c2:#2fc79c;--c3:#e09bc4;--c4:#e3b341;--c5:#8fd3ff;--c6:#b594f5;--c7:#a0a0a0}}
+.chart{max-width:100%;height:auto;font:12px system-ui,sans-serif;color:var(--fg)}
+.chart text{fill:var(--fg)}.grid{stroke:var(--grid);fill:none}.line{fill:none;stroke-width:1.6}.dot{fill-opacity:.65}
+.s0{stroke:var(--c0)}.s1{stroke:var(--c1)}.s2{stroke:var(--c2)}.s3{stroke:var(--c3)}.s4{stroke:var(--c4)}.s5{stroke:var(--c5)}.s6{stroke:var(--c6)}.s7{stroke:var(--c7)}
+.f0{fill:var(--c0)}.f1{fill:var(--c1)}.f2{fill:var(--c2)}.f3{fill:var(--c3)}.f4{fill:var(--c4)}.f5{fill:var(--c5)}.f6{fill:var(--c6)}.f7{fill:var(--c7)}
+)";
+}
+
+std::string standalone(const std::string& chart) {
+  const std::size_t after_title = chart.find("</title>") + 8;
+  return fmt::format("{}<style>{}svg{{background:var(--bg)}}</style>{}", chart.substr(0, after_title),
+                     style(), chart.substr(after_title));
+}
+
+std::string stacked(const std::vector<std::pair<std::string, std::string>>& charts) {
+  constexpr double kHeading = 28, kStep = kHeading + kHeight + 16;
+  std::string out = open("Charts", kStep * static_cast<double>(charts.size()));
+  for (std::size_t i = 0; i < charts.size(); ++i) {
+    const double y = kStep * static_cast<double>(i);
+    out += text(kLeft, y + 20, "start", charts[i].first, " font-weight=\"bold\"");
+    out += fmt::format("<g transform=\"translate(0 {:g})\">{}</g>\n", y + kHeading, charts[i].second);
+  }
+  return standalone(out + "</svg>\n");
+}
+
+}  // namespace rodeo::svg

@@ -1,6 +1,0 @@
-/// rodeo_predict --dataset FILE --weights FILE --out FILE: classes and probabilities of all nodes.
-#include "train/predict.h"
-
-int main(int argc, char** argv) {
-  return rodeo::predict_command(argc, argv);
-}

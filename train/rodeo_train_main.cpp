@@ -1,8 +1,0 @@
-/// rodeo_train --model NAME --dataset FILE: trains any of the models with its published defaults.
-#include "train/command.h"
-
-int main(int argc, char** argv) {
-  rodeo::TrainOptions defaults;
-  defaults.choose_model = true;
-  return rodeo::train_command(argc, argv, defaults);
-}

@@ -1,0 +1,41 @@
+#include "train/step_runner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/storage.h"
+
+namespace rodeo {
+
+StepRunner::StepRunner(Device device, std::function<Tensor()> work, std::vector<Variable> reads)
+    : device_(device), work_(std::move(work)), reads_(std::move(reads)) {}
+
+Tensor StepRunner::run() {
+  const MemoryGauge gauge(device_);
+  const Tensor result = work_();
+  bytes_ = gauge.bytes();
+  return result;
+}
+
+bool StepRunner::is_current() const {
+  return graph_.defined() && std::equal(reads_.begin(), reads_.end(), captured_.begin(),
+                                        [](const Variable& now, const Tensor& then) {
+                                          return now.value().shares_memory_with(then);
+                                        });
+}
+
+void StepRunner::capture(const StepRunner* beside) {
+  result_ = {};
+  graph_ = {};
+  captured_.clear();
+  for (const Variable& variable : reads_) captured_.push_back(variable.value());
+  graph_ = CudaGraph::capture(device_, [&] { result_ = work_(); },
+                              {.bytes = bytes_, .beside = beside ? &beside->graph_ : nullptr});
+}
+
+Tensor StepRunner::replay() const {
+  graph_.launch();
+  return result_;
+}
+
+}  // namespace rodeo

@@ -1,0 +1,81 @@
+#include "train/task/feature_form.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "ops/dense_csr.h"
+#include "train/task/model_options.h"
+
+namespace rodeo {
+namespace {
+
+/// The share of nonzeros in rows spread over x: converting x as a whole would take more memory than x.
+double sampled_density(const Tensor& x) {
+  constexpr std::int64_t kParts = 16, kRows = 64;
+  const std::int64_t rows = x.dim(0);
+  std::int64_t entries = 0, elements = 0;
+  for (std::int64_t part = 0; part < kParts; ++part) {
+    const std::int64_t begin = rows * part / kParts,
+                       end = std::min(rows * (part + 1) / kParts, begin + kRows);
+    if (begin == end) continue;
+    const Tensor sample = x.slice(begin, end);
+    entries += dense_to_csr(sample).adj.num_edges();
+    elements += sample.numel();
+  }
+  return elements == 0 ? 1 : static_cast<double>(entries) / static_cast<double>(elements);
+}
+
+bool takes_sparse(const Dataset& dataset, const TrainOptions& options, Device device) {
+  if (options.features != FeatureForm::kAuto) return options.features == FeatureForm::kSparse;
+  if (!why_dense(options).empty()) return false;
+  if (dataset.x_sparse.defined()) return true;
+  return sampled_density(dataset.x) < (device.is_cuda() ? kSparseBelowOnCuda : kSparseBelowOnCpu);
+}
+
+Features as_sparse(Dataset& dataset, Device device) {
+  if (!dataset.x_sparse.defined()) {
+    const WeightedAdjacency entries = dense_to_csr(std::exchange(dataset.x, {}).to(device));
+    return sparse_features(entries.adj, entries.weight);
+  }
+  const SparseFeatures from = std::exchange(dataset.x_sparse, {});
+  const Csr entries{from.indptr.numel() - 1, dataset.num_features, from.indptr.to(device),
+                    from.indices.to(DType::kI32).to(device)};
+  return sparse_features(Adjacency::trusted(entries), from.data.to(device));
+}
+
+}  // namespace
+
+std::string why_dense(const TrainOptions& options) {
+  if (options.model == ModelKind::kGin) return "gin adds up neighbours before its first product";
+  if (options.model == ModelKind::kSgc) return "sgc keeps its propagated features, which are dense";
+  if (options.model == ModelKind::kSage && options.aggr != Reduce::kSum && options.aggr != Reduce::kMean)
+    return str("--aggr ", options.aggr, " compares features before the first product");
+  return {};
+}
+
+ChosenFeatures choose_features(Dataset& dataset, const TrainOptions& options, Device device) {
+  ChosenFeatures chosen;
+  const std::string reason = why_dense(options);
+  if (takes_sparse(dataset, options, device)) {
+    check(reason.empty(), "--features sparse: ", reason);
+    chosen.x = as_sparse(dataset, device);
+    const Shape shape = chosen.x.shape();
+    const auto size = static_cast<double>(std::max<std::int64_t>(shape.numel(), 1));
+    chosen.text =
+        fmt::format("sparse, {:.3g} % of {} x {} are not zero",
+                    100 * static_cast<double>(chosen.x.values().numel()) / size, shape[0], shape[1]);
+  } else {
+    chosen.x = Features(dense_features(dataset).to(device));
+    dataset.x = {};
+    dataset.x_sparse = {};
+    chosen.text = fmt::format("dense, {} x {}", chosen.x.dim(0), chosen.x.dim(1));
+    if (options.features == FeatureForm::kAuto && !reason.empty()) chosen.text += ": " + reason;
+  }
+  if (options.normalize_features) chosen.x = normalize_rows(chosen.x);
+  chosen.x = chosen.x.to(activation_dtype(options.precision));
+  return chosen;
+}
+
+}  // namespace rodeo

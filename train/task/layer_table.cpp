@@ -1,0 +1,129 @@
+#include "train/task/layer_table.h"
+
+#include "layers/appnp.h"
+#include "layers/dot_gat_conv.h"
+#include "layers/gat_conv.h"
+#include "layers/gatv2_conv.h"
+#include "layers/gcn_conv.h"
+#include "layers/gin_conv.h"
+#include "layers/graph_conv.h"
+#include "layers/linear.h"
+#include "layers/norm.h"
+#include "layers/sage_conv.h"
+#include "layers/sg_conv.h"
+#include "ops/gcn_norm.h"
+
+namespace rodeo {
+namespace {
+
+// forward(layer) computes the layer's result of task.x.
+template <class Layer, class Forward>
+BoundLayer bind(std::unique_ptr<Layer> layer, Forward forward) {
+  BoundLayer bound;
+  bound.forward = [layer = layer.get(), forward] { return forward(*layer); };
+  bound.module = std::move(layer);
+  return bound;
+}
+
+BoundLayer make_linear(const LayerTask& t, Random random) {
+  return bind(std::make_unique<Linear>(t.in(), t.out, random, true, t.x.device(), t.x.dtype()),
+              [x = t.x](const Linear& layer) { return layer.forward(x); });
+}
+
+BoundLayer make_gcn(const LayerTask& t, Random random) {
+  return bind(std::make_unique<GcnConv>(t.in(), t.out, random, true, t.x.device(), t.x.dtype()),
+              [x = t.x, graph = gcn_norm(t.graph.adj, t.graph.weight, t.x.dtype())](const GcnConv& layer) {
+                return layer.forward(graph, x);
+              });
+}
+
+template <class Conv>
+BoundLayer make_attention(const LayerTask& t, Random random) {
+  const AttentionConvOptions options{
+      .in = t.in(), .out = t.out, .heads = t.heads, .dropout = t.dropout, .residual = true};
+  return bind(std::make_unique<Conv>(options, random, t.x.device(), t.x.dtype()),
+              [x = t.x, adj = add_self_loops(t.graph.adj).adj,
+               key = RandomKey{t.seed, 1}](const Conv& layer) { return layer.forward(adj, x, key); });
+}
+
+BoundLayer make_sage(const LayerTask& t, Random random) {
+  return bind(std::make_unique<SageConv>(SageConvOptions{.in = t.in(), .out = t.out}, random, t.x.device(),
+                                         t.x.dtype()),
+              [x = t.x, adj = t.graph.adj](const SageConv& layer) { return layer.forward(adj, x); });
+}
+
+BoundLayer make_gin(const LayerTask& t, Random random) {
+  auto nn = std::make_unique<Sequential>();
+  nn->add(std::make_unique<Linear>(t.in(), t.out, random, true, t.x.device(), t.x.dtype()));
+  return bind(std::make_unique<GinConv>(std::move(nn), GinConvOptions{.eps = 0.1, .train_eps = true},
+                                        t.x.device(), t.x.dtype()),
+              [x = t.x, adj = t.graph.adj](const GinConv& layer) { return layer.forward(adj, x); });
+}
+
+BoundLayer make_graph(const LayerTask& t, Random random) {
+  return bind(
+      std::make_unique<GraphConv>(GraphConvOptions{.in = t.in(), .out = t.out}, random, t.x.device(),
+                                  t.x.dtype()),
+      [x = t.x, adj = t.graph.adj, weight = t.graph.weight.defined() ? Variable(t.graph.weight) : Variable()](
+          const GraphConv& layer) { return layer.forward(adj, weight, x); });
+}
+
+BoundLayer make_sg(const LayerTask& t, Random random) {
+  return bind(std::make_unique<SgConv>(SgConvOptions{.in = t.in(), .out = t.out, .hops = 2}, random,
+                                       t.x.device(), t.x.dtype()),
+              [x = t.x, graph = gcn_norm(t.graph.adj, t.graph.weight, t.x.dtype())](const SgConv& layer) {
+                return layer.forward(graph, x);
+              });
+}
+
+BoundLayer make_appnp(const LayerTask& t, Random) {
+  return bind(std::make_unique<Appnp>(AppnpOptions{.hops = 3, .dropout = t.dropout}),
+              [x = t.x, graph = gcn_norm(t.graph.adj, t.graph.weight, t.x.dtype()),
+               key = RandomKey{t.seed, 1}](const Appnp& layer) { return layer.forward(graph, x, key); });
+}
+
+BoundLayer make_batch_norm(const LayerTask& t, Random) {
+  return bind(std::make_unique<BatchNorm>(t.in(), BatchNormLayerOptions{}, t.x.device(), t.x.dtype()),
+              [x = t.x](const BatchNorm& layer) { return layer.forward(x); });
+}
+
+BoundLayer make_layer_norm(const LayerTask& t, Random) {
+  return bind(std::make_unique<LayerNorm>(t.in(), 1e-5, true, t.x.device(), t.x.dtype()),
+              [x = t.x](const LayerNorm& layer) { return layer.forward(x); });
+}
+
+// One line for each layer.
+constexpr LayerEntry kLayers[] = {
+    {"linear", make_linear},
+    {"gcn", make_gcn},
+    {"gat", make_attention<GatConv>},
+    {"gatv2", make_attention<Gatv2Conv>},
+    {"dot_gat", make_attention<DotGatConv>},
+    {"sage", make_sage},
+    {"gin", make_gin},
+    {"graph", make_graph},
+    {"sg", make_sg},
+    {"appnp", make_appnp},
+    {"batch_norm", make_batch_norm},
+    {"layer_norm", make_layer_norm},
+};
+
+}  // namespace
+
+std::span<const LayerEntry> layer_table() {
+  return kLayers;
+}
+
+std::string layer_names() {
+  std::string names;
+  for (const LayerEntry& entry : kLayers) names += str(names.empty() ? "" : ", ", entry.name);
+  return names;
+}
+
+const LayerEntry& find_layer(std::string_view name) {
+  for (const LayerEntry& entry : kLayers)
+    if (entry.name == name) return entry;
+  fail("unknown layer '", name, "': the layers are ", layer_names());
+}
+
+}  // namespace rodeo

@@ -1,0 +1,146 @@
+#include "train/task/memory_estimate.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/random.h"
+#include "core/storage.h"
+#include "ops/convert.h"
+#include "train/task/model_options.h"
+#include "train/trainer.h"
+
+namespace rodeo {
+namespace {
+
+constexpr std::int64_t kFewest = 64, kMost = 2048;        // nodes of the smaller graph
+constexpr std::int64_t kNumbers = std::int64_t{4} << 20;  // about so many are to be held by it
+constexpr double kPlenty = 64;                            // arrays of the widest kind that a step may hold
+
+std::int64_t widest(const NodeTask& task, const TrainOptions& o) {
+  const bool heads = traits_of(o.model).heads;
+  return std::max(task.num_features, o.hidden * (heads ? o.heads * std::max<std::int64_t>(1, o.layers) : 1));
+}
+
+double edges_of_a_node(const NodeTask& task) {
+  return static_cast<double>(task.num_edges) / static_cast<double>(std::max<std::int64_t>(1, task.num_nodes));
+}
+
+/// As many entries a row as the features of the task have.
+SparseFeatures small_features(const NodeTask& task, std::int64_t n) {
+  const std::int64_t of_a_row = (task.x.values().numel() + task.num_nodes - 1) / task.num_nodes;
+  std::vector<std::int64_t> indptr;
+  std::vector<std::int32_t> indices;
+  for (std::int64_t i = 0; i <= n; ++i) indptr.push_back(i * of_a_row);
+  for (std::int64_t i = 0; i < n * of_a_row; ++i)
+    indices.push_back(static_cast<std::int32_t>(i % task.num_features));
+  return {Tensor::from(indptr), Tensor::from(indices), Tensor::full({n * of_a_row}, 0.5)};
+}
+
+/// n nodes with features and labels of the task's shape, and random edges.
+Dataset small_copy(const NodeTask& task, std::int64_t n, bool symmetric) {
+  Dataset small;
+  small.name = task.name;
+  small.num_nodes = n;
+  small.num_features = task.num_features;
+  small.num_classes = task.num_classes;
+  if (task.x.is_sparse())
+    small.x_sparse = small_features(task, n);
+  else
+    small.x = Tensor::full({n, task.num_features}, 0.5);
+  small.y = task.label.rank() == 2 ? Tensor::full({n, task.num_classes}, 1, DType::kU8)
+                                   : Tensor::zeros({n}, DType::kI64);
+  const auto edges = static_cast<std::int64_t>(std::llround(edges_of_a_node(task) * static_cast<double>(n)));
+  std::vector<std::int64_t> src, dst;
+  for (std::int64_t e = 0; e < edges; ++e) {
+    const auto end = [&](std::uint64_t which) {
+      return static_cast<std::int64_t>(random_word(which, 0, static_cast<std::uint64_t>(e)) %
+                                       static_cast<std::uint64_t>(n));
+    };
+    src.push_back(end(1));
+    dst.push_back(end(2));
+    if (!symmetric || ++e == edges) continue;
+    src.push_back(dst.back());
+    dst.push_back(src[src.size() - 2]);
+  }
+  small.src = Tensor::from(src);
+  small.dst = Tensor::from(dst);
+  std::vector<std::int64_t> all(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i) all[static_cast<std::size_t>(i)] = i;
+  const Tensor nodes = Tensor::from(all);
+  const auto trained =
+      static_cast<std::int64_t>(static_cast<double>(task.split.train.numel()) /
+                                static_cast<double>(task.num_nodes) * static_cast<double>(n));
+  small.split = {nodes.slice(0, std::clamp<std::int64_t>(trained, 1, n)), nodes, nodes};
+  return small;
+}
+
+/// Some operators on the CPU hold memory for each thread, of which a small graph shows too much: one thread,
+/// and the same estimate on every machine.
+struct OneThread {
+  const int before = omp_get_max_threads();
+  OneThread() { omp_set_num_threads(1); }
+  ~OneThread() { omp_set_num_threads(before); }
+};
+
+double measure(const NodeRun& run, TrainOptions options, std::int64_t n, bool symmetric) {
+  const OneThread one_thread;
+  options.undirected = false;
+  options.reorder = NodeOrder::kNone;
+  options.features = run.task.x.is_sparse() ? FeatureForm::kSparse : FeatureForm::kDense;
+  // No measuring of kernels for a graph that nobody asked about.
+  options.spmm = SpmmAlgorithm::kRode;
+  const NodeRun small = make_run(small_copy(run.task, n, symmetric), options, kCpu);
+  const std::int64_t before = memory_stats(kCpu).current;
+  Trainer trainer(
+      *small.model.module, small.model.forward, small.model.groups, small.task.label, small.task.split,
+      {.epochs = 2, .warmup_epochs = 0, .profile_every = 0, .training_rows = small.model.training_rows});
+  return static_cast<double>(trainer.fit().peak_bytes - before);
+}
+
+}  // namespace
+
+std::int64_t estimate_step_bytes(const NodeRun& run, const TrainOptions& options) {
+  const NodeTask& task = run.task;
+  const double of_a_node = std::max(static_cast<double>(widest(task, options)), edges_of_a_node(task));
+  const std::int64_t n = std::clamp(static_cast<std::int64_t>(kNumbers / of_a_node), kFewest, kMost);
+  const bool symmetric = transpose_pattern(run.model.adj) == run.model.adj;
+  const double one = measure(run, options, n, symmetric), two = measure(run, options, 2 * n, symmetric);
+  const double of_one = (two - one) / static_cast<double>(n);
+  return static_cast<std::int64_t>(std::max(0.0, one + of_one * static_cast<double>(task.num_nodes - n)));
+}
+
+std::string memory_warning(const NodeRun& run, const TrainOptions& options) {
+  const Device device = run.model.module->parameters().front().device();
+  const MemoryRoom room = memory_room(device);
+  const double most =
+      kPlenty * 4 *
+      (static_cast<double>(run.task.num_nodes) * static_cast<double>(widest(run.task, options)) +
+       static_cast<double>(run.task.num_edges) * static_cast<double>(options.heads));
+  if (most < static_cast<double>(room.free)) return {};
+  const std::int64_t needed = estimate_step_bytes(run, options);
+  constexpr double kSure = 0.9;  // of what is free: the allocator and the libraries want some
+  if (static_cast<double>(needed) < kSure * static_cast<double>(room.free)) return {};
+  return str("an epoch will hold about ", format_bytes(static_cast<double>(needed)), ", and ", device,
+             " has ", format_bytes(static_cast<double>(room.free)), " free: try ",
+             memory_advice(options, device.is_cuda()));
+}
+
+std::string memory_advice(const TrainOptions& o, bool cuda) {
+  const ModelTraits& traits = traits_of(o.model);
+  std::string advice;
+  const auto add = [&](const std::string& text) { advice += (advice.empty() ? "" : ", ") + text; };
+  if (traits.attention && o.attention == AttentionForm::kComposed) add("--attention fused");
+  if (traits.perceptron && o.hidden > 1) add(str("--hidden below ", o.hidden));
+  if (traits.heads && o.heads > 1) add(str("--heads below ", o.heads));
+  if (traits.perceptron && o.layers > 2) add(str("--layers below ", o.layers));
+  if (o.undirected) add("the graph without --undirected");
+  if (o.precision != Precision::kBf16) add("--precision bf16");
+  if (cuda && o.graph) add("--no-graph");
+  if (cuda) add("--device cpu");
+  return advice.empty() ? "a machine with more memory" : advice;
+}
+
+}  // namespace rodeo

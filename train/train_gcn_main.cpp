@@ -1,6 +1,0 @@
-/// train_gcn --dataset FILE: trains the GCN of Kipf & Welling with the published defaults.
-#include "train/command.h"
-
-int main(int argc, char** argv) {
-  return rodeo::train_command(argc, argv, rodeo::published_options(rodeo::ModelKind::kGcn));
-}
