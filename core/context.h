@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/device.h"
+#include "core/device_properties.h"
 
 struct CUstream_st;
 struct cublasLtContext;
@@ -43,9 +44,10 @@ class Context {
   /// more are to be had than were before: whoever is captured has run once.
   int* zeroed_counters(std::int64_t count);
 
-  int compute_capability() const { return compute_capability_; }  // 90 is 9.0
-  int num_multiprocessors() const { return num_multiprocessors_; }
-  std::size_t l2_bytes() const { return l2_bytes_; }
+  const DeviceProperties& properties() const { return properties_; }
+  int compute_capability() const { return properties_.compute_capability; }  // 90 is 9.0
+  int num_multiprocessors() const { return properties_.num_multiprocessors; }
+  std::size_t l2_bytes() const { return properties_.l2_bytes; }
 
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -61,9 +63,7 @@ class Context {
   void* workspace_ = nullptr;
   int* counters_ = nullptr;
   std::int64_t num_counters_ = 0;
-  int compute_capability_ = 0;
-  int num_multiprocessors_ = 0;
-  std::size_t l2_bytes_ = 0;
+  DeviceProperties properties_;
 };
 
 /// Lets f32 matrix products round their inputs to TF32 (10-bit mantissa). Off by default; process-wide.

@@ -40,10 +40,14 @@ Context::Context(Device device) : device_(device) {
     check_cuda(cudaDeviceGetAttribute(&value, which, device.index), "reading a device attribute");
     return value;
   };
-  compute_capability_ =
-      10 * attribute(cudaDevAttrComputeCapabilityMajor) + attribute(cudaDevAttrComputeCapabilityMinor);
-  num_multiprocessors_ = attribute(cudaDevAttrMultiProcessorCount);
-  l2_bytes_ = static_cast<std::size_t>(attribute(cudaDevAttrL2CacheSize));
+  const auto bytes = [&](cudaDeviceAttr which) { return static_cast<std::size_t>(attribute(which)); };
+  properties_ = {.compute_capability = 10 * attribute(cudaDevAttrComputeCapabilityMajor) +
+                                       attribute(cudaDevAttrComputeCapabilityMinor),
+                 .num_multiprocessors = attribute(cudaDevAttrMultiProcessorCount),
+                 .threads_per_multiprocessor = attribute(cudaDevAttrMaxThreadsPerMultiProcessor),
+                 .l2_bytes = bytes(cudaDevAttrL2CacheSize),
+                 .shared_bytes_per_block = bytes(cudaDevAttrMaxSharedMemoryPerBlockOptin),
+                 .shared_bytes_per_multiprocessor = bytes(cudaDevAttrMaxSharedMemoryPerMultiprocessor)};
 
   // The pool keeps what it has: an allocation in a training loop costs no call into the driver.
   cudaMemPool_t pool = nullptr;
