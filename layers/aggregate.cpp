@@ -12,16 +12,20 @@ void check_node_features(std::string_view layer, const Adjacency& adj, const Fea
   check(x.shape() == expected, "[", layer, "] x must be ", expected, ", got ", x.shape());
 }
 
+bool aggregates_first(const Features& x, const Linear& linear, Reduce reduce) {
+  const bool commutes = reduce == Reduce::kSum || reduce == Reduce::kMean;
+  const Variable& w = linear.weight();
+  return !commutes || (!x.is_sparse() && w.dim(0) <= w.dim(1));
+}
+
 Variable aggregate_and_project(const Adjacency& adj, const Variable& weight, const Features& x,
                                const Linear& linear, Reduce reduce, SpmmOptions options) {
   options.reduce = reduce;
   const auto aggregate = [&](const Variable& h) {
     return weight.defined() ? spmm(adj, weight, h, options) : spmm(adj, h, options);
   };
-  const bool linear_in_x = reduce == Reduce::kSum || reduce == Reduce::kMean;
-  const Variable& w = linear.weight();
-  if (!linear_in_x || (!x.is_sparse() && w.dim(0) <= w.dim(1))) return linear.forward(aggregate(x.dense()));
-  const Variable y = aggregate(matmul(x, w));
+  if (aggregates_first(x, linear, reduce)) return linear.forward(aggregate(x.dense()));
+  const Variable y = aggregate(matmul(x, linear.weight()));
   return linear.bias().defined() ? add_bias(y, linear.bias()) : y;
 }
 

@@ -16,5 +16,7 @@ void check_node_features(std::string_view layer, const Adjacency& adj, const Fea
 /// reductions those are an Error.
 Variable aggregate_and_project(const Adjacency& adj, const Variable& weight, const Features& x,
                                const Linear& linear, Reduce reduce, SpmmOptions options);
+/// Whether it aggregates x itself, and not x W.
+bool aggregates_first(const Features& x, const Linear& linear, Reduce reduce);
 
 }  // namespace rodeo

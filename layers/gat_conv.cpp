@@ -1,6 +1,7 @@
 #include "layers/gat_conv.h"
 
 #include "ops/dense.h"
+#include "ops/linear.h"
 
 namespace rodeo {
 
@@ -16,8 +17,9 @@ GatConv::GatConv(const AttentionConvOptions& options, Random& random, Device dev
 Variable GatConv::forward(const Adjacency& adj, const Features& x, RandomKey key,
                           const EpilogueOptions& then) const {
   check_inputs(adj, x);
-  const Variable z = project(x, w_);
-  return merge(gat_self_attention(adj, z, a_dst_, a_src_, attention_options(key)), x, then);
+  const Features in = linear_input(x, w_);  // the residual connection reads it too
+  const Variable z = project(in, w_);
+  return merge(gat_self_attention(adj, z, a_dst_, a_src_, attention_options(key)), in, then);
 }
 
 }  // namespace rodeo

@@ -2,6 +2,7 @@
 
 #include "ops/dense.h"
 #include "ops/heads.h"
+#include "ops/linear.h"
 #include "ops/sddmm.h"
 
 namespace rodeo {
@@ -23,13 +24,14 @@ Gatv2Conv::Gatv2Conv(const AttentionConvOptions& options, Random& random, Device
 Variable Gatv2Conv::forward(const Adjacency& adj, const Features& x, RandomKey key,
                             const EpilogueOptions& then) const {
   check_inputs(adj, x);
+  const Features in = linear_input(x, w_dst_);  // several products read it
   const auto affine = [&](const Variable& w, const Variable& c) {
-    const Variable y = matmul(x, w);
+    const Variable y = matmul(in, w);
     return reshape(c.defined() ? add_bias(y, c) : y, {x.dim(0), options_.heads, options_.out});
   };
   const Variable p = affine(w_dst_, c_dst_), q = affine(w_src_, c_src_);
   const Variable score = head_dot(leaky_relu(sddmm(adj, p, q, SddmmOp::kAdd), options_.negative_slope), a_);
-  return merge(attention_from_scores(adj, score, q, attention_options(key)), x, then);
+  return merge(attention_from_scores(adj, score, q, attention_options(key)), in, then);
 }
 
 }  // namespace rodeo

@@ -23,7 +23,7 @@ Variable GcnConv::forward(const GcnGraph& graph, const Features& x, const SpmmOp
   if (link.input == Link::Input::kPropagated) return linear(x, w_, b_, {.then = then});
   const bool is_scaled = link.input == Link::Input::kScaled;
   const auto scaled = [&](const Variable& h) { return is_scaled ? h : scale_rows(h, graph.scale); };
-  then.scale = graph.scale;
+  then.pre_scale = graph.scale;
   if (x.is_sparse()) {
     const Features h = is_scaled ? x : dropout(x, 0, {}, graph.scale);
     return epilogue(aggregate(graph, matmul(h, w_), options), b_, then, out_);

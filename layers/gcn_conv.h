@@ -27,7 +27,7 @@ class GcnConv : public Module {
       kPropagated,  // x is D^-1/2 (A + I) D^-1/2 X already: what is left is the product with W
     };
     Input input = Input::kPlain;
-    EpilogueOptions then = {};  // what follows Y in the same pass: relu, dropout, after; not scale
+    EpilogueOptions then = {};  // what follows Y in the same pass: relu, dropout, post_scale; not pre_scale
   };
   Variable forward(const GcnGraph& graph, const Features& x, const SpmmOptions& options,
                    const Link& link) const;

@@ -2,6 +2,7 @@
 
 #include "layers/aggregate.h"
 #include "ops/dense.h"
+#include "ops/linear.h"
 #include "ops/norm.h"
 
 namespace rodeo {
@@ -16,8 +17,11 @@ SageConv::SageConv(const SageConvOptions& options, Random& random, Device device
 
 Variable SageConv::forward(const Adjacency& adj, const Features& x, const SpmmOptions& spmm) const {
   check_node_features("sage_conv", adj, x, options_.in);
-  Variable y = aggregate_and_project(adj, {}, x, neighbours_, options_.aggr, spmm);
-  if (root_) y = add(y, root_->forward(x));
+  // Both branches read x: a dropout that its products do not apply is computed once.
+  const bool needs_dense = aggregates_first(x, neighbours_, options_.aggr);
+  const Features in = needs_dense ? Features(x.dense()) : linear_input(x, neighbours_.weight());
+  Variable y = aggregate_and_project(adj, {}, in, neighbours_, options_.aggr, spmm);
+  if (root_) y = add(y, root_->forward(in));
   return options_.normalize ? l2_normalize(y) : y;
 }
 

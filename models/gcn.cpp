@@ -41,7 +41,7 @@ Variable Gcn::run(const GcnGraph& graph, const Features& x, const GcnGraph& last
     GcnConv::Link link{.input = i == 0 ? input : Input::kScaled};
     const bool is_last = i + 1 == convs_.size();
     if (!is_last) {
-      link.then = {.activation = Activation::kRelu, .dropout = p, .after = graph.scale};
+      link.then = {.activation = Activation::kRelu, .dropout = p, .post_scale = graph.scale};
       if (p > 0) link.then.key = random_.next();
     }
     h = convs_[i]->forward(is_last ? last : graph, h, options_.spmm, link);

@@ -1,7 +1,6 @@
 #include "ops/attention.h"
 
 #include <cmath>
-#include <ostream>
 
 #include "ops/checks.h"
 #include "ops/convert.h"
@@ -15,12 +14,6 @@
 
 namespace rodeo {
 namespace {
-
-constexpr struct {
-  AttentionForm value;
-  std::string_view name;
-} kForms[] = {
-    {AttentionForm::kAuto, "auto"}, {AttentionForm::kFused, "fused"}, {AttentionForm::kComposed, "composed"}};
 
 void check_rows(std::string_view op, const Adjacency& adj, const Tensor& x, std::int64_t heads) {
   check(x.defined() && is_float(x.dtype()), "[", op, "] x must be floating point");
@@ -114,25 +107,6 @@ kernels::AttentionGradients fused_gradients(const Adjacency& adj, const Tensor& 
 }
 
 }  // namespace
-
-std::string_view name(AttentionForm form) {
-  for (const auto& known : kForms)
-    if (known.value == form) return known.name;
-  return "?";
-}
-
-std::ostream& operator<<(std::ostream& out, AttentionForm form) {
-  return out << name(form);
-}
-
-AttentionForm parse_attention_form(std::string_view text) {
-  std::string choices;
-  for (const auto& known : kForms) {
-    if (known.name == text) return known.value;
-    choices += (choices.empty() ? "" : ", ") + std::string(known.name);
-  }
-  fail("unknown attention form '", text, "': expected one of ", choices);
-}
 
 Tensor gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
                      const AttentionOptions& options) {

@@ -2,7 +2,6 @@
 
 #include "ops/checks.h"
 #include "ops/kernels/sparse.h"
-#include "ops/sddmm.h"
 
 namespace rodeo {
 
@@ -30,13 +29,6 @@ Tensor edge_sum(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids) {
   return y;
 }
 
-Variable edge_sum(const Adjacency& adj, const Variable& x) {
-  return record("edge_sum", edge_sum(adj, x.value()), {x}, [=](const Tensor& dy) {
-    // dx[e] = dy[row(e)] + 0
-    const std::int64_t k = x.shape().rank() == 2 ? x.dim(1) : 1;
-    const Tensor zero = Tensor::zeros({adj.cols(), k}, dy.dtype(), dy.device());
-    return std::vector{sddmm(adj, dy.reshape({adj.rows(), k}), zero, SddmmOp::kAdd).reshape(x.shape())};
-  });
-}
+// The gradient is in ops/sparse/gradients.cpp.
 
 }  // namespace rodeo

@@ -12,10 +12,10 @@ void check_rows(const Tensor& x, std::string_view what, const Tensor& factor) {
   check_shape("epilogue", what, factor, {x.dim(0)});
 }
 
-/// The vectors as the kernels take them.
+/// The options with the scales in the dtype that kernels expect.
 EpilogueOptions widened(EpilogueOptions options, const Tensor& x) {
-  options.scale = options.scale.to(sum_dtype(x.dtype()));
-  options.after = options.after.to(sum_dtype(x.dtype()));
+  options.pre_scale = options.pre_scale.to(sum_dtype(x.dtype()));
+  options.post_scale = options.post_scale.to(sum_dtype(x.dtype()));
   return options;
 }
 
@@ -33,10 +33,10 @@ Tensor epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& opti
   }
   check(n >= 0 && n <= pitch, "[epilogue] the result has ", n, " columns, and x must have as many, got ",
         x.shape());
-  check_rows(x, "scale", options.scale);
-  check_rows(x, "after", options.after);
-  check(options.activation != Activation::kElu || !options.after.defined(),
-        "[epilogue] elu takes no factor after it");
+  check_rows(x, "pre_scale", options.pre_scale);
+  check_rows(x, "post_scale", options.post_scale);
+  check(options.activation != Activation::kElu || !options.post_scale.defined(),
+        "[epilogue] elu does not support post_scale");
   check(options.dropout >= 0 && options.dropout < 1, "[epilogue] dropout must be in [0, 1), got ",
         options.dropout);
   const Tensor y = Tensor::empty({x.dim(0), n}, x.dtype(), x.device());
@@ -50,14 +50,14 @@ Variable epilogue(const Variable& x, const Variable& bias, const EpilogueOptions
   const Tensor b = bias.defined() ? bias.value() : Tensor();
   const Tensor y = epilogue(x.value(), b, given, columns);
   const EpilogueOptions options = widened(given, y);
-  SavedTensor again;
+  SavedTensor recomputed;
   if (options.recompute)
-    again = SavedTensor([=, x = x.saved()] { return epilogue(x.get(), b, options, columns); });
+    recomputed = SavedTensor([=, x = x.saved()] { return epilogue(x.get(), b, options, columns); });
   const bool linear = options.activation == Activation::kNone;
-  const bool same = linear && options.dropout == 0 && !options.scale.defined() && !options.after.defined() &&
-                    y.shape() == x.shape();  // dx is dy
-  const SavedTensor kept = linear ? SavedTensor() : options.recompute ? again : SavedTensor(y);
-  const bool x_learns = x.requires_grad() && !same, bias_learns = bias.requires_grad();
+  const bool is_identity = linear && options.dropout == 0 && !options.pre_scale.defined() &&
+                           !options.post_scale.defined() && y.shape() == x.shape();  // then dx = dy
+  const SavedTensor kept = linear ? SavedTensor() : options.recompute ? recomputed : SavedTensor(y);
+  const bool x_learns = x.requires_grad() && !is_identity, bias_learns = bias.requires_grad();
   const auto rule = [=, shape = x.shape(), bias_dtype = b.dtype()](const Tensor& dy) {
     Tensor dx, db;
     if (x_learns) dx = Tensor::empty(shape, dy.dtype(), dy.device());
@@ -68,9 +68,9 @@ Variable epilogue(const Variable& x, const Variable& bias, const EpilogueOptions
     } else if (dx.defined() || db.defined()) {
       kernels::epilogue_backward.on(dy.device())(kept.get(), dy, options, dx, db);
     }
-    return std::vector{same ? dy : dx, db.to(bias_dtype)};
+    return std::vector{is_identity ? dy : dx, db.to(bias_dtype)};
   };
-  return record("epilogue", y, {x, bias}, rule, again);
+  return record("epilogue", y, {x, bias}, rule, recomputed);
 }
 
 }  // namespace rodeo

@@ -1,35 +1,25 @@
-/// What stands between two sums of a graph neural network, in one pass over memory.
+/// Fused row scale, bias, activation and dropout: what a layer applies between two sparse products.
 #pragma once
 
-#include "core/random.h"
 #include "core/variable.h"
+#include "ops/epilogue_types.h"
 
 namespace rodeo {
 
-enum class Activation { kNone, kRelu, kElu };  // elu(v) = v where v > 0, else exp(v) - 1
-
-struct EpilogueOptions {
-  Tensor scale = {};  // [m] s, a constant; undefined: 1
-  Activation activation = Activation::kNone;
-  double dropout = 0;      // probability p in [0, 1)
-  RandomKey key = {};      // names the mask: that of dropout() in dense.h on [m, n]
-  Tensor after = {};       // [m] t, a constant, not negative with kRelu, undefined with kElu; undefined: 1
-  bool recompute = false;  // the backward pass computes y again, from x, instead of keeping it
-};
-
-/// y[i, j] = t[i] dropout(f(s[i] x[i, j] + b[j])), each part where asked for: what add_bias, f, dropout
-/// and scale_rows compute, in one launch.
-///   x        [m, pitch], pitch >= n: columns from n on are padding, and not read
-///   bias     [n], or undefined for none, and then n is that of `columns`
+/// y[i, j] = post_scale[i] dropout(f(pre_scale[i] x[i, j] + b[j])) in one kernel launch: the composition of
+/// scale_rows, add_bias, f, dropout and scale_rows. Parts that are not set are left out.
+///   x        [m, pitch], pitch >= n: columns from n on are padding and are not read
+///   bias     [n]; undefined for no bias
 ///   columns  n, where there is no bias; 0: pitch
 ///   returns  [m, n]
-/// f64, f32, bf16 or f16; all operands of one dtype and device, but that beside 16-bit x the vectors (bias,
-/// scale, after) may be f32. 16-bit types are rounded once, at the end.
-/// Gradients: dx[i, j] = s[i] g[i, j] with g[i, j] = t[i] f' dy[i, j] / (1 - p) where the element was kept,
-/// else 0, f' being read from y; zero in the padding. db[j] = sum over i of g[i, j], in the bias's dtype.
-/// Deterministic.
-/// With `recompute` memory is saved where y is large, and x is kept by something else anyway; same bits.
-/// Throws rodeo::Error when shapes, dtypes or devices disagree, and for p outside [0, 1).
+/// f64, f32, bf16 or f16; all operands of one dtype and device. With 16-bit x, bias and scales may be f32.
+/// 16-bit types are rounded once, at the end.
+/// Gradients: dx[i, j] = pre_scale[i] g[i, j], zero in the padding. db[j] = sum over i of g[i, j], in the
+/// dtype of bias. Here g[i, j] = post_scale[i] f' dy[i, j] / (1 - p) where the element was kept, else 0; f'
+/// is computed from y.
+/// With `recompute`, backward saves the memory of y; this helps where x is kept anyway. The bits are the
+/// same.
+/// Deterministic. Throws rodeo::Error when shapes, dtypes or devices disagree, and for p outside [0, 1).
 Tensor epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& options,
                 std::int64_t columns = 0);
 Variable epilogue(const Variable& x, const Variable& bias, const EpilogueOptions& options,

@@ -1,7 +1,8 @@
-/// What the first layer of a network reads: node features as a dense matrix, or as a constant sparse one.
+/// Input features of a network: a dense matrix, or a constant sparse one.
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "core/adjacency.h"
 #include "core/random.h"
@@ -9,97 +10,115 @@
 
 namespace rodeo {
 
-struct LinearOptions;
-
-/// Of inputs of layers: from here on a second pass to compute them again costs less than the memory.
+/// From this size on the dropped-out input of a layer is recomputed in backward instead of kept.
 constexpr std::int64_t kRecomputeBytes = std::int64_t{1} << 28;
 
-/// A cheap shared handle. A Variable is taken wherever features are; layers that begin with a product x W
-/// take sparse ones too, whose zeros are never stored, read or multiplied.
+/// Dropout and a row scale that have not been applied yet: y[i, j] = scale[i] dropout(x)[i, j].
+struct PendingDropout {
+  double p = 0;
+  RandomKey key = {};
+  Tensor scale = {};  // [m]; undefined: 1
+};
+
+/// A sparse matrix X and its transpose, without values. Entry e of X is in row row[e] and is entry place[e]
+/// of X^T.
+struct SparsePattern {
+  Adjacency x, transposed;
+  Tensor row;    // i32 [entries]
+  Tensor place;  // i64 [entries]
+};
+
+/// A cheap shared handle, which never changes. It is one of
+///   - a dense Variable; Variables convert implicitly,
+///   - a dense constant with a pending dropout, which a product applies while it reads (see linear.h),
+///   - a sparse constant, whose zeros are never stored, read or multiplied. Layers that begin with a product
+///     X W accept it.
 class Features {
  public:
   Features() = default;                                  // undefined
   Features(Variable x) : dense_(std::move(x)) {}         // NOLINT: implicit on purpose
   explicit Features(Tensor x) : dense_(std::move(x)) {}  // a constant
+  /// A dense constant with a pending dropout. Use dropout(), which checks.
+  Features(Variable x, PendingDropout pending) : dense_(std::move(x)), pending_(std::move(pending)) {}
+  /// Sparse features. Use sparse_features(), which builds the pattern.
+  ///   value             [entries] in the order of pattern->x
+  ///   transposed_value  [entries] in the order of pattern->transposed; undefined: computed in backward
+  Features(std::shared_ptr<const SparsePattern> pattern, Tensor value, Tensor transposed_value);
 
   bool defined() const { return is_sparse() || dense_.defined(); }
   bool is_sparse() const { return pattern_ != nullptr; }
-  /// Throws Error where the features are sparse. Of those that dropout() returned the first call computes it.
-  const Variable& dense() const;
-  bool requires_grad() const { return dense_.requires_grad(); }  // sparse ones are constants
+  /// Sparse features and those with a pending dropout are constants.
+  bool requires_grad() const { return dense_.requires_grad(); }
 
   Shape shape() const;
   std::int64_t dim(int i) const { return shape()[i]; }
   DType dtype() const { return is_sparse() ? value_.dtype() : dense_.dtype(); }
   Device device() const { return is_sparse() ? value_.device() : dense_.device(); }
 
-  /// The same values rounded to another floating dtype (themselves where they have it). Throws Error where
-  /// they require a gradient.
+  /// The dense matrix. Applies a pending dropout in each call, so call it once. Throws Error where the
+  /// features are sparse.
+  Variable dense() const;
+  /// The dense matrix before the pending dropout. Throws Error where the features are sparse.
+  const Variable& input() const;
+  const std::optional<PendingDropout>& pending_dropout() const { return pending_; }
+
+  /// The same values rounded to another floating dtype (the same features where they have it). Throws Error
+  /// where they require a gradient.
   Features to(DType dtype) const;
 
-  /// Of sparse ones: the entries, rows sorted by column, each place once; and their values [entries].
-  const Adjacency& entries() const;
+  /// The entries of sparse features: rows sorted by column, each (row, column) once. Throws Error where the
+  /// features are dense.
+  const Adjacency& entries() const { return pattern().x; }
+  const SparsePattern& pattern() const;
+  const std::shared_ptr<const SparsePattern>& shared_pattern() const { return pattern_; }
+  /// [entries], in the order of entries().
   const Tensor& values() const { return value_; }
+  /// [entries], in the order of pattern().transposed. Computed in each call where gradients were switched off
+  /// when the values were made.
+  Tensor transposed_values() const;
 
  private:
-  friend Features sparse_features(const Adjacency& adj, const Tensor& value);
-  friend Features dropout(const Features& x, double p, RandomKey key, const Tensor& scale);
-  friend Features normalize_rows(const Features& x);
-  friend Variable matmul(const Features& x, const Variable& w);
-  friend Variable linear(const Features& x, const Variable& w, const Variable& bias,
-                         const LinearOptions& options);
-
-  // Made once: entry e of X lies in row[e], and is entry place[e] of X^T.
-  struct Pattern {
-    Adjacency x, transposed;
-    Tensor row;    // i32 [entries]
-    Tensor place;  // i64 [entries]
-  };
-  Features with(Tensor value, double p, RandomKey key, const Tensor& scale) const;
-  // What dropout() leaves to those who read constant dense features: a product draws as it reads.
-  struct Dropping {
-    double p;
-    RandomKey key;
-    Tensor scale;
-    Variable done;  // undefined until somebody wants it as a matrix
-  };
-
   Variable dense_;
-  std::shared_ptr<Dropping> dropping_;
-  std::shared_ptr<const Pattern> pattern_;
+  std::optional<PendingDropout> pending_;
+  std::shared_ptr<const SparsePattern> pattern_;
   Tensor value_;
-  Tensor transposed_value_;  // in the order of X^T; undefined where nothing was recorded
+  Tensor transposed_value_;
 };
 
 /// The sparse matrix whose entry (i, j) is the sum of the values of adj's edges (i, j).
-///   adj     [m, n]   m, n <= 2^31 - 1; columns of a row in any order, repeated ones are added in edge order
+///   adj     [m, n]   m, n <= 2^31 - 1; columns of a row in any order; repeated ones are added in edge order
 ///   value   [edges]  f64, f32, bf16 or f16, on adj's device
-/// Builds X^T and both orders of the entries, 20 bytes each with f32 beside X itself: for features that are
-/// used often. Waits for the device. Deterministic: the same entries on every device.
+/// Builds X^T and both orders of the entries, with f32 values 20 bytes an entry in addition to X. Waits for
+/// the device. Deterministic: the same entries on every device.
 /// Throws rodeo::Error when shapes, dtypes or devices disagree.
 Features sparse_features(const Adjacency& adj, const Tensor& value);
 
-/// y[i, j] = scale[i] dropout(x)[i, j], of dense features as dropout() in dense.h and scale_rows() have it.
+/// y[i, j] = scale[i] dropout(x)[i, j], where dropout is that of dense.h.
 ///   x      [m, n]  f64, f32, bf16 or f16
-///   scale  [m], a constant of x's device and dtype, or f32 beside 16-bit x; undefined: 1
-/// Sparse features draw a number for each entry, which is that of the same (row, column) of a dense matrix: a
-/// dropped zero is a zero, so both forms are equal to the bit. p = 0 without scale returns x. Deterministic.
-/// Dense constants are read when y is: by linear() and matmul() as they multiply, where they can (linear.h).
-/// Gradient of dense x: scale[i] dy[i, j] / (1 - p) where kept, else 0.
+///   scale  [m], a constant of x's device and dtype, or f32 with 16-bit x; undefined: 1
+/// Dense constants return with a pending dropout: linear() and matmul() apply it while they multiply where
+/// their kernel can (linear.h), dense() applies it otherwise. Dense variables are computed at once.
+/// Sparse features are computed at once, with the random number of the same (row, column) of a dense matrix:
+/// both forms are equal to the bit. p = 0 without scale returns x.
+/// Gradient of dense x: scale[i] dy[i, j] / (1 - p) where kept, else 0. Deterministic.
 /// Throws rodeo::Error when shapes, dtypes or devices disagree, and for p outside [0, 1).
 Features dropout(const Features& x, double p, RandomKey key, const Tensor& scale = {});
 
 /// Divides every row by the sum of its absolute values; rows of zeros stay zero.   x [m, n], f64, f32, bf16
-/// or f16; a constant. The order of a sum depends on the form and the device, so the last bits may; otherwise
-/// deterministic. Throws rodeo::Error for x that is undefined or requires a gradient.
+/// or f16; a constant. Deterministic; the order of a sum differs between the dense and the sparse form and
+/// between devices, and so may the last bits. Throws rodeo::Error for x that is undefined or requires a
+/// gradient.
 Features normalize_rows(const Features& x);
 
-/// y = x W.   x [m, k], w [k, n] -> [m, n];  f64, f32, bf16 or f16. Beside 16-bit x w may be f32: it is
-/// rounded, y has x's dtype, and dW is f32, of dense x the sum as it is, of sparse x rounded to x's dtype
-/// between. Of dense features as linear() in linear.h. Sparse: a sparse product over x's entries, dW = x^T dy
-/// another over those of x^T; RoDe on CUDA, on the CPU the rule of spmm.h. Deterministic. Nothing waits for
-/// the device but the first product of each direction, which makes a plan. Gradients: dW = x^T dy, and of
-/// dense x dx = dy W^T. Throws rodeo::Error when shapes, dtypes or devices disagree.
+/// y = x W.   x [m, k], w [k, n] -> [m, n];  f64, f32, bf16 or f16.
+/// Dense x: linear() (linear.h) without options.
+/// Sparse x: an SpMM over the entries of x; dW = x^T dy is an SpMM over those of x^T. The algorithm is RoDe
+/// on CUDA and spmm.h's kAuto on the CPU. The first product in each direction computes a plan and waits for
+/// the device.
+/// With 16-bit x, w may be f32: it is rounded, y has x's dtype and dW is f32. For sparse x dW is rounded to
+/// x's dtype first.
+/// Gradients: dW = x^T dy, and for dense x dx = dy W^T. Deterministic.
+/// Throws rodeo::Error when shapes, dtypes or devices disagree.
 Variable matmul(const Features& x, const Variable& w);
 
 }  // namespace rodeo

@@ -6,49 +6,36 @@
 #include "ops/dense.h"
 #include "ops/epilogue.h"
 #include "ops/kernels/dense.h"
+#include "ops/plan/linear_plan.h"
+#include "ops/spmm.h"
 
 namespace rodeo {
 namespace {
 
-bool has_wgmma(Device device) {
-  return Context::of(device).compute_capability() == 90;
+bool is_identity(const EpilogueOptions& then) {
+  return then.activation == Activation::kNone && then.dropout == 0 && !then.post_scale.defined();
 }
 
-bool is_nothing(const EpilogueOptions& then) {
-  return then.activation == Activation::kNone && then.dropout == 0 && !then.after.defined();
+/// x: dense. Its pending dropout counts as applied by the kernel.
+LinearPlan plan_of(const Features& x, const Variable& w, const EpilogueOptions& then) {
+  const Device device = x.device();
+  return plan_linear({.rows = x.dim(0),
+                      .k = w.dim(0),
+                      .n = w.dim(1),
+                      .dtype = x.dtype(),
+                      .allow_tf32 = allow_tf32(),
+                      .x_requires_grad = x.requires_grad(),
+                      .input_dropout = x.pending_dropout() ? x.pending_dropout()->p : 0,
+                      .activation = then.activation,
+                      .dropout = then.dropout,
+                      .has_post_scale = then.post_scale.defined(),
+                      .recompute = then.recompute},
+                     device.is_cuda() ? Context::of(device).properties() : DeviceProperties{});
 }
 
-constexpr std::int64_t kNarrow = 64;  // columns of y or dx: above that mma.sync is no match for wgmma
-constexpr std::int64_t kManyRows = 1 << 17;
-
-/// Which of the two kernels is faster for y of n columns, and for dw [k, n]: docs/kernels.md.
-bool takes_wgmma(Device device, std::int64_t rows, std::int64_t n, double dropout) {
-  return has_wgmma(device) && (n > kNarrow || (rows >= kManyRows && (n > 16 || dropout == 0)));
-}
-bool gradient_takes_wgmma(Device device, std::int64_t rows, std::int64_t k, std::int64_t n) {
-  return has_wgmma(device) && (n > kNarrow || (rows >= kManyRows && k >= 32 && n <= 48));
-}
-
-/// Where one kernel is faster than cuBLASLt with a pass before and after it: docs/kernels.md.
-bool suits_one_kernel(const Variable& x, const Tensor& w) {
-  constexpr std::int64_t kMostInner = 1024, kMostColumns = 256, kFewestRows = 1024;
-  const std::int64_t k = w.dim(0), n = w.dim(1);
-  if (!x.device().is_cuda() || x.dtype() != DType::kF32 || allow_tf32()) return false;
-  if (x.dim(0) < kFewestRows || k < 1 || n < 1 || k > kMostInner || n > kMostColumns) return false;
-  return (n <= kNarrow && (k <= kNarrow || !x.requires_grad())) || has_wgmma(x.device());
-}
-
-/// Whether the kernel does what follows, too.
-bool takes(const EpilogueOptions& then, const Variable& x, std::int64_t n) {
-  if (is_nothing(then)) return true;
-  const bool is_relu = then.activation == Activation::kRelu;
-  return n > kNarrow && has_wgmma(x.device()) && !x.requires_grad() && !then.recompute &&
-         (is_relu || (then.activation == Activation::kNone && then.dropout == 0)) &&
-         (then.dropout == 0 || n % 4 == 0);
-}
-
-Variable in_one_kernel(kernels::DropoutInput d, const Variable& x, const Variable& w, const Variable& bias,
-                       const EpilogueOptions& then, std::int64_t columns) {
+/// The product in one kernel, with the dropout d of its input x and with `then`.
+Variable fused(const LinearPlan& plan, kernels::DropoutInput d, const Variable& x, const Variable& w,
+               const Variable& bias, const EpilogueOptions& then, std::int64_t columns) {
   const bool x_learns = x.requires_grad(), w_learns = w.requires_grad(), bias_learns = bias.requires_grad();
   const std::int64_t rows = d.x.dim(0), k = d.x.dim(1), n = w.dim(1);
   const bool weights_learn = w_learns || bias_learns;
@@ -58,12 +45,12 @@ Variable in_one_kernel(kernels::DropoutInput d, const Variable& x, const Variabl
   {
     const ProfileScope scope(Part::kGemm);
     const Tensor b = bias.defined() ? bias.value() : Tensor();
-    if (takes_wgmma(y.device(), rows, n, d.p))
+    if (plan.forward == LinearKernel::kWgmma)
       kernels::wgmma_matmul.on(y.device())(d, w.value(), false, b, then, y);
     else
       kernels::tall_matmul.on(y.device())(d, w.value(), false, b, y);
   }
-  d.x = {};  // an input may have its values computed again
+  d.x = {};  // kept_x holds it, or recomputes it
   const SavedTensor kept_x = weights_learn ? x.saved() : SavedTensor();
   const SavedTensor kept_w = x_learns ? w.saved() : SavedTensor();
   const SavedTensor kept_y =
@@ -73,18 +60,18 @@ Variable in_one_kernel(kernels::DropoutInput d, const Variable& x, const Variabl
     Tensor dx, dw, db;
     if (x_learns) {
       dx = Tensor::empty({rows, k}, dy.dtype(), dy.device());
-      const kernels::DropoutInput slope{.x = dy, .scale = d.scale};
-      if (takes_wgmma(dy.device(), rows, k, 0))
-        kernels::wgmma_matmul.on(dy.device())(slope, kept_w.get(), true, {}, {}, dx);
+      const kernels::DropoutInput scaled{.x = dy, .scale = d.scale};
+      if (plan.dx == LinearKernel::kWgmma)
+        kernels::wgmma_matmul.on(dy.device())(scaled, kept_w.get(), true, {}, {}, dx);
       else
-        kernels::tall_matmul.on(dy.device())(slope, kept_w.get(), true, {}, dx);
+        kernels::tall_matmul.on(dy.device())(scaled, kept_w.get(), true, {}, dx);
     }
     if (weights_learn) {
       dw = Tensor::empty({k, n}, dy.dtype(), dy.device());
       if (bias_learns) db = Tensor::empty({n}, dy.dtype(), dy.device());
       kernels::DropoutInput again = d;
       again.x = kept_x.get();
-      if (gradient_takes_wgmma(dy.device(), rows, k, n))
+      if (plan.dw == LinearKernel::kWgmma)
         kernels::wgmma_matmul_transposed.on(dy.device())(again, kept_y.get(), dy, then, dw, db);
       else
         kernels::tall_matmul_transposed.on(dy.device())(again, dy, dw, db);
@@ -97,9 +84,9 @@ Variable in_one_kernel(kernels::DropoutInput d, const Variable& x, const Variabl
 void check_options(const LinearOptions& options, const Features& x, const Variable& w, const Variable& bias) {
   const EpilogueOptions& then = options.then;
   const std::int64_t n = w.dim(1);
-  const bool is_product = !bias.defined() && is_nothing(then);
+  const bool is_product = !bias.defined() && is_identity(then);
   check(options.columns == 0 || options.columns == n || (options.columns > n && is_product),
-        "[linear] columns must be ", n, is_product ? " or more" : ", as something follows the product",
+        "[linear] columns must be ", n, is_product ? " or more" : ", because a bias or an epilogue follows",
         ", got ", options.columns);
   if (bias.defined()) {
     check_beside("linear", "w", w.value(), "bias", bias.value());
@@ -110,14 +97,29 @@ void check_options(const LinearOptions& options, const Features& x, const Variab
     check_beside("linear", "w", w.value(), what, factor);
     check_shape("linear", what, factor, {x.dim(0)});
   };
-  check_rows("then.scale", then.scale);
-  check_rows("then.after", then.after);
-  check(then.activation != Activation::kElu || !then.after.defined(),
-        "[linear] elu takes no factor after it");
+  check_rows("then.pre_scale", then.pre_scale);
+  check_rows("then.post_scale", then.post_scale);
+  check(then.activation != Activation::kElu || !then.post_scale.defined(),
+        "[linear] elu does not support post_scale");
   check(then.dropout >= 0 && then.dropout < 1, "[linear] dropout must be in [0, 1), got ", then.dropout);
 }
 
+/// An SpMM over the entries of x.
+Variable sparse_product(const Features& x, const Variable& w) {
+  const SpmmOptions options{.algorithm = x.device().is_cuda() ? SpmmAlgorithm::kRode : SpmmAlgorithm::kAuto};
+  return record("matmul", spmm(x.entries(), x.values(), w.value().to(x.dtype()), options), {w},
+                [=, dtype = w.dtype()](const Tensor& dy) {
+                  const Tensor dw = spmm(x.pattern().transposed, x.transposed_values(), dy, options);
+                  return std::vector{dw.to(dtype)};
+                });
+}
+
 }  // namespace
+
+Features linear_input(const Features& x, const Variable& w) {
+  if (!x.defined() || !x.pending_dropout()) return x;
+  return plan_of(x, w, {}).forward == LinearKernel::kMatmul ? Features(x.dense()) : x;
+}
 
 Variable linear(const Features& x, const Variable& w, const Variable& bias, const LinearOptions& options) {
   check(x.defined(), "[linear] x is undefined");
@@ -128,26 +130,34 @@ Variable linear(const Features& x, const Variable& w, const Variable& bias, cons
   const std::int64_t n = w.dim(1), columns = options.columns == 0 ? n : options.columns;
   const EpilogueOptions& then = options.then;
   const auto finish = [&](const Variable& y) {
-    const bool same = is_nothing(then) && !bias.defined() && !then.scale.defined();
-    return same ? y : epilogue(y, bias, then);
+    const bool done = is_identity(then) && !bias.defined() && !then.pre_scale.defined();
+    return done ? y : epilogue(y, bias, then);
   };
   if (x.is_sparse()) {
-    check(columns == n, "[linear] a product of sparse features has no columns of padding, got ", columns);
+    check(columns == n, "[linear] a product of sparse features has no padding columns, got ", columns);
     return finish(matmul(x, w));
   }
-  const Features::Dropping* const dropping =
-      x.dropping_ && !x.dropping_->done.defined() ? x.dropping_.get() : nullptr;
-  const Variable& given = dropping ? x.dense_ : x.dense();
-  check_matrix("linear", "x", given.value());
-  check_beside("linear", "x", given.value(), "w", w.value());
-  if (!suits_one_kernel(given, w.value()))
+  const Variable& input = x.input();
+  check_matrix("linear", "x", input.value());
+  check_beside("linear", "x", input.value(), "w", w.value());
+  const LinearPlan plan = plan_of(x, w, then);
+  if (plan.forward == LinearKernel::kMatmul)
     return finish(columns == n ? matmul(x.dense(), w) : matmul_padded(x.dense(), w, columns));
-  kernels::DropoutInput d{.x = given.value()};
-  if (dropping) d = {d.x, dropping->p, dropping->key, dropping->scale};
-  const bool two_scales = d.scale.defined() && then.scale.defined();
-  if (two_scales || !takes(then, given, n)) return finish(in_one_kernel(d, given, w, {}, {}, columns));
-  if (then.scale.defined()) d.scale = then.scale;
-  return in_one_kernel(d, given, w, bias, then, columns);
+  kernels::DropoutInput d{.x = input.value()};
+  if (const auto& pending = x.pending_dropout()) d = {d.x, pending->p, pending->key, pending->scale};
+  const bool two_scales = d.scale.defined() && then.pre_scale.defined();
+  if (two_scales || !plan.fuses_epilogue) return finish(fused(plan, d, input, w, {}, {}, columns));
+  if (then.pre_scale.defined()) d.scale = then.pre_scale;
+  return fused(plan, d, input, w, bias, then, columns);
+}
+
+Variable matmul(const Features& x, const Variable& w) {
+  check(x.defined(), "[matmul] x is undefined");
+  if (!x.is_sparse()) return linear(x, w);
+  check_matrix("matmul", "w", w.value());
+  check_beside("matmul", "x", x.values(), "w", w.value());
+  check(w.dim(0) == x.dim(1), "[matmul] inner sizes must be equal, got ", x.shape(), " x ", w.shape());
+  return sparse_product(x, w);
 }
 
 }  // namespace rodeo

@@ -1,4 +1,4 @@
-/// A product with a weight matrix, and what stands around it in a graph network, in one kernel where it can.
+/// Product with a weight matrix, fused with dropout of its input and an epilogue where a kernel supports it.
 #pragma once
 
 #include "ops/epilogue.h"
@@ -7,28 +7,35 @@
 namespace rodeo {
 
 struct LinearOptions {
-  EpilogueOptions then = {};  // what follows the product: s, f, dropout, t of epilogue.h
-  std::int64_t columns = 0;   // of y, at least n: zeros from n on, as matmul_padded has them; 0: n
+  EpilogueOptions then = {};  // follows the product: pre_scale, activation, dropout, post_scale
+  std::int64_t columns = 0;   // of y, at least n; zeros from n on, as in matmul_padded. 0: n
 };
 
-/// y[i, j] = t[i] dropout(f(s[i] sum over k of x[i, k] w[k, j] + b[j])), each part where asked for.
-///   x        [m, k], dense or sparse, as dropout() in features.h leaves it or not
+/// y[i, j] = post_scale[i] dropout(f(pre_scale[i] sum over k of x[i, k] w[k, j] + b[j])), parts as set.
+///   x        [m, k], dense or sparse, with or without a pending dropout (features.h)
 ///   w        [k, n]
-///   bias     [n], or undefined for none
-///   columns  n, or more for a product and s alone
+///   bias     [n]; undefined for no bias
+///   columns  n; more only where nothing but pre_scale follows the product
 ///   returns  [m, n], or [m, columns]
-/// f64, f32, bf16 or f16; all operands of one dtype and device, but that beside 16-bit x all others may be
-/// f32: y has x's dtype and dw and db are f32 then. Gradients: dw = x^T (s g), db = sums of g's columns, dx
-/// = (s g) w^T with g of epilogue.h; dy is not read in the padding.
-/// In f32 on CUDA, from 1024 rows on and for k <= 1024, n <= 256, x is dropped out, scaled, multiplied and
-/// has the bias added in one kernel, on the tensor cores: f32 values are split into two TF32 halves each,
-/// three products of halves miss no more than 2^-22 of |x w|, and errors are those of an f32 product
-/// (docs/kernels.md); a factor that is not finite, or above 2^127, gives NaN. On GPUs of compute capability
-/// 9.0 f (but ELU), dropout and t are part of the kernel for more than 64 columns of y and a constant x, and
-/// g of that of dw; others have such a kernel for up to 64 columns of y and dx. Otherwise, and with
-/// set_allow_tf32(true), as dropout, matmul and epilogue.  Deterministic. Throws rodeo::Error when shapes,
-/// dtypes or devices disagree.
+/// f64, f32, bf16 or f16; all operands of one dtype and device. With 16-bit x the others may be f32: y has
+/// x's dtype, dw and db are f32.
+/// Gradients, with g of epilogue.h: dw = x^T (pre_scale g), db = column sums of g, dx = (pre_scale g) w^T. dy
+/// is not read in the padding.
+///
+/// Fusion (ops/plan/linear_plan.h decides). In f32 on CUDA, for m >= 1024, k <= 1024 and n <= 256, one kernel
+/// applies dropout and scale to x, multiplies and adds the bias, on tensor cores. It splits f32 values into
+/// two TF32 halves; three products of halves have errors of at most 2^-22 |x| |w|, those of an f32 product
+/// (docs/kernels.md). A factor that is not finite, or above 2^127, gives NaN. GPUs of compute capability 9.0
+/// also fuse f (except ELU), dropout and post_scale, for n > 64 and a constant x. Other GPUs have this kernel
+/// for up to 64 columns of y and dx only. Everything else, and all of it with set_allow_tf32(true), runs as
+/// dropout, matmul and epilogue.
+/// Deterministic. Throws rodeo::Error when shapes, dtypes or devices disagree.
 Variable linear(const Features& x, const Variable& w, const Variable& bias = {},
                 const LinearOptions& options = {});
+
+/// x as linear(x, w) reads it: with its pending dropout where the product applies it, else with the dropout
+/// applied. For layers that multiply x by several matrices of w's shape: they call this once, so that a
+/// dropout that no product applies is computed once.
+Features linear_input(const Features& x, const Variable& w);
 
 }  // namespace rodeo

@@ -1,40 +1,31 @@
-/// Sampled dense-dense products: a function of two rows at every edge.
+/// SDDMM: sampled dense-dense matrix multiplication. It computes one value (or row) for each edge from the
+/// rows of its two end points.
 #pragma once
-
-#include <iosfwd>
-#include <string_view>
 
 #include "core/adjacency.h"
 #include "core/variable.h"
+#include "ops/sddmm_types.h"
 
 namespace rodeo {
 
-enum class SddmmOp {
-  kDot,  // sums over the last dimension
-  kAdd,  // element by element
-  kMul,
-};
-std::string_view name(SddmmOp op);
-std::ostream& operator<<(std::ostream& out, SddmmOp op);
-
-/// s[e] = weight[e] * op(b1[row(e)], b2[col(e)])  at the edges of adj.
+/// s[e] = weight[e] * op(b1[row(e)], b2[col(e)])  for each edge e of adj.
 ///   b1      [rows, k] or [rows, heads, k]
-///   b2      [cols, k] or [cols, heads, k]   the same rank, heads and k as b1; any of them may be 0
-///   weight  [edges]   in adj's edge order, shared by all heads; omit it for ones
+///   b2      [cols, k] or [cols, heads, k]   the rank, heads and k of b1; each of them may be 0
+///   weight  [edges]   in adj's edge order, shared by all heads; leave it out for ones
 ///   returns, in adj's edge order:
 ///     kDot        [edges] or [edges, heads]:  s[e, h] = weight[e] * sum over j of b1[i, h, j] b2[c, h, j]
 ///     kAdd, kMul  [edges, k] or [edges, heads, k]
-/// f64, f32, bf16 or f16; all operands and adj of one dtype and device; 16-bit types are computed in f32.
-/// Gradients, where S holds weight * ds at adj's edges:
+/// f64, f32, bf16 or f16; all operands and adj of one dtype and device; 16-bit types are accumulated in f32.
+/// Gradients, where S is the sparse matrix of weight * ds:
 ///   kDot  db1 = S B2,  db2 = S^T B1, for each head (see spmm.h)
-///   kAdd  db1 = sums of S over the edges of each row,  db2 = the same over each column (see edge_sum.h)
-///   kMul  as kDot, with every element of a row as a head of width one
+///   kAdd  db1 = row sums of S,  db2 = column sums of S (see edge_sum.h)
+///   kMul  as kDot, where each element of a row is a head of width one
 ///   dweight[e] = <ds[e], op(b1[row(e)], b2[col(e)])>
 /// Deterministic: same inputs, same device, same bits.
-/// On CUDA a dot of rows that are no multiple of 16 bytes, or not aligned to them, reads b2 from a temporary
-/// copy with rows that are. Where rows of adj are short, its edges' rows are made once and kept on adj, 4
-/// bytes an edge. The decomposition into rows is that of Pang et al., RoDe, PPoPP 2024. Throws rodeo::Error
-/// when shapes, dtypes or devices disagree.
+/// Memory on CUDA: a dot product whose rows are not aligned to 16 bytes reads b2 from a temporary padded
+/// copy. For graphs with short rows the row of each edge is cached on adj, 4 bytes an edge.
+/// Rows are decomposed as in RoDe (Pang et al., PPoPP 2024).
+/// Throws rodeo::Error when shapes, dtypes or devices disagree.
 Tensor sddmm(const Adjacency& adj, const Tensor& b1, const Tensor& b2, SddmmOp op = SddmmOp::kDot,
              const Tensor& weight = {});
 Variable sddmm(const Adjacency& adj, const Variable& b1, const Variable& b2, SddmmOp op = SddmmOp::kDot,

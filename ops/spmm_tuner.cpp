@@ -1,17 +1,15 @@
 #include "ops/spmm_tuner.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
-#include <ostream>
 
 #include "core/context.h"
 #include "core/stopwatch.h"
 #include "ops/graph_hash.h"
-#include "ops/plan/spmv_plan.h"
+#include "ops/sparse/graph_plans.h"
+#include "ops/sparse/spmm_algorithms.h"
 #include "ops/sparse/spmm_tuning_cache.h"
 
 namespace rodeo {
@@ -57,17 +55,17 @@ std::map<SpmmProblem, SpmmChoice>& choices_on(const Adjacency& adj) {
   return *adj.cached<SpmmChoices>([] { return SpmmChoices(); }).of;
 }
 
-// The first use of a library or a kernel in a process loads it, which takes longer than many runs and is on
-// no problem's budget. Whoever fails here fails again in its turn, and is told of then.
+// The first use of a library or kernel in a process loads it, which takes longer than many runs. That time is
+// not part of the budget. An algorithm that fails here fails again when it is timed, and is reported there.
 void load_kernels(Device device, const SpmmProblem& problem) {
   const Adjacency one = Adjacency::trusted({1, 1, Tensor::from(std::vector<std::int64_t>{0, 1}, device),
                                             Tensor::from(std::vector<std::int32_t>{0}, device)});
   const Tensor x = Tensor::full({1, problem.n}, 1, problem.dtype, device);
-  const Tensor weight = Tensor::full({1}, 1, problem.dtype, device);
+  const Tensor weight = problem.weighted ? Tensor::full({1}, 1, problem.dtype, device) : Tensor();
+  const Tensor y = Tensor::empty(x.shape(), problem.dtype, device);
   for (const SpmmAlgorithm algorithm : kCandidates) {
     try {
-      if (prepare(one, problem, algorithm).remark.empty())
-        problem.weighted ? spmm(one, weight, x, {algorithm}) : spmm(one, x, {algorithm});
+      if (prepare(one, problem, algorithm).remark.empty()) run_spmm(algorithm, {one, weight, x, y});
     } catch (const Error&) {
     }
   }
@@ -78,9 +76,9 @@ SpmmChoice by_rule(const Adjacency& adj, std::string reason) {
 }
 
 SpmmChoice tune(const Adjacency& adj, const SpmmProblem& problem,
-                const std::function<void(SpmmAlgorithm)>& run, SpmmTuningCache& store) {
+                const std::function<void(SpmmAlgorithm)>& run, SpmmTuningCache& cache) {
   const SpmmTuningCache::Key key{graph_hash(adj), describe(adj.device()), problem};
-  if (const auto entry = store.find(key); entry && is_candidate(adj, problem, entry->algorithm))
+  if (const auto entry = cache.find(key); entry && is_candidate(adj, problem, entry->algorithm))
     return {entry->algorithm, SpmmChoice::Source::kRemembered, "as tuned before", entry->candidates};
 
   using Clock = std::chrono::steady_clock;
@@ -98,11 +96,11 @@ SpmmChoice tune(const Adjacency& adj, const SpmmProblem& problem,
     return stopwatch.milliseconds();
   };
   SpmmChoice choice = measure_spmm(std::move(candidates), time, elapsed);
-  const SpmmTuningCache::Entry kept = store.keep(key, {choice.algorithm, choice.candidates});
+  const SpmmTuningCache::Entry kept = cache.keep(key, {choice.algorithm, choice.candidates});
   if (kept.algorithm != choice.algorithm && is_candidate(adj, problem, kept.algorithm))
     choice = {kept.algorithm, SpmmChoice::Source::kRemembered, "as another process tuned meanwhile",
               kept.candidates};
-  if (const std::string complaint = store.complaint(); !complaint.empty())
+  if (const std::string complaint = cache.complaint(); !complaint.empty())
     choice.reason += "; not kept for later runs: " + complaint;
   choice.tuning_ms = elapsed();
   return choice;
@@ -118,7 +116,7 @@ SpmmAlgorithm spmm_rule(const Adjacency& adj) {
 }
 
 SpmmAlgorithm choose_spmm(const Adjacency& adj, const SpmmProblem& problem,
-                          const std::function<void(SpmmAlgorithm)>& run, SpmmTuningCache& store) {
+                          const std::function<void(SpmmAlgorithm)>& run, SpmmTuningCache& cache) {
   auto& choices = choices_on(adj);
   if (const auto at = choices.find(problem); at != choices.end()) return at->second.algorithm;
   SpmmChoice choice;
@@ -129,7 +127,7 @@ SpmmAlgorithm choose_spmm(const Adjacency& adj, const SpmmProblem& problem,
   else if (Context::of(adj.device()).is_capturing())
     return spmm_rule(adj);  // not kept: the first call outside of a capture tunes
   else
-    choice = tune(adj, problem, run, store);
+    choice = tune(adj, problem, run, cache);
   return choices.emplace(problem, std::move(choice)).first->second.algorithm;
 }
 
@@ -137,26 +135,6 @@ std::string explain_spmm(const Adjacency& adj) {
   std::string text;
   for (const auto& [problem, choice] : choices_on(adj)) text += str(problem, ": ", choice);
   return text;
-}
-
-std::ostream& operator<<(std::ostream& out, const SpmmProblem& problem) {
-  return out << "n=" << problem.n << ' ' << problem.dtype << (problem.weighted ? " weighted" : " unweighted")
-             << (problem.allow_nondeterministic ? " in any order" : "");
-}
-
-std::ostream& operator<<(std::ostream& out, const SpmmChoice& choice) {
-  constexpr const char* kSources[] = {"by rule", "measured", "remembered"};
-  out << choice.algorithm << ", " << kSources[static_cast<int>(choice.source)] << ": " << choice.reason;
-  if (choice.tuning_ms > 0) out << fmt::format(" ({:.1f} ms of tuning)", choice.tuning_ms);
-  out << '\n';
-  for (const SpmmCandidate& c : choice.candidates) {
-    out << fmt::format("  {:<10}", name(c.algorithm));
-    if (c.timed()) out << fmt::format("{:>9.4f} ms", c.ms);
-    if (c.runs > 0) out << fmt::format(", {} run{}", c.runs, c.runs == 1 ? "" : "s");
-    if (!c.remark.empty()) out << (c.timed() ? ", " : "") << c.remark;
-    out << '\n';
-  }
-  return out;
 }
 
 }  // namespace rodeo

@@ -1,22 +1,13 @@
 #include "ops/spmv.h"
 
-#include <ostream>
-
 #include "core/profile.h"
 #include "ops/checks.h"
-#include "ops/convert.h"
 #include "ops/kernels/sparse.h"
 #include "ops/plan/spmv_plan.h"
-#include "ops/sddmm.h"
-#include "ops/sparse/edge_rows.h"
+#include "ops/sparse/graph_plans.h"
 
 namespace rodeo {
 namespace {
-
-constexpr std::pair<SpmvAlgorithm, std::string_view> kNames[] = {{SpmvAlgorithm::kAuto, "auto"},
-                                                                 {SpmvAlgorithm::kVector, "vector"},
-                                                                 {SpmvAlgorithm::kRode, "rode"},
-                                                                 {SpmvAlgorithm::kSegmented, "segmented"}};
 
 Tensor run(const Adjacency& adj, const Tensor& weight, const Tensor& x, const SpmvOptions& options) {
   check_vector("spmv", "x", x);
@@ -34,7 +25,7 @@ Tensor run(const Adjacency& adj, const Tensor& weight, const Tensor& x, const Sp
   const SpmvAlgorithm algorithm =
       options.algorithm == SpmvAlgorithm::kAuto ? choose_spmv_algorithm(adj) : options.algorithm;
   if (algorithm == SpmvAlgorithm::kSegmented) {
-    const Tensor& row = kept_edge_rows(adj);
+    const Tensor& row = cached_edge_rows(adj);
     const ProfileScope scope(Part::kSpmm);
     kernels::segment_sum.on(y.device())(row, adj.csr().col, weight, x, y);
   } else if (algorithm == SpmvAlgorithm::kRode) {
@@ -49,42 +40,7 @@ Tensor run(const Adjacency& adj, const Tensor& weight, const Tensor& x, const Sp
   return y;
 }
 
-Tensor transposed_product(const Adjacency& adj, const Tensor& weight, const Tensor& dy,
-                          const SpmvOptions& options) {
-  if (!weight.defined()) return run(transpose_pattern(adj), {}, dy, options);
-  const Transposed t = transpose(adj);
-  return run(t.adj, take(weight, t.edge_ids), dy, options);
-}
-
 }  // namespace
-
-std::string_view name(SpmvAlgorithm algorithm) {
-  for (const auto& [value, text] : kNames)
-    if (value == algorithm) return text;
-  return "?";
-}
-
-std::ostream& operator<<(std::ostream& out, SpmvAlgorithm algorithm) {
-  return out << name(algorithm);
-}
-
-SpmvAlgorithm parse_spmv_algorithm(std::string_view text) {
-  std::string choices;
-  for (const auto& [value, known] : kNames) {
-    if (known == text) return value;
-    choices += (choices.empty() ? "" : ", ") + std::string(known);
-  }
-  fail("unknown spmv algorithm '", text, "': expected one of ", choices);
-}
-
-const RowLengths& row_lengths(const Adjacency& adj) {
-  return adj.cached<RowLengths>([&] {
-    const std::int64_t rows = adj.rows();
-    if (rows == 0) return RowLengths{};
-    return RowLengths{rows, kernels::longest_row.on(adj.device())(adj.csr()),
-                      static_cast<double>(adj.num_edges()) / static_cast<double>(rows)};
-  });
-}
 
 SpmvAlgorithm choose_spmv_algorithm(const Adjacency& adj) {
   if (!adj.device().is_cuda()) return SpmvAlgorithm::kVector;
@@ -101,19 +57,6 @@ Tensor spmv(const Adjacency& adj, const Tensor& weight, const Tensor& x, const S
   return run(adj, weight, x, options);
 }
 
-Variable spmv(const Adjacency& adj, const Variable& x, const SpmvOptions& options) {
-  return record("spmv", spmv(adj, x.value(), options), {x},
-                [=](const Tensor& dy) { return std::vector{transposed_product(adj, {}, dy, options)}; });
-}
-
-Variable spmv(const Adjacency& adj, const Variable& weight, const Variable& x, const SpmvOptions& options) {
-  return record("spmv", spmv(adj, weight.value(), x.value(), options), {weight, x}, [=](const Tensor& dy) {
-    Tensor dweight, dx;
-    if (weight.requires_grad())
-      dweight = sddmm(adj, dy.reshape({adj.rows(), 1}), x.value().reshape({adj.cols(), 1}));
-    if (x.requires_grad()) dx = transposed_product(adj, weight.value(), dy, options);
-    return std::vector{dweight, dx};
-  });
-}
+// The gradients are in ops/sparse/gradients.cpp.
 
 }  // namespace rodeo

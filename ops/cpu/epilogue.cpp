@@ -42,8 +42,8 @@ void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& option
   dispatch_float(x.dtype(), "epilogue", [&]<class T>(T) {
     using Sum = Accumulator<T>;
     const T* xp = x.data<T>();
-    const Sum *b = data_or_null<Sum>(bias), *s = data_or_null<Sum>(options.scale),
-              *t = data_or_null<Sum>(options.after);
+    const Sum *b = data_or_null<Sum>(bias), *s = data_or_null<Sum>(options.pre_scale),
+              *t = data_or_null<Sum>(options.post_scale);
     T* yp = y.data<T>();
     const std::int64_t n = y.dim(1), pitch = x.dim(1), size = y.numel();
     const auto p = static_cast<float>(options.dropout);
@@ -77,7 +77,7 @@ void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions&
   dispatch_float(dy.dtype(), "epilogue", [&]<class T>(T) {
     using Sum = Accumulator<T>;
     const T *yp = data_or_null<T>(y), *dyp = dy.data<T>();
-    const Sum *s = data_or_null<Sum>(options.scale), *t = data_or_null<Sum>(options.after);
+    const Sum *s = data_or_null<Sum>(options.pre_scale), *t = data_or_null<Sum>(options.post_scale);
     T* dxp = dx.defined() ? dx.data<T>() : nullptr;
     const std::int64_t m = dy.dim(0), n = dy.dim(1), pitch = dxp ? dx.dim(1) : n;
     const auto p = static_cast<float>(options.dropout);

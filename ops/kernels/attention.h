@@ -2,7 +2,7 @@
 /// assume.
 #pragma once
 
-#include "ops/attention.h"
+#include "ops/attention_types.h"
 #include "ops/kernels/registry.h"
 
 namespace rodeo::kernels {

@@ -2,7 +2,7 @@
 /// may assume.
 #pragma once
 
-#include "ops/epilogue.h"
+#include "ops/epilogue_types.h"
 #include "ops/kernels/registry.h"
 
 namespace rodeo::kernels {

@@ -1,7 +1,7 @@
 /// Backend signatures: conversions between forms of a graph. See registry.h for what kernels may assume.
 #pragma once
 
-#include "ops/convert.h"
+#include "ops/convert_types.h"
 #include "ops/kernels/registry.h"
 
 namespace rodeo::kernels {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ops/kernels/registry.h"
-#include "ops/norm.h"
+#include "ops/norm_types.h"
 
 namespace rodeo::kernels {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ops/kernels/registry.h"
-#include "ops/optim.h"
+#include "ops/optim_types.h"
 
 namespace rodeo {
 /// Found by argument-dependent lookup from kernels::KernelCall.

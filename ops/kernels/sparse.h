@@ -2,11 +2,11 @@
 /// kernels may assume.
 #pragma once
 
-#include "ops/convert.h"
+#include "ops/convert_types.h"
 #include "ops/kernels/registry.h"
 #include "ops/plan/rode_plan.h"
-#include "ops/sddmm.h"
-#include "ops/spmm.h"
+#include "ops/sddmm_types.h"
+#include "ops/spmm_types.h"
 
 namespace rodeo::kernels {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <iosfwd>
 
-#include "core/adjacency.h"
+#include "core/tensor.h"
 
 namespace rodeo {
 
@@ -65,12 +65,5 @@ struct RodePlan {
 
 /// "120 pieces, 3 split rows, 2588 residual rows"
 std::ostream& operator<<(std::ostream& out, const RodePlan& plan);
-
-/// Made on the device of adj; the same arrays on every device. cluster u8 [rows] may be undefined;
-/// split is kTinySplit, kShortSplit, kSplit or kLongSplit, or 0 for split_of.
-RodePlan make_rode_plan(const Adjacency& adj, const Tensor& cluster = {}, std::int64_t split = 0);
-
-/// The plan of adj, with clusters where RowClusters::pays. Kept on adj, and lives as long.
-const RodePlan& rode_plan(const Adjacency& adj);
 
 }  // namespace rodeo

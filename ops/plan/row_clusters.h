@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "core/adjacency.h"
 #include "core/random.h"
 
 namespace rodeo {
@@ -25,7 +24,7 @@ struct RowClusters {
 
   /// Worth it where X is larger than an L2, or where rows are so long and many that they share an L1. On
   /// smaller graphs it is better to run long rows first.
-  static constexpr bool pays(std::int64_t rows, std::int64_t cols, std::int64_t edges) {
+  static constexpr bool should_use(std::int64_t rows, std::int64_t cols, std::int64_t edges) {
     constexpr std::int64_t kWideCols = 1 << 19, kManyEdges = 1 << 24;
     return rows == cols && edges >= 4 * rows && (cols >= kWideCols || edges >= kManyEdges);
   }
@@ -41,11 +40,5 @@ struct RowClusters {
     return static_cast<std::int32_t>(random_word(0x636c7573, 0, static_cast<std::uint64_t>(node)));
   }
 };
-
-/// The cluster of each row of a square matrix: u8 [rows]. Throws Error where it is not square.
-Tensor cluster_rows(const Adjacency& adj);
-
-/// The same where RowClusters::pays, else undefined. Kept on adj.
-const Tensor& row_clusters(const Adjacency& adj);
 
 }  // namespace rodeo

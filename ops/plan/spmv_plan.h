@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "ops/spmv.h"
+#include "ops/spmv_types.h"
 
 namespace rodeo {
 
@@ -13,9 +13,6 @@ struct RowLengths {
   std::int64_t longest = 0;
   double mean = 0;
 };
-
-/// Measured on the device of adj at first use, then kept on adj. Waits for the device that once.
-const RowLengths& row_lengths(const Adjacency& adj);
 
 /// THREADS_PER_VECTOR: the power of two in [2, 16] that is nearest to the mean row length, the smaller of two
 /// equally near. 32, as published, is too many where every thread has four nonzeros in flight.

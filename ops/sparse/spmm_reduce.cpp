@@ -6,8 +6,10 @@
 #include "core/profile.h"
 #include "ops/convert.h"
 #include "ops/dense.h"
-#include "ops/gcn_norm.h"
 #include "ops/kernels/sparse.h"
+#include "ops/scale_rows.h"
+#include "ops/sparse/graph_plans.h"
+#include "ops/sparse/spmm_sum.h"
 
 namespace rodeo {
 namespace {
@@ -28,7 +30,7 @@ Tensor inverse_lengths(const Adjacency& adj) {
       .value;
 }
 
-void check_takes(const Adjacency& adj, const SpmmOptions& options) {
+void check_supported(const Adjacency& adj, const SpmmOptions& options) {
   check(options.algorithm == SpmmAlgorithm::kAuto && options.accumulate == Accumulate::kOrdered, "[spmm] ",
         options.reduce, " has a kernel of its own: leave algorithm at auto and accumulate at ordered");
   constexpr std::int64_t kLongest = std::numeric_limits<std::int32_t>::max();
@@ -62,14 +64,15 @@ Tensor gradient_of_weight(const Adjacency& adj, const Tensor& arg, const Tensor&
 
 }  // namespace
 
-Variable spmm_mean(const Adjacency& adj, const Variable& weight, const Variable& x, SpmmOptions options) {
+Variable spmm_mean(const Adjacency& adj, const Variable& weight, const Variable& x,
+                   const SpmmOptions& options) {
+  check_spmm_operands(adj, weight.defined() ? weight.value() : Tensor(), x.value());
   const DType dtype = x.dtype();
-  if (dtype == DType::kF16)  // where a sum may overflow and its mean does not
+  if (dtype == DType::kF16)  // a sum may overflow f16 where its mean does not
     return cast(
         spmm_mean(adj, weight.defined() ? cast(weight, DType::kF32) : weight, cast(x, DType::kF32), options),
         dtype);
-  options.reduce = Reduce::kSum;
-  const Variable sum = weight.defined() ? spmm(adj, weight, x, options) : spmm(adj, x, options);
+  const Variable sum = spmm_sum(adj, weight, x, options);
   const Shape shape = sum.shape();
   const std::int64_t rows = adj.rows(), columns = shape.numel() / std::max<std::int64_t>(1, rows);
   const Tensor scale =
@@ -79,8 +82,9 @@ Variable spmm_mean(const Adjacency& adj, const Variable& weight, const Variable&
 
 Variable spmm_minmax(const Adjacency& adj, const Variable& weight, const Variable& x,
                      const SpmmOptions& options) {
-  check_takes(adj, options);
   const Tensor w = weight.defined() ? weight.value() : Tensor();
+  check_spmm_operands(adj, w, x.value());
+  check_supported(adj, options);
   const Shape shape =
       x.shape().rank() == 3 ? Shape{adj.rows(), x.dim(1), x.dim(2)} : Shape{adj.rows(), x.dim(1)};
   const Tensor y = Tensor::empty(shape, x.dtype(), x.device());
@@ -89,7 +93,7 @@ Variable spmm_minmax(const Adjacency& adj, const Variable& weight, const Variabl
   if (adj.num_edges() == 0) {
     y.fill(0);
   } else if (y.numel() > 0) {
-    if (y.device().is_cuda()) rode_plan(adj);  // made outside the timed scope, once
+    if (y.device().is_cuda()) rode_plan(adj);  // computed before the kernel that is timed
     const ProfileScope scope(Part::kSpmm);
     const double sign = options.reduce == Reduce::kMax ? 1 : -1;
     kernels::spmm_minmax.on(y.device())(adj, sign, w, x.value(), y, arg);

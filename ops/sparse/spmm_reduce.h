@@ -1,12 +1,16 @@
-/// The reductions of ops/spmm.h other than the sum. Operands have been checked.
+/// The reductions of ops/spmm.h other than the sum.
 #pragma once
 
-#include "ops/spmm.h"
+#include "core/adjacency.h"
+#include "core/variable.h"
+#include "ops/spmm_types.h"
 
 namespace rodeo {
 
 /// weight may be undefined.
-Variable spmm_mean(const Adjacency& adj, const Variable& weight, const Variable& x, SpmmOptions options);
+Variable spmm_mean(const Adjacency& adj, const Variable& weight, const Variable& x,
+                   const SpmmOptions& options);
+/// options.reduce is kMax or kMin.
 Variable spmm_minmax(const Adjacency& adj, const Variable& weight, const Variable& x,
                      const SpmmOptions& options);
 

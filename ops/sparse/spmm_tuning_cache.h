@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/spmm_tuner.h"
+#include "ops/spmm_choice.h"
 
 namespace rodeo {
 

@@ -6,6 +6,7 @@
 #include "ops/dense.h"
 #include "ops/plan/rode_plan.h"
 #include "ops/sddmm.h"
+#include "ops/sparse/graph_plans.h"
 #include "ops/spmm.h"
 #include "ops/spmv.h"
 #include "tests/bench/peers.h"

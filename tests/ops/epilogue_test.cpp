@@ -25,12 +25,12 @@ struct Parts {
 };
 
 Variable composed(const Variable& x, const Variable& bias, const EpilogueOptions& o) {
-  Variable h = o.scale.defined() ? scale_rows(x, o.scale) : x;
+  Variable h = o.pre_scale.defined() ? scale_rows(x, o.pre_scale) : x;
   if (bias.defined()) h = add_bias(h, bias);
   if (o.activation == Activation::kRelu) h = relu(h);
   if (o.activation == Activation::kElu) h = elu(h);
   if (o.dropout > 0) h = dropout(h, o.dropout, o.key);
-  return o.after.defined() ? scale_rows(h, o.after) : h;
+  return o.post_scale.defined() ? scale_rows(h, o.post_scale) : h;
 }
 
 TEST_P(OpsEpilogue, IsTheComposedForm) {
@@ -40,8 +40,8 @@ TEST_P(OpsEpilogue, IsTheComposedForm) {
       const Parts parts(bits);
       for (const DType dtype : {DType::kF32, DType::kF64}) {
         EpilogueOptions o{.activation = parts.activation, .dropout = parts.dropout ? 0.4 : 0, .key = {3, 9}};
-        if (parts.scale) o.scale = positive(m, dtype, device(), 1);
-        if (parts.after) o.after = positive(m, dtype, device(), 2);
+        if (parts.scale) o.pre_scale = positive(m, dtype, device(), 1);
+        if (parts.after) o.post_scale = positive(m, dtype, device(), 2);
         const Tensor values = random_tensor({m, n}, dtype, device(), 3),
                      b = random_tensor({n}, dtype, device(), 4),
                      dy = random_tensor({m, n}, dtype, device(), 5);
@@ -86,13 +86,13 @@ TEST_P(OpsEpilogue, OfManyRowsIsTheComposedForm) {
 TEST_P(OpsEpilogue, SixteenBitTypesAreRoundedOnce) {
   const Poisoned poisoned;
   for (const DType dtype : {DType::kBF16, DType::kF16}) {
-    const EpilogueOptions o{.scale = positive(64, dtype, device(), 1),
+    const EpilogueOptions o{.pre_scale = positive(64, dtype, device(), 1),
                             .activation = Activation::kRelu,
                             .dropout = 0.5,
                             .key = {1, 2}};
     const Tensor x = random_tensor({64, 33}, dtype, device(), 3), b = random_tensor({33}, dtype, device(), 4);
     EpilogueOptions wide = o;
-    wide.scale = o.scale.to(DType::kF64);
+    wide.pre_scale = o.pre_scale.to(DType::kF64);
     EXPECT_TRUE(near(epilogue(x, b, o), doubles(epilogue(x.to(DType::kF64), b.to(DType::kF64), wide)),
                      epsilon(dtype), 1e-7));
   }
@@ -123,10 +123,13 @@ TEST_P(OpsEpilogue, Gradients) {
     return gradients_ok([&](const auto& in) { return epilogue(in[0], in[1], o); },
                         {random_variable({6, 5}, device(), 3), random_variable({5}, device(), 4)});
   };
-  EXPECT_TRUE(
-      f({.scale = scale, .activation = Activation::kRelu, .dropout = 0.3, .key = {5, 1}, .after = after}));
+  EXPECT_TRUE(f({.pre_scale = scale,
+                 .activation = Activation::kRelu,
+                 .dropout = 0.3,
+                 .key = {5, 1},
+                 .post_scale = after}));
   EXPECT_TRUE(f({.dropout = 0.3, .key = {5, 1}}));
-  EXPECT_TRUE(f({.scale = scale, .activation = Activation::kElu, .dropout = 0.3, .key = {5, 1}}));
+  EXPECT_TRUE(f({.pre_scale = scale, .activation = Activation::kElu, .dropout = 0.3, .key = {5, 1}}));
 }
 
 TEST_P(OpsEpilogue, RecomputesTheSameBits) {
@@ -167,14 +170,15 @@ TEST_P(OpsEpilogue, OfABiasAloneHandsTheGradientOn) {
 TEST_P(OpsEpilogue, EmptyAndErrors) {
   const auto zeros = [](const Shape& shape) { return Tensor::zeros(shape, DType::kF32, device()); };
   EXPECT_EQ(epilogue(zeros({0, 3}), {}, {}).shape(), (Shape{0, 3}));
-  EXPECT_ERROR(epilogue(zeros({4, 3}), {}, {.activation = Activation::kElu, .after = zeros({4})}),
-               "[epilogue] elu takes no factor after it");
+  EXPECT_ERROR(epilogue(zeros({4, 3}), {}, {.activation = Activation::kElu, .post_scale = zeros({4})}),
+               "[epilogue] elu does not support post_scale");
   const Variable bias(zeros({3}), true);
   epilogue(Variable(zeros({0, 3})), bias, {}).backward(zeros({0, 3}));
   EXPECT_EQ(doubles(bias.grad()), (std::vector<double>{0, 0, 0}));
   EXPECT_ERROR(epilogue(zeros({4, 3}), zeros({4}), {}),
                "[epilogue] the result has 4 columns, and x must have as many, got [4, 3]");
-  EXPECT_ERROR(epilogue(zeros({4, 3}), {}, {.scale = zeros({3})}), "[epilogue] scale must be [4], got [3]");
+  EXPECT_ERROR(epilogue(zeros({4, 3}), {}, {.pre_scale = zeros({3})}),
+               "[epilogue] pre_scale must be [4], got [3]");
   EXPECT_ERROR(epilogue(zeros({4, 3}), {}, {.dropout = 1}), "[epilogue] dropout must be in [0, 1), got 1");
 }
 

@@ -68,7 +68,7 @@ TEST_P(OpsLinear, ForwardAndGradients) {
         const Variable learned(x, !drops);
         const Features given = drops ? dropout(Features(x), 0.4, kKey, scale) : Features(learned);
         const Variable y = linear(given, w, has_bias ? b : Variable(),
-                                  {.then = {.scale = drops ? Tensor() : scale}, .columns = columns});
+                                  {.then = {.pre_scale = drops ? Tensor() : scale}, .columns = columns});
         y.backward(dy);
 
         const std::vector<double> factor = scales ? doubles(scale) : std::vector<double>(s.m, 1);
@@ -181,8 +181,8 @@ TEST_P(OpsLinear, WhatFollowsTheProduct) {
           SCOPED_TRACE(str(s.m, " x ", s.k, " x ", s.n, " f ", int(activation), " p ", p, " drops ", drops));
           const Tensor x = random_tensor({s.m, s.k}, DType::kF32, device(), 1);
           const Tensor scale = positive(s.m, DType::kF32, device());
-          EpilogueOptions then{.scale = scale, .activation = activation, .dropout = p, .key = {5, 1}};
-          if (activation != Activation::kElu) then.after = positive(s.m, DType::kF32, device(), 7);
+          EpilogueOptions then{.pre_scale = scale, .activation = activation, .dropout = p, .key = {5, 1}};
+          if (activation != Activation::kElu) then.post_scale = positive(s.m, DType::kF32, device(), 7);
           const Tensor dy = random_tensor({s.m, s.n}, DType::kF32, device(), 4);
           struct Run {
             Variable w, b, y;
@@ -213,7 +213,7 @@ TEST_P(OpsLinear, Gradients) {
   const Tensor scale = positive(6, DType::kF64, device());
   EXPECT_TRUE(gradients_ok(
       [&](const std::vector<Variable>& in) {
-        return linear(in[0], in[1], in[2], {.then = {.scale = scale}});
+        return linear(in[0], in[1], in[2], {.then = {.pre_scale = scale}});
       },
       {random_variable({6, 4}, device()), random_variable({4, 3}, device()),
        random_variable({3}, device())}));
@@ -227,16 +227,16 @@ TEST_P(OpsLinear, Errors) {
   EXPECT_ERROR(linear(Features(), matrix(3, 4)), "[linear] x is undefined");
   EXPECT_ERROR(linear(matrix(2, 5), matrix(3, 4)), "[linear] inner sizes must be equal, got [2, 5] x [3, 4]");
   EXPECT_ERROR(linear(matrix(2, 3), matrix(3, 5), b), "[linear] bias must be [5], got [4]");
-  EXPECT_ERROR(linear(matrix(2, 3), matrix(3, 4), {}, {.then = {.scale = b.value()}}),
-               "[linear] then.scale must be [2], got [4]");
-  EXPECT_ERROR(linear(matrix(2, 3), matrix(3, 4), {}, {.then = {.after = b.value()}}),
-               "[linear] then.after must be [2], got [4]");
+  EXPECT_ERROR(linear(matrix(2, 3), matrix(3, 4), {}, {.then = {.pre_scale = b.value()}}),
+               "[linear] then.pre_scale must be [2], got [4]");
+  EXPECT_ERROR(linear(matrix(2, 3), matrix(3, 4), {}, {.then = {.post_scale = b.value()}}),
+               "[linear] then.post_scale must be [2], got [4]");
   EXPECT_ERROR(linear(matrix(2, 3), matrix(3, 4), {}, {.then = {.dropout = 1}}),
                "[linear] dropout must be in [0, 1), got 1");
   EXPECT_ERROR(linear(matrix(2, 3), matrix(3, 4), {}, {.columns = 3}),
                "[linear] columns must be 4 or more, got 3");
   EXPECT_ERROR(linear(matrix(2, 3), matrix(3, 4), b, {.columns = 8}),
-               "[linear] columns must be 4, as something follows the product, got 8");
+               "[linear] columns must be 4, because a bias or an epilogue follows, got 8");
 }
 
 }  // namespace

@@ -160,8 +160,8 @@ TEST_P(OpsMixed, BiasesAndScales) {
               std::vector<float> scale;
               for (int i = 0; i < 500; ++i) scale.push_back(static_cast<float>(1 << i % 4) / 2);
               const Tensor s = Tensor::from(scale, x.device()).to(dtype);
-              EpilogueOptions o{.scale = s, .activation = activation, .dropout = p, .key = {3, 1}};
-              if (activation != Activation::kElu) o.after = s;
+              EpilogueOptions o{.pre_scale = s, .activation = activation, .dropout = p, .key = {3, 1}};
+              if (activation != Activation::kElu) o.post_scale = s;
               return epilogue(x, parameters[0], o);
             },
             {500, n}, {{n}}, {.rounded = activation == Activation::kElu});

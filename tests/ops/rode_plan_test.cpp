@@ -7,6 +7,7 @@
 #include "datasets/dataset.h"
 #include "datasets/synthetic.h"
 #include "ops/plan/row_clusters.h"
+#include "ops/sparse/graph_plans.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
@@ -126,12 +127,12 @@ TEST_P(OpsRodePlanOnDevice, RefusesOtherClusters) {
 }
 
 TEST(OpsRowClusters, PayOnLargeGraphsOnly) {
-  EXPECT_FALSE(RowClusters::pays(2708, 2708, 10556));
-  EXPECT_FALSE(RowClusters::pays(169343, 169343, 2315598));      // arxiv
-  EXPECT_TRUE(RowClusters::pays(232965, 232965, 114615892));     // reddit
-  EXPECT_TRUE(RowClusters::pays(2449029, 2449029, 123718280));   // products
-  EXPECT_FALSE(RowClusters::pays(2449029, 2449028, 123718280));  // not square
-  EXPECT_FALSE(RowClusters::pays(100'000'000, 100'000'000, 1000));
+  EXPECT_FALSE(RowClusters::should_use(2708, 2708, 10556));
+  EXPECT_FALSE(RowClusters::should_use(169343, 169343, 2315598));      // arxiv
+  EXPECT_TRUE(RowClusters::should_use(232965, 232965, 114615892));     // reddit
+  EXPECT_TRUE(RowClusters::should_use(2449029, 2449029, 123718280));   // products
+  EXPECT_FALSE(RowClusters::should_use(2449029, 2449028, 123718280));  // not square
+  EXPECT_FALSE(RowClusters::should_use(100'000'000, 100'000'000, 1000));
 }
 
 // The plan of a graph as large as clusters need, with the rows of each cluster together.

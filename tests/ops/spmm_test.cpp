@@ -4,6 +4,7 @@
 #include "ops/dense.h"
 #include "ops/plan/rode_plan.h"
 #include "ops/plan/row_clusters.h"
+#include "ops/sparse/graph_plans.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/gradcheck.h"

@@ -3,6 +3,7 @@
 #include "ops/convert.h"
 #include "ops/plan/spmv_plan.h"
 #include "ops/segment_sum.h"
+#include "ops/sparse/graph_plans.h"
 #include "ops/spmm.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"

@@ -31,7 +31,7 @@ void describe(const Console& console, const NodeRun& run, Device device) {
   console.say("model", fmt::format("{}: {} parameters\n", model.text, model.module->num_parameters()));
 }
 
-const Tensor& values_of(const Features& x) {
+Tensor values_of(const Features& x) {
   return x.is_sparse() ? x.values() : x.dense().value();
 }
 

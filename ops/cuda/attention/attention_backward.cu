@@ -12,6 +12,7 @@
 #include "core/profile.h"
 #include "ops/cuda/attention/attention.cuh"
 #include "ops/cuda/attention/attention_gradients.h"
+#include "ops/sparse/graph_plans.h"
 
 namespace rodeo::kernels::cuda {
 namespace {

@@ -5,6 +5,7 @@
 // meet in a fixed order as (highest score, sums).
 #include "core/profile.h"
 #include "ops/cuda/attention/attention.cuh"
+#include "ops/sparse/graph_plans.h"
 
 namespace rodeo::kernels::cuda {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "ops/cuda/rode/rode_view.cuh"
 #include "ops/cuda/spmm/gather.cuh"
+#include "ops/sparse/graph_plans.h"
 
 namespace rodeo::kernels::cuda {
 namespace {

@@ -214,9 +214,9 @@ template <class T>
 EpilogueArgs<device_t<T>> make_args(const Tensor& bias, const EpilogueOptions& o, const Tensor& y,
                                     std::int64_t pitch) {
   using Sum = Accumulator<device_t<T>>;
-  return {.scale = pointer<Sum>(o.scale),
+  return {.scale = pointer<Sum>(o.pre_scale),
           .bias = pointer<Sum>(bias),
-          .after = pointer<Sum>(o.after),
+          .after = pointer<Sum>(o.post_scale),
           .rows = y.dim(0),
           .n = y.dim(1),
           .pitch = pitch,

@@ -12,7 +12,7 @@
 
 #include "ops/cuda/device/l2_prefetch.cuh"
 #include "ops/cuda/sddmm/sddmm.cuh"
-#include "ops/sparse/edge_rows.h"
+#include "ops/sparse/graph_plans.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksOfMultiprocessor<Tile>)
 /// Across rows where they are short on average, and none may be kept for the order of clusters.
 bool goes_across(const Adjacency& adj, bool wide_b1) {
   return wide_b1 && adj.num_edges() < RodePlan::kBlock * adj.rows() &&
-         !RowClusters::pays(adj.rows(), adj.cols(), adj.num_edges());
+         !RowClusters::should_use(adj.rows(), adj.cols(), adj.num_edges());
 }
 
 /// Chunks of a slice: the whole head where the L2 holds b2, or where it would not even hold the narrowest
@@ -134,7 +134,7 @@ void sddmm_dot(const Adjacency& adj, const Tensor& weight, const Tensor& b1, con
     for (std::int64_t first = 0; first < chunks; first += width) {
       DotArgs<T, Sum> args{};
       args.col = adj.csr().col.data<std::int32_t>();
-      if (across) args.row = kept_edge_rows(adj).data<std::int32_t>();
+      if (across) args.row = cached_edge_rows(adj).data<std::int32_t>();
       args.b1 = static_cast<const T*>(b1.raw());
       args.b2 = static_cast<const T*>(padded.x.raw());
       args.weight = static_cast<const T*>(weight.raw());

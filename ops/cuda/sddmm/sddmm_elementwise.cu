@@ -4,6 +4,7 @@
 // Nothing is exchanged between lanes.
 #include "ops/cuda/rode/rode_view.cuh"
 #include "ops/cuda/spmm/gather.cuh"
+#include "ops/sparse/graph_plans.h"
 
 namespace rodeo::kernels::cuda {
 namespace {

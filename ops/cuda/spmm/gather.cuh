@@ -339,7 +339,7 @@ void dispatch_tile(const Csr& a, const Tensor& weight, const Tensor& x, const Te
       using Wider = Tile<D, 8, kWeighting, 2>;
       using Ragged = Tile<D, 8, kWeighting, 2, true>;
       const std::int64_t begun = left() % 8, of_wider = left() % 16;
-      if (!RowClusters::pays(a.rows, a.cols, a.col.numel())) {
+      if (!RowClusters::should_use(a.rows, a.cols, a.col.numel())) {
         if (of_wider > 8) return cover(Ragged{}, ceil_div(left(), 16));
         cover(Wider{}, left() / 16);
       } else if (left() > 8 && 0 < begun && begun <= 4) {

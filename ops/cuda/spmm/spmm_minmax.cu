@@ -3,6 +3,7 @@
 // not matter. Pieces of split rows leave value and position in a workspace, which a second launch compares:
 // no atomics. The minimum is the maximum of what is negated; negation is exact.
 #include "ops/cuda/device/row_reduction.cuh"
+#include "ops/sparse/graph_plans.h"
 
 namespace rodeo::kernels::cuda {
 namespace {

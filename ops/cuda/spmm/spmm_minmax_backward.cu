@@ -3,6 +3,7 @@
 // a sum over the rows of A^T, which reads dY only where a lane has a match. dweight is a dot at every edge.
 #include "core/cuda/warp.cuh"
 #include "ops/cuda/device/row_reduction.cuh"
+#include "ops/sparse/graph_plans.h"
 
 namespace rodeo::kernels::cuda {
 namespace {

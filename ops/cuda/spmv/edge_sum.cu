@@ -1,5 +1,6 @@
 // y[i, :] = sum of x[e, :] over the edges of row i: a group of lanes reads the row of x of an edge.
 #include "ops/cuda/device/row_reduction.cuh"
+#include "ops/sparse/graph_plans.h"
 
 namespace rodeo::kernels::cuda {
 namespace {

@@ -279,7 +279,7 @@ void wgmma_matmul(const DropoutInput& x, const Tensor& w, bool transposed, const
                        .in_quads = in_quads(y, y.dim(1)),
                        .dropout = dropout_of(x),
                        .relu = then.activation == Activation::kRelu,
-                       .then = dropout_of({.p = then.dropout, .key = then.key, .scale = then.after})};
+                       .then = dropout_of({.p = then.dropout, .key = then.key, .scale = then.post_scale})};
   if (args.pitch <= 16) return multiply<16>(args, transposed, y.device());
   if (args.pitch <= 48) return multiply<48>(args, transposed, y.device());
   if (args.pitch <= 64) return multiply<64>(args, transposed, y.device());

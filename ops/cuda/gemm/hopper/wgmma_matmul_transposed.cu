@@ -221,7 +221,7 @@ void multiply(WgmmaGradientArgs args, const Tensor& dw, const Tensor& db) {
 void wgmma_matmul_transposed(const DropoutInput& x, const Tensor& y, const Tensor& dy,
                              const EpilogueOptions& then, const Tensor& dw, const Tensor& db) {
   const bool masked = then.activation == Activation::kRelu;
-  const TallDropout after = dropout_of({.p = then.dropout, .scale = then.after});
+  const TallDropout after = dropout_of({.p = then.dropout, .scale = then.post_scale});
   // Whole rows of dy: what is in its padding goes to no column of dw.
   const WgmmaGradientArgs args{.x = wgmma_operand(x.x, x.x.dim(1)),
                                .dy = wgmma_operand(dy, dy.dim(1)),

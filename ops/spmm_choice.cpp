@@ -1,10 +1,12 @@
-// The part of the tuner that knows nothing of graphs and devices: what is timed, how often, and who wins.
+#include "ops/spmm_choice.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <ostream>
 
-#include "ops/spmm_tuner.h"
+#include "core/error.h"
 
 namespace rodeo {
 namespace {
@@ -108,6 +110,26 @@ SpmmChoice measure_spmm(std::vector<SpmmCandidate> candidates,
                     "nothing else could be timed", std::move(candidates), elapsed()};
   if (compared) choice.reason = reason_for(choice);
   return choice;
+}
+
+std::ostream& operator<<(std::ostream& out, const SpmmProblem& problem) {
+  return out << "n=" << problem.n << ' ' << problem.dtype << (problem.weighted ? " weighted" : " unweighted")
+             << (problem.allow_nondeterministic ? " in any order" : "");
+}
+
+std::ostream& operator<<(std::ostream& out, const SpmmChoice& choice) {
+  constexpr const char* kSources[] = {"by rule", "measured", "remembered"};
+  out << choice.algorithm << ", " << kSources[static_cast<int>(choice.source)] << ": " << choice.reason;
+  if (choice.tuning_ms > 0) out << fmt::format(" ({:.1f} ms of tuning)", choice.tuning_ms);
+  out << '\n';
+  for (const SpmmCandidate& c : choice.candidates) {
+    out << fmt::format("  {:<10}", name(c.algorithm));
+    if (c.timed()) out << fmt::format("{:>9.4f} ms", c.ms);
+    if (c.runs > 0) out << fmt::format(", {} run{}", c.runs, c.runs == 1 ? "" : "s");
+    if (!c.remark.empty()) out << (c.timed() ? ", " : "") << c.remark;
+    out << '\n';
+  }
+  return out;
 }
 
 }  // namespace rodeo

@@ -1,0 +1,28 @@
+/// Options of the attention operators (ops/attention.h), which contracts and kernel signatures share.
+#pragma once
+
+#include <iosfwd>
+#include <string_view>
+
+#include "core/random.h"
+
+namespace rodeo {
+
+enum class AttentionForm {
+  kAuto,      // kFused: it is the faster one on every graph measured
+  kFused,     // one pass over the edges forward and one backward; keeps no array of edge size
+  kComposed,  // sddmm, leaky_relu, edge_softmax, edge_dropout and spmm, one after the other
+};
+std::string_view name(AttentionForm form);
+std::ostream& operator<<(std::ostream& out, AttentionForm form);
+/// "auto", "fused" or "composed". Throws Error for any other text and lists the choices.
+AttentionForm parse_attention_form(std::string_view text);
+
+struct AttentionOptions {
+  double negative_slope = 0.2;  // of LeakyReLU, at least 0
+  double dropout = 0;           // of attention weights, in [0, 1)
+  RandomKey key = {};           // of the dropout mask, which is that of edge_dropout.h
+  AttentionForm form = AttentionForm::kAuto;
+};
+
+}  // namespace rodeo

@@ -1,0 +1,31 @@
+/// Plans of one graph: computed by kernels on its device at first use, then cached on the Adjacency. The
+/// plans themselves, as plain data and pure functions, are in ops/plan.
+#pragma once
+
+#include <cstdint>
+
+#include "core/adjacency.h"
+#include "ops/plan/rode_plan.h"
+#include "ops/plan/spmv_plan.h"
+
+namespace rodeo {
+
+/// The row decomposition of adj, computed on its device; the arrays are the same on every device.
+///   cluster  u8 [rows], or undefined to order rows by length alone
+///   split    kTinySplit, kShortSplit, kSplit or kLongSplit; 0: RodePlan::split_of(edges)
+RodePlan make_rode_plan(const Adjacency& adj, const Tensor& cluster = {}, std::int64_t split = 0);
+/// The plan of adj, with clusters where RowClusters::should_use. Cached on adj.
+const RodePlan& rode_plan(const Adjacency& adj);
+
+/// The cluster of each row of a square matrix: u8 [rows]. Throws Error where it is not square.
+Tensor cluster_rows(const Adjacency& adj);
+/// cluster_rows(adj) where RowClusters::should_use, else undefined. Cached on adj.
+const Tensor& row_clusters(const Adjacency& adj);
+
+/// Number of rows, longest row and mean row length. Cached on adj; the first call waits for the device.
+const RowLengths& row_lengths(const Adjacency& adj);
+
+/// edge_rows(adj) (ops/convert.h), for kernels that map threads to edges. Cached on adj: 4 bytes an edge.
+const Tensor& cached_edge_rows(const Adjacency& adj);
+
+}  // namespace rodeo

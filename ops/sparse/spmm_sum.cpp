@@ -1,0 +1,96 @@
+#include "ops/sparse/spmm_sum.h"
+
+#include <limits>
+
+#include "core/profile.h"
+#include "ops/checks.h"
+#include "ops/sparse/spmm_algorithms.h"
+#include "ops/sparse/spmm_tuning_cache.h"
+#include "ops/spmm_tuner.h"
+#include "ops/spmv.h"
+
+namespace rodeo {
+namespace {
+
+bool has_heads(const Tensor& weight) {
+  return weight.defined() && weight.rank() == 2;
+}
+
+/// Throws Error where the algorithm that the caller named does not support the operands.
+void check_supported(SpmmAlgorithm algorithm, Accumulate accumulate, const Adjacency& adj,
+                     const Tensor& weight, const Tensor& x) {
+  constexpr std::int64_t kMaxEdges = std::numeric_limits<std::int32_t>::max();
+  const Device device = adj.device();
+  if (algorithm == SpmmAlgorithm::kTca || algorithm == SpmmAlgorithm::kCusparse) {
+    check(device.is_cuda(), "[spmm] ", algorithm, " runs on CUDA only, and the graph is on ", device,
+          ": choose auto, csr or rode");
+    check(!weight.defined() || weight.rank() == 1, "[spmm] ", algorithm,
+          " takes one weight an edge, not one for each head: choose auto, csr or rode");
+  }
+  if (algorithm == SpmmAlgorithm::kTca)
+    check(x.dtype() != DType::kF64, "[spmm] tca takes f32 (as TF32), bf16 and f16, got ", x.dtype());
+  if (algorithm == SpmmAlgorithm::kCusparse) {
+    check(adj.num_edges() <= kMaxEdges, "[spmm] cusparse takes at most 2^31 - 1 edges, got ", adj.num_edges(),
+          ": choose rode");
+    check(adj.num_edges() <= adj.rows() * adj.cols(),
+          "[spmm] cusparse takes no more edges than rows x cols, got ", adj.num_edges(), " on ", adj.rows(),
+          " x ", adj.cols(), ": choose rode");
+  }
+  if (accumulate == Accumulate::kAtomic)
+    check(device.is_cuda() && size_of(x.dtype()) >= 4 &&
+              (algorithm == SpmmAlgorithm::kRode || algorithm == SpmmAlgorithm::kAuto),
+          "[spmm] atomic accumulation is for rode and auto on CUDA in f32 or f64, got ", algorithm, " on ",
+          device, " in ", x.dtype());
+}
+
+SpmmAlgorithm choose(const SpmmOperands& in) {
+  if (has_heads(in.weight)) return spmm_rule(in.adj);  // the other algorithms support one head only
+  const bool cusparse_in_use = has_cusparse_state(in.adj);
+  const SpmmProblem problem{in.x.dim(1), in.x.dtype(), in.weight.defined(),
+                            in.accumulate == Accumulate::kAtomic};
+  const SpmmAlgorithm chosen = choose_spmm(
+      in.adj, problem, [&](SpmmAlgorithm algorithm) { run_spmm(algorithm, in); },
+      SpmmTuningCache::of_process());
+  // cuSPARSE's arrays are kept only where it was chosen, not where it was timed.
+  if (!cusparse_in_use && chosen != SpmmAlgorithm::kCusparse) release_cusparse_state(in.adj);
+  return chosen;
+}
+
+}  // namespace
+
+void check_spmm_operands(const Adjacency& adj, const Tensor& weight, const Tensor& x) {
+  const bool heads = has_heads(weight);
+  if (!heads) check_matrix("spmm", "x", x);
+  check(x.defined() && is_float(x.dtype()), "[spmm] x must be floating point");
+  check_on_device_of("spmm", adj, "x", x);
+  if (heads)
+    check(x.rank() == 3 && x.dim(0) == adj.cols() && x.dim(1) == weight.dim(1), "[spmm] x must be [",
+          adj.cols(), ", ", weight.dim(1), ", n] as weight has ", weight.dim(1), " heads, got ", x.shape());
+  else
+    check(x.dim(0) == adj.cols(), "[spmm] x must be [", adj.cols(), ", n], got ", x.shape());
+  if (!weight.defined()) return;
+  check_alike("spmm", "x", x, "weight", weight);
+  if (heads)
+    check_shape("spmm", "weight", weight, {adj.num_edges(), weight.dim(1)});
+  else
+    check_shape("spmm", "weight", weight, {adj.num_edges()});
+}
+
+Tensor spmm_sum(const Adjacency& adj, const Tensor& weight, const Tensor& x, const SpmmOptions& options) {
+  check_spmm_operands(adj, weight, x);
+  check_supported(options.algorithm, options.accumulate, adj, weight, x);
+  const bool is_auto = options.algorithm == SpmmAlgorithm::kAuto;
+  if (is_auto && x.rank() == 2 && x.dim(1) == 1) {
+    const ProfileScope scope(Part::kSpmm);
+    const Tensor v = x.reshape({adj.cols()});
+    return (weight.defined() ? spmv(adj, weight, v) : spmv(adj, v)).reshape({adj.rows(), 1});
+  }
+  const Shape shape = x.rank() == 3 ? Shape{adj.rows(), x.dim(1), x.dim(2)} : Shape{adj.rows(), x.dim(1)};
+  const Tensor y = Tensor::empty(shape, x.dtype(), x.device());
+  if (y.numel() == 0) return y;
+  const SpmmOperands operands{adj, weight, x, y, options.accumulate};
+  run_spmm(is_auto ? choose(operands) : options.algorithm, operands);
+  return y;
+}
+
+}  // namespace rodeo

@@ -1,0 +1,72 @@
+/// The choice between spmm algorithms by measurement, independent of graphs and devices.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/dtype.h"
+#include "ops/spmm_types.h"
+
+namespace rodeo {
+
+/// The kind of product that an algorithm is chosen for, on one graph.
+struct SpmmProblem {
+  std::int64_t n = 0;  // columns of X
+  DType dtype = DType::kF32;
+  bool weighted = false;
+  bool allow_nondeterministic = false;  // Accumulate::kAtomic: bits may differ from run to run
+  auto operator<=>(const SpmmProblem&) const = default;
+};
+/// "n=16 f32 unweighted"
+std::ostream& operator<<(std::ostream& out, const SpmmProblem& problem);
+
+struct SpmmCandidate {
+  SpmmAlgorithm algorithm = SpmmAlgorithm::kAuto;
+  double ms = std::numeric_limits<double>::quiet_NaN();  // of the fastest sample; NaN: not timed
+  int runs = 0;                                          // timed runs, without the first one
+  std::string remark = {};                               // why it was not timed, or not to the end
+  double at_least_ms = 0;                                // a lower bound that is known without a run
+  bool timed() const { return ms > 0 && ms < std::numeric_limits<double>::infinity(); }
+};
+
+struct SpmmChoice {
+  SpmmAlgorithm algorithm = SpmmAlgorithm::kAuto;
+  enum class Source { kRule, kMeasured, kRemembered } source = Source::kRule;
+  std::string reason = {};                     // one phrase
+  std::vector<SpmmCandidate> candidates = {};  // empty where nothing was timed
+  double tuning_ms = 0;                        // wall clock, including preparation
+};
+/// A line with the algorithm and the reason, then an indented line for each candidate.
+std::ostream& operator<<(std::ostream& out, const SpmmChoice& choice);
+
+/// Constants of the tuner.
+struct SpmmTuning {
+  static constexpr double kBudgetMs = 50;  // wall clock for one problem, without loading kernels
+  static constexpr double kMargin = 0.9;  // an algorithm must take less than this share of the default's time
+  static constexpr double kHopeless = 1.5;  // above this multiple of the best time a candidate is dropped
+  static constexpr double kReserve = 4;  // a new candidate needs this multiple of the best time in the budget
+  static constexpr int kSamples = 12;    // of each candidate, at most
+  static constexpr double kSampleMs = 0.2;         // shorter runs are timed kRunsOfASample at a time,
+  static constexpr int kRunsOfASample = 8;         // so that launch overhead is hidden
+  static constexpr std::int64_t kSmall = 1 << 18;  // edges x n: below it launch overhead dominates
+  static_assert(kMargin < 1 && kHopeless > 1, "only what is slower than the best is dropped");
+};
+
+/// Times the candidates and chooses one. The first candidate is the default.
+///   time(algorithm, runs)  milliseconds of that many runs
+///   elapsed()              milliseconds since tuning began
+/// Starts no run that is known to exceed the budget; where nothing can be compared, the default is chosen by
+/// rule. A candidate that throws Error is left out, except the default.
+SpmmChoice measure_spmm(std::vector<SpmmCandidate> candidates,
+                        const std::function<double(SpmmAlgorithm, int)>& time,
+                        const std::function<double()>& elapsed);
+
+/// The fastest timed candidate if it takes less than kMargin of the first one's time; else the first one.
+SpmmAlgorithm fastest_by_margin(const std::vector<SpmmCandidate>& candidates);
+
+}  // namespace rodeo
