@@ -54,7 +54,7 @@ void check_scores(const Adjacency& adj, const Tensor& score, const Tensor& x,
   check(options.form != AttentionForm::kFused, "[", op, "] has no fused form: choose auto or composed");
 }
 
-/// Value: Tensor or Variable.
+/// Value is Tensor or Variable.
 template <class Value>
 Value weighted_sum(const Adjacency& adj, const Value& score, const Value& x,
                    const AttentionOptions& options) {
@@ -68,7 +68,7 @@ Value composed(const Adjacency& adj, const Value& s, const Value& t, const Value
   return weighted_sum(adj, score, x, options);
 }
 
-/// saved is filled where it is not null.
+/// Fills *saved unless it is null.
 Tensor fused(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
              const AttentionOptions& options, kernels::AttentionSaved* saved) {
   const std::int64_t heads = x.dim(1);

@@ -1,4 +1,4 @@
-/// The checks that operators share, so that the same mistake reads the same everywhere.
+/// Argument checks that operators share, so that the same mistake gives the same error text everywhere.
 #pragma once
 
 #include <string_view>
@@ -22,7 +22,7 @@ inline void check_vector(std::string_view op, std::string_view what, const Tenso
   check(is_float(x.dtype()), "[", op, "] ", what, " must be floating point, got ", x.dtype());
 }
 
-/// Two operands of the same dtype and device.
+/// [op] b must have the dtype and device of a.
 inline void check_alike(std::string_view op, std::string_view a_name, const Tensor& a,
                         std::string_view b_name, const Tensor& b) {
   check(b.defined(), "[", op, "] ", b_name, " is undefined");
@@ -32,13 +32,13 @@ inline void check_alike(std::string_view op, std::string_view a_name, const Tens
         " is, got ", b.device());
 }
 
-/// The dtype in which sums over elements of `dtype` are kept, and in which kernels take what is small beside
-/// a matrix of them (biases, scales): f64 for f64, else f32.
+/// The accumulator dtype for elements of `dtype`: f64 for f64, else f32. Kernels expect small operands
+/// (biases, scales) in this dtype.
 constexpr DType sum_dtype(DType dtype) {
   return dtype == DType::kF64 ? DType::kF64 : DType::kF32;
 }
 
-/// An operand that is small beside x: of x's dtype or, beside 16-bit x, f32; on x's device.
+/// A small operand of an op on x: on x's device, of x's dtype, or f32 with 16-bit x.
 inline void check_beside(std::string_view op, std::string_view x_name, const Tensor& x, std::string_view what,
                          const Tensor& operand) {
   if (size_of(x.dtype()) != 2 || !operand.defined() || operand.dtype() != DType::kF32)

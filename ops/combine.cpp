@@ -25,7 +25,7 @@ Tensor scaled_sum(double a, const Tensor& s, const Tensor& x, double b, const Te
   return out;
 }
 
-// The sum of all elements' products, [1], in the dtype of sums.
+// The inner product of all elements, [1], in the accumulator dtype.
 Tensor dot(const Tensor& x, const Tensor& y) {
   const std::int64_t n = x.dim(1);
   const DType dtype = sum_dtype(x.dtype());

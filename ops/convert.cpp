@@ -51,7 +51,8 @@ EdgeList csr_to_coo(const Adjacency& adj) {
 
 namespace {
 
-// What is kept on a graph. No pattern where it is symmetric: a graph that held itself would never be freed.
+// Cached on a graph. The pattern is undefined where it is symmetric: a graph that holds itself is never
+// freed.
 struct TransposedPattern {
   Adjacency adj;
 };
@@ -63,7 +64,7 @@ CooResult sort_by_column(const Adjacency& adj, bool edge_ids) {
   return coo_to_csr(adj.csr().col, edge_rows(adj), adj.cols(), adj.rows(), {.edge_ids = edge_ids});
 }
 
-// The edges of A^T are those of A in the other direction then, which takes no sorting.
+// For a symmetric pattern the edges of A^T are the reverse edges of A, which needs no sort.
 bool is_symmetric(const Adjacency& adj, const Tensor& edge_ids) {
   if (adj.rows() != adj.cols()) return false;
   if (adj.num_edges() == 0) return true;

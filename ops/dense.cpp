@@ -12,7 +12,7 @@ namespace rodeo {
 
 namespace {
 
-/// Beside a 16-bit factor the other one may be f32, and is multiplied as that type.
+/// With one 16-bit factor the other one may be f32; it is then rounded to the 16-bit type.
 void check_factors(std::string_view op, const Tensor& a, const Tensor& b) {
   check_matrix(op, "a", a);
   check_matrix(op, "b", b);
@@ -22,8 +22,8 @@ void check_factors(std::string_view op, const Tensor& a, const Tensor& b) {
     check_beside(op, "a", a, "b", b);
 }
 
-/// x as it is multiplied with `other`. What is rounded for that gets rows of whole vectors on CUDA, which
-/// products of 16-bit types want: its shape tells the columns in memory then.
+/// x in the dtype in which it is multiplied with `other`. On CUDA a rounded copy has rows padded to 16 bytes,
+/// which 16-bit products need; its shape then includes the padding.
 Tensor rounded_like(const Tensor& other, const Tensor& x) {
   if (size_of(other.dtype()) != 2 || x.dtype() == other.dtype()) return x;
   constexpr std::int64_t kVector = 8;
@@ -41,7 +41,7 @@ kernels::MatmulSizes sizes_of(std::string_view op, const Tensor& a, const Tensor
   return {m, n, k};
 }
 
-/// [m, columns], of factors of one dtype; `dtype` is theirs or, of 16-bit ones, f32.
+/// [m, columns]. Both factors have one dtype; `dtype` is the same, or f32 for 16-bit factors.
 Tensor product(const Tensor& a, const Tensor& b, bool ta, bool tb, const kernels::MatmulSizes& sizes,
                DType dtype, std::int64_t columns) {
   const Tensor c = Tensor::empty({sizes.m, columns}, dtype, a.device());
@@ -51,13 +51,13 @@ Tensor product(const Tensor& a, const Tensor& b, bool ta, bool tb, const kernels
   return c;
 }
 
-/// Two factors as they are multiplied, and their product.
+/// A product and its factors, in the dtype in which they were multiplied.
 struct Product {
   Tensor a, b, c;
   kernels::MatmulSizes sizes;
 };
 
-/// columns: of the result, n where not given.
+/// columns: of the result; default n.
 Product multiply(std::string_view op, const Tensor& a, const Tensor& b, bool ta, bool tb,
                  std::optional<std::int64_t> columns) {
   check_factors(op, a, b);
@@ -74,7 +74,7 @@ Variable recorded(const char* op, const Variable& a, const Variable& b, bool ta,
                   std::optional<std::int64_t> columns) {
   const Product p = multiply(op, a.value(), b.value(), ta, tb, columns);
   const auto [m, n, k] = p.sizes;
-  // Each factor is needed for the gradient of the other one.
+  // The gradient of each factor needs the other one.
   SavedTensor kept_a, kept_b;
   if (b.requires_grad()) kept_a = p.a.dtype() == a.dtype() ? a.saved() : SavedTensor(p.a);
   if (a.requires_grad()) kept_b = p.b.dtype() == b.dtype() ? b.saved() : SavedTensor(p.b);
@@ -147,7 +147,7 @@ Variable reshape(const Variable& x, const Shape& shape) {
 
 namespace {
 
-/// In the dtype of sums.
+/// In the accumulator dtype.
 Tensor column_sums(const Tensor& x) {
   const Tensor out = Tensor::empty({x.dim(1)}, sum_dtype(x.dtype()), x.device());
   if (out.numel() > 0) kernels::sum_rows.on(out.device())(x, out);
@@ -185,7 +185,7 @@ Tensor relu(const Tensor& x) {
 
 Variable relu(const Variable& x) {
   const Tensor y = relu(x.value());
-  // x > 0 exactly where y > 0, so the output serves and x may go.
+  // x > 0 exactly where y > 0, so backward reads y and x can be freed.
   return record("relu", y, {x}, [y](const Tensor& dy) {
     const Tensor dx = Tensor::empty(dy.shape(), dy.dtype(), dy.device());
     if (dx.numel() > 0) kernels::relu_backward.on(dx.device())(y, dy, dx);
@@ -203,7 +203,7 @@ Tensor leaky_relu(const Tensor& x, double slope) {
 
 Variable leaky_relu(const Variable& x, double slope) {
   const Tensor y = leaky_relu(x.value(), slope);
-  // The slope is not negative: x > 0 exactly where y > 0.
+  // slope >= 0, so x > 0 exactly where y > 0.
   return record("leaky_relu", y, {x}, [=](const Tensor& dy) {
     const Tensor dx = Tensor::empty(dy.shape(), dy.dtype(), dy.device());
     if (dx.numel() > 0) kernels::leaky_relu_backward.on(dx.device())(y, dy, slope, dx);

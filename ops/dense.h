@@ -1,7 +1,8 @@
-/// Dense building blocks. Everything here is deterministic; shapes, dtypes and devices that disagree throw
-/// rodeo::Error naming the op, what it needs and what it got. Floating dtypes: f64, f32, bf16, f16, with sums
-/// of 16-bit types kept in f32. Mixed: beside a 16-bit matrix a factor of a product and a bias may be f32,
-/// and have an f32 gradient then. So parameters stay f32 where activations are bf16.
+/// Dense building blocks. Floating dtypes: f64, f32, bf16, f16; 16-bit types are accumulated in f32. Mixed
+/// precision: with a 16-bit matrix, the other factor of a product and a bias may be f32; their gradients are
+/// then f32. So parameters stay f32 where activations are bf16.
+/// Deterministic. Throws rodeo::Error when shapes, dtypes or devices disagree, naming the op, the requirement
+/// and the argument.
 #pragma once
 
 #include "core/random.h"
@@ -11,21 +12,21 @@ namespace rodeo {
 
 enum class Transpose { kNo, kYes };
 
-/// C = op(A) op(B), where op transposes or not.   [m, k] x [k, n] -> [m, n].
-/// f32 is exact f32 unless set_allow_tf32(true). cuBLASLt on CUDA, OpenBLAS on the CPU.
-/// One of them may be f32 where the other is bf16 or f16: it is rounded to that type, which C has.
-/// Gradients: dA = dC B^T, dB = A^T dC, transposed to match. Each has its factor's dtype; that of an f32
-/// factor is the f32 sum as it is, which no 16-bit type has rounded.
+/// C = op(A) op(B), where op is the identity or the transpose.   [m, k] x [k, n] -> [m, n].
+/// f32 products are f32 unless set_allow_tf32(true). cuBLASLt on CUDA, OpenBLAS on the CPU.
+/// One factor may be f32 where the other is bf16 or f16: it is rounded to that type, which is also C's.
+/// Gradients: dA = dC B^T, dB = A^T dC, transposed to match, each in its factor's dtype. The gradient of an
+/// f32 factor is not rounded to 16 bits.
 Tensor matmul(const Tensor& a, const Tensor& b, Transpose ta = Transpose::kNo, Transpose tb = Transpose::kNo);
 Variable matmul(const Variable& a, const Variable& b, Transpose ta = Transpose::kNo,
                 Transpose tb = Transpose::kNo);
 
-/// The same product with rows of `columns` >= n elements, [m, k] x [k, n] -> [m, columns]: where n is not
-/// right for what reads it next (see padded_columns). Zero in the padding. Gradients:
-/// and mixed dtypes as above; dC is not read in the padding.
+/// The same product with rows padded to `columns` >= n elements, [m, k] x [k, n] -> [m, columns], for an
+/// operator that needs aligned rows (see padded_columns). The padding is zero. Gradients and mixed dtypes as
+/// above; dC is not read in the padding.
 Tensor matmul_padded(const Tensor& a, const Tensor& b, std::int64_t columns);
 Variable matmul_padded(const Variable& a, const Variable& b, std::int64_t columns);
-/// The columns, at least n, with which sparse products read a matrix of n without copying it.
+/// The smallest number of columns >= n with which sparse products read a matrix without a padded copy.
 std::int64_t padded_columns(std::int64_t n, DType dtype, Device device);
 
 /// y = a + b, same shape.   Gradients: da = db = dy.
@@ -60,8 +61,8 @@ Variable leaky_relu(const Variable& x, double slope = 0.01);
 Tensor elu(const Tensor& x);
 Variable elu(const Variable& x);
 
-/// Zeroes each element with probability p in [0, 1) and scales the others by 1 / (1 - p). The mask is a
-/// function of (key, element): it is recomputed in the gradient, never stored, and equal on every device.
+/// Sets each element to zero with probability p in [0, 1) and scales the others by 1 / (1 - p). The mask is a
+/// function of (key, element): it is the same on every device, and backward recomputes it.
 /// Gradient: the same mask and scale applied to dy.
 Tensor dropout(const Tensor& x, double p, RandomKey key);
 Variable dropout(const Variable& x, double p, RandomKey key);

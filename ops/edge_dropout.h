@@ -1,4 +1,4 @@
-/// Dropout of numbers that belong to edges, by a mask that is a function of the edge's end points.
+/// Dropout of edge values, with a mask that is a function of the edge's end points.
 #pragma once
 
 #include "core/adjacency.h"
@@ -10,16 +10,16 @@ namespace rodeo {
 /// y[e, h] = x[e, h] / (1 - p) with probability 1 - p, else 0.
 ///   x        [edges, heads]   in adj's edge order; f64, f32, bf16 or f16, on the device of adj
 ///   returns  [edges, heads]
-/// The mask is a function of (key, row, column, head) and not of the edge's position: a pass over the
-/// transpose of adj draws it again without knowing which edge of adj it looks at. Parallel edges, which have
-/// the same end points, therefore share theirs; each still is kept with probability 1 - p. Gradient: dx[e, h]
-/// = dy[e, h] under the same mask. p = 0 returns x. Deterministic; CPU and CUDA draw the same mask. Throws
-/// rodeo::Error when shapes or devices disagree, and for p outside [0, 1).
+/// The mask is a function of (key, row, column, head), not of the edge's position: a kernel that runs over
+/// the transpose of adj computes the same mask without edge ids. Parallel edges have the same end points and
+/// therefore the same mask; each edge is kept with probability 1 - p. CPU and CUDA have the same mask.
+/// p = 0 returns x. Gradient: dx is dy with the same mask and scale. Deterministic.
+/// Throws rodeo::Error when shapes or devices disagree, and for p outside [0, 1).
 Tensor edge_dropout(const Adjacency& adj, const Tensor& x, double p, RandomKey key);
 Variable edge_dropout(const Adjacency& adj, const Variable& x, double p, RandomKey key);
 
-/// The words of heads 4 quad .. 4 quad + 3 of the edges from `col` to `row`: a head is dropped where
-/// to_unit(word) is below p.
+/// The random words of heads 4 quad .. 4 quad + 3 for the edge from `col` to `row`. A head is dropped where
+/// to_unit(word) < p.
 RODEO_HOST_DEVICE Philox4 edge_words(RandomKey key, std::uint32_t row, std::uint32_t col,
                                      std::uint32_t quad) {
   const std::uint64_t edge = std::uint64_t{row} << 32 | col;

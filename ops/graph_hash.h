@@ -1,4 +1,4 @@
-/// A fingerprint of a graph, by which what was learnt of it is found again.
+/// A hash of a graph, the key under which its tuning results are stored.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace rodeo {
 
-/// 64 bits of the sizes, row pointers and columns of a graph: equal graphs have equal ones, on every device.
-/// Not for adversaries. Kept on adj.
+/// A 64-bit hash of the sizes, row pointers and columns of a graph. Equal graphs have equal hashes on every
+/// device. Not cryptographic. Cached on adj.
 std::uint64_t graph_hash(const Adjacency& adj);
 
-/// The hash of `value` at `index`: the bits of both, spread over the word. The hash of an array is the sum
-/// over its elements, modulo 2^64, which any order of threads gives alike.
+/// The hash of `value` at `index`. The hash of an array is the sum over its elements modulo 2^64, which does
+/// not depend on the order of threads.
 constexpr std::uint64_t mix(std::uint64_t index, std::uint64_t value) {
   // The multipliers are odd, so that neither argument loses a bit; the rounds are those of SplitMix64.
   std::uint64_t z = (index + 1) * 0x9E3779B97F4A7C15ull + value * 0xD6E8FEB86659FD93ull;

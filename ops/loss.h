@@ -16,28 +16,27 @@ Variable log_softmax(const Variable& x);
 /// Mean over i in index of -logp[i, label[i]].
 ///   logp   [nodes, c]  floating
 ///   label  [nodes]     i64; values in [0, c) at the nodes of index (checked when a dataset is loaded)
-///   index  [k]         i64, k >= 1, values in [0, nodes); a node may be named more than once
+///   index  [k]         i64, k >= 1, values in [0, nodes); nodes may repeat
 ///   returns []         a scalar, summed in f64 in a fixed order
 /// Gradient: dlogp[i, label[i]] -= dy / k for every i in index, zero elsewhere.   Deterministic.
 Tensor nll_loss(const Tensor& logp, const Tensor& label, const Tensor& index);
 Variable nll_loss(const Variable& logp, const Tensor& label, const Tensor& index);
 
-/// nll_loss(log_softmax(logits), label, index) with one reading of the logits at index: the same shapes,
-/// dtypes and errors, PyTorch's name. The sum over a row is in the accumulator's type, the mean in f64.
-/// Gradient: dlogits[i, j] += dloss / k (softmax(logits[i])[j] - [j = label[i]]) for every i in index, zero
-/// elsewhere.   Deterministic.
+/// nll_loss(log_softmax(logits), label, index) in one pass over the logits at index. Shapes, dtypes and
+/// errors as there. A row is accumulated in f32 (f64 for f64), the mean in f64. Gradient: dlogits[i, j] +=
+/// dloss / k (softmax(logits[i])[j] - [j = label[i]]) for every i in index, zero elsewhere.   Deterministic.
 Tensor cross_entropy(const Tensor& logits, const Tensor& label, const Tensor& index);
 Variable cross_entropy(const Variable& logits, const Tensor& label, const Tensor& index);
 
-/// For each of up to four sets of nodes: the share whose largest score is at its label, as in accuracy(), and
-/// the mean cross entropy. In one launch, and nothing waits for the device.
+/// accuracy() and the mean cross entropy of each of up to four sets of nodes, in one kernel launch. The host
+/// does not wait for the device.
 ///   scores, label   as in nll_loss
-///   sets            i64 [k_s] each, as index there; may be empty, which gives 0 and 0
+///   sets            i64 [k_s] each, as index there; an empty set gives 0 and 0
 ///   returns         f64 [sets, 2]
 Tensor node_metrics(const Tensor& scores, const Tensor& label, const std::vector<Tensor>& sets);
 
-/// The share of i in index whose largest score is at label[i]; the first of equal scores counts. NaN scores
-/// are wrong. Shapes as in nll_loss; scores are any floats (logits or log-probabilities). 0 for an empty
+/// The fraction of nodes in index whose largest score is at label[i]; of equal scores the first counts. A row
+/// with a NaN counts as wrong. Shapes as in nll_loss; scores are logits or log-probabilities. 0 for an empty
 /// index.
 double accuracy(const Tensor& scores, const Tensor& label, const Tensor& index);
 

@@ -8,7 +8,7 @@
 namespace rodeo {
 namespace {
 
-/// As the kernels take it beside x.
+/// In the dtype that kernels expect.
 Tensor value_of(const Variable& parameter, const Tensor& x) {
   return parameter.defined() ? parameter.value().to(sum_dtype(x.dtype())) : Tensor();
 }
@@ -25,7 +25,7 @@ void check_affine(std::string_view op, const Tensor& x, const Variable& weight, 
   }
 }
 
-/// Of columns or rows: what an element has subtracted, and what the difference is multiplied by.
+/// Of columns or rows: y = (x - mean) rstd.
 struct Stats {
   Tensor mean, rstd;
 };

@@ -30,7 +30,7 @@ void check_row_values(std::string_view op, const Tensor& row, std::int64_t rows)
   const std::int64_t at = kernels::first_descent.on(row.device())(row);
   if (at >= 0)
     fail("[", op, "] row must be sorted: row[", at, "] = ", id_at(row, at), " follows ", id_at(row, at - 1));
-  // Of a sorted list the ends tell all; the pass that finds the first offender is for the message.
+  // The list is sorted, so its ends decide; the pass over all ids only finds the position for the message.
   if (id_at(row, 0) < 0 || id_at(row, row.numel() - 1) >= rows) check_ids(op, "row", row, rows);
 }
 

@@ -1,6 +1,6 @@
-/// Some rows of a sparse matrix, as a matrix of their own. Deterministic: the same result on every device.
-/// Waits for the device, and records nothing. Throws rodeo::Error when shapes, dtypes or devices disagree,
-/// and naming the first row that is not there.
+/// Submatrices of selected rows. They wait for the device and are not recorded for backward. Deterministic:
+/// the same result on every device. They throw rodeo::Error when shapes, dtypes or devices disagree, and name
+/// the first row that is out of range.
 #pragma once
 
 #include "core/adjacency.h"
@@ -9,15 +9,15 @@
 namespace rodeo {
 
 struct RowSelection {
-  Adjacency adj;    // [k, cols]: row i is row rows[i], its edges in their order
-  Tensor edge_ids;  // i64 [edges]: which edge of the whole each is; undefined unless asked for
+  Adjacency adj;    // [k, cols]: row i is row rows[i] of the whole, its edges in their order
+  Tensor edge_ids;  // i64 [edges]: the position of each edge in the whole; undefined unless requested
 };
 
 ///   rows   i64 [k], on the device of adj, in [0, adj.rows()), in any order; repeated ones are copied
 RowSelection select_rows(const Adjacency& adj, const Tensor& rows, bool edge_ids = false);
 
-/// What a convolution needs to compute these rows of D^-1/2 (A + I) H alone, h being D^-1/2 X already: adj
-/// [k, nodes], its weights where there are some, and the scale [k] of the rows, f64, f32, bf16 or f16.
+/// The same for a normalised graph: adj [k, nodes], its weights where there are some, and the scale [k] of
+/// the selected rows. A convolution computes these rows of D^-1/2 (A + I) H with it, from H = D^-1/2 X.
 GcnGraph select_rows(const GcnGraph& graph, const Tensor& rows);
 
 }  // namespace rodeo

@@ -18,7 +18,7 @@ double best_ms(const std::vector<SpmmCandidate>& candidates) {
   return best;
 }
 
-// One sample; the fastest counts, since whatever disturbs a run makes it longer.
+// Times one sample and keeps the fastest, because disturbances only make runs longer.
 void sample(SpmmCandidate& c, int runs, const std::function<double(SpmmAlgorithm, int)>& time) {
   const double ms = time(c.algorithm, runs) / runs;
   if (!(c.ms <= ms)) c.ms = ms;
@@ -54,7 +54,7 @@ SpmmChoice measure_spmm(std::vector<SpmmCandidate> candidates,
   using T = SpmmTuning;
   const auto left = [&] { return T::kBudgetMs - elapsed(); };
   SpmmCandidate& usual = candidates.front();
-  // A first run builds plans and loads kernels; it bounds what the next one takes.
+  // The first run also builds plans and loads kernels, so it is an upper bound for the next one.
   const double first = time(usual.algorithm, 1);
   if (first > left()) {
     usual.remark = fmt::format("{:.1f} ms for the first run", first);
@@ -89,7 +89,7 @@ SpmmChoice measure_spmm(std::vector<SpmmCandidate> candidates,
     live.push_back(&c);
   }
 
-  // In turns, so that a clock that speeds up or slows down favours none.
+  // Candidates take turns, so that a changing clock rate favours none.
   const int runs = usual.ms < T::kSampleMs ? T::kRunsOfASample : 1;
   for (int round = 0; round < T::kSamples && live.size() > 1; ++round) {
     double cost = 0;

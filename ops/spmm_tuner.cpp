@@ -15,12 +15,12 @@
 namespace rodeo {
 namespace {
 
-// The first is the usual choice; others must beat it clearly.
+// The first is the default; another one must be faster by a margin.
 constexpr SpmmAlgorithm kCandidates[] = {SpmmAlgorithm::kRode, SpmmAlgorithm::kCsr, SpmmAlgorithm::kTca,
                                          SpmmAlgorithm::kCusparse};
 
 SpmmCandidate prepare(const Adjacency& adj, const SpmmProblem& problem, SpmmAlgorithm algorithm) {
-  // One group of lanes sums a row: the H200 takes 0.1 us a nonzero, and no GPU takes half of that.
+  // One group of lanes sums a row serially. This is a lower bound of the latency per nonzero on any GPU.
   constexpr double kMsANonzero = 5e-5;
   constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
   SpmmCandidate candidate{algorithm};
@@ -83,7 +83,7 @@ SpmmChoice tune(const Adjacency& adj, const SpmmProblem& problem,
 
   using Clock = std::chrono::steady_clock;
   load_kernels(adj.device(), problem);
-  synchronize(adj.device());  // what was asked for before is not on this budget either
+  synchronize(adj.device());  // earlier work on the stream is not part of the budget
   const Clock::time_point begin = Clock::now();
   const auto elapsed = [&] {
     return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
@@ -125,7 +125,7 @@ SpmmAlgorithm choose_spmm(const Adjacency& adj, const SpmmProblem& problem,
   else if (adj.num_edges() < SpmmTuning::kSmall / std::max<std::int64_t>(1, problem.n))
     choice = by_rule(adj, "too small for a difference");
   else if (Context::of(adj.device()).is_capturing())
-    return spmm_rule(adj);  // not kept: the first call outside of a capture tunes
+    return spmm_rule(adj);  // not cached: the first call outside of a capture tunes
   else
     choice = tune(adj, problem, run, cache);
   return choices.emplace(problem, std::move(choice)).first->second.algorithm;

@@ -11,7 +11,7 @@
 namespace rodeo::kernels::cpu {
 namespace {
 
-/// Which attention weights dropout keeps: the mask of edge_dropout().
+/// The dropout mask of attention weights, that of edge_dropout().
 class Mask {
  public:
   explicit Mask(const AttentionOptions& options)
@@ -19,7 +19,7 @@ class Mask {
   void begin_edge(std::int64_t row, std::int64_t col) {
     row_ = static_cast<std::uint32_t>(row), col_ = static_cast<std::uint32_t>(col);
   }
-  /// To be asked for the heads of an edge in turn.
+  /// Call it for the heads of an edge in ascending order.
   bool keeps(std::int64_t head) {
     if (p_ == 0) return true;
     if (head % 4 == 0) words_ = edge_words(key_, row_, col_, static_cast<std::uint32_t>(head / 4));
@@ -33,7 +33,7 @@ class Mask {
   Philox4 words_{};
 };
 
-/// Sums of a thread, of one row: two of rows of X, and two numbers for each head.
+/// Accumulators of one row in one thread: two rows of X, and two numbers for each head.
 template <class Sum>
 struct Sums {
   std::int64_t heads, k;
@@ -67,7 +67,8 @@ struct Sums {
     to = positive.data() + h * k;
     for (std::int64_t j = 0; j < k; ++j) to[j] += factor * load(x[j]);
   }
-  /// f(e) for all edges. Sums of a piece's length, added up: rounding in a hub row stays that in a short one.
+  /// f(e) for all edges. Long rows are summed in pieces, so that rounding errors do not grow with the row
+  /// length.
   template <class F>
   void for_each_edge(std::int64_t first, std::int64_t last, F&& f) {
     for (std::int64_t begin = first; begin < last; begin += RodePlan::kSplit) {
@@ -97,7 +98,7 @@ void for_each_attending_row(const Csr& a, std::int64_t heads, std::int64_t k, co
   }
 }
 
-/// Lines of a gathered row, asked for so many edges ahead; rows are short, so that is in one of the next.
+/// Prefetches the row of X of an edge that is some edges ahead, usually one of a following row.
 constexpr std::int64_t kAhead = 8;
 template <class T>
 void prefetch(const T* from, std::int64_t count) {
@@ -168,9 +169,9 @@ void gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const
 }
 
 // With g = a (mask <dy_i, x_j> - <dy_i, y_i>) lead, where lead is 1 for positive scores and the slope for the
-// others, ds_i and dt_j are sums of g over the edges of i and of j. The dots are taken out of the sums: what
-// is summed are rows of x and of dy. And as a (mask <dy_i, x_j> - <dy_i, y_i>) sums to 0 over the edges of i,
-// ds_i needs those of positive score only.
+// others, ds_i and dt_j are the sums of g over the edges of i and of j. The inner products move out of the
+// sums, so that rows of x and of dy are summed. Because a (mask <dy_i, x_j> - <dy_i, y_i>) sums to 0 over the
+// edges of i, ds_i needs the edges with a positive score only.
 void gat_attention_backward(const Adjacency& transposed, const Tensor& s, const Tensor& t, const Tensor& x,
                             const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved,
                             const Tensor& dy, const AttentionGradients& gradients,

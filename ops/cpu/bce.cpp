@@ -7,7 +7,7 @@ namespace rodeo::kernels::cpu {
 
 namespace {
 
-/// The terms of all labels of node, added up.
+/// The sum of the terms of all labels of a node.
 template <class T>
 double row_loss(const T* x, const std::uint8_t* target, std::int64_t c) {
   double sum = 0;

@@ -1,6 +1,8 @@
-// Edge lists to CSR: (row, column) packed into one key, as on the GPU. One stable pass spreads the keys over
-// buckets of neighbouring rows that fit the cache; each bucket is radix sorted there; then the edges to keep
-// are counted and written. Every phase is parallel; the result is the same for any number of threads.
+// Sorts an edge list with (row, column) packed into one key, as on the GPU:
+//   1. one stable pass distributes the keys to buckets of consecutive rows that fit the cache;
+//   2. each bucket is radix sorted;
+//   3. the edges to keep are counted and written.
+// Every phase is parallel. The result does not depend on the number of threads.
 #include <array>
 #include <numeric>
 #include <utility>
@@ -52,14 +54,14 @@ struct Packing {
   std::int64_t col(Key key) const { return static_cast<std::int64_t>(key & ((Key{1} << col_bits) - 1)); }
 };
 
-/// f(part, begin, end) for every part of [0, n), one a thread.
+/// f(part, begin, end) for every part of [0, n), one part per thread.
 template <class F>
 void for_each_part(int parts, std::int64_t n, F&& f) {
 #pragma omp parallel for schedule(static, 1) if (parts > 1)
   for (int part = 0; part < parts; ++part) f(part, n * part / parts, n * (part + 1) / parts);
 }
 
-/// out: item(0) ... item(n - 1), stably sorted by key >> shift. Returns where each of the buckets begins.
+/// out: item(0) ... item(n - 1), stably sorted by key >> shift. Returns the begin of each bucket.
 template <class Item, class Make>
 std::vector<std::int64_t> fill_buckets(std::int64_t n, int shift, std::int64_t buckets, int parts,
                                        Make&& item, Item* out) {
@@ -84,7 +86,7 @@ std::vector<std::int64_t> fill_buckets(std::int64_t n, int shift, std::int64_t b
   return begin;
 }
 
-/// Stable, by the lowest `bits` bits of the keys.
+/// A stable radix sort by the lowest `bits` bits of the keys.
 template <class Item>
 void radix_sort(Item* items, Item* scratch, std::int64_t n, int bits) {
   if (n < 2 || bits == 0) return;
@@ -104,7 +106,8 @@ void radix_sort(Item* items, Item* scratch, std::int64_t n, int bits) {
   if (from != items) std::copy_n(from, n, items);
 }
 
-/// Each thread takes every parts-th bucket in order of size: even shares, and room for the largest of each.
+/// Each thread sorts every parts-th bucket in order of size, for an even load; its buffer fits its largest
+/// bucket.
 template <class Item>
 void sort_buckets(Item* items, const std::vector<std::int64_t>& begin, int bits, int parts) {
   const auto size = [&](std::int64_t b) { return begin[b + 1] - begin[b]; };
@@ -126,7 +129,7 @@ struct Rule {
   bool unique, add_loops, drop_loops;
 };
 
-/// Equal keys are neighbours in the order of the input, so an added self loop is the last of its run.
+/// Equal keys keep the order of the input, so an added self loop is the last of its run.
 template <class Item>
 bool keep(const Item* items, std::int64_t i, std::int64_t n, Packing packing, Rule rule) {
   const Key key = key_of(items[i]);
@@ -184,7 +187,7 @@ SortedEdges convert(const I* row, const I* col, std::int64_t edges, std::int64_t
   const Tensor memory = Tensor::empty({n * static_cast<std::int64_t>(sizeof(Item))}, DType::kU8);
   auto* items = static_cast<Item*>(memory.raw());
 
-  // The edges, then (where asked) their reverses, then one self loop a node, with id -1.
+  // The edges, then their reverses (symmetrize), then one self loop for each node with id -1 (kAdd).
   const auto item = [=](std::int64_t i) {
     if (i < edges) return make_item<Item>(packing.pack(row[i], col[i]), i);
     if (i < edges + mirrored) return make_item<Item>(packing.pack(col[i - edges], row[i - edges]), i - edges);

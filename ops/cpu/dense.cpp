@@ -18,7 +18,7 @@ void add_bias(const Tensor& x, const Tensor& b, const Tensor& y) {
   });
 }
 
-// Every thread sums whole columns: the order of the terms does not depend on the number of threads.
+// Each thread sums whole columns, so that the order of addition does not depend on the number of threads.
 void sum_rows(const Tensor& x, const Tensor& out) {
   dispatch_float(x.dtype(), "sum_rows", [&]<class T>(T) {
     const T* xp = x.data<T>();

@@ -14,7 +14,8 @@ struct Workspace {          // of a thread
   std::vector<Sum> term;    // [edges of the row, heads]
 };
 
-/// f(first, last, workspace) for every row: its part of the flat arrays [edges, heads].
+/// f(first, last, workspace) for every row, where [first, last) is its part of the flat arrays [edges,
+/// heads].
 template <class Sum, class F>
 void for_each_segment(const Csr& a, std::int64_t heads, F&& f) {
   const auto* row_ptr = a.row_ptr.data<std::int64_t>();
@@ -50,7 +51,7 @@ void edge_softmax(const Adjacency& adj, const Tensor& score, const Tensor& y) {
       for_each_head(first, last, heads,
                     [&](std::int64_t i, std::int64_t h) { w.top[h] = std::max(w.top[h], load(s[i])); });
       for_each_head(first, last, heads, [&](std::int64_t i, std::int64_t h) {
-        // -inf - -inf would be NaN.
+        // All scores are -inf: -inf - -inf would be NaN.
         const Sum x = load(s[i]), term = x == -INFINITY ? Sum(0) : std::exp(x - w.top[h]);
         w.term[i - first] = term;
         w.sum[h] += term;

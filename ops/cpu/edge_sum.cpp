@@ -3,7 +3,7 @@
 
 namespace rodeo::kernels::cpu {
 
-// Sums of a piece's length, added up: the rounding error of a hub row stays that of a short one.
+// Long rows are summed in pieces, so that the rounding error does not grow with the row length.
 void edge_sum(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids, const Tensor& y) {
   dispatch_float(x.dtype(), "edge_sum", [&]<class T>(T) {
     const auto* row_ptr = adj.csr().row_ptr.data<std::int64_t>();

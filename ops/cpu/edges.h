@@ -1,4 +1,4 @@
-/// Loops over edges, balanced by their number whatever the lengths of the rows.
+/// Parallel loops over edges, balanced by the number of edges.
 #pragma once
 
 #include "core/adjacency.h"
@@ -6,7 +6,7 @@
 
 namespace rodeo::kernels::cpu {
 
-/// f(row, begin, end) for parts of rows that cover every edge once; `work` is the elements of an edge.
+/// Calls f(row, begin, end) for parts of rows that cover every edge once. `work`: elements per edge.
 template <class F>
 void for_each_row_part(const Csr& a, std::int64_t work, F&& f) {
   constexpr std::int64_t kChunk = 4096;

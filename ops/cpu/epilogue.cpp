@@ -13,8 +13,8 @@ const T* data_or_null(const Tensor& t) {
   return t.defined() ? t.data<T>() : nullptr;
 }
 
-/// Elements [begin, end) of a matrix with rows of n, in blocks that random_block() fills: f(row, column,
-/// count, unit) for parts of rows, `unit` being null without dropout.
+/// Calls f(row, column, count, unit) for parts of rows that cover elements [begin, end) of a matrix with n
+/// columns. unit: `count` random numbers of random_block(), or null without dropout.
 template <class F>
 void for_each_part(std::int64_t begin, std::int64_t end, std::int64_t n, double p, std::uint64_t seed,
                    std::uint64_t stream, F&& f) {
@@ -33,7 +33,7 @@ void for_each_part(std::int64_t begin, std::int64_t end, std::int64_t n, double 
   }
 }
 
-/// Blocks of a matrix for one thread at a time.
+/// Elements that a thread processes at a time.
 constexpr std::int64_t kSpan = 64 * kBlock;
 
 }  // namespace
@@ -106,7 +106,8 @@ void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions&
       if (dxp)
         for (int k = 0; k < count; ++k) dxp[i * pitch + j + k] = T(g[k] * before);
     };
-    // Rows are summed in chunks, and the chunks in order: the number of threads does not matter.
+    // Rows are summed in chunks, and the chunks in order, so that the result does not depend on the number of
+    // threads.
     constexpr std::int64_t kChunks = 64;
     const std::int64_t chunk = (m + kChunks - 1) / kChunks;
     std::vector<double> partial(static_cast<std::size_t>(kChunks * n));

@@ -38,7 +38,7 @@ void head_outer(const Tensor& dy, const Tensor& a, const Tensor& dy2, const Tens
   });
 }
 
-// A thread sums whole columns: the order of the terms does not depend on the number of threads.
+// Each thread sums whole columns, so that the order of addition does not depend on the number of threads.
 void head_dot_sum(const Tensor& dy, const Tensor& x, const Tensor& da, const Tensor& dy2, const Tensor& da2) {
   if (dy2.defined()) head_dot_sum(dy2, x, da2, {}, {});
   dispatch_float(x.dtype(), "head_dot", [&]<class T>(T) {

@@ -1,4 +1,4 @@
-/// What the CPU kernels share. They are the reference: the dullest loops that are correct and not slow.
+/// Loops that CPU kernels share. CPU kernels are the reference: the plainest correct loops that are not slow.
 #pragma once
 
 #include <omp.h>
@@ -11,13 +11,13 @@
 
 namespace rodeo::kernels::cpu {
 
-/// An element as its accumulator type.
+/// An element, converted to its accumulator type.
 template <class T>
 Accumulator<T> load(T value) {
   return static_cast<Accumulator<T>>(value);
 }
 
-/// Threads cost more than they bring below this many elements.
+/// Below this many elements one thread is faster than several.
 constexpr std::int64_t kSerial = 16384;
 
 /// out[i] = f(i) for all elements.
@@ -27,7 +27,7 @@ void for_each_element(std::int64_t n, F&& f) {
   for (std::int64_t i = 0; i < n; ++i) f(i);
 }
 
-/// f(row) for all rows of n elements each.
+/// f(row) for all rows. Each row has n elements.
 template <class F>
 void for_each_row(std::int64_t rows, std::int64_t n, F&& f) {
 #pragma omp parallel for if (rows * n > kSerial)

@@ -70,7 +70,7 @@ Accumulator<T> log_sum_exp(const T* row, std::int64_t c) {
   return top + std::log(sum);
 }
 
-// Strictly above all before it, at least as high as all after; false for any NaN.
+// Whether the label has the first of the largest scores; false where any score is NaN.
 template <class T>
 bool is_first_best(const T* row, std::int64_t c, std::int64_t label) {
   const auto own = load(row[label]);
@@ -84,7 +84,8 @@ struct Metrics {
   double right = 0, loss = 0;  // sums over the nodes
 };
 
-// Nodes are summed in chunks, and the chunks in order: the number of threads does not matter.
+// Nodes are summed in chunks, and the chunks in order, so that the result does not depend on the number of
+// threads.
 template <class T>
 Metrics sum_metrics(const T* scores, std::int64_t c, const std::int64_t* label, const Tensor& index) {
   constexpr std::int64_t kChunk = 1024;

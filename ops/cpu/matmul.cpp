@@ -16,7 +16,7 @@ void check_sizes(const Tensor& a, const Tensor& b, const MatmulSizes& sizes, con
           std::numeric_limits<blasint>::max(), ", got ", size);
 }
 
-/// Row-major C = op(A) op(B) + beta C; `ld` is the length of a row in memory.
+/// Row-major C = op(A) op(B) + beta C; `ld`: leading dimension, the length of a row in memory.
 void gemm(bool ta, bool tb, const MatmulSizes& s, const float* a, std::int64_t lda, const float* b,
           std::int64_t ldb, float beta, float* c, std::int64_t ldc) {
   cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans,
@@ -37,7 +37,7 @@ void widen(const Tensor& x, std::int64_t begin, std::int64_t end, float* out) {
   for_each_element((end - begin) * x.dim(1), [=](std::int64_t i) { out[i] = load(from[i]); });
 }
 
-/// 16-bit floats are multiplied as f32, so many rows of a long factor at a time that little is held.
+/// 16-bit floats are converted to f32 and multiplied, a block of rows at a time to bound the memory.
 template <class T>
 void multiply(const Tensor& a, const Tensor& b, bool ta, bool tb, const MatmulSizes& s, const Tensor& c) {
   constexpr std::int64_t kRows = 4096;

@@ -11,8 +11,8 @@ const T* data_or_null(const Tensor& t) {
   return t.defined() ? t.data<T>() : nullptr;
 }
 
-/// f(begin, width) for strips of columns: a thread sums whole columns, so the order of the terms does not
-/// depend on the number of threads.
+/// f(begin, width) for strips of columns. Each thread sums whole columns, so that the order of addition does
+/// not depend on the number of threads.
 constexpr std::int64_t kColumns = 16;
 template <class F>
 void for_each_strip(std::int64_t m, std::int64_t n, F&& f) {

@@ -1,4 +1,4 @@
-/// Random numbers for many elements at once, in vector registers: the words of random_word().
+/// Vectorised random numbers: the same words as random_word().
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace rodeo::kernels::cpu {
 
-constexpr int kBlock = 64;  // numbers a call
+constexpr int kBlock = 64;  // numbers per call
 
-/// unit[k] = to_unit of the word of element 4 * quad + k, for k in [0, kBlock).
+/// unit[k] = to_unit(word of element 4 * quad + k), for k in [0, kBlock).
 void random_block(std::uint64_t seed, std::uint64_t stream, std::uint64_t quad, float* unit);
 
-/// unit[k] = to_unit of the word of element row[k] * cols + col[k], for k in [0, count), count <= kBlock.
+/// unit[k] = to_unit(word of element row[k] * cols + col[k]), for k in [0, count), count <= kBlock.
 void random_entries(std::uint64_t seed, std::uint64_t stream, const std::int32_t* row,
                     const std::int32_t* col, std::int64_t cols, int count, float* unit);
 

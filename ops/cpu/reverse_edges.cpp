@@ -5,7 +5,7 @@
 
 namespace rodeo::kernels::cpu {
 
-// Of parallel edges the k-th one is the reverse of the k-th.
+// The k-th of parallel edges is the reverse of the k-th parallel edge in the other direction.
 bool reverse_edges(const Csr& a, const Tensor& ids) {
   const auto* row_ptr = a.row_ptr.data<std::int64_t>();
   const auto* col = a.col.data<std::int32_t>();

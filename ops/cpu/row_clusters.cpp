@@ -13,7 +13,7 @@ void cluster_rows(const Csr& a, const Tensor& cluster) {
   const auto* col = a.col.data<std::int32_t>();
   const std::int64_t n = a.rows;
   std::vector<std::int32_t> now(static_cast<std::size_t>(n)), next(now.size());
-  // next[row] = combine(row, ask), where ask(f) calls f with what each asked neighbour has.
+  // next[row] = combine(count, neighbour), where neighbour(i) is the value of sample i of `count` neighbours.
   const auto pass = [&](auto&& combine) {
 #pragma omp parallel for schedule(dynamic, 4096)
     for (std::int64_t row = 0; row < n; ++row) {

@@ -11,15 +11,16 @@ auto dispatch_index(DType dtype, F&& f) {
   return dtype == DType::kI64 ? f(std::int64_t{}) : f(std::int32_t{});
 }
 
-// A row that may go on outside its interval.
+// The partial sum of a row that may continue outside its interval.
 template <class I, class Sum>
 struct Open {
   I row;
   Sum sum;
 };
 
-// Intervals of fixed length in parallel, so that the sums do not depend on the number of threads: rows within
-// one are written, its first and its last row are left open. The open ones are added in order afterwards.
+// Intervals of fixed length run in parallel, so that the sums do not depend on the number of threads. Rows
+// inside an interval are written; partial sums of its first and last row are kept and added in order
+// afterwards.
 template <class I, class T, class Term>
 void reduce(const I* row, std::int64_t edges, Term&& term, T* y) {
   using Sum = Accumulator<T>;

@@ -1,4 +1,4 @@
-// Y = A X on the CPU: row by row, a strip of columns at a time in registers, rows of X fetched ahead.
+// Y = A X on the CPU: row by row, with a strip of columns in registers and rows of X prefetched.
 #include <algorithm>
 #include <vector>
 
@@ -8,7 +8,8 @@
 namespace rodeo::kernels::cpu {
 namespace {
 
-/// weight[e] * x[col[e], 0 .. width) over the edges [begin, end), in order, added to sum or written as y.
+/// The sum of weight[e] * x[col[e], 0 .. width) over edges [begin, end), in order; added to `sum` or written
+/// to y.
 template <class T>
 struct Edges {
   const std::int32_t* col;
@@ -88,8 +89,8 @@ struct Operands {
   void write(std::int64_t row, const Accumulator<T>* sum) const {
     for (std::int64_t j = 0; j < n; ++j) y[row * n + j] = T(sum[j]);
   }
-  /// Sums of a piece's length, added up in `total`: the rounding error of a hub row stays that of a short
-  /// one, and that goes from registers to y.
+  /// Long rows are summed in pieces that are added up in `total`, so that the rounding error does not grow
+  /// with the row length. A row of one piece goes from registers to y.
   void sum_row(std::int64_t row, std::vector<Accumulator<T>>& total) const {
     std::int64_t begin = row_ptr[row];
     const std::int64_t end = row_ptr[row + 1];
@@ -101,7 +102,7 @@ struct Operands {
   }
 };
 
-/// The first row of each of `parts` shares of equal work: nonzeros, and rows for what each costs by itself.
+/// The first row of each of `parts` shares of equal work. Work is nonzeros plus a constant for each row.
 std::int64_t share_begin(const std::int64_t* row_ptr, std::int64_t rows, std::int64_t part,
                          std::int64_t parts) {
   const auto work_before = [&](std::int64_t row) { return row_ptr[row] + row; };
@@ -123,7 +124,7 @@ std::int64_t share_begin(const std::int64_t* row_ptr, std::int64_t rows, std::in
 void spmm_csr(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
     const Operands<T> op(a, weight, x, y);
-    // Many enough to even out, few enough that finding where they begin costs little.
+    // Enough parts to balance the load, few enough that searching for their begins is cheap.
     const std::int64_t threads = omp_get_max_threads(), work = a.col.numel() * op.n,
                        parts = std::min(a.rows, std::clamp(work / (4 * kSerial), 4 * threads, 64 * threads));
 #pragma omp parallel if (work > kSerial)
@@ -139,7 +140,8 @@ void spmm_csr(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor&
   });
 }
 
-// The plan as the GPU runs it: pieces and short rows in parallel, then the split rows piece by piece.
+// The plan as on the GPU: pieces and residual rows in parallel, then the pieces of split rows are added in
+// order.
 void spmm_rode(const Csr& a, const RodePlan& plan, Accumulate, const Tensor& weight, const Tensor& x,
                const Tensor& y) {
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {

@@ -13,7 +13,7 @@ void spmv_vector(const Csr& a, const Tensor& weight, const Tensor& x, int /*thre
 #pragma omp parallel for schedule(dynamic, 256) if (a.col.numel() > kSerial)
     for (std::int64_t row = 0; row < a.rows; ++row) {
       Accumulator<T> sum = 0;
-      // Piece by piece: the rounding error of a hub row stays that of a short one.
+      // Long rows are summed in pieces, so that the rounding error does not grow with the row length.
       for (std::int64_t e = row_ptr[row]; e < row_ptr[row + 1];) {
         const std::int64_t end = std::min(row_ptr[row + 1], e + RodePlan::kSplit);
         Accumulator<T> piece = 0;

@@ -1,4 +1,4 @@
-/// Backend signatures: conversions between forms of a graph. See registry.h for what kernels may assume.
+/// Kernels of conversions between forms of a graph. registry.h states what kernels may assume.
 #pragma once
 
 #include "ops/convert_types.h"
@@ -6,31 +6,34 @@
 
 namespace rodeo::kernels {
 
-// convert.h; any size may be 0
+// convert.h: row, col, ids [E]; any size may be 0
 struct SortedEdges {
   Csr csr;
-  Tensor edge_ids;  // undefined unless asked for
+  Tensor edge_ids;  // i64 [edges]; undefined unless requested
 };
 /// Position of the first id outside [0, limit), or -1.
 RODEO_KERNEL(first_out_of_range, std::int64_t(const Tensor& ids, std::int64_t limit));
 RODEO_KERNEL(coo_to_csr, SortedEdges(const Tensor& row, const Tensor& col, std::int64_t rows,
                                      std::int64_t cols, const CooOptions& options));
-RODEO_KERNEL(edge_rows, void(const Csr& a, const Tensor& rows));
-RODEO_KERNEL(first_unsorted_row, std::int64_t(const Csr& a));  // -1 where all are sorted by column
+RODEO_KERNEL(edge_rows, void(const Csr& a, const Tensor& rows));  // rows i32 [edges]
+/// The first row whose columns are not sorted, or -1.
+RODEO_KERNEL(first_unsorted_row, std::int64_t(const Csr& a));
 RODEO_KERNEL(add_self_loops, SortedEdges(const Csr& a));
+/// out[i] = values[ids[i]], or `missing` where ids[i] is -1. values [m] or [m, n], ids [k], out [k] or [k, n]
 RODEO_KERNEL(take, void(const Tensor& values, const Tensor& ids, double missing, const Tensor& out));
-// Whether a square matrix with sorted rows has (col, row) as often as (row, col), for all edges. If so, ids
-// i64 [edges], where defined, is filled: the edge that each edge is in the other direction.
+/// Whether the pattern of a square matrix with sorted rows is symmetric, parallel edges included. If so, ids
+/// i64 [edges], where defined, gets the position of the reverse of each edge.
 RODEO_KERNEL(reverse_edges, bool(const Csr& a, const Tensor& ids));
 
-// select_rows.h; row_ptr is the result's; edge_ids may be undefined; there are edges
+// select_rows.h: rows i64 [k], row_ptr i64 [k + 1] of the result, col i32 and edge_ids i64 [edges of the
+// result], of which there are some; edge_ids may be undefined
 RODEO_KERNEL(copy_rows, void(const Csr& a, const Tensor& rows, const Tensor& row_ptr, const Tensor& col,
                              const Tensor& edge_ids));
 
 // graph_hash.h
 RODEO_KERNEL(hash_values, std::uint64_t(const Tensor& values));  // i32 or i64; may be empty
 
-// dense_csr.h; weight is undefined for an unweighted matrix
+// dense_csr.h: x, y [m, n], weight [edges]; undefined: ones
 struct WeightedCsr {
   Csr csr;
   Tensor weight;

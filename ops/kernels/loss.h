@@ -1,20 +1,21 @@
-/// Backend signatures: losses and metrics. See registry.h for what kernels may assume.
+/// Kernels of losses and metrics. registry.h states what kernels may assume.
 #pragma once
 
 #include "ops/kernels/registry.h"
 
 namespace rodeo::kernels {
 
-// bce.h
+// bce.h: x, dx [nodes, c], target u8 [nodes, c], index i64 [k], loss, dloss []
 RODEO_KERNEL(bce_with_logits,
              void(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& loss));
 RODEO_KERNEL(bce_with_logits_backward, void(const Tensor& dloss, const Tensor& x, const Tensor& target,
                                             const Tensor& index, const Tensor& dx));
-// metrics [1, 2]; index may be empty
+/// metrics f64 [1, 2]; index may be empty
 RODEO_KERNEL(label_metrics,
              void(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& metrics));
 
-// loss.h
+// loss.h: x, y, logp, logits, scores and their gradients [nodes, c], label i64 [nodes], index i64 [k], loss,
+// dloss []
 RODEO_KERNEL(log_softmax, void(const Tensor& x, const Tensor& y));
 RODEO_KERNEL(log_softmax_backward, void(const Tensor& y, const Tensor& dy, const Tensor& dx));
 RODEO_KERNEL(nll_loss,
@@ -25,7 +26,8 @@ RODEO_KERNEL(cross_entropy,
              void(const Tensor& logits, const Tensor& label, const Tensor& index, const Tensor& loss));
 RODEO_KERNEL(cross_entropy_backward, void(const Tensor& dloss, const Tensor& logits, const Tensor& label,
                                           const Tensor& index, const Tensor& dlogits));
+/// metrics f64 [sets, 2]; each of at most four sets may be empty
 RODEO_KERNEL(node_metrics, void(const Tensor& scores, const Tensor& label, const std::vector<Tensor>& sets,
-                                const Tensor& metrics));  // sets may be empty
+                                const Tensor& metrics));
 
 }  // namespace rodeo::kernels

@@ -1,4 +1,4 @@
-/// Backend signatures: optimiser steps and gradient norms. See registry.h for what kernels may assume.
+/// Kernels of optimiser steps and gradient norms. registry.h states what kernels may assume.
 #pragma once
 
 #include "ops/kernels/registry.h"
@@ -15,12 +15,13 @@ inline void add_operands(std::vector<Tensor>& all, const std::vector<AdamUpdate>
 
 namespace rodeo::kernels {
 
-// optim.h
+// grad_clip.h
 /// out [] = the sum of all squares, in f64.
 RODEO_KERNEL(sum_squares, void(const std::vector<Tensor>& xs, const Tensor& out));
 /// ys = xs times min(1, max_norm / (sqrt(squares) + 1e-6))
 RODEO_KERNEL(scale_to_norm, void(const std::vector<Tensor>& xs, const Tensor& squares, double max_norm,
                                  const std::vector<Tensor>& ys));
+// optim.h
 RODEO_KERNEL(adam_step, void(const std::vector<AdamUpdate>& updates, const Tensor& steps, const Tensor& lr));
 
 }  // namespace rodeo::kernels

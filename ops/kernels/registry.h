@@ -1,9 +1,15 @@
-/// What the headers of kernel families are made of: RODEO_KERNEL declares one kernel of both backends, and
-/// kernels::NAME.on(device)(arguments...) calls it. The only place that knows whether CUDA is built in.
-/// Kernels trust their arguments: shapes, dtypes and devices have been checked, outputs are allocated and not
-/// initialised, and no tensor is empty unless said so. They overwrite their outputs whole.
-/// What is small beside a matrix of 16-bit floats is f32, else of the matrix's dtype ("the sums' dtype"):
-/// biases, scales of rows and columns, the vectors of heads, their gradients, sums of rows, and losses.
+/// How kernels are declared and called. Each family of operators has a header in this folder:
+///   - RODEO_KERNEL(relu, void(const Tensor& x, const Tensor& y)); declares a function kernels::cpu::relu and
+///     one kernels::cuda::relu, and the pair of both, kernels::relu;
+///   - ops/cpu/*.cpp and ops/cuda/*/*.cu define the functions;
+///   - kernels::relu.on(device)(x, y) calls the function of the device and notifies kernel observers.
+/// This is the only place that knows whether CUDA is built in.
+///
+/// What kernels may assume. Arguments have been checked: shapes, dtypes, devices. Outputs are allocated and
+/// not initialised; a kernel overwrites them whole. No tensor is empty unless its declaration says so.
+/// Accumulator dtype: f64 for f64, else f32. Small operands of 16-bit matrices have it too: biases, scales of
+/// rows and columns, vectors of heads, their gradients, row sums and losses.
+/// Kernel headers include core, ops/*_types.h and ops/plan only, never an operator's contract.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +26,12 @@
 
 namespace rodeo::kernels {
 
-/// Of weights [edges] or [edges, heads], which may be absent.
+/// The number of heads of edge weights [edges] or [edges, heads]; 1 where weight is undefined.
 inline std::int64_t heads_of(const Tensor& weight) {
   return weight.defined() && weight.rank() == 2 ? weight.dim(1) : 1;
 }
 
-// The tensors among a kernel's arguments, for those who observe kernels.
+// add_operands() appends the tensors among the arguments of a kernel, for KernelCallInfo::operands.
 template <class T>
 void add_operands(std::vector<Tensor>&, const T&) {}
 inline void add_operands(std::vector<Tensor>& all, const Tensor& x) {
@@ -42,7 +48,7 @@ inline void add_operands(std::vector<Tensor>& all, const std::vector<Tensor>& xs
   for (const Tensor& x : xs) add_operands(all, x);
 }
 
-/// A kernel on one device. Who observes kernels (core/kernel_observer.h) sees it called.
+/// A kernel on one device. A call notifies the observers of the thread (core/kernel_observer.h).
 template <class Function>
 struct KernelCall;
 template <class Result, class... Parameters>
@@ -68,7 +74,7 @@ struct KernelCall<Result(Parameters...)> {
   }
 };
 
-/// One operator on its backends:  kernels::relu.on(x.device())(x, y).
+/// A kernel on all backends:  kernels::relu.on(x.device())(x, y).
 template <class Function>
 struct Kernel {
   const char* name;
@@ -101,7 +107,7 @@ struct Kernel {
   }
 #endif
 
-/// A kernel that the CPU has no use for: the caller has seen to it that the device is a CUDA one.
+/// A kernel without a CPU version. The caller makes sure that the device is a CUDA device.
 #if RODEO_WITH_CUDA
 #define RODEO_CUDA_KERNEL(name, ...)          \
   namespace cuda {                            \
@@ -116,5 +122,9 @@ struct Kernel {
 #name, nullptr, nullptr                   \
   }
 #endif
+
+// The part of a step (sparse, gemm) that a kernel's time counts to.
+#define RODEO_KERNEL_OF_PART(part, name, ...) RODEO_KERNEL(name, __VA_ARGS__)
+#define RODEO_CUDA_KERNEL_OF_PART(part, name, ...) RODEO_CUDA_KERNEL(name, __VA_ARGS__)
 
 }  // namespace rodeo::kernels

@@ -13,8 +13,9 @@
 namespace rodeo {
 namespace {
 
-// First line of a file. Then one line a choice, its fields parted by tabs: version, device, columns, dtype,
-// weighted or not and in what order, algorithm, and the milliseconds of what was timed: "rode=0.946 csr=1.2".
+// The first line of a file. Each following line is one choice with tab-separated fields: version, device,
+// columns, dtype, weighting and order, algorithm, and the milliseconds of timed candidates, "rode=0.946
+// csr=1.2".
 constexpr std::string_view kHeader = "rodeo spmm choices, format 1";
 
 std::string in_one_field(std::string text) {
@@ -53,7 +54,7 @@ std::optional<std::vector<SpmmCandidate>> parse_times(std::string_view text) {
   return candidates;
 }
 
-/// The key and the entry of a line, or nothing.
+/// The key and the entry of a line; nullopt for a line that cannot be parsed.
 std::optional<std::pair<std::string, SpmmTuningCache::Entry>> parse_line(const std::string& line) {
   const auto last = line.rfind('\t');
   if (last == std::string::npos || last == 0) return std::nullopt;
@@ -85,7 +86,7 @@ std::string SpmmTuningCache::complaint() const {
   return complaint_;
 }
 
-// Adds what the file has to what is in memory, which wins.
+// Merges the file into memory. Entries in memory take precedence.
 void SpmmTuningCache::read(std::uint64_t graph) {
   if (folder_.empty()) return;
   std::ifstream in(file(graph));
@@ -95,7 +96,7 @@ void SpmmTuningCache::read(std::uint64_t graph) {
     if (auto parsed = parse_line(line)) graphs_[graph].insert(std::move(*parsed));
 }
 
-// Into a file of another name, then renamed: a reader finds the old one or the new one, whole.
+// Writes a temporary file and renames it, so that readers see the old or the new file, never a partial one.
 std::string SpmmTuningCache::write(std::uint64_t graph) const {
   if (folder_.empty()) return "the cache folder is switched off";
   const std::string path = file(graph), temporary = fmt::format("{}.{}", path, getpid());

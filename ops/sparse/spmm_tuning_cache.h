@@ -1,4 +1,4 @@
-/// What the tuner of spmm has learnt, kept from one graph object to the next and from one run to the next.
+/// The choices of the spmm tuner, kept across graph objects and across runs.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace rodeo {
 
-/// One text file for each graph, and its contents in memory. A file that cannot be read or written, or lines
-/// of it that make no sense, are as if they were not there: the store never throws and never asks.
+/// One text file for each graph, and its contents in memory. Files that cannot be read or written and lines
+/// that cannot be parsed are ignored: the cache never throws.
 class SpmmTuningCache {
  public:
-  /// Files go to `folder`, which is made when there is something to write; empty: memory only.
+  /// Files are written to `folder`, which is created with the first file; empty: memory only.
   explicit SpmmTuningCache(std::string folder) : folder_(std::move(folder)) {}
-  /// The process's own, in cache_folder() as it is at the first call.
+  /// The cache of the process, in cache_folder() at the time of the first call.
   static SpmmTuningCache& of_process();
 
   struct Key {
@@ -31,13 +31,13 @@ class SpmmTuningCache {
     std::vector<SpmmCandidate> candidates = {};  // those that were timed
   };
   std::optional<Entry> find(const Key& key);
-  /// Keeps `entry`, unless another process has been faster: then that one's is returned. Choices made by the
-  /// same version of the library alone are found again.
+  /// Stores `entry` and returns it; where another process stored one first, returns that one. Entries of
+  /// other versions of the library are not found.
   Entry keep(const Key& key, const Entry& entry);
 
-  /// The graph's file; empty where nothing is written.
+  /// The path of the graph's file; empty for a cache in memory.
   std::string file(std::uint64_t graph) const;
-  /// Why the last keep() did not reach the disk, as one phrase; empty if it did.
+  /// Why the last keep() could not write its file, as one phrase; empty if it could.
   std::string complaint() const;
 
  private:

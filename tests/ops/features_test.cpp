@@ -3,6 +3,7 @@
 #include "ops/dense.h"
 #include "ops/dense_csr.h"
 #include "ops/gcn_norm.h"
+#include "ops/linear.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/gradcheck.h"
@@ -65,7 +66,7 @@ TEST_P(OpsFeatures, SparseIsDense) {
       }
 }
 
-// The mask is that of the dense matrix, and so are the bits of what is left.
+// Sparse and dense dropout have the same mask and the same bits.
 TEST_P(OpsFeatures, DropsWhatTheDenseFormDrops) {
   const Adjacency adj = small();
   for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16, DType::kF16}) {
@@ -102,8 +103,8 @@ TEST_P(OpsFeatures, Gradients) {
       {random_variable({30, 5}, device())}));
 }
 
-// What dropout() left to its readers goes along.
-TEST_P(OpsFeatures, DroppedFeaturesKeepThatInAnotherType) {
+// A pending dropout is applied before the conversion.
+TEST_P(OpsFeatures, PendingDropoutIsKeptInAnotherType) {
   const Adjacency adj = small();
   const Tensor value = random_tensor({adj.num_edges()}, DType::kF32, device(), 1);
   for (const Features& x : {sparse_features(adj, value), Features(csr_to_dense(adj, value))}) {
@@ -115,8 +116,8 @@ TEST_P(OpsFeatures, DroppedFeaturesKeepThatInAnotherType) {
   }
 }
 
-// A product outside of recording, then one that learns: X^T's values are made when they are asked for.
-TEST_P(OpsFeatures, DroppedWithoutRecordingTheyStillHaveAGradient) {
+// Values made without recording: backward computes those of X^T.
+TEST_P(OpsFeatures, DroppedWithoutRecordingStillHasAGradient) {
   const Adjacency adj = small();
   const Features x = sparse_features(adj, random_tensor({adj.num_edges()}, DType::kF64, device(), 1));
   const Features dropped = [&] {
@@ -130,6 +131,24 @@ TEST_P(OpsFeatures, DroppedWithoutRecordingTheyStillHaveAGradient) {
   EXPECT_TRUE(same_bits(a.grad(), b.grad()));
 }
 
+// dropout() of a dense constant stays pending, and reading it changes nothing.
+TEST_P(OpsFeatures, DropoutOfADenseConstantIsPending) {
+  const Tensor x = random_tensor({40, 30}, DType::kF32, device(), 1);
+  const Features given(x), dropped = dropout(given, 0.4, kKey);
+  EXPECT_FALSE(given.pending_dropout());
+  ASSERT_TRUE(dropped.pending_dropout());
+  EXPECT_EQ(dropped.pending_dropout()->p, 0.4);
+  EXPECT_TRUE(dropped.input().value().shares_memory_with(x));
+  const Tensor first = dropped.dense().value(), second = dropped.dense().value();
+  EXPECT_FALSE(first.shares_memory_with(second));
+  EXPECT_TRUE(same_bits(first, second));
+  EXPECT_TRUE(same_bits(first, dropout(x, 0.4, kKey)));
+  // No product applies dropout to so few rows: linear_input() computes it.
+  const Variable w(random_tensor({30, 5}, DType::kF32, device(), 2));
+  EXPECT_FALSE(linear_input(dropped, w).pending_dropout());
+  EXPECT_TRUE(same_bits(linear_input(dropped, w).dense().value(), first));
+}
+
 TEST_P(OpsFeatures, RowsSumToOne) {
   const Adjacency adj = small();
   for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16}) {
@@ -138,7 +157,7 @@ TEST_P(OpsFeatures, RowsSumToOne) {
     const Features x = normalize_rows(sparse_features(adj, value));
     const Tensor want = normalize_rows(Features(csr_to_dense(adj, value))).dense().value();
     EXPECT_TRUE(near(csr_to_dense(x.entries(), x.values()), doubles(want), 8 * epsilon(dtype))) << dtype;
-    // The gradient knows of it.
+    // The gradient includes the normalisation.
     const Variable a(random_tensor({30, 2}, dtype, device(), 2), true), b(a.value(), true);
     const Tensor dy = Tensor::full({40, 2}, 1, dtype, device());
     matmul(x, a).backward(dy);
