@@ -28,7 +28,7 @@ void check_values(const Csr& csr) {
   const auto col = csr.col.to_vector<std::int32_t>();
   check(row_ptr.front() == 0, "[adjacency] row_ptr[0] must be 0, got ", row_ptr.front());
   for (std::int64_t i = 0; i < csr.rows; ++i)
-    check(row_ptr[i] <= row_ptr[i + 1], "[adjacency] row_ptr falls at row ", i, ": ", row_ptr[i], " > ",
+    check(row_ptr[i] <= row_ptr[i + 1], "[adjacency] row_ptr decreases at row ", i, ": ", row_ptr[i], " > ",
           row_ptr[i + 1]);
   check(row_ptr.back() == csr.col.numel(), "[adjacency] row_ptr ends at ", row_ptr.back(), ", but col has ",
         csr.col.numel(), " edges");
@@ -53,12 +53,12 @@ Adjacency Adjacency::trusted(Csr csr) {
 }
 
 const Csr& Adjacency::csr() const {
-  check(defined(), "[adjacency] used before it was given a graph");
+  check(defined(), "[adjacency] the graph is undefined");
   return state_->csr;
 }
 
 Adjacency::Cache& Adjacency::cache() const {
-  check(defined(), "[adjacency] used before it was given a graph");
+  check(defined(), "[adjacency] the graph is undefined");
   return state_->cache;
 }
 

@@ -1,4 +1,4 @@
-/// One graph: its CSR matrix and everything that is derived from it once and kept.
+/// A graph: its CSR matrix and a cache of values derived from it.
 #pragma once
 
 #include <any>
@@ -13,7 +13,7 @@
 namespace rodeo {
 
 /// A sparse matrix pattern in compressed sparse row form. Row i holds the edges row_ptr[i] .. row_ptr[i+1]-1.
-/// Columns within a row may come in any order and more than once.
+/// Columns within a row may be unsorted and may repeat.
 struct Csr {
   std::int64_t rows = 0;
   std::int64_t cols = 0;  // at most 2^31 - 1
@@ -21,15 +21,15 @@ struct Csr {
   Tensor col;             // i32 [edges]
 };
 
-/// A cheap shared handle. Edge weights are not part of it: they are tensors [edges, ...] in its edge order,
-/// and a graph without any has implicit weights of one.
+/// A shared handle to one graph. Edge weights are not part of it: they are tensors [edges, ...] in its edge
+/// order. Without edge weights, every weight is one.
 class Adjacency {
  public:
   Adjacency() = default;  // undefined
-  /// Throws Error unless shapes, dtypes and devices are those of Csr, row_ptr rises from 0 to the number of
-  /// edges, and every column is in [0, cols).
+  /// Throws Error unless shapes, dtypes and devices are as stated in Csr, row_ptr is non-decreasing from 0 to
+  /// the number of edges, and every column is in [0, cols).
   explicit Adjacency(Csr csr);
-  /// The same without looking at the values: for CSRs that the library itself has built.
+  /// The same without checking the values: for CSR matrices that the library built.
   static Adjacency trusted(Csr csr);
 
   bool defined() const { return state_ != nullptr; }
@@ -38,12 +38,12 @@ class Adjacency {
   std::int64_t cols() const { return csr().cols; }
   std::int64_t num_edges() const { return csr().col.numel(); }
   Device device() const { return csr().col.device(); }
-  /// A copy on another device (itself when it is there already), with nothing derived yet.
+  /// A copy on another device with an empty cache; the same graph if it is there already.
   Adjacency to(Device device) const;
   bool operator==(const Adjacency& other) const { return state_ == other.state_; }
 
-  /// The value of type T that belongs to this graph: made by make() on first use, kept as long as the graph
-  /// is. Plans, transposes and the choices of a tuner live here. Not to be called from two threads at once.
+  /// The cached value of type T: created by make() on first use and kept as long as the graph. Holds plans,
+  /// transposes and the tuner's choices. Not thread-safe: use a graph on one thread at a time.
   template <class T, class Make>
   const T& cached(Make&& make) const {
     auto& slot = cache()[std::type_index(typeid(T))];

@@ -10,7 +10,7 @@ AsyncHostCopy::~AsyncHostCopy() {
 }
 
 void AsyncHostCopy::start(const Tensor& x) {
-  check(x.defined(), "[readback] start() with an undefined tensor");
+  check(x.defined(), "[async_host_copy] start() with an undefined tensor");
   shape_ = x.shape();
   dtype_ = x.dtype();
   values_ = {};
@@ -19,12 +19,12 @@ void AsyncHostCopy::start(const Tensor& x) {
     return;
   }
   if (!pinned_) pinned_ = std::make_unique<cuda::PinnedCopy>();
-  cuda::start_copy(x, *pinned_);
+  cuda::start_copy(x.raw(), static_cast<std::size_t>(x.nbytes()), x.device(), *pinned_);
 }
 
 Tensor AsyncHostCopy::values() const {
   if (values_.defined()) return values_;
-  check(pinned_ != nullptr, "[readback] values() before start()");
+  check(pinned_ != nullptr, "[async_host_copy] values() before start()");
   cuda::wait_for_copy(*pinned_);
   return Tensor::from_host(pinned_->host, shape_, dtype_);
 }

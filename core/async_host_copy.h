@@ -1,4 +1,4 @@
-/// Values on their way from a device to the host.
+/// Asynchronous copies from a device to the host.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@ namespace cuda {
 struct PinnedCopy;
 }
 
-/// Copies a tensor to the host without anybody waiting until the values are asked for. The memory on the host
-/// is kept for the next start().
+/// Copies a tensor to the host asynchronously: only values() waits. The page-locked host memory is reused by
+/// the next start().
 class AsyncHostCopy {
  public:
   AsyncHostCopy();
@@ -20,14 +20,14 @@ class AsyncHostCopy {
   AsyncHostCopy(const AsyncHostCopy&) = delete;
   AsyncHostCopy& operator=(const AsyncHostCopy&) = delete;
 
-  /// The values that x has once the work asked for so far is done. Returns at once.
+  /// Begins to copy x in stream order. Returns at once.
   void start(const Tensor& x);
-  /// Waits for what the last start() asked for: a tensor on the CPU.
+  /// Waits for the copy of the last start(); returns a tensor on the CPU.
   Tensor values() const;
 
  private:
-  std::unique_ptr<cuda::PinnedCopy> pinned_;  // of CUDA tensors
-  Tensor values_;                             // of CPU tensors
+  std::unique_ptr<cuda::PinnedCopy> pinned_;  // for CUDA tensors
+  Tensor values_;                             // for CPU tensors
   Shape shape_;
   DType dtype_ = DType::kF32;
 };

@@ -1,15 +1,15 @@
-/// Where the library may keep small files between runs.
+/// The folder for small files that the library keeps between runs.
 #pragma once
 
 #include <string>
 
 namespace rodeo {
 
-/// $RODEO_CACHE_DIR where it is set: a folder, or "" or "off" for none. Else rodeo/ in $XDG_CACHE_HOME, where
-/// that is an absolute path, else in ~/.cache. Empty: nothing is to be kept. The folder need not exist.
+/// $RODEO_CACHE_DIR if set ("" or "off" means none); else rodeo/ in $XDG_CACHE_HOME if that is an absolute
+/// path; else ~/.cache/rodeo. Empty if nothing may be stored. The folder need not exist.
 std::string cache_folder();
 
-/// The same on given values of the variables; null where one is not set.
+/// The same for given values of the environment variables; null if unset.
 std::string cache_folder(const char* rodeo_cache_dir, const char* xdg_cache_home, const char* home);
 
 }  // namespace rodeo

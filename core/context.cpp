@@ -4,14 +4,14 @@
 
 namespace rodeo {
 namespace {
-std::atomic<bool> tf32{false};
+std::atomic<bool> tf32_allowed{false};
 }  // namespace
 
 void set_allow_tf32(bool allow) {
-  tf32 = allow;
+  tf32_allowed = allow;
 }
 bool allow_tf32() {
-  return tf32;
+  return tf32_allowed;
 }
 
 }  // namespace rodeo

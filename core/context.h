@@ -1,12 +1,12 @@
-/// What a thread computes with on one CUDA device. Needs no CUDA header: handles are the libraries' own
-/// opaque pointers, so `cudaStream_t s = Context::of(device).stream()` just works.
+/// A thread's stream, library handles and workspace on one CUDA device. Needs no CUDA header: handles are the
+/// libraries' own opaque pointers, so that `cudaStream_t s = Context::of(device).stream()` compiles.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "core/device.h"
 #include "core/device_properties.h"
+#include "core/device_type.h"
 
 struct CUstream_st;
 struct cublasLtContext;
@@ -15,33 +15,33 @@ struct cusparseContext;
 
 namespace rodeo {
 
-/// One per thread and device, made on first use, never destroyed. All work of a thread on a device goes to
-/// one non-blocking stream, in order; memory is taken from and returned to the device's pool in that order.
+/// One per thread and device, created on first use and never destroyed. All work of a thread on a device runs
+/// on one non-blocking stream. Memory is allocated and freed in the order of that stream.
 class Context {
  public:
-  /// Throws Error unless `device` is a CUDA device that is present. Makes it the thread's current CUDA
-  /// device.
+  /// Also makes `device` the thread's current CUDA device. Throws Error unless it is a CUDA device that is
+  /// present.
   static Context& of(Device device);
 
   Device device() const { return device_; }
   CUstream_st* stream() const { return stream_; }
   void synchronize() const;
-  /// True while a CUDA graph is captured from the stream: nothing may wait for the device then.
+  /// True while a CUDA graph is captured from the stream. Nothing may wait for the device then.
   bool is_capturing() const;
 
-  /// Made on first use. cudnn() throws Error in a build without cuDNN.
+  /// Library handles, created on first use. cudnn() throws Error in a build without cuDNN.
   cublasLtContext* cublaslt();
   cudnnContext* cudnn();
   cusparseContext* cusparse();
 
-  /// Scratch memory for one kernel or library call at a time, in the stream's order. Kept for the life of the
-  /// process, so that it costs nothing to take.
+  /// Scratch memory for one kernel or library call at a time, in stream order. Allocated on first use, never
+  /// freed.
   void* workspace();
   static constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
 
-  /// At least `count` integers on the device that are zero when a kernel begins, and that it leaves zero: it
-  /// counts there which of its blocks is the last. Kept for the life of the process. In a graph capture no
-  /// more are to be had than were before: whoever is captured has run once.
+  /// At least `count` integers in device memory that are zero when a kernel begins and that it must leave
+  /// zero. Kernels find their last block with them. Never freed. Cannot grow during a CUDA graph capture: run
+  /// the kernel once before capturing.
   int* zeroed_counters(std::int64_t count);
 
   const DeviceProperties& properties() const { return properties_; }
@@ -66,7 +66,7 @@ class Context {
   DeviceProperties properties_;
 };
 
-/// Lets f32 matrix products round their inputs to TF32 (10-bit mantissa). Off by default; process-wide.
+/// Allows f32 matrix products to round their inputs to TF32 (10-bit mantissa). Process-wide; default false.
 void set_allow_tf32(bool allow);
 bool allow_tf32();
 

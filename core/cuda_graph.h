@@ -1,4 +1,4 @@
-/// Work of a CUDA device that is recorded once and then launched as a whole.
+/// CUDA graphs: work on a CUDA device that is captured once and then launched as a whole.
 #pragma once
 
 #include <cstdint>
@@ -9,42 +9,45 @@
 
 namespace rodeo {
 
-/// True while this thread records work of `device`; never for the CPU.
+/// Whether this thread is capturing work on `device`; false for the CPU.
 bool is_capturing(Device device);
 
 struct CaptureOptions {
-  std::int64_t bytes =
-      0;  // that work is known to hold at most: one piece of memory is cut up better than many
-  const class CudaGraph* beside = nullptr;  // use the memory that this graph does not keep; see capture()
+  std::int64_t bytes = 0;  // expected peak memory of the work, allocated in one slab: less fragmentation
+  const class CudaGraph* beside = nullptr;  // another CUDA graph whose memory pool is shared; see capture()
 };
 
-/// A CUDA graph. Launching costs the host one call, however many kernels there are, and the device no gaps.
+/// A captured CUDA graph. A launch is one call on the host for any number of kernels, and leaves no gaps
+/// between them on the device.
 class CudaGraph {
  public:
   CudaGraph() = default;  // empty
-  /// Records what `work` asks of `device` on this thread; nothing is run. `work` must have been run before
-  /// with the same shapes, so that plans are built, kernels are chosen and libraries are loaded; it must wait
-  /// for nothing and read no value of a tensor on the host. Tensors that it makes live in memory that belongs
-  /// to the graph: those that are left of it hold, after every launch, that launch's values. Memory that it
-  /// reads must outlive the graph; a tensor of before whose last handle it drops is kept by the graph.
-  /// Where options.beside is a graph, both share their memory: launches must be on one stream, and what one
-  /// graph leaves is valid until the other is launched.
-  /// Throws Error, after which the thread goes on as if `work` had not been called, where work throws or does
-  /// what cannot be recorded, and for devices other than CUDA.
+  /// Captures the work that `work` submits to `device` on this thread, without running it.
+  /// - `work` must have run before with the same shapes, so that plans are built, kernels are chosen and
+  ///   libraries are loaded. It must not wait for the device or read a tensor's values on the host.
+  /// - Tensors that `work` creates use memory of the CUDA graph. Those that still exist after the capture
+  /// hold the
+  ///   values of the latest launch.
+  /// - Memory that `work` reads must outlive the CUDA graph. If `work` drops the last handle to a tensor from
+  ///   before the capture, the CUDA graph keeps its memory.
+  /// - With options.beside, both CUDA graphs share one memory pool. They must be launched on the same stream,
+  /// and
+  ///   the tensors of one are valid until the other is launched.
+  /// Throws Error if `work` throws or cannot be captured, and for the CPU; the thread's state is unchanged
+  /// then.
   static CudaGraph capture(Device device, const std::function<void()>& work,
                            const CaptureOptions& options = {});
 
-  bool defined() const { return graph_ != nullptr; }
-  /// Runs the recorded work on this thread's stream, after what was asked for before. Returns at once. The
-  /// work uses the scratch memory of the thread that recorded it (context.h): another thread may launch it
-  /// only while that one has nothing under way.
+  bool defined() const { return state_ != nullptr; }
+  /// Launches the work on this thread's stream and returns at once. The work uses the workspace of the thread
+  /// that captured it (context.h): another thread may launch it only while that thread's stream is idle.
   void launch() const;
-  /// Kernels in the graph.
+  /// Number of kernels in the CUDA graph.
   int num_kernels() const;
 
  private:
-  struct Graph;
-  std::shared_ptr<const Graph> graph_;
+  struct State;
+  std::shared_ptr<const State> state_;
 };
 
 }  // namespace rodeo

@@ -7,16 +7,13 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
-#include <ostream>
 
+#include "core/cuda/presence.h"
 #include "core/cuda/runtime.h"
+#include "core/error.h"
 #include "core/host/cgroup.h"
 
 namespace rodeo {
-
-std::ostream& operator<<(std::ostream& out, Device device) {
-  return device.is_cuda() ? out << "cuda:" << device.index : out << "cpu";
-}
 
 int cuda_device_count() {
   return cuda::device_count();
@@ -71,14 +68,14 @@ MemoryRoom memory_room(Device device) {
     if (name == "MemAvailable:") room.free = kibibytes << 10;
   }
   room = within_control_groups(room);
-  // A limit of this process (ulimit -v) may be less.
+  // The limit of the process (ulimit -v) may be lower.
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     std::int64_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
-    const auto most = static_cast<std::int64_t>(limit.rlim_cur);
-    room.total = std::min(room.total, most);
-    room.free = std::min(room.free, std::max<std::int64_t>(0, most - pages * sysconf(_SC_PAGESIZE)));
+    const auto limit_bytes = static_cast<std::int64_t>(limit.rlim_cur);
+    room.total = std::min(room.total, limit_bytes);
+    room.free = std::min(room.free, std::max<std::int64_t>(0, limit_bytes - pages * sysconf(_SC_PAGESIZE)));
   }
   return room;
 }

@@ -1,4 +1,4 @@
-/// Element types of a tensor, and the 16-bit floats on the host.
+/// Element types of tensors, and host types for the 16-bit floats.
 #pragma once
 
 #include <bit>
@@ -63,7 +63,7 @@ constexpr DType dtype_of() {
   }
 }
 
-/// Calls f(T{}) with the host type of `dtype`; `op` names the caller in the error for other dtypes.
+/// Calls f(T{}) with the host type T of `dtype`. Throws Error for integers; `op` is the prefix of the text.
 template <class F>
 decltype(auto) dispatch_float(DType dtype, std::string_view op, F&& f) {
   switch (dtype) {
@@ -94,7 +94,7 @@ decltype(auto) dispatch_all(DType dtype, F&& f) {
   }
 }
 
-/// The type in which sums over T are kept: double for double, float for every smaller float.
+/// The accumulator type for sums of T: double for double, float for smaller floats.
 template <class T>
 using Accumulator = std::conditional_t<std::is_same_v<T, double>, double, float>;
 

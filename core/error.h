@@ -1,5 +1,5 @@
-/// Errors. Everything that the library rejects is a rodeo::Error whose text says what was wrong, what was
-/// expected and, where it helps, what to do:  [spmm] x must be [3, n], got [4, 5].
+/// Errors. The library throws rodeo::Error, whose text says what was expected, what it got and, if useful,
+/// what to do:  [spmm] x must be [3, n], got [4, 5].
 #pragma once
 
 #include <sstream>
@@ -13,13 +13,13 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// There is no room for a tensor.
+/// Not enough memory for a tensor.
 class OutOfMemory : public Error {
  public:
   using Error::Error;
 };
 
-/// Concatenates anything that prints to a stream.
+/// Concatenates values with operator<<.
 template <class... Parts>
 std::string str(const Parts&... parts) {
   std::ostringstream out;

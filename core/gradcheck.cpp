@@ -36,29 +36,29 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   return left == right;
 }
 
-// Restores values, and zeroes gradients, however the check ends.
-class Restored {
+// RAII guard: restores the values and zeroes the gradients of the inputs.
+class InputGuard {
  public:
-  explicit Restored(std::vector<Variable>& inputs) : inputs_(inputs) {
-    for (const Variable& input : inputs) kept_.push_back(input.value().clone());
+  explicit InputGuard(std::vector<Variable>& inputs) : inputs_(inputs) {
+    for (const Variable& input : inputs) originals_.push_back(input.value().clone());
   }
-  ~Restored() {
+  ~InputGuard() {
     try {
       for (std::size_t i = 0; i < inputs_.size(); ++i) {
-        inputs_[i].value().copy_from(kept_[i]);
+        inputs_[i].value().copy_from(originals_[i]);
         inputs_[i].zero_grad();
       }
-    } catch (const Error&) {  // of a device that is lost: the caller has that Error already
+    } catch (const Error&) {  // the device is lost; the caller has that Error already
     }
   }
-  Restored(const Restored&) = delete;
-  Restored& operator=(const Restored&) = delete;
+  InputGuard(const InputGuard&) = delete;
+  InputGuard& operator=(const InputGuard&) = delete;
 
-  const std::vector<Tensor>& kept() const { return kept_; }
+  const std::vector<Tensor>& originals() const { return originals_; }
 
  private:
   std::vector<Variable>& inputs_;
-  std::vector<Tensor> kept_;
+  std::vector<Tensor> originals_;
 };
 
 struct Evaluation {
@@ -79,10 +79,10 @@ class Checker {
   }
 
   GradcheckResult run() {
-    const Restored restored(inputs_);
+    const InputGuard guard(inputs_);
     const Evaluation first = evaluate();
     for (std::size_t i = 0; i < inputs_.size(); ++i)
-      if (!same_bits(inputs_[i].value(), restored.kept()[i]))
+      if (!same_bits(inputs_[i].value(), guard.originals()[i]))
         return {false, str("the function changed ", name(i))};
     const Evaluation second = evaluate();
     for (std::size_t k = 0; k < first.y.size(); ++k)
@@ -136,10 +136,10 @@ class Checker {
       check(y.defined(), "[gradcheck] output ", k, " is undefined");
       check(!y.requires_grad() || y.dtype() == DType::kF64, "[gradcheck] the function must return f64, got ",
             y.dtype());
-      out.y.push_back(y.value().clone());  // the function may hand out memory that it writes again
+      out.y.push_back(y.value().clone());  // the function may overwrite this memory later
       out.r.push_back(y.requires_grad() ? projection(y.value(), k) : Tensor());
     }
-    // One backward pass for all outputs: they may share parts of the recorded graph.
+    // One backward pass for all outputs, because they may share parts of the recorded graph.
     const Variable root = record("gradcheck", Tensor::zeros({}, DType::kF64), outputs,
                                  [r = out.r](const Tensor&) { return r; });
     if (root.requires_grad()) root.backward();
@@ -176,8 +176,8 @@ class Checker {
     return {};
   }
 
-  /// The terms of the loss. Differences are taken term by term: those of outputs that an element does not
-  /// reach are zero, where the rounding of one sum over all would be taken for a slope.
+  /// The terms of the loss. Differences are computed term by term, so that outputs that do not depend on an
+  /// element contribute exactly zero instead of rounding noise.
   Values loss_terms() const {
     const NoGrad no_grad;
     const std::vector<Variable> outputs = f_(inputs_);
@@ -198,11 +198,11 @@ class Checker {
   }
 
   std::vector<std::int64_t> elements_of(std::size_t i) const {
-    const std::int64_t all = inputs_[i].shape().numel(), most = options_.max_elements;
+    const std::int64_t all = inputs_[i].shape().numel(), max = options_.max_elements;
     std::set<std::int64_t> picked;
-    if (most == 0 || most >= all)
+    if (max == 0 || max >= all)
       for (std::int64_t e = 0; e < all; ++e) picked.insert(picked.end(), e);
-    for (std::uint64_t draw = 0; static_cast<std::int64_t>(picked.size()) < std::min(most, all); ++draw)
+    for (std::uint64_t draw = 0; static_cast<std::int64_t>(picked.size()) < std::min(max, all); ++draw)
       picked.insert(
           static_cast<std::int64_t>(((std::uint64_t{random_word(options_.seed, 1000 + i, 2 * draw)} << 32) +
                                      random_word(options_.seed, 1000 + i, 2 * draw + 1)) %
@@ -215,7 +215,7 @@ class Checker {
     GradcheckInput found{.name = name(i), .shape = input.shape(), .constant = !input.requires_grad()};
     if (found.constant) return found;
     const Values x = input.value().to_vector<double>();
-    // A function that ignores an input leaves its gradient undefined: that is zero.
+    // The gradient of an input that the function ignores is undefined and counts as zero.
     const Values analytic = grad.defined() ? grad.to_vector<double>() : Values(x.size(), 0.0);
     const Tensor flat = input.value().reshape({input.shape().numel()});
     const auto loss_at = [&](std::int64_t e, double value) {

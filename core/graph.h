@@ -1,4 +1,4 @@
-/// The name that core/cuda_graph.h had before 0.2: a graph is the user's. Gone in 0.3.
+/// The former name of core/cuda_graph.h. Deprecated since 0.2; will be removed in 0.3.
 #pragma once
 
 #include "core/cuda_graph.h"

@@ -4,32 +4,32 @@
 
 namespace rodeo {
 namespace {
-thread_local std::string_view gradient_of;
+thread_local std::string_view current_gradient_op;
 }
 
 ScopedKernelObserver::ScopedKernelObserver(KernelObserver& observer)
-    : observer_(observer), around_(detail::observers) {
-  detail::observers = this;
+    : observer_(observer), outer_(detail::innermost_observer) {
+  detail::innermost_observer = this;
 }
 ScopedKernelObserver::~ScopedKernelObserver() {
-  detail::observers = around_;
+  detail::innermost_observer = outer_;
 }
 
-KernelScope::KernelScope(const char* op, Device device, std::vector<Tensor> operands)
-    : call_{op, device, gradient_of, std::move(operands)},
-      observers_(std::exchange(detail::observers, nullptr)) {
-  for (ScopedKernelObserver* at = observers_; at; at = at->around_) at->observer_.before(call_);
+KernelScope::KernelScope(const char* op, KernelPart part, Device device, std::vector<Tensor> operands)
+    : call_{op, part, device, current_gradient_op, std::move(operands)},
+      observers_(std::exchange(detail::innermost_observer, nullptr)) {
+  for (ScopedKernelObserver* guard = observers_; guard; guard = guard->outer_) guard->observer_.before(call_);
 }
 KernelScope::~KernelScope() {
-  detail::observers = observers_;
+  detail::innermost_observer = observers_;
 }
 void KernelScope::done() {
-  for (ScopedKernelObserver* at = observers_; at; at = at->around_) at->observer_.after(call_);
+  for (ScopedKernelObserver* guard = observers_; guard; guard = guard->outer_) guard->observer_.after(call_);
 }
 
-GradientOf::GradientOf(std::string_view op) : before_(std::exchange(gradient_of, op)) {}
-GradientOf::~GradientOf() {
-  gradient_of = before_;
+GradientScope::GradientScope(std::string_view op) : outer_(std::exchange(current_gradient_op, op)) {}
+GradientScope::~GradientScope() {
+  current_gradient_op = outer_;
 }
 
 }  // namespace rodeo

@@ -1,7 +1,8 @@
-/// Looks at every kernel that a thread runs: what --profile, --trace, --debug and the report's memory curve
-/// are made of. Costs a look at one thread-local pointer while nobody observes.
+/// Callbacks before and after every kernel that a thread runs. --profile, --trace, --debug and the memory
+/// curve of the report use them. Without an observer a kernel call costs one read of a thread-local pointer.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -9,24 +10,33 @@
 
 namespace rodeo {
 
+/// The part of a training step that a kernel's time is reported under. Stated where the kernel is registered
+/// (ops/kernels).
+enum class KernelPart : std::uint8_t {
+  kSparse,  // SpMM, SpMV, SDDMM and attention
+  kGemm,    // dense matrix products
+  kOther,
+};
+
 /// One kernel call.
 struct KernelCallInfo {
-  const char* op;  // "spmm_rode"; outlives everything
+  const char* op;  // the kernel's name, "spmm_rode"; static lifetime
+  KernelPart part;
   Device device;
-  std::string_view gradient_of;  // the recorded op whose gradient it is part of; empty in forward
-  std::vector<Tensor> operands;  // all tensors that it reads or writes, in the order of its arguments
+  std::string_view gradient_of;  // the recorded op whose gradient is being computed; empty in forward
+  std::vector<Tensor> operands;  // all tensors that the kernel reads or writes, in argument order
 };
 
 class KernelObserver {
  public:
   virtual ~KernelObserver() = default;
   virtual void before(const KernelCallInfo& call) = 0;
-  /// Not called where the kernel threw. May throw Error.
+  /// Not called if the kernel threw. May throw Error.
   virtual void after(const KernelCallInfo& call) = 0;
 };
 
-/// While one lives, `observer` sees the kernels of this thread, and so do those of ScopedKernelObserver
-/// around it. What an observer itself runs is not seen.
+/// RAII guard that registers `observer` for the kernels of this thread. Guards nest: the observers of outer
+/// guards are notified as well. Kernels that an observer runs are not observed.
 class ScopedKernelObserver {
  public:
   explicit ScopedKernelObserver(KernelObserver& observer);
@@ -37,20 +47,22 @@ class ScopedKernelObserver {
  private:
   friend class KernelScope;
   KernelObserver& observer_;
-  ScopedKernelObserver* around_;
+  ScopedKernelObserver* outer_;
 };
 
-/// Whether anybody observes this thread.
+/// Whether an observer is registered on this thread.
 bool kernels_observed();
 
-/// Stands around a kernel call, for those who run kernels (ops/kernels/registry.h) where kernels_observed().
+/// RAII guard that notifies observers around one kernel call: before() on construction, after() on done().
+/// Kernels that run within it are not observed. For code that calls kernels (ops/kernels/registry.h); only
+/// needed if kernels_observed().
 class KernelScope {
  public:
-  KernelScope(const char* op, Device device, std::vector<Tensor> operands);
+  KernelScope(const char* op, KernelPart part, Device device, std::vector<Tensor> operands);
   ~KernelScope();
   KernelScope(const KernelScope&) = delete;
   KernelScope& operator=(const KernelScope&) = delete;
-  /// The kernel has been run.
+  /// Call it once the kernel has returned.
   void done();
 
  private:
@@ -58,23 +70,23 @@ class KernelScope {
   ScopedKernelObserver* observers_;
 };
 
-/// While one lives, kernels of this thread belong to the gradient of `op`.
-class GradientOf {
+/// RAII guard that marks the kernels of this thread as part of the gradient of `op`, which must outlive it.
+class GradientScope {
  public:
-  explicit GradientOf(std::string_view op);
-  ~GradientOf();
-  GradientOf(const GradientOf&) = delete;
-  GradientOf& operator=(const GradientOf&) = delete;
+  explicit GradientScope(std::string_view op);
+  ~GradientScope();
+  GradientScope(const GradientScope&) = delete;
+  GradientScope& operator=(const GradientScope&) = delete;
 
  private:
-  std::string_view before_;
+  std::string_view outer_;
 };
 
 namespace detail {
-inline thread_local constinit ScopedKernelObserver* observers = nullptr;
+inline thread_local constinit ScopedKernelObserver* innermost_observer = nullptr;
 }
 inline bool kernels_observed() {
-  return detail::observers != nullptr;
+  return detail::innermost_observer != nullptr;
 }
 
 }  // namespace rodeo

@@ -16,8 +16,8 @@ double milliseconds(Clock::time_point from, Clock::time_point to) {
 }  // namespace
 
 struct KernelTimer::Marks {
-  Clock::time_point made = Clock::now(), begun;
-  // On CUDA: of the timer itself, and of the spans from `first` on, which have not been read yet.
+  Clock::time_point constructed = Clock::now(), begin_time;
+  // CUDA only: the construction of the timer, and the latest spans, which have not been read yet.
   CUevent_st* origin = nullptr;
   struct Pair {
     CUevent_st *begin, *end;
@@ -50,11 +50,11 @@ bool KernelTimer::begin_step(int step) {
 void KernelTimer::before(const KernelCallInfo& call) {
   cuda::push_range(call.op);
   if (device_.is_cuda()) {
-    cuda::discard_event(marks_->begin);  // of a kernel that threw
+    cuda::discard_event(marks_->begin);  // left by a kernel that threw
     marks_->begin = nullptr;
     marks_->begin = cuda::record_event(device_);
   } else {
-    marks_->begun = Clock::now();
+    marks_->begin_time = Clock::now();
   }
 }
 
@@ -65,13 +65,13 @@ void KernelTimer::after(const KernelCallInfo& call) {
     CUevent_st* const end = cuda::record_event(device_);
     marks_->unread.push_back({std::exchange(marks_->begin, nullptr), end});
   } else {
-    span.begin_ms = milliseconds(marks_->made, marks_->begun);
-    span.ms = milliseconds(marks_->begun, now);
+    span.begin_ms = milliseconds(marks_->constructed, marks_->begin_time);
+    span.ms = milliseconds(marks_->begin_time, now);
   }
   for (std::size_t i = 0; i < call.operands.size(); ++i) {
-    bool again = false;
-    for (std::size_t j = 0; j < i; ++j) again |= call.operands[i].shares_memory_with(call.operands[j]);
-    if (!again) span.bytes += call.operands[i].nbytes();
+    bool counted = false;
+    for (std::size_t j = 0; j < i; ++j) counted |= call.operands[i].shares_memory_with(call.operands[j]);
+    if (!counted) span.bytes += call.operands[i].nbytes();
   }
   span.memory = memory_stats(device_).current;
   spans_.push_back(span);

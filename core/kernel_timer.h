@@ -1,4 +1,4 @@
-/// When every kernel of a step ran, how long, and what memory tensors held then.
+/// Start time, duration and memory of every kernel of a training step.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@ namespace rodeo {
 
 struct KernelSpan {
   const char* op;
-  std::string_view gradient_of;
-  int step = 0;         // as given to begin_step()
-  double begin_ms = 0;  // since the timer was made
+  std::string_view gradient_of;  // as in KernelCallInfo
+  int step = 0;                  // as given to begin_step()
+  double begin_ms = 0;           // since the construction of the timer
   double ms = 0;
-  std::int64_t bytes = 0;   // of its operands, each counted once
-  std::int64_t memory = 0;  // that the device's tensors held meanwhile
+  std::int64_t bytes = 0;   // of all operands, each counted once
+  std::int64_t memory = 0;  // bytes of all tensors on the device
 };
 
-/// Times by CUDA events on the device's stream, or by the clock on the CPU. In a CUDA build kernels are also
-/// NVTX ranges, which Nsight Systems shows. Observes the first `max_steps` steps; later ones cost nothing.
+/// Measures by CUDA events on the device's stream, or by the clock on the CPU. In a CUDA build every kernel
+/// is also an NVTX range for Nsight Systems. Accepts `max_steps` steps.
 class KernelTimer : public KernelObserver {
  public:
   KernelTimer(Device device, int max_steps);
   ~KernelTimer() override;
 
-  /// Whether there is room for one more; the kernels that follow belong to it.
+  /// Assigns the kernels that follow to `step`. Returns false, and does nothing, after max_steps steps.
   bool begin_step(int step);
   void before(const KernelCallInfo& call) override;
   void after(const KernelCallInfo& call) override;

@@ -1,6 +1,6 @@
 /// Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
-/// SC 2011). A number is a function of (seed, stream, index), so the CPU and every GPU thread draw the same
-/// ones in any order, and a dropout mask can be recomputed instead of stored.
+/// SC 2011). A number is a function of (seed, stream, index). The CPU and all GPU threads therefore draw the
+/// same numbers in any order, and a dropout mask can be recomputed instead of stored.
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,7 @@
 
 namespace rodeo {
 
-/// a b. On CUDA by name: for the plain product the compiler adds a zero to the upper half.
+/// a b, 64 bits. Inline PTX, because nvcc compiles the plain product to an extra addition.
 RODEO_HOST_DEVICE std::uint64_t wide_product(std::uint32_t a, std::uint32_t b) {
 #ifdef __CUDA_ARCH__
   std::uint64_t product;
@@ -61,26 +61,25 @@ RODEO_HOST_DEVICE float uniform_between(float lo, float hi, std::uint32_t word) 
   return ::fmaf(hi - lo, to_unit(word), lo);
 }
 
-/// Names one array of random numbers.
+/// Identifies one array of random numbers.
 struct RandomKey {
   std::uint64_t seed = 0;
   std::uint64_t stream = 0;
-  /// Steps done so far, on the device that draws; null outside of a RandomStep. Read when the numbers are
-  /// drawn, so that a replayed CUDA graph draws new ones.
+  /// Number of completed steps, on the device that draws the numbers; null outside of a RandomStep. Kernels
+  /// read it when they run, so that every replay of a CUDA graph draws new numbers.
   const std::int64_t* step = nullptr;
 
-  /// Steps have the upper half of the streams: what is drawn outside of steps has the lower.
+  /// Streams of training steps have a non-zero upper half, those outside of steps a zero one.
   RODEO_HOST_DEVICE std::uint64_t stream_now() const {
     return step ? stream + ((static_cast<std::uint64_t>(*step) + 1) << 32) : stream;
   }
 };
 
-/// While one lives, every Random of this thread hands out the keys of one training step: the first key, the
-/// second, ... of step *done + 1. The masks of a step are a function of seed, step and position, and not of
-/// what ran before.
+/// RAII guard: every Random of this thread returns the keys of one training step, key 0, key 1, ... of step
+/// *done + 1. The masks of a step depend on seed, step and position only, not on earlier steps.
 class RandomStep {
  public:
-  /// `done` is on the device where the numbers will be drawn and outlives them.
+  /// `done` is in the memory of the device that draws the numbers, and must outlive their use.
   explicit RandomStep(const std::int64_t* done);
   ~RandomStep();
   RandomStep(const RandomStep&) = delete;
@@ -93,7 +92,7 @@ class RandomStep {
   RandomStep* outer_;
 };
 
-/// Hands out keys: one seed, a new stream for every array. Copying it forks the sequence.
+/// Returns keys: one seed, a new stream for every array. A copy continues with the same keys.
 class Random {
  public:
   explicit Random(std::uint64_t seed = 0) : seed_(seed) {}
@@ -102,8 +101,8 @@ class Random {
  private:
   std::uint64_t seed_;
   std::uint64_t stream_ = 0;
-  std::uint64_t step_ = 0;      // the RandomStep of the last key
-  std::uint64_t position_ = 0;  // in it
+  std::uint64_t step_ = 0;      // id of the RandomStep of the last key
+  std::uint64_t position_ = 0;  // of the next key in that step
 };
 
 }  // namespace rodeo

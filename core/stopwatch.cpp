@@ -18,7 +18,7 @@ Stopwatch::~Stopwatch() {
   if (!begin_event_) return;
   try {
     milliseconds();         // frees the event
-  } catch (const Error&) {  // the device has failed, which the next op will say
+  } catch (const Error&) {  // the device has failed; the next op reports it
   }
 }
 

@@ -1,4 +1,4 @@
-/// Times one stretch of a thread's work on a device.
+/// Measures the duration of a thread's work on a device.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@ struct CUevent_st;
 
 namespace rodeo {
 
-/// Starts when it is made: by an event on the device's stream, or by the clock on the CPU.
+/// Starts on construction. Uses CUDA events on the device's stream, or the clock on the CPU.
 class Stopwatch {
  public:
   explicit Stopwatch(Device device);
@@ -17,9 +17,9 @@ class Stopwatch {
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
 
-  /// Ends the stretch here: milliseconds() may come later then, after other work.
+  /// Stops the measurement; milliseconds() may be called later.
   void stop();
-  /// Milliseconds of the work up to stop(), or to here; waits for it. To be called once.
+  /// Milliseconds up to stop(), or up to this call. Waits for the work. Call it once.
   double milliseconds();
 
  private:

@@ -3,38 +3,10 @@
 #include <cstring>
 
 #include "core/cuda/runtime.h"
-#include "core/host/elementwise.h"
-#include "core/kernel_observer.h"
 #include "core/storage.h"
 
 namespace rodeo {
 namespace {
-
-// 16-bit floats have no arithmetic of their own on the host.
-template <class T>
-auto widen(T value) {
-  if constexpr (sizeof(T) == 2)
-    return static_cast<float>(value);
-  else
-    return value;
-}
-
-template <class To, class From>
-To convert(From value) {
-  if constexpr (sizeof(To) == 2)
-    return To(static_cast<float>(widen(value)));
-  else
-    return static_cast<To>(widen(value));
-}
-
-/// Runs a kernel of the runtime's own where those who observe kernels see it.
-template <class F>
-void run(const char* op, Device device, std::vector<Tensor> operands, F&& kernel) {
-  if (!kernels_observed()) return kernel();
-  KernelScope observed(op, device, std::move(operands));
-  kernel();
-  observed.done();
-}
 
 void copy_bytes(void* to, Device to_device, const void* from, Device from_device, std::int64_t bytes) {
   if (bytes == 0) return;
@@ -52,7 +24,7 @@ Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
   tensor.dtype_ = dtype;
   tensor.device_ = device;
   tensor.storage_ = allocate(static_cast<std::size_t>(tensor.nbytes()), device);
-  tensor.storage_->note.write(shape, dtype, device, tensor.nbytes());
+  tensor.storage_->info.set_contents(shape, dtype, device, tensor.nbytes());
   return tensor;
 }
 
@@ -80,23 +52,6 @@ Tensor Tensor::to(Device device) const {
   if (!defined() || device == device_) return *this;
   const Tensor out = empty(shape_, dtype_, device);
   out.copy_from(*this);
-  return out;
-}
-
-Tensor Tensor::to(DType dtype) const {
-  if (!defined() || dtype == dtype_) return *this;
-  const Tensor out = empty(shape_, dtype, device_);
-  run("cast", device_, {*this, out}, [&] {
-    if (device_.is_cuda()) return cuda::cast(*this, out);
-    dispatch_all(dtype_, [&]<class From>(From) {
-      dispatch_all(dtype, [&]<class To>(To) {
-        const From* x = data<From>();
-        To* y = out.data<To>();
-#pragma omp parallel for
-        for (std::int64_t i = 0; i < numel(); ++i) y[i] = convert<To>(x[i]);
-      });
-    });
-  });
   return out;
 }
 
@@ -137,27 +92,6 @@ Tensor Tensor::slice(std::int64_t begin, std::int64_t end) const {
   return out;
 }
 
-void Tensor::name_memory(std::string_view name) const {
-  if (defined()) storage_->note.write_name(name);
-}
-
-void Tensor::note_maker(std::string_view op, bool gradient) const {
-  if (defined()) storage_->note.write_maker(op, gradient);
-}
-
-void Tensor::fill(double value) const {
-  check(defined(), "[fill] of an undefined tensor");
-  run("fill", device_, {*this}, [&] {
-    if (device_.is_cuda()) return cuda::fill(*this, value);
-    dispatch_all(dtype_, [&]<class T>(T) {
-      const T converted = convert<T>(value);
-      T* out = data<T>();
-#pragma omp parallel for
-      for (std::int64_t i = 0; i < numel(); ++i) out[i] = converted;
-    });
-  });
-}
-
 void Tensor::copy_from(const Tensor& source) const {
   check(defined() && source.defined(), "[copy_from] of or to an undefined tensor");
   check(source.shape_ == shape_ && source.dtype_ == dtype_, "[copy_from] source must be ", dtype_, " ",
@@ -172,24 +106,12 @@ void Tensor::copy_to_host(void* values) const {
 double Tensor::item() const {
   check(defined() && numel() == 1, "[item] needs a tensor of one element, got ", shape_);
   const Tensor host = to(kCpu);
-  return dispatch_all(dtype_, [&]<class T>(T) { return static_cast<double>(widen(*host.data<T>())); });
-}
-
-Tensor add_tensors(const Tensor& a, const Tensor& b) {
-  check(a.shape() == b.shape() && a.dtype() == b.dtype() && a.device() == b.device(), "[add] a is ",
-        a.dtype(), " ", a.shape(), " on ", a.device(), ", b must be the same, got ", b.dtype(), " ",
-        b.shape(), " on ", b.device());
-  const Tensor out = Tensor::empty(a.shape(), a.dtype(), a.device());
-  run("add", a.device(), {a, b, out}, [&] {
-    if (a.device().is_cuda()) return cuda::add(a, b, out);
-    dispatch_all(a.dtype(), [&]<class T>(T) {
-      const T *x = a.data<T>(), *y = b.data<T>();
-      T* z = out.data<T>();
-#pragma omp parallel for
-      for (std::int64_t i = 0; i < out.numel(); ++i) z[i] = convert<T>(widen(x[i]) + widen(y[i]));
-    });
+  return dispatch_all(dtype_, [&]<class T>(T) {
+    if constexpr (sizeof(T) == 2)  // 16-bit floats convert to float only
+      return static_cast<double>(static_cast<float>(*host.data<T>()));
+    else
+      return static_cast<double>(*host.data<T>());
   });
-  return out;
 }
 
 void zero_columns(const Tensor& x, std::int64_t first) {

@@ -1,9 +1,9 @@
-/// A cheap shared handle on contiguous row-major memory. It computes; it does not record (see Variable).
+/// A shared handle to contiguous row-major memory. Functions on tensors compute; those on Variables also
+/// record gradients.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "core/device.h"
@@ -14,9 +14,9 @@ namespace rodeo {
 
 struct Storage;
 
-/// Copies of a Tensor share memory. Memory is not initialised unless a function says so.
-/// On CUDA every function runs on the calling thread's stream (see Context) and returns at once,
-/// except those that hand values to the host, which wait for them.
+/// Copies of a Tensor share memory. Memory is not initialised unless a function says so. On CUDA every
+/// function runs on the calling thread's stream (see Context). Functions that return values to the host wait
+/// for the stream; all others return at once.
 class Tensor {
  public:
   Tensor() = default;  // undefined: no memory, no shape
@@ -46,8 +46,8 @@ class Tensor {
   DType dtype() const { return dtype_; }
   Device device() const { return device_; }
 
-  /// The first element; throws Error unless T is the tensor's type. Constness of the handle is not of the
-  /// data.
+  /// Pointer to the first element; throws Error unless T is the element type. A const Tensor gives write
+  /// access, too: it is a handle.
   template <class T>
   T* data() const {
     check(defined(), "[tensor] data() of an undefined tensor");
@@ -56,24 +56,23 @@ class Tensor {
   }
   void* raw() const;
 
-  /// A tensor of the same values on `device` (itself when it is there already).
+  /// A copy on `device`; the same tensor if it is there already.
   Tensor to(Device device) const;
-  /// A tensor of the same values converted to `dtype` (itself when it has that type). Floats become integers
-  /// by truncation.
+  /// A copy converted to `dtype`; the same tensor if it has that dtype. Floats are truncated to integers.
   Tensor to(DType dtype) const;
   Tensor clone() const;
 
-  /// Same memory, other shape; throws Error unless the number of elements is equal.
+  /// A view with another shape; throws Error unless the number of elements is equal.
   Tensor reshape(const Shape& shape) const;
-  /// Same memory: entries [begin, end) of the first dimension.
+  /// A view of entries [begin, end) of the first dimension.
   Tensor slice(std::int64_t begin, std::int64_t end) const;
 
-  /// Overwrite all elements.
+  /// Sets all elements to `value`.
   void fill(double value) const;
-  /// Overwrite with the elements of `source`, which has the same shape and dtype, from any device.
+  /// Copies the elements of `source`, which has the same shape and dtype, from any device.
   void copy_from(const Tensor& source) const;
 
-  /// All values, on the host.
+  /// All values, copied to the host.
   template <class T>
   std::vector<T> to_vector() const {
     check(dtype_of<T>() == dtype_, "[tensor] to_vector<", dtype_of<T>(), ">() of a tensor of ", dtype_);
@@ -81,19 +80,17 @@ class Tensor {
     copy_to_host(values.data());
     return values;
   }
-  /// The value of a tensor of one element.
+  /// The value of a tensor with one element.
   double item() const;
   void copy_to_host(void* values) const;
 
-  /// True when both handles refer to the same first byte.
+  /// Whether both tensors begin at the same address.
   bool shares_memory_with(const Tensor& other) const {
     return defined() && other.defined() && raw() == other.raw();
   }
 
-  /// What messages call this memory where it is among the largest: "features".
-  void name_memory(std::string_view name) const;
-  /// The same for what a recorded op, or its gradient, made; the first name counts. `op` outlives the memory.
-  void note_maker(std::string_view op, bool gradient) const;
+  /// The memory block behind this tensor and its views (core/storage.h); null if undefined.
+  Storage* storage() const { return storage_.get(); }
 
  private:
   std::shared_ptr<Storage> storage_;
@@ -103,7 +100,7 @@ class Tensor {
   Device device_;
 };
 
-/// Zeros the columns of a matrix from `first` on. Throws Error where x is no matrix or has no such columns.
+/// Zeros columns [first, x.dim(1)) of a matrix. Throws Error if x is not a matrix or has fewer columns.
 void zero_columns(const Tensor& x, std::int64_t first);
 
 }  // namespace rodeo

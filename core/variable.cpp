@@ -3,19 +3,20 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/host/elementwise.h"
+#include "core/elementwise.h"
 #include "core/kernel_observer.h"
+#include "core/storage.h"
 
 namespace rodeo {
 namespace {
 thread_local bool recording = true;
 }  // namespace
 
-NoGrad::NoGrad() : before_(recording) {
+NoGrad::NoGrad() : previous_(recording) {
   recording = false;
 }
 NoGrad::~NoGrad() {
-  recording = before_;
+  recording = previous_;
 }
 bool grad_enabled() {
   return recording;
@@ -41,9 +42,9 @@ const Tensor& SavedTensor::get() const {
   return state_->value;
 }
 
-/// The history of a variable: what stays of it when its value has gone.
+/// A node of the recorded graph. It outlives the variable's value, which may be freed before backward.
 struct Variable::Node {
-  Shape shape;  // of the value, as of its gradient
+  Shape shape;  // of the value and of its gradient
   DType dtype{};
   Device device;
   Tensor grad;
@@ -57,7 +58,7 @@ struct Variable::Node {
     rule = nullptr;
     std::vector<std::shared_ptr<Node>> pending = std::move(inputs);
     inputs.clear();
-    // Unlink node by node: the destructors of a long chain would recurse once per op.
+    // Iterative, because the destructors of a long chain would recurse once per op.
     while (!pending.empty()) {
       const std::shared_ptr<Node> input = std::move(pending.back());
       pending.pop_back();
@@ -77,7 +78,7 @@ struct Variable::Body {
 };
 
 Variable::Variable(Tensor value, bool requires_grad) : body_(std::make_shared<Body>()) {
-  check(value.defined(), "[variable] made of an undefined tensor");
+  check(value.defined(), "[variable] cannot be constructed from an undefined tensor");
   check(!requires_grad || is_float(value.dtype()),
         "[variable] only floating-point tensors have gradients, got ", value.dtype());
   body_->node = std::make_shared<Node>();
@@ -126,8 +127,8 @@ void Variable::set_value(Tensor value) {
 
 Variable record(std::string_view op, Tensor y, std::vector<Variable> inputs, GradientRule rule,
                 SavedTensor saved) {
-  y.note_maker(op, /*gradient=*/false);
   Variable result(std::move(y));
+  result.value().storage()->info.set_producer(op);
   if (!recording) return result;
   result.body_->saved = std::move(saved);
   Variable::Node& node = *result.body_->node;
@@ -177,7 +178,7 @@ void Variable::backward(const Tensor& seed) const {
       accumulate(node.grad, dy);
       continue;
     }
-    const GradientOf gradient(node.op);
+    const GradientScope gradient_scope(node.op);
     const std::vector<Tensor> dx = node.rule(dy);
     check(dx.size() == node.inputs.size(), "[autograd] the rule of '", node.op, "' returned ", dx.size(),
           " gradients for ", node.inputs.size(), " inputs");
@@ -189,7 +190,7 @@ void Variable::backward(const Tensor& seed) const {
             "[autograd] the rule of '", node.op, "' returned a gradient of ", dx[i].dtype(), " ",
             dx[i].shape(), " on ", dx[i].device(), " for input ", i, ", which is ", input.dtype, " ",
             input.shape, " on ", input.device);
-      dx[i].note_maker(node.op, /*gradient=*/true);
+      dx[i].storage()->info.set_producer(node.op, /*in_gradient=*/true);
       accumulate(grads[&input], dx[i]);
     }
     node.freed = true;

@@ -1,4 +1,4 @@
-/// Reverse-mode automatic differentiation by closures.
+/// Reverse-mode automatic differentiation: every recorded op stores a closure that computes its gradient.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,13 @@
 
 namespace rodeo {
 
-/// What a gradient rule keeps of the forward pass: a value, or the way to compute the same bits again, which
-/// saves the memory in between. Copies share it.
+/// A tensor that a gradient rule needs from the forward pass: its value, or a function that recomputes the
+/// same bits in backward to save memory. Copies share it.
 class SavedTensor {
  public:
   SavedTensor() = default;  // undefined
   explicit SavedTensor(Tensor value);
-  /// Forgets the value; the first get() calls compute() for a new one.
+  /// The first get() calls compute() and keeps the result.
   explicit SavedTensor(std::function<Tensor()> compute);
   bool defined() const { return state_ != nullptr; }
   const Tensor& get() const;
@@ -26,8 +26,8 @@ class SavedTensor {
   std::shared_ptr<State> state_;
 };
 
-/// A Tensor, its gradient, and the closure that made it. Copies share all three. Ops that use a variable keep
-/// its value only where their rules do.
+/// A tensor, its gradient, and the gradient rule of the op that returned it. Copies share all three. An op
+/// keeps the value of an input for backward only if its gradient rule needs it.
 class Variable {
  public:
   Variable() = default;  // undefined
@@ -35,26 +35,28 @@ class Variable {
 
   bool defined() const { return body_ != nullptr; }
   const Tensor& value() const;
-  /// The value, for a rule to keep.
+  /// The value in the form that gradient rules keep.
   SavedTensor saved() const;
   const Shape& shape() const { return value().shape(); }
   std::int64_t dim(int i) const { return value().dim(i); }
   DType dtype() const { return value().dtype(); }
   Device device() const { return value().device(); }
   bool requires_grad() const;
-  /// Not made by a recorded op.
+  /// True unless a recorded op returned this variable.
   bool is_leaf() const;
 
-  /// d(root)/d(this), summed over all backward() calls since zero_grad(); undefined before the first.
-  /// Kept for leaves (variables not made by an op) only.
+  /// d(root)/d(this), accumulated over all backward() calls since zero_grad(); undefined before the first.
+  /// Only leaves keep a gradient.
   const Tensor& grad() const;
   void zero_grad();
-  /// Replaces the value of a leaf: same shape and dtype; the device may differ. Drops the gradient.
+  /// Replaces the value of a leaf and drops its gradient. Shape and dtype must be equal; the device may
+  /// differ.
   void set_value(Tensor value);
 
-  /// Adds this variable's gradient to every leaf it was made from, then frees the recorded graph.
-  /// `seed` is dL/d(this), of the same shape; it may be omitted when this has one element (then it is 1).
-  /// Throws Error where a rule returns a gradient of another number, shape, dtype or device than its input.
+  /// Accumulates the gradients of all leaves that this variable depends on, then frees the recorded graph.
+  /// `seed` is dL/d(this), of the same shape; for a variable with one element it defaults to 1. Throws Error
+  /// if a gradient rule returns the wrong number of gradients, or one whose shape, dtype or device differs
+  /// from its input's.
   void backward(const Tensor& seed = {}) const;
 
  private:
@@ -65,17 +67,17 @@ class Variable {
   std::shared_ptr<Body> body_;
 };
 
-/// A gradient rule: from dL/dy to dL/d(input), one entry per input of the op. An entry may be left undefined
-/// where that input does not require a gradient.
+/// A gradient rule computes dL/d(input) from dL/dy, one entry per input of the op. Entries of inputs that
+/// require no gradient may be undefined.
 using GradientRule = std::function<std::vector<Tensor>(const Tensor& dy)>;
 
-/// Makes the result of an op. `op` must outlive the variable (a string literal). The rule is kept only when
-/// gradients are enabled and at least one input requires one. `saved`, if given, is what the rules of the
-/// ops that use the result keep of it instead of y.
+/// Wraps y, the result of an op, in a Variable. `op` must outlive it (a string literal). The rule is recorded
+/// only if gradients are enabled and at least one input requires one. `saved`, if defined, is what the
+/// gradient rules of later ops keep instead of y.
 Variable record(std::string_view op, Tensor y, std::vector<Variable> inputs, GradientRule rule,
                 SavedTensor saved = {});
 
-/// While one lives, ops of this thread record nothing.
+/// RAII guard that disables the recording of gradients on this thread, like torch.no_grad().
 class NoGrad {
  public:
   NoGrad();
@@ -84,9 +86,9 @@ class NoGrad {
   NoGrad& operator=(const NoGrad&) = delete;
 
  private:
-  bool before_;
+  bool previous_;
 };
-/// Whether ops of this thread record.
+/// Whether ops on this thread record gradients.
 bool grad_enabled();
 
 }  // namespace rodeo

@@ -3,8 +3,7 @@
 #include <cmath>
 #include <optional>
 
-#include "core/host/elementwise.h"
-#include "core/profile.h"
+#include "core/elementwise.h"
 #include "ops/checks.h"
 #include "ops/kernels/dense.h"
 
@@ -45,7 +44,6 @@ kernels::MatmulSizes sizes_of(std::string_view op, const Tensor& a, const Tensor
 Tensor product(const Tensor& a, const Tensor& b, bool ta, bool tb, const kernels::MatmulSizes& sizes,
                DType dtype, std::int64_t columns) {
   const Tensor c = Tensor::empty({sizes.m, columns}, dtype, a.device());
-  const ProfileScope scope(Part::kGemm);
   zero_columns(c, sizes.n);
   if (sizes.m > 0 && sizes.n > 0) kernels::matmul.on(c.device())(a, b, ta, tb, sizes, c);
   return c;

@@ -1,6 +1,5 @@
 #include "ops/edge_softmax.h"
 
-#include "core/profile.h"
 #include "ops/checks.h"
 #include "ops/kernels/attention.h"
 
@@ -14,7 +13,6 @@ Tensor edge_softmax(const Adjacency& adj, const Tensor& score) {
         score.shape());
   check_on_device_of("edge_softmax", adj, "score", score);
   const Tensor y = Tensor::empty(score.shape(), score.dtype(), score.device());
-  const ProfileScope scope(Part::kSpmm);
   if (y.numel() > 0) kernels::edge_softmax.on(y.device())(adj, score, y);
   return y;
 }
@@ -23,7 +21,6 @@ Variable edge_softmax(const Adjacency& adj, const Variable& score) {
   const Tensor y = edge_softmax(adj, score.value());
   return record("edge_softmax", y, {score}, [=](const Tensor& dy) {
     const Tensor ds = Tensor::empty(y.shape(), y.dtype(), y.device());
-    const ProfileScope scope(Part::kSpmm);
     if (ds.numel() > 0) kernels::edge_softmax_backward.on(ds.device())(adj, y, dy, ds);
     return std::vector{ds};
   });

@@ -1,7 +1,6 @@
 #include "ops/linear.h"
 
 #include "core/context.h"
-#include "core/profile.h"
 #include "ops/checks.h"
 #include "ops/dense.h"
 #include "ops/epilogue.h"
@@ -43,7 +42,6 @@ Variable fused(const LinearPlan& plan, kernels::DropoutInput d, const Variable& 
     d.kept = Tensor::empty({rows, (k + 31) / 32}, DType::kI32, d.x.device());
   const Tensor y = Tensor::empty({rows, columns}, DType::kF32, d.x.device());
   {
-    const ProfileScope scope(Part::kGemm);
     const Tensor b = bias.defined() ? bias.value() : Tensor();
     if (plan.forward == LinearKernel::kWgmma)
       kernels::wgmma_matmul.on(y.device())(d, w.value(), false, b, then, y);
@@ -56,7 +54,6 @@ Variable fused(const LinearPlan& plan, kernels::DropoutInput d, const Variable& 
   const SavedTensor kept_y =
       weights_learn && then.activation == Activation::kRelu ? SavedTensor(y) : SavedTensor();
   const auto rule = [=](const Tensor& dy) {
-    const ProfileScope scope(Part::kGemm);
     Tensor dx, dw, db;
     if (x_learns) {
       dx = Tensor::empty({rows, k}, dy.dtype(), dy.device());

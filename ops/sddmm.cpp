@@ -1,6 +1,5 @@
 #include "ops/sddmm.h"
 
-#include "core/profile.h"
 #include "ops/checks.h"
 #include "ops/kernels/sparse.h"
 #include "ops/sparse/shapes.h"
@@ -38,7 +37,6 @@ Tensor sddmm(const Adjacency& adj, const Tensor& b1, const Tensor& b2, SddmmOp o
   const Shape shape = !dot ? with_rows(b1, edges) : b1.rank() == 2 ? Shape{edges} : Shape{edges, b1.dim(1)};
   const Tensor out = Tensor::empty(shape, b1.dtype(), b1.device());
   if (out.numel() == 0) return out;
-  const ProfileScope scope(Part::kSpmm);
   if (dot && k == 0) {
     out.fill(0);
   } else if (dot && k > 1) {

@@ -1,6 +1,5 @@
 #include "ops/spmv.h"
 
-#include "core/profile.h"
 #include "ops/checks.h"
 #include "ops/kernels/sparse.h"
 #include "ops/plan/spmv_plan.h"
@@ -26,15 +25,12 @@ Tensor run(const Adjacency& adj, const Tensor& weight, const Tensor& x, const Sp
       options.algorithm == SpmvAlgorithm::kAuto ? choose_spmv_algorithm(adj) : options.algorithm;
   if (algorithm == SpmvAlgorithm::kSegmented) {
     const Tensor& row = cached_edge_rows(adj);
-    const ProfileScope scope(Part::kSpmm);
     kernels::segment_sum.on(y.device())(row, adj.csr().col, weight, x, y);
   } else if (algorithm == SpmvAlgorithm::kRode) {
     const RodePlan& plan = rode_plan(adj);
-    const ProfileScope scope(Part::kSpmm);
     kernels::spmv_rode.on(y.device())(adj.csr(), plan, weight, x, y);
   } else {
     const int threads = threads_per_vector(static_cast<double>(adj.num_edges()) / adj.rows());
-    const ProfileScope scope(Part::kSpmm);
     kernels::spmv_vector.on(y.device())(adj.csr(), weight, x, threads, y);
   }
   return y;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/cuda_graph.h"
+#include "core/storage.h"
 #include "ops/grad_clip.h"
 
 namespace rodeo {
@@ -41,7 +42,7 @@ void Adam::step(double clip) {
             " has its first gradient in a graph capture: take one step before");
       slot.m = Tensor::zeros(p.shape(), p.dtype(), p.device());
       slot.v = Tensor::zeros(p.shape(), p.dtype(), p.device());
-      for (const Tensor& moment : {slot.m, slot.v}) moment.name_memory("Adam's moments");
+      for (const Tensor& moment : {slot.m, slot.v}) moment.storage()->info.set_name("Adam's moments");
     }
     updates.push_back({p, g, slot.m, slot.v, slot.options, static_cast<std::int64_t>(i)});
   }

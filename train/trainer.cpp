@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/async_host_copy.h"
-#include "core/profile.h"
+#include "core/part_timer.h"
 #include "core/random.h"
 #include "core/stopwatch.h"
 #include "ops/convert.h"
@@ -174,24 +174,25 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     }
     report.lr = rates_.front();
 
-    std::optional<Profile> profile;
-    if (profiled) profile.emplace(device_);
-    std::optional<ScopedKernelObserver> timed;
+    PartTimer part_timer(device_);
+    std::optional<ScopedKernelObserver> timed_parts, timed;
+    if (profiled) timed_parts.emplace(part_timer);
     if (profiled && options_.timer && options_.timer->begin_step(epoch)) timed.emplace(*options_.timer);
     synchronize(device_);
     Stopwatch stopwatch(device_);
     const Tensor result = replayed ? step_.replay() : watched(epoch, [&] { return step_.run(); });
     stopwatch.stop();
     timed.reset();
+    timed_parts.reset();
     loss.start(result);
-    if (profile) {
+    if (profiled) {
       report.ms = stopwatch.milliseconds();
-      const double sparse = profile->milliseconds(Part::kSpmm), gemm = profile->milliseconds(Part::kGemm);
+      const double sparse = part_timer.milliseconds(KernelPart::kSparse);
+      const double gemm = part_timer.milliseconds(KernelPart::kGemm);
       report.parts = {sparse, gemm, report.ms - sparse - gemm};
       sparse_ms.push_back(sparse);
       gemm_ms.push_back(gemm);
       other_ms.push_back(report.parts->other);
-      profile.reset();
     }
 
     const auto read_loss = [&] {

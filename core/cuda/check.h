@@ -1,4 +1,4 @@
-/// Every call into a CUDA library goes through one of these.
+/// Status checks: every call into a CUDA library goes through one of these.
 #pragma once
 
 #include <cublasLt.h>
@@ -11,7 +11,7 @@ namespace rodeo::cuda {
 
 inline void check_cuda(cudaError_t status, const char* what) {
   if (status != cudaSuccess) [[unlikely]] {
-    cudaGetLastError();  // clear it: the caller may go on after this error
+    cudaGetLastError();  // clear it, because the caller may continue
     fail("[cuda] ", what, ": ", cudaGetErrorString(status));
   }
 }

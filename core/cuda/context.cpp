@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/cuda/check.h"
-#include "core/cuda/runtime.h"
+#include "core/cuda/presence.h"
 #if RODEO_WITH_CUDNN
 #include <cudnn.h>
 #endif
@@ -19,14 +19,14 @@ using cuda::check_cuda;
 using cuda::check_cusparse;
 
 Context& Context::of(Device device) {
-  // Never destroyed: tensors may outlive any order of destruction, and the driver cleans up after a process.
+  // Never destroyed, because tensors of static lifetime may be freed later.
   thread_local std::vector<Context*> contexts;
   thread_local int current = -1;
   const int index = device.index;
   if (current == index) return *contexts[index];
   check(device.is_cuda() && index >= 0 && index < cuda::device_count(), "[context] no such device: ", device,
         " (", cuda::device_count(), " CUDA devices present)");
-  check_cuda(cudaSetDevice(index), "choosing a device");
+  check_cuda(cudaSetDevice(index), "selecting the device");
   if (contexts.size() <= static_cast<std::size_t>(index)) contexts.resize(index + 1);
   if (!contexts[index]) contexts[index] = new Context(device);
   current = index;
@@ -49,7 +49,7 @@ Context::Context(Device device) : device_(device) {
                  .shared_bytes_per_block = bytes(cudaDevAttrMaxSharedMemoryPerBlockOptin),
                  .shared_bytes_per_multiprocessor = bytes(cudaDevAttrMaxSharedMemoryPerMultiprocessor)};
 
-  // The pool keeps what it has: an allocation in a training loop costs no call into the driver.
+  // The pool never returns memory to the driver, so that allocations in a training loop need no driver call.
   cudaMemPool_t pool = nullptr;
   std::uint64_t keep = UINT64_MAX;
   check_cuda(cudaDeviceGetDefaultMemPool(&pool, device.index), "finding the memory pool");
@@ -63,7 +63,7 @@ void Context::synchronize() const {
 
 bool Context::is_capturing() const {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  check_cuda(cudaStreamIsCapturing(stream_, &status), "asking for a capture");
+  check_cuda(cudaStreamIsCapturing(stream_, &status), "reading the capture status");
   return status != cudaStreamCaptureStatusNone;
 }
 
@@ -94,15 +94,16 @@ cusparseContext* Context::cusparse() {
 }
 
 void* Context::workspace() {
-  // Not from the stream: were it first asked for in a capture, the graph would own the memory.
+  // Not cudaMallocAsync: during a capture, the CUDA graph would own the memory.
   if (!workspace_) check_cuda(cudaMalloc(&workspace_, kWorkspaceBytes), "allocating the workspace");
   return workspace_;
 }
 
 int* Context::zeroed_counters(std::int64_t count) {
   if (count <= num_counters_) return counters_;
-  check(!is_capturing(), "[context] a kernel that is captured in a graph was never run before: run it once");
-  // A graph may go on using the counters it was captured with: they are not freed, but doubled in number.
+  check(!is_capturing(),
+        "[context] a kernel in the captured work has not been run before: run it once before capturing");
+  // The old counters are not freed, because captured CUDA graphs may use them.
   const std::int64_t more = std::max<std::int64_t>({1024, count, 2 * num_counters_});
   const std::size_t bytes = static_cast<std::size_t>(more) * sizeof(int);
   void* counters = nullptr;

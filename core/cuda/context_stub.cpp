@@ -1,5 +1,6 @@
 #include "core/context.h"
-#include "core/cuda/runtime.h"
+#include "core/cuda/presence.h"
+#include "core/error.h"
 
 namespace rodeo {
 namespace {

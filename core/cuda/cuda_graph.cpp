@@ -14,26 +14,26 @@ namespace rodeo {
 using cuda::check_cuda;
 using cuda::CudaGraphPool;
 
-struct CudaGraph::Graph {
+struct CudaGraph::State {
   Device device;
-  std::shared_ptr<CudaGraphPool> memory;  // freed after the graph
-  CUgraphExec_st* runnable = nullptr;
+  std::shared_ptr<CudaGraphPool> pool;  // destroyed after the executable
+  CUgraphExec_st* executable = nullptr;
   int kernels = 0;
 
-  ~Graph() {
-    if (runnable) cudaGraphExecDestroy(runnable);  // where it is running, once it has run
+  ~State() {
+    if (executable) cudaGraphExecDestroy(executable);  // takes effect after a running launch has finished
   }
 };
 
 namespace {
 
-/// While one lives, this thread's stream records instead of running.
+/// RAII guard: this thread's stream records its work instead of running it.
 class Capture {
  public:
-  Capture(const Context& context, CudaGraphPool& memory) : stream_(context.stream()) {
-    // Relaxed: memory for the graph is allocated meanwhile, on a stream of its own.
+  Capture(const Context& context, CudaGraphPool& pool) : stream_(context.stream()) {
+    // Relaxed mode, because CudaGraphPool allocates on another stream during the capture.
     check_cuda(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed), "beginning a capture");
-    CudaGraphPool::active() = &memory;
+    CudaGraphPool::active() = &pool;
   }
   ~Capture() {
     end();
@@ -46,7 +46,7 @@ class Capture {
     if (!stream_) return cudaSuccess;
     CudaGraphPool::active() = nullptr;
     const cudaError_t status = cudaStreamEndCapture(std::exchange(stream_, nullptr), &graph_);
-    cudaGetLastError();  // a capture that failed leaves an error for whoever looks next
+    cudaGetLastError();  // clear the error that a failed capture leaves
     return status;
   }
   cudaGraph_t graph() const { return graph_; }
@@ -58,13 +58,14 @@ class Capture {
 
 int count_kernels(cudaGraph_t graph) {
   std::size_t count = 0;
-  check_cuda(cudaGraphGetNodes(graph, nullptr, &count), "counting the nodes of a graph");
+  check_cuda(cudaGraphGetNodes(graph, nullptr, &count), "counting the nodes of a CUDA graph");
   std::vector<cudaGraphNode_t> nodes(count);
-  if (count > 0) check_cuda(cudaGraphGetNodes(graph, nodes.data(), &count), "listing the nodes of a graph");
+  if (count > 0)
+    check_cuda(cudaGraphGetNodes(graph, nodes.data(), &count), "listing the nodes of a CUDA graph");
   int kernels = 0;
   for (const cudaGraphNode_t node : nodes) {
     cudaGraphNodeType type{};
-    check_cuda(cudaGraphNodeGetType(node, &type), "reading a node of a graph");
+    check_cuda(cudaGraphNodeGetType(node, &type), "reading a node of a CUDA graph");
     kernels += type == cudaGraphNodeTypeKernel;
   }
   return kernels;
@@ -78,45 +79,47 @@ bool is_capturing(Device device) {
 
 CudaGraph CudaGraph::capture(Device device, const std::function<void()>& work,
                              const CaptureOptions& options) {
-  check(device.is_cuda(), "[graph] only the work of a CUDA device can be captured, got ", device);
+  check(device.is_cuda(), "[cuda_graph] only work on a CUDA device can be captured, got ", device);
   Context& context = Context::of(device);
-  check(!context.is_capturing(), "[graph] a graph is being captured on this thread already");
-  const auto made = std::make_shared<Graph>();
-  made->device = device;
+  check(!context.is_capturing(), "[cuda_graph] this thread is capturing a CUDA graph already");
+  const auto state = std::make_shared<State>();
+  state->device = device;
   const bool shared = options.beside && options.beside->defined();
-  check(!shared || options.beside->graph_->device == device, "[graph] beside a graph of another device");
-  made->memory = shared ? options.beside->graph_->memory : std::make_shared<CudaGraphPool>(device);
-  // What was freed before may serve the graph once it is no longer in use.
+  check(!shared || options.beside->state_->device == device,
+        "[cuda_graph] options.beside must be a CUDA graph of the same device");
+  state->pool = shared ? options.beside->state_->pool : std::make_shared<CudaGraphPool>(device);
+  // The pool can reuse memory that was freed before once the device no longer uses it.
   context.synchronize();
 
-  if (!shared && options.bytes > 0) made->memory->reserve(static_cast<std::size_t>(options.bytes));
-  Capture capture(context, *made->memory);
+  if (!shared && options.bytes > 0) state->pool->reserve(static_cast<std::size_t>(options.bytes));
+  Capture capture(context, *state->pool);
   std::string reason;
   try {
     work();
   } catch (const OutOfMemory&) {
-    throw;  // the capture ends with its object
+    throw;  // ~Capture ends the capture
   } catch (const Error& error) {
     reason = error.what();
   }
   const cudaError_t status = capture.end();
   if (reason.empty() && status != cudaSuccess) reason = cudaGetErrorString(status);
-  check(reason.empty(), "[graph] the work cannot be captured: ", reason);
-  made->kernels = count_kernels(capture.graph());
-  check_cuda(cudaGraphInstantiate(&made->runnable, capture.graph(), 0), "making a graph runnable");
-  check_cuda(cudaGraphUpload(made->runnable, context.stream()), "uploading a graph");
+  check(reason.empty(), "[cuda_graph] the work cannot be captured: ", reason);
+  state->kernels = count_kernels(capture.graph());
+  check_cuda(cudaGraphInstantiate(&state->executable, capture.graph(), 0), "instantiating a CUDA graph");
+  check_cuda(cudaGraphUpload(state->executable, context.stream()), "uploading a CUDA graph");
   CudaGraph result;
-  result.graph_ = made;
+  result.state_ = state;
   return result;
 }
 
 void CudaGraph::launch() const {
-  check(defined(), "[graph] launch() of an empty graph");
-  check_cuda(cudaGraphLaunch(graph_->runnable, Context::of(graph_->device).stream()), "launching a graph");
+  check(defined(), "[cuda_graph] launch() of an empty CUDA graph");
+  check_cuda(cudaGraphLaunch(state_->executable, Context::of(state_->device).stream()),
+             "launching a CUDA graph");
 }
 
 int CudaGraph::num_kernels() const {
-  return defined() ? graph_->kernels : 0;
+  return defined() ? state_->kernels : 0;
 }
 
 }  // namespace rodeo

@@ -4,14 +4,16 @@
 
 #include <algorithm>
 
+#include "core/allocation_info.h"
 #include "core/context.h"
 #include "core/cuda/check.h"
 #include "core/cuda/runtime.h"
+#include "core/memory_stats.h"
 
 namespace rodeo::cuda {
 namespace {
 
-constexpr std::size_t kAlignment = 512;              // that of cudaMallocAsync: kernels choose by alignment
+constexpr std::size_t kAlignment = 512;  // as cudaMallocAsync, because kernels are chosen by alignment
 constexpr std::size_t kSlab = std::size_t{1} << 20;  // small blocks share slabs of this size
 
 constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) {
@@ -26,20 +28,20 @@ CudaGraphPool*& CudaGraphPool::active() {
 }
 
 CudaGraphPool::CudaGraphPool(Device device) : device_(device), stream_(Context::of(device).stream()) {
-  check_cuda(cudaStreamCreateWithFlags(&side_, cudaStreamNonBlocking), "creating a stream");
+  check_cuda(cudaStreamCreateWithFlags(&side_stream_, cudaStreamNonBlocking), "creating a stream");
 }
 
 CudaGraphPool::~CudaGraphPool() {
-  // While the next graph is captured nothing can be freed on the stream: that graph takes it over.
+  // Nothing can be freed on a stream that is being captured: the pool of that capture takes over the slabs.
   if (active() && active()->stream_ == stream_) {
     active()->slabs_.insert(active()->slabs_.end(), slabs_.begin(), slabs_.end());
     slabs_.clear();
   }
   for (const Slab& slab : slabs_) {
-    cudaFreeAsync(slab.data, slab.stream);  // after the last replay, which runs on that stream
+    cudaFreeAsync(slab.data, slab.stream);  // in stream order: after the last replay
     count_memory(device_, -static_cast<std::int64_t>(slab.bytes));
   }
-  cudaStreamDestroy(side_);
+  cudaStreamDestroy(side_stream_);
 }
 
 void* CudaGraphPool::take(std::size_t bytes) {
@@ -67,7 +69,7 @@ void CudaGraphPool::reserve(std::size_t bytes) {
 }
 
 void CudaGraphPool::give_back(void* data) noexcept {
-  const auto at = used_.find(static_cast<Place>(data));
+  const auto at = used_.find(static_cast<Address>(data));
   if (at == used_.end()) return;
   auto [begin, bytes] = *at;
   used_.erase(at);
@@ -87,19 +89,21 @@ void CudaGraphPool::give_back(void* data) noexcept {
   free_.emplace(begin, bytes);
 }
 
-void CudaGraphPool::keep(const Storage& storage) noexcept {
-  if (storage.graph_pool) return others_.push_back(storage.graph_pool);
-  slabs_.push_back({storage.data, storage.stream, storage.bytes});
-  count_memory(device_, static_cast<std::int64_t>(storage.bytes));
+void CudaGraphPool::keep(const DeviceBlock& block) noexcept {
+  if (block.graph_pool) return others_.push_back(block.graph_pool);
+  slabs_.push_back({block.data, block.stream, block.bytes});
+  count_memory(device_, static_cast<std::int64_t>(block.bytes));
 }
 
 void CudaGraphPool::add_slab(std::size_t bytes) {
-  void* data = allocate_on(side_, bytes, device_);
-  check_cuda(cudaStreamSynchronize(side_), "allocating memory for a CUDA graph");  // before a replay uses it
+  void* data = allocate_on(side_stream_, bytes);
+  if (!data) fail_out_of_memory(bytes, device_);
+  check_cuda(cudaStreamSynchronize(side_stream_),
+             "allocating memory for a CUDA graph");  // replays run on another stream
   slabs_.push_back({data, stream_, bytes});
   count_memory(device_, static_cast<std::int64_t>(bytes));
-  slab_begins_.insert(static_cast<Place>(data));
-  free_.emplace(static_cast<Place>(data), bytes);
+  slab_begins_.insert(static_cast<Address>(data));
+  free_.emplace(static_cast<Address>(data), bytes);
 }
 
 }  // namespace rodeo::cuda

@@ -1,4 +1,4 @@
-/// The memory of one captured CUDA graph.
+/// The memory of captured CUDA graphs.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,15 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/storage.h"
+#include "core/cuda/device_block.h"
+#include "core/device_type.h"
 
 namespace rodeo::cuda {
 
-/// Hands out the blocks of the tensors that are made during a capture. A replay repeats the addresses that
-/// were captured, so the memory stays with the graph and with the tensors that are left of it. Within the
-/// capture, which is in the order of the stream, a block that was given back serves again. As the blocks are
-/// cut from ordinary memory, the graph has no nodes that allocate or free.
+/// Allocates the tensors that are created during a capture. Replays use the captured addresses, so the memory
+/// lives as long as the CUDA graph and the tensors that the capture left. The capture is ordered by its
+/// stream: blocks that are given back during it are used again. The blocks are parts of ordinary allocations,
+/// so the graph has no allocation nodes.
 class CudaGraphPool : public std::enable_shared_from_this<CudaGraphPool> {
  public:
   explicit CudaGraphPool(Device device);
@@ -24,33 +25,33 @@ class CudaGraphPool : public std::enable_shared_from_this<CudaGraphPool> {
   CudaGraphPool& operator=(const CudaGraphPool&) = delete;
 
   Device device() const { return device_; }
-  /// Makes room for so much in one piece. Throws Error, as take() does, where there is no memory.
+  /// Allocates one slab of `bytes` bytes in advance. Throws OutOfMemory, as take() does.
   void reserve(std::size_t bytes);
   void* take(std::size_t bytes);
   void give_back(void* data) noexcept;
-  /// Takes over memory from before the capture that lost its last tensor during it.
-  void keep(const Storage& storage) noexcept;
+  /// Takes ownership of a block that was allocated before the capture and is released during it.
+  void keep(const DeviceBlock& block) noexcept;
 
-  /// What this thread's tensors are made in while it captures a graph; null otherwise.
+  /// The pool of this thread's current capture; null if there is none.
   static CudaGraphPool*& active();
 
  private:
-  using Place = char*;
+  using Address = char*;
   void add_slab(std::size_t bytes);
 
   Device device_;
-  CUstream_st* stream_;  // where the memory is used
-  CUstream_st* side_;    // where it is allocated: the other is being captured
+  CUstream_st* stream_;       // uses the memory
+  CUstream_st* side_stream_;  // allocates it, because stream_ is being captured
   struct Slab {
     void* data;
     CUstream_st* stream;
     std::size_t bytes;
   };
   std::vector<Slab> slabs_;
-  std::vector<std::shared_ptr<CudaGraphPool>> others_;  // of which it keeps blocks
-  std::map<Place, std::size_t> free_;                   // neighbours are joined
-  std::unordered_map<Place, std::size_t> used_;
-  std::set<Place> slab_begins_;  // blocks of different slabs are never joined
+  std::vector<std::shared_ptr<CudaGraphPool>> others_;  // owners of blocks given to keep()
+  std::map<Address, std::size_t> free_;                 // address and bytes; adjacent blocks are merged
+  std::unordered_map<Address, std::size_t> used_;
+  std::set<Address> slab_begins_;  // blocks of different slabs are never merged
 };
 
 }  // namespace rodeo::cuda

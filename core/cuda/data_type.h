@@ -1,4 +1,4 @@
-/// The CUDA libraries' name for a floating dtype.
+/// The cudaDataType_t of a floating-point dtype.
 #pragma once
 
 #include <library_types.h>

@@ -1,7 +1,9 @@
+#include "core/cuda/elementwise.h"
+
 #include <bit>
 
 #include "core/cuda/launch.cuh"
-#include "core/cuda/runtime.h"
+#include "core/cuda/presence.h"
 
 namespace rodeo::cuda {
 namespace {

@@ -1,4 +1,4 @@
-/// How every kernel is launched, and the few device types that kernels share.
+/// Kernel launches, and the device types of tensor elements.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -16,7 +16,7 @@ namespace rodeo::cuda {
 constexpr int kWarp = 32;
 constexpr unsigned kFullMask = 0xffffffffu;
 
-/// The device's type for a host element type.
+/// The device type of a host element type.
 template <class T>
 struct DeviceType {
   using type = T;
@@ -37,8 +37,8 @@ constexpr std::int64_t ceil_div(std::int64_t a, T b) {
   return (a + b - 1) / b;
 }
 
-/// Launches on the device's stream and reports a bad launch under the kernel's name. An empty grid is no
-/// launch.
+/// Launches a kernel on the thread's stream. Throws Error with the kernel's name if the launch fails. Does
+/// nothing for an empty grid.
 template <class... Parameters, class... Arguments>
 void launch(const char* name, Device device, void (*kernel)(Parameters...), dim3 grid, dim3 block,
             std::size_t shared, Arguments&&... arguments) {
@@ -47,18 +47,19 @@ void launch(const char* name, Device device, void (*kernel)(Parameters...), dim3
   check_cuda(cudaGetLastError(), name);
 }
 
-/// Blocks of `threads` for n elements, capped: kernels over elements stride over the grid.
+/// A grid of blocks of `threads` threads for n elements, capped: use it with RODEO_GRID_STRIDE.
 inline dim3 grid_for(std::int64_t n, int threads) {
   const std::int64_t blocks = ceil_div(n, threads);
   return dim3(static_cast<unsigned>(blocks < 65536 ? blocks : 65536));
 }
 
-/// a / b, neither negative: 64-bit division is a call of some hundred instructions, and rarely needed.
+/// a / b for non-negative a and b. 32-bit division if possible, because the 64-bit one takes about a hundred
+/// instructions.
 __device__ __forceinline__ std::int64_t quotient(std::int64_t a, std::int64_t b) {
   return (a | b) >> 32 ? a / b : static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b);
 }
 
-/// for (i in [0, n)) over all threads of the grid, in 64 bits.
+/// A grid-stride loop over [0, n) with a 64-bit index.
 #define RODEO_GRID_STRIDE(i, n)                                                                    \
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < (n); \
        i += static_cast<std::int64_t>(gridDim.x) * blockDim.x)

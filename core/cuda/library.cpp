@@ -11,16 +11,16 @@ namespace rodeo::cuda {
 
 Library::Library(std::string title, std::string file) : title_(std::move(title)), file_(std::move(file)) {}
 
-// Where the loader looks, then where the toolkit of this build was. One that is damaged is not passed over:
-// somebody put it there.
+// Tries the loader's search path, then the toolkit of this build. Only a missing file falls through: a
+// damaged one is reported.
 const std::string& Library::trouble() {
   std::call_once(once_, [&] {
     handle_ = dlopen(file_.c_str(), RTLD_NOW);
     if (handle_) return;
     const std::string why = dlerror();
-    const std::string there = std::string(RODEO_CUDA_LIBRARIES) + "/" + file_;
-    if (why.find("No such file") != std::string::npos && std::filesystem::exists(there)) {
-      handle_ = dlopen(there.c_str(), RTLD_NOW);
+    const std::string toolkit_file = std::string(RODEO_CUDA_LIBRARIES) + "/" + file_;
+    if (why.find("No such file") != std::string::npos && std::filesystem::exists(toolkit_file)) {
+      handle_ = dlopen(toolkit_file.c_str(), RTLD_NOW);
       trouble_ = handle_ ? std::string() : dlerror();
     } else {
       trouble_ = why;

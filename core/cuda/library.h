@@ -1,5 +1,5 @@
-/// CUDA's large libraries, opened when they are first used: what runs on the CPU needs none of them, and a
-/// missing one is an error that can be read. library_functions.cpp defines the functions that we call.
+/// CUDA libraries that are loaded with dlopen() on first use, so that programs on the CPU do not need them.
+/// library_functions.cpp defines the functions that Rodeo calls.
 #pragma once
 
 #include <mutex>
@@ -9,15 +9,15 @@ namespace rodeo::cuda {
 
 class Library {
  public:
-  /// `title` is for people, `file` what the loader knows it by: "libcusparse.so.12".
+  /// `title` is for error texts ("cuSPARSE"), `file` for dlopen() ("libcusparse.so.12").
   Library(std::string title, std::string file);
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
   const std::string& file() const { return file_; }
-  /// Opens it. Why that failed, and what to do, as one phrase; empty when it is open.
+  /// Loads the library. Returns why that failed and what to do; empty on success.
   const std::string& trouble();
-  /// Opens it and finds a function. Throws Error.
+  /// Loads the library and finds a function in it. Throws Error.
   void* function(const char* name);
 
  private:

@@ -1,6 +1,5 @@
-// What we call of CUDA's large libraries, under its own name: the callers look as if they were linked with
-// them. Hidden, so that other libraries of the process never meet these; one that is missing here does not
-// link.
+// Definitions of the CUDA library functions that Rodeo calls, under their own names. Each loads its library
+// on first use and forwards the call. Hidden visibility keeps them from other libraries of the process.
 #include <cublasLt.h>
 #include <cusparse.h>
 
@@ -17,21 +16,23 @@ namespace rodeo::cuda {
 Library& cublaslt_library() {
   static Library& library = *new Library(
       "cuBLASLt",
-      "libcublasLt.so." RODEO_TEXT(CUBLAS_VER_MAJOR));  // never destroyed: descriptors may be, later
+      "libcublasLt.so." RODEO_TEXT(CUBLAS_VER_MAJOR));  // never destroyed: descriptors may be destroyed later
   return library;
 }
 
 Library& cusparse_library() {
-  static Library& library = *new Library(
-      "cuSPARSE",
-      "libcusparse.so." RODEO_TEXT(CUSPARSE_VER_MAJOR));  // never destroyed: descriptors may be, later
+  static Library& library =
+      *new Library("cuSPARSE",
+                   "libcusparse.so." RODEO_TEXT(
+                       CUSPARSE_VER_MAJOR));  // never destroyed: descriptors may be destroyed later
   return library;
 }
 
 #if RODEO_WITH_CUDNN
 Library& cudnn_library() {
   static Library& library = *new Library(
-      "cuDNN", "libcudnn.so." RODEO_TEXT(CUDNN_MAJOR));  // never destroyed: descriptors may be, later
+      "cuDNN",
+      "libcudnn.so." RODEO_TEXT(CUDNN_MAJOR));  // never destroyed: descriptors may be destroyed later
   return library;
 }
 #endif

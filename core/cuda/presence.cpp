@@ -9,7 +9,7 @@
 
 #include "core/cuda/check.h"
 #include "core/cuda/library.h"
-#include "core/cuda/runtime.h"
+#include "core/device_type.h"
 
 namespace rodeo::cuda {
 namespace {
@@ -49,7 +49,7 @@ const Presence& presence() {
   return presence;
 }
 
-// No kernel of this build can run: neither its machine code fits nor can the driver compile it.
+// The build has neither machine code for the GPU nor PTX that the driver can compile.
 bool is_wrong_code(cudaError_t status) {
   return status == cudaErrorNoKernelImageForDevice || status == cudaErrorInvalidDeviceFunction ||
          status == cudaErrorUnsupportedPtxVersion || status == cudaErrorInvalidPtx ||
@@ -57,14 +57,14 @@ bool is_wrong_code(cudaError_t status) {
 }
 
 std::string find_refusal(int index) {
-  // The current device is a thread's own: this one's stays as it is.
+  // On another thread, because cudaSetDevice() would change the current device of this one.
   cudaError_t status = cudaSuccess;
   std::thread([&] {
     status = cudaSetDevice(index);
     if (status == cudaSuccess) status = static_cast<cudaError_t>(load_a_kernel());
     cudaGetLastError();  // clear it
   }).join();
-  if (!is_wrong_code(status)) return {};  // others are told by what runs into them
+  if (!is_wrong_code(status)) return {};  // the first kernel launch reports any other error
   cudaDeviceProp properties;
   check_cuda(cudaGetDeviceProperties(&properties, index), "reading device properties");
   return architecture_trouble(str(cuda_device(index), " (", properties.name, ")"), properties.major,
@@ -75,7 +75,7 @@ std::string find_refusal(int index) {
 
 int runtime_version() {
   int version = 0;
-  check_cuda(cudaRuntimeGetVersion(&version), "asking for the version");
+  check_cuda(cudaRuntimeGetVersion(&version), "reading the runtime version");
   return version;
 }
 
@@ -114,11 +114,11 @@ std::string absence_reason() {
 std::string refusal(int index) {
   static std::mutex mutex;
   static std::array<std::string, 64> known;
-  static std::array<bool, 64> asked{};
+  static std::array<bool, 64> is_known{};
   check(index >= 0 && index < device_count() && index < 64, "[cuda] no such device: ", index);
   const std::scoped_lock lock(mutex);
-  if (!asked[index]) known[index] = find_refusal(index);
-  asked[index] = true;
+  if (!is_known[index]) known[index] = find_refusal(index);
+  is_known[index] = true;
   return known[index];
 }
 

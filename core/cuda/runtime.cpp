@@ -8,8 +8,8 @@
 
 #include "core/context.h"
 #include "core/cuda/check.h"
-#include "core/cuda/cuda_graph_pool.h"
-#include "core/storage.h"
+#include "core/error.h"
+#include "core/memory_stats.h"
 
 namespace rodeo::cuda {
 
@@ -22,36 +22,26 @@ std::string device_name(int index) {
 MemoryRoom memory_room(Device device) {
   Context::of(device);
   std::size_t free = 0, total = 0;
-  check_cuda(cudaMemGetInfo(&free, &total), "asking for the free memory");
-  // What the pool keeps for later is free for tensors.
+  check_cuda(cudaMemGetInfo(&free, &total), "reading the free memory");
+  // The pool reserves memory that is free for new tensors.
   cudaMemPool_t pool = nullptr;
   std::uint64_t reserved = 0, used = 0;
-  check_cuda(cudaDeviceGetDefaultMemPool(&pool, device.index), "asking for the memory pool");
-  check_cuda(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved), "asking the pool");
-  check_cuda(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used), "asking the pool");
+  check_cuda(cudaDeviceGetDefaultMemPool(&pool, device.index), "finding the memory pool");
+  check_cuda(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved),
+             "reading the memory pool");
+  check_cuda(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used), "reading the memory pool");
   return {static_cast<std::int64_t>(free + reserved - used), static_cast<std::int64_t>(total)};
 }
 
-void* allocate_on(CUstream_st* stream, std::size_t bytes, Device device) {
+void* allocate_on(CUstream_st* stream, std::size_t bytes) {
   void* data = nullptr;
   const cudaError_t status = cudaMallocAsync(&data, bytes, stream);
   if (status == cudaErrorMemoryAllocation) {
-    cudaGetLastError();
-    fail_out_of_memory(bytes, device);
+    cudaGetLastError();  // clear it
+    return nullptr;
   }
   check_cuda(status, "allocating memory");
   return data;
-}
-
-void allocate(std::size_t bytes, Storage& storage) {
-  storage.stream = Context::of(storage.device).stream();
-  CudaGraphPool* const captured = CudaGraphPool::active();
-  if (captured && captured->device() == storage.device) {
-    storage.data = captured->take(bytes);
-    storage.graph_pool = captured->shared_from_this();
-  } else {
-    storage.data = allocate_on(storage.stream, bytes, storage.device);
-  }
 }
 
 void clear_rows(void* data, std::size_t pitch, std::size_t width, std::int64_t rows, Device device) {
@@ -60,26 +50,11 @@ void clear_rows(void* data, std::size_t pitch, std::size_t width, std::int64_t r
       "clearing memory");
 }
 
-void poison(void* data, std::size_t bytes, CUstream_st* stream) {
-  check_cuda(cudaMemsetAsync(data, 0xff, bytes, stream), "poisoning memory");
-}
-
-void release(const Storage& storage) noexcept {
-  CudaGraphPool* const captured = CudaGraphPool::active();
-  if (captured && storage.graph_pool.get() == captured)
-    captured->give_back(storage.data);
-  else if (captured && captured->device() == storage.device)
-    captured->keep(storage);  // what was captured so far may read it, at every replay
-  else if (!storage.graph_pool)
-    cudaFreeAsync(storage.data, storage.stream);  // fails only when the process is ending
-  // Otherwise the block stays where it is: a graph's replays write it.
-}
-
 void copy(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes) {
   if (bytes == 0) return;
   const Context& context = Context::of(to_device.is_cuda() ? to_device : from_device);
   if (to_device.is_cuda() && from_device.is_cuda() && to_device != from_device) {
-    cuda::synchronize(from_device);  // what is copied must have been written
+    cuda::synchronize(from_device);  // its stream writes what is copied
     Context::of(to_device);
   }
   check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, context.stream()), "copying memory");
@@ -96,7 +71,8 @@ void* allocate_pinned(std::size_t bytes, Device device) {
   const cudaError_t status = cudaMallocHost(&data, bytes);
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();
-    fail("[memory] cpu is out of page-locked memory: ", format_bytes(static_cast<double>(bytes)), " asked");
+    fail("[memory] cpu is out of page-locked memory: ", format_bytes(static_cast<double>(bytes)),
+         " requested");
   }
   check_cuda(status, "allocating page-locked memory");
   return data;
@@ -142,25 +118,24 @@ void push_range(const char* name) noexcept {
 void pop_range() noexcept {
   nvtxRangePop();
 }
-#else  // a toolkit without its headers
+#else  // a toolkit without NVTX headers
 void push_range(const char*) noexcept {}
 void pop_range() noexcept {}
 #endif
 
-void start_copy(const Tensor& x, PinnedCopy& copy) {
-  const Context& context = Context::of(x.device());
-  const auto bytes = static_cast<std::size_t>(x.nbytes());
+void start_copy(const void* from, std::size_t bytes, Device device, PinnedCopy& copy) {
+  const Context& context = Context::of(device);
   if (!copy.done)
     check_cuda(cudaEventCreateWithFlags(&copy.done, cudaEventDisableTiming), "creating an event");
   if (copy.bytes < bytes) {
-    cudaFreeHost(copy.host);  // waits for a copy that is under way
+    cudaFreeHost(copy.host);  // waits for a copy in progress
     copy.host = nullptr;
     copy.bytes = 0;
     check_cuda(cudaMallocHost(&copy.host, bytes), "allocating page-locked memory");
     copy.bytes = bytes;
   }
   if (bytes > 0)
-    check_cuda(cudaMemcpyAsync(copy.host, x.raw(), bytes, cudaMemcpyDeviceToHost, context.stream()),
+    check_cuda(cudaMemcpyAsync(copy.host, from, bytes, cudaMemcpyDeviceToHost, context.stream()),
                "copying memory");
   check_cuda(cudaEventRecord(copy.done, context.stream()), "recording an event");
 }

@@ -1,4 +1,6 @@
+#include "core/cuda/presence.h"
 #include "core/cuda/runtime.h"
+#include "core/error.h"
 
 namespace rodeo::cuda {
 namespace {
@@ -7,31 +9,15 @@ namespace {
 }
 }  // namespace
 
-int device_count() {
-  return 0;
-}
-std::string absence_reason() {
-  return "this build has no CUDA backend";
-}
-std::string refusal(int) {
-  absent();
-}
 std::string device_name(int) {
   absent();
 }
 MemoryRoom memory_room(Device) {
   absent();
 }
-void allocate(std::size_t, Storage&) {
-  absent();
-}
 void clear_rows(void*, std::size_t, std::size_t, std::int64_t, Device) {
   absent();
 }
-void poison(void*, std::size_t, CUstream_st*) {
-  absent();
-}
-void release(const Storage&) noexcept {}
 void copy(void*, Device, const void*, Device, std::size_t) {
   absent();
 }
@@ -56,7 +42,10 @@ double milliseconds_between(CUevent_st*, CUevent_st*) {
 }
 void push_range(const char*) noexcept {}
 void pop_range() noexcept {}
-void start_copy(const Tensor&, PinnedCopy&) {
+void* allocate_on(CUstream_st*, std::size_t) {
+  absent();
+}
+void start_copy(const void*, std::size_t, Device, PinnedCopy&) {
   absent();
 }
 void wait_for_copy(const PinnedCopy&) {
@@ -67,14 +56,5 @@ void wait_event(CUevent_st*) {
   absent();
 }
 void discard_event(CUevent_st*) noexcept {}
-void fill(const Tensor&, double) {
-  absent();
-}
-void cast(const Tensor&, const Tensor&) {
-  absent();
-}
-void add(const Tensor&, const Tensor&, const Tensor&) {
-  absent();
-}
 
 }  // namespace rodeo::cuda

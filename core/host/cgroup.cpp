@@ -9,14 +9,14 @@
 namespace rodeo {
 namespace {
 
-// What the two versions call the same things.
+// The file names of one version of control groups.
 struct Files {
   const char *limit, *used, *cached;
 };
 constexpr Files kVersion1 = {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"};
 constexpr Files kVersion2 = {"memory.max", "memory.current", "inactive_file"};
 
-// Nothing where the file is missing or says "max".
+// Nothing if the file is missing or contains "max".
 std::optional<std::int64_t> read_number(const std::string& path) {
   std::int64_t value = 0;
   if (std::ifstream(path) >> value) return value;
@@ -31,8 +31,8 @@ std::int64_t cached_bytes(const std::string& group, const char* key) {
   return 0;
 }
 
-// A group is limited by those above it too. In a container the path may be the host's: then its part that is
-// not there has no files, and the mount's root is the container's own group.
+// Every ancestor of a group limits it as well. In a container, the path may be the host's: its groups then
+// have no files here, and the root of the mount is the container's own group.
 void apply(MemoryRoom& room, const std::string& mount, std::string path, const Files& files) {
   for (;; path.resize(path.rfind('/'))) {
     if (path == "/") path.clear();

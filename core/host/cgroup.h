@@ -3,14 +3,14 @@
 
 #include <string>
 
-#include "core/device.h"
+#include "core/device_type.h"
 
 namespace rodeo {
 
-/// `room` of the machine, or what the control groups of this process leave of it where that is less: version
-/// 2 (memory.max, memory.current) and version 1 (memory.limit_in_bytes, memory.usage_in_bytes), each group up
-/// to the root. Cached files count as free, as the kernel drops them first. What cannot be read is no limit.
-/// `root` is before /proc and /sys.
+/// `room`, reduced to what the control groups of this process allow: version 2 (memory.max, memory.current)
+/// and version 1 (memory.limit_in_bytes, memory.usage_in_bytes), each group up to the root. Cached files
+/// count as free, because the kernel drops them first. A file that cannot be read is no limit. `root` is a
+/// prefix of /proc and /sys, for tests.
 MemoryRoom within_control_groups(MemoryRoom room, const std::string& root = "");
 
 }  // namespace rodeo

@@ -2,7 +2,6 @@
 #include <limits>
 #include <vector>
 
-#include "core/profile.h"
 #include "ops/cpu/loops.h"
 #include "ops/edge_dropout.h"
 #include "ops/kernels/attention.h"
@@ -122,7 +121,6 @@ Accumulator<T> dot(const T* a, const T* b, std::int64_t k) {
 
 void gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
                    const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved) {
-  const ProfileScope scope(Part::kSpmm);
   dispatch_float(x.dtype(), "gat_attention", [&]<class T>(T) {
     using Sum = Accumulator<T>;
     const Csr& a = adj.csr();
@@ -184,7 +182,6 @@ void gat_attention_backward(const Adjacency& transposed, const Tensor& s, const 
     head_outer(own.ds, vectors.dst, own.dt, vectors.src, own.dx);
     return;
   }
-  const ProfileScope scope(Part::kSpmm);
   dispatch_float(x.dtype(), "gat_attention", [&]<class T>(T) {
     using Sum = Accumulator<T>;
     const Csr& a = transposed.csr();

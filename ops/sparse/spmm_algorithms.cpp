@@ -3,7 +3,6 @@
 #include <memory>
 
 #include "core/error.h"
-#include "core/profile.h"
 #include "ops/kernels/sparse.h"
 #include "ops/sparse/graph_plans.h"
 
@@ -25,7 +24,6 @@ void run_spmm(SpmmAlgorithm algorithm, const SpmmOperands& in) {
   // The plan is computed here, before the kernel that is timed.
   const bool planned = algorithm == SpmmAlgorithm::kRode || algorithm == SpmmAlgorithm::kTca;
   const RodePlan* const plan = planned ? &rode_plan(in.adj) : nullptr;
-  const ProfileScope scope(Part::kSpmm);
   switch (algorithm) {
     case SpmmAlgorithm::kCsr:
       return kernels::spmm_csr.on(device)(in.adj.csr(), in.weight, in.x, in.y);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/profile.h"
 #include "ops/convert.h"
 #include "ops/dense.h"
 #include "ops/kernels/sparse.h"
@@ -46,7 +45,6 @@ Tensor gradient_of_x(const Adjacency& adj, const Tensor& weight, const Tensor& a
   if (adj.num_edges() == 0) dx.fill(0);
   if (adj.num_edges() == 0 || dx.numel() == 0) return dx;
   const Transposed transposed = transpose(adj);
-  const ProfileScope scope(Part::kSpmm);
   kernels::spmm_minmax_dx.on(dx.device())(adj, transposed, weight, arg, dy, dx);
   return dx;
 }
@@ -57,7 +55,6 @@ Tensor gradient_of_weight(const Adjacency& adj, const Tensor& arg, const Tensor&
   if (x.numel() == 0) dweight.fill(0);
   if (x.numel() == 0 || dweight.numel() == 0) return dweight;
   const Tensor rows = edge_rows(adj);
-  const ProfileScope scope(Part::kSpmm);
   kernels::spmm_minmax_dweight.on(dweight.device())(adj, rows, arg, x, dy, dweight);
   return dweight;
 }
@@ -94,7 +91,6 @@ Variable spmm_minmax(const Adjacency& adj, const Variable& weight, const Variabl
     y.fill(0);
   } else if (y.numel() > 0) {
     if (y.device().is_cuda()) rode_plan(adj);  // computed before the kernel that is timed
-    const ProfileScope scope(Part::kSpmm);
     const double sign = options.reduce == Reduce::kMax ? 1 : -1;
     kernels::spmm_minmax.on(y.device())(adj, sign, w, x.value(), y, arg);
   }

@@ -2,7 +2,6 @@
 
 #include <limits>
 
-#include "core/profile.h"
 #include "ops/checks.h"
 #include "ops/sparse/spmm_algorithms.h"
 #include "ops/sparse/spmm_tuning_cache.h"
@@ -81,7 +80,6 @@ Tensor spmm_sum(const Adjacency& adj, const Tensor& weight, const Tensor& x, con
   check_supported(options.algorithm, options.accumulate, adj, weight, x);
   const bool is_auto = options.algorithm == SpmmAlgorithm::kAuto;
   if (is_auto && x.rank() == 2 && x.dim(1) == 1) {
-    const ProfileScope scope(Part::kSpmm);
     const Tensor v = x.reshape({adj.cols()});
     return (weight.defined() ? spmv(adj, weight, v) : spmv(adj, v)).reshape({adj.rows(), 1});
   }

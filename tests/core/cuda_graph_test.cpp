@@ -1,7 +1,7 @@
 #include "core/cuda_graph.h"
 
 #include "core/async_host_copy.h"
-#include "core/host/elementwise.h"
+#include "core/elementwise.h"
 #include "core/random.h"
 #include "core/storage.h"
 #include "tests/support/devices.h"
@@ -22,15 +22,15 @@ TEST_F(CoreGraph, RepeatsWhatWasCaptured) {
   const Tensor sum = ones(1000), one = ones(1000);
   add_tensors(sum, one);  // loads the kernel
   Tensor left;
-  const CudaGraph graph = CudaGraph::capture(cuda_device(), [&] {
+  const CudaGraph cuda_graph = CudaGraph::capture(cuda_device(), [&] {
     const Tensor next = add_tensors(sum, one);
     sum.copy_from(next);
     left = add_tensors(next, next);
   });
   EXPECT_EQ(sum.slice(0, 1).item(), 1);  // nothing has run
-  EXPECT_EQ(graph.num_kernels(), 2);
+  EXPECT_EQ(cuda_graph.num_kernels(), 2);
   for (int i = 2; i <= 4; ++i) {
-    graph.launch();
+    cuda_graph.launch();
     EXPECT_EQ(doubles(sum), std::vector<double>(1000, i));
     EXPECT_EQ(doubles(left), std::vector<double>(1000, 2 * i));
   }
@@ -43,11 +43,11 @@ TEST_F(CoreGraph, MemoryIsReusedWithinAndCounted) {
   const std::int64_t before = memory_stats(cuda_device()).current;
   {
     Tensor result;
-    const CudaGraph graph = CudaGraph::capture(cuda_device(), [&] {
+    const CudaGraph cuda_graph = CudaGraph::capture(cuda_device(), [&] {
       result = add_tensors(one, one);
       for (int i = 0; i < 10; ++i) result = add_tensors(result, one);  // two blocks by turns
     });
-    graph.launch();
+    cuda_graph.launch();
     EXPECT_EQ(doubles(result.slice(n - 1, n))[0], 12);
     EXPECT_EQ(memory_stats(cuda_device()).current - before, 2 * n * 4);
   }
@@ -58,13 +58,13 @@ TEST_F(CoreGraph, TensorsOutliveTheirGraphAndGraphsWhatWasDropped) {
   Tensor left, dropped = ones(100);
   add_tensors(dropped, dropped);
   {
-    const CudaGraph graph = CudaGraph::capture(cuda_device(), [&] {
+    const CudaGraph cuda_graph = CudaGraph::capture(cuda_device(), [&] {
       left = add_tensors(dropped, dropped);
       dropped = {};
     });
     std::vector<Tensor> others;
     for (int i = 0; i < 50; ++i) others.push_back(Tensor::zeros({100}, DType::kF32, cuda_device()));
-    graph.launch();
+    cuda_graph.launch();
   }
   EXPECT_EQ(doubles(left), std::vector<double>(100, 2));
 }
@@ -75,12 +75,12 @@ TEST_F(CoreGraph, AGraphMayDieWhileTheNextIsCaptured) {
   const std::int64_t before = memory_stats(cuda_device()).current;
   {
     Tensor first, second;
-    CudaGraph graph = CudaGraph::capture(cuda_device(), [&] { first = add_tensors(one, one); });
-    graph.launch();
+    CudaGraph cuda_graph = CudaGraph::capture(cuda_device(), [&] { first = add_tensors(one, one); });
+    cuda_graph.launch();
     const CudaGraph next = CudaGraph::capture(cuda_device(), [&] {
       second = add_tensors(first, one);
       first = {};
-      graph = {};
+      cuda_graph = {};
     });
     const Tensor other = Tensor::zeros({100}, DType::kF32, cuda_device());  // takes what was freed
     next.launch();
@@ -96,9 +96,9 @@ TEST_F(CoreGraph, AFailedCaptureLeavesAllAsItWas) {
   for (int i = 0; i < 2; ++i) {
     const std::string error = error_of(
         [&] { CudaGraph::capture(cuda_device(), [&] { add_tensors(one, one).to_vector<float>(); }); });
-    EXPECT_TRUE(error.starts_with("[graph] the work cannot be captured: ")) << error;
+    EXPECT_TRUE(error.starts_with("[cuda_graph] the work cannot be captured: ")) << error;
     EXPECT_ERROR(CudaGraph::capture(cuda_device(), [] { fail("no"); }),
-                 "[graph] the work cannot be captured: no");
+                 "[cuda_graph] the work cannot be captured: no");
     EXPECT_EQ(memory_stats(cuda_device()).current, before);
     EXPECT_EQ(doubles(add_tensors(one, one)), std::vector<double>(10, 2));
   }
@@ -109,26 +109,26 @@ TEST_F(CoreGraph, AFailedCaptureLeavesAllAsItWas) {
 
 TEST(CoreGraphErrors, OnlyCudaDevices) {
   EXPECT_ERROR(CudaGraph::capture(kCpu, [] {}),
-               "[graph] only the work of a CUDA device can be captured, got cpu");
-  EXPECT_ERROR(CudaGraph().launch(), "[graph] launch() of an empty graph");
+               "[cuda_graph] only work on a CUDA device can be captured, got cpu");
+  EXPECT_ERROR(CudaGraph().launch(), "[cuda_graph] launch() of an empty CUDA graph");
   EXPECT_FALSE(is_capturing(kCpu));
 }
 
-class CoreReadback : public OnDevice {};
-RODEO_ON_ALL_DEVICES(CoreReadback);
+class CoreAsyncHostCopy : public OnDevice {};
+RODEO_ON_ALL_DEVICES(CoreAsyncHostCopy);
 
-TEST_P(CoreReadback, HasTheValuesOfTheMomentItWasStarted) {
-  AsyncHostCopy readback;
-  EXPECT_ERROR(readback.values(), "[readback] values() before start()");
+TEST_P(CoreAsyncHostCopy, HasTheValuesAtTheTimeOfStart) {
+  AsyncHostCopy copy;
+  EXPECT_ERROR(copy.values(), "[async_host_copy] values() before start()");
   const Tensor x = Tensor::full({3, 5}, 7, DType::kF32, device());
-  readback.start(x);
+  copy.start(x);
   x.fill(8);
-  EXPECT_EQ(readback.values().shape(), (Shape{3, 5}));
-  EXPECT_EQ(doubles(readback.values()), std::vector<double>(15, 7));
+  EXPECT_EQ(copy.values().shape(), (Shape{3, 5}));
+  EXPECT_EQ(doubles(copy.values()), std::vector<double>(15, 7));
   const Tensor larger = Tensor::full({1000}, 3, DType::kI64, device());
-  readback.start(larger);
-  EXPECT_EQ(readback.values().device(), kCpu);
-  EXPECT_EQ(doubles(readback.values()), std::vector<double>(1000, 3));
+  copy.start(larger);
+  EXPECT_EQ(copy.values().device(), kCpu);
+  EXPECT_EQ(doubles(copy.values()), std::vector<double>(1000, 3));
 }
 
 TEST(CoreRandomStep, KeysAreAFunctionOfStepAndPosition) {

@@ -1,7 +1,7 @@
 #include "core/variable.h"
 
 #include "core/gradcheck.h"
-#include "core/profile.h"
+#include "core/part_timer.h"
 #include "core/random.h"
 #include "ops/dense.h"
 #include "tests/support/devices.h"
@@ -180,12 +180,23 @@ TEST(CoreRandom, PhiloxKnownAnswers) {
             (std::vector<std::uint32_t>{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
-TEST(CoreProfile, CountsScopesOnce) {
-  Profile profile(kCpu);
-  { const ProfileScope outer(Part::kSpmm), inner(Part::kGemm); }
-  EXPECT_GT(profile.milliseconds(Part::kSpmm), 0);
-  EXPECT_EQ(profile.milliseconds(Part::kGemm), 0);
-  EXPECT_ERROR(Profile(kCpu), "[profile] a Profile is active on this thread already");
+TEST(CorePartTimer, SumsKernelsByPart) {
+  PartTimer timer(kCpu);
+  const ScopedKernelObserver observe(timer);
+  const auto run = [](KernelPart part) {
+    KernelScope kernel("kernel", part, kCpu, {});
+    KernelScope nested("nested", KernelPart::kGemm, kCpu, {});  // not observed
+    nested.done();
+    kernel.done();
+  };
+  run(KernelPart::kSparse);
+  run(KernelPart::kOther);
+  const double once = timer.milliseconds(KernelPart::kSparse);
+  EXPECT_GT(once, 0);
+  EXPECT_EQ(timer.milliseconds(KernelPart::kGemm), 0);
+  EXPECT_EQ(timer.milliseconds(KernelPart::kOther), 0);
+  run(KernelPart::kSparse);
+  EXPECT_GT(timer.milliseconds(KernelPart::kSparse), once);
 }
 
 }  // namespace

@@ -179,12 +179,12 @@ TEST(OpsAdjacency, RejectsWhatIsNotACsr) {
   const auto ptr = [](std::vector<std::int64_t> v) { return Tensor::from(v); };
   const auto col = [](std::vector<std::int32_t> v) { return Tensor::from(v); };
   EXPECT_ERROR(Adjacency({2, 2, ptr({0, 1}), col({0})}), "[adjacency] row_ptr must be i64 [3]");
-  EXPECT_ERROR(Adjacency({2, 2, ptr({0, 2, 1}), col({0})}), "[adjacency] row_ptr falls at row 1: 2 > 1");
+  EXPECT_ERROR(Adjacency({2, 2, ptr({0, 2, 1}), col({0})}), "[adjacency] row_ptr decreases at row 1: 2 > 1");
   EXPECT_ERROR(Adjacency({2, 2, ptr({1, 1, 1}), col({0})}), "[adjacency] row_ptr[0] must be 0, got 1");
   EXPECT_ERROR(Adjacency({2, 2, ptr({0, 1, 3}), col({0})}),
                "[adjacency] row_ptr ends at 3, but col has 1 edges");
   EXPECT_ERROR(Adjacency({2, 2, ptr({0, 1, 2}), col({0, 2})}), "[adjacency] col[1] = 2 is outside [0, 2)");
-  EXPECT_ERROR(Adjacency().rows(), "[adjacency] used before it was given a graph");
+  EXPECT_ERROR(Adjacency().rows(), "[adjacency] the graph is undefined");
 }
 
 }  // namespace

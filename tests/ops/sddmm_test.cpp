@@ -128,7 +128,7 @@ TEST_P(OpsSddmm, WhatAGraphKeepsIsNotMadeInACapture) {
   sddmm(used, b, b);  // loads the kernels
   EXPECT_ERROR(
       CudaGraph::capture(device(), [&] { sddmm(unused, b, b); }),
-      "[graph] the work cannot be captured: [edge_rows] the rows of a graph's edges would be made in a "
+      "[cuda_graph] the work cannot be captured: [edge_rows] the rows of a graph's edges would be made in a "
       "graph capture: run the work once before");
   CudaGraph::capture(device(), [&] { sddmm(used, b, b); }).launch();
 }

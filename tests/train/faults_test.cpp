@@ -184,8 +184,8 @@ TEST(TrainMemory, ErrorsSayWhatHoldsItAndWhatToTry) {
   EXPECT_EQ(none.code, 4);
   EXPECT_NE(read_file(dir / "log", 1 << 20).find("\"exit_code\":4}\n"), std::string::npos);
   EXPECT_EQ(std::count(none.err.begin(), none.err.end(), '\n'), 1);
-  EXPECT_NE(none.err.find("[memory] cpu is out of memory: 3.35 GiB asked, "), std::string::npos) << none.err;
-  EXPECT_NE(none.err.find(" held by tensors; the largest: f32 [300, 30]"), std::string::npos) << none.err;
+  EXPECT_NE(none.err.find("[memory] cpu is out of memory: 3.35 GiB requested, "), std::string::npos) << none.err;
+  EXPECT_NE(none.err.find(" used by tensors; the largest: f32 [300, 30]"), std::string::npos) << none.err;
   EXPECT_NE(none.err.find("; try --hidden below 30000000"), std::string::npos) << none.err;
   // The parameters fit, an epoch does not.
   const Result late = train(dir, limit, "--features dense --hidden 700000 --epochs 2");
@@ -227,12 +227,12 @@ TEST(TrainMemory, AdviceNamesWhatTheRunHasNot) {
   EXPECT_EQ(memory_advice(options, true).find("--precision"), std::string::npos);
 }
 
-TEST(TrainMemory, BlocksAreKnownByShapeAndMaker) {
+TEST(TrainMemory, AllocationsAreListedByShapeAndProducer) {
   const Tensor x = Tensor::zeros({1000, 1234}), y = Tensor::zeros({1000, 1234});
-  x.name_memory("somebody");
-  y.note_maker("dropout", /*gradient=*/true);
-  const std::string text = describe_largest_blocks(kCpu, 100);
-  EXPECT_NE(text.find("f32 [1000, 1234] (somebody) 4.71 MiB"), std::string::npos) << text;
+  x.storage()->info.set_name("features");
+  y.storage()->info.set_producer("dropout", /*in_gradient=*/true);
+  const std::string text = describe_largest_allocations(kCpu, 100);
+  EXPECT_NE(text.find("f32 [1000, 1234] (features) 4.71 MiB"), std::string::npos) << text;
   EXPECT_NE(text.find("f32 [1000, 1234] (gradient of dropout) 4.71 MiB"), std::string::npos) << text;
 }
 

@@ -110,7 +110,7 @@ TEST_F(TrainReplay, AModelThatCannotBeCapturedSaysSoAndTrainsWithout) {
     return trainer.fit();
   };
   const std::string error = error_of([&] { fit(true); });
-  EXPECT_TRUE(error.starts_with("[graph] the work cannot be captured: ")) << error;
+  EXPECT_TRUE(error.starts_with("[cuda_graph] the work cannot be captured: ")) << error;
   EXPECT_TRUE(error.ends_with("; train without a graph then (--no-graph)")) << error;
   EXPECT_EQ(fit(false).epochs, 6);
   EXPECT_EQ(fit(false).last.train, 1);
@@ -127,8 +127,8 @@ TEST(TrainReplayErrors, OnlyCudaIsCaptured) {
   StepRunner replay(kCpu, [] { return Tensor::zeros({1}); }, {});
   EXPECT_EQ(replay.run().item(), 0);
   EXPECT_FALSE(replay.is_current());
-  EXPECT_ERROR(replay.capture(), "[graph] only the work of a CUDA device can be captured, got cpu");
-  EXPECT_ERROR(replay.replay(), "[graph] launch() of an empty graph");
+  EXPECT_ERROR(replay.capture(), "[cuda_graph] only work on a CUDA device can be captured, got cpu");
+  EXPECT_ERROR(replay.replay(), "[cuda_graph] launch() of an empty CUDA graph");
 }
 
 }  // namespace

@@ -35,12 +35,12 @@ Tensor values_of(const Features& x) {
   return x.is_sparse() ? x.values() : x.dense().value();
 }
 
-/// For the message of one who finds no memory.
-void name_memory(const NodeRun& run) {
-  values_of(run.task.x).name_memory("features");
-  run.task.label.name_memory("labels");
+/// Out-of-memory messages list the largest allocations by these names.
+void name_allocations(const NodeRun& run) {
+  values_of(run.task.x).storage()->info.set_name("features");
+  run.task.label.storage()->info.set_name("labels");
   for (const auto& [name, parameter] : run.model.module->named_parameters())
-    parameter.value().name_memory(name);
+    parameter.value().storage()->info.set_name(name);
 }
 
 void dry_run(const TrainOptions& options, Device device) {
@@ -67,7 +67,7 @@ void train(const TrainOptions& options, Device device, Recorder& recorder) {
 
   const NodeRun run = load_run(options, device);
   const auto& [task, model] = run;
-  name_memory(run);
+  name_allocations(run);
   describe(console, run, device);
   if (const std::string warning = memory_warning(run, options); !warning.empty())
     console.say("warning", warning);
@@ -108,7 +108,7 @@ void train(const TrainOptions& options, Device device, Recorder& recorder) {
     } catch (const std::bad_alloc&) {  // not for a tensor: what tensors hold is to blame all the same
       throw OutOfMemory(str("[memory] cpu is out of memory beside ",
                             format_bytes(static_cast<double>(memory_stats(kCpu).current)),
-                            " held by tensors; the largest: ", describe_largest_blocks(kCpu, 4)));
+                            " used by tensors; the largest: ", describe_largest_allocations(kCpu, 4)));
     }
   };
   const TrainSummary summary = fit();

@@ -9,7 +9,6 @@
 // The second needs no pass at all. With lead 1 everywhere it is 0, because weights sum to 1; so only the
 // edges of positive score count, (1 - slope) times, and their sums are left by the forward pass.
 #include "core/cuda/warp.cuh"
-#include "core/profile.h"
 #include "ops/cuda/attention/attention.cuh"
 #include "ops/cuda/attention/attention_gradients.h"
 #include "ops/sparse/graph_plans.h"
@@ -142,7 +141,6 @@ void gat_attention_backward(const Adjacency& transposed, const Tensor& s, const 
                             const AttentionVectors& vectors) {
   const Csr& a = transposed.csr();
   const RodePlan& plan = rode_plan(transposed);
-  const ProfileScope scope(Part::kSpmm);
   const Device device = x.device();
   const std::int64_t heads = x.dim(1), k = x.dim(2), rows = y.dim(0);
   dispatch_float(x.dtype(), "gat_attention", [&]<class T>(T) {

@@ -3,7 +3,6 @@
 // Every group of lanes keeps the highest score so far, and sums relative to it: a few edges at a time raise
 // the highest score once, and where they do not, nothing is rescaled. Groups, and the pieces of a split row,
 // meet in a fixed order as (highest score, sums).
-#include "core/profile.h"
 #include "ops/cuda/attention/attention.cuh"
 #include "ops/sparse/graph_plans.h"
 
@@ -93,7 +92,6 @@ struct Forward {
 void gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
                    const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved) {
   const RodePlan& plan = rode_plan(adj);
-  const ProfileScope scope(Part::kSpmm);
   dispatch_float(x.dtype(), "gat_attention", [&]<class T>(T) {
     using D = device_t<T>;
     const PaddedRows padded(x, x.dim(1), x.dim(2));

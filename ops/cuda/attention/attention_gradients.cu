@@ -4,7 +4,6 @@
 #include "ops/cuda/attention/attention_gradients.h"
 
 #include "core/cuda/warp.cuh"
-#include "core/profile.h"
 #include "ops/cuda/device/column_sums.cuh"
 #include "ops/cuda/spmm/padded_rows.h"
 

@@ -1,0 +1,13 @@
+/// Elementwise kernels that the tensor runtime itself needs. elementwise.cpp also defines Tensor::fill() and
+/// Tensor::to(DType).
+#pragma once
+
+#include "core/tensor.h"
+
+namespace rodeo {
+
+/// a + b for tensors of the same shape, dtype and device; 16-bit floats are added in f32. Throws Error if
+/// they differ.
+Tensor add_tensors(const Tensor& a, const Tensor& b);
+
+}  // namespace rodeo
