@@ -1,4 +1,4 @@
-/// What the layers that aggregate over a plain graph share.
+/// Shared code of the layers that aggregate over a graph without normalisation.
 #pragma once
 
 #include <string_view>
@@ -11,9 +11,9 @@ namespace rodeo {
 /// Throws Error unless adj is square and x is [nodes, in].
 void check_node_features(std::string_view layer, const Adjacency& adj, const Features& x, std::int64_t in);
 
-/// linear(reduce over the edges of each row of weight * x); weight may be undefined. Sums and means commute
-/// with the matrix, so they run on the narrower side, and on the dense one of sparse features; with other
-/// reductions those are an Error.
+/// linear(reduce over the edges of each row of weight * x); weight may be undefined. Sum and mean commute
+/// with the matrix product, so they run before or after it, whichever is narrower; after it if x is sparse.
+/// Throws Error for other reductions of sparse x.
 Variable aggregate_and_project(const Adjacency& adj, const Variable& weight, const Features& x,
                                const Linear& linear, Reduce reduce, SpmmOptions options);
 /// Whether it aggregates x itself, and not x W.

@@ -15,7 +15,7 @@ Appnp::Appnp(const AppnpOptions& options) : options_(options) {
 Variable Appnp::forward(const GcnGraph& graph, const Variable& x, RandomKey key, SpmmOptions spmm) const {
   spmm.reduce = Reduce::kSum;
   const bool drops = training() && options_.dropout > 0;
-  Tensor mask;  // [hops * edges], so that one key gives every hop its own
+  Tensor mask;  // [hops * edges]: one key, a different mask in every hop
   const std::int64_t edges = graph.adj.num_edges();
   if (drops)
     mask = dropout(Tensor::full({options_.hops * edges}, 1, x.dtype(), x.device()), options_.dropout, key);

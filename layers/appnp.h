@@ -8,8 +8,8 @@ namespace rodeo {
 
 struct AppnpOptions {
   int hops = 10;       // K
-  double alpha = 0.1;  // of the teleport
-  double dropout = 0;  // of the edges of S, self loops included, anew in every hop, in training mode
+  double alpha = 0.1;  // teleport probability
+  double dropout = 0;  // of the edges of S, including self loops; a new mask in every hop; training mode only
 };
 
 /// Personalized propagation (Klicpera, Bojchevski, Guennemann, "Predict then propagate", ICLR 2019):
@@ -17,10 +17,10 @@ struct AppnpOptions {
 /// x [nodes, n] -> [nodes, n]. No parameters.
 class Appnp : public Module {
  public:
-  /// Throws Error for hops below 0 or alpha or dropout out of range.
+  /// Throws Error if hops < 0, or alpha or dropout is out of range.
   explicit Appnp(const AppnpOptions& options);
-  /// `key` gives the masks of edge dropout and changes from call to call, as in AttentionConv. spmm.reduce is
-  /// not looked at.
+  /// `key` draws the masks of edge dropout: pass a new one in every call, as in AttentionConv. spmm.reduce is
+  /// ignored.
   Variable forward(const GcnGraph& graph, const Variable& x, RandomKey key = {}, SpmmOptions spmm = {}) const;
 
  private:

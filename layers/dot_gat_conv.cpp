@@ -19,7 +19,7 @@ DotGatConv::DotGatConv(const AttentionConvOptions& options, Random& random, Devi
 Variable DotGatConv::forward(const Adjacency& adj, const Variable& x, RandomKey key,
                              const EpilogueOptions& then) const {
   check_inputs(adj, x);
-  // The scale goes into the smallest factor: the matrix, not the nodes or the edges.
+  // Scales the matrix, because it is smaller than the nodes and the edges.
   const double scale = 1 / std::sqrt(static_cast<double>(options_.out));
   const Variable w_scaled =
       scale_rows(w_query_, Tensor::full({options_.in}, scale, w_query_.dtype(), x.device()));

@@ -7,8 +7,8 @@ namespace rodeo {
 /// Scaled dot-product attention over the edges of a graph (Vaswani et al., "Attention is all you need",
 /// NeurIPS 2017; on graphs, Shi et al., "Masked label prediction", IJCAI 2021), for each head:
 ///   e_ij = (x_i W_query) . (x_j W_key) / sqrt(out),   y_i = sum over j of softmax_j(e_ij) x_j W_value
-/// layers/attention_conv.h says what x, adj and key are and what follows. The scores are the dot SDDMM
-/// (ops/sddmm.h): arrays [edges, heads] are made. options.negative_slope has no part in it.
+/// See layers/attention_conv.h for adj, x, key and `then`. The scores are an SDDMM
+/// (ops/sddmm.h), which allocates [edges, heads]. options.negative_slope is ignored.
 class DotGatConv : public AttentionConv {
  public:
   DotGatConv(const AttentionConvOptions& options, Random& random, Device device = kCpu,

@@ -6,8 +6,8 @@ namespace rodeo {
 
 /// Graph attention (Velickovic et al., "Graph attention networks", ICLR 2018), for each head:
 ///   z = x W,   e_ij = LeakyReLU(a_dst . z_i + a_src . z_j),   y_i = sum over j of softmax_j(e_ij) z_j
-/// layers/attention_conv.h says what x, adj and key are and what follows. Keeps no array of the edges unless
-/// form is kComposed.
+/// See layers/attention_conv.h for adj, x, key and `then`. Allocates no array [edges, ...]
+/// unless options.form is kComposed.
 class GatConv : public AttentionConv {
  public:
   GatConv(const AttentionConvOptions& options, Random& random, Device device = kCpu,

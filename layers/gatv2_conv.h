@@ -8,8 +8,8 @@ namespace rodeo {
 /// for each head:
 ///   p = x W_dst + c_dst,   q = x W_src + c_src,
 ///   e_ij = a . LeakyReLU(p_i + q_j),   y_i = sum over j of softmax_j(e_ij) q_j
-/// layers/attention_conv.h says what x, adj and key are and what follows. The nonlinearity stands between the
-/// sum over both ends and the dot product, so arrays [edges, heads, out] are made.
+/// See layers/attention_conv.h for adj, x, key and `then`. LeakyReLU is applied before the
+/// dot product, so that arrays [edges, heads, out] are allocated.
 class Gatv2Conv : public AttentionConv {
  public:
   Gatv2Conv(const AttentionConvOptions& options, Random& random, Device device = kCpu,

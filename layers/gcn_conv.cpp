@@ -18,17 +18,17 @@ Variable GcnConv::forward(const GcnGraph& graph, const Features& x, const SpmmOp
 }
 
 Variable GcnConv::forward(const GcnGraph& graph, const Features& x, const SpmmOptions& options,
-                          const Link& link) const {
-  EpilogueOptions then = link.then;
-  if (link.input == Link::Input::kPropagated) return linear(x, w_, b_, {.then = then});
-  const bool is_scaled = link.input == Link::Input::kScaled;
+                          const Fusion& fusion) const {
+  EpilogueOptions then = fusion.epilogue;
+  if (fusion.input == Fusion::Input::kPropagated) return linear(x, w_, b_, {.then = then});
+  const bool is_scaled = fusion.input == Fusion::Input::kScaled;
   const auto scaled = [&](const Variable& h) { return is_scaled ? h : scale_rows(h, graph.scale); };
   then.pre_scale = graph.scale;
   if (x.is_sparse()) {
     const Features h = is_scaled ? x : dropout(x, 0, {}, graph.scale);
     return epilogue(aggregate(graph, matmul(h, w_), options), b_, then, out_);
   }
-  // X W is aggregated twice, forward and backward, X that wants no gradient once.
+  // A (X W) multiplies by A in forward and backward; (A X) W only in forward if X requires no gradient.
   const bool once = !x.requires_grad() && w_.requires_grad() && grad_enabled();
   if (in_ < (once ? 2 * out_ : out_))
     return linear(aggregate(graph, scaled(x.dense()), options), w_, b_, {.then = then});

@@ -14,23 +14,23 @@ class GcnConv : public Module {
  public:
   GcnConv(std::int64_t in, std::int64_t out, Random& random, bool bias = true, Device device = kCpu,
           DType dtype = DType::kF32);
-  /// Aggregates on the cheaper side: (A X) W and A (X W) are equal but for rounding, the cost is not. The
-  /// first where in < out, or in < 2 out while weights learn from an x that wants no gradient: A X W has two
-  /// products with A then, forward and backward, (A X) W one. Of sparse x A (X W).
+  /// Computes (A X) W or A (X W), whichever is cheaper; they are equal up to rounding. (A X) W if in < out.
+  /// Also if in < 2 out, W requires a gradient and x does not: training then multiplies by A once instead of
+  /// twice. A (X W) for sparse x.
   Variable forward(const GcnGraph& graph, const Features& x, const SpmmOptions& options = {}) const;
 
-  /// The same as a link of a chain that saves passes over memory.
-  struct Link {
+  /// What a model fuses with this layer to save passes over memory.
+  struct Fusion {
     enum class Input {
       kPlain,       // x is X
-      kScaled,      // x is D^-1/2 X already
-      kPropagated,  // x is D^-1/2 (A + I) D^-1/2 X already: what is left is the product with W
+      kScaled,      // x is D^-1/2 X
+      kPropagated,  // x is D^-1/2 (A + I) D^-1/2 X: only the product with W is left
     };
     Input input = Input::kPlain;
-    EpilogueOptions then = {};  // what follows Y in the same pass: relu, dropout, post_scale; not pre_scale
+    EpilogueOptions epilogue = {};  // applied to Y in the same pass; its pre_scale must be undefined
   };
   Variable forward(const GcnGraph& graph, const Features& x, const SpmmOptions& options,
-                   const Link& link) const;
+                   const Fusion& fusion) const;
 
  private:
   std::int64_t in_, out_;

@@ -7,7 +7,7 @@ namespace rodeo {
 
 GinConv::GinConv(std::unique_ptr<Sequential> nn, const GinConvOptions& options, Device device, DType dtype)
     : options_(options), nn_(std::move(nn)) {
-  check(nn_ != nullptr, "[gin_conv] nn is null: give the layer its network");
+  check(nn_ != nullptr, "[gin_conv] nn must not be null");
   const Tensor eps = Tensor::full({1}, options.eps, dtype, device);
   if (options.train_eps)
     register_parameter("eps", &learned_eps_, eps);

@@ -1,4 +1,4 @@
-/// gradcheck (core/gradcheck.h) of a whole layer or model.
+/// gradcheck (core/gradcheck.h) for a layer or model.
 #pragma once
 
 #include <functional>
@@ -11,12 +11,11 @@
 
 namespace rodeo {
 
-/// Checks the gradients of all parameters of `layer`, under their names, and of the named inputs; forward()
-/// reads both by its own handles:
+/// Checks the gradients of the named inputs and of all parameters of `layer`. forward() takes no arguments:
+/// it uses its own handles to them.
 ///   gradcheck_layer(conv, [&] { return conv.forward(adj, x); }, {{"x", x}})
-/// The layer's parameters are f64. Randomness in forward (dropout) must be the same in every call: fixed
-/// keys, or layer.eval(). options.names is not looked at.
-/// Shapes, determinism and errors: as gradcheck has them.
+/// The parameters must be f64. Dropout in forward must be the same in every call: use fixed keys or
+/// layer.eval(). options.names is ignored. Otherwise as gradcheck().
 GradcheckResult gradcheck_layer(const Module& layer, const std::function<Variable()>& forward,
                                 const std::vector<std::pair<std::string, Variable>>& inputs = {},
                                 GradcheckOptions options = {});

@@ -8,15 +8,15 @@ namespace rodeo {
 
 enum class JumpingMode {
   kCat,  // [nodes, sum of the widths]
-  kMax,  // element by element; one width
+  kMax,  // elementwise maximum of layers of equal width
 };
 
 /// Jumping knowledge (Xu et al., "Representation learning on graphs with jumping knowledge networks", ICML
-/// 2018): joins the outputs of all layers. Of PyG's modes "lstm" is not here. No parameters.
+/// 2018): joins the outputs of all layers. PyG's mode "lstm" is not implemented. No parameters.
 class JumpingKnowledge : public Module {
  public:
   explicit JumpingKnowledge(JumpingMode mode) : mode_(mode) {}
-  /// Gradient of kMax: to the first of equal layers. Throws Error without any layer.
+  /// The gradient of kMax goes to the first layer that has the maximum. Throws Error if `layers` is empty.
   Variable forward(const std::vector<Variable>& layers) const;
 
  private:

@@ -6,7 +6,7 @@
 
 namespace rodeo {
 
-/// y = x W + b.   x [m, in] -> [m, out].   Weights and bias uniform in +-1 / sqrt(in), as torch.nn.Linear.
+/// y = x W + b.   x [m, in] -> [m, out].   Initial values uniform in +-1 / sqrt(in), as torch.nn.Linear.
 class Linear : public Module {
  public:
   Linear(std::int64_t in, std::int64_t out, Random& random, bool bias = true, Device device = kCpu,

@@ -1,4 +1,4 @@
-/// The base of layers and models: named parameters, training mode.
+/// Base class of layers and models: named parameters, buffers, training mode.
 #pragma once
 
 #include <string>
@@ -9,19 +9,19 @@
 
 namespace rodeo {
 
-/// How PyTorch keeps a parameter that Rodeo keeps as it multiplies.
+/// How the shape of a parameter differs in PyTorch's state_dict.
 enum class TorchLayout {
   kSame,
   kTransposed,  // ours is [in, out], theirs [out, in]
   kLeadingOne,  // ours is [heads, out], theirs [1, heads, out]
 };
 
-/// Values by name, in PyTorch's names and shapes, on the CPU.
+/// Tensors by name, with PyTorch's names and shapes, on the CPU.
 using StateDict = std::vector<std::pair<std::string, Tensor>>;
 
-/// Parameters and buffers are registered by pointer to a member, sub-modules likewise, so a Module is neither
-/// copied nor moved. Names are joined by dots, "conv1.lin.weight", and are those of PyTorch and PyTorch
-/// Geometric wherever they have the layer: docs/pyg_parity.md.
+/// Parameters, buffers and sub-modules are registered by pointers to members, so that a Module cannot be
+/// copied or moved. Names are joined by dots ("conv1.lin.weight") and equal those of PyTorch and PyTorch
+/// Geometric if these have the layer: docs/pyg_parity.md.
 class Module {
  public:
   Module() = default;
@@ -29,23 +29,22 @@ class Module {
   Module& operator=(const Module&) = delete;
   virtual ~Module() = default;
 
-  /// In order of registration, sub-modules after own parameters.
+  /// In order of registration; those of sub-modules follow the module's own.
   std::vector<std::pair<std::string, Variable>> named_parameters() const;
   std::vector<Variable> parameters() const;
   std::int64_t num_parameters() const;
   void zero_grad();
 
-  /// What is kept but not learned, as the running statistics of a BatchNorm. Named as parameters are.
+  /// State that is not learned, such as the running statistics of BatchNorm. Same order and names.
   std::vector<std::pair<std::string, Tensor>> named_buffers() const;
 
-  /// Parameters and buffers as torch.nn.Module.state_dict() has them: copies.
+  /// Copies of parameters and buffers, as torch.nn.Module.state_dict() names and shapes them.
   StateDict state_dict() const;
-  /// Takes the values; gradients are dropped. Throws Error, before anything is changed, for a name that is
-  /// missing or that the module has not (but PyTorch's num_batches_tracked, which counts what is not used
-  /// here), and for another shape or dtype.
+  /// Copies the values and drops gradients. Throws Error for missing or unknown names and for another shape
+  /// or dtype; the module is unchanged then. PyTorch's num_batches_tracked is ignored.
   void load_state_dict(const StateDict& state);
 
-  /// Moves every parameter and buffer; gradients are dropped.
+  /// Moves all parameters and buffers to `device` and drops gradients.
   void to(Device device);
 
   /// Dropout is active in training mode only. New modules are in training mode.
@@ -54,10 +53,10 @@ class Module {
   bool training() const { return training_; }
 
  protected:
-  /// Makes *slot a parameter with this initial value.
+  /// Sets *slot to a parameter with this initial value.
   void register_parameter(std::string name, Variable* slot, Tensor value,
                           TorchLayout layout = TorchLayout::kSame);
-  /// Makes *slot a buffer with this initial value.
+  /// Sets *slot to a buffer with this initial value.
   void register_buffer(std::string name, Tensor* slot, Tensor value);
   void register_module(std::string name, Module* module);
 
@@ -68,7 +67,7 @@ class Module {
     Tensor* buffer;       // or null
     TorchLayout layout;
   };
-  /// Own entries, then those of sub-modules, under their whole names.
+  /// Own entries, then those of sub-modules, with full names.
   std::vector<Entry> entries() const;
 
   std::vector<Entry> entries_;

@@ -1,4 +1,4 @@
-/// Normalisation as layers.
+/// Normalisation layers.
 #pragma once
 
 #include "layers/module.h"
@@ -10,12 +10,12 @@ struct BatchNormLayerOptions {
   double eps = 1e-5;
   double momentum = 0.1;
   bool affine = true;               // weight and bias
-  bool track_running_stats = true;  // else evaluation uses the statistics of its input too
+  bool track_running_stats = true;  // otherwise evaluation uses the statistics of its input
 };
 
-/// ops/norm.h's batch_norm over the nodes. x [nodes, n] -> [nodes, n]. In training mode running_mean (0 at
-/// first) and running_var (1) are updated in place by every forward, whether gradients are recorded or not.
-/// Parameters, as PyG's: module.weight (1), module.bias (0); buffers module.running_mean, module.running_var.
+/// batch_norm (ops/norm.h) over the nodes. x [nodes, n] -> [nodes, n]. In training mode, every forward
+/// updates running_mean (initially 0) and running_var (1) in place, also under NoGrad. Parameters, as in PyG:
+/// module.weight (1), module.bias (0). Buffers: module.running_mean, module.running_var.
 class BatchNorm : public Module {
  public:
   explicit BatchNorm(std::int64_t n, const BatchNormLayerOptions& options = {}, Device device = kCpu,
@@ -28,8 +28,8 @@ class BatchNorm : public Module {
   RunningStats running_;  // undefined unless tracked
 };
 
-/// ops/norm.h's layer_norm of every node by itself: PyG's LayerNorm(n, mode="node"). Its other mode, one mean
-/// and variance for the whole graph, is not here. Parameters: weight (1), bias (0).
+/// layer_norm (ops/norm.h) of each node: PyG's LayerNorm(n, mode="node"). PyG's mode="graph" is not
+/// implemented. Parameters: weight (1), bias (0).
 class LayerNorm : public Module {
  public:
   explicit LayerNorm(std::int64_t n, double eps = 1e-5, bool affine = true, Device device = kCpu,

@@ -9,15 +9,16 @@
 
 namespace rodeo {
 
-/// One step after the other, as torch.nn.Sequential; step i's parameters are named "i.weight", ...
+/// A chain of steps, as torch.nn.Sequential. The parameters of step i are named "i.weight", ...
 ///   Sequential mlp;
-///   mlp.add(std::make_unique<Linear>(8, 16, random)).add(relu_step).add(std::make_unique<Linear>(16, 4,
-///   random));
+///   mlp.add(std::make_unique<Linear>(8, 16, random))
+///      .add([](const Variable& x) { return relu(x); })
+///      .add(std::make_unique<Linear>(16, 4, random));
 class Sequential : public Module {
  public:
   using Step = std::function<Variable(const Variable&)>;
 
-  /// A module with Variable forward(const Variable&).
+  /// Adds a module that has Variable forward(const Variable&).
   template <class Layer>
   Sequential& add(std::unique_ptr<Layer> layer) {
     Layer* step = layer.get();
@@ -25,7 +26,7 @@ class Sequential : public Module {
     layers_.push_back(std::move(layer));
     return add(Step([step](const Variable& x) { return step->forward(x); }));
   }
-  /// A function without parameters.
+  /// Adds a function without parameters.
   Sequential& add(Step step) {
     steps_.push_back(std::move(step));
     return *this;

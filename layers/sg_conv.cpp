@@ -14,20 +14,21 @@ SgConv::SgConv(const SgConvOptions& options, Random& random, Device device, DTyp
 Variable SgConv::forward(const GcnGraph& graph, const Variable& x, SpmmOptions spmm) const {
   check_node_features("sg_conv", graph.adj, x, options_.in);
   spmm.reduce = Reduce::kSum;
-  const auto propagated = [&](Variable h) {
+  const auto propagate_all = [&](Variable h) {
     for (int hop = 0; hop < options_.hops; ++hop) h = propagate(graph, h, spmm);
     return h;
   };
   if (options_.cached && !x.requires_grad()) {
-    if (!(kept_.defined() && kept_graph_ == graph.adj && kept_x_.shares_memory_with(x.value()))) {
-      kept_ = propagated(x).value();
-      kept_graph_ = graph.adj;
-      kept_x_ = x.value();
+    if (!(propagated_.defined() && propagated_graph_ == graph.adj &&
+          propagated_x_.shares_memory_with(x.value()))) {
+      propagated_ = propagate_all(x).value();
+      propagated_graph_ = graph.adj;
+      propagated_x_ = x.value();
     }
-    return lin_.forward(Variable(kept_));
+    return lin_.forward(Variable(propagated_));
   }
-  if (options_.in <= options_.out) return lin_.forward(propagated(x));
-  const Variable y = propagated(matmul(x, lin_.weight()));
+  if (options_.in <= options_.out) return lin_.forward(propagate_all(x));
+  const Variable y = propagate_all(matmul(x, lin_.weight()));
   return lin_.bias().defined() ? add_bias(y, lin_.bias()) : y;
 }
 

@@ -9,7 +9,7 @@ struct SgConvOptions {
   std::int64_t in = 0;
   std::int64_t out = 0;
   int hops = 1;         // K
-  bool cached = false;  // keep S^K X of the first x that needs no gradient: see forward
+  bool cached = false;  // caches S^K X; see forward
   bool bias = true;
 };
 
@@ -19,16 +19,17 @@ struct SgConvOptions {
 class SgConv : public Module {
  public:
   SgConv(const SgConvOptions& options, Random& random, Device device = kCpu, DType dtype = DType::kF32);
-  /// When cached, S^K X is computed once for the same graph and the same memory of x, for as long as x needs
-  /// no gradient: x must not be written to in between. Otherwise the products run on the narrower side.
-  /// spmm.reduce is not looked at.
+  /// With options.cached, S^K X is computed once if x requires no gradient. The cache is keyed by the graph
+  /// and the memory of x, which must not be modified. Otherwise S is applied before or after W, whichever is
+  /// narrower. spmm.reduce is ignored.
   Variable forward(const GcnGraph& graph, const Variable& x, SpmmOptions spmm = {}) const;
 
  private:
   SgConvOptions options_;
   Linear lin_;  // "lin"
-  mutable Adjacency kept_graph_;
-  mutable Tensor kept_x_, kept_;
+  // The cached S^K X, and the graph and X that it is of.
+  mutable Tensor propagated_, propagated_x_;
+  mutable Adjacency propagated_graph_;
 };
 
 }  // namespace rodeo

@@ -1,4 +1,4 @@
-/// The checks that models share.
+/// Option checks shared by the models.
 #pragma once
 
 #include <string_view>

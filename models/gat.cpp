@@ -5,8 +5,8 @@
 namespace rodeo {
 namespace {
 
-/// Attention leaves little else to keep than the inputs of layers.
-bool is_large(std::int64_t columns, const Features& x) {
+/// Whether to recompute layer inputs in backward: in attention models they are most of the memory.
+bool should_recompute(std::int64_t columns, const Features& x) {
   return x.dim(0) * columns * static_cast<std::int64_t>(size_of(x.dtype())) >= kRecomputeBytes;
 }
 
@@ -50,7 +50,7 @@ Variable AttentionModel<Conv>::forward(const Adjacency& adj, const Features& x) 
       then = {.activation = Activation::kElu,
               .dropout = p,
               .key = random_.next(),
-              .recompute = is_large(options_.hidden * options_.heads, x)};
+              .recompute = should_recompute(options_.hidden * options_.heads, x)};
     h = convs_[i]->forward(adj, h, random_.next(), then);
   }
   return h.dense();

@@ -9,7 +9,7 @@
 
 namespace rodeo {
 
-/// The defaults are those of the paper for Cora and CiteSeer; for PubMed it has 8 output heads.
+/// The defaults are those of the paper for Cora and CiteSeer. The paper uses 8 output heads for PubMed.
 struct GatOptions {
   std::int64_t in = 0;
   std::int64_t hidden = 8;  // of one head
@@ -18,22 +18,23 @@ struct GatOptions {
   std::int64_t heads = 8;                    // of all layers but the last, concatenated
   std::int64_t out_heads = 1;                // of the last, averaged
   double dropout = 0.6;                      // of the input of every layer
-  std::optional<double> input_dropout = {};  // of x; not given: dropout
+  std::optional<double> input_dropout = {};  // of x; default: dropout
   double attention_dropout = 0.6;
   double negative_slope = 0.2;
-  AttentionForm form = AttentionForm::kAuto;  // of a GatConv; the scores of Gatv2Conv need their edges
+  AttentionForm form = AttentionForm::kAuto;  // GatConv only
 };
 
 /// The GAT of Velickovic et al. (ICLR 2018): dropout, convolution, ELU, ... , dropout, convolution. Returns
-/// logits. With Gatv2Conv, the model of Brody et al. (ICLR 2022) in the same frame.
+/// logits. With Gatv2Conv, the same model with the layers of Brody et al. (ICLR 2022).
 template <class Conv>
 class AttentionModel : public Module {
  public:
-  /// Throws Error for sizes below 1 or a dropout outside [0, 1). `random` gives the weights now and the
-  /// dropout masks later: it is copied.
+  /// Throws Error for sizes below 1 or a dropout outside [0, 1). `random` draws the initial
+  /// weights; a copy of it draws the dropout masks.
   AttentionModel(const GatOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32);
 
-  /// adj holds every self loop once: add_self_loops(adj).adj.   x [nodes, in] -> logits [nodes, classes].
+  /// adj must contain every self loop once: add_self_loops(adj).adj.   x [nodes, in] -> logits [nodes,
+  /// classes].
   Variable forward(const Adjacency& adj, const Features& x);
 
  private:

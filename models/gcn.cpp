@@ -20,17 +20,17 @@ Variable Gcn::forward(const GcnGraph& graph, const Features& x) {
 }
 
 Variable Gcn::forward(const GcnGraph& graph, const Features& x, const GcnGraph& last) {
-  check(convs_.size() >= 2, "[gcn] the last layer of some rows alone must have one before it");
+  check(convs_.size() >= 2, "[gcn] computing the last layer for selected rows needs at least two layers");
   return run(graph, x, last);
 }
 
 Variable Gcn::run(const GcnGraph& graph, const Features& x, const GcnGraph& last) {
-  using Input = GcnConv::Link::Input;
+  using Input = GcnConv::Fusion::Input;
   const double p = training() ? options_.dropout : 0, first = input_dropout();
   Features h = x;
   Input input = Input::kPlain;
   if (training() && first > 0) {
-    // Whatever writes a layer's input scales it as well: D^-1/2 H costs no pass of its own.
+    // The op that writes the input of a layer also scales it: D^-1/2 H needs no separate pass.
     h = dropout(x, first, random_.next(), graph.scale);
     input = Input::kScaled;
   } else if (first == 0 && !x.is_sparse() && !x.requires_grad()) {
@@ -38,24 +38,24 @@ Variable Gcn::run(const GcnGraph& graph, const Features& x, const GcnGraph& last
     input = Input::kPropagated;
   }
   for (std::size_t i = 0; i < convs_.size(); ++i) {
-    GcnConv::Link link{.input = i == 0 ? input : Input::kScaled};
+    GcnConv::Fusion fusion{.input = i == 0 ? input : Input::kScaled};
     const bool is_last = i + 1 == convs_.size();
     if (!is_last) {
-      link.then = {.activation = Activation::kRelu, .dropout = p, .post_scale = graph.scale};
-      if (p > 0) link.then.key = random_.next();
+      fusion.epilogue = {.activation = Activation::kRelu, .dropout = p, .post_scale = graph.scale};
+      if (p > 0) fusion.epilogue.key = random_.next();
     }
-    h = convs_[i]->forward(is_last ? last : graph, h, options_.spmm, link);
+    h = convs_[i]->forward(is_last ? last : graph, h, options_.spmm, fusion);
   }
   return h.dense();
 }
 
 const Tensor& Gcn::propagated(const GcnGraph& graph, const Tensor& x) {
-  if (!(kept_.defined() && kept_graph_ == graph.adj && kept_x_.shares_memory_with(x))) {
-    kept_ = propagate(graph, x, options_.spmm);
-    kept_graph_ = graph.adj;
-    kept_x_ = x;
+  if (!(propagated_.defined() && propagated_graph_ == graph.adj && propagated_x_.shares_memory_with(x))) {
+    propagated_ = propagate(graph, x, options_.spmm);
+    propagated_graph_ = graph.adj;
+    propagated_x_ = x;
   }
-  return kept_;
+  return propagated_;
 }
 
 }  // namespace rodeo

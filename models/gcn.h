@@ -14,28 +14,28 @@ struct GcnOptions {
   std::int64_t classes = 0;
   int layers = 2;
   double dropout = 0.5;
-  std::optional<double> input_dropout = {};  // of x; not given: dropout
+  std::optional<double> input_dropout = {};  // of x; default: dropout
   SpmmOptions spmm = {};
 };
 
-/// The GCN of Kipf & Welling: dropout, convolution, ReLU, ... , dropout, convolution. Returns logits.
+/// The GCN of Kipf & Welling (ICLR 2017): dropout, convolution, ReLU, ... , dropout, convolution. Returns
+/// logits.
 class Gcn : public Module {
  public:
-  /// Throws Error for sizes below 1 or a dropout outside [0, 1). `random` gives the weights now and the
-  /// dropout masks later: it is copied.
+  /// Throws Error for sizes below 1 or a dropout outside [0, 1). `random` draws the initial
+  /// weights; a copy of it draws the dropout masks.
   Gcn(const GcnOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32);
 
   /// x [nodes, in], dense or sparse -> logits [nodes, classes].
-  /// Where no dropout stands before the first convolution (input_dropout = 0), and x is dense and needs no
-  /// gradient, D^-1/2 (A + I) D^-1/2 X is computed once for the same graph and the same memory of x, which
-  /// must not be written to in between: the first layer is a matrix product then. Equal but for rounding.
+  /// If input_dropout is 0, and x is dense and requires no gradient, D^-1/2 (A + I) D^-1/2 X is computed once
+  /// and cached: the first layer is then only a matrix product. The cache is keyed by the graph and the
+  /// memory of x, which must not be modified. Results are equal up to rounding.
   Variable forward(const GcnGraph& graph, const Features& x);
-  /// The rows of that which `last`, select_rows(graph, rows), has: [k, classes]. The same numbers but for
-  /// rounding; the last layer's sums and products, and their gradients, take no more than these rows need.
-  /// Throws Error for a single layer.
+  /// Computes only the rows of `last`, which is select_rows(graph, rows): [k, classes]. Equal up to rounding.
+  /// The last layer and its gradient are computed for these rows only. Throws Error for a single layer.
   Variable forward(const GcnGraph& graph, const Features& x, const GcnGraph& last);
 
-  /// The parameters of the first convolution: the published weight decay applies to these alone.
+  /// The parameters of the first convolution. The published weight decay applies only to these.
   std::vector<Variable> first_layer_parameters() const { return convs_.front()->parameters(); }
 
  private:
@@ -46,8 +46,9 @@ class Gcn : public Module {
   GcnOptions options_;
   Random random_;
   std::vector<std::unique_ptr<GcnConv>> convs_;  // "conv1", "conv2", ...
-  Adjacency kept_graph_;
-  Tensor kept_x_, kept_;  // X, and D^-1/2 (A + I) D^-1/2 X
+  // The cached product D^-1/2 (A + I) D^-1/2 X, and the graph and X that it is of.
+  Tensor propagated_, propagated_x_;
+  Adjacency propagated_graph_;
 };
 
 }  // namespace rodeo

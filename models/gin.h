@@ -15,21 +15,21 @@ struct GinOptions {
   std::int64_t classes = 0;
   int layers = 2;
   double dropout = 0.5;
-  std::optional<double> input_dropout = {};  // of x; not given: dropout
+  std::optional<double> input_dropout = {};  // of x; default: dropout
   bool train_eps = false;
   SpmmOptions spmm = {};
 };
 
-/// A graph isomorphism network (Xu et al., ICLR 2019) for nodes: convolutions whose network is Linear,
-/// BatchNorm, ReLU, Linear, ReLU, then a linear layer, as in the paper's classifier of graphs; dropout before
-/// each of these. Returns logits.
+/// A graph isomorphism network (Xu et al., ICLR 2019) for node classification. Convolutions with the network
+/// Linear, BatchNorm, ReLU, Linear, ReLU, as in the paper's graph classifier, then a linear layer. Dropout
+/// before each of these. Returns logits.
 class Gin : public Module {
  public:
-  /// Throws Error for sizes below 1 or a dropout outside [0, 1). `random` gives the weights now and the
-  /// dropout masks later: it is copied.
+  /// Throws Error for sizes below 1 or a dropout outside [0, 1). `random` draws the initial
+  /// weights; a copy of it draws the dropout masks.
   Gin(const GinOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32);
 
-  /// x [nodes, in] -> logits [nodes, classes]. adj without self loops; in training mode at least 2 nodes.
+  /// x [nodes, in] -> logits [nodes, classes]. adj without self loops. Training mode needs at least 2 nodes.
   Variable forward(const Adjacency& adj, const Variable& x);
 
  private:

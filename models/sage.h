@@ -14,7 +14,7 @@ struct SageOptions {
   std::int64_t classes = 0;
   int layers = 2;
   double dropout = 0.5;
-  std::optional<double> input_dropout = {};  // of x; not given: dropout
+  std::optional<double> input_dropout = {};  // of x; default: dropout
   Reduce aggr = Reduce::kMean;
   SpmmOptions spmm = {};
 };
@@ -23,12 +23,12 @@ struct SageOptions {
 /// convolution. Returns logits.
 class Sage : public Module {
  public:
-  /// Throws Error for sizes below 1 or a dropout outside [0, 1). `random` gives the weights now and the
-  /// dropout masks later: it is copied.
+  /// Throws Error for sizes below 1 or a dropout outside [0, 1). `random` draws the initial
+  /// weights; a copy of it draws the dropout masks.
   Sage(const SageOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32);
 
-  /// x [nodes, in], sparse with sums and means alone -> logits [nodes, classes]. adj without self loops: a
-  /// node's own term has its own weights.
+  /// x [nodes, in] -> logits [nodes, classes]. Sparse x only with sum and mean. adj without self loops: a
+  /// node's own features have separate weights.
   Variable forward(const Adjacency& adj, const Features& x);
 
  private:

@@ -11,13 +11,13 @@ struct SgcOptions {
   SpmmOptions spmm = {};
 };
 
-/// The SGC of Wu et al. (ICML 2019): logistic regression on S^K X, which is computed once.
+/// The SGC of Wu et al. (ICML 2019): logistic regression on S^K X, which is computed once and cached.
 class Sgc : public Module {
  public:
   /// Throws Error for sizes below 1.
   Sgc(const SgcOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32);
 
-  /// x [nodes, in] -> logits [nodes, classes]. x keeps its values as long as it keeps its memory.
+  /// x [nodes, in] -> logits [nodes, classes]. The memory of x must not be modified (SgConv).
   Variable forward(const GcnGraph& graph, const Variable& x) const;
 
  private:

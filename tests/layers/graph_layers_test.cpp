@@ -188,7 +188,7 @@ TEST_P(LayersGraph, GinConv) {
     EXPECT_TRUE(layer_gradients_ok(
         layer, [&](const Variable& h) { return layer.forward(adj, h); }, x));
   }
-  EXPECT_ERROR(GinConv(nullptr), "[gin_conv] nn is null: give the layer its network");
+  EXPECT_ERROR(GinConv(nullptr), "[gin_conv] nn must not be null");
 }
 
 TEST_P(LayersGraph, SgConvAndWhatItKeeps) {
