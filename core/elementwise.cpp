@@ -8,6 +8,9 @@
 namespace rodeo {
 namespace {
 
+// Loops of at most this many elements run on one thread: starting the others takes longer.
+constexpr std::int64_t kMaxSerialElements = 16384;
+
 // 16-bit floats have no arithmetic on the host.
 template <class T>
 auto widen(T value) {
@@ -45,7 +48,7 @@ Tensor Tensor::to(DType dtype) const {
       dispatch_all(dtype, [&]<class To>(To) {
         const From* x = data<From>();
         To* y = out.data<To>();
-#pragma omp parallel for
+#pragma omp parallel for if (numel() > kMaxSerialElements)
         for (std::int64_t i = 0; i < numel(); ++i) y[i] = convert<To>(x[i]);
       });
     });
@@ -60,7 +63,7 @@ void Tensor::fill(double value) const {
     dispatch_all(dtype_, [&]<class T>(T) {
       const T converted = convert<T>(value);
       T* out = data<T>();
-#pragma omp parallel for
+#pragma omp parallel for if (numel() > kMaxSerialElements)
       for (std::int64_t i = 0; i < numel(); ++i) out[i] = converted;
     });
   });
@@ -76,7 +79,7 @@ Tensor add_tensors(const Tensor& a, const Tensor& b) {
     dispatch_all(a.dtype(), [&]<class T>(T) {
       const T *x = a.data<T>(), *y = b.data<T>();
       T* z = out.data<T>();
-#pragma omp parallel for
+#pragma omp parallel for if (out.numel() > kMaxSerialElements)
       for (std::int64_t i = 0; i < out.numel(); ++i) z[i] = convert<T>(widen(x[i]) + widen(y[i]));
     });
   });

@@ -23,7 +23,7 @@ int runtime_version();
 std::string driver_trouble(int driver_version, int runtime_version);
 /// The driver finds no GPU. `visible` is the value of CUDA_VISIBLE_DEVICES, null if unset.
 std::string no_device_trouble(const char* visible);
-/// The build contains no machine code for this GPU.
+/// A GPU that this build has no machine code for, or that no build supports (compute capability below 8.0).
 std::string architecture_trouble(std::string_view device, int major, int minor, std::string_view built_for);
 
 }  // namespace rodeo::cuda
