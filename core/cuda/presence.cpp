@@ -80,12 +80,12 @@ int runtime_version() {
 }
 
 std::string driver_trouble(int driver_version, int runtime_version) {
-  const std::string wanted = str("CUDA ", version(runtime_version));
+  const std::string required = str("CUDA ", version(runtime_version));
   if (driver_version == 0)
-    return str("there is no NVIDIA driver (libcuda.so.1), and this build wants one for ", wanted,
+    return str("there is no NVIDIA driver (libcuda.so.1), and this build needs one for ", required,
                ": install it; a container gets it from the host, with docker's --gpus all");
   return str("the NVIDIA driver is for CUDA up to ", version(driver_version),
-             ", and this build wants one for ", wanted,
+             ", and this build needs one for ", required,
              ": update the driver, or build with an older CUDA toolkit");
 }
 

@@ -166,11 +166,11 @@ TEST(TrainStartLibrary, FindsTheToolkits) {
 
 TEST(TrainStartTexts, SayWhatIsWrongWhatWasExpectedAndWhatToDo) {
   EXPECT_EQ(cuda::driver_trouble(0, 13000),
-            "there is no NVIDIA driver (libcuda.so.1), and this build wants one for CUDA 13.0: install it; a "
+            "there is no NVIDIA driver (libcuda.so.1), and this build needs one for CUDA 13.0: install it; a "
             "container gets it from the host, with docker's --gpus all");
   EXPECT_EQ(
       cuda::driver_trouble(11040, 12060),
-      "the NVIDIA driver is for CUDA up to 11.4, and this build wants one for CUDA 12.6: update the driver, "
+      "the NVIDIA driver is for CUDA up to 11.4, and this build needs one for CUDA 12.6: update the driver, "
       "or build with an older CUDA toolkit");
   EXPECT_EQ(cuda::no_device_trouble(nullptr),
             "the NVIDIA driver shows no GPU: see whether nvidia-smi -L lists one; a container gets it with "
