@@ -8,13 +8,13 @@
 namespace rodeo {
 namespace {
 
-constexpr std::int64_t kCompressBelow = std::int64_t{32} << 20;  // bytes; gzip takes seconds above
+constexpr std::int64_t kCompressBelow = std::int64_t{32} << 20;  // bytes; gzip of larger arrays takes seconds
 
 Hdf5Writer::Storage storage_of(std::int64_t bytes) {
   return bytes < kCompressBelow ? Hdf5Writer::Storage::kCompressed : Hdf5Writer::Storage::kPlain;
 }
 
-// [nodes], or [nodes, splits] of several.
+// u8 [nodes]; [nodes, splits] for several splits.
 Tensor mask(const std::vector<Split>& splits, Tensor Split::*part, std::int64_t num_nodes) {
   const auto columns = static_cast<std::int64_t>(splits.size());
   const Tensor out = Tensor::zeros(columns == 1 ? Shape{num_nodes} : Shape{num_nodes, columns}, DType::kU8);

@@ -1,4 +1,4 @@
-/// One graph with features, labels and a split, as it is stored; datasets/README.md has the file format.
+/// One graph with features, labels and a split, as stored in a file. datasets/README.md describes the format.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace rodeo {
 
-/// Node features that are mostly zero, as CSR: row i has data[e] in column indices[e] for e in
-/// [indptr[i], indptr[i + 1]). Columns may come in any order; entries of the same place add up.
+/// Sparse node features as CSR: row i has data[e] in column indices[e] for e in [indptr[i], indptr[i + 1]).
+/// Columns are in any order; duplicate entries are summed.
 struct SparseFeatures {
   Tensor indptr;   // i64 [nodes + 1]
   Tensor indices;  // i32 [entries]  in [0, features)
@@ -23,27 +23,27 @@ struct SparseFeatures {
   std::int64_t num_entries() const { return indices.numel(); }
 };
 
-/// Tensors are on the host, but for edges, weights and features where LoadOptions::device says otherwise.
-/// What a file lacks is undefined.
+/// All tensors are on the host, except that edges, edge weights and features are on LoadOptions::device.
+/// Tensors that a file does not have are undefined.
 struct Dataset {
   std::string name;
   std::int64_t num_nodes = 0, num_features = 0, num_classes = 0;
 
-  // The edges: a list, or CSR. One of the two is defined. Loaded ids are i32; i64 will do too.
+  // Edges: an edge list or CSR; exactly one is defined. Loading makes i32 ids; i64 ids are accepted too.
   Tensor src, dst;         // [edges]  messages go from src to dst
-  Tensor indptr, indices;  // i64 [nodes + 1], [edges]  row i lists the nodes that send messages to node i
+  Tensor indptr, indices;  // i64 [nodes + 1], [edges]  row i: the sources of the messages to node i
   Tensor edge_weight;      // f32 [edges], in the order of the edges above
 
-  // The features: one of the two is defined where there are any. dense_features() is for who needs the first.
+  // Features: at most one is defined. dense_features() converts to the first.
   Tensor x;  // f32 [nodes, features]
   SparseFeatures x_sparse;
 
-  // One label a node, i64 [nodes], in [0, num_classes) or negative: no label. Or several: u8 [nodes, classes]
-  // of 0 and 1.
+  // Single-label: i64 [nodes], in [0, num_classes), negative for unlabelled nodes. Multi-label:
+  // u8 [nodes, classes] of 0 and 1.
   Tensor y;
   Split split;
-  std::vector<Split> splits;  // all of the file, by LoadOptions::all_splits; else empty
-  Tensor node_id;             // i64 [nodes]: what the nodes were called before reorder and subset
+  std::vector<Split> splits;  // all splits of the file with LoadOptions::all_splits; else empty
+  Tensor node_id;             // i64 [nodes]: original node ids, before reorder and subset
 
   std::int64_t num_edges() const { return (indptr.defined() ? indices : src).numel(); }
   bool has_features() const { return x.defined() || x_sparse.defined(); }
@@ -51,46 +51,47 @@ struct Dataset {
 };
 
 enum class Need {
-  kGraph,     // edges; everything else where it is there
-  kTraining,  // also features, labels, and at least one node to train, to validate and to test on
+  kGraph,     // requires edges; everything else is optional
+  kTraining,  // also requires features, labels and a split without an empty part
 };
 
 struct LoadOptions {
   Need need = Need::kGraph;
-  bool features = true;  // false: leave them in the file
-  /// Empty: the file's masks, the first of several. "2": its split of that number, from 0. "60/20/20": in
-  /// their place, random_split() by these percentages.
+  bool features = true;  // false: do not read them
+  /// Empty: the masks of the file, its first split. "2": split 2 of the file, counted from 0. "60/20/20":
+  /// random_split() by these percentages instead of the masks.
   std::string split{};
-  std::uint64_t seed = 0;   // of that random split
+  std::uint64_t seed = 0;   // of the random split
   bool all_splits = false;  // also fill Dataset::splits
-  Device device{};          // where edges, weights and features go, without a copy of them on the host
+  Device device{};          // edges, edge weights and features are streamed to it
 };
 
-/// Reads and checks a file. Throws rodeo::Error of one line naming file, object, position and rule: where an
-/// array that is needed is missing, has the wrong type or shape, or contradicts the others; for ids outside
-/// [0, nodes), labels of classes that are not there, features or weights that are NaN or infinite, and nodes
-/// in two parts of the split; for a schema newer than this reader.
+/// Reads and validates a file. Throws a one-line rodeo::Error with file, object, position and rule
+///   if a required array is missing, has the wrong dtype or shape, or contradicts another one;
+///   for ids outside [0, nodes), labels outside [0, num_classes), NaN or infinite features and edge weights,
+///   and nodes in two parts of the split;
+///   for a schema version newer than this reader.
 Dataset load_dataset(const std::string& path, const LoadOptions& options = {});
 
-/// All that load_dataset() would refuse for any use but training, one line each; for an object that breaks a
-/// rule in several places, the first. Empty: the file keeps the schema.
+/// All errors that load_dataset() without Need::kTraining can throw, one line each; for an array with several
+/// bad elements, the first. Empty: the file is valid.
 std::vector<std::string> validate_dataset(const std::string& path);
 
-/// Writes what is defined; arrays below 32 MiB are compressed. The file appears complete or not at all.
+/// Writes all defined tensors. Arrays below 32 MiB are compressed. The file is created atomically.
 void save_dataset(const Dataset& dataset, const std::string& path);
 
-/// x, or x_sparse written out: f32 [nodes, features], on the device of whichever is defined.
+/// x, or x_sparse as a dense matrix: f32 [nodes, features], on the same device. Undefined without features.
 Tensor dense_features(const Dataset& dataset);
 
-/// The graph on a device: rows are destinations, columns are sources, so that spmm(adj, weight, x) sums
-/// messages.
+/// The graph on a device. Rows are destinations and columns are sources, so spmm(adj, weight, x) is message
+/// passing with sum aggregation.
 struct Graph {
   Adjacency adj;  // rows sorted by column
-  Tensor weight;  // f32 [edges], in adj's order; undefined where the dataset has no weights
+  Tensor weight;  // f32 [edges], in the edge order of adj; undefined without edge weights
 };
 
-/// Moves the edges to `device` and sorts them there. An added reverse edge has the weight of its original, an
-/// added self loop has weight 1; of equal edges that are dropped, the first one's weight stays.
+/// Moves the edges to `device` and sorts them there. An added reverse edge copies the weight of its original;
+/// an added self loop has weight 1. Of duplicate edges that are dropped, the first weight is kept.
 Graph to_graph(const Dataset& dataset, Device device, const CooOptions& options = {});
 
 }  // namespace rodeo

@@ -58,7 +58,7 @@ void add_labels(const Dataset& dataset, const Adjacency& adj, GraphFacts& facts)
   if (labelled > 0) facts.homophily = static_cast<double>(alike) / static_cast<double>(labelled);
 }
 
-// CSR with loops, and its transpose where that is another.
+// CSR with self loops, and its transpose if the graph is not symmetric.
 double graph_bytes(const Dataset& dataset, bool symmetric) {
   const auto n = static_cast<double>(dataset.num_nodes), e = static_cast<double>(dataset.num_edges());
   return (symmetric ? 1 : 2) * (8 * (n + 1) + 4 * (e + n));
@@ -67,7 +67,7 @@ double graph_bytes(const Dataset& dataset, bool symmetric) {
 std::int64_t training_bytes(const Dataset& dataset, bool symmetric, DType dtype, double node_values) {
   const auto n = static_cast<double>(dataset.num_nodes), f = static_cast<double>(dataset.num_features);
   const auto width = static_cast<double>(size_of(dtype));
-  // The features and what dropout makes of them; labels.
+  // Features, features after dropout, and labels.
   return static_cast<std::int64_t>(graph_bytes(dataset, symmetric) + n * (2 * f + node_values) * width +
                                    8 * n);
 }
@@ -95,8 +95,9 @@ GraphFacts graph_facts(const Dataset& dataset) {
   return facts;
 }
 
-// Values a node keeps besides its features: each layer's product, sum, activation and dropout, and as many
-// gradients as live at once. An estimate: the coefficients were fitted to Cora and an arxiv-sized graph.
+// Values per node besides the features: of each layer the product, the aggregation, the activation and the
+// dropout output, and the gradients that are alive at the same time. The coefficients were fitted to
+// measurements on Cora and on an arxiv-sized graph.
 std::int64_t gcn_training_bytes(const Dataset& dataset, bool symmetric, DType dtype) {
   constexpr double kHidden = 16;
   return training_bytes(dataset, symmetric, dtype,

@@ -1,4 +1,4 @@
-/// What there is to say about a dataset before training on it.
+/// Statistics of a dataset, and estimates of the device memory that training takes.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,27 @@ namespace rodeo {
 
 struct GraphFacts {
   std::int64_t nodes = 0, edges = 0;
-  std::int64_t isolated = 0;  // nodes that no edge begins or ends at
+  std::int64_t isolated = 0;  // nodes without edges
   std::int64_t self_loops = 0;
-  std::int64_t duplicates = 0;  // edges that are there before
-  bool symmetric = false;       // each edge in both directions, equally often
-  std::int64_t max_degree = 0;  // edges that end at a node
+  std::int64_t duplicates = 0;  // repetitions of an edge
+  bool symmetric = false;       // the transpose is the same multigraph
+  std::int64_t max_degree = 0;  // in-degree
   double mean_degree = 0;
   std::int64_t median_degree = 0;
-  std::vector<std::int64_t> histogram;  // [0]: degree 0, [i]: degree in [2^(i - 1), 2^i)
+  std::vector<std::int64_t> histogram;  // in-degrees: [0] is degree 0, [i] is [2^(i - 1), 2^i)
 
-  std::vector<std::int64_t> class_sizes;  // [classes]; with several labels a node, nodes that have the class
+  std::vector<std::int64_t> class_sizes;  // [classes]: nodes with this label
   std::int64_t unlabelled = 0;
-  std::optional<double> homophily;  // share of the edges between labelled nodes that join equal labels
-  std::optional<double> density;    // share of features that are not 0
+  std::optional<double> homophily;  // edge homophily: share of edges that join equal labels
+  std::optional<double> density;    // share of nonzero features
 };
 
-/// Of a dataset on the host.
+/// `dataset` is on the host.
 GraphFacts graph_facts(const Dataset& dataset);
 
-/// Bytes on the device while a model is trained on the graph with features and activations of `dtype`: graph,
-/// features, activations and their gradients of the published models (GCN: 16 hidden, GAT: 8 heads of 8). An
-/// estimate, without the libraries' workspace. Edges count as many as the graph has, in both directions where
-/// it is not symmetric.
+/// Estimated bytes on the device while the published model (GCN: 16 hidden; GAT: 8 heads of 8) is trained:
+/// graph, features, activations and their gradients, without the workspace of libraries. Features and
+/// activations are of `dtype`. A graph that is not `symmetric` also stores its transpose.
 std::int64_t gcn_training_bytes(const Dataset& dataset, bool symmetric, DType dtype);
 std::int64_t gat_training_bytes(const Dataset& dataset, bool symmetric, DType dtype);
 

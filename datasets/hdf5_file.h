@@ -1,7 +1,7 @@
 /// Reading numeric arrays and attributes from HDF5 files.
-/// Every failure is a rodeo::Error of one line that names the file, the object and the rule:
+/// Every failure throws a one-line rodeo::Error that names the file, the object and the rule:
 ///   cora.h5: /x must be floating point [nodes, features], got i64 [5]
-/// The HDF5 library is not made for two threads at once; neither is this.
+/// Not thread-safe, because the HDF5 library is not.
 #pragma once
 
 #include <cstdint>
@@ -13,29 +13,30 @@
 
 namespace rodeo {
 
-/// An identifier of the HDF5 library, closed with its last copy.
+/// An owning identifier of the HDF5 library, closed with its last copy.
 using Hdf5Id = std::shared_ptr<const std::int64_t>;
 
-/// One array of an open file; keeps the file open.
+/// One array of an open file. It keeps the file open.
 class Hdf5Array {
  public:
-  /// The narrowest type of ours that holds every value: bool is u8; i8, i16 and u16 are i32; u32 and u64 are
-  /// i64. 16-bit integers with an attribute dtype = "bfloat16" are the bits of bf16.
+  /// The narrowest dtype that holds every value: bool is u8; i8, i16 and u16 are i32; u32 and u64 are i64.
+  /// 16-bit integers with an attribute dtype = "bfloat16" are the bits of bf16.
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
-  /// "cora.h5: /x", how its errors begin.
+  /// "cora.h5: /x", the prefix of its error texts.
   const std::string& where() const { return where_; }
 
-  /// Fills `out`, a host tensor of any dtype, with the block of out's shape that begins at `start`. Where out
-  /// has fewer dimensions than the array, the leading ones count one: start {1, 5}, out [n] is part of row 1.
-  /// Values that out's dtype cannot hold saturate.
+  /// Fills `out`, a host tensor of any dtype, with the block that begins at `start`. If out has fewer
+  /// dimensions than the array, missing leading dimensions are 1: start {1, 5} and out [n] read a part of
+  /// row 1. Values out of the range of the dtype saturate.
   void read(const Shape& start, const Tensor& out) const;
-  /// The same into memory of the caller, room for `count` values of `dtype`.
+  /// The same into memory of the caller, for a block of shape `count` and `dtype`.
   void read(const Shape& start, const Shape& count, DType dtype, void* out) const;
-  /// All of it.
+  /// The whole array.
   Tensor read(DType dtype) const;
 
-  /// Blocks of so many entries of the first dimension cut no compressed chunk; 1 where there are none.
+  /// Length of a chunk in the first dimension; 1 if the array is not chunked. Reading multiples of it avoids
+  /// decompressing a chunk twice.
   std::int64_t chunk_rows() const { return chunk_rows_; }
 
  private:
@@ -48,30 +49,31 @@ class Hdf5Array {
   std::string where_;
   DType dtype_;
   Shape shape_;
-  bool bits_ = false;         // bf16 in integers
-  bool native_ = false;       // values in the file are as in memory
-  std::int64_t offset_ = -1;  // of values that stand in the file one after the other
+  bool bits_ = false;         // bf16 stored as 16-bit integers
+  bool native_ = false;       // the file has the byte layout of memory
+  std::int64_t offset_ = -1;  // of a contiguous array in the file; -1: not contiguous
   std::int64_t chunk_rows_ = 1;
 };
 
 class Hdf5File {
  public:
-  static constexpr std::int64_t kMaxElements = std::int64_t{1}
-                                               << 40;  // of an array; what claims more is damaged
+  /// Upper limit of the elements of an array. A header with more is damaged.
+  static constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
 
-  /// Opens for reading. The Error tells apart: no such file, a directory, not HDF5, truncated or damaged.
+  /// Opens a file for reading. The Error distinguishes: no such file, a directory, not HDF5, truncated or
+  /// damaged.
   explicit Hdf5File(const std::string& path);
 
   const std::string& path() const { return path_; }
 
-  /// Whether the root group has something of that name, whatever it is.
+  /// Whether the root group has an object of that name, of any kind.
   bool has(const std::string& name) const;
-  /// Throws Error unless it is an array of integers, floats or bools, of at most 4 dimensions, that was
-  /// written whole and whose values are in this file: links to other files are not followed, and what it
-  /// claims to hold is there, so that memory follows the size of the file.
+  /// Throws Error unless it is an array of integers, floats or bools with at most 4 dimensions whose values
+  /// are all stored in this file. Links to other files are refused. The declared size is checked against the
+  /// stored bytes, so a damaged header cannot cause a huge allocation.
   Hdf5Array array(const std::string& name) const;
 
-  /// Attributes of the root group; nothing where there is none. Throws Error where it is something else.
+  /// Attributes of the root group; nullopt if absent. Throws Error if the type is another one.
   std::optional<std::int64_t> integer(const std::string& attribute) const;
   std::optional<std::string> text(const std::string& attribute) const;
 

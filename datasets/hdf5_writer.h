@@ -9,8 +9,8 @@
 
 namespace rodeo {
 
-/// A new file. It is built beside `path` and takes that name, replacing what had it, by commit() alone:
-/// nobody ever sees half of it, and without commit() nothing is left behind. Failures are Errors as in
+/// A new file, written under a temporary name beside `path`. commit() renames it to `path` atomically and
+/// replaces an existing file; without commit() the destructor removes it. Failures throw Error as in
 /// Hdf5File.
 class Hdf5Writer {
  public:
@@ -21,15 +21,15 @@ class Hdf5Writer {
 
   enum class Storage {
     kPlain,
-    kCompressed,  // in chunks, byte-shuffled, gzip
+    kCompressed,  // chunked, byte shuffle, gzip
   };
-  /// `values` is on the host, of any dtype and shape.
+  /// `values` is a host tensor of any dtype and shape.
   void write(const std::string& name, const Tensor& values, Storage storage = Storage::kPlain);
-  /// A matrix from its rows: tensors [n] of one dtype.
+  /// Writes a matrix given its rows: tensors [n] of one dtype.
   void write_rows(const std::string& name, const std::vector<Tensor>& rows,
                   Storage storage = Storage::kPlain);
 
-  /// Attributes of the root group; text is variable-length UTF-8.
+  /// Attributes of the root group. Strings are variable-length UTF-8.
   void attribute(const std::string& name, std::int64_t value);
   void attribute(const std::string& name, const std::string& value);
 

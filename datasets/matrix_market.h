@@ -1,4 +1,4 @@
-/// Reading sparse matrices from Matrix Market files (https://math.nist.gov/MatrixMarket/formats.html).
+/// Reads sparse matrices from Matrix Market files (https://math.nist.gov/MatrixMarket/formats.html).
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,26 @@
 
 namespace rodeo {
 
-/// Entries in the order of the file, on the host. Of a symmetric or skew-symmetric file, every entry off the
-/// diagonal is followed by its mirror image: what is here is the whole matrix.
+/// Entries in the order of the file, on the host. Symmetric and skew-symmetric files are expanded: every
+/// entry off the diagonal is followed by its mirror image.
 struct MatrixMarket {
   std::int64_t rows = 0, cols = 0;
-  Tensor row, col;  // i32 [entries]  0-based, in any order; repeated entries are kept
+  Tensor row, col;  // i32 [entries]  0-based, in any order; duplicates are kept
   Tensor value;     // f64 [entries]; undefined for a pattern file
 
   std::int64_t num_entries() const { return row.numel(); }
 };
 
-/// Reads a file in coordinate format: real, integer or pattern; general, symmetric or skew-symmetric. With
-/// coo_to_csr(m.row, m.col, m.rows, m.cols, {.edge_ids = true}) and take(m.value, edge_ids) it becomes an
-/// Adjacency and its weights.
-/// Throws rodeo::Error of one line that names file, line and what was expected, for anything else: array
-/// format, complex and hermitian matrices, numbers that are not finite, ids outside the matrix, more or fewer
-/// entries than announced, sizes past 2^31 - 1. Memory follows the length of the file, not what it announces.
+/// Reads a file in coordinate format: real, integer or pattern; general, symmetric or skew-symmetric.
+/// coo_to_csr(m.row, m.col, m.rows, m.cols, {.edge_ids = true}) and take(m.value, edge_ids) convert it to an
+/// Adjacency and its edge weights. Throws a one-line rodeo::Error with file and line for array format,
+/// complex and hermitian matrices, values that are not finite, indices outside the matrix, more or fewer
+/// entries than declared, and sizes above 2^31 - 1. Memory is bounded by the length of the file, not by the
+/// declared size.
 ///   a.mtx: line 17: row 5 is outside [1, 4]
 MatrixMarket read_matrix_market(const std::string& path);
 
-/// The same for the text of a file; `name` is how errors begin.
+/// The same for the text of a file; `name` is the prefix of error texts.
 MatrixMarket parse_matrix_market(std::string_view text, const std::string& name);
 
 }  // namespace rodeo

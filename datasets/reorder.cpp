@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::uint64_t kStream = 0x6f72646572;  // "order"
 
-class Cuthill {
+class CuthillMcKee {
  public:
-  explicit Cuthill(const Adjacency& adj)
+  explicit CuthillMcKee(const Adjacency& adj)
       : ptr_(adj.csr().row_ptr.data<std::int64_t>()),
         col_(adj.csr().col.data<std::int32_t>()),
         level_(static_cast<std::size_t>(adj.rows()), -1) {
@@ -23,7 +23,7 @@ class Cuthill {
   Tensor run() {
     const auto n = static_cast<std::int64_t>(level_.size());
     for (std::int64_t node = 0; node < n; ++node)
-      if (level_[node] < 0) component(node);
+      if (level_[node] < 0) add_component(node);
     std::reverse(order_.begin(), order_.end());
     return Tensor::from(order_);
   }
@@ -31,8 +31,8 @@ class Cuthill {
  private:
   std::int64_t degree(std::int64_t node) const { return ptr_[node + 1] - ptr_[node]; }
 
-  // Appends what is reached from `root`, in levels; returns the number of levels.
-  std::int64_t spread(std::int64_t root) {
+  // Breadth-first search: appends the component of `root` to order_. Returns the number of levels.
+  std::int64_t search(std::int64_t root) {
     std::size_t at = order_.size();
     order_.push_back(root);
     level_[root] = 0;
@@ -51,18 +51,19 @@ class Cuthill {
     return level_[order_.back()] + 1;
   }
 
-  // Starts anew from the lowest degree of the last level while that makes more levels: George and Liu, 1979.
-  void component(std::int64_t root) {
-    constexpr int kMaxStarts = 8;  // it converges in two or three
+  // Searches again from the node of lowest degree in the last level while that makes more levels: the
+  // pseudo-peripheral node of George and Liu (1979).
+  void add_component(std::int64_t root) {
+    constexpr int kMaxStarts = 8;  // usually two or three are enough
     const std::size_t begin = order_.size();
-    std::int64_t levels = spread(root);
+    std::int64_t levels = search(root);
     for (int start = 1; start < kMaxStarts; ++start) {
       std::int64_t next = order_.back();
       for (std::size_t i = order_.size(); i-- > begin && level_[order_[i]] == levels - 1;)
         if (degree(order_[i]) <= degree(next)) next = order_[i];
       for (std::size_t i = begin; i < order_.size(); ++i) level_[order_[i]] = -1;
       order_.resize(begin);
-      const std::int64_t deeper = spread(next);
+      const std::int64_t deeper = search(next);
       if (deeper <= levels) break;
       levels = deeper;
     }
@@ -73,7 +74,8 @@ class Cuthill {
   std::vector<std::int64_t> level_, order_;
 };
 
-/// Of rows that are sorted by column, without duplicates: row j has met all i < i' when i' comes.
+/// Rows are sorted by column, without duplicates. In ascending order of i, the entries (i, j) must be matched
+/// by the entries of row j from its first to its last.
 bool is_symmetric(const Adjacency& adj) {
   const auto* ptr = adj.csr().row_ptr.data<std::int64_t>();
   const auto* col = adj.csr().col.data<std::int32_t>();
@@ -103,12 +105,12 @@ NodeOrder parse_node_order(std::string_view text, std::string_view option) {
 
 Tensor node_order(const Dataset& dataset, NodeOrder by, bool undirected) {
   if (by == NodeOrder::kNone) return {};
-  Dataset edges;  // without weights, which would be sorted along
+  Dataset edges;  // without weights: sorting them takes time
   edges.num_nodes = dataset.num_nodes;
   edges.src = dataset.src, edges.dst = dataset.dst;
   edges.indptr = dataset.indptr, edges.indices = dataset.indices;
   if (by == NodeOrder::kDegree) return degree_order(to_graph(edges, kCpu, {.symmetrize = undirected}).adj);
-  // Most graphs are symmetric, and sorting both directions of all edges would take twice the time and memory.
+  // Most graphs are symmetric already. Symmetrising them again takes twice the time and memory.
   Adjacency adj = to_graph(edges, kCpu, {.drop_duplicates = true, .self_loops = SelfLoops::kDrop}).adj;
   if (!is_symmetric(adj))
     adj = to_graph(edges, kCpu, {.symmetrize = true, .self_loops = SelfLoops::kDrop}).adj;
@@ -126,13 +128,13 @@ Tensor degree_order(const Adjacency& adj) {
 
 Tensor rcm_order(const Adjacency& adj) {
   check(adj.rows() == adj.cols(), "[rcm_order] needs a square graph, got ", adj.rows(), " x ", adj.cols());
-  return Cuthill(adj).run();
+  return CuthillMcKee(adj).run();
 }
 
 Tensor random_order(std::int64_t nodes, std::uint64_t seed) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(nodes));
   std::iota(order.begin(), order.end(), 0);
-  for (std::int64_t i = nodes - 1; i > 0; --i) {  // Fisher and Yates
+  for (std::int64_t i = nodes - 1; i > 0; --i) {  // Fisher-Yates shuffle
     const std::uint64_t word = random_word(seed, kStream, static_cast<std::uint64_t>(i));
     std::swap(order[i], order[static_cast<std::size_t>((word * static_cast<std::uint64_t>(i + 1)) >> 32)]);
   }

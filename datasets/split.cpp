@@ -12,7 +12,7 @@
 namespace rodeo {
 namespace {
 
-constexpr std::uint64_t kStream = 0x73706c6974;  // "split": no other draw of the same seed uses it
+constexpr std::uint64_t kStream = 0x73706c6974;  // "split": a random stream of its own
 
 std::array<double, 3> parse_percents(const std::string& text) {
   std::array<double, 3> percents{};
@@ -31,7 +31,7 @@ std::array<double, 3> parse_percents(const std::string& text) {
   return percents;
 }
 
-// The nodes with a label, sorted by a random key.
+// The labelled nodes, sorted by a random key.
 std::vector<std::int64_t> random_order(const Tensor& y, std::uint64_t seed) {
   const auto* label = y.rank() == 1 ? y.data<std::int64_t>() : nullptr;
   std::vector<std::pair<std::uint64_t, std::int64_t>> keyed;

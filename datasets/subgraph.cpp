@@ -46,8 +46,8 @@ Dataset induced_subgraph(const Dataset& dataset, const Tensor& nodes) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     check(ids[i] >= 0 && ids[i] < dataset.num_nodes, "[induced_subgraph] nodes[", i, "] is ", ids[i],
           ", outside [0, ", dataset.num_nodes, ")");
-    check(i == 0 || ids[i - 1] < ids[i], "[induced_subgraph] nodes must rise, got ", ids[i], " after ",
-          ids[i - 1]);
+    check(i == 0 || ids[i - 1] < ids[i], "[induced_subgraph] nodes must be ascending, got ", ids[i],
+          " after ", ids[i - 1]);
   }
   return select_nodes(dataset, nodes.to(kCpu));
 }

@@ -11,19 +11,19 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-/// Where each node goes; -1: nowhere.
+/// The new id of each node; -1 if it is not selected.
 std::vector<std::int32_t> new_ids(const Dataset& dataset, const Ids& nodes) {
   std::vector<std::int32_t> to(static_cast<std::size_t>(dataset.num_nodes), -1);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     check(nodes[i] >= 0 && nodes[i] < dataset.num_nodes, "[select_nodes] node ", nodes[i], " is outside [0, ",
           dataset.num_nodes, ")");
-    check(to[nodes[i]] < 0, "[select_nodes] node ", nodes[i], " is there twice");
+    check(to[nodes[i]] < 0, "[select_nodes] node ", nodes[i], " is a duplicate");
     to[nodes[i]] = static_cast<std::int32_t>(i);
   }
   return to;
 }
 
-/// Rows of a matrix, or entries of a vector.
+/// Selected rows of a matrix, or entries of a vector.
 template <class T>
 Tensor pick(const Tensor& values, const Ids& rows) {
   if (!values.defined()) return {};
@@ -36,7 +36,7 @@ Tensor pick(const Tensor& values, const Ids& rows) {
   return out;
 }
 
-/// Rows of a CSR: its indptr, and where in the old arrays each new entry was.
+/// Selects rows of a CSR: makes the new indptr and returns the old position of each new entry.
 Ids pick_rows(const Tensor& indptr, const Ids& rows, Tensor& new_indptr) {
   const auto* p = indptr.data<std::int64_t>();
   Ids ptr{0}, entries;
@@ -51,7 +51,7 @@ Ids pick_rows(const Tensor& indptr, const Ids& rows, Tensor& new_indptr) {
 void pick_list(const Dataset& from, const std::vector<std::int32_t>& to, Dataset& out) {
   const Tensor src = from.src.to(DType::kI32), dst = from.dst.to(DType::kI32);
   const auto *s = src.data<std::int32_t>(), *d = dst.data<std::int32_t>();
-  // Parts of the edges, and where what each keeps begins.
+  // The edges are split into parts; at[part] is the position of its first selected edge in the result.
   constexpr int kParts = 64;
   const auto begin = [&](int part) { return src.numel() * part / kParts; };
   const auto keeps = [&](std::int64_t e) { return to[s[e]] >= 0 && to[d[e]] >= 0; };

@@ -1,4 +1,4 @@
-/// Datasets of some of the nodes, or of all of them in another order.
+/// Induced subgraphs and node orders applied to a dataset.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace rodeo {
 
-/// The induced subgraph: node i of the result is nodes[i]. Edges between chosen nodes stay in their order,
-/// with their weights; features, labels and all splits follow their nodes. node_id [i] is what the node was
-/// called: dataset.node_id[nodes[i]], or nodes[i] where there is none. num_classes stays.
-///   nodes  i64 [k], distinct; a permutation of all nodes makes no more than a new order
-/// Throws Error for ids outside [0, num_nodes) and for an id that is there twice.
+/// The induced subgraph: node i of the result is nodes[i]. Edges between selected nodes keep their order and
+/// their weights. Features, labels and all splits are renumbered. node_id [i] of the result is the original
+/// id: dataset.node_id[nodes[i]], or nodes[i] if the dataset has no node_id. num_classes does not change.
+///   nodes  i64 [k], distinct; a permutation of all nodes only reorders them
+/// Throws Error for ids outside [0, num_nodes) and for duplicate ids.
 Dataset select_nodes(const Dataset& dataset, const Tensor& nodes);
 
-/// `count` nodes drawn without repetition, ascending: i64 [count]. The same for the same arguments.
+/// `count` random distinct nodes, ascending: i64 [count]. A function of its arguments.
 Tensor random_nodes(std::int64_t num_nodes, std::int64_t count, std::uint64_t seed);
 
 }  // namespace rodeo

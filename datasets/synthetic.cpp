@@ -12,7 +12,7 @@
 namespace rodeo {
 namespace {
 
-// Each kind of draw has a stream of its own, counted from here.
+// Random streams: one for each kind of draw.
 enum Stream : std::uint64_t { kOrder = 0x73796e74, kEdges, kLabels, kMeans, kFeatures };
 
 double unit(std::uint32_t word) {
@@ -24,13 +24,13 @@ std::int64_t below(std::uint32_t word, std::int64_t count) {
   return static_cast<std::int64_t>((word * static_cast<std::uint64_t>(count)) >> 32);
 }
 
-/// Ranks count from the largest hub. Communities take turns, so that each has hubs: rank r is in community
-/// r mod classes.
+/// Nodes by rank; rank 0 is the largest hub. Rank r is in community r mod classes, so that each community has
+/// hubs.
 class Population {
  public:
   explicit Population(const SyntheticOptions& o)
       : nodes_(o.nodes), classes_(o.classes), power_(1 / (1 - o.skew)) {
-    // By community first, then by rank; then shuffled (Fisher and Yates).
+    // By community, then by rank; then a Fisher-Yates shuffle.
     id_.resize(static_cast<std::size_t>(nodes_));
     for (std::int64_t c = 0, next = 0; c < classes_; ++c)
       for (std::int64_t rank = c; rank < nodes_; rank += classes_)
@@ -42,14 +42,14 @@ class Population {
   std::int32_t id(std::int64_t rank) const { return id_[rank]; }
   std::int64_t community(std::int64_t rank) const { return rank % classes_; }
 
-  /// A rank drawn by weight r^-skew: the inverse of its distribution function is a power.
-  std::int64_t anywhere(std::uint32_t word) const { return place(word, nodes_); }
-  std::int64_t within(std::int64_t community, std::uint32_t word) const {
-    return community + classes_ * place(word, (nodes_ - community + classes_ - 1) / classes_);
+  /// Draws a rank with weight r^-skew by the inverse of its distribution function, which is a power.
+  std::int64_t draw(std::uint32_t word) const { return draw_rank(word, nodes_); }
+  std::int64_t draw_within(std::int64_t community, std::uint32_t word) const {
+    return community + classes_ * draw_rank(word, (nodes_ - community + classes_ - 1) / classes_);
   }
 
  private:
-  std::int64_t place(std::uint32_t word, std::int64_t count) const {
+  std::int64_t draw_rank(std::uint32_t word, std::int64_t count) const {
     const double u = (word + 0.5) * 0x1p-32;
     return std::min(static_cast<std::int64_t>(std::pow(u, power_) * static_cast<double>(count)), count - 1);
   }
@@ -64,7 +64,7 @@ struct Pairs {
   std::int64_t count() const { return low.numel(); }
 };
 
-/// Draws [begin, begin + count); puts them behind `known`.
+/// Appends draws [begin, begin + count) to `known`.
 Pairs draw_pairs(const SyntheticOptions& o, const Population& population, const Pairs& known,
                  std::int64_t begin, std::int64_t count) {
   const std::int64_t kept = known.low.defined() ? known.count() : 0;
@@ -77,17 +77,17 @@ Pairs draw_pairs(const SyntheticOptions& o, const Population& population, const 
 #pragma omp parallel for
   for (std::int64_t i = 0; i < count; ++i) {
     const Philox4 random = philox(o.seed, kEdges, static_cast<std::uint64_t>(begin + i));
-    // The first draws begin at each node in turn: it has an edge, if only one.
-    const std::int64_t u = begin + i < o.nodes ? begin + i : population.anywhere(random.word[0]);
+    // The first draws start at each node in turn, so that every node has an edge.
+    const std::int64_t u = begin + i < o.nodes ? begin + i : population.draw(random.word[0]);
     const bool alike = unit(random.word[2]) < o.homophily;
-    const std::int64_t v = alike ? population.within(population.community(u), random.word[1])
-                                 : population.anywhere(random.word[1]);
+    const std::int64_t v = alike ? population.draw_within(population.community(u), random.word[1])
+                                 : population.draw(random.word[1]);
     std::tie(low[i], high[i]) = std::minmax({population.id(u), population.id(v)});
   }
   return all;
 }
 
-/// Exactly `count` of them, evenly spread, so that no node loses more than its share.
+/// Selects exactly `count` pairs at even distances, so that all nodes lose the same share of edges.
 Pairs thin_out(const Pairs& pairs, std::int64_t count) {
   const std::int64_t total = pairs.count();
   const Pairs out{Tensor::empty({count}, DType::kI32), Tensor::empty({count}, DType::kI32)};
@@ -101,8 +101,8 @@ Pairs thin_out(const Pairs& pairs, std::int64_t count) {
   return out;
 }
 
-/// Draws until there are `count` distinct pairs. Hubs meet again and again, so later rounds draw more than is
-/// missing.
+/// Draws until there are `count` distinct pairs. Pairs of hubs repeat, so later rounds draw more pairs than
+/// are missing.
 Pairs distinct_pairs(const SyntheticOptions& o, const Population& population, std::int64_t count) {
   constexpr int kMaxRounds = 16;
   Pairs pairs{Tensor::empty({0}, DType::kI32), Tensor::empty({0}, DType::kI32)};
@@ -128,24 +128,24 @@ void add_edges(const SyntheticOptions& o, const Population& population, Dataset&
   out.src = adj.csr().col;
 }
 
-/// A bell of mean 0 and deviation 1: four uniform bytes added up.
-float bell(std::uint32_t word) {
+/// Approximately standard normal: the sum of four uniform bytes, normalised.
+float normal(std::uint32_t word) {
   constexpr float kMean = 4 * 127.5f, kInverseDeviation = 1 / 147.80f;
   const auto sum = (word & 255) + (word >> 8 & 255) + (word >> 16 & 255) + (word >> 24);
   return (static_cast<float>(sum) - kMean) * kInverseDeviation;
 }
 
-/// row[f] = mean[f] + bell, the noise of row `index`.
+/// row[f] = mean[f] + noise; the noise is a function of seed and `index`.
 void fill_row(const SyntheticOptions& o, std::int64_t index, const float* mean, float* row) {
   const std::int64_t calls = (o.features + 3) / 4;
   for (std::int64_t call = 0; call < calls; ++call) {
     const Philox4 random = philox(o.seed, kFeatures, static_cast<std::uint64_t>(index * calls + call));
     const std::int64_t begin = 4 * call, end = std::min(begin + 4, o.features);
-    for (std::int64_t f = begin; f < end; ++f) row[f] = mean[f] + bell(random.word[f - begin]);
+    for (std::int64_t f = begin; f < end; ++f) row[f] = mean[f] + normal(random.word[f - begin]);
   }
 }
 
-/// Word w is typical for community w mod classes.
+/// A bag of words. Word w marks community w mod classes.
 void fill_bag(const SyntheticOptions& o, std::int64_t index, std::int64_t community, float* row) {
   std::fill(row, row + o.features, 0.0f);
   for (std::int64_t k = 0; k < o.words; ++k) {
@@ -159,7 +159,7 @@ void fill_bag(const SyntheticOptions& o, std::int64_t index, std::int64_t commun
 Tensor make_features(const SyntheticOptions& o, const std::vector<std::int32_t>& community) {
   std::vector<float> means(static_cast<std::size_t>(o.classes * o.features));
   const auto scale = static_cast<float>(o.signal / std::sqrt(2.0 * static_cast<double>(o.features)));
-  for (std::size_t i = 0; i < means.size(); ++i) means[i] = scale * bell(random_word(o.seed, kMeans, i));
+  for (std::size_t i = 0; i < means.size(); ++i) means[i] = scale * normal(random_word(o.seed, kMeans, i));
   const Tensor x = Tensor::empty({o.nodes, o.features});
   float* out = x.data<float>();
 #pragma omp parallel for
@@ -206,57 +206,7 @@ void check_options(const SyntheticOptions& o) {
         o.classes, " classes, got ", o.features);
 }
 
-const std::vector<SyntheticOptions>& presets() {
-  static const std::vector<SyntheticOptions> all{
-      {.name = "cora", .words = 18},
-      {.name = "pubmed", .nodes = 19717, .edges = 88648, .features = 500, .classes = 3, .skew = 0.4},
-      {.name = "arxiv",
-       .nodes = 169343,
-       .edges = 2315598,
-       .features = 128,
-       .classes = 40,
-       .skew = 0.65,
-       .homophily = 0.65,
-       .split = "54/18/28"},
-      {.name = "reddit",
-       .nodes = 232965,
-       .edges = 114615892,
-       .features = 602,
-       .classes = 41,
-       .skew = 0.4,
-       .homophily = 0.78,
-       .split = "66/10/24"},
-      {.name = "products",
-       .nodes = 2449029,
-       .edges = 123718280,
-       .features = 100,
-       .classes = 47,
-       .skew = 0.44,
-       .homophily = 0.81,
-       .split = "8/2/90"},
-  };
-  return all;
-}
-
 }  // namespace
-
-std::string synthetic_preset_names() {
-  std::string names;
-  for (const SyntheticOptions& preset : presets()) names += (names.empty() ? "" : ", ") + preset.name;
-  return names;
-}
-
-bool parse_shuffle(std::string_view text) {
-  check(text == "shuffled" || text == "community", "--node-order must be shuffled or community, got '", text,
-        "'");
-  return text == "shuffled";
-}
-
-SyntheticOptions synthetic_preset(std::string_view name) {
-  for (SyntheticOptions preset : presets())
-    if (std::exchange(preset.name, preset.name + "-like") == name) return preset;
-  fail("preset must be one of ", synthetic_preset_names(), ", got '", name, "'");
-}
 
 Dataset synthesize(const SyntheticOptions& options) {
   check_options(options);
@@ -269,7 +219,7 @@ Dataset synthesize(const SyntheticOptions& options) {
   std::vector<std::int32_t> community(static_cast<std::size_t>(options.nodes));
   for (std::int64_t rank = 0; rank < options.nodes; ++rank)
     community[population.id(rank)] = static_cast<std::int32_t>(population.community(rank));
-  // Labels and split first: what they throw comes before the work.
+  // Labels and split first: they throw before the expensive part.
   out.y = make_labels(options, community);
   out.split = options.split.empty() ? planetoid_split(out.y, options.classes, options.train_per_class,
                                                       options.val, options.test, options.seed)

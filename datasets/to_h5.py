@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a graph that Python has as a dataset of the schema in datasets/README.md.
+"""Converts a graph of a Python library to an HDF5 dataset. datasets/README.md describes the schema.
 
   python3 to_h5.py SOURCE FILE.h5 [--root FOLDER] [--undirected]
 
@@ -12,7 +12,7 @@ SOURCE is one of
   matrix.npz                          scipy.sparse.save_npz: edges go from row to column
 
 From Python: write(path, **arrays), from_pyg(data), from_dgl(graph), from_ogb(dataset), from_npz(path).
-Needs h5py and NumPy; torch, dgl, ogb and SciPy only for sources that are theirs.
+Needs h5py and NumPy; torch_geometric, dgl and ogb only for their sources.
 """
 
 import argparse
@@ -27,11 +27,11 @@ MASKS = ("train_mask", "val_mask", "test_mask")
 
 
 class BadSource(Exception):
-    """What the source lacks, in one line."""
+    """The source is missing or invalid; one line."""
 
 
 def array(values):
-    """A NumPy array of a tensor, from any device."""
+    """Converts a tensor on any device to a NumPy array."""
     if values is None:
         return None
     for step in ("detach", "cpu"):
@@ -49,13 +49,13 @@ def mask(nodes, count):
 
 
 def edges_of(indptr, indices):
-    """Rows and columns of a CSR matrix."""
+    """Row and column indices of a CSR matrix."""
     indptr = np.asarray(indptr)
     return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)), np.asarray(indices)
 
 
 def labels(y):
-    """One label a node (NaN: none), or a matrix of 0 and 1."""
+    """Class labels (NaN: unlabelled), or a multi-label matrix of 0 and 1."""
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
@@ -72,7 +72,7 @@ def labels(y):
 
 
 def undirect(src, dst, weight):
-    """Also the reverse of every edge; of equal ones the first stays."""
+    """Adds the reverse of every edge and drops duplicates; the first is kept."""
     a, b = np.concatenate([src, dst]).astype(np.int64), np.concatenate([dst, src]).astype(np.int64)
     _, first = np.unique(a * (int(max(a.max(initial=0), b.max(initial=0))) + 1) + b, return_index=True)
     return a[first], b[first], None if weight is None else np.concatenate([weight, weight])[first]
@@ -80,8 +80,8 @@ def undirect(src, dst, weight):
 
 def write(path, *, src, dst, num_nodes, name, x=None, x_csr=None, y=None, masks=None, edge_weight=None,
           num_features=None, undirected=False):
-    """Writes a file that appears complete or not at all. x_csr: (indptr, indices, data); masks: three arrays
-    [nodes] or [nodes, splits]."""
+    """Writes the file atomically. x_csr: (indptr, indices, data); masks: three arrays [nodes] or
+    [nodes, splits]."""
     src, dst = np.asarray(src).ravel(), np.asarray(dst).ravel()
     if edge_weight is not None:
         edge_weight = np.asarray(edge_weight, np.float32).ravel()
@@ -128,7 +128,7 @@ def write(path, *, src, dst, num_nodes, name, x=None, x_csr=None, y=None, masks=
 
 
 def from_pyg(data, name="pyg"):
-    """A torch_geometric Data, or anything with its attributes."""
+    """Reads a torch_geometric Data, or any object with its attributes."""
     if getattr(data, "edge_index", None) is not None:
         src, dst = array(data.edge_index)
     elif getattr(data, "adj_t", None) is not None:  # a SparseTensor: row i lists the sources of node i
@@ -149,7 +149,7 @@ def from_pyg(data, name="pyg"):
 
 
 def from_dgl(graph, name="dgl"):
-    """A DGL graph, or anything with its methods: features, labels and masks are node data."""
+    """Reads a DGL graph, or any object with its methods. Features, labels and masks are node data."""
     src, dst = graph.edges()
     out = {"src": array(src), "dst": array(dst), "num_nodes": int(graph.num_nodes()), "name": name}
     data = graph.ndata
@@ -163,7 +163,7 @@ def from_dgl(graph, name="dgl"):
 
 
 def from_ogb(dataset, name="ogb"):
-    """An OGB NodePropPredDataset, or anything that gives (graph, labels) and get_idx_split()."""
+    """Reads an OGB NodePropPredDataset, or any object with (graph, labels) at [0] and get_idx_split()."""
     graph, y = dataset[0]
     nodes, split = int(graph["num_nodes"]), dataset.get_idx_split()
     return {"src": graph["edge_index"][0], "dst": graph["edge_index"][1], "num_nodes": nodes, "name": name,
@@ -172,7 +172,7 @@ def from_ogb(dataset, name="ogb"):
 
 
 def from_benchmark_npz(file, name):
-    """Of the gnn-benchmark layout: adj and attr as CSR, or attr dense."""
+    """Reads the gnn-benchmark layout: adj as CSR, attr as CSR or dense."""
     src, dst = edges_of(file["adj_indptr"], file["adj_indices"])
     weight = np.asarray(file["adj_data"])
     out = {"src": src, "dst": dst, "num_nodes": len(file["adj_indptr"]) - 1, "name": name, "y": file["labels"]}
@@ -187,7 +187,7 @@ def from_benchmark_npz(file, name):
 
 
 def from_scipy_npz(file, name):
-    """Of scipy.sparse.save_npz."""
+    """Reads a file of scipy.sparse.save_npz."""
     layout = bytes(file["format"].item()).decode() if file["format"].dtype.kind == "S" else str(file["format"])
     if layout == "coo":
         src, dst, weight = file["row"], file["col"], file["data"]
@@ -197,7 +197,7 @@ def from_scipy_npz(file, name):
         if layout == "csc":
             src, dst = dst, src
     else:
-        raise BadSource(f"sparse matrices of format {layout} are not read: save them as csr, csc or coo")
+        raise BadSource(f"sparse matrices of format {layout} are not supported: save them as csr, csc or coo")
     rows, columns = (int(n) for n in file["shape"])
     if rows != columns:
         raise BadSource(f"a graph needs a square matrix, got {rows} x {columns}")
@@ -208,10 +208,10 @@ def from_scipy_npz(file, name):
 
 
 def from_reddit(data_path, graph_path, name="reddit"):
-    """DGL's reddit_data.npz and reddit_graph.npz."""
+    """Reads reddit_data.npz and reddit_graph.npz of DGL."""
     with np.load(graph_path) as graph_file:
         graph = from_scipy_npz(graph_file, name)
-    graph.pop("edge_weight", None)  # the numbers of the edges
+    graph.pop("edge_weight", None)  # edge ids, not weights
     with np.load(data_path) as data:
         kinds = data["node_types"]
         graph.update(x=data["feature"], y=data["label"], masks=[kinds == kind for kind in (1, 2, 3)])
@@ -220,7 +220,7 @@ def from_reddit(data_path, graph_path, name="reddit"):
 
 def from_npz(path, name=None):
     name = name or os.path.splitext(os.path.basename(path))[0]
-    with np.load(path, allow_pickle=False) as file:  # a pickle could run anything
+    with np.load(path, allow_pickle=False) as file:  # a pickle can execute code
         if "adj_indptr" in file:
             return from_benchmark_npz(file, name)
         if "format" in file and "shape" in file:
@@ -236,7 +236,7 @@ def module(name):
 
 
 def named(classes, kind, root):
-    """Reddit, or Planetoid:Cora, of a module of dataset classes."""
+    """Constructs a dataset such as Reddit or Planetoid:Cora from a module of dataset classes."""
     class_name, *arguments = kind.split(":")
     if not hasattr(classes, class_name):
         raise BadSource(f"{classes.__name__} has no dataset {class_name}")
@@ -266,7 +266,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source")
     parser.add_argument("file")
-    parser.add_argument("--root", default="data", help="where packages keep what they download (default: data)")
+    parser.add_argument("--root", default="data", help="download folder of the packages (default: data)")
     parser.add_argument("--undirected", action="store_true", help="add the reverse of every edge")
     options = parser.parse_args(arguments)
     try:

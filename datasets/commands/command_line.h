@@ -1,5 +1,5 @@
-/// What the subcommands of rodeo_data share. Each is one file here: `int foo_command(argc, argv)`, argv[0]
-/// being its name, returns the exit code and throws Error for what is wrong.
+/// The subcommands of rodeo_data and their command line. Each subcommand is one file in this folder:
+/// `int foo_command(argc, argv)` with its name in argv[0] returns the exit code and throws Error.
 #pragma once
 
 #include <charconv>
@@ -20,20 +20,20 @@ int validate_command(int argc, const char* const* argv);
 
 class CommandLine {
  public:
-  /// "inspect", "Tells what a file holds.", "FILE": as many files as there are words in the last.
+  /// `files` are the names of the positional arguments, e.g. "FILE OUT". All are required.
   CommandLine(const std::string& command, const std::string& about, const std::string& files);
 
   void option(const std::string& name, const std::string& about, const std::string& value);
   void flag(const std::string& name, const std::string& about);
 
-  /// False where help was asked for, and was printed.
+  /// Returns false after printing --help.
   bool parse(int argc, const char* const* argv);
 
   const std::string& file(std::size_t i) const { return files_[i]; }
   bool has(const std::string& option) const { return parsed_.count(option) > 0; }
   std::string text(const std::string& option) const { return parsed_[option].as<std::string>(); }
 
-  /// Replaces `value` where the option is given.
+  /// Sets `value` if the option is given.
   template <class T>
   void read(const std::string& option, T& value) const {
     if (!has(option)) return;

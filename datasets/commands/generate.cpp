@@ -12,12 +12,12 @@ int generate_command(int argc, const char* const* argv) {
   line.option("edges", "Number of edges, counting both directions", "N");
   line.option("features", "Number of features", "N");
   line.option("classes", "Number of classes", "N");
-  line.option("skew", "0: degrees are alike; up to 0.95: few hubs have most edges", "X");
+  line.option("skew", "0: similar degrees; up to 0.95: a few hubs have most edges", "X");
   line.option("homophily", "Share of edges drawn within a class", "X");
-  line.option("split", "Percent of train/val/test nodes: 60/20/20", "A/B/C");
-  line.option("node-order", "shuffled (default), or community: nodes of a community follow each other",
+  line.option("split", "Percentages of train/val/test nodes, e.g. 60/20/20", "A/B/C");
+  line.option("node-order", "shuffled (default), or community: the nodes of a community are contiguous",
               "shuffled|community");
-  line.option("seed", "Another seed is another graph", "N");
+  line.option("seed", "Random seed (default: 0)", "N");
   if (!line.parse(argc, argv)) return 0;
 
   SyntheticOptions options = synthetic_preset(line.has("preset") ? line.text("preset") : "cora");

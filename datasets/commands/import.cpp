@@ -1,50 +1,56 @@
-#include <fmt/core.h>
-
-#include "datasets/commands/command_line.h"
 #include "datasets/import.h"
 
+#include <fmt/format.h>
+
+#include "datasets/commands/command_line.h"
+
 namespace rodeo {
+namespace {
+
+const Importer& importer_of(std::string_view format) {
+  std::string formats;
+  for (const Importer& importer : kImporters) {
+    if (importer.format == format) return importer;
+    formats += (formats.empty() ? "" : ", ") + std::string(importer.format);
+  }
+  fail("unknown format '", format, "': expected one of ", formats);
+}
+
+// "edgelist, mtx": the formats that accept an option.
+std::string formats_with(std::string_view option) {
+  std::string formats;
+  for (const Importer& importer : kImporters)
+    if (importer.accepts(option)) formats += (formats.empty() ? "" : ", ") + std::string(importer.format);
+  return formats;
+}
+
+std::string about() {
+  std::string text = "Converts files in another format to a dataset. FORMAT is";
+  for (const Importer& importer : kImporters)
+    text += fmt::format("\n  {:<10} {}", importer.format, importer.help);
+  return text;
+}
+
+}  // namespace
 
 int import_command(int argc, const char* const* argv) {
-  CommandLine line("import",
-                   "Makes a dataset of files in another format. FORMAT is\n"
-                   "  planetoid  SOURCE is a folder with ind.NAME.x, .y, .graph and so on\n"
-                   "  edgelist   lines 'source destination' or 'source destination weight', also gzip\n"
-                   "  mtx        a square Matrix Market file: row i, column j is an edge from i to j\n"
-                   "  csv-ogb    SOURCE is a folder of OGB with raw/edge.csv.gz",
-                   "FORMAT SOURCE FILE");
+  CommandLine line("import", about(), "FORMAT SOURCE FILE");
   line.flag("undirected", "Add the reverse of every edge and drop duplicates");
-  line.flag("relabel", "edgelist: ids may be any numbers; /node_id keeps them");
-  line.option("nodes", "edgelist: number of nodes, else the largest id + 1", "N");
-  line.flag("no-weights", "mtx: leave the values out");
-  line.option("name", "How logs call the dataset", "TEXT");
+  line.flag("relabel", "edgelist: accept arbitrary ids and renumber them; /node_id keeps the original ids");
+  line.option("nodes", "edgelist: number of nodes (default: the largest id + 1)", "N");
+  line.flag("no-weights", "mtx: ignore the values");
+  line.option("name", "Name of the dataset in logs", "TEXT");
   if (!line.parse(argc, argv)) return 0;
 
-  const std::string& format = line.file(0);
-  const auto only = [&](const char* option, const char* of) {
-    check(!line.has(option) || format == of, "--", option, " belongs to ", of);
-  };
-  only("relabel", "edgelist");
-  only("nodes", "edgelist");
-  only("no-weights", "mtx");
-  check(!line.has("undirected") || format != "planetoid",
-        "--undirected: planetoid files always become undirected");
-  const bool undirected = line.has("undirected");
-  Dataset dataset;
-  if (format == "planetoid") {
-    dataset = read_planetoid(line.file(1));
-  } else if (format == "edgelist") {
-    EdgeListOptions options{.undirected = undirected, .relabel = line.has("relabel")};
-    line.read("nodes", options.nodes);
-    check(!line.has("nodes") || options.nodes >= 0, "--nodes must be at least 0, got ", options.nodes);
-    dataset = read_edge_list(line.file(1), options);
-  } else if (format == "mtx") {
-    dataset = read_matrix_market_graph(line.file(1), undirected, !line.has("no-weights"));
-  } else if (format == "csv-ogb") {
-    dataset = read_ogb_csv(line.file(1), undirected);
-  } else {
-    fail("unknown format '", format, "': planetoid, edgelist, mtx or csv-ogb");
-  }
+  const Importer& importer = importer_of(line.file(0));
+  for (const char* option : {"undirected", "relabel", "nodes", "no-weights"})
+    check(!line.has(option) || importer.accepts(option), "--", option, " belongs to ", formats_with(option));
+  ImportOptions options{.undirected = line.has("undirected"),
+                        .relabel = line.has("relabel"),
+                        .weights = !line.has("no-weights")};
+  line.read("nodes", options.nodes);
+  check(!line.has("nodes") || options.nodes >= 0, "--nodes must be at least 0, got ", options.nodes);
+  Dataset dataset = importer.read(line.file(1), options);
   if (line.has("name")) dataset.name = line.text("name");
   save_dataset(dataset, line.file(2));
   fmt::print("{}: {}, {} nodes, {} edges, {} features, {} classes\n", line.file(2), dataset.name,

@@ -24,7 +24,7 @@ const char* yes(bool holds) {
   return holds ? "yes" : "no";
 }
 
-// Bars are relative to the largest; what is not zero is seen.
+// The bar of a nonzero count has at least one character.
 std::string bar(std::int64_t count, std::int64_t largest) {
   constexpr std::int64_t kWidth = 50;
   return std::string(
@@ -32,7 +32,7 @@ std::string bar(std::int64_t count, std::int64_t largest) {
 }
 
 void print_degrees(const GraphFacts& facts) {
-  row("degrees", "mean {:.2f}, median {}, largest {}", facts.mean_degree, facts.median_degree,
+  row("in-degrees", "mean {:.2f}, median {}, max {}", facts.mean_degree, facts.median_degree,
       facts.max_degree);
   const std::int64_t largest =
       facts.histogram.empty() ? 0 : *std::max_element(facts.histogram.begin(), facts.histogram.end());
@@ -45,8 +45,8 @@ void print_degrees(const GraphFacts& facts) {
 
 void print_labels(const Dataset& dataset, const GraphFacts& facts) {
   constexpr std::size_t kShown = 50;
-  row("labels", "{} classes{}, {} nodes without", dataset.num_classes,
-      dataset.multi_label() ? ", several a node" : "", facts.unlabelled);
+  row("labels", "{} classes{}, {} unlabelled nodes", dataset.num_classes,
+      dataset.multi_label() ? ", multi-label" : "", facts.unlabelled);
   for (std::size_t i = 0; i < std::min(facts.class_sizes.size(), kShown); ++i)
     fmt::print("  {:>21} {:>11}{}\n", fmt::format("class {}", i), facts.class_sizes[i],
                share(facts.class_sizes[i], facts.nodes));
@@ -55,7 +55,7 @@ void print_labels(const Dataset& dataset, const GraphFacts& facts) {
 }
 
 void print_memory(const Dataset& dataset, bool symmetric) {
-  row("to train", "{:>14} {:>14}   estimated, on the device", "GCN 2 x 16", "GAT 2 x 8 x 8");
+  row("training memory", "{:>14} {:>14}   estimated, on the device", "GCN 2 x 16", "GAT 2 x 8 x 8");
   for (const DType dtype : {DType::kF32, DType::kBF16})
     row(dtype == DType::kF32 ? "  f32" : "  bf16, f16", "{:>14} {:>14}",
         format_bytes(static_cast<double>(gcn_training_bytes(dataset, symmetric, dtype))),
@@ -65,7 +65,8 @@ void print_memory(const Dataset& dataset, bool symmetric) {
 }  // namespace
 
 int inspect_command(int argc, const char* const* argv) {
-  CommandLine line("inspect", "Tells what a dataset holds and what it takes to train on it.", "FILE");
+  CommandLine line("inspect", "Prints statistics of a dataset and the estimated memory of training on it.",
+                   "FILE");
   if (!line.parse(argc, argv)) return 0;
   const Dataset dataset = load_dataset(line.file(0), {.all_splits = true});
   const GraphFacts facts = graph_facts(dataset);
@@ -78,7 +79,7 @@ int inspect_command(int argc, const char* const* argv) {
   row("isolated", "{}{}", facts.isolated, share(facts.isolated, facts.nodes));
   print_degrees(facts);
   if (dataset.has_features())
-    row("features", "{}{}, {:.2f} % not zero", dataset.num_features,
+    row("features", "{}{}, {:.2f} % nonzero", dataset.num_features,
         dataset.x_sparse.defined() ? ", sparse" : "", 100 * facts.density.value_or(0));
   if (dataset.y.defined()) print_labels(dataset, facts);
   for (std::size_t i = 0; i < dataset.splits.size(); ++i) {

@@ -11,11 +11,11 @@ namespace rodeo {
 
 int reorder_command(int argc, const char* const* argv) {
   CommandLine line("reorder",
-                   "Writes the same graph with its nodes in another order; /node_id keeps their old numbers.",
+                   "Renumbers the nodes of a graph in another order; /node_id keeps the original ids.",
                    "FILE OUT");
-  line.option("by", "degree: largest first; rcm: reverse Cuthill-McKee; rabbit: by communities; random",
+  line.option("by", "degree (largest first), rcm (reverse Cuthill-McKee), rabbit (communities) or random",
               "ORDER");
-  line.option("seed", "Of random (default: 0)", "N");
+  line.option("seed", "Random seed of --by random (default: 0)", "N");
   if (!line.parse(argc, argv)) return 0;
   const std::string by = line.has("by") ? line.text("by") : "";
   check(by == "degree" || by == "rcm" || by == "rabbit" || by == "random",

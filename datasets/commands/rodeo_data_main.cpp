@@ -1,4 +1,4 @@
-/// rodeo_data COMMAND: makes, checks and changes dataset files. The commands are in datasets/commands.
+/// rodeo_data COMMAND: creates, checks and converts dataset files. The commands are in datasets/commands.
 #include <fmt/core.h>
 
 #include <cstdio>
@@ -12,14 +12,14 @@ namespace rodeo {
 namespace {
 
 constexpr const char* kUsage =
-    "Makes, checks and changes dataset files.\n"
+    "Creates, checks and converts dataset files.\n"
     "Usage:\n"
-    "  rodeo_data inspect FILE                       what it holds, and what it takes to train on it\n"
-    "  rodeo_data validate FILE                      every rule of the schema\n"
+    "  rodeo_data inspect FILE                       statistics, and the estimated memory of training\n"
+    "  rodeo_data validate FILE                      checks every rule of the schema\n"
     "  rodeo_data generate [options] FILE            a random graph with communities\n"
     "  rodeo_data import [options] FORMAT SOURCE FILE   planetoid, edgelist, mtx, csv-ogb\n"
-    "  rodeo_data reorder --by ORDER FILE OUT        the same nodes in another order\n"
-    "  rodeo_data subset [options] FILE OUT          some nodes and the edges between them\n"
+    "  rodeo_data reorder --by ORDER FILE OUT        renumbers the nodes\n"
+    "  rodeo_data subset [options] FILE OUT          the induced subgraph of some nodes\n"
     "  rodeo_data --help | --version\n"
     "`rodeo_data COMMAND --help` shows its options.\n";
 
@@ -38,7 +38,7 @@ int run(int argc, const char* const* argv) {
   for (const Command& command : kCommands)
     if (command.name == name) {
       const int code = command.run(argc - 1, argv + 1);
-      check(std::fflush(stdout) == 0 && !std::ferror(stdout), "cannot write to the standard output");
+      check(std::fflush(stdout) == 0 && !std::ferror(stdout), "cannot write to standard output");
       return code;
     }
   check(!name.empty(),

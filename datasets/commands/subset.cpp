@@ -41,13 +41,12 @@ Tensor choose(const CommandLine& line, std::int64_t num_nodes) {
 }  // namespace
 
 int subset_command(int argc, const char* const* argv) {
-  CommandLine line("subset",
-                   "Writes some of the nodes and the edges between them; /node_id keeps their old numbers.",
+  CommandLine line("subset", "Writes the induced subgraph of some nodes; /node_id keeps the original ids.",
                    "FILE OUT");
-  line.option("nodes", "A text file of node numbers, in the order wanted", "LIST");
+  line.option("nodes", "A text file of node ids; the new nodes are in this order", "LIST");
   line.option("first", "The first K nodes", "K");
-  line.option("share", "A random share of the nodes, in percent", "P");
-  line.option("seed", "Of --share (default: 0)", "N");
+  line.option("share", "A random P percent of the nodes", "P");
+  line.option("seed", "Random seed of --share (default: 0)", "N");
   if (!line.parse(argc, argv)) return 0;
   check(line.has("nodes") + line.has("first") + line.has("share") == 1,
         "subset takes one of --nodes, --first and --share");

@@ -1,4 +1,4 @@
-/// The steps of load_dataset() and validate_dataset(). For these two only.
+/// The steps of load_dataset() and validate_dataset(). Private to them.
 #pragma once
 
 #include <algorithm>
@@ -17,12 +17,12 @@ namespace rodeo {
 constexpr std::int64_t kSchemaVersion = 1;
 constexpr std::int64_t kMaxNodes = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kMaxSplits = 1000;
-constexpr std::int64_t kBlock = std::int64_t{1} << 22;  // elements read and checked at a time
+constexpr std::int64_t kBlock = std::int64_t{1} << 22;  // elements per read
 
 /// The smallest i in [0, n) for which bad(i), or n.
 template <class Bad>
 std::int64_t find_first(std::int64_t n, Bad&& bad) {
-  constexpr std::int64_t kStep = 4096;  // looked at without branches, which vectorises
+  constexpr std::int64_t kStep = 4096;  // checked without branches, so that the loop vectorises
   std::int64_t first = n;
 #pragma omp parallel for reduction(min : first) if (n > kStep)
   for (std::int64_t begin = 0; begin < n; begin += kStep) {
@@ -35,8 +35,8 @@ std::int64_t find_first(std::int64_t n, Bad&& bad) {
   return first;
 }
 
-/// Reads one file into one dataset, step by step. A step throws Error for what it finds wrong; with
-/// `findings`, it puts the Error's text there instead and the next step follows, with what is known.
+/// Reads one file into one Dataset in several steps. A step throws Error for invalid data. With `findings`,
+/// the error text is appended to it instead, and reading continues with the next step.
 class DatasetReader {
  public:
   DatasetReader(const Hdf5File& file, const LoadOptions& options, std::vector<std::string>* findings);
@@ -44,7 +44,7 @@ class DatasetReader {
 
  private:
   struct Ids {
-    Tensor values;  // i32, on the host or options.device
+    Tensor values;  // i32, on options.device
     std::int64_t largest = -1;
   };
 
@@ -60,13 +60,14 @@ class DatasetReader {
 
   Hdf5Array open(const char* name, bool floating, int rank, std::string_view rule) const;
   Hdf5Array open_mask(const char* name) const;
-  /// Everything that says how many nodes there are has to say the same.
-  void agree(std::int64_t count, const std::string& who, std::string_view whose);
+  /// Records the number of nodes that an array or attribute implies. Throws Error if another one differs.
+  void set_num_nodes(std::int64_t count, const std::string& where, std::string_view source);
 
-  void look();  // at attributes and shapes, which is cheap: a file that contradicts itself is not read
-  void look_at_features();
-  void look_at_masks();
-  void check_needs() const;
+  // Attributes and shapes first: contradictions are found before any array is read.
+  void check_header();
+  void check_feature_header();
+  void check_mask_header();
+  void check_required() const;
   void read_edges();
   void read_weights();
   void read_features();
@@ -89,16 +90,16 @@ class DatasetReader {
   std::vector<std::string>* findings_;
   Dataset out_;
 
-  std::int64_t nodes_ = -1;  // -1: not known yet
-  std::string nodes_from_;
-  std::int64_t edges_ = -1;  // as the edges' array has them
+  std::int64_t nodes_ = -1;   // -1: not known yet
+  std::string nodes_source_;  // the array or attribute that nodes_ comes from
+  std::int64_t edges_ = -1;   // length of the edge array
   std::optional<Hdf5Array> x_, y_;
-  bool sparse_ = false;
-  bool masked_ = false;
-  std::int64_t num_splits_ = 0;  // of the masks
-  bool matrix_masks_ = false;
-  std::int64_t column_ = 0;  // of the masks: the split asked for
-  bool random_ = false;      // options.split is percentages
+  bool sparse_ = false;          // features are CSR
+  bool masked_ = false;          // the file has masks
+  std::int64_t num_splits_ = 0;  // columns of the masks
+  bool matrix_masks_ = false;    // masks are [nodes, splits]
+  std::int64_t column_ = 0;      // mask column of the requested split
+  bool random_ = false;          // options.split is percentages
 };
 
 }  // namespace rodeo

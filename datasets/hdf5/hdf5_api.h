@@ -1,4 +1,4 @@
-/// What the HDF5 reader and writer share. For these two only: it includes the library's own header.
+/// Shared by the HDF5 reader and writer. Private to them, because it includes hdf5.h.
 #pragma once
 
 #include <hdf5.h>
@@ -14,12 +14,13 @@
 
 namespace rodeo::hdf5 {
 
-/// While one lives, HDF5 does not print its error stack; what the process had set returns with its end.
+/// RAII guard: HDF5 does not print its error stack while one exists. The destructor restores the error
+/// handler.
 class Silence {
  public:
   Silence() {
-    // At the end of the process HDF5 would complain of files that were too damaged to be closed. Ours are
-    // closed by then; what it closes besides is memory.
+    // The exit handler of HDF5 prints errors for damaged files that cannot be closed. It is not needed: all
+    // our files are closed before exit.
     static const herr_t no_exit_handler = H5dont_atexit();
     static_cast<void>(no_exit_handler);
     H5Eget_auto2(H5E_DEFAULT, &print_, &stream_);
@@ -34,7 +35,7 @@ class Silence {
   void* stream_ = nullptr;
 };
 
-/// Takes over `id`, which the caller has checked or will check for being negative.
+/// Takes ownership of `id`. The caller checks for a negative id.
 inline Hdf5Id own(hid_t id, herr_t (*close)(hid_t)) {
   return {new hid_t(id), [close](const hid_t* p) {
             const Silence silence;
@@ -43,7 +44,7 @@ inline Hdf5Id own(hid_t id, herr_t (*close)(hid_t)) {
           }};
 }
 
-/// The cause of the call that failed last: " (filter returned failure)", or nothing.
+/// The cause of the last failed call, such as " (filter returned failure)", or an empty string.
 inline std::string reason() {
   std::string text;
   const auto innermost = [](unsigned, const H5E_error2_t* error, void* out) -> herr_t {
@@ -54,7 +55,7 @@ inline std::string reason() {
   return text.empty() ? text : " (" + text.substr(0, text.find('\n')) + ")";
 }
 
-/// Throws Error with the concatenated parts and the reason where an HDF5 call has returned a negative number.
+/// Throws Error with the concatenated parts and reason() if an HDF5 call returned a negative number.
 template <class... Parts>
 void check_call(std::int64_t returned, const Parts&... parts) {
   if (returned < 0) [[unlikely]]
@@ -64,27 +65,26 @@ void check_call(std::int64_t returned, const Parts&... parts) {
 /// "integer", "variable-length", ...
 std::string_view class_name(H5T_class_t type_class);
 
-/// An attribute of one value; nothing where there is none. `where` begins the Error where it is something
-/// else.
+/// A scalar attribute; nullopt if absent. Throws Error with the prefix `where` if it has another type.
 std::optional<std::int64_t> integer_attribute(std::int64_t object, const std::string& name,
                                               const std::string& where);
 std::optional<std::string> text_attribute(std::int64_t object, const std::string& name,
                                           const std::string& where);
 
-/// A block of an array of one or two dimensions.
+/// A block of a 1D or 2D array.
 struct Block {
   std::array<std::int64_t, 2> start{}, count{};  // [rows, columns]; a vector is one row
 };
 
-/// Reads a block of a chunked array whose only filters are byte-shuffle and gzip: HDF5 fetches the packed
-/// chunks one after the other, all threads unpack them. `width` is the size of an element, equal in file and
-/// memory. Returns false where the array is stored in another way, and nothing was read.
+/// Reads a block of a chunked array whose only filters are byte shuffle and gzip. HDF5 fetches the compressed
+/// chunks one by one; all threads decompress them. `width` is the element size, equal in file and memory.
+/// Returns false without reading anything if the array is stored in another way.
 bool read_chunks(std::int64_t dataset, int rank, const Block& block, std::size_t width, void* out,
                  const std::string& where);
 
-/// A value of `dtype` in memory.
+/// The HDF5 type of `dtype` in memory.
 inline Hdf5Id memory_type(DType dtype) {
-  // HDF5 has no 16-bit floats of its own, but converts any layout that it is told.
+  // HDF5 has no predefined 16-bit floats, but converts custom layouts.
   const auto float16 = [](std::size_t exponent_bits, std::size_t mantissa_bits, std::size_t bias) {
     const hid_t type = H5Tcopy(H5T_NATIVE_FLOAT);
     H5Tset_fields(type, 15, mantissa_bits, exponent_bits, 0, mantissa_bits);

@@ -40,12 +40,12 @@ Shape shape_in_file(hid_t space, const std::string& where) {
   check(rank <= Shape::kMaxRank, where, " must have at most ", Shape::kMaxRank, " dimensions, got ", rank);
   std::array<hsize_t, Shape::kMaxRank> sizes{};
   H5Sget_simple_extent_dims(space, sizes.data(), nullptr);
-  // The limit holds for every dimension by itself: behind a 0 an absurd one would pass the product.
+  // The limit also applies to each dimension: a product with a dimension of 0 is always small.
   constexpr auto kLimit = static_cast<hsize_t>(Hdf5File::kMaxElements);
   hsize_t elements = 1;
   for (int i = 0; i < rank; ++i) {
     check(sizes[i] <= kLimit && (elements == 0 || sizes[i] <= kLimit / elements), where,
-          " claims more than 2^40 elements");
+          " declares more than 2^40 elements");
     elements *= sizes[i];
   }
   const auto size = [&](int i) { return static_cast<std::int64_t>(sizes[i]); };
@@ -70,7 +70,7 @@ hsize_t file_size_of(hid_t dataset) {
   return bytes;
 }
 
-// HDF5 itself names a folder of plugins where it lacks a filter.
+// The error of HDF5 for a missing filter names a plugin folder instead of the filter.
 void check_filters(hid_t plan, const std::string& where) {
   for (int i = 0; i < H5Pget_nfilters(plan); ++i) {
     char name[32] = "";
@@ -82,7 +82,7 @@ void check_filters(hid_t plan, const std::string& where) {
   }
 }
 
-// What an array claims to hold must be in the file: memory follows the size of the file, not its claims.
+// All chunks must be in the file, so that a damaged header cannot cause a huge allocation.
 void check_chunks(hid_t dataset, hid_t plan, const Shape& shape, std::size_t width,
                   const std::string& where) {
   std::array<hsize_t, Shape::kMaxRank> sizes{};
@@ -99,7 +99,7 @@ void check_chunks(hid_t dataset, hid_t plan, const Shape& shape, std::size_t wid
   check(written >= wanted, where, " was written in part: ", written, " of ", wanted, " chunks");
 }
 
-// Virtual and external storage would read files of the dataset's choice.
+// Virtual and external storage could read any file of the machine.
 void check_storage(hid_t dataset, hid_t type, const Shape& shape, const std::string& where) {
   const Hdf5Id plan = own(H5Dget_create_plist(dataset), H5Pclose);
   const H5D_layout_t layout = H5Pget_layout(*plan);
@@ -112,8 +112,8 @@ void check_storage(hid_t dataset, hid_t type, const Shape& shape, const std::str
   check(stored > 0, where, " was never written");
   if (layout == H5D_CHUNKED) return check_chunks(dataset, *plan, shape, width, where);
   check(stored >= static_cast<hsize_t>(shape.numel()) * width && stored <= file_size_of(dataset), where,
-        " claims ", shape.numel(), " values of ", width, " bytes, which its ", stored, " bytes in a file of ",
-        file_size_of(dataset), " do not hold");
+        " declares ", shape.numel(), " values of ", width, " bytes, but has ", stored, " bytes in a file of ",
+        file_size_of(dataset), " bytes");
 }
 
 }  // namespace
@@ -128,7 +128,7 @@ Hdf5Array::Hdf5Array(Hdf5Id id, std::shared_ptr<const int> file, std::string whe
   const std::optional<DType> dtype = dtype_in_file(*type);
   check(dtype.has_value(), where_, " must be numeric, got ", class_name(H5Tget_class(*type)), " ", shape_);
   dtype_ = *dtype;
-  // How NumPy, which has no bfloat16, can store it.
+  // NumPy has no bfloat16, so it is stored as integers with an attribute.
   if (H5Tget_class(*type) == H5T_INTEGER && H5Tget_size(*type) == 2 &&
       hdf5::text_attribute(*id_, "dtype", where_ + ": attribute dtype") == "bfloat16")
     dtype_ = DType::kBF16, bits_ = true;
@@ -146,7 +146,7 @@ Hdf5Array::Hdf5Array(Hdf5Id id, std::shared_ptr<const int> file, std::string whe
     chunk_rows_ = static_cast<std::int64_t>(chunk[0]);
 }
 
-// Several threads share the work of copying out of the page cache, and of mapping the memory copied to.
+// Multi-threaded, because copying from the page cache and the page faults of the destination are CPU-bound.
 bool Hdf5Array::read_plain(std::int64_t begin, std::int64_t count, std::size_t width, void* out) const {
   constexpr std::int64_t kPiece = std::int64_t{4} << 20;
   const std::int64_t bytes = count * static_cast<std::int64_t>(width);

@@ -5,7 +5,7 @@
 namespace rodeo::hdf5 {
 namespace {
 
-// An attribute of one element, or nothing where there is none.
+// Opens an attribute of one element; nullptr if absent.
 Hdf5Id open_attribute(std::int64_t object, const std::string& name, const std::string& where) {
   if (H5Aexists(object, name.c_str()) <= 0) return nullptr;
   Hdf5Id attribute = own(H5Aopen(object, name.c_str(), H5P_DEFAULT), H5Aclose);
@@ -74,7 +74,7 @@ std::optional<std::string> text_attribute(std::int64_t object, const std::string
   }
   constexpr std::size_t kMaxLength = 1 << 20;
   const std::size_t length = H5Tget_size(*type);
-  check(length <= kMaxLength, where, " claims ", length, " characters");
+  check(length <= kMaxLength, where, " declares ", length, " characters");
   std::string value(length, '\0');
   check_call(H5Aread(*id, *type, value.data()), where, " cannot be read");
   value.resize(std::min(length, value.find('\0')));

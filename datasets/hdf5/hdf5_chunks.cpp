@@ -8,19 +8,19 @@
 namespace rodeo::hdf5 {
 namespace {
 
-constexpr std::int64_t kBatchBytes = std::int64_t{64} << 20;  // of unpacked chunks in flight
+constexpr std::int64_t kBatchBytes = std::int64_t{64} << 20;  // of decompressed chunks in flight
 constexpr int kMaxFilters = 2;
 
 struct Plan {
   std::array<std::int64_t, 2> chunk{1, 1};
-  std::vector<H5Z_filter_t> filters;  // in the order of packing
+  std::vector<H5Z_filter_t> filters;  // in the order of compression
   std::size_t width = 0;
   std::int64_t elements() const { return chunk[0] * chunk[1]; }
   std::int64_t bytes() const { return elements() * static_cast<std::int64_t>(width); }
 };
 
 struct PackedChunk {
-  std::array<std::int64_t, 2> at{};  // of its first element
+  std::array<std::int64_t, 2> at{};  // position of its first element
   std::uint32_t skipped = 0;         // bit i: filter i was not applied
   std::vector<unsigned char> bytes;
 };
@@ -51,7 +51,7 @@ void unshuffle(const std::vector<unsigned char>& from, std::size_t width, std::v
     for (std::size_t i = 0; i < n; ++i) to[i * width + b] = from[b * n + i];
 }
 
-// False where the bytes are not what a chunk was packed into.
+// Decompresses a chunk in place. Returns false for damaged data.
 bool unpack(const Plan& plan, PackedChunk& chunk, std::vector<unsigned char>& spare) {
   const auto whole = static_cast<std::size_t>(plan.bytes());
   for (int i = static_cast<int>(plan.filters.size()) - 1; i >= 0; --i) {
@@ -91,9 +91,9 @@ void fetch(hid_t dataset, int rank, PackedChunk& chunk, const std::string& where
   const hsize_t* at = matrix + (2 - rank);
   hsize_t bytes = 0;
   check_call(H5Dget_chunk_storage_size(dataset, at, &bytes), where, " cannot be read");
-  // Nothing that gzip makes of a chunk is larger: a larger claim is damage.
+  // gzip never doubles the size of a chunk: a larger size is damaged.
   check(bytes > 0 && bytes <= static_cast<hsize_t>(2 * kBatchBytes), where,
-        " cannot be read (a chunk claims ", bytes, " bytes)");
+        " cannot be read (a chunk declares ", bytes, " bytes)");
   chunk.bytes.resize(bytes);
   check_call(H5Dread_chunk(dataset, H5P_DEFAULT, at, &chunk.skipped, chunk.bytes.data()), where,
              " cannot be read");

@@ -22,7 +22,7 @@ Hdf5Id dataset_access() {
   const auto refuse = [](const char*, const char*, const char*, const char*, unsigned*, hid_t,
                          void*) -> herr_t { return -1; };
   H5Pset_elink_cb(*access, refuse, nullptr);
-  // Blocks of rows cut compressed chunks: keep those on the border, so that none is unpacked twice.
+  // Blocks of rows can end within a chunk. The cache keeps such chunks, so that none is decompressed twice.
   constexpr std::size_t kCacheBytes = std::size_t{32} << 20, kCacheSlots = 12421;
   H5Pset_chunk_cache(*access, kCacheSlots, kCacheBytes, H5D_CHUNK_CACHE_W0_DEFAULT);
   return access;
@@ -62,11 +62,11 @@ Hdf5Array Hdf5File::array(const std::string& name) const {
   const Hdf5Id dataset = own(H5Dopen2(*id_, name.c_str(), *access), H5Dclose);
   if (*dataset >= 0) return Hdf5Array(dataset, file_, where);
 
-  const std::string cause = reason();  // before another call forgets it
+  const std::string cause = reason();  // before the next call clears it
   H5L_info_t link{};
   check(H5Lget_info(*id_, name.c_str(), &link, H5P_DEFAULT) >= 0, where, " cannot be read", cause);
   check(link.type == H5L_TYPE_HARD, where,
-        " must be an array of this file, got a link that leads nowhere in it");
+        " must be an array of this file, got a dangling link or a link to another file");
   H5O_info_t object{};
   const bool known = H5Oget_info_by_name(*id_, name.c_str(), &object, H5P_DEFAULT) >= 0;
   check(!known || object.type == H5O_TYPE_DATASET, where, " must be an array, got a ",

@@ -24,7 +24,7 @@ Sizes sizes_of(const Shape& shape) {
   return sizes;
 }
 
-// Whole rows, about a megabyte of them; a part of a row where that is longer.
+// Chunks of about 1 MiB: whole rows, or a part of a longer row.
 Sizes chunk_of(const Shape& shape, DType dtype) {
   const hsize_t elements = (hsize_t{1} << 20) / size_of(dtype);
   Sizes chunk = sizes_of(shape);
@@ -57,8 +57,8 @@ Hdf5Writer::~Hdf5Writer() {
 
 Hdf5Id Hdf5Writer::create(const std::string& name, DType dtype, const Shape& shape, Storage storage) {
   const Hdf5Id plan = own(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-  H5Pset_fill_time(*plan, H5D_FILL_TIME_NEVER);  // every value will be written
-  H5Pset_obj_track_times(*plan, false);          // the same data is the same file
+  H5Pset_fill_time(*plan, H5D_FILL_TIME_NEVER);  // every value is written
+  H5Pset_obj_track_times(*plan, false);          // equal data makes an identical file
   if (storage == Storage::kCompressed && shape.rank() > 0 && shape.numel() > 0) {
     constexpr unsigned kGzipLevel = 4;
     H5Pset_chunk(*plan, shape.rank(), chunk_of(shape, dtype).data());
@@ -129,11 +129,11 @@ void Hdf5Writer::commit() {
   {
     const Silence silence;
     check_call(H5Fflush(*id_, H5F_SCOPE_LOCAL), path_,
-               ": cannot be written");  // closing would hide a full disk
+               ": cannot be written");  // H5Fclose does not report a full disk
   }
   id_.reset();
   std::error_code failure;
-  fs::rename(partial_, path_, failure);  // where it fails, the destructor removes the partial file
+  fs::rename(partial_, path_, failure);  // after a failure the destructor removes the partial file
   if (!failure) partial_.clear();
   check(!failure, path_, ": cannot be written: ", failure.message());
 }

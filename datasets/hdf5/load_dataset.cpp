@@ -17,18 +17,19 @@ Hdf5Array DatasetReader::open(const char* name, bool floating, int rank, std::st
   return array;
 }
 
-void DatasetReader::agree(std::int64_t count, const std::string& who, std::string_view whose) {
-  check(count >= 0 && count <= kMaxNodes, who, " says ", count, " nodes, outside [0, 2^31 - 1]");
-  check(nodes_ < 0 || count == nodes_, who, " says ", count, " nodes, ", nodes_from_, " says ", nodes_);
-  if (nodes_ < 0) nodes_ = count, nodes_from_ = whose;
+void DatasetReader::set_num_nodes(std::int64_t count, const std::string& where, std::string_view source) {
+  check(count >= 0 && count <= kMaxNodes, where, " implies ", count, " nodes, outside [0, 2^31 - 1]");
+  check(nodes_ < 0 || count == nodes_, where, " implies ", count, " nodes, ", nodes_source_, " implies ",
+        nodes_);
+  if (nodes_ < 0) nodes_ = count, nodes_source_ = source;
 }
 
-void DatasetReader::look() {
+void DatasetReader::check_header() {
   step([&] {
     const std::int64_t version = file_.integer("rodeo_schema").value_or(kSchemaVersion);
     check(version >= 1, file_.path(), ": attribute rodeo_schema must be at least 1, got ", version);
     check(version <= kSchemaVersion, file_.path(), ": attribute rodeo_schema is ", version,
-          ", newer than the ", kSchemaVersion, " that this reader knows");
+          ", newer than version ", kSchemaVersion, " of this reader");
   });
   out_.name = std::filesystem::path(file_.path()).stem().string();
   step([&] { out_.name = file_.text("name").value_or(out_.name); });
@@ -36,29 +37,29 @@ void DatasetReader::look() {
       out_.name.begin(), out_.name.end(), [](unsigned char c) { return std::iscntrl(c); }, ' ');
   step([&] {
     if (const auto claimed = file_.integer("num_nodes"))
-      agree(*claimed, file_.path() + ": attribute num_nodes", "attribute num_nodes");
+      set_num_nodes(*claimed, file_.path() + ": attribute num_nodes", "attribute num_nodes");
   });
-  look_at_features();
+  check_feature_header();
   step([&] {
     if (!file_.has("y")) return;
     Hdf5Array y = file_.array("y");
     check(!is_float(y.dtype()) && (y.shape().rank() == 1 || y.shape().rank() == 2), y.where(),
           " must be integer [nodes] or [nodes, classes], got ", y.dtype(), " ", y.shape());
-    agree(y.shape()[0], y.where(), "/y");
+    set_num_nodes(y.shape()[0], y.where(), "/y");
     y_ = y;
   });
-  look_at_masks();
+  check_mask_header();
 }
 
-void DatasetReader::check_needs() const {
+void DatasetReader::check_required() const {
   const bool training = options_.need == Need::kTraining, features = x_ || sparse_;
   const std::string& path = file_.path();
   check(features || !training || !options_.features, path,
         ": /x is missing: training needs features [nodes, features]");
   check(y_ || !training, path, ": /y is missing: training needs labels [nodes]");
-  check(y_ || !random_, path, ": /y is missing: split ", options_.split, " is one of labelled nodes");
+  check(y_ || !random_, path, ": /y is missing: split ", options_.split, " needs labels");
   check(masked_ || random_ || (!training && options_.split.empty()), path,
-        ": /train_mask is missing: ", training ? "training needs masks" : "a split by number is one of masks",
+        ": /train_mask is missing: ", training ? "training needs masks" : "a split by number needs masks",
         ", or a split such as 60/20/20");
 }
 
@@ -73,8 +74,8 @@ void DatasetReader::check_trainable() const {
 }
 
 Dataset DatasetReader::read() {
-  look();
-  step([&] { check_needs(); });
+  check_header();
+  step([&] { check_required(); });
   read_edges();
   step([&] { read_weights(); });
   if (y_) step([&] { y_->shape().rank() == 2 ? read_label_matrix() : read_labels(); });
@@ -99,7 +100,7 @@ std::vector<std::string> validate_dataset(const std::string& path) {
   const LoadOptions options{.all_splits = true};
   try {
     DatasetReader(file, options, &findings).read();
-  } catch (const Error& error) {  // beyond which nothing can be said
+  } catch (const Error& error) {  // no later step can run
     findings.push_back(error.what());
   }
   return findings;

@@ -6,7 +6,7 @@
 
 namespace rodeo {
 
-// A row of a matrix of ids, or a whole vector of them. They fit in 32 bits, as graphs have less than 2^31
+// Reads one row of an id matrix, or an id vector. Ids fit in 32 bits, because graphs have fewer than 2^31
 // nodes.
 DatasetReader::Ids DatasetReader::read_ids(const Hdf5Array& array, std::int64_t row,
                                            std::int64_t limit) const {
@@ -15,7 +15,7 @@ DatasetReader::Ids DatasetReader::read_ids(const Hdf5Array& array, std::int64_t 
   Ids out{Tensor::empty({count}, DType::kI32, options_.device)};
   Staging staging(out.values, kBlock);
   const auto read = [&]<class I>(I) {
-    using U = std::make_unsigned_t<I>;  // in which what is negative is huge
+    using U = std::make_unsigned_t<I>;  // negative ids become huge
     constexpr bool kNarrow = sizeof(I) == sizeof(std::int32_t);
     const Tensor block = Tensor::empty({kNarrow ? 0 : std::min(kBlock, count)}, dtype_of<I>());
     for (std::int64_t begin = 0; begin < count; begin += kBlock) {
@@ -55,14 +55,14 @@ Tensor DatasetReader::read_indptr(const Hdf5Array& indptr, std::int64_t entries,
   const std::int64_t n = indptr.shape()[0] - 1;
   check(p[0] == 0, indptr.where(), " must start at 0, got ", p[0]);
   const std::int64_t falls = find_first(n, [&](std::int64_t i) { return p[i + 1] < p[i]; });
-  check(falls == n, indptr.where(), " must not fall, but [", falls + 1, "] is ", p[std::min(falls + 1, n)],
-        " after ", p[falls]);
+  check(falls == n, indptr.where(), " must not decrease, but [", falls + 1, "] is ",
+        p[std::min(falls + 1, n)], " after ", p[falls]);
   check(p[n] == entries, indptr.where(), " must end at the length of ", entries_name, ", ", entries, ", got ",
         p[n]);
   return out;
 }
 
-// Finite floats of any shape [n].
+// Reads a vector of finite floats.
 Tensor DatasetReader::read_floats(const Hdf5Array& array) const {
   const std::int64_t count = array.shape()[0];
   const Tensor out = Tensor::empty({count}, DType::kF32, options_.device);
@@ -83,14 +83,14 @@ void DatasetReader::read_edges() {
   const bool list = file_.has("edge_index"), csr = file_.has("indptr") || file_.has("indices");
   step([&] {
     check(list || csr, path, ": /edge_index is missing, and so are /indptr and /indices");
-    check(!list || !csr, path, ": has its edges twice, in /edge_index and in /indptr and /indices");
+    check(!list || !csr, path, ": has two sets of edges, /edge_index and /indptr with /indices");
   });
   if (csr)
     step([&] {
       const Hdf5Array indptr = open("indptr", false, 1, "integer [nodes + 1]");
       const Hdf5Array indices = open("indices", false, 1, "integer [edges]");
       check(indptr.shape()[0] >= 1, indptr.where(), " must have nodes + 1 entries, got none");
-      agree(indptr.shape()[0] - 1, indptr.where(), "/indptr");
+      set_num_nodes(indptr.shape()[0] - 1, indptr.where(), "/indptr");
       edges_ = indices.shape()[0];
       step([&] { out_.indptr = read_indptr(indptr, indices.shape()[0], "/indices"); });
       step([&] { out_.indices = read_ids(indices, 0, nodes_).values; });
@@ -106,7 +106,7 @@ void DatasetReader::read_edges() {
       step([&] { src = read_ids(edges, 0, limit); });
       step([&] { dst = read_ids(edges, 1, limit); });
       out_.src = src.values, out_.dst = dst.values;
-      if (nodes_ < 0) agree(std::max(src.largest, dst.largest) + 1, path, "/edge_index");
+      if (nodes_ < 0) set_num_nodes(std::max(src.largest, dst.largest) + 1, path, "/edge_index");
     });
   out_.num_nodes = std::max<std::int64_t>(nodes_, 0);
 }

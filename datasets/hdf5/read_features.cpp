@@ -5,12 +5,12 @@
 
 namespace rodeo {
 
-void DatasetReader::look_at_features() {
+void DatasetReader::check_feature_header() {
   const bool dense = file_.has("x");
   sparse_ = file_.has("x_indptr") || file_.has("x_indices") || file_.has("x_data");
   step([&] {
     check(!dense || !sparse_, file_.path(),
-          ": has its features twice, in /x and in /x_indptr, /x_indices and /x_data");
+          ": has two sets of features, /x and /x_indptr with /x_indices and /x_data");
   });
   step([&] {
     const std::optional<std::int64_t> claimed = file_.integer("num_features");
@@ -21,9 +21,9 @@ void DatasetReader::look_at_features() {
   if (dense)
     step([&] {
       Hdf5Array x = open("x", true, 2, "floating point [nodes, features]");
-      agree(x.shape()[0], x.where(), "/x");
+      set_num_nodes(x.shape()[0], x.where(), "/x");
       check(out_.num_features < 0 || out_.num_features == x.shape()[1], x.where(), " has ", x.shape()[1],
-            " features, attribute num_features says ", out_.num_features);
+            " features, attribute num_features is ", out_.num_features);
       out_.num_features = x.shape()[1];
       x_ = x;
     });
@@ -31,9 +31,9 @@ void DatasetReader::look_at_features() {
     step([&] {
       const Hdf5Array indptr = open("x_indptr", false, 1, "integer [nodes + 1]");
       check(indptr.shape()[0] >= 1, indptr.where(), " must have nodes + 1 entries, got none");
-      agree(indptr.shape()[0] - 1, indptr.where(), "/x_indptr");
+      set_num_nodes(indptr.shape()[0] - 1, indptr.where(), "/x_indptr");
       if (out_.num_features >= 0 || options_.features) return;
-      std::int64_t largest = -1;  // the values stay in the file, their width is wanted all the same
+      std::int64_t largest = -1;  // the number of features is needed even if they are not loaded
       largest = read_ids(open("x_indices", false, 1, "integer [entries]"), 0, kMaxNodes).largest;
       out_.num_features = largest + 1;
     });
@@ -45,7 +45,8 @@ void DatasetReader::read_features() {
   const Hdf5Array& x = *x_;
   const std::int64_t rows = x.shape()[0], width = x.shape()[1];
   std::int64_t step = std::max<std::int64_t>(kBlock / std::max<std::int64_t>(width, 1), 1);
-  // No compressed chunk is unpacked twice, unless it is so large that it would take more memory than time.
+  // Read whole chunks, so that no chunk is decompressed twice, unless they are so large that the block would
+  // take too much memory.
   constexpr std::int64_t kLargest = 4 * kBlock;
   const std::int64_t chunk = x.chunk_rows(), whole = (step + chunk - 1) / chunk * chunk;
   if (whole <= kLargest / std::max<std::int64_t>(width, 1)) step = whole;

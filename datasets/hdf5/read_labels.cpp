@@ -21,7 +21,7 @@ Hdf5Array DatasetReader::open_mask(const char* name) const {
   return mask;
 }
 
-void DatasetReader::look_at_masks() {
+void DatasetReader::check_mask_header() {
   const std::string& split = options_.split;
   const auto [end, error] = std::from_chars(split.data(), split.data() + split.size(), column_);
   const bool numbered = !split.empty() && error == std::errc{} && end == split.data() + split.size();
@@ -33,7 +33,7 @@ void DatasetReader::look_at_masks() {
       if (!file_.has(name)) return;
       masked_ = true;
       const Hdf5Array mask = open_mask(name);
-      agree(mask.shape()[0], mask.where(), str("/", name));
+      set_num_nodes(mask.shape()[0], mask.where(), str("/", name));
       const bool matrix = mask.shape().rank() == 2;
       const std::int64_t splits = matrix ? mask.shape()[1] : 1;
       check(splits >= 1 && splits <= kMaxSplits, mask.where(), " must have 1 to ", kMaxSplits,
@@ -64,9 +64,9 @@ void DatasetReader::read_label_matrix() {
   const std::int64_t classes = y_->shape()[1];
   const std::optional<std::int64_t> claimed = file_.integer("num_classes");
   check(classes >= 1, y_->where(), " must have at least one class");
-  check(!claimed || *claimed == classes, y_->where(), " has ", classes,
-        " classes, attribute num_classes says ", claimed.value_or(0));
-  // As wide as in the file: what is no 0 or 1 must not become one by conversion.
+  check(!claimed || *claimed == classes, y_->where(), " has ", classes, " classes, attribute num_classes is ",
+        claimed.value_or(0));
+  // Read without narrowing, so that the conversion cannot turn other values into 0 or 1.
   const Tensor wide =
       y_->dtype() == DType::kU8 ? y_->read(DType::kU8) : y_->read(DType::kI64).to(DType::kI64);
   dispatch_all(wide.dtype(), [&]<class T>(T) {
@@ -89,7 +89,7 @@ Split DatasetReader::read_split(std::int64_t column) {
   for (int i = 0; i < 3; ++i)
     step([&] {
       check(file_.has(kMasks[i]), file_.path(), ": /", kMasks[i],
-            " is missing: masks come for train, val and test");
+            " is missing: train, val and test masks are all required");
       const Hdf5Array mask = open_mask(kMasks[i]);
       const std::int64_t nodes = mask.shape()[0];
       const Tensor members = Tensor::empty({nodes}, DType::kI64);
@@ -110,7 +110,7 @@ Split DatasetReader::read_split(std::int64_t column) {
   return split;
 }
 
-// Disjoint, and with labels of classes that exist.
+// The parts must be disjoint, and all of their nodes labelled.
 void DatasetReader::check_split(const Split& split, std::int64_t column) {
   const Tensor* parts[] = {&split.train, &split.val, &split.test};
   const std::int64_t* label = out_.y.defined() && out_.y.rank() == 1 ? out_.y.data<std::int64_t>() : nullptr;

@@ -17,7 +17,7 @@ std::string stem_of(const std::string& path) {
   return name.stem().string();
 }
 
-// Also the reverse of every edge, without duplicates. Sorted by (source, destination).
+// Adds the reverse of every edge and drops duplicates. The result is sorted by (source, destination).
 void make_undirected(Dataset& dataset) {
   const bool weighted = dataset.edge_weight.defined();
   const CooResult sorted = coo_to_csr(dataset.src, dataset.dst, dataset.num_nodes, dataset.num_nodes,
@@ -27,7 +27,7 @@ void make_undirected(Dataset& dataset) {
   if (weighted) dataset.edge_weight = take(dataset.edge_weight, sorted.edge_ids, 1);
 }
 
-// Ids that occur, ascending, take the numbers 0, 1, ...
+// Renumbers the ids that occur, in ascending order, to 0, 1, ...
 void relabel(std::vector<std::int64_t>& src, std::vector<std::int64_t>& dst, Dataset& out) {
   std::vector<std::int64_t> names(src);
   names.insert(names.end(), dst.begin(), dst.end());
@@ -52,7 +52,7 @@ Dataset read_edge_list(const std::string& path, const EdgeListOptions& options) 
   while (lines.next(fields)) {
     if (width == 0) width = fields.size();
     if (fields.size() != width || width < 2 || width > 3)
-      lines.wrong("expected 'source destination'", width == 2 ? "" : " and perhaps a weight", ", got ",
+      lines.wrong("expected 'source destination'", width == 2 ? "" : " and an optional weight", ", got ",
                   fields.size(), " fields");
     for (int i = 0; i < 2; ++i) {
       const std::int64_t id = lines.id(fields[i]);

@@ -19,7 +19,7 @@ bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
 
-/// Takes words off the front of a line.
+/// Splits a line into words.
 class Words {
  public:
   explicit Words(std::string_view line) {
@@ -27,7 +27,7 @@ class Words {
     while (!line.empty() && is_blank(line.back())) line.remove_suffix(1);
     line_ = rest_ = line;
   }
-  std::string_view line() const { return line_; }  // without blanks around it
+  std::string_view line() const { return line_; }  // without leading and trailing blanks
   bool done() const { return rest_.empty(); }
   std::string_view next() {
     std::size_t length = 0;
@@ -58,7 +58,7 @@ bool parse_real(std::string_view word, double& out) {
   if (word.size() > 1 && word[0] == '+' && word[1] != '-') word.remove_prefix(1);
   const auto [stop, status] = std::from_chars(word.data(), word.data() + word.size(), out);
   if (stop != word.data() + word.size()) return false;
-  if (status == std::errc::result_out_of_range) {  // too small, which is zero, or too large
+  if (status == std::errc::result_out_of_range) {  // underflow, which is zero, or overflow
     long double wide = std::numeric_limits<long double>::infinity();
     std::from_chars(word.data(), word.data() + word.size(), wide);
     out = static_cast<double>(wide);
@@ -116,7 +116,7 @@ class Parser {
                       symmetry = lower(words.next());
     if (format != "coordinate")
       wrong("format must be coordinate, got ", quote(format),
-            format == "array" ? ": dense matrices are not read" : "");
+            format == "array" ? ": dense matrices are not supported" : "");
     if (field == "real")
       field_ = Field::kReal;
     else if (field == "integer")
@@ -152,7 +152,7 @@ class Parser {
   }
 
   void read_entries() {
-    // No entry is shorter than "1 1\n": an announcement beyond that is not worth memory.
+    // No entry is shorter than "1 1\n": reserve memory by the length of the file if it declares more entries.
     const auto shortest = static_cast<std::int64_t>(text_.size()) / (field_ == Field::kPattern ? 4 : 6) + 1;
     const auto room =
         static_cast<std::size_t>(std::min(entries_, shortest)) * (symmetry_ == Symmetry::kGeneral ? 1 : 2);
@@ -163,13 +163,13 @@ class Parser {
     std::int64_t read = 0;
     for (; next_words(words); ++read) {
       if (read == entries_)
-        wrong("expected the end after the ", entries_, " entries that line ", sizes_line_, " announces, got ",
+        wrong("expected the end after the ", entries_, " entries that line ", sizes_line_, " declares, got ",
               quote(words.line()));
       read_entry(words);
     }
     if (read < entries_)
       fail(name_, ": ends after ", read, " of the ", entries_, " entries that line ", sizes_line_,
-           " announces");
+           " declares");
   }
 
   void read_entry(Words& words) {
@@ -210,7 +210,7 @@ class Parser {
     if (field_ != Field::kPattern) value_.push_back(value);
   }
 
-  std::string_view text_;  // what is not read yet
+  std::string_view text_;  // the unread part
   const std::string& name_;
   std::int64_t line_ = 0, sizes_line_ = 0;
   Field field_ = Field::kReal;

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using Fields = std::vector<std::string_view>;
 
-/// The file, or the file and ".gz"; empty where there is neither.
+/// The path of NAME.csv.gz or NAME.csv; empty if neither exists.
 std::string find(const fs::path& folder, const std::string& name) {
   for (const char* ending : {".csv.gz", ".csv"})
     if (const fs::path path = folder / (name + ending); fs::exists(path)) return path.string();
@@ -26,7 +26,7 @@ std::optional<std::int64_t> read_count(const fs::path& raw) {
   if (path.empty()) return std::nullopt;
   TextLines lines(path);
   Fields fields;
-  check(lines.next(fields) && fields.size() == 1, path, ": must hold one number, that of the nodes");
+  check(lines.next(fields) && fields.size() == 1, path, ": must hold one number, the number of nodes");
   const std::int64_t nodes = lines.id(fields[0]);
   check(!lines.next(fields), path, ": holds several graphs, expected one");
   return nodes;
@@ -98,7 +98,7 @@ Tensor read_part(const fs::path& folder, const char* part, std::int64_t num_node
 
 Dataset read_ogb_csv(const std::string& folder, bool undirected) {
   const fs::path root(folder), raw = root / "raw";
-  check(fs::is_directory(raw), folder, ": has no folder raw: expected a dataset as OGB unpacks it");
+  check(fs::is_directory(raw), folder, ": has no folder raw: expected an unpacked OGB dataset");
   const std::string edges = find(raw, "edge");
   check(!edges.empty(), (raw / "edge.csv.gz").string(), ": no such file");
   const std::optional<std::int64_t> nodes = read_count(raw);
@@ -111,7 +111,7 @@ Dataset read_ogb_csv(const std::string& folder, bool undirected) {
   std::vector<fs::path> schemes;
   for (const auto& entry : fs::directory_iterator(root / "split"))
     if (entry.is_directory()) schemes.push_back(entry.path());
-  check(schemes.size() == 1, (root / "split").string(), ": must have one folder, that of the split, got ",
+  check(schemes.size() == 1, (root / "split").string(), ": must have exactly one folder with a split, got ",
         schemes.size());
   out.split = {read_part(schemes[0], "train", out.num_nodes), read_part(schemes[0], "valid", out.num_nodes),
                read_part(schemes[0], "test", out.num_nodes)};

@@ -11,9 +11,9 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-class Machine {
+class PickleMachine {
  public:
-  Machine(std::string_view bytes, const std::string& name) : bytes_(bytes), name_(name) {}
+  PickleMachine(std::string_view bytes, const std::string& name) : bytes_(bytes), name_(name) {}
 
   PickleFile run() {
     for (;;) {
@@ -94,17 +94,17 @@ class Machine {
     push_list(std::move(items));
   }
   void extend(std::vector<Pickle> items, Kind kind) {
-    std::vector<Pickle>& to = top(kind, Kind::kObject)->items;  // objects: a defaultdict's entries
+    std::vector<Pickle>& to = top(kind, Kind::kObject)->items;  // objects: the entries of a defaultdict
     to.insert(to.end(), items.begin(), items.end());
   }
   void construct() {
-    constexpr std::size_t kMaxArguments = 16;  // copies of a long list would outgrow the file
+    constexpr std::size_t kMaxArguments = 16;  // each object copies its arguments: bounds the memory
     const Pickle arguments = pop(), made_by = pop();
     if (arguments->items.size() > kMaxArguments)
       wrong("an object of ", arguments->items.size(), " arguments");
     push(make(Kind::kObject));
     stack_.back()->text = made_by->text;
-    // The default factory of a dict is none of its entries.
+    // The argument of a defaultdict is its factory, not an entry.
     if (made_by->text != "collections defaultdict") stack_.back()->items = arguments->items;
   }
   void remember(std::uint64_t slot) {
@@ -118,7 +118,7 @@ class Machine {
   }
 
   void step(char op);
-  void step_on_numbers(char op);
+  void step_with_argument(char op);
 
   std::unique_ptr<std::deque<PickleValue>> values_ = std::make_unique<std::deque<PickleValue>>();
   std::string_view bytes_;
@@ -129,7 +129,7 @@ class Machine {
   std::unordered_map<std::uint64_t, Pickle> memo_;
 };
 
-void Machine::step(char op) {
+void PickleMachine::step(char op) {
   switch (op) {
     case '\x80':  // PROTO
       return void(take(1));
@@ -186,12 +186,12 @@ void Machine::step(char op) {
       return;
     }
     default:
-      return step_on_numbers(op);
+      return step_with_argument(op);
   }
 }
 
-// Opcodes with an argument of their own: numbers, texts and memo slots.
-void Machine::step_on_numbers(char op) {
+// Opcodes followed by an argument: numbers, strings and memo slots.
+void PickleMachine::step_with_argument(char op) {
   switch (op) {
     case 'K':
       return push_integer(static_cast<std::int64_t>(number(1)));
@@ -235,7 +235,7 @@ void Machine::step_on_numbers(char op) {
     case 'j':
       return recall(number(4));
     default:
-      wrong("opcode ", static_cast<int>(static_cast<unsigned char>(op)), " is not read");
+      wrong("opcode ", static_cast<int>(static_cast<unsigned char>(op)), " is not supported");
   }
 }
 
@@ -248,7 +248,7 @@ Pickle PickleValue::find(std::string_view key) const {
 }
 
 PickleFile parse_pickle(std::string_view bytes, const std::string& name) {
-  return Machine(bytes, name).run();
+  return PickleMachine(bytes, name).run();
 }
 
 PickleFile read_pickle(const std::string& path) {
@@ -257,42 +257,6 @@ PickleFile read_pickle(const std::string& path) {
   check(file.is_open() && !std::filesystem::is_directory(path), path, ": cannot be opened for reading");
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   return parse_pickle(bytes, path);
-}
-
-Tensor pickled_array(Pickle value, const std::string& name) {
-  // numpy's state: version, shape, dtype, Fortran order, bytes.
-  const auto rule = [&](bool ok) { check(ok, name, " must be a NumPy array of numbers, in C order"); };
-  rule(value && value->kind == Kind::kObject && value->state && value->state->items.size() == 5);
-  const auto& state = value->state->items;
-  const auto& sizes = state[1]->items;
-  const Pickle dtype = state[2];
-  rule((sizes.size() == 1 || sizes.size() == 2) && state[3]->integer == 0 && state[4]->kind == Kind::kText);
-  rule(dtype->kind == Kind::kObject && !dtype->items.empty() && dtype->items[0]->kind == Kind::kText);
-  const std::string &code = dtype->items[0]->text, &bytes = state[4]->text;
-  std::int64_t count = 1;
-  for (const Pickle size : sizes) {
-    rule(size->kind == Kind::kInteger && size->integer >= 0 &&
-         size->integer <= static_cast<std::int64_t>(bytes.size()) + 1);
-    count *= size->integer;
-  }
-  const auto convert = [&]<class From, class To>(From, To) {
-    rule(bytes.size() % sizeof(From) == 0 && static_cast<std::int64_t>(bytes.size() / sizeof(From)) == count);
-    const std::int64_t rows = sizes[0]->integer;
-    const Tensor out =
-        Tensor::empty(sizes.size() == 1 ? Shape{rows} : Shape{rows, sizes[1]->integer}, dtype_of<To>());
-    for (std::int64_t i = 0; i < count; ++i) {
-      From item;
-      std::memcpy(&item, bytes.data() + i * static_cast<std::int64_t>(sizeof(From)), sizeof item);
-      out.data<To>()[i] = static_cast<To>(item);
-    }
-    return out;
-  };
-  if (code == "i4") return convert(std::int32_t{}, std::int64_t{});
-  if (code == "i8") return convert(std::int64_t{}, std::int64_t{});
-  if (code == "u1" || code == "b1") return convert(std::uint8_t{}, std::int64_t{});
-  if (code == "f4") return convert(float{}, float{});
-  if (code == "f8") return convert(double{}, float{});
-  fail(name, " has NumPy type '", code.substr(0, 8), "', expected i4, i8, u1, f4 or f8");
 }
 
 }  // namespace rodeo

@@ -1,5 +1,5 @@
-/// Reading Python pickles (protocols 0 to 5, binary opcodes) as plain values. Nothing is ever executed or
-/// imported: a class is its name, an object what it was made from.
+/// Reads Python pickles (protocols 0 to 5, binary opcodes) as plain values. Nothing is executed or imported:
+/// a class is represented by its name, an object by its constructor arguments and state.
 #pragma once
 
 #include <cstdint>
@@ -15,35 +15,33 @@
 namespace rodeo {
 
 struct PickleValue;
-using Pickle = PickleValue*;  // into a PickleFile; never null unless a comment says so
+using Pickle = PickleValue*;  // points into a PickleFile; not null unless stated
 
 struct PickleValue {
   enum class Kind { kNone, kInteger, kFloat, kText, kList, kDict, kClass, kObject };
   Kind kind = Kind::kNone;
-  std::int64_t integer = 0;  // also of bools
+  std::int64_t integer = 0;  // also bools
   double number = 0;
-  std::string text;  // of strings and bytes; of classes "module name"; of objects their class
-  std::vector<Pickle>
-      items;               // of lists and tuples; of dicts key, value, key, value, ...; of objects arguments
-  Pickle state = nullptr;  // of objects
+  std::string text;           // strings and bytes; classes: "module name"; objects: their class
+  std::vector<Pickle> items;  // lists and tuples; dicts: key, value, key, value, ...; objects: arguments
+  Pickle state = nullptr;     // objects; may be null
 
   /// The value of a text key in a dict, or nullptr.
   Pickle find(std::string_view key) const;
 };
 
-/// Owns all values, which may refer to each other in circles.
+/// Owns all values. References between values can be cyclic.
 struct PickleFile {
   std::unique_ptr<std::deque<PickleValue>> values;
   Pickle root = nullptr;
 };
 
-/// Throws Error that names the file and the place in it for what is truncated, damaged or uses other opcodes.
-/// Memory follows the length of the text.
+/// Throws Error with file and byte position for truncated or damaged pickles and for other opcodes. Memory is
+/// bounded by the length of the text.
 PickleFile parse_pickle(std::string_view bytes, const std::string& name);
 PickleFile read_pickle(const std::string& path);
 
-/// A pickled numpy.ndarray of one or two dimensions in C order, as f32 or i64. Throws Error for anything
-/// else.
+/// Converts a pickled 1D or 2D numpy.ndarray in C order to f32 or i64. Throws Error for other values.
 Tensor pickled_array(Pickle value, const std::string& name);
 
 }  // namespace rodeo

@@ -14,7 +14,6 @@ using Ids = std::vector<std::int64_t>;
 
 std::string name_in(const std::string& folder) {
   check(fs::is_directory(folder), folder, ": is not a folder of Planetoid files");
-  Ids found;
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string file = entry.path().filename().string();
@@ -23,7 +22,7 @@ std::string name_in(const std::string& folder) {
   }
   check(!names.empty(), folder, ": has no file ind.NAME.graph");
   check(names.size() == 1, folder, ": has Planetoid files of several datasets, ", names.front(), " and ",
-        names.back(), ": keep each in its folder");
+        names.back(), ": keep each in its own folder");
   return names.front();
 }
 
@@ -49,16 +48,16 @@ Rows read_matrix(const std::string& path) {
   check(rows.indptr.dtype() == DType::kI64 && rows.indices.dtype() == DType::kI64 && rows.count() >= 0 &&
             rows.width >= 0 && rows.width < (std::int64_t{1} << 31) &&
             rows.count() == shape->items[0]->integer && rows.indices.numel() == rows.data.numel(),
-        path, ": the parts of the matrix do not fit each other");
+        path, ": the parts of the matrix are inconsistent");
   const auto* p = rows.indptr.data<std::int64_t>();
   const auto* j = rows.indices.data<std::int64_t>();
   check(p[0] == 0 && std::is_sorted(p, p + rows.indptr.numel()) && p[rows.count()] == rows.indices.numel() &&
             std::all_of(j, j + rows.indices.numel(), [&](auto id) { return id >= 0 && id < rows.width; }),
-        path, ": the matrix has entries outside of it");
+        path, ": the matrix has entries outside of its shape");
   return rows;
 }
 
-/// One-hot rows as classes.
+/// Converts one-hot rows to classes.
 Ids read_classes(const std::string& path, std::int64_t& classes) {
   const PickleFile file = read_pickle(path);
   const Tensor y = pickled_array(file.root, path);
@@ -122,7 +121,7 @@ Dataset read_planetoid(const std::string& folder) {
   check(allx.width == tx.width && classes == test_classes && classes == train_classes &&
             as_int(ally.size()) == known && as_int(ty.size()) == tx.count() &&
             as_int(test.size()) == tx.count() && train + kValidate <= known,
-        folder, ": the files of ", out.name, " do not fit each other");
+        folder, ": the files of ", out.name, " are inconsistent");
   out.num_nodes = known;
   for (const std::int64_t node : test) out.num_nodes = std::max(out.num_nodes, node + 1);
   check(out.num_nodes <= 2 * (known + as_int(test.size())), path("test.index"), ": names node ",
@@ -130,12 +129,12 @@ Dataset read_planetoid(const std::string& folder) {
   out.num_features = allx.width;
   out.num_classes = classes;
 
-  // Where each node's row is: below `known` in allx, above in tx; -1: nowhere.
+  // The row of each node: below `known` in allx, else in tx; -1 if it has none.
   Ids from(static_cast<std::size_t>(out.num_nodes), -1);
   for (std::int64_t i = 0; i < known; ++i) from[i] = i;
   for (std::size_t i = 0; i < test.size(); ++i) {
-    check(test[i] >= known, path("test.index"), ": line ", i + 1, ": node ", test[i], " is one of allx");
-    check(from[test[i]] < 0, path("test.index"), ": line ", i + 1, ": node ", test[i], " is there twice");
+    check(test[i] >= known, path("test.index"), ": line ", i + 1, ": node ", test[i], " is already in allx");
+    check(from[test[i]] < 0, path("test.index"), ": line ", i + 1, ": node ", test[i], " is a duplicate");
     from[test[i]] = known + as_int(i);
   }
   Ids indptr{0}, indices, label;

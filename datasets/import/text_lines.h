@@ -1,4 +1,4 @@
-/// Reading lines of text files, gzip-compressed or not, without having them in memory whole.
+/// Streams the lines of a text file, plain or gzip.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,27 @@ namespace rodeo {
 
 class TextLines {
  public:
-  /// Throws Error where the file cannot be opened.
+  /// Throws Error if the file cannot be opened.
   explicit TextLines(const std::string& path);
   ~TextLines();
   TextLines(const TextLines&) = delete;
   TextLines& operator=(const TextLines&) = delete;
 
-  /// The next line without its end; valid until the next call. False at the end of the file. Throws Error for
-  /// damaged compression and for lines of more than 64 MiB.
+  /// The next line without its line end, valid until the next call. Returns false at the end of the file.
+  /// Throws Error for damaged gzip data and for lines of more than 64 MiB.
   bool next(std::string_view& line);
-  /// The same without blank lines and those that begin with # or %, cut at commas, semicolons and blanks.
+  /// The fields of the next line, separated by commas, semicolons and blanks. Skips blank lines and lines
+  /// that begin with # or %.
   bool next(std::vector<std::string_view>& fields);
 
-  std::int64_t line() const { return line_; }  // of the last one read, from 1
+  std::int64_t line() const { return line_; }  // number of the last line read, from 1
   const std::string& path() const { return path_; }
   /// Throws Error: "edges.csv: line 3: ..."
   template <class... Parts>
   [[noreturn]] void wrong(const Parts&... parts) const {
     fail(path_, ": line ", line_, ": ", parts...);
   }
-  /// A field as a number; throws Error for anything else, for ids below 0, and for what is not finite.
+  /// A field as a number. Throws Error for negative ids, for numbers that are not finite, and for other text.
   std::int64_t id(std::string_view field) const;
   double number(std::string_view field) const;
 
@@ -40,13 +41,13 @@ class TextLines {
   bool fill();
 
   std::string path_, buffer_;
-  std::size_t begin_ = 0;  // of what was not handed out yet
+  std::size_t begin_ = 0;  // of the unread part of buffer_
   std::int64_t line_ = 0;
   bool ended_ = false;
   void* file_ = nullptr;
 };
 
-/// A piece of a file as it may stand in an error: short, and on one line.
+/// A part of a file quoted for an error text: shortened, without control characters.
 std::string quote(std::string_view text);
 
 }  // namespace rodeo

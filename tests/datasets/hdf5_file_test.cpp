@@ -20,7 +20,7 @@ using test::same_bits;
 using test::TempDir;
 using Storage = Hdf5Writer::Storage;
 
-// A file made by HDF5 itself, for what our writer does not write.
+// A file written through the HDF5 API, for objects that Hdf5Writer cannot write.
 void make_raw(const std::string& path, const std::function<void(hid_t)>& fill) {
   const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   ASSERT_GE(file, 0);
@@ -246,13 +246,13 @@ TEST(DatasetsHdf5File, WhatIsNoArrayOfNumbersIsNamed) {
       {"ragged", " must be numeric, got variable-length [1, 2]"},
       {"deep", " must have at most 4 dimensions, got 5"},
       {"null", " has no shape"},
-      {"dangling", " must be an array of this file, got a link that leads nowhere in it"},
-      {"outside", " must be an array of this file, got a link that leads nowhere in it"},
-      {"behind_the_door", " must be an array of this file, got a link that leads nowhere in it"},
+      {"dangling", " must be an array of this file, got a dangling link or a link to another file"},
+      {"outside", " must be an array of this file, got a dangling link or a link to another file"},
+      {"behind_the_door", " must be an array of this file, got a dangling link or a link to another file"},
       {"external", " must be stored in this file, but its values are in another"},
       {"hollow", " was never written"},
-      {"absurd", " claims more than 2^40 elements"},
-      {"large", " claims more than 2^40 elements"},
+      {"absurd", " declares more than 2^40 elements"},
+      {"large", " declares more than 2^40 elements"},
   };
   for (const auto& c : cases) EXPECT_ERROR(file.array(c.first), str(path, ": /", c.first, c.second));
   EXPECT_EQ(file.array("inside").read(DType::kI32).to_vector<std::int32_t>(),
@@ -311,7 +311,7 @@ TEST(DatasetsHdf5File, EveryTruncationIsAnErrorOfOneLine) {
   }
 }
 
-// Damage to HDF5's own structures is HDF5's to notice; what it says of damaged values must reach the user.
+// HDF5 detects damage to its own structures. Its message about damaged values must reach the user.
 TEST(DatasetsHdf5File, DamagedValuesAreAnError) {
   const TempDir dir;
   const std::string path = dir / "a.h5";
@@ -343,7 +343,7 @@ TEST(DatasetsHdf5File, FailuresPrintNothing) {
   testing::internal::CaptureStderr();
   test::error_of([&] { Hdf5File(dir / "bad.h5"); });
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
-  // What the process had chosen is back: HDF5 itself still prints.
+  // The error handler of the process is restored: HDF5 prints its errors again.
   testing::internal::CaptureStderr();
   EXPECT_LT(H5Fopen((dir / "bad.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), 0);
   EXPECT_NE(testing::internal::GetCapturedStderr(), "");

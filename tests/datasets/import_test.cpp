@@ -68,7 +68,8 @@ TEST(DatasetsImport, WrongEdgeListsAreNamed) {
   EXPECT_EQ(error("0 1\n0 x\n"), ": line 2: expected an integer of at least 0, got 'x'");
   EXPECT_EQ(error("0 -1\n"), ": line 1: expected an integer of at least 0, got '-1'");
   EXPECT_EQ(error("0 1\n2\n"), ": line 2: expected 'source destination', got 1 fields");
-  EXPECT_EQ(error("0 1 2 3\n"), ": line 1: expected 'source destination' and perhaps a weight, got 4 fields");
+  EXPECT_EQ(error("0 1 2 3\n"),
+            ": line 1: expected 'source destination' and an optional weight, got 4 fields");
   EXPECT_EQ(error("0 1 nan\n"), ": line 1: expected a finite number, got 'nan'");
   EXPECT_EQ(error("0 2147483647\n"), ": line 1: node 2147483647 is outside [0, 2147483647)");
   EXPECT_EQ(error("0 1\n3 4\n", {.nodes = 4}), ": line 2: node 4 is outside [0, 4)");
@@ -103,7 +104,27 @@ TEST(DatasetsImport, OgbFolders) {
   put(root + "/raw/node-label.csv.gz", "0\n1\n");
   EXPECT_ERROR(read_ogb_csv(root, false), root + "/raw/node-label.csv.gz: has 2 nodes, expected 4");
   EXPECT_ERROR(read_ogb_csv(dir / ".", false),
-               dir / ".: has no folder raw: expected a dataset as OGB unpacks it");
+               dir / ".: has no folder raw: expected an unpacked OGB dataset");
+}
+
+TEST(DatasetsImport, TheTableReadsEveryFormat) {
+  const TempDir dir;
+  const std::string edges = put(dir / "a.txt", "0 1\n"),
+                    matrix =
+                        put(dir / "a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 0.5\n");
+  for (const Importer& importer : kImporters) {
+    if (importer.format == "edgelist") {
+      EXPECT_TRUE(importer.accepts("relabel"));
+      EXPECT_EQ(importer.read(edges, {.undirected = true, .nodes = 7}).num_nodes, 7);
+      EXPECT_EQ(importer.read(edges, {.undirected = true}).num_edges(), 2);
+    } else if (importer.format == "mtx") {
+      EXPECT_FALSE(importer.accepts("relabel"));
+      EXPECT_TRUE(importer.read(matrix, {}).edge_weight.defined());
+      EXPECT_FALSE(importer.read(matrix, {.weights = false}).edge_weight.defined());
+    } else {
+      EXPECT_THROW(importer.read(dir / "none", {}), Error) << importer.format;
+    }
+  }
 }
 
 TEST(DatasetsImport, PlanetoidEqualsTheReference) {
@@ -153,8 +174,8 @@ TEST(DatasetsImport, MatrixMarketKeepsValuesAndDirections) {
 }
 
 TEST(DatasetsPickle, ValuesAreReadAndNothingElse) {
-  // pickle.dumps({"a": [1, -2, 70000, 2.5, None, True], "b": ("x", b"yz")}, protocol=2) and what else is
-  // common
+  // pickle.dumps({"a": [1, -2, 70000, 2.5, None, True], "b": ("x", b"yz")}, protocol=2), with other common
+  // opcodes
   constexpr char kBytes[] =
       "\x80\x02}q\x00(X\x01\x00\x00\x00"
       "aq\x01]q\x02(K\x01J\xfe\xff\xff\xffJp\x11\x01\x00G@\x04\x00\x00\x00\x00\x00\x00N\x88"
@@ -174,11 +195,11 @@ TEST(DatasetsPickle, ValuesAreReadAndNothingElse) {
     EXPECT_NE(
         test::error_of([&] { parse_pickle(std::string_view(text).substr(0, size), "p"); }).find("p: byte"),
         std::string::npos);
-  EXPECT_ERROR(parse_pickle("cos\nsystem\n(U\x02lst\x81P.", "p"), "p: byte 19: opcode 80 is not read");
+  EXPECT_ERROR(parse_pickle("cos\nsystem\n(U\x02lst\x81P.", "p"), "p: byte 19: opcode 80 is not supported");
   EXPECT_ERROR(parse_pickle("tN.", "p"), "p: byte 1: no mark: the pickle is damaged");
-  EXPECT_ERROR(parse_pickle("(N0.", "p"), "p: byte 3: opcode 48 is not read");
+  EXPECT_ERROR(parse_pickle("(N0.", "p"), "p: byte 3: opcode 48 is not supported");
   EXPECT_ERROR(parse_pickle("T\xff\xff\xff\xffx", "p"), "p: byte 5: the pickle is truncated");
-  // A list that holds itself, and one in a million others: neither recursion nor a leak.
+  // A list that contains itself, and a million nested lists: no recursion and no leak.
   parse_pickle("]q\001h\001a.", "p");
   parse_pickle(std::string(1000000, ']') + std::string(999999, 'a') + ".", "p");
 }

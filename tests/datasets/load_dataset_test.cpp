@@ -129,7 +129,7 @@ TEST(DatasetsLoad, EveryContradictionIsNamed) {
   const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
   const std::vector<BadFile> cases{
       {": /edge_index is missing, and so are /indptr and /indices", [](Parts& p) { p.edge_index = {}; }},
-      {": has its edges twice, in /edge_index and in /indptr and /indices",
+      {": has two sets of edges, /edge_index and /indptr with /indices",
        [](Parts& p) { p.indptr = ids({0}); }},
       {": /edge_index must be integer [2, edges], got f32 [2, 5]",
        [](Parts& p) { p.edge_index = p.edge_index.to(DType::kF32); }},
@@ -162,11 +162,11 @@ TEST(DatasetsLoad, EveryContradictionIsNamed) {
       {": /indptr must have nodes + 1 entries, got none", [](Parts& p) { p.use_csr(), p.indptr = ids({}); }},
       {": /indptr must start at 0, got 1",
        [](Parts& p) { p.use_csr(), p.indptr.data<std::int64_t>()[0] = 1; }},
-      {": /indptr must not fall, but [4] is 2 after 3",
+      {": /indptr must not decrease, but [4] is 2 after 3",
        [](Parts& p) { p.use_csr(), p.indptr.data<std::int64_t>()[4] = 2; }},
       {": /indptr must end at the length of /indices, 5, got 6",
        [](Parts& p) { p.use_csr(), p.indptr.data<std::int64_t>()[6] = 6; }},
-      {": /indptr says 5 nodes, /x says 6",
+      {": /indptr implies 5 nodes, /x implies 6",
        [](Parts& p) {
          p.use_csr(), p.indptr = ids({0, 2, 2, 3, 3, 5});
        }},
@@ -208,7 +208,7 @@ TEST(DatasetsLoad, EveryContradictionIsNamed) {
        [](Parts& p) {
          p.y = p.y.reshape({6, 1, 1});
        }},
-      {": /y says 5 nodes, /x says 6", [](Parts& p) { p.y = p.y.slice(0, 5); }},
+      {": /y implies 5 nodes, /x implies 6", [](Parts& p) { p.y = p.y.slice(0, 5); }},
       {": /y is missing: training needs labels [nodes]", [](Parts& p) { p.y = {}; }},
       {": /y[2] is 3, outside [0, 3)", [](Parts& p) { p.y.data<std::int64_t>()[2] = 3; }},
       {": /y[3] is -1, outside [0, 3), and /test_mask has node 3",
@@ -216,12 +216,13 @@ TEST(DatasetsLoad, EveryContradictionIsNamed) {
 
       {": /val_mask must be integer or bool [nodes] or [nodes, splits], got f32 [6]",
        [](Parts& p) { p.val_mask = p.val_mask.to(DType::kF32); }},
-      {": /val_mask says 4 nodes, /x says 6", [](Parts& p) { p.val_mask = p.val_mask.slice(0, 4); }},
+      {": /val_mask implies 4 nodes, /x implies 6", [](Parts& p) { p.val_mask = p.val_mask.slice(0, 4); }},
       {": /test_mask[4] must be 0 or 1, got 2",
        [](Parts& p) {
          p.test_mask = flags({0, 0, 0, 1, 2, 0});
        }},
-      {": /test_mask is missing: masks come for train, val and test", [](Parts& p) { p.test_mask = {}; }},
+      {": /test_mask is missing: train, val and test masks are all required",
+       [](Parts& p) { p.test_mask = {}; }},
       {": /train_mask is missing: training needs masks, or a split such as 60/20/20",
        [](Parts& p) { p.train_mask = p.val_mask = p.test_mask = {}; }},
       {": /train_mask and /test_mask both have node 1",
@@ -233,14 +234,12 @@ TEST(DatasetsLoad, EveryContradictionIsNamed) {
          p.val_mask = flags({0, 0, 0, 0, 0, 0});
        }},
 
-      {": attribute num_nodes says -1 nodes, outside [0, 2^31 - 1]", [](Parts& p) { p.num_nodes = -1; }},
-      {": /x says 6 nodes, attribute num_nodes says 7", [](Parts& p) { p.num_nodes = 7; }},
+      {": attribute num_nodes implies -1 nodes, outside [0, 2^31 - 1]", [](Parts& p) { p.num_nodes = -1; }},
+      {": /x implies 6 nodes, attribute num_nodes implies 7", [](Parts& p) { p.num_nodes = 7; }},
       {": attribute num_classes must be in [1, 2^31 - 1], got 0", [](Parts& p) { p.num_classes = 0; }},
 
       {": split 98/1/1 leaves no node for val", [](Parts&) {}, {.need = Need::kTraining, .split = "98/1/1"}},
-      {": /y is missing: split 60/20/20 is one of labelled nodes",
-       [](Parts& p) { p.y = {}; },
-       {.split = "60/20/20"}},
+      {": /y is missing: split 60/20/20 needs labels", [](Parts& p) { p.y = {}; }, {.split = "60/20/20"}},
   };
   const TempDir dir;
   for (const BadFile& bad : cases) {

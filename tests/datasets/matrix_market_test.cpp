@@ -83,7 +83,7 @@ TEST(DatasetsMatrixMarket, ErrorsOfTheHead) {
       "a.mtx: line 1: must begin with '%%MatrixMarket matrix', got '%%MatrixMarket vector coordinate real "
       "general'");
   EXPECT_EQ(error("%%MatrixMarket matrix array real general\n2 2\n"),
-            "a.mtx: line 1: format must be coordinate, got 'array': dense matrices are not read");
+            "a.mtx: line 1: format must be coordinate, got 'array': dense matrices are not supported");
   EXPECT_EQ(error("%%MatrixMarket matrix\n"), "a.mtx: line 1: format must be coordinate, got ''");
   EXPECT_EQ(error(banner("complex general")),
             "a.mtx: line 1: field must be real, integer or pattern, got 'complex'");
@@ -125,10 +125,9 @@ TEST(DatasetsMatrixMarket, ErrorsOfEntries) {
   EXPECT_EQ(error("pattern general", "1 1\n5 2\n"), "a.mtx: line 5: row 5 is outside [1, 4]");
   EXPECT_EQ(error("pattern general", "0 1\n"), "a.mtx: line 4: row 0 is outside [1, 4]");
   EXPECT_EQ(error("pattern general", "4 4294967297\n"), "a.mtx: line 4: column 4294967297 is outside [1, 3]");
-  EXPECT_EQ(error("pattern general", "1 1\n\n"),
-            "a.mtx: ends after 1 of the 2 entries that line 2 announces");
+  EXPECT_EQ(error("pattern general", "1 1\n\n"), "a.mtx: ends after 1 of the 2 entries that line 2 declares");
   EXPECT_EQ(error("pattern general", "1 1\n1 2\n\n1 3\n"),
-            "a.mtx: line 7: expected the end after the 2 entries that line 2 announces, got '1 3'");
+            "a.mtx: line 7: expected the end after the 2 entries that line 2 declares, got '1 3'");
   EXPECT_ERROR(parse_matrix_market(banner("real skew-symmetric") + "3 3 1\n2 2 1\n", "a.mtx"),
                "a.mtx: line 3: a skew-symmetric matrix has no entry on its diagonal, got '2 2 1'");
 }
@@ -136,7 +135,7 @@ TEST(DatasetsMatrixMarket, ErrorsOfEntries) {
 TEST(DatasetsMatrixMarket, AnnouncedSizesTakeNoMemory) {
   EXPECT_ERROR(parse_matrix_market(
                    banner("real symmetric") + "2147483647 2147483647 9223372036854775807\n1 1 1\n", "a.mtx"),
-               "a.mtx: ends after 1 of the 9223372036854775807 entries that line 2 announces");
+               "a.mtx: ends after 1 of the 9223372036854775807 entries that line 2 declares");
 }
 
 TEST(DatasetsMatrixMarket, Files) {

@@ -1,4 +1,4 @@
-/// A small dataset file for tests to spoil.
+/// A small valid dataset file that tests modify.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ inline Tensor flags(const Ids& values) {
   return ids(values).to(DType::kU8);
 }
 
-// The arrays of a file of 6 nodes; what is undefined is not written. Made by a constructor: GCC 12 mixes up
-// the lists of several default member initialisers of an aggregate at some levels of optimisation.
+// The arrays of a file with 6 nodes; undefined arrays are not written. A constructor sets them, because GCC
+// 12 miscompiles several default member initialisers of an aggregate at some optimisation levels.
 struct Parts {
   Tensor edge_index, indptr, indices, edge_weight, x, y, train_mask, val_mask, test_mask;
   std::optional<std::int64_t> num_nodes, num_classes;

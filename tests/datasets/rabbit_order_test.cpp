@@ -1,4 +1,4 @@
-// Rabbit Order puts communities together, whatever graph they are of.
+// Rabbit Order makes communities contiguous.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ Dataset ordered(const Dataset& d, NodeOrder by) {
   return select_nodes(d, node_order(d, by));
 }
 
-/// Mean of |place of src - place of dst|.
+/// Mean distance |src - dst| of the edges in an order.
 double mean_distance(const Dataset& d) {
   const auto src = d.src.to(DType::kI64).to_vector<std::int64_t>(),
              dst = d.dst.to(DType::kI64).to_vector<std::int64_t>();
@@ -51,10 +51,10 @@ TEST(DatasetsRabbitOrder, ShuffledCommunitiesComeTogether) {
   EXPECT_LT(near_edges(shuffled, 100), 0.06);
   EXPECT_GT(near_edges(rabbit, 100), 12 * near_edges(shuffled, 100));
   EXPECT_LT(mean_distance(rabbit), mean_distance(shuffled) / 5);
-  // As near as the order in which they were made comes.
+  // As small as in the original order.
   const Dataset made = communities(false);
   EXPECT_LT(mean_distance(rabbit), 1.2 * mean_distance(made));
-  // Other orders do not find them.
+  // Other orders do not recover the communities.
   for (const NodeOrder by : {NodeOrder::kDegree, NodeOrder::kRcm})
     EXPECT_LT(2 * near_edges(ordered(shuffled, by), 100), near_edges(rabbit, 100)) << name(by);
 }

@@ -1,4 +1,4 @@
-/// The published graphs, where they are there.
+/// The published graphs, if the shared data folder exists.
 #include "datasets/dataset.h"
 
 #include <gtest/gtest.h>
@@ -47,8 +47,7 @@ TEST(DatasetsRealFiles, AreWhatTheirTableSays) {
       EXPECT_GT(train.numel(), 0.45 * static_cast<double>(file.nodes)) << file.name;
       EXPECT_LE(train.numel() + val.numel() + test.numel(), file.nodes) << file.name;
     }
-    // Symmetric, as their description says: symmetrising, which drops duplicates, adds no edge and takes none
-    // away.
+    // The graphs are symmetric without duplicates: symmetrising does not change the number of edges.
     EXPECT_EQ(to_graph(d, kCpu, {.symmetrize = true, .self_loops = SelfLoops::kDrop}).adj.num_edges(),
               file.edges);
   }

@@ -50,7 +50,7 @@ std::int64_t bandwidth(const Adjacency& adj) {
 }
 
 TEST(DatasetsReorder, RcmUntanglesAPathAndAGrid) {
-  // A grid of 12 x 40 in random order: its bandwidth can be 12, and Cuthill-McKee comes close.
+  // A 12 x 40 grid in random order: the smallest bandwidth is 12, and Cuthill-McKee gets close to it.
   constexpr std::int64_t kWide = 12, kLong = 40;
   Dataset grid;
   grid.num_nodes = kWide * kLong;
@@ -89,7 +89,7 @@ TEST(DatasetsSubset, AllThatBelongsToNodesFollowsThem) {
     const Graph graph = to_graph(part, kCpu);
     const auto row = edge_rows(graph.adj).to_vector<std::int32_t>();
     const auto col = graph.adj.csr().col.to_vector<std::int32_t>();
-    // Of the list: 0 -> 1 and 4 -> 5. Of the CSR: 1 -> 0, 5 -> 4 and 4 -> 5.
+    // Edge list: 0 -> 1 and 4 -> 5. CSR: 1 -> 0, 5 -> 4 and 4 -> 5.
     EXPECT_EQ(row, csr ? (std::vector<std::int32_t>{0, 2, 3}) : (std::vector<std::int32_t>{0, 1}));
     EXPECT_EQ(col, csr ? (std::vector<std::int32_t>{3, 1, 0}) : (std::vector<std::int32_t>{3, 2}));
     EXPECT_EQ(graph.weight.to_vector<float>(),
@@ -121,7 +121,7 @@ TEST(DatasetsSubset, AnOrderAndItsInverseGiveTheGraphBack) {
 TEST(DatasetsSubset, WrongNodesAreNamed) {
   const Dataset d = test::load(Parts());
   EXPECT_ERROR(select_nodes(d, ids({0, 6})), "[select_nodes] node 6 is outside [0, 6)");
-  EXPECT_ERROR(select_nodes(d, ids({0, 3, 0})), "[select_nodes] node 0 is there twice");
+  EXPECT_ERROR(select_nodes(d, ids({0, 3, 0})), "[select_nodes] node 0 is a duplicate");
   EXPECT_ERROR(select_nodes(d, d.x), "[select_nodes] nodes must be i64 [k] on the host");
   EXPECT_ERROR(random_nodes(5, 6, 0), "[random_nodes] count must be in [0, 5], got 6");
   EXPECT_EQ(random_nodes(5, 5, 0).to_vector<std::int64_t>(), (Ids{0, 1, 2, 3, 4}));

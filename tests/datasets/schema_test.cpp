@@ -1,4 +1,4 @@
-/// What version 1 of the schema adds to edges, dense features, one label a node and one split.
+/// Optional parts of schema version 1: sparse features, multi-label targets, several splits, edge weights.
 #include <gtest/gtest.h>
 #include <hdf5.h>
 
@@ -18,7 +18,7 @@ using test::TempDir;
 
 constexpr Need kTraining = Need::kTraining;
 
-// The small file, and whatever `more` adds.
+// The small file plus the objects that `more` adds.
 struct File {
   TempDir dir;
   Parts parts;
@@ -39,7 +39,7 @@ TEST(DatasetsSchema, FilesOfAnotherVersionAreRefused) {
   };
   EXPECT_EQ(load_dataset(version(1)).num_nodes, 6);
   EXPECT_ERROR(load_dataset(version(2)),
-               file.dir / "a.h5: attribute rodeo_schema is 2, newer than the 1 that this reader knows");
+               file.dir / "a.h5: attribute rodeo_schema is 2, newer than version 1 of this reader");
   EXPECT_ERROR(load_dataset(version(0)), file.dir / "a.h5: attribute rodeo_schema must be at least 1, got 0");
 }
 
@@ -83,17 +83,17 @@ TEST(DatasetsSchema, SparseFeaturesThatContradictAreNamed) {
   };
   const Tensor indptr = ids({0, 1, 1, 1, 1, 1, 2}), indices = ids({0, 3});
   const Tensor data = Tensor::full({2}, 1);
-  EXPECT_EQ(error(ids({0, 1, 2}), indices, data, 4), ": /y says 6 nodes, /x_indptr says 2");
+  EXPECT_EQ(error(ids({0, 1, 2}), indices, data, 4), ": /y implies 6 nodes, /x_indptr implies 2");
   EXPECT_EQ(error(indptr, indices, data, 3), ": /x_indices[1] is 3, outside [0, 3)");
   EXPECT_EQ(error(indptr, indices, Tensor::full({1}, 1), 4),
             ": /x_data must have a value for each of 2 entries of /x_indices, got 1");
   EXPECT_EQ(error(indptr, indices, Tensor::full({2}, NAN), 4), ": /x_data[0] is not a finite float");
   EXPECT_EQ(error(ids({0, 1, 0, 1, 1, 1, 2}), indices, data, 4),
-            ": /x_indptr must not fall, but [2] is 0 after 1");
+            ": /x_indptr must not decrease, but [2] is 0 after 1");
   EXPECT_EQ(error(indptr, indices, data, -1), ": attribute num_features must be in [0, 2^31 - 1], got -1");
   file.parts.x = Parts().x;
   EXPECT_ERROR(load_dataset(file.with(write_sparse)),
-               file.dir / "a.h5: has its features twice, in /x and in /x_indptr, /x_indices and /x_data");
+               file.dir / "a.h5: has two sets of features, /x and /x_indptr with /x_indices and /x_data");
 }
 
 TEST(DatasetsSchema, Bfloat16AsBitsIsRead) {
@@ -102,7 +102,7 @@ TEST(DatasetsSchema, Bfloat16AsBitsIsRead) {
   const Tensor x = Tensor::from<float>({1, -2, 3.5, 0, 65280, 1, 1, 1, 1, 1, 1, 1}, {6, 2});
   const Tensor half = x.to(DType::kBF16);
   const std::string path = file.with([](Hdf5Writer&) {});
-  // What h5py writes for bits [nodes, features] of uint16 with attrs["dtype"] = "bfloat16".
+  // What h5py writes for bf16 bits [nodes, features] of uint16 with attrs["dtype"] = "bfloat16".
   const hid_t out = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
   const hsize_t shape[] = {6, 2};
   const hid_t space = H5Screate_simple(2, shape, nullptr), one = H5Screate(H5S_SCALAR),
@@ -137,7 +137,7 @@ TEST(DatasetsSchema, SeveralLabelsANode) {
   EXPECT_ERROR(load_dataset(file.with(nothing)), file.dir / "a.h5: /y[2, 0] must be 0 or 1, got 256");
   file.parts.num_classes = 3;
   EXPECT_ERROR(load_dataset(file.with(nothing)),
-               file.dir / "a.h5: /y has 2 classes, attribute num_classes says 3");
+               file.dir / "a.h5: /y has 2 classes, attribute num_classes is 3");
 }
 
 TEST(DatasetsSchema, OneOfSeveralSplits) {
@@ -175,9 +175,8 @@ TEST(DatasetsSchema, SplitsMustAgree) {
   const std::string path = file.with([](Hdf5Writer&) {});
   EXPECT_ERROR(load_dataset(path), path + ": /val_mask has 2 splits in a matrix, another mask has 1");
   file.parts.train_mask = file.parts.val_mask = file.parts.test_mask = {};
-  EXPECT_ERROR(
-      load_dataset(file.with([](Hdf5Writer&) {}), {.split = "0"}),
-      path + ": /train_mask is missing: a split by number is one of masks, or a split such as 60/20/20");
+  EXPECT_ERROR(load_dataset(file.with([](Hdf5Writer&) {}), {.split = "0"}),
+               path + ": /train_mask is missing: a split by number needs masks, or a split such as 60/20/20");
 }
 
 TEST(DatasetsSchema, NodeIdsAreKept) {
@@ -204,7 +203,7 @@ TEST(DatasetsSchema, ValidateFindsEverything) {
     f.attribute("rodeo_schema", std::int64_t{7});
   });
   const std::vector<std::string> want{
-      ": attribute rodeo_schema is 7, newer than the 1 that this reader knows",
+      ": attribute rodeo_schema is 7, newer than version 1 of this reader",
       ": /edge_index[0, 3] is 6, outside [0, 6)",
       ": /edge_index[1, 2] is -1, outside [0, 6)",
       ": /edge_weight must have a value for each of 5 edges, got 4",

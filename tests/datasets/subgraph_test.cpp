@@ -40,7 +40,7 @@ TEST(DatasetsSubgraph, NeighbourhoodsAreNear) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const Ids three = neighbourhood(line, 3, seed).to_vector<std::int64_t>();
     ASSERT_EQ(three.size(), 3u);
-    // Towards the sources: without a jump, unless node 0, which has none, was reached.
+    // The search follows sources. It restarts only after node 0, which has no source.
     if (three[0] > 0) {
       EXPECT_EQ(three[2] - three[0], 2);
     }
@@ -53,7 +53,8 @@ TEST(DatasetsSubgraph, Errors) {
   const Dataset line = load(Parts());
   EXPECT_ERROR(neighbourhood(line, 0), "[neighbourhood] nodes must be at least 1, got 0");
   EXPECT_ERROR(induced_subgraph(line, ids({0, 6})), "[induced_subgraph] nodes[1] is 6, outside [0, 6)");
-  EXPECT_ERROR(induced_subgraph(line, ids({2, 2})), "[induced_subgraph] nodes must rise, got 2 after 2");
+  EXPECT_ERROR(induced_subgraph(line, ids({2, 2})),
+               "[induced_subgraph] nodes must be ascending, got 2 after 2");
   EXPECT_ERROR(induced_subgraph(line, {}), "[induced_subgraph] nodes must be i64 [k]");
 }
 

@@ -34,7 +34,7 @@ Ids degrees(const Dataset& d) {
   return degree;
 }
 
-// The share of edges between nodes of one label.
+// The share of edges that join equal labels.
 double agreement(const Dataset& d) {
   const auto src = d.src.to_vector<std::int32_t>(), dst = d.dst.to_vector<std::int32_t>();
   const Ids y = d.y.to_vector<std::int64_t>();
@@ -139,7 +139,7 @@ TEST(DatasetsSynthetic, FeaturesTellCommunitiesApartAsFarAsAsked) {
     double distance = 0;
     for (std::int64_t f = 0; f < 200; ++f)
       distance += std::pow(mean[f] / count[0] - mean[200 + f] / count[1], 2);
-    // Two means of 250 nodes each are off by noise of variance 2 / 250 a feature.
+    // The difference of two means of 250 nodes has noise of variance 2 / 250 per feature.
     EXPECT_NEAR(std::sqrt(std::max(distance - 200 * 2.0 / 250, 0.0)), signal, 0.15 * signal + 0.5);
     EXPECT_NEAR(sum / 200000, 0, 0.05);
     EXPECT_NEAR(squares / 200000, 1 + signal * signal / 400,
@@ -221,8 +221,8 @@ TEST(DatasetsSynthetic, OptionsOutOfRangeAreNamed) {
   EXPECT_EQ(error([](auto& o) { o.val = -1; }), "[synthesize] val must be in [0, 2147483647], got -1");
   EXPECT_EQ(error([](auto& o) { o.words = 3, o.features = 3; }),
             "[synthesize] bags of words need a feature for each of 4 classes, got 3");
-  EXPECT_EQ(error([](auto& o) { o.edges = 990000, o.skew = 0.9; }),
-            "[synthesize] 990000 edges are too many for 1000 nodes with skew 0.9 and homophily 0.8");
+  EXPECT_EQ(error([](auto& o) { o.nodes = 100, o.edges = 9900, o.skew = 0.9, o.split = "50/25/25"; }),
+            "[synthesize] 9900 edges are too many for 100 nodes with skew 0.9 and homophily 0.8");
   EXPECT_EQ(error([](auto& o) { o.split = "", o.val = 900; }),
             "split: 900 + 1000 nodes to validate and test on are more than the 920 left: give percentages "
             "such as 60/20/20");

@@ -1,8 +1,8 @@
 /// Runs LLVMFuzzerTestOneInput on mutations of the seeds: a fuzzer for compilers without one.
 ///   load_dataset_fuzz SECONDS [SEED [FOLDER]]
-/// Mutation i is a function of SEED and i. Each runs in a child process of a batch, so that a crash names its
-/// input, which is written to FOLDER (default: the current one), and the run goes on. Exit code 1 after
-/// crashes.
+/// Mutation i is a function of SEED and i. A child process runs a batch of them, so that a crash identifies
+/// its input. The input is written to FOLDER (default: the current one) and the run continues. Exit code 1
+/// after crashes.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,9 +26,9 @@ namespace {
 using rodeo::random_word;
 
 constexpr std::uint64_t kBatch = 500;
-constexpr unsigned kSecondsEach = 20;  // for one input; longer is a hang
+constexpr unsigned kSecondsEach = 20;  // time limit of one input
 
-/// Changes a few places: bits, bytes, runs, copies, numbers that are often trouble, and the end.
+/// Makes a few changes: bits, bytes, runs, copies, boundary values, small increments, truncation and swaps.
 std::string mutate(std::string bytes, std::uint64_t seed, std::uint64_t number) {
   std::uint64_t draws = 0;
   const auto below = [&](std::uint64_t n) { return n == 0 ? 0 : random_word(seed, number, draws++) % n; };
@@ -53,13 +53,13 @@ std::string mutate(std::string bytes, std::uint64_t seed, std::uint64_t number) 
         break;
       }
       case 4: {
-        constexpr std::int64_t kTrouble[] = {-1,           0,         1,        2147483647, -2147483648LL,
-                                             4294967296LL, 1LL << 40, 1LL << 62};
-        const std::int64_t value = kTrouble[below(8)];
+        constexpr std::int64_t kBoundary[] = {-1,           0,         1,        2147483647, -2147483648LL,
+                                              4294967296LL, 1LL << 40, 1LL << 62};
+        const std::int64_t value = kBoundary[below(8)];
         std::memcpy(&bytes[at], &value, std::min<std::uint64_t>(room, 1u << below(4)));
         break;
       }
-      case 5:  // a number, made larger or smaller
+      case 5:  // add -4 .. 4
         bytes[at] = static_cast<char>(bytes[at] + static_cast<char>(below(9)) - 4);
         break;
       case 6:
@@ -72,7 +72,7 @@ std::string mutate(std::string bytes, std::uint64_t seed, std::uint64_t number) 
   return bytes;
 }
 
-/// A child runs inputs [begin, end). Returns the first that it did not survive, or end.
+/// A child process runs inputs [begin, end). Returns the first that crashed or hung, or end.
 std::uint64_t run_batch(const std::vector<std::string>& seeds, std::uint64_t seed, std::uint64_t begin,
                         std::uint64_t end) {
   int progress[2];

@@ -1,6 +1,6 @@
-/// The libFuzzer entry point over the loader: whatever the bytes, load_dataset() and validate_dataset()
-/// return or throw rodeo::Error. `clang++ -fsanitize=fuzzer,address load_dataset_fuzz.cpp ...` or, with any
-/// compiler, driver.cpp.
+/// libFuzzer entry point of the loader: for any bytes, load_dataset() and validate_dataset() return or throw
+/// rodeo::Error. Build with `clang++ -fsanitize=fuzzer,address load_dataset_fuzz.cpp ...`, or with driver.cpp
+/// and any compiler.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,20 +21,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         rodeo::LoadOptions{.need = Need::kTraining, .split = "60/20/20"}}) {
     try {
       const rodeo::Dataset dataset = rodeo::load_dataset(path, options);
-      // What was accepted can be used, unless it is only large.
+      // An accepted dataset must be usable. Large ones are skipped to save time.
       if (dataset.num_nodes < 100000) rodeo::to_graph(dataset, rodeo::kCpu);
       if (dataset.num_nodes * dataset.num_features < 1000000) rodeo::dense_features(dataset);
     } catch (const rodeo::Error& error) {
       const std::string text = error.what();
       if (text.find('\n') != std::string::npos || text.find(path) != 0) {
-        // Only what the parser of --split says does not begin with the file.
+        // Only errors of the --split parser do not start with the path.
         if (text.rfind("split", 0) != 0) std::abort();
       }
     }
   }
   try {
     rodeo::validate_dataset(path);
-  } catch (const rodeo::Error&) {  // it is no HDF5 file
+  } catch (const rodeo::Error&) {  // not an HDF5 file
   }
   ::close(file);
   return 0;

@@ -1,4 +1,4 @@
-/// Small dataset files of every kind that the schema knows, for the fuzzer to start from.
+/// The seed corpus: small dataset files of every kind in the schema.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace rodeo::fuzz {
 
-/// The bytes of each; the same on every call. Written into and read back from `folder`.
+/// The bytes of each file, the same on every call. `folder` is used for temporary files.
 std::vector<std::string> seeds(const std::string& folder);
 
 }  // namespace rodeo::fuzz
