@@ -216,7 +216,7 @@ grep -q nan "$dir/epochs.csv" && bad "epoch_bench measured nothing: $(cat "$dir/
 if command -v python3 >/dev/null; then
   python3 -m json.tool "$dir/epochs.json" >/dev/null && ok || bad "epoch_bench's JSON is none"
 fi
-expect_success epochs --dataset "$data" --model gat --attention composed --split 60/20/20 --no-graph
+expect_success epochs --dataset "$data" --model gat --attention composed --split 60/20/20 --no-cuda-graph
 expect_success epochs --dataset "$data" --model gcn --precision fp32,bf16 --csv "$dir/precisions.csv"
 [ "$(cut -d, -f15 "$dir/precisions.csv" | tr '\n' ' ')" = "precision fp32 bf16 " ] && ok || bad "epoch_bench's CSV has other precisions: $(cat "$dir/precisions.csv")"
 expect_error "unknown precision 'half': expected one of fp32, tf32, bf16" epochs --precision half

@@ -12,7 +12,7 @@ bool is_preset(const std::string& size) {
   return (", " + synthetic_preset_names() + ",").find(", " + size + ",") != std::string::npos;
 }
 
-// An empty value, or one that is the next option, is a missing one.
+// cxxopts takes the next option for the value of an option without one.
 void check_given(const std::string& option, const std::string& value) {
   check(!value.empty() && !value.starts_with("--"), "--", option, " needs a value");
 }
@@ -26,7 +26,7 @@ cxxopts::ParseResult parse_arguments(cxxopts::Options& options, const char* flag
   } catch (const cxxopts::exceptions::missing_argument&) {
     fail(argv[argc - 1], " needs a value");  // only the last argument can lack one
   } catch (const cxxopts::exceptions::exception&) {
-    fail(flags);  // all others take any
+    fail(flags);  // the value of a flag: other options accept any value
   }
 }
 

@@ -10,8 +10,8 @@ cxxopts::Options describe_options() {
   const auto text = [](const char* initial) { return cxxopts::value<std::string>()->default_value(initial); };
   cxxopts::Options options(
       "sparse_bench",
-      "Times sparse kernels, each checked against float64 first, beside cuSPARSE and the "
-      "limits of the device.\nLists are separated by commas.\n");
+      "Times sparse kernels and compares them with cuSPARSE and the bandwidth limits of the device.\n"
+      "Every result is verified against float64 first. Lists are separated by commas.\n");
   options.set_width(110).custom_help("[options]").allow_unrecognised_options();
   auto add = options.add_options();
   add("op", "spmm, sddmm, spmv or all", texts()->default_value("spmm"), "LIST");
@@ -19,24 +19,25 @@ cxxopts::Options describe_options() {
       "Synthetic graphs of a named size: arxiv, reddit, products (default: arxiv, where no file is given)",
       texts(), "LIST");
   add("node-order",
-      "Of synthetic graphs: shuffled, or community (named -sorted), where communities are contiguous",
+      "Node order of synthetic graphs: shuffled, or community (communities are contiguous; adds -sorted to "
+      "the name)",
       texts()->default_value("shuffled"), "LIST");
-  add("reorder", "none, degree, rcm or rabbit: the order of the graphs' nodes",
+  add("reorder", "none, degree, rcm or rabbit: renumber the nodes of the graphs in this order",
       texts()->default_value("none"), "LIST");
-  add("dataset", "HDF5 files; edges are enough", texts(), "FILES");
+  add("dataset", "HDF5 files; only the edges are read", texts(), "FILES");
   add("mtx", "Matrix Market files", texts(), "FILES");
-  add("widths", "Columns of the dense operand; SpMV has one", texts()->default_value("16,32,64,128,256"),
-      "LIST");
+  add("widths", "Columns of the dense operand; SpMV always has one",
+      texts()->default_value("16,32,64,128,256"), "LIST");
   add("dtypes", "f32, f16, bf16, f64", texts()->default_value("f32"), "LIST");
-  add("kernels", "Time these only: rode, cusparse-alg2, or cusparse for all of a family", texts(), "LIST");
-  add("weighted", "Edges have (random) weights; else ones");
-  add("repeats",
-      "Timed runs, of which the median counts; on a GPU five times as many where they are below 50 us",
+  add("kernels", "Time only these kernels, e.g. rode, cusparse-alg2, or cusparse for the whole family",
+      texts(), "LIST");
+  add("weighted", "Random edge weights instead of ones");
+  add("repeats", "Timed runs; the median is reported. GPU runs below 50 us are repeated five times as often",
       text("20"), "N");
   add("device", "auto, cpu, cuda or cuda:i", text("auto"), "NAME");
-  add("plot", "Also draw the table: milliseconds by columns, as SVG", cxxopts::value<std::string>(), "FILE");
+  add("plot", "Also write an SVG plot: milliseconds by columns", cxxopts::value<std::string>(), "FILE");
   add("csv", "Also write the table to a CSV file", cxxopts::value<std::string>(), "FILE");
-  add("json", "Also write everything to a JSON file", cxxopts::value<std::string>(), "FILE");
+  add("json", "Also write the whole report to a JSON file", cxxopts::value<std::string>(), "FILE");
   add("h,help", "Print this help");
   return options;
 }
@@ -63,7 +64,7 @@ BenchOptions parse_bench_options(int argc, const char* const* argv) {
       parse_arguments(description, "--weighted and --help take no value", argc, argv);
   BenchOptions options;
   if (parsed.count("help") > 0) {
-    options.notice = description.help();
+    options.help = description.help();
     return options;
   }
   reject_strays(parsed);

@@ -19,12 +19,12 @@ struct BenchOptions {
   bool weighted = false;
   Device device;
   std::string csv, json, plot;  // files to write, or empty
-  std::string command;          // as it was typed
+  std::string command;          // the command line
 
-  std::string notice;  // not empty after --help: print this, and do nothing else
+  std::string help;  // not empty after --help: print this and do nothing else
 };
 
-/// Throws Error in one line for an unknown option, a missing or bad value, and a file that is not there.
+/// Throws Error in one line for an unknown option, a missing or bad value, and a file that does not exist.
 BenchOptions parse_bench_options(int argc, const char* const* argv);
 
 }  // namespace rodeo::bench

@@ -1,5 +1,5 @@
-/// What the peers share: descriptors that free themselves, and one checked call. Where cuSPARSE refuses, the
-/// kernel is skipped by name and the table goes on.
+/// Shared by the cuSPARSE baselines: descriptors with owners, and one checked call. A call that fails throws
+/// Unsupported: sparse_bench then lists the kernel as not timed and continues.
 #pragma once
 
 #include <cusparse.h>
@@ -15,11 +15,11 @@ inline void check_cusparse(cusparseStatus_t status, const std::string& what) {
   if (status != CUSPARSE_STATUS_SUCCESS) throw Unsupported(what + ": " + cusparseGetErrorString(status));
 }
 
-/// Made once, on the stream that all our work goes to.
+/// One handle, on the stream of the Context.
 cusparseHandle_t cusparse_handle(Device device);
 
 cudaDataType type_of(DType dtype);
-/// Sums are kept in f64 for f64, else in f32.
+/// The accumulator type: f64 for f64, else f32.
 inline cudaDataType compute_type(DType dtype) {
   return dtype == DType::kF64 ? CUDA_R_64F : CUDA_R_32F;
 }
@@ -34,12 +34,12 @@ struct Scalar {
 };
 inline constexpr Scalar kOne{1, 1}, kZero{0, 0};
 
-/// A's pattern with 32-bit row pointers, and values.
+/// A CSR matrix with 32-bit row pointers.
 struct SparseMatrix {
   Tensor row_ptr, col, values;
   std::shared_ptr<cusparseSpMatDescr> descriptor;
 };
-/// Throws Unsupported where 32-bit row pointers do not reach.
+/// Throws Unsupported if the graph has more edges than 32-bit row pointers can index.
 SparseMatrix describe_csr(const Adjacency& adj, const Tensor& values);
 
 using DenseMatrix = std::shared_ptr<cusparseDnMatDescr>;
@@ -47,7 +47,7 @@ using DenseVector = std::shared_ptr<cusparseDnVecDescr>;
 DenseMatrix describe_matrix(const Tensor& x);
 DenseVector describe_vector(const Tensor& x);
 
-/// The weights, or ones.
+/// The edge weights, or ones.
 inline Tensor values_of(const Problem& p) {
   return p.weight.defined() ? p.weight : Tensor::full({p.adj.num_edges()}, 1, p.dtype, p.adj.device());
 }

@@ -29,7 +29,7 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
-// {"key": value, ...} from keys and values that are JSON already.
+// {"key": value, ...}; the values are JSON texts.
 std::string object(const std::vector<std::pair<std::string, std::string>>& members) {
   std::string out;
   for (const auto& [key, value] : members) out += (out.empty() ? "" : ", ") + quoted(key) + ": " + value;

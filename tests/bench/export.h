@@ -1,4 +1,4 @@
-/// The results for programs.
+/// Results as CSV and JSON.
 #pragma once
 
 #include <ostream>
@@ -7,11 +7,11 @@
 
 namespace rodeo::bench {
 
-/// One line a result under a line of column names; what is not known is empty.
+/// A line of column names, then one line per result. Unknown numbers are empty.
 void write_csv(const Report& report, std::ostream& out);
 
 /// {"header": {...}, "limits": {"copy_tbps", "gathers": [...]}, "plans": [...], "results": [...],
-///  "summary": [...], "skipped": [...]}; what is not known is null.
+///  "summary": [...], "skipped": [...]}; unknown numbers are null.
 void write_json(const Report& report, std::ostream& out);
 
 }  // namespace rodeo::bench

@@ -1,5 +1,5 @@
-// A group of kLanes lanes reads a row, kPacks times 16 bytes a lane, and has 8 such loads in flight. Many
-// more blocks than fit at once, so that no multiprocessor waits for another.
+// A group of kLanes lanes reads one row, kPacks 16-byte loads per lane, with 8 loads in flight per lane. The
+// grid has many more blocks than are resident, so that all multiprocessors stay busy to the end.
 #include "core/cuda/launch.cuh"
 #include "tests/bench/gather_limit.h"
 

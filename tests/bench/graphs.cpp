@@ -13,7 +13,7 @@ namespace rodeo::bench {
 namespace {
 
 NamedGraph from_dataset(Dataset data, const GraphSource& source, Device device) {
-  data.edge_weight = {};  // operands are random
+  data.edge_weight = {};  // the benchmark draws its own weights
   if (source.reorder != NodeOrder::kNone) {
     data.x = data.y = {};
     data.x_sparse = {};
@@ -26,7 +26,7 @@ NamedGraph from_dataset(Dataset data, const GraphSource& source, Device device) 
 
 Dataset from_synthetic(const GraphSource& source) {
   SyntheticOptions preset = preset_in_order(source.name, source.shuffle);
-  preset.features = 1;  // the operands are our own
+  preset.features = 1;  // the benchmark draws its own operands
   preset.words = 0;
   return synthesize(preset);
 }

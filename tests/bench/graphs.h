@@ -1,4 +1,4 @@
-/// The graphs that are timed.
+/// Loading of the graphs that sparse_bench times.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace rodeo::bench {
 
 struct GraphSource {
   enum class Kind { kSynthetic, kHdf5, kMatrixMarket } kind;
-  std::string name;     // of a synthetic size, or of a file
-  bool shuffle = true;  // a synthetic graph's nodes
+  std::string name;     // of a synthetic preset, or the path of a file
+  bool shuffle = true;  // synthetic graphs: random node order
   NodeOrder reorder = NodeOrder::kNone;
 };
 
@@ -21,10 +21,9 @@ struct NamedGraph {
   std::int64_t longest = 0;  // edges of the longest row
 };
 
-/// Reads or makes a graph; a Matrix Market file may hold any matrix. Values and features of a file are left
-/// alone. Rows are destinations, columns are sources. An order is part of the name: "arxiv-like+rabbit".
-/// Throws Error for a file that breaks a rule and for a graph without edges, or where a matrix to reorder is
-/// not square.
+/// Reads or generates a graph, without edge weights and features. A Matrix Market file may hold any matrix.
+/// Rows are destinations, columns are sources. A node order is part of the name: "arxiv-like+rabbit". Throws
+/// Error for an invalid file, for a graph without edges, and for a matrix to reorder that is not square.
 NamedGraph load_graph(const GraphSource& source, Device device);
 
 }  // namespace rodeo::bench

@@ -33,7 +33,7 @@ Kernel on_cuda_only(Kernel kernel) {
   return kernel;
 }
 
-// Without split rows kAtomic is the launch of kDeterministic.
+// Without split rows, kAtomic launches the same kernel as kDeterministic.
 Kernel where_rows_are_split(Kernel kernel) {
   kernel.prepare = [prepare = kernel.prepare](const Problem& p) {
     return rode_plan(p.adj).num_split_rows() > 0 ? prepare(p) : Run();
@@ -46,7 +46,7 @@ Kernel rounds_to_tf32(Kernel kernel) {
   return kernel;
 }
 
-// SpMM with one algorithm; with one column it is SpMV.
+// SpMM with one algorithm.
 auto by(const SpmmOptions& options) {
   return [=](const Problem& p) {
     return p.weight.defined() ? spmm(p.adj, p.weight, p.x, options) : spmm(p.adj, p.x, options);
@@ -64,7 +64,7 @@ Tensor by_sddmm(const Problem& p) {
   return sddmm(p.adj, p.b1, p.x);
 }
 
-bool fits(const std::string& filter, const std::string& kernel) {
+bool matches(const std::string& filter, const std::string& kernel) {
   return kernel == filter || kernel.starts_with(filter + "-");
 }
 
@@ -123,7 +123,7 @@ std::vector<Kernel> select_kernels(Op op, const std::vector<std::string>& filter
   std::vector<Kernel> chosen;
   for (const Kernel& kernel : all_kernels()) {
     const bool wanted = std::any_of(filter.begin(), filter.end(),
-                                    [&](const std::string& part) { return fits(part, kernel.name); });
+                                    [&](const std::string& part) { return matches(part, kernel.name); });
     if (kernel.op == op && (filter.empty() || wanted)) chosen.push_back(kernel);
   }
   return chosen;

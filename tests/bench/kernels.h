@@ -1,4 +1,4 @@
-/// What sparse_bench times: a kernel is one line in kernels.cpp.
+/// The kernels that sparse_bench times. kernels.cpp has one table row for each.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,13 @@ namespace rodeo::bench {
 enum class Op { kSpmm, kSddmm, kSpmv };
 std::string_view name(Op op);
 
-/// One cell of the table: an operation on a graph at a width and a type, and its operands.
+/// One cell of the table: an operation on a graph at one width and dtype, with its operands.
 struct Problem {
   Op op;
   Adjacency adj;
   DType dtype;
   std::int64_t n;  // columns; 1 for SpMV
-  Tensor weight;   // [edges]; undefined: ones. SDDMM takes none
+  Tensor weight;   // [edges]; undefined: ones. Unused by SDDMM
   Tensor x;        // [cols, n]; SDDMM: b2
   Tensor b1;       // [rows, n]; SDDMM only
 };
@@ -27,10 +27,10 @@ struct Problem {
 /// Random operands in [-1, 1), rounded to `dtype`.
 Problem make_problem(Op op, const Adjacency& adj, DType dtype, std::int64_t n, bool weighted);
 
-/// Enqueues the work once. The result is Y [rows, n], of SDDMM S [edges], and overwritten whole.
+/// Enqueues the kernel once. The result is Y [rows, n]; for SDDMM, S [edges]. All of it is overwritten.
 using Run = std::function<Tensor()>;
 
-/// A kernel that cannot take a problem says so by throwing this from prepare() or from its first run.
+/// Thrown by prepare() or by the first run if the kernel does not support the problem.
 struct Unsupported : Error {
   using Error::Error;
 };
@@ -38,24 +38,25 @@ struct Unsupported : Error {
 struct Kernel {
   std::string name;
   Op op;
-  /// Makes everything that is made once for a graph, outside of the timing. Empty: not for this problem.
+  /// Computes what is computed once for a graph; this is not timed. Returns an empty Run if the kernel is not
+  /// for this problem.
   std::function<Run(const Problem&)> prepare;
-  bool peer = false;  // not ours: what we are compared with
+  bool peer = false;  // a vendor baseline
   bool tf32 = false;  // rounds f32 operands to a 10-bit mantissa
 };
 
-/// Ours, and cuSPARSE's where CUDA is built in.
+/// The kernels of Rodeo, and in CUDA builds those of cuSPARSE.
 const std::vector<Kernel>& all_kernels();
-/// Those of an operation that `filter` names: each by its whole name, or by the part before a dash for all
-/// of a family ("cusparse"). An empty filter takes all.
+/// The kernels of an operation that `filter` names: by the full name, or by the part before a dash for a
+/// whole family ("cusparse"). An empty filter selects all.
 std::vector<Kernel> select_kernels(Op op, const std::vector<std::string>& filter);
-/// Throws Error, naming the choices, for a part of the filter that fits no kernel of these operations.
+/// Throws Error that lists the choices if a part of the filter matches no kernel of these operations.
 void check_filter(const std::vector<std::string>& filter, const std::vector<Op>& ops);
 
-/// What is computed from a graph once, before its first product.
+/// Preprocessing of a graph, done once before its first kernel.
 struct Plan {
   std::string name;
-  std::function<void(const Adjacency&)> build;  // keeps it on the graph
+  std::function<void(const Adjacency&)> build;  // caches it on the graph
 };
 const std::vector<Plan>& all_plans();
 

@@ -44,7 +44,7 @@ double Limits::gather(std::int64_t row_bytes, std::int64_t table_bytes) const {
   const auto distance = [&](const Gather& g) {
     return std::abs(std::log(static_cast<double>(g.table_bytes) / static_cast<double>(table_bytes)));
   };
-  const Gather* best = nullptr;  // tables are measured from short rows to long ones
+  const Gather* best = nullptr;  // each table is measured from short rows to long rows
   for (const Gather& g : gathers)
     if (!best || distance(g) < distance(*best) ||
         (g.table_bytes == best->table_bytes && g.row_bytes <= row_bytes))

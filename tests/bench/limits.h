@@ -1,4 +1,4 @@
-/// What the device can do at most, measured in the same run as the kernels.
+/// Bandwidth limits of the device, measured in the same run as the kernels.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,10 @@ struct Limits {
   };
   std::vector<Gather> gathers;
 
-  /// The limit for rows of `row_bytes` from a table of `table_bytes`: as measured for the table whose size is
-  /// nearest in ratio, and the longest row that is not longer. Rows below the shortest measured one cost as
-  /// much as that one: TB/s in proportion. 0 where nothing was measured.
+  /// The gather limit for rows of `row_bytes` from a table of `table_bytes`: the measurement of the table
+  /// whose size is nearest in ratio, and of the longest measured row that is not longer than `row_bytes`.
+  /// Rows shorter than all measured ones take the time of the shortest, so their TB/s are scaled down. 0 if
+  /// nothing was measured.
   double gather(std::int64_t row_bytes, std::int64_t table_bytes) const;
 };
 

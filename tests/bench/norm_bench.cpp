@@ -1,5 +1,5 @@
-/// Times batch normalisation, forward and backward in training, against the best of cuDNN's modes and
-/// layouts. The results are compared first.
+/// Times batch normalisation in training, forward and backward, against the fastest mode and layout of cuDNN.
+/// The results are compared first.
 #include "core/context.h"
 #include "ops/dense.h"
 #include "ops/norm.h"
@@ -46,7 +46,7 @@ void check_cudnn(cudnnStatus_t status) {
   check(status == CUDNN_STATUS_SUCCESS, "[norm_bench] cuDNN: ", cudnnGetErrorString(status));
 }
 
-/// One mode; the rows are the batch, or the height of one image whose channels lie side by side.
+/// One mode of cuDNN. The rows of x are the batch, or (one_image) the height of one NHWC image.
 Outcome cudnn(const Case& c, cudnnBatchNormMode_t mode, bool one_image) {
   cudnnHandle_t handle = Context::of(c.x.device()).cudnn();
   cudnnTensorDescriptor_t rows, columns;
@@ -117,9 +117,9 @@ int main() {
   using namespace rodeo;
   const Device device = parse_device("auto");
   fmt::print(
-      "batch_norm, forward and backward in f32, ms; cuDNN's best mode beside it where this build has it\n");
+      "batch_norm, forward and backward in f32, ms, and the fastest mode of cuDNN if this build has it\n");
   fmt::print("{:>17} {:>10} {:>10} {:>8}\n", "rows x columns", "Rodeo", "cuDNN", "ratio");
-  const std::int64_t rows = device.is_cuda() ? 1 : 16;  // a CPU gets a sixteenth
+  const std::int64_t rows = device.is_cuda() ? 1 : 16;  // a CPU times a sixteenth of the rows
   for (const auto& [m, n] : {std::pair{2708, 64}, {169343, 64}, {169343, 256}, {232965, 256}, {2449029, 64}})
     bench::measure(m / rows, n, device);
 }

@@ -1,16 +1,16 @@
-/// The kernels that ours are compared with: cuSPARSE, each algorithm in its best configuration. 32-bit
-/// indices, row-major operands, values of one or the weights; descriptors, workspaces and preprocessing are
-/// made before, outside the timing. In builds with CUDA only; they take no problem on the CPU.
+/// The baselines: all algorithms of cuSPARSE in their best configuration. They use 32-bit indices and
+/// row-major operands; the matrix values are ones or the edge weights. Descriptors, workspaces and
+/// preprocessing are not timed. CUDA builds only; on the CPU every prepare() returns an empty Run.
 #pragma once
 
 #include "tests/bench/kernels.h"
 
 namespace rodeo::bench {
 
-/// Default, ALG1, ALG2 and ALG3 of the generic CSR SpMM. 16-bit operands are summed in f32; the result has
-/// their type, or f32 where the name ends in "-f32out".
+/// Default, ALG1, ALG2 and ALG3 of the generic CSR SpMM. 16-bit operands are accumulated in f32. The result
+/// has the dtype of the operands, or f32 if the name ends in "-f32out".
 std::vector<Kernel> cusparse_spmm();
-/// B2 is passed as a transposed operand; the result is the values of a CSR matrix.
+/// B2 is passed as a transposed operand. The result is the values of a CSR matrix.
 std::vector<Kernel> cusparse_sddmm();
 /// Default, ALG1 and ALG2 of the generic CSR SpMV.
 std::vector<Kernel> cusparse_spmv();

@@ -67,7 +67,7 @@ std::string cuda_versions() {
   cudaRuntimeGetVersion(&runtime);
   const libraryPropertyType parts[] = {MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL};
   for (int i = 0; i < 3; ++i) cusparseGetProperty(parts[i], &part[i]);
-  // The line that names the kernel module holds one word like 580.65.06.
+  // The version is the word of the form 580.65.06 in the line of the kernel module.
   std::string driver = "of unknown version", word;
   std::ifstream file("/proc/driver/nvidia/version");
   while (file >> word)

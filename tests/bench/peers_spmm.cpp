@@ -24,7 +24,7 @@ Run prepare(const Problem& p, cusparseSpMMAlg_t algorithm, bool f32_out) {
   check_cusparse(cusparseSpMM_preprocess(handle, kAsIs, kAsIs, one, a.descriptor.get(), dx.get(), zero,
                                          dy.get(), compute, algorithm, workspace.raw()),
                  "SpMM's preprocessing");
-  return [=, x = p.x] {  // x, a and the workspace live as long as the run
+  return [=, x = p.x] {  // the run keeps x, a and the workspace alive
     check_cusparse(cusparseSpMM(handle, kAsIs, kAsIs, one, a.descriptor.get(), dx.get(), zero, dy.get(),
                                 compute, algorithm, workspace.raw()),
                    "SpMM");

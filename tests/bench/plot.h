@@ -1,4 +1,4 @@
-/// The results as pictures.
+/// Results as an SVG plot.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace rodeo::bench {
 
-/// One SVG: for each graph, op and type a chart of milliseconds by columns, a line for each kernel.
+/// One SVG with a chart of milliseconds by columns for each graph, op and dtype; one line per kernel.
 std::string plot(const Report& report);
 
 }  // namespace rodeo::bench

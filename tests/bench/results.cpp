@@ -53,14 +53,15 @@ void compare_with_peers(std::vector<Result>& cell) {
   double best = kUnknown, standard = kUnknown;
   for (const Result& result : cell) {
     if (!result.peer) continue;
-    best = std::fmin(best, result.ms);  // of a number and NaN, the number
+    best = std::fmin(best, result.ms);  // ignores NaN
     if (result.kernel == "cusparse-default") standard = result.ms;
   }
   for (Result& result : cell) result.vs_best = best / result.ms, result.vs_default = standard / result.ms;
 }
 
 std::vector<Summary> summarize(const std::vector<Result>& results) {
-  std::map<std::tuple<std::string, Op, DType, std::int64_t>, Result> fastest;  // of ours, in each problem
+  std::map<std::tuple<std::string, Op, DType, std::int64_t>, Result>
+      fastest;  // kernel of Rodeo for each problem
   std::vector<Summary> out;
   const auto line = [&](const Result& result, const std::string& kernel) -> Summary& {
     for (Summary& summary : out)

@@ -1,4 +1,4 @@
-/// What sparse_bench found out, and how it is compared.
+/// The measurements of sparse_bench and their comparison with the baselines.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace rodeo::bench {
 
-/// One kernel on one problem. Ratios and shares that cannot be known are NaN.
-///   tbps      SpMM, SDDMM: edges x n x size of an element / time, what a gather without any cache would
-///   read.
+/// One kernel on one problem. Unknown ratios are NaN.
+///   tbps      SpMM, SDDMM: edges x n x element size / time, the traffic of a gather without caches.
 ///             SpMV: every column index, row pointer, weight and element of x and y once / time.
-///   of_limit  SpMM, SDDMM: tbps / Limits::gather(n x size, at most 1024; cols x n x size). Popular rows hit
-///             the L1, so it can exceed 1. SpMV: tbps / Limits::copy.
+///   of_limit  SpMM, SDDMM: tbps / Limits::gather(n x element size, at most 1024; cols x n x element size).
+///   It
+///             can exceed 1, because frequently gathered rows hit the L1. SpMV: tbps / Limits::copy.
 struct Result {
   std::string graph;
   std::int64_t rows, cols, edges;
@@ -26,24 +26,24 @@ struct Result {
   std::string kernel;
   bool peer;
   double ms, tbps, gflops, of_limit, error;
-  double vs_best, vs_default;  // time of cuSPARSE's best, of its default / this one's; above 1 is faster
+  double vs_best, vs_default;  // time of the fastest cuSPARSE kernel, of its default / ms
 };
 
-/// Everything but the comparison with peers.
+/// Fills everything except vs_best and vs_default.
 Result make_result(const NamedGraph& graph, const Problem& problem, const Kernel& kernel, double ms,
                    double error, const Limits& limits);
 /// Fills vs_best and vs_default in the results of one problem.
 void compare_with_peers(std::vector<Result>& cell);
 
 inline constexpr const char* kBestOfOurs = "best of ours";
-/// Over the problems of an op and a type that both have timed: cuSPARSE's best against one kernel of ours,
-/// or against the fastest of ours in each.
+/// vs_best of one kernel of Rodeo, or of the fastest one per problem, over all problems of an op and a dtype
+/// that cuSPARSE was timed on too.
 struct Summary {
   Op op;
   DType dtype;
   std::string kernel;  // or kBestOfOurs
   int cells = 0;
-  double mean = 0;   // geometric
+  double mean = 0;   // geometric mean of vs_best
   double worst = 0;  // smallest ratio
   std::string worst_cell;
 };
@@ -55,11 +55,11 @@ struct PlanCost {
 };
 
 struct Report {
-  std::vector<std::pair<std::string, std::string>> header;  // what, value
+  std::vector<std::pair<std::string, std::string>> header;  // key, value
   Limits limits;
   std::vector<PlanCost> plans;
   std::vector<Result> results;
-  std::vector<std::string> skipped;  // one line for each kernel that could not take a problem
+  std::vector<std::string> skipped;  // one line for each kernel that does not support a problem
 };
 
 }  // namespace rodeo::bench

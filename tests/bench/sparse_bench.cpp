@@ -1,6 +1,6 @@
-/// sparse_bench: sparse kernels x graphs x widths x types, beside cuSPARSE and the measured limits of the
-/// device. Every result is verified against float64 before it is timed. Exit codes: 0; 1 for a wrong result;
-/// 2 for an option or a file that is not right.
+/// sparse_bench: times sparse kernels x graphs x widths x dtypes and compares them with cuSPARSE and with the
+/// measured bandwidth limits of the device. Every result is verified against float64 before it is timed.
+/// Exit codes: 0; 1 for a wrong result; 2 for a bad option or file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 namespace rodeo::bench {
 namespace {
 
-// A graph that has nothing derived yet for every run: the plan is built anew.
+// Every run gets a graph without cached plans, so that the plan is rebuilt.
 double time_plan(const Plan& plan, const Adjacency& adj, int repeats) {
   plan.build(Adjacency::trusted(adj.csr()));
   std::vector<double> times;
@@ -37,7 +37,8 @@ double time_plan(const Plan& plan, const Adjacency& adj, int repeats) {
   return times[repeats / 2];
 }
 
-// Empty where the kernel cannot take the problem, which is noted unless that is known beforehand.
+// Empty if the kernel does not support the problem. A kernel that finds this out when it runs is listed in
+// report.skipped.
 std::optional<Result> measure(const NamedGraph& graph, const Problem& problem, const Kernel& kernel,
                               const Reference& reference, int repeats, Report& report) {
   try {
@@ -77,7 +78,7 @@ void measure_graph(const NamedGraph& graph, const BenchOptions& options, Report&
   }
 }
 
-// Opened before the work, so that a path that cannot be written is told at once.
+// Opened before the first measurement, so that a path that cannot be written fails at once.
 std::ofstream open_output(const std::string& path) {
   std::ofstream file;
   if (path.empty()) return file;
@@ -123,10 +124,10 @@ void run(const BenchOptions& options) {
 int main(int argc, char** argv) {
   try {
     const rodeo::bench::BenchOptions options = rodeo::bench::parse_bench_options(argc, argv);
-    if (options.notice.empty())
+    if (options.help.empty())
       rodeo::bench::run(options);
     else
-      fmt::print("{}", options.notice);
+      fmt::print("{}", options.help);
     return 0;
   } catch (const rodeo::bench::WrongResult& error) {
     fmt::print(stderr, "sparse_bench: {}\n", error.what());

@@ -8,12 +8,12 @@
 namespace rodeo::bench {
 namespace {
 
-// A number, or a dash for what is not known.
+// A number, or a dash for NaN.
 std::string known(double value, const char* format) {
   return std::isnan(value) ? "-" : fmt::format(fmt::runtime(format), value);
 }
 
-// Three digits at least, on any device.
+// At least three significant digits.
 std::string significant(double value) {
   return fmt::format(fmt::runtime(value < 1 ? "{:.4f}" : value < 100 ? "{:.2f}" : "{:.0f}"), value);
 }
@@ -66,16 +66,19 @@ void print_cell(const std::vector<Result>& cell) {
 void print_summary(const Report& report) {
   for (const std::string& line : report.skipped) fmt::print("not timed: {}\n", line);
   fmt::print(
-      "\nms: median, L2 flushed before each run, plans and preprocessing outside. TB/s: edges x n x element "
-      "size / time;\nSpMV: indices, weights, x and y once. of limit: of the measured gather limit for n x "
-      "element size (at most 1024 B)\nand the size of X, SpMV: of the copy; popular rows hit the L1, so it "
-      "can "
-      "exceed 1. x best, x default: time of cuSPARSE's\nfastest algorithm and of its default / time; above 1 "
-      "is faster. rode-atomic: where rows are split, else it is\nthe launch of rode.\n");
+      "\nms: median, L2 flushed before each run, without plans and preprocessing. TB/s: edges x n x element "
+      "size / time;\nSpMV: indices, weights, x and y once. of limit: TB/s / measured gather limit for rows "
+      "of n "
+      "x element size (at most\n1024 B) and the size of X, SpMV: / copy limit; it can exceed 1, because "
+      "frequently gathered rows hit the L1. x best,\nx default: time of the fastest and of the default "
+      "cuSPARSE "
+      "algorithm / ms; above 1 is faster. rode-atomic is timed\nonly where rows are split; otherwise it "
+      "launches "
+      "the same kernel as rode.\n");
   const std::vector<Summary> summaries = summarize(report.results);
   if (summaries.empty()) return;
-  fmt::print("\nAgainst cuSPARSE's best\n{:5} {:4} {:16} {:>5} {:>14}  {}\n", "op", "type", "kernel", "cells",
-             "geometric mean", "worst cell");
+  fmt::print("\nSpeed relative to the fastest cuSPARSE algorithm\n{:5} {:4} {:16} {:>5} {:>14}  {}\n", "op",
+             "type", "kernel", "cells", "geometric mean", "worst cell");
   for (const Summary& s : summaries)
     fmt::print("{:5} {:4} {:16} {:>5} {:>14.2f}  {:.2f} {}\n", name(s.op), name(s.dtype), s.kernel, s.cells,
                s.mean, s.worst, s.worst_cell);

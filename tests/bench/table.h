@@ -1,4 +1,4 @@
-/// The results for people, on stdout.
+/// Prints results as a table on stdout.
 #pragma once
 
 #include "tests/bench/results.h"
@@ -8,7 +8,7 @@ namespace rodeo::bench {
 void print_header(const Report& report);
 void print_limits(const Limits& limits);
 void print_graph(const NamedGraph& graph, const std::vector<PlanCost>& plans);
-/// The results of one problem, in order; the heads of the columns come with print_columns().
+/// print_columns() prints the column titles, print_cell() the results of one problem.
 void print_columns();
 void print_cell(const std::vector<Result>& cell);
 void print_summary(const Report& report);

@@ -1,4 +1,4 @@
-/// How benchmarks time: warm up, then the median of many runs, the L2 flushed before each.
+/// Timing of benchmarks: warm up, then the median of many runs. The L2 is flushed before each run.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace rodeo::bench {
 
-/// Calls f() and then done(), while what f() returns is still there: a result's memory is given back after
-/// the clock has stopped, as that of a peer is.
+/// Calls f() and then done() while the result of f() still exists, so that the time does not include freeing
+/// the result.
 template <class F, class Done>
 void run_and_keep(F& f, const Done& done) {
   if constexpr (std::is_void_v<decltype(f())>) {
@@ -26,8 +26,8 @@ void run_and_keep(F& f, const Done& done) {
 
 constexpr double kShortMilliseconds = 0.05;
 
-/// By events on the device's stream, or by the clock on the CPU. f() enqueues the work once. What takes a GPU
-/// less than 50 us runs five times as often: medians of 9 same launches of 5 us differed by up to 0.9 us.
+/// Milliseconds by CUDA events on the stream of the device, or by the clock on the CPU. f() enqueues the work
+/// once. GPU work below 50 us is repeated five times as often, because its times vary more.
 template <class F>
 double median_milliseconds(Device device, int repeats, F&& f) {
   const std::int64_t flush_bytes = (device.is_cuda() ? 256 : 64) << 20;

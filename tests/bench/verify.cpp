@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kSample = 256;
 
-// What is the same for all problems of a graph.
+// Shared by all problems of a graph.
 struct HostGraph {
   std::vector<std::int64_t> row_ptr;
   Tensor col;
@@ -41,7 +41,8 @@ struct Tolerance {
   double total, row;
 };
 
-// Sums of f32 lose more in long rows; 16-bit results are off by their own rounding, at most half of this.
+// The error of an f32 sum grows with the row length. 16-bit tolerances are twice the rounding error of the
+// result.
 Tolerance tolerance_of(DType dtype, bool tf32) {
   switch (dtype) {
     case DType::kF64:
@@ -55,7 +56,7 @@ Tolerance tolerance_of(DType dtype, bool tf32) {
   }
 }
 
-// While it lives, new memory is NaN.
+// While one exists, new allocations are filled with NaN.
 struct Poison {
   Poison() { set_poison_memory(true); }
   ~Poison() { set_poison_memory(false); }
@@ -69,7 +70,7 @@ Reference::Reference(const Problem& p) {
   const Tensor x = on_host(p.x), weight = on_host(p.weight), b1 = on_host(p.b1);
   const auto* col = graph.col.data<std::int32_t>();
   const std::int64_t n = p.n;
-  const bool edges = p.op == Op::kSddmm;  // the result has an element for each of them
+  const bool edges = p.op == Op::kSddmm;  // the result has one element per edge
   dispatch_float(p.dtype, "sparse_bench", [&]<class T>(T) {
     const auto wide = [](T value) { return static_cast<double>(static_cast<Accumulator<T>>(value)); };
     const T* xs = x.data<T>();
@@ -104,7 +105,7 @@ Reference::Distance Reference::distance(const Tensor& result) const {
       want += row.want[j] * row.want[j];
     }
     const double of_row = std::sqrt(off / (std::max(want, row.terms) + kTiny * static_cast<double>(count)));
-    if (!(of_row <= worst)) worst = of_row;  // NaN stays
+    if (!(of_row <= worst)) worst = of_row;  // true for NaN too
     all_off += off, all_want += want, all_terms += row.terms;
   }
   return {std::sqrt(all_off / (std::max(all_want, all_terms) + kTiny)), worst};
@@ -114,10 +115,10 @@ double verify(const Kernel& kernel, const Problem& p, const Run& run, const Refe
   const Poison poison;
   const Tensor result = run();
   const Reference::Distance off = reference.distance(result);
-  // A peer that rounds partial sums to 16 bits is less exact, not wrong.
+  // cuSPARSE may round partial sums to 16 bits: less exact, but not wrong.
   const double slack = kernel.peer ? 8 : 1;
   const Tolerance allowed = tolerance_of(result.dtype(), kernel.tf32);
-  if (!(off.total <= slack * allowed.total && off.row <= slack * allowed.row))  // NaN is wrong
+  if (!(off.total <= slack * allowed.total && off.row <= slack * allowed.row))  // also fails for NaN
     throw WrongResult(str("wrong result: ", name(p.op), " ", kernel.name, " ", p.dtype, ", n = ", p.n,
                           ": off by ", off.total, " of the norm, at most ", slack * allowed.total,
                           "; in one row by ", off.row, ", at most ", slack * allowed.row));

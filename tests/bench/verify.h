@@ -1,4 +1,4 @@
-/// Results against float64 on the host, on a sample of rows.
+/// Verification of results against float64 on the host, on a sample of rows.
 #pragma once
 
 #include <vector>
@@ -7,14 +7,14 @@
 
 namespace rodeo::bench {
 
-/// What a problem's result is: the values of the first, the last, the longest and evenly spaced other rows
-/// in float64; for SDDMM, of their edges. Computed once for all kernels.
+/// The expected result of a problem in float64, for the first, the last, the longest and evenly spaced other
+/// rows; for SDDMM, for the edges of these rows. Computed once for all kernels.
 class Reference {
  public:
   explicit Reference(const Problem& problem);
 
-  /// How far a result is off: norms of differences over norms of what is expected, where the latter is at
-  /// least the root of the sum of the squared terms, so that sums that cancel are judged by their terms.
+  /// Relative error: norm of the difference / norm of the expected values. The divisor is at least the root
+  /// of the sum of the squared terms, so that cancellation in a sum does not count as an error.
   struct Distance {
     double total;  // over the whole sample
     double row;    // of the worst row
@@ -23,16 +23,15 @@ class Reference {
 
  private:
   struct Row {
-    std::int64_t begin;        // of its elements in the result
-    std::vector<double> want;  // those elements
+    std::int64_t begin;        // index of its first element in the result
+    std::vector<double> want;  // expected values
     double terms = 0;          // sum of the squared products that were added up
   };
   std::vector<Row> rows_;
 };
 
-/// Runs a kernel once into memory that holds NaN, and returns the distance from the reference.
-/// Throws Unsupported where the kernel does, and WrongResult naming the kernel where the distance is over
-/// the tolerance of the result's type.
+/// Runs a kernel once into memory filled with NaN and returns the error of the result. Throws Unsupported if
+/// the kernel does, and WrongResult that names the kernel if the error exceeds the tolerance of the dtype.
 struct WrongResult : Error {
   using Error::Error;
 };

@@ -1,0 +1,108 @@
+#include "tests/bench/epoch_options.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "tests/bench/arguments.h"
+
+namespace rodeo::bench {
+namespace {
+
+cxxopts::Options describe_options() {
+  const auto texts = [](const char* initial) { return cxxopts::value<Texts>()->default_value(initial); };
+  const auto text = [](const char* initial) { return cxxopts::value<std::string>()->default_value(initial); };
+  cxxopts::Options options("epoch_bench", "Times training epochs. Lists are separated by commas.\n");
+  options.set_width(110).custom_help("[options]").allow_unrecognised_options();
+  auto add = options.add_options();
+  add("model", "gcn, gat", texts("gcn,gat"), "LIST");
+  add("graph",
+      "Synthetic graphs of a named size: cora, pubmed, arxiv, reddit, products (default: cora, where "
+      "no file is given)",
+      cxxopts::value<Texts>(), "LIST");
+  add("node-order",
+      "Node order of synthetic graphs: shuffled, or community (communities are contiguous; adds -sorted to "
+      "the name)",
+      texts("shuffled"), "LIST");
+  add("dataset", "HDF5 files, as for train_gcn", cxxopts::value<Texts>(), "FILES");
+  add("split", "Random split in percent instead of the masks in the files, e.g. 60/20/20",
+      cxxopts::value<std::string>(), "A/B/C");
+  add("hidden", "Hidden width; for a GAT, of each head (default: 16 for GCN, 8 for GAT)",
+      cxxopts::value<Texts>(), "LIST");
+  add("heads", "Attention heads of the hidden layers of a GAT", texts("8"), "LIST");
+  add("features", "auto, dense or sparse: storage of the features that the first layer reads", texts("auto"),
+      "LIST");
+  add("precision", "fp32, tf32 or bf16", texts("fp32"), "LIST");
+  add("reorder", "none, degree, rcm or rabbit: renumber the nodes in this order before training",
+      texts("none"), "LIST");
+  add("input-dropout",
+      "Dropout of the input features (default: that of the model); 0 lets a GCN propagate dense features "
+      "once",
+      cxxopts::value<std::string>(), "P");
+  add("attention", "auto, fused or composed", text("auto"), "NAME");
+  add("epochs", "Timed epochs; the median is reported", text("30"), "N");
+  add("warmup", "Warm-up epochs, not timed", text("5"), "N");
+  add("device", "auto, cpu, cuda or cuda:i", text("auto"), "NAME");
+  add("no-cuda-graph", "On CUDA, launch every kernel by itself instead of replaying a captured CUDA graph");
+  add("no-graph", "Old name of --no-cuda-graph; will be removed");
+  add("prune-rows", "Compute only the training nodes in the last layer of a GCN");
+  add("roofline",
+      "Also measure the memory bandwidth of the device, and print the share of its bound that GCN epochs "
+      "reach");
+  add("json", "Also write the results to a JSON file", cxxopts::value<std::string>(), "FILE");
+  add("csv", "Also write the table to a CSV file", cxxopts::value<std::string>(), "FILE");
+  add("h,help", "Print this help");
+  return options;
+}
+
+}  // namespace
+
+EpochOptions parse_epoch_options(int argc, const char* const* argv) {
+  cxxopts::Options description = describe_options();
+  const cxxopts::ParseResult parsed = parse_arguments(
+      description, "--no-cuda-graph, --prune-rows, --roofline and --help take no value", argc, argv);
+  EpochOptions options;
+  if (parsed.count("help") > 0) {
+    options.help = description.help();
+    return options;
+  }
+  reject_strays(parsed);
+  for (const std::string& model : list(parsed, "model")) {
+    check(model == "gcn" || model == "gat", "--model must be of gcn, gat, got '", model, "'");
+    options.models.push_back(model == "gat" ? ModelKind::kGat : ModelKind::kGcn);
+  }
+  options.graphs = preset_list(parsed);
+  options.files = file_list(parsed, "dataset");
+  if (options.graphs.empty() && options.files.empty()) options.graphs = {"cora"};
+  for (const std::string& n : list(parsed, "hidden")) options.hidden.push_back(positive("hidden", n));
+  for (const std::string& n : list(parsed, "heads")) options.heads.push_back(positive("heads", n));
+  for (const std::string& form : list(parsed, "features"))
+    options.features.push_back(parse_feature_form(form));
+  for (const std::string& given : list(parsed, "precision"))
+    options.precisions.push_back(parse_precision(given));
+  for (const std::string& order : list(parsed, "reorder")) options.reorder.push_back(parse_node_order(order));
+  for (const std::string& order : list(parsed, "node-order")) options.shuffle.push_back(parse_shuffle(order));
+  if (const std::string given = one(parsed, "input-dropout"); !given.empty()) {
+    double p = -1;
+    const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), p);
+    check(error == std::errc{} && end == given.data() + given.size() && p >= 0 && p < 1,
+          "--input-dropout must be a number in [0, 1), got '", given, "'");
+    options.input_dropout = p;
+  }
+  options.split = one(parsed, "split");
+  options.attention = parse_attention_form(one(parsed, "attention"));
+  options.epochs = static_cast<int>(positive("epochs", one(parsed, "epochs")));
+  options.warmup = static_cast<int>(positive("warmup", one(parsed, "warmup")));
+  options.device = parse_device(one(parsed, "device"));
+  if (parsed.count("no-graph") > 0)
+    fmt::print(stderr,
+               "epoch_bench: --no-graph is now called --no-cuda-graph; the old name will be removed\n");
+  options.cuda_graph = parsed.count("no-cuda-graph") == 0 && parsed.count("no-graph") == 0;
+  options.prune_rows = parsed.count("prune-rows") > 0;
+  options.roofline = parsed.count("roofline") > 0;
+  options.csv = one(parsed, "csv");
+  options.json = one(parsed, "json");
+  return options;
+}
+
+}  // namespace rodeo::bench

@@ -1,0 +1,36 @@
+/// The command line of epoch_bench.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/device.h"
+#include "datasets/reorder.h"
+#include "train/task/node_model.h"
+
+namespace rodeo::bench {
+
+struct EpochOptions {
+  std::vector<ModelKind> models;
+  std::vector<std::string> graphs, files;   // names of synthetic sizes; HDF5 files
+  std::vector<std::int64_t> hidden, heads;  // hidden is empty: the default of each model
+  std::vector<FeatureForm> features;
+  std::vector<Precision> precisions;
+  std::vector<NodeOrder> reorder;
+  std::vector<bool> shuffle;  // node orders of synthetic graphs
+  std::optional<double> input_dropout;
+  std::string split;
+  AttentionForm attention = AttentionForm::kAuto;
+  int epochs = 0, warmup = 0;
+  Device device;
+  bool cuda_graph = true, roofline = false, prune_rows = false;
+  std::string csv, json;  // files to write, or empty
+  std::string help;       // not empty after --help: print this and do nothing else
+};
+
+/// Throws Error in one line for an unknown option, a missing or bad value, and a file that does not exist.
+EpochOptions parse_epoch_options(int argc, const char* const* argv);
+
+}  // namespace rodeo::bench
