@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/host_setup.h"
 #include "tests/support/temp_dir.h"
 
 namespace {
@@ -39,6 +40,7 @@ class SkipList : public testing::EmptyTestEventListener {
 }  // namespace
 
 int main(int argc, char** argv) {
+  rodeo::test::set_up_host(argv);
   const rodeo::test::TempDir cache;  // never the user's own
   setenv("RODEO_CACHE_DIR", (cache / "").c_str(), 1);
   testing::InitGoogleTest(&argc, argv);

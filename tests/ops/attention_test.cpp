@@ -52,8 +52,9 @@ Reference reference(const Adjacency& adj, const std::vector<Tensor>& in, const T
     out.value[what][static_cast<std::size_t>(at)] += term;
     out.scale[what][static_cast<std::size_t>(at)] += size;
   };
-  for (std::int64_t i = 0; i < adj.rows(); ++i)
-    for (std::int64_t h = 0; h < heads; ++h) {
+#pragma omp parallel for if (col.size() > 2048)  // heads write disjoint elements
+  for (std::int64_t h = 0; h < heads; ++h)
+    for (std::int64_t i = 0; i < adj.rows(); ++i) {
       const std::int64_t first = row_ptr[i], last = row_ptr[i + 1], ih = i * heads + h;
       const auto sum_at = [&](std::int64_t e) { return s[ih] + t[col[e] * heads + h]; };
       const auto score = [&](std::int64_t e) { return sum_at(e) > 0 ? sum_at(e) : slope * sum_at(e); };

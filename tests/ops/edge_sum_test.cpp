@@ -20,6 +20,7 @@ Sums reference(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids) {
   const std::vector<double> xs = doubles(x);
   Sums out{std::vector<double>(static_cast<std::size_t>(adj.rows() * k)), {}};
   out.scale = out.y;
+#pragma omp parallel for schedule(dynamic, 64) if (x.numel() > 16384)
   for (std::int64_t i = 0; i < adj.rows(); ++i)
     for (std::int64_t e = row_ptr[i]; e < row_ptr[i + 1]; ++e)
       for (std::int64_t j = 0; j < k; ++j) {

@@ -1,5 +1,7 @@
 #include "ops/sddmm.h"
 
+#include <algorithm>
+
 #include "core/cuda_graph.h"
 #include "ops/spmm.h"
 #include "tests/support/cases.h"
@@ -29,17 +31,20 @@ Reference reference(const Adjacency& adj, const Tensor& b1, const Tensor& b2, Sd
                             w = weight.defined() ? doubles(weight) : std::vector<double>(col.size(), 1);
   Reference out{std::vector<double>(col.size() * static_cast<std::size_t>(heads * width)), {}};
   out.scale = out.s;
-  for (std::int64_t i = 0; i < adj.rows(); ++i)
-    for (std::int64_t e = row_ptr[i]; e < row_ptr[i + 1]; ++e)
-      for (std::int64_t h = 0; h < heads; ++h)
-        for (std::int64_t j = 0; j < k; ++j) {
-          const double a = left[(i * heads + h) * k + j], b = right[(col[e] * heads + h) * k + j];
-          const std::int64_t at = (e * heads + h) * width + (width == 1 ? 0 : j);
-          const double term = w[e] * (op == SddmmOp::kAdd ? a + b : a * b);
-          out.s[at] += term;
-          out.scale[at] +=
-              op == SddmmOp::kAdd ? std::abs(w[e]) * (std::abs(a) + std::abs(b)) : std::abs(term);
-        }
+  const auto add_edge = [&](std::int64_t i, std::int64_t e) {
+    for (std::int64_t h = 0; h < heads; ++h)
+      for (std::int64_t j = 0; j < k; ++j) {
+        const double a = left[(i * heads + h) * k + j], b = right[(col[e] * heads + h) * k + j];
+        const std::int64_t at = (e * heads + h) * width + (width == 1 ? 0 : j);
+        const double term = w[e] * (op == SddmmOp::kAdd ? a + b : a * b);
+        out.s[at] += term;
+        out.scale[at] += op == SddmmOp::kAdd ? std::abs(w[e]) * (std::abs(a) + std::abs(b)) : std::abs(term);
+      }
+  };
+  const auto edges = static_cast<std::int64_t>(col.size());
+#pragma omp parallel for if (edges * heads * k > 16384)  // over edges: a single row can have most of them
+  for (std::int64_t e = 0; e < edges; ++e)
+    add_edge(std::upper_bound(row_ptr.begin(), row_ptr.end(), e) - row_ptr.begin() - 1, e);
   return out;
 }
 

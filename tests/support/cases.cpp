@@ -25,7 +25,7 @@ Adjacency even(std::int64_t rows, std::int64_t cols, std::int64_t length) {
   return graph_with_lengths(std::vector<std::int64_t>(static_cast<std::size_t>(rows), length), cols);
 }
 
-// Just under, at and over every tile of the kernels.
+// Row lengths just below, at and above every tile size of the kernels.
 Adjacency lengths_around_tiles() {
   std::vector<std::int64_t> lengths;
   for (const std::int64_t tile : {8, 16, 32, 64, 128, 256, 512, 512 + 32, 1024, 1024 + 32, 1536})

@@ -17,10 +17,11 @@ struct SparseCase {
 };
 std::ostream& operator<<(std::ostream& out, const SparseCase& sparse_case);
 
-/// No edges, empty rows, one column, lengths around every tile, a hub, rectangular, duplicates, unsorted, ...
+/// No edges, empty rows, one column, row lengths around every tile size, a hub, rectangular, duplicates,
+/// unsorted, ...
 const std::vector<SparseCase>& sparse_cases();
 
-/// A graph whose row i has lengths[i] edges to pseudo-random columns, unsorted, with repeats where they fall.
+/// A graph whose row i has lengths[i] edges to pseudo-random columns, unsorted and possibly repeated.
 Adjacency graph_with_lengths(const std::vector<std::int64_t>& lengths, std::int64_t cols,
                              std::uint64_t seed = 1);
 
@@ -32,8 +33,8 @@ inline const std::vector<std::int64_t>& widths() {
 /// The graph of an HDF5 file, on the CPU.
 Adjacency load_topology(const std::string& path);
 
-/// Real data: the folder named by RODEO_SHARED_DATA, else ../shared/data beside the sources. Empty where
-/// absent.
+/// The path of a file of real data in $RODEO_SHARED_DATA, by default ../shared/data beside the sources. Empty
+/// if the file does not exist.
 std::string shared_data(const std::string& file);
 
 }  // namespace rodeo::test

@@ -1,4 +1,4 @@
-/// Runs a suite on every device; what is not there is skipped by name.
+/// Instantiates a test suite for every device. Tests of an absent device are skipped.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ class OnDevice : public testing::TestWithParam<Device> {
                              return std::string(info.param.is_cuda() ? "cuda" : "cpu"); \
                            })
 
-/// The text of the Error that f() throws; fails the test when it throws none.
+/// The text of the Error that f() throws. The test fails if f() does not throw.
 template <class F>
 std::string error_of(F&& f) {
   try {

@@ -1,4 +1,4 @@
-/// What tests of layers and models share.
+/// Helpers for tests of layers and models.
 #pragma once
 
 #include "layers/module.h"
@@ -19,7 +19,7 @@ inline GcnGraph small_gcn_graph(Device device) {
                   DType::kF64);
 }
 
-/// Gradients of a layer's input and of all its parameters.
+/// Gradcheck of the input and of all parameters of a layer.
 template <class Forward>
 testing::AssertionResult layer_gradients_ok(const Module& layer, Forward forward, const Variable& x) {
   std::vector<Variable> inputs = layer.parameters();

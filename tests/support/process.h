@@ -1,4 +1,4 @@
-/// The commands, run as a user runs them.
+/// Runs the command-line programs in child processes.
 #pragma once
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 #include "core/error.h"
 
-#if defined(__has_feature)  // Clang's way to tell
+#if defined(__has_feature)  // Clang
 #define RODEO_HAS_FEATURE(feature) __has_feature(feature)
 #else
 #define RODEO_HAS_FEATURE(feature) 0
@@ -30,12 +30,12 @@
 
 namespace rodeo::test {
 
-/// The path of a command, which stands beside the tests.
+/// The path of a command in the folder of the test binary.
 inline std::string command(const char* name) {
   return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / name).string();
 }
 
-/// Starts a program; its stdout and stderr go to the files named, where they are.
+/// Starts a program. stdout and stderr are redirected to the files `out` and `err`, if given.
 inline pid_t start(const std::vector<std::string>& arguments, const std::string& out = {},
                    const std::string& err = {}) {
   std::vector<char*> argv;
@@ -53,7 +53,7 @@ inline pid_t start(const std::vector<std::string>& arguments, const std::string&
   return child;
 }
 
-/// The exit code, or minus the signal that ended it.
+/// Waits for the child. Returns its exit code, or minus the signal that killed it.
 inline int wait_for(pid_t child) {
   int status = 0;
   check(waitpid(child, &status, 0) == child, "waitpid failed");

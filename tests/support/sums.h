@@ -1,8 +1,7 @@
-/// What tests of sparse sums share: memory full of NaN, and the sums in float64.
+/// For tests of sparse sums: memory full of NaN, and reference sums in float64.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "core/adjacency.h"
@@ -12,7 +11,8 @@
 
 namespace rodeo::test {
 
-/// While one lives, new memory is NaN: what a kernel does not write shows.
+/// While one exists, new allocations are filled with NaN, so that an element that a kernel does not write is
+/// found.
 struct Poisoned {
   Poisoned() { set_poison_memory(true); }
   ~Poisoned() { set_poison_memory(false); }
@@ -20,38 +20,22 @@ struct Poisoned {
   Poisoned& operator=(const Poisoned&) = delete;
 };
 
-/// [m] values in [0.25, 2): factors of rows.
+/// [m] values in [0.25, 2), for row scaling.
 inline Tensor positive(std::int64_t m, DType dtype, Device device, std::uint64_t seed = 4) {
   return uniform({m}, 0.25, 2, {seed, 0}, DType::kF32, device).to(dtype);
 }
 
-/// Of a sum in f32 (f64), relative to the sum of its terms' magnitudes.
+/// Tolerance of a sum accumulated in f32 (f64), relative to the sum of the magnitudes of its terms.
 inline double sum_tolerance(DType dtype) {
   return dtype == DType::kF64 ? 1e-13 : dtype == DType::kF32 ? 1e-5 : epsilon(dtype);
 }
 
 struct Sums {
-  std::vector<double> y, scale;  // scale: the sum of the terms' magnitudes, which rounding is relative to
+  std::vector<double> y;
+  std::vector<double> scale;  // sum of the magnitudes of the terms: the rounding error is relative to it
 };
 
 /// A X in float64; weight [edges], [edges, heads] or undefined.
-inline Sums spmm_reference(const Adjacency& adj, const Tensor& weight, const Tensor& x) {
-  const auto row_ptr = adj.csr().row_ptr.to_vector<std::int64_t>();
-  const auto col = adj.csr().col.to_vector<std::int32_t>();
-  const std::int64_t n = x.numel() / std::max<std::int64_t>(1, x.dim(0));
-  const std::int64_t heads = weight.defined() && weight.rank() == 2 ? weight.dim(1) : 1;
-  const std::vector<double> w = weight.defined() ? doubles(weight) : std::vector<double>(col.size(), 1),
-                            xs = doubles(x);
-  Sums out{std::vector<double>(static_cast<std::size_t>(adj.rows() * n)), {}};
-  out.scale = out.y;
-  for (std::int64_t i = 0; i < adj.rows(); ++i)
-    for (std::int64_t e = row_ptr[i]; e < row_ptr[i + 1]; ++e)
-      for (std::int64_t j = 0; j < n; ++j) {
-        const double term = w[e * heads + j * heads / n] * xs[col[e] * n + j];
-        out.y[i * n + j] += term;
-        out.scale[i * n + j] += std::abs(term);
-      }
-  return out;
-}
+Sums spmm_reference(const Adjacency& adj, const Tensor& weight, const Tensor& x);
 
 }  // namespace rodeo::test

@@ -1,4 +1,4 @@
-/// A folder for a test's files, removed with it.
+/// A temporary folder, removed by the destructor.
 #pragma once
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ class TempDir {
   TempDir& operator=(const TempDir&) = delete;
 
   std::string operator/(const std::string& file) const { return (path_ / file).string(); }
-  /// Number of files in it.
+  /// Number of files in the folder.
   std::size_t size() const {
     const std::filesystem::directory_iterator files(path_);
     return static_cast<std::size_t>(std::distance(begin(files), end(files)));
