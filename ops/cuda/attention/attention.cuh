@@ -12,10 +12,16 @@
 #include <limits>
 #include <optional>
 
+#include "ops/cuda/device/last_block.cuh"
+#include "ops/cuda/device/loads.cuh"
+#include "ops/cuda/device/pack.cuh"
 #include "ops/cuda/device/scratch.h"
+#include "ops/cuda/device/tensor_data.cuh"
 #include "ops/cuda/rode/rode_view.cuh"
 #include "ops/cuda/spmm/gather.cuh"
 #include "ops/edge_dropout.h"
+#include "ops/kernels/attention.h"
+#include "ops/kernels/dropout.h"
 
 namespace rodeo::kernels::cuda {
 
@@ -47,7 +53,7 @@ struct AttentionArgs {
   int first;            // column where this launch begins
   bool whole_vectors;   // the outputs can be written 16 bytes at a time
   Accumulator<T> slope, scale;
-  float dropout;
+  std::uint32_t threshold;  // dropout_keeps(); 0: no dropout
   RandomKey key;
   void* partial;  // [slots, stride / kVec] states of the pieces of split rows
   int* arrived;   // [split rows, column tiles], zero, and left so
@@ -100,7 +106,7 @@ struct Attention {
     return entry;
   }
   __device__ void draw(Entry& entry, std::int32_t row) const {
-    if (!(args.dropout > 0)) return;
+    if (args.threshold == 0) return;
     const auto own = static_cast<std::uint32_t>(row);
     const int skip = first_head & 3;
     std::uint32_t bits = 0;
@@ -110,7 +116,7 @@ struct Attention {
                                                : edge_words(args.key, own, entry.col, quad);
 #pragma unroll
       for (int k = 0; k < 4; ++k)
-        bits |= static_cast<std::uint32_t>(to_unit(random.word[k]) >= args.dropout) << (at + k);
+        bits |= static_cast<std::uint32_t>(dropout_keeps(random.word[k], args.threshold)) << (at + k);
     }
     entry.kept = bits >> skip;
   }
@@ -134,7 +140,7 @@ struct Attention {
       }
     }
     pass.weigh(term, kWhole ? kCount : count, state, score, weight);
-    if (args.dropout > 0) {
+    if (args.threshold > 0) {
 #pragma unroll
       for (int d = 0; d < kCount; ++d) {
         const std::uint32_t kept = __shfl_sync(kFullMask, entry.kept, origin + d * kPace);
@@ -220,16 +226,8 @@ struct Attention {
 #pragma unroll
       for (int w = 0; w < kWords; ++w) to[w] = words.word[w];
     }
-    __threadfence();
-    __syncwarp();
-    int before = 0;
-    if (lane == 0) {
-      int* const arrived = args.arrived + static_cast<std::int64_t>(split) * gridDim.y + blockIdx.y;
-      before = atomicAdd(arrived, 1);
-      if (before == count - 1) *arrived = 0;  // for the next launch
-    }
-    if (__shfl_sync(kFullMask, before, 0) != count - 1) return false;
-    __threadfence();
+    int* const arrived = args.arrived + static_cast<std::int64_t>(split) * gridDim.y + blockIdx.y;
+    if (!is_last_warp(arrived, count)) return false;
     state = State{};
     for (int i = group; i < count; i += kGroups) {
       Words words;
@@ -301,9 +299,9 @@ AttentionArgs<device_t<T>> attention_args(const Csr& a, const RodePlan& plan, co
   return {RodeView(plan),
           a.row_ptr.data<std::int64_t>(),
           a.col.data<std::int32_t>(),
-          static_cast<const D*>(x.x.raw()),
-          static_cast<D*>(all.raw()),
-          positive.defined() ? static_cast<D*>(positive.raw()) : nullptr,
+          device_data<T>(x.x),
+          device_data<T>(all),
+          device_data<T>(positive),
           heads,
           k,
           pitch,
@@ -312,7 +310,7 @@ AttentionArgs<device_t<T>> attention_args(const Csr& a, const RodePlan& plan, co
           pitch == k && aligned,
           static_cast<Accumulator<D>>(options.negative_slope),
           static_cast<Accumulator<D>>(1 / (1 - options.dropout)),
-          static_cast<float>(options.dropout),
+          dropout_threshold(options.dropout),
           options.key,
           nullptr,
           nullptr};

@@ -147,7 +147,6 @@ void gat_attention_backward(const Adjacency& transposed, const Tensor& s, const 
   dispatch_float(x.dtype(), "gat_attention", [&]<class T>(T) {
     using D = device_t<T>;
     using Sum = Accumulator<D>;
-    const auto pointer = [](const Tensor& tensor) { return static_cast<D*>(tensor.raw()); };
     const Sum slope = static_cast<Sum>(options.negative_slope);
     const Tensor term = Tensor::empty({rows, heads, 4}, dtype_of<Sum>(), device);
     auto* terms = static_cast<RowTerm<Sum>*>(term.raw());
@@ -158,11 +157,12 @@ void gat_attention_backward(const Adjacency& transposed, const Tensor& s, const 
     const auto run = [&]<int kVec>() {
       const int lanes = lanes_for(k, kVec);
       PaddedRows rows_of_dy = PaddedRows::unwritten(dy, heads, k);
-      D* const padded = rows_of_dy.x.raw() == dy.raw() ? nullptr : pointer(rows_of_dy.x);
+      auto* const padded = rows_of_dy.x.raw() == dy.raw() ? nullptr : device_data<T>(rows_of_dy.x);
       launch("attention terms", device, row_terms_kernel<D, kVec>, grid_of(rows * heads, lanes), kThreads, 0,
-             pointer(s), pointer(y), pointer(saved.positive), pointer(dy), saved.stat.data<Sum>(), slope,
-             rows * heads, k, lanes, terms, pointer(gradients.ds), padded, rows_of_dy.pitch);
-      const BackwardArgs<D> own{terms, pointer(t), sum.data<Sum>()};
+             device_data<T>(s), device_data<T>(y), device_data<T>(saved.positive), device_data<T>(dy),
+             saved.stat.data<Sum>(), slope, rows * heads, k, lanes, terms, device_data<T>(gradients.ds),
+             padded, rows_of_dy.pitch);
+      const BackwardArgs<D> own{terms, device_data<T>(t), sum.data<Sum>()};
       launch_attention<Backward>("gat_attention_backward", plan,
                                  attention_args<T>(a, plan, rows_of_dy, options, gradients.dx, positive), own,
                                  device);

@@ -96,7 +96,7 @@ void gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const
   dispatch_float(x.dtype(), "gat_attention", [&]<class T>(T) {
     using D = device_t<T>;
     const PaddedRows padded(x, x.dim(1), x.dim(2));
-    const ForwardArgs<D> own{static_cast<const D*>(t.raw()), static_cast<const D*>(s.raw()),
+    const ForwardArgs<D> own{device_data<T>(t), device_data<T>(s),
                              saved.stat.defined() ? saved.stat.data<Accumulator<D>>() : nullptr};
     launch_attention<Forward>("gat_attention", plan,
                               attention_args<T>(adj.csr(), plan, padded, options, y, saved.positive), own,

@@ -156,7 +156,6 @@ void attention_gradients(const Csr& transposed, double slope, const Tensor& x, c
   dispatch_float(x.dtype(), "gat_attention", [&]<class T>(T) {
     using D = device_t<T>;
     using Sum = Accumulator<D>;
-    const auto pointer = [](const Tensor& tensor) { return static_cast<D*>(tensor.raw()); };
     const auto run = [&]<int kVec>() {
       int lanes = 1;  // a power of two
       while (lanes < kWarp && static_cast<std::int64_t>(lanes) * kVec < k) lanes *= 2;
@@ -164,13 +163,13 @@ void attention_gradients(const Csr& transposed, double slope, const Tensor& x, c
       const Tensor dt = at_once                  ? Tensor()
                         : gradients.dt.defined() ? gradients.dt
                                                  : Tensor::empty(gradients.ds.shape(), x.dtype(), device);
-      const ColumnArgs<D> args{.x = pointer(x),
-                               .positive = pointer(sums.positive),
-                               .ds = pointer(gradients.ds),
+      const ColumnArgs<D> args{.x = device_data<T>(x),
+                               .positive = device_data<T>(sums.positive),
+                               .ds = device_data<T>(gradients.ds),
                                .minus = sums.minus.data<Sum>(),
                                .row_ptr = transposed.row_ptr.data<std::int64_t>(),
-                               .dx = pointer(gradients.dx),
-                               .dt = pointer(dt),
+                               .dx = device_data<T>(gradients.dx),
+                               .dt = device_data<T>(dt),
                                .columns = columns,
                                .heads = heads,
                                .k = k,

@@ -9,8 +9,10 @@
 // same order, reads its edges again and writes. No atomics: results are reproducible.
 #include <cmath>
 
+#include "ops/cuda/device/pack.cuh"
+#include "ops/cuda/device/tensor_data.cuh"
 #include "ops/cuda/rode/rode_view.cuh"
-#include "ops/cuda/spmm/gather.cuh"
+#include "ops/kernels/attention.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
@@ -301,17 +303,15 @@ void run(const Op& op, const Adjacency& adj, std::int64_t head_count) {
 void edge_softmax(const Adjacency& adj, const Tensor& score, const Tensor& y) {
   dispatch_float(score.dtype(), "edge_softmax", [&]<class T>(T) {
     using D = device_t<T>;
-    run(Forward<D>{static_cast<const D*>(score.raw()), static_cast<D*>(y.raw())}, adj,
-        score.numel() / adj.num_edges());
+    run(Forward<D>{device_data<T>(score), device_data<T>(y)}, adj, score.numel() / adj.num_edges());
   });
 }
 
 void edge_softmax_backward(const Adjacency& adj, const Tensor& y, const Tensor& dy, const Tensor& ds) {
   dispatch_float(y.dtype(), "edge_softmax", [&]<class T>(T) {
     using D = device_t<T>;
-    run(Backward<D>{static_cast<const D*>(y.raw()), static_cast<const D*>(dy.raw()),
-                    static_cast<D*>(ds.raw())},
-        adj, y.numel() / adj.num_edges());
+    run(Backward<D>{device_data<T>(y), device_data<T>(dy), device_data<T>(ds)}, adj,
+        y.numel() / adj.num_edges());
   });
 }
 

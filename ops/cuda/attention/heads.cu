@@ -1,7 +1,8 @@
 // Dots, sums and means over the heads of [n, heads, k]: each reads its operands once, 16 bytes at a time
 // where k and the addresses allow.
 #include "ops/cuda/device/column_sums.cuh"
-#include "ops/cuda/spmm/gather.cuh"  // is_aligned
+#include "ops/cuda/device/tensor_data.cuh"
+#include "ops/kernels/attention.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
@@ -185,11 +186,6 @@ __global__ void head_mean_backward_kernel(const T* dy, T* dx, std::int64_t size,
   }
 }
 
-template <class T>
-auto* pointer(const Tensor& t) {
-  return static_cast<device_t<T>*>(t.raw());
-}
-
 // Threads for k elements, kVec at a time: the power of two that covers them, up to a warp.
 int lanes_for(std::int64_t k, int vec) {
   int lanes = 1;
@@ -229,9 +225,9 @@ void head_dot(const Tensor& x, const Tensor& a, const Tensor& y, const Tensor& a
               static_cast<unsigned>(std::min(kMostRowBlocks, ceil_div(n, std::int64_t{block.y * kDotRows}))),
               static_cast<unsigned>(
                   std::min(kMostTiles, ceil_div(heads * lanes, static_cast<std::int64_t>(width)))));
-          launch("head_dot", y.device(), head_dot_kernel<device_t<T>, kVec>, grid, block, 0, pointer<T>(x),
-                 pointer<Accumulator<T>>(a), pointer<T>(y), pointer<Accumulator<T>>(a2), pointer<T>(y2), n,
-                 heads, k, lanes);
+          launch("head_dot", y.device(), head_dot_kernel<device_t<T>, kVec>, grid, block, 0,
+                 device_data<T>(x), device_data<Accumulator<T>>(a), device_data<T>(y),
+                 device_data<Accumulator<T>>(a2), device_data<T>(y2), n, heads, k, lanes);
         },
         a, a2);
   });
@@ -245,8 +241,9 @@ void head_outer(const Tensor& dy, const Tensor& a, const Tensor& dy2, const Tens
           const std::int64_t items = dy.numel(), k = dx.dim(2);
           const int lanes = lanes_for(k, kVec);
           launch("head_outer", dx.device(), head_outer_kernel<device_t<T>, kVec>,
-                 grid_for(items * lanes, kThreads), kThreads, 0, pointer<T>(dy), pointer<Accumulator<T>>(a),
-                 pointer<T>(dy2), pointer<Accumulator<T>>(a2), pointer<T>(dx), items, dx.dim(1), k, lanes);
+                 grid_for(items * lanes, kThreads), kThreads, 0, device_data<T>(dy),
+                 device_data<Accumulator<T>>(a), device_data<T>(dy2), device_data<Accumulator<T>>(a2),
+                 device_data<T>(dx), items, dx.dim(1), k, lanes);
         },
         a, a2);
   });
@@ -267,9 +264,9 @@ void head_dot_sum(const Tensor& dy, const Tensor& x, const Tensor& da, const Ten
       const Tensor partial =
           Tensor::empty({shape.grid.y, heads * k, 2}, dtype_of<Accumulator<D>>(), x.device());
       launch("head_dot_sum", x.device(), head_dot_sum_kernel<D, kVec>, shape.grid, shape.block, 0,
-             pointer<T>(dy), pointer<T>(dy2), pointer<T>(x), n, heads, k, shape.chunk,
+             device_data<T>(dy), device_data<T>(dy2), device_data<T>(x), n, heads, k, shape.chunk,
              partial.data<Accumulator<D>>(), Context::of(x.device()).zeroed_counters(shape.grid.x),
-             pointer<Accumulator<D>>(da), pointer<Accumulator<D>>(da2));
+             device_data<Accumulator<D>>(da), device_data<Accumulator<D>>(da2));
     });
   });
 }
@@ -277,15 +274,15 @@ void head_dot_sum(const Tensor& dy, const Tensor& x, const Tensor& da, const Ten
 void head_mean(const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "head_mean", [&]<class T>(T) {
     launch("head_mean", y.device(), head_mean_kernel<device_t<T>>, grid_for(y.numel(), kThreads), kThreads, 0,
-           pointer<T>(x), pointer<T>(y), y.numel(), x.dim(1), x.dim(2));
+           device_data<T>(x), device_data<T>(y), y.numel(), x.dim(1), x.dim(2));
   });
 }
 
 void head_mean_backward(const Tensor& dy, const Tensor& dx) {
   dispatch_float(dx.dtype(), "head_mean", [&]<class T>(T) {
     launch("head_mean_backward", dx.device(), head_mean_backward_kernel<device_t<T>>,
-           grid_for(dy.numel(), kThreads), kThreads, 0, pointer<T>(dy), pointer<T>(dx), dy.numel(), dx.dim(1),
-           dx.dim(2));
+           grid_for(dy.numel(), kThreads), kThreads, 0, device_data<T>(dy), device_data<T>(dx), dy.numel(),
+           dx.dim(1), dx.dim(2));
   });
 }
 

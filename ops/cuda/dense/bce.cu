@@ -1,6 +1,8 @@
 #include <cmath>
 
+#include "ops/cuda/device/block_sum.cuh"
 #include "ops/cuda/device/pack.cuh"
+#include "ops/cuda/device/tensor_data.cuh"
 #include "ops/kernels/loss.h"
 
 namespace rodeo::kernels::cuda {
@@ -8,20 +10,6 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kParts = 512;  // blocks of the first pass, threads of the second: a fixed order of summation
-
-static_assert((kThreads & (kThreads - 1)) == 0 && (kParts & (kParts - 1)) == 0, "trees halve");
-
-template <int threads>
-__device__ double block_sum(double value) {
-  __shared__ double shared[threads];
-  __syncthreads();  // an earlier sum has been read
-  shared[threadIdx.x] = value;
-  for (int half = threads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x < half) shared[threadIdx.x] += shared[threadIdx.x + half];
-  }
-  return shared[0];  // of thread 0 alone
-}
 
 // Block b sums the labels b kThreads + thread, and so on in steps of the whole grid: the loss, those that are
 // right, and predicted and actual ones together. Counts are exact in f64.
@@ -74,11 +62,6 @@ __global__ void bce_backward_kernel(const Accumulator<T>* dloss, const T* x, con
   }
 }
 
-template <class T>
-auto* pointer(const Tensor& t) {
-  return static_cast<device_t<T>*>(t.raw());
-}
-
 // The mean into `loss`, or it and F1 into `metrics`: the other is null.
 template <class T>
 void add_up(const Tensor& x, const Tensor& target, const Tensor& index, Accumulator<T>* loss,
@@ -86,7 +69,7 @@ void add_up(const Tensor& x, const Tensor& target, const Tensor& index, Accumula
   const Tensor parts = Tensor::empty({3, kParts}, DType::kF64, x.device());
   const std::int64_t count = index.numel() * x.dim(1);
   launch("bce_with_logits", x.device(), bce_parts_kernel<device_t<T>>, dim3(kParts), kThreads, 0,
-         pointer<T>(x), target.data<std::uint8_t>(), index.data<std::int64_t>(), x.dim(1), count,
+         device_data<T>(x), target.data<std::uint8_t>(), index.data<std::int64_t>(), x.dim(1), count,
          parts.data<double>());
   launch("bce_with_logits", x.device(), bce_total_kernel<device_t<T>>, dim3(1), kParts, 0,
          parts.data<double>(), static_cast<double>(count), loss, metrics);
@@ -105,8 +88,8 @@ void bce_with_logits_backward(const Tensor& dloss, const Tensor& x, const Tensor
   const std::int64_t count = index.numel() * x.dim(1);
   dispatch_float(x.dtype(), "bce_with_logits", [&]<class T>(T) {
     launch("bce_with_logits_backward", x.device(), bce_backward_kernel<device_t<T>>,
-           grid_for(count, kThreads), kThreads, 0, dloss.data<Accumulator<T>>(), pointer<T>(x),
-           target.data<std::uint8_t>(), index.data<std::int64_t>(), x.dim(1), count, pointer<T>(dx));
+           grid_for(count, kThreads), kThreads, 0, dloss.data<Accumulator<T>>(), device_data<T>(x),
+           target.data<std::uint8_t>(), index.data<std::int64_t>(), x.dim(1), count, device_data<T>(dx));
   });
 }
 

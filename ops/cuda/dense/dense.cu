@@ -1,6 +1,8 @@
 #include "core/cuda/warp.cuh"
 #include "ops/cuda/device/pack.cuh"
+#include "ops/cuda/device/tensor_data.cuh"
 #include "ops/kernels/dense.h"
+#include "ops/kernels/dropout.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
@@ -58,8 +60,8 @@ __global__ void uniform_kernel(T* out, std::int64_t size, float lo, float hi, Ra
 
 // One thread per four elements, which share a Philox call.
 template <class T>
-__global__ void dropout_kernel(const T* x, T* y, std::int64_t size, float p, Accumulator<T> scale,
-                               RandomKey key) {
+__global__ void dropout_kernel(const T* x, T* y, std::int64_t size, std::uint32_t threshold,
+                               Accumulator<T> scale, RandomKey key) {
   const std::uint64_t stream = key.stream_now();
   RODEO_GRID_STRIDE(quad, (size + 3) / 4) {
     const Philox4 random = philox(key.seed, stream, quad);
@@ -67,7 +69,8 @@ __global__ void dropout_kernel(const T* x, T* y, std::int64_t size, float p, Acc
     for (int k = 0; k < 4; ++k) {
       const std::int64_t i = quad * 4 + k;
       if (i < size)
-        y[i] = to_unit(random.word[k]) < p ? static_cast<T>(0.f) : static_cast<T>(widen(x[i]) * scale);
+        y[i] = dropout_keeps(random.word[k], threshold) ? static_cast<T>(widen(x[i]) * scale)
+                                                        : static_cast<T>(0.f);
     }
   }
 }
@@ -104,11 +107,6 @@ __global__ void sum_rows_kernel(const T* x, Accumulator<T>* out, std::int64_t m,
   out[blockIdx.y * n + column] = sum;
 }
 
-template <class T>
-auto* pointer(const Tensor& t) {
-  return static_cast<device_t<T>*>(t.raw());
-}
-
 // Launches an elementwise kernel over `size` work items.
 template <class... P, class... A>
 void run(const char* name, const Tensor& out, std::int64_t size, void (*kernel)(P...), A... arguments) {
@@ -130,8 +128,8 @@ void cast_padded(const Tensor& x, const Tensor& out) {
 
 void add_bias(const Tensor& x, const Tensor& b, const Tensor& y) {
   dispatch_float(x.dtype(), "add_bias", [&]<class T>(T) {
-    run("add_bias", y, y.numel(), add_bias_kernel<device_t<T>>, pointer<T>(x), b.data<Accumulator<T>>(),
-        pointer<T>(y), y.numel(), x.dim(1));
+    run("add_bias", y, y.numel(), add_bias_kernel<device_t<T>>, device_data<T>(x), b.data<Accumulator<T>>(),
+        device_data<T>(y), y.numel(), x.dim(1));
   });
 }
 
@@ -145,7 +143,7 @@ void sum_rows(const Tensor& x, const Tensor& out) {
     const Tensor partial = Tensor::empty({chunks, n}, dtype_of<Accumulator<D>>(), x.device());
     const dim3 block(kColumns, kRows), columns(static_cast<unsigned>(ceil_div(n, kColumns)));
     const dim3 grid(columns.x, static_cast<unsigned>(chunks));
-    launch("sum_rows", x.device(), sum_rows_kernel<D>, grid, block, 0, pointer<T>(x),
+    launch("sum_rows", x.device(), sum_rows_kernel<D>, grid, block, 0, device_data<T>(x),
            partial.data<Accumulator<D>>(), m, n, chunk);
     launch("sum_rows", x.device(), sum_rows_kernel<Accumulator<D>>, columns, block, 0,
            partial.data<Accumulator<D>>(), out.data<Accumulator<D>>(), chunks, n, chunks);
@@ -154,49 +152,50 @@ void sum_rows(const Tensor& x, const Tensor& out) {
 
 void relu(const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "relu", [&]<class T>(T) {
-    run("relu", y, y.numel(), relu_kernel<device_t<T>>, pointer<T>(x), pointer<T>(y), y.numel());
+    run("relu", y, y.numel(), relu_kernel<device_t<T>>, device_data<T>(x), device_data<T>(y), y.numel());
   });
 }
 
 void relu_backward(const Tensor& y, const Tensor& dy, const Tensor& dx) {
   dispatch_float(y.dtype(), "relu", [&]<class T>(T) {
-    run("relu_backward", dx, dx.numel(), relu_backward_kernel<device_t<T>>, pointer<T>(y), pointer<T>(dy),
-        pointer<T>(dx), dx.numel());
+    run("relu_backward", dx, dx.numel(), relu_backward_kernel<device_t<T>>, device_data<T>(y),
+        device_data<T>(dy), device_data<T>(dx), dx.numel());
   });
 }
 
 void dropout(const Tensor& x, double p, RandomKey key, const Tensor& y) {
   dispatch_float(x.dtype(), "dropout", [&]<class T>(T) {
     using D = device_t<T>;
-    run("dropout", y, ceil_div(y.numel(), 4), dropout_kernel<D>, pointer<T>(x), pointer<T>(y), y.numel(),
-        static_cast<float>(p), static_cast<Accumulator<D>>(1 / (1 - p)), key);
+    run("dropout", y, ceil_div(y.numel(), 4), dropout_kernel<D>, device_data<T>(x), device_data<T>(y),
+        y.numel(), dropout_threshold(p), static_cast<Accumulator<D>>(1 / (1 - p)), key);
   });
 }
 
 void uniform(const Tensor& out, float lo, float hi, RandomKey key) {
   dispatch_float(out.dtype(), "uniform", [&]<class T>(T) {
-    run("uniform", out, out.numel(), uniform_kernel<device_t<T>>, pointer<T>(out), out.numel(), lo, hi, key);
+    run("uniform", out, out.numel(), uniform_kernel<device_t<T>>, device_data<T>(out), out.numel(), lo, hi,
+        key);
   });
 }
 
 void scale_rows(const Tensor& x, const Tensor& s, const Tensor& y) {
   dispatch_float(x.dtype(), "scale_rows", [&]<class T>(T) {
-    run("scale_rows", y, y.numel(), scale_rows_kernel<device_t<T>>, pointer<T>(x), s.data<Accumulator<T>>(),
-        pointer<T>(y), y.numel(), x.dim(1));
+    run("scale_rows", y, y.numel(), scale_rows_kernel<device_t<T>>, device_data<T>(x),
+        s.data<Accumulator<T>>(), device_data<T>(y), y.numel(), x.dim(1));
   });
 }
 
 void normalize_rows(const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "normalize_rows", [&]<class T>(T) {
     launch("normalize_rows", y.device(), normalize_rows_kernel<device_t<T>>,
-           dim3(static_cast<unsigned>(ceil_div(x.dim(0), kThreads / kWarp))), kThreads, 0, pointer<T>(x),
-           pointer<T>(y), x.dim(0), x.dim(1));
+           dim3(static_cast<unsigned>(ceil_div(x.dim(0), kThreads / kWarp))), kThreads, 0, device_data<T>(x),
+           device_data<T>(y), x.dim(0), x.dim(1));
   });
 }
 
 void inverse_sqrt(const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "inverse_sqrt", [&]<class T>(T) {
-    run("inverse_sqrt", y, y.numel(), inverse_sqrt_kernel<device_t<T>>, pointer<T>(x), pointer<T>(y),
+    run("inverse_sqrt", y, y.numel(), inverse_sqrt_kernel<device_t<T>>, device_data<T>(x), device_data<T>(y),
         y.numel());
   });
 }

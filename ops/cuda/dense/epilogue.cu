@@ -1,7 +1,8 @@
 // What stands between two sums, in one pass (ops/epilogue.h).
 #include "ops/cuda/device/column_sums.cuh"
-#include "ops/cuda/device/dropout.cuh"
+#include "ops/cuda/device/tensor_data.cuh"
 #include "ops/kernels/dense.h"
+#include "ops/kernels/dropout.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
@@ -29,7 +30,7 @@ struct EpilogueArgs {
   std::int64_t rows, n, pitch;
   Activation activation;
   bool draws;
-  DropsBelow is_dropped;
+  std::uint32_t threshold;     // dropout_keeps()
   Accumulator<T> keep, share;  // 1 / (1 - dropout) and 1 - dropout
   RandomKey key;
 
@@ -37,7 +38,7 @@ struct EpilogueArgs {
   __device__ Accumulator<T> finish(Accumulator<T> value, std::uint32_t word) const {
     if (activation == Activation::kRelu && value <= 0) value = 0;  // NaN is not <= 0
     if (activation == Activation::kElu && value <= 0) value = elu_below_zero(value);
-    return draws ? (is_dropped(word) ? 0 : value * keep) : value;
+    return draws ? (dropout_keeps(word, threshold) ? value * keep : 0) : value;
   }
 };
 
@@ -192,7 +193,7 @@ __global__ void __launch_bounds__(kColumnSumThreads, 2)
           Sum g = widen(slope[r].value[v]) * after[r];
           const Sum out_value = widen(value[r].value[v]);
           if (args.activation == Activation::kElu && !(out_value > 0)) g *= out_value * args.share + 1;
-          if (relu ? !(out_value > 0) : draws && args.is_dropped(random.word[v])) g = 0;
+          if (relu ? !(out_value > 0) : draws && !dropout_keeps(random.word[v], args.threshold)) g = 0;
           sum[v] += g;
           out.value[v] = static_cast<T>(g * scale[r]);
         }
@@ -206,30 +207,21 @@ __global__ void __launch_bounds__(kColumnSumThreads, 2)
 }
 
 template <class T>
-auto* pointer(const Tensor& t) {
-  return static_cast<device_t<T>*>(t.raw());  // null where t is undefined
-}
-
-template <class T>
 EpilogueArgs<device_t<T>> make_args(const Tensor& bias, const EpilogueOptions& o, const Tensor& y,
                                     std::int64_t pitch) {
   using Sum = Accumulator<device_t<T>>;
-  return {.scale = pointer<Sum>(o.scale),
-          .bias = pointer<Sum>(bias),
-          .after = pointer<Sum>(o.after),
+  return {.scale = device_data<Sum>(o.scale),
+          .bias = device_data<Sum>(bias),
+          .after = device_data<Sum>(o.after),
           .rows = y.dim(0),
           .n = y.dim(1),
           .pitch = pitch,
           .activation = o.activation,
           .draws = o.dropout > 0,
-          .is_dropped = DropsBelow(static_cast<float>(o.dropout)),
+          .threshold = dropout_threshold(o.dropout),
           .keep = static_cast<Sum>(1 / (1 - o.dropout)),
           .share = static_cast<Sum>(1 - o.dropout),
           .key = o.key};
-}
-
-bool is_aligned(const Tensor& t, std::size_t bytes) {
-  return reinterpret_cast<std::uintptr_t>(t.raw()) % bytes == 0;
 }
 
 }  // namespace
@@ -242,7 +234,7 @@ void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& option
     const bool aligned = is_aligned(x, quad) && is_aligned(y, quad);
     const auto run = [&](auto* kernel, dim3 grid, dim3 block) {
       launch("epilogue", y.device(), kernel, grid, block, 0, make_args<T>(bias, options, y, pitch),
-             pointer<T>(x), pointer<T>(y));
+             device_data<T>(x), device_data<T>(y));
     };
     if (aligned && n % kQuad == 0 && pitch % kQuad == 0) {
       const std::int64_t width = column_sum_width(n / kQuad), tiles = ceil_div(n / kQuad, width);
@@ -274,8 +266,9 @@ void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions&
         arrived = Context::of(dy.device()).zeroed_counters(shape.grid.x);
       }
       launch("epilogue_backward", dy.device(), epilogue_backward_kernel<D, kVec>, shape.grid, shape.block, 0,
-             make_args<T>({}, options, dy, pitch), pointer<T>(y), pointer<T>(dy), pointer<T>(dx), shape.chunk,
-             static_cast<Accumulator<D>*>(partial.raw()), arrived, pointer<Accumulator<D>>(db));
+             make_args<T>({}, options, dy, pitch), device_data<T>(y), device_data<T>(dy), device_data<T>(dx),
+             shape.chunk, static_cast<Accumulator<D>*>(partial.raw()), arrived,
+             device_data<Accumulator<D>>(db));
     };
     // Undefined tensors are at address 0.
     if (n % kQuad == 0 && pitch % kQuad == 0 && is_aligned(dy, quad) && is_aligned(y, quad) &&

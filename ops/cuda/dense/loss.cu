@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/cuda/device/block_sum.cuh"
+#include "ops/cuda/device/last_block.cuh"
 #include "ops/cuda/device/pack.cuh"
+#include "ops/cuda/device/tensor_data.cuh"
 #include "ops/kernels/loss.h"
 
 namespace rodeo::kernels::cuda {
@@ -57,16 +60,11 @@ constexpr int kLossThreads = 1024;
 template <class T>
 __global__ void nll_loss_kernel(const T* logp, std::int64_t c, const std::int64_t* label,
                                 const std::int64_t* index, std::int64_t count, Accumulator<T>* loss) {
-  __shared__ double shared[kLossThreads];
   double sum = 0;
   for (std::int64_t k = threadIdx.x; k < count; k += kLossThreads)
     sum -= widen(logp[index[k] * c + label[index[k]]]);
-  shared[threadIdx.x] = sum;
-  for (int half = kLossThreads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x < half) shared[threadIdx.x] += shared[threadIdx.x + half];
-  }
-  if (threadIdx.x == 0) *loss = static_cast<Accumulator<T>>(shared[0] / static_cast<double>(count));
+  sum = block_sum<kLossThreads>(sum);
+  if (threadIdx.x == 0) *loss = static_cast<Accumulator<T>>(sum / static_cast<double>(count));
 }
 
 // One thread per named node. A node named m times gets m equal terms: which of its threads adds them does not
@@ -198,8 +196,6 @@ template <class T>
 __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
     node_metrics_kernel(const T* scores, std::int64_t c, const std::int64_t* label, Sets sets, Sums* partial,
                         int* arrived, double* metrics, Accumulator<T>* loss) {
-  __shared__ Sums shared[kThreads];
-  __shared__ bool last;
   int set = 0;
   while (blockIdx.x >= sets.first_block[set + 1]) ++set;
   Sums mine{0, 0};
@@ -218,25 +214,9 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
     if (at.valid && threadIdx.x % kLanes == 0)
       mine = mine + Sums{best ? 1. : 0., static_cast<double>(level - own)};
   }
-  // The sums of the block's threads, for the first; all threads call it.
-  const auto sum_of_block = [&](const Sums& term) {
-    __syncthreads();
-    shared[threadIdx.x] = term;
-    for (int half = kThreads / 2; half > 0; half /= 2) {
-      __syncthreads();
-      if (threadIdx.x < half) shared[threadIdx.x] = shared[threadIdx.x] + shared[threadIdx.x + half];
-    }
-    return threadIdx.x == 0 ? shared[0] : Sums{};
-  };
-  const Sums own = sum_of_block(mine);
-  if (threadIdx.x == 0) {
-    partial[blockIdx.x] = own;
-    __threadfence();
-    last = atomicAdd(arrived, 1) == static_cast<int>(gridDim.x) - 1;
-  }
-  __syncthreads();
-  if (!last) return;
-  __threadfence();
+  const Sums own = block_sum<kThreads>(mine);
+  if (threadIdx.x == 0) partial[blockIdx.x] = own;
+  if (!is_last_block(arrived, gridDim.x)) return;
   for (set = 0; set < sets.number; ++set) {
     Sums sum{0, 0};
     constexpr int kMost = ceil_div(kMostBlocks, static_cast<std::int64_t>(kThreads));
@@ -246,7 +226,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
       if (b < sets.first_block[set + 1])
         sum = sum + Sums{__ldcg(&partial[b].right), __ldcg(&partial[b].loss)};
     }
-    const Sums total = sum_of_block(sum);
+    const Sums total = block_sum<kThreads>(sum);
     if (threadIdx.x > 0) continue;
     const double nodes = sets.count[set] > 0 ? static_cast<double>(sets.count[set]) : 1;
     if (metrics) {
@@ -256,7 +236,6 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
       *loss = static_cast<Accumulator<T>>(total.loss / nodes);
     }
   }
-  if (threadIdx.x == 0) *arrived = 0;
 }
 
 // kLanes lanes per named node add to a row of zeros. A node named m times gets m equal terms, so their order
@@ -277,11 +256,6 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
       atomicAdd(dlogits + at.node * c + j, static_cast<T>(share * (wanted ? softmax - 1 : softmax)));
     });
   }
-}
-
-template <class T>
-auto* pointer(const Tensor& t) {
-  return static_cast<device_t<T>*>(t.raw());
 }
 
 dim3 grid_of_rows(std::int64_t rows) {
@@ -306,10 +280,10 @@ void launch_metrics(const Tensor& scores, const Tensor& label, const std::vector
   const Tensor partial = Tensor::empty({blocks, 2}, DType::kF64, scores.device());
   dispatch_float(scores.dtype(), "node_metrics", [&]<class T>(T) {
     launch("node_metrics", scores.device(), node_metrics_kernel<device_t<T>>,
-           dim3(static_cast<unsigned>(blocks)), kThreads, 0, pointer<T>(scores), scores.dim(1),
+           dim3(static_cast<unsigned>(blocks)), kThreads, 0, device_data<T>(scores), scores.dim(1),
            label.data<std::int64_t>(), sets, reinterpret_cast<Sums*>(partial.data<double>()),
            Context::of(scores.device()).zeroed_counters(1),
-           metrics.defined() ? metrics.data<double>() : nullptr, pointer<Accumulator<T>>(loss));
+           metrics.defined() ? metrics.data<double>() : nullptr, device_data<Accumulator<T>>(loss));
   });
 }
 
@@ -318,22 +292,22 @@ void launch_metrics(const Tensor& scores, const Tensor& label, const std::vector
 void log_softmax(const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "log_softmax", [&]<class T>(T) {
     launch("log_softmax", y.device(), log_softmax_kernel<device_t<T>>, grid_of_rows(x.dim(0)), kThreads, 0,
-           pointer<T>(x), pointer<T>(y), x.dim(0), x.dim(1));
+           device_data<T>(x), device_data<T>(y), x.dim(0), x.dim(1));
   });
 }
 
 void log_softmax_backward(const Tensor& y, const Tensor& dy, const Tensor& dx) {
   dispatch_float(y.dtype(), "log_softmax", [&]<class T>(T) {
     launch("log_softmax_backward", dx.device(), log_softmax_backward_kernel<device_t<T>>,
-           grid_of_rows(y.dim(0)), kThreads, 0, pointer<T>(y), pointer<T>(dy), pointer<T>(dx), y.dim(0),
-           y.dim(1));
+           grid_of_rows(y.dim(0)), kThreads, 0, device_data<T>(y), device_data<T>(dy), device_data<T>(dx),
+           y.dim(0), y.dim(1));
   });
 }
 
 void nll_loss(const Tensor& logp, const Tensor& label, const Tensor& index, const Tensor& loss) {
   dispatch_float(logp.dtype(), "nll_loss", [&]<class T>(T) {
     launch("nll_loss", loss.device(), nll_loss_kernel<device_t<T>>, dim3(1), kLossThreads, 0,
-           pointer<T>(logp), logp.dim(1), label.data<std::int64_t>(), index.data<std::int64_t>(),
+           device_data<T>(logp), logp.dim(1), label.data<std::int64_t>(), index.data<std::int64_t>(),
            index.numel(), loss.data<Accumulator<T>>());
   });
 }
@@ -343,7 +317,7 @@ void nll_loss_backward(const Tensor& dloss, const Tensor& label, const Tensor& i
   dispatch_float(dlogp.dtype(), "nll_loss", [&]<class T>(T) {
     launch("nll_loss_backward", dlogp.device(), nll_loss_backward_kernel<device_t<T>>,
            grid_for(index.numel(), kThreads), kThreads, 0, dloss.data<Accumulator<T>>(), dlogp.dim(1),
-           label.data<std::int64_t>(), index.data<std::int64_t>(), index.numel(), pointer<T>(dlogp));
+           label.data<std::int64_t>(), index.data<std::int64_t>(), index.numel(), device_data<T>(dlogp));
   });
 }
 
@@ -359,8 +333,8 @@ void cross_entropy_backward(const Tensor& dloss, const Tensor& logits, const Ten
   dispatch_float(logits.dtype(), "cross_entropy", [&]<class T>(T) {
     launch("cross_entropy_backward", dlogits.device(), cross_entropy_backward_kernel<device_t<T>>,
            dim3(static_cast<unsigned>(blocks_for(index.numel()))), kThreads, 0, dloss.data<Accumulator<T>>(),
-           pointer<T>(logits), logits.dim(1), label.data<std::int64_t>(), index.data<std::int64_t>(),
-           index.numel(), pointer<T>(dlogits));
+           device_data<T>(logits), logits.dim(1), label.data<std::int64_t>(), index.data<std::int64_t>(),
+           index.numel(), device_data<T>(dlogits));
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/cuda/warp.cuh"
 #include "ops/cuda/device/pack.cuh"
+#include "ops/cuda/device/tensor_data.cuh"
 #include "ops/kernels/norm.h"
 
 namespace rodeo::kernels::cuda {
@@ -228,15 +229,6 @@ __global__ void l2_normalize_backward_kernel(const T* y, const Stat* inverse, St
     dx[row * n + j] = static_cast<T>(scale * (widen(dy[row * n + j]) - widen(y[row * n + j]) * along));
 }
 
-template <class T>
-auto* pointer(const Tensor& t) {  // null where undefined
-  return static_cast<device_t<T>*>(t.raw());
-}
-template <class T>
-auto* stats(const Tensor& t) {
-  return static_cast<Accumulator<device_t<T>>*>(t.raw());
-}
-
 template <class... P, class... A>
 void run_rows(const char* name, const Tensor& x, void (*kernel)(P...), A... arguments) {
   launch(name, x.device(), kernel, dim3(static_cast<unsigned>(ceil_div(x.dim(0), kThreads / kWarp))),
@@ -251,20 +243,21 @@ void batch_stats(const Tensor& x, double eps, double momentum, const RunningStat
     using D = device_t<T>;
     using Stat = Accumulator<D>;
     const std::int64_t m = x.dim(0), n = x.dim(1);
-    column_sums<Stat, 1>("batch_stats", x.device(), m, n, AddElement<D, Stat>{pointer<T>(x), n},
-                         WriteMean<Stat>{stats<T>(mean), m});
-    column_sums<Stat, 1>(
-        "batch_stats", x.device(), m, n, AddSquare<D, Stat>{pointer<T>(x), stats<T>(mean), n},
-        WriteVariance<Stat>{stats<T>(mean), stats<T>(rstd), stats<T>(running.mean), stats<T>(running.var),
-                            static_cast<Stat>(eps), static_cast<Stat>(momentum), m});
+    column_sums<Stat, 1>("batch_stats", x.device(), m, n, AddElement<D, Stat>{device_data<T>(x), n},
+                         WriteMean<Stat>{device_data<Stat>(mean), m});
+    column_sums<Stat, 1>("batch_stats", x.device(), m, n,
+                         AddSquare<D, Stat>{device_data<T>(x), device_data<Stat>(mean), n},
+                         WriteVariance<Stat>{device_data<Stat>(mean), device_data<Stat>(rstd),
+                                             device_data<Stat>(running.mean), device_data<Stat>(running.var),
+                                             static_cast<Stat>(eps), static_cast<Stat>(momentum), m});
   });
 }
 
 void row_stats(const Tensor& x, double eps, const Tensor& mean, const Tensor& rstd) {
   dispatch_float(x.dtype(), "layer_norm", [&]<class T>(T) {
     using Stat = Accumulator<device_t<T>>;
-    run_rows("row_stats", x, row_stats_kernel<device_t<T>, Stat>, pointer<T>(x), static_cast<Stat>(eps),
-             stats<T>(mean), stats<T>(rstd));
+    run_rows("row_stats", x, row_stats_kernel<device_t<T>, Stat>, device_data<T>(x), static_cast<Stat>(eps),
+             device_data<Stat>(mean), device_data<Stat>(rstd));
   });
 }
 
@@ -273,8 +266,9 @@ void normalize(const Tensor& x, const Tensor& mean, const Tensor& rstd, NormAxis
   dispatch_float(x.dtype(), "norm", [&]<class T>(T) {
     using Stat = Accumulator<device_t<T>>;
     launch("normalize", y.device(), normalize_kernel<device_t<T>, Stat>, grid_for(y.numel(), kThreads),
-           kThreads, 0, pointer<T>(x), stats<T>(mean), stats<T>(rstd), axis == NormAxis::kRows,
-           stats<T>(weight), stats<T>(bias), pointer<T>(y), y.numel(), x.dim(1));
+           kThreads, 0, device_data<T>(x), device_data<Stat>(mean), device_data<Stat>(rstd),
+           axis == NormAxis::kRows, device_data<Stat>(weight), device_data<Stat>(bias), device_data<T>(y),
+           y.numel(), x.dim(1));
   });
 }
 
@@ -284,9 +278,9 @@ void norm_sums(const Tensor& x, const Tensor& dy, const Tensor& mean, const Tens
     using D = device_t<T>;
     using Stat = Accumulator<D>;
     column_sums<Stat, 2>("norm_sums", x.device(), x.dim(0), x.dim(1),
-                         AddProduct<D, Stat>{pointer<T>(x), pointer<T>(dy), stats<T>(mean), stats<T>(rstd),
-                                             axis == NormAxis::kRows, x.dim(1)},
-                         WriteAffine<Stat>{stats<T>(dweight), stats<T>(dbias)});
+                         AddProduct<D, Stat>{device_data<T>(x), device_data<T>(dy), device_data<Stat>(mean),
+                                             device_data<Stat>(rstd), axis == NormAxis::kRows, x.dim(1)},
+                         WriteAffine<Stat>{device_data<Stat>(dweight), device_data<Stat>(dbias)});
   });
 }
 
@@ -295,9 +289,9 @@ void batch_norm_dx(const Tensor& x, const Tensor& dy, const Tensor& mean, const 
   dispatch_float(x.dtype(), "batch_norm", [&]<class T>(T) {
     using Stat = Accumulator<device_t<T>>;
     launch("batch_norm_dx", dx.device(), batch_norm_dx_kernel<device_t<T>, Stat>,
-           grid_for(dx.numel(), kThreads), kThreads, 0, pointer<T>(x), pointer<T>(dy), stats<T>(mean),
-           stats<T>(rstd), stats<T>(weight), stats<T>(dweight), stats<T>(dbias), pointer<T>(dx), x.dim(0),
-           x.dim(1));
+           grid_for(dx.numel(), kThreads), kThreads, 0, device_data<T>(x), device_data<T>(dy),
+           device_data<Stat>(mean), device_data<Stat>(rstd), device_data<Stat>(weight),
+           device_data<Stat>(dweight), device_data<Stat>(dbias), device_data<T>(dx), x.dim(0), x.dim(1));
   });
 }
 
@@ -305,16 +299,17 @@ void layer_norm_dx(const Tensor& x, const Tensor& dy, const Tensor& mean, const 
                    const Tensor& weight, const Tensor& dx) {
   dispatch_float(x.dtype(), "layer_norm", [&]<class T>(T) {
     using Stat = Accumulator<device_t<T>>;
-    run_rows("layer_norm_dx", x, layer_norm_dx_kernel<device_t<T>, Stat>, pointer<T>(x), pointer<T>(dy),
-             stats<T>(mean), stats<T>(rstd), stats<T>(weight), pointer<T>(dx));
+    run_rows("layer_norm_dx", x, layer_norm_dx_kernel<device_t<T>, Stat>, device_data<T>(x),
+             device_data<T>(dy), device_data<Stat>(mean), device_data<Stat>(rstd), device_data<Stat>(weight),
+             device_data<T>(dx));
   });
 }
 
 void l2_normalize(const Tensor& x, double eps, const Tensor& y, const Tensor& inverse) {
   dispatch_float(x.dtype(), "l2_normalize", [&]<class T>(T) {
     using Stat = Accumulator<device_t<T>>;
-    run_rows("l2_normalize", x, l2_normalize_kernel<device_t<T>, Stat>, pointer<T>(x), static_cast<Stat>(eps),
-             pointer<T>(y), stats<T>(inverse));
+    run_rows("l2_normalize", x, l2_normalize_kernel<device_t<T>, Stat>, device_data<T>(x),
+             static_cast<Stat>(eps), device_data<T>(y), device_data<Stat>(inverse));
   });
 }
 
@@ -322,8 +317,8 @@ void l2_normalize_backward(const Tensor& y, const Tensor& inverse, double eps, c
                            const Tensor& dx) {
   dispatch_float(y.dtype(), "l2_normalize", [&]<class T>(T) {
     using Stat = Accumulator<device_t<T>>;
-    run_rows("l2_normalize_backward", y, l2_normalize_backward_kernel<device_t<T>, Stat>, pointer<T>(y),
-             stats<T>(inverse), 1 / static_cast<Stat>(eps), pointer<T>(dy), pointer<T>(dx));
+    run_rows("l2_normalize_backward", y, l2_normalize_backward_kernel<device_t<T>, Stat>, device_data<T>(y),
+             device_data<Stat>(inverse), 1 / static_cast<Stat>(eps), device_data<T>(dy), device_data<T>(dx));
   });
 }
 

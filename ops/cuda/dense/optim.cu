@@ -1,5 +1,5 @@
 // Adam for many parameters in one launch.
-#include "ops/cuda/device/pack.cuh"
+#include "ops/cuda/device/last_block.cuh"
 #include "ops/kernels/optim.h"
 
 namespace rodeo::kernels::cuda {
@@ -34,7 +34,6 @@ static_assert(sizeof(AdamArgs<double>) <= 4096, "what a kernel's parameters may 
 template <class T>
 __global__ void adam_kernel(const AdamArgs<T> args) {
   __shared__ T rate, correction;
-  __shared__ bool last;
   int at = 0;
   while (at + 1 < args.count && blockIdx.x >= args.first_block[at + 1]) ++at;
   const AdamTensor<T>& a = args.tensor[at];
@@ -64,16 +63,9 @@ __global__ void adam_kernel(const AdamArgs<T> args) {
     a.v[i] = v[k];
     a.p[i] = p[k] - rate * m[k] / (sqrt(v[k]) * correction + a.eps);
   }
-  if (threadIdx.x == 0) {
-    __threadfence();
-    last = atomicAdd(args.arrived, 1) == static_cast<int>(gridDim.x) - 1;
-  }
-  __syncthreads();
-  if (!last) return;
+  if (!is_last_block(args.arrived, gridDim.x)) return;
   if (threadIdx.x < args.count) ++*args.tensor[threadIdx.x].taken;
-  if (threadIdx.x > 0) return;
-  *args.arrived = 0;
-  if (args.calls) ++*args.calls;
+  if (threadIdx.x == 0 && args.calls) ++*args.calls;
 }
 
 template <class T>

@@ -7,8 +7,9 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 
+#include "ops/cuda/device/last_block.cuh"
+#include "ops/cuda/device/loads.cuh"
 #include "ops/cuda/device/pack.cuh"
 
 namespace rodeo::kernels::cuda {
@@ -63,20 +64,6 @@ __device__ void sum_over_block_rows(Sum (&sum)[kCount]) {
   for (int v = 0; v < kCount; ++v) sum[v] = shared[v][own];
 }
 
-/// What other blocks wrote, from L2.
-template <class V>
-__device__ V load_fresh(const V* from) {
-  using Word = std::conditional_t<sizeof(V) % 16 == 0, uint4,
-                                  std::conditional_t<sizeof(V) == 8, uint2, std::uint32_t>>;
-  struct Words {
-    Word word[sizeof(V) / sizeof(Word)];
-  } words;
-#pragma unroll
-  for (std::size_t w = 0; w < sizeof(V) / sizeof(Word); ++w)
-    words.word[w] = __ldcg(reinterpret_cast<const Word*>(from) + w);
-  return std::bit_cast<V>(words);
-}
-
 /// From the sums of a thread to those of whole columns, which the threads have for which it returns true.
 /// Called by all threads of the block; `group` is at or past `groups` for those without columns. partial
 /// [chunks, groups, kCount]; arrived [column tiles], zero, and left so.
@@ -86,21 +73,14 @@ __device__ bool finish_column_sums(Sum (&sum)[kCount], std::int64_t group, std::
   struct Sums {
     Sum value[kCount];
   };
-  __shared__ bool last;
-  const bool inside = group < groups, first = threadIdx.x == 0 && threadIdx.y == 0;
+  const bool inside = group < groups;
   sum_over_block_rows(sum);
   if (gridDim.y == 1) return threadIdx.y == 0 && inside;
   if (threadIdx.y == 0 && inside)
 #pragma unroll
     for (int v = 0; v < kCount; ++v) partial[(blockIdx.y * groups + group) * kCount + v] = sum[v];
   __syncthreads();
-  if (first) {  // its fences order what the others of its block do before and after
-    __threadfence();
-    last = atomicAdd(arrived + blockIdx.x, 1) == static_cast<int>(gridDim.y) - 1;
-    __threadfence();
-  }
-  __syncthreads();
-  if (!last) return false;
+  if (!is_last_block(arrived + blockIdx.x, gridDim.y)) return false;
   constexpr int kBatch = std::clamp<int>(256 / sizeof(Sums), 1, 16);
 #pragma unroll
   for (int v = 0; v < kCount; ++v) sum[v] = 0;
@@ -111,7 +91,7 @@ __device__ bool finish_column_sums(Sum (&sum)[kCount], std::int64_t group, std::
       const unsigned at = begin + b * blockDim.y;
       chunk[b] = Sums{};
       if (inside && at < gridDim.y)
-        chunk[b] = load_fresh(reinterpret_cast<const Sums*>(partial) + at * groups + group);
+        chunk[b] = load_from_l2(reinterpret_cast<const Sums*>(partial) + at * groups + group);
     }
 #pragma unroll
     for (int b = 0; b < kBatch; ++b)
@@ -119,7 +99,6 @@ __device__ bool finish_column_sums(Sum (&sum)[kCount], std::int64_t group, std::
       for (int v = 0; v < kCount; ++v) sum[v] += chunk[b].value[v];
   }
   sum_over_block_rows(sum);
-  if (first) arrived[blockIdx.x] = 0;
   return threadIdx.y == 0 && inside;
 }
 

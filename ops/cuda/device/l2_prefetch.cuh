@@ -9,6 +9,11 @@ namespace rodeo::kernels::cuda {
 
 using namespace rodeo::cuda;
 
+/// Starts a read of the 128-byte line of `at` from DRAM into L2.
+__device__ __forceinline__ void prefetch_l2(const void* at) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+}
+
 /// Two operands that a kernel asks for from DRAM as soon as it runs, 128 bytes a thread, so that its chain of
 /// loads does not wait for DRAM at every step. Does nothing where there are more of these lines than threads:
 /// a large launch hides the latency anyway, and need not read all of its operands.
@@ -30,7 +35,7 @@ class L2Prefetch {
       at = at_[0] + line * std::uint64_t{kLine};
     else if ((line -= lines_[0]) < lines_[1])
       at = at_[1] + line * std::uint64_t{kLine};
-    if (at) asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+    if (at) prefetch_l2(at);
   }
 
  private:

@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(TallShape<kWarpsM, kWarpsN, kM, kN, kWarpsK>::
       }
       *reinterpret_cast<float4*>(x + row * kTallPitch + x_column) = next[i];
     }
-    wait_for_copies();
+    async_copy_wait_all();
     __syncthreads();
     if (k0 + kTallDepth < depth) {
       load(k0 + kTallDepth);
@@ -177,11 +177,11 @@ void multiply(const TallArgs& args, bool transposed, Device device) {
 void tall_matmul(const DropoutInput& x, const Tensor& w, bool transposed, const Tensor& bias,
                  const Tensor& y) {
   const TallArgs args{.x = matrix_of(x.x, w.dim(transposed ? 1 : 0)),
-                      .w = tall_pointer(w),
+                      .w = device_data<float>(w),
                       .n = static_cast<int>(w.dim(transposed ? 0 : 1)),
                       .w_in_quads = in_quads(w, w.dim(1)),
-                      .bias = tall_pointer(bias),
-                      .y = tall_pointer(y),
+                      .bias = device_data<float>(bias),
+                      .y = device_data<float>(y),
                       .pitch = static_cast<int>(y.dim(1)),
                       .dropout = dropout_of(x)};
   const Device device = y.device();

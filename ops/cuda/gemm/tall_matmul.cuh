@@ -6,12 +6,14 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/random.h"
+#include "ops/cuda/device/async_copy.cuh"
+#include "ops/cuda/device/mma.cuh"
 #include "ops/cuda/device/pack.cuh"
-#include "ops/cuda/spmm/padded_rows.h"
+#include "ops/cuda/device/tensor_data.cuh"
 #include "ops/kernels/dense.h"
+#include "ops/kernels/dropout.h"
 
 namespace rodeo::kernels::cuda {
 
@@ -21,7 +23,7 @@ constexpr int kTallDepth = 32;  // terms of a sum that are staged at once
 struct TallDropout {
   const float* scale;       // [m], or null: 1
   float keep;               // 1 / (1 - p)
-  std::uint32_t threshold;  // words below it drop; 0: none does
+  std::uint32_t threshold;  // dropout_keeps(); 0: no dropout
   RandomKey key;
   std::uint32_t* kept;  // [m, tall_words(columns)]: bit j % 32 of word j / 32, or null
 };
@@ -56,7 +58,7 @@ __device__ __forceinline__ std::uint32_t draw_quad(const TallDropout& d, std::ui
   const Philox4 random = philox(d.key.seed, stream, quad);
   std::uint32_t bits = 0;
 #pragma unroll
-  for (int k = 0; k < 4; ++k) bits |= random.word[k] < d.threshold ? 0 : 1u << k;
+  for (int k = 0; k < 4; ++k) bits |= dropout_keeps(random.word[k], d.threshold) ? 1u << k : 0;
   return bits;
 }
 
@@ -94,14 +96,6 @@ __device__ __forceinline__ Split split(float x) {
   return {high, __float_as_uint(x - __uint_as_float(high))};
 }
 
-__device__ __forceinline__ void mma_tf32(float (&d)[4], const std::uint32_t (&a)[4],
-                                         const std::uint32_t (&b)[2]) {
-  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%0,%1,%2,%3};"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
-
 /// What a warp has of kM x kN tiles, 16 x 8 each: lane (g, t), g = lane / 4, t = lane % 4, has rows g and g +
 /// 8, columns 2t and 2t + 1 of the sums, and k = t and t + 4 of the operands.
 template <int kM, int kN>
@@ -133,7 +127,7 @@ struct TallTiles {
 #pragma unroll
       for (int m = 0; m < kM; ++m)
 #pragma unroll
-        for (int n = 0; n < kN; ++n) mma_tf32(sum[m][n], a[m], b[n]);
+        for (int n = 0; n < kN; ++n) mma_m16n8k8_tf32(sum[m][n], a[m], b[n]);
     };
     each(a_low, b_high);
     each(a_high, b_low);
@@ -149,22 +143,6 @@ struct TallTiles {
   }
 };
 
-/// Copies of kVec floats to shared memory that other work need not wait for, zeros where not `inside`.
-template <int kVec>
-__device__ __forceinline__ void copy_later(float* to, const float* from, bool inside) {
-  static_assert(kVec == 1 || kVec == 2 || kVec == 4);
-  const auto shared = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
-  const int bytes = inside ? 4 * kVec : 0;
-  if constexpr (kVec == 4)
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(bytes));
-  else
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(shared), "l"(from), "r"(bytes),
-                 "n"(4 * kVec));
-}
-__device__ __forceinline__ void wait_for_copies() {
-  asm volatile("cp.async.wait_all;" ::: "memory");
-}
-
 /// Elements [first_row ..) x [first_column ..) of a matrix to a tile of kRows x kColumns, zeros where there
 /// is none. In quads where `quads` says that they are aligned and whole.
 template <int kThreads, int kRows, int kColumns, int kPitch>
@@ -175,14 +153,14 @@ __device__ __forceinline__ void stage_tile(const float* from, int pitch, int row
     for (int place = threadIdx.x; place < kRows * kColumns / 4; place += kThreads) {
       const int column = place % (kColumns / 4) * 4, row = place / (kColumns / 4);
       const bool inside = row < rows && column < columns;
-      copy_later<4>(to + row * kPitch + column, inside ? from + row * pitch + column : from, inside);
+      async_copy_or_zero<16>(to + row * kPitch + column, inside ? from + row * pitch + column : from, inside);
     }
   } else {
 #pragma unroll 2
     for (int place = threadIdx.x; place < kRows * kColumns; place += kThreads) {
       const int column = place % kColumns, row = place / kColumns;
       const bool inside = row < rows && column < columns;
-      copy_later<1>(to + row * kPitch + column, inside ? from + row * pitch + column : from, inside);
+      async_copy_or_zero<4>(to + row * kPitch + column, inside ? from + row * pitch + column : from, inside);
     }
   }
 }
@@ -198,22 +176,15 @@ inline bool in_quads(const Tensor& t, std::int64_t columns) {
   return columns % 4 == 0 && t.dim(1) % 4 == 0 && is_aligned(t);
 }
 
-inline float* tall_pointer(const Tensor& t) {
-  return static_cast<float*>(t.raw());  // null where t is undefined
-}
-
 inline TallMatrix matrix_of(const Tensor& x, std::int64_t columns) {
-  return {tall_pointer(x), x.dim(0), static_cast<int>(columns), static_cast<int>(x.dim(1)),
+  return {device_data<float>(x), x.dim(0), static_cast<int>(columns), static_cast<int>(x.dim(1)),
           in_quads(x, columns)};
 }
 
-/// A word drops where its upper 24 bits, as a fraction, are below p: to_unit(word) < p in integers.
 inline TallDropout dropout_of(const DropoutInput& x) {
-  // Where p is 1 in f32, the threshold would be 2^32.
-  const double threshold = std::ceil(static_cast<float>(x.p) * 0x1p24f) * 0x1p8;
-  return {.scale = tall_pointer(x.scale),
+  return {.scale = device_data<float>(x.scale),
           .keep = static_cast<float>(1 / (1 - x.p)),
-          .threshold = static_cast<std::uint32_t>(std::min(threshold, 0x1p32 - 1)),
+          .threshold = dropout_threshold(x.p),
           .key = x.key,
           .kept = static_cast<std::uint32_t*>(x.kept.raw())};
 }
@@ -229,7 +200,7 @@ Tensor tall_partial(Args& args, std::int64_t rows, std::int64_t blocks, int per_
   const Tensor partial =
       Tensor::empty({ceil_div(rows, args.chunk), (args.x.columns + args.with_sums) * std::int64_t{args.n}},
                     DType::kF32, device);
-  args.partial = tall_pointer(partial);
+  args.partial = device_data<float>(partial);
   return partial;
 }
 

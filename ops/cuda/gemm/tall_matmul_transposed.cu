@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(kWarpsM* kWarpsN* kWarp, 512 / (kWarpsM * kWar
       }
       *reinterpret_cast<float4*>(x + row * Shape::kXPitch + x_column) = v;
     }
-    wait_for_copies();
+    async_copy_wait_all();
     __syncthreads();
     if (row0 + kTallDepth < end) {
       load(row0 + kTallDepth);
@@ -159,13 +159,13 @@ void multiply_transposed(TallTransposedArgs args, int per_multiprocessor, const 
 void tall_sum(const Tensor& partial, const Tensor& dw, const Tensor& db) {
   const std::int64_t size = partial.dim(1);
   launch("tall_sum", dw.device(), tall_sum_kernel, dim3(static_cast<unsigned>(ceil_div(size, kWarp))),
-         kTallSumWarps * kWarp, 0, tall_pointer(partial), partial.dim(0), static_cast<int>(size),
-         static_cast<int>(dw.numel()), tall_pointer(dw), tall_pointer(db));
+         kTallSumWarps * kWarp, 0, device_data<float>(partial), partial.dim(0), static_cast<int>(size),
+         static_cast<int>(dw.numel()), device_data<float>(dw), device_data<float>(db));
 }
 
 void tall_matmul_transposed(const DropoutInput& x, const Tensor& dy, const Tensor& dw, const Tensor& db) {
   const TallTransposedArgs args{.x = matrix_of(x.x, x.x.dim(1)),
-                                .dy = tall_pointer(dy),
+                                .dy = device_data<float>(dy),
                                 .n = static_cast<int>(dw.dim(1)),
                                 .pitch = static_cast<int>(dy.dim(1)),
                                 .dy_in_quads = in_quads(dy, dw.dim(1)),

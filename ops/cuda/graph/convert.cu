@@ -4,6 +4,7 @@
 #include <cub/device/device_select.cuh>
 
 #include "ops/cuda/device/scan.cuh"
+#include "ops/cuda/device/tensor_data.cuh"
 #include "ops/kernels/graph.h"
 
 namespace rodeo::kernels::cuda {
@@ -298,8 +299,8 @@ void take(const Tensor& values, const Tensor& ids, double missing, const Tensor&
   dispatch_all(values.dtype(), [&]<class T>(T) {
     using D = device_t<T>;
     launch("take", out.device(), take_kernel<D>, grid_for(out.numel(), kThreads), kThreads, 0,
-           static_cast<const D*>(values.raw()), ids.data<std::int64_t>(), out.numel(),
-           out.numel() / ids.numel(), *static_cast<const D*>(fallback.raw()), static_cast<D*>(out.raw()));
+           device_data<T>(values), ids.data<std::int64_t>(), out.numel(), out.numel() / ids.numel(),
+           *device_data<T>(fallback), device_data<T>(out));
   });
 }
 

@@ -5,8 +5,10 @@
 // on a few long rows too. Back: a warp per (row, tile of columns) adds the row's edges into shared memory, 32
 // at a time, and writes the tile whole: duplicates are added in edge order in the accumulator's type, and no
 // element is written twice.
+#include "ops/cuda/device/pack.cuh"
 #include "ops/cuda/device/scan.cuh"
-#include "ops/cuda/spmm/gather.cuh"  // widen
+#include "ops/cuda/device/tensor_data.cuh"
+#include "ops/kernels/graph.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
@@ -131,7 +133,7 @@ WeightedCsr dense_to_csr(const Tensor& x) {
   auto* offset = offsets.data<std::int64_t>();
   return dispatch_float(x.dtype(), "dense_to_csr", [&]<class T>(T) {
     using D = device_t<T>;
-    const auto* values = static_cast<const D*>(x.raw());
+    const auto* values = device_data<T>(x);
     const dim3 grid = grid_of_warps(strips.count, kThreads);
     launch("dense_to_csr count", device, count_kernel<D>, grid, kThreads, 0, values, strips, offset);
     exclusive_scan(offsets);
@@ -142,7 +144,7 @@ WeightedCsr dense_to_csr(const Tensor& x) {
     launch("dense_to_csr rows", device, row_ptr_kernel, grid_for(rows + 1, kThreads), kThreads, 0, offset,
            per_row, rows, out.csr.row_ptr.template data<std::int64_t>());
     launch("dense_to_csr fill", device, fill_kernel<D>, grid, kThreads, 0, values, strips, offset,
-           out.csr.col.template data<std::int32_t>(), static_cast<D*>(out.weight.raw()));
+           out.csr.col.template data<std::int32_t>(), device_data<T>(out.weight));
     return out;
   });
 }
@@ -153,7 +155,7 @@ void csr_to_dense(const Csr& a, const Tensor& weight, const Tensor& y) {
     using D = device_t<T>;
     launch("csr_to_dense", y.device(), to_dense_kernel<D>, grid_of_warps(a.rows * tiles, kTileThreads),
            kTileThreads, 0, a.row_ptr.data<std::int64_t>(), a.col.data<std::int32_t>(),
-           static_cast<const D*>(weight.raw()), static_cast<D*>(y.raw()), a.rows, a.cols, tiles);
+           device_data<T>(weight), device_data<T>(y), a.rows, a.cols, tiles);
   });
 }
 

@@ -93,9 +93,9 @@ __global__ void __launch_bounds__(WgmmaShape<kN>::kThreads, 1) wgmma_matmul_kern
       float* const to = xs + copied_slot * Shape::kTile + column % 4;
 #pragma unroll
       for (int i = 0; i < 16 / kRows; ++i, from += kRows * args.x.pitch)
-        copy_later<kVec>(to + quad_of(row0 + i * kRows, column / 4), from, i * kRows < rows);
+        async_copy_or_zero<4 * kVec>(to + quad_of(row0 + i * kRows, column / 4), from, i * kRows < rows);
     });
-    end_copies();
+    async_copy_commit();
     copied_slot = copied_slot + 1 == kWgmmaSlots ? 0 : copied_slot + 1;
     if (++copied_chunk == chunks) copied_chunk = 0, copied_tile += stride;
   };
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(WgmmaShape<kN>::kThreads, 1) wgmma_matmul_kern
   int slot = 0;
   float next[4][4];  // by products and their registers
   const auto take_x = [&](std::int64_t tile, int chunk) {
-    wait_for_groups<kWgmmaSlots - 2>();
+    async_copy_wait<kWgmmaSlots - 2>();
     __syncwarp();
     const float* const x = xs + slot * Shape::kTile;
     slot = slot + 1 == kWgmmaSlots ? 0 : slot + 1;
@@ -271,10 +271,10 @@ void wgmma_matmul(const DropoutInput& x, const Tensor& w, bool transposed, const
                   const EpilogueOptions& then, const Tensor& y) {
   const WgmmaArgs args{.x = wgmma_operand(x.x, w.dim(transposed ? 1 : 0)),
                        .rows = y.dim(0),
-                       .w = tall_pointer(w),
+                       .w = device_data<float>(w),
                        .n = static_cast<int>(w.dim(transposed ? 0 : 1)),
-                       .bias = tall_pointer(bias),
-                       .y = tall_pointer(y),
+                       .bias = device_data<float>(bias),
+                       .y = device_data<float>(y),
                        .pitch = static_cast<int>(y.dim(1)),
                        .in_quads = in_quads(y, y.dim(1)),
                        .dropout = dropout_of(x),

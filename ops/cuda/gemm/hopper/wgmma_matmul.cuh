@@ -31,15 +31,6 @@ struct WgmmaFactor {
   }
 };
 
-__device__ __forceinline__ void end_copies() {
-  asm volatile("cp.async.commit_group;" ::: "memory");
-}
-/// All but the last kLeft groups have arrived.
-template <int kLeft>
-__device__ __forceinline__ void wait_for_groups() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
-}
-
 /// A matrix whose elements can be copied `vec` at a time: rows are whole and aligned so.
 struct WgmmaOperand {
   const float* x;
@@ -48,7 +39,7 @@ struct WgmmaOperand {
 inline WgmmaOperand wgmma_operand(const Tensor& x, std::int64_t columns) {
   const std::int64_t both = columns | x.dim(1);
   const int vec = !is_aligned(x) ? 1 : both % 4 == 0 ? 4 : both % 2 == 0 ? 2 : 1;
-  return {tall_pointer(x), static_cast<int>(columns), static_cast<int>(x.dim(1)), vec};
+  return {device_data<float>(x), static_cast<int>(columns), static_cast<int>(x.dim(1)), vec};
 }
 /// f.operator()<vec>()
 template <class F>

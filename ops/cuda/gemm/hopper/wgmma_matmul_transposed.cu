@@ -47,7 +47,7 @@ __device__ __forceinline__ void copy_tile(float* to, const WgmmaOperand& m, std:
 #pragma unroll
     for (int i = 0; i < (kTallDepth + kRows - 1) / kRows; ++i, from += kRows * m.pitch)
       if (const int at = row + i * kRows; row < kRows && at < kTallDepth)
-        copy_later<kVec>(to + at * kPitch + column, from, at < rows);
+        async_copy_or_zero<4 * kVec>(to + at * kPitch + column, from, at < rows);
   });
 }
 
@@ -76,9 +76,10 @@ __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMask
       const std::int64_t row = row0 + threadIdx.x;
       const bool inside = row < end;
       if (args.dropout.scale)
-        copy_later<1>(slot + Shape::kScale + threadIdx.x, args.dropout.scale + (inside ? row : 0), inside);
+        async_copy_or_zero<4>(slot + Shape::kScale + threadIdx.x, args.dropout.scale + (inside ? row : 0),
+                              inside);
       if (args.after)
-        copy_later<1>(slot + Shape::kAfter + threadIdx.x, args.after + (inside ? row : 0), inside);
+        async_copy_or_zero<4>(slot + Shape::kAfter + threadIdx.x, args.after + (inside ? row : 0), inside);
     }
   };
   const auto copy_x = [&](float* slot, std::int64_t row0) {
@@ -89,7 +90,7 @@ __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMask
       const int word = first / 32 + i % kWords, words = tall_words(width);
       const bool inside = row < end && word < words;
       const auto* kept = reinterpret_cast<const float*>(args.dropout.kept);
-      copy_later<1>(slot + Shape::kKept + i, kept + (inside ? row * words + word : 0), inside);
+      async_copy_or_zero<4>(slot + Shape::kKept + i, kept + (inside ? row * words + word : 0), inside);
     }
   };
   float sums[Factor::kItems] = {};
@@ -141,7 +142,7 @@ __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMask
   const auto copy = [&] {
     copy_x(slots + free * Shape::kSlot, copied);
     copy_dy(slots + free * Shape::kSlot, copied);
-    end_copies();
+    async_copy_commit();
     copied += kTallDepth;
     free = free + 1 == kWgmmaSlots ? 0 : free + 1;
   };
@@ -153,13 +154,13 @@ __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMask
     publish_to_wgmma();
   };
   for (int i = 0; i + 1 < kWgmmaSlots; ++i) copy();
-  wait_for_groups<kWgmmaSlots - 2>();
+  async_copy_wait<kWgmmaSlots - 2>();
   __syncthreads();
   take(0);
   WgmmaLeft left;
   left.set(next);
   copy();
-  wait_for_groups<kWgmmaSlots - 2>();
+  async_copy_wait<kWgmmaSlots - 2>();
   __syncthreads();
 
   // At the top chunk i is split, slot i + 1 is there, and the one before it free.
@@ -175,7 +176,7 @@ __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMask
 #pragma unroll
     for (int i = 0; i < kN / 2; ++i) total[i] += part[i];
     left.set(next);
-    wait_for_groups<kWgmmaSlots - 2>();
+    async_copy_wait<kWgmmaSlots - 2>();
     __syncthreads();
   }
 
