@@ -1,5 +1,5 @@
-// A thread per edge and four heads, which share a Philox call; the edge's row by binary search in row_ptr,
-// whose upper levels stay in the caches.
+// Dropout of edge weights [edges, heads] (ops/edge_dropout.h). A thread has one edge and four heads, which
+// share a Philox call. It finds the edge's row by binary search in the row pointers.
 #include "ops/edge_dropout.h"
 
 #include "ops/cuda/device/pack.cuh"
@@ -21,7 +21,7 @@ __device__ std::int64_t row_of_edge(const std::int64_t* row_ptr, std::int64_t ro
   return low;
 }
 
-// grid strides over (edge, quad of heads).
+// Grid-stride over (edge, quad of heads), block kThreads.
 template <class T>
 __global__ void edge_dropout_kernel(const std::int64_t* row_ptr, const std::int32_t* col, std::int64_t rows,
                                     std::int64_t edges, int heads, const T* x, std::uint32_t threshold,

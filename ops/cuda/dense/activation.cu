@@ -1,4 +1,4 @@
-// Functions of one element, one thread an element, grid-stride.
+// Elementwise activations and their gradients. One thread per element, grid-stride.
 #include "ops/cuda/device/pack.cuh"
 #include "ops/cuda/device/tensor_data.cuh"
 #include "ops/kernels/dense.h"
@@ -27,7 +27,7 @@ struct EluBackward {
   __device__ S operator()(S y, S dy) const { return y > 0 ? dy : (y + 1) * dy; }
 };
 
-// grid_for(size, kThreads), block kThreads.
+// Grid grid_for(size, kThreads), block kThreads.
 template <class T, class F>
 __global__ void map_kernel(const T* a, T* out, std::int64_t size, F f) {
   RODEO_GRID_STRIDE(i, size) out[i] = static_cast<T>(f(widen(a[i])));

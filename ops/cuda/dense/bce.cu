@@ -1,3 +1,4 @@
+// Binary cross-entropy with logits over several labels, and its F1 score (ops/bce.h).
 #include <cmath>
 
 #include "ops/cuda/device/block_sum.cuh"
@@ -9,10 +10,10 @@ namespace rodeo::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kParts = 512;  // blocks of the first pass, threads of the second: a fixed order of summation
+constexpr int kParts = 512;  // blocks of the first pass and threads of the second: fixes the order of sums
 
-// Block b sums the labels b kThreads + thread, and so on in steps of the whole grid: the loss, those that are
-// right, and predicted and actual ones together. Counts are exact in f64.
+// Sums of the loss, of true positives, and of predicted plus actual positives. Counts are exact in f64. Grid
+// kParts, block kThreads, grid-stride over the labels.
 template <class T>
 __global__ void bce_parts_kernel(const T* x, const std::uint8_t* target, const std::int64_t* index,
                                  std::int64_t c, std::int64_t count, double* parts) {
@@ -22,7 +23,7 @@ __global__ void bce_parts_kernel(const T* x, const std::uint8_t* target, const s
     const double v = widen(x[at]);
     const bool yes = v > 0, wanted = target[at] != 0;
     const double term = fmax(v, 0.0) - (wanted ? v : 0.0) + log1p(exp(-fabs(v)));
-    sum += v != v ? v : term;  // fmax drops a NaN
+    sum += v != v ? v : term;  // fmax ignores NaN
     right += yes && wanted, either += yes + wanted;
   }
   sum = block_sum<kThreads>(sum);
@@ -35,7 +36,7 @@ __global__ void bce_parts_kernel(const T* x, const std::uint8_t* target, const s
   }
 }
 
-// One block adds the parts up. `metrics` may be null.
+// Adds the parts. One block of kParts threads. loss and metrics may be null.
 template <class T>
 __global__ void bce_total_kernel(const double* parts, double labels, Accumulator<T>* loss, double* metrics) {
   const double sum = block_sum<kParts>(parts[threadIdx.x]);
@@ -49,7 +50,8 @@ __global__ void bce_total_kernel(const double* parts, double labels, Accumulator
   }
 }
 
-// One thread per label. A node named m times gets m equal terms, which any order adds up to the same.
+// One thread per label, grid-stride. A node that occurs m times gets m equal terms, so the order of the
+// atomics does not change the sum.
 template <class T>
 __global__ void bce_backward_kernel(const Accumulator<T>* dloss, const T* x, const std::uint8_t* target,
                                     const std::int64_t* index, std::int64_t c, std::int64_t count, T* dx) {
@@ -62,10 +64,10 @@ __global__ void bce_backward_kernel(const Accumulator<T>* dloss, const T* x, con
   }
 }
 
-// The mean into `loss`, or it and F1 into `metrics`: the other is null.
+// Writes the mean loss to `loss`, or F1 and the mean loss to `metrics`. The other one is null.
 template <class T>
-void add_up(const Tensor& x, const Tensor& target, const Tensor& index, Accumulator<T>* loss,
-            double* metrics) {
+void launch_bce(const Tensor& x, const Tensor& target, const Tensor& index, Accumulator<T>* loss,
+                double* metrics) {
   const Tensor parts = Tensor::empty({3, kParts}, DType::kF64, x.device());
   const std::int64_t count = index.numel() * x.dim(1);
   launch("bce_with_logits", x.device(), bce_parts_kernel<device_t<T>>, dim3(kParts), kThreads, 0,
@@ -79,7 +81,7 @@ void add_up(const Tensor& x, const Tensor& target, const Tensor& index, Accumula
 
 void bce_with_logits(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& loss) {
   dispatch_float(x.dtype(), "bce_with_logits",
-                 [&]<class T>(T) { add_up<T>(x, target, index, loss.data<Accumulator<T>>(), nullptr); });
+                 [&]<class T>(T) { launch_bce<T>(x, target, index, loss.data<Accumulator<T>>(), nullptr); });
 }
 
 void bce_with_logits_backward(const Tensor& dloss, const Tensor& x, const Tensor& target, const Tensor& index,
@@ -95,7 +97,7 @@ void bce_with_logits_backward(const Tensor& dloss, const Tensor& x, const Tensor
 
 void label_metrics(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& metrics) {
   dispatch_float(x.dtype(), "label_metrics", [&]<class T>(T) {
-    add_up<T>(x, target, index, static_cast<Accumulator<T>*>(nullptr), metrics.data<double>());
+    launch_bce<T>(x, target, index, static_cast<Accumulator<T>*>(nullptr), metrics.data<double>());
   });
 }
 

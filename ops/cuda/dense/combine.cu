@@ -1,4 +1,4 @@
-// Elementwise sums and maxima, and columns copied from one array to another.
+// Elementwise sums and maxima, and copies of columns (ops/combine.h). One thread per element, grid-stride.
 #include "ops/cuda/device/pack.cuh"
 #include "ops/cuda/device/tensor_data.cuh"
 #include "ops/kernels/dense.h"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// One thread per element, grid-stride. s and y may be null.
+// s and y may be null.
 template <class T, class Value>
 __global__ void scaled_sum_kernel(Value a, const Value* s, const T* x, Value b, const T* y, T* out,
                                   std::int64_t size) {

@@ -1,6 +1,8 @@
+// Elementwise operators on dense matrices, dropout, random numbers and sums of rows (ops/dense.h).
 #include "core/cuda/warp.cuh"
 #include "ops/cuda/device/pack.cuh"
 #include "ops/cuda/device/tensor_data.cuh"
+#include "ops/cuda/device/two_pass_column_sums.cuh"
 #include "ops/kernels/dense.h"
 #include "ops/kernels/dropout.h"
 
@@ -9,7 +11,7 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// One thread per element, grid-stride, in the kernels up to dropout.
+// Elementwise kernels: one thread per element, grid-stride, block kThreads.
 template <class T>
 __global__ void add_bias_kernel(const T* x, const Accumulator<T>* b, T* y, std::int64_t size,
                                 std::int64_t n) {
@@ -58,7 +60,7 @@ __global__ void uniform_kernel(T* out, std::int64_t size, float lo, float hi, Ra
   out[i] = static_cast<T>(uniform_between(lo, hi, random_word(key.seed, key.stream_now(), i)));
 }
 
-// One thread per four elements, which share a Philox call.
+// One thread per four elements, which share a Philox call. Grid-stride, block kThreads.
 template <class T>
 __global__ void dropout_kernel(const T* x, T* y, std::int64_t size, std::uint32_t threshold,
                                Accumulator<T> scale, RandomKey key) {
@@ -75,7 +77,7 @@ __global__ void dropout_kernel(const T* x, T* y, std::int64_t size, std::uint32_
   }
 }
 
-// A warp per row.
+// x[i, :] / sum |x[i, :]|. Grid (rows / warps of a block), block kThreads, a warp a row.
 template <class T>
 __global__ void normalize_rows_kernel(const T* x, T* y, std::int64_t rows, std::int64_t n) {
   const std::int64_t row = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
@@ -87,25 +89,22 @@ __global__ void normalize_rows_kernel(const T* x, T* y, std::int64_t rows, std::
     y[row * n + j] = static_cast<T>(sum == 0 ? sum : widen(x[row * n + j]) / sum);
 }
 
-// Column sums in two passes: a block of 32 columns x 8 rows for each chunk of rows, then the chunks in order.
-constexpr int kColumns = 32, kRows = 8, kMaxChunks = 1024;
-
+// Terms and results of sum_rows.
 template <class T>
-__global__ void sum_rows_kernel(const T* x, Accumulator<T>* out, std::int64_t m, std::int64_t n,
-                                std::int64_t chunk) {
-  __shared__ Accumulator<T> shared[kRows][kColumns];
-  const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * kColumns + threadIdx.x;
-  const std::int64_t begin = blockIdx.y * chunk, end = begin + chunk < m ? begin + chunk : m;
-  Accumulator<T> sum = 0;
-  if (column < n)
-    for (std::int64_t i = begin + threadIdx.y; i < end; i += kRows) sum += widen(x[i * n + column]);
-  shared[threadIdx.y][threadIdx.x] = sum;
-  __syncthreads();
-  if (threadIdx.y > 0 || column >= n) return;
-#pragma unroll
-  for (int r = 1; r < kRows; ++r) sum += shared[r][threadIdx.x];
-  out[blockIdx.y * n + column] = sum;
-}
+struct AddElement {
+  const T* x;
+  std::int64_t n;
+  __device__ void operator()(std::int64_t i, std::int64_t j, Sums<Accumulator<T>, 1>& sums) const {
+    sums.value[0] += widen(x[i * n + j]);
+  }
+};
+template <class Sum>
+struct WriteSum {
+  Sum* out;
+  __device__ void operator()(std::int64_t, std::int64_t j, Sums<Sum, 1>& sums) const {
+    out[j] = sums.value[0];
+  }
+};
 
 // Launches an elementwise kernel over `size` work items.
 template <class... P, class... A>
@@ -137,16 +136,9 @@ void sum_rows(const Tensor& x, const Tensor& out) {
   if (x.dim(0) == 0) return out.fill(0);
   dispatch_float(x.dtype(), "sum_rows", [&]<class T>(T) {
     using D = device_t<T>;
-    const std::int64_t m = x.dim(0), n = x.dim(1),
-                       chunk = std::max<std::int64_t>(64, ceil_div(m, kMaxChunks));
-    const std::int64_t chunks = ceil_div(m, chunk);
-    const Tensor partial = Tensor::empty({chunks, n}, dtype_of<Accumulator<D>>(), x.device());
-    const dim3 block(kColumns, kRows), columns(static_cast<unsigned>(ceil_div(n, kColumns)));
-    const dim3 grid(columns.x, static_cast<unsigned>(chunks));
-    launch("sum_rows", x.device(), sum_rows_kernel<D>, grid, block, 0, device_data<T>(x),
-           partial.data<Accumulator<D>>(), m, n, chunk);
-    launch("sum_rows", x.device(), sum_rows_kernel<Accumulator<D>>, columns, block, 0,
-           partial.data<Accumulator<D>>(), out.data<Accumulator<D>>(), chunks, n, chunks);
+    using Sum = Accumulator<D>;
+    two_pass_column_sums<Sum, 1>("sum_rows", x.device(), x.dim(0), x.dim(1),
+                                 AddElement<D>{device_data<T>(x), x.dim(1)}, WriteSum<Sum>{out.data<Sum>()});
   });
 }
 

@@ -1,4 +1,5 @@
-// The norm of many tensors together: a sum for each block, added up in their order by one more block.
+// The squared norm of several tensors: one sum per block, then one block adds them in order
+// (ops/grad_clip.h).
 #include "ops/cuda/device/block_sum.cuh"
 #include "ops/cuda/device/pack.cuh"
 #include "ops/cuda/device/tensor_data.cuh"
@@ -8,14 +9,14 @@ namespace rodeo::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kMostBlocks = 1024;  // of a tensor
+constexpr int kMaxBlocks = 1024;  // of a tensor
 
 std::int64_t blocks_of(std::int64_t n) {
   const std::int64_t blocks = ceil_div(n, kThreads * 4);
-  return blocks < 1 ? 1 : blocks < kMostBlocks ? blocks : kMostBlocks;
+  return blocks < 1 ? 1 : blocks < kMaxBlocks ? blocks : kMaxBlocks;
 }
 
-// grid: blocks_of(n); partial[blockIdx.x] is the sum of the block's elements, also where there are none.
+// Grid blocks_of(n), block kThreads. Writes partial[blockIdx.x] also for n = 0.
 template <class T>
 __global__ void square_kernel(const T* x, std::int64_t n, double* partial) {
   double sum = 0;
@@ -27,7 +28,7 @@ __global__ void square_kernel(const T* x, std::int64_t n, double* partial) {
   if (threadIdx.x == 0) partial[blockIdx.x] = total;
 }
 
-// One block.
+// One block of kThreads.
 __global__ void add_kernel(const double* partial, std::int64_t n, double* out) {
   double sum = 0;
   for (std::int64_t i = threadIdx.x; i < n; i += kThreads) sum += partial[i];
@@ -35,11 +36,11 @@ __global__ void add_kernel(const double* partial, std::int64_t n, double* out) {
   if (threadIdx.x == 0) *out = total;
 }
 
-// grid: over the elements.
+// One thread per element, grid-stride.
 template <class T>
 __global__ void scale_kernel(const T* x, std::int64_t n, const double* squares, double max_norm, T* y) {
   const double factor = max_norm / (sqrt(*squares) + 1e-6);
-  const T by = factor > 1 ? T(1) : static_cast<T>(factor);  // a NaN stays
+  const T by = factor > 1 ? T(1) : static_cast<T>(factor);  // NaN stays NaN
   RODEO_GRID_STRIDE(i, n) y[i] = x[i] * by;
 }
 

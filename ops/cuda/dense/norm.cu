@@ -1,78 +1,15 @@
-// Statistics of columns and rows, and what is computed from them. Columns: a block of 32 columns x 8 rows for
-// each chunk of rows, then one block for the chunks, as in sum_rows; the variance is a pass of its own over
-// x - mean, which costs one more read than the textbook formula and loses no digits. Rows: a warp each.
-#include <algorithm>
-
+// Batch, layer and L2 normalisation. Column statistics are two-pass column sums. The variance is a separate
+// pass over x - mean: one more read than E[x^2] - E[x]^2, without its cancellation. A row is a warp's.
 #include "core/cuda/warp.cuh"
 #include "ops/cuda/device/pack.cuh"
 #include "ops/cuda/device/tensor_data.cuh"
+#include "ops/cuda/device/two_pass_column_sums.cuh"
 #include "ops/kernels/norm.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kColumns = 32, kRows = 8, kMaxChunks = 1024;
-
-template <class Sum, int kSums>
-struct Sums {
-  Sum value[kSums];
-};
-
-// body(i, j, sums) adds element (i, j); finish(chunk, j, sums) takes the sums of a chunk's column.
-// grid (column tiles, chunks), block (32, 8).
-template <class Sum, int kSums, class Body, class Finish>
-__global__ void column_sums_kernel(Body body, Finish finish, std::int64_t m, std::int64_t n,
-                                   std::int64_t chunk) {
-  __shared__ Sums<Sum, kSums> shared[kRows][kColumns];
-  const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * kColumns + threadIdx.x;
-  const std::int64_t begin = blockIdx.y * chunk, end = begin + chunk < m ? begin + chunk : m;
-  Sums<Sum, kSums> sums{};
-  if (column < n)
-    for (std::int64_t i = begin + threadIdx.y; i < end; i += kRows) body(i, column, sums);
-  shared[threadIdx.y][threadIdx.x] = sums;
-  __syncthreads();
-  if (threadIdx.y > 0 || column >= n) return;
-#pragma unroll
-  for (int r = 1; r < kRows; ++r)
-#pragma unroll
-    for (int s = 0; s < kSums; ++s) sums.value[s] += shared[r][threadIdx.x].value[s];
-  finish(static_cast<std::int64_t>(blockIdx.y), column, sums);
-}
-
-/// Leaves the sums of a chunk; reads them back.
-template <class Sum, int kSums>
-struct Partial {
-  Sums<Sum, kSums>* at;  // [chunks, n]
-  std::int64_t n;
-  __device__ void operator()(std::int64_t chunk, std::int64_t j, Sums<Sum, kSums>& sums) const {
-    at[chunk * n + j] = sums;
-  }
-};
-template <class Sum, int kSums>
-struct AddPartial {
-  const Sums<Sum, kSums>* at;
-  std::int64_t n;
-  __device__ void operator()(std::int64_t chunk, std::int64_t j, Sums<Sum, kSums>& sums) const {
-#pragma unroll
-    for (int s = 0; s < kSums; ++s) sums.value[s] += at[chunk * n + j].value[s];
-  }
-};
-
-/// finish(0, j, sums of column j).
-template <class Sum, int kSums, class Body, class Finish>
-void column_sums(const char* name, Device device, std::int64_t m, std::int64_t n, Body body, Finish finish) {
-  const std::int64_t chunk = std::max<std::int64_t>(64, ceil_div(m, kMaxChunks)), chunks = ceil_div(m, chunk);
-  const Tensor memory = Tensor::empty({chunks, n, kSums}, dtype_of<Sum>(), device);
-  auto* partial = static_cast<Sums<Sum, kSums>*>(memory.raw());
-  const dim3 block(kColumns, kRows), columns(static_cast<unsigned>(ceil_div(n, kColumns)));
-  const dim3 grid(columns.x, static_cast<unsigned>(chunks));
-  launch(name, device, column_sums_kernel<Sum, kSums, Body, Partial<Sum, kSums>>, grid, block, 0, body,
-         Partial<Sum, kSums>{partial, n}, m, n, chunk);
-  launch(name, device, column_sums_kernel<Sum, kSums, AddPartial<Sum, kSums>, Finish>, columns, block, 0,
-         AddPartial<Sum, kSums>{partial, n}, finish, chunks, n, chunks);
-}
-
 template <class T, class Stat>
 struct AddElement {
   const T* x;
@@ -134,7 +71,7 @@ struct WriteAffine {
   }
 };
 
-// One thread per element, grid-stride.
+// One thread per element, grid-stride, block kThreads.
 template <class T, class Stat>
 __global__ void normalize_kernel(const T* x, const Stat* mean, const Stat* rstd, bool rows,
                                  const Stat* weight, const Stat* bias, T* y, std::int64_t size,
@@ -165,7 +102,7 @@ __device__ std::int64_t row_of_warp() {
   return (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
 }
 
-// A warp per row in the kernels below.
+// Kernels with a warp per row: grid (rows / warps of a block), block kThreads.
 template <class T, class Stat>
 __global__ void row_stats_kernel(const T* x, Stat eps, Stat* mean, Stat* rstd, std::int64_t m,
                                  std::int64_t n) {
@@ -243,13 +180,13 @@ void batch_stats(const Tensor& x, double eps, double momentum, const RunningStat
     using D = device_t<T>;
     using Stat = Accumulator<D>;
     const std::int64_t m = x.dim(0), n = x.dim(1);
-    column_sums<Stat, 1>("batch_stats", x.device(), m, n, AddElement<D, Stat>{device_data<T>(x), n},
-                         WriteMean<Stat>{device_data<Stat>(mean), m});
-    column_sums<Stat, 1>("batch_stats", x.device(), m, n,
-                         AddSquare<D, Stat>{device_data<T>(x), device_data<Stat>(mean), n},
-                         WriteVariance<Stat>{device_data<Stat>(mean), device_data<Stat>(rstd),
-                                             device_data<Stat>(running.mean), device_data<Stat>(running.var),
-                                             static_cast<Stat>(eps), static_cast<Stat>(momentum), m});
+    two_pass_column_sums<Stat, 1>("batch_stats", x.device(), m, n, AddElement<D, Stat>{device_data<T>(x), n},
+                                  WriteMean<Stat>{device_data<Stat>(mean), m});
+    two_pass_column_sums<Stat, 1>(
+        "batch_stats", x.device(), m, n, AddSquare<D, Stat>{device_data<T>(x), device_data<Stat>(mean), n},
+        WriteVariance<Stat>{device_data<Stat>(mean), device_data<Stat>(rstd), device_data<Stat>(running.mean),
+                            device_data<Stat>(running.var), static_cast<Stat>(eps),
+                            static_cast<Stat>(momentum), m});
   });
 }
 
@@ -277,10 +214,11 @@ void norm_sums(const Tensor& x, const Tensor& dy, const Tensor& mean, const Tens
   dispatch_float(x.dtype(), "norm", [&]<class T>(T) {
     using D = device_t<T>;
     using Stat = Accumulator<D>;
-    column_sums<Stat, 2>("norm_sums", x.device(), x.dim(0), x.dim(1),
-                         AddProduct<D, Stat>{device_data<T>(x), device_data<T>(dy), device_data<Stat>(mean),
-                                             device_data<Stat>(rstd), axis == NormAxis::kRows, x.dim(1)},
-                         WriteAffine<Stat>{device_data<Stat>(dweight), device_data<Stat>(dbias)});
+    two_pass_column_sums<Stat, 2>(
+        "norm_sums", x.device(), x.dim(0), x.dim(1),
+        AddProduct<D, Stat>{device_data<T>(x), device_data<T>(dy), device_data<Stat>(mean),
+                            device_data<Stat>(rstd), axis == NormAxis::kRows, x.dim(1)},
+        WriteAffine<Stat>{device_data<Stat>(dweight), device_data<Stat>(dbias)});
   });
 }
 

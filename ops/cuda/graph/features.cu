@@ -1,4 +1,4 @@
-// Dropout and normalisation of the entries of sparse features (ops/features.h).
+// Dropout and L1 normalisation of the entries of sparse features (ops/features.h).
 #include "core/cuda/warp.cuh"
 #include "ops/cuda/device/pack.cuh"
 #include "ops/cuda/device/tensor_data.cuh"
@@ -15,15 +15,15 @@ struct EntryArgs {
   const std::int32_t *row, *col;
   const std::int64_t* place;
   const T* x;
-  const Accumulator<T>* scale;  // or null
-  T *y, *transposed;            // one of them may be null
+  const Accumulator<T>* scale;  // [rows], or null
+  T *y, *transposed;            // either may be null
   std::int64_t entries, cols;
   std::uint32_t threshold;  // dropout_keeps(); 0: no dropout
   Accumulator<T> keep;
   RandomKey key;
 };
 
-// A thread for each entry, grid-stride.
+// One thread per entry, grid-stride, block kThreads. `place` is the position of an entry in the transpose.
 template <class T>
 __global__ void drop_entries_kernel(const EntryArgs<T> args) {
   const std::uint64_t stream = args.threshold > 0 ? args.key.stream_now() : 0;
@@ -41,7 +41,7 @@ __global__ void drop_entries_kernel(const EntryArgs<T> args) {
   }
 }
 
-// grid: a warp per row.
+// Grid (rows / warps of a block), block kThreads, a warp a row.
 template <class T>
 __global__ void normalize_entries_kernel(const std::int64_t* row_ptr, const T* x, T* y, std::int64_t rows) {
   const std::int64_t row = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;

@@ -1,28 +1,27 @@
-// dw = D(x)^T (s g), and the sums of g's columns, g being dy before what followed the product
-// (wgmma_matmul.cuh).
+// dw = D(x)^T g, and the column sums of g. g is dy times the derivative of the epilogue (wgmma_matmul.cuh).
 #include "ops/cuda/gemm/hopper/wgmma_matmul.cuh"
 
 namespace rodeo::kernels::cuda {
 namespace {
 
 struct WgmmaGradientArgs {
-  WgmmaOperand x, dy, y;  // y is read with kMasked: where it is not positive g is 0
+  WgmmaOperand x, dy, y;  // y: read with kMasked, g = 0 where y <= 0
   std::int64_t rows;
   int n;  // columns of dw
   bool with_sums;
   std::int64_t chunk;  // rows of a part, a multiple of kTallDepth
   float* partial;      // [parts, columns (+ 1), n]
   TallDropout dropout;
-  const float* after;  // [m], or null: 1; g = then_keep after dy
+  const float* after;  // [m], or null: 1; g = then_keep after[i] dy
   float then_keep;
 };
 
 constexpr int kGradientThreads = 2 * kWarpgroup, kGradientRows = 2 * 64;
 
-/// A slot: 32 rows of x, of dy and y, and what belongs to them.
+/// A pipeline stage in shared memory: 32 rows of x, dy and y, their dropout bits and row scales.
 template <int kN, bool kMasked>
 struct WgmmaGradientShape {
-  static constexpr int kXPitch = kGradientRows + 8;  // four rows side by side meet in no bank
+  static constexpr int kXPitch = kGradientRows + 8;  // four rows at once have no bank conflict
   static constexpr int kX = 0, kDy = kX + kTallDepth * kXPitch, kY = kDy + kTallDepth * kN,
                        kKept = kY + (kMasked ? kTallDepth * kN : 0),
                        kScale = kKept + kTallDepth * kGradientRows / 32, kAfter = kScale + kTallDepth,
@@ -33,7 +32,7 @@ struct WgmmaGradientShape {
       kN <= 64 && 2 * (kBytes + 1024) <= 228 * 1024 ? 2 : 1;  // of a multiprocessor
 };
 
-/// Rows row0 .. row0 + 31, columns from `first` on, to a tile [32, kColumns].
+/// Starts the copy of rows row0 .. row0 + 31, columns from `first` on, to a tile [32, kColumns].
 template <int kColumns, int kPitch>
 __device__ __forceinline__ void copy_tile(float* to, const WgmmaOperand& m, std::int64_t row0,
                                           std::int64_t end, int first) {
@@ -51,8 +50,9 @@ __device__ __forceinline__ void copy_tile(float* to, const WgmmaOperand& m, std:
   });
 }
 
-/// A block has kGradientRows columns of x and kN of dy: 64 of x a warpgroup, lane (g, t) of a warp columns 2g
-/// and 2g + 1 of 16, of rows t, t + 4, ... Of dy warp w splits rows 4w .. 4w + 3, one chunk ahead.
+/// Grid (column tiles of x, column tiles of dy, parts of the rows), block kGradientThreads. A block has
+/// kGradientRows columns of x, 64 a warpgroup, and kN of dy. Lane (g, t) of a warp reads columns 2g and 2g +
+/// 1 of 16 columns of x, in rows t, t + 4, ... Warp w splits rows 4w .. 4w + 3 of dy, one chunk ahead.
 template <int kN, bool kMasked>
 __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMasked>::kBlocks)
     wgmma_gradient_kernel(const WgmmaGradientArgs args) {
@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMask
       next[i / 2][i % 2 * 2 + 1] = v.y;
     }
 #pragma unroll
-    for (int i = 0; i < 16; ++i) hold(next[i / 4][i % 4]);  // while products are under way
+    for (int i = 0; i < 16; ++i) hold(next[i / 4][i % 4]);  // while wgmma runs
   };
 
   std::int64_t copied = begin;
@@ -163,7 +163,7 @@ __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMask
   async_copy_wait<kWgmmaSlots - 2>();
   __syncthreads();
 
-  // At the top chunk i is split, slot i + 1 is there, and the one before it free.
+  // At the top of round i, chunk i is split, slot i + 1 has arrived and slot i is free.
   float total[kN / 2] = {};
   int turn = 0;
   for (std::int64_t row0 = begin; row0 < end; row0 += kTallDepth) {
@@ -171,7 +171,7 @@ __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMask
     wgmma_product<kN>(part, left, factors + turn * Factor::kSize);
     turn ^= 1;
     take(turn);
-    copy();  // after what is published, which would wait for it
+    copy();  // after publish_to_wgmma(), which would wait for the copy
     wgmma_wait();
 #pragma unroll
     for (int i = 0; i < kN / 2; ++i) total[i] += part[i];
@@ -223,7 +223,7 @@ void wgmma_matmul_transposed(const DropoutInput& x, const Tensor& y, const Tenso
                              const EpilogueOptions& then, const Tensor& dw, const Tensor& db) {
   const bool masked = then.activation == Activation::kRelu;
   const TallDropout after = dropout_of({.p = then.dropout, .scale = then.after});
-  // Whole rows of dy: what is in its padding goes to no column of dw.
+  // Rows of dy are read with their padding, which belongs to no column of dw.
   const WgmmaGradientArgs args{.x = wgmma_operand(x.x, x.x.dim(1)),
                                .dy = wgmma_operand(dy, dy.dim(1)),
                                .y = wgmma_operand(masked ? y : dy, dy.dim(1)),
@@ -235,10 +235,9 @@ void wgmma_matmul_transposed(const DropoutInput& x, const Tensor& y, const Tenso
                                .dropout = dropout_of(x),
                                .after = after.scale,
                                .then_keep = after.keep};
-  if (masked) return multiply<128, true>(args, dw, db);  // linear() has it for more than 64 columns alone
-  if (args.n <= 16) return multiply<16, false>(args, dw, db);
-  if (args.n <= 48) return multiply<48, false>(args, dw, db);
-  multiply<128, false>(args, dw, db);
+  if (masked) return multiply<128, true>(args, dw, db);
+  const int width = choose_wgmma_transposed_width(args.n, masked);
+  with_width<kWgmmaTransposedWidths>(width, [&]<int kN>() { multiply<kN, false>(args, dw, db); });
 }
 
 }  // namespace rodeo::kernels::cuda
