@@ -36,10 +36,11 @@ HeadDotConfig choose_head_dot(std::int64_t rows, std::int64_t heads, std::int64_
           .head_tiles = std::min(kMaxGridY, ceil_div(heads * lanes, width))};
 }
 
-EdgeSoftmaxConfig choose_edge_softmax(std::int64_t heads) {
+EdgeSoftmaxConfig choose_edge_softmax(std::int64_t heads, int element_bytes) {
   const auto tile = static_cast<int>(ceil_div(heads, ceil_div(heads, kWarp)));
-  // With few heads a piece has few values.
-  return {.tile_heads = tile, .head_tiles = ceil_div(heads, tile), .warps = tile < 4 ? 2 : 8};
+  // With few heads a piece has too few values for 8 warps.
+  const bool few_values = tile < 4 && element_bytes < 8;
+  return {.tile_heads = tile, .head_tiles = ceil_div(heads, tile), .warps = few_values ? 2 : 8};
 }
 
 std::ostream& operator<<(std::ostream& out, const AttentionTiles& tiles) {

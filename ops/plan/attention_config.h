@@ -49,6 +49,7 @@ struct EdgeSoftmaxConfig {
   bool operator==(const EdgeSoftmaxConfig&) const = default;
 };
 std::ostream& operator<<(std::ostream& out, const EdgeSoftmaxConfig& config);
-EdgeSoftmaxConfig choose_edge_softmax(std::int64_t heads);
+/// f64 has 8 warps always, for one kernel.
+EdgeSoftmaxConfig choose_edge_softmax(std::int64_t heads, int element_bytes);
 
 }  // namespace rodeo

@@ -59,7 +59,8 @@ TEST(OpsAttentionConfig, EdgeSoftmax) {
   const std::pair<std::int64_t, EdgeSoftmaxConfig> cases[] = {
       {1, {1, 1, 2}}, {3, {3, 1, 2}}, {4, {4, 1, 8}}, {8, {8, 1, 8}}, {32, {32, 1, 8}}, {33, {17, 2, 8}}};
   for (const auto& [heads, config] : cases)
-    EXPECT_EQ(choose_edge_softmax(heads), config) << heads << ": " << choose_edge_softmax(heads);
+    EXPECT_EQ(choose_edge_softmax(heads, 4), config) << heads << ": " << choose_edge_softmax(heads, 4);
+  EXPECT_EQ(choose_edge_softmax(1, 8).warps, 8);
 }
 
 TEST(OpsAttentionConfig, ConfigurationsPrintThemselves) {

@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(kThreads) column_gradients_kernel(const Column
   dot = sum_over(dot, args.lanes);
   if (!inside || member > 0) return;
   const std::int64_t column = quotient(at, args.heads);
-  const bool alone = args.row_ptr[column] == args.row_ptr[column + 1];  // x is not read: it may be NaN
+  const bool alone = args.row_ptr[column] == args.row_ptr[column + 1];  // dt = 0 even where x is NaN
   args.dt[at] = static_cast<T>(alone ? Sum(0) : dot - args.minus[at]);
 }
 
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(kColumnSumThreads, 2)
       }
       ds[r] = valid ? widen(args.ds[at]) : Sum(0);
       minus[r] = valid ? args.minus[at] : Sum(0);
-      alone[r] = valid && args.row_ptr[column] == args.row_ptr[column + 1];  // x is not read: it may be NaN
+      alone[r] = valid && args.row_ptr[column] == args.row_ptr[column + 1];  // dt = 0 even where x is NaN
     }
     Sum dot[kRows] = {};
 #pragma unroll

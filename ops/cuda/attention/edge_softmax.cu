@@ -35,6 +35,7 @@ __device__ __forceinline__ void for_each_item(int count, F&& f) {
 /// Scores to y. The statistic of a set of edges is the maximum and the sum of exp(score - maximum).
 template <class T>
 struct Forward {
+  using Element = T;
   using Value = Accumulator<T>;
   using Item = T;
   struct Stat {
@@ -76,6 +77,7 @@ struct Forward {
 /// y and dy to ds. The statistic is the sum of y dy.
 template <class T>
 struct Backward {
+  using Element = T;
   using Value = Accumulator<T>;
   struct Item {
     T y, dy;
@@ -285,16 +287,16 @@ void run_pieces(const Op& op, const Heads& heads, unsigned head_tiles, const Csr
 template <class Op>
 void run(const Op& op, const Adjacency& adj, std::int64_t head_count) {
   const Csr& a = adj.csr();
-  const EdgeSoftmaxConfig config = choose_edge_softmax(head_count);
+  constexpr int kElementBytes = sizeof(typename Op::Element);
+  const EdgeSoftmaxConfig config = choose_edge_softmax(head_count, kElementBytes);
   const Heads heads{head_count, config.tile_heads};
   const auto head_tiles = static_cast<unsigned>(config.head_tiles);
   const dim3 grid(static_cast<unsigned>(ceil_div(a.rows, kShortThreads / kWarp)), head_tiles);
   launch("edge_softmax", a.col.device(), short_rows_kernel<Op>, grid, dim3(kShortThreads), 0, op, heads,
          a.row_ptr.data<std::int64_t>(), a.rows);
-  if (config.warps == 2)
-    run_pieces<Op, 2>(op, heads, head_tiles, a, rode_plan(adj));
-  else
-    run_pieces<Op, 8>(op, heads, head_tiles, a, rode_plan(adj));
+  if constexpr (kElementBytes < 8)
+    if (config.warps == 2) return run_pieces<Op, 2>(op, heads, head_tiles, a, rode_plan(adj));
+  run_pieces<Op, 8>(op, heads, head_tiles, a, rode_plan(adj));
 }
 
 }  // namespace

@@ -216,7 +216,7 @@ void head_dot(const Tensor& x, const Tensor& a, const Tensor& y, const Tensor& a
           const dim3 grid(static_cast<unsigned>(config.row_blocks), static_cast<unsigned>(config.head_tiles));
           launch("head_dot", y.device(), head_dot_kernel<device_t<T>, kVec>, grid, block, 0,
                  device_data<T>(x), device_data<Accumulator<T>>(a), device_data<T>(y),
-                 device_data<Accumulator<T>>(a2), device_data<T>(y2), n, heads, k, lanes);
+                 device_data<Accumulator<T>>(a2), device_data<T>(y2), n, heads, k, config.lanes);
         },
         a, a2);
   });

@@ -37,13 +37,13 @@ __global__ void bce_parts_kernel(const T* x, const std::uint8_t* target, const s
 }
 
 // Adds the parts. One block of kParts threads. loss and metrics may be null.
-template <class T>
-__global__ void bce_total_kernel(const double* parts, double labels, Accumulator<T>* loss, double* metrics) {
+template <class Value>
+__global__ void bce_total_kernel(const double* parts, double labels, Value* loss, double* metrics) {
   const double sum = block_sum<kParts>(parts[threadIdx.x]);
   const double right = block_sum<kParts>(parts[kParts + threadIdx.x]);
   const double either = block_sum<kParts>(parts[2 * kParts + threadIdx.x]);
   if (threadIdx.x > 0) return;
-  if (loss) *loss = static_cast<Accumulator<T>>(sum / labels);
+  if (loss) *loss = static_cast<Value>(sum / labels);
   if (metrics) {
     metrics[0] = right > 0 ? 2 * right / either : 0;
     metrics[1] = labels > 0 ? sum / labels : 0;
@@ -73,7 +73,7 @@ void launch_bce(const Tensor& x, const Tensor& target, const Tensor& index, Accu
   launch("bce_with_logits", x.device(), bce_parts_kernel<device_t<T>>, dim3(kParts), kThreads, 0,
          device_data<T>(x), target.data<std::uint8_t>(), index.data<std::int64_t>(), x.dim(1), count,
          parts.data<double>());
-  launch("bce_with_logits", x.device(), bce_total_kernel<device_t<T>>, dim3(1), kParts, 0,
+  launch("bce_with_logits", x.device(), bce_total_kernel<Accumulator<T>>, dim3(1), kParts, 0,
          parts.data<double>(), static_cast<double>(count), loss, metrics);
 }
 
