@@ -24,7 +24,7 @@ __device__ double elu_below_zero(double x) {
 
 template <class T>
 struct EpilogueArgs {
-  const Accumulator<T>*scale, *bias, *after;  // or null
+  const Accumulator<T>*pre_scale, *bias, *post_scale;  // or null
   std::int64_t rows, n, pitch;
   Activation activation;
   bool has_dropout;
@@ -32,7 +32,7 @@ struct EpilogueArgs {
   Accumulator<T> keep, share;  // 1 / (1 - dropout) and 1 - dropout
   RandomKey key;
 
-  /// Activation and dropout of a biased value. The caller applies `after`.
+  /// Activation and dropout of a biased value. The caller applies `post_scale`.
   __device__ Accumulator<T> finish(Accumulator<T> value, std::uint32_t word) const {
     if (activation == Activation::kRelu && value <= 0) value = 0;  // NaN is not <= 0
     if (activation == Activation::kElu && value <= 0) value = elu_below_zero(value);
@@ -59,14 +59,14 @@ __global__ void __launch_bounds__(kThreads, 6)
   for (std::int64_t first = static_cast<std::int64_t>(blockIdx.y) * blockDim.y + threadIdx.y;
        first < args.rows; first += kInFlight * stride) {
     Quad values[kInFlight];
-    Sum scale[kInFlight], after[kInFlight];
+    Sum pre_scale[kInFlight], post_scale[kInFlight];
 #pragma unroll
     for (int r = 0; r < kInFlight; ++r) {
       const std::int64_t i = first + r * stride;
       const bool valid = i < args.rows;
       values[r] = valid ? *reinterpret_cast<const Quad*>(x + i * args.pitch + column) : Quad{};
-      scale[r] = valid && args.scale ? args.scale[i] : Sum(1);
-      after[r] = valid && args.after ? args.after[i] : Sum(1);
+      pre_scale[r] = valid && args.pre_scale ? args.pre_scale[i] : Sum(1);
+      post_scale[r] = valid && args.post_scale ? args.post_scale[i] : Sum(1);
     }
 #pragma unroll
     for (int r = 0; r < kInFlight; ++r) {
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(kThreads, 6)
 #pragma unroll
       for (int k = 0; k < kQuad; ++k)
         values[r].value[k] = static_cast<T>(
-            args.finish(widen(values[r].value[k]) * scale[r] + bias[k], random.word[k]) * after[r]);
+            args.finish(widen(values[r].value[k]) * pre_scale[r] + bias[k], random.word[k]) * post_scale[r]);
       *reinterpret_cast<Quad*>(y + at) = values[r];
     }
   }
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
   using Quad = Pack<T, kQuad>;
   const std::int64_t size = args.rows * args.n, quads = ceil_div(size, kQuad);
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kThreads;
-  const bool needs_position = args.scale || args.after || args.bias;
+  const bool needs_position = args.pre_scale || args.post_scale || args.bias;
   const auto is_whole = [&](std::int64_t quad) { return kFlat && (quad + 1) * kQuad <= size; };
   const auto read = [&](std::int64_t quad) {
     Quad values{};
@@ -113,17 +113,18 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
     if (args.has_dropout) random = philox(args.key.seed, stream, quad);
     std::int64_t i = 0, j = 0;
     if (needs_position) i = quotient(quad * kQuad, args.n), j = quad * kQuad - i * args.n;
-    Sum scale = args.scale ? args.scale[i] : Sum(1), after = args.after ? args.after[i] : Sum(1);
+    Sum pre_scale = args.pre_scale ? args.pre_scale[i] : Sum(1),
+        post_scale = args.post_scale ? args.post_scale[i] : Sum(1);
 #pragma unroll
     for (int k = 0; k < kQuad; ++k) {
-      const Sum value = widen(values.value[k]) * scale;
+      const Sum value = widen(values.value[k]) * pre_scale;
       values.value[k] =
-          static_cast<T>(args.finish(args.bias ? value + args.bias[j] : value, random.word[k]) * after);
+          static_cast<T>(args.finish(args.bias ? value + args.bias[j] : value, random.word[k]) * post_scale);
       if (needs_position && ++j == args.n) {
         j = 0;
-        if (++i == args.rows) --i;  // stay inside scale and after
-        if (args.scale) scale = args.scale[i];
-        if (args.after) after = args.after[i];
+        if (++i == args.rows) --i;  // stay inside pre_scale and post_scale
+        if (args.pre_scale) pre_scale = args.pre_scale[i];
+        if (args.post_scale) post_scale = args.post_scale[i];
       }
     }
     if (is_whole(quad)) {
@@ -168,7 +169,7 @@ __global__ void __launch_bounds__(kColumnSumThreads, 2)
   if (column < args.pitch) {
     for (std::int64_t first = rows.begin + threadIdx.y; first < rows.end; first += kRows * blockDim.y) {
       Row slope[kRows], value[kRows];
-      Sum after[kRows], scale[kRows];
+      Sum post_scale[kRows], pre_scale[kRows];
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
         const std::int64_t i = first + r * blockDim.y, at = i * args.n + column;
@@ -176,8 +177,8 @@ __global__ void __launch_bounds__(kColumnSumThreads, 2)
         slope[r] = value[r] = Row{};
         if (valid && inside) slope[r] = *reinterpret_cast<const Row*>(dy + at);
         if (valid && inside && y) value[r] = *reinterpret_cast<const Row*>(y + at);
-        after[r] = valid && args.after ? args.keep * args.after[i] : args.keep;
-        scale[r] = valid && args.scale ? args.scale[i] : Sum(1);
+        post_scale[r] = valid && args.post_scale ? args.keep * args.post_scale[i] : args.keep;
+        pre_scale[r] = valid && args.pre_scale ? args.pre_scale[i] : Sum(1);
       }
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
@@ -191,12 +192,12 @@ __global__ void __launch_bounds__(kColumnSumThreads, 2)
         Row out;
 #pragma unroll
         for (int v = 0; v < kVec; ++v) {
-          Sum g = widen(slope[r].value[v]) * after[r];
+          Sum g = widen(slope[r].value[v]) * post_scale[r];
           const Sum out_value = widen(value[r].value[v]);
           if (args.activation == Activation::kElu && !(out_value > 0)) g *= out_value * args.share + 1;
           if (relu ? !(out_value > 0) : draws && !dropout_keeps(random.word[v], args.threshold)) g = 0;
           sum[v] += g;
-          out.value[v] = static_cast<T>(g * scale[r]);
+          out.value[v] = static_cast<T>(g * pre_scale[r]);
         }
         if (dx) *reinterpret_cast<Row*>(dx + i * args.pitch + column) = out;
       }
@@ -211,9 +212,9 @@ template <class T>
 EpilogueArgs<device_t<T>> make_args(const Tensor& bias, const EpilogueOptions& o, const Tensor& y,
                                     std::int64_t pitch) {
   using Sum = Accumulator<device_t<T>>;
-  return {.scale = device_data<Sum>(o.scale),
+  return {.pre_scale = device_data<Sum>(o.scale),
           .bias = device_data<Sum>(bias),
-          .after = device_data<Sum>(o.after),
+          .post_scale = device_data<Sum>(o.after),
           .rows = y.dim(0),
           .n = y.dim(1),
           .pitch = pitch,

@@ -1,4 +1,4 @@
-// y[i] = after[i] dropout(relu(D(x) w + bias))[i], with optional ReLU, dropout and row scale
+// y[i] = post_scale[i] dropout(relu(D(x) w + bias))[i], with optional ReLU, dropout and row scale
 // (wgmma_matmul.cuh).
 #include <algorithm>
 
@@ -18,7 +18,7 @@ struct WgmmaArgs {
   bool in_quads;  // rows of y consist of aligned quads
   TallDropout dropout;
   bool relu;
-  TallDropout then;  // dropout of y; its scale is `after`
+  TallDropout then;  // dropout of y; its scale is post_scale
 };
 
 template <int kN>
@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(WgmmaShape<kN>::kThreads, 1) wgmma_matmul_kern
   left.set(next);
   // All warpgroups of a block that shares chunks of w do the same number of rounds.
   for (std::int64_t tile = first_tile; tile - (kResident ? 0 : before) < tiles; tile += stride) {
-    float scale[2], after[2];  // of rows g and g + 8
+    float scale[2], post_scale[2];  // of rows g and g + 8
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const std::int64_t row = first_row(tile) + half * 8 + g;
@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(WgmmaShape<kN>::kThreads, 1) wgmma_matmul_kern
         return d.scale && row < args.rows ? d.keep * d.scale[row] : d.keep;
       };
       scale[half] = of(args.dropout);
-      after[half] = of(args.then);
+      post_scale[half] = of(args.then);
     }
     float total[kN / 2] = {};
     for (int chunk = 0; chunk < chunks; ++chunk) {
@@ -202,7 +202,7 @@ __global__ void __launch_bounds__(WgmmaShape<kN>::kThreads, 1) wgmma_matmul_kern
         for (int half = 0; half < 2; ++half) {
           const auto finish = [&](float value, float add) {
             value = value * scale[half] + add;
-            return (args.relu && value <= 0 ? 0 : value) * after[half];  // NaN is not <= 0
+            return (args.relu && value <= 0 ? 0 : value) * post_scale[half];  // NaN is not <= 0
           };
           const int at = (side * Shape::kOutN / 8 + i) * 4 + half * 2;
           *reinterpret_cast<float2*>(out + (half * 8 + g) * Shape::kPitch + i * 8 + t * 2) = {

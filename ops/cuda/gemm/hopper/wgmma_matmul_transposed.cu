@@ -12,7 +12,7 @@ struct WgmmaGradientArgs {
   std::int64_t chunk;  // rows of a part, a multiple of kTallDepth
   float* partial;      // [parts, columns (+ 1), n]
   TallDropout dropout;
-  const float* after;  // [m], or null: 1; g = then_keep after[i] dy
+  const float* post_scale;  // [m], or null: 1; g = then_keep post_scale[i] dy
   float then_keep;
 };
 
@@ -24,8 +24,8 @@ struct WgmmaGradientShape {
   static constexpr int kXPitch = kGradientRows + 8;  // four rows at once have no bank conflict
   static constexpr int kX = 0, kDy = kX + kTallDepth * kXPitch, kY = kDy + kTallDepth * kN,
                        kKept = kY + (kMasked ? kTallDepth * kN : 0),
-                       kScale = kKept + kTallDepth * kGradientRows / 32, kAfter = kScale + kTallDepth,
-                       kSlot = kAfter + kTallDepth;  // floats
+                       kScale = kKept + kTallDepth * kGradientRows / 32, kPostScale = kScale + kTallDepth,
+                       kSlot = kPostScale + kTallDepth;  // floats
   static constexpr int kBytes =
       (kWgmmaSlots * kSlot + 2 * WgmmaFactor<kN, kGradientThreads>::kSize) * static_cast<int>(sizeof(float));
   static constexpr int kBlocks =
@@ -78,8 +78,9 @@ __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMask
       if (args.dropout.scale)
         async_copy_or_zero<4>(slot + Shape::kScale + threadIdx.x, args.dropout.scale + (inside ? row : 0),
                               inside);
-      if (args.after)
-        async_copy_or_zero<4>(slot + Shape::kAfter + threadIdx.x, args.after + (inside ? row : 0), inside);
+      if (args.post_scale)
+        async_copy_or_zero<4>(slot + Shape::kPostScale + threadIdx.x, args.post_scale + (inside ? row : 0),
+                              inside);
     }
   };
   const auto copy_x = [&](float* slot, std::int64_t row0) {
@@ -95,11 +96,11 @@ __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMask
   };
   float sums[Factor::kItems] = {};
   const auto put_dy = [&](float* to, const float* slot) {
-    float scale[4], after[4];
+    float scale[4], post_scale[4];
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       scale[i] = args.dropout.scale ? slot[Shape::kScale + warp * 4 + i] : 1;
-      after[i] = args.then_keep * (args.after ? slot[Shape::kAfter + warp * 4 + i] : 1);
+      post_scale[i] = args.then_keep * (args.post_scale ? slot[Shape::kPostScale + warp * 4 + i] : 1);
     }
 #pragma unroll
     for (int item = 0; item < Factor::kItems; ++item) {
@@ -109,7 +110,7 @@ __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMask
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int at = (warp * 4 + i) * kN + n;
-        v[i] = slot[Shape::kDy + at] * after[i];
+        v[i] = slot[Shape::kDy + at] * post_scale[i];
         if (kMasked && !(slot[Shape::kY + at] > 0)) v[i] = 0;
         sums[item] += v[i];
         v[i] *= scale[i];
@@ -222,7 +223,7 @@ void multiply(WgmmaGradientArgs args, const Tensor& dw, const Tensor& db) {
 void wgmma_matmul_transposed(const DropoutInput& x, const Tensor& y, const Tensor& dy,
                              const EpilogueOptions& then, const Tensor& dw, const Tensor& db) {
   const bool masked = then.activation == Activation::kRelu;
-  const TallDropout after = dropout_of({.p = then.dropout, .scale = then.after});
+  const TallDropout post_scale = dropout_of({.p = then.dropout, .scale = then.after});
   // Rows of dy are read with their padding, which belongs to no column of dw.
   const WgmmaGradientArgs args{.x = wgmma_operand(x.x, x.x.dim(1)),
                                .dy = wgmma_operand(dy, dy.dim(1)),
@@ -233,8 +234,8 @@ void wgmma_matmul_transposed(const DropoutInput& x, const Tensor& y, const Tenso
                                .chunk = 0,
                                .partial = nullptr,
                                .dropout = dropout_of(x),
-                               .after = after.scale,
-                               .then_keep = after.keep};
+                               .post_scale = post_scale.scale,
+                               .then_keep = post_scale.keep};
   if (masked) return multiply<128, true>(args, dw, db);
   const int width = choose_wgmma_transposed_width(args.n, masked);
   with_width<kWgmmaTransposedWidths>(width, [&]<int kN>() { multiply<kN, false>(args, dw, db); });
