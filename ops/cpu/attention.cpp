@@ -5,6 +5,7 @@
 #include "ops/cpu/loops.h"
 #include "ops/edge_dropout.h"
 #include "ops/kernels/attention.h"
+#include "ops/kernels/dropout.h"
 #include "ops/plan/rode_plan.h"
 
 namespace rodeo::kernels::cpu {
@@ -14,19 +15,19 @@ namespace {
 class Mask {
  public:
   explicit Mask(const AttentionOptions& options)
-      : p_(static_cast<float>(options.dropout)), key_(options.key) {}
+      : threshold_(dropout_threshold(options.dropout)), key_(options.key) {}
   void begin_edge(std::int64_t row, std::int64_t col) {
     row_ = static_cast<std::uint32_t>(row), col_ = static_cast<std::uint32_t>(col);
   }
   /// Call it for the heads of an edge in ascending order.
   bool keeps(std::int64_t head) {
-    if (p_ == 0) return true;
+    if (threshold_ == 0) return true;
     if (head % 4 == 0) words_ = edge_words(key_, row_, col_, static_cast<std::uint32_t>(head / 4));
-    return to_unit(words_.word[head % 4]) >= p_;
+    return dropout_keeps(words_.word[head % 4], threshold_);
   }
 
  private:
-  float p_;
+  std::uint32_t threshold_;
   RandomKey key_;
   std::uint32_t row_ = 0, col_ = 0;
   Philox4 words_{};

@@ -2,6 +2,7 @@
 
 #include "ops/cpu/edges.h"
 #include "ops/kernels/attention.h"
+#include "ops/kernels/dropout.h"
 
 namespace rodeo::kernels::cpu {
 
@@ -12,7 +13,7 @@ void edge_dropout(const Csr& a, const Tensor& x, double p, RandomKey key, const 
     const std::int64_t heads = x.dim(1);
     const T* xp = x.data<T>();
     T* yp = y.data<T>();
-    const auto limit = static_cast<float>(p);
+    const std::uint32_t threshold = dropout_threshold(p);
     const auto scale = static_cast<Sum>(1 / (1 - p));
     for_each_row_part(a, heads, [=](std::int64_t row, std::int64_t begin, std::int64_t end) {
       for (std::int64_t e = begin; e < end; ++e)
@@ -21,7 +22,7 @@ void edge_dropout(const Csr& a, const Tensor& x, double p, RandomKey key, const 
               edge_words(key, static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(col[e]),
                          static_cast<std::uint32_t>(first / 4));
           for (std::int64_t h = first; h < std::min(heads, first + 4); ++h) {
-            const bool kept = to_unit(random.word[h - first]) >= limit;
+            const bool kept = dropout_keeps(random.word[h - first], threshold);
             yp[e * heads + h] = kept ? T(load(xp[e * heads + h]) * scale) : T(Sum(0));
           }
         }

@@ -1,25 +1,33 @@
-/// What the forward and the backward pass of fused attention share: a warp sums rows of X over the edges of a
-/// piece of RoDe's decomposition, once over all edges and once over those of positive score, with weights
-/// that it computes on the way. Rows are gathered as in spmm_rode.cu, 16 bytes a lane, and a lane's 16 bytes
-/// lie within one head. Every lane computes the weights of its own head: the terms of a score that a
-/// neighbour brings are a few bytes beside its row, and lanes of one head read the same ones.
+/// Fused attention over the edges of a row (RoDe's decomposition), shared by the forward and the backward
+/// pass.
 ///
-/// The dropout mask (ops/edge_dropout.h) is drawn by the lane that loads an edge's column, for all heads of
-/// the tile at once: four heads share a Philox call. It travels by the same shuffles as the column.
+/// A warp computes the attention weights on the fly and accumulates rows of X twice: over all edges, and over
+/// the edges with a positive score. A lane loads 16 bytes of a row, all of one head, and computes the weights
+/// of that head. The terms of a score are a few bytes beside a row, and lanes of one head load the same ones.
+///
+/// Dropout (ops/edge_dropout.h): the lane that loads an edge's column draws its mask for all heads of the
+/// tile, four heads per Philox call. The mask is shuffled along with the column.
 #pragma once
 
 #include <bit>
 #include <limits>
 #include <optional>
 
+#include "ops/cuda/device/last_block.cuh"
+#include "ops/cuda/device/loads.cuh"
+#include "ops/cuda/device/pack.cuh"
 #include "ops/cuda/device/scratch.h"
+#include "ops/cuda/device/tensor_data.cuh"
 #include "ops/cuda/rode/rode_view.cuh"
 #include "ops/cuda/spmm/gather.cuh"
 #include "ops/edge_dropout.h"
+#include "ops/kernels/attention.h"
+#include "ops/kernels/dropout.h"
+#include "ops/plan/attention_config.h"
 
 namespace rodeo::kernels::cuda {
 
-/// e^x, of f32 by the hardware's 2^x: 0 below 2^-126, NaN for NaN.
+/// e^x. f32 uses the hardware's 2^x: results below 2^-126 are 0, NaN stays NaN.
 __device__ __forceinline__ float exponential(float x) {
   constexpr float kLog2OfE = 1.44269504f;
   float y;
@@ -40,14 +48,14 @@ struct AttentionArgs {
   RodeView plan;
   const std::int64_t* row_ptr;
   const std::int32_t* col;
-  const T* x;           // [cols, heads, pitch], the rows that are gathered
-  T *all, *positive;    // [rows, heads, k], sums over all edges and over those of positive score
-  int heads, k, pitch;  // rows are short enough for 32 bits, and registers are few
+  const T* x;           // [cols, heads, pitch], gathered by row
+  T *all, *positive;    // [rows, heads, k], sums over all edges and over edges with a positive score
+  int heads, k, pitch;  // 32 bits save registers
   int stride;           // heads * pitch
   int first;            // column where this launch begins
-  bool whole_vectors;   // the outputs can be written 16 bytes at a time
+  bool whole_vectors;   // outputs are written 16 bytes at a time
   Accumulator<T> slope, scale;
-  float dropout;
+  std::uint32_t threshold;  // dropout_keeps(); 0: no dropout
   RandomKey key;
   void* partial;  // [slots, stride / kVec] states of the pieces of split rows
   int* arrived;   // [split rows, column tiles], zero, and left so
@@ -55,7 +63,12 @@ struct AttentionArgs {
 
 constexpr int kAttentionThreads = 128;
 
-/// Pass: Forward or Backward of a Tile. Its State holds the two sums and what else is summed in a head.
+/// One warp's work on one column tile. Pass is Forward or Backward. It must have:
+///   Tile, Args, Term (what an edge reads per row and head), kTransposed, kDepth (edges in flight), kBlocks
+///   State: the accumulators `all` and `positive`, and per-head sums; its size is a multiple of 16 bytes
+///   begin(at): loads the operands of (row, head) `at`
+///   weigh(term, count, state, score, weight): scores and weights of some edges; may rescale the state
+///   merge(state, other), factor(state), write(at, state): combine, normalise, and write per-head results
 template <class Pass>
 struct Attention {
   using Tile = typename Pass::Tile;
@@ -67,16 +80,16 @@ struct Attention {
   static constexpr int kVec = Tile::kVec, kLanes = Tile::kLanes, kGroups = Tile::kGroups;
   static constexpr int kBlock = static_cast<int>(RodePlan::kBlock);
   static constexpr int kDepth = Pass::kDepth < kLanes ? Pass::kDepth : kLanes;  // edges in flight in a group
-  static constexpr int kTail = 4;                                               // where they are few
-  static_assert(kBlock == kWarp, "a lane holds the sparse data of one edge of a block");
-  static_assert(kLanes % kDepth == 0 && kLanes % kTail == 0, "a block is kLanes edges for each group");
+  static constexpr int kTail = 4;                                               // in the rest of a row
+  static_assert(kBlock == kWarp, "a lane holds one edge of a block");
+  static_assert(kLanes % kDepth == 0 && kLanes % kTail == 0, "every group takes kLanes edges of a block");
   static_assert(sizeof(State) % 16 == 0, "states are moved 16 bytes at a time");
 
   const AttentionArgs<T>& args;
   const int lane = threadIdx.x % kWarp, group = lane / kLanes, member = lane % kLanes;
   const int tile = args.first + static_cast<int>(blockIdx.y) * Tile::kWidth;
   const bool active = tile + member * kVec < args.stride;
-  // Lanes past the end read what the last one reads.
+  // Lanes past the end read the last columns again.
   const int column = active ? tile + member * kVec : args.stride - kVec;
   const int head = column / args.pitch, first_head = tile / args.pitch;
   const int tile_heads = (min(tile + Tile::kWidth, args.stride) - 1) / args.pitch - first_head + 1;
@@ -100,7 +113,7 @@ struct Attention {
     return entry;
   }
   __device__ void draw(Entry& entry, std::int32_t row) const {
-    if (!(args.dropout > 0)) return;
+    if (args.threshold == 0) return;
     const auto own = static_cast<std::uint32_t>(row);
     const int skip = first_head & 3;
     std::uint32_t bits = 0;
@@ -110,13 +123,13 @@ struct Attention {
                                                : edge_words(args.key, own, entry.col, quad);
 #pragma unroll
       for (int k = 0; k < 4; ++k)
-        bits |= static_cast<std::uint32_t>(to_unit(random.word[k]) >= args.dropout) << (at + k);
+        bits |= static_cast<std::uint32_t>(dropout_keeps(random.word[k], args.threshold)) << (at + k);
     }
     entry.kept = bits >> skip;
   }
 
-  /// Adds kCount edges, those held by lanes origin, origin + kPace, ...; the first `count` of them if not
-  /// whole.
+  /// Accumulates the edges held by lanes origin, origin + kPace, ...: kCount of them if kWhole, else the
+  /// first `count`.
   template <int kCount, int kPace, bool kWhole>
   __device__ void step(const Entry& entry, int origin, int count) {
     Row row[kCount];
@@ -134,7 +147,7 @@ struct Attention {
       }
     }
     pass.weigh(term, kWhole ? kCount : count, state, score, weight);
-    if (args.dropout > 0) {
+    if (args.threshold > 0) {
 #pragma unroll
       for (int d = 0; d < kCount; ++d) {
         const std::uint32_t kept = __shfl_sync(kFullMask, entry.kept, origin + d * kPace);
@@ -153,8 +166,8 @@ struct Attention {
     }
   }
 
-  /// The warp takes edges [begin, begin + length) of a row, its groups in turn.
-  __device__ void take_piece(std::int32_t row, std::int64_t begin, int length) {
+  /// Accumulates a piece: edges [begin, begin + length) of a row, round-robin over the groups of the warp.
+  __device__ void accumulate_piece(std::int32_t row, std::int64_t begin, int length) {
     Entry next = fetch(begin + lane, lane < length);
     for (int at = 0; at < length; at += kBlock) {
       Entry now = next;
@@ -173,8 +186,8 @@ struct Attention {
       }
     }
   }
-  /// Every group takes a short row of its own.
-  __device__ void take_row(std::int32_t row, std::int64_t begin, int length) {
+  /// Accumulates a residual row: every group has its own row.
+  __device__ void accumulate_row(std::int32_t row, std::int64_t begin, int length) {
     Entry next = fetch(begin + member, member < length);
     for (int at = 0; __any_sync(kFullMask, at < length); at += kLanes) {
       Entry now = next;
@@ -197,12 +210,13 @@ struct Attention {
     for (Sum& number : numbers.value) number = __shfl_xor_sync(kFullMask, number, offset);
     return std::bit_cast<State>(numbers);
   }
-  /// Afterwards group 0 has the state of all groups together.
+  /// Merges the states of all groups into that of group 0.
   __device__ void reduce_groups() {
 #pragma unroll
     for (int offset = kLanes; offset < kWarp; offset *= 2) Pass::merge(state, from_lane_across(offset));
   }
-  /// Leaves this piece's state; true for the warp that finds all others done, which then holds the row's.
+  /// Writes the state of this piece. Returns true in the last warp of the row to arrive, with the merged
+  /// state of all pieces in group 0.
   __device__ bool combine(int split, std::int64_t index) {
     constexpr int kWords = sizeof(State) / 16;
     struct Words {
@@ -220,22 +234,14 @@ struct Attention {
 #pragma unroll
       for (int w = 0; w < kWords; ++w) to[w] = words.word[w];
     }
-    __threadfence();
-    __syncwarp();
-    int before = 0;
-    if (lane == 0) {
-      int* const arrived = args.arrived + static_cast<std::int64_t>(split) * gridDim.y + blockIdx.y;
-      before = atomicAdd(arrived, 1);
-      if (before == count - 1) *arrived = 0;  // for the next launch
-    }
-    if (__shfl_sync(kFullMask, before, 0) != count - 1) return false;
-    __threadfence();
+    int* const arrived = args.arrived + static_cast<std::int64_t>(split) * gridDim.y + blockIdx.y;
+    if (!is_last_warp(arrived, count)) return false;
     state = State{};
     for (int i = group; i < count; i += kGroups) {
       Words words;
       const uint4* from = slot(i);
 #pragma unroll
-      for (int w = 0; w < kWords; ++w) words.word[w] = __ldcg(from + w);  // from L2: other SMs wrote it
+      for (int w = 0; w < kWords; ++w) words.word[w] = __ldcg(from + w);
       Pass::merge(state, std::bit_cast<State>(words));
     }
     reduce_groups();
@@ -265,8 +271,8 @@ struct Attention {
   }
 };
 
-// grid (warps / warps of a block, column tiles), block kAttentionThreads. Warps [0, pieces) take a piece
-// each, the others kGroups rows of the residual part.
+// Grid (warps / warps of a block, column tiles), block kAttentionThreads. Warps [0, pieces) have one piece
+// each, the others kGroups residual rows each.
 template <class Pass>
 __global__ void __launch_bounds__(kAttentionThreads, Pass::kBlocks)
     attention_kernel(const AttentionArgs<typename Pass::Tile::T> args, const typename Pass::Args own) {
@@ -277,7 +283,7 @@ __global__ void __launch_bounds__(kAttentionThreads, Pass::kBlocks)
     const RodeView::Part piece = plan.piece(warp);
     const std::int32_t split = plan.piece_split[warp];
     work.pass.begin(piece.row * args.heads + work.head);
-    work.take_piece(piece.row, piece.begin, piece.length);
+    work.accumulate_piece(piece.row, piece.begin, piece.length);
     work.reduce_groups();
     const bool complete = split < 0 || work.combine(split, plan.index_of(piece, args.row_ptr));
     if (complete && work.group == 0) work.finish(piece.row);
@@ -285,7 +291,7 @@ __global__ void __launch_bounds__(kAttentionThreads, Pass::kBlocks)
     const std::int64_t at = (warp - plan.pieces) * Pass::Tile::kGroups + work.group;
     const RodeView::Part part = plan.residual(at);
     work.pass.begin(part.row * args.heads + work.head);
-    work.take_row(part.row, part.begin, part.length);
+    work.accumulate_row(part.row, part.begin, part.length);
     if (at < plan.residuals) work.finish(part.row);
   }
 }
@@ -301,9 +307,9 @@ AttentionArgs<device_t<T>> attention_args(const Csr& a, const RodePlan& plan, co
   return {RodeView(plan),
           a.row_ptr.data<std::int64_t>(),
           a.col.data<std::int32_t>(),
-          static_cast<const D*>(x.x.raw()),
-          static_cast<D*>(all.raw()),
-          positive.defined() ? static_cast<D*>(positive.raw()) : nullptr,
+          device_data<T>(x.x),
+          device_data<T>(all),
+          device_data<T>(positive),
           heads,
           k,
           pitch,
@@ -312,13 +318,13 @@ AttentionArgs<device_t<T>> attention_args(const Csr& a, const RodePlan& plan, co
           pitch == k && aligned,
           static_cast<Accumulator<D>>(options.negative_slope),
           static_cast<Accumulator<D>>(1 / (1 - options.dropout)),
-          static_cast<float>(options.dropout),
+          dropout_threshold(options.dropout),
           options.key,
           nullptr,
           nullptr};
 }
 
-/// Column tiles of 128 bytes, then one of 64 if it holds what is left (see dispatch_tile).
+/// One launch for the wide column tiles and one for the narrow tile (AttentionTiles).
 template <template <class> class Pass, class T>
 void launch_attention(const char* name, const RodePlan& plan, AttentionArgs<T> args,
                       const typename Pass<Tile<T, 8, Weighting::kNone>>::Args& own, Device device) {
@@ -337,13 +343,11 @@ void launch_attention(const char* name, const RodePlan& plan, AttentionArgs<T> a
     launch(name, device, attention_kernel<Pass<Tile>>, grid, dim3(kAttentionThreads), 0, args, own);
   };
   using Wide = Tile<T, 8, Weighting::kNone>;
-  using Narrow = Tile<T, 4, Weighting::kNone>;
-  const int left = args.stride % Wide::kWidth;
-  const bool narrow = left > 0 && left <= Narrow::kWidth;
-  const int wide = args.stride / Wide::kWidth + (left > 0 && !narrow);
-  if (wide > 0) run(Wide{}, wide);
-  args.first = wide * Wide::kWidth;
-  if (narrow) run(Narrow{}, 1);
+  const AttentionTiles tiles = choose_attention_tiles(args.stride, sizeof(T));
+  if (tiles.wide > 0) run(Wide{}, tiles.wide);
+  args.first = tiles.wide * Wide::kWidth;
+  if constexpr (sizeof(T) < 8)
+    if (tiles.narrow > 0) run(Tile<T, 4, Weighting::kNone>{}, tiles.narrow);
 }
 
 }  // namespace rodeo::kernels::cuda

@@ -1,16 +1,17 @@
-// Gradients of attention in one pass over the edges of each column, with weights computed anew.
+// Gradients of fused attention in one pass over the edges of A^T. Attention weights are recomputed.
 //
-// With D_i = <dy_i, y_i> the gradient of a score, before LeakyReLU, is
-//   g_e = a_e lead_e (mask_e <dy_i, x_j> - D_i),   lead_e = 1 where the score is positive, else the slope.
-// ds_i and dt_j are its sums over the edges of i and of j. No dot is taken at an edge: x_j and dy_i leave the
-// sums, and what is summed are rows, by the loop that sums dx anyway:
+// D_i = <dy_i, y_i>. The gradient of the score of edge e = (i, j), before LeakyReLU, is
+//   g_e = a_e lead_e (mask_e <dy_i, x_j> - D_i),   lead_e = 1 for a positive score, else the slope.
+// ds_i and dt_j are the sums of g_e over the edges of i and of j. No dot product per edge is needed: x_j and
+// dy_i leave the sums, and the loop that computes dx sums rows anyway:
 //   dt_j = <x_j, sum of a_e mask_e lead_e dy_i> - sum of a_e lead_e D_i
 //   ds_i = <dy_i, sum of a_e mask_e lead_e x_j> - D_i sum of a_e lead_e
-// The second needs no pass at all. With lead 1 everywhere it is 0, because weights sum to 1; so only the
-// edges of positive score count, (1 - slope) times, and their sums are left by the forward pass.
+// ds_i needs no pass over the edges. It is 0 where lead is 1 everywhere, because the weights sum to 1. So
+// only edges with a positive score count, (1 - slope) times, and the forward pass saves their sums.
 #include "core/cuda/warp.cuh"
 #include "ops/cuda/attention/attention.cuh"
 #include "ops/cuda/attention/attention_gradients.h"
+#include "ops/plan/attention_config.h"
 #include "ops/sparse/graph_plans.h"
 
 namespace rodeo::kernels::cuda {
@@ -18,7 +19,7 @@ namespace {
 
 constexpr int kThreads = 256;
 
-/// What an edge needs to know of its row and head: read with one load.
+/// What an edge reads of its (row, head), in one load.
 template <class Sum>
 struct alignas(16) RowTerm {
   Sum s, top, inverse, dot;
@@ -28,7 +29,7 @@ template <class T>
 struct BackwardArgs {
   const RowTerm<Accumulator<T>>* term;  // [rows, heads]
   const T* t;                           // [cols, heads]
-  Accumulator<T>* sum;                  // [cols, heads]: of a lead D
+  Accumulator<T>* sum;                  // [cols, heads]: sum of a lead D
 };
 
 template <class Tile_>
@@ -38,7 +39,7 @@ struct Backward {
   using Sum = typename Tile::Sum;
   using Args = BackwardArgs<T>;
   using Term = RowTerm<Sum>;
-  static constexpr bool kTransposed = true;  // the rows of A^T are taken
+  static constexpr bool kTransposed = true;  // the kernel runs on A^T
   static constexpr int kDepth = 4;
   static constexpr int kBlocks = sizeof(T) == 8 ? 4 : 5;
 
@@ -77,14 +78,7 @@ struct Backward {
   }
 };
 
-/// Lanes for a dot of k elements, kVec at a time: a power of two.
-int lanes_for(std::int64_t k, int vec) {
-  int lanes = 1;
-  while (lanes < kWarp && static_cast<std::int64_t>(lanes) * vec < k) lanes *= 2;
-  return lanes;
-}
-
-/// The (row, head) that a thread works on with others, and its place among those.
+/// The (row, head) that a group of `lanes` threads shares, and the thread's place in the group.
 struct HeadLane {
   std::int64_t at;
   int member;
@@ -94,8 +88,8 @@ struct HeadLane {
   }
 };
 
-// grid of kThreads / lanes heads of rows for each block, block kThreads; k is a multiple of kVec. `padded`,
-// or null: dy for PaddedRows, where rows are read by elements.
+// The RowTerm and ds of every (row, head). Grid (rows * heads / (kThreads / lanes)), block kThreads. k is a
+// multiple of kVec. With `padded`, also copies dy there with rows of `pitch` elements.
 template <class T, int kVec>
 __global__ void row_terms_kernel(const T* s, const T* y, const T* positive, const T* dy,
                                  const Accumulator<T>* stat, Accumulator<T> slope, std::int64_t size,
@@ -146,7 +140,6 @@ void gat_attention_backward(const Adjacency& transposed, const Tensor& s, const 
   dispatch_float(x.dtype(), "gat_attention", [&]<class T>(T) {
     using D = device_t<T>;
     using Sum = Accumulator<D>;
-    const auto pointer = [](const Tensor& tensor) { return static_cast<D*>(tensor.raw()); };
     const Sum slope = static_cast<Sum>(options.negative_slope);
     const Tensor term = Tensor::empty({rows, heads, 4}, dtype_of<Sum>(), device);
     auto* terms = static_cast<RowTerm<Sum>*>(term.raw());
@@ -155,24 +148,26 @@ void gat_attention_backward(const Adjacency& transposed, const Tensor& s, const 
     AttentionGradients gradients = given;
     if (!gradients.ds.defined()) gradients.ds = Tensor::empty(s.shape(), s.dtype(), device);
     const auto run = [&]<int kVec>() {
-      const int lanes = lanes_for(k, kVec);
+      const int lanes = lanes_per_head(k, kVec);
       PaddedRows rows_of_dy = PaddedRows::unwritten(dy, heads, k);
-      D* const padded = rows_of_dy.x.raw() == dy.raw() ? nullptr : pointer(rows_of_dy.x);
+      auto* const padded = rows_of_dy.x.raw() == dy.raw() ? nullptr : device_data<T>(rows_of_dy.x);
       launch("attention terms", device, row_terms_kernel<D, kVec>, grid_of(rows * heads, lanes), kThreads, 0,
-             pointer(s), pointer(y), pointer(saved.positive), pointer(dy), saved.stat.data<Sum>(), slope,
-             rows * heads, k, lanes, terms, pointer(gradients.ds), padded, rows_of_dy.pitch);
-      const BackwardArgs<D> own{terms, pointer(t), sum.data<Sum>()};
+             device_data<T>(s), device_data<T>(y), device_data<T>(saved.positive), device_data<T>(dy),
+             saved.stat.data<Sum>(), slope, rows * heads, k, lanes, terms, device_data<T>(gradients.ds),
+             padded, rows_of_dy.pitch);
+      const BackwardArgs<D> own{terms, device_data<T>(t), sum.data<Sum>()};
       launch_attention<Backward>("gat_attention_backward", plan,
                                  attention_args<T>(a, plan, rows_of_dy, options, gradients.dx, positive), own,
                                  device);
-      rows_of_dy.x = {};  // its memory
+      rows_of_dy.x = {};  // frees the padded copy
       attention_gradients(a, options.negative_slope, x, {positive, sum}, gradients, vectors);
     };
-    constexpr int kVec = 16 / sizeof(D);
-    if (k % kVec == 0 && is_aligned(x) && is_aligned(y) && is_aligned(dy))
-      run.template operator()<kVec>();
-    else
-      run.template operator()<1>();
+    if constexpr (sizeof(D) < 8) {  // f64 is a reference and has one kernel
+      constexpr int kVec = 16 / sizeof(D);
+      if (k % kVec == 0 && is_aligned(x) && is_aligned(y) && is_aligned(dy))
+        return run.template operator()<kVec>();
+    }
+    run.template operator()<1>();
   });
 }
 

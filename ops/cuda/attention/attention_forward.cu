@@ -1,8 +1,8 @@
-// y = softmax-weighted sums of neighbours' rows, in one pass over the edges of each row.
+// y = the softmax-weighted sum of neighbour rows, in one pass over the edges of each row (online softmax).
 //
-// Every group of lanes keeps the highest score so far, and sums relative to it: a few edges at a time raise
-// the highest score once, and where they do not, nothing is rescaled. Groups, and the pieces of a split row,
-// meet in a fixed order as (highest score, sums).
+// Every group of lanes keeps the maximum score so far and sums relative to it. A batch of edges raises the
+// maximum at most once; without a new maximum nothing is rescaled. The states (maximum, sums) of groups and
+// pieces are merged in a fixed order.
 #include "ops/cuda/attention/attention.cuh"
 #include "ops/sparse/graph_plans.h"
 
@@ -24,14 +24,15 @@ struct Forward {
   using Args = ForwardArgs<T>;
   using Term = T;
   static constexpr bool kTransposed = false;
-  static constexpr int kDepth = sizeof(T) == 4 ? 8 : 4;  // f64 and rows of 8 elements take more registers
+  static constexpr int kDepth =
+      sizeof(T) == 4 ? 8 : 4;  // f64, and 16-bit rows of 8 elements, need more registers
   static constexpr int kBlocks = sizeof(T) == 8 ? 4 : 5;
   static constexpr Sum kLowest = std::numeric_limits<Sum>::lowest();
   static constexpr Sum kInfinity = std::numeric_limits<Sum>::infinity();
 
   struct alignas(16) State {
     Sum all[Tile::kVec] = {}, positive[Tile::kVec] = {};
-    Sum top = kLowest;  // finite, so that a score of -inf has weight 0 in a row of nothing else
+    Sum top = kLowest;  // finite: a row of only -inf scores gets weights of 0, not NaN
     Sum weight = 0, positive_weight = 0;
     Sum padding = 0;
   };
@@ -53,7 +54,7 @@ struct Forward {
 #pragma unroll
     for (int d = 0; d < kCount; ++d) {
       score[d] = d < count ? leaky(own + widen(term[d]), slope) : -kInfinity;
-      top = fmax(top, score[d]);  // NaN is not the highest, but makes the sums NaN
+      top = fmax(top, score[d]);  // fmax ignores NaN; the sums propagate it
     }
     if (top > state.top) {
       scale(state, exponential(state.top - top));
@@ -95,7 +96,7 @@ void gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const
   dispatch_float(x.dtype(), "gat_attention", [&]<class T>(T) {
     using D = device_t<T>;
     const PaddedRows padded(x, x.dim(1), x.dim(2));
-    const ForwardArgs<D> own{static_cast<const D*>(t.raw()), static_cast<const D*>(s.raw()),
+    const ForwardArgs<D> own{device_data<T>(t), device_data<T>(s),
                              saved.stat.defined() ? saved.stat.data<Accumulator<D>>() : nullptr};
     launch_attention<Forward>("gat_attention", plan,
                               attention_args<T>(adj.csr(), plan, padded, options, y, saved.positive), own,

@@ -1,11 +1,11 @@
-// Gradients of attention after the pass over the edges. Of a layer, whose s and t are dots of x with two
-// vectors, in one pass over the nodes: x, the sums of the edges and dx are read once, and dt stays in
-// registers.
+// Gradients of attention after the pass over the edges. For a layer, where s and t are dots of x with two
+// vectors, one pass over the nodes reads x, the edge sums and dx once and keeps dt in registers.
 #include "ops/cuda/attention/attention_gradients.h"
 
 #include "core/cuda/warp.cuh"
 #include "ops/cuda/device/column_sums.cuh"
-#include "ops/cuda/spmm/padded_rows.h"
+#include "ops/cuda/device/tensor_data.cuh"
+#include "ops/plan/attention_config.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
@@ -31,7 +31,8 @@ struct VectorArgs {
   std::int64_t chunk;
 };
 
-// grid of kThreads / lanes heads of columns for each block, block kThreads; k is a multiple of kVec.
+// dt of every (column, head). Grid (columns * heads / (kThreads / lanes)), block kThreads; `lanes` threads
+// share a head. k is a multiple of kVec.
 template <class T, int kVec>
 __global__ void __launch_bounds__(kThreads) column_gradients_kernel(const ColumnArgs<T> args) {
   using Sum = Accumulator<T>;
@@ -52,15 +53,16 @@ __global__ void __launch_bounds__(kThreads) column_gradients_kernel(const Column
   dot = sum_over(dot, args.lanes);
   if (!inside || member > 0) return;
   const std::int64_t column = quotient(at, args.heads);
-  const bool alone = args.row_ptr[column] == args.row_ptr[column + 1];  // where x may be anything
+  const bool alone = args.row_ptr[column] == args.row_ptr[column + 1];  // dt = 0 even where x is NaN
   args.dt[at] = static_cast<T>(alone ? Sum(0) : dot - args.minus[at]);
 }
 
 template <int kVec>
-constexpr int kSteps = kVec == 1 ? 2 : 1;  // packs of a head that a lane has
-constexpr int kRows = 2;                   // of a thread under way
+constexpr int kSteps = kVec == 1 ? 2 : 1;  // packs of a head that a lane holds
+constexpr int kRows = 2;                   // in flight in a thread
 
-// The grid and blocks of ColumnSumsGrid, whose groups are the lanes of all heads.
+// dx, and the gradients of both vectors. Grid and block of ColumnSumsConfig; a column group is one lane of a
+// head.
 template <class T, int kVec>
 __global__ void __launch_bounds__(kColumnSumThreads, 2)
     layer_gradients_kernel(const ColumnArgs<T> args, const VectorArgs<T> vectors) {
@@ -74,7 +76,7 @@ __global__ void __launch_bounds__(kColumnSumThreads, 2)
   const auto place = [&](int s) { return static_cast<std::int64_t>(s * args.lanes + member) * kVec; };
   const auto is_mine = [&](int s) { return head < args.heads && place(s) < args.k; };
   Sum dst[kHeld][kVec] = {}, src[kHeld][kVec] = {};
-  Sum sum[2 * kHeld * kVec] = {};  // of dst's gradient, then of src's
+  Sum sum[2 * kHeld * kVec] = {};  // d_dst, then d_src
 #pragma unroll
   for (int s = 0; s < kHeld; ++s)
 #pragma unroll
@@ -83,7 +85,7 @@ __global__ void __launch_bounds__(kColumnSumThreads, 2)
         dst[s][v] = vectors.dst[head * args.k + place(s) + v];
         src[s][v] = vectors.src[head * args.k + place(s) + v];
       }
-  // As many rounds for all threads of a warp, which shuffle.
+  // All threads of a warp do the same number of rounds: they shuffle.
   for (std::int64_t first = rows.begin; first < rows.end; first += kRows * blockDim.y) {
     Row own[kRows][kHeld], all[kRows][kHeld], part[kRows][kHeld];
     Sum ds[kRows], minus[kRows];
@@ -101,7 +103,7 @@ __global__ void __launch_bounds__(kColumnSumThreads, 2)
       }
       ds[r] = valid ? widen(args.ds[at]) : Sum(0);
       minus[r] = valid ? args.minus[at] : Sum(0);
-      alone[r] = valid && args.row_ptr[column] == args.row_ptr[column + 1];  // where x may be anything
+      alone[r] = valid && args.row_ptr[column] == args.row_ptr[column + 1];  // dt = 0 even where x is NaN
     }
     Sum dot[kRows] = {};
 #pragma unroll
@@ -155,21 +157,19 @@ void attention_gradients(const Csr& transposed, double slope, const Tensor& x, c
   dispatch_float(x.dtype(), "gat_attention", [&]<class T>(T) {
     using D = device_t<T>;
     using Sum = Accumulator<D>;
-    const auto pointer = [](const Tensor& tensor) { return static_cast<D*>(tensor.raw()); };
     const auto run = [&]<int kVec>() {
-      int lanes = 1;  // a power of two
-      while (lanes < kWarp && static_cast<std::int64_t>(lanes) * kVec < k) lanes *= 2;
+      const int lanes = lanes_per_head(k, kVec);
       const bool at_once = vectors.dst.defined() && k <= lanes * kVec * kSteps<kVec>;
       const Tensor dt = at_once                  ? Tensor()
                         : gradients.dt.defined() ? gradients.dt
                                                  : Tensor::empty(gradients.ds.shape(), x.dtype(), device);
-      const ColumnArgs<D> args{.x = pointer(x),
-                               .positive = pointer(sums.positive),
-                               .ds = pointer(gradients.ds),
+      const ColumnArgs<D> args{.x = device_data<T>(x),
+                               .positive = device_data<T>(sums.positive),
+                               .ds = device_data<T>(gradients.ds),
                                .minus = sums.minus.data<Sum>(),
                                .row_ptr = transposed.row_ptr.data<std::int64_t>(),
-                               .dx = pointer(gradients.dx),
-                               .dt = pointer(dt),
+                               .dx = device_data<T>(gradients.dx),
+                               .dt = device_data<T>(dt),
                                .columns = columns,
                                .heads = heads,
                                .k = k,
@@ -185,23 +185,26 @@ void attention_gradients(const Csr& transposed, double slope, const Tensor& x, c
       }
       const std::int64_t groups = heads * lanes;
       const auto width = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(groups)));
-      const ColumnSumsGrid shape(columns, groups, std::min<std::int64_t>(width, kWarp), kRows);
+      const ColumnSumsConfig config =
+          choose_column_sums(columns, groups, std::min<std::int64_t>(width, kWarp), kRows);
       const Tensor partial =
-          Tensor::empty({shape.grid.y, groups, 2 * kSteps<kVec> * kVec}, dtype_of<Sum>(), device);
-      launch("attention gradients", device, layer_gradients_kernel<D, kVec>, shape.grid, shape.block, 0, args,
+          Tensor::empty({config.chunks, groups, 2 * kSteps<kVec> * kVec}, dtype_of<Sum>(), device);
+      launch("attention gradients", device, layer_gradients_kernel<D, kVec>, grid_of(config),
+             block_of(config), 0, args,
              VectorArgs<D>{.dst = vectors.dst.data<Sum>(),
                            .src = vectors.src.data<Sum>(),
                            .d_dst = vectors.d_dst.data<Sum>(),
                            .d_src = vectors.d_src.data<Sum>(),
                            .partial = partial.data<Sum>(),
-                           .arrived = Context::of(device).zeroed_counters(shape.grid.x),
-                           .chunk = shape.chunk});
+                           .arrived = Context::of(device).zeroed_counters(config.column_tiles),
+                           .chunk = config.chunk});
     };
-    constexpr int kVec = 16 / sizeof(D);
-    if (k % kVec == 0 && is_aligned(x) && is_aligned(gradients.dx) && is_aligned(sums.positive))
-      run.template operator()<kVec>();
-    else
-      run.template operator()<1>();
+    if constexpr (sizeof(D) < 8) {  // f64 is a reference and has one kernel
+      constexpr int kVec = 16 / sizeof(D);
+      if (k % kVec == 0 && is_aligned(x) && is_aligned(gradients.dx) && is_aligned(sums.positive))
+        return run.template operator()<kVec>();
+    }
+    run.template operator()<1>();
   });
 }
 

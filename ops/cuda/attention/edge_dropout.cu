@@ -1,14 +1,15 @@
-// A thread per edge and four heads, which share a Philox call; the edge's row by binary search in row_ptr,
-// whose upper levels stay in the caches.
+// Dropout of edge weights [edges, heads] (ops/edge_dropout.h). A thread has one edge and four heads, which
+// share a Philox call. It finds the edge's row by binary search in the row pointers.
 #include "ops/edge_dropout.h"
 
 #include "ops/cuda/device/pack.cuh"
+#include "ops/cuda/device/tensor_data.cuh"
 #include "ops/kernels/attention.h"
+#include "ops/kernels/dropout.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
 
-using namespace rodeo::cuda;
 constexpr int kThreads = 256;
 
 __device__ std::int64_t row_of_edge(const std::int64_t* row_ptr, std::int64_t rows, std::int64_t edge) {
@@ -20,11 +21,11 @@ __device__ std::int64_t row_of_edge(const std::int64_t* row_ptr, std::int64_t ro
   return low;
 }
 
-// grid strides over (edge, quad of heads).
+// Grid-stride over (edge, quad of heads), block kThreads.
 template <class T>
 __global__ void edge_dropout_kernel(const std::int64_t* row_ptr, const std::int32_t* col, std::int64_t rows,
-                                    std::int64_t edges, int heads, const T* x, float p, Accumulator<T> scale,
-                                    RandomKey key, T* y) {
+                                    std::int64_t edges, int heads, const T* x, std::uint32_t threshold,
+                                    Accumulator<T> scale, RandomKey key, T* y) {
   const int quads = (heads + 3) / 4;
   RODEO_GRID_STRIDE(i, edges * quads) {
     const std::int64_t edge = i / quads;
@@ -36,7 +37,8 @@ __global__ void edge_dropout_kernel(const std::int64_t* row_ptr, const std::int3
     for (int k = 0; k < 4; ++k) {
       if (quad * 4 + k >= heads) break;
       const std::int64_t at = edge * heads + quad * 4 + k;
-      y[at] = static_cast<T>(to_unit(random.word[k]) >= p ? widen(x[at]) * scale : Accumulator<T>(0));
+      y[at] =
+          static_cast<T>(dropout_keeps(random.word[k], threshold) ? widen(x[at]) * scale : Accumulator<T>(0));
     }
   }
 }
@@ -49,8 +51,8 @@ void edge_dropout(const Csr& a, const Tensor& x, double p, RandomKey key, const 
     const auto heads = static_cast<int>(x.dim(1));
     launch("edge_dropout", y.device(), edge_dropout_kernel<D>,
            grid_for(x.dim(0) * ((heads + 3) / 4), kThreads), kThreads, 0, a.row_ptr.data<std::int64_t>(),
-           a.col.data<std::int32_t>(), a.rows, x.dim(0), heads, static_cast<const D*>(x.raw()),
-           static_cast<float>(p), static_cast<Accumulator<D>>(1 / (1 - p)), key, static_cast<D*>(y.raw()));
+           a.col.data<std::int32_t>(), a.rows, x.dim(0), heads, device_data<T>(x), dropout_threshold(p),
+           static_cast<Accumulator<D>>(1 / (1 - p)), key, device_data<T>(y));
   });
 }
 

@@ -1,22 +1,27 @@
-// Softmax over the edges of each row, and its gradient. A row's values are one piece of memory,
-// [its edges, heads], and a lane keeps to one head: the 32 lanes of a warp read neighbouring edges and heads.
+// Softmax over the edges of each row, per head, and its gradient. The values of a row are contiguous, [its
+// edges, heads]. Every lane works on one head, so that a warp reads consecutive addresses.
 //
-// A team of warps brings a row into registers, reduces by head (shuffles, then shared memory, both in a fixed
-// order) and writes from registers: one read, one write. Rows of less than 32 edges are a warp's; others a
-// block's, named by RoDe's pieces (ops/plan/rode_plan.h): a row that fits the registers of a block belongs to
-// the block of its first piece. Longer rows take two launches, so that a hub is spread over the whole GPU:
-// every piece leaves its statistic in a workspace; then every piece combines those of its row, all in the
-// same order, reads its edges again and writes. No atomics: results are reproducible.
+// A team of warps loads a row into registers, reduces per head (shuffles, then shared memory, both in a fixed
+// order) and writes from registers: one read, one write. A row of less than 32 edges has one warp. Longer
+// rows have blocks, assigned by the pieces of RoDe (ops/plan/rode_plan.h): if the row fits the registers of a
+// block, the block of its first piece does all of it. Rows beyond that take two launches, which spread a hub
+// over the whole GPU. In the first one every piece writes its statistic to a workspace. In the second one
+// every piece combines the statistics of its row, reads its edges again and writes. No atomics: results are
+// reproducible.
 #include <cmath>
 
+#include "ops/cuda/device/pack.cuh"
+#include "ops/cuda/device/tensor_data.cuh"
 #include "ops/cuda/rode/rode_view.cuh"
 #include "ops/cuda/spmm/gather.cuh"
+#include "ops/kernels/attention.h"
+#include "ops/plan/attention_config.h"
 #include "ops/sparse/graph_plans.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
 
-/// f(k) for k in [0, count) and, up to the end of a batch, beyond. Unrolled: items are registers.
+/// Calls f(k) for k in [0, count), rounded up to a whole batch. Unrolled, because items are registers.
 template <int kItems, class F>
 __device__ __forceinline__ void for_each_item(int count, F&& f) {
   constexpr int kBatch = kItems >= 16 ? 4 : 1;
@@ -29,15 +34,16 @@ __device__ __forceinline__ void for_each_item(int count, F&& f) {
   }
 }
 
-/// y from s. The statistic of a set of edges: the maximum and the sum of exp(s - maximum).
+/// Scores to y. The statistic of a set of edges is the maximum and the sum of exp(score - maximum).
 template <class T>
 struct Forward {
+  using Element = T;
   using Value = Accumulator<T>;
   using Item = T;
   struct Stat {
     Value top, sum;
   };
-  static constexpr int kResident = 768;  // threads of an SM: what the registers of 32 items leave room for
+  static constexpr int kResident = 768;  // threads of a multiprocessor, limited by the registers of 32 items
   const T* score;
   T* y;
 
@@ -45,10 +51,10 @@ struct Forward {
   __device__ Item load() const { return *score; }
   static __device__ Item neutral() { return static_cast<T>(-INFINITY); }
   static __device__ Stat identity() { return {static_cast<Value>(-INFINITY), Value(0)}; }
-  /// What is subtracted from scores: -inf - -inf would be NaN.
+  /// The value subtracted from scores. Not -inf, because -inf - -inf is NaN.
   static __device__ Value shift(Value top) { return top == static_cast<Value>(-INFINITY) ? Value(0) : top; }
   static __device__ Stat combine(const Stat& a, const Stat& b) {
-    const bool a_first = a.top >= b.top;  // never NaN: fmax passes them over, and the sum has them
+    const bool a_first = a.top >= b.top;  // never NaN: fmax ignores NaN, the sum propagates it
     const Value high = a_first ? a.top : b.top, low = a_first ? b.top : a.top;
     const Value scale = high == low ? Value(1) : exp(low - high);
     return {high, a_first ? a.sum + scale * b.sum : b.sum + scale * a.sum};
@@ -61,7 +67,7 @@ struct Forward {
     for_each_item<kItems>(count, [&](int k) { stat.sum += exp(widen(item[k]) - base); });
     return stat;
   }
-  /// Once a row: the sum becomes its inverse, 0 where all scores are -inf.
+  /// Replaces the sum by its inverse, or by 0 where all scores are -inf. Once per row.
   static __device__ Stat finished(const Stat& stat) {
     return {shift(stat.top), stat.sum == 0 ? Value(0) : Value(1) / stat.sum};
   }
@@ -70,9 +76,10 @@ struct Forward {
   }
 };
 
-/// ds from y and dy. The statistic: the sum of y dy.
+/// y and dy to ds. The statistic is the sum of y dy.
 template <class T>
 struct Backward {
+  using Element = T;
   using Value = Accumulator<T>;
   struct Item {
     T y, dy;
@@ -114,14 +121,10 @@ __device__ auto shuffle_stat(const typename Backward<T>::Stat& s, int source, co
   return typename Backward<T>::Stat{shuffle(s.dot, source)};
 }
 
-/// Heads are cut into equal tiles (blockIdx.y) of at most a warp's lanes.
+/// Heads as kernels see them: blockIdx.y is a tile of `width` heads.
 struct Heads {
   std::int64_t count;
-  int width;  // of a tile
-  static Heads of(std::int64_t count) {
-    return {count, static_cast<int>(ceil_div(count, ceil_div(count, kWarp)))};
-  }
-  std::int64_t tiles() const { return ceil_div(count, width); }
+  int width;
 };
 
 template <class Op, int kWarps, int kItems>
@@ -132,7 +135,7 @@ struct Team {
   const Op& op;
   const std::int64_t heads;
   const int width, lane = threadIdx.x % kWarp, warp = kWarps == 1 ? 0 : threadIdx.x / kWarp;
-  const int warp_groups = kWarp / width;  // edges side by side in a warp; lanes left over are idle
+  const int warp_groups = kWarp / width;  // edges of a warp at a time; the remaining lanes idle
   const int groups = kWarps * warp_groups;
   const int group = warp * warp_groups + lane / width;
   const std::int64_t head = static_cast<std::int64_t>(blockIdx.y) * width + lane % width;
@@ -143,7 +146,7 @@ struct Team {
 
   /// Edges that fit the registers.
   __device__ int capacity() const { return kItems * groups; }
-  /// Items of the team's first group, and of this lane, in the chunk of at most capacity() edges at `begin`.
+  /// Items of the first group, and of this lane, in a chunk of at most capacity() edges from `begin` on.
   __device__ int steps(std::int64_t begin, std::int64_t end) const { return items_of(end - begin); }
   __device__ int own_steps(std::int64_t begin, std::int64_t end) const {
     return active ? items_of(end - begin - group) : 0;
@@ -151,8 +154,8 @@ struct Team {
   __device__ int items_of(std::int64_t edges) const {
     return edges >= capacity() ? kItems : edges <= 0 ? 0 : (static_cast<int>(edges) + groups - 1) / groups;
   }
-  /// The arrays from this lane's first value of the chunk. They move on from item to item: offsets from the
-  /// first value would be kept from loads to writes, and there are no registers for them.
+  /// The arrays at this lane's first value of the chunk. Pointers advance from item to item: offsets would
+  /// stay alive from loads to writes and spill.
   __device__ Op at(std::int64_t begin) const {
     Op moved = op;
     moved.move((begin + group) * heads + head);
@@ -168,7 +171,7 @@ struct Team {
       from.move(groups * heads);
     });
   }
-  /// This lane's share of edges [begin, end); the last capacity() of them stay in registers.
+  /// This lane's statistic of edges [begin, end). The last capacity() edges stay in registers.
   __device__ Stat share(std::int64_t begin, std::int64_t end) {
     Stat stat = Op::identity();
     for (; begin < end; begin += capacity()) {
@@ -177,14 +180,14 @@ struct Team {
     }
     return stat;
   }
-  /// This lane's share of the statistics [slots, heads] that the pieces of a row left.
+  /// This lane's share of the statistics [slots, heads] that the pieces of a row wrote.
   __device__ Stat share_of(const Stat* partial, std::int64_t first, std::int64_t last) const {
     Stat stat = Op::identity();
     for (std::int64_t slot = first + group; active && slot < last; slot += groups)
       stat = Op::combine(stat, partial[slot * heads + head]);
     return stat;
   }
-  /// The sum of all shares of a lane's head, in every lane. All threads of the team call it, once.
+  /// The combined statistic of this lane's head, in every lane. All threads of the team call it, once.
   __device__ Stat reduce(Stat stat, Stat (*shared)[kWarp]) const {
     const int own = lane / width, column = lane % width;
 #pragma unroll
@@ -220,7 +223,8 @@ struct Team {
 constexpr int kShortThreads = 128;
 constexpr int kShortItems = 8;
 
-// Rows without a block part. grid (rows / warps of a block, head tiles), block kShortThreads.
+// Rows of less than RodePlan::kBlock edges, a warp each. Grid (rows / warps of a block, head tiles), block
+// kShortThreads.
 template <class Op>
 __global__ void __launch_bounds__(kShortThreads)
     short_rows_kernel(const Op op, Heads heads, const std::int64_t* row_ptr, std::int64_t rows) {
@@ -233,9 +237,9 @@ __global__ void __launch_bounds__(kShortThreads)
   team.write(begin, end, stat, end - begin <= team.capacity());
 }
 
-enum class Phase { kSummarise, kWrite };  // of rows that do not fit; others are all done in kWrite
+enum class Phase { kSummarise, kWrite };  // rows that fit the registers of a block do everything in kWrite
 
-// grid (pieces, head tiles), block kWarps warps.
+// Grid (pieces, head tiles), block kWarps warps.
 template <class Op, int kWarps, int kItems>
 __global__ void __launch_bounds__(kWarps* kWarp, Op::kResident / (kWarps * kWarp))
     pieces_kernel(const Op op, Heads heads, RodeView rode, const std::int64_t* row_ptr,
@@ -264,11 +268,11 @@ __global__ void __launch_bounds__(kWarps* kWarp, Op::kResident / (kWarps * kWarp
 }
 
 template <class Op, int kWarps>
-void run_pieces(const Op& op, const Heads& heads, const Csr& a, const RodePlan& plan) {
+void run_pieces(const Op& op, const Heads& heads, unsigned head_tiles, const Csr& a, const RodePlan& plan) {
   constexpr int kItems = sizeof(typename Op::Value) == 8 ? 16 : 32;
   const Device device = a.col.device();
-  const dim3 grid(static_cast<unsigned>(plan.num_pieces()), static_cast<unsigned>(heads.tiles()));
-  const auto with = [&](Phase phase, const Tensor& partial) {
+  const dim3 grid(static_cast<unsigned>(plan.num_pieces()), head_tiles);
+  const auto run_phase = [&](Phase phase, const Tensor& partial) {
     launch("edge_softmax", device, pieces_kernel<Op, kWarps, kItems>, grid, dim3(kWarps * kWarp), 0, op,
            heads, RodeView(plan), a.row_ptr.data<std::int64_t>(),
            static_cast<typename Op::Stat*>(partial.raw()), phase);
@@ -277,24 +281,24 @@ void run_pieces(const Op& op, const Heads& heads, const Csr& a, const RodePlan& 
   if (plan.num_split_rows() > 0) {
     const auto bytes = static_cast<std::int64_t>(sizeof(typename Op::Stat));
     partial = Tensor::empty({plan.num_slots, heads.count, bytes}, DType::kU8, device);
-    with(Phase::kSummarise, partial);
+    run_phase(Phase::kSummarise, partial);
   }
-  with(Phase::kWrite, partial);
+  run_phase(Phase::kWrite, partial);
 }
 
 template <class Op>
 void run(const Op& op, const Adjacency& adj, std::int64_t head_count) {
   const Csr& a = adj.csr();
-  const Heads heads = Heads::of(head_count);
-  const dim3 grid(static_cast<unsigned>(ceil_div(a.rows, kShortThreads / kWarp)),
-                  static_cast<unsigned>(heads.tiles()));
+  constexpr int kElementBytes = sizeof(typename Op::Element);
+  const EdgeSoftmaxConfig config = choose_edge_softmax(head_count, kElementBytes);
+  const Heads heads{head_count, config.tile_heads};
+  const auto head_tiles = static_cast<unsigned>(config.head_tiles);
+  const dim3 grid(static_cast<unsigned>(ceil_div(a.rows, kShortThreads / kWarp)), head_tiles);
   launch("edge_softmax", a.col.device(), short_rows_kernel<Op>, grid, dim3(kShortThreads), 0, op, heads,
          a.row_ptr.data<std::int64_t>(), a.rows);
-  // With few heads the values of a piece are few.
-  if (heads.width < 4)
-    run_pieces<Op, 2>(op, heads, a, rode_plan(adj));
-  else
-    run_pieces<Op, 8>(op, heads, a, rode_plan(adj));
+  if constexpr (kElementBytes < 8)
+    if (config.warps == 2) return run_pieces<Op, 2>(op, heads, head_tiles, a, rode_plan(adj));
+  run_pieces<Op, 8>(op, heads, head_tiles, a, rode_plan(adj));
 }
 
 }  // namespace
@@ -302,17 +306,15 @@ void run(const Op& op, const Adjacency& adj, std::int64_t head_count) {
 void edge_softmax(const Adjacency& adj, const Tensor& score, const Tensor& y) {
   dispatch_float(score.dtype(), "edge_softmax", [&]<class T>(T) {
     using D = device_t<T>;
-    run(Forward<D>{static_cast<const D*>(score.raw()), static_cast<D*>(y.raw())}, adj,
-        score.numel() / adj.num_edges());
+    run(Forward<D>{device_data<T>(score), device_data<T>(y)}, adj, score.numel() / adj.num_edges());
   });
 }
 
 void edge_softmax_backward(const Adjacency& adj, const Tensor& y, const Tensor& dy, const Tensor& ds) {
   dispatch_float(y.dtype(), "edge_softmax", [&]<class T>(T) {
     using D = device_t<T>;
-    run(Backward<D>{static_cast<const D*>(y.raw()), static_cast<const D*>(dy.raw()),
-                    static_cast<D*>(ds.raw())},
-        adj, y.numel() / adj.num_edges());
+    run(Backward<D>{device_data<T>(y), device_data<T>(dy), device_data<T>(ds)}, adj,
+        y.numel() / adj.num_edges());
   });
 }
 

@@ -1,20 +1,23 @@
-// Dots, sums and means over the heads of [n, heads, k]: each reads its operands once, 16 bytes at a time
-// where k and the addresses allow.
+// Dots, outer products, sums and means over the heads of x [n, heads, k]. Each kernel reads its operands
+// once, 16 bytes at a time where k and the alignment allow. f64 is read by elements: its kernels are a
+// reference.
 #include "ops/cuda/device/column_sums.cuh"
-#include "ops/cuda/spmm/gather.cuh"  // is_aligned
+#include "ops/cuda/device/tensor_data.cuh"
+#include "ops/kernels/attention.h"
+#include "ops/plan/attention_config.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kThreads = HeadDotConfig::kThreads;
 
-// The (row, head) pairs that a group of `lanes` threads visits, by a stride of whole grids. The head is
-// carried along, for a division costs more than the 16 bytes it would be for.
-struct Walk {
+// Grid-stride loop over (row, head) pairs for groups of `lanes` threads. The head advances with the pair: a
+// 64-bit division would cost more than the load it serves.
+struct HeadLoop {
   std::int64_t item, items, stride;
   std::int64_t head, heads, head_stride;
 
-  __device__ Walk(std::int64_t items, std::int64_t heads, int lanes) : items(items), heads(heads) {
+  __device__ HeadLoop(std::int64_t items, std::int64_t heads, int lanes) : items(items), heads(heads) {
     const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
     const int shift = 31 - __clz(lanes);  // a power of two
     item = thread >> shift;
@@ -30,13 +33,11 @@ struct Walk {
   }
 };
 
-constexpr int kDotRows = 4;  // of a thread under way
+constexpr int kDotRows = HeadDotConfig::kRows;
 
-constexpr int kDotLanes = 4;  // of a head, at most: few, for every doubling costs two shuffles for each row
-
-// A group of `lanes` threads (a power of two) per head, kDotRows rows at a time; k is a multiple
-// of kVec. With a2 another dot of the same rows, in y2. Grid (blocks of rows, tiles of heads), block (lanes
-// of the tile's heads, rows), all of its warps full.
+// y[i, h] = <x[i, h, :], a[h, :]>; with a2 also y2 in the same pass. k is a multiple of kVec. Grid and block
+// of HeadDotConfig: (row blocks, head tiles), (lanes of the tile's heads, rows). A group of `lanes` threads,
+// a power of two, shares a head and has kDotRows rows in flight.
 template <class T, int kVec>
 __global__ void __launch_bounds__(kThreads)
     head_dot_kernel(const T* x, const Accumulator<T>* a, T* y, const Accumulator<T>* a2, T* y2,
@@ -87,7 +88,8 @@ __global__ void __launch_bounds__(kThreads)
     }
 }
 
-// A group of threads per (row, head): dx = dy a, or with dy2 dx += dy a + dy2 a2.
+// dx[i, h, :] = dy[i, h] a[h, :], or with dy2 dx += dy a + dy2 a2. Grid-stride over (row, head), block
+// kThreads; a group of `lanes` threads has a pair.
 template <class T, int kVec>
 __global__ void head_outer_kernel(const T* dy, const Accumulator<T>* a, const T* dy2,
                                   const Accumulator<T>* a2, T* dx, std::int64_t items, std::int64_t heads,
@@ -95,17 +97,17 @@ __global__ void head_outer_kernel(const T* dy, const Accumulator<T>* a, const T*
   using Row = Pack<T, kVec>;
   using Vector = Pack<Accumulator<T>, kVec>;
   const int lane = static_cast<int>(threadIdx.x) & (lanes - 1);
-  for (Walk walk(items, heads, lanes); walk.valid(); walk.next()) {
-    const auto scale = widen(dy[walk.item]);
-    const auto scale2 = dy2 ? widen(dy2[walk.item]) : Accumulator<T>(0);
+  for (HeadLoop pair(items, heads, lanes); pair.valid(); pair.next()) {
+    const auto scale = widen(dy[pair.item]);
+    const auto scale2 = dy2 ? widen(dy2[pair.item]) : Accumulator<T>(0);
     for (std::int64_t j = lane * kVec; j < k; j += lanes * kVec) {
-      const Vector vector = *reinterpret_cast<const Vector*>(a + walk.head * k + j);
+      const Vector vector = *reinterpret_cast<const Vector*>(a + pair.head * k + j);
       Row out;
 #pragma unroll
       for (int v = 0; v < kVec; ++v) out.value[v] = static_cast<T>(scale * vector.value[v]);
-      Row* const to = reinterpret_cast<Row*>(dx + walk.item * k + j);
+      Row* const to = reinterpret_cast<Row*>(dx + pair.item * k + j);
       if (dy2) {
-        const Vector vector2 = *reinterpret_cast<const Vector*>(a2 + walk.head * k + j);
+        const Vector vector2 = *reinterpret_cast<const Vector*>(a2 + pair.head * k + j);
         const Row before = *to;
 #pragma unroll
         for (int v = 0; v < kVec; ++v)
@@ -117,10 +119,10 @@ __global__ void head_outer_kernel(const T* dy, const Accumulator<T>* a, const T*
   }
 }
 
-constexpr int kSumRows = 4;  // of a thread under way
+constexpr int kRowsInFlight = 4;  // of a thread
 
-// da[h, :] = sum over the rows of dy[i, h] x[i, h, :], and likewise da2 where there is a dy2. k is a multiple
-// of kVec.
+// da[h, :] = the sum over rows i of dy[i, h] x[i, h, :]; with dy2 also da2. k is a multiple of kVec. Grid and
+// block of ColumnSumsConfig.
 template <class T, int kVec>
 __global__ void __launch_bounds__(kColumnSumThreads, 2)
     head_dot_sum_kernel(const T* dy, const T* dy2, const T* x, std::int64_t n, std::int64_t heads,
@@ -133,11 +135,12 @@ __global__ void __launch_bounds__(kColumnSumThreads, 2)
   Accumulator<T> sum[2 * kVec] = {};
   if (group < groups) {
     const std::int64_t head = quotient(group * kVec, k);
-    for (std::int64_t first = rows.begin + threadIdx.y; first < rows.end; first += kSumRows * blockDim.y) {
-      Row row[kSumRows];
-      Accumulator<T> factor[kSumRows], factor2[kSumRows];
+    for (std::int64_t first = rows.begin + threadIdx.y; first < rows.end;
+         first += kRowsInFlight * blockDim.y) {
+      Row row[kRowsInFlight];
+      Accumulator<T> factor[kRowsInFlight], factor2[kRowsInFlight];
 #pragma unroll
-      for (int r = 0; r < kSumRows; ++r) {
+      for (int r = 0; r < kRowsInFlight; ++r) {
         const std::int64_t i = first + r * blockDim.y;
         const bool valid = i < rows.end;
         row[r] = valid ? *reinterpret_cast<const Row*>(x + i * width + group * kVec) : Row{};
@@ -145,7 +148,7 @@ __global__ void __launch_bounds__(kColumnSumThreads, 2)
         factor2[r] = valid && dy2 ? widen(dy2[i * heads + head]) : Accumulator<T>(0);
       }
 #pragma unroll
-      for (int r = 0; r < kSumRows; ++r)
+      for (int r = 0; r < kRowsInFlight; ++r)
 #pragma unroll
         for (int v = 0; v < kVec; ++v) {
           sum[v] += factor[r] * widen(row[r].value[v]);
@@ -161,7 +164,7 @@ __global__ void __launch_bounds__(kColumnSumThreads, 2)
   }
 }
 
-// One thread per element of y, grid-stride.
+// y[i, :] = the mean over h of x[i, h, :]. One thread per element of y, grid-stride.
 template <class T>
 __global__ void head_mean_kernel(const T* x, T* y, std::int64_t size, std::int64_t heads, std::int64_t k) {
   RODEO_GRID_STRIDE(i, size) {
@@ -173,7 +176,7 @@ __global__ void head_mean_kernel(const T* x, T* y, std::int64_t size, std::int64
   }
 }
 
-// One thread per element of dy, which it writes once for each head.
+// dx[i, h, :] = dy[i, :] / heads. One thread per element of dy, grid-stride.
 template <class T>
 __global__ void head_mean_backward_kernel(const T* dy, T* dx, std::int64_t size, std::int64_t heads,
                                           std::int64_t k) {
@@ -185,31 +188,17 @@ __global__ void head_mean_backward_kernel(const T* dy, T* dx, std::int64_t size,
   }
 }
 
-template <class T>
-auto* pointer(const Tensor& t) {
-  return static_cast<device_t<T>*>(t.raw());
-}
-
-// Threads for k elements, kVec at a time: the power of two that covers them, up to a warp.
-int lanes_for(std::int64_t k, int vec) {
-  int lanes = 1;
-  while (lanes < kWarp && static_cast<std::int64_t>(lanes) * vec < k) lanes *= 2;
-  return lanes;
-}
-
-// f.operator()<kVec>(): 16 bytes of x where every head's row begins at a multiple of them, else an element. a
-// and a2 have as many elements, of the sums' type.
+// Calls f.operator()<kVec>(), kVec elements being 16 bytes of x where every head begins at a multiple of
+// them, else 1. a and a2 hold kVec elements of the sums' type at aligned addresses, too.
 template <class T, class F>
 void with_vectors(const Tensor& x, F&& f, const Tensor& a = {}, const Tensor& a2 = {}) {
-  constexpr int kVec = 16 / sizeof(T);
-  constexpr std::uintptr_t kVectorBytes = kVec * sizeof(Accumulator<T>);
-  const auto is_whole = [](const Tensor& vector) {  // an undefined one is at address 0
-    return reinterpret_cast<std::uintptr_t>(vector.raw()) % kVectorBytes == 0;
-  };
-  if (x.dim(2) % kVec == 0 && is_aligned(x) && is_whole(a) && is_whole(a2))
-    f.template operator()<kVec>();
-  else
-    f.template operator()<1>();
+  if constexpr (sizeof(T) < 8) {
+    constexpr int kVec = 16 / sizeof(T);
+    constexpr std::size_t kVectorBytes = kVec * sizeof(Accumulator<T>);
+    if (x.dim(2) % kVec == 0 && is_aligned(x) && is_aligned(a, kVectorBytes) && is_aligned(a2, kVectorBytes))
+      return f.template operator()<kVec>();
+  }
+  f.template operator()<1>();
 }
 
 }  // namespace
@@ -219,19 +208,15 @@ void head_dot(const Tensor& x, const Tensor& a, const Tensor& y, const Tensor& a
     with_vectors<T>(
         x,
         [&]<int kVec>() {
-          constexpr std::int64_t kMostRowBlocks = 1056, kMostTiles = 65535;
           const std::int64_t n = x.dim(0), heads = x.dim(1), k = x.dim(2);
-          const int lanes = std::min(kDotLanes, lanes_for(k, kVec));
-          const auto width =
-              std::min<std::uint64_t>(kWarp, std::bit_ceil(static_cast<std::uint64_t>(heads * lanes)));
-          const dim3 block(static_cast<unsigned>(width), static_cast<unsigned>(kThreads / width));
-          const dim3 grid(
-              static_cast<unsigned>(std::min(kMostRowBlocks, ceil_div(n, std::int64_t{block.y * kDotRows}))),
-              static_cast<unsigned>(
-                  std::min(kMostTiles, ceil_div(heads * lanes, static_cast<std::int64_t>(width)))));
-          launch("head_dot", y.device(), head_dot_kernel<device_t<T>, kVec>, grid, block, 0, pointer<T>(x),
-                 pointer<Accumulator<T>>(a), pointer<T>(y), pointer<Accumulator<T>>(a2), pointer<T>(y2), n,
-                 heads, k, lanes);
+          const HeadDotConfig config =
+              choose_head_dot(n, heads, k, kVec, Context::of(y.device()).properties());
+          const dim3 block(static_cast<unsigned>(config.block_width),
+                           static_cast<unsigned>(config.block_rows));
+          const dim3 grid(static_cast<unsigned>(config.row_blocks), static_cast<unsigned>(config.head_tiles));
+          launch("head_dot", y.device(), head_dot_kernel<device_t<T>, kVec>, grid, block, 0,
+                 device_data<T>(x), device_data<Accumulator<T>>(a), device_data<T>(y),
+                 device_data<Accumulator<T>>(a2), device_data<T>(y2), n, heads, k, config.lanes);
         },
         a, a2);
   });
@@ -243,10 +228,11 @@ void head_outer(const Tensor& dy, const Tensor& a, const Tensor& dy2, const Tens
         dx,
         [&]<int kVec>() {
           const std::int64_t items = dy.numel(), k = dx.dim(2);
-          const int lanes = lanes_for(k, kVec);
+          const int lanes = lanes_per_head(k, kVec);
           launch("head_outer", dx.device(), head_outer_kernel<device_t<T>, kVec>,
-                 grid_for(items * lanes, kThreads), kThreads, 0, pointer<T>(dy), pointer<Accumulator<T>>(a),
-                 pointer<T>(dy2), pointer<Accumulator<T>>(a2), pointer<T>(dx), items, dx.dim(1), k, lanes);
+                 grid_for(items * lanes, kThreads), kThreads, 0, device_data<T>(dy),
+                 device_data<Accumulator<T>>(a), device_data<T>(dy2), device_data<Accumulator<T>>(a2),
+                 device_data<T>(dx), items, dx.dim(1), k, lanes);
         },
         a, a2);
   });
@@ -263,13 +249,13 @@ void head_dot_sum(const Tensor& dy, const Tensor& x, const Tensor& da, const Ten
     using D = device_t<T>;
     with_vectors<T>(x, [&]<int kVec>() {
       const std::int64_t groups = heads * k / kVec;
-      const ColumnSumsGrid shape(n, groups, column_sum_width(groups), kSumRows);
+      const ColumnSumsConfig config = choose_column_sums(n, groups, column_tile_width(groups), kRowsInFlight);
       const Tensor partial =
-          Tensor::empty({shape.grid.y, heads * k, 2}, dtype_of<Accumulator<D>>(), x.device());
-      launch("head_dot_sum", x.device(), head_dot_sum_kernel<D, kVec>, shape.grid, shape.block, 0,
-             pointer<T>(dy), pointer<T>(dy2), pointer<T>(x), n, heads, k, shape.chunk,
-             partial.data<Accumulator<D>>(), Context::of(x.device()).zeroed_counters(shape.grid.x),
-             pointer<Accumulator<D>>(da), pointer<Accumulator<D>>(da2));
+          Tensor::empty({config.chunks, heads * k, 2}, dtype_of<Accumulator<D>>(), x.device());
+      launch("head_dot_sum", x.device(), head_dot_sum_kernel<D, kVec>, grid_of(config), block_of(config), 0,
+             device_data<T>(dy), device_data<T>(dy2), device_data<T>(x), n, heads, k, config.chunk,
+             partial.data<Accumulator<D>>(), Context::of(x.device()).zeroed_counters(config.column_tiles),
+             device_data<Accumulator<D>>(da), device_data<Accumulator<D>>(da2));
     });
   });
 }
@@ -277,15 +263,15 @@ void head_dot_sum(const Tensor& dy, const Tensor& x, const Tensor& da, const Ten
 void head_mean(const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "head_mean", [&]<class T>(T) {
     launch("head_mean", y.device(), head_mean_kernel<device_t<T>>, grid_for(y.numel(), kThreads), kThreads, 0,
-           pointer<T>(x), pointer<T>(y), y.numel(), x.dim(1), x.dim(2));
+           device_data<T>(x), device_data<T>(y), y.numel(), x.dim(1), x.dim(2));
   });
 }
 
 void head_mean_backward(const Tensor& dy, const Tensor& dx) {
   dispatch_float(dx.dtype(), "head_mean", [&]<class T>(T) {
     launch("head_mean_backward", dx.device(), head_mean_backward_kernel<device_t<T>>,
-           grid_for(dy.numel(), kThreads), kThreads, 0, pointer<T>(dy), pointer<T>(dx), dy.numel(), dx.dim(1),
-           dx.dim(2));
+           grid_for(dy.numel(), kThreads), kThreads, 0, device_data<T>(dy), device_data<T>(dx), dy.numel(),
+           dx.dim(1), dx.dim(2));
   });
 }
 

@@ -1,5 +1,6 @@
-// Functions of one element, one thread an element, grid-stride.
+// Elementwise activations and their gradients. One thread per element, grid-stride.
 #include "ops/cuda/device/pack.cuh"
+#include "ops/cuda/device/tensor_data.cuh"
 #include "ops/kernels/dense.h"
 
 namespace rodeo::kernels::cuda {
@@ -26,7 +27,7 @@ struct EluBackward {
   __device__ S operator()(S y, S dy) const { return y > 0 ? dy : (y + 1) * dy; }
 };
 
-// grid_for(size, kThreads), block kThreads.
+// Grid grid_for(size, kThreads), block kThreads.
 template <class T, class F>
 __global__ void map_kernel(const T* a, T* out, std::int64_t size, F f) {
   RODEO_GRID_STRIDE(i, size) out[i] = static_cast<T>(f(widen(a[i])));
@@ -36,22 +37,17 @@ __global__ void map_kernel(const T* a, const T* b, T* out, std::int64_t size, F 
   RODEO_GRID_STRIDE(i, size) out[i] = static_cast<T>(f(widen(a[i]), widen(b[i])));
 }
 
-template <class T>
-auto* pointer(const Tensor& t) {
-  return static_cast<T*>(t.raw());
-}
-
 template <class T, class F>
 void map(const char* name, const Tensor& a, const Tensor& out, const F& f) {
   void (*kernel)(const T*, T*, std::int64_t, F) = map_kernel<T, F>;
-  launch(name, out.device(), kernel, grid_for(out.numel(), kThreads), kThreads, 0, pointer<T>(a),
-         pointer<T>(out), out.numel(), f);
+  launch(name, out.device(), kernel, grid_for(out.numel(), kThreads), kThreads, 0, device_data<T>(a),
+         device_data<T>(out), out.numel(), f);
 }
 template <class T, class F>
 void map(const char* name, const Tensor& a, const Tensor& b, const Tensor& out, const F& f) {
   void (*kernel)(const T*, const T*, T*, std::int64_t, F) = map_kernel<T, F>;
-  launch(name, out.device(), kernel, grid_for(out.numel(), kThreads), kThreads, 0, pointer<T>(a),
-         pointer<T>(b), pointer<T>(out), out.numel(), f);
+  launch(name, out.device(), kernel, grid_for(out.numel(), kThreads), kThreads, 0, device_data<T>(a),
+         device_data<T>(b), device_data<T>(out), out.numel(), f);
 }
 
 }  // namespace

@@ -1,30 +1,19 @@
+// Binary cross-entropy with logits over several labels, and its F1 score (ops/bce.h).
 #include <cmath>
 
+#include "ops/cuda/device/block_sum.cuh"
 #include "ops/cuda/device/pack.cuh"
+#include "ops/cuda/device/tensor_data.cuh"
 #include "ops/kernels/loss.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kParts = 512;  // blocks of the first pass, threads of the second: a fixed order of summation
+constexpr int kParts = 512;  // blocks of the first pass and threads of the second: fixes the order of sums
 
-static_assert((kThreads & (kThreads - 1)) == 0 && (kParts & (kParts - 1)) == 0, "trees halve");
-
-template <int threads>
-__device__ double block_sum(double value) {
-  __shared__ double shared[threads];
-  __syncthreads();  // an earlier sum has been read
-  shared[threadIdx.x] = value;
-  for (int half = threads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x < half) shared[threadIdx.x] += shared[threadIdx.x + half];
-  }
-  return shared[0];  // of thread 0 alone
-}
-
-// Block b sums the labels b kThreads + thread, and so on in steps of the whole grid: the loss, those that are
-// right, and predicted and actual ones together. Counts are exact in f64.
+// Sums of the loss, of true positives, and of predicted plus actual positives. Counts are exact in f64. Grid
+// kParts, block kThreads, grid-stride over the labels.
 template <class T>
 __global__ void bce_parts_kernel(const T* x, const std::uint8_t* target, const std::int64_t* index,
                                  std::int64_t c, std::int64_t count, double* parts) {
@@ -34,7 +23,7 @@ __global__ void bce_parts_kernel(const T* x, const std::uint8_t* target, const s
     const double v = widen(x[at]);
     const bool yes = v > 0, wanted = target[at] != 0;
     const double term = fmax(v, 0.0) - (wanted ? v : 0.0) + log1p(exp(-fabs(v)));
-    sum += v != v ? v : term;  // fmax drops a NaN
+    sum += v != v ? v : term;  // fmax ignores NaN
     right += yes && wanted, either += yes + wanted;
   }
   sum = block_sum<kThreads>(sum);
@@ -47,21 +36,22 @@ __global__ void bce_parts_kernel(const T* x, const std::uint8_t* target, const s
   }
 }
 
-// One block adds the parts up. `metrics` may be null.
-template <class T>
-__global__ void bce_total_kernel(const double* parts, double labels, Accumulator<T>* loss, double* metrics) {
+// Adds the parts. One block of kParts threads. loss and metrics may be null.
+template <class Value>
+__global__ void bce_total_kernel(const double* parts, double labels, Value* loss, double* metrics) {
   const double sum = block_sum<kParts>(parts[threadIdx.x]);
   const double right = block_sum<kParts>(parts[kParts + threadIdx.x]);
   const double either = block_sum<kParts>(parts[2 * kParts + threadIdx.x]);
   if (threadIdx.x > 0) return;
-  if (loss) *loss = static_cast<Accumulator<T>>(sum / labels);
+  if (loss) *loss = static_cast<Value>(sum / labels);
   if (metrics) {
     metrics[0] = right > 0 ? 2 * right / either : 0;
     metrics[1] = labels > 0 ? sum / labels : 0;
   }
 }
 
-// One thread per label. A node named m times gets m equal terms, which any order adds up to the same.
+// One thread per label, grid-stride. A node that occurs m times gets m equal terms, so the order of the
+// atomics does not change the sum.
 template <class T>
 __global__ void bce_backward_kernel(const Accumulator<T>* dloss, const T* x, const std::uint8_t* target,
                                     const std::int64_t* index, std::int64_t c, std::int64_t count, T* dx) {
@@ -74,21 +64,16 @@ __global__ void bce_backward_kernel(const Accumulator<T>* dloss, const T* x, con
   }
 }
 
+// Writes the mean loss to `loss`, or F1 and the mean loss to `metrics`. The other one is null.
 template <class T>
-auto* pointer(const Tensor& t) {
-  return static_cast<device_t<T>*>(t.raw());
-}
-
-// The mean into `loss`, or it and F1 into `metrics`: the other is null.
-template <class T>
-void add_up(const Tensor& x, const Tensor& target, const Tensor& index, Accumulator<T>* loss,
-            double* metrics) {
+void launch_bce(const Tensor& x, const Tensor& target, const Tensor& index, Accumulator<T>* loss,
+                double* metrics) {
   const Tensor parts = Tensor::empty({3, kParts}, DType::kF64, x.device());
   const std::int64_t count = index.numel() * x.dim(1);
   launch("bce_with_logits", x.device(), bce_parts_kernel<device_t<T>>, dim3(kParts), kThreads, 0,
-         pointer<T>(x), target.data<std::uint8_t>(), index.data<std::int64_t>(), x.dim(1), count,
+         device_data<T>(x), target.data<std::uint8_t>(), index.data<std::int64_t>(), x.dim(1), count,
          parts.data<double>());
-  launch("bce_with_logits", x.device(), bce_total_kernel<device_t<T>>, dim3(1), kParts, 0,
+  launch("bce_with_logits", x.device(), bce_total_kernel<Accumulator<T>>, dim3(1), kParts, 0,
          parts.data<double>(), static_cast<double>(count), loss, metrics);
 }
 
@@ -96,7 +81,7 @@ void add_up(const Tensor& x, const Tensor& target, const Tensor& index, Accumula
 
 void bce_with_logits(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& loss) {
   dispatch_float(x.dtype(), "bce_with_logits",
-                 [&]<class T>(T) { add_up<T>(x, target, index, loss.data<Accumulator<T>>(), nullptr); });
+                 [&]<class T>(T) { launch_bce<T>(x, target, index, loss.data<Accumulator<T>>(), nullptr); });
 }
 
 void bce_with_logits_backward(const Tensor& dloss, const Tensor& x, const Tensor& target, const Tensor& index,
@@ -105,14 +90,14 @@ void bce_with_logits_backward(const Tensor& dloss, const Tensor& x, const Tensor
   const std::int64_t count = index.numel() * x.dim(1);
   dispatch_float(x.dtype(), "bce_with_logits", [&]<class T>(T) {
     launch("bce_with_logits_backward", x.device(), bce_backward_kernel<device_t<T>>,
-           grid_for(count, kThreads), kThreads, 0, dloss.data<Accumulator<T>>(), pointer<T>(x),
-           target.data<std::uint8_t>(), index.data<std::int64_t>(), x.dim(1), count, pointer<T>(dx));
+           grid_for(count, kThreads), kThreads, 0, dloss.data<Accumulator<T>>(), device_data<T>(x),
+           target.data<std::uint8_t>(), index.data<std::int64_t>(), x.dim(1), count, device_data<T>(dx));
   });
 }
 
 void label_metrics(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& metrics) {
   dispatch_float(x.dtype(), "label_metrics", [&]<class T>(T) {
-    add_up<T>(x, target, index, static_cast<Accumulator<T>*>(nullptr), metrics.data<double>());
+    launch_bce<T>(x, target, index, static_cast<Accumulator<T>*>(nullptr), metrics.data<double>());
   });
 }
 

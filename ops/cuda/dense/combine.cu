@@ -1,5 +1,6 @@
-// Elementwise sums and maxima, and columns copied from one array to another.
+// Elementwise sums and maxima, and copies of columns (ops/combine.h). One thread per element, grid-stride.
 #include "ops/cuda/device/pack.cuh"
+#include "ops/cuda/device/tensor_data.cuh"
 #include "ops/kernels/dense.h"
 
 namespace rodeo::kernels::cuda {
@@ -7,7 +8,7 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// One thread per element, grid-stride. s and y may be null.
+// s and y may be null.
 template <class T, class Value>
 __global__ void scaled_sum_kernel(Value a, const Value* s, const T* x, Value b, const T* y, T* out,
                                   std::int64_t size) {
@@ -46,11 +47,6 @@ __global__ void copy_columns_kernel(const T* from, std::int64_t from_width, std:
   }
 }
 
-template <class T>
-auto* pointer(const Tensor& t) {  // null where undefined
-  return static_cast<device_t<T>*>(t.raw());
-}
-
 template <class... P, class... A>
 void run(const char* name, Device device, std::int64_t size, void (*kernel)(P...), A... arguments) {
   launch(name, device, kernel, grid_for(size, kThreads), kThreads, 0, arguments..., size);
@@ -62,22 +58,23 @@ void scaled_sum(double a, const Tensor& s, const Tensor& x, double b, const Tens
   dispatch_float(x.dtype(), "combine", [&]<class T>(T) {
     using Value = Accumulator<device_t<T>>;
     run("scaled_sum", out.device(), out.numel(), scaled_sum_kernel<device_t<T>, Value>, static_cast<Value>(a),
-        pointer<Value>(s), pointer<T>(x), static_cast<Value>(b), pointer<T>(y), pointer<T>(out));
+        device_data<Value>(s), device_data<T>(x), static_cast<Value>(b), device_data<T>(y),
+        device_data<T>(out));
   });
 }
 
 void maximum(const Tensor& x, const Tensor& y, const Tensor& out) {
   dispatch_float(x.dtype(), "maximum", [&]<class T>(T) {
-    run("maximum", out.device(), out.numel(), maximum_kernel<device_t<T>>, pointer<T>(x), pointer<T>(y),
-        pointer<T>(out));
+    run("maximum", out.device(), out.numel(), maximum_kernel<device_t<T>>, device_data<T>(x),
+        device_data<T>(y), device_data<T>(out));
   });
 }
 
 void maximum_backward(const Tensor& x, const Tensor& y, const Tensor& dout, const Tensor& dx,
                       const Tensor& dy) {
   dispatch_float(x.dtype(), "maximum", [&]<class T>(T) {
-    run("maximum_backward", dx.device(), dx.numel(), maximum_backward_kernel<device_t<T>>, pointer<T>(x),
-        pointer<T>(y), pointer<T>(dout), pointer<T>(dx), pointer<T>(dy));
+    run("maximum_backward", dx.device(), dx.numel(), maximum_backward_kernel<device_t<T>>, device_data<T>(x),
+        device_data<T>(y), device_data<T>(dout), device_data<T>(dx), device_data<T>(dy));
   });
 }
 
@@ -85,7 +82,7 @@ void copy_columns(const Tensor& from, std::int64_t begin, std::int64_t count, co
                   std::int64_t at) {
   dispatch_float(from.dtype(), "concat_columns", [&]<class T>(T) {
     run("copy_columns", to.device(), from.dim(0) * count, copy_columns_kernel<device_t<T>>,
-        pointer<T>(from) + begin, from.dim(1), count, pointer<T>(to) + at, to.dim(1));
+        device_data<T>(from) + begin, from.dim(1), count, device_data<T>(to) + at, to.dim(1));
   });
 }
 

@@ -1,13 +1,17 @@
+// Elementwise operators on dense matrices, dropout, random numbers and sums of rows (ops/dense.h).
 #include "core/cuda/warp.cuh"
 #include "ops/cuda/device/pack.cuh"
+#include "ops/cuda/device/tensor_data.cuh"
+#include "ops/cuda/device/two_pass_column_sums.cuh"
 #include "ops/kernels/dense.h"
+#include "ops/kernels/dropout.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
 
-// One thread per element, grid-stride, in the kernels up to dropout.
+// Elementwise kernels: one thread per element, grid-stride, block kThreads.
 template <class T>
 __global__ void add_bias_kernel(const T* x, const Accumulator<T>* b, T* y, std::int64_t size,
                                 std::int64_t n) {
@@ -56,10 +60,10 @@ __global__ void uniform_kernel(T* out, std::int64_t size, float lo, float hi, Ra
   out[i] = static_cast<T>(uniform_between(lo, hi, random_word(key.seed, key.stream_now(), i)));
 }
 
-// One thread per four elements, which share a Philox call.
+// One thread per four elements, which share a Philox call. Grid-stride, block kThreads.
 template <class T>
-__global__ void dropout_kernel(const T* x, T* y, std::int64_t size, float p, Accumulator<T> scale,
-                               RandomKey key) {
+__global__ void dropout_kernel(const T* x, T* y, std::int64_t size, std::uint32_t threshold,
+                               Accumulator<T> scale, RandomKey key) {
   const std::uint64_t stream = key.stream_now();
   RODEO_GRID_STRIDE(quad, (size + 3) / 4) {
     const Philox4 random = philox(key.seed, stream, quad);
@@ -67,12 +71,13 @@ __global__ void dropout_kernel(const T* x, T* y, std::int64_t size, float p, Acc
     for (int k = 0; k < 4; ++k) {
       const std::int64_t i = quad * 4 + k;
       if (i < size)
-        y[i] = to_unit(random.word[k]) < p ? static_cast<T>(0.f) : static_cast<T>(widen(x[i]) * scale);
+        y[i] = dropout_keeps(random.word[k], threshold) ? static_cast<T>(widen(x[i]) * scale)
+                                                        : static_cast<T>(0.f);
     }
   }
 }
 
-// A warp per row.
+// x[i, :] / sum |x[i, :]|. Grid (rows / warps of a block), block kThreads, a warp a row.
 template <class T>
 __global__ void normalize_rows_kernel(const T* x, T* y, std::int64_t rows, std::int64_t n) {
   const std::int64_t row = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
@@ -84,30 +89,22 @@ __global__ void normalize_rows_kernel(const T* x, T* y, std::int64_t rows, std::
     y[row * n + j] = static_cast<T>(sum == 0 ? sum : widen(x[row * n + j]) / sum);
 }
 
-// Column sums in two passes: a block of 32 columns x 8 rows for each chunk of rows, then the chunks in order.
-constexpr int kColumns = 32, kRows = 8, kMaxChunks = 1024;
-
+// Terms and results of sum_rows.
 template <class T>
-__global__ void sum_rows_kernel(const T* x, Accumulator<T>* out, std::int64_t m, std::int64_t n,
-                                std::int64_t chunk) {
-  __shared__ Accumulator<T> shared[kRows][kColumns];
-  const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * kColumns + threadIdx.x;
-  const std::int64_t begin = blockIdx.y * chunk, end = begin + chunk < m ? begin + chunk : m;
-  Accumulator<T> sum = 0;
-  if (column < n)
-    for (std::int64_t i = begin + threadIdx.y; i < end; i += kRows) sum += widen(x[i * n + column]);
-  shared[threadIdx.y][threadIdx.x] = sum;
-  __syncthreads();
-  if (threadIdx.y > 0 || column >= n) return;
-#pragma unroll
-  for (int r = 1; r < kRows; ++r) sum += shared[r][threadIdx.x];
-  out[blockIdx.y * n + column] = sum;
-}
-
-template <class T>
-auto* pointer(const Tensor& t) {
-  return static_cast<device_t<T>*>(t.raw());
-}
+struct AddElement {
+  const T* x;
+  std::int64_t n;
+  __device__ void operator()(std::int64_t i, std::int64_t j, Sums<Accumulator<T>, 1>& sums) const {
+    sums.value[0] += widen(x[i * n + j]);
+  }
+};
+template <class Sum>
+struct WriteSum {
+  Sum* out;
+  __device__ void operator()(std::int64_t, std::int64_t j, Sums<Sum, 1>& sums) const {
+    out[j] = sums.value[0];
+  }
+};
 
 // Launches an elementwise kernel over `size` work items.
 template <class... P, class... A>
@@ -130,8 +127,8 @@ void cast_padded(const Tensor& x, const Tensor& out) {
 
 void add_bias(const Tensor& x, const Tensor& b, const Tensor& y) {
   dispatch_float(x.dtype(), "add_bias", [&]<class T>(T) {
-    run("add_bias", y, y.numel(), add_bias_kernel<device_t<T>>, pointer<T>(x), b.data<Accumulator<T>>(),
-        pointer<T>(y), y.numel(), x.dim(1));
+    run("add_bias", y, y.numel(), add_bias_kernel<device_t<T>>, device_data<T>(x), b.data<Accumulator<T>>(),
+        device_data<T>(y), y.numel(), x.dim(1));
   });
 }
 
@@ -139,64 +136,58 @@ void sum_rows(const Tensor& x, const Tensor& out) {
   if (x.dim(0) == 0) return out.fill(0);
   dispatch_float(x.dtype(), "sum_rows", [&]<class T>(T) {
     using D = device_t<T>;
-    const std::int64_t m = x.dim(0), n = x.dim(1),
-                       chunk = std::max<std::int64_t>(64, ceil_div(m, kMaxChunks));
-    const std::int64_t chunks = ceil_div(m, chunk);
-    const Tensor partial = Tensor::empty({chunks, n}, dtype_of<Accumulator<D>>(), x.device());
-    const dim3 block(kColumns, kRows), columns(static_cast<unsigned>(ceil_div(n, kColumns)));
-    const dim3 grid(columns.x, static_cast<unsigned>(chunks));
-    launch("sum_rows", x.device(), sum_rows_kernel<D>, grid, block, 0, pointer<T>(x),
-           partial.data<Accumulator<D>>(), m, n, chunk);
-    launch("sum_rows", x.device(), sum_rows_kernel<Accumulator<D>>, columns, block, 0,
-           partial.data<Accumulator<D>>(), out.data<Accumulator<D>>(), chunks, n, chunks);
+    using Sum = Accumulator<D>;
+    two_pass_column_sums<Sum, 1>("sum_rows", x.device(), x.dim(0), x.dim(1),
+                                 AddElement<D>{device_data<T>(x), x.dim(1)}, WriteSum<Sum>{out.data<Sum>()});
   });
 }
 
 void relu(const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "relu", [&]<class T>(T) {
-    run("relu", y, y.numel(), relu_kernel<device_t<T>>, pointer<T>(x), pointer<T>(y), y.numel());
+    run("relu", y, y.numel(), relu_kernel<device_t<T>>, device_data<T>(x), device_data<T>(y), y.numel());
   });
 }
 
 void relu_backward(const Tensor& y, const Tensor& dy, const Tensor& dx) {
   dispatch_float(y.dtype(), "relu", [&]<class T>(T) {
-    run("relu_backward", dx, dx.numel(), relu_backward_kernel<device_t<T>>, pointer<T>(y), pointer<T>(dy),
-        pointer<T>(dx), dx.numel());
+    run("relu_backward", dx, dx.numel(), relu_backward_kernel<device_t<T>>, device_data<T>(y),
+        device_data<T>(dy), device_data<T>(dx), dx.numel());
   });
 }
 
 void dropout(const Tensor& x, double p, RandomKey key, const Tensor& y) {
   dispatch_float(x.dtype(), "dropout", [&]<class T>(T) {
     using D = device_t<T>;
-    run("dropout", y, ceil_div(y.numel(), 4), dropout_kernel<D>, pointer<T>(x), pointer<T>(y), y.numel(),
-        static_cast<float>(p), static_cast<Accumulator<D>>(1 / (1 - p)), key);
+    run("dropout", y, ceil_div(y.numel(), 4), dropout_kernel<D>, device_data<T>(x), device_data<T>(y),
+        y.numel(), dropout_threshold(p), static_cast<Accumulator<D>>(1 / (1 - p)), key);
   });
 }
 
 void uniform(const Tensor& out, float lo, float hi, RandomKey key) {
   dispatch_float(out.dtype(), "uniform", [&]<class T>(T) {
-    run("uniform", out, out.numel(), uniform_kernel<device_t<T>>, pointer<T>(out), out.numel(), lo, hi, key);
+    run("uniform", out, out.numel(), uniform_kernel<device_t<T>>, device_data<T>(out), out.numel(), lo, hi,
+        key);
   });
 }
 
 void scale_rows(const Tensor& x, const Tensor& s, const Tensor& y) {
   dispatch_float(x.dtype(), "scale_rows", [&]<class T>(T) {
-    run("scale_rows", y, y.numel(), scale_rows_kernel<device_t<T>>, pointer<T>(x), s.data<Accumulator<T>>(),
-        pointer<T>(y), y.numel(), x.dim(1));
+    run("scale_rows", y, y.numel(), scale_rows_kernel<device_t<T>>, device_data<T>(x),
+        s.data<Accumulator<T>>(), device_data<T>(y), y.numel(), x.dim(1));
   });
 }
 
 void normalize_rows(const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "normalize_rows", [&]<class T>(T) {
     launch("normalize_rows", y.device(), normalize_rows_kernel<device_t<T>>,
-           dim3(static_cast<unsigned>(ceil_div(x.dim(0), kThreads / kWarp))), kThreads, 0, pointer<T>(x),
-           pointer<T>(y), x.dim(0), x.dim(1));
+           dim3(static_cast<unsigned>(ceil_div(x.dim(0), kThreads / kWarp))), kThreads, 0, device_data<T>(x),
+           device_data<T>(y), x.dim(0), x.dim(1));
   });
 }
 
 void inverse_sqrt(const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "inverse_sqrt", [&]<class T>(T) {
-    run("inverse_sqrt", y, y.numel(), inverse_sqrt_kernel<device_t<T>>, pointer<T>(x), pointer<T>(y),
+    run("inverse_sqrt", y, y.numel(), inverse_sqrt_kernel<device_t<T>>, device_data<T>(x), device_data<T>(y),
         y.numel());
   });
 }

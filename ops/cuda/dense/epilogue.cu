@@ -1,19 +1,18 @@
-// What stands between two sums, in one pass (ops/epilogue.h).
+// Fused scale, bias, activation and dropout in one pass, and its gradient (ops/epilogue.h).
 #include "ops/cuda/device/column_sums.cuh"
-#include "ops/cuda/device/dropout.cuh"
+#include "ops/cuda/device/tensor_data.cuh"
 #include "ops/kernels/dense.h"
+#include "ops/kernels/dropout.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kQuad = 4;   // elements that share a Philox call
-constexpr int kAhead = 2;  // quads of a thread under way
+constexpr int kThreads = EpilogueConfig::kThreads;
+constexpr int kQuad = EpilogueConfig::kQuad;
+constexpr int kInFlight = 2;  // quads of a thread
 
-/// About as many as run at a time, so that the beginning of a thread does not count.
-constexpr std::int64_t kMostBlocks = 792;
-
-/// e^x - 1 for x <= 0. Of f32 by the hardware's e^x, and near 0, where that would lose digits, by the series.
+/// e^x - 1 for x <= 0. In f32 by the hardware's e^x, and by the Taylor series near 0, where the difference
+/// would cancel.
 __device__ float elu_below_zero(float x) {
   const float slope =
       fmaf(x, fmaf(x, fmaf(x, fmaf(x, fmaf(x, 1.f / 720, 1.f / 120), 1.f / 24), 1.f / 6), 0.5f), 1.f);
@@ -25,66 +24,68 @@ __device__ double elu_below_zero(double x) {
 
 template <class T>
 struct EpilogueArgs {
-  const Accumulator<T>*scale, *bias, *after;  // or null
+  const Accumulator<T>*pre_scale, *bias, *post_scale;  // or null
   std::int64_t rows, n, pitch;
   Activation activation;
-  bool draws;
-  DropsBelow is_dropped;
+  bool has_dropout;
+  std::uint32_t threshold;     // dropout_keeps()
   Accumulator<T> keep, share;  // 1 / (1 - dropout) and 1 - dropout
   RandomKey key;
 
-  /// What follows the bias, but for `after`.
+  /// Activation and dropout of a biased value. The caller applies `post_scale`.
   __device__ Accumulator<T> finish(Accumulator<T> value, std::uint32_t word) const {
     if (activation == Activation::kRelu && value <= 0) value = 0;  // NaN is not <= 0
     if (activation == Activation::kElu && value <= 0) value = elu_below_zero(value);
-    return draws ? (is_dropped(word) ? 0 : value * keep) : value;
+    return has_dropout ? (dropout_keeps(word, threshold) ? value * keep : 0) : value;
   }
 };
 
-// A thread for kAhead rows of a quad of columns at a time; x's rows and y's are quads, and aligned. Grid
-// (tiles of quads, blocks of rows), block (quads, rows).
+// EpilogueConfig::Kernel::kRows: rows of x and y are whole aligned quads. Grid (column tiles, blocks of
+// rows), block (quads, rows). A thread keeps one quad of columns and strides over the rows, kInFlight at a
+// time.
 template <class T>
-__global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 6)
+__global__ void __launch_bounds__(kThreads, 6)
     epilogue_rows_kernel(const EpilogueArgs<T> args, const T* __restrict__ x, T* __restrict__ y) {
   using Sum = Accumulator<T>;
   using Quad = Pack<T, kQuad>;
   const std::int64_t column = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kQuad;
   if (column >= args.n) return;
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.y) * blockDim.y;
-  const std::uint64_t stream = args.draws ? args.key.stream_now() : 0;
+  const std::uint64_t stream = args.has_dropout ? args.key.stream_now() : 0;
   Sum bias[kQuad] = {};
 #pragma unroll
   for (int k = 0; k < kQuad; ++k)
     if (args.bias) bias[k] = args.bias[column + k];
   for (std::int64_t first = static_cast<std::int64_t>(blockIdx.y) * blockDim.y + threadIdx.y;
-       first < args.rows; first += kAhead * stride) {
-    Quad values[kAhead];
-    Sum scale[kAhead], after[kAhead];
+       first < args.rows; first += kInFlight * stride) {
+    Quad values[kInFlight];
+    Sum pre_scale[kInFlight], post_scale[kInFlight];
 #pragma unroll
-    for (int r = 0; r < kAhead; ++r) {
+    for (int r = 0; r < kInFlight; ++r) {
       const std::int64_t i = first + r * stride;
       const bool valid = i < args.rows;
       values[r] = valid ? *reinterpret_cast<const Quad*>(x + i * args.pitch + column) : Quad{};
-      scale[r] = valid && args.scale ? args.scale[i] : Sum(1);
-      after[r] = valid && args.after ? args.after[i] : Sum(1);
+      pre_scale[r] = valid && args.pre_scale ? args.pre_scale[i] : Sum(1);
+      post_scale[r] = valid && args.post_scale ? args.post_scale[i] : Sum(1);
     }
 #pragma unroll
-    for (int r = 0; r < kAhead; ++r) {
+    for (int r = 0; r < kInFlight; ++r) {
       const std::int64_t i = first + r * stride, at = i * args.n + column;
       if (i >= args.rows) break;
       Philox4 random{};
-      if (args.draws) random = philox(args.key.seed, stream, at / kQuad);
+      if (args.has_dropout) random = philox(args.key.seed, stream, at / kQuad);
 #pragma unroll
       for (int k = 0; k < kQuad; ++k)
         values[r].value[k] = static_cast<T>(
-            args.finish(widen(values[r].value[k]) * scale[r] + bias[k], random.word[k]) * after[r]);
+            args.finish(widen(values[r].value[k]) * pre_scale[r] + bias[k], random.word[k]) * post_scale[r]);
       *reinterpret_cast<Quad*>(y + at) = values[r];
     }
   }
 }
 
-// A thread for kAhead quads of y at a time, grid-stride. kFlat: x has no padding, and quads of both are
-// aligned. x and y are different tensors.
+// kFlat: x has no padding, and quads of x and y are aligned. Else EpilogueConfig::Kernel::kPadded.
+// Grid-stride over the quads of y, block kThreads; a thread has kInFlight quads in flight. x and y are
+// different tensors.
 template <class T, bool kFlat>
 __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
     epilogue_kernel(const EpilogueArgs<T> args, const T* __restrict__ x, T* __restrict__ y) {
@@ -92,7 +93,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
   using Quad = Pack<T, kQuad>;
   const std::int64_t size = args.rows * args.n, quads = ceil_div(size, kQuad);
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kThreads;
-  const bool has_place = args.scale || args.after || args.bias;
+  const bool needs_position = args.pre_scale || args.post_scale || args.bias;
   const auto is_whole = [&](std::int64_t quad) { return kFlat && (quad + 1) * kQuad <= size; };
   const auto read = [&](std::int64_t quad) {
     Quad values{};
@@ -106,23 +107,24 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
     }
     return values;
   };
-  const std::uint64_t stream = args.draws ? args.key.stream_now() : 0;
+  const std::uint64_t stream = args.has_dropout ? args.key.stream_now() : 0;
   const auto work = [&](std::int64_t quad, Quad values) {
     Philox4 random{};
-    if (args.draws) random = philox(args.key.seed, stream, quad);
+    if (args.has_dropout) random = philox(args.key.seed, stream, quad);
     std::int64_t i = 0, j = 0;
-    if (has_place) i = quotient(quad * kQuad, args.n), j = quad * kQuad - i * args.n;
-    Sum scale = args.scale ? args.scale[i] : Sum(1), after = args.after ? args.after[i] : Sum(1);
+    if (needs_position) i = quotient(quad * kQuad, args.n), j = quad * kQuad - i * args.n;
+    Sum pre_scale = args.pre_scale ? args.pre_scale[i] : Sum(1),
+        post_scale = args.post_scale ? args.post_scale[i] : Sum(1);
 #pragma unroll
     for (int k = 0; k < kQuad; ++k) {
-      const Sum value = widen(values.value[k]) * scale;
+      const Sum value = widen(values.value[k]) * pre_scale;
       values.value[k] =
-          static_cast<T>(args.finish(args.bias ? value + args.bias[j] : value, random.word[k]) * after);
-      if (has_place && ++j == args.n) {
+          static_cast<T>(args.finish(args.bias ? value + args.bias[j] : value, random.word[k]) * post_scale);
+      if (needs_position && ++j == args.n) {
         j = 0;
-        if (++i == args.rows) --i;  // past the end
-        if (args.scale) scale = args.scale[i];
-        if (args.after) after = args.after[i];
+        if (++i == args.rows) --i;  // stay inside pre_scale and post_scale
+        if (args.pre_scale) pre_scale = args.pre_scale[i];
+        if (args.post_scale) post_scale = args.post_scale[i];
       }
     }
     if (is_whole(quad)) {
@@ -134,20 +136,21 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
     }
   };
   for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; first < quads;
-       first += kAhead * stride) {
-    Quad values[kAhead];
+       first += kInFlight * stride) {
+    Quad values[kInFlight];
 #pragma unroll
-    for (int q = 0; q < kAhead; ++q) values[q] = read(first + q * stride);
+    for (int q = 0; q < kInFlight; ++q) values[q] = read(first + q * stride);
 #pragma unroll
-    for (int q = 0; q < kAhead; ++q)
+    for (int q = 0; q < kInFlight; ++q)
       if (first + q * stride < quads) work(first + q * stride, values[q]);
   }
 }
 
 template <int kVec>
-constexpr int kBackwardRows = kVec == 1 ? 4 : 2;  // of a thread under way
+constexpr int kBackwardRows = kVec == 1 ? 4 : 2;  // in flight in a thread
 
-// A thread for kVec columns of dx: 4 where n and dx's pitch are multiples of 4, and a quad is one draw.
+// Grid and block of ColumnSumsConfig; a thread has kVec columns of dx. kVec is 4 where n and the pitch of dx
+// are multiples of 4, so that a quad is one Philox call. ReLU recovers the mask from y and draws nothing.
 template <class T, int kVec>
 __global__ void __launch_bounds__(kColumnSumThreads, 2)
     epilogue_backward_kernel(const EpilogueArgs<T> args, const T* y, const T* dy, T* dx, std::int64_t chunk,
@@ -155,7 +158,7 @@ __global__ void __launch_bounds__(kColumnSumThreads, 2)
   using Sum = Accumulator<T>;
   using Row = Pack<T, kVec>;
   const bool relu = args.activation == Activation::kRelu;
-  const bool draws = args.draws && !relu;
+  const bool draws = args.has_dropout && !relu;
   const std::uint64_t stream = draws ? args.key.stream_now() : 0;
   const std::int64_t group = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const std::int64_t column = group * kVec;
@@ -166,7 +169,7 @@ __global__ void __launch_bounds__(kColumnSumThreads, 2)
   if (column < args.pitch) {
     for (std::int64_t first = rows.begin + threadIdx.y; first < rows.end; first += kRows * blockDim.y) {
       Row slope[kRows], value[kRows];
-      Sum after[kRows], scale[kRows];
+      Sum post_scale[kRows], pre_scale[kRows];
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
         const std::int64_t i = first + r * blockDim.y, at = i * args.n + column;
@@ -174,8 +177,8 @@ __global__ void __launch_bounds__(kColumnSumThreads, 2)
         slope[r] = value[r] = Row{};
         if (valid && inside) slope[r] = *reinterpret_cast<const Row*>(dy + at);
         if (valid && inside && y) value[r] = *reinterpret_cast<const Row*>(y + at);
-        after[r] = valid && args.after ? args.keep * args.after[i] : args.keep;
-        scale[r] = valid && args.scale ? args.scale[i] : Sum(1);
+        post_scale[r] = valid && args.post_scale ? args.keep * args.post_scale[i] : args.keep;
+        pre_scale[r] = valid && args.pre_scale ? args.pre_scale[i] : Sum(1);
       }
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
@@ -189,12 +192,12 @@ __global__ void __launch_bounds__(kColumnSumThreads, 2)
         Row out;
 #pragma unroll
         for (int v = 0; v < kVec; ++v) {
-          Sum g = widen(slope[r].value[v]) * after[r];
+          Sum g = widen(slope[r].value[v]) * post_scale[r];
           const Sum out_value = widen(value[r].value[v]);
           if (args.activation == Activation::kElu && !(out_value > 0)) g *= out_value * args.share + 1;
-          if (relu ? !(out_value > 0) : draws && args.is_dropped(random.word[v])) g = 0;
+          if (relu ? !(out_value > 0) : draws && !dropout_keeps(random.word[v], args.threshold)) g = 0;
           sum[v] += g;
-          out.value[v] = static_cast<T>(g * scale[r]);
+          out.value[v] = static_cast<T>(g * pre_scale[r]);
         }
         if (dx) *reinterpret_cast<Row*>(dx + i * args.pitch + column) = out;
       }
@@ -206,30 +209,21 @@ __global__ void __launch_bounds__(kColumnSumThreads, 2)
 }
 
 template <class T>
-auto* pointer(const Tensor& t) {
-  return static_cast<device_t<T>*>(t.raw());  // null where t is undefined
-}
-
-template <class T>
 EpilogueArgs<device_t<T>> make_args(const Tensor& bias, const EpilogueOptions& o, const Tensor& y,
                                     std::int64_t pitch) {
   using Sum = Accumulator<device_t<T>>;
-  return {.scale = pointer<Sum>(o.pre_scale),
-          .bias = pointer<Sum>(bias),
-          .after = pointer<Sum>(o.post_scale),
+  return {.pre_scale = device_data<Sum>(o.pre_scale),
+          .bias = device_data<Sum>(bias),
+          .post_scale = device_data<Sum>(o.post_scale),
           .rows = y.dim(0),
           .n = y.dim(1),
           .pitch = pitch,
           .activation = o.activation,
-          .draws = o.dropout > 0,
-          .is_dropped = DropsBelow(static_cast<float>(o.dropout)),
+          .has_dropout = o.dropout > 0,
+          .threshold = dropout_threshold(o.dropout),
           .keep = static_cast<Sum>(1 / (1 - o.dropout)),
           .share = static_cast<Sum>(1 - o.dropout),
           .key = o.key};
-}
-
-bool is_aligned(const Tensor& t, std::size_t bytes) {
-  return reinterpret_cast<std::uintptr_t>(t.raw()) % bytes == 0;
 }
 
 }  // namespace
@@ -237,24 +231,26 @@ bool is_aligned(const Tensor& t, std::size_t bytes) {
 void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& options, const Tensor& y) {
   dispatch_float(x.dtype(), "epilogue", [&]<class T>(T) {
     using D = device_t<T>;
-    const std::size_t quad = kQuad * sizeof(T);
-    const std::int64_t n = y.dim(1), pitch = x.dim(1);
-    const bool aligned = is_aligned(x, quad) && is_aligned(y, quad);
-    const auto run = [&](auto* kernel, dim3 grid, dim3 block) {
+    constexpr bool kIsF64 = sizeof(T) == 8;
+    constexpr std::size_t kQuadBytes = kQuad * sizeof(T);
+    const std::int64_t pitch = x.dim(1);
+    const EpilogueConfig config =
+        choose_epilogue(y.dim(0), y.dim(1), pitch, is_aligned(x, kQuadBytes) && is_aligned(y, kQuadBytes),
+                        kIsF64, Context::of(y.device()).properties());
+    const dim3 block(static_cast<unsigned>(config.block_width), static_cast<unsigned>(config.block_rows));
+    const bool by_rows = config.kernel == EpilogueConfig::Kernel::kRows;
+    const dim3 grid =
+        by_rows ? dim3(static_cast<unsigned>(config.column_tiles), static_cast<unsigned>(config.blocks))
+                : dim3(static_cast<unsigned>(config.blocks));
+    const auto run = [&](auto* kernel) {
       launch("epilogue", y.device(), kernel, grid, block, 0, make_args<T>(bias, options, y, pitch),
-             pointer<T>(x), pointer<T>(y));
+             device_data<T>(x), device_data<T>(y));
     };
-    if (aligned && n % kQuad == 0 && pitch % kQuad == 0) {
-      const std::int64_t width = column_sum_width(n / kQuad), tiles = ceil_div(n / kQuad, width);
-      const dim3 block(static_cast<unsigned>(width), static_cast<unsigned>(kThreads / width));
-      const std::int64_t blocks =
-          std::min(ceil_div(y.dim(0), std::int64_t{block.y}), std::max<std::int64_t>(1, kMostBlocks / tiles));
-      run(epilogue_rows_kernel<D>, dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(blocks)), block);
-    } else {
-      const std::int64_t blocks = std::min(ceil_div(ceil_div(y.numel(), kQuad), kThreads), kMostBlocks);
-      run(aligned && n == pitch ? epilogue_kernel<D, true> : epilogue_kernel<D, false>,
-          dim3(static_cast<unsigned>(blocks)), dim3(kThreads));
+    if constexpr (!kIsF64) {
+      if (by_rows) return run(epilogue_rows_kernel<D>);
+      if (config.kernel == EpilogueConfig::Kernel::kFlat) return run(epilogue_kernel<D, true>);
     }
+    run(epilogue_kernel<D, false>);
   });
 }
 
@@ -263,26 +259,28 @@ void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions&
   dispatch_float(dy.dtype(), "epilogue", [&]<class T>(T) {
     using D = device_t<T>;
     const std::int64_t n = dy.dim(1), pitch = dx.defined() ? dx.dim(1) : n;
-    const std::size_t quad = kQuad * sizeof(T);
+    constexpr std::size_t kQuadBytes = kQuad * sizeof(T);
     const auto run = [&]<int kVec>() {
       const std::int64_t groups = ceil_div(pitch, kVec);
-      const ColumnSumsGrid shape(dy.dim(0), groups, column_sum_width(groups), kBackwardRows<kVec>);
+      const ColumnSumsConfig config =
+          choose_column_sums(dy.dim(0), groups, column_tile_width(groups), kBackwardRows<kVec>);
       Tensor partial;
       int* arrived = nullptr;
       if (db.defined()) {
-        partial = Tensor::empty({shape.grid.y, n}, dtype_of<Accumulator<D>>(), dy.device());
-        arrived = Context::of(dy.device()).zeroed_counters(shape.grid.x);
+        partial = Tensor::empty({config.chunks, n}, dtype_of<Accumulator<D>>(), dy.device());
+        arrived = Context::of(dy.device()).zeroed_counters(config.column_tiles);
       }
-      launch("epilogue_backward", dy.device(), epilogue_backward_kernel<D, kVec>, shape.grid, shape.block, 0,
-             make_args<T>({}, options, dy, pitch), pointer<T>(y), pointer<T>(dy), pointer<T>(dx), shape.chunk,
-             static_cast<Accumulator<D>*>(partial.raw()), arrived, pointer<Accumulator<D>>(db));
+      launch("epilogue_backward", dy.device(), epilogue_backward_kernel<D, kVec>, grid_of(config),
+             block_of(config), 0, make_args<T>({}, options, dy, pitch), device_data<T>(y), device_data<T>(dy),
+             device_data<T>(dx), config.chunk, static_cast<Accumulator<D>*>(partial.raw()), arrived,
+             device_data<Accumulator<D>>(db));
     };
-    // Undefined tensors are at address 0.
-    if (n % kQuad == 0 && pitch % kQuad == 0 && is_aligned(dy, quad) && is_aligned(y, quad) &&
-        is_aligned(dx, quad))
-      run.template operator()<kQuad>();
-    else
-      run.template operator()<1>();
+    if constexpr (sizeof(T) < 8) {  // f64 is a reference and has one kernel
+      if (n % kQuad == 0 && pitch % kQuad == 0 && is_aligned(dy, kQuadBytes) && is_aligned(y, kQuadBytes) &&
+          is_aligned(dx, kQuadBytes))
+        return run.template operator()<kQuad>();
+    }
+    run.template operator()<1>();
   });
 }
 

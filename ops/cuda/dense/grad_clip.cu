@@ -1,36 +1,22 @@
-// The norm of many tensors together: a sum for each block, added up in their order by one more block.
+// The squared norm of several tensors: one sum per block, then one block adds them in order
+// (ops/grad_clip.h).
+#include "ops/cuda/device/block_sum.cuh"
 #include "ops/cuda/device/pack.cuh"
+#include "ops/cuda/device/tensor_data.cuh"
 #include "ops/kernels/optim.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kMostBlocks = 1024;  // of a tensor
-
-template <class T>
-device_t<T>* pointer(const Tensor& x) {
-  return reinterpret_cast<device_t<T>*>(x.data<T>());
-}
+constexpr int kMaxBlocks = 1024;  // of a tensor
 
 std::int64_t blocks_of(std::int64_t n) {
   const std::int64_t blocks = ceil_div(n, kThreads * 4);
-  return blocks < 1 ? 1 : blocks < kMostBlocks ? blocks : kMostBlocks;
+  return blocks < 1 ? 1 : blocks < kMaxBlocks ? blocks : kMaxBlocks;
 }
 
-// In shared memory, always in the same order. All threads of the block call it; thread 0 has the sum.
-__device__ double sum_of_block(double value) {
-  __shared__ double part[kThreads];
-  part[threadIdx.x] = value;
-  __syncthreads();
-  for (int half = kThreads / 2; half > 0; half /= 2) {
-    if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
-    __syncthreads();
-  }
-  return part[0];
-}
-
-// grid: blocks_of(n); partial[blockIdx.x] is the sum of the block's elements, also where there are none.
+// Grid blocks_of(n), block kThreads. Writes partial[blockIdx.x] also for n = 0.
 template <class T>
 __global__ void square_kernel(const T* x, std::int64_t n, double* partial) {
   double sum = 0;
@@ -38,23 +24,23 @@ __global__ void square_kernel(const T* x, std::int64_t n, double* partial) {
     const double value = static_cast<double>(widen(x[i]));
     sum += value * value;
   }
-  const double total = sum_of_block(sum);
+  const double total = block_sum<kThreads>(sum);
   if (threadIdx.x == 0) partial[blockIdx.x] = total;
 }
 
-// One block.
+// One block of kThreads.
 __global__ void add_kernel(const double* partial, std::int64_t n, double* out) {
   double sum = 0;
   for (std::int64_t i = threadIdx.x; i < n; i += kThreads) sum += partial[i];
-  const double total = sum_of_block(sum);
+  const double total = block_sum<kThreads>(sum);
   if (threadIdx.x == 0) *out = total;
 }
 
-// grid: over the elements.
+// One thread per element, grid-stride.
 template <class T>
 __global__ void scale_kernel(const T* x, std::int64_t n, const double* squares, double max_norm, T* y) {
   const double factor = max_norm / (sqrt(*squares) + 1e-6);
-  const T by = factor > 1 ? T(1) : static_cast<T>(factor);  // a NaN stays
+  const T by = factor > 1 ? T(1) : static_cast<T>(factor);  // NaN stays NaN
   RODEO_GRID_STRIDE(i, n) y[i] = x[i] * by;
 }
 
@@ -69,7 +55,7 @@ void sum_squares(const std::vector<Tensor>& xs, const Tensor& out) {
     const std::int64_t own = blocks_of(x.numel());
     dispatch_float(x.dtype(), "sum_squares", [&]<class T>(T) {
       launch("sum_squares", out.device(), square_kernel<device_t<T>>, dim3(static_cast<unsigned>(own)),
-             kThreads, 0, pointer<T>(x), x.numel(), at);
+             kThreads, 0, device_data<T>(x), x.numel(), at);
     });
     at += own;
   }

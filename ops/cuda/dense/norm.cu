@@ -1,77 +1,15 @@
-// Statistics of columns and rows, and what is computed from them. Columns: a block of 32 columns x 8 rows for
-// each chunk of rows, then one block for the chunks, as in sum_rows; the variance is a pass of its own over
-// x - mean, which costs one more read than the textbook formula and loses no digits. Rows: a warp each.
-#include <algorithm>
-
+// Batch, layer and L2 normalisation. Column statistics are two-pass column sums. The variance is a separate
+// pass over x - mean: one more read than E[x^2] - E[x]^2, without its cancellation. A row is a warp's.
 #include "core/cuda/warp.cuh"
 #include "ops/cuda/device/pack.cuh"
+#include "ops/cuda/device/tensor_data.cuh"
+#include "ops/cuda/device/two_pass_column_sums.cuh"
 #include "ops/kernels/norm.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kColumns = 32, kRows = 8, kMaxChunks = 1024;
-
-template <class Sum, int kSums>
-struct Sums {
-  Sum value[kSums];
-};
-
-// body(i, j, sums) adds element (i, j); finish(chunk, j, sums) takes the sums of a chunk's column.
-// grid (column tiles, chunks), block (32, 8).
-template <class Sum, int kSums, class Body, class Finish>
-__global__ void column_sums_kernel(Body body, Finish finish, std::int64_t m, std::int64_t n,
-                                   std::int64_t chunk) {
-  __shared__ Sums<Sum, kSums> shared[kRows][kColumns];
-  const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * kColumns + threadIdx.x;
-  const std::int64_t begin = blockIdx.y * chunk, end = begin + chunk < m ? begin + chunk : m;
-  Sums<Sum, kSums> sums{};
-  if (column < n)
-    for (std::int64_t i = begin + threadIdx.y; i < end; i += kRows) body(i, column, sums);
-  shared[threadIdx.y][threadIdx.x] = sums;
-  __syncthreads();
-  if (threadIdx.y > 0 || column >= n) return;
-#pragma unroll
-  for (int r = 1; r < kRows; ++r)
-#pragma unroll
-    for (int s = 0; s < kSums; ++s) sums.value[s] += shared[r][threadIdx.x].value[s];
-  finish(static_cast<std::int64_t>(blockIdx.y), column, sums);
-}
-
-/// Leaves the sums of a chunk; reads them back.
-template <class Sum, int kSums>
-struct Partial {
-  Sums<Sum, kSums>* at;  // [chunks, n]
-  std::int64_t n;
-  __device__ void operator()(std::int64_t chunk, std::int64_t j, Sums<Sum, kSums>& sums) const {
-    at[chunk * n + j] = sums;
-  }
-};
-template <class Sum, int kSums>
-struct AddPartial {
-  const Sums<Sum, kSums>* at;
-  std::int64_t n;
-  __device__ void operator()(std::int64_t chunk, std::int64_t j, Sums<Sum, kSums>& sums) const {
-#pragma unroll
-    for (int s = 0; s < kSums; ++s) sums.value[s] += at[chunk * n + j].value[s];
-  }
-};
-
-/// finish(0, j, sums of column j).
-template <class Sum, int kSums, class Body, class Finish>
-void column_sums(const char* name, Device device, std::int64_t m, std::int64_t n, Body body, Finish finish) {
-  const std::int64_t chunk = std::max<std::int64_t>(64, ceil_div(m, kMaxChunks)), chunks = ceil_div(m, chunk);
-  const Tensor memory = Tensor::empty({chunks, n, kSums}, dtype_of<Sum>(), device);
-  auto* partial = static_cast<Sums<Sum, kSums>*>(memory.raw());
-  const dim3 block(kColumns, kRows), columns(static_cast<unsigned>(ceil_div(n, kColumns)));
-  const dim3 grid(columns.x, static_cast<unsigned>(chunks));
-  launch(name, device, column_sums_kernel<Sum, kSums, Body, Partial<Sum, kSums>>, grid, block, 0, body,
-         Partial<Sum, kSums>{partial, n}, m, n, chunk);
-  launch(name, device, column_sums_kernel<Sum, kSums, AddPartial<Sum, kSums>, Finish>, columns, block, 0,
-         AddPartial<Sum, kSums>{partial, n}, finish, chunks, n, chunks);
-}
-
 template <class T, class Stat>
 struct AddElement {
   const T* x;
@@ -133,7 +71,7 @@ struct WriteAffine {
   }
 };
 
-// One thread per element, grid-stride.
+// One thread per element, grid-stride, block kThreads.
 template <class T, class Stat>
 __global__ void normalize_kernel(const T* x, const Stat* mean, const Stat* rstd, bool rows,
                                  const Stat* weight, const Stat* bias, T* y, std::int64_t size,
@@ -164,7 +102,7 @@ __device__ std::int64_t row_of_warp() {
   return (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
 }
 
-// A warp per row in the kernels below.
+// Kernels with a warp per row: grid (rows / warps of a block), block kThreads.
 template <class T, class Stat>
 __global__ void row_stats_kernel(const T* x, Stat eps, Stat* mean, Stat* rstd, std::int64_t m,
                                  std::int64_t n) {
@@ -228,15 +166,6 @@ __global__ void l2_normalize_backward_kernel(const T* y, const Stat* inverse, St
     dx[row * n + j] = static_cast<T>(scale * (widen(dy[row * n + j]) - widen(y[row * n + j]) * along));
 }
 
-template <class T>
-auto* pointer(const Tensor& t) {  // null where undefined
-  return static_cast<device_t<T>*>(t.raw());
-}
-template <class T>
-auto* stats(const Tensor& t) {
-  return static_cast<Accumulator<device_t<T>>*>(t.raw());
-}
-
 template <class... P, class... A>
 void run_rows(const char* name, const Tensor& x, void (*kernel)(P...), A... arguments) {
   launch(name, x.device(), kernel, dim3(static_cast<unsigned>(ceil_div(x.dim(0), kThreads / kWarp))),
@@ -251,20 +180,21 @@ void batch_stats(const Tensor& x, double eps, double momentum, const RunningStat
     using D = device_t<T>;
     using Stat = Accumulator<D>;
     const std::int64_t m = x.dim(0), n = x.dim(1);
-    column_sums<Stat, 1>("batch_stats", x.device(), m, n, AddElement<D, Stat>{pointer<T>(x), n},
-                         WriteMean<Stat>{stats<T>(mean), m});
-    column_sums<Stat, 1>(
-        "batch_stats", x.device(), m, n, AddSquare<D, Stat>{pointer<T>(x), stats<T>(mean), n},
-        WriteVariance<Stat>{stats<T>(mean), stats<T>(rstd), stats<T>(running.mean), stats<T>(running.var),
-                            static_cast<Stat>(eps), static_cast<Stat>(momentum), m});
+    two_pass_column_sums<Stat, 1>("batch_stats", x.device(), m, n, AddElement<D, Stat>{device_data<T>(x), n},
+                                  WriteMean<Stat>{device_data<Stat>(mean), m});
+    two_pass_column_sums<Stat, 1>(
+        "batch_stats", x.device(), m, n, AddSquare<D, Stat>{device_data<T>(x), device_data<Stat>(mean), n},
+        WriteVariance<Stat>{device_data<Stat>(mean), device_data<Stat>(rstd), device_data<Stat>(running.mean),
+                            device_data<Stat>(running.var), static_cast<Stat>(eps),
+                            static_cast<Stat>(momentum), m});
   });
 }
 
 void row_stats(const Tensor& x, double eps, const Tensor& mean, const Tensor& rstd) {
   dispatch_float(x.dtype(), "layer_norm", [&]<class T>(T) {
     using Stat = Accumulator<device_t<T>>;
-    run_rows("row_stats", x, row_stats_kernel<device_t<T>, Stat>, pointer<T>(x), static_cast<Stat>(eps),
-             stats<T>(mean), stats<T>(rstd));
+    run_rows("row_stats", x, row_stats_kernel<device_t<T>, Stat>, device_data<T>(x), static_cast<Stat>(eps),
+             device_data<Stat>(mean), device_data<Stat>(rstd));
   });
 }
 
@@ -273,8 +203,9 @@ void normalize(const Tensor& x, const Tensor& mean, const Tensor& rstd, NormAxis
   dispatch_float(x.dtype(), "norm", [&]<class T>(T) {
     using Stat = Accumulator<device_t<T>>;
     launch("normalize", y.device(), normalize_kernel<device_t<T>, Stat>, grid_for(y.numel(), kThreads),
-           kThreads, 0, pointer<T>(x), stats<T>(mean), stats<T>(rstd), axis == NormAxis::kRows,
-           stats<T>(weight), stats<T>(bias), pointer<T>(y), y.numel(), x.dim(1));
+           kThreads, 0, device_data<T>(x), device_data<Stat>(mean), device_data<Stat>(rstd),
+           axis == NormAxis::kRows, device_data<Stat>(weight), device_data<Stat>(bias), device_data<T>(y),
+           y.numel(), x.dim(1));
   });
 }
 
@@ -283,10 +214,11 @@ void norm_sums(const Tensor& x, const Tensor& dy, const Tensor& mean, const Tens
   dispatch_float(x.dtype(), "norm", [&]<class T>(T) {
     using D = device_t<T>;
     using Stat = Accumulator<D>;
-    column_sums<Stat, 2>("norm_sums", x.device(), x.dim(0), x.dim(1),
-                         AddProduct<D, Stat>{pointer<T>(x), pointer<T>(dy), stats<T>(mean), stats<T>(rstd),
-                                             axis == NormAxis::kRows, x.dim(1)},
-                         WriteAffine<Stat>{stats<T>(dweight), stats<T>(dbias)});
+    two_pass_column_sums<Stat, 2>(
+        "norm_sums", x.device(), x.dim(0), x.dim(1),
+        AddProduct<D, Stat>{device_data<T>(x), device_data<T>(dy), device_data<Stat>(mean),
+                            device_data<Stat>(rstd), axis == NormAxis::kRows, x.dim(1)},
+        WriteAffine<Stat>{device_data<Stat>(dweight), device_data<Stat>(dbias)});
   });
 }
 
@@ -295,9 +227,9 @@ void batch_norm_dx(const Tensor& x, const Tensor& dy, const Tensor& mean, const 
   dispatch_float(x.dtype(), "batch_norm", [&]<class T>(T) {
     using Stat = Accumulator<device_t<T>>;
     launch("batch_norm_dx", dx.device(), batch_norm_dx_kernel<device_t<T>, Stat>,
-           grid_for(dx.numel(), kThreads), kThreads, 0, pointer<T>(x), pointer<T>(dy), stats<T>(mean),
-           stats<T>(rstd), stats<T>(weight), stats<T>(dweight), stats<T>(dbias), pointer<T>(dx), x.dim(0),
-           x.dim(1));
+           grid_for(dx.numel(), kThreads), kThreads, 0, device_data<T>(x), device_data<T>(dy),
+           device_data<Stat>(mean), device_data<Stat>(rstd), device_data<Stat>(weight),
+           device_data<Stat>(dweight), device_data<Stat>(dbias), device_data<T>(dx), x.dim(0), x.dim(1));
   });
 }
 
@@ -305,16 +237,17 @@ void layer_norm_dx(const Tensor& x, const Tensor& dy, const Tensor& mean, const 
                    const Tensor& weight, const Tensor& dx) {
   dispatch_float(x.dtype(), "layer_norm", [&]<class T>(T) {
     using Stat = Accumulator<device_t<T>>;
-    run_rows("layer_norm_dx", x, layer_norm_dx_kernel<device_t<T>, Stat>, pointer<T>(x), pointer<T>(dy),
-             stats<T>(mean), stats<T>(rstd), stats<T>(weight), pointer<T>(dx));
+    run_rows("layer_norm_dx", x, layer_norm_dx_kernel<device_t<T>, Stat>, device_data<T>(x),
+             device_data<T>(dy), device_data<Stat>(mean), device_data<Stat>(rstd), device_data<Stat>(weight),
+             device_data<T>(dx));
   });
 }
 
 void l2_normalize(const Tensor& x, double eps, const Tensor& y, const Tensor& inverse) {
   dispatch_float(x.dtype(), "l2_normalize", [&]<class T>(T) {
     using Stat = Accumulator<device_t<T>>;
-    run_rows("l2_normalize", x, l2_normalize_kernel<device_t<T>, Stat>, pointer<T>(x), static_cast<Stat>(eps),
-             pointer<T>(y), stats<T>(inverse));
+    run_rows("l2_normalize", x, l2_normalize_kernel<device_t<T>, Stat>, device_data<T>(x),
+             static_cast<Stat>(eps), device_data<T>(y), device_data<Stat>(inverse));
   });
 }
 
@@ -322,8 +255,8 @@ void l2_normalize_backward(const Tensor& y, const Tensor& inverse, double eps, c
                            const Tensor& dx) {
   dispatch_float(y.dtype(), "l2_normalize", [&]<class T>(T) {
     using Stat = Accumulator<device_t<T>>;
-    run_rows("l2_normalize_backward", y, l2_normalize_backward_kernel<device_t<T>, Stat>, pointer<T>(y),
-             stats<T>(inverse), 1 / static_cast<Stat>(eps), pointer<T>(dy), pointer<T>(dx));
+    run_rows("l2_normalize_backward", y, l2_normalize_backward_kernel<device_t<T>, Stat>, device_data<T>(y),
+             device_data<Stat>(inverse), 1 / static_cast<Stat>(eps), device_data<T>(dy), device_data<T>(dx));
   });
 }
 

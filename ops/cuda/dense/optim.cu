@@ -1,13 +1,13 @@
-// Adam for many parameters in one launch.
-#include "ops/cuda/device/pack.cuh"
+// Adam for up to kMaxTensors parameters in one launch (ops/optim.h).
+#include "ops/cuda/device/last_block.cuh"
 #include "ops/kernels/optim.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kElements = 4;  // of a thread
-constexpr int kMost = 32;     // parameters of a launch
+constexpr int kElements = 4;     // of a thread
+constexpr int kMaxTensors = 32;  // of a launch
 
 template <class T>
 struct AdamTensor {
@@ -17,35 +17,35 @@ struct AdamTensor {
   std::int64_t size;
   double beta1, beta2;
   T eps, decay;
-  std::int64_t* taken;  // steps
+  std::int64_t* steps;  // taken so far
   const double* lr;
 };
 template <class T>
 struct AdamArgs {
-  AdamTensor<T> tensor[kMost];
-  std::int64_t first_block[kMost + 1];
+  AdamTensor<T> tensor[kMaxTensors];
+  std::int64_t first_block[kMaxTensors + 1];
   int count;
-  std::int64_t* calls;  // null but in the last launch of a call
+  std::int64_t* calls;  // incremented by the last launch of a call; null in the others
   int* arrived;
 };
-static_assert(sizeof(AdamArgs<double>) <= 4096, "what a kernel's parameters may take");
+static_assert(sizeof(AdamArgs<double>) <= 4096, "the limit of kernel parameters");
 
-// Blocks one tensor after the other. The last block to finish raises the counts that all have read.
+// Consecutive ranges of blocks, of kThreads, update one tensor each. The last block to finish increments the
+// step counts, which all blocks have read by then.
 template <class T>
 __global__ void adam_kernel(const AdamArgs<T> args) {
   __shared__ T rate, correction;
-  __shared__ bool last;
   int at = 0;
   while (at + 1 < args.count && blockIdx.x >= args.first_block[at + 1]) ++at;
   const AdamTensor<T>& a = args.tensor[at];
   const std::int64_t first = (blockIdx.x - args.first_block[at]) * kThreads * kElements + threadIdx.x;
-  T p[kElements], g[kElements], m[kElements], v[kElements];  // on their way while two threads compute
+  T p[kElements], g[kElements], m[kElements], v[kElements];  // loads overlap with the powers below
 #pragma unroll
   for (int k = 0; k < kElements; ++k)
     if (const std::int64_t i = first + k * kThreads; i < a.size)
       p[k] = a.p[i], g[k] = a.g[i], m[k] = a.m[i], v[k] = a.v[i];
   if (args.count > 0 && threadIdx.x % kWarp == 0 && threadIdx.x < 2 * kWarp) {
-    const double t = static_cast<double>(*a.taken + 1);
+    const double t = static_cast<double>(*a.steps + 1);
     if (threadIdx.x == 0)
       rate = static_cast<T>(*a.lr / (1 - pow(a.beta1, t)));
     else
@@ -64,16 +64,9 @@ __global__ void adam_kernel(const AdamArgs<T> args) {
     a.v[i] = v[k];
     a.p[i] = p[k] - rate * m[k] / (sqrt(v[k]) * correction + a.eps);
   }
-  if (threadIdx.x == 0) {
-    __threadfence();
-    last = atomicAdd(args.arrived, 1) == static_cast<int>(gridDim.x) - 1;
-  }
-  __syncthreads();
-  if (!last) return;
-  if (threadIdx.x < args.count) ++*args.tensor[threadIdx.x].taken;
-  if (threadIdx.x > 0) return;
-  *args.arrived = 0;
-  if (args.calls) ++*args.calls;
+  if (!is_last_block(args.arrived, gridDim.x)) return;
+  if (threadIdx.x < args.count) ++*args.tensor[threadIdx.x].steps;
+  if (threadIdx.x == 0 && args.calls) ++*args.calls;
 }
 
 template <class T>
@@ -82,7 +75,7 @@ void launch_adam(const std::vector<const AdamUpdate*>& updates, const Tensor& st
   std::size_t at = 0;
   do {
     AdamArgs<T> args{};
-    for (; at < updates.size() && args.count < kMost; ++at) {
+    for (; at < updates.size() && args.count < kMaxTensors; ++at) {
       const AdamUpdate& u = *updates[at];
       const AdamOptions& o = u.options;
       args.tensor[args.count] = {.p = u.p.data<T>(),
@@ -94,7 +87,7 @@ void launch_adam(const std::vector<const AdamUpdate*>& updates, const Tensor& st
                                  .beta2 = o.beta2,
                                  .eps = static_cast<T>(o.eps),
                                  .decay = static_cast<T>(o.weight_decay),
-                                 .taken = steps.data<std::int64_t>() + u.slot,
+                                 .steps = steps.data<std::int64_t>() + u.slot,
                                  .lr = lr.data<double>() + u.slot};
       args.first_block[args.count + 1] =
           args.first_block[args.count] + ceil_div(u.p.numel(), kThreads * kElements);

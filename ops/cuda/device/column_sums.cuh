@@ -1,54 +1,41 @@
-/// Sums over the rows of a matrix in one launch, in an order that the grid alone decides.
+/// Sums over the rows of a matrix in one launch, in an order that depends on the sizes alone.
 ///
 /// Grid (column tiles, chunks of rows), block (groups of kVec columns, rows). A thread sums kVec columns over
-/// its rows of the chunk, several at a time, for what counts is how many are under way; a block adds its
-/// threads up, leaves that in `partial`, and the block of a column tile that finishes last adds the chunks
-/// up, in order.
+/// its rows of the chunk, several rows in flight. The block reduces the sums of its threads and writes them
+/// to `partial`. The last block of a column tile to finish adds the chunks in order.
 #pragma once
 
 #include <algorithm>
-#include <bit>
 
+#include "ops/cuda/device/last_block.cuh"
+#include "ops/cuda/device/loads.cuh"
 #include "ops/cuda/device/pack.cuh"
+#include "ops/plan/dense_config.h"
 
 namespace rodeo::kernels::cuda {
 
-constexpr int kColumnSumThreads = 256;
+constexpr int kColumnSumThreads = ColumnSumsConfig::kThreads;
 
-/// Threads for so many groups of columns: all of a block's are at work where it can be, and a row is read in
-/// whole lines.
-inline std::int64_t column_sum_width(std::int64_t groups) {
-  return ceil_div(groups, ceil_div(groups, static_cast<std::int64_t>(kWarp)));
+inline dim3 grid_of(const ColumnSumsConfig& config) {
+  return dim3(static_cast<unsigned>(config.column_tiles), static_cast<unsigned>(config.chunks));
+}
+inline dim3 block_of(const ColumnSumsConfig& config) {
+  return dim3(static_cast<unsigned>(config.width), static_cast<unsigned>(config.block_rows));
 }
 
-/// How many threads, chunks and bytes: the same for the same sizes, so that results are.
-struct ColumnSumsGrid {
-  dim3 grid, block;
-  std::int64_t chunk;  // rows
-
-  /// A thread has `batch` rows under way. So few chunks that the last block has a short way to go, and enough
-  /// for two blocks on each multiprocessor.
-  ColumnSumsGrid(std::int64_t rows, std::int64_t groups, std::int64_t width, int batch) {
-    constexpr std::int64_t kMaxChunks = 256;
-    block = dim3(static_cast<unsigned>(width), static_cast<unsigned>(kColumnSumThreads / width));
-    chunk = std::max<std::int64_t>(block.y * batch, ceil_div(rows, kMaxChunks));
-    grid = dim3(static_cast<unsigned>(ceil_div(groups, width)), static_cast<unsigned>(ceil_div(rows, chunk)));
-  }
-};
-
-/// The rows that a block adds up.
+/// The rows of this block's chunk.
 struct ColumnSumsChunk {
   std::int64_t begin, end;
   __device__ ColumnSumsChunk(std::int64_t chunk, std::int64_t rows)
       : begin(blockIdx.y * chunk), end(begin + chunk < rows ? begin + chunk : rows) {}
 };
 
-/// The sums of all threads of a column, for those of row 0.
+/// Sums over the rows of the block. Threads of row 0 have the result.
 template <class Sum, int kCount>
 __device__ void sum_over_block_rows(Sum (&sum)[kCount]) {
   __shared__ Sum shared[kCount][kColumnSumThreads];
   const unsigned own = threadIdx.y * blockDim.x + threadIdx.x;
-  __syncthreads();  // an earlier call's have been read
+  __syncthreads();  // after the reads of an earlier call
 #pragma unroll
   for (int v = 0; v < kCount; ++v) shared[v][own] = sum[v];
   for (unsigned rows = blockDim.y; rows > 1;) {
@@ -63,44 +50,23 @@ __device__ void sum_over_block_rows(Sum (&sum)[kCount]) {
   for (int v = 0; v < kCount; ++v) sum[v] = shared[v][own];
 }
 
-/// What other blocks wrote, from L2.
-template <class V>
-__device__ V load_fresh(const V* from) {
-  using Word = std::conditional_t<sizeof(V) % 16 == 0, uint4,
-                                  std::conditional_t<sizeof(V) == 8, uint2, std::uint32_t>>;
-  struct Words {
-    Word word[sizeof(V) / sizeof(Word)];
-  } words;
-#pragma unroll
-  for (std::size_t w = 0; w < sizeof(V) / sizeof(Word); ++w)
-    words.word[w] = __ldcg(reinterpret_cast<const Word*>(from) + w);
-  return std::bit_cast<V>(words);
-}
-
-/// From the sums of a thread to those of whole columns, which the threads have for which it returns true.
-/// Called by all threads of the block; `group` is at or past `groups` for those without columns. partial
-/// [chunks, groups, kCount]; arrived [column tiles], zero, and left so.
+/// Turns the sums of a thread into sums of whole columns. Returns true in the threads that have one: row 0 of
+/// the last block of a column tile. All threads of the block call it; threads without columns pass a `group`
+/// of at least `groups`. partial [chunks, groups, kCount]; arrived [column tiles], see last_block.cuh.
 template <class Sum, int kCount>
 __device__ bool finish_column_sums(Sum (&sum)[kCount], std::int64_t group, std::int64_t groups, Sum* partial,
                                    int* arrived) {
   struct Sums {
     Sum value[kCount];
   };
-  __shared__ bool last;
-  const bool inside = group < groups, first = threadIdx.x == 0 && threadIdx.y == 0;
+  const bool inside = group < groups;
   sum_over_block_rows(sum);
   if (gridDim.y == 1) return threadIdx.y == 0 && inside;
   if (threadIdx.y == 0 && inside)
 #pragma unroll
     for (int v = 0; v < kCount; ++v) partial[(blockIdx.y * groups + group) * kCount + v] = sum[v];
   __syncthreads();
-  if (first) {  // its fences order what the others of its block do before and after
-    __threadfence();
-    last = atomicAdd(arrived + blockIdx.x, 1) == static_cast<int>(gridDim.y) - 1;
-    __threadfence();
-  }
-  __syncthreads();
-  if (!last) return false;
+  if (!is_last_block(arrived + blockIdx.x, gridDim.y)) return false;
   constexpr int kBatch = std::clamp<int>(256 / sizeof(Sums), 1, 16);
 #pragma unroll
   for (int v = 0; v < kCount; ++v) sum[v] = 0;
@@ -111,7 +77,7 @@ __device__ bool finish_column_sums(Sum (&sum)[kCount], std::int64_t group, std::
       const unsigned at = begin + b * blockDim.y;
       chunk[b] = Sums{};
       if (inside && at < gridDim.y)
-        chunk[b] = load_fresh(reinterpret_cast<const Sums*>(partial) + at * groups + group);
+        chunk[b] = load_from_l2(reinterpret_cast<const Sums*>(partial) + at * groups + group);
     }
 #pragma unroll
     for (int b = 0; b < kBatch; ++b)
@@ -119,7 +85,6 @@ __device__ bool finish_column_sums(Sum (&sum)[kCount], std::int64_t group, std::
       for (int v = 0; v < kCount; ++v) sum[v] += chunk[b].value[v];
   }
   sum_over_block_rows(sum);
-  if (first) arrived[blockIdx.x] = 0;
   return threadIdx.y == 0 && inside;
 }
 

@@ -1,4 +1,4 @@
-/// Asking for operands before it is known which of their rows are needed.
+/// L2 prefetch of operands whose rows are not yet known.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,14 @@ namespace rodeo::kernels::cuda {
 
 using namespace rodeo::cuda;
 
-/// Two operands that a kernel asks for from DRAM as soon as it runs, 128 bytes a thread, so that its chain of
-/// loads does not wait for DRAM at every step. Does nothing where there are more of these lines than threads:
-/// a large launch hides the latency anyway, and need not read all of its operands.
+/// Starts a read of the 128-byte line of `at` from DRAM into L2.
+__device__ __forceinline__ void prefetch_l2(const void* at) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+}
+
+/// Prefetches two whole operands at the start of a kernel, 128 bytes a thread, so that a chain of dependent
+/// loads does not wait for DRAM at every step. Does nothing if the operands have more lines than the grid has
+/// threads: a large launch hides the latency anyway, and may not need all of its operands.
 class L2Prefetch {
  public:
   L2Prefetch(const void* first, std::int64_t first_bytes, const void* second, std::int64_t second_bytes,
@@ -22,7 +27,7 @@ class L2Prefetch {
     lines_[0] = static_cast<std::uint32_t>(of_first), lines_[1] = static_cast<std::uint32_t>(of_second);
   }
 
-  /// Called by every thread of a grid of blocks (x, y) of `threads` threads.
+  /// Every thread of the grid (x, y) calls it; blocks have `threads` threads.
   __device__ void operator()(std::uint32_t threads) const {
     std::uint32_t line = (blockIdx.y * gridDim.x + blockIdx.x) * threads + threadIdx.x;
     const char* at = nullptr;
@@ -30,7 +35,7 @@ class L2Prefetch {
       at = at_[0] + line * std::uint64_t{kLine};
     else if ((line -= lines_[0]) < lines_[1])
       at = at_[1] + line * std::uint64_t{kLine};
-    if (at) asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+    if (at) prefetch_l2(at);
   }
 
  private:

@@ -1,4 +1,4 @@
-/// Elements side by side, and their sums' type.
+/// Vectors of elements, and conversion to the accumulator's type.
 #pragma once
 
 #include "core/cuda/launch.cuh"
@@ -7,12 +7,13 @@ namespace rodeo::kernels::cuda {
 
 using namespace rodeo::cuda;
 
-/// kVec elements that are loaded and stored as one.
+/// kVec elements, loaded and stored as one vector.
 template <class T, int kVec>
 struct alignas(sizeof(T) * kVec) Pack {
   T value[kVec];
 };
 
+/// f32 for 16-bit elements, else the value itself.
 template <class T>
 __device__ __forceinline__ auto widen(T value) {
   if constexpr (sizeof(T) == 2)

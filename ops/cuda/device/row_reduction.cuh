@@ -1,7 +1,7 @@
-/// What is taken from the edges of every row by RoDe's decomposition, whatever it is: a warp for a piece,
-/// whose groups of lanes take edges in turn, and a group for a short row. Pieces of split rows leave theirs
-/// in a workspace, which a second launch goes through in order, so that a hub costs no more than its pieces
-/// and the result depends on no race.
+/// Reductions over the edges of every row with RoDe's decomposition. A warp has a piece, whose edges its
+/// groups of lanes share round-robin; a group has a residual row. Pieces of split rows write partial results
+/// to a workspace, and a second launch combines them in order: hubs are parallel, and results are
+/// deterministic.
 #pragma once
 
 #include "ops/cuda/device/row_tile.cuh"
@@ -11,11 +11,13 @@
 namespace rodeo::kernels::cuda {
 
 constexpr int kReductionThreads = 128;
-constexpr int kEdgesInFlight = 4;  // of a group
+constexpr int kEdgesInFlight = 4;  // in a group
 
-/// What a block of kReductionThreads does; args has the plan and where its rows begin. Work visits edges
-/// `first`, first + step, ... of a part of a row, reduces over the groups of a warp, and writes a row or a
-/// slot.
+/// The body of a reduction kernel with blocks of kReductionThreads. args has the plan (rode) and row_ptr.
+/// Work must have
+///   visit(part, first, step): accumulate edges first, first + step, ... of a part of a row
+///   reduce_groups(): combine the groups of a warp
+///   write(row), write_partial(slot): write the result of a row or of a piece
 template <class Work, class Args>
 __device__ __forceinline__ void reduce_rows(Work& work, const Args& args) {
   using Tile = typename Work::Tile;
@@ -44,7 +46,7 @@ __device__ __forceinline__ void reduce_rows(Work& work, const Args& args) {
   }
 }
 
-/// Where a lane works: at kVec columns of a row, all of them or none.
+/// The position of a lane: kVec columns of a row, all inside or all outside.
 template <class Tile_, class Args>
 struct RowLanes {
   using Tile = Tile_;
@@ -61,7 +63,7 @@ struct RowLanes {
   __device__ explicit RowLanes(const Args& a) : args(a) {}
 };
 
-/// Work that sums.
+/// Work that sums; subclasses add visit().
 template <class Tile, class Args>
 struct RowSums : RowLanes<Tile, Args> {
   using Base = RowLanes<Tile, Args>;
@@ -94,7 +96,7 @@ struct RowSums : RowLanes<Tile, Args> {
   }
 };
 
-// A thread per element of the split rows, grid-stride.
+// Adds the partial sums of split rows in order. One thread per element, grid-stride.
 template <class Args>
 __global__ void add_slots_kernel(const Args args, std::int64_t splits) {
   using Sum = std::remove_pointer_t<decltype(args.partial)>;
@@ -114,7 +116,7 @@ void add_slots(const char* name, Device device, const Args& args, std::int64_t s
   launch(name, device, add_slots_kernel<Args>, grid_for(splits * args.k, 256), dim3(256), 0, args, splits);
 }
 
-/// The memory of split rows, and args that point to it.
+/// Allocates the workspace of split rows and sets its pointers in args.
 struct SplitRows {
   Tensor partial, row;
 

@@ -1,12 +1,12 @@
-/// Column tiles of rows for kernels that read several arrays of the same shape.
+/// Column tiles for kernels that read several arrays of the same shape.
 #pragma once
 
 #include "core/cuda/launch.cuh"
 
 namespace rodeo::kernels::cuda {
 
-/// kLanes lanes of kVec elements cover a column tile of a row; the warp's groups of lanes work on different
-/// edges or rows.
+/// A group of kLanes lanes, kVec elements each, covers a column tile of a row. The kGroups groups of a warp
+/// work on different edges or rows.
 template <class T_, int kVec_, int kLanes_>
 struct RowTile {
   using T = T_;
@@ -15,7 +15,7 @@ struct RowTile {
                        kWidth = kVec_ * kLanes_;
 };
 
-/// Calls f(RowTile{}) for rows of heads of `per_head` columns: a lane's columns belong to one head.
+/// Calls f(RowTile{}) with a tile for heads of `per_head` columns. All columns of a lane belong to one head.
 /// `aligned`: all arrays begin at multiples of 16 bytes.
 template <class T, class F>
 void dispatch_row_tile(std::int64_t per_head, bool aligned, F&& f) {

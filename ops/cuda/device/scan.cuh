@@ -1,5 +1,5 @@
-/// CUB with its scratch memory taken from the pool. Who calls an algorithm includes that one alone: all of
-/// CUB takes the compiler longer than most kernels.
+/// CUB algorithms with pooled scratch memory, and prefix sums. Include single CUB headers: all of CUB
+/// compiles slower than most kernels.
 #pragma once
 
 #include "core/cuda/launch.cuh"
@@ -9,7 +9,7 @@ namespace rodeo::kernels::cuda {
 
 using namespace rodeo::cuda;
 
-/// Runs a CUB algorithm: call(scratch, bytes) is made twice, first to learn the size.
+/// Runs a CUB algorithm: call(scratch, bytes) runs twice, the first time with null to get the size.
 template <class Call>
 void with_scratch(const char* name, Device device, Call&& call) {
   std::size_t bytes = 0;
@@ -18,10 +18,11 @@ void with_scratch(const char* name, Device device, Call&& call) {
   check_cuda(call(scratch.raw(), bytes), name);
 }
 
-/// counts i64 [n + 1], the last one ignored -> where each begins; the last entry is the sum of all. In place.
+/// In-place exclusive scan of counts i64 [n + 1]. The last entry is ignored on input and is the total on
+/// output.
 void exclusive_scan(const Tensor& counts);
 
-/// The last entry of a scanned array, on the host.
+/// The last entry of a scanned array. Synchronises with the device.
 inline std::int64_t last(const Tensor& offsets) {
   return offsets.slice(offsets.numel() - 1, offsets.numel()).to_vector<std::int64_t>()[0];
 }

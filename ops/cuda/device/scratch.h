@@ -1,4 +1,4 @@
-/// Memory that one kernel needs while it runs.
+/// Workspace of one kernel launch.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,9 @@
 
 namespace rodeo::kernels::cuda {
 
-/// The context's workspace where that is large enough: memory of the pool costs small kernels a tenth of
-/// their time. So whoever launches two kernels must not expect the second to find what the first one left.
+/// The context's workspace if it is large enough, else an allocation: allocating costs small kernels a tenth
+/// of their time. All Scratch objects share the workspace, so data does not survive to the next kernel that
+/// uses one.
 class Scratch {
  public:
   Scratch(std::int64_t bytes, Device device) {

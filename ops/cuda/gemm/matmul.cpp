@@ -1,5 +1,5 @@
-// Row-major C = op(A) op(B) by cuBLASLt, which thinks in columns: it computes C^T = op(B)^T op(A)^T on the
-// same memory. What the library's heuristic chose for a shape is remembered.
+// Row-major C = op(A) op(B) by cuBLASLt. cuBLASLt is column-major: it computes C^T = op(B)^T op(A)^T on the
+// same memory. The algorithm that its heuristic chooses is cached per thread and problem.
 #include <cublasLt.h>
 
 #include <bit>
@@ -30,9 +30,9 @@ std::uint32_t alignment(const Tensor& t) {
 }
 
 struct Problem {
-  std::int64_t m, n, k, lda, ldb, ldc;  // in cuBLAS terms: C is m x n by columns
+  std::int64_t m, n, k, lda, ldb, ldc;  // of cuBLASLt: C is m x n, column-major
   bool ta, tb, tf32;
-  DType dtype, out;  // of the factors, of C
+  DType dtype, out;  // of A and B; of C
   int device;
   std::uint32_t align_a, align_b, align_c;
   auto key() const {

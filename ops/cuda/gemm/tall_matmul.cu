@@ -4,41 +4,42 @@
 namespace rodeo::kernels::cuda {
 namespace {
 
-/// y = D(x) w + bias.   A block has kWarpsM * kM * 16 rows and kWarpsN * kN * 8 columns of y; kWarpsK warps
-/// share the terms of a sum.
 struct TallArgs {
   TallMatrix x;
   const float* w;     // [k, n], or with kTransposed [n, k]
   int n;              // columns of w
-  bool w_in_quads;    // its rows are whole aligned quads
+  bool w_in_quads;    // rows of w consist of aligned quads
   const float* bias;  // [n], or null
   float* y;
-  int pitch;  // of y, at least n; columns from n on are set to 0
+  int pitch;  // of y, at least n; columns from n on become 0
   TallDropout dropout;
 };
 
-template <int kWarpsM, int kWarpsN, int kM, int kN, int kWarpsK>
+template <int kIndex>
 struct TallShape {
-  static constexpr int kThreads = kWarpsM * kWarpsN * kWarpsK * kWarp;
-  static constexpr int kRows = kWarpsM * kM * 16, kColumns = kWarpsN * kN * 8;
-  static constexpr int kBlocks =  // of a multiprocessor: as many as registers allow
-      kThreads > 128           ? 512 / kThreads
-      : kWarpsK > 1 && kN <= 2 ? 8
-      : kM* kN <= 2            ? 5
-      : kM* kN <= 6            ? 4
-                               : 3;
+  static constexpr GemmTile kTile = kTallTiles[kIndex];
+  static constexpr int kThreads = kTile.threads();
+  static constexpr int kRows = kTile.rows(), kColumns = kTile.columns();
+  static constexpr int kMmas = kTile.mma_m * kTile.mma_n;  // of a warp
+  static constexpr int kBlocks =                           // of a multiprocessor: as many as registers allow
+      kThreads > 128                          ? 512 / kThreads
+      : kTile.warps_k > 1 && kTile.mma_n <= 2 ? 8
+      : kMmas <= 2                            ? 5
+      : kMmas <= 6                            ? 4
+                                              : 3;
   static constexpr int kXSize = kRows * kTallPitch;
-  static constexpr int kWSize = kTallDepth * tall_pitch(kColumns) > kColumns* kTallPitch
-                                    ? kTallDepth* tall_pitch(kColumns)
-                                    : kColumns* kTallPitch;
+  static constexpr int kWSize = std::max(kTallDepth * tall_pitch(kColumns), kColumns* kTallPitch);
   static constexpr int kBytes = 2 * (kXSize + kWSize) * static_cast<int>(sizeof(float));
 };
 
-template <int kWarpsM, int kWarpsN, int kM, int kN, int kWarpsK, bool kTransposed>
-__global__ void __launch_bounds__(TallShape<kWarpsM, kWarpsN, kM, kN, kWarpsK>::kThreads,
-                                  TallShape<kWarpsM, kWarpsN, kM, kN, kWarpsK>::kBlocks)
+// Grid (row tiles, column tiles), block Shape::kThreads.
+template <int kIndex, bool kTransposed>
+__global__ void __launch_bounds__(TallShape<kIndex>::kThreads, TallShape<kIndex>::kBlocks)
     tall_matmul_kernel(const TallArgs args) {
-  using Shape = TallShape<kWarpsM, kWarpsN, kM, kN, kWarpsK>;
+  using Shape = TallShape<kIndex>;
+  constexpr GemmTile kTile = Shape::kTile;
+  constexpr int kWarpsM = kTile.warps_m, kWarpsN = kTile.warps_n, kWarpsK = kTile.warps_k;
+  constexpr int kM = kTile.mma_m, kN = kTile.mma_n;
   constexpr int kQuads = Shape::kRows * kTallDepth / 4 / Shape::kThreads;  // of a thread
   constexpr int kWPitch = kTransposed ? kTallPitch : tall_pitch(Shape::kColumns);
   extern __shared__ float4 shared[];
@@ -61,7 +62,7 @@ __global__ void __launch_bounds__(TallShape<kWarpsM, kWarpsN, kM, kN, kWarpsK>::
           args.w + k0 * args.n + first_column, args.n, depth - k0, args.n - first_column, args.w_in_quads,
           to);
   };
-  // Thread by thread a quad: 8 of them are a row's 32 columns.
+  // A thread loads one quad at a time; 8 threads cover the 32 columns of a row.
   const int x_row = static_cast<int>(threadIdx.x) / 8, x_column = static_cast<int>(threadIdx.x) % 8 * 4;
   float4 next[kQuads];
   const auto load = [&](int k0) {
@@ -87,7 +88,7 @@ __global__ void __launch_bounds__(TallShape<kWarpsM, kWarpsN, kM, kN, kWarpsK>::
       const int row = x_row + i * (Shape::kThreads / 8);
       if (drops) {
         keep(next[i], kept[i]);
-        // Eight neighbours have a word of bits.
+        // Eight lanes combine their bits into the word of a row.
         std::uint32_t word = kept[i] << x_column;
 #pragma unroll
         for (int other = 1; other < 8; other *= 2) word |= __shfl_xor_sync(kFullMask, word, other);
@@ -96,7 +97,7 @@ __global__ void __launch_bounds__(TallShape<kWarpsM, kWarpsN, kM, kN, kWarpsK>::
       }
       *reinterpret_cast<float4*>(x + row * kTallPitch + x_column) = next[i];
     }
-    wait_for_copies();
+    async_copy_wait_all();
     __syncthreads();
     if (k0 + kTallDepth < depth) {
       load(k0 + kTallDepth);
@@ -160,11 +161,10 @@ __global__ void __launch_bounds__(TallShape<kWarpsM, kWarpsN, kM, kN, kWarpsK>::
     }
 }
 
-template <int kWarpsM, int kWarpsN, int kM, int kN, int kWarpsK = 1>
+template <int kIndex>
 void multiply(const TallArgs& args, bool transposed, Device device) {
-  using Shape = TallShape<kWarpsM, kWarpsN, kM, kN, kWarpsK>;
-  const auto kernel = transposed ? tall_matmul_kernel<kWarpsM, kWarpsN, kM, kN, kWarpsK, true>
-                                 : tall_matmul_kernel<kWarpsM, kWarpsN, kM, kN, kWarpsK, false>;
+  using Shape = TallShape<kIndex>;
+  const auto kernel = transposed ? tall_matmul_kernel<kIndex, true> : tall_matmul_kernel<kIndex, false>;
   allow_shared(kernel, Shape::kBytes);
   const dim3 grid(static_cast<unsigned>(ceil_div(args.x.rows, Shape::kRows)),
                   static_cast<unsigned>(ceil_div(args.pitch, Shape::kColumns)));
@@ -173,25 +173,20 @@ void multiply(const TallArgs& args, bool transposed, Device device) {
 
 }  // namespace
 
-// The widths of the blocks were measured: docs/kernels.md.
 void tall_matmul(const DropoutInput& x, const Tensor& w, bool transposed, const Tensor& bias,
                  const Tensor& y) {
   const TallArgs args{.x = matrix_of(x.x, w.dim(transposed ? 1 : 0)),
-                      .w = tall_pointer(w),
+                      .w = device_data<float>(w),
                       .n = static_cast<int>(w.dim(transposed ? 0 : 1)),
                       .w_in_quads = in_quads(w, w.dim(1)),
-                      .bias = tall_pointer(bias),
-                      .y = tall_pointer(y),
+                      .bias = device_data<float>(bias),
+                      .y = device_data<float>(y),
                       .pitch = static_cast<int>(y.dim(1)),
                       .dropout = dropout_of(x)};
   const Device device = y.device();
-  // Few rows and many terms: four warps share the terms of 16 rows.
-  constexpr std::int64_t kFewRows = 1 << 13;
-  if (args.pitch <= 16 && args.x.rows < kFewRows && args.x.columns >= 128)
-    return multiply<1, 1, 1, 2, 4>(args, transposed, device);
-  if (args.pitch <= 16) return multiply<4, 1, 1, 2>(args, transposed, device);
-  if (args.pitch <= 48) return multiply<4, 1, 1, 6>(args, transposed, device);
-  multiply<2, 2, 2, 4>(args, transposed, device);
+  const GemmTile tile =
+      choose_tall_tile(args.x.rows, args.x.columns, args.pitch, Context::of(device).properties());
+  with_tile<kTallTiles>(tile, [&]<int kIndex>() { multiply<kIndex>(args, transposed, device); });
 }
 
 }  // namespace rodeo::kernels::cuda

@@ -1,27 +1,32 @@
-/// Products of a matrix with many rows, dropped out on the way, by the tensor cores: what they share.
+/// f32 products of tall matrices on tensor cores, with dropout of the left operand fused in. Shared by
+/// tall_matmul, its transpose and the wgmma kernels.
 ///
-/// f32 is kept by splitting: x = high + low, each with the 11 bits of TF32, so that three products of halves
-/// (low * high, high * low, high * high) miss no more than 2^-22 of |x w|. A tensor core cuts off what it
-/// adds up, so it adds 32 terms at most; their sums are added by the f32 units.
+/// f32 accuracy comes from splitting: x = high + low, each a TF32 value of 11 significant bits. Three
+/// products (low * high, high * low, high * high) leave an error of at most 2^-22 |x w|. Tensor cores
+/// truncate their sums, so they add 32 terms at most; the f32 units add those sums.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
+#include <iterator>
 
 #include "core/random.h"
+#include "ops/cuda/device/async_copy.cuh"
+#include "ops/cuda/device/mma.cuh"
 #include "ops/cuda/device/pack.cuh"
-#include "ops/cuda/spmm/padded_rows.h"
+#include "ops/cuda/device/tensor_data.cuh"
 #include "ops/kernels/dense.h"
+#include "ops/kernels/dropout.h"
+#include "ops/plan/gemm_config.h"
 
 namespace rodeo::kernels::cuda {
 
-constexpr int kTallDepth = 32;  // terms of a sum that are staged at once
+constexpr int kTallDepth = kGemmDepth;
 
-/// D(x)[i, j] = x[i, j] scale[i] keep where kept, else 0.
+/// The left operand D(x): D(x)[i, j] = x[i, j] scale[i] keep if element (i, j) is kept, else 0.
 struct TallDropout {
   const float* scale;       // [m], or null: 1
   float keep;               // 1 / (1 - p)
-  std::uint32_t threshold;  // words below it drop; 0: none does
+  std::uint32_t threshold;  // dropout_keeps(); 0: no dropout
   RandomKey key;
   std::uint32_t* kept;  // [m, tall_words(columns)]: bit j % 32 of word j / 32, or null
 };
@@ -34,10 +39,10 @@ struct TallMatrix {
   const float* x;
   std::int64_t rows;
   int columns, pitch;
-  bool in_quads;  // its rows are whole aligned quads: each is one load and one draw
+  bool in_quads;  // rows consist of aligned quads: one load and one Philox call each
 };
 
-/// Columns k .. k + 3 of a row, 0 where there is none.
+/// Columns k .. k + 3 of a row, 0 past the end.
 __device__ __forceinline__ float4 load_quad(const TallMatrix& m, std::int64_t row, std::int64_t end, int k) {
   float4 out{0, 0, 0, 0};
   if (row >= end || k >= m.columns) return out;
@@ -50,25 +55,25 @@ __device__ __forceinline__ float4 load_quad(const TallMatrix& m, std::int64_t ro
   return out;
 }
 
-/// Of four neighbours, the first of which is element 4 quad, those that are kept, in the low bits.
+/// Which of elements 4 quad .. 4 quad + 3 are kept, as bits 0 to 3.
 __device__ __forceinline__ std::uint32_t draw_quad(const TallDropout& d, std::uint64_t stream,
                                                    std::uint64_t quad) {
   const Philox4 random = philox(d.key.seed, stream, quad);
   std::uint32_t bits = 0;
 #pragma unroll
-  for (int k = 0; k < 4; ++k) bits |= random.word[k] < d.threshold ? 0 : 1u << k;
+  for (int k = 0; k < 4; ++k) bits |= dropout_keeps(random.word[k], d.threshold) ? 1u << k : 0;
   return bits;
 }
 
-/// kept[i] for the four neighbours the first of which is element index[i]. Where all are whole quads no
-/// branch stands between the draws, and they are computed side by side.
+/// kept[i] for the four elements from index[i] on. `aligned`: every index is a multiple of 4. Without
+/// branches between them, the Philox calls overlap.
 template <int kCount>
-__device__ __forceinline__ void draw_quads(const TallDropout& d, std::uint64_t stream, bool are_whole,
+__device__ __forceinline__ void draw_quads(const TallDropout& d, std::uint64_t stream, bool aligned,
                                            const std::int64_t (&index)[kCount],
                                            std::uint32_t (&kept)[kCount]) {
 #pragma unroll
   for (int i = 0; i < kCount; ++i) kept[i] = draw_quad(d, stream, static_cast<std::uint64_t>(index[i]) >> 2);
-  if (are_whole) return;
+  if (aligned) return;
 #pragma unroll
   for (int i = 0; i < kCount; ++i)
     if (const int shift = static_cast<int>(index[i] & 3); shift > 0) {
@@ -89,21 +94,13 @@ struct Split {
 };
 
 __device__ __forceinline__ Split split(float x) {
-  // To nearest by integers. The tensor core cuts off what `low` has below its 11 bits, the last bit of x.
+  // Rounds to nearest in integers. The tensor core truncates `low` to 11 bits, which loses the last bit of x.
   const std::uint32_t high = (__float_as_uint(x) + 0x1000) & 0xffffe000;
   return {high, __float_as_uint(x - __uint_as_float(high))};
 }
 
-__device__ __forceinline__ void mma_tf32(float (&d)[4], const std::uint32_t (&a)[4],
-                                         const std::uint32_t (&b)[2]) {
-  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%0,%1,%2,%3};"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
-
-/// What a warp has of kM x kN tiles, 16 x 8 each: lane (g, t), g = lane / 4, t = lane % 4, has rows g and g +
-/// 8, columns 2t and 2t + 1 of the sums, and k = t and t + 4 of the operands.
+/// The accumulators of a warp: kM x kN tiles of 16 x 8. Lane (g, t), g = lane / 4, t = lane % 4, has rows g
+/// and g + 8 and columns 2t and 2t + 1 of the sums, and k = t and t + 4 of the operands.
 template <int kM, int kN>
 struct TallTiles {
   float sum[kM][kN][4] = {};
@@ -128,12 +125,12 @@ struct TallTiles {
         b_high[n][i] = s.high;
         b_low[n][i] = s.low;
       }
-    // Neighbouring products are independent: each waits for the one before it on its sum. Small ones first.
+    // Small products first. Consecutive instructions write different sums, so that they overlap.
     const auto each = [&](auto& a, auto& b) {
 #pragma unroll
       for (int m = 0; m < kM; ++m)
 #pragma unroll
-        for (int n = 0; n < kN; ++n) mma_tf32(sum[m][n], a[m], b[n]);
+        for (int n = 0; n < kN; ++n) mma_m16n8k8_tf32(sum[m][n], a[m], b[n]);
     };
     each(a_low, b_high);
     each(a_high, b_low);
@@ -149,24 +146,8 @@ struct TallTiles {
   }
 };
 
-/// Copies of kVec floats to shared memory that other work need not wait for, zeros where not `inside`.
-template <int kVec>
-__device__ __forceinline__ void copy_later(float* to, const float* from, bool inside) {
-  static_assert(kVec == 1 || kVec == 2 || kVec == 4);
-  const auto shared = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
-  const int bytes = inside ? 4 * kVec : 0;
-  if constexpr (kVec == 4)
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(bytes));
-  else
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(shared), "l"(from), "r"(bytes),
-                 "n"(4 * kVec));
-}
-__device__ __forceinline__ void wait_for_copies() {
-  asm volatile("cp.async.wait_all;" ::: "memory");
-}
-
-/// Elements [first_row ..) x [first_column ..) of a matrix to a tile of kRows x kColumns, zeros where there
-/// is none. In quads where `quads` says that they are aligned and whole.
+/// Starts the copy of a kRows x kColumns tile to shared memory, with zeros past `rows` and `columns`.
+/// `quads`: rows consist of aligned quads, copied 16 bytes at a time.
 template <int kThreads, int kRows, int kColumns, int kPitch>
 __device__ __forceinline__ void stage_tile(const float* from, int pitch, int rows, int columns, bool quads,
                                            float* to) {
@@ -175,20 +156,20 @@ __device__ __forceinline__ void stage_tile(const float* from, int pitch, int row
     for (int place = threadIdx.x; place < kRows * kColumns / 4; place += kThreads) {
       const int column = place % (kColumns / 4) * 4, row = place / (kColumns / 4);
       const bool inside = row < rows && column < columns;
-      copy_later<4>(to + row * kPitch + column, inside ? from + row * pitch + column : from, inside);
+      async_copy_or_zero<16>(to + row * kPitch + column, inside ? from + row * pitch + column : from, inside);
     }
   } else {
 #pragma unroll 2
     for (int place = threadIdx.x; place < kRows * kColumns; place += kThreads) {
       const int column = place % kColumns, row = place / kColumns;
       const bool inside = row < rows && column < columns;
-      copy_later<1>(to + row * kPitch + column, inside ? from + row * pitch + column : from, inside);
+      async_copy_or_zero<4>(to + row * kPitch + column, inside ? from + row * pitch + column : from, inside);
     }
   }
 }
 
-/// Pitches at which the lanes of a warp meet in no bank: of a tile whose columns are k, and one whose rows
-/// are.
+/// Pitches of tiles in shared memory without bank conflicts: of a tile with k along its columns, and with k
+/// along its rows.
 constexpr int kTallPitch = kTallDepth + 4;
 __host__ __device__ constexpr int tall_pitch(int columns) {
   return (columns + 23) / 32 * 32 + 8;
@@ -198,42 +179,45 @@ inline bool in_quads(const Tensor& t, std::int64_t columns) {
   return columns % 4 == 0 && t.dim(1) % 4 == 0 && is_aligned(t);
 }
 
-inline float* tall_pointer(const Tensor& t) {
-  return static_cast<float*>(t.raw());  // null where t is undefined
-}
-
 inline TallMatrix matrix_of(const Tensor& x, std::int64_t columns) {
-  return {tall_pointer(x), x.dim(0), static_cast<int>(columns), static_cast<int>(x.dim(1)),
+  return {device_data<float>(x), x.dim(0), static_cast<int>(columns), static_cast<int>(x.dim(1)),
           in_quads(x, columns)};
 }
 
-/// A word drops where its upper 24 bits, as a fraction, are below p: to_unit(word) < p in integers.
 inline TallDropout dropout_of(const DropoutInput& x) {
-  // Where p is 1 in f32, the threshold would be 2^32.
-  const double threshold = std::ceil(static_cast<float>(x.p) * 0x1p24f) * 0x1p8;
-  return {.scale = tall_pointer(x.scale),
+  return {.scale = device_data<float>(x.scale),
           .keep = static_cast<float>(1 / (1 - x.p)),
-          .threshold = static_cast<std::uint32_t>(std::min(threshold, 0x1p32 - 1)),
+          .threshold = dropout_threshold(x.p),
           .key = x.key,
           .kept = static_cast<std::uint32_t*>(x.kept.raw())};
 }
 
-/// Where a product over rows leaves its parts: as many of them as `per_multiprocessor` blocks of each
-/// multiprocessor, at `blocks` a part, have; sets what is theirs in args.
+/// Allocates the partial sums of a product over rows, and sets their address and args.chunk. `tiles` blocks
+/// compute one part.
 template <class Args>
-Tensor tall_partial(Args& args, std::int64_t rows, std::int64_t blocks, int per_multiprocessor,
+Tensor tall_partial(Args& args, std::int64_t rows, std::int64_t tiles, int blocks_per_multiprocessor,
                     Device device) {
-  const std::int64_t held = Context::of(device).num_multiprocessors() * per_multiprocessor;
-  const std::int64_t wanted = std::max<std::int64_t>(1, held / blocks);
-  args.chunk = ceil_div(ceil_div(rows, wanted), kTallDepth) * kTallDepth;
-  const Tensor partial =
-      Tensor::empty({ceil_div(rows, args.chunk), (args.x.columns + args.with_sums) * std::int64_t{args.n}},
-                    DType::kF32, device);
-  args.partial = tall_pointer(partial);
+  const RowParts split = split_rows(rows, tiles, blocks_per_multiprocessor, Context::of(device).properties());
+  args.chunk = split.chunk;
+  const std::int64_t size = (args.x.columns + args.with_sums) * std::int64_t{args.n};
+  const Tensor partial = Tensor::empty({split.parts, size}, DType::kF32, device);
+  args.partial = device_data<float>(partial);
   return partial;
 }
 
-/// dw, and db if it is defined: partial's rows added up in order.
+/// Calls f.operator()<index>() with the index of `tile` in the table. nvcc takes no structs as template
+/// arguments of kernels.
+template <const auto& kTiles, int kIndex = 0, class F>
+void with_tile(const GemmTile& tile, F&& f) {
+  if constexpr (kIndex < static_cast<int>(std::size(kTiles))) {
+    if (tile == kTiles[kIndex])
+      f.template operator()<kIndex>();
+    else
+      with_tile<kTiles, kIndex + 1>(tile, f);
+  }
+}
+
+/// dw, and db where defined: the sum of the rows of `partial`, in order.
 void tall_sum(const Tensor& partial, const Tensor& dw, const Tensor& db);
 
 template <class... Parameters>

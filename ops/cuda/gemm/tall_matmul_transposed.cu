@@ -1,4 +1,4 @@
-// dw = D(x)^T dy, and the sums of dy's columns (tall_matmul.cuh).
+// dw = D(x)^T dy, and the column sums of dy (tall_matmul.cuh).
 #include <algorithm>
 
 #include "ops/cuda/gemm/tall_matmul.cuh"
@@ -6,8 +6,8 @@
 namespace rodeo::kernels::cuda {
 namespace {
 
-/// out[i] = the sum over parts of partial[part, i], in order. A block has a warp's width of i, its warps
-/// share the parts.
+/// out[i] = the sum over parts of partial[part, i], in a fixed order. Grid (size / kWarp), block
+/// kTallSumWarps warps: a lane has one i, the warps share the parts.
 constexpr int kTallSumWarps = 8;
 __global__ void __launch_bounds__(kTallSumWarps* kWarp)
     tall_sum_kernel(const float* partial, std::int64_t parts, int size, int first_size, float* first,
@@ -27,9 +27,8 @@ __global__ void __launch_bounds__(kTallSumWarps* kWarp)
   (i < first_size ? first[i] : second[i - first_size]) = sum;
 }
 
-/// partial[s] = D(x)^T dy of the s-th part of the rows, and below it the sums of dy's columns if asked for:
-/// as if x had one more column, of ones that nothing scales or drops.   A block has kWarpsM * kM * 16 columns
-/// of x and kWarpsN * kN * 8 of dy.
+/// partial[s] = D(x)^T dy over part s of the rows. with_sums appends the column sums of dy as one more row: x
+/// is extended by a column of ones, without scale and dropout.
 struct TallTransposedArgs {
   TallMatrix x;
   const float* dy;
@@ -41,19 +40,24 @@ struct TallTransposedArgs {
   TallDropout dropout;
 };
 
-template <int kWarpsM, int kWarpsN, int kM, int kN>
+template <int kIndex>
 struct TallTransposedShape {
-  static constexpr int kThreads = kWarpsM * kWarpsN * kWarp;
-  static constexpr int kRows = kWarpsM * kM * 16, kColumns = kWarpsN * kN * 8;
+  static constexpr GemmTile kTile = kTallTransposedTiles[kIndex];
+  static constexpr int kBlocks = tall_transposed_blocks(kTile);  // of a multiprocessor
+  static constexpr int kThreads = kTile.threads();
+  static constexpr int kRows = kTile.rows(), kColumns = kTile.columns();
   static constexpr int kXPitch = tall_pitch(kRows), kYPitch = tall_pitch(kColumns);
   static constexpr int kXSize = kTallDepth * kXPitch, kYSize = kTallDepth * kYPitch;
   static constexpr int kBytes = 2 * (kXSize + kYSize) * static_cast<int>(sizeof(float));
 };
 
-template <int kWarpsM, int kWarpsN, int kM, int kN>
-__global__ void __launch_bounds__(kWarpsM* kWarpsN* kWarp, 512 / (kWarpsM * kWarpsN * kWarp))
+// Grid (column tiles of x, column tiles of dy, parts of the rows), block Shape::kThreads.
+template <int kIndex>
+__global__ void __launch_bounds__(TallTransposedShape<kIndex>::kThreads, TallTransposedShape<kIndex>::kBlocks)
     tall_matmul_transposed_kernel(const TallTransposedArgs args) {
-  using Shape = TallTransposedShape<kWarpsM, kWarpsN, kM, kN>;
+  using Shape = TallTransposedShape<kIndex>;
+  constexpr GemmTile kTile = Shape::kTile;
+  constexpr int kWarpsM = kTile.warps_m, kM = kTile.mma_m, kN = kTile.mma_n;
   constexpr int kRowQuads = Shape::kRows / 4, kQuads = kTallDepth * kRowQuads / Shape::kThreads;
   constexpr int kStride = Shape::kThreads / kRowQuads;  // rows between a thread's quads
   extern __shared__ float4 shared[];
@@ -107,7 +111,7 @@ __global__ void __launch_bounds__(kWarpsM* kWarpsN* kWarp, 512 / (kWarpsM * kWar
       }
       *reinterpret_cast<float4*>(x + row * Shape::kXPitch + x_column) = v;
     }
-    wait_for_copies();
+    async_copy_wait_all();
     __syncthreads();
     if (row0 + kTallDepth < end) {
       load(row0 + kTallDepth);
@@ -137,18 +141,16 @@ __global__ void __launch_bounds__(kWarpsM* kWarpsN* kWarp, 512 / (kWarpsM * kWar
       }
 }
 
-/// `per_multiprocessor`: blocks that one holds at a time.
-template <int kWarpsM, int kWarpsN, int kM, int kN>
-void multiply_transposed(TallTransposedArgs args, int per_multiprocessor, const Tensor& dw,
-                         const Tensor& db) {
-  using Shape = TallTransposedShape<kWarpsM, kWarpsN, kM, kN>;
+template <int kIndex>
+void multiply_transposed(TallTransposedArgs args, const Tensor& dw, const Tensor& db) {
+  using Shape = TallTransposedShape<kIndex>;
   const Device device = dw.device();
-  const std::int64_t x_blocks = ceil_div(args.x.columns + args.with_sums, Shape::kRows),
-                     y_blocks = ceil_div(args.n, Shape::kColumns);
-  const Tensor partial = tall_partial(args, args.x.rows, x_blocks * y_blocks, per_multiprocessor, device);
-  const auto kernel = tall_matmul_transposed_kernel<kWarpsM, kWarpsN, kM, kN>;
+  const std::int64_t x_tiles = ceil_div(args.x.columns + args.with_sums, Shape::kRows),
+                     dy_tiles = ceil_div(args.n, Shape::kColumns);
+  const Tensor partial = tall_partial(args, args.x.rows, x_tiles * dy_tiles, Shape::kBlocks, device);
+  const auto kernel = tall_matmul_transposed_kernel<kIndex>;
   allow_shared(kernel, Shape::kBytes);
-  const dim3 grid(static_cast<unsigned>(x_blocks), static_cast<unsigned>(y_blocks),
+  const dim3 grid(static_cast<unsigned>(x_tiles), static_cast<unsigned>(dy_tiles),
                   static_cast<unsigned>(partial.dim(0)));
   launch("tall_matmul_transposed", device, kernel, grid, Shape::kThreads, Shape::kBytes, args);
   tall_sum(partial, dw, db);
@@ -159,13 +161,13 @@ void multiply_transposed(TallTransposedArgs args, int per_multiprocessor, const 
 void tall_sum(const Tensor& partial, const Tensor& dw, const Tensor& db) {
   const std::int64_t size = partial.dim(1);
   launch("tall_sum", dw.device(), tall_sum_kernel, dim3(static_cast<unsigned>(ceil_div(size, kWarp))),
-         kTallSumWarps * kWarp, 0, tall_pointer(partial), partial.dim(0), static_cast<int>(size),
-         static_cast<int>(dw.numel()), tall_pointer(dw), tall_pointer(db));
+         kTallSumWarps * kWarp, 0, device_data<float>(partial), partial.dim(0), static_cast<int>(size),
+         static_cast<int>(dw.numel()), device_data<float>(dw), device_data<float>(db));
 }
 
 void tall_matmul_transposed(const DropoutInput& x, const Tensor& dy, const Tensor& dw, const Tensor& db) {
   const TallTransposedArgs args{.x = matrix_of(x.x, x.x.dim(1)),
-                                .dy = tall_pointer(dy),
+                                .dy = device_data<float>(dy),
                                 .n = static_cast<int>(dw.dim(1)),
                                 .pitch = static_cast<int>(dy.dim(1)),
                                 .dy_in_quads = in_quads(dy, dw.dim(1)),
@@ -173,14 +175,8 @@ void tall_matmul_transposed(const DropoutInput& x, const Tensor& dy, const Tenso
                                 .chunk = 0,
                                 .partial = nullptr,
                                 .dropout = dropout_of(x)};
-  const bool narrow = args.x.columns + args.with_sums <= 32;
-  if (narrow) {
-    if (args.n <= 16) return multiply_transposed<2, 1, 1, 2>(args, 8, dw, db);
-    return multiply_transposed<2, 1, 1, 6>(args, 8, dw, db);
-  }
-  if (args.n <= 16) return multiply_transposed<4, 1, 2, 2>(args, 4, dw, db);
-  if (args.n <= 48) return multiply_transposed<4, 2, 2, 3>(args, 2, dw, db);
-  multiply_transposed<4, 2, 2, 4>(args, 2, dw, db);
+  const GemmTile tile = choose_tall_transposed_tile(args.x.columns + args.with_sums, args.n);
+  with_tile<kTallTransposedTiles>(tile, [&]<int kIndex>() { multiply_transposed<kIndex>(args, dw, db); });
 }
 
 }  // namespace rodeo::kernels::cuda

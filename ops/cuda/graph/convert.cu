@@ -1,9 +1,10 @@
-// Edge lists to CSR: pack (row, column) into one key, radix sort the bits in use, drop what is not wanted,
-// then find the row boundaries by binary search.
+// Edge lists to CSR (ops/convert.h): pack (row, column) into one key, radix sort the bits in use, drop
+// duplicates and self loops as asked, and find the row boundaries by binary search.
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
 
 #include "ops/cuda/device/scan.cuh"
+#include "ops/cuda/device/tensor_data.cuh"
 #include "ops/kernels/graph.h"
 
 namespace rodeo::kernels::cuda {
@@ -37,7 +38,8 @@ __global__ void out_of_range_kernel(const I* ids, std::int64_t n, std::int64_t l
   }
 }
 
-// The edges, then (where asked) their reverses, then one self loop a node, with id -1.
+// Keys of the edges, then of their reverses if mirrored, then of one self loop per node, with id -1.
+// Grid-stride.
 template <class I>
 __global__ void pack_kernel(const I* row, const I* col, std::int64_t edges, std::int64_t mirrored,
                             std::int64_t total, Packing packing, Key* keys, std::int64_t* ids) {
@@ -59,7 +61,7 @@ struct Rule {
   bool unique, add_loops, drop_loops;
 };
 
-// Equal keys are neighbours in the order of the input, so an added self loop is the last of its run.
+// Equal keys are adjacent in input order, so an added self loop is the last of its run. Grid-stride.
 __global__ void flag_kernel(const Key* keys, std::int64_t n, Packing packing, Rule rule, std::uint8_t* keep) {
   RODEO_GRID_STRIDE(i, n) {
     const Key key = keys[i];
@@ -90,7 +92,7 @@ __global__ void unpack_kernel(const Key* keys, std::int64_t n, Packing packing, 
   RODEO_GRID_STRIDE(i, n) col[i] = static_cast<std::int32_t>(packing.col(keys[i]));
 }
 
-// A warp per row, in the kernels below.
+// Kernels with a warp per row: grid_of_rows(rows), block kThreads.
 constexpr int kRowsPerBlock = kThreads / kWarp;
 
 __device__ std::int64_t warp_row() {
@@ -116,7 +118,8 @@ __global__ void unsorted_kernel(const std::int64_t* row_ptr, const std::int32_t*
     if (col[e - 1] > col[e]) atomicMin(first, static_cast<unsigned long long>(row));
 }
 
-// Where (row, row) belongs in each row, or -1 where it is there already; and the length of the row with it.
+// place: where (row, row) belongs in each row, or -1 if the row has it. length: of the row with its self
+// loop. One thread per row, grid-stride.
 __global__ void find_loops_kernel(const std::int64_t* row_ptr, const std::int32_t* col, std::int64_t rows,
                                   std::int64_t* place, std::int64_t* length) {
   RODEO_GRID_STRIDE(row, rows) {
@@ -162,7 +165,7 @@ __global__ void take_kernel(const T* values, const std::int64_t* ids, std::int64
   }
 }
 
-// The smallest value that a kernel hands to atomicMin, or -1.
+// The smallest value that a kernel passes to atomicMin, or -1 if it passes none.
 template <class Launch>
 std::int64_t first_found(Device device, Launch&& run) {
   const Tensor first = Tensor::full({}, -1, DType::kI64, device);  // the largest unsigned value
@@ -248,7 +251,7 @@ SortedEdges coo_to_csr(const Tensor& row, const Tensor& col, std::int64_t rows, 
     keys = select<std::int64_t>(keys, keep, count);
     const std::int64_t kept = count.to_vector<std::int64_t>()[0];
     keys = keys.slice(0, kept);
-    if (options.edge_ids && kept < total) ids = ids.slice(0, kept).clone();  // let the longer array go
+    if (options.edge_ids && kept < total) ids = ids.slice(0, kept).clone();  // frees the longer array
   }
 
   const std::int64_t nnz = keys.numel();
@@ -298,8 +301,8 @@ void take(const Tensor& values, const Tensor& ids, double missing, const Tensor&
   dispatch_all(values.dtype(), [&]<class T>(T) {
     using D = device_t<T>;
     launch("take", out.device(), take_kernel<D>, grid_for(out.numel(), kThreads), kThreads, 0,
-           static_cast<const D*>(values.raw()), ids.data<std::int64_t>(), out.numel(),
-           out.numel() / ids.numel(), *static_cast<const D*>(fallback.raw()), static_cast<D*>(out.raw()));
+           device_data<T>(values), ids.data<std::int64_t>(), out.numel(), out.numel() / ids.numel(),
+           *device_data<T>(fallback), device_data<T>(out));
   });
 }
 

@@ -1,12 +1,15 @@
-// Dense matrices to CSR and back.
+// Dense matrices to CSR and back (ops/dense_csr.h).
 //
-// To CSR: a warp per strip of a row counts its nonzeros by ballots, a scan says where each strip writes, and
-// a second pass lets every lane place its own nonzero by the ballot bits below it. Strips keep the GPU busy
-// on a few long rows too. Back: a warp per (row, tile of columns) adds the row's edges into shared memory, 32
-// at a time, and writes the tile whole: duplicates are added in edge order in the accumulator's type, and no
-// element is written twice.
+// To CSR: a warp counts the nonzeros of a strip of a row by ballots. A scan of the counts gives the offset of
+// each strip. A second pass writes every nonzero at the offset plus the number of ballot bits below its lane.
+// Strips keep the GPU busy on few long rows, too.
+//
+// Back: a warp adds a row's edges to a tile of columns in shared memory, 32 at a time, and writes the tile
+// once. Duplicates are added in edge order in the accumulator's type.
+#include "ops/cuda/device/pack.cuh"
 #include "ops/cuda/device/scan.cuh"
-#include "ops/cuda/spmm/gather.cuh"  // widen
+#include "ops/cuda/device/tensor_data.cuh"
+#include "ops/kernels/graph.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
@@ -27,8 +30,8 @@ dim3 grid_of_warps(std::int64_t warps, int threads) {
   return dim3(static_cast<unsigned>(ceil_div(warps, threads / kWarp)));
 }
 
-/// visit(value, column, ballot) for kWarp neighbouring elements of a row at a time, all lanes together. Lanes
-/// past the end see a zero.
+/// Calls visit(value, column, ballot of nonzeros) for kWarp consecutive elements of a row at a time, in all
+/// lanes. Lanes past the end get a zero.
 template <class T, class Visit>
 __device__ void for_each_ballot(const T* row, std::int64_t begin, std::int64_t end, Visit visit) {
   const int lane = threadIdx.x % kWarp;
@@ -55,7 +58,7 @@ struct Strips {
   }
 };
 
-// In both: grid strips / warps of a block, block kThreads.
+// count_kernel and fill_kernel: grid (strips / warps of a block), block kThreads, a warp a strip.
 template <class T>
 __global__ void __launch_bounds__(kThreads) count_kernel(const T* x, Strips strips, std::int64_t* counts) {
   const std::int64_t strip = warp_index();
@@ -89,7 +92,7 @@ __global__ void row_ptr_kernel(const std::int64_t* offsets, std::int64_t per_row
   RODEO_GRID_STRIDE(row, rows + 1) row_ptr[row] = offsets[row * per_row];
 }
 
-// grid rows * tiles / warps of a block, block kTileThreads.
+// Grid (rows * tiles / warps of a block), block kTileThreads, a warp a tile.
 template <class T>
 __global__ void __launch_bounds__(kTileThreads)
     to_dense_kernel(const std::int64_t* row_ptr, const std::int32_t* col, const T* weight, T* y,
@@ -97,7 +100,7 @@ __global__ void __launch_bounds__(kTileThreads)
   using Sum = Accumulator<T>;
   __shared__ Sum sums[kTileThreads / kWarp][kTile];
   const std::int64_t warp = warp_index();
-  if (warp >= rows * tiles) return;  // no barrier of the block follows
+  if (warp >= rows * tiles) return;
   const int lane = threadIdx.x % kWarp;
   Sum* sum = sums[threadIdx.x / kWarp];
   const std::int64_t row = warp / tiles, first = warp % tiles * kTile;
@@ -110,7 +113,7 @@ __global__ void __launch_bounds__(kTileThreads)
     const bool here = offset >= 0 && offset < width;
     const int j = here ? static_cast<int>(offset) : -1;
     const Sum term = !here ? Sum(0) : weight ? Sum(widen(weight[e])) : Sum(1);
-    // Lanes of one column take turns: its edges are added in their order.
+    // Lanes with the same column take turns, in edge order.
     const int turn = __popc(__match_any_sync(kFullMask, j) & ((1u << lane) - 1));
     for (int now = 0; __any_sync(kFullMask, here && now <= turn); ++now) {
       if (here && now == turn) sum[j] += term;
@@ -131,7 +134,7 @@ WeightedCsr dense_to_csr(const Tensor& x) {
   auto* offset = offsets.data<std::int64_t>();
   return dispatch_float(x.dtype(), "dense_to_csr", [&]<class T>(T) {
     using D = device_t<T>;
-    const auto* values = static_cast<const D*>(x.raw());
+    const auto* values = device_data<T>(x);
     const dim3 grid = grid_of_warps(strips.count, kThreads);
     launch("dense_to_csr count", device, count_kernel<D>, grid, kThreads, 0, values, strips, offset);
     exclusive_scan(offsets);
@@ -142,7 +145,7 @@ WeightedCsr dense_to_csr(const Tensor& x) {
     launch("dense_to_csr rows", device, row_ptr_kernel, grid_for(rows + 1, kThreads), kThreads, 0, offset,
            per_row, rows, out.csr.row_ptr.template data<std::int64_t>());
     launch("dense_to_csr fill", device, fill_kernel<D>, grid, kThreads, 0, values, strips, offset,
-           out.csr.col.template data<std::int32_t>(), static_cast<D*>(out.weight.raw()));
+           out.csr.col.template data<std::int32_t>(), device_data<T>(out.weight));
     return out;
   });
 }
@@ -153,7 +156,7 @@ void csr_to_dense(const Csr& a, const Tensor& weight, const Tensor& y) {
     using D = device_t<T>;
     launch("csr_to_dense", y.device(), to_dense_kernel<D>, grid_of_warps(a.rows * tiles, kTileThreads),
            kTileThreads, 0, a.row_ptr.data<std::int64_t>(), a.col.data<std::int32_t>(),
-           static_cast<const D*>(weight.raw()), static_cast<D*>(y.raw()), a.rows, a.cols, tiles);
+           device_data<T>(weight), device_data<T>(y), a.rows, a.cols, tiles);
   });
 }
 

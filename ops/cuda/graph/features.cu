@@ -1,6 +1,8 @@
-// Dropout and normalisation of the entries of sparse features (ops/features.h).
+// Dropout and L1 normalisation of the entries of sparse features (ops/features.h).
 #include "core/cuda/warp.cuh"
 #include "ops/cuda/device/pack.cuh"
+#include "ops/cuda/device/tensor_data.cuh"
+#include "ops/kernels/dropout.h"
 #include "ops/kernels/sparse.h"
 
 namespace rodeo::kernels::cuda {
@@ -13,24 +15,24 @@ struct EntryArgs {
   const std::int32_t *row, *col;
   const std::int64_t* place;
   const T* x;
-  const Accumulator<T>* scale;  // or null
-  T *y, *transposed;            // one of them may be null
+  const Accumulator<T>* scale;  // [rows], or null
+  T *y, *transposed;            // either may be null
   std::int64_t entries, cols;
-  float p;
+  std::uint32_t threshold;  // dropout_keeps(); 0: no dropout
   Accumulator<T> keep;
   RandomKey key;
 };
 
-// A thread for each entry, grid-stride.
+// One thread per entry, grid-stride, block kThreads. `place` is the position of an entry in the transpose.
 template <class T>
 __global__ void drop_entries_kernel(const EntryArgs<T> args) {
-  const std::uint64_t stream = args.p > 0 ? args.key.stream_now() : 0;
+  const std::uint64_t stream = args.threshold > 0 ? args.key.stream_now() : 0;
   RODEO_GRID_STRIDE(e, args.entries) {
     const std::int64_t row = args.row[e];
     Accumulator<T> value = widen(args.x[e]);
-    if (args.p > 0) {
+    if (args.threshold > 0) {
       const auto at = static_cast<std::uint64_t>(row * args.cols + args.col[e]);
-      value = to_unit(random_word(args.key.seed, stream, at)) < args.p ? 0 : value * args.keep;
+      value = dropout_keeps(random_word(args.key.seed, stream, at), args.threshold) ? value * args.keep : 0;
     }
     if (args.scale) value *= args.scale[row];
     const T out = static_cast<T>(value);
@@ -39,7 +41,7 @@ __global__ void drop_entries_kernel(const EntryArgs<T> args) {
   }
 }
 
-// grid: a warp per row.
+// Grid (rows / warps of a block), block kThreads, a warp a row.
 template <class T>
 __global__ void normalize_entries_kernel(const std::int64_t* row_ptr, const T* x, T* y, std::int64_t rows) {
   const std::int64_t row = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
@@ -49,11 +51,6 @@ __global__ void normalize_entries_kernel(const std::int64_t* row_ptr, const T* x
   for (std::int64_t e = begin; e < end; e += kWarp) sum += fabs(widen(x[e]));
   sum = sum_over(sum);
   for (std::int64_t e = begin; e < end; e += kWarp) y[e] = static_cast<T>(sum == 0 ? sum : widen(x[e]) / sum);
-}
-
-template <class T>
-auto* pointer(const Tensor& t) {
-  return static_cast<device_t<T>*>(t.raw());  // null where t is undefined
 }
 
 }  // namespace
@@ -66,13 +63,13 @@ void drop_entries(const Csr& a, const Tensor& row, const Tensor& place, const Te
            EntryArgs<D>{.row = row.data<std::int32_t>(),
                         .col = a.col.data<std::int32_t>(),
                         .place = place.data<std::int64_t>(),
-                        .x = pointer<T>(x),
-                        .scale = pointer<Accumulator<D>>(scale),
-                        .y = pointer<T>(y),
-                        .transposed = pointer<T>(transposed),
+                        .x = device_data<T>(x),
+                        .scale = device_data<Accumulator<D>>(scale),
+                        .y = device_data<T>(y),
+                        .transposed = device_data<T>(transposed),
                         .entries = x.numel(),
                         .cols = a.cols,
-                        .p = static_cast<float>(p),
+                        .threshold = dropout_threshold(p),
                         .keep = static_cast<Accumulator<D>>(1 / (1 - p)),
                         .key = key});
   });
@@ -82,7 +79,7 @@ void normalize_entries(const Csr& a, const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "normalize_entries", [&]<class T>(T) {
     launch("normalize_entries", y.device(), normalize_entries_kernel<device_t<T>>,
            dim3(static_cast<unsigned>(ceil_div(a.rows, kThreads / kWarp))), kThreads, 0,
-           a.row_ptr.data<std::int64_t>(), pointer<T>(x), pointer<T>(y), a.rows);
+           a.row_ptr.data<std::int64_t>(), device_data<T>(x), device_data<T>(y), a.rows);
   });
 }
 

@@ -1,5 +1,5 @@
-// The sum over an array of integers of a hash of (index, value). Integer sums wrap around: any order of the
-// atomics gives the same word.
+// The sum of a hash of (index, value) over an array of integers. Integer sums wrap around, so the result does
+// not depend on the order of the atomics.
 #include "ops/graph_hash.h"
 
 #include "core/cuda/launch.cuh"
@@ -13,7 +13,7 @@ using namespace rodeo::cuda;
 
 constexpr int kThreads = 256;
 
-// grid-stride over n, block kThreads: one atomic a warp.
+// Grid-stride over n, block kThreads, one atomic a warp.
 template <class I>
 __global__ void __launch_bounds__(kThreads)
     hash_kernel(const I* values, std::int64_t n, unsigned long long* out) {
@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(kThreads)
 
 template <class I>
 void launch_hash(const Tensor& values, const Tensor& out) {
-  // Few blocks, so that few atomics meet on one word.
+  // Few blocks: all warps add to one word.
   const std::int64_t n = values.numel(), blocks = ceil_div(n, kThreads * 16);
   launch("hash_values", values.device(), hash_kernel<I>,
          dim3(static_cast<unsigned>(blocks < 2048 ? blocks : 2048)), dim3(kThreads), 0, values.data<I>(), n,

@@ -1,5 +1,5 @@
-// The edge (col, row) of every edge (row, col), by binary search in the sorted row of col: no memory but the
-// result, where sorting all edges anew takes 16 bytes an edge and more.
+// The id of edge (col, row) for every edge (row, col), by binary search in the sorted row `col`. Needs no
+// memory besides the result; sorting the edges again would take 16 bytes an edge.
 #include "core/cuda/launch.cuh"
 #include "ops/kernels/graph.h"
 
@@ -21,7 +21,8 @@ __device__ std::int64_t first_at_least(const std::int32_t* col, std::int64_t low
   return low;
 }
 
-// A warp per row. Of parallel edges the k-th one is the reverse of the k-th.
+// The k-th of several equal edges is the reverse of the k-th. Grid (rows / warps of a block), block kThreads,
+// a warp a row.
 __global__ void reverse_edges_kernel(const std::int64_t* row_ptr, const std::int32_t* col, std::int64_t rows,
                                      std::int64_t* ids, std::int32_t* missing) {
   const std::int64_t row = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;

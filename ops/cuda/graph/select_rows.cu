@@ -1,4 +1,4 @@
-// Rows of a CSR matrix, copied (ops/select_rows.h).
+// Copies rows of a CSR matrix (ops/select_rows.h).
 #include "core/cuda/launch.cuh"
 #include "ops/kernels/graph.h"
 
@@ -8,7 +8,7 @@ namespace {
 using namespace rodeo::cuda;
 constexpr int kThreads = 256;
 
-// grid: a warp per row.
+// Grid (rows / warps of a block), block kThreads, a warp a row.
 __global__ void copy_rows_kernel(const std::int64_t* from, const std::int32_t* source,
                                  const std::int64_t* rows, std::int64_t count, const std::int64_t* to,
                                  std::int32_t* target, std::int64_t* ids) {

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "core/cuda/launch.cuh"
+#include "ops/cuda/device/loads.cuh"
 #include "ops/cuda/device/pack.cuh"
 #include "ops/cuda/spmm/padded_rows.h"
 #include "ops/kernels/registry.h"
@@ -22,12 +23,6 @@ inline int rounds_for(std::int64_t warps, std::int64_t most, Device device) {
   constexpr std::int64_t kWarpsOfMultiprocessor = 64;
   const std::int64_t enough = kWarpsOfMultiprocessor * Context::of(device).num_multiprocessors();
   return static_cast<int>(std::clamp<std::int64_t>(warps / enough, 1, most));
-}
-
-/// Indices and weights are read once: they must not push rows of X out of the L1.
-template <class T>
-__device__ __forceinline__ T load_streaming(const T* p) {
-  return __ldcs(p);
 }
 
 enum class Weighting { kNone, kPerEdge, kPerHead };

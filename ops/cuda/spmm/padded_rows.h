@@ -3,13 +3,9 @@
 
 #include <cstdint>
 
-#include "core/tensor.h"
+#include "ops/cuda/device/tensor_data.cuh"
 
 namespace rodeo::kernels::cuda {
-
-inline bool is_aligned(const Tensor& t) {
-  return reinterpret_cast<std::uintptr_t>(t.raw()) % 16 == 0;
-}
 
 /// Whether rows of k elements begin at such addresses without a copy.
 inline bool rows_are_aligned(const Tensor& x, std::int64_t k) {

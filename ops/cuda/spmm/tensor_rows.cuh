@@ -1,8 +1,8 @@
 /// Rows of X added up by tensor cores (TCA-SpMM), for RodeWarp.
 #pragma once
 
-#include "ops/cuda/device/mma.cuh"
 #include "ops/cuda/rode/rode_rows.cuh"
+#include "ops/cuda/spmm/tca_mma.cuh"
 #include "ops/plan/tca_map.h"
 
 namespace rodeo::kernels::cuda {

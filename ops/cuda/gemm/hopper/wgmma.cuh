@@ -1,4 +1,4 @@
-/// Products of a warpgroup, 4 warps, on Hopper's tensor cores: PTX wgmma, compute capability 9.0 alone.
+/// PTX wgmma: matrix products of a warpgroup (4 warps). Compute capability 9.0 only (sm_90a).
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,15 @@ namespace rodeo::kernels::cuda {
 
 constexpr int kWarpgroup = 128;  // threads
 
-/// A right factor b [8 steps, n] of k8 products in shared memory: columns k of 4 side by side (16 bytes) for
-/// each of n, and below them the next 4. `bytes` is the distance to those, 16 n.
+/// Descriptor of a right operand b [8, n] in shared memory, without swizzle. Core matrices hold 4 values of k
+/// (16 bytes) for each of 8 columns; `bytes` is the distance from k = 0 .. 3 to k = 4 .. 7, 16 n.
 __device__ __forceinline__ std::uint64_t wgmma_matrix(const float* shared, int bytes) {
   const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
   constexpr std::uint64_t kEightColumns = 128;  // bytes from 8 columns to the next 8
   return (address & 0x3ffff) >> 4 | static_cast<std::uint64_t>(bytes >> 4) << 16 | kEightColumns >> 4 << 32;
 }
 
-/// What computes a register stays before this.
+/// Keeps the computation of x before this point in program order.
 __device__ __forceinline__ void hold(std::uint32_t& x) {
   asm volatile("" : "+r"(x)::"memory");
 }
@@ -23,18 +23,18 @@ __device__ __forceinline__ void hold(float& x) {
   asm volatile("" : "+f"(x)::"memory");
 }
 
-/// Registers and shared memory that threads wrote may be read by products after it.
+/// Orders register writes before the wgmma instructions that follow.
 __device__ __forceinline__ void wgmma_begin() {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
 __device__ __forceinline__ void wgmma_commit() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-/// What was issued is done: sums may be read, factors written.
+/// Waits for all committed products: accumulators may be read and operands overwritten.
 __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
-/// What threads wrote to shared memory is seen by products of whoever passes a barrier after it.
+/// Makes this thread's shared-memory writes visible to wgmma. A barrier must follow.
 __device__ __forceinline__ void publish_to_wgmma() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -55,9 +55,9 @@ __device__ __forceinline__ void publish_to_wgmma() {
   ", add, 1, 1;\n}"
 #define RODEO_LEFT "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b)
 
-/// sum += a b: a [64, 8] in registers, 16 rows a warp: lane (g, t), g = lane / 4, t = lane % 4, has rows g
-/// and g + 8 at k = t (a[0], a[1]) and at k = t + 4 (a[2], a[3]); of the sums [64, kN] columns 2t and 2t + 1
-/// of every 8, row g before row g + 8.
+/// sum += a b, with a [64, 8] in registers and b [8, kN] in shared memory. A warp has 16 rows. Lane (g, t), g
+/// = lane / 4, t = lane % 4, has rows g and g + 8 of a at k = t (a[0], a[1]) and k = t + 4 (a[2], a[3]), and
+/// columns 2t and 2t + 1 of every 8 columns of the sums, row g before row g + 8.
 template <int kN>
 __device__ __forceinline__ void wgmma(float (&sum)[kN / 2], const std::uint32_t (&a)[4], std::uint64_t b) {
   static_assert(kN == 16 || kN == 48 || kN == 64 || kN == 128);

@@ -1,4 +1,5 @@
-// y = after dropout(relu(D(x) w + bias)) (wgmma_matmul.cuh).
+// y[i] = post_scale[i] dropout(relu(D(x) w + bias))[i], with optional ReLU, dropout and row scale
+// (wgmma_matmul.cuh).
 #include <algorithm>
 
 #include "ops/cuda/gemm/hopper/wgmma_matmul.cuh"
@@ -13,29 +14,27 @@ struct WgmmaArgs {
   int n;              // columns of w
   const float* bias;  // [n], or null
   float* y;
-  int pitch;      // of y, at least n; columns from n on are set to 0
-  bool in_quads;  // y's rows are whole aligned quads
+  int pitch;      // of y, at least n; columns from n on become 0
+  bool in_quads;  // rows of y consist of aligned quads
   TallDropout dropout;
   bool relu;
-  TallDropout then;  // of y; its scale is `after`
+  TallDropout then;  // dropout of y; its scale is post_scale
 };
 
-/// One block a multiprocessor, of as many warpgroups as registers and shared memory allow.
 template <int kN>
 struct WgmmaShape {
-  static constexpr int kWarpgroups = kN == 16 ? 4 : kN <= 64 ? 3 : 2;
-  static constexpr int kThreads = kWarpgroups * kWarpgroup, kWarps = kThreads / kWarp;
-  static constexpr int kTile = 16 * kTallDepth;  // floats of x in a slot of a warp
-  static constexpr int kSides = kN > 64 ? 2 : 1, kOutN = kN / kSides, kPitch = kOutN + 8;
-  static constexpr int kOut = 16 * kPitch;  // floats of a warp: a side of its columns of y
-  static constexpr int kFixed =
-      (kWarps * (kWgmmaSlots * kTile + kOut) + kN) * static_cast<int>(sizeof(float));
-  static constexpr int kSlot = WgmmaFactor<kN, kThreads>::kSize * static_cast<int>(sizeof(float));
-  static constexpr int kResident = (227 * 1024 - kFixed) / kSlot;  // chunks of w that fit
+  static constexpr WgmmaShared kShared{kN};
+  static constexpr int kWarpgroups = kShared.warpgroups(), kThreads = kWarpgroups * kWarpgroup;
+  static constexpr int kWarps = kThreads / kWarp;
+  static constexpr int kTile = kShared.x_stage();
+  static constexpr int kSides = kShared.sides(), kOutN = kN / kSides, kPitch = kShared.y_pitch();
+  static constexpr int kOut = kShared.y_stage();
+  static_assert(kShared.chunk_bytes() == WgmmaFactor<kN, kThreads>::kSize * sizeof(float));
 };
 
-/// Warpgroups take tiles of 64 rows in turn; every warp copies its 16 rows of x for itself, kWgmmaSlots - 1
-/// chunks ahead. kResident: all of w is in shared memory, once; else a chunk and the next one.
+/// Grid and block of WgmmaConfig: (row blocks, column tiles), Shape::kThreads. Warpgroups process tiles of 64
+/// rows, grid-stride. Every warp copies its own 16 rows of x, kWgmmaSlots - 1 chunks ahead. kResident: shared
+/// memory holds all of w; else the current chunk and the next one.
 template <int kN, bool kTransposed, bool kResident>
 __global__ void __launch_bounds__(WgmmaShape<kN>::kThreads, 1) wgmma_matmul_kernel(const WgmmaArgs args) {
   using Shape = WgmmaShape<kN>;
@@ -49,15 +48,15 @@ __global__ void __launch_bounds__(WgmmaShape<kN>::kThreads, 1) wgmma_matmul_kern
   float* const ws = bias + kN + Shape::kWarps * (Shape::kOut + kWgmmaSlots * Shape::kTile);
   const int depth = args.x.columns, chunks = (depth + kTallDepth - 1) / kTallDepth;
   const int first_n = static_cast<int>(blockIdx.y) * kN;
-  // The first of all blocks' warpgroups come first, then the second ones: few are left over at the end.
+  // Tiles go first to warpgroup 0 of all blocks, then to warpgroup 1, and so on: the last round is balanced.
   const std::int64_t tiles = ceil_div(args.rows, 64), stride = std::int64_t{gridDim.x} * Shape::kWarpgroups;
   const std::int64_t before = warp / 4 * std::int64_t{gridDim.x}, first_tile = before + blockIdx.x;
   const bool drops = args.dropout.threshold > 0, then_drops = args.then.threshold > 0;
   const std::uint64_t stream = drops ? args.dropout.key.stream_now() : 0;
   const std::uint64_t then_stream = then_drops ? args.then.key.stream_now() : 0;
 
-  // Threads have x by quads, and terms of a sum come in any order: lane t of four has terms 4t .. 4t + 3 of
-  // 16, and gives them to two products, each as its terms t and t + 4.
+  // Threads read x in quads. The order of terms in a sum is free: lane t of four has terms 4t .. 4t + 3 of 16
+  // and uses them in two products, as terms t and t + 4 of each.
   float w_next[Factor::kItems][4];
   const auto load_w = [&](int chunk) {
 #pragma unroll
@@ -77,7 +76,7 @@ __global__ void __launch_bounds__(WgmmaShape<kN>::kThreads, 1) wgmma_matmul_kern
       if (factor.takes_part(item)) factor.put(ws + slot * Factor::kSize, item, w_next[item]);
   };
 
-  // Quads of odd rows are swapped by halves, so that lanes that read two rows meet in no bank.
+  // The halves of odd rows are swapped, so that lanes reading two rows have no bank conflicts.
   const auto quad_of = [](int row, int quad) { return row * kTallDepth + (quad ^ row % 2 * 4) * 4; };
   const auto first_row = [&](std::int64_t tile) { return tile * 64 + warp % 4 * 16; };
   std::int64_t copied_tile = first_tile;
@@ -93,18 +92,18 @@ __global__ void __launch_bounds__(WgmmaShape<kN>::kThreads, 1) wgmma_matmul_kern
       float* const to = xs + copied_slot * Shape::kTile + column % 4;
 #pragma unroll
       for (int i = 0; i < 16 / kRows; ++i, from += kRows * args.x.pitch)
-        copy_later<kVec>(to + quad_of(row0 + i * kRows, column / 4), from, i * kRows < rows);
+        async_copy_or_zero<4 * kVec>(to + quad_of(row0 + i * kRows, column / 4), from, i * kRows < rows);
     });
-    end_copies();
+    async_copy_commit();
     copied_slot = copied_slot + 1 == kWgmmaSlots ? 0 : copied_slot + 1;
     if (++copied_chunk == chunks) copied_chunk = 0, copied_tile += stride;
   };
 
-  // Takes the oldest slot, whose turn is that of (tile, chunk).
+  // Moves the oldest slot, which holds (tile, chunk), to registers.
   int slot = 0;
   float next[4][4];  // by products and their registers
   const auto take_x = [&](std::int64_t tile, int chunk) {
-    wait_for_groups<kWgmmaSlots - 2>();
+    async_copy_wait<kWgmmaSlots - 2>();
     __syncwarp();
     const float* const x = xs + slot * Shape::kTile;
     slot = slot + 1 == kWgmmaSlots ? 0 : slot + 1;
@@ -140,7 +139,7 @@ __global__ void __launch_bounds__(WgmmaShape<kN>::kThreads, 1) wgmma_matmul_kern
       next[step + 1][half + 2] = v[i].w;
     }
 #pragma unroll
-    for (int i = 0; i < 16; ++i) hold(next[i / 4][i % 4]);  // drawn while products are under way
+    for (int i = 0; i < 16; ++i) hold(next[i / 4][i % 4]);  // drawn while wgmma runs
   };
 
   for (int i = 0; i + 1 < kWgmmaSlots; ++i) copy_x();
@@ -159,9 +158,9 @@ __global__ void __launch_bounds__(WgmmaShape<kN>::kThreads, 1) wgmma_matmul_kern
   take_x(first_tile, 0);
   copy_x();
   left.set(next);
-  // Those that share chunks of w go on together.
+  // All warpgroups of a block that shares chunks of w do the same number of rounds.
   for (std::int64_t tile = first_tile; tile - (kResident ? 0 : before) < tiles; tile += stride) {
-    float scale[2], after[2];  // of rows g and g + 8
+    float scale[2], post_scale[2];  // of rows g and g + 8
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const std::int64_t row = first_row(tile) + half * 8 + g;
@@ -169,7 +168,7 @@ __global__ void __launch_bounds__(WgmmaShape<kN>::kThreads, 1) wgmma_matmul_kern
         return d.scale && row < args.rows ? d.keep * d.scale[row] : d.keep;
       };
       scale[half] = of(args.dropout);
-      after[half] = of(args.then);
+      post_scale[half] = of(args.then);
     }
     float total[kN / 2] = {};
     for (int chunk = 0; chunk < chunks; ++chunk) {
@@ -184,7 +183,7 @@ __global__ void __launch_bounds__(WgmmaShape<kN>::kThreads, 1) wgmma_matmul_kern
         publish_to_wgmma();
       }
       __syncwarp();
-      copy_x();  // after what is published, which would wait for it
+      copy_x();  // after publish_to_wgmma(), which would wait for the copy
       wgmma_wait();
 #pragma unroll
       for (int i = 0; i < kN / 2; ++i) total[i] += part[i];
@@ -192,7 +191,7 @@ __global__ void __launch_bounds__(WgmmaShape<kN>::kThreads, 1) wgmma_matmul_kern
       if constexpr (!kResident) __syncthreads();
     }
 
-    // By way of shared memory a lane has a quad of a row: one store, and one draw.
+    // Through shared memory every lane gets quads of a row: one store and one Philox call each.
 #pragma unroll
     for (int side = 0; side < Shape::kSides; ++side) {
       __syncwarp();
@@ -203,7 +202,7 @@ __global__ void __launch_bounds__(WgmmaShape<kN>::kThreads, 1) wgmma_matmul_kern
         for (int half = 0; half < 2; ++half) {
           const auto finish = [&](float value, float add) {
             value = value * scale[half] + add;
-            return (args.relu && value <= 0 ? 0 : value) * after[half];  // NaN is not <= 0
+            return (args.relu && value <= 0 ? 0 : value) * post_scale[half];  // NaN is not <= 0
           };
           const int at = (side * Shape::kOutN / 8 + i) * 4 + half * 2;
           *reinterpret_cast<float2*>(out + (half * 8 + g) * Shape::kPitch + i * 8 + t * 2) = {
@@ -245,24 +244,17 @@ __global__ void __launch_bounds__(WgmmaShape<kN>::kThreads, 1) wgmma_matmul_kern
 }
 
 template <int kN, bool kTransposed>
-void multiply_by(const WgmmaArgs& args, Device device) {
-  using Shape = WgmmaShape<kN>;
-  const int chunks = (args.x.columns + kTallDepth - 1) / kTallDepth;
-  const bool resident = chunks <= Shape::kResident;
-  const int bytes = Shape::kFixed + (resident ? chunks : 2) * Shape::kSlot;
-  const auto kernel =
-      resident ? wgmma_matmul_kernel<kN, kTransposed, true> : wgmma_matmul_kernel<kN, kTransposed, false>;
-  allow_shared(kernel, bytes);
-  const std::int64_t columns = ceil_div(args.pitch, kN);
-  const std::int64_t blocks = std::clamp<std::int64_t>(Context::of(device).num_multiprocessors() / columns, 1,
-                                                       ceil_div(args.rows, 64 * Shape::kWarpgroups));
-  launch("wgmma_matmul", device, kernel, dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(columns)),
-         Shape::kThreads, bytes, args);
+void multiply_by(const WgmmaArgs& args, const WgmmaConfig& config, Device device) {
+  const auto kernel = config.resident ? wgmma_matmul_kernel<kN, kTransposed, true>
+                                      : wgmma_matmul_kernel<kN, kTransposed, false>;
+  allow_shared(kernel, config.shared_bytes);
+  const dim3 grid(static_cast<unsigned>(config.blocks), static_cast<unsigned>(config.column_tiles));
+  launch("wgmma_matmul", device, kernel, grid, WgmmaShape<kN>::kThreads, config.shared_bytes, args);
 }
 
 template <int kN>
-void multiply(const WgmmaArgs& args, bool transposed, Device device) {
-  transposed ? multiply_by<kN, true>(args, device) : multiply_by<kN, false>(args, device);
+void multiply(const WgmmaArgs& args, bool transposed, const WgmmaConfig& config, Device device) {
+  transposed ? multiply_by<kN, true>(args, config, device) : multiply_by<kN, false>(args, config, device);
 }
 
 }  // namespace
@@ -271,19 +263,19 @@ void wgmma_matmul(const DropoutInput& x, const Tensor& w, bool transposed, const
                   const EpilogueOptions& then, const Tensor& y) {
   const WgmmaArgs args{.x = wgmma_operand(x.x, w.dim(transposed ? 1 : 0)),
                        .rows = y.dim(0),
-                       .w = tall_pointer(w),
+                       .w = device_data<float>(w),
                        .n = static_cast<int>(w.dim(transposed ? 0 : 1)),
-                       .bias = tall_pointer(bias),
-                       .y = tall_pointer(y),
+                       .bias = device_data<float>(bias),
+                       .y = device_data<float>(y),
                        .pitch = static_cast<int>(y.dim(1)),
                        .in_quads = in_quads(y, y.dim(1)),
                        .dropout = dropout_of(x),
                        .relu = then.activation == Activation::kRelu,
                        .then = dropout_of({.p = then.dropout, .key = then.key, .scale = then.post_scale})};
-  if (args.pitch <= 16) return multiply<16>(args, transposed, y.device());
-  if (args.pitch <= 48) return multiply<48>(args, transposed, y.device());
-  if (args.pitch <= 64) return multiply<64>(args, transposed, y.device());
-  multiply<128>(args, transposed, y.device());
+  const Device device = y.device();
+  const WgmmaConfig config =
+      choose_wgmma(args.rows, args.x.columns, args.pitch, Context::of(device).properties());
+  with_width<kWgmmaWidths>(config.width, [&]<int kN>() { multiply<kN>(args, transposed, config, device); });
 }
 
 }  // namespace rodeo::kernels::cuda

@@ -1,7 +1,8 @@
-/// The products of tall_matmul.cuh on Hopper's tensor cores: what they share.
+/// f32 products of tall matrices on Hopper's tensor cores (tall_matmul.cuh describes the splitting into
+/// TF32). Shared by wgmma_matmul and its transpose.
 ///
-/// Warpgroups multiply 64 rows by kN columns, 16, 48, 64 or 128, the left factor from registers, the right
-/// one from shared memory, both split into TF32 halves, 32 terms at a time.
+/// A warpgroup multiplies 64 rows by kN columns, 32 terms at a time. The left operand is in registers, the
+/// right one in shared memory, both as TF32 halves.
 #pragma once
 
 #include "ops/cuda/gemm/hopper/wgmma.cuh"
@@ -9,8 +10,9 @@
 
 namespace rodeo::kernels::cuda {
 
-/// 32 terms of a right factor as wgmma wants them: eight times four terms of kN columns, high halves before
-/// low ones. In sets of eight warps the w-th writes the w-th four, and each set has columns of its own.
+/// 32 terms of a right operand in the layout of wgmma_matrix(): eight groups of four terms for kN columns,
+/// first all high halves, then all low halves. Warp w of every eight writes group w; sets of eight warps
+/// share the columns.
 template <int kN, int kThreads>
 struct WgmmaFactor {
   static constexpr int kHalf = kTallDepth * kN, kSize = 2 * kHalf;  // floats
@@ -31,16 +33,7 @@ struct WgmmaFactor {
   }
 };
 
-__device__ __forceinline__ void end_copies() {
-  asm volatile("cp.async.commit_group;" ::: "memory");
-}
-/// All but the last kLeft groups have arrived.
-template <int kLeft>
-__device__ __forceinline__ void wait_for_groups() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
-}
-
-/// A matrix whose elements can be copied `vec` at a time: rows are whole and aligned so.
+/// A matrix whose rows can be copied `vec` elements at a time.
 struct WgmmaOperand {
   const float* x;
   int columns, pitch, vec;
@@ -48,9 +41,9 @@ struct WgmmaOperand {
 inline WgmmaOperand wgmma_operand(const Tensor& x, std::int64_t columns) {
   const std::int64_t both = columns | x.dim(1);
   const int vec = !is_aligned(x) ? 1 : both % 4 == 0 ? 4 : both % 2 == 0 ? 2 : 1;
-  return {tall_pointer(x), static_cast<int>(columns), static_cast<int>(x.dim(1)), vec};
+  return {device_data<float>(x), static_cast<int>(columns), static_cast<int>(x.dim(1)), vec};
 }
-/// f.operator()<vec>()
+/// Calls f.operator()<vec>().
 template <class F>
 __device__ __forceinline__ void with_vec(int vec, F f) {
   if (vec == 4)
@@ -61,13 +54,24 @@ __device__ __forceinline__ void with_vec(int vec, F f) {
     f.template operator()<1>();
 }
 
-constexpr int kWgmmaSlots = 3;  // of what is copied ahead
+constexpr int kWgmmaSlots = WgmmaShared::kSlots;
 
-/// A warpgroup's left factor of 32 terms: what its threads have for four products of 8 terms.
+/// Calls f.operator()<kN>() with the entry of the table that equals `width`.
+template <const auto& kWidths, int kIndex = 0, class F>
+void with_width(int width, F&& f) {
+  if constexpr (kIndex < static_cast<int>(std::size(kWidths))) {
+    if (width == kWidths[kIndex])
+      f.template operator()<kWidths[kIndex]>();
+    else
+      with_width<kWidths, kIndex + 1>(width, f);
+  }
+}
+
+/// A warpgroup's left operand of 32 terms: the registers of a thread for four products of 8 terms.
 struct WgmmaLeft {
   std::uint32_t high[4][4], low[4][4];
 
-  /// To be called when no product is under way: not before a wgmma_wait() that stands above it.
+  /// Overwrites operands: call it after wgmma_wait().
   __device__ __forceinline__ void set(float (&value)[4][4]) {
 #pragma unroll
     for (int i = 0; i < 16; ++i) {
@@ -79,7 +83,7 @@ struct WgmmaLeft {
   }
 };
 
-/// part += left * factor, under way when it returns. Small ones first.
+/// Starts part += left * factor, small products first. wgmma_wait() completes it.
 template <int kN>
 __device__ __forceinline__ void wgmma_product(float (&part)[kN / 2], WgmmaLeft& left, const float* factor) {
   const auto each = [&](const auto& a, const float* b) {

@@ -1,39 +1,38 @@
-// dw = D(x)^T (s g), and the sums of g's columns, g being dy before what followed the product
-// (wgmma_matmul.cuh).
+// dw = D(x)^T g, and the column sums of g. g is dy times the derivative of the epilogue (wgmma_matmul.cuh).
 #include "ops/cuda/gemm/hopper/wgmma_matmul.cuh"
 
 namespace rodeo::kernels::cuda {
 namespace {
 
 struct WgmmaGradientArgs {
-  WgmmaOperand x, dy, y;  // y is read with kMasked: where it is not positive g is 0
+  WgmmaOperand x, dy, y;  // y: read with kMasked, g = 0 where y <= 0
   std::int64_t rows;
   int n;  // columns of dw
   bool with_sums;
   std::int64_t chunk;  // rows of a part, a multiple of kTallDepth
   float* partial;      // [parts, columns (+ 1), n]
   TallDropout dropout;
-  const float* after;  // [m], or null: 1; g = then_keep after dy
+  const float* post_scale;  // [m], or null: 1; g = then_keep post_scale[i] dy
   float then_keep;
 };
 
 constexpr int kGradientThreads = 2 * kWarpgroup, kGradientRows = 2 * 64;
 
-/// A slot: 32 rows of x, of dy and y, and what belongs to them.
+/// A pipeline stage in shared memory: 32 rows of x, dy and y, their dropout bits and row scales.
 template <int kN, bool kMasked>
 struct WgmmaGradientShape {
-  static constexpr int kXPitch = kGradientRows + 8;  // four rows side by side meet in no bank
+  static constexpr int kXPitch = kGradientRows + 8;  // four rows at once have no bank conflict
   static constexpr int kX = 0, kDy = kX + kTallDepth * kXPitch, kY = kDy + kTallDepth * kN,
                        kKept = kY + (kMasked ? kTallDepth * kN : 0),
-                       kScale = kKept + kTallDepth * kGradientRows / 32, kAfter = kScale + kTallDepth,
-                       kSlot = kAfter + kTallDepth;  // floats
+                       kScale = kKept + kTallDepth * kGradientRows / 32, kPostScale = kScale + kTallDepth,
+                       kSlot = kPostScale + kTallDepth;  // floats
   static constexpr int kBytes =
       (kWgmmaSlots * kSlot + 2 * WgmmaFactor<kN, kGradientThreads>::kSize) * static_cast<int>(sizeof(float));
   static constexpr int kBlocks =
       kN <= 64 && 2 * (kBytes + 1024) <= 228 * 1024 ? 2 : 1;  // of a multiprocessor
 };
 
-/// Rows row0 .. row0 + 31, columns from `first` on, to a tile [32, kColumns].
+/// Starts the copy of rows row0 .. row0 + 31, columns from `first` on, to a tile [32, kColumns].
 template <int kColumns, int kPitch>
 __device__ __forceinline__ void copy_tile(float* to, const WgmmaOperand& m, std::int64_t row0,
                                           std::int64_t end, int first) {
@@ -47,12 +46,13 @@ __device__ __forceinline__ void copy_tile(float* to, const WgmmaOperand& m, std:
 #pragma unroll
     for (int i = 0; i < (kTallDepth + kRows - 1) / kRows; ++i, from += kRows * m.pitch)
       if (const int at = row + i * kRows; row < kRows && at < kTallDepth)
-        copy_later<kVec>(to + at * kPitch + column, from, at < rows);
+        async_copy_or_zero<4 * kVec>(to + at * kPitch + column, from, at < rows);
   });
 }
 
-/// A block has kGradientRows columns of x and kN of dy: 64 of x a warpgroup, lane (g, t) of a warp columns 2g
-/// and 2g + 1 of 16, of rows t, t + 4, ... Of dy warp w splits rows 4w .. 4w + 3, one chunk ahead.
+/// Grid (column tiles of x, column tiles of dy, parts of the rows), block kGradientThreads. A block has
+/// kGradientRows columns of x, 64 a warpgroup, and kN of dy. Lane (g, t) of a warp reads columns 2g and 2g +
+/// 1 of 16 columns of x, in rows t, t + 4, ... Warp w splits rows 4w .. 4w + 3 of dy, one chunk ahead.
 template <int kN, bool kMasked>
 __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMasked>::kBlocks)
     wgmma_gradient_kernel(const WgmmaGradientArgs args) {
@@ -76,9 +76,11 @@ __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMask
       const std::int64_t row = row0 + threadIdx.x;
       const bool inside = row < end;
       if (args.dropout.scale)
-        copy_later<1>(slot + Shape::kScale + threadIdx.x, args.dropout.scale + (inside ? row : 0), inside);
-      if (args.after)
-        copy_later<1>(slot + Shape::kAfter + threadIdx.x, args.after + (inside ? row : 0), inside);
+        async_copy_or_zero<4>(slot + Shape::kScale + threadIdx.x, args.dropout.scale + (inside ? row : 0),
+                              inside);
+      if (args.post_scale)
+        async_copy_or_zero<4>(slot + Shape::kPostScale + threadIdx.x, args.post_scale + (inside ? row : 0),
+                              inside);
     }
   };
   const auto copy_x = [&](float* slot, std::int64_t row0) {
@@ -89,16 +91,16 @@ __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMask
       const int word = first / 32 + i % kWords, words = tall_words(width);
       const bool inside = row < end && word < words;
       const auto* kept = reinterpret_cast<const float*>(args.dropout.kept);
-      copy_later<1>(slot + Shape::kKept + i, kept + (inside ? row * words + word : 0), inside);
+      async_copy_or_zero<4>(slot + Shape::kKept + i, kept + (inside ? row * words + word : 0), inside);
     }
   };
   float sums[Factor::kItems] = {};
   const auto put_dy = [&](float* to, const float* slot) {
-    float scale[4], after[4];
+    float scale[4], post_scale[4];
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       scale[i] = args.dropout.scale ? slot[Shape::kScale + warp * 4 + i] : 1;
-      after[i] = args.then_keep * (args.after ? slot[Shape::kAfter + warp * 4 + i] : 1);
+      post_scale[i] = args.then_keep * (args.post_scale ? slot[Shape::kPostScale + warp * 4 + i] : 1);
     }
 #pragma unroll
     for (int item = 0; item < Factor::kItems; ++item) {
@@ -108,7 +110,7 @@ __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMask
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int at = (warp * 4 + i) * kN + n;
-        v[i] = slot[Shape::kDy + at] * after[i];
+        v[i] = slot[Shape::kDy + at] * post_scale[i];
         if (kMasked && !(slot[Shape::kY + at] > 0)) v[i] = 0;
         sums[item] += v[i];
         v[i] *= scale[i];
@@ -133,7 +135,7 @@ __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMask
       next[i / 2][i % 2 * 2 + 1] = v.y;
     }
 #pragma unroll
-    for (int i = 0; i < 16; ++i) hold(next[i / 4][i % 4]);  // while products are under way
+    for (int i = 0; i < 16; ++i) hold(next[i / 4][i % 4]);  // while wgmma runs
   };
 
   std::int64_t copied = begin;
@@ -141,7 +143,7 @@ __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMask
   const auto copy = [&] {
     copy_x(slots + free * Shape::kSlot, copied);
     copy_dy(slots + free * Shape::kSlot, copied);
-    end_copies();
+    async_copy_commit();
     copied += kTallDepth;
     free = free + 1 == kWgmmaSlots ? 0 : free + 1;
   };
@@ -153,16 +155,16 @@ __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMask
     publish_to_wgmma();
   };
   for (int i = 0; i + 1 < kWgmmaSlots; ++i) copy();
-  wait_for_groups<kWgmmaSlots - 2>();
+  async_copy_wait<kWgmmaSlots - 2>();
   __syncthreads();
   take(0);
   WgmmaLeft left;
   left.set(next);
   copy();
-  wait_for_groups<kWgmmaSlots - 2>();
+  async_copy_wait<kWgmmaSlots - 2>();
   __syncthreads();
 
-  // At the top chunk i is split, slot i + 1 is there, and the one before it free.
+  // At the top of round i, chunk i is split, slot i + 1 has arrived and slot i is free.
   float total[kN / 2] = {};
   int turn = 0;
   for (std::int64_t row0 = begin; row0 < end; row0 += kTallDepth) {
@@ -170,12 +172,12 @@ __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMask
     wgmma_product<kN>(part, left, factors + turn * Factor::kSize);
     turn ^= 1;
     take(turn);
-    copy();  // after what is published, which would wait for it
+    copy();  // after publish_to_wgmma(), which would wait for the copy
     wgmma_wait();
 #pragma unroll
     for (int i = 0; i < kN / 2; ++i) total[i] += part[i];
     left.set(next);
-    wait_for_groups<kWgmmaSlots - 2>();
+    async_copy_wait<kWgmmaSlots - 2>();
     __syncthreads();
   }
 
@@ -221,8 +223,8 @@ void multiply(WgmmaGradientArgs args, const Tensor& dw, const Tensor& db) {
 void wgmma_matmul_transposed(const DropoutInput& x, const Tensor& y, const Tensor& dy,
                              const EpilogueOptions& then, const Tensor& dw, const Tensor& db) {
   const bool masked = then.activation == Activation::kRelu;
-  const TallDropout after = dropout_of({.p = then.dropout, .scale = then.post_scale});
-  // Whole rows of dy: what is in its padding goes to no column of dw.
+  const TallDropout post_scale = dropout_of({.p = then.dropout, .scale = then.post_scale});
+  // Rows of dy are read with their padding, which belongs to no column of dw.
   const WgmmaGradientArgs args{.x = wgmma_operand(x.x, x.x.dim(1)),
                                .dy = wgmma_operand(dy, dy.dim(1)),
                                .y = wgmma_operand(masked ? y : dy, dy.dim(1)),
@@ -232,12 +234,11 @@ void wgmma_matmul_transposed(const DropoutInput& x, const Tensor& y, const Tenso
                                .chunk = 0,
                                .partial = nullptr,
                                .dropout = dropout_of(x),
-                               .after = after.scale,
-                               .then_keep = after.keep};
-  if (masked) return multiply<128, true>(args, dw, db);  // linear() has it for more than 64 columns alone
-  if (args.n <= 16) return multiply<16, false>(args, dw, db);
-  if (args.n <= 48) return multiply<48, false>(args, dw, db);
-  multiply<128, false>(args, dw, db);
+                               .post_scale = post_scale.scale,
+                               .then_keep = post_scale.keep};
+  if (masked) return multiply<128, true>(args, dw, db);
+  const int width = choose_wgmma_transposed_width(args.n, masked);
+  with_width<kWgmmaTransposedWidths>(width, [&]<int kN>() { multiply<kN, false>(args, dw, db); });
 }
 
 }  // namespace rodeo::kernels::cuda

@@ -1,0 +1,242 @@
+// cross_entropy and node_metrics (ops/loss.h): log-softmax and the loss of named nodes, without the matrix of
+// log-probabilities.
+#include <cmath>
+
+#include "ops/cuda/device/block_sum.cuh"
+#include "ops/cuda/device/last_block.cuh"
+#include "ops/cuda/device/pack.cuh"
+#include "ops/cuda/device/tensor_data.cuh"
+#include "ops/cuda/device/warp_reduce.cuh"
+#include "ops/kernels/loss.h"
+#include "ops/plan/dense_config.h"
+
+namespace rodeo::kernels::cuda {
+namespace {
+
+constexpr int kThreads = LossConfig::kThreads;
+constexpr int kLanes = LossConfig::kLanes;  // that share a row of scores
+constexpr int kGroupsPerBlock = kThreads / kLanes;
+
+/// Sets of nodes. Consecutive ranges of blocks work on them.
+constexpr int kMostSets = 4;
+struct Sets {
+  const std::int64_t* index[kMostSets];
+  std::int64_t count[kMostSets];
+  std::int64_t first_block[kMostSets + 1];
+  int number = 0;
+};
+struct Sums {
+  double right, loss;
+};
+
+__device__ Sums operator+(const Sums& a, const Sums& b) {
+  return {a.right + b.right, a.loss + b.loss};
+}
+
+/// Strided loop of groups of kLanes lanes over the nodes of a set. The next index is loaded one step ahead.
+/// All lanes of a warp make the same number of steps; groups past the end read the first node again and are
+/// not `valid`.
+struct NodeLoop {
+  const std::int64_t *index, *label;
+  std::int64_t count, step, warp_first, next, node, want;
+  bool valid;
+
+  /// For block number `block` of the `blocks` of this set.
+  __device__ NodeLoop(const std::int64_t* index, const std::int64_t* label, std::int64_t count,
+                      std::int64_t block, std::int64_t blocks)
+      : index(index),
+        label(label),
+        count(count),
+        step(blocks * kGroupsPerBlock),
+        warp_first((block * kThreads + threadIdx.x) / kWarp * (kWarp / kLanes)) {
+    next = index[own() < count ? own() : 0];
+    take();
+  }
+  __device__ bool more() const { return warp_first < count; }
+  __device__ void advance() {
+    warp_first += step;
+    take();
+  }
+
+ private:
+  __device__ std::int64_t own() const { return warp_first + threadIdx.x % kWarp / kLanes; }
+  __device__ void take() {
+    valid = own() < count;
+    node = next;
+    next = index[own() + step < count ? own() + step : 0];
+    want = label[node];
+  }
+};
+
+/// A row of scores that kLanes lanes share. Rows of up to kLanes * kHeld scores are read once, into
+/// registers. All lanes of the warp call its functions.
+template <class T>
+class ScoreRow {
+ public:
+  using Score = Accumulator<T>;
+
+  __device__ ScoreRow(const T* row, std::int64_t c) : row_(row), c_(c), is_short_(c <= kLanes * kHeld) {
+    const int columns = static_cast<int>(c);
+    if (is_short_)
+#pragma unroll
+      for (int i = 0; i < kHeld; ++i) {
+        if (i * kLanes >= columns) break;  // the same for all lanes
+        held_[i] = place(i) < columns ? widen(row[place(i)]) : Score(-INFINITY);
+      }
+  }
+  /// Calls f(column, score) for this lane's columns. In short rows columns are int, and scores of -inf pad
+  /// the row.
+  template <class F>
+  __device__ void each(F f) const {
+    if (is_short_) {
+#pragma unroll
+      for (int i = 0; i < kHeld; ++i) {
+        if (i * kLanes >= static_cast<int>(c_)) break;
+        f(place(i), held_[i]);
+      }
+    } else {
+      for (std::int64_t j = threadIdx.x % kLanes; j < c_; j += kLanes) f(j, widen(row_[j]));
+    }
+  }
+  __device__ Score at(std::int64_t column) const {
+    if (!is_short_) return widen(row_[column]);
+    const int wanted = static_cast<int>(column);
+    Score own = 0;
+    each([&](auto j, Score score) { own = j == wanted ? score : own; });
+    return __shfl_sync(kFullMask, own, wanted % kLanes, kLanes);
+  }
+  __device__ Score log_sum_exp() const {
+    Score top = -INFINITY, sum = 0;
+    each([&](auto, Score score) { top = fmax(top, score); });
+    top = reduce_lanes<kLanes>(top, [](auto a, auto b) { return fmax(a, b); });
+    each([&](auto, Score score) { sum += exp(score - top); });
+    return top + log(reduce_lanes<kLanes>(sum, [](auto a, auto b) { return a + b; }));
+  }
+
+ private:
+  static constexpr int kHeld = 8;
+  __device__ static int place(int i) {
+    return static_cast<int>(threadIdx.x) % kLanes + i * kLanes;
+  }
+
+  const T* row_;
+  std::int64_t c_;
+  bool is_short_;
+  Score held_[kHeld];
+};
+
+// Accuracy and mean loss of each set. Grid (blocks of all sets), block kThreads, kLanes lanes a node. A block
+// writes its sums to `partial`, and the last block adds them in order. Writes metrics [sets, 2], or, where
+// metrics is null, the first set's loss.
+template <class T>
+__global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
+    node_metrics_kernel(const T* scores, std::int64_t c, const std::int64_t* label, Sets sets, Sums* partial,
+                        int* arrived, double* metrics, Accumulator<T>* loss) {
+  int set = 0;
+  while (blockIdx.x >= sets.first_block[set + 1]) ++set;
+  Sums mine{0, 0};
+  for (NodeLoop at(sets.index[set], label, sets.count[set], blockIdx.x - sets.first_block[set],
+                   sets.first_block[set + 1] - sets.first_block[set]);
+       at.more(); at.advance()) {
+    const std::int64_t want = at.want;
+    const ScoreRow<T> row(scores + at.node * c, c);
+    const Accumulator<T> own = row.at(want);
+    bool best = true;  // the first maximum: above all before it, not below any after it; false for NaN
+    row.each([&](auto j, Accumulator<T> other) {
+      best &= j < static_cast<decltype(j)>(want) ? other < own : other <= own;
+    });
+    best = reduce_lanes<kLanes>(best, [](bool a, bool b) { return a && b; });
+    const Accumulator<T> level = row.log_sum_exp();
+    if (at.valid && threadIdx.x % kLanes == 0)
+      mine = mine + Sums{best ? 1. : 0., static_cast<double>(level - own)};
+  }
+  const Sums own = block_sum<kThreads>(mine);
+  if (threadIdx.x == 0) partial[blockIdx.x] = own;
+  if (!is_last_block(arrived, gridDim.x)) return;
+  for (set = 0; set < sets.number; ++set) {
+    Sums sum{0, 0};
+    constexpr int kMost = ceil_div(LossConfig::kMaxBlocks, static_cast<std::int64_t>(kThreads));
+#pragma unroll
+    for (int i = 0; i < kMost; ++i) {
+      const std::int64_t b = sets.first_block[set] + threadIdx.x + i * kThreads;
+      if (b < sets.first_block[set + 1])
+        sum = sum + Sums{__ldcg(&partial[b].right), __ldcg(&partial[b].loss)};
+    }
+    const Sums total = block_sum<kThreads>(sum);
+    if (threadIdx.x > 0) continue;
+    const double nodes = sets.count[set] > 0 ? static_cast<double>(sets.count[set]) : 1;
+    if (metrics) {
+      metrics[2 * set] = total.right / nodes;
+      metrics[2 * set + 1] = total.loss / nodes;
+    } else {
+      *loss = static_cast<Accumulator<T>>(total.loss / nodes);
+    }
+  }
+}
+
+// Adds to a matrix of zeros. Grid (blocks), block kThreads, kLanes lanes a node. A node that occurs m times
+// gets m equal terms, so the order of the atomics does not change the sum.
+template <class T>
+__global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
+    cross_entropy_backward_kernel(const Accumulator<T>* dloss, const T* logits, std::int64_t c,
+                                  const std::int64_t* label, const std::int64_t* index, std::int64_t count,
+                                  T* dlogits) {
+  const Accumulator<T> share = *dloss / static_cast<Accumulator<T>>(count);
+  for (NodeLoop at(index, label, count, blockIdx.x, gridDim.x); at.more(); at.advance()) {
+    const ScoreRow<T> row(logits + at.node * c, c);
+    const Accumulator<T> shift = row.log_sum_exp();
+    row.each([&](auto j, Accumulator<T> score) {
+      if (!at.valid || j >= static_cast<decltype(j)>(c)) return;
+      const Accumulator<T> softmax = exp(score - shift);
+      const bool wanted = j == static_cast<decltype(j)>(at.want);
+      atomicAdd(dlogits + at.node * c + j, static_cast<T>(share * (wanted ? softmax - 1 : softmax)));
+    });
+  }
+}
+
+void launch_metrics(const Tensor& scores, const Tensor& label, const std::vector<Tensor>& given,
+                    const Tensor& metrics, const Tensor& loss) {
+  Sets sets{};
+  for (const Tensor& index : given) {
+    const int s = sets.number++;
+    sets.index[s] = index.data<std::int64_t>();
+    sets.count[s] = index.numel();
+    sets.first_block[s + 1] = sets.first_block[s] + choose_loss_blocks(index.numel());
+  }
+  const std::int64_t blocks = sets.first_block[sets.number];
+  if (blocks == 0) return metrics.fill(0);  // no set has a node
+  const Tensor partial = Tensor::empty({blocks, 2}, DType::kF64, scores.device());
+  dispatch_float(scores.dtype(), "node_metrics", [&]<class T>(T) {
+    launch("node_metrics", scores.device(), node_metrics_kernel<device_t<T>>,
+           dim3(static_cast<unsigned>(blocks)), kThreads, 0, device_data<T>(scores), scores.dim(1),
+           label.data<std::int64_t>(), sets, reinterpret_cast<Sums*>(partial.data<double>()),
+           Context::of(scores.device()).zeroed_counters(1),
+           metrics.defined() ? metrics.data<double>() : nullptr, device_data<Accumulator<T>>(loss));
+  });
+}
+
+}  // namespace
+
+void cross_entropy(const Tensor& logits, const Tensor& label, const Tensor& index, const Tensor& loss) {
+  launch_metrics(logits, label, {index}, {}, loss);
+}
+
+void cross_entropy_backward(const Tensor& dloss, const Tensor& logits, const Tensor& label,
+                            const Tensor& index, const Tensor& dlogits) {
+  check_cuda(cudaMemsetAsync(dlogits.raw(), 0, static_cast<std::size_t>(dlogits.nbytes()),
+                             Context::of(dlogits.device()).stream()),
+             "cross_entropy");
+  dispatch_float(logits.dtype(), "cross_entropy", [&]<class T>(T) {
+    launch("cross_entropy_backward", dlogits.device(), cross_entropy_backward_kernel<device_t<T>>,
+           dim3(static_cast<unsigned>(choose_loss_blocks(index.numel()))), kThreads, 0,
+           dloss.data<Accumulator<T>>(), device_data<T>(logits), logits.dim(1), label.data<std::int64_t>(),
+           index.data<std::int64_t>(), index.numel(), device_data<T>(dlogits));
+  });
+}
+
+void node_metrics(const Tensor& scores, const Tensor& label, const std::vector<Tensor>& sets,
+                  const Tensor& metrics) {
+  launch_metrics(scores, label, sets, metrics, {});
+}
+
+}  // namespace rodeo::kernels::cuda

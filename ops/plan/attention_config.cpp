@@ -1,0 +1,60 @@
+#include "ops/plan/attention_config.h"
+
+#include <algorithm>
+#include <bit>
+#include <ostream>
+
+namespace rodeo {
+namespace {
+
+constexpr std::int64_t kWarp = 32;
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+}  // namespace
+
+AttentionTiles choose_attention_tiles(int columns, int element_bytes) {
+  const int wide = 128 / element_bytes, rest = columns % wide;
+  const bool narrow = element_bytes < 8 && rest > 0 && rest <= wide / 2;
+  return {columns / wide + (rest > 0 && !narrow), narrow};
+}
+
+HeadDotConfig choose_head_dot(std::int64_t rows, std::int64_t heads, std::int64_t k, int vec,
+                              const DeviceProperties& device) {
+  constexpr std::int64_t kMaxGridY = 65535, kBlocksPerMultiprocessor = 8;
+  const int lanes = std::min(HeadDotConfig::kMaxLanes, lanes_per_head(k, vec));
+  const auto width = static_cast<int>(
+      std::min<std::uint64_t>(kWarp, std::bit_ceil(static_cast<std::uint64_t>(heads * lanes))));
+  const int block_rows = HeadDotConfig::kThreads / width;
+  return {.lanes = lanes,
+          .block_width = width,
+          .block_rows = block_rows,
+          .row_blocks = std::min(kBlocksPerMultiprocessor * device.num_multiprocessors,
+                                 ceil_div(rows, std::int64_t{block_rows} * HeadDotConfig::kRows)),
+          .head_tiles = std::min(kMaxGridY, ceil_div(heads * lanes, width))};
+}
+
+EdgeSoftmaxConfig choose_edge_softmax(std::int64_t heads, int element_bytes) {
+  const auto tile = static_cast<int>(ceil_div(heads, ceil_div(heads, kWarp)));
+  // With few heads a piece has too few values for 8 warps.
+  const bool few_values = tile < 4 && element_bytes < 8;
+  return {.tile_heads = tile, .head_tiles = ceil_div(heads, tile), .warps = few_values ? 2 : 8};
+}
+
+std::ostream& operator<<(std::ostream& out, const AttentionTiles& tiles) {
+  return out << tiles.wide << " wide and " << tiles.narrow << " narrow column tiles";
+}
+
+std::ostream& operator<<(std::ostream& out, const HeadDotConfig& config) {
+  return out << config.lanes << " lanes a head, blocks of " << config.block_width << " x "
+             << config.block_rows << " threads, grid of " << config.row_blocks << " x " << config.head_tiles;
+}
+
+std::ostream& operator<<(std::ostream& out, const EdgeSoftmaxConfig& config) {
+  return out << config.head_tiles << " tiles of " << config.tile_heads << " heads, " << config.warps
+             << " warps a piece";
+}
+
+}  // namespace rodeo

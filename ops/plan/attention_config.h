@@ -1,0 +1,67 @@
+/// Launch configurations of attention, edge softmax and operators on heads (ops/cuda/attention): pure
+/// functions of sizes and device properties.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+
+#include "core/device_properties.h"
+
+namespace rodeo {
+
+/// How fused attention covers the columns of all heads: wide tiles of 128 bytes (8 lanes of 16 bytes), then
+/// at most one narrow tile of 64 bytes (4 lanes) where the rest fits it.
+struct AttentionTiles {
+  int wide, narrow;
+  bool operator==(const AttentionTiles&) const = default;
+};
+std::ostream& operator<<(std::ostream& out, const AttentionTiles& tiles);
+/// f64 has no narrow tile: its kernels are a reference, and compile once.
+AttentionTiles choose_attention_tiles(int columns, int element_bytes);
+
+/// Lanes for a head of k elements, kVec elements a lane: the power of two that covers it, up to a warp.
+constexpr int lanes_per_head(std::int64_t k, int vec) {
+  int lanes = 1;
+  while (lanes < 32 && static_cast<std::int64_t>(lanes) * vec < k) lanes *= 2;
+  return lanes;
+}
+
+/// head_dot on x [rows, heads, k]: a block of block_heads x block_rows threads; `lanes` threads share a head.
+struct HeadDotConfig {
+  static constexpr int kThreads = 256;
+  static constexpr int kRows = 4;      // of a thread in flight
+  static constexpr int kMaxLanes = 4;  // every doubling costs two shuffles a row
+
+  int lanes, block_width, block_rows;
+  std::int64_t row_blocks, head_tiles;
+  bool operator==(const HeadDotConfig&) const = default;
+};
+std::ostream& operator<<(std::ostream& out, const HeadDotConfig& config);
+HeadDotConfig choose_head_dot(std::int64_t rows, std::int64_t heads, std::int64_t k, int vec,
+                              const DeviceProperties& device);
+
+/// edge_softmax: heads are cut into equal tiles of at most a warp's lanes; `warps` warps share a piece of a
+/// row.
+struct EdgeSoftmaxConfig {
+  int tile_heads;
+  std::int64_t head_tiles;
+  int warps;  // 2 or 8
+  bool operator==(const EdgeSoftmaxConfig&) const = default;
+};
+std::ostream& operator<<(std::ostream& out, const EdgeSoftmaxConfig& config);
+/// f64 has 8 warps always, for one kernel.
+EdgeSoftmaxConfig choose_edge_softmax(std::int64_t heads, int element_bytes);
+
+}  // namespace rodeo
+
+// Kernel instances. f64 is a reference for tests and has one instance of each kernel.
+//
+//   kernel                      types              cases                        why
+//   attention (fwd, bwd)        f32 bf16 f16       wide, narrow tile            narrow: 64 bytes left, half the loads
+//                               f64                wide tile
+//   row_terms, column and       f32 bf16 f16       16-byte vectors, elements    elements: odd k, unaligned rows
+//   layer gradients             f64                elements
+//   edge_softmax (fwd, bwd)     f32 bf16 f16       rows; 2 or 8 warps a piece   2 warps: fewer than 4 heads
+//                               f64                rows; 8 warps a piece
+//   head_dot, head_outer,       f32 bf16 f16       16-byte vectors, elements    elements: odd k, unaligned rows
+//   head_dot_sum                f64                elements

@@ -1,0 +1,76 @@
+#include "ops/plan/attention_config.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace rodeo::test {
+namespace {
+
+constexpr DeviceProperties kH200{.compute_capability = 90, .num_multiprocessors = 132};
+
+TEST(OpsAttentionConfig, ColumnTiles) {
+  struct Case {
+    int columns, element_bytes;
+    AttentionTiles tiles;
+  };
+  const Case cases[] = {{64, 4, {2, 0}}, {16, 4, {0, 1}}, {17, 4, {1, 0}}, {8, 4, {0, 1}},  {48, 4, {1, 1}},
+                        {32, 4, {1, 0}}, {40, 2, {1, 0}}, {32, 2, {0, 1}}, {64, 2, {1, 0}}, {96, 2, {1, 1}},
+                        {8, 8, {1, 0}},  {16, 8, {1, 0}}, {20, 8, {2, 0}}, {256, 4, {8, 0}}};
+  for (const Case& c : cases)
+    EXPECT_EQ(choose_attention_tiles(c.columns, c.element_bytes), c.tiles)
+        << c.columns << " columns of " << c.element_bytes << " bytes";
+}
+
+TEST(OpsAttentionConfig, ColumnTilesCoverAllColumns) {
+  for (const int bytes : {2, 4, 8})
+    for (int columns = 16 / bytes; columns <= 300; columns += 16 / bytes) {
+      const AttentionTiles tiles = choose_attention_tiles(columns, bytes);
+      EXPECT_GE(tiles.wide * 128 / bytes + tiles.narrow * 64 / bytes, columns);
+      EXPECT_LE(tiles.narrow, bytes < 8 ? 1 : 0);
+    }
+}
+
+TEST(OpsAttentionConfig, LanesPerHead) {
+  EXPECT_EQ(lanes_per_head(1, 1), 1);
+  EXPECT_EQ(lanes_per_head(8, 4), 2);
+  EXPECT_EQ(lanes_per_head(9, 4), 4);
+  EXPECT_EQ(lanes_per_head(41, 1), 32);
+  EXPECT_EQ(lanes_per_head(1000, 4), 32);
+}
+
+TEST(OpsAttentionConfig, HeadDot) {
+  struct Case {
+    std::int64_t rows, heads, k;
+    int vec;
+    HeadDotConfig config;
+  };
+  const Case cases[] = {{2708, 8, 8, 4, {2, 16, 16, 43, 1}},
+                        {169343, 3, 250, 1, {4, 16, 16, 1056, 1}},
+                        {232965, 1, 64, 4, {4, 4, 64, 911, 1}},
+                        {10, 40, 1, 1, {1, 32, 8, 1, 2}}};
+  for (const Case& c : cases)
+    EXPECT_EQ(choose_head_dot(c.rows, c.heads, c.k, c.vec, kH200), c.config)
+        << c.rows << " x " << c.heads << " x " << c.k << ": "
+        << choose_head_dot(c.rows, c.heads, c.k, c.vec, kH200);
+}
+
+TEST(OpsAttentionConfig, EdgeSoftmax) {
+  const std::pair<std::int64_t, EdgeSoftmaxConfig> cases[] = {
+      {1, {1, 1, 2}}, {3, {3, 1, 2}}, {4, {4, 1, 8}}, {8, {8, 1, 8}}, {32, {32, 1, 8}}, {33, {17, 2, 8}}};
+  for (const auto& [heads, config] : cases)
+    EXPECT_EQ(choose_edge_softmax(heads, 4), config) << heads << ": " << choose_edge_softmax(heads, 4);
+  EXPECT_EQ(choose_edge_softmax(1, 8).warps, 8);
+}
+
+TEST(OpsAttentionConfig, ConfigurationsPrintThemselves) {
+  std::ostringstream out;
+  out << AttentionTiles{2, 1} << "; " << HeadDotConfig{2, 16, 16, 43, 1} << "; "
+      << EdgeSoftmaxConfig{8, 1, 8};
+  EXPECT_EQ(out.str(),
+            "2 wide and 1 narrow column tiles; 2 lanes a head, blocks of 16 x 16 threads, grid of 43 x 1; "
+            "1 tiles of 8 heads, 8 warps a piece");
+}
+
+}  // namespace
+}  // namespace rodeo::test
