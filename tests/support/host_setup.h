@@ -11,9 +11,10 @@ namespace rodeo::test {
 
 /// Call first in main(); it may restart the process. It sets
 ///   OMP_WAIT_POLICY=passive, unless the variable is set: idle OpenMP threads sleep instead of spinning. The
-///   tests alternate between short parallel loops and serial code, and spinning threads take CPU time from the
-///   main thread and the CUDA driver. OpenMP reads the variable when it is loaded, hence the restart;
-///   malloc without mmap and without trimming: freed memory is reused instead of being mapped and zeroed again.
+///   tests alternate between short parallel loops and serial code, and spinning threads take CPU time from
+///   the main thread and the CUDA driver. OpenMP reads the variable when it is loaded, hence the restart;
+///   malloc without mmap and without trimming: freed memory is reused instead of being mapped and zeroed
+///   again.
 inline void set_up_host(char** argv) {
 #ifdef __GLIBC__
   mallopt(M_MMAP_MAX, 0);
