@@ -34,8 +34,9 @@ Variable linear(const Features& x, const Variable& w, const Variable& bias = {},
                 const LinearOptions& options = {});
 
 /// x as linear(x, w) reads it: with its pending dropout where the product applies it, else with the dropout
-/// applied. For layers that multiply x by several matrices of w's shape: they call this once, so that a
-/// dropout that no product applies is computed once.
+/// applied. A layer that multiplies x by several matrices of w's shape calls this once, so that a dropout
+/// that no product applies is computed once.   x [m, k], w [k, n] -> [m, k]. Dtypes, errors and determinism
+/// as in linear().
 Features linear_input(const Features& x, const Variable& w);
 
 }  // namespace rodeo
