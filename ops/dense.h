@@ -39,7 +39,7 @@ Variable cast(const Variable& x, DType dtype);
 /// The same values in another shape, as Tensor::reshape.   Gradient: dy in the shape of x.
 Variable reshape(const Variable& x, const Shape& shape);
 
-/// y[i, j] = x[i, j] + b[j].   x [m, n], b [n] of x's dtype, or f32 beside 16-bit x.
+/// y[i, j] = x[i, j] + b[j].   x [m, n], b [n] of x's dtype, or f32 with 16-bit x.
 /// Gradients: dx = dy, db = sum over rows of dy, in b's dtype.
 Tensor add_bias(const Tensor& x, const Tensor& b);
 Variable add_bias(const Variable& x, const Variable& b);

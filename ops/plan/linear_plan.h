@@ -50,7 +50,7 @@ struct LinearLimits {
   static constexpr std::int64_t kRowsPerMultiprocessor = 992;
 };
 
-/// `gpu` without multiprocessors stands for the CPU.
+/// A `gpu` without multiprocessors means the CPU.
 LinearPlan plan_linear(const LinearProblem& problem, const DeviceProperties& gpu);
 
 }  // namespace rodeo
