@@ -1,5 +1,6 @@
 #include "ops/spmv.h"
 
+#include "core/context.h"
 #include "ops/checks.h"
 #include "ops/kernels/sparse.h"
 #include "ops/plan/spmv_plan.h"
@@ -40,7 +41,8 @@ Tensor run(const Adjacency& adj, const Tensor& weight, const Tensor& x, const Sp
 
 SpmvAlgorithm choose_spmv_algorithm(const Adjacency& adj) {
   if (!adj.device().is_cuda()) return SpmvAlgorithm::kVector;
-  if (stages_x(adj.cols(), adj.num_edges(), sizeof(float))) return SpmvAlgorithm::kRode;
+  const DeviceProperties& gpu = Context::of(adj.device()).properties();
+  if (should_stage_x(adj.cols(), adj.num_edges(), sizeof(float), gpu)) return SpmvAlgorithm::kRode;
   return choose_spmv_algorithm(row_lengths(adj));
 }
 

@@ -5,6 +5,7 @@
 #include "ops/segment_sum.h"
 #include "ops/sparse/graph_plans.h"
 #include "ops/spmm.h"
+#include "tests/ops/gpus.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/gradcheck.h"
@@ -225,13 +226,13 @@ TEST(OpsSpmvPlan, OneLongRowAmongShortOnesIsCut) {
 }
 
 TEST(OpsSpmvPlan, FewColumnsThatAreReadOftenAreStaged) {
-  EXPECT_TRUE(stages_x(11758, 1'038'000, 4));
-  EXPECT_TRUE(stages_x(11758, 1'038'000, 8));
-  EXPECT_TRUE(stages_x(1000, 198'990, 8));         // few_columns, above
-  EXPECT_FALSE(stages_x(2277, 62'742, 4));         // too few edges to fill the GPU
-  EXPECT_FALSE(stages_x(19717, 88'648, 4));        // too few edges a column
-  EXPECT_FALSE(stages_x(232965, 114'600'000, 4));  // too many columns
-  EXPECT_FALSE(stages_x(20000, 1'000'000, 8));
+  EXPECT_TRUE(should_stage_x(11758, 1'038'000, 4, kH200));
+  EXPECT_TRUE(should_stage_x(11758, 1'038'000, 8, kH200));
+  EXPECT_TRUE(should_stage_x(1000, 198'990, 8, kH200));         // few_columns, above
+  EXPECT_FALSE(should_stage_x(2277, 62'742, 4, kH200));         // too few edges to fill the GPU
+  EXPECT_FALSE(should_stage_x(19717, 88'648, 4, kH200));        // too few edges a column
+  EXPECT_FALSE(should_stage_x(232965, 114'600'000, 4, kH200));  // too many columns
+  EXPECT_FALSE(should_stage_x(20000, 1'000'000, 8, kH200));
 }
 
 TEST(OpsSpmvPlan, IntervalsAreWholeStepsAndShrinkTheList) {

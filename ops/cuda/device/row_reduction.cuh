@@ -4,9 +4,12 @@
 /// deterministic.
 #pragma once
 
+#include "ops/cuda/device/loads.cuh"
+#include "ops/cuda/device/pack.cuh"
 #include "ops/cuda/device/row_tile.cuh"
+#include "ops/cuda/device/tensor_data.cuh"
 #include "ops/cuda/rode/rode_view.cuh"
-#include "ops/cuda/spmm/gather.cuh"
+#include "ops/kernels/sparse.h"
 
 namespace rodeo::kernels::cuda {
 

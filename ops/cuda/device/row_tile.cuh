@@ -20,7 +20,9 @@ struct RowTile {
 template <class T, class F>
 void dispatch_row_tile(std::int64_t per_head, bool aligned, F&& f) {
   constexpr int kVec = 16 / sizeof(T);
-  if (aligned && per_head % kVec == 0)
+  if constexpr (sizeof(T) == 8)  // f64 is a reference: one case is enough
+    f(RowTile<T, 1, 32>{});
+  else if (aligned && per_head % kVec == 0)
     f(RowTile<T, kVec, 8>{});
   else if (per_head <= 8)
     f(RowTile<T, 1, 8>{});

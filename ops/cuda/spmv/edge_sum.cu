@@ -1,4 +1,4 @@
-// y[i, :] = sum of x[e, :] over the edges of row i: a group of lanes reads the row of x of an edge.
+// y[i, :] = sum of x[e, :] over the edges of row i. A group of lanes reads the row of x of an edge.
 #include "ops/cuda/device/row_reduction.cuh"
 #include "ops/sparse/graph_plans.h"
 
@@ -53,11 +53,6 @@ __global__ void __launch_bounds__(kReductionThreads)
   reduce_rows(work, args);
 }
 
-template <class Tile, class Args>
-void run(const Args& args, Device device) {
-  launch_reduction<Tile>("edge_sum", device, edge_sum_kernel<Tile>, args);
-}
-
 }  // namespace
 
 void edge_sum(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids, const Tensor& y) {
@@ -69,20 +64,20 @@ void edge_sum(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids, con
     const std::int64_t k = x.dim(1);
     EdgeSumArgs<T, Sum> args{.rode = RodeView(plan)};
     args.row_ptr = adj.csr().row_ptr.data<std::int64_t>();
-    args.x = static_cast<const T*>(x.raw());
+    args.x = device_data<T>(x);
     args.edge_ids = static_cast<const std::int64_t*>(edge_ids.raw());
     args.k = k;
-    args.y = static_cast<T*>(y.raw());
+    args.y = device_data<T>(y);
     const SplitRows split(plan, y.device(), args);
-    if (k % kVec == 0 && is_aligned(x) && is_aligned(y)) {
-      if (k <= 2 * kVec)
-        run<RowTile<T, kVec, 2>>(args, y.device());
-      else
-        run<RowTile<T, kVec, 8>>(args, y.device());
-    } else if (k <= 8) {
-      run<RowTile<T, 1, 8>>(args, y.device());
+    const auto run = [&]<class Tile>(Tile) {
+      launch_reduction<Tile>("edge_sum", y.device(), edge_sum_kernel<Tile>, args);
+    };
+    const bool aligned = is_aligned(x) && is_aligned(y);
+    constexpr bool kHasNarrowTile = sizeof(T) <= 4;  // the heads of attention
+    if (kHasNarrowTile && aligned && k % kVec == 0 && k <= 2 * kVec) {
+      if constexpr (kHasNarrowTile) run(RowTile<T, kVec, 2>{});
     } else {
-      run<RowTile<T, 1, 32>>(args, y.device());
+      dispatch_row_tile<T>(k, aligned, run);
     }
     add_slots("edge_sum", y.device(), args, plan.num_split_rows());
   });

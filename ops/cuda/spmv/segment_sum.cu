@@ -1,24 +1,27 @@
 // y[row[e]] += weight[e] * x[col[e]] over edges sorted by row, without atomics: COO SpMV by segmented
 // reduction.
 //
-// A warp takes an interval of edges, 32 at a time. Where a step of 32 lies within one row, every lane adds
-// its own term to its share of that row: no communication. Where rows begin in it, the open row's shares are
-// added up, rows that begin and end in the step are summed by a segmented scan, and the last one stays open.
-// The idle lanes of the last step stand in for the separate tail of the published algorithm.
+// A warp takes an interval of edges, 32 at a time. Where a step of 32 edges has one row, every lane adds its
+// term to its share of that row, without communication. Where rows begin in a step, the shares of the open
+// row are reduced, rows that begin and end in the step are summed by a segmented scan, and the last row stays
+// open. The published algorithm has a separate tail; here the last step has idle lanes instead.
 //
 // Rows that begin and end within an interval are written at once. The first and the last row of an interval
-// may go on in others: both sums go to a list (temp_rows, temp_vals), two entries an interval, which is
-// again sorted by row. The second pass is the same reduction on that list, repeated until one warp takes all
-// of it. So each row of y is written once, in an order of additions that depends on the rows alone.
+// may continue in others: both sums go to a list (temp_rows, temp_vals) of two entries per interval, which is
+// again sorted by row. The second pass reduces that list in the same way, until one warp takes all of it. So
+// each row of y is written once, and its order of additions depends on the row pointers only.
 #include "core/cuda/warp.cuh"
-#include "ops/cuda/spmm/gather.cuh"
+#include "ops/cuda/device/loads.cuh"
+#include "ops/cuda/device/pack.cuh"
+#include "ops/cuda/device/tensor_data.cuh"
+#include "ops/kernels/sparse.h"
 #include "ops/plan/spmv_plan.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kSteps = 4;  // steps of 32 edges whose loads are in flight together
+constexpr int kSteps = 4;  // steps of 32 edges with loads in flight
 
 template <class I, class In>
 struct Edges {
@@ -33,7 +36,7 @@ struct OpenRows {  // [2 * intervals]; null where one interval takes all edges
   Sum* sum;
 };
 
-// The rows and terms of kSteps * 32 edges from `base` on; edges at or past `end` count nothing.
+// The rows and terms of kSteps * 32 edges from `base` on; terms at or past `end` are 0.
 template <class I, class In>
 __device__ __forceinline__ void load_steps(const Edges<I, In>& edges, std::int64_t base, std::int64_t end,
                                            I (&row)[kSteps], Accumulator<In> (&term)[kSteps]) {
@@ -59,8 +62,8 @@ __device__ __forceinline__ void load_steps(const Edges<I, In>& edges, std::int64
   }
 }
 
-// A warp per interval; grid intervals / warps of a block, block kThreads. Every condition on `heads` and
-// `first` is the same in all lanes of a warp.
+// grid intervals / warps of a block, block kThreads: a warp per interval. `heads` (the lanes where a row
+// begins) and `first` are the same in all lanes of a warp.
 template <class I, class In, class Out>
 __global__ void __launch_bounds__(kThreads)
     segment_sum_kernel(const Edges<I, In> edges, const OpenRows<Accumulator<In>> open, Out* y) {
@@ -72,7 +75,7 @@ __global__ void __launch_bounds__(kThreads)
   const int lane = threadIdx.x % kWarp;
   I current = edges.row[begin];      // the open row
   Sum share = 0;                     // this lane's part of its sum
-  bool first = open.row != nullptr;  // the open row is the interval's first: others may have a part of it
+  bool first = open.row != nullptr;  // the open row is the interval's first and may begin in an earlier one
   for (std::int64_t base = begin; base < end; base += kSteps * kWarp) {
     I row[kSteps];
     Sum term[kSteps];
@@ -98,7 +101,7 @@ __global__ void __launch_bounds__(kThreads)
       }
       first = false;
       if (first_head != last_head) {
-        // Where this lane's segment begins: at the last head that is not right of it.
+        // This lane's segment begins at the last head at or before the lane.
         const int start = kWarp - 1 - __clz(heads & ((2u << lane) - 1));
         Sum scan = term[s];
 #pragma unroll
@@ -171,9 +174,9 @@ void segment_sum(const Tensor& row, const Tensor& col, const Tensor& weight, con
     using D = device_t<T>;
     dispatch_index(row.dtype(), [&]<class I>(I) {
       reduce(y.device(),
-             Edges<I, D>{row.data<I>(), static_cast<const I*>(col.raw()), static_cast<const D*>(weight.raw()),
-                         static_cast<const D*>(x.raw()), row.numel(), 0},
-             static_cast<D*>(y.raw()));
+             Edges<I, D>{row.data<I>(), static_cast<const I*>(col.raw()), device_data<T>(weight),
+                         device_data<T>(x), row.numel(), 0},
+             device_data<T>(y));
     });
   });
 }

@@ -1,17 +1,19 @@
-// y = A x, CSR-vector: threads_per_vector lanes per row stride over its nonzeros and add up by shuffles. A
-// row that is much longer than that pays for is taken by a whole block.
+// y = A x, CSR-vector: threads_per_vector lanes per row stride over its nonzeros and reduce by shuffles. A
+// row that is long for these lanes is summed by the whole block.
 #include <bit>
 
 #include "core/cuda/warp.cuh"
+#include "ops/cuda/device/tensor_data.cuh"
 #include "ops/cuda/spmv/spmv_terms.cuh"
+#include "ops/kernels/sparse.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kInFlight = 4;  // nonzeros of a lane whose loads are in flight together
-constexpr int kMost = 16;     // nonzeros of a lane: a longer row is the block's
-constexpr int kPiece = 64;    // nonzeros of a lane that are added up before they join a long row's sum
+constexpr int kInFlight = 4;     // nonzeros of a lane with loads in flight
+constexpr int kMaxPerLane = 16;  // nonzeros; the block sums rows that are longer
+constexpr int kPiece = 64;  // nonzeros of a lane that are summed before they are added to a long row's sum
 static_assert(kPiece % kInFlight == 0, "a piece is a whole number of batches");
 
 template <class T>
@@ -33,7 +35,7 @@ __device__ __forceinline__ Accumulator<T> sum_share(const VectorArgs<T>& args, s
   return sum_terms<kInFlight>(args.col, weight, x, begin, length, place, lanes);
 }
 
-/// The block takes the rows of the threads that have a long one, one after the other.
+/// The block sums its long rows one after the other. is_long: the row of this thread is one.
 template <class T, bool kWeighted>
 __device__ void sum_long_rows(const VectorArgs<T>& args, std::int64_t first, bool is_long) {
   using Sum = Accumulator<T>;
@@ -66,7 +68,7 @@ __device__ void sum_long_rows(const VectorArgs<T>& args, std::int64_t first, boo
     }
 }
 
-// grid rows / rows of a block, block kThreads.
+// grid rows / rows of a block, block kThreads: a group of lanes per row.
 template <class T, bool kWeighted>
 __global__ void __launch_bounds__(kThreads) spmv_vector_kernel(const VectorArgs<T> args) {
   const int lanes = 1 << args.log_lanes, thread = static_cast<int>(threadIdx.x),
@@ -76,7 +78,7 @@ __global__ void __launch_bounds__(kThreads) spmv_vector_kernel(const VectorArgs<
   const bool exists = row < args.rows;
   const std::int64_t begin = exists ? args.row_ptr[row] : 0,
                      length = exists ? args.row_ptr[row + 1] - begin : 0;
-  const bool is_long = length > kMost * lanes;
+  const bool is_long = length > kMaxPerLane * lanes;
   Accumulator<T> sum =
       sum_share<kWeighted>(args, begin, is_long ? 0 : static_cast<int>(length), member, lanes);
   __syncwarp();  // rows of a warp differ in length; from here on its lanes work together
@@ -110,9 +112,9 @@ void spmv_vector(const Csr& a, const Tensor& weight, const Tensor& x, int thread
     const dim3 grid(static_cast<unsigned>(ceil_div(a.rows, kThreads / threads_per_vector)));
     const VectorArgs<D> args{a.row_ptr.data<std::int64_t>(),
                              a.col.data<std::int32_t>(),
-                             static_cast<const D*>(weight.raw()),
-                             static_cast<const D*>(x.raw()),
-                             static_cast<D*>(y.raw()),
+                             device_data<T>(weight),
+                             device_data<T>(x),
+                             device_data<T>(y),
                              a.rows,
                              std::countr_zero(static_cast<unsigned>(threads_per_vector))};
     const auto kernel = weight.defined() ? spmv_vector_kernel<D, true> : spmv_vector_kernel<D, false>;

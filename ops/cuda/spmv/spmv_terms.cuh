@@ -1,13 +1,14 @@
-/// What a lane does in SpMV, whichever nonzeros it is given.
+/// One lane's share of the sum over nonzeros in SpMV.
 #pragma once
 
-#include "ops/cuda/spmm/gather.cuh"
+#include "ops/cuda/device/loads.cuh"
+#include "ops/cuda/device/pack.cuh"
 
 namespace rodeo::kernels::cuda {
 
-/// What lane `place` of `lanes` adds up of the nonzeros [begin, begin + length), kInFlight of whose loads are
-/// in flight together. Lanes of a warp may differ in length: __syncwarp before they share. weight may be
-/// null; x(column) is an element of x.
+/// The sum over nonzeros begin + place, begin + place + lanes, ... of [begin, begin + length), with loads of
+/// kInFlight of them in flight. Lanes of a warp may have different lengths: call __syncwarp() before they
+/// exchange sums. weight may be null. x(column) is an element of x.
 template <int kInFlight, class T, class X>
 __device__ __forceinline__ Accumulator<T> sum_terms(const std::int32_t* col, const T* weight, const X& x,
                                                     std::int64_t begin, int length, int place, int lanes) {
