@@ -1,0 +1,66 @@
+/// Launch configurations of SDDMM's dots: pure functions from sizes and device properties. The kernels are in
+/// ops/cuda/sddmm.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+
+#include "core/device_properties.h"
+
+namespace rodeo {
+
+/// How a warp covers one head of a row of b1 and b2.
+struct SddmmTile {
+  int lanes = 8;
+  int chunks = 1;  // 16-byte loads of a lane
+
+  constexpr int max_chunks() const { return lanes * chunks; }
+  bool operator==(const SddmmTile&) const = default;
+};
+
+struct SddmmSizes {
+  std::int64_t rows = 0, cols = 0, edges = 0;
+  std::int64_t heads = 1, k = 0;
+  std::size_t element_bytes = 4;
+  bool b1_is_aligned = true;  // rows of b1 can be read 16 bytes at a time
+  std::int64_t pitch = 0;     // columns from a head of b2 to the next
+};
+
+struct SddmmConfig {
+  /// A warp takes edges of any rows, side by side; else those of one row of RoDe's plan.
+  bool across_rows = false;
+  std::int64_t chunks = 0;        // of 16 bytes, of a head
+  std::int64_t slice_chunks = 0;  // of one launch
+
+  bool has_slices() const { return slice_chunks < chunks; }
+};
+
+/// "across rows, 26 chunks in slices of 16"
+std::ostream& operator<<(std::ostream& out, const SddmmTile& tile);
+std::ostream& operator<<(std::ostream& out, const SddmmConfig& config);
+
+/// A template case: by rows and across rows for f32, f16 and bf16, and with `f64` by rows for f64.
+struct SddmmCase {
+  SddmmTile tile;
+  bool f64;
+};
+// clang-format off
+inline constexpr SddmmCase kSddmmCases[] = {
+    // The fewest lanes and loads that cover a slice, so that as many edges as possible are side by side.
+    {{2, 1}, false},
+    {{4, 1}, false},
+    {{8, 1}, true},    // f64 is a reference: a tile for heads of up to 16 columns, and one for all others
+    {{8, 2}, false},   // two loads: fewer shuffles than with 16 lanes
+    {{32, 1}, false},
+    {{32, 2}, false},
+    {{32, 4}, true},   // the longest slice
+};
+// clang-format on
+
+SddmmConfig choose_sddmm_config(const SddmmSizes& sizes, const DeviceProperties& gpu);
+
+/// The first case that covers a slice.
+SddmmTile choose_sddmm_tile(std::int64_t slice_chunks, std::size_t element_bytes);
+
+}  // namespace rodeo
