@@ -1,34 +1,35 @@
-// s[e, h] = weight[e] <b1[row(e), h], b2[col(e), h]>, in one of two orders (a batch of edges: sddmm.cuh).
+// s[e, h] = weight[e] <b1[row(e), h], b2[col(e), h]>, in one of two orders of edges (a batch of them:
+// sddmm.cuh). choose_sddmm_config() says which (ops/plan/sddmm_config.h).
 //
-// By rows: over the pieces and short rows of RoDe's decomposition, cluster by cluster where there are any,
-// with the row of b1 in registers.
-// Across rows, where they are short: a warp takes edges side by side, whatever their rows, and reads b1 as it
-// reads b2, though mostly from the L1. Nothing is begun anew for a row, no lane waits for a longer one, all
-// warps have equal work, and before the rows there is one load, not two.
+// By rows: over the pieces and residual rows of RoDe's plan, in its order of clusters, with the row of b1 in
+// registers.
+// Across rows, for short rows: a warp takes consecutive edges, whatever their rows, and reads b1 as it reads
+// b2, though mostly from the L1. There is no work per row, all warps have the same work, and the rows of b1
+// and b2 depend on one load, not two.
 //
-// Where b2 is larger than the L2, but a slice of its columns is not, the slices are launched one after the
-// other and the dots are carried in memory.
+// Where b2 exceeds the L2 but a slice of its columns does not, one launch per slice adds to the dots of the
+// slices before, which are kept in memory.
 #include <algorithm>
 
 #include "ops/cuda/device/l2_prefetch.cuh"
 #include "ops/cuda/sddmm/sddmm.cuh"
+#include "ops/plan/sddmm_config.h"
 #include "ops/sparse/graph_plans.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kLongestSlice = 128;  // chunks: what the largest configuration covers
-constexpr int kMostBatches = 8;     // of a warp across rows
-template <class Tile>               // warps hide latency better than registers do
-constexpr int kBlocksOfMultiprocessor = Tile::kAcross || Tile::kChunks == 4 ? 5
-                                        : Tile::kChunks == 1                ? 8
-                                                                            : 7;
+constexpr int kMaxBatches = 8;  // of a warp across rows
+template <class Tile>           // more warps hide latency better than more registers do
+constexpr int kBlocksPerMultiprocessor = Tile::kAcross || Tile::kChunks == 4 ? 5
+                                         : Tile::kChunks == 1                ? 8
+                                                                             : 7;
 
 // grid (warps / warps of a block, heads / heads of a warp), block kThreads. Warps [0, pieces) take a piece
-// each, all teams of a warp together; the others take a short row for every team.
+// each, all teams of a warp together; the others a residual row per team.
 template <class Tile>
-__global__ void __launch_bounds__(kThreads, kBlocksOfMultiprocessor<Tile>)
+__global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor<Tile>)
     sddmm_rows_kernel(const DotArgs<typename Tile::T, typename Tile::Sum> args, const RodeView rode) {
   Dot<Tile> dot(args);
   const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
@@ -43,31 +44,15 @@ __global__ void __launch_bounds__(kThreads, kBlocksOfMultiprocessor<Tile>)
 
 // grid (warps / warps of a block, heads / heads of a warp), block kThreads. A warp takes edges_of_warp edges.
 template <class Tile>
-__global__ void __launch_bounds__(kThreads, kBlocksOfMultiprocessor<Tile>)
+__global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor<Tile>)
     sddmm_across_kernel(const DotArgs<typename Tile::T, typename Tile::Sum> args, std::int64_t edges,
-                        int edges_of_warp, const L2Prefetch ask_ahead) {
-  ask_ahead(kThreads);
+                        int edges_of_warp, const L2Prefetch prefetch) {
+  prefetch(kThreads);
   Dot<Tile> dot(args);
   const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
   const std::int64_t first = warp * edges_of_warp;
   dot.take_edges(first, static_cast<int>(min(edges - first, static_cast<std::int64_t>(edges_of_warp))));
   dot.run(dot.team * Tile::kUnit, dot.teams * Tile::kUnit);
-}
-
-/// Across rows where they are short on average, and none may be kept for the order of clusters.
-bool goes_across(const Adjacency& adj, bool wide_b1) {
-  return wide_b1 && adj.num_edges() < RodePlan::kBlock * adj.rows() &&
-         !RowClusters::should_use(adj.rows(), adj.cols(), adj.num_edges());
-}
-
-/// Chunks of a slice: the whole head where the L2 holds b2, or where it would not even hold the narrowest
-/// slice: a random access to DRAM is the cheaper the longer it is. Heads are slices already.
-std::int64_t slice_chunks(const Tensor& b2, std::int64_t cols, std::int64_t heads, std::int64_t chunks) {
-  const auto l2 = static_cast<std::int64_t>(Context::of(b2.device()).l2_bytes());
-  if (heads == 1 && b2.nbytes() > l2)
-    for (const std::int64_t width : {16, 8})
-      if (cols * width * kChunkBytes <= l2) return std::min(width, chunks);
-  return ceil_div(chunks, ceil_div(chunks, kLongestSlice));
 }
 
 template <class Tile>
@@ -81,12 +66,13 @@ void launch_tile(DotArgs<typename Tile::T, typename Tile::Sum> args, const Adjac
   if constexpr (Tile::kAcross) {
     const std::int64_t edges = adj.num_edges();
     const int batch = Tile::kEdges * teams,
-              share = batch * rounds_for(edges * head_blocks / batch, kMostBatches, device);
+              share = batch *
+                      rounds_for(edges * head_blocks / batch, kMaxBatches, Context::of(device).properties());
     const dim3 blocks = grid(ceil_div(edges, share));
-    const L2Prefetch ask_ahead(args.b1, adj.rows() * args.row_of_b1, args.b2, adj.cols() * args.row_of_b2,
-                               std::int64_t{blocks.x} * blocks.y * kThreads);
+    const L2Prefetch prefetch(args.b1, adj.rows() * args.b1_row_bytes, args.b2,
+                              adj.cols() * args.b2_row_bytes, std::int64_t{blocks.x} * blocks.y * kThreads);
     launch("sddmm", device, sddmm_across_kernel<Tile>, blocks, dim3(kThreads), 0, args, edges, share,
-           ask_ahead);
+           prefetch);
   } else {
     const RodeView rode(rode_plan(adj));
     launch("sddmm", device, sddmm_rows_kernel<Tile>, grid(rode.pieces + ceil_div(rode.residuals, teams)),
@@ -94,65 +80,69 @@ void launch_tile(DotArgs<typename Tile::T, typename Tile::Sum> args, const Adjac
   }
 }
 
-template <class T, bool kAcross, class Sum>
-void launch_slice(const DotArgs<T, Sum>& args, const Adjacency& adj, Device device) {
-  const auto with = [&]<int kLanes, int kChunks>() {
-    launch_tile<DotTile<T, kLanes, kChunks, kAcross>>(args, adj, device);
+/// One launch with the template case for args.chunks (kSddmmCases).
+template <class T, class Sum>
+void launch_slice(const DotArgs<T, Sum>& args, const Adjacency& adj, bool across_rows, Device device) {
+  const SddmmTile tile = choose_sddmm_tile(args.chunks, sizeof(T));
+  const auto try_case = [&]<std::size_t kCase>() {
+    constexpr SddmmCase kCandidate = kSddmmCases[kCase];
+    constexpr SddmmTile kTile = kCandidate.tile;
+    if constexpr (sizeof(T) <= 4 || kCandidate.f64) {
+      if (kTile != tile) return;
+      if constexpr (sizeof(T) <= 4)
+        if (across_rows) return launch_tile<DotTile<T, kTile.lanes, kTile.chunks, true>>(args, adj, device);
+      launch_tile<DotTile<T, kTile.lanes, kTile.chunks, false>>(args, adj, device);
+    }
   };
-  if (args.chunks <= 2)
-    with.template operator()<2, 1>();
-  else if (args.chunks <= 4)
-    with.template operator()<4, 1>();
-  else if (args.chunks <= 8)
-    with.template operator()<8, 1>();
-  else if (args.chunks <= 16)
-    with.template operator()<8, 2>();
-  else if (args.chunks <= 32)
-    with.template operator()<32, 1>();
-  else if (args.chunks <= 64)
-    with.template operator()<32, 2>();
-  else
-    with.template operator()<32, 4>();
+  [&]<std::size_t... kCase>(std::index_sequence<kCase...>) {
+    (try_case.template operator()<kCase>(), ...);
+  }
+  (std::make_index_sequence<std::size(kSddmmCases)>{});
 }
 
 }  // namespace
 
 void sddmm_dot(const Adjacency& adj, const Tensor& weight, const Tensor& b1, const Tensor& b2,
                const Tensor& out) {
+  const std::int64_t heads = b1.dim(1), k = b1.dim(2);
+  const PaddedRows padded(b2, heads, k);
+  const SddmmConfig config = choose_sddmm_config({.rows = adj.rows(),
+                                                  .cols = adj.cols(),
+                                                  .edges = adj.num_edges(),
+                                                  .heads = heads,
+                                                  .k = k,
+                                                  .element_bytes = size_of(b1.dtype()),
+                                                  .b1_is_aligned = rows_are_aligned(b1, k),
+                                                  .pitch = padded.pitch},
+                                                 Context::of(b1.device()).properties());
   dispatch_float(b1.dtype(), "sddmm", [&]<class Host>(Host) {
     using T = device_t<Host>;
     using Sum = Accumulator<T>;
     constexpr std::int64_t kVec = kChunkBytes / sizeof(T);
-    const std::int64_t heads = b1.dim(1), k = b1.dim(2), chunks = ceil_div(k, kVec);
-    const PaddedRows padded(b2, heads, k);
-    const bool wide_b1 = k % kVec == 0 && is_aligned(b1), across = goes_across(adj, wide_b1);
-    const std::int64_t width = slice_chunks(padded.x, adj.cols(), heads, chunks);
-    Tensor partial;  // 16-bit types carry the dots between slices in f32
-    if (width < chunks)
+    Tensor partial;  // the dots of the slices before; of 16-bit types in f32
+    if (config.has_slices())
       partial =
           out.dtype() == dtype_of<Sum>() ? out : Tensor::empty(out.shape(), dtype_of<Sum>(), out.device());
-    for (std::int64_t first = 0; first < chunks; first += width) {
+    for (std::int64_t first = 0; first < config.chunks; first += config.slice_chunks) {
+      const std::int64_t left = config.chunks - first;
       DotArgs<T, Sum> args{};
       args.col = adj.csr().col.data<std::int32_t>();
-      if (across) args.row = cached_edge_rows(adj).data<std::int32_t>();
-      args.b1 = static_cast<const T*>(b1.raw());
-      args.b2 = static_cast<const T*>(padded.x.raw());
-      args.weight = static_cast<const T*>(weight.raw());
+      if (config.across_rows) args.row = cached_edge_rows(adj).data<std::int32_t>();
+      args.b1 = device_data<T>(b1);
+      args.b2 = device_data<T>(padded.x);
+      args.weight = device_data<T>(weight);
       args.k = k;
-      args.head_of_b2 = padded.pitch;
-      args.row_of_b1 = static_cast<std::uint32_t>(heads * k * sizeof(T));
-      args.row_of_b2 = static_cast<std::uint32_t>(heads * padded.pitch * sizeof(T));
+      args.b2_pitch = padded.pitch;
+      args.b1_row_bytes = static_cast<std::uint32_t>(heads * k * sizeof(T));
+      args.b2_row_bytes = static_cast<std::uint32_t>(heads * padded.pitch * sizeof(T));
       args.first = first * kVec;
-      args.chunks = static_cast<int>(std::min(width, chunks - first));
+      args.chunks = static_cast<int>(std::min(config.slice_chunks, left));
       args.heads = static_cast<int>(heads);
-      args.wide_b1 = wide_b1;
+      args.b1_is_aligned = rows_are_aligned(b1, k);
       args.before = first > 0 ? static_cast<const Sum*>(partial.raw()) : nullptr;
-      args.partial = first + width < chunks ? static_cast<Sum*>(partial.raw()) : nullptr;
-      args.out = static_cast<T*>(out.raw());
-      if (across)
-        launch_slice<T, true>(args, adj, out.device());
-      else
-        launch_slice<T, false>(args, adj, out.device());
+      args.partial = config.slice_chunks < left ? static_cast<Sum*>(partial.raw()) : nullptr;
+      args.out = device_data<T>(out);
+      launch_slice(args, adj, config.across_rows, out.device());
     }
   });
 }

@@ -1,24 +1,25 @@
-/// How a warp takes dots of rows: a batch of edges at a time.
+/// How a warp computes dots of rows, a batch of edges at a time.
 ///
-/// A group of lanes covers one head of a row, 16 bytes a lane and chunk; groups side by side take the heads
-/// of an edge, and a team of them takes one edge. A lane adds up its part of the dots of several edges; the
-/// parts are then transposed while they are summed: with every exchange a lane gives away half of its edges
-/// and receives the other half of what it keeps, so that 8 dots over 8 lanes cost 7 shuffles, not 24, and end
-/// one to a lane, ready for a coalesced store. All rows of a step are asked for at once, and columns a batch
-/// ahead. What goes on meanwhile is the work of other warps: they need registers more than a lane does.
+/// A group of lanes covers one head of a row, 16 bytes per lane and chunk. Groups side by side take the heads
+/// of an edge; a team of such groups takes one edge. A lane sums its part of the dots of several edges. The
+/// parts are transposed while they are reduced: in every exchange a lane sends half of its edges and receives
+/// the other half of those that it keeps. So 8 dots over 8 lanes cost 7 shuffles, not 24, and end one per
+/// lane, ready for a coalesced store. All rows of a step are loaded at once, columns one batch ahead. Other
+/// warps hide the remaining latency, so a lane has few registers.
 #pragma once
 
 #include <bit>
 
 #include "ops/cuda/rode/rode_view.cuh"
-#include "ops/cuda/spmm/gather.cuh"
+#include "ops/cuda/spmm/tile.cuh"
 
 namespace rodeo::kernels::cuda {
 
 constexpr int kChunkBytes = 16;
 
-/// kLanes lanes cover a head, each with kChunks chunks. A batch is what a group does before it stores.
-/// kAcross: its edges may be of different rows, and b1 is read as b2 is; else they are of one, which is kept.
+/// SddmmTile as a type (ops/plan/sddmm_config.h). A group computes a batch of kEdges dots before it stores.
+/// kAcross: edges of a batch may have different rows, and b1 is loaded as b2 is; else they have one row,
+/// whose b1 stays in registers.
 template <class T_, int kLanes_, int kChunks_, bool kAcross_>
 struct DotTile {
   using T = T_;
@@ -26,17 +27,17 @@ struct DotTile {
   static constexpr bool kAcross = kAcross_;
   static constexpr int kVec = kChunkBytes / sizeof(T), kLanes = kLanes_, kChunks = kChunks_;
   static constexpr int kGroups = kWarp / kLanes;
-  static constexpr int kEdges = 8;                                 // of a batch, for a group
-  static constexpr int kUnit = kLanes < kEdges ? kLanes : kEdges;  // of them side by side
-  static constexpr int kResults = kEdges / kUnit;                  // dots that a lane ends with
-  static constexpr int kLoadsOfStep = 8;                           // of b2, by a lane
-  static constexpr int kDepth = kLoadsOfStep / kChunks;            // edges of a step
+  static constexpr int kEdges = 8;                                 // of a batch of a group
+  static constexpr int kUnit = kLanes < kEdges ? kLanes : kEdges;  // consecutive edges
+  static constexpr int kResults = kEdges / kUnit;                  // dots that a lane stores
+  static constexpr int kLoadsPerStep = 8;                          // of b2, by a lane
+  static constexpr int kDepth = kLoadsPerStep / kChunks;           // edges of a step
   static constexpr int kSteps = kEdges / kDepth;
   static_assert(kDepth <= kEdges && kDepth * kSteps == kEdges, "a batch is a whole number of steps");
 };
 
-/// a * b. In C++ a factor that is widened outside of a loop makes it a product of 64 bits. With two and more
-/// chunks that is nevertheless what the compiler orders better.
+/// a * b in one instruction. In C++ the compiler widens a factor outside of the loop and multiplies 64 bits.
+/// With two and more chunks its schedule is better all the same.
 template <int kChunks>
 __device__ __forceinline__ std::uint64_t wide_product(std::uint32_t a, std::uint32_t b) {
   if constexpr (kChunks > 1) return a * static_cast<std::uint64_t>(b);
@@ -48,18 +49,18 @@ __device__ __forceinline__ std::uint64_t wide_product(std::uint32_t a, std::uint
 template <class T, class Sum>
 struct DotArgs {
   const std::int32_t* col;
-  const std::int32_t* row;             // of every edge; only read across rows
-  const T *b1, *b2, *weight;           // weight may be null
-  std::int64_t k;                      // elements of a head of b1
-  std::int64_t head_of_b2;             // elements from a head of b2 to the next
-  std::uint32_t row_of_b1, row_of_b2;  // bytes from a row to the next
-  std::int64_t first;                  // element of a head where the slice begins
-  int chunks;                          // of the slice, at most kLanes * kChunks
-  int heads, warp_heads;               // all, and those that a warp does side by side
-  bool wide_b1;                        // b1 can be read in chunks
-  const Sum* before;                   // [edges, heads] dots of the slices before, or null
-  Sum* partial;                        // where the dots go if slices follow, or null
-  T* out;                              // [edges, heads]
+  const std::int32_t* row;    // [edges]; only read across rows
+  const T *b1, *b2, *weight;  // weight may be null
+  std::int64_t k;             // elements of a head of b1
+  std::int64_t b2_pitch;      // elements from a head of b2 to the next
+  std::uint32_t b1_row_bytes, b2_row_bytes;
+  std::int64_t first;     // element of a head where the slice begins
+  int chunks;             // of the slice, at most kLanes * kChunks
+  int heads, warp_heads;  // all, and those of a warp
+  bool b1_is_aligned;     // rows of b1 can be read 16 bytes at a time
+  const Sum* before;      // [edges, heads] dots of the slices before, or null
+  Sum* partial;           // the dots so far, if slices follow, or null
+  T* out;                 // [edges, heads]
 };
 
 template <class Tile>
@@ -76,24 +77,24 @@ struct Dot {
   const int head = blockIdx.y * args.warp_heads + group % args.warp_heads;
   const bool exists = team < teams && head < args.heads;
 
-  // The hot loop loads without conditions, so that nothing waits for a load before its value is used: past
-  // the end the last edge again, in a group without work edge 0, for a chunk that does not exist the last
-  // one.
-  int length = 0;  // of the edges that this group takes part in
+  // The hot loop loads without conditions, so that nothing waits for a load before its value is used. Past
+  // the end it loads the last edge again, in a group without work edge 0, for a chunk past the end of the
+  // slice its last one.
+  int length = 0;  // edges of this group
   std::int64_t first_edge = 0;
-  const char *b1[kChunks], *b2[kChunks];  // this lane's chunks of row 0; b1: only across rows
-  bool active[kChunks];                   // false for a chunk that the slice does not have
-  Sum own[kChunks][kVec] = {};            // of b1, by rows
+  const char *b1[kChunks], *b2[kChunks];  // this lane's chunks of row 0; b1 only across rows
+  bool active[kChunks];                   // false for a chunk past the end of the slice
+  Sum own[kChunks][kVec] = {};            // the row of b1, by rows
 
-  struct Ends {
+  struct Ends {  // of edges
     std::int32_t col[Tile::kResults], row[Tile::kResults];
   };
-  using Rows = uint4[kDepth][kChunks];  // raw until they are used: fewer registers
+  using Rows = uint4[kDepth][kChunks];  // raw until they are used: widened ones need more registers
 
   __device__ explicit Dot(const DotArgs<T, Sum>& a) : args(a) {
     const int existing = exists ? head : 0;
     const auto* of_b1 = reinterpret_cast<const char*>(a.b1 + existing * a.k + a.first);
-    const auto* of_b2 = reinterpret_cast<const char*>(a.b2 + existing * a.head_of_b2 + a.first);
+    const auto* of_b2 = reinterpret_cast<const char*>(a.b2 + existing * a.b2_pitch + a.first);
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) {
       const int chunk = member + c * kLanes, at = min(chunk, a.chunks - 1) * kChunkBytes;
@@ -109,24 +110,24 @@ struct Dot {
     for (int v = 0; v < kVec; ++v) out[v] = widen(chunk.value[v]);
   }
 
-  /// Takes edges of any rows.
+  /// Sets the edges, which may have different rows.
   __device__ void take_edges(std::int64_t begin, int count) {
     if (!exists || count <= 0) return;
     length = count;
     first_edge = begin;
   }
-  /// Takes the edges of a part of a row, and its row of b1.
+  /// Sets the edges to a part of one row, and loads the row of b1.
   __device__ void take_row(const RodeView::Part& part) {
     if (!exists || part.length == 0) return;
     length = part.length;
     first_edge = part.begin;
-    const auto* row = reinterpret_cast<const char*>(args.b1) + part.row * std::int64_t{args.row_of_b1};
+    const auto* row = reinterpret_cast<const char*>(args.b1) + part.row * std::int64_t{args.b1_row_bytes};
     const T* head_of_b1 = reinterpret_cast<const T*>(row) + head * args.k;
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) {
       const std::int64_t column = args.first + (member + c * kLanes) * kVec;
       if (!active[c]) continue;
-      if (args.wide_b1) {
+      if (args.b1_is_aligned) {
         unpack(own[c], *reinterpret_cast<const uint4*>(head_of_b1 + column));
       } else {
 #pragma unroll
@@ -136,8 +137,8 @@ struct Dot {
     }
   }
 
-  /// The ends of a batch: each edge's are held by the lane that stores its dot. Past the end, the last one.
-  __device__ Ends fetch(int at, int span) const {
+  /// The ends of a batch, each held by the lane that stores the dot of the edge. Past the end, the last one.
+  __device__ Ends load_ends(int at, int span) const {
     const int last = length > 0 ? length - 1 : 0;
     Ends out;
 #pragma unroll
@@ -165,8 +166,8 @@ struct Dot {
 #pragma unroll
     for (int step = 0; step < Tile::kSteps; ++step) {
       Rows left, right;
-      gather(right, b2, args.row_of_b2, ends.col, step);
-      if constexpr (Tile::kAcross) gather(left, b1, args.row_of_b1, ends.row, step);
+      gather(right, b2, args.b2_row_bytes, ends.col, step);
+      if constexpr (Tile::kAcross) gather(left, b1, args.b1_row_bytes, ends.row, step);
 #pragma unroll
       for (int d = 0; d < kDepth; ++d) {
         Sum sum = 0;
@@ -177,13 +178,14 @@ struct Dot {
           unpack(b, right[d][c]);
 #pragma unroll
           for (int v = 0; v < kVec; ++v) part += (Tile::kAcross ? a[v] : own[c][v]) * b[v];
-          sum += active[c] ? part : 0;  // what was read in its place may be infinite
+          sum += active[c] ? part : 0;  // the load in its place may be infinite
         }
         value[step * kDepth + d] = sum;
       }
     }
   }
-  /// From a part of every dot to all of kResults dots. The order of the sum is the same for every edge.
+  /// Reduces the parts of kEdges dots to kResults whole dots per lane. All edges have the same order of
+  /// additions.
   __device__ void reduce(Sum (&value)[kEdges]) const {
 #pragma unroll
     for (int offset = 1; offset < kLanes; offset *= 2) {
@@ -199,7 +201,7 @@ struct Dot {
       }
     }
   }
-  /// f(place in [edges, heads], edge, result) for the dots of a batch that this lane stores.
+  /// Calls f(place in [edges, heads], edge, result) for the dots of a batch that this lane stores.
   template <class F>
   __device__ void for_own_dots(int at, int span, F&& f) const {
 #pragma unroll
@@ -210,15 +212,15 @@ struct Dot {
     }
   }
 
-  /// The group's edges of a batch: kUnit from `at`, as many from at + span, ... and so on, batch by batch.
+  /// All batches of the group. A batch has kUnit edges from `at` on, kUnit from at + span on, and so on.
   __device__ void run(int at, int span) {
     const int stride = Tile::kResults * span;
-    Ends now = fetch(at, span), next = fetch(at + stride, span);
+    Ends now = load_ends(at, span), next = load_ends(at + stride, span);
     for (; __any_sync(kFullMask, at < length); at += stride) {
       Sum value[kEdges], before[Tile::kResults] = {};
       multiply(value, now);
       now = next;
-      next = fetch(at + 2 * stride, span);
+      next = load_ends(at + 2 * stride, span);
       if (args.before)
         for_own_dots(at, span, [&](std::int64_t place, std::int64_t, int r) {
           before[r] = load_streaming(args.before + place);

@@ -1,18 +1,17 @@
-// s[e, :] = weight[e] (b1[row(e), :] + or * b2[col(e), :]) over the pieces and short rows of RoDe's
-// decomposition. The output is the traffic, so lanes run through it in memory order: a lane takes an item,
-// the elements of an edge that are loaded as one, and then the item as many further as the team has lanes.
-// Nothing is exchanged between lanes.
+// s[e, :] = weight[e] (b1[row(e), :] + or * b2[col(e), :]) over the pieces and residual rows of RoDe's plan.
+// The output is most of the traffic, so lanes write it in memory order: a lane computes an item (the elements
+// of an edge that one load has), then the item as many further as its team has lanes. Lanes exchange nothing.
 #include "ops/cuda/rode/rode_view.cuh"
-#include "ops/cuda/spmm/gather.cuh"
+#include "ops/cuda/spmm/tile.cuh"
 #include "ops/sparse/graph_plans.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kUnroll = 4;     // items of a lane in flight
-constexpr int kShortRow = 4;   // edges of a short row that are in flight
-constexpr int kSmallTeam = 4;  // lanes
+constexpr int kUnroll = 4;         // items of a lane in flight
+constexpr int kEdgesInFlight = 4;  // of a residual row
+constexpr int kMinTeamLanes = 4;
 
 template <class T>
 struct ElementwiseArgs {
@@ -20,13 +19,13 @@ struct ElementwiseArgs {
   const std::int32_t* col;
   const T *b1, *b2, *weight;  // weight may be null
   T* out;
-  int items;     // of an edge
-  int team;      // lanes of a short row, a power of two; a piece has the whole warp
-  bool product;  // else sum
+  int items;        // of an edge
+  int team_lanes;   // of a residual row, a power of two; a piece has the whole warp
+  bool is_product;  // else a sum
 };
 
-// grid warps / warps of a block, block kThreads. Warps [0, pieces) take a piece each, the others a short row
-// for every team.
+// grid warps / warps of a block, block kThreads. Warps [0, pieces) take a piece each, the others a residual
+// row per team.
 template <class T, int kVec>
 __global__ void __launch_bounds__(kThreads) sddmm_elementwise_kernel(const ElementwiseArgs<T> args) {
   using Sum = Accumulator<T>;
@@ -35,7 +34,7 @@ __global__ void __launch_bounds__(kThreads) sddmm_elementwise_kernel(const Eleme
   const int lane = threadIdx.x % kWarp;
 
   const bool whole_warp = warp < args.rode.pieces;
-  const int lanes = whole_warp ? kWarp : args.team;
+  const int lanes = whole_warp ? kWarp : args.team_lanes;
   const auto [row, begin, length] =
       whole_warp ? args.rode.piece(warp)
                  : args.rode.residual((warp - args.rode.pieces) * (kWarp / lanes) + lane / lanes);
@@ -69,7 +68,7 @@ __global__ void __launch_bounds__(kThreads) sddmm_elementwise_kernel(const Eleme
 #pragma unroll
       for (int v = 0; v < kVec; ++v) {
         const Sum a = widen(left[u].value[v]), b = widen(right[u].value[v]);
-        result.value[v] = static_cast<T>(weight[u] * (args.product ? a * b : a + b));
+        result.value[v] = static_cast<T>(weight[u] * (args.is_product ? a * b : a + b));
       }
       if (to[u] >= 0) out[to[u]] = result;
     }
@@ -79,9 +78,9 @@ __global__ void __launch_bounds__(kThreads) sddmm_elementwise_kernel(const Eleme
 template <class T, int kVec>
 void run(ElementwiseArgs<T> args, std::int64_t k, Device device) {
   args.items = static_cast<int>(k / kVec);
-  args.team = kSmallTeam;
-  while (args.team < kWarp && args.team < kShortRow * args.items) args.team *= 2;
-  const std::int64_t warps = args.rode.pieces + ceil_div(args.rode.residuals, kWarp / args.team);
+  args.team_lanes = kMinTeamLanes;
+  while (args.team_lanes < kWarp && args.team_lanes < kEdgesInFlight * args.items) args.team_lanes *= 2;
+  const std::int64_t warps = args.rode.pieces + ceil_div(args.rode.residuals, kWarp / args.team_lanes);
   launch("sddmm", device, sddmm_elementwise_kernel<T, kVec>,
          dim3(static_cast<unsigned>(ceil_div(warps, kThreads / kWarp))), dim3(kThreads), 0, args);
 }
@@ -97,11 +96,11 @@ void sddmm_elementwise(const Adjacency& adj, const Tensor& weight, const Tensor&
     const std::int64_t k = b1.dim(1);
     ElementwiseArgs<T> args{.rode = RodeView(plan)};
     args.col = adj.csr().col.data<std::int32_t>();
-    args.b1 = static_cast<const T*>(b1.raw());
-    args.b2 = static_cast<const T*>(b2.raw());
-    args.weight = static_cast<const T*>(weight.raw());
-    args.out = static_cast<T*>(out.raw());
-    args.product = op == SddmmOp::kMul;
+    args.b1 = device_data<T>(b1);
+    args.b2 = device_data<T>(b2);
+    args.weight = device_data<T>(weight);
+    args.out = device_data<T>(out);
+    args.is_product = op == SddmmOp::kMul;
     if (k % kVec == 0 && is_aligned(b1) && is_aligned(b2) && is_aligned(out))
       run<T, kVec>(args, k, out.device());
     else

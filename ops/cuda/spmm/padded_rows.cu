@@ -1,8 +1,9 @@
-#include "ops/cuda/spmm/padded_rows.h"
+#include "ops/cuda/spmm/padded_rows.cuh"
 
 #include <bit>
 
 #include "ops/cuda/device/pack.cuh"
+#include "ops/plan/spmm_config.h"
 
 namespace rodeo::kernels::cuda {
 
@@ -11,10 +12,10 @@ using namespace rodeo::cuda;
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kVectors = 4;  // of a thread, in flight
+constexpr int kVectors = 4;  // stores of a thread in flight
 
-// A thread per kVectors vectors of 16 bytes of the copy, a block's side by side. U: an unsigned integer of an
-// element's size. Rows of the copy are `vectors` long.
+// grid vectors of the copy / (kThreads * kVectors), block kThreads. A vector has 16 bytes; a row of the copy
+// has `vectors`. U is an unsigned integer of an element's size.
 template <class U>
 __global__ void pad_rows_kernel(const U* x, uint4* out, std::int64_t count, std::int64_t k,
                                 std::uint32_t vectors) {
@@ -34,21 +35,14 @@ __global__ void pad_rows_kernel(const U* x, uint4* out, std::int64_t count, std:
     if (begin + i * kThreads < count) out[begin + i * kThreads] = std::bit_cast<uint4>(value[i]);
 }
 
-// Whole sectors of 32 bytes for single heads, so that no row touches one more than it needs.
-std::int64_t pitch_of(std::int64_t k, std::int64_t heads, std::int64_t element) {
-  const std::int64_t bytes = k * element, unit = heads == 1 && bytes > 16 ? 32 : 16;
-  return ceil_div(bytes, unit) * unit / element;
-}
-
 }  // namespace
 
 PaddedRows PaddedRows::unwritten(const Tensor& given, std::int64_t heads, std::int64_t k) {
   PaddedRows rows;
   rows.x = given;
   rows.pitch = k;
-  const auto element = static_cast<std::int64_t>(size_of(given.dtype()));
   if (rows_are_aligned(given, k)) return rows;
-  rows.pitch = pitch_of(k, heads, element);
+  rows.pitch = padded_pitch(k, heads, size_of(given.dtype()));
   const std::int64_t parts = k == 0 ? 0 : given.numel() / k;
   rows.x = Tensor::empty({parts * rows.pitch}, given.dtype(), given.device());
   return rows;

@@ -1,5 +1,6 @@
-// Y = A X by a group of lanes per row: no plan, good where rows are short and even.
-#include "ops/cuda/spmm/gather.cuh"
+// Y = A X with a group of lanes per row: no plan, fast where rows are short and of similar length.
+#include "ops/cuda/spmm/row_accumulator.cuh"
+#include "ops/cuda/spmm/row_store.cuh"
 
 namespace rodeo::kernels::cuda {
 namespace {
@@ -9,25 +10,34 @@ constexpr int kThreads = 128;
 // grid (rows / rows of a block, column tiles), block kThreads.
 template <class Tile>
 __global__ void __launch_bounds__(kThreads) spmm_csr_kernel(const SpmmArgs<typename Tile::T> args) {
-  Gather<Tile> gather(args);
+  const RowLoader<Tile> loader(args);
+  SimtAccumulator<Tile> sums;
   const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
-  const std::int64_t row = warp * Tile::kGroups + gather.group;
+  const std::int64_t row = warp * Tile::kGroups + loader.group;
   const bool exists = row < args.rows;
   const std::int64_t begin = exists ? args.row_ptr[row] : 0;
-  gather.sum_long_row(begin, exists ? args.row_ptr[row + 1] - begin : 0);
-  gather.write_y(row, exists);
+  sum_long_row(loader, sums, begin, exists ? args.row_ptr[row + 1] - begin : 0);
+  store_row(loader, sums.sum, row, exists);
 }
 
 }  // namespace
 
 void spmm_csr(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y) {
-  dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
-    dispatch_tile<T, false>(a, weight, x, y, [&]<class Tile>(Tile, const auto& args, std::int64_t tiles) {
-      const dim3 grid(static_cast<unsigned>(ceil_div(a.rows, kThreads / kWarp * Tile::kGroups)),
-                      static_cast<unsigned>(tiles));
-      launch("spmm_csr", y.device(), spmm_csr_kernel<Tile>, grid, dim3(kThreads),
-             staging_bytes<Tile>(args, kThreads), args);
-    });
+  const SpmmSizes sizes = spmm_sizes(a, weight, x, y);
+  const SpmmConfig config = choose_csr_config(sizes);
+  const Tensor rows = config.copies_x ? PaddedRows(x, sizes.heads, sizes.k).x : x;
+  dispatch_float(x.dtype(), "spmm", [&]<class Host>(Host) {
+    using T = device_t<Host>;
+    SpmmArgs<T> args = make_spmm_args<T>(a, weight, rows, sizes, config.pitch, y);
+    for (const SpmmLaunch& l : config.launches()) {
+      args.first = l.first_column;
+      dispatch_tile<SpmmKernel::kCsr, T>(l.tile, sizes.weighting, [&]<class Tile>(Tile) {
+        const dim3 grid(static_cast<unsigned>(ceil_div(a.rows, kThreads / kWarp * Tile::kGroups)),
+                        static_cast<unsigned>(l.tiles));
+        launch("spmm_csr", y.device(), spmm_csr_kernel<Tile>, grid, dim3(kThreads),
+               staging_bytes<Tile>(args, kThreads), args);
+      });
+    }
   });
 }
 

@@ -1,7 +1,7 @@
-// Y = A X by cuSPARSE's default algorithm. Its others are faster on some graphs, but the preprocessing of the
-// third (12.6) writes out of bounds where rows are short or repeat columns. It takes row offsets and columns
-// of the same width, so the offsets are narrowed once; and it always reads values, so an unweighted sum gets
-// values of one, one array a dtype.
+// Y = A X by cuSPARSE's default algorithm. Its other algorithms are faster on some graphs, but the
+// preprocessing of the third (12.6) writes out of bounds where rows are short or have duplicate columns. Row
+// pointers and columns need the same width, so the row pointers are converted to 32 bits once. cuSPARSE
+// always reads edge weights, so an unweighted sum gets weights of one, one array per dtype.
 #include <cusparse.h>
 
 #include <map>
@@ -21,7 +21,7 @@ using rodeo::cuda::data_type;
 constexpr cusparseSpMMAlg_t kAlgorithm = CUSPARSE_SPMM_ALG_DEFAULT;
 constexpr cusparseOperation_t kAsIs = CUSPARSE_OPERATION_NON_TRANSPOSE;
 
-// alpha and beta, and the type they and the sums have.
+// alpha and beta, in the type of the sums.
 struct Scalars {
   double one64 = 1, zero64 = 0;
   float one32 = 1, zero32 = 0;
@@ -40,7 +40,7 @@ cusparseDnMatDescr_t describe(const Tensor& t) {
   return matrix;
 }
 
-// One shape of product.
+// Descriptors and workspace of one CusparseGraph::Key.
 struct Plan {
   cusparseSpMatDescr_t a = nullptr;
   cusparseDnMatDescr_t x = nullptr, y = nullptr;

@@ -1,14 +1,14 @@
-// y[i, j] = the maximum or minimum of w[e] x[col(e), j] over the edges of row i, and where it is from. "Which
-// of two is more extreme" is a total order (value, then position in the row), so the order of meeting does
-// not matter. Pieces of split rows leave value and position in a workspace, which a second launch compares:
-// no atomics. The minimum is the maximum of what is negated; negation is exact.
+// y[i, j] = the maximum or minimum of w[e] x[col(e), j] over the edges of row i, and arg[i, j], its position
+// in the row. Candidates have a total order (value, then position), so the result does not depend on the
+// order of comparisons. Pieces of split rows write value and position to a workspace, which a second launch
+// compares: no atomics. The minimum is the maximum of the negated values; negation is exact.
 #include "ops/cuda/device/row_reduction.cuh"
 #include "ops/sparse/graph_plans.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
 
-/// `at` is the position in the row, -1 for none. NaN is above all numbers; the first of equals wins.
+/// `at` is the position in the row, -1 for none. NaN is larger than all numbers; the first of equals wins.
 template <class Value>
 struct Candidate {
   Value value = 0;
@@ -23,7 +23,7 @@ struct Candidate {
 };
 
 template <class T, class Value>
-struct ExtremeArgs {
+struct MinmaxArgs {
   RodeView rode;
   const std::int64_t* row_ptr;
   const std::int32_t* col;
@@ -39,8 +39,8 @@ struct ExtremeArgs {
 };
 
 template <class Tile>
-struct Extreme : RowLanes<Tile, ExtremeArgs<typename Tile::T, typename Tile::Sum>> {
-  using Base = RowLanes<Tile, ExtremeArgs<typename Tile::T, typename Tile::Sum>>;
+struct MinmaxRow : RowLanes<Tile, MinmaxArgs<typename Tile::T, typename Tile::Sum>> {
+  using Base = RowLanes<Tile, MinmaxArgs<typename Tile::T, typename Tile::Sum>>;
   using typename Base::Row, typename Base::T;
   using Value = typename Tile::Sum;
   using Base::active, Base::args, Base::Base, Base::column, Base::kVec;
@@ -74,7 +74,7 @@ struct Extreme : RowLanes<Tile, ExtremeArgs<typename Tile::T, typename Tile::Sum
   __device__ void take(int v, const Candidate<Value>& candidate) {
     if (candidate.beats(best[v])) best[v] = candidate;
   }
-  /// Afterwards every group has the best of all groups. Called by whole warps.
+  /// Every group gets the best of all groups. Called by whole warps.
   __device__ void reduce_groups() {
 #pragma unroll
     for (int offset = Tile::kLanes; offset < kWarp; offset *= 2)
@@ -114,14 +114,14 @@ struct Extreme : RowLanes<Tile, ExtremeArgs<typename Tile::T, typename Tile::Sum
 // grid (warps / warps of a block, column tiles), block kReductionThreads.
 template <class Tile>
 __global__ void __launch_bounds__(kReductionThreads)
-    extreme_kernel(const ExtremeArgs<typename Tile::T, typename Tile::Sum> args) {
-  Extreme<Tile> work(args);
+    minmax_kernel(const MinmaxArgs<typename Tile::T, typename Tile::Sum> args) {
+  MinmaxRow<Tile> work(args);
   reduce_rows(work, args);
 }
 
-// A thread per element of the split rows, grid-stride.
+// grid-stride over the elements of the split rows.
 template <class T, class Value>
-__global__ void extreme_combine_kernel(const ExtremeArgs<T, Value> args, std::int64_t splits) {
+__global__ void combine_pieces_kernel(const MinmaxArgs<T, Value> args, std::int64_t splits) {
   RODEO_GRID_STRIDE(i, splits * args.k) {
     const std::int64_t split = i / args.k, column = i - split * args.k;
     Candidate<Value> best;
@@ -137,7 +137,7 @@ __global__ void extreme_combine_kernel(const ExtremeArgs<T, Value> args, std::in
   }
 }
 
-// A thread per row, grid-stride.
+// grid-stride over rows.
 template <class T>
 __global__ void inverse_row_length_kernel(const std::int64_t* row_ptr, T* out, std::int64_t rows) {
   RODEO_GRID_STRIDE(i, rows) {
@@ -155,25 +155,25 @@ void spmm_minmax(const Adjacency& adj, double sign, const Tensor& weight, const 
     using T = device_t<Host>;
     using Value = Accumulator<T>;
     const std::int64_t k = x.numel() / adj.cols(), splits = plan.num_split_rows();
-    ExtremeArgs<T, Value> args{.rode = RodeView(plan)};
+    MinmaxArgs<T, Value> args{.rode = RodeView(plan)};
     args.row_ptr = adj.csr().row_ptr.data<std::int64_t>();
     args.col = adj.csr().col.data<std::int32_t>();
-    args.weight = static_cast<const T*>(weight.raw());
-    args.x = static_cast<const T*>(x.raw());
+    args.weight = device_data<T>(weight);
+    args.x = device_data<T>(x);
     args.k = k;
     args.heads = heads_of(weight);
     args.per_head = k / args.heads;
     args.sign = static_cast<Value>(sign);
-    args.y = static_cast<T*>(y.raw());
+    args.y = device_data<T>(y);
     args.arg = static_cast<std::int32_t*>(arg.raw());
     const SplitRows split(plan, y.device(), args);
     Tensor partial_at;
     if (splits > 0) partial_at = Tensor::empty({plan.num_slots, k}, DType::kI32, y.device());
     args.partial_at = static_cast<std::int32_t*>(partial_at.raw());
     dispatch_row_tile<T>(args.per_head, is_aligned(x) && is_aligned(y), [&]<class Tile>(Tile) {
-      launch_reduction<Tile>("spmm_minmax", y.device(), extreme_kernel<Tile>, args);
+      launch_reduction<Tile>("spmm_minmax", y.device(), minmax_kernel<Tile>, args);
     });
-    launch("spmm_minmax", y.device(), extreme_combine_kernel<T, Value>, grid_for(splits * k, 256), dim3(256),
+    launch("spmm_minmax", y.device(), combine_pieces_kernel<T, Value>, grid_for(splits * k, 256), dim3(256),
            0, args, splits);
   });
 }

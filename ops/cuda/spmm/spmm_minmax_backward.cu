@@ -1,6 +1,7 @@
-// The gradients of spmm_minmax: dY goes to the edge that the output is from.
-//   dx[c, j] = sum of w[e] dY[i, j] over the edges e = (i, c) with arg[i, j] = e's position in row i:
-// a sum over the rows of A^T, which reads dY only where a lane has a match. dweight is a dot at every edge.
+// The gradients of spmm_minmax: dy[i, j] goes to the edge that y[i, j] came from.
+//   dx[c, j] = sum of w[e] dy[i, j] over the edges e = (i, c) with arg[i, j] = e's position in row i:
+// a sum over the rows of A^T that loads dy only where a lane has a match.
+//   dweight[e] = the dot of dy and x over the columns that came from e.
 #include "core/cuda/warp.cuh"
 #include "ops/cuda/device/row_reduction.cuh"
 #include "ops/sparse/graph_plans.h"
@@ -9,12 +10,12 @@ namespace rodeo::kernels::cuda {
 namespace {
 
 template <class T, class Sum>
-struct ExtremeDxArgs {
+struct MinmaxDxArgs {
   RodeView rode;                 // of A^T
-  const std::int64_t* row_ptr;   // where A^T's rows begin
-  const std::int32_t* row_of;    // A^T's columns
-  const std::int64_t* edge_ids;  // the edge of A
-  const std::int64_t* first;     // edge of each row of A
+  const std::int64_t* row_ptr;   // of A^T
+  const std::int32_t* row_of;    // columns of A^T, rows of A
+  const std::int64_t* edge_ids;  // the edge of A for each edge of A^T
+  const std::int64_t* first;     // row pointers of A
   const T* weight;               // [edges, heads], or null
   const std::int32_t* arg;
   const T* dy;
@@ -25,8 +26,8 @@ struct ExtremeDxArgs {
 };
 
 template <class Tile_>
-struct ExtremeDx : RowSums<Tile_, ExtremeDxArgs<typename Tile_::T, typename Tile_::Sum>> {
-  using Base = RowSums<Tile_, ExtremeDxArgs<typename Tile_::T, typename Tile_::Sum>>;
+struct MinmaxDxRow : RowSums<Tile_, MinmaxDxArgs<typename Tile_::T, typename Tile_::Sum>> {
+  using Base = RowSums<Tile_, MinmaxDxArgs<typename Tile_::T, typename Tile_::Sum>>;
   using Base::active, Base::args, Base::column, Base::kVec, Base::sum;
   using Base::Base;
   using typename Base::Row, typename Base::Sum;
@@ -71,20 +72,20 @@ struct ExtremeDx : RowSums<Tile_, ExtremeDxArgs<typename Tile_::T, typename Tile
 // grid (warps / warps of a block, column tiles), block kReductionThreads.
 template <class Tile>
 __global__ void __launch_bounds__(kReductionThreads)
-    extreme_dx_kernel(const ExtremeDxArgs<typename Tile::T, typename Tile::Sum> args) {
-  ExtremeDx<Tile> work(args);
+    minmax_dx_kernel(const MinmaxDxArgs<typename Tile::T, typename Tile::Sum> args) {
+  MinmaxDxRow<Tile> work(args);
   reduce_rows(work, args);
 }
 
 constexpr int kDotLanes = 8;
 
-// A group of kDotLanes lanes per (edge, head), by a stride of whole grids. All lanes of a warp make the same
-// number of steps, so that they can shuffle.
+// grid-stride over (edge, head), kDotLanes lanes for each. All lanes of a warp make the same number of steps,
+// so that they can shuffle.
 template <class T>
-__global__ void extreme_dweight_kernel(const std::int64_t* row_ptr, const std::int32_t* col,
-                                       const std::int32_t* row_of, const std::int32_t* arg, const T* x,
-                                       const T* dy, T* dweight, std::int64_t items, std::int64_t heads,
-                                       std::int64_t per_head) {
+__global__ void minmax_dweight_kernel(const std::int64_t* row_ptr, const std::int32_t* col,
+                                      const std::int32_t* row_of, const std::int32_t* arg, const T* x,
+                                      const T* dy, T* dweight, std::int64_t items, std::int64_t heads,
+                                      std::int64_t per_head) {
   const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x / kDotLanes;
   const std::int64_t k = heads * per_head;
@@ -112,21 +113,21 @@ void spmm_minmax_dx(const Adjacency& adj, const Transposed& transposed, const Te
     using T = device_t<Host>;
     using Sum = Accumulator<T>;
     const std::int64_t k = dx.numel() / adj.cols();
-    ExtremeDxArgs<T, Sum> args{.rode = RodeView(plan)};
+    MinmaxDxArgs<T, Sum> args{.rode = RodeView(plan)};
     args.row_ptr = transposed.adj.csr().row_ptr.data<std::int64_t>();
     args.row_of = transposed.adj.csr().col.data<std::int32_t>();
     args.edge_ids = transposed.edge_ids.data<std::int64_t>();
     args.first = adj.csr().row_ptr.data<std::int64_t>();
-    args.weight = static_cast<const T*>(weight.raw());
+    args.weight = device_data<T>(weight);
     args.arg = arg.data<std::int32_t>();
-    args.dy = static_cast<const T*>(dy.raw());
+    args.dy = device_data<T>(dy);
     args.k = k;
     args.heads = heads_of(weight);
     args.per_head = k / args.heads;
-    args.y = static_cast<T*>(dx.raw());
+    args.y = device_data<T>(dx);
     const SplitRows split(plan, dx.device(), args);
     dispatch_row_tile<T>(args.per_head, is_aligned(dy), [&]<class Tile>(Tile) {
-      launch_reduction<Tile>("spmm_minmax_dx", dx.device(), extreme_dx_kernel<Tile>, args);
+      launch_reduction<Tile>("spmm_minmax_dx", dx.device(), minmax_dx_kernel<Tile>, args);
     });
     add_slots("spmm_minmax_dx", dx.device(), args, plan.num_split_rows());
   });
@@ -137,11 +138,11 @@ void spmm_minmax_dweight(const Adjacency& adj, const Tensor& rows, const Tensor&
   dispatch_float(dy.dtype(), "spmm", [&]<class Host>(Host) {
     using T = device_t<Host>;
     const std::int64_t heads = dweight.rank() == 2 ? dweight.dim(1) : 1, items = dweight.numel();
-    launch("spmm_minmax_dweight", dweight.device(), extreme_dweight_kernel<T>,
+    launch("spmm_minmax_dweight", dweight.device(), minmax_dweight_kernel<T>,
            grid_for(items * kDotLanes, 256), dim3(256), 0, adj.csr().row_ptr.data<std::int64_t>(),
            adj.csr().col.data<std::int32_t>(), rows.data<std::int32_t>(), arg.data<std::int32_t>(),
-           static_cast<const T*>(x.raw()), static_cast<const T*>(dy.raw()), static_cast<T*>(dweight.raw()),
-           items, heads, x.numel() / adj.cols() / heads);
+           device_data<T>(x), device_data<T>(dy), device_data<T>(dweight), items, heads,
+           x.numel() / adj.cols() / heads);
   });
 }
 

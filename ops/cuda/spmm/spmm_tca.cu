@@ -1,38 +1,42 @@
-// Y = A X on tensor cores from plain CSR (TCA-SpMM), in one launch, or two where a narrow column tile is
-// left.
+// Y = A X on tensor cores from plain CSR (TCA-SpMM).
 //
-// A row's nonzeros are the right operand of an MMA; gathered elements of X are rows of the left operand; the
-// blocks on the diagonal of the product are outputs. The paper passes X through a transposing buffer in
-// shared memory. Here a lane finds its part of the left operand in its own 16-byte loads (tensor_rows.cuh),
-// so that rows of X arrive as RoDe's do: its plan says which warps a row gets, its pipeline (rode_warp.cuh)
-// loads. Pieces are the paper's multiblock_per_row, short rows its multirow_per_block.
+// A row's nonzeros are the right operand of an MMA and the gathered elements of X the left one. The diagonal
+// blocks of the product are outputs. The paper transposes X in shared memory. Here a lane finds its part of
+// the left operand in its own 16-byte loads (mma_accumulator.cuh), so the loads are those of RoDe
+// (rode_warp.cuh): its pieces are the paper's multiblock_per_row, its residual rows multirow_per_block.
 #include "ops/cuda/rode/rode_warp.cuh"
-#include "ops/cuda/spmm/tensor_rows.cuh"
+#include "ops/cuda/spmm/mma_accumulator.cuh"
 
 namespace rodeo::kernels::cuda {
 namespace {
 
 template <class Tile>  // weights take registers
-constexpr int kBlocksOfMultiprocessor = Tile::kWeighting == Weighting::kNone ? 6 : 5;
+constexpr int kBlocksPerMultiprocessor = Tile::kWeighting == Weighting::kNone ? 6 : 5;
 
 template <class Tile>
-__global__ void __launch_bounds__(kRodeThreads, kBlocksOfMultiprocessor<Tile>)
+__global__ void __launch_bounds__(kRodeThreads, kBlocksPerMultiprocessor<Tile>)
     spmm_tca_kernel(const SpmmArgs<typename Tile::T> args, const RodeArgs<float> rode, int rounds) {
-  run_rode<TensorRow<Tile>>(args, rode, rounds);
+  run_rode<MmaAccumulator<Tile>>(args, rode, rounds);
 }
 
 }  // namespace
 
 void spmm_tca(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x, const Tensor& y) {
-  dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
-    if constexpr (!std::is_same_v<T, double>)
-      dispatch_tile<T, false>(a, weight, x, y, [&]<class Tile>(Tile, const auto& args, std::int64_t tiles) {
-        if constexpr (Tile::kWeighting != Weighting::kPerHead) {
-          std::optional<Scratch> partial;
-          const auto rode = make_rode_args<Tile>(plan, args, tiles, y.device(), true, partial);
-          launch_rode<Tile>("spmm_tca", spmm_tca_kernel<Tile>, plan, args, rode, tiles, y.device());
-        }
+  const Device device = y.device();
+  const SpmmSizes sizes = spmm_sizes(a, weight, x, y);
+  const SpmmConfig config = choose_tca_config(sizes, rode_sizes(plan), Context::of(device).properties());
+  const Tensor rows = config.copies_x ? PaddedRows(x, sizes.heads, sizes.k).x : x;
+  dispatch_float(x.dtype(), "spmm", [&]<class Host>(Host) {
+    using T = device_t<Host>;
+    SpmmArgs<T> args = make_spmm_args<T>(a, weight, rows, sizes, config.pitch, y);
+    for (const SpmmLaunch& l : config.launches()) {
+      args.first = l.first_column;
+      dispatch_tile<SpmmKernel::kTensorCores, T>(l.tile, sizes.weighting, [&]<class Tile>(Tile) {
+        std::optional<Scratch> partial;
+        const auto rode = make_rode_args<Tile>(plan, args, l.tiles, device, true, partial);
+        launch_rode<Tile>("spmm_tca", spmm_tca_kernel<Tile>, plan, args, rode, l, device);
       });
+    }
   });
 }
 

@@ -1,14 +1,13 @@
-/// Y = A X where all operands fit the shared memory of every block: each asks for all of them at once, so
-/// that the chain of loads is one trip to DRAM long, not three (where the row is, its columns, its rows of
-/// X).
+/// Y = A X for operands that fit the shared memory of every block. Each block copies all of them at once, so
+/// that the chain of loads has one access to DRAM, not three (row pointers, columns, rows of X).
 #pragma once
 
-#include "ops/cuda/spmm/gather.cuh"
+#include "ops/cuda/device/async_copy.cuh"
+#include "ops/cuda/spmm/tile.cuh"
 
 namespace rodeo::kernels::cuda {
 
 constexpr int kTinyThreads = 256;
-constexpr std::int64_t kTinyBytes = 16 << 10;  // of all operands: every block reads them all
 
 template <class T>
 struct TinyArgs {
@@ -20,23 +19,22 @@ struct TinyArgs {
   std::uint32_t x_bytes, col_bytes, weight_bytes;  // multiples of 4
 };
 
-constexpr std::uint32_t in_sixteens(std::uint32_t bytes) {
+constexpr std::uint32_t round_up_to_16(std::uint32_t bytes) {
   return (bytes + 15) / 16 * 16;
 }
 
-/// The block asks for `bytes` from a multiple of 16 on, and goes on. Returns the end of them.
+/// The block starts to copy `bytes` to the multiple of 16 at `to`. Returns the next multiple of 16 after
+/// them.
 __device__ __forceinline__ char* stage(char* to, const void* from, std::uint32_t bytes) {
-  const auto shared = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
   const char* const source = static_cast<const char*>(from);
   for (std::uint32_t at = threadIdx.x * 16; at + 16 <= bytes; at += kTinyThreads * 16)
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared + at), "l"(source + at) : "memory");
+    async_copy<16>(to + at, source + at);
   const std::uint32_t at = bytes / 16 * 16 + threadIdx.x * 4;
-  if (at < bytes)
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared + at), "l"(source + at) : "memory");
-  return to + in_sixteens(bytes);
+  if (at < bytes) async_copy<4>(to + at, source + at);
+  return to + round_up_to_16(bytes);
 }
 
-// grid elements of Y / kTinyThreads, block kTinyThreads: a thread an element.
+// grid elements of Y / kTinyThreads, block kTinyThreads: a thread per element.
 template <class T>
 __global__ void __launch_bounds__(kTinyThreads) spmm_tiny_kernel(const TinyArgs<T> args) {
   extern __shared__ uint4 staged[];
@@ -47,7 +45,7 @@ __global__ void __launch_bounds__(kTinyThreads) spmm_tiny_kernel(const TinyArgs<
   if (args.weight) stage(weight_at, args.weight, args.weight_bytes);
   const std::uint32_t out = blockIdx.x * kTinyThreads + threadIdx.x;
   const std::uint32_t row = out / args.n, column = out - row * args.n;
-  asm volatile("cp.async.wait_all;" ::: "memory");
+  async_copy_wait_all();
   __syncthreads();
   if (row >= args.rows) return;
   const auto* const row_ptr = reinterpret_cast<const std::int64_t*>(row_at);
@@ -68,36 +66,27 @@ __global__ void __launch_bounds__(kTinyThreads) spmm_tiny_kernel(const TinyArgs<
   args.y[out] = static_cast<T>(sum);
 }
 
-/// False where the operands are too large, a row is so long that one thread would hold up the rest, or
-/// copies of 16 bytes cannot read them.
+/// For sizes with which SpmmKernel::kTiny is chosen.
 template <class T>
-bool spmm_tiny(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x, const Tensor& y) {
-  using D = device_t<T>;
-  const std::int64_t x_bytes = x.nbytes(), col_bytes = a.col.nbytes(), row_bytes = a.row_ptr.nbytes(),
-                     weight_bytes = weight.defined() ? weight.nbytes() : 0;
-  if (plan.num_pieces() > 0 || x_bytes + col_bytes + row_bytes + weight_bytes > kTinyBytes) return false;
-  const auto copies = [](const Tensor& t) { return is_aligned(t) && t.nbytes() % 4 == 0; };
-  if (!copies(x) || !copies(a.col) || !copies(a.row_ptr) || (weight.defined() && !copies(weight)))
-    return false;
+void launch_tiny(const Csr& a, const Tensor& weight, const Tensor& x, const SpmmSizes& sizes,
+                 const Tensor& y) {
   const auto narrow = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
-  const std::int64_t heads = heads_of(weight), n = y.numel() / a.rows;
-  const TinyArgs<D> args{a.row_ptr.data<std::int64_t>(),
-                         a.col.data<std::int32_t>(),
-                         static_cast<const D*>(x.raw()),
-                         static_cast<const D*>(weight.raw()),
-                         static_cast<D*>(y.raw()),
-                         narrow(a.rows),
-                         narrow(n),
-                         narrow(heads),
-                         narrow(n / heads),
-                         narrow(x_bytes),
-                         narrow(col_bytes),
-                         narrow(weight_bytes)};
-  const std::uint32_t shared = in_sixteens(args.x_bytes) + in_sixteens(args.col_bytes) +
-                               in_sixteens(narrow(row_bytes)) + in_sixteens(args.weight_bytes);
-  launch("spmm_rode", y.device(), spmm_tiny_kernel<D>,
+  const TinyArgs<device_t<T>> args{a.row_ptr.data<std::int64_t>(),
+                                   a.col.data<std::int32_t>(),
+                                   device_data<T>(x),
+                                   device_data<T>(weight),
+                                   device_data<T>(y),
+                                   narrow(a.rows),
+                                   narrow(sizes.heads * sizes.k),
+                                   narrow(sizes.heads),
+                                   narrow(sizes.k),
+                                   narrow(x.nbytes()),
+                                   narrow(a.col.nbytes()),
+                                   narrow(weight.defined() ? weight.nbytes() : 0)};
+  const std::uint32_t shared = round_up_to_16(args.x_bytes) + round_up_to_16(args.col_bytes) +
+                               round_up_to_16(narrow(a.row_ptr.nbytes())) + round_up_to_16(args.weight_bytes);
+  launch("spmm_rode", y.device(), spmm_tiny_kernel<device_t<T>>,
          dim3(static_cast<unsigned>(ceil_div(y.numel(), kTinyThreads))), dim3(kTinyThreads), shared, args);
-  return true;
 }
 
 }  // namespace rodeo::kernels::cuda

@@ -1,32 +1,34 @@
-/// Rows of X added up by tensor cores (TCA-SpMM), for RodeWarp.
+/// Sums rows of X with tensor cores (TCA-SpMM).
 #pragma once
 
-#include "ops/cuda/rode/rode_rows.cuh"
+#include "ops/cuda/spmm/row_accumulator.cuh"
 #include "ops/cuda/spmm/tca_mma.cuh"
 #include "ops/plan/tca_map.h"
 
 namespace rodeo::kernels::cuda {
 
-/// Four nonzeros at a time are the right operand of an MMA, and what the lanes loaded of their rows of X is
-/// the left one, without being moved (ops/plan/tca_map.h). Products add up in the same accumulators; the
-/// diagonal is taken once, by settle().
+/// A RowAccumulator. Four nonzeros at a time are the right operand of an MMA. The left one is what the lanes
+/// loaded of the rows of X, as it is in their registers (ops/plan/tca_map.h). Products of all nonzeros are
+/// added in the same accumulator fragments; collect() takes their diagonals once.
 template <class Tile_>
-struct TensorRow : RodeRow<Tile_> {
+struct MmaAccumulator {
   using Tile = Tile_;
-  using Base = RodeRow<Tile>;
-  using Base::sum;
-  using typename Base::Row;
+  using T = typename Tile::T;
+  using Loader = RowLoader<Tile>;
+  using Row = typename Loader::Row;
   using Map = tca::Packing<Tile::kLanes>;
-  using Product = Mma<typename Tile::T>;
+  using Product = Mma<T>;
   static constexpr int kDepth = tca::kDepth;
   static constexpr bool kWeighted = Tile::kWeighting != Weighting::kNone;
-  static_assert(Tile::kChunks == 1 && Base::kStep == kDepth && Tile::kWeighting != Weighting::kPerHead);
+  static_assert(Tile::kLoads == 1 && Loader::kRowsInFlight == kDepth &&
+                Tile::kWeighting != Weighting::kPerHead);
 
+  float sum[Tile::kSums] = {};
   float product[Product::kProducts][4] = {};
+  const int lane = threadIdx.x % kWarp;
 
-  __device__ explicit TensorRow(const SpmmArgs<typename Tile::T>& args) : Base(args) {
-    const std::int64_t column = this->tile + Map::piece(this->lane) * Tile::kVec;
-    this->x[0] = reinterpret_cast<const char*>(args.x + min(column, args.stride - Tile::kVec));
+  __device__ static Loader make_loader(const SpmmArgs<T>& args) {
+    return Loader(args, Map::piece(threadIdx.x % kWarp));
   }
 
   __device__ void add_rows(const Row (&row)[kDepth], const float (&weight)[kDepth]) {
@@ -50,13 +52,12 @@ struct TensorRow : RodeRow<Tile_> {
         float w[kDepth];
 #pragma unroll
         for (int k = 0; k < kDepth; ++k)
-          w[k] = __shfl_sync(kFullMask, weight[k], Map::set_of_right(this->lane, right) * Tile::kLanes);
+          w[k] = __shfl_sync(kFullMask, weight[k], Map::set_of_right(lane, right) * Tile::kLanes);
         MmaLeft own;
 #pragma unroll
         for (int k = 0; k < kDepth; ++k)
 #pragma unroll
-          for (int i = 0; i < 4; ++i)
-            own.word[k][i] = Map::right_of(this->lane) == right ? left.word[k][i] : 0;
+          for (int i = 0; i < 4; ++i) own.word[k][i] = Map::right_of(lane) == right ? left.word[k][i] : 0;
         Product::add(product, own, right_operand(w));
       }
     }
@@ -64,12 +65,13 @@ struct TensorRow : RodeRow<Tile_> {
   __device__ typename Product::Right right_operand(const float (&weight)[kDepth]) const {
     float w[kDepth];
 #pragma unroll
-    for (int k = 0; k < kDepth; ++k) w[k] = Map::on_diagonal(this->lane) ? weight[k] : 0;
+    for (int k = 0; k < kDepth; ++k) w[k] = Map::on_diagonal(lane) ? weight[k] : 0;
     return Product::right(w);
   }
 
-  __device__ void settle() {
-    const bool odd = Map::kept(this->lane);
+  /// Moves the diagonals of the products to `sum` and zeroes the products.
+  __device__ void collect() {
+    const bool odd = Map::kept(lane);
 #pragma unroll
     for (int p = 0; p < Product::kProducts; ++p)
 #pragma unroll
@@ -78,28 +80,29 @@ struct TensorRow : RodeRow<Tile_> {
         float value = odd ? high : low;
         if constexpr (kWeighted) {
           const float other = __shfl_xor_sync(kFullMask, odd ? low : high, 2);
-          if (!Map::counts(this->lane)) value = other;
+          if (!Map::counts(lane)) value = other;
         }
         sum[2 * p + i / 2] = value;
         product[p][i] = product[p][i + 1] = 0;
       }
   }
 
-  /// A zero of the right operand times infinity is NaN: where a sum is not finite, its columns are added up
-  /// by themselves.
-  __device__ void mend(std::int64_t begin, std::int64_t length) {
+  /// Zeros of the right operand times infinity are NaN in columns of other lanes. Where a sum is not finite,
+  /// its lane sums nonzeros [begin, begin + length) again without MMA.
+  __device__ void recompute_if_not_finite(const Loader& loader, std::int64_t begin, std::int64_t length) {
     bool finite = true;
 #pragma unroll
     for (int v = 0; v < Tile::kSums; ++v) finite = finite && isfinite(sum[v]);
-    if (finite || !this->active(0)) return;
-#pragma unroll
-    for (int v = 0; v < Tile::kSums; ++v) sum[v] = 0;
+    if (finite || !loader.active(0)) return;
+    SimtAccumulator<Tile> exact;
 #pragma unroll 1
     for (std::int64_t e = begin; e < begin + length; ++e) {
-      const auto entry = this->fetch(e);
-      const auto* at = this->args.x + entry.col * this->args.stride + this->column;
-      this->add({*reinterpret_cast<const uint4*>(at)}, entry.weight);
+      const auto entry = loader.load_entry(e);
+      const auto* at = loader.args.x + entry.col * loader.args.stride + loader.column;
+      exact.add({*reinterpret_cast<const uint4*>(at)}, entry.weight);
     }
+#pragma unroll
+    for (int v = 0; v < Tile::kSums; ++v) sum[v] = exact.sum[v];
   }
 };
 

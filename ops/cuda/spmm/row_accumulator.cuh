@@ -1,0 +1,121 @@
+/// What sums rows of X, and the loop over one row.
+#pragma once
+
+#include <concepts>
+
+#include "ops/cuda/spmm/row_loader.cuh"
+#include "ops/plan/rode_plan.h"
+
+namespace rodeo::kernels::cuda {
+
+/// The sums of one lane. A kernel combines a RowLoader and a RowAccumulator in this order:
+///   1. load_row() and load_weight() for several nonzeros, then add_rows() or add_rows_if();
+///   2. collect(), after which `sum` has this group's sums, for the columns of the lane in RowLoader;
+///   3. reduce_groups(), where the groups of a warp have summed parts of one row (rode/split_rows.cuh);
+///   4. recompute_if_not_finite(), with the nonzeros that `sum` is of;
+///   5. store_row() (row_store.cuh).
+/// make_loader() makes the loader: accumulators differ in which lane loads which part of a row.
+template <class A>
+concept RowAccumulator =
+    requires(A sums, const RowLoader<typename A::Tile>& loader, const SpmmArgs<typename A::Tile::T>& args,
+             const typename RowLoader<typename A::Tile>::Row (&row)[A::Loader::kRowsInFlight],
+             const typename A::Tile::Sum (&weight)[A::Loader::kRowsInFlight], bool (*wanted)(int),
+             std::int64_t begin, std::int64_t length) {
+  requires std::same_as<typename A::Loader, RowLoader<typename A::Tile>>;
+  { A::make_loader(args) } -> std::same_as<typename A::Loader>;
+  sums.add_rows(row, weight);
+  sums.add_rows_if(row, weight, wanted);
+  sums.collect();
+  sums.recompute_if_not_finite(loader, begin, length);
+  { sums.sum[0] } -> std::convertible_to<typename A::Tile::Sum>;
+};
+
+/// Sums by fused multiply-adds: every lane sums the columns that it loads.
+template <class Tile_>
+struct SimtAccumulator {
+  using Tile = Tile_;
+  using T = typename Tile::T;
+  using Sum = typename Tile::Sum;
+  using Loader = RowLoader<Tile>;
+  using Row = typename Loader::Row;
+
+  Sum sum[Tile::kSums] = {};
+
+  __device__ static Loader make_loader(const SpmmArgs<T>& args) { return Loader(args); }
+
+  __device__ void add(const Row& row, Sum weight) {
+    struct Elements {
+      T value[Tile::kSums];
+    };
+    const auto elements = std::bit_cast<Elements>(row);
+#pragma unroll
+    for (int v = 0; v < Tile::kSums; ++v) {
+      if constexpr (Tile::kWeighting != Weighting::kNone)
+        sum[v] += weight * widen(elements.value[v]);
+      else
+        sum[v] += widen(elements.value[v]);
+    }
+  }
+  template <int kRows>
+  __device__ void add_rows(const Row (&row)[kRows], const Sum (&weight)[kRows]) {
+#pragma unroll
+    for (int k = 0; k < kRows; ++k) add(row[k], weight[k]);
+  }
+  template <int kRows, class Wanted>
+  __device__ void add_rows_if(const Row (&row)[kRows], const Sum (&weight)[kRows], Wanted&& wanted) {
+#pragma unroll
+    for (int k = 0; k < kRows; ++k)
+      if (wanted(k)) add(row[k], weight[k]);
+  }
+  __device__ void collect() {}
+  __device__ void recompute_if_not_finite(const Loader&, std::int64_t, std::int64_t) {}
+};
+
+/// Every group adds nonzeros [begin, begin + length) of its own row, in order. `next` is
+/// loader.load_first_entry(begin, length). Called by whole warps.
+template <RowAccumulator A>
+__device__ void sum_row(const RowLoader<typename A::Tile>& loader, A& sums, std::int64_t begin,
+                        std::int64_t length, typename RowLoader<typename A::Tile>::Entry next) {
+  using Loader = RowLoader<typename A::Tile>;
+  constexpr int kLanes = A::Tile::kLanes, kRows = Loader::kRowsInFlight;
+  for (std::int64_t base = 0; __any_sync(kFullMask, base < length); base += kLanes) {
+    const auto now = next;
+    const std::int64_t ahead = base + kLanes + loader.member;
+    next = ahead < length ? loader.load_entry(begin + ahead) : typename Loader::Entry();
+#pragma unroll
+    for (int j = 0; j < kLanes; j += kRows) {
+      if (!__any_sync(kFullMask, base + j < length)) break;
+      typename Loader::Row row[kRows];
+      typename Loader::Sum weight[kRows];
+#pragma unroll
+      for (int k = 0; k < kRows; ++k) {
+        const auto entry = loader.entry_of_member(now, j + k);
+        const std::int64_t at = base + j + k;
+        row[k] = typename Loader::Row{};
+        weight[k] = 0;
+        if (at < length)
+          row[k] = loader.load_row(entry.col), weight[k] = loader.load_weight(entry, begin + at);
+      }
+      sums.add_rows(row, weight);
+    }
+  }
+}
+
+/// The same in parts of a piece's length, whose sums are then added: the rounding error of a long row stays
+/// that of a short one.
+template <RowAccumulator A>
+__device__ void sum_long_row(const RowLoader<typename A::Tile>& loader, A& sums, std::int64_t begin,
+                             std::int64_t length) {
+  using Tile = typename A::Tile;
+  typename Tile::Sum total[Tile::kSums] = {};
+  for (std::int64_t at = 0; __any_sync(kFullMask, at < length); at += RodePlan::kSplit) {
+    const std::int64_t left = length - at, part = left < RodePlan::kSplit ? left : RodePlan::kSplit;
+    sum_row(loader, sums, begin + at, part, loader.load_first_entry(begin + at, part));
+#pragma unroll
+    for (int v = 0; v < Tile::kSums; ++v) total[v] += sums.sum[v], sums.sum[v] = 0;
+  }
+#pragma unroll
+  for (int v = 0; v < Tile::kSums; ++v) sums.sum[v] = total[v];
+}
+
+}  // namespace rodeo::kernels::cuda

@@ -1,0 +1,121 @@
+/// How a warp gathers rows of X and edge weights.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+
+#include "ops/cuda/spmm/tile.cuh"
+
+namespace rodeo::kernels::cuda {
+
+/// One lane's loads of its column tile. Holds addresses, but no sums: these are in a RowAccumulator
+/// (row_accumulator.cuh).
+template <class Tile_>
+struct RowLoader {
+  using Tile = Tile_;
+  using T = typename Tile::T;
+  using Sum = typename Tile::Sum;
+
+  /// A lane's part of a row of X. It stays raw until it is added: widened 16-bit elements need twice the
+  /// registers.
+  struct Row {
+    typename Tile::Load load[Tile::kLoads];
+  };
+  /// Column and weight of one nonzero, held by the lane that loaded them. Weights of heads are not in it:
+  /// every lane loads that of its own head together with the row of X.
+  struct Entry {
+    std::int32_t col = 0;
+    Sum weight = 0;
+  };
+
+  // Rows of X in flight in sum_row(): with more, fewer warps fit a multiprocessor.
+  static constexpr int kRowsInFlight = Tile::kVec > 1 ? 4 : std::max(2, 8 / Tile::kLoads);
+  // Shuffles whose source lane is a constant need no register for it. Tiles of one load spill with them
+  // (CUDA 13.0).
+  static constexpr bool kConstantLanes = Tile::kLoads == 2;
+
+  const SpmmArgs<T>& args;
+  const int lane = threadIdx.x % kWarp;
+  const int group = lane / Tile::kLanes;
+  const int member = lane % Tile::kLanes;
+  const std::int64_t tile = args.first + static_cast<std::int64_t>(blockIdx.y) * Tile::kWidth;
+  const std::int64_t column = tile + member * Tile::kVec;  // of load 0
+  // Row 0 of X as the loads see it, the second for the last load. A lane beyond the last column reads the
+  // last one again: no load depends on a condition.
+  const char* x[Tile::kRagged ? 2 : 1];
+  const std::int64_t head = Tile::kWeighting == Weighting::kPerHead && active(0) ? head_of(column) : 0;
+
+  __device__ explicit RowLoader(const SpmmArgs<T>& a) : args(a) {
+    const auto base_of_load = [&](int load) {
+      return reinterpret_cast<const char*>(
+          args.x + (active(load) ? column : args.stride - Tile::kVec - load * Tile::kLoadStride));
+    };
+    x[0] = base_of_load(0);
+    if constexpr (Tile::kRagged) x[1] = base_of_load(Tile::kLoads - 1);
+  }
+  /// Loads the part of the row that belongs to lane `other` of the group.
+  __device__ RowLoader(const SpmmArgs<T>& a, int other) : args(a) {
+    static_assert(!Tile::kRagged);
+    const std::int64_t loaded = tile + other * Tile::kVec;
+    x[0] = reinterpret_cast<const char*>(args.x + min(loaded, args.stride - Tile::kVec));
+  }
+
+  /// Columns of a row have 31 bits (make_spmm_args).
+  __device__ std::int64_t head_of(std::int64_t row_column) const {
+    return args.heads == 1 ? 0
+                           : static_cast<std::uint32_t>(row_column) / static_cast<std::uint32_t>(args.pitch);
+  }
+  /// Whether the load begins within the row.
+  __device__ bool active(int load) const {
+    // By elements there is one head without padding: stride is k. k is in a register anyway, stride would
+    // take another.
+    const std::int64_t columns = Tile::kRagged && Tile::kVec == 1 ? args.k : args.stride;
+    return column + (Tile::kRagged ? load * Tile::kLoadStride : 0) < columns;
+  }
+
+  __device__ Entry load_entry(std::int64_t edge) const {
+    Entry entry;
+    entry.col = load_streaming(args.col + edge);
+    if constexpr (Tile::kWeighting == Weighting::kPerEdge)
+      entry.weight = widen(load_streaming(args.weight + edge));
+    return entry;
+  }
+  /// The first entry of a row for each lane of the group.
+  __device__ Entry load_first_entry(std::int64_t begin, std::int64_t length) const {
+    return member < length ? load_entry(begin + member) : Entry();
+  }
+  /// The entry of lane `source` of the warp, or of its part of kWidth lanes.
+  template <int kWidth = kWarp>
+  __device__ Entry entry_of_lane(const Entry& entry, int source) const {
+    Entry out;
+    out.col = __shfl_sync(kFullMask, entry.col, source, kWidth);
+    if constexpr (Tile::kWeighting == Weighting::kPerEdge)
+      out.weight = __shfl_sync(kFullMask, entry.weight, source, kWidth);
+    return out;
+  }
+  /// The entry of lane `source` of this group.
+  __device__ Entry entry_of_member(const Entry& entry, int source) const {
+    if constexpr (kConstantLanes) return entry_of_lane<Tile::kLanes>(entry, source);
+    return entry_of_lane(entry, group * Tile::kLanes + source);
+  }
+
+  __device__ Row load_row(std::int32_t col) const {
+    using Load = typename Tile::Load;
+    const std::uint64_t at = static_cast<std::uint64_t>(static_cast<std::uint32_t>(col)) * args.row_bytes;
+    Row row;
+#pragma unroll
+    for (int l = 0; l < Tile::kLoads; ++l)
+      row.load[l] =
+          reinterpret_cast<const Load*>(x[Tile::kRagged && l == Tile::kLoads - 1] + at)[l * Tile::kLanes];
+    return row;
+  }
+  /// The factor of this lane's part of the row.
+  __device__ Sum load_weight(const Entry& entry, std::int64_t edge) const {
+    if constexpr (Tile::kWeighting == Weighting::kPerHead)
+      return widen(args.weight[edge * args.heads + head]);
+    else
+      return entry.weight;
+  }
+};
+
+}  // namespace rodeo::kernels::cuda
