@@ -9,38 +9,44 @@
 
 namespace rodeo {
 
-/// A row of `length` nonzeros has a block part when it has kBlock of them. The block part is cut into pieces
-/// of `split` nonzeros; what remains, a multiple of kBlock and the residue of less than kBlock, is the last
-/// piece: fewer than kBlock left over stay with the piece before. Rows without a block part are the residual
-/// part.
+/// Splits the rows of a graph into work for warps.
 ///
-/// The paper lets a kernel of its own add the residue of every row. Here the warp that has the row's last
-/// piece adds it, so that a row of up to kSplit + kBlock - 1 nonzeros is written by one warp, once, and only
-/// longer rows ("split rows") need a combination. Pieces come longest first, so that a launch ends with small
-/// ones; rows of the residual part too, so that the groups of a warp have equal work. Equal lengths keep row
-/// order. On large graphs both come cluster by cluster (ops/plan/row_clusters.h), longest first within each,
-/// so that rows of X are found in the caches more often.
+/// Block part: a row with at least kBlock nonzeros is cut into pieces of `split` nonzeros. The last piece has
+/// the rest of the row: if the rest is shorter than kBlock, the piece before takes it.
+/// Residual part: all other rows, also empty ones.
+/// A row with several pieces is a split row. The sums of its pieces are added at the end.
+///
+/// The paper adds the residue of every row in a second kernel. Here the warp with the last piece adds it. So
+/// one warp writes a row of up to kSplit + kBlock - 1 nonzeros, and only longer rows need to be combined.
+///
+/// Pieces and residual rows are sorted by length, longest first: a launch ends with small work, and the
+/// groups of lanes of a warp have residual rows of similar length. Equal lengths keep the order of rows. On
+/// large graphs the first key is the cluster of the row (ops/plan/row_clusters.h), so that consecutive rows
+/// find rows of X in the caches.
 struct RodePlan {
-  static constexpr std::int64_t kBlock = 32;       // N_B
-  static constexpr std::int64_t kSplit = 512;      // N_S
-  static constexpr std::int64_t kTinySplit = 256;  // N_S where a block takes a piece
-  static constexpr std::int64_t kShortSplit =
-      128;  // N_S of graphs so small that one piece would hold up the rest
-  static constexpr std::int64_t kLongSplit = 2048;  // N_S of graphs that keep a GPU busy with fewer pieces
-  static_assert(kSplit % kBlock == 0 && kTinySplit % kBlock == 0 && kShortSplit % kBlock == 0 &&
+  static constexpr std::int64_t kBlock = 32;        // N_B of the paper
+  static constexpr std::int64_t kSplit = 512;       // N_S of the paper
+  static constexpr std::int64_t kTeamSplit = 256;   // where a block, not a warp, takes a piece
+  static constexpr std::int64_t kShortSplit = 128;  // of small graphs, which a long piece would delay
+  static constexpr std::int64_t kLongSplit = 2048;  // of graphs that keep a GPU busy with fewer pieces
+  static_assert(kSplit % kBlock == 0 && kTeamSplit % kBlock == 0 && kShortSplit % kBlock == 0 &&
                     kLongSplit % kBlock == 0,
                 "a piece is a whole number of blocks");
 
-  /// N_S by the number of edges: beginning and combining a piece takes as long as some 30 nonzeros.
-  static constexpr std::int64_t split_of(std::int64_t edges) {
-    constexpr std::int64_t kTiny = 1 << 15, kFew = 1 << 19, kMany = 1 << 24;
-    return edges < kTiny ? kTinySplit : edges < kFew ? kShortSplit : edges < kMany ? kSplit : kLongSplit;
+  /// The length of pieces by the number of edges. To start and combine a piece costs as much as about 30
+  /// nonzeros. Does not depend on the device: a plan, and so the order of additions, is the same on all.
+  static constexpr std::int64_t default_split(std::int64_t edges) {
+    constexpr std::int64_t kTeamEdges = 1 << 15, kFewEdges = 1 << 19, kManyEdges = 1 << 24;
+    return edges < kTeamEdges   ? kTeamSplit
+           : edges < kFewEdges  ? kShortSplit
+           : edges < kManyEdges ? kSplit
+                                : kLongSplit;
   }
-  /// Pieces of a row: every nonzero is in exactly one, or in the residual part.
+  /// The number of pieces of a row; 0 for a residual row.
   static constexpr std::int64_t pieces(std::int64_t length, std::int64_t split) {
     return length / split + (length % split >= kBlock ? 1 : 0);
   }
-  /// Nonzeros of the piece that begins `remaining` nonzeros before the end of its row.
+  /// The length of a piece that begins `remaining` nonzeros before the end of its row.
   static constexpr std::int64_t length_of_piece(std::int64_t remaining, std::int64_t split) {
     return remaining < split + kBlock ? remaining : split;
   }
@@ -49,13 +55,13 @@ struct RodePlan {
   Tensor piece_begin;          // i64 [pieces]  first nonzero
   Tensor piece_length;         // i32 [pieces]
   Tensor piece_split;          // i32 [pieces]  which split row it belongs to, or -1
-  Tensor residual_row;         // i32 [rows without a block part], empty rows included
-  Tensor residual_begin;       // i64 [the same]
-  Tensor residual_length;      // i32 [the same]
-  Tensor split_slot;           // i64 [split rows + 1]  where its pieces' partial sums begin in the workspace
+  Tensor residual_row;         // i32 [residual rows]
+  Tensor residual_begin;       // i64 [residual rows]
+  Tensor residual_length;      // i32 [residual rows]
+  Tensor split_slot;           // i64 [split rows + 1]  the workspace slot of the first of its pieces
   std::int64_t num_slots = 0;  // pieces of all split rows
   std::int64_t split = kSplit;
-  // Rows of the residual part of more than 16 and 8 nonzeros, which come first; 0 where clusters do.
+  // Residual rows of more than 16 and 8 nonzeros, which come first; 0 in a plan with clusters.
   std::int64_t residual_over_16 = 0, residual_over_8 = 0;
 
   std::int64_t num_pieces() const { return piece_row.numel(); }

@@ -13,11 +13,11 @@ RodePlan make_rode_plan(const Adjacency& adj, const Tensor& cluster, std::int64_
     check(cluster.dtype() == DType::kU8 && cluster.shape() == Shape{adj.rows()} &&
               cluster.device() == adj.device(),
           "[rode_plan] cluster must be u8 [", adj.rows(), "] on ", adj.device());
-  if (split == 0) split = RodePlan::split_of(adj.num_edges());
-  constexpr std::int64_t kTiny = RodePlan::kTinySplit, kShort = RodePlan::kShortSplit,
+  if (split == 0) split = RodePlan::default_split(adj.num_edges());
+  constexpr std::int64_t kTeam = RodePlan::kTeamSplit, kShort = RodePlan::kShortSplit,
                          kUsual = RodePlan::kSplit, kLong = RodePlan::kLongSplit;
-  check(split == kTiny || split == kShort || split == kUsual || split == kLong, "[rode_plan] split must be ",
-        kShort, ", ", kTiny, ", ", kUsual, " or ", kLong, ", got ", split);
+  check(split == kTeam || split == kShort || split == kUsual || split == kLong, "[rode_plan] split must be ",
+        kShort, ", ", kTeam, ", ", kUsual, " or ", kLong, ", got ", split);
   return kernels::rode_plan.on(adj.device())(adj.csr(), cluster, split);
 }
 

@@ -12,7 +12,7 @@ namespace rodeo {
 
 /// The row decomposition of adj, computed on its device; the arrays are the same on every device.
 ///   cluster  u8 [rows], or undefined to order rows by length alone
-///   split    kTinySplit, kShortSplit, kSplit or kLongSplit; 0: RodePlan::split_of(edges)
+///   split    kTeamSplit, kShortSplit, kSplit or kLongSplit; 0: RodePlan::default_split(edges)
 RodePlan make_rode_plan(const Adjacency& adj, const Tensor& cluster = {}, std::int64_t split = 0);
 /// The plan of adj, with clusters where RowClusters::should_use. Cached on adj.
 const RodePlan& rode_plan(const Adjacency& adj);

@@ -15,7 +15,7 @@
 namespace rodeo::test {
 namespace {
 
-constexpr std::int64_t kSplits[] = {RodePlan::kShortSplit, RodePlan::kTinySplit, RodePlan::kSplit,
+constexpr std::int64_t kSplits[] = {RodePlan::kShortSplit, RodePlan::kTeamSplit, RodePlan::kSplit,
                                     RodePlan::kLongSplit};
 
 TEST(OpsRodePlan, PiecesAtTheEdges) {
@@ -126,7 +126,7 @@ TEST_P(OpsRodePlanOnDevice, RefusesOtherClusters) {
                str("[rode_plan] cluster must be u8 [2] on ", device()));
 }
 
-TEST(OpsRowClusters, PayOnLargeGraphsOnly) {
+TEST(OpsRowClusters, AreUsedOnLargeGraphsOnly) {
   EXPECT_FALSE(RowClusters::should_use(2708, 2708, 10556));
   EXPECT_FALSE(RowClusters::should_use(169343, 169343, 2315598));      // arxiv
   EXPECT_TRUE(RowClusters::should_use(232965, 232965, 114615892));     // reddit

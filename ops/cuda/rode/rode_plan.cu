@@ -1,4 +1,5 @@
-// RoDe's plan on the GPU: count, scan, fill, sort by length. Equal to the host's plan, array for array.
+// RoDe's plan on the GPU: count, scan, fill, sort by length. All arrays are equal to those of the host's
+// plan.
 #include <cub/device/device_radix_sort.cuh>
 
 #include "ops/cuda/device/scan.cuh"
@@ -9,7 +10,7 @@ namespace rodeo::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kLengthBits = 7;  // for the whole blocks of a piece, and the length of a short row
+constexpr int kLengthBits = 7;  // of the whole blocks of a piece, and of the length of a residual row
 constexpr int kLongest = (1 << kLengthBits) - 1;
 static_assert((RodePlan::kLongSplit + RodePlan::kBlock) / RodePlan::kBlock <= kLongest);
 static_assert(RodePlan::kBlock - 1 <= kLongest);
@@ -20,6 +21,7 @@ struct Counts {  // [rows + 1] each; scanned in place
   std::int64_t *pieces, *residual, *splits, *slots;
 };
 
+// grid-stride over rows.
 __global__ void count_kernel(const std::int64_t* row_ptr, std::int64_t rows, std::int64_t split,
                              Counts counts) {
   RODEO_GRID_STRIDE(row, rows) {
@@ -31,11 +33,11 @@ __global__ void count_kernel(const std::int64_t* row_ptr, std::int64_t rows, std
   }
 }
 
-/// Pieces, or rows of the residual part.
+/// Pieces or residual rows.
 struct Parts {
   std::int32_t *row, *length;
   std::int64_t* begin;
-  std::int32_t* split;  // of pieces
+  std::int32_t* split;  // null for residual rows
 };
 
 __device__ void put(const Parts& out, std::int64_t at, std::int64_t row, std::int64_t begin,
@@ -46,6 +48,7 @@ __device__ void put(const Parts& out, std::int64_t at, std::int64_t row, std::in
   if (out.split) out.split[at] = static_cast<std::int32_t>(split);
 }
 
+// grid-stride over rows.
 __global__ void fill_kernel(const std::int64_t* row_ptr, std::int64_t rows, std::int64_t split, Counts at,
                             Parts piece, Parts residual, std::int64_t* split_slot) {
   RODEO_GRID_STRIDE(row, rows) {
@@ -61,7 +64,7 @@ __global__ void fill_kernel(const std::int64_t* row_ptr, std::int64_t rows, std:
   }
 }
 
-// Cluster by cluster, longest first: pieces by their whole blocks, short rows by their length.
+// The sort key: the cluster, then the longest first, pieces by their whole blocks, residual rows by length.
 __global__ void rank_kernel(const Parts parts, std::int64_t n, const std::uint8_t* cluster,
                             std::uint16_t* rank, std::int32_t* index) {
   RODEO_GRID_STRIDE(i, n) {
@@ -73,6 +76,7 @@ __global__ void rank_kernel(const Parts parts, std::int64_t n, const std::uint8_
   }
 }
 
+// grid-stride over parts.
 __global__ void reorder_kernel(const std::int32_t* order, std::int64_t n, Parts from, Parts to) {
   RODEO_GRID_STRIDE(i, n) {
     const std::int32_t j = order[i];
@@ -80,7 +84,7 @@ __global__ void reorder_kernel(const std::int32_t* order, std::int64_t n, Parts 
   }
 }
 
-// One block of two threads: how many of n lengths, longest first, are over 16 and over 8.
+// grid 1, block 2: how many of n lengths, longest first, are over 16 and over 8.
 __global__ void count_over_kernel(const std::int32_t* length, std::int64_t n, std::int64_t* over) {
   const int bound = threadIdx.x == 0 ? 16 : 8;
   std::int64_t low = 0, high = n;
@@ -108,7 +112,7 @@ struct PartTensors {
             static_cast<std::int32_t*>(split.raw())};
   }
 
-  /// Equal ranks keep their order.
+  /// By rank; the sort is stable.
   PartTensors sorted(const Tensor& cluster) const {
     const Device device = row.device();
     const std::int64_t n = row.numel();

@@ -1,4 +1,5 @@
-/// RodePlan as kernels see it. Everything that a warp begins with is read at once, not one after the other.
+/// RodePlan as a kernel argument. All that a warp starts with is in arrays by piece or residual row, so that
+/// its loads do not depend on each other.
 #pragma once
 
 #include <bit>
@@ -9,7 +10,7 @@
 namespace rodeo::kernels::cuda {
 
 struct RodeView {
-  struct Part {
+  struct Part {  // a piece or a residual row
     std::int64_t row, begin;
     int length;
   };
@@ -33,12 +34,12 @@ struct RodeView {
         split_bits(std::countr_zero(static_cast<std::uint64_t>(plan.split))) {}
 
   __device__ Part piece(std::int64_t i) const { return {piece_row[i], piece_begin[i], piece_length[i]}; }
-  /// An empty part of row 0 past the end.
+  /// Past the end, an empty part of row 0.
   __device__ Part residual(std::int64_t i) const {
     if (i >= residuals) return {0, 0, 0};
     return {residual_row[i], residual_begin[i], residual_length[i]};
   }
-  /// Where in its row a piece of a split row is.
+  /// The index of a piece among those of its split row.
   __device__ std::int64_t index_of(const Part& piece, const std::int64_t* row_ptr) const {
     return (piece.begin - row_ptr[piece.row]) >> split_bits;
   }

@@ -1,4 +1,4 @@
-// A warp per row, a lane per asked neighbour.
+// Clusters of rows on the GPU (ops/plan/row_clusters.h), equal to those of the host.
 #include "ops/plan/row_clusters.h"
 
 #include <cub/device/device_radix_sort.cuh>
@@ -29,22 +29,23 @@ __global__ void narrow_kernel(const std::int32_t* value, std::uint8_t* out, std:
 }
 
 struct Mean {
-  __device__ static std::int32_t combine(std::int32_t value, bool asked, std::int64_t count) {
-    const std::int64_t sum = asked ? value : 0;
+  __device__ static std::int32_t combine(std::int32_t value, bool is_sample, std::int64_t count) {
+    const std::int64_t sum = is_sample ? value : 0;
     return static_cast<std::int32_t>(sum_over(sum) / count);
   }
 };
 
 struct Vote {
-  __device__ static std::int32_t combine(std::int32_t value, bool asked, std::int64_t) {
-    const unsigned alike = __match_any_sync(kFullMask, asked ? value : -1);
-    const unsigned vote =
-        asked ? static_cast<unsigned>(__popc(alike)) * RowClusters::kClusters + static_cast<unsigned>(value)
-              : 0;
+  __device__ static std::int32_t combine(std::int32_t value, bool is_sample, std::int64_t) {
+    const unsigned alike = __match_any_sync(kFullMask, is_sample ? value : -1);
+    const unsigned vote = is_sample ? static_cast<unsigned>(__popc(alike)) * RowClusters::kClusters +
+                                          static_cast<unsigned>(value)
+                                    : 0;
     return static_cast<std::int32_t>(__reduce_max_sync(kFullMask, vote) % RowClusters::kClusters);
   }
 };
 
+// grid rows / warps of a block, block kThreads: a warp per row, a lane per sampled neighbour.
 template <class Rule>
 __global__ void pass_kernel(const std::int64_t* row_ptr, const std::int32_t* col, const std::int32_t* now,
                             std::int32_t* next, std::int64_t rows) {
@@ -52,10 +53,10 @@ __global__ void pass_kernel(const std::int64_t* row_ptr, const std::int32_t* col
   if (row >= rows) return;
   const int lane = threadIdx.x % kWarp;
   const std::int64_t begin = row_ptr[row], length = row_ptr[row + 1] - begin;
-  const bool asked = lane < length;
-  const std::int32_t value = asked ? now[col[RowClusters::sample(begin, length, lane)]] : 0;
+  const bool is_sample = lane < length;
+  const std::int32_t value = is_sample ? now[col[RowClusters::sample(begin, length, lane)]] : 0;
   const std::int32_t result =
-      length > 0 ? Rule::combine(value, asked, RowClusters::samples(length)) : now[row];
+      length > 0 ? Rule::combine(value, is_sample, RowClusters::samples(length)) : now[row];
   if (lane == 0) next[row] = result;
 }
 
