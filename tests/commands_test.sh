@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# rodeo_train, train_gcn, train_gat, rodeo_data and the benchmarks as a user meets them: good runs, and one clear line for each bad one.
+# Runs the commands and benchmarks as a user does. A correct run exits with 0; an error exits with 2 and one line on stderr.
 #   commands_test.sh BIN_DIR
 set -u
 bin=$1
