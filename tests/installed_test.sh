@@ -92,7 +92,7 @@ missing) # find_package names a missing dependency, and refuses another version
   says "fmt was not found: install libfmt-dev."
   ;;
 package)
-  command -v dpkg-deb >/dev/null || { echo "skipped: dpkg-deb is not installed"; exit 77; }
+  command -v dpkg-shlibdeps >/dev/null || { echo "skipped: dpkg-dev is not installed"; exit 77; }
   cd "$dir"
   if ! cpack --config "$build/CPackConfig.cmake" >"$dir/log" 2>&1; then
     # cpack refuses a build for this machine's processor or GPU alone. It is good enough to test the packages.

@@ -10,7 +10,7 @@ names=$build/skipped.txt
   [ ! -f "$junit" ] || awk '
     /<testcase / {match($0, / name="[^"]*"/); name = substr($0, RSTART + 7, RLENGTH - 8); skipped = 0; reason = "no reason given"}
     /<skipped/ {skipped = 1}
-    match($0, /skipped: [^<]*/) {reason = substr($0, RSTART + 9, RLENGTH - 9)}
+    match($0, /[Ss]kipped: [^<]*/) {reason = substr($0, RSTART + 9, RLENGTH - 9)}
     /<\/testcase>/ && skipped {
       gsub(/&quot;/, "\"", reason); gsub(/&lt;/, "<", reason); gsub(/&gt;/, ">", reason); gsub(/&amp;/, "\\&", reason)
       print name ": " reason
