@@ -28,5 +28,5 @@ if [ -n "$sample" ]; then
     done | sort -k1,1 -k2,2n | awk '!seen[$1]++ {print $3}')
 fi
 [ ${#objects[@]} -gt 0 ] || { echo "compile_architectures.sh: no CUDA code found" >&2; exit 1; }
-cmake --build $build --target "${objects[@]}"
+cmake --build $build --target "${objects[@]}" -- -k 0
 echo "${#objects[@]} files compile for ${architectures[*]} without a warning"
