@@ -1,4 +1,4 @@
-# Compiler options that every target of ours shares.
+# Compiler options of all targets, and the generated core/version.h.
 execute_process(COMMAND git describe --always --dirty --abbrev=12 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
                 OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(NOT commit)
@@ -22,9 +22,9 @@ function(rodeo_compile_options target)
   endif()
   if(RODEO_SANITIZE)
     list(APPEND host -fsanitize=${RODEO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # instrumented code makes it see uninitialised values in the standard library
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # false alarms in the standard library under sanitizers
       list(APPEND host -Wno-maybe-uninitialized)
-    else()  # instrumented loops are not vectorised, of which Clang would warn
+    else()  # Clang warns of loops that instrumentation keeps from being vectorised
       list(APPEND host -Wno-pass-failed)
     endif()
     target_link_options(${target} PRIVATE -fsanitize=${RODEO_SANITIZE})
@@ -43,8 +43,8 @@ function(rodeo_compile_options target)
   endif()
 endfunction()
 
-# rodeo_precompile(target headers...): parses headers that most of its sources include once. Off where people build: it
-# would hide a missing #include from them, and every change of such a header would build all again.
+# rodeo_precompile(target headers...): precompiles headers that most sources of the target include. Off by default: it hides a
+# missing #include, and a change of such a header rebuilds everything.
 function(rodeo_precompile target)
   if(RODEO_PCH)
     list(TRANSFORM ARGN REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:\\1>" OUTPUT_VARIABLE headers)

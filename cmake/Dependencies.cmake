@@ -1,7 +1,7 @@
-# Everything comes from the distribution's packages; scripts/install-packages.sh names them.
-set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL TRUE)  # a project around this one links to them too
+# Libraries and compilers. All packages are of the distribution; scripts/install-packages.sh lists and installs them.
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL TRUE)  # for projects that use add_subdirectory(rodeo)
 find_package(cxxopts REQUIRED)
-# Its own parser instead of std::regex, which costs each file that includes it seconds (15 of them under sanitizers).
+# cxxopts' own parser: std::regex adds seconds to the compile time of each file that includes it, 15 s under sanitizers.
 set_property(TARGET cxxopts::cxxopts APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS CXXOPTS_NO_REGEX)
 find_package(nlohmann_json REQUIRED)
 include(RodeoLibraries)
@@ -9,7 +9,7 @@ include(RodeoLibraries)
 set(RODEO_WITH_CUDA OFF)
 if(NOT RODEO_CUDA STREQUAL "OFF")
   if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX} AND EXISTS /usr/local/cuda/bin/nvcc)
-    set(CMAKE_CUDA_COMPILER /usr/local/cuda/bin/nvcc)  # the toolkit's default place is often not on the PATH
+    set(CMAKE_CUDA_COMPILER /usr/local/cuda/bin/nvcc)  # the toolkit's default folder is often not on the PATH
   endif()
   include(CheckLanguage)
   check_language(CUDA)
@@ -23,19 +23,29 @@ if(NOT RODEO_CUDA STREQUAL "OFF")
       endif()
     endif()
     enable_language(CUDA)
-    if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc speaks C++20
+    if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know nvcc's option for C++20
       set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
     endif()
     set(CMAKE_CUDA_STANDARD 20)
     find_package(CUDAToolkit REQUIRED)
     set(RODEO_WITH_CUDA ON)
+    set(architectures ${CMAKE_CUDA_ARCHITECTURES})
+    if(architectures STREQUAL "native")
+      set(architectures ${CMAKE_CUDA_ARCHITECTURES_NATIVE})
+    endif()
+    foreach(architecture ${architectures})  # e.g. 90, 86-real, 90a
+      if(architecture MATCHES "^([0-9]+)" AND CMAKE_MATCH_1 LESS 80)
+        message(FATAL_ERROR "GPUs of compute capability below 8.0 are not supported, got CUDA architecture ${architecture}: "
+                            "set CMAKE_CUDA_ARCHITECTURES to 80 or more, or build for the CPU with RODEO_CUDA=OFF")
+      endif()
+    endforeach()
     find_path(RODEO_CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
     find_library(RODEO_CUDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR})
   elseif(RODEO_CUDA STREQUAL "ON")
     message(FATAL_ERROR "RODEO_CUDA=ON, but no CUDA compiler was found: put nvcc on the PATH or set CMAKE_CUDA_COMPILER")
   endif()
 endif()
-set(RODEO_WITH_CUDNN OFF)  # used where it is there
+set(RODEO_WITH_CUDNN OFF)  # optional: tests/bench/norm_bench compares with it
 if(RODEO_WITH_CUDA AND RODEO_CUDNN_INCLUDE_DIR AND RODEO_CUDNN_LIBRARY)
   set(RODEO_WITH_CUDNN ON)
 endif()

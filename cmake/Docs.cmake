@@ -1,4 +1,4 @@
-# cmake --build build --target docs: the reference, from the headers, in build/docs/html. Where Doxygen is installed.
+# cmake --build build --target docs: writes the API reference to build/docs/html. The target exists where Doxygen is installed.
 find_package(Doxygen QUIET)
 find_package(Python3 QUIET COMPONENTS Interpreter)
 if(DOXYGEN_FOUND AND Python3_FOUND)

@@ -1,25 +1,25 @@
 # cmake --install, find_package(rodeo), pkg-config and cpack.
 #
-# Installed headers are read as "rodeo/ops/spmm.h" and need nothing on the include path but the prefix's include/. In the
-# sources they include each other as "ops/spmm.h", which would not do among strangers: installing puts rodeo/ in front.
+# Programs include installed headers as "rodeo/ops/spmm.h", with only the prefix's include/ on the include path. In the source
+# tree the headers include each other as "ops/spmm.h". cmake/InstallHeaders.cmake.in adds "rodeo/" when it installs them.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# Headers directly in a layer are public; those of its subfolders are private.
+# Headers directly in a layer are public. Headers in its subfolders are private and not installed.
 file(GLOB public_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS
      core/*.h ops/*.h layers/*.h models/*.h datasets/*.h train/*.h)
 
 list(TRANSFORM public_headers REPLACE "(.+)" "#include \"\\1\"" OUTPUT_VARIABLE includes)
 list(JOIN includes "\n" includes)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/rodeo.h @ONLY CONTENT [[
-/// All of Rodeo.
+/// Includes every public header of Rodeo.
 #pragma once
 
 #include "core/version.h"
 @includes@
 ]])
 
-# The same names for projects that take in the build tree (add_subdirectory): links to the sources.
+# The same include paths for projects that use add_subdirectory(rodeo): symbolic links to the sources.
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/include/rodeo)
 foreach(folder core ops layers models datasets train)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${PROJECT_BINARY_DIR}/include/rodeo/${folder} SYMBOLIC)
@@ -48,7 +48,7 @@ install(FILES CHANGELOG.md README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/ro
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/librodeo-dev COMPONENT dev RENAME copyright)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/librodeo-dev COMPONENT dev)
 
-# pkg-config: as -L and -l, in this order, because linkers read static libraries first.
+# pkg-config: libraries after librodeo.a, which needs them. Linkers resolve static libraries from left to right.
 set(pkg_config_libs "-L\${libdir} -lrodeo")
 function(append_library file)
   get_filename_component(folder ${file} DIRECTORY)
@@ -82,19 +82,19 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_COMMANDS_PACKAGE_NAME rodeo)
-set(CPACK_DEBIAN_COMMANDS_PACKAGE_SHLIBDEPS ON)  # asks the commands themselves
+set(CPACK_DEBIAN_COMMANDS_PACKAGE_SHLIBDEPS ON)  # finds the shared libraries that the commands need
 set(CPACK_COMPONENT_COMMANDS_DESCRIPTION "Trains graph neural networks: the commands")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME librodeo-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libc6-dev, libfmt-dev, libhdf5-dev, zlib1g-dev, libopenblas-dev | libopenblas-openmp-dev | libopenblas-pthread-dev")
 set(CPACK_COMPONENT_DEV_DESCRIPTION "Trains graph neural networks: the library and its headers")
-# A package is for other machines than this one.
+# Packages are for other machines: code for this processor or GPU alone may not run there.
 if(RODEO_NATIVE)
-  set(CPACK_RODEO_REFUSE "This build is for this machine's processor alone: configure with -DRODEO_NATIVE=OFF to package it.")
+  set(CPACK_RODEO_REFUSE "This build uses all instructions of this machine's processor: configure with -DRODEO_NATIVE=OFF to package it.")
 elseif(RODEO_SANITIZE)
-  set(CPACK_RODEO_REFUSE "This build has sanitizers in it: configure with -DRODEO_SANITIZE= to package it.")
+  set(CPACK_RODEO_REFUSE "This build has sanitizers: configure with -DRODEO_SANITIZE= to package it.")
 elseif(RODEO_WITH_CUDA AND CMAKE_CUDA_ARCHITECTURES STREQUAL "native")
-  set(CPACK_RODEO_REFUSE "This build is for this machine's GPU alone: configure with -DCMAKE_CUDA_ARCHITECTURES=90, say, to package it.")
+  set(CPACK_RODEO_REFUSE "This build has code for this machine's GPU only: name the architectures to package it, for example -DCMAKE_CUDA_ARCHITECTURES=90.")
 endif()
 set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/cmake/CheckPackage.cmake)
 include(CPack)

@@ -1,27 +1,27 @@
-# The libraries that librodeo.a is linked with, found alike by its own build and, through rodeoConfig.cmake, by the
-# projects that link to an installed one. rodeo_missing gets one sentence for each that was not found.
+# Finds the libraries that programs with librodeo.a link to. The build of Rodeo includes this file, and so does the installed
+# rodeoConfig.cmake. rodeo_missing becomes a list of error texts, one for each library that was not found.
 macro(rodeo_find_libraries with_cuda with_cudnn)
   set(rodeo_missing "")
   find_package(OpenMP QUIET COMPONENTS CXX)
   if(NOT TARGET OpenMP::OpenMP_CXX)
-    list(APPEND rodeo_missing "OpenMP for C++ was not found: use a compiler that has it (GCC does), and enable the language CXX.")
+    list(APPEND rodeo_missing "OpenMP for C++ was not found: use a compiler with OpenMP, such as GCC, and enable the language CXX.")
   endif()
   find_package(fmt QUIET)
   if(NOT TARGET fmt::fmt)
     list(APPEND rodeo_missing "fmt was not found: install libfmt-dev.")
   endif()
 
-  # Not FindHDF5, which asks for the language C and for every library that HDF5 itself was linked with.
+  # Not FindHDF5: it needs the language C, and every library that HDF5 itself links to.
   find_path(RODEO_HDF5_INCLUDE_DIR hdf5.h PATH_SUFFIXES hdf5/serial)
   find_library(RODEO_HDF5_LIBRARY NAMES hdf5_serial hdf5)
   rodeo_import_library(hdf5 RODEO_HDF5 "HDF5 was not found: install libhdf5-dev.")
 
-  # HDF5's own: compressed chunks are unpacked by all threads.
+  # datasets/hdf5 decompresses chunks itself, with all threads.
   find_path(RODEO_ZLIB_INCLUDE_DIR zlib.h)
   find_library(RODEO_ZLIB_LIBRARY z)
   rodeo_import_library(zlib RODEO_ZLIB "zlib was not found: install zlib1g-dev.")
 
-  # The OpenMP flavour of OpenBLAS shares its threads with our loops; any other one works too.
+  # The OpenMP build of OpenBLAS comes first: it shares its thread pool with the library's own loops.
   find_path(RODEO_OPENBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas-openmp openblas openblas-pthread)
   find_library(RODEO_OPENBLAS_LIBRARY openblas PATH_SUFFIXES openblas-openmp openblas-pthread)
   rodeo_import_library(openblas RODEO_OPENBLAS "OpenBLAS was not found: install libopenblas-openmp-dev.")
@@ -40,11 +40,11 @@ macro(rodeo_find_libraries with_cuda with_cudnn)
   endif()
 endmacro()
 
-# rodeo::name from ${variable}_LIBRARY and ${variable}_INCLUDE_DIR, else one more sentence in rodeo_missing.
-macro(rodeo_import_library name variable sentence)
+# Makes the target rodeo::name from ${variable}_LIBRARY and ${variable}_INCLUDE_DIR, or appends the error text to rodeo_missing.
+macro(rodeo_import_library name variable error)
   mark_as_advanced(${variable}_LIBRARY ${variable}_INCLUDE_DIR)
   if(NOT ${variable}_LIBRARY OR NOT ${variable}_INCLUDE_DIR)
-    list(APPEND rodeo_missing "${sentence}")
+    list(APPEND rodeo_missing "${error}")
   elseif(NOT TARGET rodeo::${name})
     add_library(rodeo::${name} INTERFACE IMPORTED GLOBAL)
     target_include_directories(rodeo::${name} SYSTEM INTERFACE ${${variable}_INCLUDE_DIR})

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Prints the accuracy tables of the README: rodeo_train with a model's defaults, over several seeds.
+# Prints accuracy tables: trains a model with its default options, over several seeds.
 #   scripts/accuracy.sh [--model gcn|gat|gatv2|sage|gin|sgc|appnp] [--seeds N] [--device NAME] [--precision NAME,...]
 #     [FILE.h5 ...] [-- OPTION ...]
-# Without files: cora, citeseer and pubmed in $DATA_DIR. What follows -- goes to the command as it is. For a
-# GAT or GATv2 on a file named pubmed.h5 the options that its paper has for PubMed are added.
-# BIN_DIR is where the commands lie; the default is build/bin.
+# Default files: cora, citeseer and pubmed in $DATA_DIR. Options after -- go to rodeo_train unchanged. GAT and
+# GATv2 on a file named pubmed.h5 get the options that the GAT paper has for PubMed.
+# BIN_DIR is the folder of the commands; the default is build/bin.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -56,7 +56,7 @@ for file in "${files[@]}"; do
         add("best", value["test"]); add("last", value["final_test"]); ms[NR] = value["median_ms"] + 0
       }
       END {
-        if (NR == 0) exit  # the command has said why
+        if (NR == 0) exit  # rodeo_train failed and printed the reason
         for (i = 2; i <= NR; ++i)
           for (j = i; j > 1 && ms[j - 1] > ms[j]; --j) { t = ms[j]; ms[j] = ms[j - 1]; ms[j - 1] = t }
         median = (ms[int((NR + 1) / 2)] + ms[int(NR / 2) + 1]) / 2

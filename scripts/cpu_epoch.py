@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Times training epochs on the CPU, ours and PyG's by turns on the same cores, and prints the ratios.
+"""Times training epochs of Rodeo and PyG on the CPU, alternating on the same cores, and prints the ratios.
 
     scripts/cpu_epoch.py build/bin/epoch_bench graph.h5 ... [--threads 2] [--rounds 3] [--model gcn,gat] [--csv FILE]
 
-Needs torch, torch_geometric and h5py. PyG is timed as scripts/pyg_epoch.py has it: the graph normalised once, and a GCN
-both by scatter and with A as a torch.sparse CSR matrix, of which the faster one counts. Every round is the median of
-its epochs; the best round of each side counts, because other work on the machine only ever slows one down.
+Needs torch, torch_geometric and h5py. PyG runs as in scripts/pyg_epoch.py: the graph is normalised once; GCN runs both with
+scatter and with A as a torch.sparse CSR matrix, and the faster one counts. A round is the median of its epochs. The best
+round of each library counts, because other work on the machine can only slow a round down.
 """
 import argparse
 import csv
@@ -19,9 +19,9 @@ def main():
     parser.add_argument("files", nargs="+")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--epochs", type=int, default=10, help="of a round")
+    parser.add_argument("--epochs", type=int, default=10, help="epochs of one round")
     parser.add_argument("--model", default="gcn,gat")
-    parser.add_argument("--features", default="auto", help="for epoch_bench: auto, dense or sparse")
+    parser.add_argument("--features", default="auto", help="epoch_bench's --features: auto, dense or sparse")
     parser.add_argument("--csv")
     options = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = str(options.threads)  # before torch is loaded

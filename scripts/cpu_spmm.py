@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Times Y = A X on the CPU by SciPy, and by PyTorch where it is installed, on the edges of HDF5 files.
+"""Times Y = A X on the CPU with SciPy, and with PyTorch where it is installed, on the graphs of HDF5 files.
 
     scripts/cpu_spmm.py [--widths 16,64,256] [--repeats 20] FILE.h5 ...
 
-Prints graph, columns, library and the median in ms: the peers of `sparse_bench --device cpu --dataset FILE.h5`.
-f32, unweighted values of one, 32-bit indices, row-major X. OMP_NUM_THREADS bounds PyTorch's threads.
+Prints graph, columns, library and the median in ms, to compare with `sparse_bench --device cpu --dataset FILE.h5`.
+A has ones as values, f32, with 32-bit indices; X is row-major. OMP_NUM_THREADS limits PyTorch's threads.
 """
 import argparse
 import statistics
@@ -19,13 +19,13 @@ def median_ms(f, repeats):
     for _ in range(3):
         f()
     times = []
-    flush = np.empty(64 << 20, np.uint8)  # cold caches, as sparse_bench has them
+    flush = np.empty(64 << 20, np.uint8)  # sparse_bench flushes the caches too
     for i in range(repeats):
         flush.fill(i)
         begin = time.perf_counter()
         result = f()
         times.append(1000 * (time.perf_counter() - begin))
-        del result  # after the clock has stopped, as in sparse_bench
+        del result  # freed after the clock has stopped, as in sparse_bench
     return statistics.median(times)
 
 

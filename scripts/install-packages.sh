@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Installs what the build needs from the distribution (Debian 12, Ubuntu 24.04) and is not there yet.
-# With --dev also what the checks want: clang-format, doxygen, and Python for the test of datasets/to_h5.py. With --tsan what
-# scripts/tsan.sh wants. The CUDA toolkit is used where nvcc is found, never installed.
+# Installs the missing packages of the distribution (Debian 12, Ubuntu 24.04): those of the build, and
+#   --dev   those of the checks in .ci/run: clang-format, clang-tidy, Doxygen, dpkg-dev for packages, Python for to_h5.py
+#   --tsan  those of scripts/tsan.sh: Clang and its OpenMP runtime
+# The CUDA toolkit is never installed; the build uses it where it finds nvcc.
 set -euo pipefail
 packages=(g++ cmake ninja-build ccache pkg-config libhdf5-dev zlib1g-dev libcxxopts-dev libfmt-dev nlohmann-json3-dev libgtest-dev)
-[ "${1:-}" != --dev ] || packages+=(clang-format doxygen python3 python3-h5py python3-numpy python3-scipy)
+[ "${1:-}" != --dev ] || packages+=(make git dpkg-dev file clang-format clang-tidy libomp-dev doxygen python3 python3-h5py python3-numpy python3-scipy)
 [ "${1:-}" != --tsan ] || packages+=(clang libomp-dev)
 
 installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
@@ -14,7 +15,7 @@ missing=()
 for package in "${packages[@]}"; do
   installed "$package" || missing+=("$package")
 done
-# Any flavour of OpenBLAS will do; the OpenMP one shares its threads with our loops.
+# Any build of OpenBLAS works. The OpenMP one shares its thread pool with the library's own loops.
 if ! installed libopenblas-openmp-dev && ! installed libopenblas-pthread-dev && ! installed libopenblas-dev; then
   missing+=(libopenblas-openmp-dev)
 fi

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Times training epochs of PyG's GCN and GAT on the HDF5 files that train_gcn reads, in epoch_bench's columns.
+"""Times training epochs of PyG's GCN and GAT on Rodeo's HDF5 files, and prints the columns of epoch_bench.
 
     scripts/pyg_epoch.py graph.h5 [--bench build/bin/epoch_bench] [--model gcn,gat] [--hidden 16] [--heads 8]
                          [--epochs 30] [--csv FILE]
 
-Needs torch, torch_geometric and h5py. PyG is timed at its best: self loops are added and normalised once,
-before the first epoch; GCN also with A as a torch.sparse CSR matrix (the model "gcn-csr"). GAT has its
-published heads, dropout and optimiser, as train_gat has. f32, without TF32. With --bench every model of ours is timed
-on the same file and device, first, and the last two columns have its milliseconds and how many times as long PyG takes.
+Needs torch, torch_geometric and h5py. PyG runs in its fastest form: self loops and normalisation are computed once,
+before the first epoch. GCN also runs with A as a torch.sparse CSR matrix, as the model "gcn-csr". GAT has the published
+heads, dropout and optimiser, as in train_gat. f32, without TF32. With --bench, epoch_bench times each model first, on the
+same file and device; the last two columns are its milliseconds and the ratio PyG / Rodeo.
 """
 import argparse
 import csv
@@ -42,7 +42,7 @@ def load(path, device):
 
 
 class CsrConv(torch.nn.Module):
-    """GCN's convolution with A_hat as a torch.sparse CSR matrix, on the narrower side."""
+    """GCN's convolution with A_hat as a torch.sparse CSR matrix. Multiplies by A_hat where the features are narrower."""
 
     def __init__(self, n_in, n_out):
         super().__init__()
@@ -83,7 +83,7 @@ class Gat(torch.nn.Module):
 
 
 def make(kind, edge_index, x, classes, hidden, heads):
-    """The model, what it reads of the graph, and its optimiser."""
+    """The model, the graph's arguments of its forward(), and its optimiser."""
     nodes = x.size(0)
     if kind == "gat":
         loops = add_self_loops(remove_self_loops(edge_index)[0], num_nodes=nodes)[0]
@@ -129,7 +129,7 @@ def epochs_ms(model, graph, optimizer, x, y, train, warmup, epochs):
 
 
 def ours(bench, path, model, device, *options):
-    """The row of epoch_bench's table."""
+    """One row of epoch_bench's table."""
     with tempfile.NamedTemporaryFile(suffix=".csv") as out:
         subprocess.run([bench, "--dataset", path, "--model", model, "--device", device, "--csv", out.name, *options],
                        check=True, stdout=subprocess.DEVNULL)
@@ -146,7 +146,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--warmup", type=int, default=5)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--bench", help="epoch_bench, to be timed beside PyG")
+    parser.add_argument("--bench", help="path of epoch_bench, to time Rodeo too")
     parser.add_argument("--csv")
     options = parser.parse_args()
     kinds = options.model.split(",")

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Writes what PyTorch Geometric's layers compute on a small graph, for tests/layers/pyg_reference_test.cpp.
+"""Writes the outputs of PyTorch Geometric's layers on a small graph, for tests/layers/pyg_reference_test.cpp.
 
     python3 -m venv venv && venv/bin/pip install torch torch_geometric numpy
     venv/bin/python scripts/pyg_reference.py > tests/data/pyg_reference.txt
 
-Written for PyG 2.8; runs on the CPU in a second. Everything is float64, so that what differs is the layer and
-not its rounding. One line for each array: its name, its sizes, a colon and its values. A line "case NAME" begins
-a layer: its state_dict() ("state." and PyG's name), its output "y", and the state after it where training
-changes that ("after.").
+Written for PyG 2.8; runs on the CPU in a second. All values are float64, so that a difference is a difference of
+the layers, not of rounding. Each array is one line: name, sizes, a colon, values. A line "case NAME" begins a layer:
+its state_dict() (names "state.*"), its output "y", and the state after the call where training changes it ("after.*").
 """
 import torch
 import torch_geometric
@@ -32,7 +31,7 @@ def emit_state(prefix, module):
 
 
 def case(name, module, forward, training=False):
-    """Random parameters, since zero biases would hide mistakes."""
+    """Fills all parameters with random values first: zero biases would hide errors."""
     module = module.double().train(training)
     with torch.no_grad():
         for parameter in module.parameters():

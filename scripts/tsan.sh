@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# The CPU backend under ThreadSanitizer: tests, and two training runs.   scripts/tsan.sh [GTEST_FILTER]
-# Nearly all threads are OpenMP's. GCC's runtime is not instrumented, and every parallel loop would look like a race; LLVM's tells
-# ThreadSanitizer of its barriers through Archer. So this is a build of its own (preset tsan, build-tsan) by clang++ with libomp:
-#   scripts/install-packages.sh --tsan
+# Runs the CPU tests and two training runs under ThreadSanitizer.
+#   scripts/tsan.sh [GTEST_FILTER]
+# Nearly all threads are OpenMP threads. GCC's OpenMP runtime is not instrumented: every parallel loop would look like a race.
+# LLVM's runtime reports its barriers to ThreadSanitizer through the library Archer. So this script builds with clang++ and libomp,
+# in build-tsan (preset tsan). scripts/install-packages.sh --tsan installs them.
 # No race is suppressed. Exit code 77: Clang, libomp or Archer is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,13 +15,13 @@ archer=$(clang++ -print-file-name=libarcher.so)
 [ -f "$archer" ] || skip "no libarcher.so"
 
 export OMP_TOOL_LIBRARIES=$archer ARCHER_OPTIONS=report_data_leak=0
-# More threads than cores: they are interrupted anywhere. Calls of libraries that were not compiled with it (OpenBLAS, HDF5) are not
-# looked into: it would miss how they synchronise.
+# More threads than cores, so that threads are preempted anywhere. Libraries without instrumentation (OpenBLAS, HDF5) are ignored:
+# ThreadSanitizer does not see how they synchronise.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-4} TSAN_OPTIONS="ignore_noninstrumented_modules=1 allocator_may_return_null=1 ${TSAN_OPTIONS:-}"
-run=()  # Clang's runtime of before 2024 wants the old randomisation of addresses
+run=()  # ThreadSanitizer before Clang 18 fails with the address randomisation of newer kernels
 if setarch -R true 2>/dev/null; then run=(setarch -R); fi
 
-# First that it can tell: a race is found, and a barrier is understood.
+# Checks the tool first: it must find a race, and accept the barrier between two parallel loops.
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cat >"$dir/check.cpp" <<'CODE'
@@ -30,7 +31,7 @@ int main(int argc, char**) {
   std::vector<int> x(1000), y(1000);
 #pragma omp parallel for
   for (int i = 0; i < 1000; ++i) x[i] = i;
-#pragma omp parallel for  // another thread's x: the barrier between the loops is what makes it right
+#pragma omp parallel for  // reads what another thread wrote: correct only because of the barrier between the loops
   for (int i = 0; i < 1000; ++i) {
     y[i] = x[999 - i];
     if (argc > 1) sum += y[i];  // the race
@@ -38,9 +39,9 @@ int main(int argc, char**) {
   return sum == 1;
 }
 CODE
-clang++ -O1 -g -fopenmp -fsanitize=thread -o "$dir/check" "$dir/check.cpp" || skip "clang++ links no OpenMP program with it"
-"${run[@]}" "$dir/check" || { echo "FAILED: ThreadSanitizer does not understand OpenMP's barriers here"; exit 1; }
-if "${run[@]}" "$dir/check" race 2>/dev/null; then echo "FAILED: ThreadSanitizer finds no race here"; exit 1; fi
+clang++ -O1 -g -fopenmp -fsanitize=thread -o "$dir/check" "$dir/check.cpp" || skip "clang++ cannot link an OpenMP program with ThreadSanitizer"
+"${run[@]}" "$dir/check" || { echo "FAILED: ThreadSanitizer reports a race where there is an OpenMP barrier"; exit 1; }
+if "${run[@]}" "$dir/check" race 2>/dev/null; then echo "FAILED: ThreadSanitizer does not find a race"; exit 1; fi
 
 launcher=$(command -v ccache || true)
 cmake --preset tsan ${launcher:+-DCMAKE_CXX_COMPILER_LAUNCHER=ccache} >/dev/null

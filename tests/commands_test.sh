@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# rodeo_train, train_gcn, train_gat, rodeo_data and the benchmarks as a user meets them: good runs, and one clear line for each bad one.
+# Runs the commands and benchmarks as a user does. A correct run exits with 0; an error exits with 2 and one line on stderr.
 #   commands_test.sh BIN_DIR
 set -u
 bin=$1
@@ -36,23 +36,23 @@ expect_error "$dir/missing" "$bin/rodeo_data" generate --preset cora "$dir/missi
 for command in inspect validate generate import reorder subset; do expect_success "$bin/rodeo_data" $command --help; done
 expect_success "$bin/rodeo_data" inspect "$data"
 grep -q '^nodes  *2000$' "$dir/out" && grep -q '^homophily' "$dir/out" && grep -q 'bf16, f16  *[0-9.]* MiB' "$dir/out" && ok ||
-  bad "inspect does not tell: $(cat "$dir/out")"
+  bad "inspect does not print the properties: $(cat "$dir/out")"
 expect_success "$bin/rodeo_data" validate "$data"
 for order in degree rcm rabbit random; do
   expect_success "$bin/rodeo_data" reorder --by $order "$data" "$dir/$order.h5"
-  grep -qE ", by $order in [0-9.]+ ms; edges within 1,024 places " "$dir/out" && ok || bad "reorder does not tell what it did: $(cat "$dir/out")"
+  grep -qE ", by $order in [0-9.]+ ms; edges within 1,024 places " "$dir/out" && ok || bad "reorder does not print what it did: $(cat "$dir/out")"
   expect_success "$bin/rodeo_data" validate "$dir/$order.h5"
 done
 expect_success "$bin/rodeo_data" generate --preset cora --nodes 300 --edges 1200 --split 60/20/20 --node-order community "$dir/community.h5"
 expect_error "--node-order must be shuffled or community, got 'sorted'" "$bin/rodeo_data" generate --split 60/20/20 --node-order sorted "$dir/x.h5"
 expect_success "$bin/rodeo_data" subset --share 40 "$data" "$dir/part.h5"
 expect_success "$bin/rodeo_data" inspect "$dir/part.h5"
-grep -q '^nodes  *800$' "$dir/out" && ok || bad "subset --share 40 of 2000 nodes has other than 800"
+grep -q '^nodes  *800$' "$dir/out" && ok || bad "subset --share 40 of 2000 nodes does not have 800"
 printf '1 2\n0 1\n2 5\n' >"$dir/edges.txt"
 expect_success "$bin/rodeo_data" import --undirected edgelist "$dir/edges.txt" "$dir/edges.h5"
 printf '3\n1\n2\n' >"$dir/nodes.txt"
 expect_success "$bin/rodeo_data" subset --nodes "$dir/nodes.txt" "$dir/edges.h5" "$dir/three.h5"
-grep -q '3 of 6 nodes, 2 of 6 edges' "$dir/out" && ok || bad "subset --nodes chose others: $(cat "$dir/out")"
+grep -q '3 of 6 nodes, 2 of 6 edges' "$dir/out" && ok || bad "subset --nodes chose other nodes: $(cat "$dir/out")"
 expect_error "one of --nodes, --first and --share" "$bin/rodeo_data" subset "$data" "$dir/x.h5"
 expect_error "--by must be degree, rcm, rabbit or random" "$bin/rodeo_data" reorder "$data" "$dir/x.h5"
 expect_error "unknown format 'csv'" "$bin/rodeo_data" import csv "$dir/edges.txt" "$dir/x.h5"
@@ -63,7 +63,7 @@ expect_error "unknown command 'look'" "$bin/rodeo_data" look
 expect_error "$dir/none.h5: no such file" "$bin/rodeo_data" validate "$dir/none.h5"
 [ ! -e "$dir/x.h5" ] && ok || bad "a command that failed left a file"
 
-# Nothing of a file is held twice while it is read: at most the file and 256 MiB. (Sanitizers hold more.)
+# Reading a file takes at most its size and 256 MiB of memory. Not under sanitizers, which need more.
 if command -v python3 >/dev/null && ! ldd "$bin/rodeo_data" | grep -q libasan; then
   expect_success "$bin/rodeo_data" generate --preset arxiv --nodes 80000 --edges 4000000 --features 1000 "$dir/large.h5"
   peak=$(python3 -c 'import resource, subprocess, sys
@@ -83,9 +83,9 @@ expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 5 --spmm
 [ "$(wc -l <"$dir/out")" -eq 1 ] && ok || bad "--quiet wrote more than one line"
 
 expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 2 --explain
-grep -qx 'n=16 f32 unweighted: csr, by rule: on the CPU, from the row lengths' "$dir/out" && ok || bad "--explain does not tell the rule"
+grep -qx 'n=16 f32 unweighted: csr, by rule: on the CPU, from the row lengths' "$dir/out" && ok || bad "--explain does not print the rule"
 expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 2 --explain --spmm rode
-grep -qx 'spmm rode: asked for' "$dir/out" && ok || bad "--explain does not tell what was asked for"
+grep -qx 'spmm rode: asked for' "$dir/out" && ok || bad "--explain does not print the algorithm of --spmm"
 [ ! -e "$dir/cache" ] && ok || bad "the CPU wrote to the cache folder"
 
 gcn --dataset "$data" --device cpu --epochs 5 --quiet --seed 4 | sed 's/median_ms.*//' >"$dir/first"
@@ -115,7 +115,7 @@ grep -qF -- '--attn-dropout' "$dir/out" && ok || bad "train_gat --help does not 
 expect_success "$bin/train_gat" --version
 expect_success gat
 grep -q '^model  *GAT, 2 layers, 8 heads x 8 hidden, 1 output head, dropout 0.6, attention dropout 0.6: ' "$dir/out" && ok ||
-  bad "train_gat trains another model: $(grep '^model' "$dir/out")"
+  bad "train_gat trains the wrong model: $(grep '^model' "$dir/out")"
 expect_success gat --attention composed --heads 2 --out-heads 3 --attn-dropout 0 --negative-slope 0.1 --hidden 4 --quiet
 [ "$(wc -l <"$dir/out")" -eq 1 ] && ok || bad "train_gat --quiet wrote more than one line"
 for form in auto fused composed; do
@@ -131,7 +131,7 @@ expect_error "heads must be an integer" gat --heads 0
 expect_error "attn-dropout" gat --attn-dropout 1
 expect_error "unknown option '--heads'" "$bin/train_gcn" --dataset "$data" --heads 4
 
-# Plans, devices, completion and exit codes.
+# --dry-run, devices, completion and exit codes.
 expect_success gcn --dataset "$data" --device cpu --dry-run --checkpoint "$dir/dry" --log "$dir/dry.jsonl" --csv "$dir/dry.csv" --report "$dir/dry.html"
 grep -qE '^memory .* an epoch \(estimated\) = ' "$dir/out" && grep -q '^  conv1.bias  *f32 \[16\]$' "$dir/out" && ok || bad "--dry-run prints no plan: $(cat "$dir/out")"
 [ -z "$(ls "$dir" | grep '^dry')" ] && ok || bad "--dry-run wrote $(ls "$dir" | grep '^dry')"
@@ -139,9 +139,9 @@ expect_error "$dir/none.h5" gcn --dataset "$dir/none.h5" --dry-run
 expect_success "$bin/train_gcn" --list-devices
 grep -qE '^cpu  .* of .* free$' "$dir/out" && ok || bad "--list-devices does not list the CPU: $(cat "$dir/out")"
 expect_success "$bin/train_gcn" --help
-grep -q '^Exit codes: 0 done' "$dir/out" && ok || bad "--help does not tell the exit codes"
+grep -q '^Exit codes: 0 done' "$dir/out" && ok || bad "--help does not print the exit codes"
 expect_error "--completion must be bash or zsh, got 'fish'" "$bin/train_gcn" --completion fish
-# complete COMMAND WORD...: what bash offers for the last word.
+# complete_last COMMAND WORD...: the completions of the last word in bash.
 complete_last() {
   bash --norc -c 'source <("$1/$2" --completion bash) || exit 9
     complete -p "$2" >/dev/null || exit 9
@@ -156,18 +156,18 @@ complete_last() {
 [ "$(complete_last rodeo_train --model gat --hea)" = "--heads" ] && ok || bad "bash does not complete the options of a model"
 [ "$(complete_last rodeo_train --model gcn --hea)" = "" ] && ok || bad "bash completes options of another model"
 if command -v zsh >/dev/null; then
-  "$bin/rodeo_train" --completion zsh >"$dir/_rodeo_train" && zsh -n "$dir/_rodeo_train" && ok || bad "the zsh completion is no script"
+  "$bin/rodeo_train" --completion zsh >"$dir/_rodeo_train" && zsh -n "$dir/_rodeo_train" && ok || bad "the zsh completion is not a zsh script"
 else
   "$bin/rodeo_train" --completion zsh | grep -q "'--spmm=\[.*:(auto rode csr tca cusparse)'" && ok || bad "the zsh completion has no values of --spmm"
 fi
 
-# Another order of the nodes.
+# Node orders.
 for order in degree rcm rabbit; do
   expect_success gcn --dataset "$data" --device cpu --epochs 3 --reorder $order
-  [ "$(grep -cE "^reorder  +($order, edges within 1,024 places .*, in )?[0-9.]+ ms$" "$dir/out")" -eq 2 ] && ok || bad "--reorder $order is not told: $(cat "$dir/out")"
+  [ "$(grep -cE "^reorder  +($order, edges within 1,024 places .*, in )?[0-9.]+ ms$" "$dir/out")" -eq 2 ] && ok || bad "--reorder $order is not printed: $(cat "$dir/out")"
 done
 expect_success gcn --dataset "$data" --device cpu --reorder rabbit --dry-run
-grep -q '^reorder  *rabbit, ' "$dir/out" && ok || bad "--dry-run does not tell the order"
+grep -q '^reorder  *rabbit, ' "$dir/out" && ok || bad "--dry-run does not print the order"
 expect_success gat --reorder rcm --quiet
 expect_error "--reorder must be none, degree, rcm or rabbit, got 'best'" gcn --dataset "$data" --reorder best
 [ "$(complete_last train_gcn --reorder ra)" = "rabbit" ] && ok || bad "bash does not complete --reorder ra"
@@ -194,9 +194,9 @@ gradcheck() { "$bin/rodeo_gradcheck" --dataset "$data" --device cpu --nodes 8 --
 expect_success "$bin/rodeo_gradcheck" --help
 expect_success "$bin/rodeo_gradcheck" --version
 expect_success gradcheck --layer all
-[ "$(grep -cx ok "$dir/out")" -ge 5 ] && ok || bad "rodeo_gradcheck --layer all checked too little: $(cat "$dir/out")"
+[ "$(grep -cx ok "$dir/out")" -ge 5 ] && ok || bad "rodeo_gradcheck --layer all checked too few layers: $(cat "$dir/out")"
 expect_success gradcheck --layer gat --elements 0 --nodes 4 --seed 2
-grep -qE '^att_dst +\[2, 4\] +8 of 8 +0 ' "$dir/out" && ok || bad "rodeo_gradcheck prints another table: $(cat "$dir/out")"
+grep -qE '^att_dst +\[2, 4\] +8 of 8 +0 ' "$dir/out" && ok || bad "rodeo_gradcheck prints the wrong table: $(cat "$dir/out")"
 expect_error "--layer is required" "$bin/rodeo_gradcheck" --dataset "$data"
 expect_error "--dataset is required" "$bin/rodeo_gradcheck" --layer gcn
 expect_error "unknown layer 'mlp': the layers are " gradcheck --layer mlp
@@ -209,21 +209,21 @@ expect_error "$dir/none.h5" "$bin/rodeo_gradcheck" --layer gcn --dataset "$dir/n
 epochs() { "$bin/epoch_bench" --device cpu --epochs 2 --warmup 1 "$@"; }
 expect_success "$bin/epoch_bench" --help
 expect_success epochs --dataset "$data" --hidden 4,8 --heads 1,2 --csv "$dir/epochs.csv" --json "$dir/epochs.json"
-[ "$(wc -l <"$dir/epochs.csv")" -eq 7 ] && ok || bad "epoch_bench's CSV has not 1 + 2 + 4 lines: $(cat "$dir/epochs.csv")"
-awk -F, '{print NF}' "$dir/epochs.csv" | sort -u | grep -qx 15 && ok || bad "epoch_bench's CSV lines have not 15 fields each"
+[ "$(wc -l <"$dir/epochs.csv")" -eq 7 ] && ok || bad "epoch_bench's CSV does not have 1 + 2 + 4 lines: $(cat "$dir/epochs.csv")"
+awk -F, '{print NF}' "$dir/epochs.csv" | sort -u | grep -qx 15 && ok || bad "epoch_bench's CSV lines do not have 15 fields each"
 grep -q nan "$dir/epochs.csv" && bad "epoch_bench measured nothing: $(cat "$dir/epochs.csv")" || ok
-[ "$(grep -c '{"graph": .*"epoch_ms": [0-9]' "$dir/epochs.json")" -eq 6 ] && ok || bad "epoch_bench's JSON has not 6 results"
+[ "$(grep -c '{"graph": .*"epoch_ms": [0-9]' "$dir/epochs.json")" -eq 6 ] && ok || bad "epoch_bench's JSON does not have 6 results"
 if command -v python3 >/dev/null; then
-  python3 -m json.tool "$dir/epochs.json" >/dev/null && ok || bad "epoch_bench's JSON is none"
+  python3 -m json.tool "$dir/epochs.json" >/dev/null && ok || bad "epoch_bench's JSON is invalid"
 fi
 expect_success epochs --dataset "$data" --model gat --attention composed --split 60/20/20 --no-cuda-graph
 expect_success epochs --dataset "$data" --model gcn --precision fp32,bf16 --csv "$dir/precisions.csv"
-[ "$(cut -d, -f15 "$dir/precisions.csv" | tr '\n' ' ')" = "precision fp32 bf16 " ] && ok || bad "epoch_bench's CSV has other precisions: $(cat "$dir/precisions.csv")"
+[ "$(cut -d, -f15 "$dir/precisions.csv" | tr '\n' ' ')" = "precision fp32 bf16 " ] && ok || bad "epoch_bench's CSV has the wrong precisions: $(cat "$dir/precisions.csv")"
 expect_error "unknown precision 'half': expected one of fp32, tf32, bf16" epochs --precision half
 expect_error "$dir/missing/x.json" epochs --dataset "$data" --json "$dir/missing/x.json"
 expect_success epochs --model gcn --graph cora --node-order shuffled,community --reorder none,degree,rcm,rabbit --csv "$dir/orders.csv"
 [ "$(cut -d, -f1,13 "$dir/orders.csv" | tail -n +2 | sort -u | wc -l)" -eq 8 ] && grep -q '^cora-like-sorted,gcn,.*,rabbit,[0-9.]*,fp32$' "$dir/orders.csv" && ok ||
-  bad "epoch_bench --reorder times other orders: $(cat "$dir/orders.csv")"
+  bad "epoch_bench --reorder times the wrong orders: $(cat "$dir/orders.csv")"
 expect_error "--reorder must be none, degree, rcm or rabbit, got 'best'" epochs --reorder best
 expect_error "--model must be of gcn, gat" epochs --model sage
 expect_error "--graph must be of" epochs --graph mars
@@ -236,29 +236,29 @@ if command -v python3 >/dev/null; then
   python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$root/scripts/pyg_reference.py" && ok || bad "pyg_reference.py does not parse"
 fi
 
-# Files of a run: all of them written, and clear errors where they cannot be.
+# Files of a run are written, or a clear error says why not.
 files=(--checkpoint "$dir/ck" --export "$dir/w.safetensors" --log "$dir/run.jsonl" --csv "$dir/run.csv" --tensorboard "$dir/tb" --report "$dir/run.html")
 expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 5 --spmm rode "${files[@]}"
-[ "$(wc -l <"$dir/run.jsonl")" -eq 7 ] && [ "$(wc -l <"$dir/run.csv")" -eq 6 ] && [ -s "$dir/run.html" ] && ok || bad "logs or report are not as long as the run"
+[ "$(wc -l <"$dir/run.jsonl")" -eq 7 ] && [ "$(wc -l <"$dir/run.csv")" -eq 6 ] && [ -s "$dir/run.html" ] && ok || bad "logs or report do not have one entry per epoch"
 if command -v python3 >/dev/null; then
   python3 -c 'import json, sys; [json.loads(line) for line in open(sys.argv[1])]' "$dir/run.jsonl" && ok || bad "--log has lines that are not JSON"
 fi
 expect_error "has a checkpoint of epoch 5: --resume goes on from it" "$bin/train_gcn" --dataset "$data" --device cpu --epochs 9 --checkpoint "$dir/ck"
 expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 9 --spmm rode --checkpoint "$dir/ck" --resume
-grep -q '^resumed  *after epoch 5 from ' "$dir/out" && ok || bad "--resume does not say from where"
+grep -q '^resumed  *after epoch 5 from ' "$dir/out" && ok || bad "--resume does not print where it continues"
 expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 2 --checkpoint "$dir/fresh" --resume
-grep -q '^resumed  *from the beginning: ' "$dir/out" && ok || bad "--resume without a checkpoint does not say so"
+grep -q '^resumed  *from the beginning: ' "$dir/out" && ok || bad "--resume without a checkpoint does not print that it starts over"
 predict() { "$bin/rodeo_predict" --device cpu --dataset "$data" "$@"; }
 expect_success predict --weights "$dir/w.safetensors" --out "$dir/pred.h5"
-grep -q '^accuracy  *0\.[0-9]* on ' "$dir/out" && ok || bad "rodeo_predict does not tell its accuracy"
+grep -q '^accuracy  *0\.[0-9]* on ' "$dir/out" && ok || bad "rodeo_predict does not print its accuracy"
 expect_success "$bin/rodeo_predict" --device cpu --dataset "$dir/rabbit.h5" --weights "$dir/w.safetensors" --out "$dir/pred_rabbit.h5"
 expect_success predict --weights "$dir/ck" --out "$dir/pred2.h5" --quiet
 [ ! -s "$dir/out" ] && ok || bad "rodeo_predict --quiet prints something"
 expect_success "$bin/rodeo_predict" --help
 
-# Weights of a run in bf16 are f32, and classify.
+# Training in bf16 writes f32 weights, which rodeo_predict reads.
 expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 5 --precision bf16 --export "$dir/b.safetensors" --log "$dir/b.jsonl"
-grep -q '^algorithms  *.*, precision bf16' "$dir/out" && grep -q '"precision": *"bf16"' "$dir/b.jsonl" && ok || bad "the precision is not told: $(cat "$dir/out")"
+grep -q '^algorithms  *.*, precision bf16' "$dir/out" && grep -q '"precision": *"bf16"' "$dir/b.jsonl" && ok || bad "the precision is not printed: $(cat "$dir/out")"
 grep -aq '"dtype":"F32"' "$dir/b.safetensors" && ! grep -aq BF16 "$dir/b.safetensors" && ok || bad "weights of bf16 training are not f32"
 expect_success predict --weights "$dir/b.safetensors" --out "$dir/b.h5"
 expect_error "unknown precision 'half': expected one of fp32, tf32, bf16" "$bin/train_gcn" --dataset "$data" --precision half
@@ -277,7 +277,7 @@ done
 [ -c /dev/full ] && ok || bad "/dev/full was replaced by a file"
 gcn --dataset "$data" --epochs 3 --hidden 5 --print-config >"$dir/run.json"
 expect_success "$bin/train_gcn" --config "$dir/run.json" --device cpu --epochs 4 --quiet
-grep -q ' epochs 4 ' "$dir/out" && ok || bad "the command line does not win over --config"
+grep -q ' epochs 4 ' "$dir/out" && ok || bad "the command line does not override --config"
 printf '{"hiden": 5}' >"$dir/bad.json"
 expect_error "bad.json: unknown key 'hiden'" gcn --dataset "$data" --config "$dir/bad.json"
 expect_error "$dir/none.json: cannot be read" gcn --dataset "$data" --config "$dir/none.json"
@@ -285,22 +285,22 @@ expect_error "$dir/none.json: cannot be read" gcn --dataset "$data" --config "$d
 bench() { "$bin/sparse_bench" --device cpu --repeats 1 "$@"; }
 expect_success "$bin/sparse_bench" --help
 expect_success bench --dataset "$data" --op all --widths 3 --csv "$dir/bench.csv" --json "$dir/bench.json" --plot "$dir/bench.svg"
-[ "$(grep -c 'role="img"' "$dir/bench.svg")" -eq 4 ] && ok || bad "sparse_bench --plot draws not one chart for each of three ops"
+[ "$(grep -c 'role="img"' "$dir/bench.svg")" -eq 4 ] && ok || bad "sparse_bench --plot does not draw one chart for each of three operators"
 grep -qE '^spmm +f32 +3  rode ' "$dir/out" && ok || bad "sparse_bench prints no line for rode"
-[ "$(wc -l <"$dir/bench.csv")" -eq 8 ] && ok || bad "sparse_bench's CSV has not 1 + 7 lines: $(cat "$dir/bench.csv")"
-awk -F, '{print NF}' "$dir/bench.csv" | sort -u | grep -qx 17 && ok || bad "the CSV's lines have not 17 fields each"
-[ "$(grep -c '{"graph": .*"kernel": ' "$dir/bench.json")" -eq 7 ] && ok || bad "sparse_bench's JSON has not 7 results"
+[ "$(wc -l <"$dir/bench.csv")" -eq 8 ] && ok || bad "sparse_bench's CSV does not have 1 + 7 lines: $(cat "$dir/bench.csv")"
+awk -F, '{print NF}' "$dir/bench.csv" | sort -u | grep -qx 17 && ok || bad "the CSV's lines do not have 17 fields each"
+[ "$(grep -c '{"graph": .*"kernel": ' "$dir/bench.json")" -eq 7 ] && ok || bad "sparse_bench's JSON does not have 7 results"
 if command -v python3 >/dev/null; then
-  python3 -m json.tool "$dir/bench.json" >/dev/null && ok || bad "sparse_bench's JSON is none"
+  python3 -m json.tool "$dir/bench.json" >/dev/null && ok || bad "sparse_bench's JSON is invalid"
 fi
 expect_success bench --dataset "$data" --kernels rode --dtypes f16,bf16 --widths 8 --weighted
-[ "$(grep -c '^spmm ' "$dir/out")" -eq 2 ] && ok || bad "--kernels rode timed something else: $(cat "$dir/out")"
+[ "$(grep -c '^spmm ' "$dir/out")" -eq 2 ] && ok || bad "--kernels rode timed the wrong kernels: $(cat "$dir/out")"
 printf '%%%%MatrixMarket matrix coordinate pattern general\n3 5 4\n1 1\n1 5\n3 2\n3 3\n' >"$dir/small.mtx"
 expect_success bench --mtx "$dir/small.mtx" --widths 3
-grep -q '^small: 3 x 5, 4 edges' "$dir/out" && ok || bad "sparse_bench --mtx read something else: $(cat "$dir/out")"
+grep -q '^small: 3 x 5, 4 edges' "$dir/out" && ok || bad "sparse_bench --mtx read the wrong matrix: $(cat "$dir/out")"
 expect_error "small.mtx: --reorder needs a square matrix, got 3 x 5" bench --mtx "$dir/small.mtx" --widths 3 --reorder rabbit
 expect_success bench --dataset "$data" --kernels rode --widths 8 --reorder none,rcm,rabbit
-[ "$(grep -cE '^[^ ]*\+(rcm|rabbit): 2000 x 2000, ' "$dir/out")" -eq 2 ] && ok || bad "sparse_bench --reorder timed something else: $(cat "$dir/out")"
+[ "$(grep -cE '^[^ ]*\+(rcm|rabbit): 2000 x 2000, ' "$dir/out")" -eq 2 ] && ok || bad "sparse_bench --reorder timed the wrong kernels: $(cat "$dir/out")"
 expect_error "$dir/none.mtx" bench --mtx "$dir/none.mtx"
 expect_error "unknown kernel 'magic'" bench --dataset "$data" --kernels magic
 expect_error "--widths must be an integer" bench --dataset "$data" --widths 16,x

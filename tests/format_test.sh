@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All sources are as clang-format 14 leaves them (versions differ in detail: others are skipped). 77 means skipped.
+# All sources are formatted as clang-format 14 does it. Other versions format differently: exit code 77, skipped.
 set -euo pipefail
 cd "$1"
 command -v clang-format >/dev/null || { echo "skipped: clang-format is not installed"; exit 77; }

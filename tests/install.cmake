@@ -1,16 +1,16 @@
-# The library as a stranger meets it: installed, found, linked to, packaged. What runs here knows the prefix alone.
+# The installed library: found by CMake and pkg-config, linked to, packaged. The tests read the prefix only.
 if(RODEO_SANITIZE)
-  return()  # a stranger would have to link with the sanitizers too
+  return()  # programs that use the library would have to link with the sanitizers too
 endif()
 set(prefix ${PROJECT_BINARY_DIR}/installed)
-set(stranger ${CMAKE_CURRENT_LIST_DIR}/stranger_test.sh)
-add_test(NAME Install COMMAND bash ${stranger} install ${PROJECT_BINARY_DIR} ${prefix})
+set(script ${CMAKE_CURRENT_LIST_DIR}/installed_test.sh)
+add_test(NAME Install COMMAND bash ${script} install ${PROJECT_BINARY_DIR} ${prefix})
 set_tests_properties(Install PROPERTIES FIXTURES_SETUP installed)
 foreach(part headers custom_layer custom_op minimal_training_loop pkg_config missing)
-  add_test(NAME Install.${part} COMMAND bash ${stranger} ${part} ${PROJECT_BINARY_DIR} ${prefix} ${PROJECT_VERSION})
+  add_test(NAME Install.${part} COMMAND bash ${script} ${part} ${PROJECT_BINARY_DIR} ${prefix} ${PROJECT_VERSION})
   set_tests_properties(Install.${part} PROPERTIES FIXTURES_REQUIRED installed SKIP_RETURN_CODE 77)
 endforeach()
-add_test(NAME Install.package COMMAND bash ${stranger} package ${PROJECT_BINARY_DIR} ${prefix} ${PROJECT_VERSION})
+add_test(NAME Install.package COMMAND bash ${script} package ${PROJECT_BINARY_DIR} ${prefix} ${PROJECT_VERSION})
 set_tests_properties(Install.package PROPERTIES SKIP_RETURN_CODE 77)
 add_test(NAME Presets COMMAND ${CMAKE_COMMAND} --list-presets WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 set_tests_properties(Presets PROPERTIES PASS_REGULAR_EXPRESSION "default.*cpu.*asan.*cuda")

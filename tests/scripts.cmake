@@ -1,17 +1,30 @@
 # Rules of the source tree, and the commands run as a user runs them.
 target_compile_definitions(rodeo_tests PRIVATE RODEO_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 
-add_test(NAME Rules COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -P ${CMAKE_CURRENT_LIST_DIR}/rules_test.cmake)
-add_test(NAME RulesCatch COMMAND ${CMAKE_COMMAND} -DSCRIPT=${CMAKE_CURRENT_LIST_DIR}/rules_test.cmake
-         -DTREE=${PROJECT_BINARY_DIR}/rules_tree -P ${CMAKE_CURRENT_LIST_DIR}/rules_catch_test.cmake)
+# add_python_test(name script arguments...): exit code 77 of the script means skipped, and so does a missing Python.
+find_package(Python3 QUIET COMPONENTS Interpreter)
+function(add_python_test name)
+  if(Python3_FOUND)
+    add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${ARGN})
+    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
+  else()
+    add_skipped_test(${name} "Python 3 is not installed")
+  endif()
+endfunction()
+function(add_skipped_test name reason)
+  add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E echo "skipped: ${reason}")
+  set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: ")
+endfunction()
+
+add_python_test(Rules ${CMAKE_CURRENT_LIST_DIR}/rules_test.py ${PROJECT_SOURCE_DIR})
+add_python_test(RulesCatch ${CMAKE_CURRENT_LIST_DIR}/rules_catch_test.py)
+add_python_test(ToH5 ${CMAKE_CURRENT_LIST_DIR}/datasets/to_h5_test.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/bin/rodeo_data)
+add_test(NAME Skips COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/skips_test.sh)
 add_test(NAME Format COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/format_test.sh ${PROJECT_SOURCE_DIR})
 set_tests_properties(Format PROPERTIES SKIP_RETURN_CODE 77)
 add_test(NAME Commands COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/commands_test.sh ${PROJECT_BINARY_DIR}/bin)
-add_test(NAME ToH5 COMMAND python3 ${CMAKE_CURRENT_LIST_DIR}/datasets/to_h5_test.py ${PROJECT_SOURCE_DIR}
-         ${PROJECT_BINARY_DIR}/bin/rodeo_data)
-set_tests_properties(ToH5 PROPERTIES SKIP_RETURN_CODE 77)
 
-# The loader on damaged files; the sanitizers' build of .ci/run gives it a minute.
+# Loads damaged files for 5 seconds. The sanitizer build of .ci/run does it for a minute.
 add_executable(load_dataset_fuzz fuzz/driver.cpp fuzz/load_dataset_fuzz.cpp fuzz/seeds.cpp)
 target_include_directories(load_dataset_fuzz PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(load_dataset_fuzz PRIVATE rodeo)

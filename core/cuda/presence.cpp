@@ -14,6 +14,8 @@
 namespace rodeo::cuda {
 namespace {
 
+constexpr int kMinComputeCapability = 8;  // the major number: kernels need cp.async and bf16 of Ampere
+
 std::string version(int number) {
   return str(number / 1000, ".", number % 1000 / 10);
 }
@@ -97,8 +99,12 @@ std::string no_device_trouble(const char* visible) {
 }
 
 std::string architecture_trouble(std::string_view device, int major, int minor, std::string_view built_for) {
-  return str(device, " has compute capability ", major, ".", minor,
-             ", and this build has no code for it (CMAKE_CUDA_ARCHITECTURES was ", built_for,
+  const std::string has = str(device, " has compute capability ", major, ".", minor);
+  if (major < kMinComputeCapability)
+    return str(has, ", and GPUs below ", kMinComputeCapability,
+               ".0 are not supported: choose another GPU with CUDA_VISIBLE_DEVICES, or use the CPU with "
+               "--device cpu");
+  return str(has, ", and this build has no code for it (CMAKE_CUDA_ARCHITECTURES was ", built_for,
              "): configure with -DCMAKE_CUDA_ARCHITECTURES=", major, minor,
              ", or choose another GPU with CUDA_VISIBLE_DEVICES");
 }

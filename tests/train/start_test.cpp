@@ -179,10 +179,14 @@ TEST(TrainStartTexts, SayWhatIsWrongWhatWasExpectedAndWhatToDo) {
             "the NVIDIA driver shows no GPU, with CUDA_VISIBLE_DEVICES='': unset it, or name a GPU of "
             "nvidia-smi -L");
   EXPECT_EQ(
-      cuda::architecture_trouble("cuda:0 (NVIDIA T4)", 7, 5, "90"),
-      "cuda:0 (NVIDIA T4) has compute capability 7.5, and this build has no code for it "
-      "(CMAKE_CUDA_ARCHITECTURES was 90): configure with -DCMAKE_CUDA_ARCHITECTURES=75, or choose another "
+      cuda::architecture_trouble("cuda:0 (NVIDIA A10)", 8, 6, "90"),
+      "cuda:0 (NVIDIA A10) has compute capability 8.6, and this build has no code for it "
+      "(CMAKE_CUDA_ARCHITECTURES was 90): configure with -DCMAKE_CUDA_ARCHITECTURES=86, or choose another "
       "GPU with CUDA_VISIBLE_DEVICES");
+  EXPECT_EQ(
+      cuda::architecture_trouble("cuda:0 (NVIDIA T4)", 7, 5, "90"),
+      "cuda:0 (NVIDIA T4) has compute capability 7.5, and GPUs below 8.0 are not supported: choose another "
+      "GPU with CUDA_VISIBLE_DEVICES, or use the CPU with --device cpu");
 }
 
 #endif  // RODEO_WITH_CUDA

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The installed library in the hands of somebody who has the prefix and nothing else.
-#   stranger_test.sh PART BUILD PREFIX VERSION      77 means skipped
+# Uses the installed library from the prefix alone, without the source tree.
+#   installed_test.sh PART BUILD PREFIX VERSION      exit code 77 means skipped
 set -euo pipefail
 part=$1 build=$2 prefix=$3 version=${4:-}
 dir=$(mktemp -d)
@@ -9,12 +9,12 @@ fail() { echo "FAILED: $*"; exit 1; }
 export RODEO_CACHE_DIR="$dir/cache"
 unset CXXFLAGS CPATH CMAKE_PREFIX_PATH
 
-# The project in $dir/app, copied from where it was installed.
+# example NAME: builds and runs an installed example in $dir/app.
 example() {
   cp -r "$prefix/share/doc/librodeo-dev/examples/$1" "$dir/app"
-  # A stranger's own core/, which must not come in the way.
+  # The project may have a folder core/ of its own: the library's headers must not include its files.
   mkdir -p "$dir/app/core"
-  echo '#error "the library read a header of the project around it"' | tee "$dir/app/core/tensor.h" >"$dir/app/core/error.h"
+  echo '#error "the library included a header of the project that uses it"' | tee "$dir/app/core/tensor.h" >"$dir/app/core/error.h"
   cmake -S "$dir/app" -B "$dir/app/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_FLAGS="-Wall -Wextra -Werror -I$dir/app" \
     >"$dir/log" 2>&1 && cmake --build "$dir/app/build" >>"$dir/log" 2>&1 || { cat "$dir/log"; fail "$1 does not build"; }
   grep -q "warning" "$dir/log" && { cat "$dir/log"; fail "$1 builds with warnings"; }
@@ -33,25 +33,32 @@ install)
     "$prefix/bin/$command" --version >/dev/null || fail "$command does not run"
   done
   [ -f "$prefix/include/rodeo/version.h" ] || fail "no rodeo/version.h"
-  [ ! -e "$prefix/include/core" ] || fail "include/core is there"
-  # A second install over the first must leave the same.
+  [ ! -e "$prefix/include/core" ] || fail "headers are installed outside of include/rodeo"
+  # Headers of subfolders are private, and rodeo.h includes all others.
+  private=$(cd "$prefix/include" && find rodeo -mindepth 3 -name '*.h*')
+  [ -z "$private" ] || fail "private headers are installed: $private"
+  (cd "$prefix/include" && find rodeo -mindepth 2 -name '*.h') | sort >"$dir/installed"
+  sed -n 's/^#include "\(rodeo\/.*\/.*\)"$/\1/p' "$prefix/include/rodeo/rodeo.h" | sort | diff "$dir/installed" - || fail "rodeo.h includes other headers than those installed"
+  # Installing again changes nothing.
+  (cd "$prefix" && find . -type f -exec cksum {} + | sort) >"$dir/first"
   cmake --install "$build" --prefix "$prefix" >/dev/null
+  (cd "$prefix" && find . -type f -exec cksum {} + | sort) | cmp -s "$dir/first" - || fail "a second cmake --install changes files"
   ;;
-headers) # each alone, by its public name, without anything but the prefix
+headers) # each one compiles alone, with nothing but the prefix on the include path
   (cd "$prefix/include" && find rodeo -name '*.h') | sort >"$dir/headers"
   [ "$(wc -l <"$dir/headers")" -ge 40 ] || fail "only $(wc -l <"$dir/headers") headers"
   while read -r header; do echo "#include \"$header\""; done <"$dir/headers" >"$dir/all.cpp"
   while read -r header; do echo "#include \"$header\"" >"$dir/$(echo "$header" | tr / _).cpp"; done <"$dir/headers"
-  ls "$dir"/*.cpp | xargs -P 2 -n 6 g++ -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I"$prefix/include" || fail "a header does not stand alone"
+  ls "$dir"/*.cpp | xargs -P 2 -n 6 g++ -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I"$prefix/include" || fail "a header does not compile alone"
   ;;
 custom_layer)
   example custom_layer
-  grep -qx ok "$dir/out" || fail "the gradients were not checked"
+  grep -qx ok "$dir/out" || fail "the example prints no 'ok' for its gradient check"
   accuracy_above 0.6
   ;;
 custom_op)
   example custom_op
-  grep -qx ok "$dir/out" || fail "the gradients were not checked"
+  grep -qx ok "$dir/out" || fail "the example prints no 'ok' for its gradient check"
   ;;
 minimal_training_loop)
   example minimal_training_loop
@@ -63,45 +70,45 @@ pkg_config)
   command -v pkg-config >/dev/null || { echo "skipped: pkg-config is not installed"; exit 77; }
   export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
   [ "$(pkg-config --modversion rodeo)" = "$version" ] || fail "pkg-config has version $(pkg-config --modversion rodeo)"
-  # shellcheck disable=SC2046  # words
+  # shellcheck disable=SC2046  # the flags are separate words
   g++ -std=c++20 "$prefix/share/doc/librodeo-dev/examples/minimal_training_loop/main.cpp" -o "$dir/loop" \
     $(pkg-config --cflags --libs rodeo) || fail "pkg-config's flags do not link"
   "$prefix/bin/rodeo_data" generate --preset cora --nodes 500 --edges 2000 --features 50 --split 60/20/20 "$dir/small.h5" >/dev/null
   "$dir/loop" "$dir/small.h5" >"$dir/out"
   accuracy_above 0.3
   ;;
-missing) # what find_package says when a dependency, or the version, is not there
+missing) # find_package names a missing dependency, and refuses another version
   mkdir "$dir/app"
   printf 'cmake_minimum_required(VERSION 3.25)\nproject(app LANGUAGES CXX)\nfind_package(rodeo ${wanted} REQUIRED)\n' >"$dir/app/CMakeLists.txt"
   configure() { cmake -S "$dir/app" -B "$dir/app/build" --fresh -DCMAKE_PREFIX_PATH="$prefix" "$@" >"$dir/log" 2>&1; }
-  says() { tr -s ' \n' '  ' <"$dir/log" | grep -qF -- "$1" || { cat "$dir/log"; fail "no such words: $1"; }; }
-  configure || { cat "$dir/log"; fail "a plain find_package"; }
+  says() { tr -s ' \n' '  ' <"$dir/log" | grep -qF -- "$1" || { cat "$dir/log"; fail "the output lacks: $1"; }; }
+  configure || { cat "$dir/log"; fail "find_package without a version"; }
   configure -Dwanted="${version%.*}" || fail "version ${version%.*} is not accepted"
   ! configure -Dwanted=99.0 || fail "version 99 is accepted"
-  ! configure -DCMAKE_FIND_ROOT_PATH="$dir/none" -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY || fail "HDF5 is not missed"
+  ! configure -DCMAKE_FIND_ROOT_PATH="$dir/none" -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY || fail "find_package succeeds without HDF5"
   says "HDF5 was not found: install libhdf5-dev."
   says "OpenBLAS was not found: install libopenblas-openmp-dev."
-  ! configure -DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON || fail "fmt is not missed"
+  ! configure -DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON || fail "find_package succeeds without fmt"
   says "fmt was not found: install libfmt-dev."
   ;;
 package)
-  command -v dpkg-deb >/dev/null || { echo "skipped: dpkg-deb is not installed"; exit 77; }
+  command -v dpkg-shlibdeps >/dev/null || { echo "skipped: dpkg-dev is not installed"; exit 77; }
   cd "$dir"
   if ! cpack --config "$build/CPackConfig.cmake" >"$dir/log" 2>&1; then
-    # A build for this machine alone is refused; as a test of the packages it will do.
+    # cpack refuses a build for this machine's processor or GPU alone. It is good enough to test the packages.
     grep -q "to package it" "$dir/log" || { cat "$dir/log"; fail "cpack"; }
     cpack --config "$build/CPackConfig.cmake" -D CPACK_RODEO_REFUSE= >"$dir/log" 2>&1 || { cat "$dir/log"; fail "cpack"; }
   fi
   commands=$(ls rodeo_"$version"_*.deb) dev=$(ls librodeo-dev_"$version"_*.deb) tarball=$(ls rodeo-"$version"-*.tar.gz)
   depends=$(dpkg-deb -f "$commands" Depends)
   libraries="libc6 libgomp1 libhdf5 libfmt libopenblas"
-  # A compiler that no package brought has a libstdc++ of its own.
+  # libstdc++ is a dependency only where the compiler comes from a package.
   ! dpkg -S "$(realpath "$(${CXX:-c++} -print-file-name=libstdc++.so)")" >/dev/null 2>&1 || libraries+=" libstdc++6"
   for library in $libraries; do
     [[ $depends == *$library* ]] || fail "rodeo does not depend on $library: $depends"
   done
   [[ $(dpkg-deb -f "$dev" Depends) == *libhdf5-dev*libopenblas* ]] || fail "librodeo-dev depends on $(dpkg-deb -f "$dev" Depends)"
-  # Unpacked elsewhere, both work.
+  # The unpacked packages work in any folder.
   dpkg-deb -x "$commands" root && dpkg-deb -x "$dev" root && tar -xf "$tarball"
   root/usr/bin/rodeo_data generate --preset cora --nodes 200 --edges 800 --features 20 --split 60/20/20 "$dir/small.h5"
   root/usr/bin/train_gcn --dataset "$dir/small.h5" --epochs 2 --device cpu --quiet
