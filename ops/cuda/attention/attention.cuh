@@ -19,7 +19,7 @@
 #include "ops/cuda/device/scratch.h"
 #include "ops/cuda/device/tensor_data.cuh"
 #include "ops/cuda/rode/rode_view.cuh"
-#include "ops/cuda/spmm/tile.cuh"
+#include "ops/cuda/rode/tile.cuh"
 #include "ops/edge_dropout.h"
 #include "ops/kernels/attention.h"
 #include "ops/kernels/dropout.h"

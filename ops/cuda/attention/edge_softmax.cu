@@ -13,7 +13,7 @@
 #include "ops/cuda/device/pack.cuh"
 #include "ops/cuda/device/tensor_data.cuh"
 #include "ops/cuda/rode/rode_view.cuh"
-#include "ops/cuda/spmm/tile.cuh"
+#include "ops/cuda/rode/tile.cuh"
 #include "ops/kernels/attention.h"
 #include "ops/plan/attention_config.h"
 #include "ops/sparse/graph_plans.h"

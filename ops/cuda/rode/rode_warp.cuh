@@ -14,9 +14,9 @@
 #include <optional>
 
 #include "ops/cuda/device/scratch.h"
+#include "ops/cuda/rode/row_accumulator.cuh"
+#include "ops/cuda/rode/row_store.cuh"
 #include "ops/cuda/rode/split_rows.cuh"
-#include "ops/cuda/spmm/row_accumulator.cuh"
-#include "ops/cuda/spmm/row_store.cuh"
 
 namespace rodeo::kernels::cuda {
 

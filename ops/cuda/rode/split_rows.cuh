@@ -3,7 +3,7 @@
 
 #include "ops/cuda/device/last_block.cuh"
 #include "ops/cuda/rode/rode_view.cuh"
-#include "ops/cuda/spmm/row_loader.cuh"
+#include "ops/cuda/rode/row_loader.cuh"
 
 namespace rodeo::kernels::cuda {
 

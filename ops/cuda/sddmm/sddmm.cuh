@@ -11,7 +11,7 @@
 #include <bit>
 
 #include "ops/cuda/rode/rode_view.cuh"
-#include "ops/cuda/spmm/tile.cuh"
+#include "ops/cuda/rode/tile.cuh"
 
 namespace rodeo::kernels::cuda {
 

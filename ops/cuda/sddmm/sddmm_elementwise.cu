@@ -2,7 +2,7 @@
 // The output is most of the traffic, so lanes write it in memory order: a lane computes an item (the elements
 // of an edge that one load has), then the item as many further as its team has lanes. Lanes exchange nothing.
 #include "ops/cuda/rode/rode_view.cuh"
-#include "ops/cuda/spmm/tile.cuh"
+#include "ops/cuda/rode/tile.cuh"
 #include "ops/sparse/graph_plans.h"
 
 namespace rodeo::kernels::cuda {

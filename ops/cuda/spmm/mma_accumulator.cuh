@@ -1,7 +1,7 @@
 /// Sums rows of X with tensor cores (TCA-SpMM).
 #pragma once
 
-#include "ops/cuda/spmm/row_accumulator.cuh"
+#include "ops/cuda/rode/row_accumulator.cuh"
 #include "ops/cuda/spmm/tca_mma.cuh"
 #include "ops/plan/tca_map.h"
 

@@ -1,6 +1,6 @@
 // Y = A X with a group of lanes per row: no plan, fast where rows are short and of similar length.
-#include "ops/cuda/spmm/row_accumulator.cuh"
-#include "ops/cuda/spmm/row_store.cuh"
+#include "ops/cuda/rode/row_accumulator.cuh"
+#include "ops/cuda/rode/row_store.cuh"
 
 namespace rodeo::kernels::cuda {
 namespace {

@@ -2,7 +2,7 @@
 // in the row. Candidates have a total order (value, then position), so the result does not depend on the
 // order of comparisons. Pieces of split rows write value and position to a workspace, which a second launch
 // compares: no atomics. The minimum is the maximum of the negated values; negation is exact.
-#include "ops/cuda/device/row_reduction.cuh"
+#include "ops/cuda/rode/row_reduction.cuh"
 #include "ops/sparse/graph_plans.h"
 
 namespace rodeo::kernels::cuda {

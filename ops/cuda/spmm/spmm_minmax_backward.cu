@@ -3,7 +3,7 @@
 // a sum over the rows of A^T that loads dy only where a lane has a match.
 //   dweight[e] = the dot of dy and x over the columns that came from e.
 #include "core/cuda/warp.cuh"
-#include "ops/cuda/device/row_reduction.cuh"
+#include "ops/cuda/rode/row_reduction.cuh"
 #include "ops/sparse/graph_plans.h"
 
 namespace rodeo::kernels::cuda {

@@ -5,9 +5,9 @@
 
 #include "ops/cuda/device/l2_prefetch.cuh"
 #include "ops/cuda/rode/residual_bins.cuh"
+#include "ops/cuda/rode/row_accumulator.cuh"
+#include "ops/cuda/rode/row_store.cuh"
 #include "ops/cuda/rode/split_rows.cuh"
-#include "ops/cuda/spmm/row_accumulator.cuh"
-#include "ops/cuda/spmm/row_store.cuh"
 
 namespace rodeo::kernels::cuda {
 

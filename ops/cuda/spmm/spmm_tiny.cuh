@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ops/cuda/device/async_copy.cuh"
-#include "ops/cuda/spmm/tile.cuh"
+#include "ops/cuda/rode/tile.cuh"
 
 namespace rodeo::kernels::cuda {
 

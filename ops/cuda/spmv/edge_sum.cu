@@ -1,5 +1,5 @@
 // y[i, :] = sum of x[e, :] over the edges of row i. A group of lanes reads the row of x of an edge.
-#include "ops/cuda/device/row_reduction.cuh"
+#include "ops/cuda/rode/row_reduction.cuh"
 #include "ops/sparse/graph_plans.h"
 
 namespace rodeo::kernels::cuda {

@@ -8,7 +8,7 @@
 
 #include "ops/cuda/device/loads.cuh"
 #include "ops/cuda/device/pack.cuh"
-#include "ops/cuda/spmm/padded_rows.cuh"
+#include "ops/cuda/device/padded_rows.cuh"
 #include "ops/kernels/sparse.h"
 #include "ops/plan/spmm_cases.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "ops/cuda/spmm/tile.cuh"
+#include "ops/cuda/rode/tile.cuh"
 
 namespace rodeo::kernels::cuda {
 

@@ -1,4 +1,4 @@
-#include "ops/cuda/spmm/padded_rows.cuh"
+#include "ops/cuda/device/padded_rows.cuh"
 
 #include <bit>
 

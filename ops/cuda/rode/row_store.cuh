@@ -1,7 +1,7 @@
 /// Writes a row of Y from the sums of a group of lanes.
 #pragma once
 
-#include "ops/cuda/spmm/row_loader.cuh"
+#include "ops/cuda/rode/row_loader.cuh"
 
 namespace rodeo::kernels::cuda {
 

@@ -3,7 +3,7 @@
 
 #include <concepts>
 
-#include "ops/cuda/spmm/row_loader.cuh"
+#include "ops/cuda/rode/row_loader.cuh"
 #include "ops/plan/rode_plan.h"
 
 namespace rodeo::kernels::cuda {
