@@ -79,8 +79,11 @@ expect_success "$bin/train_gcn" --help
 expect_success "$bin/train_gcn" --version
 expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 5
 grep -q $'\r\|\033' "$dir/out" && bad "a pipe got carriage returns or escape codes" || ok
-expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 5 --spmm rode --quiet --no-graph
+expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 5 --spmm rode --quiet --no-cuda-graph
 [ "$(wc -l <"$dir/out")" -eq 1 ] && ok || bad "--quiet wrote more than one line"
+"$bin/train_gcn" --dataset "$data" --device cpu --epochs 2 --quiet --no-graph >"$dir/out" 2>"$dir/err" &&
+  [ "$(cat "$dir/err")" = "train_gcn: --no-graph was renamed to --no-cuda-graph; the old name will be removed in the next release" ] && ok ||
+  bad "--no-graph is not accepted with a note: $(cat "$dir/err")"
 
 expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 2 --explain
 grep -qx 'n=16 f32 unweighted: csr, by rule: on the CPU, from the row lengths' "$dir/out" && ok || bad "--explain does not print the rule"

@@ -8,59 +8,59 @@
 
 namespace rodeo {
 
-/// Parameters that are updated alike.
+/// Parameters that share their options.
 struct ParameterGroup {
   std::vector<Variable> parameters;
   AdamOptions options;
 };
 
-/// What the next step depends on, but for the parameters: copies on the host.
+/// The state of the optimiser without the parameters, as copies on the host.
 struct AdamState {
   std::vector<Tensor> m, v;  // one for each parameter; undefined before its first gradient
-  Tensor steps;              // i64 [parameters + 1]: of each, and of all
+  Tensor steps;              // i64 [parameters + 1]: steps of each parameter; last, calls of step()
 };
 
-/// torch.optim.Adam: ops/optim.h says what a step computes. A parameter without a gradient is skipped, and
-/// its own count of steps, from which the bias is corrected, stands still.
+/// torch.optim.Adam; ops/optim.h has the formula. A step skips parameters without a gradient. Bias correction
+/// uses the parameter's own count of steps.
 class Adam {
  public:
-  /// Throws Error for options out of range, and where a parameter is undefined or appears twice or is on
-  /// another device than the first. Move a model to its device before.
+  /// Throws Error for options out of range, an undefined parameter, a parameter that appears twice, and
+  /// parameters on several devices. Move the model to its device first.
   explicit Adam(std::vector<ParameterGroup> groups);
 
-  /// Updates every parameter that has a gradient, in place. All that changes from step to step is on the
-  /// device, so that a step may be captured in a CUDA graph, but for the first one with a gradient of a
-  /// parameter: that makes its moments, and throws Error in a capture.
-  /// With clip_norm above 0, the gradients that it steps by are scaled first (ops/grad_clip.h); grad() stays.
+  /// Updates every parameter that has a gradient, in place. Step counts and learning rates are on the device,
+  /// so that a step can be captured in a CUDA graph. The first step with a gradient of a parameter allocates
+  /// its moments: it throws Error during capture.
+  /// clip_norm > 0 clips the norm of all gradients for this step (ops/grad_clip.h); grad() is unchanged.
   void step(double clip_norm = 0);
   /// Drops the gradient of every parameter.
   void zero_grad();
-  /// The learning rate of every parameter, in the order of parameters(): what the groups said, and another
-  /// one from the next step on, also of a captured one.
+  /// The learning rates of the groups' options, in the order of parameters().
   std::vector<double> first_rates() const;
+  /// Sets the learning rate of every parameter from the next step on, also for steps of a captured graph.
   void set_rates(const std::vector<double>& rates);
-  /// Calls of step(), replayed ones included. Waits for the device.
+  /// Number of steps, including replayed ones. Waits for the device.
   std::int64_t step_count() const;
-  /// The same, as an element on the device.
+  /// The same count, in device memory.
   const std::int64_t* step_counter() const;
   bool empty() const { return slots_.empty(); }
 
-  /// Of all groups, in their order.
+  /// The parameters of all groups, in order.
   std::vector<Variable> parameters() const;
   AdamState state() const;
-  /// Goes on where `state` was taken. Throws Error, before anything is changed, where it is not of as many
-  /// parameters, or of others by shape or dtype.
+  /// Continues from `state`. Throws Error, and changes nothing, if the number, shapes or dtypes of its
+  /// parameters differ.
   void restore(const AdamState& state);
 
  private:
   struct Slot {
     Variable parameter;
     AdamOptions options;
-    Tensor m, v;  // moments, made at the first gradient
+    Tensor m, v;  // moments, allocated at the first gradient
   };
   std::vector<Slot> slots_;
-  Tensor steps_;  // [slots + 1] and
-  Tensor lr_;     // [slots], as adam_step wants them
+  Tensor steps_;  // [slots + 1], see AdamState
+  Tensor lr_;     // [slots]
 };
 
 }  // namespace rodeo

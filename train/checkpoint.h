@@ -1,4 +1,4 @@
-/// A folder that always holds a checkpoint that can be loaded.
+/// Checkpoints that survive a killed process: the folder always holds one that can be loaded.
 #pragma once
 
 #include <optional>
@@ -8,32 +8,31 @@
 
 namespace rodeo {
 
-/// A training run after some epoch.
+/// A training run after an epoch.
 struct Checkpoint {
   int epoch = 0;
   SafeTensors weights;  // after that epoch
   SafeTensors best;     // after the best epoch so far; empty before the first evaluation
-  SafeTensors state;    // all else that the next epoch depends on
+  SafeTensors state;    // the optimiser, the schedule and the history
 };
 
-/// DIR/epoch-000020/{weights,best,state}.safetensors: one such folder, of the last checkpoint. It is written
-/// under another name, synchronised and renamed, and only then is the one before removed: a process that is
-/// killed at any moment, or a full disk, leaves one behind that is whole. Failures are Errors that name the
-/// file.
+/// Holds the latest checkpoint as DIR/epoch-000020/{weights,best,state}.safetensors. A new one is written
+/// under a temporary name, synced and renamed; then the previous one is removed. A process that is killed at
+/// any moment, or a full disk, leaves a complete checkpoint. Errors name the file.
 class CheckpointFolder {
  public:
-  /// Makes the folder, and removes what a killed process left unfinished there. Throws Error where it cannot
-  /// be written to, and where another process uses it as long as this object lives.
+  /// Creates the folder, removes unfinished checkpoints of killed processes, and locks the folder until
+  /// destruction. Throws Error if it cannot be written to, or if another process holds the lock.
   explicit CheckpointFolder(const std::string& folder);
   ~CheckpointFolder();
   CheckpointFolder(const CheckpointFolder&) = delete;
   CheckpointFolder& operator=(const CheckpointFolder&) = delete;
 
-  /// The epoch of the last checkpoint; nothing where there is none.
+  /// The epoch of the latest checkpoint, if there is one.
   std::optional<int> latest() const;
-  /// The last checkpoint. Throws Error where there is none, or it is damaged.
+  /// Loads the latest checkpoint. Throws Error if there is none, or if it is damaged.
   Checkpoint load() const;
-  /// Replaces the last checkpoint, which must not be of a later epoch.
+  /// Replaces the latest checkpoint, which must not be of a later epoch.
   void save(const Checkpoint& checkpoint);
 
  private:
@@ -41,7 +40,7 @@ class CheckpointFolder {
   int lock_ = -1;
 };
 
-/// The file itself; of a folder of checkpoints the best weights of the last one.
+/// `path` itself if it is a file; for a folder of checkpoints, the best weights of the latest one.
 std::string find_weights(const std::string& path);
 
 }  // namespace rodeo

@@ -1,29 +1,29 @@
-/// --debug: the first kernel whose result is not a finite number.
+/// Finds the first kernel that produces a NaN or an infinity (--debug).
 #pragma once
 
 #include "core/kernel_observer.h"
 
 namespace rodeo {
 
-/// A loss, or with NanWatch a result, is NaN or infinite.
+/// Thrown for a loss that is NaN or infinite and, by NanWatch, for such a result of a kernel.
 class NotFinite : public Error {
  public:
   using Error::Error;
 };
 
-/// Throws NotFinite after the first kernel one of whose floating-point operands holds a NaN or an infinity,
-/// naming it. All of them were finite after the kernel before: what is not now is its result, unless it comes
-/// from outside, as features and first parameters do, which check() looks at. Waits for the device after
-/// every kernel.
+/// Checks the floating-point operands of every kernel after it ran, and throws NotFinite naming the first
+/// kernel with a NaN or an infinity. The operands were finite after the previous kernel, so the value is its
+/// result. Tensors that no kernel produced, such as features and initial parameters, need check(). Waits for
+/// the device after every kernel.
 class NanWatch : public KernelObserver {
  public:
   void before(const KernelCallInfo&) override {}
   void after(const KernelCallInfo& call) override;
-  /// The same for a tensor that no kernel made.
+  /// Checks a tensor that no kernel produced.
   static void check(std::string_view name, const Tensor& x);
 };
 
-/// How many elements of a floating-point tensor are NaN, how many infinite, and the first of them; -1: none.
+/// Counts of the NaN and infinite elements of a floating-point tensor, and the index of the first; -1: none.
 struct NotFiniteCount {
   std::int64_t nan = 0, infinite = 0, first = -1;
 };

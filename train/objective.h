@@ -1,4 +1,4 @@
-/// What a node classifier is trained to, and how well it does: one label a node, or several.
+/// Loss and metrics of node classification, with one label or several labels per node.
 #pragma once
 
 #include <vector>
@@ -11,8 +11,8 @@ namespace rodeo {
 /// [nodes, classes]: binary cross entropy of every class.
 Variable classification_loss(const Variable& logits, const Tensor& label, const Tensor& index);
 
-/// For each set of nodes accuracy, with several labels a node micro-averaged F1, and the loss: f64 [sets, 2].
-/// Nothing waits for the device.
+/// Metric and loss of each set of nodes: f64 [sets, 2]. The metric is accuracy; with several labels per node,
+/// micro-averaged F1. Does not wait for the device.
 Tensor classification_metrics(const Tensor& logits, const Tensor& label, const std::vector<Tensor>& sets);
 
 }  // namespace rodeo

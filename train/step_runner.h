@@ -1,4 +1,4 @@
-/// A piece of training that is run again and again.
+/// Runs one piece of training work again and again, from a CUDA graph once it is captured.
 #pragma once
 
 #include <functional>
@@ -9,21 +9,26 @@
 
 namespace rodeo {
 
-/// Work with one result, run op by op or as a captured graph: with the same bits. What changes from run to
-/// run is on the device.
+/// Repeated work with one result, such as a training step:
+///   run()      executes it op by op;
+///   capture()  records it as a CUDA graph;
+///   replay()   launches that graph, with the same bits as run().
+/// Values that change from run to run must be in device memory, for a replay repeats the same kernels on the
+/// same addresses.
 class StepRunner {
  public:
-  /// `reads` are variables whose values the work reads: where one was replaced (Variable::set_value), what
-  /// was captured is no longer current.
+  /// `reads` are the variables whose values the work reads. Replacing one (Variable::set_value) makes the
+  /// captured graph stale.
   StepRunner(Device device, std::function<Tensor()> work, std::vector<Variable> reads);
 
+  /// Executes the work and measures the memory that a capture will need.
   Tensor run();
-  /// False before capture(), and where it must be repeated.
+  /// Whether replay() may be called: there is a captured graph, and no variable of `reads` was replaced.
   bool is_current() const;
-  /// Captures the work, which has been run before; `beside` another one, in the same memory
-  /// (core/cuda_graph.h). Throws Error where it cannot be captured.
+  /// Captures the work. Call run() before. `beside`: another runner, whose memory the graph reuses
+  /// (core/cuda_graph.h). Throws Error if the work cannot be captured.
   void capture(const StepRunner* beside = nullptr);
-  /// Launches what was captured. The next replay overwrites the result.
+  /// Launches the captured graph. The next replay overwrites the result.
   Tensor replay() const;
 
   int num_kernels() const { return graph_.num_kernels(); }
@@ -32,9 +37,9 @@ class StepRunner {
   Device device_;
   std::function<Tensor()> work_;
   std::vector<Variable> reads_;
-  std::int64_t bytes_ = 0;  // that the last run held at most
+  std::int64_t bytes_ = 0;  // peak memory of the last run
   CudaGraph graph_;
-  std::vector<Tensor> captured_;  // the values of reads_, held as long as the graph reads them
+  std::vector<Tensor> captured_;  // the values of reads_ at capture, kept alive for the graph
   Tensor result_;
 };
 

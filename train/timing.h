@@ -1,4 +1,4 @@
-/// Wall-clock times, and what is said of many of them.
+/// Wall-clock times and their statistics.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace rodeo {
 
-/// Milliseconds that f() takes, from an idle device to an idle device.
+/// Milliseconds of f(), including the work it launches. Waits for the device before and after.
 template <class F>
 double timed(Device device, F&& f) {
   synchronize(device);
@@ -21,11 +21,11 @@ double timed(Device device, F&& f) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// NaN without any value.
+/// Statistics of a sample; NaN if it is empty.
 struct Statistics {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   std::size_t count = 0;
-  double median = kNone;  // the mean of the middle two of an even count
+  double median = kNone;  // of an even count, the mean of the middle two
   double mean = kNone;
   double p95 = kNone;  // nearest rank: the smallest value that 95 % of the values do not exceed
 };

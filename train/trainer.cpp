@@ -25,7 +25,7 @@ bool better(const Evaluation& a, const Evaluation& b) {
   return a.val > b.val || (a.val == b.val && a.val_loss < b.val_loss);
 }
 
-/// In evaluation mode while one lives.
+/// RAII: evaluation mode, then training mode.
 struct EvaluationMode {
   explicit EvaluationMode(Module& m) : model(m) { model.eval(); }
   ~EvaluationMode() { model.train(); }
@@ -40,7 +40,7 @@ Evaluation read_metrics(const Tensor& metrics) {
 }
 
 void check_loss(double loss, const char* nodes, int epoch) {
-  if (!std::isfinite(loss))  // abs: a NaN has a sign
+  if (!std::isfinite(loss))  // abs: some NaNs would be printed as "-nan"
     throw NotFinite(str("[train] the ", nodes, " loss is ", std::abs(loss), " in epoch ", epoch,
                         ": try a smaller learning rate"));
 }
@@ -109,17 +109,17 @@ Tensor Trainer::watched(int epoch, F&& work) {
   }
 }
 
-void Trainer::prepare(StepRunner& replay, const StepRunner* beside) {
-  if (replay.is_current()) return;
-  adam_.zero_grad();  // dropped within the capture, it would have to be kept as long as the graph
+void Trainer::capture_if_stale(StepRunner& runner, const StepRunner* beside) {
+  if (runner.is_current()) return;
+  adam_.zero_grad();  // gradients that are freed during a capture stay allocated as long as the graph
   try {
-    replay.capture(beside);
+    runner.capture(beside);
   } catch (const OutOfMemory&) {
     adam_.zero_grad();
     throw;
   } catch (const Error& error) {
-    adam_.zero_grad();  // those of a step that never ran
-    fail(error.what(), "; train without a graph then (--no-graph)");
+    adam_.zero_grad();  // of the captured step, which never ran
+    fail(error.what(), "; train without a CUDA graph (--no-cuda-graph)");
   }
 }
 
@@ -138,11 +138,32 @@ void Trainer::restore(const TrainerState& state) {
   start_ = progress_ = {state.epoch, state.best_epoch, state.best, state.last, {}, {}};
 }
 
-bool Trainer::is_profiled(int epoch, int first, bool graph) const {
+void Trainer::set_learning_rate(int epoch) {
+  const std::vector<double> rates = schedule_.rates(epoch);
+  if (rates == rates_) return;
+  adam_.set_rates(rates);
+  rates_ = rates;
+}
+
+void Trainer::record(const Evaluation& evaluation, int epoch) {
+  schedule_.observe(evaluation.val_loss);
+  TrainerState& now = progress_;
+  now.last = evaluation;
+  if (!std::isfinite(evaluation.val_loss)) return;
+  if (now.best_epoch > 0 && !better(evaluation, now.best)) return;
+  now.best_epoch = epoch;
+  now.best = evaluation;
+}
+
+bool Trainer::is_out_of_patience() const {
+  return options_.patience > 0 && progress_.epoch - progress_.best_epoch >= options_.patience;
+}
+
+bool Trainer::is_profiled(int epoch, int first, bool cuda_graph) const {
   const int every = options_.profile_every, warm = first - 1 + options_.warmup_epochs;
-  // Op by op, and before the capture: the memory of both would add up.
-  if (graph) return every > 0 && epoch - warm <= std::min(5, (options_.epochs - warm) / 2);
-  // Halfway between the tens, so that a run of a few epochs has its parts too.
+  // Profiled epochs run op by op. They precede the capture, for the memory of both would add up.
+  if (cuda_graph) return every > 0 && epoch - warm <= std::min(5, (options_.epochs - warm) / 2);
+  // In the middle of each interval, so that a run of few epochs has a profiled one too.
   return every > 0 && epoch % every == every / 2;
 }
 
@@ -151,27 +172,21 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
   progress_ = std::exchange(start_, {});
   TrainerState& now = progress_;
   const int first = now.epoch + 1;
-  const auto out_of_patience = [&] {
-    return options_.patience > 0 && now.epoch - now.best_epoch >= options_.patience;
-  };
   std::vector<double> epoch_ms, evaluation_ms, sparse_ms, gemm_ms, other_ms;
   AsyncHostCopy loss, metrics;
-  const bool graph = options_.graph && device_.is_cuda() && !options_.watch;
+  const bool cuda_graph = options_.cuda_graph && device_.is_cuda() && !options_.watch;
   reset_peak_memory(device_);
   model_.train();
-  const bool ended = now.best_epoch > 0 && now.epoch % options_.eval_every == 0 && out_of_patience();
+  const bool ended = now.best_epoch > 0 && now.epoch % options_.eval_every == 0 && is_out_of_patience();
   for (int epoch = first; !ended && epoch <= options_.epochs; ++epoch) {
     EpochReport report;
     report.epoch = epoch;
     report.epochs = options_.epochs;
     const bool warmup = epoch - first < options_.warmup_epochs;
-    const bool profiled = !warmup && is_profiled(epoch, first, graph);
-    const bool replayed = graph && epoch > first && !warmup && !profiled;
-    if (replayed) prepare(step_);
-    if (const std::vector<double> rates = schedule_.rates(epoch); rates != rates_) {
-      adam_.set_rates(rates);
-      rates_ = rates;
-    }
+    const bool profiled = !warmup && is_profiled(epoch, first, cuda_graph);
+    const bool replayed = cuda_graph && epoch > first && !warmup && !profiled;
+    if (replayed) capture_if_stale(step_);
+    set_learning_rate(epoch);
     report.lr = rates_.front();
 
     PartTimer part_timer(device_);
@@ -199,18 +214,17 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
       report.loss = loss.values().item();
       if (options_.stop_at_nan) check_loss(report.loss, "training", epoch);
     };
-    // After a replay the evaluation is asked for at once: the device goes on while the host learns of the
-    // loss.
+    // After a replay the host launches the evaluation before it waits for the loss.
     if (!replayed) read_loss();
     summary.stopped = epoch < options_.epochs && options_.stop && options_.stop();
     std::optional<Stopwatch> evaluation_stopwatch;
     if (epoch % options_.eval_every == 0 || epoch == options_.epochs || summary.stopped) {
-      // Captured in the step's memory, hence after it.
-      const bool again = step_.is_current() && !evaluation_ms.empty();
-      if (again) prepare(evaluation_, &step_);
+      // The graph of the evaluation reuses the memory of the step's graph, so that one must exist.
+      const bool replay_it = step_.is_current() && !evaluation_ms.empty();
+      if (replay_it) capture_if_stale(evaluation_, &step_);
       evaluation_stopwatch.emplace(device_);
       const Tensor evaluated =
-          again ? evaluation_.replay() : watched(epoch, [&] { return evaluation_.run(); });
+          replay_it ? evaluation_.replay() : watched(epoch, [&] { return evaluation_.run(); });
       evaluation_stopwatch->stop();
       metrics.start(evaluated);
     }
@@ -220,22 +234,17 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
       (warmup ? summary.warmup_ms : epoch_ms).push_back(report.ms);
     }
     if (evaluation_stopwatch) {
-      now.last = read_metrics(metrics.values());
+      report.evaluation = read_metrics(metrics.values());
       report.evaluation_ms = evaluation_stopwatch->milliseconds();
       evaluation_ms.push_back(report.evaluation_ms);
-      if (options_.stop_at_nan) check_loss(now.last.val_loss, "validation", epoch);
-      schedule_.observe(now.last.val_loss);
-      report.evaluation = now.last;
-      if (std::isfinite(now.last.val_loss) && (now.best_epoch == 0 || better(now.last, now.best))) {
-        now.best_epoch = epoch;
-        now.best = now.last;
-      }
+      if (options_.stop_at_nan) check_loss(report.evaluation->val_loss, "validation", epoch);
+      record(*report.evaluation, epoch);
     }
     now.epoch = epoch;
     report.best_epoch = now.best_epoch;
     report.best = now.best;
     if (on_epoch) on_epoch(report);
-    if (summary.stopped || (report.evaluation && out_of_patience())) break;
+    if (summary.stopped || (report.evaluation && is_out_of_patience())) break;
   }
   summary.epochs = now.epoch;
   summary.best_epoch = now.best_epoch;

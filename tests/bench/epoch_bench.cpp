@@ -16,6 +16,8 @@
 #include "tests/bench/epoch_options.h"
 #include "tests/bench/epoch_table.h"
 #include "tests/bench/limits.h"
+#include "train/commands/run_command.h"
+#include "train/task/model_registry.h"
 #include "train/task/node_model.h"
 #include "train/timing.h"
 #include "train/trainer.h"
@@ -89,7 +91,7 @@ EpochRow train_epochs(const Ordered& nodes, const TrainOptions& training, const 
                    .eval_every = total,
                    .warmup_epochs = options.warmup,
                    .profile_every = 2,
-                   .graph = options.cuda_graph,
+                   .cuda_graph = options.cuda_graph,
                    .training_rows = run.model.training_rows});
   EpochRow row{nodes.data.name,
                training,
@@ -98,7 +100,7 @@ EpochRow train_epochs(const Ordered& nodes, const TrainOptions& training, const 
                run.task.x.is_sparse() ? "sparse" : "dense",
                nodes.by,
                nodes.ms};
-  if (options.roofline && training.model == ModelKind::kGcn)
+  if (options.roofline && training.model == "gcn")
     row.of_roofline =
         gcn_bound_ms(run.task, training, run.model.adj.num_edges(), limits) / row.summary.epoch_ms.median;
   return row;
@@ -106,12 +108,12 @@ EpochRow train_epochs(const Ordered& nodes, const TrainOptions& training, const 
 
 void measure_order(const Ordered& nodes, const EpochOptions& options, const Limits& limits,
                    std::vector<EpochRow>& rows) {
-  for (const ModelKind model : options.models) {
+  for (const std::string& model : options.models) {
     TrainOptions training = published_options(model);
     training.attention = options.attention;
     training.input_dropout = options.input_dropout;
-    training.prune_rows = options.prune_rows && model == ModelKind::kGcn;
-    const bool gat = model == ModelKind::kGat;
+    training.prune_rows = options.prune_rows && model == "gcn";
+    const bool gat = model == "gat";
     for (const std::int64_t heads : gat ? options.heads : std::vector<std::int64_t>{1})
       for (const std::int64_t hidden :
            options.hidden.empty() ? std::vector<std::int64_t>{training.hidden} : options.hidden) {

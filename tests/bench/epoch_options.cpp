@@ -69,7 +69,7 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv) {
   reject_strays(parsed);
   for (const std::string& model : list(parsed, "model")) {
     check(model == "gcn" || model == "gat", "--model must be of gcn, gat, got '", model, "'");
-    options.models.push_back(model == "gat" ? ModelKind::kGat : ModelKind::kGcn);
+    options.models.push_back(model);
   }
   options.graphs = preset_list(parsed);
   options.files = file_list(parsed, "dataset");

@@ -13,7 +13,7 @@
 namespace rodeo::bench {
 
 struct EpochOptions {
-  std::vector<ModelKind> models;
+  std::vector<std::string> models;
   std::vector<std::string> graphs, files;   // names of synthetic sizes; HDF5 files
   std::vector<std::int64_t> hidden, heads;  // hidden is empty: the default of each model
   std::vector<FeatureForm> features;

@@ -14,10 +14,9 @@ struct Column {
 };
 constexpr Column kColumns[] = {
     {"graph", [](const EpochRow& r) { return r.graph; }},
-    {"model", [](const EpochRow& r) { return std::string(name(r.options.model)); }},
+    {"model", [](const EpochRow& r) { return r.options.model; }},
     {"hidden", [](const EpochRow& r) { return str(r.options.hidden); }},
-    {"heads",
-     [](const EpochRow& r) { return str(r.options.model == ModelKind::kGat ? r.options.heads : 1); }},
+    {"heads", [](const EpochRow& r) { return str(r.options.model == "gat" ? r.options.heads : 1); }},
     {"epoch_ms", [](const EpochRow& r) { return fmt::format("{:.4f}", r.summary.epoch_ms.median); }},
     {"sparse_ms", [](const EpochRow& r) { return fmt::format("{:.4f}", r.summary.parts.sparse.median); }},
     {"gemm_ms", [](const EpochRow& r) { return fmt::format("{:.4f}", r.summary.parts.gemm.median); }},
@@ -81,7 +80,7 @@ void print_epoch_row(const EpochRow& r) {
   fmt::print(
       "{:<20} {:<5} {:>6} {:>5} {:>11.3f} {:>11.3f} {:>10.3f} {:>10.3f} {:>10.3f} {:>8} {:>12} {:>8} {:>8} "
       "{:>11.1f} {:>9}\n",
-      r.graph, name(r.options.model), r.options.hidden, text(3), r.summary.epoch_ms.median, sparse.median,
+      r.graph, r.options.model, r.options.hidden, text(3), r.summary.epoch_ms.median, sparse.median,
       gemm.median, other.median, static_cast<double>(r.summary.peak_bytes) / (1 << 30), text(9), text(10),
       r.features, name(r.reorder), r.reorder_ms, name(r.options.precision));
   std::fflush(stdout);

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "ops/convert.h"
+#include "train/commands/device_text.h"
+#include "train/report/spmm_choices.h"
 
 namespace rodeo {
 namespace {

@@ -13,9 +13,10 @@
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny.h"
 #include "train/checkpoint.h"
+#include "train/commands/recorder.h"
 #include "train/io/atomic_file.h"
-#include "train/io/recorder.h"
 #include "train/task/memory_estimate.h"
+#include "train/task/model_registry.h"
 
 namespace rodeo {
 namespace {
@@ -94,8 +95,7 @@ TEST(TrainNotFinite, DebugNamesTheKernel) {
   const TempDir dir;
   const Result found = train(dir, "", "--lr 1e30 --debug");
   EXPECT_EQ(found.code, 3);
-  EXPECT_NE(found.out.find("every kernel's result is looked at, without a captured graph"),
-            std::string::npos);
+  EXPECT_NE(found.out.find("the result of every kernel is checked; no CUDA graph"), std::string::npos);
   EXPECT_NE(found.err.find("[debug] "), std::string::npos) << found.err;
   EXPECT_NE(found.err.find(" not finite: f32 ["), std::string::npos) << found.err;
   EXPECT_NE(found.err.find(", in epoch "), std::string::npos) << found.err;
@@ -111,12 +111,11 @@ TrainerOptions watched(NanWatch& watch) {
 
 // Also where new memory is full of NaN: kernels write all of what they make, and pass on nothing else.
 TEST_P(TrainFaults, HealthyModelsRaiseNoAlarm) {
-  for (const ModelKind kind : {ModelKind::kGcn, ModelKind::kGat, ModelKind::kGatv2, ModelKind::kSage,
-                               ModelKind::kGin, ModelKind::kSgc, ModelKind::kAppnp})
+  for (const std::string_view model : {"gcn", "gat", "gatv2", "sage", "gin", "sgc", "appnp"})
     for (const AttentionForm form : {AttentionForm::kFused, AttentionForm::kComposed}) {
-      if (kind == ModelKind::kGatv2 && form == AttentionForm::kFused) continue;  // it has none
-      SCOPED_TRACE(str(name(kind), " ", name(form)));
-      TrainOptions options = published_options(kind);
+      if (model == "gatv2" && form == AttentionForm::kFused) continue;  // it has none
+      SCOPED_TRACE(str(model, " ", name(form)));
+      TrainOptions options = published_options(model);
       options.attention = form;
       const NodeRun run = make_run(test::tiny_dataset(), options, device());
       const test::Poisoned poisoned;
@@ -128,7 +127,7 @@ TEST_P(TrainFaults, HealthyModelsRaiseNoAlarm) {
 }
 
 TEST_P(TrainFaults, TheFirstBadKernelIsNamed) {
-  const NodeRun run = make_run(test::tiny_dataset(), published_options(ModelKind::kGcn), device());
+  const NodeRun run = make_run(test::tiny_dataset(), published_options("gcn"), device());
   NanWatch watch;
   Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
                   watched(watch));
@@ -150,7 +149,7 @@ TEST_P(TrainFaults, TheFirstBadKernelIsNamed) {
 
 TEST_P(TrainFaults, ABadCheckpointNeverReplacesAGoodOne) {
   const TempDir dir;
-  TrainOptions options = published_options(ModelKind::kGcn);
+  TrainOptions options = published_options("gcn");
   options.dataset = dir / "tiny.h5";
   options.checkpoint = dir / "ck";
   options.checkpoint_every = 1;
@@ -201,11 +200,10 @@ TEST(TrainMemory, EstimatesAreNearWhatIsHeld) {
   shape.edges = 40000;
   shape.features = 100;
   shape.split = "50/25/25";
-  for (const ModelKind kind : {ModelKind::kGcn, ModelKind::kGat, ModelKind::kGatv2, ModelKind::kSage,
-                               ModelKind::kGin, ModelKind::kSgc, ModelKind::kAppnp})
+  for (const std::string_view model : {"gcn", "gat", "gatv2", "sage", "gin", "sgc", "appnp"})
     for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
-      SCOPED_TRACE(str(name(kind), " ", name(precision)));
-      TrainOptions options = published_options(kind);
+      SCOPED_TRACE(str(model, " ", name(precision)));
+      TrainOptions options = published_options(model);
       options.spmm = SpmmAlgorithm::kRode;
       options.precision = precision;
       const NodeRun run = make_run(synthesize(shape), options, kCpu);
@@ -214,7 +212,7 @@ TEST(TrainMemory, EstimatesAreNearWhatIsHeld) {
       Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
                       {.epochs = 3, .training_rows = run.model.training_rows});
       const auto held = static_cast<double>(trainer.fit().peak_bytes - before);
-      RecordProperty(str(name(kind), " ", name(precision)), str(estimate / held));
+      RecordProperty(str(model, " ", name(precision)), str(estimate / held));
       // Beside 16-bit activations plans weigh twice as much, of which small graphs have more.
       EXPECT_NEAR(estimate / held, 1, precision == Precision::kBf16 ? 0.4 : 0.25);
     }

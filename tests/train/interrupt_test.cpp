@@ -87,7 +87,7 @@ TEST_F(TrainInterrupt, ASignalEndsTheEpochAndTheRunIsWrittenWhole) {
                             epochs, "\n")),
               std::string::npos)
         << text_of(at + ".out");
-    EXPECT_EQ(text_of(at + ".err"), "\nstopping after this epoch; the same again stops at once\n");
+    EXPECT_EQ(text_of(at + ".err"), "\nstopping after this epoch; interrupt again to stop at once\n");
   }
 }
 

@@ -3,7 +3,8 @@
 #include <vector>
 
 #include "tests/support/devices.h"
-#include "train/task/options.h"
+#include "train/commands/parse_options.h"
+#include "train/task/model_registry.h"
 
 namespace rodeo {
 namespace {
@@ -16,13 +17,9 @@ TrainOptions parse(std::vector<const char*> arguments) {
 }
 
 TEST(TrainModelOptions, AModelHasItsPublishedDefaults) {
-  for (const ModelKind kind : {ModelKind::kGcn, ModelKind::kGat, ModelKind::kGatv2, ModelKind::kSage,
-                               ModelKind::kGin, ModelKind::kSgc, ModelKind::kAppnp}) {
-    const std::string text(name(kind));
-    EXPECT_EQ(parse_model(text), kind);
-    const TrainOptions got = parse({"--dataset", "x", "--model", text.c_str()}),
-                       want = published_options(kind);
-    EXPECT_EQ(got.model, kind);
+  for (const char* model : {"gcn", "gat", "gatv2", "sage", "gin", "sgc", "appnp"}) {
+    const TrainOptions got = parse({"--dataset", "x", "--model", model}), want = published_options(model);
+    EXPECT_EQ(got.model, model);
     EXPECT_EQ(got.hidden, want.hidden);
     EXPECT_EQ(got.lr, want.lr);
     EXPECT_EQ(got.weight_decay, want.weight_decay);
@@ -67,7 +64,7 @@ TEST(TrainModelOptions, Errors) {
   EXPECT_ERROR(parse({"--model", "sage", "--dataset", "x", "--aggr", "best"}),
                "unknown reduction 'best': expected one of sum, mean, max, min");
   EXPECT_ERROR(parse({"--model", "sage", "--dataset", "x", "--aggr", "max", "--explain"}),
-               "--explain tells which sums were chosen, and --aggr max has none");
+               "--explain prints the SpMM algorithms, which --aggr max does not use");
   const char* arguments[] = {"train_gcn", "--dataset", "x", "--model", "gat"};
   EXPECT_ERROR(parse_train_options(5, arguments), "unknown option '--model'; see --help");
 }

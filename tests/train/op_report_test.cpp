@@ -10,6 +10,7 @@
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny.h"
 #include "train/io/atomic_file.h"
+#include "train/task/model_registry.h"
 #include "train/task/node_model.h"
 #include "train/trainer.h"
 
@@ -22,7 +23,7 @@ RODEO_ON_ALL_DEVICES(TrainProfile);
 TEST_P(TrainProfile, SeesTheKernelsOfProfiledStepsAndChangesNoBits) {
   std::vector<std::vector<double>> losses;
   for (const bool timed : {false, true}) {
-    TrainOptions model = published_options(ModelKind::kGcn);
+    TrainOptions model = published_options("gcn");
     model.features = FeatureForm::kDense;
     const NodeRun run = make_run(test::tiny_dataset(), model, device());
     KernelTimer timer(device(), 2);

@@ -1,10 +1,11 @@
-#include "train/task/options.h"
+#include "train/commands/parse_options.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "tests/support/devices.h"
+#include "train/task/model_registry.h"
 
 namespace rodeo {
 namespace {
@@ -32,7 +33,7 @@ TEST(TrainOptions, DefaultsAreThePublishedOnes) {
   EXPECT_EQ(options.device, "auto");
   EXPECT_EQ(options.spmm, SpmmAlgorithm::kAuto);
   EXPECT_EQ(options.precision, Precision::kFp32);
-  EXPECT_TRUE(options.graph);
+  EXPECT_TRUE(options.cuda_graph);
   EXPECT_FALSE(options.explain);
   EXPECT_FALSE(options.quiet);
   EXPECT_EQ(options.notice, "");
@@ -68,7 +69,7 @@ TEST(TrainOptions, ReadsEveryOption) {
                                       "rode",
                                       "--precision",
                                       "bf16",
-                                      "--no-graph",
+                                      "--no-cuda-graph",
                                       "--quiet"});
   EXPECT_EQ(options.dataset, "a b.h5");
   EXPECT_EQ(options.split, "60/20/20");
@@ -86,7 +87,7 @@ TEST(TrainOptions, ReadsEveryOption) {
   EXPECT_EQ(options.device, "cuda:1");
   EXPECT_EQ(options.spmm, SpmmAlgorithm::kRode);
   EXPECT_EQ(options.precision, Precision::kBf16);
-  EXPECT_FALSE(options.graph);
+  EXPECT_FALSE(options.cuda_graph);
   EXPECT_TRUE(options.quiet);
 }
 
@@ -101,12 +102,12 @@ TEST(TrainOptions, ACommandHasItsOwnDefaults) {
 }
 
 TrainOptions parse_gat(std::vector<const char*> arguments) {
-  return parse(std::move(arguments), published_options(ModelKind::kGat));
+  return parse(std::move(arguments), published_options("gat"));
 }
 
 TEST(TrainOptions, GatHasItsPublishedDefaults) {
   const TrainOptions options = parse_gat({"--dataset", "cora.h5"});
-  EXPECT_EQ(options.model, ModelKind::kGat);
+  EXPECT_EQ(options.model, "gat");
   EXPECT_EQ(options.hidden, 8);
   EXPECT_EQ(options.heads, 8);
   EXPECT_EQ(options.out_heads, 1);
@@ -153,6 +154,16 @@ TEST(TrainOptions, HelpAndVersionNeedNothingElse) {
     EXPECT_NE(help.find(part), std::string::npos) << part << " is not in\n" << help;
   EXPECT_EQ(parse({"-h"}).notice, help);
   EXPECT_EQ(parse({"--version"}).notice.find("train_gcn "), 0u);
+}
+
+TEST(TrainOptions, OldNamesAreAcceptedWithAWarning) {
+  const TrainOptions options = parse({"--dataset", "x", "--no-graph"});
+  EXPECT_FALSE(options.cuda_graph);
+  ASSERT_EQ(options.warnings.size(), 1u);
+  EXPECT_EQ(options.warnings[0],
+            "--no-graph was renamed to --no-cuda-graph; the old name will be removed in the next release");
+  EXPECT_TRUE(parse({"--dataset", "x", "--no-cuda-graph"}).warnings.empty());
+  EXPECT_ERROR(parse({"--dataset", "x", "--no-graph=maybe"}), "--no-cuda-graph takes no value, got 'maybe'");
 }
 
 struct BadCase {

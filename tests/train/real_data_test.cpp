@@ -3,6 +3,7 @@
 #include "models/gcn.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
+#include "train/task/model_registry.h"
 #include "train/task/node_model.h"
 #include "train/trainer.h"
 
@@ -31,7 +32,7 @@ TEST(TrainRealData, CoraReachesThePublishedAccuracy) {
 }
 
 TEST(TrainRealData, GatReachesThePublishedAccuracyOnCora) {
-  TrainOptions options = published_options(ModelKind::kGat);
+  TrainOptions options = published_options("gat");
   options.dataset = test::shared_data("cora.h5");
   if (options.dataset.empty()) GTEST_SKIP() << "no shared data: cora.h5";
   const NodeRun run = load_run(options, kCpu);
@@ -44,7 +45,7 @@ TEST(TrainRealData, GatReachesThePublishedAccuracyOnCora) {
 }
 
 TEST(TrainRealData, SgcReachesThePublishedAccuracyOnCora) {
-  TrainOptions options = published_options(ModelKind::kSgc);
+  TrainOptions options = published_options("sgc");
   options.dataset = test::shared_data("cora.h5");
   if (options.dataset.empty()) GTEST_SKIP() << "no shared data: cora.h5";
   const NodeRun run = load_run(options, kCpu);

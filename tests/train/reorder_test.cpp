@@ -12,8 +12,9 @@
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny.h"
 #include "train/commands/predict.h"
+#include "train/commands/recorder.h"
 #include "train/io/atomic_file.h"
-#include "train/io/recorder.h"
+#include "train/task/model_registry.h"
 
 namespace rodeo {
 namespace {
@@ -44,8 +45,8 @@ Trained train(NodeRun run, const TrainOptions& options, Recorder* recorder = nul
 }
 
 /// Without dropout, whose masks belong to places.
-TrainOptions steady(ModelKind kind, NodeOrder order = NodeOrder::kNone) {
-  TrainOptions options = published_options(kind);
+TrainOptions steady(std::string_view model, NodeOrder order = NodeOrder::kNone) {
+  TrainOptions options = published_options(model);
   options.dropout = options.attention_dropout = 0;
   options.epochs = 15;
   options.spmm = SpmmAlgorithm::kRode;
@@ -65,11 +66,11 @@ RODEO_ON_ALL_DEVICES(TrainReorder);
 
 TEST_P(TrainReorder, PredictionsComeBackInTheFilesOrder) {
   const Dataset data = test::tiny_dataset();
-  for (const ModelKind kind : {ModelKind::kGcn, ModelKind::kGat, ModelKind::kSage, ModelKind::kAppnp}) {
-    const Trained plain = train(make_run(data, steady(kind), device()), steady(kind));
+  for (const std::string_view model : {"gcn", "gat", "sage", "appnp"}) {
+    const Trained plain = train(make_run(data, steady(model), device()), steady(model));
     for (const NodeOrder order : kOrders) {
-      SCOPED_TRACE(str(name(kind), " ", name(order)));
-      const TrainOptions options = steady(kind, order);
+      SCOPED_TRACE(str(model, " ", name(order)));
+      const TrainOptions options = steady(model, order);
       const Trained other = train(make_run(data, options, device()), options);
       EXPECT_NE(other.task.order.to_vector<std::int64_t>().front(), 0);
       // The same sums in another order: rounding apart.
@@ -81,7 +82,7 @@ TEST_P(TrainReorder, PredictionsComeBackInTheFilesOrder) {
 }
 
 TEST_P(TrainReorder, WithDropoutTheAccuracyIsThatOfAnotherSeed) {
-  TrainOptions options = published_options(ModelKind::kGcn);
+  TrainOptions options = published_options("gcn");
   options.epochs = 60;
   const Dataset data = test::tiny_dataset(1000);
   const double plain = train(make_run(data, options, device()), options).summary.best.test;
@@ -91,7 +92,7 @@ TEST_P(TrainReorder, WithDropoutTheAccuracyIsThatOfAnotherSeed) {
 
 TEST_P(TrainReorder, FeaturesLabelsAndPartsFollowTheirNodes) {
   Dataset data = test::tiny_dataset();
-  TrainOptions options = steady(ModelKind::kGcn, NodeOrder::kRabbit);
+  TrainOptions options = steady("gcn", NodeOrder::kRabbit);
   options.normalize_features = false;
   for (const bool sparse : {false, true})
     for (const bool several : {false, true}) {
@@ -120,7 +121,7 @@ TEST_P(TrainReorder, FeaturesLabelsAndPartsFollowTheirNodes) {
 
 TEST_P(TrainReorder, ARandomSplitHasTheSameNodes) {
   const test::TempDir dir;
-  TrainOptions options = steady(ModelKind::kGcn);
+  TrainOptions options = steady("gcn");
   options.dataset = dir / "tiny.h5";
   options.split = "40/30/30";
   options.seed = 3;
@@ -136,7 +137,7 @@ TEST_P(TrainReorder, ARandomSplitHasTheSameNodes) {
 
 TEST_P(TrainReorder, WeightsPredictTheFilesNodesAndTheLogTellsTheOrder) {
   const test::TempDir dir;
-  TrainOptions options = steady(ModelKind::kGcn, NodeOrder::kRabbit);
+  TrainOptions options = steady("gcn", NodeOrder::kRabbit);
   options.dataset = dir / "tiny.h5";
   options.checkpoint = dir / "ck";
   options.log = dir / "run.jsonl";
@@ -172,7 +173,7 @@ TEST_P(TrainReorder, WeightsPredictTheFilesNodesAndTheLogTellsTheOrder) {
 
 TEST_P(TrainReorder, ARunGoesOnInItsOrderAndInNoOther) {
   const test::TempDir dir;
-  TrainOptions options = published_options(ModelKind::kGcn);
+  TrainOptions options = published_options("gcn");
   options.spmm = SpmmAlgorithm::kRode;
   options.dataset = dir / "tiny.h5";
   options.reorder = NodeOrder::kRabbit;

@@ -1,4 +1,4 @@
-#include "train/task/settings.h"
+#include "train/io/settings.h"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +6,7 @@
 
 #include "tests/support/devices.h"
 #include "tests/support/temp_dir.h"
+#include "train/commands/parse_options.h"
 #include "train/io/atomic_file.h"
 
 namespace rodeo {
@@ -56,6 +57,27 @@ TEST(TrainSettings, PrintedConfigsAreReadAsTheyWere) {
       EXPECT_EQ(printed.find("\"" + option + "\":") == std::string::npos, left_out) << option;
     }
   }
+}
+
+TEST(TrainSettings, OldNamesAreAcceptedWithAWarning) {
+  const TempDir dir;
+  const std::string file = dir / "old.json";
+  write_file(file, R"({"model": "gcn", "dataset": "x", "no-graph": true})");
+  const TrainOptions options = parse({"--config", file});
+  EXPECT_FALSE(options.cuda_graph);
+  ASSERT_EQ(options.warnings.size(), 1u);
+  EXPECT_EQ(
+      options.warnings[0],
+      file + ": --no-graph was renamed to --no-cuda-graph; the old name will be removed in the next release");
+}
+
+TEST(TrainSettings, AnErrorNamesTheFileOfTheValue) {
+  const TempDir dir;
+  const std::string file = dir / "c.json";
+  write_file(file, R"({"model": "gcn", "hidden": 0, "precision": "half"})");
+  EXPECT_ERROR(parse({"--dataset", "x", "--config", file, "--hidden", "4"}),
+               file + ": unknown precision 'half': expected one of fp32, tf32, bf16");
+  EXPECT_EQ(parse({"--dataset", "x", "--config", file, "--hidden", "4", "--precision", "bf16"}).hidden, 4);
 }
 
 TEST(TrainSettings, BadConfigsAreNamed) {

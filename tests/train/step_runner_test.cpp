@@ -7,6 +7,7 @@
 #include "ops/dense.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
+#include "train/task/model_registry.h"
 #include "train/task/node_model.h"
 #include "train/trainer.h"
 
@@ -26,10 +27,10 @@ struct Outcome {
   std::vector<Tensor> parameters;
 };
 
-Outcome train(ModelKind kind, const TrainerOptions& options, double dropout,
+Outcome train(std::string_view model, const TrainerOptions& options, double dropout,
               const std::function<void(const EpochReport&, Module&)>& on_epoch = {},
               Precision precision = Precision::kFp32) {
-  TrainOptions training = published_options(kind);
+  TrainOptions training = published_options(model);
   training.dropout = training.attention_dropout = dropout;
   training.precision = precision;
   SyntheticOptions size = synthetic_preset("cora");
@@ -56,15 +57,15 @@ void expect_same(const Outcome& a, const Outcome& b) {
 
 TEST_F(TrainReplay, CapturedAndEagerRunsGiveTheSameBits) {
   for (const Precision precision : {Precision::kFp32, Precision::kBf16})
-    for (const ModelKind kind : {ModelKind::kGcn, ModelKind::kGat})
+    for (const std::string_view model : {"gcn", "gat"})
       for (const double dropout : {0.0, 0.6}) {
-        const Outcome eager = train(kind, {.epochs = 25, .graph = false}, dropout, {}, precision);
+        const Outcome eager = train(model, {.epochs = 25, .cuda_graph = false}, dropout, {}, precision);
         EXPECT_EQ(eager.summary.kernels, 0);
         // Between the replays stand profiled epochs, which run op by op.
-        const Outcome captured = train(kind, {.epochs = 25}, dropout, {}, precision);
+        const Outcome captured = train(model, {.epochs = 25}, dropout, {}, precision);
         EXPECT_GT(captured.summary.kernels, 0);
         expect_same(eager, captured);
-        expect_same(eager, train(kind, {.epochs = 25, .warmup_epochs = 0, .profile_every = 0}, dropout, {},
+        expect_same(eager, train(model, {.epochs = 25, .warmup_epochs = 0, .profile_every = 0}, dropout, {},
                                  precision));
         EXPECT_LT(captured.losses.back(), captured.losses.front());
       }
@@ -76,14 +77,14 @@ TEST_F(TrainReplay, ParametersThatAreReplacedAreReadFromTheirNewPlace) {
     for (Variable& p : model.parameters()) p.set_value(p.value().clone());
   };
   const TrainerOptions options{.epochs = 20, .profile_every = 0};
-  expect_same(train(ModelKind::kGcn, options, 0.5), train(ModelKind::kGcn, options, 0.5, replace));
+  expect_same(train("gcn", options, 0.5), train("gcn", options, 0.5, replace));
 }
 
 TEST_F(TrainReplay, ALossThatIsNotANumberStopsTheRightEpoch) {
   const auto spoil = [](const EpochReport& report, Module& model) {
     if (report.epoch == 8) model.parameters()[0].value().fill(std::numeric_limits<double>::quiet_NaN());
   };
-  EXPECT_ERROR(train(ModelKind::kGcn, {.epochs = 20}, 0.5, spoil),
+  EXPECT_ERROR(train("gcn", {.epochs = 20}, 0.5, spoil),
                "[train] the training loss is nan in epoch 9: try a smaller learning rate");
 }
 
@@ -106,19 +107,19 @@ TEST_F(TrainReplay, AModelThatCannotBeCapturedSaysSoAndTrainsWithout) {
   Peeking model;
   const auto fit = [&](bool graph) {
     Trainer trainer(model, [&] { return model.forward(); }, {{model.parameters(), {}}}, label,
-                    {nodes, nodes, nodes}, {.epochs = 6, .graph = graph});
+                    {nodes, nodes, nodes}, {.epochs = 6, .cuda_graph = graph});
     return trainer.fit();
   };
   const std::string error = error_of([&] { fit(true); });
   EXPECT_TRUE(error.starts_with("[cuda_graph] the work cannot be captured: ")) << error;
-  EXPECT_TRUE(error.ends_with("; train without a graph then (--no-graph)")) << error;
+  EXPECT_TRUE(error.ends_with("; train without a CUDA graph (--no-cuda-graph)")) << error;
   EXPECT_EQ(fit(false).epochs, 6);
   EXPECT_EQ(fit(false).last.train, 1);
 }
 
 TEST_F(TrainReplay, MemoryIsReturned) {
   const std::int64_t before = memory_stats(cuda_device()).current;
-  const TrainSummary summary = train(ModelKind::kGcn, {.epochs = 10}, 0.5).summary;
+  const TrainSummary summary = train("gcn", {.epochs = 10}, 0.5).summary;
   EXPECT_GT(summary.peak_bytes, before);
   EXPECT_EQ(memory_stats(cuda_device()).current, before);
 }

@@ -89,7 +89,7 @@ TEST(TrainLoop, ScheduleAndClippingReachTheParameters) {
     const Ring ring(50, cuda ? cuda_device() : kCpu);
     const auto losses = [&](const LrScheduleOptions& schedule, double clip_norm, bool graph = true) {
       TrainerOptions options{.epochs = 20};
-      options.graph = graph;
+      options.cuda_graph = graph;
       options.schedule = schedule;
       options.clip_norm = clip_norm;
       return run_gcn(ring, 0.5, options).losses;

@@ -1,28 +1,27 @@
-/// The gradients of the library's layers, checked on a part of a dataset.
+/// Gradient checks of the library's layers on a subgraph of a dataset.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "core/gradcheck.h"
-#include "train/task/layer_table.h"
+#include "train/commands/layer_table.h"
 
 namespace rodeo {
 
 struct CheckLayerOptions {
   std::int64_t nodes = 30;          // of the subgraph (datasets/subgraph.h)
-  std::int64_t out = 4;             // columns of the layer's result, of one head
-  std::int64_t max_elements = 100;  // of each input and parameter; 0: all
-  std::uint64_t seed = 0;           // of the subgraph, the parameters, the projections and the elements
+  std::int64_t out = 4;             // output columns of the layer, per head
+  std::int64_t max_elements = 100;  // checked per input and parameter; 0: all
+  std::uint64_t seed = 0;           // of the subgraph, parameters, projections and checked elements
 };
 
-/// `dataset`, cut down and in float64 on `device`. Features whose rows sum to one, and noise in [-0.5, 0.5)
-/// on them: those of real graphs are full of zeros, which stand on the kinks of ReLU and the like. Where the
-/// dataset has no features, 16 of noise alone.
-/// Throws Error for nodes or out < 1.
+/// A subgraph of `dataset` in float64 on `device`. x: the features, rows divided by their sums, plus noise in
+/// [-0.5, 0.5); without features, 16 columns of noise. The noise moves the many zeros of real features off
+/// the kinks of ReLU. Throws Error for nodes or out < 1.
 LayerTask make_layer_task(const Dataset& dataset, Device device, const CheckLayerOptions& options = {});
 
-/// gradcheck of one layer's parameters and its input x.
+/// gradcheck of a layer's parameters and its input x.
 GradcheckResult check_layer(const LayerEntry& layer, const LayerTask& task, const CheckLayerOptions& options);
 
 }  // namespace rodeo

@@ -7,8 +7,11 @@
 #include "core/context.h"
 #include "core/storage.h"
 #include "train/commands/console.h"
+#include "train/commands/device_text.h"
 #include "train/commands/interrupt.h"
-#include "train/io/recorder.h"
+#include "train/commands/parse_options.h"
+#include "train/commands/recorder.h"
+#include "train/commands/run_command.h"
 #include "train/report/op_report.h"
 #include "train/task/memory_estimate.h"
 #include "train/task/node_model.h"
@@ -74,11 +77,11 @@ void train(const TrainOptions& options, Device device, Recorder& recorder) {
 
   NanWatch watch;
   std::optional<KernelTimer> timer;
-  constexpr int kProfiled = 50;  // epochs, of long runs
+  constexpr int kMaxProfiledEpochs = 50;
   if (options.profile || !options.trace.empty() || !options.report.empty())
-    timer.emplace(device, options.profile || !options.trace.empty() ? kProfiled : 1);
+    timer.emplace(device, options.profile || !options.trace.empty() ? kMaxProfiledEpochs : 1);
   if (options.debug) {
-    console.say("debug", "every kernel's result is looked at, without a captured graph");
+    console.say("debug", "the result of every kernel is checked; no CUDA graph");
     NanWatch::check("the features", values_of(task.x));
   }
 
@@ -87,7 +90,7 @@ void train(const TrainOptions& options, Device device, Recorder& recorder) {
                   {.epochs = options.epochs,
                    .eval_every = options.eval_every,
                    .patience = options.patience,
-                   .graph = options.graph,
+                   .cuda_graph = options.cuda_graph,
                    .training_rows = model.training_rows,
                    .schedule = options.schedule,
                    .clip_norm = options.clip_norm,
@@ -105,7 +108,7 @@ void train(const TrainOptions& options, Device device, Recorder& recorder) {
         recorder.epoch(report);
         console.epoch(report);
       });
-    } catch (const std::bad_alloc&) {  // not for a tensor: what tensors hold is to blame all the same
+    } catch (const std::bad_alloc&) {  // a host allocation failed, but tensors hold most of the memory
       throw OutOfMemory(str("[memory] cpu is out of memory beside ",
                             format_bytes(static_cast<double>(memory_stats(kCpu).current)),
                             " used by tensors; the largest: ", describe_largest_allocations(kCpu, 4)));
@@ -120,7 +123,7 @@ void train(const TrainOptions& options, Device device, Recorder& recorder) {
   if (summary.stopped) throw Interrupted{signals.signal()};
 }
 
-/// Errors of memory and numbers say what may help.
+/// Adds advice to out-of-memory errors and to losses that are not finite.
 void with_advice(const TrainOptions& options, Device device, const std::function<void()>& work) {
   try {
     work();
@@ -142,7 +145,7 @@ void run(const TrainOptions& options) {
   try {
     const Device device = parse_device(options.device);
     with_advice(options, device, [&] { train(options, device, recorder); });
-  } catch (const Interrupted&) {  // a run of fewer epochs, with its summary
+  } catch (const Interrupted&) {  // a shorter run, but complete: no error line in the log
     throw;
   } catch (...) {
     const Failure failure = current_failure();
@@ -154,8 +157,10 @@ void run(const TrainOptions& options) {
 }  // namespace
 
 int train_command(int argc, const char* const* argv, const TrainOptions& defaults) {
-  return run_command(defaults.choose_model ? "rodeo_train" : str("train_", name(defaults.model)), [&] {
+  const std::string program = defaults.choose_model ? "rodeo_train" : str("train_", defaults.model);
+  return run_command(program, [&] {
     const TrainOptions options = parse_train_options(argc, argv, defaults);
+    for (const std::string& warning : options.warnings) fmt::print(stderr, "{}: {}\n", program, warning);
     if (options.notice.empty())
       run(options);
     else

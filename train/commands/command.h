@@ -1,12 +1,12 @@
-/// The training commands, whose main() is one line.
+/// main() of the training commands.
 #pragma once
 
 #include "train/task/options.h"
 
 namespace rodeo {
 
-/// Reads the command line on top of the defaults, trains defaults.model and prints what
-/// train/commands/console.h describes. Returns the exit code: see run_command.
+/// Parses the command line, trains, and prints progress and results (train/commands/console.h). Returns the
+/// exit code (train/commands/run_command.h).
 int train_command(int argc, const char* const* argv, const TrainOptions& defaults);
 
 }  // namespace rodeo

@@ -17,7 +17,7 @@ struct Word {
 
   bool is_path() const { return hint.starts_with("FILE"); }
   bool is_folder() const { return hint == "DIR"; }
-  /// The values, if the hint is a choice: "row none".
+  /// The values if the hint lists choices: "row none".
   std::string choices() const {
     if (hint.find('|') == std::string::npos ||
         std::any_of(hint.begin(), hint.end(), [](unsigned char c) { return std::isupper(c) != 0; }))
@@ -50,7 +50,7 @@ std::string function_name(std::string program) {
 }
 
 std::string bash(const std::string& program, const std::vector<ModelTable>& tables) {
-  // What completes a value -> the options whose value it is.
+  // Completion command -> the options whose value it completes.
   std::map<std::string, std::vector<std::string>> values;
   std::string models;
   for (const ModelTable& table : tables) {
@@ -94,7 +94,7 @@ complete -o filenames -F {1} {0}
                      program, function_name(program), cases, models);
 }
 
-// Within single quotes and brackets.
+// Escapes text for a zsh spec within single quotes and brackets.
 std::string zsh_text(const std::string& text) {
   std::string out;
   for (const char c : text) {

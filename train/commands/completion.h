@@ -1,4 +1,4 @@
-/// Shell completion from the option table. Part of train/task/options.cpp: it includes the parser.
+/// Shell completion scripts. Includes cxxopts: for train/commands/parse_options.cpp.
 #pragma once
 
 #include <cxxopts.hpp>
@@ -7,15 +7,15 @@
 
 namespace rodeo {
 
-/// The options of one model; `model` is empty for a command that trains one alone.
+/// The options of one model; `model` is empty for a command that trains a single model.
 struct ModelTable {
   std::string model;
   cxxopts::Options options;
 };
 
-/// A script for `shell`, "bash" or "zsh", that completes options and, where the table's hint tells, their
-/// values: "a|b|c" is a choice, FILE and DIR are paths. Of several tables the one counts that --model names,
-/// the first where it is absent. Throws Error for another shell.
+/// A script for `shell`, "bash" or "zsh", that completes options and their values, by the placeholder in
+/// --help: "a|b|c" lists choices, FILE and DIR are paths. Completes the options of the model that --model
+/// names, else of the first table. Throws Error for another shell.
 std::string completion_script(const std::string& shell, const std::string& program,
                               const std::vector<ModelTable>& tables);
 

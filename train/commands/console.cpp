@@ -9,9 +9,8 @@
 #include <iterator>
 
 #include "core/storage.h"
-#include "ops/convert.h"
-#include "ops/spmm_tuner.h"
 #include "train/commands/terminal.h"
+#include "train/report/spmm_choices.h"
 
 namespace rodeo {
 namespace {
@@ -19,7 +18,7 @@ namespace {
 constexpr int kSubjectWidth = 16;
 
 std::string row(std::string_view subject, std::string_view text) {
-  // At least a blank between them.
+  // At least one blank between the columns.
   return fmt::format("{:<{}} {}\n", subject, kSubjectWidth - 1, text);
 }
 
@@ -28,13 +27,6 @@ std::string percent_row(std::string_view subject, double ms, double total) {
 }
 
 }  // namespace
-
-std::string describe_device(std::string_view requested, Device device) {
-  std::string text = str(device, " (", describe(device), ")");
-  if (requested == "auto" && !device.is_cuda())
-    text += str(": --device auto found no CUDA device: ", cuda_absence_reason());
-  return text;
-}
 
 std::string format_epoch(const EpochReport& report) {
   const std::string total = std::to_string(report.epochs);
@@ -89,14 +81,6 @@ std::string format_summary(const NodeTask& task, const TrainSummary& summary) {
   return table;
 }
 
-std::string format_spmm_choices(SpmmAlgorithm asked, const Adjacency& adj) {
-  if (asked != SpmmAlgorithm::kAuto) return str("spmm ", asked, ": asked for\n");
-  const Adjacency transposed = transpose_pattern(adj);
-  std::string text = "spmm auto, the graph:\n" + explain_spmm(adj);
-  if (!(transposed == adj)) text += "spmm auto, its transpose:\n" + explain_spmm(transposed);
-  return text;
-}
-
 Console::Console(bool quiet)
     : quiet_(quiet), terminal_(isatty(STDOUT_FILENO) == 1), colours_(has_colours(STDOUT_FILENO)) {}
 
@@ -133,7 +117,7 @@ void Console::epoch(const EpochReport& report) {
   if (!terminal_) {
     if (report.epoch == 1 || report.epoch % 10 == 0 || last) fmt::print("{}\n", line);
   } else if (last || now - drawn_ > std::chrono::milliseconds(100)) {
-    // Back to the start, clear, and no wrapping: a wrapped line could not be rewritten.
+    // Clears the line and disables wrapping: a wrapped line could not be rewritten.
     fmt::print("\r\x1b[2K\x1b[?7l{}\x1b[?7h", line);
     live_line_ = true;
     drawn_ = now;
@@ -155,8 +139,8 @@ void Console::interrupted(int signal, const TrainSummary& summary) const {
                                               summary.epochs)));
 }
 
-void Console::explain(SpmmAlgorithm asked, const Adjacency& adj) const {
-  fmt::print("\n{}", format_spmm_choices(asked, adj));
+void Console::explain(SpmmAlgorithm requested, const Adjacency& adj) const {
+  fmt::print("\n{}", format_spmm_choices(requested, adj));
 }
 
 }  // namespace rodeo

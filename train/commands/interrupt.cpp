@@ -10,29 +10,28 @@ namespace {
 
 constexpr int kSignals[] = {SIGINT, SIGTERM};
 struct sigaction before[std::size(kSignals)];
-volatile sig_atomic_t noted = 0;
+volatile sig_atomic_t recorded = 0;
 
 template <std::size_t n>
 void say(int file, const char (&text)[n]) {
-  // Nothing can be done here where it fails.
+  // A signal handler cannot report a failure.
   [[maybe_unused]] const ssize_t written = ::write(file, text, n - 1);
 }
 
 // Async-signal-safe calls only.
 extern "C" void on_signal(int signal) {
-  if (noted != 0) {
-    if (::isatty(STDOUT_FILENO))
-      say(STDOUT_FILENO, "\x1b[?7h\x1b[0m\n");  // as train/commands/console.cpp found it
+  if (recorded != 0) {
+    if (::isatty(STDOUT_FILENO)) say(STDOUT_FILENO, "\x1b[?7h\x1b[0m\n");  // undoes the line mode of Console
     ::_exit(128 + signal);
   }
-  noted = signal;
-  say(STDERR_FILENO, "\nstopping after this epoch; the same again stops at once\n");
+  recorded = signal;
+  say(STDERR_FILENO, "\nstopping after this epoch; interrupt again to stop at once\n");
 }
 
 }  // namespace
 
 StopOnSignal::StopOnSignal() {
-  noted = 0;
+  recorded = 0;
   for (std::size_t i = 0; i < std::size(kSignals); ++i) {
     ::sigaction(kSignals[i], nullptr, &before[i]);
     if (before[i].sa_handler == SIG_IGN) continue;
@@ -49,7 +48,7 @@ StopOnSignal::~StopOnSignal() {
 }
 
 int StopOnSignal::signal() const {
-  return noted;
+  return recorded;
 }
 
 }  // namespace rodeo

@@ -1,11 +1,11 @@
-/// Ctrl-C.
+/// Ctrl-C and SIGTERM.
 #pragma once
 
 namespace rodeo {
 
-/// While one lives, the first SIGINT or SIGTERM is only noted, with a line on stderr; the second ends the
-/// process at once, with exit code 128 + its number. A signal that was ignored before (nohup) still is. One
-/// at a time.
+/// RAII signal handler. The first SIGINT or SIGTERM is recorded and announced on stderr; the second ends the
+/// process at once with exit code 128 + signal. Signals that were ignored before (nohup) stay ignored. Only
+/// one object may exist at a time.
 class StopOnSignal {
  public:
   StopOnSignal();
@@ -13,7 +13,7 @@ class StopOnSignal {
   StopOnSignal(const StopOnSignal&) = delete;
   StopOnSignal& operator=(const StopOnSignal&) = delete;
 
-  /// The signal that was noted; 0: none.
+  /// The recorded signal; 0: none.
   int signal() const;
 };
 

@@ -9,6 +9,8 @@
 #include "core/version.h"
 #include "datasets/hdf5_writer.h"
 #include "train/commands/console.h"
+#include "train/commands/device_text.h"
+#include "train/commands/run_command.h"
 #include "train/io/run_state.h"
 #include "train/report/analysis.h"
 #include "train/task/node_model.h"
@@ -16,7 +18,7 @@
 namespace rodeo {
 namespace {
 
-/// Rows of probabilities, summed in double.
+/// Row-wise softmax, computed in double.
 Tensor softmax(const Tensor& logits) {
   const std::vector<double> in = logits.to(kCpu).to(DType::kF64).to_vector<double>();
   const Tensor out = Tensor::empty(logits.shape());
@@ -32,7 +34,7 @@ Tensor softmax(const Tensor& logits) {
   return out;
 }
 
-/// Of several classes a node: each by itself.
+/// Probabilities for several labels per node.
 Tensor sigmoid(const Tensor& logits) {
   const std::vector<double> in = logits.to(DType::kF64).to_vector<double>();
   std::vector<float> out;
@@ -40,15 +42,15 @@ Tensor sigmoid(const Tensor& logits) {
   return Tensor::from(out, logits.shape());
 }
 
-/// 1 where the probability is above a half.
-Tensor likely(const Tensor& logits) {
+/// 1 where the probability is above 0.5.
+Tensor above_half(const Tensor& logits) {
   std::vector<std::uint8_t> out;
   for (const double x : logits.to(DType::kF64).to_vector<double>()) out.push_back(x > 0 ? 1 : 0);
   return Tensor::from(out, logits.shape());
 }
 
-/// "0.8150 on 1000 test nodes"; empty where nothing is known.
-std::string accuracy(const std::vector<std::int64_t>& taken_for, const Dataset& dataset) {
+/// "0.8150 on 1000 test nodes"; empty without labels.
+std::string accuracy(const std::vector<std::int64_t>& predicted, const Dataset& dataset) {
   if (!dataset.y.defined() || dataset.multi_label()) return {};
   const std::vector<std::int64_t> label = dataset.y.to_vector<std::int64_t>();
   std::vector<std::int64_t> nodes;
@@ -62,7 +64,7 @@ std::string accuracy(const std::vector<std::int64_t>& taken_for, const Dataset& 
     const auto i = static_cast<std::size_t>(node);
     if (label[i] < 0) continue;
     ++known;
-    right += label[i] == taken_for[i];
+    right += label[i] == predicted[i];
   }
   if (known == 0) return {};
   return fmt::format("{:.4f} on {} {}", static_cast<double>(right) / static_cast<double>(known), known,
@@ -73,7 +75,7 @@ std::string accuracy(const std::vector<std::int64_t>& taken_for, const Dataset& 
 
 PredictOptions parse_predict_options(int argc, const char* const* argv) {
   const std::string program = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "rodeo_predict";
-  cxxopts::Options description(program, "Predicts the classes of a graph's nodes by trained weights.\n");
+  cxxopts::Options description(program, "Predicts the classes of a graph's nodes with trained weights.\n");
   const auto text = [] { return cxxopts::value<std::string>(); };
   description.set_width(110)
       .custom_help("--dataset FILE --weights FILE --out FILE [options]")
@@ -122,7 +124,7 @@ void predict(const PredictOptions& options) {
   const std::string file = find_weights(options.weights);
   const SafeTensors weights = read_safetensors(file);
   const WeightsInfo info = read_info(weights, file);
-  Hdf5Writer out(options.out);  // before the work: what cannot be written is told now
+  Hdf5Writer out(options.out);  // opened early, so that an unwritable file fails now
 
   Dataset dataset = load_dataset(options.dataset);
   check(dataset.has_features(), options.dataset, ": has no features");
@@ -130,7 +132,7 @@ void predict(const PredictOptions& options) {
         " features, the weights in ", file, " are for ", info.num_features);
   console.say("dataset", fmt::format("{}: {} nodes, {} edges, {} features", dataset.name, dataset.num_nodes,
                                      dataset.num_edges(), dataset.num_features));
-  const Dataset known = [&] {  // labels and masks alone, on the host
+  const Dataset known = [&] {  // labels and masks only, on the host
     Dataset part;
     part.num_nodes = dataset.num_nodes;
     part.y = dataset.y;
@@ -138,7 +140,7 @@ void predict(const PredictOptions& options) {
     part.node_id = dataset.node_id;
     return part;
   }();
-  // The model looks at neither; a task wants them.
+  // Placeholders: a NodeTask needs labels and a split, the model does not read them.
   dataset.num_classes = info.num_classes;
   dataset.y = Tensor::zeros({dataset.num_nodes}, DType::kI64);
   const Tensor nobody = Tensor::zeros({0}, DType::kI64);
@@ -155,8 +157,8 @@ void predict(const PredictOptions& options) {
   console.say("model", fmt::format("{}: epoch {}, trained on {}", run.model.text, info.epoch, info.dataset));
   const NoGrad no_grad;
   const Tensor logits = run.model.forward().value().to(kCpu);
-  const std::vector<std::int64_t> taken_for = largest_columns(logits);
-  out.write("class", info.multi_label ? likely(logits) : Tensor::from(taken_for));
+  const std::vector<std::int64_t> predicted = largest_columns(logits);
+  out.write("class", info.multi_label ? above_half(logits) : Tensor::from(predicted));
   out.write("probability", info.multi_label ? sigmoid(logits) : softmax(logits));
   if (known.node_id.defined()) out.write("node_id", known.node_id);
   out.attribute("dataset", name);
@@ -165,7 +167,7 @@ void predict(const PredictOptions& options) {
   out.attribute("epoch", static_cast<std::int64_t>(info.epoch));
   out.attribute("rodeo", fmt::format("{} ({})", RODEO_VERSION, RODEO_COMMIT));
   out.commit();
-  if (const std::string found = info.multi_label ? "" : accuracy(taken_for, known); !found.empty())
+  if (const std::string found = info.multi_label ? "" : accuracy(predicted, known); !found.empty())
     console.say("accuracy", found);
   console.say("written", options.out);
 }

@@ -1,13 +1,12 @@
-/// rodeo_gradcheck --layer NAME --dataset FILE: compares the gradients of a layer with differences, in
-/// float64.
+/// rodeo_gradcheck --layer NAME --dataset FILE: compares the gradients of a layer with central differences.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cxxopts.hpp>
 
 #include "core/version.h"
 #include "train/commands/check_layers.h"
-#include "train/task/run.h"
+#include "train/commands/run_command.h"
+#include "train/task/option_value.h"
 
 namespace rodeo {
 namespace {
@@ -15,7 +14,7 @@ namespace {
 cxxopts::Options describe_options() {
   cxxopts::Options options(
       "rodeo_gradcheck",
-      "Compares the gradients of a layer with central differences, in float64, on a small part of a graph.\n"
+      "Compares the gradients of a layer with central differences, in float64, on a small subgraph.\n"
       "Exit code 0: all agree, 1: some do not, 2: an error.\n");
   options.set_width(110).custom_help("--layer NAME --dataset FILE [options]").allow_unrecognised_options();
   const auto text = [](const std::string& value) {
@@ -24,11 +23,11 @@ cxxopts::Options describe_options() {
   auto add = options.add_options();
   add("layer", "all, or one of " + layer_names() + " (required)", cxxopts::value<std::string>(), "NAME");
   add("dataset", "HDF5 file with the graph (required)", cxxopts::value<std::string>(), "FILE");
-  add("nodes", "Nodes of the part, around a random one", text("30"), "N");
-  add("out", "Columns of the layer's result, of one head", text("4"), "N");
-  add("elements", "Checked of each input and parameter, picked at random; 0: all", text("100"), "N");
+  add("nodes", "Nodes of the subgraph, around a random node", text("30"), "N");
+  add("out", "Output columns of the layer, per head", text("4"), "N");
+  add("elements", "Elements checked per input and parameter, picked at random; 0: all", text("100"), "N");
   add("device", "auto, cpu, cuda or cuda:i", text("auto"), "NAME");
-  add("seed", "Of the part, the parameters and the elements", text("0"), "N");
+  add("seed", "Seed of the subgraph, the parameters and the elements", text("0"), "N");
   add("h,help", "Print this help");
   add("version", "Print the version");
   return options;
@@ -37,18 +36,13 @@ cxxopts::Options describe_options() {
 std::string text(const cxxopts::ParseResult& parsed, const std::string& option) {
   check(parsed.count(option) > 0 || parsed[option].has_default(), "--", option, " is required; see --help");
   const auto& value = parsed[option].as<std::string>();
-  check(!value.empty() && !value.starts_with("--"), "--", option, " needs a value");
+  check_option_has_value(option, value);
   return value;
 }
 
 template <class T>
 T integer(const cxxopts::ParseResult& parsed, const std::string& option, T lowest) {
-  const std::string given = text(parsed, option);
-  T value{};
-  const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
-  check(error == std::errc{} && end == given.data() + given.size() && value >= lowest, "--", option,
-        " must be an integer of at least ", lowest, ", got '", given, "'");
-  return value;
+  return parse_option_integer<T>(option, text(parsed, option), lowest);
 }
 
 // Whether all gradients agree.

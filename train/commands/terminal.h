@@ -1,4 +1,4 @@
-/// What a terminal gets that a file does not.
+/// Colours on terminals.
 #pragma once
 
 #include <string>
@@ -6,12 +6,12 @@
 
 namespace rodeo {
 
-/// Whether what is written to this file descriptor may have colours: it is a terminal, TERM is not "dumb",
-/// and NO_COLOR (no-color.org) is unset or empty.
+/// Whether to write colours to a file descriptor: it is a terminal, TERM is not "dumb", and NO_COLOR
+/// (no-color.org) is unset or empty.
 bool has_colours(int file);
 
 enum class Colour { kRed = 31, kGreen = 32, kBold = 1, kDim = 2 };
-/// `text`, coloured where `on`.
+/// `text` with colour codes if `on`.
 std::string paint(bool on, Colour colour, std::string_view text);
 
 }  // namespace rodeo

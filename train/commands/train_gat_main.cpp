@@ -1,6 +1,7 @@
 /// train_gat --dataset FILE: trains the GAT of Velickovic et al. with the published defaults.
 #include "train/commands/command.h"
+#include "train/task/model_registry.h"
 
 int main(int argc, char** argv) {
-  return rodeo::train_command(argc, argv, rodeo::published_options(rodeo::ModelKind::kGat));
+  return rodeo::train_command(argc, argv, rodeo::published_options("gat"));
 }

@@ -1,6 +1,7 @@
 /// train_gcn --dataset FILE: trains the GCN of Kipf & Welling with the published defaults.
 #include "train/commands/command.h"
+#include "train/task/model_registry.h"
 
 int main(int argc, char** argv) {
-  return rodeo::train_command(argc, argv, rodeo::published_options(rodeo::ModelKind::kGcn));
+  return rodeo::train_command(argc, argv, rodeo::published_options("gcn"));
 }

@@ -41,7 +41,7 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(path) {
   }
   check(fs::is_directory(folder_of(target_), none), path, ": cannot be written: no such folder");
   partial_ = str(target_, ".part", ::getpid());
-  // A file of that name is what a process with our number left when it was killed.
+  // A file of that name was left by a killed process with the same process id: it is truncated.
   file_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (file_ >= 0) return;
   const std::string why = reason();
@@ -67,7 +67,7 @@ void AtomicFile::write(const void* data, std::size_t bytes) {
 
 void AtomicFile::commit() {
   check(file_ >= 0, path_, ": is committed already");
-  // A pipe or a terminal cannot be synchronised; nor does it need to be.
+  // fsync fails on pipes and terminals, which do not need it.
   const bool synced = ::fsync(file_) == 0 || partial_.empty();
   const std::string why = synced ? "" : reason();
   const bool closed = ::close(file_) == 0;
@@ -89,7 +89,7 @@ void write_file(const std::string& path, std::string_view contents) {
 void sync_folder(const std::string& folder) {
   const int id = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   check(id >= 0, folder, ": cannot be opened: ", reason());
-  // Some file systems keep no journal of names and say EINVAL.
+  // Some file systems cannot sync a folder and return EINVAL.
   const bool synced = ::fsync(id) == 0 || errno == EINVAL;
   const std::string why = synced ? "" : reason();
   ::close(id);

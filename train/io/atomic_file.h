@@ -1,4 +1,4 @@
-/// Files that are there whole or not at all.
+/// Files that are replaced atomically: readers see the old contents or the new ones, never a part.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,13 @@
 
 namespace rodeo {
 
-/// A file that is built beside `path` and takes that name, replacing what had it, by commit() alone: what was
-/// there stays as it was until then, and without commit() nothing is left behind. commit() returns when the
-/// new contents and the name are on the disk; after a crash at any moment the old file or the new one is
-/// there. A symbolic link stays, and its target is replaced. What is not a regular file, as /dev/stdout, is
-/// written to directly. Failures are Errors of one line that name the path.
+/// Writes a temporary file beside `path`; commit() syncs it and renames it to `path`. Without commit() the
+/// temporary file is removed and `path` is unchanged. After a crash `path` holds the old file or the new one.
+/// If `path` is a symbolic link, its target is replaced. Special files such as /dev/stdout are written to
+/// directly. Errors are one line that names the path.
 class AtomicFile {
  public:
-  /// Creates the file, so that a folder that cannot be written to is told before the work.
+  /// Creates the temporary file. Construct it before long work, so that an unwritable folder fails early.
   explicit AtomicFile(const std::string& path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
@@ -25,19 +24,19 @@ class AtomicFile {
   void commit();
 
  private:
-  std::string path_;     // as given: for errors
-  std::string target_;   // what is replaced
-  std::string partial_;  // the name until commit(); empty: written to directly
+  std::string path_;     // as given, for error messages
+  std::string target_;   // the file to replace
+  std::string partial_;  // the temporary file; empty: target_ is written to directly
   int file_ = -1;
 };
 
-/// Replaces the contents of `path` at once.
+/// Replaces the contents of `path` atomically.
 void write_file(const std::string& path, std::string_view contents);
 
-/// Returns when the names in a folder are on the disk.
+/// Syncs the file names of a folder to the disk.
 void sync_folder(const std::string& folder);
 
-/// What there is at `path`. Throws Error naming it where it cannot be read, or has more than `limit` bytes.
+/// The contents of a file. Throws Error naming it if it cannot be read or has more than `limit` bytes.
 std::string read_file(const std::string& path, std::size_t limit);
 
 }  // namespace rodeo

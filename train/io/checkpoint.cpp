@@ -24,7 +24,7 @@ constexpr std::string_view kPrefix = "epoch-", kUnfinished = ".part";
 constexpr const char *kWeights = "weights.safetensors", *kBest = "best.safetensors",
                      *kState = "state.safetensors";
 
-// What is there. The loop is by hand: the range-for of directory_iterator throws where a folder vanishes.
+// Not a range-for over directory_iterator: that throws if a folder is removed meanwhile.
 std::vector<fs::path> entries(const std::string& folder) {
   std::vector<fs::path> all;
   std::error_code error;
@@ -54,7 +54,7 @@ std::string folder_of(const std::string& folder, int epoch) {
   return fmt::format("{}/{}{:06}", folder, kPrefix, epoch);
 }
 
-// Under a name that is no checkpoint's first: half of a removed one must not be taken for one.
+// Renames it first, so that a partly removed checkpoint is never read as one.
 void remove_checkpoint(const fs::path& path) {
   const std::string trash = path.string() + std::string(kUnfinished);
   std::error_code ignored;
@@ -62,7 +62,7 @@ void remove_checkpoint(const fs::path& path) {
   std::error_code error;
   fs::rename(path, trash, error);
   check(!error, path.string(), ": cannot be renamed: ", error.message());
-  fs::remove_all(trash, ignored);  // what stays is removed by the next run
+  fs::remove_all(trash, ignored);  // the next run removes what remains
 }
 
 }  // namespace
@@ -74,14 +74,14 @@ CheckpointFolder::CheckpointFolder(const std::string& folder) : folder_(folder) 
         ": cannot be made: ", error ? error.message() : "it is no folder");
   lock_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   check(lock_ >= 0, folder, ": cannot be opened: ", std::strerror(errno));
-  // Where the file system knows no locks, two runs in one folder are the user's affair.
+  // File systems without locks do not protect against two runs in one folder.
   const bool taken = ::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   try {
     check(!taken, folder, ": another run writes its checkpoints there");
     for (const fs::path& path : entries(folder))
       if (path.filename().string().starts_with(kPrefix) && path.extension() == kUnfinished)
         fs::remove_all(path, error);
-    write_file(folder + "/.writable", "");  // told now, and not after hours
+    write_file(folder + "/.writable", "");  // fail now rather than after hours
     fs::remove(folder + "/.writable", error);
   } catch (...) {
     ::close(lock_);
@@ -123,7 +123,7 @@ void CheckpointFolder::save(const Checkpoint& checkpoint) {
     fs::remove_all(partial, error);
     throw;
   }
-  // Over a checkpoint of the same epoch: in one step, the old one has the other name then.
+  // A checkpoint of the same epoch is exchanged in one step; the old one then has the temporary name.
   const bool again = last == checkpoint.epoch;
   check(
       ::renameat2(AT_FDCWD, partial.c_str(), AT_FDCWD, final_name.c_str(), again ? RENAME_EXCHANGE : 0) == 0,

@@ -15,7 +15,7 @@
 namespace rodeo {
 namespace {
 
-// One table, so a byte at a time: a run writes kilobytes.
+// One byte per step is fast enough: a run writes kilobytes.
 constexpr std::array<std::uint32_t, 256> make_table() {
   constexpr std::uint32_t kReversedPolynomial = 0x82F63B78;
   std::array<std::uint32_t, 256> table{};
@@ -28,7 +28,7 @@ constexpr std::array<std::uint32_t, 256> make_table() {
 }
 constexpr auto kTable = make_table();
 
-// TFRecord stores sums rotated and shifted, so that the sum of a text with sums in it is not special.
+// The masked CRC of the TFRecord format.
 std::uint32_t masked(std::uint32_t crc) {
   return std::rotr(crc, 15) + 0xa282ead8u;
 }
@@ -41,8 +41,8 @@ std::string little_endian(T value) {
   return bytes;
 }
 
-// Protocol-buffer fields: the key is number * 8 + type, of which 0 is a varint, 1 eight bytes, 2 a length and
-// bytes, 5 four bytes.
+// A protocol-buffer field begins with number * 8 + type. Types: 0 varint, 1 eight bytes, 2 length and bytes,
+// 5 four bytes.
 std::string varint(std::uint64_t value) {
   std::string bytes;
   for (; value >= 0x80; value >>= 7) bytes += static_cast<char>((value & 0x7f) | 0x80);
@@ -61,7 +61,7 @@ std::string float_field(int field, float value) {
   return key(field, 5) + little_endian(value);
 }
 
-// Event: 1 wall_time, 2 step, 3 file_version, 5 summary.
+// Fields of Event: 1 wall_time, 2 step, 3 file_version, 5 summary.
 std::string event(std::int64_t step, const std::string& content) {
   const double now =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -91,7 +91,7 @@ EventFile::EventFile(const std::string& folder) {
         ": cannot be made: ", error ? error.message() : "it is there, and no folder");
   const auto time =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
-  // Readers take files in the order of their names: a number after the process tells two in one second apart.
+  // The final number makes the names of two files of one process and second different, and keeps their order.
   for (int i = 0; file_ < 0; ++i) {
     path_ = str(folder, "/events.out.tfevents.", time.count(), ".", host_name(), ".", ::getpid(), ".", i);
     file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
@@ -104,8 +104,8 @@ EventFile::~EventFile() {
   ::close(file_);
 }
 
-// A record: length u64, its masked sum, the bytes, their masked sum; in one write, so that a reader meets no
-// half of one but at a full disk.
+// A record: length u64, its masked CRC, the bytes, their masked CRC. One write, so that a reader sees whole
+// records.
 void EventFile::record(const std::string& event) {
   const std::string length = little_endian(static_cast<std::uint64_t>(event.size()));
   const std::string whole =
@@ -115,7 +115,7 @@ void EventFile::record(const std::string& event) {
         ": writing failed: ", written < 0 ? std::strerror(errno) : "the disk is full");
 }
 
-// Summary: 1 value, each: 1 tag, 2 simple_value, 8 tensor, 9 metadata.
+// Fields of Summary: 1 value, repeated. Of a value: 1 tag, 2 simple_value, 8 tensor, 9 metadata.
 void EventFile::scalars(std::int64_t step, const Scalars& values) {
   std::string summary;
   for (const auto& [tag, value] : values)
@@ -123,8 +123,8 @@ void EventFile::scalars(std::int64_t step, const Scalars& values) {
   record(event(step, bytes_field(5, summary)));
 }
 
-// TensorProto: 1 dtype (7 is text), 2 shape (of 2 dim, of 1 size), 8 string_val. Metadata: 1 plugin_data, of
-// 1 plugin_name.
+// Fields of TensorProto: 1 dtype (7: string), 2 shape (2 dim, 1 size), 8 string_val. Of the metadata:
+// 1 plugin_data, 1 plugin_name.
 void EventFile::text(const std::string& tag, const std::string& value) {
   const std::string tensor =
       integer_field(1, 7) + bytes_field(2, bytes_field(2, integer_field(1, 1))) + bytes_field(8, value);

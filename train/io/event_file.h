@@ -1,4 +1,4 @@
-/// TensorBoard's event files: records framed as TFRecord, each a protocol-buffer message `Event`.
+/// Writes TensorBoard's event files: TFRecords of the protocol-buffer message `Event`.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace rodeo {
 
-/// CRC-32C (Castagnoli, polynomial 0x1EDC6F41) of some bytes.
+/// CRC-32C (Castagnoli, polynomial 0x1EDC6F41).
 std::uint32_t crc32c(std::string_view bytes);
 
-/// A new file in a folder, which is made if it is not there: events.out.tfevents.TIME.HOST.PROCESS. Several
-/// files in one folder are one run. Every scalars() reaches the system before it returns, so that what a
-/// killed run wrote can be seen. Failures are Errors that name the file.
+/// Creates events.out.tfevents.TIME.HOST.PROCESS.N in a folder, and the folder if needed. TensorBoard shows
+/// all files of a folder as one run. Each call writes its record to the operating system before it returns,
+/// so a killed run loses nothing. Errors name the file.
 class EventFile {
  public:
   explicit EventFile(const std::string& folder);
@@ -24,7 +24,7 @@ class EventFile {
 
   using Scalars = std::vector<std::pair<std::string, double>>;  // by tag
   void scalars(std::int64_t step, const Scalars& values);
-  /// A text, as the "Text" page shows it: Markdown.
+  /// Markdown for the "Text" page.
   void text(const std::string& tag, const std::string& value);
 
   const std::string& path() const { return path_; }

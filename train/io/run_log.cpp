@@ -12,7 +12,7 @@
 
 #include "core/error.h"
 #include "core/version.h"
-#include "train/task/settings.h"
+#include "train/io/settings.h"
 
 namespace rodeo {
 namespace {

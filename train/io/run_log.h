@@ -1,4 +1,4 @@
-/// What a run writes for programs: JSON lines and CSV.
+/// Machine-readable logs of a run: JSON lines and CSV.
 #pragma once
 
 #include <string>
@@ -6,29 +6,29 @@
 #include <utility>
 #include <vector>
 
+#include "train/task/node_task.h"
 #include "train/task/options.h"
-#include "train/task/run.h"
 #include "train/trainer.h"
 
 namespace rodeo {
 
-/// What a run is, beside its options.
+/// Facts about a run, beside its options.
 struct RunFacts {
   std::string device;  // "cuda:0 (NVIDIA H200)"
   std::string model;   // "GCN, 2 layers, ..."
   std::string algorithms;
   std::int64_t parameters = 0;
   std::int64_t data_bytes = 0;  // on the device before training
-  int resumed_from = 0;         // an epoch; 0: from the beginning
+  int resumed_from = 0;         // epoch of the checkpoint; 0: not resumed
 };
 
-/// Versions that matter, by name: rodeo, commit, compiler, backends.
+/// Versions by name: rodeo, commit, compiler, backends.
 std::vector<std::pair<std::string, std::string>> versions();
 
-/// A file of lines, each of which is there whole before the next is begun. Failures are Errors naming it.
+/// A text file to which each call writes one whole line. Errors name the file.
 class LineFile {
  public:
-  /// Appends to what is there, or begins anew.
+  /// Appends to an existing file, or truncates it.
   LineFile(const std::string& path, bool append);
   ~LineFile();
   LineFile(const LineFile&) = delete;
@@ -40,14 +40,13 @@ class LineFile {
   int file_ = -1;
 };
 
-/// JSON objects without line breaks; "event" is start, epoch, end or error. What is not
-/// known is null.
+/// JSON objects in one line; "event" is start, epoch, end or error. Unknown values are null.
 std::string start_line(const TrainOptions& options, const NodeTask& task, const RunFacts& facts);
 std::string epoch_line(const EpochReport& report);
 std::string end_line(const TrainSummary& summary);
 std::string error_line(std::string_view message, int exit_code);
 
-/// The line of column names, and of an epoch: what is not known is empty.
+/// The CSV header and the line of an epoch. Unknown values are empty.
 std::string csv_header();
 std::string csv_line(const EpochReport& report);
 

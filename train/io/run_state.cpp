@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/version.h"
-#include "train/task/settings.h"
+#include "train/io/settings.h"
 
 namespace rodeo {
 namespace {
@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 constexpr int kFormat = 1;
 constexpr const char* kKey = "rodeo";
 
-// Doubles are printed so that they are read as the same bits.
+// Json prints doubles so that they are read back with the same bits.
 Json to_json_value(const Evaluation& e) {
   return {{"train", e.train}, {"val", e.val}, {"test", e.test}, {"val_loss", e.val_loss}};
 }
@@ -25,7 +25,7 @@ Evaluation evaluation_of(const Json& json) {
   return {number("train"), number("val"), number("test"), number("val_loss")};
 }
 
-/// Runs `read` on the description; what it misses there is an Error.
+/// Calls read(description). A missing or wrong member is an Error.
 template <class F>
 void read_description(const SafeTensors& file, const std::string& where, F&& read) {
   const auto text = file.metadata.find(kKey);
@@ -55,7 +55,7 @@ void append(std::vector<double>& rows, const EpochReport& r) {
                            r.evaluation_ms, p.sparse, p.gemm, p.other, static_cast<double>(r.best_epoch)});
 }
 
-// The best evaluation is that of an earlier row.
+// A row has no best evaluation of its own: it is taken from an earlier row.
 EpochReport report_of(const double* row, const std::vector<EpochReport>& before) {
   EpochReport r;
   r.epoch = static_cast<int>(row[0]);
@@ -77,7 +77,7 @@ EpochReport report_of(const double* row, const std::vector<EpochReport>& before)
 SafeTensors pack_weights(const StateDict& state, const WeightsInfo& info) {
   std::vector<Setting> settings;
   for (const Setting& setting : settings_of(info.options))
-    if (setting.role == Setting::Role::kModel) settings.push_back(setting);
+    if (setting.role == OptionRole::kModel) settings.push_back(setting);
   Json json = description();
   json["model"] = Json::parse(to_json(settings));
   json["dataset"] = info.dataset;

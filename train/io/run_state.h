@@ -1,4 +1,4 @@
-/// A run as tensors and texts: what checkpoints and exported weights hold.
+/// Contents of checkpoints and exported weights.
 #pragma once
 
 #include <string>
@@ -11,22 +11,22 @@
 
 namespace rodeo {
 
-/// What a file of weights says of itself, in its metadata under "rodeo".
+/// The description in a file of weights, in its metadata under "rodeo".
 struct WeightsInfo {
-  TrainOptions options;  // model and input (Setting::Role::kModel); the others are the model's defaults
-  std::string dataset;   // its name
+  TrainOptions options;  // OptionRole::kModel only; the others are the model's defaults
+  std::string dataset;   // name
   std::int64_t num_features = 0, num_classes = 0;
-  bool multi_label = false;  // a node may be of several classes
+  bool multi_label = false;  // several labels per node
   int epoch = 0;
   std::optional<Evaluation> evaluation;  // after that epoch
 };
 
-/// Weights under PyTorch's names and in its layout, with their description.
+/// Weights with PyTorch's names and layout, and their description.
 SafeTensors pack_weights(const StateDict& state, const WeightsInfo& info);
-/// The description. Throws Error beginning with `where` for weights that pack_weights() did not make.
+/// Reads the description. Throws Error beginning with `where` if pack_weights() did not write the weights.
 WeightsInfo read_info(const SafeTensors& weights, const std::string& where);
 
-/// What a checkpoint has beside the weights.
+/// The part of a checkpoint beside the weights.
 struct RunState {
   TrainerState trainer;
   std::vector<EpochReport> history;  // of all epochs so far
@@ -34,13 +34,13 @@ struct RunState {
   std::string settings;  // to_json(settings_of(options))
 };
 
-/// `names` are those of the parameters in the order of TrainerState::adam.
+/// `names`: of the parameters, in the order of TrainerState::adam.
 SafeTensors pack_state(const RunState& state, const std::vector<std::string>& names);
-/// Throws Error beginning with `where` for what pack_state() did not make, or of other parameters.
+/// Throws Error beginning with `where` if pack_state() did not write the tensors.
 RunState read_state(const SafeTensors& packed, const std::vector<std::string>& names,
                     const std::string& where);
 
-/// The model's names of these parameters of it.
+/// The names of parameters of `model`.
 std::vector<std::string> names_of(const std::vector<Variable>& parameters, const Module& model);
 
 }  // namespace rodeo

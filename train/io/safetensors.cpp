@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 static_assert(std::endian::native == std::endian::little, "values are written as they lie in memory");
 
 constexpr std::string_view kMetadata = "__metadata__";
-constexpr std::size_t kAlignment = 8;  // of the values in the file: the header is filled up with blanks
+constexpr std::size_t kAlignment = 8;  // of the values in the file: the header is padded with blanks
 constexpr std::pair<DType, std::string_view> kNames[] = {
     {DType::kF64, "F64"}, {DType::kF32, "F32"}, {DType::kBF16, "BF16"}, {DType::kF16, "F16"},
     {DType::kI64, "I64"}, {DType::kI32, "I32"}, {DType::kU8, "U8"}};
@@ -36,7 +36,7 @@ std::optional<DType> parse_dtype(std::string_view text) {
   return text == "BOOL" ? std::optional(DType::kU8) : std::nullopt;
 }
 
-/// A tensor as the header has it.
+/// A tensor in the header.
 struct Entry {
   std::string name;
   DType dtype;
@@ -70,7 +70,7 @@ std::vector<std::uint64_t> naturals(const Json& json, const std::string& where, 
   check(json.is_array(), where, ": ", what, " must be a list of numbers");
   std::vector<std::uint64_t> values;
   for (const Json& value : json) {
-    // As if 2^62 were too much: it is, for a size as for a place in a file.
+    // No size or file offset reaches 2^62; the limit keeps sums from overflowing.
     check(value.is_number_unsigned() && value.get<std::uint64_t>() < (std::uint64_t{1} << 62), where, ": ",
           what, " must be whole numbers of at least 0, got ", value.dump());
     values.push_back(value.get<std::uint64_t>());
@@ -106,7 +106,7 @@ Entry parse_entry(const std::string& path, const std::string& name, const Json& 
   return entry;
 }
 
-// The parser keeps the last of two equal names; a reader that keeps the first would see another file.
+// Rejects repeated names: parsers differ in which of the two they keep.
 Json parse_header(const std::string& path, const std::string& text) {
   std::vector<std::set<std::string>> names;
   std::string twice;
@@ -161,7 +161,7 @@ void write_safetensors(const std::string& path, const SafeTensors& contents) {
     check(tensor.defined(), path, ": tensor '", name, "' is undefined");
     header[name] = {{"dtype", name_in_file(tensor.dtype())}, {"shape", sizes_of(tensor.shape())}};
   }
-  // Values lie by falling element size: then each is aligned, as readers that map the file want it.
+  // Values are ordered by falling element size, so that each is aligned for readers that map the file.
   auto by_place = contents.tensors;
   std::stable_sort(by_place.begin(), by_place.end(), [](const auto& a, const auto& b) {
     return size_of(a.second.dtype()) > size_of(b.second.dtype());

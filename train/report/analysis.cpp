@@ -16,7 +16,7 @@ double dot(const Vector& a, const Vector& b) {
   return sum;
 }
 
-// The direction of the largest eigenvalue of a symmetric matrix [d, d], by powers, from a fixed start.
+// Eigenvector of the largest eigenvalue of a symmetric matrix [d, d], by power iteration from a fixed start.
 Vector main_direction(const Vector& matrix, std::size_t d) {
   constexpr int kSteps = 300;
   Vector v(d), next(d);
@@ -53,14 +53,14 @@ std::vector<std::int64_t> largest_columns(const Tensor& values) {
   return largest;
 }
 
-std::vector<std::int64_t> confusion(const std::vector<std::int64_t>& taken_for,
+std::vector<std::int64_t> confusion(const std::vector<std::int64_t>& predicted,
                                     const std::vector<std::int64_t>& label,
                                     const std::vector<std::int64_t>& nodes, std::int64_t classes) {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(classes * classes));
   for (const std::int64_t node : nodes) {
     const std::int64_t is = label.at(static_cast<std::size_t>(node));
     if (is >= 0)
-      ++counts.at(static_cast<std::size_t>(is * classes + taken_for.at(static_cast<std::size_t>(node))));
+      ++counts.at(static_cast<std::size_t>(is * classes + predicted.at(static_cast<std::size_t>(node))));
   }
   return counts;
 }
@@ -99,7 +99,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> degree_histogram(const Tensor
   const std::vector<std::int64_t> host = row_ptr.to(kCpu).to_vector<std::int64_t>();
   std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
   for (std::size_t i = 1; i < host.size(); ++i) {
-    // 0, 1, 2-3, 4-7: the number of bits of the degree.
+    // Ranges 0, 1, 2-3, 4-7, ...: the bit width of the degree.
     const auto range =
         static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(host[i] - host[i - 1])));
     while (ranges.size() <= range)

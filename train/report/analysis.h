@@ -1,4 +1,4 @@
-/// What a report shows of a trained model and its graph: plain functions on host values.
+/// Statistics of a trained model and its graph for the report, computed on the host.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,25 @@
 
 namespace rodeo {
 
-/// The column of the largest value of each row of [n, classes]; the first of equal ones; NaN is never
-/// largest.
+/// argmax of each row of [n, classes]; the first of equal values. NaN counts as smallest.
 std::vector<std::int64_t> largest_columns(const Tensor& values);
 
-/// counts[i * classes + j]: how many of `nodes` are of class i and were taken for j. Nodes without a label (a
-/// negative one) are not counted.
-std::vector<std::int64_t> confusion(const std::vector<std::int64_t>& taken_for,
+/// Confusion matrix: counts[i * classes + j] is the number of `nodes` of class i that were predicted as j.
+/// Nodes without a label (negative) are not counted.
+std::vector<std::int64_t> confusion(const std::vector<std::int64_t>& predicted,
                                     const std::vector<std::int64_t>& label,
                                     const std::vector<std::int64_t>& nodes, std::int64_t classes);
 
-/// The rows of x [n, d] in the plane of their two directions of largest variance (principal components), the
-/// first of which has its largest entry positive. One that is not there is 0.
+/// The rows of x [n, d] projected on their first two principal components. The sign of each component is
+/// chosen so that its largest entry is positive. A missing component is 0.
 struct Plane {
   std::vector<double> x, y;
-  double share_x = 0, share_y = 0;  // of the variance
+  double share_x = 0, share_y = 0;  // share of the variance
 };
 Plane principal_plane(const Tensor& x);
 
-/// How many rows have a degree of 0, 1, 2-3, 4-7, ...: [lower bound, count] of every range up to the last one
-/// that has any.
+/// Number of rows with a degree of 0, 1, 2-3, 4-7, ...: [lower bound, count] for each range up to the last
+/// non-empty one.
 std::vector<std::pair<std::int64_t, std::int64_t>> degree_histogram(const Tensor& row_ptr);
 
 }  // namespace rodeo

@@ -1,4 +1,4 @@
-/// What an KernelTimer saw, for people and for trace viewers.
+/// Kernel times of a KernelTimer as a table and as a trace.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace rodeo {
 
-/// A line for each kernel, the longest first: calls, milliseconds and their share, megabytes of its operands
-/// and gigabytes a second; then the sum.
+/// A table with a line per kernel, longest first, and the sum: calls, milliseconds, share, bytes of the
+/// operands and GB/s.
 std::string format_op_table(const std::vector<KernelSpan>& spans, int steps);
 
-/// The same as a JSON object in Chrome's trace event format, which Perfetto and chrome://tracing open: a line
-/// of kernels, one of steps, and the memory of tensors as a counter.
+/// A JSON object in Chrome's trace event format, for Perfetto and chrome://tracing: a track of kernels, a
+/// track of steps, and tensor memory as a counter.
 std::string chrome_trace(const std::vector<KernelSpan>& spans, const std::string& device);
 
-/// Bytes of tensors on the device at each kernel of the last step that was seen.
+/// Tensor memory of the device in bytes at each kernel of the last observed step.
 std::vector<double> memory_over_step(const std::vector<KernelSpan>& spans);
 
 }  // namespace rodeo

@@ -7,18 +7,18 @@
 
 #include "core/storage.h"
 #include "ops/spmm_tuner.h"
-#include "train/commands/console.h"
+#include "train/io/settings.h"
 #include "train/report/analysis.h"
+#include "train/report/spmm_choices.h"
 #include "train/report/svg.h"
-#include "train/task/settings.h"
 
 namespace rodeo {
 namespace {
 
 using svg::escape;
 
-constexpr std::int64_t kMaxDots = 2000;   // of the projection
-constexpr std::int64_t kMaxClasses = 50;  // of the confusion matrix
+constexpr std::int64_t kMaxDots = 2000;   // in the projection
+constexpr std::int64_t kMaxClasses = 50;  // in the confusion matrix
 
 std::string section(std::string_view title, const std::string& content, std::string_view note = "") {
   return fmt::format("<section><h2>{}</h2>\n{}{}</section>\n", escape(title), content,
@@ -136,10 +136,10 @@ std::string predictions(const NodeRun& run) {
   std::string out;
   if (classes <= kMaxClasses)
     out += section("Test nodes by class",
-                   svg::heat_map({.title = "Confusion matrix", .x = "taken for", .y = "class"},
+                   svg::heat_map({.title = "Confusion matrix", .x = "predicted class", .y = "class"},
                                  confusion(largest_columns(logits), label, test, classes), classes),
                    "After the last epoch. A row is a class, coloured by shares of it.");
-  // Evenly spread nodes, where there are too many to draw.
+  // Of too many nodes, a part that is evenly spread.
   const std::int64_t dots = std::min(nodes, kMaxDots);
   std::vector<double> values;
   std::vector<std::int64_t> class_of;
@@ -179,7 +179,7 @@ std::string make_report(const TrainOptions& options, const NodeRun& run, const R
                         const std::vector<double>& step_memory) {
   const NodeTask& task = run.task;
   const auto ms = [](double value) { return fmt::format("{:.3f} ms", value); };
-  const std::string title = fmt::format("{} on {}", name(options.model), task.name);
+  const std::string title = fmt::format("{} on {}", options.model, task.name);
   std::vector<std::pair<std::string, std::string>> config;
   for (const Setting& setting : settings_of(options)) config.emplace_back(setting.name, setting.json);
 

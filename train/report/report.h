@@ -1,4 +1,4 @@
-/// A run on one page.
+/// The HTML report of a run.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace rodeo {
 
-/// An HTML page that needs nothing but itself: no scripts, no network; light and dark. Runs the model once,
-/// in evaluation mode, as it is now; `history` are the epochs to show.
+/// A self-contained HTML page: no scripts, no network access, light and dark colours. Runs the model once in
+/// evaluation mode with its current parameters. `history`: the epochs to plot.
 std::string make_report(const TrainOptions& options, const NodeRun& run, const RunFacts& facts,
                         const std::vector<EpochReport>& history, const TrainSummary& summary,
                         const std::vector<double>& step_memory = {});

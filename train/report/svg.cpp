@@ -13,7 +13,7 @@ constexpr double kWidth = 640, kHeight = 300;
 constexpr double kLeft = 62, kRight = 14, kTop = 26, kBottom = 44;
 constexpr int kColors = 8;  // of the style sheet
 
-/// From values to the drawing.
+/// Maps values to coordinates.
 struct Scale {
   double low, high, from, to;
   bool log = false;
@@ -30,7 +30,7 @@ bool drawable(double value, bool log) {
 
 /// Range of the values, never empty.
 Scale scale_of(double low, double high, double from, double to, bool log, bool from_zero) {
-  if (!(low <= high)) low = high = 1;  // there were none
+  if (!(low <= high)) low = high = 1;  // no values
   if (log) {
     if (low == high) low /= 2, high *= 2;
   } else {
@@ -91,7 +91,7 @@ struct Point {
   double x, y;
 };
 
-// Of every stretch of points the lowest and the highest: what stands out stays.
+// Keeps the lowest and the highest point of each stretch.
 std::vector<Point> thin_out(const std::vector<Point>& points) {
   constexpr std::size_t kStretches = 400;
   if (points.size() <= 2 * kStretches) return points;
@@ -254,7 +254,7 @@ std::string heat_map(const Axes& axes, const std::vector<std::int64_t>& counts, 
       out += fmt::format(
           "<rect class=\"f0\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
           "fill-opacity=\"{:.3f}\">"
-          "<title>{} of class {} taken for {}</title></rect>\n",
+          "<title>{} of class {} predicted as {}</title></rect>\n",
           x, y, side - 1, side - 1, 0.04 + 0.8 * share, count, i, j);
       if (values) out += text(x + side / 2, y + side / 2 + 4, "middle", std::to_string(count));
     }

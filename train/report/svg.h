@@ -1,4 +1,4 @@
-/// Small charts as SVG: no scripts, colours by the reader's light or dark scheme.
+/// Charts as SVG, without scripts. Colours follow the reader's light or dark scheme.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace rodeo::svg {
 
 struct Axes {
-  std::string title;  // what a screen reader says
+  std::string title;  // for screen readers
   std::string x, y;   // labels
   bool log_x = false, log_y = false;
   bool from_zero = false;  // the y axis includes 0
@@ -18,12 +18,11 @@ struct Axes {
 
 struct Series {
   std::string name;
-  std::vector<double> x, y;  // points that are not finite, or not above 0 on a log axis, are left out
-  bool dots = false;         // a dot for each point
+  std::vector<double> x, y;  // points that are not finite, or <= 0 on a log axis, are skipped
+  bool dots = false;         // draw a dot for each point
 };
 
-/// Lines over common axes with a legend. Of many points so many are drawn as the width can show, the extremes
-/// among them.
+/// A line chart with a legend. Long series are thinned to the resolution of the chart, keeping extremes.
 std::string lines(const Axes& axes, const std::vector<Series>& series);
 
 struct Bar {
@@ -31,27 +30,27 @@ struct Bar {
   double value;
   std::string text;  // beside the bar
 };
-/// Horizontal bars from 0.
+/// A chart of horizontal bars from 0.
 std::string bars(std::string_view title, const std::vector<Bar>& bars);
 
-/// Points of a plane; the class of each chooses its colour, of `classes`.
+/// A scatter plot; a point's colour is its class, of `classes`.
 std::string scatter(const Axes& axes, const std::vector<double>& x, const std::vector<double>& y,
                     const std::vector<std::int64_t>& class_of, std::int64_t classes);
 
-/// A table of counts [n, n], rows coloured by their shares; rows and columns are numbered from 0.
+/// A heat map of counts [n, n], each row coloured by its shares; rows and columns are numbered from 0.
 std::string heat_map(const Axes& axes, const std::vector<std::int64_t>& counts, std::int64_t n);
 
-/// Style sheet that all charts need once a page.
+/// The style sheet of all charts, needed once per page.
 std::string_view style();
-/// A chart as a file of its own: with the style sheet inside.
+/// A chart as an SVG file, with the style sheet inside.
 std::string standalone(const std::string& chart);
 
-/// Charts under each other, each below its heading, as a file of its own.
+/// An SVG file with charts below each other, each with a heading.
 std::string stacked(const std::vector<std::pair<std::string, std::string>>& charts);
 
-/// <, >, &, ' and " as entities; bytes that are not UTF-8 text, and control characters, as '?'.
+/// Escapes <, >, &, ' and " as entities. Invalid UTF-8 and control characters become '?'.
 std::string escape(std::string_view text);
-/// "12.5", "1e-05": at most four digits.
+/// At most four digits: "12.5", "1e-05".
 std::string number(double value);
 
 /// Round values within [low, high], about `count` of them.

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "ops/dense_csr.h"
-#include "train/task/model_options.h"
+#include "train/task/model_registry.h"
 
 namespace rodeo {
 namespace {
 
-/// The share of nonzeros in rows spread over x: converting x as a whole would take more memory than x.
+/// The density of a sample of rows: converting all of x to CSR could take more memory than x.
 double sampled_density(const Tensor& x) {
   constexpr std::int64_t kParts = 16, kRows = 64;
   const std::int64_t rows = x.dim(0);
@@ -27,9 +27,9 @@ double sampled_density(const Tensor& x) {
   return elements == 0 ? 1 : static_cast<double>(entries) / static_cast<double>(elements);
 }
 
-bool takes_sparse(const Dataset& dataset, const TrainOptions& options, Device device) {
+bool should_use_sparse(const Dataset& dataset, const TrainOptions& options, Device device) {
   if (options.features != FeatureForm::kAuto) return options.features == FeatureForm::kSparse;
-  if (!why_dense(options).empty()) return false;
+  if (!dense_features_reason(options).empty()) return false;
   if (dataset.x_sparse.defined()) return true;
   return sampled_density(dataset.x) < (device.is_cuda() ? kSparseBelowOnCuda : kSparseBelowOnCpu);
 }
@@ -47,18 +47,10 @@ Features as_sparse(Dataset& dataset, Device device) {
 
 }  // namespace
 
-std::string why_dense(const TrainOptions& options) {
-  if (options.model == ModelKind::kGin) return "gin adds up neighbours before its first product";
-  if (options.model == ModelKind::kSgc) return "sgc keeps its propagated features, which are dense";
-  if (options.model == ModelKind::kSage && options.aggr != Reduce::kSum && options.aggr != Reduce::kMean)
-    return str("--aggr ", options.aggr, " compares features before the first product");
-  return {};
-}
-
 ChosenFeatures choose_features(Dataset& dataset, const TrainOptions& options, Device device) {
   ChosenFeatures chosen;
-  const std::string reason = why_dense(options);
-  if (takes_sparse(dataset, options, device)) {
+  const std::string reason = dense_features_reason(options);
+  if (should_use_sparse(dataset, options, device)) {
     check(reason.empty(), "--features sparse: ", reason);
     chosen.x = as_sparse(dataset, device);
     const Shape shape = chosen.x.shape();

@@ -1,4 +1,4 @@
-/// Whether a model reads its features as a dense matrix or as a sparse one.
+/// Conversion of a dataset's features to the dense or sparse matrix that a model reads.
 #pragma once
 
 #include <string>
@@ -9,21 +9,18 @@
 
 namespace rodeo {
 
-/// Why the model that `options` describe needs dense features; empty where it takes sparse ones too.
-std::string why_dense(const TrainOptions& options);
-
 struct ChosenFeatures {
   Features x;
   std::string text;  // "sparse, 1.27 % of 2708 x 1433 are not zero"
 };
 
-/// The features of `dataset`, which loses them, on `device`, normalised and rounded as `options` say, in the
-/// form that options.features names. kAuto is sparse where the model takes it and the file has sparse
-/// features, or less than kSparseBelow of dense ones is not zero, by a sample of rows. Sparse features of a
-/// file that stay sparse are never written out.
+/// Moves the features of `dataset` to `device`, normalises them and converts them to options.precision, in
+/// the form options.features. Removes them from `dataset`. FeatureForm::kAuto is sparse if the model reads
+/// sparse features, and the file has sparse ones or the density of dense ones, estimated from a sample of
+/// rows, is below kSparseBelow. Sparse features of a file that stay sparse are never stored as dense.
 ChosenFeatures choose_features(Dataset& dataset, const TrainOptions& options, Device device);
 
-/// The share of nonzeros below which the sparse form is taken: docs/training.md has the measurements.
+/// The density below which kAuto is sparse; docs/training.md has the measurements.
 constexpr double kSparseBelowOnCpu = 0.2, kSparseBelowOnCuda = 0.12;
 
 }  // namespace rodeo

@@ -9,34 +9,34 @@
 #include "core/random.h"
 #include "core/storage.h"
 #include "ops/convert.h"
-#include "train/task/model_options.h"
+#include "train/task/model_registry.h"
 #include "train/trainer.h"
 
 namespace rodeo {
 namespace {
 
-constexpr std::int64_t kFewest = 64, kMost = 2048;        // nodes of the smaller graph
-constexpr std::int64_t kNumbers = std::int64_t{4} << 20;  // about so many are to be held by it
-constexpr double kPlenty = 64;                            // arrays of the widest kind that a step may hold
+constexpr std::int64_t kMinNodes = 64, kMaxNodes = 2048;  // nodes of the smaller graph
+constexpr std::int64_t kNumbers = std::int64_t{4} << 20;  // elements of its widest array, about
+constexpr double kPlenty = 64;  // upper bound on the arrays of that size that a step holds
 
 std::int64_t widest(const NodeTask& task, const TrainOptions& o) {
-  const bool heads = traits_of(o.model).heads;
+  const bool heads = traits_of(o).heads;
   return std::max(task.num_features, o.hidden * (heads ? o.heads * std::max<std::int64_t>(1, o.layers) : 1));
 }
 
-double edges_of_a_node(const NodeTask& task) {
+double mean_degree(const NodeTask& task) {
   return static_cast<double>(task.num_edges) / static_cast<double>(std::max<std::int64_t>(1, task.num_nodes));
 }
 
-/// As many entries a row as the features of the task have.
+/// Sparse features with as many entries per row as those of the task.
 SparseFeatures small_features(const NodeTask& task, std::int64_t n) {
-  const std::int64_t of_a_row = (task.x.values().numel() + task.num_nodes - 1) / task.num_nodes;
+  const std::int64_t entries_per_row = (task.x.values().numel() + task.num_nodes - 1) / task.num_nodes;
   std::vector<std::int64_t> indptr;
   std::vector<std::int32_t> indices;
-  for (std::int64_t i = 0; i <= n; ++i) indptr.push_back(i * of_a_row);
-  for (std::int64_t i = 0; i < n * of_a_row; ++i)
+  for (std::int64_t i = 0; i <= n; ++i) indptr.push_back(i * entries_per_row);
+  for (std::int64_t i = 0; i < n * entries_per_row; ++i)
     indices.push_back(static_cast<std::int32_t>(i % task.num_features));
-  return {Tensor::from(indptr), Tensor::from(indices), Tensor::full({n * of_a_row}, 0.5)};
+  return {Tensor::from(indptr), Tensor::from(indices), Tensor::full({n * entries_per_row}, 0.5)};
 }
 
 /// n nodes with features and labels of the task's shape, and random edges.
@@ -52,7 +52,7 @@ Dataset small_copy(const NodeTask& task, std::int64_t n, bool symmetric) {
     small.x = Tensor::full({n, task.num_features}, 0.5);
   small.y = task.label.rank() == 2 ? Tensor::full({n, task.num_classes}, 1, DType::kU8)
                                    : Tensor::zeros({n}, DType::kI64);
-  const auto edges = static_cast<std::int64_t>(std::llround(edges_of_a_node(task) * static_cast<double>(n)));
+  const auto edges = static_cast<std::int64_t>(std::llround(mean_degree(task) * static_cast<double>(n)));
   std::vector<std::int64_t> src, dst;
   for (std::int64_t e = 0; e < edges; ++e) {
     const auto end = [&](std::uint64_t which) {
@@ -77,8 +77,8 @@ Dataset small_copy(const NodeTask& task, std::int64_t n, bool symmetric) {
   return small;
 }
 
-/// Some operators on the CPU hold memory for each thread, of which a small graph shows too much: one thread,
-/// and the same estimate on every machine.
+/// Some CPU operators allocate memory per thread, which would dominate on a small graph. With one thread, the
+/// estimate is also the same on every machine.
 struct OneThread {
   const int before = omp_get_max_threads();
   OneThread() { omp_set_num_threads(1); }
@@ -90,7 +90,7 @@ double measure(const NodeRun& run, TrainOptions options, std::int64_t n, bool sy
   options.undirected = false;
   options.reorder = NodeOrder::kNone;
   options.features = run.task.x.is_sparse() ? FeatureForm::kSparse : FeatureForm::kDense;
-  // No measuring of kernels for a graph that nobody asked about.
+  // Avoids timing SpMM algorithms for the small graph.
   options.spmm = SpmmAlgorithm::kRode;
   const NodeRun small = make_run(small_copy(run.task, n, symmetric), options, kCpu);
   const std::int64_t before = memory_stats(kCpu).current;
@@ -104,12 +104,14 @@ double measure(const NodeRun& run, TrainOptions options, std::int64_t n, bool sy
 
 std::int64_t estimate_step_bytes(const NodeRun& run, const TrainOptions& options) {
   const NodeTask& task = run.task;
-  const double of_a_node = std::max(static_cast<double>(widest(task, options)), edges_of_a_node(task));
-  const std::int64_t n = std::clamp(static_cast<std::int64_t>(kNumbers / of_a_node), kFewest, kMost);
+  const double elements_per_node = std::max(static_cast<double>(widest(task, options)), mean_degree(task));
+  const std::int64_t n =
+      std::clamp(static_cast<std::int64_t>(kNumbers / elements_per_node), kMinNodes, kMaxNodes);
   const bool symmetric = transpose_pattern(run.model.adj) == run.model.adj;
   const double one = measure(run, options, n, symmetric), two = measure(run, options, 2 * n, symmetric);
-  const double of_one = (two - one) / static_cast<double>(n);
-  return static_cast<std::int64_t>(std::max(0.0, one + of_one * static_cast<double>(task.num_nodes - n)));
+  const double bytes_per_node = (two - one) / static_cast<double>(n);
+  return static_cast<std::int64_t>(
+      std::max(0.0, one + bytes_per_node * static_cast<double>(task.num_nodes - n)));
 }
 
 std::string memory_warning(const NodeRun& run, const TrainOptions& options) {
@@ -121,24 +123,24 @@ std::string memory_warning(const NodeRun& run, const TrainOptions& options) {
        static_cast<double>(run.task.num_edges) * static_cast<double>(options.heads));
   if (most < static_cast<double>(room.free)) return {};
   const std::int64_t needed = estimate_step_bytes(run, options);
-  constexpr double kSure = 0.9;  // of what is free: the allocator and the libraries want some
-  if (static_cast<double>(needed) < kSure * static_cast<double>(room.free)) return {};
+  constexpr double kUsable = 0.9;  // of the free memory; the rest is for the allocator and libraries
+  if (static_cast<double>(needed) < kUsable * static_cast<double>(room.free)) return {};
   return str("an epoch will hold about ", format_bytes(static_cast<double>(needed)), ", and ", device,
              " has ", format_bytes(static_cast<double>(room.free)), " free: try ",
              memory_advice(options, device.is_cuda()));
 }
 
 std::string memory_advice(const TrainOptions& o, bool cuda) {
-  const ModelTraits& traits = traits_of(o.model);
+  const ModelTraits& traits = traits_of(o);
   std::string advice;
   const auto add = [&](const std::string& text) { advice += (advice.empty() ? "" : ", ") + text; };
-  if (traits.attention && o.attention == AttentionForm::kComposed) add("--attention fused");
-  if (traits.perceptron && o.hidden > 1) add(str("--hidden below ", o.hidden));
+  if (traits.attention_form && o.attention == AttentionForm::kComposed) add("--attention fused");
+  if (traits.hidden_layers && o.hidden > 1) add(str("--hidden below ", o.hidden));
   if (traits.heads && o.heads > 1) add(str("--heads below ", o.heads));
-  if (traits.perceptron && o.layers > 2) add(str("--layers below ", o.layers));
+  if (traits.hidden_layers && o.layers > 2) add(str("--layers below ", o.layers));
   if (o.undirected) add("the graph without --undirected");
   if (o.precision != Precision::kBf16) add("--precision bf16");
-  if (cuda && o.graph) add("--no-graph");
+  if (cuda && o.cuda_graph) add("--no-cuda-graph");
   if (cuda) add("--device cpu");
   return advice.empty() ? "a machine with more memory" : advice;
 }

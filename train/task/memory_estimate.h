@@ -1,4 +1,4 @@
-/// What a training step will hold, before the first one is run.
+/// Estimates the memory of a training step before the first one runs.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace rodeo {
 
-/// Bytes of tensors that training holds beside the data and the parameters: activations, gradients, Adam's
-/// moments, plans. Measured: two epochs of the same model are trained on the CPU on two small random graphs
-/// of the same features, labels and edges a node, and the line through both is drawn on to the size of the
-/// graph. docs/daily_use.md says how far it is off. Takes milliseconds; resets the CPU's peak memory.
+/// Estimated bytes of activations, gradients, Adam's moments and plans: all tensors of training beside the
+/// data and the parameters. Trains the same model for two epochs on the CPU on two small random graphs with
+/// the same features, labels and mean degree, and extrapolates their peak memory linearly to the size of the
+/// graph. docs/daily_use.md states the error. Takes milliseconds; resets the CPU's peak memory.
 std::int64_t estimate_step_bytes(const NodeRun& run, const TrainOptions& options);
 
-/// A line for the case that training will not fit into what is free on the data's device; empty where it
-/// will. Nothing is estimated where there is plenty.
+/// A warning if training will probably not fit into the free memory of the data's device; else empty. Skips
+/// the estimate if there is plenty of memory.
 std::string memory_warning(const NodeRun& run, const TrainOptions& options);
 
-/// What of a run's options may make it need less memory: "--attention fused, --hidden below 256".
+/// Options that would reduce the memory of a run: "--attention fused, --hidden below 256".
 std::string memory_advice(const TrainOptions& options, bool cuda);
 
 }  // namespace rodeo

@@ -1,10 +1,11 @@
-/// The command line of the training commands.
+/// TrainOptions: all that the options of a training command set.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "datasets/reorder.h"
 #include "ops/attention.h"
@@ -14,44 +15,38 @@
 
 namespace rodeo {
 
-enum class ModelKind { kGcn, kGat, kGatv2, kSage, kGin, kSgc, kAppnp };
-std::string_view name(ModelKind kind);  // "gcn"
-/// "gcn", "gat", "gatv2", "sage", "gin", "sgc" or "appnp"; throws Error for anything else, naming the
-/// choices.
-ModelKind parse_model(std::string_view text);
-
+/// Storage format of the input features.
 enum class FeatureForm { kAuto, kDense, kSparse };
 std::string_view name(FeatureForm form);  // "auto"
-/// "auto", "dense" or "sparse"; throws Error for anything else, naming the choices.
+/// "auto", "dense" or "sparse". Throws Error listing the choices for anything else.
 FeatureForm parse_feature_form(std::string_view text);
 
+/// train/task/option_table.cpp has the name, range and help text of each option.
 struct TrainOptions {
-  ModelKind model = ModelKind::kGcn;
-  bool choose_model = false;  // --model is an option, and required; else `model` is what the command trains
+  std::string model = "gcn";  // a name in the model registry (train/task/model_registry.h)
+  bool choose_model = false;  // true: --model is a required option; false: the command trains `model` only
 
   std::string dataset;
   std::string split;  // "60/20/20": random, in percent of the nodes; "2": the file's third; empty: its masks
   bool undirected = false;
-  bool normalize_features = true;  // rows sum to one
+  bool normalize_features = true;  // divide each feature row by its sum
 
-  std::int64_t hidden = 16;
+  std::int64_t hidden = 16;  // width of a hidden layer; for GAT and GATv2, of one head
   int layers = 2;
   double dropout = 0.5;
-  std::optional<double> input_dropout = {};  // of the features; not given: dropout
+  std::optional<double> input_dropout = {};  // of the features; absent: dropout
 
-  // What a model has of these is in train/task/model_options.cpp; no other knows them as options.
-  Reduce aggr = Reduce::kMean;  // SAGE
-  bool train_eps = false;       // GIN
-  int hops = 2;                 // SGC, APPNP
-  double alpha = 0.1;           // APPNP
-  double edge_dropout = 0;      // APPNP
-
-  // Of GAT and GATv2; `hidden` is the width of one head then.
+  // Options of some models only: ModelTraits tells of which.
+  Reduce aggr = Reduce::kMean;
+  bool train_eps = false;
+  int hops = 2;
+  double alpha = 0.1;
+  double edge_dropout = 0;
   std::int64_t heads = 8;
   std::int64_t out_heads = 1;
   double attention_dropout = 0.6;
   double negative_slope = 0.2;
-  AttentionForm attention = AttentionForm::kAuto;  // not of GATv2
+  AttentionForm attention = AttentionForm::kAuto;
 
   int epochs = 200;
   double lr = 0.01;
@@ -60,47 +55,34 @@ struct TrainOptions {
   int eval_every = 1;
   int patience = 0;
   LrScheduleOptions schedule;
-  double clip_norm = 0;     // 0: gradients as they are
+  double clip_norm = 0;     // 0: no clipping
   bool stop_at_nan = true;  // --on-nan stop
 
   std::string device = "auto";
-  SpmmAlgorithm spmm = SpmmAlgorithm::kAuto;  // not of GAT and GATv2, as is explain
-  FeatureForm features = FeatureForm::kAuto;  // what the first layer reads
-  NodeOrder reorder = NodeOrder::kNone;       // of the nodes, while training
-  bool prune_rows = false;  // GCN: the last layer of a training step computes training nodes alone
+  SpmmAlgorithm spmm = SpmmAlgorithm::kAuto;
+  FeatureForm features = FeatureForm::kAuto;
+  NodeOrder reorder = NodeOrder::kNone;  // node order used during training
+  bool prune_rows = false;               // in training steps the last layer computes the training nodes only
   Precision precision = Precision::kFp32;
-  bool graph = true;  // --no-graph: on CUDA, no captured graphs
-  bool explain = false;
+  bool cuda_graph = true;  // on CUDA, replay the training step as a CUDA graph
+  bool explain = false;    // print the SpMM algorithms that were chosen, and why
   bool quiet = false;
   bool dry_run = false;
-  bool debug = false;    // look at every kernel's result
-  bool profile = false;  // a table of kernels at the end
+  bool debug = false;    // check the result of every kernel for NaN and infinity
+  bool profile = false;  // print a table of kernel times at the end
 
-  // Files and folders that are written; empty: none. docs/daily_use.md describes them.
+  // Output files and folders; empty: none. docs/daily_use.md describes them.
   std::string checkpoint;  // folder
   int checkpoint_every = 10;
   bool resume = false;      // from the checkpoint, if there is one
-  std::string export_file;  // --export: weights of the best epoch
+  std::string export_file;  // weights of the best epoch
   std::string log, csv, report, trace;
   std::string tensorboard;  // folder
 
-  // Not empty after --help, --version, --print-config, --list-devices and --completion: print this, and do
-  // nothing else.
+  // Set by --help, --version, --print-config, --list-devices and --completion: the command prints this text
+  // and exits.
   std::string notice;
+  std::vector<std::string> warnings;  // one line each, for stderr
 };
-
-/// What the model's paper trains with: Kipf & Welling (ICLR 2017), Velickovic et al. (ICLR 2018; Cora and
-/// CiteSeer), and the same for GATv2 (Brody et al., ICLR 2022); Wu et al. (SGC, ICML 2019); Klicpera et al.
-/// (APPNP, ICLR 2019). The papers of SAGE and GIN have other tasks: they train as a GCN does, GIN with 64
-/// hidden units.
-TrainOptions published_options(ModelKind kind);
-
-/// Reads the command line on top of a command's defaults.
-/// An option that belongs to another model than the one trained is unknown.
-/// With defaults.choose_model, --model NAME comes first of all: its published_options are the defaults.
-/// --config FILE stands for the options in that file, before all others: the command line wins.
-/// Throws Error in one line for an unknown option, a missing or bad value, an argument that is no option's,
-/// and a missing --dataset. What --dataset, --split and --device name is looked at by those who use it.
-TrainOptions parse_train_options(int argc, const char* const* argv, const TrainOptions& defaults = {});
 
 }  // namespace rodeo

@@ -1,4 +1,4 @@
-/// The library's layers, each bound to a small graph, for commands that go through all of them.
+/// All layers of the library, bound to a small graph: for commands that check each of them.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 
 namespace rodeo {
 
-/// What a layer of the table is made for. dtype and device are those of x.
+/// Inputs and sizes for a layer. Its dtype and device are those of x.
 struct LayerTask {
-  Graph graph;           // without self loops of ours; weight, where defined, of x's dtype
+  Graph graph;           // as in the dataset; weight is undefined or of x's dtype
   Variable x;            // [nodes, in]
-  std::int64_t out = 4;  // columns of the layer's result, of one head where there are several
+  std::int64_t out = 4;  // output columns, per head
   std::int64_t heads = 2;
-  double dropout = 0.3;    // of attention weights, by a fixed mask
-  std::uint64_t seed = 0;  // of the parameters and that mask
+  double dropout = 0.3;    // of attention weights, with a fixed mask
+  std::uint64_t seed = 0;  // of the parameters and the mask
 
   std::int64_t in() const { return x.dim(1); }
 };
@@ -36,11 +36,11 @@ struct LayerEntry {
   BoundLayer (*make)(const LayerTask& task, Random random);
 };
 
-/// All layers, by the names that rodeo_gradcheck --layer takes.
+/// All layers, by the names of rodeo_gradcheck --layer.
 std::span<const LayerEntry> layer_table();
 /// "gcn, gat, ..."
 std::string layer_names();
-/// Throws Error for an unknown name, naming the choices.
+/// Throws Error listing the choices for an unknown name.
 const LayerEntry& find_layer(std::string_view name);
 
 }  // namespace rodeo

@@ -1,4 +1,4 @@
-#include "train/io/recorder.h"
+#include "train/commands/recorder.h"
 
 #include <fmt/format.h>
 
@@ -9,16 +9,16 @@
 #include "train/io/atomic_file.h"
 #include "train/io/event_file.h"
 #include "train/io/run_state.h"
+#include "train/io/settings.h"
 #include "train/report/op_report.h"
 #include "train/report/report.h"
-#include "train/task/settings.h"
 
 namespace rodeo {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-// A better epoch is kept at once, but not more often: early in a run nearly every epoch is better.
-constexpr auto kBetweenBetterOnes = std::chrono::seconds(1);
+// Early in a run nearly every epoch is better than the ones before: limits their checkpoints.
+constexpr auto kBetweenBestCheckpoints = std::chrono::seconds(1);
 
 std::string describe(const std::string& name, std::int64_t nodes, std::int64_t edges, std::int64_t features,
                      std::int64_t classes) {
@@ -31,7 +31,7 @@ std::string describe(const std::string& name, std::int64_t nodes, std::int64_t e
 struct Recorder::State {
   TrainOptions options;
   std::unique_ptr<CheckpointFolder> checkpoints;
-  std::unique_ptr<AtomicFile> weights, report, trace;  // opened early; written at the end
+  std::unique_ptr<AtomicFile> weights, report, trace;  // opened early, written at the end
   std::unique_ptr<LineFile> log, csv;
   std::unique_ptr<EventFile> events;
 
@@ -39,7 +39,7 @@ struct Recorder::State {
   Trainer* trainer = nullptr;
   RunFacts facts;
   std::vector<std::string> names;    // of the trained parameters
-  std::vector<EpochReport> history;  // the report and checkpoints want it
+  std::vector<EpochReport> history;  // for the report and checkpoints
   StateDict best;
   int saved_epoch = 0, saved_best = 0;
   Clock::time_point saved_at{};
@@ -94,7 +94,7 @@ struct Recorder::State {
           describe(task.name, task.num_nodes, task.num_edges, task.num_features, task.num_classes));
     try {
       if (state.trainer.best_epoch > 0) {
-        run->model.module->load_state_dict(checkpoint.best.tensors);  // checks it
+        run->model.module->load_state_dict(checkpoint.best.tensors);  // checks names and shapes
         best = checkpoint.best.tensors;
       }
       run->model.module->load_state_dict(checkpoint.weights.tensors);
@@ -121,7 +121,7 @@ Recorder::Recorder(const TrainOptions& options) : state_(std::make_unique<State>
   if (!options.report.empty()) s.report = std::make_unique<AtomicFile>(options.report);
   if (!options.trace.empty()) s.trace = std::make_unique<AtomicFile>(options.trace);
   if (!options.log.empty()) s.log = std::make_unique<LineFile>(options.log, /*append=*/true);
-  // Begun anew when the run starts: a run that does not start leaves the table of the one before.
+  // Only checks that it can be written: start() truncates it, so that a run that never starts keeps the file.
   if (!options.csv.empty()) LineFile(options.csv, /*append=*/true);
   if (!options.tensorboard.empty()) s.events = std::make_unique<EventFile>(options.tensorboard);
 }
@@ -173,9 +173,9 @@ void Recorder::epoch(const EpochReport& report) {
   const bool better = report.evaluation && report.best_epoch == report.epoch;
   if (better && s.keeps_best()) s.best = s.run->model.module->state_dict();
   if (!s.checkpoints) return;
-  // A better epoch that has not been kept yet is worth a checkpoint as soon as the last one is old enough.
+  // A new best epoch gets a checkpoint as soon as the last one is old enough.
   const bool unsaved_best =
-      report.best_epoch > s.saved_best && Clock::now() - s.saved_at >= kBetweenBetterOnes;
+      report.best_epoch > s.saved_best && Clock::now() - s.saved_at >= kBetweenBestCheckpoints;
   if (unsaved_best || report.epoch % s.options.checkpoint_every == 0) s.save(report);
 }
 
@@ -185,7 +185,7 @@ void Recorder::finish(const TrainSummary& summary, KernelTimer* timer) {
   if (s.weights) {
     check(!s.best.empty(), "[train] no epoch had a finite validation loss: ", s.options.export_file,
           " is not written");
-    s.weights.reset();  // of its name there is one at a time
+    s.weights.reset();  // write_safetensors uses the same temporary name
     write_safetensors(s.options.export_file, pack_weights(s.best, s.info(summary.best_epoch, summary.best)));
   }
   if (s.report) {
@@ -202,7 +202,7 @@ void Recorder::finish(const TrainSummary& summary, KernelTimer* timer) {
 
 void Recorder::failed(std::string_view message, int exit_code) noexcept try {
   if (state_->log) state_->log->line(error_line(message, exit_code));
-} catch (const std::exception&) {  // a full disk may be what went wrong
+} catch (const std::exception&) {  // the disk may be full
 }
 
 }  // namespace rodeo

@@ -1,4 +1,4 @@
-#include "train/task/layer_table.h"
+#include "train/commands/layer_table.h"
 
 #include "layers/appnp.h"
 #include "layers/dot_gat_conv.h"
@@ -16,7 +16,7 @@
 namespace rodeo {
 namespace {
 
-// forward(layer) computes the layer's result of task.x.
+/// forward(layer) returns the layer's result.
 template <class Layer, class Forward>
 BoundLayer bind(std::unique_ptr<Layer> layer, Forward forward) {
   BoundLayer bound;
@@ -92,7 +92,7 @@ BoundLayer make_layer_norm(const LayerTask& t, Random) {
               [x = t.x](const LayerNorm& layer) { return layer.forward(x); });
 }
 
-// One line for each layer.
+// One row per layer.
 constexpr LayerEntry kLayers[] = {
     {"linear", make_linear},
     {"gcn", make_gcn},

@@ -1,0 +1,234 @@
+#include "train/commands/parse_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <cxxopts.hpp>
+#include <filesystem>
+
+#include "core/error.h"
+#include "core/version.h"
+#include "train/commands/completion.h"
+#include "train/commands/device_text.h"
+#include "train/commands/run_command.h"
+#include "train/io/atomic_file.h"
+#include "train/io/settings.h"
+#include "train/task/model_registry.h"
+#include "train/task/option_value.h"
+
+namespace rodeo {
+namespace {
+
+const std::vector<std::string> kGroups = {"Data", "Model", "Training", "Execution", "Files", "Output"};
+
+/// Command line options that are no settings: they act at once, or name the settings file.
+void add_actions(cxxopts::Options& options) {
+  const auto text = [] { return cxxopts::value<std::string>(); };
+  auto files = options.add_options("Files");
+  files("config", "Options in a JSON file; the command line overrides them", text(), "FILE");
+  files("print-config", "Print all options in the form of --config, and exit");
+  auto output = options.add_options("Output");
+  output("dry-run", "Load the data, print the model and the memory it needs, and exit");
+  output("list-devices", "Print the devices, and exit");
+  output("completion", "Print a completion script for this command, and exit", text(), "bash|zsh");
+  output("h,help", "Print this help");
+  output("version", "Print the version");
+}
+
+cxxopts::Options describe_options(const std::string& program, const TrainOptions& defaults) {
+  cxxopts::Options options(program, "Trains a graph neural network on the nodes of one graph.\n");
+  options.set_width(110)
+      .custom_help(defaults.choose_model ? "--model NAME --dataset FILE [options]"
+                                         : "--dataset FILE [options]")
+      .allow_unrecognised_options();
+  for (const TrainOption& option : option_table(defaults)) {
+    if (option.name == "model" && !defaults.choose_model) continue;
+    auto add = options.add_options(std::string(option.group));
+    const std::string name(option.name);
+    if (option.is_flag()) {
+      add(name, option.help);
+      continue;
+    }
+    // Values are read as text: TrainOption::set converts them, so that an error names the option and its
+    // range.
+    const auto value = cxxopts::value<std::string>();
+    add(name, option.help, option.default_text.empty() ? value : value->default_value(option.default_text),
+        option.hint);
+  }
+  add_actions(options);
+  return options;
+}
+
+/// One table of options for each model that the command trains.
+std::vector<ModelTable> completion_tables(const std::string& program, const TrainOptions& defaults) {
+  if (!defaults.choose_model) return {{"", describe_options(program, defaults)}};
+  std::vector<ModelTable> tables;
+  for (const ModelEntry& model : model_registry()) {
+    TrainOptions of_model = published_options(model.name);
+    of_model.choose_model = true;
+    tables.push_back({std::string(model.name), describe_options(program, of_model)});
+  }
+  return tables;
+}
+
+bool is_flag(const cxxopts::Options& options, std::string_view option) {
+  for (const std::string& group : options.groups())
+    for (const cxxopts::HelpOptionDetails& details : options.group_help(group).options)
+      if (details.is_boolean && !details.l.empty() && details.l.front() == option) return true;
+  return false;
+}
+
+/// Owns the arguments that cxxopts reads.
+struct Arguments {
+  std::vector<std::string> texts;
+
+  cxxopts::ParseResult parse(cxxopts::Options& options) const {
+    std::vector<const char*> argv;
+    for (const std::string& text : texts) argv.push_back(text.c_str());
+    try {
+      return options.parse(static_cast<int>(argv.size()), argv.data());
+    } catch (const cxxopts::exceptions::missing_argument&) {
+      fail(texts.back(), " needs a value");  // only the last argument can lack one
+    } catch (const cxxopts::exceptions::exception& error) {
+      for (std::size_t i = 1; i < texts.size(); ++i) {
+        const std::string_view argument = texts[i];
+        const std::size_t end = argument.find('=');
+        if (!argument.starts_with("--") || end == std::string_view::npos) continue;
+        const std::string_view option = argument.substr(2, end - 2), value = argument.substr(end + 1);
+        check(!is_flag(options, option) || value == "true" || value == "false", "--", option,
+              " takes no value, got '", value, "'");
+      }
+      fail("the command line cannot be read: ", error.what());
+    }
+  }
+
+  /// The last value of --option; empty if it is not given.
+  std::string last_value(std::string_view option) const {
+    const std::string name = str("--", option);
+    std::string value;
+    for (std::size_t i = 1; i < texts.size(); ++i)
+      if (texts[i].starts_with(name + "="))
+        value = texts[i].substr(name.size() + 1);
+      else if (texts[i] == name && i + 1 < texts.size())
+        value = texts[++i];
+    return value;
+  }
+};
+
+/// Replaces old option names by the current ones, with a warning for each.
+Arguments rename_options(int argc, const char* const* argv, std::vector<std::string>& warnings) {
+  Arguments arguments{{argv, argv + argc}};
+  for (std::string& text : arguments.texts) {
+    if (!text.starts_with("--")) continue;
+    const std::string name = text.substr(2, text.find('=') - 2);
+    const std::string_view current = current_option_name(name);
+    if (current == name) continue;
+    warnings.push_back(rename_warning(name));
+    text.replace(2, name.size(), current);
+  }
+  return arguments;
+}
+
+/// The options of --config FILE; none without it.
+std::vector<GivenOption> read_config(const Arguments& arguments, std::vector<std::string>& warnings) {
+  const std::string file = arguments.last_value("config");
+  if (file.empty() || file.starts_with("--")) return {};
+  constexpr std::size_t kMaxBytes = 1 << 20;
+  std::vector<GivenOption> given = read_settings(read_file(file, kMaxBytes), file);
+  for (GivenOption& option : given) {
+    const std::string_view current = current_option_name(option.name);
+    if (current == option.name) continue;
+    warnings.push_back(str(file, ": ", rename_warning(option.name)));
+    option.name = current;
+  }
+  return given;
+}
+
+/// The defaults of the model that is chosen on the command line or in the settings file.
+TrainOptions defaults_of_model(const Arguments& arguments, const std::vector<GivenOption>& config,
+                               const TrainOptions& defaults) {
+  std::string model, file;
+  for (const GivenOption& option : config)
+    if (option.name == "model") model = option.text, file = option.file;
+  if (!defaults.choose_model) {
+    check(model.empty() || model == defaults.model, file, ": 'model' must be ", defaults.model,
+          " for this command, got '", model, "'");
+    return defaults;
+  }
+  if (const std::string given = arguments.last_value("model"); !given.empty()) model = given, file.clear();
+  if (model.empty() || model.starts_with("--")) model = TrainOptions().model;
+  try {
+    TrainOptions options = published_options(model);
+    options.choose_model = true;
+    return options;
+  } catch (const Error& error) {
+    check(file.empty(), file, ": ", error.what());
+    throw;
+  }
+}
+
+/// The options of the table that the command line gives.
+std::vector<GivenOption> given_options(const cxxopts::ParseResult& parsed, const TrainOptions& defaults) {
+  std::vector<GivenOption> given;
+  for (const TrainOption& option : option_table(defaults)) {
+    const std::string name(option.name);
+    if ((name == "model" && !defaults.choose_model) || parsed.count(name) == 0) continue;
+    given.push_back(
+        {name,
+         option.is_flag() ? (parsed[name].as<bool>() ? "true" : "false") : parsed[name].as<std::string>(),
+         ""});
+  }
+  return given;
+}
+
+}  // namespace
+
+TrainOptions parse_train_options(int argc, const char* const* argv, const TrainOptions& given) {
+  std::vector<std::string> warnings;
+  const Arguments arguments = rename_options(argc, argv, warnings);
+  std::vector<GivenOption> settings = read_config(arguments, warnings);
+  TrainOptions options = defaults_of_model(arguments, settings, given);
+  options.warnings = std::move(warnings);
+
+  const std::string program = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "train";
+  cxxopts::Options description = describe_options(program, options);
+  const cxxopts::ParseResult parsed = arguments.parse(description);
+  const auto flag = [&](const char* name) { return parsed[name].as<bool>(); };
+  if (flag("help")) {
+    options.notice = description.help(kGroups) + "\n" + exit_code_help();
+    return options;
+  }
+  if (flag("list-devices")) {
+    options.notice = list_devices();
+    return options;
+  }
+  if (parsed.count("completion") > 0) {
+    const auto& shell = parsed["completion"].as<std::string>();
+    check_option_has_value("completion", shell);
+    options.notice = completion_script(shell, program, completion_tables(program, given));
+    return options;
+  }
+  if (flag("version")) {
+    options.notice = str(program, " ", RODEO_VERSION, " (", RODEO_COMMIT, ")\n");
+    return options;
+  }
+
+  const std::vector<GivenOption> from_command_line = given_options(parsed, options);
+  settings.insert(settings.end(), from_command_line.begin(), from_command_line.end());
+  const auto is_given = [&](std::string_view name) {
+    return std::any_of(settings.begin(), settings.end(), [&](const auto& s) { return s.name == name; });
+  };
+  apply_options(settings, options);
+  options.dry_run = flag("dry-run");
+  for (const std::string& stray : parsed.unmatched())
+    fail(stray.starts_with("-") ? "unknown option '" : "unexpected argument '", stray, "'; see --help");
+  check(!options.choose_model || is_given("model"), "--model NAME is required: one of ", model_names(),
+        "; see --help");
+  const bool print_config = flag("print-config");
+  check(print_config || is_given("dataset"), "--dataset FILE is required; see --help");
+  if (print_config) options.notice = to_json(settings_of(options), /*lines=*/true);
+  return options;
+}
+
+}  // namespace rodeo

@@ -1,0 +1,42 @@
+/// Writes the files of a training run: checkpoints, weights, logs, report and trace.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "train/io/run_log.h"
+#include "train/task/node_model.h"
+#include "train/task/options.h"
+#include "train/trainer.h"
+
+namespace rodeo {
+
+class Recorder {
+ public:
+  /// Opens all output files, so that one that cannot be written fails before training. Throws Error for that,
+  /// and for a folder that has a checkpoint although options.resume is false.
+  explicit Recorder(const TrainOptions& options);
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  /// Restores the checkpoint if there is one to resume, and writes the first lines of the logs. `run` and
+  /// `trainer` must live until finish() returns. Returns the epoch of the checkpoint, or 0. Throws Error if
+  /// the checkpoint is damaged, or is of another model, dataset or training.
+  int start(const NodeRun& run, Trainer& trainer, const std::string& device);
+  /// Writes the log lines of an epoch, and a checkpoint if one is due. If the weights are not finite then,
+  /// throws NotFinite; with --on-nan continue, keeps the previous checkpoint instead.
+  void epoch(const EpochReport& report);
+  /// Writes the last checkpoint, weights, report, trace and log lines. `timer` observed the profiled steps.
+  void finish(const TrainSummary& summary, KernelTimer* timer = nullptr);
+  /// Writes the log line of a run that ends with an error. Ignores a failure to write.
+  void failed(std::string_view message, int exit_code) noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace rodeo

@@ -1,0 +1,49 @@
+#include "train/commands/run_command.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <new>
+
+#include "core/storage.h"
+#include "train/commands/terminal.h"
+#include "train/nan_watch.h"
+
+namespace rodeo {
+
+std::string exit_code_help() {
+  return "Exit codes: 0 done, 2 wrong options or data, a device that cannot be used, a file that cannot be\n"
+         "written, 3 a loss or result that is not finite, 4 out of memory, 130 and 143 stopped by Ctrl-C or\n"
+         "SIGTERM (the first one ends the epoch, the second the process).\n";
+}
+
+Failure current_failure() {
+  try {
+    throw;
+  } catch (const NotFinite& error) {
+    return {kNotFinite, error.what()};
+  } catch (const OutOfMemory& error) {
+    return {kOutOfMemory, error.what()};
+  } catch (const std::bad_alloc&) {
+    return {kOutOfMemory, "out of host memory"};
+  } catch (const std::exception& error) {
+    return {kFailed, error.what()};
+  }
+}
+
+int run_command(std::string_view program, const std::function<void()>& body) {
+  try {
+    body();
+    check(std::fflush(stdout) == 0 && !std::ferror(stdout), "cannot write to the standard output");
+    return kDone;
+  } catch (const Interrupted& interrupted) {
+    return 128 + interrupted.signal;
+  } catch (...) {
+    const Failure failure = current_failure();
+    fmt::print(stderr, "{}: {}\n", paint(has_colours(STDERR_FILENO), Colour::kRed, program), failure.message);
+    return failure.exit_code;
+  }
+}
+
+}  // namespace rodeo

@@ -1,0 +1,126 @@
+#include "train/io/settings.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+
+#include "core/error.h"
+#include "train/task/model_registry.h"
+
+namespace rodeo {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kCommandLineOnly[] = {"config",  "print-config", "help",      "version",
+                                                 "dry-run", "list-devices", "completion"};
+
+Json parse_object(std::string_view text, const std::string& where) {
+  Json json;
+  try {
+    json = Json::parse(text);
+  } catch (const Json::exception& error) {
+    fail(where, ": is not JSON", error.what() ? str(": ", error.what()) : "");
+  }
+  check(json.is_object(), where, ": must be an object of options and values");
+  return json;
+}
+
+std::string to_json(const OptionValue& value) {
+  return std::visit(
+      [](const auto& v) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::monostate>)
+          return std::string("null");
+        else
+          return Json(v).dump(-1, ' ', false, Json::error_handler_t::replace);
+      },
+      value);
+}
+
+bool has(const std::vector<Setting>& settings, std::string_view name) {
+  return std::any_of(settings.begin(), settings.end(), [&](const Setting& s) { return s.name == name; });
+}
+
+/// Whether a checkpoint without `setting`, of a version that did not have the option or had it under another
+/// name, was trained with this value.
+bool is_implied(const Setting& setting, const Json& checkpoint) {
+  if (setting.name == "precision")
+    return setting.json == (checkpoint.value("tf32", false) ? "\"tf32\"" : "\"fp32\"");
+  return (setting.name == "lr-schedule" && setting.json == "\"none\"") ||
+         (setting.name == "clip-norm" && setting.json == "0.0") ||
+         (setting.name == "reorder" && setting.json == "\"none\"");
+}
+
+}  // namespace
+
+std::vector<Setting> settings_of(const TrainOptions& options) {
+  std::vector<Setting> settings;
+  for (const TrainOption& option : option_table(options))
+    if (const OptionValue value = option.get(options); !std::holds_alternative<std::monostate>(value))
+      settings.push_back({std::string(option.name), to_json(value), option.role});
+  return settings;
+}
+
+std::string to_json(const std::vector<Setting>& settings, bool lines) {
+  std::string text;
+  for (const Setting& setting : settings)
+    text += str(text.empty() ? ""
+                : lines      ? ",\n"
+                             : ", ",
+                lines ? "  " : "", Json(setting.name).dump(), ": ", setting.json);
+  return lines ? str("{\n", text, "\n}\n") : str("{", text, "}");
+}
+
+std::vector<GivenOption> read_settings(std::string_view json, const std::string& file) {
+  std::vector<GivenOption> given;
+  const Json object = parse_object(json, file);
+  for (const auto& [key, value] : object.items()) {
+    check(!key.empty() && key.find_first_of("=\n ") == std::string::npos && key[0] != '-', file,
+          ": unknown key '", key, "'");
+    check(std::find(std::begin(kCommandLineOnly), std::end(kCommandLineOnly), key) ==
+              std::end(kCommandLineOnly),
+          file, ": '", key, "' belongs on the command line");
+    check(value.is_string() || value.is_number() || value.is_boolean(), file, ": '", key,
+          "' must be text, a number, true or false");
+    given.push_back({key, value.is_string() ? value.get<std::string>() : value.dump(), file});
+  }
+  return given;
+}
+
+TrainOptions model_options(std::string_view json, const std::string& file) {
+  const Json object = parse_object(json, file);
+  check(object.contains("model") && object["model"].is_string(), file, ": names no model");
+  const std::vector<GivenOption> given = read_settings(json, file);
+  TrainOptions options;
+  try {
+    options = published_options(object["model"].get<std::string>());
+  } catch (const Error& error) {
+    fail(file, ": ", error.what());
+  }
+  const std::vector<TrainOption> table = option_table(options);
+  for (const GivenOption& option : given)
+    check(std::any_of(
+              table.begin(), table.end(),
+              [&](const auto& row) { return row.name == option.name && row.role == OptionRole::kModel; }),
+          file, ": '", option.name, "' is no option of the model ", options.model);
+  apply_options(given, options);
+  return options;
+}
+
+void check_same_training(std::string_view then, const TrainOptions& now, const std::string& where) {
+  constexpr const char* kRule = ": a run is resumed with the options it began with";
+  const Json before = parse_object(then, where);
+  const std::vector<Setting> settings = settings_of(now);
+  const auto text = [](const Json& value) { return value.is_null() ? "no value" : value.dump(); };
+  for (const Setting& setting : settings) {
+    if (setting.role == OptionRole::kRun) continue;
+    if (!before.contains(setting.name) && is_implied(setting, before)) continue;
+    const Json old = before.contains(setting.name) ? before[setting.name] : Json();
+    check(old.dump() == setting.json, where, ": was trained with --", setting.name, " ", text(old),
+          ", not with ", setting.json, kRule);
+  }
+  if (before.contains("split"))
+    check(has(settings, "split"), where, ": was trained with --split ", text(before["split"]), kRule);
+}
+
+}  // namespace rodeo

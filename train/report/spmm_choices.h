@@ -1,0 +1,15 @@
+/// The SpMM algorithms of a training run, for --explain and the report.
+#pragma once
+
+#include <string>
+
+#include "core/adjacency.h"
+#include "ops/spmm.h"
+
+namespace rodeo {
+
+/// The algorithms that SpmmAlgorithm::kAuto chose for a graph and for its transpose, or the one that was
+/// requested.
+std::string format_spmm_choices(SpmmAlgorithm requested, const Adjacency& adj);
+
+}  // namespace rodeo

@@ -1,0 +1,87 @@
+#include "train/task/apply_options.h"
+
+#include <algorithm>
+
+#include "train/task/model_registry.h"
+#include "train/task/option_table.h"
+
+namespace rodeo {
+namespace {
+
+struct RenamedOption {
+  std::string_view before, now;
+};
+constexpr RenamedOption kRenamed[] = {{"no-graph", "no-cuda-graph"}};
+
+/// Checks options that need or exclude each other. is_given(name): whether the option has a given value.
+template <class IsGiven>
+void check_combination(const TrainOptions& o, IsGiven&& is_given) {
+  using Kind = LrScheduleOptions::Kind;
+  const auto belongs = [&](const char* option, Kind one, Kind other, const char* kinds) {
+    check(!is_given(option) || o.schedule.kind == one || o.schedule.kind == other, "--", option,
+          " belongs to --lr-schedule ", kinds);
+  };
+  belongs("lr-step", Kind::kStep, Kind::kStep, "step");
+  belongs("lr-factor", Kind::kStep, Kind::kPlateau, "step or plateau");
+  belongs("lr-period", Kind::kCosine, Kind::kCosine, "cosine");
+  belongs("lr-least", Kind::kCosine, Kind::kPlateau, "cosine or plateau");
+  belongs("lr-patience", Kind::kPlateau, Kind::kPlateau, "plateau");
+  const std::string reason = o.features == FeatureForm::kSparse ? dense_features_reason(o) : "";
+  check(reason.empty(), "--features sparse: ", reason);
+  check(!o.prune_rows || o.layers >= 2, "--prune-rows needs a layer before the last, got --layers ",
+        o.layers);
+  check(!o.quiet || !o.explain, "--explain prints a table and --quiet one line: give one of them");
+  check(!o.explain || !traits_of(o).aggr || o.aggr == Reduce::kSum || o.aggr == Reduce::kMean,
+        "--explain prints the SpMM algorithms, which --aggr ", o.aggr, " does not use");
+  check(!o.debug || o.stop_at_nan,
+        "--debug stops at the first result that is not finite: not with --on-nan continue");
+  check(!o.profile || !o.quiet, "--profile prints a table and --quiet one line: give one of them");
+  check(!o.resume || !o.checkpoint.empty(), "--resume needs --checkpoint DIR to resume from");
+}
+
+}  // namespace
+
+void apply_options(const std::vector<GivenOption>& given, TrainOptions& options) {
+  const std::vector<TrainOption> table = option_table(options);
+  const auto find = [&](std::string_view name) {  // the last counts
+    const auto found =
+        std::find_if(given.rbegin(), given.rend(), [&](const auto& g) { return g.name == name; });
+    return found == given.rend() ? nullptr : &*found;
+  };
+  for (const GivenOption& option : given)
+    check(std::any_of(table.begin(), table.end(), [&](const auto& row) { return row.name == option.name; }),
+          option.file, option.file.empty() ? "" : ": ", "unknown key '", option.name, "'; see --help");
+  for (const TrainOption& row : table) {
+    const GivenOption* option = find(row.name);
+    if (!option) continue;
+    try {
+      row.set(options, option->text);
+    } catch (const Error& error) {
+      check(option->file.empty(), option->file, ": ", error.what());
+      throw;
+    }
+  }
+  if (!find("lr-period") || options.schedule.period == 0) options.schedule.period = options.epochs;
+  try {
+    check_combination(options, find);
+  } catch (const Error& error) {
+    const std::string_view message = error.what();  // begins with the option that is wrong
+    for (const TrainOption& row : table)
+      if (const GivenOption* option = find(row.name); option && message.starts_with(str("--", row.name, " ")))
+        check(option->file.empty(), option->file, ": ", message);
+    throw;
+  }
+}
+
+std::string_view current_option_name(std::string_view name) {
+  for (const RenamedOption& renamed : kRenamed)
+    if (renamed.before == name) return renamed.now;
+  return name;
+}
+
+std::string rename_warning(std::string_view old_name) {
+  return str("--", old_name, " was renamed to --", current_option_name(old_name),
+             "; the old name will be removed in the next release");
+}
+
+}  // namespace rodeo

@@ -1,0 +1,39 @@
+#include "train/task/model_registry.h"
+
+#include "core/error.h"
+
+namespace rodeo {
+
+const ModelEntry& find_model(std::string_view name) {
+  for (const ModelEntry& entry : model_registry())
+    if (entry.name == name) return entry;
+  fail("unknown model '", name, "': expected one of ", model_names());
+}
+
+const ModelTraits& traits_of(const TrainOptions& options) {
+  return find_model(options.model).traits;
+}
+
+std::string model_names(std::string_view separator) {
+  std::string all;
+  for (const ModelEntry& entry : model_registry())
+    all += str(all.empty() ? std::string_view() : separator, entry.name);
+  return all;
+}
+
+TrainOptions published_options(std::string_view model) {
+  const ModelEntry& entry = find_model(model);
+  TrainOptions options;
+  options.model = entry.name;
+  if (entry.set_published != nullptr) entry.set_published(options);
+  return options;
+}
+
+std::string dense_features_reason(const TrainOptions& options) {
+  const ModelTraits& traits = traits_of(options);
+  if (traits.aggr && options.aggr != Reduce::kSum && options.aggr != Reduce::kMean)
+    return str("--aggr ", options.aggr, " compares features before the first product");
+  return std::string(traits.dense_reason);
+}
+
+}  // namespace rodeo

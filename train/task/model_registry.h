@@ -1,0 +1,63 @@
+/// The models that the training commands know. Each is one row of train/task/models.cpp: a name, the options
+/// it has, its published defaults and a function that builds it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "train/task/options.h"
+
+namespace rodeo {
+
+struct ModelGraph;
+struct NodeModel;
+struct NodeTask;
+
+/// The graph that a model's layers read.
+enum class GraphInput {
+  kPlain,      // as in the dataset, without edge weights
+  kSelfLoops,  // with a self loop for each node, without edge weights
+  kGcnNorm,    // with self loops and symmetrically normalised edge weights (ops/gcn_norm.h)
+};
+
+/// Which options and properties a model has.
+struct ModelTraits {
+  GraphInput graph = GraphInput::kPlain;
+  bool hidden_layers = false;          // --hidden, --layers, --dropout, --input-dropout
+  bool heads = false;                  // --heads, --out-heads, --attn-dropout, --negative-slope
+  bool attention_form = false;         // --attention
+  bool spmm = false;                   // --spmm, --explain
+  bool aggr = false;                   // --aggr
+  bool train_eps = false;              // --train-eps
+  bool hops = false;                   // --hops
+  bool teleport = false;               // --alpha, --edge-dropout
+  bool prune_rows = false;             // --prune-rows
+  bool propagates_inputs = false;      // without input dropout, dense features are propagated once per run
+  bool decay_all = false;              // weight decay applies to all parameters, not to the first layer only
+  std::string_view dense_reason = {};  // why it cannot read sparse features; empty: it can
+};
+
+struct ModelEntry {
+  std::string_view name;  // "gcn", as in --model gcn
+  ModelTraits traits;
+  void (*set_published)(TrainOptions& options);  // null: the defaults of TrainOptions are the published ones
+  NodeModel (*make)(const TrainOptions& options, const NodeTask& task, const ModelGraph& graph);
+};
+
+/// All rows, in the order of --help.
+std::span<const ModelEntry> model_registry();
+
+/// Throws Error listing the choices for an unknown name.
+const ModelEntry& find_model(std::string_view name);
+const ModelTraits& traits_of(const TrainOptions& options);
+/// "gcn, gat, ..."
+std::string model_names(std::string_view separator = ", ");
+
+/// The hyperparameters that the model's paper trains with. Throws Error for an unknown model.
+TrainOptions published_options(std::string_view model);
+
+/// Why the model that `options` describe needs dense features; empty if it also reads sparse ones.
+std::string dense_features_reason(const TrainOptions& options);
+
+}  // namespace rodeo

@@ -1,0 +1,44 @@
+/// A dataset on the device, ready for node classification.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "datasets/dataset.h"
+#include "ops/features.h"
+#include "train/task/options.h"
+
+namespace rodeo {
+
+/// The training data of a run, and how long its preparation took.
+struct NodeTask {
+  std::string name;
+  std::int64_t num_nodes = 0, num_edges = 0, num_features = 0, num_classes = 0;
+  Features x;             // f32 or bf16 [nodes, features], on the device
+  std::string features;   // describes x: "dense, 2708 x 1433"
+  Tensor label;           // i64 [nodes], on the device
+  Split split;            // on the device
+  Tensor order;           // i64 [nodes], on the host: node i is node order[i] of the file; undefined: node i
+  std::string reorder;    // describes the order: "rabbit, edges within 1,024 places 1.2 % -> 61.0 %"
+  double reorder_ms = 0;  // on the host, between load and convert
+  double load_ms = 0;     // file to host memory
+  double convert_ms = 0;  // host memory to the tensors that the model reads
+  std::int64_t convert_peak_bytes = 0;  // peak device memory during the conversion
+};
+
+/// Loads options.dataset onto the device, with the nodes in the order of options.reorder. Calls
+/// prepare(graph) before the features are converted: it derives the graph that the model reads. Throws Error
+/// as load_dataset does.
+NodeTask load_task(const TrainOptions& options, Device device, const std::function<void(Graph)>& prepare);
+
+/// The same for a dataset in memory. Frees its tensors as soon as they are converted.
+NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
+                   const std::function<void(Graph)>& prepare);
+
+/// Reorders rows from the task's node order to the file's.   rows [nodes] or [nodes, n], any dtype -> same
+/// shape, on the host.
+Tensor in_file_order(const NodeTask& task, const Tensor& rows);
+
+}  // namespace rodeo

@@ -1,0 +1,154 @@
+/// Builders for the rows of the option table, one for each type of value.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "train/task/option_value.h"
+#include "train/task/train_option.h"
+
+namespace rodeo {
+
+/// Access to a member of TrainOptions, or of its learning rate schedule.
+template <class T>
+auto field(T TrainOptions::*member) {
+  return [member](auto& options) -> auto& {
+    return options.*member;
+  };
+}
+template <class T>
+auto field(T LrScheduleOptions::*member) {
+  return [member](auto& options) -> auto& {
+    return options.schedule.*member;
+  };
+}
+
+template <class T>
+OptionValue value_of(const T& value) {
+  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, double> || std::is_same_v<T, std::uint64_t>)
+    return value;
+  else
+    return static_cast<std::int64_t>(value);
+}
+
+inline bool is_probability(double p) {
+  return p >= 0 && p < 1;
+}
+inline bool is_not_negative(double x) {
+  return x >= 0 && std::isfinite(x);
+}
+
+/// Collects the rows of one group.
+class OptionGroup {
+ public:
+  OptionGroup(std::vector<TrainOption>& table, std::string_view name, const TrainOptions& defaults)
+      : table_(table), name_(name), defaults_(defaults) {}
+
+  TrainOption& add(OptionRole role, std::string_view name, std::string help, std::string hint,
+                   std::function<OptionValue(const TrainOptions&)> get,
+                   std::function<void(TrainOptions&, const std::string&)> set) {
+    std::string default_text = hint.empty() ? "" : to_text(get(defaults_));
+    table_.push_back({name_, role, name, std::move(help), std::move(hint), std::move(default_text),
+                      std::move(get), std::move(set)});
+    return table_.back();
+  }
+
+  template <class Field>
+  TrainOption& integer(OptionRole role, std::string_view name, Field field, int lowest, std::string help) {
+    return add(
+        role, name, std::move(help), "N", [field](const TrainOptions& o) { return value_of(field(o)); },
+        [=](TrainOptions& o, const std::string& text) {
+          using T = std::remove_reference_t<decltype(field(o))>;
+          field(o) = parse_option_integer<T>(name, text, static_cast<T>(lowest));
+        });
+  }
+
+  /// `rule` completes "must be ...".
+  template <class Field, class IsValid>
+  TrainOption& number(OptionRole role, std::string_view name, Field field, std::string rule, IsValid is_valid,
+                      std::string help, std::string hint = "X") {
+    return add(
+        role, name, std::move(help), std::move(hint),
+        [field](const TrainOptions& o) -> OptionValue { return field(o); },
+        [=](TrainOptions& o, const std::string& text) {
+          field(o) = parse_option_number<double>(name, text, rule, is_valid);
+        });
+  }
+  template <class Field>
+  TrainOption& not_negative(OptionRole role, std::string_view name, Field field, std::string help) {
+    return number(role, name, field, "a number of at least 0", is_not_negative, std::move(help));
+  }
+  template <class Field>
+  TrainOption& probability(OptionRole role, std::string_view name, Field field, std::string help) {
+    return number(role, name, field, "a number in [0, 1)", is_probability, std::move(help), "P");
+  }
+
+  /// An enum with name(value) and parse(text).
+  template <class Field, class Parse>
+  TrainOption& choice(OptionRole role, std::string_view name, Field field, Parse parse, std::string hint,
+                      std::string help) {
+    return add(
+        role, name, std::move(help), std::move(hint),
+        [field](const TrainOptions& o) { return std::string(rodeo::name(field(o))); },
+        [=](TrainOptions& o, const std::string& text) {
+          check_option_has_value(name, text);
+          field(o) = parse(text);
+        });
+  }
+
+  /// A bool that is written as one of two words.
+  template <class Field>
+  TrainOption& two_words(OptionRole role, std::string_view name, Field field, std::string on, std::string off,
+                         std::string help) {
+    return add(
+        role, name, std::move(help), str(on, "|", off),
+        [=](const TrainOptions& o) { return field(o) ? on : off; },
+        [=](TrainOptions& o, const std::string& text) {
+          check_option_has_value(name, text);
+          check(text == on || text == off, "--", name, " must be ", on, " or ", off, ", got '", text, "'");
+          field(o) = text == on;
+        });
+  }
+
+  /// A text without a default; empty is not set.
+  template <class Field>
+  TrainOption& text(OptionRole role, std::string_view name, Field field, std::string hint, std::string help) {
+    return add(
+        role, name, std::move(help), std::move(hint),
+        [field](const TrainOptions& o) { return field(o).empty() ? OptionValue() : OptionValue(field(o)); },
+        [=](TrainOptions& o, const std::string& text) {
+          check_option_has_value(name, text);
+          field(o) = text;
+        });
+  }
+
+  /// A flag sets its field to `when_given`.
+  template <class Field>
+  TrainOption& flag(OptionRole role, std::string_view name, Field field, std::string help,
+                    bool when_given = true) {
+    return add(
+        role, name, std::move(help), "",
+        [=](const TrainOptions& o) -> OptionValue { return field(o) == when_given; },
+        [=](TrainOptions& o, const std::string& text) {
+          field(o) = parse_option_flag(name, text) == when_given;
+        });
+  }
+
+ private:
+  std::vector<TrainOption>& table_;
+  std::string_view name_;
+  const TrainOptions& defaults_;
+};
+
+/// A row of the table has a value only for the kinds of schedule that use it.
+inline void only_for(TrainOption& row, LrScheduleOptions::Kind one, LrScheduleOptions::Kind other) {
+  row.get = [get = std::move(row.get), one, other](const TrainOptions& o) {
+    return o.schedule.kind == one || o.schedule.kind == other ? get(o) : OptionValue();
+  };
+}
+
+}  // namespace rodeo

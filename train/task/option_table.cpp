@@ -1,0 +1,202 @@
+#include "train/task/option_table.h"
+
+#include "train/task/model_registry.h"
+#include "train/task/option_group.h"
+
+namespace rodeo {
+namespace {
+
+using Schedule = LrScheduleOptions;
+using Role = OptionRole;
+using Group = OptionGroup;
+
+void add_data(Group data) {
+  data.text(Role::kRun, "dataset", field(&TrainOptions::dataset), "FILE",
+            "HDF5 file with the graph (required)");
+  data.text(Role::kTraining, "split", field(&TrainOptions::split), "K|A/B/C",
+            "Replaces the file's masks. 2: the file's split of that number, from 0; 60/20/20: a random one "
+            "in percent");
+  data.flag(Role::kModel, "undirected", field(&TrainOptions::undirected),
+            "Add the reverse of every edge and drop duplicates");
+  data.two_words(Role::kModel, "normalize-features", field(&TrainOptions::normalize_features), "row", "none",
+                 "row: divide each node's features by their sum; none");
+}
+
+void add_model(Group model, const ModelTraits& traits) {
+  model.add(
+      Role::kModel, "model", model_names() + " (required). Each has its own options and defaults",
+      model_names("|"), [](const TrainOptions& o) { return o.model; },
+      [](TrainOptions& o, const std::string& text) {
+        check_option_has_value("model", text);
+        o.model = find_model(text).name;
+      });
+  if (traits.hidden_layers) {
+    model.integer(Role::kModel, "hidden", field(&TrainOptions::hidden), 1,
+                  traits.heads ? "Width of each head of the hidden layers" : "Width of the hidden layers");
+    model.integer(Role::kModel, "layers", field(&TrainOptions::layers), 1, "Number of layers");
+    model.probability(Role::kModel, "dropout", field(&TrainOptions::dropout),
+                      "Dropout probability of each layer's input");
+    model
+        .add(
+            Role::kModel, "input-dropout",
+            traits.propagates_inputs
+                ? "Dropout probability of the features (default: --dropout). With 0, dense features are "
+                  "propagated once instead of in every epoch: exact, because they do not change"
+                : "Dropout probability of the features (default: --dropout)",
+            "P", [](const TrainOptions& o) { return o.input_dropout.value_or(o.dropout); },
+            [](TrainOptions& o, const std::string& text) {
+              o.input_dropout =
+                  parse_option_number<double>("input-dropout", text, "a number in [0, 1)", is_probability);
+            })
+        .default_text.clear();
+  }
+  if (traits.heads) {
+    model.integer(Role::kModel, "heads", field(&TrainOptions::heads), 1,
+                  "Heads of the hidden layers, concatenated");
+    model.integer(Role::kModel, "out-heads", field(&TrainOptions::out_heads), 1,
+                  "Heads of the last layer, averaged. The paper uses for PubMed:\n"
+                  "--out-heads 8 --weight-decay 1e-3 --lr 0.01");
+    model.probability(Role::kModel, "attn-dropout", field(&TrainOptions::attention_dropout),
+                      "Dropout probability of the attention weights");
+    model.not_negative(Role::kModel, "negative-slope", field(&TrainOptions::negative_slope),
+                       "Negative slope of the LeakyReLU of attention scores");
+  }
+  if (traits.aggr)
+    model.choice(Role::kModel, "aggr", field(&TrainOptions::aggr), parse_reduce, "mean|max|min|sum",
+                 "Aggregation over neighbours: mean, max, min or sum");
+  if (traits.train_eps)
+    model.flag(Role::kModel, "train-eps", field(&TrainOptions::train_eps),
+               "Learn the weight 1 + eps of a node's own features");
+  if (traits.hops)
+    model.integer(Role::kModel, "hops", field(&TrainOptions::hops), 1, "Number of propagation steps");
+  if (traits.teleport) {
+    model.number(
+        Role::kModel, "alpha", field(&TrainOptions::alpha), "a number in [0, 1]",
+        [](double x) { return x >= 0 && x <= 1; }, "Teleport probability: share of a node's own prediction");
+    model.probability(Role::kModel, "edge-dropout", field(&TrainOptions::edge_dropout),
+                      "Dropout probability of the edges in each propagation step");
+  }
+}
+
+void add_schedule(Group training) {
+  using Kind = Schedule::Kind;
+  training.choice(Role::kTraining, "lr-schedule", field(&Schedule::kind), parse_lr_schedule,
+                  "none|step|cosine|plateau",
+                  "Learning rate schedule: PyTorch's StepLR, CosineAnnealingLR or ReduceLROnPlateau");
+  only_for(training.integer(Role::kTraining, "lr-step", field(&Schedule::step), 1,
+                            "step: epochs between reductions"),
+           Kind::kStep, Kind::kStep);
+  only_for(training.number(
+               Role::kTraining, "lr-factor", field(&Schedule::factor), "a number in (0, 1]",
+               [](double x) { return x > 0 && x <= 1; }, "step, plateau: factor of each reduction"),
+           Kind::kStep, Kind::kPlateau);
+  TrainOption& period = training.integer(Role::kTraining, "lr-period", field(&Schedule::period), 0,
+                                         "cosine: epochs until the lowest rate; 0: --epochs");
+  only_for(period, Kind::kCosine, Kind::kCosine);
+  period.default_text = "0";
+  only_for(training.not_negative(Role::kTraining, "lr-least", field(&Schedule::least),
+                                 "cosine, plateau: lowest learning rate"),
+           Kind::kCosine, Kind::kPlateau);
+  only_for(training.integer(Role::kTraining, "lr-patience", field(&Schedule::patience), 0,
+                            "plateau: evaluations without a lower validation loss before a reduction"),
+           Kind::kPlateau, Kind::kPlateau);
+}
+
+void add_training(Group training, const ModelTraits& traits) {
+  training.integer(Role::kRun, "epochs", field(&TrainOptions::epochs), 1, "Number of epochs");
+  training.number(
+      Role::kTraining, "lr", field(&TrainOptions::lr), "a number above 0",
+      [](double x) { return x > 0 && std::isfinite(x); }, "Learning rate of Adam");
+  training.not_negative(Role::kTraining, "weight-decay", field(&TrainOptions::weight_decay),
+                        traits.decay_all ? "L2 penalty on all parameters" : "L2 penalty on the first layer");
+  training.integer(Role::kTraining, "seed", field(&TrainOptions::seed), 0,
+                   "Seed of the initial weights, dropout and --split");
+  training.integer(Role::kRun, "eval-every", field(&TrainOptions::eval_every), 1,
+                   "Epochs between evaluations");
+  training.integer(Role::kRun, "patience", field(&TrainOptions::patience), 0,
+                   "Stop after N epochs without a better validation result; 0: never");
+  add_schedule(training);
+  training.not_negative(Role::kTraining, "clip-norm", field(&TrainOptions::clip_norm),
+                        "Clip the norm of all gradients together to this value; 0: no clipping");
+  training.two_words(Role::kRun, "on-nan", field(&TrainOptions::stop_at_nan), "stop", "continue",
+                     "If a loss is not finite: stop with exit code 3, or continue");
+}
+
+void add_execution(Group execution, const ModelTraits& traits) {
+  execution.text(Role::kRun, "device", field(&TrainOptions::device), "auto|cpu|cuda",
+                 "auto, cpu, cuda or cuda:i");
+  if (traits.attention_form)
+    execution.choice(Role::kRun, "attention", field(&TrainOptions::attention), parse_attention_form,
+                     "auto|fused|composed",
+                     "fused: one kernel without per-edge tensors; composed: one op after another; or auto");
+  if (traits.spmm)
+    execution.choice(Role::kRun, "spmm", field(&TrainOptions::spmm), parse_spmm_algorithm,
+                     "auto|rode|csr|tca|cusparse", "SpMM algorithm: auto, rode, csr, tca or cusparse");
+  execution.choice(Role::kRun, "features", field(&TrainOptions::features), parse_feature_form,
+                   "auto|dense|sparse",
+                   "Storage of the input features: dense, sparse (zeros are not stored: exact), or auto");
+  execution.choice(
+      Role::kTraining, "reorder", field(&TrainOptions::reorder),
+      [](std::string_view text) { return parse_node_order(text); }, "none|degree|rcm|rabbit",
+      "Reorder the nodes for training, so that neighbours are closer in memory. Results keep the "
+      "file's order. rabbit: by communities; rcm: reverse Cuthill-McKee; degree");
+  if (traits.prune_rows)
+    execution.flag(Role::kRun, "prune-rows", field(&TrainOptions::prune_rows),
+                   "In training steps, compute the last layer for the training nodes only: exact, and "
+                   "evaluations still compute all nodes. Faster where few nodes are trained on");
+  execution.choice(
+      Role::kTraining, "precision", field(&TrainOptions::precision), parse_precision, "fp32|tf32|bf16",
+      "fp32; tf32: matrix products round their inputs to 10 bits; bf16: features and activations take half "
+      "the bytes, parameters and sums stay fp32. Both are meant for CUDA: the CPU ignores tf32, and is "
+      "slower with bf16");
+  execution.flag(Role::kRun, "no-cuda-graph", field(&TrainOptions::cuda_graph),
+                 "On CUDA, launch every kernel instead of replaying a captured CUDA graph", false);
+}
+
+void add_files(Group files) {
+  files.text(Role::kRun, "checkpoint", field(&TrainOptions::checkpoint), "DIR",
+             "Folder of the latest checkpoint, for --resume");
+  files.integer(Role::kRun, "checkpoint-every", field(&TrainOptions::checkpoint_every), 1,
+                "Epochs between checkpoints; a better epoch is saved at once");
+  files.flag(Role::kRun, "resume", field(&TrainOptions::resume),
+             "Continue from the checkpoint, with the same bits as an uninterrupted run");
+  files.text(Role::kRun, "export", field(&TrainOptions::export_file), "FILE",
+             "Weights of the best epoch, as safetensors");
+  files.text(Role::kRun, "log", field(&TrainOptions::log), "FILE",
+             "JSON lines: configuration, epochs, summary; appended");
+  files.text(Role::kRun, "csv", field(&TrainOptions::csv), "FILE", "A line for each epoch");
+  files.text(Role::kRun, "tensorboard", field(&TrainOptions::tensorboard), "DIR",
+             "Folder for TensorBoard's event files");
+  files.text(Role::kRun, "report", field(&TrainOptions::report), "FILE.html",
+             "One page with curves, times, confusion matrix and more");
+  files.text(Role::kRun, "trace", field(&TrainOptions::trace), "FILE.json",
+             "Kernels of the profiled epochs, for Perfetto or chrome://tracing");
+}
+
+void add_output(Group output, const ModelTraits& traits) {
+  if (traits.spmm)
+    output.flag(Role::kRun, "explain", field(&TrainOptions::explain),
+                "Print the SpMM algorithms that were chosen, and why");
+  output.flag(Role::kRun, "profile", field(&TrainOptions::profile),
+              "Time every kernel of the profiled epochs, and print a table at the end");
+  output.flag(Role::kRun, "debug", field(&TrainOptions::debug),
+              "Check the result of every kernel, and stop at the first NaN or infinity; no CUDA graph");
+  output.flag(Role::kRun, "quiet", field(&TrainOptions::quiet), "Print the result only, in one line");
+}
+
+}  // namespace
+
+std::vector<TrainOption> option_table(const TrainOptions& defaults) {
+  const ModelTraits& traits = traits_of(defaults);
+  std::vector<TrainOption> table;
+  const auto group = [&](std::string_view name) { return Group(table, name, defaults); };
+  add_data(group("Data"));
+  add_model(group("Model"), traits);
+  add_training(group("Training"), traits);
+  add_execution(group("Execution"), traits);
+  add_files(group("Files"));
+  add_output(group("Output"), traits);
+  return table;
+}
+
+}  // namespace rodeo
