@@ -3,7 +3,7 @@
 
     scripts/plot_epochs.py > docs/pictures/epochs.svg
 
-The numbers are read from the table "Beside PyTorch Geometric" of docs/benchmarks/training.md. Of PyG's two variants of
+The numbers are read from the table "Compared with PyTorch Geometric" of docs/benchmarks/training.md. Of PyG's two variants of
 GCN the faster one is drawn.
 """
 import math
@@ -19,7 +19,7 @@ LOW, HIGH = 0.03, 500  # ms
 def rows():
     """(name, PyG's ms or None, Rodeo's ms) of each line of the table."""
     text = open(f"{ROOT}/docs/benchmarks/training.md", encoding="utf-8").read()
-    section = text.split("## Beside PyTorch Geometric")[1].split("\n## ")[0]
+    section = text.split("## Compared with PyTorch Geometric")[1].split("\n## ")[0]
     for line in re.findall(r"^\| (.*) \|$", section, re.MULTILINE)[2:]:
         name, scatter, csr, ours = [cell.strip() for cell in line.split("|")][:4]
         times = [float(cell) for cell in (scatter, csr) if re.fullmatch(r"[\d.]+", cell)]
