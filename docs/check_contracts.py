@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Whether every public function has its contract: check_contracts.py ROOT HEADER...
+"""Checks that every public function states its contract: check_contracts.py ROOT HEADER...
 
-An operator, a function in ops/ that takes or makes tensors or graphs, says in its comment or in the one at the head of
-its file: shapes, dtypes, errors and determinism. Every other function at namespace scope has a comment; what prints or
-names itself explains itself. Exit code 1 after a line for each fault.
+An operator is a function in ops/ that takes or returns tensors or graphs. Its comment, or the comment at the head of its
+file, states shapes, dtypes, errors and determinism. Every other function at namespace scope needs a comment, except
+operator<< and name(). Prints one line for each fault; the exit code is 1 if there are any.
 """
 import re
 import sys
@@ -41,7 +41,7 @@ def faults(root, header):
         elif header.startswith("ops/") and header not in NO_OPERATORS and OPERATOR.search(joined):
             for fact, pattern in FACTS.items():
                 if not re.search(pattern, intro + " " + text):
-                    yield f"{function} does not tell its {fact}"
+                    yield f"{function} does not state its {fact}"
 
 
 found = [f"{header}: {fault}" for header in sys.argv[2:] for fault in faults(sys.argv[1], header)]

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Shows Doxygen the house style of the headers: doxygen_filter.py FILE.h
+"""Translates the comment style of the headers for Doxygen: doxygen_filter.py FILE.h
 
-A /// comment is of all declarations that follow it up to a blank line, so it makes a group of them. Its text is plain:
-nothing in it is a command or a tag, and indented lines (shapes, formulas) keep their layout. A comment that ends the
-line of a member, with its continuation, is that member's.
+A /// comment documents all declarations below it up to a blank line; they become a group. Its text is plain: it has no
+Doxygen commands or HTML tags, and indented lines (shapes, formulas) keep their layout. A comment at the end of a
+member's line, with its continuation lines, documents that member.
 """
 import re
 import sys
@@ -16,7 +16,7 @@ def escaped(text):
 
 
 def shown(comment, first=""):
-    """The lines of one /// comment for Doxygen; in /** */, whose indented lines come without their slashes."""
+    """One /// comment as a /** */ comment for Doxygen. Indented lines become @verbatim blocks."""
     out, verbatim = ["/** " + first], False
     for line in comment:
         text = line.strip()[3:].replace("*/", "* /")
@@ -45,7 +45,7 @@ def blocks(lines):
 
 
 def declarations(code):
-    """How many declarations the code has before it opens or closes a scope; 0 where it is a type."""
+    """The number of declarations before a scope opens or closes; 0 if the code begins with a type."""
     count, depth = 0, 0
     for line in code:
         if re.match(r"\s*(class|struct|enum|namespace)\b.*[{;]\s*(//.*)?$", line) or re.match(r"\s*}", line):
@@ -72,7 +72,7 @@ def with_member_comments(code):
 
 
 def grouped(lines, header):
-    """All that the header declares in the namespace, as one group: one page."""
+    """Puts all declarations of the header into one group, which Doxygen shows as one page."""
     group = re.sub(r"\W", "_", header)
     opened = lines.index("namespace rodeo {") if "namespace rodeo {" in lines else None
     if opened is None:
@@ -91,7 +91,7 @@ def filtered(lines):
         if count > 1:
             indent = re.match(r"\s*", code[0]).group()
             end = max(i for i, line in enumerate(code) if line.strip()) + 1
-            for i, line in enumerate(code):  # a scope that closes or opens here is not of the group
+            for i, line in enumerate(code):  # a scope that opens or closes here ends the group
                 if re.match(r"\s*(class|struct|enum|namespace)\b.*{", line) or re.match(r"\s*}", line) and not line.startswith(indent + "}"):
                     end = i
                     break

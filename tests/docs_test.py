@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles and runs the code blocks of a document: docs_test.py ROOT DOCUMENT.md PREFIX BUILD
+"""Checks the links and runs the code blocks of a document: docs_test.py ROOT DOCUMENT.md PREFIX BUILD
 
 CONTRIBUTING.md describes the markup. Everything happens in an empty folder, against the library installed in PREFIX; what a
 document calls build/bin and scripts are those of BUILD and ROOT.
@@ -15,8 +15,33 @@ import tempfile
 STEP = re.compile(r"^<!-- test: also ([^\n]*?) -->$|(?:^<!-- test: ([^\n]*?) -->\n+)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
+FILE = re.compile(r"`((?:core|ops|layers|models|datasets|train|tests|docs|scripts|cmake|examples)/[\w./-]*)`")
+LINK = re.compile(r"\]\(([^)\s#:]*)(?:#([^)\s]*))?\)")
+
+
 class Fault(Exception):
     pass
+
+
+def anchors(text):
+    """What GitHub makes of the headings."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken_links(text, root, document):
+    """Links to files of the repository and to headings of documents, and `paths/of/files`, that do not exist. Recipes call
+    what the reader adds foo."""
+    path = f"{root}/{document}"
+    for name in FILE.findall(text):
+        if "foo" not in name and not os.path.exists(f"{root}/{name}"):
+            yield f"{name}, which does not exist"
+    for target, anchor in LINK.findall(text):
+        file = os.path.normpath(os.path.join(os.path.dirname(path), target)) if target else path
+        if not os.path.exists(file):
+            yield f"{target}, which does not exist"
+        elif anchor and file.endswith(".md") and anchor not in anchors(open(file, encoding="utf-8").read()):
+            yield f"{target}, which has no heading #{anchor}"
 
 
 def run(command, folder, prefix):
@@ -125,6 +150,9 @@ def main(root, document, prefix, build):
         sys.exit(f"{document}: a code block is not closed")
     marks = len(re.findall(r"^<!-- test: ", text, re.MULTILINE))
     used, failed = 0, 0
+    for link in broken_links(text, root, document):
+        failed += 1
+        print(f"{document}: FAILED: names {link}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         os.makedirs(f"{folder}/build")
         os.symlink(f"{build}/bin", f"{folder}/build/bin")

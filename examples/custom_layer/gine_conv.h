@@ -1,4 +1,4 @@
-/// A layer that the library lacks: a convolution that sees features of the edges.
+/// A layer that is not in the library: a graph convolution with edge features.
 #pragma once
 
 #include "rodeo/layers/module.h"
@@ -10,7 +10,7 @@
 /// The edge convolution of Hu et al., "Strategies for pre-training graph neural networks", ICLR 2020:
 ///   h = x W,   y_i = h_i + b + mean over the edges e = (i, j) of relu(h_j + f_e U)
 ///   x [nodes, in], f [edges, edge_in] in the graph's edge order  ->  [nodes, out]
-/// `scale` [nodes] is 1 / (edges of each row). The published layer sums; the mean takes hubs better.
+/// `scale` [nodes] is 1 / (edges of each row). The published layer sums; the mean is more stable for hubs.
 class GineConv : public rodeo::Module {
  public:
   GineConv(std::int64_t in, std::int64_t edge_in, std::int64_t out, rodeo::Random& random,
@@ -25,7 +25,7 @@ class GineConv : public rodeo::Module {
                           const rodeo::Variable& f) const {
     using namespace rodeo;
     const Variable h = matmul(x, w_);
-    // h_j at every edge: sddmm adds a row of its first operand, here zero, and a row of its second.
+    // h_j at every edge: sddmm with kAdd adds row i of its first operand (here zero) and row j of its second.
     const Variable zero(Tensor::zeros({adj.rows(), out_}, x.dtype(), x.device()));
     const Variable message = relu(add(sddmm(adj, zero, h, SddmmOp::kAdd), matmul(f, u_)));
     return add_bias(add(h, scale_rows(edge_sum(adj, message), scale)), b_);

@@ -1,4 +1,4 @@
-// Trains two layers of our own on a graph, after checking their gradients.
+// Trains a network of two custom layers, after checking their gradients.
 //   custom_layer [FILE.h5]      without a file: a random graph of Cora's size
 #include <cstdio>
 
@@ -12,10 +12,10 @@ using namespace rodeo;
 
 struct Inputs {
   Adjacency adj;
-  Tensor x, f, scale;  // nodes' features, edges' features, 1 / degree
+  Tensor x, f, scale;  // node features, edge features, 1 / degree
 };
 
-// An edge's feature is how much its ends have in common: the dot product of their features.
+// The feature of an edge: the dot product of the features of its two nodes.
 Inputs make_inputs(const Dataset& data, Device device, DType dtype) {
   Inputs in;
   in.adj = to_graph(data, device).adj;
@@ -51,7 +51,7 @@ int main(int argc, char** argv) try {
       argc > 1 ? load_dataset(argv[1], {.need = Need::kTraining}) : synthesize(synthetic_preset("cora"));
   const Device device = parse_device("auto");
 
-  // Gradients first, in float64 on a few nodes.
+  // Check the gradients in float64 on a subgraph of 20 nodes.
   const Inputs few = make_inputs(induced_subgraph(data, neighbourhood(data, 20)), device, DType::kF64);
   const Variable x(few.x, true), f(few.f, true);
   Random random(1);

@@ -11,7 +11,7 @@
 using namespace rodeo;
 
 #if WITH_KERNEL
-// edge_distance.cu; returns what went wrong, or null. CUstream_st* is what CUDA calls cudaStream_t.
+// In edge_distance.cu. Returns an error message, or null. CUstream_st* is cudaStream_t.
 template <class T>
 const char* launch_edge_distance(const std::int32_t* row, const std::int32_t* col, const T* x,
                                  std::int64_t edges, std::int64_t k, T* d, CUstream_st* stream);
@@ -63,7 +63,7 @@ Tensor edge_distance(const Adjacency& adj, const Tensor& x) {
   return d;
 }
 
-// The gradient is algebra, and the algebra calls the library's operators: no second kernel.
+// The gradient is algebra on operators of the library, so it needs no kernel of its own.
 Variable edge_distance(const Adjacency& adj, const Variable& x) {
   return record("edge_distance", edge_distance(adj, x.value()), {x}, [=, x = x.value()](const Tensor& dd) {
     const auto times = [&](double factor) {

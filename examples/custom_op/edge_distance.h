@@ -1,4 +1,4 @@
-/// An operator of our own: how far apart the ends of each edge are.
+/// A custom operator: the squared distance between the features of the two nodes of each edge.
 #pragma once
 
 #include "rodeo/core/adjacency.h"

@@ -1,4 +1,4 @@
-// Checks our operator and its gradient on every device that is here.
+// Checks the custom operator and its gradient on every available device.
 #include <cstdio>
 
 #include "edge_distance.h"
@@ -16,7 +16,7 @@ int main() try {
 #if WITH_KERNEL
   for (int i = 0; i < cuda_device_count(); ++i) devices.push_back(cuda_device(i));
 #endif
-  Tensor expected;  // what the CPU says
+  Tensor expected;  // computed on the CPU
   for (const Device device : devices) {
     const Adjacency adj = to_graph(part, device).adj;
     const Variable x(uniform({part.num_nodes, 5}, -1, 1, {.seed = 1}, DType::kF64, device), true);

@@ -1,4 +1,4 @@
-// A GCN trained without Trainer, Adam, Module or command line: everything that happens is on this page.
+// Trains a GCN without Trainer, Adam, Module or command line: the whole training loop is in this file.
 //   minimal_training_loop [FILE.h5]      without a file: a random graph of Cora's size
 #include <cstdio>
 
@@ -19,8 +19,7 @@ int main(int argc, char** argv) try {
   const Tensor label = data.y.to(device), train = data.split.train.to(device),
                test = data.split.test.to(device);
 
-  // Parameters, and what Adam remembers of each: the moments of its gradient, its steps and its learning
-  // rate.
+  // The parameters, and the state of Adam for each: two moments, a step counter and a learning rate.
   Random random(0);
   std::vector<Variable> parameters;
   std::vector<AdamUpdate> updates;
@@ -38,7 +37,7 @@ int main(int argc, char** argv) try {
   const Tensor steps = Tensor::zeros({std::ssize(updates) + 1}, DType::kI64, device);
   const Tensor lr = Tensor::full({std::ssize(updates)}, 0.01, DType::kF64, device);
 
-  const auto forward = [&](double p) {  // p: dropout
+  const auto forward = [&](double p) {  // p: dropout probability
     const Variable h = relu(add_bias(propagate(graph, matmul(dropout(x, p, random.next()), w1)), b1));
     return log_softmax(add_bias(propagate(graph, matmul(dropout(h, p, random.next()), w2)), b2));
   };
