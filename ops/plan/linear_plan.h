@@ -40,7 +40,7 @@ struct LinearPlan {
 /// "forward wgmma, dx tall, dw wgmma, epilogue fused"
 std::ostream& operator<<(std::ostream& out, const LinearPlan& plan);
 
-/// Thresholds, measured on an H200 against cuBLASLt with separate passes (docs/kernels.md).
+/// Thresholds, measured on an H200 against cuBLASLt with separate passes (docs/kernels/linear.md).
 struct LinearLimits {
   static constexpr std::int64_t kFewestRows = 1024;  // below: a launch of matmul is as fast
   static constexpr std::int64_t kMostInner = 1024;   // k; above: matmul's larger tiles win

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/device.h"
 #include "tests/support/temp_dir.h"
 
 namespace rodeo {

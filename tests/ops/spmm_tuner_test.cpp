@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "ops/spmm.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"

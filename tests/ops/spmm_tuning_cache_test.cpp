@@ -7,6 +7,8 @@
 
 #include "core/random.h"
 #include "ops/graph_hash.h"
+#include "ops/spmm.h"
+#include "ops/spmm_tuner.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
