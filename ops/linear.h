@@ -25,11 +25,11 @@ struct LinearOptions {
 /// Fusion (ops/plan/linear_plan.h decides). In f32 on CUDA, for m >= 1024, k <= 1024 and n <= 256, one kernel
 /// applies dropout and scale to x, multiplies and adds the bias, on tensor cores. It splits f32 values into
 /// two TF32 halves; three products of halves have errors of at most 2^-22 |x| |w|, those of an f32 product
-/// (docs/kernels/linear.md). A factor that is not finite, or above 2^127, gives NaN. GPUs of compute capability 9.0
-/// also fuse f (except ELU), dropout and post_scale, for n > 64 and a constant x. Other GPUs have this kernel
-/// for up to 64 columns of y and dx only. Everything else, and all of it with set_allow_tf32(true), runs as
-/// dropout, matmul and epilogue.
-/// Deterministic. Throws rodeo::Error when shapes, dtypes or devices disagree.
+/// (docs/kernels/linear.md). A factor that is not finite, or above 2^127, gives NaN. GPUs of compute
+/// capability 9.0 also fuse f (except ELU), dropout and post_scale, for n > 64 and a constant x. Other GPUs
+/// have this kernel for up to 64 columns of y and dx only. Everything else, and all of it with
+/// set_allow_tf32(true), runs as dropout, matmul and epilogue. Deterministic. Throws rodeo::Error when
+/// shapes, dtypes or devices disagree.
 Variable linear(const Features& x, const Variable& w, const Variable& bias = {},
                 const LinearOptions& options = {});
 

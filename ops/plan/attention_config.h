@@ -57,11 +57,12 @@ EdgeSoftmaxConfig choose_edge_softmax(std::int64_t heads, int element_bytes);
 // Kernel instances. f64 is a reference for tests and has one instance of each kernel.
 //
 //   kernel                      types              cases                        why
-//   attention (fwd, bwd)        f32 bf16 f16       wide, narrow tile            narrow: 64 bytes left, half the loads
+//   attention (fwd, bwd)        f32 bf16 f16       wide, narrow tile            narrow: 64 bytes left, half
+//   the loads
 //                               f64                wide tile
-//   row_terms, column and       f32 bf16 f16       16-byte vectors, elements    elements: odd k, unaligned rows
-//   layer gradients             f64                elements
-//   edge_softmax (fwd, bwd)     f32 bf16 f16       rows; 2 or 8 warps a piece   2 warps: fewer than 4 heads
+//   row_terms, column and       f32 bf16 f16       16-byte vectors, elements    elements: odd k, unaligned
+//   rows layer gradients             f64                elements edge_softmax (fwd, bwd)     f32 bf16 f16
+//   rows; 2 or 8 warps a piece   2 warps: fewer than 4 heads
 //                               f64                rows; 8 warps a piece
-//   head_dot, head_outer,       f32 bf16 f16       16-byte vectors, elements    elements: odd k, unaligned rows
-//   head_dot_sum                f64                elements
+//   head_dot, head_outer,       f32 bf16 f16       16-byte vectors, elements    elements: odd k, unaligned
+//   rows head_dot_sum                f64                elements

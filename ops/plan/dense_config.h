@@ -63,7 +63,8 @@ std::int64_t choose_loss_blocks(std::int64_t nodes);
 // Kernel instances. f64 is a reference for tests and has one instance of each kernel.
 //
 //   kernel                      types              cases                        why
-//   epilogue                    f32 bf16 f16       rows, flat, padded           rows: n % 4 = 0; flat: no padding, odd n
+//   epilogue                    f32 bf16 f16       rows, flat, padded           rows: n % 4 = 0; flat: no
+//   padding, odd n
 //                               f64                padded
 //   epilogue_backward           f32 bf16 f16       4 columns a thread, 1        4: n % 4 = 0, one Philox call
 //                               f64                1 column a thread

@@ -103,5 +103,5 @@ WgmmaConfig choose_wgmma(std::int64_t rows, std::int64_t depth, std::int64_t col
 //   kernel                      cases                                           why
 //   tall_matmul                 kTallTiles x (w, w^T)                           w^T: dx = dy w^T
 //   tall_matmul_transposed      kTallTransposedTiles
-//   wgmma_matmul                kWgmmaWidths x (w, w^T) x (resident, streamed)  streamed: w exceeds shared memory
-//   wgmma_matmul_transposed     kWgmmaTransposedWidths, 128 with a ReLU mask
+//   wgmma_matmul                kWgmmaWidths x (w, w^T) x (resident, streamed)  streamed: w exceeds shared
+//   memory wgmma_matmul_transposed     kWgmmaTransposedWidths, 128 with a ReLU mask

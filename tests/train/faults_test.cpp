@@ -183,7 +183,8 @@ TEST(TrainMemory, ErrorsSayWhatHoldsItAndWhatToTry) {
   EXPECT_EQ(none.code, 4);
   EXPECT_NE(read_file(dir / "log", 1 << 20).find("\"exit_code\":4}\n"), std::string::npos);
   EXPECT_EQ(std::count(none.err.begin(), none.err.end(), '\n'), 1);
-  EXPECT_NE(none.err.find("[memory] cpu is out of memory: 3.35 GiB requested, "), std::string::npos) << none.err;
+  EXPECT_NE(none.err.find("[memory] cpu is out of memory: 3.35 GiB requested, "), std::string::npos)
+      << none.err;
   EXPECT_NE(none.err.find(" used by tensors; the largest: f32 [300, 30]"), std::string::npos) << none.err;
   EXPECT_NE(none.err.find("; try --hidden below 30000000"), std::string::npos) << none.err;
   // The parameters fit, an epoch does not.
