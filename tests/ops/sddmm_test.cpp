@@ -133,8 +133,8 @@ TEST_P(OpsSddmm, WhatAGraphKeepsIsNotMadeInACapture) {
   sddmm(used, b, b);  // loads the kernels
   EXPECT_ERROR(
       CudaGraph::capture(device(), [&] { sddmm(unused, b, b); }),
-      "[cuda_graph] the work cannot be captured: [edge_rows] the rows of a graph's edges would be made in a "
-      "graph capture: run the work once before");
+      "[cuda_graph] the work cannot be captured: [edge_rows] the row of every edge cannot be computed during "
+      "CUDA graph capture: run the work once before capturing");
   CudaGraph::capture(device(), [&] { sddmm(used, b, b); }).launch();
 }
 
