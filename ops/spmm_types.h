@@ -7,12 +7,12 @@
 namespace rodeo {
 
 enum class SpmmAlgorithm {
-  kAuto,  // CUDA: the fastest by measurement. CPU: a rule. See spmm.h. One column: spmv.h
-  kCsr,   // a group of threads per row
-  kRode,  // rows split into block and residual parts (Pang et al., RoDe, PPoPP 2024):
-          // docs/kernels/spmm_rode.md
-  kTca,   // tensor cores (TCA-SpMM: docs/kernels/spmm_tca.md). CUDA, bf16, f16 and f32, one head. f32 is
-         // rounded to TF32 (10 bits of mantissa); kAuto never does that. f64 is an Error
+  kAuto,      // CUDA: the fastest by measurement. CPU: a rule. See spmm.h. One column: spmv.h
+  kCsr,       // a group of threads per row
+  kRode,      // rows split into block and residual parts (Pang et al., RoDe, PPoPP 2024):
+              // docs/kernels/spmm_rode.md
+  kTca,       // tensor cores (TCA-SpMM: docs/kernels/spmm_tca.md). CUDA, bf16, f16 and f32, one head. f32 is
+              // rounded to TF32 (10 bits of mantissa); kAuto never does that. f64 is an Error
   kCusparse,  // cuSPARSE's default algorithm; its last bits may differ from run to run. CUDA, one head, at
               // most 2^31 - 1 edges and at most rows x cols
 };
