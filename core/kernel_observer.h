@@ -10,8 +10,8 @@
 
 namespace rodeo {
 
-/// The part of a training step that a kernel's time is reported under. Stated where the kernel is registered
-/// (ops/kernels).
+/// The part of a training step under which the time of a kernel is reported. Each kernel's declaration states
+/// it (ops/kernels/registry.h).
 enum class KernelPart : std::uint8_t {
   kSparse,  // SpMM, SpMV, SDDMM and attention
   kGemm,    // dense matrix products
@@ -20,7 +20,7 @@ enum class KernelPart : std::uint8_t {
 
 /// One kernel call.
 struct KernelCallInfo {
-  const char* op;  // the kernel's name, "spmm_rode"; static lifetime
+  const char* op;  // the kernel's name, such as "spmm_rode"; static lifetime
   KernelPart part;
   Device device;
   std::string_view gradient_of;  // the recorded op whose gradient is being computed; empty in forward
@@ -54,8 +54,8 @@ class ScopedKernelObserver {
 bool kernels_observed();
 
 /// RAII guard that notifies observers around one kernel call: before() on construction, after() on done().
-/// Kernels that run within it are not observed. For code that calls kernels (ops/kernels/registry.h); only
-/// needed if kernels_observed().
+/// Kernels that run within it are not observed. Used by the kernel dispatch (ops/kernels/registry.h), and
+/// only if kernels_observed().
 class KernelScope {
  public:
   KernelScope(const char* op, KernelPart part, Device device, std::vector<Tensor> operands);

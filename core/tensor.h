@@ -14,9 +14,9 @@ namespace rodeo {
 
 struct Storage;
 
-/// Copies of a Tensor share memory. Memory is not initialised unless a function says so. On CUDA every
-/// function runs on the calling thread's stream (see Context). Functions that return values to the host wait
-/// for the stream; all others return at once.
+/// Copies of a Tensor share memory, as in PyTorch. Memory is not initialised unless a function says so. On
+/// CUDA every function runs on the calling thread's stream (see Context). Copies between host and device, in
+/// either direction, wait for the stream; all other functions return at once.
 class Tensor {
  public:
   Tensor() = default;  // undefined: no memory, no shape
@@ -35,6 +35,7 @@ class Tensor {
   static Tensor from(const std::vector<T>& values, Device device = kCpu) {
     return from(values, {static_cast<std::int64_t>(values.size())}, device);
   }
+  /// Copies shape.numel() elements of `dtype` from host memory.
   static Tensor from_host(const void* values, const Shape& shape, DType dtype, Device device = kCpu);
 
   bool defined() const { return storage_ != nullptr; }
@@ -46,14 +47,15 @@ class Tensor {
   DType dtype() const { return dtype_; }
   Device device() const { return device_; }
 
-  /// Pointer to the first element; throws Error unless T is the element type. A const Tensor gives write
-  /// access, too: it is a handle.
+  /// Pointer to the first element, in the memory of device(). Throws Error unless T is the element type.
+  /// const protects the handle only: the elements of a const Tensor can be written.
   template <class T>
   T* data() const {
     check(defined(), "[tensor] data() of an undefined tensor");
     check(dtype_of<T>() == dtype_, "[tensor] data<", dtype_of<T>(), ">() of a tensor of ", dtype_);
     return static_cast<T*>(raw());
   }
+  /// data() without a type; null if undefined.
   void* raw() const;
 
   /// A copy on `device`; the same tensor if it is there already.
@@ -82,6 +84,7 @@ class Tensor {
   }
   /// The value of a tensor with one element.
   double item() const;
+  /// Copies all elements to host memory for numel() of them.
   void copy_to_host(void* values) const;
 
   /// Whether both tensors begin at the same address.
@@ -100,7 +103,8 @@ class Tensor {
   Device device_;
 };
 
-/// Zeros columns [first, x.dim(1)) of a matrix. Throws Error if x is not a matrix or has fewer columns.
+/// Sets columns [first, x.dim(1)) of a matrix to zero. Throws Error if x is not a matrix or has fewer
+/// columns.
 void zero_columns(const Tensor& x, std::int64_t first);
 
 }  // namespace rodeo

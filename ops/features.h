@@ -10,25 +10,25 @@
 
 namespace rodeo {
 
-/// From this size on the dropped-out input of a layer is recomputed in backward instead of kept.
+/// Bytes of a layer's input from which on its dropout is recomputed in backward. Smaller results are kept.
 constexpr std::int64_t kRecomputeBytes = std::int64_t{1} << 28;
 
-/// Dropout and a row scale that have not been applied yet: y[i, j] = scale[i] dropout(x)[i, j].
+/// A dropout and a row scale that are deferred until x is read: y[i, j] = scale[i] dropout(x)[i, j].
 struct PendingDropout {
   double p = 0;
   RandomKey key = {};
   Tensor scale = {};  // [m]; undefined: 1
 };
 
-/// A sparse matrix X and its transpose, without values. Entry e of X is in row row[e] and is entry place[e]
-/// of X^T.
+/// The nonzero pattern of a sparse matrix X and of its transpose. Entries are numbered in CSR order: entry e
+/// of X is in row row[e], and the same element is entry place[e] of X^T.
 struct SparsePattern {
   Adjacency x, transposed;
   Tensor row;    // i32 [entries]
   Tensor place;  // i64 [entries]
 };
 
-/// A cheap shared handle, which never changes. It is one of
+/// An immutable shared handle, cheap to copy. It is one of
 ///   - a dense Variable; Variables convert implicitly,
 ///   - a dense constant with a pending dropout, which a product applies while it reads (see linear.h),
 ///   - a sparse constant, whose zeros are never stored, read or multiplied. Layers that begin with a product
@@ -73,8 +73,8 @@ class Features {
   const std::shared_ptr<const SparsePattern>& shared_pattern() const { return pattern_; }
   /// [entries], in the order of entries().
   const Tensor& values() const { return value_; }
-  /// [entries], in the order of pattern().transposed. Computed in each call where gradients were switched off
-  /// when the values were made.
+  /// [entries], in the order of pattern().transposed. Features made under NoGrad do not store them: they are
+  /// then computed in each call.
   Tensor transposed_values() const;
 
  private:
@@ -88,18 +88,20 @@ class Features {
 /// The sparse matrix whose entry (i, j) is the sum of the values of adj's edges (i, j).
 ///   adj     [m, n]   m, n <= 2^31 - 1; columns of a row in any order; repeated ones are added in edge order
 ///   value   [edges]  f64, f32, bf16 or f16, on adj's device
-/// Builds X^T and both orders of the entries, with f32 values 20 bytes an entry in addition to X. Waits for
-/// the device. Deterministic: the same entries on every device.
+/// Builds X^T and the map between the entries of both: with f32 values 20 bytes per entry in addition to X.
+/// Waits for the device. Deterministic: the same entries on every device.
 /// Throws rodeo::Error when shapes, dtypes or devices disagree.
 Features sparse_features(const Adjacency& adj, const Tensor& value);
 
 /// y[i, j] = scale[i] dropout(x)[i, j], where dropout is that of dense.h.
 ///   x      [m, n]  f64, f32, bf16 or f16
 ///   scale  [m], a constant of x's device and dtype, or f32 with 16-bit x; undefined: 1
-/// Dense constants return with a pending dropout: linear() and matmul() apply it while they multiply where
-/// their kernel can (linear.h), dense() applies it otherwise. Dense variables are computed at once.
-/// Sparse features are computed at once, with the random number of the same (row, column) of a dense matrix:
-/// both forms are equal to the bit. p = 0 without scale returns x.
+/// - A dense constant returns with the dropout pending: linear() and matmul() fuse it where their kernel can
+///   (linear.h), else apply it before the product.
+/// - A dense Variable with gradient gets its dropout at once.
+/// - So do sparse features. An entry draws the random number of its (row, column) in a dense matrix, so both
+///   forms give the same bits.
+/// - p = 0 without scale returns x.
 /// Gradient of dense x: scale[i] dy[i, j] / (1 - p) where kept, else 0. Deterministic.
 /// Throws rodeo::Error when shapes, dtypes or devices disagree, and for p outside [0, 1).
 Features dropout(const Features& x, double p, RandomKey key, const Tensor& scale = {});
@@ -112,9 +114,9 @@ Features normalize_rows(const Features& x);
 
 /// y = x W.   x [m, k], w [k, n] -> [m, n];  f64, f32, bf16 or f16.
 /// Dense x: linear() (linear.h) without options.
-/// Sparse x: an SpMM over the entries of x; dW = x^T dy is an SpMM over those of x^T. The algorithm is RoDe
-/// on CUDA and spmm.h's kAuto on the CPU. The first product in each direction computes a plan and waits for
-/// the device.
+/// Sparse x: an SpMM with the entries of x as edge weights; dW = x^T dy is an SpMM with those of x^T. The
+/// algorithm is kRode on CUDA and kAuto on the CPU (spmm_types.h). The first product in each direction builds
+/// a plan and waits for the device.
 /// With 16-bit x, w may be f32: it is rounded, y has x's dtype and dW is f32. For sparse x dW is rounded to
 /// x's dtype first.
 /// Gradients: dW = x^T dy, and for dense x dx = dy W^T. Deterministic.

@@ -9,7 +9,7 @@ namespace rodeo {
 
 /// Sparse-dense product  Y = A X.
 ///   weight  [edges]     edge weights in adj's edge order; leave it out for an unweighted sum
-///   x       [cols, n]   any n >= 0; f64, f32, bf16 or f16; dtype and device of weight, device of adj
+///   x       [cols, n]   any n >= 0; f64, f32, bf16 or f16; weight has the same dtype; all on one device
 ///   returns [rows, n]   rows without edges are zero; 16-bit types are accumulated in f32
 /// With several heads, each head has its own edge weights:
 ///   weight  [edges, heads],  x [cols, heads, n],  returns [rows, heads, n]
@@ -17,25 +17,29 @@ namespace rodeo {
 /// Throws rodeo::Error when shapes, dtypes or devices disagree, or the algorithm does not support the graph.
 ///
 /// Reductions. options.reduce replaces the sum.
-/// - kMean runs the same algorithms and then scales rows; so do its gradients. 16-bit types are converted to
-///   f32 and rounded once.
+/// - kMean runs the same algorithms and then scales rows; so do its gradients. 16-bit inputs are summed and
+///   scaled in f32, and the mean is rounded once.
 /// - kMax and kMin have one kernel: algorithm and accumulate must keep their defaults. A row has at most
-///   2^31 - 1 edges. dY[i, j] goes to one edge e: the first in edge order that attains the extremum (the
-///   first NaN where there is one).  dx[col(e), j] += weight[e] dY[i, j],
-///   dweight[e] += sum over these j of dY[i, j] x[col(e), j].  The positions of these edges are kept for
-///   backward: 4 bytes for each element of Y.
+///   2^31 - 1 edges. dY[i, j] goes to one edge e(i, j): the first in edge order that attains the extremum
+///   (the first NaN where there is one).  dx[col(e), j] += weight[e] dY[i, j],  and
+///   dweight[e] += dY[i, j] x[col(e), j].  Which edge it was is kept for backward: 4 bytes for each element
+///   of Y.
 ///
-/// Determinism. Same inputs, same device, same bits, unless kAtomic or kCusparse is set. With kAuto the bits
-/// are those of the algorithm that it chooses.
+/// Determinism. The same inputs on the same device give the same bits, unless kAtomic or kCusparse is set.
+/// With kAuto the bits are those of the algorithm that it chooses.
 ///
-/// How kAuto chooses. On the CPU by a rule on the row lengths. On CUDA by measurement: the first product of a
-/// graph, width, dtype and weighting times the candidate algorithms on its own operands, for at most 50 ms
-/// (longer when this loads cuSPARSE into the process). It takes kRode unless another one is at least 10 %
-/// faster. The choice is kept for this graph, for equal graphs in the process, and for later runs of the same
-/// build on the same kind of GPU in a file in the user's cache folder (core/cache_folder.h). Without that
-/// file (first run, cache switched off or cleared) two algorithms close to the margin may change places
-/// between runs, and the last bits with them. Name the algorithm where that matters, or where each graph is
-/// used once. Nothing is timed during CUDA graph capture: a choice that was not made before is kRode.
+/// How kAuto chooses.
+/// - Without timing: one column is spmv (spmv.h). On the CPU a rule on the row lengths decides. On CUDA
+///   several heads and small products (SpmmTuning::kSmall) take kRode.
+/// - Else by measurement. The first product of a graph with this n, this dtype, and with or without edge
+///   weights times the candidates on its own operands, for at most 50 ms (longer when this loads kernels or
+///   cuSPARSE into the process). It takes kRode unless another one is at least 10 % faster.
+/// - The choice is kept: with this graph, in the process for graphs that are equal, and in a file in the
+///   user's cache folder (core/cache_folder.h) for later runs of the same build on the same kind of GPU.
+/// - Without that file (first run, cache switched off or cleared) a near tie may be decided differently in
+///   each run, which changes the last bits. Name the algorithm where that matters, or where each graph is
+///   used once.
+/// - Nothing is timed during CUDA graph capture: a choice that was not made before is kRode.
 /// explain_spmm (ops/spmm_tuner.h) returns the choices and their reasons.
 Tensor spmm(const Adjacency& adj, const Tensor& x, const SpmmOptions& options = {});
 Tensor spmm(const Adjacency& adj, const Tensor& weight, const Tensor& x, const SpmmOptions& options = {});
