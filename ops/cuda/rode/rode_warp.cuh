@@ -1,14 +1,16 @@
 /// The warp loop of RoDe's row decomposition (ops/plan/rode_plan.h), and its launch.
+/// docs/kernels/spmm_rode.md has a picture.
 ///
-/// Block part: a warp per (piece, column tile). The groups of lanes of the warp take the piece's nonzeros in
-/// turn and reduce their sums by shuffles at the end, so no lane waits for a longer one. A block of 32
-/// nonzeros is cut into sub-blocks. While one is added, the rows of X of the next are being loaded, and so
-/// are the column indices of the next block. Registers and shuffles replace the paper's shared memory and
-/// barriers.
-/// Residual part: a group of lanes per row.
-/// Split rows: each piece writes its sum to a workspace; the last warp to arrive adds them in order.
-/// Column tiles are the slow dimension of the grid: the whole GPU works on one slice of X at a time, which
-/// fits the caches better than whole rows do.
+/// Here a block is RodePlan::kBlock = 32 consecutive nonzeros, as in the paper. A CUDA block is called a
+/// thread block. A warp has 32 / Tile::kLanes groups of lanes. A group loads one row of X at a time.
+///
+/// Block part: a warp per (piece, column tile). The groups take the piece's nonzeros in turn, and a shuffle
+/// reduction adds their sums at the end. So all groups have the same work. A block is cut into sub-blocks.
+/// While one sub-block is added, the rows of X of the next one are being loaded, and so are the column
+/// indices of the next block. Registers and shuffles replace the paper's shared memory and barriers. Residual
+/// part: a group per row. Split rows: each piece writes its sum to a workspace; the last warp to finish adds
+/// them in order. Column tiles are the slow dimension of the grid: the whole GPU works on one slice of X at a
+/// time, which fits the caches better than whole rows do.
 #pragma once
 
 #include <optional>
@@ -22,7 +24,7 @@ namespace rodeo::kernels::cuda {
 
 constexpr int kRodeThreads = 128;
 constexpr int kBlock = static_cast<int>(RodePlan::kBlock);
-static_assert(kBlock == kWarp, "a lane holds the sparse data of one nonzero of a block");
+static_assert(kBlock == kWarp, "a lane holds column and weight of one nonzero of a block");
 
 template <RowAccumulator Accumulator>
 struct RodeWarp {
@@ -32,11 +34,12 @@ struct RodeWarp {
   using Row = typename Loader::Row;
   using Sum = typename Tile::Sum;
 
-  static constexpr int kDepth = std::max(2, 4 / Tile::kLoads);  // nonzeros of a group in a sub-block
+  static constexpr int kDepth = std::max(2, 4 / Tile::kLoads);  // nonzeros per group in a sub-block
   static constexpr int kSubBlock = kDepth * Tile::kGroups;
   static constexpr int kSubBlocks = kBlock / kSubBlock;
   static_assert(kSubBlocks == 1 || kSubBlocks % 2 == 0);
 
+  /// One group's rows of X and weights of a sub-block.
   struct SubBlock {
     Row row[kDepth];
     Sum weight[kDepth];
@@ -48,8 +51,8 @@ struct RodeWarp {
   __device__ explicit RodeWarp(const SpmmArgs<typename Tile::T>& args)
       : loader(Accumulator::make_loader(args)) {}
 
-  /// Loads a sub-block of the block that begins at nonzero `block` and has `limit` nonzeros. Past the end it
-  /// loads the last one again.
+  /// Loads a sub-block of the block that begins at nonzero `block` and has `limit` nonzeros. Beyond `limit`
+  /// it loads the last nonzero again, so that no load is conditional.
   __device__ void load(SubBlock& out, const Entry& entries, std::int64_t block, int sub_block,
                        int limit) const {
 #pragma unroll
@@ -64,13 +67,15 @@ struct RodeWarp {
   __device__ void add(const SubBlock& in) {
     sums.add_rows(in.row, in.weight);
   }
+  /// Adds only the nonzeros before `limit`.
   __device__ void add_first(const SubBlock& in, int sub_block, int limit) {
     sums.add_rows_if(in.row, in.weight,
                      [&](int k) { return (sub_block * kDepth + k) * Tile::kGroups + loader.group < limit; });
   }
 
-  /// The warp sums the nonzeros of a piece: whole blocks through the pipeline, then the residue. The two
-  /// sub-blocks in flight alternate, so that no register is copied.
+  /// The warp sums the nonzeros of a piece: whole blocks in the software pipeline, then the residue of less
+  /// than a block. Sub-blocks are double-buffered: `a` is added while `b` is being loaded, then the reverse,
+  /// so that no register is copied.
   __device__ void sum_piece(std::int64_t begin, int length) {
     const int last = length - 1;
     const int mine = Loader::kConstantLanes ? loader.member * Tile::kGroups + loader.group : loader.lane;
@@ -115,8 +120,9 @@ struct RodeWarp {
     }
   }
 
-  /// Every group sums and writes `rounds` residual rows. A row begins with a chain of loads (its place in the
-  /// plan, its columns, its rows of X): those of the next row run while this one is summed.
+  /// Every group sums and writes `rounds` residual rows, one after the other. A row begins with a chain of
+  /// dependent loads: its position from the plan, its column indices, its rows of X. The loads of the next
+  /// row are in flight while this one is summed.
   __device__ void sum_residual_rows(const RodeView& plan, std::int64_t first, int rounds) {
     std::int64_t at = first * Tile::kGroups + loader.group;
     const auto part_if = [&](bool exists, std::int64_t i) {
@@ -139,8 +145,8 @@ struct RodeWarp {
   }
 };
 
-/// The body of a kernel. grid (warps / warps of a block, column tiles), block kRodeThreads. Warps [0, pieces)
-/// take a piece each, the others `rounds` times kGroups residual rows.
+/// The body of a kernel. grid (warps / warps of a thread block, column tiles), block kRodeThreads. Each of
+/// the warps [0, pieces) takes one piece. Each further warp takes `rounds` * kGroups residual rows.
 template <RowAccumulator Accumulator>
 __device__ void run_rode(const SpmmArgs<typename Accumulator::Tile::T>& args,
                          const RodeArgs<typename Accumulator::Tile::Sum>& rode, int rounds) {
@@ -165,8 +171,8 @@ inline RodeSizes rode_sizes(const RodePlan& plan, std::int64_t residual_warps = 
   return {plan.num_pieces(), plan.num_residual(), residual_warps};
 }
 
-/// The arguments for split rows, with a workspace in `partial`. `ordered`: pieces are added in order, not by
-/// atomicAdd.
+/// The plan with what split rows need: a workspace, allocated in `partial`, and arrival counters. `ordered`
+/// false: their pieces are added by atomicAdd and need neither.
 template <class Tile>
 RodeArgs<typename Tile::Sum> make_rode_args(const RodePlan& plan, const SpmmArgs<typename Tile::T>& args,
                                             std::int64_t tiles, Device device, bool ordered,

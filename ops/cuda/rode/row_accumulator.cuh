@@ -1,4 +1,5 @@
-/// What sums rows of X, and the loop over one row.
+/// RowAccumulator, the part of a RoDe kernel that multiplies and adds rows of X; and sum_row(), the loop over
+/// the nonzeros of one row.
 #pragma once
 
 #include <concepts>
@@ -8,13 +9,16 @@
 
 namespace rodeo::kernels::cuda {
 
-/// The sums of one lane. A kernel combines a RowLoader and a RowAccumulator in this order:
-///   1. load_row() and load_weight() for several nonzeros, then add_rows() or add_rows_if();
-///   2. collect(), after which `sum` has this group's sums, for the columns of the lane in RowLoader;
-///   3. reduce_groups(), where the groups of a warp have summed parts of one row (rode/split_rows.cuh);
-///   4. recompute_if_not_finite(), with the nonzeros that `sum` is of;
+/// Holds the sums of one lane. A kernel uses a RowLoader and a RowAccumulator in this order:
+///   1. load_row() and load_weight() for several nonzeros, then add_rows(), or add_rows_if() to leave some
+///   out;
+///   2. collect(): moves the sums to `sum`. It then has the group's sums of the columns that RowLoader gives
+///      to this lane;
+///   3. reduce_groups() (split_rows.cuh), if the groups of the warp have summed parts of one row;
+///   4. recompute_if_not_finite() with the nonzeros that were added. In an MMA an infinite element of X also
+///      makes sums of other lanes NaN; such sums are computed again without tensor cores;
 ///   5. store_row() (row_store.cuh).
-/// make_loader() makes the loader: accumulators differ in which lane loads which part of a row.
+/// make_loader() makes the loader, because accumulators differ in which lane loads which part of a row.
 template <class A>
 concept RowAccumulator =
     requires(A sums, const RowLoader<typename A::Tile>& loader, const SpmmArgs<typename A::Tile::T>& args,
@@ -30,7 +34,7 @@ concept RowAccumulator =
   { sums.sum[0] } -> std::convertible_to<typename A::Tile::Sum>;
 };
 
-/// Sums by fused multiply-adds: every lane sums the columns that it loads.
+/// Sums on CUDA cores: every lane sums the columns that it loads, by fused multiply-adds.
 template <class Tile_>
 struct SimtAccumulator {
   using Tile = Tile_;
@@ -71,8 +75,8 @@ struct SimtAccumulator {
   __device__ void recompute_if_not_finite(const Loader&, std::int64_t, std::int64_t) {}
 };
 
-/// Every group adds nonzeros [begin, begin + length) of its own row, in order. `next` is
-/// loader.load_first_entry(begin, length). Called by whole warps.
+/// Every group adds nonzeros [begin, begin + length) of its own row, in order. The caller passes
+/// loader.load_first_entry(begin, length) as `next`, so that it can load it early. Called by whole warps.
 template <RowAccumulator A>
 __device__ void sum_row(const RowLoader<typename A::Tile>& loader, A& sums, std::int64_t begin,
                         std::int64_t length, typename RowLoader<typename A::Tile>::Entry next) {
@@ -101,8 +105,8 @@ __device__ void sum_row(const RowLoader<typename A::Tile>& loader, A& sums, std:
   }
 }
 
-/// The same in parts of a piece's length, whose sums are then added: the rounding error of a long row stays
-/// that of a short one.
+/// The same for rows of any length. Sums parts of RodePlan::kSplit nonzeros and then adds the sums of the
+/// parts, so that rounding errors grow less with the length of the row.
 template <RowAccumulator A>
 __device__ void sum_long_row(const RowLoader<typename A::Tile>& loader, A& sums, std::int64_t begin,
                              std::int64_t length) {

@@ -1,4 +1,4 @@
-/// How a warp gathers rows of X and edge weights.
+/// RowLoader, the part of a RoDe kernel that loads rows of X, column indices and edge weights.
 #pragma once
 
 #include <algorithm>
@@ -8,30 +8,30 @@
 
 namespace rodeo::kernels::cuda {
 
-/// One lane's loads of its column tile. Holds addresses, but no sums: these are in a RowAccumulator
-/// (row_accumulator.cuh).
+/// What one lane loads. The lanes of a group together load one row of X, within their column tile. Sums are
+/// in a RowAccumulator (row_accumulator.cuh).
 template <class Tile_>
 struct RowLoader {
   using Tile = Tile_;
   using T = typename Tile::T;
   using Sum = typename Tile::Sum;
 
-  /// A lane's part of a row of X. It stays raw until it is added: widened 16-bit elements need twice the
-  /// registers.
+  /// A lane's part of a row of X, as loaded. 16-bit elements are converted to f32 only when they are added:
+  /// converted, they need twice the registers.
   struct Row {
     typename Tile::Load load[Tile::kLoads];
   };
-  /// Column and weight of one nonzero, held by the lane that loaded them. Weights of heads are not in it:
-  /// every lane loads that of its own head together with the row of X.
+  /// Column and weight of one nonzero, in the lane that loaded them; others get them by shuffles. With a
+  /// weight per head it has the column only: every lane loads the weight of its own head, with load_weight().
   struct Entry {
     std::int32_t col = 0;
     Sum weight = 0;
   };
 
-  // Rows of X in flight in sum_row(): with more, fewer warps fit a multiprocessor.
+  // Rows of X in flight in sum_row(). More of them need more registers, so fewer warps fit a multiprocessor.
   static constexpr int kRowsInFlight = Tile::kVec > 1 ? 4 : std::max(2, 8 / Tile::kLoads);
-  // Shuffles whose source lane is a constant need no register for it. Tiles of one load spill with them
-  // (CUDA 13.0).
+  // Shuffles from a lane that is known at compile time: they need no register for the lane. Not for tiles of
+  // one load, where they make the compiler spill registers (CUDA 13.0).
   static constexpr bool kConstantLanes = Tile::kLoads == 2;
 
   const SpmmArgs<T>& args;
@@ -40,8 +40,8 @@ struct RowLoader {
   const int member = lane % Tile::kLanes;
   const std::int64_t tile = args.first + static_cast<std::int64_t>(blockIdx.y) * Tile::kWidth;
   const std::int64_t column = tile + member * Tile::kVec;  // of load 0
-  // Row 0 of X as the loads see it, the second for the last load. A lane beyond the last column reads the
-  // last one again: no load depends on a condition.
+  // Where this lane loads from row 0 of X: x[0] for all loads, but in a ragged tile x[1] for the last load. A
+  // lane beyond the last column loads the last columns again, so that no load is conditional.
   const char* x[Tile::kRagged ? 2 : 1];
   const std::int64_t head = Tile::kWeighting == Weighting::kPerHead && active(0) ? head_of(column) : 0;
 
@@ -53,22 +53,23 @@ struct RowLoader {
     x[0] = base_of_load(0);
     if constexpr (Tile::kRagged) x[1] = base_of_load(Tile::kLoads - 1);
   }
-  /// Loads the part of the row that belongs to lane `other` of the group.
+  /// A loader that loads the columns of lane `other` of the group (ops/plan/tca_map.h).
   __device__ RowLoader(const SpmmArgs<T>& a, int other) : args(a) {
     static_assert(!Tile::kRagged);
     const std::int64_t loaded = tile + other * Tile::kVec;
     x[0] = reinterpret_cast<const char*>(args.x + min(loaded, args.stride - Tile::kVec));
   }
 
-  /// Columns of a row have 31 bits (make_spmm_args).
+  /// The head of a column of X. A division of 32 bits is enough: a row of X has at most 2^31 - 1 bytes
+  /// (make_spmm_args).
   __device__ std::int64_t head_of(std::int64_t row_column) const {
     return args.heads == 1 ? 0
                            : static_cast<std::uint32_t>(row_column) / static_cast<std::uint32_t>(args.pitch);
   }
   /// Whether the load begins within the row.
   __device__ bool active(int load) const {
-    // By elements there is one head without padding: stride is k. k is in a register anyway, stride would
-    // take another.
+    // Ragged tiles of single elements (kVec 1) have one head and no padding, so k equals stride. k is in a
+    // register already; stride would need another.
     const std::int64_t columns = Tile::kRagged && Tile::kVec == 1 ? args.k : args.stride;
     return column + (Tile::kRagged ? load * Tile::kLoadStride : 0) < columns;
   }
@@ -80,11 +81,11 @@ struct RowLoader {
       entry.weight = widen(load_streaming(args.weight + edge));
     return entry;
   }
-  /// The first entry of a row for each lane of the group.
+  /// Each lane of the group loads one of the first entries of a row of `length` nonzeros.
   __device__ Entry load_first_entry(std::int64_t begin, std::int64_t length) const {
     return member < length ? load_entry(begin + member) : Entry();
   }
-  /// The entry of lane `source` of the warp, or of its part of kWidth lanes.
+  /// The entry that lane `source` loaded: of the warp, or of the kWidth lanes that this lane is in.
   template <int kWidth = kWarp>
   __device__ Entry entry_of_lane(const Entry& entry, int source) const {
     Entry out;
@@ -93,7 +94,7 @@ struct RowLoader {
       out.weight = __shfl_sync(kFullMask, entry.weight, source, kWidth);
     return out;
   }
-  /// The entry of lane `source` of this group.
+  /// The entry that lane `source` of this group loaded.
   __device__ Entry entry_of_member(const Entry& entry, int source) const {
     if constexpr (kConstantLanes) return entry_of_lane<Tile::kLanes>(entry, source);
     return entry_of_lane(entry, group * Tile::kLanes + source);
@@ -109,7 +110,7 @@ struct RowLoader {
           reinterpret_cast<const Load*>(x[Tile::kRagged && l == Tile::kLoads - 1] + at)[l * Tile::kLanes];
     return row;
   }
-  /// The factor of this lane's part of the row.
+  /// The edge weight for this lane's columns.
   __device__ Sum load_weight(const Entry& entry, std::int64_t edge) const {
     if constexpr (Tile::kWeighting == Weighting::kPerHead)
       return widen(args.weight[edge * args.heads + head]);
