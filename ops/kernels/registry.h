@@ -4,13 +4,15 @@
 ///   - ops/cpu/*.cpp and ops/cuda/*/*.cu define the functions;
 ///   - RODEO_KERNEL_OF_PART(kGemm, ...) also states the KernelPart that the trainer reports its time under;
 ///   - kernels::relu.on(device)(x, y) calls the function of the device and notifies kernel observers.
-/// This is the only place that knows whether CUDA is built in.
+/// In a build without CUDA the kernels::cuda functions do not exist, and on() of a CUDA device throws Error.
 ///
-/// What kernels may assume. Arguments have been checked: shapes, dtypes, devices. Outputs are allocated and
-/// not initialised; a kernel overwrites them whole. No tensor is empty unless its declaration says so.
-/// Accumulator dtype: f64 for f64, else f32. Small operands of 16-bit matrices have it too: biases, scales of
-/// rows and columns, vectors of heads, their gradients, row sums and losses.
-/// Kernel headers include core, ops/*_types.h and ops/plan only, never an operator's contract.
+/// What kernels may assume.
+/// - The caller has checked shapes, dtypes and devices.
+/// - Outputs are allocated, but not initialised. A kernel overwrites them completely.
+/// - No tensor is empty unless its declaration says so.
+/// - Sums have the accumulator dtype: f64 for f64, else f32. So do the small operands beside 16-bit matrices:
+///   biases, scales of rows and columns, attention vectors, their gradients, row sums and losses.
+/// Kernel headers include core, ops/*_types.h and ops/plan only, never the header of an operator.
 #pragma once
 
 #include <cstdint>

@@ -10,16 +10,18 @@
 
 namespace rodeo::kernels {
 
-// features.h: values x, y [entries], scale [rows]; entries are not empty
+// features.h: values x, y [entries], scale [rows]; there is at least one entry
+/// Dropout of sparse features, in the orders of the matrix and of its transpose (SparsePattern::place):
 /// y[e] = scale[row[e]] dropout(x[e]) and transposed[place[e]] = y[e]. The mask is that of dropout on the
 /// dense matrix, at (row[e], col[e]). scale undefined: 1. y or transposed may be undefined.
 RODEO_KERNEL(drop_entries,
              void(const Csr& a, const Tensor& row, const Tensor& place, const Tensor& x, const Tensor& scale,
                   double p, RandomKey key, const Tensor& y, const Tensor& transposed));
+/// Divides each row by the sum of its absolute values.
 RODEO_KERNEL(normalize_entries, void(const Csr& a, const Tensor& x, const Tensor& y));
 
 // spmm.h: weight [edges] or [edges, heads], undefined for an unweighted sum; x [cols, n] or [cols, heads, n];
-// y [rows, n] or [rows, heads, n]
+// y [rows, n] or [rows, heads, n]. One kernel for each SpmmAlgorithm
 RODEO_KERNEL_OF_PART(kSparse, spmm_csr,
                      void(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y));
 RODEO_KERNEL_OF_PART(kSparse, spmm_rode,
@@ -31,18 +33,20 @@ RODEO_CUDA_KERNEL_OF_PART(kSparse, spmm_tca,
                           void(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x,
                                const Tensor& y));                       // not f64
 RODEO_KERNEL(cluster_rows, void(const Csr& a, const Tensor& cluster));  // cluster u8 [rows]
-/// State of cuSPARSE for one graph: descriptors, workspaces, converted indices. The first call creates it.
+/// State of cuSPARSE for one graph: descriptors, workspaces, converted indices. The first call of
+/// spmm_cusparse creates it in `kept`.
 struct CusparseGraph;
 RODEO_CUDA_KERNEL_OF_PART(kSparse, spmm_cusparse,
                           void(const Csr& a, std::shared_ptr<CusparseGraph>& kept, const Tensor& weight,
                                const Tensor& x, const Tensor& y));
 
-// spmm.h, other reductions: shapes as above; edges are not empty
-/// sign: 1 for the maximum, -1 for the minimum. arg: i32 of y's shape, or undefined; the position within its
-/// row of the edge that y is from, -1 in a row without edges.
+// spmm.h, other reductions: shapes as above; there is at least one edge
+/// sign: 1 for the maximum, -1 for the minimum. arg: i32 of y's shape, or undefined. It receives the edge
+/// that attains each extremum, counted from the first edge of the row; -1 in a row without edges.
 RODEO_KERNEL_OF_PART(kSparse, spmm_minmax,
                      void(const Adjacency& adj, double sign, const Tensor& weight, const Tensor& x,
                           const Tensor& y, const Tensor& arg));
+/// Gradients of spmm_minmax. arg as there.
 RODEO_KERNEL_OF_PART(kSparse, spmm_minmax_dx,
                      void(const Adjacency& adj, const Transposed& transposed, const Tensor& weight,
                           const Tensor& arg, const Tensor& dy, const Tensor& dx));
@@ -73,12 +77,13 @@ RODEO_KERNEL_OF_PART(kSparse, spmv_vector,
 RODEO_KERNEL_OF_PART(kSparse, spmv_rode,
                      void(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x,
                           const Tensor& y));
-RODEO_KERNEL(longest_row, std::int64_t(const Csr& a));  // the number of its edges; a may have none
+RODEO_KERNEL(longest_row, std::int64_t(const Csr& a));  // most edges of any row; there may be no edges
 /// row [edges] is sorted; where col is undefined, x is [edges].
 RODEO_KERNEL_OF_PART(kSparse, segment_sum,
                      void(const Tensor& row, const Tensor& col, const Tensor& weight, const Tensor& x,
                           const Tensor& y));
-/// The position of the first id that is smaller than the one before, or -1.
+/// Where ids stop being sorted: the position of the first one that is smaller than the one before; -1 if none
+/// is.
 RODEO_KERNEL(first_descent, std::int64_t(const Tensor& ids));
 
 }  // namespace rodeo::kernels
