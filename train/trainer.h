@@ -21,20 +21,21 @@ struct TrainerOptions {
   int epochs = 200;
   int eval_every = 1;     // epochs between evaluations; the last epoch is always evaluated
   int patience = 0;       // stop after this many epochs without a better validation result; 0: never
-  int warmup_epochs = 3;  // the first epochs build plans and fill memory pools: timed separately
-  // One epoch in this many is profiled instead of timed; 0: none. With a CUDA graph, up to five epochs before
-  // its capture are profiled.
+  int warmup_epochs = 3;  // the first epochs, which build plans and fill memory pools: timed separately
+  // 0: no epoch is profiled. Without a CUDA graph, one epoch in this many is profiled and not part of the
+  // epoch times. With one, up to five epochs after the warm-up are profiled, and then the step is captured.
   int profile_every = 10;
   bool cuda_graph =
       true;  // on CUDA, replay a CUDA graph of the step after the warm-up; the bits are the same
-  // In training mode `forward` returns the logits of the nodes split.train only, in that order.
+  // true: in training mode `forward` returns logits [training nodes, classes], in the order of split.train.
+  // In evaluation mode it returns those of all nodes.
   bool training_rows = false;
   LrScheduleOptions schedule = {};
   double clip_norm = 0;             // clip the norm of all gradients together; 0: no clipping
   bool stop_at_nan = true;          // false: continue after a loss that is not finite
   KernelTimer* timer = nullptr;     // observes the kernels of the profiled steps
   NanWatch* watch = nullptr;        // observes all kernels; disables the CUDA graph
-  std::function<bool()> stop = {};  // called once per epoch but the last; true ends training after it
+  std::function<bool()> stop = {};  // called in every epoch but the last; true: end training after this one
 };
 
 /// Accuracies in [0, 1] in evaluation mode; with several labels per node, micro-averaged F1.
@@ -43,7 +44,7 @@ struct Evaluation {
   double val_loss = 0;
 };
 
-/// Milliseconds of one profiled step.
+/// Milliseconds of one profiled step by kind of kernel (KernelPart).
 struct PartTimes {
   double sparse = 0, gemm = 0, other = 0;
 };
@@ -61,9 +62,9 @@ struct EpochReport {
   Evaluation best;
 };
 
-/// Statistics of PartTimes.
+/// Statistics of PartTimes over the profiled epochs.
 struct StepParts {
-  Statistics sparse, gemm, other;  // sparse: SpMM, SDDMM and attention
+  Statistics sparse, gemm, other;
 };
 
 struct TrainSummary {
@@ -80,8 +81,9 @@ struct TrainSummary {
   std::int64_t peak_bytes = 0;    // of tensors on the device while training
 };
 
-/// The state of training, beside the model's parameters and buffers (Module::state_dict). Random numbers are
-/// a function of seed, step and position, so Adam's step count is the state of the random generator.
+/// The state of training, apart from the model's parameters and buffers (Module::state_dict). Random numbers
+/// are a function of seed, step and position in the step. So Adam's step count is the state of the random
+/// generator.
 struct TrainerState {
   int epoch = 0;  // the last epoch that ran
   int best_epoch = 0;
@@ -92,10 +94,10 @@ struct TrainerState {
 
 class Trainer {
  public:
-  /// `forward` returns the logits [nodes, classes] of `model`, which must outlive the trainer (but see
-  /// options.training_rows). label: i64 [nodes], or u8 [nodes, classes] with several labels per node. label
-  /// and split may be on any device. Throws Error for options out of range, a model or groups without
-  /// parameters, and a split without training or validation nodes.
+  /// `forward` returns the logits of `model`: [nodes, classes], but see options.training_rows. `model` must
+  /// outlive the trainer. label: i64 [nodes], or u8 [nodes, classes] with several labels per node. label and
+  /// split may be on any device. Throws Error for options out of range, a model or groups without parameters,
+  /// and a split without training or validation nodes.
   Trainer(Module& model, std::function<Variable()> forward, std::vector<ParameterGroup> groups,
           const Tensor& label, const Split& split, const TrainerOptions& options = {});
   Trainer(const Trainer&) = delete;
@@ -128,7 +130,7 @@ class Trainer {
   Tensor step();  // loss []
   template <class F>
   Tensor watched(int epoch, F&& work);  // work(), observed by options_.watch
-  Tensor evaluate();                    // f64 [train val test, accuracy loss]
+  Tensor evaluate();                    // f64 [3, 2]: accuracy and loss of train, val and test
   bool is_profiled(int epoch, int first, bool cuda_graph) const;
   void capture_if_stale(StepRunner& runner, const StepRunner* beside = nullptr);
   void set_learning_rate(int epoch);
@@ -146,7 +148,7 @@ class Trainer {
   Tensor train_label_, train_row_;  // options_.training_rows: labels of split_.train, and 0, 1, 2, ...
   TrainerOptions options_;
   StepRunner step_, evaluation_;
-  Tensor seed_;                    // the gradient of the loss: 1
+  Tensor seed_;                    // where backward begins: the gradient of the loss, 1
   TrainerState progress_, start_;  // without the state of adam_ and schedule_
 };
 

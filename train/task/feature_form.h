@@ -17,7 +17,8 @@ struct ChosenFeatures {
 /// Moves the features of `dataset` to `device`, normalises them and converts them to options.precision, in
 /// the form options.features. Removes them from `dataset`. FeatureForm::kAuto is sparse if the model reads
 /// sparse features, and the file has sparse ones or the density of dense ones, estimated from a sample of
-/// rows, is below kSparseBelow. Sparse features of a file that stay sparse are never stored as dense.
+/// rows, is below kSparseBelowOnCpu or kSparseBelowOnCuda. Sparse features of a file that stay sparse are
+/// never stored as dense.
 ChosenFeatures choose_features(Dataset& dataset, const TrainOptions& options, Device device);
 
 /// The density below which kAuto is sparse; docs/training.md has the measurements.

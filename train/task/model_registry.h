@@ -18,23 +18,23 @@ struct NodeTask;
 enum class GraphInput {
   kPlain,      // as in the dataset, without edge weights
   kSelfLoops,  // with a self loop for each node, without edge weights
-  kGcnNorm,    // with self loops and symmetrically normalised edge weights (ops/gcn_norm.h)
+  kGcnNorm,    // with self loops, edge weights and the scales D^-1/2 (ops/gcn_norm.h)
 };
 
-/// Which options and properties a model has.
+/// Which command-line options a model has, and what the commands must know of it.
 struct ModelTraits {
   GraphInput graph = GraphInput::kPlain;
-  bool hidden_layers = false;          // --hidden, --layers, --dropout, --input-dropout
-  bool heads = false;                  // --heads, --out-heads, --attn-dropout, --negative-slope
-  bool attention_form = false;         // --attention
-  bool spmm = false;                   // --spmm, --explain
-  bool aggr = false;                   // --aggr
-  bool train_eps = false;              // --train-eps
-  bool hops = false;                   // --hops
-  bool teleport = false;               // --alpha, --edge-dropout
-  bool prune_rows = false;             // --prune-rows
-  bool propagates_inputs = false;      // without input dropout, dense features are propagated once per run
-  bool decay_all = false;              // weight decay applies to all parameters, not to the first layer only
+  bool hidden_layers = false;      // --hidden, --layers, --dropout, --input-dropout
+  bool heads = false;              // --heads, --out-heads, --attn-dropout, --negative-slope
+  bool attention_form = false;     // --attention
+  bool spmm = false;               // --spmm, --explain
+  bool aggr = false;               // --aggr
+  bool train_eps = false;          // --train-eps
+  bool hops = false;               // --hops
+  bool teleport = false;           // --alpha, --edge-dropout
+  bool prune_rows = false;         // --prune-rows
+  bool propagates_inputs = false;  // without input dropout, A X of dense features is computed once per run
+  bool decay_all = false;          // weight decay applies to all parameters; false: to the first layer
   std::string_view dense_reason = {};  // why it cannot read sparse features; empty: it can
 };
 
