@@ -4,13 +4,14 @@
 /// Here a block is RodePlan::kBlock = 32 consecutive nonzeros, as in the paper. A CUDA block is called a
 /// thread block. A warp has 32 / Tile::kLanes groups of lanes. A group loads one row of X at a time.
 ///
-/// Block part: a warp per (piece, column tile). The groups take the piece's nonzeros in turn, and a shuffle
-/// reduction adds their sums at the end. So all groups have the same work. A block is cut into sub-blocks.
-/// While one sub-block is added, the rows of X of the next one are being loaded, and so are the column
-/// indices of the next block. Registers and shuffles replace the paper's shared memory and barriers. Residual
-/// part: a group per row. Split rows: each piece writes its sum to a workspace; the last warp to finish adds
-/// them in order. Column tiles are the slow dimension of the grid: the whole GPU works on one slice of X at a
-/// time, which fits the caches better than whole rows do.
+/// - Block part: a warp per (piece, column tile). The groups take the piece's nonzeros in turn, and a shuffle
+///   reduction adds their sums at the end. So all groups have the same work. A block is cut into sub-blocks.
+///   While one sub-block is added, the rows of X of the next one are being loaded, and so are the column
+///   indices of the next block. Registers and shuffles replace the paper's shared memory and barriers.
+/// - Residual part: a group per row.
+/// - Split rows: each piece writes its sum to a workspace; the last warp to finish adds them in order.
+/// - Column tiles are the slow dimension of the grid: the whole GPU works on one slice of X at a time, which
+///   fits the caches better than whole rows do.
 #pragma once
 
 #include <optional>

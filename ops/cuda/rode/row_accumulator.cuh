@@ -10,8 +10,7 @@
 namespace rodeo::kernels::cuda {
 
 /// Holds the sums of one lane. A kernel uses a RowLoader and a RowAccumulator in this order:
-///   1. load_row() and load_weight() for several nonzeros, then add_rows(), or add_rows_if() to leave some
-///   out;
+///   1. load_row() and load_weight() for several nonzeros, then add_rows(); or add_rows_if() to skip some;
 ///   2. collect(): moves the sums to `sum`. It then has the group's sums of the columns that RowLoader gives
 ///      to this lane;
 ///   3. reduce_groups() (split_rows.cuh), if the groups of the warp have summed parts of one row;
