@@ -48,6 +48,7 @@ void Adam::step(double clip) {
   }
   if (clip > 0 && !updates.empty()) {
     std::vector<Tensor> gradients;
+    gradients.reserve(updates.size());
     for (const AdamUpdate& update : updates) gradients.push_back(update.g);
     gradients = clip_norm(gradients, clip);
     for (std::size_t i = 0; i < updates.size(); ++i) updates[i].g = gradients[i];
@@ -57,6 +58,7 @@ void Adam::step(double clip) {
 
 std::vector<double> Adam::first_rates() const {
   std::vector<double> rates;
+  rates.reserve(slots_.size());
   for (const Slot& slot : slots_) rates.push_back(slot.options.lr);
   return rates;
 }

@@ -19,7 +19,7 @@ struct Inputs {
 Inputs make_inputs(const Dataset& data, Device device, DType dtype) {
   Inputs in;
   in.adj = to_graph(data, device).adj;
-  in.x = normalize_rows(data.x.to(dtype).to(device));
+  in.x = normalize_rows(dense_features(data).to(dtype).to(device));
   in.f = sddmm(in.adj, in.x, in.x).reshape({in.adj.num_edges(), 1});
   std::vector<double> scale(static_cast<std::size_t>(in.adj.rows()));
   const std::vector<std::int64_t> row_ptr = in.adj.csr().row_ptr.to_vector<std::int64_t>();

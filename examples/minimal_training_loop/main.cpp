@@ -15,7 +15,7 @@ int main(int argc, char** argv) try {
       argc > 1 ? load_dataset(argv[1], {.need = Need::kTraining}) : synthesize(synthetic_preset("cora"));
   const Device device = parse_device("auto");
   const GcnGraph graph = gcn_norm(to_graph(data, device).adj);
-  const Variable x(normalize_rows(data.x.to(device)));
+  const Variable x(normalize_rows(dense_features(data).to(device)));
   const Tensor label = data.y.to(device), train = data.split.train.to(device),
                test = data.split.test.to(device);
 
