@@ -2,6 +2,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <string>
 #include <string_view>
 
 namespace rodeo {
@@ -18,7 +19,9 @@ enum class SpmmAlgorithm {
 };
 std::string_view name(SpmmAlgorithm algorithm);
 std::ostream& operator<<(std::ostream& out, SpmmAlgorithm algorithm);
-/// "auto", "csr", "rode", "tca" or "cusparse". Throws Error for any other text and lists the choices.
+/// "auto, csr, ...", in the order of the table in ops/sparse/spmm_algorithms.cpp.
+std::string spmm_algorithm_names(std::string_view separator = ", ");
+/// One of these names. Throws Error for any other text and lists the choices.
 SpmmAlgorithm parse_spmm_algorithm(std::string_view text);
 
 /// How the partial sums of a split row are combined.

@@ -55,6 +55,7 @@ VIOLATIONS = [
     ("examples", "examples/loop/own.cpp", {"examples/loop/own.cpp": '#include "ops/spmm.h"\n'}),
     ("pragma once", "ops/guardless.h", {"ops/guardless.h": "int x;\n"}),
     ("pragma once", "tests/guardless.h", {"tests/guardless.h": "int x;\n"}),
+    ("test suite", "tests/ops/a_test.cpp", {"tests/ops/a_test.cpp": "TEST(Softplus, Zero) {}\n"}),
     ("blanks", "models/blank.cpp", {"models/blank.cpp": "int x; \n"}),
     ("blanks", "models/tab.cpp", {"models/tab.cpp": "\tint x;\n"}),
     ("length", "models/long.cpp", {"models/long.cpp": "int x;\n" * 401}),

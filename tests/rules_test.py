@@ -73,6 +73,8 @@ LIBRARIES = [
 
 MAX_LINES = 400
 SOURCES = (".h", ".cuh", ".cpp", ".cu")
+TEST_SUITE = re.compile(r"^TEST(?:_[PF])?\((\w+)", re.MULTILINE)
+SUITES = tuple(layer.capitalize() for layer in [*LAYERS, "bench"])  # ctest selects suites by these prefixes
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -115,6 +117,10 @@ def form_of_a_file(path, text):
         yield "blanks", "a tab, or blanks at the end of a line"
     if is_header(path) and "#pragma once" not in text:
         yield "pragma once", "a header without #pragma once"
+    if path.endswith("_test.cpp"):
+        for suite in sorted(set(TEST_SUITE.findall(text))):
+            if not suite.startswith(SUITES):
+                yield "test suite", f"ctest does not run {suite}: its name must begin with that of its folder, as OpsSpmm"
 
 
 def rules_of_an_include(path, header):

@@ -18,6 +18,9 @@ int reorder_command(int argc, const char* const* argv);
 int subset_command(int argc, const char* const* argv);
 int validate_command(int argc, const char* const* argv);
 
+/// The formats of the import command: "planetoid, edgelist, ...".
+std::string import_formats();
+
 class CommandLine {
  public:
   /// `files` are the names of the positional arguments, e.g. "FILE OUT". All are required.

@@ -8,12 +8,9 @@ namespace rodeo {
 namespace {
 
 const Importer& importer_of(std::string_view format) {
-  std::string formats;
-  for (const Importer& importer : kImporters) {
+  for (const Importer& importer : kImporters)
     if (importer.format == format) return importer;
-    formats += (formats.empty() ? "" : ", ") + std::string(importer.format);
-  }
-  fail("unknown format '", format, "': expected one of ", formats);
+  fail("unknown format '", format, "': expected one of ", import_formats());
 }
 
 // "edgelist, mtx": the formats that accept an option.
@@ -32,6 +29,13 @@ std::string about() {
 }
 
 }  // namespace
+
+std::string import_formats() {
+  std::string formats;
+  for (const Importer& importer : kImporters)
+    formats += (formats.empty() ? "" : ", ") + std::string(importer.format);
+  return formats;
+}
 
 int import_command(int argc, const char* const* argv) {
   CommandLine line("import", about(), "FORMAT SOURCE FILE");

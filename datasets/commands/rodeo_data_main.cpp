@@ -11,13 +11,14 @@
 namespace rodeo {
 namespace {
 
+/// {} is the list of the formats.
 constexpr const char* kUsage =
     "Creates, checks and converts dataset files.\n"
     "Usage:\n"
     "  rodeo_data inspect FILE                       statistics, and the estimated memory of training\n"
     "  rodeo_data validate FILE                      checks every rule of the schema\n"
     "  rodeo_data generate [options] FILE            a random graph with communities\n"
-    "  rodeo_data import [options] FORMAT SOURCE FILE   planetoid, edgelist, mtx, csv-ogb\n"
+    "  rodeo_data import [options] FORMAT SOURCE FILE   {}\n"
     "  rodeo_data reorder --by ORDER FILE OUT        renumbers the nodes\n"
     "  rodeo_data subset [options] FILE OUT          the induced subgraph of some nodes\n"
     "  rodeo_data --help | --version\n"
@@ -33,7 +34,7 @@ constexpr Command kCommands[] = {{"inspect", inspect_command},   {"validate", va
 
 int run(int argc, const char* const* argv) {
   const std::string name = argc > 1 ? argv[1] : "";
-  if (name == "--help" || name == "-h") return fmt::print("{}", kUsage), 0;
+  if (name == "--help" || name == "-h") return fmt::print(kUsage, import_formats()), 0;
   if (name == "--version") return fmt::print("rodeo_data {} ({})\n", RODEO_VERSION, RODEO_COMMIT), 0;
   for (const Command& command : kCommands)
     if (command.name == name) {

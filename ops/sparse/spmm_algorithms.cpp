@@ -1,6 +1,7 @@
 #include "ops/sparse/spmm_algorithms.h"
 
 #include <memory>
+#include <ostream>
 
 #include "core/error.h"
 #include "ops/kernels/sparse.h"
@@ -17,25 +18,75 @@ std::shared_ptr<kernels::CusparseGraph>& cusparse_state(const Adjacency& adj) {
   return adj.cached<CachedCusparse>([] { return CachedCusparse(); }).graph;
 }
 
+// Plans are made before the kernel that is timed.
+void run_csr(const SpmmOperands& in) {
+  kernels::spmm_csr.on(in.y.device())(in.adj.csr(), in.weight, in.x, in.y);
+}
+
+void run_rode(const SpmmOperands& in) {
+  const RodePlan& plan = rode_plan(in.adj);
+  kernels::spmm_rode.on(in.y.device())(in.adj.csr(), plan, in.accumulate, in.weight, in.x, in.y);
+}
+
+void run_tca(const SpmmOperands& in) {
+  const RodePlan& plan = rode_plan(in.adj);
+  kernels::spmm_tca.on(in.y.device())(in.adj.csr(), plan, in.weight, in.x, in.y);
+}
+
+void run_cusparse(const SpmmOperands& in) {
+  kernels::spmm_cusparse.on(in.y.device())(in.adj.csr(), cusparse_state(in.adj), in.weight, in.x, in.y);
+}
+
+struct Row {
+  SpmmAlgorithm algorithm;
+  std::string_view name;
+  void (*run)(const SpmmOperands& in);
+  bool only_cuda_one_head = false;
+};
+
+// clang-format off
+constexpr Row kAlgorithms[] = {
+    {SpmmAlgorithm::kAuto, "auto", nullptr},  // one of the others (ops/spmm_tuner.h)
+    {SpmmAlgorithm::kCsr, "csr", run_csr},
+    {SpmmAlgorithm::kRode, "rode", run_rode},
+    {SpmmAlgorithm::kTca, "tca", run_tca, true},
+    {SpmmAlgorithm::kCusparse, "cusparse", run_cusparse, true},
+};
+// clang-format on
+
 }  // namespace
 
+std::string_view name(SpmmAlgorithm algorithm) {
+  for (const Row& row : kAlgorithms)
+    if (row.algorithm == algorithm) return row.name;
+  return "?";
+}
+
+std::ostream& operator<<(std::ostream& out, SpmmAlgorithm algorithm) {
+  return out << name(algorithm);
+}
+
+std::string spmm_algorithm_names(std::string_view separator) {
+  std::string all;
+  for (const Row& row : kAlgorithms) all += str(all.empty() ? std::string_view() : separator, row.name);
+  return all;
+}
+
+SpmmAlgorithm parse_spmm_algorithm(std::string_view text) {
+  for (const Row& row : kAlgorithms)
+    if (row.name == text) return row.algorithm;
+  fail("unknown spmm algorithm '", text, "': expected one of ", spmm_algorithm_names());
+}
+
+bool is_only_cuda_one_head(SpmmAlgorithm algorithm) {
+  for (const Row& row : kAlgorithms)
+    if (row.algorithm == algorithm) return row.only_cuda_one_head;
+  return false;
+}
+
 void run_spmm(SpmmAlgorithm algorithm, const SpmmOperands& in) {
-  const Device device = in.y.device();
-  // The plan is computed here, before the kernel that is timed.
-  const bool planned = algorithm == SpmmAlgorithm::kRode || algorithm == SpmmAlgorithm::kTca;
-  const RodePlan* const plan = planned ? &rode_plan(in.adj) : nullptr;
-  switch (algorithm) {
-    case SpmmAlgorithm::kCsr:
-      return kernels::spmm_csr.on(device)(in.adj.csr(), in.weight, in.x, in.y);
-    case SpmmAlgorithm::kRode:
-      return kernels::spmm_rode.on(device)(in.adj.csr(), *plan, in.accumulate, in.weight, in.x, in.y);
-    case SpmmAlgorithm::kTca:
-      return kernels::spmm_tca.on(device)(in.adj.csr(), *plan, in.weight, in.x, in.y);
-    case SpmmAlgorithm::kCusparse:
-      return kernels::spmm_cusparse.on(device)(in.adj.csr(), cusparse_state(in.adj), in.weight, in.x, in.y);
-    case SpmmAlgorithm::kAuto:
-      break;
-  }
+  for (const Row& row : kAlgorithms)
+    if (row.algorithm == algorithm && row.run) return row.run(in);
   fail("[spmm] no such algorithm: ", static_cast<int>(algorithm));
 }
 

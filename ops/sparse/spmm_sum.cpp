@@ -20,7 +20,7 @@ void check_supported(SpmmAlgorithm algorithm, Accumulate accumulate, const Adjac
                      const Tensor& weight, const Tensor& x) {
   constexpr std::int64_t kMaxEdges = std::numeric_limits<std::int32_t>::max();
   const Device device = adj.device();
-  if (algorithm == SpmmAlgorithm::kTca || algorithm == SpmmAlgorithm::kCusparse) {
+  if (is_only_cuda_one_head(algorithm)) {
     check(device.is_cuda(), "[spmm] ", algorithm, " runs on CUDA only, and the graph is on ", device,
           ": choose auto, csr or rode");
     check(!weight.defined() || weight.rank() == 1, "[spmm] ", algorithm,

@@ -20,8 +20,6 @@ class ModelsOther : public OnDevice {
 };
 RODEO_ON_ALL_DEVICES(ModelsOther);
 
-constexpr std::string_view kKinds[] = {"gatv2", "sage", "gin", "sgc", "appnp"};
-
 /// Away from zeros and ones, and without masks, which change from call to call.
 template <class Model, class Graph>
 void check_gradients(Model& model, const Graph& graph, Device device) {
@@ -69,7 +67,8 @@ TEST_P(ModelsOther, StateNamesAreThoseOfPyG) {
 }
 
 TEST_P(ModelsOther, LearnACommunityGraph) {
-  for (const std::string_view model : kKinds) {
+  for (const ModelEntry& entry : model_registry()) {
+    const std::string_view model = entry.name;
     TrainOptions options = published_options(model);
     options.normalize_features = false;
     const Dataset data = synthesize({.nodes = 600,

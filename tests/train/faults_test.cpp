@@ -111,11 +111,11 @@ TrainerOptions watched(NanWatch& watch) {
 
 // Also where new memory is full of NaN: kernels write all of what they make, and pass on nothing else.
 TEST_P(TrainFaults, HealthyModelsRaiseNoAlarm) {
-  for (const std::string_view model : {"gcn", "gat", "gatv2", "sage", "gin", "sgc", "appnp"})
+  for (const ModelEntry& entry : model_registry())
     for (const AttentionForm form : {AttentionForm::kFused, AttentionForm::kComposed}) {
-      if (model == "gatv2" && form == AttentionForm::kFused) continue;  // it has none
-      SCOPED_TRACE(str(model, " ", name(form)));
-      TrainOptions options = published_options(model);
+      if (!entry.traits.attention_form && form == AttentionForm::kFused) continue;  // it has none
+      SCOPED_TRACE(str(entry.name, " ", name(form)));
+      TrainOptions options = published_options(entry.name);
       options.attention = form;
       const NodeRun run = make_run(test::tiny_dataset(), options, device());
       const test::Poisoned poisoned;
@@ -201,10 +201,10 @@ TEST(TrainMemory, EstimatesAreNearWhatIsHeld) {
   shape.edges = 40000;
   shape.features = 100;
   shape.split = "50/25/25";
-  for (const std::string_view model : {"gcn", "gat", "gatv2", "sage", "gin", "sgc", "appnp"})
+  for (const ModelEntry& entry : model_registry())
     for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
-      SCOPED_TRACE(str(model, " ", name(precision)));
-      TrainOptions options = published_options(model);
+      SCOPED_TRACE(str(entry.name, " ", name(precision)));
+      TrainOptions options = published_options(entry.name);
       options.spmm = SpmmAlgorithm::kRode;
       options.precision = precision;
       const NodeRun run = make_run(synthesize(shape), options, kCpu);
@@ -213,7 +213,7 @@ TEST(TrainMemory, EstimatesAreNearWhatIsHeld) {
       Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
                       {.epochs = 3, .training_rows = run.model.training_rows});
       const auto held = static_cast<double>(trainer.fit().peak_bytes - before);
-      RecordProperty(str(model, " ", name(precision)), str(estimate / held));
+      RecordProperty(str(entry.name, " ", name(precision)), str(estimate / held));
       // Beside 16-bit activations plans weigh twice as much, of which small graphs have more.
       EXPECT_NEAR(estimate / held, 1, precision == Precision::kBf16 ? 0.4 : 0.25);
     }

@@ -17,8 +17,10 @@ TrainOptions parse(std::vector<const char*> arguments) {
 }
 
 TEST(TrainModelOptions, AModelHasItsPublishedDefaults) {
-  for (const char* model : {"gcn", "gat", "gatv2", "sage", "gin", "sgc", "appnp"}) {
-    const TrainOptions got = parse({"--dataset", "x", "--model", model}), want = published_options(model);
+  for (const ModelEntry& entry : model_registry()) {
+    const std::string model(entry.name);
+    const TrainOptions got = parse({"--dataset", "x", "--model", model.c_str()}),
+                       want = published_options(model);
     EXPECT_EQ(got.model, model);
     EXPECT_EQ(got.hidden, want.hidden);
     EXPECT_EQ(got.lr, want.lr);
@@ -55,9 +57,9 @@ TEST(TrainModelOptions, AnotherModelsOptionIsAnError) {
 
 TEST(TrainModelOptions, Errors) {
   EXPECT_ERROR(parse({"--dataset", "x"}),
-               "--model NAME is required: one of gcn, gat, gatv2, sage, gin, sgc, appnp; see --help");
-  EXPECT_ERROR(parse({"--model", "mlp", "--dataset", "x"}),
-               "unknown model 'mlp': expected one of gcn, gat, gatv2, sage, gin, sgc, appnp");
+               "--model NAME is required: one of " + model_names() + "; see --help");
+  EXPECT_ERROR(parse({"--model", "nn", "--dataset", "x"}),
+               "unknown model 'nn': expected one of " + model_names());
   EXPECT_ERROR(parse({"--dataset", "x", "--model"}), "--model needs a value");
   EXPECT_ERROR(parse({"--model", "appnp", "--dataset", "x", "--alpha", "1.5"}),
                "--alpha must be a number in [0, 1], got '1.5'");

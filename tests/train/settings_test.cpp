@@ -8,6 +8,7 @@
 #include "tests/support/temp_dir.h"
 #include "train/commands/parse_options.h"
 #include "train/io/atomic_file.h"
+#include "train/task/model_registry.h"
 
 namespace rodeo {
 namespace {
@@ -24,7 +25,8 @@ TrainOptions parse(std::vector<std::string> arguments, bool choose = true) {
 
 // Every option of every model that --help names comes back from the file that --print-config writes.
 TEST(TrainSettings, PrintedConfigsAreReadAsTheyWere) {
-  for (const char* model : {"gcn", "gat", "gatv2", "sage", "gin", "sgc", "appnp"}) {
+  for (const ModelEntry& entry : model_registry()) {
+    const std::string model(entry.name);
     SCOPED_TRACE(model);
     const TempDir dir;
     const std::string printed =
@@ -113,7 +115,7 @@ TEST(TrainSettings, AModelsFileHasTheModelAlone) {
   EXPECT_ERROR(model_options(R"({"model": "gat", "export": "/etc/x"})", "w"),
                "w: 'export' is no option of the model gat");
   EXPECT_ERROR(model_options(R"({"model": "nn"})", "w"),
-               "w: unknown model 'nn': expected one of gcn, gat, gatv2, sage, gin, sgc, appnp");
+               "w: unknown model 'nn': expected one of " + model_names());
   EXPECT_ERROR(model_options(R"({"heads": 3})", "w"), "w: names no model");
 }
 

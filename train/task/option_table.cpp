@@ -131,7 +131,7 @@ void add_execution(Group execution, const ModelTraits& traits) {
                      "fused: one kernel without per-edge tensors; composed: one op after another; or auto");
   if (traits.spmm)
     execution.choice(Role::kRun, "spmm", field(&TrainOptions::spmm), parse_spmm_algorithm,
-                     "auto|rode|csr|tca|cusparse", "SpMM algorithm: auto, rode, csr, tca or cusparse");
+                     spmm_algorithm_names("|"), "SpMM algorithm: " + spmm_algorithm_names());
   execution.choice(Role::kRun, "features", field(&TrainOptions::features), parse_feature_form,
                    "auto|dense|sparse",
                    "Storage of the input features: dense, sparse (zeros are not stored: exact), or auto");
