@@ -1,6 +1,7 @@
 #include "datasets/subset.h"
 
 #include <fmt/core.h>
+#include <cmath>
 
 #include <numeric>
 
@@ -27,8 +28,7 @@ Tensor choose(const CommandLine& line, std::int64_t num_nodes) {
     double percent = 0;
     line.read("share", percent);
     check(percent >= 0 && percent <= 100, "--share must be in [0, 100] percent, got ", percent);
-    return random_nodes(
-        num_nodes, static_cast<std::int64_t>(percent / 100 * static_cast<double>(num_nodes) + 0.5), seed);
+    return random_nodes(num_nodes, std::llround(percent / 100 * static_cast<double>(num_nodes)), seed);
   }
   std::int64_t count = 0;
   line.read("first", count);
