@@ -1,8 +1,8 @@
 #include "datasets/subset.h"
 
 #include <fmt/core.h>
-#include <cmath>
 
+#include <cmath>
 #include <numeric>
 
 #include "datasets/commands/command_line.h"

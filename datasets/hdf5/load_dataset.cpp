@@ -101,7 +101,7 @@ std::vector<std::string> validate_dataset(const std::string& path) {
   try {
     DatasetReader(file, options, &findings).read();
   } catch (const Error& error) {  // no later step can run
-    findings.push_back(error.what());
+    findings.emplace_back(error.what());
   }
   return findings;
 }

@@ -52,12 +52,13 @@ WgmmaConfig choose_wgmma(std::int64_t rows, std::int64_t depth, std::int64_t col
       (static_cast<int>(device.shared_bytes_per_block) - shared.fixed_bytes()) / shared.chunk_bytes();
   const bool resident = chunks <= most;
   const std::int64_t tiles = ceil_div(columns, shared.width);
-  return {.width = shared.width,
-          .resident = resident,
-          .shared_bytes = shared.fixed_bytes() + (resident ? chunks : 2) * shared.chunk_bytes(),
-          .blocks = std::max<std::int64_t>(
-              1, std::min(device.num_multiprocessors / tiles, ceil_div(rows, 64 * shared.warpgroups()))),
-          .column_tiles = tiles};
+  return {
+      .width = shared.width,
+      .resident = resident,
+      .shared_bytes = shared.fixed_bytes() + (resident ? chunks : 2) * shared.chunk_bytes(),
+      .blocks = std::max<std::int64_t>(1, std::min(device.num_multiprocessors / tiles,
+                                                   ceil_div(rows, std::int64_t{64} * shared.warpgroups()))),
+      .column_tiles = tiles};
 }
 
 std::ostream& operator<<(std::ostream& out, const GemmTile& tile) {
