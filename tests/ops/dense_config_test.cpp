@@ -4,10 +4,11 @@
 
 #include <sstream>
 
+#include "tests/ops/gpus.h"
+
 namespace rodeo::test {
 namespace {
 
-constexpr DeviceProperties kH200{.compute_capability = 90, .num_multiprocessors = 132};
 using Kernel = EpilogueConfig::Kernel;
 
 TEST(OpsDenseConfig, ColumnTileWidth) {

@@ -3,17 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "tests/ops/gpus.h"
 
 namespace rodeo::test {
 namespace {
-
-constexpr DeviceProperties kH200{.compute_capability = 90,
-                                 .num_multiprocessors = 132,
-                                 .threads_per_multiprocessor = 2048,
-                                 .l2_bytes = 62914560,
-                                 .shared_bytes_per_block = 232448,
-                                 .shared_bytes_per_multiprocessor = 233472};
-constexpr DeviceProperties kA100{.compute_capability = 80, .num_multiprocessors = 108};
 
 constexpr LinearKernel kMatmul = LinearKernel::kMatmul, kTall = LinearKernel::kTall,
                        kWgmma = LinearKernel::kWgmma;
