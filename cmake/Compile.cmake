@@ -44,7 +44,8 @@ function(rodeo_compile_options target)
 endfunction()
 
 # rodeo_precompile(target headers...): precompiles headers that most sources of the target include. Off by default: it hides a
-# missing #include, and a change of such a header rebuilds everything.
+# missing #include. Only headers from outside the project: ccache takes a header whose comments alone changed for the one that
+# it has precompiled, but the compiler does not, and #pragma once fails.
 function(rodeo_precompile target)
   if(RODEO_PCH)
     list(TRANSFORM ARGN REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:\\1>" OUTPUT_VARIABLE headers)
