@@ -1,12 +1,17 @@
 #include "core/adjacency.h"
 
 #include <limits>
+#include <utility>
+
+#include "core/context.h"
+#include "core/cuda/runtime.h"
 
 namespace rodeo {
 
 struct Adjacency::State {
   Csr csr;
   Cache cache;
+  CUstream_st* stream = nullptr;  // of the thread that used the cache last
 };
 
 namespace {
@@ -42,13 +47,13 @@ void check_values(const Csr& csr) {
 Adjacency::Adjacency(Csr csr) {
   check_form(csr);
   check_values(csr);
-  state_ = std::make_shared<State>(State{std::move(csr), {}});
+  state_ = std::make_shared<State>(State{std::move(csr), {}, nullptr});
 }
 
 Adjacency Adjacency::trusted(Csr csr) {
   check_form(csr);
   Adjacency adj;
-  adj.state_ = std::make_shared<State>(State{std::move(csr), {}});
+  adj.state_ = std::make_shared<State>(State{std::move(csr), {}, nullptr});
   return adj;
 }
 
@@ -59,6 +64,12 @@ const Csr& Adjacency::csr() const {
 
 Adjacency::Cache& Adjacency::cache() const {
   check(defined(), "[adjacency] the graph is undefined");
+  // Values may still be being computed on the stream of the thread that created them.
+  if (const Device device = this->device(); device.is_cuda()) {
+    CUstream_st* const stream = Context::of(device).stream();
+    if (CUstream_st* const before = std::exchange(state_->stream, stream); before && before != stream)
+      cuda::order_after(before, device);
+  }
   return state_->cache;
 }
 

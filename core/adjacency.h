@@ -42,8 +42,8 @@ class Adjacency {
   Adjacency to(Device device) const;
   bool operator==(const Adjacency& other) const { return state_ == other.state_; }
 
-  /// The cached value of type T: created by make() on first use and kept as long as the graph. Holds plans,
-  /// transposes and the tuner's choices. Not thread-safe: use a graph on one thread at a time.
+  /// The cached value of type T (plans, transposes, choices): created by make() on first use, kept as long as
+  /// the graph. For one thread at a time: its stream waits for what the thread before it has enqueued so far.
   template <class T, class Make>
   const T& cached(Make&& make) const {
     auto& slot = cache()[std::type_index(typeid(T))];

@@ -1,6 +1,5 @@
 #include "core/device.h"
 
-#include <omp.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include "core/cuda/runtime.h"
 #include "core/error.h"
 #include "core/host/cgroup.h"
+#include "core/threads.h"
 
 namespace rodeo {
 
@@ -54,7 +54,7 @@ std::string describe(Device device) {
     if (at != std::string::npos) processor = line.substr(at + 2);
     break;
   }
-  const int threads = omp_get_max_threads();
+  const int threads = num_threads();
   return str(processor, ", ", threads, threads == 1 ? " thread" : " threads");
 }
 

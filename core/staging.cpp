@@ -1,23 +1,39 @@
 #include "core/staging.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "core/cuda/runtime.h"
 
 namespace rodeo {
 
-Staging::Staging(const Tensor& out, std::int64_t block)
-    : out_(out), block_(std::min(std::max<std::int64_t>(block, 0), out.numel())) {
-  if (!out.device().is_cuda() || block_ == 0) return;
-  const std::size_t bytes = static_cast<std::size_t>(block_) * size_of(out.dtype());
-  for (Buffer& buffer : buffers_) buffer.data = cuda::allocate_pinned(bytes, out.device());
+StagingMemory::~StagingMemory() {
+  for (const Buffer& buffer : buffers_) cuda::release_pinned(buffer.data);
 }
 
+void* StagingMemory::get(int i, std::size_t bytes, Device device) {
+  Buffer& buffer = buffers_[i];
+  if (bytes > buffer.bytes) {
+    cuda::release_pinned(std::exchange(buffer.data, nullptr));
+    buffer.bytes = 0;
+    const std::size_t rounded = std::bit_ceil(bytes);  // a little more is often wanted next
+    buffer.data = cuda::allocate_pinned(rounded, device);
+    buffer.bytes = rounded;
+  }
+  return buffer.data;
+}
+
+Staging::Staging(const Tensor& out, std::int64_t block) : Staging(out, block, own_) {}
+
+Staging::Staging(const Tensor& out, std::int64_t block, StagingMemory& memory)
+    : out_(out), block_(std::min(std::max<std::int64_t>(block, 0), out.numel())), memory_(memory) {}
+
 Staging::~Staging() {
-  for (Buffer& buffer : buffers_) {
-    cuda::discard_event(buffer.sent);
-    cuda::release_pinned(buffer.data);  // waits for the device
+  try {
+    wait();
+  } catch (const Error&) {  // the device has failed; the next operation on it reports that
+    for (CUevent_st* sent : sent_) cuda::discard_event(sent);
   }
 }
 
@@ -29,25 +45,27 @@ void* Staging::next(std::int64_t begin, std::int64_t count) {
   if (!out_.device().is_cuda())
     return static_cast<char*>(out_.raw()) + begin * static_cast<std::int64_t>(size_of(out_.dtype()));
   current_ = 1 - current_;
-  Buffer& buffer = buffers_[current_];
-  if (buffer.sent) cuda::wait_event(std::exchange(buffer.sent, nullptr));
-  return buffer.data;
+  if (sent_[current_]) cuda::wait_event(std::exchange(sent_[current_], nullptr));
+  return memory_.get(current_, static_cast<std::size_t>(block_) * size_of(out_.dtype()), out_.device());
 }
 
 void Staging::send() {
   if (count_ == 0 || !out_.device().is_cuda()) return;
-  Buffer& buffer = buffers_[current_];
   const auto width = static_cast<std::int64_t>(size_of(out_.dtype()));
-  cuda::upload(static_cast<char*>(out_.raw()) + begin_ * width, buffer.data,
+  cuda::upload(static_cast<char*>(out_.raw()) + begin_ * width, memory_.buffers_[current_].data,
                static_cast<std::size_t>(count_ * width), out_.device());
-  buffer.sent = cuda::record_event(out_.device());
+  sent_[current_] = cuda::record_event(out_.device());
   count_ = 0;
+}
+
+void Staging::wait() {
+  for (CUevent_st*& sent : sent_)
+    if (sent) cuda::wait_event(std::exchange(sent, nullptr));
 }
 
 void Staging::finish() {
   send();
-  for (Buffer& buffer : buffers_)
-    if (buffer.sent) cuda::wait_event(std::exchange(buffer.sent, nullptr));
+  wait();
 }
 
 }  // namespace rodeo

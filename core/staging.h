@@ -9,6 +9,26 @@ struct CUevent_st;
 
 namespace rodeo {
 
+/// Page-locked buffers for several Staging objects, one after the other: allocating them takes longer than
+/// filling them from a file. A buffer is allocated when it is first needed. The destructor frees the memory.
+class StagingMemory {
+ public:
+  StagingMemory() = default;
+  ~StagingMemory();
+  StagingMemory(const StagingMemory&) = delete;
+  StagingMemory& operator=(const StagingMemory&) = delete;
+
+ private:
+  friend class Staging;
+  struct Buffer {
+    void* data = nullptr;
+    std::size_t bytes = 0;
+  };
+  void* get(int i, std::size_t bytes, Device device);
+
+  Buffer buffers_[2];
+};
+
 /// On the CPU the caller writes directly into the tensor. On CUDA it writes into one of two page-locked
 /// buffers while the other one is copied to the device.
 ///   Staging to(out, block);
@@ -18,6 +38,8 @@ class Staging {
  public:
   /// `out` may be on any device; `block` is the maximum number of elements of a block.
   Staging(const Tensor& out, std::int64_t block);
+  /// The same with the buffers of `memory`, which outlives this object and serves no other one meanwhile.
+  Staging(const Tensor& out, std::int64_t block, StagingMemory& memory);
   /// Waits for copies in progress. A block that was not sent is lost.
   ~Staging();
   Staging(const Staging&) = delete;
@@ -30,15 +52,14 @@ class Staging {
   void finish();
 
  private:
-  struct Buffer {
-    void* data = nullptr;
-    CUevent_st* sent = nullptr;
-  };
   void send();
+  void wait();
 
   Tensor out_;
   std::int64_t block_;
-  Buffer buffers_[2];
+  StagingMemory own_;
+  StagingMemory& memory_;
+  CUevent_st* sent_[2] = {};  // of the copies from the buffers
   int current_ = 0;
   std::int64_t begin_ = 0, count_ = 0;  // of the current block
 };

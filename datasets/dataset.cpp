@@ -68,20 +68,18 @@ Tensor dense_features(const Dataset& dataset) {
 
 Graph to_graph(const Dataset& dataset, Device device, const CooOptions& options) {
   const std::int64_t n = dataset.num_nodes;
-  Tensor row, col;
-  if (dataset.indptr.defined()) {
-    const Adjacency stored(Csr{n, n, dataset.indptr.to(device), dataset.indices.to(DType::kI32).to(device)});
-    row = edge_rows(stored);
-    col = stored.csr().col;
-  } else {
-    row = dataset.dst.to(device);
-    col = dataset.src.to(device);
-  }
   const bool weighted = dataset.edge_weight.defined();
+  check(!weighted || dataset.edge_weight.shape() == Shape{dataset.num_edges()},
+        "[to_graph] edge_weight must be [", dataset.num_edges(), "], got ",
+        weighted ? dataset.edge_weight.shape() : Shape{});
   CooOptions sort = options;
   sort.edge_ids = weighted;
-  const CooResult sorted = coo_to_csr(row, col, n, n, sort);
-  return {sorted.adj, weighted ? take(dataset.edge_weight.to(device), sorted.edge_ids, 1) : Tensor()};
+  const CooResult sorted = dataset.indptr.defined()
+                               ? sort_csr(dataset.indptr.to(device), dataset.indices.to(device), n, n, sort)
+                               : coo_to_csr(dataset.dst.to(device), dataset.src.to(device), n, n, sort);
+  if (!weighted) return {sorted.adj, {}};
+  const Tensor weight = dataset.edge_weight.to(device);
+  return {sorted.adj, sorted.edge_ids.defined() ? take(weight, sorted.edge_ids, 1) : weight};
 }
 
 }  // namespace rodeo

@@ -23,7 +23,8 @@ struct SparseFeatures {
   std::int64_t num_entries() const { return indices.numel(); }
 };
 
-/// All tensors are on the host, except that edges, edge weights and features are on LoadOptions::device.
+/// All tensors are on the host, except that edges (src and dst, or indptr and indices), edge weights and
+/// features are on LoadOptions::device.
 /// Tensors that a file does not have are undefined.
 struct Dataset {
   std::string name;
@@ -58,8 +59,8 @@ enum class Need {
 struct LoadOptions {
   Need need = Need::kGraph;
   bool features = true;  // false: do not read them
-  /// Empty: the masks of the file, its first split. "2": split 2 of the file, counted from 0. "60/20/20":
-  /// random_split() by these percentages instead of the masks.
+  /// Empty: the masks of the file, its first split. "2": split 2 of the file, counted from 0. "60/20/20"
+  /// or "0.6/0.2/0.2": random_split() by these shares instead of the masks.
   std::string split{};
   std::uint64_t seed = 0;   // of the random split
   bool all_splits = false;  // also fill Dataset::splits
@@ -90,8 +91,10 @@ struct Graph {
   Tensor weight;  // f32 [edges], in the edge order of adj; undefined without edge weights
 };
 
-/// Moves the edges to `device` and sorts them there. An added reverse edge copies the weight of its original;
-/// an added self loop has weight 1. Of duplicate edges that are dropped, the first weight is kept.
+/// Moves the edges to `device`, checks and sorts them there. A CSR whose rows are sorted is not sorted again:
+/// if the options change no edge, the graph shares the memory of the dataset's tensors on `device`. An added
+/// reverse edge copies the weight of its original; an added self loop has weight 1. Of duplicate edges that
+/// are dropped, the first weight is kept. A CSR gives the same arrays as the edge list of its edges.
 Graph to_graph(const Dataset& dataset, Device device, const CooOptions& options = {});
 
 }  // namespace rodeo

@@ -142,9 +142,17 @@ Tensor random_order(std::int64_t nodes, std::uint64_t seed) {
 }
 
 Tensor inverse_order(const Tensor& order) {
-  const Tensor places = Tensor::empty(order.shape(), DType::kI64);
-  for (std::int64_t i = 0; i < order.numel(); ++i)
-    places.data<std::int64_t>()[order.data<std::int64_t>()[i]] = i;
+  check(order.defined() && order.rank() == 1 && order.dtype() == DType::kI64 && order.device() == kCpu,
+        "[inverse_order] order must be i64 [nodes] on the host");
+  const Tensor places = Tensor::full(order.shape(), -1, DType::kI64);
+  const auto* node = order.data<std::int64_t>();
+  auto* place = places.data<std::int64_t>();
+  for (std::int64_t i = 0; i < order.numel(); ++i) {
+    check(node[i] >= 0 && node[i] < order.numel(), "[inverse_order] order[", i, "] = ", node[i],
+          " is outside [0, ", order.numel(), ")");
+    check(place[node[i]] < 0, "[inverse_order] node ", node[i], " is a duplicate");
+    place[node[i]] = i;
+  }
   return places;
 }
 

@@ -38,7 +38,7 @@ Tensor rabbit_order(const Adjacency& adj);
 /// A random permutation, a function of nodes and seed.
 Tensor random_order(std::int64_t nodes, std::uint64_t seed);
 
-/// The inverse permutation: i64 [nodes], entry order[i] is i.
+/// The inverse permutation: i64 [nodes], entry order[i] is i. Throws Error if order is no permutation.
 Tensor inverse_order(const Tensor& order);
 
 /// The share of edges whose endpoints are at most `window` ids apart: a measure of locality. 0 without edges.

@@ -14,7 +14,9 @@ namespace {
 
 constexpr std::uint64_t kStream = 0x73706c6974;  // "split": a random stream of its own
 
+/// Percentages, also of a text in fractions.
 std::array<double, 3> parse_percents(const std::string& text) {
+  constexpr double kRounding = 1e-9;
   std::array<double, 3> percents{};
   const char *at = text.data(), *end = at + text.size();
   double sum = 0;
@@ -25,9 +27,14 @@ std::array<double, 3> parse_percents(const std::string& text) {
     at = ok && i < 2 ? next + 1 : next;
     sum += percents[i];
   }
-  check(ok && sum <= 100 + 1e-9,
-        "split must be percentages train/val/test of at most 100 together, such as 60/20/20, ", "got '", text,
-        "'");
+  const bool fractions = sum > 0 && sum <= 1 + kRounding;
+  check(
+      ok && (fractions || std::abs(sum - 100) <= kRounding),
+      "split must be percentages train/val/test that sum to 100, such as 60/20/20, or fractions of at most 1 "
+      "together, such as 0.6/0.2/0.2, got '",
+      text, "'");
+  if (fractions)
+    for (double& part : percents) part *= 100;
   return percents;
 }
 
@@ -54,8 +61,8 @@ Tensor ascending(std::vector<std::int64_t> nodes) {
 
 }  // namespace
 
-Split random_split(const Tensor& y, const std::string& percents, std::uint64_t seed) {
-  const std::array<double, 3> parts = parse_percents(percents);
+Split random_split(const Tensor& y, const std::string& parts, std::uint64_t seed) {
+  const std::array<double, 3> percents = parse_percents(parts);
   const std::vector<std::int64_t> order = random_order(y, seed);
   double percent = 0;
   auto begin = order.begin();
@@ -65,14 +72,17 @@ Split random_split(const Tensor& y, const std::string& percents, std::uint64_t s
     const auto end = order.begin() + static_cast<std::ptrdiff_t>(place);
     return ascending({std::exchange(begin, end), end});
   };
-  return {next(parts[0]), next(parts[1]), next(parts[2])};
+  return {next(percents[0]), next(percents[1]), next(percents[2])};
 }
 
 Split planetoid_split(const Tensor& y, std::int64_t num_classes, std::int64_t train_per_class,
                       std::int64_t val, std::int64_t test, std::uint64_t seed) {
+  check(y.defined() && y.rank() == 1 && y.dtype() == DType::kI64, "split: y must be i64 [nodes]");
   const auto* label = y.data<std::int64_t>();
   std::vector<std::int64_t> missing(static_cast<std::size_t>(num_classes), train_per_class), train, rest;
   for (const std::int64_t node : random_order(y, seed)) {
+    check(label[node] < num_classes, "split: y[", node, "] = ", label[node], " is outside [0, ", num_classes,
+          ")");
     const bool wanted = missing[label[node]] > 0;
     missing[label[node]] -= wanted;
     (wanted ? train : rest).push_back(node);

@@ -14,13 +14,15 @@ struct Split {
 
 /// A random split of the labelled nodes.
 ///   y         i64 [nodes]  nodes with a negative label are excluded; or u8 [nodes, classes]
-///   percents  train/val/test such as "60/20/20" or "7.5/2.5/90": not negative, with a sum of at most 100
-/// A function of y, percents and seed on every machine. Part i ends at position
-/// round(n * (sum of percents up to i) / 100) of a random order, so 100 percent cover all n nodes.
-Split random_split(const Tensor& y, const std::string& percents, std::uint64_t seed = 0);
+///   parts     train/val/test, not negative: percentages with a sum of 100 such as "60/20/20" or
+///   "7.5/2.5/90",
+///             or fractions with a sum of at most 1 such as "0.6/0.2/0.2" or "0.1/0.1/0.1"
+/// A function of y, parts and seed on every machine. A part ends at position round(n * (its share and those
+/// before it)) of a random order, so 100 percent cover all n nodes. Throws Error for any other text.
+Split random_split(const Tensor& y, const std::string& parts, std::uint64_t seed = 0);
 
 /// The Planetoid split (Yang et al., ICML 2016): in a random order, the first `train_per_class` nodes of
-/// every class, then `val` and `test` of the others. Throws Error if there are too few nodes.
+/// every class, then `val` and `test` of the others. Throws Error for too few nodes, or a label too large.
 Split planetoid_split(const Tensor& y, std::int64_t num_classes, std::int64_t train_per_class,
                       std::int64_t val, std::int64_t test, std::uint64_t seed = 0);
 

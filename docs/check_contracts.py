@@ -17,7 +17,7 @@ FACTS = {
     "determinism": r"[Dd]eterminis|same bits|on every device|the same (on|arrays|for)|fixed order|to the bit",
 }
 OPERATOR = re.compile(r"\b(Tensor|Variable)&|^(Tensor|Variable|Adjacency|EdgeList|Transposed|CooResult)\b", re.MULTILINE)
-NO_OPERATORS = ("ops/checks.h", "ops/spmm_tuner.h")
+NO_OPERATORS = ("ops/checks.h", "ops/index_checks.h", "ops/spmm_tuner.h")
 SELF_EXPLAINING = re.compile(r"\b(operator<<|name)\(")
 
 

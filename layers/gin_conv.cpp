@@ -2,6 +2,7 @@
 
 #include "layers/aggregate.h"
 #include "ops/combine.h"
+#include "ops/dense.h"
 
 namespace rodeo {
 
@@ -16,12 +17,19 @@ GinConv::GinConv(std::unique_ptr<Sequential> nn, const GinConvOptions& options, 
   register_module("nn", nn_.get());
 }
 
-Variable GinConv::forward(const Adjacency& adj, const Variable& x, SpmmOptions spmm_options) const {
+Variable GinConv::forward(const Adjacency& adj, const Features& x, SpmmOptions spmm_options) const {
   check(x.shape().rank() == 2, "[gin_conv] x must be a matrix [nodes, n], got ", x.shape());
   check_node_features("gin_conv", adj, x, x.dim(1));
   spmm_options.reduce = Reduce::kSum;
-  const Variable sum = spmm(adj, x, spmm_options);
-  return nn_->forward(scale_add(options_.train_eps ? learned_eps_ : Variable(fixed_eps_), x, sum));
+  const Linear* first = nn_->first_linear();
+  check(first || !x.is_sparse(), "[gin_conv] sparse x needs an nn that begins with a Linear layer");
+  const auto with_neighbours = [&](const Variable& h) {
+    return scale_add(options_.train_eps ? learned_eps_ : Variable(fixed_eps_), h, spmm(adj, h, spmm_options));
+  };
+  if (!first || aggregates_first(x, *first, Reduce::kSum)) return nn_->forward(with_neighbours(x.dense()));
+  // ((1 + eps) x + A x) W + b = (1 + eps) x W + A x W + b
+  const Variable y = with_neighbours(matmul(x, first->weight()));
+  return nn_->forward_from(1, first->bias().defined() ? add_bias(y, first->bias()) : y);
 }
 
 }  // namespace rodeo

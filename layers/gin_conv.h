@@ -21,8 +21,9 @@ class GinConv : public Module {
   /// Throws Error if nn is null.
   explicit GinConv(std::unique_ptr<Sequential> nn, const GinConvOptions& options = {}, Device device = kCpu,
                    DType dtype = DType::kF32);
-  /// spmm.reduce is ignored.
-  Variable forward(const Adjacency& adj, const Variable& x, SpmmOptions spmm = {}) const;
+  /// If nn begins with a Linear layer, its product runs before or after the sum, whichever is narrower.
+  /// Sparse x only with such an nn. spmm.reduce is ignored.
+  Variable forward(const Adjacency& adj, const Features& x, SpmmOptions spmm = {}) const;
 
  private:
   GinConvOptions options_;

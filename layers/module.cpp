@@ -117,17 +117,30 @@ void Module::train(bool training) {
   for (const auto& [name, module] : modules_) module->train(training);
 }
 
+void Module::check_is_new(std::string_view name) const {
+  check(!name.empty(), "[module] a parameter, buffer or module has an empty name");
+  for (const auto& [own, module] : modules_)
+    check(own != name, "[module] there is already a module named '", name, "'");
+  for (const Entry& entry : entries())
+    check(entry.name != name, "[module] there is already a ", entry.parameter ? "parameter" : "buffer",
+          " named '", name, "'");
+}
+
 void Module::register_parameter(std::string name, Variable* slot, Tensor value, TorchLayout layout) {
+  check_is_new(name);
   *slot = Variable(std::move(value), /*requires_grad=*/true);
   entries_.push_back({std::move(name), slot, nullptr, layout});
 }
 
 void Module::register_buffer(std::string name, Tensor* slot, Tensor value) {
+  check_is_new(name);
   *slot = std::move(value);
   entries_.push_back({std::move(name), nullptr, slot, TorchLayout::kSame});
 }
 
 void Module::register_module(std::string name, Module* module) {
+  check_is_new(name);
+  for (const Entry& entry : module->entries()) check_is_new(name + "." + entry.name);
   modules_.emplace_back(std::move(name), module);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,8 @@ class Module {
   bool training() const { return training_; }
 
  protected:
+  // A name must not be that of another parameter, buffer or module: Error otherwise.
+
   /// Sets *slot to a parameter with this initial value.
   void register_parameter(std::string name, Variable* slot, Tensor value,
                           TorchLayout layout = TorchLayout::kSame);
@@ -69,6 +72,8 @@ class Module {
   };
   /// Own entries, then those of sub-modules, with full names.
   std::vector<Entry> entries() const;
+  /// Throws Error if an entry or a sub-module has this full name.
+  void check_is_new(std::string_view name) const;
 
   std::vector<Entry> entries_;
   std::vector<std::pair<std::string, Module*>> modules_;

@@ -2,10 +2,11 @@
 
 #include <functional>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "layers/module.h"
+#include "layers/linear.h"
 
 namespace rodeo {
 
@@ -22,6 +23,8 @@ class Sequential : public Module {
   template <class Layer>
   Sequential& add(std::unique_ptr<Layer> layer) {
     Layer* step = layer.get();
+    if constexpr (std::is_same_v<Layer, Linear>)
+      if (steps_.empty()) first_linear_ = step;
     register_module(str(steps_.size()), step);
     layers_.push_back(std::move(layer));
     return add(Step([step](const Variable& x) { return step->forward(x); }));
@@ -31,14 +34,19 @@ class Sequential : public Module {
     steps_.push_back(std::move(step));
     return *this;
   }
-  Variable forward(Variable x) const {
-    for (const Step& step : steps_) x = step(x);
+  Variable forward(Variable x) const { return forward_from(0, std::move(x)); }
+  /// The steps from number `first` on.
+  Variable forward_from(std::size_t first, Variable x) const {
+    for (std::size_t i = first; i < steps_.size(); ++i) x = steps_[i](x);
     return x;
   }
+  /// Step 0 if it is a Linear layer, else null: a layer may aggregate after its product.
+  const Linear* first_linear() const { return first_linear_; }
 
  private:
   std::vector<std::unique_ptr<Module>> layers_;
   std::vector<Step> steps_;
+  const Linear* first_linear_ = nullptr;
 };
 
 }  // namespace rodeo

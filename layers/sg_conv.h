@@ -19,10 +19,10 @@ struct SgConvOptions {
 class SgConv : public Module {
  public:
   SgConv(const SgConvOptions& options, Random& random, Device device = kCpu, DType dtype = DType::kF32);
-  /// With options.cached, S^K X is computed once if x requires no gradient. The cache is keyed by the graph
-  /// and the memory of x, which must not be modified. Otherwise S is applied before or after W, whichever is
-  /// narrower. spmm.reduce is ignored.
-  Variable forward(const GcnGraph& graph, const Variable& x, SpmmOptions spmm = {}) const;
+  /// With options.cached, S^K X is computed once if x is dense and requires no gradient. The cache is keyed
+  /// by the graph and the memory of x, which must not be modified. Otherwise S is applied before or after W,
+  /// whichever is narrower; after it if x is sparse. spmm.reduce is ignored.
+  Variable forward(const GcnGraph& graph, const Features& x, SpmmOptions spmm = {}) const;
 
  private:
   SgConvOptions options_;

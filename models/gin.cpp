@@ -28,10 +28,10 @@ Gin::Gin(const GinOptions& options, Random random, Device device, DType dtype)
   register_module("lin", classifier_.get());
 }
 
-Variable Gin::forward(const Adjacency& adj, const Variable& x) {
-  Variable h = x;
+Variable Gin::forward(const Adjacency& adj, const Features& x) {
+  Features h = x;
   double p = options_.input_dropout.value_or(options_.dropout);
-  const auto dropped = [&](const Variable& v) {
+  const auto dropped = [&](const Features& v) {
     const double now = std::exchange(p, options_.dropout);
     return training() ? dropout(v, now, random_.next()) : v;
   };

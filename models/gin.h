@@ -30,7 +30,7 @@ class Gin : public Module {
   Gin(const GinOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32);
 
   /// x [nodes, in] -> logits [nodes, classes]. adj without self loops. Training mode needs at least 2 nodes.
-  Variable forward(const Adjacency& adj, const Variable& x);
+  Variable forward(const Adjacency& adj, const Features& x);
 
  private:
   GinOptions options_;

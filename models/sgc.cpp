@@ -9,7 +9,7 @@ Sgc::Sgc(const SgcOptions& options, Random random, Device device, DType dtype)
   register_module("conv1", &conv_);
 }
 
-Variable Sgc::forward(const GcnGraph& graph, const Variable& x) const {
+Variable Sgc::forward(const GcnGraph& graph, const Features& x) const {
   return conv_.forward(graph, x, options_.spmm);
 }
 

@@ -11,14 +11,15 @@ struct SgcOptions {
   SpmmOptions spmm = {};
 };
 
-/// The SGC of Wu et al. (ICML 2019): logistic regression on S^K X, which is computed once and cached.
+/// The SGC of Wu et al. (ICML 2019): logistic regression on S^K X. With dense X, S^K X is computed once and
+/// cached; with sparse X it is S^K (X W) in each call.
 class Sgc : public Module {
  public:
   /// Throws Error for sizes below 1.
   Sgc(const SgcOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32);
 
   /// x [nodes, in] -> logits [nodes, classes]. The memory of x must not be modified (SgConv).
-  Variable forward(const GcnGraph& graph, const Variable& x) const;
+  Variable forward(const GcnGraph& graph, const Features& x) const;
 
  private:
   SgcOptions options_;

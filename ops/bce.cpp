@@ -1,6 +1,7 @@
 #include "ops/bce.h"
 
 #include "ops/checks.h"
+#include "ops/index_checks.h"
 #include "ops/kernels/loss.h"
 
 namespace rodeo {
@@ -16,6 +17,7 @@ void check_targets(std::string_view op, const Tensor& x, const Tensor& target, c
   check(target.device() == x.device() && index.device() == x.device(), "[", op,
         "] target and index must be on ", x.device(), " as x is, got ", target.device(), " and ",
         index.device());
+  check_indices(op, "index", index, x.dim(0));
 }
 
 }  // namespace

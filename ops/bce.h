@@ -11,7 +11,7 @@ namespace rodeo {
 /// of sigmoid(x), computed without overflow.
 ///   x       [nodes, c]  floating, c >= 1
 ///   target  [nodes, c]  u8, 0 or 1 (checked when a dataset is loaded)
-///   index   [k]         i64, k >= 1, values in [0, nodes); nodes may repeat
+///   index   [k]         i64, k >= 1, values in [0, nodes), checked as index_checks.h says; nodes may repeat
 ///   returns []          summed in f64 in a fixed order; f32 for 16-bit x, else x's dtype
 /// Gradient: dx[i, j] += dy (sigmoid(x[i, j]) - target[i, j]) / (k c) for every i in index, zero elsewhere.
 /// Deterministic. Throws Error when shapes, dtypes or devices disagree, and for an empty index.

@@ -3,37 +3,42 @@
 #include <limits>
 
 #include "ops/checks.h"
+#include "ops/index_checks.h"
 #include "ops/kernels/graph.h"
 
 namespace rodeo {
 namespace {
 
-void check_ids(std::string_view what, const Tensor& ids, std::int64_t limit) {
-  check(ids.defined() && ids.rank() == 1 && (ids.dtype() == DType::kI64 || ids.dtype() == DType::kI32),
-        "[coo_to_csr] ", what, " must be i32 or i64 [edges]");
-  const std::int64_t at = kernels::first_out_of_range.on(ids.device())(ids, limit);
-  if (at < 0) return;
-  const Tensor offender = ids.slice(at, at + 1);
-  fail("[coo_to_csr] ", what, " of edge ", at, " is ",
-       ids.dtype() == DType::kI64 ? offender.to_vector<std::int64_t>()[0]
-                                  : offender.to_vector<std::int32_t>()[0],
-       ", outside [0, ", limit, ")");
+constexpr std::int64_t kMaxNodes = std::numeric_limits<std::int32_t>::max();
+
+std::int64_t value_at(const Tensor& ids, std::int64_t i) {
+  return ids.slice(i, i + 1).to(kCpu).to(DType::kI64).to_vector<std::int64_t>()[0];
 }
 
-constexpr std::int64_t kMaxNodes = std::numeric_limits<std::int32_t>::max();
+void check_ids(std::string_view op, std::string_view what, const Tensor& ids, std::int64_t limit) {
+  check(ids.defined() && ids.rank() == 1 && (ids.dtype() == DType::kI64 || ids.dtype() == DType::kI32), "[",
+        op, "] ", what, " must be i32 or i64 [edges]");
+  const std::int64_t at = kernels::first_out_of_range.on(ids.device())(ids, limit);
+  if (at >= 0)
+    fail("[", op, "] ", what, " of edge ", at, " is ", value_at(ids, at), ", outside [0, ", limit, ")");
+}
+
+void check_sizes(std::string_view op, std::int64_t rows, std::int64_t cols, const CooOptions& options) {
+  check(rows >= 0 && rows <= kMaxNodes && cols >= 0 && cols <= kMaxNodes, "[", op,
+        "] rows and cols must be in [0, 2^31 - 1], got ", rows, " x ", cols);
+  check(rows == cols || (!options.symmetrize && options.self_loops == SelfLoops::kKeep), "[", op,
+        "] only a square matrix can be symmetrised or given self loops, got ", rows, " x ", cols);
+}
 
 }  // namespace
 
 CooResult coo_to_csr(const Tensor& row, const Tensor& col, std::int64_t rows, std::int64_t cols,
                      const CooOptions& options) {
-  check(rows >= 0 && rows <= kMaxNodes && cols >= 0 && cols <= kMaxNodes,
-        "[coo_to_csr] rows and cols must be in [0, 2^31 - 1], got ", rows, " x ", cols);
-  check_ids("row", row, rows);
+  check_sizes("coo_to_csr", rows, cols, options);
+  check_ids("coo_to_csr", "row", row, rows);
   check_alike("coo_to_csr", "row", row, "col", col);
   check_shape("coo_to_csr", "col", col, row.shape());
-  check_ids("column", col, cols);
-  check(rows == cols || (!options.symmetrize && options.self_loops == SelfLoops::kKeep),
-        "[coo_to_csr] only a square matrix can be symmetrised or given self loops, got ", rows, " x ", cols);
+  check_ids("coo_to_csr", "column", col, cols);
   kernels::SortedEdges sorted = kernels::coo_to_csr.on(row.device())(row, col, rows, cols, options);
   return {Adjacency::trusted(std::move(sorted.csr)), sorted.edge_ids};
 }
@@ -75,6 +80,42 @@ bool is_symmetric(const Adjacency& adj, const Tensor& edge_ids) {
 
 }  // namespace
 
+namespace {
+
+Adjacency checked_csr(const Tensor& row_ptr, const Tensor& col, std::int64_t rows, std::int64_t cols,
+                      CsrScan& scan) {
+  check(row_ptr.defined() && row_ptr.dtype() == DType::kI64 && row_ptr.shape() == Shape{rows + 1},
+        "[sort_csr] row_ptr must be i64 [", rows + 1, "]");
+  check(col.defined() && col.device() == row_ptr.device(), "[sort_csr] col must be on ", row_ptr.device(),
+        " as row_ptr is");
+  if (col.dtype() != DType::kI32) check_ids("sort_csr", "column", col, cols);  // before it loses bits
+  const Csr csr{rows, cols, row_ptr, col.to(DType::kI32)};
+  scan = kernels::scan_csr.on(col.device())(csr);
+  if (const std::int64_t i = scan.bad_row_ptr; i >= 0)
+    fail("[sort_csr] row_ptr must rise from 0 to the number of edges, ", col.numel(), ", but row_ptr[", i,
+         "] is ", value_at(row_ptr, i));
+  if (const std::int64_t e = scan.bad_col; e >= 0)
+    fail("[sort_csr] column of edge ", e, " is ", value_at(col, e), ", outside [0, ", cols, ")");
+  return Adjacency::trusted(csr);
+}
+
+}  // namespace
+
+CooResult sort_csr(const Tensor& row_ptr, const Tensor& col, std::int64_t rows, std::int64_t cols,
+                   const CooOptions& options) {
+  check_sizes("sort_csr", rows, cols, options);
+  CsrScan scan{};
+  const Adjacency stored = checked_csr(row_ptr, col, rows, cols, scan);
+  const bool unique = options.symmetrize || options.drop_duplicates;
+  const bool keeps_edges = scan.sorted && !(unique && scan.repeats) &&
+                           options.self_loops != SelfLoops::kDrop &&
+                           (!options.symmetrize || is_symmetric(stored, {}));
+  if (!keeps_edges) return coo_to_csr(edge_rows(stored), stored.csr().col, rows, cols, options);
+  if (options.self_loops != SelfLoops::kAdd || rows == 0) return {stored, {}};
+  const CooResult looped = add_self_loops(stored);
+  return {looped.adj, options.edge_ids ? looped.edge_ids : Tensor()};
+}
+
 Adjacency transpose_pattern(const Adjacency& adj) {
   const auto& kept = adj.cached<TransposedPattern>([&] {
     return TransposedPattern{is_symmetric(adj, {}) ? Adjacency() : sort_by_column(adj, false).adj};
@@ -96,13 +137,25 @@ Transposed transpose(const Adjacency& adj) {
   return {transpose_pattern(adj), ids.edge_ids};
 }
 
-CooResult add_self_loops(const Adjacency& adj) {
-  check(adj.rows() == adj.cols(), "[add_self_loops] the matrix must be square, got ", adj.rows(), " x ",
+namespace {
+
+void check_square_and_sorted(std::string_view op, const Adjacency& adj) {
+  check(adj.rows() == adj.cols(), "[", op, "] the matrix must be square, got ", adj.rows(), " x ",
         adj.cols());
   const std::int64_t unsorted =
       adj.rows() == 0 ? -1 : kernels::first_unsorted_row.on(adj.device())(adj.csr());
-  check(unsorted < 0, "[add_self_loops] row ", unsorted,
-        " is not sorted by column: build the graph by coo_to_csr");
+  check(unsorted < 0, "[", op, "] row ", unsorted, " is not sorted by column: build the graph by coo_to_csr");
+}
+
+}  // namespace
+
+std::int64_t count_one_way_edges(const Adjacency& adj) {
+  check_square_and_sorted("count_one_way_edges", adj);
+  return adj.num_edges() == 0 ? 0 : kernels::count_one_way_edges.on(adj.device())(adj.csr());
+}
+
+CooResult add_self_loops(const Adjacency& adj) {
+  check_square_and_sorted("add_self_loops", adj);
   kernels::SortedEdges looped = kernels::add_self_loops.on(adj.device())(adj.csr());
   return {Adjacency::trusted(std::move(looped.csr)), looped.edge_ids};
 }
@@ -113,6 +166,7 @@ Tensor take(const Tensor& values, const Tensor& ids, double missing) {
   check(ids.defined() && ids.rank() == 1 && ids.dtype() == DType::kI64, "[take] ids must be i64 [n]");
   check(ids.device() == values.device(), "[take] ids must be on ", values.device(), " as values are, got ",
         ids.device());
+  check_indices("take", "ids", ids, values.dim(0), -1);
   const Shape shape = values.rank() == 1 ? ids.shape() : Shape{ids.numel(), values.dim(1)};
   const Tensor out = Tensor::empty(shape, values.dtype(), values.device());
   if (out.numel() > 0) kernels::take.on(out.device())(values, ids, missing, out);

@@ -17,6 +17,16 @@ namespace rodeo {
 CooResult coo_to_csr(const Tensor& row, const Tensor& col, std::int64_t rows, std::int64_t cols,
                      const CooOptions& options = {});
 
+/// Checks a CSR matrix from outside the library and converts it to the result of coo_to_csr for its edges:
+/// equal arrays, with every option. Where the rows are sorted by column and the options change no edge,
+/// nothing is sorted or copied: the graph shares the memory of row_ptr and col, and edge_ids stays undefined,
+/// because every edge keeps its position.
+///   row_ptr  i64 [rows + 1]
+///   col      i32 or i64 [edges]
+/// Throws Error that names the first bad entry of row_ptr, or else of col, before anything is built.
+CooResult sort_csr(const Tensor& row_ptr, const Tensor& col, std::int64_t rows, std::int64_t cols,
+                   const CooOptions& options = {});
+
 /// The row of every edge: i32 [edges].
 Tensor edge_rows(const Adjacency& adj);
 
@@ -29,6 +39,11 @@ Transposed transpose(const Adjacency& adj);
 /// A^T without edge_ids, which take 8 bytes an edge and are needed for edge weights only.
 Adjacency transpose_pattern(const Adjacency& adj);
 
+/// The number of edges (i, j), i != j, for which the pattern has no edge (j, i): 0 where it is symmetric, up
+/// to parallel edges. One pass on the device of adj; waits for it. Not cached. Throws Error for a matrix that
+/// is not square, or has a row that is not sorted by column.
+std::int64_t count_one_way_edges(const Adjacency& adj);
+
 /// A + I: inserts (i, i), in column order, into every row of a square matrix that has none. Rows must be
 /// sorted by column, as coo_to_csr returns them; throws Error otherwise.
 ///   edge_ids: as in CooResult, positions in adj.
@@ -36,7 +51,7 @@ CooResult add_self_loops(const Adjacency& adj);
 
 /// out[i] = values[ids[i]], or `missing` where ids[i] is -1.
 ///   values [m] or [m, n],  ids i64 [k]  ->  [k] or [k, n]
-/// Throws Error when shapes or devices disagree. The range of ids is not checked.
+/// Throws Error when shapes or devices disagree, and for ids outside [-1, m) as index_checks.h says.
 Tensor take(const Tensor& values, const Tensor& ids, double missing = 0);
 
 }  // namespace rodeo

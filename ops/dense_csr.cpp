@@ -16,11 +16,11 @@ Tensor fill_dense(const Adjacency& adj, const Tensor& weight, DType dtype) {
 
 }  // namespace
 
-WeightedAdjacency dense_to_csr(const Tensor& x) {
+WeightedAdjacency dense_to_csr(const Tensor& x, RowScan scan) {
   check_matrix("dense_to_csr", "x", x);
   check(x.dim(1) <= std::numeric_limits<std::int32_t>::max(),
         "[dense_to_csr] x must have at most 2^31 - 1 columns, got ", x.shape());
-  kernels::WeightedCsr made = kernels::dense_to_csr.on(x.device())(x);
+  kernels::WeightedCsr made = kernels::dense_to_csr.on(x.device())(x, scan);
   return {Adjacency::trusted(std::move(made.csr)), made.weight};
 }
 

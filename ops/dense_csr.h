@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/adjacency.h"
+#include "ops/convert_types.h"
 
 namespace rodeo {
 
@@ -14,9 +15,10 @@ struct WeightedAdjacency {
 /// zero.
 ///   x        [m, n]   f64, f32, bf16 or f16, n <= 2^31 - 1
 ///   weight   [edges]  the same bits as in x
-/// Runs on the device of x; the result is the same on every device. No gradient.
-/// Throws rodeo::Error unless x is a matrix of a floating dtype.
-WeightedAdjacency dense_to_csr(const Tensor& x);
+/// Runs on the device of x; the result is the same on every device, and for every `scan`, which is for
+/// comparison on a GPU. No gradient. After J. Demouth, "Sparse Matrix-Matrix Multiplication on the GPU", GTC
+/// 2012. Throws rodeo::Error unless x is a matrix of a floating dtype.
+WeightedAdjacency dense_to_csr(const Tensor& x, RowScan scan = RowScan::kDevice);
 
 /// The dense matrix of a graph: y[i, j] is the sum of the weights of all edges (i, j), added in edge order
 /// and rounded once (16-bit types are accumulated in f32); 0 where there is no edge.

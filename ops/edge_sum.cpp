@@ -1,6 +1,7 @@
 #include "ops/edge_sum.h"
 
 #include "ops/checks.h"
+#include "ops/index_checks.h"
 #include "ops/kernels/sparse.h"
 
 namespace rodeo {
@@ -16,6 +17,7 @@ Tensor edge_sum(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids) {
     check(edge_ids.dtype() == DType::kI64, "[edge_sum] edge_ids must be i64, got ", edge_ids.dtype());
     check_shape("edge_sum", "edge_ids", edge_ids, {adj.num_edges()});
     check_on_device_of("edge_sum", adj, "edge_ids", edge_ids);
+    check_indices("edge_sum", "edge_ids", edge_ids, adj.num_edges());
   }
   const std::int64_t k = x.rank() == 2 ? x.dim(1) : 1;
   const Tensor y =

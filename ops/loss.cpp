@@ -1,6 +1,7 @@
 #include "ops/loss.h"
 
 #include "ops/checks.h"
+#include "ops/index_checks.h"
 #include "ops/kernels/loss.h"
 
 namespace rodeo {
@@ -17,6 +18,8 @@ void check_targets(std::string_view op, const Tensor& scores, const Tensor& labe
   check(label.device() == scores.device() && index.device() == scores.device(), "[", op,
         "] label and index must be on ", scores.device(), " as the scores are, got ", label.device(), " and ",
         index.device());
+  check_indices(op, "index", index, scores.dim(0));
+  check_labels(op, label, index, scores.dim(1));
 }
 
 }  // namespace

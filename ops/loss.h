@@ -15,8 +15,8 @@ Variable log_softmax(const Variable& x);
 
 /// Mean over i in index of -logp[i, label[i]].
 ///   logp   [nodes, c]  floating
-///   label  [nodes]     i64; values in [0, c) at the nodes of index (checked when a dataset is loaded)
-///   index  [k]         i64, k >= 1, values in [0, nodes); nodes may repeat
+///   label  [nodes]     i64; values in [0, c) at the nodes of index; checked as index_checks.h says
+///   index  [k]         i64, k >= 1, values in [0, nodes), checked too; nodes may repeat
 ///   returns []         a scalar, summed in f64 in a fixed order
 /// Gradient: dlogp[i, label[i]] -= dy / k for every i in index, zero elsewhere.   Deterministic.
 Tensor nll_loss(const Tensor& logp, const Tensor& label, const Tensor& index);

@@ -20,7 +20,8 @@ Tensor with_heads(const Tensor& b) {
 
 }  // namespace
 
-Tensor sddmm(const Adjacency& adj, const Tensor& b1, const Tensor& b2, SddmmOp op, const Tensor& weight) {
+Tensor sddmm(const Adjacency& adj, const Tensor& b1, const Tensor& b2, SddmmOp op, const Tensor& weight,
+             const SddmmOptions& options) {
   check_operand("b1", b1);
   check_alike("sddmm", "b1", b1, "b2", b2);
   check_on_device_of("sddmm", adj, "b1", b1);
@@ -33,14 +34,17 @@ Tensor sddmm(const Adjacency& adj, const Tensor& b1, const Tensor& b2, SddmmOp o
     check_shape("sddmm", "weight", weight, {adj.num_edges()});
   }
   const std::int64_t edges = adj.num_edges(), k = b1.dim(b1.rank() - 1);
-  const bool dot = op == SddmmOp::kDot;
+  const bool dot = op == SddmmOp::kDot, by_edges = options.algorithm == SddmmAlgorithm::kEdges;
+  check(dot || !by_edges, "[sddmm] the edges algorithm computes dot products, got op ", op,
+        ": leave the algorithm out");
   const Shape shape = !dot ? with_rows(b1, edges) : b1.rank() == 2 ? Shape{edges} : Shape{edges, b1.dim(1)};
   const Tensor out = Tensor::empty(shape, b1.dtype(), b1.device());
   if (out.numel() == 0) return out;
   if (dot && k == 0) {
     out.fill(0);
-  } else if (dot && k > 1) {
-    kernels::sddmm_dot.on(out.device())(adj, weight, with_heads(b1), with_heads(b2), edge_matrix(out));
+  } else if (dot && (k > 1 || by_edges)) {
+    kernels::sddmm_dot.on(out.device())(adj, weight, with_heads(b1), with_heads(b2), options.algorithm,
+                                        edge_matrix(out));
   } else {  // a dot of one element is a product
     kernels::sddmm_elementwise.on(out.device())(adj, weight, as_matrix(b1), as_matrix(b2),
                                                 dot ? SddmmOp::kMul : op, edge_matrix(out));

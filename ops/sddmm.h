@@ -21,14 +21,15 @@ namespace rodeo {
 ///   kAdd  db1 = row sums of S,  db2 = column sums of S (see edge_sum.h)
 ///   kMul  as kDot, where each element of a row is a head of width one
 ///   dweight[e] = <ds[e], op(b1[row(e)], b2[col(e)])>
-/// Deterministic: same inputs, same device, same bits.
-/// Memory on CUDA: a dot product whose rows are not aligned to 16 bytes reads b2 from a temporary padded
-/// copy. For graphs with short rows the row of each edge is cached on adj, 4 bytes an edge.
-/// Rows are decomposed as in RoDe (Pang et al., PPoPP 2024).
-/// Throws rodeo::Error when shapes, dtypes or devices disagree.
+/// The algorithm is an option of kDot. kAdd and kMul always go by rows.
+/// Deterministic: same inputs, same device, same algorithm, same bits.
+/// Memory on CUDA: a dot product whose rows are not aligned to 16 bytes reads b2, and kEdges b1 too, from a
+/// temporary padded copy. kEdges caches the row of each edge on adj, 4 bytes an edge.
+/// Source: kRows is RoDe's SDDMM (Pang et al., PPoPP 2024).
+/// Throws rodeo::Error when shapes, dtypes or devices disagree, and for kEdges with kAdd or kMul.
 Tensor sddmm(const Adjacency& adj, const Tensor& b1, const Tensor& b2, SddmmOp op = SddmmOp::kDot,
-             const Tensor& weight = {});
+             const Tensor& weight = {}, const SddmmOptions& options = {});
 Variable sddmm(const Adjacency& adj, const Variable& b1, const Variable& b2, SddmmOp op = SddmmOp::kDot,
-               const Variable& weight = {});
+               const Variable& weight = {}, const SddmmOptions& options = {});
 
 }  // namespace rodeo

@@ -14,4 +14,20 @@ enum class SddmmOp {
 std::string_view name(SddmmOp op);
 std::ostream& operator<<(std::ostream& out, SddmmOp op);
 
+/// Which edges a warp of a CUDA device takes for dot products. The CPU has one loop for both.
+enum class SddmmAlgorithm {
+  kAuto,   // chosen from sizes (ops/plan/sddmm_config.h)
+  kRows,   // RoDe's decomposition (Pang et al., PPoPP 2024): a piece or a short row, whose row of b1 stays in
+           // registers. Caches RoDe's plan
+  kEdges,  // consecutive edges of any rows; the row of b1 is read for each edge. Caches 4 bytes an edge
+};
+std::string_view name(SddmmAlgorithm algorithm);
+std::ostream& operator<<(std::ostream& out, SddmmAlgorithm algorithm);
+/// "auto", "rows" or "edges". Throws Error for any other text and lists the choices.
+SddmmAlgorithm parse_sddmm_algorithm(std::string_view text);
+
+struct SddmmOptions {
+  SddmmAlgorithm algorithm = SddmmAlgorithm::kAuto;
+};
+
 }  // namespace rodeo

@@ -28,24 +28,20 @@ void sample(SpmmCandidate& c, int runs, const std::function<double(SpmmAlgorithm
 std::string reason_for(const SpmmChoice& choice) {
   const SpmmCandidate& usual = choice.candidates.front();
   const double best = best_ms(choice.candidates);
-  if (choice.algorithm != usual.algorithm)
-    return fmt::format("{:.2f}x as fast as {}", usual.ms / best, name(usual.algorithm));
-  return usual.ms <= best
-             ? "the fastest"
-             : fmt::format("nothing else is faster by {:.0f} %", 100 * (1 - SpmmTuning::kMargin));
+  for (const SpmmCandidate& c : choice.candidates)
+    if (c.algorithm == choice.algorithm && c.algorithm != usual.algorithm)
+      return fmt::format("{:.2f}x as fast as {}", usual.ms / c.ms, name(usual.algorithm));
+  return usual.ms <= best ? "the fastest"
+                          : fmt::format("nothing else is faster by {:.0f} %", 100 * (SpmmTuning::kTie - 1));
 }
 
 }  // namespace
 
-SpmmAlgorithm fastest_by_margin(const std::vector<SpmmCandidate>& candidates) {
-  const SpmmCandidate* best = &candidates.front();
-  double limit = best->ms * SpmmTuning::kMargin;
+SpmmAlgorithm first_of_fastest(const std::vector<SpmmCandidate>& candidates) {
+  const double limit = best_ms(candidates) * SpmmTuning::kTie;
   for (const SpmmCandidate& c : candidates)
-    if (c.timed() && c.ms < limit) {
-      best = &c;
-      limit = c.ms;
-    }
-  return best->algorithm;
+    if (c.timed() && c.ms <= limit) return c.algorithm;
+  return candidates.front().algorithm;
 }
 
 SpmmChoice measure_spmm(std::vector<SpmmCandidate> candidates,
@@ -105,7 +101,7 @@ SpmmChoice measure_spmm(std::vector<SpmmCandidate> candidates,
   }
 
   const bool compared = std::ranges::count_if(candidates, &SpmmCandidate::timed) > 1;
-  SpmmChoice choice{fastest_by_margin(candidates),
+  SpmmChoice choice{first_of_fastest(candidates),
                     compared ? SpmmChoice::Source::kMeasured : SpmmChoice::Source::kRule,
                     "nothing else could be timed", std::move(candidates), elapsed()};
   if (compared) choice.reason = reason_for(choice);

@@ -46,15 +46,16 @@ std::ostream& operator<<(std::ostream& out, const SpmmChoice& choice);
 
 /// Constants of the tuner.
 struct SpmmTuning {
-  static constexpr double kBudgetMs = 50;  // wall clock for one problem, without loading kernels
-  static constexpr double kMargin = 0.9;  // an algorithm must take less than this share of the default's time
+  static constexpr double kBudgetMs = 50;   // wall clock for one problem, without loading kernels
+  static constexpr double kTie = 1.02;      // candidates within this multiple of the best time count as equal
   static constexpr double kHopeless = 1.5;  // above this multiple of the best time a candidate is dropped
-  static constexpr double kReserve = 4;  // a new candidate needs this multiple of the best time in the budget
-  static constexpr int kSamples = 12;    // of each candidate, at most
+  static constexpr double kReserve =
+      2.5;                             // a new candidate needs this multiple of the best time in the budget
+  static constexpr int kSamples = 12;  // of each candidate, at most
   static constexpr double kSampleMs = 0.2;         // shorter runs are timed kRunsOfASample at a time,
   static constexpr int kRunsOfASample = 8;         // so that launch overhead is hidden
   static constexpr std::int64_t kSmall = 1 << 18;  // edges x n: below it launch overhead dominates
-  static_assert(kMargin < 1 && kHopeless > 1, "only what is slower than the best is dropped");
+  static_assert(kTie > 1 && kHopeless > kTie, "what is equal to the best is not dropped");
 };
 
 /// Times the candidates and chooses one. The first candidate is the default.
@@ -66,7 +67,8 @@ SpmmChoice measure_spmm(std::vector<SpmmCandidate> candidates,
                         const std::function<double(SpmmAlgorithm, int)>& time,
                         const std::function<double()>& elapsed);
 
-/// The fastest timed candidate if it takes less than kMargin of the first one's time; else the first one.
-SpmmAlgorithm fastest_by_margin(const std::vector<SpmmCandidate>& candidates);
+/// The first candidate that takes at most kTie times as long as the fastest one; the first of all where none
+/// was timed. So noise does not change the choice between equals, which would change the bits of results.
+SpmmAlgorithm first_of_fastest(const std::vector<SpmmCandidate>& candidates);
 
 }  // namespace rodeo

@@ -11,12 +11,13 @@
 #include "ops/sparse/graph_plans.h"
 #include "ops/sparse/spmm_algorithms.h"
 #include "ops/sparse/spmm_tuning_cache.h"
+#include "ops/spmm_variant.h"
 
 namespace rodeo {
 namespace {
 
-// The first is the default; another one must be faster by a margin.
-constexpr SpmmAlgorithm kCandidates[] = {SpmmAlgorithm::kRode, SpmmAlgorithm::kCsr, SpmmAlgorithm::kTca,
+// Of equally fast ones, tune() takes the first.
+constexpr SpmmAlgorithm kCandidates[] = {SpmmAlgorithm::kRode, SpmmAlgorithm::kCsr, SpmmAlgorithm::kRodeTc,
                                          SpmmAlgorithm::kCusparse};
 
 SpmmCandidate prepare(const Adjacency& adj, const SpmmProblem& problem, SpmmAlgorithm algorithm) {
@@ -26,7 +27,7 @@ SpmmCandidate prepare(const Adjacency& adj, const SpmmProblem& problem, SpmmAlgo
   SpmmCandidate candidate{algorithm};
   if (algorithm == SpmmAlgorithm::kCsr)
     candidate.at_least_ms = kMsANonzero * static_cast<double>(row_lengths(adj).longest);
-  if (algorithm == SpmmAlgorithm::kTca && size_of(problem.dtype) != 2)
+  if (algorithm == SpmmAlgorithm::kRodeTc && size_of(problem.dtype) != 2)
     candidate.remark = "only for 16-bit types";
   if (algorithm == SpmmAlgorithm::kCusparse) {
     if (!problem.allow_nondeterministic)
@@ -75,6 +76,13 @@ SpmmChoice by_rule(const Adjacency& adj, std::string reason) {
   return {.algorithm = spmm_rule(adj), .reason = std::move(reason)};
 }
 
+// The choice where a product is too large to be timed more than once: kCsr has no advantage but on even rows.
+SpmmAlgorithm usual_algorithm(const Adjacency& adj) {
+  constexpr std::int64_t kEvenRow = 128, kLarge = 1 << 20;  // nonzeros of the longest row; edges
+  return adj.num_edges() >= kLarge && row_lengths(adj).longest <= kEvenRow ? SpmmAlgorithm::kCsr
+                                                                           : SpmmAlgorithm::kRode;
+}
+
 SpmmChoice tune(const Adjacency& adj, const SpmmProblem& problem,
                 const std::function<void(SpmmAlgorithm)>& run, SpmmTuningCache& cache) {
   const SpmmTuningCache::Key key{graph_hash(adj), describe(adj.device()), problem};
@@ -90,6 +98,8 @@ SpmmChoice tune(const Adjacency& adj, const SpmmProblem& problem,
   };
   std::vector<SpmmCandidate> candidates;
   for (const SpmmAlgorithm algorithm : kCandidates) candidates.push_back(prepare(adj, problem, algorithm));
+  std::ranges::stable_partition(candidates,
+                                [&](const SpmmCandidate& c) { return c.algorithm == usual_algorithm(adj); });
   const auto time = [&](SpmmAlgorithm algorithm, int runs) {
     Stopwatch stopwatch(adj.device());
     for (int i = 0; i < runs; ++i) run(algorithm);
@@ -133,7 +143,11 @@ SpmmAlgorithm choose_spmm(const Adjacency& adj, const SpmmProblem& problem,
 
 std::string explain_spmm(const Adjacency& adj) {
   std::string text;
-  for (const auto& [problem, choice] : choices_on(adj)) text += str(problem, ": ", choice);
+  for (const auto& [problem, choice] : choices_on(adj)) {
+    text += str(problem, ": ", choice);
+    if (choice.algorithm == SpmmAlgorithm::kRode && adj.device().is_cuda())
+      text += str("  runs ", spmm_variant(adj, problem), "\n");
+  }
   return text;
 }
 

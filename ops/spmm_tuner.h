@@ -19,8 +19,8 @@ SpmmAlgorithm spmm_rule(const Adjacency& adj);
 SpmmAlgorithm choose_spmm(const Adjacency& adj, const SpmmProblem& problem,
                           const std::function<void(SpmmAlgorithm)>& run, SpmmTuningCache& cache);
 
-/// All choices that kAuto has made on this graph so far, one problem after the other, as printed. Empty
-/// before the first one.
+/// All choices that kAuto has made on this graph so far, one problem after the other, as printed. Where kRode
+/// was chosen on CUDA, also what it runs (spmm_variant). Empty before the first one.
 std::string explain_spmm(const Adjacency& adj);
 
 }  // namespace rodeo

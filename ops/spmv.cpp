@@ -1,6 +1,7 @@
 #include "ops/spmv.h"
 
 #include "core/context.h"
+#include "core/cuda_graph.h"
 #include "ops/checks.h"
 #include "ops/kernels/sparse.h"
 #include "ops/plan/spmv_plan.h"
@@ -9,7 +10,17 @@
 namespace rodeo {
 namespace {
 
+const SpmvTiles& cached_tiles(const Adjacency& adj) {
+  return adj.cached<SpmvTiles>([&] {
+    check(!is_capturing(adj.device()),
+          "[spmv] tiles cannot be computed during CUDA graph capture: run the work once before capturing");
+    const SpmvTileSize size{SpmvTileSize::threads_for(row_lengths(adj).longest)};
+    return kernels::spmv_tiles.on(adj.device())(adj.csr(), size);
+  });
+}
+
 Tensor run(const Adjacency& adj, const Tensor& weight, const Tensor& x, const SpmvOptions& options) {
+  check_spmv_options(options);
   check_vector("spmv", "x", x);
   check_on_device_of("spmv", adj, "x", x);
   check_shape("spmv", "x", x, {adj.cols()});
@@ -30,8 +41,13 @@ Tensor run(const Adjacency& adj, const Tensor& weight, const Tensor& x, const Sp
   } else if (algorithm == SpmvAlgorithm::kRode) {
     const RodePlan& plan = rode_plan(adj);
     kernels::spmv_rode.on(y.device())(adj.csr(), plan, weight, x, y);
+  } else if (algorithm == SpmvAlgorithm::kStream) {
+    kernels::spmv_stream.on(y.device())(adj.csr(), cached_tiles(adj), weight, x, y);
   } else {
-    const int threads = threads_per_vector(static_cast<double>(adj.num_edges()) / adj.rows());
+    const int threads =
+        options.threads_per_vector != 0
+            ? options.threads_per_vector
+            : threads_per_vector(static_cast<double>(adj.num_edges()) / static_cast<double>(adj.rows()));
     kernels::spmv_vector.on(y.device())(adj.csr(), weight, x, threads, y);
   }
   return y;

@@ -14,7 +14,9 @@ namespace rodeo {
 /// Gradients: dx = A^T dy,  dweight[e] = dy[row(e)] x[col(e)].
 /// Deterministic: same inputs, same device, same bits, with every algorithm. Different algorithms add in
 /// different orders.
-/// Throws rodeo::Error when shapes, dtypes or devices disagree.
+/// Sources: kVector is CSR-vector (Bell & Garland, SC 2009); kRode splits rows as RoDe (Pang et al., PPoPP
+/// 2024); kSegmented is COO SpMV by segmented reduction (Bell & Garland).
+/// Throws rodeo::Error when shapes, dtypes or devices disagree, or options contradict each other.
 Tensor spmv(const Adjacency& adj, const Tensor& x, const SpmvOptions& options = {});
 Tensor spmv(const Adjacency& adj, const Tensor& weight, const Tensor& x, const SpmvOptions& options = {});
 Variable spmv(const Adjacency& adj, const Variable& x, const SpmvOptions& options = {});

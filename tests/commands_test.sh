@@ -32,6 +32,11 @@ data="$dir/tiny.h5"
 expect_success "$bin/rodeo_data" generate --preset cora --nodes 2000 --edges 8000 --features 50 --seed 3 "$data"
 expect_success "$bin/rodeo_data" --help
 expect_error x "$bin/rodeo_data" generate --preset nowhere "$dir/x.h5"
+for preset in rmat-8-1K uniform-1K-4 powerlaw-1K-4K grid-27-5; do
+  expect_success "$bin/rodeo_data" generate --preset $preset "$dir/pattern.h5"
+  expect_success "$bin/rodeo_data" validate "$dir/pattern.h5"
+done
+expect_error "this grid of 125 nodes has 2197 edges" "$bin/rodeo_data" generate --preset grid-27-5 --edges 100 "$dir/pattern.h5"
 expect_error "$dir/missing" "$bin/rodeo_data" generate --preset cora "$dir/missing/x.h5"
 for command in inspect validate generate import reorder subset; do expect_success "$bin/rodeo_data" $command --help; done
 expect_success "$bin/rodeo_data" inspect "$data"
@@ -58,6 +63,7 @@ expect_error "--by must be degree, rcm, rabbit or random" "$bin/rodeo_data" reor
 expect_error "unknown format 'csv'" "$bin/rodeo_data" import csv "$dir/edges.txt" "$dir/x.h5"
 expect_error "--relabel belongs to edgelist" "$bin/rodeo_data" import --relabel mtx "$dir/edges.txt" "$dir/x.h5"
 expect_error "edges.txt: line 1" "$bin/rodeo_data" import mtx "$dir/edges.txt" "$dir/x.h5"
+expect_error "unknown option '--thread': did you mean --threads?" "$bin/rodeo_data" inspect --thread 2 "$data"
 expect_error "inspect takes FILE, got 0" "$bin/rodeo_data" inspect
 expect_error "unknown command 'look'" "$bin/rodeo_data" look
 expect_error "$dir/none.h5: no such file" "$bin/rodeo_data" validate "$dir/none.h5"
@@ -104,13 +110,31 @@ expect_error cut.h5 "$bin/train_gcn" --dataset "$dir/cut.h5"
 expect_error "--dataset" "$bin/train_gcn"
 expect_error "frobnicate" "$bin/train_gcn" --dataset "$data" --frobnicate
 expect_error "stray" "$bin/train_gcn" --dataset "$data" stray
+expect_error "unknown option '--epoch': did you mean --epochs?" "$bin/train_gcn" "$data" --epoch 5
+expect_success "$bin/train_gcn" "$data" --device cpu --epochs 2 --quiet
+grep -q nan "$dir/out" && bad "--quiet prints nan: $(cat "$dir/out")" || ok
 expect_error "unknown device 'gpu'" "$bin/train_gcn" --dataset "$data" --device gpu
 expect_error "unknown spmm algorithm 'fast'" "$bin/train_gcn" --dataset "$data" --spmm fast
+expect_error "--spmm-accumulate atomic is for CUDA, got device cpu" "$bin/train_gcn" --dataset "$data" --device cpu --spmm-accumulate atomic --epochs 1
 expect_error "[spmm] cusparse runs on CUDA only" "$bin/train_gcn" --dataset "$data" --device cpu --spmm cusparse --epochs 1 --quiet
+expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 1 --split 0.6/0.2/0.2 --log "$dir/split.jsonl"
+grep -q '^split  *1200 train, 400 val, 400 test$' "$dir/out" && grep -q ' of the test nodes are of the largest class, ' "$dir/out" &&
+  grep -q '^note  *the best epoch is the last' "$dir/out" && ! grep -q '^warning' "$dir/out" &&
+  grep -q '"one_way_edges":0,' "$dir/split.jsonl" && grep -q '"note":"the best epoch is the last' "$dir/split.jsonl" && ok ||
+  bad "train_gcn --split 0.6/0.2/0.2 prints something else: $(cat "$dir/out" "$dir/split.jsonl")"
+expect_error "--stop-on loss needs --patience N" "$bin/train_gcn" --dataset "$data" --stop-on loss
 expect_error "hidden" "$bin/train_gcn" --dataset "$data" --hidden -4
 expect_error "dropout" "$bin/train_gcn" --dataset "$data" --dropout 1.5
 expect_error "epochs" "$bin/train_gcn" --dataset "$data" --epochs 0
 expect_error "split" "$bin/train_gcn" --dataset "$data" --split 90/90/90
+for n in 1 3; do
+  expect_success gcn --dataset "$data" --device cpu --epochs 2 --threads $n
+  grep -qE "^device .*, $n threads?\)" "$dir/out" && ok || bad "--threads $n is not used: $(grep ^device "$dir/out")"
+done
+expect_error "--threads must be an integer of at least 0, got '-1'" gcn --dataset "$data" --threads=-1
+expect_error "count must be in [1, 1024], got 5000" gcn --dataset "$data" --threads 5000
+expect_success "$bin/rodeo_data" inspect --threads 1 "$data"
+expect_error "count must be in [1, 1024], got 0" "$bin/rodeo_data" inspect --threads 0 "$data"
 
 gat() { "$bin/train_gat" --dataset "$data" --device cpu --epochs 5 "$@"; }
 expect_success "$bin/train_gat" --help
@@ -129,7 +153,7 @@ done
 expect_error "--dataset" "$bin/train_gat"
 expect_error "$dir/none.h5" "$bin/train_gat" --dataset "$dir/none.h5"
 expect_error "unknown attention form 'fast'" gat --attention fast
-expect_error "unknown option '--spmm'" gat --spmm rode
+expect_error "unknown option '--spmm' for the model gat" gat --spmm rode
 expect_error "heads must be an integer" gat --heads 0
 expect_error "attn-dropout" gat --attn-dropout 1
 expect_error "unknown option '--heads'" "$bin/train_gcn" --dataset "$data" --heads 4
@@ -151,8 +175,8 @@ complete_last() {
     shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); "_${1//-/_}"; echo "${COMPREPLY[*]}"' - "$bin" "$@"
 }
 [ "$(complete_last train_gcn --hid)" = "--hidden" ] && ok || bad "bash does not complete --hid: $(complete_last train_gcn --hid)"
-[ "$(complete_last train_gcn --spmm r)" = "rode" ] && ok || bad "bash does not complete --spmm r"
-[ "$(complete_last train_gcn --spmm = r)" = "rode" ] && ok || bad "bash does not complete --spmm=r"
+[ "$(complete_last train_gcn --spmm cu)" = "cusparse" ] && ok || bad "bash does not complete --spmm cu"
+[ "$(complete_last train_gcn --spmm = cu)" = "cusparse" ] && ok || bad "bash does not complete --spmm=cu"
 [ "$(complete_last train_gcn --dataset "$dir/ti")" = "$data" ] && ok || bad "bash does not complete a file"
 [ "$(complete_last train_gcn --lr '')" = "" ] && ok || bad "bash completes a number"
 [ "$(complete_last rodeo_train --model gat)" = "gat gatv2" ] && ok || bad "bash does not complete the models"
@@ -161,7 +185,7 @@ complete_last() {
 if command -v zsh >/dev/null; then
   "$bin/rodeo_train" --completion zsh >"$dir/_rodeo_train" && zsh -n "$dir/_rodeo_train" && ok || bad "the zsh completion is not a zsh script"
 else
-  "$bin/rodeo_train" --completion zsh | grep -q "'--spmm=\[.*:(auto csr [a-z ]*)'" && ok || bad "the zsh completion has no values of --spmm"
+  "$bin/rodeo_train" --completion zsh | grep -q "'--spmm=\[.*:(auto csr [a-z -]*)'" && ok || bad "the zsh completion has no values of --spmm"
 fi
 
 # Node orders.
@@ -291,10 +315,11 @@ bench() { "$bin/sparse_bench" --device cpu --repeats 1 "$@"; }
 expect_success "$bin/sparse_bench" --help
 expect_success bench --dataset "$data" --op all --widths 3 --csv "$dir/bench.csv" --json "$dir/bench.json" --plot "$dir/bench.svg"
 [ "$(grep -c 'role="img"' "$dir/bench.svg")" -eq 4 ] && ok || bad "sparse_bench --plot does not draw one chart for each of three operators"
-grep -qE '^spmm +f32 +3  rode ' "$dir/out" && ok || bad "sparse_bench prints no line for rode"
-[ "$(wc -l <"$dir/bench.csv")" -eq 8 ] && ok || bad "sparse_bench's CSV does not have 1 + 7 lines: $(cat "$dir/bench.csv")"
-awk -F, '{print NF}' "$dir/bench.csv" | sort -u | grep -qx 17 && ok || bad "the CSV's lines do not have 17 fields each"
-[ "$(grep -c '{"graph": .*"kernel": ' "$dir/bench.json")" -eq 7 ] && ok || bad "sparse_bench's JSON does not have 7 results"
+grep -qE '^spmm +f32 +- +3  rode ' "$dir/out" && ok || bad "sparse_bench prints no line for rode"
+lines=$(grep -cE '^(spmm|sddmm|spmv) .* [0-9.]+ ' <(sed '/^Speed/,$d' "$dir/out"))
+[ "$lines" -ge 7 ] && [ "$(wc -l <"$dir/bench.csv")" -eq $((lines + 1)) ] && ok || bad "sparse_bench's CSV does not have 1 + $lines lines: $(cat "$dir/bench.csv")"
+awk -F, '{print NF}' "$dir/bench.csv" | sort -u | grep -qx 19 && ok || bad "the CSV's lines do not have 19 fields each"
+[ "$(grep -c '{"graph": .*"kernel": ' "$dir/bench.json")" -eq "$lines" ] && ok || bad "sparse_bench's JSON does not have $lines results"
 if command -v python3 >/dev/null; then
   python3 -m json.tool "$dir/bench.json" >/dev/null && ok || bad "sparse_bench's JSON is invalid"
 fi
@@ -306,6 +331,24 @@ grep -q '^small: 3 x 5, 4 edges' "$dir/out" && ok || bad "sparse_bench --mtx rea
 expect_error "small.mtx: --reorder needs a square matrix, got 3 x 5" bench --mtx "$dir/small.mtx" --widths 3 --reorder rabbit
 expect_success bench --dataset "$data" --kernels rode --widths 8 --reorder none,rcm,rabbit
 [ "$(grep -cE '^[^ ]*\+(rcm|rabbit): 2000 x 2000, ' "$dir/out")" -eq 2 ] && ok || bad "sparse_bench --reorder timed the wrong kernels: $(cat "$dir/out")"
+printf '%%%%MatrixMarket matrix coordinate real general\n3 5 4\n1 1 2\n1 5 -3\n3 2 1\n3 3 7\n' >"$dir/values.mtx"
+expect_success bench --mtx "$dir/values.mtx" --widths 3 --op all --weights none,file
+grep -qE '^sddmm f32 +w +3 ' "$dir/out" && ok || bad "sparse_bench --weights file does not time a weighted SDDMM: $(cat "$dir/out")"
+expect_error "small: no values in the file" bench --mtx "$dir/small.mtx" --widths 3 --weights file
+expect_error "--weights must be of none, random, file, both, got 'some'" bench --weights some
+expect_success bench --graph rmat-8-1K,uniform-1K-4,powerlaw-1K-4K,grid-5-9,grid-7-5,grid-27-5 --kernels csr --widths 3
+grep -q '^grid-27-5: 125 x 125, 2197 edges' "$dir/out" && ok || bad "sparse_bench --graph grid-27-5 is no 27-point grid: $(cat "$dir/out")"
+expect_success bench --experiment all --plot "$dir/experiments.svg" --widths 8 --csv "$dir/experiments.csv"
+for table in 'RoDe by the variation' 'one part of RoDe' 'N_S (N_B 32)' 'plan in cluster order' 'Preprocessing of RoDe' 'THREADS_PER_VECTOR' 'Dense to CSR' 'Edge list in scattered order' 'HDF5 file in the page cache' 'banded matrices' 'TCA-SpMM by columns' 'TCA-SpMM by sparsity'; do
+  grep -q "$table" "$dir/out" && ok || bad "sparse_bench --experiment all prints no table '$table'"
+done
+grep -q '^twin of webbase-1M (1/64) ' "$dir/out" && ok || bad "the experiments do not name twins"
+expect_success bench --dataset "$data" --op all --widths 16 --kernels rode,auto,vector --explain
+grep -q '  rode, n=16 f32 unweighted: rode' "$dir/out" && grep -q ' MMAs, [0-9]* by the cost model' "$dir/out" && ok || bad "sparse_bench --explain does not name what runs: $(cat "$dir/out")"
+expect_success bench --experiment rode --mtx "$dir/values.mtx" --widths 3
+grep -q '^values ' "$dir/out" && ok || bad "sparse_bench --experiment does not take --mtx"
+expect_error "--experiment must be of rode, " bench --experiment none
+expect_error "--twin must be of shyy41, " bench --twin none
 expect_error "$dir/none.mtx" bench --mtx "$dir/none.mtx"
 expect_error "unknown kernel 'magic'" bench --dataset "$data" --kernels magic
 expect_error "--widths must be an integer" bench --dataset "$data" --widths 16,x

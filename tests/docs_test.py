@@ -87,7 +87,10 @@ def check_command(words, root, folder, prefix):
     if words[0] == "make":
         return run(f"make -n -C '{root}' {' '.join(words[1:])}", folder, prefix)
     if words[0].startswith("scripts/"):
-        return run(f"test -x '{root}/{words[0]}' && bash -n '{root}/{words[0]}'", folder, prefix)
+        script = f"'{root}/{words[0]}'"
+        python = "python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())'"
+        syntax = python if words[0].endswith(".py") else "bash -n"
+        return run(f"test -x {script} && {syntax} {script}", folder, prefix)
     if words[:2] == ["cmake", "--preset"]:
         return run(f"cd '{root}' && cmake --list-presets | grep -F '\"{words[2]}\"'", folder, prefix)
     if words[0] == "cmake" and words[1] in ("--build", "--install"):

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/threads.h"
 #include "tests/support/host_setup.h"
 #include "tests/support/temp_dir.h"
 
@@ -40,7 +41,8 @@ class SkipList : public testing::EmptyTestEventListener {
 }  // namespace
 
 int main(int argc, char** argv) {
-  rodeo::test::set_up_host(argv);
+  rodeo::limit_spinning(argv);
+  rodeo::test::set_up_host();
   const rodeo::test::TempDir cache;  // never the user's own
   setenv("RODEO_CACHE_DIR", (cache / "").c_str(), 1);
   testing::InitGoogleTest(&argc, argv);

@@ -60,6 +60,7 @@ ROOMS = {
 # A subfolder is private to the folder that holds it. Exceptions: room, who else may include it, why.
 SHARED = [
     ("core/cuda", r"ops/cuda/", "CUDA kernels use the runtime's checks, launches and libraries"),
+    ("core/host", r"(train|datasets)/commands/", "commands fit their output to the terminal"),
     ("core/host", r"ops/(cpu/|[^/]*\.cpp$)", "operators on the CPU use the loops over elements of Tensor's own functions"),
 ]
 

@@ -135,7 +135,10 @@ void Trainer::restore(const TrainerState& state) {
         state.epoch, " with the best epoch ", state.best_epoch, " is no state of a run");
   adam_.restore(state.adam);
   if (!state.schedule.empty()) schedule_.restore(state.schedule);
-  start_ = progress_ = {state.epoch, state.best_epoch, state.best, state.last, {}, {}};
+  start_ = state;
+  start_.adam = {};
+  start_.schedule = {};
+  progress_ = start_;
 }
 
 void Trainer::set_learning_rate(int epoch) {
@@ -150,13 +153,18 @@ void Trainer::record(const Evaluation& evaluation, int epoch) {
   TrainerState& now = progress_;
   now.last = evaluation;
   if (!std::isfinite(evaluation.val_loss)) return;
+  if (now.lowest_loss_epoch == 0 || evaluation.val_loss < now.lowest_loss) {
+    now.lowest_loss_epoch = epoch;
+    now.lowest_loss = evaluation.val_loss;
+  }
   if (now.best_epoch > 0 && !better(evaluation, now.best)) return;
   now.best_epoch = epoch;
   now.best = evaluation;
 }
 
 bool Trainer::is_out_of_patience() const {
-  return options_.patience > 0 && progress_.epoch - progress_.best_epoch >= options_.patience;
+  const int from = options_.stop_on_loss ? progress_.lowest_loss_epoch : progress_.best_epoch;
+  return options_.patience > 0 && progress_.epoch - from >= options_.patience;
 }
 
 bool Trainer::is_profiled(int epoch, int first, bool cuda_graph) const {

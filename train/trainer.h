@@ -19,8 +19,11 @@ namespace rodeo {
 
 struct TrainerOptions {
   int epochs = 200;
-  int eval_every = 1;     // epochs between evaluations; the last epoch is always evaluated
-  int patience = 0;       // stop after this many epochs without a better validation result; 0: never
+  int eval_every = 1;  // epochs between evaluations; the last epoch is always evaluated
+  int patience = 0;    // stop after this many epochs without a better validation result; 0: never
+  // What patience counts from. false: the best epoch (TrainSummary::best_epoch). true: the epoch of the
+  // lowest validation loss, the rule of Kipf & Welling (ICLR 2017).
+  bool stop_on_loss = false;
   int warmup_epochs = 3;  // the first epochs, which build plans and fill memory pools: timed separately
   // 0: no epoch is profiled. Without a CUDA graph, one epoch in this many is profiled and not part of the
   // epoch times. With one, up to five epochs after the warm-up are profiled, and then the step is captured.
@@ -87,6 +90,8 @@ struct TrainSummary {
 struct TrainerState {
   int epoch = 0;  // the last epoch that ran
   int best_epoch = 0;
+  int lowest_loss_epoch = 0;  // of the lowest validation loss, the first of equal ones; 0: none yet
+  double lowest_loss = 0;     // there
   Evaluation best, last;
   AdamState adam;
   std::vector<double> schedule;  // LrSchedule::state() of kPlateau; else empty

@@ -8,6 +8,7 @@
 
 #include "core/context.h"
 #include "core/cuda/check.h"
+#include "core/cuda/index_fault.h"
 #include "core/error.h"
 #include "core/memory_stats.h"
 
@@ -58,11 +59,14 @@ void copy(void* to, Device to_device, const void* from, Device from_device, std:
     Context::of(to_device);
   }
   check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, context.stream()), "copying memory");
-  if (!to_device.is_cuda() || !from_device.is_cuda()) context.synchronize();
+  if (to_device.is_cuda() && from_device.is_cuda()) return;
+  context.synchronize();
+  throw_index_fault();
 }
 
 void synchronize(Device device) {
   Context::of(device).synchronize();
+  throw_index_fault();
 }
 
 void* allocate_pinned(std::size_t bytes, Device device) {
@@ -142,6 +146,7 @@ void start_copy(const void* from, std::size_t bytes, Device device, PinnedCopy& 
 
 void wait_for_copy(const PinnedCopy& copy) {
   check_cuda(cudaEventSynchronize(copy.done), "running kernels");
+  throw_index_fault();
 }
 
 void free_copy(PinnedCopy& copy) noexcept {
@@ -157,6 +162,22 @@ void wait_event(CUevent_st* event) {
   const cudaError_t status = cudaEventSynchronize(event);
   cudaEventDestroy(event);
   check_cuda(status, "waiting for an event");
+}
+
+void order_after(CUstream_st* earlier, Device device) {
+  const Context& context = Context::of(device);
+  // A stream was idle when its capture began (core/cuda/cuda_graph.cpp), and captured work has not run yet.
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check_cuda(cudaStreamIsCapturing(earlier, &status), "reading the capture status");
+  if (status != cudaStreamCaptureStatusNone) return;
+  cudaEvent_t event = nullptr;
+  check_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event");
+  cudaError_t ordered = cudaEventRecord(event, earlier);
+  if (ordered == cudaSuccess)
+    ordered = context.is_capturing() ? cudaEventSynchronize(event)
+                                     : cudaStreamWaitEvent(context.stream(), event, 0);
+  cudaEventDestroy(event);  // takes effect once the event is done
+  check_cuda(ordered, "ordering two streams");
 }
 
 void discard_event(CUevent_st* event) noexcept {

@@ -55,6 +55,9 @@ void free_copy(PinnedCopy&) noexcept {}
 void wait_event(CUevent_st*) {
   absent();
 }
+void order_after(CUstream_st*, Device) {
+  absent();
+}
 void discard_event(CUevent_st*) noexcept {}
 
 }  // namespace rodeo::cuda

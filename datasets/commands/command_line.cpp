@@ -4,13 +4,20 @@
 
 #include <algorithm>
 
+#include "core/host/terminal.h"
+#include "core/threads.h"
+
 namespace rodeo {
 
 CommandLine::CommandLine(const std::string& command, const std::string& about, const std::string& files)
     : command_(command), names_(files), options_("rodeo_data " + command, about + "\n") {
-  options_.set_width(110).custom_help("[options]").positional_help(files);
+  options_.set_width(static_cast<std::size_t>(std::clamp(terminal_width(110), 40, 110)))
+      .custom_help("[options]")
+      .positional_help(files);
   auto add = options_.add_options();
   add("h,help", "Print this help");
+  add("threads", "CPU threads (default: OMP_NUM_THREADS, else as many as processors)",
+      cxxopts::value<std::string>(), "N");
   add("files", "", cxxopts::value<std::vector<std::string>>());
   options_.parse_positional("files");
 }
@@ -24,6 +31,18 @@ void CommandLine::flag(const std::string& name, const std::string& about) {
 }
 
 bool CommandLine::parse(int argc, const char* const* argv) {
+  for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
+    const std::string_view argument = argv[i];
+    if (!argument.starts_with("--")) continue;
+    const std::string_view name = argument.substr(2, argument.find('=') - 2);
+    std::vector<std::string> known;
+    for (const cxxopts::HelpOptionDetails& option : options_.group_help("").options)
+      if (!option.l.empty()) known.push_back(option.l.front());
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string meant = closest(name, known);
+    fail("unknown option '--", name, "'", meant.empty() ? "" : str(": did you mean --", meant, "?"), "; see ",
+         command_, " --help");
+  }
   parsed_ = options_.parse(argc, argv);
   if (has("help")) {
     fmt::print("{}", options_.help());
@@ -33,6 +52,9 @@ bool CommandLine::parse(int argc, const char* const* argv) {
   const auto wanted = static_cast<std::size_t>(std::count(names_.begin(), names_.end(), ' ') + 1);
   check(files_.size() == wanted, command_, " takes ", names_, ", got ", files_.size(),
         files_.size() == 1 ? " argument" : " arguments", "; see ", command_, " --help");
+  int threads = num_threads();
+  read("threads", threads);
+  set_num_threads(threads);
   return true;
 }
 

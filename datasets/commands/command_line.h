@@ -2,12 +2,16 @@
 /// `int foo_command(argc, argv)` with its name in argv[0] returns the exit code and throws Error.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cxxopts.hpp>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "core/error.h"
+#include "core/quoting.h"
 
 namespace rodeo {
 
@@ -20,6 +24,12 @@ int validate_command(int argc, const char* const* argv);
 
 /// The formats of the import command: "planetoid, edgelist, ...".
 std::string import_formats();
+
+/// Prints one line, printable().
+template <class... Parts>
+void print_line(fmt::format_string<Parts...> text, Parts&&... parts) {
+  fmt::print("{}\n", printable(fmt::format(text, std::forward<Parts>(parts)...)));
+}
 
 class CommandLine {
  public:

@@ -1,5 +1,3 @@
-#include <fmt/core.h>
-
 #include "datasets/commands/command_line.h"
 #include "datasets/synthetic.h"
 
@@ -14,7 +12,7 @@ int generate_command(int argc, const char* const* argv) {
   line.option("classes", "Number of classes", "N");
   line.option("skew", "0: similar degrees; up to 0.95: a few hubs have most edges", "X");
   line.option("homophily", "Share of edges drawn within a class", "X");
-  line.option("split", "Percentages of train/val/test nodes, e.g. 60/20/20", "A/B/C");
+  line.option("split", "Shares of train/val/test nodes, e.g. 60/20/20 or 0.6/0.2/0.2", "A/B/C");
   line.option("node-order", "shuffled (default), or community: the nodes of a community are contiguous",
               "shuffled|community");
   line.option("seed", "Random seed (default: 0)", "N");
@@ -33,7 +31,7 @@ int generate_command(int argc, const char* const* argv) {
 
   const Dataset dataset = synthesize(options);
   save_dataset(dataset, line.file(0));
-  fmt::print("{}: {}, {} nodes, {} edges, {} features, {} classes, split {}/{}/{}\n", line.file(0),
+  print_line("{}: {}, {} nodes, {} edges, {} features, {} classes, split {}/{}/{}", line.file(0),
              dataset.name, dataset.num_nodes, dataset.num_edges(), dataset.num_features, dataset.num_classes,
              dataset.split.train.numel(), dataset.split.val.numel(), dataset.split.test.numel());
   return 0;

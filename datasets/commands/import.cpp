@@ -57,7 +57,7 @@ int import_command(int argc, const char* const* argv) {
   Dataset dataset = importer.read(line.file(1), options);
   if (line.has("name")) dataset.name = line.text("name");
   save_dataset(dataset, line.file(2));
-  fmt::print("{}: {}, {} nodes, {} edges, {} features, {} classes\n", line.file(2), dataset.name,
+  print_line("{}: {}, {} nodes, {} edges, {} features, {} classes", line.file(2), dataset.name,
              dataset.num_nodes, dataset.num_edges(), dataset.num_features, dataset.num_classes);
   return 0;
 }

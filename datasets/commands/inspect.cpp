@@ -11,7 +11,7 @@ namespace {
 
 template <class... Parts>
 void row(std::string_view subject, fmt::format_string<Parts...> text, Parts&&... parts) {
-  fmt::print("{:<16}{}\n", subject, fmt::format(text, std::forward<Parts>(parts)...));
+  print_line("{:<16}{}", subject, fmt::format(text, std::forward<Parts>(parts)...));
 }
 
 std::string share(std::int64_t part, std::int64_t whole) {

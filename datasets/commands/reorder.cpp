@@ -1,7 +1,5 @@
 #include "datasets/reorder.h"
 
-#include <fmt/core.h>
-
 #include <chrono>
 
 #include "datasets/commands/command_line.h"
@@ -31,7 +29,7 @@ int reorder_command(int argc, const char* const* argv) {
   const Dataset ordered = select_nodes(dataset, order);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
   save_dataset(ordered, line.file(1));
-  fmt::print("{}: {} nodes, {} edges, by {} in {:.1f} ms; edges within 1,024 places {:.1f} % -> {:.1f} %\n",
+  print_line("{}: {} nodes, {} edges, by {} in {:.1f} ms; edges within 1,024 places {:.1f} % -> {:.1f} %",
              line.file(1), dataset.num_nodes, dataset.num_edges(), by, took.count(),
              100 * near_edges(dataset, 1024), 100 * near_edges(ordered, 1024));
   return 0;

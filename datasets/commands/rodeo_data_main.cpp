@@ -5,6 +5,8 @@
 #include <new>
 #include <string_view>
 
+#include "core/quoting.h"
+#include "core/threads.h"
 #include "core/version.h"
 #include "datasets/commands/command_line.h"
 
@@ -51,12 +53,13 @@ int run(int argc, const char* const* argv) {
 }  // namespace rodeo
 
 int main(int argc, char** argv) {
+  rodeo::limit_spinning(argv);
   try {
     return rodeo::run(argc, argv);
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "rodeo_data: out of host memory\n");
   } catch (const std::exception& error) {
-    fmt::print(stderr, "rodeo_data: {}\n", error.what());
+    fmt::print(stderr, "rodeo_data: {}\n", rodeo::printable(error.what()));
   }
   return 2;
 }

@@ -1,7 +1,5 @@
 #include "datasets/subset.h"
 
-#include <fmt/core.h>
-
 #include <cmath>
 #include <numeric>
 
@@ -54,7 +52,7 @@ int subset_command(int argc, const char* const* argv) {
   const Dataset dataset = load_dataset(line.file(0), {.all_splits = true});
   const Dataset part = select_nodes(dataset, choose(line, dataset.num_nodes));
   save_dataset(part, line.file(1));
-  fmt::print("{}: {} of {} nodes, {} of {} edges\n", line.file(1), part.num_nodes, dataset.num_nodes,
+  print_line("{}: {} of {} nodes, {} of {} edges", line.file(1), part.num_nodes, dataset.num_nodes,
              part.num_edges(), dataset.num_edges());
   return 0;
 }

@@ -1,5 +1,3 @@
-#include <fmt/core.h>
-
 #include "datasets/commands/command_line.h"
 #include "datasets/dataset.h"
 
@@ -12,12 +10,11 @@ int validate_command(int argc, const char* const* argv) {
                    "FILE");
   if (!line.parse(argc, argv)) return 0;
   const std::vector<std::string> findings = validate_dataset(line.file(0));
-  for (const std::string& finding : findings) fmt::print("{}\n", finding);
+  for (const std::string& finding : findings) print_line("{}", finding);
   if (findings.empty())
-    fmt::print("{}: valid\n", line.file(0));
+    print_line("{}: valid", line.file(0));
   else
-    fmt::print("{}: {} {}\n", line.file(0), findings.size(),
-               findings.size() == 1 ? "violation" : "violations");
+    print_line("{}: {} {}", line.file(0), findings.size(), findings.size() == 1 ? "violation" : "violations");
   return findings.empty() ? 0 : 1;
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/staging.h"
 #include "datasets/dataset.h"
 #include "datasets/hdf5_file.h"
 
@@ -17,7 +18,7 @@ namespace rodeo {
 constexpr std::int64_t kSchemaVersion = 1;
 constexpr std::int64_t kMaxNodes = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kMaxSplits = 1000;
-constexpr std::int64_t kBlock = std::int64_t{1} << 22;  // elements per read
+constexpr std::int64_t kBlock = std::int64_t{1} << 20;  // elements per read
 
 /// The smallest i in [0, n) for which bad(i), or n.
 template <class Bad>
@@ -78,8 +79,15 @@ class DatasetReader {
   void read_node_ids();
   void check_trainable() const;
 
-  Ids read_ids(const Hdf5Array& array, std::int64_t row, std::int64_t limit) const;
+  // Ids and floats are streamed to options.device. On the host each block is checked when it is read; on CUDA
+  // the device checks the whole array.
+  Ids read_ids(const Hdf5Array& array, std::int64_t row, std::optional<std::int64_t> limit) const;
+  Ids read_ids_on_host(const Hdf5Array& array, std::int64_t row, std::int64_t limit) const;
+  Tensor read_unchecked_ids(const Hdf5Array& array, std::int64_t row) const;
   Tensor read_indptr(const Hdf5Array& indptr, std::int64_t entries, std::string_view entries_name) const;
+  void read_csr(const Hdf5Array& indptr, const Hdf5Array& indices);
+  void read_csr_on_device(const Hdf5Array& indptr, const Hdf5Array& indices);
+  void read_finite(const Hdf5Array& array, std::int64_t rows_per_block, const Tensor& out) const;
   Tensor read_floats(const Hdf5Array& array) const;
   Split read_split(std::int64_t column);
   void check_split(const Split& split, std::int64_t column);
@@ -89,11 +97,13 @@ class DatasetReader {
   const LoadOptions& options_;
   std::vector<std::string>* findings_;
   Dataset out_;
+  mutable StagingMemory staging_;
 
   std::int64_t nodes_ = -1;   // -1: not known yet
   std::string nodes_source_;  // the array or attribute that nodes_ comes from
   std::int64_t edges_ = -1;   // length of the edge array
-  std::optional<Hdf5Array> x_, y_;
+  // Arrays whose headers are valid and agree. With findings, later checks use no other array.
+  std::optional<Hdf5Array> x_, y_, masks_[3];
   bool sparse_ = false;          // features are CSR
   bool masked_ = false;          // the file has masks
   std::int64_t num_splits_ = 0;  // columns of the masks

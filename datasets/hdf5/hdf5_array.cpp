@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/quoting.h"
 #include "datasets/hdf5/hdf5_api.h"
 #include "datasets/hdf5_file.h"
 
@@ -77,7 +78,7 @@ void check_filters(hid_t plan, const std::string& where) {
     std::size_t no_parameters = 0;
     const H5Z_filter_t filter =
         H5Pget_filter2(plan, i, nullptr, &no_parameters, nullptr, sizeof name, name, nullptr);
-    check(H5Zfilter_avail(filter) > 0, where, " is compressed by ", name, " (filter ", filter,
+    check(H5Zfilter_avail(filter) > 0, where, " is compressed by ", printable(name), " (filter ", filter,
           "), which this HDF5 library does not have");
   }
 }
@@ -148,7 +149,8 @@ Hdf5Array::Hdf5Array(Hdf5Id id, std::shared_ptr<const int> file, std::string whe
 
 // Multi-threaded, because copying from the page cache and the page faults of the destination are CPU-bound.
 bool Hdf5Array::read_plain(std::int64_t begin, std::int64_t count, std::size_t width, void* out) const {
-  constexpr std::int64_t kPiece = std::int64_t{4} << 20;
+  constexpr std::int64_t kPiece = std::int64_t{1}
+                                  << 18;  // small, so that a block of 4 MiB keeps all threads busy
   const std::int64_t bytes = count * static_cast<std::int64_t>(width);
   const std::int64_t from = offset_ + begin * static_cast<std::int64_t>(width);
   const std::int64_t pieces = (bytes + kPiece - 1) / kPiece;

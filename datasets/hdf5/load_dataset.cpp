@@ -1,7 +1,7 @@
-#include <cctype>
 #include <charconv>
 #include <filesystem>
 
+#include "core/quoting.h"
 #include "datasets/hdf5/dataset_reader.h"
 
 namespace rodeo {
@@ -33,8 +33,7 @@ void DatasetReader::check_header() {
   });
   out_.name = std::filesystem::path(file_.path()).stem().string();
   step([&] { out_.name = file_.text("name").value_or(out_.name); });
-  std::replace_if(
-      out_.name.begin(), out_.name.end(), [](unsigned char c) { return std::iscntrl(c); }, ' ');
+  out_.name = printable(out_.name);
   step([&] {
     if (const auto claimed = file_.integer("num_nodes"))
       set_num_nodes(*claimed, file_.path() + ": attribute num_nodes", "attribute num_nodes");

@@ -1,6 +1,3 @@
-#include <cmath>
-
-#include "core/staging.h"
 #include "datasets/hdf5/dataset_reader.h"
 
 namespace rodeo {
@@ -34,7 +31,7 @@ void DatasetReader::check_feature_header() {
       set_num_nodes(indptr.shape()[0] - 1, indptr.where(), "/x_indptr");
       if (out_.num_features >= 0 || options_.features) return;
       std::int64_t largest = -1;  // the number of features is needed even if they are not loaded
-      largest = read_ids(open("x_indices", false, 1, "integer [entries]"), 0, kMaxNodes).largest;
+      largest = read_ids(open("x_indices", false, 1, "integer [entries]"), 0, std::nullopt).largest;
       out_.num_features = largest + 1;
     });
   if (!dense && !sparse_) out_.num_features = 0;
@@ -43,24 +40,15 @@ void DatasetReader::check_feature_header() {
 void DatasetReader::read_features() {
   if (!x_) return;
   const Hdf5Array& x = *x_;
-  const std::int64_t rows = x.shape()[0], width = x.shape()[1];
+  const std::int64_t width = x.shape()[1];
   std::int64_t step = std::max<std::int64_t>(kBlock / std::max<std::int64_t>(width, 1), 1);
   // Read whole chunks, so that no chunk is decompressed twice, unless they are so large that the block would
   // take too much memory.
-  constexpr std::int64_t kLargest = 4 * kBlock;
+  constexpr std::int64_t kLargest = 16 * kBlock;
   const std::int64_t chunk = x.chunk_rows(), whole = (step + chunk - 1) / chunk * chunk;
   if (whole <= kLargest / std::max<std::int64_t>(width, 1)) step = whole;
   out_.x = Tensor::empty(x.shape(), DType::kF32, options_.device);
-  Staging staging(out_.x, std::min(step, rows) * width);
-  for (std::int64_t begin = 0; begin < rows && width > 0; begin += step) {
-    const std::int64_t count = std::min(step, rows - begin);
-    auto* v = static_cast<float*>(staging.next(begin * width, count * width));
-    x.read({begin, 0}, {count, width}, DType::kF32, v);
-    const std::int64_t bad = find_first(count * width, [&](std::int64_t i) { return !std::isfinite(v[i]); });
-    if (bad < count * width)
-      fail(x.where(), "[", begin + bad / width, ", ", bad % width, "] is not a finite float");
-  }
-  staging.finish();
+  read_finite(x, step, out_.x);
 }
 
 void DatasetReader::read_sparse_features() {
@@ -71,11 +59,12 @@ void DatasetReader::read_sparse_features() {
         indices.shape()[0], " entries of /x_indices, got ", data.shape()[0]);
   check(indptr.shape()[0] == nodes_ + 1, indptr.where(), " must have nodes + 1 entries, got ",
         indptr.shape()[0]);
+  check(nodes_ >= 0, indptr.where(), " must have nodes + 1 entries, got none");
   SparseFeatures x;
   step([&] { x.indptr = read_indptr(indptr, indices.shape()[0], "/x_indices").to(options_.device); });
   step([&] {
     const bool known = out_.num_features >= 0;
-    const Ids ids = read_ids(indices, 0, known ? out_.num_features : kMaxNodes);
+    const Ids ids = read_ids(indices, 0, known ? std::optional(out_.num_features) : std::nullopt);
     x.indices = ids.values;
     if (!known) out_.num_features = ids.largest + 1;
   });

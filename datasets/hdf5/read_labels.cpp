@@ -28,12 +28,12 @@ void DatasetReader::check_mask_header() {
   random_ = !split.empty() && !numbered;
   if (random_) return;
   bool first = true;
-  for (const char* name : kMasks)
+  for (int i = 0; i < 3; ++i)
     step([&] {
-      if (!file_.has(name)) return;
+      if (!file_.has(kMasks[i])) return;
       masked_ = true;
-      const Hdf5Array mask = open_mask(name);
-      set_num_nodes(mask.shape()[0], mask.where(), str("/", name));
+      const Hdf5Array mask = open_mask(kMasks[i]);
+      set_num_nodes(mask.shape()[0], mask.where(), str("/", kMasks[i]));
       const bool matrix = mask.shape().rank() == 2;
       const std::int64_t splits = matrix ? mask.shape()[1] : 1;
       check(splits >= 1 && splits <= kMaxSplits, mask.where(), " must have 1 to ", kMaxSplits,
@@ -41,6 +41,7 @@ void DatasetReader::check_mask_header() {
       check(first || (splits == num_splits_ && matrix == matrix_masks_), mask.where(), " has ", splits,
             " splits", matrix ? " in a matrix" : "", ", another mask has ", num_splits_);
       first = false, num_splits_ = splits, matrix_masks_ = matrix;
+      masks_[i] = mask;
     });
   check(!masked_ || !numbered || (column_ >= 0 && column_ < num_splits_), file_.path(), ": split ", split,
         " is outside [0, ", num_splits_, "), the splits of /train_mask");
@@ -90,7 +91,8 @@ Split DatasetReader::read_split(std::int64_t column) {
     step([&] {
       check(file_.has(kMasks[i]), file_.path(), ": /", kMasks[i],
             " is missing: train, val and test masks are all required");
-      const Hdf5Array mask = open_mask(kMasks[i]);
+      if (!masks_[i]) return;  // its header is a finding
+      const Hdf5Array& mask = *masks_[i];
       const std::int64_t nodes = mask.shape()[0];
       const Tensor members = Tensor::empty({nodes}, DType::kI64);
       if (matrix_masks_)

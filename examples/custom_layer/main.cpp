@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "gine_conv.h"
+#include "rodeo/core/threads.h"
 #include "rodeo/datasets/subgraph.h"
 #include "rodeo/datasets/synthetic.h"
 #include "rodeo/layers/gradcheck_layer.h"
@@ -47,6 +48,7 @@ struct Model : Module {
 };
 
 int main(int argc, char** argv) try {
+  limit_spinning(argv);  // faster where other programs run
   const Dataset data =
       argc > 1 ? load_dataset(argv[1], {.need = Need::kTraining}) : synthesize(synthetic_preset("cora"));
   const Device device = parse_device("auto");

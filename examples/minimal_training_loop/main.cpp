@@ -2,6 +2,7 @@
 //   minimal_training_loop [FILE.h5]      without a file: a random graph of Cora's size
 #include <cstdio>
 
+#include "rodeo/core/threads.h"
 #include "rodeo/datasets/synthetic.h"
 #include "rodeo/ops/dense.h"
 #include "rodeo/ops/gcn_norm.h"
@@ -11,6 +12,7 @@
 using namespace rodeo;
 
 int main(int argc, char** argv) try {
+  limit_spinning(argv);  // faster where other programs run
   const Dataset data =
       argc > 1 ? load_dataset(argv[1], {.need = Need::kTraining}) : synthesize(synthetic_preset("cora"));
   const Device device = parse_device("auto");

@@ -4,27 +4,6 @@
 #include "ops/kernels/graph.h"
 
 namespace rodeo::kernels::cpu {
-namespace {
-
-template <class F>
-auto dispatch_index(DType dtype, F&& f) {
-  return dtype == DType::kI64 ? f(std::int64_t{}) : f(std::int32_t{});
-}
-
-}  // namespace
-
-std::int64_t first_out_of_range(const Tensor& ids, std::int64_t limit) {
-  return dispatch_index(ids.dtype(), [&]<class I>(I) -> std::int64_t {
-    const I* p = ids.data<I>();
-    const std::int64_t n = ids.numel();
-    std::int64_t first = n;
-#pragma omp parallel for reduction(min : first) if (n > kSerial)
-    for (std::int64_t i = 0; i < n; ++i)
-      if (p[i] < 0 || p[i] >= limit) first = std::min(first, i);
-    return first == n ? -1 : first;
-  });
-}
-
 void edge_rows(const Csr& a, const Tensor& rows) {
   const auto* row_ptr = a.row_ptr.data<std::int64_t>();
   auto* out = rows.data<std::int32_t>();

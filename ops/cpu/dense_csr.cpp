@@ -5,7 +5,7 @@
 
 namespace rodeo::kernels::cpu {
 
-WeightedCsr dense_to_csr(const Tensor& x) {
+WeightedCsr dense_to_csr(const Tensor& x, RowScan /*all of it is on the host*/) {
   const std::int64_t rows = x.dim(0), cols = x.dim(1);
   const Tensor row_ptr = Tensor::empty({rows + 1}, DType::kI64);
   auto* ptr = row_ptr.data<std::int64_t>();

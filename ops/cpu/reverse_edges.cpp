@@ -26,4 +26,16 @@ bool reverse_edges(const Csr& a, const Tensor& ids) {
   return all;
 }
 
+std::int64_t count_one_way_edges(const Csr& a) {
+  const auto* row_ptr = a.row_ptr.data<std::int64_t>();
+  const auto* col = a.col.data<std::int32_t>();
+  std::int64_t count = 0;
+#pragma omp parallel for schedule(dynamic, 1024) reduction(+ : count)
+  for (std::int64_t row = 0; row < a.rows; ++row)
+    for (std::int64_t e = row_ptr[row]; e < row_ptr[row + 1]; ++e)
+      count += col[e] != row && !std::binary_search(col + row_ptr[col[e]], col + row_ptr[col[e] + 1],
+                                                    static_cast<std::int32_t>(row));
+  return count;
+}
+
 }  // namespace rodeo::kernels::cpu

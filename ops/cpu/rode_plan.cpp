@@ -5,7 +5,7 @@
 
 namespace rodeo::kernels::cpu {
 
-RodePlan rode_plan(const Csr& a, const Tensor& cluster, std::int64_t split) {
+RodePlan rode_plan(const Csr& a, const Tensor& cluster, const RodeOptions& options) {
   const auto* row_ptr = a.row_ptr.data<std::int64_t>();
 
   struct Part {
@@ -27,13 +27,13 @@ RodePlan rode_plan(const Csr& a, const Tensor& cluster, std::int64_t split) {
                        static_cast<std::int32_t>(split_row),
                        {group, -(length / unit)}});
     };
-    const std::int64_t count = RodePlan::pieces(end - begin, split);
+    const std::int64_t count = RodePlan::pieces(end - begin, options);
     if (count == 0) add(residual, begin, end - begin, -1, 1);
     if (count > 1) slot.push_back(slot.back() + count);
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t first = begin + i * split;
-      add(pieces, first, RodePlan::length_of_piece(end - first, split),
-          count > 1 ? static_cast<std::int64_t>(slot.size()) - 2 : -1, RodePlan::kBlock);
+      const std::int64_t first = begin + i * options.split;
+      add(pieces, first, RodePlan::length_of_piece(end - first, options),
+          count > 1 ? static_cast<std::int64_t>(slot.size()) - 2 : -1, options.block);
     }
   }
   std::ranges::stable_sort(pieces, {}, &Part::rank);
@@ -57,7 +57,8 @@ RodePlan rode_plan(const Csr& a, const Tensor& cluster, std::int64_t split) {
           column(residual, &Part::length),
           Tensor::from(slot),
           slot.back(),
-          split,
+          options.split,
+          options.block,
           over(16),
           over(8)};
 }

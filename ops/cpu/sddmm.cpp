@@ -20,7 +20,7 @@ Accumulator<T> inner_product(const T* a, const T* b, std::int64_t k) {
 }  // namespace
 
 void sddmm_dot(const Adjacency& adj, const Tensor& weight, const Tensor& b1, const Tensor& b2,
-               const Tensor& out) {
+               SddmmAlgorithm /*algorithm*/, const Tensor& out) {
   dispatch_float(b1.dtype(), "sddmm", [&]<class T>(T) {
     const auto* col = adj.csr().col.data<std::int32_t>();
     const T *x = b1.data<T>(), *z = b2.data<T>(), *w = data_or_null<T>(weight);

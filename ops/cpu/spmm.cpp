@@ -121,7 +121,7 @@ std::int64_t share_begin(const std::int64_t* row_ptr, std::int64_t rows, std::in
 
 }  // namespace
 
-void spmm_csr(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y) {
+void spmm_csr(const Csr& a, const RowLocality&, const Tensor& weight, const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
     const Operands<T> op(a, weight, x, y);
     // Enough parts to balance the load, few enough that searching for their begins is cheap.

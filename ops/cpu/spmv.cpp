@@ -32,6 +32,22 @@ void spmv_rode(const Csr& a, const RodePlan& plan, const Tensor& weight, const T
   spmm_rode(a, plan, Accumulate::kOrdered, weight, x, y);  // of one column
 }
 
+SpmvTiles spmv_tiles(const Csr& a, SpmvTileSize size) {
+  const std::int64_t cuts = size.count(a.rows, a.col.numel()) + 1;
+  SpmvTiles tiles{size, Tensor::empty({cuts}, DType::kI64), Tensor::empty({cuts}, DType::kI64)};
+  for (std::int64_t i = 0; i < cuts; ++i) {
+    const SpmvTiles::Cut cut = SpmvTiles::cut(a.row_ptr.data<std::int64_t>(), a.rows, size, i);
+    tiles.begin.data<std::int64_t>()[i] = cut.begin;
+    tiles.row.data<std::int64_t>()[i] = cut.row;
+  }
+  return tiles;
+}
+
+void spmv_stream(const Csr& a, const SpmvTiles& /*tiles*/, const Tensor& weight, const Tensor& x,
+                 const Tensor& y) {
+  spmv_vector(a, weight, x, 0, y);
+}
+
 std::int64_t longest_row(const Csr& a) {
   const auto* row_ptr = a.row_ptr.data<std::int64_t>();
   std::int64_t longest = 0;

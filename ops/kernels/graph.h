@@ -11,8 +11,6 @@ struct SortedEdges {
   Csr csr;
   Tensor edge_ids;  // i64 [edges]; undefined unless requested
 };
-/// Position of the first id outside [0, limit), or -1.
-RODEO_KERNEL(first_out_of_range, std::int64_t(const Tensor& ids, std::int64_t limit));
 RODEO_KERNEL(coo_to_csr, SortedEdges(const Tensor& row, const Tensor& col, std::int64_t rows,
                                      std::int64_t cols, const CooOptions& options));
 RODEO_KERNEL(edge_rows, void(const Csr& a, const Tensor& rows));  // rows i32 [edges]
@@ -24,6 +22,14 @@ RODEO_KERNEL(take, void(const Tensor& values, const Tensor& ids, double missing,
 /// Whether the pattern of a square matrix with sorted rows is symmetric, parallel edges included. If so, ids
 /// i64 [edges], where defined, gets the position of the reverse of each edge.
 RODEO_KERNEL(reverse_edges, bool(const Csr& a, const Tensor& ids));
+/// The number of edges (i, j), i != j, without an edge (j, i). a: square, sorted rows, some edges
+RODEO_KERNEL(count_one_way_edges, std::int64_t(const Csr& a));
+
+// validate.h: the tensors may be empty, a CSR may have any values
+/// Position of the first id outside [0, limit), or -1.
+RODEO_KERNEL(first_out_of_range, std::int64_t(const Tensor& ids, std::int64_t limit));
+RODEO_KERNEL(first_not_finite, std::int64_t(const Tensor& values));
+RODEO_KERNEL(scan_csr, CsrScan(const Csr& a));
 
 // select_rows.h: rows i64 [k], row_ptr i64 [k + 1] of the result, col i32 and edge_ids i64 [edges of the
 // result], of which there are some; edge_ids may be undefined
@@ -38,7 +44,7 @@ struct WeightedCsr {
   Csr csr;
   Tensor weight;
 };
-RODEO_KERNEL(dense_to_csr, WeightedCsr(const Tensor& x));  // x may be empty
+RODEO_KERNEL(dense_to_csr, WeightedCsr(const Tensor& x, RowScan scan));  // x may be empty
 RODEO_KERNEL(csr_to_dense, void(const Csr& a, const Tensor& weight, const Tensor& y));
 
 }  // namespace rodeo::kernels

@@ -5,6 +5,9 @@
 #include "ops/convert_types.h"
 #include "ops/kernels/registry.h"
 #include "ops/plan/rode_plan.h"
+#include "ops/plan/row_locality.h"
+#include "ops/plan/spmv_tiles.h"
+#include "ops/plan/tca_plan.h"
 #include "ops/sddmm_types.h"
 #include "ops/spmm_types.h"
 
@@ -23,16 +26,26 @@ RODEO_KERNEL(normalize_entries, void(const Csr& a, const Tensor& x, const Tensor
 // spmm.h: weight [edges] or [edges, heads], undefined for an unweighted sum; x [cols, n] or [cols, heads, n];
 // y [rows, n] or [rows, heads, n]. One kernel for each SpmmAlgorithm
 RODEO_KERNEL_OF_PART(kSparse, spmm_csr,
-                     void(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y));
+                     void(const Csr& a, const RowLocality& locality, const Tensor& weight, const Tensor& x,
+                          const Tensor& y));
 RODEO_KERNEL_OF_PART(kSparse, spmm_rode,
                      void(const Csr& a, const RodePlan& plan, Accumulate accumulate, const Tensor& weight,
                           const Tensor& x, const Tensor& y));
-RODEO_KERNEL(rode_plan, RodePlan(const Csr& a, const Tensor& cluster,
-                                 std::int64_t split));  // a may be empty; cluster may be undefined
-RODEO_CUDA_KERNEL_OF_PART(kSparse, spmm_tca,
+/// a may be empty; cluster may be undefined; options are resolved (RodePlan::resolve).
+RODEO_KERNEL(rode_plan, RodePlan(const Csr& a, const Tensor& cluster, const RodeOptions& options));
+RODEO_CUDA_KERNEL_OF_PART(kSparse, spmm_rode_tc,
                           void(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x,
-                               const Tensor& y));                       // not f64
+                               const Tensor& y));  // not f64
+/// The plan has the column tiles of x.
+RODEO_CUDA_KERNEL_OF_PART(kSparse, spmm_tca,
+                          void(const Csr& a, const TcaPlan& plan, const Tensor& weight, const Tensor& x,
+                               const Tensor& y));  // not f64
+RODEO_KERNEL(tca_plan, TcaPlan(const Csr& a, const Tensor& cluster,
+                               std::int64_t tiles));  // a may be empty; cluster may be undefined
 RODEO_KERNEL(cluster_rows, void(const Csr& a, const Tensor& cluster));  // cluster u8 [rows]
+/// Of rows in the order of a, or cluster by cluster where `cluster` is defined. There is at least one row.
+RODEO_KERNEL(row_locality,
+             RowLocality(const Csr& a, const Tensor& cluster, const RowLocality::Window& window));
 /// State of cuSPARSE for one graph: descriptors, workspaces, converted indices. The first call of
 /// spmm_cusparse creates it in `kept`.
 struct CusparseGraph;
@@ -61,7 +74,7 @@ RODEO_KERNEL(inverse_row_length, void(const Csr& a, const Tensor& out));
 /// b1 [rows, heads, k], b2 [cols, heads, k], out [edges, heads]
 RODEO_KERNEL_OF_PART(kSparse, sddmm_dot,
                      void(const Adjacency& adj, const Tensor& weight, const Tensor& b1, const Tensor& b2,
-                          const Tensor& out));
+                          SddmmAlgorithm algorithm, const Tensor& out));
 /// b1 [rows, k], b2 [cols, k], out [edges, k]; op is kAdd or kMul
 RODEO_KERNEL_OF_PART(kSparse, sddmm_elementwise,
                      void(const Adjacency& adj, const Tensor& weight, const Tensor& b1, const Tensor& b2,
@@ -76,6 +89,12 @@ RODEO_KERNEL_OF_PART(kSparse, spmv_vector,
                           const Tensor& y));
 RODEO_KERNEL_OF_PART(kSparse, spmv_rode,
                      void(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x,
+                          const Tensor& y));
+RODEO_KERNEL(spmv_tiles,
+             SpmvTiles(const Csr& a,
+                       SpmvTileSize size));  // equal arrays on every device; there may be no edges
+RODEO_KERNEL_OF_PART(kSparse, spmv_stream,
+                     void(const Csr& a, const SpmvTiles& tiles, const Tensor& weight, const Tensor& x,
                           const Tensor& y));
 RODEO_KERNEL(longest_row, std::int64_t(const Csr& a));  // most edges of any row; there may be no edges
 /// row [edges] is sorted; where col is undefined, x is [edges].

@@ -2,22 +2,24 @@
 /// multiplication on GPUs", PPoPP 2024), as a pure function from row lengths to arrays.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <iosfwd>
 
 #include "core/tensor.h"
+#include "ops/spmm_types.h"
 
 namespace rodeo {
 
 /// Splits the rows of a graph into work for warps.
 ///
-/// Block part: a row with at least kBlock nonzeros is cut into pieces of `split` nonzeros. The last piece has
-/// the rest of the row: if the rest is shorter than kBlock, the piece before takes it.
+/// Block part: a row with at least `block` nonzeros (N_B) is cut into pieces of `split` nonzeros (N_S). The
+/// last piece has the rest of the row: if the rest is shorter than `block`, the piece before takes it.
 /// Residual part: all other rows, also empty ones.
 /// A row with several pieces is a split row. The sums of its pieces are added at the end.
 ///
 /// The paper adds the residue of every row in a second kernel. Here the warp with the last piece adds it. So
-/// one warp writes a row of up to kSplit + kBlock - 1 nonzeros, and only longer rows need to be combined.
+/// one warp writes a row of up to split + block - 1 nonzeros, and only longer rows need to be combined.
 ///
 /// Pieces and residual rows are sorted by length, longest first: a launch ends with small work, and the
 /// groups of lanes of a warp have residual rows of similar length. Equal lengths keep the order of rows. On
@@ -42,13 +44,21 @@ struct RodePlan {
            : edges < kManyEdges ? kSplit
                                 : kLongSplit;
   }
-  /// The number of pieces of a row; 0 for a residual row.
-  static constexpr std::int64_t pieces(std::int64_t length, std::int64_t split) {
-    return length / split + (length % split >= kBlock ? 1 : 0);
+  /// Throws Error unless the options are as RodeOptions requires. `edges` replaces split 0 by default_split.
+  static RodeOptions resolve(RodeOptions options, std::int64_t edges);
+  static constexpr std::int64_t kMaxSplit = 1 << 24;  // keeps lengths and sort keys within 32 bits
+
+  /// The number of pieces of a row; 0 for a residual row. Options are resolved, here and below.
+  static constexpr std::int64_t pieces(std::int64_t length, const RodeOptions& options) {
+    return length / options.split + (length % options.split >= options.block ? 1 : 0);
   }
   /// The length of a piece that begins `remaining` nonzeros before the end of its row.
-  static constexpr std::int64_t length_of_piece(std::int64_t remaining, std::int64_t split) {
-    return remaining < split + kBlock ? remaining : split;
+  static constexpr std::int64_t length_of_piece(std::int64_t remaining, const RodeOptions& options) {
+    return remaining < options.split + options.block ? remaining : options.split;
+  }
+  /// Pieces are sorted by their whole blocks. The most blocks of a piece, or nonzeros of a residual row.
+  static constexpr std::int64_t longest_rank(const RodeOptions& options) {
+    return std::max((options.split + options.block - 1) / options.block, options.block - 1);
   }
 
   Tensor piece_row;            // i32 [pieces]
@@ -60,9 +70,11 @@ struct RodePlan {
   Tensor residual_length;      // i32 [residual rows]
   Tensor split_slot;           // i64 [split rows + 1]  the workspace slot of the first of its pieces
   std::int64_t num_slots = 0;  // pieces of all split rows
-  std::int64_t split = kSplit;
+  std::int64_t split = kSplit, block = kBlock;
   // Residual rows of more than 16 and 8 nonzeros, which come first; 0 in a plan with clusters.
   std::int64_t residual_over_16 = 0, residual_over_8 = 0;
+  // On graphs large enough for clusters: consecutive rows have columns in common (RowLocality::is_local).
+  bool local_rows = false;
 
   std::int64_t num_pieces() const { return piece_row.numel(); }
   std::int64_t num_residual() const { return residual_row.numel(); }

@@ -5,8 +5,6 @@
 #include <ostream>
 
 #include "core/error.h"
-#include "ops/plan/rode_plan.h"
-#include "ops/plan/row_clusters.h"
 
 namespace rodeo {
 namespace {
@@ -18,11 +16,27 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-/// Across rows where these are short on average, unless the plan's order of clusters is worth more. f64 is a
-/// reference and has one order.
-bool should_go_across_rows(const SddmmSizes& sizes) {
-  return sizes.b1_is_aligned && sizes.element_bytes <= 4 && sizes.edges < RodePlan::kBlock * sizes.rows &&
-         !RowClusters::should_use(sizes.rows, sizes.cols, sizes.edges);
+/// A gather of b2 that misses the L1 takes so long that loads of b1, which mostly hit it, cost nothing beside
+/// it: then equal work for all warps is worth more than a row of b1 in registers. Where gathers hit the L1,
+/// its throughput is the limit, and b1 is half of the loads. They hit in the order of clusters, in long rows,
+/// on meshes, and where a small b2 has popular rows. Wide heads amortise the start of a row. Heads of up to
+/// 32 bytes have so few loads that only very long rows do. f64 is a reference and goes by rows.
+SddmmAlgorithm choose_algorithm(const SddmmSizes& sizes) {
+  constexpr std::int64_t kVeryLongRow = 256, kLongRow = 80, kFullRow = 32, kClusterRow = 24, kMeshRow = 16;
+  constexpr std::int64_t kTinyBytes = 32, kMediumBytes = 64, kWideBytes = 512, kSmallB2 = 4 << 20;
+  constexpr double kLocal = 0.45;
+  const auto mean_is = [&](std::int64_t length) { return sizes.edges >= length * sizes.rows; };
+  const std::int64_t bytes = sizes.heads * sizes.k * static_cast<std::int64_t>(sizes.element_bytes);
+  const bool has_popular_rows = bytes > kMediumBytes && sizes.cols * bytes <= kSmallB2 && mean_is(kFullRow) &&
+                                sizes.longest_row * sizes.rows >= 8 * sizes.edges;
+  const bool is_local = sizes.reuse >= kLocal;
+  bool by_rows = mean_is(kVeryLongRow) || (is_local && sizes.weighted && bytes <= kMediumBytes);
+  if (bytes > kTinyBytes)
+    by_rows = by_rows || mean_is(kLongRow) || (sizes.has_clusters && mean_is(kClusterRow)) ||
+              (is_local && mean_is(kMeshRow)) || (bytes >= kWideBytes && mean_is(kFullRow)) ||
+              has_popular_rows;
+  const bool can_go_by_edges = sizes.b1_is_aligned && sizes.element_bytes <= 4;
+  return can_go_by_edges && !by_rows ? SddmmAlgorithm::kEdges : SddmmAlgorithm::kRows;
 }
 
 /// The whole head where the L2 holds b2, and where it would not even hold the narrowest slice: a random
@@ -39,9 +53,11 @@ std::int64_t choose_slice_chunks(const SddmmSizes& sizes, std::int64_t chunks, c
 
 }  // namespace
 
-SddmmConfig choose_sddmm_config(const SddmmSizes& sizes, const DeviceProperties& gpu) {
+SddmmConfig choose_sddmm_config(const SddmmSizes& sizes, SddmmAlgorithm algorithm,
+                                const DeviceProperties& gpu) {
+  if (algorithm == SddmmAlgorithm::kAuto) algorithm = choose_algorithm(sizes);
   const std::int64_t chunks = ceil_div(sizes.k * static_cast<std::int64_t>(sizes.element_bytes), kChunkBytes);
-  return {should_go_across_rows(sizes), chunks, choose_slice_chunks(sizes, chunks, gpu)};
+  return {algorithm, chunks, choose_slice_chunks(sizes, chunks, gpu)};
 }
 
 SddmmTile choose_sddmm_tile(std::int64_t slice_chunks, std::size_t element_bytes) {
@@ -55,7 +71,7 @@ std::ostream& operator<<(std::ostream& out, const SddmmTile& tile) {
 }
 
 std::ostream& operator<<(std::ostream& out, const SddmmConfig& config) {
-  out << (config.across_rows ? "across rows, " : "by rows, ") << config.chunks << " chunks";
+  out << config.algorithm << ", " << config.chunks << " chunks";
   if (config.has_slices()) out << " in slices of " << config.slice_chunks;
   return out;
 }

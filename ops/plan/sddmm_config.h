@@ -7,6 +7,7 @@
 #include <iosfwd>
 
 #include "core/device_properties.h"
+#include "ops/sddmm_types.h"
 
 namespace rodeo {
 
@@ -25,22 +26,25 @@ struct SddmmSizes {
   std::size_t element_bytes = 4;
   bool b1_is_aligned = true;  // rows of b1 can be read 16 bytes at a time
   std::int64_t pitch = 0;     // columns from a head of b2 to the next
+  bool has_clusters = false;  // RoDe's plan is ordered by clusters of rows
+  double reuse = 0;           // RowLocality::share
+  std::int64_t longest_row = 0;
+  bool weighted = false;
 };
 
 struct SddmmConfig {
-  /// A warp takes edges of any rows, side by side; else those of one row of RoDe's plan.
-  bool across_rows = false;
-  std::int64_t chunks = 0;        // of 16 bytes, of a head
-  std::int64_t slice_chunks = 0;  // of one launch
+  SddmmAlgorithm algorithm = SddmmAlgorithm::kRows;  // never kAuto
+  std::int64_t chunks = 0;                           // of 16 bytes, of a head
+  std::int64_t slice_chunks = 0;                     // of one launch
 
   bool has_slices() const { return slice_chunks < chunks; }
 };
 
-/// "across rows, 26 chunks in slices of 16"
+/// "edges, 26 chunks in slices of 16"
 std::ostream& operator<<(std::ostream& out, const SddmmTile& tile);
 std::ostream& operator<<(std::ostream& out, const SddmmConfig& config);
 
-/// A template case: by rows and across rows for f32, f16 and bf16, and with `f64` by rows for f64.
+/// A template case of kRows and of kEdges, for f32, f16 and bf16, and with `f64` for f64.
 struct SddmmCase {
   SddmmTile tile;
   bool f64;
@@ -58,7 +62,9 @@ inline constexpr SddmmCase kSddmmCases[] = {
 };
 // clang-format on
 
-SddmmConfig choose_sddmm_config(const SddmmSizes& sizes, const DeviceProperties& gpu);
+/// algorithm: kAuto chooses by sizes, clusters, reuse, longest row and weights.
+SddmmConfig choose_sddmm_config(const SddmmSizes& sizes, SddmmAlgorithm algorithm,
+                                const DeviceProperties& gpu);
 
 /// The first case that covers a slice.
 SddmmTile choose_sddmm_tile(std::int64_t slice_chunks, std::size_t element_bytes);

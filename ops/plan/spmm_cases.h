@@ -36,12 +36,17 @@ inline constexpr SpmmCase kSpmmCases[] = {
     {{8, 1}, bits_of(spmm_case::kTeams), spmm_case::kAllWeights, 4},
     // 64 bytes: the rest of a row, and short rows of X, eight of which a warp loads at once.
     {{4, 1}, bits_of(spmm_case::kCsr, spmm_case::kWarps, spmm_case::kTeams), spmm_case::kAllWeights, 4},
-    // TCA has no f64 and no weights of heads: a right operand serves all columns of a tile.
+    // RoDe-TC has no f64 and no weights of heads: a right operand serves all columns of a tile.
     {{8, 1}, bits_of(spmm_case::kTensorCores), spmm_case::kOneHead, 4},
     {{4, 1}, bits_of(spmm_case::kTensorCores), spmm_case::kOneHead, 4},
+    // kCsr where consecutive rows have columns in common: 512 bytes, and 256 for the rest of a row.
+    {{16, 2}, bits_of(spmm_case::kCsr), spmm_case::kOneHead, 4},
+    {{16, 2, true}, bits_of(spmm_case::kCsr), spmm_case::kOneHead, 4},
+    // Weights in 16 bits: two sets of 16 lanes share a right operand, four sets of 8 need two.
+    {{16, 1}, bits_of(spmm_case::kTensorCores), bits_of(spmm_case::kPerEdge), 2},
     // 256 bytes, where no clusters share an L1. Without a ragged end the warp kernel needs fewer registers.
-    {{8, 2}, bits_of(spmm_case::kWarps), spmm_case::kOneHead, 4},
-    {{8, 2, true}, bits_of(spmm_case::kWarps, spmm_case::kTeams), spmm_case::kOneHead, 4},
+    {{8, 2}, bits_of(spmm_case::kCsr, spmm_case::kWarps), spmm_case::kOneHead, 4},
+    {{8, 2, true}, bits_of(spmm_case::kCsr, spmm_case::kWarps, spmm_case::kTeams), spmm_case::kOneHead, 4},
     // Rows at any address, read in place. Teams take any number of tiles of 8 columns, of heads, too.
     {{8, 1, false, true}, bits_of(spmm_case::kTeams), spmm_case::kAllWeights, 4},
     // One tile for all columns: as many loads as there are eights of columns, up to 48.

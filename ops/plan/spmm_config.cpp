@@ -16,7 +16,7 @@ constexpr std::int64_t kMaxTinyBytes = 16 << 10;  // of all operands: every bloc
 constexpr std::int64_t kMaxRounds = 4;
 
 constexpr SpmmTile kNarrow{.lanes = 4}, kWide{.lanes = 8}, kTwoLoads{.lanes = 8, .loads = 2},
-    kTwoRaggedLoads = kTwoLoads.as_ragged();
+    kTwoRaggedLoads = kTwoLoads.as_ragged(), kSixteenLanes{.lanes = 16}, kWidest{.lanes = 16, .loads = 2};
 
 constexpr SpmmTile tile_by_elements(int loads) {
   return {.lanes = 8, .loads = loads, .ragged = loads > 1, .by_elements = true};
@@ -85,20 +85,25 @@ struct TileCover {
   }
 };
 
+/// 16-byte loads of a row of X, with all heads.
+std::int64_t vectors_of_row(const SpmmSizes& sizes, std::int64_t pitch) {
+  return sizes.heads * pitch * bytes(sizes) / kVectorBytes;
+}
+
 /// Tiles of 128 bytes; what is then left of 64 or less gets a tile of its own. With two loads a lane, tiles
 /// have 256 bytes: rows are started and finished half as often, which matters where they are short or X comes
 /// from the L2. Rows of one cluster share an L1, where tiles of 128 bytes hit more often: there one ragged
 /// tile of 256 only replaces two launches. f64 is a reference and has tiles of 128 bytes alone.
-TileCover cover_columns(const SpmmSizes& sizes, std::int64_t pitch, bool two_loads) {
+TileCover cover_columns(const SpmmSizes& sizes, std::int64_t pitch, bool two_loads, bool local_rows) {
   TileCover cover;
-  const std::int64_t vectors = sizes.heads * pitch * bytes(sizes) / kVectorBytes;
+  const std::int64_t vectors = vectors_of_row(sizes, pitch);
   const auto left = [&] { return vectors - cover.next_column * bytes(sizes) / kVectorBytes; };
   if (sizes.element_bytes > 4) {
     cover.add(kWide, ceil_div(left(), 8), sizes);
     return cover;
   }
   if (two_loads && sizes.weighting != Weighting::kPerHead) {
-    if (!RowClusters::should_use(sizes.rows, sizes.cols, sizes.edges)) {
+    if (local_rows || !RowClusters::should_use(sizes.rows, sizes.cols, sizes.edges)) {
       if (vectors % 16 > 8) {
         cover.add(kTwoRaggedLoads, ceil_div(vectors, 16), sizes);
         return cover;
@@ -112,6 +117,33 @@ TileCover cover_columns(const SpmmSizes& sizes, std::int64_t pitch, bool two_loa
   }
   cover.add(kWide, left() / 8 + (left() % 8 > 4), sizes);
   if (left() > 0) cover.add(kNarrow, 1, sizes);
+  return cover;
+}
+
+/// Tiles of 512 bytes, and one tile for what is left. Rows of X are in the L1 already, so that the time is
+/// that of the instructions: a wide tile has fewer of them for each nonzero.
+TileCover cover_local_rows(const SpmmSizes& sizes, std::int64_t pitch) {
+  TileCover cover;
+  const std::int64_t vectors = vectors_of_row(sizes, pitch), left = vectors % 32;
+  cover.add(kWidest, vectors / 32, sizes);
+  if (left > 16)
+    cover.add(kWidest.as_ragged(), 1, sizes);
+  else if (left > 8)
+    cover.add(left == 16 ? kTwoLoads : kTwoRaggedLoads, 1, sizes);
+  else if (left > 0)
+    cover.add(left > 4 ? kWide : kNarrow, 1, sizes);
+  return cover;
+}
+
+/// Tiles of RoDe-TC. With weights of 16 bits they have 256 bytes: the two sets of 16 lanes of a warp share a
+/// right operand, so their products take half the MMAs of four sets of 8 lanes.
+TileCover cover_for_tensor_cores(const SpmmSizes& sizes, std::int64_t pitch) {
+  if (sizes.element_bytes != 2 || sizes.weighting != Weighting::kPerEdge)
+    return cover_columns(sizes, pitch, false, false);
+  TileCover cover;
+  const std::int64_t vectors = vectors_of_row(sizes, pitch), rest = vectors % 16;
+  cover.add(kSixteenLanes, vectors / 16 + (rest > 8), sizes);
+  if (0 < rest && rest <= 8) cover.add(rest > 4 ? kWide : kNarrow, 1, sizes);
   return cover;
 }
 
@@ -167,15 +199,15 @@ SpmmConfig choose_rode_config(const SpmmSizes& sizes, const RodeSizes& plan, con
     }
   }
   SpmmConfig config = config_of_x(sizes);
-  const TileCover cover = cover_columns(sizes, config.pitch, true);
+  const TileCover cover = cover_columns(sizes, config.pitch, true, plan.local_rows);
   for (int i = 0; i < cover.count; ++i)
     add(config, rode_launch(sizes, plan, cover.part[static_cast<std::size_t>(i)], gpu));
   return config;
 }
 
-SpmmConfig choose_tca_config(const SpmmSizes& sizes, const RodeSizes& plan, const DeviceProperties& gpu) {
+SpmmConfig choose_rode_tc_config(const SpmmSizes& sizes, const RodeSizes& plan, const DeviceProperties& gpu) {
   SpmmConfig config = config_of_x(sizes);
-  const TileCover cover = cover_columns(sizes, config.pitch, false);
+  const TileCover cover = cover_for_tensor_cores(sizes, config.pitch);
   for (int i = 0; i < cover.count; ++i) {
     const auto& [tile, first_column, tiles] = cover.part[static_cast<std::size_t>(i)];
     add(config,
@@ -186,7 +218,9 @@ SpmmConfig choose_tca_config(const SpmmSizes& sizes, const RodeSizes& plan, cons
 
 SpmmConfig choose_csr_config(const SpmmSizes& sizes) {
   SpmmConfig config = config_of_x(sizes);
-  const TileCover cover = cover_columns(sizes, config.pitch, false);
+  const bool wide = sizes.local_rows && sizes.element_bytes <= 4 && sizes.weighting != Weighting::kPerHead;
+  const TileCover cover =
+      wide ? cover_local_rows(sizes, config.pitch) : cover_columns(sizes, config.pitch, false, false);
   for (int i = 0; i < cover.count; ++i) {
     const auto& [tile, first_column, tiles] = cover.part[static_cast<std::size_t>(i)];
     add(config, {SpmmKernel::kCsr, tile, first_column, tiles, 1});

@@ -22,7 +22,7 @@ enum class SpmmKernel {
   kCsr,          // a group of lanes per row, without a plan
   kWarps,        // RoDe: a warp per piece, a group of lanes per residual row
   kTeams,        // RoDe: a thread block per piece, up to a warp per residual row; for small graphs
-  kTensorCores,  // TCA: as kWarps, summed by tensor cores
+  kTensorCores,  // RoDe-TC: as kWarps, summed by tensor cores
   kTiny,         // a thread per element of Y, all operands in shared memory
 };
 
@@ -48,12 +48,14 @@ struct SpmmSizes {
   Weighting weighting = Weighting::kNone;
   bool x_is_aligned = true;      // X begins at a multiple of 16 bytes
   bool graph_is_aligned = true;  // row pointers, column indices and edge weights do, too
+  bool local_rows = false;       // consecutive rows have columns in common (RowLocality::is_local)
 };
 
 /// Counts of a RodePlan.
 struct RodeSizes {
   std::int64_t pieces = 0, residual_rows = 0;
   std::int64_t residual_warps = 0;  // warps that kTeams needs for the residual rows
+  bool local_rows = false;          // RodePlan::local_rows
 };
 
 /// One kernel launch, for `tiles` column tiles from first_column on. They are the y dimension of the grid.
@@ -84,9 +86,9 @@ std::ostream& operator<<(std::ostream& out, const SpmmTile& tile);
 std::ostream& operator<<(std::ostream& out, const SpmmLaunch& launch);
 std::ostream& operator<<(std::ostream& out, const SpmmConfig& config);
 
-/// The launches of SpmmAlgorithm::kRode, kTca and kCsr.
+/// The launches of SpmmAlgorithm::kRode, kRodeTc and kCsr.
 SpmmConfig choose_rode_config(const SpmmSizes& sizes, const RodeSizes& plan, const DeviceProperties& gpu);
-SpmmConfig choose_tca_config(const SpmmSizes& sizes, const RodeSizes& plan, const DeviceProperties& gpu);
+SpmmConfig choose_rode_tc_config(const SpmmSizes& sizes, const RodeSizes& plan, const DeviceProperties& gpu);
 SpmmConfig choose_csr_config(const SpmmSizes& sizes);
 
 /// Resident thread blocks per multiprocessor that the kTeams kernel is compiled for (__launch_bounds__).

@@ -23,23 +23,22 @@ constexpr int threads_per_vector(double mean) {
   return threads;
 }
 
-/// Estimated costs of kVector and kRode on a large GPU, in microseconds. Orders of magnitude are enough: the
-/// choice matters only where they are far apart.
-struct SpmvCost {
-  static constexpr double kNonzero = 1e-5;  // one of many: 100 G random elements of x per second
-  static constexpr double kStep = 0.2;      // of a vector along its row
-  static constexpr double kPieces = 2;   // the longest chain of RoDe's pieces, beyond that of a residual row
+/// Where the algorithms of SpMV meet, as measured on graphs from 10^4 to 10^8 nonzeros.
+struct SpmvRule {
   static constexpr double kDense = 128;  // mean row length from which RoDe's clusters find x in the caches
+  static constexpr double kStreamed = 4 << 20;      // nonzeros from which kStream fills a large GPU
+  static constexpr double kEvenStreamed = 1 << 20;  // the same where RoDe has no long rows to cut
+  static constexpr double kEven = 4;                // longest row of a matrix of even rows, in mean rows
 };
 
-/// kRode where rows are long on average, or where a vector would take longer for the longest row than kRode
-/// for all rows; else kVector.
+/// kRode where rows are long on average. kStream where there are enough tiles to fill a GPU. On smaller
+/// matrices kVector where rows are even, else kRode.
 constexpr SpmvAlgorithm choose_spmv_algorithm(const RowLengths& lengths) {
-  const double all = lengths.mean * static_cast<double>(lengths.rows) * SpmvCost::kNonzero;
-  const double longest =
-      static_cast<double>(lengths.longest) / threads_per_vector(lengths.mean) * SpmvCost::kStep;
-  const bool use_rode = lengths.mean >= SpmvCost::kDense || longest > all + SpmvCost::kPieces;
-  return use_rode ? SpmvAlgorithm::kRode : SpmvAlgorithm::kVector;
+  const double nonzeros = lengths.mean * static_cast<double>(lengths.rows);
+  const bool even = static_cast<double>(lengths.longest) <= SpmvRule::kEven * lengths.mean;
+  if (lengths.mean >= SpmvRule::kDense) return SpmvAlgorithm::kRode;
+  if (nonzeros >= (even ? SpmvRule::kEvenStreamed : SpmvRule::kStreamed)) return SpmvAlgorithm::kStream;
+  return even ? SpmvAlgorithm::kVector : SpmvAlgorithm::kRode;
 }
 
 constexpr int kSpmvStagedThreads = 1024;

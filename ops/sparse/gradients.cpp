@@ -89,7 +89,7 @@ Variable spmv(const Adjacency& adj, const Variable& weight, const Variable& x, c
 }
 
 Variable sddmm(const Adjacency& adj, const Variable& b1, const Variable& b2, SddmmOp op,
-               const Variable& weight) {
+               const Variable& weight, const SddmmOptions& options) {
   const auto rule = [=](const Tensor& ds) {
     const bool weighted = weight.defined();
     std::vector<Tensor> grads(weighted ? 3 : 2);
@@ -100,11 +100,13 @@ Variable sddmm(const Adjacency& adj, const Variable& b1, const Variable& b2, Sdd
       grads[1] = operand_gradient(t.adj, s, t.edge_ids, b1.value(), op);
     }
     if (weighted && weight.requires_grad())
-      grads[2] = row_dots(edge_matrix(sddmm(adj, b1.value(), b2.value(), op)), edge_matrix(ds));
+      grads[2] = row_dots(edge_matrix(sddmm(adj, b1.value(), b2.value(), op, {}, options)), edge_matrix(ds));
     return grads;
   };
-  if (!weight.defined()) return record("sddmm", sddmm(adj, b1.value(), b2.value(), op), {b1, b2}, rule);
-  return record("sddmm", sddmm(adj, b1.value(), b2.value(), op, weight.value()), {b1, b2, weight}, rule);
+  if (!weight.defined())
+    return record("sddmm", sddmm(adj, b1.value(), b2.value(), op, {}, options), {b1, b2}, rule);
+  return record("sddmm", sddmm(adj, b1.value(), b2.value(), op, weight.value(), options), {b1, b2, weight},
+                rule);
 }
 
 Variable edge_sum(const Adjacency& adj, const Variable& x) {

@@ -1,5 +1,9 @@
 #include "ops/sparse/graph_plans.h"
 
+#include <map>
+#include <memory>
+#include <optional>
+
 #include "core/cuda_graph.h"
 #include "core/error.h"
 #include "ops/convert.h"
@@ -8,21 +12,32 @@
 
 namespace rodeo {
 
-RodePlan make_rode_plan(const Adjacency& adj, const Tensor& cluster, std::int64_t split) {
+RodePlan make_rode_plan(const Adjacency& adj, const Tensor& cluster, const RodeOptions& options) {
   if (cluster.defined())
     check(cluster.dtype() == DType::kU8 && cluster.shape() == Shape{adj.rows()} &&
               cluster.device() == adj.device(),
           "[rode_plan] cluster must be u8 [", adj.rows(), "] on ", adj.device());
-  if (split == 0) split = RodePlan::default_split(adj.num_edges());
-  constexpr std::int64_t kTeam = RodePlan::kTeamSplit, kShort = RodePlan::kShortSplit,
-                         kUsual = RodePlan::kSplit, kLong = RodePlan::kLongSplit;
-  check(split == kTeam || split == kShort || split == kUsual || split == kLong, "[rode_plan] split must be ",
-        kShort, ", ", kTeam, ", ", kUsual, " or ", kLong, ", got ", split);
-  return kernels::rode_plan.on(adj.device())(adj.csr(), cluster, split);
+  return kernels::rode_plan.on(adj.device())(adj.csr(), cluster, RodePlan::resolve(options, adj.num_edges()));
+}
+
+const RodePlan& rode_plan(const Adjacency& adj, const RodeOptions& options) {
+  const auto make = [&] {
+    RodePlan plan = make_rode_plan(adj, row_clusters(adj), options);
+    plan.local_rows =
+        RowClusters::should_use(adj.rows(), adj.cols(), adj.num_edges()) && row_locality(adj).is_local();
+    return plan;
+  };
+  if (options == RodeOptions{}) return adj.cached<RodePlan>(make);
+  struct OtherPlans {
+    std::shared_ptr<std::map<RodeOptions, RodePlan>> of = std::make_shared<std::map<RodeOptions, RodePlan>>();
+  };
+  auto& plans = *adj.cached<OtherPlans>([] { return OtherPlans(); }).of;
+  const auto at = plans.find(options);
+  return at != plans.end() ? at->second : plans.emplace(options, make()).first->second;
 }
 
 const RodePlan& rode_plan(const Adjacency& adj) {
-  return adj.cached<RodePlan>([&] { return make_rode_plan(adj, row_clusters(adj)); });
+  return rode_plan(adj, RodeOptions{});
 }
 
 Tensor cluster_rows(const Adjacency& adj) {
@@ -39,8 +54,13 @@ const Tensor& row_clusters(const Adjacency& adj) {
   };
   return adj
       .cached<CachedClusters>([&] {
-        const bool clustered = RowClusters::should_use(adj.rows(), adj.cols(), adj.num_edges());
-        return CachedClusters{clustered ? cluster_rows(adj) : Tensor()};
+        if (!RowClusters::should_use(adj.rows(), adj.cols(), adj.num_edges()) || row_locality(adj).is_local())
+          return CachedClusters{};
+        const Tensor cluster = cluster_rows(adj);
+        const auto locality = [&](const Tensor& order) {
+          return kernels::row_locality.on(adj.device())(adj.csr(), order, RowLocality::kOrder);
+        };
+        return CachedClusters{RowClusters::improves(locality({}), locality(cluster)) ? cluster : Tensor()};
       })
       .cluster;
 }
@@ -52,6 +72,17 @@ const RowLengths& row_lengths(const Adjacency& adj) {
     return RowLengths{rows, kernels::longest_row.on(adj.device())(adj.csr()),
                       static_cast<double>(adj.num_edges()) / static_cast<double>(rows)};
   });
+}
+
+RowLocality row_locality(const Adjacency& adj) {
+  struct CachedLocality {
+    mutable std::optional<RowLocality> value;
+  };
+  auto& kept = adj.cached<CachedLocality>([] { return CachedLocality(); }).value;
+  if (kept) return *kept;
+  if (adj.rows() == 0 || is_capturing(adj.device())) return {};
+  kept = kernels::row_locality.on(adj.device())(adj.csr(), {}, RowLocality::kNeighbours);
+  return *kept;
 }
 
 const Tensor& cached_edge_rows(const Adjacency& adj) {

@@ -6,24 +6,32 @@
 
 #include "core/adjacency.h"
 #include "ops/plan/rode_plan.h"
+#include "ops/plan/row_locality.h"
 #include "ops/plan/spmv_plan.h"
 
 namespace rodeo {
 
 /// The row decomposition of adj, computed on its device; the arrays are the same on every device.
 ///   cluster  u8 [rows], or undefined to order rows by length alone
-///   split    kTeamSplit, kShortSplit, kSplit or kLongSplit; 0: RodePlan::default_split(edges)
-RodePlan make_rode_plan(const Adjacency& adj, const Tensor& cluster = {}, std::int64_t split = 0);
-/// The plan of adj, with clusters where RowClusters::should_use. Cached on adj.
+///   options  Throws Error unless they are as RodeOptions requires
+RodePlan make_rode_plan(const Adjacency& adj, const Tensor& cluster = {}, const RodeOptions& options = {});
+/// The plan of adj, with clusters where row_clusters(adj) is defined. Cached on adj, one plan for each value
+/// of options.
+const RodePlan& rode_plan(const Adjacency& adj, const RodeOptions& options);
 const RodePlan& rode_plan(const Adjacency& adj);
 
 /// The cluster of each row of a square matrix: u8 [rows]. Throws Error where it is not square.
 Tensor cluster_rows(const Adjacency& adj);
-/// cluster_rows(adj) where RowClusters::should_use, else undefined. Cached on adj.
+/// cluster_rows(adj) where RowClusters::should_use and RowClusters::improves, and the order of
+/// the file is not local; else undefined. Cached on adj.
 const Tensor& row_clusters(const Adjacency& adj);
 
 /// Number of rows, longest row and mean row length. Cached on adj; the first call waits for the device.
 const RowLengths& row_lengths(const Adjacency& adj);
+
+/// How many columns consecutive rows have in common. Cached on adj; the first call waits for the device, or
+/// during CUDA graph capture returns an empty value, which is not cached.
+RowLocality row_locality(const Adjacency& adj);
 
 /// edge_rows(adj) (ops/convert.h), for kernels that map threads to edges. Cached on adj: 4 bytes an edge.
 const Tensor& cached_edge_rows(const Adjacency& adj);

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "ops/kernels/sparse.h"
 #include "ops/sparse/graph_plans.h"
+#include "ops/sparse/tca_plans.h"
 
 namespace rodeo {
 namespace {
@@ -20,16 +21,23 @@ std::shared_ptr<kernels::CusparseGraph>& cusparse_state(const Adjacency& adj) {
 
 // Plans are made before the kernel that is timed.
 void run_csr(const SpmmOperands& in) {
-  kernels::spmm_csr.on(in.y.device())(in.adj.csr(), in.weight, in.x, in.y);
+  const Device device = in.y.device();
+  const RowLocality locality = device.is_cuda() ? row_locality(in.adj) : RowLocality{};
+  kernels::spmm_csr.on(device)(in.adj.csr(), locality, in.weight, in.x, in.y);
 }
 
 void run_rode(const SpmmOperands& in) {
-  const RodePlan& plan = rode_plan(in.adj);
+  const RodePlan& plan = rode_plan(in.adj, in.rode);
   kernels::spmm_rode.on(in.y.device())(in.adj.csr(), plan, in.accumulate, in.weight, in.x, in.y);
 }
 
+void run_rode_tc(const SpmmOperands& in) {
+  const RodePlan& plan = rode_plan(in.adj, in.rode);
+  kernels::spmm_rode_tc.on(in.y.device())(in.adj.csr(), plan, in.weight, in.x, in.y);
+}
+
 void run_tca(const SpmmOperands& in) {
-  const RodePlan& plan = rode_plan(in.adj);
+  const TcaPlan& plan = tca_plan(in.adj, TcaPlan::tiles(in.x.dim(1), size_of(in.x.dtype())));
   kernels::spmm_tca.on(in.y.device())(in.adj.csr(), plan, in.weight, in.x, in.y);
 }
 
@@ -49,6 +57,7 @@ constexpr Row kAlgorithms[] = {
     {SpmmAlgorithm::kAuto, "auto", nullptr},  // one of the others (ops/spmm_tuner.h)
     {SpmmAlgorithm::kCsr, "csr", run_csr},
     {SpmmAlgorithm::kRode, "rode", run_rode},
+    {SpmmAlgorithm::kRodeTc, "rode-tc", run_rode_tc, true},
     {SpmmAlgorithm::kTca, "tca", run_tca, true},
     {SpmmAlgorithm::kCusparse, "cusparse", run_cusparse, true},
 };

@@ -11,6 +11,7 @@ struct SpmmOperands {
   const Adjacency& adj;
   const Tensor &weight, &x, &y;  // weight undefined: an unweighted sum
   Accumulate accumulate = Accumulate::kOrdered;
+  RodeOptions rode = {};
 };
 
 /// Whether it runs on CUDA only, and takes one weight an edge, not one for each head.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/cuda_graph.h"
 #include "ops/convert.h"
 #include "ops/dense.h"
 #include "ops/kernels/sparse.h"
@@ -22,6 +23,10 @@ template <DType kType>
 Tensor inverse_lengths(const Adjacency& adj) {
   return adj
       .cached<InverseLengths<kType>>([&] {
+        // Inside a capture the array would belong to the CUDA graph and be filled at its first launch only.
+        check(!is_capturing(adj.device()),
+              "[spmm] the row lengths of a mean cannot be computed during CUDA graph capture: run the work "
+              "once before capturing");
         const Tensor out = Tensor::empty({adj.rows()}, kType, adj.device());
         if (adj.rows() > 0) kernels::inverse_row_length.on(adj.device())(adj.csr(), out);
         return InverseLengths<kType>{out};
@@ -30,8 +35,9 @@ Tensor inverse_lengths(const Adjacency& adj) {
 }
 
 void check_supported(const Adjacency& adj, const SpmmOptions& options) {
-  check(options.algorithm == SpmmAlgorithm::kAuto && options.accumulate == Accumulate::kOrdered, "[spmm] ",
-        options.reduce, " has a kernel of its own: leave algorithm at auto and accumulate at ordered");
+  check(options.algorithm == SpmmAlgorithm::kAuto && options.accumulate == Accumulate::kOrdered &&
+            options.rode == RodeOptions{},
+        "[spmm] ", options.reduce, " has a kernel of its own: leave all other options at their defaults");
   constexpr std::int64_t kLongest = std::numeric_limits<std::int32_t>::max();
   if (adj.num_edges() <= kLongest) return;
   const std::int64_t longest = kernels::longest_row.on(adj.device())(adj.csr());

@@ -3,7 +3,9 @@
 #include <limits>
 
 #include "ops/checks.h"
+#include "ops/plan/tca_plan.h"
 #include "ops/sparse/spmm_algorithms.h"
+#include "ops/sparse/spmm_products.h"
 #include "ops/sparse/spmm_tuning_cache.h"
 #include "ops/spmm_tuner.h"
 #include "ops/spmv.h"
@@ -16,8 +18,9 @@ bool has_heads(const Tensor& weight) {
 }
 
 /// Throws Error where the algorithm that the caller named does not support the operands.
-void check_supported(SpmmAlgorithm algorithm, Accumulate accumulate, const Adjacency& adj,
-                     const Tensor& weight, const Tensor& x) {
+void check_supported(const SpmmOptions& options, const Adjacency& adj, const Tensor& weight,
+                     const Tensor& x) {
+  const SpmmAlgorithm algorithm = options.algorithm;
   constexpr std::int64_t kMaxEdges = std::numeric_limits<std::int32_t>::max();
   const Device device = adj.device();
   if (is_only_cuda_one_head(algorithm)) {
@@ -26,8 +29,12 @@ void check_supported(SpmmAlgorithm algorithm, Accumulate accumulate, const Adjac
     check(!weight.defined() || weight.rank() == 1, "[spmm] ", algorithm,
           " takes one weight an edge, not one for each head: choose auto, csr or rode");
   }
+  if (algorithm == SpmmAlgorithm::kRodeTc || algorithm == SpmmAlgorithm::kTca)
+    check(x.dtype() != DType::kF64, "[spmm] ", algorithm, " takes f32 (as TF32), bf16 and f16, got ",
+          x.dtype());
   if (algorithm == SpmmAlgorithm::kTca)
-    check(x.dtype() != DType::kF64, "[spmm] tca takes f32 (as TF32), bf16 and f16, got ", x.dtype());
+    check(x.dim(1) <= TcaPlan::kMaxColumns, "[spmm] tca takes at most ", TcaPlan::kMaxColumns,
+          " columns, got ", x.dim(1));
   if (algorithm == SpmmAlgorithm::kCusparse) {
     check(adj.num_edges() <= kMaxEdges, "[spmm] cusparse takes at most 2^31 - 1 edges, got ", adj.num_edges(),
           ": choose rode");
@@ -35,20 +42,26 @@ void check_supported(SpmmAlgorithm algorithm, Accumulate accumulate, const Adjac
           "[spmm] cusparse takes no more edges than rows x cols, got ", adj.num_edges(), " on ", adj.rows(),
           " x ", adj.cols(), ": choose rode");
   }
-  if (accumulate == Accumulate::kAtomic)
+  check(options.rode == RodeOptions{} || algorithm == SpmmAlgorithm::kRode ||
+            algorithm == SpmmAlgorithm::kRodeTc,
+        "[spmm] split and block are for rode and rode-tc, got ", algorithm);
+  if (options.accumulate == Accumulate::kAtomic)
     check(device.is_cuda() && size_of(x.dtype()) >= 4 &&
               (algorithm == SpmmAlgorithm::kRode || algorithm == SpmmAlgorithm::kAuto),
           "[spmm] atomic accumulation is for rode and auto on CUDA in f32 or f64, got ", algorithm, " on ",
           device, " in ", x.dtype());
 }
 
+/// Of a product without heads.
+SpmmProblem problem_of(const SpmmOperands& in) {
+  return {in.x.dim(1), in.x.dtype(), in.weight.defined(), in.accumulate == Accumulate::kAtomic};
+}
+
 SpmmAlgorithm choose(const SpmmOperands& in) {
   if (has_heads(in.weight)) return spmm_rule(in.adj);  // the other algorithms support one head only
   const bool cusparse_in_use = has_cusparse_state(in.adj);
-  const SpmmProblem problem{in.x.dim(1), in.x.dtype(), in.weight.defined(),
-                            in.accumulate == Accumulate::kAtomic};
   const SpmmAlgorithm chosen = choose_spmm(
-      in.adj, problem, [&](SpmmAlgorithm algorithm) { run_spmm(algorithm, in); },
+      in.adj, problem_of(in), [&](SpmmAlgorithm algorithm) { run_spmm(algorithm, in); },
       SpmmTuningCache::of_process());
   // cuSPARSE's arrays are kept only where it was chosen, not where it was timed.
   if (!cusparse_in_use && chosen != SpmmAlgorithm::kCusparse) release_cusparse_state(in.adj);
@@ -77,7 +90,7 @@ void check_spmm_operands(const Adjacency& adj, const Tensor& weight, const Tenso
 
 Tensor spmm_sum(const Adjacency& adj, const Tensor& weight, const Tensor& x, const SpmmOptions& options) {
   check_spmm_operands(adj, weight, x);
-  check_supported(options.algorithm, options.accumulate, adj, weight, x);
+  check_supported(options, adj, weight, x);
   const bool is_auto = options.algorithm == SpmmAlgorithm::kAuto;
   if (is_auto && x.rank() == 2 && x.dim(1) == 1) {
     const Tensor v = x.reshape({adj.cols()});
@@ -86,7 +99,9 @@ Tensor spmm_sum(const Adjacency& adj, const Tensor& weight, const Tensor& x, con
   const Shape shape = x.rank() == 3 ? Shape{adj.rows(), x.dim(1), x.dim(2)} : Shape{adj.rows(), x.dim(1)};
   const Tensor y = Tensor::empty(shape, x.dtype(), x.device());
   if (y.numel() == 0) return y;
-  const SpmmOperands operands{adj, weight, x, y, options.accumulate};
+  const SpmmOperands operands{adj, weight, x, y, options.accumulate, options.rode};
+  if (options.algorithm == SpmmAlgorithm::kRode && adj.device().is_cuda() && x.rank() == 2)
+    note_rode_product(adj, problem_of(operands), options.rode);
   run_spmm(is_auto ? choose(operands) : options.algorithm, operands);
   return y;
 }

@@ -8,10 +8,6 @@
 namespace rodeo::bench {
 namespace {
 
-bool is_preset(const std::string& size) {
-  return (", " + synthetic_preset_names() + ",").find(", " + size + ",") != std::string::npos;
-}
-
 // cxxopts takes the next option for the value of an option without one.
 void check_given(const std::string& option, const std::string& value) {
   check(!value.empty() && !value.starts_with("--"), "--", option, " needs a value");
@@ -52,15 +48,26 @@ Texts list(const cxxopts::ParseResult& parsed, const std::string& option) {
 
 Texts preset_list(const cxxopts::ParseResult& parsed) {
   const Texts sizes = list(parsed, "graph");
-  for (const std::string& size : sizes)
-    check(is_preset(size), "--graph must be of ", synthetic_preset_names(), ", got '", size, "'");
+  for (const std::string& size : sizes) try {
+      synthetic_preset(size);
+    } catch (const Error&) {
+      fail("--graph must be of ", synthetic_preset_names(), ", got '", size, "'");
+    }
   return sizes;
 }
 
-SyntheticOptions preset_in_order(const std::string& size, bool shuffle) {
+std::vector<std::optional<bool>> node_orders(const cxxopts::ParseResult& parsed) {
+  std::vector<std::optional<bool>> orders;
+  for (const std::string& order : list(parsed, "node-order")) orders.emplace_back(parse_shuffle(order));
+  if (orders.empty()) orders.emplace_back();
+  return orders;
+}
+
+SyntheticOptions preset_in_order(const std::string& size, std::optional<bool> shuffle) {
   SyntheticOptions preset = synthetic_preset(size);
-  preset.shuffle = shuffle;
-  if (!shuffle) preset.name += "-sorted";
+  if (!shuffle || *shuffle == preset.shuffle) return preset;
+  preset.shuffle = *shuffle;
+  preset.name += *shuffle ? "-shuffled" : "-sorted";
   return preset;
 }
 

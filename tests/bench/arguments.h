@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cxxopts.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,11 @@ std::string one(const cxxopts::ParseResult& parsed, const std::string& option);
 Texts list(const cxxopts::ParseResult& parsed, const std::string& option);
 /// --graph: names of synthetic presets.
 Texts preset_list(const cxxopts::ParseResult& parsed);
-/// The synthetic preset of that name. Without shuffling, its communities are contiguous and its name ends in
-/// "-sorted".
-SyntheticOptions preset_in_order(const std::string& size, bool shuffle);
+/// --node-order: shuffled or community; empty: the order of each preset.
+std::vector<std::optional<bool>> node_orders(const cxxopts::ParseResult& parsed);
+/// The synthetic preset of that name. An order that is not its own is part of its name: "-sorted" (contiguous
+/// communities, or the order of the grid) or "-shuffled".
+SyntheticOptions preset_in_order(const std::string& size, std::optional<bool> shuffle);
 /// A list of files that exist.
 Texts file_list(const cxxopts::ParseResult& parsed, const std::string& option);
 

@@ -16,8 +16,12 @@ struct BenchOptions {
   std::vector<DType> dtypes;
   std::vector<std::string> kernels;  // empty: all
   int repeats = 20;
-  bool weighted = false;
+  std::vector<Weights> weights;
+  std::vector<std::string> experiments;  // to run instead of the table
+  // Whether the user gave these; experiments have their own defaults.
+  bool graphs_given = false, widths_given = false, dtypes_given = false, weights_given = false;
   Device device;
+  bool explain = false;
   std::string csv, json, plot;  // files to write, or empty
   std::string command;          // the command line
 

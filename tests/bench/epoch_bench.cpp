@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "core/context.h"
+#include "core/threads.h"
 #include "core/version.h"
 #include "datasets/subset.h"
 #include "datasets/synthetic.h"
@@ -145,8 +146,8 @@ void run(const EpochOptions& options) {
   print_epoch_header();
   std::vector<EpochRow> rows;
   for (const std::string& size : options.graphs)
-    for (const bool shuffle : options.shuffle)
-      measure_graph(synthesize(preset_in_order(size, shuffle)), options, limits, rows);
+    for (const std::optional<bool> shuffle : options.shuffle)
+      measure_graph(synthesize(preset_in_order(size, shuffle), options.device), options, limits, rows);
   for (const std::string& path : options.files)
     measure_graph(load_dataset(path, {.need = Need::kTraining, .split = options.split}), options, limits,
                   rows);
@@ -158,6 +159,7 @@ void run(const EpochOptions& options) {
 }  // namespace rodeo::bench
 
 int main(int argc, char** argv) {
+  rodeo::limit_spinning(argv);
   return rodeo::run_command("epoch_bench", [&] {
     const rodeo::bench::EpochOptions options = rodeo::bench::parse_epoch_options(argc, argv);
     if (options.help.empty())

@@ -16,17 +16,15 @@ cxxopts::Options describe_options() {
   options.set_width(110).custom_help("[options]").allow_unrecognised_options();
   auto add = options.add_options();
   add("model", "gcn, gat", texts("gcn,gat"), "LIST");
-  add("graph",
-      "Synthetic graphs of a named size: cora, pubmed, arxiv, reddit, products (default: cora, where "
-      "no file is given)",
+  add("graph", "Synthetic graphs: " + synthetic_preset_names() + " (default: cora, where no file is given)",
       cxxopts::value<Texts>(), "LIST");
   add("node-order",
-      "Node order of synthetic graphs: shuffled, or community (communities are contiguous; adds -sorted to "
-      "the name)",
-      texts("shuffled"), "LIST");
+      "Node order of synthetic graphs: shuffled, or community (communities are contiguous; grids keep their "
+      "order). An order that is not the default of the graph is added to its name",
+      cxxopts::value<Texts>(), "LIST");
   add("dataset", "HDF5 files, as for train_gcn", cxxopts::value<Texts>(), "FILES");
-  add("split", "Random split in percent instead of the masks in the files, e.g. 60/20/20",
-      cxxopts::value<std::string>(), "A/B/C");
+  add("split", "Random split instead of the masks in the files, e.g. 60/20/20", cxxopts::value<std::string>(),
+      "A/B/C");
   add("hidden", "Hidden width; for a GAT, of each head (default: 16 for GCN, 8 for GAT)",
       cxxopts::value<Texts>(), "LIST");
   add("heads", "Attention heads of the hidden layers of a GAT", texts("8"), "LIST");
@@ -81,7 +79,7 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv) {
   for (const std::string& given : list(parsed, "precision"))
     options.precisions.push_back(parse_precision(given));
   for (const std::string& order : list(parsed, "reorder")) options.reorder.push_back(parse_node_order(order));
-  for (const std::string& order : list(parsed, "node-order")) options.shuffle.push_back(parse_shuffle(order));
+  options.shuffle = node_orders(parsed);
   if (const std::string given = one(parsed, "input-dropout"); !given.empty()) {
     double p = -1;
     const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), p);

@@ -19,7 +19,7 @@ struct EpochOptions {
   std::vector<FeatureForm> features;
   std::vector<Precision> precisions;
   std::vector<NodeOrder> reorder;
-  std::vector<bool> shuffle;  // node orders of synthetic graphs
+  std::vector<std::optional<bool>> shuffle;  // node orders of synthetic graphs; unset: that of the preset
   std::optional<double> input_dropout;
   std::string split;
   AttentionForm attention = AttentionForm::kAuto;

@@ -4,6 +4,8 @@
 
 #include <cstdio>
 
+#include "core/quoting.h"
+
 namespace rodeo::bench {
 namespace {
 
@@ -37,7 +39,7 @@ void write_epoch_csv(const std::vector<EpochRow>& rows, std::ostream& out) {
   for (const Column& column : kColumns) out << comma << column.name, comma = ",";
   for (const EpochRow& row : rows) {
     comma = "\n";
-    for (const Column& column : kColumns) out << comma << column.text(row), comma = ",";
+    for (const Column& column : kColumns) out << comma << csv_field(column.text(row)), comma = ",";
   }
   out << '\n';
 }
@@ -53,7 +55,7 @@ void write_epoch_json(const std::vector<EpochRow>& rows, std::ostream& out) {
                           name == "precision";
       out << comma << '"' << name << "\": ";
       if (quoted)
-        out << '"' << text << '"';
+        out << json_string(text);
       else
         out << (text.empty() || text == "nan" ? "null" : text);
       comma = ", ";

@@ -4,35 +4,19 @@
 
 #include <cmath>
 
+#include "core/quoting.h"
+
 namespace rodeo::bench {
 namespace {
-
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + '"';
-}
 
 std::string number(double value, const char* unknown) {
   return std::isfinite(value) ? fmt::format("{:.6g}", value) : unknown;
 }
 
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 0x20)
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    else
-      out += c == '"' || c == '\\' ? std::string{'\\', c} : std::string(1, c);
-  }
-  return out + '"';
-}
-
 // {"key": value, ...}; the values are JSON texts.
 std::string object(const std::vector<std::pair<std::string, std::string>>& members) {
   std::string out;
-  for (const auto& [key, value] : members) out += (out.empty() ? "" : ", ") + quoted(key) + ": " + value;
+  for (const auto& [key, value] : members) out += (out.empty() ? "" : ", ") + json_string(key) + ": " + value;
   return "{" + out + "}";
 }
 
@@ -48,65 +32,69 @@ std::string json(double value) {
 }
 
 std::string json(const Result& r) {
-  return object({{"graph", quoted(r.graph)},
+  return object({{"graph", json_string(r.graph)},
                  {"rows", str(r.rows)},
                  {"cols", str(r.cols)},
                  {"edges", str(r.edges)},
-                 {"op", quoted(name(r.op))},
+                 {"op", json_string(name(r.op))},
                  {"weighted", r.weighted ? "true" : "false"},
-                 {"dtype", quoted(name(r.dtype))},
+                 {"dtype", json_string(name(r.dtype))},
                  {"n", str(r.n)},
-                 {"kernel", quoted(r.kernel)},
+                 {"kernel", json_string(r.kernel)},
                  {"peer", r.peer ? "true" : "false"},
                  {"ms", json(r.ms)},
                  {"tbps", json(r.tbps)},
                  {"gflops", json(r.gflops)},
                  {"of_limit", json(r.of_limit)},
                  {"error", json(r.error)},
+                 {"verdict", json_string(mark(r.verdict))},
+                 {"variant", json_string(r.variant)},
                  {"vs_best", json(r.vs_best)},
                  {"vs_default", json(r.vs_default)}});
 }
 
 std::string json(const Summary& s) {
-  return object({{"op", quoted(name(s.op))},
-                 {"dtype", quoted(name(s.dtype))},
-                 {"kernel", quoted(s.kernel)},
+  return object({{"op", json_string(name(s.op))},
+                 {"dtype", json_string(name(s.dtype))},
+                 {"weighted", s.weighted ? "true" : "false"},
+                 {"kernel", json_string(s.kernel)},
                  {"cells", str(s.cells)},
                  {"geometric_mean", json(s.mean)},
                  {"worst", json(s.worst)},
-                 {"worst_cell", quoted(s.worst_cell)}});
+                 {"worst_cell", json_string(s.worst_cell)}});
 }
 
 }  // namespace
 
 void write_csv(const Report& report, std::ostream& out) {
   out << "graph,rows,cols,edges,op,dtype,weighted,n,kernel,peer,ms,tbps,gflops,of_limit,error,vs_best,vs_"
-         "default\n";
+         "default,verdict,variant\n";
   for (const Result& r : report.results) {
     out << csv_field(r.graph) << ',' << r.rows << ',' << r.cols << ',' << r.edges << ',' << name(r.op) << ','
         << r.dtype << ',' << r.weighted << ',' << r.n << ',' << r.kernel << ',' << r.peer;
     for (const double value : {r.ms, r.tbps, r.gflops, r.of_limit, r.error, r.vs_best, r.vs_default})
       out << ',' << number(value, "");
-    out << '\n';
+    out << ',' << mark(r.verdict) << ',' << r.variant << '\n';
   }
 }
 
 void write_json(const Report& report, std::ostream& out) {
   std::vector<std::pair<std::string, std::string>> header;
-  for (const auto& [what, value] : report.header) header.emplace_back(what, quoted(value));
+  for (const auto& [what, value] : report.header) header.emplace_back(what, json_string(value));
   const auto gather = [](const Limits::Gather& g) {
     return object(
         {{"row_bytes", str(g.row_bytes)}, {"table_bytes", str(g.table_bytes)}, {"tbps", json(g.tbps)}});
   };
   const auto plan = [](const PlanCost& p) {
-    return object({{"graph", quoted(p.graph)}, {"plan", quoted(p.plan)}, {"ms", json(p.ms)}});
+    return object({{"graph", json_string(p.graph)}, {"plan", json_string(p.plan)}, {"ms", json(p.ms)}});
   };
   out << "{\n  \"header\": " << object(header) << ",\n  \"limits\": "
       << object({{"copy_tbps", json(report.limits.copy)}, {"gathers", array(report.limits.gathers, gather)}})
       << ",\n  \"plans\": " << array(report.plans, plan)
       << ",\n  \"results\": " << array(report.results, [](const Result& r) { return json(r); })
       << ",\n  \"summary\": " << array(summarize(report.results), [](const Summary& s) { return json(s); })
-      << ",\n  \"skipped\": " << array(report.skipped, [](const std::string& s) { return quoted(s); })
+      << ",\n  \"skipped\": " << array(report.skipped, [](const std::string& s) { return json_string(s); })
+      << ",\n  \"faults\": " << array(report.faults, [](const std::string& s) { return json_string(s); })
       << "\n}\n";
 }
 

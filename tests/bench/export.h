@@ -11,7 +11,7 @@ namespace rodeo::bench {
 void write_csv(const Report& report, std::ostream& out);
 
 /// {"header": {...}, "limits": {"copy_tbps", "gathers": [...]}, "plans": [...], "results": [...],
-///  "summary": [...], "skipped": [...]}; unknown numbers are null.
+///  "summary": [...], "skipped": [...], "faults": [...]}; unknown numbers are null.
 void write_json(const Report& report, std::ostream& out);
 
 }  // namespace rodeo::bench

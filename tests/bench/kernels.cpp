@@ -53,19 +53,20 @@ auto by(const SpmmOptions& options) {
   };
 }
 
-auto by_spmv(SpmvAlgorithm algorithm) {
+auto by_spmv(const SpmvOptions& options) {
   return [=](const Problem& p) {
     const Tensor x = p.x.reshape({p.x.numel()});
-    return p.weight.defined() ? spmv(p.adj, p.weight, x, {algorithm}) : spmv(p.adj, x, {algorithm});
+    return p.weight.defined() ? spmv(p.adj, p.weight, x, options) : spmv(p.adj, x, options);
   };
 }
 
-Tensor by_sddmm(const Problem& p) {
-  return sddmm(p.adj, p.b1, p.x);
+auto by_sddmm(const SddmmOptions& options) {
+  return [=](const Problem& p) { return sddmm(p.adj, p.b1, p.x, SddmmOp::kDot, p.weight, options); };
 }
 
-bool matches(const std::string& filter, const std::string& kernel) {
-  return kernel == filter || kernel.starts_with(filter + "-");
+bool is_kernel(Op op, const std::string& name) {
+  return std::any_of(all_kernels().begin(), all_kernels().end(),
+                     [&](const Kernel& kernel) { return kernel.op == op && kernel.name == name; });
 }
 
 }  // namespace
@@ -82,14 +83,20 @@ const std::vector<Kernel>& all_kernels() {
         on_cuda_only(where_rows_are_split(ours("rode-atomic", Op::kSpmm,
                                                by({SpmmAlgorithm::kRode, Accumulate::kAtomic}),
                                                {DType::kF64, DType::kF32}))),
+        rounds_to_tf32(on_cuda_only(ours("rode-tc", Op::kSpmm, by({SpmmAlgorithm::kRodeTc}),
+                                         {DType::kF32, DType::kF16, DType::kBF16}))),
         rounds_to_tf32(on_cuda_only(
             ours("tca", Op::kSpmm, by({SpmmAlgorithm::kTca}), {DType::kF32, DType::kF16, DType::kBF16}))),
         ours("auto", Op::kSpmm, by({})),
-        ours("rode", Op::kSddmm, by_sddmm),
-        ours("vector", Op::kSpmv, by_spmv(SpmvAlgorithm::kVector)),
-        ours("segmented", Op::kSpmv, by_spmv(SpmvAlgorithm::kSegmented)),
-        ours("rode", Op::kSpmv, by_spmv(SpmvAlgorithm::kRode)),
+        ours("rows", Op::kSddmm, by_sddmm({SddmmAlgorithm::kRows})),
+        ours("edges", Op::kSddmm, by_sddmm({SddmmAlgorithm::kEdges})),
+        ours("auto", Op::kSddmm, by_sddmm({})),
     };
+    for (const char* spmv : {"auto", "vector", "stream", "rode", "segmented", "vector-2", "vector-4",
+                             "vector-8", "vector-16", "vector-32"}) {
+      all.push_back(ours(spmv, Op::kSpmv, by_spmv(parse_spmv_options(spmv))));
+      all.back().only_named = std::string_view(spmv).starts_with("vector-");
+    }
 #if RODEO_WITH_CUDA
     for (const auto& peers : {cusparse_spmm(), cusparse_sddmm(), cusparse_spmv()})
       all.insert(all.end(), peers.begin(), peers.end());
@@ -106,25 +113,24 @@ const std::vector<Plan>& all_plans() {
   return plans;
 }
 
-Problem make_problem(Op op, const Adjacency& adj, DType dtype, std::int64_t n, bool weighted) {
-  const auto draw = [&](const Shape& shape, std::uint64_t stream) {
-    const DType drawn = dtype == DType::kF64 ? DType::kF64 : DType::kF32;
-    return uniform(shape, -1, 1, {1, stream}, drawn, adj.device()).to(dtype);
-  };
-  Problem p{op, adj, dtype, n, {}, draw({adj.cols(), n}, 1), {}};
-  if (op == Op::kSddmm)
-    p.b1 = draw({adj.rows(), n}, 2);
-  else if (weighted)
-    p.weight = draw({adj.num_edges()}, 3);
+Tensor draw_operand(const Shape& shape, std::uint64_t stream, DType dtype, Device device) {
+  const DType drawn = dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+  return uniform(shape, -1, 1, {1, stream}, drawn, device).to(dtype);
+}
+
+Problem make_problem(Op op, const Adjacency& adj, DType dtype, std::int64_t n, const Tensor& weight) {
+  Problem p{op, adj, dtype, n, weight, draw_operand({adj.cols(), n}, 1, dtype, adj.device()), {}};
+  if (op == Op::kSddmm) p.b1 = draw_operand({adj.rows(), n}, 2, dtype, adj.device());
   return p;
 }
 
 std::vector<Kernel> select_kernels(Op op, const std::vector<std::string>& filter) {
   std::vector<Kernel> chosen;
   for (const Kernel& kernel : all_kernels()) {
-    const bool wanted = std::any_of(filter.begin(), filter.end(),
-                                    [&](const std::string& part) { return matches(part, kernel.name); });
-    if (kernel.op == op && (filter.empty() || wanted)) chosen.push_back(kernel);
+    const bool wanted = std::any_of(filter.begin(), filter.end(), [&](const std::string& part) {
+      return kernel.name == part || (!is_kernel(op, part) && kernel.name.starts_with(part + "-"));
+    });
+    if (kernel.op == op && (filter.empty() ? !kernel.only_named : wanted)) chosen.push_back(kernel);
   }
   return chosen;
 }
@@ -135,7 +141,8 @@ void check_filter(const std::vector<std::string>& filter, const std::vector<Op>&
     std::set<std::string> names;
     for (const Op op : ops) {
       known = known || !select_kernels(op, {part}).empty();
-      for (const Kernel& kernel : select_kernels(op, {})) names.insert(kernel.name);
+      for (const Kernel& kernel : all_kernels())
+        if (kernel.op == op) names.insert(kernel.name);
     }
     std::string choices;
     for (const std::string& name : names) choices += (choices.empty() ? "" : ", ") + name;

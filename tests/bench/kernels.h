@@ -19,13 +19,15 @@ struct Problem {
   Adjacency adj;
   DType dtype;
   std::int64_t n;  // columns; 1 for SpMV
-  Tensor weight;   // [edges]; undefined: ones. Unused by SDDMM
+  Tensor weight;   // [edges]; undefined: ones
   Tensor x;        // [cols, n]; SDDMM: b2
   Tensor b1;       // [rows, n]; SDDMM only
 };
 
-/// Random operands in [-1, 1), rounded to `dtype`.
-Problem make_problem(Op op, const Adjacency& adj, DType dtype, std::int64_t n, bool weighted);
+/// Random operands in [-1, 1), rounded to `dtype`, which is also the dtype of `weight`.
+Problem make_problem(Op op, const Adjacency& adj, DType dtype, std::int64_t n, const Tensor& weight = {});
+/// Random values in [-1, 1), rounded to `dtype`.
+Tensor draw_operand(const Shape& shape, std::uint64_t stream, DType dtype, Device device);
 
 /// Enqueues the kernel once. The result is Y [rows, n]; for SDDMM, S [edges]. All of it is overwritten.
 using Run = std::function<Tensor()>;
@@ -41,14 +43,16 @@ struct Kernel {
   /// Computes what is computed once for a graph; this is not timed. Returns an empty Run if the kernel is not
   /// for this problem.
   std::function<Run(const Problem&)> prepare;
-  bool peer = false;  // a vendor baseline
-  bool tf32 = false;  // rounds f32 operands to a 10-bit mantissa
+  bool peer = false;        // a vendor baseline
+  bool tf32 = false;        // rounds f32 operands to a 10-bit mantissa
+  bool only_named = false;  // timed only where the filter names it
 };
 
 /// The kernels of Rodeo, and in CUDA builds those of cuSPARSE.
 const std::vector<Kernel>& all_kernels();
-/// The kernels of an operation that `filter` names: by the full name, or by the part before a dash for a
-/// whole family ("cusparse"). An empty filter selects all.
+/// The kernels of an operation that `filter` names: by the full name, or, where no kernel has that name, by
+/// the part before a dash for a whole family ("cusparse"). An empty filter selects all but those with
+/// only_named.
 std::vector<Kernel> select_kernels(Op op, const std::vector<std::string>& filter);
 /// Throws Error that lists the choices if a part of the filter matches no kernel of these operations.
 void check_filter(const std::vector<std::string>& filter, const std::vector<Op>& ops);

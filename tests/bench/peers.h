@@ -10,7 +10,8 @@ namespace rodeo::bench {
 /// Default, ALG1, ALG2 and ALG3 of the generic CSR SpMM. 16-bit operands are accumulated in f32. The result
 /// has the dtype of the operands, or f32 if the name ends in "-f32out".
 std::vector<Kernel> cusparse_spmm();
-/// B2 is passed as a transposed operand. The result is the values of a CSR matrix.
+/// B2 is passed as a transposed operand. The result is the values of a CSR matrix. cuSPARSE does not multiply
+/// by A's values: in weighted problems "-scaled" is followed by an elementwise product, which is timed.
 std::vector<Kernel> cusparse_sddmm();
 /// Default, ALG1 and ALG2 of the generic CSR SpMV.
 std::vector<Kernel> cusparse_spmv();

@@ -1,3 +1,4 @@
+#include "ops/scale_rows.h"
 #include "tests/bench/cusparse.h"
 #include "tests/bench/peers.h"
 
@@ -8,8 +9,8 @@ constexpr cusparseOperation_t kAsIs = CUSPARSE_OPERATION_NON_TRANSPOSE;
 constexpr cusparseOperation_t kTransposed = CUSPARSE_OPERATION_TRANSPOSE;
 constexpr cusparseSDDMMAlg_t kAlgorithm = CUSPARSE_SDDMM_ALG_DEFAULT;
 
-Run prepare(const Problem& p) {
-  if (!p.x.device().is_cuda()) return {};
+Run prepare(const Problem& p, bool weighted) {
+  if (!p.x.device().is_cuda() || p.weight.defined() != weighted) return {};
   const Device device = p.x.device();
   const cusparseHandle_t handle = cusparse_handle(device);
   const cudaDataType compute = compute_type(p.dtype);
@@ -26,18 +27,20 @@ Run prepare(const Problem& p) {
   check_cusparse(cusparseSDDMM_preprocess(handle, kAsIs, kTransposed, one, b1.get(), b2.get(), zero,
                                           c.descriptor.get(), compute, kAlgorithm, workspace.raw()),
                  "SDDMM's preprocessing");
-  return [=, operands = std::pair(p.b1, p.x)] {
+  return [=, operands = std::pair(p.b1, p.x), weight = p.weight] {
     check_cusparse(cusparseSDDMM(handle, kAsIs, kTransposed, one, b1.get(), b2.get(), zero,
                                  c.descriptor.get(), compute, kAlgorithm, workspace.raw()),
                    "SDDMM");
-    return s;
+    return weighted ? scale_rows(s.reshape({s.numel(), 1}), weight).reshape({s.numel()}) : s;
   };
 }
 
 }  // namespace
 
 std::vector<Kernel> cusparse_sddmm() {
-  return {{"cusparse-default", Op::kSddmm, prepare, /*peer=*/true}};
+  return {{"cusparse-default", Op::kSddmm, [](const Problem& p) { return prepare(p, false); }, /*peer=*/true},
+          {"cusparse-default-scaled", Op::kSddmm, [](const Problem& p) { return prepare(p, true); },
+           /*peer=*/true}};
 }
 
 }  // namespace rodeo::bench

@@ -5,11 +5,23 @@
 #include "train/report/svg.h"
 
 namespace rodeo::bench {
+namespace {
+
+/// The widths that were timed: the ticks of a chart.
+std::vector<double> columns_of(const std::vector<svg::Series>& all) {
+  std::vector<double> columns;
+  for (const svg::Series& series : all) columns.insert(columns.end(), series.x.begin(), series.x.end());
+  std::sort(columns.begin(), columns.end());
+  columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+  return columns;
+}
+
+}  // namespace
 
 std::string plot(const Report& report) {
   std::vector<std::pair<std::string, std::vector<svg::Series>>> charts;  // in the order of the table
   for (const Result& r : report.results) {
-    const std::string heading = str(r.graph, ", ", name(r.op), ", ", r.dtype);
+    const std::string heading = str(r.graph, ", ", name(r.op), ", ", r.dtype, r.weighted ? ", weighted" : "");
     auto chart =
         std::find_if(charts.begin(), charts.end(), [&](const auto& c) { return c.first == heading; });
     if (chart == charts.end()) chart = charts.insert(charts.end(), {heading, {}});
@@ -21,9 +33,13 @@ std::string plot(const Report& report) {
   }
   std::vector<std::pair<std::string, std::string>> drawn;
   for (const auto& [heading, series] : charts)
-    drawn.emplace_back(
-        heading,
-        svg::lines({.title = heading, .x = "columns", .y = "ms", .log_x = true, .log_y = true}, series));
+    drawn.emplace_back(heading, svg::lines({.title = heading,
+                                            .x = "columns",
+                                            .y = "ms",
+                                            .log_x = true,
+                                            .log_y = true,
+                                            .x_ticks = columns_of(series)},
+                                           series));
   return svg::stacked(drawn);
 }
 

@@ -7,7 +7,8 @@
 
 namespace rodeo::bench {
 
-/// One SVG with a chart of milliseconds by columns for each graph, op and dtype; one line per kernel.
+/// One SVG with a chart of milliseconds by columns for each graph, op, dtype and kind of weights; one line
+/// per kernel.
 std::string plot(const Report& report);
 
 }  // namespace rodeo::bench

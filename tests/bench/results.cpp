@@ -2,20 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <tuple>
+
+#include "ops/spmm_variant.h"
 
 namespace rodeo::bench {
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kLongestGather = 1024;
 
 std::int64_t bytes_moved(const Problem& p) {
   const auto size = static_cast<std::int64_t>(size_of(p.dtype));
   const std::int64_t edges = p.adj.num_edges();
-  if (p.op != Op::kSpmv) return edges * p.n * size;
+  if (p.op != Op::kSpmv) return edges * p.n * size;  // the weights are n times fewer
   return edges * (4 + (p.weight.defined() ? size : 0)) + (p.adj.rows() + 1) * 8 +
          (p.adj.rows() + p.adj.cols()) * size;
 }
@@ -38,13 +38,30 @@ void add(Summary& summary, double ratio, const Result& result) {
 
 }  // namespace
 
-Result make_result(const NamedGraph& graph, const Problem& p, const Kernel& kernel, double ms, double error,
-                   const Limits& limits) {
+Result make_result(const NamedGraph& graph, const Problem& p, const Kernel& kernel, double ms,
+                   const Verification& verification, const Limits& limits) {
   const double flops = 2 * static_cast<double>(p.adj.num_edges()) * static_cast<double>(p.n);
   const double tbps = static_cast<double>(bytes_moved(p)) / ms / 1e9, limit = limit_of(p, limits);
-  Result result{graph.name,         p.adj.rows(), p.adj.cols(), p.adj.num_edges(), p.op,    p.dtype,
-                p.weight.defined(), p.n,          kernel.name,  kernel.peer,       ms,      tbps,
-                flops / ms / 1e6,   kUnknown,     error,        kUnknown,          kUnknown};
+  Result result{.graph = graph.name,
+                .rows = p.adj.rows(),
+                .cols = p.adj.cols(),
+                .edges = p.adj.num_edges(),
+                .op = p.op,
+                .dtype = p.dtype,
+                .weighted = p.weight.defined(),
+                .n = p.n,
+                .kernel = kernel.name,
+                .peer = kernel.peer,
+                .ms = ms,
+                .tbps = tbps,
+                .gflops = flops / ms / 1e6,
+                .of_limit = kUnknown,
+                .error = verification.off.total,
+                .verdict = verification.verdict};
+  if (p.op == Op::kSpmm && kernel.name == "rode") {
+    const std::string_view ran = spmm_variant(p.adj, {p.n, p.dtype, p.weight.defined(), false}).name;
+    if (ran != kernel.name) result.variant = ran;
+  }
   if (limit > 0) result.of_limit = tbps / limit;
   return result;
 }
@@ -52,33 +69,38 @@ Result make_result(const NamedGraph& graph, const Problem& p, const Kernel& kern
 void compare_with_peers(std::vector<Result>& cell) {
   double best = kUnknown, standard = kUnknown;
   for (const Result& result : cell) {
-    if (!result.peer) continue;
+    if (!result.peer || result.verdict == Verdict::kWrong) continue;
     best = std::fmin(best, result.ms);  // ignores NaN
-    if (result.kernel == "cusparse-default") standard = result.ms;
+    if (result.kernel.starts_with("cusparse-default") && !result.kernel.ends_with("-f32out"))
+      standard = result.ms;
   }
-  for (Result& result : cell) result.vs_best = best / result.ms, result.vs_default = standard / result.ms;
+  for (Result& result : cell)
+    if (result.verdict != Verdict::kWrong)
+      result.vs_best = best / result.ms, result.vs_default = standard / result.ms;
 }
 
 std::vector<Summary> summarize(const std::vector<Result>& results) {
-  std::map<std::tuple<std::string, Op, DType, std::int64_t>, Result>
+  std::map<std::tuple<std::string, Op, DType, bool, std::int64_t>, Result>
       fastest;  // kernel of Rodeo for each problem
   std::vector<Summary> out;
   const auto line = [&](const Result& result, const std::string& kernel) -> Summary& {
     for (Summary& summary : out)
-      if (summary.op == result.op && summary.dtype == result.dtype && summary.kernel == kernel)
+      if (summary.op == result.op && summary.dtype == result.dtype && summary.weighted == result.weighted &&
+          summary.kernel == kernel)
         return summary;
-    return out.emplace_back(Summary{result.op, result.dtype, kernel, 0, 0, 0, {}});
+    return out.emplace_back(Summary{result.op, result.dtype, result.weighted, kernel, 0, 0, 0, {}});
   };
   for (const Result& result : results) {
     if (result.peer || std::isnan(result.vs_best)) continue;
     add(line(result, result.kernel), result.vs_best, result);
-    const auto [at, added] = fastest.try_emplace({result.graph, result.op, result.dtype, result.n}, result);
+    const auto [at, added] =
+        fastest.try_emplace({result.graph, result.op, result.dtype, result.weighted, result.n}, result);
     if (!added && result.ms < at->second.ms) at->second = result;
   }
   for (const auto& [problem, result] : fastest) add(line(result, kBestOfOurs), result.vs_best, result);
   for (Summary& summary : out) summary.mean = std::exp(summary.mean / summary.cells);
   std::stable_sort(out.begin(), out.end(), [](const Summary& a, const Summary& b) {
-    return std::tie(a.op, a.dtype) < std::tie(b.op, b.dtype);
+    return std::tie(a.op, a.dtype, a.weighted) < std::tie(b.op, b.dtype, b.weighted);
   });
   return out;
 }

@@ -50,38 +50,50 @@ void print_graph(const NamedGraph& graph, const std::vector<PlanCost>& plans) {
 }
 
 void print_columns() {
-  fmt::print("{:5} {:4} {:>5}  {:24} {:>10} {:>7} {:>8} {:>8} {:>8} {:>7} {:>9}\n", "op", "type", "n",
-             "kernel", "ms", "TB/s", "GFLOP/s", "of limit", "error", "x best", "x default");
+  fmt::print("{:5} {:4} {:1} {:>5}  {:24} {:>10} {:>7} {:>8} {:>8} {:>8} {:>7} {:>9}\n", "op", "type", "w",
+             "n", "kernel", "ms", "TB/s", "GFLOP/s", "of limit", "error", "x best", "x default");
 }
 
 void print_cell(const std::vector<Result>& cell) {
   for (const Result& r : cell)
-    fmt::print("{:5} {:4} {:>5}  {:24} {:>10.4f} {:>7} {:>8} {:>8} {:>8.0e} {:>7} {:>9}\n", name(r.op),
-               name(r.dtype), r.n, r.kernel, r.ms, significant(r.tbps), significant(r.gflops),
-               known(r.of_limit, "{:.2f}"), r.error, known(r.vs_best, "{:.2f}"),
-               known(r.vs_default, "{:.2f}"));
+    fmt::print("{:5} {:4} {:1} {:>5}  {:24} {:>10.4f} {:>7} {:>8} {:>8} {:>8.0e} {:>7} {:>9}{}{}\n",
+               name(r.op), name(r.dtype), r.weighted ? "w" : "-", r.n,
+               r.variant.empty() ? r.kernel : r.kernel + ": " + r.variant, r.ms, significant(r.tbps),
+               significant(r.gflops), known(r.of_limit, "{:.2f}"), r.error, known(r.vs_best, "{:.2f}"),
+               known(r.vs_default, "{:.2f}"), r.verdict == Verdict::kRight ? "" : "  ", mark(r.verdict));
   std::fflush(stdout);
 }
 
-void print_summary(const Report& report) {
+void print_faults(const Report& report) {
   for (const std::string& line : report.skipped) fmt::print("not timed: {}\n", line);
+  for (const std::string& line : report.faults) fmt::print("{}\n", line);
+}
+
+void print_summary(const Report& report) {
+  print_faults(report);
   fmt::print(
-      "\nms: median, L2 flushed before each run, without plans and preprocessing. TB/s: edges x n x element "
-      "size / time;\nSpMV: indices, weights, x and y once. of limit: TB/s / measured gather limit for rows "
-      "of n "
-      "x element size (at most\n1024 B) and the size of X, SpMV: / copy limit; it can exceed 1, because "
-      "frequently gathered rows hit the L1. x best,\nx default: time of the fastest and of the default "
-      "cuSPARSE "
-      "algorithm / ms; above 1 is faster. rode-atomic is timed\nonly where rows are split; otherwise it "
-      "launches "
-      "the same kernel as rode.\n");
+      "\nms: median, L2 flushed before each run, without plans and preprocessing. w: with edge weights. "
+      "TB/s: "
+      "edges x n x\nelement size / time; SpMV: indices, weights, x and y once. of limit: TB/s / measured "
+      "gather "
+      "limit for rows of n x\nelement size (at most 1024 B) and the size of X, SpMV: / copy limit; it can "
+      "exceed "
+      "1, because frequently gathered rows\nhit the L1. error: norm of the difference of all elements to "
+      "float64 "
+      "/ norm. inexact: a peer beyond eight times the\ntolerance of the type. WRONG: beyond 5 % (ours: "
+      "beyond the "
+      "tolerance); not compared. x best, x default: time of the\nfastest and of the default cuSPARSE "
+      "algorithm / "
+      "ms; above 1 is faster. rode-atomic is timed only where rows are split;\notherwise it launches the "
+      "same "
+      "kernel as rode.\n");
   const std::vector<Summary> summaries = summarize(report.results);
   if (summaries.empty()) return;
-  fmt::print("\nSpeed relative to the fastest cuSPARSE algorithm\n{:5} {:4} {:16} {:>5} {:>14}  {}\n", "op",
-             "type", "kernel", "cells", "geometric mean", "worst cell");
+  fmt::print("\nSpeed relative to the fastest cuSPARSE algorithm\n{:5} {:4} {:1} {:16} {:>5} {:>14}  {}\n",
+             "op", "type", "w", "kernel", "cells", "geometric mean", "worst cell");
   for (const Summary& s : summaries)
-    fmt::print("{:5} {:4} {:16} {:>5} {:>14.2f}  {:.2f} {}\n", name(s.op), name(s.dtype), s.kernel, s.cells,
-               s.mean, s.worst, s.worst_cell);
+    fmt::print("{:5} {:4} {:1} {:16} {:>5} {:>14.2f}  {:.2f} {}\n", name(s.op), name(s.dtype),
+               s.weighted ? "w" : "-", s.kernel, s.cells, s.mean, s.worst, s.worst_cell);
 }
 
 }  // namespace rodeo::bench

@@ -11,6 +11,8 @@ void print_graph(const NamedGraph& graph, const std::vector<PlanCost>& plans);
 /// print_columns() prints the column titles, print_cell() the results of one problem.
 void print_columns();
 void print_cell(const std::vector<Result>& cell);
+/// Kernels that were not timed, and results that are inexact or wrong.
+void print_faults(const Report& report);
 void print_summary(const Report& report);
 
 }  // namespace rodeo::bench

@@ -24,6 +24,21 @@ TEST_P(CoreStaging, BlocksArriveInPlace) {
   EXPECT_TRUE(same_bits(out.to(kCpu), want));
 }
 
+TEST_P(CoreStaging, BuffersServeSeveralTensors) {
+  StagingMemory memory;
+  for (const std::int64_t count : {1000, 10, 0, 70'000, 5}) {  // larger and smaller blocks
+    const Tensor want = random_tensor({count}, DType::kF64, kCpu),
+                 out = Tensor::zeros({count}, DType::kF64, device());
+    Staging staging(out, count / 3 + 1, memory);
+    for (std::int64_t begin = 0; begin < count; begin += count / 3 + 1) {
+      const std::int64_t n = std::min(count / 3 + 1, count - begin);
+      std::copy_n(want.data<double>() + begin, n, static_cast<double*>(staging.next(begin, n)));
+    }
+    staging.finish();
+    EXPECT_TRUE(same_bits(out.to(kCpu), want));
+  }
+}
+
 TEST_P(CoreStaging, EmptyTensorsAndUnfinishedWork) {
   Staging nothing(Tensor::empty({0}, DType::kI64, device()), 5);
   nothing.finish();

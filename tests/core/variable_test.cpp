@@ -199,5 +199,17 @@ TEST(CorePartTimer, SumsKernelsByPart) {
   EXPECT_GT(timer.milliseconds(KernelPart::kSparse), once);
 }
 
+TEST(CoreVariable, ANewValueDropsTheGradient) {
+  Variable x = leaf({1, 2});
+  scaled(x, 3, 3).backward(Tensor::full({2}, 1, DType::kF64));
+  ASSERT_TRUE(x.grad().defined());
+  x.set_value(Tensor::from(std::vector<double>{5, 6}));
+  EXPECT_FALSE(x.grad().defined());
+  EXPECT_EQ(x.value().to_vector<double>(), (std::vector<double>{5, 6}));
+  EXPECT_ERROR(x.set_value(Tensor::zeros({3}, DType::kF64)),
+               "[variable] set_value() needs f64 [2], got f64 [3]");
+  EXPECT_ERROR(scaled(x, 1, 1).set_value(x.value()), "[variable] set_value() needs a leaf");
+}
+
 }  // namespace
 }  // namespace rodeo::test

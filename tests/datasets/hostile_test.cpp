@@ -5,6 +5,7 @@
 #include "datasets/hdf5_file.h"
 #include "tests/support/devices.h"
 #include "tests/support/temp_dir.h"
+#include "train/io/atomic_file.h"
 
 namespace rodeo {
 namespace {
@@ -60,6 +61,97 @@ TEST_F(DatasetsHostile, CyclesAndReferences) {
               H5Sclose(space);
             }),
             ": /x must be numeric, got reference [1]");
+}
+
+/// A file with a chunked array /x of `shape` and one chunk of raw bytes, to which `skipped` filters were not
+/// applied.
+void packed(hid_t file, std::vector<hsize_t> shape, std::vector<hsize_t> chunk, const std::string& bytes,
+            std::uint32_t skipped) {
+  const int rank = static_cast<int>(shape.size());
+  const hid_t space = H5Screate_simple(rank, shape.data(), nullptr), plan = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_chunk(plan, rank, chunk.data());
+  H5Pset_shuffle(plan);
+  H5Pset_deflate(plan, 1);
+  const hid_t array = H5Dcreate2(file, "x", H5T_NATIVE_FLOAT, space, H5P_DEFAULT, plan, H5P_DEFAULT);
+  const std::vector<hsize_t> origin(shape.size(), 0);
+  EXPECT_GE(H5Dwrite_chunk(array, H5P_DEFAULT, skipped, origin.data(), bytes.size(), bytes.data()), 0);
+  H5Dclose(array);
+  H5Pclose(plan);
+  H5Sclose(space);
+}
+
+// HDF5 leaves out the compression of a chunk that would grow; each chunk says which filters were applied.
+TEST_F(DatasetsHostile, ChunksSkipFilters) {
+  const std::vector<float> values{1.5f, -2, 3e7f, 0.25f};
+  const std::string plain(reinterpret_cast<const char*>(values.data()), 16);
+  std::string shuffled;
+  for (int byte = 0; byte < 4; ++byte)
+    for (int i = 0; i < 4; ++i) shuffled += plain[4 * i + byte];
+  for (const auto& [bytes, skipped] : {std::pair{plain, 3u}, std::pair{shuffled, 2u}}) {
+    const std::string path = dir_ / "a.h5";
+    const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    packed(file, {4}, {4}, bytes, skipped);
+    H5Fclose(file);
+    EXPECT_EQ(Hdf5File(path).array("x").read(DType::kF32).to_vector<float>(), values) << skipped;
+  }
+  EXPECT_EQ(error([&](hid_t f) { packed(f, {4}, {4}, plain, 0); }), ": /x cannot be read (inflate() failed)");
+  EXPECT_EQ(error([&](hid_t f) { packed(f, {4}, {4}, plain + "x", 3); }),
+            ": /x cannot be read (inflate() failed)");
+  EXPECT_EQ(error([&](hid_t f) { packed(f, {4}, {4}, plain.substr(1), 3); }),
+            ": /x cannot be read (inflate() failed)");
+}
+
+TEST_F(DatasetsHostile, ChunksHaveLimits) {
+  constexpr hsize_t kLarge = (hsize_t{1} << 28) + 1;  // floats of more than 1 GiB
+  EXPECT_EQ(error([&](hid_t f) { packed(f, {kLarge}, {kLarge}, "packed", 0); }),
+            ": /x has chunks of more than 1 GiB");
+  EXPECT_EQ(error([&](hid_t f) {
+              packed(f, {kLarge, 2}, {kLarge / 2 + 1, 2}, "packed", 0);
+            }),
+            ": /x has chunks of more than 1 GiB");
+  // A chunk of 64 KiB that takes 129 MiB in the file.
+  const std::string huge(std::size_t{129} << 20, '\0');
+  EXPECT_EQ(error([&](hid_t f) { packed(f, {16384}, {16384}, huge, 3); }),
+            str(": /x cannot be read (a chunk declares ", huge.size(), " bytes)"));
+}
+
+// The sizes in the headers of a contiguous array, changed in the file.
+TEST_F(DatasetsHostile, SizesThatTheFileDoesNotHave) {
+  constexpr std::int64_t kCount = 123457, kMore = 123459;
+  const std::string path = dir_ / "a.h5";
+  const auto written = [&](std::int64_t count, std::int64_t bytes) {
+    const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hsize_t size = kCount;
+    const hid_t space = H5Screate_simple(1, &size, nullptr);
+    const hid_t array = H5Dcreate2(file, "x", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const std::vector<int> values(kCount, 0);
+    H5Dwrite(array, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+    H5Dclose(array);
+    H5Sclose(space);
+    H5Fclose(file);
+    std::string content = read_file(path, 10'000'000);
+    const auto word = [](std::int64_t value) {
+      return std::string(reinterpret_cast<const char*>(&value), sizeof value);
+    };
+    for (const auto& [from, to] : {std::pair{word(kCount), word(count)}, {word(4 * kCount), word(bytes)}})
+      for (std::size_t at = 0; (at = content.find(from, at)) != std::string::npos; at += 8)
+        content.replace(at, 8, to);
+    write_file(path, content);
+    return content.size();
+  };
+  const auto error_of_size = [&](std::int64_t count, std::int64_t bytes) {
+    const std::size_t size = written(count, bytes);
+    const std::string text = test::error_of([&] { Hdf5File(path).array("x"); }).substr(path.size());
+    return std::pair(text, size);
+  };
+  written(kCount, 4 * kCount);
+  EXPECT_EQ(Hdf5File(path).array("x").shape(), (Shape{kCount}));
+  const auto [fewer, size] = error_of_size(kMore, 4 * kCount);
+  EXPECT_EQ(fewer, str(": /x declares ", kMore, " values of 4 bytes, but has ", 4 * kCount,
+                       " bytes in a file of ", size, " bytes"));
+  const auto [beyond, same] = error_of_size(1 << 30, std::int64_t{4} << 30);
+  EXPECT_EQ(beyond, str(": /x declares ", 1 << 30, " values of 4 bytes, but has ", std::int64_t{4} << 30,
+                        " bytes in a file of ", same, " bytes"));
 }
 
 }  // namespace

@@ -103,6 +103,22 @@ TEST(DatasetsImport, OgbFolders) {
   EXPECT_TRUE(read_ogb_csv(root, false).multi_label());
   put(root + "/raw/node-label.csv.gz", "0\n1\n");
   EXPECT_ERROR(read_ogb_csv(root, false), root + "/raw/node-label.csv.gz: has 2 nodes, expected 4");
+  const auto label_error = [&](const std::string& text) {
+    put(root + "/raw/node-label.csv.gz", text);
+    return test::error_of([&] { read_ogb_csv(root, false); })
+        .substr((root + "/raw/node-label.csv.gz").size());
+  };
+  EXPECT_EQ(label_error("0\n1\n0\n1e10\n"), ": line 4: expected a class, got '1e10'");
+  EXPECT_EQ(label_error("0\n0.5\n0\n1\n"), ": line 2: expected a class, got '0.5'");
+  EXPECT_EQ(label_error("0,1\n0,2\n0,0\n1,0\n"), ": line 2: expected 0 or 1, got '2'");
+  EXPECT_EQ(label_error("0,1\n0,nan\n0,0\n1,0\n"),
+            ": line 2: one of several labels is missing: 0 or 1 expected");
+  put(root + "/raw/node-label.csv.gz", "0\n1\n0\n1\n");
+  put(root + "/split/time/valid.csv.gz", "3\n4\n");
+  EXPECT_ERROR(read_ogb_csv(root, false),
+               root + "/split/time/valid.csv.gz: line 2: node 4 is outside [0, 4)");
+  put(root + "/raw/edge.csv.gz", "0,1\n1,4\n");
+  EXPECT_ERROR(read_ogb_csv(root, false), root + "/raw/edge.csv.gz: line 2: node 4 is outside [0, 4)");
   EXPECT_ERROR(read_ogb_csv(dir / ".", false),
                dir / ".: has no folder raw: expected an unpacked OGB dataset");
 }
@@ -171,6 +187,24 @@ TEST(DatasetsImport, MatrixMarketKeepsValuesAndDirections) {
   put(path, "%%MatrixMarket matrix coordinate pattern general\n3 4 1\n1 2\n");
   EXPECT_ERROR(read_matrix_market_graph(path, false, true),
                path + ": a graph needs a square matrix, got 3 x 4");
+}
+
+TEST(DatasetsPickle, IntegersHaveTheirSigns) {
+  const auto integer = [](const std::string& opcode) {
+    return parse_pickle(opcode + ".", "p").root->integer;
+  };
+  using namespace std::string_literals;
+  EXPECT_EQ(integer("K\xff"), 255);        // one byte, unsigned
+  EXPECT_EQ(integer("M\xff\xff"), 65535);  // two bytes, unsigned
+  EXPECT_EQ(integer("J\xff\xff\xff\xff"), -1);
+  EXPECT_EQ(integer("J\x00\x00\x00\x80"s), std::numeric_limits<std::int32_t>::min());
+  EXPECT_EQ(integer("\x8a\x00"s), 0);  // as many bytes as the first says, signed
+  EXPECT_EQ(integer("\x8a\x01\xff"), -1);
+  EXPECT_EQ(integer("\x8a\x01\x7f"), 127);
+  EXPECT_EQ(integer("\x8a\x02\x00\x80"s), -32768);
+  EXPECT_EQ(integer("\x8a\x05\x00\x00\x00\x00\x01"s), std::int64_t{1} << 32);
+  EXPECT_EQ(integer("\x8a\x08\xfe\xff\xff\xff\xff\xff\xff\xff"), -2);
+  EXPECT_ERROR(integer("\x8a\x09" + std::string(9, '\0')), "p: byte 2: an integer of more than 64 bits");
 }
 
 TEST(DatasetsPickle, ValuesAreReadAndNothingElse) {

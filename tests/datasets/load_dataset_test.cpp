@@ -18,6 +18,9 @@ using test::Parts;
 using test::same_bits;
 using test::TempDir;
 
+class DatasetsLoadTo : public test::OnDevice {};
+RODEO_ON_ALL_DEVICES(DatasetsLoadTo);
+
 TEST(DatasetsLoad, ReadsWhatTheSchemaNames) {
   const Dataset d = load(Parts());
   EXPECT_EQ(d.name, "a");
@@ -51,19 +54,20 @@ TEST(DatasetsLoad, OtherTypesAreConverted) {
   }
 }
 
-TEST(DatasetsLoad, RowsBeyondOneBlockAreAllRead) {
+TEST_P(DatasetsLoadTo, RowsBeyondOneBlockAreAllRead) {
   Parts parts;
   parts.use_edges_only();
   const std::int64_t n = 3000, f = 3001;  // more than a block of elements, which rows do not divide
   parts.x = test::random_tensor({n, f}, DType::kF64, kCpu);
-  EXPECT_TRUE(same_bits(load(parts, {}).x, parts.x.to(DType::kF32)));
+  EXPECT_TRUE(same_bits(load(parts, {.device = device()}).x.to(kCpu), parts.x.to(DType::kF32)));
   parts.x.data<double>()[2999 * f + 2] = 1e300;
   const TempDir dir;
   parts.write(dir / "a.h5");
-  EXPECT_ERROR(load_dataset(dir / "a.h5"), dir / "a.h5: /x[2999, 2] is not a finite float");
+  EXPECT_ERROR(load_dataset(dir / "a.h5", {.device = device()}),
+               dir / "a.h5: /x[2999, 2] is not a finite float");
 }
 
-TEST(DatasetsLoad, EdgesBeyondOneBlockAreAllRead) {
+TEST_P(DatasetsLoadTo, EdgesBeyondOneBlockAreAllRead) {
   const std::int64_t count = 5'000'003;
   Ids edges(static_cast<std::size_t>(2 * count));
   for (std::size_t i = 0; i < edges.size(); ++i) edges[i] = static_cast<std::int64_t>(i * 7 % 1000);
@@ -74,17 +78,18 @@ TEST(DatasetsLoad, EdgesBeyondOneBlockAreAllRead) {
     Hdf5Writer file(dir / "a.h5");
     file.write("edge_index", list);
     file.commit();
-    const Dataset d = load_dataset(dir / "a.h5");
+    const Dataset d = load_dataset(dir / "a.h5", {.device = device()});
     EXPECT_EQ(d.num_nodes, 1001);  // the largest id and one
-    EXPECT_TRUE(same_bits(d.src, list.slice(0, 1).reshape({count}).to(DType::kI32)));
-    EXPECT_TRUE(same_bits(d.dst, list.slice(1, 2).reshape({count}).to(DType::kI32)));
+    EXPECT_TRUE(same_bits(d.src.to(kCpu), list.slice(0, 1).reshape({count}).to(DType::kI32)));
+    EXPECT_TRUE(same_bits(d.dst.to(kCpu), list.slice(1, 2).reshape({count}).to(DType::kI32)));
 
     edges[static_cast<std::size_t>(2 * count - 1)] = -1;
     Hdf5Writer bad(dir / "a.h5");
     bad.write("edge_index", Tensor::from(edges, {2, count}).to(dtype));
     bad.attribute("num_nodes", std::int64_t{1001});
     bad.commit();
-    EXPECT_ERROR(load_dataset(dir / "a.h5"), dir / "a.h5: /edge_index[1, 5000002] is -1, outside [0, 1001)");
+    EXPECT_ERROR(load_dataset(dir / "a.h5", {.device = device()}),
+                 dir / "a.h5: /edge_index[1, 5000002] is -1, outside [0, 1001)");
     edges[static_cast<std::size_t>(2 * count - 1)] = 0;
   }
 }
@@ -125,7 +130,7 @@ struct BadFile {
   LoadOptions options = {.need = Need::kTraining};
 };
 
-TEST(DatasetsLoad, EveryContradictionIsNamed) {
+TEST_P(DatasetsLoadTo, EveryContradictionIsNamed) {
   const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
   const std::vector<BadFile> cases{
       {": /edge_index is missing, and so are /indptr and /indices", [](Parts& p) { p.edge_index = {}; }},
@@ -164,6 +169,14 @@ TEST(DatasetsLoad, EveryContradictionIsNamed) {
        [](Parts& p) { p.use_csr(), p.indptr.data<std::int64_t>()[0] = 1; }},
       {": /indptr must not decrease, but [4] is 2 after 3",
        [](Parts& p) { p.use_csr(), p.indptr.data<std::int64_t>()[4] = 2; }},
+      {": /indptr must not decrease, but [6] is -9223372036854775808 after 4",
+       [](Parts& p) {
+         p.use_csr(), p.indptr.data<std::int64_t>()[6] = std::numeric_limits<std::int64_t>::min();
+       }},
+      {": /indptr must not decrease, but [3] is 3 after 9223372036854775807",
+       [](Parts& p) {
+         p.use_csr(), p.indptr.data<std::int64_t>()[2] = std::numeric_limits<std::int64_t>::max();
+       }},
       {": /indptr must end at the length of /indices, 5, got 6",
        [](Parts& p) { p.use_csr(), p.indptr.data<std::int64_t>()[6] = 6; }},
       {": /indptr implies 5 nodes, /x implies 6",
@@ -176,6 +189,16 @@ TEST(DatasetsLoad, EveryContradictionIsNamed) {
        }},
       {": /indices[2] is 6, outside [0, 6)",
        [](Parts& p) { p.use_csr(), p.indices.data<std::int64_t>()[2] = 6; }},
+
+      {": /indices[1] is 4294967297, outside [0, 6)",
+       [](Parts& p) {
+         p.use_csr(), p.indices.data<std::int64_t>()[1] = (std::int64_t{1} << 32) + 1;  // 1 in 32 bits
+         p.indices.data<std::int64_t>()[3] = -1;                                        // not the first
+       }},
+      {": /indices[4] is -5, outside [0, 6)",
+       [](Parts& p) {
+         p.use_csr(), p.indices = Tensor::from<std::int32_t>({3, 1, 0, 5, -5});
+       }},
 
       {": /edge_weight must be floating point [edges], got i64 [5]",
        [](Parts& p) {
@@ -246,7 +269,9 @@ TEST(DatasetsLoad, EveryContradictionIsNamed) {
     Parts parts;
     bad.spoil(parts);
     parts.write(dir / "bad.h5");
-    EXPECT_ERROR(load_dataset(dir / "bad.h5", bad.options), dir / "bad.h5" + bad.error);
+    LoadOptions options = bad.options;
+    options.device = device();
+    EXPECT_ERROR(load_dataset(dir / "bad.h5", options), dir / "bad.h5" + bad.error);
   }
 }
 
@@ -256,7 +281,7 @@ TEST(DatasetsLoad, TextInAttributesCannotBreakALine) {
   file.write("edge_index", Parts().edge_index);
   file.attribute("name", std::string("two\nlines\x1b[31m"));
   file.commit();
-  EXPECT_EQ(load_dataset(dir / "a.h5").name, "two lines [31m");
+  EXPECT_EQ(load_dataset(dir / "a.h5").name, "two\\nlines\\x1b[31m");
 }
 
 TEST(DatasetsLoad, ASplitReplacesMasks) {

@@ -67,6 +67,22 @@ TEST(DatasetsReorder, RcmUntanglesAPathAndAGrid) {
   EXPECT_LE(bandwidth(graph(untangled)), kWide + 2);
 }
 
+// Cuthill-McKee begins at an end of the path, here 3 at last; reversed, the order ends there.
+TEST(DatasetsReorder, RcmIsReversed) {
+  const Adjacency path = coo_to_csr(ids({0, 1, 1, 2, 2, 3}), ids({1, 0, 2, 1, 3, 2}), 4, 4).adj;
+  EXPECT_EQ(rcm_order(path).to_vector<std::int64_t>(), (Ids{0, 1, 2, 3}));
+  // A star with its centre in the middle of two levels: leaves first, then the centre, the start last.
+  const Adjacency star = coo_to_csr(ids({1, 1, 1, 0, 2, 3}), ids({0, 2, 3, 1, 1, 1}), 4, 4).adj;
+  EXPECT_EQ(rcm_order(star).to_vector<std::int64_t>()[2], 1);
+}
+
+TEST(DatasetsReorder, OnlyAPermutationHasAnInverse) {
+  EXPECT_EQ(inverse_order(ids({2, 0, 1})).to_vector<std::int64_t>(), (Ids{1, 2, 0}));
+  EXPECT_ERROR(inverse_order(ids({0, 3, 1})), "[inverse_order] order[1] = 3 is outside [0, 3)");
+  EXPECT_ERROR(inverse_order(ids({0, -1})), "[inverse_order] order[1] = -1 is outside [0, 2)");
+  EXPECT_ERROR(inverse_order(ids({0, 1, 1})), "[inverse_order] node 1 is a duplicate");
+}
+
 TEST(DatasetsReorder, DegreesFallAndEqualOnesKeepTheirOrder) {
   const Adjacency adj = test::graph_with_lengths({1, 5, 0, 5, 2}, 5);
   EXPECT_EQ(degree_order(adj).to_vector<std::int64_t>(), (Ids{1, 3, 4, 0, 2}));

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <hdf5.h>
 
+#include <functional>
+
 #include "tests/datasets/parts.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
@@ -90,6 +92,13 @@ TEST(DatasetsSchema, SparseFeaturesThatContradictAreNamed) {
   EXPECT_EQ(error(indptr, indices, Tensor::full({2}, NAN), 4), ": /x_data[0] is not a finite float");
   EXPECT_EQ(error(ids({0, 1, 0, 1, 1, 1, 2}), indices, data, 4),
             ": /x_indptr must not decrease, but [2] is 0 after 1");
+  EXPECT_EQ(error(ids({1, 1, 1, 1, 1, 1, 2}), indices, data, 4), ": /x_indptr must start at 0, got 1");
+  EXPECT_EQ(error(ids({0, 1, 1, 1, 1, 1, 1}), indices, data, 4),
+            ": /x_indptr must end at the length of /x_indices, 2, got 1");
+  EXPECT_EQ(error(ids({0, 1, 1, 1, 1, 1, 3}), indices, data, 4),
+            ": /x_indptr must end at the length of /x_indices, 2, got 3");
+  EXPECT_EQ(error(ids({}), indices, data, 4), ": /x_indptr must have nodes + 1 entries, got none");
+  EXPECT_EQ(error(indptr, ids({0, -1}), data, 4), ": /x_indices[1] is -1, outside [0, 4)");
   EXPECT_EQ(error(indptr, indices, data, -1), ": attribute num_features must be in [0, 2^31 - 1], got -1");
   file.parts.x = Parts().x;
   EXPECT_ERROR(load_dataset(file.with(write_sparse)),
@@ -217,6 +226,60 @@ TEST(DatasetsSchema, ValidateFindsEverything) {
   ASSERT_EQ(got.size(), want.size()) << testing::PrintToString(got);
   for (std::size_t i = 0; i < want.size(); ++i) EXPECT_EQ(got[i], path + want[i]);
   EXPECT_TRUE(validate_dataset(File().with([](Hdf5Writer&) {})).empty());
+}
+
+// A later check uses only what an earlier one has established: these masks and labels are far longer than the
+// graph, so that an index into it would be out of bounds.
+TEST(DatasetsSchema, ValidateGoesOnAfterContradictingSizes) {
+  constexpr std::int64_t kLong = 4'000'000;
+  const auto findings = [](const std::function<void(Parts&)>& spoil) {
+    File file;
+    spoil(file.parts);
+    const std::string path = file.with([](Hdf5Writer&) {});
+    std::vector<std::string> all = validate_dataset(path);
+    for (std::string& text : all) text = text.substr(path.size());
+    return all;
+  };
+  const Tensor mask = Tensor::zeros({kLong}, DType::kU8), two = Tensor::zeros({kLong, 2}, DType::kU8);
+  mask.data<std::uint8_t>()[kLong - 1] = two.data<std::uint8_t>()[2 * kLong - 1] = 1;
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(findings([&](Parts& p) { p.val_mask = mask; }),
+            (Texts{": /val_mask implies 4000000 nodes, /x implies 6"}));
+  EXPECT_EQ(findings([&](Parts& p) { p.train_mask = p.val_mask = p.test_mask = two; }),
+            (Texts{": /train_mask implies 4000000 nodes, /x implies 6",
+                   ": /val_mask implies 4000000 nodes, /x implies 6",
+                   ": /test_mask implies 4000000 nodes, /x implies 6"}));
+  EXPECT_EQ(findings([&](Parts& p) { p.y = ids(Ids(kLong, 1)), p.test_mask = mask; }),
+            (Texts{": /y implies 4000000 nodes, /x implies 6",
+                   ": /test_mask implies 4000000 nodes, /x implies 6"}));
+  EXPECT_EQ(findings([&](Parts& p) { p.val_mask = mask.to(DType::kF32); }),
+            (Texts{": /val_mask must be integer or bool [nodes] or [nodes, splits], got f32 [4000000]"}));
+  EXPECT_EQ(findings([&](Parts& p) {
+              p.use_csr();
+              p.indptr = ids(Ids(kLong, 5)), p.val_mask = mask;
+            }),
+            (Texts{": /val_mask implies 4000000 nodes, /x implies 6",
+                   ": /indptr implies 3999999 nodes, /x implies 6"}));
+  EXPECT_EQ(findings([&](Parts& p) {
+              p.use_edges_only();
+              p.num_nodes = -5, p.train_mask = mask, p.val_mask = two;
+            }),
+            (Texts{": attribute num_nodes implies -5 nodes, outside [0, 2^31 - 1]",
+                   ": /val_mask has 2 splits in a matrix, another mask has 1",
+                   ": /test_mask is missing: train, val and test masks are all required"}));
+}
+
+TEST(DatasetsSchema, ValidateOfEmptySparseRowPointers) {
+  File file;
+  file.parts.use_edges_only();
+  const std::string path = file.with([](Hdf5Writer& f) {
+    f.write("x_indptr", ids({}));
+    f.write("x_indices", ids({}));
+    f.write("x_data", Tensor::empty({0}));
+  });
+  EXPECT_EQ(validate_dataset(path),
+            (std::vector<std::string>{path + ": /x_indptr must have nodes + 1 entries, got none",
+                                      path + ": /x_indptr must have nodes + 1 entries, got 0"}));
 }
 
 }  // namespace

@@ -20,10 +20,9 @@ TEST(DatasetsSplit, IsDisjointAscendingAndOfTheSizeAsked) {
   const struct {
     const char* percents;
     std::size_t train, val, test;
-  } cases[] = {{"60/20/20", 540, 180, 180},
-               {"7.5/2.5/90", 68, 22, 810},
-               {"10/0/0", 90, 0, 0},
-               {"33.3/33.3/33.4", 300, 299, 301}};
+  } cases[] = {{"60/20/20", 540, 180, 180},    {"7.5/2.5/90", 68, 22, 810},      {"0.1/0/0", 90, 0, 0},
+               {"0.6/0.2/0.2", 540, 180, 180},  // as scikit-learn and PyG write it
+               {"1/0/0", 900, 0, 0},           {"33.3/33.3/33.4", 300, 299, 301}};
   for (const auto& c : cases) {
     const Split split = random_split(Tensor::from(labels), c.percents, 1);
     std::set<std::int64_t> seen;
@@ -45,16 +44,30 @@ TEST(DatasetsSplit, DependsOnTheSeedAlone) {
   EXPECT_TRUE(same_bits(random_split(y, "50/25/25", 3).train, random_split(y, "50/25/25", 3).train));
   EXPECT_FALSE(same_bits(random_split(y, "50/25/25", 3).train, random_split(y, "50/25/25", 4).train));
   // The contract: the same split on every machine.
-  EXPECT_EQ(random_split(y, "0.5/0/0", 0).train.to_vector<std::int64_t>(), (Ids{73, 147, 158, 745, 859}));
+  EXPECT_EQ(random_split(y, "0.005/0/0", 0).train.to_vector<std::int64_t>(), (Ids{73, 147, 158, 745, 859}));
+}
+
+TEST(DatasetsSplit, FractionsArePercentages) {
+  const Tensor y = Tensor::zeros({1000}, DType::kI64);
+  const Split a = random_split(y, "60/20/20", 3), b = random_split(y, "0.6/0.2/0.2", 3);
+  EXPECT_TRUE(same_bits(a.train, b.train) && same_bits(a.val, b.val) && same_bits(a.test, b.test));
 }
 
 TEST(DatasetsSplit, BadPercentagesAreNamed) {
-  for (const char* bad : {"60/20", "60/20/20/0", "60/20/30", "-1/50/50", "a/b/c", "60/20/20 ", "", "//",
-                          "nan/1/1", "inf/0/0", "60,20,20"})
-    EXPECT_ERROR(
-        random_split(Tensor::zeros({2}, DType::kI64), bad),
-        str("split must be percentages train/val/test of at most 100 together, such as 60/20/20, got '", bad,
-            "'"));
+  for (const char* bad : {"60/20", "60/20/20/0", "60/20/30", "60/20/10", "6/2/2", "0.6/0.2/0.3", "0/0/0",
+                          "-1/50/50", "a/b/c", "60/20/20 ", "", "//", "nan/1/1", "inf/0/0", "60,20,20"})
+    EXPECT_ERROR(random_split(Tensor::zeros({2}, DType::kI64), bad),
+                 str("split must be percentages train/val/test that sum to 100, such as 60/20/20, or "
+                     "fractions of at most "
+                     "1 together, such as 0.6/0.2/0.2, got '",
+                     bad, "'"));
+}
+
+TEST(DatasetsSplit, LabelsOutsideTheClassesAreNamed) {
+  EXPECT_ERROR(planetoid_split(Tensor::from(Ids{0, 1, 5, -1}), 2, 1, 1, 0),
+               "split: y[2] = 5 is outside [0, 2)");
+  EXPECT_ERROR(planetoid_split(Tensor::zeros({4, 2}, DType::kU8), 2, 1, 1, 0),
+               "split: y must be i64 [nodes]");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include "tests/support/devices.h"
@@ -228,7 +229,78 @@ TEST(DatasetsSynthetic, OptionsOutOfRangeAreNamed) {
             "such as 60/20/20");
   EXPECT_EQ(error([](auto& o) { o.split = "", o.nodes = 60, o.edges = 100; }).find("split: class "), 0u);
   EXPECT_ERROR(synthetic_preset("imagenet"),
-               "preset must be one of cora, pubmed, arxiv, reddit, products, got 'imagenet'");
+               "preset must be one of cora, pubmed, arxiv, reddit, products, rmat-SCALE-EDGES, "
+               "uniform-NODES-DEGREE, powerlaw-NODES-EDGES, grid-5-SIDE, grid-7-SIDE, grid-27-SIDE, got "
+               "'imagenet'");
+  for (const char* name : {"rmat-20", "rmat-31-1M", "rmat-10-", "rmat-10-5X", "grid-9-10", "grid-27-0",
+                           "uniform-1M-32-1", "powerlaw--3", "grid-5-9999999999999"})
+    EXPECT_EQ(test::error_of([&] { synthetic_preset(name); }).find("preset must be one of "), 0u) << name;
+}
+
+std::vector<std::int64_t> lengths(const Adjacency& adj) {
+  auto row_ptr = adj.csr().row_ptr.to_vector<std::int64_t>();
+  std::adjacent_difference(row_ptr.begin(), row_ptr.end(), row_ptr.begin());
+  return {row_ptr.begin() + 1, row_ptr.end()};
+}
+
+TEST(DatasetsSynthetic, PatternsHaveTheirSizesAndRowLengths) {
+  const auto graph = [](const char* name) { return synthetic_graph(synthetic_preset(name), kCpu); };
+  const Adjacency rmat = graph("rmat-10-16K"), uniform = graph("uniform-1K-32"),
+                  hubs = graph("powerlaw-2K-30K");
+  EXPECT_EQ(rmat.rows(), 1024);
+  EXPECT_EQ(rmat.num_edges(), 16000);
+  EXPECT_EQ(uniform.rows(), 1000);
+  EXPECT_EQ(uniform.num_edges(), 32000);
+  EXPECT_EQ(hubs.rows(), 2000);
+  EXPECT_EQ(hubs.num_edges(), 30000);
+  const auto longest = [](const Adjacency& adj) {
+    const auto all = lengths(adj);
+    return *std::max_element(all.begin(), all.end());
+  };
+  EXPECT_GT(longest(rmat), 150) << "hubs";
+  EXPECT_GT(longest(hubs), 150) << "hubs";
+  EXPECT_LT(longest(uniform), 64) << "no hubs";
+}
+
+TEST(DatasetsSynthetic, GridsAreStencilsInTheOrderOfTheGrid) {
+  const auto row = [](const Adjacency& adj, std::int64_t i) {
+    const auto row_ptr = adj.csr().row_ptr.to_vector<std::int64_t>();
+    const auto col = adj.csr().col.to_vector<std::int32_t>();
+    return std::vector<std::int32_t>(col.begin() + row_ptr[i], col.begin() + row_ptr[i + 1]);
+  };
+  const auto graph = [](const char* name) { return synthetic_graph(synthetic_preset(name), kCpu); };
+  const Adjacency five = graph("grid-5-4"), seven = graph("grid-7-3"), all = graph("grid-27-3");
+  EXPECT_EQ(row(five, 5), (std::vector<std::int32_t>{1, 4, 5, 6, 9}));
+  EXPECT_EQ(row(five, 3), (std::vector<std::int32_t>{2, 3, 7}));
+  EXPECT_EQ(row(seven, 13), (std::vector<std::int32_t>{4, 10, 12, 13, 14, 16, 22}));
+  EXPECT_EQ(row(all, 13).size(), 27u);
+  EXPECT_EQ(row(all, 0), (std::vector<std::int32_t>{0, 1, 3, 4, 9, 10, 12, 13}));
+  for (const char* name : {"grid-5-4", "grid-7-3", "grid-27-3"})
+    EXPECT_EQ(graph(name).num_edges(), synthetic_preset(name).edges) << name;
+  SyntheticOptions shuffled = synthetic_preset("grid-7-3");
+  shuffled.shuffle = true;
+  const Adjacency other = synthetic_graph(shuffled, kCpu);
+  EXPECT_NE(row(other, 13), row(seven, 13));
+  auto a = lengths(seven), b = lengths(other);
+  std::sort(a.begin(), a.end()), std::sort(b.begin(), b.end());
+  EXPECT_EQ(a, b);
+  shuffled.edges += 1;
+  EXPECT_ERROR(synthetic_graph(shuffled, kCpu), "[synthesize] this grid of 27 nodes has 135 edges, got 136");
+  shuffled.nodes = 28;
+  EXPECT_ERROR(synthetic_graph(shuffled, kCpu), "[synthesize] a grid needs side^3 nodes, got 28");
+}
+
+class DatasetsSyntheticOnDevice : public test::OnDevice {};
+RODEO_ON_ALL_DEVICES(DatasetsSyntheticOnDevice);
+
+TEST_P(DatasetsSyntheticOnDevice, TheGraphIsThatOfTheDatasetOnEveryDevice) {
+  for (const char* name : {"cora", "rmat-10-16K", "uniform-1K-32", "powerlaw-2K-30K", "grid-27-5"}) {
+    const Dataset d = synthesize(synthetic_preset(name));
+    const EdgeList edges = csr_to_coo(synthetic_graph(synthetic_preset(name), device()));
+    EXPECT_TRUE(test::same_bits(edges.row.to(kCpu), d.dst)) << name;
+    EXPECT_TRUE(test::same_bits(edges.col.to(kCpu), d.src)) << name;
+    EXPECT_TRUE(test::same_bits(synthesize(synthetic_preset(name), device()).src, d.src)) << name;
+  }
 }
 
 }  // namespace

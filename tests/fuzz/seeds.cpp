@@ -8,7 +8,7 @@
 namespace rodeo::fuzz {
 
 std::vector<std::string> seeds(const std::string& folder) {
-  std::vector<test::Parts> all(6);
+  std::vector<test::Parts> all(9);
   all[1].use_csr();
   all[1].edge_weight = Tensor::full({5}, 0.5);
   all[2].x = all[2].x.to(DType::kF16);
@@ -21,6 +21,12 @@ std::vector<std::string> seeds(const std::string& folder) {
   }
   all[4].x = {};
   all[5].use_edges_only();
+  // Valid headers that contradict each other: a byte mutation rarely makes these.
+  all[6].val_mask = Tensor::full({4000}, 1, DType::kU8);
+  all[7].y = Tensor::full({4000}, 2, DType::kI64);
+  all[8].use_csr();
+  all[8].indptr = Tensor::full({4000}, 5, DType::kI64);
+  all[8].test_mask = Tensor::full({4000, 2}, 1, DType::kU8);
   std::vector<std::string> out;
   for (std::size_t i = 0; i < all.size(); ++i)
     for (const auto storage : {Hdf5Writer::Storage::kPlain, Hdf5Writer::Storage::kCompressed}) {

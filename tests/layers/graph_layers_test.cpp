@@ -163,31 +163,39 @@ TEST_P(LayersGraph, GraphConvWithEdgeWeights) {
   }
 }
 
-std::unique_ptr<Sequential> perceptron(Device device) {
+std::unique_ptr<Sequential> perceptron(Device device, std::int64_t hidden, bool bias) {
   Random random(3);
   auto nn = std::make_unique<Sequential>();
-  nn->add(std::make_unique<Linear>(4, 6, random, true, device, DType::kF64))
+  nn->add(std::make_unique<Linear>(4, hidden, random, bias, device, DType::kF64))
       .add([](const Variable& x) { return elu(x); })
-      .add(std::make_unique<Linear>(6, 2, random, true, device, DType::kF64));
+      .add(std::make_unique<Linear>(hidden, 2, random, true, device, DType::kF64));
   return nn;
 }
 
 TEST_P(LayersGraph, GinConv) {
   const Adjacency adj = graph();
   const Variable x = features(4);
-  const std::unique_ptr<Sequential> same = perceptron(device());
-  for (const bool learned : {false, true}) {
-    const GinConv layer(perceptron(device()), {.eps = 0.3, .train_eps = learned}, device(), DType::kF64);
-    Matrix in = reduced(adj, {}, Matrix(x), Reduce::kSum);
-    for (std::size_t i = 0; i < in.at.size(); ++i) in.at[i] += 1.3 * doubles(x.value())[i];
-    const Tensor want = same->forward(Variable(Tensor::from(in.at, {kNodes, 4}, device()))).value();
-    EXPECT_TRUE(near(layer.forward(adj, x).value(), doubles(want), 1e-12, 1e-13));
-    EXPECT_EQ(layer.parameters().size(), learned ? 5u : 4u);
-    EXPECT_EQ(layer.state_dict()[0].first, "eps");
-    EXPECT_EQ(layer.state_dict()[3].first, "nn.2.weight");
-    EXPECT_TRUE(layer_gradients_ok(
-        layer, [&](const Variable& h) { return layer.forward(adj, h); }, x));
-  }
+  for (const std::int64_t hidden : {6, 3})  // the sum runs before or after the first product
+    for (const bool learned : {false, true}) {
+      const bool bias = hidden == 6 || learned;
+      const std::unique_ptr<Sequential> same = perceptron(device(), hidden, bias);
+      const GinConv layer(perceptron(device(), hidden, bias), {.eps = 0.3, .train_eps = learned}, device(),
+                          DType::kF64);
+      Matrix in = reduced(adj, {}, Matrix(x), Reduce::kSum);
+      for (std::size_t i = 0; i < in.at.size(); ++i) in.at[i] += 1.3 * doubles(x.value())[i];
+      const Tensor want = same->forward(Variable(Tensor::from(in.at, {kNodes, 4}, device()))).value();
+      EXPECT_TRUE(near(layer.forward(adj, x).value(), doubles(want), 1e-12, 1e-13));
+      EXPECT_EQ(layer.parameters().size(), 3u + (learned ? 1 : 0) + (bias ? 1 : 0));
+      EXPECT_EQ(layer.state_dict()[0].first, "eps");
+      EXPECT_EQ(layer.state_dict().back().first, "nn.2.bias");
+      EXPECT_TRUE(layer_gradients_ok(
+          layer, [&](const Variable& h) { return layer.forward(adj, h); }, x));
+    }
+  auto no_product = std::make_unique<Sequential>();
+  no_product->add([](const Variable& x) { return elu(x); });
+  const Features sparse = sparse_features(adj, Tensor::full({adj.num_edges()}, 1, DType::kF64, device()));
+  EXPECT_ERROR(GinConv(std::move(no_product), {}, device(), DType::kF64).forward(adj, sparse),
+               "[gin_conv] sparse x needs an nn that begins with a Linear layer");
   EXPECT_ERROR(GinConv(nullptr), "[gin_conv] nn must not be null");
 }
 
@@ -304,6 +312,46 @@ TEST_P(LayersGraph, Errors) {
   EXPECT_ERROR(layer.forward({}, Variable(Tensor::zeros({12, 4}, DType::kF32, device()))),
                "[sage_conv] the graph is undefined");
   EXPECT_ERROR(SgConv({.in = 4, .out = 3, .hops = 0}, random), "[sg_conv] hops must be >= 1, got 0");
+}
+
+TEST_P(LayersGraph, SgConvKeepsThePropagationOfOneGraphOnly) {
+  const Adjacency around = graph(), back = transpose(around).adj;
+  const GcnGraph g = gcn_norm(around, {}, DType::kF64), other = gcn_norm(back, {}, DType::kF64);
+  Random random(1), again(1);
+  const SgConv layer({.in = 4, .out = 3}, random, device(), DType::kF64),
+      cached({.in = 4, .out = 3, .cached = true}, again, device(), DType::kF64);
+  const Variable x(features(4).value());
+  for (const GcnGraph& each : {g, other, g})
+    EXPECT_TRUE(near(cached.forward(each, x).value(), doubles(layer.forward(each, x).value()), 1e-12, 1e-13));
+  const Variable learned = features(4);
+  cached.forward(g, learned).backward(Tensor::full({kNodes, 3}, 1, DType::kF64, device()));
+  EXPECT_TRUE(learned.grad().defined());
+}
+
+// Every hop drops other edges, and a weight is dropped together with its edge.
+TEST_P(LayersGraph, AppnpDrawsAMaskForEachHop) {
+  const Adjacency adj = graph();
+  for (const bool weighted : {false, true}) {
+    const Tensor weight = weighted ? random_tensor({adj.num_edges()}, DType::kF64, device(), 5) : Tensor();
+    const GcnGraph g = gcn_norm(adj, weight, DType::kF64);
+    const Appnp layer({.hops = 3, .alpha = 0.2, .dropout = 0.4});
+    const Variable x = features(4);
+    const std::int64_t edges = g.adj.num_edges();
+    const Tensor mask = dropout(Tensor::full({3 * edges}, 1, DType::kF64, device()), 0.4, {1, 2});
+    EXPECT_FALSE(same_bits(mask.slice(0, edges), mask.slice(edges, 2 * edges)));
+    Variable z = x;
+    for (int hop = 0; hop < 3; ++hop) {
+      std::vector<double> kept = doubles(mask.slice(hop * edges, (hop + 1) * edges));
+      if (weighted)
+        for (std::size_t e = 0; e < kept.size(); ++e) kept[e] *= doubles(g.weight)[e];
+      const GcnGraph own{g.adj, Tensor::from(kept, device()), g.scale};
+      const std::vector<double> far = doubles(propagate(own, z).value()), near_by = doubles(x.value());
+      std::vector<double> next(far.size());
+      for (std::size_t i = 0; i < next.size(); ++i) next[i] = 0.8 * far[i] + 0.2 * near_by[i];
+      z = Variable(Tensor::from(next, x.shape(), device()));
+    }
+    EXPECT_TRUE(near(layer.forward(g, x, {1, 2}).value(), doubles(z.value()), 1e-12, 1e-13)) << weighted;
+  }
 }
 
 }  // namespace

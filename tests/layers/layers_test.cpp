@@ -36,5 +36,30 @@ TEST(LayersErrors, Sizes) {
   EXPECT_ERROR(Linear(0, 3, random), "[linear] sizes must be >= 1, got 0 -> 3");
 }
 
+struct Named : Module {
+  explicit Named(const std::vector<std::string>& names) : slots(names.size()) {
+    for (std::size_t i = 0; i < names.size(); ++i)
+      register_parameter(names[i], &slots[i], Tensor::zeros({1}));
+  }
+  void buffer(const std::string& name) { register_buffer(name, &state, Tensor::zeros({1})); }
+  void module(const std::string& name, Module* child) { register_module(name, child); }
+  std::vector<Variable> slots;
+  Tensor state;
+};
+
+TEST(LayersErrors, NamesAreUnique) {
+  EXPECT_ERROR(Named({"w", "b", "w"}), "[module] there is already a parameter named 'w'");
+  EXPECT_ERROR(Named({""}), "[module] a parameter, buffer or module has an empty name");
+  Named layer({"w", "lin.w"}), child({"w"}), other({"v"});
+  EXPECT_ERROR(layer.buffer("w"), "[module] there is already a parameter named 'w'");
+  layer.buffer("mean");
+  EXPECT_ERROR(layer.buffer("mean"), "[module] there is already a buffer named 'mean'");
+  EXPECT_ERROR(layer.module("w", &child), "[module] there is already a parameter named 'w'");
+  EXPECT_ERROR(layer.module("lin", &child), "[module] there is already a parameter named 'lin.w'");
+  layer.module("lin", &other);
+  EXPECT_ERROR(layer.module("lin", &child), "[module] there is already a module named 'lin'");
+  EXPECT_EQ(layer.named_parameters().size(), 3u);
+}
+
 }  // namespace
 }  // namespace rodeo::test

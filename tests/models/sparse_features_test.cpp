@@ -1,7 +1,9 @@
 #include "models/appnp.h"
 #include "models/gat.h"
 #include "models/gcn.h"
+#include "models/gin.h"
 #include "models/sage.h"
+#include "models/sgc.h"
 #include "ops/convert.h"
 #include "ops/dense_csr.h"
 #include "ops/select_rows.h"
@@ -61,9 +63,15 @@ TEST_P(ModelsSparseFeatures, ChangeNoModel) {
     expect_same<Gcn>(GcnOptions{.in = 9, .hidden = 16, .classes = 3, .dropout = p}, g, x, v);
     expect_same<Gat>(GatOptions{.in = 9, .hidden = 3, .classes = 4, .heads = 2, .dropout = p}, g.adj, x, v);
     expect_same<Gatv2>(GatOptions{.in = 9, .hidden = 3, .classes = 4, .heads = 2, .dropout = p}, g.adj, x, v);
+    expect_same<Sgc>(SgcOptions{.in = 9, .classes = 3}, g, x, v);
     expect_same<AppnpModel>(AppnpModelOptions{.in = 9, .hidden = 4, .classes = 3, .dropout = p}, g, x, v);
     for (const std::int64_t hidden : {4, 16})
       expect_same<Sage>(SageOptions{.in = 9, .hidden = hidden, .classes = 3, .dropout = p}, g.adj, x, v);
+    for (const std::int64_t hidden : {4, 16})
+      for (const bool learned : {false, true})
+        expect_same<Gin>(
+            GinOptions{.in = 9, .hidden = hidden, .classes = 3, .dropout = p, .train_eps = learned}, g.adj, x,
+            v);
   }
 }
 

@@ -315,5 +315,29 @@ TEST_P(OpsAttention, Errors) {
   EXPECT_EQ(str(parse_attention_form("fused")), "fused");
 }
 
+// A node with one edge to it has a gradient like any other; one without edges has none, whatever its
+// features.
+TEST_P(OpsAttention, GradientsOfNodesWithOneEdgeAndWithout) {
+  const Tensor row_ptr = Tensor::from(std::vector<std::int64_t>{0, 3, 4, 4}),
+               col = Tensor::from(std::vector<std::int32_t>{0, 1, 2, 2});  // to 0 and 1 one edge, to 3 none
+  const Adjacency host({3, 4, row_ptr, col}), adj = host.to(device());
+  auto in = random_inputs(host, 2, 4, DType::kF64, device());
+  for (const AttentionForm form : kForms) {
+    const AttentionOptions options{.form = form};
+    const Results got = run(adj, in, in[3], options);
+    check_results(got, reference(host, in, in[3], options), 1e-12, str(form));
+    const auto dt = doubles(got[2]);
+    for (int head = 0; head < 2; ++head) {
+      EXPECT_NE(dt[head], 0) << form;
+      EXPECT_EQ(dt[6 + head], 0) << form;
+    }
+    std::vector<double> x = doubles(in[2]);
+    for (std::size_t i = 24; i < 32; ++i) x[i] = NAN;
+    const Results again =
+        run(adj, {in[0], in[1], Tensor::from(x, {4, 2, 4}, device()), in[3]}, in[3], options);
+    EXPECT_EQ(doubles(again[2]), dt) << form;
+  }
+}
+
 }  // namespace
 }  // namespace rodeo::test

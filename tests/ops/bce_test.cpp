@@ -73,6 +73,8 @@ TEST_P(OpsBce, LargeLogitsDoNotOverflowAndNanShows) {
   EXPECT_TRUE(std::isnan(bce_with_logits(bad, target, ids({0})).item()));
   EXPECT_EQ(micro_f1(bad, target, ids({0})), 0.5);  // one of two right, two predicted
   EXPECT_EQ(micro_f1(bad, target, ids({})), 0);
+  const Tensor where_0 = Tensor::from<float>({1, NAN, 1, 1}, {1, 4}, device());
+  EXPECT_TRUE(std::isnan(bce_with_logits(where_0, target, ids({0})).item()));
   const std::vector<double> metrics = doubles(label_metrics(x.value(), target, {ids({0}), ids({})}));
   EXPECT_EQ(metrics, (std::vector<double>{0.5, 5000, 0, 0}));
 }
@@ -86,6 +88,18 @@ TEST_P(OpsBce, Errors) {
   EXPECT_ERROR(micro_f1(x, target.reshape({3, 4}), ids({0})), "[micro_f1] target must be u8 [4, 3]");
   EXPECT_ERROR(micro_f1(x, target, x), "[micro_f1] index must be i64 [k]");
   EXPECT_ERROR(label_metrics(x, target, {x}), "[label_metrics] index must be i64 [k]");
+}
+
+TEST_P(OpsBce, ALabelIsPredictedAboveZero) {
+  const Tensor target = Tensor::from<std::uint8_t>({1, 1, 1, 1}, {1, 4}, device());
+  const auto f1 = [&](float a, float b) {
+    return micro_f1(Tensor::from<float>({a, b, b, b}, {1, 4}, device()), target, ids({0}));
+  };
+  EXPECT_EQ(f1(1e-30f, -1e-30f), 2. / 5);  // one predicted and right, four labels
+  EXPECT_EQ(f1(1e-30f, 0.f), 2. / 5);
+  EXPECT_EQ(f1(0.f, 1e-3f), 6. / 7);
+  const Tensor none = Tensor::zeros({1, 4}, DType::kU8, device());
+  EXPECT_EQ(micro_f1(Tensor::full({1, 4}, -1, DType::kF32, device()), none, ids({0})), 0);  // not 0 / 0
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "ops/convert.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "tests/support/cases.h"
@@ -185,6 +186,62 @@ TEST(OpsAdjacency, RejectsWhatIsNotACsr) {
                "[adjacency] row_ptr ends at 3, but col has 1 edges");
   EXPECT_ERROR(Adjacency({2, 2, ptr({0, 1, 2}), col({0, 2})}), "[adjacency] col[1] = 2 is outside [0, 2)");
   EXPECT_ERROR(Adjacency().rows(), "[adjacency] the graph is undefined");
+}
+
+TEST_P(OpsConvert, CountsEdgesWithoutReverse) {
+  const auto count = [&](std::vector<std::int64_t> row, std::vector<std::int64_t> col, std::int64_t nodes) {
+    return count_one_way_edges(
+        coo_to_csr(Tensor::from(row, device()), Tensor::from(col, device()), nodes, nodes).adj);
+  };
+  EXPECT_EQ(count({}, {}, 0), 0);
+  EXPECT_EQ(count({}, {}, 3), 0);
+  EXPECT_EQ(count({0, 1, 2}, {1, 0, 2}, 3), 0);  // a self loop is its own reverse
+  EXPECT_EQ(count({0, 0, 1}, {1, 1, 0}, 3), 0);  // parallel edges share one
+  EXPECT_EQ(count({0, 0, 1, 2}, {1, 1, 2, 1}, 3), 2);
+  const HostEdges random = random_edges(5000, 200);
+  std::set<std::pair<std::int64_t, std::int64_t>> all;
+  for (std::size_t e = 0; e < random.row.size(); ++e) all.emplace(random.row[e], random.col[e]);
+  std::int64_t expected = 0;
+  for (std::size_t e = 0; e < random.row.size(); ++e)
+    expected += !all.contains({random.col[e], random.row[e]});
+  EXPECT_GT(expected, 0);
+  EXPECT_EQ(count(random.row, random.col, 200), expected);
+  std::vector<std::int64_t> leaves(99);
+  for (std::size_t i = 0; i < leaves.size(); ++i) leaves[i] = static_cast<std::int64_t>(i);
+  EXPECT_EQ(count(std::vector<std::int64_t>(99), leaves, 99), 98);  // a row longer than a warp
+  EXPECT_ERROR(count_one_way_edges(Adjacency({1, 2, Tensor::from(std::vector<std::int64_t>{0, 0}, device()),
+                                              Tensor::empty({0}, DType::kI32, device())})),
+               "[count_one_way_edges] the matrix must be square, got 1 x 2");
+  EXPECT_ERROR(
+      count_one_way_edges(Adjacency({2, 2, Tensor::from(std::vector<std::int64_t>{0, 2, 2}, device()),
+                                     Tensor::from(std::vector<std::int32_t>{1, 0}, device())})),
+      "[count_one_way_edges] row 0 is not sorted by column: build the graph by coo_to_csr");
+}
+
+TEST_P(OpsConvert, TheFirstNodePastTheEndIsNamed) {
+  const Tensor inside = Tensor::from(std::vector<std::int64_t>{0, 2}, device()),
+               past = Tensor::from(std::vector<std::int64_t>{2, 3}, device());
+  EXPECT_ERROR(coo_to_csr(past, inside, 3, 3), "[coo_to_csr] row of edge 1 is 3, outside [0, 3)");
+  EXPECT_ERROR(coo_to_csr(inside, past, 3, 3), "[coo_to_csr] column of edge 1 is 3, outside [0, 3)");
+}
+
+// Row 0 has two edges to 1, which are apart, and row 1 has one edge to 0.
+TEST_P(OpsConvert, TransposesUnsortedRows) {
+  const Adjacency adj({3, 3, Tensor::from(std::vector<std::int64_t>{0, 3, 4, 5}, device()),
+                       Tensor::from(std::vector<std::int32_t>{1, 2, 1, 0, 0}, device())});
+  const Adjacency t = transpose_pattern(adj);
+  EXPECT_EQ(t.csr().row_ptr.to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 2, 4, 5}));
+  EXPECT_EQ(t.csr().col.to_vector<std::int32_t>(), (std::vector<std::int32_t>{1, 2, 0, 0, 0}));
+  EXPECT_EQ(transpose(adj).edge_ids.to_vector<std::int64_t>(), (std::vector<std::int64_t>{3, 4, 0, 2, 1}));
+  EXPECT_ERROR(add_self_loops(adj),
+               "[add_self_loops] row 0 is not sorted by column: build the graph by coo_to_csr");
+  // The same edges, from an unsorted list: sorted, symmetrised and without duplicates.
+  const Adjacency both =
+      coo_to_csr(Tensor::from(std::vector<std::int64_t>{2, 0, 0, 0}, device()),
+                 Tensor::from(std::vector<std::int64_t>{0, 2, 1, 1}, device()), 3, 3, {.symmetrize = true})
+          .adj;
+  EXPECT_EQ(both.csr().row_ptr.to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 2, 3, 4}));
+  EXPECT_EQ(both.csr().col.to_vector<std::int32_t>(), (std::vector<std::int32_t>{1, 2, 0, 0}));
 }
 
 }  // namespace

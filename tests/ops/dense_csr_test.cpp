@@ -57,7 +57,10 @@ TEST_P(OpsDenseCsr, RoundTrip) {
         const std::string what = str(rows, " x ", cols, " ", density, " ", dtype);
         const Tensor host = sparse_matrix(rows, cols, density, dtype), x = host.to(device());
         const Poisoned poisoned;
-        const WeightedAdjacency a = dense_to_csr(x);
+        const WeightedAdjacency a = dense_to_csr(x), scanned = dense_to_csr(x, RowScan::kHost);
+        EXPECT_TRUE(same_bits(scanned.adj.csr().row_ptr, a.adj.csr().row_ptr)) << what;
+        EXPECT_TRUE(same_bits(scanned.adj.csr().col, a.adj.csr().col)) << what;
+        EXPECT_TRUE(same_bits(scanned.weight, a.weight)) << what;
         const Entries want = nonzeros(host);
         ASSERT_EQ(a.adj.csr().row_ptr.to_vector<std::int64_t>(), want.row_ptr) << what;
         ASSERT_EQ(a.adj.csr().col.to_vector<std::int32_t>(), want.col) << what;

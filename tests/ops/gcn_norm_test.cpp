@@ -63,6 +63,8 @@ TEST_P(OpsGcnNorm, NegativeDegreesScaleByZero) {
                                      Tensor::from(std::vector<std::int64_t>{1}, device()), 2, 2);
   const GcnGraph norm = gcn_norm(graph.adj, Tensor::from(std::vector<float>{-5}, device()));
   EXPECT_EQ(norm.scale.to_vector<float>(), (std::vector<float>{0, 1}));
+  const GcnGraph zero = gcn_norm(graph.adj, Tensor::from(std::vector<float>{-1}, device()));
+  EXPECT_EQ(zero.scale.to_vector<float>(), (std::vector<float>{0, 1}));  // -1 and a self loop of 1
 }
 
 TEST_P(OpsGcnNorm, NormalizeRows) {

@@ -15,20 +15,57 @@
 namespace rodeo::test {
 namespace {
 
-constexpr std::int64_t kSplits[] = {RodePlan::kShortSplit, RodePlan::kTeamSplit, RodePlan::kSplit,
-                                    RodePlan::kLongSplit};
+constexpr RodeOptions kOptions[] = {{RodePlan::kShortSplit},
+                                    {RodePlan::kTeamSplit},
+                                    {RodePlan::kSplit},
+                                    {RodePlan::kLongSplit},
+                                    {.block = 8},
+                                    {.block = 16},
+                                    {.block = 64},
+                                    {.split = 32},
+                                    {.split = 96},
+                                    {8, 8},
+                                    {64, 64},
+                                    {24, 8},
+                                    {2048, 8},
+                                    {1008, 16},
+                                    {RodePlan::kMaxSplit}};
 
 TEST(OpsRodePlan, PiecesAtTheEdges) {
   const std::pair<std::int64_t, std::int64_t> expected[] = {
       {0, 0},   {1, 0},   {31, 0},   {32, 1},   {33, 1},   {511, 1},  {512, 1},
       {543, 1}, {544, 2}, {1023, 2}, {1024, 2}, {1055, 2}, {1056, 3}, {100000, 196}};
   for (const auto& [length, pieces] : expected)
-    EXPECT_EQ(RodePlan::pieces(length, RodePlan::kSplit), pieces) << "length " << length;
+    EXPECT_EQ(RodePlan::pieces(length, {RodePlan::kSplit}), pieces) << "length " << length;
 }
 
-void check_covers_once(const SparseCase& sparse_case, std::int64_t split_length) {
+TEST(OpsRodePlan, DefaultsFollowTheSizeOfTheGraph) {
+  const std::pair<std::int64_t, std::int64_t> expected[] = {
+      {0, 256}, {(1 << 15) - 1, 256}, {1 << 15, 128}, {(1 << 19) - 1, 128}, {1 << 19, 512}, {1 << 24, 2048}};
+  for (const auto& [edges, split] : expected)
+    EXPECT_EQ(RodePlan::resolve({}, edges), (RodeOptions{split, 32})) << edges << " edges";
+  EXPECT_EQ(RodePlan::resolve({96, 16}, 1 << 24), (RodeOptions{96, 16}));
+  EXPECT_EQ(str(RodeOptions{}), "split by size, block 32");
+  EXPECT_EQ(str(RodeOptions{512, 64}), "split 512, block 64");
+}
+
+TEST(OpsRodePlan, RefusesOtherOptions) {
+  for (const std::int64_t block : {-32, 0, 1, 4, 24, 33, 128})
+    EXPECT_ERROR(RodePlan::resolve({.block = block}, 10),
+                 str("[rode_plan] block must be 8, 16, 32 or 64, got ", block));
+  for (const std::int64_t split :
+       {std::int64_t{-32}, std::int64_t{16}, std::int64_t{100}, RodePlan::kMaxSplit + 32})
+    EXPECT_ERROR(RodePlan::resolve({split}, 10),
+                 str("[rode_plan] split must be a multiple of block = 32 of at most 16777216, got ", split));
+  EXPECT_ERROR(make_rode_plan(graph_with_lengths({5}, 5), {}, {8, 16}),
+               "[rode_plan] split must be a multiple of block = 16 of at most 16777216, got 8");
+}
+
+void check_covers_once(const SparseCase& sparse_case, const RodeOptions& asked) {
   const Adjacency adj = sparse_case.make();
-  const RodePlan plan = make_rode_plan(adj, {}, split_length);
+  const RodeOptions options = RodePlan::resolve(asked, adj.num_edges());
+  const RodePlan plan = make_rode_plan(adj, {}, asked);
+  EXPECT_EQ((RodeOptions{plan.split, plan.block}), options);
   const auto row_ptr = adj.csr().row_ptr.to_vector<std::int64_t>();
   std::vector<int> covered(static_cast<std::size_t>(adj.num_edges())),
       written(static_cast<std::size_t>(adj.rows()));
@@ -41,22 +78,23 @@ void check_covers_once(const SparseCase& sparse_case, std::int64_t split_length)
              slot = plan.split_slot.to_vector<std::int64_t>();
   std::vector<int> slots_used(static_cast<std::size_t>(plan.num_slots));
   const auto lengths = plan.piece_length.to_vector<std::int32_t>();
-  std::int64_t longest = split_length + RodePlan::kBlock;
+  std::int64_t longest = options.split + options.block;
   for (std::size_t p = 0; p < row.size(); ++p) {
     const std::int64_t length = lengths[p];
-    EXPECT_GE(length, RodePlan::kBlock);
-    EXPECT_LE(length / RodePlan::kBlock, longest / RodePlan::kBlock) << "longest first";
+    EXPECT_GE(length, options.block);
+    EXPECT_LT(length, options.split + options.block);
+    EXPECT_LE(length / options.block, longest / options.block) << "longest first";
     longest = length;
     cover(begin[p], length);
     if (split[p] < 0)
       ++written[row[p]];
     else
-      ++slots_used.at(slot[split[p]] + (begin[p] - row_ptr[row[p]]) / split_length);
+      ++slots_used.at(slot[split[p]] + (begin[p] - row_ptr[row[p]]) / options.split);
   }
   const auto residual_begin = plan.residual_begin.to_vector<std::int64_t>();
   const auto residual_length = plan.residual_length.to_vector<std::int32_t>();
   for (std::size_t i = 0; const std::int32_t r : plan.residual_row.to_vector<std::int32_t>()) {
-    EXPECT_LT(row_ptr[r + 1] - row_ptr[r], RodePlan::kBlock);
+    EXPECT_LT(row_ptr[r + 1] - row_ptr[r], options.block);
     EXPECT_EQ(residual_begin[i], row_ptr[r]);
     cover(residual_begin[i], residual_length[i]);
     ++written[r], ++i;
@@ -75,9 +113,7 @@ void check_covers_once(const SparseCase& sparse_case, std::int64_t split_length)
 
 TEST(OpsRodePlan, CoversEveryNonzeroOnce) {
   for (const SparseCase& sparse_case : sparse_cases())
-    for (const std::int64_t split : kSplits) check_covers_once(sparse_case, split);
-  EXPECT_ERROR(make_rode_plan(graph_with_lengths({5}, 5), {}, 100),
-               "[rode_plan] split must be 128, 256, 512 or 2048, got 100");
+    for (const RodeOptions& options : kOptions) check_covers_once(sparse_case, options);
 }
 
 class OpsRodePlanOnDevice : public OnDevice {};
@@ -93,6 +129,7 @@ void expect_equal(const RodePlan& got, const RodePlan& want, const std::string& 
   EXPECT_TRUE(same_bits(got.residual_length, want.residual_length)) << what;
   EXPECT_TRUE(same_bits(got.split_slot, want.split_slot)) << what;
   EXPECT_EQ(got.split, want.split) << what;
+  EXPECT_EQ(got.block, want.block) << what;
   EXPECT_EQ(got.num_slots, want.num_slots) << what;
   EXPECT_EQ(got.residual_over_16, want.residual_over_16) << what;
   EXPECT_EQ(got.residual_over_8, want.residual_over_8) << what;
@@ -105,9 +142,12 @@ TEST_P(OpsRodePlanOnDevice, EqualsTheHostPlan) {
     std::vector<std::uint8_t> group(static_cast<std::size_t>(adj.rows()));
     for (std::size_t i = 0; i < group.size(); ++i) group[i] = static_cast<std::uint8_t>(i * 37 % 256);
     const Tensor cluster = Tensor::from(group);
-    for (const std::int64_t split : kSplits)
-      expect_equal(make_rode_plan(there, cluster.to(device()), split), make_rode_plan(adj, cluster, split),
-                   sparse_case.name);
+    for (const RodeOptions& options : kOptions) {
+      const std::string what = str(sparse_case.name, ", ", options);
+      expect_equal(make_rode_plan(there, {}, options), make_rode_plan(adj, {}, options), what);
+      expect_equal(make_rode_plan(there, cluster.to(device()), options),
+                   make_rode_plan(adj, cluster, options), what + ", clusters");
+    }
   }
 }
 
@@ -115,9 +155,23 @@ TEST_P(OpsRodePlanOnDevice, ClustersComeOneAfterAnother) {
   const Adjacency adj = graph_with_lengths({5, 40, 0, 1100, 33, 5, 700, 7}, 50).to(device());
   const RodePlan plan =
       make_rode_plan(adj, Tensor::from(std::vector<std::uint8_t>{9, 9, 0, 0, 255, 0, 9, 255}).to(device()),
-                     RodePlan::kSplit);
+                     {RodePlan::kSplit});
   EXPECT_EQ(plan.piece_row.to_vector<std::int32_t>(), (std::vector<std::int32_t>{3, 3, 3, 6, 6, 1, 4}));
   EXPECT_EQ(plan.residual_row.to_vector<std::int32_t>(), (std::vector<std::int32_t>{5, 2, 0, 7}));
+}
+
+TEST_P(OpsRodePlanOnDevice, OnePlanForEachValueOfTheOptions) {
+  const Adjacency adj = graph_with_lengths({5, 40, 0, 1100}, 50).to(device());
+  const RodePlan& usual = rode_plan(adj);
+  const RodeOptions asked{64, 16};
+  const RodePlan& other = rode_plan(adj, asked);
+  EXPECT_EQ(&rode_plan(adj), &usual);
+  EXPECT_EQ(&rode_plan(adj, {64, 16}), &other);
+  EXPECT_NE(&rode_plan(adj, {64, 32}), &other);
+  EXPECT_EQ(usual.split, RodePlan::kTeamSplit);
+  EXPECT_EQ(other.split, 64);
+  EXPECT_EQ(other.num_pieces(), 1 + 17);  // 40 < 64 + 16; 1100 = 17 * 64 + 12
+  EXPECT_EQ(other.num_split_rows(), 1);
 }
 
 TEST_P(OpsRodePlanOnDevice, RefusesOtherClusters) {

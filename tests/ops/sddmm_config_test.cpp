@@ -27,28 +27,97 @@ SddmmSizes sizes(std::int64_t rows, std::int64_t edges, std::int64_t heads, std:
           .pitch = k};
 }
 
+constexpr SddmmAlgorithm kAuto = SddmmAlgorithm::kAuto;
+
 TEST(OpsSddmmConfig, OrderAndSlicesOnH200) {
   const std::pair<SddmmSizes, const char*> cases[] = {
-      {sizes(2708, 10556, 1, 64), "across rows, 16 chunks"},
-      {sizes(169343, 2315598, 1, 64), "across rows, 16 chunks"},
-      {sizes(169343, 2315598, 1, 128), "across rows, 32 chunks in slices of 16"},
-      {sizes(169343, 2315598, 1, 128, 2), "across rows, 16 chunks"},
-      {sizes(169343, 2315598, 8, 64), "across rows, 16 chunks"},
-      {sizes(232965, 114615892, 1, 128), "by rows, 32 chunks in slices of 16"},
-      {sizes(2449029, 123718280, 1, 128), "by rows, 32 chunks"},
-      {sizes(2708, 10556, 1, 602), "across rows, 151 chunks in slices of 76"},
-      {sizes(2708, 10556, 1, 64, 8), "by rows, 32 chunks"},
+      {sizes(2708, 10556, 1, 64), "edges, 16 chunks"},
+      {sizes(169343, 2315598, 1, 64), "edges, 16 chunks"},
+      {sizes(169343, 2315598, 1, 128), "edges, 32 chunks in slices of 16"},
+      {sizes(169343, 2315598, 1, 128, 2), "edges, 16 chunks"},
+      {sizes(169343, 2315598, 8, 64), "edges, 16 chunks"},
+      {sizes(232965, 114615892, 1, 128), "rows, 32 chunks in slices of 16"},
+      {sizes(2449029, 123718280, 1, 128), "rows, 32 chunks"},
+      {sizes(2708, 10556, 1, 602), "edges, 151 chunks in slices of 76"},
+      {sizes(2708, 10556, 1, 64, 8), "rows, 32 chunks"},
   };
   for (const auto& [s, expected] : cases)
-    EXPECT_EQ(text(choose_sddmm_config(s, kH200)), expected) << s.rows << " rows, " << s.k << " columns";
+    EXPECT_EQ(text(choose_sddmm_config(s, kAuto, kH200)), expected)
+        << s.rows << " rows, " << s.k << " columns";
   SddmmSizes unaligned = sizes(2708, 10556, 1, 41);
   unaligned.b1_is_aligned = false;
-  EXPECT_EQ(text(choose_sddmm_config(unaligned, kH200)), "by rows, 11 chunks");
+  EXPECT_EQ(text(choose_sddmm_config(unaligned, kAuto, kH200)), "rows, 11 chunks");
+}
+
+TEST(OpsSddmmConfig, AnAlgorithmIsTakenAsGiven) {
+  for (const std::size_t element : {8, 4, 2})
+    for (const std::int64_t edges : {10'000, 10'000'000}) {
+      const SddmmSizes s = sizes(100'000, edges, 1, 64, element);
+      for (const SddmmAlgorithm algorithm : {SddmmAlgorithm::kRows, SddmmAlgorithm::kEdges})
+        EXPECT_EQ(choose_sddmm_config(s, algorithm, kH200).algorithm, algorithm) << element << " " << edges;
+    }
+}
+
+TEST(OpsSddmmConfig, RowsWhereGathersHitTheL1) {
+  const auto algorithm = [](const SddmmSizes& s) { return choose_sddmm_config(s, kAuto, kH200).algorithm; };
+  constexpr SddmmAlgorithm kRows = SddmmAlgorithm::kRows, kEdges = SddmmAlgorithm::kEdges;
+  SddmmSizes random = sizes(1'000'000, 32'000'000, 1, 16), clustered = random, mesh = random;
+  clustered.has_clusters = true;
+  mesh.reuse = 0.65;
+  EXPECT_EQ(algorithm(random), kEdges);
+  EXPECT_EQ(algorithm(clustered), kRows);
+  EXPECT_EQ(algorithm(mesh), kRows);
+  mesh.edges = 7'000'000;  // too short for a row of b1 in registers
+  EXPECT_EQ(algorithm(mesh), kEdges);
+  mesh = sizes(1'000'000, 32'000'000, 1, 16, 2);  // 32 bytes a row
+  mesh.reuse = 0.65;
+  EXPECT_EQ(algorithm(mesh), kEdges);
+  EXPECT_EQ(algorithm(sizes(100'000, 8'000'000, 1, 16)), kRows);  // long rows
+  SddmmSizes popular = sizes(13'752, 491'722, 1, 32);
+  EXPECT_EQ(algorithm(popular), kEdges);
+  popular.longest_row = 2992;
+  EXPECT_EQ(algorithm(popular), kRows);
+}
+
+// What was faster on an H200: docs/benchmarks/kernels.md.
+TEST(OpsSddmmConfig, TheFasterOrderOfMeasuredGraphs) {
+  struct Case {
+    std::int64_t rows, edges, k;
+    std::size_t element;
+    bool clusters;
+    double reuse;
+    std::int64_t longest;
+    bool weighted;
+    SddmmAlgorithm faster;
+  };
+  constexpr SddmmAlgorithm kRows = SddmmAlgorithm::kRows, kEdges = SddmmAlgorithm::kEdges;
+  const Case cases[] = {
+      {1'048'576, 16'000'000, 16, 4, true, 0.07, 69'518, false, kEdges},  // R-MAT: short rows in clusters
+      {1'048'576, 16'000'000, 128, 2, true, 0.07, 69'518, true, kEdges},
+      {2'449'029, 123'718'280, 16, 2, true, 0.02, 18'578, false, kEdges},  // products-like
+      {2'449'029, 123'718'280, 64, 2, true, 0.02, 18'578, false, kRows},
+      {232'965, 114'615'892, 16, 2, true, 0.02, 30'000, false, kRows},  // reddit-like
+      {13'752, 491'722, 256, 4, false, 0.1, 2'992, false, kRows},       // amazon_computers
+      {13'752, 491'722, 16, 4, false, 0.1, 2'992, true, kEdges},
+      {7'575, 479'476, 256, 4, false, 0.1, 1'881, true, kRows},     // flickr
+      {1'000'000, 32'000'000, 256, 4, false, 0, 64, false, kRows},  // uniform
+      {1'000'000, 32'000'000, 64, 4, false, 0, 64, false, kEdges},
+      {1'000'000, 6'940'000, 16, 2, false, 0.45, 7, true, kRows},  // 7-point grid
+      {1'000'000, 6'940'000, 16, 2, false, 0.45, 7, false, kEdges},
+      {1'000'000, 26'463'592, 16, 2, false, 0.65, 27, true, kRows},  // 27-point grid
+      {1'000'000, 26'463'592, 32, 4, false, 0.65, 27, false, kRows},
+  };
+  for (const Case& c : cases) {
+    SddmmSizes s = sizes(c.rows, c.edges, 1, c.k, c.element);
+    s.has_clusters = c.clusters, s.reuse = c.reuse, s.longest_row = c.longest, s.weighted = c.weighted;
+    EXPECT_EQ(choose_sddmm_config(s, kAuto, kH200).algorithm, c.faster)
+        << c.edges << " edges, " << c.k << " columns of " << c.element << " bytes";
+  }
 }
 
 TEST(OpsSddmmConfig, SlicesFollowTheL2) {
-  EXPECT_EQ(choose_sddmm_config(sizes(169343, 2315598, 1, 128), kA100).slice_chunks, 8);
-  EXPECT_EQ(choose_sddmm_config(sizes(100000, 1000000, 1, 128), kH200).slice_chunks, 32);
+  EXPECT_EQ(choose_sddmm_config(sizes(169343, 2315598, 1, 128), kAuto, kA100).slice_chunks, 8);
+  EXPECT_EQ(choose_sddmm_config(sizes(100000, 1000000, 1, 128), kAuto, kH200).slice_chunks, 32);
 }
 
 TEST(OpsSddmmConfig, TheFewestLanesCoverASlice) {

@@ -16,6 +16,11 @@ class OpsSddmm : public OnDevice {};
 RODEO_ON_ALL_DEVICES(OpsSddmm);
 
 constexpr SddmmOp kOps[] = {SddmmOp::kDot, SddmmOp::kAdd, SddmmOp::kMul};
+constexpr SddmmAlgorithm kAlgorithms[] = {SddmmAlgorithm::kAuto, SddmmAlgorithm::kRows,
+                                          SddmmAlgorithm::kEdges};
+bool supports(SddmmAlgorithm algorithm, SddmmOp op) {
+  return op == SddmmOp::kDot || algorithm != SddmmAlgorithm::kEdges;
+}
 
 struct Reference {
   std::vector<double> s, scale;  // scale: the sum of the terms' magnitudes, which rounding is relative to
@@ -66,18 +71,22 @@ void check_case(const Problem& problem, std::int64_t heads, std::int64_t k, DTyp
                b2 = random_tensor(shape(host.cols()), dtype, kCpu, 6),
                weight = weighted ? random_tensor({host.num_edges()}, dtype, kCpu, 7) : Tensor();
   const Reference want = reference(host, cube(b1), cube(b2), op, weight);
-  const Poisoned poisoned;
-  const auto run = [&] {
-    return sddmm(adj, b1.to(device), b2.to(device), op, weighted ? weight.to(device) : Tensor());
-  };
-  const std::string what =
-      str(name, " ", op, " heads=", heads, " k=", k, " ", dtype, weighted ? " weighted" : "");
-  const Tensor s = run();
+  const Tensor b1_there = b1.to(device), b2_there = b2.to(device),
+               weight_there = weighted ? weight.to(device) : Tensor();
   const std::int64_t edges = host.num_edges();
   const Shape expected = op != SddmmOp::kDot ? shape(edges) : heads == 0 ? Shape{edges} : Shape{edges, heads};
-  ASSERT_EQ(s.shape(), expected) << what;
-  ASSERT_TRUE(near(s, want.s, sum_tolerance(dtype), 1e-7, want.scale)) << what;
-  ASSERT_TRUE(same_bits(s, run())) << what;
+  const Poisoned poisoned;
+  for (const SddmmAlgorithm algorithm : kAlgorithms) {
+    if (!supports(algorithm, op)) continue;
+    const auto run = [&] { return sddmm(adj, b1_there, b2_there, op, weight_there, {algorithm}); };
+    const std::string what = str(name, " ", op, " ", algorithm, " heads=", heads, " k=", k, " ", dtype,
+                                 weighted ? " weighted" : "");
+    const Tensor s = run();
+    ASSERT_EQ(s.shape(), expected) << what;
+    ASSERT_TRUE(near(s, want.s, sum_tolerance(dtype), 1e-7, want.scale)) << what;
+    ASSERT_TRUE(same_bits(s, run())) << what;
+    if (!device.is_cuda()) break;  // one loop for all algorithms, see AlgorithmsShareTheCpuLoop
+  }
 }
 
 template <class F>
@@ -200,9 +209,15 @@ TEST_P(OpsSddmm, SlicedOperandsAreNotAligned) {
   const Tensor b1 = unaligned(4, 1).reshape({4, 8}), b2 = unaligned(50, 2).reshape({50, 8});
   for (const SddmmOp op : kOps) {
     const Reference want = reference(host, on_host(b1), on_host(b2), op, {});
-    EXPECT_TRUE(near(sddmm(adj, b1, b2, op), want.s, 1e-5, 1e-7, want.scale)) << op;
-    EXPECT_TRUE(near(sddmm(adj, b1.clone(), b2, op), want.s, 1e-5, 1e-7, want.scale)) << op;
-    EXPECT_TRUE(near(sddmm(adj, b1, b2.clone(), op), want.s, 1e-5, 1e-7, want.scale)) << op;
+    for (const SddmmAlgorithm algorithm : kAlgorithms) {
+      if (!supports(algorithm, op)) continue;
+      const auto ok = [&](const Tensor& left, const Tensor& right) {
+        return near(sddmm(adj, left, right, op, {}, {algorithm}), want.s, 1e-5, 1e-7, want.scale);
+      };
+      EXPECT_TRUE(ok(b1, b2)) << op << " " << algorithm;
+      EXPECT_TRUE(ok(b1.clone(), b2)) << op << " " << algorithm;
+      EXPECT_TRUE(ok(b1, b2.clone())) << op << " " << algorithm;
+    }
   }
 }
 
@@ -216,36 +231,49 @@ TEST_P(OpsSddmm, InfinityAndNanStayAtTheirEdges) {
     std::fill(values.begin(), values.begin() + k, INFINITY);
     values[static_cast<std::size_t>(2 * k)] = NAN;
     const Tensor b1 = Tensor::full({2, k}, 1, DType::kF32, device());
-    const auto s = sddmm(adj, b1, Tensor::from(values, {3, k}, device())).to_vector<float>();
+    const Tensor b2 = Tensor::from(values, {3, k}, device());
     const auto sum = static_cast<float>(k);
-    EXPECT_EQ(s[0], INFINITY) << k;
-    EXPECT_EQ(s[1], sum) << k;
-    EXPECT_TRUE(std::isnan(s[2])) << k;
-    EXPECT_TRUE(std::isnan(s[3])) << k;
-    EXPECT_EQ(s[4], sum) << k;
+    for (const SddmmAlgorithm algorithm : kAlgorithms) {
+      const auto s = sddmm(adj, b1, b2, SddmmOp::kDot, {}, {algorithm}).to_vector<float>();
+      EXPECT_EQ(s[0], INFINITY) << k << " " << algorithm;
+      EXPECT_EQ(s[1], sum) << k << " " << algorithm;
+      EXPECT_TRUE(std::isnan(s[2])) << k << " " << algorithm;
+      EXPECT_TRUE(std::isnan(s[3])) << k << " " << algorithm;
+      EXPECT_EQ(s[4], sum) << k << " " << algorithm;
+    }
   }
 }
 
 TEST_P(OpsSddmm, Gradients) {
   const Adjacency adj = graph_with_lengths({0, 3, 40, 1, 0}, 7).to(device());
-  for (const SddmmOp op : kOps) {
-    const Variable b1 = random_variable({5, 4}, device()), b2 = random_variable({7, 4}, device(), 2);
-    EXPECT_TRUE(gradients_ok([&](const auto& in) { return sddmm(adj, in[0], in[1], op); }, {b1, b2})) << op;
-    EXPECT_TRUE(gradients_ok([&](const auto& in) { return sddmm(adj, in[0], in[1], op, in[2]); },
-                             {b1, b2, random_variable({44}, device(), 3)}))
-        << op;
+  for (const Shape& row : {Shape{4}, Shape{3, 2}}) {
+    const auto operand = [&](std::int64_t rows, std::uint64_t seed) {
+      const Shape shape = row.rank() == 1 ? Shape{rows, row[0]} : Shape{rows, row[0], row[1]};
+      return random_variable(shape, device(), seed);
+    };
+    for (const SddmmOp op : kOps)
+      for (const SddmmAlgorithm algorithm : kAlgorithms) {
+        if (!supports(algorithm, op)) continue;
+        const Variable b1 = operand(5, 1), b2 = operand(7, 2), weight = random_variable({44}, device(), 3);
+        const SddmmOptions options{algorithm};
+        EXPECT_TRUE(gradients_ok(
+            [&](const auto& in) { return sddmm(adj, in[0], in[1], op, Variable(), options); }, {b1, b2}))
+            << op << " " << algorithm << " " << row;
+        EXPECT_TRUE(gradients_ok([&](const auto& in) { return sddmm(adj, in[0], in[1], op, in[2], options); },
+                                 {b1, b2, weight}))
+            << op << " " << algorithm << " " << row;
+      }
   }
 }
 
-TEST_P(OpsSddmm, GradientsOfHeads) {
-  const Adjacency adj = graph_with_lengths({0, 3, 40, 1, 0}, 7).to(device());
-  for (const SddmmOp op : kOps) {
-    const Variable b1 = random_variable({5, 3, 2}, device()), b2 = random_variable({7, 3, 2}, device(), 2);
-    EXPECT_TRUE(gradients_ok([&](const auto& in) { return sddmm(adj, in[0], in[1], op); }, {b1, b2})) << op;
-    EXPECT_TRUE(gradients_ok([&](const auto& in) { return sddmm(adj, in[0], in[1], op, in[2]); },
-                             {b1, b2, random_variable({44}, device(), 3)}))
-        << op;
-  }
+TEST_P(OpsSddmm, AlgorithmsShareTheCpuLoop) {
+  if (device().is_cuda()) GTEST_SKIP() << "CUDA has a kernel for each";
+  const Adjacency adj = graph_with_lengths({0, 3, 600, 1, 0}, 70);
+  const Tensor b1 = random_tensor({5, 20}, DType::kF32, kCpu),
+               b2 = random_tensor({70, 20}, DType::kF32, kCpu, 2);
+  const Tensor s = sddmm(adj, b1, b2);
+  for (const SddmmAlgorithm algorithm : kAlgorithms)
+    EXPECT_TRUE(same_bits(s, sddmm(adj, b1, b2, SddmmOp::kDot, {}, {algorithm}))) << algorithm;
 }
 
 TEST_P(OpsSddmm, IsTheGradientOfSpmmWeights) {
@@ -286,6 +314,15 @@ TEST_P(OpsSddmm, Errors) {
   EXPECT_ERROR(sddmm(adj, b1, b2, SddmmOp::kDot, zeros({3})), "[sddmm] weight must be [4], got [3]");
   EXPECT_ERROR(sddmm(adj, b1, b2, SddmmOp::kAdd, zeros({4}, DType::kF64)),
                "[sddmm] weight must have the dtype of b1, f32, got f64");
+  EXPECT_ERROR(sddmm(adj, b1, b2, SddmmOp::kAdd, {}, {SddmmAlgorithm::kEdges}),
+               "[sddmm] the edges algorithm computes dot products, got op add: leave the algorithm out");
+}
+
+TEST(OpsSddmmNames, Parse) {
+  for (const SddmmAlgorithm algorithm : kAlgorithms)
+    EXPECT_EQ(parse_sddmm_algorithm(name(algorithm)), algorithm);
+  EXPECT_ERROR(parse_sddmm_algorithm("fast"),
+               "unknown sddmm algorithm 'fast': expected one of auto, rows, edges");
 }
 
 }  // namespace

@@ -80,6 +80,51 @@ TEST(OpsSpmmConfig, RodeOnH200) {
         << c.graph.rows << " rows, " << c.k << " columns of " << c.element_bytes << " bytes";
 }
 
+TEST(OpsSpmmConfig, RodeOnLargeMeshesHasWideTiles) {
+  constexpr Graph kMesh{1'000'000, 26'463'592, {0, 1'000'000, 250'000}};
+  RodeSizes plan = kMesh.plan;
+  EXPECT_EQ(text(choose_rode_config(sizes(kMesh, 64), plan, kH200)),
+            "warps: 2 tiles of 8 lanes x 1 load, 4 rounds");
+  plan.local_rows = true;
+  EXPECT_EQ(text(choose_rode_config(sizes(kMesh, 64), plan, kH200)),
+            "warps: 1 tile of 8 lanes x 2 loads, 4 rounds");
+}
+
+TEST(OpsSpmmConfig, Csr) {
+  struct Case {
+    std::int64_t k;
+    std::size_t element_bytes;
+    const char *scattered, *local;
+  };
+  const Case cases[] = {
+      {1, 4, "x padded to 4 columns; csr: 1 tile of 4 lanes x 1 load",
+       "x padded to 4 columns; csr: 1 tile of 4 lanes x 1 load"},
+      {16, 4, "csr: 1 tile of 4 lanes x 1 load", "csr: 1 tile of 4 lanes x 1 load"},
+      {32, 4, "csr: 1 tile of 8 lanes x 1 load", "csr: 1 tile of 8 lanes x 1 load"},
+      {48, 4, "csr: 1 tile of 8 lanes x 1 load; csr: 1 tile of 4 lanes x 1 load",
+       "csr: 1 tile of 8 lanes x 2 ragged loads"},
+      {64, 4, "csr: 2 tiles of 8 lanes x 1 load", "csr: 1 tile of 8 lanes x 2 loads"},
+      {96, 4, "csr: 3 tiles of 8 lanes x 1 load", "csr: 1 tile of 16 lanes x 2 ragged loads"},
+      {128, 4, "csr: 4 tiles of 8 lanes x 1 load", "csr: 1 tile of 16 lanes x 2 loads"},
+      {192, 4, "csr: 6 tiles of 8 lanes x 1 load",
+       "csr: 1 tile of 16 lanes x 2 loads; csr: 1 tile of 8 lanes x 2 loads"},
+      {256, 4, "csr: 8 tiles of 8 lanes x 1 load", "csr: 2 tiles of 16 lanes x 2 loads"},
+      {256, 2, "csr: 4 tiles of 8 lanes x 1 load", "csr: 1 tile of 16 lanes x 2 loads"},
+      {264, 4, "csr: 8 tiles of 8 lanes x 1 load; csr: 1 tile of 4 lanes x 1 load",
+       "csr: 2 tiles of 16 lanes x 2 loads; csr: 1 tile of 4 lanes x 1 load"},
+      {64, 8, "csr: 4 tiles of 8 lanes x 1 load", "csr: 4 tiles of 8 lanes x 1 load"},
+  };
+  for (const Case& c : cases) {
+    SpmmSizes s = sizes(kArxiv, c.k, c.element_bytes);
+    EXPECT_EQ(text(choose_csr_config(s)), c.scattered) << c.k << " columns of " << c.element_bytes;
+    s.local_rows = true;
+    EXPECT_EQ(text(choose_csr_config(s)), c.local) << c.k << " columns of " << c.element_bytes;
+  }
+  SpmmSizes heads = sizes(kArxiv, 16, 4, Weighting::kPerHead, 8);
+  heads.local_rows = true;
+  EXPECT_EQ(text(choose_csr_config(heads)), "csr: 4 tiles of 8 lanes x 1 load");
+}
+
 TEST(OpsSpmmConfig, SmallerGpusUseTeamsForSmallerGraphs) {
   constexpr Graph graph{12000, 40000, {0, 12000, 3000}};  // 750 blocks of 128 threads
   EXPECT_EQ(choose_rode_config(sizes(graph, 32), graph.plan, kH200).launches()[0].kernel, SpmmKernel::kTeams);
@@ -141,8 +186,13 @@ TEST(OpsSpmmConfig, EveryChoiceIsCompiledAndCoversAllColumns) {
               s.x_is_aligned = aligned;
               expect_covers(choose_rode_config(s, graph.plan, gpu), s);
               expect_covers(choose_csr_config(s), s);
+              s.local_rows = true;
+              expect_covers(choose_csr_config(s), s);
+              RodeSizes local = graph.plan;
+              local.local_rows = true;
+              expect_covers(choose_rode_config(s, local, gpu), s);
               if (bytes <= 4 && weighting != Weighting::kPerHead)
-                expect_covers(choose_tca_config(s, graph.plan, gpu), s);
+                expect_covers(choose_rode_tc_config(s, graph.plan, gpu), s);
               if (::testing::Test::HasFailure()) return;
             }
 }

@@ -182,9 +182,9 @@ TEST_P(OpsSpmmReduce, Errors) {
   const Adjacency adj = graph_with_lengths({1, 2, 1}, 3).to(device());
   const Tensor x = Tensor::zeros({3, 2}, DType::kF32, device());
   EXPECT_ERROR(spmm(adj, x, {.algorithm = SpmmAlgorithm::kRode, .reduce = Reduce::kMax}),
-               "[spmm] max has a kernel of its own: leave algorithm at auto and accumulate at ordered");
+               "[spmm] max has a kernel of its own: leave all other options at their defaults");
   EXPECT_ERROR(spmm(adj, x, {.accumulate = Accumulate::kAtomic, .reduce = Reduce::kMin}),
-               "[spmm] min has a kernel of its own: leave algorithm at auto and accumulate at ordered");
+               "[spmm] min has a kernel of its own: leave all other options at their defaults");
   for (const Reduce reduce : kReductions)
     EXPECT_ERROR(spmm(adj, Tensor::zeros({4, 5}, DType::kF32, device()), {.reduce = reduce}),
                  "[spmm] x must be [3, n], got [4, 5]");

@@ -1,3 +1,7 @@
+#include <cmath>
+
+#include "core/cuda_graph.h"
+#include "core/error.h"
 #include "core/storage.h"
 #include "ops/convert.h"
 #include "ops/spmm.h"
@@ -27,9 +31,12 @@ class OpsSpmmTca : public testing::Test {
   const Device device_ = cuda_device();
 };
 
-// Of a 16-bit type only the output is rounded. TF32 rounds x and the weight to 2^-11 each.
-double tolerance(DType dtype) {
-  return dtype == DType::kF32 ? 0x1p-10 : epsilon(dtype);
+/// Small integers, so that every sum is exact until the output is rounded: a lost nonzero cannot hide in a
+/// tolerance.
+Tensor integers(const Shape& shape, DType dtype, std::uint64_t seed) {
+  std::vector<double> values = doubles(random_tensor(shape, DType::kF64, kCpu, seed));
+  for (double& value : values) value = std::round(value * 2.4);
+  return Tensor::from(values, shape).to(dtype);
 }
 
 void check_product(const Adjacency& adj, const Tensor& weight, const Tensor& x, const Sums& want,
@@ -37,7 +44,8 @@ void check_product(const Adjacency& adj, const Tensor& weight, const Tensor& x, 
   const auto run = [&] { return weight.defined() ? spmm(adj, weight, x, kTca) : spmm(adj, x, kTca); };
   const Tensor y = run();
   ASSERT_EQ(y.shape(), (Shape{adj.rows(), x.dim(1)})) << what;
-  ASSERT_TRUE(near(y, want.y, tolerance(x.dtype()), 1e-7, want.scale)) << what;
+  const std::vector<double> rounded = doubles(Tensor::from(want.y, y.shape()).to(x.dtype()));
+  ASSERT_TRUE(near(y, rounded, 0, 0)) << what;
   ASSERT_TRUE(same_bits(y, run())) << what;
 }
 
@@ -46,8 +54,8 @@ TEST_F(OpsSpmmTca, AllCasesWidthsAndTypes) {
     const Adjacency host = sparse_case.make(), adj = host.to(device_);
     for (const std::int64_t n : widths())
       for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32}) {
-        const Tensor x = random_tensor({host.cols(), n}, dtype, kCpu, 3),
-                     weight = random_tensor({host.num_edges()}, dtype, kCpu, 4);
+        const Tensor x = integers({host.cols(), n}, dtype, 3),
+                     weight = integers({host.num_edges()}, dtype, 4);
         const std::string what = str(sparse_case.name, " n=", n, " ", dtype);
         check_product(adj, {}, x.to(device_), spmm_reference(host, {}, x), what);
         check_product(adj, weight.to(device_), x.to(device_), spmm_reference(host, weight, x),
@@ -56,38 +64,59 @@ TEST_F(OpsSpmmTca, AllCasesWidthsAndTypes) {
   }
 }
 
-// Small integers are exact in every type, so each output must be: a wrong nonzero or column cannot hide in
-// the tolerance.
-TEST_F(OpsSpmmTca, ExactOnSmallIntegers) {
-  std::vector<std::int64_t> lengths;
+// All borders of the row classes, of steps, and of the segments of the scratch pad.
+TEST_F(OpsSpmmTca, AllRowLengths) {
+  std::vector<std::int64_t> lengths{191, 192, 193, 255, 256, 257, 319,  320,  383,  384,  385,  447,  448,
+                                    511, 512, 513, 767, 768, 769, 1023, 1024, 1025, 1279, 1280, 1281, 5000};
   for (std::int64_t length = 0; length <= 130; ++length) lengths.push_back(length);
   const Adjacency host = graph_with_lengths(lengths, 211), adj = host.to(device_);
-  for (const std::int64_t n : {1, 8, 24, 40, 72, 136, 264, 520, 601}) {
-    std::vector<float> values(static_cast<std::size_t>(211 * n)),
-        weights(static_cast<std::size_t>(host.num_edges()));
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7 % 5) - 2;
-    for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 2);
+  for (const std::int64_t n : {1, 8, 24, 40, 72, 136, 264, 520, 601})
     for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32}) {
-      const Tensor x = Tensor::from(values, {211, n}).to(dtype), weight = Tensor::from(weights).to(dtype);
-      const Sums want = spmm_reference(host, weight, x);  // |sum| <= 130, below 2^8
-      ASSERT_TRUE(near(spmm(adj, weight.to(device_), x.to(device_), kTca), want.y, 0)) << n << " " << dtype;
+      const Tensor x = integers({211, n}, dtype, 5), weight = integers({host.num_edges()}, dtype, 6);
+      check_product(adj, weight.to(device_), x.to(device_), spmm_reference(host, weight, x),
+                    str("n=", n, " ", dtype));
     }
+}
+
+// Random values: what is rounded is x and the weight to TF32, and the output to a 16-bit type.
+TEST_F(OpsSpmmTca, RoundsToNearest) {
+  const Adjacency host = graph_with_lengths({1, 3, 8, 14, 30, 60, 100}, 50), adj = host.to(device_);
+  for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32}) {
+    const Tensor x = random_tensor({50, 24}, dtype, kCpu, 3),
+                 weight = random_tensor({host.num_edges()}, dtype, kCpu, 4);
+    const Sums want = spmm_reference(host, weight, x);
+    const double tolerance = dtype == DType::kF32 ? 0x1p-10 : epsilon(dtype) / 2 + 0x1p-20;
+    EXPECT_TRUE(near(spmm(adj, weight.to(device_), x.to(device_), kTca), want.y, tolerance, 1e-7, want.scale))
+        << dtype;
   }
+}
+
+TEST_F(OpsSpmmTca, RunsInACudaGraphAfterOneRun) {
+  const Adjacency host = graph_with_lengths({40, 3, 600, 0, 12, 25}, 50), adj = host.to(device_);
+  const Tensor x = integers({50, 72}, DType::kF16, 3).to(device_);
+  Tensor y;
+  const auto work = [&] { y = spmm(adj, x, kTca); };
+  EXPECT_THROW(CudaGraph::capture(device_, work), Error) << "the plan is not made in a capture";
+  work();
+  const Tensor want = y;
+  const CudaGraph graph = CudaGraph::capture(device_, work);
+  graph.launch();
+  EXPECT_TRUE(same_bits(y, want));
 }
 
 TEST_F(OpsSpmmTca, SlicedOperandsAreNotAligned) {
   const Adjacency host = graph_with_lengths({40, 3, 600, 0, 12, 25}, 50), adj = host.to(device_);
   for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32})
     for (const std::int64_t n : {4, 8, 64}) {
-      const Tensor whole = random_tensor({50 * n + 1}, dtype, device_),
-                   weights = random_tensor({host.num_edges() + 1}, dtype, device_, 2);
+      const Tensor whole = integers({50 * n + 1}, dtype, 1).to(device_),
+                   weights = integers({host.num_edges() + 1}, dtype, 2).to(device_);
       const Tensor x = whole.slice(1, 1 + 50 * n).reshape({50, n}),
                    weight = weights.slice(1, 1 + host.num_edges());
       check_product(adj, weight, x, spmm_reference(host, weight, x), str("n=", n, " ", dtype));
     }
 }
 
-// The zeros of the right operand meet other columns of the same row: these must not make NaN of it.
+// Zeros that pad a chunk, a tile or an operand must meet no value that is not finite.
 TEST_F(OpsSpmmTca, InfinityAndNanReachTheirOwnOutputsOnly) {
   for (const std::int64_t length : {1, 8, 16, 30, 60, 70, 600}) {
     // Row 0 reads rows 0 .. length - 1 of X, row 1 the row after, of which two columns in four are not
@@ -132,7 +161,7 @@ TEST_F(OpsSpmmTca, GradientIsTheTransposedProduct) {
   y.backward(dy);
   const Adjacency transposed = transpose_pattern(host);
   const Sums want = spmm_reference(transposed, {}, dy);
-  EXPECT_TRUE(near(x.grad(), want.y, tolerance(DType::kF32), 1e-7, want.scale));
+  EXPECT_TRUE(near(x.grad(), want.y, 0x1p-10, 1e-7, want.scale));
 }
 
 TEST_F(OpsSpmmTca, NoColumnsAndErrors) {
@@ -140,6 +169,8 @@ TEST_F(OpsSpmmTca, NoColumnsAndErrors) {
   EXPECT_EQ(spmm(adj, Tensor::empty({5, 0}, DType::kF16, device_), kTca).shape(), (Shape{3, 0}));
   EXPECT_ERROR(spmm(adj, Tensor::zeros({5, 2}, DType::kF64, device_), kTca),
                "[spmm] tca takes f32 (as TF32), bf16 and f16, got f64");
+  EXPECT_ERROR(spmm(adj, Tensor::empty({5, 2, 4}, DType::kF16, device_), kTca),
+               "[spmm] x must be a matrix [m, n], got [5, 2, 4]");
 }
 
 }  // namespace

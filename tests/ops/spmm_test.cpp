@@ -239,8 +239,10 @@ TEST_P(OpsSpmm, TwentyRunsHaveTheSameBits) {
   for (const DType dtype : {DType::kF32, DType::kBF16})
     for (const std::int64_t n : {7, 41, 64}) {
       const Tensor x = random_tensor({500, n}, dtype, device());
-      for (const SpmmAlgorithm algorithm : {SpmmAlgorithm::kRode, SpmmAlgorithm::kCsr, SpmmAlgorithm::kTca}) {
-        if (algorithm == SpmmAlgorithm::kTca && !device().is_cuda()) continue;
+      for (const SpmmAlgorithm algorithm :
+           {SpmmAlgorithm::kRode, SpmmAlgorithm::kCsr, SpmmAlgorithm::kRodeTc, SpmmAlgorithm::kTca}) {
+        const bool only_cuda = algorithm == SpmmAlgorithm::kRodeTc || algorithm == SpmmAlgorithm::kTca;
+        if (only_cuda && !device().is_cuda()) continue;
         const Tensor first = spmm(adj, x, {algorithm});
         for (int run = 1; run < 20; ++run)
           ASSERT_TRUE(same_bits(spmm(adj, x, {algorithm}), first)) << algorithm << " " << dtype << " n=" << n;
@@ -256,7 +258,7 @@ TEST_P(OpsSpmm, ManyEdgesInLongPieces) {
   const RodePlan& plan = rode_plan(adj);
   EXPECT_EQ(plan.split, RodePlan::kLongSplit);
   EXPECT_EQ(plan.num_split_rows(), 2);
-  EXPECT_TRUE(row_clusters(adj).defined());
+  EXPECT_FALSE(row_clusters(adj).defined()) << "a random graph has no communities";
   const Tensor weight = random_tensor({adj.num_edges()}, DType::kF64, device(), 4);
   for (const std::int64_t n : {3, 40}) {
     const Tensor x = random_tensor({16000, n}, DType::kF64, device());

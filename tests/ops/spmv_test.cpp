@@ -1,6 +1,10 @@
 #include "ops/spmv.h"
 
+#include <cstring>
+
+#include "core/cuda_graph.h"
 #include "ops/convert.h"
+#include "ops/kernels/sparse.h"
 #include "ops/plan/spmv_plan.h"
 #include "ops/segment_sum.h"
 #include "ops/sparse/graph_plans.h"
@@ -18,7 +22,17 @@ class OpsSpmv : public OnDevice {};
 RODEO_ON_ALL_DEVICES(OpsSpmv);
 
 constexpr SpmvAlgorithm kAlgorithms[] = {SpmvAlgorithm::kAuto, SpmvAlgorithm::kVector, SpmvAlgorithm::kRode,
-                                         SpmvAlgorithm::kSegmented};
+                                         SpmvAlgorithm::kStream, SpmvAlgorithm::kSegmented};
+// Every algorithm, and kVector with every number of threads.
+const std::vector<SpmvOptions>& all_options() {
+  static const std::vector<SpmvOptions> options = [] {
+    std::vector<SpmvOptions> all;
+    for (const SpmvAlgorithm algorithm : kAlgorithms) all.push_back({algorithm});
+    for (const int threads : {2, 4, 8, 16, 32}) all.push_back({SpmvAlgorithm::kVector, threads});
+    return all;
+  }();
+  return options;
+}
 constexpr DType kTypes[] = {DType::kF64, DType::kF32, DType::kBF16, DType::kF16};
 
 // Terms in edge order, summed by row.
@@ -69,6 +83,18 @@ const std::vector<SparseCase>& segment_cases() {
     add("rows_of_an_interval", std::vector<std::int64_t>(40, 256));
     add("hubs_side_by_side", {0, 300000, 0, 0, 300001, 1, 255, 299999, 0});
     for (const std::int64_t edges : {31, 32, 33, 1023, 1024, 1025, 1279, 1280, 1281}) add("one_row", {edges});
+    // Of SpmvTiles: rows just under, at and over what is cut, cuts at every place of a tile.
+    constexpr SpmvTileSize kSize{SpmvTileSize::kMany};
+    constexpr std::int64_t kFew = SpmvTileSize::kFew, kLong = kSize.long_row(), kStride = kSize.stride();
+    for (const std::int64_t length :
+         {kFew, kFew + 1, kLong - 1, kLong, kLong + 1, kStride - 1, kStride, kStride + 1, 2 * kStride})
+      add("rows_of_a_tile", {3, length, 0, 0, length, 1, length, 5});
+    std::vector<std::int64_t> drift(300, kLong + 1), short_drift(3000, 9);
+    for (std::size_t i = 0; i < drift.size(); i += 7) drift[i] = static_cast<std::int64_t>(i % 50);
+    for (std::size_t i = 0; i < short_drift.size(); i += 50) short_drift[i] = 200;
+    add("cuts_inside_rows", drift);
+    add("long_rows_among_short_ones", short_drift);
+    add("empty_rows_after_a_long_one", {5000, 0, 0, 0, 0});
     return out;
   }();
   return cases;
@@ -85,12 +111,12 @@ TEST_P(OpsSpmv, AllCasesAndTypes) {
       const Poisoned poisoned;
       for (const bool weighted : {false, true}) {
         const Sums want = sum_by_row(row, terms(host, weighted ? weight : Tensor(), x), host.rows());
-        for (const SpmvAlgorithm algorithm : kAlgorithms) {
+        for (const SpmvOptions& options : all_options()) {
           const auto run = [&] {
-            return weighted ? spmv(adj, weight_there, x_there, {algorithm}) : spmv(adj, x_there, {algorithm});
+            return weighted ? spmv(adj, weight_there, x_there, options) : spmv(adj, x_there, options);
           };
           const std::string what = str(sparse_case.name, " ", host.num_edges(), " edges ", dtype,
-                                       weighted ? " weighted " : " ", algorithm);
+                                       weighted ? " weighted " : " ", options);
           const Tensor y = run();
           ASSERT_EQ(y.dtype(), dtype) << what;
           ASSERT_TRUE(near(y, want.y, sum_tolerance(dtype), 1e-7, want.scale)) << what;
@@ -99,6 +125,34 @@ TEST_P(OpsSpmv, AllCasesAndTypes) {
       }
     }
   }
+}
+
+// Columns, weights and x that 16-byte loads cannot read, and rows that end at the last element.
+TEST_P(OpsSpmv, SlicedOperandsAreNotAligned) {
+  const Adjacency whole = graph_with_lengths({7, 40, 0, 3000, 1, 600, 2}, 100);
+  const std::int64_t edges = whole.num_edges();
+  for (const DType dtype : kTypes)
+    for (const std::int64_t skip : {1, 3}) {
+      const auto sliced = [&](const Tensor& values) {
+        const Tensor longer = Tensor::zeros({values.numel() + skip}, values.dtype(), kCpu);
+        std::memcpy(
+            static_cast<char*>(longer.raw()) + skip * static_cast<std::int64_t>(size_of(values.dtype())),
+            values.raw(), static_cast<std::size_t>(values.numel()) * size_of(values.dtype()));
+        return longer.to(device()).slice(skip, skip + values.numel());
+      };
+      const Tensor x = random_tensor({100}, dtype, kCpu, 3), weight = random_tensor({edges}, dtype, kCpu, 4);
+      const Adjacency adj(
+          {whole.rows(), whole.cols(), whole.csr().row_ptr.to(device()), sliced(whole.csr().col)});
+      const Tensor x_there = sliced(x), weight_there = sliced(weight);
+      for (const bool weighted : {false, true}) {
+        const Sums want =
+            sum_by_row(rows_of(whole), terms(whole, weighted ? weight : Tensor(), x), whole.rows());
+        for (const SpmvOptions& options : all_options())
+          EXPECT_TRUE(near(weighted ? spmv(adj, weight_there, x_there, options) : spmv(adj, x_there, options),
+                           want.y, sum_tolerance(dtype), 1e-7, want.scale))
+              << options << " " << dtype << " " << skip;
+      }
+    }
 }
 
 TEST_P(OpsSpmv, RealTopologies) {
@@ -110,9 +164,9 @@ TEST_P(OpsSpmv, RealTopologies) {
     const Adjacency host = load_topology(path), adj = host.to(device());
     const Tensor x = random_tensor({host.cols()}, DType::kF32, kCpu, 3);
     const Sums want = sum_by_row(rows_of(host), terms(host, {}, x), host.rows());
-    for (const SpmvAlgorithm algorithm : kAlgorithms)
-      EXPECT_TRUE(near(spmv(adj, x.to(device()), {algorithm}), want.y, 1e-5, 1e-7, want.scale))
-          << name << " " << algorithm;
+    for (const SpmvOptions& options : all_options())
+      EXPECT_TRUE(near(spmv(adj, x.to(device()), options), want.y, 1e-5, 1e-7, want.scale))
+          << name << " " << options;
   }
   if (found == 0) GTEST_SKIP() << "shared data folder not found (RODEO_SHARED_DATA)";
 }
@@ -145,8 +199,7 @@ TEST_P(OpsSpmv, InfinityAndNanPropagateAlongEdgesOnly) {
 TEST_P(OpsSpmv, Gradients) {
   const Adjacency adj = graph_with_lengths({0, 3, 40, 1, 0, 600}, 9).to(device());
   const Adjacency small = graph_with_lengths({0, 3, 40, 1, 0}, 7).to(device());
-  for (const SpmvAlgorithm algorithm : kAlgorithms) {
-    const SpmvOptions options{algorithm};
+  for (const SpmvOptions& options : all_options()) {
     EXPECT_TRUE(gradients_ok([&](const auto& in) { return spmv(adj, in[0], options); },
                              {random_variable({9}, device())}));
     EXPECT_TRUE(gradients_ok([&](const auto& in) { return spmv(small, in[0], in[1], options); },
@@ -195,13 +248,87 @@ TEST_P(OpsSpmv, Errors) {
                "[spmv] weight must be [4], got [3]");
   EXPECT_ERROR(spmv(adj, Tensor::zeros({4}, DType::kF64, device()), good),
                "[spmv] weight must have the dtype of x, f32, got f64");
+  for (const int threads : {-2, 1, 3, 64})
+    EXPECT_ERROR(spmv(adj, good, {SpmvAlgorithm::kVector, threads}),
+                 str("[spmv] threads_per_vector must be 2, 4, 8, 16 or 32, or 0 for the choice by mean row "
+                     "length, got ",
+                     threads));
+  for (const SpmvAlgorithm algorithm : {SpmvAlgorithm::kAuto, SpmvAlgorithm::kRode})
+    EXPECT_ERROR(spmv(adj, good, {algorithm, 8}),
+                 str("[spmv] threads_per_vector is an option of the vector algorithm, got ", algorithm,
+                     ": set algorithm to kVector or threads_per_vector to 0"));
+}
+
+TEST_P(OpsSpmv, ThreadsPerVectorChangeTheOrderOfAdditions) {
+  if (!device().is_cuda()) GTEST_SKIP() << "the CPU takes one thread a row";
+  const Adjacency adj = graph_with_lengths(std::vector<std::int64_t>(100, 64), 1000).to(device());
+  const Tensor x = random_tensor({1000}, DType::kF32, device());
+  for (const int threads : {2, 4, 8, 32})
+    EXPECT_FALSE(
+        same_bits(spmv(adj, x, {SpmvAlgorithm::kVector, threads}), spmv(adj, x, {SpmvAlgorithm::kVector})))
+        << threads;
+  EXPECT_TRUE(same_bits(spmv(adj, x, {SpmvAlgorithm::kVector, 16}), spmv(adj, x, {SpmvAlgorithm::kVector})));
+}
+
+TEST_P(OpsSpmv, TilesCoverEveryNonzeroOnce) {
+  for (const SparseCase& sparse_case : segment_cases())
+    for (const int threads : {SpmvTileSize::kFew, SpmvTileSize::kMany}) {
+      const Adjacency host = sparse_case.make();
+      const std::string what = str(sparse_case.name, " ", threads, " threads");
+      const SpmvTileSize size{threads};
+      const auto row_ptr = host.csr().row_ptr.to_vector<std::int64_t>();
+      const SpmvTiles tiles = kernels::spmv_tiles.on(device())(host.to(device()).csr(), size);
+      const auto begin = tiles.begin.to_vector<std::int64_t>(), row = tiles.row.to_vector<std::int64_t>();
+      ASSERT_EQ(tiles.num_tiles(), size.count(host.rows(), host.num_edges())) << what;
+      ASSERT_EQ(begin.front(), 0) << what;
+      ASSERT_EQ(row.front(), 0) << what;
+      ASSERT_EQ(begin.back(), host.num_edges()) << what;
+      ASSERT_EQ(row.back(), host.rows()) << what;
+      for (std::size_t i = 0; i + 1 < begin.size(); ++i) {
+        const std::int64_t nonzeros = begin[i + 1] - begin[i], rows = row[i + 1] - row[i];
+        ASSERT_GE(nonzeros, 0) << what << ", tile " << i;
+        ASSERT_GE(rows, 0) << what << ", tile " << i;
+        ASSERT_LE(nonzeros + rows, size.max_items()) << what << ", tile " << i;
+        ASSERT_LE(begin[i], row_ptr[row[i]]) << what << ", tile " << i;
+        if (begin[i] == row_ptr[row[i]]) continue;
+        const std::int64_t cut_row = row[i] - 1;  // the tile begins inside of it
+        ASSERT_GT(row_ptr[row[i]] - row_ptr[cut_row], size.long_row()) << what << ", tile " << i;
+        ASSERT_GT(begin[i], row_ptr[cut_row]) << what << ", tile " << i;
+        ASSERT_EQ(size.tile_of(begin[i], cut_row), static_cast<std::int64_t>(i)) << what;
+        ASSERT_EQ(size.tile_of(begin[i] - 1, cut_row), static_cast<std::int64_t>(i) - 1) << what;
+      }
+    }
+}
+
+TEST_P(OpsSpmv, TilesAreNotMadeInACapture) {
+  if (!device().is_cuda()) GTEST_SKIP() << "CUDA graphs";
+  const Adjacency used = graph_with_lengths({2, 0, 3000, 1}, 6).to(device()),
+                  unused = graph_with_lengths({2, 0, 3000, 1}, 6).to(device());
+  const Tensor x = random_tensor({6}, DType::kF32, device());
+  const SpmvOptions options{SpmvAlgorithm::kStream};
+  const Tensor want = spmv(used, x, options);
+  EXPECT_ERROR(CudaGraph::capture(device(), [&] { spmv(unused, x, options); }),
+               "[cuda_graph] the work cannot be captured: [spmv] tiles cannot be computed during CUDA graph "
+               "capture: run the work once before capturing");
+  Tensor y;
+  const CudaGraph graph = CudaGraph::capture(device(), [&] { y = spmv(used, x, options); });
+  for (int i = 0; i < 3; ++i) {
+    graph.launch();
+    EXPECT_TRUE(same_bits(y, want));
+  }
 }
 
 TEST(OpsSpmvNames, Parse) {
   for (const SpmvAlgorithm algorithm : kAlgorithms)
     EXPECT_EQ(parse_spmv_algorithm(name(algorithm)), algorithm);
   EXPECT_ERROR(parse_spmv_algorithm("fast"),
-               "unknown spmv algorithm 'fast': expected one of auto, vector, rode, segmented");
+               "unknown spmv algorithm 'fast': expected one of auto, vector, rode, stream, segmented");
+  for (const SpmvOptions& options : all_options()) EXPECT_EQ(parse_spmv_options(name(options)), options);
+  EXPECT_EQ(name(SpmvOptions{SpmvAlgorithm::kVector, 8}), "vector-8");
+  for (const char* text : {"vector-3", "rode-8", "vector-", "fast"})
+    EXPECT_ERROR(parse_spmv_options(text), str("unknown spmv algorithm '", text,
+                                               "': expected one of auto, vector, rode, stream, segmented, "
+                                               "or vector-2, -4, -8, -16 or -32"));
 }
 
 TEST(OpsSpmvPlan, ThreadsPerVectorIsTheNearestPowerOfTwo) {
@@ -211,18 +338,21 @@ TEST(OpsSpmvPlan, ThreadsPerVectorIsTheNearestPowerOfTwo) {
   for (const auto& [mean, threads] : expected) EXPECT_EQ(threads_per_vector(mean), threads) << mean;
 }
 
-TEST(OpsSpmvPlan, OneLongRowAmongShortOnesIsCut) {
+TEST(OpsSpmvPlan, AlgorithmFollowsSizeAndEvenness) {
   const auto choice = [](std::int64_t rows, std::int64_t longest, double mean) {
     return choose_spmv_algorithm(RowLengths{rows, longest, mean});
   };
   EXPECT_EQ(choice(0, 0, 0), SpmvAlgorithm::kVector);
-  EXPECT_EQ(choice(2708, 30, 3.9), SpmvAlgorithm::kVector);
   EXPECT_EQ(choice(10000, 8, 7.9), SpmvAlgorithm::kVector);
+  EXPECT_EQ(choice(18333, 136, 8.9), SpmvAlgorithm::kRode);  // coauthor_cs
+  EXPECT_EQ(choice(2708, 168, 3.9), SpmvAlgorithm::kRode);
   EXPECT_EQ(choice(4, 100000, 25000), SpmvAlgorithm::kRode);
   EXPECT_EQ(choice(169343, 13000, 13.7), SpmvAlgorithm::kRode);
-  EXPECT_EQ(choice(232965, 21657, 492), SpmvAlgorithm::kRode);      // long rows
-  EXPECT_EQ(choice(2449029, 17481, 50.5), SpmvAlgorithm::kVector);  // enough other work to hide the hub
-  EXPECT_EQ(choice(1'000'000, 1'000'000, 5), SpmvAlgorithm::kRode);
+  EXPECT_EQ(choice(232965, 21657, 492), SpmvAlgorithm::kRode);  // long rows
+  EXPECT_EQ(choice(100'000, 27, 26.5), SpmvAlgorithm::kStream);
+  EXPECT_EQ(choice(1'000'000, 64, 32), SpmvAlgorithm::kStream);
+  EXPECT_EQ(choice(1 << 20, 69518, 16), SpmvAlgorithm::kStream);
+  EXPECT_EQ(choice(2449029, 17481, 50.5), SpmvAlgorithm::kStream);
 }
 
 TEST(OpsSpmvPlan, FewColumnsThatAreReadOftenAreStaged) {

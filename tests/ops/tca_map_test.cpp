@@ -1,100 +1,126 @@
-// The index map of TCA-SpMM without a GPU: a warp and its MMAs played on the host.
+// The index maps of TCA-SpMM without a GPU: a row's warps, their shared memory and their MMAs played on the
+// host.
 #include "ops/plan/tca_map.h"
 
 #include <gtest/gtest.h>
 
-#include <array>
+#include <map>
 #include <set>
 
 namespace rodeo::test {
 namespace {
 
-constexpr int kWarp = 32;
+constexpr int kWarp = 32, kBankBytes = 128;
 
-// D += A B, with the fragments where the PTX manual has them: m16n8k16, or two m16n8k8 side by side. k_of(t,
-// i) is the k of a lane's nonzero i.
-struct Mma {
-  double a[16][16] = {}, b[16][8] = {}, d[16][8] = {};
-  void multiply() {
-    for (int row = 0; row < 16; ++row)
-      for (int column = 0; column < 8; ++column)
-        for (int k = 0; k < 16; ++k) d[row][column] += a[row][k] * b[k][column];
+int x(int nonzero, int column) {
+  return (nonzero * 37 + column * 11) % 101 - 50;
+}
+int weight(int nonzero) {
+  return nonzero * 13 % 29 - 14;
+}
+
+/// The compressed-RHS buffer of one chunk: the element at every byte offset.
+template <int kElementBytes, int kBlocks>
+class Buffer {
+ public:
+  using Map = tca::Map<kElementBytes, kBlocks>;
+
+  // As TcaOperands::store does. The 128 bytes that the lanes write at once are in different banks.
+  void gather() {
+    for (int member = 0; member < kBlocks; ++member)
+      for (int part = 0; part < 2; ++part)
+        if constexpr (kElementBytes == 2) {
+          for (int matrix = 0; matrix < 4; ++matrix) {
+            std::set<int> banks;
+            for (int line = 0; line < 8; ++line) {
+              const int column = Map::stored_column(matrix * 8 + line),
+                        at = Map::offset(column, member, part);
+              EXPECT_TRUE(banks.insert(at % kBankBytes / 16).second) << "bank conflict of a store";
+              // Line `line` of the transposed matrix: element line % 2 of word `matrix`, of the lanes with
+              // lane % 4 = line / 2.
+              for (int i = 0; i < 8; ++i) {
+                const int lane = 4 * i + line / 2, nonzero = lane / 8 + 4 * part;
+                put(at + 2 * i, member * 8 + nonzero, lane % 8 * Map::kVec + matrix * 2 + line % 2);
+              }
+            }
+          }
+        } else {
+          for (int element = 0; element < 4; ++element) {
+            std::set<int> banks;
+            for (int lane = 0; lane < kWarp; ++lane) {
+              const int column = lane % 8 * Map::kVec + element,
+                        at = Map::offset(column, member, part) + lane / 8 * 4;
+              put(at, member * 8 + lane / 8 + 4 * part, column);
+              EXPECT_TRUE(banks.insert(at % kBankBytes / 4).second) << "bank conflict of a store";
+            }
+          }
+        }
   }
-  std::array<double, 4> elements(int lane) const {
-    const int g = lane / 4, t = lane % 4;
-    return {d[g][2 * t], d[g][2 * t + 1], d[g + 8][2 * t], d[g + 8][2 * t + 1]};
+
+  /// x of nonzero k of the member's 8, in row g of an operand.
+  double left(int member, int operand, int g, int k) const {
+    const int part = k / 4, of_member = Map::left_member(g);
+    if constexpr (kElementBytes == 2) {
+      const int q = operand / 4 * 2 + operand % 2, upper = operand / 2 % 2;
+      return x_.at(Map::offset(Map::left_column(member, q, g), of_member, part) + k % 4 * 4 + upper * 2);
+    } else {
+      return x_.at(Map::offset(Map::left_column(member, operand, g), of_member, part) + k % 4 * 4);
+    }
   }
+  // A matrix of ldmatrix: 8 rows of 16 bytes.
+  static void check_left_banks(int member, int q) {
+    for (int part = 0; part < 2; ++part) {
+      std::set<int> banks;
+      for (int g = 0; g < 8; ++g) {
+        const int at = Map::offset(Map::left_column(member, q, g), Map::left_member(g), part);
+        EXPECT_TRUE(banks.insert(at % kBankBytes / 16).second) << "bank conflict of a load";
+      }
+    }
+  }
+
+ private:
+  void put(int at, int nonzero, int column) {
+    EXPECT_LT(at, Map::kBytes);
+    EXPECT_TRUE(x_.emplace(at, x(nonzero, column)).second) << "written twice: " << at;
+  }
+  std::map<int, double> x_;
 };
-int k_of(int t, int i, bool tf32) {
-  return tf32 ? i / 2 * 8 + i % 2 * 4 + t : i / 2 * 8 + 2 * t + i % 2;
-}
 
-// Every lane's four nonzeros on its piece, product by product, then what each lane keeps, as the kernel does.
-template <class Map, int kVec>
-void check_products(bool weighted) {
-  const auto x = [](int nonzero, int column) { return (nonzero * 37 + column * 11) % 101 - 50; };
-  const auto w = [&](int nonzero) { return weighted ? nonzero * 13 % 29 - 14 : 1; };
-  const auto nonzero = [](int set, int i) { return set * tca::kDepth + i; };
-
-  for (int product = 0; product < kVec / 2; ++product) {
-    Mma mma;
-    for (int right = 0; right < (weighted ? Map::kRights : 1); ++right) {
-      for (int lane = 0; lane < kWarp; ++lane)
-        for (int i = 0; i < tca::kDepth; ++i) {
-          const int k = k_of(lane % 4, i, kVec == 4), column = Map::piece(lane) * kVec + 2 * product;
-          const bool takes_part = !weighted || Map::right_of(lane) == right;
-          const int own = nonzero(Map::set(lane), i);
-          mma.a[lane / 4][k] = takes_part ? x(own, column) : 0;
-          mma.a[lane / 4 + 8][k] = takes_part ? x(own, column + 1) : 0;
-          mma.b[k][lane / 4] = Map::on_diagonal(lane) ? w(nonzero(Map::set_of_right(lane, right), i)) : 0;
-        }
-      mma.multiply();
-    }
-    for (int lane = 0; lane < kWarp; ++lane) {
-      const bool mine = !weighted || Map::counts(lane);
-      if (!mine) {
-        ASSERT_TRUE(Map::counts(lane ^ 2));
+template <int kElementBytes, int kBlocks>
+void check_row() {
+  using Map = tca::Map<kElementBytes, kBlocks>;
+  Buffer<kElementBytes, kBlocks> buffer;
+  buffer.gather();
+  std::map<int, double> y;  // of every column of the tile
+  for (int member = 0; member < kBlocks; ++member) {
+    for (int q = 0; q < Map::kLefts; ++q) buffer.check_left_banks(member, q);
+    for (int operand = 0; operand < 2 * Map::kMmas; ++operand)
+      for (int g = 0; g < 8; ++g) {  // element g of the diagonal
+        double sum = 0;
+        for (int k = 0; k < 8; ++k) sum += buffer.left(member, operand, g, k) * weight(g % kBlocks * 8 + k);
+        const int column = Map::column(member, operand, g), part = operand / (Map::kMmas / 2) / 2;
+        y[column] += sum;
+        EXPECT_GE(column, Map::first_column(member, kElementBytes == 2 ? operand / 2 % 2 : part));
       }
-      const std::array<double, 4> d = mma.elements(mine ? lane : lane ^ 2);
-      const int kept = mine ? Map::kept(lane) : 1 - Map::kept(lane ^ 2);
-      for (int i = 0; i < 2; ++i) {
-        const int column = lane % Map::kLanes * kVec + 2 * product + i;
-        double want = 0;
-        for (int n = 0; n < tca::kDepth; ++n) {
-          const int own = nonzero(Map::set(lane), n);
-          want += w(own) * x(own, column);
-        }
-        EXPECT_EQ(d[kept + 2 * i], want) << "lane " << lane << " column " << column;
-      }
-    }
   }
+  ASSERT_EQ(static_cast<int>(y.size()), Map::kColumns);
+  for (const auto& [column, sum] : y) {
+    double want = 0;
+    for (int n = 0; n < 8 * kBlocks; ++n) want += x(n, column) * weight(n);
+    EXPECT_EQ(sum, want) << "column " << column << ", warps " << kBlocks;
+  }
+  EXPECT_EQ(Map::kMmas * kBlocks, Map::kColumns * kBlocks / 16) << "an MMA has 16 / kBlocks outputs";
 }
 
-// The lanes of a set load each piece of their row once.
-template <class Map>
-void check_loads() {
-  std::set<std::pair<int, int>> loaded;
-  for (int lane = 0; lane < kWarp; ++lane) {
-    EXPECT_TRUE(loaded.emplace(Map::set(lane), Map::piece(lane)).second) << "loaded twice";
-    EXPECT_LT(Map::piece(lane), Map::kLanes);
-  }
-}
-
-template <int kLanes>
-void check_all() {
-  using Map = tca::Packing<kLanes>;
-  for (const bool weighted : {false, true}) {
-    check_products<Map, 8>(weighted);
-    check_products<Map, 4>(weighted);
-  }
-  check_loads<Map>();
-}
-
-TEST(OpsTcaMap, TilesOf128Bytes) {
-  check_all<8>();
-}
-TEST(OpsTcaMap, TilesOf64Bytes) {
-  check_all<4>();
+TEST(OpsTcaMap, EveryOutputIsItsDotProduct) {
+  check_row<2, 1>();
+  check_row<2, 2>();
+  check_row<2, 4>();
+  check_row<2, 8>();
+  check_row<4, 1>();
+  check_row<4, 2>();
+  check_row<4, 4>();
+  check_row<4, 8>();
 }
 
 }  // namespace

@@ -87,6 +87,58 @@ TEST_P(TrainAdam, RejectsWhatCannotBeOptimised) {
                "[adam] lr, eps and weight_decay must not be negative, beta1 and beta2 must be in [0, 1)");
 }
 
+TEST_P(TrainAdam, AStateGoesBackToItsParametersOnly) {
+  Variable a = parameter({1, 2}), b = parameter({3});
+  Adam adam({{{a}, {}}, {{b}, {}}});
+  const AdamState fresh = adam.state();
+  set_grad(a, {0.5, -1});
+  set_grad(b, {2});
+  adam.step();
+  const AdamState first = adam.state();
+  const std::vector<double> a1 = a.value().to_vector<double>();
+  adam.step();
+  const std::vector<double> a2 = a.value().to_vector<double>();
+  EXPECT_FALSE(test::same_bits(adam.state().m[0], first.m[0]));
+  EXPECT_TRUE(test::same_bits(first.steps, Tensor::from(std::vector<std::int64_t>{1, 1, 1})));
+
+  adam.restore(first);  // the second step again
+  a.set_value(Tensor::from(a1, device()));
+  set_grad(a, {0.5, -1});
+  set_grad(b, {2});
+  adam.step();
+  EXPECT_EQ(a.value().to_vector<double>(), a2);
+
+  adam.restore(fresh);  // no moments: the first step again
+  EXPECT_EQ(adam.step_count(), 0);
+  a.set_value(Tensor::from(std::vector<double>{1, 2}, device()));
+  set_grad(a, {0.5, -1});
+  set_grad(b, {2});
+  adam.step();
+  EXPECT_EQ(a.value().to_vector<double>(), a1);
+
+  Variable c = parameter({1, 2}), d = parameter({3});
+  Adam other({{{c}, {}}, {{d}, {}}});  // without moments: takes copies
+  other.restore(first);
+  set_grad(c, {0.5, -1});
+  set_grad(d, {2});
+  other.step();
+  EXPECT_NE(c.value().to_vector<double>(), a1);
+  AdamState bad = first;
+  bad.m[0] = bad.v[0] = Tensor::zeros({3}, DType::kF64);
+  EXPECT_ERROR(adam.restore(bad), "[adam] the moments of parameter 0 must be f64 [2]");
+  bad.m[0] = bad.v[0] = Tensor::zeros({2}, DType::kF32);
+  EXPECT_ERROR(adam.restore(bad), "[adam] the moments of parameter 0 must be f64 [2]");
+  bad = first;
+  bad.v[1] = {};
+  EXPECT_ERROR(adam.restore(bad), "[adam] the moments of parameter 1 must be f64 [1]");
+  bad = first;
+  bad.m.pop_back();
+  EXPECT_ERROR(adam.restore(bad), "[adam] the state must be of 2 parameters, got 1");
+  bad = first;
+  bad.steps = Tensor::zeros({2}, DType::kI64);
+  EXPECT_ERROR(adam.restore(bad), "[adam] the state must be of 2 parameters, got 2");
+}
+
 RODEO_ON_ALL_DEVICES(TrainAdam);
 
 }  // namespace

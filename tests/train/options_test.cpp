@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <sstream>
 #include <vector>
 
 #include "tests/support/devices.h"
@@ -63,12 +65,16 @@ TEST(TrainOptions, ReadsEveryOption) {
                                       "5",
                                       "--patience",
                                       "10",
+                                      "--stop-on",
+                                      "loss",
                                       "--device",
                                       "cuda:1",
                                       "--spmm",
                                       "rode",
+                                      "--spmm-accumulate",
+                                      "atomic",
                                       "--precision",
-                                      "bf16",
+                                      "tf32",
                                       "--no-cuda-graph",
                                       "--quiet"});
   EXPECT_EQ(options.dataset, "a b.h5");
@@ -84,9 +90,11 @@ TEST(TrainOptions, ReadsEveryOption) {
   EXPECT_EQ(options.seed, 18446744073709551615u);
   EXPECT_EQ(options.eval_every, 5);
   EXPECT_EQ(options.patience, 10);
+  EXPECT_TRUE(options.stop_on_loss);
   EXPECT_EQ(options.device, "cuda:1");
   EXPECT_EQ(options.spmm, SpmmAlgorithm::kRode);
-  EXPECT_EQ(options.precision, Precision::kBf16);
+  EXPECT_EQ(options.spmm_accumulate, Accumulate::kAtomic);
+  EXPECT_EQ(options.precision, Precision::kTf32);
   EXPECT_FALSE(options.cuda_graph);
   EXPECT_TRUE(options.quiet);
 }
@@ -133,9 +141,12 @@ TEST(TrainOptions, GatHasItsOwnOptions) {
   EXPECT_NE(help.find("L2 penalty on all parameters"), std::string::npos) << help;
 
   // An option of the other model would do nothing.
-  EXPECT_ERROR(parse_gat({"--dataset", "x", "--spmm", "rode"}), "unknown option '--spmm'; see --help");
-  EXPECT_ERROR(parse_gat({"--dataset", "x", "--explain"}), "unknown option '--explain'; see --help");
-  EXPECT_ERROR(parse({"--dataset", "x", "--heads", "4"}), "unknown option '--heads'; see --help");
+  EXPECT_ERROR(parse_gat({"--dataset", "x", "--spmm", "rode"}),
+               "unknown option '--spmm' for the model gat: it is of gcn, sage, gin, sgc and appnp");
+  EXPECT_ERROR(parse_gat({"--dataset", "x", "--explain"}),
+               "unknown option '--explain' for the model gat: it is of gcn, sage, gin, sgc and appnp");
+  EXPECT_ERROR(parse({"--dataset", "x", "--heads", "4"}),
+               "unknown option '--heads' for the model gcn: it is of gat and gatv2");
   EXPECT_ERROR(parse_gat({"--dataset", "x", "--heads", "0"}),
                "--heads must be an integer of at least 1, got '0'");
   EXPECT_ERROR(parse_gat({"--dataset", "x", "--attn-dropout", "1"}),
@@ -152,8 +163,33 @@ TEST(TrainOptions, HelpAndVersionNeedNothingElse) {
   for (const char* part : {"train_gcn --dataset FILE", "Data options", "Model options", "Training options",
                            "Execution options", "Output options", "(default: 0.01)", "--eval-every"})
     EXPECT_NE(help.find(part), std::string::npos) << part << " is not in\n" << help;
-  EXPECT_EQ(parse({"-h"}).notice, help);
+  EXPECT_NE(help.find("Examples:\n  train_gcn cora.h5\n"), std::string::npos) << help;
   EXPECT_EQ(parse({"--version"}).notice.find("train_gcn "), 0u);
+}
+
+TEST(TrainOptions, ShortHelpHasTheMostUsedOptionsAndExamples) {
+  const std::string help = parse({"-h"}).notice;
+  EXPECT_LT(help.size(), parse({"--help"}).notice.size() / 2);
+  for (const char* part : {"Usage: train_gcn [--dataset] FILE [options]\n", "  --epochs N ",
+                           "(default: 0.01)", "  --help ", "Examples:\n  train_gcn cora.h5\n"})
+    EXPECT_NE(help.find(part), std::string::npos) << part << " is not in\n" << help;
+  EXPECT_EQ(help.find("--lr-factor"), std::string::npos) << help;
+}
+
+TEST(TrainOptions, HelpFitsTheTerminal) {
+  setenv("COLUMNS", "64", 1);
+  for (const char* option : {"-h", "--help"}) {
+    std::istringstream help(parse({option}).notice);
+    for (std::string line; std::getline(help, line);) EXPECT_LE(line.size(), 64u) << line;
+  }
+  unsetenv("COLUMNS");
+}
+
+TEST(TrainOptions, AFileAloneIsTheDataset) {
+  EXPECT_EQ(parse({"cora.h5", "--epochs", "5"}).dataset, "cora.h5");
+  EXPECT_EQ(parse({"--quiet", "cora.h5"}).dataset, "cora.h5");
+  EXPECT_ERROR(parse({"cora.h5", "pubmed.h5"}), "unexpected argument 'cora.h5'; see --help");
+  EXPECT_ERROR(parse({"cora.h5", "--dataset", "pubmed.h5"}), "unexpected argument 'cora.h5'; see --help");
 }
 
 TEST(TrainOptions, OldNamesAreAcceptedWithAWarning) {
@@ -180,10 +216,12 @@ TEST(TrainOptions, EveryMistakeHasItsLine) {
       {{"--dataset", "x", "--lr"}, "--lr needs a value"},
       {{"--dataset", "x", "--split="}, "--split needs a value"},
       {{"--dataset", "x", "--lr", "--epochs", "5"}, "--lr needs a value"},
-      {{"--dataset", "x", "--epoch", "5"}, "unknown option '--epoch'; see --help"},
+      {{"--dataset", "x", "--epoch", "5"}, "unknown option '--epoch': did you mean --epochs?"},
       {{"--dataset", "x", "-q"}, "unknown option '-q'; see --help"},
       {{"--dataset", "x", "--quiet=maybe"}, "--quiet takes no value, got 'maybe'"},
-      {{"cora.h5"}, "unexpected argument 'cora.h5'; see --help"},
+      {{"--dataset", "x", "--hiden=5"}, "unknown option '--hiden': did you mean --hidden?"},
+      {{"--dataset", "x", "--frobnicate"}, "unknown option '--frobnicate'; see --help"},
+      {{"x.h5", "--batch-size", "32"}, "unknown option '--batch-size'; see --help"},
       {{"--dataset", "x", "--", "y"}, "unexpected argument 'y'; see --help"},
       {{"--dataset", "x", "--hidden", "0"}, "--hidden must be an integer of at least 1, got '0'"},
       {{"--dataset", "x", "--hidden", "16.5"}, "--hidden must be an integer of at least 1, got '16.5'"},
@@ -193,6 +231,9 @@ TEST(TrainOptions, EveryMistakeHasItsLine) {
        "--epochs must be an integer of at least 1, got '9999999999'"},
       {{"--dataset", "x", "--eval-every", "0"}, "--eval-every must be an integer of at least 1, got '0'"},
       {{"--dataset", "x", "--patience", "-1"}, "--patience must be an integer of at least 0, got '-1'"},
+      {{"--dataset", "x", "--patience", "5", "--stop-on", "f1"},
+       "--stop-on must be loss or accuracy, got 'f1'"},
+      {{"--dataset", "x", "--stop-on", "loss"}, "--stop-on loss needs --patience N, the epochs to wait"},
       {{"--dataset", "x", "--seed", "-1"}, "--seed must be an integer of at least 0, got '-1'"},
       {{"--dataset", "x", "--dropout", "1"}, "--dropout must be a number in [0, 1), got '1'"},
       {{"--dataset", "x", "--dropout", "nan"}, "--dropout must be a number in [0, 1), got 'nan'"},
@@ -206,6 +247,12 @@ TEST(TrainOptions, EveryMistakeHasItsLine) {
   for (const BadCase& bad : cases) EXPECT_ERROR(parse(bad.arguments), bad.message);
   EXPECT_ERROR(parse({"--dataset", "x", "--spmm", "fast"}),
                "unknown spmm algorithm 'fast': expected one of " + spmm_algorithm_names());
+  EXPECT_ERROR(parse({"--dataset", "x", "--spmm-accumulate", "fast"}),
+               "unknown accumulation 'fast': expected one of ordered, atomic");
+  EXPECT_ERROR(parse({"--dataset", "x", "--spmm", "csr", "--spmm-accumulate", "atomic"}),
+               "--spmm-accumulate atomic is for --spmm rode and auto, got --spmm csr");
+  EXPECT_ERROR(parse({"--dataset", "x", "--precision", "bf16", "--spmm-accumulate", "atomic"}),
+               "--spmm-accumulate atomic is for --precision fp32 and tf32, got --precision bf16");
   EXPECT_ERROR(parse({"--dataset", "x", "--quiet", "--explain"}),
                "--explain prints a table and --quiet one line: give one of them");
   EXPECT_TRUE(parse({"--dataset", "x", "--explain"}).explain);

@@ -1,11 +1,13 @@
 // Runs that are recorded: resumed with the same bits, exported, predicted from, logged and reported.
 #include "train/commands/recorder.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 
 #include "datasets/hdf5_file.h"
 #include "datasets/synthetic.h"
@@ -40,6 +42,7 @@ Recorded train(const TrainOptions& options, Device device) {
                   {.epochs = options.epochs,
                    .eval_every = options.eval_every,
                    .patience = options.patience,
+                   .stop_on_loss = options.stop_on_loss,
                    .cuda_graph = options.cuda_graph,
                    .schedule = options.schedule,
                    .clip_norm = options.clip_norm});
@@ -128,18 +131,23 @@ TEST_P(TrainRecorder, SchedulesGoOnWhereTheyWere) {
 }
 
 TEST_P(TrainRecorder, PatienceGoesOnWhereItWas) {
-  TrainOptions options = options_of("gcn", dir_);
-  options.epochs = 400;
-  options.patience = 7;
-  const Recorded whole = train(options, device());
-  ASSERT_LT(whole.summary.epochs, 400);
-  options.checkpoint = dir_ / "ck";
-  options.epochs = whole.summary.epochs - 3;
-  train(options, device());
-  options.epochs = 400;
-  options.resume = true;
-  EXPECT_EQ(train(options, device()).summary.epochs, whole.summary.epochs);
-  EXPECT_EQ(train(options, device()).losses.size(), 0u);
+  for (const bool on_loss : {false, true}) {
+    SCOPED_TRACE(on_loss);
+    TrainOptions options = options_of("gcn", dir_);
+    options.lr = on_loss ? 0.05 : options.lr;
+    options.epochs = 400;
+    options.patience = 7;
+    options.stop_on_loss = on_loss;
+    const Recorded whole = train(options, device());
+    ASSERT_LT(whole.summary.epochs, 400);
+    options.checkpoint = dir_ / (on_loss ? "ck_loss" : "ck");
+    options.epochs = whole.summary.epochs - 3;
+    train(options, device());
+    options.epochs = 400;
+    options.resume = true;
+    EXPECT_EQ(train(options, device()).summary.epochs, whole.summary.epochs);
+    EXPECT_EQ(train(options, device()).losses.size(), 0u);
+  }
 }
 
 TEST_P(TrainRecorder, OtherOptionsAndOtherDataAreRefused) {
@@ -236,6 +244,8 @@ TEST_P(TrainRecorder, LogsHaveEveryEpochAlsoOverABreak) {
   const std::string log = read_file(options.log, kLimit);
   EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 2 + 6 + 2);
   EXPECT_NE(log.find("\"resumed_from\":4"), std::string::npos);
+  EXPECT_NE(log.find("\"one_way_edges\":0"), std::string::npos);
+  EXPECT_NE(log.find("\"test_majority\":{\"share\":0."), std::string::npos);
 }
 
 // A browser that is found in PATH opens the page; the picture is kept where RODEO_ARTIFACTS says.
@@ -243,12 +253,36 @@ TEST_P(TrainRecorder, TheReportStandsAlone) {
   TrainOptions options = options_of("gcn", dir_);
   options.report = dir_ / "report.html";
   options.dataset = dir_ / "tiny.h5";
-  train(options, device());
+  options.lr = 0.2;  // so that the best epoch is hardly the last
+  Recorded recorded = train(options, device());
+  while (recorded.summary.best.test == recorded.summary.last.test && ++options.seed < 10)
+    recorded = train(options, device());
   const std::string page = read_file(options.report, kLimit);
   EXPECT_TRUE(page.starts_with("<!DOCTYPE html>"));
-  for (const char* title : {"Loss", "Accuracy", "Time", "Test nodes by class", "Embedding",
-                            "Memory of tensors", "Degrees", "Kernels", "Configuration", "Versions"})
+  for (const char* title :
+       {"Run", "Loss", "Accuracy", "Time", "Test nodes by class", "Scores by class", "Embedding",
+        "Memory of tensors", "Degrees", "Kernels", "Configuration", "Versions"})
     EXPECT_NE(page.find(str("<h2>", title, "</h2>")), std::string::npos) << title;
+  EXPECT_NE(page.find(" of the test nodes are of the largest class, "), std::string::npos);
+  EXPECT_LT(page.find("<section class=\"result\"><p><b>"), page.find("<h2>"));
+  EXPECT_NE(page.find("<tr class=\"changed\"><th scope=\"row\">report</th>"), std::string::npos);
+  EXPECT_NE(page.find("<tr><th scope=\"row\">hidden</th><td>16</td>"), std::string::npos);
+  EXPECT_NE(page.find("rodeo_tests"), std::string::npos);  // the command line
+
+  // Headline and matrix are of the same epoch, which is not the last one.
+  const TrainSummary& summary = recorded.summary;
+  ASSERT_NE(summary.best.test, summary.last.test) << "the test needs a run whose best epoch is not the last";
+  EXPECT_NE(page.find(fmt::format("<b>{:.2f} %</b>", 100 * summary.best.test)), std::string::npos);
+  double right = 0, all = 0;
+  const std::regex cell("<title>(\\d+) of class (\\d+) predicted as (\\d+)</title>");
+  for (std::sregex_iterator i(page.begin(), page.end(), cell), end; i != end; ++i) {
+    const double nodes = std::stod((*i)[1].str());
+    all += nodes;
+    if ((*i)[2] == (*i)[3]) right += nodes;
+  }
+  EXPECT_NEAR(right / all, summary.best.test, 1e-9);
+  EXPECT_NE(page.find(str("After the best epoch, ", summary.best_epoch, ".")), std::string::npos);
+  EXPECT_NE(page.find(str(">best epoch ", summary.best_epoch, "</text>")), std::string::npos);
   EXPECT_EQ(page.find("<script"), std::string::npos);
   for (std::size_t at = 0; (at = page.find("nan", at)) != std::string::npos; ++at)
     EXPECT_EQ(page.substr(at - 3, 6), "on-nan");  // the option, and no number

@@ -26,12 +26,6 @@ TEST(TrainSvg, TicksAreRound) {
   EXPECT_EQ(svg::ticks(1, 1, 4), std::vector<double>{1});
 }
 
-TEST(TrainSvg, TextIsEscaped) {
-  EXPECT_EQ(svg::escape("<a b=\"c\">&'"), "&lt;a b=&quot;c&quot;&gt;&amp;&#39;");
-  EXPECT_EQ(svg::escape("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x90\x8e"), "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x90\x8e");
-  EXPECT_EQ(svg::escape("\xc3(\xff\x01\xe2\x82"), "?(????");
-}
-
 TEST(TrainSvg, LinesLeaveOutWhatCannotBeDrawn) {
   const std::string chart = svg::lines({.title = "t<", .x = "x", .y = "y", .log_y = true},
                                        {{"a", {1, 2, 3, 4}, {1, kNan, -5, 100}, true}, {"none", {}, {}}});
@@ -40,6 +34,31 @@ TEST(TrainSvg, LinesLeaveOutWhatCannotBeDrawn) {
   EXPECT_EQ(count(chart, "inf"), 0u);
   EXPECT_NE(chart.find("<title>t&lt;</title>"), std::string::npos);
   EXPECT_NE(svg::lines({}, {}).find("</svg>"), std::string::npos);
+}
+
+TEST(TrainSvg, TicksStandWhereDataAre) {
+  const std::string chart = svg::lines({.log_x = true, .log_y = true, .x_ticks = {16, 17, 41, 602}},
+                                       {{"a", {16, 17, 41, 602}, {1.1, 1.2, 1.4, 1.9}}});
+  for (const char* tick :
+       {">16</text>", ">41</text>", ">602</text>", ">1.2</text>", ">1.4</text>", ">1.8</text>"})
+    EXPECT_EQ(count(chart, tick), 1u) << tick;
+  for (const char* none : {">17</text>", ">20</text>", ">100</text>"})
+    EXPECT_EQ(count(chart, none), 0u) << none;
+}
+
+TEST(TrainSvg, AMarkIsNamed) {
+  const std::vector<svg::Series> series = {{"a", {1, 2, 3}, {1, 2, 3}}};
+  const std::string chart = svg::lines({.mark = 2, .mark_text = "best epoch 2"}, series);
+  EXPECT_EQ(count(chart, "class=\"mark\""), 1u);
+  EXPECT_EQ(count(chart, ">best epoch 2</text>"), 1u);
+  EXPECT_EQ(count(svg::lines({}, series), "class=\"mark\""), 0u);
+  EXPECT_EQ(count(svg::lines({.mark = 9}, series), "class=\"mark\""), 0u);
+}
+
+TEST(TrainSvg, AScatterPlotNamesItsClasses) {
+  const std::string chart = svg::scatter({}, {1, 2}, {1, 2}, {0, 2}, 3);
+  for (const char* name : {">0</text>", ">1</text>", ">2</text>"}) EXPECT_GE(count(chart, name), 1u) << name;
+  EXPECT_EQ(count(chart, "r=\"5\""), 3u);
 }
 
 TEST(TrainSvg, ManyPointsAreThinnedOutButThePeak) {
@@ -68,6 +87,18 @@ TEST(TrainAnalysis, ConfusionCountsPairs) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(largest_columns(Tensor::from(std::vector<float>{1, 3, 3, nan, -1, -2}, {2, 3})),
             (std::vector<std::int64_t>{1, 1}));
+}
+
+TEST(TrainAnalysis, ScoresOfEachClass) {
+  const std::vector<ClassScore> scores = class_scores({3, 1, 0, 2, 4, 0, 0, 0, 0}, 3);
+  ASSERT_EQ(scores.size(), 3u);
+  EXPECT_EQ(scores[0].nodes, 4);
+  EXPECT_DOUBLE_EQ(scores[0].precision, 0.6);
+  EXPECT_DOUBLE_EQ(scores[0].recall, 0.75);
+  EXPECT_DOUBLE_EQ(scores[0].f1, 6.0 / 9);
+  EXPECT_DOUBLE_EQ(scores[1].precision, 0.8);
+  EXPECT_EQ(scores[2].nodes, 0);
+  EXPECT_TRUE(std::isnan(scores[2].recall) && std::isnan(scores[2].precision));
 }
 
 // Points on a known plane in 5 dimensions.

@@ -80,5 +80,23 @@ TEST(TrainSchedule, NamesAndRanges) {
       "[lr_schedule] step and period must be at least 1, patience and least at least 0, factor in (0, 1]");
 }
 
+TEST(TrainSchedule, NoRateIsBelowTheLeast) {
+  LrSchedule plateau({.kind = Kind::kPlateau, .factor = 0.5, .least = 0.3, .patience = 0}, {0.5, 0.31, 0.2});
+  plateau.observe(1);
+  plateau.observe(1);
+  EXPECT_EQ(plateau.rates(2), (std::vector<double>{0.3, 0.3, 0.2}));  // a lower one is not raised
+  LrSchedule tiny({.kind = Kind::kPlateau, .factor = 0.5, .patience = 0}, {1.5e-8, 3e-8});
+  tiny.observe(1);
+  tiny.observe(1);
+  EXPECT_EQ(tiny.rates(2), (std::vector<double>{1.5e-8, 1.5e-8}));  // changes of at most 1e-8 are left out
+  const LrSchedule cosine({.kind = Kind::kCosine, .period = 10, .least = 0.1}, {0.5});
+  EXPECT_DOUBLE_EQ(cosine.rates(1)[0], 0.5);
+  EXPECT_DOUBLE_EQ(cosine.rates(6)[0], 0.3);
+  EXPECT_DOUBLE_EQ(cosine.rates(11)[0], 0.1);
+  EXPECT_ERROR(
+      LrSchedule({.kind = Kind::kPlateau, .least = -0.1}, {1}),
+      "[lr_schedule] step and period must be at least 1, patience and least at least 0, factor in (0, 1]");
+}
+
 }  // namespace
 }  // namespace rodeo

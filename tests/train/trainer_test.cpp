@@ -184,6 +184,21 @@ TEST(TrainLoop, StopsWhenPatienceEnds) {
   EXPECT_EQ(summary.best_epoch, 2);
 }
 
+// Both nodes are validated on. Accuracy is best in epoch 1, the loss is lowest in epoch 3.
+TEST(TrainLoop, PatienceCountsFromTheLowestLossWhereAsked) {
+  const Tensor both = Tensor::from(std::vector<std::int64_t>{0, 1});
+  const auto run = [&](bool on_loss) {
+    Script script({{0.1f, 0.1f}, {1, -0.1f}, {3, -0.1f}, {3, -0.3f}, {3, -0.2f}, {9, 9}, {9, 9}});
+    Trainer trainer(script, [&] { return script.forward(); }, {{script.parameters(), {}}},
+                    Tensor::zeros({2}, DType::kI64), {both, both, both},
+                    {.epochs = 7, .patience = 2, .stop_on_loss = on_loss});
+    return trainer.fit();
+  };
+  EXPECT_EQ(run(false).epochs, 3);
+  EXPECT_EQ(run(true).epochs, 5);
+  EXPECT_EQ(run(true).best_epoch, 1) << "the best epoch is still that of accuracy";
+}
+
 TEST(TrainLoop, EvaluatesEveryFewEpochsAndTheLast) {
   Script script({{1, 1}, {2, 1}, {3, 1}});
   std::vector<int> evaluated;

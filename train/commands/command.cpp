@@ -5,7 +5,9 @@
 #include <new>
 
 #include "core/context.h"
+#include "core/quoting.h"
 #include "core/storage.h"
+#include "core/threads.h"
 #include "train/commands/console.h"
 #include "train/commands/device_text.h"
 #include "train/commands/interrupt.h"
@@ -13,6 +15,7 @@
 #include "train/commands/recorder.h"
 #include "train/commands/run_command.h"
 #include "train/report/op_report.h"
+#include "train/task/advice.h"
 #include "train/task/memory_estimate.h"
 #include "train/task/node_model.h"
 #include "train/trainer.h"
@@ -20,7 +23,7 @@
 namespace rodeo {
 namespace {
 
-void describe(const Console& console, const NodeRun& run, Device device) {
+void describe(const Console& console, const NodeRun& run, const TrainOptions& options, Device device) {
   const auto& [task, model] = run;
   console.say("dataset", fmt::format("{}: {} nodes, {} edges, {} features, {} classes", task.name,
                                      task.num_nodes, task.num_edges, task.num_features, task.num_classes));
@@ -31,7 +34,9 @@ void describe(const Console& console, const NodeRun& run, Device device) {
     console.say("reorder", fmt::format("{}, in {:.1f} ms", task.reorder, task.reorder_ms));
   console.say("memory", str(format_bytes(memory_stats(device).current), " on ", device));
   console.say("algorithms", model.algorithms);
-  console.say("model", fmt::format("{}: {} parameters\n", model.text, model.module->num_parameters()));
+  for (const std::string& warning : data_warnings(task, options)) console.say("warning", warning);
+  console.say("model", fmt::format("{}: {} parameters", model.text, model.module->num_parameters()));
+  console.blank_line();
 }
 
 Tensor values_of(const Features& x) {
@@ -46,11 +51,18 @@ void name_allocations(const NodeRun& run) {
     parameter.value().storage()->info.set_name(name);
 }
 
+/// Throws Error where an option needs another device.
+void check_device(const TrainOptions& options, Device device) {
+  check(options.spmm_accumulate == Accumulate::kOrdered || device.is_cuda(),
+        "--spmm-accumulate atomic is for CUDA, got device ", device);
+}
+
 void dry_run(const TrainOptions& options, Device device) {
+  check_device(options, device);
   const Console console(/*quiet=*/false);
   console.say("device", describe_device(options.device, device));
   const NodeRun run = load_run(options, device);
-  describe(console, run, device);
+  describe(console, run, options, device);
   for (const auto& [name, parameter] : run.model.module->named_parameters())
     console.say("  " + name, str(parameter.dtype(), " ", parameter.shape()));
   console.say("training", fmt::format("{} epochs, learning rate {}, weight decay {}, seed {}", options.epochs,
@@ -65,13 +77,14 @@ void dry_run(const TrainOptions& options, Device device) {
 }
 
 void train(const TrainOptions& options, Device device, Recorder& recorder) {
+  check_device(options, device);
   Console console(options.quiet);
   console.say("device", describe_device(options.device, device));
 
   const NodeRun run = load_run(options, device);
   const auto& [task, model] = run;
   name_allocations(run);
-  describe(console, run, device);
+  describe(console, run, options, device);
   if (const std::string warning = memory_warning(run, options); !warning.empty())
     console.say("warning", warning);
 
@@ -90,6 +103,7 @@ void train(const TrainOptions& options, Device device, Recorder& recorder) {
                   {.epochs = options.epochs,
                    .eval_every = options.eval_every,
                    .patience = options.patience,
+                   .stop_on_loss = options.stop_on_loss,
                    .cuda_graph = options.cuda_graph,
                    .training_rows = model.training_rows,
                    .schedule = options.schedule,
@@ -99,9 +113,10 @@ void train(const TrainOptions& options, Device device, Recorder& recorder) {
                    .watch = options.debug ? &watch : nullptr,
                    .stop = [&] { return signals.signal() != 0; }});
   if (const int epoch = recorder.start(run, trainer, describe_device(options.device, device)); epoch > 0)
-    console.say("resumed", fmt::format("after epoch {} from {}\n", epoch, options.checkpoint));
+    console.say("resumed", fmt::format("after epoch {} from {}", epoch, options.checkpoint));
   else if (options.resume)
-    console.say("resumed", fmt::format("from the beginning: {} has no checkpoint\n", options.checkpoint));
+    console.say("resumed", fmt::format("from the beginning: {} has no checkpoint", options.checkpoint));
+  if (options.resume) console.blank_line();
   const auto fit = [&] {
     try {
       return trainer.fit([&](const EpochReport& report) {
@@ -117,6 +132,7 @@ void train(const TrainOptions& options, Device device, Recorder& recorder) {
   const TrainSummary summary = fit();
   recorder.finish(summary, timer ? &*timer : nullptr);
   console.finish(task, summary);
+  if (const std::string note = convergence_note(summary, options); !note.empty()) console.say("note", note);
   if (options.profile) fmt::print("\n{}", format_op_table(timer->spans(), timer->steps()));
   if (summary.stopped) console.interrupted(signals.signal(), summary);
   if (options.explain) console.explain(options.spmm, model.adj);
@@ -137,6 +153,7 @@ void with_advice(const TrainOptions& options, Device device, const std::function
 
 void run(const TrainOptions& options) {
   set_allow_tf32(options.precision == Precision::kTf32);
+  if (options.threads > 0) set_num_threads(options.threads);
   if (options.dry_run) {
     const Device device = parse_device(options.device);
     return with_advice(options, device, [&] { dry_run(options, device); });
@@ -160,7 +177,8 @@ int train_command(int argc, const char* const* argv, const TrainOptions& default
   const std::string program = defaults.choose_model ? "rodeo_train" : str("train_", defaults.model);
   return run_command(program, [&] {
     const TrainOptions options = parse_train_options(argc, argv, defaults);
-    for (const std::string& warning : options.warnings) fmt::print(stderr, "{}: {}\n", program, warning);
+    for (const std::string& warning : options.warnings)
+      fmt::print(stderr, "{}: {}\n", program, printable(warning));
     if (options.notice.empty())
       run(options);
     else

@@ -4,13 +4,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
-#include <iterator>
+#include <vector>
 
+#include "core/host/terminal.h"
+#include "core/quoting.h"
 #include "core/storage.h"
 #include "train/commands/terminal.h"
 #include "train/report/spmm_choices.h"
+#include "train/task/advice.h"
 
 namespace rodeo {
 namespace {
@@ -22,6 +26,28 @@ std::string row(std::string_view subject, std::string_view text) {
   return fmt::format("{:<{}} {}\n", subject, kSubjectWidth - 1, text);
 }
 
+/// A part of the line of an epoch, and how much it says.
+struct Part {
+  std::string text;
+  int weight;
+};
+constexpr int kAlways = 100;
+
+std::vector<Part> parts_of(const EpochReport& report) {
+  const std::string total = std::to_string(report.epochs);
+  std::vector<Part> parts = {{fmt::format("epoch {:>{}}/{}", report.epoch, total.size(), total), kAlways},
+                             {fmt::format("loss {:.4f}", report.loss), 6}};
+  if (const auto& e = report.evaluation) {
+    parts.push_back({fmt::format("train {:.4f}", e->train), 2});
+    parts.push_back({fmt::format("val {:.4f}", e->val), 5});
+    parts.push_back({fmt::format("test {:.4f}", e->test), 4});
+  }
+  if (report.best_epoch > 0)
+    parts.push_back({fmt::format("best val {:.4f} in epoch {}", report.best.val, report.best_epoch), 3});
+  parts.push_back({fmt::format("{:.3f} ms", report.ms), 1});
+  return parts;
+}
+
 std::string percent_row(std::string_view subject, double ms, double total) {
   return row(subject, fmt::format("{:>9.3f} ms {:>5.1f} %", ms, 100 * ms / total));
 }
@@ -29,16 +55,26 @@ std::string percent_row(std::string_view subject, double ms, double total) {
 }  // namespace
 
 std::string format_epoch(const EpochReport& report) {
-  const std::string total = std::to_string(report.epochs);
-  std::string line =
-      fmt::format("epoch {:>{}}/{}  loss {:.4f}", report.epoch, total.size(), total, report.loss);
-  const auto out = std::back_inserter(line);
-  if (const auto& e = report.evaluation)
-    fmt::format_to(out, "  train {:.4f}  val {:.4f}  test {:.4f}", e->train, e->val, e->test);
-  if (report.best_epoch > 0)
-    fmt::format_to(out, "  best val {:.4f} in epoch {}", report.best.val, report.best_epoch);
-  fmt::format_to(out, "  {:.3f} ms", report.ms);
+  std::string line;
+  for (const Part& part : parts_of(report)) line += (line.empty() ? "" : "  ") + part.text;
   return line;
+}
+
+std::string format_progress(const EpochReport& report, const std::string& rate, int width) {
+  std::vector<Part> parts = parts_of(report);
+  if (!rate.empty()) parts.push_back({rate, kAlways});
+  const auto line = [&] {
+    std::string text;
+    for (const Part& part : parts) text += (text.empty() ? "" : "  ") + part.text;
+    return text;
+  };
+  while (static_cast<int>(line().size()) > width) {
+    const auto least = std::min_element(parts.begin(), parts.end(),
+                                        [](const Part& a, const Part& b) { return a.weight < b.weight; });
+    if (least->weight == kAlways) break;
+    parts.erase(least);
+  }
+  return line().substr(0, static_cast<std::size_t>(std::max(width, 0)));
 }
 
 std::string format_rate(int done, double seconds, int left) {
@@ -50,10 +86,20 @@ std::string format_rate(int done, double seconds, int left) {
   return fmt::format("{:.{}f} epochs/s, {} left", rate, rate < 10 ? 2 : 0, clock);
 }
 
-std::string format_result(const TrainSummary& summary) {
-  return fmt::format("test {:.4f} val {:.4f} epoch {} final_test {:.4f} epochs {} median_ms {:.3f}",
-                     summary.best.test, summary.best.val, summary.best_epoch, summary.last.test,
-                     summary.epochs, summary.epoch_ms.median);
+std::string format_result(const NodeTask& task, const TrainSummary& summary) {
+  std::string line;
+  const auto add = [&](std::string_view name, double value, int digits) {
+    if (std::isfinite(value))
+      line += fmt::format("{}{} {:.{}f}", line.empty() ? "" : " ", name, value, digits);
+  };
+  add("test", summary.best.test, 4);
+  add("val", summary.best.val, 4);
+  add("epoch", summary.best_epoch, 0);
+  add("final_test", summary.last.test, 4);
+  add("epochs", summary.epochs, 0);
+  add("median_ms", summary.epoch_ms.median, 3);
+  if (task.majority_class >= 0) add("majority", task.majority, 4);
+  return line;
 }
 
 std::string format_summary(const NodeTask& task, const TrainSummary& summary) {
@@ -78,11 +124,12 @@ std::string format_summary(const NodeTask& task, const TrainSummary& summary) {
                fmt::format("{:.4f} at the best validation epoch, {} (val {:.4f})", summary.best.test,
                            summary.best_epoch, summary.best.val));
   table += row("", fmt::format("{:.4f} after the last epoch, {}", summary.last.test, summary.epochs));
+  if (task.majority_class >= 0) table += row("", describe_majority(task));
   return table;
 }
 
 Console::Console(bool quiet)
-    : quiet_(quiet), terminal_(isatty(STDOUT_FILENO) == 1), colours_(has_colours(STDOUT_FILENO)) {}
+    : quiet_(quiet), terminal_(has_live_terminal()), colours_(has_colours(STDOUT_FILENO)) {}
 
 Console::~Console() {
   end_live_line();
@@ -95,8 +142,12 @@ void Console::end_live_line() {
 
 void Console::say(std::string_view subject, std::string_view text) const {
   if (quiet_) return;
-  fmt::print("{}", row(subject, text));
+  fmt::print("{}", row(subject, printable(text)));
   std::fflush(stdout);
+}
+
+void Console::blank_line() const {
+  if (!quiet_) fmt::print("\n");
 }
 
 void Console::epoch(const EpochReport& report) {
@@ -108,17 +159,20 @@ void Console::epoch(const EpochReport& report) {
     timed_from_ = report.epoch;
     began_ = now;
   }
-  std::string line = format_epoch(report);
-  if (report.epoch == report.best_epoch) line = paint(colours_, Colour::kGreen, line);
   const double seconds = std::chrono::duration<double>(now - began_).count();
-  if (seconds > 0 && !last)
-    line += "  " + paint(colours_, Colour::kDim,
-                         format_rate(report.epoch - timed_from_, seconds, report.epochs - report.epoch));
+  const std::string rate =
+      seconds > 0 && !last ? format_rate(report.epoch - timed_from_, seconds, report.epochs - report.epoch)
+                           : "";
   if (!terminal_) {
-    if (report.epoch == 1 || report.epoch % 10 == 0 || last) fmt::print("{}\n", line);
+    if (report.epoch == 1 || report.epoch % 10 == 0 || last)
+      fmt::print("{}{}{}\n", format_epoch(report), rate.empty() ? "" : "  ", rate);
   } else if (last || now - drawn_ > std::chrono::milliseconds(100)) {
-    // Clears the line and disables wrapping: a wrapped line could not be rewritten.
-    fmt::print("\r\x1b[2K\x1b[?7l{}\x1b[?7h", line);
+    // One column less than the terminal: the cursor must not reach the next line.
+    std::string line = format_progress(report, rate, terminal_width(80) - 1);
+    if (const std::size_t at = rate.empty() ? line.npos : line.rfind(rate); at != line.npos)
+      line = line.substr(0, at) + paint(colours_, Colour::kDim, rate);
+    if (report.epoch == report.best_epoch) line = paint(colours_, Colour::kGreen, line);
+    fmt::print("\r\x1b[2K{}", line);
     live_line_ = true;
     drawn_ = now;
   }
@@ -128,7 +182,7 @@ void Console::epoch(const EpochReport& report) {
 void Console::finish(const NodeTask& task, const TrainSummary& summary) {
   end_live_line();
   if (quiet_)
-    fmt::print("{}\n", format_result(summary));
+    fmt::print("{}\n", format_result(task, summary));
   else
     fmt::print("\n{}", format_summary(task, summary));
 }

@@ -12,17 +12,22 @@ namespace rodeo {
 
 /// "epoch  10/200  loss 1.8533  train 0.9500  val 0.7100  test 0.7190  best val 0.7200 in epoch 8  0.812 ms"
 std::string format_epoch(const EpochReport& report);
+/// The progress line in at most `width` columns: format_epoch() and the rate. Where they do not fit, what
+/// says least is left out: the milliseconds, the training accuracy, the best epoch so far, and so on.
+std::string format_progress(const EpochReport& report, const std::string& rate, int width);
 /// "1234 epochs/s, 1:05 left", from `done` epochs in `seconds` and `left` epochs to go.
 std::string format_rate(int done, double seconds, int left);
 /// "test 0.8150 val 0.7920 epoch 87 final_test 0.8130 epochs 200 median_ms 1.234": names and values. test and
-/// val are of the best validation epoch.
-std::string format_result(const TrainSummary& summary);
+/// val are of the best validation epoch. A value that is not known, or not finite, is left out with its name.
+/// With single labels " majority 0.3190" follows: NodeTask::majority.
+std::string format_result(const NodeTask& task, const TrainSummary& summary);
 /// The table at the end of a run.
 std::string format_summary(const NodeTask& task, const TrainSummary& summary);
 
-/// Prints a run's progress and results. On a terminal, one progress line is rewritten at most ten times a
-/// second; otherwise the first, every tenth and the last epoch get a line each. After the warm-up epochs,
-/// lines end with the rate and the time left. When quiet, only the result is printed.
+/// Prints a run's progress and results. On a terminal, one progress line of its width is rewritten at most
+/// ten times a second; otherwise, and where TERM is "dumb", the first, every tenth and the last epoch get a
+/// line each. After the warm-up epochs, lines end with the rate and the time left. When quiet, only the
+/// result is printed.
 class Console {
  public:
   explicit Console(bool quiet);
@@ -31,7 +36,9 @@ class Console {
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;
 
+  /// One row of the table of facts: `text` is printable().
   void say(std::string_view subject, std::string_view text) const;
+  void blank_line() const;
   void epoch(const EpochReport& report);
   void finish(const NodeTask& task, const TrainSummary& summary);
   /// Prints that a signal ended the run.

@@ -9,8 +9,7 @@ namespace rodeo {
 
 std::string describe_device(std::string_view requested, Device device) {
   std::string text = str(device, " (", describe(device), ")");
-  if (requested == "auto" && !device.is_cuda())
-    text += str(": --device auto found no CUDA device: ", cuda_absence_reason());
+  if (requested == "auto" && !device.is_cuda()) text += "; no GPU: --list-devices says why";
   return text;
 }
 

@@ -8,13 +8,16 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "core/host/terminal.h"
 #include "core/version.h"
 #include "train/commands/completion.h"
 #include "train/commands/device_text.h"
+#include "train/commands/help.h"
 #include "train/commands/run_command.h"
 #include "train/io/atomic_file.h"
 #include "train/io/settings.h"
 #include "train/task/model_registry.h"
+#include "train/task/option_table.h"
 #include "train/task/option_value.h"
 
 namespace rodeo {
@@ -32,13 +35,14 @@ void add_actions(cxxopts::Options& options) {
   output("dry-run", "Load the data, print the model and the memory it needs, and exit");
   output("list-devices", "Print the devices, and exit");
   output("completion", "Print a completion script for this command, and exit", text(), "bash|zsh");
-  output("h,help", "Print this help");
+  output("h", "Print the most used options");
+  output("help", "Print all options");
   output("version", "Print the version");
 }
 
 cxxopts::Options describe_options(const std::string& program, const TrainOptions& defaults) {
   cxxopts::Options options(program, "Trains a graph neural network on the nodes of one graph.\n");
-  options.set_width(110)
+  options.set_width(static_cast<std::size_t>(help_width()))
       .custom_help(defaults.choose_model ? "--model NAME --dataset FILE [options]"
                                          : "--dataset FILE [options]")
       .allow_unrecognised_options();
@@ -58,6 +62,15 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
   }
   add_actions(options);
   return options;
+}
+
+/// All options of a command, without dashes.
+std::vector<std::string> names_of(const cxxopts::Options& options) {
+  std::vector<std::string> names;
+  for (const std::string& group : options.groups())
+    for (const cxxopts::HelpOptionDetails& option : options.group_help(group).options)
+      if (!option.l.empty()) names.push_back(option.l.front());
+  return names;
 }
 
 /// One table of options for each model that the command trains.
@@ -196,7 +209,12 @@ TrainOptions parse_train_options(int argc, const char* const* argv, const TrainO
   const cxxopts::ParseResult parsed = arguments.parse(description);
   const auto flag = [&](const char* name) { return parsed[name].as<bool>(); };
   if (flag("help")) {
-    options.notice = description.help(kGroups) + "\n" + exit_code_help();
+    options.notice = str(description.help(kGroups), "\n", help_examples(program, given.choose_model), "\n",
+                         wrap(exit_code_help(), help_width()), "\n");
+    return options;
+  }
+  if (flag("h")) {
+    options.notice = short_help(program, given.choose_model, option_table(options));
     return options;
   }
   if (flag("list-devices")) {
@@ -214,15 +232,21 @@ TrainOptions parse_train_options(int argc, const char* const* argv, const TrainO
     return options;
   }
 
-  const std::vector<GivenOption> from_command_line = given_options(parsed, options);
+  std::vector<GivenOption> from_command_line = given_options(parsed, options);
+  std::vector<std::string> strays = parsed.unmatched();
+  if (strays.size() == 1 && !strays[0].empty() && strays[0][0] != '-' && parsed.count("dataset") == 0) {
+    from_command_line.push_back({"dataset", strays[0], ""});
+    strays.clear();
+  }
   settings.insert(settings.end(), from_command_line.begin(), from_command_line.end());
   const auto is_given = [&](std::string_view name) {
     return std::any_of(settings.begin(), settings.end(), [&](const auto& s) { return s.name == name; });
   };
   apply_options(settings, options);
   options.dry_run = flag("dry-run");
-  for (const std::string& stray : parsed.unmatched())
-    fail(stray.starts_with("-") ? "unknown option '" : "unexpected argument '", stray, "'; see --help");
+  for (const std::string& stray : strays)
+    if (stray.starts_with("-")) fail(unknown_option(stray, options.model, names_of(description)));
+  check(strays.empty(), "unexpected argument '", strays.empty() ? "" : strays[0], "'; see --help");
   check(!options.choose_model || is_given("model"), "--model NAME is required: one of ", model_names(),
         "; see --help");
   const bool print_config = flag("print-config");

@@ -6,7 +6,8 @@
 namespace rodeo {
 
 /// Reads the command line on top of a command's defaults.
-/// - Options of models other than the one trained are unknown options.
+/// - One argument without an option is the dataset, unless --dataset names it.
+/// - Options of models other than the one trained are unknown options; the error names their models.
 /// - With defaults.choose_model, --model NAME decides which published_options are the defaults.
 /// - --config FILE reads a settings file first; options on the command line override it.
 /// - Old option names are accepted, with a line in `warnings`.

@@ -10,6 +10,7 @@
 #include "datasets/hdf5_writer.h"
 #include "train/commands/console.h"
 #include "train/commands/device_text.h"
+#include "train/commands/help.h"
 #include "train/commands/run_command.h"
 #include "train/io/run_state.h"
 #include "train/report/analysis.h"
@@ -77,7 +78,7 @@ PredictOptions parse_predict_options(int argc, const char* const* argv) {
   const std::string program = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "rodeo_predict";
   cxxopts::Options description(program, "Predicts the classes of a graph's nodes with trained weights.\n");
   const auto text = [] { return cxxopts::value<std::string>(); };
-  description.set_width(110)
+  description.set_width(static_cast<std::size_t>(help_width()))
       .custom_help("--dataset FILE --weights FILE --out FILE [options]")
       .allow_unrecognised_options()
       .add_options()("dataset", "HDF5 file with the graph (required); labels and masks need not be there",

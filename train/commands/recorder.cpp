@@ -44,7 +44,7 @@ struct Recorder::State {
   int saved_epoch = 0, saved_best = 0;
   Clock::time_point saved_at{};
 
-  bool keeps_best() const { return checkpoints || weights; }
+  bool keeps_best() const { return checkpoints || weights || report; }
 
   WeightsInfo info(int epoch, std::optional<Evaluation> evaluation) const {
     const NodeTask& task = run->task;
@@ -149,7 +149,7 @@ int Recorder::start(const NodeRun& run, Trainer& trainer, const std::string& dev
   if (s.events) {
     std::string table = "| option | value |\n| --- | --- |\n";
     for (const Setting& setting : settings_of(s.options))
-      table += fmt::format("| {} | {} |\n", setting.name, setting.json);
+      table += fmt::format("| {} | `{}` |\n", setting.name, setting.json);
     s.events->text("config", table);
   }
   return s.facts.resumed_from;
@@ -189,15 +189,21 @@ void Recorder::finish(const TrainSummary& summary, KernelTimer* timer) {
     write_safetensors(s.options.export_file, pack_weights(s.best, s.info(summary.best_epoch, summary.best)));
   }
   if (s.report) {
+    // Matrix and embedding are of the epoch of the headline.
+    Module& module = *s.run->model.module;
+    const StateDict last = module.state_dict();
+    if (!s.best.empty()) module.load_state_dict(s.best);
     s.report->write(make_report(s.options, *s.run, s.facts, s.history, summary,
+                                s.best.empty() ? summary.epochs : summary.best_epoch,
                                 timer ? memory_over_step(timer->spans()) : std::vector<double>()));
+    module.load_state_dict(last);
     s.report->commit();
   }
   if (s.trace) {
     s.trace->write(chrome_trace(timer ? timer->spans() : std::vector<KernelSpan>(), s.facts.device));
     s.trace->commit();
   }
-  if (s.log) s.log->line(end_line(summary));
+  if (s.log) s.log->line(end_line(s.options, s.run->task, summary));
 }
 
 void Recorder::failed(std::string_view message, int exit_code) noexcept try {

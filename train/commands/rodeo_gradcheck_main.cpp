@@ -3,8 +3,10 @@
 
 #include <cxxopts.hpp>
 
+#include "core/threads.h"
 #include "core/version.h"
 #include "train/commands/check_layers.h"
+#include "train/commands/help.h"
 #include "train/commands/run_command.h"
 #include "train/task/option_value.h"
 
@@ -16,7 +18,9 @@ cxxopts::Options describe_options() {
       "rodeo_gradcheck",
       "Compares the gradients of a layer with central differences, in float64, on a small subgraph.\n"
       "Exit code 0: all agree, 1: some do not, 2: an error.\n");
-  options.set_width(110).custom_help("--layer NAME --dataset FILE [options]").allow_unrecognised_options();
+  options.set_width(static_cast<std::size_t>(help_width()))
+      .custom_help("--layer NAME --dataset FILE [options]")
+      .allow_unrecognised_options();
   const auto text = [](const std::string& value) {
     return cxxopts::value<std::string>()->default_value(value);
   };
@@ -96,6 +100,7 @@ bool run(int argc, const char* const* argv) {
 }  // namespace rodeo
 
 int main(int argc, char** argv) {
+  rodeo::limit_spinning(argv);
   bool ok = false;
   const int code = rodeo::run_command("rodeo_gradcheck", [&] { ok = rodeo::run(argc, argv); });
   return code == 0 && !ok ? 1 : code;

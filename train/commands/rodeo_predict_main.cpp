@@ -1,6 +1,8 @@
 /// rodeo_predict --dataset FILE --weights FILE --out FILE: classes and probabilities of all nodes.
+#include "core/threads.h"
 #include "train/commands/predict.h"
 
 int main(int argc, char** argv) {
+  rodeo::limit_spinning(argv);
   return rodeo::predict_command(argc, argv);
 }

@@ -1,7 +1,9 @@
 /// rodeo_train --model NAME --dataset FILE: trains any of the models with its published defaults.
+#include "core/threads.h"
 #include "train/commands/command.h"
 
 int main(int argc, char** argv) {
+  rodeo::limit_spinning(argv);
   rodeo::TrainOptions defaults;
   defaults.choose_model = true;
   return rodeo::train_command(argc, argv, defaults);

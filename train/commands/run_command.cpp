@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <new>
 
+#include "core/quoting.h"
 #include "core/storage.h"
 #include "train/commands/terminal.h"
 #include "train/nan_watch.h"
@@ -13,9 +14,9 @@
 namespace rodeo {
 
 std::string exit_code_help() {
-  return "Exit codes: 0 done, 2 wrong options or data, a device that cannot be used, a file that cannot be\n"
-         "written, 3 a loss or result that is not finite, 4 out of memory, 130 and 143 stopped by Ctrl-C or\n"
-         "SIGTERM (the first one ends the epoch, the second the process).\n";
+  return "Exit codes: 0 done, 2 wrong options or data, a device that cannot be used, a file that cannot be "
+         "written, 3 a loss or result that is not finite, 4 out of memory, 130 and 143 stopped by Ctrl-C or "
+         "SIGTERM (the first one ends the epoch, the second the process).";
 }
 
 Failure current_failure() {
@@ -41,7 +42,8 @@ int run_command(std::string_view program, const std::function<void()>& body) {
     return 128 + interrupted.signal;
   } catch (...) {
     const Failure failure = current_failure();
-    fmt::print(stderr, "{}: {}\n", paint(has_colours(STDERR_FILENO), Colour::kRed, program), failure.message);
+    fmt::print(stderr, "{}: {}\n", paint(has_colours(STDERR_FILENO), Colour::kRed, program),
+               printable(failure.message));
     return failure.exit_code;
   }
 }

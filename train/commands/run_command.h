@@ -9,7 +9,7 @@ namespace rodeo {
 
 /// docs/daily_use.md has the table.
 enum ExitCode { kDone = 0, kFailed = 2, kNotFinite = 3, kOutOfMemory = 4 };
-/// The list of exit codes, for --help.
+/// The list of exit codes for --help, one paragraph.
 std::string exit_code_help();
 
 /// Thrown at the end of a run that a signal cut short: the command ends with 128 + signal.

@@ -1,7 +1,9 @@
 /// train_gat --dataset FILE: trains the GAT of Velickovic et al. with the published defaults.
+#include "core/threads.h"
 #include "train/commands/command.h"
 #include "train/task/model_registry.h"
 
 int main(int argc, char** argv) {
+  rodeo::limit_spinning(argv);
   return rodeo::train_command(argc, argv, rodeo::published_options("gat"));
 }

@@ -12,16 +12,14 @@
 
 #include "core/error.h"
 #include "core/version.h"
+#include "train/io/json_text.h"
 #include "train/io/settings.h"
+#include "train/task/advice.h"
 
 namespace rodeo {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string one_line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 double now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -75,6 +73,7 @@ std::string start_line(const TrainOptions& options, const NodeTask& task, const 
   json["dataset"] = {{"name", task.name},
                      {"nodes", task.num_nodes},
                      {"edges", task.num_edges},
+                     {"one_way_edges", task.one_way_edges},
                      {"features", task.num_features},
                      {"classes", task.num_classes},
                      {"train", task.split.train.numel()},
@@ -86,8 +85,9 @@ std::string start_line(const TrainOptions& options, const NodeTask& task, const 
     json["reorder"] = {{"by", name(options.reorder)}, {"ms", task.reorder_ms}, {"text", task.reorder}};
   json["model"] = {{"text", facts.model}, {"parameters", facts.parameters}, {"algorithms", facts.algorithms}};
   json["memory"] = {{"data_bytes", facts.data_bytes}, {"convert_peak_bytes", task.convert_peak_bytes}};
+  if (const auto warnings = data_warnings(task, options); !warnings.empty()) json["warnings"] = warnings;
   if (facts.resumed_from > 0) json["resumed_from"] = facts.resumed_from;
-  return one_line(json);
+  return json_text(json);
 }
 
 std::string epoch_line(const EpochReport& r) {
@@ -100,29 +100,33 @@ std::string epoch_line(const EpochReport& r) {
     json["evaluation_ms"] = r.evaluation_ms;
   }
   if (r.best_epoch > 0) json["best_epoch"] = r.best_epoch;
-  return one_line(json);
+  return json_text(json);
 }
 
-std::string end_line(const TrainSummary& s) {
-  return one_line(
-      {{"event", "end"},
-       {"time", now()},
-       {"epochs", s.epochs},
-       {"stopped", s.stopped},
-       {"best_epoch", s.best_epoch},
-       {"best", to_json(s.best)},
-       {"last", to_json(s.last)},
-       {"warmup_ms", s.warmup_ms},
-       {"epoch_ms", to_json(s.epoch_ms)},
-       {"parts_ms",
-        {{"sparse", s.parts.sparse.median}, {"gemm", s.parts.gemm.median}, {"other", s.parts.other.median}}},
-       {"evaluation_ms", to_json(s.evaluation_ms)},
-       {"kernels", s.kernels},
-       {"peak_bytes", s.peak_bytes}});
+std::string end_line(const TrainOptions& options, const NodeTask& task, const TrainSummary& s) {
+  Json json = {
+      {"event", "end"},
+      {"time", now()},
+      {"epochs", s.epochs},
+      {"stopped", s.stopped},
+      {"best_epoch", s.best_epoch},
+      {"best", to_json(s.best)},
+      {"last", to_json(s.last)},
+      {"warmup_ms", s.warmup_ms},
+      {"epoch_ms", to_json(s.epoch_ms)},
+      {"parts_ms",
+       {{"sparse", s.parts.sparse.median}, {"gemm", s.parts.gemm.median}, {"other", s.parts.other.median}}},
+      {"evaluation_ms", to_json(s.evaluation_ms)},
+      {"kernels", s.kernels},
+      {"peak_bytes", s.peak_bytes}};
+  if (task.majority_class >= 0)
+    json["test_majority"] = {{"share", task.majority}, {"class", task.majority_class}};
+  if (const std::string note = convergence_note(s, options); !note.empty()) json["note"] = note;
+  return json_text(json);
 }
 
 std::string error_line(std::string_view message, int exit_code) {
-  return one_line({{"event", "error"}, {"time", now()}, {"message", message}, {"exit_code", exit_code}});
+  return json_text(Json{{"event", "error"}, {"time", now()}, {"message", message}, {"exit_code", exit_code}});
 }
 
 std::string csv_header() {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/version.h"
+#include "train/io/json_text.h"
 #include "train/io/settings.h"
 
 namespace rodeo {
@@ -86,7 +87,7 @@ SafeTensors pack_weights(const StateDict& state, const WeightsInfo& info) {
   json["multi_label"] = info.multi_label;
   json["epoch"] = info.epoch;
   if (info.evaluation) json["evaluation"] = to_json_value(*info.evaluation);
-  return {state, {{"format", "pt"}, {kKey, json.dump(-1, ' ', false, Json::error_handler_t::replace)}}};
+  return {state, {{"format", "pt"}, {kKey, json_text(json)}}};
 }
 
 WeightsInfo read_info(const SafeTensors& weights, const std::string& where) {
@@ -122,6 +123,8 @@ SafeTensors pack_state(const RunState& state, const std::vector<std::string>& na
   json["best_epoch"] = state.trainer.best_epoch;
   json["nodes"] = state.num_nodes;
   json["edges"] = state.num_edges;
+  json["lowest_loss_epoch"] = state.trainer.lowest_loss_epoch;
+  json["lowest_loss"] = state.trainer.lowest_loss;
   json["best"] = to_json_value(state.trainer.best);
   json["last"] = to_json_value(state.trainer.last);
   packed.metadata = {{kKey, json.dump()}, {"settings", state.settings}};
@@ -138,6 +141,9 @@ RunState read_state(const SafeTensors& packed, const std::vector<std::string>& n
     state.num_edges = json.at("edges").get<std::int64_t>();
     state.trainer.best = evaluation_of(json.at("best"));
     state.trainer.last = evaluation_of(json.at("last"));
+    // Checkpoints before 0.3 do not have these.
+    state.trainer.lowest_loss_epoch = json.value("lowest_loss_epoch", state.trainer.best_epoch);
+    state.trainer.lowest_loss = json.value("lowest_loss", state.trainer.best.val_loss);
   });
   const auto settings = packed.metadata.find("settings");
   check(settings != packed.metadata.end(), where, ": has no settings");

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "core/error.h"
+#include "train/io/json_text.h"
 #include "train/task/model_registry.h"
 
 namespace rodeo {
@@ -32,7 +33,7 @@ std::string to_json(const OptionValue& value) {
         if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::monostate>)
           return std::string("null");
         else
-          return Json(v).dump(-1, ' ', false, Json::error_handler_t::replace);
+          return json_text(Json(v));
       },
       value);
 }
@@ -111,12 +112,12 @@ void check_same_training(std::string_view then, const TrainOptions& now, const s
   constexpr const char* kRule = ": a run is resumed with the options it began with";
   const Json before = parse_object(then, where);
   const std::vector<Setting> settings = settings_of(now);
-  const auto text = [](const Json& value) { return value.is_null() ? "no value" : value.dump(); };
+  const auto text = [](const Json& value) { return value.is_null() ? "no value" : json_text(value); };
   for (const Setting& setting : settings) {
     if (setting.role == OptionRole::kRun) continue;
     if (!before.contains(setting.name) && is_implied(setting, before)) continue;
     const Json old = before.contains(setting.name) ? before[setting.name] : Json();
-    check(old.dump() == setting.json, where, ": was trained with --", setting.name, " ", text(old),
+    check(json_text(old) == setting.json, where, ": was trained with --", setting.name, " ", text(old),
           ", not with ", setting.json, kRule);
   }
   if (before.contains("split"))

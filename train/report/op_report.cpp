@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/storage.h"
+#include "train/io/json_text.h"
 
 namespace rodeo {
 
@@ -82,9 +83,7 @@ std::string chrome_trace(const std::vector<KernelSpan>& spans, const std::string
                       {"tid", kSteps}});
     i = end;
   }
-  return Json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump(-1, ' ', false,
-                                                                       Json::error_handler_t::replace) +
-         "\n";
+  return json_text(Json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}) + "\n";
 }
 
 std::vector<double> memory_over_step(const std::vector<KernelSpan>& spans) {

@@ -1,34 +1,40 @@
 #include "train/report/report.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <fstream>
 #include <numeric>
 
+#include "core/quoting.h"
 #include "core/storage.h"
 #include "ops/spmm_tuner.h"
 #include "train/io/settings.h"
 #include "train/report/analysis.h"
 #include "train/report/spmm_choices.h"
 #include "train/report/svg.h"
+#include "train/task/advice.h"
+#include "train/task/model_registry.h"
 
 namespace rodeo {
 namespace {
-
-using svg::escape;
 
 constexpr std::int64_t kMaxDots = 2000;   // in the projection
 constexpr std::int64_t kMaxClasses = 50;  // in the confusion matrix
 
 std::string section(std::string_view title, const std::string& content, std::string_view note = "") {
-  return fmt::format("<section><h2>{}</h2>\n{}{}</section>\n", escape(title), content,
-                     note.empty() ? std::string() : fmt::format("<p class=\"note\">{}</p>\n", escape(note)));
+  return fmt::format(
+      "<section><h2>{}</h2>\n{}{}</section>\n", html_text(title), content,
+      note.empty() ? std::string() : fmt::format("<p class=\"note\">{}</p>\n", html_text(note)));
 }
 
 std::string table(const std::vector<std::pair<std::string, std::string>>& rows) {
   std::string out = "<table>\n";
   for (const auto& [name, value] : rows)
-    out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", escape(name), escape(value));
+    out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", html_text(name), html_text(value));
   return out + "</table>\n";
 }
 
@@ -57,15 +63,20 @@ auto part(F member) {
   return [member](const EpochReport& r) { return r.parts ? (*r.parts).*member : Statistics::kNone; };
 }
 
-std::string curves(const std::vector<EpochReport>& history) {
+std::string curves(const std::vector<EpochReport>& history, int best_epoch, std::string_view metric) {
+  const auto axes = [&](std::string title, std::string y) {
+    svg::Axes marked{.title = std::move(title), .x = "epoch", .y = std::move(y)};
+    if (best_epoch > 0) marked.mark = best_epoch, marked.mark_text = fmt::format("best epoch {}", best_epoch);
+    return marked;
+  };
   const auto ms = [](const EpochReport& r) { return r.ms; };
-  return section("Loss", svg::lines({.title = "Loss by epoch", .x = "epoch", .y = "cross entropy"},
+  return section("Loss", svg::lines(axes("Loss by epoch", "cross entropy"),
                                     {series("training", history, [](const EpochReport& r) { return r.loss; }),
                                      series("validation", history, evaluated(&Evaluation::val_loss))})) +
-         section("Accuracy", svg::lines({.title = "Accuracy by epoch", .x = "epoch", .y = "share"},
-                                        {series("train", history, evaluated(&Evaluation::train)),
-                                         series("validation", history, evaluated(&Evaluation::val)),
-                                         series("test", history, evaluated(&Evaluation::test))})) +
+         section(metric, svg::lines(axes(fmt::format("{} by epoch", metric), "share"),
+                                    {series("train", history, evaluated(&Evaluation::train)),
+                                     series("validation", history, evaluated(&Evaluation::val)),
+                                     series("test", history, evaluated(&Evaluation::test))})) +
          section("Time",
                  svg::lines({.title = "Milliseconds by epoch", .x = "epoch", .y = "ms", .log_y = true},
                             {series("training step", history, ms),
@@ -81,7 +92,7 @@ std::string kernels(const TrainOptions& options, const NodeRun& run, const RunFa
     const std::string chosen = explain_spmm(run.model.adj);
     if (!chosen.empty()) text += format_spmm_choices(options.spmm, run.model.adj);
   }
-  return section("Kernels", fmt::format("<pre>{}</pre>\n", escape(text)));
+  return section("Kernels", fmt::format("<pre>{}</pre>\n", html_text(text)));
 }
 
 std::string memory(const NodeRun& run, const RunFacts& facts, const TrainSummary& summary) {
@@ -116,7 +127,29 @@ std::string degrees(const Adjacency& adj) {
                  "Edges of a node in the graph that the model reads, by the number of nodes.");
 }
 
-std::string predictions(const NodeRun& run) {
+/// "the best epoch, 69" or "the last epoch, 200".
+std::string name_epoch(int epoch, const TrainSummary& summary) {
+  return fmt::format("the {} epoch, {}", epoch == summary.best_epoch ? "best" : "last", epoch);
+}
+
+std::string scores(const std::vector<std::int64_t>& counts, std::int64_t classes) {
+  const auto text = [](double share) { return std::isfinite(share) ? fmt::format("{:.3f}", share) : "-"; };
+  std::string rows =
+      "<table "
+      "class=\"scores\">\n<tr><th>class</th><th>nodes</th><th>precision</th><th>recall</th><th>F1</th></"
+      "tr>\n";
+  double sum = 0;
+  const std::vector<ClassScore> all = class_scores(counts, classes);
+  for (std::size_t c = 0; c < all.size(); ++c) {
+    rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", c, all[c].nodes,
+                        text(all[c].precision), text(all[c].recall), text(all[c].f1));
+    sum += std::isfinite(all[c].f1) ? all[c].f1 : 0;
+  }
+  return rows + fmt::format("</table>\n<p class=\"note\">Macro F1 (mean over the classes): {:.4f}</p>\n",
+                            sum / static_cast<double>(std::max<std::int64_t>(classes, 1)));
+}
+
+std::string predictions(const NodeRun& run, const std::string& epoch) {
   if (run.task.label.rank() == 2)
     return section("Test nodes by class", "", "Not drawn: a node may be of several classes.");
   Tensor logits;
@@ -134,11 +167,14 @@ std::string predictions(const NodeRun& run) {
     if (run.task.order.defined()) node = run.task.order.data<std::int64_t>()[node];
   const std::int64_t classes = logits.dim(1), nodes = logits.dim(0);
   std::string out;
-  if (classes <= kMaxClasses)
-    out += section("Test nodes by class",
-                   svg::heat_map({.title = "Confusion matrix", .x = "predicted class", .y = "class"},
-                                 confusion(largest_columns(logits), label, test, classes), classes),
-                   "After the last epoch. A row is a class, coloured by shares of it.");
+  if (classes <= kMaxClasses) {
+    const std::vector<std::int64_t> counts = confusion(largest_columns(logits), label, test, classes);
+    out += section(
+        "Test nodes by class",
+        svg::heat_map({.title = "Confusion matrix", .x = "predicted class", .y = "class"}, counts, classes),
+        fmt::format("After {}. A row is a class, coloured by shares of it.", epoch));
+    out += section("Scores by class", scores(counts, classes), fmt::format("Test nodes, after {}.", epoch));
+  }
   // Of too many nodes, a part that is evenly spread.
   const std::int64_t dots = std::min(nodes, kMaxDots);
   std::vector<double> values;
@@ -159,56 +195,95 @@ std::string predictions(const NodeRun& run) {
                             .x = fmt::format("first component, {} of the variance", percent(plane.share_x)),
                             .y = fmt::format("second, {}", percent(plane.share_y))},
                            plane.x, plane.y, class_of, classes),
-                       fmt::format("The model's output for {} of {} nodes after the last epoch, by its two "
-                                   "principal components; a colour is a class.",
-                                   class_of.size(), nodes));
+                       fmt::format("The model's output for {} of {} nodes after {}, by its two principal "
+                                   "components; a colour is a class.",
+                                   class_of.size(), nodes, epoch));
 }
 
 constexpr std::string_view kPageStyle = R"(
 body{margin:2rem auto;max-width:1360px;padding:0 1rem;background:var(--bg);color:var(--fg);font:15px/1.5 system-ui,sans-serif}
 main{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,480px),1fr));gap:1.5rem 2.5rem}
 h1{font-size:1.5rem}h2{font-size:1.05rem;margin:.2rem 0}.note{font-size:.85rem;opacity:.8;margin:.2rem 0}
-section{min-width:0}table{border-collapse:collapse}th,td{text-align:left;padding:.1rem 1rem .1rem 0;font-weight:normal;vertical-align:top;overflow-wrap:anywhere}
-th{opacity:.75;white-space:nowrap}pre{overflow-x:auto;font-size:.8rem}
+section{min-width:0;overflow-x:auto}table{border-collapse:collapse}th,td{text-align:left;padding:.1rem 1rem .1rem 0;font-weight:normal;vertical-align:top;overflow-wrap:anywhere}
+th{opacity:.75;white-space:nowrap}pre{overflow-x:auto;font-size:.8rem}.scores td,.scores th{text-align:right}
+.result{grid-column:1/-1}.result p{margin:.2rem 0}.result b{font-size:3.2rem;line-height:1.1}.changed td,.changed th{font-weight:bold;opacity:1}code{overflow-wrap:anywhere}
+@media(max-width:600px){body{margin:1rem auto}th{white-space:normal}.chart{min-width:480px;font-size:15px}}
 )";
+
+/// The options; those with another value than the model's defaults are marked.
+std::string configuration(const TrainOptions& options) {
+  const std::vector<Setting> defaults = settings_of(published_options(options.model));
+  std::string rows = "<table>\n";
+  for (const Setting& setting : settings_of(options)) {
+    const bool same = std::any_of(defaults.begin(), defaults.end(), [&](const Setting& other) {
+      return other.name == setting.name && other.json == setting.json;
+    });
+    rows += fmt::format("<tr{}><th scope=\"row\">{}</th><td>{}</td></tr>\n", same ? "" : " class=\"changed\"",
+                        html_text(setting.name), html_text(setting.json));
+  }
+  return rows + "</table>\n";
+}
+
+/// The command line of this process, quoted for a shell; empty where /proc does not have it.
+std::string command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string line;
+  for (std::string argument; std::getline(file, argument, '\0');) {
+    constexpr std::string_view kPlain =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=+./,:@%";
+    std::string quoted;
+    for (const char c : argument) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    const bool plain = !argument.empty() && argument.find_first_not_of(kPlain) == std::string::npos;
+    line += str(line.empty() ? "" : " ", plain ? argument : str("'", quoted, "'"));
+  }
+  return line;
+}
 
 }  // namespace
 
 std::string make_report(const TrainOptions& options, const NodeRun& run, const RunFacts& facts,
                         const std::vector<EpochReport>& history, const TrainSummary& summary,
-                        const std::vector<double>& step_memory) {
+                        int weights_epoch, const std::vector<double>& step_memory) {
   const NodeTask& task = run.task;
   const auto ms = [](double value) { return fmt::format("{:.3f} ms", value); };
   const std::string title = fmt::format("{} on {}", options.model, task.name);
-  std::vector<std::pair<std::string, std::string>> config;
-  for (const Setting& setting : settings_of(options)) config.emplace_back(setting.name, setting.json);
-
   std::string page = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width\"><meta name=\"color-scheme\" content=\"light dark\"><link rel=\"icon\" "
       "href=\"data:,\"><title>{0}</title>\n<style>{1}{2}</style></head>\n<body><h1>{0}</h1>\n<main>\n",
-      escape(title), svg::style(), kPageStyle);
+      html_text(title), svg::style(), kPageStyle);
+  const std::string_view metric = task.label.rank() == 2 ? "Micro-F1" : "Accuracy";
+  std::vector<std::string> notes = {
+      fmt::format("{} after the last epoch, {}", percent(summary.last.test), summary.epochs)};
+  if (task.majority_class >= 0) notes.push_back(describe_majority(task));
+  for (const std::string& warning : data_warnings(task, options)) notes.push_back("warning: " + warning);
+  if (const std::string note = convergence_note(summary, options); !note.empty()) notes.push_back(note);
+  page += fmt::format(
+      "<section class=\"result\"><p><b>{}</b></p>\n<p>test {} at the best validation epoch, {} (validation "
+      "{})</p>\n",
+      percent(summary.best.test), metric == "Accuracy" ? "accuracy" : "micro-F1", summary.best_epoch,
+      percent(summary.best.val));
+  for (const std::string& note : notes) page += fmt::format("<p class=\"note\">{}</p>\n", html_text(note));
+  page += "</section>\n";
   page += section(
-      "Result",
-      table({{"test accuracy",
-              fmt::format("{} at the best validation epoch, {} (validation {})", percent(summary.best.test),
-                          summary.best_epoch, percent(summary.best.val))},
-             {"", fmt::format("{} after the last epoch, {}", percent(summary.last.test), summary.epochs)},
-             {"epoch", fmt::format("{} median, {} p95 of {}", ms(summary.epoch_ms.median),
+      "Run",
+      table({{"epoch", fmt::format("{} median, {} p95 of {}", ms(summary.epoch_ms.median),
                                    ms(summary.epoch_ms.p95), summary.epoch_ms.count)},
              {"evaluation", ms(summary.evaluation_ms.median)},
              {"model", fmt::format("{}: {} parameters", facts.model, facts.parameters)},
              {"order of nodes", task.reorder.empty() ? "the file's" : task.reorder},
              {"dataset", fmt::format("{}: {} nodes, {} edges, {} features, {} classes", task.name,
                                      task.num_nodes, task.num_edges, task.num_features, task.num_classes)},
-             {"device", facts.device}}));
-  page += curves(history);
-  page += predictions(run);
+             {"device", facts.device},
+             {"date", fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr)))},
+             {"command", command_line()}}));
+  page += curves(history, summary.best_epoch, metric);
+  page += predictions(run, name_epoch(weights_epoch, summary));
   page += memory(run, facts, summary);
   page += step_curve(step_memory);
   if (run.model.adj.defined()) page += degrees(run.model.adj);
   page += kernels(options, run, facts);
-  page += section("Configuration", table(config));
+  page += section("Configuration", configuration(options), "Bold: differs from the model's defaults.");
   page += section("Versions", table(versions()));
   return page + "</main></body></html>\n";
 }

@@ -12,9 +12,10 @@
 namespace rodeo {
 
 /// A self-contained HTML page: no scripts, no network access, light and dark colours. Runs the model once in
-/// evaluation mode with its current parameters. `history`: the epochs to plot.
+/// evaluation mode with its current parameters, which are those after `weights_epoch`. `history`: the epochs
+/// to plot. The page has the command line of the process and the time of the call.
 std::string make_report(const TrainOptions& options, const NodeRun& run, const RunFacts& facts,
                         const std::vector<EpochReport>& history, const TrainSummary& summary,
-                        const std::vector<double>& step_memory = {});
+                        int weights_epoch, const std::vector<double>& step_memory = {});
 
 }  // namespace rodeo

@@ -2,14 +2,19 @@
 
 #include "ops/convert.h"
 #include "ops/spmm_tuner.h"
+#include "ops/spmm_variant.h"
 
 namespace rodeo {
 
 std::string format_spmm_choices(SpmmAlgorithm requested, const Adjacency& adj) {
-  if (requested != SpmmAlgorithm::kAuto) return str("spmm ", requested, ": asked for\n");
+  const bool is_auto = requested == SpmmAlgorithm::kAuto;
+  const auto explain = is_auto ? explain_spmm : explain_rode;
   const Adjacency transposed = transpose_pattern(adj);
-  std::string text = "spmm auto, the graph:\n" + explain_spmm(adj);
-  if (!(transposed == adj)) text += "spmm auto, its transpose:\n" + explain_spmm(transposed);
+  std::string text = is_auto ? "spmm auto, the graph:\n" : str("spmm ", requested, ": asked for\n");
+  text += explain(adj);
+  if (transposed == adj) return text;
+  const std::string of_transpose = explain(transposed);
+  if (is_auto || !of_transpose.empty()) text += str("spmm ", requested, ", its transpose:\n", of_transpose);
   return text;
 }
 

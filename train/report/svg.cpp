@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/quoting.h"
+
 namespace rodeo::svg {
 namespace {
 
@@ -45,8 +47,10 @@ Scale scale_of(double low, double high, double from, double to, bool log, bool f
 
 std::vector<double> ticks_of(const Scale& scale, int count) {
   if (!scale.log) return ticks(scale.low, scale.high, count);
+  constexpr double kFew = 0.7;  // less than a factor of 5 has hardly a round value of a logarithmic axis
   std::vector<double> all;
   const double decades = std::log10(scale.high / scale.low);
+  if (decades < kFew) return ticks(scale.low, scale.high, count);
   for (double power = std::floor(std::log10(scale.low)); power <= std::log10(scale.high); ++power)
     for (const double digit : {1.0, 2.0, 5.0})
       if (const double value = digit * std::pow(10, power);
@@ -60,13 +64,33 @@ std::string open(std::string_view title, double height) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:g} {1:g}\" width=\"{0:g}\" "
       "height=\"{1:g}\" "
       "role=\"img\" class=\"chart\"><title>{2}</title>\n",
-      kWidth, height, escape(title));
+      kWidth, height, html_text(title));
 }
 
 std::string text(double x, double y, std::string_view anchor, std::string_view content,
                  std::string_view more = "") {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, more,
-                     escape(content));
+                     html_text(content));
+}
+
+/// The wanted ticks without those whose text would touch the one before; round values if none is wanted.
+std::vector<double> x_ticks_of(const Axes& axes, const Scale& x) {
+  if (axes.x_ticks.empty()) return ticks_of(x, 8);
+  constexpr double kDistance = 34;
+  std::vector<double> wanted = axes.x_ticks, kept;
+  std::sort(wanted.begin(), wanted.end());
+  for (const double tick : wanted)
+    if (tick >= x.low && tick <= x.high && (kept.empty() || x(tick) - x(kept.back()) >= kDistance))
+      kept.push_back(tick);
+  return kept;
+}
+
+std::string mark_of(const Axes& axes, const Scale& x) {
+  if (!std::isfinite(axes.mark) || axes.mark < x.low || axes.mark > x.high) return {};
+  const double at = x(axes.mark);
+  const bool left = at > (kLeft + kWidth - kRight) / 2;  // the text is on the side with more room
+  return fmt::format("<path class=\"mark\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", at, kTop, kHeight - kBottom) +
+         text(left ? at - 5 : at + 5, kTop + 12, left ? "end" : "start", axes.mark_text);
 }
 
 std::string axes_of(const Axes& axes, const Scale& x, const Scale& y) {
@@ -76,7 +100,7 @@ std::string axes_of(const Axes& axes, const Scale& x, const Scale& y) {
         fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, y(tick), kWidth - kRight);
     out += text(kLeft - 6, y(tick) + 4, "end", number(tick));
   }
-  for (const double tick : ticks_of(x, 8)) {
+  for (const double tick : x_ticks_of(axes, x)) {
     out +=
         fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", x(tick), kTop, kHeight - kBottom);
     out += text(x(tick), kHeight - kBottom + 16, "middle", number(tick));
@@ -117,36 +141,6 @@ struct Range {
 };
 
 }  // namespace
-
-std::string escape(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const std::size_t more = byte >= 0xf0 && byte < 0xf5 ? 3 : byte >= 0xe0 ? 2 : byte >= 0xc2 ? 1 : 0;
-    if (byte == '<')
-      out += "&lt;";
-    else if (byte == '>')
-      out += "&gt;";
-    else if (byte == '&')
-      out += "&amp;";
-    else if (byte == '"')
-      out += "&quot;";
-    else if (byte == '\'')
-      out += "&#39;";
-    else if (byte >= 0x20 ? byte < 0x7f : byte == '\n' || byte == '\t')
-      out += static_cast<char>(byte);
-    else if (byte >= 0xf5 || more == 0 || i + more >= text.size() ||
-             !std::all_of(text.begin() + static_cast<std::ptrdiff_t>(i + 1),
-                          text.begin() + static_cast<std::ptrdiff_t>(i + 1 + more),
-                          [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }))
-      out += '?';
-    else {
-      out += text.substr(i, more + 1);
-      i += more;
-    }
-  }
-  return out;
-}
 
 std::string number(double value) {
   return fmt::format("{:.4g}", value == 0 ? 0.0 : value);
@@ -196,7 +190,7 @@ std::string lines(const Axes& axes, const std::vector<Series>& series) {
     out += text(legend + 20, 16, "start", series[i].name);
     legend += 34 + 7.0 * static_cast<double>(series[i].name.size());
   }
-  return out + "</svg>\n";
+  return out + mark_of(axes, x) + "</svg>\n";
 }
 
 std::string bars(std::string_view title, const std::vector<Bar>& bars) {
@@ -224,14 +218,27 @@ std::string scatter(const Axes& axes, const std::vector<double>& x, const std::v
     if (drawable(x[i], false) && drawable(y[i], false)) xs.add(x[i]), ys.add(y[i]);
   const Scale across = scale_of(xs.low, xs.high, kLeft, kWidth - kRight, false, false);
   const Scale up = scale_of(ys.low, ys.high, kHeight - kBottom, kTop, false, false);
-  std::string out = open(axes.title, kHeight) + axes_of(axes, across, up);
+  constexpr std::int64_t kInRow = 13, kMostInLegend = 52;
+  constexpr double kItem = 44, kLine = 18;
+  const std::int64_t named = classes <= kMostInLegend ? classes : 0;
+  const double rows = static_cast<double>((named + kInRow - 1) / kInRow);
+  std::string out = open(axes.title, kHeight + kLine * rows) + axes_of(axes, across, up);
+  // More classes than the style sheet has colours take hues of their own.
+  const auto color = [&](std::int64_t c) {
+    return classes <= kColors
+               ? fmt::format("class=\"f{} dot\"", c)
+               : fmt::format("class=\"dot\" style=\"fill:hsl({},70%,50%)\"", c * 360 / classes);
+  };
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (!drawable(x[i], false) || !drawable(y[i], false)) continue;
-    // More classes than the style sheet has colours take hues of their own.
-    const std::string color = classes <= kColors ? fmt::format("class=\"f{} dot\"", class_of[i])
-                                                 : fmt::format("class=\"dot\" style=\"fill:hsl({},70%,50%)\"",
-                                                               class_of[i] * 360 / classes);
-    out += fmt::format("<circle {} cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2\"/>\n", color, across(x[i]), up(y[i]));
+    out += fmt::format("<circle {} cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2\"/>\n", color(class_of[i]), across(x[i]),
+                       up(y[i]));
+  }
+  for (std::int64_t c = 0; c < named; ++c) {
+    const double left = kLeft + kItem * static_cast<double>(c % kInRow);
+    const double top = kHeight + kLine * static_cast<double>(c / kInRow) + 8;
+    out += fmt::format("<circle {} cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\"/>\n", color(c), left, top);
+    out += text(left + 9, top + 4, "start", std::to_string(c));
   }
   return out + "</svg>\n";
 }
@@ -271,7 +278,7 @@ std::string_view style() {
   return R"(:root{--fg:#1b1f24;--bg:#fff;--grid:#d8dee4;--c0:#0072b2;--c1:#d55e00;--c2:#009e73;--c3:#cc79a7;--c4:#b8860b;--c5:#56b4e9;--c6:#8a63d2;--c7:#7f7f7f}
 @media (prefers-color-scheme:dark){:root{--fg:#e6edf3;--bg:#0d1117;--grid:#30363d;--c0:#4aa8e0;--c1:#ff8a3d;--c2:#2fc79c;--c3:#e09bc4;--c4:#e3b341;--c5:#8fd3ff;--c6:#b594f5;--c7:#a0a0a0}}
 .chart{max-width:100%;height:auto;font:12px system-ui,sans-serif;color:var(--fg)}
-.chart text{fill:var(--fg)}.grid{stroke:var(--grid);fill:none}.line{fill:none;stroke-width:1.6}.dot{fill-opacity:.65}
+.chart text{fill:var(--fg)}.grid{stroke:var(--grid);fill:none}.line{fill:none;stroke-width:1.6}.mark{stroke:var(--fg);stroke-dasharray:3 3;opacity:.6}.dot{fill-opacity:.65}
 .s0{stroke:var(--c0)}.s1{stroke:var(--c1)}.s2{stroke:var(--c2)}.s3{stroke:var(--c3)}.s4{stroke:var(--c4)}.s5{stroke:var(--c5)}.s6{stroke:var(--c6)}.s7{stroke:var(--c7)}
 .f0{fill:var(--c0)}.f1{fill:var(--c1)}.f2{fill:var(--c2)}.f3{fill:var(--c3)}.f4{fill:var(--c4)}.f5{fill:var(--c5)}.f6{fill:var(--c6)}.f7{fill:var(--c7)}
 )";

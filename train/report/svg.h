@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,10 +11,13 @@
 namespace rodeo::svg {
 
 struct Axes {
-  std::string title;  // for screen readers
-  std::string x, y;   // labels
+  std::string title = {};      // for screen readers
+  std::string x = {}, y = {};  // labels
   bool log_x = false, log_y = false;
-  bool from_zero = false;  // the y axis includes 0
+  bool from_zero = false;                                  // the y axis includes 0
+  std::vector<double> x_ticks = {};                        // where the data are; empty: round values
+  double mark = std::numeric_limits<double>::quiet_NaN();  // a dashed vertical line at this x
+  std::string mark_text = {};
 };
 
 struct Series {
@@ -33,7 +37,7 @@ struct Bar {
 /// A chart of horizontal bars from 0.
 std::string bars(std::string_view title, const std::vector<Bar>& bars);
 
-/// A scatter plot; a point's colour is its class, of `classes`.
+/// A scatter plot with a legend; a point's colour is its class, of `classes`.
 std::string scatter(const Axes& axes, const std::vector<double>& x, const std::vector<double>& y,
                     const std::vector<std::int64_t>& class_of, std::int64_t classes);
 
@@ -48,8 +52,6 @@ std::string standalone(const std::string& chart);
 /// An SVG file with charts below each other, each with a heading.
 std::string stacked(const std::vector<std::pair<std::string, std::string>>& charts);
 
-/// Escapes <, >, &, ' and " as entities. Invalid UTF-8 and control characters become '?'.
-std::string escape(std::string_view text);
 /// At most four digits: "12.5", "1e-05".
 std::string number(double value);
 

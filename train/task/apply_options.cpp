@@ -33,9 +33,17 @@ void check_combination(const TrainOptions& o, IsGiven&& is_given) {
   check(!o.quiet || !o.explain, "--explain prints a table and --quiet one line: give one of them");
   check(!o.explain || !traits_of(o).aggr || o.aggr == Reduce::kSum || o.aggr == Reduce::kMean,
         "--explain prints the SpMM algorithms, which --aggr ", o.aggr, " does not use");
+  const bool atomic = o.spmm_accumulate == Accumulate::kAtomic;
+  check(!atomic || o.spmm == SpmmAlgorithm::kAuto || o.spmm == SpmmAlgorithm::kRode,
+        "--spmm-accumulate atomic is for --spmm rode and auto, got --spmm ", o.spmm);
+  check(!atomic || o.precision != Precision::kBf16,
+        "--spmm-accumulate atomic is for --precision fp32 and tf32, got --precision bf16");
+  check(!atomic || !traits_of(o).aggr || o.aggr == Reduce::kSum || o.aggr == Reduce::kMean,
+        "--spmm-accumulate atomic is for sums, which --aggr ", o.aggr, " does not compute");
   check(!o.debug || o.stop_at_nan,
         "--debug stops at the first result that is not finite: not with --on-nan continue");
   check(!o.profile || !o.quiet, "--profile prints a table and --quiet one line: give one of them");
+  check(!o.stop_on_loss || o.patience > 0, "--stop-on loss needs --patience N, the epochs to wait");
   check(!o.resume || !o.checkpoint.empty(), "--resume needs --checkpoint DIR to resume from");
 }
 

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "ops/dense_csr.h"
+#include "ops/grad_clip.h"
 #include "train/task/model_registry.h"
 
 namespace rodeo {
@@ -27,11 +29,23 @@ double sampled_density(const Tensor& x) {
   return elements == 0 ? 1 : static_cast<double>(entries) / static_cast<double>(elements);
 }
 
+/// Whether an epoch that propagates X W is cheaper than one that multiplies a kept S^K X, which is dense.
+bool propagates_fast(const Dataset& dataset, double entries, const TrainOptions& options) {
+  constexpr double kSparsePerDense = 8;  // time of a multiplication in a sparse product, in a dense one 1
+  const double sums = options.hops * static_cast<double>(dataset.num_edges() + dataset.num_nodes);
+  return kSparsePerDense * (sums + entries) <
+         static_cast<double>(dataset.num_nodes) * static_cast<double>(dataset.num_features);
+}
+
 bool should_use_sparse(const Dataset& dataset, const TrainOptions& options, Device device) {
   if (options.features != FeatureForm::kAuto) return options.features == FeatureForm::kSparse;
   if (!dense_features_reason(options).empty()) return false;
-  if (dataset.x_sparse.defined()) return true;
-  return sampled_density(dataset.x) < (device.is_cuda() ? kSparseBelowOnCuda : kSparseBelowOnCpu);
+  const double elements = static_cast<double>(dataset.num_nodes) * static_cast<double>(dataset.num_features);
+  const double entries = dataset.x_sparse.defined() ? static_cast<double>(dataset.x_sparse.indices.numel())
+                                                    : elements * sampled_density(dataset.x);
+  if (traits_of(options).keeps_propagated && !propagates_fast(dataset, entries, options)) return false;
+  return dataset.x_sparse.defined() ||
+         entries < elements * (device.is_cuda() ? kSparseBelowOnCuda : kSparseBelowOnCpu);
 }
 
 Features as_sparse(Dataset& dataset, Device device) {
@@ -65,7 +79,12 @@ ChosenFeatures choose_features(Dataset& dataset, const TrainOptions& options, De
     chosen.text = fmt::format("dense, {} x {}", chosen.x.dim(0), chosen.x.dim(1));
     if (options.features == FeatureForm::kAuto && !reason.empty()) chosen.text += ": " + reason;
   }
-  if (options.normalize_features) chosen.x = normalize_rows(chosen.x);
+  if (options.normalize_features) {
+    chosen.x = normalize_rows(chosen.x);
+    const Tensor values = chosen.x.is_sparse() ? chosen.x.values() : chosen.x.input().value();
+    if (values.numel() > 0)
+      chosen.row_norm = std::sqrt(sum_squares({values}).item() / static_cast<double>(chosen.x.dim(0)));
+  }
   chosen.x = chosen.x.to(activation_dtype(options.precision));
   return chosen;
 }

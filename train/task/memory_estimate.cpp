@@ -1,13 +1,12 @@
 #include "train/task/memory_estimate.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "core/random.h"
 #include "core/storage.h"
+#include "core/threads.h"
 #include "ops/convert.h"
 #include "train/task/model_registry.h"
 #include "train/trainer.h"
@@ -80,9 +79,9 @@ Dataset small_copy(const NodeTask& task, std::int64_t n, bool symmetric) {
 /// Some CPU operators allocate memory per thread, which would dominate on a small graph. With one thread, the
 /// estimate is also the same on every machine.
 struct OneThread {
-  const int before = omp_get_max_threads();
-  OneThread() { omp_set_num_threads(1); }
-  ~OneThread() { omp_set_num_threads(before); }
+  const int before = num_threads();
+  OneThread() { set_num_threads(1); }
+  ~OneThread() { set_num_threads(before); }
 };
 
 double measure(const NodeRun& run, TrainOptions options, std::int64_t n, bool symmetric) {
@@ -92,6 +91,7 @@ double measure(const NodeRun& run, TrainOptions options, std::int64_t n, bool sy
   options.features = run.task.x.is_sparse() ? FeatureForm::kSparse : FeatureForm::kDense;
   // Avoids timing SpMM algorithms for the small graph.
   options.spmm = SpmmAlgorithm::kRode;
+  options.spmm_accumulate = Accumulate::kOrdered;  // the only one on the CPU
   const NodeRun small = make_run(small_copy(run.task, n, symmetric), options, kCpu);
   const std::int64_t before = memory_stats(kCpu).current;
   Trainer trainer(

@@ -33,7 +33,7 @@ std::string dense_features_reason(const TrainOptions& options) {
   const ModelTraits& traits = traits_of(options);
   if (traits.aggr && options.aggr != Reduce::kSum && options.aggr != Reduce::kMean)
     return str("--aggr ", options.aggr, " compares features before the first product");
-  return std::string(traits.dense_reason);
+  return {};
 }
 
 }  // namespace rodeo

@@ -35,7 +35,7 @@ struct ModelTraits {
   bool prune_rows = false;         // --prune-rows
   bool propagates_inputs = false;  // without input dropout, A X of dense features is computed once per run
   bool decay_all = false;          // weight decay applies to all parameters; false: to the first layer
-  std::string_view dense_reason = {};  // why it cannot read sparse features; empty: it can
+  bool keeps_propagated = false;   // computes S^K X of dense features once per run
 };
 
 struct ModelEntry {

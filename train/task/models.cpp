@@ -17,6 +17,10 @@
 namespace rodeo {
 namespace {
 
+SpmmOptions spmm_options(const TrainOptions& options) {
+  return {.algorithm = options.spmm, .accumulate = options.spmm_accumulate};
+}
+
 /// Binds a module to its forward function. Weight decay applies to the first `decayed` parameters.
 template <class Model, class Forward>
 NodeModel bind(std::unique_ptr<Model> module, const TrainOptions& options, std::size_t decayed,
@@ -29,6 +33,8 @@ NodeModel bind(std::unique_ptr<Model> module, const TrainOptions& options, std::
   model.forward = [module = module.get(), forward = std::move(forward)] { return forward(*module); };
   model.text = std::move(text);
   model.algorithms = fmt::format("spmm {}", name(options.spmm));
+  if (options.spmm_accumulate != Accumulate::kOrdered)
+    model.algorithms += fmt::format(" {}", name(options.spmm_accumulate));
   model.module = std::move(module);
   return model;
 }
@@ -58,7 +64,7 @@ NodeModel make_gcn(const TrainOptions& options, const NodeTask& task, const Mode
                                               .layers = options.layers,
                                               .dropout = options.dropout,
                                               .input_dropout = options.input_dropout,
-                                              .spmm = {options.spmm}},
+                                              .spmm = spmm_options(options)},
                                    Random(options.seed), task.x.device());
   const std::size_t first = gcn->first_layer_parameters().size();
   GcnGraph last;
@@ -108,7 +114,7 @@ NodeModel make_sage(const TrainOptions& options, const NodeTask& task, const Mod
                                                  .dropout = options.dropout,
                                                  .input_dropout = options.input_dropout,
                                                  .aggr = options.aggr,
-                                                 .spmm = {options.spmm}},
+                                                 .spmm = spmm_options(options)},
                                      Random(options.seed), task.x.device());
   const std::size_t all = sage->parameters().size();
   return bind(
@@ -126,25 +132,26 @@ NodeModel make_gin(const TrainOptions& options, const NodeTask& task, const Mode
                                               .dropout = options.dropout,
                                               .input_dropout = options.input_dropout,
                                               .train_eps = options.train_eps,
-                                              .spmm = {options.spmm}},
+                                              .spmm = spmm_options(options)},
                                    Random(options.seed), task.x.device());
   const std::size_t all = gin->parameters().size();
   return bind(
       std::move(gin), options, all,
-      [adj = graph.adj, x = task.x.dense()](Gin& model) { return model.forward(adj, x); },
+      [adj = graph.adj, x = task.x](Gin& model) { return model.forward(adj, x); },
       fmt::format("{}{}{}", describe("GIN", options), options.train_eps ? ", eps learned" : "",
                   unused_weights(graph)));
 }
 
 NodeModel make_sgc(const TrainOptions& options, const NodeTask& task, const ModelGraph& graph) {
-  auto sgc = std::make_unique<Sgc>(
-      SgcOptions{
-          .in = task.num_features, .classes = task.num_classes, .hops = options.hops, .spmm = {options.spmm}},
-      Random(options.seed), task.x.device());
+  auto sgc = std::make_unique<Sgc>(SgcOptions{.in = task.num_features,
+                                              .classes = task.num_classes,
+                                              .hops = options.hops,
+                                              .spmm = spmm_options(options)},
+                                   Random(options.seed), task.x.device());
   const std::size_t all = sgc->parameters().size();
   return bind(
       std::move(sgc), options, all,
-      [graph = graph.normalized, x = task.x.dense()](Sgc& model) { return model.forward(graph, x); },
+      [graph = graph.normalized, x = task.x](Sgc& model) { return model.forward(graph, x); },
       fmt::format("SGC, {} hops", options.hops));
 }
 
@@ -158,7 +165,7 @@ NodeModel make_appnp(const TrainOptions& options, const NodeTask& task, const Mo
                                                               .hops = options.hops,
                                                               .alpha = options.alpha,
                                                               .edge_dropout = options.edge_dropout,
-                                                              .spmm = {options.spmm}},
+                                                              .spmm = spmm_options(options)},
                                             Random(options.seed), task.x.device());
   const std::size_t first = appnp->first_layer_parameters().size();
   return bind(
@@ -205,11 +212,7 @@ constexpr ModelEntry kModels[] = {
      .make = make_sage},
     // The paper of GIN has other tasks; hyperparameters of the GCN, but for the width.
     {.name = "gin",
-     .traits = {.hidden_layers = true,
-                .spmm = true,
-                .train_eps = true,
-                .decay_all = true,
-                .dense_reason = "gin adds up neighbours before its first product"},
+     .traits = {.hidden_layers = true, .spmm = true, .train_eps = true, .decay_all = true},
      .set_published = [](TrainOptions& options) { options.hidden = 64; },
      .make = make_gin},
     // Wu et al. (ICML 2019).
@@ -218,7 +221,7 @@ constexpr ModelEntry kModels[] = {
                 .spmm = true,
                 .hops = true,
                 .decay_all = true,
-                .dense_reason = "sgc keeps its propagated features, which are dense"},
+                .keeps_propagated = true},
      .set_published =
          [](TrainOptions& options) {
            options.epochs = 100;

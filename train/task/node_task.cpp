@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "core/storage.h"
 #include "datasets/subset.h"
@@ -21,6 +23,17 @@ void reorder(Dataset& dataset, const TrainOptions& options, NodeTask& task) {
   });
   task.reorder = fmt::format("{}, edges within 1,024 places {:.1f} % -> {:.1f} %", name(options.reorder),
                              100 * before, 100 * near_edges(dataset, kWindow));
+}
+
+void find_majority(const Dataset& dataset, NodeTask& task) {
+  if (dataset.multi_label() || dataset.split.test.numel() == 0) return;
+  std::vector<std::int64_t> count(static_cast<std::size_t>(dataset.num_classes));
+  const auto* label = dataset.y.data<std::int64_t>();
+  for (const std::int64_t node : dataset.split.test.to_vector<std::int64_t>())
+    ++count.at(static_cast<std::size_t>(label[node]));
+  const auto largest = std::max_element(count.begin(), count.end());
+  task.majority_class = largest - count.begin();
+  task.majority = static_cast<double>(*largest) / static_cast<double>(dataset.split.test.numel());
 }
 
 }  // namespace
@@ -46,16 +59,19 @@ NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
   task.convert_ms = timed(device, [&] {
     Graph graph = to_graph(dataset, device, {.symmetrize = options.undirected});
     task.num_edges = graph.adj.num_edges();
+    if (!options.undirected) task.one_way_edges = count_one_way_edges(graph.adj);
     dataset.src = dataset.dst = dataset.indptr = dataset.indices = dataset.edge_weight = {};
     prepare(std::move(graph));
     ChosenFeatures chosen = choose_features(dataset, options, device);
     task.x = std::move(chosen.x);
     task.features = std::move(chosen.text);
+    task.feature_norm = chosen.row_norm;
     task.label = dataset.y.to(device);
     task.split = {dataset.split.train.to(device), dataset.split.val.to(device),
                   dataset.split.test.to(device)};
   });
   task.convert_peak_bytes = memory_stats(device).peak;
+  find_majority(dataset, task);
   task.name = dataset.name;
   task.num_nodes = dataset.num_nodes;
   task.num_features = dataset.num_features;

@@ -9,6 +9,7 @@
 #include "datasets/dataset.h"
 #include "ops/features.h"
 #include "train/task/options.h"
+#include "train/timing.h"
 
 namespace rodeo {
 
@@ -16,6 +17,13 @@ namespace rodeo {
 struct NodeTask {
   std::string name;
   std::int64_t num_nodes = 0, num_edges = 0, num_features = 0, num_classes = 0;
+  std::int64_t one_way_edges = 0;  // edges whose reverse is missing (count_one_way_edges)
+  /// The share of the most frequent class among the test nodes: the accuracy of always predicting it.
+  /// Statistics::kNone without test nodes or with several labels per node.
+  double majority = Statistics::kNone;
+  std::int64_t majority_class = -1;
+  /// Root of the mean squared norm of a feature row; kNone unless rows were normalised.
+  double feature_norm = Statistics::kNone;
   Features x;             // f32 or bf16 [nodes, features], on the device
   std::string features;   // describes x: "dense, 2708 x 1433"
   Tensor label;           // i64 [nodes], on the device

@@ -14,8 +14,8 @@ void add_data(Group data) {
   data.text(Role::kRun, "dataset", field(&TrainOptions::dataset), "FILE",
             "HDF5 file with the graph (required)");
   data.text(Role::kTraining, "split", field(&TrainOptions::split), "K|A/B/C",
-            "Replaces the file's masks. 2: the file's split of that number, from 0; 60/20/20: a random one "
-            "in percent");
+            "Replaces the file's masks. 2: the file's split of that number, from 0; 60/20/20 or "
+            "0.6/0.2/0.2: a random one");
   data.flag(Role::kModel, "undirected", field(&TrainOptions::undirected),
             "Add the reverse of every edge and drop duplicates");
   data.two_words(Role::kModel, "normalize-features", field(&TrainOptions::normalize_features), "row", "none",
@@ -115,6 +115,8 @@ void add_training(Group training, const ModelTraits& traits) {
                    "Epochs between evaluations");
   training.integer(Role::kRun, "patience", field(&TrainOptions::patience), 0,
                    "Stop after N epochs without a better validation result; 0: never");
+  training.two_words(Role::kRun, "stop-on", field(&TrainOptions::stop_on_loss), "loss", "accuracy",
+                     "What --patience looks at: validation accuracy, or loss (the rule of Kipf & Welling)");
   add_schedule(training);
   training.not_negative(Role::kTraining, "clip-norm", field(&TrainOptions::clip_norm),
                         "Clip the norm of all gradients together to this value; 0: no clipping");
@@ -125,13 +127,20 @@ void add_training(Group training, const ModelTraits& traits) {
 void add_execution(Group execution, const ModelTraits& traits) {
   execution.text(Role::kRun, "device", field(&TrainOptions::device), "auto|cpu|cuda",
                  "auto, cpu, cuda or cuda:i");
+  execution.integer(Role::kRun, "threads", field(&TrainOptions::threads), 0,
+                    "CPU threads; 0: OMP_NUM_THREADS, else as many as processors");
   if (traits.attention_form)
     execution.choice(Role::kRun, "attention", field(&TrainOptions::attention), parse_attention_form,
                      "auto|fused|composed",
                      "fused: one kernel without per-edge tensors; composed: one op after another; or auto");
-  if (traits.spmm)
+  if (traits.spmm) {
     execution.choice(Role::kRun, "spmm", field(&TrainOptions::spmm), parse_spmm_algorithm,
                      spmm_algorithm_names("|"), "SpMM algorithm: " + spmm_algorithm_names());
+    execution.choice(Role::kRun, "spmm-accumulate", field(&TrainOptions::spmm_accumulate), parse_accumulate,
+                     "ordered|atomic",
+                     "How sums of split rows are combined. ordered: the same bits in every run; atomic: by "
+                     "atomicAdd, on CUDA in fp32 and tf32, for --spmm rode and auto");
+  }
   execution.choice(Role::kRun, "features", field(&TrainOptions::features), parse_feature_form,
                    "auto|dense|sparse",
                    "Storage of the input features: dense, sparse (zeros are not stored: exact), or auto");

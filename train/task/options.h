@@ -27,7 +27,7 @@ struct TrainOptions {
   bool choose_model = false;  // true: --model is a required option; false: the command trains `model` only
 
   std::string dataset;
-  std::string split;  // "60/20/20": random, in percent of the nodes; "2": the file's third; empty: its masks
+  std::string split;  // "60/20/20" or "0.6/0.2/0.2": random; "2": the file's third; empty: its masks
   bool undirected = false;
   bool normalize_features = true;  // divide each feature row by its sum
 
@@ -54,12 +54,15 @@ struct TrainOptions {
   std::uint64_t seed = 0;
   int eval_every = 1;
   int patience = 0;
+  bool stop_on_loss = false;  // patience counts from the lowest validation loss, not from the best accuracy
   LrScheduleOptions schedule;
   double clip_norm = 0;     // 0: no clipping
   bool stop_at_nan = true;  // --on-nan stop
 
   std::string device = "auto";
+  int threads = 0;  // on the CPU; 0: num_threads() is left as it is
   SpmmAlgorithm spmm = SpmmAlgorithm::kAuto;
+  Accumulate spmm_accumulate = Accumulate::kOrdered;
   FeatureForm features = FeatureForm::kAuto;
   NodeOrder reorder = NodeOrder::kNone;  // node order used during training
   bool prune_rows = false;               // in training steps the last layer computes the training nodes only

@@ -1,6 +1,7 @@
 // Binary cross-entropy with logits over several labels, and its F1 score (ops/bce.h).
 #include <cmath>
 
+#include "core/cuda/index_fault.cuh"
 #include "ops/cuda/device/block_sum.cuh"
 #include "ops/cuda/device/pack.cuh"
 #include "ops/cuda/device/tensor_data.cuh"
@@ -16,10 +17,15 @@ constexpr int kParts = 512;  // blocks of the first pass and threads of the seco
 // kParts, block kThreads, grid-stride over the labels.
 template <class T>
 __global__ void bce_parts_kernel(const T* x, const std::uint8_t* target, const std::int64_t* index,
-                                 std::int64_t c, std::int64_t count, double* parts) {
+                                 std::int64_t rows, std::int64_t c, std::int64_t count, double* parts,
+                                 IndexCheck check) {
   double sum = 0, right = 0, either = 0;
   RODEO_GRID_STRIDE(i, count) {
-    const std::int64_t at = index[i / c] * c + i % c;
+    const std::int64_t node = index[i / c], at = node * c + i % c;
+    if (!is_index(node, rows, i / c, check)) {
+      sum = NAN;
+      continue;
+    }
     const double v = widen(x[at]);
     const bool yes = v > 0, wanted = target[at] != 0;
     const double term = fmax(v, 0.0) - (wanted ? v : 0.0) + log1p(exp(-fabs(v)));
@@ -51,14 +57,16 @@ __global__ void bce_total_kernel(const double* parts, double labels, Value* loss
 }
 
 // One thread per label, grid-stride. A node that occurs m times gets m equal terms, so the order of the
-// atomics does not change the sum.
+// atomics does not change the sum. The forward kernel has reported nodes out of range.
 template <class T>
 __global__ void bce_backward_kernel(const Accumulator<T>* dloss, const T* x, const std::uint8_t* target,
-                                    const std::int64_t* index, std::int64_t c, std::int64_t count, T* dx) {
+                                    const std::int64_t* index, std::int64_t rows, std::int64_t c,
+                                    std::int64_t count, T* dx) {
   using A = Accumulator<T>;
   const A scale = *dloss / (static_cast<A>(count / c) * static_cast<A>(c));
   RODEO_GRID_STRIDE(i, count) {
-    const std::int64_t at = index[i / c] * c + i % c;
+    const std::int64_t node = index[i / c], at = node * c + i % c;
+    if (node < 0 || node >= rows) continue;
     const A sigmoid = 1 / (1 + exp(-widen(x[at])));
     atomicAdd(dx + at, static_cast<T>(scale * (sigmoid - static_cast<A>(target[at]))));
   }
@@ -66,13 +74,13 @@ __global__ void bce_backward_kernel(const Accumulator<T>* dloss, const T* x, con
 
 // Writes the mean loss to `loss`, or F1 and the mean loss to `metrics`. The other one is null.
 template <class T>
-void launch_bce(const Tensor& x, const Tensor& target, const Tensor& index, Accumulator<T>* loss,
-                double* metrics) {
+void launch_bce(const char* op, const Tensor& x, const Tensor& target, const Tensor& index,
+                Accumulator<T>* loss, double* metrics) {
   const Tensor parts = Tensor::empty({3, kParts}, DType::kF64, x.device());
   const std::int64_t count = index.numel() * x.dim(1);
   launch("bce_with_logits", x.device(), bce_parts_kernel<device_t<T>>, dim3(kParts), kThreads, 0,
-         device_data<T>(x), target.data<std::uint8_t>(), index.data<std::int64_t>(), x.dim(1), count,
-         parts.data<double>());
+         device_data<T>(x), target.data<std::uint8_t>(), index.data<std::int64_t>(), x.dim(0), x.dim(1),
+         count, parts.data<double>(), index_check(x.device(), op, "index"));
   launch("bce_with_logits", x.device(), bce_total_kernel<Accumulator<T>>, dim3(1), kParts, 0,
          parts.data<double>(), static_cast<double>(count), loss, metrics);
 }
@@ -80,8 +88,9 @@ void launch_bce(const Tensor& x, const Tensor& target, const Tensor& index, Accu
 }  // namespace
 
 void bce_with_logits(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& loss) {
-  dispatch_float(x.dtype(), "bce_with_logits",
-                 [&]<class T>(T) { launch_bce<T>(x, target, index, loss.data<Accumulator<T>>(), nullptr); });
+  dispatch_float(x.dtype(), "bce_with_logits", [&]<class T>(T) {
+    launch_bce<T>("bce_with_logits", x, target, index, loss.data<Accumulator<T>>(), nullptr);
+  });
 }
 
 void bce_with_logits_backward(const Tensor& dloss, const Tensor& x, const Tensor& target, const Tensor& index,
@@ -91,13 +100,15 @@ void bce_with_logits_backward(const Tensor& dloss, const Tensor& x, const Tensor
   dispatch_float(x.dtype(), "bce_with_logits", [&]<class T>(T) {
     launch("bce_with_logits_backward", x.device(), bce_backward_kernel<device_t<T>>,
            grid_for(count, kThreads), kThreads, 0, dloss.data<Accumulator<T>>(), device_data<T>(x),
-           target.data<std::uint8_t>(), index.data<std::int64_t>(), x.dim(1), count, device_data<T>(dx));
+           target.data<std::uint8_t>(), index.data<std::int64_t>(), x.dim(0), x.dim(1), count,
+           device_data<T>(dx));
   });
 }
 
 void label_metrics(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& metrics) {
   dispatch_float(x.dtype(), "label_metrics", [&]<class T>(T) {
-    launch_bce<T>(x, target, index, static_cast<Accumulator<T>*>(nullptr), metrics.data<double>());
+    launch_bce<T>("label_metrics", x, target, index, static_cast<Accumulator<T>*>(nullptr),
+                  metrics.data<double>());
   });
 }
 

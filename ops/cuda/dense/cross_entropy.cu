@@ -2,6 +2,7 @@
 // log-probabilities.
 #include <cmath>
 
+#include "core/cuda/index_fault.cuh"
 #include "ops/cuda/device/block_sum.cuh"
 #include "ops/cuda/device/last_block.cuh"
 #include "ops/cuda/device/pack.cuh"
@@ -33,19 +34,27 @@ __device__ Sums operator+(const Sums& a, const Sums& b) {
   return {a.right + b.right, a.loss + b.loss};
 }
 
+/// Sizes that nodes and labels are checked against.
+struct Limits {
+  std::int64_t nodes, classes;
+  IndexCheck index, label;
+};
+
 /// Strided loop of groups of kLanes lanes over the nodes of a set. The next index is loaded one step ahead.
 /// All lanes of a warp make the same number of steps; groups past the end read the first node again and are
-/// not `valid`.
+/// not `valid`. Where the node or its label is out of range, node and label are 0 and `in_range` is false.
 struct NodeLoop {
   const std::int64_t *index, *label;
+  const Limits& limits;
   std::int64_t count, step, warp_first, next, node, want;
-  bool valid;
+  bool valid, in_range;
 
   /// For block number `block` of the `blocks` of this set.
-  __device__ NodeLoop(const std::int64_t* index, const std::int64_t* label, std::int64_t count,
-                      std::int64_t block, std::int64_t blocks)
+  __device__ NodeLoop(const std::int64_t* index, const std::int64_t* label, const Limits& limits,
+                      std::int64_t count, std::int64_t block, std::int64_t blocks)
       : index(index),
         label(label),
+        limits(limits),
         count(count),
         step(blocks * kGroupsPerBlock),
         warp_first((block * kThreads + threadIdx.x) / kWarp * (kWarp / kLanes)) {
@@ -64,7 +73,11 @@ struct NodeLoop {
     valid = own() < count;
     node = next;
     next = index[own() + step < count ? own() + step : 0];
+    in_range = is_index(node, limits.nodes, valid ? own() : 0, limits.index);
+    if (!in_range) node = 0;
     want = label[node];
+    if (in_range) in_range = is_index(want, limits.classes, node, limits.label);
+    if (!in_range) want = 0;
   }
 };
 
@@ -130,12 +143,13 @@ class ScoreRow {
 // metrics is null, the first set's loss.
 template <class T>
 __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
-    node_metrics_kernel(const T* scores, std::int64_t c, const std::int64_t* label, Sets sets, Sums* partial,
-                        int* arrived, double* metrics, Accumulator<T>* loss) {
+    node_metrics_kernel(const T* scores, const __grid_constant__ Limits limits, const std::int64_t* label,
+                        Sets sets, Sums* partial, int* arrived, double* metrics, Accumulator<T>* loss) {
+  const std::int64_t c = limits.classes;
   int set = 0;
   while (blockIdx.x >= sets.first_block[set + 1]) ++set;
   Sums mine{0, 0};
-  for (NodeLoop at(sets.index[set], label, sets.count[set], blockIdx.x - sets.first_block[set],
+  for (NodeLoop at(sets.index[set], label, limits, sets.count[set], blockIdx.x - sets.first_block[set],
                    sets.first_block[set + 1] - sets.first_block[set]);
        at.more(); at.advance()) {
     const std::int64_t want = at.want;
@@ -148,7 +162,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
     best = reduce_lanes<kLanes>(best, [](bool a, bool b) { return a && b; });
     const Accumulator<T> level = row.log_sum_exp();
     if (at.valid && threadIdx.x % kLanes == 0)
-      mine = mine + Sums{best ? 1. : 0., static_cast<double>(level - own)};
+      mine = mine + (at.in_range ? Sums{best ? 1. : 0., static_cast<double>(level - own)} : Sums{0, NAN});
   }
   const Sums own = block_sum<kThreads>(mine);
   if (threadIdx.x == 0) partial[blockIdx.x] = own;
@@ -178,15 +192,16 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
 // gets m equal terms, so the order of the atomics does not change the sum.
 template <class T>
 __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
-    cross_entropy_backward_kernel(const Accumulator<T>* dloss, const T* logits, std::int64_t c,
-                                  const std::int64_t* label, const std::int64_t* index, std::int64_t count,
-                                  T* dlogits) {
+    cross_entropy_backward_kernel(const Accumulator<T>* dloss, const T* logits,
+                                  const __grid_constant__ Limits limits, const std::int64_t* label,
+                                  const std::int64_t* index, std::int64_t count, T* dlogits) {
+  const std::int64_t c = limits.classes;
   const Accumulator<T> share = *dloss / static_cast<Accumulator<T>>(count);
-  for (NodeLoop at(index, label, count, blockIdx.x, gridDim.x); at.more(); at.advance()) {
+  for (NodeLoop at(index, label, limits, count, blockIdx.x, gridDim.x); at.more(); at.advance()) {
     const ScoreRow<T> row(logits + at.node * c, c);
     const Accumulator<T> shift = row.log_sum_exp();
     row.each([&](auto j, Accumulator<T> score) {
-      if (!at.valid || j >= static_cast<decltype(j)>(c)) return;
+      if (!at.valid || !at.in_range || j >= static_cast<decltype(j)>(c)) return;
       const Accumulator<T> softmax = exp(score - shift);
       const bool wanted = j == static_cast<decltype(j)>(at.want);
       atomicAdd(dlogits + at.node * c + j, static_cast<T>(share * (wanted ? softmax - 1 : softmax)));
@@ -194,8 +209,13 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
   }
 }
 
-void launch_metrics(const Tensor& scores, const Tensor& label, const std::vector<Tensor>& given,
-                    const Tensor& metrics, const Tensor& loss) {
+Limits limits_of(const char* op, const Tensor& scores) {
+  return {scores.dim(0), scores.dim(1), index_check(scores.device(), op, "index"),
+          index_check(scores.device(), op, "label")};
+}
+
+void launch_metrics(const char* op, const Tensor& scores, const Tensor& label,
+                    const std::vector<Tensor>& given, const Tensor& metrics, const Tensor& loss) {
   Sets sets{};
   for (const Tensor& index : given) {
     const int s = sets.number++;
@@ -208,7 +228,7 @@ void launch_metrics(const Tensor& scores, const Tensor& label, const std::vector
   const Tensor partial = Tensor::empty({blocks, 2}, DType::kF64, scores.device());
   dispatch_float(scores.dtype(), "node_metrics", [&]<class T>(T) {
     launch("node_metrics", scores.device(), node_metrics_kernel<device_t<T>>,
-           dim3(static_cast<unsigned>(blocks)), kThreads, 0, device_data<T>(scores), scores.dim(1),
+           dim3(static_cast<unsigned>(blocks)), kThreads, 0, device_data<T>(scores), limits_of(op, scores),
            label.data<std::int64_t>(), sets, reinterpret_cast<Sums*>(partial.data<double>()),
            Context::of(scores.device()).zeroed_counters(1),
            metrics.defined() ? metrics.data<double>() : nullptr, device_data<Accumulator<T>>(loss));
@@ -218,7 +238,7 @@ void launch_metrics(const Tensor& scores, const Tensor& label, const std::vector
 }  // namespace
 
 void cross_entropy(const Tensor& logits, const Tensor& label, const Tensor& index, const Tensor& loss) {
-  launch_metrics(logits, label, {index}, {}, loss);
+  launch_metrics("cross_entropy", logits, label, {index}, {}, loss);
 }
 
 void cross_entropy_backward(const Tensor& dloss, const Tensor& logits, const Tensor& label,
@@ -229,14 +249,14 @@ void cross_entropy_backward(const Tensor& dloss, const Tensor& logits, const Ten
   dispatch_float(logits.dtype(), "cross_entropy", [&]<class T>(T) {
     launch("cross_entropy_backward", dlogits.device(), cross_entropy_backward_kernel<device_t<T>>,
            dim3(static_cast<unsigned>(choose_loss_blocks(index.numel()))), kThreads, 0,
-           dloss.data<Accumulator<T>>(), device_data<T>(logits), logits.dim(1), label.data<std::int64_t>(),
-           index.data<std::int64_t>(), index.numel(), device_data<T>(dlogits));
+           dloss.data<Accumulator<T>>(), device_data<T>(logits), limits_of("cross_entropy", logits),
+           label.data<std::int64_t>(), index.data<std::int64_t>(), index.numel(), device_data<T>(dlogits));
   });
 }
 
 void node_metrics(const Tensor& scores, const Tensor& label, const std::vector<Tensor>& sets,
                   const Tensor& metrics) {
-  launch_metrics(scores, label, sets, metrics, {});
+  launch_metrics("node_metrics", scores, label, sets, metrics, {});
 }
 
 }  // namespace rodeo::kernels::cuda

@@ -1,6 +1,7 @@
 // log_softmax and nll_loss (ops/loss.h).
 #include <cmath>
 
+#include "core/cuda/index_fault.cuh"
 #include "ops/cuda/device/block_sum.cuh"
 #include "ops/cuda/device/pack.cuh"
 #include "ops/cuda/device/tensor_data.cuh"
@@ -51,23 +52,31 @@ __global__ void log_softmax_backward_kernel(const T* y, const T* dy, T* dx, std:
 constexpr int kLossThreads = 1024;
 
 template <class T>
-__global__ void nll_loss_kernel(const T* logp, std::int64_t c, const std::int64_t* label,
-                                const std::int64_t* index, std::int64_t count, Accumulator<T>* loss) {
+__global__ void nll_loss_kernel(const T* logp, std::int64_t rows, std::int64_t c, const std::int64_t* label,
+                                const std::int64_t* index, std::int64_t count, Accumulator<T>* loss,
+                                IndexCheck of_index, IndexCheck of_label) {
   double sum = 0;
-  for (std::int64_t k = threadIdx.x; k < count; k += kLossThreads)
-    sum -= widen(logp[index[k] * c + label[index[k]]]);
+  for (std::int64_t k = threadIdx.x; k < count; k += kLossThreads) {
+    const std::int64_t node = index[k];
+    const bool named = is_index(node, rows, k, of_index) && is_index(label[node], c, node, of_label);
+    sum -= named ? widen(logp[node * c + label[node]]) : NAN;
+  }
   sum = block_sum<kLossThreads>(sum);
   if (threadIdx.x == 0) *loss = static_cast<Accumulator<T>>(sum / static_cast<double>(count));
 }
 
 // One thread per entry of index, grid-stride. A node that occurs m times gets m equal terms, so the order of
-// the atomics does not change the sum.
+// the atomics does not change the sum. The forward kernel has reported what is out of range.
 template <class T>
-__global__ void nll_loss_backward_kernel(const Accumulator<T>* dloss, std::int64_t c,
+__global__ void nll_loss_backward_kernel(const Accumulator<T>* dloss, std::int64_t rows, std::int64_t c,
                                          const std::int64_t* label, const std::int64_t* index,
                                          std::int64_t count, T* dlogp) {
   const Accumulator<T> term = -*dloss / static_cast<Accumulator<T>>(count);
-  RODEO_GRID_STRIDE(k, count) atomicAdd(dlogp + index[k] * c + label[index[k]], static_cast<T>(term));
+  RODEO_GRID_STRIDE(k, count) {
+    const std::int64_t node = index[k];
+    if (node < 0 || node >= rows || label[node] < 0 || label[node] >= c) continue;
+    atomicAdd(dlogp + node * c + label[node], static_cast<T>(term));
+  }
 }
 
 dim3 grid_of_rows(std::int64_t rows) {
@@ -94,8 +103,9 @@ void log_softmax_backward(const Tensor& y, const Tensor& dy, const Tensor& dx) {
 void nll_loss(const Tensor& logp, const Tensor& label, const Tensor& index, const Tensor& loss) {
   dispatch_float(logp.dtype(), "nll_loss", [&]<class T>(T) {
     launch("nll_loss", loss.device(), nll_loss_kernel<device_t<T>>, dim3(1), kLossThreads, 0,
-           device_data<T>(logp), logp.dim(1), label.data<std::int64_t>(), index.data<std::int64_t>(),
-           index.numel(), loss.data<Accumulator<T>>());
+           device_data<T>(logp), logp.dim(0), logp.dim(1), label.data<std::int64_t>(),
+           index.data<std::int64_t>(), index.numel(), loss.data<Accumulator<T>>(),
+           index_check(loss.device(), "nll_loss", "index"), index_check(loss.device(), "nll_loss", "label"));
   });
 }
 
@@ -103,8 +113,9 @@ void nll_loss_backward(const Tensor& dloss, const Tensor& label, const Tensor& i
   dlogp.fill(0);
   dispatch_float(dlogp.dtype(), "nll_loss", [&]<class T>(T) {
     launch("nll_loss_backward", dlogp.device(), nll_loss_backward_kernel<device_t<T>>,
-           grid_for(index.numel(), kThreads), kThreads, 0, dloss.data<Accumulator<T>>(), dlogp.dim(1),
-           label.data<std::int64_t>(), index.data<std::int64_t>(), index.numel(), device_data<T>(dlogp));
+           grid_for(index.numel(), kThreads), kThreads, 0, dloss.data<Accumulator<T>>(), dlogp.dim(0),
+           dlogp.dim(1), label.data<std::int64_t>(), index.data<std::int64_t>(), index.numel(),
+           device_data<T>(dlogp));
   });
 }
 

@@ -3,6 +3,8 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
 
+#include "core/cuda/index_fault.cuh"
+#include "ops/cuda/device/first_found.cuh"
 #include "ops/cuda/device/scan.cuh"
 #include "ops/cuda/device/tensor_data.cuh"
 #include "ops/kernels/graph.h"
@@ -29,14 +31,6 @@ struct Packing {
     return static_cast<std::int64_t>(key & ((Key{1} << col_bits) - 1));
   }
 };
-
-template <class I>
-__global__ void out_of_range_kernel(const I* ids, std::int64_t n, std::int64_t limit,
-                                    unsigned long long* first) {
-  RODEO_GRID_STRIDE(i, n) {
-    if (ids[i] < 0 || ids[i] >= limit) atomicMin(first, static_cast<unsigned long long>(i));
-  }
-}
 
 // Keys of the edges, then of their reverses if mirrored, then of one self loop per node, with id -1.
 // Grid-stride.
@@ -111,11 +105,11 @@ __global__ void edge_rows_kernel(const std::int64_t* row_ptr, std::int64_t rows,
 }
 
 __global__ void unsorted_kernel(const std::int64_t* row_ptr, const std::int32_t* col, std::int64_t rows,
-                                unsigned long long* first) {
+                                Position* first) {
   const std::int64_t row = warp_row();
   if (row >= rows) return;
   for (std::int64_t e = row_ptr[row] + 1 + threadIdx.x % kWarp; e < row_ptr[row + 1]; e += kWarp)
-    if (col[e - 1] > col[e]) atomicMin(first, static_cast<unsigned long long>(row));
+    if (col[e - 1] > col[e]) atomicMin(first, static_cast<Position>(row));
 }
 
 // place: where (row, row) belongs in each row, or -1 if the row has it. length: of the row with its self
@@ -157,20 +151,12 @@ __global__ void insert_loops_kernel(const std::int64_t* row_ptr, const std::int3
 }
 
 template <class T>
-__global__ void take_kernel(const T* values, const std::int64_t* ids, std::int64_t size, std::int64_t n,
-                            T missing, T* out) {
+__global__ void take_kernel(const T* values, std::int64_t rows, const std::int64_t* ids, std::int64_t size,
+                            std::int64_t n, T missing, T* out, IndexCheck check) {
   RODEO_GRID_STRIDE(i, size) {
     const std::int64_t id = ids[i / n];
-    out[i] = id < 0 ? missing : values[id * n + i % n];
+    out[i] = id == -1 || !is_index(id, rows, i / n, check) ? missing : values[id * n + i % n];
   }
-}
-
-// The smallest value that a kernel passes to atomicMin, or -1 if it passes none.
-template <class Launch>
-std::int64_t first_found(Device device, Launch&& run) {
-  const Tensor first = Tensor::full({}, -1, DType::kI64, device);  // the largest unsigned value
-  run(reinterpret_cast<unsigned long long*>(first.data<std::int64_t>()));
-  return first.to_vector<std::int64_t>()[0];
 }
 
 template <class T>
@@ -185,20 +171,6 @@ Tensor select(const Tensor& values, const Tensor& keep, const Tensor& count) {
 }
 
 }  // namespace
-
-std::int64_t first_out_of_range(const Tensor& ids, std::int64_t limit) {
-  const std::int64_t n = ids.numel();
-  return first_found(ids.device(), [&](unsigned long long* first) {
-    const auto run = [&]<class I>(I) {
-      launch("range check", ids.device(), out_of_range_kernel<I>, grid_for(n, kThreads), kThreads, 0,
-             ids.data<I>(), n, limit, first);
-    };
-    if (ids.dtype() == DType::kI64)
-      run(std::int64_t{});
-    else
-      run(std::int32_t{});
-  });
-}
 
 SortedEdges coo_to_csr(const Tensor& row, const Tensor& col, std::int64_t rows, std::int64_t cols,
                        const CooOptions& options) {
@@ -271,7 +243,7 @@ void edge_rows(const Csr& a, const Tensor& rows) {
 }
 
 std::int64_t first_unsorted_row(const Csr& a) {
-  return first_found(a.col.device(), [&](unsigned long long* first) {
+  return first_found(a.col.device(), [&](Position* first) {
     launch("order check", a.col.device(), unsorted_kernel, grid_of_rows(a.rows), kThreads, 0,
            a.row_ptr.data<std::int64_t>(), a.col.data<std::int32_t>(), a.rows, first);
   });
@@ -301,8 +273,9 @@ void take(const Tensor& values, const Tensor& ids, double missing, const Tensor&
   dispatch_all(values.dtype(), [&]<class T>(T) {
     using D = device_t<T>;
     launch("take", out.device(), take_kernel<D>, grid_for(out.numel(), kThreads), kThreads, 0,
-           device_data<T>(values), ids.data<std::int64_t>(), out.numel(), out.numel() / ids.numel(),
-           *device_data<T>(fallback), device_data<T>(out));
+           device_data<T>(values), values.dim(0), ids.data<std::int64_t>(), out.numel(),
+           out.numel() / ids.numel(), *device_data<T>(fallback), device_data<T>(out),
+           index_check(out.device(), "take", "ids"));
   });
 }
 

@@ -6,6 +6,9 @@
 //
 // Back: a warp adds a row's edges to a tile of columns in shared memory, 32 at a time, and writes the tile
 // once. Duplicates are added in edge order in the accumulator's type.
+#include <numeric>
+#include <vector>
+
 #include "ops/cuda/device/pack.cuh"
 #include "ops/cuda/device/scan.cuh"
 #include "ops/cuda/device/tensor_data.cuh"
@@ -124,9 +127,23 @@ __global__ void __launch_bounds__(kTileThreads)
   for (int j = lane; j < width; j += kWarp) out[j] = static_cast<T>(sum[j]);
 }
 
+// Both replace counts by their exclusive scan and return the sum of all.
+std::int64_t scan_on_device(const Tensor& counts) {
+  exclusive_scan(counts);
+  return last(counts);
+}
+
+std::int64_t scan_on_host(const Tensor& counts) {
+  auto offsets = counts.to_vector<std::int64_t>();
+  std::exclusive_scan(offsets.begin(), offsets.end(), offsets.begin(), std::int64_t{0});
+  const std::int64_t total = offsets.back();
+  counts.copy_from(Tensor::from(offsets));
+  return total;
+}
+
 }  // namespace
 
-WeightedCsr dense_to_csr(const Tensor& x) {
+WeightedCsr dense_to_csr(const Tensor& x, RowScan scan) {
   const Device device = x.device();
   const std::int64_t rows = x.dim(0), cols = x.dim(1), per_row = ceil_div(cols, kStrip);
   const Strips strips{cols, per_row, rows * per_row};
@@ -137,8 +154,7 @@ WeightedCsr dense_to_csr(const Tensor& x) {
     const auto* values = device_data<T>(x);
     const dim3 grid = grid_of_warps(strips.count, kThreads);
     launch("dense_to_csr count", device, count_kernel<D>, grid, kThreads, 0, values, strips, offset);
-    exclusive_scan(offsets);
-    const std::int64_t nnz = last(offsets);
+    const std::int64_t nnz = scan == RowScan::kHost ? scan_on_host(offsets) : scan_on_device(offsets);
     WeightedCsr out{{rows, cols, Tensor::empty({rows + 1}, DType::kI64, device),
                      Tensor::empty({nnz}, DType::kI32, device)},
                     Tensor::empty({nnz}, x.dtype(), device)};

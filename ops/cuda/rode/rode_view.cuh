@@ -18,7 +18,9 @@ struct RodeView {
   const std::int32_t *piece_row, *piece_length, *piece_split, *residual_row, *residual_length;
   const std::int64_t *piece_begin, *residual_begin, *split_slot;
   std::int64_t pieces, residuals;
+  // Of the split, as an odd factor times a power of two: to divide multiples of it without a division.
   int split_bits;
+  std::uint32_t odd_inverse;  // modulo 2^32
 
   explicit RodeView(const RodePlan& plan)
       : piece_row(plan.piece_row.data<std::int32_t>()),
@@ -31,7 +33,8 @@ struct RodeView {
         split_slot(plan.split_slot.data<std::int64_t>()),
         pieces(plan.num_pieces()),
         residuals(plan.num_residual()),
-        split_bits(std::countr_zero(static_cast<std::uint64_t>(plan.split))) {}
+        split_bits(std::countr_zero(static_cast<std::uint64_t>(plan.split))),
+        odd_inverse(inverse(static_cast<std::uint32_t>(plan.split >> split_bits))) {}
 
   __device__ Part piece(std::int64_t i) const { return {piece_row[i], piece_begin[i], piece_length[i]}; }
   /// Past the end, an empty part of row 0.
@@ -41,7 +44,17 @@ struct RodeView {
   }
   /// The index of a piece among those of its split row.
   __device__ std::int64_t index_of(const Part& piece, const std::int64_t* row_ptr) const {
-    return (piece.begin - row_ptr[piece.row]) >> split_bits;
+    const std::int64_t first = piece.begin - row_ptr[piece.row];
+    return static_cast<std::uint32_t>(first >> split_bits) * odd_inverse;
+  }
+
+ private:
+  /// Modulo 2^32, by Newton's iteration: each step doubles the correct bits, from 3 of odd * odd = 1
+  /// modulo 8.
+  static std::uint32_t inverse(std::uint32_t odd) {
+    std::uint32_t x = odd;
+    for (int bits = 3; bits < 32; bits *= 2) x *= 2 - odd * x;
+    return x;
   }
 };
 

@@ -40,10 +40,13 @@ struct RodeWarp {
   static constexpr int kSubBlocks = kBlock / kSubBlock;
   static_assert(kSubBlocks == 1 || kSubBlocks % 2 == 0);
 
-  /// One group's rows of X and weights of a sub-block.
+  static constexpr bool kLoadsWeights = Tile::kWeighting == Weighting::kPerHead;
+
+  /// One group's rows of X of a sub-block, and weights where each lane loads the weight of its head. Weights
+  /// of edges stay in the entries until they are needed, which saves registers.
   struct SubBlock {
     Row row[kDepth];
-    Sum weight[kDepth];
+    Sum weight[kLoadsWeights ? kDepth : 1];
   };
 
   Loader loader;
@@ -52,6 +55,12 @@ struct RodeWarp {
   __device__ explicit RodeWarp(const SpmmArgs<typename Tile::T>& args)
       : loader(Accumulator::make_loader(args)) {}
 
+  /// What the lane with this group's nonzero of a step of a block has.
+  template <class Value>
+  __device__ Value of_step(Value value, int step) const {
+    return Loader::kConstantLanes ? loader.of_member(value, step)
+                                  : loader.of_lane(value, step * Tile::kGroups + loader.group);
+  }
   /// Loads a sub-block of the block that begins at nonzero `block` and has `limit` nonzeros. Beyond `limit`
   /// it loads the last nonzero again, so that no load is conditional.
   __device__ void load(SubBlock& out, const Entry& entries, std::int64_t block, int sub_block,
@@ -59,18 +68,30 @@ struct RodeWarp {
 #pragma unroll
     for (int k = 0; k < kDepth; ++k) {
       const int step = sub_block * kDepth + k, at = step * Tile::kGroups + loader.group;
-      const Entry entry =
-          Loader::kConstantLanes ? loader.entry_of_member(entries, step) : loader.entry_of_lane(entries, at);
-      out.row[k] = loader.load_row(entry.col);
-      out.weight[k] = loader.load_weight(entry, block + (at < limit ? at : limit - 1));
+      out.row[k] = loader.load_row(of_step(entries.col, step));
+      if constexpr (kLoadsWeights) out.weight[k] = loader.load_weight({}, block + min(at, limit - 1));
     }
   }
-  __device__ void add(const SubBlock& in) {
-    sums.add_rows(in.row, in.weight);
+  /// The weights of a sub-block. `weights`: of the entries that it was loaded with.
+  __device__ void weights_of(Sum (&weight)[kDepth], const SubBlock& in, Sum weights, int sub_block) const {
+#pragma unroll
+    for (int k = 0; k < kDepth; ++k) {
+      weight[k] = 0;
+      if constexpr (kLoadsWeights) weight[k] = in.weight[k];
+      if constexpr (Tile::kWeighting == Weighting::kPerEdge)
+        weight[k] = of_step(weights, sub_block * kDepth + k);
+    }
+  }
+  __device__ void add(const SubBlock& in, Sum weights, int sub_block) {
+    Sum weight[kDepth];
+    weights_of(weight, in, weights, sub_block);
+    sums.add_rows(in.row, weight);
   }
   /// Adds only the nonzeros before `limit`.
-  __device__ void add_first(const SubBlock& in, int sub_block, int limit) {
-    sums.add_rows_if(in.row, in.weight,
+  __device__ void add_first(const SubBlock& in, Sum weights, int sub_block, int limit) {
+    Sum weight[kDepth];
+    weights_of(weight, in, weights, sub_block);
+    sums.add_rows_if(in.row, weight,
                      [&](int k) { return (sub_block * kDepth + k) * Tile::kGroups + loader.group < limit; });
   }
 
@@ -80,7 +101,7 @@ struct RodeWarp {
   __device__ void sum_piece(std::int64_t begin, int length) {
     const int last = length - 1;
     const int mine = Loader::kConstantLanes ? loader.member * Tile::kGroups + loader.group : loader.lane;
-    const auto load_block = [&](int at) { return loader.load_entry(begin + min(at + mine, last)); };
+    const auto load_block = [&](int at) { return loader.stream_entry(begin + min(at + mine, last)); };
     Entry now = load_block(0), next = load_block(kBlock);
     SubBlock a, b;
     load(a, now, begin, 0, length);
@@ -90,7 +111,8 @@ struct RodeWarp {
 #pragma unroll
         for (int s = 0; s < kSubBlocks; s += 2) {
           load(b, now, begin + at, s + 1, kBlock);
-          add(a);
+          const Sum weights = now.weight;
+          add(a, weights, s);
           if (s + 2 < kSubBlocks) {
             load(a, now, begin + at, s + 2, kBlock);
           } else {
@@ -98,14 +120,15 @@ struct RodeWarp {
             next = load_block(at + 2 * kBlock);
             load(a, now, begin + at + kBlock, 0, length - at - kBlock);
           }
-          add(b);
+          add(b, weights, s + 1);
         }
       } else {
+        const Sum weights = now.weight;
         now = next;
         next = load_block(at + 2 * kBlock);
         b = a;
         load(a, now, begin + at + kBlock, 0, length - at - kBlock);
-        add(b);
+        add(b, weights, 0);
       }
     }
     const int residue = length - at;
@@ -115,9 +138,9 @@ struct RodeWarp {
       if (s * kSubBlock >= residue) break;
       const bool second = s + 1 < kSubBlocks && (s + 1) * kSubBlock < residue;
       if (second) load(b, now, begin + at, s + 1, residue);
-      add_first(a, s, residue);
+      add_first(a, now.weight, s, residue);
       if (s + 2 < kSubBlocks && (s + 2) * kSubBlock < residue) load(a, now, begin + at, s + 2, residue);
-      if (second) add_first(b, s + 1, residue);
+      if (second) add_first(b, now.weight, s + 1, residue);
     }
   }
 
@@ -125,25 +148,34 @@ struct RodeWarp {
   /// dependent loads: its position from the plan, its column indices, its rows of X. The loads of the next
   /// row are in flight while this one is summed.
   __device__ void sum_residual_rows(const RodeView& plan, std::int64_t first, int rounds) {
-    std::int64_t at = first * Tile::kGroups + loader.group;
-    const auto part_if = [&](bool exists, std::int64_t i) {
-      return exists ? plan.residual(i) : RodeView::Part{};
+    // Rows are numbered by 32 bits (RodePlan::residual_row).
+    auto at = static_cast<std::uint32_t>(first) * Tile::kGroups + loader.group;
+    const auto end = static_cast<std::uint32_t>(plan.residuals);
+    const auto range_of = [&](std::uint32_t i, bool exists) {
+      return exists && i < end ? Range{plan.residual_begin[i], plan.residual_length[i]} : Range{0, 0};
     };
-    RodeView::Part part = plan.residual(at), next = part_if(rounds > 1, at + Tile::kGroups);
-    Entry entry = loader.load_first_entry(part.begin, part.length);
+    Range range = range_of(at, true), next = range_of(at + Tile::kGroups, rounds > 1);
+    Entry entry = loader.load_first_entry(range.begin, range.length);
     for (int round = 0; round < rounds; ++round) {
-      const RodeView::Part after = part_if(round + 2 < rounds, at + 2 * Tile::kGroups);
+      const Range after = range_of(at + 2 * Tile::kGroups, round + 2 < rounds);
+      const std::int32_t row = at < end ? plan.residual_row[at] : 0;
       const Entry next_entry = loader.load_first_entry(next.begin, next.length);
-      sum_row(loader, sums, part.begin, part.length, entry);
+      sum_row(loader, sums, range.begin, range.length, entry);
       sums.collect();
-      sums.recompute_if_not_finite(loader, part.begin, part.length);
-      store_row(loader, sums.sum, part.row, at < plan.residuals);
+      sums.recompute_if_not_finite(loader, range.begin, range.length);
+      store_row(loader, sums.sum, row, at < end);
 #pragma unroll
       for (int v = 0; v < Tile::kSums; ++v) sums.sum[v] = 0;
-      part = next, next = after, entry = next_entry;
+      range = next, next = after, entry = next_entry;
       at += Tile::kGroups;
     }
   }
+
+ private:
+  struct Range {
+    std::int64_t begin;
+    int length;
+  };
 };
 
 /// The body of a kernel. grid (warps / warps of a thread block, column tiles), block kRodeThreads. Each of
@@ -169,7 +201,7 @@ __device__ void run_rode(const SpmmArgs<typename Accumulator::Tile::T>& args,
 }
 
 inline RodeSizes rode_sizes(const RodePlan& plan, std::int64_t residual_warps = 0) {
-  return {plan.num_pieces(), plan.num_residual(), residual_warps};
+  return {plan.num_pieces(), plan.num_residual(), residual_warps, plan.local_rows};
 }
 
 /// The plan with what split rows need: a workspace, allocated in `partial`, and arrival counters. `ordered`

@@ -77,29 +77,41 @@ struct SimtAccumulator {
 /// Every group adds nonzeros [begin, begin + length) of its own row, in order. The caller passes
 /// loader.load_first_entry(begin, length) as `next`, so that it can load it early. Called by whole warps.
 template <RowAccumulator A>
-__device__ void sum_row(const RowLoader<typename A::Tile>& loader, A& sums, std::int64_t begin,
-                        std::int64_t length, typename RowLoader<typename A::Tile>::Entry next) {
+__device__ void sum_row(const RowLoader<typename A::Tile>& loader, A& sums, std::int64_t begin, int length,
+                        typename RowLoader<typename A::Tile>::Entry next) {
   using Loader = RowLoader<typename A::Tile>;
   constexpr int kLanes = A::Tile::kLanes, kRows = Loader::kRowsInFlight;
-  for (std::int64_t base = 0; __any_sync(kFullMask, base < length); base += kLanes) {
+  // Unrolled, shuffles are from constant lanes; with more loads the code and the registers are too many.
+  constexpr int kUnroll = A::Tile::kVec > 1 && A::Tile::kLoads == 1 ? kLanes / kRows : 1;
+  const int longest = __reduce_max_sync(kFullMask, length), shortest = __reduce_min_sync(kFullMask, length);
+  for (int base = 0; base < longest; base += kLanes) {
     const auto now = next;
-    const std::int64_t ahead = base + kLanes + loader.member;
+    const int ahead = base + kLanes + loader.member;
     next = ahead < length ? loader.load_entry(begin + ahead) : typename Loader::Entry();
-#pragma unroll
+#pragma unroll(kUnroll)
     for (int j = 0; j < kLanes; j += kRows) {
-      if (!__any_sync(kFullMask, base + j < length)) break;
+      const int first = base + j;
+      if (first >= longest) break;
       typename Loader::Row row[kRows];
       typename Loader::Sum weight[kRows];
+      if (first + kRows <= shortest) {  // all groups of the warp have these nonzeros
 #pragma unroll
-      for (int k = 0; k < kRows; ++k) {
-        const auto entry = loader.entry_of_member(now, j + k);
-        const std::int64_t at = base + j + k;
-        row[k] = typename Loader::Row{};
-        weight[k] = 0;
-        if (at < length)
-          row[k] = loader.load_row(entry.col), weight[k] = loader.load_weight(entry, begin + at);
+        for (int k = 0; k < kRows; ++k) {
+          const auto entry = loader.entry_of_member(now, j + k);
+          row[k] = loader.load_row(entry.col);
+          weight[k] = loader.load_weight(entry, begin + first + k);
+        }
+        sums.add_rows(row, weight);
+      } else {
+#pragma unroll
+        for (int k = 0; k < kRows; ++k) {
+          const auto entry = loader.entry_of_member(now, j + k);
+          weight[k] = 0;
+          if (first + k < length)
+            row[k] = loader.load_row(entry.col), weight[k] = loader.load_weight(entry, begin + first + k);
+        }
+        sums.add_rows_if(row, weight, [&](int k) { return first + k < length; });
       }
-      sums.add_rows(row, weight);
     }
   }
 }
@@ -110,12 +122,20 @@ template <RowAccumulator A>
 __device__ void sum_long_row(const RowLoader<typename A::Tile>& loader, A& sums, std::int64_t begin,
                              std::int64_t length) {
   using Tile = typename A::Tile;
-  typename Tile::Sum total[Tile::kSums] = {};
-  for (std::int64_t at = 0; __any_sync(kFullMask, at < length); at += RodePlan::kSplit) {
-    const std::int64_t left = length - at, part = left < RodePlan::kSplit ? left : RodePlan::kSplit;
+  constexpr std::int64_t kPart = RodePlan::kSplit;
+  // Volatile: in local memory. Registers would be reserved for all rows, and few rows are as long as this.
+  volatile typename Tile::Sum total[Tile::kSums];
+#pragma unroll
+  for (int v = 0; v < Tile::kSums; ++v) total[v] = 0;
+#pragma unroll 1
+  for (std::int64_t at = 0; __any_sync(kFullMask, at < length); at += kPart) {
+    const int part = static_cast<int>(max(std::int64_t{0}, min(length - at, kPart)));
     sum_row(loader, sums, begin + at, part, loader.load_first_entry(begin + at, part));
 #pragma unroll
-    for (int v = 0; v < Tile::kSums; ++v) total[v] += sums.sum[v], sums.sum[v] = 0;
+    for (int v = 0; v < Tile::kSums; ++v) {
+      total[v] = total[v] + sums.sum[v];
+      sums.sum[v] = 0;
+    }
   }
 #pragma unroll
   for (int v = 0; v < Tile::kSums; ++v) sums.sum[v] = total[v];

@@ -29,7 +29,9 @@ struct RowLoader {
   };
 
   // Rows of X in flight in sum_row(). More of them need more registers, so fewer warps fit a multiprocessor.
-  static constexpr int kRowsInFlight = Tile::kVec > 1 ? 4 : std::max(2, 8 / Tile::kLoads);
+  static constexpr int kRowsInFlight = Tile::kVec == 1 ? std::max(2, 8 / Tile::kLoads)
+                                       : Tile::kSums == 16 && Tile::kLanes == 16 ? 2
+                                                                                 : 4;
   // Shuffles from a lane that is known at compile time: they need no register for the lane. Not for tiles of
   // one load, where they make the compiler spill registers (CUDA 13.0).
   static constexpr bool kConstantLanes = Tile::kLoads == 2;
@@ -53,7 +55,7 @@ struct RowLoader {
     x[0] = base_of_load(0);
     if constexpr (Tile::kRagged) x[1] = base_of_load(Tile::kLoads - 1);
   }
-  /// A loader that loads the columns of lane `other` of the group (ops/plan/tca_map.h).
+  /// A loader that loads the columns of lane `other` of the group (ops/plan/rode_tc_map.h).
   __device__ RowLoader(const SpmmArgs<T>& a, int other) : args(a) {
     static_assert(!Tile::kRagged);
     const std::int64_t loaded = tile + other * Tile::kVec;
@@ -76,33 +78,51 @@ struct RowLoader {
 
   __device__ Entry load_entry(std::int64_t edge) const {
     Entry entry;
+    entry.col = args.col[edge];
+    if constexpr (Tile::kWeighting == Weighting::kPerEdge) entry.weight = widen(args.weight[edge]);
+    return entry;
+  }
+  /// The same by streaming loads, for 32 consecutive entries. Fewer would share a sector with the next ones,
+  /// which must then still be in the L1.
+  __device__ Entry stream_entry(std::int64_t edge) const {
+    Entry entry;
     entry.col = load_streaming(args.col + edge);
     if constexpr (Tile::kWeighting == Weighting::kPerEdge)
       entry.weight = widen(load_streaming(args.weight + edge));
     return entry;
   }
   /// Each lane of the group loads one of the first entries of a row of `length` nonzeros.
-  __device__ Entry load_first_entry(std::int64_t begin, std::int64_t length) const {
+  __device__ Entry load_first_entry(std::int64_t begin, int length) const {
     return member < length ? load_entry(begin + member) : Entry();
   }
-  /// The entry that lane `source` loaded: of the warp, or of the kWidth lanes that this lane is in.
-  template <int kWidth = kWarp>
+  /// What lane `source` of the warp has, or `source` of the kWidth lanes that this lane is in.
+  template <int kWidth = kWarp, class Value>
+  __device__ Value of_lane(Value value, int source) const {
+    return __shfl_sync(kFullMask, value, source, kWidth);
+  }
+  /// What lane `source` of this group has.
+  template <class Value>
+  __device__ Value of_member(Value value, int source) const {
+    return of_lane<Tile::kLanes>(value, source);
+  }
+  /// The entry that lane `source` of the warp loaded.
   __device__ Entry entry_of_lane(const Entry& entry, int source) const {
     Entry out;
-    out.col = __shfl_sync(kFullMask, entry.col, source, kWidth);
-    if constexpr (Tile::kWeighting == Weighting::kPerEdge)
-      out.weight = __shfl_sync(kFullMask, entry.weight, source, kWidth);
+    out.col = of_lane(entry.col, source);
+    if constexpr (Tile::kWeighting == Weighting::kPerEdge) out.weight = of_lane(entry.weight, source);
     return out;
   }
   /// The entry that lane `source` of this group loaded.
   __device__ Entry entry_of_member(const Entry& entry, int source) const {
-    if constexpr (kConstantLanes) return entry_of_lane<Tile::kLanes>(entry, source);
-    return entry_of_lane(entry, group * Tile::kLanes + source);
+    Entry out;
+    out.col = of_member(entry.col, source);
+    if constexpr (Tile::kWeighting == Weighting::kPerEdge) out.weight = of_member(entry.weight, source);
+    return out;
   }
 
   __device__ Row load_row(std::int32_t col) const {
     using Load = typename Tile::Load;
-    const std::uint64_t at = static_cast<std::uint64_t>(static_cast<std::uint32_t>(col)) * args.row_bytes;
+    const std::uint64_t at = wide_product(static_cast<std::uint32_t>(col), args.row_bytes);
     Row row;
 #pragma unroll
     for (int l = 0; l < Tile::kLoads; ++l)

@@ -1,15 +1,16 @@
 // s[e, h] = weight[e] <b1[row(e), h], b2[col(e), h]>, in one of two orders of edges (a batch of them:
 // sddmm.cuh). choose_sddmm_config() says which (ops/plan/sddmm_config.h).
 //
-// By rows: over the pieces and residual rows of RoDe's plan, in its order of clusters, with the row of b1 in
+// kRows: over the pieces and residual rows of RoDe's plan, in its order of clusters, with the row of b1 in
 // registers.
-// Across rows, for short rows: a warp takes consecutive edges, whatever their rows, and reads b1 as it reads
+// kEdges, for short rows: a warp takes consecutive edges, whatever their rows, and reads b1 as it reads
 // b2, though mostly from the L1. There is no work per row, all warps have the same work, and the rows of b1
 // and b2 depend on one load, not two.
 //
 // Where b2 exceeds the L2 but a slice of its columns does not, one launch per slice adds to the dots of the
 // slices before, which are kept in memory.
 #include <algorithm>
+#include <optional>
 
 #include "ops/cuda/device/l2_prefetch.cuh"
 #include "ops/cuda/sddmm/sddmm.cuh"
@@ -20,11 +21,11 @@ namespace rodeo::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kMaxBatches = 8;  // of a warp across rows
+constexpr int kMaxBatches = 8;  // of a warp by edges
 template <class Tile>           // more warps hide latency better than more registers do
-constexpr int kBlocksPerMultiprocessor = Tile::kAcross || Tile::kChunks == 4 ? 5
-                                         : Tile::kChunks == 1                ? 8
-                                                                             : 7;
+constexpr int kBlocksPerMultiprocessor = Tile::kByEdges || Tile::kChunks == 4 ? 5
+                                         : Tile::kChunks == 1                 ? 8
+                                                                              : 7;
 
 // grid (warps / warps of a block, heads / heads of a warp), block kThreads. Warps [0, pieces) take a piece
 // each, all teams of a warp together; the others a residual row per team.
@@ -45,8 +46,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor<Tile>)
 // grid (warps / warps of a block, heads / heads of a warp), block kThreads. A warp takes edges_of_warp edges.
 template <class Tile>
 __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor<Tile>)
-    sddmm_across_kernel(const DotArgs<typename Tile::T, typename Tile::Sum> args, std::int64_t edges,
-                        int edges_of_warp, const L2Prefetch prefetch) {
+    sddmm_edges_kernel(const DotArgs<typename Tile::T, typename Tile::Sum> args, std::int64_t edges,
+                       int edges_of_warp, const L2Prefetch prefetch) {
   prefetch(kThreads);
   Dot<Tile> dot(args);
   const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
@@ -63,7 +64,7 @@ void launch_tile(DotArgs<typename Tile::T, typename Tile::Sum> args, const Adjac
   const auto grid = [&](std::int64_t warps) {
     return dim3(static_cast<unsigned>(ceil_div(warps, kThreads / kWarp)), static_cast<unsigned>(head_blocks));
   };
-  if constexpr (Tile::kAcross) {
+  if constexpr (Tile::kByEdges) {
     const std::int64_t edges = adj.num_edges();
     const int batch = Tile::kEdges * teams,
               share = batch *
@@ -71,7 +72,7 @@ void launch_tile(DotArgs<typename Tile::T, typename Tile::Sum> args, const Adjac
     const dim3 blocks = grid(ceil_div(edges, share));
     const L2Prefetch prefetch(args.b1, adj.rows() * args.b1_row_bytes, args.b2,
                               adj.cols() * args.b2_row_bytes, std::int64_t{blocks.x} * blocks.y * kThreads);
-    launch("sddmm", device, sddmm_across_kernel<Tile>, blocks, dim3(kThreads), 0, args, edges, share,
+    launch("sddmm", device, sddmm_edges_kernel<Tile>, blocks, dim3(kThreads), 0, args, edges, share,
            prefetch);
   } else {
     const RodeView rode(rode_plan(adj));
@@ -82,16 +83,18 @@ void launch_tile(DotArgs<typename Tile::T, typename Tile::Sum> args, const Adjac
 
 /// One launch with the template case for args.chunks (kSddmmCases).
 template <class T, class Sum>
-void launch_slice(const DotArgs<T, Sum>& args, const Adjacency& adj, bool across_rows, Device device) {
+void launch_slice(const DotArgs<T, Sum>& args, const Adjacency& adj, SddmmAlgorithm algorithm,
+                  Device device) {
   const SddmmTile tile = choose_sddmm_tile(args.chunks, sizeof(T));
   const auto try_case = [&]<std::size_t kCase>() {
     constexpr SddmmCase kCandidate = kSddmmCases[kCase];
     constexpr SddmmTile kTile = kCandidate.tile;
     if constexpr (sizeof(T) <= 4 || kCandidate.f64) {
       if (kTile != tile) return;
-      if constexpr (sizeof(T) <= 4)
-        if (across_rows) return launch_tile<DotTile<T, kTile.lanes, kTile.chunks, true>>(args, adj, device);
-      launch_tile<DotTile<T, kTile.lanes, kTile.chunks, false>>(args, adj, device);
+      if (algorithm == SddmmAlgorithm::kEdges)
+        launch_tile<DotTile<T, kTile.lanes, kTile.chunks, true>>(args, adj, device);
+      else
+        launch_tile<DotTile<T, kTile.lanes, kTile.chunks, false>>(args, adj, device);
     }
   };
   [&]<std::size_t... kCase>(std::index_sequence<kCase...>) {
@@ -103,18 +106,29 @@ void launch_slice(const DotArgs<T, Sum>& args, const Adjacency& adj, bool across
 }  // namespace
 
 void sddmm_dot(const Adjacency& adj, const Tensor& weight, const Tensor& b1, const Tensor& b2,
-               const Tensor& out) {
+               SddmmAlgorithm algorithm, const Tensor& out) {
   const std::int64_t heads = b1.dim(1), k = b1.dim(2);
   const PaddedRows padded(b2, heads, k);
-  const SddmmConfig config = choose_sddmm_config({.rows = adj.rows(),
-                                                  .cols = adj.cols(),
-                                                  .edges = adj.num_edges(),
-                                                  .heads = heads,
-                                                  .k = k,
-                                                  .element_bytes = size_of(b1.dtype()),
-                                                  .b1_is_aligned = rows_are_aligned(b1, k),
-                                                  .pitch = padded.pitch},
-                                                 Context::of(b1.device()).properties());
+  const bool b1_is_aligned = rows_are_aligned(b1, k), chooses = algorithm == SddmmAlgorithm::kAuto,
+             has_long_rows = adj.num_edges() >= 32 * adj.rows();  // others are not asked for their longest
+  const SddmmConfig config =
+      choose_sddmm_config({.rows = adj.rows(),
+                           .cols = adj.cols(),
+                           .edges = adj.num_edges(),
+                           .heads = heads,
+                           .k = k,
+                           .element_bytes = size_of(b1.dtype()),
+                           .b1_is_aligned = b1_is_aligned,
+                           .pitch = padded.pitch,
+                           .has_clusters = chooses && row_clusters(adj).defined(),
+                           .reuse = chooses ? row_locality(adj).share() : 0,
+                           .longest_row = chooses && has_long_rows ? row_lengths(adj).longest : 0,
+                           .weighted = weight.defined()},
+                          algorithm, Context::of(b1.device()).properties());
+  const bool by_edges = config.algorithm == SddmmAlgorithm::kEdges;
+  std::optional<PaddedRows> padded_b1;  // by edges b1 is read 16 bytes at a time, as b2 is
+  if (by_edges) padded_b1.emplace(b1, heads, k);
+  const std::int64_t b1_pitch = padded_b1 ? padded_b1->pitch : k;
   dispatch_float(b1.dtype(), "sddmm", [&]<class Host>(Host) {
     using T = device_t<Host>;
     using Sum = Accumulator<T>;
@@ -127,22 +141,22 @@ void sddmm_dot(const Adjacency& adj, const Tensor& weight, const Tensor& b1, con
       const std::int64_t left = config.chunks - first;
       DotArgs<T, Sum> args{};
       args.col = adj.csr().col.data<std::int32_t>();
-      if (config.across_rows) args.row = cached_edge_rows(adj).data<std::int32_t>();
-      args.b1 = device_data<T>(b1);
+      if (by_edges) args.row = cached_edge_rows(adj).data<std::int32_t>();
+      args.b1 = device_data<T>(padded_b1 ? padded_b1->x : b1);
       args.b2 = device_data<T>(padded.x);
       args.weight = device_data<T>(weight);
-      args.k = k;
+      args.k = b1_pitch;
       args.b2_pitch = padded.pitch;
-      args.b1_row_bytes = static_cast<std::uint32_t>(heads * k * sizeof(T));
+      args.b1_row_bytes = static_cast<std::uint32_t>(heads * b1_pitch * sizeof(T));
       args.b2_row_bytes = static_cast<std::uint32_t>(heads * padded.pitch * sizeof(T));
       args.first = first * kVec;
       args.chunks = static_cast<int>(std::min(config.slice_chunks, left));
       args.heads = static_cast<int>(heads);
-      args.b1_is_aligned = rows_are_aligned(b1, k);
+      args.b1_is_aligned = by_edges || b1_is_aligned;
       args.before = first > 0 ? static_cast<const Sum*>(partial.raw()) : nullptr;
       args.partial = config.slice_chunks < left ? static_cast<Sum*>(partial.raw()) : nullptr;
       args.out = device_data<T>(out);
-      launch_slice(args, adj, config.across_rows, out.device());
+      launch_slice(args, adj, config.algorithm, out.device());
     }
   });
 }

@@ -18,13 +18,13 @@ namespace rodeo::kernels::cuda {
 constexpr int kChunkBytes = 16;
 
 /// SddmmTile as a type (ops/plan/sddmm_config.h). A group computes a batch of kEdges dots before it stores.
-/// kAcross: edges of a batch may have different rows, and b1 is loaded as b2 is; else they have one row,
+/// kByEdges: edges of a batch may have different rows, and b1 is loaded as b2 is; else they have one row,
 /// whose b1 stays in registers.
-template <class T_, int kLanes_, int kChunks_, bool kAcross_>
+template <class T_, int kLanes_, int kChunks_, bool kByEdges_>
 struct DotTile {
   using T = T_;
   using Sum = Accumulator<T>;
-  static constexpr bool kAcross = kAcross_;
+  static constexpr bool kByEdges = kByEdges_;
   static constexpr int kVec = kChunkBytes / sizeof(T), kLanes = kLanes_, kChunks = kChunks_;
   static constexpr int kGroups = kWarp / kLanes;
   static constexpr int kEdges = 8;                                 // of a batch of a group
@@ -49,7 +49,7 @@ __device__ __forceinline__ std::uint64_t wide_product(std::uint32_t a, std::uint
 template <class T, class Sum>
 struct DotArgs {
   const std::int32_t* col;
-  const std::int32_t* row;    // [edges]; only read across rows
+  const std::int32_t* row;    // [edges]; only read by edges
   const T *b1, *b2, *weight;  // weight may be null
   std::int64_t k;             // elements of a head of b1
   std::int64_t b2_pitch;      // elements from a head of b2 to the next
@@ -82,7 +82,7 @@ struct Dot {
   // slice its last one.
   int length = 0;  // edges of this group
   std::int64_t first_edge = 0;
-  const char *b1[kChunks], *b2[kChunks];  // this lane's chunks of row 0; b1 only across rows
+  const char *b1[kChunks], *b2[kChunks];  // this lane's chunks of row 0; b1 only by edges
   bool active[kChunks];                   // false for a chunk past the end of the slice
   Sum own[kChunks][kVec] = {};            // the row of b1, by rows
 
@@ -145,7 +145,7 @@ struct Dot {
     for (int r = 0; r < Tile::kResults; ++r) {
       const std::int64_t edge = first_edge + min(at + r * span + member % Tile::kUnit, last);
       out.col[r] = load_streaming(args.col + edge);
-      if constexpr (Tile::kAcross) out.row[r] = load_streaming(args.row + edge);
+      if constexpr (Tile::kByEdges) out.row[r] = load_streaming(args.row + edge);
     }
     return out;
   }
@@ -167,17 +167,17 @@ struct Dot {
     for (int step = 0; step < Tile::kSteps; ++step) {
       Rows left, right;
       gather(right, b2, args.b2_row_bytes, ends.col, step);
-      if constexpr (Tile::kAcross) gather(left, b1, args.b1_row_bytes, ends.row, step);
+      if constexpr (Tile::kByEdges) gather(left, b1, args.b1_row_bytes, ends.row, step);
 #pragma unroll
       for (int d = 0; d < kDepth; ++d) {
         Sum sum = 0;
 #pragma unroll
         for (int c = 0; c < kChunks; ++c) {
           Sum a[kVec], b[kVec], part = 0;
-          if constexpr (Tile::kAcross) unpack(a, left[d][c]);
+          if constexpr (Tile::kByEdges) unpack(a, left[d][c]);
           unpack(b, right[d][c]);
 #pragma unroll
-          for (int v = 0; v < kVec; ++v) part += (Tile::kAcross ? a[v] : own[c][v]) * b[v];
+          for (int v = 0; v < kVec; ++v) part += (Tile::kByEdges ? a[v] : own[c][v]) * b[v];
           sum += active[c] ? part : 0;  // the load in its place may be infinite
         }
         value[step * kDepth + d] = sum;

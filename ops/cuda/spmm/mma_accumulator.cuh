@@ -1,24 +1,24 @@
-/// Sums rows of X with tensor cores (TCA-SpMM).
+/// Sums rows of X with tensor cores (RoDe-TC).
 #pragma once
 
 #include "ops/cuda/rode/row_accumulator.cuh"
-#include "ops/cuda/spmm/tca_mma.cuh"
-#include "ops/plan/tca_map.h"
+#include "ops/cuda/spmm/rode_tc_mma.cuh"
+#include "ops/plan/rode_tc_map.h"
 
 namespace rodeo::kernels::cuda {
 
 /// A RowAccumulator. Four nonzeros at a time are the right operand of an MMA. The left one is what the lanes
-/// loaded of the rows of X, as it is in their registers (ops/plan/tca_map.h). Products of all nonzeros are
-/// added in the same accumulator fragments; collect() takes their diagonals once.
+/// loaded of the rows of X, as it is in their registers (ops/plan/rode_tc_map.h). Products of all nonzeros
+/// are added in the same accumulator fragments; collect() takes their diagonals once.
 template <class Tile_>
 struct MmaAccumulator {
   using Tile = Tile_;
   using T = typename Tile::T;
   using Loader = RowLoader<Tile>;
   using Row = typename Loader::Row;
-  using Map = tca::Packing<Tile::kLanes>;
+  using Map = rode_tc::Packing<Tile::kLanes>;
   using Product = Mma<T>;
-  static constexpr int kDepth = tca::kDepth;
+  static constexpr int kDepth = rode_tc::kDepth;
   static constexpr bool kWeighted = Tile::kWeighting != Weighting::kNone;
   static_assert(Tile::kLoads == 1 && Loader::kRowsInFlight == kDepth &&
                 Tile::kWeighting != Weighting::kPerHead);

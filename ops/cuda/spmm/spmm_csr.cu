@@ -7,23 +7,37 @@ namespace {
 
 constexpr int kThreads = 128;
 
+template <class Tile>  // more warps hide latency better than more registers do
+constexpr int blocks_per_multiprocessor() {
+  return sizeof(typename Tile::T) == 8 || RowLoader<Tile>::kRowsInFlight * Tile::kLoads > 4 ? 8 : 10;
+}
+
 // grid (rows / rows of a block, column tiles), block kThreads.
 template <class Tile>
-__global__ void __launch_bounds__(kThreads) spmm_csr_kernel(const SpmmArgs<typename Tile::T> args) {
+__global__ void __launch_bounds__(kThreads, blocks_per_multiprocessor<Tile>())
+    spmm_csr_kernel(const SpmmArgs<typename Tile::T> args) {
   const RowLoader<Tile> loader(args);
   SimtAccumulator<Tile> sums;
   const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
   const std::int64_t row = warp * Tile::kGroups + loader.group;
   const bool exists = row < args.rows;
   const std::int64_t begin = exists ? args.row_ptr[row] : 0;
-  sum_long_row(loader, sums, begin, exists ? args.row_ptr[row + 1] - begin : 0);
+  const std::int64_t length = exists ? args.row_ptr[row + 1] - begin : 0;
+  if (__any_sync(kFullMask, length > RodePlan::kSplit)) {
+    sum_long_row(loader, sums, begin, length);
+  } else {
+    const int short_length = static_cast<int>(length);
+    sum_row(loader, sums, begin, short_length, loader.load_first_entry(begin, short_length));
+  }
   store_row(loader, sums.sum, row, exists);
 }
 
 }  // namespace
 
-void spmm_csr(const Csr& a, const Tensor& weight, const Tensor& x, const Tensor& y) {
-  const SpmmSizes sizes = spmm_sizes(a, weight, x, y);
+void spmm_csr(const Csr& a, const RowLocality& locality, const Tensor& weight, const Tensor& x,
+              const Tensor& y) {
+  SpmmSizes sizes = spmm_sizes(a, weight, x, y);
+  sizes.local_rows = locality.is_local();
   const SpmmConfig config = choose_csr_config(sizes);
   const Tensor rows = config.copies_x ? PaddedRows(x, sizes.heads, sizes.k).x : x;
   dispatch_float(x.dtype(), "spmm", [&]<class Host>(Host) {

@@ -63,9 +63,10 @@ bool aligned(const Tensor& t) {
 }  // namespace
 
 struct CusparseGraph {
-  using Key = std::tuple<std::int64_t, DType, bool>;  // columns, dtype, whether X, Y and values are aligned
-  Tensor row_ptr;                                     // i32 [rows + 1]
-  std::map<DType, Tensor> ones;                       // [edges]
+  // Columns, dtype, whether X, Y and values are aligned; and the stream, which alone may use the workspace.
+  using Key = std::tuple<std::int64_t, DType, bool, CUstream_st*>;
+  Tensor row_ptr;                // i32 [rows + 1]
+  std::map<DType, Tensor> ones;  // [edges]
   std::map<Key, std::unique_ptr<Plan>> plans;
 };
 
@@ -89,29 +90,48 @@ std::unique_ptr<Plan> make_plan(cusparseHandle_t handle, const Csr& a, const Cus
   return plan;
 }
 
+/// Inside a capture, arrays that are kept would belong to the CUDA graph and be filled at its first launch
+/// only.
+void check_may_keep(const Context& context) {
+  check(
+      !context.is_capturing(),
+      "[spmm] cusparse cannot prepare a graph during CUDA graph capture: run the work once before capturing");
+}
+
 }  // namespace
 
 void cuda::spmm_cusparse(const Csr& a, std::shared_ptr<CusparseGraph>& kept, const Tensor& weight,
                          const Tensor& x, const Tensor& y) {
   if (a.col.numel() == 0) return y.fill(0);
-  cusparseHandle_t handle = Context::of(y.device()).cusparse();
-  if (!kept) kept = std::make_shared<CusparseGraph>(CusparseGraph{a.row_ptr.to(DType::kI32), {}, {}});
+  Context& context = Context::of(y.device());
+  if (!kept) {
+    check_may_keep(context);
+    kept = std::make_shared<CusparseGraph>();
+    kept->row_ptr = a.row_ptr.to(DType::kI32);
+  }
   Tensor values = weight;
   if (!weight.defined()) {
     Tensor& ones = kept->ones[x.dtype()];
-    if (!ones.defined()) ones = Tensor::full({a.col.numel()}, 1, x.dtype(), y.device());
+    if (!ones.defined()) {
+      check_may_keep(context);
+      ones = Tensor::full({a.col.numel()}, 1, x.dtype(), y.device());
+    }
     values = ones;
   }
-  const CusparseGraph::Key key{x.dim(1), x.dtype(), aligned(x) && aligned(y) && aligned(values)};
+  const CusparseGraph::Key key{x.dim(1), x.dtype(), aligned(x) && aligned(y) && aligned(values),
+                               context.stream()};
   std::unique_ptr<Plan>& plan = kept->plans[key];
-  if (!plan) plan = make_plan(handle, a, *kept, values, x, y);
+  if (!plan) {
+    check_may_keep(context);
+    plan = make_plan(context.cusparse(), a, *kept, values, x, y);
+  }
 
   check_cusparse(cusparseSpMatSetValues(plan->a, values.raw()), "setting values");
   check_cusparse(cusparseDnMatSetValues(plan->x, x.raw()), "setting values");
   check_cusparse(cusparseDnMatSetValues(plan->y, y.raw()), "setting values");
   const Scalars scalars(x.dtype());
-  check_cusparse(cusparseSpMM(handle, kAsIs, kAsIs, scalars.one(), plan->a, plan->x, scalars.zero(), plan->y,
-                              scalars.type(), kAlgorithm, plan->workspace.raw()),
+  check_cusparse(cusparseSpMM(context.cusparse(), kAsIs, kAsIs, scalars.one(), plan->a, plan->x,
+                              scalars.zero(), plan->y, scalars.type(), kAlgorithm, plan->workspace.raw()),
                  "running a sparse product");
 }
 

@@ -4,10 +4,10 @@
 #pragma once
 
 #include "ops/cuda/device/l2_prefetch.cuh"
-#include "ops/cuda/rode/residual_bins.cuh"
 #include "ops/cuda/rode/row_accumulator.cuh"
 #include "ops/cuda/rode/row_store.cuh"
 #include "ops/cuda/rode/split_rows.cuh"
+#include "ops/plan/residual_bins.h"
 
 namespace rodeo::kernels::cuda {
 

@@ -1,4 +1,5 @@
 // y[i, :] = sum of x[e, :] over the edges of row i. A group of lanes reads the row of x of an edge.
+#include "core/cuda/index_fault.cuh"
 #include "ops/cuda/rode/row_reduction.cuh"
 #include "ops/sparse/graph_plans.h"
 
@@ -11,6 +12,8 @@ struct EdgeSumArgs {
   const std::int64_t* row_ptr;
   const T* x;
   const std::int64_t* edge_ids;  // may be null
+  std::int64_t edges;
+  IndexCheck check;  // of edge_ids
   std::int64_t k;
   T* y;
   Sum* partial;             // [slots, k]
@@ -35,6 +38,7 @@ struct EdgeSum : RowSums<Tile_, EdgeSumArgs<typename Tile_::T, typename Tile_::S
         if (at + u * step >= length) continue;
         const std::int64_t edge = begin + at + u * step;
         const std::int64_t from = args.edge_ids ? load_streaming(args.edge_ids + edge) : edge;
+        if (args.edge_ids && !is_index(from, args.edges, edge, args.check)) continue;
         row[u] = *reinterpret_cast<const Row*>(args.x + from * args.k + column);
       }
 #pragma unroll
@@ -66,6 +70,8 @@ void edge_sum(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids, con
     args.row_ptr = adj.csr().row_ptr.data<std::int64_t>();
     args.x = device_data<T>(x);
     args.edge_ids = static_cast<const std::int64_t*>(edge_ids.raw());
+    args.edges = adj.num_edges();
+    if (edge_ids.defined()) args.check = index_check(x.device(), "edge_sum", "edge_ids");
     args.k = k;
     args.y = device_data<T>(y);
     const SplitRows split(plan, y.device(), args);

@@ -7,15 +7,16 @@
 #include <optional>
 
 #include "core/cuda/warp.cuh"
+#include "ops/cuda/device/architecture.cuh"
 #include "ops/cuda/device/async_copy.cuh"
 #include "ops/cuda/device/l2_prefetch.cuh"
 #include "ops/cuda/device/last_block.cuh"
 #include "ops/cuda/device/scratch.h"
 #include "ops/cuda/device/tensor_data.cuh"
-#include "ops/cuda/rode/residual_bins.cuh"
 #include "ops/cuda/rode/rode_view.cuh"
 #include "ops/cuda/spmv/spmv_terms.cuh"
 #include "ops/kernels/sparse.h"
+#include "ops/plan/residual_bins.h"
 #include "ops/plan/spmv_plan.h"
 
 namespace rodeo::kernels::cuda {
@@ -24,14 +25,9 @@ namespace {
 constexpr int kThreads = 128;
 constexpr int kStagedThreads = kSpmvStagedThreads;
 constexpr int kInFlight = 8;          // nonzeros of a lane of a piece
+constexpr int kStagedInFlight = 4;    // of a lane with weights, where 2048 threads have 32 registers each
 constexpr int kResidualInFlight = 2;  // of a residual row
 
-/// Resident threads per multiprocessor of the architecture; launch bounds beyond them are an error.
-#if defined(__CUDA_ARCH__) && ((__CUDA_ARCH__ > 800 && __CUDA_ARCH__ < 900) || __CUDA_ARCH__ >= 1100)
-constexpr int kThreadsPerMultiprocessor = 1536;
-#else
-constexpr int kThreadsPerMultiprocessor = 2048;
-#endif
 constexpr int kStagedBlocks = kThreadsPerMultiprocessor / kStagedThreads;
 
 template <class T, class Sum>
@@ -71,7 +67,7 @@ __device__ bool combine_pieces(const SpmvArgs<T, Sum>& args, int split, std::int
 }
 
 /// Warps [0, pieces) take a piece each, the others a residual row per team. x(column) is an element of x.
-template <class T, class Sum, class X>
+template <int kDepth, class T, class Sum, class X>
 __device__ void multiply(const SpmvArgs<T, Sum>& args, const ResidualBins& bins, std::int64_t warp,
                          const X& x) {
   const int lane = threadIdx.x % kWarp;
@@ -79,7 +75,7 @@ __device__ void multiply(const SpmvArgs<T, Sum>& args, const ResidualBins& bins,
   if (warp < plan.pieces) {
     const RodeView::Part piece = plan.piece(warp);
     const std::int32_t split = plan.piece_split[warp];
-    Sum sum = sum_of<kInFlight>(args, x, piece.begin, piece.length, lane, kWarp);
+    Sum sum = sum_of<kDepth>(args, x, piece.begin, piece.length, lane, kWarp);
     const bool complete =
         split < 0 || combine_pieces(args, split, plan.index_of(piece, args.row_ptr), lane, sum);
     if (complete && lane == 0) args.y[piece.row] = static_cast<T>(sum);
@@ -99,7 +95,7 @@ template <class T, class Sum>
 __global__ void __launch_bounds__(kThreads)
     spmv_rode_kernel(const SpmvArgs<T, Sum> args, const ResidualBins bins) {
   const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
-  multiply(args, bins, warp, [&](std::int32_t column) { return __ldg(args.x + column); });
+  multiply<kInFlight>(args, bins, warp, [&](std::int32_t column) { return __ldg(args.x + column); });
 }
 
 // grid at most the resident blocks, block kStagedThreads. The warps of a block take work from all over the
@@ -123,8 +119,12 @@ __global__ void __launch_bounds__(kStagedThreads, kStagedBlocks)
   }
   async_copy_wait_all();
   __syncthreads();
+  const auto element = [&](std::int32_t column) { return x[column]; };
   for (; warp < warps; warp += static_cast<int>(gridDim.x) * (kStagedThreads / kWarp))
-    multiply(args, bins, warp, [&](std::int32_t column) { return x[column]; });
+    if (args.weight)
+      multiply<kStagedInFlight>(args, bins, warp, element);
+    else
+      multiply<kInFlight>(args, bins, warp, element);
 }
 
 }  // namespace

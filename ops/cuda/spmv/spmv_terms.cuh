@@ -16,16 +16,21 @@ __device__ __forceinline__ Accumulator<T> sum_terms(const std::int32_t* col, con
   Accumulator<T> sum = 0;
   for (int at = place; at < length; at += kInFlight * lanes) {
     std::int32_t source[kInFlight];
+    T factor[kInFlight];  // not widened yet: to use a value is to wait for its load
     Accumulator<T> term[kInFlight];
 #pragma unroll
     for (int i = 0; i < kInFlight; ++i)
       source[i] = at + i * lanes < length ? load_streaming(col + at + i * lanes) : -1;
+    if (weight) {
 #pragma unroll
-    for (int i = 0; i < kInFlight; ++i) {
-      term[i] = 0;
-      if (source[i] < 0) continue;
-      term[i] = widen(x(source[i]));
-      if (weight) term[i] *= widen(load_streaming(weight + begin + at + i * lanes));
+      for (int i = 0; i < kInFlight; ++i)
+        factor[i] = at + i * lanes < length ? load_streaming(weight + begin + at + i * lanes) : T(0.f);
+    }
+#pragma unroll
+    for (int i = 0; i < kInFlight; ++i) term[i] = source[i] >= 0 ? widen(x(source[i])) : Accumulator<T>(0);
+    if (weight) {
+#pragma unroll
+      for (int i = 0; i < kInFlight; ++i) term[i] *= widen(factor[i]);
     }
 #pragma unroll
     for (int i = 0; i < kInFlight; ++i) sum += term[i];

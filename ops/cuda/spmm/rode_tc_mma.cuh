@@ -1,4 +1,4 @@
-/// The tensor core products of TCA-SpMM: f16, bf16 or TF32 operands, f32 sums.
+/// The tensor core products of RoDe-TC: f16, bf16 or TF32 operands, f32 sums.
 #pragma once
 
 #include <bit>
@@ -14,7 +14,7 @@ struct MmaLeft {
   Word word[4][4];  // [nonzero][word of the piece]
 };
 
-/// What a lane loaded times its part of the right operand (ops/plan/tca_map.h): an mma.m16n8k16 of 16-bit
+/// What a lane loaded times its part of the right operand (ops/plan/rode_tc_map.h): an mma.m16n8k16 of 16-bit
 /// elements for each word of a piece. Product p serves columns 2p (rows 0 to 7) and 2p + 1 (rows 8 to 15) of
 /// every lane's piece.
 template <class T>

@@ -1,0 +1,24 @@
+/// What the commands know of the terminal.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rodeo {
+
+/// Columns of the terminal on stdout: the variable COLUMNS, else what the terminal says now, else `fallback`.
+int terminal_width(int fallback);
+
+/// Whether stdout is a terminal on which a line can be rewritten: TERM is set, and is not "dumb".
+bool has_live_terminal();
+
+/// `text` in lines of at most `width` columns, broken at blanks; lines after the first begin with `indent`
+/// blanks. Line breaks of the text stay.
+std::string wrap(std::string_view text, int width, int indent = 0);
+
+/// The choice that differs from `word` in the fewest letters, at most two and less than half of them, or that
+/// begins with it; "" if there is none.
+std::string closest(std::string_view word, const std::vector<std::string>& choices);
+
+}  // namespace rodeo

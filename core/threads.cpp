@@ -1,0 +1,37 @@
+#include "core/threads.h"
+
+#include <omp.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "core/error.h"
+
+namespace rodeo {
+
+int num_threads() {
+  return omp_get_max_threads();
+}
+
+void set_num_threads(int count) {
+  constexpr int kMost = 1024;  // OpenMP ends the process if it cannot start a thread
+  check(count >= 1 && count <= kMost, "[set_num_threads] count must be in [1, ", kMost, "], got ", count);
+  omp_set_num_threads(count);
+}
+
+void limit_spinning(char** argv) {
+  for (const char* name : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"})
+    if (std::getenv(name)) return;
+  if (omp_get_max_threads() == 1) return;
+  setenv("OMP_WAIT_POLICY", "passive", 1);
+  setenv("GOMP_SPINCOUNT", "1000", 1);
+  constexpr const char* kThisProgram = "/proc/self/exe";
+  std::error_code none;
+  const std::filesystem::path program = std::filesystem::read_symlink(kThisProgram, none);
+  // These return only if they fail. Then the program goes on, with spinning threads.
+  execv(program.c_str(), argv);  // by its path, which names the process in ps and top
+  execv(kThisProgram, argv);     // the file was moved or deleted
+}
+
+}  // namespace rodeo

@@ -1,0 +1,15 @@
+/// The kernels of rode_ablation.h.
+#pragma once
+
+#include "core/adjacency.h"
+#include "ops/plan/rode_plan.h"
+
+namespace rodeo::bench {
+
+enum class RodeKernel { kFull, kNoPipeline, kNoDecomposition, kPublished };
+
+/// Operands have been checked, and y is not empty. plan: see RodeForm; kNoDecomposition reads none.
+void run_rode_kernel(RodeKernel kernel, const Csr& a, const RodePlan& plan, const Tensor& weight,
+                     const Tensor& x, const Tensor& y);
+
+}  // namespace rodeo::bench

@@ -1,0 +1,123 @@
+// Planetoid files that contradict one another. import_test.cpp reads Cora.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "datasets/import.h"
+#include "tests/datasets/parts.h"
+#include "tests/support/devices.h"
+#include "train/io/atomic_file.h"
+
+namespace rodeo {
+namespace {
+
+using test::Ids;
+using test::TempDir;
+
+std::string little_endian(std::uint64_t value, int bytes) {
+  std::string out;
+  for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i));
+  return out;
+}
+std::string integer(std::int64_t value) {
+  return str('J', little_endian(static_cast<std::uint64_t>(value), 4));
+}
+std::string text(const std::string& value) {
+  return str('X', little_endian(value.size(), 4), value);
+}
+
+/// Opcodes of numpy.ndarray, as far as the reader looks at them.
+template <class T>
+std::string array(const std::vector<T>& values, const Ids& shape, const char* type) {
+  std::string sizes;
+  for (const std::int64_t size : shape) sizes += integer(size);
+  const std::string bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+  return str("cnumpy ndarray\nmake\n)R(", integer(1), "(", sizes, "tcnumpy\ndtype\n(", text(type), "tR",
+             integer(0), "T", little_endian(bytes.size(), 4), bytes, "tb");
+}
+
+/// A CSR matrix with one entry of 1 a row, in the given columns.
+std::string matrix(const std::vector<std::int32_t>& columns, std::int64_t width) {
+  std::vector<std::int32_t> indptr;
+  for (std::size_t i = 0; i <= columns.size(); ++i) indptr.push_back(static_cast<std::int32_t>(i));
+  const auto rows = static_cast<std::int64_t>(columns.size());
+  return str("cscipy\ncsr_matrix\n)R}(", text("_shape"), integer(rows), integer(width), "\x86",
+             text("indptr"), array(indptr, {rows + 1}, "i4"), text("indices"), array(columns, {rows}, "i4"),
+             text("data"), array(std::vector<float>(columns.size(), 1), {rows}, "f4"), "ub.");
+}
+
+std::string one_hot(const Ids& classes, std::int64_t count) {
+  std::vector<std::int32_t> values(classes.size() * static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < classes.size(); ++i)
+    values[i * static_cast<std::size_t>(count) + static_cast<std::size_t>(classes[i])] = 1;
+  return array(values, {static_cast<std::int64_t>(classes.size()), count}, "i4").append(".");
+}
+
+/// 502 nodes that are known, of which 2 are trained on and 500 validated on, and 2 test nodes: 503 and 502.
+class DatasetsPlanetoid : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::vector<std::int32_t> columns(502, 1);
+    Ids classes(502, 0);
+    classes[1] = classes[7] = 2;
+    put("allx", matrix(columns, 3));
+    put("ally", one_hot(classes, 3));
+    put("x", matrix({0, 1}, 3));
+    put("y", one_hot({0, 2}, 3));
+    put("tx", matrix({0, 2}, 3));
+    put("ty", one_hot({1, 2}, 3));
+    put("test.index", "503\n502\n");
+    put("graph",
+        str("}(", integer(0), "](", integer(1), integer(503), "e", integer(1), "](", integer(0), "eu."));
+  }
+  void put(const char* part, const std::string& bytes) { write_file(path(part), bytes); }
+  std::string path(const char* part) const { return dir_ / str("ind.tiny.", part); }
+  std::string folder() const { return dir_ / ""; }
+  std::string error() const {
+    return test::error_of([&] { read_planetoid(folder()); });
+  }
+  TempDir dir_;
+};
+
+TEST_F(DatasetsPlanetoid, ASmallOneIsRead) {
+  const Dataset d = read_planetoid(folder());
+  EXPECT_EQ(d.num_nodes, 504);
+  EXPECT_EQ(d.num_classes, 3);
+  EXPECT_EQ(d.num_features, 3);
+  const Ids label = d.y.to_vector<std::int64_t>();
+  EXPECT_EQ((Ids{label[0], label[1], label[7], label[502], label[503]}), (Ids{0, 2, 2, 2, 1}));
+  EXPECT_EQ(d.split.train.to_vector<std::int64_t>(), (Ids{0, 1}));
+  EXPECT_EQ(d.split.val.numel(), 500);
+  EXPECT_EQ(d.split.test.to_vector<std::int64_t>(), (Ids{502, 503}));
+  EXPECT_EQ(d.num_edges(), 4);
+}
+
+TEST_F(DatasetsPlanetoid, FilesThatContradictAreNamed) {
+  const std::string inconsistent = folder() + ": the files of tiny are inconsistent";
+  const auto expect = [&](const char* part, const std::string& bytes, const std::string& message) {
+    SCOPED_TRACE(part);
+    SetUp();
+    put(part, bytes);
+    EXPECT_EQ(error(), message);
+  };
+  expect("ty", one_hot({1, 2}, 4), inconsistent);
+  expect("y", one_hot({0, 1}, 2), inconsistent);
+  expect("ty", one_hot({1}, 3), inconsistent);
+  expect("tx", matrix({0, 2}, 4), inconsistent);
+  expect("y", one_hot({0, 1, 1}, 3), inconsistent);  // 3 to train on and 500 to validate on are more than 502
+  expect("test.index", "503\n", inconsistent);
+  expect("test.index", "503\n501\n", path("test.index") + ": line 2: node 501 is already in allx");
+  expect("test.index", "503\n503\n", path("test.index") + ": line 2: node 503 is a duplicate");
+  expect("test.index", "503\n5000\n", path("test.index") + ": names node 5000 of 504");
+  expect("tx", matrix({0, 3}, 3), path("tx") + ": the matrix has entries outside of its shape");
+  expect("tx", matrix({0, -1}, 3), path("tx") + ": the matrix has entries outside of its shape");
+  for (const std::int64_t bad : {std::int64_t{504}, std::int64_t{-1}}) {
+    expect("graph", str("}(", integer(0), "](", integer(bad), "eu."),
+           path("graph") + ": has nodes outside [0, 504)");
+    expect("graph", str("}(", integer(bad), "](", integer(0), "eu."),
+           path("graph") + ": has nodes outside [0, 504)");
+  }
+}
+
+}  // namespace
+}  // namespace rodeo

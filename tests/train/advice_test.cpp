@@ -1,0 +1,106 @@
+// Remarks on data and results that look right and are not.
+#include "train/task/advice.h"
+
+#include "tests/support/devices.h"
+#include "tests/support/tiny.h"
+#include "train/task/node_model.h"
+
+namespace rodeo::test {
+namespace {
+
+class TrainAdvice : public OnDevice {};
+RODEO_ON_ALL_DEVICES(TrainAdvice);
+
+/// A path of four nodes, its edges in one direction, and one edge in both.
+Dataset one_way() {
+  Dataset dataset;
+  dataset.name = "path";
+  dataset.num_nodes = 4, dataset.num_features = 2, dataset.num_classes = 3;
+  dataset.src = Tensor::from(std::vector<std::int32_t>{0, 1, 2, 3});
+  dataset.dst = Tensor::from(std::vector<std::int32_t>{1, 2, 3, 2});
+  dataset.x = Tensor::full({4, 2}, 1);
+  dataset.y = Tensor::from(std::vector<std::int64_t>{0, 2, 2, 1});
+  const auto nodes = [](std::vector<std::int64_t> ids) { return Tensor::from(ids); };
+  dataset.split = {nodes({0}), nodes({}), nodes({1, 2, 3})};
+  return dataset;
+}
+
+NodeTask task_of(Dataset dataset, const TrainOptions& options, Device device) {
+  // Edges and features are where the loader puts them.
+  for (Tensor* x : {&dataset.src, &dataset.dst, &dataset.x}) *x = x->to(device);
+  return make_task(std::move(dataset), options, device, [](const Graph&) {});
+}
+
+TEST_P(TrainAdvice, EdgesInOneDirectionAreNamed) {
+  TrainOptions options;
+  NodeTask task = task_of(one_way(), options, device());
+  EXPECT_EQ(task.one_way_edges, 2);
+  EXPECT_EQ(
+      data_warnings(task, options),
+      std::vector<std::string>{
+          "the graph is not symmetric: 2 of 4 edges (50 %) have no reverse edge. Messages go from source to "
+          "destination only; unless that is meant, --undirected adds the missing direction"});
+  options.undirected = true;
+  task = task_of(one_way(), options, device());
+  EXPECT_EQ(task.one_way_edges, 0);
+  EXPECT_TRUE(data_warnings(task, options).empty());
+  EXPECT_EQ(task_of(tiny_dataset(), {}, device()).one_way_edges, 0);
+}
+
+TEST_P(TrainAdvice, TheLargestClassOfTheTestNodesIsKnown) {
+  const NodeTask task = task_of(one_way(), {}, device());
+  EXPECT_EQ(task.majority_class, 2);
+  EXPECT_DOUBLE_EQ(task.majority, 2. / 3);
+  EXPECT_EQ(describe_majority(task), "0.6667 of the test nodes are of the largest class, 2");
+  Dataset none = one_way();
+  none.split.test = none.split.val;
+  EXPECT_EQ(task_of(std::move(none), {}, device()).majority_class, -1);
+  Dataset several = one_way();
+  several.y = Tensor::zeros({4, 3}, DType::kU8);
+  EXPECT_EQ(task_of(std::move(several), {}, device()).majority_class, -1);
+}
+
+TEST_P(TrainAdvice, FeaturesThatNormalisationMakesSmallAreNamed) {
+  const auto warnings = [&](std::int64_t filled, bool normalize, FeatureForm form) {
+    Dataset dataset = one_way();
+    dataset.dst = Tensor::from(std::vector<std::int32_t>{1, 2, 3, 0});
+    dataset.src = Tensor::from(std::vector<std::int32_t>{1, 2, 3, 0});
+    dataset.num_features = 400;
+    dataset.x = Tensor::zeros({4, 400});
+    for (std::int64_t i = 0; i < 4; ++i)
+      for (std::int64_t j = 0; j < filled; ++j) dataset.x.data<float>()[400 * i + j] = 3;
+    TrainOptions options;
+    options.normalize_features = normalize;
+    options.features = form;
+    return data_warnings(task_of(std::move(dataset), options, device()), options);
+  };
+  for (const FeatureForm form : {FeatureForm::kDense, FeatureForm::kSparse}) {
+    EXPECT_EQ(warnings(250, true, form),
+              std::vector<std::string>{
+                  "--normalize-features row spreads a sum of 1 over about 250 features a node. "
+                  "Such small inputs train slowly: compare --normalize-features none"});
+    EXPECT_TRUE(warnings(250, false, form).empty());
+    EXPECT_TRUE(warnings(50, true, form).empty());
+    EXPECT_TRUE(warnings(99, true, form).empty());
+  }
+}
+
+TEST(TrainConvergence, ABestEpochThatIsTheLastIsNoted) {
+  TrainOptions options;
+  options.epochs = 100;
+  TrainSummary summary;
+  summary.epochs = summary.best_epoch = 100;
+  EXPECT_EQ(convergence_note(summary, options),
+            "the best epoch is the last: training has not converged. Try more --epochs, a larger --lr or "
+            "--normalize-features none");
+  options.normalize_features = false;
+  EXPECT_EQ(convergence_note(summary, options),
+            "the best epoch is the last: training has not converged. Try more --epochs or a larger --lr");
+  summary.best_epoch = 99;
+  EXPECT_EQ(convergence_note(summary, options), "");
+  summary.best_epoch = 100, summary.stopped = true;
+  EXPECT_EQ(convergence_note(summary, options), "");
+}
+
+}  // namespace
+}  // namespace rodeo::test

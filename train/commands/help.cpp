@@ -1,0 +1,84 @@
+#include "train/commands/help.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/host/terminal.h"
+#include "train/task/model_registry.h"
+#include "train/task/option_table.h"
+
+namespace rodeo {
+namespace {
+
+constexpr std::string_view kShown[] = {"dataset", "model",  "split",  "undirected", "hidden", "layers",
+                                       "dropout", "epochs", "lr",     "patience",   "seed",   "device",
+                                       "threads", "report", "export", "checkpoint", "resume", "quiet"};
+
+bool has_option(const TrainOptions& model, std::string_view name) {
+  const std::vector<TrainOption> table = option_table(model);
+  return std::any_of(table.begin(), table.end(), [&](const TrainOption& row) { return row.name == name; });
+}
+
+/// "gat and gatv2", of the models that have the option.
+std::string owners(std::string_view option) {
+  std::vector<std::string_view> names;
+  for (const ModelEntry& entry : model_registry())
+    if (has_option(published_options(entry.name), option)) names.push_back(entry.name);
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += str(i == 0 ? "" : i + 1 == names.size() ? " and " : ", ", names[i]);
+  return text;
+}
+
+}  // namespace
+
+int help_width() {
+  constexpr int kMost = 110, kLeast = 40;
+  return std::clamp(terminal_width(kMost), kLeast, kMost);
+}
+
+std::string help_examples(const std::string& program, bool choose_model) {
+  const std::string start = program + (choose_model ? " --model sage" : "");
+  return str("Examples:\n  ", start, " cora.h5\n  ", start,
+             " cora.h5 --split 60/20/20 --epochs 500 --patience 50\n  ", start,
+             " cora.h5 --report run.html --export w.safetensors\n");
+}
+
+std::string short_help(const std::string& program, bool choose_model, const std::vector<TrainOption>& table) {
+  const int width = help_width();
+  std::string text =
+      str("Usage: ", program, choose_model ? " --model NAME" : "", " [--dataset] FILE [options]\n\n");
+  constexpr int kColumn = 26;
+  const auto line = [&](const std::string& left, const std::string& right) {
+    const bool fits = static_cast<int>(left.size()) + 1 < kColumn;
+    text += fits ? fmt::format("{:<{}}", left, kColumn) : left + "\n" + std::string(kColumn, ' ');
+    text += wrap(std::string(kColumn, '.') + right, width, kColumn).substr(kColumn) + "\n";
+  };
+  for (const std::string_view name : kShown)
+    for (const TrainOption& option : table) {
+      if (option.name != name || (name == "model" && !choose_model)) continue;
+      const bool shown = !option.default_text.empty() && !option.is_flag();
+      line(str("  --", name, option.is_flag() ? "" : " ", option.hint.size() <= 12 ? option.hint : "NAME"),
+           str(option.help, shown ? str(" (default: ", option.default_text, ")") : ""));
+    }
+  line("  --help", "All options");
+  return text + "\n" + help_examples(program, choose_model);
+}
+
+std::string unknown_option(std::string_view argument, std::string_view model,
+                           const std::vector<std::string>& known) {
+  const std::string option(argument.substr(0, argument.find('=')));
+  std::string_view name = option;
+  name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
+  std::string text = str("unknown option '", option, "'");
+  if (name == "model") return str(text, ": this command trains ", model, " only, rodeo_train has all models");
+  if (const std::string others = owners(name); !others.empty() && name.size() > 1)
+    return str(text, " for the model ", model, ": it is of ", others);
+  const std::string meant = closest(name, known);
+  return str(text, meant.empty() ? "" : str(": did you mean --", meant, "?"),
+             meant.empty() ? "; see --help" : "");
+}
+
+}  // namespace rodeo
