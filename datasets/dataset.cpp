@@ -1,7 +1,9 @@
 #include "datasets/dataset.h"
 
+#include <string_view>
 #include <vector>
 
+#include "core/quoting.h"
 #include "datasets/hdf5_writer.h"
 #include "ops/dense_csr.h"
 
@@ -24,6 +26,19 @@ Tensor mask(const std::vector<Split>& splits, Tensor Split::*part, std::int64_t 
   return out;
 }
 
+// The names as lines of one text.
+std::string lines_of(const std::vector<std::string>& names, std::int64_t count, const char* what) {
+  check(static_cast<std::int64_t>(names.size()) == count, "[save_dataset] ", what, " must have ", count,
+        " names, got ", names.size());
+  std::string text;
+  for (const std::string& name : names) {
+    check(name.find_first_of(std::string_view("\n\0", 2)) == std::string::npos, "[save_dataset] ", what,
+          ": '", printable(name), "' has a line break or a zero byte");
+    text += (&name == names.data() ? "" : "\n") + name;
+  }
+  return text;
+}
+
 }  // namespace
 
 void save_dataset(const Dataset& dataset, const std::string& path) {
@@ -38,6 +53,8 @@ void save_dataset(const Dataset& dataset, const std::string& path) {
   file.attribute("num_nodes", dataset.num_nodes);
   if (dataset.y.defined()) file.attribute("num_classes", dataset.num_classes);
   if (dataset.has_features()) file.attribute("num_features", dataset.num_features);
+  if (!dataset.class_names.empty())
+    file.attribute("class_names", lines_of(dataset.class_names, dataset.num_classes, "class_names"));
   if (dataset.src.defined())
     file.write_rows("edge_index", {dataset.src, dataset.dst}, storage_of(2 * dataset.src.nbytes()));
   write("indptr", dataset.indptr);
@@ -49,6 +66,10 @@ void save_dataset(const Dataset& dataset, const std::string& path) {
   write("x_data", dataset.x_sparse.data);
   write("y", dataset.y);
   write("node_id", dataset.node_id);
+  if (!dataset.node_names.empty()) {
+    const std::string text = lines_of(dataset.node_names, dataset.num_nodes, "node_names");
+    write("node_names", Tensor::from(std::vector<std::uint8_t>(text.begin(), text.end())));
+  }
   const std::vector<Split> splits = dataset.splits.empty() ? std::vector{dataset.split} : dataset.splits;
   const auto write_mask = [&](const char* name, Tensor Split::*part) {
     if ((splits[0].*part).defined()) write(name, mask(splits, part, dataset.num_nodes));

@@ -45,6 +45,9 @@ struct Dataset {
   Split split;
   std::vector<Split> splits;  // all splits of the file with LoadOptions::all_splits; else empty
   Tensor node_id;             // i64 [nodes]: original node ids, before reorder and subset
+  std::vector<std::string> class_names;  // one for each class, without line breaks; empty: none
+  std::vector<std::string> node_names;   // one for each node, as above; load_dataset reads them without
+                                         // Need::kTraining only
 
   std::int64_t num_edges() const { return (indptr.defined() ? indices : src).numel(); }
   bool has_features() const { return x.defined() || x_sparse.defined(); }

@@ -1,6 +1,6 @@
 /// Reading numeric arrays and attributes from HDF5 files.
 /// Every failure throws a one-line rodeo::Error that names the file, the object and the rule:
-///   cora.h5: /x must be floating point [nodes, features], got i64 [5]
+///   cora.h5: /x must be numbers [nodes, features], got i64 [5]
 /// Not thread-safe, because the HDF5 library is not.
 #pragma once
 

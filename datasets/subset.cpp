@@ -148,6 +148,10 @@ Dataset select_nodes(const Dataset& dataset, const Tensor& nodes) {
   out.split = pick_split(dataset.split, to);
   for (const Split& split : dataset.splits) out.splits.push_back(pick_split(split, to));
   out.node_id = dataset.node_id.defined() ? pick<std::int64_t>(dataset.node_id, chosen) : nodes.clone();
+  out.class_names = dataset.class_names;
+  if (!dataset.node_names.empty())
+    for (const std::int64_t node : chosen)
+      out.node_names.push_back(dataset.node_names[static_cast<std::size_t>(node)]);
   return out;
 }
 

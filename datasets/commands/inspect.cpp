@@ -48,8 +48,9 @@ void print_labels(const Dataset& dataset, const GraphFacts& facts) {
   row("labels", "{} classes{}, {} unlabelled nodes", dataset.num_classes,
       dataset.multi_label() ? ", multi-label" : "", facts.unlabelled);
   for (std::size_t i = 0; i < std::min(facts.class_sizes.size(), kShown); ++i)
-    fmt::print("  {:>21} {:>11}{}\n", fmt::format("class {}", i), facts.class_sizes[i],
-               share(facts.class_sizes[i], facts.nodes));
+    print_line("  {:>21} {:>11}{}{}", fmt::format("class {}", i), facts.class_sizes[i],
+               share(facts.class_sizes[i], facts.nodes),
+               dataset.class_names.empty() ? "" : "  " + dataset.class_names[i]);
   if (facts.class_sizes.size() > kShown) fmt::print("  {:>21}\n", "...");
   if (facts.homophily) row("homophily", "{:.4f} of the edges join equal labels", *facts.homophily);
 }

@@ -60,6 +60,8 @@ class DatasetReader {
   }
 
   Hdf5Array open(const char* name, bool floating, int rank, std::string_view rule) const;
+  /// The same for integers, bools and floats, which are all read as f32.
+  Hdf5Array open_numbers(const char* name, int rank, std::string_view rule) const;
   Hdf5Array open_mask(const char* name) const;
   /// Records the number of nodes that an array or attribute implies. Throws Error if another one differs.
   void set_num_nodes(std::int64_t count, const std::string& where, std::string_view source);
@@ -77,6 +79,8 @@ class DatasetReader {
   void read_label_matrix();
   void read_masks();
   void read_node_ids();
+  void read_class_names();
+  void read_node_names();
   void check_trainable() const;
 
   // Ids and floats are streamed to options.device. On the host each block is checked when it is read; on CUDA

@@ -17,6 +17,13 @@ Hdf5Array DatasetReader::open(const char* name, bool floating, int rank, std::st
   return array;
 }
 
+Hdf5Array DatasetReader::open_numbers(const char* name, int rank, std::string_view rule) const {
+  Hdf5Array array = file_.array(name);
+  check(array.shape().rank() == rank, array.where(), " must be ", rule, ", got ", array.dtype(), " ",
+        array.shape());
+  return array;
+}
+
 void DatasetReader::set_num_nodes(std::int64_t count, const std::string& where, std::string_view source) {
   check(count >= 0 && count <= kMaxNodes, where, " implies ", count, " nodes, outside [0, 2^31 - 1]");
   check(nodes_ < 0 || count == nodes_, where, " implies ", count, " nodes, ", nodes_source_, " implies ",
@@ -86,6 +93,8 @@ Dataset DatasetReader::read() {
   if (options_.need == Need::kTraining && options_.features)
     check(out_.num_features > 0, file_.path(), ": /x must have at least one feature");
   step([&] { read_node_ids(); });
+  step([&] { read_class_names(); });
+  if (options_.need != Need::kTraining) step([&] { read_node_names(); });
   return std::move(out_);
 }
 

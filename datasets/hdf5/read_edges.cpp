@@ -187,7 +187,7 @@ void DatasetReader::read_edges() {
 
 void DatasetReader::read_weights() {
   if (!file_.has("edge_weight")) return;
-  const Hdf5Array weight = open("edge_weight", true, 1, "floating point [edges]");
+  const Hdf5Array weight = open_numbers("edge_weight", 1, "numbers [edges]");
   check(edges_ < 0 || weight.shape()[0] == edges_, weight.where(), " must have a value for each of ", edges_,
         " edges, got ", weight.shape()[0]);
   out_.edge_weight = read_floats(weight);

@@ -17,7 +17,7 @@ void DatasetReader::check_feature_header() {
   });
   if (dense)
     step([&] {
-      Hdf5Array x = open("x", true, 2, "floating point [nodes, features]");
+      Hdf5Array x = open_numbers("x", 2, "numbers [nodes, features]");
       set_num_nodes(x.shape()[0], x.where(), "/x");
       check(out_.num_features < 0 || out_.num_features == x.shape()[1], x.where(), " has ", x.shape()[1],
             " features, attribute num_features is ", out_.num_features);
@@ -54,7 +54,7 @@ void DatasetReader::read_features() {
 void DatasetReader::read_sparse_features() {
   const Hdf5Array indptr = open("x_indptr", false, 1, "integer [nodes + 1]");
   const Hdf5Array indices = open("x_indices", false, 1, "integer [entries]");
-  const Hdf5Array data = open("x_data", true, 1, "floating point [entries]");
+  const Hdf5Array data = open_numbers("x_data", 1, "numbers [entries]");
   check(data.shape()[0] == indices.shape()[0], data.where(), " must have a value for each of ",
         indices.shape()[0], " entries of /x_indices, got ", data.shape()[0]);
   check(indptr.shape()[0] == nodes_ + 1, indptr.where(), " must have nodes + 1 entries, got ",

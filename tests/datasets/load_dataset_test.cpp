@@ -200,9 +200,9 @@ TEST_P(DatasetsLoadTo, EveryContradictionIsNamed) {
          p.use_csr(), p.indices = Tensor::from<std::int32_t>({3, 1, 0, 5, -5});
        }},
 
-      {": /edge_weight must be floating point [edges], got i64 [5]",
+      {": /edge_weight must be numbers [edges], got i64 [5, 1]",
        [](Parts& p) {
-         p.edge_weight = ids({1, 1, 1, 1, 1});
+         p.edge_weight = ids({1, 1, 1, 1, 1}).reshape({5, 1});
        }},
       {": /edge_weight must have a value for each of 5 edges, got 4",
        [](Parts& p) { p.edge_weight = Tensor::full({4}, 1); }},
@@ -211,11 +211,11 @@ TEST_P(DatasetsLoadTo, EveryContradictionIsNamed) {
          p.edge_weight = Tensor::from<float>({1, 1, nan, 1, inf});
        }},
 
-      {": /x must be floating point [nodes, features], got i64 [5]",
+      {": /x must be numbers [nodes, features], got i64 [5]",
        [](Parts& p) {
          p.x = ids({1, 2, 3, 4, 5});
        }},
-      {": /x must be floating point [nodes, features], got f32 [12]",
+      {": /x must be numbers [nodes, features], got f32 [12]",
        [](Parts& p) { p.x = p.x.reshape({12}); }},
       {": /x[2, 1] is not a finite float", [=](Parts& p) { p.x.data<float>()[5] = nan; }},
       {": /x[0, 0] is not a finite float", [=](Parts& p) { p.x.data<float>()[0] = -inf; }},
