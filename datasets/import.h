@@ -36,12 +36,41 @@ Dataset read_matrix_market_graph(const std::string& path, bool undirected, bool 
 /// Labels of several columns are 0 or 1. nan is an unlabelled node.
 Dataset read_ogb_csv(const std::string& folder, bool undirected);
 
+struct CsvOptions {
+  std::string nodes;     // a file with a record for each node; empty: the nodes are those of the edges
+  std::string edges;     // a file with a record for each edge
+  std::string columns;   // "id=paper,label=topic": columns with other names than the usual ones
+  std::string features;  // names and prefixes of feature columns, "x*,year"; empty: all without another role
+  bool undirected = false;
+};
+
+/// CSV files with header lines (RFC 4180: quoted fields, CRLF; also separated by semicolons or tabs, with a
+/// byte order mark, or gzip). Ids are any text.
+///   edges  columns source, target and optionally weight; other columns are not read
+///   nodes  columns id and optionally label, a split (one column `split` of train, val, test, or columns
+///   train,
+///          val and test of 0 and 1), and numeric features
+/// Nodes are in the order of the file; without one, integer ids in ascending and other ids in first order.
+/// node_id or node_names keeps the ids. Labels that are the integers 0, 1, ..., C - 1 are classes; others
+/// become classes in ascending order with class_names. An empty label, and a negative one among integers, is
+/// unlabelled. Throws Error for an unknown or repeated id, another number of fields than in the header, text
+/// where a number is needed, and unlabelled nodes in the split.
+Dataset read_csv(const CsvOptions& options);
+
+/// Features for a graph that has none, sparse, so that they take 8 to 16 bytes a node:
+///   "onehot"  x is the identity, [nodes, nodes]. A model learns a row of its first layer for each node: it
+///             has nodes x hidden weights, of which training holds four copies, and it fits this graph only.
+///   "degree"  column min(d, 255) of node i is 1 for d edges to the node, [nodes, at most 256]
+/// Throws Error for another word and for a dataset with features.
+void make_features(Dataset& dataset, std::string_view kind);
+
 /// Options of `rodeo_data import`.
 struct ImportOptions {
   bool undirected = false;  // add reverse edges, drop duplicates
   bool relabel = false;     // as in EdgeListOptions
   std::int64_t nodes = -1;  // as in EdgeListOptions
   bool weights = true;      // false: drop edge weights
+  CsvOptions csv{};
 };
 
 /// One format of `rodeo_data import`. A new importer is a reader in datasets/import/, its declaration above
@@ -50,6 +79,7 @@ struct Importer {
   std::string_view format, help;
   std::string_view options;  // names of the options of this format, separated by blanks
   Dataset (*read)(const std::string& source, const ImportOptions& options);
+  bool has_source = true;  // false: options name the files, `source` is empty
 
   bool accepts(std::string_view option) const {
     return (" " + std::string(options) + " ").find(" " + std::string(option) + " ") != std::string::npos;
@@ -60,15 +90,19 @@ inline constexpr Importer kImporters[] = {
     {"planetoid", "SOURCE is a folder with ind.NAME.x, .y, .graph and so on; always undirected", "",
      [](const std::string& source, const ImportOptions&) { return read_planetoid(source); }},
     {"edgelist", "lines 'source destination' or 'source destination weight', also gzip",
-     "undirected relabel nodes",
+     "undirected relabel nodes features",
      [](const std::string& source, const ImportOptions& o) {
        return read_edge_list(source, {o.undirected, o.relabel, o.nodes});
      }},
-    {"mtx", "a square Matrix Market file: row i, column j is an edge from i to j", "undirected no-weights",
+    {"mtx", "a square Matrix Market file: row i, column j is an edge from i to j",
+     "undirected no-weights features",
      [](const std::string& source, const ImportOptions& o) {
        return read_matrix_market_graph(source, o.undirected, o.weights);
      }},
-    {"csv-ogb", "SOURCE is an OGB folder with raw/edge.csv.gz", "undirected",
+    {"csv", "--edges FILE and --nodes FILE: tables with header lines; ids and labels may be text",
+     "undirected nodes edges columns feature-columns features",
+     [](const std::string&, const ImportOptions& o) { return read_csv(o.csv); }, false},
+    {"csv-ogb", "SOURCE is an OGB folder with raw/edge.csv.gz", "undirected features",
      [](const std::string& source, const ImportOptions& o) { return read_ogb_csv(source, o.undirected); }},
 };
 

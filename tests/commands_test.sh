@@ -60,7 +60,29 @@ expect_success "$bin/rodeo_data" subset --nodes "$dir/nodes.txt" "$dir/edges.h5"
 grep -q '3 of 6 nodes, 2 of 6 edges' "$dir/out" && ok || bad "subset --nodes chose other nodes: $(cat "$dir/out")"
 expect_error "one of --nodes, --first and --share" "$bin/rodeo_data" subset "$data" "$dir/x.h5"
 expect_error "--by must be degree, rcm, rabbit or random" "$bin/rodeo_data" reorder "$data" "$dir/x.h5"
-expect_error "unknown format 'csv'" "$bin/rodeo_data" import csv "$dir/edges.txt" "$dir/x.h5"
+expect_error "unknown format 'tables'" "$bin/rodeo_data" import tables "$dir/edges.txt" "$dir/x.h5"
+printf 'id,label,train,val,test,size,age\nann,cat,1,0,0,1,2\nbob,"big ""dog""",0,1,0,3,4\ncat,cat,0,0,1,5,6\n' >"$dir/nodes.csv"
+printf 'source,target,weight\nann,bob,0.5\nbob,cat,1\n' >"$dir/edges.csv"
+tables() { "$bin/rodeo_data" import csv --nodes "$dir/nodes.csv" --edges "$dir/edges.csv" "$@"; }
+expect_success tables "$dir/tables.h5" --undirected
+grep -qF 'tables.h5: tables, 3 nodes, 4 edges, 2 features, 2 classes' "$dir/out" && ok || bad "import csv prints: $(cat "$dir/out")"
+expect_success "$bin/rodeo_data" validate "$dir/tables.h5"
+expect_success "$bin/rodeo_data" inspect "$dir/tables.h5"
+grep -q '^ *class 0 .* big "dog"$' "$dir/out" && ok || bad "inspect does not print class names: $(cat "$dir/out")"
+expect_success "$bin/train_gcn" --dataset "$dir/tables.h5" --device cpu --epochs 2
+expect_success tables "$dir/tables.h5" --columns label=age,source=target,target=source --feature-columns 'si*'
+grep -qF '1 features, 3 classes' "$dir/out" && ok || bad "import csv --columns read other columns: $(cat "$dir/out")"
+expect_success "$bin/rodeo_data" import csv --edges "$dir/edges.csv" --features onehot "$dir/onehot.h5"
+grep -qF '3 nodes, 2 edges, 3 features' "$dir/out" && ok || bad "--features onehot: $(cat "$dir/out")"
+expect_success "$bin/rodeo_data" import edgelist --features degree --undirected "$dir/edges.txt" "$dir/degree.h5"
+expect_error "--features degree: tables has 2 features" tables "$dir/x.h5" --features degree --name tables
+expect_error "--features must be onehot or degree, got 'one'" "$bin/rodeo_data" import edgelist --features one "$dir/edges.txt" "$dir/x.h5"
+expect_error "import csv takes --edges FILE, --nodes FILE and the FILE to write, got 2 arguments" tables a b
+expect_error "import edgelist takes SOURCE FILE, got 1 argument" "$bin/rodeo_data" import edgelist "$dir/edges.txt"
+expect_error "a CSV import needs --edges FILE" "$bin/rodeo_data" import csv "$dir/x.h5"
+expect_error "--edges belongs to csv" "$bin/rodeo_data" import edgelist --edges "$dir/edges.csv" "$dir/edges.txt" "$dir/x.h5"
+printf 'eve,ann,1\n' >>"$dir/edges.csv"
+expect_error "edges.csv: line 4: column 'source': $dir/nodes.csv has no id 'eve'" tables "$dir/x.h5"
 expect_error "--relabel belongs to edgelist" "$bin/rodeo_data" import --relabel mtx "$dir/edges.txt" "$dir/x.h5"
 expect_error "edges.txt: line 1" "$bin/rodeo_data" import mtx "$dir/edges.txt" "$dir/x.h5"
 expect_error "unknown option '--thread': did you mean --threads?" "$bin/rodeo_data" inspect --thread 2 "$data"

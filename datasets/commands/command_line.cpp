@@ -49,8 +49,9 @@ bool CommandLine::parse(int argc, const char* const* argv) {
     return false;
   }
   if (has("files")) files_ = parsed_["files"].as<std::vector<std::string>>();
-  const auto wanted = static_cast<std::size_t>(std::count(names_.begin(), names_.end(), ' ') + 1);
-  check(files_.size() == wanted, command_, " takes ", names_, ", got ", files_.size(),
+  const auto most = static_cast<std::size_t>(std::count(names_.begin(), names_.end(), ' ') + 1);
+  const auto least = most - static_cast<std::size_t>(std::count(names_.begin(), names_.end(), '['));
+  check(files_.size() >= least && files_.size() <= most, command_, " takes ", names_, ", got ", files_.size(),
         files_.size() == 1 ? " argument" : " arguments", "; see ", command_, " --help");
   int threads = num_threads();
   read("threads", threads);

@@ -33,7 +33,8 @@ void print_line(fmt::format_string<Parts...> text, Parts&&... parts) {
 
 class CommandLine {
  public:
-  /// `files` are the names of the positional arguments, e.g. "FILE OUT". All are required.
+  /// `files` are the names of the positional arguments, e.g. "FILE OUT". All are required, except those in
+  /// brackets: "FORMAT [SOURCE] FILE".
   CommandLine(const std::string& command, const std::string& about, const std::string& files);
 
   void option(const std::string& name, const std::string& about, const std::string& value);
@@ -43,6 +44,7 @@ class CommandLine {
   bool parse(int argc, const char* const* argv);
 
   const std::string& file(std::size_t i) const { return files_[i]; }
+  std::size_t num_files() const { return files_.size(); }
   bool has(const std::string& option) const { return parsed_.count(option) > 0; }
   std::string text(const std::string& option) const { return parsed_[option].as<std::string>(); }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "datasets/commands/command_line.h"
 
 namespace rodeo {
@@ -38,27 +40,55 @@ std::string import_formats() {
 }
 
 int import_command(int argc, const char* const* argv) {
-  CommandLine line("import", about(), "FORMAT SOURCE FILE");
+  CommandLine line("import", about(), "FORMAT [SOURCE] FILE");
   line.flag("undirected", "Add the reverse of every edge and drop duplicates");
   line.flag("relabel", "edgelist: accept arbitrary ids and renumber them; /node_id keeps the original ids");
-  line.option("nodes", "edgelist: number of nodes (default: the largest id + 1)", "N");
+  line.option("nodes",
+              "edgelist: number of nodes (default: the largest id + 1). csv: a table with columns id, label, "
+              "split (or train, val, test) and features; all but id are optional",
+              "N|FILE");
+  line.option("edges", "csv: a table with columns source, target and optionally weight", "FILE");
+  line.option("columns", "csv: other names of these columns, such as id=paper,label=topic,source=citing",
+              "ROLE=NAME,...");
+  line.option("feature-columns",
+              "csv: names and prefixes of the features, such as x*,year (default: all others)", "LIST");
+  line.option(
+      "features",
+      "Where there are none: degree, the number of edges to a node as one of up to 256 columns, or "
+      "onehot, a column for each node: the first layer then has nodes x hidden weights, 4 bytes each, "
+      "of which training holds four copies",
+      "degree|onehot");
   line.flag("no-weights", "mtx: ignore the values");
   line.option("name", "Name of the dataset in logs", "TEXT");
   if (!line.parse(argc, argv)) return 0;
 
   const Importer& importer = importer_of(line.file(0));
-  for (const char* option : {"undirected", "relabel", "nodes", "no-weights"})
+  const std::size_t wanted = importer.has_source ? 3 : 2;
+  check(line.num_files() == wanted, "import ", importer.format, " takes ",
+        importer.has_source ? "SOURCE FILE" : "--edges FILE, --nodes FILE and the FILE to write", ", got ",
+        line.num_files() - 1, line.num_files() == 2 ? " argument" : " arguments", "; see import --help");
+  for (const char* option :
+       {"undirected", "relabel", "nodes", "no-weights", "edges", "columns", "feature-columns", "features"})
     check(!line.has(option) || importer.accepts(option), "--", option, " belongs to ", formats_with(option));
   ImportOptions options{.undirected = line.has("undirected"),
                         .relabel = line.has("relabel"),
                         .weights = !line.has("no-weights")};
-  line.read("nodes", options.nodes);
-  check(!line.has("nodes") || options.nodes >= 0, "--nodes must be at least 0, got ", options.nodes);
-  Dataset dataset = importer.read(line.file(1), options);
+  if (importer.accepts("edges")) {
+    const auto text = [&](const char* option) { return line.has(option) ? line.text(option) : ""; };
+    options.csv = {text("nodes"), text("edges"), text("columns"), text("feature-columns"),
+                   options.undirected};
+  } else {
+    line.read("nodes", options.nodes);
+    check(!line.has("nodes") || options.nodes >= 0, "--nodes must be at least 0, got ", options.nodes);
+  }
+  Dataset dataset = importer.read(importer.has_source ? line.file(1) : "", options);
+  if (line.has("features")) make_features(dataset, line.text("features"));
+  const std::string& out = line.file(wanted - 1);
+  if (!importer.has_source) dataset.name = std::filesystem::path(out).stem().string();
   if (line.has("name")) dataset.name = line.text("name");
-  save_dataset(dataset, line.file(2));
-  print_line("{}: {}, {} nodes, {} edges, {} features, {} classes", line.file(2), dataset.name,
-             dataset.num_nodes, dataset.num_edges(), dataset.num_features, dataset.num_classes);
+  save_dataset(dataset, out);
+  print_line("{}: {}, {} nodes, {} edges, {} features, {} classes", out, dataset.name, dataset.num_nodes,
+             dataset.num_edges(), dataset.num_features, dataset.num_classes);
   return 0;
 }
 

@@ -2,6 +2,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "datasets/import/edges.h"
+
 #include "datasets/import.h"
 #include "datasets/import/text_lines.h"
 #include "datasets/matrix_market.h"
@@ -10,22 +12,6 @@ namespace rodeo {
 namespace {
 
 constexpr std::int64_t kMaxNodes = (std::int64_t{1} << 31) - 1;
-
-std::string stem_of(const std::string& path) {
-  std::filesystem::path name = std::filesystem::path(path).filename();
-  if (name.extension() == ".gz") name = name.stem();
-  return name.stem().string();
-}
-
-// Adds the reverse of every edge and drops duplicates. The result is sorted by (source, destination).
-void make_undirected(Dataset& dataset) {
-  const bool weighted = dataset.edge_weight.defined();
-  const CooResult sorted = coo_to_csr(dataset.src, dataset.dst, dataset.num_nodes, dataset.num_nodes,
-                                      {.symmetrize = true, .edge_ids = weighted});
-  dataset.src = edge_rows(sorted.adj);
-  dataset.dst = sorted.adj.csr().col;
-  if (weighted) dataset.edge_weight = take(dataset.edge_weight, sorted.edge_ids, 1);
-}
 
 // Renumbers the ids that occur, in ascending order, to 0, 1, ...
 void relabel(std::vector<std::int64_t>& src, std::vector<std::int64_t>& dst, Dataset& out) {
@@ -40,6 +26,21 @@ void relabel(std::vector<std::int64_t>& src, std::vector<std::int64_t>& dst, Dat
 }
 
 }  // namespace
+
+std::string stem_of(const std::string& path) {
+  std::filesystem::path name = std::filesystem::path(path).filename();
+  if (name.extension() == ".gz") name = name.stem();
+  return name.stem().string();
+}
+
+void make_undirected(Dataset& dataset) {
+  const bool weighted = dataset.edge_weight.defined();
+  const CooResult sorted = coo_to_csr(dataset.src, dataset.dst, dataset.num_nodes, dataset.num_nodes,
+                                      {.symmetrize = true, .edge_ids = weighted});
+  dataset.src = edge_rows(sorted.adj);
+  dataset.dst = sorted.adj.csr().col;
+  if (weighted) dataset.edge_weight = take(dataset.edge_weight, sorted.edge_ids, 1);
+}
 
 Dataset read_edge_list(const std::string& path, const EdgeListOptions& options) {
   check(!options.relabel || options.nodes < 0, "the number of nodes and relabel exclude each other");

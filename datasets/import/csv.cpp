@@ -1,0 +1,78 @@
+#include <algorithm>
+#include <filesystem>
+
+#include "datasets/import.h"
+#include "datasets/import/csv_columns.h"
+#include "datasets/import/csv_nodes.h"
+#include "datasets/import/edges.h"
+
+namespace rodeo {
+namespace {
+
+struct Edges {
+  std::vector<std::int64_t> src, dst;
+  std::vector<float> weight;
+};
+
+/// The number of an end of an edge. Without a file of nodes, a new id is a new node.
+std::int64_t end_of(const CsvTable& table, int column, const std::string& id, const std::string& nodes,
+                    NodeIds& ids) {
+  if (id.empty()) table.wrong("column ", quote(table.columns()[column]), " must be an id, got nothing");
+  if (nodes.empty()) {
+    if (id.find('\n') != std::string::npos) table.wrong("the id ", quote(id), " has a line break");
+    return ids.add(id).first;
+  }
+  const std::int64_t node = ids.find(id);
+  if (node < 0)
+    table.wrong("column ", quote(table.columns()[column]), ": ", nodes, " has no id ", quote(id),
+                ": add the node there, or leave the edge out");
+  return node;
+}
+
+Edges read_edges(const CsvOptions& options, const std::map<std::string, std::string>& roles, NodeIds& ids) {
+  CsvTable table(options.edges);
+  const int source = find_column(table, roles, "source"), target = find_column(table, roles, "target");
+  const int weight = find_column(table, roles, "weight");
+  check(source >= 0 && target >= 0, options.edges, ": has no column '", source < 0 ? "source" : "target",
+        "'; its columns are ", table.list_columns(), ": rename one, or say which by --columns ",
+        source < 0 ? "source" : "target", "=NAME");
+  Edges edges;
+  std::vector<std::string> fields;
+  while (table.next(fields)) {
+    edges.src.push_back(end_of(table, source, fields[source], options.nodes, ids));
+    edges.dst.push_back(end_of(table, target, fields[target], options.nodes, ids));
+    if (weight >= 0) edges.weight.push_back(table.number(weight, fields[weight]));
+  }
+  return edges;
+}
+
+}  // namespace
+
+Dataset read_csv(const CsvOptions& options) {
+  check(!options.edges.empty(), "a CSV import needs --edges FILE with columns source and target");
+  check(!options.nodes.empty() || options.features.empty(), "--feature-columns belongs to --nodes FILE");
+  const std::map<std::string, std::string> roles = parse_roles(options.columns);
+  Dataset out;
+  out.name = stem_of(options.nodes.empty() ? options.edges : options.nodes);
+  NodeIds ids;
+  if (!options.nodes.empty()) read_csv_nodes(options.nodes, roles, options.features, ids, out);
+  Edges edges = read_edges(options, roles, ids);
+  if (options.nodes.empty()) {
+    const std::vector<std::int64_t> order = ids.ascending();
+    std::vector<std::int64_t> place(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<std::int64_t>(i);
+    for (auto* ends : {&edges.src, &edges.dst})
+      for (std::int64_t& node : *ends)
+        if (!place.empty()) node = place[node];
+    out.num_nodes = ids.count();
+    ids.name_nodes(out, order);
+  }
+  check(out.num_nodes < (std::int64_t{1} << 31), options.edges, ": more than 2^31 - 1 nodes");
+  out.src = Tensor::from(edges.src).to(DType::kI32);
+  out.dst = Tensor::from(edges.dst).to(DType::kI32);
+  if (!edges.weight.empty()) out.edge_weight = Tensor::from(edges.weight);
+  if (options.undirected) make_undirected(out);
+  return out;
+}
+
+}  // namespace rodeo

@@ -1,0 +1,16 @@
+/// What importers of edges share.
+#pragma once
+
+#include <string>
+
+#include "datasets/dataset.h"
+
+namespace rodeo {
+
+/// The file's name without folder, .gz and the ending before it.
+std::string stem_of(const std::string& path);
+
+/// Adds the reverse of every edge and drops duplicates. The result is sorted by (source, destination).
+void make_undirected(Dataset& dataset);
+
+}  // namespace rodeo

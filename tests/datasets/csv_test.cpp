@@ -1,0 +1,252 @@
+// Tables of nodes and edges with header lines, and features for graphs that have none.
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <fstream>
+
+#include "datasets/import.h"
+#include "tests/datasets/parts.h"
+#include "tests/support/cases.h"
+#include "tests/support/devices.h"
+
+namespace rodeo {
+namespace {
+
+using test::Ids;
+using test::TempDir;
+using Names = std::vector<std::string>;
+using Floats = std::vector<float>;
+
+Ids wide(const Tensor& values) {
+  return values.to(DType::kI64).to_vector<std::int64_t>();
+}
+
+/// Two files in a folder, read with options.
+struct Tables {
+  TempDir dir;
+  CsvOptions options{dir / "nodes.csv", dir / "edges.csv", "", "", false};
+
+  explicit Tables(const std::string& nodes, const std::string& edges = "source,target\n") {
+    if (nodes.empty()) options.nodes.clear();
+    std::ofstream(dir / "nodes.csv", std::ios::binary) << nodes;
+    std::ofstream(dir / "edges.csv", std::ios::binary) << edges;
+  }
+  Dataset read() const {
+    Dataset d = read_csv(options);
+    save_dataset(d, dir / "out.h5");
+    EXPECT_EQ(validate_dataset(dir / "out.h5"), Names{});
+    return d;
+  }
+  /// The error without the folder.
+  std::string error() const {
+    std::string text = test::error_of([&] { read_csv(options); });
+    for (std::size_t at = 0; (at = text.find(dir / "")) != std::string::npos;)
+      text.erase(at, (dir / "").size());
+    return text;
+  }
+};
+
+std::string nodes_error(const std::string& nodes) {
+  return Tables(nodes).error();
+}
+std::string edges_error(const std::string& edges) {
+  return Tables("id\na\nb\n", edges).error();
+}
+
+TEST(DatasetsCsv, TablesOfNodesAndEdges) {
+  const Tables t(
+      "\xef\xbb\xbfid,label,split,x1, x2 \r\n"
+      "\"a, the first\",cat,train,1,0.5\r\n"
+      "b,\"big \"\"dog\"\"\",val,2,-1e-3\r\n"
+      "\r\n"
+      " c ,cat,validation,0,true\r\n"
+      "d,,,1,1\r\n",
+      "source,note,target,weight\nb,x,\"a, the first\",0.5\nb,\"two\nlines, one field\",c,1\nd,,c,2");
+  const Dataset d = t.read();
+  EXPECT_EQ(d.num_nodes, 4);
+  EXPECT_EQ(d.node_names, (Names{"a, the first", "b", "c", "d"}));
+  EXPECT_FALSE(d.node_id.defined());
+  EXPECT_EQ(wide(d.src), (Ids{1, 1, 3}));
+  EXPECT_EQ(wide(d.dst), (Ids{0, 2, 2}));
+  EXPECT_EQ(d.edge_weight.to_vector<float>(), (Floats{0.5f, 1, 2}));
+  EXPECT_EQ(d.class_names, (Names{"big \"dog\"", "cat"}));
+  EXPECT_EQ(wide(d.y), (Ids{1, 0, 1, -1}));
+  EXPECT_EQ(d.x.to_vector<float>(), (Floats{1, 0.5f, 2, -1e-3f, 0, 1, 1, 1}));
+  EXPECT_EQ(wide(d.split.train), (Ids{0}));
+  EXPECT_EQ(wide(d.split.val), (Ids{1, 2}));
+  EXPECT_EQ(wide(d.split.test), (Ids{}));
+}
+
+TEST(DatasetsCsv, OtherSeparatorsNamesAndCompression) {
+  Tables t("paper;year;x_a;x_b;topic;note\n7;1990;1;2;9;\"a;b\"\n5;1991;3;4;7;\n",
+           "citing\tcited\tw\n7\t5\t0.5\n");
+  t.options.columns = "id=paper,label=topic,source=citing,target=cited,weight=w";
+  t.options.features = "x_*";
+  t.options.undirected = true;
+  const Dataset d = t.read();
+  EXPECT_EQ(wide(d.node_id), (Ids{7, 5}));
+  EXPECT_TRUE(d.node_names.empty());
+  EXPECT_EQ(d.x.to_vector<float>(), (Floats{1, 2, 3, 4}));
+  EXPECT_EQ(d.class_names, (Names{"7", "9"}));
+  EXPECT_EQ(wide(d.y), (Ids{1, 0}));
+  EXPECT_EQ(wide(d.src), (Ids{0, 1}));
+  EXPECT_EQ(d.edge_weight.to_vector<float>(), (Floats{0.5f, 0.5f}));
+  t.options.features = "x_b,year";
+  EXPECT_EQ(t.read().x.to_vector<float>(), (Floats{1990, 2, 1991, 4}));
+  const gzFile file = gzopen((t.dir / "edges.csv").c_str(), "wb");
+  gzputs(file, "Source,Target\n5,7\n");
+  gzclose(file);
+  t.options.columns = "id=paper,label=topic";
+  EXPECT_EQ(wide(t.read().src), (Ids{0, 1}));
+}
+
+TEST(DatasetsCsv, WithoutNodesTheyAreThoseOfTheEdges) {
+  const Dataset numbers = Tables("", "src,dst\n10,9\n9,-1\n").read();
+  EXPECT_EQ(wide(numbers.node_id), (Ids{-1, 9, 10}));
+  EXPECT_EQ(wide(numbers.src), (Ids{2, 1}));
+  EXPECT_EQ(wide(numbers.dst), (Ids{1, 0}));
+  const Dataset names = Tables("", "from,to\nz,b\nb,07\n").read();
+  EXPECT_EQ(names.node_names, (Names{"z", "b", "07"}));
+  EXPECT_EQ(wide(names.dst), (Ids{1, 2}));
+  EXPECT_FALSE(Tables("", "src,dst\n0,1\n").read().node_id.defined());
+  EXPECT_EQ(Tables("", "src,dst\n").read().num_nodes, 0);
+}
+
+TEST(DatasetsCsv, LabelsAreClassesOrGetThem) {
+  const auto labels = [](const std::string& lines) {
+    std::string nodes = "id,label\n0,";
+    int id = 0;
+    for (const char c : lines) nodes += c == '\n' ? str("\n", ++id, ",") : std::string(1, c);
+    return Tables(nodes + "\n").read();
+  };
+  Dataset d = labels("1\n0\n2.0\n\n-1");
+  EXPECT_EQ(wide(d.y), (Ids{1, 0, 2, -1, -1}));
+  EXPECT_EQ(d.num_classes, 3);
+  EXPECT_TRUE(d.class_names.empty());
+  d = labels("1\n10\n2");
+  EXPECT_EQ(wide(d.y), (Ids{0, 2, 1}));
+  EXPECT_EQ(d.class_names, (Names{"1", "2", "10"}));
+  d = labels("1\n10\nx\n-1");
+  EXPECT_EQ(d.class_names, (Names{"-1", "1", "10", "x"}));
+  EXPECT_EQ(d.num_classes, 4);
+  EXPECT_EQ(
+      nodes_error("id,label\na,-1\nb,1\n"),
+      "nodes.csv: column 'label' has 1 class besides negative numbers, which mean unlabelled: write names "
+      "of classes, and nothing for unlabelled nodes");
+  EXPECT_EQ(nodes_error("id,label\na,\n"),
+            "nodes.csv: column 'label' is empty: fill it, or leave the column out");
+}
+
+TEST(DatasetsCsv, SplitsAsThreeColumns) {
+  const Dataset d = Tables("id,train,val,test\na,1,0,0\nb,,True,\nc,0,0,1\nd,0,0,0\n").read();
+  EXPECT_EQ(wide(d.split.train), (Ids{0}));
+  EXPECT_EQ(wide(d.split.val), (Ids{1}));
+  EXPECT_EQ(wide(d.split.test), (Ids{2}));
+  EXPECT_FALSE(d.has_features());
+  EXPECT_EQ(nodes_error("id,train,test\na,1,0\n"),
+            "nodes.csv: a split needs three columns of 0 and 1, train, val and test, got 2");
+  EXPECT_EQ(nodes_error("id,train,val,test\na,1,1,0\n"),
+            "nodes.csv: line 2: the node is in train and in val");
+  EXPECT_EQ(nodes_error("id,train,val,test\na,2,0,0\n"),
+            "nodes.csv: line 2: column 'train' must be 0 or 1, got '2'");
+  EXPECT_EQ(nodes_error("id,split\na,tset\n"),
+            "nodes.csv: line 2: column 'split' must be train, val, test or nothing, got 'tset'");
+  EXPECT_EQ(nodes_error("id,label,split\na,0,train\nb,,val\n"),
+            "nodes.csv: line 3: the node is in val and has no label: label it, or take it out of the split");
+}
+
+TEST(DatasetsCsv, WrongTablesAreNamed) {
+  EXPECT_EQ(nodes_error(" \n\n"),
+            "nodes.csv: is empty: expected a header line with the names of the columns");
+  EXPECT_EQ(
+      nodes_error("1,2\n"),
+      "nodes.csv: line 1: expected a header with the names of the columns, got numbers: add one such as "
+      "'source,target'");
+  EXPECT_EQ(nodes_error("\xff\xfei"), "nodes.csv: is UTF-16: save it as UTF-8");
+  EXPECT_EQ(nodes_error("id,a,a\n"), "nodes.csv: line 1: two columns are named 'a': rename one");
+  EXPECT_EQ(
+      nodes_error("name,a\n"),
+      "nodes.csv: has no column 'id'; its columns are 'name', 'a': rename one, or say which by --columns "
+      "id=NAME");
+  EXPECT_EQ(nodes_error("id,node\n"),
+            "nodes.csv: columns 'id' and 'node' could both be the id: choose by --columns id=NAME");
+  EXPECT_EQ(nodes_error("id,a\nx,1\n\"y\nz\",2\nw\n"), "nodes.csv: line 3: the id 'y?z' has a line break");
+  EXPECT_EQ(nodes_error("id,a\nx,1\n\nw\n"),
+            "nodes.csv: line 4: has 1 field, the header has 2: quote fields that hold a separator");
+  EXPECT_EQ(nodes_error("id,a\nx,1,\n"),
+            "nodes.csv: line 2: has 3 fields, the header has 2: quote fields that hold a separator");
+  EXPECT_EQ(nodes_error("id,a\nx,1\ny,\"1\nz,2\n"),
+            "nodes.csv: line 3: a quote that opens in this record is never closed");
+  EXPECT_EQ(
+      nodes_error("id,a\n\"x\"y,1\n"),
+      "nodes.csv: line 2: text after the closing quote of 'x': double the quotes inside a quoted field");
+  EXPECT_EQ(nodes_error("id,a\nx,1\nx,2\n"),
+            "nodes.csv: line 3: the id 'x' is already that of line 2: each node needs an id of its own");
+  EXPECT_EQ(nodes_error("id,a\n,1\n"), "nodes.csv: line 2: column 'id' must be an id, got nothing");
+  for (const std::string bad : {"inf", "nan", "1x", "0x1", "1e39", "1,0"})
+    EXPECT_EQ(nodes_error("id;a\nx;" + bad + "\n"),
+              "nodes.csv: line 2: column 'a' must be a finite number, got '" + bad + "'");
+  EXPECT_EQ(nodes_error("id,a\nx,\n"), "nodes.csv: line 2: column 'a' must be a finite number, got nothing");
+
+  EXPECT_EQ(
+      edges_error("source\na\n"),
+      "edges.csv: has no column 'target'; its columns are 'source': rename one, or say which by --columns "
+      "target=NAME");
+  EXPECT_EQ(
+      edges_error("source,target\na,b\na,x\n"),
+      "edges.csv: line 3: column 'target': nodes.csv has no id 'x': add the node there, or leave the edge "
+      "out");
+  EXPECT_EQ(edges_error("source,target\na,\n"),
+            "edges.csv: line 2: column 'target' must be an id, got nothing");
+  EXPECT_EQ(edges_error("source,target,weight\na,b,heavy\n"),
+            "edges.csv: line 2: column 'weight' must be a finite number, got 'heavy'");
+}
+
+TEST(DatasetsCsv, WrongOptionsAreNamed) {
+  Tables t("id,a,b\nx,1,2\n");
+  const auto error = [&](const std::string& columns, const std::string& features) {
+    t.options.columns = columns, t.options.features = features;
+    return t.error();
+  };
+  EXPECT_EQ(error("id", ""), "--columns must be ROLE=NAME,..., such as id=paper,label=topic, got 'id'");
+  EXPECT_EQ(
+      error("name=a", ""),
+      "--columns: unknown role 'name': expected one of id, label, split, train, val, test, source, target, "
+      "weight");
+  EXPECT_EQ(error("id=c", ""),
+            "nodes.csv: has no column 'c' (--columns id=...); its columns are 'id', 'a', 'b'");
+  EXPECT_EQ(error("", "a,x*"),
+            "nodes.csv: no column fits 'x*' of --feature-columns; its columns are 'id', 'a', 'b'");
+  EXPECT_EQ(error("", "id"), "--feature-columns: 'id' is no feature: it has another role");
+  t.options.nodes.clear();
+  EXPECT_EQ(error("", "a"), "--feature-columns belongs to --nodes FILE");
+  t.options.edges.clear();
+  EXPECT_EQ(error("", ""), "a CSV import needs --edges FILE with columns source and target");
+}
+
+TEST(DatasetsMakeFeatures, OneHotAndDegree) {
+  Dataset d;
+  d.name = "g";
+  d.num_nodes = 3;
+  d.src = Tensor::from<std::int32_t>({0, 1, 1, 2});
+  d.dst = Tensor::from<std::int32_t>({2, 2, 0, 2});
+  Dataset onehot = d, degree = d;
+  make_features(onehot, "onehot");
+  EXPECT_EQ(dense_features(onehot).to_vector<float>(), (Floats{1, 0, 0, 0, 1, 0, 0, 0, 1}));
+  make_features(degree, "degree");  // of the edges to the node: 1, 0, 3
+  EXPECT_EQ(degree.num_features, 4);
+  EXPECT_EQ(dense_features(degree).to_vector<float>(), (Floats{0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1}));
+  EXPECT_ERROR(make_features(degree, "onehot"), "--features onehot: g has 4 features: make others only where there are none");
+  EXPECT_ERROR(make_features(d, "two"), "--features must be onehot or degree, got 'two'");
+  d.src = d.dst = Tensor::zeros({1000}, DType::kI32);
+  make_features(d, "degree");
+  EXPECT_EQ(d.num_features, 256);
+  EXPECT_EQ(wide(d.x_sparse.indices), (Ids{255, 0, 0}));
+  Dataset none;
+  none.src = none.dst = Tensor::zeros({0}, DType::kI32);
+  make_features(none, "onehot");
+  EXPECT_EQ(none.num_features, 0);
+}
+
+}  // namespace
+}  // namespace rodeo
