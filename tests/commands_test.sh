@@ -306,6 +306,13 @@ expect_success "$bin/rodeo_predict" --device cpu --dataset "$dir/rabbit.h5" --we
 expect_success predict --weights "$dir/ck" --out "$dir/pred2.h5" --quiet
 [ ! -s "$dir/out" ] && ok || bad "rodeo_predict --quiet prints something"
 expect_success "$bin/rodeo_predict" --help
+expect_success predict --weights "$dir/w.safetensors" --out "$dir/pred.csv" --quiet
+[ "$(head -1 "$dir/pred.csv")" = node,class ] && [ "$(wc -l <"$dir/pred.csv")" -eq 2001 ] && ok || bad "rodeo_predict --out pred.csv wrote: $(head -2 "$dir/pred.csv")"
+expect_success predict --weights "$dir/w.safetensors" --out "$dir/given.csv" --model gcn --quiet
+cmp -s "$dir/pred.csv" "$dir/given.csv" && ok || bad "rodeo_predict --model gcn predicts other classes than the weights' own description"
+expect_error "expected conv1.bias [7], found f32 [16]" predict --weights "$dir/w.safetensors" --out "$dir/x.csv" --model gcn --hidden 7
+expect_error "unknown suffix '.txt': expected .h5, .hdf5, .csv or .tsv" predict --weights "$dir/w.safetensors" --out "$dir/x.txt"
+expect_error "--hidden needs --model NAME" predict --weights "$dir/w.safetensors" --out "$dir/x.csv" --hidden 7
 
 # Training in bf16 writes f32 weights, which rodeo_predict reads.
 expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 5 --precision bf16 --export "$dir/b.safetensors" --log "$dir/b.jsonl"

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cxxopts.hpp>
-#include <filesystem>
+#include <memory>
 
 #include "core/version.h"
-#include "datasets/hdf5_writer.h"
 #include "train/commands/console.h"
 #include "train/commands/device_text.h"
-#include "train/commands/help.h"
+#include "train/commands/fit_weights.h"
+#include "train/commands/prediction_file.h"
 #include "train/commands/run_command.h"
 #include "train/io/run_state.h"
 #include "train/report/analysis.h"
@@ -72,75 +71,59 @@ std::string accuracy(const std::vector<std::int64_t>& predicted, const Dataset& 
                      test ? "test nodes" : "nodes with a label");
 }
 
-}  // namespace
-
-PredictOptions parse_predict_options(int argc, const char* const* argv) {
-  const std::string program = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "rodeo_predict";
-  cxxopts::Options description(program, "Predicts the classes of a graph's nodes with trained weights.\n");
-  const auto text = [] { return cxxopts::value<std::string>(); };
-  description.set_width(static_cast<std::size_t>(help_width()))
-      .custom_help("--dataset FILE --weights FILE --out FILE [options]")
-      .allow_unrecognised_options()
-      .add_options()("dataset", "HDF5 file with the graph (required); labels and masks need not be there",
-                     text(), "FILE")(
-          "weights",
-          "Weights of --export or a checkpoint, or a folder of checkpoints: of the best epoch "
-          "(required)",
-          text(), "FILE")("out", "HDF5 file with class and probability (required)", text(), "FILE")(
-          "device", "auto, cpu, cuda or cuda:i", text(), "NAME")("quiet", "Print nothing")(
-          "h,help", "Print this help")("version", "Print the version");
-  cxxopts::ParseResult parsed;
-  try {
-    parsed = description.parse(argc, argv);
-  } catch (const cxxopts::exceptions::missing_argument&) {
-    fail(argv[argc - 1], " needs a value");
-  } catch (const cxxopts::exceptions::exception&) {
-    fail("--quiet, --help and --version take no value");
-  }
-  PredictOptions options;
-  if (parsed.count("help") > 0) options.notice = description.help();
-  if (parsed.count("version") > 0)
-    options.notice = str(program, " ", RODEO_VERSION, " (", RODEO_COMMIT, ")\n");
-  if (!options.notice.empty()) return options;
-  for (const std::string& stray : parsed.unmatched())
-    fail(stray.starts_with("-") ? "unknown option '" : "unexpected argument '", stray, "'; see --help");
-  const auto value = [&](const char* option) {
-    check(parsed.count(option) > 0, "--", option, " FILE is required; see --help");
-    const auto& given = parsed[option].as<std::string>();
-    check(!given.empty() && !given.starts_with("--"), "--", option, " needs a value");
-    return given;
-  };
-  options.dataset = value("dataset");
-  options.weights = value("weights");
-  options.out = value("out");
-  if (parsed.count("device") > 0) options.device = value("device");
-  options.quiet = parsed.count("quiet") > 0;
-  return options;
+/// What the command line says of weights without a description.
+WeightsInfo given_info(const PredictOptions& options, const Dataset& dataset) {
+  WeightsInfo info;
+  info.options = *options.model;
+  info.num_features = dataset.num_features;
+  info.num_classes = options.classes > 0 ? options.classes : dataset.num_classes;
+  check(info.num_classes > 0, options.dataset, ": has no labels: give the number of classes by --classes N");
+  info.multi_label = dataset.multi_label();
+  return info;
 }
+
+/// The description that Rodeo wrote, checked against the dataset.
+WeightsInfo described_info(const PredictOptions& options, const Dataset& dataset, const SafeTensors& weights,
+                           const std::string& file) {
+  check(is_described(weights), file,
+        ": does not say which model it is of, because Rodeo did not write it: give --model NAME and its "
+        "options");
+  WeightsInfo info = read_info(weights, file);
+  check(dataset.num_features == info.num_features, options.dataset, ": has ", dataset.num_features,
+        " features, the weights in ", file, " are for ", info.num_features);
+  return info;
+}
+
+/// Labels, masks and names, on the host, without edges and features.
+Dataset take_labels(Dataset& dataset) {
+  Dataset part;
+  part.num_nodes = dataset.num_nodes;
+  part.y = dataset.y;
+  part.split = dataset.split;
+  part.node_id = dataset.node_id;
+  part.node_names = std::move(dataset.node_names);
+  return part;
+}
+
+}  // namespace
 
 void predict(const PredictOptions& options) {
   const Device device = parse_device(options.device);
   const Console console(options.quiet);
   console.say("device", describe_device(options.device, device));
+  // Opened early, so that an unknown suffix and an unwritable file fail now.
+  const std::unique_ptr<PredictionFile> out = open_prediction(options.out, options.probabilities);
   const std::string file = find_weights(options.weights);
   const SafeTensors weights = read_safetensors(file);
-  const WeightsInfo info = read_info(weights, file);
-  Hdf5Writer out(options.out);  // opened early, so that an unwritable file fails now
-
   Dataset dataset = load_dataset(options.dataset);
   check(dataset.has_features(), options.dataset, ": has no features");
-  check(dataset.num_features == info.num_features, options.dataset, ": has ", dataset.num_features,
-        " features, the weights in ", file, " are for ", info.num_features);
+  WeightsInfo info =
+      options.model ? given_info(options, dataset) : described_info(options, dataset, weights, file);
+  if (info.class_names.empty() && dataset.num_classes == info.num_classes)
+    info.class_names = dataset.class_names;
   console.say("dataset", fmt::format("{}: {} nodes, {} edges, {} features", dataset.name, dataset.num_nodes,
                                      dataset.num_edges(), dataset.num_features));
-  const Dataset known = [&] {  // labels and masks only, on the host
-    Dataset part;
-    part.num_nodes = dataset.num_nodes;
-    part.y = dataset.y;
-    part.split = dataset.split;
-    part.node_id = dataset.node_id;
-    return part;
-  }();
+  const Dataset known = take_labels(dataset);
   // Placeholders: a NodeTask needs labels and a split, the model does not read them.
   dataset.num_classes = info.num_classes;
   dataset.y = Tensor::zeros({dataset.num_nodes}, DType::kI64);
@@ -149,25 +132,28 @@ void predict(const PredictOptions& options) {
 
   const std::string name = dataset.name;
   const NodeRun run = make_run(std::move(dataset), info.options, device);
-  try {
-    run.model.module->load_state_dict(weights.tensors);
-  } catch (const Error& error) {
-    fail(file, ": ", error.what());
-  }
+  const char* hint = options.model ? "; give --model, --hidden, --classes and so on as in training" : "";
+  run.model.module->load_state_dict(
+      fit_weights(run.model.module->state_dict(), weights.tensors, file, run.model.text, hint));
   run.model.module->eval();
-  console.say("model", fmt::format("{}: epoch {}, trained on {}", run.model.text, info.epoch, info.dataset));
+  console.say("model", options.model ? fmt::format("{}, {} classes", run.model.text, info.num_classes)
+                                     : fmt::format("{}: epoch {}, trained on {}", run.model.text, info.epoch,
+                                                   info.dataset));
   const NoGrad no_grad;
   const Tensor logits = run.model.forward().value().to(kCpu);
   const std::vector<std::int64_t> predicted = largest_columns(logits);
-  out.write("class", info.multi_label ? above_half(logits) : Tensor::from(predicted));
-  out.write("probability", info.multi_label ? sigmoid(logits) : softmax(logits));
-  if (known.node_id.defined()) out.write("node_id", known.node_id);
-  out.attribute("dataset", name);
-  out.attribute("weights", file);
-  out.attribute("model", run.model.text);
-  out.attribute("epoch", static_cast<std::int64_t>(info.epoch));
-  out.attribute("rodeo", fmt::format("{} ({})", RODEO_VERSION, RODEO_COMMIT));
-  out.commit();
+  Prediction prediction;
+  prediction.classes = info.multi_label ? above_half(logits) : Tensor::from(predicted);
+  prediction.probability = info.multi_label ? sigmoid(logits) : softmax(logits);
+  prediction.node_id = known.node_id;
+  prediction.node_names = known.node_names;
+  prediction.class_names = info.class_names;
+  prediction.facts = {{"dataset", name},
+                      {"weights", file},
+                      {"model", run.model.text},
+                      {"rodeo", fmt::format("{} ({})", RODEO_VERSION, RODEO_COMMIT)}};
+  if (!options.model) prediction.epoch = info.epoch;
+  out->write(prediction);
   if (const std::string found = info.multi_label ? "" : accuracy(predicted, known); !found.empty())
     console.say("accuracy", found);
   console.say("written", options.out);

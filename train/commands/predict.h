@@ -1,29 +1,34 @@
 /// rodeo_predict: classifies nodes with trained weights.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+
+#include "train/task/options.h"
 
 namespace rodeo {
 
 struct PredictOptions {
   std::string dataset;  // labels and masks are optional
   std::string weights;  // a file of --export or of a checkpoint, or a folder of checkpoints
-  std::string out;
+  std::string out;      // the suffix is the format: train/commands/prediction_file.h
   std::string device = "auto";
   bool quiet = false;
   std::string notice{};  // set by --help and --version: print this text and exit
+  /// For weights without Rodeo's description, of PyTorch for example: the model and OptionRole::kModel
+  /// options.
+  std::optional<TrainOptions> model{};
+  std::int64_t classes = 0;    // with `model`; 0: as many as the dataset's labels have
+  bool probabilities = false;  // also in text files: a column for each class
 };
 
 /// Throws Error in one line, as parse_train_options does.
 PredictOptions parse_predict_options(int argc, const char* const* argv);
 
-/// Runs the model that the weights describe, and writes an HDF5 file in the dataset's node order:
-///   class        i64 [nodes], the most probable class; with several labels per node, u8 [nodes, classes], 1
-///                for a probability above 0.5
-///   probability  f32 [nodes, classes]
-///   node_id      if the dataset has it
-/// and attributes that name dataset, weights, model and version. Prints the accuracy if there are labels.
-/// Throws Error if the dataset does not fit the weights.
+/// Runs options.model, or the one that the weights describe, and writes the classes of all nodes in the
+/// dataset's node order. Prints the accuracy if there are labels. Throws Error if the dataset does not fit
+/// the weights, and one that lists expected and found tensors if the weights do not fit the model.
 void predict(const PredictOptions& options);
 
 /// main() of rodeo_predict. Returns the exit code.

@@ -48,8 +48,8 @@ struct Recorder::State {
 
   WeightsInfo info(int epoch, std::optional<Evaluation> evaluation) const {
     const NodeTask& task = run->task;
-    return {options, task.name, task.num_features, task.num_classes, task.label.rank() == 2,
-            epoch,   evaluation};
+    return {options, task.name,  task.num_features, task.num_classes, task.label.rank() == 2,
+            epoch,   evaluation, task.class_names};
   }
 
   SafeTensors best_weights(const TrainerState& now) const {

@@ -87,7 +87,12 @@ SafeTensors pack_weights(const StateDict& state, const WeightsInfo& info) {
   json["multi_label"] = info.multi_label;
   json["epoch"] = info.epoch;
   if (info.evaluation) json["evaluation"] = to_json_value(*info.evaluation);
+  if (!info.class_names.empty()) json["class_names"] = info.class_names;
   return {state, {{"format", "pt"}, {kKey, json_text(json)}}};
+}
+
+bool is_described(const SafeTensors& weights) {
+  return weights.metadata.contains(kKey);
 }
 
 WeightsInfo read_info(const SafeTensors& weights, const std::string& where) {
@@ -100,6 +105,9 @@ WeightsInfo read_info(const SafeTensors& weights, const std::string& where) {
     info.multi_label = json.at("multi_label").get<bool>();
     info.epoch = json.at("epoch").get<int>();
     if (json.contains("evaluation")) info.evaluation = evaluation_of(json["evaluation"]);
+    info.class_names = json.value("class_names", std::vector<std::string>{});
+    check(info.class_names.empty() || static_cast<std::int64_t>(info.class_names.size()) == info.num_classes,
+          where, ": has ", info.class_names.size(), " names of ", info.num_classes, " classes");
   });
   return info;
 }

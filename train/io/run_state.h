@@ -19,10 +19,13 @@ struct WeightsInfo {
   bool multi_label = false;  // several labels per node
   int epoch = 0;
   std::optional<Evaluation> evaluation;  // after that epoch
+  std::vector<std::string> class_names;  // of the dataset; empty: none
 };
 
 /// Weights with PyTorch's names and layout, and their description.
 SafeTensors pack_weights(const StateDict& state, const WeightsInfo& info);
+/// Whether pack_weights() wrote a description.
+bool is_described(const SafeTensors& weights);
 /// Reads the description. Throws Error beginning with `where` if pack_weights() did not write the weights.
 WeightsInfo read_info(const SafeTensors& weights, const std::string& where);
 

@@ -76,6 +76,7 @@ NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
   task.num_nodes = dataset.num_nodes;
   task.num_features = dataset.num_features;
   task.num_classes = dataset.num_classes;
+  task.class_names = dataset.class_names;
   return task;
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "datasets/dataset.h"
 #include "ops/features.h"
@@ -24,10 +25,11 @@ struct NodeTask {
   std::int64_t majority_class = -1;
   /// Root of the mean squared norm of a feature row; kNone unless rows were normalised.
   double feature_norm = Statistics::kNone;
-  Features x;             // f32 or bf16 [nodes, features], on the device
-  std::string features;   // describes x: "dense, 2708 x 1433"
-  Tensor label;           // i64 [nodes], on the device
-  Split split;            // on the device
+  Features x;                            // f32 or bf16 [nodes, features], on the device
+  std::string features;                  // describes x: "dense, 2708 x 1433"
+  Tensor label;                          // i64 [nodes], on the device
+  std::vector<std::string> class_names;  // Dataset::class_names
+  Split split;                           // on the device
   Tensor order;           // i64 [nodes], on the host: node i is node order[i] of the file; undefined: node i
   std::string reorder;    // describes the order: "rabbit, edges within 1,024 places 1.2 % -> 61.0 %"
   double reorder_ms = 0;  // on the host, between load and convert

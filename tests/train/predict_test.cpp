@@ -1,0 +1,199 @@
+// rodeo_predict: weights of any origin, and files by their suffix.
+#include "train/commands/predict.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "datasets/hdf5_file.h"
+#include "tests/support/devices.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/tiny.h"
+#include "train/commands/fit_weights.h"
+#include "train/commands/prediction_file.h"
+#include "train/io/atomic_file.h"
+#include "train/io/run_state.h"
+#include "train/task/model_registry.h"
+#include "train/task/node_model.h"
+
+namespace rodeo {
+namespace {
+
+using test::TempDir;
+constexpr std::size_t kLimit = 10'000'000;
+
+PredictOptions parse(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "rodeo_predict");
+  return parse_predict_options(static_cast<int>(arguments.size()), arguments.data());
+}
+
+PredictOptions parse_with(std::vector<const char*> more) {
+  std::vector<const char*> arguments = {"--dataset", "g.h5", "--weights", "w", "--out", "p.csv"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return parse(arguments);
+}
+
+std::vector<std::string> lines_of(const std::string& path) {
+  std::istringstream text(read_file(path, kLimit));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  return lines;
+}
+
+/// A dataset with names and the weights of an untrained GCN, without Rodeo's description.
+struct Foreign {
+  TempDir dir;
+  PredictOptions options;
+  StateDict state;
+
+  Foreign() {
+    Dataset data = test::tiny_dataset(40);
+    for (std::int64_t c = 0; c < data.num_classes; ++c) data.class_names.push_back(str("class, ", c));
+    for (std::int64_t i = 0; i < data.num_nodes; ++i) data.node_names.push_back(str("n", i));
+    save_dataset(data, dir / "g.h5");
+    TrainOptions model = published_options("gcn");
+    model.hidden = 5;
+    state = make_run(std::move(data), model, kCpu).model.module->state_dict();
+    options.dataset = dir / "g.h5";
+    options.weights = dir / "w.safetensors";
+    options.out = dir / "p.csv";
+    options.device = "cpu";
+    options.quiet = true;
+    options.model = model;
+    write_safetensors(options.weights, {state, {}});
+  }
+  std::string error() const {
+    return test::error_of([&] { predict(options); });
+  }
+};
+
+TEST(TrainPredict, WeightsOfOthersWithTheirModel) {
+  Foreign f;
+  predict(f.options);
+  const std::vector<std::string> lines = lines_of(f.options.out);
+  ASSERT_EQ(lines.size(), 41u);
+  EXPECT_EQ(lines[0], "node,class,name");
+  f.options.out = f.dir / "p.h5";
+  predict(f.options);
+  const Hdf5File file(f.options.out);
+  const auto predicted = file.array("class").read(DType::kI64).to_vector<std::int64_t>();
+  for (std::size_t i = 0; i < 40; ++i)
+    EXPECT_EQ(lines[i + 1], str("n", i, ",", predicted[i], ",\"class, ", predicted[i], "\""));
+  EXPECT_TRUE(file.has("node_names"));
+  EXPECT_TRUE(file.text("class_names").has_value());
+
+  // Doubles, as a script may save them, and a counter that PyTorch adds, give the same.
+  StateDict wide;
+  for (const auto& [name, value] : f.state) wide.emplace_back(name, value.to(DType::kF64));
+  wide.emplace_back("norm.num_batches_tracked", Tensor::zeros({1}, DType::kI64));
+  write_safetensors(f.options.weights, {wide, {}});
+  f.options.out = f.dir / "p.tsv";
+  f.options.probabilities = true;
+  predict(f.options);
+  const std::vector<std::string> again = lines_of(f.options.out);
+  EXPECT_EQ(again[0].substr(0, 31), "node\tclass\tname\tprobability_0\tp");
+  for (std::size_t i = 0; i < 40; ++i)
+    EXPECT_EQ(again[i + 1].find(str("n", i, "\t", predicted[i], "\tclass, ", predicted[i], "\t0.")), 0u);
+}
+
+TEST(TrainPredict, NamesAndShapesThatDoNotFitAreListed) {
+  Foreign f;
+  const std::string where = f.options.weights + ": ", text = ": GCN, 2 layers, ";
+  f.options.model->hidden = 6;
+  const std::string shapes = f.error();
+  EXPECT_EQ(shapes.find(where + "does not fit GCN, 2 layers, 6 hidden"), 0u) << shapes;
+  for (const char* part : {"expected conv1.bias [6], found f32 [5]; ", "expected conv2.lin.weight [",
+                           "; give --model, --hidden, --classes and so on as in training"})
+    EXPECT_NE(shapes.find(part), std::string::npos) << shapes;
+  f.options.model->hidden = 5;
+  f.state[0].first = "convs.0\n.bias";
+  write_safetensors(f.options.weights, {f.state, {}});
+  const std::string names = f.error();
+  EXPECT_NE(names.find(", found none"), std::string::npos) << names;
+  EXPECT_NE(names.find("unexpected convs.0\\n.bias ["), std::string::npos) << names;
+  f.options.model.reset();
+  EXPECT_EQ(f.error(),
+            where +
+                "does not say which model it is of, because Rodeo did not write it: give --model NAME "
+                "and its options");
+  StateDict many;
+  for (int i = 0; i < 30; ++i) many.emplace_back(str("p", i), Tensor::zeros({1}));
+  const std::string long_list = test::error_of([&] { fit_weights(many, {}, "w", "M", ""); });
+  EXPECT_NE(long_list.find("; and 18 more"), std::string::npos) << long_list;
+  EXPECT_ERROR(
+      fit_weights({{"a", Tensor::zeros({2})}}, {{"a", Tensor::zeros({2}, DType::kI64)}}, "w", "M", "."),
+      "w: does not fit M: expected a [2], found i64 [2].");
+}
+
+TEST(TrainPredict, ClassesComeFromTheOptionOrTheLabels) {
+  Foreign f;
+  Dataset data = load_dataset(f.options.dataset);
+  const std::int64_t classes = data.num_classes;
+  data.y = {};
+  data.class_names.clear();
+  data.split = {};
+  save_dataset(data, f.options.dataset);
+  EXPECT_EQ(f.error(), f.options.dataset + ": has no labels: give the number of classes by --classes N");
+  f.options.classes = classes;
+  predict(f.options);
+  EXPECT_EQ(lines_of(f.options.out)[0], "node,class");
+}
+
+TEST(TrainPredict, TheDescriptionKeepsClassNames) {
+  WeightsInfo info;
+  info.options = published_options("gcn");
+  info.num_features = info.num_classes = 2;
+  info.class_names = {"a\xff", "b"};
+  SafeTensors packed = pack_weights({}, info);
+  EXPECT_TRUE(is_described(packed));
+  EXPECT_EQ(read_info(packed, "w").class_names, (std::vector<std::string>{"a\xef\xbf\xbd", "b"}));
+  info.num_classes = 3;
+  EXPECT_ERROR(read_info(pack_weights({}, info), "w"), "w: has 2 names of 3 classes");
+}
+
+TEST(TrainPredict, TheSuffixIsTheFormat) {
+  const TempDir dir;
+  Prediction several;
+  several.classes = Tensor::from<std::uint8_t>({1, 0, 1, 0, 0, 0}, {2, 3});
+  several.probability = Tensor::zeros({2, 3});
+  several.node_id = Tensor::from<std::int64_t>({7, 5});
+  several.class_names = {"x", "y", "z"};
+  open_prediction(dir / "p.csv", false)->write(several);
+  EXPECT_EQ(lines_of(dir / "p.csv"), (std::vector<std::string>{"node,class,name", "7,0;2,x;z", "5,,"}));
+  for (const char* suffix : {".txt", ".H5", ""})
+    EXPECT_EQ(test::error_of([&] { open_prediction(str("p", suffix), false); }),
+              str("--out p", suffix, ": ", *suffix ? str("unknown suffix '", suffix, "'") : "has no suffix",
+                  ": expected .h5, .hdf5, .csv or .tsv"));
+  EXPECT_THROW(open_prediction(dir / "none/p.csv", false), Error);
+}
+
+TEST(TrainPredict, Options) {
+  EXPECT_FALSE(parse_with({}).model.has_value());
+  const PredictOptions o =
+      parse_with({"--model", "gat", "--hidden", "4", "--heads=2", "--undirected", "--classes", "3"});
+  ASSERT_TRUE(o.model.has_value());
+  EXPECT_EQ(o.model->model, "gat");
+  EXPECT_EQ(o.model->hidden, 4);
+  EXPECT_EQ(o.model->heads, 2);
+  EXPECT_TRUE(o.model->undirected);
+  EXPECT_EQ(o.classes, 3);
+  EXPECT_EQ(parse_with({"--model=gcn"}).model->hidden, published_options("gcn").hidden);
+  EXPECT_ERROR(
+      parse_with({"--hidden", "4"}),
+      "--hidden needs --model NAME; without it, weights that Rodeo wrote say which model they are of");
+  EXPECT_ERROR(parse_with({"--classes", "0"}), "--classes must be an integer of at least 1, got '0'");
+  EXPECT_NE(test::error_of([&] {
+              parse_with({"--model", "mlp"});
+            }).find("unknown model 'mlp'"),
+            std::string::npos);
+  EXPECT_NE(test::error_of([&] {
+              parse_with({"--model", "gcn", "--heads", "2"});
+            }).find("'--heads'"),
+            std::string::npos);
+  EXPECT_ERROR(parse_with({"--model", "gcn", "--dropout", "0"}),
+               "--dropout is an option of training: predictions do not depend on it");
+  EXPECT_NE(parse({"--model", "appnp", "--help"}).notice.find("--hops N"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rodeo

@@ -1,0 +1,142 @@
+#include <cxxopts.hpp>
+#include <filesystem>
+
+#include "core/error.h"
+#include "core/version.h"
+#include "train/commands/help.h"
+#include "train/commands/predict.h"
+#include "train/task/apply_options.h"
+#include "train/task/model_registry.h"
+#include "train/task/option_table.h"
+#include "train/task/option_value.h"
+
+namespace rodeo {
+namespace {
+
+constexpr const char* kForeign = "Model";
+
+/// The last value of --model; empty if it is not given.
+std::string model_of(int argc, const char* const* argv) {
+  std::string model;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument.starts_with("--model=")) model = argument.substr(8);
+    if (argument == "--model" && i + 1 < argc) model = argv[++i];
+  }
+  return model;
+}
+
+/// The options that the result depends on. Dropout is for training alone.
+std::vector<TrainOption> prediction_options(const TrainOptions& defaults) {
+  std::vector<TrainOption> options;
+  for (TrainOption& option : option_table(defaults))
+    if (option.role == OptionRole::kModel && option.name.find("dropout") == std::string_view::npos)
+      options.push_back(std::move(option));
+  return options;
+}
+
+cxxopts::Options describe(const std::string& program, const std::vector<TrainOption>& of_model) {
+  cxxopts::Options options(program, "Predicts the classes of a graph's nodes with trained weights.\n");
+  const auto text = [] { return cxxopts::value<std::string>(); };
+  options.set_width(static_cast<std::size_t>(help_width()))
+      .custom_help("--dataset FILE --weights FILE --out FILE [options]")
+      .allow_unrecognised_options();
+  auto add = options.add_options();
+  add("dataset", "HDF5 file with the graph (required); labels and masks need not be there", text(), "FILE");
+  add("weights",
+      "Weights of --export or a checkpoint, or a folder of checkpoints: of the best epoch; or a safetensors "
+      "file with PyTorch Geometric's names (required)",
+      text(), "FILE");
+  add("out", "File with the class of each node (required): .h5, .hdf5, .csv or .tsv", text(), "FILE");
+  add("probabilities", "Also in .csv and .tsv: a column for each class. HDF5 files always have them");
+  add("device", "auto, cpu, cuda or cuda:i", text(), "NAME");
+  add("quiet", "Print nothing");
+  add("h,help", "Print this help");
+  add("version", "Print the version");
+  auto foreign = options.add_options(kForeign);
+  foreign("classes", "Number of classes (default: of the dataset's labels)", text(), "N");
+  for (const TrainOption& option : of_model) {
+    const std::string name(option.name);
+    if (option.is_flag())
+      foreign(name, option.help);
+    else if (name == "model")
+      foreign(name,
+              str("The model of weights that Rodeo did not write: ", model_names(),
+                  ". Each has its own options, which "
+                  "--model NAME --help shows"),
+              text(), option.hint);
+    else
+      foreign(name, option.help, text()->default_value(option.default_text), option.hint);
+  }
+  return options;
+}
+
+/// All options, without dashes.
+std::vector<std::string> names_of(const cxxopts::Options& options) {
+  std::vector<std::string> names;
+  for (const char* group : {"", kForeign})
+    for (const cxxopts::HelpOptionDetails& option : options.group_help(group).options)
+      names.push_back(option.l.front());
+  return names;
+}
+
+}  // namespace
+
+PredictOptions parse_predict_options(int argc, const char* const* argv) {
+  const std::string program = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "rodeo_predict";
+  const std::string model = model_of(argc, argv);
+  TrainOptions chosen = published_options(model.empty() ? TrainOptions().model : model);
+  chosen.choose_model = true;
+  const std::vector<TrainOption> of_model = prediction_options(chosen);
+  cxxopts::Options description = describe(program, of_model);
+  cxxopts::ParseResult parsed;
+  try {
+    parsed = description.parse(argc, argv);
+  } catch (const cxxopts::exceptions::missing_argument&) {
+    fail(argv[argc - 1], " needs a value");
+  } catch (const cxxopts::exceptions::exception&) {
+    fail("the command line cannot be read: --quiet, --probabilities, --help and --version take no value");
+  }
+  PredictOptions options;
+  if (parsed.count("help") > 0) options.notice = description.help({"", kForeign});
+  if (parsed.count("version") > 0)
+    options.notice = str(program, " ", RODEO_VERSION, " (", RODEO_COMMIT, ")\n");
+  if (!options.notice.empty()) return options;
+  for (const std::string& stray : parsed.unmatched()) {
+    for (const TrainOption& option : option_table(chosen))
+      if (stray == str("--", option.name) || stray.starts_with(str("--", option.name, "=")))
+        fail("--", option.name, " is an option of training: predictions do not depend on it");
+    if (stray.starts_with("-")) fail(unknown_option(stray, chosen.model, names_of(description)));
+    fail("unexpected argument '", stray, "'; see --help");
+  }
+  const auto value = [&](const char* option) {
+    check(parsed.count(option) > 0, "--", option, " FILE is required; see --help");
+    const auto& given = parsed[option].as<std::string>();
+    check(!given.empty() && !given.starts_with("--"), "--", option, " needs a value");
+    return given;
+  };
+  options.dataset = value("dataset");
+  options.weights = value("weights");
+  options.out = value("out");
+  if (parsed.count("device") > 0) options.device = value("device");
+  options.quiet = parsed.count("quiet") > 0;
+  options.probabilities = parsed.count("probabilities") > 0;
+
+  std::vector<GivenOption> given;
+  for (const TrainOption& option : of_model) {
+    const std::string name(option.name);
+    if (parsed.count(name) == 0) continue;
+    given.push_back({name, option.is_flag() ? "true" : parsed[name].as<std::string>(), ""});
+  }
+  if (parsed.count("classes") > 0)
+    options.classes = parse_option_integer<std::int64_t>("classes", parsed["classes"].as<std::string>(), 1);
+  check(!model.empty() || (given.empty() && options.classes == 0), "--",
+        given.empty() ? "classes" : given.front().name,
+        " needs --model NAME; without it, weights that Rodeo wrote say which model they are of");
+  if (model.empty()) return options;
+  apply_options(given, chosen);
+  options.model = chosen;
+  return options;
+}
+
+}  // namespace rodeo

@@ -1,0 +1,101 @@
+#include "train/commands/prediction_file.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "core/error.h"
+#include "core/quoting.h"
+#include "datasets/hdf5_writer.h"
+#include "train/io/atomic_file.h"
+
+namespace rodeo {
+namespace {
+
+class Hdf5Prediction : public PredictionFile {
+ public:
+  explicit Hdf5Prediction(const std::string& path) : file_(path) {}
+
+  void write(const Prediction& p) override {
+    file_.write("class", p.classes);
+    file_.write("probability", p.probability);
+    if (p.node_id.defined()) file_.write("node_id", p.node_id);
+    if (!p.node_names.empty()) {
+      const std::string text = fmt::format("{}", fmt::join(p.node_names, "\n"));
+      file_.write("node_names", Tensor::from(std::vector<std::uint8_t>(text.begin(), text.end())));
+    }
+    for (const auto& [name, value] : p.facts) file_.attribute(name, value);
+    if (!p.class_names.empty())
+      file_.attribute("class_names", fmt::format("{}", fmt::join(p.class_names, "\n")));
+    if (p.epoch) file_.attribute("epoch", *p.epoch);
+    file_.commit();
+  }
+
+ private:
+  Hdf5Writer file_;
+};
+
+class TextPrediction : public PredictionFile {
+ public:
+  TextPrediction(const std::string& path, char separator, bool probabilities)
+      : file_(path), separator_(separator), probabilities_(probabilities) {}
+
+  void write(const Prediction& p) override {
+    const std::int64_t nodes = p.probability.dim(0), classes = p.probability.dim(1);
+    std::string line = fmt::format("node{0}class", separator_);
+    if (!p.class_names.empty()) line += fmt::format("{}name", separator_);
+    for (std::int64_t j = 0; j < (probabilities_ ? classes : 0); ++j)
+      line += fmt::format("{}probability_{}", separator_, j);
+    file_.write(line + "\n");
+    const auto* probability = p.probability.data<float>();
+    for (std::int64_t i = 0; i < nodes; ++i) {
+      line = node(p, i);
+      std::string numbers, names;
+      for (const std::int64_t c : classes_of(p, i)) {
+        numbers += (numbers.empty() ? "" : ";") + std::to_string(c);
+        if (!p.class_names.empty())
+          names += (names.empty() ? "" : ";") + p.class_names[static_cast<std::size_t>(c)];
+      }
+      line += separator_ + numbers;
+      if (!p.class_names.empty()) line += separator_ + field(names);
+      for (std::int64_t j = 0; j < (probabilities_ ? classes : 0); ++j)
+        fmt::format_to(std::back_inserter(line), "{}{}", separator_, probability[i * classes + j]);
+      file_.write(line += '\n');
+    }
+    file_.commit();
+  }
+
+ private:
+  std::string field(const std::string& text) const {
+    return separator_ == ',' ? csv_field(text) : printable(text);
+  }
+  std::string node(const Prediction& p, std::int64_t i) const {
+    if (!p.node_names.empty()) return field(p.node_names[static_cast<std::size_t>(i)]);
+    return std::to_string(p.node_id.defined() ? p.node_id.data<std::int64_t>()[i] : i);
+  }
+  static std::vector<std::int64_t> classes_of(const Prediction& p, std::int64_t i) {
+    if (p.classes.rank() == 1) return {p.classes.data<std::int64_t>()[i]};
+    std::vector<std::int64_t> out;
+    const std::int64_t classes = p.classes.dim(1);
+    for (std::int64_t j = 0; j < classes; ++j)
+      if (p.classes.data<std::uint8_t>()[i * classes + j]) out.push_back(j);
+    return out;
+  }
+
+  AtomicFile file_;
+  char separator_;
+  bool probabilities_;
+};
+
+}  // namespace
+
+std::unique_ptr<PredictionFile> open_prediction(const std::string& path, bool probabilities) {
+  const std::string suffix = std::filesystem::path(path).extension().string();
+  if (suffix == ".h5" || suffix == ".hdf5") return std::make_unique<Hdf5Prediction>(path);
+  if (suffix == ".csv") return std::make_unique<TextPrediction>(path, ',', probabilities);
+  if (suffix == ".tsv") return std::make_unique<TextPrediction>(path, '\t', probabilities);
+  fail("--out ", path, ": ", suffix.empty() ? "has no suffix" : str("unknown suffix '", suffix, "'"),
+       ": expected .h5, .hdf5, .csv or .tsv");
+}
+
+}  // namespace rodeo
