@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "ops/features.h"
+
 namespace rodeo {
 namespace {
 
@@ -64,12 +66,22 @@ double graph_bytes(const Dataset& dataset, bool symmetric) {
   return (symmetric ? 1 : 2) * (8 * (n + 1) + 4 * (e + n));
 }
 
-std::int64_t training_bytes(const Dataset& dataset, bool symmetric, DType dtype, double node_values) {
+// Features, and features after dropout. Sparse ones have a pattern (SparsePattern), and values in the order
+// of X and of X^T.
+double feature_bytes(const Dataset& dataset, double density, double width) {
   const auto n = static_cast<double>(dataset.num_nodes), f = static_cast<double>(dataset.num_features);
-  const auto width = static_cast<double>(size_of(dtype));
-  // Features, features after dropout, and labels.
-  return static_cast<std::int64_t>(graph_bytes(dataset, symmetric) + n * (2 * f + node_values) * width +
-                                   8 * n);
+  if (!dataset.x_sparse.defined() && density >= kSparseBelowOnCuda) return 2 * n * f * width;
+  const double columns = 4 + 4, row = 4, place = 8;
+  return density * n * f * (columns + row + place + 4 * width) + 8 * (n + f + 2);
+}
+
+std::int64_t training_bytes(const Dataset& dataset, const GraphFacts& facts, DType dtype,
+                            double node_values) {
+  const auto n = static_cast<double>(dataset.num_nodes), width = static_cast<double>(size_of(dtype));
+  const double labels = 8 * n;
+  return static_cast<std::int64_t>(graph_bytes(dataset, facts.symmetric) +
+                                   feature_bytes(dataset, facts.density.value_or(1), width) +
+                                   n * node_values * width + labels);
 }
 
 }  // namespace
@@ -98,15 +110,14 @@ GraphFacts graph_facts(const Dataset& dataset) {
 // Values per node besides the features: of each layer the product, the aggregation, the activation and the
 // dropout output, and the gradients that are alive at the same time. The coefficients were fitted to
 // measurements on Cora and on an arxiv-sized graph.
-std::int64_t gcn_training_bytes(const Dataset& dataset, bool symmetric, DType dtype) {
+std::int64_t gcn_training_bytes(const Dataset& dataset, const GraphFacts& facts, DType dtype) {
   constexpr double kHidden = 16;
-  return training_bytes(dataset, symmetric, dtype,
-                        8 * kHidden + 7 * static_cast<double>(dataset.num_classes));
+  return training_bytes(dataset, facts, dtype, 8 * kHidden + 7 * static_cast<double>(dataset.num_classes));
 }
 
-std::int64_t gat_training_bytes(const Dataset& dataset, bool symmetric, DType dtype) {
+std::int64_t gat_training_bytes(const Dataset& dataset, const GraphFacts& facts, DType dtype) {
   constexpr double kHidden = 64, kHeads = 8;
-  return training_bytes(dataset, symmetric, dtype,
+  return training_bytes(dataset, facts, dtype,
                         9 * kHidden + 6 * kHeads + 7 * static_cast<double>(dataset.num_classes));
 }
 

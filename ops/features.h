@@ -13,6 +13,10 @@ namespace rodeo {
 /// Bytes of a layer's input from which on its dropout is recomputed in backward. Smaller results are kept.
 constexpr std::int64_t kRecomputeBytes = std::int64_t{1} << 28;
 
+/// The density below which a product X W of sparse features is faster than the dense one; docs/training.md
+/// has the measurements.
+constexpr double kSparseBelowOnCpu = 0.2, kSparseBelowOnCuda = 0.12;
+
 /// A dropout and a row scale that are deferred until x is read: y[i, j] = scale[i] dropout(x)[i, j].
 struct PendingDropout {
   double p = 0;

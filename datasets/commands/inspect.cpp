@@ -55,12 +55,12 @@ void print_labels(const Dataset& dataset, const GraphFacts& facts) {
   if (facts.homophily) row("homophily", "{:.4f} of the edges join equal labels", *facts.homophily);
 }
 
-void print_memory(const Dataset& dataset, bool symmetric) {
+void print_memory(const Dataset& dataset, const GraphFacts& facts) {
   row("training memory", "{:>14} {:>14}   estimated, on the device", "GCN 2 x 16", "GAT 2 x 8 x 8");
   for (const DType dtype : {DType::kF32, DType::kBF16})
     row(dtype == DType::kF32 ? "  f32" : "  bf16, f16", "{:>14} {:>14}",
-        format_bytes(static_cast<double>(gcn_training_bytes(dataset, symmetric, dtype))),
-        format_bytes(static_cast<double>(gat_training_bytes(dataset, symmetric, dtype))));
+        format_bytes(static_cast<double>(gcn_training_bytes(dataset, facts, dtype))),
+        format_bytes(static_cast<double>(gat_training_bytes(dataset, facts, dtype))));
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ int inspect_command(int argc, const char* const* argv) {
     row(dataset.splits.size() == 1 ? "split" : fmt::format("split {}", i), "{} train, {} val, {} test",
         train.numel(), val.numel(), test.numel());
   }
-  if (dataset.has_features() && dataset.num_classes > 0) print_memory(dataset, facts.symmetric);
+  if (dataset.has_features() && dataset.num_classes > 0) print_memory(dataset, facts);
   return 0;
 }
 

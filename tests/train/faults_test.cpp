@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/storage.h"
+#include "datasets/graph_facts.h"
 #include "datasets/synthetic.h"
 #include "tests/support/devices.h"
 #include "tests/support/process.h"
@@ -216,6 +217,34 @@ TEST(TrainMemory, EstimatesAreNearWhatIsHeld) {
       RecordProperty(str(entry.name, " ", name(precision)), str(estimate / held));
       // Beside 16-bit activations plans weigh twice as much, of which small graphs have more.
       EXPECT_NEAR(estimate / held, 1, precision == Precision::kBf16 ? 0.4 : 0.25);
+    }
+}
+
+// What rodeo_data inspect prints, for dense and for sparse features, against what a run holds.
+TEST(TrainMemory, InspectEstimatesTheFormThatTrainingChooses) {
+  SyntheticOptions shape;
+  shape.nodes = 3000;
+  shape.edges = 20000;
+  shape.classes = 5;
+  shape.features = 2000;
+  shape.train_per_class = 20;
+  shape.val = shape.test = 100;
+  for (const std::int64_t words : {20, 1500})
+    for (const DType dtype : {DType::kF32, DType::kBF16}) {
+      SCOPED_TRACE(str(words, " of ", shape.features, " features, ", name(dtype)));
+      shape.words = words;
+      TrainOptions options = published_options("gcn");
+      options.spmm = SpmmAlgorithm::kRode;
+      options.precision = dtype == DType::kF32 ? Precision::kFp32 : Precision::kBf16;
+      const Dataset dataset = synthesize(shape);
+      const auto estimate = static_cast<double>(gcn_training_bytes(dataset, graph_facts(dataset), dtype));
+      const std::int64_t before = memory_stats(kCpu).current;
+      const NodeRun run = make_run(synthesize(shape), options, kCpu);
+      Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
+                      {.epochs = 3, .training_rows = run.model.training_rows});
+      const auto held = static_cast<double>(trainer.fit().peak_bytes - before);
+      EXPECT_LT(estimate, 2 * held);
+      EXPECT_GT(estimate, held / 2);
     }
 }
 

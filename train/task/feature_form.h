@@ -24,7 +24,4 @@ struct ChosenFeatures {
 /// are never stored as dense.
 ChosenFeatures choose_features(Dataset& dataset, const TrainOptions& options, Device device);
 
-/// The density below which kAuto is sparse; docs/training.md has the measurements.
-constexpr double kSparseBelowOnCpu = 0.2, kSparseBelowOnCuda = 0.12;
-
 }  // namespace rodeo
