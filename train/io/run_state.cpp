@@ -1,7 +1,9 @@
 #include "train/io/run_state.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include "core/version.h"
 #include "train/io/json_text.h"
@@ -19,26 +21,60 @@ Json to_json_value(const Evaluation& e) {
   return {{"train", e.train}, {"val", e.val}, {"test", e.test}, {"val_loss", e.val_loss}};
 }
 
-Evaluation evaluation_of(const Json& json) {
-  const auto number = [&](const char* key) {  // a NaN is written as null
-    return json.at(key).is_null() ? Statistics::kNone : json.at(key).get<double>();
-  };
-  return {number("train"), number("val"), number("test"), number("val_loss")};
-}
+template <class T>
+constexpr const char* kKind = "a number";
+template <>
+constexpr const char* kKind<bool> = "true or false";
+template <>
+constexpr const char* kKind<std::string> = "text";
 
-/// Calls read(description). A missing or wrong member is an Error.
+/// A table of the JSON that describes a file. A missing or wrong member is an Error that names it.
+struct Description {
+  const Json& json;
+  std::string where;  // "w.safetensors: its description"
+
+  const Json& at(const char* key) const {
+    const auto found = json.find(key);
+    check(found != json.end(), where, " has no '", key, "'");
+    return *found;
+  }
+  template <class T>
+  T get(const char* key) const {
+    const Json& value = at(key);
+    constexpr bool kFlag = std::is_same_v<T, bool>, kText = std::is_same_v<T, std::string>;
+    const bool fits = kFlag ? value.is_boolean() : kText ? value.is_string() : value.is_number();
+    check(fits, where, " has ", json_text(value), " as '", key, "', which must be ", kKind<T>);
+    return value.get<T>();
+  }
+  /// A NaN is written as null.
+  double number(const char* key) const { return at(key).is_null() ? Statistics::kNone : get<double>(key); }
+  /// A list of texts; empty without the member.
+  std::vector<std::string> texts(const char* key) const {
+    if (!json.contains(key)) return {};
+    const Json& list = json[key];
+    check(
+        list.is_array() && std::all_of(list.begin(), list.end(), [](const Json& v) { return v.is_string(); }),
+        where, " has ", json_text(list), " as '", key, "', which must be a list of texts");
+    return list.get<std::vector<std::string>>();
+  }
+  Description table(const char* key) const { return {at(key), str(where, ", '", key, "',")}; }
+  Evaluation evaluation(const char* key) const {
+    const Description e = table(key);
+    return {e.number("train"), e.number("val"), e.number("test"), e.number("val_loss")};
+  }
+};
+
+/// Calls read(description).
 template <class F>
 void read_description(const SafeTensors& file, const std::string& where, F&& read) {
   const auto text = file.metadata.find(kKey);
   check(text != file.metadata.end(), where, ": was not written by Rodeo: it has no metadata '", kKey, "'");
-  try {
-    const Json json = Json::parse(text->second);
-    const int format = json.at("format").get<int>();
-    check(format == kFormat, where, ": is of format ", format, ", this version reads ", kFormat);
-    read(json);
-  } catch (const Json::exception& error) {
-    fail(where, ": its description is not as expected: ", error.what());
-  }
+  const Json json = Json::parse(text->second, nullptr, /*allow_exceptions=*/false);
+  check(json.is_object(), where, ": its description (metadata '", kKey, "') is not a JSON object");
+  const Description description{json, where + ": its description"};
+  const int format = description.get<int>("format");
+  check(format == kFormat, where, ": is of format ", format, ", this version reads ", kFormat);
+  read(description);
 }
 
 Json description() {
@@ -97,15 +133,15 @@ bool is_described(const SafeTensors& weights) {
 
 WeightsInfo read_info(const SafeTensors& weights, const std::string& where) {
   WeightsInfo info;
-  read_description(weights, where, [&](const Json& json) {
-    info.options = model_options(json.at("model").dump(), where);
-    info.dataset = json.at("dataset").get<std::string>();
-    info.num_features = json.at("num_features").get<std::int64_t>();
-    info.num_classes = json.at("num_classes").get<std::int64_t>();
-    info.multi_label = json.at("multi_label").get<bool>();
-    info.epoch = json.at("epoch").get<int>();
-    if (json.contains("evaluation")) info.evaluation = evaluation_of(json["evaluation"]);
-    info.class_names = json.value("class_names", std::vector<std::string>{});
+  read_description(weights, where, [&](const Description& d) {
+    info.options = model_options(d.at("model").dump(), where);
+    info.dataset = d.get<std::string>("dataset");
+    info.num_features = d.get<std::int64_t>("num_features");
+    info.num_classes = d.get<std::int64_t>("num_classes");
+    info.multi_label = d.get<bool>("multi_label");
+    info.epoch = d.get<int>("epoch");
+    if (d.json.contains("evaluation")) info.evaluation = d.evaluation("evaluation");
+    info.class_names = d.texts("class_names");
     check(info.class_names.empty() || static_cast<std::int64_t>(info.class_names.size()) == info.num_classes,
           where, ": has ", info.class_names.size(), " names of ", info.num_classes, " classes");
   });
@@ -142,16 +178,17 @@ SafeTensors pack_state(const RunState& state, const std::vector<std::string>& na
 RunState read_state(const SafeTensors& packed, const std::vector<std::string>& names,
                     const std::string& where) {
   RunState state;
-  read_description(packed, where, [&](const Json& json) {
-    state.trainer.epoch = json.at("epoch").get<int>();
-    state.trainer.best_epoch = json.at("best_epoch").get<int>();
-    state.num_nodes = json.at("nodes").get<std::int64_t>();
-    state.num_edges = json.at("edges").get<std::int64_t>();
-    state.trainer.best = evaluation_of(json.at("best"));
-    state.trainer.last = evaluation_of(json.at("last"));
+  read_description(packed, where, [&](const Description& d) {
+    state.trainer.epoch = d.get<int>("epoch");
+    state.trainer.best_epoch = d.get<int>("best_epoch");
+    state.num_nodes = d.get<std::int64_t>("nodes");
+    state.num_edges = d.get<std::int64_t>("edges");
+    state.trainer.best = d.evaluation("best");
+    state.trainer.last = d.evaluation("last");
     // Checkpoints before 0.3 do not have these.
-    state.trainer.lowest_loss_epoch = json.value("lowest_loss_epoch", state.trainer.best_epoch);
-    state.trainer.lowest_loss = json.value("lowest_loss", state.trainer.best.val_loss);
+    const bool has_lowest = d.json.contains("lowest_loss_epoch");
+    state.trainer.lowest_loss_epoch = has_lowest ? d.get<int>("lowest_loss_epoch") : state.trainer.best_epoch;
+    state.trainer.lowest_loss = has_lowest ? d.number("lowest_loss") : state.trainer.best.val_loss;
   });
   const auto settings = packed.metadata.find("settings");
   check(settings != packed.metadata.end(), where, ": has no settings");

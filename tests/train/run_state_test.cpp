@@ -1,0 +1,102 @@
+#include "train/io/run_state.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/devices.h"
+#include "train/task/model_registry.h"
+
+namespace rodeo::test {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+SafeTensors weights() {
+  WeightsInfo info;
+  info.options = published_options("gcn");
+  info.dataset = "cora";
+  info.class_names = {"a", "b", "c"};
+  info.num_features = 5;
+  info.num_classes = 3;
+  info.epoch = 7;
+  info.evaluation = Evaluation{0.9, 0.8, 0.7, 0.6};
+  return pack_weights({}, info);
+}
+
+SafeTensors checkpoint() {
+  RunState state;
+  state.trainer.epoch = 7;
+  state.trainer.adam.steps = Tensor::zeros({1}, DType::kI64);
+  state.settings = "{}";
+  return pack_state(state, {});
+}
+
+/// The error of `read` for `file` with another description.
+template <class Read>
+std::string error_with(SafeTensors file, const Json& description, Read&& read) {
+  file.metadata["rodeo"] = description.dump();
+  return error_of([&] { read(file); });
+}
+
+/// Takes each member away, then makes it a list.
+template <class Read>
+void check_members(const SafeTensors& file, const std::vector<std::string>& optional, Read&& read) {
+  const Json whole = Json::parse(file.metadata.at("rodeo"));
+  EXPECT_NO_THROW(read(file));
+  for (const auto& [key, value] : whole.items()) {
+    SCOPED_TRACE(key);
+    if (key == "version" || key == "commit") continue;  // for people
+    Json without = whole, wrong = whole;
+    without.erase(key);
+    wrong[key] = Json::array({1});
+    if (std::find(optional.begin(), optional.end(), key) == optional.end()) {
+      EXPECT_EQ(error_with(file, without, read), "f: its description has no '" + key + "'");
+    }
+    const std::string error = error_with(file, wrong, read);
+    EXPECT_EQ(error.substr(0, 3), "f: ") << error;
+    EXPECT_EQ(error.find("json.exception"), std::string::npos) << error;
+  }
+}
+
+TEST(TrainRunState, MissingMembersOfWeightsAreNamed) {
+  check_members(weights(), {"evaluation", "class_names"},
+                [](const SafeTensors& file) { read_info(file, "f"); });
+}
+
+TEST(TrainRunState, MissingMembersOfCheckpointsAreNamed) {
+  check_members(checkpoint(), {"lowest_loss_epoch"},
+                [](const SafeTensors& file) { read_state(file, {}, "f"); });
+}
+
+TEST(TrainRunState, WrongMembersAreShown) {
+  const auto read = [](const SafeTensors& file) { read_info(file, "f"); };
+  Json json = Json::parse(weights().metadata.at("rodeo"));
+  json["num_classes"] = "three";
+  EXPECT_EQ(error_with(weights(), json, read),
+            "f: its description has \"three\" as 'num_classes', which must be a number");
+  json["num_classes"] = 3;
+  json["evaluation"].erase("val");
+  EXPECT_EQ(error_with(weights(), json, read), "f: its description, 'evaluation', has no 'val'");
+  EXPECT_EQ(error_with(weights(), Json::array(), read),
+            "f: its description (metadata 'rodeo') is not a JSON object");
+  SafeTensors others = weights();
+  others.metadata.erase("rodeo");
+  EXPECT_EQ(error_of([&] { read(others); }), "f: was not written by Rodeo: it has no metadata 'rodeo'");
+}
+
+TEST(TrainRunState, NotANumberIsReadBack) {
+  RunState state;
+  state.trainer.epoch = state.trainer.lowest_loss_epoch = 1;
+  state.trainer.lowest_loss = state.trainer.last.val_loss = std::numeric_limits<double>::quiet_NaN();
+  state.trainer.adam.steps = Tensor::zeros({1}, DType::kI64);
+  const RunState back = read_state(pack_state(state, {}), {}, "f");
+  EXPECT_TRUE(std::isnan(back.trainer.lowest_loss));
+  EXPECT_TRUE(std::isnan(back.trainer.last.val_loss));
+}
+
+}  // namespace
+}  // namespace rodeo::test
