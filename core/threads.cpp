@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "core/host/cgroup.h"
 
 namespace rodeo {
 
@@ -20,7 +21,9 @@ void set_num_threads(int count) {
   omp_set_num_threads(count);
 }
 
-void limit_spinning(char** argv) {
+void configure_threads(char** argv) {
+  const int allowed = std::getenv("OMP_NUM_THREADS") ? 0 : processors_of_control_groups();
+  if (allowed > 0 && allowed < omp_get_max_threads()) omp_set_num_threads(allowed);
   for (const char* name : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"})
     if (std::getenv(name)) return;
   if (omp_get_max_threads() == 1) return;

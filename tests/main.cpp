@@ -41,7 +41,7 @@ class SkipList : public testing::EmptyTestEventListener {
 }  // namespace
 
 int main(int argc, char** argv) {
-  rodeo::limit_spinning(argv);
+  rodeo::configure_threads(argv);
   rodeo::test::set_up_host();
   const rodeo::test::TempDir cache;  // never the user's own
   setenv("RODEO_CACHE_DIR", (cache / "").c_str(), 1);

@@ -1,4 +1,4 @@
-/// The memory limit of a container or batch job.
+/// The limits of a container or batch job.
 #pragma once
 
 #include <string>
@@ -12,5 +12,9 @@ namespace rodeo {
 /// count as free, because the kernel drops them first. A file that cannot be read is no limit. `root` is a
 /// prefix of /proc and /sys, for tests.
 MemoryRoom within_control_groups(MemoryRoom room, const std::string& root = "");
+
+/// Processors that the control groups of this process may use at a time, rounded up: version 2 (cpu.max) and
+/// version 1 (cpu.cfs_quota_us, cpu.cfs_period_us), the smallest of all groups up to the root. 0: no limit.
+int processors_of_control_groups(const std::string& root = "");
 
 }  // namespace rodeo

@@ -53,7 +53,7 @@ int run(int argc, const char* const* argv) {
 }  // namespace rodeo
 
 int main(int argc, char** argv) {
-  rodeo::limit_spinning(argv);
+  rodeo::configure_threads(argv);
   try {
     return rodeo::run(argc, argv);
   } catch (const std::bad_alloc&) {

@@ -48,7 +48,7 @@ struct Model : Module {
 };
 
 int main(int argc, char** argv) try {
-  limit_spinning(argv);  // faster where other programs run
+  configure_threads(argv);  // faster where other programs run
   const Dataset data =
       argc > 1 ? load_dataset(argv[1], {.need = Need::kTraining}) : synthesize(synthetic_preset("cora"));
   const Device device = parse_device("auto");

@@ -159,7 +159,7 @@ void run(const EpochOptions& options) {
 }  // namespace rodeo::bench
 
 int main(int argc, char** argv) {
-  rodeo::limit_spinning(argv);
+  rodeo::configure_threads(argv);
   return rodeo::run_command("epoch_bench", [&] {
     const rodeo::bench::EpochOptions options = rodeo::bench::parse_epoch_options(argc, argv);
     if (options.help.empty())

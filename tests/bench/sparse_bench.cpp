@@ -111,7 +111,7 @@ int run(const BenchOptions& options) {
 }  // namespace rodeo::bench
 
 int main(int argc, char** argv) {
-  rodeo::limit_spinning(argv);
+  rodeo::configure_threads(argv);
   try {
     const rodeo::bench::BenchOptions options = rodeo::bench::parse_bench_options(argc, argv);
     if (options.help.empty()) return rodeo::bench::run(options);

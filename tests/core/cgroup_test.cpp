@@ -75,6 +75,24 @@ TEST_F(CoreControlGroups, Version1HasItsOwnNames) {
   expect_room(3 * kGiB, 8 * kGiB);
 }
 
+TEST_F(CoreControlGroups, ProcessorsAreTheQuotaRoundedUp) {
+  const auto processors = [&] { return processors_of_control_groups(dir_ / ""); };
+  EXPECT_EQ(processors(), 0);
+  write("proc/self/cgroup", "0::/slice/job\n");
+  write("sys/fs/cgroup/slice/job/cpu.max", "max 100000\n");
+  EXPECT_EQ(processors(), 0);
+  write("sys/fs/cgroup/slice/job/cpu.max", "150000 100000\n");
+  EXPECT_EQ(processors(), 2);
+  write("sys/fs/cgroup/slice/cpu.max", "50000 100000\n");  // the group above allows less
+  EXPECT_EQ(processors(), 1);
+  write("proc/self/cgroup", "4:cpu,cpuacct:/docker/0123\n3:memory:/\n");
+  write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+  write("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(processors(), 0);
+  write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "400000\n");  // the container's own, as its root
+  EXPECT_EQ(processors(), 4);
+}
+
 // What is asked of the machine goes through it.
 TEST(CoreMemoryRoom, IsThatOfTheMachineAndItsGroups) {
   const MemoryRoom room = memory_room(kCpu);

@@ -100,7 +100,7 @@ bool run(int argc, const char* const* argv) {
 }  // namespace rodeo
 
 int main(int argc, char** argv) {
-  rodeo::limit_spinning(argv);
+  rodeo::configure_threads(argv);
   bool ok = false;
   const int code = rodeo::run_command("rodeo_gradcheck", [&] { ok = rodeo::run(argc, argv); });
   return code == 0 && !ok ? 1 : code;

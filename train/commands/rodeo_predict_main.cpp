@@ -3,6 +3,6 @@
 #include "train/commands/predict.h"
 
 int main(int argc, char** argv) {
-  rodeo::limit_spinning(argv);
+  rodeo::configure_threads(argv);
   return rodeo::predict_command(argc, argv);
 }

@@ -3,7 +3,7 @@
 #include "train/commands/command.h"
 
 int main(int argc, char** argv) {
-  rodeo::limit_spinning(argv);
+  rodeo::configure_threads(argv);
   rodeo::TrainOptions defaults;
   defaults.choose_model = true;
   return rodeo::train_command(argc, argv, defaults);

@@ -4,6 +4,6 @@
 #include "train/task/model_registry.h"
 
 int main(int argc, char** argv) {
-  rodeo::limit_spinning(argv);
+  rodeo::configure_threads(argv);
   return rodeo::train_command(argc, argv, rodeo::published_options("gcn"));
 }
