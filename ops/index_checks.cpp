@@ -1,20 +1,9 @@
 #include "ops/index_checks.h"
 
-#include <algorithm>
+#include "core/find_first.h"
 
 namespace rodeo {
 namespace {
-
-/// The first i in [0, n) with is_bad(i), or n.
-template <class IsBad>
-std::int64_t find_first(std::int64_t n, IsBad&& is_bad) {
-  constexpr std::int64_t kSerial = 1 << 15;
-  std::int64_t first = n;
-#pragma omp parallel for reduction(min : first) if (n > kSerial)
-  for (std::int64_t i = 0; i < n; ++i)
-    if (is_bad(i)) first = std::min(first, i);
-  return first;
-}
 
 [[noreturn]] void fail_index(std::string_view op, std::string_view input, std::int64_t position,
                              std::int64_t value, std::int64_t limit) {

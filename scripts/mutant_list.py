@@ -79,7 +79,7 @@ MUTANTS = [
     ("train/trainer.cpp", "options_.stop_on_loss ? progress_.lowest_loss_epoch : progress_.best_epoch", "progress_.best_epoch", "TrainLoop*"),
     ("train/trainer.cpp", "evaluation.val_loss < now.lowest_loss", "true", "TrainLoop*"),
     ("train/trainer.cpp", "epoch % options_.eval_every == 0 || epoch == options_.epochs", "epoch % options_.eval_every == 0", "TrainLoop*"),
-    ("train/io/run_state.cpp", "json.value(\"lowest_loss_epoch\", state.trainer.best_epoch)", "state.trainer.epoch", "TrainRecorder*"),
+    ("train/io/run_state.cpp", "has_lowest ? d.get<int>(\"lowest_loss_epoch\") : state.trainer.best_epoch", "state.trainer.epoch", "TrainRecorder*"),
     ("train/task/advice.cpp", "task.one_way_edges > 0", "task.one_way_edges > 2", "TrainAdvice*"),
     ("train/task/advice.cpp", "task.feature_norm < kSmallFeatureNorm", "task.feature_norm > kSmallFeatureNorm", "TrainAdvice*"),
     ("train/task/advice.cpp", "summary.best_epoch != summary.epochs", "summary.best_epoch > summary.epochs", "TrainConvergence*"),

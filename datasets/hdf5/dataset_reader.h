@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/find_first.h"
 #include "core/staging.h"
 #include "datasets/dataset.h"
 #include "datasets/hdf5_file.h"
@@ -19,22 +20,6 @@ constexpr std::int64_t kSchemaVersion = 1;
 constexpr std::int64_t kMaxNodes = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kMaxSplits = 1000;
 constexpr std::int64_t kBlock = std::int64_t{1} << 20;  // elements per read
-
-/// The smallest i in [0, n) for which bad(i), or n.
-template <class Bad>
-std::int64_t find_first(std::int64_t n, Bad&& bad) {
-  constexpr std::int64_t kStep = 4096;  // checked without branches, so that the loop vectorises
-  std::int64_t first = n;
-#pragma omp parallel for reduction(min : first) if (n > kStep)
-  for (std::int64_t begin = 0; begin < n; begin += kStep) {
-    const std::int64_t end = std::min(begin + kStep, n);
-    bool any = false;
-    for (std::int64_t i = begin; i < end; ++i) any |= bad(i);
-    for (std::int64_t i = begin; any && i < end; ++i)
-      if (bad(i)) first = std::min(first, i), any = false;
-  }
-  return first;
-}
 
 /// Reads one file into one Dataset in several steps. A step throws Error for invalid data. With `findings`,
 /// the error text is appended to it instead, and reading continues with the next step.

@@ -1,25 +1,16 @@
 #include <cmath>
 
+#include "core/find_first.h"
 #include "ops/cpu/loops.h"
 #include "ops/kernels/graph.h"
 
 namespace rodeo::kernels::cpu {
 namespace {
 
-constexpr std::int64_t kStep = 4096;  // scanned without branches, so that the loop vectorises
-
 /// The first i in [0, n) for which bad(i), or -1.
-template <class F>
-std::int64_t first_of(std::int64_t n, F&& bad) {
-  std::int64_t first = n;
-#pragma omp parallel for reduction(min : first) if (n > kSerial)
-  for (std::int64_t begin = 0; begin < n; begin += kStep) {
-    const std::int64_t end = std::min(begin + kStep, n);
-    bool any = false;
-    for (std::int64_t i = begin; i < end; ++i) any |= bad(i);
-    for (std::int64_t i = begin; any && i < end; ++i)
-      if (bad(i)) first = std::min(first, i), any = false;
-  }
+template <class Bad>
+std::int64_t first_of(std::int64_t n, Bad&& bad) {
+  const std::int64_t first = find_first(n, bad);
   return first == n ? -1 : first;
 }
 
