@@ -74,6 +74,11 @@ expect_success tables "$dir/tables.h5" --columns label=age,source=target,target=
 grep -qF '1 features, 3 classes' "$dir/out" && ok || bad "import csv --columns read other columns: $(cat "$dir/out")"
 expect_success "$bin/rodeo_data" import csv --edges "$dir/edges.csv" --features onehot "$dir/onehot.h5"
 grep -qF '3 nodes, 2 edges, 3 features' "$dir/out" && ok || bad "--features onehot: $(cat "$dir/out")"
+printf '0 0 9\n0 1 1\n2 1 2\n1 1 9\n' >"$dir/loops.txt"
+expect_success "$bin/rodeo_data" import edgelist --drop-self-loops "$dir/loops.txt" "$dir/loops.h5"
+grep -qF '3 nodes, 2 edges' "$dir/out" && ok || bad "--drop-self-loops: $(cat "$dir/out")"
+expect_success "$bin/rodeo_data" inspect "$dir/loops.h5"
+grep -q '^self loops  *0$' "$dir/out" && ok || bad "--drop-self-loops left some: $(cat "$dir/out")"
 expect_success "$bin/rodeo_data" import edgelist --features degree --undirected "$dir/edges.txt" "$dir/degree.h5"
 expect_error "--features degree: tables has 2 features" tables "$dir/x.h5" --features degree --name tables
 expect_error "--features must be onehot or degree, got 'one'" "$bin/rodeo_data" import edgelist --features one "$dir/edges.txt" "$dir/x.h5"

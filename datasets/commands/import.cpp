@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "datasets/commands/command_line.h"
+#include "datasets/import/edges.h"
 
 namespace rodeo {
 namespace {
@@ -42,6 +43,7 @@ std::string import_formats() {
 int import_command(int argc, const char* const* argv) {
   CommandLine line("import", about(), "FORMAT [SOURCE] FILE");
   line.flag("undirected", "Add the reverse of every edge and drop duplicates");
+  line.flag("drop-self-loops", "Drop the edges from a node to itself");
   line.flag("relabel", "edgelist: accept arbitrary ids and renumber them; /node_id keeps the original ids");
   line.option("nodes",
               "edgelist: number of nodes (default: the largest id + 1). csv: a table with columns id, label, "
@@ -82,6 +84,7 @@ int import_command(int argc, const char* const* argv) {
     check(!line.has("nodes") || options.nodes >= 0, "--nodes must be at least 0, got ", options.nodes);
   }
   Dataset dataset = importer.read(importer.has_source ? line.file(1) : "", options);
+  if (line.has("drop-self-loops")) drop_self_loops(dataset);
   if (line.has("features")) make_features(dataset, line.text("features"));
   const std::string& out = line.file(wanted - 1);
   if (!importer.has_source) dataset.name = std::filesystem::path(out).stem().string();

@@ -42,6 +42,17 @@ void make_undirected(Dataset& dataset) {
   if (weighted) dataset.edge_weight = take(dataset.edge_weight, sorted.edge_ids, 1);
 }
 
+void drop_self_loops(Dataset& dataset) {
+  const Tensor src = dataset.src.to(DType::kI64), dst = dataset.dst.to(DType::kI64);
+  const auto *from = src.data<std::int64_t>(), *to = dst.data<std::int64_t>();
+  std::vector<std::int64_t> kept;
+  for (std::int64_t e = 0; e < src.numel(); ++e)
+    if (from[e] != to[e]) kept.push_back(e);
+  const Tensor edges = Tensor::from(kept);
+  for (Tensor* array : {&dataset.src, &dataset.dst, &dataset.edge_weight})
+    if (array->defined()) *array = take(*array, edges);
+}
+
 Dataset read_edge_list(const std::string& path, const EdgeListOptions& options) {
   check(!options.relabel || options.nodes < 0, "the number of nodes and relabel exclude each other");
   TextLines lines(path);

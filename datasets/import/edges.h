@@ -13,4 +13,7 @@ std::string stem_of(const std::string& path);
 /// Adds the reverse of every edge and drops duplicates. The result is sorted by (source, destination).
 void make_undirected(Dataset& dataset);
 
+/// Drops the edges from a node to itself, and their weights. The others keep their order.
+void drop_self_loops(Dataset& dataset);
+
 }  // namespace rodeo
