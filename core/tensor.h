@@ -107,4 +107,8 @@ class Tensor {
 /// columns.
 void zero_columns(const Tensor& x, std::int64_t first);
 
+/// The values in aligned rows, then a line with dtype, shape and device. More than 1000 elements are
+/// summarised. See to_text() in core/print.h, which has options. Waits for the device.
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
+
 }  // namespace rodeo

@@ -77,6 +77,9 @@ using GradientRule = std::function<std::vector<Tensor>(const Tensor& dy)>;
 Variable record(std::string_view op, Tensor y, std::vector<Variable> inputs, GradientRule rule,
                 SavedTensor saved = {});
 
+/// The value as a Tensor is printed, and whether it requires a gradient (core/print.h).
+std::ostream& operator<<(std::ostream& out, const Variable& variable);
+
 /// RAII guard that disables the recording of gradients on this thread, like torch.no_grad().
 class NoGrad {
  public:
