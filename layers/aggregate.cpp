@@ -12,6 +12,19 @@ void check_node_features(std::string_view layer, const Adjacency& adj, const Fea
   check(x.shape() == expected, "[", layer, "] x must be ", expected, ", got ", x.shape());
 }
 
+void check_bipartite_features(std::string_view layer, const Adjacency& adj, const BipartiteFeatures& x,
+                              std::int64_t in, std::int64_t in_dst, bool needs_dst) {
+  check(adj.defined(), "[", layer, "] the graph is undefined");
+  const auto check_side = [&](std::string_view name, const Features& side, const Shape& expected) {
+    check(side.defined(), "[", layer, "] ", name, " must be ", expected, " on a graph of ", adj.rows(), " x ",
+          adj.cols(), ", got undefined features");
+    check(side.shape() == expected, "[", layer, "] ", name, " must be ", expected, " on a graph of ",
+          adj.rows(), " x ", adj.cols(), ", got ", side.shape());
+  };
+  check_side("x_src", x.src, {adj.cols(), in});
+  if (needs_dst || x.dst.defined()) check_side("x_dst", x.dst, {adj.rows(), in_dst});
+}
+
 bool aggregates_first(const Features& x, const Linear& linear, Reduce reduce) {
   const bool commutes = reduce == Reduce::kSum || reduce == Reduce::kMean;
   const Variable& w = linear.weight();

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "layers/bipartite.h"
 #include "layers/linear.h"
 #include "ops/spmm.h"
 
@@ -10,6 +11,11 @@ namespace rodeo {
 
 /// Throws Error unless adj is square and x is [nodes, in].
 void check_node_features(std::string_view layer, const Adjacency& adj, const Features& x, std::int64_t in);
+
+/// Throws Error unless x.src is [adj.cols(), in] and x.dst is [adj.rows(), in_dst], or undefined if it is not
+/// needed.
+void check_bipartite_features(std::string_view layer, const Adjacency& adj, const BipartiteFeatures& x,
+                              std::int64_t in, std::int64_t in_dst, bool needs_dst = true);
 
 /// linear(reduce over the edges of each row of weight * x); weight may be undefined. Sum and mean commute
 /// with the matrix product, so they run before or after it, whichever is narrower; after it if x is sparse.

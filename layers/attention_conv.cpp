@@ -1,5 +1,6 @@
 #include "layers/attention_conv.h"
 
+#include "layers/aggregate.h"
 #include "ops/dense.h"
 #include "ops/heads.h"
 
@@ -10,6 +11,7 @@ AttentionConv::AttentionConv(const char* name, const AttentionConvOptions& optio
   const auto& o = options;
   check(o.in >= 1 && o.out >= 1 && o.heads >= 1, "[", name, "] in, out and heads must be >= 1, got ", o.in,
         ", ", o.out, " and ", o.heads);
+  check(o.in_dst >= 0, "[", name, "] in_dst must be >= 0, got ", o.in_dst);
   check(o.dropout >= 0 && o.dropout < 1, "[", name, "] dropout must be in [0, 1), got ", o.dropout);
 }
 
@@ -17,16 +19,19 @@ std::int64_t AttentionConv::width() const {
   return options_.merge == HeadMerge::kConcat ? options_.heads * options_.out : options_.out;
 }
 
+std::int64_t AttentionConv::in_dst() const {
+  return options_.in_dst > 0 ? options_.in_dst : options_.in;
+}
+
 void AttentionConv::register_rest(Random& random, Device device, DType dtype) {
-  if (options_.residual && options_.in != width())
-    register_parameter("res.weight", &res_,
-                       glorot_uniform(options_.in, width(), random.next(), dtype, device),
+  if (options_.residual && in_dst() != width())
+    register_parameter("res.weight", &res_, glorot_uniform(in_dst(), width(), random.next(), dtype, device),
                        TorchLayout::kTransposed);
   if (options_.bias) register_parameter("bias", &b_, Tensor::zeros({width()}, dtype, device));
 }
 
-Tensor AttentionConv::glorot_weight(Random& random, Device device, DType dtype) const {
-  return glorot_uniform(options_.in, options_.heads * options_.out, random.next(), dtype, device);
+Tensor AttentionConv::glorot_weight(std::int64_t in, Random& random, Device device, DType dtype) const {
+  return glorot_uniform(in, options_.heads * options_.out, random.next(), dtype, device);
 }
 
 Variable AttentionConv::project(const Features& x, const Variable& w) const {
@@ -41,11 +46,13 @@ Variable AttentionConv::merge(const Variable& y, const Features& x, const Epilog
 }
 
 void AttentionConv::check_inputs(const Adjacency& adj, const Features& x) const {
-  check(adj.defined(), "[", name_, "] the graph is undefined");
-  check(adj.rows() == adj.cols(), "[", name_, "] the graph must be square, got ", adj.rows(), " x ",
-        adj.cols());
-  const Shape expected{adj.rows(), options_.in};
-  check(x.shape() == expected, "[", name_, "] x must be ", expected, ", got ", x.shape());
+  check_node_features(name_, adj, x, options_.in);
+  check(options_.in_dst == 0, "[", name_, "] the layer has in_dst ", options_.in_dst,
+        ": pass {x_src, x_dst}");
+}
+
+void AttentionConv::check_inputs(const Adjacency& adj, const BipartiteFeatures& x) const {
+  check_bipartite_features(name_, adj, x, options_.in, in_dst());
 }
 
 AttentionOptions AttentionConv::attention_options(RandomKey key) const {

@@ -3,6 +3,7 @@
 
 #include "core/adjacency.h"
 #include "core/random.h"
+#include "layers/bipartite.h"
 #include "layers/module.h"
 #include "ops/attention.h"
 #include "ops/epilogue.h"
@@ -25,6 +26,9 @@ struct AttentionConvOptions {
   bool bias = true;
   bool residual = false;                      // adds x, or x times a learned matrix if the widths differ
   AttentionForm form = AttentionForm::kAuto;  // GatConv only
+  // Columns of the destinations of a bipartite graph. GatConv has a matrix for each side then. 0: those of
+  // `in`, and one matrix in GatConv.
+  std::int64_t in_dst = 0;
 };
 
 /// Base of the layers  Y_i = merge over heads of (sum over j of alpha_ij V_j) (+ residual) (+ b),  where
@@ -35,6 +39,9 @@ struct AttentionConvOptions {
 /// - forward(adj, x, key):  x [nodes, in] -> [nodes, width()]. `key` draws the mask of attention dropout:
 /// pass a new
 ///   one in every call (Random::next()). Ignored without dropout and in evaluation mode.
+/// - forward(adj, {x_src, x_dst}, key) on a bipartite graph, where i is a destination and j a source:
+///     adj [n_dst, n_src],  x_src [n_src, in],  x_dst [n_dst, in_dst]  ->  [n_dst, width()].
+///   The residual is of x_dst. Throws Error for other shapes.
 /// - forward(adj, x, key, then) also applies epilogue() with `then` after the bias, in the same pass.
 class AttentionConv : public Module {
  public:
@@ -47,21 +54,25 @@ class AttentionConv : public Module {
   /// Registers the parameters of merge(). Call it after the layer's own weights are registered.
   void register_rest(Random& random, Device device, DType dtype);
 
+  /// options_.in_dst, or options_.in where that is 0.
+  std::int64_t in_dst() const;
+
   /// Initial value of a matrix [in, heads * out], and its product with x: [nodes, heads, out].
-  Tensor glorot_weight(Random& random, Device device, DType dtype) const;
+  Tensor glorot_weight(std::int64_t in, Random& random, Device device, DType dtype) const;
   Variable project(const Features& x, const Variable& w) const;
-  /// y [nodes, heads, out] -> [nodes, width()], with residual, bias and `then` applied.
+  /// y [nodes, heads, out] -> [nodes, width()], with the residual of x, bias and `then` applied.
   Variable merge(const Variable& y, const Features& x, const EpilogueOptions& then) const;
 
   void check_inputs(const Adjacency& adj, const Features& x) const;
+  void check_inputs(const Adjacency& adj, const BipartiteFeatures& x) const;
   AttentionOptions attention_options(RandomKey key) const;
 
   const char* name_;
   AttentionConvOptions options_;
 
  private:
-  Variable res_;  // [in, width()]  "res.weight"; undefined without residual or if in == width()
-  Variable b_;    // [width()]      "bias"; undefined without bias
+  Variable res_;  // [in_dst, width()]  "res.weight"; undefined without residual or if in_dst == width()
+  Variable b_;    // [width()]          "bias"; undefined without bias
 };
 
 }  // namespace rodeo

@@ -1,13 +1,19 @@
 #include "layers/gat_conv.h"
 
 #include "ops/dense.h"
+#include "ops/heads.h"
 #include "ops/linear.h"
 
 namespace rodeo {
 
 GatConv::GatConv(const AttentionConvOptions& options, Random& random, Device device, DType dtype)
     : AttentionConv("gat_conv", options) {
-  register_parameter("lin.weight", &w_, glorot_weight(random, device, dtype), TorchLayout::kTransposed);
+  const bool two = options.in_dst > 0;
+  register_parameter(two ? "lin_src.weight" : "lin.weight", &w_,
+                     glorot_weight(options.in, random, device, dtype), TorchLayout::kTransposed);
+  if (two)
+    register_parameter("lin_dst.weight", &w_dst_, glorot_weight(options.in_dst, random, device, dtype),
+                       TorchLayout::kTransposed);
   for (const auto& [name, slot] : {std::pair{"att_dst", &a_dst_}, {"att_src", &a_src_}})
     register_parameter(name, slot, glorot_uniform(options.heads, options.out, random.next(), dtype, device),
                        TorchLayout::kLeadingOne);
@@ -20,6 +26,17 @@ Variable GatConv::forward(const Adjacency& adj, const Features& x, RandomKey key
   const Features in = linear_input(x, w_);  // the residual connection reads it too
   const Variable z = project(in, w_);
   return merge(gat_self_attention(adj, z, a_dst_, a_src_, attention_options(key)), in, then);
+}
+
+Variable GatConv::forward(const Adjacency& adj, const BipartiteFeatures& x, RandomKey key,
+                          const EpilogueOptions& then) const {
+  check_inputs(adj, x);
+  const Variable& w_dst = w_dst_.defined() ? w_dst_ : w_;
+  const Features dst = linear_input(x.dst, w_dst);  // the residual connection reads it too
+  const Variable z_dst = project(dst, w_dst), z_src = project(x.src, w_);
+  return merge(
+      gat_attention(adj, head_dot(z_dst, a_dst_), head_dot(z_src, a_src_), z_src, attention_options(key)),
+      dst, then);
 }
 
 }  // namespace rodeo

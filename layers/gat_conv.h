@@ -8,16 +8,20 @@ namespace rodeo {
 ///   z = x W,   e_ij = LeakyReLU(a_dst . z_i + a_src . z_j),   y_i = sum over j of softmax_j(e_ij) z_j
 /// See layers/attention_conv.h for adj, x, key and `then`. Allocates no array [edges, ...]
 /// unless options.form is kComposed.
+/// On a bipartite graph z_i = x_dst,i W_dst and z_j = x_src,j W_src. Both are W unless options.in_dst is set.
 class GatConv : public AttentionConv {
  public:
   GatConv(const AttentionConvOptions& options, Random& random, Device device = kCpu,
           DType dtype = DType::kF32);
   Variable forward(const Adjacency& adj, const Features& x, RandomKey key,
                    const EpilogueOptions& then = {}) const;
+  Variable forward(const Adjacency& adj, const BipartiteFeatures& x, RandomKey key,
+                   const EpilogueOptions& then = {}) const;
 
  private:
-  Variable w_;              // [in, heads * out]  "lin.weight", PyG's transposed
-  Variable a_dst_, a_src_;  // [heads, out]       "att_dst", "att_src", PyG's [1, heads, out]
+  Variable w_;              // [in, heads * out]  "lin.weight", or "lin_src.weight"; PyG's transposed
+  Variable w_dst_;          // [in_dst, heads * out]  "lin_dst.weight"; undefined without in_dst
+  Variable a_dst_, a_src_;  // [heads, out]  "att_dst", "att_src", PyG's [1, heads, out]
 };
 
 }  // namespace rodeo

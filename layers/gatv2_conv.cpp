@@ -10,8 +10,10 @@ namespace rodeo {
 Gatv2Conv::Gatv2Conv(const AttentionConvOptions& options, Random& random, Device device, DType dtype)
     : AttentionConv("gatv2_conv", options) {
   const std::int64_t heads = options.heads, out = options.out;
-  register_parameter("lin_r.weight", &w_dst_, glorot_weight(random, device, dtype), TorchLayout::kTransposed);
-  register_parameter("lin_l.weight", &w_src_, glorot_weight(random, device, dtype), TorchLayout::kTransposed);
+  register_parameter("lin_r.weight", &w_dst_, glorot_weight(in_dst(), random, device, dtype),
+                     TorchLayout::kTransposed);
+  register_parameter("lin_l.weight", &w_src_, glorot_weight(options.in, random, device, dtype),
+                     TorchLayout::kTransposed);
   if (options.bias) {
     register_parameter("lin_r.bias", &c_dst_, Tensor::zeros({heads * out}, dtype, device));
     register_parameter("lin_l.bias", &c_src_, Tensor::zeros({heads * out}, dtype, device));
@@ -25,13 +27,24 @@ Variable Gatv2Conv::forward(const Adjacency& adj, const Features& x, RandomKey k
                             const EpilogueOptions& then) const {
   check_inputs(adj, x);
   const Features in = linear_input(x, w_dst_);  // several products read it
-  const auto affine = [&](const Variable& w, const Variable& c) {
+  return attend(adj, {in, in}, key, then);
+}
+
+Variable Gatv2Conv::forward(const Adjacency& adj, const BipartiteFeatures& x, RandomKey key,
+                            const EpilogueOptions& then) const {
+  check_inputs(adj, x);
+  return attend(adj, {x.src, linear_input(x.dst, w_dst_)}, key, then);
+}
+
+Variable Gatv2Conv::attend(const Adjacency& adj, const BipartiteFeatures& x, RandomKey key,
+                           const EpilogueOptions& then) const {
+  const auto affine = [&](const Features& in, const Variable& w, const Variable& c) {
     const Variable y = matmul(in, w);
-    return reshape(c.defined() ? add_bias(y, c) : y, {x.dim(0), options_.heads, options_.out});
+    return reshape(c.defined() ? add_bias(y, c) : y, {in.dim(0), options_.heads, options_.out});
   };
-  const Variable p = affine(w_dst_, c_dst_), q = affine(w_src_, c_src_);
+  const Variable p = affine(x.dst, w_dst_, c_dst_), q = affine(x.src, w_src_, c_src_);
   const Variable score = head_dot(leaky_relu(sddmm(adj, p, q, SddmmOp::kAdd), options_.negative_slope), a_);
-  return merge(attention_from_scores(adj, score, q, attention_options(key)), in, then);
+  return merge(attention_from_scores(adj, score, q, attention_options(key)), x.dst, then);
 }
 
 }  // namespace rodeo

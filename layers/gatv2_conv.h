@@ -9,16 +9,23 @@ namespace rodeo {
 ///   p = x W_dst + c_dst,   q = x W_src + c_src,
 ///   e_ij = a . LeakyReLU(p_i + q_j),   y_i = sum over j of softmax_j(e_ij) q_j
 /// See layers/attention_conv.h for adj, x, key and `then`. LeakyReLU is applied before the
-/// dot product, so that arrays [edges, heads, out] are allocated.
+/// dot product, so that arrays [edges, heads, out] are allocated. On a bipartite graph p is of x_dst, q of
+/// x_src.
 class Gatv2Conv : public AttentionConv {
  public:
   Gatv2Conv(const AttentionConvOptions& options, Random& random, Device device = kCpu,
             DType dtype = DType::kF32);
   Variable forward(const Adjacency& adj, const Features& x, RandomKey key,
                    const EpilogueOptions& then = {}) const;
+  Variable forward(const Adjacency& adj, const BipartiteFeatures& x, RandomKey key,
+                   const EpilogueOptions& then = {}) const;
 
  private:
-  Variable w_dst_, w_src_;  // [in, heads * out]  "lin_r.weight", "lin_l.weight", PyG's transposed
+  /// Inputs are checked; linear_input() was called.
+  Variable attend(const Adjacency& adj, const BipartiteFeatures& x, RandomKey key,
+                  const EpilogueOptions& then) const;
+
+  Variable w_dst_, w_src_;  // [in_dst or in, heads * out]  "lin_r.weight", "lin_l.weight", PyG's transposed
   Variable c_dst_, c_src_;  // [heads * out]      "lin_r.bias", "lin_l.bias"; undefined without bias
   Variable a_;              // [heads, out]       "att", PyG's [1, heads, out]
 };

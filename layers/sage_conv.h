@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "layers/bipartite.h"
 #include "layers/linear.h"
 #include "ops/spmm.h"
 
@@ -14,11 +15,14 @@ struct SageConvOptions {
   bool normalize = false;   // scales rows of the result to unit length
   bool root_weight = true;  // the term x W_r
   bool bias = true;
+  std::int64_t in_dst = 0;  // of the destinations of a bipartite graph; 0: in
 };
 
 /// GraphSAGE (Hamilton, Ying, Leskovec, "Inductive representation learning on large graphs", NIPS 2017):
 ///   y_i = (reduce over the neighbours j of x_j) W_l + b + x_i W_r
 /// x [nodes, in] -> [nodes, out]. Rows of adj are destinations; no self loops are added.
+/// On a bipartite graph x_j is a source's and x_i a destination's row:
+///   adj [n_dst, n_src],  x.src [n_src, in],  x.dst [n_dst, in_dst]  ->  [n_dst, out]
 /// Initial weights are those of Linear. Parameters: lin_l.weight, lin_l.bias, lin_r.weight.
 class SageConv : public Module {
  public:
@@ -26,8 +30,14 @@ class SageConv : public Module {
   /// Sum and mean run before or after the matrix product, whichever is narrower. Sparse x only with these.
   /// spmm.reduce is ignored.
   Variable forward(const Adjacency& adj, const Features& x, const SpmmOptions& spmm = {}) const;
+  /// x.dst may be undefined, Features(), without root_weight. Throws Error for shapes other than those above.
+  Variable forward(const Adjacency& adj, const BipartiteFeatures& x, const SpmmOptions& spmm = {}) const;
 
  private:
+  std::int64_t in_dst() const { return options_.in_dst > 0 ? options_.in_dst : options_.in; }
+  /// The formula, without checks.
+  Variable combine(const Adjacency& adj, const BipartiteFeatures& x, const SpmmOptions& spmm) const;
+
   SageConvOptions options_;
   Linear neighbours_;             // "lin_l"
   std::unique_ptr<Linear> root_;  // "lin_r"; null without root_weight
