@@ -80,6 +80,18 @@ void save_dataset(const Dataset& dataset, const std::string& path) {
   file.commit();
 }
 
+Features sparse_features(const Dataset& dataset, Device device) {
+  check(dataset.has_features(), "[sparse_features] the dataset has no features");
+  if (dataset.x.defined()) {
+    const WeightedAdjacency entries = dense_to_csr(dataset.x.to(device));
+    return sparse_features(entries.adj, entries.weight);
+  }
+  const SparseFeatures& x = dataset.x_sparse;
+  const Adjacency entries(Csr{dataset.num_nodes, dataset.num_features, x.indptr.to(device),
+                              x.indices.to(DType::kI32).to(device)});
+  return sparse_features(entries, x.data.to(device));
+}
+
 Tensor dense_features(const Dataset& dataset) {
   if (dataset.x.defined() || !dataset.x_sparse.defined()) return dataset.x;
   const auto& [indptr, indices, data] = dataset.x_sparse;

@@ -9,6 +9,7 @@
 #include "core/tensor.h"
 #include "datasets/split.h"
 #include "ops/convert.h"
+#include "ops/features.h"
 
 namespace rodeo {
 
@@ -86,6 +87,12 @@ void save_dataset(const Dataset& dataset, const std::string& path);
 
 /// x, or x_sparse as a dense matrix: f32 [nodes, features], on the same device. Undefined without features.
 Tensor dense_features(const Dataset& dataset);
+
+/// x_sparse, or the nonzeros of x, as the sparse input of a first layer: f32 [nodes, features] on `device`.
+///   model.forward(graph, normalize_rows(sparse_features(data, device)))
+/// Without a file, make them from CSR or COO by sparse_features() in ops/features.h. Throws Error without
+/// features, and for an x_sparse that is no CSR of [nodes, features].
+Features sparse_features(const Dataset& dataset, Device device = kCpu);
 
 /// The graph on a device. Rows are destinations and columns are sources, so spmm(adj, weight, x) is message
 /// passing with sum aggregation.

@@ -109,6 +109,17 @@ Features sparse_features(const Adjacency& adj, const Tensor& value) {
   return drop_entries(pattern, sums, 0, {}, {});
 }
 
+Features sparse_features(const Tensor& row, const Tensor& col, const Tensor& value, std::int64_t rows,
+                         std::int64_t cols) {
+  check(row.defined() && row.rank() == 1, "[sparse_features] row must be a vector [entries]");
+  check_vector("sparse_features", "value", value);
+  check_shape("sparse_features", "value", value, row.shape());
+  check(value.device() == row.device(), "[sparse_features] value is on ", value.device(), ", row on ",
+        row.device());
+  const CooResult sorted = coo_to_csr(row, col, rows, cols, {.edge_ids = true});
+  return sparse_features(sorted.adj, take(value, sorted.edge_ids));
+}
+
 Features Features::to(DType dtype) const {
   check(defined(), "[features] to() of undefined features");
   check(!requires_grad(), "[features] to() of features that require a gradient: cast() has one");

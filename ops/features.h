@@ -36,7 +36,7 @@ struct SparsePattern {
 ///   - a dense Variable; Variables convert implicitly,
 ///   - a dense constant with a pending dropout, which a product applies while it reads (see linear.h),
 ///   - a sparse constant, whose zeros are never stored, read or multiplied. Layers that begin with a product
-///     X W accept it.
+///     X W accept it: forward(graph, sparse_features(...)).
 class Features {
  public:
   Features() = default;                                  // undefined
@@ -96,6 +96,16 @@ class Features {
 /// Waits for the device. Deterministic: the same entries on every device.
 /// Throws rodeo::Error when shapes, dtypes or devices disagree.
 Features sparse_features(const Adjacency& adj, const Tensor& value);
+
+/// The same from an edge list (COO): entry e is value[e] in row row[e] and column col[e], in any order; equal
+/// positions are added.
+///   row, col  [entries]  both i32 or both i64
+///   value     [entries]  f64, f32, bf16 or f16; all on one device
+///   returns   [rows, cols]
+/// Waits for the device. Deterministic. Throws rodeo::Error when shapes, dtypes or devices disagree, and for
+/// the first entry outside the matrix.
+Features sparse_features(const Tensor& row, const Tensor& col, const Tensor& value, std::int64_t rows,
+                         std::int64_t cols);
 
 /// y[i, j] = scale[i] dropout(x)[i, j], where dropout is that of dense.h.
 ///   x      [m, n]  f64, f32, bf16 or f16
