@@ -9,7 +9,9 @@
 namespace rodeo {
 
 struct Adjacency::State {
+  explicit State(Csr csr) : csr(std::move(csr)) {}
   Csr csr;
+  std::recursive_mutex mutex;  // of the cache; recursive, because making one value uses others
   Cache cache;
   CUstream_st* stream = nullptr;  // of the thread that used the cache last
 };
@@ -47,13 +49,13 @@ void check_values(const Csr& csr) {
 Adjacency::Adjacency(Csr csr) {
   check_form(csr);
   check_values(csr);
-  state_ = std::make_shared<State>(State{std::move(csr), {}, nullptr});
+  state_ = std::make_shared<State>(std::move(csr));
 }
 
 Adjacency Adjacency::trusted(Csr csr) {
   check_form(csr);
   Adjacency adj;
-  adj.state_ = std::make_shared<State>(State{std::move(csr), {}, nullptr});
+  adj.state_ = std::make_shared<State>(std::move(csr));
   return adj;
 }
 
@@ -62,8 +64,12 @@ const Csr& Adjacency::csr() const {
   return state_->csr;
 }
 
-Adjacency::Cache& Adjacency::cache() const {
+Adjacency::CacheLock Adjacency::lock_cache() const {
   check(defined(), "[adjacency] the graph is undefined");
+  return CacheLock(state_->mutex);
+}
+
+Adjacency::Cache& Adjacency::cache() const {
   // Values may still be being computed on the stream of the thread that created them.
   if (const Device device = this->device(); device.is_cuda()) {
     CUstream_st* const stream = Context::of(device).stream();

@@ -4,6 +4,7 @@
 #include <any>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <typeindex>
 #include <unordered_map>
 #include <utility>
@@ -43,13 +44,20 @@ class Adjacency {
   bool operator==(const Adjacency& other) const { return state_ == other.state_; }
 
   /// The cached value of type T (plans, transposes, choices): created by make() on first use, kept as long as
-  /// the graph. For one thread at a time: its stream waits for what the thread before it has enqueued so far.
+  /// the graph. Several threads may call it at once on a graph on the CPU: one makes the value, the others
+  /// wait. On CUDA one thread at a time: its stream waits for what the thread before it has enqueued so far.
   template <class T, class Make>
   const T& cached(Make&& make) const {
+    const CacheLock lock = lock_cache();
     auto& slot = cache()[std::type_index(typeid(T))];
     if (!slot.has_value()) slot = std::make_shared<const T>(std::forward<Make>(make)());
     return *std::any_cast<const std::shared_ptr<const T>&>(slot);
   }
+
+  using CacheLock = std::unique_lock<std::recursive_mutex>;
+  /// Locks the cache for this thread. For cached values that change after they were made, such as a map of
+  /// plans: hold it while such a value is read or changed. make() may use the cache.
+  CacheLock lock_cache() const;
 
  private:
   using Cache = std::unordered_map<std::type_index, std::any>;

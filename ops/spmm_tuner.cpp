@@ -52,6 +52,7 @@ struct SpmmChoices {
       std::make_shared<std::map<SpmmProblem, SpmmChoice>>();
 };
 
+/// Hold adj.lock_cache() while using it.
 std::map<SpmmProblem, SpmmChoice>& choices_on(const Adjacency& adj) {
   return *adj.cached<SpmmChoices>([] { return SpmmChoices(); }).of;
 }
@@ -127,6 +128,7 @@ SpmmAlgorithm spmm_rule(const Adjacency& adj) {
 
 SpmmAlgorithm choose_spmm(const Adjacency& adj, const SpmmProblem& problem,
                           const std::function<void(SpmmAlgorithm)>& run, SpmmTuningCache& cache) {
+  const auto lock = adj.lock_cache();
   auto& choices = choices_on(adj);
   if (const auto at = choices.find(problem); at != choices.end()) return at->second.algorithm;
   SpmmChoice choice;
@@ -142,6 +144,7 @@ SpmmAlgorithm choose_spmm(const Adjacency& adj, const SpmmProblem& problem,
 }
 
 std::string explain_spmm(const Adjacency& adj) {
+  const auto lock = adj.lock_cache();
   std::string text;
   for (const auto& [problem, choice] : choices_on(adj)) {
     text += str(problem, ": ", choice);

@@ -18,6 +18,7 @@ struct RodeProducts {
   std::shared_ptr<std::set<Product>> all = std::make_shared<std::set<Product>>();
 };
 
+/// Hold adj.lock_cache() while using it.
 std::set<Product>& products_of(const Adjacency& adj) {
   return *adj.cached<RodeProducts>([] { return RodeProducts(); }).all;
 }
@@ -48,10 +49,12 @@ SpmmVariant spmm_variant(const Adjacency& adj, const SpmmProblem& problem, SpmmA
 }
 
 void note_rode_product(const Adjacency& adj, const SpmmProblem& problem, const RodeOptions& options) {
+  const auto lock = adj.lock_cache();
   products_of(adj).emplace(problem, options);
 }
 
 std::string explain_rode(const Adjacency& adj) {
+  const auto lock = adj.lock_cache();
   std::string text;
   for (const auto& [problem, options] : products_of(adj)) {
     text += str("  ", problem);

@@ -31,6 +31,7 @@ const RodePlan& rode_plan(const Adjacency& adj, const RodeOptions& options) {
   struct OtherPlans {
     std::shared_ptr<std::map<RodeOptions, RodePlan>> of = std::make_shared<std::map<RodeOptions, RodePlan>>();
   };
+  const auto lock = adj.lock_cache();
   auto& plans = *adj.cached<OtherPlans>([] { return OtherPlans(); }).of;
   const auto at = plans.find(options);
   return at != plans.end() ? at->second : plans.emplace(options, make()).first->second;
@@ -78,6 +79,7 @@ RowLocality row_locality(const Adjacency& adj) {
   struct CachedLocality {
     mutable std::optional<RowLocality> value;
   };
+  const auto lock = adj.lock_cache();
   auto& kept = adj.cached<CachedLocality>([] { return CachedLocality(); }).value;
   if (kept) return *kept;
   if (adj.rows() == 0 || is_capturing(adj.device())) return {};

@@ -42,6 +42,7 @@ void run_tca(const SpmmOperands& in) {
 }
 
 void run_cusparse(const SpmmOperands& in) {
+  const auto lock = in.adj.lock_cache();  // the product uses workspaces that are kept there
   kernels::spmm_cusparse.on(in.y.device())(in.adj.csr(), cusparse_state(in.adj), in.weight, in.x, in.y);
 }
 
@@ -100,10 +101,12 @@ void run_spmm(SpmmAlgorithm algorithm, const SpmmOperands& in) {
 }
 
 bool has_cusparse_state(const Adjacency& adj) {
+  const auto lock = adj.lock_cache();
   return cusparse_state(adj) != nullptr;
 }
 
 void release_cusparse_state(const Adjacency& adj) {
+  const auto lock = adj.lock_cache();
   cusparse_state(adj).reset();
 }
 

@@ -24,6 +24,7 @@ const TcaPlan& tca_plan(const Adjacency& adj, std::int64_t tiles) {
     std::shared_ptr<std::map<std::int64_t, TcaPlan>> of_tiles =
         std::make_shared<std::map<std::int64_t, TcaPlan>>();
   };
+  const auto lock = adj.lock_cache();
   auto& plans = *adj.cached<Plans>([] { return Plans(); }).of_tiles;
   const auto at = plans.find(tiles);
   if (at != plans.end()) return at->second;
