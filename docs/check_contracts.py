@@ -44,6 +44,21 @@ def faults(root, header):
                     yield f"{function} does not state its {fact}"
 
 
-found = [f"{header}: {fault}" for header in sys.argv[2:] for fault in faults(sys.argv[1], header)]
-print("\n".join(found) if found else f"{len(sys.argv) - 2} headers")
-sys.exit(1 if found else 0)
+def index_faults(index, headers):
+    """What docs/headers.md lists wrongly. A line of its tables is | `HEADER` | WORDS |."""
+    listed = re.findall(r"^\| `(\S+\.h)` \| [^|\n]+ \|$", index, re.MULTILINE)
+    for header in sorted(set(headers) - set(listed)):
+        yield f"{header}: is public and has no line in docs/headers.md"
+    for header in sorted(set(listed) - set(headers)):
+        yield f"docs/headers.md: lists {header}, which is no public header"
+    for header in sorted({header for header in listed if listed.count(header) > 1}):
+        yield f"docs/headers.md: lists {header} twice"
+
+
+if __name__ == "__main__":
+    root, headers = sys.argv[1], sys.argv[2:]
+    found = [f"{header}: {fault}" for header in headers for fault in faults(root, header)]
+    with open(f"{root}/docs/headers.md", encoding="utf-8") as file:
+        found += index_faults(file.read(), headers)
+    print("\n".join(found) if found else f"{len(headers)} headers")
+    sys.exit(1 if found else 0)

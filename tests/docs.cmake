@@ -1,5 +1,6 @@
 # Documents: every public function has a contract, Doxygen reads all of them without a warning, every code block works.
 add_python_test(Docs.contracts ${PROJECT_SOURCE_DIR}/docs/check_contracts.py ${PROJECT_SOURCE_DIR} ${public_headers})
+add_python_test(Docs.header_index ${CMAKE_CURRENT_LIST_DIR}/header_index_test.py ${PROJECT_SOURCE_DIR})
 if(TARGET docs)
   add_test(NAME Docs.reference COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target docs)
 else()
