@@ -1,4 +1,4 @@
-# make demo: installs missing packages, builds, generates a graph of Cora's size and trains a GCN on it.
+# make demo: installs missing packages, builds the library and the commands, generates a graph of Cora's size and trains a GCN on it.
 # make test: builds everything, runs all tests that this machine can run, and says why the others were skipped.
 # make bench: builds everything and compares the sparse kernels with their baselines.
 # make tidy: runs clang-tidy on what differs from origin/main. make format: clang-format on all sources.
@@ -19,7 +19,7 @@ packages:
 
 demo: packages
 	@$(CONFIGURE) >/dev/null
-	@cmake --build $(BUILD) --target rodeo_data train_gcn
+	@cmake --build $(BUILD) --target commands
 	@$(BUILD)/bin/rodeo_data generate --preset cora --seed 1 $(BUILD)/demo.h5
 	@$(BUILD)/bin/train_gcn --dataset $(BUILD)/demo.h5 --epochs 200
 

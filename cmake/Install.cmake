@@ -43,10 +43,21 @@ install(FILES ${PROJECT_BINARY_DIR}/rodeoConfig.cmake ${PROJECT_BINARY_DIR}/rode
               ${PROJECT_SOURCE_DIR}/cmake/RodeoLibraries.cmake DESTINATION ${package_folder} COMPONENT dev)
 
 install(TARGETS ${commands} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT commands)
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/rodeo COMPONENT commands RENAME copyright)
-install(FILES CHANGELOG.md README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/rodeo COMPONENT commands)
+
+# Documents keep their places, so that their links work; tests/installed_test.sh follows them.
+set(document_folder ${CMAKE_INSTALL_DATADIR}/doc/rodeo)
+install(FILES CHANGELOG.md CONTRIBUTING.md LICENSE README.md DESTINATION ${document_folder} COMPONENT commands)
+install(FILES datasets/README.md DESTINATION ${document_folder}/datasets COMPONENT commands)
+install(DIRECTORY docs examples DESTINATION ${document_folder} COMPONENT commands
+        PATTERN "*.py" EXCLUDE PATTERN "*.in" EXCLUDE PATTERN "*.dox" EXCLUDE)
+install(FILES LICENSE DESTINATION ${document_folder} COMPONENT commands RENAME copyright)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/librodeo-dev COMPONENT dev RENAME copyright)
-install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/librodeo-dev COMPONENT dev)
+
+install(PROGRAMS datasets/to_h5.py DESTINATION ${CMAKE_INSTALL_DATADIR}/rodeo/scripts COMPONENT commands)
+foreach(command ${commands})  # bash-completion loads the file with the name of the command
+  install(FILES scripts/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+          COMPONENT commands RENAME ${command})
+endforeach()
 
 # pkg-config: libraries after librodeo.a, which needs them. Linkers resolve static libraries from left to right.
 set(pkg_config_libs "-L\${libdir} -lrodeo")

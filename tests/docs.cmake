@@ -6,12 +6,17 @@ if(TARGET docs)
 else()
   add_skipped_test(Docs.reference "Doxygen or Python 3 is not installed")
 endif()
+add_python_test(Documents ${CMAKE_CURRENT_LIST_DIR}/documents_test.py)
 if(NOT RODEO_SANITIZE)  # the code blocks are compiled against the installed library
   file(GLOB_RECURSE documents CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/docs/*.md)
   list(PREPEND documents README.md CONTRIBUTING.md datasets/README.md)
+  list(JOIN commands "," built_by_demo)
   foreach(document ${documents})
     add_python_test(Docs.${document} ${CMAKE_CURRENT_LIST_DIR}/docs_test.py
-                    ${PROJECT_SOURCE_DIR} ${document} ${PROJECT_BINARY_DIR}/installed ${PROJECT_BINARY_DIR})
+                    ${PROJECT_SOURCE_DIR} ${document} ${PROJECT_BINARY_DIR}/installed ${PROJECT_BINARY_DIR}
+                    ${built_by_demo})
     set_tests_properties(Docs.${document} PROPERTIES FIXTURES_REQUIRED installed)
   endforeach()
+  # Two cmake --install of one build would disturb each other.
+  set_tests_properties(Docs.README.md Docs.docs/guide.md Docs.docs/install.md PROPERTIES RESOURCE_LOCK installation)
 endif()

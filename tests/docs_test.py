@@ -1,31 +1,32 @@
 #!/usr/bin/env python3
-"""Checks the links and runs the code blocks of a document: docs_test.py ROOT DOCUMENT.md PREFIX BUILD
+"""Follows a document as a reader does: docs_test.py ROOT DOCUMENT.md PREFIX BUILD COMMAND,...
 
-CONTRIBUTING.md describes the markup. Everything happens in an empty folder, against the library installed in PREFIX; what a
-document calls build/bin and scripts are those of BUILD and ROOT.
+Its commands run in their order in a folder that looks like a clone after `make demo`: what that builds (COMMAND,...) is in
+build/bin. CONTRIBUTING.md says how a document shows what cannot run here. Blocks of C++ are compiled against the library
+installed in PREFIX. Links must lead somewhere, and commands that are only named must know their options.
 """
-import importlib.util
-import json
+import functools
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 
-STEP = re.compile(r"^<!-- test: also ([^\n]*?) -->$|(?:^<!-- test: ([^\n]*?) -->\n+)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from documents import Fault, Reader, blocks  # noqa: E402
 
 FILE = re.compile(r"`((?:core|ops|layers|models|datasets|train|tests|docs|scripts|cmake|examples)/[\w./-]*)`")
 LINK = re.compile(r"\]\(([^)\s#:]*)(?:#([^)\s]*))?\)")
-
-
-class Fault(Exception):
-    pass
+CODE = re.compile(r"`(?:build/bin/)?((?:train|rodeo|sparse|epoch)_\w+ [^`]+)`")
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+BUILDS_ALL = re.compile(r"make( build| test| bench)?|cmake .*--build build\S*")
 
 
 def anchors(text):
     """What GitHub makes of the headings."""
-    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", FENCE.sub("", text), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
@@ -44,136 +45,136 @@ def broken_links(text, root, document):
             yield f"{target}, which has no heading #{anchor}"
 
 
-def run(command, folder, prefix):
-    environment = dict(os.environ, CMAKE_PREFIX_PATH=prefix, RODEO_CACHE_DIR="off")
-    environment["PATH"] = f"{prefix}/bin:" + environment["PATH"]
-    done = subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=folder, env=environment, text=True,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    if done.returncode != 0:
-        raise Fault(f"{command.strip()}\nexited with {done.returncode}:\n{done.stdout}")
-    return done.stdout
+class Clone:
+    """A folder that looks like a clone after `make demo`, with the files of ROOT and the programs of BUILD."""
+
+    def __init__(self, folder, root, build, commands):
+        self.folder, self.root, self.build = folder, root, build
+        os.makedirs(f"{folder}/build/bin")
+        for name in os.listdir(root):
+            if name == "examples":  # readers build in it
+                shutil.copytree(f"{root}/{name}", f"{folder}/{name}")
+            elif not name.startswith((".", "build")):
+                os.symlink(f"{root}/{name}", f"{folder}/{name}")
+        os.symlink(f"{build}/cmake_install.cmake", f"{folder}/build/cmake_install.cmake")
+        self.link(commands)
+
+    def link(self, programs):
+        for name in programs:
+            if not os.path.lexists(f"{self.folder}/build/bin/{name}"):
+                os.symlink(f"{self.build}/bin/{name}", f"{self.folder}/build/bin/{name}")
+
+    @functools.lru_cache(maxsize=None)
+    def help(self, *words):
+        return subprocess.run([f"{self.build}/bin/{words[0]}", *words[1:], "--help"], text=True, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False).stdout
+
+    def check_options(self, words):
+        """That a program of the build has the options of a command line that is not run."""
+        program = os.path.basename(words[0])
+        if not os.path.exists(f"{self.build}/bin/{program}"):
+            raise Fault(f"{program} is not in build/bin")
+        text = self.help(program)
+        if program == "rodeo_data" and len(words) > 1 and not words[1].startswith("-"):
+            text = self.help(program, words[1])
+        if "--model" in text:
+            text += "".join(self.help("rodeo_train", "--model", model) for model in ("gcn", "gat", "sage", "gin", "sgc", "appnp"))
+        for word in words[1:]:
+            option = re.match(r"--[a-z][\w-]*", word)
+            if option and not re.search(re.escape(option[0]) + r"(?![\w-])", text) and option[0] not in ("--help", "--version"):
+                raise Fault(f"{program} has no option {option[0]}")
+
+    def check_skipped(self, command):
+        """A command that is skipped has to be there. One that builds everything has done so for the commands after it."""
+        words = shlex.split(command.text)
+        if words[0] == "make":
+            subprocess.run(["make", "-n", "-C", self.root, *words[1:]], check=True, stdout=subprocess.DEVNULL)
+        elif words[0].startswith("scripts/") and not os.access(f"{self.root}/{words[0]}", os.X_OK):
+            raise Fault(f"{words[0]} is no executable file")
+        elif words[:2] == ["cmake", "--preset"]:
+            presets = subprocess.run(["cmake", "--list-presets"], cwd=self.root, check=True, text=True, capture_output=True)
+            if f'"{words[2]}"' not in presets.stdout:
+                raise Fault(f"there is no preset {words[2]}")
+        elif words[0] == "python3" and not os.path.exists(f"{self.root}/{words[1]}"):
+            raise Fault(f"{words[1]} does not exist")
+        elif words[0].startswith("build/bin/"):
+            self.check_options(words)
+        if any(BUILDS_ALL.fullmatch(part.strip()) for part in command.text.split("&&")):
+            self.link(os.listdir(f"{self.build}/bin"))
+
+    def check_named(self, text):
+        """Commands `in backquotes` know their options."""
+        for match in CODE.finditer(FENCE.sub("", text)):
+            try:
+                words = shlex.split(match[1])
+            except ValueError:
+                continue
+            if os.path.exists(f"{self.build}/bin/{words[0]}"):
+                try:
+                    self.check_options(words)
+                except Fault as fault:
+                    yield f"`{' '.join(match[1].split())}`: {fault}"
 
 
-def compile_flags(prefix):
-    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "rodeo"], text=True, capture_output=True, check=True,
-                           env=dict(os.environ, PKG_CONFIG_PATH=f"{prefix}/lib/pkgconfig"))
-    return flags.stdout.strip()
-
-
-def test_program(text, folder, prefix):
-    """A block without an #include is the inside of a function."""
+def test_program(text, reader, prefix):
+    """A block without an #include is the inside of a function; one with a main() is run."""
     if "#include" not in text:
         text = f'#include "rodeo/rodeo.h"\nusing namespace rodeo;\nint main() {{\n{text}\n}}\n'
-    with open(f"{folder}/block.cpp", "w", encoding="utf-8") as file:
-        file.write(text)
-    has_main = re.search(r"\bint main\(", text)
+    reader.write("block.cpp", "w", text)
+    flags = f"$(PKG_CONFIG_PATH='{prefix}/lib/pkgconfig' pkg-config --cflags --libs rodeo)"
     command = "g++ -std=c++20 -Wall -Wextra -Werror -Wno-unused-variable -Wno-unused-but-set-variable block.cpp "
-    run(command + (f"-o block {compile_flags(prefix)} && ./block" if has_main else f"-fsyntax-only -I{prefix}/include"),
-        folder, prefix)
+    reader.run(command + (f"-o block {flags} && ./block" if re.search(r"\bint main\(", text) else f"-fsyntax-only -I'{prefix}/include'"))
+    return "compiled"
 
 
-def substituted(text, substitutions):
-    """'--epochs 200 => --epochs 2; OLD => NEW': what a reader waits for, made small."""
-    for substitution in filter(None, substitutions.split("; ")):
-        old, arrow, new = substitution.partition(" => ")
-        if not arrow or old not in text:
-            raise Fault(f"'{substitution}' replaces nothing")
-        text = text.replace(old, new)
-    return text
+def test_block(block, reader, root, prefix):
+    """Yields (line, what was done or the Fault)."""
+    if block.kind not in ("sh", "text", "python", "cpp", "cmake") or (block.kind == "cmake" and not block.file()):
+        raise Fault(f"a block of the kind '{block.kind}': see CONTRIBUTING.md")
+    source = re.search(r"\bFrom `([^`]+)`:$", block.before)
+    if source:
+        with open(f"{root}/{source[1]}", encoding="utf-8") as file:
+            if block.text.strip() not in file.read():
+                raise Fault(f"is not in {source[1]} any more")
+        yield block.line, f"is in {source[1]}"
+    elif block.kind == "cpp" and not block.file():
+        yield block.line, test_program(block.text, reader, prefix)
+    else:
+        yield from reader.follow(block)
 
 
-def check_command(words, root, folder, prefix):
-    """Of a command that is not run: it is there, and knows all of its options."""
-    if words[0] == "make":
-        return run(f"make -n -C '{root}' {' '.join(words[1:])}", folder, prefix)
-    if words[0].startswith("scripts/"):
-        script = f"'{root}/{words[0]}'"
-        python = "python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())'"
-        syntax = python if words[0].endswith(".py") else "bash -n"
-        return run(f"test -x {script} && {syntax} {script}", folder, prefix)
-    if words[:2] == ["cmake", "--preset"]:
-        return run(f"cd '{root}' && cmake --list-presets | grep -F '\"{words[2]}\"'", folder, prefix)
-    if words[0] == "cmake" and words[1] in ("--build", "--install"):
-        with open(f"{root}/CMakePresets.json", encoding="utf-8") as file:
-            folders = [preset["binaryDir"] for preset in json.load(file)["configurePresets"]]
-        if "${sourceDir}/" + words[2] not in folders:
-            raise Fault(f"no preset builds in {words[2]}")
-        return None
-    raise Fault(f"'{' '.join(words)}' cannot be checked: run it")
-
-
-def test_python(text, prelude, folder, prefix):
-    """The prelude holds what the reader has already: arrays, a model."""
-    needed = [name for name in re.findall(r"import ([\w, ]+)", prelude)[0].replace(" ", "").split(",")] if prelude else []
-    missing = [name for name in needed if not importlib.util.find_spec(name)]
-    if missing:
-        return f"skipped: no {', '.join(missing)} in this Python"
-    with open(f"{folder}/block.py", "w", encoding="utf-8") as file:
-        file.write(f"{prelude}\n{text}")
-    run(f"'{sys.executable}' -B block.py", folder, prefix)
-    return "ran"
-
-
-def test_block(mark, language, text, root, folder, prefix):
-    """What was done, in a word."""
-    word, _, argument = mark.partition(" ")
-    if word == "from":
-        with open(f"{root}/{argument}", encoding="utf-8") as file:
-            if text.strip() not in file.read():
-                raise Fault(f"is not in {argument} any more")
-        return "is in " + argument
-    if word == "file":
-        os.makedirs(os.path.dirname(f"{folder}/{argument}") or folder, exist_ok=True)
-        with open(f"{folder}/{argument}", "a", encoding="utf-8") as file:
-            file.write(text)
-        return "written to " + argument
-    if word == "text" and not language:
-        return "is text"
-    if word == "check":
-        for line in filter(None, text.splitlines()):
-            for command in line.partition("#")[0].split("&&"):
-                check_command(command.split(), root, folder, prefix)
-        return "not run: its targets and presets are there"
-    if word == "python" and language == "python":
-        return test_python(text, argument, folder, prefix)
-    if word == "run" or (not mark and language == "sh"):
-        run(substituted(text, argument), folder, prefix)
-        return "ran" + (f" with {argument}" if argument else "")
-    if mark:
-        raise Fault(f"unknown mark '{mark}'")
-    if language == "cpp":
-        test_program(text, folder, prefix)
-        return "compiled"
-    raise Fault(f"a block of the kind '{language}' needs a mark: see CONTRIBUTING.md")
-
-
-def main(root, document, prefix, build):
+def main(root, document, prefix, build, commands):
     text = open(f"{root}/{document}", encoding="utf-8").read()
     if text.count("\n```") % 2 != 0:
         sys.exit(f"{document}: a code block is not closed")
-    marks = len(re.findall(r"^<!-- test: ", text, re.MULTILINE))
-    used, failed = 0, 0
+    failed = []
+
+    def fail(line, fault):
+        failed.append(line)
+        print(f"{document}{line}: FAILED: {fault}", flush=True)
+
+    if "<!-- test" in text:
+        fail("", "has a hidden comment for tests: readers must see what they have to do")
     for link in broken_links(text, root, document):
-        failed += 1
-        print(f"{document}: FAILED: names {link}", flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        os.makedirs(f"{folder}/build")
-        os.symlink(f"{build}/bin", f"{folder}/build/bin")
-        os.symlink(f"{root}/scripts", f"{folder}/scripts")
-        for match in STEP.finditer(text):
-            also, mark, language, block = match.group(1), match.group(2) or "", match.group(3), match.group(4)
-            used += bool(also or mark)
-            where = f"{document}:{text.count(chr(10), 0, match.start(1 if also else 4)) + bool(also)}"
+        fail("", f"names {link}")
+    with tempfile.TemporaryDirectory() as temporary:
+        clone = Clone(f"{temporary}/rodeo", root, build, commands.split(","))
+        os.mkdir(f"{temporary}/home")
+        environment = dict(os.environ, HOME=f"{temporary}/home")
+        for name in ("CMAKE_PREFIX_PATH", "PKG_CONFIG_PATH", "RODEO_CACHE_DIR", "XDG_CACHE_HOME"):
+            environment.pop(name, None)
+        reader = Reader(clone.folder, environment, clone.check_skipped)
+        for fault in clone.check_named(text):
+            fail("", fault)
+        for block in blocks(text):
             try:
-                if also:
-                    run(also, folder, prefix)
-                else:
-                    print(f"{where}: {test_block(mark, language, block, root, folder, prefix)}", flush=True)
-            except (Fault, OSError, subprocess.CalledProcessError) as fault:
-                failed += 1
-                print(f"{where}: FAILED: {fault}", flush=True)
-    if used != marks:
-        sys.exit(f"{document}: {marks - used} marks do not stand before a code block")
+                for line, done in test_block(block, reader, root, prefix):
+                    if isinstance(done, Fault):
+                        fail(f":{line}", done)
+                    else:
+                        print(f"{document}:{line}: {done}", flush=True)
+            except (Fault, OSError, SyntaxError, subprocess.CalledProcessError) as fault:
+                fail(f":{block.line}", fault)
     sys.exit(1 if failed else 0)
 
 

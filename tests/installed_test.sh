@@ -11,7 +11,7 @@ unset CXXFLAGS CPATH CMAKE_PREFIX_PATH
 
 # example NAME: builds and runs an installed example in $dir/app.
 example() {
-  cp -r "$prefix/share/doc/librodeo-dev/examples/$1" "$dir/app"
+  cp -r "$prefix/share/doc/rodeo/examples/$1" "$dir/app"
   # The project may have a folder core/ of its own: the library's headers must not include its files.
   mkdir -p "$dir/app/core"
   echo '#error "the library included a header of the project that uses it"' | tee "$dir/app/core/tensor.h" >"$dir/app/core/error.h"
@@ -44,6 +44,37 @@ install)
   cmake --install "$build" --prefix "$prefix" >/dev/null
   (cd "$prefix" && find . -type f -exec cksum {} + | sort) | cmp -s "$dir/first" - || fail "a second cmake --install changes files"
   ;;
+documents) # guide, documents, completions and scripts are there, and no link is dead
+  doc=$prefix/share/doc/rodeo
+  for file in README.md docs/guide.md docs/daily_use.md datasets/README.md examples/custom_op/edge_distance.cu LICENSE; do
+    [ -f "$doc/$file" ] || fail "$file is not installed"
+  done
+  find "$doc" -name '*.md' -exec grep -oHE '\]\([^)#: ]+[)#]' {} + >"$dir/links"
+  [ "$(wc -l <"$dir/links")" -ge 100 ] || fail "only $(wc -l <"$dir/links") links found"
+  while IFS= read -r link; do
+    file=${link%%:*} target=${link##*](}
+    target=${target%?}
+    [ -e "${file%/*}/$target" ] || fail "${file#"$prefix"/} has a dead link: $target"
+  done <"$dir/links"
+  [ -x "$prefix/share/rodeo/scripts/to_h5.py" ] || fail "to_h5.py is not installed"
+  # complete_last WORD...: what bash completes the last word to, with nothing but the prefix.
+  complete_last() {
+    PATH="$prefix/bin:$PATH" bash --norc -c 'source "$1/share/bash-completion/completions/$2"; shift
+      spec=($(complete -p "$1")); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+      for ((i = 0; i < ${#spec[@]}; i++)); do [ "${spec[i]}" != -F ] || "${spec[i + 1]}" "$1" "${!#}" "${COMP_WORDS[COMP_CWORD - 1]}"; done
+      echo "${COMPREPLY[*]}"' - "$prefix" "$@"
+  }
+  completes() { [ "$(complete_last "${@:2}")" = "$1" ] || fail "bash completes '${*:2}' to '$(complete_last "${@:2}")', not to '$1'"; }
+  completes --hidden train_gcn --hid
+  completes "gat gatv2" rodeo_train --model gat
+  completes generate rodeo_data gen
+  completes --preset rodeo_data generate --pres
+  completes --undirected rodeo_data import --und
+  completes --weights rodeo_predict --wei
+  completes --layer rodeo_gradcheck --lay
+  touch "$dir/graph.h5"
+  completes "$dir/graph.h5" rodeo_data inspect "$dir/gra"
+  ;;
 headers) # each one compiles alone, with nothing but the prefix on the include path
   (cd "$prefix/include" && find rodeo -name '*.h') | sort >"$dir/headers"
   [ "$(wc -l <"$dir/headers")" -ge 40 ] || fail "only $(wc -l <"$dir/headers") headers"
@@ -71,7 +102,7 @@ pkg_config)
   export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
   [ "$(pkg-config --modversion rodeo)" = "$version" ] || fail "pkg-config has version $(pkg-config --modversion rodeo)"
   # shellcheck disable=SC2046  # the flags are separate words
-  g++ -std=c++20 "$prefix/share/doc/librodeo-dev/examples/minimal_training_loop/main.cpp" -o "$dir/loop" \
+  g++ -std=c++20 "$prefix/share/doc/rodeo/examples/minimal_training_loop/main.cpp" -o "$dir/loop" \
     $(pkg-config --cflags --libs rodeo) || fail "pkg-config's flags do not link"
   "$prefix/bin/rodeo_data" generate --preset cora --nodes 500 --edges 2000 --features 50 --split 60/20/20 "$dir/small.h5" >/dev/null
   "$dir/loop" "$dir/small.h5" >"$dir/out"

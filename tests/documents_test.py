@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""tests/documents.py on a small document: what runs, what is skipped and named, what fails."""
+import os
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from documents import Fault, Reader, blocks  # noqa: E402
+
+DOCUMENT = """
+Write `a/one.txt`:
+
+```text
+first
+```
+
+In two steps. Append
+to `a/one.txt` now:
+
+```cpp
+second
+```
+
+```sh
+make everything    # takes 8 minutes: builds
+echo '# no remark' >>a/one.txt
+convert big.h5     # needs a GPU
+cat big.h5
+wc -l \\
+  <a/one.txt >count.txt
+
+# needs the network
+download this
+
+false              # it takes all
+cd a
+```
+
+```python
+import no_such_module
+open("made.json", "w")
+```
+
+```sh
+cat made.json
+test "$(cat count.txt)" = 3
+```
+"""
+EXPECTED = [
+    (5, "wrote a/one.txt"),
+    (12, "wrote a/one.txt"),
+    (16, "skipped, takes 8 minutes: make everything"),
+    (17, "ran echo '# no remark' >>a/one.txt"),
+    (18, "skipped, needs a GPU: convert big.h5"),
+    (19, "skipped, needs big.h5: cat big.h5"),
+    (20, "ran wc -l <a/one.txt >count.txt"),
+    (24, "skipped, needs the network: download this"),
+    (26, "FAILED false"),
+    (27, "FAILED cd a"),
+    (31, "skipped, needs no_such_module for Python"),
+    (36, "skipped, needs made.json: cat made.json"),
+    (37, "ran test \"$(cat count.txt)\" = 3"),
+]
+
+skipped = []
+with tempfile.TemporaryDirectory() as folder:
+    reader = Reader(folder, os.environ, skipped.append)
+    done = [(line, f"FAILED {str(what).splitlines()[0].partition(':')[0]}" if isinstance(what, Fault) else what)
+            for block in blocks(DOCUMENT) for line, what in reader.follow(block)]
+if done != EXPECTED:
+    sys.exit("\n".join(f"got {got}\nnot {expected}" for got, expected in zip(done, EXPECTED) if got != expected)
+             or f"{len(done)} results, not {len(EXPECTED)}")
+assert [command.line for command in skipped] == [16, 18, 19, 24, 36], skipped
