@@ -20,6 +20,7 @@ from documents import Fault, Reader, blocks  # noqa: E402
 FILE = re.compile(r"`((?:core|ops|layers|models|datasets|train|tests|docs|scripts|cmake|examples)/[\w./-]*)`")
 LINK = re.compile(r"\]\(([^)\s#:]*)(?:#([^)\s]*))?\)")
 CODE = re.compile(r"`(?:build/bin/)?((?:train|rodeo|sparse|epoch)_\w+ [^`]+)`")
+SCRIPT = re.compile(r"`python3 ([\w./]+\.py)\b")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 BUILDS_ALL = re.compile(r"make( build| test| bench)?|cmake .*--build build\S*")
 
@@ -103,7 +104,10 @@ class Clone:
             self.link(os.listdir(f"{self.build}/bin"))
 
     def check_named(self, text):
-        """Commands `in backquotes` know their options."""
+        """Commands `in backquotes` know their options, scripts are there."""
+        for script in SCRIPT.findall(text):
+            if not os.path.exists(f"{self.root}/{script}"):
+                yield f"names python3 {script}, which does not exist"
         for match in CODE.finditer(FENCE.sub("", text)):
             try:
                 words = shlex.split(match[1])
@@ -129,7 +133,7 @@ def test_program(text, reader, prefix):
 
 def test_block(block, reader, root, prefix):
     """Yields (line, what was done or the Fault)."""
-    if block.kind not in ("sh", "text", "python", "cpp", "cmake") or (block.kind == "cmake" and not block.file()):
+    if block.kind not in ("sh", "text", "python", "cpp") and not block.file():
         raise Fault(f"a block of the kind '{block.kind}': see CONTRIBUTING.md")
     source = re.search(r"\bFrom `([^`]+)`:$", block.before)
     if source:
