@@ -1,6 +1,6 @@
 # Finds the libraries that programs with librodeo.a link to. The build of Rodeo includes this file, and so does the installed
 # rodeoConfig.cmake. rodeo_missing becomes a list of error texts, one for each library that was not found.
-macro(rodeo_find_libraries with_cuda with_cudnn)
+macro(rodeo_find_libraries with_cuda with_cudnn with_mpi)
   set(rodeo_missing "")
   find_package(OpenMP QUIET COMPONENTS CXX)
   if(NOT TARGET OpenMP::OpenMP_CXX)
@@ -33,10 +33,28 @@ macro(rodeo_find_libraries with_cuda with_cudnn)
            "The CUDA libraries cudart_static, cublasLt and cusparse were not found: set CUDAToolkit_ROOT to the folder of the CUDA toolkit.")
     endif()
   endif()
+  if(${with_mpi})
+    rodeo_find_mpi()
+    if(NOT TARGET rodeo::mpi)
+      list(APPEND rodeo_missing "MPI was not found: install libopenmpi-dev.")
+    endif()
+  endif()
   if(${with_cudnn})
     find_path(RODEO_CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
     find_library(RODEO_CUDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR})
     rodeo_import_library(cudnn RODEO_CUDNN "cuDNN was not found: set RODEO_CUDNN_LIBRARY and RODEO_CUDNN_INCLUDE_DIR.")
+  endif()
+endmacro()
+
+# Makes the target rodeo::mpi where MPI's C library is found: on Debian the one that update-alternatives has chosen. Programs that
+# use no Communicator do not load it: the linker drops a library that is not needed.
+macro(rodeo_find_mpi)
+  find_path(RODEO_MPI_INCLUDE_DIR mpi.h PATH_SUFFIXES mpi openmpi openmpi-x86_64)
+  find_library(RODEO_MPI_LIBRARY mpi PATH_SUFFIXES openmpi/lib)
+  mark_as_advanced(RODEO_MPI_INCLUDE_DIR RODEO_MPI_LIBRARY)
+  if(RODEO_MPI_INCLUDE_DIR AND RODEO_MPI_LIBRARY AND NOT TARGET rodeo::mpi)
+    add_library(rodeo::mpi INTERFACE IMPORTED GLOBAL)
+    target_link_libraries(rodeo::mpi INTERFACE "-Wl,--push-state,--as-needed,${RODEO_MPI_LIBRARY},--pop-state")
   endif()
 endmacro()
 

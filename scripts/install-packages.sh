@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs the missing packages of the distribution (Debian 12, Ubuntu 24.04): those of the build, and
-#   --dev   those of the checks in .ci/run: clang-format, clang-tidy, Doxygen, dpkg-dev for packages, Python for to_h5.py
+#   --dev   those of the checks in .ci/run: clang-format, clang-tidy, Doxygen, dpkg-dev for packages, Python for to_h5.py, Open MPI
 #   --tsan  those of scripts/tsan.sh: Clang and its OpenMP runtime
 # The CUDA toolkit is never installed; the build uses it where it finds nvcc.
 set -euo pipefail
 packages=(g++ cmake ninja-build ccache pkg-config libhdf5-dev zlib1g-dev libcxxopts-dev libfmt-dev nlohmann-json3-dev libgtest-dev)
-[ "${1:-}" != --dev ] || packages+=(make git dpkg-dev file clang-format clang-tidy libomp-dev doxygen python3 python3-h5py python3-numpy python3-scipy)
+[ "${1:-}" != --dev ] || packages+=(make git dpkg-dev file clang-format clang-tidy libomp-dev doxygen python3 python3-h5py python3-numpy python3-scipy
+                                  libopenmpi-dev openmpi-bin)
 [ "${1:-}" != --tsan ] || packages+=(clang libomp-dev)
 
 installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }

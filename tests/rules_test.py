@@ -25,10 +25,11 @@ LAYERS = {
 # The rooms, and what each may include of its own layer besides itself. A room in front of another one is the lower one.
 # A folder that is missing here breaks a rule, so that its place is decided when it is made.
 ROOMS = {
-    # core: public headers and host code; two rooms that implement parts of it.
-    "core": ["core/host", "core/cuda"],
+    # core: public headers and host code; three rooms that implement parts of it.
+    "core": ["core/host", "core/cuda", "core/comm"],
     "core/host": ["core"],  # what depends on the operating system, and loops over elements
     "core/cuda": ["core"],  # the CUDA runtime and libraries
+    "core/comm": ["core"],  # backends of Communicator
     # ops: public headers with their checks and gradients; rooms from the signatures of kernels to the kernels.
     "ops": ["ops/plan", "ops/kernels", "ops/sparse"],
     "ops/plan": ["ops"],  # pure host functions: knows no kernel, no backend
@@ -68,6 +69,7 @@ SHARED = [
 LIBRARIES = [
     (r"(cuda|cublas|cusparse|cudnn)\w*\.h", ["core/cuda", "ops/cuda"]),
     (r"hdf5\.h", ["datasets/hdf5"]),
+    (r"mpi\.h", ["core/comm"]),
     (r"cblas\.h", ["ops/cpu"]),
     (r"cxxopts\.hpp", ["datasets/commands", "train/commands"]),
 ]

@@ -1,0 +1,35 @@
+/// What a backend of Communicator implements. Communicator has checked what one rank can check alone, and
+/// has allocated the outputs.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/communicator_types.h"
+#include "core/tensor.h"
+
+namespace rodeo::comm {
+
+using Rows = std::vector<std::int64_t>;  // a number of rows for each rank
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const = 0;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual bool supports(Device device) const = 0;
+
+  virtual void all_reduce(const Tensor& x, Reduction reduction) = 0;
+  virtual void all_gather(const Tensor& x, const Rows& rows, const Tensor& out) = 0;
+  virtual void reduce_scatter(const Tensor& x, const Rows& rows, Reduction reduction, const Tensor& out) = 0;
+  virtual void all_to_all(const Tensor& x, const Rows& send_rows, const Rows& receive_rows,
+                          const Tensor& out) = 0;
+  virtual void broadcast(const Tensor& x, int root) = 0;
+  virtual void barrier() = 0;
+  /// Ends the other ranks. May return; the caller ends this process.
+  virtual void abort() = 0;
+};
+
+}  // namespace rodeo::comm

@@ -1,0 +1,24 @@
+/// Types of core/communicator.h that its backends read too.
+#pragma once
+
+#include <cstdint>
+
+namespace rodeo {
+
+/// How values of several ranks become one. kMax: NaN if a rank has NaN; of equal values that of the lowest
+/// rank.
+enum class Reduction : std::uint8_t { kSum, kMax };
+
+/// How ranks reach each other. kAuto: kMpi if a launcher started several ranks, else kSelf.
+enum class CommBackend : std::uint8_t { kAuto, kSelf, kMpi };
+
+struct CommunicatorOptions {
+  CommBackend backend = CommBackend::kAuto;
+  /// A call throws Error after this many seconds in which no message of the ranks that it waits for arrives.
+  /// Must be longer than one rank may compute or read files while the others wait.
+  double timeout_seconds = 25;
+  /// Tensors with more bytes are sent in several messages. At most 2^30; equal on all ranks.
+  std::int64_t max_message_bytes = std::int64_t{1} << 28;
+};
+
+}  // namespace rodeo

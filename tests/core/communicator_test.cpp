@@ -1,0 +1,184 @@
+// One rank, and what needs no second one. Tests of several ranks are in tests/ranks.
+#include "core/communicator.h"
+
+#include <map>
+
+#include "core/comm/call.h"
+#include "core/comm/launcher.h"
+#include "core/comm/reduce_in_order.h"
+#include "core/threads.h"
+#include "tests/support/devices.h"
+#include "tests/support/near.h"
+
+namespace rodeo::test {
+namespace {
+
+using comm::choose_backend;
+using comm::Launch;
+using Rows = std::vector<std::int64_t>;
+
+class CoreCommunicator : public OnDevice {};
+RODEO_ON_ALL_DEVICES(CoreCommunicator);
+
+TEST_P(CoreCommunicator, OneRankCopies) {
+  const Communicator self;
+  EXPECT_EQ(self.rank(), 0);
+  EXPECT_EQ(self.size(), 1);
+  EXPECT_EQ(self.backend(), "self");
+  for (const Shape& shape : {Shape{4, 3}, Shape{0, 3}}) {
+    const Tensor x = random_tensor(shape, DType::kF32, device()), before = x.clone();
+    const Rows rows{shape[0]};
+    for (const Tensor& out : {self.all_gather(x), self.all_gather(x, rows), self.reduce_scatter(x),
+                              self.reduce_scatter(x, rows, Reduction::kMax), self.all_to_all(x),
+                              self.all_to_all(x, rows, rows)}) {
+      EXPECT_TRUE(same_bits(out, x));
+      EXPECT_TRUE(shape.numel() == 0 || !out.shares_memory_with(x));
+    }
+    self.all_reduce(x);
+    self.broadcast(x);
+    self.barrier();
+    EXPECT_TRUE(same_bits(x, before));
+  }
+}
+
+TEST(CoreCommunicatorChecks, NameWhatIsWrong) {
+  const Communicator self;
+  const Tensor x = Tensor::zeros({4, 3});
+  EXPECT_ERROR(self.all_reduce({}), "[all_reduce] x is undefined");
+  EXPECT_ERROR(self.all_gather(Tensor::zeros({})), "[all_gather] x must have rows, got shape []");
+  EXPECT_ERROR(self.all_gather(x, {4, 4}), "[all_gather] rows must have a value for each of 1 ranks, got 2");
+  EXPECT_ERROR(self.all_gather(x, {5}), "[all_gather] x must have rows[0] = 5 rows, got 4");
+  EXPECT_ERROR(self.all_gather(x, {-1}), "[all_gather] rows must not be negative, got -1");
+  EXPECT_ERROR(self.reduce_scatter(x, {5}), "[reduce_scatter] x must have the sum of rows, 5, got 4 rows");
+  EXPECT_ERROR(self.all_to_all(x, {5}, {5}), "[all_to_all] x must have the sum of send_rows, 5, got 4 rows");
+  EXPECT_ERROR(self.all_to_all(x, {4}, {5}), "[all_to_all] rank 0 sends 4 rows to rank 0, which expects 5");
+  EXPECT_ERROR(self.broadcast(x, 1), "[broadcast] root must be in [0, 1), got 1");
+  CommunicatorOptions options;
+  options.max_message_bytes = 0;
+  EXPECT_ERROR(Communicator(options), "[communicator] max_message_bytes must be in [1, 1073741824], got 0");
+  options = {};
+  options.timeout_seconds = 0;
+  EXPECT_ERROR(Communicator(options), "[communicator] timeout_seconds must be positive, got 0");
+}
+
+TEST(CoreCommunicatorChecks, ExceptionsOfOneRankAreAnExitCode) {
+  CommunicatorOptions options;
+  options.backend = CommBackend::kSelf;
+  EXPECT_EQ(run_ranks([](const Communicator& self) { return self.size() + 6; }, options), 7);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_ranks([](const Communicator&) -> int { fail("[spmm] x\n"); }, options), 1);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "error: [spmm] x\\n\n");
+}
+
+Launch launch_of(const std::map<std::string, std::string>& variables) {
+  return comm::read_launch([&](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+}
+
+/// "launcher rank/size obstacle"
+std::string described(const std::map<std::string, std::string>& variables) {
+  const Launch launch = launch_of(variables);
+  return str(launch.launcher, " ", launch.rank, "/", launch.size, " ", launch.mpi_obstacle);
+}
+
+TEST(CoreCommunicatorLauncher, IsReadFromTheEnvironment) {
+  const std::map<std::string, std::string> slurm = {{"SLURM_PROCID", "3"}, {"SLURM_STEP_NUM_TASKS", "4"}};
+  const auto with = [](std::map<std::string, std::string> all,
+                       const std::map<std::string, std::string>& more) {
+    all.insert(more.begin(), more.end());
+    return all;
+  };
+  const std::map<std::string, std::string> ompi = {{"OMPI_COMM_WORLD_RANK", "1"},
+                                                   {"OMPI_COMM_WORLD_SIZE", "2"}};
+  EXPECT_EQ(described({}), " 0/1 ");
+  EXPECT_EQ(described(ompi), "mpirun 1/2 ");
+  EXPECT_EQ(described(with(slurm, ompi)), "mpirun 1/2 ");
+  EXPECT_EQ(described({{"PMI_RANK", "5"}, {"PMI_SIZE", "8"}}), "mpirun 5/8 ");
+  EXPECT_EQ(described(with(slurm, {{"PMIX_RANK", "3"}})), "srun 3/4 ");
+  EXPECT_EQ(described(slurm),
+            "srun 3/4 srun told them nothing of each other: add --mpi=pmix to srun, or use mpirun");
+  EXPECT_EQ(described({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}}), " 0/1 ")
+      << "a batch script is one process";
+  EXPECT_EQ(described({{"RANK", "1"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "localhost"}}),
+            "torchrun 1/4 MPI cannot join processes of torchrun: start them with mpirun -np 4");
+  EXPECT_EQ(described({{"RANK", "1"}}), " 0/1 ");
+  EXPECT_ERROR(launch_of({{"OMPI_COMM_WORLD_SIZE", "2"}}),
+               "[communicator] the environment variable OMPI_COMM_WORLD_RANK must be a number, got nothing");
+  EXPECT_ERROR(launch_of({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2x\n"}}),
+               "[communicator] the environment variable OMPI_COMM_WORLD_SIZE must be a number, got 2x\\n");
+  EXPECT_ERROR(launch_of({{"OMPI_COMM_WORLD_RANK", "2"}, {"OMPI_COMM_WORLD_SIZE", "2"}}),
+               "[communicator] OMPI_COMM_WORLD_RANK is 2, but OMPI_COMM_WORLD_SIZE is 2");
+}
+
+TEST(CoreCommunicatorLauncher, DecidesTheBackend) {
+  const Launch alone, mpirun{"mpirun", 0, 4, {}}, single{"torchrun", 0, 1, "obstacle"},
+      torchrun{"torchrun", 0, 4, "obstacle"};
+  EXPECT_EQ(choose_backend(CommBackend::kAuto, alone, true), CommBackend::kSelf);
+  EXPECT_EQ(choose_backend(CommBackend::kAuto, single, true), CommBackend::kSelf);
+  EXPECT_EQ(choose_backend(CommBackend::kAuto, mpirun, true), CommBackend::kMpi);
+  EXPECT_EQ(choose_backend(CommBackend::kSelf, mpirun, false), CommBackend::kSelf);
+  EXPECT_ERROR(
+      choose_backend(CommBackend::kMpi, alone, true),
+      "[communicator] no launcher started this program: start it with mpirun -np 2 PROGRAM for two ranks");
+  EXPECT_ERROR(choose_backend(CommBackend::kAuto, torchrun, true),
+               "[communicator] torchrun started 4 ranks, but obstacle");
+  EXPECT_ERROR(choose_backend(CommBackend::kAuto, mpirun, false),
+               "[communicator] mpirun started 4 ranks, but this build has no MPI: install libopenmpi-dev and "
+               "configure with -DRODEO_MPI=ON");
+}
+
+TEST(CoreCommunicatorCall, IsTheSameAfterItWasSent) {
+  const comm::Call call{comm::Collective::kAllToAll,
+                        DType::kBF16,
+                        Reduction::kMax,
+                        2,
+                        Shape{5, 6, 7},
+                        Rows{1, 2, 2},
+                        Rows{4, 0, 1}};
+  const comm::Call got = comm::decode(comm::encode(call, 3), 3);
+  EXPECT_EQ(got.collective, call.collective);
+  EXPECT_EQ(got.dtype, call.dtype);
+  EXPECT_EQ(got.reduction, call.reduction);
+  EXPECT_EQ(got.root, call.root);
+  EXPECT_EQ(got.shape, call.shape);
+  EXPECT_EQ(got.send_rows, call.send_rows);
+  EXPECT_EQ(got.receive_rows, call.receive_rows);
+  EXPECT_EQ(comm::encode({}, 3).size(), comm::encode(call, 3).size());
+}
+
+// 1 + 2^24 - 2^24 in f32 is 0 in this order and 1 in another one.
+TEST(CoreCommunicatorReduce, AddsInTheOrderOfRanks) {
+  const int threads = num_threads();
+  for (const int count : {1, 2}) {
+    set_num_threads(count);
+    constexpr std::int64_t kElements = 40000;
+    const auto sum = [&](std::vector<float> values) {
+      std::vector<Tensor> parts;
+      std::vector<const std::byte*> pointers;
+      for (const float value : values)
+        pointers.push_back(
+            static_cast<std::byte*>(parts.emplace_back(Tensor::full({kElements}, value)).raw()));
+      comm::reduce_in_order(pointers, static_cast<std::byte*>(parts[1].raw()), kElements, DType::kF32,
+                            Reduction::kSum);
+      return parts[1].to_vector<float>();
+    };
+    EXPECT_EQ(sum({1, 0x1p24f, -0x1p24f}), std::vector<float>(kElements, 0));
+    EXPECT_EQ(sum({-0x1p24f, 0x1p24f, 1}), std::vector<float>(kElements, 1));
+  }
+  set_num_threads(threads);
+}
+
+// 1 + 2^-9 is 1 in bf16: terms of one rounding each would be lost.
+TEST(CoreCommunicatorReduce, RoundsHalfFloatsOnce) {
+  std::vector<Tensor> parts{Tensor::full({3}, 1, DType::kBF16)};
+  for (int i = 0; i < 4; ++i) parts.push_back(Tensor::full({3}, 0x1p-9, DType::kBF16));
+  std::vector<const std::byte*> pointers;
+  for (const Tensor& part : parts) pointers.push_back(static_cast<std::byte*>(part.raw()));
+  comm::reduce_in_order(pointers, static_cast<std::byte*>(parts[0].raw()), 3, DType::kBF16, Reduction::kSum);
+  EXPECT_EQ(doubles(parts[0]), std::vector<double>(3, 1 + 0x1p-7));
+}
+
+}  // namespace
+}  // namespace rodeo::test

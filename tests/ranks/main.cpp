@@ -1,0 +1,48 @@
+// Tests of several ranks: mpirun -np 2 bin/rank_tests. Every rank runs all tests; rank 0 prints.
+#include <gtest/gtest.h>
+
+#include <iostream>
+
+#include "core/storage.h"
+#include "core/threads.h"
+#include "tests/ranks/ranks.h"
+
+namespace rodeo::test {
+namespace {
+
+const Communicator* current = nullptr;
+
+/// Prints only failures.
+class Failures : public testing::EmptyTestEventListener {
+ public:
+  void OnTestPartResult(const testing::TestPartResult& result) override {
+    if (!result.failed()) return;
+    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
+    std::cout << "rank " << ranks().rank() << ": " << (test ? test->name() : "") << ": " << result.message()
+              << std::endl;
+  }
+};
+
+}  // namespace
+
+const Communicator& ranks() {
+  return *current;
+}
+
+}  // namespace rodeo::test
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  rodeo::set_num_threads(1);
+  rodeo::set_poison_memory(true);
+  return rodeo::run_ranks([](const rodeo::Communicator& ranks) {
+    rodeo::test::current = &ranks;
+    testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
+    if (ranks.rank() > 0) delete listeners.Release(listeners.default_result_printer());
+    if (ranks.rank() > 0) listeners.Append(new rodeo::test::Failures);
+    const int status = RUN_ALL_TESTS();
+    const rodeo::Tensor worst = rodeo::Tensor::from(std::vector<std::int32_t>{status});
+    ranks.all_reduce(worst, rodeo::Reduction::kMax);
+    return static_cast<int>(worst.item());
+  });
+}
