@@ -17,8 +17,8 @@ struct CommunicatorOptions {
   /// A call throws Error after this many seconds in which no message of the ranks that it waits for arrives.
   /// Must be longer than one rank may compute or read files while the others wait.
   double timeout_seconds = 25;
-  /// Tensors with more bytes are sent in several messages. At most 2^30; equal on all ranks.
-  std::int64_t max_message_bytes = std::int64_t{1} << 28;
+  /// Longer tensors are sent in several messages. In [1, 2^30], equal on all ranks.
+  std::int64_t max_message_bytes = std::int64_t{1} << 26;
 };
 
 }  // namespace rodeo

@@ -113,18 +113,21 @@ class Pending {
         left -= static_cast<std::size_t>(done);
         progress_ = Clock::now();
         idle = 0;
-      } else if (idle > kYields) {  // the others compute: leave them the processor
-        std::this_thread::sleep_for(std::chrono::microseconds(100));
-        if (idle % 32 == 0) check_peers();
       } else if (idle > kSpins) {
-        sched_yield();
+        // MPI moves data in this thread alone. It sleeps only where the others are far behind.
+        if (seconds_since(progress_) < kSecondsOfYielding) {
+          sched_yield();
+        } else {
+          std::this_thread::sleep_for(std::chrono::microseconds(100));
+          if (idle % 32 == 0) check_peers();
+        }
       }
     }
   }
 
  private:
-  static constexpr int kSpins = 200, kYields = 2000;
-  static constexpr double kSecondsForLateMessages = 1;
+  static constexpr int kSpins = 200;
+  static constexpr double kSecondsOfYielding = 0.1, kSecondsForLateMessages = 1;
 
   void check_code(int code) {
     if (code == MPI_SUCCESS) return;
