@@ -43,6 +43,7 @@ install(FILES ${PROJECT_BINARY_DIR}/rodeoConfig.cmake ${PROJECT_BINARY_DIR}/rode
               ${PROJECT_SOURCE_DIR}/cmake/RodeoLibraries.cmake DESTINATION ${package_folder} COMPONENT dev)
 
 install(TARGETS ${commands} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT commands)
+install(TARGETS rodeo_h5_check RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/rodeo COMPONENT commands)
 
 # Documents keep their places, so that their links work; tests/installed_test.sh follows them.
 set(document_folder ${CMAKE_INSTALL_DATADIR}/doc/rodeo)

@@ -35,6 +35,11 @@ class Hdf5Array {
   /// The whole array.
   Tensor read(DType dtype) const;
 
+  /// Makes the calls of the HDF5 library that reading the whole array as `dtype` makes, block by block. The
+  /// values are dropped, and those that read() itself copies or decompresses are not touched: much cheaper
+  /// than reading. For the process of check_hdf5_file(), which may crash.
+  void rehearse(DType dtype) const;
+
   /// Length of a chunk in the first dimension; 1 if the array is not chunked. Reading multiples of it avoids
   /// decompressing a chunk twice.
   std::int64_t chunk_rows() const { return chunk_rows_; }

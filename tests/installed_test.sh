@@ -32,6 +32,9 @@ install)
   for command in train_gcn train_gat rodeo_data rodeo_gradcheck; do
     "$prefix/bin/$command" --version >/dev/null || fail "$command does not run"
   done
+  "$prefix/bin/rodeo_data" generate --preset cora "$dir/a.h5" >"$dir/log"
+  "$prefix/bin/rodeo_data" validate "$dir/a.h5" >"$dir/log" 2>&1 || fail "validate: $(cat "$dir/log")"
+  grep -q warning "$dir/log" && fail "the program that checks files from others is not found: $(cat "$dir/log")"
   [ -f "$prefix/include/rodeo/version.h" ] || fail "no rodeo/version.h"
   [ ! -e "$prefix/include/core" ] || fail "headers are installed outside of include/rodeo"
   # Headers of subfolders are private, and rodeo.h includes all others.

@@ -5,6 +5,7 @@
 #include "core/storage.h"
 #include "datasets/commands/command_line.h"
 #include "datasets/graph_facts.h"
+#include "datasets/hdf5_check.h"
 
 namespace rodeo {
 namespace {
@@ -69,6 +70,7 @@ int inspect_command(int argc, const char* const* argv) {
   CommandLine line("inspect", "Prints statistics of a dataset and the estimated memory of training on it.",
                    "FILE");
   if (!line.parse(argc, argv)) return 0;
+  check_hdf5_file(line.file(0));
   const Dataset dataset = load_dataset(line.file(0), {.all_splits = true});
   const GraphFacts facts = graph_facts(dataset);
   row("name", "{}", dataset.name);

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "datasets/commands/command_line.h"
+#include "datasets/hdf5_check.h"
 #include "datasets/subset.h"
 
 namespace rodeo {
@@ -22,6 +23,7 @@ int reorder_command(int argc, const char* const* argv) {
   std::uint64_t seed = 0;
   line.read("seed", seed);
 
+  check_hdf5_file(line.file(0));
   const Dataset dataset = load_dataset(line.file(0), {.all_splits = true});
   const auto begin = std::chrono::steady_clock::now();
   const Tensor order = by == "random" ? random_order(dataset.num_nodes, seed)

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "datasets/commands/command_line.h"
+#include "datasets/hdf5_check.h"
 #include "datasets/import/text_lines.h"
 
 namespace rodeo {
@@ -49,6 +50,7 @@ int subset_command(int argc, const char* const* argv) {
   check(line.has("nodes") + line.has("first") + line.has("share") == 1,
         "subset takes one of --nodes, --first and --share");
   check(!line.has("seed") || line.has("share"), "--seed belongs to --share");
+  check_hdf5_file(line.file(0));
   const Dataset dataset = load_dataset(line.file(0), {.all_splits = true});
   const Dataset part = select_nodes(dataset, choose(line, dataset.num_nodes));
   save_dataset(part, line.file(1));

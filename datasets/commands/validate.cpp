@@ -1,5 +1,6 @@
 #include "datasets/commands/command_line.h"
 #include "datasets/dataset.h"
+#include "datasets/hdf5_check.h"
 
 namespace rodeo {
 
@@ -9,6 +10,7 @@ int validate_command(int argc, const char* const* argv) {
                    "Exit code 0: the file is valid; 1: it has violations; 2: it cannot be read.",
                    "FILE");
   if (!line.parse(argc, argv)) return 0;
+  check_hdf5_file(line.file(0));
   const std::vector<std::string> findings = validate_dataset(line.file(0));
   for (const std::string& finding : findings) print_line("{}", finding);
   if (findings.empty())

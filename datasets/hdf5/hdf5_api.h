@@ -82,6 +82,10 @@ struct Block {
 bool read_chunks(std::int64_t dataset, int rank, const Block& block, std::size_t width, void* out,
                  const std::string& where);
 
+/// The calls of the HDF5 library that read_chunks() makes, without decompressing.
+bool fetch_chunks(std::int64_t dataset, int rank, const Block& block, std::size_t width,
+                  const std::string& where);
+
 /// The HDF5 type of `dtype` in memory.
 inline Hdf5Id memory_type(DType dtype) {
   // HDF5 has no predefined 16-bit floats, but converts custom layouts.

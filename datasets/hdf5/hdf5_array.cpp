@@ -214,6 +214,33 @@ void Hdf5Array::read(const Shape& start, const Tensor& out) const {
   read(start, out.shape(), out.dtype(), out.raw());
 }
 
+void Hdf5Array::rehearse(DType dtype) const {
+  const Silence silence;
+  const int rank = shape_.rank();
+  if (shape_.numel() == 0) return;
+  if (native_ && dtype == dtype_ && (rank == 1 || rank == 2)) {
+    const bool vector = rank == 1;
+    const hdf5::Block all{{0, 0}, {vector ? 1 : shape_[0], shape_[-1]}};
+    if (offset_ >= 0 || hdf5::fetch_chunks(*id_, rank, all, size_of(dtype), where_)) return;
+  }
+  if (rank == 0 || rank > 2) return static_cast<void>(read(dtype));
+  // HDF5 converts or decompresses. Values in one piece are all converted in the same way: a block is enough.
+  constexpr std::int64_t kBlock = std::int64_t{1} << 20;
+  const Hdf5Id plan = own(H5Dget_create_plist(*id_), H5Pclose);
+  const bool chunked = H5Pget_layout(*plan) == H5D_CHUNKED;
+  const std::int64_t columns = rank == 2 ? shape_[1] : 1, width = std::min(columns, kBlock);
+  const std::int64_t wanted = std::max(kBlock / width, std::min(chunk_rows_, kBlock));
+  const std::int64_t rows = std::min(shape_[0], wanted);
+  const Tensor values = Tensor::empty({rows * width}, dtype);
+  for (std::int64_t row = 0; row < shape_[0]; row += rows)
+    for (std::int64_t column = 0; column < columns; column += width) {
+      const std::int64_t n = std::min(rows, shape_[0] - row), m = std::min(width, columns - column);
+      read(rank == 2 ? Shape{row, column} : Shape{row}, rank == 2 ? Shape{n, m} : Shape{n}, dtype,
+           values.raw());
+      if (!chunked) return;
+    }
+}
+
 Tensor Hdf5Array::read(DType dtype) const {
   const Tensor out = Tensor::empty(shape_, dtype);
   constexpr std::int64_t kNone = 0;

@@ -99,18 +99,35 @@ void fetch(hid_t dataset, int rank, PackedChunk& chunk, const std::string& where
              " cannot be read");
 }
 
-}  // namespace
-
-bool read_chunks(std::int64_t dataset, int rank, const Block& block, std::size_t width, void* out,
-                 const std::string& where) {
-  Plan plan;
-  if (!make_plan(dataset, rank, width, plan)) return false;
+// The positions of the chunks that a block touches.
+std::vector<std::array<std::int64_t, 2>> chunks_of(const Block& block, const Plan& plan) {
   const auto first = [&](int i) { return block.start[i] / plan.chunk[i] * plan.chunk[i]; };
   std::vector<std::array<std::int64_t, 2>> places;
   for (std::int64_t r = first(0); r < block.start[0] + block.count[0]; r += plan.chunk[0])
     for (std::int64_t c = first(1); c < block.start[1] + block.count[1]; c += plan.chunk[1])
       places.push_back({r, c});
+  return places;
+}
 
+}  // namespace
+
+bool fetch_chunks(std::int64_t dataset, int rank, const Block& block, std::size_t width,
+                  const std::string& where) {
+  Plan plan;
+  if (!make_plan(dataset, rank, width, plan)) return false;
+  PackedChunk chunk;
+  for (const auto& at : chunks_of(block, plan)) {
+    chunk.at = at;
+    fetch(dataset, rank, chunk, where);
+  }
+  return true;
+}
+
+bool read_chunks(std::int64_t dataset, int rank, const Block& block, std::size_t width, void* out,
+                 const std::string& where) {
+  Plan plan;
+  if (!make_plan(dataset, rank, width, plan)) return false;
+  const std::vector<std::array<std::int64_t, 2>> places = chunks_of(block, plan);
   const std::int64_t batch = std::max<std::int64_t>(1, kBatchBytes / plan.bytes());
   const auto total = static_cast<std::int64_t>(places.size());
   for (std::int64_t begin = 0; begin < total; begin += batch) {

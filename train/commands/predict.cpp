@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/version.h"
+#include "datasets/hdf5_check.h"
 #include "train/commands/console.h"
 #include "train/commands/device_text.h"
 #include "train/commands/fit_weights.h"
@@ -115,6 +116,7 @@ void predict(const PredictOptions& options) {
   const std::unique_ptr<PredictionFile> out = open_prediction(options.out, options.probabilities);
   const std::string file = find_weights(options.weights);
   const SafeTensors weights = read_safetensors(file);
+  check_hdf5_file(options.dataset);
   Dataset dataset = load_dataset(options.dataset);
   check(dataset.has_features(), options.dataset, ": has no features");
   WeightsInfo info =

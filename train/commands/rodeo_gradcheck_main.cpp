@@ -5,6 +5,7 @@
 
 #include "core/threads.h"
 #include "core/version.h"
+#include "datasets/hdf5_check.h"
 #include "train/commands/check_layers.h"
 #include "train/commands/help.h"
 #include "train/commands/run_command.h"
@@ -60,6 +61,7 @@ bool check_layers(const cxxopts::ParseResult& parsed) {
                                   .max_elements = integer<std::int64_t>(parsed, "elements", 0),
                                   .seed = integer<std::uint64_t>(parsed, "seed", 0)};
   const Device device = parse_device(text(parsed, "device"));
+  check_hdf5_file(path);
   const LayerTask task = make_layer_task(load_dataset(path), device, options);
   const GradcheckOptions tolerances;
   fmt::print(

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/storage.h"
+#include "datasets/hdf5_check.h"
 #include "datasets/subset.h"
 #include "train/task/feature_form.h"
 #include "train/timing.h"
@@ -45,6 +46,7 @@ NodeTask load_task(const TrainOptions& options, Device device, const std::functi
                            .split = options.split,
                            .seed = options.seed,
                            .device = options.reorder == NodeOrder::kNone ? device : kCpu};
+  check_hdf5_file(options.dataset);
   const double load_ms = timed(kCpu, [&] { dataset = load_dataset(options.dataset, wanted); });
   NodeTask task = make_task(std::move(dataset), options, device, prepare);
   task.load_ms = load_ms;

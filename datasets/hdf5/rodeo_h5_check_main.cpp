@@ -1,0 +1,115 @@
+/// rodeo_h5_check FILE CPU_SECONDS MEMORY_MIB: the child process of check_hdf5_file(). Reads the structure of
+/// a dataset file under limits. Before each step it writes what it reads to stdout. The exit code says
+/// nothing about the contents of the file: only that HDF5 neither crashed nor passed a limit.
+#include <malloc.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "datasets/hdf5/check_limits.h"
+#include "datasets/hdf5_file.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// Sanitizers reserve terabytes of address space, so that RLIMIT_AS cannot be used. They have limits of their
+// own.
+extern "C" const char* __asan_default_options() {
+  return "hard_rss_limit_mb=1024:max_allocation_size_mb=1024:allocator_may_return_null=0:detect_leaks=0";
+}
+constexpr bool kLimitMemory = false;
+#else
+constexpr bool kLimitMemory = true;
+
+// HDF5 goes on after a failed allocation. This process must not: its parent has no limit, and would allocate.
+extern "C" {
+void* __libc_malloc(std::size_t bytes);
+void* __libc_calloc(std::size_t count, std::size_t bytes);
+void* __libc_realloc(void* block, std::size_t bytes);
+
+static void* allocated(void* block, std::size_t bytes) {
+  if (!block && bytes > 0) _exit(rodeo::hdf5::kCheckOutOfMemory);
+  return block;
+}
+void* malloc(std::size_t bytes) {
+  return allocated(__libc_malloc(bytes), bytes);
+}
+void* calloc(std::size_t count, std::size_t bytes) {
+  return allocated(__libc_calloc(count, bytes), count == 0 ? 0 : bytes);
+}
+void* realloc(void* block, std::size_t bytes) {
+  return allocated(__libc_realloc(block, bytes), bytes);
+}
+}
+#endif
+
+namespace {
+
+using rodeo::DType;
+using rodeo::Hdf5Array;
+using rodeo::Hdf5File;
+
+// All that load_dataset() reads.
+constexpr const char* kIntegerAttributes[] = {"rodeo_schema", "num_nodes", "num_features", "num_classes"};
+constexpr const char* kArrays[] = {"edge_index", "indptr",    "indices", "edge_weight", "x",
+                                   "x_indptr",   "x_indices", "x_data",  "y",           "train_mask",
+                                   "val_mask",   "test_mask", "node_id"};
+
+void set_limit(__rlimit_resource resource, std::int64_t value) {
+  const rlimit limit{static_cast<rlim_t>(value),
+                     static_cast<rlim_t>(value) + (resource == RLIMIT_CPU ? 1 : 0)};
+  ::setrlimit(resource, &limit);
+}
+
+void set_limits(std::int64_t cpu_seconds, std::int64_t memory_mib) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // never outlives its parent
+  for (const int from_terminal : {SIGINT, SIGQUIT, SIGTERM}) ::signal(from_terminal, SIG_IGN);
+  for (const int fatal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGXCPU}) ::signal(fatal, SIG_DFL);
+  set_limit(RLIMIT_CORE, 0);
+  set_limit(RLIMIT_CPU, cpu_seconds);
+  if (kLimitMemory) set_limit(RLIMIT_AS, memory_mib << 20);
+  // Memory that HDF5 uses before it writes it, or after it frees it, is more likely to crash here than there.
+  constexpr int kPattern = 0xa5;
+  ::mallopt(M_PERTURB, kPattern);
+}
+
+/// Runs a step. An Error is for the parent to find again.
+template <class Step>
+void step(const std::string& what, Step&& run) {
+  const std::string line = what + "\n";
+  if (::write(STDOUT_FILENO, line.data(), line.size()) < 0) _exit(1);  // the parent is gone
+  try {
+    run();
+  } catch (const rodeo::Error&) {
+  }
+}
+
+void read_array(const Hdf5Array& array) {
+  if (rodeo::is_float(array.dtype())) return array.rehearse(DType::kF32);
+  array.rehearse(array.dtype());
+  if (array.dtype() != DType::kI64) array.rehearse(DType::kI64);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4) return 2;
+  const std::string path = argv[1];
+  set_limits(std::atoll(argv[2]), std::atoll(argv[3]));
+  step("its structure", [&] {
+    const Hdf5File file(path);
+    step("attribute name", [&] { file.text("name"); });
+    for (const char* name : kIntegerAttributes)
+      step(std::string("attribute ") + name, [&] { file.integer(name); });
+    for (const char* name : kArrays)
+      step(std::string("/") + name, [&] {
+        if (file.has(name)) read_array(file.array(name));
+      });
+    step("its structure", [] {});  // closing the file
+  });
+  step(rodeo::hdf5::kCheckDone, [] {});
+  _exit(0);  // without exit handlers: the parent has none for this file
+}
