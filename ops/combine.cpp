@@ -79,36 +79,115 @@ Variable maximum(const Variable& x, const Variable& y) {
   });
 }
 
-Variable concat_columns(const std::vector<Variable>& parts) {
+namespace {
+
+std::vector<Tensor> values_of(std::string_view op, const std::vector<Variable>& parts) {
+  std::vector<Tensor> values;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    check(parts[i].defined(), "[", op, "] part ", i, " is undefined");
+    values.push_back(parts[i].value());
+  }
+  return values;
+}
+
+// Columns [begin, begin + count) of `from` to columns [at, ...) of `to`.
+void copy_columns(const Tensor& from, std::int64_t begin, std::int64_t count, const Tensor& to,
+                  std::int64_t at) {
+  if (from.dim(0) > 0 && count > 0) kernels::copy_columns.on(to.device())(from, begin, count, to, at);
+}
+
+}  // namespace
+
+Tensor concat_columns(const std::vector<Tensor>& parts) {
   check(!parts.empty(), "[concat_columns] needs at least one part");
-  const Tensor& first = parts.front().value();
+  const Tensor& first = parts.front();
   check_matrix("concat_columns", "part 0", first);
   std::int64_t width = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::string what = str("part ", i);
-    const Tensor& part = parts[i].value();
-    check_matrix("concat_columns", what, part);
-    check_alike("concat_columns", "part 0", first, what, part);
-    check_shape("concat_columns", what, part, {first.dim(0), part.dim(1)});
-    width += part.dim(1);
+    check_matrix("concat_columns", what, parts[i]);
+    check_alike("concat_columns", "part 0", first, what, parts[i]);
+    check_shape("concat_columns", what, parts[i], {first.dim(0), parts[i].dim(1)});
+    width += parts[i].dim(1);
   }
   const Tensor out = Tensor::empty({first.dim(0), width}, first.dtype(), first.device());
   std::int64_t at = 0;
-  for (const Variable& part : parts) {
-    if (part.value().numel() > 0)
-      kernels::copy_columns.on(out.device())(part.value(), 0, part.dim(1), out, at);
+  for (const Tensor& part : parts) {
+    copy_columns(part, 0, part.dim(1), out, at);
     at += part.dim(1);
   }
-  return record("concat_columns", out, parts, [parts](const Tensor& dout) {
-    std::vector<Tensor> gradients;
-    std::int64_t begin = 0;
-    for (const Variable& part : parts) {
-      gradients.push_back(like(part.value()));
-      if (part.value().numel() > 0)
-        kernels::copy_columns.on(dout.device())(dout, begin, part.dim(1), gradients.back(), 0);
-      begin += part.dim(1);
-    }
-    return gradients;
+  return out;
+}
+
+Variable concat_columns(const std::vector<Variable>& parts) {
+  return record("concat_columns", concat_columns(values_of("concat_columns", parts)), parts,
+                [parts](const Tensor& dout) {
+                  std::vector<Tensor> gradients;
+                  std::int64_t begin = 0;
+                  for (const Variable& part : parts) {
+                    const std::int64_t end = begin + part.dim(1);
+                    gradients.push_back(part.requires_grad() ? columns(dout, begin, end) : Tensor());
+                    begin = end;
+                  }
+                  return gradients;
+                });
+}
+
+Tensor concat_rows(const std::vector<Tensor>& parts) {
+  check(!parts.empty(), "[concat_rows] needs at least one part");
+  const Tensor& first = parts.front();
+  std::int64_t rows = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Tensor& part = parts[i];
+    const std::string what = str("part ", i);
+    check(part.defined(), "[concat_rows] ", what, " is undefined");
+    check(part.rank() == 1 || part.rank() == 2, "[concat_rows] ", what, " must be [m] or [m, n], got ",
+          part.shape());
+    check(is_float(part.dtype()), "[concat_rows] ", what, " must be floating point, got ", part.dtype());
+    check_alike("concat_rows", "part 0", first, what, part);
+    check_shape("concat_rows", what, part,
+                first.rank() == 1 ? Shape{part.dim(0)} : Shape{part.dim(0), first.dim(1)});
+    rows += part.dim(0);
+  }
+  const Shape shape = first.rank() == 1 ? Shape{rows} : Shape{rows, first.dim(1)};
+  const Tensor out = Tensor::empty(shape, first.dtype(), first.device());
+  std::int64_t at = 0;
+  for (const Tensor& part : parts) {
+    if (part.numel() > 0) out.slice(at, at + part.dim(0)).copy_from(part);
+    at += part.dim(0);
+  }
+  return out;
+}
+
+Variable concat_rows(const std::vector<Variable>& parts) {
+  return record("concat_rows", concat_rows(values_of("concat_rows", parts)), parts,
+                [parts](const Tensor& dout) {
+                  std::vector<Tensor> gradients;
+                  std::int64_t begin = 0;
+                  for (const Variable& part : parts) {
+                    const std::int64_t end = begin + part.dim(0);
+                    // A copy: a view may not be aligned, and would keep all of dout.
+                    gradients.push_back(part.requires_grad() ? dout.slice(begin, end).clone() : Tensor());
+                    begin = end;
+                  }
+                  return gradients;
+                });
+}
+
+Tensor columns(const Tensor& x, std::int64_t begin, std::int64_t end) {
+  check_matrix("columns", "x", x);
+  check(begin >= 0 && begin <= end && end <= x.dim(1), "[columns] [", begin, ", ", end,
+        ") is not within the ", x.dim(1), " columns of x");
+  const Tensor out = Tensor::empty({x.dim(0), end - begin}, x.dtype(), x.device());
+  copy_columns(x, begin, end - begin, out, 0);
+  return out;
+}
+
+Variable columns(const Variable& x, std::int64_t begin, std::int64_t end) {
+  return record("columns", columns(x.value(), begin, end), {x}, [=, shape = x.shape()](const Tensor& dout) {
+    const Tensor dx = Tensor::zeros(shape, dout.dtype(), dout.device());
+    copy_columns(dout, 0, end - begin, dx, begin);
+    return std::vector{dx};
   });
 }
 

@@ -1,8 +1,9 @@
-/// Linear combinations, maxima and concatenations of dense arrays. Floating dtypes: f64, f32, bf16, f16;
-/// 16-bit types are computed in f32. Deterministic. Throws rodeo::Error when shapes, dtypes or devices
-/// disagree.
+/// Linear combinations, maxima, concatenations and column ranges of dense arrays. Floating dtypes: f64, f32,
+/// bf16, f16; 16-bit types are computed in f32. Deterministic. Throws rodeo::Error when shapes, dtypes or
+/// devices disagree.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "core/variable.h"
@@ -24,6 +25,17 @@ Variable maximum(const Variable& x, const Variable& y);
 
 /// Concatenates columns: [m, n_1], [m, n_2], ... -> [m, n_1 + n_2 + ...]; at least one part.
 /// Gradient: each part gets its columns of dout.
+Tensor concat_columns(const std::vector<Tensor>& parts);
 Variable concat_columns(const std::vector<Variable>& parts);
+
+/// Concatenates rows: [m_1, n], [m_2, n], ... -> [m_1 + m_2 + ..., n], or vectors [m_1], [m_2], ...; at least
+/// one part.   Gradient: each part gets its rows of dout.
+Tensor concat_rows(const std::vector<Tensor>& parts);
+Variable concat_rows(const std::vector<Variable>& parts);
+
+/// The columns [begin, end) of x: [m, n] -> [m, end - begin], a copy.   0 <= begin <= end <= n.
+/// Gradient: dx has dout in these columns, 0 in the others.
+Tensor columns(const Tensor& x, std::int64_t begin, std::int64_t end);
+Variable columns(const Variable& x, std::int64_t begin, std::int64_t end);
 
 }  // namespace rodeo

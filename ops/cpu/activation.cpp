@@ -43,4 +43,30 @@ void elu_backward(const Tensor& y, const Tensor& dy, const Tensor& dx) {
   map("elu", y, dy, dx, [](auto v, auto d) { return v > 0 ? d : (v + 1) * d; });
 }
 
+void mul(const Tensor& x, const Tensor& y, const Tensor& out) {
+  map("mul", x, y, out, [](auto a, auto b) { return a * b; });
+}
+
+void smooth(SmoothFunction f, const Tensor& x, const Tensor& y) {
+  switch (f) {
+    case SmoothFunction::kSigmoid:
+      return map("sigmoid", x, y, [](auto v) { return 1 / (1 + std::exp(-v)); });
+    case SmoothFunction::kTanh:
+      return map("tanh", x, y, [](auto v) { return std::tanh(v); });
+    case SmoothFunction::kExp:
+      return map("exp", x, y, [](auto v) { return std::exp(v); });
+  }
+}
+
+void smooth_backward(SmoothFunction f, const Tensor& y, const Tensor& dy, const Tensor& dx) {
+  switch (f) {
+    case SmoothFunction::kSigmoid:
+      return map("sigmoid", y, dy, dx, [](auto v, auto d) { return v * (1 - v) * d; });
+    case SmoothFunction::kTanh:
+      return map("tanh", y, dy, dx, [](auto v, auto d) { return (1 - v * v) * d; });
+    case SmoothFunction::kExp:
+      return map("exp", y, dy, dx, [](auto v, auto d) { return v * d; });
+  }
+}
+
 }  // namespace rodeo::kernels::cpu

@@ -58,6 +58,12 @@ RODEO_KERNEL(leaky_relu, void(const Tensor& x, double slope, const Tensor& y));
 RODEO_KERNEL(leaky_relu_backward, void(const Tensor& y, const Tensor& dy, double slope, const Tensor& dx));
 RODEO_KERNEL(elu, void(const Tensor& x, const Tensor& y));
 RODEO_KERNEL(elu_backward, void(const Tensor& y, const Tensor& dy, const Tensor& dx));
+// pointwise.h: arrays of one shape; dx = f'(x) dy, computed from y
+enum class SmoothFunction { kSigmoid, kTanh, kExp };
+RODEO_KERNEL(mul, void(const Tensor& x, const Tensor& y, const Tensor& out));
+RODEO_KERNEL(smooth, void(SmoothFunction f, const Tensor& x, const Tensor& y));
+RODEO_KERNEL(smooth_backward, void(SmoothFunction f, const Tensor& y, const Tensor& dy, const Tensor& dx));
+// dense.h
 RODEO_KERNEL(dropout, void(const Tensor& x, double p, RandomKey key, const Tensor& y));
 RODEO_KERNEL(uniform, void(const Tensor& out, float lo, float hi, RandomKey key));
 

@@ -36,6 +36,16 @@ RODEO_KERNEL(scan_csr, CsrScan(const Csr& a));
 RODEO_KERNEL(copy_rows, void(const Csr& a, const Tensor& rows, const Tensor& row_ptr, const Tensor& col,
                              const Tensor& edge_ids));
 
+// gather_rows.h: x [m] or [m, n], m may be 0; index [k], y [k] or [k, n]
+RODEO_KERNEL(gather_rows, void(const Tensor& x, const Tensor& index, const Tensor& y));
+
+// segment_reduce.h
+RODEO_KERNEL(iota, void(const Tensor& ids));  // i32 [n]: 0, 1, 2, ...
+/// dx[offsets[s] + arg[s, j], j] = dy[s, j] where arg >= 0; 0 elsewhere.
+///   offsets i64 [segments + 1], arg i32 and dy [segments, n], dx [rows, n]
+RODEO_KERNEL(segment_extremum_backward,
+             void(const Tensor& offsets, const Tensor& arg, const Tensor& dy, const Tensor& dx));
+
 // graph_hash.h
 RODEO_KERNEL(hash_values, std::uint64_t(const Tensor& values));  // i32 or i64; may be empty
 

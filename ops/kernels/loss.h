@@ -14,6 +14,11 @@ RODEO_KERNEL(bce_with_logits_backward, void(const Tensor& dloss, const Tensor& x
 RODEO_KERNEL(label_metrics,
              void(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& metrics));
 
+// mse_loss.h: x, target, dx [nodes, c] or [nodes]; index i64 [k], undefined for all nodes; loss, dloss []
+RODEO_KERNEL(mse_loss, void(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& loss));
+RODEO_KERNEL(mse_loss_backward, void(const Tensor& dloss, const Tensor& x, const Tensor& target,
+                                     const Tensor& index, const Tensor& dx));
+
 // loss.h: x, y, logp, logits, scores and their gradients [nodes, c], label i64 [nodes], index i64 [k], loss,
 // dloss []
 RODEO_KERNEL(log_softmax, void(const Tensor& x, const Tensor& y));

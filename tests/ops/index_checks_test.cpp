@@ -7,7 +7,9 @@
 #include "ops/convert.h"
 #include "ops/dense.h"
 #include "ops/edge_sum.h"
+#include "ops/gather_rows.h"
 #include "ops/loss.h"
+#include "ops/mse_loss.h"
 #include "ops/select_rows.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
@@ -54,6 +56,8 @@ TEST_P(OpsIndexChecks, NodesOfALoss) {
     EXPECT_EQ(error([&] { return nll_loss(scores, label, index); }), "[nll_loss" + text);
     EXPECT_EQ(error([&] { return node_metrics(scores, label, {index}); }), "[node_metrics" + text);
     EXPECT_EQ(error([&] { return bce_with_logits(scores, target, index); }), "[bce_with_logits" + text);
+    EXPECT_EQ(error([&] { return mse_loss(scores, scores, index); }), "[mse_loss" + text);
+    EXPECT_EQ(error([&] { return gather_rows(scores, index); }), "[gather_rows" + text);
     EXPECT_EQ(error([&] { return label_metrics(scores, target, {index}); }), "[label_metrics" + text);
   }
   EXPECT_NEAR(bce_with_logits(scores, target, ids({4})).item(), std::log(2), 1e-6);
@@ -76,6 +80,8 @@ TEST_P(OpsIndexChecks, BackwardFollowsNoBadIndexOnCuda) {
   check_gradient("cross_entropy", [&](const Variable& x) { return cross_entropy(x, label, bad); });
   check_gradient("nll_loss", [&](const Variable& x) { return nll_loss(x, label, bad); });
   check_gradient("bce_with_logits", [&](const Variable& x) { return bce_with_logits(x, target, bad); });
+  const Tensor zero = Tensor::zeros({5, 3}, DType::kF32, device());
+  check_gradient("mse_loss", [&](const Variable& x) { return mse_loss(x, zero, bad); });
 }
 
 TEST_P(OpsIndexChecks, Take) {

@@ -172,7 +172,7 @@ TEST_P(OpsNorm, CombineValues) {
     const Variable s(Tensor::full({1}, 0.5, dtype, device()));
     EXPECT_TRUE(near(scale_add(s, a, a).value(), {2.5, -5, 7.5, 10}, 0, 0));
   }
-  EXPECT_ERROR(concat_columns({}), "[concat_columns] needs at least one part");
+  EXPECT_ERROR(concat_columns(std::vector<Variable>{}), "[concat_columns] needs at least one part");
   EXPECT_ERROR(maximum(make({1, 2, 3, 4}, DType::kF32), make({1, 2, 3, 4}, DType::kF64)),
                "[maximum] y must have the dtype of x, f32, got f64");
 }

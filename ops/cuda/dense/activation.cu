@@ -1,4 +1,6 @@
-// Elementwise activations and their gradients. One thread per element, grid-stride.
+// Elementwise activations, products and their gradients. One thread per 16 bytes, grid-stride.
+#include <type_traits>
+
 #include "ops/cuda/device/pack.cuh"
 #include "ops/cuda/device/tensor_data.cuh"
 #include "ops/kernels/dense.h"
@@ -27,27 +29,77 @@ struct EluBackward {
   __device__ S operator()(S y, S dy) const { return y > 0 ? dy : (y + 1) * dy; }
 };
 
-// Grid grid_for(size, kThreads), block kThreads.
-template <class T, class F>
-__global__ void map_kernel(const T* a, T* out, std::int64_t size, F f) {
-  RODEO_GRID_STRIDE(i, size) out[i] = static_cast<T>(f(widen(a[i])));
-}
-template <class T, class F>
-__global__ void map_kernel(const T* a, const T* b, T* out, std::int64_t size, F f) {
-  RODEO_GRID_STRIDE(i, size) out[i] = static_cast<T>(f(widen(a[i]), widen(b[i])));
+template <class S>
+struct Product {
+  __device__ S operator()(S x, S y) const { return x * y; }
+};
+template <class S>
+struct Sigmoid {
+  __device__ S operator()(S x) const { return 1 / (1 + exp(-x)); }
+};
+template <class S>
+struct SigmoidBackward {
+  __device__ S operator()(S y, S dy) const { return y * (1 - y) * dy; }
+};
+template <class S>
+struct Tanh {
+  __device__ S operator()(S x) const { return tanh(x); }
+};
+template <class S>
+struct TanhBackward {
+  __device__ S operator()(S y, S dy) const { return (1 - y * y) * dy; }
+};
+template <class S>
+struct Exp {
+  __device__ S operator()(S x) const { return exp(x); }
+};
+
+template <class F, class T, int kVec, class... In>
+__device__ __forceinline__ void map_vector(const F& f, Pack<T, kVec>& out, const In&... in) {
+#pragma unroll
+  for (int v = 0; v < kVec; ++v) out.value[v] = static_cast<T>(f(widen(in.value[v])...));
 }
 
+// out[i] = f(in[i]...). Grid grid_for(vectors, kThreads), block kThreads: vectors of kVec elements, then the
+// size % kVec last ones.
+template <int kVec, class F, class T, class... In>
+__global__ void map_kernel(F f, std::int64_t size, T* out, const In*... in) {
+  using Vector = Pack<T, kVec>;
+  const std::int64_t vectors = size / kVec, rest = size - vectors * kVec;
+  RODEO_GRID_STRIDE(i, vectors) {
+    Vector result;
+    map_vector(f, result, reinterpret_cast<const Vector*>(in)[i]...);
+    reinterpret_cast<Vector*>(out)[i] = result;
+  }
+  RODEO_GRID_STRIDE(i, rest) {
+    const std::int64_t at = vectors * kVec + i;
+    out[at] = static_cast<T>(f(widen(in[at])...));
+  }
+}
+
+// T is the device type of the elements. aligned: vector accesses can begin at the first element of each
+// array.
+template <class T, class F, class... Pointers>
+void launch_map(const char* name, const F& f, const Tensor& out, bool aligned, const Pointers*... in) {
+  const auto run = [&]<int kVec>(std::integral_constant<int, kVec>) {
+    launch(name, out.device(), map_kernel<kVec, F, T, Pointers...>,
+           grid_for(ceil_div(out.numel(), kVec), kThreads), kThreads, 0, f, out.numel(), device_data<T>(out),
+           in...);
+  };
+  if (aligned)
+    run(std::integral_constant<int, 16 / sizeof(T)>{});
+  else
+    run(std::integral_constant<int, 1>{});
+}
 template <class T, class F>
 void map(const char* name, const Tensor& a, const Tensor& out, const F& f) {
-  void (*kernel)(const T*, T*, std::int64_t, F) = map_kernel<T, F>;
-  launch(name, out.device(), kernel, grid_for(out.numel(), kThreads), kThreads, 0, device_data<T>(a),
-         device_data<T>(out), out.numel(), f);
+  const T* from = device_data<T>(a);
+  launch_map<T>(name, f, out, is_aligned(a) && is_aligned(out), from);
 }
 template <class T, class F>
 void map(const char* name, const Tensor& a, const Tensor& b, const Tensor& out, const F& f) {
-  void (*kernel)(const T*, const T*, T*, std::int64_t, F) = map_kernel<T, F>;
-  launch(name, out.device(), kernel, grid_for(out.numel(), kThreads), kThreads, 0, device_data<T>(a),
-         device_data<T>(b), device_data<T>(out), out.numel(), f);
+  const T *first = device_data<T>(a), *second = device_data<T>(b);
+  launch_map<T>(name, f, out, is_aligned(a) && is_aligned(b) && is_aligned(out), first, second);
 }
 
 }  // namespace
@@ -74,6 +126,42 @@ void elu(const Tensor& x, const Tensor& y) {
 void elu_backward(const Tensor& y, const Tensor& dy, const Tensor& dx) {
   dispatch_float(y.dtype(), "elu", [&]<class T>(T) {
     map<device_t<T>>("elu_backward", y, dy, dx, EluBackward<Accumulator<device_t<T>>>{});
+  });
+}
+
+void mul(const Tensor& x, const Tensor& y, const Tensor& out) {
+  dispatch_float(x.dtype(), "mul", [&]<class T>(T) {
+    map<device_t<T>>("mul", x, y, out, Product<Accumulator<device_t<T>>>{});
+  });
+}
+
+void smooth(SmoothFunction f, const Tensor& x, const Tensor& y) {
+  dispatch_float(x.dtype(), "smooth", [&]<class Host>(Host) {
+    using T = device_t<Host>;
+    using S = Accumulator<T>;
+    switch (f) {
+      case SmoothFunction::kSigmoid:
+        return map<T>("sigmoid", x, y, Sigmoid<S>{});
+      case SmoothFunction::kTanh:
+        return map<T>("tanh", x, y, Tanh<S>{});
+      case SmoothFunction::kExp:
+        return map<T>("exp", x, y, Exp<S>{});
+    }
+  });
+}
+
+void smooth_backward(SmoothFunction f, const Tensor& y, const Tensor& dy, const Tensor& dx) {
+  dispatch_float(y.dtype(), "smooth_backward", [&]<class Host>(Host) {
+    using T = device_t<Host>;
+    using S = Accumulator<T>;
+    switch (f) {
+      case SmoothFunction::kSigmoid:
+        return map<T>("sigmoid_backward", y, dy, dx, SigmoidBackward<S>{});
+      case SmoothFunction::kTanh:
+        return map<T>("tanh_backward", y, dy, dx, TanhBackward<S>{});
+      case SmoothFunction::kExp:
+        return map<T>("exp_backward", y, dy, dx, Product<S>{});
+    }
   });
 }
 

@@ -1,0 +1,80 @@
+#include "ops/pointwise.h"
+
+#include "ops/checks.h"
+#include "ops/kernels/dense.h"
+
+namespace rodeo {
+namespace {
+
+using kernels::SmoothFunction;
+
+Tensor like(const Tensor& x) {
+  return Tensor::empty(x.shape(), x.dtype(), x.device());
+}
+
+Tensor apply(std::string_view op, SmoothFunction f, const Tensor& x) {
+  check(x.defined(), "[", op, "] x is undefined");
+  check(is_float(x.dtype()), "[", op, "] x must be floating point, got ", x.dtype());
+  const Tensor y = like(x);
+  if (y.numel() > 0) kernels::smooth.on(y.device())(f, x, y);
+  return y;
+}
+
+// The derivative is a function of y alone, so that x can be freed.
+Variable recorded(const char* op, SmoothFunction f, const Variable& x) {
+  const Tensor y = apply(op, f, x.value());
+  return record(op, y, {x}, [=](const Tensor& dy) {
+    const Tensor dx = like(dy);
+    if (dx.numel() > 0) kernels::smooth_backward.on(dx.device())(f, y, dy, dx);
+    return std::vector{dx};
+  });
+}
+
+}  // namespace
+
+Tensor mul(const Tensor& x, const Tensor& y) {
+  check(x.defined(), "[mul] x is undefined");
+  check(is_float(x.dtype()), "[mul] x must be floating point, got ", x.dtype());
+  check_alike("mul", "x", x, "y", y);
+  check_shape("mul", "y", y, x.shape());
+  const Tensor out = like(x);
+  if (out.numel() > 0) kernels::mul.on(out.device())(x, y, out);
+  return out;
+}
+
+Variable mul(const Variable& x, const Variable& y) {
+  // Each gradient needs the other factor.
+  SavedTensor kept_x, kept_y;
+  if (y.requires_grad()) kept_x = x.saved();
+  if (x.requires_grad()) kept_y = y.saved();
+  return record("mul", mul(x.value(), y.value()), {x, y}, [=](const Tensor& dout) {
+    return std::vector{kept_y.defined() ? mul(kept_y.get(), dout) : Tensor(),
+                       kept_x.defined() ? mul(kept_x.get(), dout) : Tensor()};
+  });
+}
+
+Tensor sigmoid(const Tensor& x) {
+  return apply("sigmoid", SmoothFunction::kSigmoid, x);
+}
+
+Variable sigmoid(const Variable& x) {
+  return recorded("sigmoid", SmoothFunction::kSigmoid, x);
+}
+
+Tensor tanh(const Tensor& x) {
+  return apply("tanh", SmoothFunction::kTanh, x);
+}
+
+Variable tanh(const Variable& x) {
+  return recorded("tanh", SmoothFunction::kTanh, x);
+}
+
+Tensor exp(const Tensor& x) {
+  return apply("exp", SmoothFunction::kExp, x);
+}
+
+Variable exp(const Variable& x) {
+  return recorded("exp", SmoothFunction::kExp, x);
+}
+
+}  // namespace rodeo
