@@ -42,6 +42,11 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/rodeoConfigVersion.cmake 
 install(FILES ${PROJECT_BINARY_DIR}/rodeoConfig.cmake ${PROJECT_BINARY_DIR}/rodeoConfigVersion.cmake
               ${PROJECT_SOURCE_DIR}/cmake/RodeoLibraries.cmake DESTINATION ${package_folder} COMPONENT dev)
 
+# to_h5.py finds its parts in ../share/rodeo/scripts, or beside itself.
+install(PROGRAMS datasets/to_h5.py DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT commands)
+install(DIRECTORY datasets/to_h5_parts DESTINATION ${CMAKE_INSTALL_DATADIR}/rodeo/scripts COMPONENT commands
+        PATTERN "__pycache__" EXCLUDE)
+
 install(TARGETS ${commands} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT commands)
 install(TARGETS rodeo_h5_check RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/rodeo COMPONENT commands)
 

@@ -44,8 +44,8 @@ struct Dataset {
   // u8 [nodes, classes] of 0 and 1.
   Tensor y;
   Split split;
-  std::vector<Split> splits;  // all splits of the file with LoadOptions::all_splits; else empty
-  Tensor node_id;             // i64 [nodes]: original node ids, before reorder and subset
+  std::vector<Split> splits;             // all splits of the file with LoadOptions::all_splits; else empty
+  Tensor node_id;                        // i64 [nodes]: original node ids, before reorder and subset
   std::vector<std::string> class_names;  // one for each class, without line breaks; empty: none
   std::vector<std::string> node_names;   // one for each node, as above; load_dataset reads them without
                                          // Need::kTraining only

@@ -36,6 +36,11 @@ install)
   "$prefix/bin/rodeo_data" validate "$dir/a.h5" >"$dir/log" 2>&1 || fail "validate: $(cat "$dir/log")"
   grep -q warning "$dir/log" && fail "the program that checks files from others is not found: $(cat "$dir/log")"
   [ -f "$prefix/include/rodeo/version.h" ] || fail "no rodeo/version.h"
+  if python3 -c 'import h5py, numpy' 2>/dev/null; then
+    (cd "$dir" && PYTHONDONTWRITEBYTECODE=1 "$prefix/bin/to_h5.py" --help >/dev/null) || fail "to_h5.py does not run"
+  else
+    [ -x "$prefix/bin/to_h5.py" ] && [ -f "$prefix/share/rodeo/scripts/to_h5_parts/write.py" ] || fail "to_h5.py is not installed"
+  fi
   [ ! -e "$prefix/include/core" ] || fail "headers are installed outside of include/rodeo"
   # Headers of subfolders are private, and rodeo.h includes all others.
   private=$(cd "$prefix/include" && find rodeo -mindepth 3 -name '*.h*')

@@ -85,10 +85,10 @@ int import_command(int argc, const char* const* argv) {
   }
   Dataset dataset = importer.read(importer.has_source ? line.file(1) : "", options);
   if (line.has("drop-self-loops")) drop_self_loops(dataset);
-  if (line.has("features")) make_features(dataset, line.text("features"));
   const std::string& out = line.file(wanted - 1);
   if (!importer.has_source) dataset.name = std::filesystem::path(out).stem().string();
   if (line.has("name")) dataset.name = line.text("name");
+  if (line.has("features")) make_features(dataset, line.text("features"));
   save_dataset(dataset, out);
   print_line("{}: {}, {} nodes, {} edges, {} features, {} classes", out, dataset.name, dataset.num_nodes,
              dataset.num_edges(), dataset.num_features, dataset.num_classes);

@@ -12,6 +12,7 @@ namespace rodeo {
 namespace {
 
 constexpr const char* kParts[] = {"train", "val", "test"};
+constexpr const char* kFeatureHint = ": choose features by --feature-columns, or give it a role by --columns";
 constexpr const char* kSplitWords = "train, val, test or nothing";
 
 /// A label that is an integer, also written 4.0.
@@ -150,7 +151,7 @@ void read_csv_nodes(const std::string& path, const std::map<std::string, std::st
       labels.add(fields[label]);
     }
     if (const int part = split.part(table, fields); part >= 0) parts[part].push_back(node);
-    for (const std::size_t column : columns) x.push_back(table.number(column, fields[column]));
+    for (const std::size_t column : columns) x.push_back(table.number(column, fields[column], kFeatureHint));
   }
   out.num_nodes = ids.count();
   ids.name_nodes(out);

@@ -121,7 +121,7 @@ bool CsvTable::next(std::vector<std::string>& fields) {
   return true;
 }
 
-float CsvTable::number(std::size_t column, const std::string& field) const {
+float CsvTable::number(std::size_t column, const std::string& field, std::string_view hint) const {
   if (field == "true" || field == "True" || field == "TRUE") return 1;
   if (field == "false" || field == "False" || field == "FALSE") return 0;
   double value = 0;
@@ -129,7 +129,7 @@ float CsvTable::number(std::size_t column, const std::string& field) const {
   const bool read = !field.empty() && error == std::errc{} && end == field.data() + field.size();
   if (!read || !std::isfinite(static_cast<float>(value)))
     wrong("column ", quote(columns_[column]), " must be a finite number, got ",
-          field.empty() ? "nothing" : quote(field));
+          field.empty() ? "nothing" : quote(field), hint);
   return static_cast<float>(value);
 }
 

@@ -34,9 +34,9 @@ class CsvTable {
   [[noreturn]] void wrong(const Parts&... parts) const {
     fail(path(), ": line ", line_, ": ", parts...);
   }
-  /// A field as a number; true and false are 1 and 0. Throws Error naming the column for other text and for
-  /// numbers that are not finite in f32.
-  float number(std::size_t column, const std::string& field) const;
+  /// A field as a number; true and false are 1 and 0. Throws Error naming the column, with `hint` at its end,
+  /// for other text and for numbers that are not finite in f32.
+  float number(std::size_t column, const std::string& field, std::string_view hint = {}) const;
 
  private:
   void parse(std::string_view line, std::vector<std::string>& fields);

@@ -183,10 +183,12 @@ TEST(DatasetsCsv, WrongTablesAreNamed) {
   EXPECT_EQ(nodes_error("id,a\nx,1\nx,2\n"),
             "nodes.csv: line 3: the id 'x' is already that of line 2: each node needs an id of its own");
   EXPECT_EQ(nodes_error("id,a\n,1\n"), "nodes.csv: line 2: column 'id' must be an id, got nothing");
+  const std::string hint = ": choose features by --feature-columns, or give it a role by --columns";
   for (const std::string bad : {"inf", "nan", "1x", "0x1", "1e39", "1,0"})
     EXPECT_EQ(nodes_error("id;a\nx;" + bad + "\n"),
-              "nodes.csv: line 2: column 'a' must be a finite number, got '" + bad + "'");
-  EXPECT_EQ(nodes_error("id,a\nx,\n"), "nodes.csv: line 2: column 'a' must be a finite number, got nothing");
+              "nodes.csv: line 2: column 'a' must be a finite number, got '" + bad + "'" + hint);
+  EXPECT_EQ(nodes_error("id,a\nx,\n"),
+            "nodes.csv: line 2: column 'a' must be a finite number, got nothing" + hint);
 
   EXPECT_EQ(
       edges_error("source\na\n"),
@@ -236,7 +238,8 @@ TEST(DatasetsMakeFeatures, OneHotAndDegree) {
   make_features(degree, "degree");  // of the edges to the node: 1, 0, 3
   EXPECT_EQ(degree.num_features, 4);
   EXPECT_EQ(dense_features(degree).to_vector<float>(), (Floats{0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1}));
-  EXPECT_ERROR(make_features(degree, "onehot"), "--features onehot: g has 4 features: make others only where there are none");
+  EXPECT_ERROR(make_features(degree, "onehot"),
+               "--features onehot: g has 4 features: make others only where there are none");
   EXPECT_ERROR(make_features(d, "two"), "--features must be onehot or degree, got 'two'");
   d.src = d.dst = Tensor::zeros({1000}, DType::kI32);
   make_features(d, "degree");

@@ -215,8 +215,7 @@ TEST_P(DatasetsLoadTo, EveryContradictionIsNamed) {
        [](Parts& p) {
          p.x = ids({1, 2, 3, 4, 5});
        }},
-      {": /x must be numbers [nodes, features], got f32 [12]",
-       [](Parts& p) { p.x = p.x.reshape({12}); }},
+      {": /x must be numbers [nodes, features], got f32 [12]", [](Parts& p) { p.x = p.x.reshape({12}); }},
       {": /x[2, 1] is not a finite float", [=](Parts& p) { p.x.data<float>()[5] = nan; }},
       {": /x[0, 0] is not a finite float", [=](Parts& p) { p.x.data<float>()[0] = -inf; }},
       {": /x is missing: training needs features [nodes, features]", [](Parts& p) { p.x = {}; }},

@@ -1,14 +1,17 @@
-"""datasets/to_h5.py on archives that NumPy and SciPy write, and on objects with the interfaces of PyG, DGL and OGB.
+"""datasets/to_h5.py on archives that NumPy and SciPy write, and on objects with the interfaces of PyG, DGL and OGB. On
+tables, GraphML and NetworkX graphs where pandas, pyarrow and NetworkX are installed.
 
   to_h5_test.py SOURCE_DIR RODEO_DATA: exit code 77 where h5py, NumPy or SciPy are absent
 """
 
+import importlib
 import os
 import subprocess
 import sys
 import tempfile
 import types
 import unittest
+import unittest.mock
 
 try:
     import h5py
@@ -22,6 +25,16 @@ ROOT, RODEO_DATA = sys.argv[1:3]
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(ROOT, "datasets"))
 import to_h5  # noqa: E402
+
+
+def optional(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+networkx, pandas, pyarrow = (optional(name) for name in ("networkx", "pandas", "pyarrow"))
 
 
 class Tensor:
@@ -110,6 +123,136 @@ class ToH5(unittest.TestCase):
         several = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 0], [1, 0, 0]])
         np.testing.assert_array_equal(self.check(to_h5.from_ogb(Dataset(several)))["y"], several)
 
+    def test_features_of_integers_and_labels_of_text(self):
+        graph = {"src": SRC, "dst": DST, "num_nodes": 4, "name": "four"}
+        got = self.check(graph | {"x": X.astype(np.int64), "y": np.array(["dog", "cat", None, "dog"], object)})
+        self.assertEqual(got["x"].dtype, np.float32)
+        np.testing.assert_array_equal(got["x"], X)
+        np.testing.assert_array_equal(got["y"], [1, 0, -1, 1])
+        self.assertEqual(got["class_names"], "cat\ndog")
+        got = self.check(graph | {"x": X > 3, "y": [3, 5, 5, -1], "node_names": ["a", "b", "c", "\u00e9"]})
+        np.testing.assert_array_equal(got["x"], X > 3)
+        self.assertEqual(bytes(got["node_names"]).decode(), "a\nb\nc\n\u00e9")
+        with h5py.File(self.out, "w") as file:  # not by write(): the loader converts integers and bools itself
+            file["edge_index"], file["x"], file["y"] = np.array([SRC, DST]), X > 3, [0, 1, 0, 1]
+            for key, values in zip(to_h5.MASKS, MASKS):
+                file[key] = values
+        done = subprocess.run([RODEO_DATA, "inspect", self.out], capture_output=True, text=True)
+        self.assertIn("features        2, 50.00 % nonzero", done.stdout, done.stderr)
+        for x, text in ((np.array([["a"]] * 4), "must be numbers"), (X * np.nan, r"x\[0, 0\] is nan"),
+                        (X.astype(np.float64) + 1e300, "finite")):
+            with self.assertRaisesRegex(to_h5.BadSource, text):
+                to_h5.write(self.out, **graph, x=x)
+
+    def test_classes_of_labels(self):
+        classify = to_h5.common.classify
+        for values, y, names in (([1, 0, 2.0, None], [1, 0, 2, -1], None), ([2, 10, 2], [0, 1, 0], ["2", "10"]),
+                                 (["b", "", "a"], [1, -1, 0], ["a", "b"]), ([1, 0, -1], [1, 0, -1], None),
+                                 ([1, "a", np.nan], [0, 1, -1], ["1", "a"])):
+            got = classify(values)
+            self.assertEqual((got[0].tolist(), got[1]), (y, names))
+        for values in ([None, np.nan], [-1, 1]):
+            self.assertRaises(to_h5.BadSource, classify, values)
+
+    @unittest.skipUnless(networkx, "NetworkX is not installed")
+    def test_networkx(self):
+        graph = networkx.Graph()
+        for node, label, part in (("a", "cat", "train"), ("b", "dog", "val"), ("c", "cat", "test"), ("d", None, "")):
+            graph.add_node(node, age=len(node) + 1, tall=node == "b", split=part, **({"label": label} if label else {}))
+        graph.add_weighted_edges_from([("a", "b", 0.5), ("b", "c", 2)])
+        graph.add_edge("d", "d")
+        got = self.check(to_h5.from_networkx(graph, "pets"))
+        edges = {(s, d): w for s, d, w in zip(*got["edge_index"], got["edge_weight"])}
+        self.assertEqual(edges, {(0, 1): 0.5, (1, 0): 0.5, (1, 2): 2, (2, 1): 2, (3, 3): 1})
+        np.testing.assert_array_equal(got["x"], [[2, 0], [2, 1], [2, 0], [2, 0]])
+        np.testing.assert_array_equal(got["y"], [0, 1, 0, -1])
+        self.assertEqual(bytes(got["node_names"]), b"a\nb\nc\nd")
+        np.testing.assert_array_equal(got["test_mask"], [0, 0, 1, 0])
+        networkx.write_graphml(graph, self.path("pets.graphml"))
+        self.assertEqual(to_h5.main([self.path("pets.graphml"), self.out, "--feature-columns", "age"]), 0)
+        with h5py.File(self.out) as file:
+            self.assertEqual((file.attrs["class_names"], file["x"].shape), ("cat\ndog", (4, 1)))
+            self.assertEqual(sorted(file["edge_weight"]), [0.5, 0.5, 1, 2, 2])
+        del graph.nodes["c"]["age"]
+        with self.assertRaisesRegex(to_h5.BadSource, "feature 'age' has no value for node 2"):
+            to_h5.from_networkx(graph)
+        directed = self.check(to_h5.from_networkx(networkx.DiGraph([(7, 5), (5, 9)]), "d"))
+        np.testing.assert_array_equal(directed["edge_index"], [[0, 1], [1, 2]])
+        np.testing.assert_array_equal(directed["node_id"], [7, 5, 9])
+        self.assertNotIn("edge_weight", directed)
+
+    @unittest.skipUnless(pandas, "pandas is not installed")
+    def test_tables(self):
+        nodes = pandas.DataFrame({"id": ["007", "b", "c"], "topic": ["NA", "x", None], "train": [1, 0, 0],
+                                  "val": [0, 1, 0], "test": [0, 0, 0], "x1": [1, 2, 3], "x2": [0.5, 1, -1],
+                                  "note": ["p", "q", "r"]})
+        edges = pandas.DataFrame({"source": ["007", "b"], "target": ["b", "c"], "weight": [1, 3]})
+        options = ["--columns", "label=topic", "--feature-columns", "x*", self.out]
+        nodes.to_csv(self.path("n.csv"))  # with pandas' index
+        edges.to_csv(self.path("e.csv"), index=False)
+        kinds = [("csv", "csv")]
+        if pyarrow:
+            nodes.to_parquet(self.path("n.parquet"))
+            edges.to_parquet(self.path("e.parquet"))
+            kinds.append(("parquet", "parquet"))
+        for n, e in kinds:
+            self.assertEqual(to_h5.main(["--nodes", self.path(f"n.{n}"), "--edges", self.path(f"e.{e}"), *options]), 0)
+            with h5py.File(self.out) as file:
+                self.assertEqual((file.attrs["class_names"], bytes(file["node_names"])), ("NA\nx", b"007\nb\nc"))
+                np.testing.assert_array_equal(file["x"], [[1, 0.5], [2, 1], [3, -1]])
+                np.testing.assert_array_equal(file["y"], [0, 1, -1])
+                np.testing.assert_array_equal(file["edge_index"], [[0, 1], [1, 2]])
+                np.testing.assert_array_equal(file["edge_weight"], [1, 3])
+        # The C++ importer makes the same of the same files.
+        theirs = self.path("theirs.h5")
+        subprocess.run([RODEO_DATA, "import", "csv", "--nodes", self.path("n.csv"), "--edges", self.path("e.csv"),
+                        *options[:4], theirs], check=True, stdout=subprocess.DEVNULL)
+        with h5py.File(self.out) as ours, h5py.File(theirs) as other:
+            self.assertEqual(set(ours), set(other))
+            for key in ours:
+                np.testing.assert_array_equal(ours[key][()], other[key][()], key)
+            self.assertEqual(ours.attrs["class_names"], other.attrs["class_names"])
+        got = self.check(to_h5.from_frames(None, edges.replace({"007": "9", "b": "10", "c": "11"})))
+        np.testing.assert_array_equal(got["node_id"], [9, 10, 11])
+
+    @unittest.skipUnless(pandas, "pandas is not installed")
+    def test_wrong_tables(self):
+        def wrong(text, nodes=None, edges=None, **options):
+            frames = [None if t is None else pandas.DataFrame(t) for t in (nodes, edges or {"source": [], "target": []})]
+            with self.assertRaisesRegex(to_h5.BadSource, text):
+                to_h5.from_frames(*frames, **options)
+
+        wrong("edges: no column 'target'; there are source", edges={"source": [1]})
+        wrong("row 2: target 'z' is no id of nodes", {"id": ["a"]}, {"source": ["a", "a"], "target": ["a", "z"]})
+        wrong("row 3: the id 'a' is already that of row 1", {"id": ["a", "b", "a"]})
+        wrong("nodes: no column 'id'", {"name": ["a"]})
+        wrong("feature 't' must be numbers, got 'x'", {"id": [0], "t": ["x"]})
+        wrong("split of node 0 must be", {"id": [0], "split": ["tset"]})
+        wrong("node 0 is in the split and has no label", {"id": [0, 1, 2], "split": ["train"] * 3,
+                                                          "label": [None, "a", "a"]})
+        wrong("no column fits 'y\\*'", {"id": [0], "x": [1]}, features="y*")
+        wrong("could both be the label", {"id": [0], "label": [1], "class": [0]})
+        wrong("each node has a 'label' of its own", {"id": [0, 1, 2], "label": ["a", "b", "c"]})
+
+    def test_pt(self):
+        class Fake(types.ModuleType):
+            loaded = {"edge_index": Tensor([SRC, DST]), "x": Tensor(X), "y": Tensor([0, 1, 2, 1])}
+
+            def load(self, path, map_location, weights_only):
+                if weights_only and self.loaded is None:
+                    raise RuntimeError("Weights only load failed\nmore")
+                return self.loaded or types.SimpleNamespace(edge_index=Tensor([SRC, DST]), num_nodes=4)
+
+        open(self.path("g.pt"), "w").close()
+        with unittest.mock.patch.dict(sys.modules, {"torch": Fake("torch"), "torch_geometric": None}):
+            np.testing.assert_array_equal(self.check(to_h5.from_pt(self.path("g.pt")))["x"], X)
+            Fake.loaded = ({"edge_index": Tensor([SRC, DST]), "num_nodes": 4}, None, type)
+            self.assertEqual(self.check(to_h5.from_pt(self.path("g.pt")))["num_nodes"], 4)
+            Fake.loaded = None
+            with self.assertRaisesRegex(to_h5.BadSource, "load failed: give --trust"):
+                to_h5.from_pt(self.path("g.pt"))
+            self.assertEqual(to_h5.main([self.path("g.pt"), self.out, "--trust"]), 0)
+
     def test_gnn_benchmark_archive(self):
         adj, attr = sparse.csr_matrix((np.ones(4), (SRC, DST)), (4, 4)), sparse.csr_matrix(X)
         parts = {f"{name}_{part}": getattr(matrix, part) for name, matrix in (("adj", adj), ("attr", attr))
@@ -147,7 +290,8 @@ class ToH5(unittest.TestCase):
         for source, text in ((self.path("x.npz"), "neither of the gnn-benchmark layout"),
                              (self.path("evil.npz"), "pickle"), (self.path("wide.npz"), "square matrix, got 3 x 4"),
                              ("nowhere.npz", "No such file"), ("xyz:A", "unknown source 'xyz:A'"),
-                             ("ogb:ogbn-none", "needs the Python package ogb")):
+                             ("ogb:ogbn-none", "needs the Python package ogb (pip install ogb)"),
+                             ("g.xyz", "FILE.graphml")):
             done = subprocess.run([sys.executable, script, source, self.out], capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
             self.assertIn(text, done.stderr)

@@ -1,0 +1,134 @@
+"""Graphs of torch_geometric, DGL, OGB and NetworkX."""
+
+import os
+import types
+
+import numpy as np
+
+from .common import MASKS, BadSource, array, mask, module, name_nodes
+from .tables import node_arrays, role_of
+
+
+def from_pyg(data, name="pyg"):
+    """Reads a torch_geometric Data, or any object with its attributes."""
+    if getattr(data, "edge_index", None) is not None:
+        src, dst = array(data.edge_index)
+    elif getattr(data, "adj_t", None) is not None:  # a SparseTensor: row i lists the sources of node i
+        dst, src, _ = (array(part) for part in data.adj_t.coo())
+    else:
+        raise BadSource("the Data has neither edge_index nor adj_t")
+    out = {"src": src, "dst": dst, "num_nodes": int(data.num_nodes), "name": name}
+    for key, source in (("x", "x"), ("y", "y"), ("edge_weight", "edge_weight")):
+        if getattr(data, source, None) is not None:
+            out[key] = array(getattr(data, source))
+    if all(getattr(data, key, None) is not None for key in MASKS):
+        masks = [array(getattr(data, key)) for key in MASKS]
+        splits = max([m.shape[1] for m in masks if m.ndim == 2], default=0)
+        if splits:  # WikiCS and others have one test set for many splits
+            masks = [m if m.ndim == 2 else np.repeat(m[:, None], splits, 1) for m in masks]
+        out["masks"] = masks
+    return out
+
+
+def from_dgl(graph, name="dgl"):
+    """Reads a DGL graph, or any object with its methods. Features, labels and masks are node data."""
+    src, dst = graph.edges()
+    out = {"src": array(src), "dst": array(dst), "num_nodes": int(graph.num_nodes()), "name": name}
+    data = graph.ndata
+    for key, sources in (("x", ("feat", "features")), ("y", ("label", "labels"))):
+        for source in sources:
+            if source in data and key not in out:
+                out[key] = array(data[source])
+    if all(key in data for key in MASKS):
+        out["masks"] = [array(data[key]) for key in MASKS]
+    return out
+
+
+def from_ogb(dataset, name="ogb"):
+    """Reads an OGB NodePropPredDataset, or any object with (graph, labels) at [0] and get_idx_split()."""
+    graph, y = dataset[0]
+    nodes, split = int(graph["num_nodes"]), dataset.get_idx_split()
+    return {"src": graph["edge_index"][0], "dst": graph["edge_index"][1], "num_nodes": nodes, "name": name,
+            "x": graph.get("node_feat"), "y": y,
+            "masks": [mask(array(split[part]), nodes) for part in ("train", "valid", "test")]}
+
+
+def from_networkx(graph, name="networkx", columns=None, features=None):
+    """Reads a NetworkX graph. Node attributes are features, label and split as the columns of a table of nodes are
+    (tables.from_frames); the edge attribute `weight` is the weight, 1 where an edge has none. An edge of an undirected
+    graph is stored in both directions."""
+    ids, columns = list(graph.nodes), dict(columns or {})
+    place = {node: i for i, node in enumerate(ids)}
+    attributes = {}
+    for i, (_, data) in enumerate(graph.nodes(data=True)):
+        for key, value in data.items():
+            attributes.setdefault(str(key), [None] * len(ids))[i] = value
+    ends = [(place[u], place[v], data) for u, v, data in graph.edges(data=True)]
+    names = list(dict.fromkeys(str(key) for _, _, data in ends for key in data))
+    key = role_of("weight", names, columns, "the edges")
+    edges = [(u, v, data.get(key, 1)) for u, v, data in ends]
+    if not graph.is_directed():
+        edges += [(v, u, weight) for u, v, weight in edges if u != v]
+    src, dst, weight = (list(part) for part in zip(*edges)) if edges else ([], [], [])
+    out = {"src": np.array(src, np.int64), "dst": np.array(dst, np.int64), "num_nodes": len(ids), "name": name}
+    if key is not None:
+        try:
+            out["edge_weight"] = np.array(weight, np.float32)
+        except (TypeError, ValueError) as error:
+            raise BadSource(f"edge attribute '{key}' must be numbers: {error}") from error
+    return out | name_nodes(ids) | node_arrays(attributes, columns, features, "the nodes")
+
+
+def from_graphml(path, name=None, columns=None, features=None):
+    """Reads a GraphML file, also gzip."""
+    graph = module("networkx").read_graphml(path)
+    return from_networkx(graph, name or stem(path), columns, features)
+
+
+def from_pt(path, name=None, trust=False):
+    """Reads what torch.save wrote: a torch_geometric Data, a dict of its tensors, or the tuple that InMemoryDataset
+    keeps. Other classes can execute code while they are loaded: trust=True allows it."""
+    torch = module("torch")
+    try:
+        module("torch_geometric")  # tells torch which of its classes are safe
+    except BadSource:
+        pass  # a dict of tensors needs no class
+    if not os.path.exists(path):
+        raise BadSource(f"{path}: no such file")
+    try:
+        data = torch.load(path, map_location="cpu", weights_only=not trust)
+    except Exception as error:  # torch raises errors of many types
+        text = str(error).split("\n", 1)[0]
+        raise BadSource(f"{path}: cannot be loaded as plain tensors: {text}: give --trust if the file is from a source "
+                        "that you trust, because loading it can execute code") from error
+    if isinstance(data, (tuple, list)) and data:
+        if len(data) > 1 and isinstance(data[1], dict) and any(len(slices) > 2 for slices in data[1].values()):
+            raise BadSource(f"{path}: has several graphs, expected one")
+        data = data[0]
+    if isinstance(data, dict):
+        data = types.SimpleNamespace(**data)
+    if not hasattr(data, "num_nodes"):
+        parts = [getattr(data, key, None) for key in ("x", "y", "train_mask")]
+        counts = [len(array(part)) for part in parts if part is not None]
+        if not counts:
+            raise BadSource(f"{path}: has neither num_nodes nor x nor y")
+        data.num_nodes = counts[0]
+    return from_pyg(data, name or stem(path))
+
+
+def stem(path):
+    name = os.path.basename(path)
+    for ending in (".gz", ".graphml", ".xml", ".pt", ".pth"):
+        name = name.removesuffix(ending)
+    return name
+
+
+def named(classes, kind, root):
+    """Constructs a dataset such as Reddit or Planetoid:Cora from a module of dataset classes."""
+    class_name, *arguments = kind.split(":")
+    if not hasattr(classes, class_name):
+        raise BadSource(f"{classes.__name__} has no dataset {class_name}")
+    made = getattr(classes, class_name)
+    if classes.__name__.startswith("dgl"):
+        return made(*arguments, raw_dir=root)
+    return made(os.path.join(root, *kind.split(":")), *arguments)

@@ -1,0 +1,98 @@
+"""Writing of a dataset file."""
+
+import os
+
+import h5py
+import numpy as np
+
+from .common import MASKS, BadSource, classify, labels
+
+
+def undirect(src, dst, weight):
+    """Adds the reverse of every edge and drops duplicates; the first is kept."""
+    a, b = np.concatenate([src, dst]).astype(np.int64), np.concatenate([dst, src]).astype(np.int64)
+    _, first = np.unique(a * (int(max(a.max(initial=0), b.max(initial=0))) + 1) + b, return_index=True)
+    return a[first], b[first], None if weight is None else np.concatenate([weight, weight])[first]
+
+
+def as_features(x):
+    """float16 and float32 as they are; integers, bools and doubles as float32."""
+    x = np.asarray(x)
+    if x.dtype.kind not in "biuf":
+        raise BadSource(f"features must be numbers, got {x.dtype}")
+    if x.dtype not in (np.float16, np.float32):
+        with np.errstate(over="ignore"):
+            x = x.astype(np.float32)
+    if not np.isfinite(x).all():
+        row, column = np.argwhere(~np.isfinite(x))[0]
+        raise BadSource(f"features must be finite numbers, x[{row}, {column}] is {x[row, column]}")
+    return x
+
+
+def lines_of(what, names, count):
+    """Names as the bytes of a text with a line for each."""
+    names = [str(name) for name in names]
+    if len(names) != count:
+        raise BadSource(f"{what} must have {count} names, got {len(names)}")
+    for name in names:
+        if "\n" in name or "\0" in name:
+            raise BadSource(f"{what}: {name!r} has a line break or a zero byte")
+    return "\n".join(names)
+
+
+def write(path, *, src, dst, num_nodes, name, x=None, x_csr=None, y=None, masks=None, edge_weight=None,
+          num_features=None, undirected=False, class_names=None, node_id=None, node_names=None):
+    """Writes the file atomically. x: [nodes, features] of any numbers; x_csr: (indptr, indices, data); y: numbers, or
+    texts, which become classes with names; masks: three arrays [nodes] or [nodes, splits]."""
+    src, dst = np.asarray(src).ravel(), np.asarray(dst).ravel()
+    if edge_weight is not None:
+        edge_weight = np.asarray(edge_weight, np.float32).ravel()
+    if undirected:
+        src, dst, edge_weight = undirect(src, dst, edge_weight)
+    for what, ids in (("sources", src), ("destinations", dst)):
+        if ids.size and (ids.min() < 0 or ids.max() >= num_nodes):
+            raise BadSource(f"{what} of edges must be in [0, {num_nodes}), got {ids.min()} .. {ids.max()}")
+    x = None if x is None else as_features(x)
+    if y is not None and np.asarray(y).dtype.kind in "OUS":
+        y, class_names = classify(y)
+    partial = f"{path}.part{os.getpid()}"
+
+    def put(file, key, values):
+        packed = values.nbytes < 32 << 20 and values.size > 0
+        file.create_dataset(key, data=values, **({"compression": "gzip", "shuffle": True} if packed else {}))
+
+    try:
+        with h5py.File(partial, "w-") as file:
+            file.attrs["rodeo_schema"] = np.int64(1)
+            file.attrs["name"] = name
+            file.attrs["num_nodes"] = np.int64(num_nodes)
+            put(file, "edge_index", np.stack([src, dst]).astype(np.int32))
+            if edge_weight is not None:
+                put(file, "edge_weight", edge_weight)
+            if x is not None:
+                put(file, "x", x)
+            if x_csr is not None:
+                indptr, indices, data = x_csr
+                put(file, "x_indptr", np.asarray(indptr, np.int64))
+                put(file, "x_indices", np.asarray(indices, np.int32))
+                put(file, "x_data", np.asarray(data, np.float32))
+                if num_features is not None:
+                    file.attrs["num_features"] = np.int64(num_features)
+            if y is not None:
+                y = labels(y)
+                put(file, "y", y)
+                classes = y.shape[1] if y.ndim == 2 else max(int(y.max(initial=0)) + 1, 1)
+                file.attrs["num_classes"] = np.int64(classes)
+                if class_names:
+                    file.attrs["class_names"] = lines_of("class_names", class_names, classes)
+            for key, values in zip(MASKS, masks or ()):
+                put(file, key, np.asarray(values).astype(np.uint8))
+            if node_id is not None:
+                put(file, "node_id", np.asarray(node_id, np.int64))
+            if node_names is not None:
+                text = lines_of("node_names", node_names, num_nodes)
+                put(file, "node_names", np.frombuffer(text.encode(), np.uint8))
+        os.replace(partial, path)
+    finally:
+        if os.path.exists(partial):
+            os.remove(partial)
