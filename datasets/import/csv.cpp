@@ -52,6 +52,9 @@ Dataset read_csv(const CsvOptions& options) {
   check(!options.edges.empty(), "a CSV import needs --edges FILE with columns source and target");
   check(!options.nodes.empty() || options.features.empty(), "--feature-columns belongs to --nodes FILE");
   const std::map<std::string, std::string> roles = parse_roles(options.columns);
+  for (const auto& [role, name] : roles)
+    check(!options.nodes.empty() || role == "source" || role == "target" || role == "weight", "--columns ",
+          role, "=... belongs to --nodes FILE");
   Dataset out;
   out.name = stem_of(options.nodes.empty() ? options.edges : options.nodes);
   NodeIds ids;

@@ -222,6 +222,7 @@ TEST(DatasetsCsv, WrongOptionsAreNamed) {
   EXPECT_EQ(error("", "id"), "--feature-columns: 'id' is no feature: it has another role");
   t.options.nodes.clear();
   EXPECT_EQ(error("", "a"), "--feature-columns belongs to --nodes FILE");
+  EXPECT_EQ(error("label=a", ""), "--columns label=... belongs to --nodes FILE");
   t.options.edges.clear();
   EXPECT_EQ(error("", ""), "a CSV import needs --edges FILE with columns source and target");
 }
