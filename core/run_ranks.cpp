@@ -14,7 +14,7 @@ namespace {
 
 /// Several ranks may notice one fault. The lowest one speaks first, and ends the others before they do.
 void wait_for_lower_ranks(int rank) {
-  std::this_thread::sleep_for(std::chrono::milliseconds(100) * std::min(rank, 50));
+  std::this_thread::sleep_for(std::chrono::milliseconds(200) * std::min(rank, 50));
 }
 
 void print_error(int rank, int size, const char* text) {
