@@ -79,6 +79,19 @@ TEST_P(OpsGatherRows, SlicedOperandsAreNotAligned) {
   EXPECT_TRUE(same_bits(gather_rows(x, index), gather_rows(x.clone(), index)));
 }
 
+// Offsets into X and Y that do not fit 31 bits.
+TEST_P(OpsGatherRows, OffsetsPast2GiB) {
+  if (!device().is_cuda()) GTEST_SKIP() << "takes 5 GiB: a large GPU's case";
+  constexpr std::int64_t kRows = 2'200'000, kWidth = 255;  // words of four bytes: an odd width
+  const Tensor x = uniform({kRows, kWidth}, 0, 1, {1, 2}, DType::kF32, device());
+  Ids ids;
+  for (std::int64_t i = 0; i < kRows; ++i) ids.push_back(kRows - 1 - i);
+  const Poisoned poisoned;
+  const Tensor y = gather_rows(x, Tensor::from(ids, device()));
+  for (const std::int64_t i : {std::int64_t{0}, std::int64_t{1}, kRows / 2, kRows - 1})
+    EXPECT_EQ(doubles(y.slice(i, i + 1)), doubles(x.slice(kRows - 1 - i, kRows - i))) << i;
+}
+
 TEST_P(OpsGatherRows, Gradients) {
   const Tensor index = Tensor::from(Ids{3, 0, 3, 3, 1}, device());
   for (const Shape& shape : {Shape{5}, Shape{5, 3}})

@@ -81,6 +81,17 @@ TEST_P(OpsPointwise, SlicedOperandsAreNotAligned) {
   EXPECT_TRUE(same_bits(tanh(a), tanh(a.clone())));
 }
 
+TEST_P(OpsPointwise, MoreThan2To31Elements) {
+  if (!device().is_cuda()) GTEST_SKIP() << "takes 9 GiB: a large GPU's case";
+  constexpr std::int64_t kSize = (std::int64_t{1} << 31) + 13;
+  const Tensor x = Tensor::full({kSize}, 0.5, DType::kBF16, device());
+  x.slice(kSize - 21, kSize).fill(-2);
+  const Poisoned poisoned;
+  const Tensor y = mul(x, x);
+  EXPECT_EQ(doubles(y.slice(kSize - 21, kSize)), std::vector<double>(21, 4));
+  EXPECT_EQ(doubles(y.slice(kSize - 41, kSize - 21)), std::vector<double>(20, 0.25));
+}
+
 TEST_P(OpsPointwise, Gradients) {
   for (const Function& f : kFunctions)
     EXPECT_TRUE(
