@@ -55,7 +55,11 @@ class Clone:
         for name in os.listdir(root):
             if name == "examples":  # readers build in it
                 shutil.copytree(f"{root}/{name}", f"{folder}/{name}")
-            elif not name.startswith((".", "build")):
+            elif os.path.isdir(f"{root}/{name}") and not name.startswith((".", "build")):
+                os.mkdir(f"{folder}/{name}")  # no link: what readers write must not have the name of a folder
+                for inner in os.listdir(f"{root}/{name}"):
+                    os.symlink(f"{root}/{name}/{inner}", f"{folder}/{name}/{inner}")
+            elif os.path.isfile(f"{root}/{name}"):
                 os.symlink(f"{root}/{name}", f"{folder}/{name}")
         os.symlink(f"{build}/cmake_install.cmake", f"{folder}/build/cmake_install.cmake")
         self.link(commands)
