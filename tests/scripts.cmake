@@ -26,9 +26,11 @@ set_tests_properties(Format PROPERTIES SKIP_RETURN_CODE 77)
 add_python_test(Terminal ${CMAKE_CURRENT_LIST_DIR}/terminal_test.py ${PROJECT_BINARY_DIR}/bin)
 add_test(NAME Commands COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/commands_test.sh ${PROJECT_BINARY_DIR}/bin)
 
-# Loads damaged files for 5 seconds. The sanitizer build of .ci/run does it for a minute.
-add_executable(load_dataset_fuzz fuzz/driver.cpp fuzz/load_dataset_fuzz.cpp fuzz/seeds.cpp)
-target_include_directories(load_dataset_fuzz PRIVATE ${PROJECT_SOURCE_DIR})
-target_link_libraries(load_dataset_fuzz PRIVATE rodeo)
-rodeo_compile_options(load_dataset_fuzz)
-add_test(NAME Fuzz COMMAND load_dataset_fuzz 5 1 ${PROJECT_BINARY_DIR})
+# Reads damaged files of every kind for some seconds. .ci/run does it under sanitizers for a minute, scripts/fuzz.sh for hours.
+file(GLOB fuzz_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/fuzz/*.cpp)
+add_executable(fuzz ${fuzz_sources} support/hdf5_checksums.cpp)
+target_include_directories(fuzz PRIVATE ${PROJECT_SOURCE_DIR})
+target_link_libraries(fuzz PRIVATE rodeo rodeo::hdf5)
+rodeo_compile_options(fuzz)
+add_dependencies(fuzz rodeo_h5_check)
+add_test(NAME Fuzz COMMAND fuzz all 12 1 ${PROJECT_BINARY_DIR})

@@ -67,6 +67,12 @@ std::vector<double> LrSchedule::state() const {
 void LrSchedule::restore(const std::vector<double>& state) {
   check(state.size() == first_.size() + 2, "[lr_schedule] the state must have ", first_.size() + 2,
         " numbers, got ", state.size());
+  // The state may be from a damaged file. lowest_ is infinite before the first evaluation.
+  check(std::all_of(state.begin(), state.end() - 2,
+                    [](double rate) { return rate >= 0 && std::isfinite(rate); }),
+        "[lr_schedule] a rate of the state is not finite or negative");
+  check(!std::isnan(state[state.size() - 2]) && state.back() >= 0 && state.back() <= options_.patience,
+        "[lr_schedule] the state must end with a loss and a count of at most ", options_.patience);
   now_.assign(state.begin(), state.end() - 2);
   lowest_ = state[state.size() - 2];
   bad_ = static_cast<int>(state.back());

@@ -41,7 +41,7 @@ class LrSchedule {
 
   /// The state that rates() depends on, beside options and epoch.
   std::vector<double> state() const;
-  /// Throws Error for a state of another number of parameters.
+  /// Throws Error for a state of another number of parameters, and for numbers that no schedule has.
   void restore(const std::vector<double>& state);
 
  private:

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <vector>
 
@@ -55,6 +56,7 @@ void drop_self_loops(Dataset& dataset) {
 
 Dataset read_edge_list(const std::string& path, const EdgeListOptions& options) {
   check(!options.relabel || options.nodes < 0, "the number of nodes and relabel exclude each other");
+  check(options.nodes <= kMaxNodes, path, ": a graph has at most ", kMaxNodes, " nodes, got ", options.nodes);
   TextLines lines(path);
   std::vector<std::string_view> fields;
   std::vector<std::int64_t> src, dst;
@@ -77,8 +79,10 @@ Dataset read_edge_list(const std::string& path, const EdgeListOptions& options) 
   }
   Dataset out;
   out.name = stem_of(path);
-  out.num_nodes = options.nodes < 0 ? largest + 1 : options.nodes;
-  if (options.relabel) relabel(src, dst, out);
+  if (options.relabel)
+    relabel(src, dst, out);
+  else
+    out.num_nodes = options.nodes < 0 ? largest + 1 : options.nodes;
   out.src = Tensor::from(src).to(DType::kI32);
   src = {};
   out.dst = Tensor::from(dst).to(DType::kI32);
@@ -96,7 +100,12 @@ Dataset read_matrix_market_graph(const std::string& path, bool undirected, bool 
   out.num_nodes = matrix.rows;
   out.src = matrix.row;
   out.dst = matrix.col;
-  if (weights && matrix.value.defined()) out.edge_weight = matrix.value.to(DType::kF32);
+  if (weights && matrix.value.defined()) {
+    out.edge_weight = matrix.value.to(DType::kF32);
+    const auto* weight = out.edge_weight.data<float>();
+    for (std::int64_t i = 0; i < out.edge_weight.numel(); ++i)
+      check(std::isfinite(weight[i]), path, ": entry ", i, " is too large for an edge weight in f32");
+  }
   if (undirected) make_undirected(out);
   return out;
 }

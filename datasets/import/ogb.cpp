@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -94,6 +95,29 @@ Tensor read_part(const fs::path& folder, const char* part, std::int64_t num_node
   return Tensor::from(nodes);
 }
 
+/// What load_dataset() would refuse: nodes in two parts of the split, and nodes without a label. The parts
+/// are sorted.
+void check_split(const fs::path& folder, const Dataset& dataset) {
+  const char* const names[] = {"train", "valid", "test"};
+  std::vector<std::int64_t> parts[3];
+  for (int i = 0; i < 3; ++i) {
+    const Tensor* const part[] = {&dataset.split.train, &dataset.split.val, &dataset.split.test};
+    parts[i] = part[i]->to_vector<std::int64_t>();
+    const std::string where = find(folder, names[i]);
+    const auto twice = std::adjacent_find(parts[i].begin(), parts[i].end());
+    check(twice == parts[i].end(), where, ": names node ", twice == parts[i].end() ? 0 : *twice, " twice");
+    std::vector<std::int64_t> both;
+    for (int j = 0; j < i && both.empty(); ++j) {
+      std::set_intersection(parts[i].begin(), parts[i].end(), parts[j].begin(), parts[j].end(),
+                            std::back_inserter(both));
+      check(both.empty(), where, ": node ", both.empty() ? 0 : both[0], " is in ", names[j], " too");
+    }
+    if (!dataset.y.defined() || dataset.multi_label()) continue;
+    const auto* label = dataset.y.data<std::int64_t>();
+    for (const std::int64_t node : parts[i]) check(label[node] >= 0, where, ": node ", node, " has no label");
+  }
+}
+
 }  // namespace
 
 Dataset read_ogb_csv(const std::string& folder, bool undirected) {
@@ -115,6 +139,7 @@ Dataset read_ogb_csv(const std::string& folder, bool undirected) {
         schemes.size());
   out.split = {read_part(schemes[0], "train", out.num_nodes), read_part(schemes[0], "valid", out.num_nodes),
                read_part(schemes[0], "test", out.num_nodes)};
+  check_split(schemes[0], out);
   return out;
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <vector>
 
@@ -54,6 +55,9 @@ Rows read_matrix(const std::string& path) {
   check(p[0] == 0 && std::is_sorted(p, p + rows.indptr.numel()) && p[rows.count()] == rows.indices.numel() &&
             std::all_of(j, j + rows.indices.numel(), [&](auto id) { return id >= 0 && id < rows.width; }),
         path, ": the matrix has entries outside of its shape");
+  const auto* v = rows.data.data<float>();
+  check(std::all_of(v, v + rows.data.numel(), [](float value) { return std::isfinite(value); }), path,
+        ": the matrix has values that are not finite in f32");
   return rows;
 }
 
@@ -123,9 +127,11 @@ Dataset read_planetoid(const std::string& folder) {
             as_int(test.size()) == tx.count() && train + kValidate <= known,
         folder, ": the files of ", out.name, " are inconsistent");
   out.num_nodes = known;
-  for (const std::int64_t node : test) out.num_nodes = std::max(out.num_nodes, node + 1);
-  check(out.num_nodes <= 2 * (known + as_int(test.size())), path("test.index"), ": names node ",
-        out.num_nodes - 1, " of ", known + as_int(test.size()));
+  for (const std::int64_t node : test) {
+    check(node < 2 * (known + as_int(test.size())), path("test.index"), ": names node ", node, " of ",
+          known + as_int(test.size()));
+    out.num_nodes = std::max(out.num_nodes, node + 1);
+  }
   out.num_features = allx.width;
   out.num_classes = classes;
 

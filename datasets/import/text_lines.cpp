@@ -97,6 +97,8 @@ double TextLines::number(std::string_view field) const {
   const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
   if (error != std::errc{} || end != field.data() + field.size() || !std::isfinite(value))
     wrong("expected a finite number, got ", quote(field));
+  if (!std::isfinite(static_cast<float>(value)))
+    wrong("expected a number in the range of f32, got ", quote(field));
   return value;
 }
 

@@ -33,7 +33,8 @@ class TextLines {
   [[noreturn]] void wrong(const Parts&... parts) const {
     fail(path_, ": line ", line_, ": ", parts...);
   }
-  /// A field as a number. Throws Error for negative ids, for numbers that are not finite, and for other text.
+  /// A field as a number. Throws Error for negative ids, for numbers that are not finite in f32, and for
+  /// other text.
   std::int64_t id(std::string_view field) const;
   double number(std::string_view field) const;
 

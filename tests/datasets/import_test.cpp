@@ -73,6 +73,9 @@ TEST(DatasetsImport, WrongEdgeListsAreNamed) {
   EXPECT_EQ(error("0 1 nan\n"), ": line 1: expected a finite number, got 'nan'");
   EXPECT_EQ(error("0 2147483647\n"), ": line 1: node 2147483647 is outside [0, 2147483647)");
   EXPECT_EQ(error("0 1\n3 4\n", {.nodes = 4}), ": line 2: node 4 is outside [0, 4)");
+  EXPECT_EQ(error("0 1 1e308\n"), ": line 1: expected a number in the range of f32, got '1e308'");
+  EXPECT_EQ(error("0 3000000000\n", {.nodes = 4000000000}),
+            ": a graph has at most 2147483647 nodes, got 4000000000");
   EXPECT_ERROR(read_edge_list(dir / "none"), dir / "none: no such file");
   EXPECT_ERROR(read_edge_list(dir / "."), dir / ".: is a directory, not a text file");
   put(path + ".gz", std::string(100000, '1'));
@@ -117,6 +120,16 @@ TEST(DatasetsImport, OgbFolders) {
   put(root + "/split/time/valid.csv.gz", "3\n4\n");
   EXPECT_ERROR(read_ogb_csv(root, false),
                root + "/split/time/valid.csv.gz: line 2: node 4 is outside [0, 4)");
+  // What training would refuse later.
+  const auto split_error = [&](const std::string& valid) {
+    put(root + "/split/time/valid.csv.gz", valid);
+    return test::error_of([&] { read_ogb_csv(root, false); })
+        .substr((root + "/split/time/valid.csv.gz").size());
+  };
+  EXPECT_EQ(split_error("1\n3\n"), ": node 3 is in train too");
+  EXPECT_EQ(split_error("1\n2\n1\n"), ": names node 1 twice");
+  put(root + "/raw/node-label.csv.gz", "0\nnan\n0\n1\n");
+  EXPECT_EQ(split_error("1\n"), ": node 1 has no label");
   put(root + "/raw/edge.csv.gz", "0,1\n1,4\n");
   EXPECT_ERROR(read_ogb_csv(root, false), root + "/raw/edge.csv.gz: line 2: node 4 is outside [0, 4)");
   EXPECT_ERROR(read_ogb_csv(dir / ".", false),
@@ -184,6 +197,9 @@ TEST(DatasetsImport, MatrixMarketKeepsValuesAndDirections) {
   EXPECT_EQ(d.edge_weight.to_vector<float>(), (std::vector<float>{0.5f, -2}));
   EXPECT_EQ(read_matrix_market_graph(path, true, true).edge_weight.to_vector<float>(),
             (std::vector<float>{0.5f, -2, 0.5f, -2}));
+  put(path, "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 0.5\n3 1 1e300\n");
+  EXPECT_ERROR(read_matrix_market_graph(path, false, true),
+               path + ": entry 1 is too large for an edge weight in f32");
   put(path, "%%MatrixMarket matrix coordinate pattern general\n3 4 1\n1 2\n");
   EXPECT_ERROR(read_matrix_market_graph(path, false, true),
                path + ": a graph needs a square matrix, got 3 x 4");

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 
 #include "datasets/import.h"
 #include "tests/datasets/parts.h"
+#include "tests/datasets/pickles.h"
 #include "tests/support/devices.h"
 #include "train/io/atomic_file.h"
 
@@ -12,46 +14,10 @@ namespace rodeo {
 namespace {
 
 using test::Ids;
+using test::integer;
+using test::matrix;
+using test::one_hot;
 using test::TempDir;
-
-std::string little_endian(std::uint64_t value, int bytes) {
-  std::string out;
-  for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i));
-  return out;
-}
-std::string integer(std::int64_t value) {
-  return str('J', little_endian(static_cast<std::uint64_t>(value), 4));
-}
-std::string text(const std::string& value) {
-  return str('X', little_endian(value.size(), 4), value);
-}
-
-/// Opcodes of numpy.ndarray, as far as the reader looks at them.
-template <class T>
-std::string array(const std::vector<T>& values, const Ids& shape, const char* type) {
-  std::string sizes;
-  for (const std::int64_t size : shape) sizes += integer(size);
-  const std::string bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
-  return str("cnumpy ndarray\nmake\n)R(", integer(1), "(", sizes, "tcnumpy\ndtype\n(", text(type), "tR",
-             integer(0), "T", little_endian(bytes.size(), 4), bytes, "tb");
-}
-
-/// A CSR matrix with one entry of 1 a row, in the given columns.
-std::string matrix(const std::vector<std::int32_t>& columns, std::int64_t width) {
-  std::vector<std::int32_t> indptr;
-  for (std::size_t i = 0; i <= columns.size(); ++i) indptr.push_back(static_cast<std::int32_t>(i));
-  const auto rows = static_cast<std::int64_t>(columns.size());
-  return str("cscipy\ncsr_matrix\n)R}(", text("_shape"), integer(rows), integer(width), "\x86",
-             text("indptr"), array(indptr, {rows + 1}, "i4"), text("indices"), array(columns, {rows}, "i4"),
-             text("data"), array(std::vector<float>(columns.size(), 1), {rows}, "f4"), "ub.");
-}
-
-std::string one_hot(const Ids& classes, std::int64_t count) {
-  std::vector<std::int32_t> values(classes.size() * static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < classes.size(); ++i)
-    values[i * static_cast<std::size_t>(count) + static_cast<std::size_t>(classes[i])] = 1;
-  return array(values, {static_cast<std::int64_t>(classes.size()), count}, "i4").append(".");
-}
 
 /// 502 nodes that are known, of which 2 are trained on and 500 validated on, and 2 test nodes: 503 and 502.
 class DatasetsPlanetoid : public testing::Test {
@@ -109,7 +75,14 @@ TEST_F(DatasetsPlanetoid, FilesThatContradictAreNamed) {
   expect("test.index", "503\n501\n", path("test.index") + ": line 2: node 501 is already in allx");
   expect("test.index", "503\n503\n", path("test.index") + ": line 2: node 503 is a duplicate");
   expect("test.index", "503\n5000\n", path("test.index") + ": names node 5000 of 504");
+  expect("test.index", "503\n9223372036854775807\n",
+         path("test.index") + ": names node 9223372036854775807 of 504");
   expect("tx", matrix({0, 3}, 3), path("tx") + ": the matrix has entries outside of its shape");
+  std::string infinite = matrix({0, 2}, 3);
+  const float one = 1, infinity = std::numeric_limits<float>::infinity();
+  infinite.replace(infinite.rfind(std::string(reinterpret_cast<const char*>(&one), 4)), 4,
+                   std::string(reinterpret_cast<const char*>(&infinity), 4));
+  expect("tx", infinite, path("tx") + ": the matrix has values that are not finite in f32");
   expect("tx", matrix({0, -1}, 3), path("tx") + ": the matrix has entries outside of its shape");
   for (const std::int64_t bad : {std::int64_t{504}, std::int64_t{-1}}) {
     expect("graph", str("}(", integer(0), "](", integer(bad), "eu."),

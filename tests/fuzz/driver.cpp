@@ -1,8 +1,8 @@
-/// Runs LLVMFuzzerTestOneInput on mutations of the seeds: a fuzzer for compilers without one.
-///   load_dataset_fuzz SECONDS [SEED [FOLDER]]
-/// Mutation i is a function of SEED and i. A child process runs a batch of them, so that a crash identifies
-/// its input. The input is written to FOLDER (default: the current one) and the run continues. Exit code 1
-/// after crashes.
+/// fuzz TARGET|all SECONDS [SEED [FOLDER]]: a fuzzer for compilers without one.
+///
+/// Input i of a target is a function of SEED and i. A child process runs a batch of them, so that a crash
+/// identifies its input. The input is written to FOLDER (default: the current one) and the run continues.
+/// Exit code 1 after crashes. `fuzz TARGET @NUMBER SEED` runs one input in this process, for a debugger.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,79 +12,54 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
+#include <vector>
 
-#include "core/random.h"
-#include "tests/fuzz/seeds.h"
+#include "core/error.h"
+#include "core/threads.h"
+#include "datasets/hdf5_check.h"
+#include "tests/fuzz/target.h"
+#include "tests/support/process.h"
 #include "tests/support/temp_dir.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
-
+namespace rodeo::fuzz {
 namespace {
 
-using rodeo::random_word;
-
 constexpr std::uint64_t kBatch = 500;
-constexpr unsigned kSecondsEach = 20;  // time limit of one input
+constexpr unsigned kSecondsEach = 20;                      // time limit of one input
+constexpr std::uint64_t kMemory = std::uint64_t{4} << 30;  // address space of a child
 
-/// Makes a few changes: bits, bytes, runs, copies, boundary values, small increments, truncation and swaps.
-std::string mutate(std::string bytes, std::uint64_t seed, std::uint64_t number) {
-  std::uint64_t draws = 0;
-  const auto below = [&](std::uint64_t n) { return n == 0 ? 0 : random_word(seed, number, draws++) % n; };
-  const std::uint64_t changes = 1 + below(6);
-  for (std::uint64_t k = 0; k < changes && !bytes.empty(); ++k) {
-    const std::uint64_t at = below(bytes.size()), room = bytes.size() - at;
-    switch (below(8)) {
-      case 0:
-        bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(8)));
-        break;
-      case 1:
-        bytes[at] = static_cast<char>(below(256));
-        break;
-      case 2:
-        std::memset(&bytes[at], below(2) ? 0xff : 0, std::min<std::uint64_t>(room, 1 + below(16)));
-        break;
-      case 3: {
-        const std::uint64_t from = below(bytes.size());
-        const std::uint64_t n =
-            std::min({room, static_cast<std::uint64_t>(bytes.size() - from), 1 + below(64)});
-        std::memmove(&bytes[at], &bytes[from], n);
-        break;
-      }
-      case 4: {
-        constexpr std::int64_t kBoundary[] = {-1,           0,         1,        2147483647, -2147483648LL,
-                                              4294967296LL, 1LL << 40, 1LL << 62};
-        const std::int64_t value = kBoundary[below(8)];
-        std::memcpy(&bytes[at], &value, std::min<std::uint64_t>(room, 1u << below(4)));
-        break;
-      }
-      case 5:  // add -4 .. 4
-        bytes[at] = static_cast<char>(bytes[at] + static_cast<char>(below(9)) - 4);
-        break;
-      case 6:
-        if (below(8) == 0) bytes.resize(at);
-        break;
-      default:
-        std::swap(bytes[at], bytes[below(bytes.size())]);
-    }
+using Clock = std::chrono::steady_clock;
+
+void run_one(const Target& target, std::uint64_t seed, std::uint64_t number, const std::string& folder) {
+  try {
+    target.run(target.input(seed, number), number, folder);
+  } catch (const OutOfMemory& error) {  // inputs are small: none needs gigabytes
+    std::fprintf(stderr, "%s\n", error.what());
+    std::abort();
+  } catch (const Error& error) {
+    check(!std::strchr(error.what(), '\n'), "an error of two lines");  // another exception: ends the process
   }
-  return bytes;
 }
 
-/// A child process runs inputs [begin, end). Returns the first that crashed or hung, or end.
-std::uint64_t run_batch(const std::vector<std::string>& seeds, std::uint64_t seed, std::uint64_t begin,
-                        std::uint64_t end) {
+/// A child process runs inputs [begin, end) until `last`. Returns the first that crashed or hung, or the
+/// next.
+std::uint64_t run_batch(const Target& target, std::uint64_t seed, std::uint64_t begin, std::uint64_t end,
+                        Clock::time_point last, const std::string& folder, bool& crashed) {
   int progress[2];
   if (::pipe(progress) != 0) std::abort();
   const pid_t child = ::fork();
   if (child < 0) std::abort();
   if (child == 0) {
     ::close(progress[0]);
-    for (std::uint64_t i = begin; i < end; ++i) {
+    const rlimit memory{kMemory, kMemory};
+    if (!RODEO_SANITIZED) ::setrlimit(RLIMIT_AS, &memory);
+    for (std::uint64_t i = begin; i < end && Clock::now() < last; ++i) {
       ::alarm(kSecondsEach);
-      const std::string input = mutate(seeds[i % seeds.size()], seed, i);
-      LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
+      run_one(target, seed, i, folder);
       if (::write(progress[1], "", 1) != 1) std::abort();
     }
     ::_exit(0);
@@ -97,7 +72,50 @@ std::uint64_t run_batch(const std::vector<std::string>& seeds, std::uint64_t see
   ::close(progress[0]);
   int status = 0;
   ::waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? end : begin + done;
+  crashed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+  return begin + done;
+}
+
+/// Whether check_hdf5_file() refuses the file: a crash of the HDF5 library, from which users are protected.
+bool is_refused(const std::string& path) {
+  try {
+    check_hdf5_file(path);
+    return false;
+  } catch (const Error&) {
+    return true;
+  }
+}
+
+std::uint64_t run_target(const Target& target, double seconds, std::uint64_t seed,
+                         const std::string& folder) {
+  const test::TempDir dir;
+  const auto end =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  std::uint64_t next = 0, crashes = 0, refused = 0;
+  for (const std::uint64_t first : {0, 1}) target.input(seed, first);  // makes what all children share
+  while (Clock::now() < end) {
+    bool crashed = false;
+    next = run_batch(target, seed, next, next + kBatch, end, dir / ".", crashed);
+    if (!crashed) continue;
+    const std::string path = str(folder, "/crash_", target.name, "_", seed, "_", next);
+    std::ofstream(path, std::ios::binary) << target.input(seed, next);
+    if (target.hdf5 && is_refused(path)) {
+      ::unlink(path.c_str());
+      ++refused;
+    } else {
+      std::printf("%s: input %llu crashes or hangs: %s\n", target.name.data(),
+                  static_cast<unsigned long long>(next), path.c_str());
+      ++crashes;
+    }
+    ++next;
+  }
+  std::printf("%-12s %9llu inputs, %llu crashes", target.name.data(), static_cast<unsigned long long>(next),
+              static_cast<unsigned long long>(crashes));
+  if (target.hdf5)
+    std::printf(", %llu of HDF5 that check_hdf5_file() refuses", static_cast<unsigned long long>(refused));
+  std::printf("\n");
+  std::fflush(stdout);
+  return crashes;
 }
 
 std::uint64_t number(const char* text) {
@@ -106,28 +124,47 @@ std::uint64_t number(const char* text) {
   return value;
 }
 
+int run(int argc, char** argv) {
+  std::vector<Target> chosen;
+  const std::string_view name = argc > 1 ? argv[1] : "";
+  for (const Target& target : targets())
+    if (name == "all" || name == target.name) chosen.push_back(target);
+  if (chosen.empty() || argc < 3) {
+    std::fprintf(stderr, "fuzz TARGET|all SECONDS|@NUMBER [SEED [FOLDER]]\ntargets:");
+    for (const Target& target : targets()) std::fprintf(stderr, " %s", target.name.data());
+    std::fprintf(stderr, "\n");
+    return 2;
+  }
+  const std::uint64_t seed = argc > 3 ? number(argv[3]) : 1;
+  const std::string folder = argc > 4 ? argv[4] : ".";
+  set_num_threads(1);  // a child of fork() has no other threads
+  ::setenv("RODEO_CACHE_DIR", "", 1);
+  if (::access("/dev/shm", W_OK) == 0) ::setenv("TMPDIR", "/dev/shm", 0);  // files in memory
+  if (argv[2][0] == '@') {
+    const test::TempDir dir;
+    run_one(chosen[0], seed, number(argv[2] + 1), dir / ".");
+    return 0;
+  }
+  const double seconds = static_cast<double>(number(argv[2])) / static_cast<double>(chosen.size());
+  std::uint64_t crashes = 0;
+  for (const Target& target : chosen) crashes += run_target(target, seconds, seed, folder);
+  return crashes == 0 ? 0 : 1;
+}
+
 }  // namespace
 
+std::span<const Target> targets() {
+  static const std::vector<Target> all = [] {
+    std::vector<Target> rows;
+    for (const auto part : {dataset_targets(), import_targets(), training_targets()})
+      rows.insert(rows.end(), part.begin(), part.end());
+    return rows;
+  }();
+  return all;
+}
+
+}  // namespace rodeo::fuzz
+
 int main(int argc, char** argv) {
-  const std::uint64_t seconds = argc > 1 ? number(argv[1]) : 60, seed = argc > 2 ? number(argv[2]) : 1;
-  const std::string folder = argc > 3 ? argv[3] : ".";
-  const rodeo::test::TempDir dir;
-  const std::vector<std::string> seeds = rodeo::fuzz::seeds(dir / ".");
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-  std::uint64_t next = 0, crashes = 0;
-  while (std::chrono::steady_clock::now() < end) {
-    const std::uint64_t stop = next + kBatch, reached = run_batch(seeds, seed, next, stop);
-    if (reached < stop) {
-      const std::string path =
-          folder + "/crash_" + std::to_string(seed) + "_" + std::to_string(reached) + ".h5";
-      std::ofstream(path, std::ios::binary) << mutate(seeds[reached % seeds.size()], seed, reached);
-      std::printf("input %llu crashes or hangs: %s\n", static_cast<unsigned long long>(reached),
-                  path.c_str());
-      ++crashes;
-    }
-    next = std::min(stop, reached + 1);
-  }
-  std::printf("%llu inputs in %llu s, %llu crashes\n", static_cast<unsigned long long>(next),
-              static_cast<unsigned long long>(seconds), static_cast<unsigned long long>(crashes));
-  return crashes == 0 ? 0 : 1;
+  return rodeo::fuzz::run(argc, argv);
 }

@@ -4,9 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/hdf5_checksums.h"
+
 namespace rodeo::fuzz {
 
-/// The bytes of each file, the same on every call. `folder` is used for temporary files.
-std::vector<std::string> seeds(const std::string& folder);
+struct Seed {
+  std::string bytes;
+  std::vector<test::ChecksumBlock> checksums;  // of its metadata; none in the oldest format of HDF5
+};
+
+/// The same on every call. `folder` is used for temporary files.
+std::vector<Seed> seeds(const std::string& folder);
 
 }  // namespace rodeo::fuzz

@@ -98,5 +98,29 @@ TEST(TrainRunState, NotANumberIsReadBack) {
   EXPECT_TRUE(std::isnan(back.trainer.last.val_loss));
 }
 
+TEST(TrainRunState, HistoryIsOfEpochsOfTheRun) {
+  RunState state;
+  state.trainer.epoch = 2;
+  state.trainer.adam.steps = Tensor::from<std::int64_t>({2});
+  for (const int epoch : {1, 2}) {
+    EpochReport report;
+    report.epoch = epoch;
+    state.history.push_back(report);
+  }
+  const SafeTensors packed = pack_state(state, {});
+  EXPECT_EQ(read_state(packed, {}, "a run").history.size(), 2u);
+  double* last = packed.at("history").data<double>() + 12;
+  const double bad[] = {std::numeric_limits<double>::quiet_NaN(), 1e300, -1, 1.5, 3};
+  for (const double epoch : bad) {
+    last[0] = epoch;
+    EXPECT_ERROR(read_state(packed, {}, "a run"), "a run: history[1] is of no epoch up to 2");
+  }
+  last[0] = 2;
+  for (const double best : bad) {
+    last[11] = best;
+    EXPECT_ERROR(read_state(packed, {}, "a run"), "a run: history[1] is of no epoch up to 2");
+  }
+}
+
 }  // namespace
 }  // namespace rodeo::test

@@ -68,6 +68,14 @@ TEST(TrainSchedule, PlateauReducesAfterPatience) {
   EXPECT_EQ(after(0.6), 0.25);
   EXPECT_EQ(after(0.6), 0.125);
   EXPECT_ERROR(plateau.restore({1}), "[lr_schedule] the state must have 3 numbers, got 1");
+  const double nan = std::nan("");
+  for (const double rate : {nan, -1.0, HUGE_VAL})
+    EXPECT_ERROR(plateau.restore({rate, 1, 0}),
+                 "[lr_schedule] a rate of the state is not finite or negative");
+  for (const std::vector<double>& end :
+       {std::vector<double>{0.1, nan, 0}, {0.1, 1, nan}, {0.1, 1, 3}, {0.1, 1, -1}})
+    EXPECT_ERROR(plateau.restore(end),
+                 "[lr_schedule] the state must end with a loss and a count of at most 2");
 }
 
 TEST(TrainSchedule, NamesAndRanges) {

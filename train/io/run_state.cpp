@@ -207,6 +207,14 @@ RunState read_state(const SafeTensors& packed, const std::vector<std::string>& n
   const Tensor& history = packed.at("history");
   check(history.dtype() == DType::kF64 && history.rank() == 2 && history.dim(1) == kColumns, where,
         ": history must be f64 [epochs, ", kColumns, "]");
+  const auto is_epoch = [&](double value) {
+    return value >= 0 && value <= state.trainer.epoch && value == std::floor(value);
+  };
+  for (std::int64_t i = 0; i < history.dim(0); ++i) {
+    const double* row = history.data<double>() + i * kColumns;
+    check(is_epoch(row[0]) && is_epoch(row[kColumns - 1]), where, ": history[", i, "] is of no epoch up to ",
+          state.trainer.epoch);
+  }
   for (std::int64_t i = 0; i < history.dim(0); ++i)
     state.history.push_back(report_of(history.data<double>() + i * kColumns, state.history));
   return state;

@@ -1,0 +1,194 @@
+#include "tests/fuzz/dataset_input.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "core/error.h"
+#include "datasets/hdf5_writer.h"
+#include "tests/datasets/parts.h"
+#include "tests/fuzz/mutate.h"
+#include "tests/fuzz/seeds.h"
+#include "tests/support/hdf5_checksums.h"
+#include "train/io/atomic_file.h"
+
+namespace rodeo::fuzz {
+namespace {
+
+using Storage = Hdf5Writer::Storage;
+
+/// The contents of a file before it is written.
+struct Draft {
+  std::map<std::string, Tensor> arrays;
+  std::map<std::string, std::int64_t> integers;
+  std::map<std::string, std::string> texts;
+};
+
+Draft draft_of(std::uint64_t kind) {
+  test::Parts parts;
+  Draft draft;
+  if (kind == 1) parts.use_csr();
+  if (kind == 2) parts.y = test::flags({1, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 0}).reshape({6, 2});
+  if (kind == 3) parts.use_edges_only();
+  draft.arrays = {{"edge_index", parts.edge_index},
+                  {"indptr", parts.indptr},
+                  {"indices", parts.indices},
+                  {"x", parts.x},
+                  {"y", parts.y},
+                  {"train_mask", parts.train_mask},
+                  {"val_mask", parts.val_mask},
+                  {"test_mask", parts.test_mask}};
+  std::erase_if(draft.arrays, [](const auto& row) { return !row.second.defined(); });
+  if (kind == 4) {
+    draft.arrays.erase("x");
+    draft.arrays["x_indptr"] = test::ids({0, 2, 2, 3, 5, 5, 6});
+    draft.arrays["x_indices"] = test::ids({3, 0, 1, 2, 2, 0});
+    draft.arrays["x_data"] = Tensor::full({6}, 2);
+  }
+  if (kind == 5) {
+    draft.arrays["edge_weight"] = Tensor::full({5}, 0.5);
+    draft.arrays["node_id"] = test::ids({5, 4, 3, 2, 1, 0});
+    for (const char* mask : {"train_mask", "val_mask", "test_mask"}) {
+      const Tensor two = Tensor::zeros({6, 2}, DType::kU8);
+      for (int i = 0; i < 6; ++i)
+        two.data<std::uint8_t>()[2 * i] = draft.arrays[mask].data<std::uint8_t>()[i];
+      draft.arrays[mask] = two;
+    }
+  }
+  if (kind != 2) draft.integers["num_classes"] = 3;
+  draft.integers["rodeo_schema"] = 1;
+  draft.texts["name"] = "draft";
+  return draft;
+}
+
+const std::vector<std::int64_t> kIntegers{
+    -1, 0, 1, 2, 3, 5, 6, 7, 1000, 2147483647, 1LL << 31, 1LL << 32, 1LL << 40, 1LL << 62, -(1LL << 31)};
+const std::vector<std::string> kNames{"edge_index", "indptr",    "indices", "edge_weight", "x",
+                                      "x_indptr",   "x_indices", "x_data",  "y",           "train_mask",
+                                      "val_mask",   "test_mask", "node_id"};
+const std::vector<std::string> kAttributes{"num_nodes", "num_features", "num_classes", "rodeo_schema",
+                                           "name"};
+
+/// One element becomes a boundary value.
+void change_value(Tensor& array, Draws& draws) {
+  if (array.numel() == 0) return;
+  const auto at = static_cast<std::int64_t>(draws.below(static_cast<std::uint64_t>(array.numel())));
+  const Tensor values =
+      is_float(array.dtype()) ? array.to(DType::kF64).clone() : array.to(DType::kI64).clone();
+  if (is_float(array.dtype())) {
+    constexpr double kLarge = std::numeric_limits<double>::max();
+    static const std::vector<double> kFloats{0,
+                                             -1,
+                                             kLarge,
+                                             -kLarge,
+                                             1e-320,
+                                             std::numeric_limits<double>::infinity(),
+                                             std::numeric_limits<double>::quiet_NaN()};
+    values.data<double>()[at] = draws.of(kFloats);
+  } else {
+    values.data<std::int64_t>()[at] = draws.of(kIntegers);
+  }
+  array = draws.once_in(3) ? values : values.to(array.dtype());  // some values only fit in the wide type
+}
+
+/// Another number of elements, by repeating or dropping them.
+Tensor resized(const Tensor& array, std::int64_t count) {
+  if (array.numel() == 0 || count == 0) return Tensor::zeros({0}, array.dtype());
+  const auto width = static_cast<std::int64_t>(size_of(array.dtype()));
+  const Tensor out = Tensor::empty({count}, array.dtype());
+  const auto* from = static_cast<const char*>(array.raw());
+  for (std::int64_t i = 0; i < count; ++i)
+    std::copy_n(from + i % array.numel() * width, width, static_cast<char*>(out.raw()) + i * width);
+  return out;
+}
+
+void change_shape(Tensor& array, Draws& draws) {
+  static const std::vector<std::int64_t> kSizes{0, 1, 2, 5, 6, 7, 12, 4000};
+  if (array.rank() == 2 && draws.below(2)) {  // another number of rows or columns
+    constexpr std::int64_t kMost = 40000;     // elements: larger files only take time
+    const std::int64_t columns = draws.below(2) ? array.dim(1) : draws.of(kSizes);
+    const std::int64_t rows = std::min(draws.of(kSizes), kMost / std::max<std::int64_t>(columns, 1));
+    array = resized(array, rows * columns).reshape({rows, columns});
+    return;
+  }
+  const std::int64_t count =
+      draws.below(2) ? draws.of(kSizes) : array.numel() + static_cast<std::int64_t>(draws.below(3)) - 1;
+  array = resized(array, std::max<std::int64_t>(count, 0));
+  if (draws.once_in(3)) array = array.reshape({array.numel(), 1});
+}
+
+void change(Draft& draft, Draws& draws) {
+  static const std::vector<DType> kTypes{DType::kF64, DType::kF32, DType::kF16, DType::kBF16,
+                                         DType::kI64, DType::kI32, DType::kU8};
+  const std::uint64_t choice = draws.below(12);
+  if (choice < 2) {
+    const std::string& name = draws.of(kAttributes);
+    draft.integers.erase(name), draft.texts.erase(name);
+    if (draws.once_in(6))
+      draft.texts[name] = draws.below(2) ? "line\nline \x1b[2J" : "";
+    else if (!draws.once_in(4))
+      draft.integers[name] = draws.of(kIntegers);
+    return;
+  }
+  if (draft.arrays.empty()) return;
+  const auto row =
+      std::next(draft.arrays.begin(), static_cast<std::ptrdiff_t>(draws.below(draft.arrays.size())));
+  Tensor& array = row->second;
+  switch (choice) {
+    case 2:
+      draft.arrays.erase(row);
+      break;
+    case 3:
+      draft.arrays.insert_or_assign(draws.of(kNames), array);  // doubled
+      break;
+    case 4:
+      array = array.to(draws.of(kTypes));
+      break;
+    case 5:
+    case 6:
+    case 7:
+      change_shape(array, draws);
+      break;
+    default:
+      change_value(array, draws);
+  }
+}
+
+std::string written(const Draft& draft, Draws& draws) {
+  static const test::TempDir dir;
+  const std::string path = dir / ("draft" + std::to_string(::getpid()) + ".h5");
+  Hdf5Writer file(path);
+  for (const auto& [name, array] : draft.arrays)
+    file.write(name, array, draws.below(2) ? Storage::kPlain : Storage::kCompressed);
+  for (const auto& [name, value] : draft.integers) file.attribute(name, value);
+  for (const auto& [name, value] : draft.texts) file.attribute(name, value);
+  file.commit();
+  constexpr std::int64_t kMost = 1 << 28;
+  return read_file(path, kMost);
+}
+
+}  // namespace
+
+std::string dataset_input(std::uint64_t seed, std::uint64_t number) {
+  constexpr std::uint64_t kKinds = 6;
+  Draws draws(seed, number);
+  if (number % 2 == 0) {
+    Draft draft = draft_of(draws.below(kKinds));
+    const std::uint64_t changes = 1 + draws.below(4);
+    for (std::uint64_t i = 0; i < changes; ++i) change(draft, draws);
+    return written(draft, draws);
+  }
+  static const std::vector<Seed> all = [] {
+    const test::TempDir dir;
+    return seeds(dir / ".");
+  }();
+  const Seed& chosen = draws.of(all);
+  std::string bytes = mutate_bytes(chosen.bytes, draws);
+  test::refit_checksums(chosen.checksums, bytes);
+  return bytes;
+}
+
+}  // namespace rodeo::fuzz
