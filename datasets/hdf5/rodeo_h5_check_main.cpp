@@ -14,7 +14,13 @@
 #include "datasets/hdf5/check_limits.h"
 #include "datasets/hdf5_file.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__has_feature)  // Clang
+#define RODEO_HAS_FEATURE(feature) __has_feature(feature)
+#else
+#define RODEO_HAS_FEATURE(feature) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || RODEO_HAS_FEATURE(address_sanitizer) || \
+    RODEO_HAS_FEATURE(thread_sanitizer)
 // Sanitizers reserve terabytes of address space, so that RLIMIT_AS cannot be used. They have limits of their
 // own.
 extern "C" const char* __asan_default_options() {
