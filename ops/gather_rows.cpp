@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "core/cuda_graph.h"
 #include "ops/checks.h"
 #include "ops/convert.h"
 #include "ops/edge_sum.h"
@@ -14,6 +15,10 @@ namespace {
 /// [m] or [m, n]: the sums of the rows of dy that have the same index. The stable sort by index is a graph
 /// whose row r has the positions of r as edges.
 Tensor sum_by_index(const Tensor& dy, const Tensor& index, std::int64_t m) {
+  check(!is_capturing(dy.device()),
+        "[gather_rows] the gradient sorts the index, which CUDA graph capture cannot record: run it outside, "
+        "or "
+        "use spmm() with an Adjacency of the rows");
   const Tensor zero = Tensor::zeros(index.shape(), DType::kI64, index.device());
   const CooResult sorted = coo_to_csr(index, zero, m, 1, {.edge_ids = true});
   return edge_sum(sorted.adj, dy, sorted.edge_ids);

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "core/cuda_graph.h"
 #include "ops/checks.h"
 #include "ops/convert.h"
 #include "ops/edge_sum.h"
@@ -29,6 +30,10 @@ Adjacency segment_graph(const Tensor& x, const Tensor& offsets) {
   const std::int64_t rows = x.dim(0), segments = offsets.numel() - 1;
   check(rows <= kMost && segments <= kMost, "[", kOp, "] rows and segments must be at most 2^31 - 1, got ",
         rows, " and ", segments);
+  check(
+      !is_capturing(x.device()), "[", kOp,
+      "] offsets are checked, which CUDA graph capture cannot record: run it outside, or use spmm() with an "
+      "Adjacency of the segments");
   const Tensor ids = Tensor::empty({rows}, DType::kI32, x.device());
   if (rows > 0) kernels::iota.on(ids.device())(ids);
   const Csr csr{segments, rows, offsets, ids};

@@ -72,8 +72,7 @@ void inspect(const std::string& input, std::uint64_t, const std::string&) {
   if (facts.nodes != dataset.num_nodes || facts.edges != dataset.num_edges()) std::abort();
   if (!dataset.has_features() || dataset.num_classes <= 0) return;
   for (const DType dtype : {DType::kF32, DType::kBF16})
-    if (gcn_training_bytes(dataset, facts.symmetric, dtype) < 0 ||
-        gat_training_bytes(dataset, facts.symmetric, dtype) < 0)
+    if (gcn_training_bytes(dataset, facts, dtype) < 0 || gat_training_bytes(dataset, facts, dtype) < 0)
       std::abort();
 }
 

@@ -34,6 +34,11 @@ void import(std::string_view format, const std::string& source, std::uint64_t nu
     options.undirected = takes("undirected") && (number >> 3) % 2 == 1;
     options.relabel = takes("relabel") && (number >> 4) % 2 == 1;
     options.weights = !takes("no-weights") || (number >> 5) % 2 == 1;
+    if (!importer.has_source) {  // csv, of a folder here
+      options.csv.edges = source + "/edges.csv";
+      options.csv.undirected = options.undirected;
+      if ((number >> 5) % 4 > 0) options.csv.nodes = source + "/nodes.csv";
+    }
     try {
       const Dataset dataset = importer.read(source, options);
       if (dataset.num_nodes > 100000) return;
@@ -105,6 +110,15 @@ const Files& ogb_files() {
   return files;
 }
 
+const Files& csv_files() {
+  static const Files files{
+      {"nodes.csv",
+       "id,label,split,age,x1\r\nann,cat,train,3,0.25\r\nbob,\"dog, \"\"big\"\"\",val,5,-1e3\r\n"
+       "eve,,,1,0\r\njoe,cat,test,8,1\r\n"},
+      {"edges.csv", "source,target,weight\nann,eve,1\nbob,joe,0.5\njoe,eve,-2\n"}};
+  return files;
+}
+
 template <const Files& (*files)()>
 std::string one_of(std::uint64_t seed, std::uint64_t number) {
   Draws draws(seed, number);
@@ -136,6 +150,11 @@ std::span<const Target> import_targets() {
        [](const std::string& input, std::uint64_t number, const std::string& folder) {
          write(ogb_files(), input, number, folder);
          import("csv-ogb", folder, number, folder + "/out.h5");
+       }},
+      {"csv", one_of<csv_files>,
+       [](const std::string& input, std::uint64_t number, const std::string& folder) {
+         write(csv_files(), input, number, folder);
+         import("csv", folder, number, folder + "/out.h5");
        }},
       // A new importer: its row here, named as in kImporters.
   };
