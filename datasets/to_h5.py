@@ -45,7 +45,7 @@ from to_h5_parts.common import MASKS, BadSource, module  # noqa: E402, F401
 from to_h5_parts.libraries import (from_dgl, from_graphml, from_networkx, from_ogb, from_pt, from_pyg,  # noqa: E402, F401
                                    named)
 from to_h5_parts.tables import from_frames, from_tables, parse_roles  # noqa: E402, F401
-from to_h5_parts.write import write  # noqa: E402
+from to_h5_parts.write import without_reverse, write  # noqa: E402
 
 
 def load(source, options):
@@ -82,6 +82,7 @@ def main(arguments=None):
     parser.add_argument("--feature-columns", metavar="LIST", help="names and prefixes (x*) of features (default: all "
                         "columns without another role)")
     parser.add_argument("--undirected", action="store_true", help="add the reverse of every edge")
+    parser.add_argument("--drop-self-loops", action="store_true", help="drop the edges from a node to itself")
     parser.add_argument("--root", default="data", help="download folder of the packages (default: data)")
     parser.add_argument("--trust", action="store_true", help="load .pt files whose classes can execute code")
     options = parser.parse_args(arguments)
@@ -94,12 +95,16 @@ def main(arguments=None):
             graph = from_tables(options.nodes, options.edges, parse_roles(options.columns), options.feature_columns)
         else:
             graph = load(source, options)
-        write(out, undirected=options.undirected, **graph)
+        write(out, undirected=options.undirected, drop_self_loops=options.drop_self_loops, **graph)
+        one_way = 0 if options.undirected else without_reverse(graph["src"], graph["dst"])
     except (BadSource, OSError, KeyError, ValueError) as error:
         text = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         print(f"to_h5.py: {source}: {text}".replace("\n", " "), file=sys.stderr)
         return 2
     print(f"{out}: {graph['name']}, {graph['num_nodes']} nodes")
+    if one_way:
+        print(f"to_h5.py: {one_way} of {len(graph['src'])} edges have no reverse edge. Messages go from source to destination "
+              "only; most benchmarks expect both directions: --undirected adds them", file=sys.stderr)
     return 0
 
 

@@ -15,6 +15,13 @@ def undirect(src, dst, weight):
     return a[first], b[first], None if weight is None else np.concatenate([weight, weight])[first]
 
 
+def without_reverse(src, dst):
+    """The number of edges whose reverse is not there."""
+    src, dst = np.asarray(src).ravel().astype(np.int64), np.asarray(dst).ravel().astype(np.int64)
+    nodes = int(max(src.max(initial=0), dst.max(initial=0))) + 1
+    return int((~np.isin(src * nodes + dst, dst * nodes + src)).sum())
+
+
 def as_features(x):
     """float16 and float32 as they are; integers, bools and doubles as float32."""
     x = np.asarray(x)
@@ -41,12 +48,15 @@ def lines_of(what, names, count):
 
 
 def write(path, *, src, dst, num_nodes, name, x=None, x_csr=None, y=None, masks=None, edge_weight=None,
-          num_features=None, undirected=False, class_names=None, node_id=None, node_names=None):
+          num_features=None, undirected=False, drop_self_loops=False, class_names=None, node_id=None, node_names=None):
     """Writes the file atomically. x: [nodes, features] of any numbers; x_csr: (indptr, indices, data); y: numbers, or
     texts, which become classes with names; masks: three arrays [nodes] or [nodes, splits]."""
     src, dst = np.asarray(src).ravel(), np.asarray(dst).ravel()
     if edge_weight is not None:
         edge_weight = np.asarray(edge_weight, np.float32).ravel()
+    if drop_self_loops:
+        kept = src != dst
+        src, dst, edge_weight = src[kept], dst[kept], None if edge_weight is None else edge_weight[kept]
     if undirected:
         src, dst, edge_weight = undirect(src, dst, edge_weight)
     for what, ids in (("sources", src), ("destinations", dst)):

@@ -5,6 +5,7 @@ tables, GraphML and NetworkX graphs where pandas, pyarrow and NetworkX are insta
 """
 
 import importlib
+import io
 import os
 import subprocess
 import sys
@@ -263,6 +264,18 @@ class ToH5(unittest.TestCase):
         self.assertNotIn("edge_weight", got)
         x = sparse.csr_matrix((got["x_data"], got["x_indices"], got["x_indptr"]), (4, 2)).toarray()
         np.testing.assert_array_equal(x, X)
+
+    def test_edges_in_one_direction_are_named(self):
+        matrix = sparse.coo_matrix(([1, 1, 1, 1], ([0, 1, 1, 2], [1, 0, 2, 2])), (3, 3))
+        sparse.save_npz(self.path("m.npz"), matrix.tocsr())
+        for options, edges, said in ((["--drop-self-loops"], 3, "1 of 4 edges have no reverse edge"), (["--undirected"], 5, ""),
+                                     (["--undirected", "--drop-self-loops"], 4, "")):
+            with unittest.mock.patch("sys.stderr", io.StringIO()) as err:
+                self.assertEqual(to_h5.main([self.path("m.npz"), self.out, *options]), 0)
+            self.assertIn(said, err.getvalue())
+            self.assertEqual(bool(said), bool(err.getvalue()))
+            with h5py.File(self.out) as file:
+                self.assertEqual(file["edge_index"].shape, (2, edges))
 
     def test_scipy_matrices(self):
         for layout in ("csr", "csc", "coo"):
