@@ -59,7 +59,6 @@ install(DIRECTORY docs examples DESTINATION ${document_folder} COMPONENT command
 install(FILES LICENSE DESTINATION ${document_folder} COMPONENT commands RENAME copyright)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/librodeo-dev COMPONENT dev RENAME copyright)
 
-install(PROGRAMS datasets/to_h5.py DESTINATION ${CMAKE_INSTALL_DATADIR}/rodeo/scripts COMPONENT commands)
 foreach(command ${commands})  # bash-completion loads the file with the name of the command
   install(FILES scripts/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
           COMPONENT commands RENAME ${command})

@@ -64,7 +64,6 @@ documents) # guide, documents, completions and scripts are there, and no link is
     target=${target%?}
     [ -e "${file%/*}/$target" ] || fail "${file#"$prefix"/} has a dead link: $target"
   done <"$dir/links"
-  [ -x "$prefix/share/rodeo/scripts/to_h5.py" ] || fail "to_h5.py is not installed"
   # complete_last WORD...: what bash completes the last word to, with nothing but the prefix.
   complete_last() {
     PATH="$prefix/bin:$PATH" bash --norc -c 'source "$1/share/bash-completion/completions/$2"; shift

@@ -2,11 +2,22 @@
 
 import os
 import types
+import warnings
 
 import numpy as np
 
 from .common import MASKS, BadSource, array, mask, module, name_nodes
 from .tables import node_arrays, role_of
+
+
+def masks_of(get):
+    """The three masks; none, with a warning, where one is missing. `get`: the mask of a key, or None."""
+    masks = [array(get(key)) for key in MASKS]
+    absent = [key for key, mask in zip(MASKS, masks) if mask is None]
+    if 0 < len(absent) < len(MASKS):
+        warnings.warn(f"no masks are written, because there is no {' and no '.join(absent)}: add them, or train with --split",
+                      stacklevel=3)
+    return None if absent else masks
 
 
 def from_pyg(data, name="pyg"):
@@ -21,8 +32,7 @@ def from_pyg(data, name="pyg"):
     for key, source in (("x", "x"), ("y", "y"), ("edge_weight", "edge_weight")):
         if getattr(data, source, None) is not None:
             out[key] = array(getattr(data, source))
-    if all(getattr(data, key, None) is not None for key in MASKS):
-        masks = [array(getattr(data, key)) for key in MASKS]
+    if masks := masks_of(lambda key: getattr(data, key, None)):
         splits = max([m.shape[1] for m in masks if m.ndim == 2], default=0)
         if splits:  # WikiCS and others have one test set for many splits
             masks = [m if m.ndim == 2 else np.repeat(m[:, None], splits, 1) for m in masks]
@@ -39,8 +49,8 @@ def from_dgl(graph, name="dgl"):
         for source in sources:
             if source in data and key not in out:
                 out[key] = array(data[source])
-    if all(key in data for key in MASKS):
-        out["masks"] = [array(data[key]) for key in MASKS]
+    if masks := masks_of(lambda key: data[key] if key in data else None):
+        out["masks"] = masks
     return out
 
 

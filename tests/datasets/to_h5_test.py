@@ -91,6 +91,11 @@ class ToH5(unittest.TestCase):
         both = self.check(to_h5.from_pyg(data), undirected=True)
         self.assertEqual(both["edge_index"].shape, (2, 8))
 
+    def test_some_masks_are_no_split(self):
+        data = types.SimpleNamespace(edge_index=Tensor([SRC, DST]), num_nodes=4, train_mask=Tensor(MASKS[0]))
+        with self.assertWarnsRegex(UserWarning, "there is no val_mask and no test_mask"):
+            self.assertNotIn("masks", to_h5.from_pyg(data))
+
     def test_pyg_sparse_adjacency_and_several_splits(self):
         adj_t = types.SimpleNamespace(coo=lambda: (Tensor(DST), Tensor(SRC), None))
         train = np.stack([MASKS[0], MASKS[1]], 1)
