@@ -17,8 +17,9 @@ namespace rodeo {
 /// Throws rodeo::Error when shapes, dtypes or devices disagree, or the algorithm does not support the graph.
 ///
 /// Reductions. options.reduce replaces the sum.
-/// - kMean runs the same algorithms and then scales rows; so do its gradients. 16-bit inputs are summed and
-///   scaled in f32, and the mean is rounded once.
+/// - kMean runs the same algorithms and then scales rows; so do its gradients. f16 inputs are summed and
+///   scaled in f32, because a sum may overflow, and the mean is rounded once. In bf16 the sum is rounded,
+///   too.
 /// - kMax and kMin have one kernel: algorithm and accumulate must keep their defaults. A row has at most
 ///   2^31 - 1 edges. dY[i, j] goes to one edge e(i, j): the first in edge order that attains the extremum
 ///   (the first NaN where there is one).  dx[col(e), j] += weight[e] dY[i, j],  and
