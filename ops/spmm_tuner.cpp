@@ -99,8 +99,8 @@ SpmmChoice tune(const Adjacency& adj, const SpmmProblem& problem,
   };
   std::vector<SpmmCandidate> candidates;
   for (const SpmmAlgorithm algorithm : kCandidates) candidates.push_back(prepare(adj, problem, algorithm));
-  std::ranges::stable_partition(candidates,
-                                [&](const SpmmCandidate& c) { return c.algorithm == usual_algorithm(adj); });
+  std::stable_partition(candidates.begin(), candidates.end(),  // Clang 14 refuses the one of std::ranges
+                        [&](const SpmmCandidate& c) { return c.algorithm == usual_algorithm(adj); });
   const auto time = [&](SpmmAlgorithm algorithm, int runs) {
     Stopwatch stopwatch(adj.device());
     for (int i = 0; i < runs; ++i) run(algorithm);
