@@ -52,6 +52,10 @@ TEST_P(TrainAdvice, TheLargestClassOfTheTestNodesIsKnown) {
   EXPECT_EQ(task.majority_class, 2);
   EXPECT_DOUBLE_EQ(task.majority, 2. / 3);
   EXPECT_EQ(describe_majority(task), "0.6667 of the test nodes are of the largest class, 2");
+  Dataset named = one_way();
+  named.class_names = {"a", "b", "c\n<\x1b"};
+  EXPECT_EQ(describe_majority(task_of(std::move(named), {}, device())),
+            "0.6667 of the test nodes are of the largest class, 2 (c\\n<\\x1b)");
   Dataset none = one_way();
   none.split.test = none.split.val;
   EXPECT_EQ(task_of(std::move(none), {}, device()).majority_class, -1);

@@ -43,6 +43,10 @@ class TrainHostileText : public testing::Test {
 TEST_F(TrainHostileText, OfADatasetsName) {
   Dataset dataset = test::tiny_dataset();
   dataset.name = kHostile;
+  for (std::int64_t c = 0; c < dataset.num_classes; ++c) {  // a name has no line break
+    dataset.class_names.push_back(str(c, kHostile));
+    std::erase(dataset.class_names.back(), '\n');
+  }
   const std::string file = dir_ / "tiny.h5", train = test::command("train_gcn"),
                     data = test::command("rodeo_data");
   save_dataset(dataset, file);

@@ -132,7 +132,7 @@ std::string name_epoch(int epoch, const TrainSummary& summary) {
   return fmt::format("the {} epoch, {}", epoch == summary.best_epoch ? "best" : "last", epoch);
 }
 
-std::string scores(const std::vector<std::int64_t>& counts, std::int64_t classes) {
+std::string scores(const NodeTask& task, const std::vector<std::int64_t>& counts, std::int64_t classes) {
   const auto text = [](double share) { return std::isfinite(share) ? fmt::format("{:.3f}", share) : "-"; };
   std::string rows =
       "<table "
@@ -141,7 +141,8 @@ std::string scores(const std::vector<std::int64_t>& counts, std::int64_t classes
   double sum = 0;
   const std::vector<ClassScore> all = class_scores(counts, classes);
   for (std::size_t c = 0; c < all.size(); ++c) {
-    rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", c, all[c].nodes,
+    rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+                        html_text(class_text(task, static_cast<std::int64_t>(c))), all[c].nodes,
                         text(all[c].precision), text(all[c].recall), text(all[c].f1));
     sum += std::isfinite(all[c].f1) ? all[c].f1 : 0;
   }
@@ -173,7 +174,8 @@ std::string predictions(const NodeRun& run, const std::string& epoch) {
         "Test nodes by class",
         svg::heat_map({.title = "Confusion matrix", .x = "predicted class", .y = "class"}, counts, classes),
         fmt::format("After {}. A row is a class, coloured by shares of it.", epoch));
-    out += section("Scores by class", scores(counts, classes), fmt::format("Test nodes, after {}.", epoch));
+    out += section("Scores by class", scores(run.task, counts, classes),
+                   fmt::format("Test nodes, after {}.", epoch));
   }
   // Of too many nodes, a part that is evenly spread.
   const std::int64_t dots = std::min(nodes, kMaxDots);

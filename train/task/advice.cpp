@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/quoting.h"
+
 namespace rodeo {
 
 std::vector<std::string> data_warnings(const NodeTask& task, const TrainOptions& options) {
@@ -22,9 +24,14 @@ std::vector<std::string> data_warnings(const NodeTask& task, const TrainOptions&
   return warnings;
 }
 
+std::string class_text(const NodeTask& task, std::int64_t c) {
+  if (task.class_names.empty()) return std::to_string(c);
+  return fmt::format("{} ({})", c, printable(task.class_names.at(static_cast<std::size_t>(c))));
+}
+
 std::string describe_majority(const NodeTask& task) {
   return fmt::format("{:.4f} of the test nodes are of the largest class, {}", task.majority,
-                     task.majority_class);
+                     class_text(task, task.majority_class));
 }
 
 std::string convergence_note(const TrainSummary& summary, const TrainOptions& options) {
