@@ -62,7 +62,8 @@ using rodeo::Hdf5File;
 constexpr const char* kIntegerAttributes[] = {"rodeo_schema", "num_nodes", "num_features", "num_classes"};
 constexpr const char* kArrays[] = {"edge_index", "indptr",    "indices", "edge_weight", "x",
                                    "x_indptr",   "x_indices", "x_data",  "y",           "train_mask",
-                                   "val_mask",   "test_mask", "node_id"};
+                                   "val_mask",   "test_mask", "node_id", "node_names"};
+constexpr const char* kTextAttributes[] = {"name", "class_names"};
 
 void set_limit(__rlimit_resource resource, std::int64_t value) {
   const rlimit limit{static_cast<rlim_t>(value),
@@ -107,7 +108,7 @@ int main(int argc, char** argv) {
   set_limits(std::atoll(argv[2]), std::atoll(argv[3]));
   step("its structure", [&] {
     const Hdf5File file(path);
-    step("attribute name", [&] { file.text("name"); });
+    for (const char* name : kTextAttributes) step(std::string("attribute ") + name, [&] { file.text(name); });
     for (const char* name : kIntegerAttributes)
       step(std::string("attribute ") + name, [&] { file.integer(name); });
     for (const char* name : kArrays)

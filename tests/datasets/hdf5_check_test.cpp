@@ -8,6 +8,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <regex>
 
 #include "tests/datasets/parts.h"
 #include "tests/support/devices.h"
@@ -115,6 +117,25 @@ TEST_F(DatasetsHdf5Check, AcceptsWhatTheReaderReportsItself) {
   check_hdf5_file(dir_ / "text.h5");
   write_file(dir_ / "cut.h5", read_file(dir_ / "a.h5", kMost).substr(0, 900));
   check_hdf5_file(dir_ / "cut.h5");
+}
+
+// The names are those in the sources of the loader.
+TEST_F(DatasetsHdf5Check, ReadsAllThatLoadingReads) {
+  valid();
+  ASSERT_EQ(run({test::command("rodeo_h5_check"), dir_ / "a.h5", "5", "1024"}).first, 0);
+  const std::string steps = str("\n", read_file(dir_ / "out", kMost));
+  const std::regex name(R"re((?:file_\.(has|text|integer)|(open))\("(\w+)")re");
+  std::size_t found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(RODEO_SOURCE_DIR "/datasets/hdf5")) {
+    const std::string source = read_file(entry.path(), kMost);
+    for (std::sregex_iterator it(source.begin(), source.end(), name); it != std::sregex_iterator(); ++it) {
+      const bool attribute = (*it)[1] == "text" || (*it)[1] == "integer";
+      const std::string step = str("\n", attribute ? "attribute " : "/", (*it)[3].str(), "\n");
+      EXPECT_NE(steps.find(step), std::string::npos) << entry.path() << " reads" << step;
+      ++found;
+    }
+  }
+  EXPECT_GE(found, 15u);
 }
 
 TEST_F(DatasetsHdf5Check, StatusOfChildrenIsNotNeeded) {
