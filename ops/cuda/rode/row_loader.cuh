@@ -122,7 +122,7 @@ struct RowLoader {
 
   __device__ Row load_row(std::int32_t col) const {
     using Load = typename Tile::Load;
-    const std::uint64_t at = wide_product(static_cast<std::uint32_t>(col), args.row_bytes);
+    const std::uint64_t at = static_cast<std::uint64_t>(static_cast<std::uint32_t>(col)) * args.row_bytes;
     Row row;
 #pragma unroll
     for (int l = 0; l < Tile::kLoads; ++l)
