@@ -16,8 +16,9 @@
 namespace rodeo {
 namespace {
 
-// Of equally fast ones, tune() takes the first.
-constexpr SpmmAlgorithm kCandidates[] = {SpmmAlgorithm::kRode, SpmmAlgorithm::kCsr, SpmmAlgorithm::kRodeTc,
+// Of equally fast ones, tune() takes the first. Products of 10 ms and more leave time for two: kCsr is the
+// first where it can win there (usual_algorithm).
+constexpr SpmmAlgorithm kCandidates[] = {SpmmAlgorithm::kRode, SpmmAlgorithm::kRodeTc, SpmmAlgorithm::kCsr,
                                          SpmmAlgorithm::kCusparse};
 
 SpmmCandidate prepare(const Adjacency& adj, const SpmmProblem& problem, SpmmAlgorithm algorithm) {
