@@ -40,6 +40,13 @@ struct RodeWarp {
   static constexpr int kSubBlocks = kBlock / kSubBlock;
   static_assert(kSubBlocks == 1 || kSubBlocks % 2 == 0);
 
+  // Measured on an H200 (docs/experiments/spmm.md).
+  static constexpr bool kPlain =
+      Tile::kWeighting == Weighting::kNone && std::is_same_v<Accumulator, SimtAccumulator<Tile>>;
+  static constexpr RowSumStyle kResidualStyle{
+      .wide_product = !kPlain,
+      .adds_zeros = kPlain && Tile::kVec == 8 && Tile::kLoads == 1 && Tile::kLanes >= 8};
+
   static constexpr bool kLoadsWeights = Tile::kWeighting == Weighting::kPerHead;
 
   /// One group's rows of X of a sub-block, and weights where each lane loads the weight of its head. Weights
@@ -68,7 +75,7 @@ struct RodeWarp {
 #pragma unroll
     for (int k = 0; k < kDepth; ++k) {
       const int step = sub_block * kDepth + k, at = step * Tile::kGroups + loader.group;
-      out.row[k] = loader.load_row(of_step(entries.col, step));
+      out.row[k] = loader.template load_row<!kPlain>(of_step(entries.col, step));
       if constexpr (kLoadsWeights) out.weight[k] = loader.load_weight({}, block + min(at, limit - 1));
     }
   }
@@ -160,7 +167,7 @@ struct RodeWarp {
       const Range after = range_of(at + 2 * Tile::kGroups, round + 2 < rounds);
       const std::int32_t row = at < end ? plan.residual_row[at] : 0;
       const Entry next_entry = loader.load_first_entry(next.begin, next.length);
-      sum_row(loader, sums, range.begin, range.length, entry);
+      sum_row<kResidualStyle>(loader, sums, range.begin, range.length, entry);
       sums.collect();
       sums.recompute_if_not_finite(loader, range.begin, range.length);
       store_row(loader, sums.sum, row, at < end);

@@ -74,17 +74,21 @@ struct SimtAccumulator {
   __device__ void recompute_if_not_finite(const Loader&, std::int64_t, std::int64_t) {}
 };
 
+/// How sum_row() is compiled. The sums are the same; which way is faster depends on the kernel.
+struct RowSumStyle {
+  bool wide_product = true;  // RowLoader::load_row
+  bool adds_zeros = false;   // zeros in place of nonzeros that a group lacks: one loop body instead of two
+};
+
 /// Every group adds nonzeros [begin, begin + length) of its own row, in order. The caller passes
 /// loader.load_first_entry(begin, length) as `next`, so that it can load it early. Called by whole warps.
-template <RowAccumulator A>
+template <RowSumStyle kStyle = RowSumStyle{}, RowAccumulator A>
 __device__ void sum_row(const RowLoader<typename A::Tile>& loader, A& sums, std::int64_t begin, int length,
                         typename RowLoader<typename A::Tile>::Entry next) {
   using Loader = RowLoader<typename A::Tile>;
   constexpr int kLanes = A::Tile::kLanes, kRows = Loader::kRowsInFlight;
   // Unrolled, shuffles are from constant lanes; with more loads the code and the registers are too many.
   constexpr int kUnroll = A::Tile::kVec > 1 && A::Tile::kLoads == 1 ? kLanes / kRows : 1;
-  // Zeros in place of nonzeros that a group lacks: one loop body, which is faster for 16-bit types.
-  constexpr bool kAddsZeros = A::Tile::kVec == 8 && A::Tile::kLoads == 1;
   const int longest = __reduce_max_sync(kFullMask, length), shortest = __reduce_min_sync(kFullMask, length);
   for (int base = 0; base < longest; base += kLanes) {
     const auto now = next;
@@ -96,15 +100,15 @@ __device__ void sum_row(const RowLoader<typename A::Tile>& loader, A& sums, std:
       if (first >= longest) break;
       typename Loader::Row row[kRows];
       typename Loader::Sum weight[kRows];
-      // With kAddsZeros always, else where all groups of the warp have these nonzeros.
-      if (kAddsZeros || first + kRows <= shortest) {
+      if (kStyle.adds_zeros || first + kRows <= shortest) {  // else all groups have these nonzeros
 #pragma unroll
         for (int k = 0; k < kRows; ++k) {
           const auto entry = loader.entry_of_member(now, j + k);
-          row[k] = typename Loader::Row{};
+          row[k] = {};
           weight[k] = 0;
-          if (!kAddsZeros || first + k < length)
-            row[k] = loader.load_row(entry.col), weight[k] = loader.load_weight(entry, begin + first + k);
+          if (kStyle.adds_zeros && first + k >= length) continue;
+          row[k] = loader.template load_row<kStyle.wide_product>(entry.col);
+          weight[k] = loader.load_weight(entry, begin + first + k);
         }
         sums.add_rows(row, weight);
       } else {
@@ -113,7 +117,8 @@ __device__ void sum_row(const RowLoader<typename A::Tile>& loader, A& sums, std:
           const auto entry = loader.entry_of_member(now, j + k);
           weight[k] = 0;
           if (first + k < length)
-            row[k] = loader.load_row(entry.col), weight[k] = loader.load_weight(entry, begin + first + k);
+            row[k] = loader.template load_row<kStyle.wide_product>(entry.col),
+            weight[k] = loader.load_weight(entry, begin + first + k);
         }
         sums.add_rows_if(row, weight, [&](int k) { return first + k < length; });
       }

@@ -120,9 +120,13 @@ struct RowLoader {
     return out;
   }
 
+  /// kWideProduct: the position is computed by wide_product(). Which way is faster depends on the loop.
+  template <bool kWideProduct = true>
   __device__ Row load_row(std::int32_t col) const {
     using Load = typename Tile::Load;
-    const std::uint64_t at = static_cast<std::uint64_t>(static_cast<std::uint32_t>(col)) * args.row_bytes;
+    const auto c = static_cast<std::uint32_t>(col);
+    const std::uint64_t at =
+        kWideProduct ? wide_product(c, args.row_bytes) : std::uint64_t{c} * args.row_bytes;
     Row row;
 #pragma unroll
     for (int l = 0; l < Tile::kLoads; ++l)
