@@ -3,6 +3,7 @@
 
 #include "ops/convert_types.h"
 #include "ops/kernels/registry.h"
+#include "ops/sample_types.h"
 
 namespace rodeo::kernels {
 
@@ -45,6 +46,17 @@ RODEO_KERNEL(iota, void(const Tensor& ids));  // i32 [n]: 0, 1, 2, ...
 ///   offsets i64 [segments + 1], arg i32 and dy [segments, n], dx [rows, n]
 RODEO_KERNEL(segment_extremum_backward,
              void(const Tensor& offsets, const Tensor& arg, const Tensor& dy, const Tensor& dx));
+
+// sample_neighbors.h: targets i64 [t], num_targets i64 [1], row_ptr i64 [t + 1]
+RODEO_KERNEL(sample_row_ptr, void(const Csr& a, const Tensor& targets, const Tensor& num_targets,
+                                  const SampleOptions& options, const Tensor& row_ptr));
+RODEO_KERNEL(sample_edges, void(const Csr& a, const Tensor& targets, const Tensor& num_targets,
+                                const SampleOptions& options, const SampleKey& key, const Tensor& row_ptr,
+                                const Tensor& edge_ids));
+/// Numbers the sources: col, nodes and num_nodes of NeighborSample. marks: as make_node_marks() returns them,
+/// and left so.
+RODEO_KERNEL(number_sources, void(const Csr& a, const Tensor& targets, const Tensor& num_targets,
+                                  const Tensor& marks, const NeighborSample& sample));
 
 // graph_hash.h
 RODEO_KERNEL(hash_values, std::uint64_t(const Tensor& values));  // i32 or i64; may be empty

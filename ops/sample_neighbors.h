@@ -1,0 +1,31 @@
+/// One layer of neighbour sampling (Hamilton, Ying, Leskovec, "Inductive representation learning on large
+/// graphs", NIPS 2017). Users sample with NeighborSampler (datasets/neighbor_sampler.h), which calls this.
+#pragma once
+
+#include "core/adjacency.h"
+#include "ops/sample_types.h"
+
+namespace rodeo {
+
+/// Marks nodes while they are numbered: i32 [graph.cols()], all kUnmarked before and after a call.
+Tensor make_node_marks(const Adjacency& graph);
+
+/// Draws up to `fanout` in-neighbours of each target: edges of the rows of `graph`.
+///   graph        [n, n]; row i holds the edges into node i
+///   targets      i64 [t], different nodes in [0, n); only the first num_targets[0] of them are used
+///   num_targets  i64 [1], on the device of the graph
+/// Nothing waits for the device: the arrays of the result have the sizes that the fan-out allows, and say
+/// themselves how much of them is used. With kAllNeighbors the host waits once, for the number of edges.
+///
+/// Without replacement (Floyd's algorithm; Bentley, Floyd, "Programming pearls: a sample of brilliance",
+/// CACM 1987) a row of at most `fanout` edges is taken whole, in its order; else every subset of `fanout`
+/// edges has the same probability. With replacement every row that has edges gives `fanout` independent
+/// draws. Draws are a function of (key, node, number of the draw): the same on all devices, for any number of
+/// threads and any other targets. A draw from m edges is off from the uniform distribution by m / 2^64.
+/// Sources are numbered in the order: targets, then the others by their first edge.
+/// Deterministic. Throws Error when shapes, dtypes or devices disagree, for a fan-out of 0 or below -1, and
+/// if targets and edges together could be more than 2^31 - 1.
+NeighborSample sample_neighbors(const Adjacency& graph, const Tensor& targets, const Tensor& num_targets,
+                                const SampleOptions& options, const SampleKey& key, const Tensor& marks);
+
+}  // namespace rodeo
