@@ -2,8 +2,11 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
+#include "core/adjacency.h"
 #include "core/error.h"
+#include "ops/features.h"
 
 namespace rodeo {
 
@@ -14,6 +17,19 @@ void check_sizes(std::string_view model, const Options& o) {
         o.layers);
   for (const double p : {o.dropout, o.input_dropout.value_or(0)})
     check(p >= 0 && p < 1, "[", model, "] dropout must be in [0, 1), got ", p);
+}
+
+/// Throws Error unless the blocks of a mini-batch fit together, one for each layer, and x is [sources, in].
+inline void check_blocks(std::string_view model, const std::vector<Adjacency>& blocks, int layers,
+                         const Features& x) {
+  check(std::ssize(blocks) == layers, "[", model, "] ", layers, " layers need a block each, got ",
+        blocks.size());
+  std::int64_t sources = x.dim(0);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    check(blocks[i].cols() == sources && blocks[i].rows() <= sources, "[", model, "] block ", i, " is [",
+          blocks[i].rows(), ", ", blocks[i].cols(), "], but its input has ", sources, " rows");
+    sources = blocks[i].rows();
+  }
 }
 
 }  // namespace rodeo

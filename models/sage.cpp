@@ -1,6 +1,7 @@
 #include "models/sage.h"
 
 #include "models/check_sizes.h"
+#include "ops/combine.h"
 #include "ops/dense.h"
 
 namespace rodeo {
@@ -18,13 +19,26 @@ Sage::Sage(const SageOptions& options, Random random, Device device, DType dtype
   }
 }
 
+Features Sage::before_conv(Features h, std::size_t i) {
+  if (i > 0) h = relu(h.dense());
+  const double p = i == 0 ? options_.input_dropout.value_or(options_.dropout) : options_.dropout;
+  return training() ? dropout(h, p, random_.next()) : h;
+}
+
 Variable Sage::forward(const Adjacency& adj, const Features& x) {
   Features h = x;
+  for (std::size_t i = 0; i < convs_.size(); ++i)
+    h = convs_[i]->forward(adj, before_conv(h, i), options_.spmm);
+  return h.dense();
+}
+
+Variable Sage::forward(const std::vector<Adjacency>& blocks, const Features& x) {
+  check_blocks("sage", blocks, static_cast<int>(convs_.size()), x);
+  Features h = x;
   for (std::size_t i = 0; i < convs_.size(); ++i) {
-    if (i > 0) h = relu(h.dense());
-    const double p = i == 0 ? options_.input_dropout.value_or(options_.dropout) : options_.dropout;
-    if (training()) h = dropout(h, p, random_.next());
-    h = convs_[i]->forward(adj, h, options_.spmm);
+    const Variable sources = before_conv(h, i).dense();
+    const Variable destinations = rows(sources, 0, blocks[i].rows());
+    h = convs_[i]->forward(blocks[i], BipartiteFeatures{sources, destinations}, options_.spmm);
   }
   return h.dense();
 }

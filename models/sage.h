@@ -30,8 +30,15 @@ class Sage : public Module {
   /// x [nodes, in] -> logits [nodes, classes]. Sparse x only with sum and mean. adj without self loops: a
   /// node's own features have separate weights.
   Variable forward(const Adjacency& adj, const Features& x);
+  /// The same over the blocks of a mini-batch (datasets/neighbor_sampler.h): one bipartite graph
+  /// [destinations, sources] a layer, whose first sources are its destinations. x [blocks[0].cols(), in] ->
+  /// logits [blocks.back().rows(), classes]. Throws Error unless there is a block for every layer and each
+  /// has as many sources as the one before has destinations.
+  Variable forward(const std::vector<Adjacency>& blocks, const Features& x);
 
  private:
+  Features before_conv(Features h, std::size_t i);
+
   SageOptions options_;
   Random random_;
   std::vector<std::unique_ptr<SageConv>> convs_;  // "conv1", "conv2", ...

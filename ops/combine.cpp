@@ -191,4 +191,15 @@ Variable columns(const Variable& x, std::int64_t begin, std::int64_t end) {
   });
 }
 
+Variable rows(const Variable& x, std::int64_t begin, std::int64_t end) {
+  check(x.defined() && x.shape().rank() > 0, "[rows] x must be [m, ...]");
+  check(begin >= 0 && begin <= end && end <= x.dim(0), "[rows] [", begin, ", ", end, ") is not within the ",
+        x.dim(0), " rows of x");
+  return record("rows", x.value().slice(begin, end), {x}, [=, shape = x.shape()](const Tensor& dout) {
+    const Tensor dx = Tensor::zeros(shape, dout.dtype(), dout.device());
+    dx.slice(begin, end).copy_from(dout);
+    return std::vector{dx};
+  });
+}
+
 }  // namespace rodeo

@@ -1,6 +1,6 @@
-/// Linear combinations, maxima, concatenations and column ranges of dense arrays. Floating dtypes: f64, f32,
-/// bf16, f16; 16-bit types are computed in f32. Deterministic. Throws rodeo::Error when shapes, dtypes or
-/// devices disagree.
+/// Linear combinations, maxima, concatenations, and ranges of rows and columns of dense arrays. Floating
+/// dtypes: f64, f32, bf16, f16; 16-bit types are computed in f32. Deterministic. Throws rodeo::Error when
+/// shapes, dtypes or devices disagree.
 #pragma once
 
 #include <cstdint>
@@ -37,5 +37,9 @@ Variable concat_rows(const std::vector<Variable>& parts);
 /// Gradient: dx has dout in these columns, 0 in the others.
 Tensor columns(const Tensor& x, std::int64_t begin, std::int64_t end);
 Variable columns(const Variable& x, std::int64_t begin, std::int64_t end);
+
+/// The rows [begin, end) of x: [m, ...] -> [end - begin, ...], a view.   0 <= begin <= end <= m.
+/// Gradient: dx has dout in these rows, 0 in the others.
+Variable rows(const Variable& x, std::int64_t begin, std::int64_t end);
 
 }  // namespace rodeo

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <set>
 
-#include "layers/sage_conv.h"
+#include "models/sage.h"
 #include "ops/gather_rows.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
@@ -149,18 +149,17 @@ TEST_P(DatasetsNeighborSampler, EverySubsetIsEquallyLikely) {
 
 TEST_P(DatasetsNeighborSampler, AllNeighboursGiveTheLayerOfTheFullGraph) {
   const Adjacency host = mixed_graph(), graph = host.to(device());
-  Random random(3);
-  const SageConv first({.in = 9, .out = 8}, random, device()), second({.in = 8, .out = 5}, random, device());
   const Tensor x = random_tensor({600, 9}, DType::kF32, device());
-  const Variable full = second.forward(graph, first.forward(graph, Variable(x)));
+  Sage model({.in = 9, .hidden = 8, .classes = 5, .layers = 3}, Random(3), device());
+  model.eval();
+  const Variable full = model.forward(graph, Variable(x));
   const SampledBatch batch =
-      NeighborSampler(graph, {{kAllNeighbors, kAllNeighbors}}).sample(some_nodes(device()));
-  Variable h(gather_rows(x, batch.inputs()));
-  for (const SageConv* layer : {&first, &second}) {
-    const Adjacency& adj = batch.blocks[layer == &second].adj;
-    h = layer->forward(adj, BipartiteFeatures{h, Variable(h.value().slice(0, adj.rows()))});
-  }
-  EXPECT_TRUE(near(h.value(), doubles(gather_rows(full.value(), some_nodes(device()))), 1e-5, 1e-5));
+      NeighborSampler(graph, {{kAllNeighbors, 6000, kAllNeighbors}}).sample(some_nodes(device()));
+  std::vector<Adjacency> blocks;
+  for (const Block& block : batch.blocks) blocks.push_back(block.adj);
+  const Variable logits = model.forward(blocks, Variable(gather_rows(x, batch.inputs())));
+  EXPECT_TRUE(near(logits.value(), doubles(gather_rows(full.value(), some_nodes(device()))), 1e-5, 1e-5));
+  EXPECT_ERROR(model.forward({blocks[0]}, Variable(x)), "[sage] 3 layers need a block each, got 1");
 }
 
 TEST_P(DatasetsNeighborSampler, EmptyBatchesAndGraphs) {

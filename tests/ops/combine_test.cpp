@@ -74,6 +74,19 @@ TEST_P(OpsCombine, GradientOfColumnsIsZeroElsewhere) {
   EXPECT_EQ(x.grad().to_vector<float>(), (std::vector<float>{0, 7, 0, 0, 7, 0}));
 }
 
+TEST_P(OpsCombine, RowsAreAViewAndTheirGradientIsZeroElsewhere) {
+  const Poisoned poisoned;
+  const Variable x(random_tensor({5, 3}, DType::kF32, device()), true);
+  const Variable y = rows(x, 1, 3);
+  EXPECT_TRUE(same_bits(y.value(), x.value().slice(1, 3)));
+  EXPECT_EQ(y.value().raw(), x.value().slice(1, 3).raw());
+  EXPECT_TRUE(gradients_ok([](const auto& in) { return rows(in[0], 1, 4); },
+                           {random_variable(Shape{5, 3}, device())}));
+  EXPECT_EQ(rows(x, 5, 5).shape(), (Shape{0, 3}));
+  EXPECT_ERROR(rows(x, 2, 6), "[rows] [2, 6) is not within the 5 rows of x");
+  EXPECT_ERROR(rows(x, -1, 6), "[rows] [-1, 6) is not within the 5 rows of x");
+}
+
 TEST_P(OpsCombine, Errors) {
   const Tensor x = Tensor::zeros({2, 3}, DType::kF32, device());
   EXPECT_ERROR(concat_rows(std::vector<Tensor>{}), "[concat_rows] needs at least one part");
