@@ -9,6 +9,7 @@
 #include "core/part_timer.h"
 #include "core/random.h"
 #include "core/stopwatch.h"
+#include "ops/combine.h"
 #include "ops/convert.h"
 #include "train/objective.h"
 
@@ -59,7 +60,8 @@ Trainer::Trainer(Module& model, std::function<Variable()> forward, std::vector<P
       split_{split.train.to(device_), split.val.to(device_), split.test.to(device_)},
       options_(options),
       step_(
-          device_, [this] { return step(); }, model.parameters()),
+          device_, [this] { return options_.mini_batches ? mini_batch_epoch() : step(); },
+          model.parameters()),
       evaluation_(
           device_, [this] { return evaluate(); }, model.parameters()) {
   check(!adam_.empty(), "[train] there are no parameters to train");
@@ -72,11 +74,11 @@ Trainer::Trainer(Module& model, std::function<Variable()> forward, std::vector<P
   check(split_.train.defined() && split_.train.numel() > 0, "[train] the split has no training nodes");
   check(split_.val.defined() && split_.val.numel() > 0, "[train] the split has no validation nodes");
   check(split_.test.defined(), "[train] the split has undefined test nodes");
+  check(!options.training_rows || !options.mini_batches,
+        "[train] training_rows is for steps over the whole graph, not for mini-batches");
   if (options.training_rows) {
     train_label_ = take(label_, split_.train);
-    std::vector<std::int64_t> row(static_cast<std::size_t>(split_.train.numel()));
-    std::iota(row.begin(), row.end(), 0);
-    train_row_ = Tensor::from(row, device_);
+    first_rows(split_.train.numel());
   }
 }
 
@@ -86,10 +88,41 @@ Tensor Trainer::step() {
   const Variable logits = forward_();
   const Variable loss = options_.training_rows ? classification_loss(logits, train_label_, train_row_)
                                                : classification_loss(logits, label_, split_.train);
+  return update(loss);
+}
+
+Tensor Trainer::update(const Variable& loss) {
   if (!seed_.defined()) seed_ = Tensor::full({}, 1, loss.dtype(), device_);
   loss.backward(seed_);
   adam_.step(options_.clip_norm);
   return loss.value();
+}
+
+Tensor Trainer::mini_batch_epoch() {
+  const MiniBatchTraining& training = *options_.mini_batches;
+  const std::int64_t epoch = progress_.epoch + 1;
+  Tensor sum;  // of the losses of all targets so far
+  std::int64_t at = 0;
+  for (const Tensor& targets : training.batches.epoch(epoch)) {
+    adam_.zero_grad();
+    const RandomStep random_step(adam_.step_counter());
+    const SampledBatch batch = training.sampler.sample_checked(targets, epoch, at++);
+    const Variable logits = training.forward(batch);
+    const Tensor loss =
+        update(classification_loss(logits, take(label_, targets), first_rows(targets.numel())));
+    const auto size = static_cast<double>(targets.numel());
+    sum = sum.defined() ? linear_combination(1, sum, size, loss) : linear_combination(size, loss, 0, loss);
+  }
+  return linear_combination(1 / static_cast<double>(split_.train.numel()), sum, 0, sum);
+}
+
+Tensor Trainer::first_rows(std::int64_t count) {
+  if (!train_row_.defined() || train_row_.numel() < count) {
+    std::vector<std::int64_t> row(static_cast<std::size_t>(count));
+    std::iota(row.begin(), row.end(), 0);
+    train_row_ = Tensor::from(row, device_);
+  }
+  return train_row_.slice(0, count);
 }
 
 Tensor Trainer::evaluate() {
@@ -182,7 +215,8 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
   const int first = now.epoch + 1;
   std::vector<double> epoch_ms, evaluation_ms, sparse_ms, gemm_ms, other_ms;
   AsyncHostCopy loss, metrics;
-  const bool cuda_graph = options_.cuda_graph && device_.is_cuda() && !options_.watch;
+  const bool cuda_graph =
+      options_.cuda_graph && device_.is_cuda() && !options_.watch && !options_.mini_batches;
   reset_peak_memory(device_);
   model_.train();
   const bool ended = now.best_epoch > 0 && now.epoch % options_.eval_every == 0 && is_out_of_patience();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "datasets/dataset.h"
 #include "layers/module.h"
 #include "train/adam.h"
+#include "train/mini_batches.h"
 #include "train/nan_watch.h"
 #include "train/schedule.h"
 #include "train/step_runner.h"
@@ -33,6 +35,9 @@ struct TrainerOptions {
   // true: in training mode `forward` returns logits [training nodes, classes], in the order of split.train.
   // In evaluation mode it returns those of all nodes.
   bool training_rows = false;
+  // If set, an epoch is a step of Adam for each mini-batch, op by op, and its loss is the mean over the
+  // training nodes. Evaluations call the forward function of the constructor, for all nodes.
+  std::shared_ptr<const MiniBatchTraining> mini_batches = {};
   LrScheduleOptions schedule = {};
   double clip_norm = 0;             // clip the norm of all gradients together; 0: no clipping
   bool stop_at_nan = true;          // false: continue after a loss that is not finite
@@ -133,6 +138,12 @@ class Trainer {
 
  private:
   Tensor step();  // loss []
+  /// Trains on the mini-batches of the next epoch; returns their mean loss.
+  Tensor mini_batch_epoch();
+  /// Backward and an update of the parameters; returns the loss.
+  Tensor update(const Variable& loss);
+  /// 0, 1, ... count - 1: i64, on the device.
+  Tensor first_rows(std::int64_t count);
   template <class F>
   Tensor watched(int epoch, F&& work);  // work(), observed by options_.watch
   Tensor evaluate();                    // f64 [3, 2]: accuracy and loss of train, val and test
@@ -150,7 +161,7 @@ class Trainer {
   Device device_;
   Tensor label_;
   Split split_;
-  Tensor train_label_, train_row_;  // options_.training_rows: labels of split_.train, and 0, 1, 2, ...
+  Tensor train_label_, train_row_;  // options_.training_rows: labels of split_.train; first_rows()
   TrainerOptions options_;
   StepRunner step_, evaluation_;
   Tensor seed_;                    // where backward begins: the gradient of the loss, 1

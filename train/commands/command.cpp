@@ -70,9 +70,11 @@ void dry_run(const TrainOptions& options, Device device) {
   const auto bytes = [](std::int64_t count) { return format_bytes(static_cast<double>(count)); };
   const std::int64_t data = memory_stats(device).current, step = estimate_step_bytes(run, options);
   const MemoryRoom room = memory_room(device);
-  console.say("memory", fmt::format("{} data + {} an epoch (estimated) = {}; {} of {} are free", bytes(data),
-                                    bytes(step), bytes(data + step), bytes(room.free), bytes(room.total)));
-  if (step >= room.free)
+  // The estimate is of a step over the whole graph, which is more than an evaluation and a mini-batch hold.
+  console.say("memory", fmt::format("{} data + {}{} an epoch (estimated) = {}; {} of {} are free",
+                                    bytes(data), run.model.mini_batches ? "at most " : "", bytes(step),
+                                    bytes(data + step), bytes(room.free), bytes(room.total)));
+  if (step >= room.free && !run.model.mini_batches)
     console.say("", str("this will not fit: try ", memory_advice(options, device.is_cuda())));
 }
 
@@ -85,7 +87,8 @@ void train(const TrainOptions& options, Device device, Recorder& recorder) {
   const auto& [task, model] = run;
   name_allocations(run);
   describe(console, run, options, device);
-  if (const std::string warning = memory_warning(run, options); !warning.empty())
+  // The estimate is for steps over the whole graph.
+  if (const std::string warning = model.mini_batches ? "" : memory_warning(run, options); !warning.empty())
     console.say("warning", warning);
 
   NanWatch watch;
@@ -106,6 +109,7 @@ void train(const TrainOptions& options, Device device, Recorder& recorder) {
                    .stop_on_loss = options.stop_on_loss,
                    .cuda_graph = options.cuda_graph,
                    .training_rows = model.training_rows,
+                   .mini_batches = model.mini_batches,
                    .schedule = options.schedule,
                    .clip_norm = options.clip_norm,
                    .stop_at_nan = options.stop_at_nan,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "train/task/fanout.h"
 #include "train/task/model_registry.h"
 #include "train/task/option_table.h"
 
@@ -30,6 +31,9 @@ void check_combination(const TrainOptions& o, IsGiven&& is_given) {
   check(reason.empty(), "--features sparse: ", reason);
   check(!o.prune_rows || o.layers >= 2, "--prune-rows needs a layer before the last, got --layers ",
         o.layers);
+  check(o.batch > 0 || o.fanout.empty(), "--fanout is for mini-batches: give --batch N too");
+  check(o.batch > 0 || !o.replace, "--replace is for mini-batches: give --batch N too");
+  if (o.batch > 0) parse_fanout(o.fanout, o.layers, o.replace);
   check(!o.quiet || !o.explain, "--explain prints a table and --quiet one line: give one of them");
   check(!o.explain || !traits_of(o).aggr || o.aggr == Reduce::kSum || o.aggr == Reduce::kMean,
         "--explain prints the SpMM algorithms, which --aggr ", o.aggr, " does not use");

@@ -33,6 +33,7 @@ std::string dense_features_reason(const TrainOptions& options) {
   const ModelTraits& traits = traits_of(options);
   if (traits.aggr && options.aggr != Reduce::kSum && options.aggr != Reduce::kMean)
     return str("--aggr ", options.aggr, " compares features before the first product");
+  if (options.batch > 0) return "--batch gathers rows of dense features";
   return {};
 }
 

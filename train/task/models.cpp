@@ -1,5 +1,6 @@
 /// The model registry: one row per model, at the end of this file, and the functions that build them.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <type_traits>
 #include <utility>
@@ -10,7 +11,9 @@
 #include "models/gin.h"
 #include "models/sage.h"
 #include "models/sgc.h"
+#include "ops/gather_rows.h"
 #include "ops/select_rows.h"
+#include "train/task/fanout.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
 
@@ -106,6 +109,24 @@ NodeModel make_gat(const TrainOptions& options, const NodeTask& task, const Mode
   return model;
 }
 
+/// Trains the model on mini-batches of sampled neighbourhoods.
+template <class Model>
+void train_on_batches(NodeModel& out, Model& model, const TrainOptions& options, const NodeTask& task,
+                      const ModelGraph& graph) {
+  const std::vector<std::int64_t> fanout = parse_fanout(options.fanout, options.layers, options.replace);
+  const Tensor x = task.x.input().value();
+  out.mini_batches = std::make_shared<const MiniBatchTraining>(
+      MiniBatches(task.split.train, task.num_nodes, options.batch, options.seed, x.device()),
+      NeighborSampler(graph.adj, {fanout, options.replace, options.seed}),
+      [&model, x](const SampledBatch& batch) {
+        std::vector<Adjacency> blocks;
+        for (const Block& block : batch.blocks) blocks.push_back(block.adj);
+        return model.forward(blocks, Variable(gather_rows(x, batch.inputs())));
+      });
+  out.text += fmt::format(", batches of {}, fan-out {}{}", options.batch, fmt::join(fanout, ", "),
+                          options.replace ? " with replacement" : "");
+}
+
 NodeModel make_sage(const TrainOptions& options, const NodeTask& task, const ModelGraph& graph) {
   auto sage = std::make_unique<Sage>(SageOptions{.in = task.num_features,
                                                  .hidden = options.hidden,
@@ -117,11 +138,14 @@ NodeModel make_sage(const TrainOptions& options, const NodeTask& task, const Mod
                                                  .spmm = spmm_options(options)},
                                      Random(options.seed), task.x.device());
   const std::size_t all = sage->parameters().size();
-  return bind(
+  Sage* const model = sage.get();
+  NodeModel out = bind(
       std::move(sage), options, all,
       [adj = graph.adj, x = task.x](Sage& model) { return model.forward(adj, x); },
       fmt::format("{}, {} of neighbours{}", describe("SAGE", options), name(options.aggr),
                   unused_weights(graph)));
+  if (options.batch > 0) train_on_batches(out, *model, options, task, graph);
+  return out;
 }
 
 NodeModel make_gin(const TrainOptions& options, const NodeTask& task, const ModelGraph& graph) {
@@ -207,7 +231,7 @@ constexpr ModelEntry kModels[] = {
      .make = make_gat<Gatv2>},
     // The paper of SAGE has other tasks; hyperparameters of the GCN.
     {.name = "sage",
-     .traits = {.hidden_layers = true, .spmm = true, .aggr = true, .decay_all = true},
+     .traits = {.hidden_layers = true, .spmm = true, .aggr = true, .blocks = true, .decay_all = true},
      .set_published = nullptr,
      .make = make_sage},
     // The paper of GIN has other tasks; hyperparameters of the GCN, but for the width.

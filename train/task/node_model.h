@@ -9,6 +9,7 @@
 #include "layers/module.h"
 #include "ops/gcn_norm.h"
 #include "train/adam.h"
+#include "train/mini_batches.h"
 #include "train/task/node_task.h"
 
 namespace rodeo {
@@ -23,12 +24,13 @@ struct ModelGraph {
 /// An untrained model and what the trainer needs of it.
 struct NodeModel {
   std::unique_ptr<Module> module;
-  std::function<Variable()> forward;   // logits [nodes, classes]
-  std::vector<ParameterGroup> groups;  // for Adam
-  Adjacency adj;                       // the graph of its SpMM and attention
-  bool training_rows = false;          // TrainerOptions::training_rows
-  std::string text;                    // "GCN, 2 layers, 16 hidden, dropout 0.5"
-  std::string algorithms;              // "spmm auto, precision fp32"
+  std::function<Variable()> forward;                           // logits [nodes, classes]
+  std::shared_ptr<const MiniBatchTraining> mini_batches = {};  // TrainerOptions::mini_batches
+  std::vector<ParameterGroup> groups;                          // for Adam
+  Adjacency adj;                                               // the graph of its SpMM and attention
+  bool training_rows = false;                                  // TrainerOptions::training_rows
+  std::string text;                                            // "GCN, 2 layers, 16 hidden, dropout 0.5"
+  std::string algorithms;                                      // "spmm auto, precision fp32"
 };
 
 struct NodeRun {

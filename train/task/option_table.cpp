@@ -117,6 +117,18 @@ void add_training(Group training, const ModelTraits& traits) {
                    "Stop after N epochs without a better validation result; 0: never");
   training.two_words(Role::kRun, "stop-on", field(&TrainOptions::stop_on_loss), "loss", "accuracy",
                      "What --patience looks at: validation accuracy, or loss (the rule of Kipf & Welling)");
+  if (traits.blocks) {
+    training.integer(
+        Role::kTraining, "batch", field(&TrainOptions::batch), 0,
+        "Train on mini-batches of N training nodes and their sampled neighbours; 0: on the whole "
+        "graph");
+    training.text(
+        Role::kTraining, "fanout", field(&TrainOptions::fanout), "K,K,...",
+        "With --batch, sampled edges of a node, a number for each layer: of the training nodes first, "
+        "then hop by hop. -1: all; default: 10 each");
+    training.flag(Role::kTraining, "replace", field(&TrainOptions::replace),
+                  "With --batch, sample edges with replacement");
+  }
   add_schedule(training);
   training.not_negative(Role::kTraining, "clip-norm", field(&TrainOptions::clip_norm),
                         "Clip the norm of all gradients together to this value; 0: no clipping");

@@ -65,6 +65,9 @@ struct TrainOptions {
   Accumulate spmm_accumulate = Accumulate::kOrdered;
   FeatureForm features = FeatureForm::kAuto;
   NodeOrder reorder = NodeOrder::kNone;  // node order used during training
+  std::int64_t batch = 0;                // training nodes of a mini-batch; 0: the whole graph is one step
+  std::string fanout;                    // sampled edges of a node, hop by hop, "15,10,5"; empty: 10 each
+  bool replace = false;                  // draw them with replacement
   bool prune_rows = false;               // in training steps the last layer computes the training nodes only
   Precision precision = Precision::kFp32;
   bool cuda_graph = true;  // on CUDA, replay the training step as a CUDA graph

@@ -1,0 +1,117 @@
+#include "train/mini_batches.h"
+
+#include "datasets/synthetic.h"
+#include "tests/support/devices.h"
+#include "train/commands/parse_options.h"
+#include "train/task/model_registry.h"
+#include "train/task/node_model.h"
+#include "train/trainer.h"
+
+namespace rodeo::test {
+namespace {
+
+class TrainMiniBatches : public OnDevice {};
+RODEO_ON_ALL_DEVICES(TrainMiniBatches);
+
+/// 400 nodes, 80 of them for training.
+Dataset small_graph() {
+  SyntheticOptions size;
+  size.nodes = 400;
+  size.edges = 3000;
+  size.features = 12;
+  size.classes = 4;
+  size.train_per_class = 20;
+  size.val = size.test = 100;
+  return synthesize(size);
+}
+
+TrainOptions options(std::int64_t batch, const std::string& fanout, double dropout) {
+  TrainOptions options = published_options("sage");
+  options.dropout = dropout;
+  options.batch = batch;
+  options.fanout = fanout;
+  return options;
+}
+
+struct Outcome {
+  std::vector<double> losses;
+  TrainSummary summary;
+  TrainerState state;
+};
+
+Outcome train(const TrainOptions& options, Device device, int epochs, const TrainerState* from = nullptr,
+              const Module* weights = nullptr) {
+  const NodeRun run = make_run(small_graph(), options, device);
+  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
+                  {.epochs = epochs, .mini_batches = run.model.mini_batches});
+  if (from) trainer.restore(*from);
+  if (weights) run.model.module->load_state_dict(weights->state_dict());
+  Outcome out;
+  out.summary = trainer.fit([&](const EpochReport& report) { out.losses.push_back(report.loss); });
+  out.state = trainer.state();
+  return out;
+}
+
+// With one batch of all training nodes and all their neighbours, an epoch is a step over the whole graph.
+TEST_P(TrainMiniBatches, OneBatchOfAllNeighboursIsFullBatchTraining) {
+  const Outcome whole = train(options(0, "", 0), device(), 20);
+  const Outcome batch = train(options(1000, "-1,-1", 0), device(), 20);
+  ASSERT_EQ(whole.losses.size(), batch.losses.size());
+  for (std::size_t i = 0; i < whole.losses.size(); ++i)
+    EXPECT_NEAR(batch.losses[i], whole.losses[i], 1e-4 * whole.losses[0]) << i;
+}
+
+TEST_P(TrainMiniBatches, EveryBatchIsAStep) {
+  const Outcome run = train(options(32, "5,3", 0.5), device(), 40);
+  const std::vector<std::int64_t> steps = run.state.adam.steps.to_vector<std::int64_t>();
+  EXPECT_EQ(steps.back(), 40 * 3) << "80 training nodes are three batches of 32";
+  EXPECT_LT(run.losses.back(), 0.6 * run.losses.front());
+  EXPECT_GT(run.summary.best.val, 0.5);
+}
+
+TEST_P(TrainMiniBatches, SameBitsInEveryRun) {
+  const TrainOptions sampled = options(32, "5,3", 0.5);
+  EXPECT_EQ(train(sampled, device(), 6).losses, train(sampled, device(), 6).losses);
+  TrainOptions other = sampled;
+  other.replace = true;
+  EXPECT_NE(train(other, device(), 6).losses, train(sampled, device(), 6).losses);
+}
+
+TEST_P(TrainMiniBatches, AResumedRunHasTheSameBits) {
+  const TrainOptions sampled = options(32, "5,3", 0.5);
+  const NodeRun run = make_run(small_graph(), sampled, device());
+  Trainer first(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
+                {.epochs = 4, .mini_batches = run.model.mini_batches});
+  first.fit();
+  const TrainerState state = first.state();
+  const Outcome rest = train(sampled, device(), 9, &state, run.model.module.get());
+  const Outcome whole = train(sampled, device(), 9);
+  EXPECT_EQ(rest.losses, std::vector<double>(whole.losses.begin() + 4, whole.losses.end()));
+}
+
+TEST(TrainMiniBatchOptions, AreChecked) {
+  const auto parse = [](std::vector<const char*> arguments) {
+    arguments.insert(arguments.begin(), {"rodeo_train", "--dataset", "x.h5"});
+    TrainOptions any;
+    any.choose_model = true;
+    return parse_train_options(static_cast<int>(arguments.size()), arguments.data(), any);
+  };
+  EXPECT_EQ(parse({"--model", "sage", "--batch", "64", "--fanout", "15,-1"}).fanout, "15,-1");
+  EXPECT_ERROR(parse({"--model", "sage", "--fanout", "5,5"}),
+               "--fanout is for mini-batches: give --batch N too");
+  EXPECT_ERROR(parse({"--model", "sage", "--replace"}), "--replace is for mini-batches: give --batch N too");
+  EXPECT_ERROR(parse({"--model", "sage", "--batch", "64", "--fanout", "5,5,5"}),
+               "--fanout needs a number for each of the 2 layers, got '5,5,5'");
+  for (const char* bad : {"5,", "0,5", "5;5", "5,-1x", "a"})
+    EXPECT_ERROR(
+        parse({"--model", "sage", "--batch", "64", "--fanout", bad}),
+        str("--fanout must be positive numbers, or -1 for all neighbours (not with --replace), got '", bad,
+            "'"));
+  EXPECT_ERROR(parse({"--model", "sage", "--batch", "64", "--features", "sparse"}),
+               "--features sparse: --batch gathers rows of dense features");
+  EXPECT_ERROR(parse({"--model", "gcn", "--batch", "64"}),
+               "unknown option '--batch' for the model gcn: it is of sage");
+}
+
+}  // namespace
+}  // namespace rodeo::test
