@@ -6,6 +6,7 @@
 #include "core/comm/launcher.h"
 #include "core/comm/mpi_transport.h"
 #include "core/comm/self_backend.h"
+#include "core/comm/tcp_transport.h"
 
 namespace rodeo {
 namespace {
@@ -19,9 +20,14 @@ std::shared_ptr<comm::Backend> make_backend(const CommunicatorOptions& options) 
   check(options.max_message_bytes >= 1 && options.max_message_bytes <= kMost,
         "[communicator] max_message_bytes must be in [1, ", kMost, "], got ", options.max_message_bytes);
   const comm::Launch launch = comm::read_launch();
-  if (comm::choose_backend(options.backend, launch, comm::built_with_mpi()) == CommBackend::kSelf)
-    return comm::make_self_backend();
-  return comm::make_host_backend(comm::make_mpi_transport(launch, options));
+  switch (comm::choose_backend(options.backend, launch, comm::built_with_mpi())) {
+    case CommBackend::kMpi:
+      return comm::make_host_backend(comm::make_mpi_transport(launch, options));
+    case CommBackend::kTcp:
+      return comm::make_host_backend(comm::make_tcp_transport(launch, options));
+    default:
+      return comm::make_self_backend();
+  }
 }
 
 /// Checks x, which must have rows if `has_rows`.

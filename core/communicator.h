@@ -18,8 +18,8 @@ class Backend;
 
 /// A shared handle on the ranks of a run. Every rank makes the same calls in the same order.
 ///
-/// Backends: `self` is one rank, on any device. `mpi` is several processes of mpirun or srun, with tensors on
-/// the CPU. A backend for CUDA tensors enqueues its work on the stream of the calling thread's Context.
+/// Backends: `self` is one rank, on any device. `mpi` and `tcp` are several processes, with tensors on the
+/// CPU. A backend for CUDA tensors enqueues its work on the stream of the calling thread's Context.
 ///
 /// Tensors have any dtype. Before data is sent, the ranks compare what they call, with which dtype and shape.
 /// If they differ, all ranks throw the same Error, which names two of them, and the communicator stays
@@ -30,8 +30,8 @@ class Backend;
 /// rounded once. Integers wrap around.
 ///
 /// Errors: a call throws Error if a rank that it waits for has exited, or sends nothing for
-/// CommunicatorOptions::timeout_seconds. The communicator is not usable after that. A rank that dies is
-/// noticed by the launcher, which ends the others. See run_ranks() for exceptions.
+/// CommunicatorOptions::timeout_seconds. The communicator is not usable after that. Launchers end all ranks
+/// if one dies. See run_ranks() for exceptions.
 ///
 /// Threads: one thread at a time calls functions of the communicators of a process.
 class Communicator {
@@ -45,7 +45,7 @@ class Communicator {
 
   int rank() const;
   int size() const;
-  /// "self" or "mpi".
+  /// "self", "mpi" or "tcp".
   std::string_view backend() const;
 
   /// Replaces `x` (any shape, equal on all ranks) by the sum or maximum over all ranks.
@@ -78,7 +78,7 @@ class Communicator {
   /// Returns when all ranks have called it.
   void barrier() const;
 
-  /// Ends this process and all other ranks, at once, with exit code 1.
+  /// Ends this process with exit code 1, and all other ranks when they next wait for a rank.
   [[noreturn]] void abort() const;
 
  private:

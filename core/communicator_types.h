@@ -9,8 +9,8 @@ namespace rodeo {
 /// rank.
 enum class Reduction : std::uint8_t { kSum, kMax };
 
-/// How ranks reach each other. kAuto: kMpi if a launcher started several ranks, else kSelf.
-enum class CommBackend : std::uint8_t { kAuto, kSelf, kMpi };
+/// How ranks reach each other. kAuto: kSelf for one rank, else kMpi if launcher and build have it, else kTcp.
+enum class CommBackend : std::uint8_t { kAuto, kSelf, kMpi, kTcp };
 
 struct CommunicatorOptions {
   CommBackend backend = CommBackend::kAuto;

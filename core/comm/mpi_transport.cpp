@@ -12,12 +12,15 @@
 #include <string>
 #include <thread>
 
+#include "core/comm/peer_watch.h"
+
 namespace rodeo::comm {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kDataTag = 1, kExitTag = 2;  // messages of one pair of ranks and tag arrive in order
+constexpr int kDataTag = 1, kExitTag = 2,
+              kNoteTag = 3;  // messages of one pair of ranks and tag arrive in order
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -36,8 +39,10 @@ struct Session {
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0;
   int size = 1;
-  bool finalize = false;     // MPI was initialised here
-  std::string failure;       // why no call can succeed any more
+  bool finalize = false;  // MPI was initialised here
+  std::string failure;    // why no call can succeed any more
+  bool told_wait = false;
+  std::vector<PeerState> peers;
   std::vector<Tensor> kept;  // memory that late messages of a failed call may use
 
   static Session& get();
@@ -78,6 +83,7 @@ Session& Session::get() {
     check_mpi(MPI_Comm_set_errhandler(made->comm, MPI_ERRORS_RETURN), "communicator");
     check_mpi(MPI_Comm_rank(made->comm, &made->rank), "communicator");
     check_mpi(MPI_Comm_size(made->comm, &made->size), "communicator");
+    made->peers.resize(static_cast<std::size_t>(made->size));
     std::atexit(leave);
     return made;
   }();
@@ -191,9 +197,53 @@ class MpiTransport final : public Transport {
     }
   }
 
+  void watch(double waited) override {
+    constexpr double kSecondsBeforeTelling = 0.5;
+    const bool waits = waited > kSecondsBeforeTelling;
+    if (waits != session_.told_wait) tell(waits);
+    session_.told_wait = waits;
+    if (waited < 0) return;
+    read_notes();
+    const std::string vain =
+        why_waiting_is_vain(session_.rank, session_.peers, waited, options_.timeout_seconds);
+    if (vain.empty()) return;
+    session_.failure = vain;
+    fail("[communicator] ", vain);
+  }
+
   void abort() override { MPI_Abort(session_.comm, 1); }
 
  private:
+  void tell(bool waits) const {
+    // Four bytes are sent at once; nobody has to wait for them.
+    for (int p = 0; p < session_.size; ++p) {
+      if (p == session_.rank) continue;
+      static const std::int32_t kNotes[] = {0, 1};
+      MPI_Request request = MPI_REQUEST_NULL;
+      check_mpi(MPI_Isend(&kNotes[waits], 1, MPI_INT32_T, p, kNoteTag, session_.comm, &request),
+                "communicator");
+      check_mpi(MPI_Request_free(&request), "communicator");
+    }
+  }
+
+  void read_notes() const {
+    for (int p = 0; p < session_.size; ++p) {
+      if (p == session_.rank) continue;
+      PeerState& peer = session_.peers[static_cast<std::size_t>(p)];
+      for (int found = 1; found;) {
+        check_mpi(MPI_Iprobe(p, kNoteTag, session_.comm, &found, MPI_STATUS_IGNORE), "communicator");
+        std::int32_t waits = 0;
+        if (!found) break;
+        check_mpi(MPI_Recv(&waits, 1, MPI_INT32_T, p, kNoteTag, session_.comm, MPI_STATUS_IGNORE),
+                  "communicator");
+        peer.waits = waits != 0;
+      }
+      int exited = 0;
+      check_mpi(MPI_Iprobe(p, kExitTag, session_.comm, &exited, MPI_STATUS_IGNORE), "communicator");
+      peer.left = exited != 0;
+    }
+  }
+
   Session& session_;
   CommunicatorOptions options_;
 };

@@ -29,6 +29,10 @@ class Transport {
   /// messages may use it.
   virtual void exchange(std::string_view op, const std::vector<Message>& receives,
                         const std::vector<Message>& sends, const std::vector<Tensor>& operands) = 0;
+  /// Called now and then while this rank has waited for its GPU for `waited` seconds, and with a negative
+  /// value when it goes on. Tells the others. Throws Error if the wait cannot end: a rank has exited, or does
+  /// something else for longer than the timeout.
+  virtual void watch(double waited) = 0;
   /// Ends the other ranks. May return.
   virtual void abort() = 0;
 };

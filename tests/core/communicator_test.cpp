@@ -5,6 +5,7 @@
 
 #include "core/comm/call.h"
 #include "core/comm/launcher.h"
+#include "core/comm/peer_watch.h"
 #include "core/comm/reduce_in_order.h"
 #include "core/threads.h"
 #include "tests/support/devices.h"
@@ -122,11 +123,102 @@ TEST(CoreCommunicatorLauncher, DecidesTheBackend) {
   EXPECT_ERROR(
       choose_backend(CommBackend::kMpi, alone, true),
       "[communicator] no launcher started this program: start it with mpirun -np 2 PROGRAM for two ranks");
-  EXPECT_ERROR(choose_backend(CommBackend::kAuto, torchrun, true),
+  EXPECT_EQ(choose_backend(CommBackend::kAuto, torchrun, true), CommBackend::kTcp);
+  EXPECT_EQ(choose_backend(CommBackend::kAuto, mpirun, false), CommBackend::kTcp);
+  EXPECT_EQ(choose_backend(CommBackend::kTcp, mpirun, true), CommBackend::kTcp);
+  EXPECT_ERROR(choose_backend(CommBackend::kMpi, torchrun, true),
                "[communicator] torchrun started 4 ranks, but obstacle");
-  EXPECT_ERROR(choose_backend(CommBackend::kAuto, mpirun, false),
-               "[communicator] mpirun started 4 ranks, but this build has no MPI: install libopenmpi-dev and "
-               "configure with -DRODEO_MPI=ON");
+  const std::string no_mpi =
+      "[communicator] mpirun started 4 ranks, but this build has no MPI: install libopenmpi-dev and "
+      "configure with -DRODEO_MPI=ON";
+  EXPECT_ERROR(choose_backend(CommBackend::kMpi, mpirun, false), no_mpi);
+  Launch hosts = mpirun;
+  hosts.tcp_obstacle = "where?";
+  EXPECT_ERROR(choose_backend(CommBackend::kAuto, hosts, false), no_mpi + ". where?");
+  EXPECT_ERROR(choose_backend(CommBackend::kTcp, hosts, true),
+               "[communicator] mpirun started 4 ranks, but where?");
+}
+
+/// "host:port local_rank obstacle" of `Launch::meeting`.
+std::string meeting_of(const std::map<std::string, std::string>& variables) {
+  const Launch launch = launch_of(variables);
+  return str(launch.meeting.host, ":", launch.meeting.port, " ", launch.local_rank, " ", launch.tcp_obstacle);
+}
+
+TEST(CoreCommunicatorLauncher, KnowsWhereRanksMeet) {
+  std::map<std::string, std::string> torchrun = {{"RANK", "1"},
+                                                 {"WORLD_SIZE", "4"},
+                                                 {"LOCAL_RANK", "3"},
+                                                 {"MASTER_ADDR", "node0"},
+                                                 {"MASTER_PORT", "4000"}};
+  EXPECT_EQ(meeting_of(torchrun), "node0:4000 3 ");
+  torchrun["TORCHELASTIC_RUN_ID"] = "none";
+  EXPECT_EQ(meeting_of(torchrun), "node0:4001 3 ") << "torchrun itself listens on MASTER_PORT";
+  torchrun["MASTER_PORT"] = "65530";
+  EXPECT_ERROR(launch_of(torchrun),
+               "[communicator] the environment variable MASTER_PORT must be in [1, 65519], got 65530");
+
+  std::map<std::string, std::string> srun = {{"SLURM_PROCID", "3"},
+                                             {"SLURM_STEP_NUM_TASKS", "4"},
+                                             {"SLURM_LOCALID", "1"},
+                                             {"SLURM_JOB_ID", "77"},
+                                             {"SLURM_STEP_ID", "0"}};
+  const Launch unknown = launch_of(srun);
+  EXPECT_EQ(unknown.tcp_obstacle, "SLURM_STEP_NODELIST is not set: set MASTER_ADDR to the host of rank 0");
+  srun["SLURM_STEP_NODELIST"] = "gpu[03-05,9],m1";
+  const Launch launch = launch_of(srun);
+  EXPECT_EQ(launch.meeting.host, "gpu03");
+  EXPECT_EQ(launch.local_rank, 1);
+  EXPECT_TRUE(launch.meeting.port >= 20000 && launch.meeting.port < 30000);
+  srun["MASTER_ADDR"] = "10.0.0.1";
+  srun["MASTER_PORT"] = "4000";
+  EXPECT_EQ(meeting_of(srun), "10.0.0.1:4000 1 ");
+
+  std::map<std::string, std::string> ompi = {{"OMPI_COMM_WORLD_RANK", "1"},
+                                             {"OMPI_COMM_WORLD_SIZE", "2"},
+                                             {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                                             {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}};
+  EXPECT_EQ(launch_of(ompi).meeting.host, "127.0.0.1");
+  ompi["OMPI_COMM_WORLD_LOCAL_SIZE"] = "1";
+  EXPECT_EQ(launch_of(ompi).tcp_obstacle,
+            "without MPI the host of rank 0 is not known: set MASTER_ADDR to it for all ranks");
+
+  ompi.insert({{"RODEO_RANK", "2"}, {"RODEO_RANKS", "3"}, {"RODEO_ADDRESS", "127.0.0.1:50"}});
+  EXPECT_EQ(launch_of(ompi).launcher, "rodeo") << "the innermost launcher";
+  EXPECT_EQ(meeting_of(ompi), "127.0.0.1:50 2 ");
+  ompi["RODEO_ADDRESS"] = "127.0.0.1";
+  EXPECT_ERROR(launch_of(ompi),
+               "[communicator] the environment variable RODEO_ADDRESS must be HOST:PORT, got 127.0.0.1");
+}
+
+TEST(CoreCommunicatorLauncher, ReadsTheFirstHostOfSlurm) {
+  EXPECT_EQ(comm::first_host("node7"), "node7");
+  EXPECT_EQ(comm::first_host("a,b[1-2]"), "a");
+  EXPECT_EQ(comm::first_host("gpu-[010-012,20]"), "gpu-010");
+  EXPECT_EQ(comm::first_host("r[1,5]n-ib,x"), "r1n-ib");
+  EXPECT_EQ(comm::first_host("r[3]"), "r3");
+  EXPECT_EQ(comm::first_host("broken["), "");
+  EXPECT_EQ(comm::first_host(""), "");
+}
+
+TEST(CoreCommunicatorWatch, NamesTheRankThatIsAwaitedInVain) {
+  const comm::PeerState waits{true, false, false}, busy, left{false, true, false}, died{false, false, true};
+  const auto why = [](const std::vector<comm::PeerState>& peers, double waited) {
+    return comm::why_waiting_is_vain(0, peers, waited, 25);
+  };
+  EXPECT_EQ(why({waits, busy}, 25), "");
+  EXPECT_EQ(why({waits, busy}, 26),
+            "rank 0 has waited for its GPU for 25 s, but rank 1 does something else: it hangs or is late. "
+            "CommunicatorOptions::timeout_seconds sets the limit");
+  EXPECT_EQ(why({busy, waits, died}, 0.5), "");
+  EXPECT_EQ(why({busy, waits, died}, 2), "rank 2 has exited, and rank 0 waits for it");
+  EXPECT_EQ(why({busy, left}, 20), "") << "this rank may compute alone";
+  EXPECT_EQ(why({busy, left}, 26), "rank 1 has exited, and rank 0 waits for it");
+  EXPECT_EQ(why({busy, waits}, 249), "");
+  EXPECT_EQ(
+      why({busy, waits}, 251),
+      "all ranks have waited for their GPUs for 250 s: a collective does not end. NCCL_DEBUG=INFO shows "
+      "what NCCL does");
 }
 
 TEST(CoreCommunicatorCall, IsTheSameAfterItWasSent) {

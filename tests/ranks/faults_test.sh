@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# A rank that fails ends all ranks, in time, with a message that names it.
-#   faults_test.sh MPIRUN RANK_FAULTS
+# A rank that fails ends all ranks, in time, with one message that names it.
+#   faults_test.sh tcp RANK_LAUNCH RANK_FAULTS
+#   faults_test.sh mpi MPIRUN RANK_FAULTS
 set -uo pipefail
-mpirun=$1 program=$2
+transport=$1 launcher=$2 program=$3
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failures=0
@@ -10,17 +11,19 @@ fail() { echo "FAILED: $*"; cat "$dir/out"; failures=$((failures + 1)); }
 
 # run RANKS FAULT: the exit code is in $code, the output in $dir/out.
 run() {
-  local start=$SECONDS
-  timeout 60 "$mpirun" --oversubscribe -np "$1" "$program" "$2" >"$dir/out" 2>&1
+  local start=$SECONDS command=("$launcher" "$1")
+  [ "$transport" = tcp ] || command=("$launcher" --oversubscribe -np "$1")
+  timeout 60 "${command[@]}" "$program" "$2" >"$dir/out" 2>&1
   code=$?
   [ $((SECONDS - start)) -lt 30 ] || fail "$2: the others ended after $((SECONDS - start)) s"
 }
 says() { grep -qF -- "$1" "$dir/out" || fail "the output lacks: $1"; }
 errors() { [ "$(grep -c '^error: ' "$dir/out")" -eq "$1" ] || fail "not $1 message(s) of a rank"; }
 fails() { [ "$code" -ne 0 ] && [ "$code" -ne 124 ] || fail "$1: exit code $code"; }
+is() { [ "$code" -eq "$1" ] || fail "exit code $code instead of $1"; }
 
-run 4 none; [ "$code" -eq 0 ] || fail "none: exit code $code"
-run 2 slow; [ "$code" -eq 0 ] || fail "slow: exit code $code"
+run 4 none; is 0
+run 2 slow; is 0
 
 run 4 throws; fails throws; errors 1
 says "error: rank 3 of 4: [spmm] x must be [3, n], got [4, 5]"
@@ -29,15 +32,23 @@ says "error: rank 1 of 2: [memory] cpu is out of memory"
 run 4 differs; fails differs; errors 1
 says "[all_reduce] rank 0 has f32 [5], rank 3 has f32 [6]"
 run 2 killed; fails killed
-grep -qE "process rank 1 .*exited on signal 9" "$dir/out" || fail "mpirun does not name the killed rank"
+if [ "$transport" = tcp ]; then
+  is 137; errors 1
+  says "error: rank 1 of 2 was killed by signal 9 (Killed), which ended the others"
+else
+  grep -qE "process rank 1 .*exited on signal 9" "$dir/out" || fail "mpirun does not name the killed rank"
+fi
 run 2 exits; fails exits
 says "rank 1 has exited, and rank 0 waits for it"
 run 2 exits-3; fails exits-3
+[ "$transport" = mpi ] || errors 1
 run 4 returns; fails returns; errors 1
 says "error: rank 0 of 4: [all_reduce] rank 3 has exited, and rank 0 waits for it"
 run 2 hangs; fails hangs; errors 1
 says "error: rank 0 of 2: [all_reduce] rank 0 got no message from rank 1 in 1 s"
-run 2 catches; fails catches; errors 0
+run 2 catches; fails catches
+[ "$transport" = mpi ] || says "error: rank 0 of 2 ended with exit code 4"
+errors "$([ "$transport" = mpi ] && echo 0 || echo 1)"
 says "caught by rank 0: [barrier] rank 1 has exited"
 says "again: [barrier] the communicator is not usable, an earlier call failed: rank 1 has exited"
 [ $failures -eq 0 ]

@@ -1,6 +1,8 @@
-// Tests of several ranks: mpirun -np 2 bin/rank_tests. Every rank runs all tests; rank 0 prints.
+// Tests of several ranks: rank_launch 2 rank_tests, or mpirun -np 2 rank_tests. Every rank runs all tests;
+// rank 0 prints.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <iostream>
 
 #include "core/storage.h"
@@ -18,7 +20,7 @@ class Failures : public testing::EmptyTestEventListener {
   void OnTestPartResult(const testing::TestPartResult& result) override {
     if (!result.failed()) return;
     const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
-    std::cout << "rank " << ranks().rank() << ": " << (test ? test->name() : "") << ": " << result.message()
+    std::cerr << "rank " << ranks().rank() << ": " << (test ? test->name() : "") << ": " << result.message()
               << std::endl;
   }
 };
@@ -35,7 +37,9 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   rodeo::set_num_threads(1);
   rodeo::set_poison_memory(true);
-  return rodeo::run_ranks([](const rodeo::Communicator& ranks) {
+  rodeo::CommunicatorOptions options;
+  if (const char* seconds = std::getenv("RODEO_TEST_TIMEOUT")) options.timeout_seconds = std::atof(seconds);
+  const auto run = [](const rodeo::Communicator& ranks) {
     rodeo::test::current = &ranks;
     testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
     if (ranks.rank() > 0) delete listeners.Release(listeners.default_result_printer());
@@ -44,5 +48,6 @@ int main(int argc, char** argv) {
     const rodeo::Tensor worst = rodeo::Tensor::from(std::vector<std::int32_t>{status});
     ranks.all_reduce(worst, rodeo::Reduction::kMax);
     return static_cast<int>(worst.item());
-  });
+  };
+  return rodeo::run_ranks(run, options);
 }

@@ -1,0 +1,22 @@
+/// TCP connections between all pairs of ranks.
+#pragma once
+
+#include <vector>
+
+#include "core/comm/launcher.h"
+#include "core/comm/socket.h"
+
+namespace rodeo::comm {
+
+/// Two connections to each other rank; none to the own one.
+struct Mesh {
+  std::vector<File> data;   // the bytes of exchanges
+  std::vector<File> notes;  // what a rank tells the others of itself
+};
+
+/// Joins the ranks of `launch`, which meet at rank 0. The key keeps runs apart that meet on one host; it is
+/// no defence against others in the network, which must be trusted as for MPI. Throws Error, which names the
+/// ranks that are missing, after `timeout_seconds`.
+Mesh join_ranks(const Launch& launch, double timeout_seconds);
+
+}  // namespace rodeo::comm

@@ -1,0 +1,20 @@
+/// What is known of the other ranks while this one waits for its GPU.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace rodeo::comm {
+
+struct PeerState {
+  bool waits = false;  // for its GPU
+  bool left = false;   // its process has ended, or is about to, without an error
+  bool died = false;   // its process has ended without a word
+};
+
+/// Why rank `rank` waits in vain after `waited` seconds; empty: it does not. `timeout` is
+/// CommunicatorOptions::timeout_seconds. If all ranks wait, they may have much to compute: only after ten
+/// times the timeout they are taken to block each other.
+std::string why_waiting_is_vain(int rank, const std::vector<PeerState>& peers, double waited, double timeout);
+
+}  // namespace rodeo::comm

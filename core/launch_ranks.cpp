@@ -1,0 +1,107 @@
+#include "core/launch_ranks.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "core/comm/child_ranks.h"
+#include "core/comm/launcher.h"
+#include "core/comm/rank_environment.h"
+#include "core/error.h"
+#include "core/threads.h"
+
+namespace rodeo {
+namespace {
+
+using comm::File;
+
+/// A listening socket on a free port of the loopback interface.
+File listen_on_loopback(int& port) {
+  File file(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(address);
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  const bool ok = file.get() >= 0 && ::bind(file.get(), generic, length) == 0 &&
+                  ::listen(file.get(), SOMAXCONN) == 0 && ::getsockname(file.get(), generic, &length) == 0;
+  check(ok, "[launch_ranks] cannot listen on 127.0.0.1: ", std::strerror(errno));
+  port = ntohs(address.sin_port);
+  return file;
+}
+
+std::string random_key() {
+  unsigned char bytes[16];
+  check(::getrandom(bytes, sizeof(bytes), 0) == sizeof(bytes),
+        "[launch_ranks] no random numbers: ", std::strerror(errno));
+  std::string key;
+  for (const unsigned char byte : bytes) {
+    key += "0123456789abcdef"[byte >> 4];
+    key += "0123456789abcdef"[byte & 15];
+  }
+  return key;
+}
+
+}  // namespace
+
+bool started_as_rank() {
+  return comm::read_launch().size > 1;
+}
+
+int launch_ranks(int count, const std::vector<std::string>& command) {
+  check(count >= 1 && count <= 1024, "[launch_ranks] count must be in [1, 1024], got ", count);
+  check(!command.empty(), "[launch_ranks] command is empty");
+  int port = 0;
+  const File listener = listen_on_loopback(port);
+  comm::Pipe report;
+  check(::write(report.writer.get(), "r", 1) == 1, "[launch_ranks] cannot write to a pipe");
+
+  std::vector<comm::ChildRank> children;
+  const std::string address = str("127.0.0.1:", port), key = random_key();
+  const std::string threads = str(std::max(1, num_threads() / count));
+  for (int rank = 0; rank < count; ++rank) {
+    comm::ChildRank child;
+    child.environment = {{comm::kRankVariable, str(rank)},
+                         {comm::kRanksVariable, str(count)},
+                         {comm::kAddressVariable, address},
+                         {comm::kKeyVariable, key},
+                         {comm::kReportVariable, str(report.reader.get())}};
+    if (!std::getenv("OMP_NUM_THREADS")) child.environment.emplace_back("OMP_NUM_THREADS", threads);
+    child.inherited = {report.reader.get()};
+    if (rank == 0) {
+      child.environment.emplace_back(comm::kListenVariable, str(listener.get()));
+      child.inherited.push_back(listener.get());
+    }
+    children.push_back(std::move(child));
+  }
+  return comm::run_children(command, children, report.reader.get());
+}
+
+int launch_ranks(int count, char** argv) {
+  std::vector<std::string> command;
+  for (char** argument = argv; *argument; ++argument) command.emplace_back(*argument);
+  std::error_code none;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", none);
+  if (!command.empty() && !none) command[0] = program.string();
+  return launch_ranks(count, command);
+}
+
+bool claim_error_report() {
+  const char* const text = std::getenv(comm::kReportVariable);
+  if (!text) return true;
+  const int file = std::atoi(text);
+  // A pipe of one byte that all ranks share: who reads it may speak.
+  char byte = 0;
+  const ssize_t got = ::read(file, &byte, 1);
+  return got == 1 || (got < 0 && errno != EAGAIN);
+}
+
+}  // namespace rodeo
