@@ -1,12 +1,16 @@
 #include "core/communicator.h"
 
 #include <cstdlib>
+#include <utility>
 
 #include "core/comm/host_backend.h"
 #include "core/comm/launcher.h"
 #include "core/comm/mpi_transport.h"
+#include "core/comm/ranks_backend.h"
 #include "core/comm/self_backend.h"
 #include "core/comm/tcp_transport.h"
+#include "core/device.h"
+#include "core/kernel_observer.h"
 
 namespace rodeo {
 namespace {
@@ -22,19 +26,17 @@ std::shared_ptr<comm::Backend> make_backend(const CommunicatorOptions& options) 
   const comm::Launch launch = comm::read_launch();
   switch (comm::choose_backend(options.backend, launch, comm::built_with_mpi())) {
     case CommBackend::kMpi:
-      return comm::make_host_backend(comm::make_mpi_transport(launch, options));
+      return comm::make_ranks_backend(comm::make_host_backend(comm::make_mpi_transport(launch, options)));
     case CommBackend::kTcp:
-      return comm::make_host_backend(comm::make_tcp_transport(launch, options));
+      return comm::make_ranks_backend(comm::make_host_backend(comm::make_tcp_transport(launch, options)));
     default:
       return comm::make_self_backend();
   }
 }
 
 /// Checks x, which must have rows if `has_rows`.
-void check_operand(const char* op, const comm::Backend& backend, const Tensor& x, bool has_rows) {
+void check_operand(const char* op, const Tensor& x, bool has_rows) {
   check(x.defined(), "[", op, "] x is undefined");
-  check(backend.supports(x.device()), "[", op, "] x is on ", x.device(), ", but the backend ", backend.name(),
-        " takes tensors on cpu: copy it with x.to(kCpu)");
   check(!has_rows || x.rank() >= 1, "[", op, "] x must have rows, got shape ", x.shape());
 }
 
@@ -53,7 +55,7 @@ std::int64_t check_rows(const char* op, const char* list, const comm::Backend& b
 }
 
 Rows equal_rows(const char* op, const comm::Backend& backend, const Tensor& x) {
-  check_operand(op, backend, x, true);
+  check_operand(op, x, true);
   check(x.dim(0) % backend.size() == 0, "[", op, "] x must have the same number of rows for each of ",
         backend.size(), " ranks, got ", x.dim(0), " rows: give the rows of each rank");
   return Rows(static_cast<std::size_t>(backend.size()), x.dim(0) / backend.size());
@@ -72,6 +74,16 @@ Tensor empty_like(const Tensor& x, std::int64_t rows) {
   }
 }
 
+/// Runs a collective as a kernel of the part "communication". One rank has none.
+template <class Run>
+void observed(const char* op, const comm::Backend& backend, std::vector<Tensor> operands, const Run& run) {
+  if (backend.size() == 1 || !kernels_observed()) return run();
+  const Device device = operands[0].device();
+  KernelScope scope(op, KernelPart::kCommunication, device, std::move(operands));
+  run();
+  scope.done();
+}
+
 }  // namespace
 
 Communicator::Communicator() : backend_(comm::make_self_backend()) {}
@@ -87,23 +99,36 @@ std::string_view Communicator::backend() const {
   return backend_->name();
 }
 
+Device Communicator::gpu() const {
+  const int count = cuda_device_count();
+  const int local_rank = comm::read_launch().local_rank;
+  if (size() == 1 || count == 1) return cuda_device(0);
+  check(local_rank < count, "[communicator] rank ", rank(), " is number ", local_rank + 1,
+        " of its host, which has ", count, " GPUs: start at most ", count, " ranks a host");
+  return cuda_device(local_rank);
+}
+
+void Communicator::connect(Device device) const {
+  backend_->connect(device);
+}
+
 void Communicator::all_reduce(const Tensor& x, Reduction reduction) const {
-  check_operand("all_reduce", *backend_, x, false);
-  backend_->all_reduce(x, reduction);
+  check_operand("all_reduce", x, false);
+  observed("all_reduce", *backend_, {x}, [&] { backend_->all_reduce(x, reduction); });
 }
 
 Tensor Communicator::all_gather(const Tensor& x) const {
-  check_operand("all_gather", *backend_, x, true);
+  check_operand("all_gather", x, true);
   return all_gather(x, Rows(static_cast<std::size_t>(size()), x.dim(0)));
 }
 
 Tensor Communicator::all_gather(const Tensor& x, const std::vector<std::int64_t>& rows) const {
-  check_operand("all_gather", *backend_, x, true);
+  check_operand("all_gather", x, true);
   const std::int64_t sum = check_rows("all_gather", "rows", *backend_, rows);
   const std::int64_t own = rows[static_cast<std::size_t>(rank())];
   check(x.dim(0) == own, "[all_gather] x must have rows[", rank(), "] = ", own, " rows, got ", x.dim(0));
   const Tensor out = empty_like(x, sum);
-  backend_->all_gather(x, rows, out);
+  observed("all_gather", *backend_, {x, out}, [&] { backend_->all_gather(x, rows, out); });
   return out;
 }
 
@@ -113,11 +138,11 @@ Tensor Communicator::reduce_scatter(const Tensor& x, Reduction reduction) const 
 
 Tensor Communicator::reduce_scatter(const Tensor& x, const std::vector<std::int64_t>& rows,
                                     Reduction reduction) const {
-  check_operand("reduce_scatter", *backend_, x, true);
+  check_operand("reduce_scatter", x, true);
   const std::int64_t sum = check_rows("reduce_scatter", "rows", *backend_, rows);
   check(x.dim(0) == sum, "[reduce_scatter] x must have the sum of rows, ", sum, ", got ", x.dim(0), " rows");
   const Tensor out = empty_like(x, rows[static_cast<std::size_t>(rank())]);
-  backend_->reduce_scatter(x, rows, reduction, out);
+  observed("reduce_scatter", *backend_, {x, out}, [&] { backend_->reduce_scatter(x, rows, reduction, out); });
   return out;
 }
 
@@ -128,20 +153,20 @@ Tensor Communicator::all_to_all(const Tensor& x) const {
 
 Tensor Communicator::all_to_all(const Tensor& x, const std::vector<std::int64_t>& send_rows,
                                 const std::vector<std::int64_t>& receive_rows) const {
-  check_operand("all_to_all", *backend_, x, true);
+  check_operand("all_to_all", x, true);
   const std::int64_t sent = check_rows("all_to_all", "send_rows", *backend_, send_rows);
   const std::int64_t received = check_rows("all_to_all", "receive_rows", *backend_, receive_rows);
   check(x.dim(0) == sent, "[all_to_all] x must have the sum of send_rows, ", sent, ", got ", x.dim(0),
         " rows");
   const Tensor out = empty_like(x, received);
-  backend_->all_to_all(x, send_rows, receive_rows, out);
+  observed("all_to_all", *backend_, {x, out}, [&] { backend_->all_to_all(x, send_rows, receive_rows, out); });
   return out;
 }
 
 void Communicator::broadcast(const Tensor& x, int root) const {
-  check_operand("broadcast", *backend_, x, false);
+  check_operand("broadcast", x, false);
   check(root >= 0 && root < size(), "[broadcast] root must be in [0, ", size(), "), got ", root);
-  backend_->broadcast(x, root);
+  observed("broadcast", *backend_, {x}, [&] { backend_->broadcast(x, root); });
 }
 
 void Communicator::barrier() const {

@@ -18,8 +18,11 @@ class Backend;
 
 /// A shared handle on the ranks of a run. Every rank makes the same calls in the same order.
 ///
-/// Backends: `self` is one rank, on any device. `mpi` and `tcp` are several processes, with tensors on the
-/// CPU. A backend for CUDA tensors enqueues its work on the stream of the calling thread's Context.
+/// Backends: `self` is one rank, on any device. With several ranks, CPU tensors travel by `mpi` or `tcp`, and
+/// CUDA tensors by NCCL, on the stream of the calling thread's Context: a call returns when its work is
+/// enqueued, and can be captured in a CUDA graph. The first collective of a CUDA tensor connects the GPUs.
+/// All ranks throw the same Error if a rank has no NCCL, or two ranks use one GPU. All CUDA tensors of a rank
+/// are on one device.
 ///
 /// Tensors have any dtype. Before data is sent, the ranks compare what they call, with which dtype and shape.
 /// If they differ, all ranks throw the same Error, which names two of them, and the communicator stays
@@ -27,7 +30,7 @@ class Backend;
 ///
 /// Deterministic: an element is reduced as ((x0 + x1) + x2) + ... in the order of ranks, so its bits depend
 /// on the inputs and the number of ranks alone, and are equal on all ranks. f16 and bf16 are added in f32 and
-/// rounded once. Integers wrap around.
+/// rounded once. Integers wrap around. CPU and GPU have the same bits, but for those of a NaN.
 ///
 /// Errors: a call throws Error if a rank that it waits for has exited, or sends nothing for
 /// CommunicatorOptions::timeout_seconds. The communicator is not usable after that. Launchers end all ranks
@@ -47,6 +50,13 @@ class Communicator {
   int size() const;
   /// "self", "mpi" or "tcp".
   std::string_view backend() const;
+
+  /// The GPU of this rank: that of its number on its host, or the only one that it sees. Throws Error if the
+  /// host has too few.
+  Device gpu() const;
+  /// Connects the GPUs of all ranks, as the first collective of a tensor on `device` does. Nothing on the
+  /// CPU.
+  void connect(Device device) const;
 
   /// Replaces `x` (any shape, equal on all ranks) by the sum or maximum over all ranks.
   void all_reduce(const Tensor& x, Reduction reduction = Reduction::kSum) const;

@@ -13,8 +13,9 @@ namespace rodeo {
 /// The part of a training step under which the time of a kernel is reported. Each kernel's declaration states
 /// it (ops/kernels/registry.h).
 enum class KernelPart : std::uint8_t {
-  kSparse,  // SpMM, SpMV, SDDMM and attention
-  kGemm,    // dense matrix products
+  kSparse,         // SpMM, SpMV, SDDMM and attention
+  kGemm,           // dense matrix products
+  kCommunication,  // collectives of Communicator
   kOther,
 };
 

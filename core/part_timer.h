@@ -1,4 +1,4 @@
-/// Time of a training step by part: sparse kernels and matrix products.
+/// Time of a training step by part: sparse kernels, matrix products and communication.
 #pragma once
 
 #include <memory>

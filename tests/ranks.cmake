@@ -20,6 +20,14 @@ add_test(NAME Ranks.tcp.faults
          COMMAND ${faults_test} tcp $<TARGET_FILE:rank_launch> $<TARGET_FILE:rank_faults>)
 add_test(NAME Ranks.launch
          COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/ranks/launch_test.sh $<TARGET_FILE:rank_launch> $<TARGET_FILE:rank_tests>)
+# 77: fewer GPUs, or no NCCL
+add_test(NAME Ranks.gpu.2
+         COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/ranks/where_gpus_are.sh 2 $<TARGET_FILE:rank_launch> 2 $<TARGET_FILE:rank_tests> --cuda)
+add_test(NAME Ranks.gpu.4
+         COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/ranks/where_gpus_are.sh 4 $<TARGET_FILE:rank_launch> 4 $<TARGET_FILE:rank_tests> --cuda)
+add_test(NAME Ranks.gpu.faults
+         COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/ranks/where_gpus_are.sh 2 ${faults_test} nccl $<TARGET_FILE:rank_launch> $<TARGET_FILE:rank_faults>)
+set_tests_properties(Ranks.gpu.2 Ranks.gpu.4 Ranks.gpu.faults PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
 set_tests_properties(Ranks.tcp.2 Ranks.tcp.4 Ranks.tcp.faults Ranks.launch PROPERTIES TIMEOUT 150)
 
 if(NOT RODEO_WITH_MPI)

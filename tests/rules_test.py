@@ -29,7 +29,7 @@ ROOMS = {
     "core": ["core/host", "core/cuda", "core/comm"],
     "core/host": ["core"],  # what depends on the operating system, and loops over elements
     "core/cuda": ["core"],  # the CUDA runtime and libraries
-    "core/comm": ["core"],  # backends of Communicator
+    "core/comm": ["core", "core/cuda"],  # backends of Communicator; NCCL's needs streams, waits and a kernel
     # ops: public headers with their checks and gradients; rooms from the signatures of kernels to the kernels.
     "ops": ["ops/plan", "ops/kernels", "ops/sparse"],
     "ops/plan": ["ops"],  # pure host functions: knows no kernel, no backend

@@ -19,7 +19,6 @@ class Backend {
   virtual std::string_view name() const = 0;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  virtual bool supports(Device device) const = 0;
 
   virtual void all_reduce(const Tensor& x, Reduction reduction) = 0;
   virtual void all_gather(const Tensor& x, const Rows& rows, const Tensor& out) = 0;
@@ -28,6 +27,8 @@ class Backend {
                           const Tensor& out) = 0;
   virtual void broadcast(const Tensor& x, int root) = 0;
   virtual void barrier() = 0;
+  /// Does now what the first collective on `device` does once.
+  virtual void connect(Device) {}
   /// Ends the other ranks. May return; the caller ends this process.
   virtual void abort() = 0;
 };

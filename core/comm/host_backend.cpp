@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "core/comm/call.h"
 #include "core/comm/reduce_in_order.h"
 
 namespace rodeo::comm {
@@ -28,15 +27,14 @@ Rows offsets_of(const Rows& rows) {
   return offsets;
 }
 
-class HostBackend final : public Backend {
+class MessageBackend final : public HostBackend {
  public:
-  explicit HostBackend(std::unique_ptr<Transport> transport)
+  explicit MessageBackend(std::unique_ptr<Transport> transport)
       : transport_(std::move(transport)), rank_(transport_->rank()), size_(transport_->size()) {}
 
   std::string_view name() const override { return transport_->name(); }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  bool supports(Device device) const override { return !device.is_cuda(); }
   void abort() override { transport_->abort(); }
 
   void all_reduce(const Tensor& x, Reduction reduction) override {
@@ -92,6 +90,22 @@ class HostBackend final : public Backend {
 
   void barrier() override { agree({}); }
 
+  Transport& transport() override { return *transport_; }
+
+  void agree(const Call& call) override {
+    const std::vector<std::int64_t> mine = encode(call, size_);
+    const auto words = static_cast<std::int64_t>(mine.size());
+    const Tensor all = Tensor::empty({size_, words}, DType::kI64);
+    std::copy(mine.begin(), mine.end(), all.data<std::int64_t>() + rank_ * words);
+    gather(comm::name(call.collective), all, Rows(ranks(), 1), words * 8);
+    std::vector<Call> calls;
+    for (int r = 0; r < size_; ++r) {
+      const std::int64_t* begin = all.data<std::int64_t>() + r * words;
+      calls.push_back(decode({begin, begin + words}, size_));
+    }
+    check_calls(calls);
+  }
+
  private:
   std::size_t ranks() const { return static_cast<std::size_t>(size_); }
   static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
@@ -107,21 +121,6 @@ class HostBackend final : public Backend {
       if (to.bytes > 0) sends.push_back(to);
     }
     if (!receives.empty() || !sends.empty()) transport_->exchange(op, receives, sends, operands);
-  }
-
-  /// Tells all ranks what this one calls, and throws Error on all of them if the calls do not fit together.
-  void agree(const Call& call) {
-    const std::vector<std::int64_t> mine = encode(call, size_);
-    const auto words = static_cast<std::int64_t>(mine.size());
-    const Tensor all = Tensor::empty({size_, words}, DType::kI64);
-    std::copy(mine.begin(), mine.end(), all.data<std::int64_t>() + rank_ * words);
-    gather(comm::name(call.collective), all, Rows(ranks(), 1), words * 8);
-    std::vector<Call> calls;
-    for (int r = 0; r < size_; ++r) {
-      const std::int64_t* begin = all.data<std::int64_t>() + r * words;
-      calls.push_back(decode({begin, begin + words}, size_));
-    }
-    check_calls(calls);
   }
 
   /// Sends this rank's block of `out` to all, and receives theirs. Rank p has rows[p] rows of `bytes` bytes.
@@ -162,8 +161,8 @@ class HostBackend final : public Backend {
 
 }  // namespace
 
-std::shared_ptr<Backend> make_host_backend(std::unique_ptr<Transport> transport) {
-  return std::make_shared<HostBackend>(std::move(transport));
+std::shared_ptr<HostBackend> make_host_backend(std::unique_ptr<Transport> transport) {
+  return std::make_shared<MessageBackend>(std::move(transport));
 }
 
 }  // namespace rodeo::comm

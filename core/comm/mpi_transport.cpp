@@ -197,6 +197,8 @@ class MpiTransport final : public Transport {
     }
   }
 
+  bool usable() const override { return session_.failure.empty(); }
+
   void watch(double waited) override {
     constexpr double kSecondsBeforeTelling = 0.5;
     const bool waits = waited > kSecondsBeforeTelling;

@@ -8,7 +8,6 @@ class SelfBackend final : public Backend {
   std::string_view name() const override { return "self"; }
   int rank() const override { return 0; }
   int size() const override { return 1; }
-  bool supports(Device) const override { return true; }
 
   void all_reduce(const Tensor&, Reduction) override {}
   void all_gather(const Tensor& x, const Rows&, const Tensor& out) override { out.copy_from(x); }

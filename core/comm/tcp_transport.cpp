@@ -216,6 +216,8 @@ class TcpTransport final : public Transport {
     Exchange(session_, op, options_).run(receives, sends);
   }
 
+  bool usable() const override { return session_.failure.empty(); }
+
   void watch(double waited) override {
     constexpr double kSecondsBeforeTelling = 0.5;
     const bool waits = waited > kSecondsBeforeTelling;

@@ -33,6 +33,8 @@ class Transport {
   /// value when it goes on. Tells the others. Throws Error if the wait cannot end: a rank has exited, or does
   /// something else for longer than the timeout.
   virtual void watch(double waited) = 0;
+  /// False after an exchange or a wait that failed: no call can succeed any more.
+  virtual bool usable() const = 0;
   /// Ends the other ranks. May return.
   virtual void abort() = 0;
 };

@@ -8,6 +8,7 @@
 
 #include "core/cuda/check.h"
 #include "core/cuda/presence.h"
+#include "core/cuda/wait.h"
 #if RODEO_WITH_CUDNN
 #include <cudnn.h>
 #endif
@@ -58,7 +59,7 @@ Context::Context(Device device) : device_(device) {
 }
 
 void Context::synchronize() const {
-  check_cuda(cudaStreamSynchronize(stream_), "running kernels");
+  cuda::wait_for(stream_, "running kernels");
 }
 
 bool Context::is_capturing() const {

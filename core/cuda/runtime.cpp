@@ -9,10 +9,17 @@
 #include "core/context.h"
 #include "core/cuda/check.h"
 #include "core/cuda/index_fault.h"
+#include "core/cuda/wait.h"
 #include "core/error.h"
 #include "core/memory_stats.h"
 
 namespace rodeo::cuda {
+
+std::string pci_bus_id(Device device) {
+  char text[32] = {};
+  check_cuda(cudaDeviceGetPCIBusId(text, sizeof(text), device.index), "reading the PCI bus id");
+  return text;
+}
 
 std::string device_name(int index) {
   cudaDeviceProp properties;
@@ -101,7 +108,7 @@ CUevent_st* record_event(Device device) {
 
 double elapsed_milliseconds(CUevent_st* begin, CUevent_st* end) {
   float milliseconds = 0;
-  check_cuda(cudaEventSynchronize(end), "waiting for an event");
+  wait_for(end, "waiting for an event");
   check_cuda(cudaEventElapsedTime(&milliseconds, begin, end), "reading an event");
   cudaEventDestroy(begin);
   cudaEventDestroy(end);
@@ -110,7 +117,7 @@ double elapsed_milliseconds(CUevent_st* begin, CUevent_st* end) {
 
 double milliseconds_between(CUevent_st* begin, CUevent_st* end) {
   float milliseconds = 0;
-  check_cuda(cudaEventSynchronize(end), "waiting for an event");
+  wait_for(end, "waiting for an event");
   check_cuda(cudaEventElapsedTime(&milliseconds, begin, end), "reading an event");
   return milliseconds;
 }
@@ -145,7 +152,7 @@ void start_copy(const void* from, std::size_t bytes, Device device, PinnedCopy& 
 }
 
 void wait_for_copy(const PinnedCopy& copy) {
-  check_cuda(cudaEventSynchronize(copy.done), "running kernels");
+  wait_for(copy.done, "running kernels");
   throw_index_fault();
 }
 

@@ -14,6 +14,8 @@ struct CUevent_st;
 namespace rodeo::cuda {
 
 std::string device_name(int index);
+/// "0000:1b:00.0": which of the host's GPUs it is.
+std::string pci_bus_id(Device device);
 MemoryRoom memory_room(Device device);
 void synchronize(Device device);
 

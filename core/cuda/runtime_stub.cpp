@@ -12,6 +12,9 @@ namespace {
 std::string device_name(int) {
   absent();
 }
+std::string pci_bus_id(Device) {
+  absent();
+}
 MemoryRoom memory_room(Device) {
   absent();
 }

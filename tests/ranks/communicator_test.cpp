@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <iostream>
 #include <numeric>
 
+#include "core/cuda_graph.h"
+#include "core/device.h"
+#include "core/part_timer.h"
 #include "tests/ranks/ranks.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
@@ -30,6 +34,11 @@ Tensor input(const Shape& shape, DType dtype, int rank, int seed = 0) {
     bytes[i] = static_cast<std::uint8_t>(state >> 56);
   }
   return x;
+}
+
+/// The same on the device of the tests.
+Tensor own_input(const Shape& shape, DType dtype, int seed = 0) {
+  return input(shape, dtype, ranks().rank(), seed).to(device()).clone();
 }
 
 /// The reduction over all ranks, written as the contract says it.
@@ -67,8 +76,9 @@ void arrive_late(int run) {
 
 TEST(CoreRanks, KnowTheirNumber) {
   EXPECT_GE(ranks().size(), 2);
+  std::cout << "ranks: " << ranks().size() << " by " << ranks().backend() << " on " << device() << std::endl;
   EXPECT_TRUE(ranks().backend() == "mpi" || ranks().backend() == "tcp") << ranks().backend();
-  const Tensor all = ranks().all_gather(Tensor::full({1}, ranks().rank(), DType::kI32));
+  const Tensor all = ranks().all_gather(Tensor::full({1}, ranks().rank(), DType::kI32, device())).to(kCpu);
   for (int r = 0; r < ranks().size(); ++r) EXPECT_EQ(all.data<std::int32_t>()[r], r);
 }
 
@@ -77,7 +87,7 @@ TEST(CoreRanks, AllReduceHasTheBitsOfTheContract) {
     for (const Reduction reduction : {Reduction::kSum, Reduction::kMax})
       for (const Shape& shape :
            {Shape{}, Shape{1}, Shape{3}, Shape{0, 5}, Shape{37, 5}, Shape{2, 3, 5, 7}, Shape{20000}}) {
-        const Tensor x = input(shape, dtype, ranks().rank()).clone();
+        const Tensor x = own_input(shape, dtype);
         ranks().all_reduce(x, reduction);
         EXPECT_TRUE(same_bits(x, reduced(shape, dtype, reduction))) << dtype << " " << shape;
       }
@@ -87,7 +97,7 @@ TEST(CoreRanks, TwentyRunsHaveTheSameBits) {
   for (const DType dtype : {DType::kF32, DType::kBF16}) {
     const Tensor want = reduced({4001}, dtype, Reduction::kSum);
     for (int run = 0; run < 20; ++run) {
-      const Tensor x = input({4001}, dtype, ranks().rank()).clone();
+      const Tensor x = own_input({4001}, dtype);
       arrive_late(run);
       ranks().all_reduce(x);
       EXPECT_TRUE(same_bits(x, want)) << run;
@@ -99,11 +109,12 @@ TEST(CoreRanks, MaxOfNanIsNan) {
   const int last = ranks().size() - 1;
   const float nan = std::numeric_limits<float>::quiet_NaN(), own = static_cast<float>(ranks().rank());
   const Tensor x = Tensor::from(
-      std::vector<float>{ranks().rank() == 0 ? nan : own, ranks().rank() == last ? nan : own, own});
+      std::vector<float>{ranks().rank() == 0 ? nan : own, ranks().rank() == last ? nan : own, own}, device());
   ranks().all_reduce(x, Reduction::kMax);
-  EXPECT_TRUE(std::isnan(x.data<float>()[0]));
-  EXPECT_TRUE(std::isnan(x.data<float>()[1]));
-  EXPECT_EQ(x.data<float>()[2], static_cast<float>(last));
+  const std::vector<float> best = x.to_vector<float>();
+  EXPECT_TRUE(std::isnan(best[0]));
+  EXPECT_TRUE(std::isnan(best[1]));
+  EXPECT_EQ(best[2], static_cast<float>(last));
 }
 
 /// Rows of each rank: one rank has none.
@@ -118,7 +129,7 @@ TEST(CoreRanks, AllGather) {
   for (const DType dtype : kAll)
     for (const Rows& rows : {uneven_rows(), Rows(uneven_rows().size(), 4), Rows(uneven_rows().size(), 0)}) {
       const bool equal = rows[0] == rows[1];
-      const Tensor x = input({rows[own], 3}, dtype, ranks().rank());
+      const Tensor x = own_input({rows[own], 3}, dtype);
       const Tensor all = equal ? ranks().all_gather(x) : ranks().all_gather(x, rows);
       std::int64_t begin = 0;
       for (std::size_t r = 0; r < rows.size(); begin += rows[r++])
@@ -134,7 +145,7 @@ TEST(CoreRanks, ReduceScatter) {
     for (const Reduction reduction : {Reduction::kSum, Reduction::kMax})
       for (const Rows& rows : {uneven_rows(), Rows(uneven_rows().size(), 4), Rows(uneven_rows().size(), 0)}) {
         const std::int64_t sum = std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
-        const Tensor x = input({sum, 3}, dtype, ranks().rank());
+        const Tensor x = own_input({sum, 3}, dtype);
         const Tensor mine = rows[0] == rows[1] ? ranks().reduce_scatter(x, reduction)
                                                : ranks().reduce_scatter(x, rows, reduction);
         const std::int64_t begin =
@@ -160,7 +171,7 @@ TEST(CoreRanks, AllToAll) {
       return std::accumulate(rows.begin(), rows.begin() + end, std::int64_t{0});
     };
     const Tensor out =
-        ranks().all_to_all(input({sum(send_rows, size), 2, 3}, dtype, rank), send_rows, receive_rows);
+        ranks().all_to_all(own_input({sum(send_rows, size), 2, 3}, dtype), send_rows, receive_rows);
     for (int from = 0; from < size; ++from) {
       const Rows theirs = rows_of(from);
       const Tensor sent = input({sum(theirs, size), 2, 3}, dtype, from);
@@ -168,7 +179,7 @@ TEST(CoreRanks, AllToAll) {
                             sent.slice(sum(theirs, rank), sum(theirs, rank + 1))))
           << dtype << " from rank " << from;
     }
-    const Tensor equal = ranks().all_to_all(input({2 * size, 5}, dtype, rank));
+    const Tensor equal = ranks().all_to_all(own_input({2 * size, 5}, dtype));
     for (int from = 0; from < size; ++from)
       EXPECT_TRUE(same_bits(equal.slice(2 * from, 2 * from + 2),
                             input({2 * size, 5}, dtype, from).slice(2 * rank, 2 * rank + 2)));
@@ -179,14 +190,14 @@ TEST(CoreRanks, Broadcast) {
   for (const DType dtype : kAll)
     for (int root = 0; root < ranks().size(); ++root)
       for (const Shape& shape : {Shape{}, Shape{0}, Shape{7, 3}}) {
-        const Tensor x = input(shape, dtype, ranks().rank()).clone();
+        const Tensor x = own_input(shape, dtype);
         ranks().broadcast(x, root);
         EXPECT_TRUE(same_bits(x, input(shape, dtype, root))) << dtype << " " << shape;
       }
 }
 
 TEST(CoreRanks, ViewsAreSentWithoutTheirSurroundings) {
-  const Tensor whole = Tensor::full({9, 2}, ranks().rank());
+  const Tensor whole = Tensor::full({9, 2}, ranks().rank(), DType::kF32, device());
   ranks().all_reduce(whole.slice(3, 6));
   ranks().broadcast(whole.slice(8, 9), 1);
   const float own = static_cast<float>(ranks().rank());
@@ -199,7 +210,7 @@ TEST(CoreRanks, LongTensorsAreSentInSeveralMessages) {
   CommunicatorOptions options;
   options.max_message_bytes = 24;  // no multiple of a row
   const Communicator split(options);
-  const Tensor x = input({101, 5}, DType::kF32, split.rank()).clone();
+  const Tensor x = own_input({101, 5}, DType::kF32);
   const Tensor all = split.all_gather(x);
   for (int r = 0; r < split.size(); ++r)
     EXPECT_TRUE(same_bits(all.slice(r * 101, r * 101 + 101), input({101, 5}, DType::kF32, r)));
@@ -208,7 +219,7 @@ TEST(CoreRanks, LongTensorsAreSentInSeveralMessages) {
 }
 
 TEST(CoreRanks, BarrierWaitsForAll) {
-  const Tensor before = Tensor::full({1}, 0, DType::kI32);
+  const Tensor before = Tensor::full({1}, 0, DType::kI32, device());
   usleep(static_cast<useconds_t>(ranks().rank()) * 20000);
   before.fill(ranks().rank() + 1);
   ranks().barrier();
@@ -220,31 +231,104 @@ TEST(CoreRanks, BarrierWaitsForAll) {
 TEST(CoreRanks, CallsThatDifferAreTheSameErrorOnAllRanks) {
   const bool first = ranks().rank() == 0, second = ranks().rank() == 1;
   const auto size = static_cast<std::size_t>(ranks().size());
-  EXPECT_ERROR(ranks().all_reduce(Tensor::zeros({4, second ? 6 : 5})),
+  const auto zeros = [](const Shape& shape, DType dtype = DType::kF32) {
+    return Tensor::zeros(shape, dtype, device());
+  };
+  EXPECT_ERROR(ranks().all_reduce(zeros({4, second ? 6 : 5})),
                "[all_reduce] rank 0 has f32 [4, 5], rank 1 has f32 [4, 6]: dtypes and shapes must be equal");
-  EXPECT_ERROR(ranks().broadcast(Tensor::zeros({4}, first ? DType::kF32 : DType::kF16)),
+  EXPECT_ERROR(ranks().broadcast(zeros({4}, first ? DType::kF32 : DType::kF16)),
                "[broadcast] rank 0 has f32 [4], rank 1 has f16 [4]: dtypes and shapes must be equal");
-  EXPECT_ERROR(ranks().all_reduce(Tensor::zeros({4}), second ? Reduction::kMax : Reduction::kSum),
+  EXPECT_ERROR(ranks().all_reduce(zeros({4}), second ? Reduction::kMax : Reduction::kSum),
                "[all_reduce] rank 0 computes the sum, rank 1 the max");
-  EXPECT_ERROR(ranks().broadcast(Tensor::zeros({4}), second ? 1 : 0),
+  EXPECT_ERROR(ranks().broadcast(zeros({4}), second ? 1 : 0),
                "[broadcast] rank 0 names root 0, rank 1 names root 1");
-  EXPECT_ERROR(ranks().all_gather(Tensor::zeros({second ? 5 : 3, 2})),
+  EXPECT_ERROR(ranks().all_gather(zeros({second ? 5 : 3, 2})),
                "[all_gather] rank 0 counts 3 rows for rank 1, rank 1 counts 5");
   EXPECT_ERROR(
-      ranks().all_gather(Tensor::zeros({3, second ? 1 : 2})),
+      ranks().all_gather(zeros({3, second ? 1 : 2})),
       "[all_gather] rank 0 has f32 [3, 2], rank 1 has f32 [3, 1]: dtypes and shapes must be equal but for "
       "the number of rows");
   Rows sent(size, 2), expected(size, 2);
   if (second) expected[0] = 3;
-  EXPECT_ERROR(ranks().all_to_all(Tensor::zeros({2 * ranks().size()}), sent, expected),
+  EXPECT_ERROR(ranks().all_to_all(zeros({2 * ranks().size()}), sent, expected),
                "[all_to_all] rank 0 sends 2 rows to rank 1, which expects 3");
   EXPECT_ERROR(
-      second ? ranks().barrier() : ranks().all_reduce(Tensor::zeros({4})),
+      second ? ranks().barrier() : ranks().all_reduce(zeros({4})),
       "[communicator] rank 0 calls all_reduce, rank 1 calls barrier: all ranks must make the same calls in "
       "the same order");
-  const Tensor x = Tensor::full({2}, 1);
+  const Tensor x = Tensor::full({2}, 1, DType::kF32, device());
   ranks().all_reduce(x);
   EXPECT_EQ(x.to_vector<float>(), std::vector<float>(2, static_cast<float>(size)));
+}
+
+TEST(CoreRanks, LargeTensorsHaveTheBitsOfTheContract) {
+  for (const std::int64_t n : {std::int64_t{200003}, std::int64_t{1} << 18})
+    for (const DType dtype : {DType::kF32, DType::kBF16}) {
+      const Tensor x = own_input({n}, dtype);
+      ranks().all_reduce(x);
+      EXPECT_TRUE(same_bits(x.to(kCpu), reduced({n}, dtype, Reduction::kSum))) << dtype << " " << n;
+    }
+}
+
+/// The names and parts of the kernels that run while it is registered.
+struct Names : KernelObserver {
+  std::vector<std::string> names;
+  void before(const KernelCallInfo& call) override {
+    if (call.part == KernelPart::kCommunication) names.push_back(call.op);
+  }
+  void after(const KernelCallInfo&) override {}
+};
+
+TEST(CoreRanks, AreObservedAsCommunication) {
+  Names names;
+  PartTimer timer(device());
+  {
+    const ScopedKernelObserver first(names), second(timer);
+    ranks().all_reduce(own_input({1000, 7}, DType::kF32));
+    ranks().all_gather(own_input({5}, DType::kI64));
+    synchronize(device());
+  }
+  EXPECT_EQ(names.names, (std::vector<std::string>{"all_reduce", "all_gather"}));
+  EXPECT_GT(timer.milliseconds(KernelPart::kCommunication), 0);
+}
+
+// One graph with all collectives, replayed with other values.
+TEST(CoreRanks, CollectivesAreCapturedInACudaGraph) {
+  if (!device().is_cuda()) GTEST_SKIP() << "CUDA graphs need a GPU";
+  const int size = ranks().size();
+  const Tensor x = own_input({3 * size, 5}, DType::kF32), large = own_input({300001}, DType::kF32);
+  Tensor gathered, scattered, exchanged, sum, large_sum;
+  const auto work = [&] {
+    gathered = ranks().all_gather(x);
+    scattered = ranks().reduce_scatter(x);
+    exchanged = ranks().all_to_all(x);
+    sum = x.clone();
+    ranks().all_reduce(sum);
+    large_sum = large.clone();
+    ranks().all_reduce(large_sum);
+    ranks().broadcast(gathered.slice(0, 1), 1);
+  };
+  work();
+  const CudaGraph graph = CudaGraph::capture(device(), work);
+  for (int seed = 1; seed < 6; ++seed) {
+    x.copy_from(own_input({3 * size, 5}, DType::kF32, seed));
+    large.copy_from(own_input({300001}, DType::kF32, seed));
+    graph.launch();
+    const int rank = ranks().rank();
+    EXPECT_TRUE(same_bits(sum.to(kCpu), reduced({3 * size, 5}, DType::kF32, Reduction::kSum, seed)));
+    EXPECT_TRUE(same_bits(large_sum.to(kCpu), reduced({300001}, DType::kF32, Reduction::kSum, seed)));
+    EXPECT_TRUE(
+        same_bits(scattered.to(kCpu),
+                  reduced({3 * size, 5}, DType::kF32, Reduction::kSum, seed).slice(3 * rank, 3 * rank + 3)));
+    for (int r = 0; r < size; ++r) {
+      const Tensor theirs = input({3 * size, 5}, DType::kF32, r, seed);
+      EXPECT_TRUE(
+          same_bits(exchanged.slice(3 * r, 3 * r + 3).to(kCpu), theirs.slice(3 * rank, 3 * rank + 3)));
+      const std::int64_t begin = 3 * size * r, skipped = r == 0 ? 1 : 0;
+      EXPECT_TRUE(same_bits(gathered.slice(begin + skipped, begin + 3 * size).to(kCpu),
+                            theirs.slice(skipped, 3 * size)));
+    }
+  }
 }
 
 }  // namespace

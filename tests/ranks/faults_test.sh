@@ -2,6 +2,7 @@
 # A rank that fails ends all ranks, in time, with one message that names it.
 #   faults_test.sh tcp RANK_LAUNCH RANK_FAULTS
 #   faults_test.sh mpi MPIRUN RANK_FAULTS
+#   faults_test.sh nccl RANK_LAUNCH RANK_FAULTS: 2 ranks on GPUs
 set -uo pipefail
 transport=$1 launcher=$2 program=$3
 dir=$(mktemp -d)
@@ -12,8 +13,9 @@ fail() { echo "FAILED: $*"; cat "$dir/out"; failures=$((failures + 1)); }
 # run RANKS FAULT: the exit code is in $code, the output in $dir/out.
 run() {
   local start=$SECONDS command=("$launcher" "$1")
-  [ "$transport" = tcp ] || command=("$launcher" --oversubscribe -np "$1")
-  timeout 60 "${command[@]}" "$program" "$2" >"$dir/out" 2>&1
+  [ "$transport" != mpi ] || command=("$launcher" --oversubscribe -np "$1")
+  [ "$transport" != nccl ] || device=--cuda
+  timeout 60 "${command[@]}" "$program" "$2" ${device:-} >"$dir/out" 2>&1
   code=$?
   [ $((SECONDS - start)) -lt 30 ] || fail "$2: the others ended after $((SECONDS - start)) s"
 }
@@ -21,6 +23,30 @@ says() { grep -qF -- "$1" "$dir/out" || fail "the output lacks: $1"; }
 errors() { [ "$(grep -c '^error: ' "$dir/out")" -eq "$1" ] || fail "not $1 message(s) of a rank"; }
 fails() { [ "$code" -ne 0 ] && [ "$code" -ne 124 ] || fail "$1: exit code $code"; }
 is() { [ "$code" -eq "$1" ] || fail "exit code $code instead of $1"; }
+
+if [ "$transport" = nccl ]; then
+  run 2 none; is 0
+  run 2 throws; fails throws; errors 1
+  says "error: rank 1 of 2: [spmm] x must be [3, n], got [4, 5]"
+  run 2 memory; fails memory; errors 1
+  says "error: rank 1 of 2: [memory] cuda:1 is out of memory"
+  run 2 differs; fails differs; errors 1
+  says "[all_reduce] rank 0 has f32 [5], rank 1 has f32 [6]"
+  run 2 hangs; fails hangs; errors 1
+  says "error: rank 0 of 2: [all_reduce] rank 0 got no message from rank 1 in 10 s"
+  run 2 replay-throws; fails replay-throws; errors 1
+  says "error: rank 1 of 2: [spmm] x must be [3, n], got [4, 5]"
+  run 2 replay-killed; is 137; errors 1
+  says "error: rank 1 of 2 was killed by signal 9 (Killed), which ended the others"
+  run 2 replay-hangs; fails replay-hangs; errors 1
+  says "error: rank 0 of 2: [communicator] rank 0 has waited for its GPU for 10 s, but rank 1 does something else"
+  RODEO_NCCL=/no/libnccl.so.2 run 2 none; fails none; errors 1
+  says "rank 0 of 2 on $(hostname): NCCL cannot be loaded (/no/libnccl.so.2"
+  CUDA_VISIBLE_DEVICES=0 run 2 none; fails none; errors 1
+  says "ranks 0 and 1 both use the GPU"
+  [ $failures -eq 0 ]
+  exit
+fi
 
 run 4 none; is 0
 run 2 slow; is 0

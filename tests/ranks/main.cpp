@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <string_view>
 
 #include "core/storage.h"
 #include "core/threads.h"
@@ -13,6 +14,7 @@ namespace rodeo::test {
 namespace {
 
 const Communicator* current = nullptr;
+Device current_device = kCpu;
 
 /// Prints only failures.
 class Failures : public testing::EmptyTestEventListener {
@@ -31,16 +33,22 @@ const Communicator& ranks() {
   return *current;
 }
 
+Device device() {
+  return current_device;
+}
+
 }  // namespace rodeo::test
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   rodeo::set_num_threads(1);
   rodeo::set_poison_memory(true);
+  const bool cuda = argc > 1 && std::string_view(argv[1]) == "--cuda";
   rodeo::CommunicatorOptions options;
   if (const char* seconds = std::getenv("RODEO_TEST_TIMEOUT")) options.timeout_seconds = std::atof(seconds);
-  const auto run = [](const rodeo::Communicator& ranks) {
+  const auto run = [cuda](const rodeo::Communicator& ranks) {
     rodeo::test::current = &ranks;
+    if (cuda) rodeo::test::current_device = ranks.gpu();
     testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
     if (ranks.rank() > 0) delete listeners.Release(listeners.default_result_printer());
     if (ranks.rank() > 0) listeners.Append(new rodeo::test::Failures);

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Runs COMMAND, or skips it where there are fewer than COUNT GPUs or no NCCL.
+#   where_gpus_are.sh COUNT COMMAND...
+set -uo pipefail
+count=$1
+shift
+found=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
+if [ "$found" -lt "$count" ]; then
+  echo "Skipped: $count GPUs are needed, this machine has $found"
+  exit 77
+fi
+if [ -z "${RODEO_NCCL:-}" ] && ! ldconfig -p | grep -q 'libnccl\.so\.2' && ! ls ${LD_LIBRARY_PATH//:/ } 2>/dev/null | grep -q 'libnccl\.so\.2'; then
+  echo "Skipped: libnccl.so.2 was not found: install libnccl2, or set RODEO_NCCL to its path"
+  exit 77
+fi
+exec "$@"
