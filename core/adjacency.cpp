@@ -1,6 +1,7 @@
 #include "core/adjacency.h"
 
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "core/context.h"
@@ -13,7 +14,7 @@ struct Adjacency::State {
   Csr csr;
   std::recursive_mutex mutex;  // of the cache; recursive, because making one value uses others
   Cache cache;
-  CUstream_st* stream = nullptr;  // of the thread that used the cache last
+  std::optional<CUstream_st*> stream;  // of the thread that used the cache last
 };
 
 namespace {
@@ -73,8 +74,8 @@ Adjacency::Cache& Adjacency::cache() const {
   // Values may still be being computed on the stream of the thread that created them.
   if (const Device device = this->device(); device.is_cuda()) {
     CUstream_st* const stream = Context::of(device).stream();
-    if (CUstream_st* const before = std::exchange(state_->stream, stream); before && before != stream)
-      cuda::order_after(before, device);
+    if (const auto before = std::exchange(state_->stream, stream); before && *before != stream)
+      cuda::order_after(*before, device);
   }
   return state_->cache;
 }

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "core/device_properties.h"
 #include "core/device_type.h"
@@ -15,8 +17,13 @@ struct cusparseContext;
 
 namespace rodeo {
 
+namespace cuda {
+struct ExternalStream;
+}
+
 /// One per thread and device, created on first use and never destroyed. All work of a thread on a device runs
-/// on one non-blocking stream. Memory is allocated and freed in the order of that stream.
+/// on one non-blocking stream, or on the stream of an ExternalScope (core/external.h). Memory is allocated
+/// and freed in the order of that stream.
 class Context {
  public:
   /// Also makes `device` the thread's current CUDA device. Throws Error unless it is a CUDA device that is
@@ -28,6 +35,8 @@ class Context {
   void synchronize() const;
   /// True while a CUDA graph is captured from the stream. Nothing may wait for the device then.
   bool is_capturing() const;
+  /// True while an ExternalScope has replaced the stream.
+  bool is_external() const { return external_; }
 
   /// Library handles, created on first use. cudnn() throws Error in a build without cuDNN.
   cublasLtContext* cublaslt();
@@ -53,6 +62,7 @@ class Context {
   Context& operator=(const Context&) = delete;
 
  private:
+  friend struct cuda::ExternalStream;
   explicit Context(Device device);
 
   Device device_;
@@ -63,6 +73,8 @@ class Context {
   void* workspace_ = nullptr;
   int* counters_ = nullptr;
   std::int64_t num_counters_ = 0;
+  bool external_ = false;
+  std::vector<std::shared_ptr<void>> scratch_;  // owns workspace_ and counters_ of an ExternalScope
   DeviceProperties properties_;
 };
 

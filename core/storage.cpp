@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/cuda/device_memory.h"
+#include "core/external_allocator.h"
 
 namespace rodeo {
 namespace {
@@ -20,7 +21,7 @@ cuda::DeviceBlock device_block(const Storage& storage) {
 }  // namespace
 
 Storage::~Storage() {
-  if (!data) return;
+  if (!data || owner) return;
   if (device.is_cuda())
     cuda::release(device_block(*this), device);
   else
@@ -32,6 +33,13 @@ std::shared_ptr<Storage> allocate(std::size_t bytes, Device device) {
   auto storage = std::make_shared<Storage>();
   storage->device = device;
   const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+  if (ExternalAllocator* const external = external_allocator(device)) {
+    const ExternalAllocator::Block block = external->allocate(bytes, device);
+    storage->data = block.data;
+    storage->owner = block.owner;
+    storage->bytes = bytes;
+    return storage;
+  }
   if (device.is_cuda()) {
     cuda::DeviceBlock block = cuda::allocate(rounded, device);
     storage->data = block.data;

@@ -25,6 +25,8 @@ struct Storage {
   CUstream_st* stream = nullptr;  // the block is allocated and freed in the order of this stream
   /// Set if the block belongs to a captured CUDA graph: the pool lives as long as the graph and its blocks.
   std::shared_ptr<cuda::CudaGraphPool> graph_pool;
+  /// Set if the memory belongs to someone else (core/external.h), who frees it when this is destroyed.
+  std::shared_ptr<void> owner;
   AllocationInfo info;
 
   Storage() = default;

@@ -28,6 +28,17 @@ Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
   return tensor;
 }
 
+Tensor Tensor::from_storage(std::shared_ptr<Storage> storage, const Shape& shape, DType dtype) {
+  Tensor tensor;
+  tensor.shape_ = shape;
+  tensor.dtype_ = dtype;
+  tensor.device_ = storage->device;
+  check(static_cast<std::size_t>(tensor.nbytes()) <= storage->bytes, "[tensor] ", shape, " of ", dtype,
+        " needs ", tensor.nbytes(), " bytes, the storage has ", storage->bytes);
+  tensor.storage_ = std::move(storage);
+  return tensor;
+}
+
 Tensor Tensor::zeros(const Shape& shape, DType dtype, Device device) {
   return full(shape, 0, dtype, device);
 }

@@ -38,6 +38,9 @@ class Tensor {
   /// Copies shape.numel() elements of `dtype` from host memory.
   static Tensor from_host(const void* values, const Shape& shape, DType dtype, Device device = kCpu);
 
+  /// A tensor at the beginning of `storage`, which must hold at least its bytes. See core/external.h.
+  static Tensor from_storage(std::shared_ptr<Storage> storage, const Shape& shape, DType dtype);
+
   bool defined() const { return storage_ != nullptr; }
   const Shape& shape() const { return shape_; }
   int rank() const { return shape_.rank(); }
@@ -94,6 +97,7 @@ class Tensor {
 
   /// The memory block behind this tensor and its views (core/storage.h); null if undefined.
   Storage* storage() const { return storage_.get(); }
+  const std::shared_ptr<Storage>& shared_storage() const { return storage_; }
 
  private:
   std::shared_ptr<Storage> storage_;

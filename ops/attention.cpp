@@ -129,6 +129,41 @@ Variable gat_attention(const Adjacency& adj, const Variable& s, const Variable& 
   });
 }
 
+GatAttentionState gat_attention_forward(const Adjacency& adj, const Tensor& s, const Tensor& t,
+                                        const Tensor& x, const AttentionOptions& options) {
+  check_operands(adj, s, t, x, options);
+  kernels::AttentionSaved saved;
+  const Tensor y = fused(adj, s, t, x, options, &saved);
+  if (!saved.stat.defined()) {  // nothing was computed
+    const DType sums = x.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
+    saved = {Tensor::zeros(y.shape(), x.dtype(), x.device()),
+             Tensor::zeros({adj.rows(), x.dim(1), 3}, sums, x.device())};
+  }
+  return {y, saved.positive, saved.stat};
+}
+
+GatAttentionGradients gat_attention_gradients(const Adjacency& adj, const Tensor& s, const Tensor& t,
+                                              const Tensor& x, const GatAttentionState& state,
+                                              const Tensor& dy, const AttentionOptions& options) {
+  constexpr std::string_view op = "gat_attention";
+  check_operands(adj, s, t, x, options);
+  const Shape shape{adj.rows(), x.dim(1), x.dim(2)};
+  for (const auto& [name, value] : {std::pair("y", state.y), {"positive", state.positive}, {"dy", dy}}) {
+    check_alike(op, "x", x, name, value);
+    check_shape(op, name, value, shape);
+  }
+  check_shape(op, "stat", state.stat, {adj.rows(), x.dim(1), 3});
+  check(state.stat.device() == x.device() && state.stat.dtype() == sum_dtype(x.dtype()), "[", op,
+        "] stat must be ", sum_dtype(x.dtype()), " on ", x.device(), ", got ", state.stat.dtype(), " on ",
+        state.stat.device());
+  const bool empty = shape.numel() == 0 || adj.num_edges() == 0;
+  kernels::AttentionVectors none;
+  const auto out = fused_gradients(
+      adj, s, t, x, options, state.y,
+      empty ? kernels::AttentionSaved{} : kernels::AttentionSaved{state.positive, state.stat}, dy, none);
+  return {out.ds, out.dt, out.dx};
+}
+
 Variable gat_self_attention(const Adjacency& adj, const Variable& x, const Variable& a_dst,
                             const Variable& a_src, const AttentionOptions& options) {
   if (options.form == AttentionForm::kComposed)

@@ -27,6 +27,25 @@ Tensor gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, con
 Variable gat_attention(const Adjacency& adj, const Variable& s, const Variable& t, const Variable& x,
                        const AttentionOptions& options = {});
 
+/// For callers with an autograd of their own: what forward computes and keeps, and the gradients from it. The
+/// fused form of gat_attention above, whatever options.form says, with its bits.
+///   positive  [rows, heads, k], x's dtype    the part of y from edges with a positive score
+///   stat      [rows, heads, 3], f32 (f64 for f64)
+///   dy        [rows, heads, k]               x's dtype
+///   y, state  as gat_attention_forward returned them for the same adj, s, t, x and options
+/// Dtypes, determinism and errors as above.
+struct GatAttentionState {
+  Tensor y, positive, stat;
+};
+struct GatAttentionGradients {
+  Tensor ds, dt, dx;  // of s, t and x
+};
+GatAttentionState gat_attention_forward(const Adjacency& adj, const Tensor& s, const Tensor& t,
+                                        const Tensor& x, const AttentionOptions& options = {});
+GatAttentionGradients gat_attention_gradients(const Adjacency& adj, const Tensor& s, const Tensor& t,
+                                              const Tensor& x, const GatAttentionState& state,
+                                              const Tensor& dy, const AttentionOptions& options = {});
+
 /// gat_attention on a square graph, with the scores of a GAT layer:
 ///   s[i, h] = <x[i, h], a_dst[h]>,  t[j, h] = <x[j, h], a_src[h]>
 ///   x             [nodes, heads, k]

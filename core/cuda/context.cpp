@@ -9,6 +9,7 @@
 #include "core/cuda/check.h"
 #include "core/cuda/presence.h"
 #include "core/cuda/wait.h"
+#include "core/external_allocator.h"
 #if RODEO_WITH_CUDNN
 #include <cudnn.h>
 #endif
@@ -87,14 +88,17 @@ cudnnContext* Context::cudnn() {
 }
 
 cusparseContext* Context::cusparse() {
-  if (!cusparse_) {
-    check_cusparse(cusparseCreate(&cusparse_), "creating a handle");
-    check_cusparse(cusparseSetStream(cusparse_, stream_), "setting the stream");
-  }
+  if (!cusparse_) check_cusparse(cusparseCreate(&cusparse_), "creating a handle");
+  check_cusparse(cusparseSetStream(cusparse_, stream_), "setting the stream");
   return cusparse_;
 }
 
 void* Context::workspace() {
+  if (ExternalAllocator* const external = workspace_ ? nullptr : external_allocator(device_)) {
+    const ExternalAllocator::Block block = external->allocate(kWorkspaceBytes, device_);
+    scratch_.push_back(block.owner);
+    workspace_ = block.data;
+  }
   // Not cudaMallocAsync: during a capture, the CUDA graph would own the memory.
   if (!workspace_) check_cuda(cudaMalloc(&workspace_, kWorkspaceBytes), "allocating the workspace");
   return workspace_;
@@ -102,6 +106,17 @@ void* Context::workspace() {
 
 int* Context::zeroed_counters(std::int64_t count) {
   if (count <= num_counters_) return counters_;
+  if (ExternalAllocator* const external = external_allocator(device_)) {
+    const std::int64_t more = std::max<std::int64_t>(1024, count);
+    const ExternalAllocator::Block block =
+        external->allocate(static_cast<std::size_t>(more) * sizeof(int), device_);
+    check_cuda(cudaMemsetAsync(block.data, 0, static_cast<std::size_t>(more) * sizeof(int), stream_),
+               "zeroing counters");
+    scratch_.push_back(block.owner);  // with the old ones, which kernels may still use
+    counters_ = static_cast<int*>(block.data);
+    num_counters_ = more;
+    return counters_;
+  }
   check(!is_capturing(),
         "[context] a kernel in the captured work has not been run before: run it once before capturing");
   // The old counters are not freed, because captured CUDA graphs may use them.

@@ -173,6 +173,8 @@ void wait_event(CUevent_st* event) {
 
 void order_after(CUstream_st* earlier, Device device) {
   const Context& context = Context::of(device);
+  // The other framework waited for the device before its capture, and its rules for captures forbid to ask.
+  if (context.is_external() && context.is_capturing()) return;
   // A stream was idle when its capture began (core/cuda/cuda_graph.cpp), and captured work has not run yet.
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   check_cuda(cudaStreamIsCapturing(earlier, &status), "reading the capture status");

@@ -1,0 +1,26 @@
+"""Fast sparse operators and training for graph neural networks, on CUDA GPUs and the CPU.
+
+    import rodeo
+    graph = rodeo.Graph.from_edge_index(edge_index)       # int64 or int32 [2, edges], as in PyTorch Geometric
+    y = rodeo.spmm(graph, x, reduce="mean")               # y[i] = mean of x[j] over the edges j -> i
+
+Operators read arrays of PyTorch, NumPy, CuPy and everything else with DLPack or __cuda_array_interface__ in place,
+run on the caller's CUDA stream, and return arrays of the same framework, allocated by it. rodeo.torch has the same
+operators with gradients, and layers that replace those of PyTorch Geometric. Errors are ValueError and MemoryError.
+"""
+import os as _os
+
+from ._version import __version__
+
+_h5_check = _os.path.join(_os.path.dirname(__file__), "rodeo_h5_check")
+if "RODEO_H5_CHECK" not in _os.environ and _os.access(_h5_check, _os.X_OK):
+    _os.environ["RODEO_H5_CHECK"] = _h5_check  # the program that reads untrusted HDF5 files first
+
+from ._core import build_info, num_threads, set_num_threads  # noqa: E402
+from .graph import Graph  # noqa: E402
+from .ops import (GcnGraph, edge_softmax, edge_sum, gat_attention, gcn_norm, gcn_propagate, sddmm,  # noqa: E402
+                  segment_max, segment_mean, segment_min, segment_sum, spmm)
+
+__all__ = ["Graph", "GcnGraph", "__version__", "build_info", "edge_softmax", "edge_sum", "gat_attention", "gcn_norm",
+           "gcn_propagate", "num_threads", "sddmm", "segment_max", "segment_mean", "segment_min", "segment_sum",
+           "set_num_threads", "spmm"]

@@ -1,0 +1,71 @@
+"""What rodeo._core needs to know of PyTorch, told when the first tensor arrives. Nothing is imported for it."""
+import sys
+
+from . import _core
+
+_torch_is_known = False
+
+
+def know(array):
+    """Tells rodeo._core about PyTorch if `array` is one of its tensors. Returns whether it is."""
+    if not type(array).__module__.startswith("torch") and not _is_tensor(array):
+        return False
+    if not _torch_is_known:
+        _register_torch()
+    return True
+
+
+def _is_tensor(array):
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(array, torch.Tensor)
+
+
+def _register_torch():
+    global _torch_is_known
+    import torch
+
+    # The codes of rodeo::DType.
+    codes = {torch.float64: 0, torch.float32: 1, torch.bfloat16: 2, torch.float16: 3, torch.int64: 4, torch.int32: 5,
+             torch.uint8: 6}
+    dtypes = {code: dtype for dtype, code in codes.items()}
+    codes[torch.bool] = 6
+    raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+    if raw_stream is None:  # a build without CUDA
+        def raw_stream(index):
+            return torch.cuda.current_stream(index).cuda_stream
+    _core.register_torch(torch.Tensor, torch.empty, torch.uint8, raw_stream, torch.strided, codes, dtypes)
+    _torch_is_known = True
+
+
+def wants_gradient(*arrays):
+    """Whether PyTorch would record an operation on these arrays."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.is_grad_enabled():
+        return False
+    return any(isinstance(a, torch.Tensor) and a.requires_grad for a in arrays)
+
+
+def like_of(array):
+    """An empty array of the framework and device of `array`: it decides where results of graphs are allocated."""
+    if know(array):
+        return array.new_empty((0,))
+    try:
+        return array[:0] if array.ndim else array
+    except (TypeError, AttributeError, IndexError):
+        return array
+
+
+def from_dlpack(array, like):
+    """`array`, an object with DLPack, in the framework of `like`. Shares memory."""
+    if know(like):
+        import torch
+        return torch.from_dlpack(array)
+    module = type(like).__module__.split(".")[0]
+    if module.startswith("jax"):
+        import jax
+        return jax.dlpack.from_dlpack(array)
+    if module == "cupy":
+        import cupy
+        return cupy.from_dlpack(array)
+    import numpy
+    return numpy.from_dlpack(array) if hasattr(numpy, "from_dlpack") else numpy.asarray(array)

@@ -1,0 +1,189 @@
+"""rodeo.Graph: one graph, with everything that operators derive from it."""
+import itertools
+import weakref
+
+from . import _core, _frameworks
+
+_ids = itertools.count(1)
+_by_id = weakref.WeakValueDictionary()
+
+
+class Graph:
+    """A sparse matrix pattern: row i has an entry in column j for each edge j -> i. Operators sum over rows.
+
+    Built once, used often: the transpose, plans of kernels and choices of algorithms are cached inside. Edges are
+    kept in CSR order, sorted by (target, source); arrays of edge values that operators take and return are in that
+    order. `permute` brings values in the order of the original edge_index into it.
+
+    Not for change: there is no way to add an edge. Threads may share a graph on the CPU; on CUDA use it from one
+    thread at a time. Attributes: num_nodes (targets), num_sources, num_edges, device, edge_ids.
+    """
+
+    def __init__(self, core, like):
+        if not isinstance(core, _core.Graph):
+            raise TypeError("use Graph.from_edge_index, Graph.from_csr or Graph.load")
+        self._core = core
+        self._like = like
+        self._id = next(_ids)
+        self._transposed = None
+        self._cache = {}
+        self.num_nodes = core.num_rows
+        self.num_sources = core.num_cols
+        self.num_edges = core.num_edges
+        self.device = core.device
+        _by_id[self._id] = self
+
+    @classmethod
+    def from_edge_index(cls, edge_index, num_nodes=None, *, num_sources=None, self_loops="keep", symmetrize=False,
+                        drop_duplicates=False):
+        """A graph from an edge list, as in PyTorch Geometric.
+
+        edge_index       int64 or int32 [2, edges], any order: sources, targets. Or a pair of arrays [edges]
+        num_nodes        of targets, and of sources too unless num_sources is given; default: the largest id + 1
+        num_sources      for a bipartite graph
+        self_loops       "keep", "drop", or "add": one for each node that has none
+        symmetrize       adds the reverse of each edge; drops duplicates
+        drop_duplicates  keeps the first of equal edges
+
+        Built on the array's device. ValueError names the first edge with an id out of range.
+        """
+        source, target = _rows_of(edge_index)
+        if num_nodes is None:
+            count = source.shape[0]
+            if num_sources is None:
+                num_nodes = max(int(source.max()), int(target.max())) + 1 if count else 0
+            else:
+                num_nodes = int(target.max()) + 1 if count else 0
+        sources = num_nodes if num_sources is None else num_sources
+        core = _core.Graph.from_edges(source, target, sources, num_nodes, self_loops, symmetrize, drop_duplicates)
+        return cls(core, _frameworks.like_of(source))
+
+    @classmethod
+    def from_csr(cls, indptr, indices, num_sources=None):
+        """A graph from CSR arrays: row i has the sources indices[indptr[i]] ... indices[indptr[i + 1] - 1].
+
+        indptr   int64 or int32 [nodes + 1];  indices  int64 or int32 [edges]. num_sources: default as many as nodes.
+        Sorted rows of int32 indices and int64 indptr are not copied: do not change them while the graph lives.
+        """
+        _frameworks.know(indptr)
+        if num_sources is None:
+            num_sources = indptr.shape[0] - 1
+        return cls(_core.Graph.from_csr(indptr, indices, num_sources), _frameworks.like_of(indptr))
+
+    @classmethod
+    def load(cls, path, device="cpu"):
+        """The edges of a dataset file (HDF5; datasets/README.md has the format), without features."""
+        core = _core.Graph.load(str(path), device)
+        return cls(core, _like_on(device))
+
+    @property
+    def T(self):
+        """The graph with all edges reversed. Cached; the transpose of the transpose is this graph."""
+        if self._transposed is None:
+            self._transposed = Graph(self._core.transposed(self._like), self._like)
+            self._transposed._transposed = self
+        return self._transposed
+
+    def to(self, device):
+        """A copy on "cpu", "cuda" or "cuda:i", without cached plans; the same graph if it is there already."""
+        device = str(device)
+        core = self._core.to("cuda:0" if device == "cuda" else device)
+        return self if core.device == self.device else Graph(core, _like_on(core.device, self._like))
+
+    def with_self_loops(self):
+        """The graph with an edge i -> i for every node that has none. edge_ids is -1 for these."""
+        if "loops" not in self._cache:
+            self._cache["loops"] = Graph(self._core.with_self_loops(self._like), self._like)
+        return self._cache["loops"]
+
+    @property
+    def indptr(self):
+        """int64 [nodes + 1]. Shares memory with the graph: do not change it. So do indices and edge_ids."""
+        return _frameworks.from_dlpack(self._core.indptr, self._like)
+
+    @property
+    def indices(self):
+        """int32 [edges]: the source of each edge."""
+        return _frameworks.from_dlpack(self._core.indices, self._like)
+
+    @property
+    def edge_ids(self):
+        """int64 [edges]: for each edge its position in the original edge_index; -1 for an added self loop.
+
+        Of the transpose: positions in the graph that it is of. None where no edge moved.
+        """
+        if "edge_ids" not in self._cache:
+            ids = self._core.edge_ids
+            self._cache["edge_ids"] = None if ids is None else _frameworks.from_dlpack(ids, self._like)
+        return self._cache["edge_ids"]
+
+    def edge_index(self):
+        """(sources, targets) of the edges in the graph's order: two int32 arrays [edges]."""
+        return self.indices, self._core.rows_of_edges(self._like)
+
+    def permute(self, values, missing=1):
+        """Edge values [edges, ...] in the order of the original edge_index, in the order of this graph.
+
+        missing: the value of added self loops. PyTorch records it, for tensors that require gradients.
+        """
+        ids = self.edge_ids
+        if ids is None:
+            return values
+        if _frameworks.know(values):
+            if self.num_edges and values.shape[0] < self.num_edges:  # self loops were added
+                gathered = values[ids.clamp(min=0)]
+                return gathered.masked_fill((ids < 0).view(-1, *[1] * (values.dim() - 1)), missing)
+            return values[ids]
+        return _core.take(values, ids, missing)
+
+    def explain(self):
+        """Which SpMM algorithm was chosen for which product so far, and why."""
+        return self._core.explain()
+
+    def __repr__(self):
+        sources = "" if self.num_sources == self.num_nodes else f", num_sources={self.num_sources}"
+        return f"rodeo.Graph(num_nodes={self.num_nodes}{sources}, num_edges={self.num_edges}, device='{self.device}')"
+
+
+def graph_of_id(number):
+    """The living graph with this Graph._id: custom operators of PyTorch take integers."""
+    try:
+        return _by_id[number]
+    except KeyError:
+        raise ValueError(f"[graph] graph {number} no longer exists: keep the rodeo.Graph while its operators run") from None
+
+
+def _rows_of(edge_index):
+    if _frameworks.know(edge_index) or hasattr(edge_index, "shape"):
+        shape = tuple(edge_index.shape)
+        if len(shape) != 2 or shape[0] != 2:
+            raise ValueError(f"[graph] edge_index must be [2, edges], got {list(shape)}")
+        rows = edge_index[0], edge_index[1]
+        if _frameworks.know(edge_index):
+            return rows[0].contiguous(), rows[1].contiguous()
+        return tuple(row if _is_contiguous(row) else row.copy() for row in rows)
+    source, target = edge_index
+    _frameworks.know(source)
+    return source, target
+
+
+def _is_contiguous(row):
+    flags = getattr(row, "flags", None)
+    return True if flags is None else bool(getattr(flags, "c_contiguous", True))
+
+
+def _like_on(device, like=None):
+    """An empty array on a device: of PyTorch for CUDA, or if `like` is one of its tensors, else of NumPy."""
+    if like is not None and _frameworks.know(like):
+        return like.new_empty((0,), device=device)
+    if str(device).startswith("cuda"):
+        try:
+            import torch
+        except ImportError:
+            import cupy
+            return cupy.empty((0,), dtype="float32")
+        like = torch.empty((0,), device=device)
+        _frameworks.know(like)
+        return like
+    import numpy
+    return numpy.empty((0,), dtype="float32")

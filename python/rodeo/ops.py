@@ -1,0 +1,137 @@
+"""Operators on arrays of PyTorch, NumPy, CuPy and everything else with DLPack.
+
+They compute; for tensors that require gradients they call the function of the same name in rodeo.torch, which
+records. `out` is an array of the result's shape, dtype and device that the result is written to; it cannot be
+recorded. f64, f32, bf16 and f16; 16-bit types are accumulated in f32. Same inputs, same bits.
+"""
+from typing import Any, NamedTuple
+
+from . import _core, _frameworks
+
+
+def _recorded(name, out, *arrays):
+    """The function of rodeo.torch, if PyTorch would record this call."""
+    for array in arrays:
+        if array is not None:
+            _frameworks.know(array)
+    if not _frameworks.wants_gradient(*arrays):
+        return None
+    if out is not None:
+        raise ValueError(f"[{name}] out cannot be recorded for gradients: use torch.no_grad(), or leave out away")
+    from . import torch as recorded
+    return getattr(recorded, name)
+
+
+def spmm(graph, x, weight=None, *, reduce="sum", algorithm="auto", out=None):
+    """y[i] = sum, mean, max or min of weight[e] x[j] over the edges e: j -> i. Rows without edges are zero.
+
+    x         [sources, n], or with several heads [sources, heads, n]
+    weight    [edges], or [edges, heads], in the graph's edge order; default: ones
+    reduce    "sum", "mean" (divides by the number of edges), "max" or "min"
+    algorithm "auto", or one that docs/choosing_spmm.md names; for sum and mean
+    returns   [nodes, n], or [nodes, heads, n]
+    """
+    recorded = _recorded("spmm", out, x, weight)
+    if recorded:
+        return recorded(graph, x, weight, reduce=reduce)
+    return _core.spmm(graph._core, x, weight, reduce, algorithm, out)
+
+
+def sddmm(graph, b1, b2, *, op="dot", weight=None, out=None):
+    """s[e] = weight[e] op(b1[i], b2[j]) for each edge e: j -> i.
+
+    b1      [nodes, k] or [nodes, heads, k];  b2  [sources, k] or [sources, heads, k]
+    op      "dot" gives [edges] or [edges, heads]; "add" and "mul" give [edges, k] or [edges, heads, k]
+    weight  [edges]; default: ones
+    """
+    recorded = _recorded("sddmm", out, b1, b2, weight)
+    if recorded:
+        return recorded(graph, b1, b2, op=op, weight=weight)
+    return _core.sddmm(graph._core, b1, b2, op, weight, out)
+
+
+def edge_softmax(graph, score, *, out=None):
+    """Softmax over the edges of each target.   score [edges] or [edges, heads] -> the same shape."""
+    recorded = _recorded("edge_softmax", out, score)
+    return recorded(graph, score) if recorded else _core.edge_softmax(graph._core, score, out)
+
+
+def edge_sum(graph, x, *, out=None):
+    """y[i] = sum of x[e] over the edges e of target i.   x [edges] or [edges, k] -> [nodes] or [nodes, k]."""
+    recorded = _recorded("edge_sum", out, x)
+    return recorded(graph, x) if recorded else _core.edge_sum(graph._core, x, out)
+
+
+def gat_attention(graph, s, t, x, *, negative_slope=0.2, dropout=0.0, seed=None, out=None):
+    """The attention of GAT in one pass over the edges:
+
+        y[i, h] = sum of a[e, h] x[j, h],  a = dropout(softmax of LeakyReLU(s[i, h] + t[j, h]) over the edges of i)
+
+    s        [nodes, heads];  t  [sources, heads];  x  [sources, heads, k]  ->  [nodes, heads, k]
+    dropout  of attention weights, in [0, 1). Its mask is a function of seed: an int64 array of one element on the
+             device of x, read when the kernel runs
+    """
+    recorded = _recorded("gat_attention", out, s, t, x)
+    if recorded:
+        return recorded(graph, s, t, x, negative_slope=negative_slope, dropout=dropout, seed=seed)
+    return _core.gat_attention(graph._core, s, t, x, negative_slope, dropout, seed, out)
+
+
+class GcnGraph(NamedTuple):
+    """D^-1/2 (A + I) D^-1/2 as a graph with self loops, its edge weights and the scale D^-1/2 of each row."""
+
+    graph: Any
+    weight: Any  # [edges] in the order of graph, before scaling; None without edge weights
+    scale: Any   # [nodes]
+
+
+def gcn_norm(graph, weight=None, *, dtype="float32"):
+    """The normalisation of graph convolution (Kipf & Welling, ICLR 2017), as a GcnGraph for gcn_propagate.
+
+    weight  [edges] in the graph's edge order; added self loops have weight 1
+    dtype   of scale without weight
+    A node that has a self loop gets no second one. No gradients.
+    """
+    like = graph._like if weight is None else weight
+    _frameworks.know(like)
+    from .graph import Graph
+    core, looped_weight, scale = _core.gcn_norm(graph._core, like, weight, dtype)
+    return GcnGraph(Graph(core, graph._like), looped_weight, scale)
+
+
+def gcn_propagate(normalized, x, *, out=None):
+    """D^-1/2 (A + I) D^-1/2 x for the result of gcn_norm.   x [nodes, n] -> [nodes, n]."""
+    recorded = _recorded("gcn_propagate", out, x)
+    if recorded:
+        return recorded(normalized, x)
+    return _core.gcn_propagate(normalized.graph._core, normalized.scale, x, normalized.weight, out)
+
+
+def segment_sum(x, offsets, *, out=None):
+    """y[s] = sum of the rows x[offsets[s]] ... x[offsets[s + 1] - 1].
+
+    x        [rows] or [rows, n];  offsets  int64 or int32 [segments + 1], non-decreasing from 0 to rows
+    returns  [segments] or [segments, n]; 0 for an empty segment. Checks offsets, for which it waits for the device.
+    """
+    return _segment("sum", x, offsets, out)
+
+
+def segment_mean(x, offsets, *, out=None):
+    """As segment_sum, the mean of the rows."""
+    return _segment("mean", x, offsets, out)
+
+
+def segment_max(x, offsets, *, out=None):
+    """As segment_sum, the maximum of each column; NaN where a row is."""
+    return _segment("max", x, offsets, out)
+
+
+def segment_min(x, offsets, *, out=None):
+    """As segment_sum, the minimum of each column; NaN where a row is."""
+    return _segment("min", x, offsets, out)
+
+
+def _segment(reduce, x, offsets, out):
+    recorded = _recorded("segment_reduce", out, x)
+    _frameworks.know(offsets)
+    return recorded(x, offsets, reduce) if recorded else _core.segment_reduce(x, offsets, reduce, out)

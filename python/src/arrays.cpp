@@ -1,0 +1,329 @@
+#include "arrays.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/storage.h"
+
+namespace rodeo::python {
+namespace {
+
+Torch* torch_functions = nullptr;  // never destroyed: modules are freed in no order at exit
+
+/// Keeps a Python object alive from C++ code that may run on any thread.
+std::shared_ptr<void> keep(nb::object object) {
+  return {object.release().ptr(), [](void* held) {
+            if (!nb::is_alive()) return;  // the interpreter has ended
+            nb::gil_scoped_acquire acquire;
+            Py_DECREF(static_cast<PyObject*>(held));
+          }};
+}
+
+bool is_torch(nb::handle array) {
+  return torch_functions && PyObject_IsInstance(array.ptr(), torch_functions->tensor_type.ptr()) == 1;
+}
+
+[[noreturn]] void refuse_strides(std::string_view op, std::string_view what) {
+  fail("[", op, "] ", what,
+       " must be contiguous (row-major): call .contiguous(), or numpy.ascontiguousarray");
+}
+
+[[noreturn]] void refuse_dtype(std::string_view op, std::string_view what, const std::string& got) {
+  fail("[", op, "] ", what, " must be float64, float32, bfloat16, float16, int64, int32, uint8 or bool, got ",
+       got);
+}
+
+Shape shape_of(std::string_view op, std::string_view what, nb::handle sizes) {
+  const std::size_t rank = nb::len(sizes);
+  check(rank <= static_cast<std::size_t>(Shape::kMaxRank), "[", op, "] ", what, " has ", rank,
+        " dimensions, at most 4 are possible");
+  std::int64_t n[4] = {};
+  for (std::size_t i = 0; i < rank; ++i) n[i] = nb::cast<std::int64_t>(sizes[i]);
+  switch (rank) {
+    case 0:
+      return {};
+    case 1:
+      return {n[0]};
+    case 2:
+      return {n[0], n[1]};
+    case 3:
+      return {n[0], n[1], n[2]};
+    default:
+      return {n[0], n[1], n[2], n[3]};
+  }
+}
+
+Device torch_device(std::string_view op, std::string_view what, nb::handle device) {
+  const std::string type = nb::cast<std::string>(device.attr("type"));
+  if (type == "cpu") return kCpu;
+  check(type == "cuda", "[", op, "] ", what, " must be on the CPU or a CUDA device, got ", type);
+  const nb::object index = device.attr("index");
+  return cuda_device(index.is_none() ? 0 : nb::cast<int>(index));
+}
+
+Tensor read_torch(std::string_view op, std::string_view what, nb::handle array, bool owned) {
+  const nb::object dtype = array.attr("dtype");
+  if (!torch_functions->code_of_dtype.contains(dtype))
+    refuse_dtype(op, what, nb::cast<std::string>(nb::str(dtype)));
+  const auto code = static_cast<DType>(nb::cast<int>(torch_functions->code_of_dtype[dtype]));
+  check(array.attr("layout").is(torch_functions->strided), "[", op, "] ", what,
+        " must be a dense tensor, got a sparse one: rodeo.Graph has the sparse matrix");
+  if (!nb::cast<bool>(array.attr("is_contiguous")())) refuse_strides(op, what);
+  const Device device = torch_device(op, what, array.attr("device"));
+  const auto address = nb::cast<std::uintptr_t>(array.attr("data_ptr")());
+  return borrow(reinterpret_cast<void*>(address), shape_of(op, what, array.attr("shape")), code, device,
+                owned ? keep(nb::borrow(array)) : nullptr);
+}
+
+const char* numpy_name(std::string_view op, DType dtype) {
+  switch (dtype) {
+    case DType::kF64:
+      return "float64";
+    case DType::kF32:
+      return "float32";
+    case DType::kF16:
+      return "float16";
+    case DType::kI64:
+      return "int64";
+    case DType::kI32:
+      return "int32";
+    case DType::kU8:
+      return "uint8";
+    case DType::kBF16:
+      break;
+  }
+  fail("[", op, "] NumPy and CuPy have no bfloat16: use float32, or PyTorch");
+}
+
+DType dtype_of_dlpack(std::string_view op, std::string_view what, nb::dlpack::dtype type) {
+  using Code = nb::dlpack::dtype_code;
+  if (type.lanes == 1) {
+    const auto code = static_cast<Code>(type.code);
+    if (code == Code::Float && type.bits == 64) return DType::kF64;
+    if (code == Code::Float && type.bits == 32) return DType::kF32;
+    if (code == Code::Float && type.bits == 16) return DType::kF16;
+    if (code == Code::Bfloat && type.bits == 16) return DType::kBF16;
+    if (code == Code::Int && type.bits == 64) return DType::kI64;
+    if (code == Code::Int && type.bits == 32) return DType::kI32;
+    if (type.bits == 8 && (code == Code::UInt || code == Code::Bool)) return DType::kU8;
+  }
+  refuse_dtype(op, what, str("another type of ", static_cast<int>(type.bits), " bits"));
+}
+
+/// CuPy and Numba. DLPack would order the work after the legacy default stream, not after the caller's.
+Tensor read_cuda_interface(std::string_view op, std::string_view what, nb::handle array, bool owned) {
+  const nb::object interface = array.attr("__cuda_array_interface__");
+  const auto type = nb::cast<std::string>(interface["typestr"]);
+  DType dtype = DType::kU8;
+  if (type == "<f8")
+    dtype = DType::kF64;
+  else if (type == "<f4")
+    dtype = DType::kF32;
+  else if (type == "<f2")
+    dtype = DType::kF16;
+  else if (type == "<i8")
+    dtype = DType::kI64;
+  else if (type == "<i4")
+    dtype = DType::kI32;
+  else if (type != "|u1" && type != "|b1")
+    refuse_dtype(op, what, type);
+  const Shape shape = shape_of(op, what, interface["shape"]);
+  const nb::object strides = interface.attr("get")("strides");
+  if (!strides.is_none()) {
+    std::int64_t expected = static_cast<std::int64_t>(size_of(dtype));
+    for (int i = shape.rank() - 1; i >= 0; expected *= shape[i--])
+      if (shape[i] > 1 && shape.numel() > 0 && nb::cast<std::int64_t>(strides[i]) != expected)
+        refuse_strides(op, what);
+  }
+  int index = 0;
+  if (nb::hasattr(array, "device") && nb::hasattr(array.attr("device"), "id"))
+    index = nb::cast<int>(array.attr("device").attr("id"));
+  const auto address = nb::cast<std::uintptr_t>(interface["data"][0]);
+  return borrow(reinterpret_cast<void*>(address), shape, dtype, cuda_device(index),
+                owned ? keep(nb::borrow(array)) : nullptr);
+}
+
+Tensor read_dlpack(std::string_view op, std::string_view what, nb::handle array) {
+  nb::ndarray<nb::ro> view;
+  if (!nb::try_cast(array, view))
+    fail("[", op, "] ", what,
+         " must be an array with DLPack or __cuda_array_interface__ (PyTorch, NumPy, CuPy, JAX), ", "got ",
+         nb::cast<std::string>(array.type().attr("__name__")));
+  const DType dtype = dtype_of_dlpack(op, what, view.dtype());
+  check(view.ndim() <= static_cast<std::size_t>(Shape::kMaxRank), "[", op, "] ", what, " has ", view.ndim(),
+        " dimensions, at most 4 are possible");
+  nb::list sizes;
+  std::int64_t expected = 1;
+  for (std::size_t i = 0; i < view.ndim(); ++i) sizes.append(static_cast<std::int64_t>(view.shape(i)));
+  for (std::size_t i = view.ndim(); i-- > 0; expected *= static_cast<std::int64_t>(view.shape(i)))
+    if (view.shape(i) > 1 && view.size() > 0 && view.stride(i) != expected) refuse_strides(op, what);
+  const int type = view.device_type();
+  check(type == nb::device::cpu::value || type == nb::device::cuda::value || type == 3 /* page-locked */, "[",
+        op, "] ", what, " must be on the CPU or a CUDA device");
+  const Device device = type == nb::device::cuda::value ? cuda_device(view.device_id()) : kCpu;
+  auto holder = std::make_shared<nb::ndarray<nb::ro>>(view);
+  return borrow(const_cast<void*>(static_cast<const void*>(view.data())), shape_of(op, what, sizes), dtype,
+                device, std::shared_ptr<void>(holder.get(), [holder](void*) mutable {
+                  if (!nb::is_alive()) return;
+                  nb::gil_scoped_acquire acquire;
+                  holder.reset();
+                }));
+}
+
+}  // namespace
+
+void set_torch(Torch torch) {
+  delete torch_functions;
+  torch_functions = new Torch(std::move(torch));
+}
+
+Tensor read(std::string_view op, std::string_view what, nb::handle array, bool owned) {
+  if (array.is_none()) return {};
+  if (is_torch(array)) return read_torch(op, what, array, owned);
+  if (nb::hasattr(array, "__cuda_array_interface__")) return read_cuda_interface(op, what, array, owned);
+  return read_dlpack(op, what, array);
+}
+
+Results::Results(std::string_view op, nb::handle like, nb::handle out) : op_(op) {
+  device_ = read(op, "an operand", like).device();
+  if (is_torch(like)) {
+    kind_ = Kind::kTorch;
+    torch_device_ = like.attr("device");
+    if (device_.is_cuda())
+      stream_ = reinterpret_cast<CUstream_st*>(
+          nb::cast<std::uintptr_t>(torch_functions->current_stream(device_.index)));
+  } else {
+    const auto module = nb::cast<std::string>(like.type().attr("__module__"));
+    if (module.starts_with("numpy")) {
+      kind_ = Kind::kNumpy;
+      module_ = nb::module_::import_("numpy");
+    } else if (module.starts_with("cupy")) {
+      kind_ = Kind::kCupy;
+      module_ = nb::module_::import_("cupy");
+      stream_ = reinterpret_cast<CUstream_st*>(
+          nb::cast<std::uintptr_t>(module_.attr("cuda").attr("get_current_stream")().attr("ptr")));
+    } else {
+      own_memory_ = true;
+      if (module.starts_with("jax")) module_ = nb::module_::import_("jax.dlpack");
+    }
+  }
+  if (out.ptr() && !out.is_none()) {
+    out_ = nb::borrow(out);
+    out_tensor_ = read(op, "out", out);
+    check(out_tensor_.device() == device_, "[", op, "] out must be on ", device_, ", got ",
+          out_tensor_.device());
+  }
+}
+
+Results::~Results() = default;
+
+void Results::settle() {
+  // Arrays of other frameworks do not tell their stream: the result is complete when it is handed over.
+  if (own_memory_ && device_.is_cuda()) synchronize(device_);
+}
+
+ExternalAllocator::Block Results::allocate(std::size_t bytes, Device device) {
+  // The first array of the size of `out` is `out`. Where that was an intermediate one, give() copies.
+  if (out_tensor_.defined() && !out_used_ && bytes > 0 &&
+      static_cast<std::int64_t>(bytes) == out_tensor_.nbytes()) {
+    out_used_ = true;
+    return {out_tensor_.raw(), out_tensor_.shared_storage()};
+  }
+  nb::gil_scoped_acquire acquire;
+  nb::object buffer;
+  std::uintptr_t address = 0;
+  if (kind_ == Kind::kTorch) {
+    buffer = torch_functions->empty(nb::make_tuple(bytes), nb::arg("dtype") = torch_functions->uint8,
+                                    nb::arg("device") = torch_device_);
+    address = nb::cast<std::uintptr_t>(buffer.attr("data_ptr")());
+  } else {
+    try {
+      // 16-byte alignment: malloc() aligns less only on other platforms.
+      buffer = module_.attr("empty")(bytes, nb::arg("dtype") = "uint8");
+    } catch (nb::python_error& error) {
+      if (error.matches(PyExc_MemoryError))
+        throw OutOfMemory(str("[memory] ", device, " is out of memory: ", bytes, " bytes requested"));
+      throw;
+    }
+    address = kind_ == Kind::kNumpy ? nb::cast<std::uintptr_t>(buffer.attr("ctypes").attr("data"))
+                                    : nb::cast<std::uintptr_t>(buffer.attr("data").attr("ptr"));
+  }
+  static char nothing;
+  made_.push_back(buffer.ptr());
+  return {address ? reinterpret_cast<void*>(address) : &nothing, keep(std::move(buffer))};
+}
+
+nb::object Results::give(const Tensor& result) {
+  if (out_tensor_.defined()) {
+    check(out_tensor_.shape() == result.shape() && out_tensor_.dtype() == result.dtype(), "[", op_,
+          "] out must be ", result.dtype(), " ", result.shape(), ", got ", out_tensor_.dtype(), " ",
+          out_tensor_.shape());
+    if (out_tensor_.raw() != result.raw()) run([&] { return out_tensor_.copy_from(result), 0; });
+    return out_;
+  }
+  nb::list sizes;
+  for (int i = 0; i < result.shape().rank(); ++i) sizes.append(result.dim(i));
+  const nb::tuple shape(sizes);
+  // A view, an operand itself, and what the graph caches are copied: the caller may change the result.
+  const Storage& storage = *result.storage();
+  const bool whole = result.raw() == storage.data &&
+                     static_cast<std::size_t>(result.nbytes()) == storage.bytes &&
+                     std::find(made_.begin(), made_.end(), storage.owner.get()) != made_.end();
+  if (kind_ == Kind::kOther) {
+    const nb::object array = to_dlpack(result);
+    return module_.is_valid() ? module_.attr("from_dlpack")(array) : array;
+  }
+  if (!whole) {
+    const Tensor copy = run([&] { return result.clone(); });
+    return give(copy);
+  }
+  const nb::object buffer = nb::borrow(static_cast<PyObject*>(storage.owner.get()));
+  if (kind_ == Kind::kTorch) {
+    const nb::object dtype = torch_functions->dtype_of_code[nb::int_(static_cast<int>(result.dtype()))];
+    return buffer.attr("view")(dtype).attr("view")(shape);
+  }
+  return buffer.attr("view")(numpy_name(op_, result.dtype())).attr("reshape")(shape);
+}
+
+namespace {
+
+nb::object capsule(const PyArray& array) {
+  using Code = nb::dlpack::dtype_code;
+  const Tensor& tensor = array.tensor;
+  std::size_t sizes[Shape::kMaxRank] = {};
+  for (int i = 0; i < tensor.rank(); ++i) sizes[i] = static_cast<std::size_t>(tensor.dim(i));
+  const DType d = tensor.dtype();
+  const Code code = d == DType::kBF16 ? Code::Bfloat
+                    : is_float(d)     ? Code::Float
+                    : d == DType::kU8 ? Code::UInt
+                                      : Code::Int;
+  const nb::dlpack::dtype type{static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(8 * size_of(d)), 1};
+  const nb::capsule owner(new Tensor(tensor), [](void* held) noexcept { delete static_cast<Tensor*>(held); });
+  const int device = tensor.device().is_cuda() ? nb::device::cuda::value : nb::device::cpu::value;
+  return nb::cast(nb::ndarray<>(tensor.raw(), static_cast<std::size_t>(tensor.rank()), sizes, owner, nullptr,
+                                type, device, tensor.device().index));
+}
+
+}  // namespace
+
+nb::object to_dlpack(const Tensor& tensor) {
+  return nb::cast(PyArray{tensor});
+}
+
+void bind_arrays(nb::module_& m) {
+  nb::class_<PyArray>(m, "Array", "An array of the library's own memory, for from_dlpack of any framework.")
+      .def("__dlpack__", [](const PyArray& array, const nb::kwargs&) { return capsule(array); })
+      .def("__dlpack_device__",
+           [](const PyArray& array) {
+             const Device device = array.tensor.device();
+             return nb::make_tuple(device.is_cuda() ? nb::device::cuda::value : nb::device::cpu::value,
+                                   device.index);
+           })
+      .def_prop_ro("shape", [](const PyArray& array) {
+        nb::list sizes;
+        for (int i = 0; i < array.tensor.rank(); ++i) sizes.append(array.tensor.dim(i));
+        return nb::tuple(sizes);
+      });
+}
+
+}  // namespace rodeo::python

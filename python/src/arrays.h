@@ -1,0 +1,92 @@
+/// Arrays of Python's frameworks (PyTorch, NumPy, CuPy, anything with DLPack) as rodeo::Tensor, and back.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/adjacency.h"
+#include "core/external.h"
+#include "core/tensor.h"
+
+namespace rodeo::python {
+
+namespace nb = nanobind;
+
+/// The types and functions of a framework that calls need: set once by rodeo/_frameworks.py.
+struct Torch {
+  nb::object tensor_type, empty, uint8, current_stream, strided;  // current_stream(index) -> int
+  nb::dict code_of_dtype, dtype_of_code;  // torch.float32 <-> static_cast<int>(DType::kF32)
+};
+void set_torch(Torch torch);
+
+/// A tensor over the array's memory. Throws Error that names `what` for strides, dtypes and devices that
+/// operators do not read. None gives an undefined tensor. `owned`: the tensor keeps the array alive.
+Tensor read(std::string_view op, std::string_view what, nb::handle array, bool owned = false);
+
+/// Allocates results in the memory of the framework of `like`, and returns them as its arrays.
+class Results : public ExternalAllocator {
+ public:
+  /// `out`: an array that the result is written to, or None.
+  Results(std::string_view op, nb::handle like, nb::handle out = {});
+  ~Results() override;
+  Results(const Results&) = delete;
+  Results& operator=(const Results&) = delete;
+
+  Device device() const { return device_; }
+  /// Runs work() without the GIL, on the caller's stream and memory.
+  template <class Work>
+  auto run(Work&& work) {
+    nb::gil_scoped_release release;
+    const ExternalScope scope(device_, stream_, own_memory_ ? nullptr : this);
+    auto result = work();
+    settle();
+    return result;
+  }
+  /// The result as an array of the caller's framework; `out`, where that was given.
+  nb::object give(const Tensor& result);
+
+  Block allocate(std::size_t bytes, Device device) override;
+
+ private:
+  enum class Kind { kTorch, kNumpy, kCupy, kOther };
+  void settle();
+
+  std::string op_;
+  Kind kind_ = Kind::kOther;
+  Device device_;
+  CUstream_st* stream_ = nullptr;
+  bool own_memory_ = false;  // the framework has no memory of its own that we can use: results are DLPack
+  nb::object torch_device_, module_;
+  nb::object out_;
+  Tensor out_tensor_;
+  bool out_used_ = false;
+  std::vector<void*> made_;  // owners of the memory that this object allocated: Python arrays of bytes
+};
+
+/// rodeo._core.Array: an object with DLPack.
+struct PyArray {
+  Tensor tensor;
+};
+/// A PyArray over the tensor's memory.
+nb::object to_dlpack(const Tensor& tensor);
+
+/// One graph. edge_ids: for each edge its position in the arrays that the graph was made from; undefined
+/// where no edge moved.
+struct PyGraph {
+  Adjacency adj;
+  Tensor edge_ids;
+};
+
+void bind_arrays(nb::module_& m);
+void bind_graph(nb::module_& m);
+void bind_ops(nb::module_& m);
+void bind_train(nb::module_& m);
+
+}  // namespace rodeo::python

@@ -1,0 +1,123 @@
+/// rodeo._core.Graph: construction, conversions and properties. python/rodeo/graph.py documents them.
+
+#include <limits>
+
+#include "arrays.h"
+#include "core/context.h"
+#include "core/device.h"
+#include "datasets/dataset.h"
+#include "datasets/hdf5_check.h"
+#include "ops/convert.h"
+#include "ops/spmm_tuner.h"
+
+namespace rodeo::python {
+namespace {
+
+SelfLoops self_loops_of(const std::string& text) {
+  if (text == "keep") return SelfLoops::kKeep;
+  if (text == "drop") return SelfLoops::kDrop;
+  if (text == "add") return SelfLoops::kAdd;
+  fail("[graph] self_loops must be keep, drop or add, got ", text);
+}
+
+PyGraph made(const CooResult& result) {
+  return {result.adj, result.edge_ids};
+}
+
+void check_ids(std::string_view what, const Tensor& ids, int rank) {
+  check(ids.defined() && (ids.dtype() == DType::kI64 || ids.dtype() == DType::kI32) && ids.rank() == rank,
+        "[graph] ", what, " must be int64 or int32 of ", rank, rank == 1 ? " dimension" : " dimensions",
+        ids.defined() ? str(", got ", ids.dtype(), " ", ids.shape()) : std::string(", got None"));
+}
+
+/// Rows are targets and columns are sources, so that a sum over a row's edges is message passing.
+PyGraph from_edges(nb::handle source, nb::handle target, std::int64_t sources, std::int64_t targets,
+                   const std::string& self_loops, bool symmetrize, bool drop_duplicates) {
+  const Tensor src = read("graph", "source", source), dst = read("graph", "target", target);
+  check_ids("source", src, 1);
+  check_ids("target", dst, 1);
+  check(src.device() == dst.device(), "[graph] source is on ", src.device(), ", target on ", dst.device());
+  const CooOptions options{.symmetrize = symmetrize,
+                           .drop_duplicates = drop_duplicates,
+                           .self_loops = self_loops_of(self_loops),
+                           .edge_ids = true};
+  Results results("graph", source);
+  return results.run([&] { return made(coo_to_csr(dst, src, targets, sources, options)); });
+}
+
+PyGraph from_csr(nb::handle indptr, nb::handle indices, std::int64_t cols) {
+  const Tensor row_ptr = read("graph", "indptr", indptr, true), col = read("graph", "indices", indices, true);
+  check_ids("indptr", row_ptr, 1);
+  check_ids("indices", col, 1);
+  check(row_ptr.numel() > 0, "[graph] indptr must have one element more than there are rows, got none");
+  check(row_ptr.device() == col.device(), "[graph] indptr is on ", row_ptr.device(), ", indices on ",
+        col.device());
+  Results results("graph", indptr);
+  return results.run([&] {
+    return made(sort_csr(row_ptr.to(DType::kI64), col, row_ptr.numel() - 1, cols, {.edge_ids = true}));
+  });
+}
+
+PyGraph load_graph(const std::string& path, const std::string& device) {
+  nb::gil_scoped_release release;
+  check_hdf5_file(path);
+  const rodeo::Graph graph = to_graph(load_dataset(path, {.features = false}), parse_device(device));
+  if (graph.adj.device().is_cuda()) synchronize(graph.adj.device());
+  return {graph.adj, {}};
+}
+
+PyGraph to_device(const PyGraph& graph, const std::string& text) {
+  nb::gil_scoped_release release;
+  const Device device = parse_device(text);
+  const auto move = [&](const Tensor& t) { return t.defined() ? t.to(device) : t; };
+  const PyGraph moved{graph.adj.to(device), move(graph.edge_ids)};
+  for (const Device used : {device, graph.adj.device()})  // other streams use it next
+    if (used.is_cuda()) synchronize(used);
+  return moved;
+}
+
+/// `like` decides framework, device and stream.
+PyGraph transposed(const PyGraph& graph, nb::handle like) {
+  Results results("graph", like);
+  return results.run([&] {
+    const Transposed t = transpose(graph.adj);
+    return PyGraph{t.adj, t.edge_ids};
+  });
+}
+
+PyGraph with_self_loops(const PyGraph& graph, nb::handle like) {
+  Results results("graph", like);
+  return results.run([&] { return made(add_self_loops(graph.adj)); });
+}
+
+nb::object rows_of_edges(const PyGraph& graph, nb::handle like) {
+  Results results("graph", like);
+  const Tensor rows = results.run([&] { return edge_rows(graph.adj); });
+  return results.give(rows);
+}
+
+}  // namespace
+
+void bind_graph(nb::module_& m) {
+  nb::class_<PyGraph>(m, "Graph")
+      .def_static("from_edges", from_edges, nb::arg("source"), nb::arg("target"), nb::arg("num_sources"),
+                  nb::arg("num_targets"), nb::arg("self_loops"), nb::arg("symmetrize"),
+                  nb::arg("drop_duplicates"))
+      .def_static("from_csr", from_csr, nb::arg("indptr"), nb::arg("indices"), nb::arg("num_cols"))
+      .def_static("load", load_graph, nb::arg("path"), nb::arg("device"))
+      .def("to", to_device, nb::arg("device"))
+      .def("transposed", transposed, nb::arg("like"))
+      .def("with_self_loops", with_self_loops, nb::arg("like"))
+      .def("rows_of_edges", rows_of_edges, nb::arg("like"))
+      .def_prop_ro("num_rows", [](const PyGraph& g) { return g.adj.rows(); })
+      .def_prop_ro("num_cols", [](const PyGraph& g) { return g.adj.cols(); })
+      .def_prop_ro("num_edges", [](const PyGraph& g) { return g.adj.num_edges(); })
+      .def_prop_ro("device", [](const PyGraph& g) { return str(g.adj.device()); })
+      .def_prop_ro("indptr", [](const PyGraph& g) { return to_dlpack(g.adj.csr().row_ptr); })
+      .def_prop_ro("indices", [](const PyGraph& g) { return to_dlpack(g.adj.csr().col); })
+      .def_prop_ro("edge_ids",
+                   [](const PyGraph& g) { return g.edge_ids.defined() ? to_dlpack(g.edge_ids) : nb::none(); })
+      .def("explain", [](const PyGraph& g) { return explain_spmm(g.adj); });
+}
+
+}  // namespace rodeo::python

@@ -1,0 +1,57 @@
+/// The extension module rodeo._core. The package's Python files are its public interface.
+#include <nanobind/nanobind.h>
+
+#include "arrays.h"
+#include "core/device.h"
+#include "core/threads.h"
+#include "core/version.h"
+
+namespace rodeo::python {
+namespace {
+
+nb::dict build_info() {
+  nb::dict info;
+  info["version"] = RODEO_VERSION;
+  info["commit"] = RODEO_COMMIT;
+#if RODEO_WITH_CUDA
+  info["cuda"] = true;
+#else
+  info["cuda"] = false;
+#endif
+  info["cuda_devices"] = cuda_device_count();
+  info["cuda_absence"] = cuda_absence_reason();
+  info["threads"] = num_threads();
+  return info;
+}
+
+void register_torch(nb::object tensor_type, nb::object empty, nb::object uint8, nb::object current_stream,
+                    nb::object strided, nb::dict code_of_dtype, nb::dict dtype_of_code) {
+  set_torch({tensor_type, empty, uint8, current_stream, strided, code_of_dtype, dtype_of_code});
+}
+
+}  // namespace
+}  // namespace rodeo::python
+
+NB_MODULE(_core, m) {
+  namespace nb = nanobind;
+  using namespace rodeo;
+  using namespace rodeo::python;
+  nb::set_leak_warnings(false);  // graphs may live as long as the interpreter
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const OutOfMemory& error) {
+      PyErr_SetString(PyExc_MemoryError, error.what());
+    } catch (const Error& error) {
+      PyErr_SetString(PyExc_ValueError, error.what());
+    }
+  });
+  m.attr("__version__") = RODEO_VERSION;
+  m.def("build_info", build_info);
+  m.def("set_num_threads", set_num_threads);
+  m.def("num_threads", num_threads);
+  m.def("register_torch", register_torch);
+  bind_arrays(m);
+  bind_graph(m);
+  bind_ops(m);
+}

@@ -1,0 +1,277 @@
+/// The operators of rodeo._core. Checks of shapes and dtypes are those of the C++ functions.
+
+#include "arrays.h"
+#include "ops/attention.h"
+#include "ops/convert.h"
+#include "ops/edge_softmax.h"
+#include "ops/edge_sum.h"
+#include "ops/gcn_norm.h"
+#include "ops/scale_rows.h"
+#include "ops/sddmm.h"
+#include "ops/segment_reduce.h"
+#include "ops/spmm.h"
+
+namespace rodeo::python {
+namespace {
+
+SpmmOptions spmm_options(const std::string& reduce, const std::string& algorithm) {
+  return {.algorithm = parse_spmm_algorithm(algorithm), .reduce = parse_reduce(reduce)};
+}
+
+nb::object spmm_op(const PyGraph& graph, nb::handle x, nb::handle weight, const std::string& reduce,
+                   const std::string& algorithm, nb::handle out) {
+  const Tensor dense = read("spmm", "x", x), w = read("spmm", "weight", weight);
+  const SpmmOptions options = spmm_options(reduce, algorithm);
+  Results results("spmm", x, out);
+  const Tensor y = results.run(
+      [&] { return w.defined() ? spmm(graph.adj, w, dense, options) : spmm(graph.adj, dense, options); });
+  return results.give(y);
+}
+
+nb::object give_or_none(Results& results, const Tensor& tensor) {
+  return tensor.defined() ? results.give(tensor) : nb::none();
+}
+
+/// (dweight, dx) of any reduction; runs forward again.
+nb::tuple spmm_gradients(const PyGraph& graph, nb::handle x, nb::handle weight, nb::handle dy,
+                         const std::string& reduce, bool needs_weight, bool needs_x) {
+  const Tensor dense = read("spmm", "x", x), w = read("spmm", "weight", weight),
+               dout = read("spmm", "dy", dy);
+  const SpmmOptions options = spmm_options(reduce, "auto");
+  Results results("spmm", x);
+  Tensor dweight, dx;
+  results.run([&] {
+    const Variable vx(dense, needs_x);
+    const Variable vw = w.defined() ? Variable(w, needs_weight) : Variable();
+    const Variable y = w.defined() ? spmm(graph.adj, vw, vx, options) : spmm(graph.adj, vx, options);
+    y.backward(dout);
+    if (needs_x) dx = vx.grad();
+    if (w.defined() && needs_weight) dweight = vw.grad();
+    return 0;
+  });
+  return nb::make_tuple(give_or_none(results, dweight), give_or_none(results, dx));
+}
+
+SddmmOp sddmm_op_of(const std::string& text) {
+  if (text == "dot") return SddmmOp::kDot;
+  if (text == "add") return SddmmOp::kAdd;
+  if (text == "mul") return SddmmOp::kMul;
+  fail("[sddmm] op must be dot, add or mul, got ", text);
+}
+
+nb::object sddmm_op(const PyGraph& graph, nb::handle b1, nb::handle b2, const std::string& op,
+                    nb::handle weight, nb::handle out) {
+  const Tensor left = read("sddmm", "b1", b1), right = read("sddmm", "b2", b2),
+               w = read("sddmm", "weight", weight);
+  const SddmmOp kind = sddmm_op_of(op);
+  Results results("sddmm", b1, out);
+  const Tensor s = results.run([&] { return sddmm(graph.adj, left, right, kind, w); });
+  return results.give(s);
+}
+
+/// (db1, db2) without weight; see ops/sddmm.h for the algebra.
+nb::tuple sddmm_gradients(const PyGraph& graph, nb::handle b1, nb::handle b2, const std::string& op,
+                          nb::handle ds, bool needs_b1, bool needs_b2) {
+  const Tensor left = read("sddmm", "b1", b1), right = read("sddmm", "b2", b2),
+               given = read("sddmm", "ds", ds);
+  const SddmmOp kind = sddmm_op_of(op);
+  Results results("sddmm", b1);
+  const auto gradient = [&](const Adjacency& adj, const Tensor& ids, const Tensor& other) {
+    const Shape shape =
+        other.rank() == 3 ? Shape{adj.rows(), other.dim(1), other.dim(2)} : Shape{adj.rows(), other.dim(1)};
+    const std::int64_t width = other.rank() == 3 ? other.dim(1) * other.dim(2) : other.dim(1);
+    const std::int64_t edges = adj.num_edges();
+    const Tensor s = kind == SddmmOp::kDot ? given : given.reshape({edges, width});
+    if (kind == SddmmOp::kAdd) return edge_sum(adj, s, ids).reshape(shape);
+    const Tensor weight = ids.defined() ? take(s, ids) : s;
+    if (kind == SddmmOp::kDot) return spmm(adj, weight, other);
+    return spmm(adj, weight, other.reshape({other.dim(0), width, 1})).reshape(shape);
+  };
+  Tensor db1, db2;
+  results.run([&] {
+    if (needs_b1) db1 = gradient(graph.adj, {}, right);
+    if (needs_b2) {
+      const Transposed t = transpose(graph.adj);
+      db2 = gradient(t.adj, t.edge_ids, left);
+    }
+    return 0;
+  });
+  return nb::make_tuple(give_or_none(results, db1), give_or_none(results, db2));
+}
+
+nb::object edge_softmax_op(const PyGraph& graph, nb::handle score, nb::handle out) {
+  const Tensor s = read("edge_softmax", "score", score);
+  Results results("edge_softmax", score, out);
+  const Tensor y = results.run([&] { return edge_softmax(graph.adj, s); });
+  return results.give(y);
+}
+
+/// Runs forward again.
+nb::object edge_softmax_gradient(const PyGraph& graph, nb::handle score, nb::handle dy) {
+  const Tensor s = read("edge_softmax", "score", score), dout = read("edge_softmax", "dy", dy);
+  Results results("edge_softmax", score);
+  const Tensor dx = results.run([&] {
+    const Variable v(s, true);
+    edge_softmax(graph.adj, v).backward(dout);
+    return v.grad();
+  });
+  return results.give(dx);
+}
+
+nb::object edge_sum_op(const PyGraph& graph, nb::handle x, nb::handle out) {
+  const Tensor values = read("edge_sum", "x", x);
+  Results results("edge_sum", x, out);
+  const Tensor y = results.run([&] { return edge_sum(graph.adj, values); });
+  return results.give(y);
+}
+
+/// `seed`: None, or int64 [1] on the device: the mask is a function of its value when the kernel runs, so
+/// that a replayed CUDA graph draws new masks.
+AttentionOptions attention_options(double slope, double dropout, const Tensor& seed) {
+  AttentionOptions options{.negative_slope = slope, .dropout = dropout};
+  if (dropout > 0) {
+    check(seed.defined() && seed.dtype() == DType::kI64 && seed.numel() == 1,
+          "[gat_attention] with dropout, seed must be an int64 array of one element on the device of x");
+    options.key.step = seed.data<std::int64_t>();
+  }
+  return options;
+}
+
+struct AttentionInputs {
+  Tensor s, t, x, seed;
+  AttentionOptions options;
+  AttentionInputs(nb::handle s, nb::handle t, nb::handle x, double slope, double dropout, nb::handle seed)
+      : s(read("gat_attention", "s", s)),
+        t(read("gat_attention", "t", t)),
+        x(read("gat_attention", "x", x)),
+        seed(read("gat_attention", "seed", seed)),
+        options(attention_options(slope, dropout, this->seed)) {
+    if (dropout > 0)
+      check(this->seed.device() == this->x.device(), "[gat_attention] seed must be on ", this->x.device(),
+            ", got ", this->seed.device());
+  }
+};
+
+nb::object gat_attention_op(const PyGraph& graph, nb::handle s, nb::handle t, nb::handle x, double slope,
+                            double dropout, nb::handle seed, nb::handle out) {
+  const AttentionInputs in(s, t, x, slope, dropout, seed);
+  Results results("gat_attention", x, out);
+  const Tensor y = results.run([&] { return gat_attention(graph.adj, in.s, in.t, in.x, in.options); });
+  return results.give(y);
+}
+
+nb::tuple gat_attention_saved(const PyGraph& graph, nb::handle s, nb::handle t, nb::handle x, double slope,
+                              double dropout, nb::handle seed) {
+  const AttentionInputs in(s, t, x, slope, dropout, seed);
+  Results results("gat_attention", x);
+  const GatAttentionState state =
+      results.run([&] { return gat_attention_forward(graph.adj, in.s, in.t, in.x, in.options); });
+  return nb::make_tuple(results.give(state.y), results.give(state.positive), results.give(state.stat));
+}
+
+nb::tuple gat_attention_gradients_op(const PyGraph& graph, nb::handle s, nb::handle t, nb::handle x,
+                                     nb::handle y, nb::handle positive, nb::handle stat, nb::handle dy,
+                                     double slope, double dropout, nb::handle seed) {
+  const AttentionInputs in(s, t, x, slope, dropout, seed);
+  const GatAttentionState state{read("gat_attention", "y", y), read("gat_attention", "positive", positive),
+                                read("gat_attention", "stat", stat)};
+  const Tensor dout = read("gat_attention", "dy", dy);
+  Results results("gat_attention", x);
+  const auto d = results.run(
+      [&] { return gat_attention_gradients(graph.adj, in.s, in.t, in.x, state, dout, in.options); });
+  return nb::make_tuple(results.give(d.ds), results.give(d.dt), results.give(d.dx));
+}
+
+DType float_dtype(const std::string& name) {
+  if (name == "float64") return DType::kF64;
+  if (name == "float32") return DType::kF32;
+  if (name == "bfloat16") return DType::kBF16;
+  if (name == "float16") return DType::kF16;
+  fail("[gcn_norm] dtype must be float64, float32, bfloat16 or float16, got ", name);
+}
+
+/// (graph with self loops, weight in its edge order or None, scale)
+nb::tuple gcn_norm_op(const PyGraph& graph, nb::handle like, nb::handle weight, const std::string& dtype) {
+  const Tensor w = read("gcn_norm", "weight", weight);
+  const DType wanted = float_dtype(dtype);
+  Results results("gcn_norm", like);
+  PyGraph looped;
+  const GcnGraph normal = results.run([&] {
+    const GcnGraph g = gcn_norm(graph.adj, w, wanted);
+    looped = {g.adj, {}};
+    return g;
+  });
+  return nb::make_tuple(looped, give_or_none(results, normal.weight), results.give(normal.scale));
+}
+
+/// y = S (A (S x)) with S = diag(scale): ops/gcn_norm.h.
+nb::object propagate_op(const PyGraph& graph, nb::handle scale, nb::handle x, nb::handle weight,
+                        nb::handle out) {
+  const Tensor s = read("gcn_propagate", "scale", scale), dense = read("gcn_propagate", "x", x),
+               w = read("gcn_propagate", "weight", weight);
+  Results results("gcn_propagate", x, out);
+  const Tensor y = results.run([&] { return propagate(GcnGraph{graph.adj, w, s}, dense); });
+  return results.give(y);
+}
+
+nb::object segment_op(nb::handle x, nb::handle offsets, const std::string& reduce, nb::handle out) {
+  const Tensor values = read("segment_reduce", "x", x), bounds = read("segment_reduce", "offsets", offsets);
+  const Reduce kind = parse_reduce(reduce);
+  Results results("segment_reduce", x, out);
+  const Tensor y = results.run([&] { return segment_reduce(values, bounds.to(DType::kI64), kind); });
+  return results.give(y);
+}
+
+nb::object segment_gradient(nb::handle x, nb::handle offsets, const std::string& reduce, nb::handle dy) {
+  const Tensor values = read("segment_reduce", "x", x), bounds = read("segment_reduce", "offsets", offsets),
+               dout = read("segment_reduce", "dy", dy);
+  const Reduce kind = parse_reduce(reduce);
+  Results results("segment_reduce", x);
+  const Tensor dx = results.run([&] {
+    const Variable v(values, true);
+    segment_reduce(v, bounds.to(DType::kI64), kind).backward(dout);
+    return v.grad();
+  });
+  return results.give(dx);
+}
+
+nb::object take_op(nb::handle values, nb::handle ids, double missing) {
+  const Tensor v = read("take", "values", values), i = read("take", "ids", ids);
+  Results results("take", values);
+  const Tensor y = results.run([&] { return take(v, i, missing); });
+  return results.give(y);
+}
+
+}  // namespace
+
+void bind_ops(nb::module_& m) {
+  const auto none = nb::arg("out").none() = nb::none();
+  m.def("spmm", spmm_op, nb::arg("graph"), nb::arg("x"), nb::arg("weight").none(), nb::arg("reduce"),
+        nb::arg("algorithm"), none);
+  m.def("spmm_gradients", spmm_gradients, nb::arg("graph"), nb::arg("x"), nb::arg("weight").none(),
+        nb::arg("dy"), nb::arg("reduce"), nb::arg("needs_weight"), nb::arg("needs_x"));
+  m.def("sddmm", sddmm_op, nb::arg("graph"), nb::arg("b1"), nb::arg("b2"), nb::arg("op"),
+        nb::arg("weight").none(), none);
+  m.def("sddmm_gradients", sddmm_gradients, nb::arg("graph"), nb::arg("b1"), nb::arg("b2"), nb::arg("op"),
+        nb::arg("ds"), nb::arg("needs_b1"), nb::arg("needs_b2"));
+  m.def("edge_softmax", edge_softmax_op, nb::arg("graph"), nb::arg("score"), none);
+  m.def("edge_softmax_gradient", edge_softmax_gradient, nb::arg("graph"), nb::arg("score"), nb::arg("dy"));
+  m.def("edge_sum", edge_sum_op, nb::arg("graph"), nb::arg("x"), none);
+  m.def("gat_attention", gat_attention_op, nb::arg("graph"), nb::arg("s"), nb::arg("t"), nb::arg("x"),
+        nb::arg("negative_slope"), nb::arg("dropout"), nb::arg("seed").none(), none);
+  m.def("gat_attention_saved", gat_attention_saved, nb::arg("graph"), nb::arg("s"), nb::arg("t"),
+        nb::arg("x"), nb::arg("negative_slope"), nb::arg("dropout"), nb::arg("seed").none());
+  m.def("gat_attention_gradients", gat_attention_gradients_op, nb::arg("graph"), nb::arg("s"), nb::arg("t"),
+        nb::arg("x"), nb::arg("y"), nb::arg("positive"), nb::arg("stat"), nb::arg("dy"),
+        nb::arg("negative_slope"), nb::arg("dropout"), nb::arg("seed").none());
+  m.def("gcn_norm", gcn_norm_op, nb::arg("graph"), nb::arg("like"), nb::arg("weight").none(),
+        nb::arg("dtype"));
+  m.def("gcn_propagate", propagate_op, nb::arg("graph"), nb::arg("scale"), nb::arg("x"),
+        nb::arg("weight").none(), none);
+  m.def("segment_reduce", segment_op, nb::arg("x"), nb::arg("offsets"), nb::arg("reduce"), none);
+  m.def("segment_reduce_gradient", segment_gradient, nb::arg("x"), nb::arg("offsets"), nb::arg("reduce"),
+        nb::arg("dy"));
+  m.def("take", take_op, nb::arg("values"), nb::arg("ids"), nb::arg("missing"));
+}
+
+}  // namespace rodeo::python
