@@ -23,8 +23,14 @@ nb::object spmm_op(const PyGraph& graph, nb::handle x, nb::handle weight, const 
   const Tensor dense = read("spmm", "x", x), w = read("spmm", "weight", weight);
   const SpmmOptions options = spmm_options(reduce, algorithm);
   Results results("spmm", x, out);
-  const Tensor y = results.run(
-      [&] { return w.defined() ? spmm(graph.adj, w, dense, options) : spmm(graph.adj, dense, options); });
+  const Tensor y = results.run([&] {
+    if (w.defined()) return spmm(graph.adj, w, dense, options);
+    if (dense.rank() != 3) return spmm(graph.adj, dense, options);
+    // Without weights, heads are columns.
+    const std::int64_t heads = dense.dim(1), n = dense.dim(2);
+    return spmm(graph.adj, dense.reshape({dense.dim(0), heads * n}), options)
+        .reshape({graph.adj.rows(), heads, n});
+  });
   return results.give(y);
 }
 
@@ -41,11 +47,15 @@ nb::tuple spmm_gradients(const PyGraph& graph, nb::handle x, nb::handle weight, 
   Results results("spmm", x);
   Tensor dweight, dx;
   results.run([&] {
-    const Variable vx(dense, needs_x);
+    const bool columns = !w.defined() && dense.rank() == 3;
+    const auto flat = [&](const Tensor& t) {
+      return columns ? t.reshape({t.dim(0), t.dim(1) * t.dim(2)}) : t;
+    };
+    const Variable vx(flat(dense), needs_x);
     const Variable vw = w.defined() ? Variable(w, needs_weight) : Variable();
     const Variable y = w.defined() ? spmm(graph.adj, vw, vx, options) : spmm(graph.adj, vx, options);
-    y.backward(dout);
-    if (needs_x) dx = vx.grad();
+    y.backward(flat(dout));
+    if (needs_x) dx = vx.grad().reshape(dense.shape());
     if (w.defined() && needs_weight) dweight = vw.grad();
     return 0;
   });

@@ -1,0 +1,69 @@
+"""The operators of rodeo with gradients, and layers (rodeo.torch.nn) that replace those of PyTorch Geometric.
+
+They are custom operators of PyTorch: autograd, torch.compile(fullgraph=True), autocast and torch.cuda.graph work.
+Tensors may have any strides. There are no second derivatives. A captured graph must have run once before.
+"""
+import torch as _torch
+
+from . import _ops  # noqa: F401  registers the operators
+from ._graphs import graph_of
+
+_ops_of = _torch.ops.rodeo
+
+__all__ = ["edge_softmax", "edge_sum", "gat_attention", "gcn_propagate", "graph_of", "nn", "permute", "sddmm",
+           "segment_reduce", "spmm"]
+
+
+def spmm(graph, x, weight=None, *, reduce="sum"):
+    """rodeo.spmm with gradients of x and weight. Those of "max" and "min" go to the first edge with the extremum."""
+    return _ops_of.spmm(graph._id, x, weight, reduce)
+
+
+def sddmm(graph, b1, b2, *, op="dot", weight=None):
+    """rodeo.sddmm with gradients of b1, b2 and weight."""
+    s = _ops_of.sddmm(graph._id, b1, b2, op)
+    return s if weight is None else s * weight.view(-1, *[1] * (s.dim() - 1))
+
+
+def edge_softmax(graph, score):
+    """rodeo.edge_softmax with a gradient."""
+    return _ops_of.edge_softmax(graph._id, score)
+
+
+def edge_sum(graph, x):
+    """rodeo.edge_sum with a gradient."""
+    return _ops_of.edge_sum(graph._id, x)
+
+
+def permute(graph, values, missing=1.0):
+    """Graph.permute as an operator: values [edges, ...] in the order of edge_index, in the order of the graph."""
+    return _ops_of.permute(graph._id, values, float(missing))
+
+
+def gat_attention(graph, s, t, x, *, negative_slope=0.2, dropout=0.0, seed=None):
+    """rodeo.gat_attention with gradients of s, t and x.
+
+    seed: int64 [1] on the device of x; default with dropout: drawn from PyTorch's generator of that device.
+    """
+    return _attention(graph._id, s, t, x, negative_slope, dropout, seed)
+
+
+def _attention(number, s, t, x, negative_slope, dropout, seed=None):
+    if dropout > 0 and seed is None:
+        seed = _torch.randint(0, 2**31 - 1, (1,), device=x.device)
+    if not (_torch.is_grad_enabled() and (s.requires_grad or t.requires_grad or x.requires_grad)):
+        return _ops_of.gat_attention_only(number, s, t, x, float(negative_slope), float(dropout), seed)
+    return _ops_of.gat_attention(number, s, t, x, float(negative_slope), float(dropout), seed)[0]
+
+
+def gcn_propagate(normalized, x):
+    """rodeo.gcn_propagate with a gradient of x: weights and scale are constants."""
+    return _ops_of.gcn_propagate(normalized.graph._id, normalized.scale, x, normalized.weight, False)
+
+
+def segment_reduce(x, offsets, reduce="sum"):
+    """rodeo.segment_sum, segment_mean, segment_max or segment_min, with a gradient of x."""
+    return _ops_of.segment_reduce(x, offsets, reduce)
+
+
+from . import nn  # noqa: E402

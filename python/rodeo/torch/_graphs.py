@@ -1,0 +1,88 @@
+"""Graphs behind the integers that custom operators take, and behind edge_index tensors."""
+import collections
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from ..graph import Graph, graph_of_id
+from ..ops import gcn_norm
+
+_MAX_KEPT = 32
+_kept = collections.OrderedDict()  # key -> (weak reference to the storage of edge_index, Graph)
+
+
+def _version(tensor):
+    return -1 if tensor.is_inference() else tensor._version
+
+
+@torch.compiler.disable
+def graph_of(edge_index, num_nodes, num_sources=None):
+    """The Graph of an edge_index tensor. Kept while the tensor lives and is not changed in place, for the last 32."""
+    if isinstance(edge_index, Graph):
+        return edge_index
+    if not isinstance(edge_index, torch.Tensor) or edge_index.layout != torch.strided:
+        raise ValueError("[graph] edge_index must be a dense tensor [2, edges] or a rodeo.Graph: make one by "
+                         "rodeo.Graph.from_edge_index or rodeo.Graph.from_csr")
+    storage = edge_index.untyped_storage()
+    key = (edge_index.data_ptr(), edge_index.shape, edge_index.stride(), edge_index.dtype, edge_index.device,
+           _version(edge_index), num_nodes, num_sources)
+    found = _kept.get(key)
+    if found is not None and not found[0].expired():
+        _kept.move_to_end(key)
+        return found[1]
+    graph = Graph.from_edge_index(edge_index, num_nodes, num_sources=num_sources)
+    _kept[key] = StorageWeakRef(storage), graph
+    for old in [k for k, (reference, _) in _kept.items() if reference.expired()]:
+        del _kept[old]
+    while len(_kept) > _MAX_KEPT:
+        _kept.popitem(last=False)
+    return graph
+
+
+def prepared(graph, form):
+    """A graph derived from another one, cached on it.
+
+    "loops": an edge i -> i where there is none.  "one_loop": exactly one edge i -> i; other ones are dropped.
+    """
+    if form not in graph._cache:
+        if form == "loops":
+            graph._cache[form] = graph.with_self_loops()
+        else:
+            graph._cache[form] = _with_one_loop(graph)
+    return graph._cache[form]
+
+
+def _with_one_loop(graph):
+    sources, targets = graph.edge_index()
+    kept = sources != targets
+    if bool(kept.all()):
+        return graph.with_self_loops()
+    number = graph.num_nodes
+    loop = torch.arange(number, device=sources.device, dtype=sources.dtype)
+    edges = torch.cat([sources[kept], loop]), torch.cat([targets[kept], loop])
+    return Graph.from_edge_index(edges, number)
+
+
+@torch.compiler.assume_constant_result
+def prepared_id(number, form):
+    """The id of prepared(graph, form): a constant for torch.compile."""
+    return prepared(graph_of_id(number), form)._id
+
+
+def normalized(graph, dtype):
+    """gcn_norm of a graph without edge weights. 16-bit values have scales in f32."""
+    wide = torch.float64 if dtype == torch.float64 else torch.float32
+    key = ("gcn", wide)
+    if key not in graph._cache:
+        graph._cache[key] = gcn_norm(graph, dtype=str(wide).removeprefix("torch."))
+    return graph._cache[key]
+
+
+def inverse_counts(graph, dtype):
+    """[nodes, 1]: 1 / the number of edges of each target, 1 where there is none."""
+    wide = torch.float64 if dtype == torch.float64 else torch.float32
+    key = ("counts", wide)
+    if key not in graph._cache:
+        indptr = graph.indptr
+        graph._cache[key] = (1 / (indptr[1:] - indptr[:-1]).clamp(min=1).to(wide)).unsqueeze(1)
+    return graph._cache[key]

@@ -1,0 +1,369 @@
+"""Layers with the constructor arguments, formulas and state_dict names of PyTorch Geometric."""
+import math
+
+import torch
+from torch import nn
+
+from . import _attention, _ops_of, graph_of
+from ._graphs import prepared_id
+from ..graph import Graph
+
+__all__ = ["APPNP", "GATConv", "GATv2Conv", "GCNConv", "GINConv", "SAGEConv", "SGConv"]
+
+
+def _check_rest(layer, rest, **allowed):
+    """Refuses arguments of PyG that would change the result."""
+    allowed = {"flow": "source_to_target", "node_dim": (0, -2, -3), "decomposed_layers": 1, "aggr": ("add", "sum"), **allowed}
+    for name, value in rest.items():
+        if name not in allowed:
+            raise TypeError(f"{layer} has no argument {name}")
+        choices = allowed[name] if isinstance(allowed[name], tuple) else (allowed[name],)
+        if value not in choices:
+            raise ValueError(f"{layer}: {name} must be {' or '.join(repr(c) for c in choices)}, got {value!r}: "
+                             "use torch_geometric.nn for it")
+
+
+def _check_width(layer, width):
+    if not isinstance(width, int) or width < 1:
+        raise ValueError(f"{layer}: in_channels must be a positive number, got {width!r}: lazy widths (-1) are those of "
+                         "torch_geometric.nn")
+
+
+def _linear(inputs, outputs, bias):
+    layer = nn.Linear(inputs, outputs, bias=bias)
+    return layer
+
+
+def _glorot(weight):
+    limit = math.sqrt(6.0 / (weight.size(-2) + weight.size(-1)))
+    with torch.no_grad():
+        weight.uniform_(-limit, limit)
+
+
+def _reset_glorot(linear, zero_bias=True):
+    _glorot(linear.weight)
+    if linear.bias is not None and zero_bias:
+        nn.init.zeros_(linear.bias)
+
+
+def _graph_for(edge_index, nodes, sources=None):
+    graph = edge_index if isinstance(edge_index, Graph) else graph_of(edge_index, nodes, sources)
+    if graph.num_nodes != nodes or graph.num_sources != (nodes if sources is None else sources):
+        raise ValueError(f"[graph] the graph has {graph.num_nodes} targets and {graph.num_sources} sources, x is for {nodes} "
+                         f"and {nodes if sources is None else sources}")
+    return graph
+
+
+def _no_edge_attr(layer, edge_attr):
+    if edge_attr is not None:
+        raise ValueError(f"{layer}: edge_attr is for torch_geometric.nn: build attention on edges from rodeo.torch.sddmm")
+
+
+class _GcnBase(nn.Module):
+    """D^-1/2 (A + I) D^-1/2 x with PyG's options."""
+
+    def _propagate(self, x, edge_index, edge_weight):
+        graph = _graph_for(edge_index, x.size(0))
+        if not self.normalize:
+            weight = None if edge_weight is None else _ops_of.permute(graph._id, edge_weight.to(x.dtype), 1.0)
+            return _ops_of.spmm(graph._id, x, weight, "sum")
+        if edge_weight is None and self.add_self_loops:  # PyG reads `improved` with edge weights only
+            return _ops_of.gcn(graph._id, x, False)
+        number, weight = self._normal_weight(graph, edge_weight, x)
+        return _ops_of.spmm(number, x, weight.to(x.dtype), "sum")
+
+    def _normal_weight(self, graph, edge_weight, x):
+        """The graph's id with self loops, and the normalised weight of each of its edges. Differentiable."""
+        wide = x.dtype if x.dtype == torch.float64 else torch.float32
+        ones = edge_weight is None
+        if ones:
+            edge_weight = torch.ones(graph.num_edges, dtype=wide, device=x.device)
+        weight = _ops_of.permute(graph._id, edge_weight.to(wide), 1.0)
+        number = graph._id
+        if self.add_self_loops:
+            number = prepared_id(number, "loops")
+            weight = _ops_of.permute(number, weight, 2.0 if self.improved and not ones else 1.0)
+        degree = _ops_of.edge_sum(number, weight)
+        scale = degree.pow(-0.5)
+        scale = scale.masked_fill(degree <= 0, 0).view(-1, 1)
+        # scale of the target times scale of the source
+        return number, weight * _ops_of.sddmm(number, scale, scale, "dot")
+
+
+class GCNConv(_GcnBase):
+    """torch_geometric.nn.GCNConv. forward(x [nodes, in], edge_index or rodeo.Graph, edge_weight [edges] or None).
+
+    `cached` changes nothing: what is derived from an edge_index or a Graph is kept with it.
+    """
+
+    def __init__(self, in_channels, out_channels, improved=False, cached=False, add_self_loops=None, normalize=True,
+                 bias=True, **kwargs):
+        super().__init__()
+        _check_rest("GCNConv", kwargs)
+        _check_width("GCNConv", in_channels)
+        add_self_loops = normalize if add_self_loops is None else add_self_loops
+        if add_self_loops and not normalize:
+            raise ValueError("GCNConv does not add self loops without normalize, as in torch_geometric.nn")
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.improved, self.cached, self.add_self_loops, self.normalize = improved, cached, add_self_loops, normalize
+        self.lin = _linear(in_channels, out_channels, False)
+        self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        _reset_glorot(self.lin)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+    def forward(self, x, edge_index, edge_weight=None):
+        if self.in_channels < self.out_channels:  # the narrower side is cheaper to aggregate
+            y = self.lin(self._propagate(x, edge_index, edge_weight))
+        else:
+            y = self._propagate(self.lin(x), edge_index, edge_weight)
+        return y if self.bias is None else y + self.bias
+
+    def extra_repr(self):
+        return f"{self.in_channels}, {self.out_channels}"
+
+
+class SGConv(_GcnBase):
+    """torch_geometric.nn.SGConv: K propagations, then one linear layer. Results are not cached between calls."""
+
+    normalize, improved = True, False
+
+    def __init__(self, in_channels, out_channels, K=1, cached=False, add_self_loops=True, bias=True, **kwargs):
+        super().__init__()
+        _check_rest("SGConv", kwargs)
+        _check_width("SGConv", in_channels)
+        self.in_channels, self.out_channels, self.K, self.cached = in_channels, out_channels, K, cached
+        self.add_self_loops = add_self_loops
+        self.lin = _linear(in_channels, out_channels, bias)
+        self._propagated = None
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        self.lin.reset_parameters()
+        self._propagated = None
+
+    def forward(self, x, edge_index, edge_weight=None):
+        if not self.cached or self._propagated is None:
+            for _ in range(self.K):
+                x = self._propagate(x, edge_index, edge_weight)
+            if self.cached:
+                self._propagated = x
+        else:
+            x = self._propagated
+        return self.lin(x)
+
+
+class APPNP(_GcnBase):
+    """torch_geometric.nn.APPNP. dropout is that of edge weights."""
+
+    improved = False
+
+    def __init__(self, K, alpha, dropout=0.0, cached=False, add_self_loops=True, normalize=True, **kwargs):
+        super().__init__()
+        _check_rest("APPNP", kwargs)
+        self.K, self.alpha, self.dropout, self.cached = K, alpha, dropout, cached
+        self.add_self_loops, self.normalize = add_self_loops, normalize
+
+    def reset_parameters(self):
+        pass
+
+    def forward(self, x, edge_index, edge_weight=None):
+        first = x
+        drops = self.dropout > 0 and self.training
+        if drops:
+            graph = _graph_for(edge_index, x.size(0))
+            if self.normalize:
+                number, weight = self._normal_weight(graph, edge_weight, x)
+            else:
+                ones = torch.ones(graph.num_edges, dtype=x.dtype, device=x.device)
+                number = graph._id
+                weight = _ops_of.permute(number, ones if edge_weight is None else edge_weight, 1.0)
+        for _ in range(self.K):
+            if drops:
+                kept = nn.functional.dropout(weight, self.dropout)
+                x = _ops_of.spmm(number, x, kept.to(x.dtype), "sum")
+            else:
+                x = self._propagate(x, edge_index, edge_weight)
+            x = (1 - self.alpha) * x + self.alpha * first
+        return x
+
+
+class SAGEConv(nn.Module):
+    """torch_geometric.nn.SAGEConv. aggr: mean, sum, add, max or min. x [nodes, in], or a pair (sources, targets)."""
+
+    def __init__(self, in_channels, out_channels, aggr="mean", normalize=False, root_weight=True, project=False, bias=True,
+                 **kwargs):
+        super().__init__()
+        if aggr not in ("mean", "sum", "add", "max", "min"):
+            raise ValueError(f"SAGEConv: aggr must be mean, sum, add, max or min, got {aggr!r}: use torch_geometric.nn for it")
+        _check_rest("SAGEConv", kwargs)
+        self.in_channels, self.out_channels = in_channels, out_channels
+        widths = (in_channels, in_channels) if isinstance(in_channels, int) else tuple(in_channels)
+        for width in widths:
+            _check_width("SAGEConv", width)
+        self.aggr, self.normalize, self.root_weight, self.project = aggr, normalize, root_weight, project
+        self.reduce = "sum" if aggr == "add" else aggr
+        if project:
+            self.lin = _linear(widths[0], widths[0], True)
+        self.lin_l = _linear(widths[0], out_channels, bias)
+        if root_weight:
+            self.lin_r = _linear(widths[1], out_channels, False)
+
+    def reset_parameters(self):
+        for layer in self.children():
+            layer.reset_parameters()
+
+    def forward(self, x, edge_index, size=None):
+        source, target = x if isinstance(x, tuple) else (x, x)
+        nodes = target.size(0) if target is not None else size[1] if size is not None else source.size(0)
+        bipartite = isinstance(x, tuple)
+        graph = _graph_for(edge_index, nodes, source.size(0) if bipartite else None)
+        if self.project:
+            source = self.lin(source).relu()
+        if self.reduce in ("mean", "sum") and self.lin_l.out_features < self.lin_l.in_features:
+            y = _ops_of.spmm(graph._id, nn.functional.linear(source, self.lin_l.weight), None, self.reduce)
+            y = y if self.lin_l.bias is None else y + self.lin_l.bias
+        else:
+            y = self.lin_l(_ops_of.spmm(graph._id, source, None, self.reduce))
+        if self.root_weight and target is not None:
+            y = y + self.lin_r(target)
+        return nn.functional.normalize(y, p=2.0, dim=-1) if self.normalize else y
+
+
+class GINConv(nn.Module):
+    """torch_geometric.nn.GINConv: nn((1 + eps) x + sum of neighbours)."""
+
+    def __init__(self, nn, eps=0.0, train_eps=False, **kwargs):
+        super().__init__()
+        _check_rest("GINConv", kwargs)
+        self.nn, self.initial_eps = nn, eps
+        if train_eps:
+            self.eps = torch.nn.Parameter(torch.full((1,), float(eps)))
+        else:
+            self.register_buffer("eps", torch.full((1,), float(eps)))
+
+    def reset_parameters(self):
+        for layer in self.nn.modules():
+            if layer is not self.nn and hasattr(layer, "reset_parameters"):
+                layer.reset_parameters()
+        with torch.no_grad():
+            self.eps.fill_(self.initial_eps)
+
+    def forward(self, x, edge_index, size=None):
+        source, target = x if isinstance(x, tuple) else (x, x)
+        nodes = target.size(0) if target is not None else size[1] if size is not None else source.size(0)
+        graph = _graph_for(edge_index, nodes, source.size(0) if isinstance(x, tuple) else None)
+        y = _ops_of.spmm(graph._id, source, None, "sum")
+        return self.nn(y if target is None else y + (1 + self.eps) * target)
+
+
+class _Attention(nn.Module):
+    def _set_up(self, layer, in_channels, out_channels, heads, concat, negative_slope, dropout, add_self_loops, edge_dim,
+                residual, rest):
+        _check_rest(layer, rest)
+        if edge_dim is not None:
+            raise ValueError(f"{layer}: edge_dim is for torch_geometric.nn")
+        self.in_channels, self.out_channels, self.heads, self.concat = in_channels, out_channels, heads, concat
+        self.negative_slope, self.dropout = negative_slope, dropout
+        self.add_self_loops, self.residual = add_self_loops, residual
+        self.widths = (in_channels, in_channels) if isinstance(in_channels, int) else tuple(in_channels)
+        for width in self.widths:
+            _check_width(layer, width)
+
+    def _add_rest(self, bias):
+        """After the layer's own parameters: optimizers know parameters by their order."""
+        total = self.out_channels * (self.heads if self.concat else 1)
+        self.bias = nn.Parameter(torch.empty(total)) if bias else None
+        self.res = _linear(self.widths[1], total, False) if self.residual else None
+        self.reset_parameters()
+
+    def _graph_number(self, edge_index, source, target):
+        nodes = source.size(0) if target is None else target.size(0)
+        bipartite = target is not None and target is not source
+        graph = _graph_for(edge_index, nodes, source.size(0) if bipartite else None)
+        if not self.add_self_loops or graph.num_nodes != graph.num_sources:
+            return graph._id
+        return prepared_id(graph._id, "one_loop")
+
+    def _finish(self, y, target):
+        y = y.flatten(1) if self.concat else y.mean(dim=1)
+        if self.res is not None:
+            y = y + self.res(target)
+        return y if self.bias is None else y + self.bias
+
+
+class GATConv(_Attention):
+    """torch_geometric.nn.GATConv, without edge features. x [nodes, in], or a pair (sources, targets)."""
+
+    def __init__(self, in_channels, out_channels, heads=1, concat=True, negative_slope=0.2, dropout=0.0, add_self_loops=True,
+                 edge_dim=None, fill_value="mean", bias=True, residual=False, **kwargs):
+        super().__init__()
+        self._set_up("GATConv", in_channels, out_channels, heads, concat, negative_slope, dropout, add_self_loops, edge_dim,
+                     residual, kwargs)
+        if isinstance(in_channels, int):
+            self.lin = _linear(in_channels, heads * out_channels, False)
+        else:
+            self.lin_src = _linear(self.widths[0], heads * out_channels, False)
+            self.lin_dst = _linear(self.widths[1], heads * out_channels, False)
+        self.att_src = nn.Parameter(torch.empty(1, heads, out_channels))
+        self.att_dst = nn.Parameter(torch.empty(1, heads, out_channels))
+        self._add_rest(bias)
+
+    def reset_parameters(self):
+        for layer in self.children():
+            _reset_glorot(layer)
+        _glorot(self.att_src)
+        _glorot(self.att_dst)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+    def forward(self, x, edge_index, edge_attr=None, size=None):
+        _no_edge_attr("GATConv", edge_attr)
+        shape = (-1, self.heads, self.out_channels)
+        source, target = x if isinstance(x, tuple) else (x, x)
+        of_source = self.lin if hasattr(self, "lin") else self.lin_src
+        of_target = self.lin if hasattr(self, "lin") else self.lin_dst
+        h = of_source(source).view(shape)
+        g = h if target is source else of_target(target).view(shape)
+        t = (h * self.att_src).sum(-1)
+        s = (g * self.att_dst).sum(-1)
+        dropout = self.dropout if self.training else 0.0
+        y = _attention(self._graph_number(edge_index, source, target), s, t, h, self.negative_slope, dropout)
+        return self._finish(y, target)
+
+
+class GATv2Conv(_Attention):
+    """torch_geometric.nn.GATv2Conv, without edge features. Keeps two arrays [edges, heads, out], as PyG does."""
+
+    def __init__(self, in_channels, out_channels, heads=1, concat=True, negative_slope=0.2, dropout=0.0, add_self_loops=True,
+                 edge_dim=None, fill_value="mean", bias=True, share_weights=False, residual=False, **kwargs):
+        super().__init__()
+        self._set_up("GATv2Conv", in_channels, out_channels, heads, concat, negative_slope, dropout, add_self_loops,
+                     edge_dim, residual, kwargs)
+        self.share_weights = share_weights
+        self.lin_l = _linear(self.widths[0], heads * out_channels, bias)
+        self.lin_r = self.lin_l if share_weights else _linear(self.widths[1], heads * out_channels, bias)
+        self.att = nn.Parameter(torch.empty(1, heads, out_channels))
+        self._add_rest(bias)
+
+    def reset_parameters(self):
+        for layer in self.children():
+            _reset_glorot(layer)
+        _glorot(self.att)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+    def forward(self, x, edge_index, edge_attr=None):
+        _no_edge_attr("GATv2Conv", edge_attr)
+        shape = (-1, self.heads, self.out_channels)
+        source, target = x if isinstance(x, tuple) else (x, x)
+        left = self.lin_l(source).view(shape)
+        right = self.lin_r(target).view(shape)
+        number = self._graph_number(edge_index, source, target)
+        hidden = nn.functional.leaky_relu(_ops_of.sddmm(number, right, left, "add"), self.negative_slope)
+        weight = _ops_of.edge_softmax(number, (hidden * self.att).sum(-1))
+        weight = nn.functional.dropout(weight, self.dropout, self.training)
+        return self._finish(_ops_of.spmm(number, left, weight.to(left.dtype), "sum"), target)

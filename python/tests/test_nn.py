@@ -1,0 +1,159 @@
+"""rodeo.torch.nn beside torch_geometric.nn: state_dict, outputs, gradients, compilation."""
+import pytest
+
+torch = pytest.importorskip("torch")
+pyg = pytest.importorskip("torch_geometric.nn")
+
+import numpy as np  # noqa: E402
+
+import rodeo  # noqa: E402
+import rodeo.torch.nn as ours  # noqa: E402
+from conftest import make_edges  # noqa: E402
+
+N = 50
+
+
+def mlp():
+    return torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.nn.Linear(8, 4))
+
+
+CASES = {
+    "gcn": lambda nn: nn.GCNConv(6, 4),
+    "gcn wide": lambda nn: nn.GCNConv(6, 9),
+    "gcn improved": lambda nn: nn.GCNConv(6, 4, improved=True, bias=False),
+    "gcn plain": lambda nn: nn.GCNConv(6, 4, normalize=False),
+    "gcn no loops": lambda nn: nn.GCNConv(6, 4, add_self_loops=False),
+    "gat": lambda nn: nn.GATConv(6, 4),
+    "gat heads": lambda nn: nn.GATConv(6, 4, heads=3),
+    "gat mean": lambda nn: nn.GATConv(6, 4, heads=3, concat=False, negative_slope=0.1, residual=True),
+    "gat no loops": lambda nn: nn.GATConv(6, 4, heads=2, add_self_loops=False, bias=False),
+    "gatv2": lambda nn: nn.GATv2Conv(6, 4, heads=2),
+    "gatv2 shared": lambda nn: nn.GATv2Conv(6, 4, heads=2, share_weights=True, concat=False),
+    "gatv2 residual": lambda nn: nn.GATv2Conv(6, 4, heads=2, residual=True, add_self_loops=False),
+    "sage": lambda nn: nn.SAGEConv(6, 4),
+    "sage sum": lambda nn: nn.SAGEConv(6, 9, aggr="sum", bias=False),
+    "sage max": lambda nn: nn.SAGEConv(6, 4, aggr="max", normalize=True),
+    "sage project": lambda nn: nn.SAGEConv(6, 4, aggr="min", project=True, root_weight=False),
+    "gin": lambda nn: nn.GINConv(mlp(), eps=0.3),
+    "gin eps": lambda nn: nn.GINConv(mlp(), train_eps=True),
+    "appnp": lambda nn: nn.APPNP(K=4, alpha=0.2),
+    "appnp plain": lambda nn: nn.APPNP(K=2, alpha=0.1, add_self_loops=False),
+    "sg": lambda nn: nn.SGConv(6, 4, K=3),
+    "sg cached": lambda nn: nn.SGConv(6, 4, K=2, cached=True, bias=False),
+}
+WEIGHTED = [name for name in CASES if name.split()[0] in ("gcn", "appnp", "sg") and "cached" not in name]
+
+
+def pair(case, device):
+    torch.manual_seed(0)
+    theirs, mine = CASES[case](pyg).to(device), CASES[case](ours).to(device)
+    assert list(theirs.state_dict()) == list(mine.state_dict())
+    mine.load_state_dict(theirs.state_dict())
+    theirs.load_state_dict(mine.state_dict())
+    return theirs, mine
+
+
+def compare(theirs, mine, x, edge_index, for_mine, *weights):
+    results = []
+    for layer, edges in (theirs, edge_index), (mine, for_mine):
+        inputs = [x.detach().clone().requires_grad_()] + [w.detach().clone().requires_grad_() for w in weights]
+        layer.zero_grad()
+        y = layer(inputs[0], edges, *inputs[1:])
+        y.square().sum().backward()
+        results.append([y.detach()] + [i.grad for i in inputs] + [p.grad for p in layer.parameters()])
+    for expected, got in zip(*results):
+        assert (expected is None) == (got is None)
+        if expected is not None:
+            torch.testing.assert_close(got, expected, atol=2e-4, rtol=2e-4)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_layers_agree_with_pyg(case, device):
+    theirs, mine = pair(case, device)
+    simple = np.unique(make_edges(N, 300), axis=1)
+    edges = torch.tensor(simple, device=device)
+    x = torch.randn(N, 6, device=device)
+    compare(theirs, mine, x, edges, edges)
+    if "cached" not in case:
+        compare(theirs, mine, x, edges, rodeo.Graph.from_edge_index(edges, N))
+
+
+@pytest.mark.parametrize("case", WEIGHTED)
+def test_edge_weights_and_their_gradients(case, device):
+    theirs, mine = pair(case, device)
+    edges = torch.tensor(np.unique(make_edges(N, 300), axis=1), device=device)
+    compare(theirs, mine, torch.randn(N, 6, device=device), edges, edges, torch.rand(edges.size(1), device=device) + 0.1)
+
+
+@pytest.mark.parametrize("make", [lambda nn: nn.SAGEConv((6, 5), 4), lambda nn: nn.GATConv((6, 5), 4, heads=2),
+                                  lambda nn: nn.GATv2Conv((6, 5), 4, heads=2)])
+def test_bipartite_layers(make, device):
+    theirs, mine = make(pyg).to(device), make(ours).to(device)
+    mine.load_state_dict(theirs.state_dict())
+    edges = torch.tensor(make_edges(30, 200, sources=40), device=device)
+    x = torch.randn(40, 6, device=device), torch.randn(30, 5, device=device)
+    if hasattr(theirs, "add_self_loops"):
+        theirs.add_self_loops = mine.add_self_loops = False  # PyG adds some between sources and targets
+    torch.testing.assert_close(mine(x, edges), theirs(x, edges), atol=1e-4, rtol=1e-4)
+
+
+class Net(torch.nn.Module):
+    def __init__(self, nn):
+        super().__init__()
+        self.conv1, self.conv2 = nn.GCNConv(6, 8), nn.GATConv(8, 3, heads=2, concat=False, dropout=0.0)
+
+    def forward(self, x, edges):
+        return self.conv2(torch.relu(self.conv1(x, edges)), edges)
+
+
+def test_networks_compile(device):
+    edges = torch.tensor(make_edges(N, 300), device=device)
+    graph = rodeo.Graph.from_edge_index(edges, N)
+    x = torch.randn(N, 6, device=device)
+    net = Net(ours).to(device)
+    expected = net(x, graph)
+    torch.testing.assert_close(torch.compile(net, fullgraph=True, backend="aot_eager")(x, graph), expected)
+    torch._dynamo.reset()
+    torch.testing.assert_close(torch.compile(net, backend="aot_eager")(x, edges), expected)  # one break: the graph is built
+
+
+def test_networks_train_under_autocast(device):
+    edges = torch.tensor(make_edges(N, 300), device=device)
+    net, x, y = Net(ours).to(device), torch.randn(N, 6, device=device), torch.randint(0, 3, (N,), device=device)
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+    losses = []
+    for _ in range(30):
+        with torch.autocast(device, dtype=torch.bfloat16):
+            loss = torch.nn.functional.cross_entropy(net(x, edges), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0]
+
+
+def test_dropout_is_drawn_from_pytorchs_generator(device):
+    layer = ours.GATConv(6, 4, dropout=0.5).to(device)
+    edges, x = torch.tensor(make_edges(N, 300), device=device), torch.randn(N, 6, device=device)
+    results = []
+    for seed in 1, 1, 2:
+        torch.manual_seed(seed)
+        results.append(layer(x, edges))
+    assert torch.equal(results[0], results[1]) and not torch.equal(results[0], results[2])
+    layer.eval()
+    assert torch.equal(layer(x, edges), layer(x, edges))
+
+
+def test_arguments_that_change_the_result_are_refused():
+    for make, text in [(lambda: ours.GCNConv(-1, 4), "lazy"), (lambda: ours.GATConv(6, 4, edge_dim=3), "edge_dim"),
+                       (lambda: ours.SAGEConv(6, 4, aggr="lstm"), "aggr"), (lambda: ours.GCNConv(6, 4, aggr="max"), "aggr"),
+                       (lambda: ours.GCNConv(6, 4, flow="target_to_source"), "flow"),
+                       (lambda: ours.GCNConv(6, 4, add_self_loops=True, normalize=False), "self loops")]:
+        with pytest.raises(ValueError, match=text):
+            make()
+    with pytest.raises(TypeError, match="no argument"):
+        ours.GCNConv(6, 4, wings=2)
+    with pytest.raises(ValueError, match="targets"):
+        ours.GCNConv(6, 4)(torch.zeros(5, 6), rodeo.Graph.from_edge_index(torch.zeros(2, 1, dtype=torch.int64), 3))
+    with pytest.raises(ValueError, match="dense tensor"):
+        ours.GCNConv(6, 4)(torch.zeros(5, 6), torch.eye(5).to_sparse())
