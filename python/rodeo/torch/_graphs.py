@@ -39,42 +39,44 @@ def graph_of(edge_index, num_nodes, num_sources=None):
     return graph
 
 
-def prepared(graph, form):
-    """A graph derived from another one, cached on it.
+def with_one_loop(graph):
+    """The graph with exactly one edge i -> i for each node, as PyG adds self loops. Cached on the graph.
 
-    "loops": an edge i -> i where there is none.  "one_loop": exactly one edge i -> i; other ones are dropped.
+    edge_ids: the position of each edge in `graph`, of the last one of several self loops; -1 for an added one.
     """
-    if form not in graph._cache:
-        if form == "loops":
-            graph._cache[form] = graph.with_self_loops()
-        else:
-            graph._cache[form] = _with_one_loop(graph)
-    return graph._cache[form]
+    if "one_loop" not in graph._cache:
+        graph._cache["one_loop"] = _make_one_loop(graph)
+    return graph._cache["one_loop"]
 
 
-def _with_one_loop(graph):
+def _make_one_loop(graph):
     sources, targets = graph.edge_index()
-    kept = sources != targets
-    if bool(kept.all()):
-        return graph.with_self_loops()
+    loops = (sources == targets).nonzero().squeeze(1)
     number = graph.num_nodes
-    loop = torch.arange(number, device=sources.device, dtype=sources.dtype)
-    edges = torch.cat([sources[kept], loop]), torch.cat([targets[kept], loop])
-    return Graph.from_edge_index(edges, number)
+    if loops.numel() == 0 or loops.numel() == torch.unique(sources[loops]).numel():
+        return graph.with_self_loops()
+    kept = (sources != targets).nonzero().squeeze(1)
+    node = torch.arange(number, device=sources.device, dtype=sources.dtype)
+    looped = Graph.from_edge_index((torch.cat([sources[kept], node]), torch.cat([targets[kept], node])), number)
+    last = torch.full((number,), -1, device=sources.device, dtype=torch.int64)
+    last.scatter_reduce_(0, sources[loops].long(), loops, "amax")
+    looped._cache["edge_ids"] = torch.cat([kept, last])[looped.edge_ids]
+    return looped
 
 
 @torch.compiler.assume_constant_result
-def prepared_id(number, form):
-    """The id of prepared(graph, form): a constant for torch.compile."""
-    return prepared(graph_of_id(number), form)._id
+def one_loop_id(number):
+    """The id of with_one_loop(graph): a constant for torch.compile."""
+    return with_one_loop(graph_of_id(number))._id
 
 
 def normalized(graph, dtype):
-    """gcn_norm of a graph without edge weights. 16-bit values have scales in f32."""
+    """gcn_norm, with one self loop a node, of a graph without edge weights. 16-bit values have scales in f32."""
     wide = torch.float64 if dtype == torch.float64 else torch.float32
     key = ("gcn", wide)
     if key not in graph._cache:
-        graph._cache[key] = gcn_norm(graph, dtype=str(wide).removeprefix("torch."))
+        looped = with_one_loop(graph)
+        graph._cache[key] = gcn_norm(looped, dtype=str(wide).removeprefix("torch."))
     return graph._cache[key]
 
 

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from . import _attention, _ops_of, graph_of
-from ._graphs import prepared_id
+from ._graphs import one_loop_id
 from ..graph import Graph
 
 __all__ = ["APPNP", "GATConv", "GATv2Conv", "GCNConv", "GINConv", "SAGEConv", "SGConv"]
@@ -81,7 +81,7 @@ class _GcnBase(nn.Module):
         weight = _ops_of.permute(graph._id, edge_weight.to(wide), 1.0)
         number = graph._id
         if self.add_self_loops:
-            number = prepared_id(number, "loops")
+            number = one_loop_id(number)
             weight = _ops_of.permute(number, weight, 2.0 if self.improved and not ones else 1.0)
         degree = _ops_of.edge_sum(number, weight)
         scale = degree.pow(-0.5)
@@ -286,7 +286,7 @@ class _Attention(nn.Module):
         graph = _graph_for(edge_index, nodes, source.size(0) if bipartite else None)
         if not self.add_self_loops or graph.num_nodes != graph.num_sources:
             return graph._id
-        return prepared_id(graph._id, "one_loop")
+        return one_loop_id(graph._id)
 
     def _finish(self, y, target):
         y = y.flatten(1) if self.concat else y.mean(dim=1)
