@@ -17,10 +17,12 @@ if "RODEO_H5_CHECK" not in _os.environ and _os.access(_h5_check, _os.X_OK):
     _os.environ["RODEO_H5_CHECK"] = _h5_check  # the program that reads untrusted HDF5 files first
 
 from ._core import build_info, num_threads, set_num_threads  # noqa: E402
+from .dataset import Dataset  # noqa: E402
 from .graph import Graph  # noqa: E402
 from .ops import (GcnGraph, edge_softmax, edge_sum, gat_attention, gcn_norm, gcn_propagate, sddmm,  # noqa: E402
                   segment_max, segment_mean, segment_min, segment_sum, spmm)
+from .training import NodeClassifier, TrainResult, options, train  # noqa: E402
 
-__all__ = ["Graph", "GcnGraph", "__version__", "build_info", "edge_softmax", "edge_sum", "gat_attention", "gcn_norm",
-           "gcn_propagate", "num_threads", "sddmm", "segment_max", "segment_mean", "segment_min", "segment_sum",
-           "set_num_threads", "spmm"]
+__all__ = ["Dataset", "Graph", "GcnGraph", "NodeClassifier", "TrainResult", "__version__", "build_info", "edge_softmax", "edge_sum", "gat_attention", "gcn_norm",
+           "gcn_propagate", "num_threads", "options", "sddmm", "segment_max", "segment_mean", "segment_min", "segment_sum",
+           "set_num_threads", "spmm", "train"]

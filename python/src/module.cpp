@@ -54,4 +54,5 @@ NB_MODULE(_core, m) {
   bind_arrays(m);
   bind_graph(m);
   bind_ops(m);
+  bind_train(m);
 }

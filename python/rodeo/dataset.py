@@ -1,0 +1,164 @@
+"""rodeo.Dataset: one graph with features, labels and a split."""
+import numpy as np
+
+from . import _core, _frameworks
+
+
+def _host(array, dtype=None):
+    """A contiguous NumPy array; shares memory where it can."""
+    if _frameworks.know(array):
+        array = array.detach().cpu().numpy()
+    elif hasattr(array, "get") and hasattr(array, "device"):  # CuPy
+        array = array.get()
+    array = np.ascontiguousarray(array)
+    return array if dtype is None or array.dtype == dtype else array.astype(dtype)
+
+
+def _ids(name, part, nodes):
+    """Node ids of a mask [nodes], or of an array of ids: ascending int64."""
+    part = _host(part)
+    if part.dtype == bool:
+        if part.shape != (nodes,):
+            raise ValueError(f"[dataset] {name} must be a mask of {nodes} nodes or node ids, got {list(part.shape)}")
+        return np.flatnonzero(part)
+    if part.ndim != 1 or part.dtype.kind not in "iu":
+        raise ValueError(f"[dataset] {name} must be a boolean mask or integer ids of nodes, got {part.dtype} {list(part.shape)}")
+    ids = np.unique(part.astype(np.int64))
+    if ids.size and (ids[0] < 0 or ids[-1] >= nodes):
+        raise ValueError(f"[dataset] {name} has node {ids[0] if ids[0] < 0 else ids[-1]}, outside [0, {nodes})")
+    return ids
+
+
+class Dataset:
+    """One graph with features, labels and a split, for rodeo.train and as an HDF5 file (datasets/README.md).
+
+    Attributes: name, num_nodes, num_edges, num_features, num_classes.
+    """
+
+    def __init__(self, edge_index, x=None, y=None, *, train_mask=None, val_mask=None, test_mask=None, edge_weight=None,
+                 num_nodes=None, num_classes=None, name="dataset"):
+        """From arrays of any framework; those on a GPU are copied to the host. Do not change them afterwards.
+
+        edge_index   integers [2, edges]: sources, targets
+        x            [nodes, features], floats; or a sparse matrix of SciPy
+        y            integers [nodes], negative where unknown; or [nodes, classes] of 0 and 1
+        *_mask       booleans [nodes], or node ids. Without any: give split="60/20/20" to rodeo.train
+        edge_weight  [edges]
+        """
+        if isinstance(edge_index, _core.Dataset):
+            self._core = edge_index
+            return
+        edges = _host(edge_index)
+        if edges.ndim != 2 or edges.shape[0] != 2 or edges.dtype.kind not in "iu":
+            raise ValueError(f"[dataset] edge_index must be integers [2, edges], got {edges.dtype} {list(edges.shape)}")
+        sizes = [int(edges.max()) + 1 if edges.size else 0]
+        sizes += [value.shape[0] for value in (x, y) if value is not None]
+        nodes = max(sizes) if num_nodes is None else num_nodes
+        if edges.size and (edges.min() < 0 or edges.max() >= nodes):
+            raise ValueError(f"[dataset] edge_index has ids from {edges.min()} to {edges.max()}, there are {nodes} nodes")
+        edges = edges.astype(np.int64, copy=False)
+        arrays = {"src": np.ascontiguousarray(edges[0]), "dst": np.ascontiguousarray(edges[1])}
+        features = _features(x, nodes, arrays)
+        classes = _labels(y, nodes, num_classes, arrays)
+        if edge_weight is not None:
+            arrays["edge_weight"] = _finite("edge_weight", _host(edge_weight, np.float32), (edges.shape[1],))
+        _split(arrays, nodes, {"train": train_mask, "val": val_mask, "test": test_mask})
+        self._core = _core.Dataset.from_arrays(arrays, nodes, features, classes, name)
+
+    @classmethod
+    def load(cls, path, split="", seed=0):
+        """Reads and checks a file. split: "", "2" (one of the file's) or "60/20/20" (random, by seed)."""
+        return cls(_core.Dataset.load(str(path), split, seed))
+
+    @classmethod
+    def generate(cls, preset="cora", seed=0):
+        """A synthetic graph of the size of "cora", "pubmed", "arxiv", "reddit" or "products"."""
+        return cls(_core.Dataset.generate(preset, seed))
+
+    def save(self, path):
+        """Writes an HDF5 file, atomically."""
+        self._core.save(str(path))
+
+    def arrays(self):
+        """NumPy arrays by name: src and dst, or indptr and indices; x, or x_indptr, x_indices and x_data; y, edge_weight,
+        train, val and test (node ids). They share memory with the dataset: do not change them."""
+        return {name: _frameworks.from_dlpack(array, None) for name, array in self._core.arrays().items()}
+
+    def graph(self, device="cpu"):
+        """The edges as a rodeo.Graph."""
+        from .graph import Graph
+        arrays = self.arrays()
+        if "src" in arrays:
+            graph = Graph.from_edge_index((arrays["src"], arrays["dst"]), self.num_nodes)
+        else:
+            graph = Graph.from_csr(arrays["indptr"], arrays["indices"], self.num_nodes)
+        return graph.to(device)
+
+    name = property(lambda self: self._core.name)
+    num_nodes = property(lambda self: self._core.num_nodes)
+    num_edges = property(lambda self: self._core.num_edges)
+    num_features = property(lambda self: self._core.num_features)
+    num_classes = property(lambda self: self._core.num_classes)
+
+    def __repr__(self):
+        return (f"rodeo.Dataset({self.name!r}, num_nodes={self.num_nodes}, num_edges={self.num_edges}, "
+                f"num_features={self.num_features}, num_classes={self.num_classes})")
+
+
+def _finite(name, values, shape):
+    if values.shape != shape:
+        raise ValueError(f"[dataset] {name} must be {list(shape)}, got {list(values.shape)}")
+    if not np.isfinite(values).all():
+        raise ValueError(f"[dataset] {name} has values that are not finite")
+    return values
+
+
+def _features(x, nodes, arrays):
+    if x is None:
+        return 0
+    if hasattr(x, "tocsr"):
+        x = x.tocsr()
+        if x.shape[0] != nodes:
+            raise ValueError(f"[dataset] x must be [{nodes}, features], got {list(x.shape)}")
+        arrays["x_indptr"], arrays["x_indices"] = _host(x.indptr, np.int64), _host(x.indices, np.int32)
+        arrays["x_data"] = _finite("x", _host(x.data, np.float32), (x.nnz,))
+    else:
+        if len(x.shape) != 2:
+            raise ValueError(f"[dataset] x must be [{nodes}, features], got {list(x.shape)}")
+        arrays["x"] = _finite("x", _host(x, np.float32), (nodes, x.shape[1]))
+    return x.shape[1]
+
+
+def _labels(y, nodes, num_classes, arrays):
+    if y is None:
+        return num_classes or 0
+    y = _host(y)
+    if y.shape[:1] != (nodes,) or y.ndim > 2 or y.dtype.kind not in "iub":
+        raise ValueError(f"[dataset] y must be integers [{nodes}] or [{nodes}, classes], got {y.dtype} {list(y.shape)}")
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim == 2:
+        if y.size and (y.min() < 0 or y.max() > 1):
+            raise ValueError("[dataset] y of [nodes, classes] must be 0 or 1")
+        arrays["y"] = _host(y, np.uint8)
+        return y.shape[1]
+    classes = (int(y.max()) + 1 if y.size else 0) if num_classes is None else num_classes
+    if y.size and y.max() >= classes:
+        raise ValueError(f"[dataset] y has label {y.max()}, outside [0, {classes})")
+    arrays["y"] = _host(y, np.int64)
+    return classes
+
+
+def _split(arrays, nodes, parts):
+    if all(part is None for part in parts.values()):
+        return
+    taken = np.zeros(nodes, dtype=bool)
+    for name, part in parts.items():
+        ids = np.zeros(0, np.int64) if part is None else _ids(name + "_mask", part, nodes)
+        if taken[ids].any():
+            raise ValueError(f"[dataset] node {ids[taken[ids]][0]} of {name}_mask is in another part of the split, too")
+        taken[ids] = True
+        y = arrays.get("y")
+        if y is not None and y.ndim == 1 and (y[ids] < 0).any():
+            raise ValueError(f"[dataset] node {ids[y[ids] < 0][0]} of {name}_mask has no label")
+        arrays[name] = ids

@@ -1,0 +1,87 @@
+/// rodeo._core.Dataset. python/rodeo/dataset.py checks values and documents it.
+#include "datasets/dataset.h"
+
+#include "arrays.h"
+#include "datasets/hdf5_check.h"
+#include "datasets/synthetic.h"
+#include "train.h"
+
+namespace rodeo::python {
+namespace {
+
+PyDataset load(const std::string& path, const std::string& split, std::uint64_t seed) {
+  nb::gil_scoped_release release;
+  check_hdf5_file(path);
+  return {load_dataset(path, {.split = split, .seed = seed, .all_splits = true})};
+}
+
+PyDataset generate(const std::string& preset, std::uint64_t seed) {
+  nb::gil_scoped_release release;
+  SyntheticOptions options = synthetic_preset(preset);
+  options.seed = seed;
+  return {synthesize(options)};
+}
+
+/// All arrays are contiguous NumPy arrays of the dtypes of rodeo::Dataset, or None.
+PyDataset from_arrays(const nb::dict& arrays, std::int64_t num_nodes, std::int64_t num_features,
+                      std::int64_t num_classes, const std::string& name) {
+  const auto get = [&](const char* key) {
+    return arrays.contains(key) ? read("dataset", key, arrays[key], true) : Tensor();
+  };
+  Dataset data;
+  data.name = name;
+  data.num_nodes = num_nodes, data.num_features = num_features, data.num_classes = num_classes;
+  data.src = get("src"), data.dst = get("dst");
+  data.indptr = get("indptr"), data.indices = get("indices");
+  data.edge_weight = get("edge_weight");
+  data.x = get("x");
+  data.x_sparse = {get("x_indptr"), get("x_indices"), get("x_data")};
+  data.y = get("y");
+  data.split = {get("train"), get("val"), get("test")};
+  return {data};
+}
+
+nb::dict arrays_of(const PyDataset& dataset) {
+  nb::dict arrays;
+  const Dataset& data = dataset.data;
+  const std::pair<const char*, const Tensor*> all[] = {{"src", &data.src},
+                                                       {"dst", &data.dst},
+                                                       {"indptr", &data.indptr},
+                                                       {"indices", &data.indices},
+                                                       {"edge_weight", &data.edge_weight},
+                                                       {"x", &data.x},
+                                                       {"x_indptr", &data.x_sparse.indptr},
+                                                       {"x_indices", &data.x_sparse.indices},
+                                                       {"x_data", &data.x_sparse.data},
+                                                       {"y", &data.y},
+                                                       {"train", &data.split.train},
+                                                       {"val", &data.split.val},
+                                                       {"test", &data.split.test}};
+  for (const auto& [name, tensor] : all)
+    if (tensor->defined()) arrays[name] = to_dlpack(*tensor);
+  return arrays;
+}
+
+void save(const PyDataset& dataset, const std::string& path) {
+  nb::gil_scoped_release release;
+  save_dataset(dataset.data, path);
+}
+
+}  // namespace
+
+void bind_dataset(nb::module_& m) {
+  nb::class_<PyDataset>(m, "Dataset")
+      .def_static("load", load, nb::arg("path"), nb::arg("split"), nb::arg("seed"))
+      .def_static("generate", generate, nb::arg("preset"), nb::arg("seed"))
+      .def_static("from_arrays", from_arrays, nb::arg("arrays"), nb::arg("num_nodes"),
+                  nb::arg("num_features"), nb::arg("num_classes"), nb::arg("name"))
+      .def("arrays", arrays_of)
+      .def("save", save, nb::arg("path"))
+      .def_prop_ro("name", [](const PyDataset& d) { return d.data.name; })
+      .def_prop_ro("num_nodes", [](const PyDataset& d) { return d.data.num_nodes; })
+      .def_prop_ro("num_edges", [](const PyDataset& d) { return d.data.num_edges(); })
+      .def_prop_ro("num_features", [](const PyDataset& d) { return d.data.num_features; })
+      .def_prop_ro("num_classes", [](const PyDataset& d) { return d.data.num_classes; });
+}
+
+}  // namespace rodeo::python
