@@ -1,0 +1,53 @@
+/// The draw of one pair without an edge, the same on the CPU and on CUDA.
+#pragma once
+
+#include <cstdint>
+
+#include "core/random.h"
+
+namespace rodeo::kernels {
+
+constexpr int kNegativeDraws = 64;  // of one pair, before the next free pair is searched
+
+struct NegativePair {
+  std::int64_t row, col;
+};
+
+/// The integer part of n times the fraction that two words are: in [0, n).   n at most 2^31
+RODEO_HOST_DEVICE std::int64_t below(std::int64_t n, std::uint32_t high, std::uint32_t low) {
+  const std::uint64_t m = static_cast<std::uint64_t>(n);
+  return static_cast<std::int64_t>((high * m + ((low * m) >> 32)) >> 32);
+}
+
+/// Whether the sorted row has that column.
+RODEO_HOST_DEVICE bool has_edge(const std::int64_t* row_ptr, const std::int32_t* col, NegativePair pair) {
+  std::int64_t begin = row_ptr[pair.row], end = row_ptr[pair.row + 1];
+  while (begin < end) {
+    const std::int64_t middle = begin + (end - begin) / 2;
+    if (col[middle] == pair.col) return true;
+    if (col[middle] < pair.col)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  return false;
+}
+
+/// Pair `i` of a graph with n nodes that has a pair without an edge.
+RODEO_HOST_DEVICE NegativePair draw_negative(const std::int64_t* row_ptr, const std::int32_t* col,
+                                             std::int64_t n, std::uint64_t seed, std::uint64_t stream,
+                                             std::int64_t i) {
+  NegativePair pair{0, 0};
+  const auto taken = [&] { return pair.row == pair.col || has_edge(row_ptr, col, pair); };
+  for (int draw = 0; draw < kNegativeDraws; ++draw) {
+    const Philox4 random = philox(seed, stream, static_cast<std::uint64_t>(i) * kNegativeDraws + draw);
+    pair = {below(n, random.word[0], random.word[1]), below(n, random.word[2], random.word[3])};
+    if (!taken()) return pair;
+  }
+  do {
+    if (++pair.col == n) pair = {pair.row + 1 == n ? 0 : pair.row + 1, 0};
+  } while (taken());
+  return pair;
+}
+
+}  // namespace rodeo::kernels
