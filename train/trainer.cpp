@@ -64,13 +64,7 @@ Trainer::Trainer(Module& model, std::function<Variable()> forward, std::vector<P
           model.parameters()),
       evaluation_(
           device_, [this] { return evaluate(); }, model.parameters()) {
-  check(!adam_.empty(), "[train] there are no parameters to train");
-  check(options.epochs >= 1 && options.eval_every >= 1,
-        "[train] epochs and eval_every must be at least 1, got ", options.epochs, " and ",
-        options.eval_every);
-  check(options.patience >= 0 && options.warmup_epochs >= 0 && options.profile_every >= 0,
-        "[train] patience, warmup_epochs and profile_every must not be negative");
-  check(options.clip_norm >= 0, "[train] clip_norm must not be negative, got ", options.clip_norm);
+  check_options();
   check(split_.train.defined() && split_.train.numel() > 0, "[train] the split has no training nodes");
   check(split_.val.defined() && split_.val.numel() > 0, "[train] the split has no validation nodes");
   check(split_.test.defined(), "[train] the split has undefined test nodes");
@@ -82,12 +76,42 @@ Trainer::Trainer(Module& model, std::function<Variable()> forward, std::vector<P
   }
 }
 
+Trainer::Trainer(Module& model, TrainObjective objective, std::vector<ParameterGroup> groups,
+                 const TrainerOptions& options)
+    : model_(model),
+      objective_(std::move(objective)),
+      adam_(std::move(groups)),
+      schedule_(options.schedule, adam_.first_rates()),
+      rates_(adam_.first_rates()),
+      device_(device_of(model)),
+      options_(options),
+      step_(
+          device_, [this] { return step(); }, model.parameters()),
+      evaluation_(
+          device_, [this] { return evaluate(); }, model.parameters()) {
+  check_options();
+  check(objective_.loss && objective_.evaluate, "[train] the objective has no loss or no evaluate function");
+}
+
+void Trainer::check_options() const {
+  check(!adam_.empty(), "[train] there are no parameters to train");
+  check(options_.epochs >= 1 && options_.eval_every >= 1,
+        "[train] epochs and eval_every must be at least 1, got ", options_.epochs, " and ",
+        options_.eval_every);
+  check(options_.patience >= 0 && options_.warmup_epochs >= 0 && options_.profile_every >= 0,
+        "[train] patience, warmup_epochs and profile_every must not be negative");
+  check(options_.clip_norm >= 0, "[train] clip_norm must not be negative, got ", options_.clip_norm);
+}
+
 Tensor Trainer::step() {
   adam_.zero_grad();
   const RandomStep random_step(adam_.step_counter());
-  const Variable logits = forward_();
-  const Variable loss = options_.training_rows ? classification_loss(logits, train_label_, train_row_)
-                                               : classification_loss(logits, label_, split_.train);
+  const auto classify = [this] {
+    const Variable logits = forward_();
+    return options_.training_rows ? classification_loss(logits, train_label_, train_row_)
+                                  : classification_loss(logits, label_, split_.train);
+  };
+  const Variable loss = objective_.loss ? objective_.loss() : classify();
   return update(loss);
 }
 
@@ -128,6 +152,7 @@ Tensor Trainer::first_rows(std::int64_t count) {
 Tensor Trainer::evaluate() {
   const NoGrad no_grad;
   const EvaluationMode mode(model_);
+  if (objective_.evaluate) return objective_.evaluate();
   return classification_metrics(forward_().value(), label_, {split_.train, split_.val, split_.test});
 }
 

@@ -102,8 +102,19 @@ struct TrainerState {
   std::vector<double> schedule;  // LrSchedule::state() of kPlateau; else empty
 };
 
+/// What a Trainer trains, where it is no classification of nodes. Both functions may run inside a CUDA graph:
+/// they launch the same kernels every time, and wait for nothing.
+struct TrainObjective {
+  std::function<Variable()> loss;    // [], of one step, in training mode
+  std::function<Tensor()> evaluate;  // f64 [3, 2] in evaluation mode: metric (more is better) and loss of the
+                                     // training, validation and test data
+};
+
 class Trainer {
  public:
+  /// Trains `objective` by the same rules. options.training_rows is not used. Throws Error as below.
+  Trainer(Module& model, TrainObjective objective, std::vector<ParameterGroup> groups,
+          const TrainerOptions& options = {});
   /// `forward` returns the logits of `model`: [nodes, classes], but see options.training_rows. `model` must
   /// outlive the trainer. label: i64 [nodes], or u8 [nodes, classes] with several labels per node. label and
   /// split may be on any device. Throws Error for options out of range, a model or groups without parameters,
@@ -137,6 +148,7 @@ class Trainer {
   std::vector<Variable> parameters() const { return adam_.parameters(); }
 
  private:
+  void check_options() const;
   Tensor step();  // loss []
   /// Trains on the mini-batches of the next epoch; returns their mean loss.
   Tensor mini_batch_epoch();
@@ -154,6 +166,7 @@ class Trainer {
   bool is_out_of_patience() const;
 
   Module& model_;
+  TrainObjective objective_;  // its functions are empty for classification
   std::function<Variable()> forward_;
   Adam adam_;
   LrSchedule schedule_;

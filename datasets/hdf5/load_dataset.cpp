@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "core/quoting.h"
+#include "datasets/edge_split.h"
 #include "datasets/hdf5/dataset_reader.h"
 
 namespace rodeo {
@@ -107,7 +108,8 @@ std::vector<std::string> validate_dataset(const std::string& path) {
   const Hdf5File file(path);
   const LoadOptions options{.all_splits = true};
   try {
-    DatasetReader(file, options, &findings).read();
+    const Dataset dataset = DatasetReader(file, options, &findings).read();
+    if (findings.empty()) load_edge_split(path, dataset.num_nodes);
   } catch (const Error& error) {  // no later step can run
     findings.emplace_back(error.what());
   }

@@ -60,9 +60,24 @@ using rodeo::Hdf5File;
 
 // All that load_dataset() reads.
 constexpr const char* kIntegerAttributes[] = {"rodeo_schema", "num_nodes", "num_features", "num_classes"};
-constexpr const char* kArrays[] = {"edge_index", "indptr",    "indices", "edge_weight", "x",
-                                   "x_indptr",   "x_indices", "x_data",  "y",           "train_mask",
-                                   "val_mask",   "test_mask", "node_id", "node_names"};
+constexpr const char* kArrays[] = {"edge_index",
+                                   "indptr",
+                                   "indices",
+                                   "edge_weight",
+                                   "x",
+                                   "x_indptr",
+                                   "x_indices",
+                                   "x_data",
+                                   "y",
+                                   "train_mask",
+                                   "val_mask",
+                                   "test_mask",
+                                   "node_id",
+                                   "node_names",
+                                   "val_edges",
+                                   "test_edges",
+                                   "val_negative_edges",
+                                   "test_negative_edges"};
 constexpr const char* kTextAttributes[] = {"name", "class_names"};
 
 void set_limit(__rlimit_resource resource, std::int64_t value) {

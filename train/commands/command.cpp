@@ -25,10 +25,13 @@ namespace {
 
 void describe(const Console& console, const NodeRun& run, const TrainOptions& options, Device device) {
   const auto& [task, model] = run;
-  console.say("dataset", fmt::format("{}: {} nodes, {} edges, {} features, {} classes", task.name,
-                                     task.num_nodes, task.num_edges, task.num_features, task.num_classes));
-  console.say("split", fmt::format("{} train, {} val, {} test", task.split.train.numel(),
-                                   task.split.val.numel(), task.split.test.numel()));
+  const bool nodes = options.task == TaskKind::kNode;
+  console.say("dataset", fmt::format("{}: {} nodes, {} {}edges, {} features{}", task.name, task.num_nodes,
+                                     task.num_edges, nodes ? "" : "message ", task.num_features,
+                                     nodes ? fmt::format(", {} classes", task.num_classes) : ""));
+  console.say("split",
+              fmt::format("{} train, {} val, {} test{}{}", task.split.train.numel(), task.split.val.numel(),
+                          task.split.test.numel(), nodes ? "" : " ", task.parts_of));
   console.say("features", task.features);
   if (!task.reorder.empty())
     console.say("reorder", fmt::format("{}, in {:.1f} ms", task.reorder, task.reorder_ms));
@@ -102,29 +105,28 @@ void train(const TrainOptions& options, Device device, Recorder& recorder) {
   }
 
   const StopOnSignal signals;
-  Trainer trainer(*model.module, model.forward, model.groups, task.label, task.split,
-                  {.epochs = options.epochs,
-                   .eval_every = options.eval_every,
-                   .patience = options.patience,
-                   .stop_on_loss = options.stop_on_loss,
-                   .cuda_graph = options.cuda_graph,
-                   .training_rows = model.training_rows,
-                   .mini_batches = model.mini_batches,
-                   .schedule = options.schedule,
-                   .clip_norm = options.clip_norm,
-                   .stop_at_nan = options.stop_at_nan,
-                   .timer = timer ? &*timer : nullptr,
-                   .watch = options.debug ? &watch : nullptr,
-                   .stop = [&] { return signals.signal() != 0; }});
+  Trainer trainer = make_trainer(run, {.epochs = options.epochs,
+                                       .eval_every = options.eval_every,
+                                       .patience = options.patience,
+                                       .stop_on_loss = options.stop_on_loss,
+                                       .cuda_graph = options.cuda_graph,
+                                       .schedule = options.schedule,
+                                       .clip_norm = options.clip_norm,
+                                       .stop_at_nan = options.stop_at_nan,
+                                       .timer = timer ? &*timer : nullptr,
+                                       .watch = options.debug ? &watch : nullptr,
+                                       .stop = [&] { return signals.signal() != 0; }});
   if (const int epoch = recorder.start(run, trainer, describe_device(options.device, device)); epoch > 0)
     console.say("resumed", fmt::format("after epoch {} from {}", epoch, options.checkpoint));
   else if (options.resume)
     console.say("resumed", fmt::format("from the beginning: {} has no checkpoint", options.checkpoint));
   if (options.resume) console.blank_line();
+  std::vector<std::pair<std::string, double>> details;  // of the best epoch
   const auto fit = [&] {
     try {
       return trainer.fit([&](const EpochReport& report) {
         recorder.epoch(report);
+        if (model.details && report.best_epoch == report.epoch) details = model.details();
         console.epoch(report);
       });
     } catch (const std::bad_alloc&) {  // a host allocation failed, but tensors hold most of the memory
@@ -135,7 +137,7 @@ void train(const TrainOptions& options, Device device, Recorder& recorder) {
   };
   const TrainSummary summary = fit();
   recorder.finish(summary, timer ? &*timer : nullptr);
-  console.finish(task, summary);
+  console.finish(task, summary, details);
   if (const std::string note = convergence_note(summary, options); !note.empty()) console.say("note", note);
   if (options.profile) fmt::print("\n{}", format_op_table(timer->spans(), timer->steps()));
   if (summary.stopped) console.interrupted(signals.signal(), summary);

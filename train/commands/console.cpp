@@ -120,7 +120,9 @@ std::string format_summary(const NodeTask& task, const TrainSummary& summary) {
   table += row("evaluation", fmt::format("{:>9.3f} ms median", summary.evaluation_ms.median));
   table += row("peak memory", fmt::format("{} training, {} converting", format_bytes(summary.peak_bytes),
                                           format_bytes(task.convert_peak_bytes)));
-  table += row(task.label.rank() == 2 ? "test micro-F1" : "test accuracy",
+  table += row(!task.metric.empty()     ? "test " + task.metric
+               : task.label.rank() == 2 ? "test micro-F1"
+                                        : "test accuracy",
                fmt::format("{:.4f} at the best validation epoch, {} (val {:.4f})", summary.best.test,
                            summary.best_epoch, summary.best.val));
   table += row("", fmt::format("{:.4f} after the last epoch, {}", summary.last.test, summary.epochs));
@@ -179,12 +181,18 @@ void Console::epoch(const EpochReport& report) {
   std::fflush(stdout);
 }
 
-void Console::finish(const NodeTask& task, const TrainSummary& summary) {
+void Console::finish(const NodeTask& task, const TrainSummary& summary,
+                     const std::vector<std::pair<std::string, double>>& details) {
   end_live_line();
+  std::string words, parts;
+  for (const auto& [name, value] : details) {
+    words += fmt::format(" {} {:.4f}", name, value);
+    parts += fmt::format("{}{} {:.4f}", parts.empty() ? "" : "   ", name, value);
+  }
   if (quiet_)
-    fmt::print("{}\n", format_result(task, summary));
+    fmt::print("{}{}\n", format_result(task, summary), words);
   else
-    fmt::print("\n{}", format_summary(task, summary));
+    fmt::print("\n{}{}", format_summary(task, summary), parts.empty() ? "" : row("test", parts));
 }
 
 void Console::interrupted(int signal, const TrainSummary& summary) const {

@@ -40,7 +40,9 @@ class Console {
   void say(std::string_view subject, std::string_view text) const;
   void blank_line() const;
   void epoch(const EpochReport& report);
-  void finish(const NodeTask& task, const TrainSummary& summary);
+  /// details: more test results of the best epoch, by name.
+  void finish(const NodeTask& task, const TrainSummary& summary,
+              const std::vector<std::pair<std::string, double>>& details = {});
   /// Prints that a signal ended the run.
   void interrupted(int signal, const TrainSummary& summary) const;
   /// Prints the SpMM algorithms chosen for `adj` (forward) and its transpose (backward).

@@ -41,7 +41,9 @@ void add_actions(cxxopts::Options& options) {
 }
 
 cxxopts::Options describe_options(const std::string& program, const TrainOptions& defaults) {
-  cxxopts::Options options(program, "Trains a graph neural network on the nodes of one graph.\n");
+  cxxopts::Options options(
+      program,
+      "Trains a graph neural network on one graph.\n");
   options.set_width(static_cast<std::size_t>(help_width()))
       .custom_help(defaults.choose_model ? "--model NAME --dataset FILE [options]"
                                          : "--dataset FILE [options]")
@@ -158,21 +160,37 @@ std::vector<GivenOption> read_config(const Arguments& arguments, std::vector<std
   return given;
 }
 
-/// The defaults of the model that is chosen on the command line or in the settings file.
+/// --task of the command line or of the settings file.
+TaskKind chosen_task(const Arguments& arguments, const std::vector<GivenOption>& config) {
+  std::string task, file;
+  for (const GivenOption& option : config)
+    if (option.name == "task") task = option.text, file = option.file;
+  if (const std::string given = arguments.last_value("task"); !given.empty()) task = given, file.clear();
+  if (task.empty() || task.starts_with("--")) return TaskKind::kNode;
+  try {
+    return parse_task(task);
+  } catch (const Error& error) {
+    check(file.empty(), file, ": ", error.what());
+    throw;
+  }
+}
+
+/// The defaults of the model and the task that are chosen on the command line or in the settings file.
 TrainOptions defaults_of_model(const Arguments& arguments, const std::vector<GivenOption>& config,
                                const TrainOptions& defaults) {
+  const TaskKind task = chosen_task(arguments, config);
   std::string model, file;
   for (const GivenOption& option : config)
     if (option.name == "model") model = option.text, file = option.file;
   if (!defaults.choose_model) {
     check(model.empty() || model == defaults.model, file, ": 'model' must be ", defaults.model,
           " for this command, got '", model, "'");
-    return defaults;
+    return task == TaskKind::kNode ? defaults : published_options(defaults.model, task);
   }
   if (const std::string given = arguments.last_value("model"); !given.empty()) model = given, file.clear();
   if (model.empty() || model.starts_with("--")) model = TrainOptions().model;
   try {
-    TrainOptions options = published_options(model);
+    TrainOptions options = published_options(model, task);
     options.choose_model = true;
     return options;
   } catch (const Error& error) {

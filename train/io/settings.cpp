@@ -49,6 +49,7 @@ bool is_implied(const Setting& setting, const Json& checkpoint) {
     return setting.json == (checkpoint.value("tf32", false) ? "\"tf32\"" : "\"fp32\"");
   return (setting.name == "lr-schedule" && setting.json == "\"none\"") ||
          (setting.name == "clip-norm" && setting.json == "0.0") ||
+         (setting.name == "task" && setting.json == "\"node\"") ||
          (setting.name == "reorder" && setting.json == "\"none\"");
 }
 
@@ -94,7 +95,9 @@ TrainOptions model_options(std::string_view json, const std::string& file) {
   const std::vector<GivenOption> given = read_settings(json, file);
   TrainOptions options;
   try {
-    options = published_options(object["model"].get<std::string>());
+    const bool has_task = object.contains("task") && object["task"].is_string();
+    options = published_options(object["model"].get<std::string>(),
+                                has_task ? parse_task(object["task"].get<std::string>()) : TaskKind::kNode);
   } catch (const Error& error) {
     fail(file, ": ", error.what());
   }

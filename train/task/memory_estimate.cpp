@@ -87,6 +87,7 @@ struct OneThread {
 double measure(const NodeRun& run, TrainOptions options, std::int64_t n, bool symmetric) {
   const OneThread one_thread;
   options.undirected = false;
+  options.batch = 0;
   options.reorder = NodeOrder::kNone;
   options.features = run.task.x.is_sparse() ? FeatureForm::kSparse : FeatureForm::kDense;
   // Avoids timing SpMM algorithms for the small graph.
@@ -94,9 +95,7 @@ double measure(const NodeRun& run, TrainOptions options, std::int64_t n, bool sy
   options.spmm_accumulate = Accumulate::kOrdered;  // the only one on the CPU
   const NodeRun small = make_run(small_copy(run.task, n, symmetric), options, kCpu);
   const std::int64_t before = memory_stats(kCpu).current;
-  Trainer trainer(
-      *small.model.module, small.model.forward, small.model.groups, small.task.label, small.task.split,
-      {.epochs = 2, .warmup_epochs = 0, .profile_every = 0, .training_rows = small.model.training_rows});
+  Trainer trainer = make_trainer(small, {.epochs = 2, .warmup_epochs = 0, .profile_every = 0});
   return static_cast<double>(trainer.fit().peak_bytes - before);
 }
 

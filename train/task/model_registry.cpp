@@ -29,6 +29,19 @@ TrainOptions published_options(std::string_view model) {
   return options;
 }
 
+TrainOptions published_options(std::string_view model, TaskKind task) {
+  TrainOptions options = published_options(model);
+  options.task = task;
+  if (task == TaskKind::kNode) return options;
+  options.epochs = 300;
+  options.lr = 0.01;
+  options.weight_decay = 0;
+  options.dropout = 0.5;
+  options.attention_dropout = 0;
+  if (!traits_of(options).heads) options.hidden = 128;
+  return options;
+}
+
 std::string dense_features_reason(const TrainOptions& options) {
   const ModelTraits& traits = traits_of(options);
   if (traits.aggr && options.aggr != Reduce::kSum && options.aggr != Reduce::kMean)

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "datasets/hdf5_check.h"
+#include "train/task/link_task.h"
 #include "train/task/model_registry.h"
 
 namespace rodeo {
@@ -22,12 +24,14 @@ ModelGraph model_graph(const Graph& graph, GraphInput input, Precision precision
 
 /// load(prepare) returns the task after it has called prepare(graph).
 template <class Load>
-NodeRun build_run(const TrainOptions& options, Load&& load) {
+NodeRun build_run(const TrainOptions& options, Load&& load, Adjacency* plain = nullptr) {
   const ModelEntry& entry = find_model(options.model);
   NodeRun run;
   ModelGraph graph;
-  run.task =
-      load([&](const Graph& from) { graph = model_graph(from, entry.traits.graph, options.precision); });
+  run.task = load([&](const Graph& from) {
+    graph = model_graph(from, entry.traits.graph, options.precision);
+    if (plain) *plain = from.adj;
+  });
   run.model = entry.make(options, run.task, graph);
   run.model.adj = graph.adj;
   run.model.algorithms += fmt::format(", precision {}", name(options.precision));
@@ -35,15 +39,73 @@ NodeRun build_run(const TrainOptions& options, Load&& load) {
   return run;
 }
 
+/// Labels and masks that a NodeTask needs and a model of embeddings does not read.
+void set_placeholders(Dataset& dataset, std::int64_t columns) {
+  const Tensor nobody = Tensor::zeros({0}, DType::kI64);
+  dataset.num_classes = columns;
+  dataset.class_names.clear();
+  dataset.y = Tensor::zeros({dataset.num_nodes}, DType::kI64);
+  dataset.split = {nobody, nobody, nobody};
+}
+
+/// `graph`: of the messages, as the dataset has it.
+NodeRun build_link_run(Dataset dataset, const TrainOptions& options, Device device, Adjacency* graph) {
+  set_placeholders(dataset, options.embedding);
+  NodeRun run = build_run(
+      options, [&](const auto& prepare) { return make_task(std::move(dataset), options, device, prepare); },
+      graph);
+  add_decoder(run.model, options, device);
+  return run;
+}
+
+NodeRun make_link_run(Dataset dataset, const EdgeSplit& file, const TrainOptions& options, Device device) {
+  const EdgeSplit split = take_edge_split(
+      dataset, file, {.parts = options.edge_split, .symmetrize = options.undirected, .seed = options.seed});
+  Adjacency graph;
+  NodeRun run = build_link_run(std::move(dataset), options, device, &graph);
+  add_link_objective(run, split, graph, options);
+  return run;
+}
+
+NodeRun load_link_run(const TrainOptions& options, Device device) {
+  check_hdf5_file(options.dataset);
+  Dataset dataset;
+  EdgeSplit file;
+  const double load_ms = timed(kCpu, [&] {
+    dataset = load_dataset(options.dataset);
+    file = load_edge_split(options.dataset, dataset.num_nodes);
+  });
+  check(dataset.has_features(), options.dataset,
+        ": /x is missing: training needs features [nodes, features]");
+  NodeRun run = make_link_run(std::move(dataset), file, options, device);
+  run.task.load_ms = load_ms;
+  return run;
+}
+
 }  // namespace
 
 NodeRun load_run(const TrainOptions& options, Device device) {
+  if (options.task == TaskKind::kLink) return load_link_run(options, device);
   return build_run(options, [&](const auto& prepare) { return load_task(options, device, prepare); });
 }
 
 NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device) {
+  if (options.task == TaskKind::kLink) return make_link_run(std::move(dataset), {}, options, device);
   return build_run(
       options, [&](const auto& prepare) { return make_task(std::move(dataset), options, device, prepare); });
+}
+
+NodeRun make_prediction_run(Dataset dataset, const TrainOptions& options, Device device) {
+  if (options.task == TaskKind::kLink) return build_link_run(std::move(dataset), options, device, nullptr);
+  return make_run(std::move(dataset), options, device);
+}
+
+Trainer make_trainer(const NodeRun& run, TrainerOptions options) {
+  const auto& [task, model] = run;
+  if (model.objective.loss) return {*model.module, model.objective, model.groups, options};
+  options.training_rows = model.training_rows;
+  options.mini_batches = model.mini_batches;
+  return {*model.module, model.forward, model.groups, task.label, task.split, options};
 }
 
 }  // namespace rodeo

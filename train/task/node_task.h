@@ -29,6 +29,8 @@ struct NodeTask {
   std::string features;                  // describes x: "dense, 2708 x 1433"
   Tensor label;                          // i64 [nodes], on the device
   std::vector<std::string> class_names;  // Dataset::class_names
+  std::string metric;                    // what Evaluation holds: "AUC"; empty: accuracy or micro-F1
+  std::string parts_of;                  // what `split` counts: "edges"; empty: nodes
   Split split;                           // on the device
   Tensor order;           // i64 [nodes], on the host: node i is node order[i] of the file; undefined: node i
   std::string reorder;    // describes the order: "rabbit, edges within 1,024 places 1.2 % -> 61.0 %"

@@ -10,19 +10,30 @@ using Schedule = LrScheduleOptions;
 using Role = OptionRole;
 using Group = OptionGroup;
 
-void add_data(Group data) {
+void add_data(Group data, const TrainOptions& defaults) {
   data.text(Role::kRun, "dataset", field(&TrainOptions::dataset), "FILE",
             "HDF5 file with the graph (required)");
-  data.text(Role::kTraining, "split", field(&TrainOptions::split), "K|A/B/C",
-            "Replaces the file's masks. 2: the file's split of that number, from 0; 60/20/20 or "
-            "0.6/0.2/0.2: a random one");
+  const bool link = defaults.task == TaskKind::kLink;
+  data.choice(
+      Role::kModel, "task", field(&TrainOptions::task), parse_task, "node|link",
+      "What is predicted. node: the class of each node; link: missing edges. Each has its own options and "
+      "defaults");
+  if (link)
+    data.text(
+        Role::kTraining, "edge-split", field(&TrainOptions::edge_split), "A/B/C",
+        "Shares of training, validation and test edges, drawn at random (default: the edges that the file "
+        "names, else 85/5/10)");
+  if (!link)
+    data.text(Role::kTraining, "split", field(&TrainOptions::split), "K|A/B/C",
+              "Replaces the file's masks. 2: the file's split of that number, from 0; 60/20/20 or "
+              "0.6/0.2/0.2: a random one");
   data.flag(Role::kModel, "undirected", field(&TrainOptions::undirected),
             "Add the reverse of every edge and drop duplicates");
   data.two_words(Role::kModel, "normalize-features", field(&TrainOptions::normalize_features), "row", "none",
                  "row: divide each node's features by their sum; none");
 }
 
-void add_model(Group model, const ModelTraits& traits) {
+void add_model(Group model, const ModelTraits& traits, TaskKind task) {
   model.add(
       Role::kModel, "model", model_names() + " (required). Each has its own options and defaults",
       model_names("|"), [](const TrainOptions& o) { return o.model; },
@@ -49,6 +60,13 @@ void add_model(Group model, const ModelTraits& traits) {
                   parse_option_number<double>("input-dropout", text, "a number in [0, 1)", is_probability);
             })
         .default_text.clear();
+  }
+  if (task == TaskKind::kLink) {
+    model.integer(Role::kModel, "embedding", field(&TrainOptions::embedding), 1,
+                  "Columns of a node's embedding, which the decoder reads");
+    model.choice(Role::kModel, "decoder", field(&TrainOptions::decoder), parse_decoder, "dot|mlp|bilinear",
+                 "Score of a pair of nodes from their embeddings. dot: their dot product; mlp: two layers on "
+                 "their elementwise product; bilinear: u^T W v");
   }
   if (traits.heads) {
     model.integer(Role::kModel, "heads", field(&TrainOptions::heads), 1,
@@ -102,7 +120,7 @@ void add_schedule(Group training) {
            Kind::kPlateau, Kind::kPlateau);
 }
 
-void add_training(Group training, const ModelTraits& traits) {
+void add_training(Group training, const ModelTraits& traits, TaskKind task) {
   training.integer(Role::kRun, "epochs", field(&TrainOptions::epochs), 1, "Number of epochs");
   training.number(
       Role::kTraining, "lr", field(&TrainOptions::lr), "a number above 0",
@@ -129,6 +147,13 @@ void add_training(Group training, const ModelTraits& traits) {
     training.flag(Role::kTraining, "replace", field(&TrainOptions::replace),
                   "With --batch, sample edges with replacement");
   }
+  if (task == TaskKind::kLink) {
+    training.choice(
+        Role::kTraining, "link-metric", field(&TrainOptions::link_metric), parse_link_metric,
+        "auc|ap|mrr|hits",
+        "What decides the best epoch: ROC-AUC, average precision, mean reciprocal rank or Hits@K");
+    training.integer(Role::kTraining, "hits", field(&TrainOptions::hits), 1, "K of Hits@K");
+  }
   add_schedule(training);
   training.not_negative(Role::kTraining, "clip-norm", field(&TrainOptions::clip_norm),
                         "Clip the norm of all gradients together to this value; 0: no clipping");
@@ -136,7 +161,7 @@ void add_training(Group training, const ModelTraits& traits) {
                      "If a loss is not finite: stop with exit code 3, or continue");
 }
 
-void add_execution(Group execution, const ModelTraits& traits) {
+void add_execution(Group execution, const ModelTraits& traits, TaskKind task) {
   execution.text(Role::kRun, "device", field(&TrainOptions::device), "auto|cpu|cuda",
                  "auto, cpu, cuda or cuda:i");
   execution.integer(Role::kRun, "threads", field(&TrainOptions::threads), 0,
@@ -161,7 +186,7 @@ void add_execution(Group execution, const ModelTraits& traits) {
       [](std::string_view text) { return parse_node_order(text); }, "none|degree|rcm|rabbit",
       "Reorder the nodes for training, so that neighbours are closer in memory. Results keep the "
       "file's order. rabbit: by communities; rcm: reverse Cuthill-McKee; degree");
-  if (traits.prune_rows)
+  if (traits.prune_rows && task == TaskKind::kNode)
     execution.flag(Role::kRun, "prune-rows", field(&TrainOptions::prune_rows),
                    "In training steps, compute the last layer for the training nodes only: exact, and "
                    "evaluations still compute all nodes. Faster where few nodes are trained on");
@@ -174,7 +199,7 @@ void add_execution(Group execution, const ModelTraits& traits) {
                  "On CUDA, launch every kernel instead of replaying a captured CUDA graph", false);
 }
 
-void add_files(Group files) {
+void add_files(Group files, TaskKind task) {
   files.text(Role::kRun, "checkpoint", field(&TrainOptions::checkpoint), "DIR",
              "Folder of the latest checkpoint, for --resume");
   files.integer(Role::kRun, "checkpoint-every", field(&TrainOptions::checkpoint_every), 1,
@@ -188,8 +213,9 @@ void add_files(Group files) {
   files.text(Role::kRun, "csv", field(&TrainOptions::csv), "FILE", "A line for each epoch");
   files.text(Role::kRun, "tensorboard", field(&TrainOptions::tensorboard), "DIR",
              "Folder for TensorBoard's event files");
-  files.text(Role::kRun, "report", field(&TrainOptions::report), "FILE.html",
-             "One page with curves, times, confusion matrix and more");
+  if (task == TaskKind::kNode)
+    files.text(Role::kRun, "report", field(&TrainOptions::report), "FILE.html",
+               "One page with curves, times, confusion matrix and more");
   files.text(Role::kRun, "trace", field(&TrainOptions::trace), "FILE.json",
              "Kernels of the profiled epochs, for Perfetto or chrome://tracing");
 }
@@ -211,11 +237,11 @@ std::vector<TrainOption> option_table(const TrainOptions& defaults) {
   const ModelTraits& traits = traits_of(defaults);
   std::vector<TrainOption> table;
   const auto group = [&](std::string_view name) { return Group(table, name, defaults); };
-  add_data(group("Data"));
-  add_model(group("Model"), traits);
-  add_training(group("Training"), traits);
-  add_execution(group("Execution"), traits);
-  add_files(group("Files"));
+  add_data(group("Data"), defaults);
+  add_model(group("Model"), traits, defaults.task);
+  add_training(group("Training"), traits, defaults.task);
+  add_execution(group("Execution"), traits, defaults.task);
+  add_files(group("Files"), defaults.task);
   add_output(group("Output"), traits);
   return table;
 }

@@ -8,6 +8,27 @@ std::string_view name(FeatureForm form) {
   return form == FeatureForm::kAuto ? "auto" : form == FeatureForm::kDense ? "dense" : "sparse";
 }
 
+std::string_view name(TaskKind kind) {
+  return kind == TaskKind::kNode ? "node" : "link";
+}
+
+TaskKind parse_task(std::string_view text) {
+  for (const TaskKind kind : {TaskKind::kNode, TaskKind::kLink})
+    if (name(kind) == text) return kind;
+  fail("--task must be node or link, got '", text, "'");
+}
+
+std::string_view name(LinkMetric metric) {
+  constexpr std::string_view kNames[] = {"auc", "ap", "mrr", "hits"};
+  return kNames[static_cast<int>(metric)];
+}
+
+LinkMetric parse_link_metric(std::string_view text) {
+  for (const LinkMetric metric : {LinkMetric::kAuc, LinkMetric::kAp, LinkMetric::kMrr, LinkMetric::kHits})
+    if (name(metric) == text) return metric;
+  fail("--link-metric must be auc, ap, mrr or hits, got '", text, "'");
+}
+
 FeatureForm parse_feature_form(std::string_view text) {
   for (const FeatureForm form : {FeatureForm::kAuto, FeatureForm::kDense, FeatureForm::kSparse})
     if (name(form) == text) return form;

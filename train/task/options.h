@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "datasets/reorder.h"
+#include "layers/link_decoder.h"
 #include "ops/attention.h"
 #include "ops/spmm.h"
 #include "train/precision.h"
@@ -21,10 +22,30 @@ std::string_view name(FeatureForm form);  // "auto"
 /// "auto", "dense" or "sparse". Throws Error listing the choices for anything else.
 FeatureForm parse_feature_form(std::string_view text);
 
+/// What is predicted.
+enum class TaskKind { kNode, kLink };
+std::string_view name(TaskKind kind);  // "node"
+/// "node" or "link". Throws Error listing the choices for anything else.
+TaskKind parse_task(std::string_view text);
+
+/// What decides the best epoch of link prediction (ops/ranking.h).
+enum class LinkMetric { kAuc, kAp, kMrr, kHits };
+std::string_view name(LinkMetric metric);  // "auc"
+/// "auc", "ap", "mrr" or "hits". Throws Error listing the choices for anything else.
+LinkMetric parse_link_metric(std::string_view text);
+
 /// train/task/option_table.cpp has the name, range and help text of each option.
 struct TrainOptions {
   std::string model = "gcn";  // a name in the model registry (train/task/model_registry.h)
   bool choose_model = false;  // true: --model is a required option; false: the command trains `model` only
+
+  TaskKind task = TaskKind::kNode;
+  // TaskKind::kLink only.
+  std::string edge_split;       // "85/5/10": random; empty: of the file, else 85/5/10
+  std::int64_t embedding = 64;  // columns of the model's output, which the decoder reads
+  DecoderKind decoder = DecoderKind::kDot;
+  LinkMetric link_metric = LinkMetric::kAuc;
+  std::int64_t hits = 50;  // K of Hits@K
 
   std::string dataset;
   std::string split;  // "60/20/20" or "0.6/0.2/0.2": random; "2": the file's third; empty: its masks

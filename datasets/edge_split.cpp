@@ -1,0 +1,167 @@
+#include "datasets/edge_split.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "datasets/hdf5_file.h"
+
+namespace rodeo {
+namespace {
+
+constexpr std::uint64_t kDirection = 0x6c696e6b01, kValidation = 0x6c696e6b02,
+                        kTest = 0x6c696e6b03;  // streams
+
+using Pair = std::pair<std::int64_t, std::int64_t>;  // (source, destination)
+
+NodePairs read_pairs(const Hdf5File& file, const char* name, std::int64_t nodes) {
+  if (!file.has(name)) return {};
+  const Hdf5Array array = file.array(name);
+  check(!is_float(array.dtype()) && array.shape().rank() == 2 && array.shape()[0] == 2, array.where(),
+        " must be integer [2, edges], got ", array.dtype(), " ", array.shape());
+  const Tensor both = array.read(DType::kI64);
+  const std::int64_t k = both.dim(1);
+  const auto* id = both.data<std::int64_t>();
+  for (std::int64_t i = 0; i < 2 * k; ++i)
+    check(id[i] >= 0 && id[i] < nodes, array.where(), "[", i / k, ", ", i % k, "] is ", id[i],
+          ", outside [0, ", nodes, ")");
+  const Tensor flat = both.reshape({2 * k});
+  return {flat.slice(0, k).clone(), flat.slice(k, 2 * k).clone()};
+}
+
+std::vector<Pair> pairs_of(const NodePairs& pairs) {
+  std::vector<Pair> out;
+  const auto *src = pairs.src.data<std::int64_t>(), *dst = pairs.dst.data<std::int64_t>();
+  for (std::int64_t i = 0; i < pairs.src.numel(); ++i) out.emplace_back(src[i], dst[i]);
+  return out;
+}
+
+NodePairs tensors_of(const std::vector<Pair>& pairs) {
+  const auto k = static_cast<std::int64_t>(pairs.size());
+  const NodePairs out{Tensor::empty({k}, DType::kI64), Tensor::empty({k}, DType::kI64)};
+  for (std::int64_t i = 0; i < k; ++i) {
+    out.src.data<std::int64_t>()[i] = pairs[static_cast<std::size_t>(i)].first;
+    out.dst.data<std::int64_t>()[i] = pairs[static_cast<std::size_t>(i)].second;
+  }
+  return out;
+}
+
+Pair smaller_first(Pair pair) {
+  return {std::min(pair.first, pair.second), std::max(pair.first, pair.second)};
+}
+
+/// The edges of a graph, each undirected one once with the smaller node first, ascending.
+std::vector<Pair> unique_edges(const Adjacency& adj, bool undirected) {
+  std::vector<Pair> edges;
+  const auto* ptr = adj.csr().row_ptr.data<std::int64_t>();
+  const auto* col = adj.csr().col.data<std::int32_t>();
+  for (std::int64_t row = 0; row < adj.rows(); ++row)
+    for (std::int64_t e = ptr[row]; e < ptr[row + 1]; ++e)
+      if (!undirected || col[e] < row) edges.emplace_back(col[e], row);
+  std::sort(edges.begin(), edges.end());
+  return edges;
+}
+
+/// The positions in `edges` of the pairs of a part.
+std::vector<std::int64_t> find(const std::vector<Pair>& edges, const NodePairs& part, bool undirected,
+                               const char* name) {
+  std::vector<std::int64_t> at;
+  for (const Pair& pair : pairs_of(part)) {
+    const Pair wanted = undirected ? smaller_first(pair) : pair;
+    const auto found = std::lower_bound(edges.begin(), edges.end(), wanted);
+    check(found != edges.end() && *found == wanted, "split: the ", name, " edge (", pair.first, ", ",
+          pair.second, ") is no edge of the graph");
+    at.push_back(found - edges.begin());
+  }
+  return at;
+}
+
+/// Drops the edges of the graph that are not in `kept` (ascending), in both directions where undirected.
+void keep_edges(const Graph& graph, const std::vector<Pair>& kept, bool undirected, Dataset& dataset) {
+  std::vector<std::int32_t> src, dst;
+  std::vector<float> weight;
+  const auto* ptr = graph.adj.csr().row_ptr.data<std::int64_t>();
+  const auto* col = graph.adj.csr().col.data<std::int32_t>();
+  for (std::int64_t row = 0; row < graph.adj.rows(); ++row)
+    for (std::int64_t e = ptr[row]; e < ptr[row + 1]; ++e) {
+      const Pair edge{col[e], row};
+      if (!std::binary_search(kept.begin(), kept.end(), undirected ? smaller_first(edge) : edge)) continue;
+      src.push_back(col[e]);
+      dst.push_back(static_cast<std::int32_t>(row));
+      if (graph.weight.defined()) weight.push_back(graph.weight.data<float>()[e]);
+    }
+  dataset.src = Tensor::from(src);
+  dataset.dst = Tensor::from(dst);
+  dataset.indptr = dataset.indices = dataset.edge_weight = {};
+  if (graph.weight.defined()) dataset.edge_weight = Tensor::from(weight);
+}
+
+}  // namespace
+
+EdgeSplit load_edge_split(const std::string& path, std::int64_t num_nodes) {
+  const Hdf5File file(path);
+  EdgeSplit split;
+  split.val = read_pairs(file, "val_edges", num_nodes);
+  split.test = read_pairs(file, "test_edges", num_nodes);
+  check(split.val.src.defined() == split.test.src.defined(), path, ": has only one of /val_edges and ",
+        "/test_edges: a split of the edges needs both");
+  split.val_negative = read_pairs(file, "val_negative_edges", num_nodes);
+  split.test_negative = read_pairs(file, "test_negative_edges", num_nodes);
+  return split;
+}
+
+EdgeSplit take_edge_split(Dataset& dataset, const EdgeSplit& file, const EdgeSplitOptions& options) {
+  const Graph graph =
+      to_graph(dataset, kCpu,
+               {.symmetrize = options.symmetrize, .drop_duplicates = true, .self_loops = SelfLoops::kDrop});
+  EdgeSplit out;
+  out.undirected = count_one_way_edges(graph.adj) == 0;
+  const std::vector<Pair> edges = unique_edges(graph.adj, out.undirected);
+  const auto count = static_cast<std::int64_t>(edges.size());
+  check(count >= 3, "split: link prediction needs at least 3 edges, got ", count);
+
+  std::vector<int> part(edges.size(), 0);
+  const bool from_file = options.parts.empty() && file.val.src.defined();
+  if (from_file) {
+    for (const std::int64_t e : find(edges, file.val, out.undirected, "validation")) part[e] = 1;
+    for (const std::int64_t e : find(edges, file.test, out.undirected, "test")) {
+      check(part[e] != 1, "split: the edge (", edges[e].first, ", ", edges[e].second,
+            ") is in validation and test");
+      part[e] = 2;
+    }
+  } else {
+    const Split split = random_split(Tensor::zeros({count}, DType::kI64),
+                                     options.parts.empty() ? "85/5/10" : options.parts, options.seed);
+    std::fill(part.begin(), part.end(), -1);
+    for (const std::int64_t e : split.train.to_vector<std::int64_t>()) part[e] = 0;
+    for (const std::int64_t e : split.val.to_vector<std::int64_t>()) part[e] = 1;
+    for (const std::int64_t e : split.test.to_vector<std::int64_t>()) part[e] = 2;
+  }
+  std::vector<Pair> parts[3], training;
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    if (part[e] < 0) continue;
+    const bool turned = out.undirected && (random_word(options.seed, kDirection, e) & 1);
+    parts[part[e]].push_back(turned ? Pair{edges[e].second, edges[e].first} : edges[e]);
+    if (part[e] == 0) training.push_back(edges[e]);
+  }
+  for (int p = 0; p < 3; ++p)
+    check(!parts[p].empty(), "split: no ",
+          p == 0   ? "training"
+          : p == 1 ? "validation"
+                   : "test",
+          " edges of ", count, ": give other shares");
+  out.train = tensors_of(parts[0]);
+  out.val = tensors_of(parts[1]);
+  out.test = tensors_of(parts[2]);
+  const auto negatives = [&](const NodePairs& given, const NodePairs& positive, std::uint64_t stream) {
+    return from_file && given.src.defined()
+               ? given
+               : negative_edges(graph.adj, positive.src.numel(), RandomKey{options.seed, stream});
+  };
+  out.val_negative = negatives(file.val_negative, out.val, kValidation);
+  out.test_negative = negatives(file.test_negative, out.test, kTest);
+  keep_edges(graph, training, out.undirected, dataset);
+  return out;
+}
+
+}  // namespace rodeo

@@ -1,0 +1,43 @@
+/// Splits of the edges of a graph for link prediction.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "datasets/dataset.h"
+#include "ops/negative_edges.h"
+
+namespace rodeo {
+
+/// Pairs with and without an edge, on the host, i64. Where the graph is undirected, an edge {u, v} is in one
+/// direction, drawn at random.
+struct EdgeSplit {
+  NodePairs train, val, test;
+  NodePairs val_negative, test_negative;  // without an edge in any part
+  bool undirected = false;                // every edge has its reverse
+};
+
+struct EdgeSplitOptions {
+  /// train/val/test as random_split() reads them. Empty: the split of the file, else 85/5/10.
+  std::string parts{};
+  bool symmetrize = false;  // add the reverse of every edge first
+  std::uint64_t seed = 0;   // of the split and of the negatives
+};
+
+/// The validation and test edges that a file names (datasets/README.md): /val_edges and /test_edges [2, k],
+/// and optionally /val_negative_edges and /test_negative_edges. All other edges are for training. Undefined
+/// tensors where the file has none. Throws Error, one line, for a wrong shape or dtype, ids outside [0,
+/// num_nodes), and a file that has only one of the first two.
+EdgeSplit load_edge_split(const std::string& path, std::int64_t num_nodes);
+
+/// Takes the validation and test edges out of the graph, in both directions where it is undirected: message
+/// passing over `dataset` then uses training edges only. Self loops and duplicate edges are dropped; edges
+/// become an edge list sorted by (destination, source), with their weights.
+///   file     load_edge_split(), or empty
+///   returns  as many negatives as positives in each part without negatives of the file: negative_edges() of
+///            the whole graph
+/// A function of the edges, the options and the file on every machine. Throws Error for fewer than three
+/// edges, a part without an edge, and edges of the file's split that the graph does not have.
+EdgeSplit take_edge_split(Dataset& dataset, const EdgeSplit& file, const EdgeSplitOptions& options);
+
+}  // namespace rodeo

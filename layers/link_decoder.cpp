@@ -1,0 +1,48 @@
+#include "layers/link_decoder.h"
+
+#include "ops/dense.h"
+#include "ops/pairs.h"
+
+namespace rodeo {
+namespace {
+
+/// [k] -> [k, 1]
+Variable as_column(const Variable& s) {
+  return record("as_column", s.value().reshape({s.dim(0), 1}), {s},
+                [](const Tensor& dy) { return std::vector{dy.reshape({dy.dim(0)})}; });
+}
+
+}  // namespace
+
+std::string_view name(DecoderKind kind) {
+  return kind == DecoderKind::kDot ? "dot" : kind == DecoderKind::kMlp ? "mlp" : "bilinear";
+}
+
+DecoderKind parse_decoder(std::string_view text) {
+  for (const DecoderKind kind : {DecoderKind::kDot, DecoderKind::kMlp, DecoderKind::kBilinear})
+    if (text == name(kind)) return kind;
+  fail("--decoder must be dot, mlp or bilinear, got '", text, "'");
+}
+
+LinkDecoder::LinkDecoder(DecoderKind kind, std::int64_t width, Random& random, Device device, DType dtype)
+    : kind_(kind) {
+  check(width >= 1, "[link_decoder] width must be at least 1, got ", width);
+  if (kind == DecoderKind::kMlp) {
+    nn_ = std::make_unique<Sequential>();
+    nn_->add(std::make_unique<Linear>(width, width, random, true, device, dtype))
+        .add(Sequential::Step([](const Variable& x) { return relu(x); }))
+        .add(std::make_unique<Linear>(width, 1, random, true, device, dtype));
+    register_module("nn", nn_.get());
+  }
+  if (kind == DecoderKind::kBilinear) {
+    lin_ = std::make_unique<Linear>(width, width, random, false, device, dtype);
+    register_module("lin", lin_.get());
+  }
+}
+
+Variable LinkDecoder::forward(const Variable& z, const Tensor& src, const Tensor& dst) const {
+  if (kind_ == DecoderKind::kMlp) return nn_->forward(pair_mul(z, z, src, dst));
+  return as_column(pair_dot(lin_ ? lin_->forward(z) : z, z, src, dst));
+}
+
+}  // namespace rodeo

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "layers/sequential.h"
+
+namespace rodeo {
+
+enum class DecoderKind {
+  kDot,       // <z_u, z_v>: Kipf & Welling, "Variational graph auto-encoders" (2016)
+  kMlp,       // Linear(ReLU(Linear(z_u * z_v))), elementwise product
+  kBilinear,  // z_u^T W z_v: for directed edges, too
+};
+std::string_view name(DecoderKind kind);  // "dot"
+/// "dot", "mlp" or "bilinear". Throws Error listing the choices for anything else.
+DecoderKind parse_decoder(std::string_view text);
+
+/// Scores of pairs of nodes from their embeddings, for link prediction.
+///   z [nodes, width], src and dst i64 [k] -> logits [k, 1]
+/// Parameters: kDot none;  kMlp "nn.0" and "nn.2", Linear of widths width, width and 1;  kBilinear
+/// "lin.weight", W transposed, without bias.
+class LinkDecoder : public Module {
+ public:
+  LinkDecoder(DecoderKind kind, std::int64_t width, Random& random, Device device = kCpu,
+              DType dtype = DType::kF32);
+  Variable forward(const Variable& z, const Tensor& src, const Tensor& dst) const;
+
+ private:
+  DecoderKind kind_;
+  std::unique_ptr<Sequential> nn_;
+  std::unique_ptr<Linear> lin_;
+};
+
+}  // namespace rodeo

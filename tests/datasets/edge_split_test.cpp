@@ -1,0 +1,125 @@
+#include "datasets/edge_split.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "datasets/hdf5_writer.h"
+#include "tests/support/devices.h"
+#include "tests/support/near.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/tiny.h"
+
+namespace rodeo {
+namespace {
+
+using Pair = std::pair<std::int64_t, std::int64_t>;
+
+std::set<Pair> set_of(const Tensor& src, const Tensor& dst) {
+  std::set<Pair> out;
+  const auto s = src.to(DType::kI64).to_vector<std::int64_t>(),
+             d = dst.to(DType::kI64).to_vector<std::int64_t>();
+  for (std::size_t i = 0; i < s.size(); ++i) out.emplace(s[i], d[i]);
+  return out;
+}
+
+std::set<Pair> both_ways(const std::set<Pair>& edges) {
+  std::set<Pair> out = edges;
+  for (const auto& [u, v] : edges) out.emplace(v, u);
+  return out;
+}
+
+TEST(DatasetsEdgeSplit, PartsAreDisjointAndMessagesUseTrainingEdges) {
+  Dataset data = test::tiny_dataset(200);
+  const std::set<Pair> before = set_of(data.src, data.dst);
+  const EdgeSplit split = take_edge_split(data, {}, {.seed = 3});
+  EXPECT_TRUE(split.undirected);
+  const std::set<Pair> train = set_of(split.train.src, split.train.dst),
+                       val = set_of(split.val.src, split.val.dst),
+                       test = set_of(split.test.src, split.test.dst);
+  EXPECT_EQ(train.size(), 340u);  // 85 %, 5 %, 10 % of 400
+  EXPECT_EQ(val.size(), 20u);
+  EXPECT_EQ(test.size(), 40u);
+  EXPECT_EQ(set_of(data.src, data.dst), both_ways(train));
+  std::set<Pair> all = both_ways(train);
+  all.merge(both_ways(val));
+  all.merge(both_ways(test));
+  EXPECT_EQ(all, before);
+  std::int64_t turned = 0;
+  for (const auto& [u, v] : train) turned += u > v;
+  EXPECT_NEAR(static_cast<double>(turned), 170, 60);
+  for (const NodePairs& negative : {split.val_negative, split.test_negative})
+    for (const Pair& pair : set_of(negative.src, negative.dst)) EXPECT_FALSE(before.contains(pair));
+
+  Dataset again = test::tiny_dataset(200), other = test::tiny_dataset(200);
+  const EdgeSplit same = take_edge_split(again, {}, {.seed = 3});
+  EXPECT_TRUE(test::same_bits(same.test.src, split.test.src));
+  EXPECT_TRUE(test::same_bits(same.test_negative.dst, split.test_negative.dst));
+  EXPECT_FALSE(test::same_bits(take_edge_split(other, {}, {.seed = 4}).test.src, split.test.src));
+}
+
+TEST(DatasetsEdgeSplit, DirectedEdgesKeepTheirDirectionAndWeights) {
+  Dataset data;
+  data.num_nodes = 5;
+  data.src = Tensor::from<std::int64_t>({0, 1, 2, 3, 3, 0});
+  data.dst = Tensor::from<std::int64_t>({1, 2, 3, 4, 3, 1});  // with a self loop and a duplicate
+  data.edge_weight = Tensor::from<float>({1, 2, 3, 4, 5, 6});
+  const EdgeSplit split = take_edge_split(data, {}, {.parts = "50/25/25"});
+  EXPECT_FALSE(split.undirected);
+  EXPECT_EQ(split.train.src.numel(), 2);
+  EXPECT_EQ(set_of(data.src, data.dst), set_of(split.train.src, split.train.dst));
+  for (std::int64_t e = 0; e < 2; ++e)
+    EXPECT_EQ(data.edge_weight.data<float>()[e], static_cast<float>(data.src.data<std::int32_t>()[e] + 1));
+}
+
+TEST(DatasetsEdgeSplit, SplitOfTheFile) {
+  const test::TempDir dir;
+  const std::string path = dir / "g.h5";
+  const auto write = [&](const std::vector<std::int64_t>& val, const std::vector<std::int64_t>& test,
+                         const std::vector<std::int64_t>& negative = {}) {
+    Hdf5Writer file(path);
+    const auto pairs = [](const std::vector<std::int64_t>& ids) {
+      return Tensor::from(ids, {2, static_cast<std::int64_t>(ids.size()) / 2});
+    };
+    file.write("edge_index", pairs({0, 1, 1, 2, 2, 3, 3, 0, 1, 0, 2, 1, 3, 2, 0, 3}));
+    if (!val.empty()) file.write("val_edges", pairs(val));
+    if (!test.empty()) file.write("test_edges", pairs(test));
+    if (!negative.empty()) file.write("test_negative_edges", pairs(negative));
+    file.commit();
+  };
+  const auto take = [&] {
+    Dataset data = load_dataset(path);
+    return take_edge_split(data, load_edge_split(path, data.num_nodes), {});
+  };
+  write({1, 0}, {2, 1}, {0, 2, 2, 0});
+  const EdgeSplit split = take();
+  EXPECT_EQ(both_ways(set_of(split.val.src, split.val.dst)), (std::set<Pair>{{0, 1}, {1, 0}}));
+  EXPECT_EQ(both_ways(set_of(split.test.src, split.test.dst)), (std::set<Pair>{{2, 1}, {1, 2}}));
+  EXPECT_EQ(set_of(split.test_negative.src, split.test_negative.dst), (std::set<Pair>{{0, 2}, {2, 0}}));
+  EXPECT_EQ(split.train.src.numel(), 2);
+
+  const std::string where = path + ": ";
+  write({1, 3}, {2, 1});
+  EXPECT_ERROR(take(), "split: the validation edge (1, 3) is no edge of the graph");
+  write({1, 0}, {0, 1});
+  EXPECT_ERROR(take(), "split: the edge (0, 1) is in validation and test");
+  write({1, 9}, {2, 1});
+  EXPECT_ERROR(take(), where + "/val_edges[1, 0] is 9, outside [0, 4)");
+  EXPECT_EQ(validate_dataset(path), std::vector{where + "/val_edges[1, 0] is 9, outside [0, 4)"});
+  write({1, 0}, {});
+  EXPECT_ERROR(take(), where + "has only one of /val_edges and /test_edges: a split of the edges needs both");
+}
+
+TEST(DatasetsEdgeSplit, Errors) {
+  Dataset data;
+  data.num_nodes = 3;
+  data.src = Tensor::from<std::int64_t>({0, 1});
+  data.dst = Tensor::from<std::int64_t>({1, 2});
+  EXPECT_ERROR(take_edge_split(data, {}, {}), "split: link prediction needs at least 3 edges, got 2");
+  Dataset more = test::tiny_dataset(40);
+  EXPECT_ERROR(take_edge_split(more, {}, {.parts = "100/0/0"}),
+               "split: no validation edges of 80: give other shares");
+}
+
+}  // namespace
+}  // namespace rodeo

@@ -1,0 +1,153 @@
+// --task link: the objective learns, is the same in every run, and does not see the edges it is tested on.
+#include "train/task/link_task.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/devices.h"
+#include "tests/support/near.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/tiny.h"
+#include "train/commands/parse_options.h"
+#include "train/commands/recorder.h"
+#include "train/io/run_state.h"
+#include "train/task/memory_estimate.h"
+#include "train/task/model_registry.h"
+
+namespace rodeo::test {
+namespace {
+
+class TrainLinkTask : public OnDevice {};
+RODEO_ON_ALL_DEVICES(TrainLinkTask);
+
+/// Communities of 40 nodes each, which links stay in.
+Dataset communities() {
+  SyntheticOptions options;
+  options.nodes = 280;
+  options.edges = 2800;
+  options.features = 40;
+  options.skew = 0;
+  options.homophily = 0.95;
+  options.split = "50/25/25";
+  return synthesize(options);
+}
+
+TrainOptions link_options(std::string_view model, int epochs = 60) {
+  TrainOptions options = published_options(model, TaskKind::kLink);
+  options.epochs = epochs;
+  options.embedding = 16;
+  options.normalize_features = false;
+  options.spmm = SpmmAlgorithm::kRode;
+  return options;
+}
+
+struct Result {
+  TrainSummary summary;
+  std::vector<std::pair<std::string, double>> details;
+  StateDict state;
+};
+
+Result train(const TrainOptions& options, Device device, bool cuda_graph = true) {
+  const NodeRun run = make_run(communities(), options, device);
+  Trainer trainer = make_trainer(run, {.epochs = options.epochs, .cuda_graph = cuda_graph});
+  const TrainSummary summary = trainer.fit();
+  return {summary, run.model.details(), run.model.module->state_dict()};
+}
+
+TEST_P(TrainLinkTask, LearnsWithEveryDecoderTheSameInEveryRun) {
+  for (const DecoderKind decoder : {DecoderKind::kDot, DecoderKind::kMlp, DecoderKind::kBilinear}) {
+    TrainOptions options = link_options("gcn");
+    options.decoder = decoder;
+    const Result one = train(options, device()), two = train(options, device(), /*cuda_graph=*/false);
+    EXPECT_GT(one.summary.best.test, 0.8) << name(decoder);
+    EXPECT_EQ(one.summary.last.test, one.details.at(0).second);
+    for (std::size_t i = 0; i < one.state.size(); ++i)
+      EXPECT_TRUE(same_bits(one.state[i].second, two.state[i].second)) << one.state[i].first;
+  }
+}
+
+TEST_P(TrainLinkTask, EveryModelIsAnEncoder) {
+  for (const ModelEntry& model : model_registry()) {
+    const Result result = train(link_options(model.name, 30), device());
+    EXPECT_GT(result.summary.best.test, 0.7) << model.name;
+  }
+}
+
+TEST_P(TrainLinkTask, MetricsDecideTheBestEpoch) {
+  const std::vector<std::pair<LinkMetric, std::string>> metrics = {{LinkMetric::kAuc, "AUC"},
+                                                                   {LinkMetric::kAp, "AP"},
+                                                                   {LinkMetric::kMrr, "MRR"},
+                                                                   {LinkMetric::kHits, "Hits@7"}};
+  for (const auto& [metric, text] : metrics) {
+    TrainOptions options = link_options("gcn", 5);
+    options.link_metric = metric;
+    options.hits = 7;
+    const NodeRun run = make_run(communities(), options, device());
+    EXPECT_EQ(run.task.metric, text);
+    Trainer trainer = make_trainer(run, {.epochs = 5});
+    const TrainSummary summary = trainer.fit();
+    const auto details = run.model.details();
+    EXPECT_EQ(details.at(static_cast<std::size_t>(metric)).first, text);
+    EXPECT_EQ(details.at(static_cast<std::size_t>(metric)).second, summary.last.test);
+  }
+}
+
+TEST_P(TrainLinkTask, NodeOrderChangesNoPair) {
+  TrainOptions options = link_options("gcn", 1);
+  const double before = train(options, device()).summary.last.val;
+  options.reorder = NodeOrder::kRcm;
+  EXPECT_NEAR(train(options, device()).summary.last.val, before, 0.2);
+  options.epochs = 60;
+  EXPECT_GT(train(options, device()).summary.best.test, 0.8);
+}
+
+TEST(TrainLinkOptions, DefaultsRowsAndErrors) {
+  const auto parse = [](std::vector<const char*> arguments) {
+    arguments.insert(arguments.begin(), {"rodeo_train", "--model", "gcn", "--dataset", "g.h5"});
+    TrainOptions defaults;
+    defaults.choose_model = true;
+    return parse_train_options(static_cast<int>(arguments.size()), arguments.data(), defaults);
+  };
+  const TrainOptions link = parse({"--task", "link", "--decoder", "mlp", "--edge-split", "80/10/10"});
+  EXPECT_EQ(link.task, TaskKind::kLink);
+  EXPECT_EQ(link.hidden, 128);
+  EXPECT_EQ(link.weight_decay, 0);
+  EXPECT_EQ(link.decoder, DecoderKind::kMlp);
+  EXPECT_EQ(link.edge_split, "80/10/10");
+  EXPECT_EQ(parse({}).task, TaskKind::kNode);
+  EXPECT_ERROR(parse({"--task", "edge"}), "--task must be node or link, got 'edge'");
+  EXPECT_ERROR(parse({"--task", "link", "--link-metric", "f1"}),
+               "--link-metric must be auc, ap, mrr or hits, got 'f1'");
+  EXPECT_THROW(parse({"--decoder", "dot"}), Error);  // an option of --task link
+  EXPECT_THROW(parse({"--task", "link", "--report", "r.html"}), Error);
+}
+
+TEST(TrainLinkFiles, WeightsDescribeTheTaskAndARunIsResumed) {
+  const TempDir dir;
+  TrainOptions options = link_options("gcn", 6);
+  options.export_file = dir / "w.safetensors";
+  options.checkpoint = dir / "run";
+  options.checkpoint_every = 1;
+  const auto run_to = [&](int epochs, bool resume) {
+    options.epochs = epochs;
+    options.resume = resume;
+    const NodeRun run = make_run(communities(), options, kCpu);
+    Recorder recorder(options);
+    Trainer trainer = make_trainer(run, {.epochs = epochs});
+    recorder.start(run, trainer, "here");
+    const TrainSummary summary = trainer.fit([&](const EpochReport& report) { recorder.epoch(report); });
+    recorder.finish(summary);
+    return run.model.module->state_dict();
+  };
+  run_to(3, false);
+  const StateDict resumed = run_to(6, true);
+  std::filesystem::remove_all(options.checkpoint);
+  const StateDict whole = run_to(6, false);
+  for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_TRUE(same_bits(resumed[i].second, whole[i].second));
+  const WeightsInfo info = read_info(read_safetensors(options.export_file), "w");
+  EXPECT_EQ(info.options.task, TaskKind::kLink);
+  EXPECT_EQ(info.options.embedding, 16);
+  EXPECT_GT(estimate_step_bytes(make_run(communities(), options, kCpu), options), 0);
+}
+
+}  // namespace
+}  // namespace rodeo::test

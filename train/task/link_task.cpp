@@ -1,0 +1,166 @@
+#include "train/task/link_task.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <numeric>
+#include <utility>
+
+#include "datasets/reorder.h"
+#include "ops/bce.h"
+#include "ops/ranking.h"
+
+namespace rodeo {
+namespace {
+
+/// Random numbers of the link task. Their streams are apart from those of weights and dropout.
+constexpr std::uint64_t kLinkSeed = 0x6c696e6b;
+
+class LinkModel : public Module {
+ public:
+  LinkModel(std::unique_ptr<Module> encoder, std::unique_ptr<LinkDecoder> decoder)
+      : encoder_(std::move(encoder)), decoder_(std::move(decoder)) {
+    register_module("encoder", encoder_.get());
+    register_module("decoder", decoder_.get());
+  }
+  const LinkDecoder& decoder() const { return *decoder_; }
+
+ private:
+  std::unique_ptr<Module> encoder_;
+  std::unique_ptr<LinkDecoder> decoder_;
+};
+
+/// Positive pairs, then negative ones.
+struct ScoredPairs {
+  Tensor src, dst;  // i64 [positives + negatives]
+  Tensor target;    // u8 [positives + negatives, 1]
+  Tensor index;     // i64: 0, 1, 2, ...
+  std::int64_t positives = 0;
+
+  std::int64_t size() const { return src.numel(); }
+  NodePairs negatives() const { return {src.slice(positives, size()), dst.slice(positives, size())}; }
+};
+
+Tensor joined(const Tensor& a, const Tensor& b) {
+  const Tensor out = Tensor::empty({a.numel() + b.numel()}, a.dtype(), a.device());
+  if (a.numel() > 0) out.slice(0, a.numel()).copy_from(a);
+  if (b.numel() > 0) out.slice(a.numel(), out.numel()).copy_from(b);
+  return out;
+}
+
+ScoredPairs scored_pairs(const NodePairs& positive, const NodePairs& negative, Device device) {
+  ScoredPairs out;
+  out.src = joined(positive.src, negative.src).to(device);
+  out.dst = joined(positive.dst, negative.dst).to(device);
+  out.positives = positive.src.numel();
+  out.target = Tensor::zeros({out.size(), 1}, DType::kU8, device);
+  out.target.slice(0, out.positives).fill(1);
+  std::vector<std::int64_t> all(static_cast<std::size_t>(out.size()));
+  std::iota(all.begin(), all.end(), 0);
+  out.index = Tensor::from(all, device);
+  return out;
+}
+
+/// What the functions of the objective share. Its memory stays in place: a CUDA graph may hold it.
+struct LinkObjective {
+  std::function<Variable()> embed;
+  const LinkDecoder* decoder = nullptr;
+  Adjacency graph;
+  ScoredPairs training;  // its negatives are drawn in every step
+  std::array<ScoredPairs, 3> parts;
+  Random random;
+  int column = kRankingAuc;
+  std::int64_t hits = 50;
+  Tensor metrics;  // f64 [3, kRankingColumns], of the last evaluation
+
+  Variable loss() {
+    const Variable z = embed();
+    negative_edges(graph, random.next(), training.negatives());
+    return bce_with_logits(decoder->forward(z, training.src, training.dst), training.target, training.index);
+  }
+
+  Tensor evaluate() const {
+    const Variable z = embed();
+    const Tensor out = Tensor::empty({6}, DType::kF64, metrics.device());
+    for (int p = 0; p < 3; ++p) {
+      const ScoredPairs& pairs = parts[p];
+      const Tensor logits = decoder->forward(z, pairs.src, pairs.dst).value();
+      const Tensor flat = logits.reshape({pairs.size()}),
+                   row = metrics.slice(p, p + 1).reshape({kRankingColumns});
+      row.copy_from(
+          ranking_metrics(flat.slice(0, pairs.positives), flat.slice(pairs.positives, pairs.size()), hits));
+      const Tensor losses = label_metrics(logits, pairs.target, {pairs.index}).reshape({2});
+      out.slice(2 * p, 2 * p + 1).copy_from(row.slice(column, column + 1));
+      out.slice(2 * p + 1, 2 * p + 2).copy_from(losses.slice(1, 2));
+    }
+    return out.reshape({3, 2});
+  }
+};
+
+/// "AUC", "Hits@50"
+std::string metric_name(int column, std::int64_t hits) {
+  constexpr const char* kNames[] = {"AUC", "AP", "MRR"};
+  return column == kRankingHits ? fmt::format("Hits@{}", hits) : kNames[column];
+}
+
+Tensor counted(std::int64_t n, Device device) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(n));
+  std::iota(all.begin(), all.end(), 0);
+  return Tensor::from(all, device);
+}
+
+}  // namespace
+
+void add_decoder(NodeModel& model, const TrainOptions& options, Device device) {
+  Random random(options.seed ^ kLinkSeed);
+  auto decoder = std::make_unique<LinkDecoder>(options.decoder, options.embedding, random, device);
+  const LinkDecoder* score = decoder.get();
+  if (const std::vector<Variable> own = decoder->parameters(); !own.empty())
+    model.groups.push_back({own, {.lr = options.lr}});
+  model.module = std::make_unique<LinkModel>(std::move(model.module), std::move(decoder));
+  model.score = [embed = model.forward, score](const Tensor& src, const Tensor& dst) {
+    return score->forward(embed(), src, dst);
+  };
+  model.text += fmt::format(", {} decoder of {} columns", name(options.decoder), options.embedding);
+}
+
+void add_link_objective(NodeRun& run, const EdgeSplit& split, const Adjacency& graph,
+                        const TrainOptions& options) {
+  auto& [task, model] = run;
+  const Device device = task.x.device();
+  const Tensor place = task.order.defined() ? inverse_order(task.order) : Tensor();
+  const auto ordered = [&](const NodePairs& pairs) {  // in the task's node order
+    return place.defined() ? NodePairs{take(place, pairs.src), take(place, pairs.dst)} : pairs;
+  };
+  const NodePairs train = ordered(split.train);
+  auto shared = std::make_shared<LinkObjective>();
+  LinkObjective& link = *shared;
+  link.embed = model.forward;
+  link.decoder = &static_cast<const LinkModel&>(*model.module).decoder();
+  link.graph = graph;
+  link.random = Random(options.seed ^ (kLinkSeed + 1));
+  link.column = static_cast<int>(options.link_metric);
+  link.hits = options.hits;
+  link.metrics = Tensor::zeros({3, kRankingColumns}, DType::kF64, device);
+  // The pairs of evaluations stay the same; those of training are drawn over in the first step.
+  const NodePairs fixed = negative_edges(graph, train.src.numel(), link.random.next());
+  const NodePairs drawn{fixed.src.to(kCpu), fixed.dst.to(kCpu)};
+  link.training = scored_pairs(train, drawn, device);
+  link.parts = {scored_pairs(train, drawn, device),
+                scored_pairs(ordered(split.val), ordered(split.val_negative), device),
+                scored_pairs(ordered(split.test), ordered(split.test_negative), device)};
+  model.objective = {[shared] { return shared->loss(); }, [shared] { return shared->evaluate(); }};
+  model.details = [shared] {
+    const std::vector<double> all = shared->metrics.to_vector<double>();
+    std::vector<std::pair<std::string, double>> out;
+    for (int m = 0; m < kRankingColumns; ++m)
+      out.emplace_back(metric_name(m, shared->hits), all[2 * kRankingColumns + m]);
+    return out;
+  };
+  task.metric = metric_name(link.column, link.hits);
+  task.parts_of = "edges";
+  task.split = {counted(train.src.numel(), device), counted(split.val.src.numel(), device),
+                counted(split.test.src.numel(), device)};
+}
+
+}  // namespace rodeo
