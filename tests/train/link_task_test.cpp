@@ -1,14 +1,21 @@
 // --task link: the objective learns, is the same in every run, and does not see the edges it is tested on.
 #include "train/task/link_task.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "datasets/hdf5_file.h"
+#include "datasets/hdf5_writer.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny.h"
 #include "train/commands/parse_options.h"
+#include "train/commands/predict.h"
 #include "train/commands/recorder.h"
+#include "train/io/atomic_file.h"
 #include "train/io/run_state.h"
 #include "train/task/memory_estimate.h"
 #include "train/task/model_registry.h"
@@ -147,6 +154,71 @@ TEST(TrainLinkFiles, WeightsDescribeTheTaskAndARunIsResumed) {
   EXPECT_EQ(info.options.task, TaskKind::kLink);
   EXPECT_EQ(info.options.embedding, 16);
   EXPECT_GT(estimate_step_bytes(make_run(communities(), options, kCpu), options), 0);
+}
+
+/// A dataset in a file, and weights trained on it.
+struct Trained {
+  TempDir dir;
+  PredictOptions options;
+
+  Trained() {
+    Dataset data = communities();
+    for (std::int64_t i = 0; i < data.num_nodes; ++i) data.node_names.push_back(str("n", i));
+    save_dataset(data, dir / "g.h5");
+    TrainOptions train = link_options("gcn", 40);
+    train.export_file = dir / "w.safetensors";
+    const NodeRun run = make_run(std::move(data), train, kCpu);
+    Recorder recorder(train);
+    Trainer trainer = make_trainer(run, {.epochs = 40});
+    recorder.start(run, trainer, "here");
+    recorder.finish(trainer.fit([&](const EpochReport& report) { recorder.epoch(report); }));
+    options.dataset = dir / "g.h5";
+    options.weights = dir / "w.safetensors";
+    options.edges = dir / "e.csv";
+    options.device = "cpu";
+    options.quiet = true;
+  }
+  std::string error(const std::string& edges) {
+    write_file(options.edges, edges);
+    return error_of([&] { predict(options); });
+  }
+};
+
+TEST(TrainLinkPredict, ScoresPairsOfAFile) {
+  Trained t;
+  write_file(t.options.edges, "a,b\nn0,n1\nn1,n0\nn7,n9\n");
+  t.options.out = t.dir / "p.csv";
+  predict(t.options);
+  const std::string text = read_file(t.options.out, 10'000);
+  EXPECT_TRUE(text.starts_with("source,destination,score,probability\nn0,n1,")) << text;
+  Hdf5Writer edges(t.dir / "e.h5");
+  edges.write("edges", Tensor::from<std::int64_t>({0, 1, 7, 1, 0, 9}, {2, 3}));
+  edges.commit();
+  t.options.edges = t.dir / "e.h5";
+  t.options.out = t.dir / "p.h5";
+  predict(t.options);
+  const Hdf5File file(t.options.out);
+  const auto score = file.array("score").read(DType::kF32).to_vector<float>(),
+             probability = file.array("probability").read(DType::kF32).to_vector<float>();
+  EXPECT_EQ(score[0], score[1]);  // the dot product is symmetric
+  for (int i = 0; i < 3; ++i) EXPECT_NEAR(probability[i], 1 / (1 + std::exp(-score[i])), 1e-6);
+  EXPECT_NE(text.find(fmt::format("n7,n9,{},", score[2])), text.npos) << text;
+}
+
+TEST(TrainLinkPredict, Errors) {
+  Trained t;
+  const std::string where = t.options.edges + ": ";
+  t.options.out = t.dir / "p.csv";
+  EXPECT_EQ(t.error("n0,n1\nn0,x\n"), where + "line 2: the dataset has no node 'x'");
+  EXPECT_EQ(t.error("n0\n"), where + "line 1: expected two nodes, got 'n0'");
+  EXPECT_EQ(t.error("# nothing\n"), where + "has no pair of nodes");
+  t.options.out = t.dir / "p.txt";
+  EXPECT_EQ(t.error("n0 n1\n"),
+            str("--out ", t.options.out, ": unknown suffix '.txt': expected .h5, .hdf5, .csv or .tsv"));
+  t.options.out = t.dir / "p.csv";
+  t.options.edges.clear();
+  EXPECT_EQ(error_of([&] { predict(t.options); }), str("--edges FILE is required: pairs to score by ",
+                                                       t.options.weights, ", weights of --task link"));
 }
 
 }  // namespace

@@ -41,9 +41,7 @@ void add_actions(cxxopts::Options& options) {
 }
 
 cxxopts::Options describe_options(const std::string& program, const TrainOptions& defaults) {
-  cxxopts::Options options(
-      program,
-      "Trains a graph neural network on one graph.\n");
+  cxxopts::Options options(program, "Trains a graph neural network on one graph.\n");
   options.set_width(static_cast<std::size_t>(help_width()))
       .custom_help(defaults.choose_model ? "--model NAME --dataset FILE [options]"
                                          : "--dataset FILE [options]")

@@ -10,6 +10,7 @@
 #include "train/commands/console.h"
 #include "train/commands/device_text.h"
 #include "train/commands/fit_weights.h"
+#include "train/commands/link_prediction.h"
 #include "train/commands/prediction_file.h"
 #include "train/commands/run_command.h"
 #include "train/io/run_state.h"
@@ -106,14 +107,29 @@ Dataset take_labels(Dataset& dataset) {
   return part;
 }
 
+/// Scores options.edges with the model of `run`, and writes them.
+void predict_edges(const PredictOptions& options, const NodeRun& run, const Dataset& known,
+                   const Console& console) {
+  const Device device = run.task.x.device();
+  const NodePairs pairs = read_node_pairs(options.edges, known);
+  const NoGrad no_grad;
+  const Tensor score = run.model.score(pairs.src.to(device), pairs.dst.to(device)).value();
+  write_link_scores(options.out, pairs, score, known);
+  console.say("edges", fmt::format("{} pairs scored", pairs.src.numel()));
+  console.say("written", options.out);
+}
+
 }  // namespace
 
 void predict(const PredictOptions& options) {
   const Device device = parse_device(options.device);
   const Console console(options.quiet);
   console.say("device", describe_device(options.device, device));
+  const bool link = !options.edges.empty();
+  if (link) check_link_suffix(options.out);
   // Opened early, so that an unknown suffix and an unwritable file fail now.
-  const std::unique_ptr<PredictionFile> out = open_prediction(options.out, options.probabilities);
+  const std::unique_ptr<PredictionFile> out =
+      link ? nullptr : open_prediction(options.out, options.probabilities);
   const std::string file = find_weights(options.weights);
   const SafeTensors weights = read_safetensors(file);
   check_hdf5_file(options.dataset);
@@ -121,6 +137,9 @@ void predict(const PredictOptions& options) {
   check(dataset.has_features(), options.dataset, ": has no features");
   WeightsInfo info =
       options.model ? given_info(options, dataset) : described_info(options, dataset, weights, file);
+  check(link == (info.options.task == TaskKind::kLink),
+        link ? "--edges is for weights of --task link, got " : "--edges FILE is required: pairs to score by ",
+        file, link ? str(", of --task ", name(info.options.task)) : ", weights of --task link");
   if (info.class_names.empty() && dataset.num_classes == info.num_classes)
     info.class_names = dataset.class_names;
   console.say("dataset", fmt::format("{}: {} nodes, {} edges, {} features", dataset.name, dataset.num_nodes,
@@ -132,12 +151,16 @@ void predict(const PredictOptions& options) {
   const Tensor nobody = Tensor::zeros({0}, DType::kI64);
   dataset.split = {nobody, nobody, nobody};
 
-  const std::string name = dataset.name;
-  const NodeRun run = make_run(std::move(dataset), info.options, device);
+  const std::string dataset_name = dataset.name;
+  const NodeRun run = make_prediction_run(std::move(dataset), info.options, device);
   const char* hint = options.model ? "; give --model, --hidden, --classes and so on as in training" : "";
   run.model.module->load_state_dict(
       fit_weights(run.model.module->state_dict(), weights.tensors, file, run.model.text, hint));
   run.model.module->eval();
+  if (link) {
+    console.say("model", fmt::format("{}: trained on {}", run.model.text, info.dataset));
+    return predict_edges(options, run, known, console);
+  }
   console.say("model", options.model ? fmt::format("{}, {} classes", run.model.text, info.num_classes)
                                      : fmt::format("{}: epoch {}, trained on {}", run.model.text, info.epoch,
                                                    info.dataset));
@@ -150,7 +173,7 @@ void predict(const PredictOptions& options) {
   prediction.node_id = known.node_id;
   prediction.node_names = known.node_names;
   prediction.class_names = info.class_names;
-  prediction.facts = {{"dataset", name},
+  prediction.facts = {{"dataset", dataset_name},
                       {"weights", file},
                       {"model", run.model.text},
                       {"rodeo", fmt::format("{} ({})", RODEO_VERSION, RODEO_COMMIT)}};

@@ -1,4 +1,4 @@
-/// rodeo_predict: classifies nodes with trained weights.
+/// rodeo_predict: classifies nodes, or scores pairs of nodes, with trained weights.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@ namespace rodeo {
 struct PredictOptions {
   std::string dataset;  // labels and masks are optional
   std::string weights;  // a file of --export or of a checkpoint, or a folder of checkpoints
+  std::string edges{};  // pairs of nodes to score, for weights of --task link; else empty
   std::string out;      // the suffix is the format: train/commands/prediction_file.h
   std::string device = "auto";
   bool quiet = false;

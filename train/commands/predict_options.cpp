@@ -36,7 +36,8 @@ std::vector<TrainOption> prediction_options(const TrainOptions& defaults) {
 }
 
 cxxopts::Options describe(const std::string& program, const std::vector<TrainOption>& of_model) {
-  cxxopts::Options options(program, "Predicts the classes of a graph's nodes with trained weights.\n");
+  cxxopts::Options options(program,
+                           "Predicts the classes of a graph's nodes, or edges, with trained weights.\n");
   const auto text = [] { return cxxopts::value<std::string>(); };
   options.set_width(static_cast<std::size_t>(help_width()))
       .custom_help("--dataset FILE --weights FILE --out FILE [options]")
@@ -48,6 +49,11 @@ cxxopts::Options describe(const std::string& program, const std::vector<TrainOpt
       "file with PyTorch Geometric's names (required)",
       text(), "FILE");
   add("out", "File with the class of each node (required): .h5, .hdf5, .csv or .tsv", text(), "FILE");
+  add("edges",
+      "Pairs of nodes to score, for weights of --task link (required for them): a text file of two nodes a "
+      "line, "
+      "or an HDF5 file with /edges [2, k]",
+      text(), "FILE");
   add("probabilities", "Also in .csv and .tsv: a column for each class. HDF5 files always have them");
   add("device", "auto, cpu, cuda or cuda:i", text(), "NAME");
   add("quiet", "Print nothing");
@@ -118,6 +124,7 @@ PredictOptions parse_predict_options(int argc, const char* const* argv) {
   options.dataset = value("dataset");
   options.weights = value("weights");
   options.out = value("out");
+  if (parsed.count("edges") > 0) options.edges = value("edges");
   if (parsed.count("device") > 0) options.device = value("device");
   options.quiet = parsed.count("quiet") > 0;
   options.probabilities = parsed.count("probabilities") > 0;

@@ -1,0 +1,157 @@
+#include "train/commands/link_prediction.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <sstream>
+#include <unordered_map>
+
+#include "core/quoting.h"
+#include "datasets/hdf5_check.h"
+#include "datasets/hdf5_file.h"
+#include "datasets/hdf5_writer.h"
+#include "train/io/atomic_file.h"
+
+namespace rodeo {
+namespace {
+
+std::string suffix_of(const std::string& path) {
+  return std::filesystem::path(path).extension().string();
+}
+
+bool is_hdf5(const std::string& suffix) {
+  return suffix == ".h5" || suffix == ".hdf5";
+}
+
+/// The text that names a node in predictions.
+std::string node_text(const Dataset& dataset, std::int64_t node) {
+  if (!dataset.node_names.empty()) return dataset.node_names[static_cast<std::size_t>(node)];
+  return std::to_string(dataset.node_id.defined() ? dataset.node_id.data<std::int64_t>()[node] : node);
+}
+
+/// Finds nodes by their text.
+class NodeFinder {
+ public:
+  explicit NodeFinder(const Dataset& dataset) : nodes_(dataset.num_nodes) {
+    if (dataset.node_names.empty() && !dataset.node_id.defined()) return;
+    for (std::int64_t i = 0; i < nodes_; ++i) known_.emplace(node_text(dataset, i), i);
+    by_text_ = true;
+  }
+  /// -1: there is none.
+  std::int64_t find(const std::string& text) const {
+    if (by_text_) {
+      const auto found = known_.find(text);
+      return found == known_.end() ? -1 : found->second;
+    }
+    std::int64_t node = -1;
+    const char* end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data(), end, node);
+    return error == std::errc() && at == end && node >= 0 && node < nodes_ ? node : -1;
+  }
+
+ private:
+  std::int64_t nodes_;
+  bool by_text_ = false;
+  std::unordered_map<std::string, std::int64_t> known_;
+};
+
+/// The fields of a line: separated by a comma or a tab where it has one, else by blanks.
+std::vector<std::string> fields_of(const std::string& line) {
+  const char separator = line.find(',') != line.npos ? ',' : line.find('\t') != line.npos ? '\t' : ' ';
+  std::vector<std::string> fields;
+  std::istringstream in(line);
+  for (std::string field; std::getline(in, field, separator);) {
+    const std::size_t first = field.find_first_not_of(" \t\r\""), last = field.find_last_not_of(" \t\r\"");
+    if (first != field.npos) fields.push_back(field.substr(first, last - first + 1));
+  }
+  return fields;
+}
+
+NodePairs read_text_pairs(const std::string& path, const Dataset& dataset) {
+  constexpr std::size_t kLimit = std::size_t{1} << 32;
+  const NodeFinder finder(dataset);
+  std::istringstream lines(read_file(path, kLimit));
+  std::vector<std::int64_t> src, dst;
+  std::int64_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    const std::vector<std::string> fields = fields_of(line);
+    if (fields.empty() || fields[0][0] == '#') continue;
+    check(fields.size() >= 2, path, ": line ", number, ": expected two nodes, got '", printable(line), "'");
+    const std::int64_t from = finder.find(fields[0]), to = finder.find(fields[1]);
+    if (number == 1 && from < 0 && to < 0) continue;  // a header
+    for (const auto& [node, text] : {std::pair{from, fields[0]}, {to, fields[1]}})
+      check(node >= 0, path, ": line ", number, ": the dataset has no node '", printable(text), "'");
+    src.push_back(from);
+    dst.push_back(to);
+  }
+  return {Tensor::from(src), Tensor::from(dst)};
+}
+
+NodePairs read_hdf5_pairs(const std::string& path, std::int64_t nodes) {
+  check_hdf5_file(path);
+  const Hdf5File file(path);
+  check(file.has("edges"), path, ": has no array /edges, integer [2, pairs]");
+  const Hdf5Array array = file.array("edges");
+  check(!is_float(array.dtype()) && array.shape().rank() == 2 && array.shape()[0] == 2, array.where(),
+        " must be integer [2, pairs], got ", array.dtype(), " ", array.shape());
+  const Tensor both = array.read(DType::kI64);
+  const std::int64_t k = both.dim(1);
+  for (std::int64_t i = 0; i < 2 * k; ++i) {
+    const std::int64_t id = both.data<std::int64_t>()[i];
+    check(id >= 0 && id < nodes, array.where(), "[", i / k, ", ", i % k, "] is ", id, ", outside [0, ", nodes,
+          ")");
+  }
+  const Tensor flat = both.reshape({2 * k});
+  return {flat.slice(0, k).clone(), flat.slice(k, 2 * k).clone()};
+}
+
+}  // namespace
+
+NodePairs read_node_pairs(const std::string& path, const Dataset& dataset) {
+  const NodePairs pairs =
+      is_hdf5(suffix_of(path)) ? read_hdf5_pairs(path, dataset.num_nodes) : read_text_pairs(path, dataset);
+  check(pairs.src.numel() > 0, path, ": has no pair of nodes");
+  return pairs;
+}
+
+void check_link_suffix(const std::string& path) {
+  const std::string suffix = suffix_of(path);
+  check(is_hdf5(suffix) || suffix == ".csv" || suffix == ".tsv", "--out ", path, ": ",
+        suffix.empty() ? "has no suffix" : str("unknown suffix '", suffix, "'"),
+        ": expected .h5, .hdf5, .csv or .tsv");
+}
+
+void write_link_scores(const std::string& path, const NodePairs& pairs, const Tensor& score,
+                       const Dataset& dataset) {
+  check_link_suffix(path);
+  const std::int64_t k = pairs.src.numel();
+  const auto *src = pairs.src.data<std::int64_t>(), *dst = pairs.dst.data<std::int64_t>();
+  const std::vector<double> scores = score.to(kCpu).to(DType::kF64).to_vector<double>();
+  std::vector<float> probability;
+  for (const double s : scores) probability.push_back(static_cast<float>(1 / (1 + std::exp(-s))));
+  const std::string suffix = suffix_of(path);
+  if (is_hdf5(suffix)) {
+    Hdf5Writer file(path);
+    file.write_rows("edges", {pairs.src, pairs.dst});
+    file.write("score", score.to(kCpu).to(DType::kF32).reshape({k}));
+    file.write("probability", Tensor::from(probability));
+    return file.commit();
+  }
+  const char separator = suffix == ".csv" ? ',' : '\t';
+  const auto field = [&](std::int64_t node) {
+    const std::string text = node_text(dataset, node);
+    return separator == ',' ? csv_field(text) : printable(text);
+  };
+  AtomicFile file(path);
+  file.write(fmt::format("source{0}destination{0}score{0}probability\n", separator));
+  for (std::int64_t i = 0; i < k; ++i)
+    file.write(fmt::format("{1}{0}{2}{0}{3}{0}{4}\n", separator, field(src[i]), field(dst[i]),
+                           static_cast<float>(scores[static_cast<std::size_t>(i)]),
+                           probability[static_cast<std::size_t>(i)]));
+  file.commit();
+}
+
+}  // namespace rodeo
