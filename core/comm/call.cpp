@@ -5,7 +5,7 @@
 namespace rodeo::comm {
 namespace {
 
-constexpr int kFixedWords = 5 + Shape::kMaxRank;
+constexpr int kFixedWords = 6 + Shape::kMaxRank;
 
 Shape make_shape(const std::int64_t* sizes, std::int64_t rank) {
   switch (rank) {
@@ -59,8 +59,9 @@ std::vector<std::int64_t> encode(const Call& call, int num_ranks) {
   words[1] = static_cast<std::int64_t>(call.dtype);
   words[2] = static_cast<std::int64_t>(call.reduction);
   words[3] = call.root;
-  words[4] = call.shape.rank();
-  for (int i = 0; i < call.shape.rank(); ++i) words[static_cast<std::size_t>(5 + i)] = call.shape[i];
+  words[4] = call.cuda;
+  words[5] = call.shape.rank();
+  for (int i = 0; i < call.shape.rank(); ++i) words[static_cast<std::size_t>(6 + i)] = call.shape[i];
   std::copy(call.send_rows.begin(), call.send_rows.end(), words.begin() + kFixedWords);
   std::copy(call.receive_rows.begin(), call.receive_rows.end(), words.end() - num_ranks);
   return words;
@@ -72,7 +73,8 @@ Call decode(const std::vector<std::int64_t>& words, int num_ranks) {
   call.dtype = static_cast<DType>(words[1]);
   call.reduction = static_cast<Reduction>(words[2]);
   call.root = static_cast<int>(words[3]);
-  call.shape = make_shape(&words[5], words[4]);
+  call.shape = make_shape(&words[6], words[5]);
+  call.cuda = words[4] != 0;
   call.send_rows.assign(words.begin() + kFixedWords, words.end() - num_ranks);
   call.receive_rows.assign(words.end() - num_ranks, words.end());
   return call;
@@ -90,6 +92,9 @@ void check_calls(const std::vector<Call>& calls) {
     check(other.collective == first.collective, "[communicator] rank 0 calls ", name(first.collective),
           ", rank ", r, " calls ", name(other.collective),
           ": all ranks must make the same calls in the same order");
+    const auto place = [](const Call& call) { return call.cuda ? "a GPU" : "the CPU"; };
+    check(other.cuda == first.cuda, op, "rank 0 has a tensor on ", place(first), ", rank ", r, " on ",
+          place(other));
     const bool same_shape = has_rows ? same_rows(first.shape, other.shape) : first.shape == other.shape;
     check(other.dtype == first.dtype && same_shape, op, "rank 0 has ", first.dtype, " ", first.shape,
           ", rank ", r, " has ", other.dtype, " ", other.shape, ": dtypes and shapes must be equal",

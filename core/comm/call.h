@@ -29,6 +29,7 @@ struct Call {
   Shape shape;        // of the input
   Rows send_rows;     // a value for each rank, or empty: all_to_all
   Rows receive_rows;  // all_to_all, and the rows of all_gather and reduce_scatter
+  bool cuda = false;  // whether the tensor is on a GPU
 };
 
 /// The call as integers. Their number depends on the number of ranks alone.

@@ -124,7 +124,8 @@ class NcclBackend final : public Backend {
 
   /// Ranks compare their calls on the host, also while a CUDA graph is captured; a replay needs no
   /// comparison.
-  void agree(const Call& call) {
+  void agree(Call call) {
+    call.cuda = true;
     session_.check_usable(comm::name(call.collective));
     try {
       host_->agree(call);

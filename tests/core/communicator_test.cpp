@@ -228,16 +228,26 @@ TEST(CoreCommunicatorCall, IsTheSameAfterItWasSent) {
                         2,
                         Shape{5, 6, 7},
                         Rows{1, 2, 2},
-                        Rows{4, 0, 1}};
+                        Rows{4, 0, 1},
+                        true};
   const comm::Call got = comm::decode(comm::encode(call, 3), 3);
   EXPECT_EQ(got.collective, call.collective);
   EXPECT_EQ(got.dtype, call.dtype);
   EXPECT_EQ(got.reduction, call.reduction);
   EXPECT_EQ(got.root, call.root);
+  EXPECT_EQ(got.cuda, call.cuda);
   EXPECT_EQ(got.shape, call.shape);
   EXPECT_EQ(got.send_rows, call.send_rows);
   EXPECT_EQ(got.receive_rows, call.receive_rows);
   EXPECT_EQ(comm::encode({}, 3).size(), comm::encode(call, 3).size());
+}
+
+TEST(CoreCommunicatorCall, OfAGpuDoesNotFitOneOfTheCpu) {
+  comm::Call first{comm::Collective::kAllReduce, DType::kF32, Reduction::kSum, 0, Shape{5}, {}, {}};
+  comm::Call second = first;
+  second.cuda = true;
+  EXPECT_ERROR(comm::check_calls({first, first, second}),
+               "[all_reduce] rank 0 has a tensor on the CPU, rank 2 on a GPU");
 }
 
 // 1 + 2^24 - 2^24 in f32 is 0 in this order and 1 in another one.
