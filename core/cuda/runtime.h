@@ -41,8 +41,8 @@ double milliseconds_between(CUevent_st* begin, CUevent_st* end);
 /// Waits for the event, then destroys it.
 void wait_event(CUevent_st* event);
 /// The work that this thread enqueues on `device` from now on begins after the work that was enqueued on the
-/// stream `earlier` so far. A captured stream cannot wait for work outside the capture: the host waits then, unless the
-/// capture is that of an ExternalScope.
+/// stream `earlier` so far. A captured stream cannot wait for work outside the capture: the host waits then,
+/// unless the capture is that of an ExternalScope.
 void order_after(CUstream_st* earlier, Device device);
 /// Destroys the event without waiting; null is allowed.
 void discard_event(CUevent_st* event) noexcept;
