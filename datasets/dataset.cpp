@@ -51,7 +51,8 @@ void save_dataset(const Dataset& dataset, const std::string& path) {
   file.attribute("rodeo_schema", std::int64_t{1});
   file.attribute("name", dataset.name);
   file.attribute("num_nodes", dataset.num_nodes);
-  if (dataset.y.defined()) file.attribute("num_classes", dataset.num_classes);
+  if (dataset.y.defined() || dataset.graph_label.defined())
+    file.attribute("num_classes", dataset.num_classes);
   if (dataset.has_features()) file.attribute("num_features", dataset.num_features);
   if (!dataset.class_names.empty())
     file.attribute("class_names", lines_of(dataset.class_names, dataset.num_classes, "class_names"));
@@ -60,6 +61,9 @@ void save_dataset(const Dataset& dataset, const std::string& path) {
   write("indptr", dataset.indptr);
   write("indices", dataset.indices);
   write("edge_weight", dataset.edge_weight);
+  write("edge_attr", dataset.edge_attr);
+  write("graph_ptr", dataset.graph_ptr);
+  write("graph_y", dataset.graph_label);
   write("x", dataset.x);
   write("x_indptr", dataset.x_sparse.indptr);
   write("x_indices", dataset.x_sparse.indices);
@@ -99,20 +103,31 @@ Tensor dense_features(const Dataset& dataset) {
       Adjacency::trusted({indptr.numel() - 1, dataset.num_features, indptr, indices.to(DType::kI32)}), data);
 }
 
+Tensor graph_set_features(const Dataset& dataset) {
+  return dataset.has_features() ? dense_features(dataset).to(kCpu) : Tensor::full({dataset.num_nodes, 1}, 1);
+}
+
 Graph to_graph(const Dataset& dataset, Device device, const CooOptions& options) {
   const std::int64_t n = dataset.num_nodes;
   const bool weighted = dataset.edge_weight.defined();
   check(!weighted || dataset.edge_weight.shape() == Shape{dataset.num_edges()},
         "[to_graph] edge_weight must be [", dataset.num_edges(), "], got ",
         weighted ? dataset.edge_weight.shape() : Shape{});
+  const bool with_attr = dataset.edge_attr.defined();
+  check(!with_attr || (dataset.edge_attr.rank() == 2 && dataset.edge_attr.dim(0) == dataset.num_edges()),
+        "[to_graph] edge_attr must be [", dataset.num_edges(), ", n], got ",
+        with_attr ? dataset.edge_attr.shape() : Shape{});
   CooOptions sort = options;
-  sort.edge_ids = weighted;
+  sort.edge_ids = weighted || with_attr;
   const CooResult sorted = dataset.indptr.defined()
                                ? sort_csr(dataset.indptr.to(device), dataset.indices.to(device), n, n, sort)
                                : coo_to_csr(dataset.dst.to(device), dataset.src.to(device), n, n, sort);
-  if (!weighted) return {sorted.adj, {}};
-  const Tensor weight = dataset.edge_weight.to(device);
-  return {sorted.adj, sorted.edge_ids.defined() ? take(weight, sorted.edge_ids, 1) : weight};
+  const auto ordered = [&](const Tensor& values, double of_loop) {
+    if (!values.defined()) return values;
+    const Tensor moved = values.to(device);
+    return sorted.edge_ids.defined() ? take(moved, sorted.edge_ids, of_loop) : moved;
+  };
+  return {sorted.adj, ordered(dataset.edge_weight, 1), ordered(dataset.edge_attr, 0)};
 }
 
 }  // namespace rodeo

@@ -35,6 +35,7 @@ struct Dataset {
   Tensor src, dst;         // [edges]  messages go from src to dst
   Tensor indptr, indices;  // i64 [nodes + 1], [edges]  row i: the sources of the messages to node i
   Tensor edge_weight;      // f32 [edges], in the order of the edges above
+  Tensor edge_attr;        // f32 [edges, edge features], in the same order; on the host
 
   // Features: at most one is defined. dense_features() converts to the first.
   Tensor x;  // f32 [nodes, features]
@@ -43,6 +44,11 @@ struct Dataset {
   // Single-label: i64 [nodes], in [0, num_classes), negative for unlabelled nodes. Multi-label:
   // u8 [nodes, classes] of 0 and 1.
   Tensor y;
+  // A set of graphs, block-diagonal: graph g has the nodes graph_ptr[g] .. graph_ptr[g + 1] - 1, and no edge
+  // leaves it.
+  Tensor graph_ptr;    // i64 [graphs + 1]
+  Tensor graph_label;  // i64 [graphs], in [0, num_classes)
+
   Split split;
   std::vector<Split> splits;             // all splits of the file with LoadOptions::all_splits; else empty
   Tensor node_id;                        // i64 [nodes]: original node ids, before reorder and subset
@@ -52,6 +58,7 @@ struct Dataset {
 
   std::int64_t num_edges() const { return (indptr.defined() ? indices : src).numel(); }
   bool has_features() const { return x.defined() || x_sparse.defined(); }
+  std::int64_t num_graphs() const { return graph_ptr.defined() ? graph_ptr.numel() - 1 : 0; }
   bool multi_label() const { return y.defined() && y.rank() == 2; }
 };
 
@@ -94,17 +101,23 @@ Tensor dense_features(const Dataset& dataset);
 /// features, and for an x_sparse that is no CSR of [nodes, features].
 Features sparse_features(const Dataset& dataset, Device device = kCpu);
 
+/// x, or x_sparse as a dense matrix, of the nodes of a set of graphs; where the dataset has no features, a
+/// column of ones. f32 [nodes, features], on the host.
+Tensor graph_set_features(const Dataset& dataset);
+
 /// The graph on a device. Rows are destinations and columns are sources, so spmm(adj, weight, x) is message
 /// passing with sum aggregation.
 struct Graph {
   Adjacency adj;  // rows sorted by column
   Tensor weight;  // f32 [edges], in the edge order of adj; undefined without edge weights
+  Tensor attr;    // f32 [edges, edge features], in the same order; undefined without them
 };
 
 /// Moves the edges to `device`, checks and sorts them there. A CSR whose rows are sorted is not sorted again:
 /// if the options change no edge, the graph shares the memory of the dataset's tensors on `device`. An added
 /// reverse edge copies the weight of its original; an added self loop has weight 1. Of duplicate edges that
-/// are dropped, the first weight is kept. A CSR gives the same arrays as the edge list of its edges.
+/// are dropped, the first weight is kept. Edge features are treated alike; those of an added self loop are 0.
+/// A CSR gives the same arrays as the edge list of its edges.
 Graph to_graph(const Dataset& dataset, Device device, const CooOptions& options = {});
 
 }  // namespace rodeo

@@ -92,7 +92,7 @@ void keep_edges(const Graph& graph, const std::vector<Pair>& kept, bool undirect
     }
   dataset.src = Tensor::from(src);
   dataset.dst = Tensor::from(dst);
-  dataset.indptr = dataset.indices = dataset.edge_weight = {};
+  dataset.indptr = dataset.indices = dataset.edge_weight = dataset.edge_attr = {};
   if (graph.weight.defined()) dataset.edge_weight = Tensor::from(weight);
 }
 

@@ -36,6 +36,14 @@ Dataset read_matrix_market_graph(const std::string& path, bool undirected, bool 
 /// Labels of several columns are 0 or 1. nan is an unlabelled node.
 Dataset read_ogb_csv(const std::string& folder, bool undirected);
 
+/// A folder in the text format of the TU collection of graph data sets (Morris et al., "TUDataset", 2020),
+/// its files of one NAME: NAME_A.txt, NAME_graph_indicator.txt and NAME_graph_labels.txt, and where they
+/// exist NAME_node_labels.txt, NAME_node_attributes.txt, NAME_edge_labels.txt and NAME_edge_attributes.txt.
+/// Node labels become one-hot columns of x, before the attributes; those of edges columns of edge_attr.
+/// Labels of graphs become classes in ascending order. Throws Error for nodes that are not sorted by graph,
+/// and for an edge between two graphs.
+Dataset read_tudataset(const std::string& folder);
+
 struct CsvOptions {
   std::string nodes;     // a file with a record for each node; empty: the nodes are those of the edges
   std::string edges;     // a file with a record for each edge
@@ -102,6 +110,8 @@ inline constexpr Importer kImporters[] = {
     {"csv", "--edges FILE and --nodes FILE: tables with header lines; ids and labels may be text",
      "undirected nodes edges columns feature-columns features",
      [](const std::string&, const ImportOptions& o) { return read_csv(o.csv); }, false},
+    {"tu", "SOURCE is a folder of the TU collection: NAME_A.txt, NAME_graph_indicator.txt and so on",
+     "features", [](const std::string& source, const ImportOptions&) { return read_tudataset(source); }},
     {"csv-ogb", "SOURCE is an OGB folder with raw/edge.csv.gz", "undirected features",
      [](const std::string& source, const ImportOptions& o) { return read_ogb_csv(source, o.undirected); }},
 };

@@ -122,6 +122,9 @@ Split pick_split(const Split& split, const std::vector<std::int32_t>& to) {
 Dataset select_nodes(const Dataset& dataset, const Tensor& nodes) {
   check(nodes.defined() && nodes.rank() == 1 && nodes.dtype() == DType::kI64 && nodes.device() == kCpu,
         "[select_nodes] nodes must be i64 [k] on the host");
+  check(!dataset.graph_ptr.defined() && !dataset.edge_attr.defined(),
+        "[select_nodes] a set of graphs, or a graph with edge features, keeps the order of its nodes and all "
+        "of them");
   for (const Tensor* part :
        {&dataset.src, &dataset.indptr, &dataset.edge_weight, &dataset.x, &dataset.x_sparse.indptr})
     check(!part->defined() || part->device() == kCpu, "[select_nodes] the dataset must be on the host, got ",

@@ -103,15 +103,25 @@ void Trainer::check_options() const {
   check(options_.clip_norm >= 0, "[train] clip_norm must not be negative, got ", options_.clip_norm);
 }
 
+Tensor Trainer::objective_step() {
+  const int steps = objective_.begin_epoch ? objective_.begin_epoch(progress_.epoch + 1) : 1;
+  Tensor total;
+  for (int i = 0; i < steps; ++i) {
+    adam_.zero_grad();
+    const RandomStep random_step(adam_.step_counter());
+    const Tensor loss = update(objective_.loss());
+    total = i == 0 ? loss : linear_combination(1, total, 1, loss);
+  }
+  return steps > 1 ? linear_combination(1.0 / steps, total, 0, total) : total;
+}
+
 Tensor Trainer::step() {
+  if (objective_.loss) return objective_step();
   adam_.zero_grad();
   const RandomStep random_step(adam_.step_counter());
-  const auto classify = [this] {
-    const Variable logits = forward_();
-    return options_.training_rows ? classification_loss(logits, train_label_, train_row_)
-                                  : classification_loss(logits, label_, split_.train);
-  };
-  const Variable loss = objective_.loss ? objective_.loss() : classify();
+  const Variable logits = forward_();
+  const Variable loss = options_.training_rows ? classification_loss(logits, train_label_, train_row_)
+                                               : classification_loss(logits, label_, split_.train);
   return update(loss);
 }
 
@@ -240,8 +250,8 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
   const int first = now.epoch + 1;
   std::vector<double> epoch_ms, evaluation_ms, sparse_ms, gemm_ms, other_ms;
   AsyncHostCopy loss, metrics;
-  const bool cuda_graph =
-      options_.cuda_graph && device_.is_cuda() && !options_.watch && !options_.mini_batches;
+  const bool cuda_graph = options_.cuda_graph && device_.is_cuda() && !options_.watch &&
+                          !options_.mini_batches && !objective_.begin_epoch;
   reset_peak_memory(device_);
   model_.train();
   const bool ended = now.best_epoch > 0 && now.epoch % options_.eval_every == 0 && is_out_of_patience();

@@ -102,12 +102,15 @@ struct TrainerState {
   std::vector<double> schedule;  // LrSchedule::state() of kPlateau; else empty
 };
 
-/// What a Trainer trains, where it is no classification of nodes. Both functions may run inside a CUDA graph:
-/// they launch the same kernels every time, and wait for nothing.
+/// What a Trainer trains, where it is no classification of nodes. Without begin_epoch, both functions may run
+/// inside a CUDA graph: they launch the same kernels every time, and wait for nothing.
 struct TrainObjective {
   std::function<Variable()> loss;    // [], of one step, in training mode
   std::function<Tensor()> evaluate;  // f64 [3, 2] in evaluation mode: metric (more is better) and loss of the
                                      // training, validation and test data
+  /// For mini-batches: prepares epoch 1, 2, ... and returns its number of steps, at least 1. Each calls
+  /// loss() once; the loss of the epoch is their mean. Such epochs run without a CUDA graph.
+  std::function<int(int epoch)> begin_epoch = {};
 };
 
 class Trainer {
@@ -156,6 +159,7 @@ class Trainer {
   Tensor update(const Variable& loss);
   /// 0, 1, ... count - 1: i64, on the device.
   Tensor first_rows(std::int64_t count);
+  Tensor objective_step();
   template <class F>
   Tensor watched(int epoch, F&& work);  // work(), observed by options_.watch
   Tensor evaluate();                    // f64 [3, 2]: accuracy and loss of train, val and test

@@ -1,7 +1,27 @@
 #include "datasets/commands/command_line.h"
 #include "datasets/synthetic.h"
+#include "datasets/synthetic_graphs.h"
 
 namespace rodeo {
+
+namespace {
+
+int generate_graphs(const CommandLine& line) {
+  for (const char* option : {"preset", "nodes", "edges", "skew", "homophily", "split", "node-order"})
+    check(!line.has(option), "--", option, " is for one graph, not for --graphs");
+  GraphSetOptions options;
+  line.read("graphs", options.graphs);
+  line.read("classes", options.classes);
+  line.read("features", options.features);
+  line.read("seed", options.seed);
+  const Dataset dataset = synthesize_graphs(options);
+  save_dataset(dataset, line.file(0));
+  print_line("{}: {} graphs, {} nodes, {} edges, {} features, {} classes", line.file(0), dataset.num_graphs(),
+             dataset.num_nodes, dataset.num_edges(), dataset.num_features, dataset.num_classes);
+  return 0;
+}
+
+}  // namespace
 
 int generate_command(int argc, const char* const* argv) {
   CommandLine line("generate", "Writes a random graph with communities to an HDF5 file.", "FILE");
@@ -16,7 +36,11 @@ int generate_command(int argc, const char* const* argv) {
   line.option("node-order", "shuffled (default), or community: the nodes of a community are contiguous",
               "shuffled|community");
   line.option("seed", "Random seed (default: 0)", "N");
+  line.option(
+      "graphs",
+      "Instead of one graph a set of so many small ones, whose structure is their class (--task graph)", "N");
   if (!line.parse(argc, argv)) return 0;
+  if (line.has("graphs")) return generate_graphs(line);
 
   SyntheticOptions options = synthetic_preset(line.has("preset") ? line.text("preset") : "cora");
   line.read("nodes", options.nodes);

@@ -58,6 +58,9 @@ class DatasetReader {
   void check_required() const;
   void read_edges();
   void read_weights();
+  void read_edge_features();
+  void read_graph_set();
+  void check_graph_edges(const Hdf5Array& graph_ptr) const;
   void read_features();
   void read_sparse_features();
   void read_labels();

@@ -85,6 +85,7 @@ Dataset DatasetReader::read() {
   step([&] { check_required(); });
   read_edges();
   step([&] { read_weights(); });
+  step([&] { read_edge_features(); });
   if (y_) step([&] { y_->shape().rank() == 2 ? read_label_matrix() : read_labels(); });
   read_masks();
   if (random_ && y_) out_.split = random_split(out_.y, options_.split, options_.seed);
@@ -93,6 +94,7 @@ Dataset DatasetReader::read() {
   out_.num_features = std::max<std::int64_t>(out_.num_features, 0);
   if (options_.need == Need::kTraining && options_.features)
     check(out_.num_features > 0, file_.path(), ": /x must have at least one feature");
+  step([&] { read_graph_set(); });
   step([&] { read_node_ids(); });
   step([&] { read_class_names(); });
   if (options_.need != Need::kTraining) step([&] { read_node_names(); });

@@ -77,7 +77,10 @@ constexpr const char* kArrays[] = {"edge_index",
                                    "val_edges",
                                    "test_edges",
                                    "val_negative_edges",
-                                   "test_negative_edges"};
+                                   "test_negative_edges",
+                                   "edge_attr",
+                                   "graph_ptr",
+                                   "graph_y"};
 constexpr const char* kTextAttributes[] = {"name", "class_names"};
 
 void set_limit(__rlimit_resource resource, std::int64_t value) {

@@ -121,7 +121,7 @@ TEST(TrainLinkOptions, DefaultsRowsAndErrors) {
   EXPECT_EQ(link.decoder, DecoderKind::kMlp);
   EXPECT_EQ(link.edge_split, "80/10/10");
   EXPECT_EQ(parse({}).task, TaskKind::kNode);
-  EXPECT_ERROR(parse({"--task", "edge"}), "--task must be node or link, got 'edge'");
+  EXPECT_ERROR(parse({"--task", "edge"}), "--task must be node, link or graph, got 'edge'");
   EXPECT_ERROR(parse({"--task", "link", "--link-metric", "f1"}),
                "--link-metric must be auc, ap, mrr or hits, got 'f1'");
   EXPECT_THROW(parse({"--decoder", "dot"}), Error);  // an option of --task link

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <new>
+#include <utility>
+#include <vector>
 
 #include "core/context.h"
 #include "core/quoting.h"
@@ -71,6 +74,9 @@ void dry_run(const TrainOptions& options, Device device) {
   console.say("training", fmt::format("{} epochs, learning rate {}, weight decay {}, seed {}", options.epochs,
                                       options.lr, options.weight_decay, options.seed));
   const auto bytes = [](std::int64_t count) { return format_bytes(static_cast<double>(count)); };
+  if (options.task == TaskKind::kGraph)
+    return console.say("memory",
+                       bytes(memory_stats(device).current) + " data; mini-batches are not estimated");
   const std::int64_t data = memory_stats(device).current, step = estimate_step_bytes(run, options);
   const MemoryRoom room = memory_room(device);
   // The estimate is of a step over the whole graph, which is more than an evaluation and a mini-batch hold.
@@ -81,7 +87,7 @@ void dry_run(const TrainOptions& options, Device device) {
     console.say("", str("this will not fit: try ", memory_advice(options, device.is_cuda())));
 }
 
-void train(const TrainOptions& options, Device device, Recorder& recorder) {
+TrainSummary train(const TrainOptions& options, Device device, Recorder& recorder) {
   check_device(options, device);
   Console console(options.quiet);
   console.say("device", describe_device(options.device, device));
@@ -143,6 +149,36 @@ void train(const TrainOptions& options, Device device, Recorder& recorder) {
   if (summary.stopped) console.interrupted(signals.signal(), summary);
   if (options.explain) console.explain(options.spmm, model.adj);
   if (summary.stopped) throw Interrupted{signals.signal()};
+  return summary;
+}
+
+/// Trains once for each fold of a set of graphs, and prints mean and deviation of the test accuracies.
+void train_folds(TrainOptions options, Device device) {
+  for (const auto& [name, value] : {std::pair{"--checkpoint", options.checkpoint},
+                                    {"--export", options.export_file},
+                                    {"--log", options.log},
+                                    {"--csv", options.csv},
+                                    {"--tensorboard", options.tensorboard},
+                                    {"--trace", options.trace}})
+    check(value.empty(), name, " is for one run: give --fold K, or leave it out for all ", options.folds,
+          " folds");
+  check(!options.profile && !options.explain, "--profile and --explain are for one run: give --fold K");
+  const Console console(options.quiet);
+  const bool quiet = std::exchange(options.quiet, true);
+  std::vector<double> test;
+  for (options.fold = 0; options.fold < options.folds; ++options.fold) {
+    if (!quiet) fmt::print("fold {:<10} ", options.fold);
+    Recorder recorder(options);
+    test.push_back(train(options, device, recorder).best.test);
+  }
+  double mean = 0, square = 0;
+  for (const double a : test) mean += a / static_cast<double>(test.size());
+  for (const double a : test) square += (a - mean) * (a - mean) / static_cast<double>(test.size());
+  if (quiet)
+    fmt::print("test {:.4f} deviation {:.4f} folds {}\n", mean, std::sqrt(square), test.size());
+  else
+    fmt::print("\ntest accuracy   {:.4f} +- {:.4f}, mean and standard deviation of {} folds\n", mean,
+               std::sqrt(square), test.size());
 }
 
 /// Adds advice to out-of-memory errors and to losses that are not finite.
@@ -163,6 +199,10 @@ void run(const TrainOptions& options) {
   if (options.dry_run) {
     const Device device = parse_device(options.device);
     return with_advice(options, device, [&] { dry_run(options, device); });
+  }
+  if (options.task == TaskKind::kGraph && options.fold < 0) {
+    const Device device = parse_device(options.device);
+    return with_advice(options, device, [&] { train_folds(options, device); });
   }
   Recorder recorder(options);
   try {

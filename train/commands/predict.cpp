@@ -137,6 +137,8 @@ void predict(const PredictOptions& options) {
   check(dataset.has_features(), options.dataset, ": has no features");
   WeightsInfo info =
       options.model ? given_info(options, dataset) : described_info(options, dataset, weights, file);
+  check(info.options.task != TaskKind::kGraph, file,
+        ": are weights of --task graph: rodeo_predict is for nodes and edges");
   check(link == (info.options.task == TaskKind::kLink),
         link ? "--edges is for weights of --task link, got " : "--edges FILE is required: pairs to score by ",
         file, link ? str(", of --task ", name(info.options.task)) : ", weights of --task link");

@@ -30,8 +30,8 @@ std::string class_text(const NodeTask& task, std::int64_t c) {
 }
 
 std::string describe_majority(const NodeTask& task) {
-  return fmt::format("{:.4f} of the test nodes are of the largest class, {}", task.majority,
-                     class_text(task, task.majority_class));
+  return fmt::format("{:.4f} of the test {} are of the largest class, {}", task.majority,
+                     task.parts_of.empty() ? "nodes" : task.parts_of, class_text(task, task.majority_class));
 }
 
 std::string convergence_note(const TrainSummary& summary, const TrainOptions& options) {

@@ -114,6 +114,7 @@ std::int64_t estimate_step_bytes(const NodeRun& run, const TrainOptions& options
 }
 
 std::string memory_warning(const NodeRun& run, const TrainOptions& options) {
+  if (options.task == TaskKind::kGraph) return {};  // mini-batches; and no small copy of a set of graphs
   const Device device = run.model.module->parameters().front().device();
   const MemoryRoom room = memory_room(device);
   const double most =

@@ -33,6 +33,15 @@ TrainOptions published_options(std::string_view model, TaskKind task) {
   TrainOptions options = published_options(model);
   options.task = task;
   if (task == TaskKind::kNode) return options;
+  if (task == TaskKind::kGraph) {
+    check(model == "gin" || model == "gcn", "--task graph is for --model gin and gcn, got ", model);
+    options.epochs = 100;
+    options.hidden = 32;
+    options.layers = 5;
+    options.weight_decay = 0;
+    options.normalize_features = false;
+    return options;
+  }
   options.epochs = 300;
   options.lr = 0.01;
   options.weight_decay = 0;

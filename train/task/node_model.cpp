@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "datasets/hdf5_check.h"
+#include "train/task/graph_task.h"
 #include "train/task/link_task.h"
 #include "train/task/model_registry.h"
 
@@ -86,11 +87,13 @@ NodeRun load_link_run(const TrainOptions& options, Device device) {
 
 NodeRun load_run(const TrainOptions& options, Device device) {
   if (options.task == TaskKind::kLink) return load_link_run(options, device);
+  if (options.task == TaskKind::kGraph) return load_graph_run(options, device);
   return build_run(options, [&](const auto& prepare) { return load_task(options, device, prepare); });
 }
 
 NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device) {
   if (options.task == TaskKind::kLink) return make_link_run(std::move(dataset), {}, options, device);
+  if (options.task == TaskKind::kGraph) return make_graph_run(std::move(dataset), options, device);
   return build_run(
       options, [&](const auto& prepare) { return make_task(std::move(dataset), options, device, prepare); });
 }

@@ -14,16 +14,16 @@ void add_data(Group data, const TrainOptions& defaults) {
   data.text(Role::kRun, "dataset", field(&TrainOptions::dataset), "FILE",
             "HDF5 file with the graph (required)");
   const bool link = defaults.task == TaskKind::kLink;
-  data.choice(
-      Role::kModel, "task", field(&TrainOptions::task), parse_task, "node|link",
-      "What is predicted. node: the class of each node; link: missing edges. Each has its own options and "
-      "defaults");
+  data.choice(Role::kModel, "task", field(&TrainOptions::task), parse_task, "node|link|graph",
+              "What is predicted. node: the class of each node; link: missing edges; graph: the class of "
+              "each graph of a set. Each has its own options and "
+              "defaults");
   if (link)
     data.text(
         Role::kTraining, "edge-split", field(&TrainOptions::edge_split), "A/B/C",
         "Shares of training, validation and test edges, drawn at random (default: the edges that the file "
         "names, else 85/5/10)");
-  if (!link)
+  if (defaults.task == TaskKind::kNode)
     data.text(Role::kTraining, "split", field(&TrainOptions::split), "K|A/B/C",
               "Replaces the file's masks. 2: the file's split of that number, from 0; 60/20/20 or "
               "0.6/0.2/0.2: a random one");
@@ -47,20 +47,24 @@ void add_model(Group model, const ModelTraits& traits, TaskKind task) {
     model.integer(Role::kModel, "layers", field(&TrainOptions::layers), 1, "Number of layers");
     model.probability(Role::kModel, "dropout", field(&TrainOptions::dropout),
                       "Dropout probability of each layer's input");
-    model
-        .add(
-            Role::kModel, "input-dropout",
-            traits.propagates_inputs
-                ? "Dropout probability of the features (default: --dropout). With 0, dense features are "
-                  "propagated once instead of in every epoch: exact, because they do not change"
-                : "Dropout probability of the features (default: --dropout)",
-            "P", [](const TrainOptions& o) { return o.input_dropout.value_or(o.dropout); },
-            [](TrainOptions& o, const std::string& text) {
-              o.input_dropout =
-                  parse_option_number<double>("input-dropout", text, "a number in [0, 1)", is_probability);
-            })
-        .default_text.clear();
+    if (task != TaskKind::kGraph)
+      model
+          .add(
+              Role::kModel, "input-dropout",
+              traits.propagates_inputs
+                  ? "Dropout probability of the features (default: --dropout). With 0, dense features are "
+                    "propagated once instead of in every epoch: exact, because they do not change"
+                  : "Dropout probability of the features (default: --dropout)",
+              "P", [](const TrainOptions& o) { return o.input_dropout.value_or(o.dropout); },
+              [](TrainOptions& o, const std::string& text) {
+                o.input_dropout =
+                    parse_option_number<double>("input-dropout", text, "a number in [0, 1)", is_probability);
+              })
+          .default_text.clear();
   }
+  if (task == TaskKind::kGraph)
+    model.choice(Role::kModel, "pool", field(&TrainOptions::pool), parse_pool, "sum|mean|max|attention",
+                 "Readout: how the rows of a graph's nodes become one row");
   if (task == TaskKind::kLink) {
     model.integer(Role::kModel, "embedding", field(&TrainOptions::embedding), 1,
                   "Columns of a node's embedding, which the decoder reads");
@@ -147,6 +151,20 @@ void add_training(Group training, const ModelTraits& traits, TaskKind task) {
     training.flag(Role::kTraining, "replace", field(&TrainOptions::replace),
                   "With --batch, sample edges with replacement");
   }
+  if (task == TaskKind::kGraph) {
+    training.integer(Role::kTraining, "batch-graphs", field(&TrainOptions::batch_graphs), 2,
+                     "Graphs in a mini-batch");
+    training.integer(
+        Role::kTraining, "folds", field(&TrainOptions::folds), 3,
+        "Parts of the graphs, with equal shares of the classes: one is tested on, the next validates");
+    training.add(
+        Role::kTraining, "fold", "The part to test on, from 0; all: one run for each, and their mean",
+        "K|all",
+        [](const TrainOptions& o) -> OptionValue { return o.fold < 0 ? "all" : std::to_string(o.fold); },
+        [](TrainOptions& o, const std::string& text) {
+          o.fold = text == "all" ? -1 : parse_option_integer<int>("fold", text, 0);
+        });
+  }
   if (task == TaskKind::kLink) {
     training.choice(
         Role::kTraining, "link-metric", field(&TrainOptions::link_metric), parse_link_metric,
@@ -178,14 +196,16 @@ void add_execution(Group execution, const ModelTraits& traits, TaskKind task) {
                      "How sums of split rows are combined. ordered: the same bits in every run; atomic: by "
                      "atomicAdd, on CUDA in fp32 and tf32, for --spmm rode and auto");
   }
-  execution.choice(Role::kRun, "features", field(&TrainOptions::features), parse_feature_form,
-                   "auto|dense|sparse",
-                   "Storage of the input features: dense, sparse (zeros are not stored: exact), or auto");
-  execution.choice(
-      Role::kTraining, "reorder", field(&TrainOptions::reorder),
-      [](std::string_view text) { return parse_node_order(text); }, "none|degree|rcm|rabbit",
-      "Reorder the nodes for training, so that neighbours are closer in memory. Results keep the "
-      "file's order. rabbit: by communities; rcm: reverse Cuthill-McKee; degree");
+  if (task != TaskKind::kGraph)
+    execution.choice(Role::kRun, "features", field(&TrainOptions::features), parse_feature_form,
+                     "auto|dense|sparse",
+                     "Storage of the input features: dense, sparse (zeros are not stored: exact), or auto");
+  if (task != TaskKind::kGraph)
+    execution.choice(
+        Role::kTraining, "reorder", field(&TrainOptions::reorder),
+        [](std::string_view text) { return parse_node_order(text); }, "none|degree|rcm|rabbit",
+        "Reorder the nodes for training, so that neighbours are closer in memory. Results keep the "
+        "file's order. rabbit: by communities; rcm: reverse Cuthill-McKee; degree");
   if (traits.prune_rows && task == TaskKind::kNode)
     execution.flag(Role::kRun, "prune-rows", field(&TrainOptions::prune_rows),
                    "In training steps, compute the last layer for the training nodes only: exact, and "

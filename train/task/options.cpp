@@ -9,13 +9,13 @@ std::string_view name(FeatureForm form) {
 }
 
 std::string_view name(TaskKind kind) {
-  return kind == TaskKind::kNode ? "node" : "link";
+  return kind == TaskKind::kNode ? "node" : kind == TaskKind::kLink ? "link" : "graph";
 }
 
 TaskKind parse_task(std::string_view text) {
-  for (const TaskKind kind : {TaskKind::kNode, TaskKind::kLink})
+  for (const TaskKind kind : {TaskKind::kNode, TaskKind::kLink, TaskKind::kGraph})
     if (name(kind) == text) return kind;
-  fail("--task must be node or link, got '", text, "'");
+  fail("--task must be node, link or graph, got '", text, "'");
 }
 
 std::string_view name(LinkMetric metric) {

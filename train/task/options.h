@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "datasets/reorder.h"
+#include "layers/graph_pool.h"
 #include "layers/link_decoder.h"
 #include "ops/attention.h"
 #include "ops/spmm.h"
@@ -23,9 +24,9 @@ std::string_view name(FeatureForm form);  // "auto"
 FeatureForm parse_feature_form(std::string_view text);
 
 /// What is predicted.
-enum class TaskKind { kNode, kLink };
+enum class TaskKind { kNode, kLink, kGraph };
 std::string_view name(TaskKind kind);  // "node"
-/// "node" or "link". Throws Error listing the choices for anything else.
+/// "node", "link" or "graph". Throws Error listing the choices for anything else.
 TaskKind parse_task(std::string_view text);
 
 /// What decides the best epoch of link prediction (ops/ranking.h).
@@ -46,6 +47,11 @@ struct TrainOptions {
   DecoderKind decoder = DecoderKind::kDot;
   LinkMetric link_metric = LinkMetric::kAuc;
   std::int64_t hits = 50;  // K of Hits@K
+  // TaskKind::kGraph only.
+  PoolKind pool = PoolKind::kSum;
+  std::int64_t batch_graphs = 128;  // in a mini-batch
+  int folds = 10;
+  int fold = -1;  // tested on; -1: one after the other
 
   std::string dataset;
   std::string split;  // "60/20/20" or "0.6/0.2/0.2": random; "2": the file's third; empty: its masks

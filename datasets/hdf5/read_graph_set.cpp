@@ -1,0 +1,79 @@
+#include <cmath>
+
+#include "datasets/hdf5/dataset_reader.h"
+
+namespace rodeo {
+
+void DatasetReader::read_edge_features() {
+  if (!file_.has("edge_attr")) return;
+  const Hdf5Array attr = open_numbers("edge_attr", 2, "numbers [edges, edge features]");
+  check(edges_ < 0 || attr.shape()[0] == edges_, attr.where(), " must have a row for each of ", edges_,
+        " edges, got ", attr.shape()[0]);
+  const Tensor values = attr.read(DType::kF32);
+  const auto* value = values.data<float>();
+  const std::int64_t bad =
+      find_first(values.numel(), [=](std::int64_t i) { return !std::isfinite(value[i]); });
+  if (bad < values.numel())
+    fail(attr.where(), "[", bad / values.dim(1), ", ", bad % values.dim(1), "] is ", value[bad],
+         ": must be finite");
+  out_.edge_attr = values;
+}
+
+void DatasetReader::check_graph_edges(const Hdf5Array& graph_ptr) const {
+  if (options_.device.is_cuda()) return;  // GraphSet checks them
+  std::vector<std::int32_t> graph(static_cast<std::size_t>(out_.num_nodes));
+  const auto* begin = out_.graph_ptr.data<std::int64_t>();
+  for (std::int64_t g = 0; g < out_.num_graphs(); ++g)
+    std::fill(graph.begin() + begin[g], graph.begin() + begin[g + 1], static_cast<std::int32_t>(g));
+  const auto check_edge = [&](std::int64_t from, std::int64_t to) {
+    if (graph[from] != graph[to])
+      fail(graph_ptr.where(), ": the edge from node ", from, " to node ", to, " is between graphs ",
+           graph[from], " and ", graph[to]);
+  };
+  if (out_.indptr.defined()) {
+    const auto* row = out_.indptr.data<std::int64_t>();
+    const auto* col = out_.indices.data<std::int32_t>();
+    for (std::int64_t i = 0; i < out_.num_nodes; ++i)
+      for (std::int64_t e = row[i]; e < row[i + 1]; ++e) check_edge(col[e], i);
+  } else if (out_.src.defined() && out_.dst.defined()) {
+    for (std::int64_t e = 0; e < out_.src.numel(); ++e)
+      check_edge(out_.src.data<std::int32_t>()[e], out_.dst.data<std::int32_t>()[e]);
+  }
+}
+
+void DatasetReader::read_graph_set() {
+  const bool has_ptr = file_.has("graph_ptr"), has_labels = file_.has("graph_y");
+  if (!has_ptr && !has_labels) return;
+  check(has_ptr, file_.path(), ": has /graph_y without /graph_ptr, the nodes of each graph");
+  const Hdf5Array ptr = open("graph_ptr", false, 1, "integer [graphs + 1]");
+  const std::int64_t count = ptr.shape()[0];
+  check(count >= 1 && count <= kMaxNodes, ptr.where(), " must be integer [graphs + 1], got ", ptr.shape());
+  const Tensor values = ptr.read(DType::kI64);
+  const auto* begin = values.data<std::int64_t>();
+  check(begin[0] == 0, ptr.where(), " must start at 0, got ", begin[0]);
+  for (std::int64_t g = 1; g < count; ++g)
+    check(begin[g] >= begin[g - 1], ptr.where(), " must not decrease, but [", g, "] is ", begin[g], " after ",
+          begin[g - 1]);
+  check(begin[count - 1] == out_.num_nodes, ptr.where(), " must end at the number of nodes, ", out_.num_nodes,
+        ", got ", begin[count - 1]);
+  out_.graph_ptr = values;
+  check_graph_edges(ptr);
+  if (!has_labels) return;
+  const Hdf5Array y = open("graph_y", false, 1, "integer [graphs]");
+  check(y.shape()[0] == count - 1, y.where(), " must have a label for each of ", count - 1, " graphs, got ",
+        y.shape()[0]);
+  const Tensor label = y.read(DType::kI64);
+  const std::optional<std::int64_t> claimed = file_.integer("num_classes");
+  std::int64_t largest = -1;
+  for (std::int64_t g = 0; g + 1 < count; ++g) {
+    const std::int64_t c = label.data<std::int64_t>()[g];
+    check(c >= 0 && (!claimed || c < *claimed) && c < kMaxNodes, y.where(), "[", g, "] is ", c,
+          ", outside [0, ", claimed ? str(*claimed) : "2^31 - 1", ")");
+    largest = std::max(largest, c);
+  }
+  check(!out_.y.defined(), y.where(), " and /y: a file has labels of graphs or of nodes");
+  out_.num_classes = claimed.value_or(largest + 1);
+  out_.graph_label = label;
+}
+
+}  // namespace rodeo

@@ -1,0 +1,118 @@
+// Sets of graphs: the schema, the TU importer, the generator.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "datasets/hdf5_writer.h"
+#include "datasets/import.h"
+#include "datasets/subset.h"
+#include "datasets/synthetic_graphs.h"
+#include "tests/support/devices.h"
+#include "tests/support/near.h"
+#include "tests/support/temp_dir.h"
+
+namespace rodeo {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+using test::same_bits;
+using test::TempDir;
+
+TEST(DatasetsGraphSet, SavedAndLoaded) {
+  const TempDir dir;
+  Dataset data = synthesize_graphs({.graphs = 7});
+  data.edge_attr = test::random_tensor({data.num_edges(), 3}, DType::kF32, kCpu);
+  save_dataset(data, dir / "g.h5");
+  const Dataset again = load_dataset(dir / "g.h5");
+  EXPECT_EQ(again.num_graphs(), 7);
+  EXPECT_EQ(again.num_classes, 3);
+  EXPECT_TRUE(same_bits(again.graph_ptr, data.graph_ptr));
+  EXPECT_TRUE(same_bits(again.graph_label, data.graph_label));
+  EXPECT_TRUE(same_bits(again.edge_attr, data.edge_attr));
+  EXPECT_TRUE(validate_dataset(dir / "g.h5").empty());
+  const Graph graph = to_graph(data, kCpu);
+  const auto col = graph.adj.csr().col.to_vector<std::int32_t>(), src = data.src.to_vector<std::int32_t>(),
+             dst = data.dst.to_vector<std::int32_t>();
+  for (std::size_t e = 0; e < src.size(); ++e)  // each edge keeps its features
+    for (std::int64_t at = graph.adj.csr().row_ptr.data<std::int64_t>()[dst[e]];
+         at < graph.adj.csr().row_ptr.data<std::int64_t>()[dst[e] + 1]; ++at)
+      if (col[at] == src[e]) {
+        EXPECT_EQ(graph.attr.data<float>()[3 * at + 1], data.edge_attr.data<float>()[3 * e + 1]);
+      }
+  EXPECT_ERROR(
+      select_nodes(data, Tensor::from(Ids{0, 1})),
+      "[select_nodes] a set of graphs, or a graph with edge features, keeps the order of its nodes and all "
+      "of them");
+}
+
+TEST(DatasetsGraphSet, InvalidFiles) {
+  const TempDir dir;
+  const std::string path = dir / "g.h5", where = path + ": ";
+  const auto error = [&](const Ids& ptr, const Ids& label, std::int64_t attr_rows = 0) {
+    Hdf5Writer file(path);
+    file.write("edge_index", Tensor::from(Ids{0, 1, 2, 3, 1, 0, 3, 2}, {2, 4}));
+    if (!ptr.empty()) file.write("graph_ptr", Tensor::from(ptr));
+    if (!label.empty()) file.write("graph_y", Tensor::from(label));
+    if (attr_rows > 0) file.write("edge_attr", Tensor::full({attr_rows, 2}, attr_rows == 4 ? NAN : 1));
+    file.commit();
+    return test::error_of([&] { load_dataset(path); });
+  };
+  EXPECT_EQ(error({0, 1, 4}, {0, 1}),
+            where + "/graph_ptr: the edge from node 0 to node 1 is between graphs 0 and 1");
+  EXPECT_EQ(error({0, 2, 3}, {0, 1}), where + "/graph_ptr must end at the number of nodes, 4, got 3");
+  EXPECT_EQ(error({0, 3, 2, 4}, {}), where + "/graph_ptr must not decrease, but [2] is 2 after 3");
+  EXPECT_EQ(error({1, 4}, {}), where + "/graph_ptr must start at 0, got 1");
+  EXPECT_EQ(error({0, 2, 4}, {0, 1, 1}), where + "/graph_y must have a label for each of 2 graphs, got 3");
+  EXPECT_EQ(error({0, 2, 4}, {0, -1}), where + "/graph_y[1] is -1, outside [0, 2^31 - 1)");
+  EXPECT_EQ(error({}, {0}), where + "has /graph_y without /graph_ptr, the nodes of each graph");
+  EXPECT_EQ(error({}, {}, 3), where + "/edge_attr must have a row for each of 4 edges, got 3");
+  EXPECT_EQ(error({}, {}, 4), where + "/edge_attr[0, 0] is nan: must be finite");
+}
+
+TEST(DatasetsGraphSet, TuImporter) {
+  const TempDir dir;
+  const auto put = [&](const std::string& name, const std::string& text) {
+    std::ofstream(dir / name) << text;
+  };
+  put("T_A.txt", "1, 2\n2, 1\n3, 4\n4, 3\n");
+  put("T_graph_indicator.txt", "1\n1\n2\n2\n2\n");
+  put("T_graph_labels.txt", "1\n-1\n");
+  put("T_node_labels.txt", "7\n3\n3\n7\n9\n");
+  put("T_node_attributes.txt", "0.5, 1\n1, 2\n1.5, 3\n2, 4\n2.5, 5\n");
+  put("T_edge_labels.txt", "0\n0\n1\n1\n");
+  const Dataset data = read_tudataset(dir / "");
+  EXPECT_EQ(data.name, "T");
+  EXPECT_EQ(data.num_nodes, 5);
+  EXPECT_EQ(data.num_classes, 2);
+  EXPECT_EQ(data.graph_ptr.to_vector<std::int64_t>(), (Ids{0, 2, 5}));
+  EXPECT_EQ(data.graph_label.to_vector<std::int64_t>(), (Ids{1, 0}));
+  EXPECT_EQ(data.src.to(DType::kI64).to_vector<std::int64_t>(), (Ids{0, 1, 2, 3}));
+  EXPECT_EQ(data.x.to_vector<float>(), (std::vector<float>{0,   1, 0, 0.5, 1, 1, 0, 0, 1, 2, 1,   0, 0,
+                                                           1.5, 3, 0, 1,   0, 2, 4, 0, 0, 1, 2.5, 5}));
+  EXPECT_EQ(data.edge_attr.to_vector<float>(), (std::vector<float>{1, 0, 1, 0, 0, 1, 0, 1}));
+
+  const auto error = [&] { return test::error_of([&] { read_tudataset(dir / ""); }); };
+  put("T_A.txt", "1, 2\n2, 3\n");
+  EXPECT_EQ(error(), str(dir / "T_A.txt", ": line 2: the edge is between graphs 1 and 2"));
+  put("T_A.txt", "1, 6\n");
+  EXPECT_EQ(error(), str(dir / "T_A.txt", ": line 1: node 6 is outside [1, 5]"));
+  put("T_graph_indicator.txt", "1\n2\n1\n2\n2\n");
+  EXPECT_EQ(error(), str(dir / "T_graph_indicator.txt",
+                         ": line 3: graph 1 after graph 2: nodes must be sorted by graph"));
+  put("U_A.txt", "");
+  EXPECT_NE(error().find("expected one data set"), std::string::npos);
+}
+
+TEST(DatasetsGraphSet, GeneratorIsAFunctionOfItsOptions) {
+  const Dataset one = synthesize_graphs({.graphs = 30, .seed = 1}),
+                two = synthesize_graphs({.graphs = 30, .seed = 1}),
+                other = synthesize_graphs({.graphs = 30, .seed = 2});
+  EXPECT_TRUE(same_bits(one.src, two.src));
+  EXPECT_TRUE(same_bits(one.x, two.x));
+  EXPECT_FALSE(one.num_nodes == other.num_nodes && same_bits(one.src, other.src));
+  EXPECT_EQ(count_one_way_edges(to_graph(one, kCpu).adj), 0);
+  EXPECT_ERROR(synthesize_graphs({.classes = 4}), "[synthesize_graphs] classes must be 2 or 3, got 4");
+}
+
+}  // namespace
+}  // namespace rodeo

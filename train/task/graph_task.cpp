@@ -1,0 +1,202 @@
+#include "train/task/graph_task.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "datasets/hdf5_check.h"
+#include "models/graph_classifier.h"
+#include "ops/gather_rows.h"
+#include "ops/graph_batch.h"
+#include "ops/loss.h"
+#include "train/objective.h"
+
+namespace rodeo {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+constexpr std::uint64_t kFoldStream = 0x666f6c64, kBatchStream = 0x6261746368;
+
+/// `ids` in an order drawn from (seed, stream).
+Ids shuffled(const Ids& ids, std::uint64_t seed, std::uint64_t stream) {
+  std::vector<std::pair<std::uint64_t, std::int64_t>> keyed;
+  for (const std::int64_t id : ids) {
+    const Philox4 random = philox(seed, stream, static_cast<std::uint64_t>(id));
+    keyed.emplace_back(std::uint64_t{random.word[0]} << 32 | random.word[1], id);
+  }
+  std::sort(keyed.begin(), keyed.end());
+  Ids out;
+  for (const auto& [key, id] : keyed) out.push_back(id);
+  return out;
+}
+
+Tensor counted(std::int64_t n, Device device) {
+  Ids all(static_cast<std::size_t>(n));
+  std::iota(all.begin(), all.end(), 0);
+  return Tensor::from(all, device);
+}
+
+/// What the functions of the objective share.
+struct GraphObjective {
+  GraphClassifier* model = nullptr;
+  GraphSet set;
+  GcnGraph whole;  // of the set; for GIN only adj
+  Tensor x, label, every;
+  Ids host_label, training;
+  Split split;
+  std::uint64_t seed = 0;
+  std::size_t batch_graphs = 0;
+  std::vector<Ids> batches;  // of the current epoch
+  std::size_t next = 0;
+
+  int begin_epoch(int epoch) {
+    const Ids order = shuffled(training, seed, kBatchStream + (static_cast<std::uint64_t>(epoch) << 32));
+    batches.clear();
+    next = 0;
+    for (std::size_t begin = 0; begin < order.size(); begin += batch_graphs) {
+      const std::size_t end = std::min(begin + batch_graphs, order.size());
+      // A single graph may have a single node, which batch normalisation cannot train on.
+      if (end - begin == 1 && !batches.empty())
+        batches.back().push_back(order[begin]);
+      else
+        batches.emplace_back(order.begin() + static_cast<std::ptrdiff_t>(begin),
+                             order.begin() + static_cast<std::ptrdiff_t>(end));
+    }
+    return static_cast<int>(batches.size());
+  }
+
+  Variable loss() {
+    const Ids& graphs = batches.at(next++);
+    const GraphBatch batch = set.batch(graphs);
+    GcnGraph graph{batch.adj, {}, {}};
+    if (whole.weight.defined()) graph.weight = take(whole.weight, batch.edge_ids);
+    if (whole.scale.defined()) graph.scale = take(whole.scale, batch.nodes);
+    Ids labels;
+    for (const std::int64_t g : graphs) labels.push_back(host_label[static_cast<std::size_t>(g)]);
+    const Variable logits = model->forward(graph, Variable(gather_rows(x, batch.nodes)), batch.offsets);
+    return cross_entropy(logits, Tensor::from(labels, x.device()),
+                         every.slice(0, static_cast<std::int64_t>(graphs.size())));
+  }
+
+  Tensor evaluate() const {
+    const Tensor logits = model->forward(whole, Variable(x), set.graph_ptr()).value();
+    return classification_metrics(logits, label, {split.train, split.val, split.test});
+  }
+};
+
+void find_majority(const Ids& label, const Split& split, NodeTask& task) {
+  Ids count(static_cast<std::size_t>(task.num_classes));
+  for (const std::int64_t g : split.test.to_vector<std::int64_t>()) ++count[label[g]];
+  const auto largest = std::max_element(count.begin(), count.end());
+  task.majority_class = largest - count.begin();
+  task.majority = static_cast<double>(*largest) / static_cast<double>(split.test.numel());
+}
+
+}  // namespace
+
+Split fold_split(const Tensor& label, int folds, int k, std::uint64_t seed) {
+  check(k >= 0 && k < folds, "--fold must be in [0, ", folds, "), got ", k);
+  const Ids y = label.to_vector<std::int64_t>();
+  Ids all(y.size());
+  std::iota(all.begin(), all.end(), 0);
+  Ids order = shuffled(all, seed, kFoldStream);
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return y[a] < y[b]; });
+  Ids parts[3];
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const int fold = static_cast<int>(i % static_cast<std::size_t>(folds));
+    parts[fold == k ? 2 : fold == (k + 1) % folds ? 1 : 0].push_back(order[i]);
+  }
+  for (Ids& part : parts) {
+    check(!part.empty(), "--folds ", folds, " leaves a part without a graph: the set has ", y.size());
+    std::sort(part.begin(), part.end());
+  }
+  return {Tensor::from(parts[0]), Tensor::from(parts[1]), Tensor::from(parts[2])};
+}
+
+NodeRun make_graph_run(Dataset dataset, const TrainOptions& options, Device device) {
+  check(dataset.graph_ptr.defined() && dataset.graph_label.defined(), dataset.name,
+        ": has no /graph_ptr and /graph_y: --task graph needs a set of graphs");
+  const bool gcn = options.model == "gcn";
+  NodeRun run;
+  auto& [task, model] = run;
+  auto shared = std::make_shared<GraphObjective>();
+  GraphObjective& o = *shared;
+  reset_peak_memory(device);
+  task.convert_ms = timed(device, [&] {
+    const Tensor x = graph_set_features(dataset).to(device);
+    o.x = (options.normalize_features ? normalize_rows(Features(x)).dense().value() : x)
+              .to(activation_dtype(options.precision));
+    dataset.edge_attr = {};
+    const Graph graph = to_graph(dataset, device, {.symmetrize = options.undirected});
+    task.num_edges = graph.adj.num_edges();
+    if (!options.undirected) task.one_way_edges = count_one_way_edges(graph.adj);
+    o.whole = gcn ? gcn_norm(graph.adj, graph.weight) : GcnGraph{graph.adj, {}, {}};
+    if (gcn) o.whole.weight = o.whole.weight.defined() ? o.whole.weight.to(o.x.dtype()) : Tensor();
+    o.set = GraphSet(o.whole.adj, dataset.graph_ptr);
+    task.label = dataset.graph_label.to(device);
+  });
+  task.convert_peak_bytes = memory_stats(device).peak;
+  const Split split = fold_split(dataset.graph_label, options.folds, std::max(options.fold, 0), options.seed);
+  task.split = {split.train.to(device), split.val.to(device), split.test.to(device)};
+  task.name = dataset.name;
+  task.num_nodes = dataset.num_nodes;
+  task.num_features = o.x.dim(1);
+  task.num_classes = dataset.num_classes;
+  task.class_names = dataset.class_names;
+  task.parts_of = "graphs";
+  task.x = Features(o.x);
+  task.features = fmt::format("dense, {} x {}", o.x.dim(0), o.x.dim(1));
+  o.host_label = dataset.graph_label.to_vector<std::int64_t>();
+  find_majority(o.host_label, split, task);
+
+  // Every batch is a new graph: timing algorithms for each would take longer than the products.
+  const SpmmAlgorithm spmm = options.spmm == SpmmAlgorithm::kAuto ? SpmmAlgorithm::kRode : options.spmm;
+  auto module = std::make_unique<GraphClassifier>(
+      GraphClassifierOptions{
+          .conv = gcn ? GraphClassifierOptions::Conv::kGcn : GraphClassifierOptions::Conv::kGin,
+          .in = task.num_features,
+          .hidden = options.hidden,
+          .classes = task.num_classes,
+          .layers = options.layers,
+          .dropout = options.dropout,
+          .train_eps = options.train_eps,
+          .pool = options.pool,
+          .spmm = {.algorithm = spmm, .accumulate = options.spmm_accumulate}},
+      Random(options.seed), device);
+  o.model = module.get();
+  o.label = task.label;
+  o.split = task.split;
+  o.training = split.train.to_vector<std::int64_t>();
+  o.seed = options.seed;
+  o.batch_graphs = static_cast<std::size_t>(options.batch_graphs);
+  o.every = counted(options.batch_graphs + 1, device);
+  model.groups = {{module->parameters(), {.lr = options.lr, .weight_decay = options.weight_decay}}};
+  model.module = std::move(module);
+  model.adj = o.whole.adj;
+  model.forward = [shared] {
+    return shared->model->forward(shared->whole, Variable(shared->x), shared->set.graph_ptr());
+  };
+  model.objective = {.loss = [shared] { return shared->loss(); },
+                     .evaluate = [shared] { return shared->evaluate(); },
+                     .begin_epoch = [shared](int epoch) { return shared->begin_epoch(epoch); }};
+  model.text = fmt::format("{} of graphs, {} layers, {} hidden, dropout {}, {} pooling", gcn ? "GCN" : "GIN",
+                           options.layers, options.hidden, options.dropout, name(options.pool));
+  model.algorithms = fmt::format("spmm {}, batches of {} graphs, precision {}", name(spmm),
+                                 options.batch_graphs, name(options.precision));
+  return run;
+}
+
+NodeRun load_graph_run(const TrainOptions& options, Device device) {
+  check_hdf5_file(options.dataset);
+  Dataset dataset;
+  const double load_ms = timed(kCpu, [&] { dataset = load_dataset(options.dataset); });
+  check(dataset.graph_ptr.defined() && dataset.graph_label.defined(), options.dataset,
+        ": has no /graph_ptr and /graph_y: --task graph needs a set of graphs");
+  NodeRun run = make_graph_run(std::move(dataset), options, device);
+  run.task.load_ms = load_ms;
+  return run;
+}
+
+}  // namespace rodeo

@@ -1,0 +1,25 @@
+/// Classification of the graphs of a set.
+#pragma once
+
+#include <vector>
+
+#include "train/task/node_run.h"
+
+namespace rodeo {
+
+/// The graphs of a fold: fold `k` is tested on, the next one validates, the others are for training.
+///   label  i64 [graphs], on the host
+///   returns i64, ascending, on the host. Each class is dealt evenly to the folds, in a random order: a
+///   function of
+///           label, folds and seed on every machine.
+/// Throws Error for k outside [0, folds), and a part without a graph.
+Split fold_split(const Tensor& label, int folds, int k, std::uint64_t seed);
+
+/// Loads options.dataset, a set of graphs, and builds options.model for fold options.fold. The run's labels
+/// and split are of graphs; its objective trains on mini-batches in a new order in each epoch, and evaluates
+/// all graphs at once. Throws Error as load_dataset does, and for a file without graphs or labels of graphs.
+NodeRun load_graph_run(const TrainOptions& options, Device device);
+/// The same for a dataset in memory.
+NodeRun make_graph_run(Dataset dataset, const TrainOptions& options, Device device);
+
+}  // namespace rodeo
