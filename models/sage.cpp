@@ -34,11 +34,14 @@ Variable Sage::forward(const Adjacency& adj, const Features& x) {
 
 Variable Sage::forward(const std::vector<Adjacency>& blocks, const Features& x) {
   check_blocks("sage", blocks, static_cast<int>(convs_.size()), x);
+  // Every batch has other blocks: no plans, and nothing is tuned for them.
+  SpmmOptions spmm = options_.spmm;
+  if (spmm.algorithm == SpmmAlgorithm::kAuto) spmm.algorithm = SpmmAlgorithm::kCsr;
   Features h = x;
   for (std::size_t i = 0; i < convs_.size(); ++i) {
     const Variable sources = before_conv(h, i).dense();
     const Variable destinations = rows(sources, 0, blocks[i].rows());
-    h = convs_[i]->forward(blocks[i], BipartiteFeatures{sources, destinations}, options_.spmm);
+    h = convs_[i]->forward(blocks[i], BipartiteFeatures{sources, destinations}, spmm);
   }
   return h.dense();
 }

@@ -159,7 +159,8 @@ TEST_P(DatasetsNeighborSampler, AllNeighboursGiveTheLayerOfTheFullGraph) {
   for (const Block& block : batch.blocks) blocks.push_back(block.adj);
   const Variable logits = model.forward(blocks, Variable(gather_rows(x, batch.inputs())));
   EXPECT_TRUE(near(logits.value(), doubles(gather_rows(full.value(), some_nodes(device()))), 1e-5, 1e-5));
-  EXPECT_ERROR(model.forward({blocks[0]}, Variable(x)), "[sage] 3 layers need a block each, got 1");
+  EXPECT_ERROR(model.forward(std::vector<Adjacency>{blocks[0]}, Variable(x)),
+               "[sage] 3 layers need a block each, got 1");
 }
 
 TEST_P(DatasetsNeighborSampler, EmptyBatchesAndGraphs) {
