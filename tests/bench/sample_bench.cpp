@@ -42,7 +42,7 @@ class Run {
   Run(const Settings& s, const Adjacency& graph)
       : s_(s),
         sampler_(graph, {s.fanout}),
-        x_(uniform({graph.rows(), s.features}, -1, 1, {1, 0}, s.dtype, s.device)),
+        x_(uniform({graph.rows(), s.features}, -1, 1, {1, 0}, DType::kF32, s.device).to(s.dtype)),
         label_(Tensor::zeros({graph.rows()}, DType::kI64, s.device)),
         batches_(training_nodes(graph.rows(), s.train), graph.rows(), s.batch, 0, s.device),
         model_({.in = s.features,
