@@ -248,7 +248,7 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
   progress_ = std::exchange(start_, {});
   TrainerState& now = progress_;
   const int first = now.epoch + 1;
-  std::vector<double> epoch_ms, evaluation_ms, sparse_ms, gemm_ms, other_ms;
+  std::vector<double> epoch_ms, evaluation_ms, sparse_ms, gemm_ms, other_ms, communication_ms;
   AsyncHostCopy loss, metrics;
   const bool cuda_graph = options_.cuda_graph && device_.is_cuda() && !options_.watch &&
                           !options_.mini_batches && !objective_.begin_epoch;
@@ -281,10 +281,12 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
       report.ms = stopwatch.milliseconds();
       const double sparse = part_timer.milliseconds(KernelPart::kSparse);
       const double gemm = part_timer.milliseconds(KernelPart::kGemm);
-      report.parts = {sparse, gemm, report.ms - sparse - gemm};
+      const double communication = part_timer.milliseconds(KernelPart::kCommunication);
+      report.parts = {sparse, gemm, report.ms - sparse - gemm - communication, communication};
       sparse_ms.push_back(sparse);
       gemm_ms.push_back(gemm);
       other_ms.push_back(report.parts->other);
+      communication_ms.push_back(communication);
     }
 
     const auto read_loss = [&] {
@@ -330,7 +332,7 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
   summary.epoch_ms = summarize(std::move(epoch_ms));
   summary.evaluation_ms = summarize(std::move(evaluation_ms));
   summary.parts = {summarize(std::move(sparse_ms)), summarize(std::move(gemm_ms)),
-                   summarize(std::move(other_ms))};
+                   summarize(std::move(other_ms)), summarize(std::move(communication_ms))};
   summary.kernels = step_.num_kernels();
   summary.peak_bytes = memory_stats(device_).peak;
   return summary;

@@ -55,6 +55,7 @@ struct Evaluation {
 /// Milliseconds of one profiled step by kind of kernel (KernelPart).
 struct PartTimes {
   double sparse = 0, gemm = 0, other = 0;
+  double communication = 0;  // collectives of several ranks
 };
 
 struct EpochReport {
@@ -73,6 +74,7 @@ struct EpochReport {
 /// Statistics of PartTimes over the profiled epochs.
 struct StepParts {
   Statistics sparse, gemm, other;
+  Statistics communication = {};
 };
 
 struct TrainSummary {

@@ -74,7 +74,7 @@ void print_epoch_header() {
 }
 
 void print_epoch_row(const EpochRow& r) {
-  const auto& [sparse, gemm, other] = r.summary.parts;
+  const StepParts& parts = r.summary.parts;
   const auto text = [&](std::size_t column) {
     const std::string given = kColumns[column].text(r);
     return given.empty() ? std::string("-") : given;
@@ -82,9 +82,9 @@ void print_epoch_row(const EpochRow& r) {
   fmt::print(
       "{:<20} {:<5} {:>6} {:>5} {:>11.3f} {:>11.3f} {:>10.3f} {:>10.3f} {:>10.3f} {:>8} {:>12} {:>8} {:>8} "
       "{:>11.1f} {:>9}\n",
-      r.graph, r.options.model, r.options.hidden, text(3), r.summary.epoch_ms.median, sparse.median,
-      gemm.median, other.median, static_cast<double>(r.summary.peak_bytes) / (1 << 30), text(9), text(10),
-      r.features, name(r.reorder), r.reorder_ms, name(r.options.precision));
+      r.graph, r.options.model, r.options.hidden, text(3), r.summary.epoch_ms.median, parts.sparse.median,
+      parts.gemm.median, parts.other.median, static_cast<double>(r.summary.peak_bytes) / (1 << 30), text(9),
+      text(10), r.features, name(r.reorder), r.reorder_ms, name(r.options.precision));
   std::fflush(stdout);
 }
 

@@ -33,6 +33,15 @@ TEST(TrainConsole, ResultIsNamesAndValues) {
   EXPECT_EQ(format_result(task, summary()), line + " majority 0.8000");
 }
 
+TEST(TrainConsole, SummaryHasCommunicationOfSeveralRanks) {
+  TrainSummary s = summary();
+  EXPECT_EQ(format_summary(NodeTask(), s).find("communication"), std::string::npos);
+  s.parts.communication = summarize({1});
+  const std::string text = format_summary(NodeTask(), s);
+  EXPECT_NE(text.find("communication     1.000 ms  50.0 %"), std::string::npos) << text;
+  EXPECT_NE(text.find("GEMM              0.500 ms  25.0 %"), std::string::npos) << text;
+}
+
 TEST(TrainConsole, ResultHasNoNan) {
   TrainSummary s = summary();
   s.epoch_ms = {};  // no epoch after the warm-up

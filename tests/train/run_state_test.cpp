@@ -98,6 +98,30 @@ TEST(TrainRunState, NotANumberIsReadBack) {
   EXPECT_TRUE(std::isnan(back.trainer.last.val_loss));
 }
 
+// Version 0.2 wrote no time of communication.
+TEST(TrainRunState, HistoryMayLackCommunication) {
+  RunState state;
+  state.trainer.epoch = 2;
+  state.trainer.adam.steps = Tensor::from<std::int64_t>({2});
+  for (const int epoch : {1, 2}) {
+    EpochReport report;
+    report.epoch = epoch;
+    report.parts = {1, 2, 3, 4};
+    state.history.push_back(report);
+  }
+  SafeTensors packed = pack_state(state, {});
+  EXPECT_EQ(read_state(packed, {}, "a run").history[1].parts->communication, 4);
+  const Tensor whole = packed.at("history"), old = Tensor::empty({2, 12}, DType::kF64);
+  for (int row = 0; row < 2; ++row)
+    for (int i = 0; i < 12; ++i) old.data<double>()[row * 12 + i] = whole.data<double>()[row * 13 + i];
+  for (auto& [name, tensor] : packed.tensors)
+    if (name == "history") tensor = old;
+  const RunState read = read_state(packed, {}, "a run");
+  EXPECT_EQ(read.history[1].epoch, 2);
+  EXPECT_EQ(read.history[1].parts->other, 3);
+  EXPECT_EQ(read.history[1].parts->communication, 0);
+}
+
 TEST(TrainRunState, HistoryIsOfEpochsOfTheRun) {
   RunState state;
   state.trainer.epoch = 2;
@@ -109,7 +133,7 @@ TEST(TrainRunState, HistoryIsOfEpochsOfTheRun) {
   }
   const SafeTensors packed = pack_state(state, {});
   EXPECT_EQ(read_state(packed, {}, "a run").history.size(), 2u);
-  double* last = packed.at("history").data<double>() + 12;
+  double* last = packed.at("history").data<double>() + 13;
   const double bad[] = {std::numeric_limits<double>::quiet_NaN(), 1e300, -1, 1.5, 3};
   for (const double epoch : bad) {
     last[0] = epoch;

@@ -111,11 +111,13 @@ std::string format_summary(const NodeTask& task, const TrainSummary& summary) {
   if (ms.count > 0)
     table += row("epoch", fmt::format("{:>9.3f} ms median   {:.3f} mean   {:.3f} p95   ({} epochs)",
                                       ms.median, ms.mean, ms.p95, ms.count));
-  if (const auto& [sparse, gemm, other] = summary.parts; sparse.count > 0) {
-    const double total = sparse.median + gemm.median + other.median;
-    table += percent_row("  sparse", sparse.median, total);
-    table += percent_row("  GEMM", gemm.median, total);
-    table += percent_row("  other", other.median, total);
+  if (const StepParts& parts = summary.parts; parts.sparse.count > 0) {
+    const double communication = parts.communication.count > 0 ? parts.communication.median : 0;
+    const double total = parts.sparse.median + parts.gemm.median + communication + parts.other.median;
+    table += percent_row("  sparse", parts.sparse.median, total);
+    table += percent_row("  GEMM", parts.gemm.median, total);
+    if (communication > 0) table += percent_row("  communication", communication, total);
+    table += percent_row("  other", parts.other.median, total);
   }
   table += row("evaluation", fmt::format("{:>9.3f} ms median", summary.evaluation_ms.median));
   table += row("peak memory", fmt::format("{} training, {} converting", format_bytes(summary.peak_bytes),

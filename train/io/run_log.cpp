@@ -94,7 +94,10 @@ std::string epoch_line(const EpochReport& r) {
   Json json = {{"event", "epoch"}, {"time", now()}, {"epoch", r.epoch},
                {"loss", r.loss},   {"lr", r.lr},    {"ms", r.ms}};
   if (r.parts)
-    json["parts_ms"] = {{"sparse", r.parts->sparse}, {"gemm", r.parts->gemm}, {"other", r.parts->other}};
+    json["parts_ms"] = {{"sparse", r.parts->sparse},
+                        {"gemm", r.parts->gemm},
+                        {"communication", r.parts->communication},
+                        {"other", r.parts->other}};
   if (r.evaluation) {
     json.update(to_json(*r.evaluation));
     json["evaluation_ms"] = r.evaluation_ms;
@@ -104,21 +107,23 @@ std::string epoch_line(const EpochReport& r) {
 }
 
 std::string end_line(const TrainOptions& options, const NodeTask& task, const TrainSummary& s) {
-  Json json = {
-      {"event", "end"},
-      {"time", now()},
-      {"epochs", s.epochs},
-      {"stopped", s.stopped},
-      {"best_epoch", s.best_epoch},
-      {"best", to_json(s.best)},
-      {"last", to_json(s.last)},
-      {"warmup_ms", s.warmup_ms},
-      {"epoch_ms", to_json(s.epoch_ms)},
-      {"parts_ms",
-       {{"sparse", s.parts.sparse.median}, {"gemm", s.parts.gemm.median}, {"other", s.parts.other.median}}},
-      {"evaluation_ms", to_json(s.evaluation_ms)},
-      {"kernels", s.kernels},
-      {"peak_bytes", s.peak_bytes}};
+  Json json = {{"event", "end"},
+               {"time", now()},
+               {"epochs", s.epochs},
+               {"stopped", s.stopped},
+               {"best_epoch", s.best_epoch},
+               {"best", to_json(s.best)},
+               {"last", to_json(s.last)},
+               {"warmup_ms", s.warmup_ms},
+               {"epoch_ms", to_json(s.epoch_ms)},
+               {"parts_ms",
+                {{"sparse", s.parts.sparse.median},
+                 {"gemm", s.parts.gemm.median},
+                 {"communication", s.parts.communication.median},
+                 {"other", s.parts.other.median}}},
+               {"evaluation_ms", to_json(s.evaluation_ms)},
+               {"kernels", s.kernels},
+               {"peak_bytes", s.peak_bytes}};
   if (task.majority_class >= 0)
     json["test_majority"] = {{"share", task.majority}, {"class", task.majority_class}};
   if (const std::string note = convergence_note(s, options); !note.empty()) json["note"] = note;
@@ -130,7 +135,8 @@ std::string error_line(std::string_view message, int exit_code) {
 }
 
 std::string csv_header() {
-  return "epoch,loss,train,val,test,val_loss,ms,evaluation_ms,sparse_ms,gemm_ms,other_ms,best_epoch";
+  return "epoch,loss,train,val,test,val_loss,ms,evaluation_ms,sparse_ms,gemm_ms,communication_ms,other_ms,"
+         "best_epoch";
 }
 
 std::string csv_line(const EpochReport& r) {
@@ -139,10 +145,10 @@ std::string csv_line(const EpochReport& r) {
   };
   const double none = Statistics::kNone;
   const Evaluation e = r.evaluation.value_or(Evaluation{none, none, none, none});
-  const PartTimes p = r.parts.value_or(PartTimes{none, none, none});
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}", r.epoch, known(r.loss), known(e.train),
+  const PartTimes p = r.parts.value_or(PartTimes{none, none, none, none});
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}", r.epoch, known(r.loss), known(e.train),
                      known(e.val), known(e.test), known(e.val_loss), known(r.ms), known(r.evaluation_ms),
-                     known(p.sparse), known(p.gemm), known(p.other),
+                     known(p.sparse), known(p.gemm), known(p.communication), known(p.other),
                      r.best_epoch > 0 ? std::to_string(r.best_epoch) : std::string());
 }
 

@@ -81,27 +81,28 @@ Json description() {
   return {{"format", kFormat}, {"version", RODEO_VERSION}, {"commit", RODEO_COMMIT}};
 }
 
-// One row of the history.
-constexpr std::int64_t kColumns = 12;
+// One row of the history. The last column is missing in files of version 0.2.
+constexpr std::int64_t kColumns = 13, kBestEpoch = 11;
 
 void append(std::vector<double>& rows, const EpochReport& r) {
   const double none = Statistics::kNone;
   const Evaluation e = r.evaluation.value_or(Evaluation{none, none, none, none});
-  const PartTimes p = r.parts.value_or(PartTimes{none, none, none});
+  const PartTimes p = r.parts.value_or(PartTimes{none, none, none, none});
   rows.insert(rows.end(), {static_cast<double>(r.epoch), r.loss, r.ms, e.train, e.val, e.test, e.val_loss,
-                           r.evaluation_ms, p.sparse, p.gemm, p.other, static_cast<double>(r.best_epoch)});
+                           r.evaluation_ms, p.sparse, p.gemm, p.other, static_cast<double>(r.best_epoch),
+                           p.communication});
 }
 
 // A row has no best evaluation of its own: it is taken from an earlier row.
-EpochReport report_of(const double* row, const std::vector<EpochReport>& before) {
+EpochReport report_of(const double* row, bool has_communication, const std::vector<EpochReport>& before) {
   EpochReport r;
   r.epoch = static_cast<int>(row[0]);
   r.loss = row[1];
   r.ms = row[2];
   if (!std::isnan(row[3])) r.evaluation = {row[3], row[4], row[5], row[6]};
   r.evaluation_ms = row[7];
-  if (!std::isnan(row[8])) r.parts = {row[8], row[9], row[10]};
-  r.best_epoch = static_cast<int>(row[11]);
+  if (!std::isnan(row[8])) r.parts = {row[8], row[9], row[10], has_communication ? row[12] : 0};
+  r.best_epoch = static_cast<int>(row[kBestEpoch]);
   if (r.best_epoch == r.epoch)
     r.best = r.evaluation.value_or(Evaluation{});
   else if (!before.empty())
@@ -205,18 +206,21 @@ RunState read_state(const SafeTensors& packed, const std::vector<std::string>& n
     state.trainer.schedule = packed.at("lr_schedule").to_vector<double>();
   }
   const Tensor& history = packed.at("history");
-  check(history.dtype() == DType::kF64 && history.rank() == 2 && history.dim(1) == kColumns, where,
-        ": history must be f64 [epochs, ", kColumns, "]");
+  check(history.dtype() == DType::kF64 && history.rank() == 2 &&
+            (history.dim(1) == kColumns || history.dim(1) == kColumns - 1),
+        where, ": history must be f64 [epochs, ", kColumns, "]");
+  const std::int64_t columns = history.dim(1);
   const auto is_epoch = [&](double value) {
     return value >= 0 && value <= state.trainer.epoch && value == std::floor(value);
   };
   for (std::int64_t i = 0; i < history.dim(0); ++i) {
-    const double* row = history.data<double>() + i * kColumns;
-    check(is_epoch(row[0]) && is_epoch(row[kColumns - 1]), where, ": history[", i, "] is of no epoch up to ",
+    const double* row = history.data<double>() + i * columns;
+    check(is_epoch(row[0]) && is_epoch(row[kBestEpoch]), where, ": history[", i, "] is of no epoch up to ",
           state.trainer.epoch);
   }
   for (std::int64_t i = 0; i < history.dim(0); ++i)
-    state.history.push_back(report_of(history.data<double>() + i * kColumns, state.history));
+    state.history.push_back(
+        report_of(history.data<double>() + i * columns, columns == kColumns, state.history));
   return state;
 }
 

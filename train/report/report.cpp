@@ -70,6 +70,13 @@ std::string curves(const std::vector<EpochReport>& history, int best_epoch, std:
     return marked;
   };
   const auto ms = [](const EpochReport& r) { return r.ms; };
+  std::vector<svg::Series> times = {series("training step", history, ms),
+                                    series("sparse", history, part(&PartTimes::sparse), true),
+                                    series("GEMM", history, part(&PartTimes::gemm), true),
+                                    series("other", history, part(&PartTimes::other), true)};
+  const auto communicates = [](const EpochReport& r) { return r.parts && r.parts->communication > 0; };
+  if (std::any_of(history.begin(), history.end(), communicates))
+    times.push_back(series("communication", history, part(&PartTimes::communication), true));
   return section("Loss", svg::lines(axes("Loss by epoch", "cross entropy"),
                                     {series("training", history, [](const EpochReport& r) { return r.loss; }),
                                      series("validation", history, evaluated(&Evaluation::val_loss))})) +
@@ -77,13 +84,10 @@ std::string curves(const std::vector<EpochReport>& history, int best_epoch, std:
                                     {series("train", history, evaluated(&Evaluation::train)),
                                      series("validation", history, evaluated(&Evaluation::val)),
                                      series("test", history, evaluated(&Evaluation::test))})) +
-         section("Time",
-                 svg::lines({.title = "Milliseconds by epoch", .x = "epoch", .y = "ms", .log_y = true},
-                            {series("training step", history, ms),
-                             series("sparse", history, part(&PartTimes::sparse), true),
-                             series("GEMM", history, part(&PartTimes::gemm), true),
-                             series("other", history, part(&PartTimes::other), true)}),
-                 "The parts are of profiled epochs. The first epochs build plans and fill memory pools.");
+         section(
+             "Time",
+             svg::lines({.title = "Milliseconds by epoch", .x = "epoch", .y = "ms", .log_y = true}, times),
+             "The parts are of profiled epochs. The first epochs build plans and fill memory pools.");
 }
 
 std::string kernels(const TrainOptions& options, const NodeRun& run, const RunFacts& facts) {
