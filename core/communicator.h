@@ -55,7 +55,7 @@ class Communicator {
   /// host has too few.
   Device gpu() const;
   /// Connects the GPUs of all ranks, as the first collective of a tensor on `device` does. Nothing on the
-  /// CPU.
+  /// CPU. NCCL takes memory of each GPU: call it before memory is short, and before a capture.
   void connect(Device device) const;
 
   /// Replaces `x` (any shape, equal on all ranks) by the sum or maximum over all ranks.

@@ -1,5 +1,6 @@
 #include "core/comm/nccl_backend.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/comm/nccl_session.h"
@@ -26,6 +27,10 @@ Rows offsets_of(const Rows& rows) {
   Rows offsets{0};
   for (const std::int64_t count : rows) offsets.push_back(offsets.back() + count);
   return offsets;
+}
+
+bool are_equal(const Rows& values) {
+  return std::all_of(values.begin(), values.end(), [&](std::int64_t value) { return value == values[0]; });
 }
 
 /// NCCL moves bytes; sums and maxima are computed here, in the order of ranks. So bits do not depend on the
@@ -68,9 +73,11 @@ class NcclBackend final : public Backend {
     agree({Collective::kAllGather, x.dtype(), Reduction::kSum, 0, x.shape(), {}, rows});
     Rows bytes;
     for (const std::int64_t count : rows) bytes.push_back(count * row_bytes(x));
+    const std::size_t own = index(rank());
     const Rows offsets = offsets_of(rows);
-    if (x.nbytes() > 0) out.slice(offsets[index(rank())], offsets[index(rank()) + 1]).copy_from(x);
-    gather("all_gather", bytes_of(out) + offsets_of(bytes)[index(rank())], bytes_of(out), bytes);
+    // NCCL's own all_gather copies this rank's block, too.
+    if (!are_equal(bytes) && x.nbytes() > 0) out.slice(offsets[own], offsets[own + 1]).copy_from(x);
+    gather("all_gather", bytes_of(x), bytes_of(out), bytes);
   }
 
   void reduce_scatter(const Tensor& x, const Rows& rows, Reduction reduction, const Tensor& out) override {
@@ -155,10 +162,10 @@ class NcclBackend final : public Backend {
     session_.check_result(ended, op);
   }
 
-  /// Gathers blocks of bytes[p] bytes of each rank p. The own one, `mine`, is in its place in `out`.
+  /// Gathers blocks of bytes[p] bytes of each rank p. The own one, `mine`, is in its place in `out`, too,
+  /// unless all blocks are equally long.
   void gather(std::string_view op, char* mine, char* out, const Rows& bytes) {
-    bool equal = true;
-    for (const std::int64_t count : bytes) equal = equal && count == bytes[0];
+    const bool equal = are_equal(bytes);
     if (equal && bytes[0] == 0) return;
     if (equal)
       return session_.check_result(nccl_.all_gather(mine, out, static_cast<std::size_t>(bytes[0]), kNcclUint8,

@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kSecondsOfYielding = 2e-3, kSecondsBetweenCalls = 1e-2;
+constexpr double kSecondsOfYielding = 2e-2, kSecondsBetweenCalls = 1e-2;
 
 std::atomic<WaitObserver> installed{nullptr};
 
