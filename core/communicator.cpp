@@ -173,9 +173,9 @@ void Communicator::barrier() const {
   backend_->barrier();
 }
 
-void Communicator::abort() const {
-  backend_->abort();
-  std::_Exit(1);
+void Communicator::abort(int exit_code) const {
+  backend_->abort(exit_code);
+  std::_Exit(exit_code);
 }
 
 }  // namespace rodeo

@@ -88,8 +88,8 @@ class Communicator {
   /// Returns when all ranks have called it.
   void barrier() const;
 
-  /// Ends this process with exit code 1, and all other ranks when they next wait for a rank.
-  [[noreturn]] void abort() const;
+  /// Ends this process with `exit_code`, and all other ranks when they next wait for a rank.
+  [[noreturn]] void abort(int exit_code = 1) const;
 
  private:
   std::shared_ptr<comm::Backend> backend_;

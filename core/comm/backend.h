@@ -29,8 +29,8 @@ class Backend {
   virtual void barrier() = 0;
   /// Does now what the first collective on `device` does once.
   virtual void connect(Device) {}
-  /// Ends the other ranks. May return; the caller ends this process.
-  virtual void abort() = 0;
+  /// Ends the other ranks. May return; the caller ends this process with `exit_code`.
+  virtual void abort(int exit_code) = 0;
 };
 
 }  // namespace rodeo::comm

@@ -35,7 +35,7 @@ class MessageBackend final : public HostBackend {
   std::string_view name() const override { return transport_->name(); }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  void abort() override { transport_->abort(); }
+  void abort(int exit_code) override { transport_->abort(exit_code); }
 
   void all_reduce(const Tensor& x, Reduction reduction) override {
     agree({Collective::kAllReduce, x.dtype(), reduction, 0, x.shape(), {}, {}});

@@ -213,7 +213,7 @@ class MpiTransport final : public Transport {
     fail("[communicator] ", vain);
   }
 
-  void abort() override { MPI_Abort(session_.comm, 1); }
+  void abort(int exit_code) override { MPI_Abort(session_.comm, exit_code); }
 
  private:
   void tell(bool waits) const {

@@ -114,7 +114,7 @@ class NcclBackend final : public Backend {
   }
 
   void barrier() override { host_->barrier(); }
-  void abort() override { host_->abort(); }
+  void abort(int exit_code) override { host_->abort(exit_code); }
 
  private:
   struct Block {

@@ -28,7 +28,7 @@ class RanksBackend final : public Backend {
   }
   void broadcast(const Tensor& x, int root) override { on(x).broadcast(x, root); }
   void barrier() override { host_->barrier(); }
-  void abort() override { host_->abort(); }
+  void abort(int exit_code) override { host_->abort(exit_code); }
   void connect(Device device) override {
     if (device.is_cuda()) nccl(device);
   }

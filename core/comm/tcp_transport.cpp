@@ -232,7 +232,7 @@ class TcpTransport final : public Transport {
     fail("[communicator] ", vain);
   }
 
-  void abort() override { session_.tell(kAborts); }
+  void abort(int) override { session_.tell(kAborts); }
 
  private:
   Session& session_;

@@ -35,8 +35,8 @@ class Transport {
   virtual void watch(double waited) = 0;
   /// False after an exchange or a wait that failed: no call can succeed any more.
   virtual bool usable() const = 0;
-  /// Ends the other ranks. May return.
-  virtual void abort() = 0;
+  /// Ends the other ranks. May return; the caller ends this process with `exit_code`.
+  virtual void abort(int exit_code) = 0;
 };
 
 }  // namespace rodeo::comm

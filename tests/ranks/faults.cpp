@@ -32,6 +32,7 @@ int work(const rodeo::Communicator& ranks, const std::string& fault, bool cuda) 
     if (fault == "throws") rodeo::fail("[spmm] x must be [3, n], got [4, 5]");
     if (fault == "killed") raise(SIGKILL);
     if (fault == "memory") Tensor::empty({std::int64_t{1} << 50}, rodeo::DType::kF32, device);
+    if (fault == "aborts-7") ranks.abort(7);
     if (fault == "exits") std::exit(0);
     if (fault == "exits-3") std::exit(3);
     if (fault == "returns") return 0;

@@ -68,6 +68,7 @@ run 2 exits; fails exits
 says "rank 1 has exited, and rank 0 waits for it"
 run 2 exits-3; fails exits-3
 [ "$transport" = mpi ] || errors 1
+run 4 aborts-7; is 7
 run 4 returns; fails returns; errors 1
 says "error: rank 0 of 4: [all_reduce] rank 3 has exited, and rank 0 waits for it"
 run 2 hangs; fails hangs; errors 1
