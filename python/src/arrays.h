@@ -23,6 +23,7 @@ namespace nb = nanobind;
 struct Torch {
   nb::object tensor_type, empty, uint8, current_stream, strided;  // current_stream(index) -> int
   nb::dict code_of_dtype, dtype_of_code;  // torch.float32 <-> static_cast<int>(DType::kF32)
+  nb::dict code_of_device = {};           // torch.device -> its index, -1 for the CPU
 };
 void set_torch(Torch torch);
 
@@ -33,8 +34,10 @@ Tensor read(std::string_view op, std::string_view what, nb::handle array, bool o
 /// Allocates results in the memory of the framework of `like`, and returns them as its arrays.
 class Results : public ExternalAllocator {
  public:
-  /// `out`: an array that the result is written to, or None.
-  Results(std::string_view op, nb::handle like, nb::handle out = {});
+  /// `like` was read as `as`. `out`: an array that the result is written to, or None.
+  Results(std::string_view op, nb::handle like, const Tensor& as, nb::handle out = {});
+  /// Results will have this shape and the dtype of `like`: they are then allocated as such.
+  void expect(const Shape& shape);
   ~Results() override;
   Results(const Results&) = delete;
   Results& operator=(const Results&) = delete;
@@ -63,7 +66,10 @@ class Results : public ExternalAllocator {
   Device device_;
   CUstream_st* stream_ = nullptr;
   bool own_memory_ = false;  // the framework has no memory of its own that we can use: results are DLPack
-  nb::object torch_device_, module_;
+  nb::object like_, expected_shape_, module_;
+  std::size_t expected_bytes_ = 0;
+  DType dtype_ = DType::kF32;
+  std::vector<void*> expected_;  // those of made_ that have the expected shape
   nb::object out_;
   Tensor out_tensor_;
   bool out_used_ = false;

@@ -41,7 +41,7 @@ PyGraph from_edges(nb::handle source, nb::handle target, std::int64_t sources, s
                            .drop_duplicates = drop_duplicates,
                            .self_loops = self_loops_of(self_loops),
                            .edge_ids = true};
-  Results results("graph", source);
+  Results results("graph", source, src);
   return results.run([&] { return made(coo_to_csr(dst, src, targets, sources, options)); });
 }
 
@@ -52,7 +52,7 @@ PyGraph from_csr(nb::handle indptr, nb::handle indices, std::int64_t cols) {
   check(row_ptr.numel() > 0, "[graph] indptr must have one element more than there are rows, got none");
   check(row_ptr.device() == col.device(), "[graph] indptr is on ", row_ptr.device(), ", indices on ",
         col.device());
-  Results results("graph", indptr);
+  Results results("graph", indptr, row_ptr);
   return results.run([&] {
     return made(sort_csr(row_ptr.to(DType::kI64), col, row_ptr.numel() - 1, cols, {.edge_ids = true}));
   });
@@ -78,7 +78,7 @@ PyGraph to_device(const PyGraph& graph, const std::string& text) {
 
 /// `like` decides framework, device and stream.
 PyGraph transposed(const PyGraph& graph, nb::handle like) {
-  Results results("graph", like);
+  Results results("graph", like, read("graph", "like", like));
   return results.run([&] {
     const Transposed t = transpose(graph.adj);
     return PyGraph{t.adj, t.edge_ids};
@@ -86,12 +86,12 @@ PyGraph transposed(const PyGraph& graph, nb::handle like) {
 }
 
 PyGraph with_self_loops(const PyGraph& graph, nb::handle like) {
-  Results results("graph", like);
+  Results results("graph", like, read("graph", "like", like));
   return results.run([&] { return made(add_self_loops(graph.adj)); });
 }
 
 nb::object rows_of_edges(const PyGraph& graph, nb::handle like) {
-  Results results("graph", like);
+  Results results("graph", like, read("graph", "like", like));
   const Tensor rows = results.run([&] { return edge_rows(graph.adj); });
   return results.give(rows);
 }

@@ -22,7 +22,10 @@ nb::object spmm_op(const PyGraph& graph, nb::handle x, nb::handle weight, const 
                    const std::string& algorithm, nb::handle out) {
   const Tensor dense = read("spmm", "x", x), w = read("spmm", "weight", weight);
   const SpmmOptions options = spmm_options(reduce, algorithm);
-  Results results("spmm", x, out);
+  Results results("spmm", x, dense, out);
+  if (dense.defined() && dense.rank() >= 2 && options.reduce != Reduce::kMean)
+    results.expect(dense.rank() == 3 ? Shape{graph.adj.rows(), dense.dim(1), dense.dim(2)}
+                                     : Shape{graph.adj.rows(), dense.dim(1)});
   const Tensor y = results.run([&] {
     if (w.defined()) return spmm(graph.adj, w, dense, options);
     if (dense.rank() != 3) return spmm(graph.adj, dense, options);
@@ -44,7 +47,7 @@ nb::tuple spmm_gradients(const PyGraph& graph, nb::handle x, nb::handle weight, 
   const Tensor dense = read("spmm", "x", x), w = read("spmm", "weight", weight),
                dout = read("spmm", "dy", dy);
   const SpmmOptions options = spmm_options(reduce, "auto");
-  Results results("spmm", x);
+  Results results("spmm", x, dense);
   Tensor dweight, dx;
   results.run([&] {
     const bool columns = !w.defined() && dense.rank() == 3;
@@ -74,7 +77,8 @@ nb::object sddmm_op(const PyGraph& graph, nb::handle b1, nb::handle b2, const st
   const Tensor left = read("sddmm", "b1", b1), right = read("sddmm", "b2", b2),
                w = read("sddmm", "weight", weight);
   const SddmmOp kind = sddmm_op_of(op);
-  Results results("sddmm", b1, out);
+  Results results("sddmm", b1, left, out);
+  if (left.defined() && left.rank() == 2 && kind == SddmmOp::kDot) results.expect({graph.adj.num_edges()});
   const Tensor s = results.run([&] { return sddmm(graph.adj, left, right, kind, w); });
   return results.give(s);
 }
@@ -85,7 +89,7 @@ nb::tuple sddmm_gradients(const PyGraph& graph, nb::handle b1, nb::handle b2, co
   const Tensor left = read("sddmm", "b1", b1), right = read("sddmm", "b2", b2),
                given = read("sddmm", "ds", ds);
   const SddmmOp kind = sddmm_op_of(op);
-  Results results("sddmm", b1);
+  Results results("sddmm", b1, left);
   const auto gradient = [&](const Adjacency& adj, const Tensor& ids, const Tensor& other) {
     const Shape shape =
         other.rank() == 3 ? Shape{adj.rows(), other.dim(1), other.dim(2)} : Shape{adj.rows(), other.dim(1)};
@@ -111,7 +115,8 @@ nb::tuple sddmm_gradients(const PyGraph& graph, nb::handle b1, nb::handle b2, co
 
 nb::object edge_softmax_op(const PyGraph& graph, nb::handle score, nb::handle out) {
   const Tensor s = read("edge_softmax", "score", score);
-  Results results("edge_softmax", score, out);
+  Results results("edge_softmax", score, s, out);
+  if (s.defined()) results.expect(s.shape());
   const Tensor y = results.run([&] { return edge_softmax(graph.adj, s); });
   return results.give(y);
 }
@@ -119,7 +124,7 @@ nb::object edge_softmax_op(const PyGraph& graph, nb::handle score, nb::handle ou
 /// Runs forward again.
 nb::object edge_softmax_gradient(const PyGraph& graph, nb::handle score, nb::handle dy) {
   const Tensor s = read("edge_softmax", "score", score), dout = read("edge_softmax", "dy", dy);
-  Results results("edge_softmax", score);
+  Results results("edge_softmax", score, s);
   const Tensor dx = results.run([&] {
     const Variable v(s, true);
     edge_softmax(graph.adj, v).backward(dout);
@@ -130,7 +135,7 @@ nb::object edge_softmax_gradient(const PyGraph& graph, nb::handle score, nb::han
 
 nb::object edge_sum_op(const PyGraph& graph, nb::handle x, nb::handle out) {
   const Tensor values = read("edge_sum", "x", x);
-  Results results("edge_sum", x, out);
+  Results results("edge_sum", x, values, out);
   const Tensor y = results.run([&] { return edge_sum(graph.adj, values); });
   return results.give(y);
 }
@@ -156,16 +161,22 @@ struct AttentionInputs {
         x(read("gat_attention", "x", x)),
         seed(read("gat_attention", "seed", seed)),
         options(attention_options(slope, dropout, this->seed)) {
+    check(this->x.defined() && this->s.defined() && this->t.defined(),
+          "[gat_attention] s, t and x must be arrays");
     if (dropout > 0)
       check(this->seed.device() == this->x.device(), "[gat_attention] seed must be on ", this->x.device(),
             ", got ", this->seed.device());
+  }
+  void expect(const PyGraph& graph, Results& results) const {
+    if (x.rank() == 3) results.expect({graph.adj.rows(), x.dim(1), x.dim(2)});
   }
 };
 
 nb::object gat_attention_op(const PyGraph& graph, nb::handle s, nb::handle t, nb::handle x, double slope,
                             double dropout, nb::handle seed, nb::handle out) {
   const AttentionInputs in(s, t, x, slope, dropout, seed);
-  Results results("gat_attention", x, out);
+  Results results("gat_attention", x, in.x, out);
+  in.expect(graph, results);
   const Tensor y = results.run([&] { return gat_attention(graph.adj, in.s, in.t, in.x, in.options); });
   return results.give(y);
 }
@@ -173,7 +184,8 @@ nb::object gat_attention_op(const PyGraph& graph, nb::handle s, nb::handle t, nb
 nb::tuple gat_attention_saved(const PyGraph& graph, nb::handle s, nb::handle t, nb::handle x, double slope,
                               double dropout, nb::handle seed) {
   const AttentionInputs in(s, t, x, slope, dropout, seed);
-  Results results("gat_attention", x);
+  Results results("gat_attention", x, in.x);
+  in.expect(graph, results);
   const GatAttentionState state =
       results.run([&] { return gat_attention_forward(graph.adj, in.s, in.t, in.x, in.options); });
   return nb::make_tuple(results.give(state.y), results.give(state.positive), results.give(state.stat));
@@ -186,7 +198,8 @@ nb::tuple gat_attention_gradients_op(const PyGraph& graph, nb::handle s, nb::han
   const GatAttentionState state{read("gat_attention", "y", y), read("gat_attention", "positive", positive),
                                 read("gat_attention", "stat", stat)};
   const Tensor dout = read("gat_attention", "dy", dy);
-  Results results("gat_attention", x);
+  Results results("gat_attention", x, in.x);
+  in.expect(graph, results);
   const auto d = results.run(
       [&] { return gat_attention_gradients(graph.adj, in.s, in.t, in.x, state, dout, in.options); });
   return nb::make_tuple(results.give(d.ds), results.give(d.dt), results.give(d.dx));
@@ -204,7 +217,7 @@ DType float_dtype(const std::string& name) {
 nb::tuple gcn_norm_op(const PyGraph& graph, nb::handle like, nb::handle weight, const std::string& dtype) {
   const Tensor w = read("gcn_norm", "weight", weight);
   const DType wanted = float_dtype(dtype);
-  Results results("gcn_norm", like);
+  Results results("gcn_norm", like, read("gcn_norm", "like", like));
   PyGraph looped;
   const GcnGraph normal = results.run([&] {
     const GcnGraph g = gcn_norm(graph.adj, w, wanted);
@@ -219,7 +232,8 @@ nb::object propagate_op(const PyGraph& graph, nb::handle scale, nb::handle x, nb
                         nb::handle out) {
   const Tensor s = read("gcn_propagate", "scale", scale), dense = read("gcn_propagate", "x", x),
                w = read("gcn_propagate", "weight", weight);
-  Results results("gcn_propagate", x, out);
+  Results results("gcn_propagate", x, dense, out);
+  if (dense.defined()) results.expect(dense.shape());
   const Tensor y = results.run([&] { return propagate(GcnGraph{graph.adj, w, s}, dense); });
   return results.give(y);
 }
@@ -227,7 +241,7 @@ nb::object propagate_op(const PyGraph& graph, nb::handle scale, nb::handle x, nb
 nb::object segment_op(nb::handle x, nb::handle offsets, const std::string& reduce, nb::handle out) {
   const Tensor values = read("segment_reduce", "x", x), bounds = read("segment_reduce", "offsets", offsets);
   const Reduce kind = parse_reduce(reduce);
-  Results results("segment_reduce", x, out);
+  Results results("segment_reduce", x, values, out);
   const Tensor y = results.run([&] { return segment_reduce(values, bounds.to(DType::kI64), kind); });
   return results.give(y);
 }
@@ -236,7 +250,7 @@ nb::object segment_gradient(nb::handle x, nb::handle offsets, const std::string&
   const Tensor values = read("segment_reduce", "x", x), bounds = read("segment_reduce", "offsets", offsets),
                dout = read("segment_reduce", "dy", dy);
   const Reduce kind = parse_reduce(reduce);
-  Results results("segment_reduce", x);
+  Results results("segment_reduce", x, values);
   const Tensor dx = results.run([&] {
     const Variable v(values, true);
     segment_reduce(v, bounds.to(DType::kI64), kind).backward(dout);
@@ -247,7 +261,7 @@ nb::object segment_gradient(nb::handle x, nb::handle offsets, const std::string&
 
 nb::object take_op(nb::handle values, nb::handle ids, double missing) {
   const Tensor v = read("take", "values", values), i = read("take", "ids", ids);
-  Results results("take", values);
+  Results results("take", values, v);
   const Tensor y = results.run([&] { return take(v, i, missing); });
   return results.give(y);
 }

@@ -5,10 +5,8 @@ Tensors may have any strides. There are no second derivatives. A captured graph 
 """
 import torch as _torch
 
-from . import _ops  # noqa: F401  registers the operators
 from ._graphs import graph_of
-
-_ops_of = _torch.ops.rodeo
+from ._ops import calls as _ops_of
 
 __all__ = ["edge_softmax", "edge_sum", "gat_attention", "gcn_propagate", "graph_of", "nn", "permute", "sddmm",
            "segment_reduce", "spmm"]

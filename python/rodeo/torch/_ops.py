@@ -8,6 +8,10 @@ from ._graphs import inverse_counts, normalized
 _library = torch.library.Library("rodeo", "DEF")
 
 
+class calls:
+    """The operators as functions: calls.spmm(...) is torch.ops.rodeo.spmm(...), by a shorter way where nobody watches."""
+
+
 def _define(schema, compute, fake, backward=None, setup=None, autocast=None):
     """Registers one operator. `compute` runs on the CPU and on CUDA; inputs become contiguous."""
     name = schema[:schema.index("(")]
@@ -20,6 +24,54 @@ def _define(schema, compute, fake, backward=None, setup=None, autocast=None):
     if autocast is not None:
         for device in "cpu", "cuda":
             _library.impl(name, _casting(name, device, autocast), f"Autocast{device.upper()}")
+    setattr(calls, name, staticmethod(_caller(name, compute, backward, setup)))
+
+
+def _caller(name, compute, backward, setup):
+    """Plain tensors skip the dispatcher and its Python keys, which cost as much as a small kernel."""
+    if backward is None:
+        recorded = None
+    else:
+        # Not a static setup_context: PyTorch then inspects the signature of forward in each call.
+        def forward(ctx, *args):
+            output = compute(*args)
+            setup(ctx, args, output)
+            return output
+
+        members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+        recorded = type(name, (torch.autograd.Function,), members).apply
+
+    def call(*args):
+        if torch.compiler.is_compiling() or not _is_plain(args):
+            return getattr(_registered, name)(*args)
+        if recorded is not None and torch.is_grad_enabled():
+            for value in args:
+                if isinstance(value, torch.Tensor) and value.requires_grad:
+                    return recorded(*args)
+        return compute(*args)
+
+    return call
+
+
+_registered = torch.ops.rodeo
+_plain_types = {torch.Tensor, torch.nn.Parameter}
+
+
+def _is_plain(args):
+    """Whether no mode, transform, subclass or autocast would see the call."""
+    if torch._C._len_torch_dispatch_stack() or torch._C._are_functorch_transforms_active() or _autocast_is_on():
+        return False
+    for value in args:
+        if type(value) not in _plain_types and isinstance(value, torch.Tensor):
+            return False
+    return True
+
+
+if hasattr(torch, "_C") and hasattr(torch._C, "_is_any_autocast_enabled"):
+    _autocast_is_on = torch._C._is_any_autocast_enabled
+else:
+    def _autocast_is_on():
+        return torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda")
 
 
 def _casting(name, device, chosen):
@@ -29,7 +81,7 @@ def _casting(name, device, chosen):
     def run(*args):
         dtype = chosen if isinstance(chosen, torch.dtype) else torch.get_autocast_dtype(device)
         with torch._C._ExcludeDispatchKeyGuard(keys):
-            return getattr(torch.ops.rodeo, name).default(*(_cast(a, dtype) for a in args))
+            return getattr(_registered, name).default(*(_cast(a, dtype) for a in args))
 
     return run
 
@@ -96,7 +148,7 @@ def _spmm_setup(ctx, inputs, output):
 def _spmm_backward(ctx, dy):
     x, weight = ctx.saved_tensors
     needs_x, needs_weight = ctx.needs_input_grad[1], weight is not None and ctx.needs_input_grad[2]
-    dweight, dx = torch.ops.rodeo.spmm_gradients(ctx.number, x, weight, dy, ctx.reduce, needs_weight, needs_x)
+    dweight, dx = calls.spmm_gradients(ctx.number, x, weight, dy, ctx.reduce, needs_weight, needs_x)
     return None, dx if needs_x else None, dweight if needs_weight else None, None
 
 
@@ -120,7 +172,7 @@ def _gcn_setup(ctx, inputs, output):
 
 
 def _gcn_backward(ctx, dy):
-    return None, torch.ops.rodeo.gcn(ctx.number, dy, not ctx.transposed), None
+    return None, calls.gcn(ctx.number, dy, not ctx.transposed), None
 
 
 _define("gcn(int graph, Tensor x, bool transposed) -> Tensor", _gcn,
@@ -146,7 +198,7 @@ def _propagate_setup(ctx, inputs, output):
 
 def _propagate_backward(ctx, dy):
     scale, weight = ctx.saved_tensors
-    return None, None, torch.ops.rodeo.gcn_propagate(ctx.number, scale, dy, weight, not ctx.transposed), None, None
+    return None, None, calls.gcn_propagate(ctx.number, scale, dy, weight, not ctx.transposed), None, None
 
 
 _define("gcn_propagate(int graph, Tensor scale, Tensor x, Tensor? weight, bool transposed) -> Tensor", _propagate,
@@ -184,7 +236,7 @@ def _sddmm_setup(ctx, inputs, output):
 def _sddmm_backward(ctx, ds):
     b1, b2 = ctx.saved_tensors
     needs_b1, needs_b2 = ctx.needs_input_grad[1:3]
-    db1, db2 = torch.ops.rodeo.sddmm_gradients(ctx.number, b1, b2, ctx.op, ds, needs_b1, needs_b2)
+    db1, db2 = calls.sddmm_gradients(ctx.number, b1, b2, ctx.op, ds, needs_b1, needs_b2)
     return None, db1 if needs_b1 else None, db2 if needs_b2 else None, None
 
 
@@ -203,7 +255,7 @@ def _softmax_setup(ctx, inputs, output):
 
 
 def _softmax_backward(ctx, dy):
-    return None, torch.ops.rodeo.edge_softmax_gradient(ctx.number, *ctx.saved_tensors, dy)
+    return None, calls.edge_softmax_gradient(ctx.number, *ctx.saved_tensors, dy)
 
 
 _define("edge_softmax(int graph, Tensor score) -> Tensor",
@@ -230,10 +282,10 @@ def _targets(number, dy):
 _define("edge_sum(int graph, Tensor x) -> Tensor",
         lambda number, x: _core.edge_sum(graph_of_id(number)._core, _flat(x), None),
         lambda number, x: x.new_empty((graph_of_id(number).num_nodes, *x.shape[1:])),
-        lambda ctx, dy: (None, torch.ops.rodeo.of_targets(ctx.number, dy)), _edge_sum_setup)
+        lambda ctx, dy: (None, calls.of_targets(ctx.number, dy)), _edge_sum_setup)
 _define("of_targets(int graph, Tensor x) -> Tensor", _targets,
         lambda number, x: x.new_empty((graph_of_id(number).num_edges, *x.shape[1:])),
-        lambda ctx, dy: (None, torch.ops.rodeo.edge_sum(ctx.number, dy)), _edge_sum_setup)
+        lambda ctx, dy: (None, calls.edge_sum(ctx.number, dy)), _edge_sum_setup)
 
 # permute: edge values from the order of edge_index
 
@@ -260,7 +312,7 @@ def _permute_gradient(number, dy, count):
 
 _define("permute(int graph, Tensor values, float missing) -> Tensor", _permute,
         lambda number, values, missing: values.new_empty((graph_of_id(number).num_edges, *values.shape[1:])),
-        lambda ctx, dy: (None, torch.ops.rodeo.permute_gradient(ctx.number, dy, ctx.count), None), _permute_setup)
+        lambda ctx, dy: (None, calls.permute_gradient(ctx.number, dy, ctx.count), None), _permute_setup)
 _define("permute_gradient(int graph, Tensor dy, SymInt count) -> Tensor", _permute_gradient,
         lambda number, dy, count: dy.new_empty((count, *dy.shape[1:])))
 
@@ -289,7 +341,7 @@ def _gat_backward(ctx, dy, dpositive, dstat):
     s, t, x, seed, y, positive, stat = ctx.saved_tensors
     if dy is None:
         return (None,) * 7
-    ds, dt, dx = torch.ops.rodeo.gat_attention_gradients(ctx.number, s, t, x, y, positive, stat, dy, ctx.slope,
+    ds, dt, dx = calls.gat_attention_gradients(ctx.number, s, t, x, y, positive, stat, dy, ctx.slope,
                                                          ctx.dropout, seed)
     return None, ds, dt, dx, None, None, None
 
@@ -321,7 +373,7 @@ def _segment_setup(ctx, inputs, output):
 
 def _segment_backward(ctx, dy):
     x, offsets = ctx.saved_tensors
-    return torch.ops.rodeo.segment_reduce_gradient(x, offsets, ctx.reduce, dy), None, None
+    return calls.segment_reduce_gradient(x, offsets, ctx.reduce, dy), None, None
 
 
 _define("segment_reduce(Tensor x, Tensor offsets, str reduce) -> Tensor",
