@@ -58,6 +58,9 @@ class Context {
   int num_multiprocessors() const { return properties_.num_multiprocessors; }
   std::size_t l2_bytes() const { return properties_.l2_bytes; }
 
+  /// The next of() selects its device again: for threads where other code has selected another one.
+  static void forget_current();
+
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 

@@ -32,4 +32,9 @@ ExternalScope::ExternalScope(Device device, CUstream_st* stream, ExternalAllocat
 
 ExternalScope::~ExternalScope() = default;
 
+PreserveDevice::PreserveDevice() : before_(cuda::exchange_device(-1)) {}
+PreserveDevice::~PreserveDevice() {
+  cuda::exchange_device(before_);
+}
+
 }  // namespace rodeo

@@ -38,4 +38,18 @@ class ExternalScope {
   std::unique_ptr<Saved> saved_;
 };
 
+/// RAII guard for a thread whose current CUDA device another framework chooses: work on any device may
+/// follow, and the destructor selects the device of before. Nothing is done in a CPU-only build and without a
+/// GPU.
+class PreserveDevice {
+ public:
+  PreserveDevice();
+  ~PreserveDevice();
+  PreserveDevice(const PreserveDevice&) = delete;
+  PreserveDevice& operator=(const PreserveDevice&) = delete;
+
+ private:
+  int before_;
+};
+
 }  // namespace rodeo

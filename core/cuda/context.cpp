@@ -20,10 +20,17 @@ using cuda::check_cublas;
 using cuda::check_cuda;
 using cuda::check_cusparse;
 
+namespace {
+thread_local int current = -1;  // the device that Context::of() selected last
+}  // namespace
+
+void Context::forget_current() {
+  current = -1;
+}
+
 Context& Context::of(Device device) {
   // Never destroyed, because tensors of static lifetime may be freed later.
   thread_local std::vector<Context*> contexts;
-  thread_local int current = -1;
   const int index = device.index;
   if (current == index) return *contexts[index];
   check(device.is_cuda() && index >= 0 && index < cuda::device_count(), "[context] no such device: ", device,

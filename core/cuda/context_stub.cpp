@@ -12,6 +12,7 @@ namespace {
 Context& Context::of(Device) {
   absent();
 }
+void Context::forget_current() {}
 void Context::synchronize() const {
   absent();
 }

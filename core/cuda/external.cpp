@@ -6,6 +6,7 @@
 
 #include "core/context.h"
 #include "core/cuda/check.h"
+#include "core/cuda/presence.h"
 
 namespace rodeo::cuda {
 
@@ -13,13 +14,13 @@ ExternalStream::ExternalStream(Device device, CUstream_st* stream) : stream_(str
   check_cuda(cudaGetDevice(&device_before_), "reading the current device");
   context_ = &Context::of(device);
   // Context::of() remembers the device that it selected last; the other framework may have selected another.
-  check_cuda(cudaSetDevice(device.index), "selecting the device");
+  if (device_before_ != device.index) check_cuda(cudaSetDevice(device.index), "selecting the device");
   exchange();
 }
 
 ExternalStream::~ExternalStream() {
   exchange();
-  cudaSetDevice(device_before_);
+  if (device_before_ != context_->device().index) exchange_device(device_before_);
 }
 
 void ExternalStream::exchange() {
@@ -29,6 +30,14 @@ void ExternalStream::exchange() {
   std::swap(context_->num_counters_, num_counters_);
   std::swap(context_->external_, external_);
   std::swap(context_->scratch_, scratch_);
+}
+
+int exchange_device(int device) noexcept {
+  Context::forget_current();
+  int before = -1;
+  if (device_count() == 0 || cudaGetDevice(&before) != cudaSuccess) return -1;
+  if (device >= 0) cudaSetDevice(device);
+  return before;
 }
 
 std::unique_ptr<ExternalStream> enter_stream(Device device, CUstream_st* stream) {

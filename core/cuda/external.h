@@ -36,6 +36,10 @@ struct ExternalStream {
   std::vector<std::shared_ptr<void>> scratch_;
 };
 
+/// The thread's current device, or -1 without one. Selects `device` unless it is -1. Afterwards Context::of()
+/// selects its device anew.
+int exchange_device(int device) noexcept;
+
 std::unique_ptr<ExternalStream> enter_stream(Device device, CUstream_st* stream);
 
 }  // namespace rodeo::cuda

@@ -60,6 +60,7 @@ PyGraph from_csr(nb::handle indptr, nb::handle indices, std::int64_t cols) {
 
 PyGraph load_graph(const std::string& path, const std::string& device) {
   nb::gil_scoped_release release;
+  const PreserveDevice preserve;
   check_hdf5_file(path);
   const rodeo::Graph graph = to_graph(load_dataset(path, {.features = false}), parse_device(device));
   if (graph.adj.device().is_cuda()) synchronize(graph.adj.device());
@@ -68,6 +69,7 @@ PyGraph load_graph(const std::string& path, const std::string& device) {
 
 PyGraph to_device(const PyGraph& graph, const std::string& text) {
   nb::gil_scoped_release release;
+  const PreserveDevice preserve;
   const Device device = parse_device(text);
   const auto move = [&](const Tensor& t) { return t.defined() ? t.to(device) : t; };
   const PyGraph moved{graph.adj.to(device), move(graph.edge_ids)};

@@ -101,6 +101,7 @@ Trained fit(const PyDataset& dataset, const TrainOptions& options, nb::handle ca
   Trained result;
   {
     nb::gil_scoped_release release;
+    const PreserveDevice preserve;
     set_allow_tf32(options.precision == Precision::kTf32);
     if (options.threads > 0) set_num_threads(options.threads);
     const Device device = parse_device(options.device);
@@ -198,6 +199,7 @@ nb::object predict(const PyDataset& dataset, const std::string& model, const Giv
   Tensor logits;
   {
     nb::gil_scoped_release release;
+    const PreserveDevice preserve;
     Dataset data = dataset.data;
     check(data.has_features(), "[predict] the dataset has no features");
     // Placeholders: a NodeTask needs labels and a split, the model does not read them.
