@@ -1,4 +1,6 @@
 """rodeo.Dataset: one graph with features, labels and a split."""
+from typing import Any
+
 import numpy as np
 
 from . import _core, _frameworks
@@ -66,16 +68,16 @@ class Dataset:
         self._core = _core.Dataset.from_arrays(arrays, nodes, features, classes, name)
 
     @classmethod
-    def load(cls, path, split="", seed=0):
+    def load(cls, path: Any, split: str = "", seed: int = 0) -> "Dataset":
         """Reads and checks a file. split: "", "2" (one of the file's) or "60/20/20" (random, by seed)."""
         return cls(_core.Dataset.load(str(path), split, seed))
 
     @classmethod
-    def generate(cls, preset="cora", seed=0):
+    def generate(cls, preset: str = "cora", seed: int = 0) -> "Dataset":
         """A synthetic graph of the size of "cora", "pubmed", "arxiv", "reddit" or "products"."""
         return cls(_core.Dataset.generate(preset, seed))
 
-    def save(self, path):
+    def save(self, path: Any) -> None:
         """Writes an HDF5 file, atomically."""
         self._core.save(str(path))
 

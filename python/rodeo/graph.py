@@ -1,6 +1,7 @@
 """rodeo.Graph: one graph, with everything that operators derive from it."""
 import itertools
 import weakref
+from typing import Any, Optional
 
 from . import _core, _frameworks
 
@@ -34,8 +35,8 @@ class Graph:
         _by_id[self._id] = self
 
     @classmethod
-    def from_edge_index(cls, edge_index, num_nodes=None, *, num_sources=None, self_loops="keep", symmetrize=False,
-                        drop_duplicates=False):
+    def from_edge_index(cls, edge_index: Any, num_nodes: Optional[int] = None, *, num_sources: Optional[int] = None,
+                        self_loops: str = "keep", symmetrize: bool = False, drop_duplicates: bool = False) -> "Graph":
         """A graph from an edge list, as in PyTorch Geometric.
 
         edge_index       int64 or int32 [2, edges], any order: sources, targets. Or a pair of arrays [edges]
@@ -59,7 +60,7 @@ class Graph:
         return cls(core, _frameworks.like_of(source))
 
     @classmethod
-    def from_csr(cls, indptr, indices, num_sources=None):
+    def from_csr(cls, indptr: Any, indices: Any, num_sources: Optional[int] = None) -> "Graph":
         """A graph from CSR arrays: row i has the sources indices[indptr[i]] ... indices[indptr[i + 1] - 1].
 
         indptr   int64 or int32 [nodes + 1];  indices  int64 or int32 [edges]. num_sources: default as many as nodes.
@@ -71,26 +72,26 @@ class Graph:
         return cls(_core.Graph.from_csr(indptr, indices, num_sources), _frameworks.like_of(indptr))
 
     @classmethod
-    def load(cls, path, device="cpu"):
+    def load(cls, path: Any, device: str = "cpu") -> "Graph":
         """The edges of a dataset file (HDF5; datasets/README.md has the format), without features."""
         core = _core.Graph.load(str(path), device)
         return cls(core, _like_on(device))
 
     @property
-    def T(self):
+    def T(self) -> "Graph":
         """The graph with all edges reversed. Cached; the transpose of the transpose is this graph."""
         if self._transposed is None:
             self._transposed = Graph(self._core.transposed(self._like), self._like)
             self._transposed._transposed = self
         return self._transposed
 
-    def to(self, device):
+    def to(self, device: Any) -> "Graph":
         """A copy on "cpu", "cuda" or "cuda:i", without cached plans; the same graph if it is there already."""
         device = str(device)
         core = self._core.to("cuda:0" if device == "cuda" else device)
         return self if core.device == self.device else Graph(core, _like_on(core.device, self._like))
 
-    def with_self_loops(self):
+    def with_self_loops(self) -> "Graph":
         """The graph with an edge i -> i for every node that has none. edge_ids is -1 for these."""
         if "loops" not in self._cache:
             self._cache["loops"] = Graph(self._core.with_self_loops(self._like), self._like)
@@ -121,22 +122,22 @@ class Graph:
         """(sources, targets) of the edges in the graph's order: two int32 arrays [edges]."""
         return self.indices, self._core.rows_of_edges(self._like)
 
-    def permute(self, values, missing=1):
+    def permute(self, values: Any, missing: float = 1) -> Any:
         """Edge values [edges, ...] in the order of the original edge_index, in the order of this graph.
 
         missing: the value of added self loops. PyTorch records it, for tensors that require gradients.
         """
-        ids = self.edge_ids
-        if ids is None:
+        if self._core.edge_ids is None:
             return values
         if _frameworks.know(values):
+            ids = self.edge_ids
             if self.num_edges and values.shape[0] < self.num_edges:  # self loops were added
                 gathered = values[ids.clamp(min=0)]
                 return gathered.masked_fill((ids < 0).view(-1, *[1] * (values.dim() - 1)), missing)
             return values[ids]
-        return _core.take(values, ids, missing)
+        return self._core.permute(values, missing)
 
-    def explain(self):
+    def explain(self) -> str:
         """Which SpMM algorithm was chosen for which product so far, and why."""
         return self._core.explain()
 

@@ -4,9 +4,12 @@ They compute; for tensors that require gradients they call the function of the s
 records. `out` is an array of the result's shape, dtype and device that the result is written to; it cannot be
 recorded. f64, f32, bf16 and f16; 16-bit types are accumulated in f32. Same inputs, same bits.
 """
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 from . import _core, _frameworks
+from .graph import Graph
+
+Array = Any  # an array of PyTorch, NumPy, CuPy, JAX or another framework with DLPack
 
 
 def _recorded(name, out, *arrays):
@@ -22,7 +25,8 @@ def _recorded(name, out, *arrays):
     return getattr(recorded, name)
 
 
-def spmm(graph, x, weight=None, *, reduce="sum", algorithm="auto", out=None):
+def spmm(graph: Graph, x: Array, weight: Optional[Array] = None, *, reduce: str = "sum", algorithm: str = "auto",
+         out: Optional[Array] = None) -> Array:
     """y[i] = sum, mean, max or min of weight[e] x[j] over the edges e: j -> i. Rows without edges are zero.
 
     x         [sources, n], or with several heads [sources, heads, n]
@@ -37,7 +41,8 @@ def spmm(graph, x, weight=None, *, reduce="sum", algorithm="auto", out=None):
     return _core.spmm(graph._core, x, weight, reduce, algorithm, out)
 
 
-def sddmm(graph, b1, b2, *, op="dot", weight=None, out=None):
+def sddmm(graph: Graph, b1: Array, b2: Array, *, op: str = "dot", weight: Optional[Array] = None,
+          out: Optional[Array] = None) -> Array:
     """s[e] = weight[e] op(b1[i], b2[j]) for each edge e: j -> i.
 
     b1      [nodes, k] or [nodes, heads, k];  b2  [sources, k] or [sources, heads, k]
@@ -50,19 +55,20 @@ def sddmm(graph, b1, b2, *, op="dot", weight=None, out=None):
     return _core.sddmm(graph._core, b1, b2, op, weight, out)
 
 
-def edge_softmax(graph, score, *, out=None):
+def edge_softmax(graph: Graph, score: Array, *, out: Optional[Array] = None) -> Array:
     """Softmax over the edges of each target.   score [edges] or [edges, heads] -> the same shape."""
     recorded = _recorded("edge_softmax", out, score)
     return recorded(graph, score) if recorded else _core.edge_softmax(graph._core, score, out)
 
 
-def edge_sum(graph, x, *, out=None):
+def edge_sum(graph: Graph, x: Array, *, out: Optional[Array] = None) -> Array:
     """y[i] = sum of x[e] over the edges e of target i.   x [edges] or [edges, k] -> [nodes] or [nodes, k]."""
     recorded = _recorded("edge_sum", out, x)
     return recorded(graph, x) if recorded else _core.edge_sum(graph._core, x, out)
 
 
-def gat_attention(graph, s, t, x, *, negative_slope=0.2, dropout=0.0, seed=None, out=None):
+def gat_attention(graph: Graph, s: Array, t: Array, x: Array, *, negative_slope: float = 0.2, dropout: float = 0.0,
+                  seed: Optional[Array] = None, out: Optional[Array] = None) -> Array:
     """The attention of GAT in one pass over the edges:
 
         y[i, h] = sum of a[e, h] x[j, h],  a = dropout(softmax of LeakyReLU(s[i, h] + t[j, h]) over the edges of i)
@@ -80,12 +86,12 @@ def gat_attention(graph, s, t, x, *, negative_slope=0.2, dropout=0.0, seed=None,
 class GcnGraph(NamedTuple):
     """D^-1/2 (A + I) D^-1/2 as a graph with self loops, its edge weights and the scale D^-1/2 of each row."""
 
-    graph: Any
+    graph: Graph
     weight: Any  # [edges] in the order of graph, before scaling; None without edge weights
     scale: Any   # [nodes]
 
 
-def gcn_norm(graph, weight=None, *, dtype="float32"):
+def gcn_norm(graph: Graph, weight: Optional[Array] = None, *, dtype: str = "float32") -> GcnGraph:
     """The normalisation of graph convolution (Kipf & Welling, ICLR 2017), as a GcnGraph for gcn_propagate.
 
     weight  [edges] in the graph's edge order; added self loops have weight 1
@@ -94,12 +100,11 @@ def gcn_norm(graph, weight=None, *, dtype="float32"):
     """
     like = graph._like if weight is None else weight
     _frameworks.know(like)
-    from .graph import Graph
     core, looped_weight, scale = _core.gcn_norm(graph._core, like, weight, dtype)
     return GcnGraph(Graph(core, graph._like), looped_weight, scale)
 
 
-def gcn_propagate(normalized, x, *, out=None):
+def gcn_propagate(normalized: GcnGraph, x: Array, *, out: Optional[Array] = None) -> Array:
     """D^-1/2 (A + I) D^-1/2 x for the result of gcn_norm.   x [nodes, n] -> [nodes, n]."""
     recorded = _recorded("gcn_propagate", out, x)
     if recorded:
@@ -107,7 +112,7 @@ def gcn_propagate(normalized, x, *, out=None):
     return _core.gcn_propagate(normalized.graph._core, normalized.scale, x, normalized.weight, out)
 
 
-def segment_sum(x, offsets, *, out=None):
+def segment_sum(x: Array, offsets: Array, *, out: Optional[Array] = None) -> Array:
     """y[s] = sum of the rows x[offsets[s]] ... x[offsets[s + 1] - 1].
 
     x        [rows] or [rows, n];  offsets  int64 or int32 [segments + 1], non-decreasing from 0 to rows
@@ -116,17 +121,17 @@ def segment_sum(x, offsets, *, out=None):
     return _segment("sum", x, offsets, out)
 
 
-def segment_mean(x, offsets, *, out=None):
+def segment_mean(x: Array, offsets: Array, *, out: Optional[Array] = None) -> Array:
     """As segment_sum, the mean of the rows."""
     return _segment("mean", x, offsets, out)
 
 
-def segment_max(x, offsets, *, out=None):
+def segment_max(x: Array, offsets: Array, *, out: Optional[Array] = None) -> Array:
     """As segment_sum, the maximum of each column; NaN where a row is."""
     return _segment("max", x, offsets, out)
 
 
-def segment_min(x, offsets, *, out=None):
+def segment_min(x: Array, offsets: Array, *, out: Optional[Array] = None) -> Array:
     """As segment_sum, the minimum of each column; NaN where a row is."""
     return _segment("min", x, offsets, out)
 

@@ -33,7 +33,7 @@ class TrainResult:
         return {name: torch.from_numpy(value.copy()) for name, value in self.weights.items()}
 
 
-def options(model="gcn"):
+def options(model: str = "gcn") -> dict:
     """{name: (default, help)} of the options of rodeo.train for a model."""
     return {name.replace("-", "_"): (default, help) for name, help, default, _ in _core.options_table(model)
             if name not in ("dataset", "model", "explain", "profile", "quiet")}
@@ -50,7 +50,8 @@ def _texts(given):
     return pairs
 
 
-def train(dataset, model="gcn", *, callback: Optional[Callable[[dict], Any]] = None, **given):
+def train(dataset: Any, model: str = "gcn", *, callback: Optional[Callable[[dict], Any]] = None,
+          **given: Any) -> TrainResult:
     """Trains a model by the C++ trainer, without PyTorch. Returns a TrainResult.
 
         result = rodeo.train(rodeo.Dataset.load("cora.h5"), model="gat", epochs=300, device="cuda")

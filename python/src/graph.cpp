@@ -98,6 +98,14 @@ nb::object rows_of_edges(const PyGraph& graph, nb::handle like) {
   return results.give(rows);
 }
 
+/// values [edges, ...] in the order of the arrays that the graph was made from -> in its own.
+nb::object permute(const PyGraph& graph, nb::handle values, double missing) {
+  const Tensor given = read("permute", "values", values);
+  Results results("permute", values, given);
+  const Tensor moved = results.run([&] { return take(given, graph.edge_ids, missing); });
+  return results.give(moved);
+}
+
 }  // namespace
 
 void bind_graph(nb::module_& m) {
@@ -110,6 +118,7 @@ void bind_graph(nb::module_& m) {
       .def("to", to_device, nb::arg("device"))
       .def("transposed", transposed, nb::arg("like"))
       .def("with_self_loops", with_self_loops, nb::arg("like"))
+      .def("permute", permute, nb::arg("values"), nb::arg("missing"))
       .def("rows_of_edges", rows_of_edges, nb::arg("like"))
       .def_prop_ro("num_rows", [](const PyGraph& g) { return g.adj.rows(); })
       .def_prop_ro("num_cols", [](const PyGraph& g) { return g.adj.cols(); })

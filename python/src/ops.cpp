@@ -259,13 +259,6 @@ nb::object segment_gradient(nb::handle x, nb::handle offsets, const std::string&
   return results.give(dx);
 }
 
-nb::object take_op(nb::handle values, nb::handle ids, double missing) {
-  const Tensor v = read("take", "values", values), i = read("take", "ids", ids);
-  Results results("take", values, v);
-  const Tensor y = results.run([&] { return take(v, i, missing); });
-  return results.give(y);
-}
-
 }  // namespace
 
 void bind_ops(nb::module_& m) {
@@ -295,7 +288,6 @@ void bind_ops(nb::module_& m) {
   m.def("segment_reduce", segment_op, nb::arg("x"), nb::arg("offsets"), nb::arg("reduce"), none);
   m.def("segment_reduce_gradient", segment_gradient, nb::arg("x"), nb::arg("offsets"), nb::arg("reduce"),
         nb::arg("dy"));
-  m.def("take", take_op, nb::arg("values"), nb::arg("ids"), nb::arg("missing"));
 }
 
 }  // namespace rodeo::python

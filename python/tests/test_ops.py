@@ -234,6 +234,16 @@ def test_threads_share_a_graph(edge_index):
     assert not wrong
 
 
+def test_arrays_of_jax(edge_index):
+    jnp = pytest.importorskip("jax.numpy")
+    graph = rodeo.Graph.from_edge_index(jnp.array(edge_index), N)
+    x, weight = random(N, 4), random(edge_index.shape[1])
+    y = rodeo.spmm(graph, jnp.array(x), graph.permute(jnp.array(weight)))
+    assert type(y) is type(jnp.zeros(1))
+    np.testing.assert_allclose(y, dense_matrix(edge_index, weight, N, N) @ x, atol=1e-5)
+    assert rodeo.spmm(graph.T, jnp.ones((N, 2), jnp.bfloat16)).dtype == jnp.bfloat16
+
+
 def test_the_package_is_described():
     info = rodeo.build_info()
     assert info["version"] == rodeo.__version__

@@ -254,3 +254,33 @@ def test_memory_errors_are_those_of_pytorch(device):
     with pytest.raises((torch.OutOfMemoryError, MemoryError)):
         rodeo.spmm(graph, torch.zeros(1, 2**20, device=device))
     assert rodeo.spmm(graph, torch.ones(1, 1, device=device))[0, 0] == 1
+
+
+@pytest.mark.parametrize("device", ["cuda"], indirect=True)
+def test_other_devices_leave_the_current_one(device):
+    if torch.cuda.device_count() < 2:
+        pytest.skip("one CUDA device")
+    edges = torch.tensor(make_edges(N, E))
+    first, second = (rodeo.Graph.from_edge_index(edges.to(f"cuda:{i}"), N) for i in range(2))
+    x = torch.randn(N, 4)
+    expected = rodeo.spmm(rodeo.Graph.from_edge_index(edges, N), x)
+    for current in 0, 1, 0:
+        with torch.cuda.device(current):
+            for index, graph in enumerate((first, second)):
+                y = rt.spmm(graph, x.to(f"cuda:{index}").requires_grad_())
+                y.sum().backward()
+                torch.testing.assert_close(y.detach().cpu(), expected)
+            rodeo.train(rodeo.Dataset.generate("cora"), epochs=3, device="cuda:1")
+            assert torch.cuda.current_device() == current
+    assert first.to("cuda:1").device == "cuda:1"
+
+
+@pytest.mark.parametrize("device", ["cuda"], indirect=True)
+def test_training_on_the_gpu(device):
+    data = rodeo.Dataset.generate("cora")
+    results = [rodeo.train(data, epochs=60, device="cuda") for _ in range(2)]
+    assert results[0].best["val"] > 0.6 and (results[0].logits == results[1].logits).all()
+    with pytest.raises(KeyError):
+        rodeo.train(data, epochs=1000, device="cuda", callback=lambda epoch: {}["stop"] if epoch["epoch"] == 20 else None)
+    torch.testing.assert_close(rodeo.spmm(rodeo.Graph.from_edge_index(torch.tensor(make_edges(N, E)).cuda(), N),
+                                          torch.ones(N, 2, device=device)).sum().item(), 2.0 * E)
