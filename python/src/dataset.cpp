@@ -7,10 +7,17 @@
 #include "train.h"
 
 namespace rodeo::python {
+
+std::mutex& hdf5_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
 namespace {
 
 PyDataset load(const std::string& path, const std::string& split, std::uint64_t seed) {
   nb::gil_scoped_release release;
+  const std::lock_guard lock(hdf5_mutex());
   check_hdf5_file(path);
   return {load_dataset(path, {.split = split, .seed = seed, .all_splits = true})};
 }
@@ -64,6 +71,7 @@ nb::dict arrays_of(const PyDataset& dataset) {
 
 void save(const PyDataset& dataset, const std::string& path) {
   nb::gil_scoped_release release;
+  const std::lock_guard lock(hdf5_mutex());
   save_dataset(dataset.data, path);
 }
 

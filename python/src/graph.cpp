@@ -9,6 +9,7 @@
 #include "datasets/hdf5_check.h"
 #include "ops/convert.h"
 #include "ops/spmm_tuner.h"
+#include "train.h"
 
 namespace rodeo::python {
 namespace {
@@ -61,6 +62,7 @@ PyGraph from_csr(nb::handle indptr, nb::handle indices, std::int64_t cols) {
 PyGraph load_graph(const std::string& path, const std::string& device) {
   nb::gil_scoped_release release;
   const PreserveDevice preserve;
+  const std::lock_guard lock(hdf5_mutex());
   check_hdf5_file(path);
   const rodeo::Graph graph = to_graph(load_dataset(path, {.features = false}), parse_device(device));
   if (graph.adj.device().is_cuda()) synchronize(graph.adj.device());

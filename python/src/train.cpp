@@ -96,14 +96,32 @@ struct Trained {
   std::string model;
 };
 
+/// Process-wide and thread-local settings of a run; the destructor restores those of before.
+class RunSettings {
+ public:
+  explicit RunSettings(const TrainOptions& options) : tf32_(allow_tf32()), threads_(num_threads()) {
+    set_allow_tf32(options.precision == Precision::kTf32);
+    if (options.threads > 0) set_num_threads(options.threads);
+  }
+  ~RunSettings() {
+    set_allow_tf32(tf32_);
+    set_num_threads(threads_);
+  }
+  RunSettings(const RunSettings&) = delete;
+  RunSettings& operator=(const RunSettings&) = delete;
+
+ private:
+  bool tf32_;
+  int threads_;
+};
+
 Trained fit(const PyDataset& dataset, const TrainOptions& options, nb::handle callback,
             Interruption& interruption) {
   Trained result;
   {
     nb::gil_scoped_release release;
     const PreserveDevice preserve;
-    set_allow_tf32(options.precision == Precision::kTf32);
-    if (options.threads > 0) set_num_threads(options.threads);
+    const RunSettings settings(options);
     const Device device = parse_device(options.device);
     check(options.spmm_accumulate == Accumulate::kOrdered || device.is_cuda(),
           "[train] spmm-accumulate atomic is for CUDA, got device ", device);

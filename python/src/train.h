@@ -1,6 +1,8 @@
 /// Datasets and training.
 #pragma once
 
+#include <mutex>
+
 #include "arrays.h"
 #include "datasets/dataset.h"
 
@@ -10,6 +12,9 @@ namespace rodeo::python {
 struct PyDataset {
   Dataset data;
 };
+
+/// HDF5 is for one thread at a time, and Python's threads run while it reads. Lock it without the GIL.
+std::mutex& hdf5_mutex();
 
 void bind_dataset(nb::module_& m);
 

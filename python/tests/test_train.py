@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -148,6 +149,23 @@ def test_damaged_files_are_refused(tmp_path):
     (tmp_path / "no.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(range(256)) * 8)
     with pytest.raises(ValueError, match="no.h5"):
         rodeo.Dataset.load(tmp_path / "no.h5")
+
+
+def test_threads_read_files_at_once(tmp_path, cora):
+    cora.save(tmp_path / "c.h5")
+    seen = []
+    threads = [threading.Thread(target=lambda: seen.append(rodeo.Dataset.load(tmp_path / "c.h5").num_edges)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [cora.num_edges] * 8
+
+
+def test_settings_of_a_run_end_with_it(cora):
+    before = rodeo.num_threads()
+    rodeo.train(cora, epochs=2, threads=before + 1, device="cpu")
+    assert rodeo.num_threads() == before
 
 
 def test_node_classifier():
