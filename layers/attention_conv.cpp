@@ -1,5 +1,7 @@
 #include "layers/attention_conv.h"
 
+#include <string_view>
+
 #include "layers/aggregate.h"
 #include "ops/dense.h"
 #include "ops/heads.h"
@@ -12,6 +14,9 @@ AttentionConv::AttentionConv(const char* name, const AttentionConvOptions& optio
   check(o.in >= 1 && o.out >= 1 && o.heads >= 1, "[", name, "] in, out and heads must be >= 1, got ", o.in,
         ", ", o.out, " and ", o.heads);
   check(o.in_dst >= 0, "[", name, "] in_dst must be >= 0, got ", o.in_dst);
+  check(o.edge_in >= 0, "[", name, "] edge_in must be >= 0, got ", o.edge_in);
+  check(o.edge_in == 0 || std::string_view(name) == "gatv2_conv", "[", name,
+        "] reads no edge features: edge_in must be 0, got ", o.edge_in);
   check(o.dropout >= 0 && o.dropout < 1, "[", name, "] dropout must be in [0, 1), got ", o.dropout);
 }
 

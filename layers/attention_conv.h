@@ -29,6 +29,7 @@ struct AttentionConvOptions {
   // Columns of the destinations of a bipartite graph. GatConv has a matrix for each side then. 0: those of
   // `in`, and one matrix in GatConv.
   std::int64_t in_dst = 0;
+  std::int64_t edge_in = 0;  // Gatv2Conv only: columns of edge features, which join the scores; 0: none
 };
 
 /// Base of the layers  Y_i = merge over heads of (sum over j of alpha_ij V_j) (+ residual) (+ b),  where

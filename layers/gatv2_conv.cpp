@@ -20,6 +20,9 @@ Gatv2Conv::Gatv2Conv(const AttentionConvOptions& options, Random& random, Device
   }
   register_parameter("att", &a_, glorot_uniform(heads, out, random.next(), dtype, device),
                      TorchLayout::kLeadingOne);
+  if (options.edge_in > 0)
+    register_parameter("lin_edge.weight", &w_edge_, glorot_weight(options.edge_in, random, device, dtype),
+                       TorchLayout::kTransposed);
   register_rest(random, device, dtype);
 }
 
@@ -27,23 +30,36 @@ Variable Gatv2Conv::forward(const Adjacency& adj, const Features& x, RandomKey k
                             const EpilogueOptions& then) const {
   check_inputs(adj, x);
   const Features in = linear_input(x, w_dst_);  // several products read it
-  return attend(adj, {in, in}, key, then);
+  return attend(adj, {in, in}, {}, key, then);
+}
+
+Variable Gatv2Conv::forward(const Adjacency& adj, const Features& x, const Variable& f, RandomKey key,
+                            const EpilogueOptions& then) const {
+  check_inputs(adj, x);
+  check(f.defined() && f.shape() == Shape{adj.num_edges(), options_.edge_in}, "[gatv2_conv] f must be [",
+        adj.num_edges(), ", ", options_.edge_in, "], got ", f.defined() ? f.shape() : Shape{});
+  const Features in = linear_input(x, w_dst_);
+  return attend(adj, {in, in}, f, key, then);
 }
 
 Variable Gatv2Conv::forward(const Adjacency& adj, const BipartiteFeatures& x, RandomKey key,
                             const EpilogueOptions& then) const {
   check_inputs(adj, x);
-  return attend(adj, {x.src, linear_input(x.dst, w_dst_)}, key, then);
+  return attend(adj, {x.src, linear_input(x.dst, w_dst_)}, {}, key, then);
 }
 
-Variable Gatv2Conv::attend(const Adjacency& adj, const BipartiteFeatures& x, RandomKey key,
+Variable Gatv2Conv::attend(const Adjacency& adj, const BipartiteFeatures& x, const Variable& f, RandomKey key,
                            const EpilogueOptions& then) const {
+  check(f.defined() || options_.edge_in == 0,
+        "[gatv2_conv] the layer reads edge features: call forward(adj, x, f, key)");
   const auto affine = [&](const Features& in, const Variable& w, const Variable& c) {
     const Variable y = matmul(in, w);
     return reshape(c.defined() ? add_bias(y, c) : y, {in.dim(0), options_.heads, options_.out});
   };
   const Variable p = affine(x.dst, w_dst_, c_dst_), q = affine(x.src, w_src_, c_src_);
-  const Variable score = head_dot(leaky_relu(sddmm(adj, p, q, SddmmOp::kAdd), options_.negative_slope), a_);
+  Variable sum = sddmm(adj, p, q, SddmmOp::kAdd);  // [edges, heads, out]
+  if (f.defined()) sum = add(sum, reshape(matmul(f, w_edge_), sum.shape()));
+  const Variable score = head_dot(leaky_relu(sum, options_.negative_slope), a_);
   return merge(attention_from_scores(adj, score, q, attention_options(key)), x.dst, then);
 }
 

@@ -19,15 +19,22 @@ class Gatv2Conv : public AttentionConv {
                    const EpilogueOptions& then = {}) const;
   Variable forward(const Adjacency& adj, const BipartiteFeatures& x, RandomKey key,
                    const EpilogueOptions& then = {}) const;
+  /// With edge features, options.edge_in > 0:  e_ij = a . LeakyReLU(p_i + q_j + f_e W_edge).
+  ///   f [edges, edge_in] in adj's edge order. Rows of self loops are the caller's: PyG takes the mean over
+  ///   the node's other edges.
+  /// Throws Error for another shape. The forms above throw Error if options.edge_in > 0.
+  Variable forward(const Adjacency& adj, const Features& x, const Variable& f, RandomKey key,
+                   const EpilogueOptions& then = {}) const;
 
  private:
   /// Inputs are checked; linear_input() was called.
-  Variable attend(const Adjacency& adj, const BipartiteFeatures& x, RandomKey key,
+  Variable attend(const Adjacency& adj, const BipartiteFeatures& x, const Variable& f, RandomKey key,
                   const EpilogueOptions& then) const;
 
   Variable w_dst_, w_src_;  // [in_dst or in, heads * out]  "lin_r.weight", "lin_l.weight", PyG's transposed
   Variable c_dst_, c_src_;  // [heads * out]      "lin_r.bias", "lin_l.bias"; undefined without bias
-  Variable a_;              // [heads, out]       "att", PyG's [1, heads, out]
+  Variable w_edge_;  // [edge_in, heads * out]  "lin_edge.weight", PyG's transposed; undefined without edge_in
+  Variable a_;       // [heads, out]       "att", PyG's [1, heads, out]
 };
 
 }  // namespace rodeo

@@ -5,6 +5,7 @@
 
 #include "layers/gcn_conv.h"
 #include "layers/gin_conv.h"
+#include "layers/gine_conv.h"
 #include "layers/graph_pool.h"
 
 namespace rodeo {
@@ -16,6 +17,7 @@ struct GraphClassifierOptions {
   };
   Conv conv = Conv::kGin;
   std::int64_t in = 0;
+  std::int64_t edge_in = 0;  // kGin: columns of edge features, which GineConv reads; 0: none
   std::int64_t hidden = 64;
   std::int64_t classes = 0;
   int layers = 5;
@@ -37,13 +39,15 @@ class GraphClassifier : public Module {
 
   /// Nodes and edges of a batch. kGin reads graph.adj alone, without self loops; kGcn the normalised graph.
   ///   x [nodes, in], offsets i64 [graphs + 1] -> logits [graphs, classes]
+  ///   f [edges, edge_in] in graph.adj's edge order; undefined without edge_in
   /// Training mode needs at least 2 nodes.
-  Variable forward(const GcnGraph& graph, const Variable& x, const Tensor& offsets);
+  Variable forward(const GcnGraph& graph, const Variable& x, const Tensor& offsets, const Variable& f = {});
 
  private:
   GraphClassifierOptions options_;
   Random random_;
   std::vector<std::unique_ptr<GinConv>> gin_;
+  std::vector<std::unique_ptr<GineConv>> gine_;
   std::vector<std::unique_ptr<GcnConv>> gcn_;
   std::unique_ptr<GraphPool> pool_;
   std::unique_ptr<Linear> lin1_, lin2_;

@@ -71,6 +71,29 @@ TEST_P(TrainGraphTask, EveryPoolAndBothModels) {
     }
 }
 
+// The class is written on the edges alone.
+TEST_P(TrainGraphTask, GineReadsEdgeFeatures) {
+  Dataset data = synthesize_graphs({.graphs = 90});
+  const auto* ptr = data.graph_ptr.data<std::int64_t>();
+  data.x = Tensor::full({data.num_nodes, 1}, 1);
+  data.num_features = 1;
+  data.edge_attr = Tensor::zeros({data.num_edges(), 3});
+  std::int64_t g = 0;
+  for (std::int64_t e = 0; e < data.num_edges(); ++e) {  // edges are sorted by graph
+    while (data.src.data<std::int32_t>()[e] >= ptr[g + 1]) ++g;
+    data.edge_attr.data<float>()[3 * e + (g * 7 + 1) % 3] = 1;
+    data.graph_label.data<std::int64_t>()[g] = (g * 7 + 1) % 3;
+  }
+  TrainOptions options = graph_options("gin", 30);
+  options.layers = 2;
+  options.edge_features = true;
+  const NodeRun run = make_run(data, options, device());
+  Trainer trainer = make_trainer(run, {.epochs = options.epochs});
+  EXPECT_GT(trainer.fit().best.test, 0.9);
+  EXPECT_ERROR(make_run(synthesize_graphs({.graphs = 30}), options, device()),
+               "graphs: has no /edge_attr, which --edge-features reads");
+}
+
 // The rows of a batch are those of the whole set: without batch normalisation and dropout both give one loss.
 TEST_P(TrainGraphTask, ABatchOfAllTrainingGraphsHasTheLossOfTheSet) {
   TrainOptions options = graph_options("gcn", 1);

@@ -6,11 +6,13 @@
 #include "layers/gatv2_conv.h"
 #include "layers/gcn_conv.h"
 #include "layers/gin_conv.h"
+#include "layers/gine_conv.h"
 #include "layers/graph_conv.h"
 #include "layers/linear.h"
 #include "layers/norm.h"
 #include "layers/sage_conv.h"
 #include "layers/sg_conv.h"
+#include "ops/dense.h"
 #include "ops/gcn_norm.h"
 
 namespace rodeo {
@@ -60,6 +62,32 @@ BoundLayer make_gin(const LayerTask& t, Random random) {
               [x = t.x, adj = t.graph.adj](const GinConv& layer) { return layer.forward(adj, x); });
 }
 
+/// Edge features of three columns, drawn from t.seed.
+Variable edge_features(const LayerTask& t, const Adjacency& adj) {
+  return Variable(uniform({adj.num_edges(), 3}, -1, 1, RandomKey{t.seed, 2}, t.x.dtype(), t.x.device()),
+                  true);
+}
+
+BoundLayer make_gine(const LayerTask& t, Random random) {
+  auto nn = std::make_unique<Sequential>();
+  nn->add(std::make_unique<Linear>(t.in(), t.out, random, true, t.x.device(), t.x.dtype()));
+  return bind(std::make_unique<GineConv>(std::move(nn), t.in(), 3, random, GinConvOptions{.train_eps = true},
+                                         t.x.device(), t.x.dtype()),
+              [x = t.x, adj = t.graph.adj, f = edge_features(t, t.graph.adj)](const GineConv& layer) {
+                return layer.forward(adj, x, f);
+              });
+}
+
+BoundLayer make_gatv2_edge(const LayerTask& t, Random random) {
+  const Adjacency adj = add_self_loops(t.graph.adj).adj;
+  return bind(std::make_unique<Gatv2Conv>(
+                  AttentionConvOptions{.in = t.in(), .out = t.out, .heads = t.heads, .edge_in = 3}, random,
+                  t.x.device(), t.x.dtype()),
+              [x = t.x, adj, f = edge_features(t, adj), key = RandomKey{t.seed, 1}](const Gatv2Conv& layer) {
+                return layer.forward(adj, x, f, key);
+              });
+}
+
 BoundLayer make_graph(const LayerTask& t, Random random) {
   return bind(
       std::make_unique<GraphConv>(GraphConvOptions{.in = t.in(), .out = t.out}, random, t.x.device(),
@@ -101,6 +129,8 @@ constexpr LayerEntry kLayers[] = {
     {"dot_gat", make_attention<DotGatConv>},
     {"sage", make_sage},
     {"gin", make_gin},
+    {"gine", make_gine},
+    {"gatv2_edge", make_gatv2_edge},
     {"graph", make_graph},
     {"sg", make_sg},
     {"appnp", make_appnp},

@@ -42,8 +42,8 @@ Tensor counted(std::int64_t n, Device device) {
 struct GraphObjective {
   GraphClassifier* model = nullptr;
   GraphSet set;
-  GcnGraph whole;  // of the set; for GIN only adj
-  Tensor x, label, every;
+  GcnGraph whole;             // of the set; for GIN only adj
+  Tensor x, f, label, every;  // f: edge features, undefined unless the model reads them
   Ids host_label, training;
   Split split;
   std::uint64_t seed = 0;
@@ -75,13 +75,20 @@ struct GraphObjective {
     if (whole.scale.defined()) graph.scale = take(whole.scale, batch.nodes);
     Ids labels;
     for (const std::int64_t g : graphs) labels.push_back(host_label[static_cast<std::size_t>(g)]);
-    const Variable logits = model->forward(graph, Variable(gather_rows(x, batch.nodes)), batch.offsets);
+    const Variable logits =
+        model->forward(graph, Variable(gather_rows(x, batch.nodes)), batch.offsets,
+                       f.defined() ? Variable(gather_rows(f, batch.edge_ids)) : Variable());
     return cross_entropy(logits, Tensor::from(labels, x.device()),
                          every.slice(0, static_cast<std::int64_t>(graphs.size())));
   }
 
+  /// Logits of all graphs.
+  Variable predict() const {
+    return model->forward(whole, Variable(x), set.graph_ptr(), f.defined() ? Variable(f) : Variable());
+  }
+
   Tensor evaluate() const {
-    const Tensor logits = model->forward(whole, Variable(x), set.graph_ptr()).value();
+    const Tensor logits = predict().value();
     return classification_metrics(logits, label, {split.train, split.val, split.test});
   }
 };
@@ -118,6 +125,8 @@ Split fold_split(const Tensor& label, int folds, int k, std::uint64_t seed) {
 NodeRun make_graph_run(Dataset dataset, const TrainOptions& options, Device device) {
   check(dataset.graph_ptr.defined() && dataset.graph_label.defined(), dataset.name,
         ": has no /graph_ptr and /graph_y: --task graph needs a set of graphs");
+  check(!options.edge_features || dataset.edge_attr.defined(), dataset.name,
+        ": has no /edge_attr, which --edge-features reads");
   const bool gcn = options.model == "gcn";
   NodeRun run;
   auto& [task, model] = run;
@@ -128,9 +137,10 @@ NodeRun make_graph_run(Dataset dataset, const TrainOptions& options, Device devi
     const Tensor x = graph_set_features(dataset).to(device);
     o.x = (options.normalize_features ? normalize_rows(Features(x)).dense().value() : x)
               .to(activation_dtype(options.precision));
-    dataset.edge_attr = {};
+    if (!options.edge_features) dataset.edge_attr = {};
     const Graph graph = to_graph(dataset, device, {.symmetrize = options.undirected});
     task.num_edges = graph.adj.num_edges();
+    if (graph.attr.defined()) o.f = graph.attr.to(o.x.dtype());
     if (!options.undirected) task.one_way_edges = count_one_way_edges(graph.adj);
     o.whole = gcn ? gcn_norm(graph.adj, graph.weight) : GcnGraph{graph.adj, {}, {}};
     if (gcn) o.whole.weight = o.whole.weight.defined() ? o.whole.weight.to(o.x.dtype()) : Tensor();
@@ -157,6 +167,7 @@ NodeRun make_graph_run(Dataset dataset, const TrainOptions& options, Device devi
       GraphClassifierOptions{
           .conv = gcn ? GraphClassifierOptions::Conv::kGcn : GraphClassifierOptions::Conv::kGin,
           .in = task.num_features,
+          .edge_in = o.f.defined() ? o.f.dim(1) : 0,
           .hidden = options.hidden,
           .classes = task.num_classes,
           .layers = options.layers,
@@ -175,13 +186,14 @@ NodeRun make_graph_run(Dataset dataset, const TrainOptions& options, Device devi
   model.groups = {{module->parameters(), {.lr = options.lr, .weight_decay = options.weight_decay}}};
   model.module = std::move(module);
   model.adj = o.whole.adj;
-  model.forward = [shared] {
-    return shared->model->forward(shared->whole, Variable(shared->x), shared->set.graph_ptr());
-  };
+  model.forward = [shared] { return shared->predict(); };
   model.objective = {.loss = [shared] { return shared->loss(); },
                      .evaluate = [shared] { return shared->evaluate(); },
                      .begin_epoch = [shared](int epoch) { return shared->begin_epoch(epoch); }};
-  model.text = fmt::format("{} of graphs, {} layers, {} hidden, dropout {}, {} pooling", gcn ? "GCN" : "GIN",
+  model.text = fmt::format("{} of graphs, {} layers, {} hidden, dropout {}, {} pooling",
+                           gcn                     ? "GCN"
+                           : options.edge_features ? "GINE"
+                                                   : "GIN",
                            options.layers, options.hidden, options.dropout, name(options.pool));
   model.algorithms = fmt::format("spmm {}, batches of {} graphs, precision {}", name(spmm),
                                  options.batch_graphs, name(options.precision));

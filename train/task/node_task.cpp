@@ -59,6 +59,8 @@ NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
   if (options.reorder != NodeOrder::kNone) reorder(dataset, options, task);
   reset_peak_memory(device);
   task.convert_ms = timed(device, [&] {
+    const bool has_attr = dataset.edge_attr.defined();  // no model of nodes reads them
+    dataset.edge_attr = {};
     Graph graph = to_graph(dataset, device, {.symmetrize = options.undirected});
     task.num_edges = graph.adj.num_edges();
     if (!options.undirected) task.one_way_edges = count_one_way_edges(graph.adj);
@@ -66,7 +68,7 @@ NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
     prepare(std::move(graph));
     ChosenFeatures chosen = choose_features(dataset, options, device);
     task.x = std::move(chosen.x);
-    task.features = std::move(chosen.text);
+    task.features = std::move(chosen.text) + (has_attr ? "; edge features not used" : "");
     task.feature_norm = chosen.row_norm;
     task.label = dataset.y.to(device);
     task.split = {dataset.split.train.to(device), dataset.split.val.to(device),

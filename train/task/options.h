@@ -49,6 +49,7 @@ struct TrainOptions {
   std::int64_t hits = 50;  // K of Hits@K
   // TaskKind::kGraph only.
   PoolKind pool = PoolKind::kSum;
+  bool edge_features = false;       // GIN reads edge_attr (GineConv)
   std::int64_t batch_graphs = 128;  // in a mini-batch
   int folds = 10;
   int fold = -1;  // tested on; -1: one after the other
