@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "ops/convert.h"
 #include "ops/dense.h"
+#include "ops/pairs.h"
 #include "ops/plan/rode_plan.h"
 #include "ops/sddmm.h"
 #include "ops/sparse/graph_plans.h"
@@ -64,6 +66,17 @@ auto by_sddmm(const SddmmOptions& options) {
   return [=](const Problem& p) { return sddmm(p.adj, p.b1, p.x, SddmmOp::kDot, p.weight, options); };
 }
 
+/// SDDMM on a list of pairs, as link prediction scores the pairs it draws. Without edge weights.
+Kernel by_pairs() {
+  Kernel kernel{"pairs", Op::kSddmm, [](const Problem& p) -> Run {
+                  if (p.weight.defined()) return {};
+                  const Tensor row = edge_rows(p.adj).to(DType::kI64), col = p.adj.csr().col.to(DType::kI64);
+                  return [=] { return pair_dot(p.b1, p.x, row, col); };
+                }};
+  kernel.only_named = true;
+  return kernel;
+}
+
 bool is_kernel(Op op, const std::string& name) {
   return std::any_of(all_kernels().begin(), all_kernels().end(),
                      [&](const Kernel& kernel) { return kernel.op == op && kernel.name == name; });
@@ -91,6 +104,7 @@ const std::vector<Kernel>& all_kernels() {
         ours("rows", Op::kSddmm, by_sddmm({SddmmAlgorithm::kRows})),
         ours("edges", Op::kSddmm, by_sddmm({SddmmAlgorithm::kEdges})),
         ours("auto", Op::kSddmm, by_sddmm({})),
+        by_pairs(),
     };
     for (const char* spmv : {"auto", "vector", "stream", "rode", "segmented", "vector-2", "vector-4",
                              "vector-8", "vector-16", "vector-32"}) {

@@ -110,6 +110,17 @@ const Files& ogb_files() {
   return files;
 }
 
+const Files& tu_files() {
+  static const Files files{{"T_A.txt", "1, 2\n2, 1\n3, 4\n4, 3\n"},
+                           {"T_graph_indicator.txt", "1\n1\n2\n2\n2\n"},
+                           {"T_graph_labels.txt", "1\n-1\n"},
+                           {"T_node_labels.txt", "7\n3\n3\n7\n9\n"},
+                           {"T_node_attributes.txt", "0.5, 1\n1, 2\n1.5, 3\n2, 4\n2.5, 5\n"},
+                           {"T_edge_labels.txt", "0\n0\n1\n1\n"},
+                           {"T_edge_attributes.txt", "1\n2\n3\n4\n"}};
+  return files;
+}
+
 const Files& csv_files() {
   static const Files files{
       {"nodes.csv",
@@ -150,6 +161,11 @@ std::span<const Target> import_targets() {
        [](const std::string& input, std::uint64_t number, const std::string& folder) {
          write(ogb_files(), input, number, folder);
          import("csv-ogb", folder, number, folder + "/out.h5");
+       }},
+      {"tu", one_of<tu_files>,
+       [](const std::string& input, std::uint64_t number, const std::string& folder) {
+         write(tu_files(), input, number, folder);
+         import("tu", folder, number, folder + "/out.h5");
        }},
       {"csv", one_of<csv_files>,
        [](const std::string& input, std::uint64_t number, const std::string& folder) {

@@ -8,7 +8,9 @@
 #include "layers/gatv2_conv.h"
 #include "layers/gcn_conv.h"
 #include "layers/gin_conv.h"
+#include "layers/gine_conv.h"
 #include "layers/graph_conv.h"
+#include "layers/graph_pool.h"
 #include "layers/jumping_knowledge.h"
 #include "layers/linear.h"
 #include "layers/norm.h"
@@ -147,6 +149,27 @@ TEST_P(LayersPyG, Attention) {
   expect_same("gat_mean_residual", mean, [&] { return mean.forward(looped, x_, {}); });
   Gatv2Conv gatv2({.in = 4, .out = 3, .heads = 2}, random_, device(), kF64);
   expect_same("gatv2", gatv2, [&] { return gatv2.forward(looped, x_, {}); });
+}
+
+TEST_P(LayersPyG, EdgeFeatures) {
+  const CooResult coo = coo_to_csr(ids("target"), ids("source"), 8, 8, {.edge_ids = true});
+  const Variable f(take(reference_->at("edges", "attr").to(device()), coo.edge_ids));
+  Gatv2Conv gatv2({.in = 4, .out = 3, .heads = 2, .edge_in = 2}, random_, device(), kF64);
+  expect_same("gatv2_edge", gatv2, [&] { return gatv2.forward(adj_, x_, f, RandomKey()); });
+  auto nn = std::make_unique<Sequential>();
+  nn->add(std::make_unique<Linear>(4, 5, random_, true, device(), kF64))
+      .add(Sequential::Step([](const Variable& x) { return relu(x); }))
+      .add(std::make_unique<Linear>(5, 3, random_, true, device(), kF64));
+  GineConv gine(std::move(nn), 4, 2, random_, {.train_eps = true}, device(), kF64);
+  expect_same("gine", gine, [&] { return gine.forward(adj_, x_, f); });
+}
+
+TEST_P(LayersPyG, Pools) {
+  const Tensor offsets = Tensor::from<std::int64_t>({0, 3, 4, 8}, device());
+  for (const PoolKind kind : {PoolKind::kSum, PoolKind::kMean, PoolKind::kMax, PoolKind::kAttention}) {
+    GraphPool pool(kind, 4, random_, device(), kF64);
+    expect_same(str("pool_", name(kind)), pool, [&] { return pool.forward(x_, offsets); });
+  }
 }
 
 TEST_P(LayersPyG, DenseLayers) {

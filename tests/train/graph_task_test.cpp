@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "datasets/synthetic_graphs.h"
@@ -10,7 +11,9 @@
 #include "tests/support/near.h"
 #include "tests/support/temp_dir.h"
 #include "train/commands/parse_options.h"
+#include "train/commands/predict.h"
 #include "train/commands/recorder.h"
+#include "train/io/atomic_file.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
 
@@ -162,6 +165,32 @@ TEST(TrainGraphFiles, ARunIsResumedWithTheSameBits) {
   std::filesystem::remove_all(options.checkpoint);
   const StateDict whole = run_to(6, false);
   for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_TRUE(same_bits(resumed[i].second, whole[i].second));
+}
+
+TEST(TrainGraphFiles, WeightsPredictTheClassOfEachGraph) {
+  const TempDir dir;
+  const Dataset data = synthesize_graphs({.graphs = 60});
+  save_dataset(data, dir / "g.h5");
+  TrainOptions options = graph_options("gin", 5);
+  options.export_file = dir / "w.safetensors";
+  const NodeRun run = make_run(data, options, kCpu);
+  Recorder recorder(options);
+  Trainer trainer = make_trainer(run, {.epochs = options.epochs});
+  recorder.start(run, trainer, "here");
+  recorder.finish(trainer.fit([&](const EpochReport& report) { recorder.epoch(report); }));
+  PredictOptions wanted;
+  wanted.dataset = dir / "g.h5";
+  wanted.weights = dir / "w.safetensors";
+  wanted.out = dir / "p.csv";
+  wanted.device = "cpu";
+  wanted.quiet = true;
+  predict(wanted);
+  const std::string text = read_file(wanted.out, 100'000);
+  EXPECT_TRUE(text.starts_with("graph,class\n0,")) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 61);
+  wanted.edges = dir / "e.csv";
+  EXPECT_ERROR(predict(wanted), str("--edges is for weights of --task link, got ", dir / "w.safetensors",
+                                    ", of --task graph"));
 }
 
 }  // namespace

@@ -52,7 +52,8 @@ Tensor above_half(const Tensor& logits) {
 }
 
 /// "0.8150 on 1000 test nodes"; empty without labels.
-std::string accuracy(const std::vector<std::int64_t>& predicted, const Dataset& dataset) {
+std::string accuracy(const std::vector<std::int64_t>& predicted, const Dataset& dataset,
+                     const std::string& row) {
   if (!dataset.y.defined() || dataset.multi_label()) return {};
   const std::vector<std::int64_t> label = dataset.y.to_vector<std::int64_t>();
   std::vector<std::int64_t> nodes;
@@ -70,7 +71,7 @@ std::string accuracy(const std::vector<std::int64_t>& predicted, const Dataset& 
   }
   if (known == 0) return {};
   return fmt::format("{:.4f} on {} {}", static_cast<double>(right) / static_cast<double>(known), known,
-                     test ? "test nodes" : "nodes with a label");
+                     test ? "test nodes" : row + "s with a label");
 }
 
 /// What the command line says of weights without a description.
@@ -96,9 +97,14 @@ WeightsInfo described_info(const PredictOptions& options, const Dataset& dataset
   return info;
 }
 
-/// Labels, masks and names, on the host, without edges and features.
-Dataset take_labels(Dataset& dataset) {
+/// Labels, masks and names, on the host, without edges and features. Those of graphs: labels alone.
+Dataset take_labels(Dataset& dataset, bool graphs) {
   Dataset part;
+  if (graphs) {
+    part.num_nodes = dataset.num_graphs();
+    part.y = dataset.graph_label;
+    return part;
+  }
   part.num_nodes = dataset.num_nodes;
   part.y = dataset.y;
   part.split = dataset.split;
@@ -134,11 +140,17 @@ void predict(const PredictOptions& options) {
   const SafeTensors weights = read_safetensors(file);
   check_hdf5_file(options.dataset);
   Dataset dataset = load_dataset(options.dataset);
+  if (dataset.graph_ptr.defined()) {
+    dataset.x = graph_set_features(dataset);
+    dataset.x_sparse = {};
+    dataset.num_features = dataset.x.dim(1);
+  }
   check(dataset.has_features(), options.dataset, ": has no features");
   WeightsInfo info =
       options.model ? given_info(options, dataset) : described_info(options, dataset, weights, file);
-  check(info.options.task != TaskKind::kGraph, file,
-        ": are weights of --task graph: rodeo_predict is for nodes and edges");
+  const bool graphs = info.options.task == TaskKind::kGraph;
+  check(!graphs || dataset.graph_ptr.defined(), options.dataset, ": has no /graph_ptr: ", file,
+        " are weights for the graphs of a set");
   check(link == (info.options.task == TaskKind::kLink),
         link ? "--edges is for weights of --task link, got " : "--edges FILE is required: pairs to score by ",
         file, link ? str(", of --task ", name(info.options.task)) : ", weights of --task link");
@@ -146,7 +158,7 @@ void predict(const PredictOptions& options) {
     info.class_names = dataset.class_names;
   console.say("dataset", fmt::format("{}: {} nodes, {} edges, {} features", dataset.name, dataset.num_nodes,
                                      dataset.num_edges(), dataset.num_features));
-  const Dataset known = take_labels(dataset);
+  const Dataset known = take_labels(dataset, graphs);
   // Placeholders: a NodeTask needs labels and a split, the model does not read them.
   dataset.num_classes = info.num_classes;
   dataset.y = Tensor::zeros({dataset.num_nodes}, DType::kI64);
@@ -170,6 +182,7 @@ void predict(const PredictOptions& options) {
   const Tensor logits = run.model.forward().value().to(kCpu);
   const std::vector<std::int64_t> predicted = largest_columns(logits);
   Prediction prediction;
+  if (graphs) prediction.row = "graph";
   prediction.classes = info.multi_label ? above_half(logits) : Tensor::from(predicted);
   prediction.probability = info.multi_label ? sigmoid(logits) : softmax(logits);
   prediction.node_id = known.node_id;
@@ -181,7 +194,8 @@ void predict(const PredictOptions& options) {
                       {"rodeo", fmt::format("{} ({})", RODEO_VERSION, RODEO_COMMIT)}};
   if (!options.model) prediction.epoch = info.epoch;
   out->write(prediction);
-  if (const std::string found = info.multi_label ? "" : accuracy(predicted, known); !found.empty())
+  if (const std::string found = info.multi_label ? "" : accuracy(predicted, known, prediction.row);
+      !found.empty())
     console.say("accuracy", found);
   console.say("written", options.out);
 }

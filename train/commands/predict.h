@@ -1,4 +1,4 @@
-/// rodeo_predict: classifies nodes, or scores pairs of nodes, with trained weights.
+/// rodeo_predict: classifies nodes or graphs, or scores pairs of nodes, with trained weights.
 #pragma once
 
 #include <cstdint>

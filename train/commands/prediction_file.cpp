@@ -42,7 +42,7 @@ class TextPrediction : public PredictionFile {
 
   void write(const Prediction& p) override {
     const std::int64_t nodes = p.probability.dim(0), classes = p.probability.dim(1);
-    std::string line = fmt::format("node{0}class", separator_);
+    std::string line = fmt::format("{1}{0}class", separator_, p.row);
     if (!p.class_names.empty()) line += fmt::format("{}name", separator_);
     for (std::int64_t j = 0; j < (probabilities_ ? classes : 0); ++j)
       line += fmt::format("{}probability_{}", separator_, j);

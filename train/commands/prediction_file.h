@@ -12,8 +12,9 @@
 
 namespace rodeo {
 
-/// Rows are nodes in the dataset's order. All tensors are on the host.
+/// Rows are nodes in the dataset's order, or graphs. All tensors are on the host.
 struct Prediction {
+  std::string row = "node";  // what a row is, the first column of text files
   Tensor classes;  // i64 [nodes], the most probable class; with several labels per node u8 [nodes, classes],
                    // 1 for a probability above 0.5
   Tensor probability;                                // f32 [nodes, classes]

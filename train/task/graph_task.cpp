@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "datasets/hdf5_check.h"
@@ -122,9 +123,11 @@ Split fold_split(const Tensor& label, int folds, int k, std::uint64_t seed) {
   return {Tensor::from(parts[0]), Tensor::from(parts[1]), Tensor::from(parts[2])};
 }
 
-NodeRun make_graph_run(Dataset dataset, const TrainOptions& options, Device device) {
-  check(dataset.graph_ptr.defined() && dataset.graph_label.defined(), dataset.name,
-        ": has no /graph_ptr and /graph_y: --task graph needs a set of graphs");
+namespace {
+
+/// The model on the graphs of a dataset. split: of the graphs; without it the run has no objective.
+NodeRun build_graph_run(Dataset dataset, const TrainOptions& options, Device device,
+                        const std::optional<Split>& split) {
   check(!options.edge_features || dataset.edge_attr.defined(), dataset.name,
         ": has no /edge_attr, which --edge-features reads");
   const bool gcn = options.model == "gcn";
@@ -148,8 +151,6 @@ NodeRun make_graph_run(Dataset dataset, const TrainOptions& options, Device devi
     task.label = dataset.graph_label.to(device);
   });
   task.convert_peak_bytes = memory_stats(device).peak;
-  const Split split = fold_split(dataset.graph_label, options.folds, std::max(options.fold, 0), options.seed);
-  task.split = {split.train.to(device), split.val.to(device), split.test.to(device)};
   task.name = dataset.name;
   task.num_nodes = dataset.num_nodes;
   task.num_features = o.x.dim(1);
@@ -158,8 +159,6 @@ NodeRun make_graph_run(Dataset dataset, const TrainOptions& options, Device devi
   task.parts_of = "graphs";
   task.x = Features(o.x);
   task.features = fmt::format("dense, {} x {}", o.x.dim(0), o.x.dim(1));
-  o.host_label = dataset.graph_label.to_vector<std::int64_t>();
-  find_majority(o.host_label, split, task);
 
   // Every batch is a new graph: timing algorithms for each would take longer than the products.
   const SpmmAlgorithm spmm = options.spmm == SpmmAlgorithm::kAuto ? SpmmAlgorithm::kRode : options.spmm;
@@ -177,19 +176,10 @@ NodeRun make_graph_run(Dataset dataset, const TrainOptions& options, Device devi
           .spmm = {.algorithm = spmm, .accumulate = options.spmm_accumulate}},
       Random(options.seed), device);
   o.model = module.get();
-  o.label = task.label;
-  o.split = task.split;
-  o.training = split.train.to_vector<std::int64_t>();
-  o.seed = options.seed;
-  o.batch_graphs = static_cast<std::size_t>(options.batch_graphs);
-  o.every = counted(options.batch_graphs + 1, device);
   model.groups = {{module->parameters(), {.lr = options.lr, .weight_decay = options.weight_decay}}};
   model.module = std::move(module);
   model.adj = o.whole.adj;
   model.forward = [shared] { return shared->predict(); };
-  model.objective = {.loss = [shared] { return shared->loss(); },
-                     .evaluate = [shared] { return shared->evaluate(); },
-                     .begin_epoch = [shared](int epoch) { return shared->begin_epoch(epoch); }};
   model.text = fmt::format("{} of graphs, {} layers, {} hidden, dropout {}, {} pooling",
                            gcn                     ? "GCN"
                            : options.edge_features ? "GINE"
@@ -197,7 +187,36 @@ NodeRun make_graph_run(Dataset dataset, const TrainOptions& options, Device devi
                            options.layers, options.hidden, options.dropout, name(options.pool));
   model.algorithms = fmt::format("spmm {}, batches of {} graphs, precision {}", name(spmm),
                                  options.batch_graphs, name(options.precision));
+  if (!split) return run;
+  task.split = {split->train.to(device), split->val.to(device), split->test.to(device)};
+  o.host_label = dataset.graph_label.to_vector<std::int64_t>();
+  find_majority(o.host_label, *split, task);
+  o.label = task.label;
+  o.split = task.split;
+  o.training = split->train.to_vector<std::int64_t>();
+  o.seed = options.seed;
+  o.batch_graphs = static_cast<std::size_t>(options.batch_graphs);
+  o.every = counted(options.batch_graphs + 1, device);
+  model.objective = {.loss = [shared] { return shared->loss(); },
+                     .evaluate = [shared] { return shared->evaluate(); },
+                     .begin_epoch = [shared](int epoch) { return shared->begin_epoch(epoch); }};
   return run;
+}
+
+}  // namespace
+
+NodeRun make_graph_run(Dataset dataset, const TrainOptions& options, Device device) {
+  check(dataset.graph_ptr.defined() && dataset.graph_label.defined(), dataset.name,
+        ": has no /graph_ptr and /graph_y: --task graph needs a set of graphs");
+  const Split split = fold_split(dataset.graph_label, options.folds, std::max(options.fold, 0), options.seed);
+  return build_graph_run(std::move(dataset), options, device, split);
+}
+
+NodeRun make_graph_prediction_run(Dataset dataset, const TrainOptions& options, Device device) {
+  check(dataset.graph_ptr.defined(), dataset.name,
+        ": has no /graph_ptr: weights of --task graph need a set of graphs");
+  dataset.graph_label = Tensor::zeros({dataset.num_graphs()}, DType::kI64);
+  return build_graph_run(std::move(dataset), options, device, std::nullopt);
 }
 
 NodeRun load_graph_run(const TrainOptions& options, Device device) {

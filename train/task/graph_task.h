@@ -21,5 +21,7 @@ Split fold_split(const Tensor& label, int folds, int k, std::uint64_t seed);
 NodeRun load_graph_run(const TrainOptions& options, Device device);
 /// The same for a dataset in memory.
 NodeRun make_graph_run(Dataset dataset, const TrainOptions& options, Device device);
+/// The same without labels, folds and objective, for predictions of dataset.num_classes classes.
+NodeRun make_graph_prediction_run(Dataset dataset, const TrainOptions& options, Device device);
 
 }  // namespace rodeo

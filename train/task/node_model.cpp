@@ -100,6 +100,7 @@ NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device) {
 
 NodeRun make_prediction_run(Dataset dataset, const TrainOptions& options, Device device) {
   if (options.task == TaskKind::kLink) return build_link_run(std::move(dataset), options, device, nullptr);
+  if (options.task == TaskKind::kGraph) return make_graph_prediction_run(std::move(dataset), options, device);
   return make_run(std::move(dataset), options, device);
 }
 
