@@ -22,6 +22,7 @@ Tensor pair_dot(const Tensor& a, const Tensor& b, const Tensor& src, const Tenso
 Variable pair_dot(const Variable& a, const Variable& b, const Tensor& src, const Tensor& dst);
 
 /// y[i, :] = a[src[i], :] b[dst[i], :], elementwise: the input of a Hadamard-MLP decoder.
+///   a, b     f64, f32, bf16 or f16 matrices, as for pair_dot()
 ///   returns  [k, n]   on CUDA NaN where an index is out of range
 /// Gradients: da[r] = sum of dy[i] b[dst[i]] over all i with src[i] = r, elementwise; db alike.
 /// Operands, limits, determinism and errors as for pair_dot().
