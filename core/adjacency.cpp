@@ -6,12 +6,14 @@
 
 #include "core/context.h"
 #include "core/cuda/runtime.h"
+#include "core/node_partition.h"
 
 namespace rodeo {
 
 struct Adjacency::State {
   explicit State(Csr csr) : csr(std::move(csr)) {}
   Csr csr;
+  std::unique_ptr<const ShardedRows> shard;
   std::recursive_mutex mutex;  // of the cache; recursive, because making one value uses others
   Cache cache;
   std::optional<CUstream_st*> stream;  // of the thread that used the cache last
@@ -60,9 +62,35 @@ Adjacency Adjacency::trusted(Csr csr) {
   return adj;
 }
 
-const Csr& Adjacency::csr() const {
+Adjacency Adjacency::sharded(Csr rows, std::shared_ptr<const NodePartition> nodes, bool symmetric) {
+  check(nodes != nullptr, "[adjacency] a sharded graph needs a partition");
+  check(rows.rows == nodes->num_rows() && rows.cols == nodes->num_nodes(),
+        "[adjacency] the rows of a rank must be ", nodes->num_rows(), " x ", nodes->num_nodes(), ", got ",
+        rows.rows, " x ", rows.cols);
+  Adjacency adj = trusted(rows);
+  adj.state_->shard =
+      std::make_unique<const ShardedRows>(ShardedRows{std::move(nodes), trusted(rows), symmetric});
+  return adj;
+}
+
+const Csr& Adjacency::form() const {
   check(defined(), "[adjacency] the graph is undefined");
   return state_->csr;
+}
+
+const Csr& Adjacency::csr() const {
+  check(!is_sharded(),
+        "[adjacency] the graph is sharded over ranks, and this operation has no form for that");
+  return form();
+}
+
+bool Adjacency::is_sharded() const {
+  return shard() != nullptr;
+}
+
+const ShardedRows* Adjacency::shard() const {
+  check(defined(), "[adjacency] the graph is undefined");
+  return state_->shard.get();
 }
 
 Adjacency::CacheLock Adjacency::lock_cache() const {
@@ -82,6 +110,11 @@ Adjacency::Cache& Adjacency::cache() const {
 
 Adjacency Adjacency::to(Device device) const {
   if (device == this->device()) return *this;
+  if (const ShardedRows* share = shard()) {
+    const Csr& csr = share->rows.csr();
+    return sharded({csr.rows, csr.cols, csr.row_ptr.to(device), csr.col.to(device)}, share->nodes,
+                   share->symmetric);
+  }
   return trusted({rows(), cols(), csr().row_ptr.to(device), csr().col.to(device)});
 }
 

@@ -22,8 +22,16 @@ struct Csr {
   Tensor col;             // i32 [edges]
 };
 
+class NodePartition;
+struct ShardedRows;
+
 /// A shared handle to one graph. Edge weights are not part of it: they are tensors [edges, ...] in its edge
 /// order. Without edge weights, every weight is one.
+///
+/// Sharded over ranks (core/node_partition.h), it is one rank's share of a square graph: the rows of the
+/// rank's nodes, with their edges from the nodes of all ranks. rows() and cols() are then the rank's nodes,
+/// because operators take and return the rank's rows: they exchange the others. Those that cannot throw
+/// Error.
 class Adjacency {
  public:
   Adjacency() = default;  // undefined
@@ -33,12 +41,20 @@ class Adjacency {
   /// The same without checking the values: for CSR matrices that the library built.
   static Adjacency trusted(Csr csr);
 
+  /// The share of one rank, without checking the values.   rows [nodes of the rank, all nodes]
+  /// `symmetric`: the whole graph has the reverse of each edge, as often as the edge; equal on all ranks.
+  static Adjacency sharded(Csr rows, std::shared_ptr<const NodePartition> nodes, bool symmetric);
+
   bool defined() const { return state_ != nullptr; }
+  /// Throws Error for a graph that is sharded over ranks: shard()->rows has the CSR of the rank.
   const Csr& csr() const;
-  std::int64_t rows() const { return csr().rows; }
-  std::int64_t cols() const { return csr().cols; }
-  std::int64_t num_edges() const { return csr().col.numel(); }
-  Device device() const { return csr().col.device(); }
+  std::int64_t rows() const { return form().rows; }
+  std::int64_t cols() const { return is_sharded() ? rows() : form().cols; }
+  std::int64_t num_edges() const { return form().col.numel(); }
+  Device device() const { return form().col.device(); }
+  bool is_sharded() const;
+  /// Null unless sharded.
+  const ShardedRows* shard() const;
   /// A copy on another device with an empty cache; the same graph if it is there already.
   Adjacency to(Device device) const;
   bool operator==(const Adjacency& other) const { return state_ == other.state_; }
@@ -62,8 +78,16 @@ class Adjacency {
  private:
   using Cache = std::unordered_map<std::type_index, std::any>;
   struct State;
+  const Csr& form() const;
   Cache& cache() const;
   std::shared_ptr<State> state_;
+};
+
+/// What a sharded Adjacency holds.
+struct ShardedRows {
+  std::shared_ptr<const NodePartition> nodes;
+  Adjacency rows;  // [nodes of the rank, all nodes], for products with the gathered rows of all ranks
+  bool symmetric = false;
 };
 
 }  // namespace rodeo

@@ -6,7 +6,8 @@ thread_local RandomStep* current = nullptr;
 thread_local std::uint64_t steps_begun = 0;
 }  // namespace
 
-RandomStep::RandomStep(const std::int64_t* done) : done_(done), id_(++steps_begun), outer_(current) {
+RandomStep::RandomStep(const std::int64_t* done, std::int64_t first_row)
+    : done_(done), first_row_(first_row), id_(++steps_begun), outer_(current) {
   current = this;
 }
 
@@ -20,7 +21,7 @@ RandomKey Random::next() {
     step_ = current->id_;
     position_ = 0;
   }
-  return {seed_, position_++, current->done_};
+  return {seed_, position_++, current->done_, current->first_row_};
 }
 
 }  // namespace rodeo

@@ -68,6 +68,9 @@ struct RandomKey {
   /// Number of completed steps, on the device that draws the numbers; null outside of a RandomStep. Kernels
   /// read it when they run, so that every replay of a CUDA graph draws new numbers.
   const std::int64_t* step = nullptr;
+  /// The array is the rows from `first_row` on of a larger one, and draws their numbers: a rank draws the
+  /// mask of its nodes. Matrices need a multiple of 4, because four elements share one Philox call.
+  std::int64_t first_row = 0;
 
   /// Streams of training steps have a non-zero upper half, those outside of steps a zero one.
   RODEO_HOST_DEVICE std::uint64_t stream_now() const {
@@ -80,7 +83,8 @@ struct RandomKey {
 class RandomStep {
  public:
   /// `done` is in the memory of the device that draws the numbers, and must outlive their use.
-  explicit RandomStep(const std::int64_t* done);
+  /// `first_row` is that of all keys of the step.
+  explicit RandomStep(const std::int64_t* done, std::int64_t first_row = 0);
   ~RandomStep();
   RandomStep(const RandomStep&) = delete;
   RandomStep& operator=(const RandomStep&) = delete;
@@ -88,6 +92,7 @@ class RandomStep {
  private:
   friend class Random;
   const std::int64_t* done_;
+  std::int64_t first_row_;
   std::uint64_t id_;
   RandomStep* outer_;
 };

@@ -1,7 +1,7 @@
 #include "layers/appnp.h"
 
 #include "ops/combine.h"
-#include "ops/dense.h"
+#include "ops/edge_dropout.h"
 
 namespace rodeo {
 
@@ -15,15 +15,15 @@ Appnp::Appnp(const AppnpOptions& options) : options_(options) {
 Variable Appnp::forward(const GcnGraph& graph, const Variable& x, RandomKey key, SpmmOptions spmm) const {
   spmm.reduce = Reduce::kSum;
   const bool drops = training() && options_.dropout > 0;
-  Tensor mask;  // [hops * edges]: one key, a different mask in every hop
   const std::int64_t edges = graph.adj.num_edges();
-  if (drops)
-    mask = dropout(Tensor::full({options_.hops * edges}, 1, x.dtype(), x.device()), options_.dropout, key);
+  const Tensor ones = drops ? Tensor::full({edges, 1}, 1, x.dtype(), x.device()) : Tensor();
   Variable z = x;
   for (int hop = 0; hop < options_.hops; ++hop) {
     GcnGraph kept = graph;
     if (drops) {
-      const Tensor own = mask.slice(hop * edges, (hop + 1) * edges);
+      RandomKey hop_key = key;  // one key, a different mask in every hop
+      hop_key.seed += static_cast<std::uint64_t>(hop + 1) * 0xD1B54A32D192ED03u;
+      const Tensor own = edge_dropout(graph.adj, ones, options_.dropout, hop_key).reshape({edges});
       kept.weight =
           graph.weight.defined() ? scale_rows(graph.weight.reshape({edges, 1}), own).reshape({edges}) : own;
     }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "ops/all_gather.h"
 #include "ops/checks.h"
 #include "ops/convert.h"
 #include "ops/dense.h"
@@ -68,6 +69,11 @@ Value composed(const Adjacency& adj, const Value& s, const Value& t, const Value
   return weighted_sum(adj, score, x, options);
 }
 
+AttentionOptions of_rank(AttentionOptions options, const ShardedRows& share) {
+  options.key.first_row = share.nodes->first_row();
+  return options;
+}
+
 /// Fills *saved unless it is null.
 Tensor fused(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
              const AttentionOptions& options, kernels::AttentionSaved* saved) {
@@ -110,6 +116,9 @@ kernels::AttentionGradients fused_gradients(const Adjacency& adj, const Tensor& 
 
 Tensor gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
                      const AttentionOptions& options) {
+  if (const ShardedRows* share = adj.shard())
+    return gat_attention(share->rows, s, all_gather(*share->nodes, t), all_gather(*share->nodes, x),
+                         of_rank(options, *share));
   check_operands(adj, s, t, x, options);
   if (options.form == AttentionForm::kComposed) return composed(adj, s, t, x, options);
   return fused(adj, s, t, x, options, nullptr);
@@ -117,6 +126,9 @@ Tensor gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, con
 
 Variable gat_attention(const Adjacency& adj, const Variable& s, const Variable& t, const Variable& x,
                        const AttentionOptions& options) {
+  if (const ShardedRows* share = adj.shard())
+    return gat_attention(share->rows, s, all_gather(*share->nodes, t), all_gather(*share->nodes, x),
+                         of_rank(options, *share));
   check_operands(adj, s.value(), t.value(), x.value(), options);
   if (options.form == AttentionForm::kComposed) return composed(adj, s, t, x, options);
   const bool recorded = grad_enabled() && (s.requires_grad() || t.requires_grad() || x.requires_grad());
@@ -166,7 +178,7 @@ GatAttentionGradients gat_attention_gradients(const Adjacency& adj, const Tensor
 
 Variable gat_self_attention(const Adjacency& adj, const Variable& x, const Variable& a_dst,
                             const Variable& a_src, const AttentionOptions& options) {
-  if (options.form == AttentionForm::kComposed)
+  if (options.form == AttentionForm::kComposed || adj.is_sharded())
     return gat_attention(adj, head_dot(x, a_dst), head_dot(x, a_src), x, options);
   const auto [s, t] = head_dots(x.value(), a_dst.value(), a_src.value());
   check_operands(adj, s, t, x.value(), options);
@@ -184,12 +196,16 @@ Variable gat_self_attention(const Adjacency& adj, const Variable& x, const Varia
 
 Tensor attention_from_scores(const Adjacency& adj, const Tensor& score, const Tensor& x,
                              const AttentionOptions& options) {
+  if (const ShardedRows* share = adj.shard())
+    return attention_from_scores(share->rows, score, all_gather(*share->nodes, x), of_rank(options, *share));
   check_scores(adj, score, x, options);
   return weighted_sum(adj, score, x, options);
 }
 
 Variable attention_from_scores(const Adjacency& adj, const Variable& score, const Variable& x,
                                const AttentionOptions& options) {
+  if (const ShardedRows* share = adj.shard())
+    return attention_from_scores(share->rows, score, all_gather(*share->nodes, x), of_rank(options, *share));
   check_scores(adj, score.value(), x.value(), options);
   return weighted_sum(adj, score, x, options);
 }

@@ -1,11 +1,16 @@
 #include "ops/edge_dropout.h"
 
+#include "core/node_partition.h"
 #include "ops/checks.h"
 #include "ops/kernels/attention.h"
 
 namespace rodeo {
 
 Tensor edge_dropout(const Adjacency& adj, const Tensor& x, double p, RandomKey key) {
+  if (const ShardedRows* share = adj.shard()) {
+    key.first_row = share->nodes->first_row();
+    return edge_dropout(share->rows, x, p, key);
+  }
   check_matrix("edge_dropout", "x", x);
   check_shape("edge_dropout", "x", x, {adj.num_edges(), x.dim(1)});
   check_on_device_of("edge_dropout", adj, "x", x);

@@ -22,7 +22,7 @@ Variable edge_dropout(const Adjacency& adj, const Variable& x, double p, RandomK
 /// to_unit(word) < p.
 RODEO_HOST_DEVICE Philox4 edge_words(RandomKey key, std::uint32_t row, std::uint32_t col,
                                      std::uint32_t quad) {
-  const std::uint64_t edge = std::uint64_t{row} << 32 | col;
+  const std::uint64_t edge = (static_cast<std::uint64_t>(key.first_row) + row) << 32 | col;
   return philox(key.seed + quad * 0x9E3779B97F4A7C15u, key.stream_now(), edge);
 }
 

@@ -6,6 +6,7 @@
 namespace rodeo {
 
 Tensor edge_softmax(const Adjacency& adj, const Tensor& score) {
+  if (const ShardedRows* share = adj.shard()) return edge_softmax(share->rows, score);
   check(score.defined(), "[edge_softmax] score is undefined");
   check(is_float(score.dtype()), "[edge_softmax] score must be floating point, got ", score.dtype());
   check((score.rank() == 1 || score.rank() == 2) && score.dim(0) == adj.num_edges(),
@@ -18,6 +19,7 @@ Tensor edge_softmax(const Adjacency& adj, const Tensor& score) {
 }
 
 Variable edge_softmax(const Adjacency& adj, const Variable& score) {
+  if (const ShardedRows* share = adj.shard()) return edge_softmax(share->rows, score);
   const Tensor y = edge_softmax(adj, score.value());
   return record("edge_softmax", y, {score}, [=](const Tensor& dy) {
     const Tensor ds = Tensor::empty(y.shape(), y.dtype(), y.device());

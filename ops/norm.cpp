@@ -1,6 +1,8 @@
 #include "ops/norm.h"
 
+#include "core/node_partition.h"
 #include "ops/checks.h"
+#include "ops/combine.h"
 #include "ops/dense.h"
 #include "ops/kernels/dense.h"
 #include "ops/kernels/norm.h"
@@ -61,6 +63,36 @@ Stats column_stats(const Tensor& x, const RunningStats& running, const BatchNorm
   return stats;
 }
 
+/// Of the rows of all ranks.
+Stats column_stats_over(const NodePartition& nodes, const Tensor& x, const RunningStats& running,
+                        const BatchNormOptions& options) {
+  const DType dtype = sum_dtype(x.dtype());
+  const std::int64_t n = x.dim(1);
+  const auto rows = static_cast<double>(nodes.num_nodes());
+  const Tensor none = Tensor::zeros({n}, dtype, x.device());
+  // Column sums of dy, and of x dy, over all ranks.
+  const auto sums = [&](const Tensor& of, const Tensor& dy) {
+    const AffineSums own = affine_sums(of, dy, {}, kernels::NormAxis::kColumns);
+    nodes.ranks().all_reduce(own.dbias);
+    nodes.ranks().all_reduce(own.dweight);
+    return own;
+  };
+  const Tensor mean = linear_combination(1 / rows, sums(x, x).dbias, 0, none);
+  const Stats shift{mean, Tensor::full({n}, 1, dtype, x.device())};
+  const Tensor centred = normalize(x, shift, kernels::NormAxis::kColumns, {}, {});
+  const Tensor squares = sums(centred, centred).dweight;
+  const Tensor shifted =
+      add(linear_combination(1 / rows, squares, 0, none), Tensor::full({n}, options.eps, dtype, x.device()));
+  const Stats stats{mean, Tensor::empty({n}, dtype, x.device())};
+  if (n > 0) kernels::inverse_sqrt.on(x.device())(shifted, stats.rstd);
+  if (options.training && running.mean.defined()) {
+    const double keep = 1 - options.momentum;
+    running.mean.copy_from(linear_combination(keep, running.mean, options.momentum, mean));
+    running.var.copy_from(linear_combination(keep, running.var, options.momentum / (rows - 1), squares));
+  }
+  return stats;
+}
+
 Stats running_stats(const RunningStats& running, double eps) {
   const Tensor& var = running.var;
   const Tensor shifted = add(var, Tensor::full(var.shape(), eps, var.dtype(), var.device()));
@@ -94,16 +126,33 @@ Variable batch_norm(const Variable& x, const Variable& weight, const Variable& b
         "[batch_norm] eps must not be negative and momentum be in [0, 1], got ", options.eps, " and ",
         options.momentum);
   const bool of_columns = options.training || !running.mean.defined();
-  check(!of_columns || in.dim(0) >= 2, "[batch_norm] the statistics of a column need at least 2 rows, got ",
-        in.dim(0));
-  const Stats stats = of_columns ? column_stats(in, running, options) : running_stats(running, options.eps);
+  const NodePartition* nodes = of_columns ? current_partition() : nullptr;
+  check(!nodes || nodes->num_rows() == in.dim(0), "[batch_norm] over ranks, x must have the ",
+        nodes ? nodes->num_rows() : 0, " rows of the rank's nodes, got ", in.dim(0));
+  const std::int64_t rows = nodes ? nodes->num_nodes() : in.dim(0);
+  check(!of_columns || rows >= 2, "[batch_norm] the statistics of a column need at least 2 rows, got ", rows);
+  const Stats stats = nodes        ? column_stats_over(*nodes, in, running, options)
+                      : of_columns ? column_stats(in, running, options)
+                                   : running_stats(running, options.eps);
+  const std::shared_ptr<const NodePartition> over =
+      nodes ? std::make_shared<const NodePartition>(*nodes) : nullptr;
   const Tensor y = normalize(in, stats, kernels::NormAxis::kColumns, w, value_of(bias, in));
   return record("batch_norm", y, {x, weight, bias}, [=](const Tensor& dy) {
     const AffineSums sums = affine_sums(in, dy, stats, kernels::NormAxis::kColumns);
+    // dx takes the means over all rows; the kernel divides by those of this rank.
+    AffineSums all = sums;
+    if (over) {
+      const double share = static_cast<double>(in.dim(0)) / static_cast<double>(over->num_nodes());
+      for (Tensor* sum : {&all.dweight, &all.dbias}) {
+        *sum = sum->clone();
+        over->ranks().all_reduce(*sum);
+        *sum = linear_combination(share, *sum, 0, *sum);
+      }
+    }
     const Tensor dx = Tensor::empty(dy.shape(), dy.dtype(), dy.device());
     if (dx.numel() > 0)
       kernels::batch_norm_dx.on(dx.device())(in, dy, stats.mean, stats.rstd, w,
-                                             of_columns ? sums.dweight : Tensor(), sums.dbias, dx);
+                                             of_columns ? all.dweight : Tensor(), all.dbias, dx);
     return std::vector{dx, like(weight, sums.dweight), like(bias, sums.dbias)};
   });
 }

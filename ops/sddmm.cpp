@@ -1,5 +1,6 @@
 #include "ops/sddmm.h"
 
+#include "ops/all_gather.h"
 #include "ops/checks.h"
 #include "ops/kernels/sparse.h"
 #include "ops/sparse/shapes.h"
@@ -22,6 +23,8 @@ Tensor with_heads(const Tensor& b) {
 
 Tensor sddmm(const Adjacency& adj, const Tensor& b1, const Tensor& b2, SddmmOp op, const Tensor& weight,
              const SddmmOptions& options) {
+  if (const ShardedRows* share = adj.shard())
+    return sddmm(share->rows, b1, all_gather(*share->nodes, b2), op, weight, options);
   check_operand("b1", b1);
   check_alike("sddmm", "b1", b1, "b2", b2);
   check_on_device_of("sddmm", adj, "b1", b1);

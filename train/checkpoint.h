@@ -32,6 +32,8 @@ class CheckpointFolder {
   std::optional<int> latest() const;
   /// Loads the latest checkpoint. Throws Error if there is none, or if it is damaged.
   Checkpoint load() const;
+  /// Loads the latest checkpoint of `folder` without a lock, if there is one.
+  static std::optional<Checkpoint> read(const std::string& folder);
   /// Replaces the latest checkpoint, which must not be of a later epoch.
   void save(const Checkpoint& checkpoint);
 

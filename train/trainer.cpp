@@ -12,6 +12,7 @@
 #include "ops/combine.h"
 #include "ops/convert.h"
 #include "train/objective.h"
+#include "train/rank_sums.h"
 
 namespace rodeo {
 namespace {
@@ -35,8 +36,7 @@ struct EvaluationMode {
   Module& model;
 };
 
-Evaluation read_metrics(const Tensor& metrics) {
-  const std::vector<double> m = metrics.to_vector<double>();
+Evaluation as_evaluation(const std::vector<double>& m) {
   return {.train = m[0], .val = m[2], .test = m[4], .val_loss = m[3]};
 }
 
@@ -65,11 +65,16 @@ Trainer::Trainer(Module& model, std::function<Variable()> forward, std::vector<P
       evaluation_(
           device_, [this] { return evaluate(); }, model.parameters()) {
   check_options();
-  check(split_.train.defined() && split_.train.numel() > 0, "[train] the split has no training nodes");
-  check(split_.val.defined() && split_.val.numel() > 0, "[train] the split has no validation nodes");
+  check(split_.train.defined() && split_.val.defined(), "[train] the split has undefined nodes");
   check(split_.test.defined(), "[train] the split has undefined test nodes");
+  if (options.partition)
+    ranks_ = std::make_unique<RankSums>(options.partition, adam_.parameters(), label_, split_);
+  check((ranks_ ? ranks_->num_train() : split_.train.numel()) > 0, "[train] the split has no training nodes");
+  check((ranks_ ? ranks_->num_val() : split_.val.numel()) > 0, "[train] the split has no validation nodes");
+  check(!ranks_ || !options.training_rows, "[train] training_rows is for one rank");
   check(!options.training_rows || !options.mini_batches,
         "[train] training_rows is for steps over the whole graph, not for mini-batches");
+  check(!ranks_ || !options.mini_batches, "[train] mini-batches are for one rank");
   if (options.training_rows) {
     train_label_ = take(label_, split_.train);
     first_rows(split_.train.numel());
@@ -115,10 +120,18 @@ Tensor Trainer::objective_step() {
   return steps > 1 ? linear_combination(1.0 / steps, total, 0, total) : total;
 }
 
+Trainer::~Trainer() = default;
+
 Tensor Trainer::step() {
   if (objective_.loss) return objective_step();
   adam_.zero_grad();
-  const RandomStep random_step(adam_.step_counter());
+  const RandomStep random_step(adam_.step_counter(), ranks_ ? ranks_->first_row() : 0);
+  if (ranks_) {
+    const ScopedPartition over(options_.partition.get());
+    const Tensor loss = ranks_->backward(forward_());
+    adam_.step(options_.clip_norm);
+    return loss;
+  }
   const Variable logits = forward_();
   const Variable loss = options_.training_rows ? classification_loss(logits, train_label_, train_row_)
                                                : classification_loss(logits, label_, split_.train);
@@ -163,6 +176,10 @@ Tensor Trainer::evaluate() {
   const NoGrad no_grad;
   const EvaluationMode mode(model_);
   if (objective_.evaluate) return objective_.evaluate();
+  if (ranks_) {
+    const ScopedPartition over(options_.partition.get());
+    return ranks_->metrics(forward_().value());
+  }
   return classification_metrics(forward_().value(), label_, {split_.train, split_.val, split_.test});
 }
 
@@ -175,6 +192,11 @@ Tensor Trainer::watched(int epoch, F&& work) {
   } catch (const NotFinite& error) {
     throw NotFinite(str(error.what(), ", in epoch ", epoch));
   }
+}
+
+bool Trainer::stops() {
+  const bool own = options_.stop && options_.stop();
+  return ranks_ && options_.stop ? ranks_->any(own) : own;
 }
 
 void Trainer::capture_if_stale(StepRunner& runner, const StepRunner* beside) {
@@ -295,7 +317,7 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     };
     // After a replay the host launches the evaluation before it waits for the loss.
     if (!replayed) read_loss();
-    summary.stopped = epoch < options_.epochs && options_.stop && options_.stop();
+    summary.stopped = epoch < options_.epochs && stops();
     std::optional<Stopwatch> evaluation_stopwatch;
     if (epoch % options_.eval_every == 0 || epoch == options_.epochs || summary.stopped) {
       // The graph of the evaluation reuses the memory of the step's graph, so that one must exist.
@@ -313,7 +335,8 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
       (warmup ? summary.warmup_ms : epoch_ms).push_back(report.ms);
     }
     if (evaluation_stopwatch) {
-      report.evaluation = read_metrics(metrics.values());
+      const std::vector<double> values = metrics.values().to_vector<double>();
+      report.evaluation = as_evaluation(ranks_ ? ranks_->finish(values) : values);
       report.evaluation_ms = evaluation_stopwatch->milliseconds();
       evaluation_ms.push_back(report.evaluation_ms);
       if (options_.stop_at_nan) check_loss(report.evaluation->val_loss, "validation", epoch);

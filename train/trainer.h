@@ -19,6 +19,9 @@
 
 namespace rodeo {
 
+class NodePartition;
+class RankSums;
+
 struct TrainerOptions {
   int epochs = 200;
   int eval_every = 1;  // epochs between evaluations; the last epoch is always evaluated
@@ -39,6 +42,9 @@ struct TrainerOptions {
   // training nodes. Evaluations call the forward function of the constructor, for all nodes.
   std::shared_ptr<const MiniBatchTraining> mini_batches = {};
   LrScheduleOptions schedule = {};
+  /// Over several ranks: `forward`, label and split are those of the rank's nodes. Losses, gradients and
+  /// metrics are summed over ranks, and stop() ends all. Null: one rank.
+  std::shared_ptr<const NodePartition> partition = {};
   double clip_norm = 0;             // clip the norm of all gradients together; 0: no clipping
   bool stop_at_nan = true;          // false: continue after a loss that is not finite
   KernelTimer* timer = nullptr;     // observes the kernels of the profiled steps
@@ -126,6 +132,7 @@ class Trainer {
   /// and a split without training or validation nodes.
   Trainer(Module& model, std::function<Variable()> forward, std::vector<ParameterGroup> groups,
           const Tensor& label, const Split& split, const TrainerOptions& options = {});
+  ~Trainer();
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
@@ -166,6 +173,7 @@ class Trainer {
   Tensor watched(int epoch, F&& work);  // work(), observed by options_.watch
   Tensor evaluate();                    // f64 [3, 2]: accuracy and loss of train, val and test
   bool is_profiled(int epoch, int first, bool cuda_graph) const;
+  bool stops();  // options_.stop() of any rank
   void capture_if_stale(StepRunner& runner, const StepRunner* beside = nullptr);
   void set_learning_rate(int epoch);
   void record(const Evaluation& evaluation, int epoch);
@@ -183,8 +191,9 @@ class Trainer {
   Tensor train_label_, train_row_;  // options_.training_rows: labels of split_.train; first_rows()
   TrainerOptions options_;
   StepRunner step_, evaluation_;
-  Tensor seed_;                    // where backward begins: the gradient of the loss, 1
-  TrainerState progress_, start_;  // without the state of adam_ and schedule_
+  std::unique_ptr<RankSums> ranks_;  // null on one rank
+  Tensor seed_;                      // where backward begins: the gradient of the loss, 1
+  TrainerState progress_, start_;    // without the state of adam_ and schedule_
 };
 
 }  // namespace rodeo

@@ -3,6 +3,7 @@
 #include "ops/cpu/loops.h"
 #include "ops/cpu/random_block.h"
 #include "ops/kernels/dense.h"
+#include "ops/kernels/dropout.h"
 
 namespace rodeo::kernels::cpu {
 
@@ -63,10 +64,11 @@ void dropout(const Tensor& x, double p, RandomKey key, const Tensor& y) {
     const auto threshold = static_cast<float>(p);
     const std::uint64_t stream = key.stream_now();
     const std::int64_t n = x.numel();
+    const std::uint64_t before = first_quad(key, n / x.dim(0));
 #pragma omp parallel for if (n > kSerial)
     for (std::int64_t begin = 0; begin < n; begin += kBlock) {
       float unit[kBlock];
-      random_block(key.seed, stream, static_cast<std::uint64_t>(begin / 4), unit);
+      random_block(key.seed, stream, before + static_cast<std::uint64_t>(begin / 4), unit);
       const int count = static_cast<int>(std::min<std::int64_t>(kBlock, n - begin));
       for (int k = 0; k < count; ++k)
         yp[begin + k] = unit[k] < threshold ? T(0.f) : T(load(xp[begin + k]) * scale);

@@ -4,6 +4,7 @@
 #include "ops/cpu/loops.h"
 #include "ops/cpu/random_block.h"
 #include "ops/kernels/dense.h"
+#include "ops/kernels/dropout.h"
 
 namespace rodeo::kernels::cpu {
 namespace {
@@ -16,12 +17,13 @@ const T* data_or_null(const Tensor& t) {
 /// Calls f(row, column, count, unit) for parts of rows that cover elements [begin, end) of a matrix with n
 /// columns. unit: `count` random numbers of random_block(), or null without dropout.
 template <class F>
-void for_each_part(std::int64_t begin, std::int64_t end, std::int64_t n, double p, std::uint64_t seed,
+void for_each_part(std::int64_t begin, std::int64_t end, std::int64_t n, double p, const RandomKey& key,
                    std::uint64_t stream, F&& f) {
   float unit[kBlock];
+  const std::uint64_t before = first_quad(key, n);
   std::int64_t i = begin / n, j = begin % n;
   for (std::int64_t block = begin / kBlock * kBlock; block < end; block += kBlock) {
-    if (p > 0) random_block(seed, stream, static_cast<std::uint64_t>(block / 4), unit);
+    if (p > 0) random_block(key.seed, stream, before + static_cast<std::uint64_t>(block / 4), unit);
     const std::int64_t last = std::min(end, block + kBlock);
     for (std::int64_t at = std::max(begin, block); at < last;) {
       const std::int64_t count = std::min(last - at, n - j);
@@ -48,7 +50,8 @@ void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& option
     const std::int64_t n = y.dim(1), pitch = x.dim(1), size = y.numel();
     const auto p = static_cast<float>(options.dropout);
     const auto keep = static_cast<Sum>(1 / (1 - options.dropout));
-    const std::uint64_t seed = options.key.seed, stream = p > 0 ? options.key.stream_now() : 0;
+    const RandomKey key = options.key;
+    const std::uint64_t stream = p > 0 ? key.stream_now() : 0;
     const Activation activation = options.activation;
     const auto part = [=](std::int64_t i, std::int64_t j, int count, const float* unit) {
       Sum v[kBlock];  // a step at a time, each a loop without conditions
@@ -68,7 +71,7 @@ void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& option
     };
 #pragma omp parallel for if (size > kSerial)
     for (std::int64_t begin = 0; begin < size; begin += kSpan)
-      for_each_part(begin, std::min(size, begin + kSpan), n, p, seed, stream, part);
+      for_each_part(begin, std::min(size, begin + kSpan), n, p, key, stream, part);
   });
 }
 
@@ -82,7 +85,8 @@ void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions&
     const std::int64_t m = dy.dim(0), n = dy.dim(1), pitch = dxp ? dx.dim(1) : n;
     const auto p = static_cast<float>(options.dropout);
     const auto keep = static_cast<Sum>(1 / (1 - options.dropout));
-    const std::uint64_t seed = options.key.seed, stream = p > 0 ? options.key.stream_now() : 0;
+    const RandomKey key = options.key;
+    const std::uint64_t stream = p > 0 ? key.stream_now() : 0;
     const Activation activation = options.activation;
     const bool relu = activation == Activation::kRelu;  // tells by y what was dropped
     const auto part = [=](std::int64_t i, std::int64_t j, int count, const float* unit, double* sum) {
@@ -115,7 +119,7 @@ void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions&
     for (std::int64_t c = 0; c < kChunks; ++c) {
       double* sum = partial.data() + c * n;
       const std::int64_t begin = std::min(m, c * chunk), end = std::min(m, begin + chunk);
-      for_each_part(begin * n, end * n, n, relu ? 0 : p, seed, stream,
+      for_each_part(begin * n, end * n, n, relu ? 0 : p, key, stream,
                     [&](std::int64_t i, std::int64_t j, int count, const float* unit) {
                       part(i, j, count, unit, sum);
                     });

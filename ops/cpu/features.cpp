@@ -25,7 +25,8 @@ void drop_entries(const Csr& a, const Tensor& row, const Tensor& place, const Te
     for (std::int64_t begin = 0; begin < n; begin += kBlock) {
       const int count = static_cast<int>(std::min<std::int64_t>(kBlock, n - begin));
       float unit[kBlock];
-      if (p > 0) random_entries(seed, stream, rows + begin, col + begin, cols, count, unit);
+      if (p > 0)
+        random_entries(seed, stream, rows + begin, col + begin, cols, key.first_row * cols, count, unit);
       for (int k = 0; k < count; ++k) {
         const std::int64_t e = begin + k;
         Sum value = load(xp[e]);

@@ -26,10 +26,11 @@ RODEO_WIDE void random_block(std::uint64_t seed, std::uint64_t stream, std::uint
 }
 
 RODEO_WIDE void random_entries(std::uint64_t seed, std::uint64_t stream, const std::int32_t* row,
-                               const std::int32_t* col, std::int64_t cols, int count, float* unit) {
+                               const std::int32_t* col, std::int64_t cols, std::int64_t first, int count,
+                               float* unit) {
 #pragma omp simd
   for (int k = 0; k < count; ++k) {
-    const auto index = static_cast<std::uint64_t>(row[k] * cols + col[k]);
+    const auto index = static_cast<std::uint64_t>(first + row[k] * cols + col[k]);
     const Philox4 words = philox(seed, stream, index >> 2);
     // Two selects instead of an index, which would go through memory.
     const std::uint32_t low = index & 1 ? words.word[1] : words.word[0];

@@ -20,6 +20,12 @@ inline std::uint32_t dropout_threshold(double p) {
   return static_cast<std::uint32_t>(dropped * 0x1p8 - 1);
 }
 
+/// Philox calls for the rows before the first of a matrix with `cols` columns: RandomKey::first_row is a
+/// multiple of 4 there.
+RODEO_HOST_DEVICE std::uint64_t first_quad(const RandomKey& key, std::int64_t cols) {
+  return static_cast<std::uint64_t>(key.first_row / 4 * cols);
+}
+
 RODEO_HOST_DEVICE bool dropout_keeps(std::uint32_t word, std::uint32_t threshold) {
   return word > threshold;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <new>
 #include <utility>
@@ -17,14 +18,22 @@
 #include "train/commands/parse_options.h"
 #include "train/commands/recorder.h"
 #include "train/commands/run_command.h"
+#include "train/commands/run_on_ranks.h"
 #include "train/report/op_report.h"
 #include "train/task/advice.h"
 #include "train/task/memory_estimate.h"
 #include "train/task/node_model.h"
+#include "train/task/rank_share.h"
 #include "train/trainer.h"
 
 namespace rodeo {
 namespace {
+
+std::string describe_ranks(const NodePartition& nodes) {
+  const auto [least, most] = std::minmax_element(nodes.rows().begin(), nodes.rows().end());
+  return fmt::format("{} over {}, {} to {} nodes each", nodes.ranks().size(), nodes.ranks().backend(), *least,
+                     *most);
+}
 
 void describe(const Console& console, const NodeRun& run, const TrainOptions& options, Device device) {
   const auto& [task, model] = run;
@@ -32,9 +41,9 @@ void describe(const Console& console, const NodeRun& run, const TrainOptions& op
   console.say("dataset", fmt::format("{}: {} nodes, {} {}edges, {} features{}", task.name, task.num_nodes,
                                      task.num_edges, nodes ? "" : "message ", task.num_features,
                                      nodes ? fmt::format(", {} classes", task.num_classes) : ""));
-  console.say("split",
-              fmt::format("{} train, {} val, {} test{}{}", task.split.train.numel(), task.split.val.numel(),
-                          task.split.test.numel(), nodes ? "" : " ", task.parts_of));
+  console.say("split", fmt::format("{} train, {} val, {} test{}{}", task.split_sizes[0], task.split_sizes[1],
+                                   task.split_sizes[2], nodes ? "" : " ", task.parts_of));
+  if (task.partition) console.say("ranks", describe_ranks(*task.partition));
   console.say("features", task.features);
   if (!task.reorder.empty())
     console.say("reorder", fmt::format("{}, in {:.1f} ms", task.reorder, task.reorder_ms));
@@ -87,12 +96,13 @@ void dry_run(const TrainOptions& options, Device device) {
     console.say("", str("this will not fit: try ", memory_advice(options, device.is_cuda())));
 }
 
-TrainSummary train(const TrainOptions& options, Device device, Recorder& recorder) {
+TrainSummary train(const TrainOptions& options, Device device, const Communicator& ranks,
+                   Recorder& recorder) {
   check_device(options, device);
   Console console(options.quiet);
   console.say("device", describe_device(options.device, device));
 
-  const NodeRun run = load_run(options, device);
+  const NodeRun run = load_run(options, device, ranks);
   const auto& [task, model] = run;
   name_allocations(run);
   describe(console, run, options, device);
@@ -117,13 +127,16 @@ TrainSummary train(const TrainOptions& options, Device device, Recorder& recorde
                                        .stop_on_loss = options.stop_on_loss,
                                        .cuda_graph = options.cuda_graph,
                                        .schedule = options.schedule,
+                                       .partition = task.partition,
                                        .clip_norm = options.clip_norm,
                                        .stop_at_nan = options.stop_at_nan,
                                        .timer = timer ? &*timer : nullptr,
                                        .watch = options.debug ? &watch : nullptr,
                                        .stop = [&] { return signals.signal() != 0; }});
-  if (const int epoch = recorder.start(run, trainer, describe_device(options.device, device)); epoch > 0)
-    console.say("resumed", fmt::format("after epoch {} from {}", epoch, options.checkpoint));
+  const int first = recorder.start(run, trainer, describe_device(options.device, device));
+  ranks.barrier();  // before rank 0 replaces the checkpoint that the others resume from
+  if (first > 0)
+    console.say("resumed", fmt::format("after epoch {} from {}", first, options.checkpoint));
   else if (options.resume)
     console.say("resumed", fmt::format("from the beginning: {} has no checkpoint", options.checkpoint));
   if (options.resume) console.blank_line();
@@ -169,7 +182,7 @@ void train_folds(TrainOptions options, Device device) {
   for (options.fold = 0; options.fold < options.folds; ++options.fold) {
     if (!quiet) fmt::print("fold {:<10} ", options.fold);
     Recorder recorder(options);
-    test.push_back(train(options, device, recorder).best.test);
+    test.push_back(train(options, device, /*ranks=*/{}, recorder).best.test);
   }
   double mean = 0, square = 0;
   for (const double a : test) mean += a / static_cast<double>(test.size());
@@ -193,7 +206,11 @@ void with_advice(const TrainOptions& options, Device device, const std::function
   }
 }
 
-void run(const TrainOptions& options) {
+void run(const TrainOptions& options, const Communicator& ranks) {
+  if (ranks.size() > 1) {
+    check_same_options(options, ranks);
+    check_rank_options(options);
+  }
   set_allow_tf32(options.precision == Precision::kTf32);
   if (options.threads > 0) set_num_threads(options.threads);
   if (options.dry_run) {
@@ -204,10 +221,10 @@ void run(const TrainOptions& options) {
     const Device device = parse_device(options.device);
     return with_advice(options, device, [&] { train_folds(options, device); });
   }
-  Recorder recorder(options);
+  Recorder recorder(options, /*writes=*/ranks.rank() == 0);
   try {
     const Device device = parse_device(options.device);
-    with_advice(options, device, [&] { train(options, device, recorder); });
+    with_advice(options, device, [&] { train(options, device, ranks, recorder); });
   } catch (const Interrupted&) {  // a shorter run, but complete: no error line in the log
     throw;
   } catch (...) {
@@ -221,12 +238,12 @@ void run(const TrainOptions& options) {
 
 int train_command(int argc, const char* const* argv, const TrainOptions& defaults) {
   const std::string program = defaults.choose_model ? "rodeo_train" : str("train_", defaults.model);
-  return run_command(program, [&] {
+  return run_command_on_ranks(program, [&](const Communicator& ranks) {
     const TrainOptions options = parse_train_options(argc, argv, defaults);
     for (const std::string& warning : options.warnings)
-      fmt::print(stderr, "{}: {}\n", program, printable(warning));
+      if (ranks.rank() == 0) fmt::print(stderr, "{}: {}\n", program, printable(warning));
     if (options.notice.empty())
-      run(options);
+      run(options, ranks);
     else
       fmt::print("{}", options.notice);
   });

@@ -30,6 +30,7 @@ std::string describe(const std::string& name, std::int64_t nodes, std::int64_t e
 
 struct Recorder::State {
   TrainOptions options;
+  bool writes = true;
   std::unique_ptr<CheckpointFolder> checkpoints;
   std::unique_ptr<AtomicFile> weights, report, trace;  // opened early, written at the end
   std::unique_ptr<LineFile> log, csv;
@@ -76,8 +77,7 @@ struct Recorder::State {
     saved_at = Clock::now();
   }
 
-  void resume() {
-    const Checkpoint checkpoint = checkpoints->load();
+  void resume(const Checkpoint& checkpoint) {
     const std::string where =
         fmt::format("{}: the checkpoint of epoch {}", options.checkpoint, checkpoint.epoch);
     const RunState state = read_state(checkpoint.state, names, where);
@@ -108,9 +108,11 @@ struct Recorder::State {
   }
 };
 
-Recorder::Recorder(const TrainOptions& options) : state_(std::make_unique<State>()) {
+Recorder::Recorder(const TrainOptions& options, bool writes) : state_(std::make_unique<State>()) {
   State& s = *state_;
   s.options = options;
+  s.writes = writes;
+  if (!writes) return;
   if (!options.checkpoint.empty()) {
     s.checkpoints = std::make_unique<CheckpointFolder>(options.checkpoint);
     const auto latest = s.checkpoints->latest();
@@ -138,7 +140,9 @@ int Recorder::start(const NodeRun& run, Trainer& trainer, const std::string& dev
              .algorithms = run.model.algorithms,
              .parameters = run.model.module->num_parameters(),
              .data_bytes = memory_stats(run.task.x.device()).current};
-  if (s.checkpoints && s.checkpoints->latest()) s.resume();
+  if (s.options.resume)
+    if (const auto checkpoint = CheckpointFolder::read(s.options.checkpoint)) s.resume(*checkpoint);
+  if (!s.writes) return s.facts.resumed_from;
   s.saved_at = Clock::now();
   if (s.log) s.log->line(start_line(s.options, run.task, s.facts));
   if (!s.options.csv.empty()) {
@@ -157,6 +161,7 @@ int Recorder::start(const NodeRun& run, Trainer& trainer, const std::string& dev
 
 void Recorder::epoch(const EpochReport& report) {
   State& s = *state_;
+  if (!s.writes) return;
   if (s.checkpoints || s.report) s.history.push_back(report);
   if (s.log) s.log->line(epoch_line(report));
   if (s.csv) s.csv->line(csv_line(report));
@@ -181,6 +186,7 @@ void Recorder::epoch(const EpochReport& report) {
 
 void Recorder::finish(const TrainSummary& summary, KernelTimer* timer) {
   State& s = *state_;
+  if (!s.writes) return;
   if (s.checkpoints && !s.history.empty() && s.saved_epoch != summary.epochs) s.save(s.history.back());
   if (s.weights) {
     check(!s.best.empty(), "[train] no epoch had a finite validation loss: ", s.options.export_file,

@@ -17,7 +17,9 @@ class Recorder {
  public:
   /// Opens all output files, so that one that cannot be written fails before training. Throws Error for that,
   /// and for a folder that has a checkpoint although options.resume is false.
-  explicit Recorder(const TrainOptions& options);
+  /// A rank that does not write (of several) opens and writes no file. It reads the checkpoint to resume
+  /// from.
+  explicit Recorder(const TrainOptions& options, bool writes = true);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;

@@ -98,11 +98,19 @@ std::optional<int> CheckpointFolder::latest() const {
 }
 
 Checkpoint CheckpointFolder::load() const {
-  const auto epoch = latest();
-  check(epoch.has_value(), folder_, ": there is no checkpoint");
-  const std::string folder = folder_of(folder_, *epoch) + "/";
-  return {*epoch, read_safetensors(folder + kWeights), read_safetensors(folder + kBest),
-          read_safetensors(folder + kState)};
+  std::optional<Checkpoint> checkpoint = read(folder_);
+  check(checkpoint.has_value(), folder_, ": there is no checkpoint");
+  return *std::move(checkpoint);
+}
+
+std::optional<Checkpoint> CheckpointFolder::read(const std::string& path) {
+  std::error_code none;
+  if (!fs::is_directory(path, none)) return std::nullopt;
+  const auto epoch = latest_in(path);
+  if (!epoch) return std::nullopt;
+  const std::string folder = folder_of(path, *epoch) + "/";
+  return Checkpoint{*epoch, read_safetensors(folder + kWeights), read_safetensors(folder + kBest),
+                    read_safetensors(folder + kState)};
 }
 
 void CheckpointFolder::save(const Checkpoint& checkpoint) {

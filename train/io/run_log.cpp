@@ -76,9 +76,9 @@ std::string start_line(const TrainOptions& options, const NodeTask& task, const 
                      {"one_way_edges", task.one_way_edges},
                      {"features", task.num_features},
                      {"classes", task.num_classes},
-                     {"train", task.split.train.numel()},
-                     {"val", task.split.val.numel()},
-                     {"test", task.split.test.numel()},
+                     {"train", task.split_sizes[0]},
+                     {"val", task.split_sizes[1]},
+                     {"test", task.split_sizes[2]},
                      {"load_ms", task.load_ms},
                      {"convert_ms", task.convert_ms}};
   if (task.order.defined())

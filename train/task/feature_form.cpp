@@ -61,11 +61,22 @@ Features as_sparse(Dataset& dataset, Device device) {
 
 }  // namespace
 
+FeatureForm choose_feature_form(const Dataset& dataset, const TrainOptions& options, Device device) {
+  if (!should_use_sparse(dataset, options, device)) return FeatureForm::kDense;
+  const std::string reason = dense_features_reason(options);
+  check(reason.empty(), "--features sparse: ", reason);
+  return FeatureForm::kSparse;
+}
+
 ChosenFeatures choose_features(Dataset& dataset, const TrainOptions& options, Device device) {
+  return convert_features(dataset, options, choose_feature_form(dataset, options, device), device);
+}
+
+ChosenFeatures convert_features(Dataset& dataset, const TrainOptions& options, FeatureForm form,
+                                Device device) {
   ChosenFeatures chosen;
   const std::string reason = dense_features_reason(options);
-  if (should_use_sparse(dataset, options, device)) {
-    check(reason.empty(), "--features sparse: ", reason);
+  if (form == FeatureForm::kSparse) {
     chosen.x = as_sparse(dataset, device);
     const Shape shape = chosen.x.shape();
     const auto size = static_cast<double>(std::max<std::int64_t>(shape.numel(), 1));

@@ -23,5 +23,11 @@ struct ChosenFeatures {
 /// sparse ones only if propagating X W in each epoch is less work. Sparse features of a file that stay sparse
 /// are never stored as dense.
 ChosenFeatures choose_features(Dataset& dataset, const TrainOptions& options, Device device);
+/// The first half of choose_features(): kSparse or kDense. Throws Error for sparse features that the model
+/// cannot read.
+FeatureForm choose_feature_form(const Dataset& dataset, const TrainOptions& options, Device device);
+/// The second half.
+ChosenFeatures convert_features(Dataset& dataset, const TrainOptions& options, FeatureForm form,
+                                Device device);
 
 }  // namespace rodeo

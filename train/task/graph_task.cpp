@@ -157,6 +157,7 @@ NodeRun build_graph_run(Dataset dataset, const TrainOptions& options, Device dev
   task.num_classes = dataset.num_classes;
   task.class_names = dataset.class_names;
   task.parts_of = "graphs";
+  task.split_sizes = {task.split.train.numel(), task.split.val.numel(), task.split.test.numel()};
   task.x = Features(o.x);
   task.features = fmt::format("dense, {} x {}", o.x.dim(0), o.x.dim(1));
 

@@ -70,7 +70,7 @@ Dataset small_copy(const NodeTask& task, std::int64_t n, bool symmetric) {
   for (std::int64_t i = 0; i < n; ++i) all[static_cast<std::size_t>(i)] = i;
   const Tensor nodes = Tensor::from(all);
   const auto trained =
-      static_cast<std::int64_t>(static_cast<double>(task.split.train.numel()) /
+      static_cast<std::int64_t>(static_cast<double>(task.split_sizes[0]) /
                                 static_cast<double>(task.num_nodes) * static_cast<double>(n));
   small.split = {nodes.slice(0, std::clamp<std::int64_t>(trained, 1, n)), nodes, nodes};
   return small;

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <utility>
+#include <vector>
 
 #include "datasets/hdf5_check.h"
+#include "ops/convert.h"
 #include "train/task/graph_task.h"
 #include "train/task/link_task.h"
 #include "train/task/model_registry.h"
+#include "train/task/rank_share.h"
 
 namespace rodeo {
 namespace {
@@ -23,18 +26,47 @@ ModelGraph model_graph(const Graph& graph, GraphInput input, Precision precision
   return out;
 }
 
-/// load(prepare) returns the task after it has called prepare(graph).
+/// The rank's rows of a graph on the host.
+ModelGraph rank_share(const ModelGraph& graph, const std::shared_ptr<const NodePartition>& nodes,
+                      Device device) {
+  const Csr& all = graph.adj.csr();
+  const std::int64_t begin = nodes->first_row(), end = begin + nodes->num_rows();
+  std::vector<std::int64_t> row_ptr(all.row_ptr.data<std::int64_t>() + begin,
+                                    all.row_ptr.data<std::int64_t>() + end + 1);
+  const std::int64_t first = row_ptr.front(), last = row_ptr.back();
+  for (std::int64_t& at : row_ptr) at -= first;
+  const auto own = [&](const Tensor& x, std::int64_t from, std::int64_t to) {
+    return x.defined() ? x.slice(from, to).clone().to(device) : x;
+  };
+  const Csr rows{end - begin, all.cols, Tensor::from(row_ptr, device), own(all.col, first, last)};
+  const bool symmetric = transpose_pattern(graph.adj) == graph.adj;
+  ModelGraph share{Adjacency::sharded(rows, nodes, symmetric), {}, graph.weighted};
+  if (graph.normalized.adj.defined())
+    share.normalized = {share.adj, own(graph.normalized.weight, first, last),
+                        own(graph.normalized.scale, begin, end)};
+  return share;
+}
+
+/// load(prepare, over) returns the task after it has called prepare(graph).
 template <class Load>
-NodeRun build_run(const TrainOptions& options, Load&& load, Adjacency* plain = nullptr) {
+NodeRun build_run(const TrainOptions& options, Device device, const Communicator& ranks, Load&& load,
+                  Adjacency* plain = nullptr) {
   const ModelEntry& entry = find_model(options.model);
   NodeRun run;
   ModelGraph graph;
-  run.task = load([&](const Graph& from) {
+  RankRun over{ranks, {}};
+  const bool is_shared = ranks.size() > 1;
+  if (is_shared) check_rank_options(options);
+  const auto prepare = [&](const Graph& from) {
     graph = model_graph(from, entry.traits.graph, options.precision);
     if (plain) *plain = from.adj;
-  });
+    if (!is_shared) return;
+    over.partition = partition_nodes(graph.adj, ranks);
+    graph = rank_share(graph, over.partition, device);
+  };
+  run.task = load(prepare, is_shared ? &over : nullptr);
   run.model = entry.make(options, run.task, graph);
-  run.model.adj = graph.adj;
+  run.model.adj = is_shared ? graph.adj.shard()->rows : graph.adj;
   run.model.algorithms += fmt::format(", precision {}", name(options.precision));
   if (run.task.x.is_sparse()) run.model.algorithms += ", features sparse";
   return run;
@@ -53,7 +85,8 @@ void set_placeholders(Dataset& dataset, std::int64_t columns) {
 NodeRun build_link_run(Dataset dataset, const TrainOptions& options, Device device, Adjacency* graph) {
   set_placeholders(dataset, options.embedding);
   NodeRun run = build_run(
-      options, [&](const auto& prepare) { return make_task(std::move(dataset), options, device, prepare); },
+      options, device, {},
+      [&](const auto& prepare, RankRun*) { return make_task(std::move(dataset), options, device, prepare); },
       graph);
   add_decoder(run.model, options, device);
   return run;
@@ -85,17 +118,22 @@ NodeRun load_link_run(const TrainOptions& options, Device device) {
 
 }  // namespace
 
-NodeRun load_run(const TrainOptions& options, Device device) {
+NodeRun load_run(const TrainOptions& options, Device device, const Communicator& ranks) {
+  if (ranks.size() > 1) check_rank_options(options);
   if (options.task == TaskKind::kLink) return load_link_run(options, device);
   if (options.task == TaskKind::kGraph) return load_graph_run(options, device);
-  return build_run(options, [&](const auto& prepare) { return load_task(options, device, prepare); });
+  return build_run(options, device, ranks, [&](const auto& prepare, RankRun* over) {
+    return load_task(options, device, prepare, over);
+  });
 }
 
-NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device) {
+NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device, const Communicator& ranks) {
+  if (ranks.size() > 1) check_rank_options(options);
   if (options.task == TaskKind::kLink) return make_link_run(std::move(dataset), {}, options, device);
   if (options.task == TaskKind::kGraph) return make_graph_run(std::move(dataset), options, device);
-  return build_run(
-      options, [&](const auto& prepare) { return make_task(std::move(dataset), options, device, prepare); });
+  return build_run(options, device, ranks, [&](const auto& prepare, RankRun* over) {
+    return make_task(std::move(dataset), options, device, prepare, over);
+  });
 }
 
 NodeRun make_prediction_run(Dataset dataset, const TrainOptions& options, Device device) {

@@ -6,9 +6,10 @@
 namespace rodeo {
 
 /// Loads options.dataset and builds options.model for it. Throws Error as load_task does.
-NodeRun load_run(const TrainOptions& options, Device device);
+/// Over several ranks: the rank's share of it, see NodeTask::partition. A collective call.
+NodeRun load_run(const TrainOptions& options, Device device, const Communicator& ranks = {});
 /// The same for a dataset in memory.
-NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device);
+NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device, const Communicator& ranks = {});
 /// The same without an objective, for predictions: messages pass over all edges.
 NodeRun make_prediction_run(Dataset dataset, const TrainOptions& options, Device device);
 

@@ -10,6 +10,7 @@
 #include "datasets/hdf5_check.h"
 #include "datasets/subset.h"
 #include "train/task/feature_form.h"
+#include "train/task/rank_share.h"
 #include "train/timing.h"
 
 namespace rodeo {
@@ -39,34 +40,41 @@ void find_majority(const Dataset& dataset, NodeTask& task) {
 
 }  // namespace
 
-NodeTask load_task(const TrainOptions& options, Device device, const std::function<void(Graph)>& prepare) {
+NodeTask load_task(const TrainOptions& options, Device device, const std::function<void(Graph)>& prepare,
+                   RankRun* over) {
   Dataset dataset;
-  // Reordering runs on the host.
+  // Reordering and cutting for ranks run on the host.
   const LoadOptions wanted{.need = Need::kTraining,
                            .split = options.split,
                            .seed = options.seed,
-                           .device = options.reorder == NodeOrder::kNone ? device : kCpu};
+                           .device = options.reorder == NodeOrder::kNone && !over ? device : kCpu};
   check_hdf5_file(options.dataset);
   const double load_ms = timed(kCpu, [&] { dataset = load_dataset(options.dataset, wanted); });
-  NodeTask task = make_task(std::move(dataset), options, device, prepare);
+  NodeTask task = make_task(std::move(dataset), options, device, prepare, over);
   task.load_ms = load_ms;
   return task;
 }
 
 NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
-                   const std::function<void(Graph)>& prepare) {
+                   const std::function<void(Graph)>& prepare, RankRun* over) {
   NodeTask task;
   if (options.reorder != NodeOrder::kNone) reorder(dataset, options, task);
   reset_peak_memory(device);
   task.convert_ms = timed(device, [&] {
     const bool has_attr = dataset.edge_attr.defined();  // no model of nodes reads them
     dataset.edge_attr = {};
-    Graph graph = to_graph(dataset, device, {.symmetrize = options.undirected});
+    Graph graph = to_graph(dataset, over ? kCpu : device, {.symmetrize = options.undirected});
     task.num_edges = graph.adj.num_edges();
     if (!options.undirected) task.one_way_edges = count_one_way_edges(graph.adj);
     dataset.src = dataset.dst = dataset.indptr = dataset.indices = dataset.edge_weight = {};
     prepare(std::move(graph));
-    ChosenFeatures chosen = choose_features(dataset, options, device);
+    if (over) task.partition = over->partition;
+    find_majority(dataset, task);
+    task.num_nodes = dataset.num_nodes;
+    task.split_sizes = {dataset.split.train.numel(), dataset.split.val.numel(), dataset.split.test.numel()};
+    const FeatureForm form = choose_feature_form(dataset, options, device);
+    if (task.partition) dataset = rank_share(std::move(dataset), *task.partition);
+    ChosenFeatures chosen = convert_features(dataset, options, form, device);
     task.x = std::move(chosen.x);
     task.features = std::move(chosen.text) + (has_attr ? "; edge features not used" : "");
     task.feature_norm = chosen.row_norm;
@@ -75,9 +83,7 @@ NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
                   dataset.split.test.to(device)};
   });
   task.convert_peak_bytes = memory_stats(device).peak;
-  find_majority(dataset, task);
   task.name = dataset.name;
-  task.num_nodes = dataset.num_nodes;
   task.num_features = dataset.num_features;
   task.num_classes = dataset.num_classes;
   task.class_names = dataset.class_names;

@@ -1,12 +1,15 @@
 /// A dataset on the device, ready for node classification.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/node_partition.h"
 #include "datasets/dataset.h"
 #include "ops/features.h"
 #include "train/task/options.h"
@@ -32,6 +35,9 @@ struct NodeTask {
   std::string metric;                    // what Evaluation holds: "AUC"; empty: accuracy or micro-F1
   std::string parts_of;                  // what `split` counts: "edges"; empty: nodes
   Split split;                           // on the device
+  /// Over several ranks: x, label and split are those of the rank's nodes. Null on one rank.
+  std::shared_ptr<const NodePartition> partition;
+  std::array<std::int64_t, 3> split_sizes{};  // train, val and test nodes of all ranks
   Tensor order;           // i64 [nodes], on the host: node i is node order[i] of the file; undefined: node i
   std::string reorder;    // describes the order: "rabbit, edges within 1,024 places 1.2 % -> 61.0 %"
   double reorder_ms = 0;  // on the host, between load and convert
@@ -40,14 +46,22 @@ struct NodeTask {
   std::int64_t convert_peak_bytes = 0;  // peak device memory during the conversion
 };
 
+/// A run over several ranks.
+struct RankRun {
+  Communicator ranks;
+  std::shared_ptr<const NodePartition> partition;  // set by prepare(graph)
+};
+
 /// Loads options.dataset onto the device, with the nodes in the order of options.reorder. Calls
-/// prepare(graph) before the features are converted: it derives the graph that the model reads. Throws Error
+/// prepare(graph) before the features are converted: it derives the graph that the model reads. With `over`,
+/// the graph is on the host, prepare() sets over->partition, and the task gets the rank's share. Throws Error
 /// as load_dataset does.
-NodeTask load_task(const TrainOptions& options, Device device, const std::function<void(Graph)>& prepare);
+NodeTask load_task(const TrainOptions& options, Device device, const std::function<void(Graph)>& prepare,
+                   RankRun* over = nullptr);
 
 /// The same for a dataset in memory. Frees its tensors as soon as they are converted.
 NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
-                   const std::function<void(Graph)>& prepare);
+                   const std::function<void(Graph)>& prepare, RankRun* over = nullptr);
 
 /// Reorders rows from the task's node order to the file's.   rows [nodes] or [nodes, n], any dtype -> same
 /// shape, on the host.

@@ -63,10 +63,10 @@ __global__ void uniform_kernel(T* out, std::int64_t size, float lo, float hi, Ra
 // One thread per four elements, which share a Philox call. Grid-stride, block kThreads.
 template <class T>
 __global__ void dropout_kernel(const T* x, T* y, std::int64_t size, std::uint32_t threshold,
-                               Accumulator<T> scale, RandomKey key) {
+                               Accumulator<T> scale, RandomKey key, std::uint64_t before) {
   const std::uint64_t stream = key.stream_now();
   RODEO_GRID_STRIDE(quad, (size + 3) / 4) {
-    const Philox4 random = philox(key.seed, stream, quad);
+    const Philox4 random = philox(key.seed, stream, before + quad);
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const std::int64_t i = quad * 4 + k;
@@ -159,7 +159,8 @@ void dropout(const Tensor& x, double p, RandomKey key, const Tensor& y) {
   dispatch_float(x.dtype(), "dropout", [&]<class T>(T) {
     using D = device_t<T>;
     run("dropout", y, ceil_div(y.numel(), 4), dropout_kernel<D>, device_data<T>(x), device_data<T>(y),
-        y.numel(), dropout_threshold(p), static_cast<Accumulator<D>>(1 / (1 - p)), key);
+        y.numel(), dropout_threshold(p), static_cast<Accumulator<D>>(1 / (1 - p)), key,
+        first_quad(key, y.numel() / y.dim(0)));
   });
 }
 

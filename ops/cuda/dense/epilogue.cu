@@ -52,6 +52,7 @@ __global__ void __launch_bounds__(kThreads, 6)
   if (column >= args.n) return;
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.y) * blockDim.y;
   const std::uint64_t stream = args.has_dropout ? args.key.stream_now() : 0;
+  const std::uint64_t before = first_quad(args.key, args.n);
   Sum bias[kQuad] = {};
 #pragma unroll
   for (int k = 0; k < kQuad; ++k)
@@ -73,7 +74,7 @@ __global__ void __launch_bounds__(kThreads, 6)
       const std::int64_t i = first + r * stride, at = i * args.n + column;
       if (i >= args.rows) break;
       Philox4 random{};
-      if (args.has_dropout) random = philox(args.key.seed, stream, at / kQuad);
+      if (args.has_dropout) random = philox(args.key.seed, stream, before + at / kQuad);
 #pragma unroll
       for (int k = 0; k < kQuad; ++k)
         values[r].value[k] = static_cast<T>(
@@ -108,9 +109,10 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
     return values;
   };
   const std::uint64_t stream = args.has_dropout ? args.key.stream_now() : 0;
+  const std::uint64_t before = first_quad(args.key, args.n);
   const auto work = [&](std::int64_t quad, Quad values) {
     Philox4 random{};
-    if (args.has_dropout) random = philox(args.key.seed, stream, quad);
+    if (args.has_dropout) random = philox(args.key.seed, stream, before + quad);
     std::int64_t i = 0, j = 0;
     if (needs_position) i = quotient(quad * kQuad, args.n), j = quad * kQuad - i * args.n;
     Sum pre_scale = args.pre_scale ? args.pre_scale[i] : Sum(1),
@@ -160,6 +162,7 @@ __global__ void __launch_bounds__(kColumnSumThreads, 2)
   const bool relu = args.activation == Activation::kRelu;
   const bool draws = args.has_dropout && !relu;
   const std::uint64_t stream = draws ? args.key.stream_now() : 0;
+  const std::uint64_t before = first_quad(args.key, args.n);
   const std::int64_t group = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const std::int64_t column = group * kVec;
   const ColumnSumsChunk rows(chunk, args.rows);
@@ -186,7 +189,7 @@ __global__ void __launch_bounds__(kColumnSumThreads, 2)
         if (i >= rows.end) break;
         Philox4 random{};
         if (draws) {
-          random = philox(args.key.seed, stream, at >> 2);
+          random = philox(args.key.seed, stream, before + (at >> 2));
           if constexpr (kVec == 1) random.word[0] = random.word[at & 3];
         }
         Row out;

@@ -182,7 +182,7 @@ void tall_matmul(const DropoutInput& x, const Tensor& w, bool transposed, const 
                       .bias = device_data<float>(bias),
                       .y = device_data<float>(y),
                       .pitch = static_cast<int>(y.dim(1)),
-                      .dropout = dropout_of(x)};
+                      .dropout = dropout_of(x, x.x.dim(1))};
   const Device device = y.device();
   const GemmTile tile =
       choose_tall_tile(args.x.rows, args.x.columns, args.pitch, Context::of(device).properties());

@@ -28,7 +28,8 @@ struct TallDropout {
   float keep;               // 1 / (1 - p)
   std::uint32_t threshold;  // dropout_keeps(); 0: no dropout
   RandomKey key;
-  std::uint32_t* kept;  // [m, tall_words(columns)]: bit j % 32 of word j / 32, or null
+  std::uint64_t first_quad;  // of the first row
+  std::uint32_t* kept;       // [m, tall_words(columns)]: bit j % 32 of word j / 32, or null
 };
 
 __host__ __device__ constexpr int tall_words(int columns) {
@@ -58,7 +59,7 @@ __device__ __forceinline__ float4 load_quad(const TallMatrix& m, std::int64_t ro
 /// Which of elements 4 quad .. 4 quad + 3 are kept, as bits 0 to 3.
 __device__ __forceinline__ std::uint32_t draw_quad(const TallDropout& d, std::uint64_t stream,
                                                    std::uint64_t quad) {
-  const Philox4 random = philox(d.key.seed, stream, quad);
+  const Philox4 random = philox(d.key.seed, stream, d.first_quad + quad);
   std::uint32_t bits = 0;
 #pragma unroll
   for (int k = 0; k < 4; ++k) bits |= dropout_keeps(random.word[k], d.threshold) ? 1u << k : 0;
@@ -184,11 +185,13 @@ inline TallMatrix matrix_of(const Tensor& x, std::int64_t columns) {
           in_quads(x, columns)};
 }
 
-inline TallDropout dropout_of(const DropoutInput& x) {
+/// For a matrix with `columns` columns.
+inline TallDropout dropout_of(const DropoutInput& x, std::int64_t columns) {
   return {.scale = device_data<float>(x.scale),
           .keep = static_cast<float>(1 / (1 - x.p)),
           .threshold = dropout_threshold(x.p),
           .key = x.key,
+          .first_quad = kernels::first_quad(x.key, columns),
           .kept = static_cast<std::uint32_t*>(x.kept.raw())};
 }
 

@@ -174,7 +174,7 @@ void tall_matmul_transposed(const DropoutInput& x, const Tensor& dy, const Tenso
                                 .with_sums = db.defined(),
                                 .chunk = 0,
                                 .partial = nullptr,
-                                .dropout = dropout_of(x)};
+                                .dropout = dropout_of(x, x.x.dim(1))};
   const GemmTile tile = choose_tall_transposed_tile(args.x.columns + args.with_sums, args.n);
   with_tile<kTallTransposedTiles>(tile, [&]<int kIndex>() { multiply_transposed<kIndex>(args, dw, db); });
 }

@@ -31,7 +31,7 @@ __global__ void drop_entries_kernel(const EntryArgs<T> args) {
     const std::int64_t row = args.row[e];
     Accumulator<T> value = widen(args.x[e]);
     if (args.threshold > 0) {
-      const auto at = static_cast<std::uint64_t>(row * args.cols + args.col[e]);
+      const auto at = static_cast<std::uint64_t>((args.key.first_row + row) * args.cols + args.col[e]);
       value = dropout_keeps(random_word(args.key.seed, stream, at), args.threshold) ? value * args.keep : 0;
     }
     if (args.scale) value *= args.scale[row];

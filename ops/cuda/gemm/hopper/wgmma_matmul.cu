@@ -261,17 +261,18 @@ void multiply(const WgmmaArgs& args, bool transposed, const WgmmaConfig& config,
 
 void wgmma_matmul(const DropoutInput& x, const Tensor& w, bool transposed, const Tensor& bias,
                   const EpilogueOptions& then, const Tensor& y) {
-  const WgmmaArgs args{.x = wgmma_operand(x.x, w.dim(transposed ? 1 : 0)),
-                       .rows = y.dim(0),
-                       .w = device_data<float>(w),
-                       .n = static_cast<int>(w.dim(transposed ? 0 : 1)),
-                       .bias = device_data<float>(bias),
-                       .y = device_data<float>(y),
-                       .pitch = static_cast<int>(y.dim(1)),
-                       .in_quads = in_quads(y, y.dim(1)),
-                       .dropout = dropout_of(x),
-                       .relu = then.activation == Activation::kRelu,
-                       .then = dropout_of({.p = then.dropout, .key = then.key, .scale = then.post_scale})};
+  const WgmmaArgs args{
+      .x = wgmma_operand(x.x, w.dim(transposed ? 1 : 0)),
+      .rows = y.dim(0),
+      .w = device_data<float>(w),
+      .n = static_cast<int>(w.dim(transposed ? 0 : 1)),
+      .bias = device_data<float>(bias),
+      .y = device_data<float>(y),
+      .pitch = static_cast<int>(y.dim(1)),
+      .in_quads = in_quads(y, y.dim(1)),
+      .dropout = dropout_of(x, x.x.dim(1)),
+      .relu = then.activation == Activation::kRelu,
+      .then = dropout_of({.p = then.dropout, .key = then.key, .scale = then.post_scale}, y.dim(1))};
   const Device device = y.device();
   const WgmmaConfig config =
       choose_wgmma(args.rows, args.x.columns, args.pitch, Context::of(device).properties());

@@ -223,7 +223,7 @@ void multiply(WgmmaGradientArgs args, const Tensor& dw, const Tensor& db) {
 void wgmma_matmul_transposed(const DropoutInput& x, const Tensor& y, const Tensor& dy,
                              const EpilogueOptions& then, const Tensor& dw, const Tensor& db) {
   const bool masked = then.activation == Activation::kRelu;
-  const TallDropout post_scale = dropout_of({.p = then.dropout, .scale = then.post_scale});
+  const TallDropout post_scale = dropout_of({.p = then.dropout, .scale = then.post_scale}, 0);
   // Rows of dy are read with their padding, which belongs to no column of dw.
   const WgmmaGradientArgs args{.x = wgmma_operand(x.x, x.x.dim(1)),
                                .dy = wgmma_operand(dy, dy.dim(1)),
@@ -233,7 +233,7 @@ void wgmma_matmul_transposed(const DropoutInput& x, const Tensor& y, const Tenso
                                .with_sums = db.defined(),
                                .chunk = 0,
                                .partial = nullptr,
-                               .dropout = dropout_of(x),
+                               .dropout = dropout_of(x, x.x.dim(1)),
                                .post_scale = post_scale.scale,
                                .then_keep = post_scale.keep};
   if (masked) return multiply<128, true>(args, dw, db);

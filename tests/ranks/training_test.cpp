@@ -1,0 +1,157 @@
+// Full-graph training over ranks against one rank: the same losses, metrics and weights.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tests/ranks/ranks.h"
+#include "tests/support/tiny.h"
+#include "train/task/model_registry.h"
+#include "train/task/node_model.h"
+#include "train/trainer.h"
+
+namespace rodeo {
+namespace {
+
+using test::ranks;
+
+struct Trained {
+  std::vector<double> losses;
+  TrainSummary summary;
+  std::vector<float> weights;
+};
+
+Trained train(Dataset data, const TrainOptions& options, const Communicator& over) {
+  const NodeRun run = make_run(std::move(data), options, kCpu, over);
+  Trained out;
+  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
+                  {.epochs = options.epochs,
+                   .patience = options.patience,
+                   .schedule = options.schedule,
+                   .partition = run.task.partition,
+                   .clip_norm = options.clip_norm});
+  out.summary = trainer.fit([&](const EpochReport& report) { out.losses.push_back(report.loss); });
+  for (const Variable& parameter : run.model.module->parameters())
+    for (const float value : parameter.value().to_vector<float>()) out.weights.push_back(value);
+  return out;
+}
+
+TrainOptions options_of(std::string_view model) {
+  TrainOptions options = published_options(model);
+  options.epochs = 6;
+  options.lr = 0.001;
+  options.dropout = options.attention_dropout = 0.5;
+  options.spmm = SpmmAlgorithm::kRode;
+  return options;
+}
+
+void expect_as_on_one_rank(const Dataset& data, const TrainOptions& options, double tolerance = 1e-5) {
+  const Trained one = train(data, options, Communicator()), all = train(data, options, ranks());
+  ASSERT_EQ(one.losses.size(), all.losses.size());
+  for (std::size_t i = 0; i < one.losses.size(); ++i)
+    EXPECT_NEAR(all.losses[i], one.losses[i], tolerance * one.losses[i]) << "epoch " << i + 1;
+  EXPECT_NEAR(all.summary.last.val_loss, one.summary.last.val_loss, tolerance * one.summary.last.val_loss);
+  EXPECT_NEAR(all.summary.last.test, one.summary.last.test, 0.03);
+  EXPECT_EQ(all.summary.epochs, one.summary.epochs);
+  // All ranks have the same weights, to the bit.
+  const Tensor own = Tensor::from(all.weights), first = own.clone();
+  ranks().broadcast(first);
+  EXPECT_EQ(first.to_vector<float>(), all.weights);
+}
+
+Dataset small(std::int64_t nodes) {
+  Dataset data;
+  data.name = "ring";
+  data.num_nodes = nodes, data.num_features = 3, data.num_classes = 2;
+  std::vector<std::int64_t> src, dst, label, all;
+  std::vector<float> x;
+  for (std::int64_t i = 0; i < nodes; ++i) {
+    src.push_back(i), dst.push_back((i + 1) % nodes), label.push_back(i % 2), all.push_back(i);
+    for (int k = 0; k < 3; ++k) x.push_back(static_cast<float>((i * 3 + k) % 5 + 1));
+  }
+  data.src = Tensor::from(src), data.dst = Tensor::from(dst), data.y = Tensor::from(label);
+  data.x = Tensor::from(x, {nodes, 3});
+  data.split = {Tensor::from(all).slice(0, 1), Tensor::from(all).slice(1, nodes), Tensor::from(all)};
+  return data;
+}
+
+TEST(RanksTraining, AllModelsWithDropout) {
+  const Dataset data = test::tiny_dataset();
+  for (const ModelEntry& entry : model_registry()) {
+    SCOPED_TRACE(entry.name);
+    TrainOptions options = options_of(entry.name);
+    if (entry.name == "appnp") options.edge_dropout = 0.3;
+    expect_as_on_one_rank(data, options, 1e-4);
+  }
+}
+
+TEST(RanksTraining, OptionsThatReachOperators) {
+  const Dataset data = test::tiny_dataset();
+  const auto with = [&](std::string_view model, const std::function<void(TrainOptions&)>& set) {
+    TrainOptions options = options_of(model);
+    set(options);
+    expect_as_on_one_rank(data, options);
+  };
+  with("gcn", [](TrainOptions& o) { o.features = FeatureForm::kSparse; });
+  with("gcn", [](TrainOptions& o) { o.clip_norm = 0.01; });
+  with("gcn", [](TrainOptions& o) { o.reorder = NodeOrder::kDegree; });
+  with("gcn", [](TrainOptions& o) { o.patience = 2, o.lr = 1, o.epochs = 20; });
+  with("sage", [](TrainOptions& o) { o.aggr = Reduce::kMax; });
+  with("sage", [](TrainOptions& o) { o.aggr = Reduce::kSum; });
+  with("gat", [](TrainOptions& o) { o.attention = AttentionForm::kComposed; });
+}
+
+TEST(RanksTraining, EdgeWeightsAndEdgesOfOneDirection) {
+  Dataset data = test::tiny_dataset();
+  const std::int64_t edges = data.src.numel() / 2;
+  data.src = data.src.slice(0, edges), data.dst = data.dst.slice(0, edges);
+  for (const std::string_view model : {"gcn", "sage", "gat"}) expect_as_on_one_rank(data, options_of(model));
+  std::vector<float> weight;
+  for (std::int64_t e = 0; e < edges; ++e) weight.push_back(static_cast<float>(e % 7 + 1) / 4);
+  data.edge_weight = Tensor::from(weight);
+  for (const std::string_view model : {"gcn", "appnp"}) expect_as_on_one_rank(data, options_of(model));
+}
+
+TEST(RanksTraining, SeveralLabelsPerNode) {
+  Dataset data = test::tiny_dataset();
+  const Tensor label = Tensor::zeros({data.num_nodes, data.num_classes}, DType::kU8);
+  for (std::int64_t i = 0; i < data.num_nodes; ++i) {
+    label.data<std::uint8_t>()[i * data.num_classes + data.y.data<std::int64_t>()[i]] = 1;
+    label.data<std::uint8_t>()[i * data.num_classes + i % data.num_classes] = 1;
+  }
+  data.y = label;
+  expect_as_on_one_rank(data, options_of("gcn"));
+}
+
+TEST(RanksTraining, RanksWithoutNodesAndGraphsWithoutEdges) {
+  for (const std::int64_t nodes : {2, 5, 9})
+    for (const ModelEntry& entry : model_registry()) {
+      SCOPED_TRACE(str(entry.name, ", ", nodes, " nodes"));
+      Dataset data = small(nodes);
+      expect_as_on_one_rank(data, options_of(entry.name), 1e-3);
+      data.src = data.dst = Tensor::zeros({0}, DType::kI64);
+      expect_as_on_one_rank(data, options_of(entry.name), 1e-3);
+    }
+}
+
+TEST(RanksTraining, SameBitsAgain) {
+  const Dataset data = test::tiny_dataset();
+  for (const std::string_view model : {"gcn", "gat"}) {
+    const Trained a = train(data, options_of(model), ranks()), b = train(data, options_of(model), ranks());
+    EXPECT_EQ(a.losses, b.losses);
+    EXPECT_EQ(a.weights, b.weights);
+  }
+}
+
+TEST(RanksTraining, RefusesWhatHasNoFormOverRanks) {
+  TrainOptions options = options_of("gcn");
+  options.prune_rows = true;
+  try {
+    make_run(test::tiny_dataset(), options, kCpu, ranks());
+    if (ranks().size() > 1) ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("--prune-rows works on one rank"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace rodeo

@@ -1,0 +1,20 @@
+/// How a training command runs on the ranks that a launcher started.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "core/communicator.h"
+#include "train/task/options.h"
+
+namespace rodeo {
+
+/// run_command() (run_command.h) with the ranks of the launcher; one rank without a launcher. Only rank 0
+/// writes to stdout. An error on any rank ends all of them: one message names the rank, and the exit code is
+/// that of run_command() on that rank, or 1 where the launcher decides.
+int run_command_on_ranks(std::string_view program, const std::function<void(const Communicator&)>& body);
+
+/// Throws Error unless all ranks have the same options, apart from the device. A collective call.
+void check_same_options(const TrainOptions& options, const Communicator& ranks);
+
+}  // namespace rodeo

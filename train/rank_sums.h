@@ -1,0 +1,49 @@
+/// What a training step adds up over ranks. Deterministic, like Communicator; on CUDA the work is enqueued
+/// and can be captured.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/node_partition.h"
+#include "core/variable.h"
+#include "datasets/split.h"
+
+namespace rodeo {
+
+class RankSums {
+ public:
+  /// label and split of the rank's nodes, on the device of the parameters. A collective call.
+  RankSums(std::shared_ptr<const NodePartition> nodes, std::vector<Variable> parameters, Tensor label,
+           Split split);
+
+  std::int64_t num_train() const { return total_[0]; }
+  std::int64_t num_val() const { return total_[1]; }
+  std::int64_t first_row() const { return nodes_->first_row(); }
+
+  /// Backpropagates the mean loss over the training nodes of all ranks, and sums the parameters' gradients.
+  ///   logits [nodes of the rank, classes];  returns the loss []
+  Tensor backward(const Variable& logits);
+  /// Sums over the nodes of all ranks, of which finish() makes classification_metrics(): f64 [3, 2].
+  Tensor metrics(const Tensor& logits) const;
+  /// On the host. Accuracies have the bits of one rank.
+  std::vector<double> finish(std::vector<double> sums) const;
+  /// Whether `own` is true on any rank. Waits for the device.
+  bool any(bool own) const;
+
+ private:
+  void sum_gradients();
+
+  std::shared_ptr<const NodePartition> nodes_;
+  std::vector<Variable> parameters_;
+  Tensor label_;
+  Split split_;
+  std::vector<std::int64_t> total_;  // train, val and test nodes of all ranks
+  Tensor loss_share_;                // []: the rank's share of the training nodes
+  Tensor counts_;                    // f64 [3, 2]: the rank's nodes of each set
+  Tensor all_label_;                 // several labels per node: those of all nodes; an F1 is no mean
+  Split all_split_;
+};
+
+}  // namespace rodeo

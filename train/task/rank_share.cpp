@@ -1,0 +1,47 @@
+#include "train/task/rank_share.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "datasets/subset.h"
+#include "ops/row_ranges.h"
+
+namespace rodeo {
+
+std::shared_ptr<const NodePartition> partition_nodes(const Adjacency& graph, const Communicator& ranks) {
+  // A row's products with weights, dropout and gradients cost about as much as its sums over 16 edges.
+  constexpr RowCost kCost{.row = 16, .edge = 1};
+  constexpr std::int64_t kAlign = 4;  // NodePartition
+  const Tensor& row_ptr = graph.csr().row_ptr;
+  RowRanges ranges = cut_rows({row_ptr.data<std::int64_t>(), static_cast<std::size_t>(row_ptr.numel())},
+                              ranks.size(), kCost);
+  for (std::int64_t& begin : ranges.begins)
+    begin = std::min(graph.rows(), (begin + kAlign / 2) / kAlign * kAlign);
+  ranges.begins.back() = graph.rows();
+  return std::make_shared<const NodePartition>(ranks, ranges.row_counts());
+}
+
+Dataset rank_share(Dataset dataset, const NodePartition& nodes) {
+  dataset.src = dataset.dst = Tensor::zeros({0}, DType::kI32);
+  dataset.indptr = dataset.indices = dataset.edge_weight = {};
+  dataset.node_names.clear();
+  std::vector<std::int64_t> own(static_cast<std::size_t>(nodes.num_rows()));
+  std::iota(own.begin(), own.end(), nodes.first_row());
+  return select_nodes(dataset, Tensor::from(own));
+}
+
+void check_rank_options(const TrainOptions& options) {
+  const auto refuse = [](bool given, const char* option) {
+    check(!given, option, " works on one rank, not over several yet: leave it out");
+  };
+  refuse(options.task == TaskKind::kLink, "--task link");
+  refuse(options.task == TaskKind::kGraph, "--task graph");
+  refuse(options.batch > 0, "--batch");
+  refuse(options.prune_rows, "--prune-rows");
+  refuse(!options.report.empty(), "--report");
+  refuse(options.dry_run, "--dry-run");
+}
+
+}  // namespace rodeo

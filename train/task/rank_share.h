@@ -1,0 +1,22 @@
+/// The share of one rank of a dataset that is trained over several ranks.
+#pragma once
+
+#include <memory>
+
+#include "core/node_partition.h"
+#include "datasets/dataset.h"
+#include "train/task/options.h"
+
+namespace rodeo {
+
+/// Cuts the nodes of a graph into contiguous ranges of about equal cost, at multiples of 4.   graph [n, n],
+/// on the host. The same on all ranks.
+std::shared_ptr<const NodePartition> partition_nodes(const Adjacency& graph, const Communicator& ranks);
+
+/// Features, labels and split of the rank's nodes, numbered from its first one. Edges are left out.
+Dataset rank_share(Dataset dataset, const NodePartition& nodes);
+
+/// Throws Error naming the first option that does not work over several ranks.
+void check_rank_options(const TrainOptions& options);
+
+}  // namespace rodeo
