@@ -95,7 +95,7 @@ TEST(RanksTraining, OptionsThatReachOperators) {
   with("gcn", [](TrainOptions& o) { o.clip_norm = 0.01; });
   with("gcn", [](TrainOptions& o) { o.reorder = NodeOrder::kDegree; });
   with("gcn", [](TrainOptions& o) { o.patience = 2, o.lr = 1, o.epochs = 20; });
-  with("sage", [](TrainOptions& o) { o.aggr = Reduce::kMax; });
+  with("sage", [](TrainOptions& o) { o.aggr = Reduce::kMax, o.spmm = SpmmAlgorithm::kAuto; });
   with("sage", [](TrainOptions& o) { o.aggr = Reduce::kSum; });
   with("gat", [](TrainOptions& o) { o.attention = AttentionForm::kComposed; });
 }

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <new>
 #include <utility>
 #include <vector>
 
 #include "core/context.h"
+#include "core/launch_ranks.h"
 #include "core/quoting.h"
 #include "core/storage.h"
 #include "core/threads.h"
@@ -159,9 +161,10 @@ TrainSummary train(const TrainOptions& options, Device device, const Communicato
   console.finish(task, summary, details);
   if (const std::string note = convergence_note(summary, options); !note.empty()) console.say("note", note);
   if (options.profile) fmt::print("\n{}", format_op_table(timer->spans(), timer->steps()));
-  if (summary.stopped) console.interrupted(signals.signal(), summary);
+  const int signal = signals.signal() != 0 ? signals.signal() : SIGINT;  // another rank may have got it
+  if (summary.stopped) console.interrupted(signal, summary);
   if (options.explain) console.explain(options.spmm, model.adj);
-  if (summary.stopped) throw Interrupted{signals.signal()};
+  if (summary.stopped) throw Interrupted{signal};
   return summary;
 }
 
@@ -223,7 +226,7 @@ void run(const TrainOptions& options, const Communicator& ranks) {
   }
   Recorder recorder(options, /*writes=*/ranks.rank() == 0);
   try {
-    const Device device = parse_device(options.device);
+    const Device device = rank_device(options, ranks);
     with_advice(options, device, [&] { train(options, device, ranks, recorder); });
   } catch (const Interrupted&) {  // a shorter run, but complete: no error line in the log
     throw;
@@ -238,6 +241,14 @@ void run(const TrainOptions& options, const Communicator& ranks) {
 
 int train_command(int argc, const char* const* argv, const TrainOptions& defaults) {
   const std::string program = defaults.choose_model ? "rodeo_train" : str("train_", defaults.model);
+  int count = 1;
+  const int code = run_command(program, [&] {
+    if (started_as_rank()) return;
+    const TrainOptions options = parse_train_options(argc, argv, defaults);
+    if (options.notice.empty()) count = num_ranks_to_start(options);
+  });
+  if (code != kDone) return code;
+  if (count > 1) return launch_ranks(count, const_cast<char**>(argv));
   return run_command_on_ranks(program, [&](const Communicator& ranks) {
     const TrainOptions options = parse_train_options(argc, argv, defaults);
     for (const std::string& warning : options.warnings)

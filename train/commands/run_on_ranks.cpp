@@ -5,16 +5,20 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "core/device.h"
 #include "core/error.h"
+#include "core/launch_ranks.h"
 #include "core/storage.h"
 #include "train/commands/run_command.h"
 #include "train/io/settings.h"
 #include "train/nan_watch.h"
+#include "train/task/rank_share.h"
 
 namespace rodeo {
 namespace {
@@ -25,6 +29,13 @@ constexpr CommunicatorOptions kOptions{.timeout_seconds = 300};
 /// Several ranks may notice one fault: the lowest one prints it, and ends the others before they do.
 void wait_for_lower_ranks(int rank) {
   std::this_thread::sleep_for(std::chrono::milliseconds(200) * std::min(rank, 50));
+}
+
+/// The launcher ends the other ranks, which may wait for this one.
+[[noreturn]] void end_rank(const Communicator& ranks, int exit_code) {
+  std::fflush(nullptr);
+  if (ranks.backend() == "mpi") ranks.abort();
+  std::_Exit(exit_code);
 }
 
 }  // namespace
@@ -40,10 +51,33 @@ void check_same_options(const TrainOptions& options, const Communicator& ranks) 
           " has other options than rank 0: start all ranks with the same");
 }
 
+int num_ranks_to_start(const TrainOptions& options) {
+  check(options.gpus == 0 || options.ranks == 0,
+        "--gpus and --ranks both say how many ranks to start: leave one out");
+  check(options.gpus == 0 || options.device == "auto" || options.device == "cuda",
+        "--gpus needs --device cuda, got ", options.device, ": for processes on the CPU it is --ranks");
+  const int count = std::max(options.gpus, options.ranks);
+  if (count > 1) check_rank_options(options);
+  return count > 1 && !started_as_rank() ? count : 1;
+}
+
+Device rank_device(const TrainOptions& options, const Communicator& ranks) {
+  const int count = std::max(options.gpus, options.ranks);
+  check(count == 0 || count == ranks.size(), options.gpus > 0 ? "--gpus " : "--ranks ", count,
+        ", but the launcher ", "started ", ranks.size(), " ranks: leave the option out, or the launcher");
+  if (options.gpus > 0 && ranks.size() == 1) return parse_device("cuda");
+  if (ranks.size() == 1 || options.device == "cpu") return parse_device(options.device);
+  check(options.device == "auto" || options.device == "cuda", "--device ", options.device,
+        " is one device, and there ", "are ", ranks.size(),
+        " ranks: auto or cuda gives each its own, cpu none");
+  const bool on_gpus = options.device == "cuda" || options.gpus > 0 || parse_device("auto").is_cuda();
+  return on_gpus ? ranks.gpu() : kCpu;
+}
+
 int run_command_on_ranks(std::string_view program, const std::function<void(const Communicator&)>& body) {
   std::optional<Communicator> ranks;
   bool failed = false;
-  const int code = run_command(program, [&] {
+  const auto run = [&] {
     ranks.emplace(kOptions);
     if (ranks->rank() > 0) check(std::freopen("/dev/null", "w", stdout) != nullptr, "cannot open /dev/null");
     try {
@@ -51,20 +85,19 @@ int run_command_on_ranks(std::string_view program, const std::function<void(cons
     } catch (const Interrupted&) {
       throw;
     } catch (...) {
-      failed = true;
       if (ranks->size() == 1) throw;
+      failed = true;
       const Failure failure = current_failure();
       wait_for_lower_ranks(ranks->rank());
+      if (!claim_error_report()) end_rank(*ranks, failure.exit_code);
       const std::string text = str("rank ", ranks->rank(), " of ", ranks->size(), ": ", failure.message);
       if (failure.exit_code == kNotFinite) throw NotFinite(text);
       if (failure.exit_code == kOutOfMemory) throw OutOfMemory(text);
       throw Error(text);
     }
-  });
-  if (failed && ranks && ranks->size() > 1) {
-    std::fflush(nullptr);
-    ranks->abort();
-  }
+  };
+  const int code = run_command(program, run);
+  if (failed) end_rank(*ranks, code);
   return code;
 }
 

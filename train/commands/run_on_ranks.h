@@ -14,6 +14,12 @@ namespace rodeo {
 /// that of run_command() on that rank, or 1 where the launcher decides.
 int run_command_on_ranks(std::string_view program, const std::function<void(const Communicator&)>& body);
 
+/// The ranks that the command must start itself (launch_ranks), because of --gpus or --ranks; 1: none. Throws
+/// Error if options contradict each other.
+int num_ranks_to_start(const TrainOptions& options);
+/// The device of this rank. Throws Error for a --device that several ranks cannot share, and for a number of
+/// ranks other than that of --gpus or --ranks.
+Device rank_device(const TrainOptions& options, const Communicator& ranks);
 /// Throws Error unless all ranks have the same options, apart from the device. A collective call.
 void check_same_options(const TrainOptions& options, const Communicator& ranks);
 

@@ -159,9 +159,9 @@ void add_link_objective(NodeRun& run, const EdgeSplit& split, const Adjacency& g
   };
   task.metric = metric_name(link.column, link.hits);
   task.parts_of = "edges";
-  task.split_sizes = {task.split.train.numel(), task.split.val.numel(), task.split.test.numel()};
   task.split = {counted(train.src.numel(), device), counted(split.val.src.numel(), device),
                 counted(split.test.src.numel(), device)};
+  task.split_sizes = {task.split.train.numel(), task.split.val.numel(), task.split.test.numel()};
 }
 
 }  // namespace rodeo

@@ -54,7 +54,7 @@ NodeRun build_run(const TrainOptions& options, Device device, const Communicator
   const ModelEntry& entry = find_model(options.model);
   NodeRun run;
   ModelGraph graph;
-  RankRun over{ranks, {}};
+  RankRun over{ranks, {}, {}};
   const bool is_shared = ranks.size() > 1;
   if (is_shared) check_rank_options(options);
   const auto prepare = [&](const Graph& from) {

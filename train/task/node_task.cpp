@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/storage.h"
+#include "datasets/feature_rows.h"
 #include "datasets/hdf5_check.h"
 #include "datasets/subset.h"
 #include "train/task/feature_form.h"
@@ -38,17 +39,32 @@ void find_majority(const Dataset& dataset, NodeTask& task) {
   task.majority = static_cast<double>(*largest) / static_cast<double>(dataset.split.test.numel());
 }
 
+/// The first rank has nodes, and chooses for all.
+FeatureForm form_of_first_rank(const Dataset& share, const TrainOptions& options, Device device,
+                               const Communicator& ranks) {
+  const bool sparse = choose_feature_form(share, options, device) == FeatureForm::kSparse;
+  const Tensor choice = Tensor::from(std::vector<std::int32_t>{sparse ? 1 : 0}, device);
+  ranks.broadcast(choice);
+  return choice.item() != 0 ? FeatureForm::kSparse : FeatureForm::kDense;
+}
+
 }  // namespace
 
 NodeTask load_task(const TrainOptions& options, Device device, const std::function<void(Graph)>& prepare,
                    RankRun* over) {
   Dataset dataset;
   // Reordering and cutting for ranks run on the host.
-  const LoadOptions wanted{.need = Need::kTraining,
-                           .split = options.split,
-                           .seed = options.seed,
-                           .device = options.reorder == NodeOrder::kNone && !over ? device : kCpu};
+  LoadOptions wanted{.need = Need::kTraining,
+                     .split = options.split,
+                     .seed = options.seed,
+                     .device = options.reorder == NodeOrder::kNone && !over ? device : kCpu};
   check_hdf5_file(options.dataset);
+  if (over && options.reorder == NodeOrder::kNone && has_dense_features(options.dataset)) {
+    wanted.features = false;
+    over->features = [&](std::int64_t begin, std::int64_t count) {
+      return load_feature_rows(options.dataset, begin, count);
+    };
+  }
   const double load_ms = timed(kCpu, [&] { dataset = load_dataset(options.dataset, wanted); });
   NodeTask task = make_task(std::move(dataset), options, device, prepare, over);
   task.load_ms = load_ms;
@@ -72,8 +88,14 @@ NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
     find_majority(dataset, task);
     task.num_nodes = dataset.num_nodes;
     task.split_sizes = {dataset.split.train.numel(), dataset.split.val.numel(), dataset.split.test.numel()};
-    const FeatureForm form = choose_feature_form(dataset, options, device);
+    const bool reads_rows = over && over->features;
+    FeatureForm form = reads_rows ? FeatureForm::kDense : choose_feature_form(dataset, options, device);
     if (task.partition) dataset = rank_share(std::move(dataset), *task.partition);
+    if (reads_rows) {
+      dataset.x = over->features(task.partition->first_row(), task.partition->num_rows());
+      dataset.num_features = dataset.x.dim(1);
+      form = form_of_first_rank(dataset, options, device, over->ranks);
+    }
     ChosenFeatures chosen = convert_features(dataset, options, form, device);
     task.x = std::move(chosen.x);
     task.features = std::move(chosen.text) + (has_attr ? "; edge features not used" : "");

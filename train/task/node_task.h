@@ -50,6 +50,9 @@ struct NodeTask {
 struct RankRun {
   Communicator ranks;
   std::shared_ptr<const NodePartition> partition;  // set by prepare(graph)
+  /// Reads the features of nodes [begin, begin + count) where the dataset is loaded without:
+  /// load_feature_rows.
+  std::function<Tensor(std::int64_t begin, std::int64_t count)> features;
 };
 
 /// Loads options.dataset onto the device, with the nodes in the order of options.reorder. Calls

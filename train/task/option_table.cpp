@@ -186,6 +186,11 @@ void add_training(Group training, const ModelTraits& traits, TaskKind task) {
 void add_execution(Group execution, const ModelTraits& traits, TaskKind task) {
   execution.text(Role::kRun, "device", field(&TrainOptions::device), "auto|cpu|cuda",
                  "auto, cpu, cuda or cuda:i");
+  execution.integer(
+      Role::kRun, "gpus", field(&TrainOptions::gpus), 0,
+      "Train the full graph on N GPUs of this host; 0: on one, or as mpirun, srun or torchrun say");
+  execution.integer(Role::kRun, "ranks", field(&TrainOptions::ranks), 0,
+                    "The same on N processes with --device, such as cpu");
   execution.integer(Role::kRun, "threads", field(&TrainOptions::threads), 0,
                     "CPU threads; 0: OMP_NUM_THREADS, else as many as processors");
   if (traits.attention_form)

@@ -88,6 +88,8 @@ struct TrainOptions {
   bool stop_at_nan = true;  // --on-nan stop
 
   std::string device = "auto";
+  int gpus = 0;     // ranks to start, each with a GPU; 0: those of the launcher, or one
+  int ranks = 0;    // the same, with `device`
   int threads = 0;  // on the CPU; 0: num_threads() is left as it is
   SpmmAlgorithm spmm = SpmmAlgorithm::kAuto;
   Accumulate spmm_accumulate = Accumulate::kOrdered;
