@@ -74,7 +74,7 @@ Dataset small(std::int64_t nodes) {
   return data;
 }
 
-TEST(RanksTraining, AllModelsWithDropout) {
+TEST(TrainRanks, AllModelsWithDropout) {
   const Dataset data = test::tiny_dataset();
   for (const ModelEntry& entry : model_registry()) {
     SCOPED_TRACE(entry.name);
@@ -84,7 +84,7 @@ TEST(RanksTraining, AllModelsWithDropout) {
   }
 }
 
-TEST(RanksTraining, OptionsThatReachOperators) {
+TEST(TrainRanks, OptionsThatReachOperators) {
   const Dataset data = test::tiny_dataset();
   const auto with = [&](std::string_view model, const std::function<void(TrainOptions&)>& set) {
     TrainOptions options = options_of(model);
@@ -100,7 +100,7 @@ TEST(RanksTraining, OptionsThatReachOperators) {
   with("gat", [](TrainOptions& o) { o.attention = AttentionForm::kComposed; });
 }
 
-TEST(RanksTraining, EdgeWeightsAndEdgesOfOneDirection) {
+TEST(TrainRanks, EdgeWeightsAndEdgesOfOneDirection) {
   Dataset data = test::tiny_dataset();
   const std::int64_t edges = data.src.numel() / 2;
   data.src = data.src.slice(0, edges), data.dst = data.dst.slice(0, edges);
@@ -111,7 +111,7 @@ TEST(RanksTraining, EdgeWeightsAndEdgesOfOneDirection) {
   for (const std::string_view model : {"gcn", "appnp"}) expect_as_on_one_rank(data, options_of(model));
 }
 
-TEST(RanksTraining, SeveralLabelsPerNode) {
+TEST(TrainRanks, SeveralLabelsPerNode) {
   Dataset data = test::tiny_dataset();
   const Tensor label = Tensor::zeros({data.num_nodes, data.num_classes}, DType::kU8);
   for (std::int64_t i = 0; i < data.num_nodes; ++i) {
@@ -122,7 +122,7 @@ TEST(RanksTraining, SeveralLabelsPerNode) {
   expect_as_on_one_rank(data, options_of("gcn"));
 }
 
-TEST(RanksTraining, RanksWithoutNodesAndGraphsWithoutEdges) {
+TEST(TrainRanks, RanksWithoutNodesAndGraphsWithoutEdges) {
   for (const std::int64_t nodes : {2, 5, 9})
     for (const ModelEntry& entry : model_registry()) {
       SCOPED_TRACE(str(entry.name, ", ", nodes, " nodes"));
@@ -133,7 +133,7 @@ TEST(RanksTraining, RanksWithoutNodesAndGraphsWithoutEdges) {
     }
 }
 
-TEST(RanksTraining, SameBitsAgain) {
+TEST(TrainRanks, SameBitsAgain) {
   const Dataset data = test::tiny_dataset();
   for (const std::string_view model : {"gcn", "gat"}) {
     const Trained a = train(data, options_of(model), ranks()), b = train(data, options_of(model), ranks());
@@ -142,7 +142,7 @@ TEST(RanksTraining, SameBitsAgain) {
   }
 }
 
-TEST(RanksTraining, RefusesWhatHasNoFormOverRanks) {
+TEST(TrainRanks, RefusesWhatHasNoFormOverRanks) {
   TrainOptions options = options_of("gcn");
   options.prune_rows = true;
   try {
