@@ -31,6 +31,10 @@ add_test(NAME Ranks.gpu.faults
 set_tests_properties(Ranks.gpu.2 Ranks.gpu.4 Ranks.gpu.faults PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
 set_tests_properties(Ranks.tcp.2 Ranks.tcp.4 Ranks.tcp.faults Ranks.launch PROPERTIES TIMEOUT 150)
 
+add_test(NAME Ranks.commands
+         COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/ranks/commands_test.sh ${PROJECT_BINARY_DIR}/bin)
+set_tests_properties(Ranks.commands PROPERTIES TIMEOUT 150)
+
 if(NOT RODEO_WITH_MPI)
   set(no_mpi "this build has no MPI: install libopenmpi-dev and openmpi-bin")
 elseif(NOT RODEO_MPIRUN)

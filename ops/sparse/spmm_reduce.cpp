@@ -67,6 +67,10 @@ Tensor gradient_of_weight(const Adjacency& adj, const Tensor& arg, const Tensor&
 
 }  // namespace
 
+Tensor mean_scale(const Adjacency& adj, DType values) {
+  return values == DType::kF64 ? inverse_lengths<DType::kF64>(adj) : inverse_lengths<DType::kF32>(adj);
+}
+
 Variable spmm_mean(const Adjacency& adj, const Variable& weight, const Variable& x,
                    const SpmmOptions& options) {
   check_spmm_operands(adj, weight.defined() ? weight.value() : Tensor(), x.value());
@@ -78,9 +82,7 @@ Variable spmm_mean(const Adjacency& adj, const Variable& weight, const Variable&
   const Variable sum = spmm_sum(adj, weight, x, options);
   const Shape shape = sum.shape();
   const std::int64_t rows = adj.rows(), columns = shape.numel() / std::max<std::int64_t>(1, rows);
-  const Tensor scale =
-      dtype == DType::kF64 ? inverse_lengths<DType::kF64>(adj) : inverse_lengths<DType::kF32>(adj);
-  return reshape(scale_rows(reshape(sum, {rows, columns}), scale), shape);
+  return reshape(scale_rows(reshape(sum, {rows, columns}), mean_scale(adj, dtype)), shape);
 }
 
 Variable spmm_minmax(const Adjacency& adj, const Variable& weight, const Variable& x,

@@ -14,4 +14,8 @@ Variable spmm_mean(const Adjacency& adj, const Variable& weight, const Variable&
 Variable spmm_minmax(const Adjacency& adj, const Variable& weight, const Variable& x,
                      const SpmmOptions& options);
 
+/// [rows] 1 / (number of edges of the row), at least 1 edge; f64 for f64 values, else f32. Cached on the
+/// graph.
+Tensor mean_scale(const Adjacency& adj, DType values);
+
 }  // namespace rodeo

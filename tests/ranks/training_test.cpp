@@ -21,7 +21,7 @@ struct Trained {
 };
 
 Trained train(Dataset data, const TrainOptions& options, const Communicator& over) {
-  const NodeRun run = make_run(std::move(data), options, kCpu, over);
+  const NodeRun run = make_run(std::move(data), options, test::device(), over);
   Trained out;
   Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
                   {.epochs = options.epochs,
@@ -37,7 +37,7 @@ Trained train(Dataset data, const TrainOptions& options, const Communicator& ove
 
 TrainOptions options_of(std::string_view model) {
   TrainOptions options = published_options(model);
-  options.epochs = 6;
+  options.epochs = 6;  // on a GPU the last two replay a CUDA graph
   options.lr = 0.001;
   options.dropout = options.attention_dropout = 0.5;
   options.spmm = SpmmAlgorithm::kRode;
@@ -53,7 +53,7 @@ void expect_as_on_one_rank(const Dataset& data, const TrainOptions& options, dou
   EXPECT_NEAR(all.summary.last.test, one.summary.last.test, 0.03);
   EXPECT_EQ(all.summary.epochs, one.summary.epochs);
   // All ranks have the same weights, to the bit.
-  const Tensor own = Tensor::from(all.weights), first = own.clone();
+  const Tensor own = Tensor::from(all.weights, test::device()), first = own.clone();
   ranks().broadcast(first);
   EXPECT_EQ(first.to_vector<float>(), all.weights);
 }
@@ -146,7 +146,7 @@ TEST(TrainRanks, RefusesWhatHasNoFormOverRanks) {
   TrainOptions options = options_of("gcn");
   options.prune_rows = true;
   try {
-    make_run(test::tiny_dataset(), options, kCpu, ranks());
+    make_run(test::tiny_dataset(), options, test::device(), ranks());
     if (ranks().size() > 1) ADD_FAILURE() << "no error";
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("--prune-rows works on one rank"), std::string::npos);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <thread>
@@ -31,11 +30,10 @@ void wait_for_lower_ranks(int rank) {
   std::this_thread::sleep_for(std::chrono::milliseconds(200) * std::min(rank, 50));
 }
 
-/// The launcher ends the other ranks, which may wait for this one.
-[[noreturn]] void end_rank(const Communicator& ranks, int exit_code) {
+/// Also the other ranks, which may wait for this one.
+[[noreturn]] void end_ranks(const Communicator& ranks, int exit_code) {
   std::fflush(nullptr);
-  if (ranks.backend() == "mpi") ranks.abort();
-  std::_Exit(exit_code);
+  ranks.abort(exit_code);
 }
 
 }  // namespace
@@ -89,7 +87,7 @@ int run_command_on_ranks(std::string_view program, const std::function<void(cons
       failed = true;
       const Failure failure = current_failure();
       wait_for_lower_ranks(ranks->rank());
-      if (!claim_error_report()) end_rank(*ranks, failure.exit_code);
+      if (!claim_error_report()) end_ranks(*ranks, failure.exit_code);
       const std::string text = str("rank ", ranks->rank(), " of ", ranks->size(), ": ", failure.message);
       if (failure.exit_code == kNotFinite) throw NotFinite(text);
       if (failure.exit_code == kOutOfMemory) throw OutOfMemory(text);
@@ -97,7 +95,7 @@ int run_command_on_ranks(std::string_view program, const std::function<void(cons
     }
   };
   const int code = run_command(program, run);
-  if (failed) end_rank(*ranks, code);
+  if (failed) end_ranks(*ranks, code);
   return code;
 }
 

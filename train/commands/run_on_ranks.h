@@ -11,7 +11,7 @@ namespace rodeo {
 
 /// run_command() (run_command.h) with the ranks of the launcher; one rank without a launcher. Only rank 0
 /// writes to stdout. An error on any rank ends all of them: one message names the rank, and the exit code is
-/// that of run_command() on that rank, or 1 where the launcher decides.
+/// that of run_command() on that rank.
 int run_command_on_ranks(std::string_view program, const std::function<void(const Communicator&)>& body);
 
 /// The ranks that the command must start itself (launch_ranks), because of --gpus or --ranks; 1: none. Throws
