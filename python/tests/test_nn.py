@@ -1,7 +1,7 @@
 """rodeo.torch.nn beside torch_geometric.nn: state_dict, outputs, gradients, compilation."""
 import pytest
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", minversion="2.4")
 pyg = pytest.importorskip("torch_geometric.nn")
 
 import rodeo  # noqa: E402

@@ -167,7 +167,7 @@ def test_results_are_writable_and_their_own(graph):
     (lambda g, x: g.to("tpu"), "tpu"),
 ])
 def test_errors_say_what_was_wrong(graph, call, text):
-    with pytest.raises((ValueError, TypeError, BufferError), match=text):
+    with pytest.raises((ValueError, TypeError, BufferError), match=text or None):
         call(graph, random(N, 8))
 
 

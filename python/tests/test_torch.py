@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", minversion="2.4")
 
 import rodeo  # noqa: E402
 import rodeo.torch as rt  # noqa: E402

@@ -183,7 +183,7 @@ def test_node_classifier():
 
 
 def test_weights_run_in_pytorch(cora):
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", minversion="2.4")
     from rodeo.torch.nn import GCNConv
     result = rodeo.train(cora, epochs=20, device="cpu", normalize_features="none", features="dense")
 
