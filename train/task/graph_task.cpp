@@ -157,7 +157,6 @@ NodeRun build_graph_run(Dataset dataset, const TrainOptions& options, Device dev
   task.num_classes = dataset.num_classes;
   task.class_names = dataset.class_names;
   task.parts_of = "graphs";
-  task.split_sizes = {task.split.train.numel(), task.split.val.numel(), task.split.test.numel()};
   task.x = Features(o.x);
   task.features = fmt::format("dense, {} x {}", o.x.dim(0), o.x.dim(1));
 
@@ -190,6 +189,7 @@ NodeRun build_graph_run(Dataset dataset, const TrainOptions& options, Device dev
                                  options.batch_graphs, name(options.precision));
   if (!split) return run;
   task.split = {split->train.to(device), split->val.to(device), split->test.to(device)};
+  task.split_sizes = {task.split.train.numel(), task.split.val.numel(), task.split.test.numel()};
   o.host_label = dataset.graph_label.to_vector<std::int64_t>();
   find_majority(o.host_label, *split, task);
   o.label = task.label;
