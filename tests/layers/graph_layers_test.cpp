@@ -7,6 +7,7 @@
 #include "layers/sage_conv.h"
 #include "layers/sg_conv.h"
 #include "ops/dense.h"
+#include "ops/edge_dropout.h"
 #include "tests/support/devices.h"
 #include "tests/support/layers.h"
 
@@ -337,11 +338,14 @@ TEST_P(LayersGraph, AppnpDrawsAMaskForEachHop) {
     const Appnp layer({.hops = 3, .alpha = 0.2, .dropout = 0.4});
     const Variable x = features(4);
     const std::int64_t edges = g.adj.num_edges();
-    const Tensor mask = dropout(Tensor::full({3 * edges}, 1, DType::kF64, device()), 0.4, {1, 2});
-    EXPECT_FALSE(same_bits(mask.slice(0, edges), mask.slice(edges, 2 * edges)));
+    std::vector<Tensor> masks;
+    for (std::uint64_t hop = 0; hop < 3; ++hop)
+      masks.push_back(edge_dropout(g.adj, Tensor::full({edges, 1}, 1, DType::kF64, device()), 0.4,
+                                   {1 + (hop + 1) * 0xD1B54A32D192ED03u, 2}));
+    EXPECT_FALSE(same_bits(masks[0], masks[1]));
     Variable z = x;
     for (int hop = 0; hop < 3; ++hop) {
-      std::vector<double> kept = doubles(mask.slice(hop * edges, (hop + 1) * edges));
+      std::vector<double> kept = doubles(masks[static_cast<std::size_t>(hop)]);
       if (weighted)
         for (std::size_t e = 0; e < kept.size(); ++e) kept[e] *= doubles(g.weight)[e];
       const GcnGraph own{g.adj, Tensor::from(kept, device()), g.scale};
