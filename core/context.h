@@ -67,6 +67,7 @@ class Context {
  private:
   friend struct cuda::ExternalStream;
   explicit Context(Device device);
+  void* scratch(std::size_t bytes);  // freed at the end of the ExternalScope
 
   Device device_;
   CUstream_st* stream_ = nullptr;

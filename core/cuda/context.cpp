@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/allocation_info.h"
 #include "core/cuda/check.h"
 #include "core/cuda/presence.h"
 #include "core/cuda/wait.h"
+#include "core/cuda/runtime.h"
 #include "core/external_allocator.h"
 #if RODEO_WITH_CUDNN
 #include <cudnn.h>
@@ -100,12 +102,22 @@ cusparseContext* Context::cusparse() {
   return cusparse_;
 }
 
-void* Context::workspace() {
-  if (ExternalAllocator* const external = workspace_ ? nullptr : external_allocator(device_)) {
-    const ExternalAllocator::Block block = external->allocate(kWorkspaceBytes, device_);
+void* Context::scratch(std::size_t bytes) {
+  void* data = nullptr;
+  if (ExternalAllocator* const external = external_allocator(device_)) {
+    const ExternalAllocator::Block block = external->allocate(bytes, device_);
+    data = block.data;
     scratch_.push_back(block.owner);
-    workspace_ = block.data;
+  } else {
+    data = cuda::allocate_on(stream_, bytes);
+    if (!data) fail_out_of_memory(bytes, device_);
+    scratch_.emplace_back(data, [stream = stream_](void* block) { cudaFreeAsync(block, stream); });
   }
+  return data;
+}
+
+void* Context::workspace() {
+  if (external_ && !workspace_) workspace_ = scratch(kWorkspaceBytes);
   // Not cudaMallocAsync: during a capture, the CUDA graph would own the memory.
   if (!workspace_) check_cuda(cudaMalloc(&workspace_, kWorkspaceBytes), "allocating the workspace");
   return workspace_;
@@ -113,14 +125,11 @@ void* Context::workspace() {
 
 int* Context::zeroed_counters(std::int64_t count) {
   if (count <= num_counters_) return counters_;
-  if (ExternalAllocator* const external = external_allocator(device_)) {
+  if (external_) {
     const std::int64_t more = std::max<std::int64_t>(1024, count);
-    const ExternalAllocator::Block block =
-        external->allocate(static_cast<std::size_t>(more) * sizeof(int), device_);
-    check_cuda(cudaMemsetAsync(block.data, 0, static_cast<std::size_t>(more) * sizeof(int), stream_),
-               "zeroing counters");
-    scratch_.push_back(block.owner);  // with the old ones, which kernels may still use
-    counters_ = static_cast<int*>(block.data);
+    const std::size_t bytes = static_cast<std::size_t>(more) * sizeof(int);
+    counters_ = static_cast<int*>(scratch(bytes));  // the old ones stay: kernels may still use them
+    check_cuda(cudaMemsetAsync(counters_, 0, bytes, stream_), "zeroing counters");
     num_counters_ = more;
     return counters_;
   }

@@ -86,6 +86,11 @@ TEST_P(CoreExternal, AScopeReplacesStreamWorkspaceAndCounters) {
     EXPECT_NE(context.zeroed_counters(10), counters);
     EXPECT_EQ(allocator.count, 2);
   }
+  {
+    const ExternalScope own_memory(device, nullptr, nullptr);
+    EXPECT_NE(context.workspace(), workspace);
+    EXPECT_NE(context.zeroed_counters(10), counters);
+  }
   EXPECT_FALSE(context.is_external());
   EXPECT_EQ(context.stream(), stream);
   EXPECT_EQ(context.workspace(), workspace);
