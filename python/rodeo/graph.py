@@ -20,11 +20,12 @@ class Graph:
     thread at a time. Attributes: num_nodes (targets), num_sources, num_edges, device, edge_ids.
     """
 
-    def __init__(self, core, like):
+    def __init__(self, core, like, values=None):
         if not isinstance(core, _core.Graph):
             raise TypeError("use Graph.from_edge_index, Graph.from_csr or Graph.load")
         self._core = core
         self._like = like
+        self._values = core.num_edges if values is None else values  # the length of what permute takes
         self._id = next(_ids)
         self._transposed = None
         self._cache = {}
@@ -57,7 +58,7 @@ class Graph:
                 num_nodes = int(target.max()) + 1 if count else 0
         sources = num_nodes if num_sources is None else num_sources
         core = _core.Graph.from_edges(source, target, sources, num_nodes, self_loops, symmetrize, drop_duplicates)
-        return cls(core, _frameworks.like_of(source))
+        return cls(core, _frameworks.like_of(source), source.shape[0])
 
     @classmethod
     def from_csr(cls, indptr: Any, indices: Any, num_sources: Optional[int] = None) -> "Graph":
@@ -81,7 +82,7 @@ class Graph:
     def T(self) -> "Graph":
         """The graph with all edges reversed. Cached; the transpose of the transpose is this graph."""
         if self._transposed is None:
-            self._transposed = Graph(self._core.transposed(self._like), self._like)
+            self._transposed = Graph(self._core.transposed(self._like), self._like, self.num_edges)
             self._transposed._transposed = self
         return self._transposed
 
@@ -89,12 +90,12 @@ class Graph:
         """A copy on "cpu", "cuda" or "cuda:i", without cached plans; the same graph if it is there already."""
         device = str(device)
         core = self._core.to("cuda:0" if device == "cuda" else device)
-        return self if core.device == self.device else Graph(core, _like_on(core.device, self._like))
+        return self if core.device == self.device else Graph(core, _like_on(core.device, self._like), self._values)
 
     def with_self_loops(self) -> "Graph":
         """The graph with an edge i -> i for every node that has none. edge_ids is -1 for these."""
         if "loops" not in self._cache:
-            self._cache["loops"] = Graph(self._core.with_self_loops(self._like), self._like)
+            self._cache["loops"] = Graph(self._core.with_self_loops(self._like), self._like, self.num_edges)
         return self._cache["loops"]
 
     @property
@@ -127,15 +128,25 @@ class Graph:
 
         missing: the value of added self loops. PyTorch records it, for tensors that require gradients.
         """
+        shape = tuple(getattr(values, "shape", ()))
+        if shape[:1] != (self._values,):
+            raise ValueError(f"[permute] values must be [{self._values}, ...], one for each original edge, got {list(shape)}")
         if self._core.edge_ids is None:
             return values
         if _frameworks.know(values):
             ids = self.edge_ids
-            if self.num_edges and values.shape[0] < self.num_edges:  # self loops were added
+            if self._has_added_loops():
+                if not self._values:
+                    return values.new_full((self.num_edges, *shape[1:]), missing)
                 gathered = values[ids.clamp(min=0)]
                 return gathered.masked_fill((ids < 0).view(-1, *[1] * (values.dim() - 1)), missing)
             return values[ids]
         return self._core.permute(values, missing)
+
+    def _has_added_loops(self):
+        if "added" not in self._cache:
+            self._cache["added"] = bool((self.edge_ids < 0).any())
+        return self._cache["added"]
 
     def explain(self) -> str:
         """Which SpMM algorithm was chosen for which product so far, and why."""

@@ -149,6 +149,7 @@ def test_results_are_writable_and_their_own(graph):
     (lambda g, x: rodeo.spmm(g, np.zeros((60, 1, 1, 1, 1))), "dimensions"),
     (lambda g, x: rodeo.sddmm(g, x, x, op="xor"), "dot, add or mul"),
     (lambda g, x: rodeo.edge_softmax(g, x), "edge_softmax"),
+    (lambda g, x: g.permute(x), r"\[400, ...\]"),
     (lambda g, x: rodeo.segment_sum(x, np.array([0, 70])), "offsets"),
     (lambda g, x: rodeo.segment_sum(x, np.array([0, 40, 30, 60])), "offsets"),
     (lambda g, x: rodeo.gat_attention(g, x, x, x.reshape(60, 8, 1), dropout=0.5), "seed"),

@@ -284,3 +284,21 @@ def test_training_on_the_gpu(device):
         rodeo.train(data, epochs=1000, device="cuda", callback=lambda epoch: {}["stop"] if epoch["epoch"] == 20 else None)
     torch.testing.assert_close(rodeo.spmm(rodeo.Graph.from_edge_index(torch.tensor(make_edges(N, E)).cuda(), N),
                                           torch.ones(N, 2, device=device)).sum().item(), 2.0 * E)
+
+
+def test_arguments_of_any_kind_never_crash(graph, device):
+    import random
+    pick = random.Random(3)
+    things = [None, 2, "sum", torch.zeros(0), torch.zeros(N), torch.zeros(N, 4), torch.zeros(N, 2, 2), torch.zeros(E), torch.zeros(E, 2),
+              torch.zeros(4, N).T, torch.zeros(1).expand(N, 4), torch.zeros(N, 4, dtype=torch.float16), torch.zeros(E, dtype=torch.int64),
+              torch.zeros(N, 4, requires_grad=True), torch.zeros(N, 4, device="meta"), torch.eye(N).to_sparse(),
+              torch.zeros(N, 4, dtype=torch.complex64), torch.zeros(N, 4)[:, 1:3], torch.zeros(N + 1, 4)[1:]]
+    things += [t.to(device) for t in things if isinstance(t, torch.Tensor) and t.device.type == "cpu"]
+    for _ in range(1500):
+        call = pick.choice([rodeo.spmm, rodeo.sddmm, rodeo.edge_softmax, rodeo.gat_attention, rt.spmm, rt.sddmm, rt.edge_softmax,
+                            rt.edge_sum, rt.gat_attention, rt.permute])
+        try:
+            call(graph, *(pick.choice(things) for _ in range(pick.randint(1, 3))))
+        except (ValueError, TypeError, RuntimeError, NotImplementedError, AttributeError, BufferError):
+            pass
+    torch.testing.assert_close(rodeo.edge_sum(graph, torch.ones(E, device=device)).sum().item(), float(E))

@@ -60,6 +60,7 @@ def _make_one_loop(graph):
     looped = Graph.from_edge_index((torch.cat([sources[kept], node]), torch.cat([targets[kept], node])), number)
     last = torch.full((number,), -1, device=sources.device, dtype=torch.int64)
     last.scatter_reduce_(0, sources[loops].long(), loops, "amax")
+    looped._values = graph.num_edges
     looped._cache["edge_ids"] = torch.cat([kept, last])[looped.edge_ids]
     return looped
 

@@ -274,6 +274,8 @@ def _edge_sum_setup(ctx, inputs, output):
 
 def _targets(number, dy):
     graph = graph_of_id(number)
+    if dy.shape[:1] != (graph.num_nodes,):
+        raise ValueError(f"[of_targets] x must be [{graph.num_nodes}, ...], got {list(dy.shape)}")
     if "targets" not in graph._cache:
         graph._cache["targets"] = graph.edge_index()[1]
     return dy.index_select(0, graph._cache["targets"])
