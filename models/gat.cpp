@@ -1,5 +1,7 @@
 #include "models/gat.h"
 
+#include <type_traits>
+
 #include "ops/epilogue.h"
 
 namespace rodeo {
@@ -32,14 +34,17 @@ AttentionModel<Conv>::AttentionModel(const GatOptions& options, Random random, D
                                                     .merge = last ? HeadMerge::kMean : HeadMerge::kConcat,
                                                     .negative_slope = o.negative_slope,
                                                     .dropout = o.attention_dropout,
-                                                    .form = o.form},
+                                                    .form = o.form,
+                                                    .edge_in = o.edge_in},
                                random_, device, dtype));
     register_module(str("conv", i + 1), convs_.back().get());
   }
 }
 
 template <class Conv>
-Variable AttentionModel<Conv>::forward(const Adjacency& adj, const Features& x) {
+Variable AttentionModel<Conv>::forward(const Adjacency& adj, const Features& x, const Variable& f) {
+  check(f.defined() == (options_.edge_in > 0), "[gat] edge features f are ",
+        f.defined() ? "given" : "undefined", ", the model has edge_in ", options_.edge_in);
   const double p = training() ? options_.dropout : 0;
   const double first = training() ? options_.input_dropout.value_or(options_.dropout) : 0;
   Features h = x;
@@ -51,6 +56,12 @@ Variable AttentionModel<Conv>::forward(const Adjacency& adj, const Features& x) 
               .dropout = p,
               .key = random_.next(),
               .recompute = should_recompute(options_.hidden * options_.heads, x)};
+    if constexpr (std::is_same_v<Conv, Gatv2Conv>) {
+      if (f.defined()) {
+        h = convs_[i]->forward(adj, h, f, random_.next(), then);
+        continue;
+      }
+    }
     h = convs_[i]->forward(adj, h, random_.next(), then);
   }
   return h.dense();

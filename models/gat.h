@@ -22,6 +22,7 @@ struct GatOptions {
   double attention_dropout = 0.6;
   double negative_slope = 0.2;
   AttentionForm form = AttentionForm::kAuto;  // GatConv only
+  std::int64_t edge_in = 0;                   // Gatv2Conv only: columns of edge features; 0: none
 };
 
 /// The GAT of Velickovic et al. (ICLR 2018): dropout, convolution, ELU, ... , dropout, convolution. Returns
@@ -35,7 +36,10 @@ class AttentionModel : public Module {
 
   /// adj must contain every self loop once: add_self_loops(adj).adj.   x [nodes, in] -> logits [nodes,
   /// classes].
-  Variable forward(const Adjacency& adj, const Features& x);
+  Variable forward(const Adjacency& adj, const Features& x) { return forward(adj, x, {}); }
+  /// With edge features f [edges, edge_in] in adj's edge order, which all layers read; undefined without
+  /// edge_in.
+  Variable forward(const Adjacency& adj, const Features& x, const Variable& f);
 
  private:
   GatOptions options_;

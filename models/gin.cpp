@@ -20,6 +20,13 @@ Gin::Gin(const GinOptions& options, Random random, Device device, DType dtype)
         .add(rectify)
         .add(std::make_unique<Linear>(options.hidden, options.hidden, random_, true, device, dtype))
         .add(rectify);
+    if (options.edge_in > 0) {
+      edge_convs_.push_back(
+          std::make_unique<GineConv>(std::move(nn), i == 0 ? options.in : options.hidden, options.edge_in,
+                                     random_, GinConvOptions{.train_eps = options.train_eps}, device, dtype));
+      register_module(str("conv", i + 1), edge_convs_.back().get());
+      continue;
+    }
     convs_.push_back(std::make_unique<GinConv>(std::move(nn), GinConvOptions{.train_eps = options.train_eps},
                                                device, dtype));
     register_module(str("conv", i + 1), convs_.back().get());
@@ -28,7 +35,9 @@ Gin::Gin(const GinOptions& options, Random random, Device device, DType dtype)
   register_module("lin", classifier_.get());
 }
 
-Variable Gin::forward(const Adjacency& adj, const Features& x) {
+Variable Gin::forward(const Adjacency& adj, const Features& x, const Variable& f) {
+  check(f.defined() == (options_.edge_in > 0), "[gin] edge features f are ",
+        f.defined() ? "given" : "undefined", ", the model has edge_in ", options_.edge_in);
   Features h = x;
   double p = options_.input_dropout.value_or(options_.dropout);
   const auto dropped = [&](const Features& v) {
@@ -36,6 +45,7 @@ Variable Gin::forward(const Adjacency& adj, const Features& x) {
     return training() ? dropout(v, now, random_.next()) : v;
   };
   for (const auto& conv : convs_) h = conv->forward(adj, dropped(h), options_.spmm);
+  for (const auto& conv : edge_convs_) h = conv->forward(adj, dropped(h).dense(), f);
   return classifier_->forward(dropped(h));
 }
 

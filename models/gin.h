@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "layers/gin_conv.h"
+#include "layers/gine_conv.h"
 #include "layers/linear.h"
 
 namespace rodeo {
@@ -17,6 +18,7 @@ struct GinOptions {
   double dropout = 0.5;
   std::optional<double> input_dropout = {};  // of x; default: dropout
   bool train_eps = false;
+  std::int64_t edge_in = 0;  // columns of edge features: convolutions are GineConv then; 0: none
   SpmmOptions spmm = {};
 };
 
@@ -30,13 +32,16 @@ class Gin : public Module {
   Gin(const GinOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32);
 
   /// x [nodes, in] -> logits [nodes, classes]. adj without self loops. Training mode needs at least 2 nodes.
-  Variable forward(const Adjacency& adj, const Features& x);
+  Variable forward(const Adjacency& adj, const Features& x) { return forward(adj, x, {}); }
+  /// With edge features f [edges, edge_in] in adj's edge order; undefined without edge_in. x is dense then.
+  Variable forward(const Adjacency& adj, const Features& x, const Variable& f);
 
  private:
   GinOptions options_;
   Random random_;
-  std::vector<std::unique_ptr<GinConv>> convs_;  // "conv1", "conv2", ...
-  std::unique_ptr<Linear> classifier_;           // "lin"
+  std::vector<std::unique_ptr<GinConv>> convs_;        // "conv1", "conv2", ...
+  std::vector<std::unique_ptr<GineConv>> edge_convs_;  // instead of convs_ with edge_in
+  std::unique_ptr<Linear> classifier_;                 // "lin"
 };
 
 }  // namespace rodeo

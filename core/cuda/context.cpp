@@ -9,8 +9,8 @@
 #include "core/allocation_info.h"
 #include "core/cuda/check.h"
 #include "core/cuda/presence.h"
-#include "core/cuda/wait.h"
 #include "core/cuda/runtime.h"
+#include "core/cuda/wait.h"
 #include "core/external_allocator.h"
 #if RODEO_WITH_CUDNN
 #include <cudnn.h>

@@ -35,6 +35,8 @@ void check_combination(const TrainOptions& o, IsGiven&& is_given) {
   check(o.batch > 0 || !o.replace, "--replace is for mini-batches: give --batch N too");
   check(o.batch == 0 || o.task == TaskKind::kNode, "--batch is for --task node");
   if (o.batch > 0) parse_fanout(o.fanout, o.layers, o.replace);
+  check(!o.edge_features || o.reorder == NodeOrder::kNone,
+        "--edge-features is not for --reorder, which keeps no edge features");
   check(!o.quiet || !o.explain, "--explain prints a table and --quiet one line: give one of them");
   check(!o.explain || !traits_of(o).aggr || o.aggr == Reduce::kSum || o.aggr == Reduce::kMean,
         "--explain prints the SpMM algorithms, which --aggr ", o.aggr, " does not use");

@@ -66,6 +66,8 @@ Dataset small_copy(const NodeTask& task, std::int64_t n, bool symmetric) {
   }
   small.src = Tensor::from(src);
   small.dst = Tensor::from(dst);
+  if (task.num_edge_features > 0)
+    small.edge_attr = Tensor::zeros({small.src.numel(), task.num_edge_features});
   std::vector<std::int64_t> all(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < n; ++i) all[static_cast<std::size_t>(i)] = i;
   const Tensor nodes = Tensor::from(all);

@@ -56,6 +56,8 @@ std::string dense_features_reason(const TrainOptions& options) {
   if (traits.aggr && options.aggr != Reduce::kSum && options.aggr != Reduce::kMean)
     return str("--aggr ", options.aggr, " compares features before the first product");
   if (options.batch > 0) return "--batch gathers rows of dense features";
+  if (options.edge_features && options.model == "gin")
+    return "--edge-features adds features of edges to those of neighbours";
   return {};
 }
 

@@ -36,6 +36,7 @@ struct ModelTraits {
   bool blocks = false;             // --batch, --fanout, --replace
   bool propagates_inputs = false;  // without input dropout, A X of dense features is computed once per run
   bool decay_all = false;          // weight decay applies to all parameters; false: to the first layer
+  bool edge_features = false;      // --edge-features
   bool keeps_propagated = false;   // computes S^K X of dense features once per run
 };
 

@@ -60,6 +60,10 @@ const char* unused_weights(const ModelGraph& graph) {
   return graph.weighted ? ", edge weights not used" : "";
 }
 
+Variable edge_features(const ModelGraph& graph) {
+  return graph.edge_attr.defined() ? Variable(graph.edge_attr) : Variable();
+}
+
 NodeModel make_gcn(const TrainOptions& options, const NodeTask& task, const ModelGraph& graph) {
   auto gcn = std::make_unique<Gcn>(GcnOptions{.in = task.num_features,
                                               .hidden = options.hidden,
@@ -95,12 +99,14 @@ NodeModel make_gat(const TrainOptions& options, const NodeTask& task, const Mode
                                                 .input_dropout = options.input_dropout,
                                                 .attention_dropout = options.attention_dropout,
                                                 .negative_slope = options.negative_slope,
-                                                .form = options.attention},
+                                                .form = options.attention,
+                                                .edge_in = task.num_edge_features},
                                      Random(options.seed), task.x.device());
   const std::size_t all = gat->parameters().size();
   const bool has_fused_form = std::is_same_v<Model, Gat>;
   NodeModel model = bind(
-      std::move(gat), options, all, [adj = graph.adj, x = task.x](Model& m) { return m.forward(adj, x); },
+      std::move(gat), options, all,
+      [adj = graph.adj, x = task.x, f = edge_features(graph)](Model& m) { return m.forward(adj, x, f); },
       fmt::format("{}, {} layers, {} heads x {} hidden, {} output head{}, {}, attention dropout {}{}",
                   has_fused_form ? "GAT" : "GATv2", options.layers, options.heads, options.hidden,
                   options.out_heads, options.out_heads == 1 ? "" : "s", describe_dropout(options),
@@ -156,14 +162,17 @@ NodeModel make_gin(const TrainOptions& options, const NodeTask& task, const Mode
                                               .dropout = options.dropout,
                                               .input_dropout = options.input_dropout,
                                               .train_eps = options.train_eps,
+                                              .edge_in = task.num_edge_features,
                                               .spmm = spmm_options(options)},
                                    Random(options.seed), task.x.device());
   const std::size_t all = gin->parameters().size();
   return bind(
       std::move(gin), options, all,
-      [adj = graph.adj, x = task.x](Gin& model) { return model.forward(adj, x); },
-      fmt::format("{}{}{}", describe("GIN", options), options.train_eps ? ", eps learned" : "",
-                  unused_weights(graph)));
+      [adj = graph.adj, x = task.x, f = edge_features(graph)](Gin& model) {
+        return model.forward(adj, x, f);
+      },
+      fmt::format("{}{}{}", describe(options.edge_features ? "GINE" : "GIN", options),
+                  options.train_eps ? ", eps learned" : "", unused_weights(graph)));
 }
 
 NodeModel make_sgc(const TrainOptions& options, const NodeTask& task, const ModelGraph& graph) {
@@ -226,7 +235,11 @@ constexpr ModelEntry kModels[] = {
      .make = make_gat<Gat>},
     // Brody et al. (ICLR 2022); hyperparameters of the GAT.
     {.name = "gatv2",
-     .traits = {.graph = GraphInput::kSelfLoops, .hidden_layers = true, .heads = true, .decay_all = true},
+     .traits = {.graph = GraphInput::kSelfLoops,
+                .hidden_layers = true,
+                .heads = true,
+                .decay_all = true,
+                .edge_features = true},
      .set_published = set_published_gat,
      .make = make_gat<Gatv2>},
     // The paper of SAGE has other tasks; hyperparameters of the GCN.
@@ -236,7 +249,8 @@ constexpr ModelEntry kModels[] = {
      .make = make_sage},
     // The paper of GIN has other tasks; hyperparameters of the GCN, but for the width.
     {.name = "gin",
-     .traits = {.hidden_layers = true, .spmm = true, .train_eps = true, .decay_all = true},
+     .traits =
+         {.hidden_layers = true, .spmm = true, .train_eps = true, .decay_all = true, .edge_features = true},
      .set_published = [](TrainOptions& options) { options.hidden = 64; },
      .make = make_gin},
     // Wu et al. (ICML 2019).

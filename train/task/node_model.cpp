@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "datasets/hdf5_check.h"
+#include "ops/combine.h"
 #include "ops/convert.h"
+#include "ops/segment_reduce.h"
 #include "train/task/graph_task.h"
 #include "train/task/link_task.h"
 #include "train/task/model_registry.h"
@@ -15,9 +17,24 @@
 namespace rodeo {
 namespace {
 
+/// Edge features of adj + I: those of an added self loop are the means over the edges of its row, as in PyG.
+Tensor looped_attr(const Graph& graph, const CooResult& looped) {
+  const Tensor means = segment_reduce(graph.attr, graph.adj.csr().row_ptr, Reduce::kMean);
+  std::vector<std::int64_t> at = looped.edge_ids.to_vector<std::int64_t>();
+  const std::vector<std::int32_t> row = edge_rows(looped.adj).to_vector<std::int32_t>();
+  for (std::size_t e = 0; e < at.size(); ++e)
+    if (at[e] < 0) at[e] = graph.adj.num_edges() + row[e];
+  return take(concat_rows(std::vector{graph.attr, means}), Tensor::from(at, graph.attr.device()));
+}
+
 ModelGraph model_graph(const Graph& graph, GraphInput input, Precision precision) {
-  ModelGraph out{graph.adj, {}, graph.weight.defined()};
-  if (input == GraphInput::kSelfLoops) out.adj = add_self_loops(graph.adj).adj;
+  ModelGraph out{graph.adj, {}, graph.weight.defined(), graph.attr};
+  if (input == GraphInput::kSelfLoops) {
+    const CooResult looped = add_self_loops(graph.adj);
+    out.adj = looped.adj;
+    if (graph.attr.defined()) out.edge_attr = looped_attr(graph, looped);
+  }
+  if (out.edge_attr.defined()) out.edge_attr = out.edge_attr.to(activation_dtype(precision));
   if (input == GraphInput::kGcnNorm) {
     out.normalized = gcn_norm(graph.adj, graph.weight);
     out.normalized.weight = out.normalized.weight.to(activation_dtype(precision));

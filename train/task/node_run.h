@@ -21,6 +21,7 @@ struct ModelGraph {
   Adjacency adj;
   GcnGraph normalized;    // GraphInput::kGcnNorm: adj with its scales; else undefined
   bool weighted = false;  // the dataset has edge weights
+  Tensor edge_attr;       // [edges, edge features] in the edge order of adj, with --edge-features
 };
 
 /// An untrained model and what the trainer needs of it.

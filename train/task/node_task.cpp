@@ -74,15 +74,19 @@ NodeTask load_task(const TrainOptions& options, Device device, const std::functi
 NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
                    const std::function<void(Graph)>& prepare, RankRun* over) {
   NodeTask task;
+  const bool drops_attr = dataset.edge_attr.defined() && !options.edge_features;
+  if (drops_attr) dataset.edge_attr = {};
+  check(!options.edge_features || dataset.edge_attr.defined(), dataset.name,
+        ": has no /edge_attr, which --edge-features reads");
+  if (options.edge_features) task.num_edge_features = dataset.edge_attr.dim(1);
   if (options.reorder != NodeOrder::kNone) reorder(dataset, options, task);
   reset_peak_memory(device);
   task.convert_ms = timed(device, [&] {
-    const bool has_attr = dataset.edge_attr.defined();  // no model of nodes reads them
-    dataset.edge_attr = {};
     Graph graph = to_graph(dataset, over ? kCpu : device, {.symmetrize = options.undirected});
     task.num_edges = graph.adj.num_edges();
     if (!options.undirected) task.one_way_edges = count_one_way_edges(graph.adj);
-    dataset.src = dataset.dst = dataset.indptr = dataset.indices = dataset.edge_weight = {};
+    dataset.src = dataset.dst = dataset.indptr = dataset.indices = dataset.edge_weight =
+        dataset.edge_attr = {};
     prepare(std::move(graph));
     if (over) task.partition = over->partition;
     find_majority(dataset, task);
@@ -98,7 +102,7 @@ NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
     }
     ChosenFeatures chosen = convert_features(dataset, options, form, device);
     task.x = std::move(chosen.x);
-    task.features = std::move(chosen.text) + (has_attr ? "; edge features not used" : "");
+    task.features = std::move(chosen.text) + (drops_attr ? "; edge features not used" : "");
     task.feature_norm = chosen.row_norm;
     task.label = dataset.y.to(device);
     task.split = {dataset.split.train.to(device), dataset.split.val.to(device),

@@ -21,7 +21,8 @@ namespace rodeo {
 struct NodeTask {
   std::string name;
   std::int64_t num_nodes = 0, num_edges = 0, num_features = 0, num_classes = 0;
-  std::int64_t one_way_edges = 0;  // edges whose reverse is missing (count_one_way_edges)
+  std::int64_t num_edge_features = 0;  // that the model reads
+  std::int64_t one_way_edges = 0;      // edges whose reverse is missing (count_one_way_edges)
   /// The share of the most frequent class among the test nodes: the accuracy of always predicting it.
   /// Statistics::kNone without test nodes or with several labels per node.
   double majority = Statistics::kNone;

@@ -65,10 +65,11 @@ void add_model(Group model, const ModelTraits& traits, TaskKind task) {
   if (task == TaskKind::kGraph)
     model.choice(Role::kModel, "pool", field(&TrainOptions::pool), parse_pool, "sum|mean|max|attention",
                  "Readout: how the rows of a graph's nodes become one row");
-  if (task == TaskKind::kGraph && traits.train_eps)
-    model.flag(
-        Role::kModel, "edge-features", field(&TrainOptions::edge_features),
-        "Read the file's edge features (edge_attr): GINE, ReLU of the sum of a neighbour and its edge");
+  if (task != TaskKind::kLink && traits.edge_features)
+    model.flag(Role::kModel, "edge-features", field(&TrainOptions::edge_features),
+               traits.heads
+                   ? "Read the file's edge features (edge_attr): they join the attention scores"
+                   : "Read the file's edge features (edge_attr): GINE, ReLU of a neighbour plus its edge");
   if (task == TaskKind::kLink) {
     model.integer(Role::kModel, "embedding", field(&TrainOptions::embedding), 1,
                   "Columns of a node's embedding, which the decoder reads");

@@ -49,7 +49,6 @@ struct TrainOptions {
   std::int64_t hits = 50;  // K of Hits@K
   // TaskKind::kGraph only.
   PoolKind pool = PoolKind::kSum;
-  bool edge_features = false;       // GIN reads edge_attr (GineConv)
   std::int64_t batch_graphs = 128;  // in a mini-batch
   int folds = 10;
   int fold = -1;  // tested on; -1: one after the other
@@ -67,6 +66,7 @@ struct TrainOptions {
   // Options of some models only: ModelTraits tells of which.
   Reduce aggr = Reduce::kMean;
   bool train_eps = false;
+  bool edge_features = false;  // the model reads edge_attr
   int hops = 2;
   double alpha = 0.1;
   double edge_dropout = 0;
