@@ -6,6 +6,8 @@
 namespace rodeo::kernels::cpu {
 namespace {
 
+constexpr double kInvSqrt2 = 0.70710678118654752440, kInvSqrt2Pi = 0.39894228040143267794;
+
 /// out[i] = f(a[i]), and out[i] = f(a[i], b[i]), computed in the accumulator type.
 template <class F>
 void map(const char* op, const Tensor& a, const Tensor& out, F&& f) {
@@ -41,6 +43,23 @@ void elu(const Tensor& x, const Tensor& y) {
 
 void elu_backward(const Tensor& y, const Tensor& dy, const Tensor& dx) {
   map("elu", y, dy, dx, [](auto v, auto d) { return v > 0 ? d : (v + 1) * d; });
+}
+
+void gelu(const Tensor& x, const Tensor& y) {
+  map("gelu", x, y, [](auto v) {
+    using S = decltype(v);
+    // -infinity times the zero probability is 0.
+    const S p = std::erfc(-v * S(kInvSqrt2)) / 2;
+    return p == 0 ? S(0) : v * p;
+  });
+}
+
+void gelu_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) {
+  map("gelu", x, dy, dx, [](auto v, auto d) {
+    using S = decltype(v);
+    const S density = S(kInvSqrt2Pi) * std::exp(-v * v / 2);
+    return d * (std::erfc(-v * S(kInvSqrt2)) / 2 + (density == 0 ? S(0) : v * density));
+  });
 }
 
 void mul(const Tensor& x, const Tensor& y, const Tensor& out) {

@@ -58,6 +58,8 @@ RODEO_KERNEL(leaky_relu, void(const Tensor& x, double slope, const Tensor& y));
 RODEO_KERNEL(leaky_relu_backward, void(const Tensor& y, const Tensor& dy, double slope, const Tensor& dx));
 RODEO_KERNEL(elu, void(const Tensor& x, const Tensor& y));
 RODEO_KERNEL(elu_backward, void(const Tensor& y, const Tensor& dy, const Tensor& dx));
+RODEO_KERNEL(gelu, void(const Tensor& x, const Tensor& y));
+RODEO_KERNEL(gelu_backward, void(const Tensor& x, const Tensor& dy, const Tensor& dx));
 // pointwise.h: arrays of one shape; dx = f'(x) dy, computed from y
 enum class SmoothFunction { kSigmoid, kTanh, kExp };
 RODEO_KERNEL(mul, void(const Tensor& x, const Tensor& y, const Tensor& out));

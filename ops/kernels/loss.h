@@ -35,4 +35,12 @@ RODEO_KERNEL(cross_entropy_backward, void(const Tensor& dloss, const Tensor& log
 RODEO_KERNEL(node_metrics, void(const Tensor& scores, const Tensor& label, const std::vector<Tensor>& sets,
                                 const Tensor& metrics));
 
+// soft_cross_entropy.h: logp, target, dlogp [nodes, c] of one dtype, not empty; loss, dloss []
+RODEO_KERNEL(soft_nll_loss, void(const Tensor& logp, const Tensor& target, const Tensor& loss));
+RODEO_KERNEL(soft_nll_loss_backward, void(const Tensor& dloss, const Tensor& target, const Tensor& dlogp));
+
+// macro_f1.h: scores [nodes, c], label i64 [nodes], index i64 [k], k >= 1, f1 f64 [1]
+RODEO_KERNEL(macro_f1,
+             void(const Tensor& scores, const Tensor& label, const Tensor& index, const Tensor& f1));
+
 }  // namespace rodeo::kernels

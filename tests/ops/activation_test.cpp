@@ -1,5 +1,6 @@
 #include "core/storage.h"
 #include "ops/dense.h"
+#include "ops/gelu.h"
 #include "tests/support/devices.h"
 #include "tests/support/gradcheck.h"
 
@@ -49,6 +50,21 @@ TEST_P(OpsActivation, Elu) {
   EXPECT_EQ(y[3], 0);
   EXPECT_EQ(y[4], -1e-10f);
   EXPECT_TRUE(gradients_ok([](const auto& in) { return elu(in[0]); }, {random_variable({3, 4}, device())}));
+}
+
+TEST_P(OpsActivation, Gelu) {
+  check_against_float64(
+      device(), [](const Tensor& x) { return gelu(x); },
+      [](double v) { return v * std::erfc(-v / std::sqrt(2.0)) / 2; });
+  const Tensor special = Tensor::from(std::vector<float>{NAN, INFINITY, -INFINITY, 0, -40}, device());
+  const auto y = gelu(special).to_vector<float>();
+  EXPECT_TRUE(std::isnan(y[0]));
+  EXPECT_EQ(y[1], INFINITY);
+  EXPECT_EQ(y[2], 0);
+  EXPECT_EQ(y[3], 0);
+  EXPECT_EQ(y[4], 0);
+  EXPECT_TRUE(gradients_ok([](const auto& in) { return gelu(in[0]); }, {random_variable({3, 4}, device())}));
+  EXPECT_ERROR(gelu(Tensor::zeros({2}, DType::kI64, device())), "[gelu] x must be floating point");
 }
 
 }  // namespace

@@ -29,6 +29,26 @@ struct EluBackward {
   __device__ S operator()(S y, S dy) const { return y > 0 ? dy : (y + 1) * dy; }
 };
 
+// The probability of a normal variable below x.
+template <class S>
+__device__ S normal_cdf(S x) {
+  return erfc(-x * static_cast<S>(0.70710678118654752440)) / 2;
+}
+template <class S>
+struct Gelu {
+  __device__ S operator()(S x) const {
+    const S p = normal_cdf(x);
+    return p == 0 ? S(0) : x * p;  // also for -infinity
+  }
+};
+template <class S>
+struct GeluBackward {
+  __device__ S operator()(S x, S dy) const {
+    const S density = static_cast<S>(0.39894228040143267794) * exp(-x * x / 2);
+    return dy * (normal_cdf(x) + (density == 0 ? S(0) : x * density));
+  }
+};
+
 template <class S>
 struct Product {
   __device__ S operator()(S x, S y) const { return x * y; }
@@ -126,6 +146,17 @@ void elu(const Tensor& x, const Tensor& y) {
 void elu_backward(const Tensor& y, const Tensor& dy, const Tensor& dx) {
   dispatch_float(y.dtype(), "elu", [&]<class T>(T) {
     map<device_t<T>>("elu_backward", y, dy, dx, EluBackward<Accumulator<device_t<T>>>{});
+  });
+}
+
+void gelu(const Tensor& x, const Tensor& y) {
+  dispatch_float(x.dtype(), "gelu",
+                 [&]<class T>(T) { map<device_t<T>>("gelu", x, y, Gelu<Accumulator<device_t<T>>>{}); });
+}
+
+void gelu_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) {
+  dispatch_float(x.dtype(), "gelu", [&]<class T>(T) {
+    map<device_t<T>>("gelu_backward", x, dy, dx, GeluBackward<Accumulator<device_t<T>>>{});
   });
 }
 
