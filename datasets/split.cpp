@@ -59,9 +59,33 @@ Tensor ascending(std::vector<std::int64_t> nodes) {
   return Tensor::from(nodes);
 }
 
+constexpr std::string_view kPerClass = "class:";
+
+/// "class:20/500/1000"
+Split split_per_class(const Tensor& y, const std::string& parts, std::uint64_t seed) {
+  std::array<std::int64_t, 3> count{};
+  const char* at = parts.data() + kPerClass.size();
+  const char* const end = parts.data() + parts.size();
+  bool valid = true;
+  for (std::size_t i = 0; i < 3 && valid; ++i) {
+    if (i > 0) valid = at < end && *at++ == '/';
+    const auto [next, error] = std::from_chars(at, end, count[i]);
+    valid = valid && error == std::errc{} && count[i] >= 1;
+    at = next;
+  }
+  check(valid && at == end, "split '", parts,
+        "' must be class:N/A/B, three numbers of at least 1: N training nodes of each class, then A to "
+        "validate and B to test on, such as class:20/500/1000");
+  check(y.rank() == 1, "split ", parts, " is for one label per node, and y is ", y.shape());
+  std::int64_t classes = 0;
+  for (std::int64_t i = 0; i < y.numel(); ++i) classes = std::max(classes, y.data<std::int64_t>()[i] + 1);
+  return planetoid_split(y, classes, count[0], count[1], count[2], seed);
+}
+
 }  // namespace
 
 Split random_split(const Tensor& y, const std::string& parts, std::uint64_t seed) {
+  if (parts.starts_with(kPerClass)) return split_per_class(y, parts, seed);
   const std::array<double, 3> percents = parse_percents(parts);
   const std::vector<std::int64_t> order = random_order(y, seed);
   double percent = 0;

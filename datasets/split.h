@@ -16,7 +16,8 @@ struct Split {
 ///   y         i64 [nodes]  nodes with a negative label are excluded; or u8 [nodes, classes]
 ///   parts     train/val/test, not negative: percentages with a sum of 100 such as "60/20/20" or
 ///   "7.5/2.5/90",
-///             or fractions with a sum of at most 1 such as "0.6/0.2/0.2" or "0.1/0.1/0.1"
+///             or fractions with a sum of at most 1 such as "0.6/0.2/0.2" or "0.1/0.1/0.1";
+///             or "class:20/500/1000": planetoid_split() with 20 training nodes of each class
 /// A function of y, parts and seed on every machine. A part ends at position round(n * (its share and those
 /// before it)) of a random order, so 100 percent cover all n nodes. Throws Error for any other text.
 Split random_split(const Tensor& y, const std::string& parts, std::uint64_t seed = 0);

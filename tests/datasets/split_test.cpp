@@ -70,5 +70,22 @@ TEST(DatasetsSplit, LabelsOutsideTheClassesAreNamed) {
                "split: y must be i64 [nodes]");
 }
 
+TEST(DatasetsSplit, PerClass) {
+  std::vector<std::int64_t> labels;
+  for (std::int64_t i = 0; i < 300; ++i) labels.push_back(i % 3);
+  const Tensor y = Tensor::from(labels);
+  const Split split = random_split(y, "class:20/50/100", 4), same = planetoid_split(y, 3, 20, 50, 100, 4);
+  EXPECT_EQ(split.train.to_vector<std::int64_t>(), same.train.to_vector<std::int64_t>());
+  EXPECT_EQ(split.test.to_vector<std::int64_t>(), same.test.to_vector<std::int64_t>());
+  EXPECT_EQ(split.train.numel(), 60);
+  for (const char* text :
+       {"class:", "class:20", "class:20/50", "class:20/50/1/1", "class:0/5/5", "class:a/b/c"})
+    EXPECT_ERROR(
+        random_split(y, text, 0),
+        str("split '", text,
+            "' must be class:N/A/B, three numbers of at least 1: N training nodes of each class, then "
+            "A to validate and B to test on, such as class:20/500/1000"));
+}
+
 }  // namespace
 }  // namespace rodeo

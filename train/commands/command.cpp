@@ -19,6 +19,7 @@
 #include "train/commands/interrupt.h"
 #include "train/commands/parse_options.h"
 #include "train/commands/recorder.h"
+#include "train/commands/repeat.h"
 #include "train/commands/run_command.h"
 #include "train/commands/run_on_ranks.h"
 #include "train/report/op_report.h"
@@ -158,7 +159,7 @@ TrainSummary train(const TrainOptions& options, Device device, const Communicato
   };
   const TrainSummary summary = fit();
   recorder.finish(summary, timer ? &*timer : nullptr);
-  console.finish(task, summary, details);
+  if (!options.silent) console.finish(task, summary, details);
   if (const std::string note = convergence_note(summary, options); !note.empty()) console.say("note", note);
   if (options.profile) fmt::print("\n{}", format_op_table(timer->spans(), timer->steps()));
   const int signal = signals.signal() != 0 ? signals.signal() : SIGINT;  // another rank may have got it
@@ -219,6 +220,16 @@ void run(const TrainOptions& options, const Communicator& ranks) {
   if (options.dry_run) {
     const Device device = parse_device(options.device);
     return with_advice(options, device, [&] { dry_run(options, device); });
+  }
+  if (is_repeated(options)) {
+    check(ranks.size() == 1, "--seeds and --splits work on one rank, not over several yet: leave them out");
+    const Device device = parse_device(options.device);
+    return with_advice(options, device, [&] {
+      train_repeated(options, [&](const TrainOptions& one) {
+        Recorder recorder(one);
+        return train(one, device, /*ranks=*/{}, recorder);
+      });
+    });
   }
   if (options.task == TaskKind::kGraph && options.fold < 0) {
     const Device device = parse_device(options.device);

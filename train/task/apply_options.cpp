@@ -5,6 +5,7 @@
 #include "train/task/fanout.h"
 #include "train/task/model_registry.h"
 #include "train/task/option_table.h"
+#include "train/task/trunk_model.h"
 
 namespace rodeo {
 namespace {
@@ -37,6 +38,17 @@ void check_combination(const TrainOptions& o, IsGiven&& is_given) {
   if (o.batch > 0) parse_fanout(o.fanout, o.layers, o.replace);
   check(!o.edge_features || o.reorder == NodeOrder::kNone,
         "--edge-features is not for --reorder, which keeps no edge features");
+  check_trunk(o);
+  check(!uses_trunk(o) || o.task != TaskKind::kGraph,
+        "--task graph has no trunk: leave out --norm, --residual, --jk and its other options");
+  check(
+      o.batch == 0 ||
+          (o.class_weights.empty() && o.label_smoothing == 0 && o.metric == NodeMetric::kAccuracy),
+      "--batch is for cross entropy and accuracy: not with --metric, --class-weights and --label-smoothing");
+  check(!o.prune_rows ||
+            (o.class_weights.empty() && o.label_smoothing == 0 && o.metric == NodeMetric::kAccuracy),
+        "--prune-rows is for cross entropy and accuracy: not with --metric, --class-weights and "
+        "--label-smoothing");
   check(!o.quiet || !o.explain, "--explain prints a table and --quiet one line: give one of them");
   check(!o.explain || !traits_of(o).aggr || o.aggr == Reduce::kSum || o.aggr == Reduce::kMean,
         "--explain prints the SpMM algorithms, which --aggr ", o.aggr, " does not use");

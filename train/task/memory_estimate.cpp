@@ -90,6 +90,9 @@ double measure(const NodeRun& run, TrainOptions options, std::int64_t n, bool sy
   const OneThread one_thread;
   options.undirected = false;
   options.batch = 0;
+  // The small graph has one class.
+  options.metric = NodeMetric::kAccuracy;
+  options.class_weights.clear();
   options.reorder = NodeOrder::kNone;
   options.features = run.task.x.is_sparse() ? FeatureForm::kSparse : FeatureForm::kDense;
   // Avoids timing SpMM algorithms for the small graph.

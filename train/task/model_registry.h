@@ -34,6 +34,7 @@ struct ModelTraits {
   bool teleport = false;           // --alpha, --edge-dropout
   bool prune_rows = false;         // --prune-rows
   bool blocks = false;             // --batch, --fanout, --replace
+  bool trunk = false;              // --norm, --residual, --jk and the other parts of models/trunk.h
   bool propagates_inputs = false;  // without input dropout, A X of dense features is computed once per run
   bool decay_all = false;          // weight decay applies to all parameters; false: to the first layer
   bool edge_features = false;      // --edge-features

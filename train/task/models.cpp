@@ -210,6 +210,7 @@ NodeModel make_appnp(const TrainOptions& options, const NodeTask& task, const Mo
 
 void set_published_gat(TrainOptions& options) {
   options.hidden = 8;
+  options.trunk.activation = TrunkActivation::kElu;
   options.dropout = 0.6;
   options.lr = 0.005;
 }
@@ -221,6 +222,7 @@ constexpr ModelEntry kModels[] = {
                 .hidden_layers = true,
                 .spmm = true,
                 .prune_rows = true,
+                .trunk = true,
                 .propagates_inputs = true},
      .set_published = nullptr,
      .make = make_gcn},
@@ -230,6 +232,7 @@ constexpr ModelEntry kModels[] = {
                 .hidden_layers = true,
                 .heads = true,
                 .attention_form = true,
+                .trunk = true,
                 .decay_all = true},
      .set_published = set_published_gat,
      .make = make_gat<Gat>},
@@ -238,19 +241,29 @@ constexpr ModelEntry kModels[] = {
      .traits = {.graph = GraphInput::kSelfLoops,
                 .hidden_layers = true,
                 .heads = true,
+                .trunk = true,
                 .decay_all = true,
                 .edge_features = true},
      .set_published = set_published_gat,
      .make = make_gat<Gatv2>},
     // The paper of SAGE has other tasks; hyperparameters of the GCN.
     {.name = "sage",
-     .traits = {.hidden_layers = true, .spmm = true, .aggr = true, .blocks = true, .decay_all = true},
+     .traits = {.hidden_layers = true,
+                .spmm = true,
+                .aggr = true,
+                .blocks = true,
+                .trunk = true,
+                .decay_all = true},
      .set_published = nullptr,
      .make = make_sage},
     // The paper of GIN has other tasks; hyperparameters of the GCN, but for the width.
     {.name = "gin",
-     .traits =
-         {.hidden_layers = true, .spmm = true, .train_eps = true, .decay_all = true, .edge_features = true},
+     .traits = {.hidden_layers = true,
+                .spmm = true,
+                .train_eps = true,
+                .trunk = true,
+                .decay_all = true,
+                .edge_features = true},
      .set_published = [](TrainOptions& options) { options.hidden = 64; },
      .make = make_gin},
     // Wu et al. (ICML 2019).

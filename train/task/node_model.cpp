@@ -9,10 +9,12 @@
 #include "ops/combine.h"
 #include "ops/convert.h"
 #include "ops/segment_reduce.h"
+#include "train/task/class_objective.h"
 #include "train/task/graph_task.h"
 #include "train/task/link_task.h"
 #include "train/task/model_registry.h"
 #include "train/task/rank_share.h"
+#include "train/task/trunk_model.h"
 
 namespace rodeo {
 namespace {
@@ -41,6 +43,11 @@ ModelGraph model_graph(const Graph& graph, GraphInput input, Precision precision
     out.adj = out.normalized.adj;
   }
   return out;
+}
+
+GraphInput graph_input(const TrainOptions& options) {
+  const GraphInput input = traits_of(options).graph;
+  return input == GraphInput::kSelfLoops && !options.self_loops ? GraphInput::kPlain : input;
 }
 
 /// The rank's rows of a graph on the host.
@@ -75,14 +82,14 @@ NodeRun build_run(const TrainOptions& options, Device device, const Communicator
   const bool is_shared = ranks.size() > 1;
   if (is_shared) check_rank_options(options);
   const auto prepare = [&](const Graph& from) {
-    graph = model_graph(from, entry.traits.graph, options.precision);
+    graph = model_graph(from, graph_input(options), options.precision);
     if (plain) *plain = from.adj;
     if (!is_shared) return;
     over.partition = partition_nodes(graph.adj, ranks);
     graph = rank_share(graph, over.partition, device);
   };
   run.task = load(prepare, is_shared ? &over : nullptr);
-  run.model = entry.make(options, run.task, graph);
+  run.model = (uses_trunk(options) ? make_trunk : entry.make)(options, run.task, graph);
   run.model.adj = is_shared ? graph.adj.shard()->rows : graph.adj;
   run.model.algorithms += fmt::format(", precision {}", name(options.precision));
   if (run.task.x.is_sparse()) run.model.algorithms += ", features sparse";
@@ -139,24 +146,30 @@ NodeRun load_run(const TrainOptions& options, Device device, const Communicator&
   if (ranks.size() > 1) check_rank_options(options);
   if (options.task == TaskKind::kLink) return load_link_run(options, device);
   if (options.task == TaskKind::kGraph) return load_graph_run(options, device);
-  return build_run(options, device, ranks, [&](const auto& prepare, RankRun* over) {
+  NodeRun run = build_run(options, device, ranks, [&](const auto& prepare, RankRun* over) {
     return load_task(options, device, prepare, over);
   });
+  add_class_objective(run, options);
+  return run;
 }
 
 NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device, const Communicator& ranks) {
   if (ranks.size() > 1) check_rank_options(options);
   if (options.task == TaskKind::kLink) return make_link_run(std::move(dataset), {}, options, device);
   if (options.task == TaskKind::kGraph) return make_graph_run(std::move(dataset), options, device);
-  return build_run(options, device, ranks, [&](const auto& prepare, RankRun* over) {
+  NodeRun run = build_run(options, device, ranks, [&](const auto& prepare, RankRun* over) {
     return make_task(std::move(dataset), options, device, prepare, over);
   });
+  add_class_objective(run, options);
+  return run;
 }
 
 NodeRun make_prediction_run(Dataset dataset, const TrainOptions& options, Device device) {
   if (options.task == TaskKind::kLink) return build_link_run(std::move(dataset), options, device, nullptr);
   if (options.task == TaskKind::kGraph) return make_graph_prediction_run(std::move(dataset), options, device);
-  return make_run(std::move(dataset), options, device);
+  return build_run(options, device, {}, [&](const auto& prepare, RankRun* over) {
+    return make_task(std::move(dataset), options, device, prepare, over);
+  });
 }
 
 Trainer make_trainer(const NodeRun& run, TrainerOptions options) {

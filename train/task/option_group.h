@@ -13,7 +13,7 @@
 
 namespace rodeo {
 
-/// Access to a member of TrainOptions, or of its learning rate schedule.
+/// Access to a member of TrainOptions, of its learning rate schedule, or of its trunk.
 template <class T>
 auto field(T TrainOptions::*member) {
   return [member](auto& options) -> auto& {
@@ -24,6 +24,13 @@ template <class T>
 auto field(T LrScheduleOptions::*member) {
   return [member](auto& options) -> auto& {
     return options.schedule.*member;
+  };
+}
+
+template <class T>
+auto field(T TrunkParts::*member) {
+  return [member](auto& options) -> auto& {
+    return options.trunk.*member;
   };
 }
 

@@ -1,7 +1,9 @@
 #include "train/task/option_table.h"
 
+#include "train/task/class_objective.h"
 #include "train/task/model_registry.h"
 #include "train/task/option_group.h"
+#include "train/task/trunk_model.h"
 
 namespace rodeo {
 namespace {
@@ -24,13 +26,41 @@ void add_data(Group data, const TrainOptions& defaults) {
         "Shares of training, validation and test edges, drawn at random (default: the edges that the file "
         "names, else 85/5/10)");
   if (defaults.task == TaskKind::kNode)
-    data.text(Role::kTraining, "split", field(&TrainOptions::split), "K|A/B/C",
+    data.text(Role::kTraining, "split", field(&TrainOptions::split), "K|A/B/C|class:N/A/B",
               "Replaces the file's masks. 2: the file's split of that number, from 0; 60/20/20 or "
-              "0.6/0.2/0.2: a random one");
+              "0.6/0.2/0.2: a random one; class:20/500/1000: random, 20 training nodes of each class");
   data.flag(Role::kModel, "undirected", field(&TrainOptions::undirected),
             "Add the reverse of every edge and drop duplicates");
   data.two_words(Role::kModel, "normalize-features", field(&TrainOptions::normalize_features), "row", "none",
                  "row: divide each node's features by their sum; none");
+}
+
+void add_trunk(Group model) {
+  model.choice(Role::kModel, "norm", field(&TrunkParts::norm), parse_trunk_norm, "none|batch|layer",
+               "Normalise the output of each hidden layer before its activation, over the nodes or over the "
+               "columns of each node");
+  model.flag(Role::kModel, "residual", field(&TrunkParts::residual),
+             "Add a linear layer of each layer's input to its output");
+  model.choice(Role::kModel, "jk", field(&TrunkParts::jump), parse_trunk_jump, "none|last|cat|max|sum",
+               "Jumping knowledge: a linear classifier reads the last layer, or all layers side by side, by "
+               "their maximum or their sum");
+  model.integer(Role::kModel, "pre-linear", field(&TrunkParts::pre_linear), 0,
+                "Linear layers before the first graph layer");
+  model.flag(Role::kModel, "post-linear", field(&TrunkParts::post_linear),
+             "A linear classifier after the last layer, which becomes a hidden one: --jk last");
+  model.choice(Role::kModel, "act", field(&TrunkParts::activation), parse_trunk_activation, "relu|elu|gelu",
+               "Activation of the hidden layers");
+  model.add(
+      Role::kModel, "layer-dropout",
+      "Dropout probability of each hidden layer's output, a number for each (default: --dropout)", "P,P,...",
+      [](const TrainOptions& o) {
+        return o.layer_dropout.empty() ? OptionValue() : OptionValue(o.layer_dropout);
+      },
+      [](TrainOptions& o, const std::string& text) {
+        check_option_has_value("layer-dropout", text);
+        parse_layer_dropout(text);
+        o.layer_dropout = text;
+      });
 }
 
 void add_model(Group model, const ModelTraits& traits, TaskKind task) {
@@ -87,7 +117,10 @@ void add_model(Group model, const ModelTraits& traits, TaskKind task) {
                       "Dropout probability of the attention weights");
     model.not_negative(Role::kModel, "negative-slope", field(&TrainOptions::negative_slope),
                        "Negative slope of the LeakyReLU of attention scores");
+    model.flag(Role::kModel, "no-self-loops", field(&TrainOptions::self_loops),
+               "Attend to neighbours only, without adding a self loop to each node", false);
   }
+  if (traits.trunk) add_trunk(model);
   if (traits.aggr)
     model.choice(Role::kModel, "aggr", field(&TrainOptions::aggr), parse_reduce, "mean|max|min|sum",
                  "Aggregation over neighbours: mean, max, min or sum");
@@ -129,15 +162,54 @@ void add_schedule(Group training) {
            Kind::kPlateau, Kind::kPlateau);
 }
 
+void add_node_objective(Group training) {
+  training.choice(
+      Role::kTraining, "metric", field(&TrainOptions::metric), parse_node_metric,
+      "accuracy|macro-f1|roc-auc|ap",
+      "What decides the best epoch and --patience, and is printed. accuracy: micro-F1 with several "
+      "labels per node; ap: average precision. roc-auc and ap: of the second of two classes, "
+      "else the mean over classes");
+  training.add(
+      Role::kTraining, "class-weights",
+      "Weights of the classes in the loss. balanced: inversely to their share of the training nodes",
+      "balanced|W,W,...",
+      [](const TrainOptions& o) {
+        return o.class_weights.empty() ? OptionValue() : OptionValue(o.class_weights);
+      },
+      [](TrainOptions& o, const std::string& text) {
+        check_option_has_value("class-weights", text);
+        check_class_weights(text);
+        o.class_weights = text;
+      });
+  training.probability(Role::kTraining, "label-smoothing", field(&TrainOptions::label_smoothing),
+                       "Share of the target that is spread over all classes");
+}
+
 void add_training(Group training, const ModelTraits& traits, TaskKind task) {
   training.integer(Role::kRun, "epochs", field(&TrainOptions::epochs), 1, "Number of epochs");
   training.number(
       Role::kTraining, "lr", field(&TrainOptions::lr), "a number above 0",
       [](double x) { return x > 0 && std::isfinite(x); }, "Learning rate of Adam");
   training.not_negative(Role::kTraining, "weight-decay", field(&TrainOptions::weight_decay),
-                        traits.decay_all ? "L2 penalty on all parameters" : "L2 penalty on the first layer");
+                        traits.decay_all ? "L2 penalty on all parameters"
+                        : traits.trunk
+                            ? "L2 penalty on the first layer; on all parameters with --norm, --residual, "
+                              "--jk, --act, --pre-linear, --post-linear or --layer-dropout"
+                            : "L2 penalty on the first layer");
   training.integer(Role::kTraining, "seed", field(&TrainOptions::seed), 0,
                    "Seed of the initial weights, dropout and --split");
+  if (task == TaskKind::kNode) {
+    training.integer(Role::kRun, "seeds", field(&TrainOptions::seeds), 1,
+                     "Train N times, with --seed and the numbers after it, and print mean and deviation");
+    training.add(
+        Role::kRun, "splits", "all: train once with each split of the file's masks, and each of --seeds",
+        "all", [](const TrainOptions& o) { return o.all_splits ? OptionValue("all") : OptionValue(); },
+        [](TrainOptions& o, const std::string& text) {
+          check_option_has_value("splits", text);
+          check(text == "all", "--splits must be all, got '", text, "'; --split K takes one of them");
+          o.all_splits = true;
+        });
+  }
   training.integer(Role::kRun, "eval-every", field(&TrainOptions::eval_every), 1,
                    "Epochs between evaluations");
   training.integer(Role::kRun, "patience", field(&TrainOptions::patience), 0,
@@ -170,6 +242,7 @@ void add_training(Group training, const ModelTraits& traits, TaskKind task) {
           o.fold = text == "all" ? -1 : parse_option_integer<int>("fold", text, 0);
         });
   }
+  if (task == TaskKind::kNode) add_node_objective(training);
   if (task == TaskKind::kLink) {
     training.choice(
         Role::kTraining, "link-metric", field(&TrainOptions::link_metric), parse_link_metric,

@@ -29,6 +29,18 @@ LinkMetric parse_link_metric(std::string_view text) {
   fail("--link-metric must be auc, ap, mrr or hits, got '", text, "'");
 }
 
+std::string_view name(NodeMetric metric) {
+  constexpr std::string_view kNames[] = {"accuracy", "macro-f1", "roc-auc", "ap"};
+  return kNames[static_cast<int>(metric)];
+}
+
+NodeMetric parse_node_metric(std::string_view text) {
+  for (const NodeMetric metric :
+       {NodeMetric::kAccuracy, NodeMetric::kMacroF1, NodeMetric::kRocAuc, NodeMetric::kAp})
+    if (name(metric) == text) return metric;
+  fail("--metric must be accuracy, macro-f1, roc-auc or ap, got '", text, "'");
+}
+
 FeatureForm parse_feature_form(std::string_view text) {
   for (const FeatureForm form : {FeatureForm::kAuto, FeatureForm::kDense, FeatureForm::kSparse})
     if (name(form) == text) return form;

@@ -10,6 +10,7 @@
 #include "datasets/reorder.h"
 #include "layers/graph_pool.h"
 #include "layers/link_decoder.h"
+#include "models/trunk.h"
 #include "ops/attention.h"
 #include "ops/spmm.h"
 #include "train/precision.h"
@@ -34,6 +35,12 @@ enum class LinkMetric { kAuc, kAp, kMrr, kHits };
 std::string_view name(LinkMetric metric);  // "auc"
 /// "auc", "ap", "mrr" or "hits". Throws Error listing the choices for anything else.
 LinkMetric parse_link_metric(std::string_view text);
+
+/// What decides the best epoch of the classification of nodes.
+enum class NodeMetric { kAccuracy, kMacroF1, kRocAuc, kAp };
+std::string_view name(NodeMetric metric);  // "roc-auc"
+/// "accuracy", "macro-f1", "roc-auc" or "ap". Throws Error listing the choices for anything else.
+NodeMetric parse_node_metric(std::string_view text);
 
 /// train/task/option_table.cpp has the name, range and help text of each option.
 struct TrainOptions {
@@ -75,6 +82,9 @@ struct TrainOptions {
   double attention_dropout = 0.6;
   double negative_slope = 0.2;
   AttentionForm attention = AttentionForm::kAuto;
+  bool self_loops = true;     // attention: add a self loop to each node
+  TrunkParts trunk;           // parts that published models do not have
+  std::string layer_dropout;  // "0.5,0.2": of each hidden layer; empty: dropout
 
   int epochs = 200;
   double lr = 0.01;
@@ -84,6 +94,9 @@ struct TrainOptions {
   int patience = 0;
   bool stop_on_loss = false;  // patience counts from the lowest validation loss, not from the best accuracy
   LrScheduleOptions schedule;
+  NodeMetric metric = NodeMetric::kAccuracy;  // micro-F1 with several labels per node
+  std::string class_weights;                  // "balanced", or one for each class: "1,2.5"; empty: ones
+  double label_smoothing = 0;
   double clip_norm = 0;     // 0: no clipping
   bool stop_at_nan = true;  // --on-nan stop
 
@@ -100,9 +113,12 @@ struct TrainOptions {
   bool replace = false;                  // draw them with replacement
   bool prune_rows = false;               // in training steps the last layer computes the training nodes only
   Precision precision = Precision::kFp32;
-  bool cuda_graph = true;  // on CUDA, replay the training step as a CUDA graph
-  bool explain = false;    // print the SpMM algorithms that were chosen, and why
+  bool cuda_graph = true;   // on CUDA, replay the training step as a CUDA graph
+  bool explain = false;     // print the SpMM algorithms that were chosen, and why
+  int seeds = 1;            // runs with seed, seed + 1, ...
+  bool all_splits = false;  // a run for each split of the masks
   bool quiet = false;
+  bool silent = false;  // of a run among several: no line of its own
   bool dry_run = false;
   bool debug = false;    // check the result of every kernel for NaN and infinity
   bool profile = false;  // print a table of kernel times at the end

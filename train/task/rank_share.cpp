@@ -7,6 +7,7 @@
 
 #include "datasets/subset.h"
 #include "ops/row_ranges.h"
+#include "train/task/trunk_model.h"
 
 namespace rodeo {
 
@@ -39,6 +40,10 @@ void check_rank_options(const TrainOptions& options) {
   refuse(options.task == TaskKind::kLink, "--task link");
   refuse(options.task == TaskKind::kGraph, "--task graph");
   refuse(options.batch > 0, "--batch");
+  refuse(uses_trunk(options), "a trunk (--norm, --residual, --jk and so on)");
+  refuse(options.metric != NodeMetric::kAccuracy, "--metric");
+  refuse(!options.class_weights.empty(), "--class-weights");
+  refuse(options.label_smoothing > 0, "--label-smoothing");
   refuse(options.edge_features, "--edge-features");
   refuse(options.prune_rows, "--prune-rows");
   refuse(!options.report.empty(), "--report");

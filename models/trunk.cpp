@@ -1,0 +1,198 @@
+#include "models/trunk.h"
+
+#include "layers/gat_conv.h"
+#include "layers/gatv2_conv.h"
+#include "layers/gcn_conv.h"
+#include "layers/gin_conv.h"
+#include "layers/sage_conv.h"
+#include "models/check_sizes.h"
+#include "ops/dense.h"
+#include "ops/gelu.h"
+
+namespace rodeo {
+namespace {
+
+bool does_nothing(const EpilogueOptions& then) {
+  return then.activation == Activation::kNone && then.dropout == 0;
+}
+
+Variable apply(const Variable& x, const EpilogueOptions& then) {
+  return does_nothing(then) ? x : epilogue(x, Variable(), then);
+}
+
+/// Linear, BatchNorm, ReLU, Linear.
+std::unique_ptr<Sequential> gin_network(std::int64_t in, std::int64_t hidden, std::int64_t out,
+                                        Random& random, Device device, DType dtype) {
+  auto nn = std::make_unique<Sequential>();
+  nn->add(std::make_unique<Linear>(in, hidden, random, true, device, dtype))
+      .add(std::make_unique<BatchNorm>(hidden, BatchNormLayerOptions(), device, dtype))
+      .add([](const Variable& x) { return relu(x); })
+      .add(std::make_unique<Linear>(hidden, out, random, true, device, dtype));
+  return nn;
+}
+
+}  // namespace
+
+Trunk::Trunk(const TrunkOptions& options, Random random, Device device, DType dtype)
+    : options_(options), random_(random) {
+  const TrunkOptions& o = options_;
+  check_sizes("trunk", o);
+  check(o.parts.pre_linear >= 0, "[trunk] pre_linear must be >= 0, got ", o.parts.pre_linear);
+  const int hidden_layers = o.parts.has_classifier() ? o.layers : o.layers - 1;
+  check(o.layer_dropout.empty() || std::ssize(o.layer_dropout) == hidden_layers,
+        "[trunk] layer_dropout must have a value for each of ", hidden_layers, " hidden layers, got ",
+        o.layer_dropout.size());
+  for (const double p : o.layer_dropout)
+    check(p >= 0 && p < 1, "[trunk] layer_dropout must be in [0, 1), got ", p);
+
+  std::int64_t width = o.in, all = 0;
+  for (int i = 0; i < o.parts.pre_linear; ++i) {
+    pre_.push_back(std::make_unique<Linear>(width, o.hidden, random_, true, device, dtype));
+    register_module(str("pre.", i), pre_.back().get());
+    width = o.hidden;
+  }
+  for (int i = 0; i < o.layers; ++i) {
+    Layer& layer = layers_.emplace_back();
+    const bool hidden = is_hidden(static_cast<std::size_t>(i));
+    add_convolution(layer, width, hidden, device, dtype);
+    register_module(str("convs.", i), layer.conv.get());
+    if (hidden) add_norm(layer, device, dtype);
+    if (layer.norm) register_module(str("norms.", i), layer.norm.get());
+    if (o.parts.residual) {
+      layer.residual = std::make_unique<Linear>(width, layer.width, random_, true, device, dtype);
+      register_module(str("lins.", i), layer.residual.get());
+    }
+    width = layer.width;
+    all += width;
+  }
+  if (!o.parts.has_classifier()) return;
+  const std::int64_t read = o.parts.jump == TrunkJump::kCat ? all : width;
+  classifier_ = std::make_unique<Linear>(read, o.classes, random_, true, device, dtype);
+  register_module("lin", classifier_.get());
+}
+
+bool Trunk::is_hidden(std::size_t layer) const {
+  return options_.parts.has_classifier() || layer + 1 < static_cast<std::size_t>(options_.layers);
+}
+
+double Trunk::dropout_after(std::size_t layer) const {
+  return options_.layer_dropout.empty() ? options_.dropout : options_.layer_dropout[layer];
+}
+
+void Trunk::add_convolution(Layer& layer, std::int64_t in, bool hidden, Device device, DType dtype) {
+  const TrunkOptions& o = options_;
+  const std::int64_t out = hidden ? o.hidden : o.classes;
+  layer.width = out;
+  const auto attention = [&]<class Conv>(std::unique_ptr<Conv>*) {
+    auto conv =
+        std::make_unique<Conv>(AttentionConvOptions{.in = in,
+                                                    .out = out,
+                                                    .heads = hidden ? o.heads : o.out_heads,
+                                                    .merge = hidden ? HeadMerge::kConcat : HeadMerge::kMean,
+                                                    .negative_slope = o.negative_slope,
+                                                    .dropout = o.attention_dropout,
+                                                    .form = o.form},
+                               random_, device, dtype);
+    layer.width = conv->width();
+    layer.convolve = [conv = conv.get()](const GcnGraph& graph, const Features& x, RandomKey key,
+                                         const EpilogueOptions& then) {
+      return conv->forward(graph.adj, x, key, then);
+    };
+    layer.conv = std::move(conv);
+  };
+  const auto plain = [&]<class Conv>(std::unique_ptr<Conv> conv) {
+    layer.convolve = [conv = conv.get(), spmm = o.spmm](const GcnGraph& graph, const Features& x, RandomKey,
+                                                        const EpilogueOptions& then) {
+      if constexpr (std::is_same_v<Conv, GcnConv>)
+        return conv->forward(graph, x, spmm, GcnConv::Fusion{.epilogue = then});
+      else
+        return apply(conv->forward(graph.adj, x, spmm), then);
+    };
+    layer.conv = std::move(conv);
+  };
+  switch (o.conv) {
+    case TrunkConv::kGat:
+      return attention(static_cast<std::unique_ptr<GatConv>*>(nullptr));
+    case TrunkConv::kGatv2:
+      return attention(static_cast<std::unique_ptr<Gatv2Conv>*>(nullptr));
+    case TrunkConv::kGcn:
+      return plain(std::make_unique<GcnConv>(in, out, random_, /*bias=*/true, device, dtype));
+    case TrunkConv::kSage:
+      return plain(std::make_unique<SageConv>(SageConvOptions{.in = in, .out = out, .aggr = o.aggr}, random_,
+                                              device, dtype));
+    case TrunkConv::kGin:
+      return plain(std::make_unique<GinConv>(gin_network(in, o.hidden, out, random_, device, dtype),
+                                             GinConvOptions{.train_eps = o.train_eps}, device, dtype));
+  }
+}
+
+void Trunk::add_norm(Layer& layer, Device device, DType dtype) {
+  const auto set = [&](auto norm) {
+    layer.normalize = [norm = norm.get()](const Variable& x) { return norm->forward(x); };
+    layer.norm = std::move(norm);
+  };
+  if (options_.parts.norm == TrunkNorm::kBatch)
+    set(std::make_unique<BatchNorm>(layer.width, BatchNormLayerOptions(), device, dtype));
+  if (options_.parts.norm == TrunkNorm::kLayer)
+    set(std::make_unique<LayerNorm>(layer.width, 1e-5, true, device, dtype));
+}
+
+Variable Trunk::activate(Variable h, const EpilogueOptions& then) {
+  if (options_.parts.activation == TrunkActivation::kGelu) h = gelu(h);
+  return apply(h, then);
+}
+
+Variable Trunk::forward(const GcnGraph& graph, const Features& x) {
+  const TrunkParts& parts = options_.parts;
+  const bool is_gelu = parts.activation == TrunkActivation::kGelu;
+  const Activation activation = is_gelu                                      ? Activation::kNone
+                                : parts.activation == TrunkActivation::kRelu ? Activation::kRelu
+                                                                             : Activation::kElu;
+  // Every call draws the same number of keys, in training and evaluation mode.
+  const auto then = [&](Activation f, double p) {
+    return EpilogueOptions{.activation = f, .dropout = training() ? p : 0, .key = random_.next()};
+  };
+  const double first = options_.input_dropout.value_or(options_.dropout);
+  Features h = x;
+  if (training() && first > 0) h = dropout(x, first, random_.next());
+  for (std::size_t i = 0; i < pre_.size(); ++i) {
+    const Variable y = pre_[i]->forward(h);
+    h = i + 1 < pre_.size() ? activate(y, then(activation, options_.dropout))
+                            : apply(y, then(Activation::kNone, options_.dropout));
+  }
+  std::vector<Variable> outputs;
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const Layer& layer = layers_[i];
+    const EpilogueOptions after =
+        is_hidden(i) ? then(activation, dropout_after(i)) : then(Activation::kNone, 0);
+    // Fused with the layer's bias where nothing is between.
+    const bool fused = !layer.norm && !layer.residual && !is_gelu;
+    Variable y = layer.convolve(graph, h, random_.next(), fused ? after : EpilogueOptions());
+    if (layer.residual) y = add(y, layer.residual->forward(h));
+    if (layer.norm) y = layer.normalize(y);
+    if (!fused) y = is_hidden(i) ? activate(y, after) : y;
+    outputs.push_back(y);
+    h = y;
+  }
+  return classifier_ ? classify(outputs) : outputs.back();
+}
+
+Variable Trunk::classify(const std::vector<Variable>& outputs) const {
+  switch (options_.parts.jump) {
+    case TrunkJump::kCat:
+      return classifier_->forward(JumpingKnowledge(JumpingMode::kCat).forward(outputs));
+    case TrunkJump::kMax:
+      return classifier_->forward(JumpingKnowledge(JumpingMode::kMax).forward(outputs));
+    case TrunkJump::kSum: {
+      Variable sum = outputs.front();
+      for (std::size_t i = 1; i < outputs.size(); ++i) sum = add(sum, outputs[i]);
+      return classifier_->forward(sum);
+    }
+    case TrunkJump::kNone:
+    case TrunkJump::kLast:
+      break;
+  }
+  return classifier_->forward(outputs.back());
+}
+
+}  // namespace rodeo

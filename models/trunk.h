@@ -1,0 +1,111 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "layers/jumping_knowledge.h"
+#include "layers/linear.h"
+#include "layers/norm.h"
+#include "ops/attention.h"
+#include "ops/epilogue.h"
+#include "ops/features.h"
+#include "ops/gcn_norm.h"
+
+namespace rodeo {
+
+/// The convolution of each layer of a Trunk.
+enum class TrunkConv { kGcn, kGat, kGatv2, kSage, kGin };
+enum class TrunkNorm { kNone, kBatch, kLayer };
+enum class TrunkActivation { kRelu, kElu, kGelu };
+/// What the classifier reads. kNone: there is none, the last layer returns the logits.
+enum class TrunkJump { kNone, kLast, kCat, kMax, kSum };
+
+/// What is around the convolutions.
+struct TrunkParts {
+  TrunkNorm norm = TrunkNorm::kNone;  // after each hidden layer, before its activation
+  bool residual = false;              // adds a linear layer of a layer's input to its output
+  TrunkJump jump = TrunkJump::kNone;
+  int pre_linear = 0;        // linear layers before the first convolution
+  bool post_linear = false;  // a linear classifier; of the last layer, unless `jump` says otherwise
+  TrunkActivation activation = TrunkActivation::kRelu;
+
+  bool has_classifier() const { return post_linear || jump != TrunkJump::kNone; }
+};
+
+struct TrunkOptions {
+  std::int64_t in = 0;
+  std::int64_t hidden = 16;  // of a layer's output; with attention, of one head
+  std::int64_t classes = 0;
+  int layers = 2;                            // convolutions
+  double dropout = 0.5;                      // of the output of each hidden layer and pre-linear layer
+  std::optional<double> input_dropout = {};  // of x; default: dropout
+  std::vector<double> layer_dropout = {};    // of the output of each hidden layer; empty: dropout
+  TrunkConv conv = TrunkConv::kGcn;
+  TrunkParts parts = {};
+  // kGat and kGatv2
+  std::int64_t heads = 8, out_heads = 1;  // out_heads: of a last layer that returns logits, averaged
+  double attention_dropout = 0.6;
+  double negative_slope = 0.2;
+  AttentionForm form = AttentionForm::kAuto;  // kGat
+  Reduce aggr = Reduce::kMean;                // kSage
+  bool train_eps = false;                     // kGin
+  SpmmOptions spmm = {};                      // kGcn, kSage, kGin
+};
+
+/// Layers of  dropout(activation(norm(conv(h) + linear(h))))  with optional parts: the models of Luo, Shi and
+/// Wu, "Classic GNNs are strong baselines" (NeurIPS 2024), and PyG's BasicGNN. Order: input dropout,
+/// pre-linear layers (the activation between two, dropout after each), convolutions, classifier. Without a
+/// classifier the last convolution returns logits, without norm, activation and dropout. The network of
+/// kGin's layers is Linear, BatchNorm, ReLU, Linear.
+/// Parameters, named as in PyG's BasicGNN: convs.<i>.*, norms.<i>.*, lin.*; also lins.<i>.* (residual) and
+/// pre.<i>.*.
+class Trunk : public Module {
+ public:
+  /// Throws Error for sizes below 1, a dropout outside [0, 1) and a layer_dropout that is not one for each
+  /// hidden layer. `random` draws the initial weights; a copy of it draws the dropout masks.
+  Trunk(const TrunkOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32);
+
+  /// x [nodes, in], dense or sparse -> logits [nodes, classes]. kGcn reads gcn_norm(adj); the others read
+  /// graph.adj alone: with self loops for attention, without for kSage and kGin.
+  Variable forward(const GcnGraph& graph, const Features& x);
+
+ private:
+  using Convolve =
+      std::function<Variable(const GcnGraph&, const Features&, RandomKey, const EpilogueOptions&)>;
+  struct Layer {
+    std::unique_ptr<Module> conv;
+    Convolve convolve;
+    std::unique_ptr<Module> norm;  // null without
+    std::function<Variable(const Variable&)> normalize;
+    std::unique_ptr<Linear> residual;  // null without
+    std::int64_t width = 0;            // columns of its output
+  };
+
+  bool is_hidden(std::size_t layer) const;
+  double dropout_after(std::size_t layer) const;
+  void add_convolution(Layer& layer, std::int64_t in, bool hidden, Device device, DType dtype);
+  void add_norm(Layer& layer, Device device, DType dtype);
+  Variable activate(Variable h, const EpilogueOptions& then);
+  Variable classify(const std::vector<Variable>& outputs) const;
+
+  TrunkOptions options_;
+  Random random_;
+  std::vector<std::unique_ptr<Linear>> pre_;  // "pre.0", ...
+  std::vector<Layer> layers_;                 // "convs.0", "norms.0", "lins.0", ...
+  std::unique_ptr<Linear> classifier_;        // "lin"; null without
+};
+
+std::string_view name(TrunkConv conv);              // "gcn"
+std::string_view name(TrunkNorm norm);              // "batch"
+std::string_view name(TrunkActivation activation);  // "relu"
+std::string_view name(TrunkJump jump);              // "cat"
+/// Throw Error listing the choices for any other text.
+TrunkNorm parse_trunk_norm(std::string_view text);
+TrunkActivation parse_trunk_activation(std::string_view text);
+TrunkJump parse_trunk_jump(std::string_view text);
+
+}  // namespace rodeo

@@ -1,0 +1,133 @@
+#include "models/trunk.h"
+
+#include "datasets/synthetic.h"
+#include "ops/dense.h"
+#include "tests/support/devices.h"
+#include "tests/support/layers.h"
+#include "train/task/apply_options.h"
+#include "train/task/model_registry.h"
+#include "train/task/node_model.h"
+#include "train/task/trunk_model.h"
+#include "train/trainer.h"
+
+namespace rodeo::test {
+namespace {
+
+class ModelsTrunk : public OnDevice {};
+RODEO_ON_ALL_DEVICES(ModelsTrunk);
+
+constexpr TrunkConv kConvs[] = {TrunkConv::kGcn, TrunkConv::kGat, TrunkConv::kGatv2, TrunkConv::kSage,
+                                TrunkConv::kGin};
+
+std::string parameter_names(Trunk& trunk) {
+  std::string all;
+  for (const auto& [name, parameter] : trunk.named_parameters()) all += str(name, parameter.shape(), " ");
+  return all;
+}
+
+TEST(ModelsTrunkNames, AreThoseOfPyg) {
+  Trunk gcn({.in = 6,
+             .hidden = 4,
+             .classes = 3,
+             .parts = {.norm = TrunkNorm::kBatch, .residual = true, .jump = TrunkJump::kCat}},
+            Random(1));
+  const std::string names = parameter_names(gcn);
+  for (const char* part : {"convs.0.lin.weight", "convs.0.bias", "norms.0.module.weight", "lins.0.weight",
+                           "convs.1.lin.weight", "norms.1.module.bias", "lin.weight", "lin.bias"})
+    EXPECT_NE(names.find(part), names.npos) << part << " in " << names;
+  Trunk plain({.in = 6, .hidden = 4, .classes = 3, .parts = {.pre_linear = 1}}, Random(1));
+  EXPECT_EQ(parameter_names(plain).find(" lin.weight"), std::string::npos);
+  EXPECT_NE(parameter_names(plain).find("pre.0.weight"), std::string::npos);
+}
+
+TEST_P(ModelsTrunk, GradientsOfEveryConvolutionAndPart) {
+  const GcnGraph graph = small_gcn_graph(device());
+  const TrunkParts all[] = {
+      {.norm = TrunkNorm::kLayer, .residual = true, .activation = TrunkActivation::kGelu},
+      {.norm = TrunkNorm::kBatch, .jump = TrunkJump::kCat, .activation = TrunkActivation::kElu},
+      {.residual = true, .jump = TrunkJump::kSum, .pre_linear = 2, .activation = TrunkActivation::kElu},
+      {.jump = TrunkJump::kMax, .activation = TrunkActivation::kGelu},
+      {.post_linear = true, .activation = TrunkActivation::kElu}};
+  for (const TrunkConv conv : kConvs)
+    for (const TrunkParts& parts : all) {
+      Trunk trunk({.in = 6, .hidden = 3, .classes = 4, .conv = conv, .parts = parts, .heads = 2}, Random(7),
+                  device(), DType::kF64);
+      std::uint64_t seed = 20;
+      for (Variable& p : trunk.parameters())
+        p.set_value(random_tensor(p.shape(), DType::kF64, device(), ++seed));
+      trunk.eval();  // without masks, which change from call to call
+      EXPECT_TRUE(layer_gradients_ok(
+          trunk, [&](const Variable& h) { return trunk.forward(graph, h); },
+          random_variable({12, 6}, device())))
+          << name(conv);
+    }
+}
+
+TEST_P(ModelsTrunk, LearnsACommunityGraphWithTheSameBits) {
+  const Dataset data = synthesize({.nodes = 400,
+                                   .edges = 2000,
+                                   .features = 20,
+                                   .classes = 4,
+                                   .label_noise = 0,
+                                   .train_per_class = 20,
+                                   .val = 100,
+                                   .test = 200,
+                                   .seed = 3});
+  for (const TrunkConv conv : kConvs)
+    for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+      TrainOptions options = published_options(name(conv));
+      options.normalize_features = false;
+      options.precision = precision;
+      options.layers = 3;
+      options.trunk = {.norm = TrunkNorm::kLayer,
+                       .residual = true,
+                       .jump = TrunkJump::kLast,
+                       .activation = TrunkActivation::kGelu};
+      ASSERT_TRUE(uses_trunk(options));
+      const auto run_once = [&] {
+        const NodeRun run = make_run(data, options, device());
+        Trainer trainer = make_trainer(run, {.epochs = 40});
+        std::vector<double> losses;
+        const TrainSummary summary =
+            trainer.fit([&](const EpochReport& report) { losses.push_back(report.loss); });
+        EXPECT_GE(summary.best.test, 0.8) << name(conv);
+        EXPECT_LT(losses.back(), 0.8 * losses.front()) << name(conv);
+        return losses;
+      };
+      EXPECT_EQ(run_once(), run_once()) << name(conv);
+    }
+}
+
+// In evaluation mode a trunk without parts is the published GCN of the same weights.
+TEST_P(ModelsTrunk, WithoutPartsIsAPlainGcn) {
+  const GcnGraph graph = small_gcn_graph(device());
+  const Tensor x = random_tensor({12, 5}, DType::kF64, device());
+  Trunk trunk({.in = 5, .hidden = 4, .classes = 3, .dropout = 0}, Random(2), device(), DType::kF64);
+  trunk.eval();
+  const std::vector<Variable> p = trunk.parameters();
+  ASSERT_EQ(p.size(), 4u);
+  const Variable h = relu(add_bias(propagate(graph, matmul(Variable(x), p[0]), {}), p[1]));
+  const Variable want = add_bias(propagate(graph, matmul(h, p[2]), {}), p[3]);
+  EXPECT_TRUE(near(trunk.forward(graph, Features(x)).value(), doubles(want.value()), 1e-12));
+}
+
+TEST(ModelsTrunkErrors, NameOptionAndExpectation) {
+  EXPECT_ERROR(Trunk({.in = 3, .hidden = 0, .classes = 2}, Random()),
+               "[trunk] in, hidden, classes and layers must be >= 1, got 3, 0, 2 and 2");
+  EXPECT_ERROR(Trunk({.in = 3, .classes = 2, .layer_dropout = {0.5, 0.5}}, Random()),
+               "[trunk] layer_dropout must have a value for each of 1 hidden layers, got 2");
+  EXPECT_ERROR(parse_trunk_norm("graph"), "unknown norm 'graph': expected one of none, batch, layer");
+  EXPECT_ERROR(parse_layer_dropout("0.5,2"),
+               "--layer-dropout must be numbers in [0, 1), one for each hidden layer, got '2'");
+  TrainOptions options = published_options("gcn");
+  EXPECT_ERROR(apply_options({{"layer-dropout", "0.5,0.5", ""}}, options),
+               "--layer-dropout needs a number for each hidden layer, 1, got 2");
+  options = published_options("gcn");
+  EXPECT_ERROR(
+      apply_options({{"norm", "batch", ""}, {"prune-rows", "true", ""}}, options),
+      "--prune-rows is for the published GCN: not with --norm, --residual, --jk, --act, --pre-linear, "
+      "--post-linear and --layer-dropout");
+}
+
+}  // namespace
+}  // namespace rodeo::test

@@ -1,0 +1,103 @@
+#include "train/task/class_objective.h"
+
+#include <algorithm>
+
+#include "datasets/synthetic.h"
+#include "tests/support/devices.h"
+#include "tests/support/near.h"
+#include "train/task/apply_options.h"
+#include "train/task/model_registry.h"
+#include "train/task/node_model.h"
+
+namespace rodeo::test {
+namespace {
+
+class TrainClassObjective : public OnDevice {};
+RODEO_ON_ALL_DEVICES(TrainClassObjective);
+
+Dataset small_graph(std::int64_t classes) {
+  return synthesize({.nodes = 300,
+                     .edges = 1200,
+                     .features = 16,
+                     .classes = classes,
+                     .label_noise = 0,
+                     .train_per_class = 20,
+                     .val = 80,
+                     .test = 120,
+                     .seed = 5});
+}
+
+/// The share of pairs in the right order, by definition.
+double area(const std::vector<double>& scores, const std::vector<bool>& positive) {
+  double right = 0, pairs = 0;
+  for (std::size_t i = 0; i < scores.size(); ++i)
+    for (std::size_t j = 0; j < scores.size(); ++j)
+      if (positive[i] && !positive[j])
+        right += scores[i] > scores[j] ? 1 : scores[i] == scores[j] ? 0.5 : 0, ++pairs;
+  return right / pairs;
+}
+
+TEST_P(TrainClassObjective, RocAucByDefinition) {
+  for (const std::int64_t classes : {2, 4}) {
+    TrainOptions options = published_options("gcn");
+    options.metric = NodeMetric::kRocAuc;
+    const NodeRun run = make_run(small_graph(classes), options, device());
+    EXPECT_EQ(run.task.metric, "ROC-AUC");
+    run.model.module->eval();
+    const std::vector<double> got = run.model.objective.evaluate().to_vector<double>();
+    const std::vector<double> logits = doubles(run.model.forward().value());
+    const auto label = run.task.label.to_vector<std::int64_t>();
+    const auto nodes = run.task.split.val.to_vector<std::int64_t>();
+    double sum = 0;
+    for (std::int64_t c = classes == 2 ? 1 : 0; c < classes; ++c) {
+      std::vector<double> scores;
+      std::vector<bool> positive;
+      for (const std::int64_t node : nodes) {
+        const double* row = logits.data() + node * classes;
+        double all = 0;
+        for (std::int64_t j = 0; j < classes; ++j) all += std::exp(row[j]);
+        scores.push_back(classes == 2 ? row[1] - row[0] : row[c] - std::log(all));
+        positive.push_back(label[static_cast<std::size_t>(node)] == c);
+      }
+      sum += area(scores, positive) / static_cast<double>(classes == 2 ? 1 : classes);
+    }
+    EXPECT_NEAR(got[2], sum, 2e-3) << classes;  // f32 scores may tie
+  }
+}
+
+TEST_P(TrainClassObjective, EveryMetricTrainsAndChoosesTheBestEpoch) {
+  for (const NodeMetric metric : {NodeMetric::kMacroF1, NodeMetric::kRocAuc, NodeMetric::kAp}) {
+    TrainOptions options = published_options("sage");
+    options.metric = metric;
+    options.class_weights = "balanced";
+    options.label_smoothing = 0.1;
+    const NodeRun run = make_run(small_graph(3), options, device());
+    Trainer trainer = make_trainer(run, {.epochs = 40});
+    double best = 0;
+    const TrainSummary summary = trainer.fit([&](const EpochReport& report) {
+      best = std::max(best, report.evaluation.value_or(Evaluation()).val);
+    });
+    EXPECT_EQ(summary.best.val, best) << name(metric);
+    EXPECT_GE(summary.best.test, 0.7) << name(metric);
+  }
+}
+
+TEST(TrainClassObjectiveErrors, NameOptionAndExpectation) {
+  TrainOptions options = published_options("gcn");
+  EXPECT_ERROR(apply_options({{"metric", "f2", ""}}, options),
+               "--metric must be accuracy, macro-f1, roc-auc or ap, got 'f2'");
+  EXPECT_ERROR(apply_options({{"class-weights", "1,x", ""}}, options),
+               "--class-weights must be balanced, or numbers of at least 0, one for each class, got 'x'");
+  options.class_weights = "1,2";
+  EXPECT_ERROR(make_run(small_graph(3), options, kCpu),
+               "--class-weights needs 3 numbers, one for each class, got 2");
+  options = published_options("gcn");
+  options.metric = NodeMetric::kAp;
+  Dataset one = small_graph(2);
+  one.y = Tensor::zeros({one.num_nodes}, DType::kI64);
+  EXPECT_ERROR(make_run(one, options, kCpu),
+               "--metric ap: the training nodes have no class with nodes in and outside it");
+}
+
+}  // namespace
+}  // namespace rodeo::test
