@@ -19,7 +19,7 @@ struct SoftTargetOptions {
 ///   label    [nodes]  i64, in [0, c) at the nodes of index
 ///   index    [k]      i64, in [0, nodes)
 ///   returns  [nodes, c]  f32, on the device of label
-/// Throws rodeo::Error for values out of range and where all weights of the named nodes are 0.
+/// Deterministic. Throws rodeo::Error for values out of range and where all weights of the named nodes are 0.
 Tensor soft_targets(const Tensor& label, const Tensor& index, std::int64_t classes,
                     const SoftTargetOptions& options);
 
