@@ -26,6 +26,8 @@ import subprocess
 import sys
 import tempfile
 
+import sweep_plot
+
 NAMES = {"options", "grid", "random", "trials", "draw_seed", "seeds"}
 FAILED = {3: "the loss is not finite", 4: "out of memory"}  # exit codes of rodeo_train that end a run, not the sweep
 
@@ -172,6 +174,7 @@ def main():
     parser.add_argument("sweep", help="a JSON file")
     parser.add_argument("--train", default="build/bin/rodeo_train", help="the command rodeo_train (%(default)s)")
     parser.add_argument("--results", help="results so far (default: beside the sweep: sweep.results.jsonl)")
+    parser.add_argument("--plot", metavar="FILE.svg", help="draw the validation score over each option")
     arguments = parser.parse_args()
     sweep = read_sweep(arguments.sweep)
     path = arguments.results or os.path.splitext(arguments.sweep)[0] + ".results.jsonl"
@@ -190,6 +193,12 @@ def main():
             rows.append((options, results))
             print(f"trial {number} of {len(todo)} done", file=sys.stderr, flush=True)
     print(table(rows, seeds))
+    if arguments.plot:
+        try:
+            with open(arguments.plot, "w", encoding="utf-8") as file:
+                file.write(sweep_plot.svg(rows))
+        except OSError as error:
+            raise Fault(f"{arguments.plot}: {error.strerror}") from None
 
 
 if __name__ == "__main__":

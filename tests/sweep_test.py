@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.dom.minidom
 
 ROOT = os.path.abspath(sys.argv.pop(1))
 
@@ -36,23 +37,26 @@ class Sweep(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.folder.name, name)
 
-    def sweep(self, content):
+    def sweep(self, content, *arguments):
         with open(self.path("s.json"), "w", encoding="utf-8") as file:
             file.write(content if isinstance(content, str) else json.dumps(content))
-        return subprocess.run([sys.executable, "-B", os.path.join(ROOT, "scripts/sweep.py"), "s.json", "--train", "./train"],
-                              cwd=self.folder.name, capture_output=True, text=True, check=False)
+        return subprocess.run([sys.executable, "-B", os.path.join(ROOT, "scripts/sweep.py"), "s.json", "--train", "./train",
+                               *arguments], cwd=self.folder.name, capture_output=True, text=True, check=False)
 
     def runs(self):
         return os.path.getsize(self.path("runs"))
 
     def test_validation_decides_and_failed_trials_are_last(self):
-        done = self.sweep({"options": {"seed": 5}, "grid": {"hidden": [13, 16], "lr": [0.1, 0.01]}, "seeds": 2})
+        done = self.sweep({"options": {"seed": 5}, "grid": {"hidden": [13, 16], "lr": [0.1, 0.01]}, "seeds": 2},
+                          "--plot", "s.svg")
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = done.stdout.splitlines()
         self.assertEqual(rows[0].split(), ["val", "%", "test", "%", "hidden", "lr"])
         self.assertEqual(rows[1].split(), ["90.55", "+-", "0.07", "1.00", "+-", "0.00", "16", "0.01"])
         self.assertEqual(rows[2].split()[-1], "0.1")
         self.assertTrue(all(row.startswith("the loss is not finite") for row in rows[3:]) and len(rows) == 5, rows)
+        picture = xml.dom.minidom.parse(self.path("s.svg"))
+        self.assertEqual(len(picture.getElementsByTagName("circle")), 4)  # 2 trials in 2 panels
 
     def test_goes_on_with_missing_runs_only(self):
         first = self.sweep({"grid": {"lr": [0.1, 0.01]}, "seeds": 2})
