@@ -2,6 +2,7 @@
 /// and can be captured.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -29,8 +30,9 @@ class RankSums {
   Tensor metrics(const Tensor& logits) const;
   /// On the host. Accuracies have the bits of one rank.
   std::vector<double> finish(std::vector<double> sums) const;
-  /// Whether `own` is true on any rank. Waits for the device.
-  bool any(bool own) const;
+  /// Whether `own` is true on any rank; called once an epoch. Asks the others, and waits for the device,
+  /// about 20 times a second at most, and returns false in between.
+  bool any(bool own);
 
  private:
   void sum_gradients();
@@ -44,6 +46,8 @@ class RankSums {
   Tensor counts_;                    // f64 [3, 2]: the rank's nodes of each set
   Tensor all_label_;                 // several labels per node: those of all nodes; an F1 is no mean
   Split all_split_;
+  int calls_ = 0, interval_ = 1;  // of any() since it asked, and until it asks again
+  std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace rodeo
