@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Prints the tables of docs/benchmarks/kernels.md, as Markdown, from the CSV files of sparse_bench.
+
+    scripts/benchmark_tables.py FOLDER [--slower PERCENT]
+
+FOLDER has one release's files, docs/benchmarks/0.3/raw for example: all its sparse_*.csv are read. Graphs named in
+SYNTHETIC make the tables in ms, all others those of real graphs in us. Two lists follow the tables: cells in which auto
+takes PERCENT (default 3) longer than the fastest of our kernels, and cells in which cuSPARSE is faster than auto.
+"""
+import argparse
+import collections
+import csv
+import glob
+import math
+
+SYNTHETIC = ["arxiv-like", "reddit-like", "products-like", "rmat-18-100M", "rmat-20-16M", "powerlaw-1M-20M",
+             "uniform-1M-32", "grid-27-100", "grid-7-100"]
+LARGE = SYNTHETIC[:3]
+TYPES = ["f32", "f16"]
+BOTH = ["0", "1"]  # without, with weights
+NAMES = {"spmm": "SpMM", "sddmm": "SDDMM", "spmv": "SpMV"}
+SPMM = {"csr": "CSR", "rode": "RoDe", "rode-tc": "RoDe-TC", "tca": "TCA"}
+
+
+def load(folder):
+    """{(graph, op, dtype, weighted, n): {kernel: row}} of all rows that have a time and a right result."""
+    cells = collections.defaultdict(dict)
+    for path in sorted(glob.glob(f"{folder}/sparse_*.csv")):
+        with open(path, newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                row["ms"] = float(row["ms"] or "nan")
+                if math.isfinite(row["ms"]) and row["verdict"] != "WRONG":
+                    cells[row["graph"], row["op"], row["dtype"], row["weighted"], int(row["n"])][row["kernel"]] = row
+    return cells
+
+
+def ours(rows, dtype):
+    """Our kernels with sums in order, each chosen by name; in f32 without those that round to TF32."""
+    return {name: row["ms"] for name, row in rows.items() if row["peer"] == "0" and name != "auto" and "atomic" not in name
+            and not (dtype == "f32" and name in ("rode-tc", "tca"))}
+
+
+def peer(rows):
+    return min((row["ms"] for row in rows.values() if row["peer"] == "1"), default=math.nan)
+
+
+def auto(rows):
+    return rows["auto"]["ms"]
+
+
+def mean(values):
+    values = list(values)
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
+
+
+def digits(value):
+    """Three significant digits, at most three decimals."""
+    decimals = 2 - math.floor(math.log10(value))
+    return f"{value:.{min(3, max(0, decimals))}f}" if value < 1000 else f"{value:.0f}"
+
+
+def table(title, head, rows):
+    print(f"{title}\n")
+    for row in [head, ["---"] * len(head), *rows]:
+        print("|" + "".join(f" {cell} |" if cell != "" else " |" for cell in row))
+    print()
+
+
+class Tables:
+    def __init__(self, cells):
+        self.cells = cells
+        names = {key[0] for key in cells}
+        self.synthetic = [name for name in SYNTHETIC if name in names]
+        self.real = sorted(names - set(SYNTHETIC))
+
+    def widths(self, graphs, op):
+        return sorted({key[4] for key in self.cells if key[0] in graphs and key[1] == op})
+
+    def select(self, op, dtype, weighted, graphs=None):
+        return {key: rows for key, rows in self.cells.items()
+                if key[1:4] == (op, dtype, weighted) and (graphs is None or key[0] in graphs)}
+
+    def pair(self, graph, op, dtype, n, text):
+        """text(rows) without / with weights."""
+        values = [text(self.cells[key]) for weighted in BOTH if (key := (graph, op, dtype, weighted, n)) in self.cells]
+        return " / ".join(values) or "-"
+
+    def summary(self):
+        rows = []
+        for op, name in NAMES.items():
+            ratios = {(dtype, w): {key: peer(cell) / auto(cell) for key, cell in self.select(op, dtype, w).items()}
+                      for dtype in TYPES for w in BOTH}
+            row = [name, len(ratios["f32", "0"])]
+            for each in (mean, min):
+                row += [" / ".join(f"{each(ratios[dtype, w].values()):.2f}" for w in BOTH) for dtype in TYPES]
+            rows.append(row + [sum(value < 1 for cell in ratios.values() for value in cell.values())])
+        table("Speed-up over cuSPARSE, geometric mean, without / with weights:", ["operation", "cells", "f32", "f16", "closest f32", "closest f16", "behind cuSPARSE"], rows)
+
+    def speedups(self, op, graphs, unit, scale):
+        """auto's time, and cuSPARSE's best / auto."""
+        def text(rows):
+            return f"{digits(auto(rows) * scale)} ({peer(rows) / auto(rows):.2f})"
+        widths = self.widths(graphs, op)
+        for dtype in TYPES if op != "spmv" else []:
+            table(f"{NAMES[op]}, {unit}, {dtype}:", [""] + widths,
+                  [[g] + [self.pair(g, op, dtype, n, text) for n in widths] for g in graphs])
+        if op == "spmv":
+            table(f"{NAMES[op]}, {unit}:", [""] + TYPES, [[g] + [self.pair(g, op, d, 1, text) for d in TYPES] for g in graphs])
+
+    def algorithms(self, n):
+        for dtype in TYPES:
+            names = list(SPMM) + ["cuSPARSE"]
+            texts = [lambda rows, name=name: digits(rows[name]["ms"]) for name in SPMM] + [lambda rows: digits(peer(rows))]
+            table(f"SpMM by algorithm, ms, {n} columns, {dtype}:", [""] + [SPMM.get(name, name) for name in names],
+                  [[g] + [self.pair(g, "spmm", dtype, n, text) for text in texts] for g in self.synthetic])
+
+    def weights(self):
+        def text(graphs, op, dtype):
+            ratios = [auto(self.cells[(*key[:3], "1", key[4])]) / auto(rows)
+                      for key, rows in self.select(op, dtype, "0", graphs).items()]
+            return f"{mean(ratios):.2f}" + (f", {max(ratios):.2f}" if len(ratios) > 1 else "")
+        kinds = [(op, dtype) for op in NAMES for dtype in TYPES]
+        groups = [(g, [g]) for g in self.synthetic] + ([("real graphs", self.real)] if self.real else [])
+        table("What weights cost, mean and largest over the widths:", [""] + [f"{NAMES[op]} {dtype}" for op, dtype in kinds],
+              [[name] + [text(graphs, *kind) for kind in kinds] for name, graphs in groups])
+
+    def kernels(self):
+        widths = self.widths(self.synthetic, "spmm")
+        def rode(rows):
+            return f"{digits(rows['rode']['ms'])} ({float(rows['rode']['tbps']):.1f})"
+        for w, name in zip(BOTH, ["without", "with"]):
+            table(f"RoDe {name} weights, ms (TB/s):", [""] + widths,
+                  [[f"{g} {d}"] + [rode(self.cells[g, "spmm", d, w, n]) for n in widths]
+                   for g in LARGE if g in self.synthetic for d in TYPES])
+        def wide(rows):
+            return f"{rows['rode-tc']['ms'] / rows['rode']['ms']:.2f}"
+        for title, text in [("RoDe-TC / RoDe, f16:", wide), ("TCA, ms, f16:", lambda rows: digits(rows["tca"]["ms"]))]:
+            table(title, [""] + widths,
+                  [[g] + [self.pair(g, "spmm", "f16", n, text) for n in widths] for g in self.synthetic])
+
+    def sddmm_by_spmm(self):
+        widths = self.widths(self.synthetic, "sddmm")
+        table("SDDMM / SpMM, auto, f32, without weights:", [""] + widths,
+              [[g] + [f"{auto(self.cells[g, 'sddmm', 'f32', '0', n]) / auto(self.cells[g, 'spmm', 'f32', '0', n]):.2f}"
+                      for n in widths] for g in self.synthetic])
+
+    def lists(self, percent):
+        slower, behind = [], []
+        for key, rows in self.cells.items():
+            name = f"{key[0]} {key[1]} {key[2]} {'with' if key[3] == '1' else 'without'} weights, {key[4]}"
+            fastest, ms = min(ours(rows, key[2]).items(), key=lambda item: item[1])
+            if auto(rows) > (1 + percent / 100) * ms:
+                slower.append((auto(rows) / ms, name, digits(auto(rows) * 1e3), f"{fastest}: {digits(ms * 1e3)}"))
+            if peer(rows) < auto(rows):
+                behind.append((auto(rows) / peer(rows), name, digits(auto(rows) * 1e3), f"{peer(rows) * 1e3:.1f}"))
+        for title, cells in [(f"auto is {percent:g} % slower than the fastest of ours: {len(slower)} of {len(self.cells)} cells",
+                              slower), (f"cuSPARSE is faster: {len(behind)} cells", behind)]:
+            table(title, ["auto / it", "cell", "auto, us", "it, us"],
+                  [(f"{cell[0]:.3f}", *cell[1:]) for cell in sorted(cells, reverse=True)])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folder")
+    parser.add_argument("--slower", type=float, default=3, metavar="PERCENT")
+    options = parser.parse_args()
+    cells = load(options.folder)
+    if not cells:
+        parser.error(f"{options.folder} has no rows in sparse_*.csv; sparse_bench --csv writes them")
+    tables = Tables(cells)
+    tables.summary()
+    for op in NAMES:
+        for graphs, unit, scale in [(tables.synthetic, "ms", 1), (tables.real, "us", 1e3)]:
+            if graphs:
+                tables.speedups(op, graphs, "us" if op == "spmv" else unit, 1e3 if op == "spmv" else scale)
+    if tables.synthetic:
+        tables.algorithms(128)
+        tables.kernels()
+        tables.sddmm_by_spmm()
+    tables.weights()
+    tables.lists(options.slower)
+
+
+if __name__ == "__main__":
+    main()
