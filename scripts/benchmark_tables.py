@@ -5,7 +5,8 @@
 
 FOLDER has one release's files, docs/benchmarks/0.3/raw for example: all its sparse_*.csv are read. Graphs named in
 SYNTHETIC make the tables in ms, all others those of real graphs in us. Two lists follow the tables: cells in which auto
-takes PERCENT (default 3) longer than the fastest of our kernels, and cells in which cuSPARSE is faster than auto.
+takes PERCENT (default 3) longer than the fastest of our kernels, and cells in which cuSPARSE is faster than auto. Cells
+without auto or without a right result of cuSPARSE are left out; what was not measured is "-".
 """
 import argparse
 import collections
@@ -23,7 +24,7 @@ SPMM = {"csr": "CSR", "rode": "RoDe", "rode-tc": "RoDe-TC", "tca": "TCA"}
 
 
 def load(folder):
-    """{(graph, op, dtype, weighted, n): {kernel: row}} of all rows that have a time and a right result."""
+    """{(graph, op, dtype, weighted, n): {kernel: row}} of the rows that have a time and a right result."""
     cells = collections.defaultdict(dict)
     for path in sorted(glob.glob(f"{folder}/sparse_*.csv")):
         with open(path, newline="", encoding="utf-8") as file:
@@ -31,7 +32,8 @@ def load(folder):
                 row["ms"] = float(row["ms"] or "nan")
                 if math.isfinite(row["ms"]) and row["verdict"] != "WRONG":
                     cells[row["graph"], row["op"], row["dtype"], row["weighted"], int(row["n"])][row["kernel"]] = row
-    return cells
+    return {key: rows for key, rows in cells.items()
+            if "auto" in rows and len({row["peer"] for row in rows.values()}) == 2 and ours(rows, key[2])}
 
 
 def ours(rows, dtype):
@@ -50,7 +52,7 @@ def auto(rows):
 
 def mean(values):
     values = list(values)
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
+    return math.exp(sum(map(math.log, values)) / len(values))
 
 
 def digits(value):
@@ -82,19 +84,27 @@ class Tables:
 
     def pair(self, graph, op, dtype, n, text):
         """text(rows) without / with weights."""
-        values = [text(self.cells[key]) for weighted in BOTH if (key := (graph, op, dtype, weighted, n)) in self.cells]
-        return " / ".join(values) or "-"
+        return " / ".join(self.one(graph, op, dtype, weighted, n, text) for weighted in BOTH)
+
+    def one(self, *key_and_text):
+        *key, text = key_and_text
+        try:
+            return text(self.cells[tuple(key)])
+        except KeyError:
+            return "-"
 
     def summary(self):
         rows = []
         for op, name in NAMES.items():
             ratios = {(dtype, w): {key: peer(cell) / auto(cell) for key, cell in self.select(op, dtype, w).items()}
                       for dtype in TYPES for w in BOTH}
-            row = [name, len(ratios["f32", "0"])]
+            row = [name, max(map(len, ratios.values()))]
             for each in (mean, min):
-                row += [" / ".join(f"{each(ratios[dtype, w].values()):.2f}" for w in BOTH) for dtype in TYPES]
+                row += [" / ".join(f"{each(v):.2f}" if (v := ratios[dtype, w].values()) else "-" for w in BOTH)
+                        for dtype in TYPES]
             rows.append(row + [sum(value < 1 for cell in ratios.values() for value in cell.values())])
-        table("Speed-up over cuSPARSE, geometric mean, without / with weights:", ["operation", "cells", "f32", "f16", "closest f32", "closest f16", "behind cuSPARSE"], rows)
+        head = ["operation", "cells", "f32", "f16", "closest f32", "closest f16", "behind cuSPARSE"]
+        table("Speed-up over cuSPARSE, geometric mean, without / with weights:", head, rows)
 
     def speedups(self, op, graphs, unit, scale):
         """auto's time, and cuSPARSE's best / auto."""
@@ -117,8 +127,9 @@ class Tables:
     def weights(self):
         def text(graphs, op, dtype):
             ratios = [auto(self.cells[(*key[:3], "1", key[4])]) / auto(rows)
-                      for key, rows in self.select(op, dtype, "0", graphs).items()]
-            return f"{mean(ratios):.2f}" + (f", {max(ratios):.2f}" if len(ratios) > 1 else "")
+                      for key, rows in self.select(op, dtype, "0", graphs).items()
+                      if (*key[:3], "1", key[4]) in self.cells]
+            return (f"{mean(ratios):.2f}" if ratios else "-") + (f", {max(ratios):.2f}" if len(ratios) > 1 else "")
         kinds = [(op, dtype) for op in NAMES for dtype in TYPES]
         groups = [(g, [g]) for g in self.synthetic] + ([("real graphs", self.real)] if self.real else [])
         table("What weights cost, mean and largest over the widths:", [""] + [f"{NAMES[op]} {dtype}" for op, dtype in kinds],
@@ -130,7 +141,7 @@ class Tables:
             return f"{digits(rows['rode']['ms'])} ({float(rows['rode']['tbps']):.1f})"
         for w, name in zip(BOTH, ["without", "with"]):
             table(f"RoDe {name} weights, ms (TB/s):", [""] + widths,
-                  [[f"{g} {d}"] + [rode(self.cells[g, "spmm", d, w, n]) for n in widths]
+                  [[f"{g} {d}"] + [self.one(g, "spmm", d, w, n, rode) for n in widths]
                    for g in LARGE if g in self.synthetic for d in TYPES])
         def wide(rows):
             return f"{rows['rode-tc']['ms'] / rows['rode']['ms']:.2f}"
@@ -140,9 +151,10 @@ class Tables:
 
     def sddmm_by_spmm(self):
         widths = self.widths(self.synthetic, "sddmm")
+        def ratio(g, n):
+            return lambda rows: f"{auto(rows) / auto(self.cells[g, 'spmm', 'f32', '0', n]):.2f}"
         table("SDDMM / SpMM, auto, f32, without weights:", [""] + widths,
-              [[g] + [f"{auto(self.cells[g, 'sddmm', 'f32', '0', n]) / auto(self.cells[g, 'spmm', 'f32', '0', n]):.2f}"
-                      for n in widths] for g in self.synthetic])
+              [[g] + [self.one(g, "sddmm", "f32", "0", n, ratio(g, n)) for n in widths] for g in self.synthetic])
 
     def lists(self, percent):
         slower, behind = [], []
@@ -153,8 +165,9 @@ class Tables:
                 slower.append((auto(rows) / ms, name, digits(auto(rows) * 1e3), f"{fastest}: {digits(ms * 1e3)}"))
             if peer(rows) < auto(rows):
                 behind.append((auto(rows) / peer(rows), name, digits(auto(rows) * 1e3), f"{peer(rows) * 1e3:.1f}"))
-        for title, cells in [(f"auto is {percent:g} % slower than the fastest of ours: {len(slower)} of {len(self.cells)} cells",
-                              slower), (f"cuSPARSE is faster: {len(behind)} cells", behind)]:
+        of_all = f"{len(slower)} of {len(self.cells)} cells"
+        for title, cells in [(f"auto is {percent:g} % slower than the fastest of ours: {of_all}", slower),
+                             (f"cuSPARSE is faster: {len(behind)} cells", behind)]:
             table(title, ["auto / it", "cell", "auto, us", "it, us"],
                   [(f"{cell[0]:.3f}", *cell[1:]) for cell in sorted(cells, reverse=True)])
 
