@@ -64,7 +64,7 @@ ModelGraph rank_share(const ModelGraph& graph, const std::shared_ptr<const NodeP
   };
   const Csr rows{end - begin, all.cols, Tensor::from(row_ptr, device), own(all.col, first, last)};
   const bool symmetric = transpose_pattern(graph.adj) == graph.adj;
-  ModelGraph share{Adjacency::sharded(rows, nodes, symmetric), {}, graph.weighted};
+  ModelGraph share{Adjacency::sharded(rows, nodes, symmetric), {}, graph.weighted, {}};
   if (graph.normalized.adj.defined())
     share.normalized = {share.adj, own(graph.normalized.weight, first, last),
                         own(graph.normalized.scale, begin, end)};
