@@ -20,8 +20,8 @@ struct GraphBatch {
 class GraphSet {
  public:
   GraphSet() = default;
-  /// graph_ptr i64 [graphs + 1], on any device: the nodes of graph g are rows graph_ptr[g] ..
-  /// graph_ptr[g + 1] - 1 of adj, a square graph. Waits for the device. Throws Error unless graph_ptr rises
+  /// graph_ptr i64 [graphs + 1], on any device: the nodes of graph g are the rows [graph_ptr[g],
+  /// graph_ptr[g + 1]) of adj, a square graph. Waits for the device. Throws Error unless graph_ptr rises
   /// from 0 to the number of nodes, and for the first edge between two graphs.
   GraphSet(Adjacency adj, const Tensor& graph_ptr);
 

@@ -7,7 +7,9 @@
 
 namespace rodeo {
 
-/// Marks nodes while they are numbered: i32 [graph.cols()], all kUnmarked before and after a call.
+/// Marks of nodes while they are numbered: i32 [nodes], all kUnmarked before and after a call.
+///   graph  [nodes, nodes]
+/// Deterministic. Throws Error if there is no memory for it.
 Tensor make_node_marks(const Adjacency& graph);
 
 /// Draws up to `fanout` in-neighbours of each target: edges of the rows of `graph`.

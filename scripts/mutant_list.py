@@ -56,7 +56,7 @@ MUTANTS = [
     ("layers/sg_conv.cpp", "propagated_graph_ == graph.adj &&", "", "LayersGraph*"),
     ("layers/sg_conv.cpp", "!x.is_sparse() && !x.requires_grad()", "!x.is_sparse()", "LayersGraph*"),
     ("layers/sg_conv.cpp", "propagated_x_.shares_memory_with(dense.value())", "true", "LayersGraph*"),
-    ("layers/appnp.cpp", "mask.slice(hop * edges, (hop + 1) * edges)", "mask.slice(0, edges)", "LayersGraph*"),
+    ("layers/appnp.cpp", "static_cast<std::uint64_t>(hop + 1) * 0xD1", "0xD1", "LayersGraph*"),
     ("layers/appnp.cpp", "const bool drops = training() && options_", "const bool drops = options_", "LayersGraph*"),
     ("layers/appnp.cpp", "graph.weight.defined() ? scale_rows", "false ? scale_rows", "LayersGraph*"),
     ("layers/module.cpp", "check(own != name,", "check(!own.empty(),", "LayersErrors*"),

@@ -49,7 +49,7 @@ class Run {
                 .hidden = s.hidden,
                 .classes = s.classes,
                 .layers = static_cast<int>(s.fanout.size())},
-               Random(0), s.device, s.dtype),
+               Random(0), s.device),
         adam_({{model_.parameters(), {.lr = 0.003}}}) {}
 
   std::int64_t batches() const { return batches_.size(); }

@@ -7,7 +7,6 @@
 
 #include "datasets/subset.h"
 #include "ops/row_ranges.h"
-#include "train/task/trunk_model.h"
 
 namespace rodeo {
 
@@ -40,7 +39,6 @@ void check_rank_options(const TrainOptions& options) {
   refuse(options.task == TaskKind::kLink, "--task link");
   refuse(options.task == TaskKind::kGraph, "--task graph");
   refuse(options.batch > 0, "--batch");
-  refuse(uses_trunk(options), "a trunk (--norm, --residual, --jk and so on)");
   refuse(options.metric != NodeMetric::kAccuracy, "--metric");
   refuse(!options.class_weights.empty(), "--class-weights");
   refuse(options.label_smoothing > 0, "--label-smoothing");
