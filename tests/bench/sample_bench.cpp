@@ -151,7 +151,7 @@ int run(int argc, const char* const* argv) {
              .dtype = dtype_named(parsed["dtype"].as<std::string>())};
   SyntheticOptions preset = synthetic_preset(s.graph);
   s.features = preset.features, s.classes = preset.classes;
-  preset.features = 1;  // random ones are made on the device
+  preset.features = 1, preset.words = 0;  // random ones are made on the device
   const Dataset data = synthesize(preset, s.device);
   s.train = std::clamp<std::int64_t>(s.train, 1, data.num_nodes);
   const Adjacency graph = to_graph(data, s.device).adj;
