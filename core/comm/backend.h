@@ -13,6 +13,20 @@ namespace rodeo::comm {
 
 using Rows = std::vector<std::int64_t>;  // a number of rows for each rank
 
+/// Where each rank's block begins, in units of `rows`, and the end.
+inline Rows offsets_of(const Rows& rows) {
+  Rows offsets{0};
+  for (const std::int64_t count : rows) offsets.push_back(offsets.back() + count);
+  return offsets;
+}
+
+/// Bytes of one row; 0 if it has no elements.
+inline std::int64_t row_bytes(const Tensor& x) {
+  std::int64_t bytes = static_cast<std::int64_t>(size_of(x.dtype()));
+  for (int i = 1; i < x.rank(); ++i) bytes *= x.dim(i);
+  return bytes;
+}
+
 class Backend {
  public:
   virtual ~Backend() = default;

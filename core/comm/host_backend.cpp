@@ -13,20 +13,6 @@ std::byte* bytes_of(const Tensor& x) {
   return static_cast<std::byte*>(x.raw());
 }
 
-/// Bytes of one row; 0 if there are none.
-std::int64_t row_bytes(const Tensor& x) {
-  std::int64_t bytes = static_cast<std::int64_t>(size_of(x.dtype()));
-  for (int i = 1; i < x.rank(); ++i) bytes *= x.dim(i);
-  return bytes;
-}
-
-/// Where each rank's block begins, in units of `rows`, and the end.
-Rows offsets_of(const Rows& rows) {
-  Rows offsets{0};
-  for (const std::int64_t count : rows) offsets.push_back(offsets.back() + count);
-  return offsets;
-}
-
 class MessageBackend final : public HostBackend {
  public:
   explicit MessageBackend(std::unique_ptr<Transport> transport)

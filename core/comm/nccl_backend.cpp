@@ -17,18 +17,6 @@ std::size_t index(int rank) {
   return static_cast<std::size_t>(rank);
 }
 
-std::int64_t row_bytes(const Tensor& x) {
-  std::int64_t bytes = static_cast<std::int64_t>(size_of(x.dtype()));
-  for (int i = 1; i < x.rank(); ++i) bytes *= x.dim(i);
-  return bytes;
-}
-
-Rows offsets_of(const Rows& rows) {
-  Rows offsets{0};
-  for (const std::int64_t count : rows) offsets.push_back(offsets.back() + count);
-  return offsets;
-}
-
 bool are_equal(const Rows& values) {
   return std::all_of(values.begin(), values.end(), [&](std::int64_t value) { return value == values[0]; });
 }

@@ -116,27 +116,6 @@ class RunSettings {
   int threads_;
 };
 
-/// The trainer of a run: make_trainer(), where the run has an objective of its own.
-template <class Run>
-Trainer trainer_of(const Run& run, TrainerOptions options) {
-  if constexpr (requires { make_trainer(run, options); }) {
-    return make_trainer(run, options);
-  } else {
-    options.training_rows = run.model.training_rows;
-    return Trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                   options);
-  }
-}
-
-/// A run that predicts: make_prediction_run(), where runs have objectives.
-template <class Data>
-NodeRun prediction_run(Data data, const TrainOptions& options, Device device) {
-  if constexpr (requires { make_prediction_run(std::move(data), options, device); })
-    return make_prediction_run(std::move(data), options, device);
-  else
-    return make_run(std::move(data), options, device);
-}
-
 Trained fit(const PyDataset& dataset, const TrainOptions& options, nb::handle callback,
             Interruption& interruption) {
   Trained result;
@@ -165,18 +144,18 @@ Trained fit(const PyDataset& dataset, const TrainOptions& options, nb::handle ca
     std::optional<KernelTimer> timer;
     if (!options.trace.empty() || !options.report.empty())
       timer.emplace(device, options.trace.empty() ? 1 : 50);
-    Trainer trainer =
-        trainer_of(run, {.epochs = options.epochs,
-                         .eval_every = options.eval_every,
-                         .patience = options.patience,
-                         .stop_on_loss = options.stop_on_loss,
-                         .cuda_graph = options.cuda_graph,
-                         .schedule = options.schedule,
-                         .clip_norm = options.clip_norm,
-                         .stop_at_nan = options.stop_at_nan,
-                         .timer = timer ? &*timer : nullptr,
-                         .watch = options.debug ? &watch : nullptr,
-                         .stop = [&] { return interruption.error.has_value() || interruption.signalled(); }});
+    Trainer trainer = make_trainer(
+        run, {.epochs = options.epochs,
+              .eval_every = options.eval_every,
+              .patience = options.patience,
+              .stop_on_loss = options.stop_on_loss,
+              .cuda_graph = options.cuda_graph,
+              .schedule = options.schedule,
+              .clip_norm = options.clip_norm,
+              .stop_at_nan = options.stop_at_nan,
+              .timer = timer ? &*timer : nullptr,
+              .watch = options.debug ? &watch : nullptr,
+              .stop = [&] { return interruption.error.has_value() || interruption.signalled(); }});
     recorder.start(run, trainer, describe(device));
     result.summary = trainer.fit([&](const EpochReport& report) {
       recorder.epoch(report);
@@ -246,7 +225,7 @@ nb::object predict(const PyDataset& dataset, const std::string& model, const Giv
     data.y = Tensor::zeros({data.num_nodes}, DType::kI64);
     const Tensor nobody = Tensor::zeros({0}, DType::kI64);
     data.split = {nobody, nobody, nobody};
-    const NodeRun run = prediction_run(std::move(data), options, parse_device(options.device));
+    const NodeRun run = make_prediction_run(std::move(data), options, parse_device(options.device));
     run.model.module->load_state_dict(
         fit_weights(run.model.module->state_dict(), state, "[predict] weights", run.model.text, ""));
     logits = logits_of(run);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <csignal>
 #include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -253,15 +254,17 @@ void run(const TrainOptions& options, const Communicator& ranks) {
 int train_command(int argc, const char* const* argv, const TrainOptions& defaults) {
   const std::string program = defaults.choose_model ? "rodeo_train" : str("train_", defaults.model);
   int count = 1;
+  std::optional<TrainOptions> parsed;  // a rank parses later, so that one message names it
   const int code = run_command(program, [&] {
     if (started_as_rank()) return;
-    const TrainOptions options = parse_train_options(argc, argv, defaults);
-    if (options.notice.empty()) count = num_ranks_to_start(options);
+    parsed = parse_train_options(argc, argv, defaults);
+    if (parsed->notice.empty()) count = num_ranks_to_start(*parsed);
   });
   if (code != kDone) return code;
   if (count > 1) return launch_ranks(count, const_cast<char**>(argv));
   return run_command_on_ranks(program, [&](const Communicator& ranks) {
-    const TrainOptions options = parse_train_options(argc, argv, defaults);
+    if (!parsed) parsed = parse_train_options(argc, argv, defaults);
+    const TrainOptions& options = *parsed;
     for (const std::string& warning : options.warnings)
       if (ranks.rank() == 0) fmt::print(stderr, "{}: {}\n", program, printable(warning));
     if (options.notice.empty())

@@ -41,6 +41,13 @@ struct ScoredPairs {
   NodePairs negatives() const { return {src.slice(positives, size()), dst.slice(positives, size())}; }
 };
 
+/// 0, 1, ... n - 1: i64 [n].
+Tensor counted(std::int64_t n, Device device) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(n));
+  std::iota(all.begin(), all.end(), 0);
+  return Tensor::from(all, device);
+}
+
 Tensor joined(const Tensor& a, const Tensor& b) {
   const Tensor out = Tensor::empty({a.numel() + b.numel()}, a.dtype(), a.device());
   if (a.numel() > 0) out.slice(0, a.numel()).copy_from(a);
@@ -55,9 +62,7 @@ ScoredPairs scored_pairs(const NodePairs& positive, const NodePairs& negative, D
   out.positives = positive.src.numel();
   out.target = Tensor::zeros({out.size(), 1}, DType::kU8, device);
   out.target.slice(0, out.positives).fill(1);
-  std::vector<std::int64_t> all(static_cast<std::size_t>(out.size()));
-  std::iota(all.begin(), all.end(), 0);
-  out.index = Tensor::from(all, device);
+  out.index = counted(out.size(), device);
   return out;
 }
 
@@ -101,12 +106,6 @@ struct LinkObjective {
 std::string metric_name(int column, std::int64_t hits) {
   constexpr const char* kNames[] = {"AUC", "AP", "MRR"};
   return column == kRankingHits ? fmt::format("Hits@{}", hits) : kNames[column];
-}
-
-Tensor counted(std::int64_t n, Device device) {
-  std::vector<std::int64_t> all(static_cast<std::size_t>(n));
-  std::iota(all.begin(), all.end(), 0);
-  return Tensor::from(all, device);
 }
 
 }  // namespace

@@ -80,7 +80,6 @@ NodeRun build_run(const TrainOptions& options, Device device, const Communicator
   ModelGraph graph;
   RankRun over{ranks, {}, {}};
   const bool is_shared = ranks.size() > 1;
-  if (is_shared) check_rank_options(options);
   check(!is_shared || !uses_trunk(options),
         "a trunk (--norm, --residual, --jk and so on) works on one rank, not over several yet: leave it out");
   const auto prepare = [&](const Graph& from) {
