@@ -42,7 +42,8 @@ struct Dataset {
   SparseFeatures x_sparse;
 
   // Single-label: i64 [nodes], in [0, num_classes), negative for unlabelled nodes. Multi-label:
-  // u8 [nodes, classes] of 0 and 1.
+  // u8 [nodes, classes] of 0 and 1. Regression: f32 [nodes, targets], NaN for a missing one; num_classes is
+  // the number of targets, class_names are theirs.
   Tensor y;
   // A set of graphs, block-diagonal: graph g has the nodes graph_ptr[g] .. graph_ptr[g + 1] - 1, and no edge
   // leaves it.
@@ -59,7 +60,8 @@ struct Dataset {
   std::int64_t num_edges() const { return (indptr.defined() ? indices : src).numel(); }
   bool has_features() const { return x.defined() || x_sparse.defined(); }
   std::int64_t num_graphs() const { return graph_ptr.defined() ? graph_ptr.numel() - 1 : 0; }
-  bool multi_label() const { return y.defined() && y.rank() == 2; }
+  bool multi_label() const { return y.defined() && y.dtype() == DType::kU8; }
+  bool regression() const { return y.defined() && y.dtype() == DType::kF32; }
 };
 
 enum class Need {

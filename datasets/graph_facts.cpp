@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "ops/features.h"
 
@@ -35,6 +36,11 @@ void add_degrees(const Adjacency& adj, GraphFacts& facts) {
 }
 
 void add_labels(const Dataset& dataset, const Adjacency& adj, GraphFacts& facts) {
+  if (dataset.regression()) {
+    const auto* y = dataset.y.data<float>();
+    facts.missing = std::count_if(y, y + dataset.y.numel(), [](float value) { return std::isnan(value); });
+    return;
+  }
   facts.class_sizes.assign(static_cast<std::size_t>(dataset.num_classes), 0);
   if (dataset.multi_label()) {
     const auto* y = dataset.y.data<std::uint8_t>();

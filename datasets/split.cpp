@@ -38,12 +38,19 @@ std::array<double, 3> parse_percents(const std::string& text) {
   return percents;
 }
 
+// Several labels of a node are all known; of targets, some may be.
+bool is_labelled(const Tensor& y, std::int64_t node) {
+  if (y.rank() == 1) return y.data<std::int64_t>()[node] >= 0;
+  if (y.dtype() != DType::kF32) return true;
+  const auto* target = y.data<float>() + node * y.dim(1);
+  return !std::all_of(target, target + y.dim(1), [](float value) { return std::isnan(value); });
+}
+
 // The labelled nodes, sorted by a random key.
 std::vector<std::int64_t> random_order(const Tensor& y, std::uint64_t seed) {
-  const auto* label = y.rank() == 1 ? y.data<std::int64_t>() : nullptr;
   std::vector<std::pair<std::uint64_t, std::int64_t>> keyed;
   for (std::int64_t i = 0; i < y.dim(0); ++i) {
-    if (label && label[i] < 0) continue;
+    if (!is_labelled(y, i)) continue;
     const Philox4 random = philox(seed, kStream, static_cast<std::uint64_t>(i));
     keyed.emplace_back(std::uint64_t{random.word[0]} << 32 | random.word[1], i);
   }

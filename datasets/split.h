@@ -13,7 +13,8 @@ struct Split {
 };
 
 /// A random split of the labelled nodes.
-///   y         i64 [nodes]  nodes with a negative label are excluded; or u8 [nodes, classes]
+///   y         i64 [nodes]  nodes with a negative label are excluded; or u8 [nodes, classes]; or f32 [nodes,
+///             targets]: nodes whose targets are all NaN are excluded
 ///   parts     train/val/test, not negative: percentages with a sum of 100 such as "60/20/20" or
 ///   "7.5/2.5/90",
 ///             or fractions with a sum of at most 1 such as "0.6/0.2/0.2" or "0.1/0.1/0.1";

@@ -146,8 +146,9 @@ Dataset select_nodes(const Dataset& dataset, const Tensor& nodes) {
     out.x_sparse.indices = pick<std::int32_t>(dataset.x_sparse.indices, entries);
     out.x_sparse.data = pick<float>(dataset.x_sparse.data, entries);
   }
-  out.y =
-      dataset.multi_label() ? pick<std::uint8_t>(dataset.y, chosen) : pick<std::int64_t>(dataset.y, chosen);
+  out.y = dataset.multi_label()  ? pick<std::uint8_t>(dataset.y, chosen)
+          : dataset.regression() ? pick<float>(dataset.y, chosen)
+                                 : pick<std::int64_t>(dataset.y, chosen);
   out.split = pick_split(dataset.split, to);
   for (const Split& split : dataset.splits) out.splits.push_back(pick_split(split, to));
   out.node_id = dataset.node_id.defined() ? pick<std::int64_t>(dataset.node_id, chosen) : nodes.clone();

@@ -83,6 +83,7 @@ def main(arguments=None):
                         "columns without another role)")
     parser.add_argument("--undirected", action="store_true", help="add the reverse of every edge")
     parser.add_argument("--drop-self-loops", action="store_true", help="drop the edges from a node to itself")
+    parser.add_argument("--regression", action="store_true", help="labels are numbers to predict, even if all are whole")
     parser.add_argument("--root", default="data", help="download folder of the packages (default: data)")
     parser.add_argument("--trust", action="store_true", help="load .pt files whose classes can execute code")
     options = parser.parse_args(arguments)
@@ -92,10 +93,12 @@ def main(arguments=None):
     source, out = tables or options.files[0], options.files[-1]
     try:
         if tables:
-            graph = from_tables(options.nodes, options.edges, parse_roles(options.columns), options.feature_columns)
+            graph = from_tables(options.nodes, options.edges, parse_roles(options.columns), options.feature_columns,
+                                options.regression)
         else:
             graph = load(source, options)
-        write(out, undirected=options.undirected, drop_self_loops=options.drop_self_loops, **graph)
+        write(out, undirected=options.undirected, drop_self_loops=options.drop_self_loops,
+              regression=options.regression, **graph)
         one_way = 0 if options.undirected else without_reverse(graph["src"], graph["dst"])
     except (BadSource, OSError, KeyError, ValueError) as error:
         text = f"it has no {error}" if isinstance(error, KeyError) else str(error)

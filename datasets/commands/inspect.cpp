@@ -46,6 +46,10 @@ void print_degrees(const GraphFacts& facts) {
 
 void print_labels(const Dataset& dataset, const GraphFacts& facts) {
   constexpr std::size_t kShown = 50;
+  if (dataset.regression()) {
+    row("targets", "{} of regression, {} values missing", dataset.num_classes, facts.missing);
+    return;
+  }
   row("labels", "{} classes{}, {} unlabelled nodes", dataset.num_classes,
       dataset.multi_label() ? ", multi-label" : "", facts.unlabelled);
   for (std::size_t i = 0; i < std::min(facts.class_sizes.size(), kShown); ++i)

@@ -50,8 +50,9 @@ void DatasetReader::check_header() {
   step([&] {
     if (!file_.has("y")) return;
     Hdf5Array y = file_.array("y");
-    check(!is_float(y.dtype()) && (y.shape().rank() == 1 || y.shape().rank() == 2), y.where(),
-          " must be integer [nodes] or [nodes, classes], got ", y.dtype(), " ", y.shape());
+    check(y.shape().rank() == 1 || y.shape().rank() == 2, y.where(),
+          " must be integer or float [nodes], [nodes, classes] or [nodes, targets], got ", y.dtype(), " ",
+          y.shape());
     set_num_nodes(y.shape()[0], y.where(), "/y");
     y_ = y;
   });
@@ -86,7 +87,13 @@ Dataset DatasetReader::read() {
   read_edges();
   step([&] { read_weights(); });
   step([&] { read_edge_features(); });
-  if (y_) step([&] { y_->shape().rank() == 2 ? read_label_matrix() : read_labels(); });
+  if (y_)
+    step([&] {
+      if (is_float(y_->dtype()))
+        read_targets();
+      else
+        y_->shape().rank() == 2 ? read_label_matrix() : read_labels();
+    });
   read_masks();
   if (random_ && y_) out_.split = random_split(out_.y, options_.split, options_.seed);
   if (options_.need == Need::kTraining) check_trainable();

@@ -75,16 +75,19 @@ def classify(values):
     return y, None if names == list(range(len(names))) else [str(name) for name in names]
 
 
-def labels(y):
-    """Numeric class labels (NaN: unlabelled), or a multi-label matrix of 0 and 1."""
+def labels(y, regression=False):
+    """Numeric class labels (NaN: unlabelled), or a multi-label matrix of 0 and 1. With `regression`, and where numbers
+    are not whole, targets: float32 [nodes, targets], NaN where one is missing."""
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
-    if y.dtype.kind == "f":
-        if y.ndim == 1:
-            y = np.where(np.isnan(y), -1, y)
-        if not np.array_equal(y, np.floor(y)):
-            raise BadSource("labels must be whole numbers")
+    known = y[~np.isnan(y)] if y.dtype.kind == "f" else y
+    if regression or not np.array_equal(known, np.floor(known)):
+        if not np.isfinite(known).all():
+            raise BadSource("labels are infinite: targets must be finite, or NaN where they are missing")
+        return y.astype(np.float32).reshape(len(y), -1)
+    if y.dtype.kind == "f" and y.ndim == 1:
+        y = np.where(np.isnan(y), -1, y)
     if y.ndim == 2:
         if not np.isin(y, (0, 1)).all():
             raise BadSource("labels of several columns must be 0 or 1")

@@ -109,21 +109,31 @@ def masks_of(columns, roles, where):
     return masks
 
 
-def node_arrays(columns, given, features, where):
+def targets(values, where, name):
+    """float32 [nodes, 1] of a column of numbers; NaN where one is missing."""
+    try:
+        return np.array([[np.nan if is_missing(value) else float(value)] for value in values], np.float32)
+    except ValueError as error:
+        raise BadSource(f"{where}: column '{name}' must be numbers for --regression: {error}") from None
+
+
+def node_arrays(columns, given, features, where, regression=False):
     """x, y, class_names and masks of {column: values}."""
     names = list(columns)
     roles = {role: role_of(role, names, given, where) for role in ("label", "split", *PARTS)}
     out = {}
-    if roles["label"] is not None:
+    if roles["label"] is not None and regression:
+        out["y"] = targets(columns[roles["label"]], where, roles["label"])
+    elif roles["label"] is not None:
         y, class_names = classify(columns[roles["label"]])
         if class_names and len(class_names) == len(y) > 2:
             raise BadSource(f"{where}: each node has a '{roles['label']}' of its own, which is no class: name the label "
-                            "by --columns label=NAME")
+                            "by --columns label=NAME, or say that it is a number to predict by --regression")
         out |= {"y": y} | ({"class_names": class_names} if class_names else {})
     masks = masks_of(columns, roles, where)
     if masks:
         out["masks"] = masks
-        unlabelled = np.flatnonzero(np.any(masks, axis=0) & (out["y"] < 0)) if "y" in out else ()
+        unlabelled = np.flatnonzero(np.any(masks, axis=0) & (out["y"] < 0)) if "y" in out and not regression else ()
         if len(unlabelled):
             raise BadSource(f"{where}: node {unlabelled[0]} is in the split and has no label")
     taken = [given.get("id"), *roles.values()]
@@ -143,10 +153,12 @@ def ids_of(frame, column, where):
     return out
 
 
-def from_frames(nodes, edges, name="table", columns=None, features=None, where=("nodes", "edges")):
+def from_frames(nodes, edges, name="table", columns=None, features=None, where=("nodes", "edges"),
+                regression=False):
     """Reads pandas frames: nodes (or None) with a column id, and optionally label, split (or train, val and test)
     and features; edges with source, target and optionally weight. `columns` maps roles to names of columns, `features`
-    lists names and prefixes (x*) of feature columns; without it they are all that have no other role."""
+    lists names and prefixes (x*) of feature columns; without it they are all that have no other role. `regression`: the
+    label is a number to predict, not a class."""
     columns = dict(columns or {})
     edge_names = [str(column) for column in edges.columns]
     edges = edges.set_axis(edge_names, axis=1)
@@ -169,7 +181,8 @@ def from_frames(nodes, edges, name="table", columns=None, features=None, where=(
             raise BadSource(f"{where[0]}: no column 'id'; there are {', '.join(names)}: rename one, or say which by "
                             "--columns id=NAME")
         ids = ids_of(nodes, key, where[0])
-        out |= node_arrays({name: nodes[name].to_numpy() for name in names}, columns, features, where[0])
+        out |= node_arrays({name: nodes[name].to_numpy() for name in names}, columns, features, where[0],
+                           regression)
     place = {}
     for row, text in enumerate(ids):
         if place.setdefault(text, row) != row:
@@ -203,11 +216,12 @@ def is_text(name):
     return any(name.lower() in USUAL[role] for role in ("id", "source", "target"))
 
 
-def from_tables(nodes, edges, columns=None, features=None):
+def from_tables(nodes, edges, columns=None, features=None, regression=False):
     """Reads two files; nodes may be None."""
     for path in (nodes, edges):
         if path and not os.path.exists(path):
             raise BadSource(f"{path}: no such file")
     frames = [None if path is None else read_frame(path) for path in (nodes, edges)]
     name = os.path.basename(nodes or edges).split(".")[0]
-    return from_frames(*frames, name=name, columns=columns, features=features, where=(nodes or "nodes", edges))
+    return from_frames(*frames, name=name, columns=columns, features=features, where=(nodes or "nodes", edges),
+                       regression=regression)

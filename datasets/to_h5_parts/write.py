@@ -48,9 +48,11 @@ def lines_of(what, names, count):
 
 
 def write(path, *, src, dst, num_nodes, name, x=None, x_csr=None, y=None, masks=None, edge_weight=None,
-          num_features=None, undirected=False, drop_self_loops=False, class_names=None, node_id=None, node_names=None):
+          num_features=None, undirected=False, drop_self_loops=False, class_names=None, node_id=None, node_names=None,
+          regression=False):
     """Writes the file atomically. x: [nodes, features] of any numbers; x_csr: (indptr, indices, data); y: numbers, or
-    texts, which become classes with names; masks: three arrays [nodes] or [nodes, splits]."""
+    texts, which become classes with names; masks: three arrays [nodes] or [nodes, splits]; regression: y is targets,
+    even if all numbers are whole."""
     src, dst = np.asarray(src).ravel(), np.asarray(dst).ravel()
     if edge_weight is not None:
         edge_weight = np.asarray(edge_weight, np.float32).ravel()
@@ -89,7 +91,7 @@ def write(path, *, src, dst, num_nodes, name, x=None, x_csr=None, y=None, masks=
                 if num_features is not None:
                     file.attrs["num_features"] = np.int64(num_features)
             if y is not None:
-                y = labels(y)
+                y = labels(y, regression)
                 put(file, "y", y)
                 classes = y.shape[1] if y.ndim == 2 else max(int(y.max(initial=0)) + 1, 1)
                 file.attrs["num_classes"] = np.int64(classes)

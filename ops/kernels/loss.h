@@ -3,6 +3,10 @@
 
 #include "ops/kernels/registry.h"
 
+namespace rodeo {
+enum class Difference { kSquare, kAbsolute };  // of regression_loss
+}
+
 namespace rodeo::kernels {
 
 // bce.h: x, dx [nodes, c], target u8 [nodes, c], index i64 [k], loss, dloss []
@@ -14,10 +18,12 @@ RODEO_KERNEL(bce_with_logits_backward, void(const Tensor& dloss, const Tensor& x
 RODEO_KERNEL(label_metrics,
              void(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& metrics));
 
-// mse_loss.h: x, target, dx [nodes, c] or [nodes]; index i64 [k], undefined for all nodes; loss, dloss []
-RODEO_KERNEL(mse_loss, void(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& loss));
-RODEO_KERNEL(mse_loss_backward, void(const Tensor& dloss, const Tensor& x, const Tensor& target,
-                                     const Tensor& index, const Tensor& dx));
+// regression_loss.h: x, target, dx [nodes, c] or [nodes]; index i64 [k], undefined for all nodes; loss, dloss
+// []
+RODEO_KERNEL(regression_loss, void(Difference difference, const Tensor& x, const Tensor& target,
+                                   const Tensor& index, const Tensor& loss));
+RODEO_KERNEL(regression_loss_backward, void(Difference difference, const Tensor& dloss, const Tensor& x,
+                                            const Tensor& target, const Tensor& index, const Tensor& dx));
 
 // loss.h: x, y, logp, logits, scores and their gradients [nodes, c], label i64 [nodes], index i64 [k], loss,
 // dloss []

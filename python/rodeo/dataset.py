@@ -43,7 +43,8 @@ class Dataset:
 
         edge_index   integers [2, edges]: sources, targets
         x            [nodes, features], floats; or a sparse matrix of SciPy
-        y            integers [nodes], negative where unknown; or [nodes, classes] of 0 and 1
+        y            integers [nodes], negative where unknown; or [nodes, classes] of 0 and 1; or floats [nodes] or
+                     [nodes, targets] for regression, NaN where unknown
         *_mask       booleans [nodes], or node ids. Without any: give split="60/20/20" to rodeo.train
         edge_weight  [edges]
         """
@@ -135,8 +136,14 @@ def _labels(y, nodes, num_classes, arrays):
     if y is None:
         return num_classes or 0
     y = _host(y)
-    if y.shape[:1] != (nodes,) or y.ndim > 2 or y.dtype.kind not in "iub":
-        raise ValueError(f"[dataset] y must be integers [{nodes}] or [{nodes}, classes], got {y.dtype} {list(y.shape)}")
+    if y.shape[:1] != (nodes,) or y.ndim not in (1, 2) or y.dtype.kind not in "iubf":
+        raise ValueError(f"[dataset] y must be integers or floats [{nodes}] or [{nodes}, classes], got {y.dtype} "
+                         f"{list(y.shape)}")
+    if y.dtype.kind == "f":
+        if np.isinf(y).any():
+            raise ValueError("[dataset] y is infinite: targets must be finite, or NaN where they are missing")
+        arrays["y"] = _host(y.reshape(nodes, -1), np.float32)
+        return arrays["y"].shape[1]
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim == 2:

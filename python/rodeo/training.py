@@ -10,7 +10,8 @@ from .dataset import Dataset, _host
 
 @dataclasses.dataclass
 class TrainResult:
-    """What rodeo.train returns. Accuracies are in [0, 1]; with several labels a node, micro-averaged F1."""
+    """What rodeo.train returns. Accuracies are in [0, 1]; with several labels a node, micro-averaged F1; of regression,
+    R^2."""
 
     model: str          # "GCN, 2 layers, 16 hidden, dropout 0.5"
     epochs: int         # the last epoch that ran
@@ -23,8 +24,12 @@ class TrainResult:
     weights: dict       # of the best epoch, by PyTorch Geometric's names: NumPy arrays
     logits: np.ndarray  # f32 [nodes, classes] of these weights, in the dataset's order
 
+    regression: bool = False  # the labels are numbers
+
     def predictions(self):
-        """The class of each node: int64 [nodes]."""
+        """The class of each node: int64 [nodes]. Of regression, the numbers: float32 [nodes, targets]."""
+        if self.regression:
+            return self.logits
         return self.logits.argmax(axis=1)
 
     def state_dict(self):

@@ -204,6 +204,7 @@ nb::dict train(const PyDataset& dataset, const std::string& model, const Given& 
   result["peak_bytes"] = summary.peak_bytes;
   result["weights"] = to_dict(trained.best);
   result["logits"] = to_dlpack(trained.logits);
+  result["regression"] = data.regression();
   return result;
 }
 

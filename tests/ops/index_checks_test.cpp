@@ -9,7 +9,7 @@
 #include "ops/edge_sum.h"
 #include "ops/gather_rows.h"
 #include "ops/loss.h"
-#include "ops/mse_loss.h"
+#include "ops/regression_loss.h"
 #include "ops/select_rows.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"

@@ -85,7 +85,7 @@ TEST_P(TrainClassObjective, EveryMetricTrainsAndChoosesTheBestEpoch) {
 TEST(TrainClassObjectiveErrors, NameOptionAndExpectation) {
   TrainOptions options = published_options("gcn");
   EXPECT_ERROR(apply_options({{"metric", "f2", ""}}, options),
-               "--metric must be accuracy, macro-f1, roc-auc or ap, got 'f2'");
+               "--metric must be accuracy, macro-f1, roc-auc, ap, mse or mae, got 'f2'");
   EXPECT_ERROR(apply_options({{"class-weights", "1,x", ""}}, options),
                "--class-weights must be balanced, or numbers of at least 0, one for each class, got 'x'");
   options.class_weights = "1,2";

@@ -44,7 +44,9 @@ void describe(const Console& console, const NodeRun& run, const TrainOptions& op
   const bool nodes = options.task == TaskKind::kNode;
   console.say("dataset", fmt::format("{}: {} nodes, {} {}edges, {} features{}", task.name, task.num_nodes,
                                      task.num_edges, nodes ? "" : "message ", task.num_features,
-                                     nodes ? fmt::format(", {} classes", task.num_classes) : ""));
+                                     nodes ? fmt::format(", {} {}", task.num_classes,
+                                                         task.regression() ? "targets" : "classes")
+                                           : ""));
   console.say("split", fmt::format("{} train, {} val, {} test{}{}", task.split_sizes[0], task.split_sizes[1],
                                    task.split_sizes[2], nodes ? "" : " ", task.parts_of));
   if (task.partition) console.say("ranks", describe_ranks(*task.partition));

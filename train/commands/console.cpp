@@ -122,11 +122,9 @@ std::string format_summary(const NodeTask& task, const TrainSummary& summary) {
   table += row("evaluation", fmt::format("{:>9.3f} ms median", summary.evaluation_ms.median));
   table += row("peak memory", fmt::format("{} training, {} converting", format_bytes(summary.peak_bytes),
                                           format_bytes(task.convert_peak_bytes)));
-  table += row(!task.metric.empty()     ? "test " + task.metric
-               : task.label.rank() == 2 ? "test micro-F1"
-                                        : "test accuracy",
-               fmt::format("{:.4f} at the best validation epoch, {} (val {:.4f})", summary.best.test,
-                           summary.best_epoch, summary.best.val));
+  table +=
+      row("test " + metric_name(task), fmt::format("{:.4f} at the best validation epoch, {} (val {:.4f})",
+                                                   summary.best.test, summary.best_epoch, summary.best.val));
   table += row("", fmt::format("{:.4f} after the last epoch, {}", summary.last.test, summary.epochs));
   if (task.majority_class >= 0) table += row("", describe_majority(task));
   return table;

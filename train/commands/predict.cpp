@@ -54,7 +54,7 @@ Tensor above_half(const Tensor& logits) {
 /// "0.8150 on 1000 test nodes"; empty without labels.
 std::string accuracy(const std::vector<std::int64_t>& predicted, const Dataset& dataset,
                      const std::string& row) {
-  if (!dataset.y.defined() || dataset.multi_label()) return {};
+  if (!dataset.y.defined() || dataset.y.dtype() != DType::kI64) return {};
   const std::vector<std::int64_t> label = dataset.y.to_vector<std::int64_t>();
   std::vector<std::int64_t> nodes;
   const bool test = dataset.split.test.defined() && dataset.split.test.numel() > 0;
@@ -82,6 +82,7 @@ WeightsInfo given_info(const PredictOptions& options, const Dataset& dataset) {
   info.num_classes = options.classes > 0 ? options.classes : dataset.num_classes;
   check(info.num_classes > 0, options.dataset, ": has no labels: give the number of classes by --classes N");
   info.multi_label = dataset.multi_label();
+  info.regression = dataset.regression();
   return info;
 }
 
@@ -175,16 +176,22 @@ void predict(const PredictOptions& options) {
     console.say("model", fmt::format("{}: trained on {}", run.model.text, info.dataset));
     return predict_edges(options, run, known, console);
   }
-  console.say("model", options.model ? fmt::format("{}, {} classes", run.model.text, info.num_classes)
+  console.say("model", options.model ? fmt::format("{}, {} {}", run.model.text, info.num_classes,
+                                                   info.regression ? "targets" : "classes")
                                      : fmt::format("{}: epoch {}, trained on {}", run.model.text, info.epoch,
                                                    info.dataset));
   const NoGrad no_grad;
   const Tensor logits = run.model.forward().value().to(kCpu);
-  const std::vector<std::int64_t> predicted = largest_columns(logits);
+  std::vector<std::int64_t> predicted;
   Prediction prediction;
   if (graphs) prediction.row = "graph";
-  prediction.classes = info.multi_label ? above_half(logits) : Tensor::from(predicted);
-  prediction.probability = info.multi_label ? sigmoid(logits) : softmax(logits);
+  if (info.regression) {
+    prediction.value = logits.to(DType::kF32);
+  } else {
+    predicted = largest_columns(logits);
+    prediction.classes = info.multi_label ? above_half(logits) : Tensor::from(predicted);
+    prediction.probability = info.multi_label ? sigmoid(logits) : softmax(logits);
+  }
   prediction.node_id = known.node_id;
   prediction.node_names = known.node_names;
   prediction.class_names = info.class_names;
@@ -194,7 +201,8 @@ void predict(const PredictOptions& options) {
                       {"rodeo", fmt::format("{} ({})", RODEO_VERSION, RODEO_COMMIT)}};
   if (!options.model) prediction.epoch = info.epoch;
   out->write(prediction);
-  if (const std::string found = info.multi_label ? "" : accuracy(predicted, known, prediction.row);
+  if (const std::string found =
+          predicted.empty() || info.multi_label ? "" : accuracy(predicted, known, prediction.row);
       !found.empty())
     console.say("accuracy", found);
   console.say("written", options.out);

@@ -17,8 +17,12 @@ class Hdf5Prediction : public PredictionFile {
   explicit Hdf5Prediction(const std::string& path) : file_(path) {}
 
   void write(const Prediction& p) override {
-    file_.write("class", p.classes);
-    file_.write("probability", p.probability);
+    if (p.value.defined()) {
+      file_.write("value", p.value);
+    } else {
+      file_.write("class", p.classes);
+      file_.write("probability", p.probability);
+    }
     if (p.node_id.defined()) file_.write("node_id", p.node_id);
     if (!p.node_names.empty()) {
       const std::string text = fmt::format("{}", fmt::join(p.node_names, "\n"));
@@ -41,6 +45,28 @@ class TextPrediction : public PredictionFile {
       : file_(path), separator_(separator), probabilities_(probabilities) {}
 
   void write(const Prediction& p) override {
+    p.value.defined() ? write_values(p) : write_classes(p);
+    file_.commit();
+  }
+
+ private:
+  void write_values(const Prediction& p) {
+    const std::int64_t nodes = p.value.dim(0), targets = p.value.dim(1);
+    std::string line = p.row;
+    for (std::int64_t j = 0; j < targets; ++j)
+      line += separator_ + (p.class_names.empty() ? fmt::format("value_{}", j)
+                                                  : field(p.class_names[static_cast<std::size_t>(j)]));
+    file_.write(line + "\n");
+    const auto* value = p.value.data<float>();
+    for (std::int64_t i = 0; i < nodes; ++i) {
+      line = node(p, i);
+      for (std::int64_t j = 0; j < targets; ++j)
+        fmt::format_to(std::back_inserter(line), "{}{}", separator_, value[i * targets + j]);
+      file_.write(line += '\n');
+    }
+  }
+
+  void write_classes(const Prediction& p) {
     const std::int64_t nodes = p.probability.dim(0), classes = p.probability.dim(1);
     std::string line = fmt::format("{1}{0}class", separator_, p.row);
     if (!p.class_names.empty()) line += fmt::format("{}name", separator_);
@@ -62,10 +88,8 @@ class TextPrediction : public PredictionFile {
         fmt::format_to(std::back_inserter(line), "{}{}", separator_, probability[i * classes + j]);
       file_.write(line += '\n');
     }
-    file_.commit();
   }
 
- private:
   std::string field(const std::string& text) const {
     return separator_ == ',' ? csv_field(text) : printable(text);
   }

@@ -49,8 +49,9 @@ struct Recorder::State {
 
   WeightsInfo info(int epoch, std::optional<Evaluation> evaluation) const {
     const NodeTask& task = run->task;
-    return {options, task.name,  task.num_features, task.num_classes, task.label.rank() == 2,
-            epoch,   evaluation, task.class_names};
+    return {
+        options,           task.name, task.num_features, task.num_classes, task.label.dtype() == DType::kU8,
+        task.regression(), epoch,     evaluation,        task.class_names};
   }
 
   SafeTensors best_weights(const TrainerState& now) const {

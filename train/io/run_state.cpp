@@ -122,6 +122,7 @@ SafeTensors pack_weights(const StateDict& state, const WeightsInfo& info) {
   json["num_features"] = info.num_features;
   json["num_classes"] = info.num_classes;
   json["multi_label"] = info.multi_label;
+  if (info.regression) json["regression"] = true;
   json["epoch"] = info.epoch;
   if (info.evaluation) json["evaluation"] = to_json_value(*info.evaluation);
   if (!info.class_names.empty()) json["class_names"] = info.class_names;
@@ -140,6 +141,7 @@ WeightsInfo read_info(const SafeTensors& weights, const std::string& where) {
     info.num_features = d.get<std::int64_t>("num_features");
     info.num_classes = d.get<std::int64_t>("num_classes");
     info.multi_label = d.get<bool>("multi_label");
+    info.regression = d.json.contains("regression") && d.get<bool>("regression");
     info.epoch = d.get<int>("epoch");
     if (d.json.contains("evaluation")) info.evaluation = d.evaluation("evaluation");
     info.class_names = d.texts("class_names");

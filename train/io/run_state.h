@@ -17,6 +17,7 @@ struct WeightsInfo {
   std::string dataset;   // name
   std::int64_t num_features = 0, num_classes = 0;
   bool multi_label = false;  // several labels per node
+  bool regression = false;   // num_classes targets per node
   int epoch = 0;
   std::optional<Evaluation> evaluation;  // after that epoch
   std::vector<std::string> class_names;  // of the dataset; empty: none

@@ -63,7 +63,8 @@ auto part(F member) {
   return [member](const EpochReport& r) { return r.parts ? (*r.parts).*member : Statistics::kNone; };
 }
 
-std::string curves(const std::vector<EpochReport>& history, int best_epoch, std::string_view metric) {
+std::string curves(const std::vector<EpochReport>& history, int best_epoch, const NodeTask& task) {
+  const std::string metric = metric_name(task);
   const auto axes = [&](std::string title, std::string y) {
     svg::Axes marked{.title = std::move(title), .x = "epoch", .y = std::move(y)};
     if (best_epoch > 0) marked.mark = best_epoch, marked.mark_text = fmt::format("best epoch {}", best_epoch);
@@ -77,13 +78,14 @@ std::string curves(const std::vector<EpochReport>& history, int best_epoch, std:
   const auto communicates = [](const EpochReport& r) { return r.parts && r.parts->communication > 0; };
   if (std::any_of(history.begin(), history.end(), communicates))
     times.push_back(series("communication", history, part(&PartTimes::communication), true));
-  return section("Loss", svg::lines(axes("Loss by epoch", "cross entropy"),
+  return section("Loss", svg::lines(axes("Loss by epoch", task.regression() ? "error" : "cross entropy"),
                                     {series("training", history, [](const EpochReport& r) { return r.loss; }),
                                      series("validation", history, evaluated(&Evaluation::val_loss))})) +
-         section(metric, svg::lines(axes(fmt::format("{} by epoch", metric), "share"),
-                                    {series("train", history, evaluated(&Evaluation::train)),
-                                     series("validation", history, evaluated(&Evaluation::val)),
-                                     series("test", history, evaluated(&Evaluation::test))})) +
+         section(metric,
+                 svg::lines(axes(fmt::format("{} by epoch", metric), task.regression() ? metric : "share"),
+                            {series("train", history, evaluated(&Evaluation::train)),
+                             series("validation", history, evaluated(&Evaluation::val)),
+                             series("test", history, evaluated(&Evaluation::test))})) +
          section(
              "Time",
              svg::lines({.title = "Milliseconds by epoch", .x = "epoch", .y = "ms", .log_y = true}, times),
@@ -155,6 +157,7 @@ std::string scores(const NodeTask& task, const std::vector<std::int64_t>& counts
 }
 
 std::string predictions(const NodeRun& run, const std::string& epoch) {
+  if (run.task.regression()) return section("Test nodes", "", "Not drawn: labels are numbers, not classes.");
   if (run.task.label.rank() == 2)
     return section("Test nodes by class", "", "Not drawn: a node may be of several classes.");
   Tensor logits;
@@ -258,32 +261,31 @@ std::string make_report(const TrainOptions& options, const NodeRun& run, const R
       "content=\"width=device-width\"><meta name=\"color-scheme\" content=\"light dark\"><link rel=\"icon\" "
       "href=\"data:,\"><title>{0}</title>\n<style>{1}{2}</style></head>\n<body><h1>{0}</h1>\n<main>\n",
       html_text(title), svg::style(), kPageStyle);
-  const std::string_view metric = task.label.rank() == 2 ? "Micro-F1" : "Accuracy";
+  const auto value = [&](double v) { return task.regression() ? fmt::format("{:.4f}", v) : percent(v); };
   std::vector<std::string> notes = {
-      fmt::format("{} after the last epoch, {}", percent(summary.last.test), summary.epochs)};
+      fmt::format("{} after the last epoch, {}", value(summary.last.test), summary.epochs)};
   if (task.majority_class >= 0) notes.push_back(describe_majority(task));
   for (const std::string& warning : data_warnings(task, options)) notes.push_back("warning: " + warning);
   if (const std::string note = convergence_note(summary, options); !note.empty()) notes.push_back(note);
   page += fmt::format(
       "<section class=\"result\"><p><b>{}</b></p>\n<p>test {} at the best validation epoch, {} (validation "
       "{})</p>\n",
-      percent(summary.best.test), metric == "Accuracy" ? "accuracy" : "micro-F1", summary.best_epoch,
-      percent(summary.best.val));
+      value(summary.best.test), metric_name(task), summary.best_epoch, value(summary.best.val));
   for (const std::string& note : notes) page += fmt::format("<p class=\"note\">{}</p>\n", html_text(note));
   page += "</section>\n";
   page += section(
-      "Run",
-      table({{"epoch", fmt::format("{} median, {} p95 of {}", ms(summary.epoch_ms.median),
-                                   ms(summary.epoch_ms.p95), summary.epoch_ms.count)},
-             {"evaluation", ms(summary.evaluation_ms.median)},
-             {"model", fmt::format("{}: {} parameters", facts.model, facts.parameters)},
-             {"order of nodes", task.reorder.empty() ? "the file's" : task.reorder},
-             {"dataset", fmt::format("{}: {} nodes, {} edges, {} features, {} classes", task.name,
-                                     task.num_nodes, task.num_edges, task.num_features, task.num_classes)},
-             {"device", facts.device},
-             {"date", fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr)))},
-             {"command", command_line()}}));
-  page += curves(history, summary.best_epoch, metric);
+      "Run", table({{"epoch", fmt::format("{} median, {} p95 of {}", ms(summary.epoch_ms.median),
+                                          ms(summary.epoch_ms.p95), summary.epoch_ms.count)},
+                    {"evaluation", ms(summary.evaluation_ms.median)},
+                    {"model", fmt::format("{}: {} parameters", facts.model, facts.parameters)},
+                    {"order of nodes", task.reorder.empty() ? "the file's" : task.reorder},
+                    {"dataset", fmt::format("{}: {} nodes, {} edges, {} features, {} {}", task.name,
+                                            task.num_nodes, task.num_edges, task.num_features,
+                                            task.num_classes, task.regression() ? "targets" : "classes")},
+                    {"device", facts.device},
+                    {"date", fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr)))},
+                    {"command", command_line()}}));
+  page += curves(history, summary.best_epoch, task);
   page += predictions(run, name_epoch(weights_epoch, summary));
   page += memory(run, facts, summary);
   page += step_curve(step_memory);

@@ -12,6 +12,7 @@
 #include "ops/soft_cross_entropy.h"
 #include "train/objective.h"
 #include "train/task/option_value.h"
+#include "train/task/regression_objective.h"
 
 namespace rodeo {
 namespace {
@@ -143,7 +144,11 @@ void check_class_weights(std::string_view text) {
 }
 
 void add_class_objective(NodeRun& run, const TrainOptions& options) {
+  if (run.task.label.dtype() == DType::kF32) return add_regression_objective(run, options);
   auto& [task, model] = run;
+  check(!is_regression(options.metric) && options.loss == RegressionLoss::kMse, "--metric ",
+        name(options.metric), ", --loss ", name(options.loss),
+        ": mse and mae are for labels that are numbers, and the labels of this dataset are classes");
   const bool soft = !options.class_weights.empty() || options.label_smoothing > 0;
   if (!soft && options.metric == NodeMetric::kAccuracy) return;
   const bool multi_label = task.label.rank() == 2;

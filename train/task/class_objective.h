@@ -13,7 +13,7 @@ namespace rodeo {
 /// them; else leaves the run as it is. ROC-AUC and average precision are of the second class against the
 /// first; with more classes, or several labels per node, the mean over the classes that a set has, each
 /// against the rest. The loss of evaluations is plain cross entropy. Throws Error where a metric is not
-/// defined for the data.
+/// defined for the data. Labels that are numbers: add_regression_objective().
 void add_class_objective(NodeRun& run, const TrainOptions& options);
 
 /// "balanced" or a weight for each class, "1,2.5". Throws Error naming --class-weights for anything else.

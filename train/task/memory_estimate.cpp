@@ -49,7 +49,7 @@ Dataset small_copy(const NodeTask& task, std::int64_t n, bool symmetric) {
     small.x_sparse = small_features(task, n);
   else
     small.x = Tensor::full({n, task.num_features}, 0.5);
-  small.y = task.label.rank() == 2 ? Tensor::full({n, task.num_classes}, 1, DType::kU8)
+  small.y = task.label.rank() == 2 ? Tensor::full({n, task.num_classes}, 1, task.label.dtype())
                                    : Tensor::zeros({n}, DType::kI64);
   const auto edges = static_cast<std::int64_t>(std::llround(mean_degree(task) * static_cast<double>(n)));
   std::vector<std::int64_t> src, dst;

@@ -29,7 +29,7 @@ void reorder(Dataset& dataset, const TrainOptions& options, NodeTask& task) {
 }
 
 void find_majority(const Dataset& dataset, NodeTask& task) {
-  if (dataset.multi_label() || dataset.split.test.numel() == 0) return;
+  if (dataset.multi_label() || dataset.regression() || dataset.split.test.numel() == 0) return;
   std::vector<std::int64_t> count(static_cast<std::size_t>(dataset.num_classes));
   const auto* label = dataset.y.data<std::int64_t>();
   for (const std::int64_t node : dataset.split.test.to_vector<std::int64_t>())
@@ -114,6 +114,11 @@ NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
   task.num_classes = dataset.num_classes;
   task.class_names = dataset.class_names;
   return task;
+}
+
+std::string metric_name(const NodeTask& task) {
+  if (!task.metric.empty()) return task.metric;
+  return task.label.rank() == 2 ? "micro-F1" : "accuracy";
 }
 
 Tensor in_file_order(const NodeTask& task, const Tensor& rows) {

@@ -31,11 +31,12 @@ struct NodeTask {
   double feature_norm = Statistics::kNone;
   Features x;                            // f32 or bf16 [nodes, features], on the device
   std::string features;                  // describes x: "dense, 2708 x 1433"
-  Tensor label;                          // i64 [nodes], on the device
+  Tensor label;                          // Dataset::y, on the device
   std::vector<std::string> class_names;  // Dataset::class_names
-  std::string metric;                    // what Evaluation holds: "AUC"; empty: accuracy or micro-F1
+  std::string metric;                    // what Evaluation holds: "AUC"; empty: see metric_name()
   std::string parts_of;                  // what `split` counts: "edges"; empty: nodes
   Split split;                           // on the device
+  bool regression() const { return label.defined() && label.dtype() == DType::kF32; }
   /// Over several ranks: x, label and split are those of the rank's nodes. Null on one rank.
   std::shared_ptr<const NodePartition> partition;
   std::array<std::int64_t, 3> split_sizes{};  // train, val and test nodes of all ranks
@@ -66,6 +67,9 @@ NodeTask load_task(const TrainOptions& options, Device device, const std::functi
 /// The same for a dataset in memory. Frees its tensors as soon as they are converted.
 NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
                    const std::function<void(Graph)>& prepare, RankRun* over = nullptr);
+
+/// What Evaluation holds: NodeTask::metric, else "accuracy" or "micro-F1".
+std::string metric_name(const NodeTask& task);
 
 /// Reorders rows from the task's node order to the file's.   rows [nodes] or [nodes, n], any dtype -> same
 /// shape, on the host.

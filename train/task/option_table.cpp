@@ -165,10 +165,12 @@ void add_schedule(Group training) {
 void add_node_objective(Group training) {
   training.choice(
       Role::kTraining, "metric", field(&TrainOptions::metric), parse_node_metric,
-      "accuracy|macro-f1|roc-auc|ap",
+      "accuracy|macro-f1|roc-auc|ap|mse|mae",
       "What decides the best epoch and --patience, and is printed. accuracy: micro-F1 with several "
-      "labels per node; ap: average precision. roc-auc and ap: of the second of two classes, "
-      "else the mean over classes");
+      "labels per node, R^2 of numbers; ap: average precision. roc-auc and ap: of the second of two classes, "
+      "else the mean over classes. mse and mae: of numbers, with a minus sign");
+  training.choice(Role::kTraining, "loss", field(&TrainOptions::loss), parse_regression_loss, "mse|mae",
+                  "Loss where labels are numbers: mean squared or absolute error");
   training.add(
       Role::kTraining, "class-weights",
       "Weights of the classes in the loss. balanced: inversely to their share of the training nodes",

@@ -30,15 +30,25 @@ LinkMetric parse_link_metric(std::string_view text) {
 }
 
 std::string_view name(NodeMetric metric) {
-  constexpr std::string_view kNames[] = {"accuracy", "macro-f1", "roc-auc", "ap"};
+  constexpr std::string_view kNames[] = {"accuracy", "macro-f1", "roc-auc", "ap", "mse", "mae"};
   return kNames[static_cast<int>(metric)];
 }
 
 NodeMetric parse_node_metric(std::string_view text) {
-  for (const NodeMetric metric :
-       {NodeMetric::kAccuracy, NodeMetric::kMacroF1, NodeMetric::kRocAuc, NodeMetric::kAp})
+  for (const NodeMetric metric : {NodeMetric::kAccuracy, NodeMetric::kMacroF1, NodeMetric::kRocAuc,
+                                  NodeMetric::kAp, NodeMetric::kMse, NodeMetric::kMae})
     if (name(metric) == text) return metric;
-  fail("--metric must be accuracy, macro-f1, roc-auc or ap, got '", text, "'");
+  fail("--metric must be accuracy, macro-f1, roc-auc, ap, mse or mae, got '", text, "'");
+}
+
+std::string_view name(RegressionLoss loss) {
+  return loss == RegressionLoss::kMse ? "mse" : "mae";
+}
+
+RegressionLoss parse_regression_loss(std::string_view text) {
+  for (const RegressionLoss loss : {RegressionLoss::kMse, RegressionLoss::kMae})
+    if (name(loss) == text) return loss;
+  fail("--loss must be mse or mae, got '", text, "'");
 }
 
 FeatureForm parse_feature_form(std::string_view text) {

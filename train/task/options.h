@@ -36,11 +36,22 @@ std::string_view name(LinkMetric metric);  // "auc"
 /// "auc", "ap", "mrr" or "hits". Throws Error listing the choices for anything else.
 LinkMetric parse_link_metric(std::string_view text);
 
-/// What decides the best epoch of the classification of nodes.
-enum class NodeMetric { kAccuracy, kMacroF1, kRocAuc, kAp };
+/// What decides the best epoch of the classification and regression of nodes. kAccuracy is the default:
+/// micro-F1 with several labels per node, R^2 of numbers.
+enum class NodeMetric { kAccuracy, kMacroF1, kRocAuc, kAp, kMse, kMae };
 std::string_view name(NodeMetric metric);  // "roc-auc"
-/// "accuracy", "macro-f1", "roc-auc" or "ap". Throws Error listing the choices for anything else.
+/// "accuracy", "macro-f1", "roc-auc", "ap", "mse" or "mae". Throws Error listing the choices for anything
+/// else.
 NodeMetric parse_node_metric(std::string_view text);
+constexpr bool is_regression(NodeMetric metric) {
+  return metric == NodeMetric::kMse || metric == NodeMetric::kMae;
+}
+
+/// Loss of the regression of nodes.
+enum class RegressionLoss { kMse, kMae };
+std::string_view name(RegressionLoss loss);  // "mse"
+/// "mse" or "mae". Throws Error listing the choices for anything else.
+RegressionLoss parse_regression_loss(std::string_view text);
 
 /// train/task/option_table.cpp has the name, range and help text of each option.
 struct TrainOptions {
@@ -94,8 +105,9 @@ struct TrainOptions {
   int patience = 0;
   bool stop_on_loss = false;  // patience counts from the lowest validation loss, not from the best accuracy
   LrScheduleOptions schedule;
-  NodeMetric metric = NodeMetric::kAccuracy;  // micro-F1 with several labels per node
-  std::string class_weights;                  // "balanced", or one for each class: "1,2.5"; empty: ones
+  NodeMetric metric = NodeMetric::kAccuracy;
+  RegressionLoss loss = RegressionLoss::kMse;
+  std::string class_weights;  // "balanced", or one for each class: "1,2.5"; empty: ones
   double label_smoothing = 0;
   double clip_norm = 0;     // 0: no clipping
   bool stop_at_nan = true;  // --on-nan stop

@@ -1,4 +1,4 @@
-#include "ops/mse_loss.h"
+#include "ops/regression_loss.h"
 
 #include <cmath>
 
@@ -13,19 +13,25 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-class OpsMseLoss : public OnDevice {};
-RODEO_ON_ALL_DEVICES(OpsMseLoss);
+class OpsRegressionLoss : public OnDevice {};
+RODEO_ON_ALL_DEVICES(OpsRegressionLoss);
 
-void check_case(const Shape& shape, const Ids& ids, DType dtype, Device device) {
-  SCOPED_TRACE(str(shape, " ", dtype, " index of ", ids.size()));
+/// `square`: mse_loss, else l1_loss.
+template <class X>
+X loss_of(bool square, const X& x, const Tensor& target, const Tensor& index = {}) {
+  return square ? mse_loss(x, target, index) : l1_loss(x, target, index);
+}
+
+void check_loss(bool square, const Shape& shape, const Ids& ids, DType dtype, Device device) {
+  SCOPED_TRACE(str(square ? "mse " : "l1 ", shape, " ", dtype, " index of ", ids.size()));
   const Variable x(random_tensor(shape, dtype, device, 1), true);
   const Tensor target = random_tensor(shape, dtype, device, 2);
   const Tensor index = ids.empty() ? Tensor() : Tensor::from(ids, device);
   const Poisoned poisoned;
-  const Variable loss = mse_loss(x, target, index);
+  const Variable loss = loss_of(square, x, target, index);
   ASSERT_EQ(loss.shape(), Shape{});
   ASSERT_EQ(loss.dtype(), dtype == DType::kF64 ? DType::kF64 : DType::kF32);
-  EXPECT_TRUE(same_bits(loss.value(), mse_loss(x.value(), target, index)));
+  EXPECT_TRUE(same_bits(loss.value(), loss_of(square, x.value(), target, index)));
   loss.backward();
 
   const std::vector<double> xs = doubles(x.value()), ts = doubles(target);
@@ -38,15 +44,19 @@ void check_case(const Shape& shape, const Ids& ids, DType dtype, Device device) 
   for (const std::int64_t i : rows)
     for (std::int64_t at = i * c; at < (i + 1) * c; ++at) {
       const double difference = xs[at] - ts[at];
-      want += difference * difference / count;
-      dx[at] += 2 * difference / count;
-      scale[at] += 2 * (std::abs(xs[at]) + std::abs(ts[at])) / count;
+      want += (square ? difference * difference : std::abs(difference)) / count;
+      dx[at] += (square ? 2 * difference : std::copysign(difference == 0 ? 0 : 1, difference)) / count;
+      scale[at] += (square ? 2 * (std::abs(xs[at]) + std::abs(ts[at])) : 1) / count;
     }
   EXPECT_NEAR(loss.value().item(), want, (dtype == DType::kF64 ? 1e-13 : epsilon(DType::kF32)) * want);
   EXPECT_TRUE(near(x.grad(), dx, 2 * epsilon(dtype), 1e-7, scale));
 }
 
-TEST_P(OpsMseLoss, AgainstFloat64) {
+void check_case(const Shape& shape, const Ids& ids, DType dtype, Device device) {
+  for (const bool square : {true, false}) check_loss(square, shape, ids, dtype, device);
+}
+
+TEST_P(OpsRegressionLoss, AgainstFloat64) {
   for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16, DType::kF16}) {
     for (const std::int64_t c : widths()) {
       check_case({11, c}, {}, dtype, device());
@@ -62,21 +72,31 @@ TEST_P(OpsMseLoss, AgainstFloat64) {
   check_case({70'000, 3}, odd, DType::kF32, device());
 }
 
-TEST_P(OpsMseLoss, Gradients) {
+TEST_P(OpsRegressionLoss, Gradients) {
   const Tensor target = random_tensor({6, 3}, DType::kF64, device(), 2);
-  for (const Tensor& index : {Tensor(), Tensor::from(Ids{5, 0, 5}, device())})
-    EXPECT_TRUE(gradients_ok([&](const auto& in) { return mse_loss(in[0], target, index); },
-                             {random_variable({6, 3}, device())}));
+  for (const bool square : {true, false})
+    for (const Tensor& index : {Tensor(), Tensor::from(Ids{5, 0, 5}, device())})
+      EXPECT_TRUE(gradients_ok([&](const auto& in) { return loss_of(square, in[0], target, index); },
+                               {random_variable({6, 3}, device())}));
 }
 
-TEST_P(OpsMseLoss, NanIsNotHidden) {
+TEST_P(OpsRegressionLoss, L1HasNoSlopeAtZero) {
+  const Variable x(Tensor::from(std::vector<float>{1, 2, -3}, device()), true);
+  const Variable loss = l1_loss(x, Tensor::from(std::vector<float>{1, 0, 0}, device()));
+  EXPECT_EQ(loss.value().item(), 5.0f / 3);
+  loss.backward();
+  EXPECT_EQ(x.grad().to_vector<float>(), (std::vector<float>{0, 1.0f / 3, -1.0f / 3}));
+}
+
+TEST_P(OpsRegressionLoss, NanIsNotHidden) {
   const Tensor x = Tensor::from(std::vector<float>{1, NAN, 3}, device()),
                target = Tensor::zeros({3}, DType::kF32, device());
   EXPECT_TRUE(std::isnan(mse_loss(x, target).item()));
+  EXPECT_TRUE(std::isnan(l1_loss(x, target).item()));
   EXPECT_EQ(mse_loss(x, target, Tensor::from(Ids{0, 2}, device())).item(), 5);
 }
 
-TEST_P(OpsMseLoss, Errors) {
+TEST_P(OpsRegressionLoss, Errors) {
   const Tensor x = Tensor::zeros({5, 2}, DType::kF32, device());
   const auto ids = [&](const Ids& values) { return Tensor::from(values, device()); };
   for (const std::int64_t bad : {std::int64_t{5}, std::int64_t{-1}, std::int64_t{1} << 40})

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "ops/cpu/loops.h"
 #include "ops/kernels/loss.h"
 
@@ -16,17 +18,24 @@ struct Rows {
   std::int64_t count, c;
 };
 
+/// The derivative of the term of a difference d.
+template <class A>
+A slope(Difference difference, A d) {
+  return difference == Difference::kSquare ? 2 * d : d == 0 || d != d ? d : std::copysign(A{1}, d);
+}
+
 }  // namespace
 
-void mse_loss(const Tensor& x, const Tensor& target, const Tensor& index, const Tensor& loss) {
-  dispatch_float(x.dtype(), "mse_loss", [&]<class T>(T) {
+void regression_loss(Difference difference, const Tensor& x, const Tensor& target, const Tensor& index,
+                     const Tensor& loss) {
+  dispatch_float(x.dtype(), "regression_loss", [&]<class T>(T) {
     const T *xp = x.data<T>(), *tp = target.data<T>();
     const Rows rows(x, index);
     std::vector<double> of_row(static_cast<std::size_t>(rows.count));
     for_each_row(rows.count, rows.c, [&](std::int64_t i) {
       for (std::int64_t at = rows.begin(i); at < rows.begin(i) + rows.c; ++at) {
-        const double difference = static_cast<double>(load(xp[at])) - static_cast<double>(load(tp[at]));
-        of_row[i] += difference * difference;
+        const double d = static_cast<double>(load(xp[at])) - static_cast<double>(load(tp[at]));
+        of_row[i] += difference == Difference::kSquare ? d * d : std::fabs(d);
       }
     });
     double sum = 0;
@@ -36,18 +45,18 @@ void mse_loss(const Tensor& x, const Tensor& target, const Tensor& index, const 
   });
 }
 
-void mse_loss_backward(const Tensor& dloss, const Tensor& x, const Tensor& target, const Tensor& index,
-                       const Tensor& dx) {
+void regression_loss_backward(Difference difference, const Tensor& dloss, const Tensor& x,
+                              const Tensor& target, const Tensor& index, const Tensor& dx) {
   dx.fill(0);
-  dispatch_float(x.dtype(), "mse_loss", [&]<class T>(T) {
+  dispatch_float(x.dtype(), "regression_loss", [&]<class T>(T) {
     using A = Accumulator<T>;
     const T *xp = x.data<T>(), *tp = target.data<T>();
     T* dxp = dx.data<T>();
     const Rows rows(x, index);
-    const A scale = 2 * *dloss.data<A>() / (static_cast<A>(rows.count) * static_cast<A>(rows.c));
+    const A scale = *dloss.data<A>() / (static_cast<A>(rows.count) * static_cast<A>(rows.c));
     for (std::int64_t i = 0; i < rows.count; ++i)  // a node may come twice: one thread
       for (std::int64_t at = rows.begin(i); at < rows.begin(i) + rows.c; ++at)
-        dxp[at] = T(load(dxp[at]) + scale * (load(xp[at]) - load(tp[at])));
+        dxp[at] = T(load(dxp[at]) + scale * slope(difference, load(xp[at]) - load(tp[at])));
   });
 }
 
