@@ -1,5 +1,6 @@
 #include "datasets/dataset.h"
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -39,6 +40,17 @@ std::string lines_of(const std::vector<std::string>& names, std::int64_t count, 
   return text;
 }
 
+/// y, with -1 for missing ones of several labels.
+Tensor signed_labels(const Dataset& dataset) {
+  if (!dataset.multi_label()) return dataset.y;
+  const auto* y = dataset.y.data<std::uint8_t>();
+  if (std::find(y, y + dataset.y.numel(), Dataset::kMissingLabel) == y + dataset.y.numel()) return dataset.y;
+  const Tensor out = Tensor::empty(dataset.y.shape(), DType::kI32);
+  std::transform(y, y + dataset.y.numel(), out.data<std::int32_t>(),
+                 [](std::uint8_t label) { return label == Dataset::kMissingLabel ? -1 : label; });
+  return out;
+}
+
 }  // namespace
 
 void save_dataset(const Dataset& dataset, const std::string& path) {
@@ -68,7 +80,7 @@ void save_dataset(const Dataset& dataset, const std::string& path) {
   write("x_indptr", dataset.x_sparse.indptr);
   write("x_indices", dataset.x_sparse.indices);
   write("x_data", dataset.x_sparse.data);
-  write("y", dataset.y);
+  write("y", signed_labels(dataset));
   write("node_id", dataset.node_id);
   if (!dataset.node_names.empty()) {
     const std::string text = lines_of(dataset.node_names, dataset.num_nodes, "node_names");

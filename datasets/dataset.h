@@ -28,6 +28,8 @@ struct SparseFeatures {
 /// features are on LoadOptions::device.
 /// Tensors that a file does not have are undefined.
 struct Dataset {
+  static constexpr std::uint8_t kMissingLabel = 255;
+
   std::string name;
   std::int64_t num_nodes = 0, num_features = 0, num_classes = 0;
 
@@ -42,8 +44,8 @@ struct Dataset {
   SparseFeatures x_sparse;
 
   // Single-label: i64 [nodes], in [0, num_classes), negative for unlabelled nodes. Multi-label:
-  // u8 [nodes, classes] of 0 and 1. Regression: f32 [nodes, targets], NaN for a missing one; num_classes is
-  // the number of targets, class_names are theirs.
+  // u8 [nodes, classes] of 0 and 1, kMissingLabel where it is not known. Regression: f32 [nodes, targets],
+  // NaN for a missing one; num_classes is the number of targets, class_names are theirs.
   Tensor y;
   // A set of graphs, block-diagonal: graph g has the nodes graph_ptr[g] .. graph_ptr[g + 1] - 1, and no edge
   // leaves it.

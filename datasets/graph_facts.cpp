@@ -44,7 +44,10 @@ void add_labels(const Dataset& dataset, const Adjacency& adj, GraphFacts& facts)
   facts.class_sizes.assign(static_cast<std::size_t>(dataset.num_classes), 0);
   if (dataset.multi_label()) {
     const auto* y = dataset.y.data<std::uint8_t>();
-    for (std::int64_t i = 0; i < dataset.y.numel(); ++i) facts.class_sizes[i % dataset.num_classes] += y[i];
+    for (std::int64_t i = 0; i < dataset.y.numel(); ++i) {
+      facts.class_sizes[i % dataset.num_classes] += y[i] == 1;
+      facts.missing += y[i] == Dataset::kMissingLabel;
+    }
     return;
   }
   const auto* y = dataset.y.data<std::int64_t>();

@@ -22,7 +22,7 @@ struct GraphFacts {
 
   std::vector<std::int64_t> class_sizes;  // [classes]: nodes with this label
   std::int64_t unlabelled = 0;
-  std::int64_t missing = 0;         // targets of regression that are NaN
+  std::int64_t missing = 0;         // of several labels or targets per node
   std::optional<double> homophily;  // edge homophily: share of edges that join equal labels
   std::optional<double> density;    // share of nonzero features
 };

@@ -51,7 +51,7 @@ void print_labels(const Dataset& dataset, const GraphFacts& facts) {
     return;
   }
   row("labels", "{} classes{}, {} unlabelled nodes", dataset.num_classes,
-      dataset.multi_label() ? ", multi-label" : "", facts.unlabelled);
+      dataset.multi_label() ? fmt::format(", multi-label, {} missing", facts.missing) : "", facts.unlabelled);
   for (std::size_t i = 0; i < std::min(facts.class_sizes.size(), kShown); ++i)
     print_line("  {:>21} {:>11}{}{}", fmt::format("class {}", i), facts.class_sizes[i],
                share(facts.class_sizes[i], facts.nodes),

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -75,14 +76,17 @@ void DatasetReader::read_label_matrix() {
     if constexpr (std::is_integral_v<T>) {
       const T* v = wide.data<T>();
       const std::int64_t bad =
-          find_first(wide.numel(), [&](std::int64_t i) { return v[i] != T{0} && v[i] != T{1}; });
+          find_first(wide.numel(), [&](std::int64_t i) { return v[i] > T{1} || std::int64_t{v[i]} < -1; });
       if (bad < wide.numel())
-        fail(y_->where(), "[", bad / classes, ", ", bad % classes, "] must be 0 or 1, got ",
-             static_cast<std::int64_t>(v[bad]));
+        fail(y_->where(), "[", bad / classes, ", ", bad % classes,
+             "] must be 0, 1, or -1 where it is not known, got ", static_cast<std::int64_t>(v[bad]));
+      out_.y = Tensor::empty(wide.shape(), DType::kU8);
+      std::transform(v, v + wide.numel(), out_.y.data<std::uint8_t>(), [](T label) {
+        return std::int64_t{label} < 0 ? Dataset::kMissingLabel : static_cast<std::uint8_t>(label);
+      });
     }
   });
   out_.num_classes = classes;
-  out_.y = wide.to(DType::kU8);
 }
 
 void DatasetReader::read_targets() {

@@ -43,7 +43,8 @@ class Dataset:
 
         edge_index   integers [2, edges]: sources, targets
         x            [nodes, features], floats; or a sparse matrix of SciPy
-        y            integers [nodes], negative where unknown; or [nodes, classes] of 0 and 1; or floats [nodes] or
+        y            integers [nodes], negative where unknown; or [nodes, classes] of 0, 1 and -1
+                     (unknown); or floats [nodes] or
                      [nodes, targets] for regression, NaN where unknown
         *_mask       booleans [nodes], or node ids. Without any: give split="60/20/20" to rodeo.train
         edge_weight  [edges]
@@ -147,9 +148,9 @@ def _labels(y, nodes, num_classes, arrays):
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim == 2:
-        if y.size and (y.min() < 0 or y.max() > 1):
-            raise ValueError("[dataset] y of [nodes, classes] must be 0 or 1")
-        arrays["y"] = _host(y, np.uint8)
+        if y.size and (y.min() < -1 or y.max() > 1):
+            raise ValueError("[dataset] y of [nodes, classes] must be 0, 1, or -1 where it is unknown")
+        arrays["y"] = _host(np.where(y < 0, 255, y), np.uint8)
         return y.shape[1]
     classes = (int(y.max()) + 1 if y.size else 0) if num_classes is None else num_classes
     if y.size and y.max() >= classes:

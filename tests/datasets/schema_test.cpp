@@ -142,8 +142,16 @@ TEST(DatasetsSchema, SeveralLabelsANode) {
   save_dataset(d, file.dir / "b.h5");
   EXPECT_TRUE(same_bits(load_dataset(file.dir / "b.h5").y, d.y));
 
+  file.parts.y = Tensor::from<std::int32_t>({1, 0, 0, -1, 0, 1, 0, 0, 0, 1, 1, -1}, {6, 2});
+  const Dataset missing = load_dataset(file.with(nothing));
+  EXPECT_EQ(missing.y.to_vector<std::uint8_t>(),
+            (std::vector<std::uint8_t>{1, 0, 0, 255, 0, 1, 0, 0, 0, 1, 1, 255}));
+  save_dataset(missing, file.dir / "c.h5");
+  EXPECT_TRUE(same_bits(load_dataset(file.dir / "c.h5").y, missing.y));
+
   file.parts.y = Tensor::from<std::int64_t>({1, 0, 0, 1, 256, 1, 0, 0, 0, 1, 1, 0}, {6, 2});
-  EXPECT_ERROR(load_dataset(file.with(nothing)), file.dir / "a.h5: /y[2, 0] must be 0 or 1, got 256");
+  EXPECT_ERROR(load_dataset(file.with(nothing)),
+               file.dir / "a.h5: /y[2, 0] must be 0, 1, or -1 where it is not known, got 256");
   file.parts.num_classes = 3;
   EXPECT_ERROR(load_dataset(file.with(nothing)),
                file.dir / "a.h5: /y has 2 classes, attribute num_classes is 3");

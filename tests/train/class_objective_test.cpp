@@ -1,6 +1,7 @@
 #include "train/task/class_objective.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "datasets/synthetic.h"
 #include "tests/support/devices.h"
@@ -97,6 +98,43 @@ TEST(TrainClassObjectiveErrors, NameOptionAndExpectation) {
   one.y = Tensor::zeros({one.num_nodes}, DType::kI64);
   EXPECT_ERROR(make_run(one, options, kCpu),
                "--metric ap: the training nodes have no class with nodes in and outside it");
+}
+
+TEST_P(TrainClassObjective, MissingLabelsAreLeftOut) {
+  Dataset data = small_graph(3);
+  std::vector<std::uint8_t> labels;
+  std::int64_t at = 0;
+  for (const std::int64_t label : data.y.to_vector<std::int64_t>())
+    for (std::int64_t c = 0; c < 3; ++c)
+      labels.push_back(at++ % 5 == 2 ? Dataset::kMissingLabel
+                                     : static_cast<std::uint8_t>(label == c || c == 1));
+  data.y = Tensor::from(labels, {300, 3});
+  TrainOptions options = published_options("gcn");
+  options.dropout = 0;
+  const NodeRun run = make_run(data, options, device());
+  run.model.module->eval();
+  const std::vector<double> logits = doubles(run.model.forward().value());
+  const std::vector<double> got = run.model.objective.evaluate().to_vector<double>();
+  for (std::size_t s = 0; s < 3; ++s) {
+    double loss = 0, count = 0, right = 0, either = 0;
+    for (const std::int64_t node : (&data.split.train + s)->to_vector<std::int64_t>())
+      for (std::size_t i = 3 * static_cast<std::size_t>(node); i < 3 * static_cast<std::size_t>(node) + 3;
+           ++i) {
+        if (labels[i] == Dataset::kMissingLabel) continue;
+        const bool yes = logits[i] > 0, wanted = labels[i] == 1;
+        loss +=
+            std::log1p(std::exp(-std::abs(logits[i]))) + std::max(logits[i], 0.0) - (wanted ? logits[i] : 0);
+        right += yes && wanted, either += yes + wanted, ++count;
+      }
+    EXPECT_NEAR(got[2 * s + 1], loss / count, 1e-6);
+    EXPECT_NEAR(got[2 * s], right > 0 ? 2 * right / either : 0, 1e-12);
+    if (s == 0) {
+      EXPECT_NEAR(run.model.objective.loss().value().item(), loss / count, 1e-6);
+    }
+  }
+  EXPECT_GT(make_trainer(run, {.epochs = 60}).fit().best.val, 0.8);
+  options.metric = NodeMetric::kRocAuc;
+  EXPECT_GT(make_trainer(make_run(data, options, device()), {.epochs = 60}).fit().best.val, 0.7);
 }
 
 }  // namespace

@@ -1,11 +1,14 @@
 #include "train/task/class_objective.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <memory>
 
+#include "ops/bce.h"
 #include "ops/combine.h"
 #include "ops/convert.h"
+#include "ops/dense.h"
 #include "ops/loss.h"
 #include "ops/macro_f1.h"
 #include "ops/ranking.h"
@@ -63,8 +66,9 @@ SetRankings rankings(const NodeTask& task, const Tensor& set) {
   for (std::int64_t c = !multi_label && classes == 2 ? 1 : 0; c < classes; ++c) {
     std::vector<std::int64_t> positive, negative;
     for (const std::int64_t node : nodes) {
-      const bool is = multi_label ? labels[static_cast<std::size_t>(node * classes + c)] != 0
-                                  : label[static_cast<std::size_t>(node)] == c;
+      const std::size_t at = static_cast<std::size_t>(multi_label ? node * classes + c : node);
+      if (multi_label && labels[at] == Dataset::kMissingLabel) continue;
+      const bool is = multi_label ? labels[at] != 0 : label[at] == c;
       (is ? positive : negative).push_back(node);
     }
     if (positive.empty() || negative.empty()) continue;
@@ -74,16 +78,37 @@ SetRankings rankings(const NodeTask& task, const Tensor& set) {
   return out;
 }
 
+/// The known labels of a set of nodes: places in the flat labels of all nodes, i64 [k].
+Tensor known_labels(const Tensor& label, const Tensor& set) {
+  const std::int64_t classes = label.dim(1);
+  const std::vector<std::uint8_t> labels = label.to_vector<std::uint8_t>();
+  std::vector<std::int64_t> at;
+  for (const std::int64_t node : set.to_vector<std::int64_t>())
+    for (std::int64_t i = node * classes; i < (node + 1) * classes; ++i)
+      if (labels[static_cast<std::size_t>(i)] != Dataset::kMissingLabel) at.push_back(i);
+  return Tensor::from(at, label.device());
+}
+
+bool has_missing_labels(const Tensor& label) {
+  if (label.dtype() != DType::kU8) return false;
+  const std::vector<std::uint8_t> labels = label.to_vector<std::uint8_t>();
+  return std::find(labels.begin(), labels.end(), Dataset::kMissingLabel) != labels.end();
+}
+
 /// What the functions of the objective share.
 struct ClassObjective {
   std::function<Variable()> forward;
-  Tensor label, target;  // target: of soft_cross_entropy; undefined: cross entropy
+  std::vector<Tensor> known;  // known_labels() of the three sets where labels are missing; else empty
+  Tensor label, target;       // target: of soft_cross_entropy; undefined: cross entropy
   Split split;
   NodeMetric metric = NodeMetric::kAccuracy;
   std::array<SetRankings, 3> sets;
 
+  Tensor flat_label() const { return label.reshape({label.numel(), 1}); }
+
   Variable loss() const {
     const Variable logits = forward();
+    if (!known.empty()) return bce_with_logits(reshape(logits, flat_label().shape()), flat_label(), known[0]);
     return target.defined() ? soft_cross_entropy(logits, target)
                             : classification_loss(logits, label, split.train);
   }
@@ -117,7 +142,10 @@ struct ClassObjective {
   Tensor evaluate() const {
     Tensor logits = forward().value();
     const std::vector<Tensor> nodes{split.train, split.val, split.test};
-    const Tensor out = classification_metrics(logits, label, nodes).reshape({6});
+    const Tensor out =
+        (known.empty() ? classification_metrics(logits, label, nodes)
+                       : label_metrics(logits.reshape(flat_label().shape()), flat_label(), known))
+            .reshape({6});
     if (metric == NodeMetric::kAccuracy) return out.reshape({3, 2});
     if (metric == NodeMetric::kMacroF1) {
       const Tensor f1 = macro_f1(logits, label, nodes);
@@ -150,8 +178,11 @@ void add_class_objective(NodeRun& run, const TrainOptions& options) {
         name(options.metric), ", --loss ", name(options.loss),
         ": mse and mae are for labels that are numbers, and the labels of this dataset are classes");
   const bool soft = !options.class_weights.empty() || options.label_smoothing > 0;
-  if (!soft && options.metric == NodeMetric::kAccuracy) return;
+  const bool missing = has_missing_labels(task.label);
+  if (!soft && !missing && options.metric == NodeMetric::kAccuracy) return;
   const bool multi_label = task.label.rank() == 2;
+  check(!missing || (options.batch == 0 && !options.prune_rows && !task.partition),
+        "--batch, --prune-rows and several ranks need all labels, and /y has missing ones (-1)");
   check(!soft || !multi_label,
         "--class-weights and --label-smoothing are for one label per node, and this dataset has several");
   check(options.metric != NodeMetric::kMacroF1 || !multi_label,
@@ -161,6 +192,10 @@ void add_class_objective(NodeRun& run, const TrainOptions& options) {
   shared->label = task.label;
   shared->split = task.split;
   shared->metric = options.metric;
+  if (missing)
+    for (const Tensor& set : {task.split.train, task.split.val, task.split.test})
+      shared->known.push_back(known_labels(task.label, set));
+  check(!missing || shared->known[0].numel() > 0, "the training nodes have no label: all of /y is -1 there");
   if (soft) {
     SoftTargetOptions weights{.class_weight = {}, .label_smoothing = options.label_smoothing};
     if (options.class_weights == kBalanced)
