@@ -5,6 +5,7 @@
 #include "ops/checks.h"
 #include "ops/index_checks.h"
 #include "ops/kernels/graph.h"
+#include "ops/sparse/row_order.h"
 
 namespace rodeo {
 namespace {
@@ -118,7 +119,10 @@ CooResult sort_csr(const Tensor& row_ptr, const Tensor& col, std::int64_t rows, 
 
 Adjacency transpose_pattern(const Adjacency& adj) {
   const auto& kept = adj.cached<TransposedPattern>([&] {
-    return TransposedPattern{is_symmetric(adj, {}) ? Adjacency() : sort_by_column(adj, false).adj};
+    if (is_symmetric(adj, {})) return TransposedPattern{};
+    const Adjacency transposed = sort_by_column(adj, false).adj;
+    order_transpose(adj, transposed);
+    return TransposedPattern{transposed};
   });
   return kept.adj.defined() ? kept.adj : adj;
 }
@@ -130,7 +134,7 @@ Transposed transpose(const Adjacency& adj) {
     if (is_symmetric(adj, reverse))
       t.edge_ids = reverse;
     else
-      t = sort_by_column(adj, true);
+      t = sort_by_column(adj, true), order_transpose(adj, t.adj);
     adj.cached<TransposedPattern>([&] { return TransposedPattern{t.adj}; });
     return TransposedEdgeIds{t.edge_ids};
   });

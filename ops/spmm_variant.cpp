@@ -43,7 +43,7 @@ SpmmVariant spmm_variant(const Adjacency& adj, const SpmmProblem& problem, SpmmA
                         .element_bytes = size_of(problem.dtype),
                         .weighting = problem.weighted ? Weighting::kPerEdge : Weighting::kNone};
   const RodeSizes counts{plan.num_pieces(), plan.num_residual(),
-                         ResidualBins(plan, ResidualBins::kWarp).warps, plan.local_rows};
+                         ResidualBins(plan, ResidualBins::kWarp).warps, plan.local_rows, plan.is_clustered};
   const SpmmConfig config = choose_rode_config(sizes, counts, Context::of(adj.device()).properties());
   return {rode_variant(config), str(config)};
 }

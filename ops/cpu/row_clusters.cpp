@@ -3,28 +3,32 @@
 #include <array>
 #include <numeric>
 
+#include "core/node_partition.h"
 #include "ops/cpu/loops.h"
 #include "ops/kernels/sparse.h"
 
 namespace rodeo::kernels::cpu {
 
-void cluster_rows(const Csr& a, const Tensor& cluster) {
+void cluster_rows(const Csr& a, const NodePartition* nodes, const Tensor& cluster) {
   const auto* row_ptr = a.row_ptr.data<std::int64_t>();
   const auto* col = a.col.data<std::int32_t>();
-  const std::int64_t n = a.rows;
-  std::vector<std::int32_t> now(static_cast<std::size_t>(n)), next(now.size());
+  const std::int64_t n = a.cols, first_row = nodes ? nodes->first_row() : 0;
+  std::vector<std::int32_t> now(static_cast<std::size_t>(n)), next(static_cast<std::size_t>(a.rows));
   // next[row] = combine(count, neighbour), where neighbour(i) is the value of sample i of `count` neighbours.
   const auto pass = [&](auto&& combine) {
 #pragma omp parallel for schedule(dynamic, 4096)
-    for (std::int64_t row = 0; row < n; ++row) {
+    for (std::int64_t row = 0; row < a.rows; ++row) {
       const std::int64_t begin = row_ptr[row], length = row_ptr[row + 1] - begin;
       next[row] = length == 0
-                      ? now[row]
+                      ? now[first_row + row]
                       : combine(RowClusters::samples(length), [&now, col, begin, length](std::int64_t i) {
                           return now[col[RowClusters::sample(begin, length, i)]];
                         });
     }
-    now.swap(next);
+    if (nodes)
+      now = nodes->ranks().all_gather(Tensor::from(next), nodes->rows()).to_vector<std::int32_t>();
+    else
+      now.swap(next);
   };
 
   for (std::int64_t i = 0; i < n; ++i) now[i] = RowClusters::start(i);

@@ -42,7 +42,8 @@ RODEO_CUDA_KERNEL_OF_PART(kSparse, spmm_tca,
                                const Tensor& y));  // not f64
 RODEO_KERNEL(tca_plan, TcaPlan(const Csr& a, const Tensor& cluster,
                                std::int64_t tiles));  // a may be empty; cluster may be undefined
-RODEO_KERNEL(cluster_rows, void(const Csr& a, const Tensor& cluster));  // cluster u8 [rows]
+// cluster u8 [cols]. Square, or with `nodes` the rank's rows of a square matrix: all ranks call it together.
+RODEO_KERNEL(cluster_rows, void(const Csr& a, const NodePartition* nodes, const Tensor& cluster));
 /// Of rows in the order of a, or cluster by cluster where `cluster` is defined. There is at least one row.
 RODEO_KERNEL(row_locality,
              RowLocality(const Csr& a, const Tensor& cluster, const RowLocality::Window& window));

@@ -75,6 +75,7 @@ struct RodePlan {
   std::int64_t residual_over_16 = 0, residual_over_8 = 0;
   // On graphs large enough for clusters: consecutive rows have columns in common (RowLocality::is_local).
   bool local_rows = false;
+  bool is_clustered = false;  // rows of a cluster follow each other
 
   std::int64_t num_pieces() const { return piece_row.numel(); }
   std::int64_t num_residual() const { return residual_row.numel(); }

@@ -94,7 +94,7 @@ std::int64_t vectors_of_row(const SpmmSizes& sizes, std::int64_t pitch) {
 /// have 256 bytes: rows are started and finished half as often, which matters where they are short or X comes
 /// from the L2. Rows of one cluster share an L1, where tiles of 128 bytes hit more often: there one ragged
 /// tile of 256 only replaces two launches. f64 is a reference and has tiles of 128 bytes alone.
-TileCover cover_columns(const SpmmSizes& sizes, std::int64_t pitch, bool two_loads, bool local_rows) {
+TileCover cover_columns(const SpmmSizes& sizes, std::int64_t pitch, bool two_loads, bool share_l1) {
   TileCover cover;
   const std::int64_t vectors = vectors_of_row(sizes, pitch);
   const auto left = [&] { return vectors - cover.next_column * bytes(sizes) / kVectorBytes; };
@@ -103,7 +103,7 @@ TileCover cover_columns(const SpmmSizes& sizes, std::int64_t pitch, bool two_loa
     return cover;
   }
   if (two_loads && sizes.weighting != Weighting::kPerHead) {
-    if (local_rows || !RowClusters::should_use(sizes.rows, sizes.cols, sizes.edges)) {
+    if (!share_l1) {
       if (vectors % 16 > 8) {
         cover.add(kTwoRaggedLoads, ceil_div(vectors, 16), sizes);
         return cover;
@@ -199,7 +199,8 @@ SpmmConfig choose_rode_config(const SpmmSizes& sizes, const RodeSizes& plan, con
     }
   }
   SpmmConfig config = config_of_x(sizes);
-  const TileCover cover = cover_columns(sizes, config.pitch, true, plan.local_rows);
+  const bool is_large = plan.is_clustered || RowClusters::should_use(sizes.rows, sizes.cols, sizes.edges);
+  const TileCover cover = cover_columns(sizes, config.pitch, true, is_large && !plan.local_rows);
   for (int i = 0; i < cover.count; ++i)
     add(config, rode_launch(sizes, plan, cover.part[static_cast<std::size_t>(i)], gpu));
   return config;

@@ -56,6 +56,7 @@ struct RodeSizes {
   std::int64_t pieces = 0, residual_rows = 0;
   std::int64_t residual_warps = 0;  // warps that kTeams needs for the residual rows
   bool local_rows = false;          // RodePlan::local_rows
+  bool is_clustered = false;        // RodePlan::is_clustered
 };
 
 /// One kernel launch, for `tiles` column tiles from first_column on. They are the y dimension of the grid.

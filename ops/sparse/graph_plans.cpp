@@ -2,13 +2,11 @@
 
 #include <map>
 #include <memory>
-#include <optional>
 
 #include "core/cuda_graph.h"
 #include "core/error.h"
 #include "ops/convert.h"
 #include "ops/kernels/sparse.h"
-#include "ops/plan/row_clusters.h"
 
 namespace rodeo {
 
@@ -22,9 +20,10 @@ RodePlan make_rode_plan(const Adjacency& adj, const Tensor& cluster, const RodeO
 
 const RodePlan& rode_plan(const Adjacency& adj, const RodeOptions& options) {
   const auto make = [&] {
-    RodePlan plan = make_rode_plan(adj, row_clusters(adj), options);
-    plan.local_rows =
-        RowClusters::should_use(adj.rows(), adj.cols(), adj.num_edges()) && row_locality(adj).is_local();
+    const RowOrder& order = row_order(adj);
+    RodePlan plan = make_rode_plan(adj, order.cluster, options);
+    plan.local_rows = order.keeps_file;
+    plan.is_clustered = order.cluster.defined();
     return plan;
   };
   if (options == RodeOptions{}) return adj.cached<RodePlan>(make);
@@ -41,31 +40,6 @@ const RodePlan& rode_plan(const Adjacency& adj) {
   return rode_plan(adj, RodeOptions{});
 }
 
-Tensor cluster_rows(const Adjacency& adj) {
-  check(adj.rows() == adj.cols(), "[cluster_rows] the matrix must be square, got ", adj.rows(), " x ",
-        adj.cols());
-  const Tensor cluster = Tensor::empty({adj.rows()}, DType::kU8, adj.device());
-  if (adj.rows() > 0) kernels::cluster_rows.on(adj.device())(adj.csr(), cluster);
-  return cluster;
-}
-
-const Tensor& row_clusters(const Adjacency& adj) {
-  struct CachedClusters {
-    Tensor cluster;
-  };
-  return adj
-      .cached<CachedClusters>([&] {
-        if (!RowClusters::should_use(adj.rows(), adj.cols(), adj.num_edges()) || row_locality(adj).is_local())
-          return CachedClusters{};
-        const Tensor cluster = cluster_rows(adj);
-        const auto locality = [&](const Tensor& order) {
-          return kernels::row_locality.on(adj.device())(adj.csr(), order, RowLocality::kOrder);
-        };
-        return CachedClusters{RowClusters::improves(locality({}), locality(cluster)) ? cluster : Tensor()};
-      })
-      .cluster;
-}
-
 const RowLengths& row_lengths(const Adjacency& adj) {
   return adj.cached<RowLengths>([&] {
     const std::int64_t rows = adj.rows();
@@ -73,18 +47,6 @@ const RowLengths& row_lengths(const Adjacency& adj) {
     return RowLengths{rows, kernels::longest_row.on(adj.device())(adj.csr()),
                       static_cast<double>(adj.num_edges()) / static_cast<double>(rows)};
   });
-}
-
-RowLocality row_locality(const Adjacency& adj) {
-  struct CachedLocality {
-    mutable std::optional<RowLocality> value;
-  };
-  const auto lock = adj.lock_cache();
-  auto& kept = adj.cached<CachedLocality>([] { return CachedLocality(); }).value;
-  if (kept) return *kept;
-  if (adj.rows() == 0 || is_capturing(adj.device())) return {};
-  kept = kernels::row_locality.on(adj.device())(adj.csr(), {}, RowLocality::kNeighbours);
-  return *kept;
 }
 
 const Tensor& cached_edge_rows(const Adjacency& adj) {

@@ -6,8 +6,8 @@
 
 #include "core/adjacency.h"
 #include "ops/plan/rode_plan.h"
-#include "ops/plan/row_locality.h"
 #include "ops/plan/spmv_plan.h"
+#include "ops/sparse/row_order.h"
 
 namespace rodeo {
 
@@ -20,18 +20,8 @@ RodePlan make_rode_plan(const Adjacency& adj, const Tensor& cluster = {}, const 
 const RodePlan& rode_plan(const Adjacency& adj, const RodeOptions& options);
 const RodePlan& rode_plan(const Adjacency& adj);
 
-/// The cluster of each row of a square matrix: u8 [rows]. Throws Error where it is not square.
-Tensor cluster_rows(const Adjacency& adj);
-/// cluster_rows(adj) where RowClusters::should_use and RowClusters::improves, and the order of
-/// the file is not local; else undefined. Cached on adj.
-const Tensor& row_clusters(const Adjacency& adj);
-
 /// Number of rows, longest row and mean row length. Cached on adj; the first call waits for the device.
 const RowLengths& row_lengths(const Adjacency& adj);
-
-/// How many columns consecutive rows have in common. Cached on adj; the first call waits for the device, or
-/// during CUDA graph capture returns an empty value, which is not cached.
-RowLocality row_locality(const Adjacency& adj);
 
 /// edge_rows(adj) (ops/convert.h), for kernels that map threads to edges. Cached on adj: 4 bytes an edge.
 const Tensor& cached_edge_rows(const Adjacency& adj);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "datasets/hdf5_check.h"
+#include "ops/aggregation.h"
 #include "ops/combine.h"
 #include "ops/convert.h"
 #include "ops/segment_reduce.h"
@@ -53,20 +54,14 @@ GraphInput graph_input(const TrainOptions& options) {
 /// The rank's rows of a graph on the host.
 ModelGraph rank_share(const ModelGraph& graph, const std::shared_ptr<const NodePartition>& nodes,
                       Device device) {
-  const Csr& all = graph.adj.csr();
-  const std::int64_t begin = nodes->first_row(), end = begin + nodes->num_rows();
-  std::vector<std::int64_t> row_ptr(all.row_ptr.data<std::int64_t>() + begin,
-                                    all.row_ptr.data<std::int64_t>() + end + 1);
-  const std::int64_t first = row_ptr.front(), last = row_ptr.back();
-  for (std::int64_t& at : row_ptr) at -= first;
-  const auto own = [&](const Tensor& x, std::int64_t from, std::int64_t to) {
-    return x.defined() ? x.slice(from, to).clone().to(device) : x;
+  ModelGraph share{shard(graph.adj, nodes, device), {}, graph.weighted, {}};
+  const auto own = [&](const Tensor& x, std::int64_t begin, std::int64_t end) {
+    return x.defined() ? x.slice(begin, end).clone().to(device) : x;
   };
-  const Csr rows{end - begin, all.cols, Tensor::from(row_ptr, device), own(all.col, first, last)};
-  const bool symmetric = transpose_pattern(graph.adj) == graph.adj;
-  ModelGraph share{Adjacency::sharded(rows, nodes, symmetric), {}, graph.weighted, {}};
+  const std::int64_t begin = nodes->first_row(), end = begin + nodes->num_rows();
+  const auto* row_ptr = graph.adj.csr().row_ptr.data<std::int64_t>();
   if (graph.normalized.adj.defined())
-    share.normalized = {share.adj, own(graph.normalized.weight, first, last),
+    share.normalized = {share.adj, own(graph.normalized.weight, row_ptr[begin], row_ptr[end]),
                         own(graph.normalized.scale, begin, end)};
   return share;
 }
@@ -78,7 +73,7 @@ NodeRun build_run(const TrainOptions& options, Device device, const Communicator
   const ModelEntry& entry = find_model(options.model);
   NodeRun run;
   ModelGraph graph;
-  RankRun over{ranks, {}, {}};
+  RankRun over{ranks, 0, {}, {}};
   const bool is_shared = ranks.size() > 1;
   check(!is_shared || !uses_trunk(options),
         "a trunk (--norm, --residual, --jk and so on) works on one rank, not over several yet: leave it out");
@@ -86,7 +81,7 @@ NodeRun build_run(const TrainOptions& options, Device device, const Communicator
     graph = model_graph(from, graph_input(options), options.precision);
     if (plain) *plain = from.adj;
     if (!is_shared) return;
-    over.partition = partition_nodes(graph.adj, ranks);
+    over.partition = partition_nodes(graph.adj, over.dense_features, ranks);
     graph = rank_share(graph, over.partition, device);
   };
   run.task = load(prepare, is_shared ? &over : nullptr);

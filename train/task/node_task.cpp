@@ -48,6 +48,12 @@ FeatureForm form_of_first_rank(const Dataset& share, const TrainOptions& options
   return choice.item() != 0 ? FeatureForm::kSparse : FeatureForm::kDense;
 }
 
+/// Of the features that a rank reads.
+std::int64_t dense_columns(const Dataset& dataset, const RankRun& over) {
+  if (over.features) return dataset.num_nodes > 0 ? over.features(0, 1).dim(1) : 0;
+  return dataset.x.defined() ? dataset.x.dim(1) : 0;
+}
+
 }  // namespace
 
 NodeTask load_task(const TrainOptions& options, Device device, const std::function<void(Graph)>& prepare,
@@ -87,6 +93,7 @@ NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
     if (!options.undirected) task.one_way_edges = count_one_way_edges(graph.adj);
     dataset.src = dataset.dst = dataset.indptr = dataset.indices = dataset.edge_weight =
         dataset.edge_attr = {};
+    if (over) over->dense_features = dense_columns(dataset, *over);
     prepare(std::move(graph));
     if (over) task.partition = over->partition;
     find_majority(dataset, task);

@@ -51,6 +51,7 @@ struct NodeTask {
 /// A run over several ranks.
 struct RankRun {
   Communicator ranks;
+  std::int64_t dense_features = 0;                 // columns; set before prepare(graph)
   std::shared_ptr<const NodePartition> partition;  // set by prepare(graph)
   /// Reads the features of nodes [begin, begin + count) where the dataset is loaded without:
   /// load_feature_rows.

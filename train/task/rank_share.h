@@ -10,8 +10,9 @@
 namespace rodeo {
 
 /// Cuts the nodes of a graph into contiguous ranges of about equal cost, at multiples of 4.   graph [n, n],
-/// on the host. The same on all ranks.
-std::shared_ptr<const NodePartition> partition_nodes(const Adjacency& graph, const Communicator& ranks);
+/// on the host. The same on all ranks. dense_features: columns of features that a node has in dense form.
+std::shared_ptr<const NodePartition> partition_nodes(const Adjacency& graph, std::int64_t dense_features,
+                                                     const Communicator& ranks);
 
 /// Features, labels and split of the rank's nodes, numbered from its first one. Edges are left out.
 Dataset rank_share(Dataset dataset, const NodePartition& nodes);

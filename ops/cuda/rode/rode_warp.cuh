@@ -208,7 +208,7 @@ __device__ void run_rode(const SpmmArgs<typename Accumulator::Tile::T>& args,
 }
 
 inline RodeSizes rode_sizes(const RodePlan& plan, std::int64_t residual_warps = 0) {
-  return {plan.num_pieces(), plan.num_residual(), residual_warps, plan.local_rows};
+  return {plan.num_pieces(), plan.num_residual(), residual_warps, plan.local_rows, plan.is_clustered};
 }
 
 /// The plan with what split rows need: a workspace, allocated in `partial`, and arrival counters. `ordered`

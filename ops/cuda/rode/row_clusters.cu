@@ -4,6 +4,7 @@
 #include <cub/device/device_radix_sort.cuh>
 
 #include "core/cuda/warp.cuh"
+#include "core/node_partition.h"
 #include "ops/cuda/device/scan.cuh"
 #include "ops/kernels/sparse.h"
 
@@ -45,10 +46,11 @@ struct Vote {
   }
 };
 
-// grid rows / warps of a block, block kThreads: a warp per row, a lane per sampled neighbour.
+// grid rows / warps of a block, block kThreads: a warp per row, a lane per sampled neighbour. Row 0 is node
+// first_row.
 template <class Rule>
 __global__ void pass_kernel(const std::int64_t* row_ptr, const std::int32_t* col, const std::int32_t* now,
-                            std::int32_t* next, std::int64_t rows) {
+                            std::int32_t* next, std::int64_t rows, std::int64_t first_row) {
   const std::int64_t row = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
   if (row >= rows) return;
   const int lane = threadIdx.x % kWarp;
@@ -56,21 +58,25 @@ __global__ void pass_kernel(const std::int64_t* row_ptr, const std::int32_t* col
   const bool is_sample = lane < length;
   const std::int32_t value = is_sample ? now[col[RowClusters::sample(begin, length, lane)]] : 0;
   const std::int32_t result =
-      length > 0 ? Rule::combine(value, is_sample, RowClusters::samples(length)) : now[row];
+      length > 0 ? Rule::combine(value, is_sample, RowClusters::samples(length)) : now[first_row + row];
   if (lane == 0) next[row] = result;
 }
 
 }  // namespace
 
-void cluster_rows(const Csr& a, const Tensor& cluster) {
+void cluster_rows(const Csr& a, const NodePartition* nodes, const Tensor& cluster) {
   const Device device = cluster.device();
-  const std::int64_t n = a.rows;
+  const std::int64_t n = a.cols, first_row = nodes ? nodes->first_row() : 0;
   const auto buffer = [&] { return Tensor::empty({n}, DType::kI32, device); };
   const auto data = [](const Tensor& t) { return t.data<std::int32_t>(); };
   Tensor now = buffer(), next = buffer(), node = buffer(), sorted_node = buffer();
   const auto pass = [&](const char* name, auto kernel) {
-    launch(name, device, kernel, dim3(static_cast<unsigned>(ceil_div(n, kThreads / kWarp))), kThreads, 0,
-           a.row_ptr.data<std::int64_t>(), a.col.data<std::int32_t>(), data(now), data(next), n);
+    const Tensor own = nodes ? next.slice(first_row, first_row + a.rows) : next;
+    if (a.rows > 0)
+      launch(name, device, kernel, dim3(static_cast<unsigned>(ceil_div(a.rows, kThreads / kWarp))), kThreads,
+             0, a.row_ptr.data<std::int64_t>(), a.col.data<std::int32_t>(), data(now), data(own), a.rows,
+             first_row);
+    if (nodes) next = nodes->ranks().all_gather(own, nodes->rows());
     std::swap(now, next);
   };
 

@@ -1,0 +1,31 @@
+#include "ops/aggregation.h"
+
+#include <vector>
+
+#include "ops/convert.h"
+#include "ops/sparse/graph_plans.h"
+
+namespace rodeo {
+
+Adjacency shard(const Adjacency& graph, const std::shared_ptr<const NodePartition>& nodes, Device device) {
+  const Csr& all = graph.csr();
+  check(nodes && all.rows == all.cols && all.rows == nodes->num_nodes() && !graph.device().is_cuda(),
+        "[shard] the graph must be square, on the host, with the nodes of the partition, got ", all.rows,
+        " x ", all.cols, " on ", graph.device());
+  const auto* begin = all.row_ptr.data<std::int64_t>() + nodes->first_row();
+  std::vector<std::int64_t> row_ptr(begin, begin + nodes->num_rows() + 1);
+  const std::int64_t first = row_ptr.front(), last = row_ptr.back();
+  for (std::int64_t& at : row_ptr) at -= first;
+  const Csr rows{nodes->num_rows(), all.cols, Tensor::from(row_ptr, device),
+                 all.col.slice(first, last).clone().to(device)};
+  const Adjacency share = Adjacency::sharded(rows, nodes, transpose_pattern(graph) == graph);
+  prepare_shard(share);
+  return share;
+}
+
+void prepare_shard(const Adjacency& adj) {
+  check(adj.is_sharded(), "[prepare_shard] the graph must be sharded over ranks: see Adjacency::sharded");
+  order_shard(adj);
+}
+
+}  // namespace rodeo

@@ -1,0 +1,98 @@
+#include "ops/sparse/row_order.h"
+
+#include <optional>
+#include <vector>
+
+#include "core/cuda_graph.h"
+#include "core/error.h"
+#include "core/node_partition.h"
+#include "ops/kernels/sparse.h"
+#include "ops/plan/row_clusters.h"
+
+namespace rodeo {
+
+RowLocality row_locality(const Adjacency& adj) {
+  struct CachedLocality {
+    mutable std::optional<RowLocality> value;
+  };
+  const auto lock = adj.lock_cache();
+  auto& kept = adj.cached<CachedLocality>([] { return CachedLocality(); }).value;
+  if (kept) return *kept;
+  if (adj.rows() == 0 || is_capturing(adj.device())) return {};
+  kept = kernels::row_locality.on(adj.device())(adj.csr(), {}, RowLocality::kNeighbours);
+  return *kept;
+}
+
+Tensor cluster_rows(const Adjacency& adj) {
+  check(adj.rows() == adj.cols(), "[cluster_rows] the matrix must be square, got ", adj.rows(), " x ",
+        adj.cols());
+  const Tensor cluster = Tensor::empty({adj.rows()}, DType::kU8, adj.device());
+  if (adj.rows() > 0) kernels::cluster_rows.on(adj.device())(adj.csr(), nullptr, cluster);
+  return cluster;
+}
+
+const RowOrder& row_order(const Adjacency& adj) {
+  return adj.cached<RowOrder>([&] {
+    if (!RowClusters::should_use(adj.rows(), adj.cols(), adj.num_edges())) return RowOrder{};
+    if (row_locality(adj).is_local()) return RowOrder{.keeps_file = true};
+    const Tensor cluster = cluster_rows(adj);
+    const auto locality = [&](const Tensor& order) {
+      return kernels::row_locality.on(adj.device())(adj.csr(), order, RowLocality::kOrder);
+    };
+    return RowOrder{.cluster = RowClusters::improves(locality({}), locality(cluster)) ? cluster : Tensor()};
+  });
+}
+
+const Tensor& row_clusters(const Adjacency& adj) {
+  return row_order(adj).cluster;
+}
+
+namespace {
+
+// The order of a rank's rows is decided on the edges of all ranks, so that each decides the same.
+std::vector<std::int64_t> sum_over_ranks(const ShardedRows& share, std::vector<std::int64_t> own) {
+  const Tensor sum = Tensor::from(own, share.rows.device());
+  share.nodes->ranks().all_reduce(sum);
+  return sum.to_vector<std::int64_t>();
+}
+
+RowLocality locality_of(const ShardedRows& share, const Tensor& cluster, const RowLocality::Window& window) {
+  RowLocality own;
+  if (share.rows.rows() > 0)
+    own = kernels::row_locality.on(share.rows.device())(share.rows.csr(), cluster, window);
+  const auto all = sum_over_ranks(share, {own.sampled, own.distinct});
+  return {all[0], all[1]};
+}
+
+RowOrder find_order(const ShardedRows& share) {
+  const std::int64_t nodes = share.nodes->num_nodes();
+  if (!RowClusters::should_use(nodes, nodes, sum_over_ranks(share, {share.rows.num_edges()})[0])) return {};
+  if (locality_of(share, {}, RowLocality::kNeighbours).is_local()) return {.keeps_file = true};
+  const Tensor all = Tensor::empty({nodes}, DType::kU8, share.rows.device());
+  kernels::cluster_rows.on(all.device())(share.rows.csr(), share.nodes.get(), all);
+  const std::int64_t first = share.nodes->first_row();
+  const Tensor own = all.slice(first, first + share.nodes->num_rows()).clone();
+  if (!RowClusters::improves(locality_of(share, {}, RowLocality::kOrder),
+                             locality_of(share, own, RowLocality::kOrder)))
+    return {};
+  return {.cluster = own, .column_cluster = all};
+}
+
+}  // namespace
+
+void order_shard(const Adjacency& adj) {
+  check(adj.is_sharded(), "[order_shard] the graph must be sharded over ranks");
+  const ShardedRows& share = *adj.shard();
+  if (share.nodes->num_nodes() == 0) return;
+  const RowOrder order = find_order(share);
+  share.rows.cached<RowOrder>([&] { return order; });
+}
+
+void order_transpose(const Adjacency& rows, const Adjacency& transposed) {
+  if (rows.rows() == rows.cols()) return;
+  const RowOrder& order = row_order(rows);
+  if (order.column_cluster.defined())
+    transposed.cached<RowOrder>([&] { return RowOrder{.cluster = order.column_cluster}; });
+}
+
+}  // namespace rodeo

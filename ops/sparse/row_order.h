@@ -1,0 +1,32 @@
+/// The order in which kernels run the rows of a graph: clusters of rows with common neighbours.
+#pragma once
+
+#include "core/adjacency.h"
+#include "ops/plan/row_locality.h"
+
+namespace rodeo {
+
+/// How many columns consecutive rows have in common. Cached on adj; the first call waits for the device, or
+/// during CUDA graph capture returns an empty value, which is not cached.
+RowLocality row_locality(const Adjacency& adj);
+
+/// The cluster of each row of a square matrix: u8 [rows]. Throws Error where it is not square.
+Tensor cluster_rows(const Adjacency& adj);
+/// In which order the rows of a graph run.
+struct RowOrder {
+  Tensor cluster{};         // u8 [rows]: cluster by cluster; undefined: longest rows first
+  bool keeps_file = false;  // a graph that is large enough for clusters, whose order of the file is local
+  Tensor column_cluster{};  // u8 [cols]: the clusters of the transpose, of a rank's rows; else undefined
+};
+/// cluster_rows(adj) where RowClusters::should_use and RowClusters::improves, and the order of
+/// the file is not local. Of a rank's rows, and of their transpose, what order_shard() found. Cached on adj.
+const RowOrder& row_order(const Adjacency& adj);
+const Tensor& row_clusters(const Adjacency& adj);
+
+/// Finds the RowOrder of a rank's rows, on the edges of all ranks, with the clusters of one rank. A
+/// collective call, before any product of the graph. Throws Error where adj is not sharded over ranks.
+void order_shard(const Adjacency& adj);
+/// Gives the transpose of a rank's rows its RowOrder. Nothing for other graphs.
+void order_transpose(const Adjacency& rows, const Adjacency& transposed);
+
+}  // namespace rodeo
