@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -68,11 +70,12 @@ Tensor ascending(std::vector<std::int64_t> nodes) {
 
 constexpr std::string_view kPerClass = "class:";
 
-/// "class:20/500/1000"
+/// "class:20/500/1000" and "class:20/500/1000@123"
 Split split_per_class(const Tensor& y, const std::string& parts, std::uint64_t seed) {
+  const std::size_t sign = parts.find('@');
   std::array<std::int64_t, 3> count{};
   const char* at = parts.data() + kPerClass.size();
-  const char* const end = parts.data() + parts.size();
+  const char* const end = parts.data() + std::min(sign, parts.size());
   bool valid = true;
   for (std::size_t i = 0; i < 3 && valid; ++i) {
     if (i > 0) valid = at < end && *at++ == '/';
@@ -86,7 +89,34 @@ Split split_per_class(const Tensor& y, const std::string& parts, std::uint64_t s
   check(y.rank() == 1, "split ", parts, " is for one label per node, and y is ", y.shape());
   std::int64_t classes = 0;
   for (std::int64_t i = 0; i < y.numel(); ++i) classes = std::max(classes, y.data<std::int64_t>()[i] + 1);
-  return planetoid_split(y, classes, count[0], count[1], count[2], seed);
+  if (sign == std::string::npos) return planetoid_split(y, classes, count[0], count[1], count[2], seed);
+  std::uint32_t fixed = 0;
+  const char* const last = parts.data() + parts.size();
+  const auto [next, error] = std::from_chars(end + 1, last, fixed);
+  check(error == std::errc{} && next == last, "split '", parts,
+        "': after @ expected a seed from 0 to 4294967295, such as class:20/500/1000@123");
+  return torch_split(y, classes, count[0], count[1], count[2], fixed);
+}
+
+void check_enough(std::int64_t label, std::int64_t have, std::int64_t train_per_class) {
+  check(have >= train_per_class, "split: class ", label, " has ", have, " nodes, fewer than the ",
+        train_per_class, " to train on: give percentages such as 60/20/20");
+}
+
+/// The first `val` nodes of `rest` and the `test` after them, beside `train`.
+Split with_rest(std::vector<std::int64_t> train, const std::vector<std::int64_t>& rest, std::int64_t val,
+                std::int64_t test) {
+  check(val + test <= std::ssize(rest), "split: ", val, " + ", test,
+        " nodes to validate and test on are more than the ", rest.size(),
+        " left: give percentages such as 60/20/20");
+  const auto middle = rest.begin() + val;
+  return {ascending(std::move(train)), ascending({rest.begin(), middle}), ascending({middle, middle + test})};
+}
+
+/// Permutes as torch.randperm does: position i changes places with one of those from i on.
+void permute(std::vector<std::int64_t>& nodes, std::mt19937& random) {
+  for (std::size_t i = 0; i + 1 < nodes.size(); ++i)
+    std::swap(nodes[i], nodes[i + random() % (nodes.size() - i)]);
 }
 
 }  // namespace
@@ -119,13 +149,31 @@ Split planetoid_split(const Tensor& y, std::int64_t num_classes, std::int64_t tr
     (wanted ? train : rest).push_back(node);
   }
   for (std::int64_t c = 0; c < num_classes; ++c)
-    check(missing[c] == 0, "split: class ", c, " has ", train_per_class - missing[c],
-          " nodes, fewer than the ", train_per_class, " to train on: give percentages such as 60/20/20");
-  check(val + test <= static_cast<std::int64_t>(rest.size()), "split: ", val, " + ", test,
-        " nodes to validate and test on are more than the ", rest.size(),
-        " left: give percentages such as 60/20/20");
-  const auto middle = rest.begin() + val;
-  return {ascending(train), ascending({rest.begin(), middle}), ascending({middle, middle + test})};
+    check_enough(c, train_per_class - missing[c], train_per_class);
+  return with_rest(std::move(train), rest, val, test);
+}
+
+Split torch_split(const Tensor& y, std::int64_t num_classes, std::int64_t train_per_class, std::int64_t val,
+                  std::int64_t test, std::uint64_t seed) {
+  check(y.defined() && y.rank() == 1 && y.dtype() == DType::kI64, "split: y must be i64 [nodes]");
+  check(seed <= std::numeric_limits<std::uint32_t>::max(), "split: seed must be below 2^32, got ", seed);
+  const auto* label = y.data<std::int64_t>();
+  std::vector<std::vector<std::int64_t>> nodes(static_cast<std::size_t>(num_classes));
+  for (std::int64_t i = 0; i < y.numel(); ++i) {
+    check(label[i] < num_classes, "split: y[", i, "] = ", label[i], " is outside [0, ", num_classes, ")");
+    if (label[i] >= 0) nodes[static_cast<std::size_t>(label[i])].push_back(i);
+  }
+  std::mt19937 random(static_cast<std::uint32_t>(seed));
+  std::vector<std::int64_t> train, rest;
+  for (std::size_t c = 0; c < nodes.size(); ++c) {
+    check_enough(static_cast<std::int64_t>(c), std::ssize(nodes[c]), train_per_class);
+    permute(nodes[c], random);
+    const auto middle = nodes[c].begin() + train_per_class;
+    train.insert(train.end(), nodes[c].begin(), middle);
+    rest.insert(rest.end(), middle, nodes[c].end());
+  }
+  permute(rest, random);
+  return with_rest(std::move(train), rest, val, test);
 }
 
 }  // namespace rodeo

@@ -87,5 +87,30 @@ TEST(DatasetsSplit, PerClass) {
             "A to validate and B to test on, such as class:20/500/1000"));
 }
 
+// What torch.randperm gave after torch.manual_seed(123).
+TEST(DatasetsSplit, PerClassAsTorchDraws) {
+  Ids labels;
+  for (std::int64_t i = 0; i < 60; ++i) labels.push_back(i % 3);
+  const Tensor y = Tensor::from(labels);
+  const Split split = random_split(y, "class:2/5/4@123", /*seed=*/7);
+  EXPECT_EQ(split.train.to_vector<std::int64_t>(), (Ids{1, 2, 6, 23, 27, 40}));
+  EXPECT_EQ(split.val.to_vector<std::int64_t>(), (Ids{26, 29, 30, 43, 49}));
+  EXPECT_EQ(split.test.to_vector<std::int64_t>(), (Ids{5, 16, 24, 47}));
+  EXPECT_ERROR(
+      torch_split(y, 3, 21, 1, 1, 0),
+      "split: class 0 has 20 nodes, fewer than the 21 to train on: give percentages such as 60/20/20");
+  EXPECT_ERROR(
+      torch_split(y, 3, 20, 1, 0, 0),
+      "split: 1 + 0 nodes to validate and test on are more than the 0 left: give percentages such as "
+      "60/20/20");
+  EXPECT_ERROR(torch_split(y, 2, 2, 5, 4, 0), "split: y[2] = 2 is outside [0, 2)");
+  EXPECT_ERROR(torch_split(y, 3, 2, 5, 4, std::uint64_t{1} << 32),
+               "split: seed must be below 2^32, got 4294967296");
+  for (const char* text : {"class:2/5/4@", "class:2/5/4@-1", "class:2/5/4@4294967296", "class:2/5/4@1x"})
+    EXPECT_ERROR(random_split(y, text, 0),
+                 str("split '", text,
+                     "': after @ expected a seed from 0 to 4294967295, such as class:20/500/1000@123"));
+}
+
 }  // namespace
 }  // namespace rodeo
