@@ -11,6 +11,7 @@ SOURCE is one of
   data.pt                             torch.save of a torch_geometric Data, or of a dict of its tensors
   graph.graphml                       GraphML: node attributes are features, label and split (also .graphml.gz)
   amazon.npz                          an archive of the gnn-benchmark layout (adj_data, attr_data, labels)
+  minesweeper.npz                     an archive of the heterophilous graphs (Platonov et al., ICLR 2023), with its ten splits
   reddit_data.npz,reddit_graph.npz    DGL's two archives of Reddit
   matrix.npz                          scipy.sparse.save_npz: edges go from row to column
 --nodes and --edges are tables: .csv, .tsv (also .gz) or .parquet.

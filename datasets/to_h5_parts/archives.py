@@ -1,4 +1,4 @@
-"""NumPy archives: the gnn-benchmark layout, scipy.sparse.save_npz, and DGL's two files of Reddit."""
+"""NumPy archives: the gnn-benchmark layout, heterophilous graphs, scipy.sparse.save_npz, and DGL's two files of Reddit."""
 
 import os
 
@@ -20,6 +20,15 @@ def from_benchmark_npz(file, name):
         out["x_csr"] = (file["attr_indptr"], file["attr_indices"], file["attr_data"])
         out["num_features"] = int(file["attr_shape"][1])
     return out
+
+
+def from_heterophilous_npz(file, name):
+    """Reads an archive of Platonov et al. (ICLR 2023): each edge once, masks [splits, nodes]."""
+    src, dst = np.asarray(file["edges"]).T
+    kept = src != dst
+    return {"src": np.concatenate([src, dst[kept]]), "dst": np.concatenate([dst, src[kept]]), "name": name,
+            "num_nodes": len(file["node_labels"]), "x": file["node_features"], "y": file["node_labels"],
+            "masks": [np.ascontiguousarray(file[f"{part}_masks"].T) for part in ("train", "val", "test")]}
 
 
 def from_scipy_npz(file, name):
@@ -59,6 +68,8 @@ def from_npz(path, name=None):
     with np.load(path, allow_pickle=False) as file:  # a pickle can execute code
         if "adj_indptr" in file:
             return from_benchmark_npz(file, name)
+        if "edges" in file and "train_masks" in file:
+            return from_heterophilous_npz(file, name)
         if "format" in file and "shape" in file:
             return from_scipy_npz(file, name)
-        raise BadSource(f"{path}: neither of the gnn-benchmark layout nor of scipy.sparse.save_npz: {sorted(file)}")
+        raise BadSource(f"{path}: none of the gnn-benchmark layout, of the heterophilous graphs and of scipy.sparse.save_npz: {sorted(file)}")

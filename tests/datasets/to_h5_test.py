@@ -270,6 +270,15 @@ class ToH5(unittest.TestCase):
         x = sparse.csr_matrix((got["x_data"], got["x_indices"], got["x_indptr"]), (4, 2)).toarray()
         np.testing.assert_array_equal(x, X)
 
+    def test_heterophilous_archive(self):
+        parts = {f"{part}_masks": np.eye(4, dtype=bool)[[i, 3 - i]] for i, part in enumerate(("train", "val", "test"))}
+        parts["val_masks"][1] = 0
+        parts["test_masks"][1] = 0
+        np.savez(self.path("h.npz"), node_features=X, node_labels=[0, 1, 1, 0], edges=[[0, 1], [2, 1], [3, 3]], **parts)
+        got = self.check(to_h5.from_npz(self.path("h.npz")))
+        self.assertEqual(sorted(zip(*got["edge_index"])), [(0, 1), (1, 0), (1, 2), (2, 1), (3, 3)])
+        np.testing.assert_array_equal(got["train_mask"], [[1, 0], [0, 0], [0, 0], [0, 1]])
+
     def test_edges_in_one_direction_are_named(self):
         matrix = sparse.coo_matrix(([1, 1, 1, 1], ([0, 1, 1, 2], [1, 0, 2, 2])), (3, 3))
         sparse.save_npz(self.path("m.npz"), matrix.tocsr())
@@ -305,7 +314,7 @@ class ToH5(unittest.TestCase):
         np.savez(self.path("evil.npz"), adj_indptr=np.array([print], dtype=object))
         sparse.save_npz(self.path("wide.npz"), sparse.csr_matrix((3, 4)))
         script = os.path.join(ROOT, "datasets", "to_h5.py")
-        for source, text in ((self.path("x.npz"), "neither of the gnn-benchmark layout"),
+        for source, text in ((self.path("x.npz"), "none of the gnn-benchmark layout"),
                              (self.path("evil.npz"), "pickle"), (self.path("wide.npz"), "square matrix, got 3 x 4"),
                              ("nowhere.npz", "No such file"), ("xyz:A", "unknown source 'xyz:A'"),
                              ("ogb:ogbn-none", "needs the Python package ogb (pip install ogb)"),
