@@ -224,9 +224,9 @@ TEST_P(DatasetsLoadTo, EveryContradictionIsNamed) {
          p.x = Tensor::empty({6, 0});
        }},
 
-      {": /y must be integer [nodes] or [nodes, classes], got f32 [6]",
+      {": /y is float, so it has 1 target of regression, and attribute num_classes is 3: classes must be integers",
        [](Parts& p) { p.y = p.y.to(DType::kF32); }},
-      {": /y must be integer [nodes] or [nodes, classes], got i64 [6, 1, 1]",
+      {": /y must be integer or float [nodes], [nodes, classes] or [nodes, targets], got i64 [6, 1, 1]",
        [](Parts& p) {
          p.y = p.y.reshape({6, 1, 1});
        }},
