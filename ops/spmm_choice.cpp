@@ -48,16 +48,18 @@ SpmmChoice measure_spmm(std::vector<SpmmCandidate> candidates,
                         const std::function<double(SpmmAlgorithm, int)>& time,
                         const std::function<double()>& elapsed) {
   using T = SpmmTuning;
-  const auto left = [&] { return T::kBudgetMs - elapsed(); };
+  double budget = T::kMostMs;
+  const auto left = [&] { return budget - elapsed(); };
   SpmmCandidate& usual = candidates.front();
   // The first run also builds plans and loads kernels, so it is an upper bound for the next one.
   const double first = time(usual.algorithm, 1);
   if (first > left()) {
     usual.remark = fmt::format("{:.1f} ms for the first run", first);
-    std::string reason = fmt::format("no second run fits the {:.0f} ms of tuning", T::kBudgetMs);
+    std::string reason = fmt::format("no second run fits the {:.0f} ms of tuning", budget);
     return {usual.algorithm, SpmmChoice::Source::kRule, std::move(reason), std::move(candidates), elapsed()};
   }
   sample(usual, 1, time);
+  budget = std::clamp(T::kBudgetRuns * usual.ms, T::kBudgetMs, T::kMostMs);
 
   std::vector<SpmmCandidate*> live{&usual};
   for (SpmmCandidate& c : candidates) {

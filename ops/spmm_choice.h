@@ -46,7 +46,10 @@ std::ostream& operator<<(std::ostream& out, const SpmmChoice& choice);
 
 /// Constants of the tuner.
 struct SpmmTuning {
-  static constexpr double kBudgetMs = 50;   // wall clock for one problem, without loading kernels
+  // Wall clock for one problem, without loading kernels: kBudgetMs, and more where a product is so long that
+  // it pays to try the others.
+  static constexpr double kBudgetMs = 50, kMostMs = 400;
+  static constexpr double kBudgetRuns = 12;
   static constexpr double kTie = 1.02;      // candidates within this multiple of the best time count as equal
   static constexpr double kHopeless = 1.5;  // above this multiple of the best time a candidate is dropped
   static constexpr double kReserve =
@@ -61,7 +64,8 @@ struct SpmmTuning {
 /// Times the candidates and chooses one. The first candidate is the default.
 ///   time(algorithm, runs)  milliseconds of that many runs
 ///   elapsed()              milliseconds since tuning began
-/// Starts no run that is known to exceed the budget; where nothing can be compared, the default is chosen by
+/// The budget is max(kBudgetMs, kBudgetRuns products of the default), at most kMostMs. Starts no run that is
+/// known to exceed it; where nothing can be compared, the default is chosen by
 /// rule. A candidate that throws Error is left out, except the default.
 SpmmChoice measure_spmm(std::vector<SpmmCandidate> candidates,
                         const std::function<double(SpmmAlgorithm, int)>& time,

@@ -94,8 +94,9 @@ void DatasetReader::read_targets() {
   const std::int64_t targets = y.rank() == 2 ? y.dim(1) : 1;
   const std::optional<std::int64_t> claimed = file_.integer("num_classes");
   check(targets >= 1, y_->where(), " must have at least one target");
-  check(!claimed || *claimed == targets, y_->where(), " has ", targets, " targets, attribute num_classes is ",
-        claimed.value_or(0));
+  check(!claimed || *claimed == targets, y_->where(), " is float, so it has ", targets,
+        targets == 1 ? " target" : " targets", " of regression, and attribute num_classes is ",
+        claimed.value_or(0), ": classes must be integers");
   const auto* value = y.data<float>();
   const std::int64_t bad = find_first(y.numel(), [&](std::int64_t i) { return std::isinf(value[i]); });
   if (bad < y.numel())

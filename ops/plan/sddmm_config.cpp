@@ -24,13 +24,17 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 SddmmAlgorithm choose_algorithm(const SddmmSizes& sizes) {
   constexpr std::int64_t kVeryLongRow = 256, kLongRow = 80, kFullRow = 32, kClusterRow = 24, kMeshRow = 16;
   constexpr std::int64_t kTinyBytes = 32, kMediumBytes = 64, kWideBytes = 512, kSmallB2 = 4 << 20;
-  constexpr double kLocal = 0.45;
+  constexpr std::int64_t kFewElements = 16;
+  constexpr double kLocal = 0.45, kSomewhatLocal = 0.2;
   const auto mean_is = [&](std::int64_t length) { return sizes.edges >= length * sizes.rows; };
   const std::int64_t bytes = sizes.heads * sizes.k * static_cast<std::int64_t>(sizes.element_bytes);
   const bool has_popular_rows = bytes > kMediumBytes && sizes.cols * bytes <= kSmallB2 && mean_is(kFullRow) &&
                                 sizes.longest_row * sizes.rows >= 8 * sizes.edges;
   const bool is_local = sizes.reuse >= kLocal;
-  bool by_rows = mean_is(kVeryLongRow) || (is_local && sizes.weighted && bytes <= kMediumBytes);
+  const bool has_narrow_rows =
+      bytes <= kMediumBytes &&
+      (is_local || (sizes.reuse >= kSomewhatLocal && sizes.heads * sizes.k <= kFewElements));
+  bool by_rows = mean_is(kVeryLongRow) || (sizes.weighted && has_narrow_rows);
   if (bytes > kTinyBytes)
     by_rows = by_rows || mean_is(kLongRow) || (sizes.has_clusters && mean_is(kClusterRow)) ||
               (is_local && mean_is(kMeshRow)) || (bytes >= kWideBytes && mean_is(kFullRow)) ||

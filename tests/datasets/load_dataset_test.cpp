@@ -224,7 +224,8 @@ TEST_P(DatasetsLoadTo, EveryContradictionIsNamed) {
          p.x = Tensor::empty({6, 0});
        }},
 
-      {": /y is float, so it has 1 target of regression, and attribute num_classes is 3: classes must be integers",
+      {": /y is float, so it has 1 target of regression, and attribute num_classes is 3: classes must be "
+       "integers",
        [](Parts& p) { p.y = p.y.to(DType::kF32); }},
       {": /y must be integer or float [nodes], [nodes, classes] or [nodes, targets], got i64 [6, 1, 1]",
        [](Parts& p) {

@@ -102,8 +102,10 @@ TEST(OpsSddmmConfig, TheFasterOrderOfMeasuredGraphs) {
       {7'575, 479'476, 256, 4, false, 0.1, 1'881, true, kRows},     // flickr
       {1'000'000, 32'000'000, 256, 4, false, 0, 64, false, kRows},  // uniform
       {1'000'000, 32'000'000, 64, 4, false, 0, 64, false, kEdges},
-      {1'000'000, 6'940'000, 16, 2, false, 0.45, 7, true, kRows},  // 7-point grid
-      {1'000'000, 6'940'000, 16, 2, false, 0.45, 7, false, kEdges},
+      {1'000'000, 6'940'000, 16, 2, false, 0.28, 7, true, kRows},  // 7-point grid
+      {1'000'000, 6'940'000, 16, 4, false, 0.28, 7, true, kRows},
+      {1'000'000, 6'940'000, 32, 2, false, 0.28, 7, true, kEdges},
+      {1'000'000, 6'940'000, 16, 2, false, 0.28, 7, false, kEdges},
       {1'000'000, 26'463'592, 16, 2, false, 0.65, 27, true, kRows},  // 27-point grid
       {1'000'000, 26'463'592, 32, 4, false, 0.65, 27, false, kRows},
   };

@@ -76,20 +76,28 @@ TEST(OpsSpmmTuner, ShortRunsAreTimedInBatches) {
 }
 
 TEST(OpsSpmmTuner, HugeProblemsAreNotTimed) {
-  FakeDevice device{{{kRode, 36}, {kCsr, 1}, {kCusparse, 1}}, 5};
+  FakeDevice device{{{kRode, 250}, {kCsr, 1}, {kCusparse, 1}}, 5};
   SpmmChoice choice = device.tune();
   EXPECT_EQ(choice.algorithm, kRode);
   EXPECT_EQ(choice.source, SpmmChoice::Source::kRule);
-  EXPECT_EQ(choice.reason, "no second run fits the 50 ms of tuning");
+  EXPECT_EQ(choice.reason, "no second run fits the 400 ms of tuning");
   EXPECT_EQ(device.runs[kRode], 1);
   EXPECT_EQ(device.runs[kCsr] + device.runs[kCusparse], 0);
 
-  device = {{{kRode, 15}, {kCsr, 1}, {kCusparse, 1}}};  // two runs fit, a third of unknown length does not
+  device = {{{kRode, 150}, {kCsr, 1}, {kCusparse, 1}}};  // two runs fit, a third of unknown length does not
   choice = device.tune();
   EXPECT_EQ(choice.source, SpmmChoice::Source::kRule);
   EXPECT_EQ(choice.reason, "nothing else could be timed");
-  EXPECT_EQ(choice.candidates[1].remark, "not timed: 20.0 ms are left");
-  EXPECT_LE(device.now, SpmmTuning::kBudgetMs);
+  EXPECT_EQ(choice.candidates[1].remark, "not timed: 100.0 ms are left");
+  EXPECT_LE(device.now, SpmmTuning::kMostMs);
+}
+
+TEST(OpsSpmmTuner, LongProductsHaveALongerBudget) {
+  FakeDevice device{{{kRode, 12}, {kCsr, 17}, {kCusparse, 11}}, 2};
+  const SpmmChoice choice = device.tune();
+  EXPECT_EQ(choice.algorithm, kCusparse) << choice;
+  EXPECT_GT(device.now, SpmmTuning::kBudgetMs);
+  EXPECT_LE(device.now, SpmmTuning::kBudgetRuns * 12);
 }
 
 TEST(OpsSpmmTuner, ASlowFirstRunEndsACandidate) {

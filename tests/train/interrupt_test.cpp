@@ -91,14 +91,18 @@ TEST_F(TrainInterrupt, ASignalEndsTheEpochAndTheRunIsWrittenWhole) {
   }
 }
 
-/// The exit code of a process that sends itself `signals` while it listens to them; 7: it heard the first.
-int exit_code_after(const std::vector<int>& signals, bool ignored = false) {
+/// The exit code of a process that sends itself `signals`, `pause_ms` apart, while it listens to them; 7: it
+/// heard the first.
+int exit_code_after(const std::vector<int>& signals, bool ignored = false, int pause_ms = 350) {
   const pid_t child = fork();
   if (child == 0) {
     if (ignored) ::signal(signals[0], SIG_IGN);
     ::close(STDERR_FILENO);
     const StopOnSignal listener;
-    for (const int signal : signals) raise(signal);
+    for (const int signal : signals) {
+      raise(signal);
+      if (signals.size() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
+    }
     _exit(listener.signal() == signals[0] ? 7 : 8);
   }
   return wait_for(child);
@@ -111,6 +115,12 @@ TEST_F(TrainInterrupt, TheSecondSignalEndsTheProcess) {
   EXPECT_EQ(exit_code_after({SIGINT, SIGINT}), 130);
   EXPECT_EQ(exit_code_after({SIGINT, SIGTERM}), 143);
   EXPECT_EQ(exit_code_after({SIGINT, SIGINT}, /*ignored=*/true), 8);  // as under nohup
+}
+
+TEST_F(TrainInterrupt, OneSignalThatArrivesTwiceDoesNotEndTheProcess) {
+  if (RODEO_THREAD_SANITIZED) GTEST_SKIP() << "ThreadSanitizer delays signals";
+  EXPECT_EQ(exit_code_after({SIGINT, SIGINT}, false, 0), 7);
+  EXPECT_EQ(exit_code_after({SIGTERM, SIGTERM, SIGINT}, false, 50), 7);
 }
 
 TEST_F(TrainInterrupt, SignalsAreAsBeforeAfterwards) {

@@ -1,6 +1,7 @@
 #include "train/commands/interrupt.h"
 
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <iterator>
@@ -11,6 +12,18 @@ namespace {
 constexpr int kSignals[] = {SIGINT, SIGTERM};
 struct sigaction before[std::size(kSignals)];
 volatile sig_atomic_t recorded = 0;
+struct timespec recorded_at;
+
+// `kill -INT -GROUP`, `timeout` and launchers send a signal to the group and to the process: it arrives
+// twice.
+constexpr double kOnceSeconds = 0.3;
+
+double seconds_since(const struct timespec& begin) {
+  struct timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec - begin.tv_sec) +
+         1e-9 * static_cast<double>(now.tv_nsec - begin.tv_nsec);
+}
 
 template <std::size_t n>
 void say(int file, const char (&text)[n]) {
@@ -21,9 +34,11 @@ void say(int file, const char (&text)[n]) {
 // Async-signal-safe calls only.
 extern "C" void on_signal(int signal) {
   if (recorded != 0) {
+    if (seconds_since(recorded_at) < kOnceSeconds) return;
     if (::isatty(STDOUT_FILENO)) say(STDOUT_FILENO, "\x1b[?7h\x1b[0m\n");  // undoes the line mode of Console
     ::_exit(128 + signal);
   }
+  ::clock_gettime(CLOCK_MONOTONIC, &recorded_at);
   recorded = signal;
   say(STDERR_FILENO, "\nstopping after this epoch; interrupt again to stop at once\n");
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <ctime>
 #include <fstream>
@@ -65,8 +66,10 @@ auto part(F member) {
 
 std::string curves(const std::vector<EpochReport>& history, int best_epoch, const NodeTask& task) {
   const std::string metric = metric_name(task);
-  const auto axes = [&](std::string title, std::string y) {
-    svg::Axes marked{.title = std::move(title), .x = "epoch", .y = std::move(y)};
+  std::string title = metric;
+  title[0] = static_cast<char>(std::toupper(title[0]));
+  const auto axes = [&](std::string heading, std::string y) {
+    svg::Axes marked{.title = std::move(heading), .x = "epoch", .y = std::move(y)};
     if (best_epoch > 0) marked.mark = best_epoch, marked.mark_text = fmt::format("best epoch {}", best_epoch);
     return marked;
   };
@@ -81,7 +84,7 @@ std::string curves(const std::vector<EpochReport>& history, int best_epoch, cons
   return section("Loss", svg::lines(axes("Loss by epoch", task.regression() ? "error" : "cross entropy"),
                                     {series("training", history, [](const EpochReport& r) { return r.loss; }),
                                      series("validation", history, evaluated(&Evaluation::val_loss))})) +
-         section(metric,
+         section(title,
                  svg::lines(axes(fmt::format("{} by epoch", metric), task.regression() ? metric : "share"),
                             {series("train", history, evaluated(&Evaluation::train)),
                              series("validation", history, evaluated(&Evaluation::val)),
