@@ -3,11 +3,13 @@
 #include <vector>
 
 #include "ops/convert.h"
-#include "ops/sparse/graph_plans.h"
+#include "ops/sparse/row_order.h"
+#include "ops/sparse/shard_plan.h"
 
 namespace rodeo {
 
-Adjacency shard(const Adjacency& graph, const std::shared_ptr<const NodePartition>& nodes, Device device) {
+Adjacency shard(const Adjacency& graph, const std::shared_ptr<const NodePartition>& nodes, Device device,
+                Aggregation form) {
   const Csr& all = graph.csr();
   check(nodes && all.rows == all.cols && all.rows == nodes->num_nodes() && !graph.device().is_cuda(),
         "[shard] the graph must be square, on the host, with the nodes of the partition, got ", all.rows,
@@ -19,13 +21,18 @@ Adjacency shard(const Adjacency& graph, const std::shared_ptr<const NodePartitio
   const Csr rows{nodes->num_rows(), all.cols, Tensor::from(row_ptr, device),
                  all.col.slice(first, last).clone().to(device)};
   const Adjacency share = Adjacency::sharded(rows, nodes, transpose_pattern(graph) == graph);
-  prepare_shard(share);
+  prepare_shard(share, form);
   return share;
 }
 
-void prepare_shard(const Adjacency& adj) {
+void prepare_shard(const Adjacency& adj, Aggregation form) {
   check(adj.is_sharded(), "[prepare_shard] the graph must be sharded over ranks: see Adjacency::sharded");
   order_shard(adj);
+  plan_shard(*adj.shard(), form);
+}
+
+std::string explain_aggregation(const Adjacency& adj) {
+  return explain_shard(adj.is_sharded() ? adj.shard()->rows : adj);
 }
 
 }  // namespace rodeo

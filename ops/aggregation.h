@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "core/adjacency.h"
 #include "core/node_partition.h"
+#include "ops/aggregation_types.h"
 
 namespace rodeo {
 
@@ -12,13 +14,24 @@ namespace rodeo {
 /// prepared.   graph [n, n], n = nodes->num_nodes(). No dtypes, only the pattern is read. A collective call.
 /// Deterministic. Throws Error where the graph is not square, not on the host, or has another number of
 /// nodes, and as Communicator does.
-Adjacency shard(const Adjacency& graph, const std::shared_ptr<const NodePartition>& nodes, Device device);
+Adjacency shard(const Adjacency& graph, const std::shared_ptr<const NodePartition>& nodes, Device device,
+                Aggregation form = Aggregation::kAuto);
 
-/// Prepares a graph that Adjacency::sharded made: its rows run in clusters of common neighbours where one
-/// rank's would, found on the edges of all ranks. Without it, products are right but slower on large graphs.
+/// Prepares a graph that Adjacency::sharded made, for all operators that read it:
+///   - its rows run in clusters of common neighbours where one rank's would, found on the edges of all ranks;
+///   - `form` says what ranks exchange. kAuto on CUDA times those that are predicted to be near the fastest,
+///     for each width and dtype of a product, when it is first computed outside of a CUDA graph capture.
+/// Without it, products are in the form kRows, and slower on large graphs. With kColumns, a product that is
+/// not a sum or mean without edge weights throws Error.
 /// A collective call, once, before the first product.   adj [nodes of the rank, all nodes]; any device that
-/// the communicator takes. No dtypes, only the pattern is read. Deterministic. Throws Error where adj is not
-/// sharded, and as Communicator does.
-void prepare_shard(const Adjacency& adj);
+/// the communicator takes. No dtypes, only the pattern is read. Deterministic: a form has the same bits at
+/// the same number of ranks; kRows and kHalo have the same bits in forward, and kAuto those of the form that
+/// it chooses. Throws Error where adj is not sharded, and as Communicator does.
+void prepare_shard(const Adjacency& adj, Aggregation form = Aggregation::kAuto);
+
+/// The forms of the products so far, and why: a line each. Empty for a graph that was not prepared.
+///   adj  sharded, or the rows of the rank (ShardedRows::rows). No shapes, no dtypes. Deterministic but for
+///        times. Throws Error where adj is undefined.
+std::string explain_aggregation(const Adjacency& adj);
 
 }  // namespace rodeo

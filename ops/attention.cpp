@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "ops/all_gather.h"
 #include "ops/checks.h"
 #include "ops/convert.h"
 #include "ops/dense.h"
@@ -11,6 +10,7 @@
 #include "ops/heads.h"
 #include "ops/kernels/attention.h"
 #include "ops/sddmm.h"
+#include "ops/sparse/shard_plan.h"
 #include "ops/spmm.h"
 
 namespace rodeo {
@@ -117,7 +117,7 @@ kernels::AttentionGradients fused_gradients(const Adjacency& adj, const Tensor& 
 Tensor gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
                      const AttentionOptions& options) {
   if (const ShardedRows* share = adj.shard())
-    return gat_attention(share->rows, s, all_gather(*share->nodes, t), all_gather(*share->nodes, x),
+    return gat_attention(share->rows, s, neighbour_rows(*share, t), neighbour_rows(*share, x),
                          of_rank(options, *share));
   check_operands(adj, s, t, x, options);
   if (options.form == AttentionForm::kComposed) return composed(adj, s, t, x, options);
@@ -127,7 +127,7 @@ Tensor gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, con
 Variable gat_attention(const Adjacency& adj, const Variable& s, const Variable& t, const Variable& x,
                        const AttentionOptions& options) {
   if (const ShardedRows* share = adj.shard())
-    return gat_attention(share->rows, s, all_gather(*share->nodes, t), all_gather(*share->nodes, x),
+    return gat_attention(share->rows, s, neighbour_rows(*share, t), neighbour_rows(*share, x),
                          of_rank(options, *share));
   check_operands(adj, s.value(), t.value(), x.value(), options);
   if (options.form == AttentionForm::kComposed) return composed(adj, s, t, x, options);
@@ -197,7 +197,7 @@ Variable gat_self_attention(const Adjacency& adj, const Variable& x, const Varia
 Tensor attention_from_scores(const Adjacency& adj, const Tensor& score, const Tensor& x,
                              const AttentionOptions& options) {
   if (const ShardedRows* share = adj.shard())
-    return attention_from_scores(share->rows, score, all_gather(*share->nodes, x), of_rank(options, *share));
+    return attention_from_scores(share->rows, score, neighbour_rows(*share, x), of_rank(options, *share));
   check_scores(adj, score, x, options);
   return weighted_sum(adj, score, x, options);
 }
@@ -205,7 +205,7 @@ Tensor attention_from_scores(const Adjacency& adj, const Tensor& score, const Te
 Variable attention_from_scores(const Adjacency& adj, const Variable& score, const Variable& x,
                                const AttentionOptions& options) {
   if (const ShardedRows* share = adj.shard())
-    return attention_from_scores(share->rows, score, all_gather(*share->nodes, x), of_rank(options, *share));
+    return attention_from_scores(share->rows, score, neighbour_rows(*share, x), of_rank(options, *share));
   check_scores(adj, score.value(), x.value(), options);
   return weighted_sum(adj, score, x, options);
 }

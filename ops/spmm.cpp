@@ -1,8 +1,8 @@
 #include "ops/spmm.h"
 
 #include "core/error.h"
-#include "ops/all_gather.h"
 #include "ops/scale_rows.h"
+#include "ops/sparse/shard_plan.h"
 #include "ops/sparse/spmm_reduce.h"
 #include "ops/sparse/spmm_sum.h"
 
@@ -27,22 +27,16 @@ Variable run(const Adjacency& adj, const Variable& weight, const Variable& x, co
   fail("[spmm] no such reduction: ", static_cast<int>(options.reduce));
 }
 
-/// Gathers the rows of all ranks, and computes those of this rank. The sum and mean of a symmetric graph
-/// gather dY in backward and need no transpose; else the contributions of all ranks to dX are summed.
-Variable run_sharded(const ShardedRows& given, const Variable& weight, const Variable& x,
+/// The sum and mean without edge weights are one product of the whole graph, forward and backward. Others
+/// read the rows of other ranks, and add the contributions of all ranks to dX.
+Variable run_sharded(const ShardedRows& share, const Variable& weight, const Variable& x,
                      const SpmmOptions& options) {
-  const ShardedRows share = given;
   const bool sums = options.reduce == Reduce::kSum;
   const bool means = options.reduce == Reduce::kMean && x.dtype() != DType::kF16;  // a sum may overflow f16
-  if (weight.defined() || !share.symmetric || !(sums || means))
-    return run(share.rows, weight, all_gather(*share.nodes, x), options);
+  if (weight.defined() || !(sums || means)) return run(share.rows, weight, neighbour_rows(share, x), options);
   SpmmOptions plain = options;
   plain.reduce = Reduce::kSum;
-  const auto product = [share, plain](const Tensor& own) {
-    return spmm_sum(share.rows, Tensor(), all_gather(*share.nodes, own), plain);
-  };
-  const Variable sum = record("spmm", product(x.value()), {x},
-                              [product](const Tensor& dy) { return std::vector{product(dy)}; });
+  const Variable sum = sharded_sum(share, x, plain);
   return sums ? sum : scale_rows(sum, mean_scale(share.rows, x.dtype()));
 }
 

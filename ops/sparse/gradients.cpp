@@ -3,13 +3,13 @@
 //   spmv      dx = spmv(A^T, dy),                 dweight = sddmm(A, dy, x)
 //   sddmm     db1 = spmm(A, ds, b2),              db2 = spmm(A^T, ds, b1); sums of edges for kAdd
 //   edge_sum  dx[e] = dy[row(e)], an sddmm
-#include "ops/all_gather.h"
 #include "ops/convert.h"
 #include "ops/dense.h"
 #include "ops/edge_sum.h"
 #include "ops/scale_rows.h"
 #include "ops/sddmm.h"
 #include "ops/sparse/shapes.h"
+#include "ops/sparse/shard_plan.h"
 #include "ops/sparse/spmm_sum.h"
 #include "ops/spmv.h"
 
@@ -92,7 +92,7 @@ Variable spmv(const Adjacency& adj, const Variable& weight, const Variable& x, c
 Variable sddmm(const Adjacency& adj, const Variable& b1, const Variable& b2, SddmmOp op,
                const Variable& weight, const SddmmOptions& options) {
   if (const ShardedRows* share = adj.shard())
-    return sddmm(share->rows, b1, all_gather(*share->nodes, b2), op, weight, options);
+    return sddmm(share->rows, b1, neighbour_rows(*share, b2), op, weight, options);
   const auto rule = [=](const Tensor& ds) {
     const bool weighted = weight.defined();
     std::vector<Tensor> grads(weighted ? 3 : 2);

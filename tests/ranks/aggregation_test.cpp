@@ -4,13 +4,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 
+#include "core/cuda_graph.h"
 #include "core/random.h"
+#include "ops/attention.h"
 #include "ops/convert.h"
 #include "ops/kernels/sparse.h"
 #include "ops/plan/row_clusters.h"
+#include "ops/sddmm.h"
 #include "ops/sparse/graph_plans.h"
+#include "ops/spmm.h"
 #include "tests/ranks/ranks.h"
+#include "tests/support/near.h"
 
 namespace rodeo::test {
 namespace {
@@ -68,6 +74,162 @@ TEST(OpsRanksOrder, LargeGraphsHaveClustersAndSoHaveTheirTransposes) {
   if (ranks().size() == 1) return;
   EXPECT_EQ(row_clusters(transpose_pattern(share.rows)).to_vector<std::uint8_t>(), expected);
   EXPECT_EQ(row_clusters(transpose(share.rows).adj).to_vector<std::uint8_t>(), expected);
+}
+
+constexpr Aggregation kForms[] = {Aggregation::kRows, Aggregation::kHalo, Aggregation::kColumns,
+                                  Aggregation::kAuto};
+
+/// The first half of the nodes is a ring, with a hub; no edge ends at the last nodes.
+Adjacency ring(std::int64_t nodes, bool symmetric) {
+  std::vector<std::int64_t> row, col;
+  const auto add = [&](std::int64_t i, std::int64_t j) {
+    row.push_back(i), col.push_back(j);
+    if (symmetric) row.push_back(j), col.push_back(i);
+  };
+  for (std::int64_t i = 0; i + nodes / 10 < nodes; ++i) {
+    add(i, (i + 1) % (nodes * 9 / 10)), add(i, (i * i + 7) % (nodes * 9 / 10));
+    if (i % 3 == 0) add(i, 5);
+  }
+  return coo_to_csr(Tensor::from(row), Tensor::from(col), nodes, nodes).adj;
+}
+
+using Operands = std::vector<Variable>;
+/// y of a graph and its operands: x [nodes, ...] and weight [edges, ...].
+using Product = std::function<Variable(const Adjacency&, const Operands&)>;
+
+/// y, and the gradients of the operands for dy = a function of y's node.
+std::vector<Tensor> forward_and_backward(const Adjacency& adj, const Product& product,
+                                         const std::vector<Tensor>& operands, const Tensor& dy) {
+  Operands leaves;
+  for (const Tensor& x : operands) leaves.push_back(Variable(x, true));
+  const Variable y = product(adj, leaves);
+  std::vector<Tensor> out{y.value()};
+  y.backward(dy);
+  for (const Variable& leaf : leaves) out.push_back(leaf.grad());
+  return out;
+}
+
+/// Whether an operand has a row for each edge, and not for each node.
+struct Case {
+  const char* name;
+  Product product;
+  std::vector<Shape> shapes;  // of a node or edge, without the first dimension
+  std::vector<bool> of_edges;
+  Shape y;
+  bool by_columns = false;
+};
+
+Shape with_rows_in_front(std::int64_t rows, const Shape& shape) {
+  return shape.rank() == 0   ? Shape{rows}
+         : shape.rank() == 1 ? Shape{rows, shape[0]}
+                             : Shape{rows, shape[0], shape[1]};
+}
+
+std::vector<Case> products() {
+  const auto reduced = [](Reduce reduce) {
+    return Product(
+        [reduce](const Adjacency& adj, const Operands& in) { return spmm(adj, in[0], {.reduce = reduce}); });
+  };
+  const auto weighted = [](const Adjacency& adj, const Operands& in) { return spmm(adj, in[1], in[0]); };
+  const auto fused = [](double dropout) {
+    return Product([dropout](const Adjacency& adj, const Operands& in) {
+      return gat_attention(adj, in[0], in[1], in[2], {.dropout = dropout, .key = {.seed = 7}});
+    });
+  };
+  const auto dots = [](const Adjacency& adj, const Operands& in) { return sddmm(adj, in[0], in[1]); };
+  std::vector<Case> cases;
+  for (const std::int64_t n : {1, 3, 8, 41}) {
+    cases.push_back({"sum", reduced(Reduce::kSum), {{n}}, {false}, {n}, true});
+    cases.push_back({"mean", reduced(Reduce::kMean), {{n}}, {false}, {n}, true});
+  }
+  cases.push_back({"max", reduced(Reduce::kMax), {{5}}, {false}, {5}});
+  cases.push_back({"weighted", weighted, {{7}, {}}, {false, true}, {7}});
+  cases.push_back({"heads", weighted, {{2, 7}, {2}}, {false, true}, {2, 7}});
+  cases.push_back({"attention", fused(0), {{2}, {2}, {2, 3}}, {false, false, false}, {2, 3}});
+  cases.push_back({"attention with dropout", fused(0.5), {{8}, {8}, {8, 4}}, {false, false, false}, {8, 4}});
+  cases.push_back({"sddmm", dots, {{9}, {9}}, {false, false}, {}});
+  return cases;
+}
+
+void expect_as_on_one_rank(const Case& of, const Adjacency& graph, Aggregation form, std::int64_t first) {
+  const std::int64_t nodes = graph.rows();
+  const Adjacency own = shard(graph, partition(nodes, first), device(), form);
+  const std::int64_t begin = own.shard()->nodes->first_row(), end = begin + own.rows();
+  const auto* row_ptr = graph.csr().row_ptr.data<std::int64_t>();
+  const auto of_rank = [&](const Tensor& x, bool of_edges) {
+    return (of_edges ? x.slice(row_ptr[begin], row_ptr[end]) : x.slice(begin, end)).clone().to(device());
+  };
+  std::vector<Tensor> all, mine;
+  for (std::size_t i = 0; i < of.shapes.size(); ++i) {
+    const std::int64_t rows = of.of_edges[i] ? graph.num_edges() : nodes;
+    all.push_back(random_tensor(with_rows_in_front(rows, of.shapes[i]), DType::kF64, kCpu, 10 + i));
+    mine.push_back(of_rank(all.back(), of.of_edges[i]));
+  }
+  const bool y_of_edges = of.y.rank() == 0;
+  const Tensor dy =
+      random_tensor(with_rows_in_front(y_of_edges ? graph.num_edges() : nodes, of.y), DType::kF64, kCpu, 3);
+  const auto expected = forward_and_backward(graph, of.product, all, dy);
+  const auto run = [&] { return forward_and_backward(own, of.product, mine, of_rank(dy, y_of_edges)); };
+  const auto result = run(), again = run();
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    SCOPED_TRACE(str("result ", i));
+    const Tensor part = of_rank(expected[i], i == 0 ? y_of_edges : of.of_edges[i - 1]);
+    EXPECT_TRUE(near(result[i], part.to_vector<double>(), 1e-12, 1e-12));
+    EXPECT_TRUE(same_bits(result[i], again[i]));
+  }
+}
+
+TEST(OpsRanksForms, AreEqualToOneRank) {
+  for (const bool symmetric : {true, false})
+    for (const std::int64_t nodes : {12, 400}) {
+      const Adjacency graph = ring(nodes, symmetric);
+      for (const Aggregation form : kForms)
+        for (const Case& of : products()) {
+          SCOPED_TRACE(
+              str(of.name, " ", of.y, ", ", form, ", ", nodes, " nodes", symmetric ? ", symmetric" : ""));
+          if (form == Aggregation::kColumns && !of.by_columns) continue;
+          for (const std::int64_t first : {std::int64_t{0}, nodes / 8 * 4})
+            expect_as_on_one_rank(of, graph, form, first);
+        }
+    }
+}
+
+TEST(OpsRanksForms, GraphsWithoutEdges) {
+  const Tensor none = Tensor::zeros({0}, DType::kI64);
+  const Adjacency graph = coo_to_csr(none, none, 20, 20).adj;
+  for (const Aggregation form : kForms)
+    for (const Case& of : products())
+      if (form != Aggregation::kColumns || of.by_columns) {
+        SCOPED_TRACE(str(of.name, ", ", form));
+        expect_as_on_one_rank(of, graph, form, 8);
+      }
+}
+
+TEST(OpsRanksForms, ColumnsRefuseOtherProducts) {
+  const Adjacency own = shard(ring(40, true), partition(40, 20), device(), Aggregation::kColumns);
+  const Tensor x = Tensor::zeros({own.rows(), 3}, DType::kF32, device());
+  try {
+    spmm(own, x, {.reduce = Reduce::kMax});
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("choose auto, rows or halo"), std::string::npos);
+  }
+}
+
+TEST(OpsRanksForms, CanBeCaptured) {
+  if (!device().is_cuda()) GTEST_SKIP() << "needs GPUs";
+  for (const Aggregation form : kForms) {
+    const Adjacency graph = ring(4000, true);
+    const Adjacency own = shard(graph, partition(4000, 2000), device(), form);
+    const Tensor x = random_tensor({own.rows(), 64}, DType::kF32, device(), 1);
+    const Tensor expected = spmm(own, x);
+    Tensor y;
+    const auto captured = CudaGraph::capture(device(), [&] { y = spmm(own, x); });
+    for (int i = 0; i < 3; ++i) {
+      captured.launch();
+      EXPECT_TRUE(same_bits(y, expected)) << form;
+    }
+  }
 }
 
 }  // namespace

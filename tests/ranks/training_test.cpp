@@ -111,6 +111,19 @@ TEST(TrainRanks, EdgeWeightsAndEdgesOfOneDirection) {
   for (const std::string_view model : {"gcn", "appnp"}) expect_as_on_one_rank(data, options_of(model));
 }
 
+TEST(TrainRanks, EveryForm) {
+  const Dataset data = test::tiny_dataset();
+  for (const ModelEntry& entry : model_registry())
+    for (const Aggregation form : {Aggregation::kRows, Aggregation::kHalo, Aggregation::kColumns}) {
+      SCOPED_TRACE(str(entry.name, ", ", form));
+      TrainOptions options = options_of(entry.name);
+      options.aggregation = form;
+      const bool sums = entry.name != "gat" && entry.name != "gatv2" && entry.name != "appnp";
+      if (form == Aggregation::kColumns && !sums) continue;
+      expect_as_on_one_rank(data, options, 1e-4);
+    }
+}
+
 TEST(TrainRanks, SeveralLabelsPerNode) {
   Dataset data = test::tiny_dataset();
   const Tensor label = Tensor::zeros({data.num_nodes, data.num_classes}, DType::kU8);

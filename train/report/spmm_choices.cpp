@@ -1,5 +1,6 @@
 #include "train/report/spmm_choices.h"
 
+#include "ops/aggregation.h"
 #include "ops/convert.h"
 #include "ops/spmm_tuner.h"
 #include "ops/spmm_variant.h"
@@ -10,7 +11,9 @@ std::string format_spmm_choices(SpmmAlgorithm requested, const Adjacency& adj) {
   const bool is_auto = requested == SpmmAlgorithm::kAuto;
   const auto explain = is_auto ? explain_spmm : explain_rode;
   const Adjacency transposed = transpose_pattern(adj);
-  std::string text = is_auto ? "spmm auto, the graph:\n" : str("spmm ", requested, ": asked for\n");
+  std::string text = explain_aggregation(adj);
+  if (!text.empty()) text = "aggregation over ranks:\n" + text;
+  text += is_auto ? "spmm auto, the graph:\n" : str("spmm ", requested, ": asked for\n");
   text += explain(adj);
   if (transposed == adj) return text;
   const std::string of_transpose = explain(transposed);

@@ -53,8 +53,8 @@ GraphInput graph_input(const TrainOptions& options) {
 
 /// The rank's rows of a graph on the host.
 ModelGraph rank_share(const ModelGraph& graph, const std::shared_ptr<const NodePartition>& nodes,
-                      Device device) {
-  ModelGraph share{shard(graph.adj, nodes, device), {}, graph.weighted, {}};
+                      Device device, Aggregation form) {
+  ModelGraph share{shard(graph.adj, nodes, device, form), {}, graph.weighted, {}};
   const auto own = [&](const Tensor& x, std::int64_t begin, std::int64_t end) {
     return x.defined() ? x.slice(begin, end).clone().to(device) : x;
   };
@@ -82,7 +82,7 @@ NodeRun build_run(const TrainOptions& options, Device device, const Communicator
     if (plain) *plain = from.adj;
     if (!is_shared) return;
     over.partition = partition_nodes(graph.adj, over.dense_features, ranks);
-    graph = rank_share(graph, over.partition, device);
+    graph = rank_share(graph, over.partition, device, options.aggregation);
   };
   run.task = load(prepare, is_shared ? &over : nullptr);
   run.model = (uses_trunk(options) ? make_trunk : entry.make)(options, run.task, graph);

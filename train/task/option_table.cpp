@@ -269,6 +269,11 @@ void add_execution(Group execution, const ModelTraits& traits, TaskKind task) {
       "Train the full graph on N GPUs of this host; 0: on one, or as mpirun, srun or torchrun say");
   execution.integer(Role::kRun, "ranks", field(&TrainOptions::ranks), 0,
                     "The same on N processes with --device, such as cpu");
+  if (task == TaskKind::kNode)
+    execution.choice(Role::kRun, "aggregation", field(&TrainOptions::aggregation), parse_aggregation,
+                     aggregation_names("|"),
+                     "What ranks exchange: the rows of all nodes, some columns of all rows (sums and means "
+                     "without edge weights), the rows that their edges read, or the fastest of them");
   execution.integer(Role::kRun, "threads", field(&TrainOptions::threads), 0,
                     "CPU threads; 0: OMP_NUM_THREADS, else as many as processors");
   if (traits.attention_form)

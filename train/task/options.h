@@ -11,6 +11,7 @@
 #include "layers/graph_pool.h"
 #include "layers/link_decoder.h"
 #include "models/trunk.h"
+#include "ops/aggregation_types.h"
 #include "ops/attention.h"
 #include "ops/spmm.h"
 #include "train/precision.h"
@@ -113,9 +114,10 @@ struct TrainOptions {
   bool stop_at_nan = true;  // --on-nan stop
 
   std::string device = "auto";
-  int gpus = 0;     // ranks to start, each with a GPU; 0: those of the launcher, or one
-  int ranks = 0;    // the same, with `device`
-  int threads = 0;  // on the CPU; 0: num_threads() is left as it is
+  int gpus = 0;   // ranks to start, each with a GPU; 0: those of the launcher, or one
+  int ranks = 0;  // the same, with `device`
+  Aggregation aggregation = Aggregation::kAuto;  // over several ranks
+  int threads = 0;                               // on the CPU; 0: num_threads() is left as it is
   SpmmAlgorithm spmm = SpmmAlgorithm::kAuto;
   Accumulate spmm_accumulate = Accumulate::kOrdered;
   FeatureForm features = FeatureForm::kAuto;
