@@ -132,6 +132,22 @@ Tensor Communicator::all_gather(const Tensor& x, const std::vector<std::int64_t>
   return out;
 }
 
+Tensor Communicator::start_all_gather(const Tensor& x, const std::vector<std::int64_t>& rows) const {
+  backend_->fork(x.defined() ? x.device() : kCpu);
+  try {
+    const Tensor out = all_gather(x, rows);
+    backend_->forked(x, out);
+    return out;
+  } catch (...) {
+    backend_->join();
+    throw;
+  }
+}
+
+void Communicator::finish(const Tensor& started) const {
+  observed("wait_all_gather", *backend_, {started}, [&] { backend_->join(); });
+}
+
 Tensor Communicator::reduce_scatter(const Tensor& x, Reduction reduction) const {
   return reduce_scatter(x, equal_rows("reduce_scatter", *backend_, x), reduction);
 }

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::pair<Aggregation, std::string_view> kForms[] = {{Aggregation::kAuto, "auto"},
                                                                {Aggregation::kRows, "rows"},
+                                                               {Aggregation::kOverlap, "overlap"},
                                                                {Aggregation::kColumns, "columns"},
                                                                {Aggregation::kHalo, "halo"}};
 

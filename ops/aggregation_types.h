@@ -11,13 +11,15 @@ namespace rodeo {
 enum class Aggregation {
   kAuto,     // a form for each product: predicted, and timed where the predictions are close
   kRows,     // each rank receives the rows of all others, and multiplies its rows of the graph
+  kOverlap,  // as kRows, and multiplies its own columns meanwhile. Sums and means without edge weights of
+             // symmetric graphs; others as kRows
   kColumns,  // each rank receives some columns of all rows, multiplies the whole graph, and returns the rows.
              // Sums and means without edge weights; every rank holds the whole graph
   kHalo,     // each rank receives the rows of others that its edges read
 };
 std::string_view name(Aggregation form);
 std::ostream& operator<<(std::ostream& out, Aggregation form);
-/// "auto, rows, columns, halo"
+/// "auto, rows, overlap, columns, halo"
 std::string aggregation_names(std::string_view separator = ", ");
 /// One of these names. Throws Error for any other text and lists the choices.
 Aggregation parse_aggregation(std::string_view text);

@@ -6,6 +6,7 @@
 #include "core/comm/nccl_session.h"
 #include "core/context.h"
 #include "core/cuda/reduce_ranks.h"
+#include "core/cuda/runtime.h"
 
 namespace rodeo::comm {
 namespace {
@@ -101,6 +102,23 @@ class NcclBackend final : public Backend {
         nccl_.broadcast(x.raw(), x.raw(), bytes, kNcclUint8, root, session_.comm(), stream()), "broadcast");
   }
 
+  void fork(Device) override {
+    join();
+    if (!side_) side_ = cuda::make_stream(session_.device());
+    cuda::stream_waits(side_, stream());
+    is_forked_ = true;
+  }
+  void forked(const Tensor& x, const Tensor& out) override {
+    kept_ = {x, out};
+    is_started_ = true;
+  }
+  void join() override {
+    if (!is_forked_) return;
+    is_forked_ = is_started_ = false;
+    kept_.clear();
+    cuda::stream_waits(stream(), side_);
+  }
+
   void barrier() override { host_->barrier(); }
   void abort(int exit_code) override { host_->abort(exit_code); }
 
@@ -111,7 +129,7 @@ class NcclBackend final : public Backend {
   };
 
   static char* bytes_of(const Tensor& x) { return static_cast<char*>(x.raw()); }
-  CUstream_st* stream() const { return Context::of(session_.device()).stream(); }
+  CUstream_st* stream() const { return is_forked_ ? side_ : Context::of(session_.device()).stream(); }
   /// The contribution of rank p in a buffer of those of all other ranks.
   char* part(const Tensor& others, int p, std::int64_t bytes) const {
     return bytes_of(others) + (p < rank() ? p : p - 1) * bytes;
@@ -121,6 +139,7 @@ class NcclBackend final : public Backend {
   /// comparison.
   void agree(Call call) {
     call.cuda = true;
+    if (is_started_) join();
     session_.check_usable(comm::name(call.collective));
     try {
       host_->agree(call);
@@ -197,6 +216,10 @@ class NcclBackend final : public Backend {
   std::shared_ptr<HostBackend> host_;
   NcclSession& session_;
   const NcclLibrary& nccl_;
+  CUstream_st* side_ = nullptr;  // as the Context's stream, never destroyed
+  bool is_forked_ = false;       // collectives run on side_
+  bool is_started_ = false;      // one of them does, and uses kept_
+  std::vector<Tensor> kept_;
 };
 
 }  // namespace

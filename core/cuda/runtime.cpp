@@ -189,6 +189,24 @@ void order_after(CUstream_st* earlier, Device device) {
   check_cuda(ordered, "ordering two streams");
 }
 
+CUstream_st* make_stream(Device device) {
+  Context::of(device);  // selects the device
+  int least = 0, greatest = 0;
+  check_cuda(cudaDeviceGetStreamPriorityRange(&least, &greatest), "reading the priorities of streams");
+  cudaStream_t stream = nullptr;
+  check_cuda(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, greatest), "creating a stream");
+  return stream;
+}
+
+void stream_waits(CUstream_st* later, CUstream_st* earlier) {
+  cudaEvent_t event = nullptr;
+  check_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event");
+  cudaError_t ordered = cudaEventRecord(event, earlier);
+  if (ordered == cudaSuccess) ordered = cudaStreamWaitEvent(later, event, 0);
+  cudaEventDestroy(event);  // takes effect once the event is done
+  check_cuda(ordered, "ordering two streams");
+}
+
 void discard_event(CUevent_st* event) noexcept {
   if (event) cudaEventDestroy(event);
 }

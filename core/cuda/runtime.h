@@ -44,6 +44,11 @@ void wait_event(CUevent_st* event);
 /// stream `earlier` so far. A captured stream cannot wait for work outside the capture: the host waits then,
 /// unless the capture is that of an ExternalScope.
 void order_after(CUstream_st* earlier, Device device);
+/// A stream beside the Context's, whose kernels are scheduled before those of other streams.
+CUstream_st* make_stream(Device device);
+/// What is enqueued on `later` from now on begins after the work that `earlier` holds. In a capture of one
+/// of them, the other one takes part.
+void stream_waits(CUstream_st* later, CUstream_st* earlier);
 /// Destroys the event without waiting; null is allowed.
 void discard_event(CUevent_st* event) noexcept;
 

@@ -58,6 +58,12 @@ void free_copy(PinnedCopy&) noexcept {}
 void wait_event(CUevent_st*) {
   absent();
 }
+CUstream_st* make_stream(Device) {
+  absent();
+}
+void stream_waits(CUstream_st*, CUstream_st*) {
+  absent();
+}
 void order_after(CUstream_st*, Device) {
   absent();
 }

@@ -43,7 +43,7 @@ struct AggregationTime {
 /// One product in one form; kAuto: in the fastest. With one rank, nothing is exchanged.
 AggregationTime predict_aggregation(Aggregation form, const AggregationSizes& sizes,
                                     const AggregationRates& rates = {});
-/// The fastest of kRows, kHalo and, where `by_columns`, kColumns.
+/// The fastest of kRows, kHalo and, where `by_columns`, kOverlap and kColumns.
 Aggregation predict_form(const AggregationSizes& sizes, bool by_columns, const AggregationRates& rates = {});
 
 /// The time of an average step on one GPU.
@@ -52,7 +52,7 @@ struct StepParts {
 };
 struct SimulatedStep {
   StepParts parts;
-  double exchange_ms = 0;     // of which nothing is hidden
+  double exchange_ms = 0;     // that no product hides
   double bytes_received = 0;  // by a rank
   double ms() const { return parts.sparse_ms + parts.gemm_ms + parts.other_ms + exchange_ms; }
 };

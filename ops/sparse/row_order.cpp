@@ -88,6 +88,11 @@ void order_shard(const Adjacency& adj) {
   share.rows.cached<RowOrder>([&] { return order; });
 }
 
+void order_as(const Adjacency& rows, const Adjacency& part) {
+  const RowOrder order{.cluster = row_order(rows).cluster, .keeps_file = row_order(rows).keeps_file};
+  part.cached<RowOrder>([&] { return order; });
+}
+
 void order_transpose(const Adjacency& rows, const Adjacency& transposed) {
   if (rows.rows() == rows.cols()) return;
   const RowOrder& order = row_order(rows);

@@ -9,8 +9,10 @@
 #include "core/cuda_graph.h"
 #include "core/stopwatch.h"
 #include "ops/all_gather.h"
+#include "ops/combine.h"
 #include "ops/convert.h"
 #include "ops/kernels/exchange.h"
+#include "ops/sparse/row_order.h"
 #include "ops/sparse/shapes.h"
 #include "ops/sparse/spmm_sum.h"
 #include "ops/spmm_tuner.h"
@@ -84,24 +86,71 @@ Tensor gather(const ShardedRows& share, Aggregation form, const Tensor& x) {
   return all_gather(*share.nodes, x);
 }
 
+/// The rank's rows, cut by whether a column is of its own nodes.
+void split_rows(const ShardedRows& share, ShardPlan::Found& found) {
+  const Csr& all = share.rows.csr();
+  const std::int64_t first = share.nodes->first_row(), own = share.nodes->num_rows();
+  const std::vector<std::int64_t> row_ptr = all.row_ptr.to_vector<std::int64_t>();
+  const Tensor columns = all.col.to(kCpu);
+  const auto* col = columns.data<std::int32_t>();
+  std::vector<std::int64_t> local_ptr{0}, remote_ptr{0};
+  std::vector<std::int32_t> local, remote;
+  local.reserve(static_cast<std::size_t>(columns.numel())), remote.reserve(local.capacity());
+  for (std::int64_t row = 0; row < own; ++row) {
+    for (std::int64_t e = row_ptr[row]; e < row_ptr[row + 1]; ++e)
+      if (col[e] >= first && col[e] < first + own)
+        local.push_back(static_cast<std::int32_t>(col[e] - first));
+      else
+        remote.push_back(col[e]);
+    local_ptr.push_back(std::ssize(local)), remote_ptr.push_back(std::ssize(remote));
+  }
+  const Device device = all.col.device();
+  found.local = Adjacency::trusted({own, own, Tensor::from(local_ptr, device), Tensor::from(local, device)});
+  found.remote =
+      Adjacency::trusted({own, all.cols, Tensor::from(remote_ptr, device), Tensor::from(remote, device)});
+  order_as(share.rows, found.local);
+  order_as(share.rows, found.remote);
+}
+
+/// A X of a symmetric graph: multiplies the columns of the rank's own nodes while the other rows arrive.
+Tensor overlapped_sum(const ShardedRows& share, const Tensor& x, const SpmmOptions& options) {
+  ShardPlan::Found& found = *shard_plan(share).found;
+  if (!found.local.defined()) {
+    check(!is_capturing(share.rows.device()),
+          "[spmm] the rows of a rank cannot be split during CUDA graph capture: run the work once before "
+          "capturing");
+    split_rows(share, found);
+  }
+  const Communicator& ranks = share.nodes->ranks();
+  const Tensor all = ranks.start_all_gather(x, share.nodes->rows());
+  const Tensor near = spmm_sum(found.local, Tensor(), x, options);
+  ranks.finish(all);
+  return linear_combination(1, near, 1, spmm_sum(found.remote, Tensor(), all, options));
+}
+
 Tensor sum_in_form(const ShardedRows& share, Aggregation form, const Tensor& x, const SpmmOptions& options) {
   if (form == Aggregation::kColumns) return sum_by_columns(share, whole_graph(share), x, options);
+  if (form == Aggregation::kOverlap) return overlapped_sum(share, x, options);
   return spmm_sum(share.rows, Tensor(), gather(share, form, x), options);
 }
 
-std::vector<Aggregation> candidates(const ShardPlan& plan, const AggregationProblem& problem, Device device) {
+std::vector<Aggregation> candidates(const ShardPlan& plan, const AggregationProblem& problem, bool symmetric,
+                                    Device device) {
   std::vector<Aggregation> forms{Aggregation::kRows};
   if (plan.halo) forms.push_back(Aggregation::kHalo);
-  // On the CPU a rank multiplies no faster because its rows are shorter.
-  if (problem.by_columns && plan.whole_fits && device.is_cuda()) forms.push_back(Aggregation::kColumns);
+  // On the CPU a rank multiplies no faster because its rows are shorter, and nothing overlaps.
+  if (!problem.is_sum || !plan.whole_fits || !device.is_cuda()) return forms;
+  if (symmetric) forms.push_back(Aggregation::kOverlap);
+  forms.push_back(Aggregation::kColumns);
   return forms;
 }
 
-AggregationChoice predict(const ShardPlan& plan, const AggregationProblem& problem, Device device) {
+AggregationChoice predict(const ShardPlan& plan, const AggregationProblem& problem, bool symmetric,
+                          Device device) {
   AggregationChoice choice{.form = Aggregation::kRows, .reason = "predicted", .predicted = {}, .timed = {}};
   AggregationSizes sizes = plan.sizes;
   sizes.columns = problem.columns, sizes.element_bytes = size_of(problem.dtype);
-  for (const Aggregation form : candidates(plan, problem, device)) {
+  for (const Aggregation form : candidates(plan, problem, symmetric, device)) {
     choice.predicted[form] = predict_aggregation(form, sizes).ms();
     if (choice.predicted[form] < choice.predicted[choice.form]) choice.form = form;
   }
@@ -135,12 +184,13 @@ Aggregation choose(const ShardedRows& share, const AggregationProblem& problem,
   const ShardPlan& plan = shard_plan(share);
   const Device device = share.rows.device();
   if (plan.wanted == Aggregation::kColumns)
-    check(problem.by_columns,
+    check(problem.is_sum,
           "aggregation by columns is for sums and means without edge weights: choose auto, rows or halo");
+  if (plan.wanted == Aggregation::kOverlap && !(problem.is_sum && share.symmetric)) return Aggregation::kRows;
   if (plan.wanted != Aggregation::kAuto) return plan.wanted;
   auto& choices = plan.found->choices;
   if (const auto at = choices.find(problem); at != choices.end()) return at->second.form;
-  AggregationChoice choice = predict(plan, problem, device);
+  AggregationChoice choice = predict(plan, problem, share.symmetric, device);
   if (device.is_cuda()) {
     if (is_capturing(device)) return Aggregation::kRows;  // not kept: the next call outside of a capture is
     time_forms(share, choice, run);
@@ -195,7 +245,7 @@ Tensor neighbour_rows(const ShardedRows& share, const Tensor& x) {
 }
 
 Variable neighbour_rows(const ShardedRows& share, const Variable& x) {
-  if (choose_gather(share, x.value()) == Aggregation::kRows) return all_gather(*share.nodes, x);
+  if (choose_gather(share, x.value()) != Aggregation::kHalo) return all_gather(*share.nodes, x);
   const ShardedRows of = share;
   return record("exchange_halo", gather(share, Aggregation::kHalo, x.value()), {x}, [of](const Tensor& dy) {
     return std::vector{exchange_halo_backward(*of.nodes, *shard_plan(of).halo, dy)};
@@ -223,7 +273,7 @@ std::string explain_shard(const Adjacency& rows) {
   std::string text;
   if (plan.planned && plan.wanted != Aggregation::kAuto) text = str("  ", plan.wanted, ", as asked for\n");
   for (const auto& [problem, choice] : plan.found->choices) {
-    text += str("  ", problem.by_columns ? "sum of " : "exchange of ", problem.columns, " columns, ",
+    text += str("  ", problem.is_sum ? "sum of " : "exchange of ", problem.columns, " columns, ",
                 problem.dtype, ": ", choice.form, ", ", choice.reason);
     for (const auto& [form, ms] : choice.predicted) {
       const auto timed = choice.timed.find(form);
@@ -232,7 +282,8 @@ std::string explain_shard(const Adjacency& rows) {
     }
     text += "\n";
   }
-  if (plan.found->whole.defined()) text += explain_spmm(plan.found->whole);
+  for (const Adjacency& part : {plan.found->whole, plan.found->local, plan.found->remote})
+    if (part.defined()) text += explain_spmm(part);
   return text;
 }
 

@@ -18,7 +18,7 @@ namespace rodeo {
 struct AggregationProblem {
   std::int64_t columns = 0;
   DType dtype = DType::kF32;
-  bool by_columns = false;  // whether it has that form
+  bool is_sum = false;  // a sum without edge weights, which has all forms
 
   auto operator<=>(const AggregationProblem&) const = default;
 };
@@ -38,7 +38,8 @@ struct ShardPlan {
   bool whole_fits = false;               // on every rank
   struct Found {
     std::map<AggregationProblem, AggregationChoice> choices;
-    Adjacency whole;  // the whole graph, from the first product by columns on
+    Adjacency whole;          // the whole graph, from the first product by columns on
+    Adjacency local, remote;  // the rank's rows: columns of its own nodes, and of others; from kOverlap on
   };
   std::shared_ptr<Found> found = std::make_shared<Found>();
 };

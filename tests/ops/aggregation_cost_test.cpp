@@ -62,7 +62,7 @@ TEST(OpsAggregationCost, SimulatedStepsShrinkWithTheRanks) {
 }
 
 TEST(OpsAggregationTypes, Names) {
-  EXPECT_EQ(aggregation_names(), "auto, rows, columns, halo");
+  EXPECT_EQ(aggregation_names(), "auto, rows, overlap, columns, halo");
   EXPECT_EQ(parse_aggregation("halo"), Aggregation::kHalo);
   EXPECT_THROW(parse_aggregation("all"), Error);
 }

@@ -76,8 +76,8 @@ TEST(OpsRanksOrder, LargeGraphsHaveClustersAndSoHaveTheirTransposes) {
   EXPECT_EQ(row_clusters(transpose(share.rows).adj).to_vector<std::uint8_t>(), expected);
 }
 
-constexpr Aggregation kForms[] = {Aggregation::kRows, Aggregation::kHalo, Aggregation::kColumns,
-                                  Aggregation::kAuto};
+constexpr Aggregation kForms[] = {Aggregation::kRows, Aggregation::kHalo, Aggregation::kOverlap,
+                                  Aggregation::kColumns, Aggregation::kAuto};
 
 /// The first half of the nodes is a ring, with a hub; no edge ends at the last nodes.
 Adjacency ring(std::int64_t nodes, bool symmetric) {
@@ -213,6 +213,20 @@ TEST(OpsRanksForms, ColumnsRefuseOtherProducts) {
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("choose auto, rows or halo"), std::string::npos);
+  }
+}
+
+TEST(OpsRanksForms, AStartedGatherIsFinishedByOtherCollectives) {
+  std::vector<std::int64_t> rows;
+  for (int rank = 0; rank < ranks().size(); ++rank) rows.push_back(3 + rank);
+  const auto own = static_cast<std::uint64_t>(ranks().rank());
+  const Tensor x = random_tensor({rows[own], 5}, DType::kF32, device(), own + 1);
+  const Tensor expected = ranks().all_gather(x, rows);
+  for (const bool interrupted : {false, true}) {
+    const Tensor started = ranks().start_all_gather(x, rows);
+    if (interrupted) ranks().all_reduce(Tensor::zeros({4}, DType::kF32, device()));
+    ranks().finish(started);
+    EXPECT_TRUE(same_bits(started, expected));
   }
 }
 

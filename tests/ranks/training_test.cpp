@@ -114,7 +114,8 @@ TEST(TrainRanks, EdgeWeightsAndEdgesOfOneDirection) {
 TEST(TrainRanks, EveryForm) {
   const Dataset data = test::tiny_dataset();
   for (const ModelEntry& entry : model_registry())
-    for (const Aggregation form : {Aggregation::kRows, Aggregation::kHalo, Aggregation::kColumns}) {
+    for (const Aggregation form :
+         {Aggregation::kRows, Aggregation::kOverlap, Aggregation::kHalo, Aggregation::kColumns}) {
       SCOPED_TRACE(str(entry.name, ", ", form));
       TrainOptions options = options_of(entry.name);
       options.aggregation = form;
