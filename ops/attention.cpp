@@ -112,6 +112,25 @@ kernels::AttentionGradients fused_gradients(const Adjacency& adj, const Tensor& 
   return out;
 }
 
+/// Checks what a caller kept of forward. Undefined tensors where forward had computed nothing.
+kernels::AttentionSaved checked_state(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
+                                      const GatAttentionState& state, const Tensor& dy,
+                                      const AttentionOptions& options) {
+  constexpr std::string_view op = "gat_attention";
+  check_operands(adj, s, t, x, options);
+  const Shape shape{adj.rows(), x.dim(1), x.dim(2)};
+  for (const auto& [name, value] : {std::pair("y", state.y), {"positive", state.positive}, {"dy", dy}}) {
+    check_alike(op, "x", x, name, value);
+    check_shape(op, name, value, shape);
+  }
+  check_shape(op, "stat", state.stat, {adj.rows(), x.dim(1), 3});
+  check(state.stat.device() == x.device() && state.stat.dtype() == sum_dtype(x.dtype()), "[", op,
+        "] stat must be ", sum_dtype(x.dtype()), " on ", x.device(), ", got ", state.stat.dtype(), " on ",
+        state.stat.device());
+  if (shape.numel() == 0 || adj.num_edges() == 0) return {};
+  return {state.positive, state.stat};
+}
+
 }  // namespace
 
 Tensor gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
@@ -157,23 +176,28 @@ GatAttentionState gat_attention_forward(const Adjacency& adj, const Tensor& s, c
 GatAttentionGradients gat_attention_gradients(const Adjacency& adj, const Tensor& s, const Tensor& t,
                                               const Tensor& x, const GatAttentionState& state,
                                               const Tensor& dy, const AttentionOptions& options) {
-  constexpr std::string_view op = "gat_attention";
-  check_operands(adj, s, t, x, options);
-  const Shape shape{adj.rows(), x.dim(1), x.dim(2)};
-  for (const auto& [name, value] : {std::pair("y", state.y), {"positive", state.positive}, {"dy", dy}}) {
-    check_alike(op, "x", x, name, value);
-    check_shape(op, name, value, shape);
-  }
-  check_shape(op, "stat", state.stat, {adj.rows(), x.dim(1), 3});
-  check(state.stat.device() == x.device() && state.stat.dtype() == sum_dtype(x.dtype()), "[", op,
-        "] stat must be ", sum_dtype(x.dtype()), " on ", x.device(), ", got ", state.stat.dtype(), " on ",
-        state.stat.device());
-  const bool empty = shape.numel() == 0 || adj.num_edges() == 0;
+  const kernels::AttentionSaved saved = checked_state(adj, s, t, x, state, dy, options);
   kernels::AttentionVectors none;
-  const auto out = fused_gradients(
-      adj, s, t, x, options, state.y,
-      empty ? kernels::AttentionSaved{} : kernels::AttentionSaved{state.positive, state.stat}, dy, none);
+  const auto out = fused_gradients(adj, s, t, x, options, state.y, saved, dy, none);
   return {out.ds, out.dt, out.dx};
+}
+
+GatSelfAttentionState gat_self_attention_forward(const Adjacency& adj, const Tensor& x, const Tensor& a_dst,
+                                                 const Tensor& a_src, const AttentionOptions& options) {
+  const auto [s, t] = head_dots(x, a_dst, a_src);
+  return {s, t, gat_attention_forward(adj, s, t, x, options)};
+}
+
+GatSelfAttentionGradients gat_self_attention_gradients(const Adjacency& adj, const Tensor& x,
+                                                       const Tensor& a_dst, const Tensor& a_src,
+                                                       const GatSelfAttentionState& state, const Tensor& dy,
+                                                       const AttentionOptions& options) {
+  const auto& [s, t, attention] = state;
+  const kernels::AttentionSaved saved = checked_state(adj, s, t, x, attention, dy, options);
+  const DType wide = sum_dtype(x.dtype());
+  kernels::AttentionVectors of{.dst = a_dst.to(wide), .src = a_src.to(wide)};
+  const Tensor dx = fused_gradients(adj, s, t, x, options, attention.y, saved, dy, of).dx;
+  return {dx, of.d_dst.to(a_dst.dtype()), of.d_src.to(a_src.dtype())};
 }
 
 Variable gat_self_attention(const Adjacency& adj, const Variable& x, const Variable& a_dst,

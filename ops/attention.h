@@ -56,6 +56,23 @@ GatAttentionGradients gat_attention_gradients(const Adjacency& adj, const Tensor
 Variable gat_self_attention(const Adjacency& adj, const Variable& x, const Variable& a_dst,
                             const Variable& a_src, const AttentionOptions& options = {});
 
+/// The same for callers with an autograd of their own, as gat_attention_forward.
+///   s, t     [nodes, heads]   x's dtype
+///   returns  gradients of x, a_dst and a_src, of their shapes and dtypes
+struct GatSelfAttentionState {
+  Tensor s, t;
+  GatAttentionState attention;
+};
+struct GatSelfAttentionGradients {
+  Tensor dx, d_dst, d_src;
+};
+GatSelfAttentionState gat_self_attention_forward(const Adjacency& adj, const Tensor& x, const Tensor& a_dst,
+                                                 const Tensor& a_src, const AttentionOptions& options = {});
+GatSelfAttentionGradients gat_self_attention_gradients(const Adjacency& adj, const Tensor& x,
+                                                       const Tensor& a_dst, const Tensor& a_src,
+                                                       const GatSelfAttentionState& state, const Tensor& dy,
+                                                       const AttentionOptions& options = {});
+
 /// Attention from given scores: a = dropout(softmax over the row's edges of score[e, h]).
 ///   score    [edges, heads]     in adj's edge order
 ///   x        [cols, heads, k]

@@ -205,6 +205,59 @@ nb::tuple gat_attention_gradients_op(const PyGraph& graph, nb::handle s, nb::han
   return nb::make_tuple(results.give(d.ds), results.give(d.dt), results.give(d.dx));
 }
 
+/// Inputs of the attention of a GAT layer. The vectors may be [1, heads, k], as PyTorch Geometric has them.
+struct SelfAttentionInputs {
+  Tensor x, dst, src, seed;
+  AttentionOptions options;
+  SelfAttentionInputs(nb::handle x, nb::handle a_dst, nb::handle a_src, double slope, double dropout,
+                      nb::handle seed)
+      : x(read("gat_self_attention", "x", x)),
+        dst(vectors("a_dst", a_dst)),
+        src(vectors("a_src", a_src)),
+        seed(read("gat_self_attention", "seed", seed)),
+        options(attention_options(slope, dropout, this->seed)) {
+    check(this->x.defined() && this->x.rank() == 3, "[gat_self_attention] x must be [nodes, heads, k]");
+    if (dropout > 0)
+      check(this->seed.device() == this->x.device(), "[gat_self_attention] seed must be on ",
+            this->x.device(), ", got ", this->seed.device());
+  }
+
+ private:
+  static Tensor vectors(const char* name, nb::handle array) {
+    const Tensor a = read("gat_self_attention", name, array);
+    check(a.defined(), "[gat_self_attention] ", name, " must be an array [heads, k]");
+    return a.rank() == 3 && a.dim(0) == 1 ? a.reshape({a.dim(1), a.dim(2)}) : a;
+  }
+};
+
+nb::tuple gat_self_attention_saved(const PyGraph& graph, nb::handle x, nb::handle a_dst, nb::handle a_src,
+                                   double slope, double dropout, nb::handle seed) {
+  const SelfAttentionInputs in(x, a_dst, a_src, slope, dropout, seed);
+  Results results("gat_self_attention", x, in.x);
+  const GatSelfAttentionState state =
+      results.run([&] { return gat_self_attention_forward(graph.adj, in.x, in.dst, in.src, in.options); });
+  const auto& [y, positive, stat] = state.attention;
+  return nb::make_tuple(results.give(y), results.give(positive), results.give(stat), results.give(state.s),
+                        results.give(state.t));
+}
+
+nb::tuple gat_self_attention_gradients_op(const PyGraph& graph, nb::handle x, nb::handle a_dst,
+                                          nb::handle a_src, nb::handle y, nb::handle positive,
+                                          nb::handle stat, nb::handle s, nb::handle t, nb::handle dy,
+                                          double slope, double dropout, nb::handle seed) {
+  constexpr const char* op = "gat_self_attention";
+  const SelfAttentionInputs in(x, a_dst, a_src, slope, dropout, seed);
+  const GatSelfAttentionState state{
+      read(op, "s", s),
+      read(op, "t", t),
+      {read(op, "y", y), read(op, "positive", positive), read(op, "stat", stat)}};
+  const Tensor dout = read(op, "dy", dy);
+  Results results(op, x, in.x);
+  const auto d = results.run(
+      [&] { return gat_self_attention_gradients(graph.adj, in.x, in.dst, in.src, state, dout, in.options); });
+  return nb::make_tuple(results.give(d.dx), results.give(d.d_dst), results.give(d.d_src));
+}
+
 DType float_dtype(const std::string& name) {
   if (name == "float64") return DType::kF64;
   if (name == "float32") return DType::kF32;
@@ -281,6 +334,12 @@ void bind_ops(nb::module_& m) {
   m.def("gat_attention_gradients", gat_attention_gradients_op, nb::arg("graph"), nb::arg("s"), nb::arg("t"),
         nb::arg("x"), nb::arg("y"), nb::arg("positive"), nb::arg("stat"), nb::arg("dy"),
         nb::arg("negative_slope"), nb::arg("dropout"), nb::arg("seed").none());
+  m.def("gat_self_attention_saved", gat_self_attention_saved, nb::arg("graph"), nb::arg("x"),
+        nb::arg("a_dst"), nb::arg("a_src"), nb::arg("negative_slope"), nb::arg("dropout"),
+        nb::arg("seed").none());
+  m.def("gat_self_attention_gradients", gat_self_attention_gradients_op, nb::arg("graph"), nb::arg("x"),
+        nb::arg("a_dst"), nb::arg("a_src"), nb::arg("y"), nb::arg("positive"), nb::arg("stat"), nb::arg("s"),
+        nb::arg("t"), nb::arg("dy"), nb::arg("negative_slope"), nb::arg("dropout"), nb::arg("seed").none());
   m.def("gcn_norm", gcn_norm_op, nb::arg("graph"), nb::arg("like"), nb::arg("weight").none(),
         nb::arg("dtype"));
   m.def("gcn_propagate", propagate_op, nb::arg("graph"), nb::arg("scale"), nb::arg("x"),

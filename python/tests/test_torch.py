@@ -48,6 +48,12 @@ def test_other_gradients(graph, device):
     assert check(lambda s, t, x: rt.gat_attention(graph, s, t, x), (s, t, x))
     seed = torch.tensor([5], device=device)
     assert check(lambda s, t, x: rt.gat_attention(graph, s, t, x, dropout=0.4, seed=seed), (s, t, x))
+    for shape in (2, 3), (1, 2, 3):
+        a, b = double(*shape, device=device, seed=4), double(*shape, device=device, seed=6)
+        attention = torch.ops.rodeo.gat_self_attention
+        assert check(lambda x, a, b: attention(graph._id, x, a, b, 0.2, 0.4, seed)[0], (x, a, b))
+        y = attention(graph._id, x, a, b, 0.2, 0.0, None)[0]
+        torch.testing.assert_close(y, rt.gat_attention(graph, (x * a).sum(-1), (x * b).sum(-1), x))
     normal = rodeo.gcn_norm(graph, dtype="float64")
     assert check(lambda x: rt.gcn_propagate(normal, x), (double(N, 3, device=device),))
     offsets = torch.tensor([0, 4, 4, N], device=device)
@@ -90,6 +96,8 @@ OPERATORS = {
     "gcn": lambda g, d: (g._id, double(N, 3, device=d), False),
     "gat_attention": lambda g, d: (g._id, double(N, 2, device=d), double(N, 2, device=d), double(N, 2, 3, device=d), 0.2, 0.0,
                                    None),
+    "gat_self_attention": lambda g, d: (g._id, double(N, 2, 3, device=d), double(1, 2, 3, device=d), double(2, 3, device=d),
+                                        0.2, 0.0, None),
     "gat_attention_only": lambda g, d: (g._id, double(N, 2, device=d, grad=False), double(N, 2, device=d, grad=False),
                                         double(N, 2, 3, device=d, grad=False), 0.2, 0.0, None),
     "segment_reduce": lambda g, d: (double(N, 2, device=d), torch.tensor([0, 5, N], device=d), "sum"),

@@ -131,7 +131,9 @@ def test_ctrl_c_ends_training():
     ({"edge_index": np.array([[0], [-1]])}, "-1"),
     ({"x": np.zeros((60, 2, 2))}, "features"),
     ({"x": np.full((60, 2), np.nan)}, "not finite"),
-    ({"y": np.zeros(60)}, "integers"),
+    ({"y": np.zeros(60, complex)}, "integers or floats"),
+    ({"y": np.full(60, np.inf)}, "infinite"),
+    ({"y": np.full((60, 2), 2)}, "-1 where it is unknown"),
     ({"y": np.full(60, 3), "num_classes": 2}, "label 3"),
     ({"y": np.full(60, -1)}, "no label"),
     ({"train_mask": np.ones(60, bool)}, "another part"),
@@ -143,6 +145,28 @@ def test_datasets_are_checked(change, text):
     edges, x, y, masks = small()
     with pytest.raises(ValueError, match=text):
         rodeo.Dataset(**{"edge_index": edges, "x": x, "y": y, **masks, **change})
+
+
+def test_regression_predicts_numbers(tmp_path):
+    edges, x, y, masks = small()
+    targets = np.stack([y + 0.5, 3.0 * y], 1)
+    targets[::7, 1] = np.nan
+    data = rodeo.Dataset(edges, x, targets, **masks)
+    result = rodeo.train(data, model="sage", epochs=80, device="cpu", lr=0.05)
+    assert result.regression and result.best["test"] > 0.5
+    assert result.predictions().shape == (60, 2) and result.predictions().dtype == np.float32
+    data.save(tmp_path / "r.h5")
+    np.testing.assert_array_equal(rodeo.Dataset.load(tmp_path / "r.h5").arrays()["y"], targets.astype("float32"))
+    single = rodeo.train(rodeo.Dataset(edges, x, y + 0.5, **masks), model="gcn", epochs=5, device="cpu", metric="mae")
+    assert single.best["val"] < 0
+
+
+def test_missing_labels_of_several_are_left_out():
+    edges, x, y, masks = small()
+    labels = np.stack([y, 1 - y, y], 1)
+    labels[::5, 2] = -1
+    result = rodeo.train(rodeo.Dataset(edges, x, labels, **masks), model="sage", epochs=60, device="cpu", lr=0.05)
+    assert result.best["test"] > 0.7
 
 
 def test_damaged_files_are_refused(tmp_path):

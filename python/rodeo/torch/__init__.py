@@ -49,9 +49,19 @@ def gat_attention(graph, s, t, x, *, negative_slope=0.2, dropout=0.0, seed=None)
     return _attention(graph._id, s, t, x, negative_slope, dropout, seed)
 
 
+def _draw_seed(dropout, x):
+    return _torch.randint(0, 2**31 - 1, (1,), device=x.device) if dropout > 0 else None
+
+
+def _self_attention(number, x, a_dst, a_src, negative_slope, dropout):
+    """The attention of a GAT layer on a graph whose sources are its targets."""
+    return _ops_of.gat_self_attention(number, x, a_dst, a_src, float(negative_slope), float(dropout),
+                                      _draw_seed(dropout, x))[0]
+
+
 def _attention(number, s, t, x, negative_slope, dropout, seed=None):
-    if dropout > 0 and seed is None:
-        seed = _torch.randint(0, 2**31 - 1, (1,), device=x.device)
+    if seed is None:
+        seed = _draw_seed(dropout, x)
     if not (_torch.is_grad_enabled() and (s.requires_grad or t.requires_grad or x.requires_grad)):
         return _ops_of.gat_attention_only(number, s, t, x, float(negative_slope), float(dropout), seed)
     return _ops_of.gat_attention(number, s, t, x, float(negative_slope), float(dropout), seed)[0]

@@ -365,6 +365,50 @@ _define("gat_attention_only(int graph, Tensor s, Tensor t, Tensor x, float slope
         lambda number, s, t, x, *rest: x.new_empty((graph_of_id(number).num_nodes, *x.shape[1:])), None, None,
         "autocast")
 
+# gat_self_attention: the scores of a GAT layer and the attention. The vectors are [1, heads, k] or [heads, k]
+
+
+def _self_gat(number, x, a_dst, a_src, slope, dropout, seed):
+    return _core.gat_self_attention_saved(graph_of_id(number)._core, _flat(x), _flat(a_dst), _flat(a_src), slope, dropout,
+                                          _flat(seed))
+
+
+def _self_gat_fake(number, x, a_dst, a_src, slope, dropout, seed):
+    scores = x.new_empty(x.shape[:2])
+    return *_gat_fake(number, scores, scores, x, slope, dropout, seed), scores, x.new_empty(x.shape[:2])
+
+
+def _self_gat_setup(ctx, inputs, output):
+    number, x, a_dst, a_src, ctx.slope, ctx.dropout, seed = inputs
+    _keep_graph(ctx, number)
+    ctx.save_for_backward(x, a_dst, a_src, seed, *output)
+    ctx.set_materialize_grads(False)
+
+
+def _self_gat_backward(ctx, dy, *_):
+    x, a_dst, a_src, seed, *state = ctx.saved_tensors
+    if dy is None:
+        return (None,) * 7
+    gradients = calls.gat_self_attention_gradients(ctx.number, x, a_dst, a_src, *state, dy, ctx.slope, ctx.dropout, seed)
+    return None, *gradients, None, None, None
+
+
+def _self_gat_gradients(number, x, a_dst, a_src, y, positive, stat, s, t, dy, slope, dropout, seed):
+    dx, d_dst, d_src = _core.gat_self_attention_gradients(
+        graph_of_id(number)._core, _flat(x), _flat(a_dst), _flat(a_src), _flat(y), _flat(positive), _flat(stat), _flat(s),
+        _flat(t), _flat(dy), slope, dropout, _flat(seed))
+    return dx, d_dst.view(a_dst.shape), d_src.view(a_src.shape)
+
+
+_define("gat_self_attention(int graph, Tensor x, Tensor a_dst, Tensor a_src, float slope, float dropout, Tensor? seed) "
+        "-> (Tensor, Tensor, Tensor, Tensor, Tensor)", _self_gat, _self_gat_fake, _self_gat_backward, _self_gat_setup,
+        "autocast")
+_define("gat_self_attention_gradients(int graph, Tensor x, Tensor a_dst, Tensor a_src, Tensor y, Tensor positive, "
+        "Tensor stat, Tensor s, Tensor t, Tensor dy, float slope, float dropout, Tensor? seed) -> (Tensor, Tensor, Tensor)",
+        _self_gat_gradients,
+        lambda number, x, a_dst, a_src, *rest: (x.new_empty(x.shape), a_dst.new_empty(a_dst.shape),
+                                                a_src.new_empty(a_src.shape)))
+
 # segment_reduce
 
 

@@ -4,7 +4,7 @@ import math
 import torch
 from torch import nn
 
-from . import _attention, _ops_of, graph_of
+from . import _attention, _ops_of, _self_attention, graph_of
 from ._graphs import one_loop_id
 from ..graph import Graph
 
@@ -327,12 +327,14 @@ class GATConv(_Attention):
         of_source = self.lin if hasattr(self, "lin") else self.lin_src
         of_target = self.lin if hasattr(self, "lin") else self.lin_dst
         h = of_source(source).view(shape)
+        dropout = self.dropout if self.training else 0.0
+        number = self._graph_number(edge_index, source, target)
+        if target is source and of_target is of_source and h.requires_grad:
+            return self._finish(_self_attention(number, h, self.att_dst, self.att_src, self.negative_slope, dropout), target)
         g = h if target is source else of_target(target).view(shape)
         t = (h * self.att_src).sum(-1)
         s = (g * self.att_dst).sum(-1)
-        dropout = self.dropout if self.training else 0.0
-        y = _attention(self._graph_number(edge_index, source, target), s, t, h, self.negative_slope, dropout)
-        return self._finish(y, target)
+        return self._finish(_attention(number, s, t, h, self.negative_slope, dropout), target)
 
 
 class GATv2Conv(_Attention):
