@@ -91,7 +91,7 @@ Aggregation predict_form(const AggregationSizes& sizes, bool by_columns, const A
   return best;
 }
 
-SimulatedStep simulate_step(const StepParts& one_gpu, const std::vector<AggregationSizes>& products,
+SimulatedStep simulate_step(const StepTimes& one_gpu, const std::vector<AggregationSizes>& products,
                             std::int64_t parameters, int ranks, const AggregationRates& rates) {
   SimulatedStep out;
   double one_ms = 0, all_ms = 0;

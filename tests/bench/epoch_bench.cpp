@@ -15,9 +15,10 @@
 #include "datasets/synthetic.h"
 #include "tests/bench/arguments.h"
 #include "tests/bench/epoch_options.h"
+#include "tests/bench/epoch_ranks.h"
 #include "tests/bench/epoch_table.h"
 #include "tests/bench/limits.h"
-#include "train/commands/run_command.h"
+#include "train/commands/run_on_ranks.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
 #include "train/timing.h"
@@ -84,8 +85,8 @@ double gcn_bound_ms(const NodeTask& task, const TrainOptions& o, std::int64_t ed
 }
 
 EpochRow train_epochs(const Ordered& nodes, const TrainOptions& training, const EpochOptions& options,
-                      const Limits& limits) {
-  const NodeRun run = make_run(nodes.data, training, options.device);
+                      const Limits& limits, const Communicator& ranks) {
+  const NodeRun run = make_run(nodes.data, training, options.device, ranks);
   const int total = options.warmup + 2 * options.epochs;
   Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
                   {.epochs = total,
@@ -93,14 +94,23 @@ EpochRow train_epochs(const Ordered& nodes, const TrainOptions& training, const 
                    .warmup_epochs = options.warmup,
                    .profile_every = 2,
                    .cuda_graph = options.cuda_graph,
-                   .training_rows = run.model.training_rows});
+                   .training_rows = run.model.training_rows,
+                   .partition = run.task.partition});
   EpochRow row{nodes.data.name,
                training,
                trainer.fit(),
                std::numeric_limits<double>::quiet_NaN(),
                run.task.x.is_sparse() ? "sparse" : "dense",
                nodes.by,
-               nodes.ms};
+               nodes.ms,
+               ranks.size(),
+               run.task.num_nodes,
+               run.task.num_edges,
+               run.task.num_features,
+               run.task.num_classes};
+  const Tensor most = Tensor::from(std::vector{row.summary.peak_bytes});
+  ranks.all_reduce(most, Reduction::kMax);
+  row.summary.peak_bytes = most.to_vector<std::int64_t>()[0];
   if (options.roofline && training.model == "gcn")
     row.of_roofline =
         gcn_bound_ms(run.task, training, run.model.adj.num_edges(), limits) / row.summary.epoch_ms.median;
@@ -108,7 +118,7 @@ EpochRow train_epochs(const Ordered& nodes, const TrainOptions& training, const 
 }
 
 void measure_order(const Ordered& nodes, const EpochOptions& options, const Limits& limits,
-                   std::vector<EpochRow>& rows) {
+                   const Communicator& ranks, std::vector<EpochRow>& rows) {
   for (const std::string& model : options.models) {
     TrainOptions training = published_options(model);
     training.attention = options.attention;
@@ -125,7 +135,7 @@ void measure_order(const Ordered& nodes, const EpochOptions& options, const Limi
           for (const Precision precision : options.precisions) {
             training.precision = precision;
             set_allow_tf32(precision == Precision::kTf32);
-            rows.push_back(train_epochs(nodes, training, options, limits));
+            rows.push_back(train_epochs(nodes, training, options, limits, ranks));
             print_epoch_row(rows.back());
           }
         }
@@ -134,12 +144,17 @@ void measure_order(const Ordered& nodes, const EpochOptions& options, const Limi
 }
 
 void measure_graph(const Dataset& data, const EpochOptions& options, const Limits& limits,
-                   std::vector<EpochRow>& rows) {
-  for (const NodeOrder by : options.reorder) measure_order(order_nodes(data, by), options, limits, rows);
+                   const Communicator& ranks, std::vector<EpochRow>& rows) {
+  for (const NodeOrder by : options.reorder)
+    measure_order(order_nodes(data, by), options, limits, ranks, rows);
 }
 
-void run(const EpochOptions& options) {
-  OutputFile csv(options.csv), json(options.json);
+void run(EpochOptions options, const Communicator& ranks) {
+  check(options.ranks.empty() || options.ranks[0] == ranks.size(), "the launcher started ", ranks.size(),
+        " ranks, the options ask for ", options.ranks.empty() ? 1 : options.ranks[0]);
+  if (ranks.size() > 1 && options.device.is_cuda()) options.device = ranks.gpu();
+  const bool writes = ranks.rank() == 0;
+  OutputFile csv(writes ? options.csv : ""), json(writes ? options.json : "");
   fmt::print("epoch_bench, rodeo {} ({}), {}, {}\n", RODEO_VERSION, RODEO_COMMIT, describe(options.device),
              options.cuda_graph && options.device.is_cuda() ? "captured CUDA graphs" : "op by op");
   const Limits limits = options.roofline ? measure_limits(options.device) : Limits();
@@ -147,10 +162,10 @@ void run(const EpochOptions& options) {
   std::vector<EpochRow> rows;
   for (const std::string& size : options.graphs)
     for (const std::optional<bool> shuffle : options.shuffle)
-      measure_graph(synthesize(preset_in_order(size, shuffle), options.device), options, limits, rows);
+      measure_graph(synthesize(preset_in_order(size, shuffle), options.device), options, limits, ranks, rows);
   for (const std::string& path : options.files)
     measure_graph(load_dataset(path, {.need = Need::kTraining, .split = options.split}), options, limits,
-                  rows);
+                  ranks, rows);
   csv.write(rows, write_epoch_csv);
   json.write(rows, write_epoch_json);
 }
@@ -160,11 +175,16 @@ void run(const EpochOptions& options) {
 
 int main(int argc, char** argv) {
   rodeo::configure_threads(argv);
-  return rodeo::run_command("epoch_bench", [&] {
-    const rodeo::bench::EpochOptions options = rodeo::bench::parse_epoch_options(argc, argv);
-    if (options.help.empty())
-      rodeo::bench::run(options);
-    else
+  using namespace rodeo;
+  int code = 0;
+  const int own = run_command_on_ranks("epoch_bench", [&](const Communicator& ranks) {
+    const bench::EpochOptions options = bench::parse_epoch_options(argc, argv);
+    if (!options.help.empty())
       fmt::print("{}", options.help);
+    else if (!options.ranks.empty() && ranks.size() == 1)
+      code = bench::run_numbers_of_ranks(options, argc, argv);
+    else
+      bench::run(options, ranks);
   });
+  return own != 0 ? own : code;
 }

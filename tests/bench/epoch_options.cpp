@@ -41,6 +41,9 @@ cxxopts::Options describe_options() {
   add("epochs", "Timed epochs; the median is reported", text("30"), "N");
   add("warmup", "Warm-up epochs, not timed", text("5"), "N");
   add("device", "auto, cpu, cuda or cuda:i", text("auto"), "NAME");
+  add("gpus", "Numbers of GPUs, e.g. 1,2,4: one run on each, and how the epochs scale",
+      cxxopts::value<Texts>(), "LIST");
+  add("ranks", "The same with processes on --device cpu", cxxopts::value<Texts>(), "LIST");
   add("no-cuda-graph", "On CUDA, launch every kernel by itself instead of replaying a captured CUDA graph");
   add("no-graph", "Old name of --no-cuda-graph; will be removed");
   add("prune-rows", "Compute only the training nodes in the last layer of a GCN");
@@ -91,7 +94,17 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv) {
   options.attention = parse_attention_form(one(parsed, "attention"));
   options.epochs = static_cast<int>(positive("epochs", one(parsed, "epochs")));
   options.warmup = static_cast<int>(positive("warmup", one(parsed, "warmup")));
-  options.device = parse_device(one(parsed, "device"));
+  options.on_gpus = parsed.count("gpus") > 0;
+  check(!options.on_gpus || parsed.count("ranks") == 0,
+        "--gpus and --ranks both say how many ranks to start: leave one out");
+  if (options.on_gpus || parsed.count("ranks") > 0)
+    for (const std::string& n : list(parsed, options.on_gpus ? "gpus" : "ranks"))
+      options.ranks.push_back(static_cast<int>(positive(options.on_gpus ? "gpus" : "ranks", n)));
+  const std::string device = one(parsed, "device");
+  check(options.ranks.empty() || device == (options.on_gpus ? "auto" : "cpu") ||
+            (options.on_gpus && device == "cuda"),
+        options.on_gpus ? "--gpus needs --device cuda" : "--ranks needs --device cpu", ", got ", device);
+  options.device = parse_device(options.on_gpus ? "cuda" : device);
   if (parsed.count("no-graph") > 0)
     fmt::print(stderr,
                "epoch_bench: --no-graph is now called --no-cuda-graph; the old name will be removed\n");
@@ -100,6 +113,8 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv) {
   options.roofline = parsed.count("roofline") > 0;
   options.csv = one(parsed, "csv");
   options.json = one(parsed, "json");
+  check(options.ranks.empty() || (options.csv.empty() && !options.roofline && !options.prune_rows),
+        "--csv, --roofline and --prune-rows do not go with --gpus and --ranks: --json FILE has their table");
   return options;
 }
 

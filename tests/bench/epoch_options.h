@@ -25,6 +25,8 @@ struct EpochOptions {
   AttentionForm attention = AttentionForm::kAuto;
   int epochs = 0, warmup = 0;
   Device device;
+  std::vector<int> ranks;  // numbers of ranks, one after the other; empty: this process alone
+  bool on_gpus = false;    // each rank has a GPU
   bool cuda_graph = true, roofline = false, prune_rows = false;
   std::string csv, json;  // files to write, or empty
   std::string help;       // not empty after --help: print this and do nothing else

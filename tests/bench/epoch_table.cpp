@@ -30,7 +30,16 @@ constexpr Column kColumns[] = {
     {"features", [](const EpochRow& r) { return r.features; }},
     {"reorder", [](const EpochRow& r) { return std::string(name(r.reorder)); }},
     {"reorder_ms", [](const EpochRow& r) { return fmt::format("{:.1f}", r.reorder_ms); }},
-    {"precision", [](const EpochRow& r) { return std::string(name(r.options.precision)); }}};
+    {"precision", [](const EpochRow& r) { return std::string(name(r.options.precision)); }},
+    {"ranks", [](const EpochRow& r) { return str(r.ranks); }},
+    {"communication_ms",
+     [](const EpochRow& r) {
+       return r.ranks > 1 ? fmt::format("{:.4f}", r.summary.parts.communication.median) : "";
+     }},
+    {"nodes", [](const EpochRow& r) { return str(r.nodes); }},
+    {"edges", [](const EpochRow& r) { return str(r.edges); }},
+    {"columns", [](const EpochRow& r) { return str(r.columns); }},
+    {"classes", [](const EpochRow& r) { return str(r.classes); }}};
 
 }  // namespace
 

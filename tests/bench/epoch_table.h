@@ -20,12 +20,14 @@ struct EpochRow {
   std::string features;  // "dense" or "sparse"
   NodeOrder reorder;
   double reorder_ms;
+  int ranks = 1;
+  std::int64_t nodes = 0, edges = 0, columns = 0, classes = 0;  // columns: of the features
 };
 
 void print_epoch_header();
 void print_epoch_row(const EpochRow& row);
 
-/// Both have the columns of scripts/pyg_epoch.py. CSV leaves unknown numbers empty, JSON writes null.
+/// Both begin with the columns of scripts/pyg_epoch.py. CSV leaves unknown numbers empty, JSON writes null.
 void write_epoch_csv(const std::vector<EpochRow>& rows, std::ostream& out);
 void write_epoch_json(const std::vector<EpochRow>& rows, std::ostream& out);
 

@@ -48,7 +48,7 @@ TEST(OpsAggregationCost, ASmallHaloIsChosen) {
 
 TEST(OpsAggregationCost, SimulatedStepsShrinkWithTheRanks) {
   const std::vector<AggregationSizes> products(4, reddit(1, 128));
-  const StepParts one{.sparse_ms = 16, .gemm_ms = 2, .other_ms = 1};
+  const StepTimes one{.sparse_ms = 16, .gemm_ms = 2, .other_ms = 1};
   const SimulatedStep alone = simulate_step(one, products, 100'000, 1);
   EXPECT_EQ(alone.ms(), 19);
   double before = alone.ms();
