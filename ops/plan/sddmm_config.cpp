@@ -31,7 +31,8 @@ SddmmAlgorithm choose_algorithm(const SddmmSizes& sizes) {
   const bool has_popular_rows = bytes > kMediumBytes && sizes.cols * bytes <= kSmallB2 && mean_is(kFullRow) &&
                                 sizes.longest_row * sizes.rows >= 8 * sizes.edges;
   const bool is_local = sizes.reuse >= kLocal;
-  const bool is_mesh = sizes.reuse >= kSomewhatLocal && sizes.longest_row * sizes.rows <= 2 * sizes.edges;
+  const bool is_mesh = sizes.reuse >= kSomewhatLocal && sizes.longest_row > 0 &&
+                       sizes.longest_row * sizes.rows <= 2 * sizes.edges;
   const bool has_narrow_rows =
       bytes <= kMediumBytes && (is_local || (is_mesh && sizes.heads * sizes.k <= kFewElements));
   bool by_rows = mean_is(kVeryLongRow) || (sizes.weighted && has_narrow_rows);

@@ -106,7 +106,7 @@ TEST(OpsSddmmConfig, TheFasterOrderOfMeasuredGraphs) {
       {1'000'000, 6'940'000, 16, 4, false, 0.28, 7, true, kRows},
       {1'000'000, 6'940'000, 32, 2, false, 0.28, 7, true, kEdges},
       {1'000'000, 6'940'000, 16, 2, false, 0.28, 7, false, kEdges},
-      {2'277, 62'742, 16, 4, false, 0.3, 733, true, kEdges},  // chameleon: hubs
+      {2'277, 62'742, 16, 4, false, 0.3, 733, true, kEdges},         // chameleon: hubs
       {1'000'000, 26'463'592, 16, 2, false, 0.65, 27, true, kRows},  // 27-point grid
       {1'000'000, 26'463'592, 32, 4, false, 0.65, 27, false, kRows},
   };

@@ -110,21 +110,23 @@ void sddmm_dot(const Adjacency& adj, const Tensor& weight, const Tensor& b1, con
   const std::int64_t heads = b1.dim(1), k = b1.dim(2);
   const PaddedRows padded(b2, heads, k);
   const bool b1_is_aligned = rows_are_aligned(b1, k), chooses = algorithm == SddmmAlgorithm::kAuto,
-             has_long_rows = adj.num_edges() >= 32 * adj.rows();  // others are not asked for their longest
-  const SddmmConfig config =
-      choose_sddmm_config({.rows = adj.rows(),
-                           .cols = adj.cols(),
-                           .edges = adj.num_edges(),
-                           .heads = heads,
-                           .k = k,
-                           .element_bytes = size_of(b1.dtype()),
-                           .b1_is_aligned = b1_is_aligned,
-                           .pitch = padded.pitch,
-                           .has_clusters = chooses && row_clusters(adj).defined(),
-                           .reuse = chooses ? row_locality(adj).share() : 0,
-                           .longest_row = chooses && has_long_rows ? row_lengths(adj).longest : 0,
-                           .weighted = weight.defined()},
-                          algorithm, Context::of(b1.device()).properties());
+             has_long_rows = adj.num_edges() >= 32 * adj.rows();
+  const double reuse = chooses ? row_locality(adj).share() : 0;
+  // Of other graphs the longest row decides nothing, and the first call for it waits for the device.
+  const bool needs_longest = chooses && (has_long_rows || (weight.defined() && reuse > 0));
+  const SddmmConfig config = choose_sddmm_config({.rows = adj.rows(),
+                                                  .cols = adj.cols(),
+                                                  .edges = adj.num_edges(),
+                                                  .heads = heads,
+                                                  .k = k,
+                                                  .element_bytes = size_of(b1.dtype()),
+                                                  .b1_is_aligned = b1_is_aligned,
+                                                  .pitch = padded.pitch,
+                                                  .has_clusters = chooses && row_clusters(adj).defined(),
+                                                  .reuse = reuse,
+                                                  .longest_row = needs_longest ? row_lengths(adj).longest : 0,
+                                                  .weighted = weight.defined()},
+                                                 algorithm, Context::of(b1.device()).properties());
   const bool by_edges = config.algorithm == SddmmAlgorithm::kEdges;
   std::optional<PaddedRows> padded_b1;  // by edges b1 is read 16 bytes at a time, as b2 is
   if (by_edges) padded_b1.emplace(b1, heads, k);
