@@ -73,7 +73,7 @@ def main():
                 best = (accuracy["val"], accuracy["test"])
         results.append(best[1])
         print(f"fold {k} test {best[1]:.4f} val {best[0]:.4f}", flush=True)
-    print(f"test accuracy {statistics.mean(results):.4f} +- {statistics.pstdev(results):.4f}")
+    print(f"test accuracy {statistics.mean(results):.4f} +- {statistics.stdev(results):.4f}")
 
 
 if __name__ == "__main__":

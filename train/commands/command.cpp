@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <utility>
@@ -102,13 +103,20 @@ void dry_run(const TrainOptions& options, Device device) {
     console.say("", str("this will not fit: try ", memory_advice(options, device.is_cuda())));
 }
 
-TrainSummary train(const TrainOptions& options, Device device, const Communicator& ranks,
-                   Recorder& recorder) {
+/// One user of HDF5 at a time, where several runs load.
+std::mutex loading;
+
+/// `shared`: the signals of all runs of the command; null: one run.
+RunResult train(const TrainOptions& options, Device device, const Communicator& ranks, Recorder& recorder,
+                const StopOnSignal* shared = nullptr, const RunHooks& hooks = {}) {
   check_device(options, device);
   Console console(options.quiet);
   console.say("device", describe_device(options.device, device));
 
-  const NodeRun run = load_run(options, device, ranks);
+  const NodeRun run = [&] {
+    const std::lock_guard lock(loading);
+    return load_run(options, device, ranks);
+  }();
   const auto& [task, model] = run;
   name_allocations(run);
   describe(console, run, options, device);
@@ -126,19 +134,21 @@ TrainSummary train(const TrainOptions& options, Device device, const Communicato
     NanWatch::check("the features", values_of(task.x));
   }
 
-  const StopOnSignal signals;
-  Trainer trainer = make_trainer(run, {.epochs = options.epochs,
-                                       .eval_every = options.eval_every,
-                                       .patience = options.patience,
-                                       .stop_on_loss = options.stop_on_loss,
-                                       .cuda_graph = options.cuda_graph,
-                                       .schedule = options.schedule,
-                                       .partition = task.partition,
-                                       .clip_norm = options.clip_norm,
-                                       .stop_at_nan = options.stop_at_nan,
-                                       .timer = timer ? &*timer : nullptr,
-                                       .watch = options.debug ? &watch : nullptr,
-                                       .stop = [&] { return signals.signal() != 0; }});
+  std::optional<StopOnSignal> own;
+  const StopOnSignal& signals = shared ? *shared : own.emplace();
+  Trainer trainer =
+      make_trainer(run, {.epochs = options.epochs,
+                         .eval_every = options.eval_every,
+                         .patience = options.patience,
+                         .stop_on_loss = options.stop_on_loss,
+                         .cuda_graph = options.cuda_graph,
+                         .schedule = options.schedule,
+                         .partition = task.partition,
+                         .clip_norm = options.clip_norm,
+                         .stop_at_nan = options.stop_at_nan,
+                         .timer = timer ? &*timer : nullptr,
+                         .watch = options.debug ? &watch : nullptr,
+                         .stop = [&] { return signals.signal() != 0 || (hooks.stop && hooks.stop()); }});
   const int first = recorder.start(run, trainer, describe_device(options.device, device));
   ranks.barrier();  // before rank 0 replaces the checkpoint that the others resume from
   if (first > 0)
@@ -151,6 +161,7 @@ TrainSummary train(const TrainOptions& options, Device device, const Communicato
     try {
       return trainer.fit([&](const EpochReport& report) {
         recorder.epoch(report);
+        if (hooks.epoch) hooks.epoch(report.epoch);
         if (model.details && report.best_epoch == report.epoch) details = model.details();
         console.epoch(report);
       });
@@ -169,36 +180,7 @@ TrainSummary train(const TrainOptions& options, Device device, const Communicato
   if (summary.stopped) console.interrupted(signal, summary);
   if (options.explain) console.explain(options.spmm, model.adj);
   if (summary.stopped) throw Interrupted{signal};
-  return summary;
-}
-
-/// Trains once for each fold of a set of graphs, and prints mean and deviation of the test accuracies.
-void train_folds(TrainOptions options, Device device) {
-  for (const auto& [name, value] : {std::pair{"--checkpoint", options.checkpoint},
-                                    {"--export", options.export_file},
-                                    {"--log", options.log},
-                                    {"--csv", options.csv},
-                                    {"--tensorboard", options.tensorboard},
-                                    {"--trace", options.trace}})
-    check(value.empty(), name, " is for one run: give --fold K, or leave it out for all ", options.folds,
-          " folds");
-  check(!options.profile && !options.explain, "--profile and --explain are for one run: give --fold K");
-  const Console console(options.quiet);
-  const bool quiet = std::exchange(options.quiet, true);
-  std::vector<double> test;
-  for (options.fold = 0; options.fold < options.folds; ++options.fold) {
-    if (!quiet) fmt::print("fold {:<10} ", options.fold);
-    Recorder recorder(options);
-    test.push_back(train(options, device, /*ranks=*/{}, recorder).best.test);
-  }
-  double mean = 0, square = 0;
-  for (const double a : test) mean += a / static_cast<double>(test.size());
-  for (const double a : test) square += (a - mean) * (a - mean) / static_cast<double>(test.size());
-  if (quiet)
-    fmt::print("test {:.4f} deviation {:.4f} folds {}\n", mean, std::sqrt(square), test.size());
-  else
-    fmt::print("\ntest accuracy   {:.4f} +- {:.4f}, mean and standard deviation of {} folds\n", mean,
-               std::sqrt(square), test.size());
+  return {summary, console.result_line(task, summary, details)};
 }
 
 /// Adds advice to out-of-memory errors and to losses that are not finite.
@@ -225,19 +207,18 @@ void run(const TrainOptions& options, const Communicator& ranks) {
     return with_advice(options, device, [&] { dry_run(options, device); });
   }
   if (is_repeated(options)) {
-    check(ranks.size() == 1, "--seeds and --splits work on one rank, not over several yet: leave them out");
+    check(ranks.size() == 1,
+          "--seeds, --splits and folds work on one rank, not over several yet: leave them out");
     const Device device = parse_device(options.device);
+    const StopOnSignal signals;
     return with_advice(options, device, [&] {
-      train_repeated(options, [&](const TrainOptions& one) {
+      train_repeated(options, [&](const TrainOptions& one, const RunHooks& hooks) {
         Recorder recorder(one);
-        return train(one, device, /*ranks=*/{}, recorder);
+        return train(one, device, /*ranks=*/{}, recorder, &signals, hooks);
       });
     });
   }
-  if (options.task == TaskKind::kGraph && options.fold < 0) {
-    const Device device = parse_device(options.device);
-    return with_advice(options, device, [&] { train_folds(options, device); });
-  }
+  check(options.parallel == 1, "--parallel is for several runs: with --seeds, --splits all or folds");
   Recorder recorder(options, /*writes=*/ranks.rank() == 0);
   try {
     const Device device = rank_device(options, ranks);

@@ -181,18 +181,21 @@ void Console::epoch(const EpochReport& report) {
   std::fflush(stdout);
 }
 
+std::string Console::result_line(const NodeTask& task, const TrainSummary& summary,
+                                 const std::vector<std::pair<std::string, double>>& details) {
+  std::string line = format_result(task, summary);
+  for (const auto& [name, value] : details) line += fmt::format(" {} {:.4f}", name, value);
+  return line;
+}
+
 void Console::finish(const NodeTask& task, const TrainSummary& summary,
                      const std::vector<std::pair<std::string, double>>& details) {
   end_live_line();
-  std::string words, parts;
-  for (const auto& [name, value] : details) {
-    words += fmt::format(" {} {:.4f}", name, value);
+  if (quiet_) return fmt::print("{}\n", result_line(task, summary, details));
+  std::string parts;
+  for (const auto& [name, value] : details)
     parts += fmt::format("{}{} {:.4f}", parts.empty() ? "" : "   ", name, value);
-  }
-  if (quiet_)
-    fmt::print("{}{}\n", format_result(task, summary), words);
-  else
-    fmt::print("\n{}{}", format_summary(task, summary), parts.empty() ? "" : row("test", parts));
+  fmt::print("\n{}{}", format_summary(task, summary), parts.empty() ? "" : row("test", parts));
 }
 
 void Console::interrupted(int signal, const TrainSummary& summary) const {

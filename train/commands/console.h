@@ -40,7 +40,9 @@ class Console {
   void say(std::string_view subject, std::string_view text) const;
   void blank_line() const;
   void epoch(const EpochReport& report);
-  /// details: more test results of the best epoch, by name.
+  /// The line of a run that prints nothing else. details: more test results of the best epoch, by name.
+  static std::string result_line(const NodeTask& task, const TrainSummary& summary,
+                                 const std::vector<std::pair<std::string, double>>& details = {});
   void finish(const NodeTask& task, const TrainSummary& summary,
               const std::vector<std::pair<std::string, double>>& details = {});
   /// Prints that a signal ended the run.

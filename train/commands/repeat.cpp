@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "core/device.h"
 #include "core/error.h"
+#include "core/threads.h"
 #include "datasets/dataset.h"
 
 namespace rodeo {
@@ -35,8 +39,13 @@ void check_files(const TrainOptions& o) {
                                                      {"--trace", !o.trace.empty()},
                                                      {"--profile", o.profile},
                                                      {"--explain", o.explain}};
+  const bool folds = o.task == TaskKind::kGraph && o.fold < 0;
   for (const auto& [name, given] : of_one_run)
-    check(!given, name, " is for one run: not with --seeds and --splits. --log appends all runs to one file");
+    check(!given, name, " is for one run: ",
+          folds ? str("give --fold K, or leave it out for all ", o.folds, " folds")
+                : "not with --seeds and --splits. --log appends all runs to one file");
+  check(o.parallel == 1 || o.log.empty(), "--log writes one run after another: not with --parallel ",
+        o.parallel);
 }
 
 std::vector<std::string> splits_of(const TrainOptions& options) {
@@ -48,44 +57,90 @@ std::vector<std::string> splits_of(const TrainOptions& options) {
   return all;
 }
 
+struct Run {
+  TrainOptions options;
+  std::string name;  // "split 0   seed 3    "
+};
+
+std::vector<Run> runs_of(const TrainOptions& options) {
+  const bool folds = options.task == TaskKind::kGraph && options.fold < 0;
+  std::vector<Run> runs;
+  for (const std::string& split : splits_of(options))
+    for (int s = 0; s < options.seeds; ++s)
+      for (int fold = 0; fold < (folds ? options.folds : 1); ++fold) {
+        Run run{options, ""};
+        TrainOptions& one = run.options;
+        one.split = split;
+        one.seed = options.seed + static_cast<std::uint64_t>(s);
+        if (folds) one.fold = fold;
+        one.seeds = 1;
+        one.all_splits = false;
+        one.parallel = 1;
+        one.quiet = one.silent = true;
+        if (options.all_splits) run.name += fmt::format("split {:<3} ", split);
+        if (options.seeds > 1 || !folds) run.name += fmt::format("seed {:<4} ", one.seed);
+        if (folds) run.name += fmt::format("fold {:<3} ", fold);
+        runs.push_back(std::move(run));
+      }
+  return runs;
+}
+
+/// The results, and the lines of those that are finished, in the order of the runs.
+class Results {
+ public:
+  Results(const std::vector<Run>& runs, bool quiet) : runs_(runs), results_(runs.size()), quiet_(quiet) {}
+
+  void add(std::size_t i, RunResult result) {
+    const std::lock_guard lock(mutex_);
+    results_[i] = {true, std::move(result)};
+    for (; printed_ < results_.size() && results_[printed_].first; ++printed_)
+      if (!quiet_) fmt::print("{}{}\n", runs_[printed_].name, results_[printed_].second.line);
+    std::fflush(stdout);
+  }
+
+  void print_spread() const {
+    std::vector<double> val, test;
+    for (const auto& [done, result] : results_) {
+      val.push_back(result.summary.best.val);
+      test.push_back(result.summary.best.test);
+    }
+    const Spread of_test = spread(test), of_val = spread(val);
+    if (quiet_)
+      fmt::print("test {:.4f} deviation {:.4f} val {:.4f} val_deviation {:.4f} runs {}\n", of_test.mean,
+                 of_test.deviation, of_val.mean, of_val.deviation, test.size());
+    else
+      fmt::print(
+          "\n{} runs: test {:.4f} +- {:.4f}, val {:.4f} +- {:.4f} (mean +- standard deviation, at each "
+          "run's best validation epoch)\n",
+          test.size(), of_test.mean, of_test.deviation, of_val.mean, of_val.deviation);
+  }
+
+ private:
+  const std::vector<Run>& runs_;
+  std::vector<std::pair<bool, RunResult>> results_;
+  std::size_t printed_ = 0;
+  bool quiet_;
+  std::mutex mutex_;
+};
+
 }  // namespace
 
 bool is_repeated(const TrainOptions& options) {
-  return options.seeds > 1 || options.all_splits;
+  return options.seeds > 1 || options.all_splits || (options.task == TaskKind::kGraph && options.fold < 0);
 }
 
-void train_repeated(const TrainOptions& options,
-                    const std::function<TrainSummary(const TrainOptions&)>& train) {
+void train_repeated(const TrainOptions& options, const TrainOne& train) {
   check_files(options);
   check(!options.all_splits || options.split.empty(), "--splits all and --split exclude each other");
-  TrainOptions one = options;
-  one.seeds = 1;
-  one.all_splits = false;
-  one.quiet = true;
-  std::vector<double> val, test;
-  for (const std::string& split : splits_of(options))
-    for (int s = 0; s < options.seeds; ++s) {
-      one.split = split;
-      one.seed = options.seed + static_cast<std::uint64_t>(s);
-      if (!options.quiet) {
-        if (options.all_splits) fmt::print("split {:<3} ", split);
-        fmt::print("seed {:<4} ", one.seed);
-        std::fflush(stdout);
-      }
-      one.silent = options.quiet;
-      const TrainSummary summary = train(one);
-      val.push_back(summary.best.val);
-      test.push_back(summary.best.test);
-    }
-  const Spread of_test = spread(test), of_val = spread(val);
-  if (options.quiet)
-    fmt::print("test {:.4f} deviation {:.4f} val {:.4f} val_deviation {:.4f} runs {}\n", of_test.mean,
-               of_test.deviation, of_val.mean, of_val.deviation, test.size());
-  else
-    fmt::print(
-        "\n{} runs: test {:.4f} +- {:.4f}, val {:.4f} +- {:.4f} (mean +- standard deviation, at each "
-        "run's best validation epoch)\n",
-        test.size(), of_test.mean, of_test.deviation, of_val.mean, of_val.deviation);
+  const std::vector<Run> runs = runs_of(options);
+  const int parallel = std::min(options.parallel, static_cast<int>(runs.size()));
+  const int threads =
+      parse_device(options.device).is_cuda() ? num_threads() : std::max(1, num_threads() / parallel);
+  Results results(runs, options.quiet);
+  run_in_parallel(runs.size(), parallel, threads, [&](std::size_t i, const RunHooks& hooks) {
+    results.add(i, train(runs[i].options, hooks));
+  });
+  results.print_spread();
 }
 
 }  // namespace rodeo

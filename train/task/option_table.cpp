@@ -202,9 +202,11 @@ void add_training(Group training, const ModelTraits& traits, TaskKind task) {
                             : "L2 penalty on the first layer");
   training.integer(Role::kTraining, "seed", field(&TrainOptions::seed), 0,
                    "Seed of the initial weights, dropout and --split");
+  training.integer(Role::kRun, "seeds", field(&TrainOptions::seeds), 1,
+                   "Train N times, with --seed and the numbers after it, and print mean and deviation");
+  training.integer(Role::kRun, "parallel", field(&TrainOptions::parallel), 1,
+                   "Train N at a time of the runs of --seeds, --splits and folds, on one GPU or the CPU");
   if (task == TaskKind::kNode) {
-    training.integer(Role::kRun, "seeds", field(&TrainOptions::seeds), 1,
-                     "Train N times, with --seed and the numbers after it, and print mean and deviation");
     training.add(
         Role::kRun, "splits", "all: train once with each split of the file's masks, and each of --seeds",
         "all", [](const TrainOptions& o) { return o.all_splits ? OptionValue("all") : OptionValue(); },

@@ -131,6 +131,7 @@ struct TrainOptions {
   bool explain = false;     // print the SpMM algorithms that were chosen, and why
   int seeds = 1;            // runs with seed, seed + 1, ...
   bool all_splits = false;  // a run for each split of the masks
+  int parallel = 1;         // of these runs at a time
   bool quiet = false;
   bool silent = false;  // of a run among several: no line of its own
   bool dry_run = false;
