@@ -29,8 +29,8 @@ TrainOptions options_of(const std::string& model, const Given& given) {
   options.choose_model = true;
   std::vector<GivenOption> all;
   for (const auto& [name, text] : given) {
-    for (const char* console :
-         {"dataset", "model", "explain", "profile", "quiet", "task", "gpus", "ranks", "seeds", "splits", "parallel"})
+    for (const char* console : {"dataset", "model", "explain", "profile", "quiet", "task", "gpus", "ranks",
+                                "seeds", "splits", "parallel"})
       check(name != console, "[train] ", name, " is an option of the command only");
     all.push_back({std::string(current_option_name(name)), text, ""});
   }
