@@ -66,16 +66,25 @@ std::string json(const Summary& s) {
 
 }  // namespace
 
-void write_csv(const Report& report, std::ostream& out) {
+void write_csv_header(std::ostream& out) {
   out << "graph,rows,cols,edges,op,dtype,weighted,n,kernel,peer,ms,tbps,gflops,of_limit,error,vs_best,vs_"
          "default,verdict,variant\n";
-  for (const Result& r : report.results) {
+}
+
+void write_csv_rows(const std::vector<Result>& results, std::size_t first, std::ostream& out) {
+  for (std::size_t i = first; i < results.size(); ++i) {
+    const Result& r = results[i];
     out << csv_field(r.graph) << ',' << r.rows << ',' << r.cols << ',' << r.edges << ',' << name(r.op) << ','
         << r.dtype << ',' << r.weighted << ',' << r.n << ',' << r.kernel << ',' << r.peer;
     for (const double value : {r.ms, r.tbps, r.gflops, r.of_limit, r.error, r.vs_best, r.vs_default})
       out << ',' << number(value, "");
     out << ',' << mark(r.verdict) << ',' << r.variant << '\n';
   }
+}
+
+void write_csv(const Report& report, std::ostream& out) {
+  write_csv_header(out);
+  write_csv_rows(report.results, 0, out);
 }
 
 void write_json(const Report& report, std::ostream& out) {

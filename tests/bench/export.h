@@ -1,13 +1,21 @@
 /// Results as CSV and JSON.
 #pragma once
 
+#include <cstddef>
 #include <ostream>
+#include <vector>
 
 #include "tests/bench/results.h"
 
 namespace rodeo::bench {
 
-/// A line of column names, then one line per result. Unknown numbers are empty.
+/// The line of column names.
+void write_csv_header(std::ostream& out);
+
+/// One line for each of results[first], results[first + 1], ... Unknown numbers are empty.
+void write_csv_rows(const std::vector<Result>& results, std::size_t first, std::ostream& out);
+
+/// Both of a whole report.
 void write_csv(const Report& report, std::ostream& out);
 
 /// {"header": {...}, "limits": {"copy_tbps", "gathers": [...]}, "plans": [...], "results": [...],

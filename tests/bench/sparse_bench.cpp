@@ -21,7 +21,15 @@
 namespace rodeo::bench {
 namespace {
 
-void measure_graph(const NamedGraph& graph, const BenchOptions& options, Report& report) {
+// Called after each cell, so that a run which is stopped keeps what it measured.
+void append_rows(std::ofstream& csv, const std::string& path, const Report& report, std::size_t first) {
+  if (path.empty()) return;
+  write_csv_rows(report.results, first, csv);
+  csv.flush();
+  check(csv.good(), path, ": writing failed");
+}
+
+void measure_graph(const NamedGraph& graph, const BenchOptions& options, std::ofstream& csv, Report& report) {
   for (const Plan& plan : all_plans())
     report.plans.push_back({graph.name, plan.name, time_plan(plan, graph.adj, std::min(options.repeats, 5))});
   print_graph(graph, report.plans);
@@ -34,7 +42,9 @@ void measure_graph(const NamedGraph& graph, const BenchOptions& options, Report&
       for (const Weights weights : options.weights)
         for (const std::int64_t n : widths) {
           const Problem problem = make_problem(op, graph.adj, dtype, n, make_weights(graph, weights, dtype));
+          const std::size_t first = report.results.size();
           print_cell(measure_cell(graph, problem, kernels, options.repeats, report));
+          append_rows(csv, options.csv, report, first);
         }
   }
   if (options.explain) fmt::print("\n{}", explain(graph, options));
@@ -88,18 +98,19 @@ int run(const BenchOptions& options) {
   if (options.device.is_cuda()) report.header.emplace_back("versions", cuda_versions());
 #endif
   print_header(report);
+  if (!options.csv.empty()) write_csv_header(csv);
   std::string drawn;
   if (options.experiments.empty()) {
     report.limits = measure_limits(options.device);
     print_limits(report.limits);
     for (const GraphSource& source : options.graphs)
-      measure_graph(load_graph(source, options.device), options, report);
+      measure_graph(load_graph(source, options.device), options, csv, report);
     print_summary(report);
     drawn = plot(report);
   } else {
     drawn = run_experiments(options, report);
+    append_rows(csv, options.csv, report, 0);
   }
-  finish(csv, options.csv, write_csv, report);
   finish(json, options.json, write_json, report);
   finish(
       picture, options.plot, [&](const Report&, std::ostream& out) { out << drawn; }, report);
