@@ -37,8 +37,8 @@ void cut_to_size(std::vector<NeighborSample>& samples, std::vector<Block>& block
   for (std::int64_t l = 0; l < layers; ++l) {
     const NeighborSample& s = samples[l];
     const std::int64_t edges = size[2 * l], nodes = size[2 * l + 1];
-    blocks[l] = {Adjacency::trusted({targets, nodes, s.row_ptr.slice(0, targets + 1), s.col.slice(0, edges)}),
-                 s.edge_ids.slice(0, edges), s.nodes.slice(0, nodes)};
+    blocks[l] = {sampled_graph(s, targets, nodes, edges), s.edge_ids.slice(0, edges),
+                 s.nodes.slice(0, nodes)};
     targets = nodes;
   }
 }

@@ -66,8 +66,12 @@ struct TransposedEdgeIds {
   Tensor edge_ids;
 };
 
+// The columns of a graph are in range already: they are not checked again, which would wait for the device.
 CooResult sort_by_column(const Adjacency& adj, bool edge_ids) {
-  return coo_to_csr(adj.csr().col, edge_rows(adj), adj.cols(), adj.rows(), {.edge_ids = edge_ids});
+  check_sizes("transpose", adj.cols(), adj.rows(), {});
+  kernels::SortedEdges sorted = kernels::coo_to_csr.on(adj.device())(
+      adj.csr().col, edge_rows(adj), adj.cols(), adj.rows(), {.edge_ids = edge_ids});
+  return {Adjacency::trusted(std::move(sorted.csr)), sorted.edge_ids};
 }
 
 // For a symmetric pattern the edges of A^T are the reverse edges of A, which needs no sort.

@@ -2,6 +2,7 @@
 
 #include "ops/checks.h"
 #include "ops/kernels/graph.h"
+#include "ops/sparse/row_order.h"
 
 namespace rodeo {
 namespace {
@@ -59,6 +60,18 @@ NeighborSample sample_neighbors(const Adjacency& graph, const Tensor& targets, c
                                      sample.edge_ids);
   kernels::number_sources.on(device)(graph.csr(), targets, num_targets, marks, sample);
   return sample;
+}
+
+Adjacency sampled_graph(const NeighborSample& sample, std::int64_t rows, std::int64_t cols,
+                        std::int64_t edges) {
+  check(rows >= 0 && rows < sample.row_ptr.numel() && edges >= 0 && edges <= sample.col.numel() &&
+            cols >= 0 && cols <= sample.nodes.numel(),
+        "[sampled_graph] ", rows, " x ", cols, " with ", edges,
+        " edges is more than the sample has room for");
+  const Adjacency graph =
+      Adjacency::trusted({rows, cols, sample.row_ptr.slice(0, rows + 1), sample.col.slice(0, edges)});
+  assume_no_locality(graph);
+  return graph;
 }
 
 }  // namespace rodeo

@@ -17,6 +17,12 @@ constexpr std::int32_t kUnmarked = std::numeric_limits<std::int32_t>::max();
 struct SampleOptions {
   std::int64_t fanout = kAllNeighbors;  // edges of a target, at most
   bool replace = false;                 // draw with replacement
+
+  /// Edges that a row of `degree` edges keeps.
+  RODEO_HOST_DEVICE std::int64_t count(std::int64_t degree) const {
+    const bool whole = fanout == kAllNeighbors || degree == 0 || (!replace && degree <= fanout);
+    return whole ? degree : fanout;
+  }
 };
 
 /// Names the random numbers of one layer of one batch.

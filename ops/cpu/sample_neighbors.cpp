@@ -7,11 +7,6 @@
 namespace rodeo::kernels::cpu {
 namespace {
 
-std::int64_t sampled(std::int64_t degree, const SampleOptions& options) {
-  if (options.fanout == kAllNeighbors || degree == 0) return degree;
-  return options.replace ? options.fanout : std::min(degree, options.fanout);
-}
-
 /// Floyd's algorithm: `count` different numbers of [0, degree), plus `begin`.
 void sample_row(std::int64_t begin, std::int64_t degree, std::int64_t node, const SampleKey& key,
                 std::int64_t count, std::int64_t* out) {
@@ -33,7 +28,7 @@ void sample_row_ptr(const Csr& a, const Tensor& targets, const Tensor& num_targe
   const std::int64_t count = *num_targets.data<std::int64_t>();
   out[0] = 0;
   for (std::int64_t i = 0; i < targets.numel(); ++i)
-    out[i + 1] = out[i] + (i < count ? sampled(begin[target[i] + 1] - begin[target[i]], options) : 0);
+    out[i + 1] = out[i] + (i < count ? options.count(begin[target[i] + 1] - begin[target[i]]) : 0);
 }
 
 void sample_edges(const Csr& a, const Tensor& targets, const Tensor& num_targets,

@@ -11,12 +11,27 @@
 
 namespace rodeo {
 
-RowLocality row_locality(const Adjacency& adj) {
-  struct CachedLocality {
-    mutable std::optional<RowLocality> value;
-  };
+namespace {
+
+struct CachedLocality {
+  mutable std::optional<RowLocality> value;
+  mutable bool assumed = false;
+};
+const CachedLocality& cached_locality(const Adjacency& adj) {
+  return adj.cached<CachedLocality>([] { return CachedLocality(); });
+}
+
+}  // namespace
+
+void assume_no_locality(const Adjacency& adj) {
   const auto lock = adj.lock_cache();
-  auto& kept = adj.cached<CachedLocality>([] { return CachedLocality(); }).value;
+  cached_locality(adj).value = RowLocality{};
+  cached_locality(adj).assumed = true;
+}
+
+RowLocality row_locality(const Adjacency& adj) {
+  const auto lock = adj.lock_cache();
+  auto& kept = cached_locality(adj).value;
   if (kept) return *kept;
   if (adj.rows() == 0 || is_capturing(adj.device())) return {};
   kept = kernels::row_locality.on(adj.device())(adj.csr(), {}, RowLocality::kNeighbours);
@@ -94,6 +109,7 @@ void order_as(const Adjacency& rows, const Adjacency& part) {
 }
 
 void order_transpose(const Adjacency& rows, const Adjacency& transposed) {
+  if (cached_locality(rows).assumed) assume_no_locality(transposed);
   if (rows.rows() == rows.cols()) return;
   const RowOrder& order = row_order(rows);
   if (order.column_cluster.defined())

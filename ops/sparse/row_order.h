@@ -9,6 +9,9 @@ namespace rodeo {
 /// How many columns consecutive rows have in common. Cached on adj; the first call waits for the device, or
 /// during CUDA graph capture returns an empty value, which is not cached.
 RowLocality row_locality(const Adjacency& adj);
+/// Says that consecutive rows of adj, and of its transpose, have few columns in common: nothing is measured,
+/// and so nothing waits for the device. For graphs that are used once.
+void assume_no_locality(const Adjacency& adj);
 
 /// The cluster of each row of a square matrix: u8 [rows]. Throws Error where it is not square.
 Tensor cluster_rows(const Adjacency& adj);
@@ -28,7 +31,8 @@ const Tensor& row_clusters(const Adjacency& adj);
 void order_shard(const Adjacency& adj);
 /// Gives a part of a rank's rows, with other columns, the order of these rows.
 void order_as(const Adjacency& rows, const Adjacency& part);
-/// Gives the transpose of a rank's rows its RowOrder. Nothing for other graphs.
+/// Gives the transpose of a rank's rows its RowOrder, and passes assume_no_locality() on. Nothing for other
+/// graphs.
 void order_transpose(const Adjacency& rows, const Adjacency& transposed);
 
 }  // namespace rodeo

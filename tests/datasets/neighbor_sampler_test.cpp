@@ -3,7 +3,9 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <string_view>
 
+#include "core/kernel_observer.h"
 #include "models/sage.h"
 #include "ops/gather_rows.h"
 #include "tests/support/cases.h"
@@ -161,6 +163,33 @@ TEST_P(DatasetsNeighborSampler, AllNeighboursGiveTheLayerOfTheFullGraph) {
   EXPECT_TRUE(near(logits.value(), doubles(gather_rows(full.value(), some_nodes(device()))), 1e-5, 1e-5));
   EXPECT_ERROR(model.forward(std::vector<Adjacency>{blocks[0]}, Variable(x)),
                "[sage] 3 layers need a block each, got 1");
+}
+
+/// Counts the kernels whose results the host waits for.
+class WaitingKernels : public KernelObserver {
+ public:
+  void before(const KernelCallInfo& call) override {
+    for (const std::string_view name : {"row_locality", "first_out_of_range", "longest_row"})
+      waits += call.op == name;
+  }
+  void after(const KernelCallInfo&) override {}
+  int waits = 0;
+};
+
+TEST_P(DatasetsNeighborSampler, ForwardAndBackwardOverBlocksWaitForNothing) {
+  const NeighborSampler sampler(mixed_graph().to(device()), {{5, 4, 3}});
+  const SampledBatch batch = sampler.sample(some_nodes(device()));
+  Sage model({.in = 9, .hidden = 8, .classes = 5, .layers = 3}, Random(3), device());
+  std::vector<Adjacency> blocks;
+  for (const Block& block : batch.blocks) blocks.push_back(block.adj);
+  const Variable x(random_tensor({batch.inputs().numel(), 9}, DType::kF32, device()));
+  WaitingKernels kernels;
+  {
+    const ScopedKernelObserver observe(kernels);
+    const Variable logits = model.forward(blocks, x);
+    logits.backward(Tensor::full(logits.shape(), 1, DType::kF32, device()));
+  }
+  EXPECT_EQ(kernels.waits, 0);
 }
 
 TEST_P(DatasetsNeighborSampler, EmptyBatchesAndGraphs) {

@@ -14,12 +14,7 @@ __global__ void sample_counts_kernel(const std::int64_t* begin, const std::int64
   const std::int64_t used = *num_targets;
   RODEO_GRID_STRIDE(i, t) {
     std::int64_t count = 0;
-    if (i < used) {
-      const std::int64_t degree = begin[target[i] + 1] - begin[target[i]];
-      const bool whole =
-          options.fanout == kAllNeighbors || degree == 0 || (!options.replace && degree <= options.fanout);
-      count = whole ? degree : options.fanout;
-    }
+    if (i < used) count = options.count(begin[target[i] + 1] - begin[target[i]]);
     counts[i] = count;
   }
 }
