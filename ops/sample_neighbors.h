@@ -31,8 +31,8 @@ NeighborSample sample_neighbors(const Adjacency& graph, const Tensor& targets, c
                                 const SampleOptions& options, const SampleKey& key, const Tensor& marks);
 
 /// The graph [rows, cols] of the first `edges` sampled edges: what is used of a sample, once the host knows
-/// it. Products with this graph and its transpose measure nothing and do not wait for the device. Throws
-/// Error for sizes beyond the capacities of the sample.
+/// it: row_ptr i64 [rows + 1], col i32 [edges]. Products with this graph and its transpose measure nothing
+/// and do not wait for the device. Deterministic. Throws Error for sizes beyond the capacities of the sample.
 Adjacency sampled_graph(const NeighborSample& sample, std::int64_t rows, std::int64_t cols,
                         std::int64_t edges);
 

@@ -266,7 +266,7 @@ epochs() { "$bin/epoch_bench" --device cpu --epochs 2 --warmup 1 "$@"; }
 expect_success "$bin/epoch_bench" --help
 expect_success epochs --dataset "$data" --hidden 4,8 --heads 1,2 --csv "$dir/epochs.csv" --json "$dir/epochs.json"
 [ "$(wc -l <"$dir/epochs.csv")" -eq 7 ] && ok || bad "epoch_bench's CSV does not have 1 + 2 + 4 lines: $(cat "$dir/epochs.csv")"
-awk -F, '{print NF}' "$dir/epochs.csv" | sort -u | grep -qx 15 && ok || bad "epoch_bench's CSV lines do not have 15 fields each"
+awk -F, '{print NF}' "$dir/epochs.csv" | sort -u | grep -qx 21 && ok || bad "epoch_bench's CSV lines do not have 21 fields each"
 grep -q nan "$dir/epochs.csv" && bad "epoch_bench measured nothing: $(cat "$dir/epochs.csv")" || ok
 [ "$(grep -c '{"graph": .*"epoch_ms": [0-9]' "$dir/epochs.json")" -eq 6 ] && ok || bad "epoch_bench's JSON does not have 6 results"
 if command -v python3 >/dev/null; then
@@ -278,8 +278,11 @@ expect_success epochs --dataset "$data" --model gcn --precision fp32,bf16 --csv 
 expect_error "unknown precision 'half': expected one of fp32, tf32, bf16" epochs --precision half
 expect_error "$dir/missing/x.json" epochs --dataset "$data" --json "$dir/missing/x.json"
 expect_success epochs --model gcn --graph cora --node-order shuffled,community --reorder none,degree,rcm,rabbit --csv "$dir/orders.csv"
-[ "$(cut -d, -f1,13 "$dir/orders.csv" | tail -n +2 | sort -u | wc -l)" -eq 8 ] && grep -q '^cora-like-sorted,gcn,.*,rabbit,[0-9.]*,fp32$' "$dir/orders.csv" && ok ||
+[ "$(cut -d, -f1,13 "$dir/orders.csv" | tail -n +2 | sort -u | wc -l)" -eq 8 ] && grep -q '^cora-like-sorted,gcn,.*,rabbit,[0-9.]*,fp32,1,' "$dir/orders.csv" && ok ||
   bad "epoch_bench --reorder times the wrong orders: $(cat "$dir/orders.csv")"
+expect_success epochs --graph cora --model gcn --ranks 1,2 --json "$dir/ranks.json"
+[ "$(grep -c '"ranks": [12],' "$dir/ranks.json")" -eq 2 ] && ok || bad "epoch_bench --ranks 1,2 does not write both: $(cat "$dir/ranks.json")"
+expect_error "do not go with --gpus and --ranks" epochs --graph cora --ranks 2 --csv "$dir/no.csv"
 expect_error "--reorder must be none, degree, rcm or rabbit, got 'best'" epochs --reorder best
 expect_error "--model must be of gcn, gat" epochs --model sage
 expect_error "--graph must be of" epochs --graph mars
