@@ -1,4 +1,5 @@
 """The examples run."""
+import json
 import os
 import subprocess
 import sys
@@ -19,3 +20,16 @@ def test_example(name, arguments):
     done = subprocess.run([sys.executable, os.path.join(FOLDER, name), *arguments], capture_output=True, text=True,
                           env=environment, timeout=300)
     assert done.returncode == 0 and done.stdout, done.stderr
+
+
+def test_cells_of_the_notebook():
+    for module in "torch", "torch_geometric", "matplotlib":
+        pytest.importorskip(module)
+    with open(os.path.join(FOLDER, "from_pyg.ipynb"), encoding="utf-8") as file:
+        cells = [cell for cell in json.load(file)["cells"] if cell["cell_type"] == "code"]
+    assert all(cell["outputs"] or "print(" not in "".join(cell["source"]) for cell in cells), "a cell was not executed"
+    program = "import matplotlib; matplotlib.use('Agg')\n" + "\n".join("".join(cell["source"]) for cell in cells)
+    program = program.replace("[10_000, 50_000, 200_000]", "[1_000, 2_000]")  # the same program in seconds
+    environment = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(rodeo.__file__))}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=300)
+    assert done.returncode == 0 and "test accuracy" in done.stdout, done.stderr
