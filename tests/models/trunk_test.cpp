@@ -123,6 +123,9 @@ TEST(ModelsTrunkErrors, NameOptionAndExpectation) {
   EXPECT_ERROR(apply_options({{"layer-dropout", "0.5,0.5", ""}}, options),
                "--layer-dropout needs a number for each hidden layer, 1, got 2");
   options = published_options("gcn");
+  options.trunk.pre_linear = 2147483647;  // as a damaged file of weights may say
+  EXPECT_ERROR(check_trunk(options), "--pre-linear must be at most 64, got 2147483647");
+  options = published_options("gcn");
   EXPECT_ERROR(
       apply_options({{"norm", "batch", ""}, {"prune-rows", "true", ""}}, options),
       "--prune-rows is for the published GCN: not with --norm, --residual, --jk, --act, --pre-linear, "

@@ -46,6 +46,12 @@ std::string describe(const TrainOptions& o, TrunkConv conv, const ModelGraph& gr
   return text;
 }
 
+/// A damaged file of weights may ask for billions.
+void check_pre_linear(const TrunkParts& parts) {
+  constexpr std::int64_t kMost = 64;
+  check(parts.pre_linear <= kMost, "--pre-linear must be at most ", kMost, ", got ", parts.pre_linear);
+}
+
 }  // namespace
 
 bool uses_trunk(const TrainOptions& options) {
@@ -57,6 +63,7 @@ bool uses_trunk(const TrainOptions& options) {
 }
 
 NodeModel make_trunk(const TrainOptions& options, const NodeTask& task, const ModelGraph& graph) {
+  check_pre_linear(options.trunk);
   const TrunkConv conv = convolution_of(options.model);
   auto trunk = std::make_unique<Trunk>(
       TrunkOptions{.in = task.num_features,
@@ -110,6 +117,7 @@ std::vector<double> parse_layer_dropout(std::string_view text) {
 void check_trunk(const TrainOptions& options) {
   if (!traits_of(options).trunk) return;
   const TrunkParts& parts = options.trunk;
+  check_pre_linear(parts);
   const int hidden_layers = parts.has_classifier() ? options.layers : options.layers - 1;
   const std::vector<double> layer_dropout = parse_layer_dropout(options.layer_dropout);
   check(layer_dropout.empty() || std::ssize(layer_dropout) == hidden_layers,
