@@ -1,6 +1,6 @@
 /// sample_bench: milliseconds of one epoch of GraphSAGE on sampled mini-batches, and its parts. The parts are
 /// timed one after the other, with a wait for the device behind each; the epoch is timed without such waits.
-/// scripts/torch_sampling.py prints the same for PyTorch. Exit codes: 0; 2 for a bad option.
+/// Exit codes: 0; 2 for a bad option.
 #include <fmt/format.h>
 
 #include <chrono>
