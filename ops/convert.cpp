@@ -135,10 +135,12 @@ Transposed transpose(const Adjacency& adj) {
   const auto& ids = adj.cached<TransposedEdgeIds>([&] {
     const Tensor reverse = Tensor::empty({adj.num_edges()}, DType::kI64, adj.device());
     CooResult t;
-    if (is_symmetric(adj, reverse))
+    if (is_symmetric(adj, reverse)) {
       t.edge_ids = reverse;
-    else
-      t = sort_by_column(adj, true), order_transpose(adj, t.adj);
+    } else {
+      t = sort_by_column(adj, true);
+      order_transpose(adj, t.adj);
+    }
     adj.cached<TransposedPattern>([&] { return TransposedPattern{t.adj}; });
     return TransposedEdgeIds{t.edge_ids};
   });

@@ -282,6 +282,7 @@ expect_success epochs --model gcn --graph cora --node-order shuffled,community -
   bad "epoch_bench --reorder times the wrong orders: $(cat "$dir/orders.csv")"
 expect_success epochs --graph cora --model gcn --ranks 1,2 --json "$dir/ranks.json"
 [ "$(grep -c '"ranks": [12],' "$dir/ranks.json")" -eq 2 ] && ok || bad "epoch_bench --ranks 1,2 does not write both: $(cat "$dir/ranks.json")"
+expect_error "$dir/missing/x.json" epochs --graph cora --ranks 1,2 --json "$dir/missing/x.json"
 expect_error "do not go with --gpus and --ranks" epochs --graph cora --ranks 2 --csv "$dir/no.csv"
 expect_error "--reorder must be none, degree, rcm or rabbit, got 'best'" epochs --reorder best
 expect_error "--model must be of gcn, gat" epochs --model sage

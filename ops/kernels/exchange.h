@@ -1,4 +1,5 @@
-/// Kernels that arrange rows for the exchange between ranks: see ops/sparse/exchange.h.
+/// Kernels that arrange rows for the exchange between ranks: ops/sparse/halo.h, and sums by columns in
+/// ops/sparse/shard_plan.cpp.
 #pragma once
 
 #include "ops/kernels/registry.h"

@@ -74,7 +74,7 @@ AggregationTime predict_aggregation(Aggregation form, const AggregationSizes& si
       out.sum_ms = sum_ms(edges, nodes, slice, rates);
       out.bytes_received = others * slice + own * slice * (p - 1);
       out.exchange_ms = 2 * receive_ms(out.bytes_received / 2, sizes.ranks, rates);
-      if (sizes.ranks > 1) out.exchange_ms += 2 * rates.exchange_ms / 2 + 4 * own * row / rates.copy_bytes;
+      if (sizes.ranks > 1) out.exchange_ms += rates.exchange_ms + 4 * own * row / rates.copy_bytes;
       return out;
     }
   }

@@ -20,6 +20,10 @@
 namespace rodeo {
 namespace {
 
+const ShardPlan& plan_of(const Adjacency& rows) {
+  return rows.cached<ShardPlan>([] { return ShardPlan(); });
+}
+
 /// The value of each rank.
 std::vector<double> of_ranks(const ShardedRows& share, double own) {
   return share.nodes->ranks()
@@ -237,7 +241,7 @@ void plan_shard(const ShardedRows& share, Aggregation wanted) {
 }
 
 const ShardPlan& shard_plan(const ShardedRows& share) {
-  return share.rows.cached<ShardPlan>([] { return ShardPlan(); });
+  return plan_of(share.rows);
 }
 
 Tensor neighbour_rows(const ShardedRows& share, const Tensor& x) {
@@ -269,7 +273,7 @@ Variable sharded_sum(const ShardedRows& share, const Variable& x, const SpmmOpti
 }
 
 std::string explain_shard(const Adjacency& rows) {
-  const ShardPlan& plan = rows.cached<ShardPlan>([] { return ShardPlan(); });
+  const ShardPlan& plan = plan_of(rows);
   std::string text;
   if (plan.planned && plan.wanted != Aggregation::kAuto) text = str("  ", plan.wanted, ", as asked for\n");
   for (const auto& [problem, choice] : plan.found->choices) {

@@ -144,18 +144,11 @@ Trained fit(const PyDataset& dataset, const TrainOptions& options, nb::handle ca
     std::optional<KernelTimer> timer;
     if (!options.trace.empty() || !options.report.empty())
       timer.emplace(device, options.trace.empty() ? 1 : 50);
-    Trainer trainer = make_trainer(
-        run, {.epochs = options.epochs,
-              .eval_every = options.eval_every,
-              .patience = options.patience,
-              .stop_on_loss = options.stop_on_loss,
-              .cuda_graph = options.cuda_graph,
-              .schedule = options.schedule,
-              .clip_norm = options.clip_norm,
-              .stop_at_nan = options.stop_at_nan,
-              .timer = timer ? &*timer : nullptr,
-              .watch = options.debug ? &watch : nullptr,
-              .stop = [&] { return interruption.error.has_value() || interruption.signalled(); }});
+    TrainerOptions training = trainer_options(options);
+    training.timer = timer ? &*timer : nullptr;
+    training.watch = options.debug ? &watch : nullptr;
+    training.stop = [&] { return interruption.error.has_value() || interruption.signalled(); };
+    Trainer trainer = make_trainer(run, training);
     recorder.start(run, trainer, describe(device));
     result.summary = trainer.fit([&](const EpochReport& report) {
       recorder.epoch(report);

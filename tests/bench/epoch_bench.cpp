@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
 
 #include "core/context.h"
@@ -18,6 +17,7 @@
 #include "tests/bench/epoch_ranks.h"
 #include "tests/bench/epoch_table.h"
 #include "tests/bench/limits.h"
+#include "tests/bench/output_file.h"
 #include "train/commands/run_on_ranks.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
@@ -40,26 +40,6 @@ Ordered order_nodes(const Dataset& data, NodeOrder by) {
     out.ms = timed(kCpu, [&] { out.data = select_nodes(data, node_order(data, by)); });
   return out;
 }
-
-// Opened before the first run, so that a path that cannot be written fails at once.
-class OutputFile {
- public:
-  explicit OutputFile(const std::string& path) : path_(path) {
-    if (path.empty()) return;
-    file_.open(path);
-    check(file_.is_open(), path, ": cannot be written");
-  }
-  void write(const std::vector<EpochRow>& rows, void (*format)(const std::vector<EpochRow>&, std::ostream&)) {
-    if (path_.empty()) return;
-    format(rows, file_);
-    file_.flush();
-    check(file_.good(), path_, ": writing failed");
-  }
-
- private:
-  std::string path_;
-  std::ofstream file_;
-};
 
 // Lower bound in milliseconds of one GCN epoch, from the measured bandwidth. X is read once in the forward
 // and once in the backward pass; a sparse X has a 4-byte column index for each value. Every aggregation
@@ -88,14 +68,11 @@ EpochRow train_epochs(const Ordered& nodes, const TrainOptions& training, const 
                       const Limits& limits, const Communicator& ranks) {
   const NodeRun run = make_run(nodes.data, training, options.device, ranks);
   const int total = options.warmup + 2 * options.epochs;
-  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                  {.epochs = total,
-                   .eval_every = total,
-                   .warmup_epochs = options.warmup,
-                   .profile_every = 2,
-                   .cuda_graph = options.cuda_graph,
-                   .training_rows = run.model.training_rows,
-                   .partition = run.task.partition});
+  Trainer trainer = make_trainer(run, {.epochs = total,
+                                       .eval_every = total,
+                                       .warmup_epochs = options.warmup,
+                                       .profile_every = 2,
+                                       .cuda_graph = options.cuda_graph});
   EpochRow row{nodes.data.name,
                training,
                trainer.fit(),
@@ -166,8 +143,8 @@ void run(EpochOptions options, const Communicator& ranks) {
   for (const std::string& path : options.files)
     measure_graph(load_dataset(path, {.need = Need::kTraining, .split = options.split}), options, limits,
                   ranks, rows);
-  csv.write(rows, write_epoch_csv);
-  json.write(rows, write_epoch_json);
+  csv.write([&](std::ostream& out) { write_epoch_csv(rows, out); });
+  json.write([&](std::ostream& out) { write_epoch_json(rows, out); });
 }
 
 }  // namespace

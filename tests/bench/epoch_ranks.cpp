@@ -10,9 +10,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/error.h"
 #include "core/launch_ranks.h"
 #include "ops/plan/aggregation_cost.h"
+#include "tests/bench/output_file.h"
 
 namespace rodeo::bench {
 namespace {
@@ -113,6 +113,7 @@ void print_scaling(const std::vector<Json>& rows, bool simulate) {
 
 int run_numbers_of_ranks(const EpochOptions& options, int argc, const char* const* argv) {
   const std::vector<std::string> base = without(argc, argv, {"--gpus", "--ranks", "--json", "--csv"});
+  OutputFile json(options.json);
   std::vector<Json> rows;
   for (const int ranks : options.ranks) {
     const TemporaryFile file;
@@ -126,10 +127,7 @@ int run_numbers_of_ranks(const EpochOptions& options, int argc, const char* cons
     for (const Json& row : Json::parse(text)) rows.push_back(row);
   }
   print_scaling(rows, options.on_gpus);
-  if (options.json.empty()) return 0;
-  std::ofstream out(options.json);
-  out << Json(rows).dump(1) << '\n';
-  check(out.good(), options.json, ": writing failed");
+  json.write([&](std::ostream& out) { out << Json(rows).dump(1) << '\n'; });
   return 0;
 }
 

@@ -136,19 +136,11 @@ RunResult train(const TrainOptions& options, Device device, const Communicator& 
 
   std::optional<StopOnSignal> own;
   const StopOnSignal& signals = shared ? *shared : own.emplace();
-  Trainer trainer =
-      make_trainer(run, {.epochs = options.epochs,
-                         .eval_every = options.eval_every,
-                         .patience = options.patience,
-                         .stop_on_loss = options.stop_on_loss,
-                         .cuda_graph = options.cuda_graph,
-                         .schedule = options.schedule,
-                         .partition = task.partition,
-                         .clip_norm = options.clip_norm,
-                         .stop_at_nan = options.stop_at_nan,
-                         .timer = timer ? &*timer : nullptr,
-                         .watch = options.debug ? &watch : nullptr,
-                         .stop = [&] { return signals.signal() != 0 || (hooks.stop && hooks.stop()); }});
+  TrainerOptions training = trainer_options(options);
+  training.timer = timer ? &*timer : nullptr;
+  training.watch = options.debug ? &watch : nullptr;
+  training.stop = [&] { return signals.signal() != 0 || (hooks.stop && hooks.stop()); };
+  Trainer trainer = make_trainer(run, training);
   const int first = recorder.start(run, trainer, describe_device(options.device, device));
   ranks.barrier();  // before rank 0 replaces the checkpoint that the others resume from
   if (first > 0)

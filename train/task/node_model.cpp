@@ -168,8 +168,20 @@ NodeRun make_prediction_run(Dataset dataset, const TrainOptions& options, Device
   });
 }
 
+TrainerOptions trainer_options(const TrainOptions& options) {
+  return {.epochs = options.epochs,
+          .eval_every = options.eval_every,
+          .patience = options.patience,
+          .stop_on_loss = options.stop_on_loss,
+          .cuda_graph = options.cuda_graph,
+          .schedule = options.schedule,
+          .clip_norm = options.clip_norm,
+          .stop_at_nan = options.stop_at_nan};
+}
+
 Trainer make_trainer(const NodeRun& run, TrainerOptions options) {
   const auto& [task, model] = run;
+  options.partition = task.partition;
   if (model.objective.loss) return {*model.module, model.objective, model.groups, options};
   options.training_rows = model.training_rows;
   options.mini_batches = model.mini_batches;

@@ -13,7 +13,10 @@ NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device, co
 /// The same without an objective, for predictions: messages pass over all edges.
 NodeRun make_prediction_run(Dataset dataset, const TrainOptions& options, Device device);
 
-/// A trainer of the run's objective, or of its classification of nodes.
+/// What the options of a command say of training. Timer, watch and stop are the caller's.
+TrainerOptions trainer_options(const TrainOptions& options);
+
+/// A trainer of the run's objective, or of its classification of nodes, over the run's ranks.
 Trainer make_trainer(const NodeRun& run, TrainerOptions options);
 
 }  // namespace rodeo

@@ -29,8 +29,7 @@ void add_data(Group data, const TrainOptions& defaults) {
     data.text(Role::kTraining, "split", field(&TrainOptions::split), "K|A/B/C|class:N/A/B[@SEED]",
               "Replaces the file's masks. 2: the file's split of that number, from 0; 60/20/20 or "
               "0.6/0.2/0.2: a random one; class:20/500/1000: random, 20 training nodes of each class, by "
-              "--seed, or @123: by "
-              "torch.randperm with that seed");
+              "--seed, or @123: by torch.randperm with that seed");
   data.flag(Role::kModel, "undirected", field(&TrainOptions::undirected),
             "Add the reverse of every edge and drop duplicates");
   data.two_words(Role::kModel, "normalize-features", field(&TrainOptions::normalize_features), "row", "none",
