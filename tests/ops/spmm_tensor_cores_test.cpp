@@ -13,21 +13,41 @@
 namespace rodeo::test {
 namespace {
 
-constexpr SpmmOptions kTca{SpmmAlgorithm::kTca};
+/// The SpMM algorithms on tensor cores: TCA-SpMM and RoDe's plan with tensor-core sums.
+class OpsSpmmTensorCores : public testing::TestWithParam<SpmmAlgorithm> {
+ protected:
+  const SpmmOptions options_{GetParam()};
+  const std::string name_ = str(GetParam());
+};
 
-TEST(OpsSpmmTcaOnCpu, Errors) {
+class OpsSpmmTensorCoresOnCpu : public OpsSpmmTensorCores {};
+
+TEST_P(OpsSpmmTensorCoresOnCpu, Errors) {
   const Adjacency adj = graph_with_lengths({1, 2, 1}, 3);
-  EXPECT_ERROR(spmm(adj, Tensor::zeros({3, 2}), kTca),
-               "[spmm] tca runs on CUDA only, and the graph is on cpu: choose auto, csr or rode");
+  EXPECT_ERROR(spmm(adj, Tensor::zeros({3, 2}), options_),
+               "[spmm] " + name_ + " runs on CUDA only, and the graph is on cpu: choose auto, csr or rode");
 }
 
-class OpsSpmmTca : public testing::Test {
+class OpsSpmmTensorCoresOnCuda : public OpsSpmmTensorCores {
  protected:
   void SetUp() override {
     if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device: " << cuda_absence_reason();
     set_poison_memory(true);
   }
   void TearDown() override { set_poison_memory(false); }
+
+  void check_product(const Adjacency& adj, const Tensor& weight, const Tensor& x, const Sums& want,
+                     const std::string& what) const {
+    const auto run = [&] {
+      return weight.defined() ? spmm(adj, weight, x, options_) : spmm(adj, x, options_);
+    };
+    const Tensor y = run();
+    ASSERT_EQ(y.shape(), (Shape{adj.rows(), x.dim(1)})) << what;
+    const std::vector<double> rounded = doubles(Tensor::from(want.y, y.shape()).to(x.dtype()));
+    ASSERT_TRUE(near(y, rounded, 0, 0)) << what;
+    ASSERT_TRUE(same_bits(y, run())) << what;
+  }
+
   const Device device_ = cuda_device();
 };
 
@@ -39,17 +59,7 @@ Tensor integers(const Shape& shape, DType dtype, std::uint64_t seed) {
   return Tensor::from(values, shape).to(dtype);
 }
 
-void check_product(const Adjacency& adj, const Tensor& weight, const Tensor& x, const Sums& want,
-                   const std::string& what) {
-  const auto run = [&] { return weight.defined() ? spmm(adj, weight, x, kTca) : spmm(adj, x, kTca); };
-  const Tensor y = run();
-  ASSERT_EQ(y.shape(), (Shape{adj.rows(), x.dim(1)})) << what;
-  const std::vector<double> rounded = doubles(Tensor::from(want.y, y.shape()).to(x.dtype()));
-  ASSERT_TRUE(near(y, rounded, 0, 0)) << what;
-  ASSERT_TRUE(same_bits(y, run())) << what;
-}
-
-TEST_F(OpsSpmmTca, AllCasesWidthsAndTypes) {
+TEST_P(OpsSpmmTensorCoresOnCuda, AllCasesWidthsAndTypes) {
   for (const SparseCase& sparse_case : sparse_cases()) {
     const Adjacency host = sparse_case.make(), adj = host.to(device_);
     for (const std::int64_t n : widths())
@@ -65,7 +75,7 @@ TEST_F(OpsSpmmTca, AllCasesWidthsAndTypes) {
 }
 
 // All borders of the row classes, of steps, and of the segments of the scratch pad.
-TEST_F(OpsSpmmTca, AllRowLengths) {
+TEST_P(OpsSpmmTensorCoresOnCuda, AllRowLengths) {
   std::vector<std::int64_t> lengths{191, 192, 193, 255, 256, 257, 319,  320,  383,  384,  385,  447,  448,
                                     511, 512, 513, 767, 768, 769, 1023, 1024, 1025, 1279, 1280, 1281, 5000};
   for (std::int64_t length = 0; length <= 130; ++length) lengths.push_back(length);
@@ -79,23 +89,24 @@ TEST_F(OpsSpmmTca, AllRowLengths) {
 }
 
 // Random values: what is rounded is x and the weight to TF32, and the output to a 16-bit type.
-TEST_F(OpsSpmmTca, RoundsToNearest) {
+TEST_P(OpsSpmmTensorCoresOnCuda, RoundsToNearest) {
   const Adjacency host = graph_with_lengths({1, 3, 8, 14, 30, 60, 100}, 50), adj = host.to(device_);
   for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32}) {
     const Tensor x = random_tensor({50, 24}, dtype, kCpu, 3),
                  weight = random_tensor({host.num_edges()}, dtype, kCpu, 4);
     const Sums want = spmm_reference(host, weight, x);
     const double tolerance = dtype == DType::kF32 ? 0x1p-10 : epsilon(dtype) / 2 + 0x1p-20;
-    EXPECT_TRUE(near(spmm(adj, weight.to(device_), x.to(device_), kTca), want.y, tolerance, 1e-7, want.scale))
+    EXPECT_TRUE(
+        near(spmm(adj, weight.to(device_), x.to(device_), options_), want.y, tolerance, 1e-7, want.scale))
         << dtype;
   }
 }
 
-TEST_F(OpsSpmmTca, RunsInACudaGraphAfterOneRun) {
+TEST_P(OpsSpmmTensorCoresOnCuda, RunsInACudaGraphAfterOneRun) {
   const Adjacency host = graph_with_lengths({40, 3, 600, 0, 12, 25}, 50), adj = host.to(device_);
   const Tensor x = integers({50, 72}, DType::kF16, 3).to(device_);
   Tensor y;
-  const auto work = [&] { y = spmm(adj, x, kTca); };
+  const auto work = [&] { y = spmm(adj, x, options_); };
   EXPECT_THROW(CudaGraph::capture(device_, work), Error) << "the plan is not made in a capture";
   work();
   const Tensor want = y;
@@ -104,7 +115,7 @@ TEST_F(OpsSpmmTca, RunsInACudaGraphAfterOneRun) {
   EXPECT_TRUE(same_bits(y, want));
 }
 
-TEST_F(OpsSpmmTca, SlicedOperandsAreNotAligned) {
+TEST_P(OpsSpmmTensorCoresOnCuda, SlicedOperandsAreNotAligned) {
   const Adjacency host = graph_with_lengths({40, 3, 600, 0, 12, 25}, 50), adj = host.to(device_);
   for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32})
     for (const std::int64_t n : {4, 8, 64}) {
@@ -117,7 +128,7 @@ TEST_F(OpsSpmmTca, SlicedOperandsAreNotAligned) {
 }
 
 // Zeros that pad a chunk, a tile or an operand must meet no value that is not finite.
-TEST_F(OpsSpmmTca, InfinityAndNanReachTheirOwnOutputsOnly) {
+TEST_P(OpsSpmmTensorCoresOnCuda, InfinityAndNanReachTheirOwnOutputsOnly) {
   for (const std::int64_t length : {1, 8, 16, 30, 60, 70, 600}) {
     // Row 0 reads rows 0 .. length - 1 of X, row 1 the row after, of which two columns in four are not
     // finite, row 2 all of them.
@@ -138,7 +149,8 @@ TEST_F(OpsSpmmTca, InfinityAndNanReachTheirOwnOutputsOnly) {
         const Tensor
             x = Tensor::from(values, {length + 1, static_cast<std::int64_t>(kColumns)}).to(dtype).to(device_),
             ones = Tensor::full({2 * length + 2}, 1, dtype, device_);
-        const std::vector<double> y = doubles(weighted ? spmm(adj, ones, x, kTca) : spmm(adj, x, kTca));
+        const std::vector<double> y =
+            doubles(weighted ? spmm(adj, ones, x, options_) : spmm(adj, x, options_));
         for (std::size_t j = 0; j < kColumns; ++j) {
           EXPECT_EQ(y[j], static_cast<double>(length)) << "length " << length;
           for (const std::int64_t row : {1, 2}) {
@@ -153,10 +165,10 @@ TEST_F(OpsSpmmTca, InfinityAndNanReachTheirOwnOutputsOnly) {
   }
 }
 
-TEST_F(OpsSpmmTca, GradientIsTheTransposedProduct) {
+TEST_P(OpsSpmmTensorCoresOnCuda, GradientIsTheTransposedProduct) {
   const Adjacency host = graph_with_lengths({0, 3, 40, 1, 0, 600, 17}, 90), adj = host.to(device_);
   const Variable x(random_tensor({90, 24}, DType::kF32, device_), /*requires_grad=*/true);
-  const Variable y = spmm(adj, x, kTca);
+  const Variable y = spmm(adj, x, options_);
   const Tensor dy = random_tensor({host.rows(), 24}, DType::kF32, device_, 2);
   y.backward(dy);
   const Adjacency transposed = transpose_pattern(host);
@@ -164,14 +176,22 @@ TEST_F(OpsSpmmTca, GradientIsTheTransposedProduct) {
   EXPECT_TRUE(near(x.grad(), want.y, 0x1p-10, 1e-7, want.scale));
 }
 
-TEST_F(OpsSpmmTca, NoColumnsAndErrors) {
+TEST_P(OpsSpmmTensorCoresOnCuda, NoColumnsAndErrors) {
   const Adjacency adj = graph_with_lengths({3, 0, 2}, 5).to(device_);
-  EXPECT_EQ(spmm(adj, Tensor::empty({5, 0}, DType::kF16, device_), kTca).shape(), (Shape{3, 0}));
-  EXPECT_ERROR(spmm(adj, Tensor::zeros({5, 2}, DType::kF64, device_), kTca),
-               "[spmm] tca takes f32 (as TF32), bf16 and f16, got f64");
-  EXPECT_ERROR(spmm(adj, Tensor::empty({5, 2, 4}, DType::kF16, device_), kTca),
+  EXPECT_EQ(spmm(adj, Tensor::empty({5, 0}, DType::kF16, device_), options_).shape(), (Shape{3, 0}));
+  EXPECT_ERROR(spmm(adj, Tensor::zeros({5, 2}, DType::kF64, device_), options_),
+               "[spmm] " + name_ + " takes f32 (as TF32), bf16 and f16, got f64");
+  EXPECT_ERROR(spmm(adj, Tensor::empty({5, 2, 4}, DType::kF16, device_), options_),
                "[spmm] x must be a matrix [m, n], got [5, 2, 4]");
 }
+
+#define RODEO_ON_TENSOR_CORES(Suite)                                                              \
+  INSTANTIATE_TEST_SUITE_P(, Suite, testing::Values(SpmmAlgorithm::kTca, SpmmAlgorithm::kRodeTc), \
+                           [](const testing::TestParamInfo<SpmmAlgorithm>& info) {                \
+                             return info.param == SpmmAlgorithm::kTca ? "tca" : "rode_tc";        \
+                           })
+RODEO_ON_TENSOR_CORES(OpsSpmmTensorCoresOnCpu);
+RODEO_ON_TENSOR_CORES(OpsSpmmTensorCoresOnCuda);
 
 }  // namespace
 }  // namespace rodeo::test
