@@ -70,6 +70,18 @@ class Adjacency {
     return *std::any_cast<const std::shared_ptr<const T>&>(slot);
   }
 
+  /// Whether cached<T>() has a value already.
+  template <class T>
+  bool has_cached() const {
+    const CacheLock lock = lock_cache();
+    return cache().contains(std::type_index(typeid(T)));
+  }
+  /// The number of cached values.
+  std::size_t num_cached() const {
+    const CacheLock lock = lock_cache();
+    return cache().size();
+  }
+
   using CacheLock = std::unique_lock<std::recursive_mutex>;
   /// Locks the cache for this thread. For cached values that change after they were made, such as a map of
   /// plans: hold it while such a value is read or changed. make() may use the cache.

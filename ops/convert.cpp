@@ -5,6 +5,7 @@
 #include "ops/checks.h"
 #include "ops/index_checks.h"
 #include "ops/kernels/graph.h"
+#include "ops/sparse/derived.h"
 #include "ops/sparse/row_order.h"
 
 namespace rodeo {
@@ -61,6 +62,7 @@ namespace {
 // freed.
 struct TransposedPattern {
   Adjacency adj;
+  mutable bool is_read = true;  // set_transposed_pattern()
 };
 struct TransposedEdgeIds {
   Tensor edge_ids;
@@ -128,6 +130,7 @@ Adjacency transpose_pattern(const Adjacency& adj) {
     order_transpose(adj, transposed);
     return TransposedPattern{transposed};
   });
+  if (!kept.is_read) kept.is_read = true;
   return kept.adj.defined() ? kept.adj : adj;
 }
 
@@ -145,6 +148,17 @@ Transposed transpose(const Adjacency& adj) {
     return TransposedEdgeIds{t.edge_ids};
   });
   return {transpose_pattern(adj), ids.edge_ids};
+}
+
+void set_transposed_pattern(const Adjacency& adj, const Adjacency& transposed) {
+  order_transpose(adj, transposed);
+  adj.cached<TransposedPattern>([&] { return TransposedPattern{transposed}; }).is_read = false;
+}
+bool reads_transposed_pattern(const Adjacency& adj) {
+  return adj.cached<TransposedPattern>([] { return TransposedPattern{}; }).is_read;
+}
+std::size_t num_cached_transposes(const Adjacency& adj) {
+  return adj.has_cached<TransposedPattern>() + adj.has_cached<TransposedEdgeIds>();
 }
 
 namespace {

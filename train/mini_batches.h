@@ -13,6 +13,8 @@ struct MiniBatchTraining {
   MiniBatches batches;  // of the training nodes
   NeighborSampler sampler;
   std::function<Variable(const SampledBatch&)> forward;  // logits [targets, classes]
+  std::int64_t batch_size = 0;
+  bool can_be_padded = false;  // `forward` may run on a PaddedBatch
 };
 
 }  // namespace rodeo

@@ -147,20 +147,29 @@ Tensor Trainer::update(const Variable& loss) {
 
 Tensor Trainer::mini_batch_epoch() {
   const MiniBatchTraining& training = *options_.mini_batches;
-  const std::int64_t epoch = progress_.epoch + 1;
+  if (!batches_)
+    batches_ = std::make_unique<BatchRunner>(
+        training.sampler, [this](const SampledBatch& batch) { return mini_batch_step(batch); },
+        model_.parameters(), training.can_be_padded ? training.batch_size : 0);
   Tensor sum;  // of the losses of all targets so far
-  std::int64_t at = 0;
-  for (const Tensor& targets : training.batches.epoch(epoch)) {
-    adam_.zero_grad();
-    const RandomStep random_step(adam_.step_counter());
-    const SampledBatch batch = training.sampler.sample_checked(targets, epoch, at++);
-    const Variable logits = training.forward(batch);
-    const Tensor loss =
-        update(classification_loss(logits, take(label_, targets), first_rows(targets.numel())));
-    const auto size = static_cast<double>(targets.numel());
-    sum = sum.defined() ? linear_combination(1, sum, size, loss) : linear_combination(size, loss, 0, loss);
-  }
+  const std::int64_t epoch = progress_.epoch + 1;
+  batches_->run(
+      training.batches.epoch(epoch), epoch, captures_batches_, [&](const Tensor& loss, std::int64_t targets) {
+        const auto size = static_cast<double>(targets);
+        sum =
+            sum.defined() ? linear_combination(1, sum, size, loss) : linear_combination(size, loss, 0, loss);
+      });
   return linear_combination(1 / static_cast<double>(split_.train.numel()), sum, 0, sum);
+}
+
+Tensor Trainer::mini_batch_step(const SampledBatch& batch) {
+  adam_.zero_grad();
+  const RandomStep random_step(adam_.step_counter());
+  const Variable logits = options_.mini_batches->forward(batch);
+  const Tensor loss =
+      update(classification_loss(logits, take(label_, batch.targets), first_rows(batch.targets.numel())));
+  adam_.zero_grad();  // a CUDA graph reuses the memory
+  return loss;
 }
 
 Tensor Trainer::first_rows(std::int64_t count) {
@@ -288,6 +297,7 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     set_learning_rate(epoch);
     report.lr = rates_.front();
 
+    captures_batches_ = options_.cuda_graph && device_.is_cuda() && !options_.watch && !profiled;
     PartTimer part_timer(device_);
     std::optional<ScopedKernelObserver> timed_parts, timed;
     if (profiled) timed_parts.emplace(part_timer);
@@ -356,7 +366,7 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
   summary.evaluation_ms = summarize(std::move(evaluation_ms));
   summary.parts = {summarize(std::move(sparse_ms)), summarize(std::move(gemm_ms)),
                    summarize(std::move(other_ms)), summarize(std::move(communication_ms))};
-  summary.kernels = step_.num_kernels();
+  summary.kernels = batches_ ? batches_->num_kernels() : step_.num_kernels();
   summary.peak_bytes = memory_stats(device_).peak;
   return summary;
 }

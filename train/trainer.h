@@ -11,6 +11,7 @@
 #include "datasets/dataset.h"
 #include "layers/module.h"
 #include "train/adam.h"
+#include "train/batch_runner.h"
 #include "train/mini_batches.h"
 #include "train/nan_watch.h"
 #include "train/schedule.h"
@@ -38,8 +39,8 @@ struct TrainerOptions {
   // true: in training mode `forward` returns logits [training nodes, classes], in the order of split.train.
   // In evaluation mode it returns those of all nodes.
   bool training_rows = false;
-  // If set, an epoch is a step of Adam for each mini-batch, op by op, and its loss is the mean over the
-  // training nodes. Evaluations call the forward function of the constructor, for all nodes.
+  // If set, an epoch is a step of Adam for each mini-batch (batch_runner.h), and its loss is the mean over
+  // the training nodes. Evaluations call the forward function of the constructor, for all nodes.
   std::shared_ptr<const MiniBatchTraining> mini_batches = {};
   LrScheduleOptions schedule = {};
   /// Over several ranks: `forward`, label and split are those of the rank's nodes. Losses, gradients and
@@ -164,6 +165,7 @@ class Trainer {
   Tensor step();  // loss []
   /// Trains on the mini-batches of the next epoch; returns their mean loss.
   Tensor mini_batch_epoch();
+  Tensor mini_batch_step(const SampledBatch& batch);
   /// Backward and an update of the parameters; returns the loss.
   Tensor update(const Variable& loss);
   /// 0, 1, ... count - 1: i64, on the device.
@@ -191,9 +193,11 @@ class Trainer {
   Tensor train_label_, train_row_;  // options_.training_rows: labels of split_.train; first_rows()
   TrainerOptions options_;
   StepRunner step_, evaluation_;
-  std::unique_ptr<RankSums> ranks_;  // null on one rank
-  Tensor seed_;                      // where backward begins: the gradient of the loss, 1
-  TrainerState progress_, start_;    // without the state of adam_ and schedule_
+  std::unique_ptr<BatchRunner> batches_;  // of options_.mini_batches
+  bool captures_batches_ = false;         // in this epoch
+  std::unique_ptr<RankSums> ranks_;       // null on one rank
+  Tensor seed_;                           // where backward begins: the gradient of the loss, 1
+  TrainerState progress_, start_;         // without the state of adam_ and schedule_
 };
 
 }  // namespace rodeo

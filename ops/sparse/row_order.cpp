@@ -8,6 +8,7 @@
 #include "core/node_partition.h"
 #include "ops/kernels/sparse.h"
 #include "ops/plan/row_clusters.h"
+#include "ops/sparse/derived.h"
 
 namespace rodeo {
 
@@ -27,6 +28,10 @@ void assume_no_locality(const Adjacency& adj) {
   const auto lock = adj.lock_cache();
   cached_locality(adj).value = RowLocality{};
   cached_locality(adj).assumed = true;
+}
+
+bool assumes_no_locality(const Adjacency& adj) {
+  return adj.has_cached<CachedLocality>() && cached_locality(adj).assumed;
 }
 
 RowLocality row_locality(const Adjacency& adj) {
@@ -110,7 +115,7 @@ void order_as(const Adjacency& rows, const Adjacency& part) {
 
 void order_transpose(const Adjacency& rows, const Adjacency& transposed) {
   if (cached_locality(rows).assumed) assume_no_locality(transposed);
-  if (rows.rows() == rows.cols()) return;
+  if (rows.rows() == rows.cols() || !rows.has_cached<RowOrder>()) return;
   const RowOrder& order = row_order(rows);
   if (order.column_cluster.defined())
     transposed.cached<RowOrder>([&] { return RowOrder{.cluster = order.column_cluster}; });

@@ -8,6 +8,7 @@
 #include "ops/dense.h"
 #include "ops/kernels/sparse.h"
 #include "ops/scale_rows.h"
+#include "ops/sparse/derived.h"
 #include "ops/sparse/graph_plans.h"
 #include "ops/sparse/spmm_sum.h"
 
@@ -69,6 +70,15 @@ Tensor gradient_of_weight(const Adjacency& adj, const Tensor& arg, const Tensor&
 
 Tensor mean_scale(const Adjacency& adj, DType values) {
   return values == DType::kF64 ? inverse_lengths<DType::kF64>(adj) : inverse_lengths<DType::kF32>(adj);
+}
+
+bool has_mean_scale(const Adjacency& adj, DType values) {
+  return values == DType::kF64 ? adj.has_cached<InverseLengths<DType::kF64>>()
+                               : adj.has_cached<InverseLengths<DType::kF32>>();
+}
+
+void refresh_mean_scale(const Adjacency& adj, DType values) {
+  if (adj.rows() > 0) kernels::inverse_row_length.on(adj.device())(adj.csr(), mean_scale(adj, values));
 }
 
 Variable spmm_mean(const Adjacency& adj, const Variable& weight, const Variable& x,

@@ -1,23 +1,29 @@
-/// sample_bench: milliseconds of one epoch of GraphSAGE on sampled mini-batches, and its parts. The parts are
-/// timed one after the other, with a wait for the device behind each; the epoch is timed without such waits.
-/// Exit codes: 0; 2 for a bad option.
+/// sample_bench: milliseconds of one epoch of GraphSAGE on sampled mini-batches, and its parts. The epoch is
+/// timed as the trainer runs it: the next batch is sampled beside the training, which replays a CUDA graph.
+/// The parts are timed op by op, one after the other, with a wait for the device behind each. Before anything
+/// is timed, some batches of both ways are compared. Exit codes: 0; 2 for a bad option.
 #include <fmt/format.h>
 
 #include <chrono>
 #include <cxxopts.hpp>
+#include <map>
 
 #include "core/context.h"
+#include "core/kernel_timer.h"
 #include "core/memory_stats.h"
+#include "core/random.h"
 #include "core/threads.h"
 #include "core/version.h"
 
 #include "datasets/neighbor_sampler.h"
 #include "datasets/synthetic.h"
 #include "models/sage.h"
+#include "ops/convert.h"
 #include "ops/dense.h"
 #include "ops/gather_rows.h"
 #include "ops/loss.h"
 #include "train/adam.h"
+#include "train/batch_runner.h"
 
 namespace rodeo::bench {
 namespace {
@@ -43,78 +49,142 @@ class Run {
       : s_(s),
         sampler_(graph, {s.fanout}),
         x_(uniform({graph.rows(), s.features}, -1, 1, {1, 0}, DType::kF32, s.device).to(s.dtype)),
-        label_(Tensor::zeros({graph.rows()}, DType::kI64, s.device)),
+        label_(random_labels(graph.rows(), s.classes, s.device)),
         batches_(training_nodes(graph.rows(), s.train), graph.rows(), s.batch, 0, s.device),
         model_({.in = s.features,
                 .hidden = s.hidden,
                 .classes = s.classes,
-                .layers = static_cast<int>(s.fanout.size())},
+                .layers = static_cast<int>(s.fanout.size()),
+                .input_dropout = 0},
                Random(0), s.device),
-        adam_({{model_.parameters(), {.lr = 0.003}}}) {}
+        adam_({{model_.parameters(), {.lr = 0.003}}}),
+        runner_(
+            sampler_, [this](const SampledBatch& batch) { return step(batch, features(batch)); },
+            model_.parameters(), s.batch) {
+    for (std::int64_t i = 0; i < s.batch; ++i) every_.push_back(i);
+    rows_ = Tensor::from(every_, s.device);
+    model_.train();
+  }
 
-  std::int64_t batches() const { return batches_.size(); }
-  std::int64_t edges = 0, nodes = 0;  // of the last epoch
+  std::int64_t num_batches() const { return batches_.size(); }
+  int num_kernels() const { return runner_.num_kernels(); }
+  std::int64_t edges = 0, nodes = 0;  // of the last parts()
 
-  /// Milliseconds of an epoch; with `parts`, timed one by one.
-  double epoch(int number, Parts* parts) {
-    edges = nodes = 0;
+  /// The loss of each of the first `count` batches of an epoch.
+  std::vector<double> losses(int epoch, std::size_t count, bool captured) {
+    std::vector<double> out;
+    std::vector<Tensor> batches = batches_.epoch(epoch);
+    batches.resize(std::min(count, batches.size()));
+    runner_.run(batches, epoch, captured,
+                [&](const Tensor& loss, std::int64_t) { out.push_back(loss.to(DType::kF64).item()); });
+    return out;
+  }
+  /// Milliseconds of an epoch as it is trained.
+  double epoch(int number) {
     synchronize(s_.device);
     const auto begin = Clock::now();
-    const auto timed = [&](double Parts::*part, auto&& work) {
-      const auto at = Clock::now();
-      work();
-      if (!parts) return;
-      synchronize(s_.device);
-      parts->*part += std::chrono::duration<double, std::milli>(Clock::now() - at).count();
-    };
-    std::int64_t number_of_batch = 0;
-    for (const Tensor& targets : batches_.epoch(number)) {
-      SampledBatch batch;
-      std::vector<Adjacency> blocks;
-      Variable x;
-      timed(&Parts::sample, [&] {
-        batch = sampler_.sample_checked(targets, number, number_of_batch++);
-        for (const Block& block : batch.blocks) blocks.push_back(block.adj), edges += block.adj.num_edges();
-        nodes += batch.inputs().numel();
-      });
-      timed(&Parts::gather, [&] { x = Variable(gather_rows(x_, batch.inputs())); });
-      timed(&Parts::train, [&] { step(blocks, x, targets); });
-    }
+    runner_.run(batches_.epoch(number), number, true, [](const Tensor&, std::int64_t) {});
     synchronize(s_.device);
-    return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+    return milliseconds_since(begin);
+  }
+  /// Milliseconds of the parts of an epoch.
+  Parts parts(int epoch) {
+    Parts sum;
+    edges = nodes = 0;
+    const auto timed = [&](double Parts::*part, auto&& work) {
+      synchronize(s_.device);
+      const auto begin = Clock::now();
+      work();
+      synchronize(s_.device);
+      sum.*part += milliseconds_since(begin);
+    };
+    std::int64_t at = 0;
+    for (const Tensor& targets : batches_.epoch(epoch)) {
+      SampledBatch batch;
+      Variable x;
+      timed(&Parts::sample, [&] { batch = sampler_.sample_checked(targets, epoch, at++); });
+      timed(&Parts::gather, [&] { x = features(batch); });
+      timed(&Parts::train, [&] { step(batch, x); });
+      for (const Block& block : batch.blocks) edges += block.adj.num_edges();
+      nodes += batch.inputs().numel();
+    }
+    return sum;
   }
 
  private:
+  static double milliseconds_since(Clock::time_point begin) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+  }
   static Tensor training_nodes(std::int64_t nodes, std::int64_t count) {
     std::vector<std::int64_t> ids;
     for (std::int64_t i = 0; i < count; ++i) ids.push_back(i * (nodes / count));
     return Tensor::from(ids);
   }
-  void step(const std::vector<Adjacency>& blocks, const Variable& x, const Tensor& targets) {
-    model_.train();
-    const Variable loss =
-        nll_loss(log_softmax(model_.forward(blocks, x)), gather_label(targets), all(targets));
+  static Tensor random_labels(std::int64_t nodes, std::int64_t classes, Device device) {
+    std::vector<std::int64_t> label;
+    for (std::int64_t i = 0; i < nodes; ++i)
+      label.push_back(static_cast<std::int64_t>(random_word(3, 0, static_cast<std::uint64_t>(i)) % classes));
+    return Tensor::from(label, device);
+  }
+  Variable features(const SampledBatch& batch) const { return Variable(gather_rows(x_, batch.inputs())); }
+  Tensor step(const SampledBatch& batch, const Variable& x) {
+    const RandomStep random_step(adam_.step_counter());
+    std::vector<Adjacency> blocks;
+    for (const Block& block : batch.blocks) blocks.push_back(block.adj);
+    const Variable loss = nll_loss(log_softmax(model_.forward(blocks, x)), take(label_, batch.targets),
+                                   rows_.slice(0, batch.targets.numel()));
     loss.backward();
     adam_.step();
     adam_.zero_grad();
-  }
-  Tensor gather_label(const Tensor& targets) const { return label_.slice(0, targets.numel()); }
-  const Tensor& all(const Tensor& targets) {
-    if (!rows_.defined() || rows_.numel() != targets.numel()) {
-      std::vector<std::int64_t> ids;
-      for (std::int64_t i = 0; i < targets.numel(); ++i) ids.push_back(i);
-      rows_ = Tensor::from(ids, s_.device);
-    }
-    return rows_;
+    return loss.value();
   }
 
   Settings s_;
   NeighborSampler sampler_;
   Tensor x_, label_, rows_;
+  std::vector<std::int64_t> every_;
   MiniBatches batches_;
   Sage model_;
   Adam adam_;
+  BatchRunner runner_;
 };
+
+/// Throws Error unless the losses of a few batches are the same with the CUDA graph and without.
+void verify(const Settings& s, const Adjacency& graph) {
+  constexpr std::size_t kBatches = 6;
+  Run first(s, graph), second(s, graph);
+  const std::vector<double> captured = first.losses(0, kBatches, true),
+                            op_by_op = second.losses(0, kBatches, false);
+  for (std::size_t i = 0; i < captured.size(); ++i)
+    check(captured[i] == op_by_op[i], "the loss of batch ", i, " is ", captured[i],
+          " with a CUDA graph, and ", op_by_op[i], " without");
+}
+
+/// Prints the kernels of some batches, without a CUDA graph and with sampling beside them, by their time.
+void profile(Run& run, Device device) {
+  double batches = 0;
+  KernelTimer timer(device, 1);
+  {
+    const ScopedKernelObserver observe(timer);
+    timer.begin_step(1);
+    batches = static_cast<double>(run.losses(1, 20, false).size());
+  }
+  struct Sum {
+    double ms = 0, bytes = 0;
+    int calls = 0;
+  };
+  std::map<std::string, Sum> sums;
+  for (const KernelSpan& span : timer.spans()) {
+    Sum& sum = sums[span.gradient_of.empty() ? span.op : fmt::format("{} of {}", span.op, span.gradient_of)];
+    sum.ms += span.ms, sum.bytes += static_cast<double>(span.bytes), ++sum.calls;
+  }
+  std::vector<std::pair<std::string, Sum>> rows(sums.begin(), sums.end());
+  std::ranges::sort(rows, [](const auto& a, const auto& b) { return a.second.ms > b.second.ms; });
+  fmt::print("{:<40}{:>14}{:>12}{:>12}\n", "kernel", "ms a batch", "calls", "GB/s");
+  for (const auto& [name, sum] : rows)
+    fmt::print("{:<40}{:>14.4f}{:>12.1f}{:>12.0f}\n", name, sum.ms / batches,
+               static_cast<double>(sum.calls) / batches, sum.bytes / sum.ms * 1e-6);
+}
 
 DType dtype_named(const std::string& name) {
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16})
@@ -137,6 +207,8 @@ int run(int argc, const char* const* argv) {
   add("train", "Training nodes", number("196615"), "N");
   add("epochs", "Timed epochs; the median is reported", number("3"), "N");
   add("dtype", "f32, bf16 or f16", text("f32"), "NAME");
+  add("tf32", "f32 matrix products round their inputs to TF32");
+  add("profile", "Print the kernels of 20 batches by their time");
   add("device", "auto, cpu, cuda or cuda:i", text("auto"), "NAME");
   add("h,help", "Print this help");
   const cxxopts::ParseResult parsed = options.parse(argc, argv);
@@ -149,6 +221,7 @@ int run(int argc, const char* const* argv) {
              .epochs = static_cast<int>(parsed["epochs"].as<std::int64_t>()),
              .device = parse_device(parsed["device"].as<std::string>()),
              .dtype = dtype_named(parsed["dtype"].as<std::string>())};
+  set_allow_tf32(parsed.count("tf32") > 0);
   SyntheticOptions preset = synthetic_preset(s.graph);
   s.features = preset.features, s.classes = preset.classes;
   preset.features = 1, preset.words = 0;  // random ones are made on the device
@@ -156,21 +229,23 @@ int run(int argc, const char* const* argv) {
   s.train = std::clamp<std::int64_t>(s.train, 1, data.num_nodes);
   const Adjacency graph = to_graph(data, s.device).adj;
 
+  verify(s, graph);
   Run bench(s, graph);
-  bench.epoch(0, nullptr);  // warm-up: loads kernels and fills the memory pool
-  Parts parts;
-  bench.epoch(1, &parts);
+  bench.epoch(0);  // warm-up: loads kernels and fills the memory pool
+  const Parts parts = bench.parts(1);
+  reset_peak_memory(s.device);
   std::vector<double> ms;
-  for (int e = 0; e < s.epochs; ++e) ms.push_back(bench.epoch(2 + e, nullptr));
+  for (int e = 0; e < s.epochs; ++e) ms.push_back(bench.epoch(2 + e));
   std::ranges::sort(ms);
   fmt::print("sample_bench, rodeo {} ({}), {}\n", RODEO_VERSION, RODEO_COMMIT, describe(s.device));
   fmt::print("{:<16}{:>8}{:>8}{:>10}{:>10}{:>10}{:>10}{:>12}{:>12}{:>12}{:>10}\n", "graph", "batch", "hidden",
              "batches", "edges, M", "inputs, M", "epoch, ms", "sample, ms", "gather, ms", "train, ms",
              "peak, GiB");
   fmt::print("{:<16}{:>8}{:>8}{:>10}{:>10.1f}{:>10.1f}{:>10.1f}{:>12.1f}{:>12.1f}{:>12.1f}{:>10.2f}\n",
-             data.name, s.batch, s.hidden, bench.batches(), static_cast<double>(bench.edges) * 1e-6,
+             data.name, s.batch, s.hidden, bench.num_batches(), static_cast<double>(bench.edges) * 1e-6,
              static_cast<double>(bench.nodes) * 1e-6, ms[ms.size() / 2], parts.sample, parts.gather,
              parts.train, static_cast<double>(memory_stats(s.device).peak) / (1 << 30));
+  if (parsed.count("profile")) profile(bench, s.device);
   return 0;
 }
 

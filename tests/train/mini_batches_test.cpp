@@ -40,10 +40,10 @@ struct Outcome {
 };
 
 Outcome train(const TrainOptions& options, Device device, int epochs, const TrainerState* from = nullptr,
-              const Module* weights = nullptr) {
+              const Module* weights = nullptr, bool cuda_graph = true) {
   const NodeRun run = make_run(small_graph(), options, device);
   Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                  {.epochs = epochs, .mini_batches = run.model.mini_batches});
+                  {.epochs = epochs, .cuda_graph = cuda_graph, .mini_batches = run.model.mini_batches});
   if (from) trainer.restore(*from);
   if (weights) run.model.module->load_state_dict(weights->state_dict());
   Outcome out;
@@ -59,6 +59,17 @@ TEST_P(TrainMiniBatches, OneBatchOfAllNeighboursIsFullBatchTraining) {
   ASSERT_EQ(whole.losses.size(), batch.losses.size());
   for (std::size_t i = 0; i < whole.losses.size(); ++i)
     EXPECT_NEAR(batch.losses[i], whole.losses[i], 1e-4 * whole.losses[0]) << i;
+}
+
+// On CUDA the batches of 16 replay one CUDA graph; a last batch is smaller.
+TEST_P(TrainMiniBatches, SameBitsWithoutACudaGraph) {
+  for (const std::int64_t batch : {16, 33}) {
+    const Outcome replayed = train(options(batch, "5,3", 0.5), device(), 6),
+                  op_by_op = train(options(batch, "5,3", 0.5), device(), 6, nullptr, nullptr, false);
+    EXPECT_EQ(replayed.losses, op_by_op.losses) << "batches of " << batch;
+    EXPECT_EQ(op_by_op.summary.kernels, 0);
+    EXPECT_EQ(replayed.summary.kernels > 0, device().is_cuda());
+  }
 }
 
 TEST_P(TrainMiniBatches, EveryBatchIsAStep) {

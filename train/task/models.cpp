@@ -115,6 +115,13 @@ NodeModel make_gat(const TrainOptions& options, const NodeTask& task, const Mode
   return model;
 }
 
+/// Whether the model reads blocks by sums and means without plans (padded_batch.h).
+bool sums_over_blocks(const TrainOptions& options) {
+  const SpmmAlgorithm algorithm = spmm_options(options).algorithm;
+  return (options.aggr == Reduce::kSum || options.aggr == Reduce::kMean) &&
+         (algorithm == SpmmAlgorithm::kAuto || algorithm == SpmmAlgorithm::kCsr);
+}
+
 /// Trains the model on mini-batches of sampled neighbourhoods.
 template <class Model>
 void train_on_batches(NodeModel& out, Model& model, const TrainOptions& options, const NodeTask& task,
@@ -128,7 +135,8 @@ void train_on_batches(NodeModel& out, Model& model, const TrainOptions& options,
         std::vector<Adjacency> blocks;
         for (const Block& block : batch.blocks) blocks.push_back(block.adj);
         return model.forward(blocks, Variable(gather_rows(x, batch.inputs())));
-      });
+      },
+      options.batch, sums_over_blocks(options));
   out.text += fmt::format(", batches of {}, fan-out {}{}", options.batch, fmt::join(fanout, ", "),
                           options.replace ? " with replacement" : "");
 }

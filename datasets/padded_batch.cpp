@@ -1,0 +1,58 @@
+#include "datasets/padded_batch.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace rodeo {
+namespace {
+
+// Few enough nodes that their features stay in the L2 cache, enough that no single line of it is read by all.
+constexpr std::int64_t kFillerNodes = 4096;
+
+}  // namespace
+
+PaddedBatch::PaddedBatch(const Adjacency& graph, const NeighborSamplerOptions& options,
+                         std::int64_t targets) {
+  check(std::ranges::none_of(options.fanout, [](auto fanout) { return fanout == kAllNeighbors; }),
+        "[padded_batch] a batch with all neighbours has no largest size: give each layer a fan-out");
+  const Device device = graph.device();
+  const std::size_t layers = options.fanout.size();
+  padded_ = {std::vector<Block>(layers), Tensor::zeros({targets}, DType::kI64, device)};
+  std::int64_t nodes = targets;
+  for (std::size_t hop = 0; hop < layers; ++hop) {
+    std::int64_t edges = options.fanout[hop] * nodes;
+    if (!options.replace) edges = std::min(edges, graph.num_edges());
+    const std::int64_t sources = std::min(graph.rows(), nodes + edges);
+    graphs_.emplace_back(nodes, sources, edges, device);
+    padded_.blocks[layers - 1 - hop] = {graphs_.back().adj(), Tensor::zeros({edges}, DType::kI64, device),
+                                        Tensor::zeros({sources}, DType::kI64, device)};
+    nodes = sources;
+  }
+  std::ranges::reverse(graphs_);
+  std::vector<std::int64_t> filler(static_cast<std::size_t>(nodes));
+  for (std::int64_t i = 0; i < nodes; ++i) filler[i] = i % std::min(kFillerNodes, graph.rows());
+  filler_ = Tensor::from(filler, device);
+}
+
+void PaddedBatch::prepare(const SampledBatch& batch) const {
+  for (std::size_t l = 0; l < graphs_.size(); ++l) graphs_[l].prepare(batch.blocks[l].adj);
+}
+
+void PaddedBatch::load(const SampledBatch& batch) const {
+  padded_.targets.copy_from(batch.targets);
+  for (std::size_t l = 0; l < graphs_.size(); ++l) {
+    const Block &from = batch.blocks[l], &to = padded_.blocks[l];
+    graphs_[l].load(from.adj);
+    const std::int64_t edges = from.edge_ids.numel(), used = from.sources.numel(), all = to.sources.numel();
+    if (edges > 0) to.edge_ids.slice(0, edges).copy_from(from.edge_ids);
+    if (used > 0) to.sources.slice(0, used).copy_from(from.sources);
+    if (used < all) to.sources.slice(used, all).copy_from(filler_.slice(used, all));
+  }
+}
+
+void PaddedBatch::keep_what_was_used() {
+  for (PaddedGraph& graph : graphs_) graph.keep_what_was_used();
+}
+
+}  // namespace rodeo

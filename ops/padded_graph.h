@@ -1,0 +1,34 @@
+/// A graph in memory of fixed sizes, for work that is captured once and runs on many graphs.
+#pragma once
+
+#include "core/adjacency.h"
+
+namespace rodeo {
+
+/// Holds one graph after another in the same arrays. Rows and columns beyond those of the graph have no
+/// edges: sums and means of them are 0, and so are their gradients. adj() has the capacities as its sizes,
+/// num_edges() among them. Sums and means over neighbours (spmm.h, algorithm csr, without edge weights) and
+/// their gradients are those of the graph. Operators that plan for a graph, or read arrays of edges, must not
+/// be given adj(). Deterministic.
+class PaddedGraph {
+ public:
+  /// Memory for graphs of up to rows x cols with `edges` edges.
+  PaddedGraph(std::int64_t rows, std::int64_t cols, std::int64_t edges, Device device);
+
+  /// The same graph all the time: load() overwrites its arrays in stream order.
+  const Adjacency& adj() const { return adj_; }
+  /// Derives from `graph` what load() copies: on another stream than load(), perhaps.
+  void prepare(const Adjacency& graph) const;
+  /// Enqueues copies of the arrays of `graph`, and waits for nothing. Throws Error where it is larger than
+  /// the capacity or on another device.
+  void load(const Adjacency& graph) const;
+  /// To be called when the work has run once: load() skips the transpose from now on where the work has not
+  /// used it. Throws Error if the work has made plans of adj(), which the next graph would make wrong.
+  void keep_what_was_used();
+
+ private:
+  Adjacency adj_, transposed_;
+  bool needs_transpose_ = true;
+};
+
+}  // namespace rodeo

@@ -1,0 +1,101 @@
+#include "datasets/padded_batch.h"
+
+#include "datasets/synthetic.h"
+#include "models/sage.h"
+#include "ops/gather_rows.h"
+#include "ops/loss.h"
+#include "ops/spmm.h"
+#include "tests/support/devices.h"
+#include "tests/support/near.h"
+
+namespace rodeo::test {
+namespace {
+
+class DatasetsPaddedBatch : public OnDevice {
+ protected:
+  DatasetsPaddedBatch() {
+    SyntheticOptions size;
+    size.nodes = 500;
+    size.edges = 4000;
+    size.features = 12;
+    size.classes = 4;
+    size.val = size.test = 100;
+    data_ = synthesize(size);
+  }
+  Dataset data_;
+};
+RODEO_ON_ALL_DEVICES(DatasetsPaddedBatch);
+
+Tensor nodes(std::int64_t first, std::int64_t count, Device device) {
+  std::vector<std::int64_t> ids;
+  for (std::int64_t i = 0; i < count; ++i) ids.push_back((first + 7 * i) % 500);
+  return Tensor::from(ids, device);
+}
+
+// Gradients of the weights, and the loss, on batch after batch in the same memory: those of the batch itself.
+TEST_P(DatasetsPaddedBatch, GradientsAreThoseOfTheBatch) {
+  const Adjacency graph = to_graph(data_, device()).adj;
+  const Tensor x = random_tensor({500, 12}, DType::kF64, device(), 3);
+  for (const Reduce reduce : {Reduce::kMean, Reduce::kSum})
+    for (const std::int64_t hidden : {4, 20}) {  // layer 0 multiplies first, or sums first
+      const NeighborSampler sampler(graph, {{6, 4, 3}});
+      PaddedBatch padded(graph, sampler.options(), 40);
+      Sage model({.in = 12, .hidden = hidden, .classes = 5, .layers = 3, .dropout = 0, .aggr = reduce},
+                 Random(1), device(), DType::kF64);
+      const Tensor label = Tensor::zeros({40}, DType::kI64, device()), rows = nodes(0, 40, device());
+      std::vector<std::int64_t> all(40);
+      for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
+      const Tensor every = Tensor::from(all, device());
+      const auto gradients = [&](const SampledBatch& batch) {
+        std::vector<Adjacency> blocks;
+        for (const Block& block : batch.blocks) blocks.push_back(block.adj);
+        const Variable logits = model.forward(blocks, Variable(gather_rows(x, batch.inputs())));
+        nll_loss(log_softmax(logits), label, every).backward();
+        std::vector<Tensor> out{logits.value()};
+        for (Variable& parameter : model.parameters()) {
+          out.push_back(parameter.grad());
+          parameter.zero_grad();
+        }
+        return out;
+      };
+      for (const std::int64_t first : {0, 13, 200, 450}) {
+        const SampledBatch batch = sampler.sample(nodes(first, 40, kCpu), 0, first);
+        const std::vector<Tensor> want = gradients(batch);
+        padded.prepare(batch);
+        padded.load(batch);
+        EXPECT_GT(padded.batch().inputs().numel(), batch.inputs().numel());
+        const std::vector<Tensor> got = gradients(padded.batch());
+        if (first == 0) padded.keep_what_was_used();
+        ASSERT_EQ(got.size(), want.size());
+        for (std::size_t i = 0; i < got.size(); ++i)
+          EXPECT_TRUE(near(got[i], doubles(want[i]), 1e-12, 1e-12))
+              << "value " << i << ", batch at " << first;
+      }
+    }
+}
+
+TEST_P(DatasetsPaddedBatch, RefusesWhatItCannotHold) {
+  const Adjacency graph = to_graph(data_, device()).adj;
+  EXPECT_ERROR(PaddedBatch(graph, {{-1, 3}}, 8),
+               "[padded_batch] a batch with all neighbours has no largest size: give each layer a fan-out");
+  const PaddedBatch padded(graph, {{2}}, 8);
+  const SampledBatch larger = NeighborSampler(graph, {{30}}).sample(nodes(0, 8, kCpu));
+  EXPECT_NE(error_of([&] { padded.load(larger); }).find("does not fit into 8 x 24 with 16 edges"),
+            std::string::npos);
+}
+
+TEST_P(DatasetsPaddedBatch, NamesWorkThatMakesPlans) {
+  const Adjacency graph = to_graph(data_, device()).adj;
+  PaddedBatch padded(graph, {{3}}, 8);
+  const SampledBatch batch = NeighborSampler(graph, {{3}}).sample(nodes(0, 8, kCpu));
+  padded.prepare(batch);
+  padded.load(batch);
+  const Adjacency& block = padded.batch().blocks[0].adj;
+  spmm(block, Tensor::zeros({block.cols(), 4}, DType::kF32, device()), {SpmmAlgorithm::kRode});
+  EXPECT_EQ(error_of([&] { padded.keep_what_was_used(); }),
+            "[padded_graph] the work made plans of a graph whose edges change: it must use sums and means by "
+            "csr");
+}
+
+}  // namespace
+}  // namespace rodeo::test

@@ -1,0 +1,83 @@
+#include "train/batch_runner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.h"
+
+namespace rodeo {
+namespace {
+
+// Batches are allocated on the side stream: it reuses their memory after the work that reads them.
+class InFlight {
+ public:
+  explicit InFlight(const SideStream& side) : side_(side) {}
+  ~InFlight() { side_.waits_for_main(); }
+  InFlight(const InFlight&) = delete;
+  InFlight& operator=(const InFlight&) = delete;
+
+ private:
+  const SideStream& side_;
+};
+
+}  // namespace
+
+BatchRunner::BatchRunner(NeighborSampler sampler, std::function<Tensor(const SampledBatch&)> work,
+                         std::vector<Variable> reads, std::int64_t padded_targets)
+    : sampler_(std::move(sampler)), work_(std::move(work)), side_(sampler_.graph().device()) {
+  const Device device = sampler_.graph().device();
+  if (padded_targets == 0 || !device.is_cuda() ||
+      std::ranges::count(sampler_.options().fanout, kAllNeighbors))
+    return;
+  padded_.emplace(sampler_.graph(), sampler_.options(), padded_targets);
+  step_.emplace(
+      device, [this] { return work_(padded_->batch()); }, std::move(reads));
+}
+
+bool BatchRunner::is_padded(const Tensor& targets) const {
+  return padded_ && targets.numel() == padded_->batch().targets.numel();
+}
+
+SampledBatch BatchRunner::sample(const std::vector<Tensor>& batches, std::int64_t epoch,
+                                 std::size_t at) const {
+  return side_.run([&] {
+    SampledBatch batch = sampler_.sample_checked(batches[at], epoch, static_cast<std::int64_t>(at));
+    if (is_padded(batch.targets)) padded_->prepare(batch);
+    return batch;
+  });
+}
+
+Tensor BatchRunner::train_padded(bool captures) {
+  if (!captures || !has_run_padded_) {
+    const Tensor loss = step_->run();
+    if (!std::exchange(has_run_padded_, true)) padded_->keep_what_was_used();
+    return loss;
+  }
+  if (!step_->is_current()) try {
+      step_->capture();
+    } catch (const OutOfMemory&) {
+      throw;
+    } catch (const Error& error) {
+      fail(error.what(), "; train without a CUDA graph (--no-cuda-graph)");
+    }
+  return step_->replay();
+}
+
+void BatchRunner::run(const std::vector<Tensor>& batches, std::int64_t epoch, bool captures,
+                      const std::function<void(const Tensor& loss, std::int64_t targets)>& on_loss) {
+  SampledBatch batch, before;  // `before` is still read by the device
+  const InFlight in_flight(side_);
+  side_.waits_for_main();
+  if (!batches.empty()) batch = sample(batches, epoch, 0);
+  for (std::size_t at = 0; at < batches.size(); ++at) {
+    const bool padded = is_padded(batch.targets);
+    side_.main_waits();
+    if (padded) padded_->load(batch);
+    side_.waits_for_main();
+    before = std::exchange(batch, {});
+    on_loss(padded ? train_padded(captures) : work_(before), batches[at].numel());
+    if (at + 1 < batches.size()) batch = sample(batches, epoch, at + 1);
+  }
+}
+
+}  // namespace rodeo

@@ -1,0 +1,51 @@
+/// Runs training work on the mini-batches of an epoch.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "core/side_stream.h"
+#include "datasets/padded_batch.h"
+#include "train/step_runner.h"
+
+namespace rodeo {
+
+/// On CUDA the next batch is sampled on a second stream while the device trains on the one before. Work that
+/// can be padded runs on batches of equal sizes (padded_batch.h) and replays one CUDA graph, but for the
+/// first two batches; a smaller last batch of an epoch runs kernel by kernel. The bits do not depend on the
+/// overlap, nor on the CUDA graph.
+class BatchRunner {
+ public:
+  /// work(batch) trains on a batch and returns its loss. `reads`: the variables that it reads; replacing one
+  /// of them makes the CUDA graph stale (step_runner.h).
+  /// `padded_targets`: the targets of a full batch, for work that may run on a PaddedBatch; 0: no padding.
+  /// Ignored on the CPU, and where a fan-out is kAllNeighbors.
+  BatchRunner(NeighborSampler sampler, std::function<Tensor(const SampledBatch&)> work,
+              std::vector<Variable> reads, std::int64_t padded_targets);
+  BatchRunner(const BatchRunner&) = delete;
+  BatchRunner& operator=(const BatchRunner&) = delete;
+
+  /// Runs the batches in their order. on_loss(loss, targets) is called for each; the next batch overwrites
+  /// the loss. `captures`: padded batches may replay a CUDA graph.
+  void run(const std::vector<Tensor>& batches, std::int64_t epoch, bool captures,
+           const std::function<void(const Tensor& loss, std::int64_t targets)>& on_loss);
+
+  /// Kernels of the CUDA graph; 0 without one.
+  int num_kernels() const { return step_ ? step_->num_kernels() : 0; }
+
+ private:
+  SampledBatch sample(const std::vector<Tensor>& batches, std::int64_t epoch, std::size_t at) const;
+  bool is_padded(const Tensor& targets) const;
+  Tensor train_padded(bool captures);
+
+  NeighborSampler sampler_;
+  std::function<Tensor(const SampledBatch&)> work_;
+  SideStream side_;
+  std::optional<PaddedBatch> padded_;
+  std::optional<StepRunner> step_;  // of the padded batch
+  bool has_run_padded_ = false;
+};
+
+}  // namespace rodeo
