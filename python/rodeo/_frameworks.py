@@ -4,10 +4,13 @@ import sys
 from . import _core
 
 _torch_is_known = False
+_tensor_type = None  # torch.Tensor, once it is known
 
 
 def know(array):
     """Tells rodeo._core about PyTorch if `array` is one of its tensors. Returns whether it is."""
+    if type(array) is _tensor_type:
+        return True
     if not type(array).__module__.startswith("torch") and not _is_tensor(array):
         return False
     if not _torch_is_known:
@@ -21,7 +24,7 @@ def _is_tensor(array):
 
 
 def _register_torch():
-    global _torch_is_known
+    global _tensor_type, _torch_is_known
     import torch
 
     # The codes of rodeo::DType.
@@ -33,16 +36,21 @@ def _register_torch():
     if raw_stream is None:  # a build without CUDA
         def raw_stream(index):
             return torch.cuda.current_stream(index).cuda_stream
-    _core.register_torch(torch.Tensor, torch.empty, torch.uint8, raw_stream, torch.strided, codes, dtypes)
+    exchange = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)  # since PyTorch 2.10
+    _core.register_torch(torch.Tensor, torch.empty, torch.empty_like, torch.uint8, raw_stream, torch.strided, codes, dtypes,
+                         exchange)
     _torch_is_known = True
+    _tensor_type = torch.Tensor
 
 
 def wants_gradient(*arrays):
     """Whether PyTorch would record an operation on these arrays."""
-    torch = sys.modules.get("torch")
-    if torch is None or not torch.is_grad_enabled():
-        return False
-    return any(isinstance(a, torch.Tensor) and a.requires_grad for a in arrays)
+    for array in arrays:
+        if array is not None and getattr(array, "requires_grad", False):
+            torch = sys.modules.get("torch")
+            return torch is not None and torch.is_grad_enabled() and any(
+                isinstance(a, torch.Tensor) and a.requires_grad for a in arrays)
+    return False
 
 
 def like_of(array):

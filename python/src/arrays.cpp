@@ -23,6 +23,22 @@ bool is_torch(nb::handle array) {
   return torch_functions && PyObject_IsInstance(array.ptr(), torch_functions->tensor_type.ptr()) == 1;
 }
 
+constexpr std::int32_t kDlCpu = 1, kDlCuda = 2;  // DLDeviceType
+
+std::optional<DType> known_dtype(nb::dlpack::dtype type) {
+  using Code = nb::dlpack::dtype_code;
+  if (type.lanes != 1) return std::nullopt;
+  const auto code = static_cast<Code>(type.code);
+  if (code == Code::Float && type.bits == 64) return DType::kF64;
+  if (code == Code::Float && type.bits == 32) return DType::kF32;
+  if (code == Code::Float && type.bits == 16) return DType::kF16;
+  if (code == Code::Bfloat && type.bits == 16) return DType::kBF16;
+  if (code == Code::Int && type.bits == 64) return DType::kI64;
+  if (code == Code::Int && type.bits == 32) return DType::kI32;
+  if (type.bits == 8 && (code == Code::UInt || code == Code::Bool)) return DType::kU8;
+  return std::nullopt;
+}
+
 [[noreturn]] void refuse_strides(std::string_view op, std::string_view what) {
   fail("[", op, "] ", what,
        " must be contiguous (row-major): call .contiguous(), or numpy.ascontiguousarray");
@@ -33,12 +49,7 @@ bool is_torch(nb::handle array) {
        got);
 }
 
-Shape shape_of(std::string_view op, std::string_view what, nb::handle sizes) {
-  const std::size_t rank = nb::len(sizes);
-  check(rank <= static_cast<std::size_t>(Shape::kMaxRank), "[", op, "] ", what, " has ", rank,
-        " dimensions, at most 4 are possible");
-  std::int64_t n[4] = {};
-  for (std::size_t i = 0; i < rank; ++i) n[i] = nb::cast<std::int64_t>(sizes[i]);
+Shape shape_of(const std::int64_t* n, std::size_t rank) {
   switch (rank) {
     case 0:
       return {};
@@ -51,6 +62,15 @@ Shape shape_of(std::string_view op, std::string_view what, nb::handle sizes) {
     default:
       return {n[0], n[1], n[2], n[3]};
   }
+}
+
+Shape shape_of(std::string_view op, std::string_view what, nb::handle sizes) {
+  const std::size_t rank = nb::len(sizes);
+  check(rank <= static_cast<std::size_t>(Shape::kMaxRank), "[", op, "] ", what, " has ", rank,
+        " dimensions, at most 4 are possible");
+  std::int64_t n[Shape::kMaxRank] = {};
+  for (std::size_t i = 0; i < rank; ++i) n[i] = nb::cast<std::int64_t>(sizes[i]);
+  return shape_of(n, rank);
 }
 
 nb::tuple tuple_of(const Shape& shape) {
@@ -75,7 +95,32 @@ Device torch_device(std::string_view op, std::string_view what, nb::handle devic
   return number < 0 ? kCpu : cuda_device(number);
 }
 
+/// A dense contiguous tensor on the CPU or a CUDA device, by PyTorch's C functions. Undefined for any other,
+/// and for what is not a tensor of one of our dtypes: read_torch() then says why.
+Tensor read_exchanged(const DlpackExchange& exchange, nb::handle array, bool owned) {
+  ExchangedTensor view{};
+  if (exchange.tensor_from_object(array.ptr(), &view) != 0) {
+    PyErr_Clear();
+    return {};
+  }
+  const auto dtype = known_dtype(view.dtype);
+  const bool cuda = view.device_type == kDlCuda;
+  if (!dtype || view.ndim > Shape::kMaxRank || (!cuda && view.device_type != kDlCpu)) return {};
+  std::int64_t sizes[Shape::kMaxRank] = {}, numel = 1;
+  for (int i = view.ndim; i-- > 0; numel *= sizes[i]) {
+    sizes[i] = view.shape[i];
+    // Strides of empty tensors, and of dimensions of one element, have no meaning.
+    if (sizes[i] > 1 && numel > 0 && view.strides && view.strides[i] != numel) return {};
+  }
+  return borrow(static_cast<char*>(view.data) + view.byte_offset, shape_of(sizes, view.ndim), *dtype,
+                cuda ? cuda_device(view.device_id) : kCpu, owned ? keep(nb::borrow(array)) : nullptr);
+}
+
 Tensor read_torch(std::string_view op, std::string_view what, nb::handle array, bool owned) {
+  if (torch_functions->exchange) {
+    Tensor tensor = read_exchanged(*torch_functions->exchange, array, owned);
+    if (tensor.defined()) return tensor;
+  }
   const nb::object dtype = array.attr("dtype");
   if (!torch_functions->code_of_dtype.contains(dtype))
     refuse_dtype(op, what, nb::cast<std::string>(nb::str(dtype)));
@@ -110,17 +155,7 @@ const char* numpy_name(std::string_view op, DType dtype) {
 }
 
 DType dtype_of_dlpack(std::string_view op, std::string_view what, nb::dlpack::dtype type) {
-  using Code = nb::dlpack::dtype_code;
-  if (type.lanes == 1) {
-    const auto code = static_cast<Code>(type.code);
-    if (code == Code::Float && type.bits == 64) return DType::kF64;
-    if (code == Code::Float && type.bits == 32) return DType::kF32;
-    if (code == Code::Float && type.bits == 16) return DType::kF16;
-    if (code == Code::Bfloat && type.bits == 16) return DType::kBF16;
-    if (code == Code::Int && type.bits == 64) return DType::kI64;
-    if (code == Code::Int && type.bits == 32) return DType::kI32;
-    if (type.bits == 8 && (code == Code::UInt || code == Code::Bool)) return DType::kU8;
-  }
+  if (const auto dtype = known_dtype(type)) return *dtype;
   refuse_dtype(op, what, str("another type of ", static_cast<int>(type.bits), " bits"));
 }
 
@@ -186,6 +221,15 @@ Tensor read_dlpack(std::string_view op, std::string_view what, nb::handle array)
 
 }  // namespace
 
+const DlpackExchange* exchange_of(nb::handle capsule) {
+  if (capsule.is_none()) return nullptr;
+  const auto* table =
+      static_cast<const DlpackExchange*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
+  if (!table) PyErr_Clear();
+  const bool usable = table && table->major == 1 && table->tensor_from_object && table->current_stream;
+  return usable ? table : nullptr;
+}
+
 void set_torch(Torch torch) {
   delete torch_functions;
   torch_functions = new Torch(std::move(torch));
@@ -202,13 +246,20 @@ Results::Results(std::string_view op, nb::handle like, const Tensor& as, nb::han
     : op_(op),
       device_(as.device()),
       like_(nb::borrow(like)),
+      like_shape_(as.defined() ? as.shape() : Shape()),
       dtype_(as.defined() ? as.dtype() : DType::kF32) {
   check(as.defined(), "[", op, "] the first array must not be None");
   if (is_torch(like)) {
     kind_ = Kind::kTorch;
-    if (device_.is_cuda())
-      stream_ = reinterpret_cast<CUstream_st*>(
-          nb::cast<std::uintptr_t>(torch_functions->current_stream(device_.index)));
+    void* stream = nullptr;
+    const DlpackExchange* const exchange = torch_functions->exchange;
+    if (device_.is_cuda() && exchange) {
+      if (exchange->current_stream(kDlCuda, device_.index, &stream) != 0) nb::raise_python_error();
+    } else if (device_.is_cuda()) {
+      const auto address = nb::cast<std::uintptr_t>(torch_functions->current_stream(device_.index));
+      stream = reinterpret_cast<void*>(address);
+    }
+    stream_ = static_cast<CUstream_st*>(stream);
   } else {
     const auto module = nb::cast<std::string>(like.type().attr("__module__"));
     if (module.starts_with("numpy")) {
@@ -237,6 +288,7 @@ Results::~Results() = default;
 void Results::expect(const Shape& shape) {
   if (kind_ != Kind::kTorch || out_tensor_.defined()) return;
   expected_shape_ = tuple_of(shape);
+  as_like_ = shape == like_shape_;
   expected_bytes_ = static_cast<std::size_t>(shape.numel()) * size_of(dtype_);
 }
 
@@ -256,7 +308,7 @@ ExternalAllocator::Block Results::allocate(std::size_t bytes, Device device) {
   nb::object buffer;
   std::uintptr_t address = 0;
   if (kind_ == Kind::kTorch && bytes == expected_bytes_ && bytes > 0) {
-    buffer = like_.attr("new_empty")(expected_shape_);
+    buffer = as_like_ ? torch_functions->empty_like(like_) : like_.attr("new_empty")(expected_shape_);
     expected_.push_back(buffer.ptr());
     address = nb::cast<std::uintptr_t>(buffer.attr("data_ptr")());
   } else if (kind_ == Kind::kTorch) {

@@ -14,6 +14,7 @@
 #include "core/adjacency.h"
 #include "core/external.h"
 #include "core/tensor.h"
+#include "dlpack_exchange.h"
 
 namespace rodeo::python {
 
@@ -21,9 +22,11 @@ namespace nb = nanobind;
 
 /// The types and functions of a framework that calls need: set once by rodeo/_frameworks.py.
 struct Torch {
-  nb::object tensor_type, empty, uint8, current_stream, strided;  // current_stream(index) -> int
+  nb::object tensor_type, empty, empty_like, uint8, current_stream, strided;  // current_stream(index) -> int
   nb::dict code_of_dtype, dtype_of_code;  // torch.float32 <-> static_cast<int>(DType::kF32)
-  nb::dict code_of_device = {};           // torch.device -> its index, -1 for the CPU
+  const DlpackExchange* exchange =
+      nullptr;                   // faster ways to read tensors and streams, where PyTorch has them
+  nb::dict code_of_device = {};  // torch.device -> its index, -1 for the CPU
 };
 void set_torch(Torch torch);
 
@@ -67,6 +70,8 @@ class Results : public ExternalAllocator {
   CUstream_st* stream_ = nullptr;
   bool own_memory_ = false;  // the framework has no memory of its own that we can use: results are DLPack
   nb::object like_, expected_shape_, module_;
+  Shape like_shape_;
+  bool as_like_ = false;  // the expected shape is that of `like`
   std::size_t expected_bytes_ = 0;
   DType dtype_ = DType::kF32;
   std::vector<void*> expected_;  // those of made_ that have the expected shape

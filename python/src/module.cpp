@@ -24,9 +24,11 @@ nb::dict build_info() {
   return info;
 }
 
-void register_torch(nb::object tensor_type, nb::object empty, nb::object uint8, nb::object current_stream,
-                    nb::object strided, nb::dict code_of_dtype, nb::dict dtype_of_code) {
-  set_torch({tensor_type, empty, uint8, current_stream, strided, code_of_dtype, dtype_of_code});
+void register_torch(nb::object tensor_type, nb::object empty, nb::object empty_like, nb::object uint8,
+                    nb::object current_stream, nb::object strided, nb::dict code_of_dtype,
+                    nb::dict dtype_of_code, nb::handle exchange) {
+  set_torch({tensor_type, empty, empty_like, uint8, current_stream, strided, code_of_dtype, dtype_of_code,
+             exchange_of(exchange)});
 }
 
 }  // namespace
@@ -50,7 +52,9 @@ NB_MODULE(_core, m) {
   m.def("build_info", build_info);
   m.def("set_num_threads", set_num_threads);
   m.def("num_threads", num_threads);
-  m.def("register_torch", register_torch);
+  m.def("register_torch", register_torch, nb::arg("tensor_type"), nb::arg("empty"), nb::arg("empty_like"),
+        nb::arg("uint8"), nb::arg("current_stream"), nb::arg("strided"), nb::arg("code_of_dtype"),
+        nb::arg("dtype_of_code"), nb::arg("exchange").none());
   bind_arrays(m);
   bind_graph(m);
   bind_ops(m);
