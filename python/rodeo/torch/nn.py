@@ -289,7 +289,7 @@ class _Attention(nn.Module):
         return one_loop_id(graph._id)
 
     def _finish(self, y, target):
-        y = y.flatten(1) if self.concat else y.mean(dim=1)
+        y = y.flatten(1) if self.concat or self.heads == 1 else y.mean(dim=1)
         if self.res is not None:
             y = y + self.res(target)
         return y if self.bias is None else y + self.bias
