@@ -6,6 +6,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,6 +30,11 @@ struct Torch {
   nb::dict code_of_device = {};  // torch.device -> its index, -1 for the CPU
 };
 void set_torch(Torch torch);
+extern Torch* torch_functions;  // null until the first tensor of PyTorch arrives
+bool is_torch(nb::handle array);
+
+/// Keeps a Python object alive from C++ code that may run on any thread.
+std::shared_ptr<void> keep(nb::object object);
 
 /// A tensor over the array's memory. Throws Error that names `what` for strides, dtypes and devices that
 /// operators do not read. None gives an undefined tensor. `owned`: the tensor keeps the array alive.

@@ -8,6 +8,8 @@
 
 namespace rodeo::python {
 
+constexpr std::int32_t kDlCpu = 1, kDlCuda = 2;  // DLDeviceType
+
 /// DLTensor.
 struct ExchangedTensor {
   void* data;
