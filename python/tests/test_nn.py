@@ -83,6 +83,49 @@ def test_edge_weights_and_their_gradients(case, device):
     compare(theirs, mine, torch.randn(N, 6, device=device), edges, edges, torch.rand(edges.size(1), device=device) + 0.1)
 
 
+FEATURES = {
+    "gat": lambda nn: nn.GATConv(6, 4, edge_dim=3),
+    "gat heads": lambda nn: nn.GATConv(6, 4, heads=3, edge_dim=3, residual=True, fill_value=0.5),
+    "gat no loops": lambda nn: nn.GATConv(6, 4, heads=2, edge_dim=3, add_self_loops=False, concat=False),
+    "gat one": lambda nn: nn.GATConv(6, 4, heads=2, edge_dim=1, fill_value="add"),
+    "gat max": lambda nn: nn.GATConv(6, 4, heads=2, edge_dim=3, fill_value="max"),
+    "gat tensor": lambda nn: nn.GATConv(6, 4, edge_dim=3, fill_value=torch.tensor([1.0, -2.0, 0.5])),
+    "gatv2": lambda nn: nn.GATv2Conv(6, 4, heads=2, edge_dim=3),
+    "gatv2 min": lambda nn: nn.GATv2Conv(6, 4, heads=2, edge_dim=3, fill_value="min", share_weights=True, residual=True),
+    "gatv2 no loops": lambda nn: nn.GATv2Conv(6, 4, edge_dim=3, add_self_loops=False, bias=False),
+}
+
+
+@pytest.mark.parametrize("case", FEATURES)
+def test_edge_features_and_their_gradients(case, device):
+    torch.manual_seed(0)
+    theirs, mine = FEATURES[case](pyg).to(device), FEATURES[case](ours).to(device)
+    assert list(theirs.state_dict()) == list(mine.state_dict())
+    mine.load_state_dict(theirs.state_dict())
+    edges = torch.tensor(make_edges(N, 300), device=device)  # with equal edges, self loops, a node without edges
+    x, features = torch.randn(N, 6, device=device), torch.randn(300, mine.edge_dim, device=device)
+    compare(theirs, mine, x, edges, edges, features)
+    compare(theirs, mine, x, edges, rodeo.Graph.from_edge_index(edges, N), features)
+    compare(theirs, mine, x, edges, edges)  # the layer without features
+    if mine.edge_dim == 1:
+        compare(theirs, mine, x, edges, edges, features[:, 0])
+    if mine.add_self_loops:
+        compare(theirs, mine, x, edges[:, :0], edges[:, :0], features[:0])
+
+
+def test_edge_features_of_wrong_sizes_are_refused():
+    edges, x = torch.tensor(make_edges(N, 300)), torch.randn(N, 6)
+    layer = ours.GATConv(6, 4, edge_dim=3)
+    for features, text in [(torch.zeros(300, 2), r"\[edges, 3\]"), (torch.zeros(299, 3), r"\[300, n\]"),
+                           (torch.zeros(300), r"\[edges, 3\]"), (torch.zeros(300, 1, 3), r"\[edges, 3\]")]:
+        with pytest.raises(ValueError, match=text):
+            layer(x, edges, features)
+    with pytest.raises(ValueError, match="without edge_dim"):
+        ours.GATv2Conv(6, 4)(x, edges, torch.zeros(300, 3))
+    with pytest.raises(ValueError, match="3 elements"):
+        ours.GATConv(6, 4, edge_dim=3, fill_value=torch.zeros(2))(x, edges, torch.zeros(300, 3))
+
+
 @pytest.mark.parametrize("make", [lambda nn: nn.SAGEConv((6, 5), 4), lambda nn: nn.GATConv((6, 5), 4, heads=2),
                                   lambda nn: nn.GATv2Conv((6, 5), 4, heads=2)])
 def test_bipartite_layers(make, device):
@@ -143,7 +186,8 @@ def test_dropout_is_drawn_from_pytorchs_generator(device):
 
 
 def test_arguments_that_change_the_result_are_refused():
-    for make, text in [(lambda: ours.GCNConv(-1, 4), "lazy"), (lambda: ours.GATConv(6, 4, edge_dim=3), "edge_dim"),
+    for make, text in [(lambda: ours.GCNConv(-1, 4), "lazy"), (lambda: ours.GATConv(6, 4, edge_dim=0), "edge_dim"),
+                       (lambda: ours.GATv2Conv(6, 4, fill_value="mul"), "fill_value"),
                        (lambda: ours.SAGEConv(6, 4, aggr="lstm"), "aggr"), (lambda: ours.GCNConv(6, 4, aggr="max"), "aggr"),
                        (lambda: ours.GCNConv(6, 4, flow="target_to_source"), "flow"),
                        (lambda: ours.GCNConv(6, 4, add_self_loops=True, normalize=False), "self loops")]:

@@ -44,6 +44,8 @@ def test_other_gradients(graph, device):
     assert check(lambda s: rt.edge_softmax(graph, s), (double(E, 2, device=device),))
     assert check(lambda s: rt.edge_sum(graph, s), (double(E, 2, device=device),))
     assert check(lambda v: rt.permute(graph, v), (double(E, device=device),))
+    for fill in "mean", "add", "max", "min":
+        assert check(lambda f: torch.ops.rodeo.with_loop_features(graph._id, f, None, fill), (double(E, 2, device=device),))
     s, t, x = double(N, 2, device=device), double(N, 2, device=device, seed=2), double(N, 2, 3, device=device, seed=3)
     assert check(lambda s, t, x: rt.gat_attention(graph, s, t, x), (s, t, x))
     seed = torch.tensor([5], device=device)
@@ -94,6 +96,7 @@ OPERATORS = {
     "of_targets": lambda g, d: (g._id, double(N, 2, device=d)),
     "permute": lambda g, d: (g._id, double(E, device=d), 1.0),
     "gcn": lambda g, d: (g._id, double(N, 3, device=d), False),
+    "with_loop_features": lambda g, d: (g._id, double(E, 3, device=d), None, "mean"),
     "gat_attention": lambda g, d: (g._id, double(N, 2, device=d), double(N, 2, device=d), double(N, 2, 3, device=d), 0.2, 0.0,
                                    None),
     "gat_self_attention": lambda g, d: (g._id, double(N, 2, 3, device=d), double(1, 2, 3, device=d), double(2, 3, device=d),

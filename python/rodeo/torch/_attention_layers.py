@@ -1,0 +1,168 @@
+"""GATConv and GATv2Conv, which rodeo.torch.nn shows."""
+import torch
+from torch import nn
+
+from . import _attention, _ops_of, _self_attention
+from ._edge_features import REDUCES
+from ._graphs import one_loop_id
+from ._layers import _check_rest, _check_width, _glorot, _graph_for, _linear, _reset_glorot
+
+
+class _Attention(nn.Module):
+    def _set_up(self, layer, in_channels, out_channels, heads, concat, negative_slope, dropout, add_self_loops, edge_dim,
+                fill_value, residual, rest):
+        _check_rest(layer, rest)
+        if edge_dim is not None and (not isinstance(edge_dim, int) or edge_dim < 1):
+            raise ValueError(f"{layer}: edge_dim must be a positive number or None, got {edge_dim!r}")
+        if isinstance(fill_value, str) and fill_value not in REDUCES:
+            raise ValueError(f"{layer}: fill_value must be a number, a tensor, or one of {', '.join(REDUCES)}, got "
+                             f"{fill_value!r}: use torch_geometric.nn for it")
+        self.edge_dim, self.fill_value = edge_dim, fill_value
+        self.in_channels, self.out_channels, self.heads, self.concat = in_channels, out_channels, heads, concat
+        self.negative_slope, self.dropout = negative_slope, dropout
+        self.add_self_loops, self.residual = add_self_loops, residual
+        self.widths = (in_channels, in_channels) if isinstance(in_channels, int) else tuple(in_channels)
+        for width in self.widths:
+            _check_width(layer, width)
+
+    def _add_rest(self, bias):
+        """After the layer's own parameters: optimizers know parameters by their order."""
+        total = self.out_channels * (self.heads if self.concat else 1)
+        self.bias = nn.Parameter(torch.empty(total)) if bias else None
+        self.res = _linear(self.widths[1], total, False) if self.residual else None
+        self.reset_parameters()
+
+    def _graph(self, edge_index, source, target):
+        nodes = source.size(0) if target is None else target.size(0)
+        bipartite = target is not None and target is not source
+        return _graph_for(edge_index, nodes, source.size(0) if bipartite else None)
+
+    def _graph_number(self, edge_index, source, target):
+        graph = self._graph(edge_index, source, target)
+        if not self.add_self_loops or graph.num_nodes != graph.num_sources:
+            return graph._id
+        return one_loop_id(graph._id)
+
+    def _edge_features(self, edge_index, number, source, target, edge_attr):
+        """edge_attr of each edge in the order of the graph `number`, with those of self loops: [edges, edge_dim], or None."""
+        layer = type(self).__name__
+        if edge_attr is None:
+            return None
+        if self.lin_edge is None:
+            raise ValueError(f"{layer}: edge_attr was given, but the layer was made without edge_dim")
+        features = edge_attr.view(-1, 1) if edge_attr.dim() == 1 else edge_attr
+        graph = self._graph(edge_index, source, target)
+        if features.dim() != 2 or features.size(1) != self.edge_dim:
+            raise ValueError(f"{layer}: edge_attr must be [edges, {self.edge_dim}], got {list(edge_attr.shape)}")
+        if number == graph._id:
+            return _ops_of.permute(number, features, 1.0)
+        return _ops_of.with_loop_features(graph._id, features, self._fill(features), str(self.fill_value))
+
+    def _fill(self, features):
+        """The features of self loops [1, edge_dim], or None where they are reduced from those of edges."""
+        if isinstance(self.fill_value, str):
+            return None
+        if isinstance(self.fill_value, torch.Tensor):
+            fill = self.fill_value.to(features.device, features.dtype).reshape(1, -1)
+            if fill.size(1) not in (1, self.edge_dim):
+                raise ValueError(f"{type(self).__name__}: fill_value must have {self.edge_dim} elements, got {fill.size(1)}")
+            return fill
+        return features.new_full((1, 1), 1.0 if self.fill_value is None else float(self.fill_value))
+
+    def _attend(self, number, score, x):
+        """Softmax of scores [edges, heads], dropout, sum."""
+        weight = nn.functional.dropout(_ops_of.edge_softmax(number, score), self.dropout, self.training)
+        return _ops_of.spmm(number, x, weight.to(x.dtype), "sum")
+
+    def _finish(self, y, target):
+        y = y.flatten(1) if self.concat or self.heads == 1 else y.mean(dim=1)
+        if self.res is not None:
+            y = y + self.res(target)
+        return y if self.bias is None else y + self.bias
+
+
+class GATConv(_Attention):
+    """torch_geometric.nn.GATConv with its edge features. x [nodes, in], or a pair (sources, targets)."""
+
+    def __init__(self, in_channels, out_channels, heads=1, concat=True, negative_slope=0.2, dropout=0.0, add_self_loops=True,
+                 edge_dim=None, fill_value="mean", bias=True, residual=False, **kwargs):
+        super().__init__()
+        self._set_up("GATConv", in_channels, out_channels, heads, concat, negative_slope, dropout, add_self_loops, edge_dim,
+                     fill_value, residual, kwargs)
+        if isinstance(in_channels, int):
+            self.lin = _linear(in_channels, heads * out_channels, False)
+        else:
+            self.lin_src = _linear(self.widths[0], heads * out_channels, False)
+            self.lin_dst = _linear(self.widths[1], heads * out_channels, False)
+        self.att_src = nn.Parameter(torch.empty(1, heads, out_channels))
+        self.att_dst = nn.Parameter(torch.empty(1, heads, out_channels))
+        self.lin_edge = None if edge_dim is None else _linear(edge_dim, heads * out_channels, False)
+        self.att_edge = None if edge_dim is None else nn.Parameter(torch.empty(1, heads, out_channels))
+        self._add_rest(bias)
+
+    def reset_parameters(self):
+        for layer in self.children():
+            _reset_glorot(layer)
+        _glorot(self.att_src)
+        _glorot(self.att_dst)
+        if self.att_edge is not None:
+            _glorot(self.att_edge)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+    def forward(self, x, edge_index, edge_attr=None, size=None):
+        shape = (-1, self.heads, self.out_channels)
+        source, target = x if isinstance(x, tuple) else (x, x)
+        of_source = self.lin if hasattr(self, "lin") else self.lin_src
+        of_target = self.lin if hasattr(self, "lin") else self.lin_dst
+        h = of_source(source).view(shape)
+        dropout = self.dropout if self.training else 0.0
+        number = self._graph_number(edge_index, source, target)
+        features = self._edge_features(edge_index, number, source, target, edge_attr)
+        if features is None and target is source and of_target is of_source and h.requires_grad:
+            return self._finish(_self_attention(number, h, self.att_dst, self.att_src, self.negative_slope, dropout), target)
+        g = h if target is source else of_target(target).view(shape)
+        t = (h * self.att_src).sum(-1)
+        s = (g * self.att_dst).sum(-1)
+        if features is None:
+            return self._finish(_attention(number, s, t, h, self.negative_slope, dropout), target)
+        # lin_edge, then att_edge, is one [heads, edge_dim] matrix: there is no array [edges, heads, out].
+        of_edge = (self.lin_edge.weight.view(self.heads, self.out_channels, -1) * self.att_edge.view(self.heads, -1, 1)).sum(1)
+        score = _ops_of.sddmm(number, s, t, "add") + nn.functional.linear(features, of_edge)
+        return self._finish(self._attend(number, nn.functional.leaky_relu(score, self.negative_slope), h), target)
+
+
+class GATv2Conv(_Attention):
+    """torch_geometric.nn.GATv2Conv with its edge features. Keeps two arrays [edges, heads, out], as PyG does."""
+
+    def __init__(self, in_channels, out_channels, heads=1, concat=True, negative_slope=0.2, dropout=0.0, add_self_loops=True,
+                 edge_dim=None, fill_value="mean", bias=True, share_weights=False, residual=False, **kwargs):
+        super().__init__()
+        self._set_up("GATv2Conv", in_channels, out_channels, heads, concat, negative_slope, dropout, add_self_loops,
+                     edge_dim, fill_value, residual, kwargs)
+        self.share_weights = share_weights
+        self.lin_l = _linear(self.widths[0], heads * out_channels, bias)
+        self.lin_r = self.lin_l if share_weights else _linear(self.widths[1], heads * out_channels, bias)
+        self.att = nn.Parameter(torch.empty(1, heads, out_channels))
+        self.lin_edge = None if edge_dim is None else _linear(edge_dim, heads * out_channels, False)
+        self._add_rest(bias)
+
+    def reset_parameters(self):
+        for layer in self.children():
+            _reset_glorot(layer)
+        _glorot(self.att)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+    def forward(self, x, edge_index, edge_attr=None):
+        shape = (-1, self.heads, self.out_channels)
+        source, target = x if isinstance(x, tuple) else (x, x)
+        left = self.lin_l(source).view(shape)
+        right = self.lin_r(target).view(shape)
+        number = self._graph_number(edge_index, source, target)
+        features = self._edge_features(edge_index, number, source, target, edge_attr)
+        hidden = _ops_of.sddmm(number, right, left, "add")
+        if features is not None:
+            hidden = hidden + self.lin_edge(features).view(hidden.shape)
+        hidden = nn.functional.leaky_relu(hidden, self.negative_slope)
+        return self._finish(self._attend(number, (hidden * self.att).sum(-1), left), target)

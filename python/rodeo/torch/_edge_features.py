@@ -1,0 +1,85 @@
+"""The operator with_loop_features: edge features of a graph whose self loops PyG has replaced."""
+import torch
+
+from .. import _core
+from ..graph import Graph, graph_of_id
+from ._graphs import with_one_loop
+from ._ops import _define, _flat, _keep_graph
+
+REDUCES = ("add", "sum", "mean", "max", "min")
+
+
+class _Places:
+    """Where features of edges and of loops go: index arrays, and the graph without self loops."""
+
+    def __init__(self, graph):
+        sources, targets = graph.edge_index()
+        kept = (sources != targets).nonzero().squeeze(1)
+        self.original = kept if graph.edge_ids is None else graph.edge_ids[kept]  # positions in edge_index
+        self.plain = Graph.from_edge_index((sources[kept], targets[kept]), graph.num_nodes)
+        self.looped = with_one_loop(graph)
+        sources, targets = self.looped.edge_index()
+        self.edges, self.loops = (sources != targets).nonzero().squeeze(1), (sources == targets).nonzero().squeeze(1)
+        self.targets = self.plain.edge_index()[1]
+        self.offsets = self.plain.indptr
+        self.counts = (self.offsets[1:] - self.offsets[:-1]).clamp(min=1).unsqueeze(1)
+
+
+def _places(number):
+    graph = graph_of_id(number)
+    if "places" not in graph._cache:
+        graph._cache["places"] = _Places(graph)
+    return graph._cache["places"]
+
+
+def _with_loops(number, features, constant, reduce):
+    at, count = _places(number), graph_of_id(number)._values
+    if features.dim() != 2 or features.size(0) != count:
+        raise ValueError(f"[with_loop_features] features must be [{count}, n], one row for each original edge, got "
+                         f"{list(features.shape)}")
+    chosen = features[at.original]
+    if constant is not None:
+        fill = constant.expand(at.loops.numel(), features.size(1))
+    elif reduce in ("max", "min"):
+        fill = _core.segment_reduce(_flat(chosen), at.offsets, reduce, None)
+    else:
+        fill = _core.edge_sum(at.plain._core, _flat(chosen), None)
+        if reduce == "mean":
+            fill = fill / at.counts.to(fill.dtype)
+    result = features.new_empty((at.looped.num_edges, features.size(1)))
+    result[at.edges] = chosen
+    result[at.loops] = fill
+    return result
+
+
+def _gradient(number, features, dy, constant, reduce):
+    at = _places(number)
+    chosen = dy[at.edges]
+    if not constant:
+        fill = dy[at.loops]
+        if reduce in ("max", "min"):
+            chosen = chosen + _core.segment_reduce_gradient(_flat(features[at.original]), at.offsets, reduce, _flat(fill))
+        else:
+            chosen = chosen + (fill / at.counts.to(fill.dtype) if reduce == "mean" else fill)[at.targets]
+    result = torch.zeros_like(features, memory_format=torch.contiguous_format)
+    result[at.original] = chosen
+    return result
+
+
+def _setup(ctx, inputs, output):
+    number, features, constant, ctx.reduce = inputs
+    _keep_graph(ctx, number)
+    ctx.constant = constant is not None
+    ctx.save_for_backward(features)
+
+
+def _backward(ctx, dy):
+    from ._ops import calls
+    return None, calls.with_loop_features_gradient(ctx.number, *ctx.saved_tensors, dy, ctx.constant, ctx.reduce), None, None
+
+
+_define("with_loop_features(int graph, Tensor features, Tensor? constant, str reduce) -> Tensor", _with_loops,
+        lambda number, features, *_: features.new_empty((with_one_loop(graph_of_id(number)).num_edges, features.shape[1])),
+        _backward, _setup)
+_define("with_loop_features_gradient(int graph, Tensor features, Tensor dy, bool constant, str reduce) -> Tensor", _gradient,
+        lambda number, features, *_: features.new_empty(features.shape))
