@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "core/cache_folder.h"
 #include "ops/convert.h"
 #include "ops/sparse/row_order.h"
 #include "ops/sparse/shard_plan.h"
@@ -28,11 +29,16 @@ Adjacency shard(const Adjacency& graph, const std::shared_ptr<const NodePartitio
 void prepare_shard(const Adjacency& adj, Aggregation form) {
   check(adj.is_sharded(), "[prepare_shard] the graph must be sharded over ranks: see Adjacency::sharded");
   order_shard(adj);
-  plan_shard(*adj.shard(), form);
+  // On the CPU a choice is predicted: nothing there depends on a link that was not measured.
+  plan_shard(*adj.shard(), form, adj.shard()->rows.device().is_cuda(), cache_folder());
 }
 
 std::string explain_aggregation(const Adjacency& adj) {
   return explain_shard(adj.is_sharded() ? adj.shard()->rows : adj);
+}
+
+std::string aggregation_note(const Adjacency& adj) {
+  return shard_note(adj.is_sharded() ? adj.shard()->rows : adj);
 }
 
 }  // namespace rodeo

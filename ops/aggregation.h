@@ -19,8 +19,10 @@ Adjacency shard(const Adjacency& graph, const std::shared_ptr<const NodePartitio
 
 /// Prepares a graph that Adjacency::sharded made, for all operators that read it:
 ///   - its rows run in clusters of common neighbours where one rank's would, found on the edges of all ranks;
-///   - `form` says what ranks exchange. kAuto on CUDA times those that are predicted to be near the fastest,
-///     for each width and dtype of a product, when it is first computed outside of a CUDA graph capture.
+///   - `form` says what ranks exchange. kAuto takes what is predicted to be the fastest, for each width and
+///     dtype of a product. On CUDA it times those that are predicted to be near, when a product is first
+///     computed outside of a CUDA graph capture, and takes another where that is clearly faster. Rank 0 keeps
+///     timed choices in cache_folder(), so that later runs have the same bits.
 /// Without it, products are in the form kRows, and slower on large graphs. With kColumns, a product that is
 /// not a sum or mean without edge weights throws Error.
 /// A collective call, once, before the first product.   adj [nodes of the rank, all nodes]; any device that
@@ -33,5 +35,9 @@ void prepare_shard(const Adjacency& adj, Aggregation form = Aggregation::kAuto);
 ///   adj  sharded, or the rows of the rank (ShardedRows::rows). No shapes, no dtypes. Deterministic but for
 ///        times. Throws Error where adj is undefined.
 std::string explain_aggregation(const Adjacency& adj);
+
+/// Why a form that was asked for was not taken for some product so far, as one sentence; empty: it was.
+///   adj  as above. No shapes, no dtypes. Deterministic. Throws Error where adj is undefined.
+std::string aggregation_note(const Adjacency& adj);
 
 }  // namespace rodeo

@@ -10,7 +10,7 @@
 #include "ops/heads.h"
 #include "ops/kernels/attention.h"
 #include "ops/sddmm.h"
-#include "ops/sparse/shard_plan.h"
+#include "ops/sparse/sharded_products.h"
 #include "ops/spmm.h"
 
 namespace rodeo {

@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 #include "ops/scale_rows.h"
-#include "ops/sparse/shard_plan.h"
+#include "ops/sparse/sharded_products.h"
 #include "ops/sparse/spmm_reduce.h"
 #include "ops/sparse/spmm_sum.h"
 

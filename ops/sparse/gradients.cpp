@@ -9,7 +9,7 @@
 #include "ops/scale_rows.h"
 #include "ops/sddmm.h"
 #include "ops/sparse/shapes.h"
-#include "ops/sparse/shard_plan.h"
+#include "ops/sparse/sharded_products.h"
 #include "ops/sparse/spmm_sum.h"
 #include "ops/spmv.h"
 

@@ -5,12 +5,14 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
-#include "core/variable.h"
+#include "core/adjacency.h"
+#include "core/dtype.h"
+#include "core/node_partition.h"
 #include "ops/aggregation_types.h"
 #include "ops/plan/aggregation_cost.h"
 #include "ops/sparse/halo.h"
-#include "ops/spmm_types.h"
 
 namespace rodeo {
 
@@ -25,7 +27,7 @@ struct AggregationProblem {
 
 struct AggregationChoice {
   Aggregation form = Aggregation::kRows;
-  std::string reason;                       // "predicted", "timed", "asked for"
+  std::string reason;                       // "predicted", "timed"
   std::map<Aggregation, double> predicted;  // ms
   std::map<Aggregation, double> timed;      // ms, of the slowest rank
 };
@@ -36,6 +38,8 @@ struct ShardPlan {
   std::shared_ptr<const HaloRows> halo;  // null: not used
   AggregationSizes sizes;                // of the graph; columns and element_bytes are of a product
   bool whole_fits = false;               // on every rank
+  bool timed = false;                    // kAuto: times forms that are predicted to be close
+  std::string cache;                     // the folder of AggregationCache
   struct Found {
     std::map<AggregationProblem, AggregationChoice> choices;
     Adjacency whole;          // the whole graph, from the first product by columns on
@@ -44,22 +48,17 @@ struct ShardPlan {
   std::shared_ptr<Found> found = std::make_shared<Found>();
 };
 
-/// A collective call, once.
-void plan_shard(const ShardedRows& share, Aggregation wanted);
+/// A collective call, once.   timed, cache: see ShardPlan.
+void plan_shard(const ShardedRows& share, Aggregation wanted, bool timed, const std::string& cache);
 /// kRows where plan_shard was not called.
 const ShardPlan& shard_plan(const ShardedRows& share);
+const ShardPlan& shard_plan(const Adjacency& rows);
 
-/// x [nodes of the rank, ...] -> [all nodes, ...], by rows or halo: rows that the rank's edges do not read
-/// may not be initialised. Any dtype by rows, floating ones by halo. A collective call.
-/// Gradient: dx is the rank's rows of the sum of dy over ranks. Deterministic.
-Tensor neighbour_rows(const ShardedRows& share, const Tensor& x);
-Variable neighbour_rows(const ShardedRows& share, const Variable& x);
+/// The value of each rank. A collective call.
+std::vector<double> of_ranks(const ShardedRows& share, double own);
 
-/// A X of the whole graph without edge weights: the rank's rows.   x [nodes of the rank, n] -> the same
-/// shape. A collective call. Gradient: A^T dy. Deterministic.
-Tensor sharded_sum(const ShardedRows& share, const Tensor& x, const SpmmOptions& options);
-Variable sharded_sum(const ShardedRows& share, const Variable& x, const SpmmOptions& options);
-
+/// Why a form that was asked for was not taken for some product, as one sentence; else empty.
+std::string shard_note(const Adjacency& rows);
 /// The choices so far, a line each, and the SpMM algorithms of the whole graph.
 std::string explain_shard(const Adjacency& rows);
 

@@ -1,10 +1,7 @@
 #include "ops/sparse/spmm_tuning_cache.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
-
 #include <charconv>
-#include <filesystem>
 #include <fstream>
 
 #include "core/cache_folder.h"
@@ -96,27 +93,11 @@ void SpmmTuningCache::read(std::uint64_t graph) {
     if (auto parsed = parse_line(line)) graphs_[graph].insert(std::move(*parsed));
 }
 
-// Writes a temporary file and renames it, so that readers see the old or the new file, never a partial one.
 std::string SpmmTuningCache::write(std::uint64_t graph) const {
   if (folder_.empty()) return "the cache folder is switched off";
-  const std::string path = file(graph), temporary = fmt::format("{}.{}", path, getpid());
-  std::error_code error;
-  std::filesystem::create_directories(folder_, error);
-  {
-    std::ofstream out(temporary);
-    out << kHeader << '\n';
-    for (const auto& [key, entry] : graphs_.at(graph)) out << line_of(key, entry);
-    out.close();
-    if (!out) {
-      std::filesystem::remove(temporary, error);
-      return temporary + " cannot be written";
-    }
-  }
-  std::filesystem::rename(temporary, path, error);
-  if (!error) return {};
-  const std::string reason = path + ": " + error.message();
-  std::filesystem::remove(temporary, error);
-  return reason;
+  std::string text = std::string(kHeader) + "\n";
+  for (const auto& [key, entry] : graphs_.at(graph)) text += line_of(key, entry);
+  return write_cache_file(file(graph), text);
 }
 
 std::optional<SpmmTuningCache::Entry> SpmmTuningCache::find(const Key& key) {

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
+#include <string>
 
 #include "core/cuda_graph.h"
 #include "core/random.h"
@@ -13,6 +15,7 @@
 #include "ops/kernels/sparse.h"
 #include "ops/plan/row_clusters.h"
 #include "ops/sddmm.h"
+#include "ops/sparse/aggregation_choice.h"
 #include "ops/sparse/graph_plans.h"
 #include "ops/spmm.h"
 #include "tests/ranks/ranks.h"
@@ -192,6 +195,48 @@ TEST(OpsRanksForms, AreEqualToOneRank) {
             expect_as_on_one_rank(of, graph, form, first);
         }
     }
+}
+
+TEST(OpsRanksForms, TimedChoicesAreKeptBetweenRunsAndLosersFreed) {
+  const std::string folder = testing::TempDir() + "/aggregation" + std::to_string(ranks().size());
+  if (ranks().rank() == 0) std::filesystem::remove_all(folder);
+  const Adjacency graph = ring(400, true);
+  std::string first;
+  Tensor before;
+  for (int round = 0; round < 3; ++round) {  // each as in a new process
+    const Adjacency own = shard(graph, partition(400, 200), device(), Aggregation::kRows);
+    const Adjacency fresh =
+        Adjacency::sharded(own.shard()->rows.csr(), own.shard()->nodes, own.shard()->symmetric);
+    plan_shard(*fresh.shard(), Aggregation::kAuto, /*timed=*/true, folder);
+    const Tensor x = random_tensor({own.rows(), 64}, DType::kF32, device(), 1), y = spmm(fresh, x);
+    const auto& found = *shard_plan(*fresh.shard()).found;
+    ASSERT_EQ(found.choices.size(), 1u);
+    const AggregationChoice& choice = found.choices.begin()->second;
+    EXPECT_EQ(found.whole.defined(), choice.form == Aggregation::kColumns);
+    EXPECT_EQ(found.local.defined(), choice.form == Aggregation::kOverlap);
+    EXPECT_EQ(choice.reason, choice.predicted.size() < 2 ? "predicted"
+                             : round == 0                ? "timed"
+                                                         : "as timed before");
+    const std::string form(name(choice.form));
+    if (round == 0) {
+      first = form, before = y;
+    } else {
+      EXPECT_EQ(form, first);
+      EXPECT_TRUE(same_bits(y, before));
+    }
+  }
+}
+
+TEST(OpsRanksForms, OverlapSaysWhatItDoesByRows) {
+  const Adjacency own = shard(ring(40, false), partition(40, 20), device(), Aggregation::kOverlap);
+  spmm(own, Tensor::zeros({own.rows(), 3}, DType::kF32, device()));
+  const std::string note = aggregation_note(own),
+                    why = "because overlap is for sums and means without edge weights";
+  EXPECT_NE(note.find("3 columns was by rows, " + why), std::string::npos) << note;
+  EXPECT_NE(explain_aggregation(own).find("3 columns, f32: rows, overlap is for"), std::string::npos);
+  const Adjacency symmetric = shard(ring(40, true), partition(40, 20), device(), Aggregation::kOverlap);
+  spmm(symmetric, Tensor::zeros({symmetric.rows(), 3}, DType::kF32, device()));
+  EXPECT_EQ(aggregation_note(symmetric), "");
 }
 
 TEST(OpsRanksForms, GraphsWithoutEdges) {

@@ -42,4 +42,50 @@ expect_error 2 "--report works on one rank" --ranks 2 --report r.html
 expect_error 2 "--gpus needs --device cuda" --gpus 2
 expect_error 3 "of 2: \[train\]" --ranks 2 --lr 1e38
 expect_error 2 "of 2: .*missing.h5" --ranks 2 --dataset missing.h5
+
+# Ranks with other options than rank 0.
+code=0
+"$bin/rank_launch" 2 bash -c 'exec "$0" --model gcn --dataset g.h5 --device cpu --quiet --lr 0.0$((RODEO_RANK + 1))' \
+  "$bin/rodeo_train" > out.txt 2> err.txt || code=$?
+[ "$code" = 2 ] || fail "exit code $code with other options: $(cat err.txt)"
+grep -q "rank 1 has other options than rank 0" err.txt || fail "other options: $(cat err.txt)"
+[ "$(wc -l < err.txt)" = 1 ] || fail "more than one line: $(cat err.txt)"
+
+# A rank that is killed ends all in less than 30 s, with one message that names it.
+"$bin/rodeo_train" --model gcn --dataset g.h5 --device cpu --quiet --epochs 1000000 --ranks 3 > out.txt 2> err.txt &
+launcher=$!
+for _ in {1..50}; do [ "$(pgrep -P $launcher | wc -l)" = 3 ] && break; sleep 0.1; done
+sleep 1
+begin=$SECONDS
+kill -KILL "$(pgrep -P $launcher | sed -n 2p)"
+code=0
+wait $launcher || code=$?
+[ "$code" = 137 ] || fail "exit code $code after a rank was killed"
+[ $((SECONDS - begin)) -lt 30 ] || fail "$((SECONDS - begin)) s after a rank was killed"
+[ "$(cat err.txt)" = "error: rank 1 of 3 was killed by signal 9 (Killed), which ended the others" ] || fail "killed: $(cat err.txt)"
+
+# Ranks without nodes: fewer nodes than ranks; and a graph without edges.
+"$bin/rodeo_data" generate --nodes 6 --edges 10 --features 3 --classes 2 --split 50/25/25 small.h5 > /dev/null
+"$bin/rodeo_data" generate --nodes 40 --edges 0 --features 3 --classes 2 --split 50/25/25 empty.h5 > /dev/null
+for data in small empty; do
+  for model in gcn gat sage gin; do
+    for ranks in 0 4 8; do
+      "$bin/rodeo_train" --model $model --dataset $data.h5 --device cpu --dropout 0 --epochs 5 --ranks $ranks --csv $ranks.csv --quiet > out.txt 2> err.txt ||
+        fail "$model, $data, $ranks ranks: $(cat err.txt)"
+    done
+    for ranks in 4 8; do expect_equal "$(last_loss $ranks.csv)" "$(last_loss 0.csv)"; done
+  done
+done
+
+# What was asked for and cannot be is said.
+"$bin/rodeo_train" --model gat --dataset g.h5 --device cpu --epochs 2 --ranks 2 --aggregation overlap > out.txt
+grep -q "by rows, because overlap is for sums" out.txt || fail "no note: $(cat out.txt)"
+"$bin/rodeo_train" --model gcn --dataset g.h5 --device cpu --epochs 2 --aggregation halo > out.txt
+grep -q -- "--aggregation halo says what several ranks exchange, and this is one" out.txt || fail "no warning: $(cat out.txt)"
+
+# The same ranks give the same bits, 20 times.
+for run in {1..20}; do
+  train --epochs 3 --ranks 4 --export bits.$run.safetensors
+  cmp bits.1.safetensors bits.$run.safetensors || fail "other bits in run $run"
+done
 echo "training over ranks: ok"

@@ -16,6 +16,7 @@
 #include "core/quoting.h"
 #include "core/storage.h"
 #include "core/threads.h"
+#include "ops/aggregation.h"
 #include "train/commands/console.h"
 #include "train/commands/device_text.h"
 #include "train/commands/interrupt.h"
@@ -57,6 +58,9 @@ void describe(const Console& console, const NodeRun& run, const TrainOptions& op
   console.say("memory", str(format_bytes(memory_stats(device).current), " on ", device));
   console.say("algorithms", model.algorithms);
   for (const std::string& warning : data_warnings(task, options)) console.say("warning", warning);
+  if (options.aggregation != Aggregation::kAuto && !task.partition)
+    console.say("warning", str("--aggregation ", options.aggregation,
+                               " says what several ranks exchange, and this is one: it has no effect"));
   console.say("model", fmt::format("{}: {} parameters", model.text, model.module->num_parameters()));
   console.blank_line();
 }
@@ -167,6 +171,7 @@ RunResult train(const TrainOptions& options, Device device, const Communicator& 
   recorder.finish(summary, timer ? &*timer : nullptr);
   if (!options.silent) console.finish(task, summary, details);
   if (const std::string note = convergence_note(summary, options); !note.empty()) console.say("note", note);
+  if (const std::string note = aggregation_note(model.adj); !note.empty()) console.say("note", note);
   if (options.profile) fmt::print("\n{}", format_op_table(timer->spans(), timer->steps()));
   const int signal = signals.signal() != 0 ? signals.signal() : SIGINT;  // another rank may have got it
   if (summary.stopped) console.interrupted(signal, summary);

@@ -1,0 +1,164 @@
+#include "ops/sparse/sharded_products.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/cuda_graph.h"
+#include "ops/all_gather.h"
+#include "ops/combine.h"
+#include "ops/convert.h"
+#include "ops/kernels/exchange.h"
+#include "ops/sparse/aggregation_choice.h"
+#include "ops/sparse/row_order.h"
+#include "ops/sparse/shapes.h"
+#include "ops/sparse/spmm_sum.h"
+
+namespace rodeo {
+namespace {
+
+/// The whole graph, which every rank has then.
+Adjacency gather_graph(const ShardedRows& share) {
+  const NodePartition& nodes = *share.nodes;
+  const Communicator& ranks = nodes.ranks();
+  const Csr& own = share.rows.csr();
+  const Device device = share.rows.device();
+  std::vector<std::int64_t> length = own.row_ptr.to_vector<std::int64_t>();
+  std::adjacent_difference(length.begin(), length.end(), length.begin());
+  length.erase(length.begin());
+  std::vector<std::int64_t> row_ptr =
+      ranks.all_gather(Tensor::from(length, device), nodes.rows()).to_vector<std::int64_t>();
+  row_ptr.insert(row_ptr.begin(), 0);
+  std::partial_sum(row_ptr.begin(), row_ptr.end(), row_ptr.begin());
+  std::vector<std::int64_t> edges;
+  for (const double count : of_ranks(share, static_cast<double>(own.col.numel())))
+    edges.push_back(static_cast<std::int64_t>(count));
+  return Adjacency::trusted({nodes.num_nodes(), nodes.num_nodes(), Tensor::from(row_ptr, device),
+                             ranks.all_gather(own.col, edges)});
+}
+
+const Adjacency& whole_graph(const ShardedRows& share) {
+  Adjacency& whole = shard_plan(share).found->whole;
+  if (!whole.defined()) {
+    check(!is_capturing(share.rows.device()),
+          "[spmm] the whole graph cannot be gathered during CUDA graph capture: run the work once before "
+          "capturing");
+    whole = gather_graph(share);
+  }
+  return whole;
+}
+
+/// A X: exchanges columns for rows, multiplies the whole graph by the rank's columns, and exchanges back.
+Tensor sum_by_columns(const ShardedRows& share, const Adjacency& graph, const Tensor& x,
+                      const SpmmOptions& options) {
+  const NodePartition& nodes = *share.nodes;
+  const Communicator& ranks = nodes.ranks();
+  const std::int64_t own = nodes.num_rows(), parts = ranks.size(), n = x.dim(1);
+  const auto load = std::max<std::int64_t>(1, 16 / static_cast<std::int64_t>(size_of(x.dtype())));
+  // Rows of whole 16-byte loads.
+  const std::int64_t width = ((n + parts - 1) / parts + load - 1) / load * load;
+  const std::vector<std::int64_t> same(static_cast<std::size_t>(parts), own);
+  const Tensor split = Tensor::empty({parts, own, width}, x.dtype(), x.device());
+  if (split.numel() > 0) kernels::split_columns.on(x.device())(x, split);
+  const Tensor columns = ranks.all_to_all(split.reshape({parts * own, width}), same, nodes.rows());
+  const Tensor sum = spmm_sum(graph, Tensor(), columns, options);
+  const Tensor joined = ranks.all_to_all(sum, nodes.rows(), same).reshape({parts, own, width});
+  const Tensor y = Tensor::empty(x.shape(), x.dtype(), x.device());
+  if (y.numel() > 0) kernels::join_columns.on(y.device())(joined, y);
+  return y;
+}
+
+Tensor gather(const ShardedRows& share, Aggregation form, const Tensor& x) {
+  if (form == Aggregation::kHalo) return exchange_halo(*share.nodes, *shard_plan(share).halo, x);
+  return all_gather(*share.nodes, x);
+}
+
+/// The rank's rows, cut by whether a column is of its own nodes.
+void split_rows(const ShardedRows& share, ShardPlan::Found& found) {
+  const Csr& all = share.rows.csr();
+  const std::int64_t first = share.nodes->first_row(), own = share.nodes->num_rows();
+  const std::vector<std::int64_t> row_ptr = all.row_ptr.to_vector<std::int64_t>();
+  const Tensor columns = all.col.to(kCpu);
+  const auto* col = columns.data<std::int32_t>();
+  std::vector<std::int64_t> local_ptr{0}, remote_ptr{0};
+  std::vector<std::int32_t> local, remote;
+  local.reserve(static_cast<std::size_t>(columns.numel())), remote.reserve(local.capacity());
+  for (std::int64_t row = 0; row < own; ++row) {
+    for (std::int64_t e = row_ptr[row]; e < row_ptr[row + 1]; ++e)
+      if (col[e] >= first && col[e] < first + own)
+        local.push_back(static_cast<std::int32_t>(col[e] - first));
+      else
+        remote.push_back(col[e]);
+    local_ptr.push_back(std::ssize(local)), remote_ptr.push_back(std::ssize(remote));
+  }
+  const Device device = all.col.device();
+  found.local = Adjacency::trusted({own, own, Tensor::from(local_ptr, device), Tensor::from(local, device)});
+  found.remote =
+      Adjacency::trusted({own, all.cols, Tensor::from(remote_ptr, device), Tensor::from(remote, device)});
+  order_as(share.rows, found.local);
+  order_as(share.rows, found.remote);
+}
+
+/// A X of a symmetric graph: multiplies the columns of the rank's own nodes while the other rows arrive.
+Tensor overlapped_sum(const ShardedRows& share, const Tensor& x, const SpmmOptions& options) {
+  ShardPlan::Found& found = *shard_plan(share).found;
+  if (!found.local.defined()) {
+    check(!is_capturing(share.rows.device()),
+          "[spmm] the rows of a rank cannot be split during CUDA graph capture: run the work once before "
+          "capturing");
+    split_rows(share, found);
+  }
+  const Communicator& ranks = share.nodes->ranks();
+  const Tensor all = ranks.start_all_gather(x, share.nodes->rows());
+  const Tensor near = spmm_sum(found.local, Tensor(), x, options);
+  ranks.finish(all);
+  return linear_combination(1, near, 1, spmm_sum(found.remote, Tensor(), all, options));
+}
+
+Tensor sum_in_form(const ShardedRows& share, Aggregation form, const Tensor& x, const SpmmOptions& options) {
+  if (form == Aggregation::kColumns) return sum_by_columns(share, whole_graph(share), x, options);
+  if (form == Aggregation::kOverlap) return overlapped_sum(share, x, options);
+  return spmm_sum(share.rows, Tensor(), gather(share, form, x), options);
+}
+
+Aggregation choose_sum(const ShardedRows& share, const Tensor& x, const SpmmOptions& options) {
+  const auto run = [&](Aggregation form) { sum_in_form(share, form, x, options); };
+  return choose_aggregation(share, {x.dim(1), x.dtype(), true}, run);
+}
+
+Aggregation choose_gather(const ShardedRows& share, const Tensor& x) {
+  if (!is_float(x.dtype())) return Aggregation::kRows;
+  const auto run = [&](Aggregation form) { gather(share, form, x); };
+  return choose_aggregation(share, {row_size(edge_matrix(x)), x.dtype(), false}, run);
+}
+
+}  // namespace
+
+Tensor neighbour_rows(const ShardedRows& share, const Tensor& x) {
+  return gather(share, choose_gather(share, x), x);
+}
+
+Variable neighbour_rows(const ShardedRows& share, const Variable& x) {
+  if (choose_gather(share, x.value()) != Aggregation::kHalo) return all_gather(*share.nodes, x);
+  const ShardedRows of = share;
+  return record("exchange_halo", gather(share, Aggregation::kHalo, x.value()), {x}, [of](const Tensor& dy) {
+    return std::vector{exchange_halo_backward(*of.nodes, *shard_plan(of).halo, dy)};
+  });
+}
+
+Tensor sharded_sum(const ShardedRows& share, const Tensor& x, const SpmmOptions& options) {
+  return sum_in_form(share, choose_sum(share, x, options), x, options);
+}
+
+Variable sharded_sum(const ShardedRows& share, const Variable& x, const SpmmOptions& options) {
+  const Aggregation form = choose_sum(share, x.value(), options);
+  if (!share.symmetric && form != Aggregation::kColumns)
+    return spmm_sum(share.rows, Variable(), neighbour_rows(share, x), options);
+  const ShardedRows of = share;
+  return record("spmm", sum_in_form(share, form, x.value(), options), {x},
+                [of, form, options](const Tensor& dy) {
+                  if (form != Aggregation::kColumns) return std::vector{sum_in_form(of, form, dy, options)};
+                  return std::vector{sum_by_columns(of, transpose_pattern(whole_graph(of)), dy, options)};
+                });
+}
+
+}  // namespace rodeo

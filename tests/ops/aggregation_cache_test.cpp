@@ -1,0 +1,50 @@
+// Choices between forms of aggregation: kept in a file, and stable where times are close.
+#include "ops/sparse/aggregation_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "ops/sparse/aggregation_choice.h"
+
+namespace rodeo {
+namespace {
+
+using enum Aggregation;
+
+TEST(OpsAggregationCache, KeepsWhatWasTimed) {
+  const std::string folder = testing::TempDir() + "/aggregation_cache";
+  std::filesystem::remove_all(folder);
+  const AggregationCache cache(folder), off("");
+  const AggregationCache::Key one{7, "GPU, 2 ranks, sum of 16 columns, f32"}, other{7, "GPU, 4 ranks"};
+  EXPECT_FALSE(cache.find(one));
+  EXPECT_EQ(cache.keep(one, {kHalo, {{kRows, 2.5}, {kHalo, 0.125}}}), "");
+  EXPECT_EQ(cache.keep(other, {kColumns}), "");
+  const auto found = AggregationCache(folder).find(one);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->form, kHalo);
+  EXPECT_EQ(found->timed, (std::map<Aggregation, double>{{kRows, 2.5}, {kHalo, 0.125}}));
+  EXPECT_EQ(cache.find(other)->form, kColumns);
+  EXPECT_FALSE(cache.find({8, one.product}));
+  EXPECT_EQ(off.keep(one, {kRows}), "the cache folder is switched off");
+  EXPECT_FALSE(off.find(one));
+
+  const std::string file = std::filesystem::directory_iterator(folder)->path();
+  for (const char* damaged :
+       {"", "another header\n", "\t\t\t", "rodeo aggregation choices, format 1\n\t\n"}) {
+    std::ofstream(file) << damaged;
+    EXPECT_FALSE(cache.find(one)) << damaged;
+  }
+  EXPECT_EQ(cache.keep(one, {kRows}), "");
+  EXPECT_EQ(cache.find(one)->form, kRows);
+}
+
+TEST(OpsAggregationCache, NoiseDoesNotChangeAChoice) {
+  EXPECT_EQ(clearly_fastest(kRows, {{kRows, 1.0}, {kOverlap, 0.9}}), kRows);
+  EXPECT_EQ(clearly_fastest(kOverlap, {{kRows, 0.9}, {kOverlap, 1.0}}), kOverlap);
+  EXPECT_EQ(clearly_fastest(kRows, {{kRows, 1.0}, {kOverlap, 0.8}, {kColumns, 0.6}}), kColumns);
+}
+
+}  // namespace
+}  // namespace rodeo
