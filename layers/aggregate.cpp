@@ -12,6 +12,15 @@ void check_node_features(std::string_view layer, const Adjacency& adj, const Fea
   check(x.shape() == expected, "[", layer, "] x must be ", expected, ", got ", x.shape());
 }
 
+void check_block_features(std::string_view layer, const Adjacency& adj, const Features& x, std::int64_t in) {
+  check(adj.defined(), "[", layer, "] the graph is undefined");
+  check(adj.rows() <= adj.cols(), "[", layer,
+        "] the graph must be square, or a block with fewer rows than columns, got ", adj.rows(), " x ",
+        adj.cols());
+  const Shape expected{adj.cols(), in};
+  check(x.shape() == expected, "[", layer, "] x must be ", expected, ", got ", x.shape());
+}
+
 void check_bipartite_features(std::string_view layer, const Adjacency& adj, const BipartiteFeatures& x,
                               std::int64_t in, std::int64_t in_dst, bool needs_dst) {
   check(adj.defined(), "[", layer, "] the graph is undefined");
@@ -25,21 +34,18 @@ void check_bipartite_features(std::string_view layer, const Adjacency& adj, cons
   if (needs_dst || x.dst.defined()) check_side("x_dst", x.dst, {adj.rows(), in_dst});
 }
 
-bool aggregates_first(const Features& x, const Linear& linear, Reduce reduce) {
+bool aggregates_first(const Features& x, const Variable& w, Reduce reduce) {
   const bool commutes = reduce == Reduce::kSum || reduce == Reduce::kMean;
-  const Variable& w = linear.weight();
   return !commutes || (!x.is_sparse() && w.dim(0) <= w.dim(1));
 }
 
 Variable aggregate_and_project(const Adjacency& adj, const Variable& weight, const Features& x,
-                               const Linear& linear, Reduce reduce, SpmmOptions options) {
+                               const Variable& w, Reduce reduce, SpmmOptions options) {
   options.reduce = reduce;
   const auto aggregate = [&](const Variable& h) {
     return weight.defined() ? spmm(adj, weight, h, options) : spmm(adj, h, options);
   };
-  if (aggregates_first(x, linear, reduce)) return linear.forward(aggregate(x.dense()));
-  const Variable y = aggregate(matmul(x, linear.weight()));
-  return linear.bias().defined() ? add_bias(y, linear.bias()) : y;
+  return aggregates_first(x, w, reduce) ? matmul(Features(aggregate(x.dense())), w) : aggregate(matmul(x, w));
 }
 
 }  // namespace rodeo

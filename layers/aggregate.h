@@ -11,18 +11,20 @@ namespace rodeo {
 
 /// Throws Error unless adj is square and x is [nodes, in].
 void check_node_features(std::string_view layer, const Adjacency& adj, const Features& x, std::int64_t in);
+/// The same, where adj may also have fewer rows than columns: a block of a mini-batch. x is [columns, in].
+void check_block_features(std::string_view layer, const Adjacency& adj, const Features& x, std::int64_t in);
 
 /// Throws Error unless x.src is [adj.cols(), in] and x.dst is [adj.rows(), in_dst], or undefined if it is not
 /// needed.
 void check_bipartite_features(std::string_view layer, const Adjacency& adj, const BipartiteFeatures& x,
                               std::int64_t in, std::int64_t in_dst, bool needs_dst = true);
 
-/// linear(reduce over the edges of each row of weight * x); weight may be undefined. Sum and mean commute
-/// with the matrix product, so they run before or after it, whichever is narrower; after it if x is sparse.
-/// Throws Error for other reductions of sparse x.
+/// (reduce over the edges of each row of weight * x) W; weight may be undefined. Sum and mean commute with
+/// the matrix product, so they run before or after it, whichever is narrower; after it if x is sparse. Throws
+/// Error for other reductions of sparse x.   w [in, out]
 Variable aggregate_and_project(const Adjacency& adj, const Variable& weight, const Features& x,
-                               const Linear& linear, Reduce reduce, SpmmOptions options);
+                               const Variable& w, Reduce reduce, SpmmOptions options);
 /// Whether it aggregates x itself, and not x W.
-bool aggregates_first(const Features& x, const Linear& linear, Reduce reduce);
+bool aggregates_first(const Features& x, const Variable& w, Reduce reduce);
 
 }  // namespace rodeo

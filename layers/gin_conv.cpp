@@ -26,7 +26,7 @@ Variable GinConv::forward(const Adjacency& adj, const Features& x, SpmmOptions s
   const auto with_neighbours = [&](const Variable& h) {
     return scale_add(options_.train_eps ? learned_eps_ : Variable(fixed_eps_), h, spmm(adj, h, spmm_options));
   };
-  if (!first || aggregates_first(x, *first, Reduce::kSum)) return nn_->forward(with_neighbours(x.dense()));
+  if (!first || aggregates_first(x, first->weight(), Reduce::kSum)) return nn_->forward(with_neighbours(x.dense()));
   // ((1 + eps) x + A x) W + b = (1 + eps) x W + A x W + b
   const Variable y = with_neighbours(matmul(x, first->weight()));
   return nn_->forward_from(1, first->bias().defined() ? add_bias(y, first->bias()) : y);

@@ -16,7 +16,9 @@ GraphConv::GraphConv(const GraphConvOptions& options, Random& random, Device dev
 Variable GraphConv::forward(const Adjacency& adj, const Variable& weight, const Variable& x,
                             const SpmmOptions& spmm) const {
   check_node_features("graph_conv", adj, x, options_.in);
-  return add(aggregate_and_project(adj, weight, x, rel_, options_.aggr, spmm), root_.forward(x));
+  const Variable y =
+      add(aggregate_and_project(adj, weight, x, rel_.weight(), options_.aggr, spmm), root_.forward(x));
+  return rel_.bias().defined() ? add_bias(y, rel_.bias()) : y;
 }
 
 }  // namespace rodeo

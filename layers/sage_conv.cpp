@@ -1,11 +1,23 @@
 #include "layers/sage_conv.h"
 
 #include "layers/aggregate.h"
+#include "ops/combine.h"
 #include "ops/dense.h"
+#include "ops/epilogue.h"
 #include "ops/linear.h"
 #include "ops/norm.h"
+#include "ops/sage_concat.h"
 
 namespace rodeo {
+namespace {
+
+/// bias may be undefined.
+Variable finish(const Variable& y, const Variable& bias, const EpilogueOptions& then) {
+  const bool plain = then.activation == Activation::kNone && then.dropout == 0;
+  return plain && !bias.defined() ? y : epilogue(y, bias, then);
+}
+
+}  // namespace
 
 SageConv::SageConv(const SageConvOptions& options, Random& random, Device device, DType dtype)
     : options_(options), neighbours_(options.in, options.out, random, options.bias, device, dtype) {
@@ -16,25 +28,40 @@ SageConv::SageConv(const SageConvOptions& options, Random& random, Device device
   register_module("lin_r", root_.get());
 }
 
-Variable SageConv::forward(const Adjacency& adj, const Features& x, const SpmmOptions& spmm) const {
-  check_node_features("sage_conv", adj, x, options_.in);
+Variable SageConv::forward(const Adjacency& adj, const Features& x, const SpmmOptions& spmm,
+                           const EpilogueOptions& then) const {
+  check_block_features("sage_conv", adj, x, options_.in);
   check(in_dst() == options_.in, "[sage_conv] the layer has in ", options_.in, " and in_dst ", in_dst(),
         ": pass {x_src, x_dst}");
+  const bool first = aggregates_first(x, neighbours_.weight(), options_.aggr),
+             block = adj.rows() < adj.cols();
+  // Not on a whole graph, whose memory is scarce: the product would keep a copy of x.
+  if (first && block && root_) return combine_in_block(adj, x.dense(), spmm, then);
   // Both branches read x: a dropout that its products do not apply is computed once.
-  const bool needs_dense = aggregates_first(x, neighbours_, options_.aggr);
-  const Features in = needs_dense ? Features(x.dense()) : linear_input(x, neighbours_.weight());
-  return combine(adj, {in, in}, spmm);
+  const Features in = first || block ? Features(x.dense()) : linear_input(x, neighbours_.weight());
+  return combine(adj, {in, block ? Features(rows(in.dense(), 0, adj.rows())) : in}, spmm, then);
 }
 
 Variable SageConv::forward(const Adjacency& adj, const BipartiteFeatures& x, const SpmmOptions& spmm) const {
   check_bipartite_features("sage_conv", adj, x, options_.in, in_dst(), /*needs_dst=*/root_ != nullptr);
-  return combine(adj, x, spmm);
+  return combine(adj, x, spmm, {});
 }
 
-Variable SageConv::combine(const Adjacency& adj, const BipartiteFeatures& x, const SpmmOptions& spmm) const {
-  Variable y = aggregate_and_project(adj, {}, x.src, neighbours_, options_.aggr, spmm);
+Variable SageConv::combine_in_block(const Adjacency& adj, const Variable& x, SpmmOptions spmm,
+                                    const EpilogueOptions& then) const {
+  spmm.reduce = options_.aggr;
+  const Variable w = concat_rows(std::vector{neighbours_.weight(), root_->weight()});
+  const Variable both = sage_concat(adj, x, spmm);
+  if (!options_.normalize) return linear(both, w, neighbours_.bias(), {.then = then});
+  return finish(l2_normalize(linear(both, w, neighbours_.bias())), {}, then);
+}
+
+Variable SageConv::combine(const Adjacency& adj, const BipartiteFeatures& x, const SpmmOptions& spmm,
+                           const EpilogueOptions& then) const {
+  Variable y = aggregate_and_project(adj, {}, x.src, neighbours_.weight(), options_.aggr, spmm);
   if (root_) y = add(y, root_->forward(x.dst));
-  return options_.normalize ? l2_normalize(y) : y;
+  if (!options_.normalize) return finish(y, neighbours_.bias(), then);
+  return finish(l2_normalize(finish(y, neighbours_.bias(), {})), {}, then);
 }
 
 }  // namespace rodeo

@@ -4,6 +4,7 @@
 
 #include "layers/bipartite.h"
 #include "layers/linear.h"
+#include "ops/epilogue_types.h"
 #include "ops/spmm.h"
 
 namespace rodeo {
@@ -29,14 +30,22 @@ class SageConv : public Module {
   SageConv(const SageConvOptions& options, Random& random, Device device = kCpu, DType dtype = DType::kF32);
   /// Sum and mean run before or after the matrix product, whichever is narrower. Sparse x only with these.
   /// spmm.reduce is ignored.
-  Variable forward(const Adjacency& adj, const Features& x, const SpmmOptions& spmm = {}) const;
+  /// adj may also be a block of a mini-batch [n_dst, n_src] whose first n_dst sources are its destinations:
+  /// x [n_src, in] -> [n_dst, out].
+  /// `then`, activation and dropout of the result, is fused where a kernel supports it.
+  Variable forward(const Adjacency& adj, const Features& x, const SpmmOptions& spmm = {},
+                   const EpilogueOptions& then = {}) const;
   /// x.dst may be undefined, Features(), without root_weight. Throws Error for shapes other than those above.
   Variable forward(const Adjacency& adj, const BipartiteFeatures& x, const SpmmOptions& spmm = {}) const;
 
  private:
   std::int64_t in_dst() const { return options_.in_dst > 0 ? options_.in_dst : options_.in; }
   /// The formula, without checks.
-  Variable combine(const Adjacency& adj, const BipartiteFeatures& x, const SpmmOptions& spmm) const;
+  Variable combine(const Adjacency& adj, const BipartiteFeatures& x, const SpmmOptions& spmm,
+                   const EpilogueOptions& then) const;
+  /// The same on a block, as one product of neighbours and own features, side by side, with both weights.
+  Variable combine_in_block(const Adjacency& adj, const Variable& x, SpmmOptions spmm,
+                            const EpilogueOptions& then) const;
 
   SageConvOptions options_;
   Linear neighbours_;             // "lin_l"

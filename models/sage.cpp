@@ -1,7 +1,6 @@
 #include "models/sage.h"
 
 #include "models/check_sizes.h"
-#include "ops/combine.h"
 #include "ops/dense.h"
 
 namespace rodeo {
@@ -19,17 +18,23 @@ Sage::Sage(const SageOptions& options, Random random, Device device, DType dtype
   }
 }
 
-Features Sage::before_conv(Features h, std::size_t i) {
-  if (i > 0) h = relu(h.dense());
-  const double p = i == 0 ? options_.input_dropout.value_or(options_.dropout) : options_.dropout;
-  return training() ? dropout(h, p, random_.next()) : h;
+template <class BlockOf>
+Variable Sage::run(const BlockOf& block_of, const Features& x, const SpmmOptions& spmm) {
+  Features h = x;
+  if (training()) h = dropout(x, options_.input_dropout.value_or(options_.dropout), random_.next());
+  for (std::size_t i = 0; i < convs_.size(); ++i) {
+    EpilogueOptions then;
+    if (i + 1 < convs_.size()) {
+      then.activation = Activation::kRelu;
+      if (training()) then.dropout = options_.dropout, then.key = random_.next();
+    }
+    h = convs_[i]->forward(block_of(i), h, spmm, then);
+  }
+  return h.dense();
 }
 
 Variable Sage::forward(const Adjacency& adj, const Features& x) {
-  Features h = x;
-  for (std::size_t i = 0; i < convs_.size(); ++i)
-    h = convs_[i]->forward(adj, before_conv(h, i), options_.spmm);
-  return h.dense();
+  return run([&](std::size_t) { return adj; }, x, options_.spmm);
 }
 
 Variable Sage::forward(const std::vector<Adjacency>& blocks, const Features& x) {
@@ -37,13 +42,7 @@ Variable Sage::forward(const std::vector<Adjacency>& blocks, const Features& x) 
   // Every batch has other blocks: no plans, and nothing is tuned for them.
   SpmmOptions spmm = options_.spmm;
   if (spmm.algorithm == SpmmAlgorithm::kAuto) spmm.algorithm = SpmmAlgorithm::kCsr;
-  Features h = x;
-  for (std::size_t i = 0; i < convs_.size(); ++i) {
-    const Variable sources = before_conv(h, i).dense();
-    const Variable destinations = rows(sources, 0, blocks[i].rows());
-    h = convs_[i]->forward(blocks[i], BipartiteFeatures{sources, destinations}, spmm);
-  }
-  return h.dense();
+  return run([&](std::size_t i) { return blocks[i]; }, x, spmm);
 }
 
 }  // namespace rodeo

@@ -37,7 +37,9 @@ class Sage : public Module {
   Variable forward(const std::vector<Adjacency>& blocks, const Features& x);
 
  private:
-  Features before_conv(Features h, std::size_t i);
+  /// block_of(i): the graph of layer i.
+  template <class BlockOf>
+  Variable run(const BlockOf& block_of, const Features& x, const SpmmOptions& spmm);
 
   SageOptions options_;
   Random random_;

@@ -105,6 +105,8 @@ void Trunk::add_convolution(Layer& layer, std::int64_t in, bool hidden, Device d
                                                         const EpilogueOptions& then) {
       if constexpr (std::is_same_v<Conv, GcnConv>)
         return conv->forward(graph, x, spmm, GcnConv::Fusion{.epilogue = then});
+      else if constexpr (std::is_same_v<Conv, SageConv>)
+        return conv->forward(graph.adj, x, spmm, then);
       else
         return apply(conv->forward(graph.adj, x, spmm), then);
     };

@@ -94,4 +94,13 @@ RODEO_KERNEL(maximum_backward,
 RODEO_KERNEL(copy_columns, void(const Tensor& from, std::int64_t begin, std::int64_t count, const Tensor& to,
                                 std::int64_t at));
 
+// sage_concat.h: scale [m] may be undefined: 1
+/// y = [scale a | the first m rows of x].   a [m, n], x [nodes, k], y [m, n + k]
+RODEO_KERNEL(join_columns_scaled,
+             void(const Tensor& a, const Tensor& scale, const Tensor& x, const Tensor& y));
+/// y = scale (the first n columns of x).   x [m, n + k], y [m, n]
+RODEO_KERNEL(left_columns_scaled, void(const Tensor& x, const Tensor& scale, const Tensor& y));
+/// y[i] += the last n columns of x[i], i < m.   x [m, k + n], y [nodes, n]
+RODEO_KERNEL(add_right_columns, void(const Tensor& x, const Tensor& y));
+
 }  // namespace rodeo::kernels

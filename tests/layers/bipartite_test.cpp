@@ -6,7 +6,9 @@
 #include "layers/gat_conv.h"
 #include "layers/gatv2_conv.h"
 #include "layers/sage_conv.h"
+#include "ops/combine.h"
 #include "ops/dense_csr.h"
+#include "ops/epilogue.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/layers.h"
@@ -258,6 +260,24 @@ TEST_P(LayersBipartite, EqualSidesGiveTheSquareLayer) {
   EXPECT_TRUE(same(gat) && same(v2) && same(dot));
 }
 
+// A block of a mini-batch: the first sources are the destinations.
+TEST_P(LayersBipartite, ABlockNeedsItsSourcesOnly) {
+  const Adjacency adj = bipartite_graph(device());
+  const Variable x = random_variable({kSrc, 4}, device(), 8);
+  const EpilogueOptions relu{.activation = Activation::kRelu};
+  for (const Reduce aggr : {Reduce::kMean, Reduce::kMax})
+    for (const std::int64_t out : {3, 7})  // sums after and before the product
+      for (const bool normalize : {false, true}) {
+        Random random(2);
+        const SageConv sage({.in = 4, .out = out, .aggr = aggr, .normalize = normalize}, random, device(),
+                            DType::kF64);
+        const Variable want = epilogue(sage.forward(adj, {x, rows(x, 0, kDst)}), {}, relu);
+        EXPECT_TRUE(near(sage.forward(adj, x, {}, relu).value(), doubles(want.value()), 1e-12, 1e-14));
+        EXPECT_TRUE(layer_gradients_ok(
+            sage, [&](const Variable& v) { return sage.forward(adj, v, {}, relu); }, x));
+      }
+}
+
 TEST_P(LayersBipartite, SparseSourcesAreTheDenseOnes) {
   const Adjacency adj = bipartite_graph(device());
   const Adjacency entries = graph_with_lengths({3, 0, 2, 5, 1, 4, 0, 2, 3}, 7).to(device());
@@ -287,7 +307,8 @@ TEST_P(LayersBipartite, Errors) {
                "[sage_conv] x_dst must be [6, 3] on a graph of 6 x 9, got [6, 4]");
   EXPECT_ERROR(sage.forward(adj, {zeros(9, 4), Features()}),
                "[sage_conv] x_dst must be [6, 3] on a graph of 6 x 9, got undefined features");
-  EXPECT_ERROR(sage.forward(adj, zeros(9, 4)), "[sage_conv] the graph must be square, got 6 x 9");
+  EXPECT_ERROR(sage.forward(transpose_pattern(adj), zeros(9, 4)),
+               "[sage_conv] the graph must be square, or a block with fewer rows than columns, got 9 x 6");
   EXPECT_ERROR(gat.forward(adj, {zeros(9, 3), zeros(6, 3)}, {}),
                "[gat_conv] x_src must be [9, 4] on a graph of 6 x 9, got [9, 3]");
   EXPECT_ERROR(gat.forward(Adjacency(), {zeros(9, 4), zeros(6, 3)}, {}), "[gat_conv] the graph is undefined");
