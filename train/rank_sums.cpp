@@ -22,13 +22,22 @@ Tensor all_ids(const NodePartition& nodes, const Tensor& own) {
 
 }  // namespace
 
+Split split_of_all(const NodePartition& nodes, const Split& own) {
+  return {all_ids(nodes, own.train), all_ids(nodes, own.val), all_ids(nodes, own.test)};
+}
+
+RankSums::RankSums(std::shared_ptr<const NodePartition> nodes, std::vector<Variable> parameters,
+                   Device device)
+    : nodes_(std::move(nodes)), parameters_(std::move(parameters)), device_(device) {}
+
 RankSums::RankSums(std::shared_ptr<const NodePartition> nodes, std::vector<Variable> parameters, Tensor label,
                    Split split)
     : nodes_(std::move(nodes)),
       parameters_(std::move(parameters)),
+      device_(label.device()),
       label_(std::move(label)),
       split_(std::move(split)) {
-  const Device device = label_.device();
+  const Device device = device_;
   const std::vector<std::int64_t> own{split_.train.numel(), split_.val.numel(), split_.test.numel()};
   const Tensor total = Tensor::from(own, device);
   nodes_->ranks().all_reduce(total);
@@ -38,8 +47,7 @@ RankSums::RankSums(std::shared_ptr<const NodePartition> nodes, std::vector<Varia
   counts_ = Tensor::from(counts, {3, 2}, device);
   if (label_.rank() == 2) {
     all_label_ = all_gather(*nodes_, label_);
-    all_split_ = {all_ids(*nodes_, split_.train), all_ids(*nodes_, split_.val),
-                  all_ids(*nodes_, split_.test)};
+    all_split_ = split_of_all(*nodes_, split_);
   }
 }
 
@@ -99,7 +107,7 @@ Tensor RankSums::metrics(const Tensor& logits) const {
 }
 
 std::vector<double> RankSums::finish(std::vector<double> sums) const {
-  if (all_label_.defined()) return sums;
+  if (all_label_.defined() || !label_.defined()) return sums;
   for (std::size_t i = 0; i < sums.size(); ++i) {
     const auto count = static_cast<double>(std::max<std::int64_t>(1, total_[i / 2]));
     sums[i] = (i % 2 == 0 ? std::round(sums[i]) : sums[i]) / count;  // nodes that are right, and losses
@@ -114,7 +122,7 @@ bool RankSums::any(bool own) {
   const auto now = std::chrono::steady_clock::now();
   const double seconds = std::chrono::duration<double>(now - asked_).count() / calls_;
   const double next = std::clamp(kSeconds / std::max(seconds, 1e-9), 1.0, kMostCalls);
-  const Tensor asked = Tensor::from(std::vector<double>{own ? 1.0 : 0.0, std::floor(next)}, label_.device());
+  const Tensor asked = Tensor::from(std::vector<double>{own ? 1.0 : 0.0, std::floor(next)}, device_);
   nodes_->ranks().all_reduce(asked, Reduction::kMax);
   const std::vector<double> all = asked.to_vector<double>();
   interval_ = static_cast<int>(all[1]);

@@ -13,8 +13,15 @@
 
 namespace rodeo {
 
+/// The nodes of a split of all ranks, numbered over all nodes.   own: of the rank's nodes, numbered from its
+/// first one. A collective call.
+Split split_of_all(const NodePartition& nodes, const Split& own);
+
 class RankSums {
  public:
+  /// For an objective that every rank computes of all nodes: gradients are summed, losses and metrics are
+  /// not.
+  RankSums(std::shared_ptr<const NodePartition> nodes, std::vector<Variable> parameters, Device device);
   /// label and split of the rank's nodes, on the device of the parameters. A collective call.
   RankSums(std::shared_ptr<const NodePartition> nodes, std::vector<Variable> parameters, Tensor label,
            Split split);
@@ -26,6 +33,8 @@ class RankSums {
   /// Backpropagates the mean loss over the training nodes of all ranks, and sums the parameters' gradients.
   ///   logits [nodes of the rank, classes];  returns the loss []
   Tensor backward(const Variable& logits);
+  /// Sums the parameters' gradients over ranks.
+  void sum_gradients();
   /// Sums over the nodes of all ranks, of which finish() makes classification_metrics(): f64 [3, 2].
   Tensor metrics(const Tensor& logits) const;
   /// On the host. Accuracies have the bits of one rank.
@@ -35,11 +44,10 @@ class RankSums {
   bool any(bool own);
 
  private:
-  void sum_gradients();
-
   std::shared_ptr<const NodePartition> nodes_;
   std::vector<Variable> parameters_;
-  Tensor label_;
+  Device device_;
+  Tensor label_;  // undefined: an objective of all nodes
   Split split_;
   std::vector<std::int64_t> total_;  // train, val and test nodes of all ranks
   Tensor loss_share_;                // []: the rank's share of the training nodes

@@ -95,6 +95,7 @@ Trainer::Trainer(Module& model, TrainObjective objective, std::vector<ParameterG
       evaluation_(
           device_, [this] { return evaluate(); }, model.parameters()) {
   check_options();
+  if (options.partition) ranks_ = std::make_unique<RankSums>(options.partition, adam_.parameters(), device_);
   check(objective_.loss && objective_.evaluate, "[train] the objective has no loss or no evaluate function");
 }
 
@@ -113,7 +114,8 @@ Tensor Trainer::objective_step() {
   Tensor total;
   for (int i = 0; i < steps; ++i) {
     adam_.zero_grad();
-    const RandomStep random_step(adam_.step_counter());
+    const RandomStep random_step(adam_.step_counter(), ranks_ ? ranks_->first_row() : 0);
+    const ScopedPartition over(options_.partition.get());
     const Tensor loss = update(objective_.loss());
     total = i == 0 ? loss : linear_combination(1, total, 1, loss);
   }
@@ -141,6 +143,7 @@ Tensor Trainer::step() {
 Tensor Trainer::update(const Variable& loss) {
   if (!seed_.defined()) seed_ = Tensor::full({}, 1, loss.dtype(), device_);
   loss.backward(seed_);
+  if (ranks_) ranks_->sum_gradients();
   adam_.step(options_.clip_norm);
   return loss.value();
 }
@@ -184,11 +187,9 @@ Tensor Trainer::first_rows(std::int64_t count) {
 Tensor Trainer::evaluate() {
   const NoGrad no_grad;
   const EvaluationMode mode(model_);
+  const ScopedPartition over(options_.partition.get());
   if (objective_.evaluate) return objective_.evaluate();
-  if (ranks_) {
-    const ScopedPartition over(options_.partition.get());
-    return ranks_->metrics(forward_().value());
-  }
+  if (ranks_) return ranks_->metrics(forward_().value());
   return classification_metrics(forward_().value(), label_, {split_.train, split_.val, split_.test});
 }
 

@@ -124,7 +124,9 @@ struct TrainObjective {
 
 class Trainer {
  public:
-  /// Trains `objective` by the same rules. options.training_rows is not used. Throws Error as below.
+  /// Trains `objective` by the same rules. options.training_rows is not used. With options.partition, every
+  /// rank computes the same losses and metrics of all nodes, from logits by all_gather_replicated; gradients
+  /// of the parameters are summed. Throws Error as below.
   Trainer(Module& model, TrainObjective objective, std::vector<ParameterGroup> groups,
           const TrainerOptions& options = {});
   /// `forward` returns the logits of `model`: [nodes, classes], but see options.training_rows. `model` must

@@ -38,10 +38,27 @@ train --epochs 20 --checkpoint c1 --resume --csv other.csv
 expect_equal "$(last_loss other.csv)" "$(last_loss one.csv)"
 
 expect_error 2 "leave one out" --ranks 2 --gpus 2
-expect_error 2 "--report works on one rank" --ranks 2 --report r.html
+expect_error 2 "--prune-rows works on one rank" --ranks 2 --prune-rows
 expect_error 2 "--gpus needs --device cuda" --gpus 2
 expect_error 3 "of 2: \[train\]" --ranks 2 --lr 1e38
 expect_error 2 "of 2: .*missing.h5" --ranks 2 --dataset missing.h5
+
+# A report has the times and the memory of each rank, and the predictions of one rank's report.
+train --epochs 8 --dropout 0 --report one.html
+train --epochs 8 --dropout 0 --report two.html --ranks 2
+for text in "rank 1: communication" "Memory of each rank" "by the number of nodes of rank 0"; do
+  grep -q "$text" two.html || fail "no '$text' in the report"
+done
+scores() { sed -n '/Scores by class/,/Macro F1/p' "$1"; }
+[ -n "$(scores one.html)" ] && [ "$(scores one.html)" = "$(scores two.html)" ] || fail "other scores: $(scores two.html)"
+
+# Memory of each rank before training; several seeds.
+train --dry-run --ranks 2
+[ "$(grep -c 'memory *rank [01]: .* data + .* an epoch' out.txt)" = 2 ] || fail "no memory of ranks: $(cat out.txt)"
+train --epochs 10 --dropout 0 --seeds 2
+cp out.txt seeds.txt
+train --epochs 10 --dropout 0 --seeds 2 --ranks 2
+cmp out.txt seeds.txt || fail "other results of seeds: $(cat out.txt)"
 
 # Ranks with other options than rank 0.
 code=0

@@ -1,6 +1,7 @@
 // Full-graph training over ranks against one rank: the same losses, metrics and weights.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
 #include "tests/ranks/ranks.h"
@@ -23,12 +24,7 @@ struct Trained {
 Trained train(Dataset data, const TrainOptions& options, const Communicator& over) {
   const NodeRun run = make_run(std::move(data), options, test::device(), over);
   Trained out;
-  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                  {.epochs = options.epochs,
-                   .patience = options.patience,
-                   .schedule = options.schedule,
-                   .partition = run.task.partition,
-                   .clip_norm = options.clip_norm});
+  Trainer trainer = make_trainer(run, trainer_options(options));
   out.summary = trainer.fit([&](const EpochReport& report) { out.losses.push_back(report.loss); });
   for (const Variable& parameter : run.model.module->parameters())
     for (const float value : parameter.value().to_vector<float>()) out.weights.push_back(value);
@@ -123,6 +119,53 @@ TEST(TrainRanks, EveryForm) {
       if (form == Aggregation::kColumns && !sums) continue;
       expect_as_on_one_rank(data, options, 1e-4);
     }
+}
+
+TEST(TrainRanks, TrunksOfEveryConvolution) {
+  const Dataset data = test::tiny_dataset();
+  for (const std::string_view model : {"gcn", "gat", "gatv2", "sage", "gin"})
+    for (const TrunkNorm norm : {TrunkNorm::kBatch, TrunkNorm::kLayer})
+      for (const TrunkJump jump : {TrunkJump::kNone, TrunkJump::kCat, TrunkJump::kMax}) {
+        SCOPED_TRACE(str(model, ", ", name(norm), ", ", name(jump)));
+        TrainOptions options = options_of(model);
+        options.trunk.norm = norm, options.trunk.jump = jump;
+        options.trunk.residual = options.trunk.post_linear = true;
+        options.trunk.pre_linear = 1;
+        expect_as_on_one_rank(data, options, 1e-4);
+      }
+}
+
+TEST(TrainRanks, MetricsAndLossesOfClasses) {
+  Dataset data = test::tiny_dataset();
+  const auto with = [&](const std::function<void(TrainOptions&)>& set) {
+    TrainOptions options = options_of("gcn");
+    set(options);
+    expect_as_on_one_rank(data, options);
+  };
+  with([](TrainOptions& o) { o.metric = NodeMetric::kMacroF1; });
+  with([](TrainOptions& o) { o.metric = NodeMetric::kRocAuc; });
+  with([](TrainOptions& o) { o.class_weights = "balanced"; });
+  with([](TrainOptions& o) { o.label_smoothing = 0.1, o.metric = NodeMetric::kAp; });
+  const Tensor label = Tensor::zeros({data.num_nodes, data.num_classes}, DType::kU8);
+  for (std::int64_t i = 0; i < label.numel(); ++i)
+    label.data<std::uint8_t>()[i] = i % 7 == 0 ? Dataset::kMissingLabel : i % 3 == 0;
+  data.y = label;
+  with([](TrainOptions&) {});
+  with([](TrainOptions& o) { o.metric = NodeMetric::kRocAuc; });
+}
+
+TEST(TrainRanks, Regression) {
+  Dataset data = test::tiny_dataset();
+  data.num_classes = 2;
+  std::vector<float> y;
+  for (std::int64_t i = 0; i < 2 * data.num_nodes; ++i)
+    y.push_back(i % 5 == 0 ? std::nanf("") : static_cast<float>(i % 11));
+  data.y = Tensor::from(y, {data.num_nodes, 2});
+  for (const RegressionLoss loss : {RegressionLoss::kMse, RegressionLoss::kMae}) {
+    TrainOptions options = options_of("sage");
+    options.loss = loss;
+    expect_as_on_one_rank(data, options);
+  }
 }
 
 TEST(TrainRanks, SeveralLabelsPerNode) {

@@ -83,27 +83,39 @@ void check_device(const TrainOptions& options, Device device) {
         "--spmm-accumulate atomic is for CUDA, got device ", device);
 }
 
-void dry_run(const TrainOptions& options, Device device) {
+void dry_run(const TrainOptions& options, Device device, const Communicator& ranks) {
   check_device(options, device);
   const Console console(/*quiet=*/false);
   console.say("device", describe_device(options.device, device));
-  const NodeRun run = load_run(options, device);
+  const NodeRun run = load_run(options, device, ranks);
   describe(console, run, options, device);
   for (const auto& [name, parameter] : run.model.module->named_parameters())
     console.say("  " + name, str(parameter.dtype(), " ", parameter.shape()));
   console.say("training", fmt::format("{} epochs, learning rate {}, weight decay {}, seed {}", options.epochs,
                                       options.lr, options.weight_decay, options.seed));
-  const auto bytes = [](std::int64_t count) { return format_bytes(static_cast<double>(count)); };
   if (options.task == TaskKind::kGraph)
-    return console.say("memory",
-                       bytes(memory_stats(device).current) + " data; mini-batches are not estimated");
-  const std::int64_t data = memory_stats(device).current, step = estimate_step_bytes(run, options);
+    return console.say("memory", format_bytes(static_cast<double>(memory_stats(device).current)) +
+                                     " data; mini-batches are not estimated");
   const MemoryRoom room = memory_room(device);
+  const std::int64_t data = memory_stats(device).current;
+  const std::vector<double> all =
+      ranks
+          .all_gather(Tensor::from(
+              std::vector{static_cast<double>(data), static_cast<double>(estimate_step_bytes(run, options)),
+                          static_cast<double>(room.free), static_cast<double>(room.total)}))
+          .to_vector<double>();
   // The estimate is of a step over the whole graph, which is more than an evaluation and a mini-batch hold.
-  console.say("memory", fmt::format("{} data + {}{} an epoch (estimated) = {}; {} of {} are free",
-                                    bytes(data), run.model.mini_batches ? "at most " : "", bytes(step),
-                                    bytes(data + step), bytes(room.free), bytes(room.total)));
-  if (step >= room.free && !run.model.mini_batches)
+  bool fits = true;
+  for (std::size_t r = 0; 4 * r < all.size(); ++r) {
+    const double of_data = all[4 * r], of_step = all[4 * r + 1], of_free = all[4 * r + 2];
+    console.say("memory", fmt::format("{}{} data + {}{} an epoch (estimated) = {}; {} of {} are free",
+                                      ranks.size() > 1 ? fmt::format("rank {}: ", r) : "",
+                                      format_bytes(of_data), run.model.mini_batches ? "at most " : "",
+                                      format_bytes(of_step), format_bytes(of_data + of_step),
+                                      format_bytes(of_free), format_bytes(all[4 * r + 3])));
+    fits = fits && of_step < of_free;
+  }
+  if (!fits && !run.model.mini_batches)
     console.say("", str("this will not fit: try ", memory_advice(options, device.is_cuda())));
 }
 
@@ -200,18 +212,19 @@ void run(const TrainOptions& options, const Communicator& ranks) {
   set_allow_tf32(options.precision == Precision::kTf32);
   if (options.threads > 0) set_num_threads(options.threads);
   if (options.dry_run) {
-    const Device device = parse_device(options.device);
-    return with_advice(options, device, [&] { dry_run(options, device); });
+    const Device device = rank_device(options, ranks);
+    return with_advice(options, device, [&] { dry_run(options, device, ranks); });
   }
   if (is_repeated(options)) {
-    check(ranks.size() == 1,
-          "--seeds, --splits and folds work on one rank, not over several yet: leave them out");
-    const Device device = parse_device(options.device);
+    check(ranks.size() == 1 || options.parallel == 1,
+          "--parallel trains several runs on one device, and there are ", ranks.size(),
+          " ranks: leave it out");
+    const Device device = rank_device(options, ranks);
     const StopOnSignal signals;
     return with_advice(options, device, [&] {
       train_repeated(options, [&](const TrainOptions& one, const RunHooks& hooks) {
-        Recorder recorder(one);
-        return train(one, device, /*ranks=*/{}, recorder, &signals, hooks);
+        Recorder recorder(one, /*writes=*/ranks.rank() == 0);
+        return train(one, device, ranks, recorder, &signals, hooks);
       });
     });
   }

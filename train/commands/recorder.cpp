@@ -45,7 +45,8 @@ struct Recorder::State {
   int saved_epoch = 0, saved_best = 0;
   Clock::time_point saved_at{};
 
-  bool keeps_best() const { return checkpoints || weights || report; }
+  bool reports() const { return !options.report.empty(); }
+  bool keeps_best() const { return checkpoints || weights || reports(); }
 
   WeightsInfo info(int epoch, std::optional<Evaluation> evaluation) const {
     const NodeTask& task = run->task;
@@ -162,8 +163,10 @@ int Recorder::start(const NodeRun& run, Trainer& trainer, const std::string& dev
 
 void Recorder::epoch(const EpochReport& report) {
   State& s = *state_;
+  const bool better = report.evaluation && report.best_epoch == report.epoch;
+  if (better && s.keeps_best()) s.best = s.run->model.module->state_dict();
+  if (s.checkpoints || s.reports()) s.history.push_back(report);
   if (!s.writes) return;
-  if (s.checkpoints || s.report) s.history.push_back(report);
   if (s.log) s.log->line(epoch_line(report));
   if (s.csv) s.csv->line(csv_line(report));
   if (s.events) {
@@ -176,8 +179,6 @@ void Recorder::epoch(const EpochReport& report) {
                                    {"accuracy/test", e->test}});
     s.events->scalars(report.epoch, values);
   }
-  const bool better = report.evaluation && report.best_epoch == report.epoch;
-  if (better && s.keeps_best()) s.best = s.run->model.module->state_dict();
   if (!s.checkpoints) return;
   // A new best epoch gets a checkpoint as soon as the last one is old enough.
   const bool unsaved_best =
@@ -187,7 +188,6 @@ void Recorder::epoch(const EpochReport& report) {
 
 void Recorder::finish(const TrainSummary& summary, KernelTimer* timer) {
   State& s = *state_;
-  if (!s.writes) return;
   if (s.checkpoints && !s.history.empty() && s.saved_epoch != summary.epochs) s.save(s.history.back());
   if (s.weights) {
     check(!s.best.empty(), "[train] no epoch had a finite validation loss: ", s.options.export_file,
@@ -195,16 +195,16 @@ void Recorder::finish(const TrainSummary& summary, KernelTimer* timer) {
     s.weights.reset();  // write_safetensors uses the same temporary name
     write_safetensors(s.options.export_file, pack_weights(s.best, s.info(summary.best_epoch, summary.best)));
   }
-  if (s.report) {
-    // Matrix and embedding are of the epoch of the headline.
+  if (s.reports()) {
+    // Over ranks, all of them run the model. Matrix and embedding are of the epoch of the headline.
     Module& module = *s.run->model.module;
     const StateDict last = module.state_dict();
     if (!s.best.empty()) module.load_state_dict(s.best);
-    s.report->write(make_report(s.options, *s.run, s.facts, s.history, summary,
-                                s.best.empty() ? summary.epochs : summary.best_epoch,
-                                timer ? memory_over_step(timer->spans()) : std::vector<double>()));
+    const std::string page = make_report(s.options, *s.run, s.facts, s.history, summary,
+                                         s.best.empty() ? summary.epochs : summary.best_epoch,
+                                         timer ? memory_over_step(timer->spans()) : std::vector<double>());
     module.load_state_dict(last);
-    s.report->commit();
+    if (s.report) s.report->write(page), s.report->commit();
   }
   if (s.trace) {
     s.trace->write(chrome_trace(timer ? timer->spans() : std::vector<KernelSpan>(), s.facts.device));

@@ -19,6 +19,7 @@
 #include "train/report/svg.h"
 #include "train/task/advice.h"
 #include "train/task/model_registry.h"
+#include "train/task/whole_task.h"
 
 namespace rodeo {
 namespace {
@@ -104,6 +105,37 @@ std::string kernels(const TrainOptions& options, const NodeRun& run, const RunFa
   return section("Kernels", fmt::format("<pre>{}</pre>\n", html_text(text)));
 }
 
+/// Times of the parts of a step, and peak memory, of each rank. A collective call.
+std::string of_each_rank(const NodeTask& task, const TrainSummary& summary) {
+  if (!task.partition) return {};
+  const StepParts& parts = summary.parts;
+  const std::vector<std::pair<const char*, double>> of_rank = {{"sparse", parts.sparse.median},
+                                                               {"GEMM", parts.gemm.median},
+                                                               {"communication", parts.communication.median},
+                                                               {"other", parts.other.median}};
+  std::vector<double> own{static_cast<double>(summary.peak_bytes)};
+  for (const auto& [name, ms] : of_rank) own.push_back(ms);
+  const Communicator& ranks = task.partition->ranks();
+  const std::vector<double> all = ranks.all_gather(Tensor::from(own)).to_vector<double>();
+  std::vector<svg::Bar> times, bytes;
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    const double* values = all.data() + static_cast<std::ptrdiff_t>(rank * std::ssize(own));
+    bytes.push_back({fmt::format("rank {}", rank), values[0], format_bytes(values[0])});
+    for (std::size_t p = 0; p < of_rank.size(); ++p)
+      if (std::isfinite(values[p + 1]))
+        times.push_back({fmt::format("rank {}: {}", rank, of_rank[p].first), values[p + 1],
+                         fmt::format("{:.3f} ms", values[p + 1])});
+  }
+  std::string out =
+      section("Memory of each rank", svg::bars("Memory by rank", bytes), "Of tensors in training, at most.");
+  if (!times.empty())
+    out +=
+        section("Time of each rank", svg::bars("Milliseconds of a step by rank and part", times),
+                "Medians of profiled epochs. A rank that has less to compute waits for the others: that is "
+                "in its communication.");
+  return out;
+}
+
 std::string memory(const NodeRun& run, const RunFacts& facts, const TrainSummary& summary) {
   const auto bar = [](std::string label, std::int64_t bytes) {
     return svg::Bar{std::move(label), static_cast<double>(bytes), format_bytes(static_cast<double>(bytes))};
@@ -127,13 +159,15 @@ std::string step_curve(const std::vector<double>& bytes) {
       "In a profiled epoch, forward and then backward, while each kernel ran.");
 }
 
-std::string degrees(const Adjacency& adj) {
+std::string degrees(const Adjacency& adj, bool of_rank) {
   std::vector<svg::Bar> bars;
   for (const auto& [low, count] : degree_histogram(adj.csr().row_ptr))
     bars.push_back({low < 2 ? std::to_string(low) : fmt::format("{} to {}", low, 2 * low - 1),
                     static_cast<double>(count), std::to_string(count)});
   return section("Degrees", svg::bars("Number of nodes by degree", bars),
-                 "Edges of a node in the graph that the model reads, by the number of nodes.");
+                 of_rank
+                     ? "Edges of a node in the graph that the model reads, by the number of nodes of rank 0."
+                     : "Edges of a node in the graph that the model reads, by the number of nodes.");
 }
 
 /// "the best epoch, 69" or "the last epoch, 200".
@@ -168,14 +202,15 @@ std::string predictions(const NodeRun& run, const std::string& epoch) {
     const NoGrad no_grad;
     const bool training = run.model.module->training();
     run.model.module->eval();
-    logits = run.model.forward().value();
+    logits = of_all_ranks(run.task, run.model.forward)().value();
     run.model.module->train(training);
   }
-  logits = in_file_order(run.task, logits);
-  const auto label = in_file_order(run.task, run.task.label).to_vector<std::int64_t>();
-  auto test = run.task.split.test.to(kCpu).to(DType::kI64).to_vector<std::int64_t>();
+  const NodeTask task = of_all_ranks(run.task);
+  logits = in_file_order(task, logits);
+  const auto label = in_file_order(task, task.label).to_vector<std::int64_t>();
+  auto test = task.split.test.to(kCpu).to(DType::kI64).to_vector<std::int64_t>();
   for (std::int64_t& node : test)
-    if (run.task.order.defined()) node = run.task.order.data<std::int64_t>()[node];
+    if (task.order.defined()) node = task.order.data<std::int64_t>()[node];
   const std::int64_t classes = logits.dim(1), nodes = logits.dim(0);
   std::string out;
   if (classes <= kMaxClasses) {
@@ -184,7 +219,7 @@ std::string predictions(const NodeRun& run, const std::string& epoch) {
         "Test nodes by class",
         svg::heat_map({.title = "Confusion matrix", .x = "predicted class", .y = "class"}, counts, classes),
         fmt::format("After {}. A row is a class, coloured by shares of it.", epoch));
-    out += section("Scores by class", scores(run.task, counts, classes),
+    out += section("Scores by class", scores(task, counts, classes),
                    fmt::format("Test nodes, after {}.", epoch));
   }
   // Of too many nodes, a part that is evenly spread.
@@ -291,8 +326,9 @@ std::string make_report(const TrainOptions& options, const NodeRun& run, const R
   page += curves(history, summary.best_epoch, task);
   page += predictions(run, name_epoch(weights_epoch, summary));
   page += memory(run, facts, summary);
+  page += of_each_rank(task, summary);
   page += step_curve(step_memory);
-  if (run.model.adj.defined()) page += degrees(run.model.adj);
+  if (run.model.adj.defined()) page += degrees(run.model.adj, task.partition != nullptr);
   page += kernels(options, run, facts);
   page += section("Configuration", configuration(options), "Bold: differs from the model's defaults.");
   page += section("Versions", table(versions()));

@@ -16,6 +16,7 @@
 #include "train/objective.h"
 #include "train/task/option_value.h"
 #include "train/task/regression_objective.h"
+#include "train/task/whole_task.h"
 
 namespace rodeo {
 namespace {
@@ -178,40 +179,43 @@ void add_class_objective(NodeRun& run, const TrainOptions& options) {
         name(options.metric), ", --loss ", name(options.loss),
         ": mse and mae are for labels that are numbers, and the labels of this dataset are classes");
   const bool soft = !options.class_weights.empty() || options.label_smoothing > 0;
-  const bool missing = has_missing_labels(task.label);
-  if (!soft && !missing && options.metric == NodeMetric::kAccuracy) return;
+  const bool plain = !soft && options.metric == NodeMetric::kAccuracy;
+  if (plain && task.label.dtype() != DType::kU8) return;
+  const NodeTask whole = of_all_ranks(task);
+  const bool missing = has_missing_labels(whole.label);
+  if (plain && !missing) return;
   const bool multi_label = task.label.rank() == 2;
-  check(!missing || (options.batch == 0 && !options.prune_rows && !task.partition),
-        "--batch, --prune-rows and several ranks need all labels, and /y has missing ones (-1)");
+  check(!missing || (options.batch == 0 && !options.prune_rows),
+        "--batch and --prune-rows need all labels, and /y has missing ones (-1)");
   check(!soft || !multi_label,
         "--class-weights and --label-smoothing are for one label per node, and this dataset has several");
   check(options.metric != NodeMetric::kMacroF1 || !multi_label,
         "--metric macro-f1 is for one label per node, and this dataset has several: use roc-auc or ap");
   auto shared = std::make_shared<ClassObjective>();
-  shared->forward = model.forward;
-  shared->label = task.label;
-  shared->split = task.split;
+  shared->forward = of_all_ranks(task, model.forward);
+  shared->label = whole.label;
+  shared->split = whole.split;
   shared->metric = options.metric;
   if (missing)
-    for (const Tensor& set : {task.split.train, task.split.val, task.split.test})
-      shared->known.push_back(known_labels(task.label, set));
+    for (const Tensor& set : {whole.split.train, whole.split.val, whole.split.test})
+      shared->known.push_back(known_labels(whole.label, set));
   check(!missing || shared->known[0].numel() > 0, "the training nodes have no label: all of /y is -1 there");
   if (soft) {
     SoftTargetOptions weights{.class_weight = {}, .label_smoothing = options.label_smoothing};
     if (options.class_weights == kBalanced)
-      weights.class_weight = balanced_weights(task);
+      weights.class_weight = balanced_weights(whole);
     else if (!options.class_weights.empty())
       weights.class_weight = parse_class_weights(options.class_weights);
     check(weights.class_weight.empty() || std::ssize(weights.class_weight) == task.num_classes,
           "--class-weights needs ", task.num_classes, " numbers, one for each class, got ",
           weights.class_weight.size());
-    shared->target = soft_targets(task.label, task.split.train, task.num_classes, weights);
+    shared->target = soft_targets(whole.label, whole.split.train, task.num_classes, weights);
   }
   if (options.metric == NodeMetric::kRocAuc || options.metric == NodeMetric::kAp) {
-    const Tensor* sets[] = {&task.split.train, &task.split.val, &task.split.test};
+    const Tensor* sets[] = {&whole.split.train, &whole.split.val, &whole.split.test};
     constexpr const char* kNames[] = {"training", "validation", "test"};
     for (std::size_t s = 0; s < 3; ++s) {
-      shared->sets[s] = rankings(task, *sets[s]);
+      shared->sets[s] = rankings(whole, *sets[s]);
       check(!shared->sets[s].empty() || sets[s]->numel() == 0, "--metric ", name(options.metric), ": the ",
             kNames[s], " nodes have no class with nodes in and outside it");
     }

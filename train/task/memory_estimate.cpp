@@ -29,7 +29,9 @@ double mean_degree(const NodeTask& task) {
 
 /// Sparse features with as many entries per row as those of the task.
 SparseFeatures small_features(const NodeTask& task, std::int64_t n) {
-  const std::int64_t entries_per_row = (task.x.values().numel() + task.num_nodes - 1) / task.num_nodes;
+  const std::int64_t rows =
+      std::max<std::int64_t>(1, task.partition ? task.partition->num_rows() : task.num_nodes);
+  const std::int64_t entries_per_row = (task.x.values().numel() + rows - 1) / rows;
   std::vector<std::int64_t> indptr;
   std::vector<std::int32_t> indices;
   for (std::int64_t i = 0; i <= n; ++i) indptr.push_back(i * entries_per_row);
@@ -104,6 +106,17 @@ double measure(const NodeRun& run, TrainOptions options, std::int64_t n, bool sy
   return static_cast<double>(trainer.fit().peak_bytes - before);
 }
 
+/// Rows of other ranks that a product of the run's widest layer reads: received for each product and freed
+/// after it, but kept for backward by those that read them again there.
+double received_bytes(const NodeTask& task, const TrainOptions& o) {
+  if (!task.partition) return 0;
+  const bool heads = traits_of(o).heads;
+  const auto rows = static_cast<double>(task.num_nodes - task.partition->num_rows());
+  const auto columns = static_cast<double>(std::max(task.num_classes, o.hidden * (heads ? o.heads : 1)));
+  const double kept = heads ? std::max(1, o.layers) : 1;
+  return rows * columns * static_cast<double>(size_of(activation_dtype(o.precision))) * kept;
+}
+
 }  // namespace
 
 std::int64_t estimate_step_bytes(const NodeRun& run, const TrainOptions& options) {
@@ -111,18 +124,20 @@ std::int64_t estimate_step_bytes(const NodeRun& run, const TrainOptions& options
   const double elements_per_node = std::max(static_cast<double>(widest(task, options)), mean_degree(task));
   const std::int64_t n =
       std::clamp(static_cast<std::int64_t>(kNumbers / elements_per_node), kMinNodes, kMaxNodes);
-  const bool symmetric = transpose_pattern(run.model.adj) == run.model.adj;
+  const bool symmetric = task.partition ? options.undirected || task.one_way_edges == 0
+                                        : transpose_pattern(run.model.adj) == run.model.adj;
   const double one = measure(run, options, n, symmetric), two = measure(run, options, 2 * n, symmetric);
   const double bytes_per_node = (two - one) / static_cast<double>(n);
-  return static_cast<std::int64_t>(
-      std::max(0.0, one + bytes_per_node * static_cast<double>(task.num_nodes - n)));
+  const std::int64_t nodes = task.partition ? task.partition->num_rows() : task.num_nodes;
+  return static_cast<std::int64_t>(std::max(0.0, one + bytes_per_node * static_cast<double>(nodes - n)) +
+                                   received_bytes(task, options));
 }
 
 std::string memory_warning(const NodeRun& run, const TrainOptions& options) {
   if (options.task == TaskKind::kGraph) return {};  // mini-batches; and no small copy of a set of graphs
   const Device device = run.model.module->parameters().front().device();
   const MemoryRoom room = memory_room(device);
-  const double most =
+  const double most =  // over ranks: of all of them
       kPlenty * 4 *
       (static_cast<double>(run.task.num_nodes) * static_cast<double>(widest(run.task, options)) +
        static_cast<double>(run.task.num_edges) * static_cast<double>(options.heads));

@@ -75,8 +75,6 @@ NodeRun build_run(const TrainOptions& options, Device device, const Communicator
   ModelGraph graph;
   RankRun over{ranks, 0, {}, {}};
   const bool is_shared = ranks.size() > 1;
-  check(!is_shared || !uses_trunk(options),
-        "a trunk (--norm, --residual, --jk and so on) works on one rank, not over several yet: leave it out");
   const auto prepare = [&](const Graph& from) {
     graph = model_graph(from, graph_input(options), options.precision);
     if (plain) *plain = from.adj;

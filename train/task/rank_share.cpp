@@ -43,13 +43,8 @@ void check_rank_options(const TrainOptions& options) {
   refuse(options.task == TaskKind::kLink, "--task link");
   refuse(options.task == TaskKind::kGraph, "--task graph");
   refuse(options.batch > 0, "--batch");
-  refuse(options.metric != NodeMetric::kAccuracy, "--metric");
-  refuse(!options.class_weights.empty(), "--class-weights");
-  refuse(options.label_smoothing > 0, "--label-smoothing");
   refuse(options.edge_features, "--edge-features");
   refuse(options.prune_rows, "--prune-rows");
-  refuse(!options.report.empty(), "--report");
-  refuse(options.dry_run, "--dry-run");
 }
 
 }  // namespace rodeo

@@ -7,6 +7,7 @@
 #include "ops/combine.h"
 #include "ops/dense.h"
 #include "ops/regression_loss.h"
+#include "train/task/whole_task.h"
 
 namespace rodeo {
 namespace {
@@ -105,13 +106,13 @@ void add_regression_objective(NodeRun& run, const TrainOptions& options) {
         "--class-weights and --label-smoothing are for classes, and the labels of this dataset are numbers");
   check(options.batch == 0 && !options.prune_rows,
         "--batch and --prune-rows are for classes, and the labels of this dataset are numbers");
-  check(!task.partition, "the regression of nodes works on one rank, not over several yet");
+  const NodeTask whole = of_all_ranks(task);
   auto shared = std::make_shared<RegressionObjective>();
-  shared->forward = model.forward;
+  shared->forward = of_all_ranks(task, model.forward);
   shared->kind = options.loss;
   shared->metric = metric;
-  const std::vector<float> y = task.label.to_vector<float>();
-  const Tensor* splits[] = {&task.split.train, &task.split.val, &task.split.test};
+  const std::vector<float> y = whole.label.to_vector<float>();
+  const Tensor* splits[] = {&whole.split.train, &whole.split.val, &whole.split.test};
   for (std::size_t s = 0; s < 3; ++s) {
     KnownTargets& set = shared->sets[s];
     set = known_targets(y, task.num_classes, *splits[s]);
@@ -119,7 +120,7 @@ void add_regression_objective(NodeRun& run, const TrainOptions& options) {
           " nodes have no target: all values of /y are NaN there");
     set.at = set.at.to(task.label.device());
   }
-  shared->target = task.label.reshape({task.label.numel()});
+  shared->target = whole.label.reshape({whole.label.numel()});
   shared->errors = Tensor::zeros({3, 2}, DType::kF64, task.label.device());
   model.objective = {[shared] { return shared->loss(); }, [shared] { return shared->evaluate(); }};
   model.details = [shared] { return shared->details(); };
