@@ -20,6 +20,8 @@ using comm::Rows;
 std::shared_ptr<comm::Backend> make_backend(const CommunicatorOptions& options) {
   check(options.timeout_seconds > 0, "[communicator] timeout_seconds must be positive, got ",
         options.timeout_seconds);
+  check(options.silence_seconds > 0, "[communicator] silence_seconds must be positive, got ",
+        options.silence_seconds);
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   check(options.max_message_bytes >= 1 && options.max_message_bytes <= kMost,
         "[communicator] max_message_bytes must be in [1, ", kMost, "], got ", options.max_message_bytes);

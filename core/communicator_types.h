@@ -17,6 +17,10 @@ struct CommunicatorOptions {
   /// A call throws Error after this many seconds in which no message of the ranks that it waits for arrives.
   /// Must be longer than one rank may compute or read files while the others wait.
   double timeout_seconds = 25;
+  /// Over TCP, the process of every rank tells the others that it lives, also while it computes or reads. A
+  /// call that waits for one that was silent for this many seconds throws Error: its process or host has
+  /// stopped.
+  double silence_seconds = 20;
   /// Longer tensors are sent in several messages. In [1, 2^30], equal on all ranks.
   std::int64_t max_message_bytes = std::int64_t{1} << 26;
 };

@@ -4,6 +4,12 @@
 
 namespace rodeo::comm {
 
+std::string why_silent(std::size_t rank, const PeerState& peer, double silence_seconds) {
+  if (peer.left || peer.silent <= silence_seconds) return {};
+  return str("rank ", rank, " gave no sign of life for ", silence_seconds,
+             " s: its process is stopped, or its host cannot be reached");
+}
+
 std::string why_waiting_is_vain(int rank, const std::vector<PeerState>& peers, double waited,
                                 double timeout) {
   constexpr double kSecondsForLastMessages = 1;

@@ -4,9 +4,12 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -18,18 +21,25 @@
 namespace rodeo::comm {
 namespace {
 
-enum Note : char { kAborts = 'a', kWaits = 'w', kGoesOn = 'g', kLeaves = 'x' };
+enum Note : char { kAborts = 'a', kWaits = 'w', kGoesOn = 'g', kLives = 'l', kLeaves = 'x' };
 
 /// The process's connections, from the first communicator to the end of the process.
 struct Session {
   Launch launch;
   Mesh mesh;
   std::vector<PeerState> peers;
-  std::string failure;  // why no call can succeed any more
+  std::vector<Clock::time_point> heard;  // when a peer last told anything
+  std::string failure;                   // why no call can succeed any more
   bool told_wait = false;
 
   static std::optional<Session>& current();
+  /// Of the files of notes, which the thread of tell_life() reads too.
+  static std::mutex& lock() {
+    static auto& mutex = *new std::mutex;
+    return mutex;
+  }
   void tell(Note note) const {
+    const std::lock_guard locked(lock());
     for (const File& file : mesh.notes)
       if (file.get() >= 0) [[maybe_unused]]
         const ssize_t sent = ::send(file.get(), &note, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -44,33 +54,57 @@ std::optional<Session>& Session::current() {
 
 /// Reads what the other ranks tell. Does not return if one of them ends this process.
 void Session::read_notes() {
+  const std::lock_guard locked(lock());
+  const Clock::time_point now = Clock::now();
   for (std::size_t r = 0; r < mesh.notes.size(); ++r) {
     char note = 0;
     ssize_t got = 0;
     while (mesh.notes[r].get() >= 0 && (got = ::recv(mesh.notes[r].get(), &note, 1, MSG_DONTWAIT)) == 1) {
+      heard[r] = now;
       if (note == kAborts) std::_Exit(kEndedByOther);
       if (note == kWaits || note == kGoesOn) peers[r].waits = note == kWaits;
       if (note == kLeaves) peers[r].left = true;
     }
+    peers[r].silent = mesh.notes[r].get() < 0 ? 0 : std::chrono::duration<double>(now - heard[r]).count();
     if (mesh.notes[r].get() < 0 || (got < 0 && (errno == EAGAIN || errno == EINTR))) continue;
     mesh.notes[r].close();
     peers[r].died = !peers[r].left;
   }
 }
 
+std::atomic<bool> left = false;
+
 void leave() {
+  left = true;
   Session::current()->tell(kLeaves);
 }
 
-Session& join(const Launch& launch, double timeout) {
+/// Tells the others that this process lives, from a thread of its own: this one may compute or read for long.
+void tell_life(double every) {
+  sigset_t all, before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the other threads
+  std::thread([every] {
+    while (!left) {
+      Session::current()->tell(kLives);
+      std::this_thread::sleep_for(std::chrono::duration<double>(every));
+    }
+  }).detach();
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Session& join(const Launch& launch, const CommunicatorOptions& options) {
   std::optional<Session>& session = Session::current();
   if (!session) {
     Session joined;
     joined.launch = launch;
-    joined.mesh = join_ranks(launch, timeout);
+    joined.mesh = join_ranks(launch, options.timeout_seconds);
     joined.peers.resize(static_cast<std::size_t>(launch.size));
+    joined.heard.assign(joined.peers.size(), Clock::now());
     session.emplace(std::move(joined));
     std::atexit(leave);
+    constexpr int kTimes = 8;  // within the limit
+    tell_life(options.silence_seconds / kTimes);
   }
   return *session;
 }
@@ -127,6 +161,8 @@ class Exchange {
       } else {
         wait();
         session_.read_notes();
+        const std::string silent = why_silent(awaited(), session_.peers[awaited()], options_.silence_seconds);
+        if (!silent.empty()) give_up(silent);
         if (seconds_since(progress) > options_.timeout_seconds)
           give_up(str("rank ", session_.launch.rank, " got no message from rank ", awaited(), " in ",
                       options_.timeout_seconds,
@@ -225,8 +261,11 @@ class TcpTransport final : public Transport {
     session_.told_wait = waits;
     session_.read_notes();
     if (waited < 0) return;
-    const std::string vain =
-        why_waiting_is_vain(session_.launch.rank, session_.peers, waited, options_.timeout_seconds);
+    std::string vain;
+    for (std::size_t r = 0; vain.empty() && r < session_.peers.size(); ++r)
+      vain = why_silent(r, session_.peers[r], options_.silence_seconds);
+    if (vain.empty())
+      vain = why_waiting_is_vain(session_.launch.rank, session_.peers, waited, options_.timeout_seconds);
     if (vain.empty()) return;
     session_.failure = vain;
     fail("[communicator] ", vain);
@@ -242,7 +281,7 @@ class TcpTransport final : public Transport {
 }  // namespace
 
 std::unique_ptr<Transport> make_tcp_transport(const Launch& launch, const CommunicatorOptions& options) {
-  return std::make_unique<TcpTransport>(join(launch, options.timeout_seconds), options);
+  return std::make_unique<TcpTransport>(join(launch, options), options);
 }
 
 void end_if_aborted() {

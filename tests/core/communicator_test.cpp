@@ -221,6 +221,17 @@ TEST(CoreCommunicatorWatch, NamesTheRankThatIsAwaitedInVain) {
       "what NCCL does");
 }
 
+TEST(CoreCommunicatorWatch, NamesARankThatIsSilent) {
+  comm::PeerState peer;
+  peer.silent = 19;
+  EXPECT_EQ(comm::why_silent(2, peer, 20), "");
+  peer.silent = 21;
+  EXPECT_EQ(comm::why_silent(2, peer, 20),
+            "rank 2 gave no sign of life for 20 s: its process is stopped, or its host cannot be reached");
+  peer.left = true;  // what it sent may still arrive
+  EXPECT_EQ(comm::why_silent(2, peer, 20), "");
+}
+
 TEST(CoreCommunicatorCall, IsTheSameAfterItWasSent) {
   const comm::Call call{comm::Collective::kAllToAll,
                         DType::kBF16,

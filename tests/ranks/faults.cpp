@@ -38,6 +38,8 @@ int work(const rodeo::Communicator& ranks, const std::string& fault, bool cuda) 
     if (fault == "returns") return 0;
     if (fault == "hangs") pause();
     if (fault == "slow") usleep(1200000);
+    if (fault == "reads") sleep(3);
+    if (fault == "stops") raise(SIGSTOP);
   }
   if (graph.defined()) {  // nothing but the GPU waits for the failed rank
     graph.launch();
@@ -72,6 +74,7 @@ int main(int argc, char** argv) {
   const bool cuda = argc > 2 && std::string(argv[2]) == "--cuda";
   rodeo::CommunicatorOptions options;
   if (fault == "hangs") options.timeout_seconds = cuda ? 10 : 1;
+  if (fault == "reads" || fault == "stops") options.timeout_seconds = 50, options.silence_seconds = 1;
   if (fault == "replay-hangs") options.timeout_seconds = 10;
   return rodeo::run_ranks([&](const rodeo::Communicator& ranks) { return work(ranks, fault, cuda); },
                           options);

@@ -73,6 +73,11 @@ run 4 returns; fails returns; errors 1
 says "error: rank 0 of 4: [all_reduce] rank 3 has exited, and rank 0 waits for it"
 run 2 hangs; fails hangs; errors 1
 says "error: rank 0 of 2: [all_reduce] rank 0 got no message from rank 1 in 1 s"
+if [ "$transport" = tcp ]; then  # a process that computes or reads for long says that it lives
+  run 4 reads; is 0
+  run 4 stops; fails stops; errors 1
+  says "error: rank 0 of 4: [all_reduce] rank 3 gave no sign of life for 1 s: its process is stopped, or its host cannot be reached"
+fi
 run 2 catches; fails catches
 [ "$transport" = mpi ] || says "error: rank 0 of 2 ended with exit code 4"
 errors "$([ "$transport" = mpi ] && echo 0 || echo 1)"

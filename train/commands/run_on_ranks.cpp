@@ -22,7 +22,8 @@
 namespace rodeo {
 namespace {
 
-/// A rank may read a large file while the others wait.
+/// A rank may read a large file while the others wait. One whose process has stopped is noticed earlier:
+/// CommunicatorOptions::silence_seconds.
 constexpr CommunicatorOptions kOptions{.timeout_seconds = 300};
 
 /// Several ranks may notice one fault: the lowest one prints it, and ends the others before they do.
