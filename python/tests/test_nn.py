@@ -154,8 +154,55 @@ def test_networks_compile(device):
     net = Net(ours).to(device)
     expected = net(x, graph)
     torch.testing.assert_close(torch.compile(net, fullgraph=True, backend="aot_eager")(x, graph), expected)
+
+
+COMPILED = {**CASES, **{f"features {name}": make for name, make in FEATURES.items()}}
+
+
+def built_graphs(monkeypatch):
+    """A list that grows with each Graph.from_edge_index."""
+    built, original = [], rodeo.Graph.from_edge_index.__func__
+
+    def counting(cls, *args, **kwargs):
+        built.append(1)
+        return original(cls, *args, **kwargs)
+
+    monkeypatch.setattr(rodeo.Graph, "from_edge_index", classmethod(counting))
+    return built
+
+
+@pytest.mark.parametrize("case", COMPILED)
+def test_layers_compile_with_an_edge_index(case, device, monkeypatch):
     torch._dynamo.reset()
-    torch.testing.assert_close(torch.compile(net, backend="aot_eager")(x, edges), expected)  # one break: the graph is built
+    torch.manual_seed(0)
+    layer = COMPILED[case](ours).to(device)
+    if "cached" in case:
+        pytest.skip("a cached layer keeps its first result")
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    built = built_graphs(monkeypatch)
+    for seed in 0, 1:  # another edge_index of the same shape is another graph, with another number of self loops
+        edges = torch.unique(torch.tensor(make_edges(N, 300, seed=seed)), dim=1)[:, :260].to(device)
+        weights = [torch.rand(260, device=device) + 0.1] if case in WEIGHTED else []
+        if "features" in case:
+            weights = [torch.randn(260, layer.edge_dim, device=device)]
+        compare(layer, compiled, torch.randn(N, 6, device=device), edges, edges, *weights)
+        count = len(built)
+        compare(layer, compiled, torch.randn(N, 6, device=device), edges, edges, *weights)
+        assert len(built) == count  # forward and backward found the graph of before
+
+
+def test_networks_compile_with_an_edge_index_in_inductor(device):
+    torch._dynamo.reset()
+    net = Net(ours).to(device)
+    compiled = torch.compile(net, fullgraph=True)
+    for count in 300, 200, 150:
+        edges, x = torch.tensor(make_edges(N, count, seed=count), device=device), torch.randn(N, 6, device=device)
+        try:
+            compare(net, compiled, x, edges, edges)
+        except torch._inductor.exc.InductorError as error:
+            pytest.skip(f"no compiler for PyTorch here: {error}")
+        edges[0, 0] = (edges[0, 0] + 1) % N  # in place
+        compare(net, compiled, x, edges, edges)
 
 
 def test_networks_train_under_autocast(device):

@@ -112,6 +112,21 @@ def test_opcheck(graph, device, name):
     torch.library.opcheck(getattr(torch.ops.rodeo, name).default, OPERATORS[name](graph, device))
 
 
+@pytest.mark.parametrize("loops", [False, True])
+@pytest.mark.parametrize("name", OPERATORS)
+def test_opcheck_of_operators_on_edges(graph, device, name, loops):
+    if name == "segment_reduce" or (loops and name == "with_loop_features"):
+        pytest.skip("has no graph" if name == "segment_reduce" else "adds loops itself")
+    number, *arguments = OPERATORS[name](graph, device)
+    if loops:  # edge values are [edges + nodes] then
+        pad = name in ("spmm", "edge_softmax", "edge_sum")
+        arguments = [torch.cat([a, a[:N]]).detach().requires_grad_() if pad and isinstance(a, torch.Tensor) and a.size(0) == E
+                     else a for a in arguments]
+    edges = torch.tensor(make_edges(N, E), device=device)
+    operator = getattr(torch.ops.rodeo, name + "_on_edges").default
+    torch.library.opcheck(operator, (edges, N, N, loops, *arguments))
+
+
 def test_compiled_functions_have_no_graph_breaks(graph, device):
     def function(x, weight):
         y = rt.spmm(graph, torch.relu(x), torch.sigmoid(weight))

@@ -9,7 +9,8 @@ if not hasattr(_torch.library, "register_autograd"):
     raise ImportError(f"rodeo.torch needs PyTorch 2.4 or later, got {_torch.__version__}")
 
 from ._graphs import graph_of  # noqa: E402
-from ._ops import calls as _ops_of  # noqa: E402
+from . import _ops  # noqa: E402, F401  (registers the operators)
+from ._define import calls as _ops_of  # noqa: E402
 
 __all__ = ["edge_softmax", "edge_sum", "gat_attention", "gcn_propagate", "graph_of", "nn", "permute", "sddmm",
            "segment_reduce", "spmm"]

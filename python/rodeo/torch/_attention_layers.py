@@ -39,9 +39,10 @@ class _Attention(nn.Module):
 
     def _graph_number(self, edge_index, source, target):
         graph = self._graph(edge_index, source, target)
-        if not self.add_self_loops or graph.num_nodes != graph.num_sources:
-            return graph._id
-        return one_loop_id(graph._id)
+        return one_loop_id(graph._id) if self._adds_loops(graph) else graph._id
+
+    def _adds_loops(self, graph):
+        return self.add_self_loops and graph.num_nodes == graph.num_sources
 
     def _edge_features(self, edge_index, number, source, target, edge_attr):
         """edge_attr of each edge in the order of the graph `number`, with those of self loops: [edges, edge_dim], or None."""
@@ -54,9 +55,10 @@ class _Attention(nn.Module):
         graph = self._graph(edge_index, source, target)
         if features.dim() != 2 or features.size(1) != self.edge_dim:
             raise ValueError(f"{layer}: edge_attr must be [edges, {self.edge_dim}], got {list(edge_attr.shape)}")
-        if number == graph._id:
+        if not self._adds_loops(graph):
             return _ops_of.permute(number, features, 1.0)
-        return _ops_of.with_loop_features(graph._id, features, self._fill(features), str(self.fill_value))
+        reduce = self.fill_value if isinstance(self.fill_value, str) else "constant"
+        return _ops_of.with_loop_features(graph._id, features, self._fill(features), reduce)
 
     def _fill(self, features):
         """The features of self loops [1, edge_dim], or None where they are reduced from those of edges."""

@@ -3,8 +3,8 @@ import torch
 
 from .. import _core
 from ..graph import Graph, graph_of_id
+from ._define import calls, define, flat, looped_edges_of, save, saved
 from ._graphs import with_one_loop
-from ._ops import _define, _flat, _keep_graph
 
 REDUCES = ("add", "sum", "mean", "max", "min")
 
@@ -41,9 +41,9 @@ def _with_loops(number, features, constant, reduce):
     if constant is not None:
         fill = constant.expand(at.loops.numel(), features.size(1))
     elif reduce in ("max", "min"):
-        fill = _core.segment_reduce(_flat(chosen), at.offsets, reduce, None)
+        fill = _core.segment_reduce(flat(chosen), at.offsets, reduce, None)
     else:
-        fill = _core.edge_sum(at.plain._core, _flat(chosen), None)
+        fill = _core.edge_sum(at.plain._core, flat(chosen), None)
         if reduce == "mean":
             fill = fill / at.counts.to(fill.dtype)
     result = features.new_empty((at.looped.num_edges, features.size(1)))
@@ -58,7 +58,7 @@ def _gradient(number, features, dy, constant, reduce):
     if not constant:
         fill = dy[at.loops]
         if reduce in ("max", "min"):
-            chosen = chosen + _core.segment_reduce_gradient(_flat(features[at.original]), at.offsets, reduce, _flat(fill))
+            chosen = chosen + _core.segment_reduce_gradient(flat(features[at.original]), at.offsets, reduce, flat(fill))
         else:
             chosen = chosen + (fill / at.counts.to(fill.dtype) if reduce == "mean" else fill)[at.targets]
     result = torch.zeros_like(features, memory_format=torch.contiguous_format)
@@ -67,19 +67,17 @@ def _gradient(number, features, dy, constant, reduce):
 
 
 def _setup(ctx, inputs, output):
-    number, features, constant, ctx.reduce = inputs
-    _keep_graph(ctx, number)
+    graph, features, constant, ctx.reduce = inputs
     ctx.constant = constant is not None
-    ctx.save_for_backward(features)
+    save(ctx, graph, features)
 
 
 def _backward(ctx, dy):
-    from ._ops import calls
-    return None, calls.with_loop_features_gradient(ctx.number, *ctx.saved_tensors, dy, ctx.constant, ctx.reduce), None, None
+    return None, calls.with_loop_features_gradient(*saved(ctx), dy, ctx.constant, ctx.reduce), None, None
 
 
-_define("with_loop_features(int graph, Tensor features, Tensor? constant, str reduce) -> Tensor", _with_loops,
-        lambda number, features, *_: features.new_empty((with_one_loop(graph_of_id(number)).num_edges, features.shape[1])),
-        _backward, _setup)
-_define("with_loop_features_gradient(int graph, Tensor features, Tensor dy, bool constant, str reduce) -> Tensor", _gradient,
-        lambda number, features, *_: features.new_empty(features.shape))
+define("with_loop_features(int graph, Tensor features, Tensor? constant, str reduce) -> Tensor", _with_loops,
+       lambda number, features, *_: features.new_empty((looped_edges_of(number), features.shape[1])),
+       _backward, _setup, edge_outputs=(0,), adds_loops=True)
+define("with_loop_features_gradient(int graph, Tensor features, Tensor dy, bool constant, str reduce) -> Tensor", _gradient,
+       lambda number, features, *_: features.new_empty(features.shape), edge_inputs=(1,), adds_loops=True)

@@ -23,6 +23,13 @@ def graph_of(edge_index, num_nodes, num_sources=None):
     if not isinstance(edge_index, torch.Tensor) or edge_index.layout != torch.strided:
         raise ValueError("[graph] edge_index must be a dense tensor [2, edges] or a rodeo.Graph: make one by "
                          "rodeo.Graph.from_edge_index or rodeo.Graph.from_csr")
+    return cached_graph(edge_index, num_nodes, num_sources)
+
+
+def cached_graph(edge_index, num_nodes, num_sources):
+    """graph_of for a dense tensor."""
+    if num_sources == num_nodes:
+        num_sources = None
     storage = edge_index.untyped_storage()
     key = (edge_index.data_ptr(), edge_index.shape, edge_index.stride(), edge_index.dtype, edge_index.device,
            _version(edge_index), num_nodes, num_sources)
@@ -66,9 +73,21 @@ def _make_one_loop(graph):
 
 
 @torch.compiler.assume_constant_result
-def one_loop_id(number):
-    """The id of with_one_loop(graph): a constant for torch.compile."""
+def _one_loop_id(number):
     return with_one_loop(graph_of_id(number))._id
+
+
+def one_loop_id(number):
+    """The _id of with_one_loop(graph), of a Graph or an EdgeIndex: a constant for torch.compile."""
+    return (*number[:3], True) if isinstance(number, tuple) else _one_loop_id(number)
+
+
+class EdgeIndex:
+    """What layers know of an edge_index while they are compiled, by the names of Graph."""
+
+    def __init__(self, edge_index, num_nodes, num_sources):
+        self._id = edge_index, num_nodes, num_sources, False  # the graph of operators "..._on_edges"
+        self.num_nodes, self.num_sources, self.num_edges = num_nodes, num_sources, edge_index.size(1)
 
 
 def normalized(graph, dtype):

@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from . import graph_of
+from ._graphs import EdgeIndex
 from ..graph import Graph
 
 
@@ -44,6 +45,11 @@ def _reset_glorot(linear, zero_bias=True):
 
 
 def _graph_for(edge_index, nodes, sources=None):
+    if torch.compiler.is_compiling() and isinstance(edge_index, torch.Tensor):
+        sources = nodes if sources is None else sources
+        if edge_index.dim() != 2 or edge_index.size(0) != 2:
+            raise ValueError(f"[graph] edge_index must be [2, edges], got {list(edge_index.shape)}")
+        return EdgeIndex(edge_index, nodes, sources)
     graph = edge_index if isinstance(edge_index, Graph) else graph_of(edge_index, nodes, sources)
     if graph.num_nodes != nodes or graph.num_sources != (nodes if sources is None else sources):
         raise ValueError(f"[graph] the graph has {graph.num_nodes} targets and {graph.num_sources} sources, x is for {nodes} "
