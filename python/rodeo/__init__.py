@@ -21,8 +21,8 @@ from .dataset import Dataset  # noqa: E402
 from .graph import Graph  # noqa: E402
 from .ops import (GcnGraph, edge_softmax, edge_sum, gat_attention, gcn_norm, gcn_propagate, sddmm,  # noqa: E402
                   segment_max, segment_mean, segment_min, segment_sum, spmm)
-from .training import NodeClassifier, TrainResult, options, train  # noqa: E402
+from .training import NodeClassifier, TrainResult, TrainResults, options, train  # noqa: E402
 
-__all__ = ["Dataset", "Graph", "GcnGraph", "NodeClassifier", "TrainResult", "__version__", "build_info", "edge_softmax", "edge_sum", "gat_attention", "gcn_norm",
-           "gcn_propagate", "num_threads", "options", "sddmm", "segment_max", "segment_mean", "segment_min", "segment_sum",
+__all__ = ["Dataset", "Graph", "GcnGraph", "NodeClassifier", "TrainResult", "TrainResults", "__version__", "build_info",
+           "edge_softmax", "edge_sum", "gat_attention", "gcn_norm", "gcn_propagate", "num_threads", "options", "sddmm", "segment_max", "segment_mean", "segment_min", "segment_sum",
            "set_num_threads", "spmm", "train"]

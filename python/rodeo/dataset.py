@@ -34,11 +34,11 @@ def _ids(name, part, nodes):
 class Dataset:
     """One graph with features, labels and a split, for rodeo.train and as an HDF5 file (datasets/README.md).
 
-    Attributes: name, num_nodes, num_edges, num_features, num_classes.
+    Attributes: name, num_nodes, num_edges, num_features, num_classes, num_graphs.
     """
 
     def __init__(self, edge_index, x=None, y=None, *, train_mask=None, val_mask=None, test_mask=None, edge_weight=None,
-                 num_nodes=None, num_classes=None, name="dataset"):
+                 edge_attr=None, graph_ptr=None, num_nodes=None, num_classes=None, name="dataset"):
         """From arrays of any framework; those on a GPU are copied to the host. Do not change them afterwards.
 
         edge_index   integers [2, edges]: sources, targets
@@ -48,6 +48,9 @@ class Dataset:
                      [nodes, targets] for regression, NaN where unknown
         *_mask       booleans [nodes], or node ids. Without any: give split="60/20/20" to rodeo.train
         edge_weight  [edges]
+        edge_attr    [edges, edge features], floats, for edge_features=True
+        graph_ptr    integers [graphs + 1]: a set of graphs, graph g has the nodes graph_ptr[g] .. graph_ptr[g + 1] - 1. Then
+                     y is integers [graphs], and rodeo.train has task="graph"
         """
         if isinstance(edge_index, _core.Dataset):
             self._core = edge_index
@@ -56,16 +59,26 @@ class Dataset:
         if edges.ndim != 2 or edges.shape[0] != 2 or edges.dtype.kind not in "iu":
             raise ValueError(f"[dataset] edge_index must be integers [2, edges], got {edges.dtype} {list(edges.shape)}")
         sizes = [int(edges.max()) + 1 if edges.size else 0]
-        sizes += [value.shape[0] for value in (x, y) if value is not None]
+        sizes += [value.shape[0] for value in (x, y if graph_ptr is None else None) if value is not None]
+        if graph_ptr is not None and len(graph_ptr):
+            sizes.append(int(graph_ptr[-1]))
         nodes = max(sizes) if num_nodes is None else num_nodes
         if edges.size and (edges.min() < 0 or edges.max() >= nodes):
             raise ValueError(f"[dataset] edge_index has ids from {edges.min()} to {edges.max()}, there are {nodes} nodes")
         edges = edges.astype(np.int64, copy=False)
         arrays = {"src": np.ascontiguousarray(edges[0]), "dst": np.ascontiguousarray(edges[1])}
         features = _features(x, nodes, arrays)
-        classes = _labels(y, nodes, num_classes, arrays)
+        if graph_ptr is not None:
+            classes = _graph_labels(y, _graph_ptr(graph_ptr, edges, nodes, arrays), num_classes, arrays)
+        else:
+            classes = _labels(y, nodes, num_classes, arrays)
         if edge_weight is not None:
             arrays["edge_weight"] = _finite("edge_weight", _host(edge_weight, np.float32), (edges.shape[1],))
+        if edge_attr is not None:
+            edge_attr = _host(edge_attr, np.float32)
+            if edge_attr.ndim != 2:
+                raise ValueError(f"[dataset] edge_attr must be [{edges.shape[1]}, n], got {list(edge_attr.shape)}")
+            arrays["edge_attr"] = _finite("edge_attr", edge_attr, (edges.shape[1], edge_attr.shape[1]))
         _split(arrays, nodes, {"train": train_mask, "val": val_mask, "test": test_mask})
         self._core = _core.Dataset.from_arrays(arrays, nodes, features, classes, name)
 
@@ -85,7 +98,7 @@ class Dataset:
 
     def arrays(self):
         """NumPy arrays by name: src and dst, or indptr and indices; x, or x_indptr, x_indices and x_data; y, edge_weight,
-        train, val and test (node ids). They share memory with the dataset: do not change them."""
+        edge_attr, graph_ptr, graph_y, train, val and test (node ids). They share memory with the dataset: do not change them."""
         return {name: _frameworks.from_dlpack(array, None) for name, array in self._core.arrays().items()}
 
     def graph(self, device="cpu"):
@@ -103,6 +116,13 @@ class Dataset:
     num_edges = property(lambda self: self._core.num_edges)
     num_features = property(lambda self: self._core.num_features)
     num_classes = property(lambda self: self._core.num_classes)
+    num_graphs = property(lambda self: self._core.num_graphs)
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether the labels are numbers."""
+        y = self.arrays().get("y")
+        return y is not None and y.dtype == np.float32
 
     def __repr__(self):
         return (f"rodeo.Dataset({self.name!r}, num_nodes={self.num_nodes}, num_edges={self.num_edges}, "
@@ -156,6 +176,31 @@ def _labels(y, nodes, num_classes, arrays):
     if y.size and y.max() >= classes:
         raise ValueError(f"[dataset] y has label {y.max()}, outside [0, {classes})")
     arrays["y"] = _host(y, np.int64)
+    return classes
+
+
+def _graph_ptr(graph_ptr, edges, nodes, arrays):
+    """Checks it, and returns the number of graphs."""
+    ptr = _host(graph_ptr)
+    if ptr.ndim != 1 or ptr.dtype.kind not in "iu" or ptr.size < 2 or ptr[0] != 0 or ptr[-1] != nodes or (np.diff(ptr) < 0).any():
+        raise ValueError(f"[dataset] graph_ptr must be ascending integers [graphs + 1] from 0 to {nodes}, got {ptr.dtype} "
+                         f"{list(ptr.shape)}")
+    graph = np.searchsorted(ptr, edges, side="right")
+    if (graph[0] != graph[1]).any():
+        edge = np.flatnonzero(graph[0] != graph[1])[0]
+        raise ValueError(f"[dataset] edge {edge} goes from node {edges[0, edge]} to {edges[1, edge]}, of another graph")
+    arrays["graph_ptr"] = _host(ptr, np.int64)
+    return ptr.size - 1
+
+
+def _graph_labels(y, graphs, num_classes, arrays):
+    y = _host(np.zeros(0, np.int64) if y is None else y)
+    if y.shape != (graphs,) or y.dtype.kind not in "iu" or (y < 0).any():
+        raise ValueError(f"[dataset] y must be integers [{graphs}], the classes of the graphs, got {y.dtype} {list(y.shape)}")
+    classes = int(y.max()) + 1 if num_classes is None else num_classes
+    if y.max() >= classes:
+        raise ValueError(f"[dataset] y has label {y.max()}, outside [0, {classes})")
+    arrays["graph_y"] = _host(y, np.int64)
     return classes
 
 

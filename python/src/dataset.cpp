@@ -19,14 +19,16 @@ PyDataset load(const std::string& path, const std::string& split, std::uint64_t 
   nb::gil_scoped_release release;
   const std::lock_guard lock(hdf5_mutex());
   check_hdf5_file(path);
-  return {load_dataset(path, {.split = split, .seed = seed, .all_splits = true})};
+  PyDataset dataset{load_dataset(path, {.split = split, .seed = seed, .all_splits = true}), {}};
+  dataset.edge_split = load_edge_split(path, dataset.data.num_nodes);
+  return dataset;
 }
 
 PyDataset generate(const std::string& preset, std::uint64_t seed) {
   nb::gil_scoped_release release;
   SyntheticOptions options = synthetic_preset(preset);
   options.seed = seed;
-  return {synthesize(options)};
+  return {synthesize(options), {}};
 }
 
 /// All arrays are contiguous NumPy arrays of the dtypes of rodeo::Dataset, or None.
@@ -41,11 +43,13 @@ PyDataset from_arrays(const nb::dict& arrays, std::int64_t num_nodes, std::int64
   data.src = get("src"), data.dst = get("dst");
   data.indptr = get("indptr"), data.indices = get("indices");
   data.edge_weight = get("edge_weight");
+  data.edge_attr = get("edge_attr");
   data.x = get("x");
   data.x_sparse = {get("x_indptr"), get("x_indices"), get("x_data")};
   data.y = get("y");
+  data.graph_ptr = get("graph_ptr"), data.graph_label = get("graph_y");
   data.split = {get("train"), get("val"), get("test")};
-  return {data};
+  return {data, {}};
 }
 
 nb::dict arrays_of(const PyDataset& dataset) {
@@ -56,6 +60,9 @@ nb::dict arrays_of(const PyDataset& dataset) {
                                                        {"indptr", &data.indptr},
                                                        {"indices", &data.indices},
                                                        {"edge_weight", &data.edge_weight},
+                                                       {"edge_attr", &data.edge_attr},
+                                                       {"graph_ptr", &data.graph_ptr},
+                                                       {"graph_y", &data.graph_label},
                                                        {"x", &data.x},
                                                        {"x_indptr", &data.x_sparse.indptr},
                                                        {"x_indices", &data.x_sparse.indices},
@@ -89,6 +96,8 @@ void bind_dataset(nb::module_& m) {
       .def_prop_ro("num_nodes", [](const PyDataset& d) { return d.data.num_nodes; })
       .def_prop_ro("num_edges", [](const PyDataset& d) { return d.data.num_edges(); })
       .def_prop_ro("num_features", [](const PyDataset& d) { return d.data.num_features; })
+      .def_prop_ro("num_graphs", [](const PyDataset& d) { return d.data.num_graphs(); })
+      .def_prop_ro("num_splits", [](const PyDataset& d) { return d.data.splits.size(); })
       .def_prop_ro("num_classes", [](const PyDataset& d) { return d.data.num_classes; });
 }
 

@@ -9,7 +9,9 @@
 
 #include "core/context.h"
 #include "core/device.h"
+#include "core/launch_ranks.h"
 #include "core/threads.h"
+#include "train/commands/command.h"
 #include "train/commands/fit_weights.h"
 #include "train/commands/recorder.h"
 #include "train/nan_watch.h"
@@ -24,14 +26,23 @@ namespace {
 
 using Given = std::vector<std::pair<std::string, std::string>>;
 
-TrainOptions options_of(const std::string& model, const Given& given) {
-  TrainOptions options = published_options(model);
+/// The published defaults of the model for the task that is given.
+TrainOptions defaults_of(const std::string& model, const Given& given) {
+  TaskKind task = TaskKind::kNode;
+  for (const auto& [name, text] : given)
+    if (name == "task") task = parse_task(text);
+  TrainOptions options = published_options(model, task);
   options.choose_model = true;
+  return options;
+}
+
+TrainOptions options_of(const std::string& model, const Given& given) {
+  TrainOptions options = defaults_of(model, given);
   std::vector<GivenOption> all;
   for (const auto& [name, text] : given) {
-    for (const char* console : {"dataset", "model", "explain", "profile", "quiet", "task", "gpus", "ranks",
-                                "seeds", "splits", "parallel"})
-      check(name != console, "[train] ", name, " is an option of the command only");
+    for (const char* console :
+         {"dataset", "model", "config", "explain", "profile", "quiet", "dry-run", "parallel"})
+      check(name != console, "[train] ", name, " is an option of the command only: python -m rodeo");
     all.push_back({std::string(current_option_name(name)), text, ""});
   }
   for (const GivenOption& option : all) {
@@ -41,7 +52,8 @@ TrainOptions options_of(const std::string& model, const Given& given) {
       if (row.name == option.name) break;
       known += str(known.empty() ? "" : ", ", row.name);
     }
-    check(known.empty(), "[train] ", model, " has no option '", option.name, "'; it has ", known);
+    check(known.empty(), "[train] ", model, " has no option '", option.name, "' for task ",
+          name(options.task), "; it has ", known);
   }
   apply_options(all, options);
   return options;
@@ -71,7 +83,8 @@ nb::dict to_dict(const StateDict& state) {
   return dict;
 }
 
-/// Logits of all nodes in the dataset's order, in evaluation mode: f32 [nodes, classes] on the host.
+/// Logits of all nodes in the dataset's order, in evaluation mode: f32 [nodes, classes] on the host. Of link
+/// prediction the embeddings, of graphs [graphs, classes].
 Tensor logits_of(const NodeRun& run) {
   run.model.module->eval();
   const NoGrad no_grad;
@@ -95,6 +108,7 @@ struct Trained {
   StateDict best;
   Tensor logits;
   std::string model;
+  std::vector<std::pair<std::string, double>> details;  // all test metrics of the best epoch
 };
 
 /// Process-wide and thread-local settings of a run; the destructor restores those of before.
@@ -127,9 +141,10 @@ Trained fit(const PyDataset& dataset, const TrainOptions& options, nb::handle ca
     check(options.spmm_accumulate == Accumulate::kOrdered || device.is_cuda(),
           "[train] spmm-accumulate atomic is for CUDA, got device ", device);
     Dataset data = dataset.data;
-    if (options.split.find('/') != std::string::npos)
+    const bool nodes = options.task == TaskKind::kNode;
+    if (nodes && options.split.find('/') != std::string::npos)
       data.split = random_split(data.y, options.split, options.seed);
-    else if (!options.split.empty()) {
+    else if (nodes && !options.split.empty()) {
       std::size_t index = data.splits.size();
       for (std::size_t i = 0; i < data.splits.size(); ++i)
         if (options.split == std::to_string(i)) index = i;
@@ -139,7 +154,9 @@ Trained fit(const PyDataset& dataset, const TrainOptions& options, nb::handle ca
       data.split = data.splits[index];
     }
     Recorder recorder(options);
-    const NodeRun run = make_run(std::move(data), options, device);
+    const NodeRun run = options.task == TaskKind::kLink
+                            ? make_run(std::move(data), dataset.edge_split, options, device)
+                            : make_run(std::move(data), options, device);
     NanWatch watch;
     std::optional<KernelTimer> timer;
     if (!options.trace.empty() || !options.report.empty())
@@ -152,8 +169,10 @@ Trained fit(const PyDataset& dataset, const TrainOptions& options, nb::handle ca
     recorder.start(run, trainer, describe(device));
     result.summary = trainer.fit([&](const EpochReport& report) {
       recorder.epoch(report);
-      if (report.evaluation && report.best_epoch == report.epoch)
+      if (report.evaluation && report.best_epoch == report.epoch) {
         result.best = run.model.module->state_dict();
+        if (run.model.details) result.details = run.model.details();
+      }
       nb::gil_scoped_acquire acquire;
       try {
         callback(to_dict(report));
@@ -175,9 +194,13 @@ Trained fit(const PyDataset& dataset, const TrainOptions& options, nb::handle ca
 
 nb::dict train(const PyDataset& dataset, const std::string& model, const Given& given, nb::handle callback) {
   const Dataset& data = dataset.data;
-  check(data.has_features(), "[train] the dataset has no features");
-  check(data.y.defined(), "[train] the dataset has no labels");
   const TrainOptions options = options_of(model, given);
+  const bool graphs = options.task == TaskKind::kGraph;
+  check(graphs || data.has_features(), "[train] the dataset has no features");
+  check(options.task != TaskKind::kNode || data.y.defined(), "[train] the dataset has no labels of nodes",
+        data.graph_label.defined() ? ": it is a set of graphs, for task graph" : "");
+  check(!graphs || (data.graph_ptr.defined() && data.graph_label.defined()),
+        "[train] task graph needs a set of graphs with labels: Dataset(..., graph_ptr=, y=)");
   Interruption interruption;
   Trained trained;
   try {
@@ -197,39 +220,85 @@ nb::dict train(const PyDataset& dataset, const std::string& model, const Given& 
   result["peak_bytes"] = summary.peak_bytes;
   result["weights"] = to_dict(trained.best);
   result["logits"] = to_dlpack(trained.logits);
-  result["regression"] = data.regression();
+  result["regression"] = options.task == TaskKind::kNode && data.regression();
+  result["task"] = std::string(name(options.task));
+  nb::dict details;
+  for (const auto& [metric, value] : trained.details) details[metric.c_str()] = value;
+  result["details"] = details;
   return result;
 }
 
-/// Logits of weights on a dataset: labels and masks are not needed.
-nb::object predict(const PyDataset& dataset, const std::string& model, const Given& given,
-                   const nb::dict& weights, std::int64_t classes) {
-  const TrainOptions options = options_of(model, given);
+/// A model with these weights, in evaluation mode. Labels and masks of the dataset are not needed.
+NodeRun loaded_run(const PyDataset& dataset, const TrainOptions& options, const StateDict& weights,
+                   std::int64_t classes) {
+  Dataset data = dataset.data;
+  check(data.has_features() || data.graph_ptr.defined(), "[predict] the dataset has no features");
+  // Placeholders: a NodeTask needs labels and a split, the model does not read them.
+  data.num_classes = classes;
+  data.y = Tensor::zeros({data.num_nodes}, DType::kI64);
+  const Tensor nobody = Tensor::zeros({0}, DType::kI64);
+  data.split = {nobody, nobody, nobody};
+  NodeRun run = make_prediction_run(std::move(data), options, parse_device(options.device));
+  run.model.module->load_state_dict(
+      fit_weights(run.model.module->state_dict(), weights, "[predict] weights", run.model.text, ""));
+  run.model.module->eval();
+  return run;
+}
+
+StateDict state_of(const nb::dict& weights) {
   StateDict state;
   for (const auto& [name, value] : weights)
     state.emplace_back(nb::cast<std::string>(name), read("predict", nb::cast<std::string>(name), value));
+  return state;
+}
+
+/// Logits of weights on a dataset.
+nb::object predict(const PyDataset& dataset, const std::string& model, const Given& given,
+                   const nb::dict& weights, std::int64_t classes) {
+  const TrainOptions options = options_of(model, given);
+  const StateDict state = state_of(weights);
   Tensor logits;
   {
     nb::gil_scoped_release release;
     const PreserveDevice preserve;
-    Dataset data = dataset.data;
-    check(data.has_features(), "[predict] the dataset has no features");
-    // Placeholders: a NodeTask needs labels and a split, the model does not read them.
-    data.num_classes = classes;
-    data.y = Tensor::zeros({data.num_nodes}, DType::kI64);
-    const Tensor nobody = Tensor::zeros({0}, DType::kI64);
-    data.split = {nobody, nobody, nobody};
-    const NodeRun run = make_prediction_run(std::move(data), options, parse_device(options.device));
-    run.model.module->load_state_dict(
-        fit_weights(run.model.module->state_dict(), state, "[predict] weights", run.model.text, ""));
-    logits = logits_of(run);
+    logits = logits_of(loaded_run(dataset, options, state, classes));
   }
   return to_dlpack(logits);
 }
 
-nb::list options_table(const std::string& model) {
-  TrainOptions defaults = published_options(model);
+/// Scores (logits) of pairs of nodes, f32 [pairs]. Messages pass over all edges of the dataset.
+nb::object predict_links(const PyDataset& dataset, const std::string& model, const Given& given,
+                         const nb::dict& weights, nb::handle sources, nb::handle targets) {
+  const TrainOptions options = options_of(model, given);
+  const StateDict state = state_of(weights);
+  const Tensor src = read("predict", "sources", sources), dst = read("predict", "targets", targets);
+  Tensor score;
+  {
+    nb::gil_scoped_release release;
+    const PreserveDevice preserve;
+    const NodeRun run = loaded_run(dataset, options, state, 1);
+    check(run.model.score != nullptr, "[predict] scores of pairs are for task link");
+    const NoGrad no_grad;
+    const Device device = run.task.x.device();
+    score = run.model.score(src.to(device), dst.to(device)).value().to(kCpu).to(DType::kF32);
+    score = score.reshape({src.numel()});
+  }
+  return to_dlpack(score);
+}
+
+/// The command rodeo_train. `starter`: what starts a rank, before the options. The caller ends the process.
+int command(const std::vector<std::string>& words, const std::vector<std::string>& starter) {
+  std::vector<const char*> argv;
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  argv.push_back(nullptr);
+  nb::gil_scoped_release release;
+  TrainOptions defaults;
   defaults.choose_model = true;
+  return train_command(static_cast<int>(words.size()), argv.data(), defaults, starter);
+}
+
+nb::list options_table(const std::string& model, const std::string& task) {
+  const TrainOptions defaults = defaults_of(model, {{"task", task}});
   nb::list rows;
   for (const TrainOption& row : option_table(defaults))
     rows.append(nb::make_tuple(std::string(row.name), row.help, row.default_text, row.is_flag()));
@@ -243,7 +312,11 @@ void bind_train(nb::module_& m) {
   m.def("train", train, nb::arg("dataset"), nb::arg("model"), nb::arg("options"), nb::arg("callback"));
   m.def("predict", predict, nb::arg("dataset"), nb::arg("model"), nb::arg("options"), nb::arg("weights"),
         nb::arg("classes"));
-  m.def("options_table", options_table, nb::arg("model"));
+  m.def("predict_links", predict_links, nb::arg("dataset"), nb::arg("model"), nb::arg("options"),
+        nb::arg("weights"), nb::arg("sources"), nb::arg("targets"));
+  m.def("command", command, nb::arg("words"), nb::arg("starter"));
+  m.def("started_as_rank", started_as_rank);
+  m.def("options_table", options_table, nb::arg("model"), nb::arg("task"));
   m.def("model_names", [] { return model_names(); });
 }
 

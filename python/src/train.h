@@ -5,12 +5,14 @@
 
 #include "arrays.h"
 #include "datasets/dataset.h"
+#include "datasets/edge_split.h"
 
 namespace rodeo::python {
 
 /// rodeo._core.Dataset.
 struct PyDataset {
   Dataset data;
+  EdgeSplit edge_split;  // of the file, for link prediction
 };
 
 /// HDF5 is for one thread at a time, and Python's threads run while it reads. Lock it without the GIL.

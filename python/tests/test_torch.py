@@ -1,6 +1,7 @@
 """rodeo.torch: gradients, PyTorch's checks of custom operators, compilation, autocast, streams and CUDA graphs."""
 import threading
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", minversion="2.4")
@@ -306,10 +307,23 @@ def test_training_on_the_gpu(device):
     data = rodeo.Dataset.generate("cora")
     results = [rodeo.train(data, epochs=60, device="cuda") for _ in range(2)]
     assert results[0].best["val"] > 0.6 and (results[0].logits == results[1].logits).all()
+    assert (rodeo.train(data, epochs=60, gpus=1).logits == results[0].logits).all()
+    link = rodeo.train(data, task="link", epochs=10, device="cuda")
+    assert np.isfinite(link.score(np.array([[0, 1], [2, 3]]))).all()
+    assert len(rodeo.train(data, epochs=3, seeds=2, device="cuda").runs) == 2
     with pytest.raises(KeyError):
         rodeo.train(data, epochs=1000, device="cuda", callback=lambda epoch: {}["stop"] if epoch["epoch"] == 20 else None)
     torch.testing.assert_close(rodeo.spmm(rodeo.Graph.from_edge_index(torch.tensor(make_edges(N, E)).cuda(), N),
                                           torch.ones(N, 2, device=device)).sum().item(), 2.0 * E)
+
+
+@pytest.mark.parametrize("device", ["cuda"], indirect=True)
+def test_training_on_two_gpus(device):
+    if torch.cuda.device_count() < 2:
+        pytest.skip("one CUDA device")
+    data = rodeo.Dataset.generate("cora")
+    shared, alone = rodeo.train(data, epochs=20, gpus=2, dropout=0), rodeo.train(data, epochs=20, device="cuda", dropout=0)
+    np.testing.assert_allclose([e["loss"] for e in shared.history], [e["loss"] for e in alone.history], rtol=1e-3)
 
 
 def test_arguments_of_any_kind_never_crash(graph, device):

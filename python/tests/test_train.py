@@ -230,3 +230,131 @@ def test_weights_run_in_pytorch(cora):
     with torch.no_grad():
         logits = net(x, rodeo.Graph.from_edge_index(torch.tensor(np.stack([np.asarray(e) for e in edges.edge_index()])), 2708))
     np.testing.assert_allclose(logits.numpy(), result.logits, atol=1e-3)
+
+
+def test_seeds_have_means_and_deviations():
+    edges, x, y, masks = small()
+    dataset = rodeo.Dataset(edges, x, y, **masks)
+    epochs = []
+    results = rodeo.train(dataset, epochs=10, seeds=3, seed=5, device="cpu", callback=epochs.append)
+    assert [run.seed for run in results.runs] == [5, 6, 7] and len(epochs) == 30
+    assert [e["run"] for e in epochs[::10]] == [0, 1, 2] and epochs[-1]["seed"] == 7
+    tests = [run.best["test"] for run in results.runs]
+    assert results.mean["test"] == pytest.approx(np.mean(tests)) and results.deviation["test"] == pytest.approx(np.std(tests, ddof=1))
+    alone = rodeo.train(dataset, epochs=10, seed=6, device="cpu")
+    np.testing.assert_array_equal(alone.logits, results.runs[1].logits)
+    assert results.best_run.best["val"] == max(run.best["val"] for run in results.runs)
+    assert results.predictions().shape == (60,) and set(results.weights) == set(alone.weights)
+    for given, text in [({"seeds": 0}, "seeds"), ({"seeds": 2, "checkpoint": "c"}, "one run"), ({"seeds": "2"}, "seeds"),
+                        ({"splits": "all"}, "masks"), ({"splits": "some"}, "splits"), ({"parallel": 2}, "command only"),
+                        ({"gpus": 1, "ranks": 1}, "leave one out"), ({"gpus": -1}, "gpus"), ({"task": "edge"}, "edge"),
+                        ({"task": "regression"}, "floats"), ({"task": "graph"}, "set of graphs")]:
+        with pytest.raises(ValueError, match=text):
+            rodeo.train(dataset, epochs=2, device="cpu", **given)
+
+
+def test_all_splits_of_a_file(tmp_path):
+    edges, x, y, masks = small()
+    h5py = pytest.importorskip("h5py")
+    rodeo.Dataset(edges, x, y, **masks).save(tmp_path / "s.h5")
+    with h5py.File(tmp_path / "s.h5", "r+") as file:
+        for name, k in (("train_mask", 0), ("val_mask", 1), ("test_mask", 2)):
+            del file[name]
+            file[name] = np.stack([np.arange(60) % 3 == (k + s) % 3 for s in range(2)], 1).astype("u1")
+    results = rodeo.train(tmp_path / "s.h5", epochs=3, splits="all", device="cpu")
+    assert len(results.runs) == 2
+
+
+def test_links():
+    edges, x, y, masks = small(nodes=80)
+    dataset = rodeo.Dataset(edges, x)
+    result = rodeo.train(dataset, "gcn", task="link", epochs=30, undirected=True, device="cpu", embedding=8, reorder="rcm")
+    assert result.task == "link" and result.logits.shape == (80, 8) and result.best["test"] > 0.5 and "AUC" in result.details
+    scores = result.score(edges[:, :7])
+    assert scores.shape == (7,) and scores.dtype == np.float32 and np.isfinite(scores).all()
+    np.testing.assert_array_equal(result.score(edges[:, 2:5]), scores[2:5])
+    with pytest.raises(ValueError, match="result.score"):
+        result.predictions()
+    for pairs, text in [(edges[0], r"\[2, pairs\]"), (np.array([[0], [80]]), "80 nodes"), (edges * 1.0, "integers")]:
+        with pytest.raises(ValueError, match=text):
+            result.score(pairs)
+    with pytest.raises(ValueError, match="no option 'split' for task link"):
+        rodeo.train(dataset, task="link", split="60/20/20", epochs=2, device="cpu")
+    assert rodeo.options("gcn", "link")["decoder"][0] == "dot" and "decoder" not in rodeo.options("gcn")
+
+
+def graph_set(graphs=60, seed=0):
+    """Cycles, and cycles with a chord from each node: two classes."""
+    random = np.random.default_rng(seed)
+    ptr, parts, y = [0], [], random.integers(0, 2, graphs)
+    for label in y:
+        n = random.integers(6, 10)
+        i = np.arange(n)
+        pairs = [(i, (i + 1) % n)] + ([(i, (i + 3) % n)] if label else [])
+        one = np.concatenate([np.stack(p) for p in pairs], 1)
+        parts.append(np.concatenate([one, one[::-1]], 1) + ptr[-1])
+        ptr.append(ptr[-1] + n)
+    return np.concatenate(parts, 1), np.array(ptr), y
+
+
+def test_graphs_and_folds(tmp_path):
+    edges, ptr, y = graph_set()
+    dataset = rodeo.Dataset(edges, np.ones((ptr[-1], 1)), y, graph_ptr=ptr)
+    assert dataset.num_graphs == 60 and dataset.num_classes == 2
+    one = rodeo.train(dataset, "gin", task="graph", fold=1, folds=4, epochs=20, hidden=16, batch_graphs=16, device="cpu")
+    assert one.logits.shape == (60, 2) and one.best["test"] > 0.8 and one.predictions().shape == (60,)
+    all_folds = rodeo.train(dataset, "gin", task="graph", folds=4, epochs=3, hidden=16, batch_graphs=16, device="cpu")
+    assert len(all_folds.runs) == 4 and 0 <= all_folds.mean["test"] <= 1
+    dataset.save(tmp_path / "g.h5")
+    again = rodeo.train(tmp_path / "g.h5", "gin", task="graph", fold=1, folds=4, epochs=20, hidden=16, batch_graphs=16, device="cpu")
+    np.testing.assert_array_equal(again.logits, one.logits)
+    with pytest.raises(ValueError, match="set of graphs, for task graph"):
+        rodeo.train(dataset, epochs=2, device="cpu")
+    for change, text in [({"graph_ptr": ptr[:-1]}, "graph_ptr"), ({"graph_ptr": ptr[::-1]}, "graph_ptr"),
+                         ({"graph_ptr": np.array([0, 3, ptr[-1]]), "y": [0, 1]}, "another graph"), ({"y": y[1:]}, r"integers \[60\]"),
+                         ({"y": None}, r"integers \[60\]"), ({"y": y, "num_classes": 1}, "label 1")]:
+        with pytest.raises(ValueError, match=text):
+            rodeo.Dataset(**{"edge_index": edges, "x": np.ones((ptr[-1], 1)), "y": y, "graph_ptr": ptr, **change})
+
+
+def test_edge_features_of_a_dataset(tmp_path):
+    edges, x, y, masks = small()
+    features = np.random.default_rng(1).standard_normal((400, 3)).astype("float32")
+    dataset = rodeo.Dataset(edges, x, y, edge_attr=features, **masks)
+    result = rodeo.train(dataset, "gatv2", epochs=10, edge_features=True, device="cpu")
+    assert any("edge" in name for name in result.weights)
+    dataset.save(tmp_path / "e.h5")
+    np.testing.assert_array_equal(rodeo.Dataset.load(tmp_path / "e.h5").arrays()["edge_attr"].shape, (400, 3))
+    with pytest.raises(ValueError, match="edge_attr"):
+        rodeo.Dataset(edges, x, y, edge_attr=features[1:])
+
+
+def test_ranks_on_the_cpu(tmp_path):
+    edges, x, y, masks = small()
+    dataset = rodeo.Dataset(edges, x, y, **masks)
+    epochs = []
+    shared = rodeo.train(dataset, epochs=12, ranks=2, device="cpu", dropout=0, callback=epochs.append, log=tmp_path / "l.jsonl")
+    alone = rodeo.train(dataset, epochs=12, device="cpu", dropout=0)
+    assert len(shared.history) == 12 and epochs == shared.history and set(epochs[0]) == set(alone.history[0])
+    assert set(shared.weights) == set(alone.weights) and (tmp_path / "l.jsonl").exists()
+    np.testing.assert_allclose([e["loss"] for e in shared.history], [e["loss"] for e in alone.history], rtol=1e-3)
+    np.testing.assert_allclose(shared.logits, alone.logits, atol=1e-2)
+
+    def stop(epoch):
+        if epoch["epoch"] >= 3:
+            raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        rodeo.train(dataset, epochs=100000, ranks=2, device="cpu", callback=stop)
+    for given, text in [({"hidden": 0}, "hidden"), ({"task": "link"}, "one rank"), ({"hiden": 3}, "hiden")]:
+        with pytest.raises(ValueError, match=text):
+            rodeo.train(dataset, ranks=2, device="cpu", **{"epochs": 2, **given})
+
+
+def test_the_module_is_the_command(tmp_path, cora):
+    cora.save(tmp_path / "c.h5")
+    environment = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(rodeo.__file__))}
+    for arguments, code in [(["--help"], 0), (["--model", "gcn", "--dataset", str(tmp_path / "c.h5"), "--epochs", "3", "--device", "cpu"], 0), (["--hidden"], 2)]:
+        done = subprocess.run([sys.executable, "-m", "rodeo", *arguments], capture_output=True, text=True, env=environment, timeout=120)
+        assert done.returncode == code, done.stderr
+        assert ("rodeo_train" in done.stdout + done.stderr) or "test" in done.stdout

@@ -244,7 +244,8 @@ void run(const TrainOptions& options, const Communicator& ranks) {
 
 }  // namespace
 
-int train_command(int argc, const char* const* argv, const TrainOptions& defaults) {
+int train_command(int argc, const char* const* argv, const TrainOptions& defaults,
+                  const std::vector<std::string>& starter) {
   const std::string program = defaults.choose_model ? "rodeo_train" : str("train_", defaults.model);
   int count = 1;
   std::optional<TrainOptions> parsed;  // a rank parses later, so that one message names it
@@ -254,7 +255,12 @@ int train_command(int argc, const char* const* argv, const TrainOptions& default
     if (parsed->notice.empty()) count = num_ranks_to_start(*parsed);
   });
   if (code != kDone) return code;
-  if (count > 1) return launch_ranks(count, const_cast<char**>(argv));
+  if (count > 1 && starter.empty()) return launch_ranks(count, const_cast<char**>(argv));
+  if (count > 1) {
+    std::vector<std::string> words = starter;
+    words.insert(words.end(), argv + 1, argv + argc);
+    return launch_ranks(count, words);
+  }
   return run_command_on_ranks(program, [&](const Communicator& ranks) {
     if (!parsed) parsed = parse_train_options(argc, argv, defaults);
     const TrainOptions& options = *parsed;

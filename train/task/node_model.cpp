@@ -158,6 +158,10 @@ NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device, co
   return run;
 }
 
+NodeRun make_run(Dataset dataset, const EdgeSplit& edges, const TrainOptions& options, Device device) {
+  return make_link_run(std::move(dataset), edges, options, device);
+}
+
 NodeRun make_prediction_run(Dataset dataset, const TrainOptions& options, Device device) {
   if (options.task == TaskKind::kLink) return build_link_run(std::move(dataset), options, device, nullptr);
   if (options.task == TaskKind::kGraph) return make_graph_prediction_run(std::move(dataset), options, device);

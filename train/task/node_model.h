@@ -1,6 +1,7 @@
 /// A model of the registry, bound to the dataset it is trained on.
 #pragma once
 
+#include "datasets/edge_split.h"
 #include "train/task/node_run.h"
 
 namespace rodeo {
@@ -10,6 +11,8 @@ namespace rodeo {
 NodeRun load_run(const TrainOptions& options, Device device, const Communicator& ranks = {});
 /// The same for a dataset in memory.
 NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device, const Communicator& ranks = {});
+/// The same for link prediction, with the edges that a file names (load_edge_split).
+NodeRun make_run(Dataset dataset, const EdgeSplit& edges, const TrainOptions& options, Device device);
 /// The same without an objective, for predictions: messages pass over all edges.
 NodeRun make_prediction_run(Dataset dataset, const TrainOptions& options, Device device);
 
