@@ -36,7 +36,7 @@ Variable SageConv::forward(const Adjacency& adj, const Features& x, const SpmmOp
   const bool first = aggregates_first(x, neighbours_.weight(), options_.aggr),
              block = adj.rows() < adj.cols();
   // Not on a whole graph, whose memory is scarce: the product would keep a copy of x.
-  if (first && block && root_) return combine_in_block(adj, x.dense(), spmm, then);
+  if (first && block && root_) return combine_in_block(adj, x, spmm, then);
   // Both branches read x: a dropout that its products do not apply is computed once.
   const Features in = first || block ? Features(x.dense()) : linear_input(x, neighbours_.weight());
   return combine(adj, {in, block ? Features(rows(in.dense(), 0, adj.rows())) : in}, spmm, then);
@@ -47,11 +47,12 @@ Variable SageConv::forward(const Adjacency& adj, const BipartiteFeatures& x, con
   return combine(adj, x, spmm, {});
 }
 
-Variable SageConv::combine_in_block(const Adjacency& adj, const Variable& x, SpmmOptions spmm,
+Variable SageConv::combine_in_block(const Adjacency& adj, const Features& x, SpmmOptions spmm,
                                     const EpilogueOptions& then) const {
   spmm.reduce = options_.aggr;
   const Variable w = concat_rows(std::vector{neighbours_.weight(), root_->weight()});
-  const Variable both = sage_concat(adj, x, spmm);
+  const PendingRows* const rows = x.pending_rows();
+  const Variable both = rows ? sage_concat(adj, *rows, spmm) : sage_concat(adj, x.dense(), spmm);
   if (!options_.normalize) return linear(both, w, neighbours_.bias(), {.then = then});
   return finish(l2_normalize(linear(both, w, neighbours_.bias())), {}, then);
 }

@@ -44,7 +44,7 @@ class SageConv : public Module {
   Variable combine(const Adjacency& adj, const BipartiteFeatures& x, const SpmmOptions& spmm,
                    const EpilogueOptions& then) const;
   /// The same on a block, as one product of neighbours and own features, side by side, with both weights.
-  Variable combine_in_block(const Adjacency& adj, const Variable& x, SpmmOptions spmm,
+  Variable combine_in_block(const Adjacency& adj, const Features& x, SpmmOptions spmm,
                             const EpilogueOptions& then) const;
 
   SageConvOptions options_;

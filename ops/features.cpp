@@ -8,6 +8,7 @@
 #include "ops/convert.h"
 #include "ops/dense.h"
 #include "ops/epilogue.h"
+#include "ops/gather_rows.h"
 #include "ops/kernels/sparse.h"
 #include "ops/scale_rows.h"
 
@@ -52,8 +53,17 @@ Features::Features(std::shared_ptr<const SparsePattern> pattern, Tensor value, T
       value_(std::move(value)),
       transposed_value_(std::move(transposed_value)) {}
 
+Features::Features(PendingRows rows) {
+  check_matrix("features", "x", rows.x);
+  check(rows.index.defined() && rows.index.rank() == 1 && rows.index.dtype() == DType::kI64 &&
+            rows.index.device() == rows.x.device(),
+        "[features] the index of pending rows must be i64 [k] on ", rows.x.device());
+  rows_ = std::make_shared<const PendingRows>(std::move(rows));
+}
+
 const Variable& Features::input() const {
   check(!is_sparse(), "[features] a dense matrix is needed here, and these features are sparse: ", shape());
+  if (rows_ && !dense_.defined()) dense_ = Variable(gather_rows(rows_->x, rows_->index));
   return dense_;
 }
 
@@ -67,6 +77,7 @@ Variable Features::dense() const {
 }
 
 Shape Features::shape() const {
+  if (rows_) return {rows_->index.numel(), rows_->x.dim(1)};
   return is_sparse() ? Shape{pattern_->x.rows(), pattern_->x.cols()} : dense_.shape();
 }
 

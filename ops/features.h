@@ -17,6 +17,12 @@ constexpr std::int64_t kRecomputeBytes = std::int64_t{1} << 28;
 /// has the measurements.
 constexpr double kSparseBelowOnCpu = 0.2, kSparseBelowOnCuda = 0.12;
 
+/// Rows of a matrix that are not gathered yet: y[i] = x[index[i]].
+struct PendingRows {
+  Tensor x;      // [m, n]
+  Tensor index;  // i64 [k] in [0, m)
+};
+
 /// A dropout and a row scale that are deferred until x is read: y[i, j] = scale[i] dropout(x)[i, j].
 struct PendingDropout {
   double p = 0;
@@ -37,6 +43,8 @@ struct SparsePattern {
 ///   - a dense constant with a pending dropout, which a product applies while it reads (see linear.h),
 ///   - a sparse constant, whose zeros are never stored, read or multiplied. Layers that begin with a product
 ///     X W accept it: forward(graph, sparse_features(...)).
+///   - constant rows of a larger matrix, which are gathered when they are read, or not at all
+///   (sage_concat.h).
 class Features {
  public:
   Features() = default;                                  // undefined
@@ -49,21 +57,30 @@ class Features {
   ///   transposed_value  [entries] in the order of pattern->transposed; undefined: computed in backward
   Features(std::shared_ptr<const SparsePattern> pattern, Tensor value, Tensor transposed_value);
 
-  bool defined() const { return is_sparse() || dense_.defined(); }
+  /// rows.x[rows.index], a constant [k, n]. Throws Error for shapes and dtypes other than those of
+  /// gather_rows().
+  explicit Features(PendingRows rows);
+
+  bool defined() const { return is_sparse() || rows_ || dense_.defined(); }
   bool is_sparse() const { return pattern_ != nullptr; }
   /// Sparse features and those with a pending dropout are constants.
   bool requires_grad() const { return dense_.requires_grad(); }
 
   Shape shape() const;
   std::int64_t dim(int i) const { return shape()[i]; }
-  DType dtype() const { return is_sparse() ? value_.dtype() : dense_.dtype(); }
-  Device device() const { return is_sparse() ? value_.device() : dense_.device(); }
+  DType dtype() const { return is_sparse() ? value_.dtype() : rows_ ? rows_->x.dtype() : dense_.dtype(); }
+  Device device() const {
+    return is_sparse() ? value_.device() : rows_ ? rows_->x.device() : dense_.device();
+  }
 
   /// The dense matrix. Applies a pending dropout in each call, so call it once. Throws Error where the
   /// features are sparse.
   Variable dense() const;
-  /// The dense matrix before the pending dropout. Throws Error where the features are sparse.
+  /// The dense matrix before the pending dropout; gathers pending rows. Throws Error where the features are
+  /// sparse.
   const Variable& input() const;
+  /// Null, or the rows that are pending.
+  const PendingRows* pending_rows() const { return rows_.get(); }
   const std::optional<PendingDropout>& pending_dropout() const { return pending_; }
 
   /// The same values rounded to another floating dtype (the same features where they have it). Throws Error
@@ -82,7 +99,8 @@ class Features {
   Tensor transposed_values() const;
 
  private:
-  Variable dense_;
+  mutable Variable dense_;  // undefined until pending rows are gathered
+  std::shared_ptr<const PendingRows> rows_;
   std::optional<PendingDropout> pending_;
   std::shared_ptr<const SparsePattern> pattern_;
   Tensor value_;

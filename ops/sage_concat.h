@@ -4,6 +4,7 @@
 
 #include "core/adjacency.h"
 #include "core/variable.h"
+#include "ops/features.h"
 #include "ops/spmm_types.h"
 
 namespace rodeo {
@@ -19,5 +20,10 @@ namespace rodeo {
 /// in the first m rows. For a maximum or minimum as spmm(). Deterministic. Throws rodeo::Error when shapes,
 /// dtypes or devices disagree, and what spmm() throws.
 Variable sage_concat(const Adjacency& adj, const Variable& x, const SpmmOptions& options = {});
+
+/// The same of the constant rows x = rows.x[rows.index], without gradient. Sums and means of rows of whole 16
+/// bytes read rows.x itself: only the first m rows are gathered. Throws Error as gather_rows() does for an
+/// index that is out of range.
+Variable sage_concat(const Adjacency& adj, const PendingRows& rows, const SpmmOptions& options = {});
 
 }  // namespace rodeo

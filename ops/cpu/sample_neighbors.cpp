@@ -79,4 +79,11 @@ void number_sources(const Csr& a, const Tensor& targets, const Tensor& num_targe
   *sample.num_nodes.data<std::int64_t>() = next;
 }
 
+void take_columns(const Csr& a, const Tensor& nodes, std::int64_t, const Tensor& col) {
+  const auto* from = a.col.data<std::int32_t>();
+  const auto* node = nodes.data<std::int64_t>();
+  auto* to = col.data<std::int32_t>();
+  for (std::int64_t e = 0; e < col.numel(); ++e) to[e] = static_cast<std::int32_t>(node[from[e]]);
+}
+
 }  // namespace rodeo::kernels::cpu

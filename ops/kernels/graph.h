@@ -58,6 +58,9 @@ RODEO_KERNEL(sample_edges, void(const Csr& a, const Tensor& targets, const Tenso
 RODEO_KERNEL(number_sources, void(const Csr& a, const Tensor& targets, const Tensor& num_targets,
                                   const Tensor& marks, const NeighborSample& sample));
 
+/// col[e] = nodes[a.col[e]]: i32 [edges], 0 for a node outside [0, limit). Edges that no row names too.
+RODEO_KERNEL(take_columns, void(const Csr& a, const Tensor& nodes, std::int64_t limit, const Tensor& col));
+
 // graph_hash.h
 RODEO_KERNEL(hash_values, std::uint64_t(const Tensor& values));  // i32 or i64; may be empty
 

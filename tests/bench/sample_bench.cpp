@@ -101,9 +101,9 @@ class Run {
     std::int64_t at = 0;
     for (const Tensor& targets : batches_.epoch(epoch)) {
       SampledBatch batch;
-      Variable x;
+      Features x;
       timed(&Parts::sample, [&] { batch = sampler_.sample_checked(targets, epoch, at++); });
-      timed(&Parts::gather, [&] { x = features(batch); });
+      timed(&Parts::gather, [&] { x = Features(features(batch).dense()); });
       timed(&Parts::train, [&] { step(batch, x); });
       for (const Block& block : batch.blocks) edges += block.adj.num_edges();
       nodes += batch.inputs().numel();
@@ -126,8 +126,8 @@ class Run {
       label.push_back(static_cast<std::int64_t>(random_word(3, 0, static_cast<std::uint64_t>(i)) % classes));
     return Tensor::from(label, device);
   }
-  Variable features(const SampledBatch& batch) const { return Variable(gather_rows(x_, batch.inputs())); }
-  Tensor step(const SampledBatch& batch, const Variable& x) {
+  Features features(const SampledBatch& batch) const { return Features(PendingRows{x_, batch.inputs()}); }
+  Tensor step(const SampledBatch& batch, const Features& x) {
     const RandomStep random_step(adam_.step_counter());
     std::vector<Adjacency> blocks;
     for (const Block& block : batch.blocks) blocks.push_back(block.adj);

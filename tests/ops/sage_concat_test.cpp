@@ -67,6 +67,37 @@ TEST_P(OpsSageConcat, GradientIsThatOfTheComposition) {
     }
 }
 
+// Rows that are not gathered give the bits of rows that are.
+TEST_P(OpsSageConcat, PendingRowsAreTheGatheredOnes) {
+  const Adjacency adj = block().to(device());
+  std::vector<std::int64_t> index;
+  for (std::int64_t i = 0; i < 30; ++i) index.push_back(i * 17 % 90);
+  const Tensor at = Tensor::from(index, device());
+  for (const Reduce reduce : {Reduce::kSum, Reduce::kMean, Reduce::kMin})
+    for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16, DType::kF16})
+      for (const std::int64_t n : {3, 4, 8, 100}) {
+        const Tensor x = random_tensor({90, n}, dtype, device());
+        const SpmmOptions options{
+            .algorithm = reduce == Reduce::kMin ? SpmmAlgorithm::kAuto : SpmmAlgorithm::kCsr,
+            .reduce = reduce};
+        const Features rows(PendingRows{x, at});
+        ASSERT_EQ(rows.shape(), (Shape{30, n}));
+        EXPECT_TRUE(same_bits(sage_concat(adj, *rows.pending_rows(), options).value(),
+                              sage_concat(adj, rows.dense(), options).value()))
+            << reduce << " " << dtype << " " << n;
+      }
+}
+
+TEST_P(OpsSageConcat, AnIndexOutOfRangeIsNamed) {
+  const Adjacency adj = block().to(device());
+  const Tensor x = Tensor::zeros({20, 4}, DType::kF32, device());
+  std::vector<std::int64_t> index(30, 1);
+  index[29] = 20;
+  const PendingRows rows{x, Tensor::from(index, device())};
+  const auto run = [&] { return sage_concat(adj, rows, {SpmmAlgorithm::kCsr}).value().to(kCpu); };
+  EXPECT_EQ(error_of([&] { static_cast<void>(run()); }), "[sage_concat] index[29] = 20 is outside [0, 20)");
+}
+
 TEST_P(OpsSageConcat, EmptyShapesAndErrors) {
   const Adjacency adj = block().to(device());
   EXPECT_EQ(sage_concat(adj, Variable(Tensor::zeros({30, 0}, DType::kF32, device()))).shape(), (Shape{7, 0}));

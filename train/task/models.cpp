@@ -134,7 +134,7 @@ void train_on_batches(NodeModel& out, Model& model, const TrainOptions& options,
       [&model, x](const SampledBatch& batch) {
         std::vector<Adjacency> blocks;
         for (const Block& block : batch.blocks) blocks.push_back(block.adj);
-        return model.forward(blocks, Variable(gather_rows(x, batch.inputs())));
+        return model.forward(blocks, Features(PendingRows{x, batch.inputs()}));
       },
       options.batch, sums_over_blocks(options));
   out.text += fmt::format(", batches of {}, fan-out {}{}", options.batch, fmt::join(fanout, ", "),

@@ -1,4 +1,5 @@
 // Neighbour sampling (ops/sample_neighbors.h). Sizes stay on the device: grids are made for capacities.
+#include "core/cuda/index_fault.cuh"
 #include "ops/cuda/device/scan.cuh"
 #include "ops/kernels/graph.h"
 
@@ -103,6 +104,14 @@ __global__ void number_sources_kernel(Numbering n) {
     if (mark == n.t + e) n.nodes[number] = node;
   }
 }
+// Grid grid_for(edges, kThreads), block kThreads: a thread an edge.
+__global__ void take_columns_kernel(const std::int32_t* from, const std::int64_t* nodes, std::int64_t limit,
+                                    std::int32_t* to, std::int64_t edges, IndexCheck check) {
+  RODEO_GRID_STRIDE(e, edges) {
+    const std::int64_t source = from[e], node = nodes[source];
+    to[e] = is_index(node, limit, source, check) ? static_cast<std::int32_t>(node) : 0;
+  }
+}
 // Grid grid_for(t + capacity, kThreads): a thread a source.
 __global__ void unmark_kernel(Numbering n) {
   const std::int64_t nodes = *n.num_nodes;
@@ -161,6 +170,12 @@ void number_sources(const Csr& a, const Tensor& targets, const Tensor& num_targe
     run(number_sources_kernel, capacity);
   }
   run(unmark_kernel, t + capacity);
+}
+
+void take_columns(const Csr& a, const Tensor& nodes, std::int64_t limit, const Tensor& col) {
+  launch("take_columns", col.device(), take_columns_kernel, grid_for(col.numel(), kThreads), kThreads, 0,
+         a.col.data<std::int32_t>(), nodes.data<std::int64_t>(), limit, col.data<std::int32_t>(), col.numel(),
+         index_check(col.device(), "sage_concat", "index"));
 }
 
 }  // namespace rodeo::kernels::cuda
