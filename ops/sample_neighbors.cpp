@@ -39,7 +39,8 @@ NeighborSample sample_neighbors(const Adjacency& graph, const Tensor& targets, c
   check_inputs(graph, targets, num_targets, options, key, marks);
   const Device device = graph.device();
   const std::int64_t t = targets.numel();
-  NeighborSample sample{.row_ptr = Tensor::zeros({t + 1}, DType::kI64, device),
+  NeighborSample sample{.row_ptr = t > 0 ? Tensor::empty({t + 1}, DType::kI64, device)
+                                         : Tensor::zeros({1}, DType::kI64, device),
                         .col = {},
                         .edge_ids = {},
                         .nodes = {},
@@ -57,8 +58,8 @@ NeighborSample sample_neighbors(const Adjacency& graph, const Tensor& targets, c
   if (t == 0) return sample;
   if (capacity > 0)
     kernels::sample_edges.on(device)(graph.csr(), targets, num_targets, options, key, sample.row_ptr,
-                                     sample.edge_ids);
-  kernels::number_sources.on(device)(graph.csr(), targets, num_targets, marks, sample);
+                                     sample.edge_ids, sample.col);
+  kernels::number_sources.on(device)(targets, num_targets, marks, sample);
   return sample;
 }
 

@@ -33,10 +33,12 @@ void sample_row_ptr(const Csr& a, const Tensor& targets, const Tensor& num_targe
 
 void sample_edges(const Csr& a, const Tensor& targets, const Tensor& num_targets,
                   const SampleOptions& options, const SampleKey& key, const Tensor& row_ptr,
-                  const Tensor& edge_ids) {
+                  const Tensor& edge_ids, const Tensor& sources) {
   const auto *begin = a.row_ptr.data<std::int64_t>(), *target = targets.data<std::int64_t>(),
              *to = row_ptr.data<std::int64_t>();
   auto* out = edge_ids.data<std::int64_t>();
+  const auto* source = a.col.data<std::int32_t>();
+  auto* col = sources.data<std::int32_t>();
 #pragma omp parallel for schedule(dynamic, 64)
   for (std::int64_t i = 0; i < *num_targets.data<std::int64_t>(); ++i) {
     const std::int64_t node = target[i], first = begin[node], degree = begin[node + 1] - first,
@@ -50,14 +52,13 @@ void sample_edges(const Csr& a, const Tensor& targets, const Tensor& num_targets
       for (std::int64_t j = 0; j < count; ++j) row[j] = first + j;
     else
       sample_row(first, degree, node, key, count, row);
+    for (std::int64_t j = 0; j < count; ++j) col[to[i] + j] = source[row[j]];
   }
 }
 
-void number_sources(const Csr& a, const Tensor& targets, const Tensor& num_targets, const Tensor& marks,
+void number_sources(const Tensor& targets, const Tensor& num_targets, const Tensor& marks,
                     const NeighborSample& sample) {
   const auto* target = targets.data<std::int64_t>();
-  const auto* edge = sample.edge_ids.data<std::int64_t>();
-  const auto* source = a.col.data<std::int32_t>();
   auto *mark = marks.data<std::int32_t>(), *col = sample.col.data<std::int32_t>();
   auto* nodes = sample.nodes.data<std::int64_t>();
   const std::int64_t count = *num_targets.data<std::int64_t>(),
@@ -68,7 +69,7 @@ void number_sources(const Csr& a, const Tensor& targets, const Tensor& num_targe
     mark[target[i]] = next++;
   }
   for (std::int64_t e = 0; e < edges; ++e) {
-    const std::int32_t node = source[edge[e]];
+    const std::int32_t node = col[e];
     if (mark[node] == kUnmarked) {
       nodes[next] = node;
       mark[node] = next++;

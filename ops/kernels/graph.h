@@ -50,13 +50,14 @@ RODEO_KERNEL(segment_extremum_backward,
 // sample_neighbors.h: targets i64 [t], num_targets i64 [1], row_ptr i64 [t + 1]
 RODEO_KERNEL(sample_row_ptr, void(const Csr& a, const Tensor& targets, const Tensor& num_targets,
                                   const SampleOptions& options, const Tensor& row_ptr));
+/// sources i32 [capacity]: the node that each sampled edge begins at
 RODEO_KERNEL(sample_edges, void(const Csr& a, const Tensor& targets, const Tensor& num_targets,
                                 const SampleOptions& options, const SampleKey& key, const Tensor& row_ptr,
-                                const Tensor& edge_ids));
-/// Numbers the sources: col, nodes and num_nodes of NeighborSample. marks: as make_node_marks() returns them,
-/// and left so.
-RODEO_KERNEL(number_sources, void(const Csr& a, const Tensor& targets, const Tensor& num_targets,
-                                  const Tensor& marks, const NeighborSample& sample));
+                                const Tensor& edge_ids, const Tensor& sources));
+/// Numbers the sources: nodes and num_nodes of NeighborSample, and col, which holds nodes before. marks: as
+/// make_node_marks() returns them, and left so.
+RODEO_KERNEL(number_sources, void(const Tensor& targets, const Tensor& num_targets, const Tensor& marks,
+                                  const NeighborSample& sample));
 
 /// col[e] = nodes[a.col[e]]: i32 [edges], 0 for a node outside [0, limit). Edges that no row names too.
 RODEO_KERNEL(take_columns, void(const Csr& a, const Tensor& nodes, std::int64_t limit, const Tensor& col));

@@ -1,4 +1,9 @@
 // Neighbour sampling (ops/sample_neighbors.h). Sizes stay on the device: grids are made for capacities.
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+#include <cub/device/device_scan.cuh>
+
 #include "core/cuda/index_fault.cuh"
 #include "ops/cuda/device/scan.cuh"
 #include "ops/kernels/graph.h"
@@ -8,17 +13,35 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// Grid grid_for(t, kThreads), block kThreads: a thread a target.
-__global__ void sample_counts_kernel(const std::int64_t* begin, const std::int64_t* target,
-                                     const std::int64_t* num_targets, std::int64_t t, SampleOptions options,
-                                     std::int64_t* counts) {
-  const std::int64_t used = *num_targets;
-  RODEO_GRID_STRIDE(i, t) {
-    std::int64_t count = 0;
-    if (i < used) count = options.count(begin[target[i] + 1] - begin[target[i]]);
-    counts[i] = count;
-  }
+// out[i] = the sum of value(0) .. value(i - 1). The values are computed as the scan reads them.
+template <class Value, class T>
+void scan_of(const char* name, Value value, T* out, std::int64_t n, Device device) {
+  const auto values = thrust::make_transform_iterator(thrust::make_counting_iterator<std::int64_t>(0), value);
+  with_scratch(name, device, [&](void* scratch, std::size_t& bytes) {
+    return cub::DeviceScan::ExclusiveSum(scratch, bytes, values, out, n, Context::of(device).stream());
+  });
 }
+
+struct RowCount {
+  const std::int64_t *begin, *target, *num_targets;
+  SampleOptions options;
+  __device__ std::int64_t operator()(std::int64_t i) const {
+    if (i >= *num_targets) return 0;
+    const std::int64_t node = target[i];
+    return options.count(begin[node + 1] - begin[node]);
+  }
+};
+
+// What the kernels that sample edges read and write.
+struct Sampling {
+  const std::int64_t* begin;   // of the graph's rows
+  const std::int32_t* source;  // of the graph's edges
+  const std::int64_t *target, *num_targets;
+  SampleKey key;
+  const std::int64_t* row_ptr;
+  std::int64_t* edge;
+  std::int32_t* col;  // the node of each source
+};
 
 // Floyd's algorithm: `count` different numbers of [0, degree), plus `first`. A warp draws 32 numbers at a
 // time and compares each with those that are already in `out`.
@@ -41,35 +64,70 @@ __device__ void sample_row(std::int64_t first, std::int64_t degree, std::int64_t
 }
 
 // Grid (rows / warps of a block), block kThreads: a warp a target.
-__global__ void sample_edges_kernel(const std::int64_t* begin, const std::int64_t* target,
-                                    const std::int64_t* num_targets, bool replace, SampleKey key,
-                                    const std::int64_t* row_ptr, std::int64_t* edge_ids) {
+__global__ void sample_edges_kernel(Sampling s, bool replace) {
   const std::int64_t i = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
-  if (i >= *num_targets) return;
+  if (i >= *s.num_targets) return;
   const int lane = threadIdx.x % kWarp;
-  const std::int64_t node = target[i], first = begin[node], degree = begin[node + 1] - first,
-                     count = row_ptr[i + 1] - row_ptr[i];
-  std::int64_t* out = edge_ids + row_ptr[i];
+  const std::int64_t node = s.target[i], first = s.begin[node], degree = s.begin[node + 1] - first,
+                     count = s.row_ptr[i + 1] - s.row_ptr[i];
+  std::int64_t* out = s.edge + s.row_ptr[i];
   if (replace)
     for (std::int64_t j = lane; j < count; j += kWarp)
-      out[j] = first + static_cast<std::int64_t>(
-                           key.draw(node, static_cast<std::uint64_t>(j), static_cast<std::uint64_t>(degree)));
+      out[j] = first + static_cast<std::int64_t>(s.key.draw(node, static_cast<std::uint64_t>(j),
+                                                            static_cast<std::uint64_t>(degree)));
   else if (count == degree)
     for (std::int64_t j = lane; j < count; j += kWarp) out[j] = first + j;
   else
-    sample_row(first, degree, node, key, count, out);
+    sample_row(first, degree, node, s.key, count, out);
+  __syncwarp();
+  for (std::int64_t j = lane; j < count; j += kWarp) s.col[s.row_ptr[i] + j] = s.source[out[j]];
+}
+
+// The same without replacement for `fanout` <= kLanes: a group of kLanes lanes a target, lane j holds edge j.
+// Grid (rows / groups of a block), block kThreads.
+template <int kLanes>
+__global__ void sample_few_edges_kernel(Sampling s, int fanout) {
+  const std::int64_t i = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kLanes;
+  const int lane = threadIdx.x % kLanes;
+  const unsigned group = (kFullMask >> (kWarp - kLanes)) << (threadIdx.x % kWarp - lane);
+  std::int64_t node = 0, first = 0, degree = 0, at = 0;
+  int count = 0;
+  if (i < *s.num_targets) {
+    node = s.target[i], first = s.begin[node], degree = s.begin[node + 1] - first;
+    at = s.row_ptr[i], count = static_cast<int>(s.row_ptr[i + 1] - at);
+  }
+  const bool whole = count == degree;
+  std::int64_t chosen = lane, drawn = 0;
+  if (!whole && lane < count)
+    drawn = static_cast<std::int64_t>(s.key.draw(node, static_cast<std::uint64_t>(lane),
+                                                 static_cast<std::uint64_t>(degree - count + lane + 1)));
+  if (__any_sync(kFullMask, !whole))
+    for (int j = 0; j < fanout; ++j) {
+      const std::int64_t candidate = __shfl_sync(kFullMask, drawn, j, kLanes);
+      const unsigned taken = __ballot_sync(kFullMask, lane < j && chosen == candidate) & group;
+      if (lane == j && !whole) chosen = taken ? degree - count + j : candidate;
+    }
+  if (lane >= count) return;
+  s.edge[at + lane] = first + chosen;
+  s.col[at + lane] = s.source[first + chosen];
 }
 
 // What the kernels that number sources read and write. A mark is a target's number, or else t + the position
 // of the first sampled edge from the node.
 struct Numbering {
-  const std::int32_t* source;  // of the graph's edges
-  const std::int64_t *target, *num_targets, *num_edges, *edge;
+  const std::int64_t *target, *num_targets, *num_edges;
   std::int64_t t, capacity;
   std::int32_t* mark;
-  std::int64_t* firsts;  // [capacity + 1]: 1 for the first edge of a new node; then scanned
-  std::int32_t* col;
+  std::int32_t* new_before;  // [capacity + 1]: edges before this one that are the first from a new node
+  std::int32_t* col;         // the node of each source; then its number
   std::int64_t *nodes, *num_nodes;
+};
+
+struct IsFirst {
+  Numbering n;
+  __device__ std::int32_t operator()(std::int64_t e) const {
+    return e < *n.num_edges && n.mark[n.col[e]] == n.t + e;
+  }
 };
 
 // Grids grid_for(t or capacity, kThreads), block kThreads: a thread a target or an edge.
@@ -85,21 +143,16 @@ __global__ void mark_sources_kernel(Numbering n) {
   const std::int64_t edges = *n.num_edges;
   RODEO_GRID_STRIDE(e, n.capacity) {
     if (e >= edges) return;
-    atomicMin(n.mark + n.source[n.edge[e]], static_cast<std::int32_t>(n.t + e));
+    atomicMin(n.mark + n.col[e], static_cast<std::int32_t>(n.t + e));
   }
-}
-__global__ void find_firsts_kernel(Numbering n) {
-  const std::int64_t edges = *n.num_edges;
-  RODEO_GRID_STRIDE(e, n.capacity)
-  n.firsts[e] = e < edges && n.mark[n.source[n.edge[e]]] == n.t + e;
 }
 __global__ void number_sources_kernel(Numbering n) {
   const std::int64_t edges = *n.num_edges, targets = *n.num_targets;
   RODEO_GRID_STRIDE(e, n.capacity) {
-    if (e == 0) *n.num_nodes = targets + n.firsts[n.capacity];
+    if (e == 0) *n.num_nodes = targets + n.new_before[n.capacity];
     if (e >= edges) return;
-    const std::int32_t node = n.source[n.edge[e]], mark = n.mark[node];
-    const std::int64_t number = mark < n.t ? mark : targets + n.firsts[mark - n.t];
+    const std::int32_t node = n.col[e], mark = n.mark[node];
+    const std::int64_t number = mark < n.t ? mark : targets + n.new_before[mark - n.t];
     n.col[e] = static_cast<std::int32_t>(number);
     if (mark == n.t + e) n.nodes[number] = node;
   }
@@ -125,35 +178,52 @@ __global__ void unmark_kernel(Numbering n) {
 
 void sample_row_ptr(const Csr& a, const Tensor& targets, const Tensor& num_targets,
                     const SampleOptions& options, const Tensor& row_ptr) {
-  launch("sample_row_ptr", targets.device(), sample_counts_kernel, grid_for(targets.numel(), kThreads),
-         kThreads, 0, a.row_ptr.data<std::int64_t>(), targets.data<std::int64_t>(),
-         num_targets.data<std::int64_t>(), targets.numel(), options, row_ptr.data<std::int64_t>());
-  exclusive_scan(row_ptr);
+  const RowCount count{a.row_ptr.data<std::int64_t>(), targets.data<std::int64_t>(),
+                       num_targets.data<std::int64_t>(), options};
+  scan_of("sample_row_ptr", count, row_ptr.data<std::int64_t>(), row_ptr.numel(), targets.device());
 }
 
 void sample_edges(const Csr& a, const Tensor& targets, const Tensor& num_targets,
                   const SampleOptions& options, const SampleKey& key, const Tensor& row_ptr,
-                  const Tensor& edge_ids) {
-  launch("sample_edges", targets.device(), sample_edges_kernel,
-         dim3(static_cast<unsigned>(ceil_div(targets.numel(), kThreads / kWarp))), kThreads, 0,
-         a.row_ptr.data<std::int64_t>(), targets.data<std::int64_t>(), num_targets.data<std::int64_t>(),
-         options.replace, key, row_ptr.data<std::int64_t>(), edge_ids.data<std::int64_t>());
+                  const Tensor& edge_ids, const Tensor& sources) {
+  const Sampling s{a.row_ptr.data<std::int64_t>(),
+                   a.col.data<std::int32_t>(),
+                   targets.data<std::int64_t>(),
+                   num_targets.data<std::int64_t>(),
+                   key,
+                   row_ptr.data<std::int64_t>(),
+                   edge_ids.data<std::int64_t>(),
+                   sources.data<std::int32_t>()};
+  const auto grid = [&](int lanes) {
+    return dim3(static_cast<unsigned>(ceil_div(targets.numel(), kThreads / lanes)));
+  };
+  const auto few = [&](void (*kernel)(Sampling, int), int lanes) {
+    launch("sample_edges", targets.device(), kernel, grid(lanes), kThreads, 0, s,
+           static_cast<int>(options.fanout));
+  };
+  if (options.replace || options.fanout == kAllNeighbors || options.fanout > kWarp)
+    launch("sample_edges", targets.device(), sample_edges_kernel, grid(kWarp), kThreads, 0, s,
+           options.replace);
+  else if (options.fanout <= 8)
+    few(sample_few_edges_kernel<8>, 8);
+  else if (options.fanout <= 16)
+    few(sample_few_edges_kernel<16>, 16);
+  else
+    few(sample_few_edges_kernel<32>, 32);
 }
 
-void number_sources(const Csr& a, const Tensor& targets, const Tensor& num_targets, const Tensor& marks,
+void number_sources(const Tensor& targets, const Tensor& num_targets, const Tensor& marks,
                     const NeighborSample& sample) {
   const Device device = targets.device();
   const std::int64_t t = targets.numel(), capacity = sample.col.numel();
-  const Tensor firsts = Tensor::zeros({capacity + 1}, DType::kI64, device);
-  const Numbering n{a.col.data<std::int32_t>(),
-                    targets.data<std::int64_t>(),
+  const Tensor new_before = Tensor::empty({capacity + 1}, DType::kI32, device);
+  const Numbering n{targets.data<std::int64_t>(),
                     num_targets.data<std::int64_t>(),
                     sample.row_ptr.data<std::int64_t>() + t,
-                    sample.edge_ids.data<std::int64_t>(),
                     t,
                     capacity,
                     marks.data<std::int32_t>(),
-                    firsts.data<std::int64_t>(),
+                    new_before.data<std::int32_t>(),
                     sample.col.data<std::int32_t>(),
                     sample.nodes.data<std::int64_t>(),
                     sample.num_nodes.data<std::int64_t>()};
@@ -165,8 +235,7 @@ void number_sources(const Csr& a, const Tensor& targets, const Tensor& num_targe
     sample.num_nodes.copy_from(num_targets);
   } else {
     run(mark_sources_kernel, capacity);
-    run(find_firsts_kernel, capacity);
-    exclusive_scan(firsts);
+    scan_of("number_sources", IsFirst{n}, n.new_before, capacity + 1, device);
     run(number_sources_kernel, capacity);
   }
   run(unmark_kernel, t + capacity);
