@@ -1,5 +1,7 @@
 #include "layers/gcn_conv.h"
 
+#include <utility>
+
 #include "ops/dense.h"
 #include "ops/linear.h"
 
@@ -17,7 +19,7 @@ Variable GcnConv::forward(const GcnGraph& graph, const Features& x, const SpmmOp
   return forward(graph, x, options, {});
 }
 
-Variable GcnConv::forward(const GcnGraph& graph, const Features& x, const SpmmOptions& options,
+Variable GcnConv::forward(const GcnGraph& graph, Features x, const SpmmOptions& options,
                           const Fusion& fusion) const {
   EpilogueOptions then = fusion.epilogue;
   if (fusion.input == Fusion::Input::kPropagated) return linear(x, w_, b_, {.then = then});
@@ -30,11 +32,16 @@ Variable GcnConv::forward(const GcnGraph& graph, const Features& x, const SpmmOp
   }
   // A (X W) multiplies by A in forward and backward; (A X) W only in forward if X requires no gradient.
   const bool once = !x.requires_grad() && w_.requires_grad() && grad_enabled();
-  if (in_ < (once ? 2 * out_ : out_))
-    return linear(aggregate(graph, scaled(x.dense()), options), w_, b_, {.then = then});
+  // What a product has read is freed before the next one allocates its result.
+  if (in_ < (once ? 2 * out_ : out_)) {
+    Variable h = scaled(x.dense());
+    x = {};
+    const Variable sum = aggregate(graph, std::exchange(h, {}), options);
+    return linear(sum, w_, b_, {.then = then});
+  }
   const std::int64_t columns = padded_columns(out_, x.dtype(), x.device());
-  const Variable h = scaled(linear(x, w_, {}, {.columns = columns}));
-  return epilogue(aggregate(graph, h, options), b_, then, out_);
+  const Variable sum = aggregate(graph, scaled(linear(x, w_, {}, {.columns = columns})), options);
+  return epilogue(sum, b_, then, out_);
 }
 
 }  // namespace rodeo

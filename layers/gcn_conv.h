@@ -29,8 +29,8 @@ class GcnConv : public Module {
     Input input = Input::kPlain;
     EpilogueOptions epilogue = {};  // applied to Y in the same pass; its pre_scale must be undefined
   };
-  Variable forward(const GcnGraph& graph, const Features& x, const SpmmOptions& options,
-                   const Fusion& fusion) const;
+  /// Frees x after its last use where it is moved in.
+  Variable forward(const GcnGraph& graph, Features x, const SpmmOptions& options, const Fusion& fusion) const;
 
  private:
   std::int64_t in_, out_;

@@ -1,5 +1,7 @@
 #include "models/gcn.h"
 
+#include <utility>
+
 #include "models/check_sizes.h"
 
 namespace rodeo {
@@ -44,7 +46,7 @@ Variable Gcn::run(const GcnGraph& graph, const Features& x, const GcnGraph& last
       fusion.epilogue = {.activation = Activation::kRelu, .dropout = p, .post_scale = graph.scale};
       if (p > 0) fusion.epilogue.key = random_.next();
     }
-    h = convs_[i]->forward(is_last ? last : graph, h, options_.spmm, fusion);
+    h = convs_[i]->forward(is_last ? last : graph, std::move(h), options_.spmm, fusion);
   }
   return h.dense();
 }

@@ -60,7 +60,9 @@ Variable epilogue(const Variable& x, const Variable& bias, const EpilogueOptions
   const bool x_learns = x.requires_grad() && !is_identity, bias_learns = bias.requires_grad();
   const auto rule = [=, shape = x.shape(), bias_dtype = b.dtype()](const Tensor& dy) {
     Tensor dx, db;
-    if (x_learns) dx = Tensor::empty(shape, dy.dtype(), dy.device());
+    // Nobody else reads dy: dx takes its memory. Each element is read before it is written.
+    const bool in_place = dy.shared_storage().use_count() == 1 && shape == dy.shape();
+    if (x_learns) dx = in_place ? dy : Tensor::empty(shape, dy.dtype(), dy.device());
     if (bias_learns) db = Tensor::empty({dy.dim(1)}, sum_dtype(dy.dtype()), dy.device());
     if (dy.numel() == 0) {
       if (dx.defined()) dx.fill(0);

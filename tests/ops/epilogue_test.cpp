@@ -204,5 +204,23 @@ TEST_P(OpsEpilogue, PaddedMatmul) {
   EXPECT_EQ(padded_columns(7, DType::kF32, kCpu), 7);
 }
 
+// A gradient that nobody else reads is overwritten by that of the input, one that is held is not.
+TEST_P(OpsEpilogue, GradientsInPlaceHaveTheSameBits) {
+  const Poisoned poisoned;
+  for (const DType dtype : {DType::kF32, DType::kBF16})
+    for (const auto& [m, n] : {std::pair{53, 7}, {2000, 16}, {300, 128}}) {
+      const EpilogueOptions o{.activation = Activation::kRelu, .dropout = 0.4, .key = {3, 9}};
+      const Tensor values = random_tensor({m, n}, dtype, device(), 3),
+                   dy = random_tensor({m, n}, dtype, device(), 5),
+                   ones = Tensor::full({m}, 1, dtype, device());
+      const Variable x(values, true), x2(values, true), bias(Tensor::zeros({n}, dtype, device()), true);
+      const Tensor before = dy.clone();
+      epilogue(x, bias, o).backward(dy);
+      EXPECT_TRUE(same_bits(dy, before)) << "the seed is the caller's";
+      scale_rows(epilogue(x2, bias, o), ones).backward(dy);
+      EXPECT_TRUE(same_bits(x2.grad(), x.grad())) << dtype << " " << m << " x " << n;
+    }
+}
+
 }  // namespace
 }  // namespace rodeo::test

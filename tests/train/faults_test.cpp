@@ -189,7 +189,7 @@ TEST(TrainMemory, ErrorsSayWhatHoldsItAndWhatToTry) {
   EXPECT_NE(none.err.find(" used by tensors; the largest: f32 [300, 30]"), std::string::npos) << none.err;
   EXPECT_NE(none.err.find("; try --hidden below 30000000"), std::string::npos) << none.err;
   // The parameters fit, an epoch does not.
-  const Result late = train(dir, limit, "--features dense --hidden 700000 --epochs 2");
+  const Result late = train(dir, limit, "--features dense --hidden 1000000 --epochs 2");
   EXPECT_EQ(late.code, 4) << late.err;
   EXPECT_NE(late.out.find("warning         an epoch will hold about "), std::string::npos) << late.out;
   EXPECT_NE(late.err.find("(conv1.lin.weight)"), std::string::npos) << late.err;
@@ -216,7 +216,7 @@ TEST(TrainMemory, EstimatesAreNearWhatIsHeld) {
       const auto held = static_cast<double>(trainer.fit().peak_bytes - before);
       RecordProperty(str(entry.name, " ", name(precision)), str(estimate / held));
       // Beside 16-bit activations plans weigh twice as much, of which small graphs have more.
-      EXPECT_NEAR(estimate / held, 1, precision == Precision::kBf16 ? 0.4 : 0.25);
+      EXPECT_NEAR(estimate / held, 1, precision == Precision::kBf16 ? 0.5 : 0.25);
     }
 }
 
