@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "tests/bench/large_graph.h"
 
 namespace rodeo::bench {
 namespace {
@@ -46,12 +47,13 @@ Texts list(const cxxopts::ParseResult& parsed, const std::string& option) {
   return values;
 }
 
-Texts preset_list(const cxxopts::ParseResult& parsed) {
+Texts preset_list(const cxxopts::ParseResult& parsed, bool large) {
   const Texts sizes = list(parsed, "graph");
   for (const std::string& size : sizes) try {
-      synthetic_preset(size);
+      if (!large || !large_graph(size)) synthetic_preset(size);
     } catch (const Error&) {
-      fail("--graph must be of ", synthetic_preset_names(), ", got '", size, "'");
+      fail("--graph must be of ", synthetic_preset_names(), large ? ", papers100M, papers100M/N" : "",
+           ", got '", size, "'");
     }
   return sizes;
 }

@@ -23,8 +23,8 @@ void reject_strays(const cxxopts::ParseResult& parsed);
 /// The value of an option, or of a list option. Empty if it is not given and has no default.
 std::string one(const cxxopts::ParseResult& parsed, const std::string& option);
 Texts list(const cxxopts::ParseResult& parsed, const std::string& option);
-/// --graph: names of synthetic presets.
-Texts preset_list(const cxxopts::ParseResult& parsed);
+/// --graph: names of synthetic presets and, where `large`, of large graphs (large_graph.h).
+Texts preset_list(const cxxopts::ParseResult& parsed, bool large = false);
 /// --node-order: shuffled or community; empty: the order of each preset.
 std::vector<std::optional<bool>> node_orders(const cxxopts::ParseResult& parsed);
 /// The synthetic preset of that name. An order that is not its own is part of its name: "-sorted" (contiguous

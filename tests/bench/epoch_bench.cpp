@@ -12,13 +12,19 @@
 #include "core/version.h"
 #include "datasets/subset.h"
 #include "datasets/synthetic.h"
+#include "models/gcn.h"
+#include "ops/convert.h"
+#include "ops/select_rows.h"
 #include "tests/bench/arguments.h"
 #include "tests/bench/epoch_options.h"
 #include "tests/bench/epoch_ranks.h"
 #include "tests/bench/epoch_table.h"
+#include "tests/bench/large_graph.h"
 #include "tests/bench/limits.h"
 #include "tests/bench/output_file.h"
 #include "train/commands/run_on_ranks.h"
+#include "train/objective.h"
+#include "train/precision.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
 #include "train/timing.h"
@@ -62,6 +68,83 @@ double gcn_bound_ms(const NodeTask& task, const TrainOptions& o, std::int64_t ed
     seconds += passes * static_cast<double>(edges * width * element) / (gather * 1e12);
   }
   return seconds * 1e3;
+}
+
+/// A GCN on a graph that is drawn on the device. As in ogbn-papers100M few nodes have a label, so that the
+/// last layer computes these alone; the layers before compute all nodes.
+NodeRun draw_run(const LargeGraph& graph, const TrainOptions& training, Device device) {
+  NodeRun run;
+  NodeTask& task = run.task;
+  const GcnGraph normalized = gcn_norm(draw_graph(graph, device));
+  transpose_pattern(normalized.adj);  // finds out that it is symmetric, before memory is short
+  task.x = Features(draw_features(graph, activation_dtype(training.precision), device));
+  verify_sums(normalized.adj, task.x.input().value());
+  task.num_nodes = graph.nodes, task.num_edges = normalized.adj.num_edges() - graph.nodes;
+  task.num_features = graph.features, task.num_classes = graph.classes;
+  auto gcn = std::make_unique<Gcn>(GcnOptions{.in = graph.features,
+                                              .hidden = training.hidden,
+                                              .classes = graph.classes,
+                                              .layers = training.layers,
+                                              .dropout = training.dropout,
+                                              .input_dropout = training.input_dropout},
+                                   Random(training.seed), device);
+  run.model.groups = {{gcn->parameters(), {.lr = training.lr}}};
+  struct Part {
+    GcnGraph rows;  // of the last layer
+    Tensor label, all;
+  };
+  const auto part = [&](std::int64_t first, std::int64_t count) {
+    std::vector<std::int64_t> label, all;
+    for (std::int64_t i = 0; i < count; ++i) label.push_back((first + i) % graph.classes), all.push_back(i);
+    return Part{select_rows(normalized, labelled_nodes(graph, first, count).to(device)),
+                Tensor::from(label, device), Tensor::from(all, device)};
+  };
+  const auto forward = [gcn = gcn.get(), normalized, x = task.x](const Part& of) {
+    return gcn->forward(normalized, x, of.rows);
+  };
+  const std::int64_t train = graph.train, val = graph.val, test = graph.test;
+  run.model.objective.loss = [forward, of = part(0, train)] {
+    return classification_loss(forward(of), of.label, of.all);
+  };
+  run.model.objective.evaluate = [=, of = part(0, train + val + test)] {
+    return classification_metrics(forward(of).value(), of.label,
+                                  {of.all.slice(0, train), of.all.slice(train, train + val),
+                                   of.all.slice(train + val, train + val + test)});
+  };
+  run.model.adj = normalized.adj;
+  run.model.module = std::move(gcn);
+  return run;
+}
+
+EpochRow train_large(const LargeGraph& graph, const TrainOptions& training, const EpochOptions& options) {
+  const NodeRun run = draw_run(graph, training, options.device);
+  const int total = options.warmup + 2 * options.epochs;
+  // Kernels take far longer than their launches, and a captured graph would keep memory of its own.
+  Trainer trainer = make_trainer(run, {.epochs = total,
+                                       .eval_every = total,
+                                       .warmup_epochs = options.warmup,
+                                       .profile_every = 2,
+                                       .cuda_graph = false});
+  const auto unknown = std::numeric_limits<double>::quiet_NaN();
+  return {graph.name, training,    trainer.fit(),      unknown,        "dense",      NodeOrder::kNone, 0,
+          1,          graph.nodes, run.task.num_edges, graph.features, graph.classes};
+}
+
+void measure_large(const LargeGraph& graph, const EpochOptions& options, const Communicator& ranks,
+                   std::vector<EpochRow>& rows) {
+  check(ranks.size() == 1, "--graph ", graph.name, " is drawn on one device, and there are ", ranks.size(),
+        " ranks: leave --gpus and --ranks out");
+  check(options.models == std::vector<std::string>{"gcn"}, "--graph ", graph.name, " is for --model gcn");
+  TrainOptions training = published_options("gcn");
+  training.input_dropout = options.input_dropout;
+  training.prune_rows = true;
+  for (const std::int64_t hidden : options.hidden.empty() ? std::vector{training.hidden} : options.hidden)
+    for (const Precision precision : options.precisions) {
+      training.hidden = hidden, training.precision = precision;
+      set_allow_tf32(precision == Precision::kTf32);
+      rows.push_back(train_large(graph, training, options));
+      print_epoch_row(rows.back());
+    }
 }
 
 EpochRow train_epochs(const Ordered& nodes, const TrainOptions& training, const EpochOptions& options,
@@ -137,9 +220,14 @@ void run(EpochOptions options, const Communicator& ranks) {
   const Limits limits = options.roofline ? measure_limits(options.device) : Limits();
   print_epoch_header();
   std::vector<EpochRow> rows;
-  for (const std::string& size : options.graphs)
+  for (const std::string& size : options.graphs) {
+    if (const auto large = large_graph(size)) {
+      measure_large(*large, options, ranks, rows);
+      continue;
+    }
     for (const std::optional<bool> shuffle : options.shuffle)
       measure_graph(synthesize(preset_in_order(size, shuffle), options.device), options, limits, ranks, rows);
+  }
   for (const std::string& path : options.files)
     measure_graph(load_dataset(path, {.need = Need::kTraining, .split = options.split}), options, limits,
                   ranks, rows);

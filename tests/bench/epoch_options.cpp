@@ -16,7 +16,10 @@ cxxopts::Options describe_options() {
   options.set_width(110).custom_help("[options]").allow_unrecognised_options();
   auto add = options.add_options();
   add("model", "gcn, gat", texts("gcn,gat"), "LIST");
-  add("graph", "Synthetic graphs: " + synthetic_preset_names() + " (default: cora, where no file is given)",
+  add("graph",
+      "Synthetic graphs: " + synthetic_preset_names() +
+          "; papers100M, drawn on the device with features, and papers100M/N, an N-th of it, for "
+          "--model gcn (default: cora, where no file is given)",
       cxxopts::value<Texts>(), "LIST");
   add("node-order",
       "Node order of synthetic graphs: shuffled, or community (communities are contiguous; grids keep their "
@@ -72,7 +75,7 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv) {
     check(model == "gcn" || model == "gat", "--model must be of gcn, gat, got '", model, "'");
     options.models.push_back(model);
   }
-  options.graphs = preset_list(parsed);
+  options.graphs = preset_list(parsed, /*large=*/true);
   options.files = file_list(parsed, "dataset");
   if (options.graphs.empty() && options.files.empty()) options.graphs = {"cora"};
   for (const std::string& n : list(parsed, "hidden")) options.hidden.push_back(positive("hidden", n));
