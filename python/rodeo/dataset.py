@@ -1,9 +1,12 @@
 """rodeo.Dataset: one graph with features, labels and a split."""
-from typing import Any
+from typing import TYPE_CHECKING, Any, Dict, Optional
 
 import numpy as np
 
 from . import _core, _frameworks
+
+if TYPE_CHECKING:
+    from .graph import Graph
 
 
 def _host(array, dtype=None):
@@ -37,8 +40,9 @@ class Dataset:
     Attributes: name, num_nodes, num_edges, num_features, num_classes, num_graphs.
     """
 
-    def __init__(self, edge_index, x=None, y=None, *, train_mask=None, val_mask=None, test_mask=None, edge_weight=None,
-                 edge_attr=None, graph_ptr=None, num_nodes=None, num_classes=None, name="dataset"):
+    def __init__(self, edge_index: Any, x: Any = None, y: Any = None, *, train_mask: Any = None, val_mask: Any = None,
+                 test_mask: Any = None, edge_weight: Any = None, edge_attr: Any = None, graph_ptr: Any = None,
+                 num_nodes: Optional[int] = None, num_classes: Optional[int] = None, name: str = "dataset") -> None:
         """From arrays of any framework; those on a GPU are copied to the host. Do not change them afterwards.
 
         edge_index   integers [2, edges]: sources, targets
@@ -96,12 +100,12 @@ class Dataset:
         """Writes an HDF5 file, atomically."""
         self._core.save(str(path))
 
-    def arrays(self):
+    def arrays(self) -> Dict[str, np.ndarray]:
         """NumPy arrays by name: src and dst, or indptr and indices; x, or x_indptr, x_indices and x_data; y, edge_weight,
         edge_attr, graph_ptr, graph_y, train, val and test (node ids). They share memory with the dataset: do not change them."""
         return {name: _frameworks.from_dlpack(array, None) for name, array in self._core.arrays().items()}
 
-    def graph(self, device="cpu"):
+    def graph(self, device: str = "cpu") -> "Graph":
         """The edges as a rodeo.Graph."""
         from .graph import Graph
         arrays = self.arrays()
@@ -111,18 +115,35 @@ class Dataset:
             graph = Graph.from_csr(arrays["indptr"], arrays["indices"], self.num_nodes)
         return graph.to(device)
 
-    name = property(lambda self: self._core.name)
-    num_nodes = property(lambda self: self._core.num_nodes)
-    num_edges = property(lambda self: self._core.num_edges)
-    num_features = property(lambda self: self._core.num_features)
-    num_classes = property(lambda self: self._core.num_classes)
-    num_graphs = property(lambda self: self._core.num_graphs)
+    @property
+    def name(self) -> str:
+        return self._core.name
+
+    @property
+    def num_nodes(self) -> int:
+        return self._core.num_nodes
+
+    @property
+    def num_edges(self) -> int:
+        return self._core.num_edges
+
+    @property
+    def num_features(self) -> int:
+        return self._core.num_features
+
+    @property
+    def num_classes(self) -> int:
+        return self._core.num_classes
+
+    @property
+    def num_graphs(self) -> int:
+        return self._core.num_graphs
 
     @property
     def is_regression(self) -> bool:
         """Whether the labels are numbers."""
         y = self.arrays().get("y")
-        return y is not None and y.dtype == np.float32
+        return y is not None and bool(y.dtype == np.float32)
 
     def __repr__(self):
         return (f"rodeo.Dataset({self.name!r}, num_nodes={self.num_nodes}, num_edges={self.num_edges}, "

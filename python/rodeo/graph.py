@@ -1,7 +1,7 @@
 """rodeo.Graph: one graph, with everything that operators derive from it."""
 import itertools
 import weakref
-from typing import Any, Optional
+from typing import Any, Optional, Tuple
 
 from . import _core, _frameworks
 
@@ -20,7 +20,7 @@ class Graph:
     thread at a time. Attributes: num_nodes (targets), num_sources, num_edges, device, edge_ids.
     """
 
-    def __init__(self, core, like, values=None):
+    def __init__(self, core: Any, like: Any, values: Optional[int] = None) -> None:
         if not isinstance(core, _core.Graph):
             raise TypeError("use Graph.from_edge_index, Graph.from_csr or Graph.load")
         self._core = core
@@ -99,17 +99,17 @@ class Graph:
         return self._cache["loops"]
 
     @property
-    def indptr(self):
+    def indptr(self) -> Any:
         """int64 [nodes + 1]. Shares memory with the graph: do not change it. So do indices and edge_ids."""
         return _frameworks.from_dlpack(self._core.indptr, self._like)
 
     @property
-    def indices(self):
+    def indices(self) -> Any:
         """int32 [edges]: the source of each edge."""
         return _frameworks.from_dlpack(self._core.indices, self._like)
 
     @property
-    def edge_ids(self):
+    def edge_ids(self) -> Any:
         """int64 [edges]: for each edge its position in the original edge_index; -1 for an added self loop.
 
         Of the transpose: positions in the graph that it is of. None where no edge moved.
@@ -119,7 +119,7 @@ class Graph:
             self._cache["edge_ids"] = None if ids is None else _frameworks.from_dlpack(ids, self._like)
         return self._cache["edge_ids"]
 
-    def edge_index(self):
+    def edge_index(self) -> Tuple[Any, Any]:
         """(sources, targets) of the edges in the graph's order: two int32 arrays [edges]."""
         return self.indices, self._core.rows_of_edges(self._like)
 

@@ -207,19 +207,20 @@ class NodeClassifier:
     Options are those of rodeo.train. After fit: result_ (a TrainResult), classes_ (the labels, sorted).
     """
 
-    def __init__(self, model="gcn", **given):
+    def __init__(self, model: str = "gcn", **given: Any) -> None:
         self.model = model
         self.given = given
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> dict:
         return {"model": self.model, **self.given}
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> "NodeClassifier":
         self.model = params.pop("model", self.model)
         self.given.update(params)
         return self
 
-    def fit(self, graph, x, y, train_mask=None, val_mask=None, test_mask=None, *, edge_weight=None):
+    def fit(self, graph: Any, x: Any, y: Any, train_mask: Any = None, val_mask: Any = None, test_mask: Any = None, *,
+            edge_weight: Any = None) -> "NodeClassifier":
         """graph: edge_index [2, edges], or a rodeo.Graph. x [nodes, features]; y [nodes], labels of any kind.
 
         Without val_mask a tenth of the training nodes chooses the best epoch. train_mask: default all nodes.
@@ -250,18 +251,18 @@ class NodeClassifier:
         self.result_ = result.best_run if isinstance(result, TrainResults) else result
         return self
 
-    def predict(self, graph=None, x=None):
+    def predict(self, graph: Any = None, x: Any = None) -> np.ndarray:
         """The label of each node: of the graph that was fitted, or of another one with the same features."""
         logits = self._logits(graph, x)
         return self.classes_[logits.argmax(axis=1)]
 
-    def predict_proba(self, graph=None, x=None):
+    def predict_proba(self, graph: Any = None, x: Any = None) -> np.ndarray:
         """Probabilities [nodes, classes] in the order of classes_."""
         logits = self._logits(graph, x).astype(np.float64)
         e = np.exp(logits - logits.max(axis=1, keepdims=True))
         return e / e.sum(axis=1, keepdims=True)
 
-    def score(self, y, mask=None):
+    def score(self, y: Any, mask: Any = None) -> float:
         """The accuracy on the nodes of a mask; default all."""
         ids = slice(None) if mask is None else _as_ids(mask)
         return float((self.predict()[ids] == _host(y)[ids]).mean())

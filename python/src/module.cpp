@@ -50,7 +50,7 @@ NB_MODULE(_core, m) {
   });
   m.attr("__version__") = RODEO_VERSION;
   m.def("build_info", build_info);
-  m.def("set_num_threads", set_num_threads);
+  m.def("set_num_threads", set_num_threads, nb::arg("count"));
   m.def("num_threads", num_threads);
   m.def("register_torch", register_torch, nb::arg("tensor_type"), nb::arg("empty"), nb::arg("empty_like"),
         nb::arg("uint8"), nb::arg("current_stream"), nb::arg("strided"), nb::arg("code_of_dtype"),

@@ -3,11 +3,16 @@
 They are custom operators of PyTorch: autograd, torch.compile(fullgraph=True), autocast and torch.cuda.graph work.
 Tensors may have any strides. There are no second derivatives. A captured graph must have run once before.
 """
+from typing import Optional
+
 import torch as _torch
+from torch import Tensor as _Tensor
 
 if not hasattr(_torch.library, "register_autograd"):
     raise ImportError(f"rodeo.torch needs PyTorch 2.4 or later, got {_torch.__version__}")
 
+from ..graph import Graph  # noqa: E402
+from ..ops import GcnGraph  # noqa: E402
 from ._graphs import graph_of  # noqa: E402
 from . import _ops  # noqa: E402, F401  (registers the operators)
 from ._define import calls as _ops_of  # noqa: E402
@@ -16,33 +21,34 @@ __all__ = ["edge_softmax", "edge_sum", "gat_attention", "gcn_propagate", "graph_
            "segment_reduce", "spmm"]
 
 
-def spmm(graph, x, weight=None, *, reduce="sum"):
+def spmm(graph: Graph, x: _Tensor, weight: Optional[_Tensor] = None, *, reduce: str = "sum") -> _Tensor:
     """rodeo.spmm with gradients of x and weight. Those of "max" and "min" go to the first edge with the extremum."""
     return _ops_of.spmm(graph._id, x, weight, reduce)
 
 
-def sddmm(graph, b1, b2, *, op="dot", weight=None):
+def sddmm(graph: Graph, b1: _Tensor, b2: _Tensor, *, op: str = "dot", weight: Optional[_Tensor] = None) -> _Tensor:
     """rodeo.sddmm with gradients of b1, b2 and weight."""
     s = _ops_of.sddmm(graph._id, b1, b2, op)
     return s if weight is None else s * weight.view(-1, *[1] * (s.dim() - 1))
 
 
-def edge_softmax(graph, score):
+def edge_softmax(graph: Graph, score: _Tensor) -> _Tensor:
     """rodeo.edge_softmax with a gradient."""
     return _ops_of.edge_softmax(graph._id, score)
 
 
-def edge_sum(graph, x):
+def edge_sum(graph: Graph, x: _Tensor) -> _Tensor:
     """rodeo.edge_sum with a gradient."""
     return _ops_of.edge_sum(graph._id, x)
 
 
-def permute(graph, values, missing=1.0):
+def permute(graph: Graph, values: _Tensor, missing: float = 1.0) -> _Tensor:
     """Graph.permute as an operator: values [edges, ...] in the order of edge_index, in the order of the graph."""
     return _ops_of.permute(graph._id, values, float(missing))
 
 
-def gat_attention(graph, s, t, x, *, negative_slope=0.2, dropout=0.0, seed=None):
+def gat_attention(graph: Graph, s: _Tensor, t: _Tensor, x: _Tensor, *, negative_slope: float = 0.2, dropout: float = 0.0,
+                  seed: Optional[_Tensor] = None) -> _Tensor:
     """rodeo.gat_attention with gradients of s, t and x.
 
     seed: int64 [1] on the device of x; default with dropout: drawn from PyTorch's generator of that device.
@@ -68,12 +74,12 @@ def _attention(number, s, t, x, negative_slope, dropout, seed=None):
     return _ops_of.gat_attention(number, s, t, x, float(negative_slope), float(dropout), seed)[0]
 
 
-def gcn_propagate(normalized, x):
+def gcn_propagate(normalized: GcnGraph, x: _Tensor) -> _Tensor:
     """rodeo.gcn_propagate with a gradient of x: weights and scale are constants."""
     return _ops_of.gcn_propagate(normalized.graph._id, normalized.scale, x, normalized.weight, False)
 
 
-def segment_reduce(x, offsets, reduce="sum"):
+def segment_reduce(x: _Tensor, offsets: _Tensor, reduce: str = "sum") -> _Tensor:
     """rodeo.segment_sum, segment_mean, segment_max or segment_min, with a gradient of x."""
     return _ops_of.segment_reduce(x, offsets, reduce)
 

@@ -1,7 +1,10 @@
 """GATConv and GATv2Conv, which rodeo.torch.nn shows."""
-import torch
-from torch import nn
+from typing import Any, Optional, Tuple, Union
 
+import torch
+from torch import Tensor, nn
+
+from ..graph import Graph
 from . import _attention, _ops_of, _self_attention
 from ._edge_features import REDUCES
 from ._graphs import one_loop_id
@@ -86,8 +89,10 @@ class _Attention(nn.Module):
 class GATConv(_Attention):
     """torch_geometric.nn.GATConv with its edge features. x [nodes, in], or a pair (sources, targets)."""
 
-    def __init__(self, in_channels, out_channels, heads=1, concat=True, negative_slope=0.2, dropout=0.0, add_self_loops=True,
-                 edge_dim=None, fill_value="mean", bias=True, residual=False, **kwargs):
+    def __init__(self, in_channels: Union[int, Tuple[int, int]], out_channels: int, heads: int = 1, concat: bool = True,
+                 negative_slope: float = 0.2, dropout: float = 0.0, add_self_loops: bool = True, edge_dim: Optional[int] = None,
+                 fill_value: Union[float, Tensor, str] = "mean", bias: bool = True, residual: bool = False,
+                 **kwargs: Any) -> None:
         super().__init__()
         self._set_up("GATConv", in_channels, out_channels, heads, concat, negative_slope, dropout, add_self_loops, edge_dim,
                      fill_value, residual, kwargs)
@@ -102,7 +107,7 @@ class GATConv(_Attention):
         self.att_edge = None if edge_dim is None else nn.Parameter(torch.empty(1, heads, out_channels))
         self._add_rest(bias)
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         for layer in self.children():
             _reset_glorot(layer)
         _glorot(self.att_src)
@@ -112,7 +117,8 @@ class GATConv(_Attention):
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 
-    def forward(self, x, edge_index, edge_attr=None, size=None):
+    def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Union[Tensor, Graph],
+                edge_attr: Optional[Tensor] = None, size: Optional[Tuple[int, int]] = None) -> Tensor:
         shape = (-1, self.heads, self.out_channels)
         source, target = x if isinstance(x, tuple) else (x, x)
         of_source = self.lin if hasattr(self, "lin") else self.lin_src
@@ -137,8 +143,10 @@ class GATConv(_Attention):
 class GATv2Conv(_Attention):
     """torch_geometric.nn.GATv2Conv with its edge features. Keeps two arrays [edges, heads, out], as PyG does."""
 
-    def __init__(self, in_channels, out_channels, heads=1, concat=True, negative_slope=0.2, dropout=0.0, add_self_loops=True,
-                 edge_dim=None, fill_value="mean", bias=True, share_weights=False, residual=False, **kwargs):
+    def __init__(self, in_channels: Union[int, Tuple[int, int]], out_channels: int, heads: int = 1, concat: bool = True,
+                 negative_slope: float = 0.2, dropout: float = 0.0, add_self_loops: bool = True, edge_dim: Optional[int] = None,
+                 fill_value: Union[float, Tensor, str] = "mean", bias: bool = True, share_weights: bool = False,
+                 residual: bool = False, **kwargs: Any) -> None:
         super().__init__()
         self._set_up("GATv2Conv", in_channels, out_channels, heads, concat, negative_slope, dropout, add_self_loops,
                      edge_dim, fill_value, residual, kwargs)
@@ -149,14 +157,15 @@ class GATv2Conv(_Attention):
         self.lin_edge = None if edge_dim is None else _linear(edge_dim, heads * out_channels, False)
         self._add_rest(bias)
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         for layer in self.children():
             _reset_glorot(layer)
         _glorot(self.att)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 
-    def forward(self, x, edge_index, edge_attr=None):
+    def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Union[Tensor, Graph],
+                edge_attr: Optional[Tensor] = None) -> Tensor:
         shape = (-1, self.heads, self.out_channels)
         source, target = x if isinstance(x, tuple) else (x, x)
         left = self.lin_l(source).view(shape)

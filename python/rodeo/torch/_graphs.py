@@ -1,5 +1,6 @@
 """Graphs behind the integers that custom operators take, and behind edge_index tensors."""
 import collections
+from typing import Optional, Union
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -16,7 +17,7 @@ def _version(tensor):
 
 
 @torch.compiler.disable
-def graph_of(edge_index, num_nodes, num_sources=None):
+def graph_of(edge_index: Union[torch.Tensor, Graph], num_nodes: int, num_sources: Optional[int] = None) -> Graph:
     """The Graph of an edge_index tensor. Kept while the tensor lives and is not changed in place, for the last 32."""
     if isinstance(edge_index, Graph):
         return edge_index

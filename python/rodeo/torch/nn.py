@@ -1,10 +1,13 @@
 """Layers with the constructor arguments, formulas and state_dict names of PyTorch Geometric."""
+from typing import Any, Optional, Tuple, Union
+
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from . import _ops_of
 from ._attention_layers import GATConv, GATv2Conv
 from ._graphs import one_loop_id
+from ..graph import Graph
 from ._layers import _check_rest, _check_width, _graph_for, _linear, _reset_glorot
 
 __all__ = ["APPNP", "GATConv", "GATv2Conv", "GCNConv", "GINConv", "SAGEConv", "SGConv"]
@@ -47,8 +50,8 @@ class GCNConv(_GcnBase):
     `cached` changes nothing: what is derived from an edge_index or a Graph is kept with it.
     """
 
-    def __init__(self, in_channels, out_channels, improved=False, cached=False, add_self_loops=None, normalize=True,
-                 bias=True, **kwargs):
+    def __init__(self, in_channels: int, out_channels: int, improved: bool = False, cached: bool = False,
+                 add_self_loops: Optional[bool] = None, normalize: bool = True, bias: bool = True, **kwargs: Any) -> None:
         super().__init__()
         _check_rest("GCNConv", kwargs)
         _check_width("GCNConv", in_channels)
@@ -61,19 +64,19 @@ class GCNConv(_GcnBase):
         self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
         self.reset_parameters()
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         _reset_glorot(self.lin)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 
-    def forward(self, x, edge_index, edge_weight=None):
+    def forward(self, x: Tensor, edge_index: Union[Tensor, Graph], edge_weight: Optional[Tensor] = None) -> Tensor:
         if self.in_channels < self.out_channels:  # the narrower side is cheaper to aggregate
             y = self.lin(self._propagate(x, edge_index, edge_weight))
         else:
             y = self._propagate(self.lin(x), edge_index, edge_weight)
         return y if self.bias is None else y + self.bias
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.in_channels}, {self.out_channels}"
 
 
@@ -82,7 +85,8 @@ class SGConv(_GcnBase):
 
     normalize, improved = True, False
 
-    def __init__(self, in_channels, out_channels, K=1, cached=False, add_self_loops=True, bias=True, **kwargs):
+    def __init__(self, in_channels: int, out_channels: int, K: int = 1, cached: bool = False, add_self_loops: bool = True,
+                 bias: bool = True, **kwargs: Any) -> None:
         super().__init__()
         _check_rest("SGConv", kwargs)
         _check_width("SGConv", in_channels)
@@ -92,11 +96,11 @@ class SGConv(_GcnBase):
         self._propagated = None
         self.reset_parameters()
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         self.lin.reset_parameters()
         self._propagated = None
 
-    def forward(self, x, edge_index, edge_weight=None):
+    def forward(self, x: Tensor, edge_index: Union[Tensor, Graph], edge_weight: Optional[Tensor] = None) -> Tensor:
         if not self.cached or self._propagated is None:
             for _ in range(self.K):
                 x = self._propagate(x, edge_index, edge_weight)
@@ -112,16 +116,17 @@ class APPNP(_GcnBase):
 
     improved = False
 
-    def __init__(self, K, alpha, dropout=0.0, cached=False, add_self_loops=True, normalize=True, **kwargs):
+    def __init__(self, K: int, alpha: float, dropout: float = 0.0, cached: bool = False, add_self_loops: bool = True,
+                 normalize: bool = True, **kwargs: Any) -> None:
         super().__init__()
         _check_rest("APPNP", kwargs)
         self.K, self.alpha, self.dropout, self.cached = K, alpha, dropout, cached
         self.add_self_loops, self.normalize = add_self_loops, normalize
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         pass
 
-    def forward(self, x, edge_index, edge_weight=None):
+    def forward(self, x: Tensor, edge_index: Union[Tensor, Graph], edge_weight: Optional[Tensor] = None) -> Tensor:
         first = x
         drops = self.dropout > 0 and self.training
         if drops:
@@ -145,8 +150,8 @@ class APPNP(_GcnBase):
 class SAGEConv(nn.Module):
     """torch_geometric.nn.SAGEConv. aggr: mean, sum, add, max or min. x [nodes, in], or a pair (sources, targets)."""
 
-    def __init__(self, in_channels, out_channels, aggr="mean", normalize=False, root_weight=True, project=False, bias=True,
-                 **kwargs):
+    def __init__(self, in_channels: Union[int, Tuple[int, int]], out_channels: int, aggr: str = "mean", normalize: bool = False,
+                 root_weight: bool = True, project: bool = False, bias: bool = True, **kwargs: Any) -> None:
         super().__init__()
         if aggr not in ("mean", "sum", "add", "max", "min"):
             raise ValueError(f"SAGEConv: aggr must be mean, sum, add, max or min, got {aggr!r}: use torch_geometric.nn for it")
@@ -163,11 +168,12 @@ class SAGEConv(nn.Module):
         if root_weight:
             self.lin_r = _linear(widths[1], out_channels, False)
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         for layer in self.children():
             layer.reset_parameters()
 
-    def forward(self, x, edge_index, size=None):
+    def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Union[Tensor, Graph],
+                size: Optional[Tuple[int, int]] = None) -> Tensor:
         source, target = x if isinstance(x, tuple) else (x, x)
         nodes = target.size(0) if target is not None else size[1] if size is not None else source.size(0)
         bipartite = isinstance(x, tuple)
@@ -187,7 +193,7 @@ class SAGEConv(nn.Module):
 class GINConv(nn.Module):
     """torch_geometric.nn.GINConv: nn((1 + eps) x + sum of neighbours)."""
 
-    def __init__(self, nn, eps=0.0, train_eps=False, **kwargs):
+    def __init__(self, nn: torch.nn.Module, eps: float = 0.0, train_eps: bool = False, **kwargs: Any) -> None:
         super().__init__()
         _check_rest("GINConv", kwargs)
         self.nn, self.initial_eps = nn, eps
@@ -196,14 +202,15 @@ class GINConv(nn.Module):
         else:
             self.register_buffer("eps", torch.full((1,), float(eps)))
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         for layer in self.nn.modules():
             if layer is not self.nn and hasattr(layer, "reset_parameters"):
                 layer.reset_parameters()
         with torch.no_grad():
             self.eps.fill_(self.initial_eps)
 
-    def forward(self, x, edge_index, size=None):
+    def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Union[Tensor, Graph],
+                size: Optional[Tuple[int, int]] = None) -> Tensor:
         source, target = x if isinstance(x, tuple) else (x, x)
         nodes = target.size(0) if target is not None else size[1] if size is not None else source.size(0)
         graph = _graph_for(edge_index, nodes, source.size(0) if isinstance(x, tuple) else None)
