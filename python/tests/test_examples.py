@@ -12,7 +12,8 @@ FOLDER = os.path.join(os.path.dirname(__file__), "..", "..", "examples", "python
 
 
 @pytest.mark.parametrize("name, arguments", [("train_without_torch.py", []), ("custom_layer.py", []),
-                                             ("pyg_script.py", ["--epochs", "5"])])
+                                             ("pyg_script.py", ["--epochs", "5"]),
+                                             ("gat_reddit.py", ["--nodes", "2000", "--edges", "40000", "--features", "20", "--epochs", "5"])])
 def test_example(name, arguments):
     if name != "train_without_torch.py":
         pytest.importorskip("torch", minversion="2.4")
