@@ -44,6 +44,11 @@ std::optional<DType> known_dtype(nb::dlpack::dtype type) {
        got);
 }
 
+void check_memory(std::string_view op, std::string_view what, const void* data, const Shape& shape) {
+  check(data || shape.numel() == 0, "[", op, "] ", what, " ", shape,
+        " has no memory: its storage was freed (untyped_storage().resize_(0), a closed buffer)");
+}
+
 Shape shape_of(const std::int64_t* n, std::size_t rank) {
   switch (rank) {
     case 0:
@@ -86,7 +91,8 @@ Device torch_device(std::string_view op, std::string_view what, nb::handle devic
 
 /// A dense contiguous tensor on the CPU or a CUDA device, by PyTorch's C functions. Undefined for any other,
 /// and for what is not a tensor of one of our dtypes: read_torch() then says why.
-Tensor read_exchanged(const DlpackExchange& exchange, nb::handle array, bool owned) {
+Tensor read_exchanged(const DlpackExchange& exchange, std::string_view op, std::string_view what,
+                      nb::handle array, bool owned) {
   ExchangedTensor view{};
   if (exchange.tensor_from_object(array.ptr(), &view) != 0) {
     PyErr_Clear();
@@ -101,13 +107,15 @@ Tensor read_exchanged(const DlpackExchange& exchange, nb::handle array, bool own
     // Strides of empty tensors, and of dimensions of one element, have no meaning.
     if (sizes[i] > 1 && numel > 0 && view.strides && view.strides[i] != numel) return {};
   }
-  return borrow(static_cast<char*>(view.data) + view.byte_offset, shape_of(sizes, view.ndim), *dtype,
+  const Shape shape = shape_of(sizes, view.ndim);
+  check_memory(op, what, view.data, shape);
+  return borrow(static_cast<char*>(view.data) + view.byte_offset, shape, *dtype,
                 cuda ? cuda_device(view.device_id) : kCpu, owned ? keep(nb::borrow(array)) : nullptr);
 }
 
 Tensor read_torch(std::string_view op, std::string_view what, nb::handle array, bool owned) {
   if (torch_functions->exchange) {
-    Tensor tensor = read_exchanged(*torch_functions->exchange, array, owned);
+    Tensor tensor = read_exchanged(*torch_functions->exchange, op, what, array, owned);
     if (tensor.defined()) return tensor;
   }
   const nb::object dtype = array.attr("dtype");
@@ -119,7 +127,9 @@ Tensor read_torch(std::string_view op, std::string_view what, nb::handle array, 
   if (!nb::cast<bool>(array.attr("is_contiguous")())) refuse_strides(op, what);
   const Device device = torch_device(op, what, array.attr("device"));
   const auto address = nb::cast<std::uintptr_t>(array.attr("data_ptr")());
-  return borrow(reinterpret_cast<void*>(address), shape_of(op, what, array.attr("shape")), code, device,
+  const Shape shape = shape_of(op, what, array.attr("shape"));
+  check_memory(op, what, reinterpret_cast<void*>(address), shape);
+  return borrow(reinterpret_cast<void*>(address), shape, code, device,
                 owned ? keep(nb::borrow(array)) : nullptr);
 }
 
@@ -157,6 +167,7 @@ Tensor read_cuda_interface(std::string_view op, std::string_view what, nb::handl
   if (nb::hasattr(array, "device") && nb::hasattr(array.attr("device"), "id"))
     index = nb::cast<int>(array.attr("device").attr("id"));
   const auto address = nb::cast<std::uintptr_t>(interface["data"][0]);
+  check_memory(op, what, reinterpret_cast<void*>(address), shape);
   return borrow(reinterpret_cast<void*>(address), shape, dtype, cuda_device(index),
                 owned ? keep(nb::borrow(array)) : nullptr);
 }
@@ -180,8 +191,10 @@ Tensor read_dlpack(std::string_view op, std::string_view what, nb::handle array)
         op, "] ", what, " must be on the CPU or a CUDA device");
   const Device device = type == nb::device::cuda::value ? cuda_device(view.device_id()) : kCpu;
   auto holder = std::make_shared<nb::ndarray<nb::ro>>(view);
-  return borrow(const_cast<void*>(static_cast<const void*>(view.data())), shape_of(op, what, sizes), dtype,
-                device, std::shared_ptr<void>(holder.get(), [holder](void*) mutable {
+  const Shape shape = shape_of(op, what, sizes);
+  check_memory(op, what, view.data(), shape);
+  return borrow(const_cast<void*>(static_cast<const void*>(view.data())), shape, dtype, device,
+                std::shared_ptr<void>(holder.get(), [holder](void*) mutable {
                   if (!nb::is_alive()) return;
                   nb::gil_scoped_acquire acquire;
                   holder.reset();
