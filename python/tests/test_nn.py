@@ -133,9 +133,45 @@ def test_bipartite_layers(make, device):
     mine.load_state_dict(theirs.state_dict())
     edges = torch.tensor(make_edges(30, 200, sources=40), device=device)
     x = torch.randn(40, 6, device=device), torch.randn(30, 5, device=device)
-    if hasattr(theirs, "add_self_loops"):
-        theirs.add_self_loops = mine.add_self_loops = False  # PyG adds some between sources and targets
-    torch.testing.assert_close(mine(x, edges), theirs(x, edges), atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(mine(x, edges), theirs(x, edges), atol=1e-4, rtol=1e-4)  # PyG adds loops i -> i here, too
+    graph = rodeo.Graph.from_edge_index(edges, 30, num_sources=40)
+    torch.testing.assert_close(mine(x, graph), theirs(x, edges), atol=1e-4, rtol=1e-4)
+
+
+def test_bipartite_edge_features(device):
+    theirs, mine = (nn.GATConv((6, 5), 4, edge_dim=3).to(device) for nn in (pyg, ours))
+    mine.load_state_dict(theirs.state_dict())
+    edges, features = torch.tensor(make_edges(30, 200, sources=40), device=device), torch.randn(200, 3, device=device)
+    x = torch.randn(40, 6, device=device), torch.randn(30, 5, device=device)
+    results = []
+    for layer in theirs, mine:
+        layer.zero_grad()
+        f = features.clone().requires_grad_()
+        layer(x, edges, f).square().sum().backward()
+        results.append((f.grad, layer.lin_edge.weight.grad))
+    for expected, got in zip(*results):
+        torch.testing.assert_close(got, expected, atol=1e-3, rtol=1e-3)
+
+
+def test_attention_without_targets(device):
+    theirs, mine = pyg.GATConv((6, 6), 4, heads=2).to(device), ours.GATConv((6, 6), 4, heads=2).to(device)
+    mine.load_state_dict(theirs.state_dict())
+    edges, x = torch.tensor(make_edges(30, 200, sources=40), device=device), torch.randn(40, 6, device=device)
+    expected = theirs((x, None), edges, size=(40, 30))
+    torch.testing.assert_close(mine((x, None), edges, size=(40, 30)), expected, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["GATConv", "GATv2Conv"])
+def test_attention_weights(name, device):
+    theirs, mine = (getattr(nn, name)(6, 4, heads=2).to(device) for nn in (pyg, ours))
+    mine.load_state_dict(theirs.state_dict())
+    edges = torch.unique(torch.tensor(make_edges(N, 300)), dim=1).to(device)
+    x = torch.randn(N, 6, device=device)
+    (y, (ends, weights)), (z, (their_ends, their_weights)) = (layer(x, edges, return_attention_weights=True) for layer in (mine, theirs))
+    torch.testing.assert_close(y, z, atol=1e-4, rtol=1e-4)
+    ours_by, theirs_by = (torch.argsort(e[1] * N + e[0]) for e in (ends, their_ends))
+    assert torch.equal(ends[:, ours_by], their_ends[:, theirs_by]) and ends.dtype == their_ends.dtype
+    torch.testing.assert_close(weights[ours_by], their_weights[theirs_by], atol=1e-4, rtol=1e-4)
 
 
 class Net(torch.nn.Module):

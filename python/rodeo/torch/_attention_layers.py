@@ -4,7 +4,7 @@ from typing import Any, Optional, Tuple, Union
 import torch
 from torch import Tensor, nn
 
-from ..graph import Graph
+from ..graph import Graph, graph_of_id
 from . import _attention, _ops_of, _self_attention
 from ._edge_features import REDUCES
 from ._graphs import one_loop_id
@@ -35,31 +35,25 @@ class _Attention(nn.Module):
         self.res = _linear(self.widths[1], total, False) if self.residual else None
         self.reset_parameters()
 
-    def _graph(self, edge_index, source, target):
-        nodes = source.size(0) if target is None else target.size(0)
-        bipartite = target is not None and target is not source
-        return _graph_for(edge_index, nodes, source.size(0) if bipartite else None)
+    def _graph(self, edge_index, source, target, size=None):
+        nodes = target.size(0) if target is not None else source.size(0) if size is None else size[1]
+        return _graph_for(edge_index, nodes, None if target is source else source.size(0))
 
-    def _graph_number(self, edge_index, source, target):
-        graph = self._graph(edge_index, source, target)
-        return one_loop_id(graph._id) if self._adds_loops(graph) else graph._id
+    def _graph_number(self, graph):
+        return one_loop_id(graph._id) if self.add_self_loops else graph._id
 
-    def _adds_loops(self, graph):
-        return self.add_self_loops and graph.num_nodes == graph.num_sources
-
-    def _edge_features(self, edge_index, number, source, target, edge_attr):
-        """edge_attr of each edge in the order of the graph `number`, with those of self loops: [edges, edge_dim], or None."""
+    def _edge_features(self, graph, edge_attr):
+        """edge_attr of each edge in the order of the graph that is used, with those of self loops: [edges, edge_dim], or None."""
         layer = type(self).__name__
         if edge_attr is None:
             return None
         if self.lin_edge is None:
             raise ValueError(f"{layer}: edge_attr was given, but the layer was made without edge_dim")
         features = edge_attr.view(-1, 1) if edge_attr.dim() == 1 else edge_attr
-        graph = self._graph(edge_index, source, target)
         if features.dim() != 2 or features.size(1) != self.edge_dim:
             raise ValueError(f"{layer}: edge_attr must be [edges, {self.edge_dim}], got {list(edge_attr.shape)}")
-        if not self._adds_loops(graph):
-            return _ops_of.permute(number, features, 1.0)
+        if not self.add_self_loops:
+            return _ops_of.permute(graph._id, features, 1.0)
         reduce = self.fill_value if isinstance(self.fill_value, str) else "constant"
         return _ops_of.with_loop_features(graph._id, features, self._fill(features), reduce)
 
@@ -74,14 +68,21 @@ class _Attention(nn.Module):
             return fill
         return features.new_full((1, 1), 1.0 if self.fill_value is None else float(self.fill_value))
 
-    def _attend(self, number, score, x):
-        """Softmax of scores [edges, heads], dropout, sum."""
+    def _attend(self, graph, score, x, target, wants_weights):
+        """Softmax of scores [edges, heads], dropout, sum; with the edges and weights, as PyG returns them."""
+        number = self._graph_number(graph)
         weight = nn.functional.dropout(_ops_of.edge_softmax(number, score), self.dropout, self.training)
-        return _ops_of.spmm(number, x, weight.to(x.dtype), "sum")
+        y = self._finish(_ops_of.spmm(number, x, weight.to(x.dtype), "sum"), target)
+        if not wants_weights:
+            return y
+        if isinstance(number, tuple):
+            raise ValueError(f"{type(self).__name__}: compiled with an edge_index, attention weights have no edges to be named "
+                             "by: give a rodeo.Graph")
+        return y, (torch.stack(graph_of_id(number).edge_index()).long(), weight)
 
     def _finish(self, y, target):
         y = y.flatten(1) if self.concat or self.heads == 1 else y.mean(dim=1)
-        if self.res is not None:
+        if self.res is not None and target is not None:
             y = y + self.res(target)
         return y if self.bias is None else y + self.bias
 
@@ -118,26 +119,35 @@ class GATConv(_Attention):
             nn.init.zeros_(self.bias)
 
     def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Union[Tensor, Graph],
-                edge_attr: Optional[Tensor] = None, size: Optional[Tuple[int, int]] = None) -> Tensor:
+                edge_attr: Optional[Tensor] = None, size: Optional[Tuple[int, int]] = None,
+                return_attention_weights: Optional[bool] = None) -> Union[Tensor, Tuple[Tensor, Tuple[Tensor, Tensor]]]:
         shape = (-1, self.heads, self.out_channels)
         source, target = x if isinstance(x, tuple) else (x, x)
         of_source = self.lin if hasattr(self, "lin") else self.lin_src
         of_target = self.lin if hasattr(self, "lin") else self.lin_dst
         h = of_source(source).view(shape)
         dropout = self.dropout if self.training else 0.0
-        number = self._graph_number(edge_index, source, target)
-        features = self._edge_features(edge_index, number, source, target, edge_attr)
-        if features is None and target is source and of_target is of_source and h.requires_grad:
+        graph = self._graph(edge_index, source, target, size)
+        number = self._graph_number(graph)
+        features = self._edge_features(graph, edge_attr)
+        fused = features is None and not return_attention_weights
+        if fused and target is source and of_target is of_source and h.requires_grad:
             return self._finish(_self_attention(number, h, self.att_dst, self.att_src, self.negative_slope, dropout), target)
-        g = h if target is source else of_target(target).view(shape)
         t = (h * self.att_src).sum(-1)
-        s = (g * self.att_dst).sum(-1)
-        if features is None:
+        if target is None:
+            s = h.new_zeros((graph.num_nodes, self.heads))
+        else:
+            g = h if target is source and of_target is of_source else of_target(target).view(shape)
+            s = (g * self.att_dst).sum(-1)
+        if fused:
             return self._finish(_attention(number, s, t, h, self.negative_slope, dropout), target)
         # lin_edge, then att_edge, is one [heads, edge_dim] matrix: there is no array [edges, heads, out].
-        of_edge = (self.lin_edge.weight.view(self.heads, self.out_channels, -1) * self.att_edge.view(self.heads, -1, 1)).sum(1)
-        score = _ops_of.sddmm(number, s, t, "add") + nn.functional.linear(features, of_edge)
-        return self._finish(self._attend(number, nn.functional.leaky_relu(score, self.negative_slope), h), target)
+        score = _ops_of.sddmm(number, s, t, "add")
+        if features is not None:
+            of_edge = self.lin_edge.weight.view(self.heads, self.out_channels, -1) * self.att_edge.view(self.heads, -1, 1)
+            score = score + nn.functional.linear(features, of_edge.sum(1))
+        score = nn.functional.leaky_relu(score, self.negative_slope)
+        return self._attend(graph, score, h, target, return_attention_weights)
 
 
 class GATv2Conv(_Attention):
@@ -165,15 +175,18 @@ class GATv2Conv(_Attention):
             nn.init.zeros_(self.bias)
 
     def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Union[Tensor, Graph],
-                edge_attr: Optional[Tensor] = None) -> Tensor:
+                edge_attr: Optional[Tensor] = None, return_attention_weights: Optional[bool] = None) -> Union[
+                    Tensor, Tuple[Tensor, Tuple[Tensor, Tensor]]]:
         shape = (-1, self.heads, self.out_channels)
         source, target = x if isinstance(x, tuple) else (x, x)
+        if target is None:
+            raise ValueError("GATv2Conv: x must have the features of targets, too: (sources, targets)")
         left = self.lin_l(source).view(shape)
         right = self.lin_r(target).view(shape)
-        number = self._graph_number(edge_index, source, target)
-        features = self._edge_features(edge_index, number, source, target, edge_attr)
-        hidden = _ops_of.sddmm(number, right, left, "add")
+        graph = self._graph(edge_index, source, target)
+        features = self._edge_features(graph, edge_attr)
+        hidden = _ops_of.sddmm(self._graph_number(graph), right, left, "add")
         if features is not None:
             hidden = hidden + self.lin_edge(features).view(hidden.shape)
         hidden = nn.functional.leaky_relu(hidden, self.negative_slope)
-        return self._finish(self._attend(number, (hidden * self.att).sum(-1), left), target)
+        return self._attend(graph, (hidden * self.att).sum(-1), left, target, return_attention_weights)

@@ -16,7 +16,7 @@ class _Places:
         sources, targets = graph.edge_index()
         kept = (sources != targets).nonzero().squeeze(1)
         self.original = kept if graph.edge_ids is None else graph.edge_ids[kept]  # positions in edge_index
-        self.plain = Graph.from_edge_index((sources[kept], targets[kept]), graph.num_nodes)
+        self.plain = Graph.from_edge_index((sources[kept], targets[kept]), graph.num_nodes, num_sources=graph.num_sources)
         self.looped = with_one_loop(graph)
         sources, targets = self.looped.edge_index()
         self.edges, self.loops = (sources != targets).nonzero().squeeze(1), (sources == targets).nonzero().squeeze(1)
@@ -48,7 +48,7 @@ def _with_loops(number, features, constant, reduce):
             fill = fill / at.counts.to(fill.dtype)
     result = features.new_empty((at.looped.num_edges, features.size(1)))
     result[at.edges] = chosen
-    result[at.loops] = fill
+    result[at.loops] = fill[:at.loops.numel()]
     return result
 
 
@@ -56,7 +56,8 @@ def _gradient(number, features, dy, constant, reduce):
     at = _places(number)
     chosen = dy[at.edges]
     if not constant:
-        fill = dy[at.loops]
+        fill = dy.new_zeros((at.plain.num_nodes, dy.size(1)))
+        fill[:at.loops.numel()] = dy[at.loops]
         if reduce in ("max", "min"):
             chosen = chosen + _core.segment_reduce_gradient(flat(features[at.original]), at.offsets, reduce, flat(fill))
         else:

@@ -48,7 +48,7 @@ def cached_graph(edge_index, num_nodes, num_sources):
 
 
 def with_one_loop(graph):
-    """The graph with exactly one edge i -> i for each node, as PyG adds self loops. Cached on the graph.
+    """The graph with exactly one edge i -> i for each i that is a source and a target, as PyG adds self loops. Cached on the graph.
 
     edge_ids: the position of each edge in `graph`, of the last one of several self loops; -1 for an added one.
     """
@@ -60,12 +60,13 @@ def with_one_loop(graph):
 def _make_one_loop(graph):
     sources, targets = graph.edge_index()
     loops = (sources == targets).nonzero().squeeze(1)
-    number = graph.num_nodes
-    if loops.numel() == 0 or loops.numel() == torch.unique(sources[loops]).numel():
+    number = min(graph.num_nodes, graph.num_sources)
+    if graph.num_nodes == graph.num_sources and (loops.numel() == 0 or loops.numel() == torch.unique(sources[loops]).numel()):
         return graph.with_self_loops()
     kept = (sources != targets).nonzero().squeeze(1)
     node = torch.arange(number, device=sources.device, dtype=sources.dtype)
-    looped = Graph.from_edge_index((torch.cat([sources[kept], node]), torch.cat([targets[kept], node])), number)
+    looped = Graph.from_edge_index((torch.cat([sources[kept], node]), torch.cat([targets[kept], node])), graph.num_nodes,
+                                   num_sources=graph.num_sources)
     last = torch.full((number,), -1, device=sources.device, dtype=torch.int64)
     last.scatter_reduce_(0, sources[loops].long(), loops, "amax")
     looped._values = graph.num_edges
