@@ -97,7 +97,7 @@ class Dataset:
         return cls(_core.Dataset.generate(preset, seed))
 
     def save(self, path: Any) -> None:
-        """Writes an HDF5 file, atomically."""
+        """Writes an HDF5 file, atomically. Edges that a loaded file names for validation and test are not written."""
         self._core.save(str(path))
 
     def arrays(self) -> Dict[str, np.ndarray]:

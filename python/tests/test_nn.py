@@ -241,6 +241,49 @@ def test_networks_compile_with_an_edge_index_in_inductor(device):
         compare(net, compiled, x, edges, edges)
 
 
+@pytest.mark.parametrize("device", ["cuda"], indirect=True)
+def test_compiled_cuda_graphs_see_another_edge_index(device):
+    torch._dynamo.reset()
+    net = Net(ours).to(device)
+    compiled = torch.compile(net, fullgraph=True, mode="reduce-overhead")
+    x = torch.randn(N, 6, device=device)
+    edges = [torch.tensor(make_edges(N, 300, seed=seed), device=device) for seed in (0, 1)]
+    with torch.no_grad():
+        for i in 0, 0, 0, 0, 1, 1, 0:
+            torch.testing.assert_close(compiled(x, edges[i]).clone(), net(x, edges[i]), atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("device", ["cuda"], indirect=True)
+@pytest.mark.parametrize("name", ["GATConv", "GATv2Conv"])
+def test_cuda_graphs_capture_layers_with_edge_features(name, device):
+    layer = getattr(ours, name)(6, 4, heads=2, edge_dim=3).to(device)
+    edges, x = torch.tensor(make_edges(N, 300), device=device), torch.randn(N, 6, device=device)
+    features = torch.randn(300, 3, device=device, requires_grad=True)
+
+    def step():
+        layer.zero_grad()
+        features.grad = None
+        y = layer(x, edges, features)
+        y.square().sum().backward()
+        return y
+
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            step()
+    torch.cuda.current_stream().wait_stream(side)
+    expected = step().detach().clone(), features.grad.clone()
+    captured = torch.cuda.CUDAGraph()
+    layer.zero_grad(set_to_none=True)
+    features.grad = None
+    with torch.cuda.graph(captured):
+        y = step()
+    captured.replay()
+    torch.cuda.synchronize()
+    assert torch.equal(y, expected[0]) and torch.equal(features.grad, expected[1])
+
+
 def test_networks_train_under_autocast(device):
     edges = torch.tensor(make_edges(N, 300), device=device)
     net, x, y = Net(ours).to(device), torch.randn(N, 6, device=device), torch.randint(0, 3, (N,), device=device)
