@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "layers/aggregate.h"
 #include "ops/dense.h"
 #include "ops/linear.h"
 
@@ -42,6 +43,14 @@ Variable GcnConv::forward(const GcnGraph& graph, Features x, const SpmmOptions& 
   const std::int64_t columns = padded_columns(out_, x.dtype(), x.device());
   const Variable sum = aggregate(graph, scaled(linear(x, w_, {}, {.columns = columns})), options);
   return epilogue(sum, b_, then, out_);
+}
+
+Variable GcnConv::forward(const GcnBlock& block, const Features& x, const SpmmOptions& options,
+                          EpilogueOptions then) const {
+  check_block_features("gcn_conv", block.adj, x, in_);
+  then.pre_scale = block.target_scale;
+  if (in_ < out_) return linear(aggregate(block, x.dense(), options), w_, b_, {.then = then});
+  return epilogue(aggregate(block, matmul(x, w_), options), b_, then);
 }
 
 }  // namespace rodeo

@@ -19,14 +19,17 @@ GinConv::GinConv(std::unique_ptr<Sequential> nn, const GinConvOptions& options, 
 
 Variable GinConv::forward(const Adjacency& adj, const Features& x, SpmmOptions spmm_options) const {
   check(x.shape().rank() == 2, "[gin_conv] x must be a matrix [nodes, n], got ", x.shape());
-  check_node_features("gin_conv", adj, x, x.dim(1));
+  check_block_features("gin_conv", adj, x, x.dim(1));
   spmm_options.reduce = Reduce::kSum;
   const Linear* first = nn_->first_linear();
   check(first || !x.is_sparse(), "[gin_conv] sparse x needs an nn that begins with a Linear layer");
   const auto with_neighbours = [&](const Variable& h) {
-    return scale_add(options_.train_eps ? learned_eps_ : Variable(fixed_eps_), h, spmm(adj, h, spmm_options));
+    const Variable own = adj.rows() < adj.cols() ? rows(h, 0, adj.rows()) : h;
+    return scale_add(options_.train_eps ? learned_eps_ : Variable(fixed_eps_), own,
+                     spmm(adj, h, spmm_options));
   };
-  if (!first || aggregates_first(x, first->weight(), Reduce::kSum)) return nn_->forward(with_neighbours(x.dense()));
+  if (!first || aggregates_first(x, first->weight(), Reduce::kSum))
+    return nn_->forward(with_neighbours(x.dense()));
   // ((1 + eps) x + A x) W + b = (1 + eps) x W + A x W + b
   const Variable y = with_neighbours(matmul(x, first->weight()));
   return nn_->forward_from(1, first->bias().defined() ? add_bias(y, first->bias()) : y);

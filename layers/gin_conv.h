@@ -23,6 +23,8 @@ class GinConv : public Module {
                    DType dtype = DType::kF32);
   /// If nn begins with a Linear layer, its product runs before or after the sum, whichever is narrower.
   /// Sparse x only with such an nn. spmm.reduce is ignored.
+  /// adj may also be a block of a mini-batch [n_dst, n_src] whose first n_dst sources are its destinations:
+  /// x [n_src, n] -> [n_dst, ...].
   Variable forward(const Adjacency& adj, const Features& x, SpmmOptions spmm = {}) const;
 
  private:

@@ -6,6 +6,7 @@
 #include "layers/gin_conv.h"
 #include "layers/sage_conv.h"
 #include "models/check_sizes.h"
+#include "ops/combine.h"
 #include "ops/dense.h"
 #include "ops/gelu.h"
 
@@ -18,6 +19,11 @@ bool does_nothing(const EpilogueOptions& then) {
 
 Variable apply(const Variable& x, const EpilogueOptions& then) {
   return does_nothing(then) ? x : epilogue(x, Variable(), then);
+}
+
+/// The rows of destinations, which are the first ones; h where it has no others.
+Features first_rows(const Features& h, std::int64_t count) {
+  return h.dim(0) == count ? h : Features(rows(h.dense(), 0, count));
 }
 
 /// Linear, BatchNorm, ReLU, Linear.
@@ -98,6 +104,12 @@ void Trunk::add_convolution(Layer& layer, std::int64_t in, bool hidden, Device d
                                          const EpilogueOptions& then) {
       return conv->forward(graph.adj, x, key, then);
     };
+    layer.convolve_block = [conv = conv.get()](const GcnBlock& block, const Features& x, RandomKey key,
+                                               const EpilogueOptions& then) {
+      const Variable sources = x.dense();
+      const BipartiteFeatures both{sources, rows(sources, 0, block.adj.rows())};
+      return conv->forward(block.adj, both, key, then);
+    };
     layer.conv = std::move(conv);
   };
   const auto plain = [&]<class Conv>(std::unique_ptr<Conv> conv) {
@@ -109,6 +121,19 @@ void Trunk::add_convolution(Layer& layer, std::int64_t in, bool hidden, Device d
         return conv->forward(graph.adj, x, spmm, then);
       else
         return apply(conv->forward(graph.adj, x, spmm), then);
+    };
+    // Every batch has other blocks: no plans, and nothing is tuned for them.
+    SpmmOptions once = o.spmm;
+    if (once.algorithm == SpmmAlgorithm::kAuto && once.reduce == Reduce::kSum)
+      once.algorithm = SpmmAlgorithm::kCsr;
+    layer.convolve_block = [conv = conv.get(), once](const GcnBlock& block, const Features& x, RandomKey,
+                                                     const EpilogueOptions& then) {
+      if constexpr (std::is_same_v<Conv, GcnConv>)
+        return conv->forward(block, x, once, then);
+      else if constexpr (std::is_same_v<Conv, SageConv>)
+        return conv->forward(block.adj, x, once, then);
+      else
+        return apply(conv->forward(block.adj, x, once), then);
     };
     layer.conv = std::move(conv);
   };
@@ -145,6 +170,18 @@ Variable Trunk::activate(Variable h, const EpilogueOptions& then) {
 }
 
 Variable Trunk::forward(const GcnGraph& graph, const Features& x) {
+  return run([&](std::size_t) -> const GcnGraph& { return graph; }, x);
+}
+
+Variable Trunk::forward(const std::vector<GcnBlock>& blocks, const Features& x) {
+  std::vector<Adjacency> adjacencies;
+  for (const GcnBlock& block : blocks) adjacencies.push_back(block.adj);
+  check_blocks("trunk", adjacencies, options_.layers, x);
+  return run([&](std::size_t i) -> const GcnBlock& { return blocks[i]; }, x);
+}
+
+template <class GraphOf>
+Variable Trunk::run(const GraphOf& graph_of, const Features& x) {
   const TrunkParts& parts = options_.parts;
   const bool is_gelu = parts.activation == TrunkActivation::kGelu;
   const Activation activation = is_gelu                                      ? Activation::kNone
@@ -169,13 +206,22 @@ Variable Trunk::forward(const GcnGraph& graph, const Features& x) {
         is_hidden(i) ? then(activation, dropout_after(i)) : then(Activation::kNone, 0);
     // Fused with the layer's bias where nothing is between.
     const bool fused = !layer.norm && !layer.residual && !is_gelu;
-    Variable y = layer.convolve(graph, h, random_.next(), fused ? after : EpilogueOptions());
-    if (layer.residual) y = add(y, layer.residual->forward(h));
+    const auto& graph = graph_of(i);
+    const RandomKey key = random_.next();
+    const EpilogueOptions inside = fused ? after : EpilogueOptions();
+    Variable y;
+    if constexpr (std::is_same_v<decltype(graph), const GcnBlock&>)
+      y = layer.convolve_block(graph, h, key, inside);
+    else
+      y = layer.convolve(graph, h, key, inside);
+    if (layer.residual) y = add(y, layer.residual->forward(first_rows(h, y.dim(0))));
     if (layer.norm) y = layer.normalize(y);
     if (!fused) y = is_hidden(i) ? activate(y, after) : y;
     outputs.push_back(y);
     h = y;
   }
+  const std::int64_t targets = outputs.back().dim(0);
+  for (Variable& output : outputs) output = first_rows(output, targets).dense();
   return classifier_ ? classify(outputs) : outputs.back();
 }
 

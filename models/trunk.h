@@ -72,13 +72,20 @@ class Trunk : public Module {
   /// x [nodes, in], dense or sparse -> logits [nodes, classes]. kGcn reads gcn_norm(adj); the others read
   /// graph.adj alone: with self loops for attention, without for kSage and kGin.
   Variable forward(const GcnGraph& graph, const Features& x);
+  /// The same over the blocks of a mini-batch (datasets/neighbor_sampler.h), one for each layer. kGcn reads
+  /// all of a block, the others block.adj alone: sampled edges of the graphs above.
+  ///   x [sources of blocks[0], in] -> logits [destinations of the last block, classes]
+  /// Throws Error unless there is a block for every layer, and each has as many sources as the one before has
+  /// destinations.
+  Variable forward(const std::vector<GcnBlock>& blocks, const Features& x);
 
  private:
-  using Convolve =
-      std::function<Variable(const GcnGraph&, const Features&, RandomKey, const EpilogueOptions&)>;
+  template <class Graph>
+  using Convolve = std::function<Variable(const Graph&, const Features&, RandomKey, const EpilogueOptions&)>;
   struct Layer {
     std::unique_ptr<Module> conv;
-    Convolve convolve;
+    Convolve<GcnGraph> convolve;
+    Convolve<GcnBlock> convolve_block;
     std::unique_ptr<Module> norm;  // null without
     std::function<Variable(const Variable&)> normalize;
     std::unique_ptr<Linear> residual;  // null without
@@ -89,6 +96,9 @@ class Trunk : public Module {
   double dropout_after(std::size_t layer) const;
   void add_convolution(Layer& layer, std::int64_t in, bool hidden, Device device, DType dtype);
   void add_norm(Layer& layer, Device device, DType dtype);
+  /// graph_of(i): the graph or block of layer i.
+  template <class GraphOf>
+  Variable run(const GraphOf& graph_of, const Features& x);
   Variable activate(Variable h, const EpilogueOptions& then);
   Variable classify(const std::vector<Variable>& outputs) const;
 

@@ -26,6 +26,29 @@ struct GcnGraph {
 /// A node that has a self loop gets no second one.
 GcnGraph gcn_norm(const Adjacency& adj, const Tensor& weight = {}, DType dtype = DType::kF32);
 
+/// Normalised edges of a block of a mini-batch (datasets/neighbor_sampler.h), sampled from a GcnGraph's adj:
+///   y[i] = target_scale[i] times the mean over the edges (i, j) of weight source_scale[j] x[j]
+/// A row's mean times its edges in the whole graph estimates its sum; it is the sum where all edges were
+/// sampled.
+struct GcnBlock {
+  Adjacency adj;        // [destinations, sources]; the first sources are the destinations
+  Tensor weight;        // [edges]; undefined: 1
+  Tensor source_scale;  // [sources]
+  Tensor target_scale;  // [destinations]
+};
+
+/// [rows] the number of edges of each row of graph.adj, in the dtype of graph.scale: what gcn_block() needs,
+/// computed once.
+Tensor row_degrees(const GcnGraph& graph);
+/// The normalised block.
+///   degree    row_degrees(whole)
+///   edge_ids  i64 [edges], edges of whole.adj;  sources i64 [sources], its nodes
+/// Deterministic. Throws rodeo::Error when shapes, dtypes or devices disagree.
+GcnBlock gcn_block(const GcnGraph& whole, const Tensor& degree, const Adjacency& block,
+                   const Tensor& edge_ids, const Tensor& sources);
+/// The formula of GcnBlock without target_scale.   x [sources, n] -> [destinations, n]
+Variable aggregate(const GcnBlock& block, const Variable& x, SpmmOptions options = {});
+
 /// (A + I) X, without the scales.   x [nodes, n] -> [nodes, n].   Gradient: dX = (A + I)^T dY.
 Tensor aggregate(const GcnGraph& graph, const Tensor& x, const SpmmOptions& options = {});
 Variable aggregate(const GcnGraph& graph, const Variable& x, const SpmmOptions& options = {});

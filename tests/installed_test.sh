@@ -104,6 +104,10 @@ minimal_training_loop)
   lines=$(wc -l <"$dir/app/main.cpp")
   [ "$lines" -le 60 ] || fail "main.cpp has $lines lines, more than 60"
   ;;
+mini_batches)
+  example mini_batches
+  accuracy_above 0.6
+  ;;
 pkg_config)
   command -v pkg-config >/dev/null || { echo "skipped: pkg-config is not installed"; exit 77; }
   export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"

@@ -1,6 +1,5 @@
 /// The model registry: one row per model, at the end of this file, and the functions that build them.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <type_traits>
 #include <utility>
@@ -11,9 +10,8 @@
 #include "models/gin.h"
 #include "models/sage.h"
 #include "models/sgc.h"
-#include "ops/gather_rows.h"
 #include "ops/select_rows.h"
-#include "train/task/fanout.h"
+#include "train/task/batch_models.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
 
@@ -115,32 +113,6 @@ NodeModel make_gat(const TrainOptions& options, const NodeTask& task, const Mode
   return model;
 }
 
-/// Whether the model reads blocks by sums and means without plans (padded_batch.h).
-bool sums_over_blocks(const TrainOptions& options) {
-  const SpmmAlgorithm algorithm = spmm_options(options).algorithm;
-  return (options.aggr == Reduce::kSum || options.aggr == Reduce::kMean) &&
-         (algorithm == SpmmAlgorithm::kAuto || algorithm == SpmmAlgorithm::kCsr);
-}
-
-/// Trains the model on mini-batches of sampled neighbourhoods.
-template <class Model>
-void train_on_batches(NodeModel& out, Model& model, const TrainOptions& options, const NodeTask& task,
-                      const ModelGraph& graph) {
-  const std::vector<std::int64_t> fanout = parse_fanout(options.fanout, options.layers, options.replace);
-  const Tensor x = task.x.input().value();
-  out.mini_batches = std::make_shared<const MiniBatchTraining>(
-      MiniBatches(task.split.train, task.num_nodes, options.batch, options.seed, x.device()),
-      NeighborSampler(graph.adj, {fanout, options.replace, options.seed}),
-      [&model, x](const SampledBatch& batch) {
-        std::vector<Adjacency> blocks;
-        for (const Block& block : batch.blocks) blocks.push_back(block.adj);
-        return model.forward(blocks, Features(PendingRows{x, batch.inputs()}));
-      },
-      options.batch, sums_over_blocks(options));
-  out.text += fmt::format(", batches of {}, fan-out {}{}", options.batch, fmt::join(fanout, ", "),
-                          options.replace ? " with replacement" : "");
-}
-
 NodeModel make_sage(const TrainOptions& options, const NodeTask& task, const ModelGraph& graph) {
   auto sage = std::make_unique<Sage>(SageOptions{.in = task.num_features,
                                                  .hidden = options.hidden,
@@ -158,7 +130,10 @@ NodeModel make_sage(const TrainOptions& options, const NodeTask& task, const Mod
       [adj = graph.adj, x = task.x](Sage& model) { return model.forward(adj, x); },
       fmt::format("{}, {} of neighbours{}", describe("SAGE", options), name(options.aggr),
                   unused_weights(graph)));
-  if (options.batch > 0) train_on_batches(out, *model, options, task, graph);
+  if (options.batch > 0) {
+    train_on_batches(out, *model, options, task, {graph.adj, {}, {}});
+    out.text += describe_batches(options);
+  }
   return out;
 }
 
@@ -230,6 +205,7 @@ constexpr ModelEntry kModels[] = {
                 .hidden_layers = true,
                 .spmm = true,
                 .prune_rows = true,
+                .blocks = true,
                 .trunk = true,
                 .propagates_inputs = true},
      .set_published = nullptr,
@@ -240,6 +216,7 @@ constexpr ModelEntry kModels[] = {
                 .hidden_layers = true,
                 .heads = true,
                 .attention_form = true,
+                .blocks = true,
                 .trunk = true,
                 .decay_all = true},
      .set_published = set_published_gat,
@@ -249,6 +226,7 @@ constexpr ModelEntry kModels[] = {
      .traits = {.graph = GraphInput::kSelfLoops,
                 .hidden_layers = true,
                 .heads = true,
+                .blocks = true,
                 .trunk = true,
                 .decay_all = true,
                 .edge_features = true},
@@ -269,6 +247,7 @@ constexpr ModelEntry kModels[] = {
      .traits = {.hidden_layers = true,
                 .spmm = true,
                 .train_eps = true,
+                .blocks = true,
                 .trunk = true,
                 .decay_all = true,
                 .edge_features = true},

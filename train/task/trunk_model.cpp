@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "models/trunk.h"
+#include "train/task/batch_models.h"
 #include "train/task/model_registry.h"
 #include "train/task/option_value.h"
 
@@ -42,6 +43,7 @@ std::string describe(const TrainOptions& o, TrunkConv conv, const ModelGraph& gr
     text += fmt::format(", jumping knowledge {}", name(parts.jump));
   else if (parts.post_linear)
     text += ", linear after";
+  if (o.batch > 0) text += describe_batches(o);
   if (graph.weighted && conv != TrunkConv::kGcn) text += ", edge weights not used";
   return text;
 }
@@ -56,8 +58,10 @@ void check_pre_linear(const TrunkParts& parts) {
 
 bool uses_trunk(const TrainOptions& options) {
   const TrunkParts& parts = options.trunk;
+  // Of the models with classes of their own, SAGE alone has a form for mini-batches.
+  const bool sampled = options.batch > 0 && options.model != "sage";
   return traits_of(options).trunk &&
-         (parts.norm != TrunkNorm::kNone || parts.residual || parts.has_classifier() ||
+         (sampled || parts.norm != TrunkNorm::kNone || parts.residual || parts.has_classifier() ||
           parts.pre_linear > 0 || !options.layer_dropout.empty() ||
           parts.activation != published_activation(options));
 }
@@ -88,6 +92,7 @@ NodeModel make_trunk(const TrainOptions& options, const NodeTask& task, const Mo
   model.groups = {{trunk->parameters(), {.lr = options.lr, .weight_decay = options.weight_decay}}};
   const GcnGraph read = conv == TrunkConv::kGcn ? graph.normalized : GcnGraph{graph.adj, {}, {}};
   model.forward = [trunk = trunk.get(), read, x = task.x] { return trunk->forward(read, x); };
+  if (options.batch > 0) train_on_batches(model, *trunk, options, task, read);
   model.text = describe(options, conv, graph);
   if (traits_of(options).heads)
     model.algorithms =
@@ -126,9 +131,6 @@ void check_trunk(const TrainOptions& options) {
   if (!uses_trunk(options)) return;
   check(!options.prune_rows,
         "--prune-rows is for the published GCN: not with --norm, --residual, --jk, --act, --pre-linear, "
-        "--post-linear and --layer-dropout");
-  check(options.batch == 0,
-        "--batch is for the published models: not with --norm, --residual, --jk, --act, --pre-linear, "
         "--post-linear and --layer-dropout");
 }
 

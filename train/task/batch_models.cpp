@@ -1,0 +1,71 @@
+#include "train/task/batch_models.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "models/sage.h"
+#include "models/trunk.h"
+#include "train/task/fanout.h"
+
+namespace rodeo {
+namespace {
+
+/// Whether the model reads blocks by sums and means without plans (padded_batch.h).
+bool sums_over_blocks(const TrainOptions& options) {
+  return (options.aggr == Reduce::kSum || options.aggr == Reduce::kMean) &&
+         (options.spmm == SpmmAlgorithm::kAuto || options.spmm == SpmmAlgorithm::kCsr);
+}
+
+std::vector<std::int64_t> fanout_of(const TrainOptions& options) {
+  return parse_fanout(options.fanout, options.layers, options.replace);
+}
+
+std::shared_ptr<const MiniBatchTraining> training(const TrainOptions& options, const NodeTask& task,
+                                                  const Adjacency& adj,
+                                                  std::function<Variable(const SampledBatch&)> forward,
+                                                  bool can_be_padded) {
+  return std::make_shared<const MiniBatchTraining>(
+      MiniBatches(task.split.train, task.num_nodes, options.batch, options.seed, adj.device()),
+      NeighborSampler(adj, {fanout_of(options), options.replace, options.seed}), std::move(forward),
+      options.batch, can_be_padded);
+}
+
+}  // namespace
+
+void train_on_batches(NodeModel& model, Sage& sage, const TrainOptions& options, const NodeTask& task,
+                      const GcnGraph& graph) {
+  const Tensor x = task.x.input().value();
+  model.mini_batches = training(
+      options, task, graph.adj,
+      [&sage, x](const SampledBatch& batch) {
+        std::vector<Adjacency> blocks;
+        for (const Block& block : batch.blocks) blocks.push_back(block.adj);
+        return sage.forward(blocks, Features(PendingRows{x, batch.inputs()}));
+      },
+      sums_over_blocks(options));
+}
+
+void train_on_batches(NodeModel& model, Trunk& trunk, const TrainOptions& options, const NodeTask& task,
+                      const GcnGraph& graph) {
+  const Tensor x = task.x.input().value();
+  const Tensor degree = graph.scale.defined() ? row_degrees(graph) : Tensor();
+  const auto forward = [&trunk, x, graph, degree](const SampledBatch& batch) {
+    std::vector<GcnBlock> blocks;
+    for (const Block& block : batch.blocks)
+      blocks.push_back(graph.scale.defined()
+                           ? gcn_block(graph, degree, block.adj, block.edge_ids, block.sources)
+                           : GcnBlock{block.adj, {}, {}, {}});
+    return trunk.forward(blocks, Features(PendingRows{x, batch.inputs()}));
+  };
+  // Attention plans for a block, and batch normalisation counts its rows: neither can be padded.
+  const bool sums = options.model == "sage" || (options.model == "gcn" && !graph.weight.defined());
+  model.mini_batches = training(options, task, graph.adj, forward,
+                                sums && options.trunk.norm != TrunkNorm::kBatch && sums_over_blocks(options));
+}
+
+std::string describe_batches(const TrainOptions& options) {
+  return fmt::format(", batches of {}, fan-out {}{}", options.batch, fmt::join(fanout_of(options), ", "),
+                     options.replace ? " with replacement" : "");
+}
+
+}  // namespace rodeo

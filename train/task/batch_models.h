@@ -1,0 +1,22 @@
+/// Training on mini-batches of sampled neighbourhoods: --batch, --fanout, --replace.
+#pragma once
+
+#include <string>
+
+#include "train/task/node_run.h"
+#include "train/task/options.h"
+
+namespace rodeo {
+
+class Sage;
+class Trunk;
+
+/// Gives the model its mini-batches. `graph`: what its layers read; edges are sampled from graph.adj.
+void train_on_batches(NodeModel& model, Sage& sage, const TrainOptions& options, const NodeTask& task,
+                      const GcnGraph& graph);
+void train_on_batches(NodeModel& model, Trunk& trunk, const TrainOptions& options, const NodeTask& task,
+                      const GcnGraph& graph);
+/// ", batches of 1024, fan-out 15, 10, 5"
+std::string describe_batches(const TrainOptions& options);
+
+}  // namespace rodeo
