@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "ops/copy_padded.h"
 
 namespace rodeo {
 namespace {
@@ -40,15 +41,18 @@ void PaddedBatch::prepare(const SampledBatch& batch) const {
 }
 
 void PaddedBatch::load(const SampledBatch& batch) const {
-  padded_.targets.copy_from(batch.targets);
+  check(batch.targets.shape() == padded_.targets.shape(), "[padded_batch] a batch must have ",
+        padded_.targets.numel(), " targets, got ", batch.targets.numel());
+  std::vector<PaddedCopy> copies{{.from = batch.targets, .to = padded_.targets}};
   for (std::size_t l = 0; l < graphs_.size(); ++l) {
     const Block &from = batch.blocks[l], &to = padded_.blocks[l];
-    graphs_[l].load(from.adj);
-    const std::int64_t edges = from.edge_ids.numel(), used = from.sources.numel(), all = to.sources.numel();
-    if (edges > 0) to.edge_ids.slice(0, edges).copy_from(from.edge_ids);
-    if (used > 0) to.sources.slice(0, used).copy_from(from.sources);
-    if (used < all) to.sources.slice(used, all).copy_from(filler_.slice(used, all));
+    graphs_[l].add_copies(from.adj, copies);
+    copies.push_back({.from = from.edge_ids, .to = to.edge_ids.slice(0, from.edge_ids.numel())});
+    copies.push_back(
+        {.from = from.sources, .to = to.sources, .filler = filler_.slice(0, to.sources.numel())});
   }
+  copy_padded(copies);
+  for (const PaddedGraph& graph : graphs_) graph.finish_load();
 }
 
 void PaddedBatch::keep_what_was_used() {

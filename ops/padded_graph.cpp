@@ -1,6 +1,8 @@
 #include "ops/padded_graph.h"
 
+#include "core/error.h"
 #include "ops/convert.h"
+#include "ops/copy_padded.h"
 #include "ops/sparse/derived.h"
 #include "ops/sparse/row_order.h"
 #include "ops/sparse/spmm_reduce.h"
@@ -14,12 +16,10 @@ Adjacency empty_graph(std::int64_t rows, std::int64_t cols, std::int64_t edges, 
 }
 
 // Columns beyond the edges keep those of an earlier graph: no row names them.
-void copy_arrays(const Adjacency& from, const Adjacency& to) {
-  const Tensor &row_ptr = from.csr().row_ptr, &to_row_ptr = to.csr().row_ptr;
-  to_row_ptr.slice(0, row_ptr.numel()).copy_from(row_ptr);
-  const Tensor beyond = to_row_ptr.slice(row_ptr.numel(), to_row_ptr.numel());
-  if (beyond.numel() > 0) beyond.fill(static_cast<double>(from.num_edges()));
-  if (from.num_edges() > 0) to.csr().col.slice(0, from.num_edges()).copy_from(from.csr().col);
+void add_arrays(const Adjacency& from, const Adjacency& to, std::vector<PaddedCopy>& copies) {
+  const std::int64_t edges = from.num_edges();
+  copies.push_back({.from = from.csr().row_ptr, .to = to.csr().row_ptr, .value = edges});
+  copies.push_back({.from = from.csr().col, .to = to.csr().col.slice(0, edges)});
 }
 
 }  // namespace
@@ -35,15 +35,25 @@ void PaddedGraph::prepare(const Adjacency& graph) const {
 }
 
 void PaddedGraph::load(const Adjacency& graph) const {
+  std::vector<PaddedCopy> copies;
+  add_copies(graph, copies);
+  copy_padded(copies);
+  finish_load();
+}
+
+void PaddedGraph::add_copies(const Adjacency& graph, std::vector<PaddedCopy>& copies) const {
   check(graph.rows() <= adj_.rows() && graph.cols() <= adj_.cols() && graph.num_edges() <= adj_.num_edges() &&
             graph.device() == adj_.device(),
         "[padded_graph] a graph of ", graph.rows(), " x ", graph.cols(), " with ", graph.num_edges(),
         " edges on ", graph.device(), " does not fit into ", adj_.rows(), " x ", adj_.cols(), " with ",
         adj_.num_edges(), " edges on ", adj_.device());
-  copy_arrays(graph, adj_);
+  add_arrays(graph, adj_, copies);
+  if (needs_transpose_) add_arrays(transpose_pattern(graph), transposed_, copies);
+}
+
+void PaddedGraph::finish_load() const {
   for (const DType values : {DType::kF32, DType::kF64})
     if (has_mean_scale(adj_, values)) refresh_mean_scale(adj_, values);
-  if (needs_transpose_) copy_arrays(transpose_pattern(graph), transposed_);
 }
 
 void PaddedGraph::keep_what_was_used() {

@@ -1,7 +1,10 @@
 /// A graph in memory of fixed sizes, for work that is captured once and runs on many graphs.
 #pragma once
 
+#include <vector>
+
 #include "core/adjacency.h"
+#include "ops/copy_padded_types.h"
 
 namespace rodeo {
 
@@ -22,6 +25,10 @@ class PaddedGraph {
   /// Enqueues copies of the arrays of `graph`, and waits for nothing. Throws Error where it is larger than
   /// the capacity or on another device.
   void load(const Adjacency& graph) const;
+  /// The parts of load(), for callers that copy several graphs at once: its copies, to be run by
+  /// copy_padded(), and what follows them.
+  void add_copies(const Adjacency& graph, std::vector<PaddedCopy>& copies) const;
+  void finish_load() const;
   /// To be called when the work has run once: load() skips the transpose from now on where the work has not
   /// used it. Throws Error if the work has made plans of adj(), which the next graph would make wrong.
   void keep_what_was_used();

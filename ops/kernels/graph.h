@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/convert_types.h"
+#include "ops/copy_padded_types.h"
 #include "ops/kernels/registry.h"
 #include "ops/sample_types.h"
 
@@ -61,6 +62,9 @@ RODEO_KERNEL(number_sources, void(const Tensor& targets, const Tensor& num_targe
 
 /// col[e] = nodes[a.col[e]]: i32 [edges], 0 for a node outside [0, limit). Edges that no row names too.
 RODEO_KERNEL(take_columns, void(const Csr& a, const Tensor& nodes, std::int64_t limit, const Tensor& col));
+
+// copy_padded.h: no destination is empty
+RODEO_KERNEL(copy_padded, void(const std::vector<PaddedCopy>& copies));
 
 // graph_hash.h
 RODEO_KERNEL(hash_values, std::uint64_t(const Tensor& values));  // i32 or i64; may be empty
