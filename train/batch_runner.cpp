@@ -1,6 +1,7 @@
 #include "train/batch_runner.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "core/error.h"
@@ -63,21 +64,44 @@ Tensor BatchRunner::train_padded(bool captures) {
   return step_->replay();
 }
 
-void BatchRunner::run(const std::vector<Tensor>& batches, std::int64_t epoch, bool captures,
-                      const std::function<void(const Tensor& loss, std::int64_t targets)>& on_loss) {
+BatchTotals BatchRunner::run(const std::vector<Tensor>& batches, std::int64_t epoch, bool captures,
+                             const std::function<void(const Tensor& loss, std::int64_t targets)>& on_loss,
+                             bool times_parts) {
+  const Device device = sampler_.graph().device();
+  BatchTotals totals;
+  const auto timed = [&](double BatchTotals::*part, auto&& work) {
+    if (!times_parts) return work();
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    side_.main_waits();
+    synchronize(device);
+    totals.*part +=
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  };
   SampledBatch batch, before;  // `before` is still read by the device
+  const auto sample_next = [&](std::size_t at) {
+    if (at == batches.size()) return;
+    timed(&BatchTotals::sample_ms, [&] { batch = sample(batches, epoch, at); });
+    ++totals.batches;
+    totals.nodes += batch.inputs().numel();
+    for (const Block& block : batch.blocks) totals.edges += block.adj.num_edges();
+  };
   const InFlight in_flight(side_);
   side_.waits_for_main();
-  if (!batches.empty()) batch = sample(batches, epoch, 0);
+  if (times_parts) synchronize(device);
+  sample_next(0);
   for (std::size_t at = 0; at < batches.size(); ++at) {
     const bool padded = is_padded(batch.targets);
-    side_.main_waits();
-    if (padded) padded_->load(batch);
-    side_.waits_for_main();
-    before = std::exchange(batch, {});
-    on_loss(padded ? train_padded(captures) : work_(before), batches[at].numel());
-    if (at + 1 < batches.size()) batch = sample(batches, epoch, at + 1);
+    timed(&BatchTotals::train_ms, [&] {
+      side_.main_waits();
+      if (padded) padded_->load(batch);
+      side_.waits_for_main();
+      before = std::exchange(batch, {});
+      on_loss(padded ? train_padded(captures) : work_(before), batches[at].numel());
+    });
+    sample_next(at + 1);
   }
+  return totals;
 }
 
 }  // namespace rodeo

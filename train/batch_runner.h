@@ -12,6 +12,15 @@
 
 namespace rodeo {
 
+/// The batches of an epoch, together.
+struct BatchTotals {
+  std::int64_t batches = 0;
+  std::int64_t edges = 0;  // sampled, of all layers
+  std::int64_t nodes = 0;  // whose features layer 0 reads
+  // Milliseconds, where parts are timed; else 0. `train` has the copies to padded batches.
+  double sample_ms = 0, train_ms = 0;
+};
+
 /// On CUDA the next batch is sampled on a second stream while the device trains on the one before. Work that
 /// can be padded runs on batches of equal sizes (padded_batch.h) and replays one CUDA graph, but for the
 /// first two batches; a smaller last batch of an epoch runs kernel by kernel. The bits do not depend on the
@@ -28,9 +37,11 @@ class BatchRunner {
   BatchRunner& operator=(const BatchRunner&) = delete;
 
   /// Runs the batches in their order. on_loss(loss, targets) is called for each; the next batch overwrites
-  /// the loss. `captures`: padded batches may replay a CUDA graph.
-  void run(const std::vector<Tensor>& batches, std::int64_t epoch, bool captures,
-           const std::function<void(const Tensor& loss, std::int64_t targets)>& on_loss);
+  /// the loss. `captures`: padded batches may replay a CUDA graph. `times_parts`: sampling and training run
+  /// one after the other, and the host waits for each.
+  BatchTotals run(const std::vector<Tensor>& batches, std::int64_t epoch, bool captures,
+                  const std::function<void(const Tensor& loss, std::int64_t targets)>& on_loss,
+                  bool times_parts = false);
 
   /// Kernels of the CUDA graph; 0 without one.
   int num_kernels() const { return step_ ? step_->num_kernels() : 0; }

@@ -156,12 +156,15 @@ Tensor Trainer::mini_batch_epoch() {
         model_.parameters(), training.can_be_padded ? training.batch_size : 0);
   Tensor sum;  // of the losses of all targets so far
   const std::int64_t epoch = progress_.epoch + 1;
-  batches_->run(
-      training.batches.epoch(epoch), epoch, captures_batches_, [&](const Tensor& loss, std::int64_t targets) {
-        const auto size = static_cast<double>(targets);
-        sum =
-            sum.defined() ? linear_combination(1, sum, size, loss) : linear_combination(size, loss, 0, loss);
-      });
+  const std::vector<Tensor> batches = training.batches.epoch(epoch);
+  int started = 0;
+  const auto on_loss = [&](const Tensor& loss, std::int64_t targets) {
+    const auto size = static_cast<double>(targets);
+    sum = sum.defined() ? linear_combination(1, sum, size, loss) : linear_combination(size, loss, 0, loss);
+    if (options_.on_batch)
+      options_.on_batch(static_cast<int>(epoch), ++started, static_cast<int>(batches.size()));
+  };
+  batch_totals_ = batches_->run(batches, epoch, captures_batches_, on_loss, times_batches_);
   return linear_combination(1 / static_cast<double>(split_.train.numel()), sum, 0, sum);
 }
 
@@ -299,6 +302,7 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     report.lr = rates_.front();
 
     captures_batches_ = options_.cuda_graph && device_.is_cuda() && !options_.watch && !profiled;
+    times_batches_ = profiled;
     PartTimer part_timer(device_);
     std::optional<ScopedKernelObserver> timed_parts, timed;
     if (profiled) timed_parts.emplace(part_timer);
@@ -310,6 +314,8 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     timed.reset();
     timed_parts.reset();
     loss.start(result);
+    report.batches = batch_totals_;
+    if (profiled || !summary.batches || summary.batches->train_ms == 0) summary.batches = batch_totals_;
     if (profiled) {
       report.ms = stopwatch.milliseconds();
       const double sparse = part_timer.milliseconds(KernelPart::kSparse);

@@ -46,10 +46,12 @@ struct TrainerOptions {
   /// Over several ranks: `forward`, label and split are those of the rank's nodes. Losses, gradients and
   /// metrics are summed over ranks, and stop() ends all. Null: one rank.
   std::shared_ptr<const NodePartition> partition = {};
-  double clip_norm = 0;             // clip the norm of all gradients together; 0: no clipping
-  bool stop_at_nan = true;          // false: continue after a loss that is not finite
-  KernelTimer* timer = nullptr;     // observes the kernels of the profiled steps
-  NanWatch* watch = nullptr;        // observes all kernels; disables the CUDA graph
+  double clip_norm = 0;          // clip the norm of all gradients together; 0: no clipping
+  bool stop_at_nan = true;       // false: continue after a loss that is not finite
+  KernelTimer* timer = nullptr;  // observes the kernels of the profiled steps
+  NanWatch* watch = nullptr;     // observes all kernels; disables the CUDA graph
+  /// Of mini-batches: called when a batch of an epoch has been started, from 1 on, of `batches`.
+  std::function<void(int epoch, int batch, int batches)> on_batch = {};
   std::function<bool()> stop = {};  // called in every epoch but the last; true: end training after this one
 };
 
@@ -73,8 +75,9 @@ struct EpochReport {
   double lr = 0;    // of the first parameter
   std::optional<Evaluation> evaluation;
   double evaluation_ms = Statistics::kNone;
-  std::optional<PartTimes> parts;  // of a profiled epoch
-  int best_epoch = 0;              // so far; 0: none yet
+  std::optional<PartTimes> parts;      // of a profiled epoch
+  std::optional<BatchTotals> batches;  // of mini-batches; the times are those of a profiled epoch
+  int best_epoch = 0;                  // so far; 0: none yet
   Evaluation best;
 };
 
@@ -90,12 +93,13 @@ struct TrainSummary {
   int best_epoch = 0;    // best validation accuracy; ties: the lower validation loss, then the earlier epoch
   Evaluation best;       // at best_epoch
   Evaluation last;       // after the last epoch
-  std::vector<double> warmup_ms;  // one for each of the first epochs
-  Statistics epoch_ms;            // epochs that are neither warm-up nor profiled
-  StepParts parts;                // the profiled epochs
-  Statistics evaluation_ms;       // one evaluation; never part of an epoch's time
-  int kernels = 0;                // kernels of the captured training step; 0: none was captured
-  std::int64_t peak_bytes = 0;    // of tensors on the device while training
+  std::vector<double> warmup_ms;       // one for each of the first epochs
+  Statistics epoch_ms;                 // epochs that are neither warm-up nor profiled
+  StepParts parts;                     // the profiled epochs
+  std::optional<BatchTotals> batches;  // of mini-batches: the last profiled epoch, or else the last one
+  Statistics evaluation_ms;            // one evaluation; never part of an epoch's time
+  int kernels = 0;                     // kernels of the captured training step; 0: none was captured
+  std::int64_t peak_bytes = 0;         // of tensors on the device while training
 };
 
 /// The state of training, apart from the model's parameters and buffers (Module::state_dict). Random numbers
@@ -195,11 +199,12 @@ class Trainer {
   Tensor train_label_, train_row_;  // options_.training_rows: labels of split_.train; first_rows()
   TrainerOptions options_;
   StepRunner step_, evaluation_;
-  std::unique_ptr<BatchRunner> batches_;  // of options_.mini_batches
-  bool captures_batches_ = false;         // in this epoch
-  std::unique_ptr<RankSums> ranks_;       // null on one rank
-  Tensor seed_;                           // where backward begins: the gradient of the loss, 1
-  TrainerState progress_, start_;         // without the state of adam_ and schedule_
+  std::unique_ptr<BatchRunner> batches_;                   // of options_.mini_batches
+  bool captures_batches_ = false, times_batches_ = false;  // in this epoch
+  std::optional<BatchTotals> batch_totals_;                // of this epoch
+  std::unique_ptr<RankSums> ranks_;                        // null on one rank
+  Tensor seed_;                    // where backward begins: the gradient of the loss, 1
+  TrainerState progress_, start_;  // without the state of adam_ and schedule_
 };
 
 }  // namespace rodeo

@@ -116,6 +116,30 @@ TEST_P(TrainMiniBatches, EveryBatchIsAStep) {
   EXPECT_GT(run.summary.best.val, 0.5);
 }
 
+// Sizes are reported in every epoch, times in profiled ones, and each batch is announced.
+TEST_P(TrainMiniBatches, ReportsBatches) {
+  const NodeRun run = make_run(small_graph(), options(32, "5,3", 0.5), device());
+  std::vector<std::vector<int>> started;
+  TrainerOptions training{
+      .epochs = 4, .warmup_epochs = 1, .profile_every = 4, .mini_batches = run.model.mini_batches};
+  training.on_batch = [&](int epoch, int batch, int batches) { started.push_back({epoch, batch, batches}); };
+  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
+                  training);
+  const TrainSummary summary = trainer.fit([&](const EpochReport& report) {
+    ASSERT_TRUE(report.batches);
+    EXPECT_EQ(report.batches->batches, 3);
+    EXPECT_GE(report.batches->nodes, 80) << "the targets are among the nodes";
+    EXPECT_GT(report.batches->edges, 80);
+    EXPECT_LE(report.batches->edges, 80 * 5 + 80 * 6 * 3);
+    EXPECT_EQ(report.batches->train_ms > 0, report.epoch == 2) << "epoch 2 of 4 is profiled";
+    EXPECT_EQ(report.batches->sample_ms > 0, report.epoch == 2);
+  });
+  ASSERT_EQ(started.size(), 12u);
+  EXPECT_EQ(started[4], (std::vector{2, 2, 3}));
+  ASSERT_TRUE(summary.batches);
+  EXPECT_GT(summary.batches->train_ms, 0);
+}
+
 TEST_P(TrainMiniBatches, SameBitsInEveryRun) {
   const TrainOptions sampled = options(32, "5,3", 0.5);
   EXPECT_EQ(train(sampled, device(), 6).losses, train(sampled, device(), 6).losses);

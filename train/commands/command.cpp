@@ -155,6 +155,9 @@ RunResult train(const TrainOptions& options, Device device, const Communicator& 
   TrainerOptions training = trainer_options(options);
   training.timer = timer ? &*timer : nullptr;
   training.watch = options.debug ? &watch : nullptr;
+  training.on_batch = [&](int epoch, int batch, int batches) {
+    console.batch(epoch, options.epochs, batch, batches);
+  };
   training.stop = [&] { return signals.signal() != 0 || (hooks.stop && hooks.stop()); };
   Trainer trainer = make_trainer(run, training);
   const int first = recorder.start(run, trainer, describe_device(options.device, device));

@@ -119,6 +119,12 @@ std::string format_summary(const NodeTask& task, const TrainSummary& summary) {
     if (communication > 0) table += percent_row("  communication", communication, total);
     table += percent_row("  other", parts.other.median, total);
   }
+  if (const auto& b = summary.batches; b && b->batches > 0) {
+    table += row("batches", fmt::format("{:>9} an epoch, with {} edges and {} nodes each", b->batches,
+                                        b->edges / b->batches, b->nodes / b->batches));
+    if (const double total = b->sample_ms + b->train_ms; total > 0)
+      table += percent_row("  sampling", b->sample_ms, total) + percent_row("  training", b->train_ms, total);
+  }
   table += row("evaluation", fmt::format("{:>9.3f} ms median", summary.evaluation_ms.median));
   table += row("peak memory", fmt::format("{} training, {} converting", format_bytes(summary.peak_bytes),
                                           format_bytes(task.convert_peak_bytes)));
@@ -179,6 +185,15 @@ void Console::epoch(const EpochReport& report) {
     drawn_ = now;
   }
   std::fflush(stdout);
+}
+
+void Console::batch(int epoch, int epochs, int batch, int batches) {
+  const auto now = Clock::now();
+  if (quiet_ || !terminal_ || now - drawn_ < std::chrono::milliseconds(100)) return;
+  fmt::print("\r\x1b[2Kepoch {}/{}  batch {}/{}", epoch, epochs, batch, batches);
+  std::fflush(stdout);
+  live_line_ = true;
+  drawn_ = now;
 }
 
 std::string Console::result_line(const NodeTask& task, const TrainSummary& summary,

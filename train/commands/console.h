@@ -40,6 +40,8 @@ class Console {
   void say(std::string_view subject, std::string_view text) const;
   void blank_line() const;
   void epoch(const EpochReport& report);
+  /// "epoch 3/10  batch 57/193", on a terminal.
+  void batch(int epoch, int epochs, int batch, int batches);
   /// The line of a run that prints nothing else. details: more test results of the best epoch, by name.
   static std::string result_line(const NodeTask& task, const TrainSummary& summary,
                                  const std::vector<std::pair<std::string, double>>& details = {});

@@ -29,6 +29,12 @@ Json to_json(const Evaluation& e) {
   return {{"train", e.train}, {"val", e.val}, {"test", e.test}, {"val_loss", e.val_loss}};
 }
 
+Json to_json(const BatchTotals& b) {
+  Json json = {{"count", b.batches}, {"edges", b.edges}, {"nodes", b.nodes}};
+  if (b.train_ms > 0) json["sample_ms"] = b.sample_ms, json["train_ms"] = b.train_ms;
+  return json;
+}
+
 Json to_json(const Statistics& s) {
   return {{"count", s.count}, {"median", s.median}, {"mean", s.mean}, {"p95", s.p95}};
 }
@@ -98,6 +104,7 @@ std::string epoch_line(const EpochReport& r) {
                         {"gemm", r.parts->gemm},
                         {"communication", r.parts->communication},
                         {"other", r.parts->other}};
+  if (r.batches) json["batches"] = to_json(*r.batches);
   if (r.evaluation) {
     json.update(to_json(*r.evaluation));
     json["evaluation_ms"] = r.evaluation_ms;
@@ -124,6 +131,7 @@ std::string end_line(const TrainOptions& options, const NodeTask& task, const Tr
                {"evaluation_ms", to_json(s.evaluation_ms)},
                {"kernels", s.kernels},
                {"peak_bytes", s.peak_bytes}};
+  if (s.batches) json["batches"] = to_json(*s.batches);
   if (task.majority_class >= 0)
     json["test_majority"] = {{"share", task.majority}, {"class", task.majority_class}};
   if (const std::string note = convergence_note(s, options); !note.empty()) json["note"] = note;
