@@ -22,6 +22,7 @@
 #include "ops/dense.h"
 #include "ops/gather_rows.h"
 #include "ops/loss.h"
+#include "tests/bench/large_graph.h"
 #include "train/adam.h"
 #include "train/batch_runner.h"
 
@@ -43,14 +44,56 @@ struct Parts {
   double sample = 0, gather = 0, train = 0;
 };
 
+/// What all runs share.
+struct Data {
+  std::string name;
+  Adjacency graph;
+  Tensor x;      // [nodes, features]
+  Tensor label;  // i64 [nodes]
+  Tensor train;  // i64 [k], on the host
+};
+
+Tensor random_labels(std::int64_t nodes, std::int64_t classes, Device device) {
+  std::vector<std::int64_t> label(static_cast<std::size_t>(nodes));
+  Philox4 random{};
+  for (std::size_t i = 0; i < label.size(); ++i) {
+    if (i % 4 == 0) random = philox(3, 0, i / 4);
+    label[i] = static_cast<std::int64_t>(random.word[i % 4]) % classes;
+  }
+  return Tensor::from(label, device);
+}
+
+/// s.train: 0 for the number of the graph.
+Data make_data(Settings& s) {
+  if (const auto large = large_graph(s.graph)) {
+    s.features = large->features, s.classes = large->classes;
+    s.train = std::clamp<std::int64_t>(s.train > 0 ? s.train : large->train, 1, large->nodes);
+    Data data{.name = large->name, .graph = draw_graph(*large, s.device), .x = {}, .label = {}, .train = {}};
+    data.x = draw_features(*large, s.dtype, s.device);
+    data.label = random_labels(large->nodes, s.classes, s.device);
+    data.train = labelled_nodes(*large, 0, s.train);
+    return data;
+  }
+  SyntheticOptions preset = synthetic_preset(s.graph);
+  s.features = preset.features, s.classes = preset.classes;
+  preset.features = 1, preset.words = 0;  // random ones are made on the device
+  const Dataset made = synthesize(preset, s.device);
+  s.train = std::clamp<std::int64_t>(s.train > 0 ? s.train : 196'615, 1, made.num_nodes);
+  std::vector<std::int64_t> train;
+  for (std::int64_t i = 0; i < s.train; ++i) train.push_back(i * (made.num_nodes / s.train));
+  return {made.name, to_graph(made, s.device).adj,
+          uniform({made.num_nodes, s.features}, -1, 1, {1, 0}, DType::kF32, s.device).to(s.dtype),
+          random_labels(made.num_nodes, s.classes, s.device), Tensor::from(train)};
+}
+
 class Run {
  public:
-  Run(const Settings& s, const Adjacency& graph)
+  Run(const Settings& s, const Data& data)
       : s_(s),
-        sampler_(graph, {s.fanout}),
-        x_(uniform({graph.rows(), s.features}, -1, 1, {1, 0}, DType::kF32, s.device).to(s.dtype)),
-        label_(random_labels(graph.rows(), s.classes, s.device)),
-        batches_(training_nodes(graph.rows(), s.train), graph.rows(), s.batch, 0, s.device),
+        sampler_(data.graph, {s.fanout}),
+        x_(data.x),
+        label_(data.label),
+        batches_(data.train, data.graph.rows(), s.batch, 0, s.device),
         model_({.in = s.features,
                 .hidden = s.hidden,
                 .classes = s.classes,
@@ -115,17 +158,6 @@ class Run {
   static double milliseconds_since(Clock::time_point begin) {
     return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
   }
-  static Tensor training_nodes(std::int64_t nodes, std::int64_t count) {
-    std::vector<std::int64_t> ids;
-    for (std::int64_t i = 0; i < count; ++i) ids.push_back(i * (nodes / count));
-    return Tensor::from(ids);
-  }
-  static Tensor random_labels(std::int64_t nodes, std::int64_t classes, Device device) {
-    std::vector<std::int64_t> label;
-    for (std::int64_t i = 0; i < nodes; ++i)
-      label.push_back(static_cast<std::int64_t>(random_word(3, 0, static_cast<std::uint64_t>(i)) % classes));
-    return Tensor::from(label, device);
-  }
   Features features(const SampledBatch& batch) const { return Features(PendingRows{x_, batch.inputs()}); }
   Tensor step(const SampledBatch& batch, const Features& x) {
     const RandomStep random_step(adam_.step_counter());
@@ -150,9 +182,9 @@ class Run {
 };
 
 /// Throws Error unless the losses of a few batches are the same with the CUDA graph and without.
-void verify(const Settings& s, const Adjacency& graph) {
+void verify(const Settings& s, const Data& data) {
   constexpr std::size_t kBatches = 6;
-  Run first(s, graph), second(s, graph);
+  Run first(s, data), second(s, data);
   const std::vector<double> captured = first.losses(0, kBatches, true),
                             op_by_op = second.losses(0, kBatches, false);
   for (std::size_t i = 0; i < captured.size(); ++i)
@@ -199,12 +231,15 @@ int run(int argc, const char* const* argv) {
   const auto number = [](const char* initial) {
     return cxxopts::value<std::int64_t>()->default_value(initial);
   };
-  add("graph", "Synthetic graph: " + synthetic_preset_names(), text("products"), "NAME");
+  add("graph",
+      "Synthetic graph: " + synthetic_preset_names() +
+          "; papers100M, or papers100M/N for an N-th of it, drawn on the device",
+      text("products"), "NAME");
   add("batch", "Target nodes of a batch", number("1024"), "N");
   add("fanout", "Edges of a node, hop by hop",
       cxxopts::value<std::vector<std::int64_t>>()->default_value("15,10,5"), "LIST");
   add("hidden", "Hidden width", number("256"), "N");
-  add("train", "Training nodes", number("196615"), "N");
+  add("train", "Training nodes; 0: 196615, or those of papers100M", number("0"), "N");
   add("epochs", "Timed epochs; the median is reported", number("3"), "N");
   add("dtype", "f32, bf16 or f16", text("f32"), "NAME");
   add("tf32", "f32 matrix products round their inputs to TF32");
@@ -222,15 +257,10 @@ int run(int argc, const char* const* argv) {
              .device = parse_device(parsed["device"].as<std::string>()),
              .dtype = dtype_named(parsed["dtype"].as<std::string>())};
   set_allow_tf32(parsed.count("tf32") > 0);
-  SyntheticOptions preset = synthetic_preset(s.graph);
-  s.features = preset.features, s.classes = preset.classes;
-  preset.features = 1, preset.words = 0;  // random ones are made on the device
-  const Dataset data = synthesize(preset, s.device);
-  s.train = std::clamp<std::int64_t>(s.train, 1, data.num_nodes);
-  const Adjacency graph = to_graph(data, s.device).adj;
+  const Data data = make_data(s);
 
-  verify(s, graph);
-  Run bench(s, graph);
+  verify(s, data);
+  Run bench(s, data);
   bench.epoch(0);  // warm-up: loads kernels and fills the memory pool
   const Parts parts = bench.parts(1);
   reset_peak_memory(s.device);
