@@ -11,7 +11,7 @@ def know(array):
     """Tells rodeo._core about PyTorch if `array` is one of its tensors. Returns whether it is."""
     if type(array) is _tensor_type:
         return True
-    if not type(array).__module__.startswith("torch") and not _is_tensor(array):
+    if not _is_tensor(array):
         return False
     if not _torch_is_known:
         _register_torch()

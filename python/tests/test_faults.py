@@ -107,6 +107,35 @@ def test_layers_without_edges(name, nodes, device):
     assert x.grad.shape == x.shape
 
 
+class CudaArray:
+    """As arrays of CuPy and Numba are: __cuda_array_interface__ alone."""
+
+    def __init__(self, tensor, **changes):
+        self.tensor, self.shape = tensor, tuple(tensor.shape)
+        self.__cuda_array_interface__ = {**tensor.__cuda_array_interface__, **changes}
+
+
+@pytest.mark.parametrize("device", ["cuda"], indirect=True)
+def test_arrays_with_the_cuda_interface(device):
+    import torch
+    graph = rodeo.Graph.from_edge_index(torch.tensor(make_edges(N, E), device=device), N)
+    for dtype in torch.float32, torch.float64, torch.float16:
+        x = torch.randn(N, 3, device=device, dtype=dtype)
+        y = torch.from_dlpack(rodeo.spmm(graph, CudaArray(x)))
+        assert y.dtype == dtype and torch.equal(y, rodeo.spmm(graph, x))
+    x = torch.randn(N, 3, device=device)
+    out = torch.empty_like(x)
+    rodeo.spmm(graph, x, out=CudaArray(out))
+    assert torch.equal(out, rodeo.spmm(graph, x))
+    for changes, text in [({"strides": (4, 4 * N)}, "contiguous"), ({"typestr": "<c8"}, "float64"), ({"data": (0, False)}, "memory"),
+                          ({"shape": (N, 1, 1, 1, 3)}, "dimensions"), ({"shape": (3, N)}, r"\[12, n\]")]:
+        with pytest.raises(ValueError, match=text):
+            rodeo.spmm(graph, CudaArray(x, **changes))
+    cpu = rodeo.Graph.from_edge_index(make_edges(N, E), N)
+    with pytest.raises(ValueError, match="cuda"):
+        rodeo.spmm(cpu, CudaArray(x))
+
+
 def test_tensors_whose_storage_was_freed(device):
     import torch
     import rodeo.torch as rt

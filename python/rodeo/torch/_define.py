@@ -119,29 +119,28 @@ def _caller(name, compute, backward, setup):
     def call(*args):
         if isinstance(args[0], tuple):  # edge_index, nodes, sources, loops
             return getattr(_registered, name + "_on_edges")(*args[0], *args[1:])
-        if torch.compiler.is_compiling() or not _is_plain(args):
+        if torch.compiler.is_compiling() or _is_watched():
             return getattr(_registered, name)(*args)
-        if recorded is not None and torch.is_grad_enabled():
-            for value in args:
-                if isinstance(value, torch.Tensor) and value.requires_grad:
-                    return recorded(*args)
-        return compute(*args)
+        records = False
+        for value in args:
+            kind = type(value)
+            if kind in _plain_types:
+                records = records or value.requires_grad
+            elif kind not in _no_tensors and isinstance(value, torch.Tensor):
+                return getattr(_registered, name)(*args)
+        return recorded(*args) if records and recorded is not None and torch.is_grad_enabled() else compute(*args)
 
     return call
 
 
 _registered = torch.ops.rodeo
 _plain_types = {torch.Tensor, torch.nn.Parameter}
+_no_tensors = {int, float, bool, str, type(None)}
 
 
-def _is_plain(args):
-    """Whether no mode, transform, subclass or autocast would see the call."""
-    if torch._C._len_torch_dispatch_stack() or torch._C._are_functorch_transforms_active() or _autocast_is_on():
-        return False
-    for value in args:
-        if type(value) not in _plain_types and isinstance(value, torch.Tensor):
-            return False
-    return True
+def _is_watched():
+    """Whether a mode, a transform or autocast would see the call."""
+    return torch._C._len_torch_dispatch_stack() or torch._C._are_functorch_transforms_active() or _autocast_is_on()
 
 
 if hasattr(torch, "_C") and hasattr(torch._C, "_is_any_autocast_enabled"):
@@ -168,11 +167,11 @@ def _cast(value, dtype):
     return value.to(dtype) if narrow else value
 
 
+_frameworks.know(torch.empty(0))
+
+
 def flat(tensor):
-    if tensor is None:
-        return None
-    _frameworks.know(tensor)
-    return tensor if tensor.is_contiguous() else tensor.contiguous()
+    return tensor if tensor is None or tensor.is_contiguous() else tensor.contiguous()
 
 
 def save(ctx, graph, *tensors):
@@ -181,9 +180,7 @@ def save(ctx, graph, *tensors):
         ctx.of_edges = graph[1:]
         ctx.save_for_backward(graph[0], *tensors)
     else:
-        ctx.of_edges = None
-        ctx.number = graph
-        ctx.graph = graph_of_id(graph)  # alive until backward
+        ctx.of_edges, ctx.number, ctx.graph = None, graph, graph_of_id(graph)  # alive until backward
         ctx.save_for_backward(*tensors)
 
 
