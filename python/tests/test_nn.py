@@ -254,9 +254,9 @@ def test_compiled_cuda_graphs_see_another_edge_index(device):
 
 
 @pytest.mark.parametrize("device", ["cuda"], indirect=True)
-@pytest.mark.parametrize("name", ["GATConv", "GATv2Conv"])
-def test_cuda_graphs_capture_layers_with_edge_features(name, device):
-    layer = getattr(ours, name)(6, 4, heads=2, edge_dim=3).to(device)
+@pytest.mark.parametrize("name, fill", [("GATConv", "mean"), ("GATv2Conv", "max")])
+def test_cuda_graphs_capture_layers_with_edge_features(name, fill, device):
+    layer = getattr(ours, name)(6, 4, heads=2, edge_dim=3, fill_value=fill).to(device)
     edges, x = torch.tensor(make_edges(N, 300), device=device), torch.randn(N, 6, device=device)
     features = torch.randn(300, 3, device=device, requires_grad=True)
 

@@ -21,8 +21,11 @@ class _Places:
         sources, targets = self.looped.edge_index()
         self.edges, self.loops = (sources != targets).nonzero().squeeze(1), (sources == targets).nonzero().squeeze(1)
         self.targets = self.plain.edge_index()[1]
-        self.offsets = self.plain.indptr
-        self.counts = (self.offsets[1:] - self.offsets[:-1]).clamp(min=1).unsqueeze(1)
+        offsets = self.plain.indptr
+        self.counts = (offsets[1:] - offsets[:-1]).clamp(min=1).unsqueeze(1)
+        # Row i has the edges of target i as columns: its maximum is spmm's, which does not wait for the device.
+        edges = torch.arange(self.plain.num_edges, device=offsets.device, dtype=torch.int32)
+        self.of_target = Graph.from_csr(offsets, edges, self.plain.num_edges)
 
 
 def _places(number):
@@ -41,7 +44,7 @@ def _with_loops(number, features, constant, reduce):
     if constant is not None:
         fill = constant.expand(at.loops.numel(), features.size(1))
     elif reduce in ("max", "min"):
-        fill = _core.segment_reduce(flat(chosen), at.offsets, reduce, None)
+        fill = _core.spmm(at.of_target._core, flat(chosen), None, reduce, "auto", None)
     else:
         fill = _core.edge_sum(at.plain._core, flat(chosen), None)
         if reduce == "mean":
@@ -59,7 +62,8 @@ def _gradient(number, features, dy, constant, reduce):
         fill = dy.new_zeros((at.plain.num_nodes, dy.size(1)))
         fill[:at.loops.numel()] = dy[at.loops]
         if reduce in ("max", "min"):
-            chosen = chosen + _core.segment_reduce_gradient(flat(features[at.original]), at.offsets, reduce, flat(fill))
+            extremum = _core.spmm_gradients(at.of_target._core, flat(features[at.original]), None, fill, reduce, False, True)[1]
+            chosen = chosen + extremum
         else:
             chosen = chosen + (fill / at.counts.to(fill.dtype) if reduce == "mean" else fill)[at.targets]
     result = torch.zeros_like(features, memory_format=torch.contiguous_format)
