@@ -33,6 +33,8 @@ class BatchRunner {
   /// Ignored on the CPU, and where a fan-out is kAllNeighbors.
   BatchRunner(NeighborSampler sampler, std::function<Tensor(const SampledBatch&)> work,
               std::vector<Variable> reads, std::int64_t padded_targets);
+  /// For batches that `sampler` does not draw: parts of a graph. They are not padded.
+  BatchRunner(Device device, std::function<Tensor(const SampledBatch&)> work);
   BatchRunner(const BatchRunner&) = delete;
   BatchRunner& operator=(const BatchRunner&) = delete;
 
@@ -42,16 +44,20 @@ class BatchRunner {
   BatchTotals run(const std::vector<Tensor>& batches, std::int64_t epoch, bool captures,
                   const std::function<void(const Tensor& loss, std::int64_t targets)>& on_loss,
                   bool times_parts = false);
+  /// The same for the batches sample(0) .. sample(count - 1).
+  BatchTotals run(std::size_t count, const std::function<SampledBatch(std::size_t)>& sample, bool captures,
+                  const std::function<void(const Tensor& loss, std::int64_t targets)>& on_loss,
+                  bool times_parts = false);
 
   /// Kernels of the CUDA graph; 0 without one.
   int num_kernels() const { return step_ ? step_->num_kernels() : 0; }
 
  private:
-  SampledBatch sample(const std::vector<Tensor>& batches, std::int64_t epoch, std::size_t at) const;
   bool is_padded(const Tensor& targets) const;
   Tensor train_padded(bool captures);
 
-  NeighborSampler sampler_;
+  std::optional<NeighborSampler> sampler_;
+  Device device_;
   std::function<Tensor(const SampledBatch&)> work_;
   SideStream side_;
   std::optional<PaddedBatch> padded_;

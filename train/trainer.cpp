@@ -150,30 +150,39 @@ Tensor Trainer::update(const Variable& loss) {
 
 Tensor Trainer::mini_batch_epoch() {
   const MiniBatchTraining& training = *options_.mini_batches;
+  const auto work = [this](const SampledBatch& batch) { return mini_batch_step(batch); };
   if (!batches_)
-    batches_ = std::make_unique<BatchRunner>(
-        training.sampler, [this](const SampledBatch& batch) { return mini_batch_step(batch); },
-        model_.parameters(), training.can_be_padded ? training.batch_size : 0);
+    batches_ = training.parts
+                   ? std::make_unique<BatchRunner>(device_, work)
+                   : std::make_unique<BatchRunner>(training.sampler, work, model_.parameters(),
+                                                   training.can_be_padded ? training.batch_size : 0);
   Tensor sum;  // of the losses of all targets so far
   const std::int64_t epoch = progress_.epoch + 1;
-  const std::vector<Tensor> batches = training.batches.epoch(epoch);
+  const auto parts = training.parts ? training.parts->epoch(epoch) : std::vector<NodeParts::Part>();
+  const auto batches = training.parts ? std::vector<Tensor>() : training.batches.epoch(epoch);
+  const auto count = static_cast<int>(parts.size() + batches.size());
   int started = 0;
   const auto on_loss = [&](const Tensor& loss, std::int64_t targets) {
     const auto size = static_cast<double>(targets);
     sum = sum.defined() ? linear_combination(1, sum, size, loss) : linear_combination(size, loss, 0, loss);
-    if (options_.on_batch)
-      options_.on_batch(static_cast<int>(epoch), ++started, static_cast<int>(batches.size()));
+    if (options_.on_batch) options_.on_batch(static_cast<int>(epoch), ++started, count);
   };
-  batch_totals_ = batches_->run(batches, epoch, captures_batches_, on_loss, times_batches_);
+  if (training.parts)
+    batch_totals_ = batches_->run(
+        parts.size(), [&](std::size_t at) { return training.parts->sample(parts[at]); }, captures_batches_,
+        on_loss, times_batches_);
+  else
+    batch_totals_ = batches_->run(batches, epoch, captures_batches_, on_loss, times_batches_);
   return linear_combination(1 / static_cast<double>(split_.train.numel()), sum, 0, sum);
 }
 
 Tensor Trainer::mini_batch_step(const SampledBatch& batch) {
   adam_.zero_grad();
   const RandomStep random_step(adam_.step_counter());
-  const Variable logits = options_.mini_batches->forward(batch);
-  const Tensor loss =
-      update(classification_loss(logits, take(label_, batch.targets), first_rows(batch.targets.numel())));
+  const std::int64_t targets = batch.targets.numel();
+  Variable logits = options_.mini_batches->forward(batch);
+  if (logits.dim(0) > targets) logits = rows(logits, 0, targets);
+  const Tensor loss = update(classification_loss(logits, take(label_, batch.targets), first_rows(targets)));
   adam_.zero_grad();  // a CUDA graph reuses the memory
   return loss;
 }

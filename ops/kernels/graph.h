@@ -63,6 +63,12 @@ RODEO_KERNEL(number_sources, void(const Tensor& targets, const Tensor& num_targe
 /// col[e] = nodes[a.col[e]]: i32 [edges], 0 for a node outside [0, limit). Edges that no row names too.
 RODEO_KERNEL(take_columns, void(const Csr& a, const Tensor& nodes, std::int64_t limit, const Tensor& col));
 
+// select_columns.h: a has rows; ids [edges of the result], of which there are some
+/// row_ptr i64 [rows + 1] of the edges from columns below `cols`
+RODEO_KERNEL(count_first_columns, void(const Csr& a, std::int64_t cols, const Tensor& row_ptr));
+RODEO_KERNEL(copy_first_columns, void(const Csr& a, std::int64_t cols, const Tensor& row_ptr,
+                                      const Tensor& col, const Tensor& edge_ids));
+
 // copy_padded.h: no destination is empty
 RODEO_KERNEL(copy_padded, void(const std::vector<PaddedCopy>& copies));
 

@@ -108,6 +108,36 @@ TEST_P(TrainMiniBatches, SameBitsWithoutACudaGraph) {
   }
 }
 
+// One part has all nodes and all edges.
+TEST_P(TrainMiniBatches, OnePartIsFullBatchTraining) {
+  TrainOptions parts = options(1000, "", 0);
+  parts.batch_by_parts = true;
+  const Outcome whole = train(options(0, "", 0), device(), 20), part = train(parts, device(), 20);
+  ASSERT_EQ(whole.losses.size(), part.losses.size());
+  for (std::size_t i = 0; i < whole.losses.size(); ++i)
+    EXPECT_NEAR(part.losses[i], whole.losses[i], 1e-4 * whole.losses[0]) << i;
+}
+
+TEST_P(TrainMiniBatches, PartsLearnAndRepeat) {
+  TrainOptions parts = options(130, "", 0.5);
+  parts.batch_by_parts = true;
+  const Outcome run = train(parts, device(), 40);
+  EXPECT_EQ(run.state.adam.steps.to_vector<std::int64_t>().back(), 40 * 4) << "400 nodes are four parts";
+  EXPECT_LT(run.losses.back(), 0.6 * run.losses.front());
+  EXPECT_EQ(run.losses, train(parts, device(), 40).losses);
+}
+
+TEST_P(TrainMiniBatches, AllModelsTrainOnParts) {
+  for (const char* model : {"gcn", "gat", "gatv2", "gin"}) {
+    TrainOptions parts = published_options(model);
+    parts.dropout = parts.attention_dropout = 0;
+    parts.batch = 130;
+    parts.batch_by_parts = true;
+    const Outcome run = train(parts, device(), 30);
+    EXPECT_LT(run.losses.back(), 0.8 * run.losses.front()) << model;
+  }
+}
+
 TEST_P(TrainMiniBatches, EveryBatchIsAStep) {
   const Outcome run = train(options(32, "5,3", 0.5), device(), 40);
   const std::vector<std::int64_t> steps = run.state.adam.steps.to_vector<std::int64_t>();
@@ -173,6 +203,11 @@ TEST(TrainMiniBatchOptions, AreChecked) {
   EXPECT_ERROR(parse({"--model", "sage", "--replace"}), "--replace is for mini-batches: give --batch N too");
   EXPECT_ERROR(parse({"--model", "sage", "--batch", "64", "--fanout", "5,5,5"}),
                "--fanout needs a number for each of the 2 layers, got '5,5,5'");
+  EXPECT_ERROR(parse({"--model", "sage", "--batch-by", "parts"}),
+               "--batch-by is for mini-batches: give --batch N too");
+  EXPECT_ERROR(parse({"--model", "sage", "--batch", "64", "--batch-by", "parts", "--fanout", "5,5"}),
+               "--fanout and --replace are for --batch-by neighbours: parts have all edges between their "
+               "nodes");
   for (const char* bad : {"5,", "0,5", "5;5", "5,-1x", "a"})
     EXPECT_ERROR(
         parse({"--model", "sage", "--batch", "64", "--fanout", bad}),

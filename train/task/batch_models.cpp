@@ -27,7 +27,10 @@ std::shared_ptr<const MiniBatchTraining> training(const TrainOptions& options, c
   return std::make_shared<const MiniBatchTraining>(
       MiniBatches(task.split.train, task.num_nodes, options.batch, options.seed, adj.device()),
       NeighborSampler(adj, {fanout_of(options), options.replace, options.seed}), std::move(forward),
-      options.batch, can_be_padded);
+      options.batch, can_be_padded && !options.batch_by_parts,
+      options.batch_by_parts
+          ? std::optional(NodeParts(adj, task.split.train, options.batch, options.layers, options.seed))
+          : std::nullopt);
 }
 
 }  // namespace
@@ -64,6 +67,7 @@ void train_on_batches(NodeModel& model, Trunk& trunk, const TrainOptions& option
 }
 
 std::string describe_batches(const TrainOptions& options) {
+  if (options.batch_by_parts) return fmt::format(", random parts of {} nodes", options.batch);
   return fmt::format(", batches of {}, fan-out {}{}", options.batch, fmt::join(fanout_of(options), ", "),
                      options.replace ? " with replacement" : "");
 }

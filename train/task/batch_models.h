@@ -1,4 +1,4 @@
-/// Training on mini-batches of sampled neighbourhoods: --batch, --fanout, --replace.
+/// Training on mini-batches of sampled neighbourhoods: --batch, --batch-by, --fanout, --replace.
 #pragma once
 
 #include <string>

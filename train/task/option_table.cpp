@@ -232,6 +232,10 @@ void add_training(Group training, const ModelTraits& traits, TaskKind task) {
         "then hop by hop. -1: all; default: 10 each");
     training.flag(Role::kTraining, "replace", field(&TrainOptions::replace),
                   "With --batch, sample edges with replacement");
+    training.two_words(Role::kTraining, "batch-by", field(&TrainOptions::batch_by_parts), "parts",
+                       "neighbours",
+                       "What --batch N is: N training nodes and sampled neighbours, or a random part of N of "
+                       "all nodes with the edges between them");
   }
   if (task == TaskKind::kGraph) {
     training.integer(Role::kTraining, "batch-graphs", field(&TrainOptions::batch_graphs), 2,

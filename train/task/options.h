@@ -125,6 +125,7 @@ struct TrainOptions {
   std::int64_t batch = 0;                // training nodes of a mini-batch; 0: the whole graph is one step
   std::string fanout;                    // sampled edges of a node, hop by hop, "15,10,5"; empty: 10 each
   bool replace = false;                  // draw them with replacement
+  bool batch_by_parts = false;           // batches are random parts of all nodes, with the edges inside
   bool prune_rows = false;               // in training steps the last layer computes the training nodes only
   Precision precision = Precision::kFp32;
   bool cuda_graph = true;   // on CUDA, replay the training step as a CUDA graph
