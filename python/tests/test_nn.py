@@ -61,8 +61,9 @@ def compare(theirs, mine, x, edge_index, for_mine, *weights):
         results.append([y.detach()] + [i.grad for i in inputs] + [p.grad for p in layer.parameters()])
     for expected, got in zip(*results):
         assert (expected is None) == (got is None)
-        if expected is not None:
-            torch.testing.assert_close(got, expected, atol=2e-4, rtol=2e-4)
+        if expected is not None:  # sums of large terms of both signs: the largest element says how far they may differ
+            largest = expected.abs().max().item() if expected.numel() else 0.0
+            torch.testing.assert_close(got, expected, atol=2e-4 * max(1.0, largest), rtol=2e-4)
 
 
 @pytest.mark.parametrize("case", CASES)
