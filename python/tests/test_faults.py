@@ -268,3 +268,36 @@ def test_the_interpreter_ends_while_objects_live():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120,
                           env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(rodeo.__file__))})
     assert done.returncode == 0, done.stderr
+
+
+def test_operators_on_edges_never_crash(device):
+    import random
+    import torch
+    import rodeo.torch  # noqa: F401
+    pick = random.Random(5)
+    good = torch.tensor(make_edges(N, E), device=device)
+    edges = [good, good[:, :7], good.int(), good.float(), good[0], good.T, torch.zeros(3, 4, dtype=torch.int64, device=device),
+             good + N, -good - 1, good[:, ::2], good[:, :0]]
+    things = [None, 2, "sum", "max", 0.5, True, *(torch.zeros(s, device=device) for s in (0, (N,), (N, 4), (N, 2, 2), (E,), (E + N,),
+              (E + N, 2), (E, 3), (1, 2, 2))), torch.zeros(E + N, dtype=torch.float16, device=device), torch.eye(N, device=device)[:, ::3]]
+    names = [name for name in dir(torch.ops.rodeo) if name.endswith("_on_edges")] or [
+        f"{name}_on_edges" for name in ("spmm", "sddmm", "edge_softmax", "edge_sum", "permute", "gcn", "gat_attention",
+                                        "with_loop_features", "spmm_gradients")]
+    for _ in range(1500):
+        operator = getattr(torch.ops.rodeo, pick.choice(names))
+        schema = operator.default._schema.arguments
+        arguments = [pick.choice(edges), pick.choice([N, N, N, N + 3, 2, 0, -1]), pick.choice([N, N, N, 5]), pick.choice([False, True])]
+        for argument in schema[4:]:
+            kind = str(argument.type)
+            matching = [t for t in things if (isinstance(t, torch.Tensor) and "Tensor" in kind) or (t is None and "Optional" in kind)
+                        or (kind == "str" and isinstance(t, str)) or (kind == "float" and isinstance(t, float))
+                        or (kind == "bool" and isinstance(t, bool)) or (kind in ("int", "SymInt") and type(t) is int)]
+            arguments.append(pick.choice(matching))
+        try:
+            operator(*arguments)
+        except (ValueError, RuntimeError, TypeError, IndexError, NotImplementedError):
+            pass
+    y = torch.ops.rodeo.spmm_on_edges(good, N, N, False, torch.ones(N, 2, device=device), None, "sum")
+    assert y.sum() == 2 * E
+    with pytest.raises(ValueError, match=rf"edge values must be \[{E + N}, ...\]"):
+        torch.ops.rodeo.edge_softmax_on_edges(good, N, N, True, torch.ones(E, device=device))

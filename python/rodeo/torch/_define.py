@@ -48,6 +48,7 @@ def define(schema, compute, fake, backward=None, setup=None, autocast=None, *, e
     _register(schema, compute, fake, backward, setup, autocast)
     if "(int graph, " not in schema:
         return
+    name = schema[:schema.index("(")]
 
     def compute_on_edges(edge_index, nodes, sources, loops, *args):
         graph = cached_graph(edge_index, nodes, sources)
@@ -56,11 +57,15 @@ def define(schema, compute, fake, backward=None, setup=None, autocast=None, *, e
         count = (with_one_loop(graph) if adds_loops else graph).num_edges
         if not (loops or adds_loops):
             return compute(graph._id, *args)
-        args = [a[:count] if i in edge_inputs and a is not None else a for i, a in enumerate(args)]
+        args, size = list(args), edge_index.shape[1] + nodes
+        for i in edge_inputs:
+            if args[i] is not None:
+                if args[i].dim() == 0 or args[i].shape[0] != size:
+                    raise ValueError(f"[{name}] edge values must be [{size}, ...], edges + nodes, got {list(args[i].shape)}")
+                args[i] = args[i][:count]
         results = compute(graph._id, *args)
         if not edge_outputs:
             return results
-        size = edge_index.shape[1] + nodes
         if isinstance(results, torch.Tensor):
             return _padded(results, count, size)
         return tuple(_padded(r, count, size) if i in edge_outputs else r for i, r in enumerate(results))

@@ -35,11 +35,16 @@ def _places(number):
     return graph._cache["places"]
 
 
-def _with_loops(number, features, constant, reduce):
-    at, count = _places(number), graph_of_id(number)._values
+def _check_features(number, features):
+    count = graph_of_id(number)._values
     if features.dim() != 2 or features.size(0) != count:
         raise ValueError(f"[with_loop_features] features must be [{count}, n], one row for each original edge, got "
                          f"{list(features.shape)}")
+
+
+def _with_loops(number, features, constant, reduce):
+    at = _places(number)
+    _check_features(number, features)
     chosen = features[at.original]
     if constant is not None:
         fill = constant.expand(at.loops.numel(), features.size(1))
@@ -57,6 +62,9 @@ def _with_loops(number, features, constant, reduce):
 
 def _gradient(number, features, dy, constant, reduce):
     at = _places(number)
+    _check_features(number, features)
+    if dy.shape != (at.looped.num_edges, features.size(1)):
+        raise ValueError(f"[with_loop_features] dy must be [{at.looped.num_edges}, {features.size(1)}], got {list(dy.shape)}")
     chosen = dy[at.edges]
     if not constant:
         fill = dy.new_zeros((at.plain.num_nodes, dy.size(1)))

@@ -29,6 +29,8 @@ def graph_of(edge_index: Union[torch.Tensor, Graph], num_nodes: int, num_sources
 
 def cached_graph(edge_index, num_nodes, num_sources):
     """graph_of for a dense tensor."""
+    if edge_index.dim() != 2 or edge_index.shape[0] != 2:
+        raise ValueError(f"[graph] edge_index must be [2, edges], got {list(edge_index.shape)}")
     if num_sources == num_nodes:
         num_sources = None
     storage = edge_index.untyped_storage()

@@ -202,7 +202,11 @@ def _permute_setup(ctx, inputs, output):
 
 
 def _permute_gradient(number, dy, count):
-    ids = graph_of_id(number).edge_ids
+    graph = graph_of_id(number)
+    if count != graph._values or dy.shape[:1] != (graph.num_edges,):
+        raise ValueError(f"[permute_gradient] dy must be [{graph.num_edges}, ...] of {graph._values} values, got {list(dy.shape)} "
+                         f"of {count}")
+    ids = graph.edge_ids
     if ids is None:
         return dy.clone()
     kept = ids >= 0
