@@ -108,15 +108,16 @@ def test_an_exception_in_a_callback_is_raised():
     assert rodeo.train(dataset, epochs=2, device="cpu").epochs == 2
 
 
-def test_ctrl_c_ends_training():
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_ctrl_c_ends_training(ranks):
     program = ("import rodeo, sys\n"
                "d = rodeo.Dataset.generate('cora')\n"
                "def say(e):\n"
                "    if e['epoch'] == 3: print('going', flush=True)\n"
                "try:\n"
-               "    rodeo.train(d, epochs=1000000, device='cpu', callback=say)\n"
+               "    rodeo.train(d, epochs=1000000, device='cpu', ranks=RANKS, callback=say)\n"
                "except KeyboardInterrupt:\n"
-               "    print('interrupted')\n")
+               "    print('interrupted')\n").replace("RANKS", str(ranks))
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True,
                                env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(rodeo.__file__))})
     assert process.stdout.readline() == "going\n"
