@@ -8,7 +8,6 @@
 #include "ops/convert.h"
 #include "ops/sample_neighbors.h"
 #include "ops/select_columns.h"
-#include "ops/sparse/row_order.h"
 
 namespace rodeo {
 
@@ -61,10 +60,8 @@ SampledBatch NodeParts::sample(const Part& part) const {
   const NeighborSample all = sample_neighbors(graph_, part.nodes, count, {}, {}, marks_);
   const RowSelection inside =
       select_first_columns(Adjacency::trusted({k, all.nodes.numel(), all.row_ptr, all.col}), k);
-  const Adjacency adj = inside.adj;
-  assume_no_locality(adj);
   const Tensor edges = take(all.edge_ids, inside.edge_ids);
-  return {std::vector<Block>(static_cast<std::size_t>(layers_), {adj, edges, part.nodes}),
+  return {std::vector<Block>(static_cast<std::size_t>(layers_), {inside.adj, edges, part.nodes}),
           part.nodes.slice(0, part.targets)};
 }
 

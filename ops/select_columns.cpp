@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "ops/kernels/graph.h"
+#include "ops/sparse/row_order.h"
 
 namespace rodeo {
 
@@ -16,7 +17,9 @@ RowSelection select_first_columns(const Adjacency& adj, std::int64_t cols) {
   const Tensor col = Tensor::empty({edges}, DType::kI32, device),
                ids = Tensor::empty({edges}, DType::kI64, device);
   if (edges > 0) kernels::copy_first_columns.on(device)(adj.csr(), cols, row_ptr, col, ids);
-  return {Adjacency::trusted({rows, cols, row_ptr, col}), ids};
+  const Adjacency selected = Adjacency::trusted({rows, cols, row_ptr, col});
+  assume_no_locality(selected);
+  return {selected, ids};
 }
 
 }  // namespace rodeo

@@ -6,7 +6,8 @@
 namespace rodeo {
 
 /// [rows, cols]: of each row of adj its edges from the first `cols` columns, in their order, and their
-/// positions in adj. Deterministic: the same on every device. Throws Error for cols outside [0, adj.cols()].
+/// positions in adj. For batches: as with sampled_graph(), products measure no locality. Deterministic: the
+/// same on every device. Throws Error for cols outside [0, adj.cols()].
 RowSelection select_first_columns(const Adjacency& adj, std::int64_t cols);
 
 }  // namespace rodeo
