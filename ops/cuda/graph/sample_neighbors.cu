@@ -22,15 +22,18 @@ void scan_of(const char* name, Value value, T* out, std::int64_t n, Device devic
   });
 }
 
-struct RowCount {
-  const std::int64_t *begin, *target, *num_targets;
-  SampleOptions options;
-  __device__ std::int64_t operator()(std::int64_t i) const {
-    if (i >= *num_targets) return 0;
-    const std::int64_t node = target[i];
-    return options.count(begin[node + 1] - begin[node]);
+// Grid grid_for(t, kThreads), block kThreads: a thread a target. A scan that computed its inputs would wait
+// for these reads tile by tile.
+__global__ void sample_counts_kernel(const std::int64_t* begin, const std::int64_t* target,
+                                     const std::int64_t* num_targets, std::int64_t t, SampleOptions options,
+                                     std::int64_t* counts) {
+  const std::int64_t used = *num_targets;
+  RODEO_GRID_STRIDE(i, t) {
+    std::int64_t count = 0;
+    if (i < used) count = options.count(begin[target[i] + 1] - begin[target[i]]);
+    counts[i] = count;
   }
-};
+}
 
 // What the kernels that sample edges read and write.
 struct Sampling {
@@ -178,9 +181,10 @@ __global__ void unmark_kernel(Numbering n) {
 
 void sample_row_ptr(const Csr& a, const Tensor& targets, const Tensor& num_targets,
                     const SampleOptions& options, const Tensor& row_ptr) {
-  const RowCount count{a.row_ptr.data<std::int64_t>(), targets.data<std::int64_t>(),
-                       num_targets.data<std::int64_t>(), options};
-  scan_of("sample_row_ptr", count, row_ptr.data<std::int64_t>(), row_ptr.numel(), targets.device());
+  launch("sample_row_ptr", targets.device(), sample_counts_kernel, grid_for(targets.numel(), kThreads),
+         kThreads, 0, a.row_ptr.data<std::int64_t>(), targets.data<std::int64_t>(),
+         num_targets.data<std::int64_t>(), targets.numel(), options, row_ptr.data<std::int64_t>());
+  exclusive_scan(row_ptr);
 }
 
 void sample_edges(const Csr& a, const Tensor& targets, const Tensor& num_targets,
