@@ -75,8 +75,8 @@ class Results : public ExternalAllocator {
   Device device_;
   CUstream_st* stream_ = nullptr;
   bool own_memory_ = false;  // the framework has no memory of its own that we can use: results are DLPack
-  nb::object like_, expected_shape_, module_;
-  Shape like_shape_;
+  nb::object like_, module_;
+  Shape like_shape_, expected_shape_;
   bool as_like_ = false;  // the expected shape is that of `like`
   std::size_t expected_bytes_ = 0;
   DType dtype_ = DType::kF32;

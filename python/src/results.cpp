@@ -14,6 +14,16 @@ nb::tuple tuple_of(const Shape& shape) {
   return nb::tuple(sizes);
 }
 
+/// Of a contiguous tensor of PyTorch that was just allocated.
+std::uintptr_t address_of(nb::handle tensor) {
+  ExchangedTensor view{};
+  const DlpackExchange* const exchange = torch_functions->exchange;
+  if (exchange && exchange->tensor_from_object(tensor.ptr(), &view) == 0)
+    return reinterpret_cast<std::uintptr_t>(view.data) + view.byte_offset;
+  if (exchange) PyErr_Clear();
+  return nb::cast<std::uintptr_t>(tensor.attr("data_ptr")());
+}
+
 const char* numpy_name(std::string_view op, DType dtype) {
   switch (dtype) {
     case DType::kF64:
@@ -81,7 +91,7 @@ Results::~Results() = default;
 
 void Results::expect(const Shape& shape) {
   if (kind_ != Kind::kTorch || out_tensor_.defined()) return;
-  expected_shape_ = tuple_of(shape);
+  expected_shape_ = shape;
   as_like_ = shape == like_shape_;
   expected_bytes_ = static_cast<std::size_t>(shape.numel()) * size_of(dtype_);
 }
@@ -102,13 +112,14 @@ ExternalAllocator::Block Results::allocate(std::size_t bytes, Device device) {
   nb::object buffer;
   std::uintptr_t address = 0;
   if (kind_ == Kind::kTorch && bytes == expected_bytes_ && bytes > 0) {
-    buffer = as_like_ ? torch_functions->empty_like(like_) : like_.attr("new_empty")(expected_shape_);
+    buffer =
+        as_like_ ? torch_functions->empty_like(like_) : like_.attr("new_empty")(tuple_of(expected_shape_));
     expected_.push_back(buffer.ptr());
-    address = nb::cast<std::uintptr_t>(buffer.attr("data_ptr")());
+    address = address_of(buffer);
   } else if (kind_ == Kind::kTorch) {
     buffer = torch_functions->empty(nb::make_tuple(bytes), nb::arg("dtype") = torch_functions->uint8,
                                     nb::arg("device") = like_.attr("device"));
-    address = nb::cast<std::uintptr_t>(buffer.attr("data_ptr")());
+    address = address_of(buffer);
   } else {
     try {
       // 16-byte alignment: malloc() aligns less only on other platforms.
@@ -134,7 +145,6 @@ nb::object Results::give(const Tensor& result) {
     if (out_tensor_.raw() != result.raw()) run([&] { return out_tensor_.copy_from(result), 0; });
     return out_;
   }
-  const nb::tuple shape = tuple_of(result.shape());
   // A view, an operand itself, and what the graph caches are copied: the caller may change the result.
   const Storage& storage = *result.storage();
   const bool whole = result.raw() == storage.data &&
@@ -151,12 +161,12 @@ nb::object Results::give(const Tensor& result) {
   const nb::object buffer = nb::borrow(static_cast<PyObject*>(storage.owner.get()));
   if (kind_ == Kind::kTorch) {
     const bool as_expected = std::find(expected_.begin(), expected_.end(), buffer.ptr()) != expected_.end();
-    if (as_expected && result.dtype() == dtype_ && expected_shape_.equal(shape)) return buffer;
+    if (as_expected && result.dtype() == dtype_ && expected_shape_ == result.shape()) return buffer;
     const nb::object flat = as_expected ? buffer.attr("view")(-1) : buffer;
     const nb::object dtype = torch_functions->dtype_of_code[nb::int_(static_cast<int>(result.dtype()))];
-    return flat.attr("view")(dtype).attr("view")(shape);
+    return flat.attr("view")(dtype).attr("view")(tuple_of(result.shape()));
   }
-  return buffer.attr("view")(numpy_name(op_, result.dtype())).attr("reshape")(shape);
+  return buffer.attr("view")(numpy_name(op_, result.dtype())).attr("reshape")(tuple_of(result.shape()));
 }
 
 namespace {
