@@ -342,3 +342,17 @@ def test_arguments_of_any_kind_never_crash(graph, device):
         except (ValueError, TypeError, RuntimeError, NotImplementedError, AttributeError, BufferError):
             pass
     torch.testing.assert_close(rodeo.edge_sum(graph, torch.ones(E, device=device)).sum().item(), float(E))
+
+
+def test_sums_without_weights_do_not_keep_their_input(graph, device):
+    import weakref
+    x = torch.randn(N, 3, device=device, requires_grad=True)
+    for weight, kept in (None, False), (torch.ones(E, device=device), True):
+        hidden = x * 2
+        seen = weakref.ref(hidden)
+        y = rt.spmm(graph, hidden, weight, reduce="mean")
+        del hidden
+        assert (seen() is not None) == kept
+        y.sum().backward()
+    with torch.no_grad():
+        assert torch.allclose(x.grad, 2 * 2 * rodeo.spmm(graph.T, 1 / rodeo.spmm(graph, torch.ones(N, 1, device=device)).clamp(min=1)).expand(N, 3))

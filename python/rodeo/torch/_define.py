@@ -24,6 +24,7 @@ class Sizes(NamedTuple):
     """What fake implementations read of the graph of an edge_index: of its edges an upper bound."""
 
     num_nodes: Any
+    num_sources: Any
     num_edges: Any
     num_looped_edges: Any
 
@@ -72,7 +73,7 @@ def define(schema, compute, fake, backward=None, setup=None, autocast=None, *, e
 
     def fake_on_edges(edge_index, nodes, sources, loops, *args):
         edges = edge_index.shape[1]
-        return fake(Sizes(nodes, edges + nodes if loops else edges, edges + nodes), *args)
+        return fake(Sizes(nodes, sources, edges + nodes if loops else edges, edges + nodes), *args)
 
     def setup_on_edges(ctx, inputs, output):
         setup(ctx, (inputs[:4], *inputs[4:]), output)

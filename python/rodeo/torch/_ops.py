@@ -38,18 +38,19 @@ def _spmm_gradients(number, x, weight, dy, reduce, needs_weight, needs_x):
 
 def _spmm_gradients_fake(number, x, weight, dy, reduce, needs_weight, needs_x):
     dweight = torch.empty_like(weight, memory_format=torch.contiguous_format) if needs_weight else dy.new_empty((0,))
-    return dweight, torch.empty_like(x, memory_format=torch.contiguous_format) if needs_x else dy.new_empty((0,))
+    return dweight, dy.new_empty((sizes_of(number).num_sources, *dy.shape[1:])) if needs_x else dy.new_empty((0,))
 
 
 def _spmm_setup(ctx, inputs, output):
     graph, x, weight, ctx.reduce = inputs
-    save(ctx, graph, x, weight)
+    # The gradient of x in a sum or mean without weights needs the graph alone: x may be freed.
+    save(ctx, graph, x if weight is not None or ctx.reduce in ("max", "min") else None, weight)
 
 
 def _spmm_backward(ctx, dy):
     graph, x, weight = saved(ctx)
     needs_x, needs_weight = needs_gradient(ctx, 1), weight is not None and needs_gradient(ctx, 2)
-    dweight, dx = calls.spmm_gradients(graph, x, weight, dy, ctx.reduce, needs_weight, needs_x)
+    dweight, dx = calls.spmm_gradients(graph, dy if x is None else x, weight, dy, ctx.reduce, needs_weight, needs_x)
     return None, dx if needs_x else None, dweight if needs_weight else None, None
 
 
