@@ -39,10 +39,22 @@ Variable Sage::forward(const Adjacency& adj, const Features& x) {
 
 Variable Sage::forward(const std::vector<Adjacency>& blocks, const Features& x) {
   check_blocks("sage", blocks, static_cast<int>(convs_.size()), x);
-  // Every batch has other blocks: no plans, and nothing is tuned for them.
+  return run([&](std::size_t i) { return blocks[i]; }, x, block_spmm());
+}
+
+Variable Sage::evaluate_layer(int layer, const Adjacency& block, const Features& h) const {
+  check(!training(), "[sage] evaluate_layer is for evaluation mode: call eval() first");
+  check(layer >= 0 && layer < options_.layers, "[sage] layer must be in [0, ", options_.layers, "), got ",
+        layer);
+  const bool last = layer + 1 == options_.layers;
+  return convs_[static_cast<std::size_t>(layer)]->forward(
+      block, h, block_spmm(), {.activation = last ? Activation::kNone : Activation::kRelu});
+}
+
+SpmmOptions Sage::block_spmm() const {
   SpmmOptions spmm = options_.spmm;
   if (spmm.algorithm == SpmmAlgorithm::kAuto) spmm.algorithm = SpmmAlgorithm::kCsr;
-  return run([&](std::size_t i) { return blocks[i]; }, x, spmm);
+  return spmm;
 }
 
 }  // namespace rodeo

@@ -35,8 +35,14 @@ class Sage : public Module {
   /// logits [blocks.back().rows(), classes]. Throws Error unless there is a block for every layer and each
   /// has as many sources as the one before has destinations.
   Variable forward(const std::vector<Adjacency>& blocks, const Features& x);
+  /// One layer of forward() in evaluation mode, on a block: h [sources, columns] -> [destinations, columns].
+  /// Throws Error in training mode and for a layer outside [0, num_layers()).
+  Variable evaluate_layer(int layer, const Adjacency& block, const Features& h) const;
+  int num_layers() const { return options_.layers; }
 
  private:
+  /// Of blocks: every one is another graph, so there are no plans, and nothing is tuned for them.
+  SpmmOptions block_spmm() const;
   /// block_of(i): the graph of layer i.
   template <class BlockOf>
   Variable run(const BlockOf& block_of, const Features& x, const SpmmOptions& spmm);

@@ -180,13 +180,45 @@ Variable Trunk::forward(const std::vector<GcnBlock>& blocks, const Features& x) 
   return run([&](std::size_t i) -> const GcnBlock& { return blocks[i]; }, x);
 }
 
+Activation Trunk::fused_activation() const {
+  switch (options_.parts.activation) {
+    case TrunkActivation::kRelu:
+      return Activation::kRelu;
+    case TrunkActivation::kElu:
+      return Activation::kElu;
+    case TrunkActivation::kGelu:
+      break;
+  }
+  return Activation::kNone;
+}
+
+Features Trunk::pre_layers(Features h, const std::function<EpilogueOptions(Activation)>& then) {
+  for (std::size_t i = 0; i < pre_.size(); ++i) {
+    const Variable y = pre_[i]->forward(h);
+    h = i + 1 < pre_.size() ? activate(y, then(fused_activation())) : apply(y, then(Activation::kNone));
+  }
+  return h;
+}
+
+template <class Graph>
+Variable Trunk::run_layer(std::size_t i, const Graph& graph, const Features& h, RandomKey key,
+                          const EpilogueOptions& after) {
+  const Layer& layer = layers_[i];
+  // Fused with the layer's bias where nothing is between.
+  const bool fused = !layer.norm && !layer.residual && options_.parts.activation != TrunkActivation::kGelu;
+  const EpilogueOptions inside = fused ? after : EpilogueOptions();
+  Variable y;
+  if constexpr (std::is_same_v<Graph, GcnBlock>)
+    y = layer.convolve_block(graph, h, key, inside);
+  else
+    y = layer.convolve(graph, h, key, inside);
+  if (layer.residual) y = add(y, layer.residual->forward(first_rows(h, y.dim(0))));
+  if (layer.norm) y = layer.normalize(y);
+  return fused || !is_hidden(i) ? y : activate(y, after);
+}
+
 template <class GraphOf>
 Variable Trunk::run(const GraphOf& graph_of, const Features& x) {
-  const TrunkParts& parts = options_.parts;
-  const bool is_gelu = parts.activation == TrunkActivation::kGelu;
-  const Activation activation = is_gelu                                      ? Activation::kNone
-                                : parts.activation == TrunkActivation::kRelu ? Activation::kRelu
-                                                                             : Activation::kElu;
   // Every call draws the same number of keys, in training and evaluation mode.
   const auto then = [&](Activation f, double p) {
     return EpilogueOptions{.activation = f, .dropout = training() ? p : 0, .key = random_.next()};
@@ -194,34 +226,35 @@ Variable Trunk::run(const GraphOf& graph_of, const Features& x) {
   const double first = options_.input_dropout.value_or(options_.dropout);
   Features h = x;
   if (training() && first > 0) h = dropout(x, first, random_.next());
-  for (std::size_t i = 0; i < pre_.size(); ++i) {
-    const Variable y = pre_[i]->forward(h);
-    h = i + 1 < pre_.size() ? activate(y, then(activation, options_.dropout))
-                            : apply(y, then(Activation::kNone, options_.dropout));
-  }
+  h = pre_layers(h, [&](Activation f) { return then(f, options_.dropout); });
   std::vector<Variable> outputs;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const Layer& layer = layers_[i];
     const EpilogueOptions after =
-        is_hidden(i) ? then(activation, dropout_after(i)) : then(Activation::kNone, 0);
-    // Fused with the layer's bias where nothing is between.
-    const bool fused = !layer.norm && !layer.residual && !is_gelu;
-    const auto& graph = graph_of(i);
-    const RandomKey key = random_.next();
-    const EpilogueOptions inside = fused ? after : EpilogueOptions();
-    Variable y;
-    if constexpr (std::is_same_v<decltype(graph), const GcnBlock&>)
-      y = layer.convolve_block(graph, h, key, inside);
-    else
-      y = layer.convolve(graph, h, key, inside);
-    if (layer.residual) y = add(y, layer.residual->forward(first_rows(h, y.dim(0))));
-    if (layer.norm) y = layer.normalize(y);
-    if (!fused) y = is_hidden(i) ? activate(y, after) : y;
-    outputs.push_back(y);
-    h = y;
+        is_hidden(i) ? then(fused_activation(), dropout_after(i)) : then(Activation::kNone, 0);
+    outputs.push_back(run_layer(i, graph_of(i), h, random_.next(), after));
+    h = outputs.back();
   }
   const std::int64_t targets = outputs.back().dim(0);
   for (Variable& output : outputs) output = first_rows(output, targets).dense();
+  return classifier_ ? classify(outputs) : outputs.back();
+}
+
+Variable Trunk::evaluate_inputs(const Features& x) {
+  check(!training(), "[trunk] evaluate_inputs is for evaluation mode: call eval() first");
+  return pre_layers(x, [](Activation f) { return EpilogueOptions{.activation = f}; }).dense();
+}
+
+Variable Trunk::evaluate_layer(int layer, const GcnBlock& block, const Features& h) {
+  check(!training(), "[trunk] evaluate_layer is for evaluation mode: call eval() first");
+  check(layer >= 0 && layer < options_.layers, "[trunk] layer must be in [0, ", options_.layers, "), got ",
+        layer);
+  const auto i = static_cast<std::size_t>(layer);
+  return run_layer(i, block, h, RandomKey(),
+                   {.activation = is_hidden(i) ? fused_activation() : Activation::kNone});
+}
+
+Variable Trunk::evaluate_outputs(const std::vector<Variable>& outputs) const {
+  check(!outputs.empty(), "[trunk] evaluate_outputs needs the output of the last layer, got none");
   return classifier_ ? classify(outputs) : outputs.back();
 }
 

@@ -79,6 +79,19 @@ class Trunk : public Module {
   /// destinations.
   Variable forward(const std::vector<GcnBlock>& blocks, const Features& x);
 
+  /// forward() in evaluation mode, cut into parts that may run on some rows at a time. Throw Error in
+  /// training mode.
+  ///   x [rows, in] -> the input of layer 0: x, or the output of the pre-linear layers
+  Variable evaluate_inputs(const Features& x);
+  ///   h [sources, columns] -> the output of a layer: [destinations, columns]
+  Variable evaluate_layer(int layer, const GcnBlock& block, const Features& h);
+  ///   outputs of all layers with reads_all_layers(), else at least the last, of the same rows -> logits
+  Variable evaluate_outputs(const std::vector<Variable>& outputs) const;
+  bool reads_all_layers() const {
+    return options_.parts.jump != TrunkJump::kNone && options_.parts.jump != TrunkJump::kLast;
+  }
+  int num_layers() const { return options_.layers; }
+
  private:
   template <class Graph>
   using Convolve = std::function<Variable(const Graph&, const Features&, RandomKey, const EpilogueOptions&)>;
@@ -99,6 +112,12 @@ class Trunk : public Module {
   /// graph_of(i): the graph or block of layer i.
   template <class GraphOf>
   Variable run(const GraphOf& graph_of, const Features& x);
+  /// The activation that an epilogue applies; activate() applies the others.
+  Activation fused_activation() const;
+  Features pre_layers(Features h, const std::function<EpilogueOptions(Activation)>& then);
+  template <class Graph>
+  Variable run_layer(std::size_t i, const Graph& graph, const Features& h, RandomKey key,
+                     const EpilogueOptions& after);
   Variable activate(Variable h, const EpilogueOptions& then);
   Variable classify(const std::vector<Variable>& outputs) const;
 

@@ -208,6 +208,10 @@ TEST(TrainMiniBatchOptions, AreChecked) {
   EXPECT_ERROR(parse({"--model", "sage", "--batch", "64", "--batch-by", "parts", "--fanout", "5,5"}),
                "--fanout and --replace are for --batch-by neighbours: parts have all edges between their "
                "nodes");
+  EXPECT_ERROR(parse({"--model", "sage", "--eval", "sampled"}),
+               "--eval is for mini-batches: give --batch N too");
+  EXPECT_ERROR(parse({"--model", "sage", "--batch", "64", "--batch-by", "parts", "--eval", "sampled"}),
+               "--eval sampled is for --batch-by neighbours: parts have no --fanout");
   for (const char* bad : {"5,", "0,5", "5;5", "5,-1x", "a"})
     EXPECT_ERROR(
         parse({"--model", "sage", "--batch", "64", "--fanout", bad}),

@@ -38,6 +38,9 @@ void check_combination(const TrainOptions& o, IsGiven&& is_given) {
   check(o.batch > 0 || !o.batch_by_parts, "--batch-by is for mini-batches: give --batch N too");
   check(!o.batch_by_parts || (o.fanout.empty() && !o.replace),
         "--fanout and --replace are for --batch-by neighbours: parts have all edges between their nodes");
+  check(o.batch > 0 || !o.eval_sampled, "--eval is for mini-batches: give --batch N too");
+  check(!o.eval_sampled || !o.batch_by_parts,
+        "--eval sampled is for --batch-by neighbours: parts have no --fanout");
   if (o.batch > 0) parse_fanout(o.fanout, o.layers, o.replace);
   check(!o.edge_features || o.reorder == NodeOrder::kNone,
         "--edge-features is not for --reorder, which keeps no edge features");

@@ -6,6 +6,7 @@
 #include "models/sage.h"
 #include "models/trunk.h"
 #include "train/task/fanout.h"
+#include "train/task/layerwise.h"
 
 namespace rodeo {
 namespace {
@@ -33,6 +34,17 @@ std::shared_ptr<const MiniBatchTraining> training(const TrainOptions& options, c
           : std::nullopt);
 }
 
+/// The forward function of evaluations: --eval.
+std::function<Variable()> evaluation(const TrainOptions& options, const NodeTask& task, const Adjacency& adj,
+                                     const std::shared_ptr<const MiniBatchTraining>& batches,
+                                     LayerwiseModel model) {
+  if (options.eval_sampled)
+    return [batches, nodes = std::vector{task.split.train, task.split.val, task.split.test},
+            count = task.num_nodes] { return sampled_logits(*batches, nodes, count); };
+  return [layerwise = std::make_shared<const LayerwiseEvaluation>(
+              adj, task.x.input().value(), std::move(model))] { return layerwise->logits(); };
+}
+
 }  // namespace
 
 void train_on_batches(NodeModel& model, Sage& sage, const TrainOptions& options, const NodeTask& task,
@@ -46,30 +58,50 @@ void train_on_batches(NodeModel& model, Sage& sage, const TrainOptions& options,
         return sage.forward(blocks, Features(PendingRows{x, batch.inputs()}));
       },
       sums_over_blocks(options));
+  LayerwiseModel layerwise;
+  for (int i = 0; i < sage.num_layers(); ++i)
+    layerwise.layers.emplace_back(
+        [&sage, i](const Block& block, const Features& h) { return sage.evaluate_layer(i, block.adj, h); });
+  model.forward = evaluation(options, task, graph.adj, model.mini_batches, std::move(layerwise));
 }
 
 void train_on_batches(NodeModel& model, Trunk& trunk, const TrainOptions& options, const NodeTask& task,
                       const GcnGraph& graph) {
   const Tensor x = task.x.input().value();
   const Tensor degree = graph.scale.defined() ? row_degrees(graph) : Tensor();
-  const auto forward = [&trunk, x, graph, degree](const SampledBatch& batch) {
+  const auto read = [graph, degree](const Block& block) {
+    return graph.scale.defined() ? gcn_block(graph, degree, block.adj, block.edge_ids, block.sources)
+                                 : GcnBlock{block.adj, {}, {}, {}};
+  };
+  const auto forward = [&trunk, x, read](const SampledBatch& batch) {
     std::vector<GcnBlock> blocks;
-    for (const Block& block : batch.blocks)
-      blocks.push_back(graph.scale.defined()
-                           ? gcn_block(graph, degree, block.adj, block.edge_ids, block.sources)
-                           : GcnBlock{block.adj, {}, {}, {}});
+    for (const Block& block : batch.blocks) blocks.push_back(read(block));
     return trunk.forward(blocks, Features(PendingRows{x, batch.inputs()}));
   };
   // Attention plans for a block, and batch normalisation counts its rows: neither can be padded.
   const bool sums = options.model == "sage" || (options.model == "gcn" && !graph.weight.defined());
   model.mini_batches = training(options, task, graph.adj, forward,
                                 sums && options.trunk.norm != TrunkNorm::kBatch && sums_over_blocks(options));
+  LayerwiseModel layerwise;
+  if (options.trunk.pre_linear > 0)
+    layerwise.inputs = [&trunk](const Features& rows) { return trunk.evaluate_inputs(rows); };
+  for (int i = 0; i < trunk.num_layers(); ++i)
+    layerwise.layers.emplace_back([&trunk, i, read](const Block& block, const Features& h) {
+      return trunk.evaluate_layer(i, read(block), h);
+    });
+  layerwise.reads_all_layers = trunk.reads_all_layers();
+  if (options.trunk.has_classifier())
+    layerwise.outputs = [&trunk](const std::vector<Variable>& outputs) {
+      return trunk.evaluate_outputs(outputs);
+    };
+  model.forward = evaluation(options, task, graph.adj, model.mini_batches, std::move(layerwise));
 }
 
 std::string describe_batches(const TrainOptions& options) {
   if (options.batch_by_parts) return fmt::format(", random parts of {} nodes", options.batch);
-  return fmt::format(", batches of {}, fan-out {}{}", options.batch, fmt::join(fanout_of(options), ", "),
-                     options.replace ? " with replacement" : "");
+  return fmt::format(", batches of {}, fan-out {}{}{}", options.batch, fmt::join(fanout_of(options), ", "),
+                     options.replace ? " with replacement" : "",
+                     options.eval_sampled ? ", sampled evaluation" : "");
 }
 
 }  // namespace rodeo

@@ -1,4 +1,5 @@
-/// Training on mini-batches of sampled neighbourhoods: --batch, --batch-by, --fanout, --replace.
+/// Training on mini-batches of sampled neighbourhoods: --batch, --batch-by, --fanout, --replace,
+/// --eval.
 #pragma once
 
 #include <string>
@@ -11,7 +12,8 @@ namespace rodeo {
 class Sage;
 class Trunk;
 
-/// Gives the model its mini-batches. `graph`: what its layers read; edges are sampled from graph.adj.
+/// Gives the model its mini-batches and a forward function for evaluations that fits beside them (--eval).
+/// `graph`: what its layers read; edges are sampled from graph.adj.
 void train_on_batches(NodeModel& model, Sage& sage, const TrainOptions& options, const NodeTask& task,
                       const GcnGraph& graph);
 void train_on_batches(NodeModel& model, Trunk& trunk, const TrainOptions& options, const NodeTask& task,

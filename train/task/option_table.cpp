@@ -236,6 +236,9 @@ void add_training(Group training, const ModelTraits& traits, TaskKind task) {
                        "neighbours",
                        "What --batch N is: N training nodes and sampled neighbours, or a random part of N of "
                        "all nodes with the edges between them");
+    training.two_words(Role::kRun, "eval", field(&TrainOptions::eval_sampled), "sampled", "layerwise",
+                       "With --batch, how evaluations run: exactly, a layer for all nodes before the next, "
+                       "or on samples of --fanout");
   }
   if (task == TaskKind::kGraph) {
     training.integer(Role::kTraining, "batch-graphs", field(&TrainOptions::batch_graphs), 2,

@@ -126,6 +126,7 @@ struct TrainOptions {
   std::string fanout;                    // sampled edges of a node, hop by hop, "15,10,5"; empty: 10 each
   bool replace = false;                  // draw them with replacement
   bool batch_by_parts = false;           // batches are random parts of all nodes, with the edges inside
+  bool eval_sampled = false;             // evaluations read samples too; false: all edges, layer by layer
   bool prune_rows = false;               // in training steps the last layer computes the training nodes only
   Precision precision = Precision::kFp32;
   bool cuda_graph = true;   // on CUDA, replay the training step as a CUDA graph

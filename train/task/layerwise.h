@@ -1,0 +1,56 @@
+/// Logits of all nodes of a model that trains on mini-batches: exact, layer by layer, or of samples.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "datasets/neighbor_sampler.h"
+#include "ops/features.h"
+#include "train/mini_batches.h"
+
+namespace rodeo {
+
+/// A model in evaluation mode, cut into functions of some rows.
+struct LayerwiseModel {
+  /// x [rows, in] -> the input of layer 0; null: x itself.
+  std::function<Variable(const Features& x)> inputs = {};
+  /// h [sources, columns] -> [destinations, columns]; block.edge_ids are edges of the graph.
+  std::vector<std::function<Variable(const Block& block, const Features& h)>> layers;
+  bool reads_all_layers = false;  // false: `outputs` is given the last layer's output alone
+  /// Outputs of layers, of the same rows -> logits; null: the last output.
+  std::function<Variable(const std::vector<Variable>&)> outputs = {};
+};
+
+/// Computes one layer for all nodes, a chunk of rows with all their edges at a time, before the next layer.
+/// On the device are the input and the output of one layer for all nodes (of every layer with
+/// reads_all_layers), 12 bytes a node, and what one chunk needs. Deterministic.
+class LayerwiseEvaluation {
+ public:
+  static constexpr std::int64_t kChunk = std::int64_t{1} << 19;
+
+  /// graph [n, n], x [n, in] on one device. A chunk has as many rows as have `chunk` rows and edges together,
+  /// at least one. Throws Error for a model without layers and for chunk < 1.
+  LayerwiseEvaluation(const Adjacency& graph, Tensor x, LayerwiseModel model, std::int64_t chunk = kChunk);
+
+  /// [n, classes]; not differentiable.
+  Variable logits() const;
+  std::int64_t num_chunks() const { return std::ssize(begin_) - 1; }
+
+ private:
+  template <class F>
+  Tensor in_chunks(F&& compute) const;
+
+  Tensor x_, nodes_;  // nodes_: 0, 1, ... n - 1
+  LayerwiseModel model_;
+  NeighborSampler sampler_;
+  std::vector<std::int64_t> begin_;  // the first row of each chunk, then n
+};
+
+/// [num_nodes, classes]: logits of `nodes`, from samples of training.sampler that are the same in every call
+/// and differ from those of training; 0 for all other nodes. nodes: i64 [k], repeated ones count once.
+/// Deterministic. Not differentiable.
+Variable sampled_logits(const MiniBatchTraining& training, const std::vector<Tensor>& nodes,
+                        std::int64_t num_nodes);
+
+}  // namespace rodeo
