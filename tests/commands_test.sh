@@ -292,6 +292,7 @@ expect_error "unknown option '--frobnicate'" epochs --frobnicate
 expect_error "$dir/missing/x.csv" epochs --dataset "$data" --csv "$dir/missing/x.csv"
 if command -v python3 >/dev/null; then
   python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$root/scripts/pyg_epoch.py" && ok || bad "pyg_epoch.py does not parse"
+  python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$root/scripts/pyg_sampling.py" && ok || bad "pyg_sampling.py does not parse"
   python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$root/scripts/cpu_epoch.py" && ok || bad "cpu_epoch.py does not parse"
   python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$root/scripts/pyg_reference.py" && ok || bad "pyg_reference.py does not parse"
 fi
