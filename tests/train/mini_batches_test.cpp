@@ -5,6 +5,8 @@
 #include "train/commands/parse_options.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
+#include "train/task/option_table.h"
+#include "train/task/trunk_model.h"
 #include "train/trainer.h"
 
 namespace rodeo::test {
@@ -135,6 +137,20 @@ TEST_P(TrainMiniBatches, AllModelsTrainOnParts) {
     parts.batch_by_parts = true;
     const Outcome run = train(parts, device(), 30);
     EXPECT_LT(run.losses.back(), 0.8 * run.losses.front()) << model;
+  }
+}
+
+// Exported weights have the options of their model, of which prediction knows no --batch.
+TEST(TrainMiniBatchOptions, WeightsSayThatTheyAreOfATrunk) {
+  for (const auto& [model, batch, want] :
+       {std::tuple("gcn", 64, true), {"gat", 64, true}, {"sage", 64, false}, {"gcn", 0, false}}) {
+    TrainOptions given = published_options(model);
+    given.batch = batch;
+    TrainOptions read = published_options(model);
+    for (const TrainOption& option : option_table(given))
+      if (option.role == OptionRole::kModel && option.name == "trunk")
+        option.set(read, to_text(option.get(given)));
+    EXPECT_EQ(uses_trunk(read), want) << model << " " << batch;
   }
 }
 

@@ -37,6 +37,13 @@ void add_data(Group data, const TrainOptions& defaults) {
 }
 
 void add_trunk(Group model) {
+  // Exported weights say by it which layers they are of.
+  model.add(
+      Role::kModel, "trunk",
+      "Build the layers of a trunk, named as in PyG's BasicGNN, also without the options below; --batch does "
+      "so for models other than sage",
+      "", [](const TrainOptions& o) -> OptionValue { return uses_trunk(o); },
+      [](TrainOptions& o, const std::string& text) { o.use_trunk = parse_option_flag("trunk", text); });
   model.choice(Role::kModel, "norm", field(&TrunkParts::norm), parse_trunk_norm, "none|batch|layer",
                "Normalise the output of each hidden layer before its activation, over the nodes or over the "
                "columns of each node");

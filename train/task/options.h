@@ -95,6 +95,7 @@ struct TrainOptions {
   double negative_slope = 0.2;
   AttentionForm attention = AttentionForm::kAuto;
   bool self_loops = true;     // attention: add a self loop to each node
+  bool use_trunk = false;     // a trunk without such parts; mini-batches have one anyway (uses_trunk())
   TrunkParts trunk;           // parts that published models do not have
   std::string layer_dropout;  // "0.5,0.2": of each hidden layer; empty: dropout
 
