@@ -5,12 +5,22 @@
 #include <map>
 #include <tuple>
 
+#include "ops/spmm_tuner.h"
 #include "ops/spmm_variant.h"
 
 namespace rodeo::bench {
 namespace {
 
 constexpr std::int64_t kLongestGather = 1024;
+
+/// The algorithm that kAuto took for this product, from the lines of explain_spmm; "" before its first run.
+std::string choice_of_auto(const Adjacency& adj, const SpmmProblem& problem) {
+  const std::string told = explain_spmm(adj), start = str(problem, ": ");
+  const std::size_t at = told.find(start);
+  if (at == std::string::npos) return "";
+  const std::size_t name = at + start.size();
+  return told.substr(name, told.find_first_of(",\n", name) - name);
+}
 
 std::int64_t bytes_moved(const Problem& p) {
   const auto size = static_cast<std::int64_t>(size_of(p.dtype));
@@ -62,6 +72,8 @@ Result make_result(const NamedGraph& graph, const Problem& p, const Kernel& kern
     const std::string_view ran = spmm_variant(p.adj, {p.n, p.dtype, p.weight.defined(), false}).name;
     if (ran != kernel.name) result.variant = ran;
   }
+  if (p.op == Op::kSpmm && kernel.name == "auto")
+    result.variant = choice_of_auto(p.adj, {p.n, p.dtype, p.weight.defined(), false});
   if (limit > 0) result.of_limit = tbps / limit;
   return result;
 }

@@ -32,7 +32,8 @@ struct Result {
   double ms, tbps, gflops, of_limit;
   double error;  // of the whole result: Distance::total
   Verdict verdict = Verdict::kRight;
-  std::string variant = {};  // what RoDe ran, if that is not "rode": "rode-small" or "rode-tiny"
+  // What RoDe ran, if that is not "rode": "rode-small" or "rode-tiny"; what auto took for SpMM.
+  std::string variant = {};
   // Time of the fastest cuSPARSE kernel, of its default / ms. A wrong peer is not counted, and a wrong kernel
   // has no ratio.
   double vs_best = kUnknown, vs_default = kUnknown;
