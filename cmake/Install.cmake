@@ -54,7 +54,8 @@ install(TARGETS rodeo_h5_check RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/r
 set(document_folder ${CMAKE_INSTALL_DATADIR}/doc/rodeo)
 install(FILES CHANGELOG.md CONTRIBUTING.md LICENSE README.md DESTINATION ${document_folder} COMPONENT commands)
 install(FILES datasets/README.md DESTINATION ${document_folder}/datasets COMPONENT commands)
-install(DIRECTORY docs examples DESTINATION ${document_folder} COMPONENT commands
+install(DIRECTORY examples DESTINATION ${document_folder} COMPONENT commands)
+install(DIRECTORY docs DESTINATION ${document_folder} COMPONENT commands
         PATTERN "*.py" EXCLUDE PATTERN "*.in" EXCLUDE PATTERN "*.dox" EXCLUDE)
 install(FILES LICENSE DESTINATION ${document_folder} COMPONENT commands RENAME copyright)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/librodeo-dev COMPONENT dev RENAME copyright)

@@ -61,8 +61,8 @@ bool uses_trunk(const TrainOptions& options) {
   // Of the models with classes of their own, SAGE alone has a form for mini-batches.
   const bool sampled = options.batch > 0 && options.model != "sage";
   return traits_of(options).trunk &&
-         (options.use_trunk || sampled || parts.norm != TrunkNorm::kNone || parts.residual || parts.has_classifier() ||
-          parts.pre_linear > 0 || !options.layer_dropout.empty() ||
+         (options.use_trunk || sampled || parts.norm != TrunkNorm::kNone || parts.residual ||
+          parts.has_classifier() || parts.pre_linear > 0 || !options.layer_dropout.empty() ||
           parts.activation != published_activation(options));
 }
 
