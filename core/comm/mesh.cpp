@@ -86,7 +86,14 @@ class Join {
 
   File listen_at_meeting(bool loopback) const {
     const Meeting& meeting = launch_.meeting;
-    if (meeting.listen_file >= 0) return File(meeting.listen_file);
+    if (meeting.listen_file >= 0) {
+      if (!is_listening(meeting.listen_file))
+        give_up(
+            str("the launcher's socket, file ", meeting.listen_file,
+                ", was closed by a program between the launcher and rank 0: start rank 0 directly, or keep "
+                "files open (in Python: close_fds=False)"));
+      return File(meeting.listen_file);
+    }
     for (int i = 0; i < meeting.num_ports; ++i) {
       File file = listen_on(meeting.port + i, loopback);
       if (file.get() >= 0) return file;

@@ -111,13 +111,23 @@ int port_of(const File& socket) {
   return ntohs(address.sin_port);
 }
 
+bool is_listening(int file) {
+  int listens = 0;
+  socklen_t length = sizeof(listens);
+  return ::getsockopt(file, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens != 0;
+}
+
 File accept_from(const File& listener, Clock::time_point deadline, Endpoint& peer) {
   while (wait_for(listener, POLLIN, deadline)) {
     sockaddr_in address = {};
     socklen_t length = sizeof(address);
     File file(::accept4(listener.get(), reinterpret_cast<sockaddr*>(&address), &length,
                         SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (file.get() < 0) continue;  // it has gone away again
+    if (file.get() < 0) {
+      const bool gone_away = errno != EBADF && errno != ENOTSOCK && errno != EINVAL && errno != EOPNOTSUPP;
+      if (gone_away && Clock::now() < deadline) continue;
+      return {};
+    }
     set_options(file);
     peer = {address.sin_addr.s_addr, ntohs(address.sin_port)};
     return file;

@@ -32,7 +32,9 @@ std::uint32_t resolve(const std::string& host);
 File listen_on(int port, bool loopback);
 int port_of(const File& socket);
 
-/// Waits for a connection until `deadline`. No descriptor: none came.
+/// Whether the descriptor is an open socket that listens.
+bool is_listening(int file);
+/// Waits for a connection until `deadline`. No descriptor: none came, or the listener is closed.
 File accept_from(const File& listener, Clock::time_point deadline, Endpoint& peer);
 /// Tries once. No descriptor: nobody listens there, or the answer takes longer than to `deadline`.
 File connect_to(Endpoint endpoint, Clock::time_point deadline);

@@ -51,6 +51,14 @@ fi
 run 4 none; is 0
 run 2 slow; is 0
 
+if [ "$transport" = tcp ]; then # Python closes the files that a program inherits: once rank 0 waited for ever
+  timeout 60 "$launcher" 2 python3 -c 'import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:]).returncode)' \
+    "$program" none >"$dir/out" 2>&1
+  code=$?
+  fails "a program between"
+  says "was closed by a program between the launcher and rank 0"
+fi
+
 run 4 throws; fails throws; errors 1
 says "error: rank 3 of 4: [spmm] x must be [3, n], got [4, 5]"
 run 2 memory; fails memory; errors 1
