@@ -24,62 +24,15 @@ import time
 import h5py
 import torch
 import torch.nn.functional as F
-from torch_geometric import nn
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 from torch_geometric.utils import add_self_loops, coalesce, remove_self_loops, to_undirected
 
+from pyg_trunk import Trunk
+
 TOLERANCE = 1e-3  # of a probability: sums of f32 in another order
-KNOWN = {"model", "layers", "hidden", "dropout", "input-dropout", "post-linear", "heads", "attn-dropout", "act", "norm",
-         "residual", "undirected", "normalize-features", "epochs", "lr", "weight-decay", "split", "seeds", "splits",
-         "metric"}
-
-
-class Trunk(torch.nn.Module):
-    """Layers of dropout(act(norm(conv(h) + linear(h)))), and a linear classifier: the trunk of rodeo_train."""
-
-    def __init__(self, recipe, n_in, classes):
-        super().__init__()
-        kind, width = recipe["model"], recipe["hidden"]
-        heads = recipe.get("heads", 8) if kind == "gat" else 1
-        last = not recipe.get("post-linear", False)
-        self.act = {"relu": F.relu, "elu": F.elu, "gelu": F.gelu}[recipe.get("act", "elu" if kind == "gat" else "relu")]
-        self.dropout = recipe["dropout"]
-        self.input_dropout = recipe.get("input-dropout", self.dropout)
-        self.convs, self.norms, self.lins = (torch.nn.ModuleList() for _ in range(3))
-        norm = {"batch": nn.BatchNorm, "layer": lambda n: nn.LayerNorm(n, mode="node"), "none": None}
-        make_norm = norm[recipe.get("norm", "none")]
-        for i in range(recipe["layers"]):
-            logits = last and i + 1 == recipe["layers"]
-            out = classes if logits else width
-            if kind == "gat":
-                heads_here = 1 if logits else heads
-                conv = nn.GATConv(n_in, out, heads_here, concat=not logits, add_self_loops=False,
-                                  dropout=recipe.get("attn-dropout", 0.6))
-                out *= heads_here
-            elif kind == "gcn":
-                conv = nn.GCNConv(n_in, out, normalize=False)
-            else:
-                conv = nn.SAGEConv(n_in, out)
-            self.convs.append(conv)
-            if make_norm and not logits:
-                self.norms.append(make_norm(out))
-            if recipe.get("residual"):
-                self.lins.append(torch.nn.Linear(n_in, out))
-            n_in = out
-        self.lin = None if last else torch.nn.Linear(n_in, classes)
-
-    def forward(self, x, graph):
-        h = F.dropout(x, self.input_dropout, self.training)
-        for i, conv in enumerate(self.convs):
-            y = conv(h, *graph)
-            if self.lins:
-                y = y + self.lins[i](h)
-            if self.lin is None and i + 1 == len(self.convs):
-                return y
-            if self.norms:
-                y = self.norms[i](y)
-            h = F.dropout(self.act(y), self.dropout, self.training)
-        return self.lin(h)
+KNOWN = {"model", "layers", "hidden", "dropout", "input-dropout", "post-linear", "heads", "out-heads", "attn-dropout",
+         "act", "norm", "residual", "jk", "pre-linear", "undirected", "normalize-features", "epochs", "lr", "weight-decay",
+         "split", "seeds", "splits", "metric"}
 
 
 def load(path, recipe, device):
@@ -100,7 +53,7 @@ def load(path, recipe, device):
 
 def graphs(kind, edges, nodes):
     """The graph's arguments of forward(), by name."""
-    if kind == "gat":
+    if kind in ("gat", "gatv2"):
         return {"edge_index": (add_self_loops(remove_self_loops(edges)[0], num_nodes=nodes)[0],)}
     index, weight = gcn_norm(edges, num_nodes=nodes) if kind == "gcn" else (edges, None)
     values = weight if kind == "gcn" else torch.ones(edges.size(1), device=edges.device)

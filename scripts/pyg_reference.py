@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the outputs of PyTorch Geometric's layers on a small graph, for tests/layers/pyg_reference_test.cpp.
+"""Writes the outputs of PyTorch Geometric's layers on a small graph, for the tests of layers and of the trunk.
 
     python3 -m venv venv && venv/bin/pip install torch torch_geometric numpy
     venv/bin/python scripts/pyg_reference.py > tests/data/pyg_reference.txt
@@ -7,10 +7,15 @@
 Written for PyG 2.8; runs on the CPU in a second. All values are float64, so that a difference is a difference of
 the layers, not of rounding. Each array is one line: name, sizes, a colon, values. A line "case NAME" begins a layer:
 its state_dict() (names "state.*"), its output "y", and the state after the call where training changes it ("after.*").
+Cases "trunk_*" also have the gradients of sum(y * upstream) by the parameters and by x ("grad.*").
 """
 import torch
 import torch_geometric
 from torch_geometric import nn
+from torch_geometric.nn.conv.gcn_conv import gcn_norm
+from torch_geometric.utils import add_self_loops
+
+from pyg_trunk import Trunk
 
 NODES, IN, OUT = 8, 4, 3
 generator = torch.Generator().manual_seed(1)
@@ -101,3 +106,46 @@ case("pool_sum", nn.SumAggregation(), lambda layer: layer(x, batch))
 case("pool_mean", nn.MeanAggregation(), lambda layer: layer(x, batch))
 case("pool_max", nn.MaxAggregation(), lambda layer: layer(x, batch))
 case("pool_attention", nn.AttentionalAggregation(torch.nn.Linear(IN, 1)), lambda layer: layer(x, batch))
+
+
+TRUNKS = [  # each convolution and each part, in a few combinations
+    ("gcn", {"norm": "batch", "residual": True, "jk": "cat"}),
+    ("gcn", {"norm": "layer", "pre-linear": 2, "jk": "last", "act": "gelu"}),
+    ("gat", {"norm": "layer", "residual": True, "post-linear": True, "act": "elu"}),
+    ("gat", {"norm": "batch", "out-heads": 3, "pre-linear": 1}),
+    ("gatv2", {"residual": True, "jk": "max", "pre-linear": 2, "act": "gelu"}),
+    ("sage", {"norm": "layer", "residual": True, "jk": "sum", "act": "elu"}),
+    ("sage", {"norm": "batch", "residual": True}),
+    ("gin", {"norm": "batch", "post-linear": True}),
+    ("gin", {"norm": "layer", "residual": True, "jk": "cat", "act": "gelu"}),
+]
+looped = (add_self_loops(edge_index, num_nodes=NODES)[0],)
+TRUNK_GRAPHS = {"gcn": gcn_norm(edge_index, num_nodes=NODES, dtype=x.dtype), "gat": looped, "gatv2": looped}
+upstream = random(NODES, OUT)
+print("case trunk")
+emit("upstream", upstream)
+
+
+def trunk_case(number, kind, parts):
+    """Without dropout, and in training mode, so that batch normalisation takes the statistics of the nodes."""
+    recipe = {"model": kind, "hidden": 3, "layers": 2, "dropout": 0, "heads": 2, "attn-dropout": 0, "act": "relu", **parts}
+    module = Trunk(recipe, IN, OUT).double().train()
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.copy_(random(*parameter.shape))
+    print(f"case trunk_{number}_{kind}")
+    emit_state("state", module)
+    features = x.clone().requires_grad_()
+    y = module(features, TRUNK_GRAPHS.get(kind, (edge_index,)))
+    (y * upstream).sum().backward()
+    emit("y", y)
+    for name, value in module.state_dict().items():
+        if "running" in name:
+            emit(f"after.{name}", value)
+    emit("grad.x", features.grad)
+    for name, parameter in module.named_parameters():
+        emit(f"grad.{name}", parameter.grad)
+
+
+for number, (kind, parts) in enumerate(TRUNKS):
+    trunk_case(number, kind, parts)

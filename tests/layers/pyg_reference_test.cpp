@@ -1,7 +1,4 @@
 #include <filesystem>
-#include <fstream>
-#include <map>
-#include <sstream>
 
 #include "layers/appnp.h"
 #include "layers/gat_conv.h"
@@ -20,67 +17,19 @@
 #include "ops/dense.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
+#include "tests/support/pyg_reference.h"
 
 namespace rodeo::test {
 namespace {
-
-/// tests/data/pyg_reference.txt as scripts/pyg_reference.py describes it: arrays by case and name.
-class Reference {
- public:
-  static std::string path() { return RODEO_SOURCE_DIR "/tests/data/pyg_reference.txt"; }
-
-  explicit Reference(const std::string& file) {
-    std::ifstream in(file);
-    std::string line, current;
-    while (std::getline(in, line)) {
-      std::istringstream words(line);
-      std::string word;
-      words >> word;
-      if (word.empty() || word[0] == '#') continue;
-      if (word == "case")
-        words >> current;
-      else
-        arrays_[current].emplace_back(word, read_array(words));
-    }
-  }
-
-  Tensor at(const std::string& name, const std::string& array) const {
-    for (const auto& [known, value] : arrays_.at(name))
-      if (known == array) return value;
-    fail("the reference has no ", name, " ", array);
-  }
-  /// The arrays "prefix.NAME" as NAME.
-  StateDict state(const std::string& name, const std::string& prefix = "state.") const {
-    StateDict out;
-    for (const auto& [array, value] : arrays_.at(name))
-      if (array.starts_with(prefix)) out.emplace_back(array.substr(prefix.size()), value);
-    return out;
-  }
-
- private:
-  static Tensor read_array(std::istringstream& words) {
-    std::vector<std::int64_t> sizes;
-    std::vector<double> values;
-    std::string word;
-    while (words >> word && word != ":") sizes.push_back(std::stoll(word));
-    while (words >> word) values.push_back(std::stod(word));
-    const Shape shape = sizes.empty()       ? Shape{}
-                        : sizes.size() == 1 ? Shape{sizes[0]}
-                        : sizes.size() == 2 ? Shape{sizes[0], sizes[1]}
-                                            : Shape{sizes[0], sizes[1], sizes.at(2)};
-    return Tensor::from(values, shape);
-  }
-  std::map<std::string, std::vector<std::pair<std::string, Tensor>>> arrays_;
-};
 
 class LayersPyG : public OnDevice {
  protected:
   void SetUp() override {
     OnDevice::SetUp();
     if (IsSkipped()) return;
-    if (!std::filesystem::exists(Reference::path()))
+    if (!std::filesystem::exists(PygReference::path()))
       GTEST_SKIP() << "no tests/data/pyg_reference.txt: scripts/pyg_reference.py makes it";
-    reference_ = std::make_unique<Reference>(Reference::path());
+    reference_ = std::make_unique<PygReference>(PygReference::path());
     const CooResult coo = coo_to_csr(ids("target"), ids("source"), 8, 8, {.edge_ids = true});
     adj_ = coo.adj;
     weight_ = take(reference_->at("graph", "weight").to(device()), coo.edge_ids);
@@ -101,7 +50,7 @@ class LayersPyG : public OnDevice {
     expect_same(name, layer, [&] { return layer.forward(adj_, x_); });
   }
 
-  std::unique_ptr<Reference> reference_;
+  std::unique_ptr<PygReference> reference_;
   Adjacency adj_;
   Tensor weight_;
   Variable x_, other_;
