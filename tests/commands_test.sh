@@ -301,6 +301,9 @@ fi
 files=(--checkpoint "$dir/ck" --export "$dir/w.safetensors" --log "$dir/run.jsonl" --csv "$dir/run.csv" --tensorboard "$dir/tb" --report "$dir/run.html")
 expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 5 --spmm rode "${files[@]}"
 [ "$(wc -l <"$dir/run.jsonl")" -eq 7 ] && [ "$(wc -l <"$dir/run.csv")" -eq 6 ] && [ -s "$dir/run.html" ] && ok || bad "logs or report do not have one entry per epoch"
+grep -aq 'accuracy/val' "$dir"/tb/* && ok || bad "--tensorboard has no series of the accuracy"
+expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 2 --metric roc-auc --tensorboard "$dir/tb_auc"
+grep -aq 'ROC-AUC/val' "$dir"/tb_auc/* && ! grep -aq accuracy/ "$dir"/tb_auc/* && ok || bad "the series of --tensorboard has not the name of --metric"
 if command -v python3 >/dev/null; then
   python3 -c 'import json, sys; [json.loads(line) for line in open(sys.argv[1])]' "$dir/run.jsonl" && ok || bad "--log has lines that are not JSON"
 fi

@@ -172,11 +172,13 @@ void Recorder::epoch(const EpochReport& report) {
   if (s.events) {
     EventFile::Scalars values = {
         {"loss/train", report.loss}, {"time/epoch_ms", report.ms}, {"lr", report.lr}};
-    if (const auto& e = report.evaluation)
+    if (const auto& e = report.evaluation) {
+      const std::string metric = metric_name(s.run->task);
       values.insert(values.end(), {{"loss/val", e->val_loss},
-                                   {"accuracy/train", e->train},
-                                   {"accuracy/val", e->val},
-                                   {"accuracy/test", e->test}});
+                                   {metric + "/train", e->train},
+                                   {metric + "/val", e->val},
+                                   {metric + "/test", e->test}});
+    }
     s.events->scalars(report.epoch, values);
   }
   if (!s.checkpoints) return;
