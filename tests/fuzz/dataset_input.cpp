@@ -58,7 +58,22 @@ Draft draft_of(std::uint64_t kind) {
       draft.arrays[mask] = two;
     }
   }
-  if (kind != 2) draft.integers["num_classes"] = 3;
+  if (kind == 6) {  // a set of graphs with edge features
+    for (const char* name : {"y", "train_mask", "val_mask", "test_mask"}) draft.arrays.erase(name);
+    draft.arrays["edge_index"] = test::ids({0, 1, 3, 4, 5, 1, 0, 4, 5, 3}).reshape({2, 5});
+    draft.arrays["edge_attr"] = Tensor::full({5, 3}, 0.5);
+    draft.arrays["graph_ptr"] = test::ids({0, 2, 3, 6});
+    draft.arrays["graph_y"] = test::ids({0, 2, 1});
+  }
+  if (kind == 7) {  // a split of the edges
+    draft.arrays["edge_attr"] = Tensor::full({5, 2}, -1);
+    draft.arrays["val_edges"] = test::ids({1, 2}).reshape({2, 1});
+    draft.arrays["test_edges"] = test::ids({3, 0, 4, 1}).reshape({2, 2});
+    draft.arrays["val_negative_edges"] = test::ids({5, 0}).reshape({2, 1});
+    draft.arrays["test_negative_edges"] = test::ids({5, 4, 2, 2}).reshape({2, 2});
+  }
+  if (kind == 8) draft.arrays["y"] = Tensor::full({6}, 1.5);  // numbers: regression
+  if (kind != 2 && kind != 8) draft.integers["num_classes"] = 3;
   draft.integers["rodeo_schema"] = 1;
   draft.texts["name"] = "draft";
   return draft;
@@ -66,9 +81,26 @@ Draft draft_of(std::uint64_t kind) {
 
 const std::vector<std::int64_t> kIntegers{
     -1, 0, 1, 2, 3, 5, 6, 7, 1000, 2147483647, 1LL << 31, 1LL << 32, 1LL << 40, 1LL << 62, -(1LL << 31)};
-const std::vector<std::string> kNames{"edge_index", "indptr",    "indices", "edge_weight", "x",
-                                      "x_indptr",   "x_indices", "x_data",  "y",           "train_mask",
-                                      "val_mask",   "test_mask", "node_id"};
+const std::vector<std::string> kNames{"edge_index",
+                                      "indptr",
+                                      "indices",
+                                      "edge_weight",
+                                      "x",
+                                      "x_indptr",
+                                      "x_indices",
+                                      "x_data",
+                                      "y",
+                                      "train_mask",
+                                      "val_mask",
+                                      "test_mask",
+                                      "node_id",
+                                      "edge_attr",
+                                      "graph_ptr",
+                                      "graph_y",
+                                      "val_edges",
+                                      "test_edges",
+                                      "val_negative_edges",
+                                      "test_negative_edges"};
 const std::vector<std::string> kAttributes{"num_nodes", "num_features", "num_classes", "rodeo_schema",
                                            "name"};
 
@@ -173,7 +205,7 @@ std::string written(const Draft& draft, Draws& draws) {
 }  // namespace
 
 std::string dataset_input(std::uint64_t seed, std::uint64_t number) {
-  constexpr std::uint64_t kKinds = 6;
+  constexpr std::uint64_t kKinds = 9;
   Draws draws(seed, number);
   if (number % 2 == 0) {
     Draft draft = draft_of(draws.below(kKinds));

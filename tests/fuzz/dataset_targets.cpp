@@ -1,11 +1,10 @@
-/// Dataset files: load_dataset(), validate_dataset() and what `rodeo_data inspect` computes.
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
+/// Dataset files: load_dataset(), validate_dataset(), splits of edges, and what `rodeo_data inspect`
+/// computes.
 #include <cstdlib>
+#include <fstream>
 
 #include "datasets/dataset.h"
+#include "datasets/edge_split.h"
 #include "datasets/graph_facts.h"
 #include "tests/fuzz/dataset_input.h"
 #include "tests/fuzz/target.h"
@@ -13,21 +12,15 @@
 namespace rodeo::fuzz {
 namespace {
 
-/// A file in memory.
-class MemoryFile {
- public:
-  explicit MemoryFile(const std::string& bytes) : file_(::memfd_create("fuzz", MFD_CLOEXEC)) {
-    if (file_ < 0 || ::write(file_, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
-      std::abort();
-  }
-  ~MemoryFile() { ::close(file_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  std::string path() const { return "/proc/self/fd/" + std::to_string(file_); }
-
- private:
-  int file_;
-};
+/// Not a memfd: HDF5 looks up the real path of what it opens. The driver's folder is in memory where it can.
+std::string written(const std::string& bytes, const std::string& folder) {
+  const std::string path = folder + "/input.h5";
+  std::ofstream out(path, std::ios::binary);
+  out << bytes;
+  out.close();
+  if (!out) std::abort();
+  return path;
+}
 
 /// An accepted dataset must be usable. Large ones are skipped to save time.
 void use(const Dataset& dataset) {
@@ -35,39 +28,43 @@ void use(const Dataset& dataset) {
   if (dataset.num_nodes * dataset.num_features < 1000000) dense_features(dataset);
 }
 
-void load(const std::string& input, std::uint64_t, const std::string&) {
-  const MemoryFile file(input);
+void load(const std::string& input, std::uint64_t, const std::string& folder) {
+  const std::string file = written(input, folder);
+  bool loads = false;
   for (const LoadOptions& options : {LoadOptions{.all_splits = true}, LoadOptions{.need = Need::kTraining},
                                      LoadOptions{.need = Need::kTraining, .split = "60/20/20"}}) {
     try {
-      use(load_dataset(file.path(), options));
+      use(load_dataset(file, options));
+      loads = true;
     } catch (const Error& error) {
       const std::string text = error.what();
       // Only errors of the --split parser do not start with the path.
-      if (text.find('\n') != std::string::npos || (text.find(file.path()) != 0 && text.find("split") != 0))
+      if (text.find('\n') != std::string::npos || (text.find(file) != 0 && text.find("split") != 0))
         std::abort();
     }
   }
+  check(loads, file, ": refused");
 }
 
-void validate(const std::string& input, std::uint64_t, const std::string&) {
-  const MemoryFile file(input);
-  const std::vector<std::string> findings = validate_dataset(file.path());
+void validate(const std::string& input, std::uint64_t, const std::string& folder) {
+  const std::string file = written(input, folder);
+  const std::vector<std::string> findings = validate_dataset(file);
   for (const std::string& finding : findings)
-    if (finding.find('\n') != std::string::npos || finding.find(file.path()) != 0) std::abort();
+    if (finding.find('\n') != std::string::npos || finding.find(file) != 0) std::abort();
   bool loads = true;
   try {
-    load_dataset(file.path(), {.all_splits = true});
+    load_edge_split(file, load_dataset(file, {.all_splits = true}).num_nodes);
   } catch (const Error&) {
     loads = false;
   }
   if (loads != findings.empty()) std::abort();
+  check(loads, file, ": refused");
 }
 
-void inspect(const std::string& input, std::uint64_t, const std::string&) {
-  const MemoryFile file(input);
-  const Dataset dataset = load_dataset(file.path(), {.all_splits = true});
-  if (dataset.num_nodes > 100000) return;
+void inspect(const std::string& input, std::uint64_t, const std::string& folder) {
+  const std::string file = written(input, folder);
+  const Dataset dataset = load_dataset(file, {.all_splits = true});
+  if (dataset.num_nodes > 100000 || dataset.num_classes > 100000) return;  // a row each
   const GraphFacts facts = graph_facts(dataset);
   if (facts.nodes != dataset.num_nodes || facts.edges != dataset.num_edges()) std::abort();
   if (!dataset.has_features() || dataset.num_classes <= 0) return;
@@ -76,12 +73,26 @@ void inspect(const std::string& input, std::uint64_t, const std::string&) {
       std::abort();
 }
 
+/// Link prediction: the file's split of the edges, and ours where it has none.
+void edge_split(const std::string& input, std::uint64_t number, const std::string& folder) {
+  const std::string file = written(input, folder);
+  Dataset dataset = load_dataset(file, {.all_splits = true});
+  if (dataset.num_nodes > 100000) return;
+  const EdgeSplit named = load_edge_split(file, dataset.num_nodes);
+  EdgeSplitOptions options{.symmetrize = number / 2 % 2 == 1, .seed = number};
+  if (number / 4 % 2 == 1) options.parts = "40/30/30";
+  const EdgeSplit split = take_edge_split(dataset, named, options);
+  if (split.val.src.numel() != split.val.dst.numel() || split.test.src.numel() == 0) std::abort();
+  use(dataset);  // what is left must be usable
+}
+
 }  // namespace
 
 std::span<const Target> dataset_targets() {
   static constexpr Target kTargets[] = {{"load", dataset_input, load, /*hdf5=*/true},
                                         {"validate", dataset_input, validate, true},
-                                        {"inspect", dataset_input, inspect, true}};
+                                        {"inspect", dataset_input, inspect, true},
+                                        {"edge_split", dataset_input, edge_split, true}};
   return kTargets;
 }
 

@@ -2,7 +2,8 @@
 ///
 /// Input i of a target is a function of SEED and i. A child process runs a batch of them, so that a crash
 /// identifies its input. The input is written to FOLDER (default: the current one) and the run continues.
-/// Exit code 1 after crashes. `fuzz TARGET @NUMBER SEED` runs one input in this process, for a debugger.
+/// Exit code 1 after crashes, and where a target accepts none of many inputs. `fuzz TARGET @NUMBER SEED` runs
+/// one input in this process, for a debugger.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,21 +35,25 @@ constexpr std::uint64_t kMemory = std::uint64_t{4} << 30;  // address space of a
 
 using Clock = std::chrono::steady_clock;
 
-void run_one(const Target& target, std::uint64_t seed, std::uint64_t number, const std::string& folder) {
+/// Whether the target accepted the input.
+bool run_one(const Target& target, std::uint64_t seed, std::uint64_t number, const std::string& folder) {
   try {
     target.run(target.input(seed, number), number, folder);
+    return true;
   } catch (const OutOfMemory& error) {  // inputs are small: none needs gigabytes
     std::fprintf(stderr, "%s\n", error.what());
     std::abort();
   } catch (const Error& error) {
     check(!std::strchr(error.what(), '\n'), "an error of two lines");  // another exception: ends the process
   }
+  return false;
 }
 
 /// A child process runs inputs [begin, end) until `last`. Returns the first that crashed or hung, or the
-/// next.
+/// next. Adds to `accepted`.
 std::uint64_t run_batch(const Target& target, std::uint64_t seed, std::uint64_t begin, std::uint64_t end,
-                        Clock::time_point last, const std::string& folder, bool& crashed) {
+                        Clock::time_point last, const std::string& folder, bool& crashed,
+                        std::uint64_t& accepted) {
   int progress[2];
   if (::pipe(progress) != 0) std::abort();
   const pid_t child = ::fork();
@@ -59,16 +64,18 @@ std::uint64_t run_batch(const Target& target, std::uint64_t seed, std::uint64_t 
     if (!RODEO_SANITIZED) ::setrlimit(RLIMIT_AS, &memory);
     for (std::uint64_t i = begin; i < end && Clock::now() < last; ++i) {
       ::alarm(kSecondsEach);
-      run_one(target, seed, i, folder);
-      if (::write(progress[1], "", 1) != 1) std::abort();
+      const char ok = run_one(target, seed, i, folder) ? 1 : 0;
+      if (::write(progress[1], &ok, 1) != 1) std::abort();
     }
     ::_exit(0);
   }
   ::close(progress[1]);
   std::uint64_t done = 0;
   char buffer[256];
-  for (ssize_t got = 0; (got = ::read(progress[0], buffer, sizeof buffer)) > 0;)
+  for (ssize_t got = 0; (got = ::read(progress[0], buffer, sizeof buffer)) > 0;) {
     done += static_cast<std::uint64_t>(got);
+    accepted += static_cast<std::uint64_t>(std::count(buffer, buffer + got, 1));
+  }
   ::close(progress[0]);
   int status = 0;
   ::waitpid(child, &status, 0);
@@ -91,11 +98,11 @@ std::uint64_t run_target(const Target& target, double seconds, std::uint64_t see
   const test::TempDir dir;
   const auto end =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-  std::uint64_t next = 0, crashes = 0, refused = 0;
+  std::uint64_t next = 0, crashes = 0, refused = 0, accepted = 0;
   for (const std::uint64_t first : {0, 1}) target.input(seed, first);  // makes what all children share
   while (Clock::now() < end) {
     bool crashed = false;
-    next = run_batch(target, seed, next, next + kBatch, end, dir / ".", crashed);
+    next = run_batch(target, seed, next, next + kBatch, end, dir / ".", crashed, accepted);
     if (!crashed) continue;
     const std::string path = str(folder, "/crash_", target.name, "_", seed, "_", next);
     std::ofstream(path, std::ios::binary) << target.input(seed, next);
@@ -109,13 +116,17 @@ std::uint64_t run_target(const Target& target, double seconds, std::uint64_t see
     }
     ++next;
   }
-  std::printf("%-12s %9llu inputs, %llu crashes", target.name.data(), static_cast<unsigned long long>(next),
+  std::printf("%-12s %9llu inputs, %llu accepted, %llu crashes", target.name.data(),
+              static_cast<unsigned long long>(next), static_cast<unsigned long long>(accepted),
               static_cast<unsigned long long>(crashes));
   if (target.hdf5)
     std::printf(", %llu of HDF5 that check_hdf5_file() refuses", static_cast<unsigned long long>(refused));
+  // Some inputs are valid. Where none is accepted, all are refused for one reason, and nothing is tested.
+  const bool none = accepted == 0 && next >= kBatch;
+  if (none) std::printf(": a target must accept some inputs");
   std::printf("\n");
   std::fflush(stdout);
-  return crashes;
+  return crashes + (none ? 1 : 0);
 }
 
 std::uint64_t number(const char* text) {

@@ -142,6 +142,15 @@ void checkpoint(const std::string& input, std::uint64_t number, const std::strin
   train(options);
 }
 
+/// As weights hold it.
+const std::string& model_text() {
+  static const std::string text = [] {
+    std::vector<Setting> settings = settings_of(options_of("run", 2));
+    std::erase_if(settings, [](const Setting& setting) { return setting.role != OptionRole::kModel; });
+    return to_json(settings);
+  }();
+  return text;
+}
 const std::string& settings_text() {
   static const std::string text = to_json(settings_of(options_of("run", 2)), /*lines=*/true);
   return text;
@@ -199,8 +208,11 @@ std::span<const Target> training_targets() {
       {"settings", text_input<settings_text>,
        [](const std::string& input, std::uint64_t, const std::string&) {
          read_settings(input, "settings.json");
-         model_options(input, "settings.json");
          check_same_training(input, options_of("run", 2), "settings.json");
+       }},
+      {"model", text_input<model_text>,
+       [](const std::string& input, std::uint64_t, const std::string&) {
+         model_options(input, "settings.json");
        }},
       {"tuner", text_input<tuner_text>, tuner}};
   return kTargets;
