@@ -110,6 +110,7 @@ void check_storage(hid_t dataset, hid_t type, const Shape& shape, const std::str
   if (shape.numel() == 0) return;
   const hsize_t stored = H5Dget_storage_size(dataset);
   const std::size_t width = H5Tget_size(type);
+  check(width > 0, where, " has a damaged type, of values without bytes");
   check(stored > 0, where, " was never written");
   if (layout == H5D_CHUNKED) return check_chunks(dataset, *plan, shape, width, where);
   check(stored >= static_cast<hsize_t>(shape.numel()) * width && stored <= file_size_of(dataset), where,

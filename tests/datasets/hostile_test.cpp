@@ -154,5 +154,21 @@ TEST_F(DatasetsHostile, SizesThatTheFileDoesNotHave) {
                         " bytes in a file of ", same, " bytes"));
 }
 
+// The size of the integers in the header of an array, changed in the file.
+TEST_F(DatasetsHostile, ValuesWithoutBytes) {
+  const std::string path = dir_ / "a.h5";
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  chunked(file, 100, 50, 100);
+  H5Fclose(file);
+  std::string content = read_file(path, 10'000'000);
+  const std::string type("\x10\x08\0\0\x04\0\0\0\0\0\x20\0", 12);  // signed, 4 bytes, 32 bits
+  const std::size_t at = content.find(type);
+  ASSERT_NE(at, std::string::npos);
+  content[at + 4] = 0;
+  write_file(path, content);
+  EXPECT_EQ(test::error_of([&] { Hdf5File(path).array("x"); }).substr(path.size()),
+            ": /x has a damaged type, of values without bytes");
+}
+
 }  // namespace
 }  // namespace rodeo
