@@ -102,6 +102,11 @@ bool Variable::requires_grad() const {
   return body_ && body_->node->requires_grad;
 }
 
+bool Variable::is_sole_owner() const {
+  const auto& storage = value().shared_storage();
+  return body_.use_count() == 1 && storage.use_count() == 1 && !storage->owner;
+}
+
 bool Variable::is_leaf() const {
   check(defined(), "[variable] is_leaf() of an undefined variable");
   return body_->node->op.empty();

@@ -42,6 +42,9 @@ class Variable {
   DType dtype() const { return value().dtype(); }
   Device device() const { return value().device(); }
   bool requires_grad() const;
+  /// Whether no other Variable or Tensor, and no other framework, has the value: an op that consumes this one
+  /// may overwrite it.
+  bool is_sole_owner() const;
   /// True unless a recorded op returned this variable.
   bool is_leaf() const;
 

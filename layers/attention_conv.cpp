@@ -47,7 +47,7 @@ Variable AttentionConv::merge(const Variable& y, const Features& x, const Epilog
   Variable out = options_.merge == HeadMerge::kConcat ? reshape(y, {y.dim(0), width()}) : head_mean(y);
   if (options_.residual) out = add(out, res_.defined() ? matmul(x, res_) : x.dense());
   const bool nothing = !b_.defined() && then.activation == Activation::kNone && then.dropout == 0;
-  return nothing ? out : epilogue(out, b_, then);
+  return nothing ? out : epilogue(std::move(out), b_, then);
 }
 
 void AttentionConv::check_inputs(const Adjacency& adj, const Features& x) const {

@@ -41,8 +41,9 @@ Variable GcnConv::forward(const GcnGraph& graph, Features x, const SpmmOptions& 
     return linear(sum, w_, b_, {.then = then});
   }
   const std::int64_t columns = padded_columns(out_, x.dtype(), x.device());
-  const Variable sum = aggregate(graph, scaled(linear(x, w_, {}, {.columns = columns})), options);
-  return epilogue(sum, b_, then, out_);
+  const EpilogueOptions first{.pre_scale = is_scaled ? Tensor() : graph.scale};
+  const Variable product = linear(x, w_, {}, {.then = first, .columns = columns});
+  return epilogue(aggregate(graph, product, options), b_, then, out_);
 }
 
 Variable GcnConv::forward(const GcnBlock& block, const Features& x, const SpmmOptions& options,

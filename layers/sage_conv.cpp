@@ -12,9 +12,9 @@ namespace rodeo {
 namespace {
 
 /// bias may be undefined.
-Variable finish(const Variable& y, const Variable& bias, const EpilogueOptions& then) {
+Variable finish(Variable y, const Variable& bias, const EpilogueOptions& then) {
   const bool plain = then.activation == Activation::kNone && then.dropout == 0;
-  return plain && !bias.defined() ? y : epilogue(y, bias, then);
+  return plain && !bias.defined() ? y : epilogue(std::move(y), bias, then);
 }
 
 }  // namespace

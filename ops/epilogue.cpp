@@ -1,5 +1,7 @@
 #include "ops/epilogue.h"
 
+#include <utility>
+
 #include "ops/checks.h"
 #include "ops/kernels/dense.h"
 
@@ -19,9 +21,9 @@ EpilogueOptions widened(EpilogueOptions options, const Tensor& x) {
   return options;
 }
 
-}  // namespace
-
-Tensor epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& options, std::int64_t columns) {
+/// What epilogue(x, ...) returns; -> columns of y. Throws as it does.
+std::int64_t check_epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& options,
+                            std::int64_t columns) {
   check_matrix("epilogue", "x", x);
   const std::int64_t pitch = x.dim(1);
   std::int64_t n = columns == 0 ? pitch : columns;
@@ -39,24 +41,35 @@ Tensor epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& opti
         "[epilogue] elu does not support post_scale");
   check(options.dropout >= 0 && options.dropout < 1, "[epilogue] dropout must be in [0, 1), got ",
         options.dropout);
-  const Tensor y = Tensor::empty({x.dim(0), n}, x.dtype(), x.device());
-  if (y.numel() > 0)
-    kernels::epilogue.on(y.device())(x, bias.to(sum_dtype(x.dtype())), widened(options, x), y);
-  return y;
+  return n;
 }
 
-Variable epilogue(const Variable& x, const Variable& bias, const EpilogueOptions& given,
-                  std::int64_t columns) {
+void compute(const Tensor& x, const Tensor& bias, const EpilogueOptions& options, const Tensor& y,
+             const Tensor& signs) {
+  if (y.numel() > 0)
+    kernels::epilogue.on(y.device())(x, bias.to(sum_dtype(x.dtype())), widened(options, x), y, signs);
+}
+
+Variable recorded(const Variable& x, const Variable& bias, const EpilogueOptions& given, std::int64_t columns,
+                  bool overwrites_x) {
   const Tensor b = bias.defined() ? bias.value() : Tensor();
-  const Tensor y = epilogue(x.value(), b, given, columns);
+  const std::int64_t n = check_epilogue(x.value(), b, given, columns);
+  const bool overwrite = overwrites_x && n == x.dim(1) && !given.recompute;
+  const Tensor y = overwrite ? x.value() : Tensor::empty({x.dim(0), n}, x.dtype(), x.device());
   const EpilogueOptions options = widened(given, y);
+  const bool relu = options.activation == Activation::kRelu, linear = options.activation == Activation::kNone;
+  Tensor signs;  // all that the gradient of ReLU needs, in an 8th of the memory of 16-bit y
+  if (relu && !options.recompute && grad_enabled() && (x.requires_grad() || bias.requires_grad()))
+    signs = Tensor::empty({(y.numel() + 3) / 4}, DType::kU8, y.device());
+  compute(x.value(), b, options, y, signs);
   SavedTensor recomputed;
   if (options.recompute)
     recomputed = SavedTensor([=, x = x.saved()] { return epilogue(x.get(), b, options, columns); });
-  const bool linear = options.activation == Activation::kNone;
   const bool is_identity = linear && options.dropout == 0 && !options.pre_scale.defined() &&
                            !options.post_scale.defined() && y.shape() == x.shape();  // then dx = dy
-  const SavedTensor kept = linear ? SavedTensor() : options.recompute ? recomputed : SavedTensor(y);
+  const SavedTensor kept = linear || signs.defined() ? SavedTensor()
+                           : options.recompute       ? recomputed
+                                                     : SavedTensor(y);
   const bool x_learns = x.requires_grad() && !is_identity, bias_learns = bias.requires_grad();
   const auto rule = [=, shape = x.shape(), bias_dtype = b.dtype()](const Tensor& dy) {
     Tensor dx, db;
@@ -68,11 +81,30 @@ Variable epilogue(const Variable& x, const Variable& bias, const EpilogueOptions
       if (dx.defined()) dx.fill(0);
       if (db.defined()) db.fill(0);
     } else if (dx.defined() || db.defined()) {
-      kernels::epilogue_backward.on(dy.device())(kept.get(), dy, options, dx, db);
+      kernels::epilogue_backward.on(dy.device())(kept.get(), signs, dy, options, dx, db);
     }
     return std::vector{is_identity ? dy : dx, db.to(bias_dtype)};
   };
   return record("epilogue", y, {x, bias}, rule, recomputed);
+}
+
+}  // namespace
+
+Tensor epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& options, std::int64_t columns) {
+  const std::int64_t n = check_epilogue(x, bias, options, columns);
+  const Tensor y = Tensor::empty({x.dim(0), n}, x.dtype(), x.device());
+  compute(x, bias, options, y, {});
+  return y;
+}
+
+Variable epilogue(const Variable& x, const Variable& bias, const EpilogueOptions& options,
+                  std::int64_t columns) {
+  return recorded(x, bias, options, columns, false);
+}
+
+Variable epilogue(Variable&& x, const Variable& bias, const EpilogueOptions& options, std::int64_t columns) {
+  const Variable consumed = std::move(x);
+  return recorded(consumed, bias, options, columns, consumed.is_sole_owner());
 }
 
 }  // namespace rodeo

@@ -1,5 +1,7 @@
 #include "ops/linear.h"
 
+#include <utility>
+
 #include "core/context.h"
 #include "ops/checks.h"
 #include "ops/dense.h"
@@ -126,9 +128,9 @@ Variable linear(const Features& x, const Variable& w, const Variable& bias, cons
   check_options(options, x, w, bias);
   const std::int64_t n = w.dim(1), columns = options.columns == 0 ? n : options.columns;
   const EpilogueOptions& then = options.then;
-  const auto finish = [&](const Variable& y) {
+  const auto finish = [&](Variable y) {
     const bool done = is_identity(then) && !bias.defined() && !then.pre_scale.defined();
-    return done ? y : epilogue(y, bias, then);
+    return done ? y : epilogue(std::move(y), bias, then);
   };
   if (x.is_sparse()) {
     check(columns == n, "[linear] a product of sparse features has no padding columns, got ", columns);

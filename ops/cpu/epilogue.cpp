@@ -35,18 +35,33 @@ void for_each_part(std::int64_t begin, std::int64_t end, std::int64_t n, double 
   }
 }
 
+/// The bits of kernels::epilogue() for elements [first, first + count) of y; sign is zero there.
+template <class T>
+void set_signs(const T* y, std::int64_t first, int count, std::uint8_t* sign) {
+  const auto bit = [&](std::int64_t e) { return static_cast<int>(load(y[e]) > 0) << e % 4; };
+  std::int64_t e = first;
+  const std::int64_t end = first + count;
+  for (; e < end && e % 4 != 0; ++e) sign[e / 4] |= static_cast<std::uint8_t>(bit(e));
+  for (; e + 4 <= end; e += 4)
+    sign[e / 4] = static_cast<std::uint8_t>(bit(e) | bit(e + 1) | bit(e + 2) | bit(e + 3));
+  for (; e < end; ++e) sign[e / 4] |= static_cast<std::uint8_t>(bit(e));
+}
+
 /// Elements that a thread processes at a time.
 constexpr std::int64_t kSpan = 64 * kBlock;
 
 }  // namespace
 
-void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& options, const Tensor& y) {
+void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& options, const Tensor& y,
+              const Tensor& signs) {
+  if (signs.defined()) signs.fill(0);
   dispatch_float(x.dtype(), "epilogue", [&]<class T>(T) {
     using Sum = Accumulator<T>;
     const T* xp = x.data<T>();
     const Sum *b = data_or_null<Sum>(bias), *s = data_or_null<Sum>(options.pre_scale),
               *t = data_or_null<Sum>(options.post_scale);
     T* yp = y.data<T>();
+    std::uint8_t* sign = signs.defined() ? signs.data<std::uint8_t>() : nullptr;
     const std::int64_t n = y.dim(1), pitch = x.dim(1), size = y.numel();
     const auto p = static_cast<float>(options.dropout);
     const auto keep = static_cast<Sum>(1 / (1 - options.dropout));
@@ -67,7 +82,9 @@ void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& option
           if (v[k] <= 0) v[k] = std::expm1(v[k]);
       if (unit)
         for (int k = 0; k < count; ++k) v[k] = unit[k] < p ? Sum(0) : v[k] * keep;
-      for (int k = 0; k < count; ++k) yp[i * n + j + k] = T(v[k] * after);
+      const std::int64_t first = i * n + j;
+      for (int k = 0; k < count; ++k) yp[first + k] = T(v[k] * after);
+      if (sign) set_signs(yp, first, count, sign);
     };
 #pragma omp parallel for if (size > kSerial)
     for (std::int64_t begin = 0; begin < size; begin += kSpan)
@@ -75,11 +92,12 @@ void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& option
   });
 }
 
-void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions& options, const Tensor& dx,
-                       const Tensor& db) {
+void epilogue_backward(const Tensor& y, const Tensor& signs, const Tensor& dy, const EpilogueOptions& options,
+                       const Tensor& dx, const Tensor& db) {
   dispatch_float(dy.dtype(), "epilogue", [&]<class T>(T) {
     using Sum = Accumulator<T>;
     const T *yp = data_or_null<T>(y), *dyp = dy.data<T>();
+    const std::uint8_t* sign = signs.defined() ? signs.data<std::uint8_t>() : nullptr;
     const Sum *s = data_or_null<Sum>(options.pre_scale), *t = data_or_null<Sum>(options.post_scale);
     T* dxp = dx.defined() ? dx.data<T>() : nullptr;
     const std::int64_t m = dy.dim(0), n = dy.dim(1), pitch = dxp ? dx.dim(1) : n;
@@ -91,10 +109,13 @@ void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions&
     const bool relu = activation == Activation::kRelu;  // tells by y what was dropped
     const auto part = [=](std::int64_t i, std::int64_t j, int count, const float* unit, double* sum) {
       Sum g[kBlock];
-      const T *value = yp ? yp + i * n + j : nullptr, *from = dyp + i * n + j;
+      const std::int64_t first = i * n + j;
+      const T *value = yp ? yp + first : nullptr, *from = dyp + first;
       const Sum before = s ? s[i] : Sum(1), after = t ? t[i] : Sum(1);
       for (int k = 0; k < count; ++k) g[k] = load(from[k]) * keep;
-      if (relu)
+      if (relu && sign)
+        for (int k = 0; k < count; ++k) g[k] = sign[(first + k) / 4] >> (first + k) % 4 & 1 ? g[k] : Sum(0);
+      if (relu && !sign)
         for (int k = 0; k < count; ++k) g[k] = load(value[k]) > 0 ? g[k] : Sum(0);
       if (activation == Activation::kElu)
         for (int k = 0; k < count; ++k) {

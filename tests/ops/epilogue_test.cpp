@@ -152,10 +152,52 @@ TEST_P(OpsEpilogue, RecomputesTheSameBits) {
       y.backward(dy);
       gradients[recompute] = {x.grad(), bias.grad(), w.grad()};
     }
-    EXPECT_EQ(held[0] - held[1], m * n * 4) << static_cast<int>(activation);
+    const std::int64_t signs = activation == Activation::kRelu ? m * n / 4 : 0;
+    EXPECT_EQ(held[0] - held[1], m * n * 4 + signs) << static_cast<int>(activation);
     for (std::size_t i = 0; i < 3; ++i)
       EXPECT_TRUE(same_bits(gradients[0][i], gradients[1][i])) << static_cast<int>(activation) << " " << i;
   }
+}
+
+// ReLU's gradient needs the signs of y: y is freed where nothing else keeps it.
+TEST_P(OpsEpilogue, ReluKeepsSignsOnly) {
+  constexpr std::int64_t m = 4096, n = 64;
+  const Variable x(random_tensor({m, n}, DType::kBF16, device(), 1), true);
+  const Variable other(random_tensor({m, n}, DType::kBF16, device(), 2));
+  const std::int64_t before = memory_stats(device()).current;
+  const Variable sum = add(epilogue(x, {}, {.activation = Activation::kRelu}), other);
+  EXPECT_EQ(memory_stats(device()).current - before, m * n * 2 + m * n / 4);
+}
+
+// By rows, flat and padded kernels; a consumed x gives the same bits, and its memory to y.
+TEST_P(OpsEpilogue, TakesTheMemoryOfWhatItConsumes) {
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64})
+    for (const std::int64_t n : {1, 5, 8, 36})
+      for (int activation = 0; activation < 3; ++activation) {
+        SCOPED_TRACE(str(dtype, " ", n, " columns, activation ", activation));
+        constexpr std::int64_t m = 301;
+        const Tensor values = random_tensor({m, n}, dtype, device(), 1),
+                     dy = random_tensor({m, n}, dtype, device(), 2);
+        const Variable bias(random_tensor({n}, dtype, device(), 3), true);
+        const EpilogueOptions o{
+            .pre_scale = positive(m, dtype == DType::kF64 ? dtype : DType::kF32, device(), 4),
+            .activation = static_cast<Activation>(activation),
+            .dropout = 0.3,
+            .key = {5, 1}};
+        Tensor y[3], dx[3];
+        for (const int how : {0, 1, 2}) {  // kept, consumed, consumed but held by another
+          const Variable x(values, true);
+          Variable twice = add(x, x);
+          const void* memory = twice.value().raw();
+          const Variable held = how == 2 ? twice : Variable();
+          const Variable out = how == 0 ? epilogue(twice, bias, o) : epilogue(std::move(twice), bias, o);
+          EXPECT_EQ(out.value().raw() == memory, how == 1) << how;
+          y[how] = out.value();
+          out.backward(dy);
+          dx[how] = x.grad();
+          EXPECT_TRUE(same_bits(y[how], y[0]) && same_bits(dx[how], dx[0])) << how;
+        }
+      }
 }
 
 TEST_P(OpsEpilogue, OfABiasAloneHandsTheGradientOn) {

@@ -31,6 +31,7 @@ struct EpilogueArgs {
   std::uint32_t threshold;     // dropout_keeps()
   Accumulator<T> keep, share;  // 1 / (1 - dropout) and 1 - dropout
   RandomKey key;
+  std::uint8_t* signs;  // of kernels::epilogue, or null
 
   /// Activation and dropout of a biased value. The caller applies `post_scale`.
   __device__ Accumulator<T> finish(Accumulator<T> value, std::uint32_t word) const {
@@ -40,12 +41,21 @@ struct EpilogueArgs {
   }
 };
 
+/// A byte of `signs`.
+template <class T>
+__device__ std::uint8_t signs_of(const Pack<T, kQuad>& values) {
+  unsigned byte = 0;
+#pragma unroll
+  for (int k = 0; k < kQuad; ++k) byte |= static_cast<unsigned>(widen(values.value[k]) > 0) << k;
+  return static_cast<std::uint8_t>(byte);
+}
+
 // EpilogueConfig::Kernel::kRows: rows of x and y are whole aligned quads. Grid (column tiles, blocks of
 // rows), block (quads, rows). A thread keeps one quad of columns and strides over the rows, kInFlight at a
 // time.
 template <class T>
 __global__ void __launch_bounds__(kThreads, 6)
-    epilogue_rows_kernel(const EpilogueArgs<T> args, const T* __restrict__ x, T* __restrict__ y) {
+    epilogue_rows_kernel(const EpilogueArgs<T> args, const T* x, T* y) {
   using Sum = Accumulator<T>;
   using Quad = Pack<T, kQuad>;
   const std::int64_t column = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kQuad;
@@ -80,16 +90,16 @@ __global__ void __launch_bounds__(kThreads, 6)
         values[r].value[k] = static_cast<T>(
             args.finish(widen(values[r].value[k]) * pre_scale[r] + bias[k], random.word[k]) * post_scale[r]);
       *reinterpret_cast<Quad*>(y + at) = values[r];
+      if (args.signs) args.signs[at / kQuad] = signs_of<T>(values[r]);
     }
   }
 }
 
 // kFlat: x has no padding, and quads of x and y are aligned. Else EpilogueConfig::Kernel::kPadded.
-// Grid-stride over the quads of y, block kThreads; a thread has kInFlight quads in flight. x and y are
-// different tensors.
+// Grid-stride over the quads of y, block kThreads; a thread has kInFlight quads in flight.
 template <class T, bool kFlat>
 __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
-    epilogue_kernel(const EpilogueArgs<T> args, const T* __restrict__ x, T* __restrict__ y) {
+    epilogue_kernel(const EpilogueArgs<T> args, const T* x, T* y) {
   using Sum = Accumulator<T>;
   using Quad = Pack<T, kQuad>;
   const std::int64_t size = args.rows * args.n, quads = ceil_div(size, kQuad);
@@ -129,6 +139,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
         if (args.post_scale) post_scale = args.post_scale[i];
       }
     }
+    if (args.signs) args.signs[quad] = signs_of<T>(values);
     if (is_whole(quad)) {
       reinterpret_cast<Quad*>(y)[quad] = values;
     } else {
@@ -152,7 +163,8 @@ template <int kVec>
 constexpr int kBackwardRows = kVec == 1 ? 4 : 2;  // in flight in a thread
 
 // Grid and block of ColumnSumsConfig; a thread has kVec columns of dx. kVec is 4 where n and the pitch of dx
-// are multiples of 4, so that a quad is one Philox call. ReLU recovers the mask from y and draws nothing.
+// are multiples of 4, so that a quad is one Philox call. ReLU recovers the mask from signs or y and draws
+// nothing.
 template <class T, int kVec>
 __global__ void __launch_bounds__(kColumnSumThreads, 2)
     epilogue_backward_kernel(const EpilogueArgs<T> args, const T* y, const T* dy, T* dx, std::int64_t chunk,
@@ -172,6 +184,7 @@ __global__ void __launch_bounds__(kColumnSumThreads, 2)
   if (column < args.pitch) {
     for (std::int64_t first = rows.begin + threadIdx.y; first < rows.end; first += kRows * blockDim.y) {
       Row slope[kRows], value[kRows];
+      unsigned positive[kRows];
       Sum post_scale[kRows], pre_scale[kRows];
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
@@ -180,6 +193,8 @@ __global__ void __launch_bounds__(kColumnSumThreads, 2)
         slope[r] = value[r] = Row{};
         if (valid && inside) slope[r] = *reinterpret_cast<const Row*>(dy + at);
         if (valid && inside && y) value[r] = *reinterpret_cast<const Row*>(y + at);
+        positive[r] = valid && inside && args.signs ? args.signs[at >> 2] : 0;
+        if constexpr (kVec == 1) positive[r] >>= at & 3;
         post_scale[r] = valid && args.post_scale ? args.keep * args.post_scale[i] : args.keep;
         pre_scale[r] = valid && args.pre_scale ? args.pre_scale[i] : Sum(1);
       }
@@ -198,7 +213,8 @@ __global__ void __launch_bounds__(kColumnSumThreads, 2)
           Sum g = widen(slope[r].value[v]) * post_scale[r];
           const Sum out_value = widen(value[r].value[v]);
           if (args.activation == Activation::kElu && !(out_value > 0)) g *= out_value * args.share + 1;
-          if (relu ? !(out_value > 0) : draws && !dropout_keeps(random.word[v], args.threshold)) g = 0;
+          const bool kept = args.signs ? positive[r] >> v & 1 : out_value > 0;
+          if (relu ? !kept : draws && !dropout_keeps(random.word[v], args.threshold)) g = 0;
           sum[v] += g;
           out.value[v] = static_cast<T>(g * pre_scale[r]);
         }
@@ -213,7 +229,7 @@ __global__ void __launch_bounds__(kColumnSumThreads, 2)
 
 template <class T>
 EpilogueArgs<device_t<T>> make_args(const Tensor& bias, const EpilogueOptions& o, const Tensor& y,
-                                    std::int64_t pitch) {
+                                    std::int64_t pitch, const Tensor& signs) {
   using Sum = Accumulator<device_t<T>>;
   return {.pre_scale = device_data<Sum>(o.pre_scale),
           .bias = device_data<Sum>(bias),
@@ -226,12 +242,14 @@ EpilogueArgs<device_t<T>> make_args(const Tensor& bias, const EpilogueOptions& o
           .threshold = dropout_threshold(o.dropout),
           .keep = static_cast<Sum>(1 / (1 - o.dropout)),
           .share = static_cast<Sum>(1 - o.dropout),
-          .key = o.key};
+          .key = o.key,
+          .signs = device_data<std::uint8_t>(signs)};
 }
 
 }  // namespace
 
-void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& options, const Tensor& y) {
+void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& options, const Tensor& y,
+              const Tensor& signs) {
   dispatch_float(x.dtype(), "epilogue", [&]<class T>(T) {
     using D = device_t<T>;
     constexpr bool kIsF64 = sizeof(T) == 8;
@@ -246,7 +264,7 @@ void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& option
         by_rows ? dim3(static_cast<unsigned>(config.column_tiles), static_cast<unsigned>(config.blocks))
                 : dim3(static_cast<unsigned>(config.blocks));
     const auto run = [&](auto* kernel) {
-      launch("epilogue", y.device(), kernel, grid, block, 0, make_args<T>(bias, options, y, pitch),
+      launch("epilogue", y.device(), kernel, grid, block, 0, make_args<T>(bias, options, y, pitch, signs),
              device_data<T>(x), device_data<T>(y));
     };
     if constexpr (!kIsF64) {
@@ -257,8 +275,8 @@ void epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& option
   });
 }
 
-void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions& options, const Tensor& dx,
-                       const Tensor& db) {
+void epilogue_backward(const Tensor& y, const Tensor& signs, const Tensor& dy, const EpilogueOptions& options,
+                       const Tensor& dx, const Tensor& db) {
   dispatch_float(dy.dtype(), "epilogue", [&]<class T>(T) {
     using D = device_t<T>;
     const std::int64_t n = dy.dim(1), pitch = dx.defined() ? dx.dim(1) : n;
@@ -274,9 +292,9 @@ void epilogue_backward(const Tensor& y, const Tensor& dy, const EpilogueOptions&
         arrived = Context::of(dy.device()).zeroed_counters(config.column_tiles);
       }
       launch("epilogue_backward", dy.device(), epilogue_backward_kernel<D, kVec>, grid_of(config),
-             block_of(config), 0, make_args<T>({}, options, dy, pitch), device_data<T>(y), device_data<T>(dy),
-             device_data<T>(dx), config.chunk, static_cast<Accumulator<D>*>(partial.raw()), arrived,
-             device_data<Accumulator<D>>(db));
+             block_of(config), 0, make_args<T>({}, options, dy, pitch, signs), device_data<T>(y),
+             device_data<T>(dy), device_data<T>(dx), config.chunk,
+             static_cast<Accumulator<D>*>(partial.raw()), arrived, device_data<Accumulator<D>>(db));
     };
     if constexpr (sizeof(T) < 8) {  // f64 is a reference and has one kernel
       if (n % kQuad == 0 && pitch % kQuad == 0 && is_aligned(dy, kQuadBytes) && is_aligned(y, kQuadBytes) &&
