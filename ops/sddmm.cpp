@@ -3,7 +3,9 @@
 #include "ops/all_gather.h"
 #include "ops/checks.h"
 #include "ops/kernels/sparse.h"
+#include "ops/sddmm_tuner.h"
 #include "ops/sparse/shapes.h"
+#include "ops/sparse/tuning_cache.h"
 
 namespace rodeo {
 namespace {
@@ -46,8 +48,14 @@ Tensor sddmm(const Adjacency& adj, const Tensor& b1, const Tensor& b2, SddmmOp o
   if (dot && k == 0) {
     out.fill(0);
   } else if (dot && (k > 1 || by_edges)) {
-    kernels::sddmm_dot.on(out.device())(adj, weight, with_heads(b1), with_heads(b2), options.algorithm,
-                                        edge_matrix(out));
+    const auto run = [&](SddmmAlgorithm algorithm) {
+      kernels::sddmm_dot.on(out.device())(adj, weight, with_heads(b1), with_heads(b2), algorithm,
+                                          edge_matrix(out));
+    };
+    const SddmmProblem problem{b1.rank() == 2 ? 1 : b1.dim(1), k, b1.dtype(), weight.defined()};
+    run(options.algorithm != SddmmAlgorithm::kAuto
+            ? options.algorithm
+            : choose_sddmm(adj, problem, run, SddmmTuningCache::of_process()));
   } else {  // a dot of one element is a product
     kernels::sddmm_elementwise.on(out.device())(adj, weight, as_matrix(b1), as_matrix(b2),
                                                 dot ? SddmmOp::kMul : op, edge_matrix(out));

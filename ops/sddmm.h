@@ -21,8 +21,14 @@ namespace rodeo {
 ///   kAdd  db1 = row sums of S,  db2 = column sums of S (see edge_sum.h)
 ///   kMul  as kDot, where each element of a row is a head of width one
 ///   dweight[e] = <ds[e], op(b1[row(e)], b2[col(e)])>
-/// The algorithm is an option of kDot. kAdd and kMul always go by rows.
-/// Deterministic: same inputs, same device, same algorithm, same bits.
+/// The algorithm is an option of kDot. kAdd and kMul always go by rows. kAuto on CUDA times both at the first
+/// call for a graph, heads, k, dtype and with or without weights, and keeps the choice on the graph and in
+/// the cache folder (core/cache_folder.h). Small problems (KernelTuning::kSmall), graphs that are used once
+/// and calls inside a CUDA graph capture without such a choice take the one that sddmm_rule names
+/// (ops/sddmm_tuner.h); on one element a row both are the same product.
+/// Deterministic: same inputs, same device, same algorithm, same bits. kAuto repeats its bits in later runs
+/// too while the cache folder has its choice; without it, where one takes 2 % longer than the other
+/// (KernelTuning::kTie), noise can decide.
 /// Memory on CUDA: a dot product whose rows are not aligned to 16 bytes reads b2, and kEdges b1 too, from a
 /// temporary padded copy. kEdges caches the row of each edge on adj, 4 bytes an edge.
 /// Source: kRows is RoDe's SDDMM (Pang et al., PPoPP 2024).

@@ -16,7 +16,7 @@ std::ostream& operator<<(std::ostream& out, SddmmOp op);
 
 /// Which edges a warp of a CUDA device takes for dot products. The CPU has one loop for both.
 enum class SddmmAlgorithm {
-  kAuto,   // chosen from sizes (ops/plan/sddmm_config.h)
+  kAuto,   // the faster one on this graph, timed once (ops/sddmm_tuner.h)
   kRows,   // RoDe's decomposition (Pang et al., PPoPP 2024): a piece or a short row, whose row of b1 stays in
            // registers. Caches RoDe's plan
   kEdges,  // consecutive edges of any rows; the row of b1 is read for each edge. Caches 4 bytes an edge

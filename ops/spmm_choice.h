@@ -1,16 +1,12 @@
-/// The choice between spmm algorithms by measurement, independent of graphs and devices.
+/// The choice between spmm algorithms by measurement.
 #pragma once
 
 #include <compare>
 #include <cstdint>
-#include <functional>
 #include <iosfwd>
-#include <limits>
-#include <string>
-#include <vector>
 
 #include "core/dtype.h"
-#include "ops/spmm_types.h"
+#include "ops/kernel_choice.h"
 
 namespace rodeo {
 
@@ -25,54 +21,8 @@ struct SpmmProblem {
 /// "n=16 f32 unweighted"
 std::ostream& operator<<(std::ostream& out, const SpmmProblem& problem);
 
-struct SpmmCandidate {
-  SpmmAlgorithm algorithm = SpmmAlgorithm::kAuto;
-  double ms = std::numeric_limits<double>::quiet_NaN();  // of the fastest sample; NaN: not timed
-  int runs = 0;                                          // timed runs, without the first one
-  std::string remark = {};                               // why it was not timed, or not to the end
-  double at_least_ms = 0;                                // a lower bound that is known without a run
-  bool timed() const { return ms > 0 && ms < std::numeric_limits<double>::infinity(); }
-};
-
-struct SpmmChoice {
-  SpmmAlgorithm algorithm = SpmmAlgorithm::kAuto;
-  enum class Source { kRule, kMeasured, kRemembered } source = Source::kRule;
-  std::string reason = {};                     // one phrase
-  std::vector<SpmmCandidate> candidates = {};  // empty where nothing was timed
-  double tuning_ms = 0;                        // wall clock, including preparation
-};
-/// A line with the algorithm and the reason, then an indented line for each candidate.
-std::ostream& operator<<(std::ostream& out, const SpmmChoice& choice);
-
-/// Constants of the tuner.
-struct SpmmTuning {
-  // Wall clock for one problem, without loading kernels: kBudgetMs, and more where a product is so long that
-  // it pays to try the others.
-  static constexpr double kBudgetMs = 50, kMostMs = 400;
-  static constexpr double kBudgetRuns = 12;
-  static constexpr double kTie = 1.02;      // candidates within this multiple of the best time count as equal
-  static constexpr double kHopeless = 1.5;  // above this multiple of the best time a candidate is dropped
-  static constexpr double kReserve =
-      2.5;                             // a new candidate needs this multiple of the best time in the budget
-  static constexpr int kSamples = 12;  // of each candidate, at most
-  static constexpr double kSampleMs = 0.2;         // shorter runs are timed kRunsOfASample at a time,
-  static constexpr int kRunsOfASample = 8;         // so that launch overhead is hidden
-  static constexpr std::int64_t kSmall = 1 << 18;  // edges x n: below it launch overhead dominates
-  static_assert(kTie > 1 && kHopeless > kTie, "what is equal to the best is not dropped");
-};
-
-/// Times the candidates and chooses one. The first candidate is the default.
-///   time(algorithm, runs)  milliseconds of that many runs
-///   elapsed()              milliseconds since tuning began
-/// The budget is max(kBudgetMs, kBudgetRuns products of the default), at most kMostMs. Starts no run that is
-/// known to exceed it; where nothing can be compared, the default is chosen by
-/// rule. A candidate that throws Error is left out, except the default.
-SpmmChoice measure_spmm(std::vector<SpmmCandidate> candidates,
-                        const std::function<double(SpmmAlgorithm, int)>& time,
-                        const std::function<double()>& elapsed);
-
-/// The first candidate that takes at most kTie times as long as the fastest one; the first of all where none
-/// was timed. So noise does not change the choice between equals, which would change the bits of results.
-SpmmAlgorithm first_of_fastest(const std::vector<SpmmCandidate>& candidates);
+using SpmmCandidate = KernelCandidate<SpmmAlgorithm>;
+using SpmmChoice = KernelChoice<SpmmAlgorithm>;
+using SpmmTuning = KernelTuning;
 
 }  // namespace rodeo

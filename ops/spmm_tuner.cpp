@@ -1,16 +1,12 @@
 #include "ops/spmm_tuner.h"
 
 #include <algorithm>
-#include <chrono>
-#include <map>
-#include <memory>
+#include <limits>
 
 #include "core/context.h"
-#include "core/stopwatch.h"
-#include "ops/graph_hash.h"
 #include "ops/sparse/graph_plans.h"
 #include "ops/sparse/spmm_algorithms.h"
-#include "ops/sparse/spmm_tuning_cache.h"
+#include "ops/sparse/tune.h"
 #include "ops/spmm_variant.h"
 
 namespace rodeo {
@@ -43,21 +39,6 @@ SpmmCandidate prepare(const Adjacency& adj, const SpmmProblem& problem, SpmmAlgo
   return candidate;
 }
 
-bool is_candidate(const Adjacency& adj, const SpmmProblem& problem, SpmmAlgorithm algorithm) {
-  return std::ranges::find(kCandidates, algorithm) != std::end(kCandidates) &&
-         prepare(adj, problem, algorithm).remark.empty();
-}
-
-struct SpmmChoices {
-  std::shared_ptr<std::map<SpmmProblem, SpmmChoice>> of =
-      std::make_shared<std::map<SpmmProblem, SpmmChoice>>();
-};
-
-/// Hold adj.lock_cache() while using it.
-std::map<SpmmProblem, SpmmChoice>& choices_on(const Adjacency& adj) {
-  return *adj.cached<SpmmChoices>([] { return SpmmChoices(); }).of;
-}
-
 // The first use of a library or kernel in a process loads it, which takes longer than many runs. That time is
 // not part of the budget. An algorithm that fails here fails again when it is timed, and is reported there.
 void load_kernels(Device device, const SpmmProblem& problem) {
@@ -85,37 +66,14 @@ SpmmAlgorithm usual_algorithm(const Adjacency& adj) {
                                                                            : SpmmAlgorithm::kRode;
 }
 
-SpmmChoice tune(const Adjacency& adj, const SpmmProblem& problem,
-                const std::function<void(SpmmAlgorithm)>& run, SpmmTuningCache& cache) {
-  const SpmmTuningCache::Key key{graph_hash(adj), describe(adj.device()), problem};
-  if (const auto entry = cache.find(key); entry && is_candidate(adj, problem, entry->algorithm))
-    return {entry->algorithm, SpmmChoice::Source::kRemembered, "as tuned before", entry->candidates};
-
-  using Clock = std::chrono::steady_clock;
-  load_kernels(adj.device(), problem);
-  synchronize(adj.device());  // earlier work on the stream is not part of the budget
-  const Clock::time_point begin = Clock::now();
-  const auto elapsed = [&] {
-    return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-  };
+SpmmChoice tune_spmm(const Adjacency& adj, const SpmmProblem& problem,
+                     const std::function<void(SpmmAlgorithm)>& run, SpmmTuningCache& cache) {
   std::vector<SpmmCandidate> candidates;
   for (const SpmmAlgorithm algorithm : kCandidates) candidates.push_back(prepare(adj, problem, algorithm));
   std::stable_partition(candidates.begin(), candidates.end(),  // Clang 14 refuses the one of std::ranges
                         [&](const SpmmCandidate& c) { return c.algorithm == usual_algorithm(adj); });
-  const auto time = [&](SpmmAlgorithm algorithm, int runs) {
-    Stopwatch stopwatch(adj.device());
-    for (int i = 0; i < runs; ++i) run(algorithm);
-    return stopwatch.milliseconds();
-  };
-  SpmmChoice choice = measure_spmm(std::move(candidates), time, elapsed);
-  const SpmmTuningCache::Entry kept = cache.keep(key, {choice.algorithm, choice.candidates});
-  if (kept.algorithm != choice.algorithm && is_candidate(adj, problem, kept.algorithm))
-    choice = {kept.algorithm, SpmmChoice::Source::kRemembered, "as another process tuned meanwhile",
-              kept.candidates};
-  if (const std::string complaint = cache.complaint(); !complaint.empty())
-    choice.reason += "; not kept for later runs: " + complaint;
-  choice.tuning_ms = elapsed();
-  return choice;
+  return tune(
+      adj, problem, std::move(candidates), [&] { load_kernels(adj.device(), problem); }, run, cache);
 }
 
 }  // namespace
@@ -130,7 +88,7 @@ SpmmAlgorithm spmm_rule(const Adjacency& adj) {
 SpmmAlgorithm choose_spmm(const Adjacency& adj, const SpmmProblem& problem,
                           const std::function<void(SpmmAlgorithm)>& run, SpmmTuningCache& cache) {
   const auto lock = adj.lock_cache();
-  auto& choices = choices_on(adj);
+  auto& choices = choices_on<SpmmProblem, SpmmAlgorithm>(adj);
   if (const auto at = choices.find(problem); at != choices.end()) return at->second.algorithm;
   SpmmChoice choice;
   if (!adj.device().is_cuda())
@@ -140,14 +98,14 @@ SpmmAlgorithm choose_spmm(const Adjacency& adj, const SpmmProblem& problem,
   else if (Context::of(adj.device()).is_capturing())
     return spmm_rule(adj);  // not cached: the first call outside of a capture tunes
   else
-    choice = tune(adj, problem, run, cache);
+    choice = tune_spmm(adj, problem, run, cache);
   return choices.emplace(problem, std::move(choice)).first->second.algorithm;
 }
 
 std::string explain_spmm(const Adjacency& adj) {
   const auto lock = adj.lock_cache();
   std::string text;
-  for (const auto& [problem, choice] : choices_on(adj)) {
+  for (const auto& [problem, choice] : choices_on<SpmmProblem, SpmmAlgorithm>(adj)) {
     text += str(problem, ": ", choice);
     if (choice.algorithm == SpmmAlgorithm::kRode && adj.device().is_cuda())
       text += str("  runs ", spmm_variant(adj, problem), "\n");

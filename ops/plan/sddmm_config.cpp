@@ -16,12 +16,26 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-/// A gather of b2 that misses the L1 takes so long that loads of b1, which mostly hit it, cost nothing beside
-/// it: then equal work for all warps is worth more than a row of b1 in registers. Where gathers hit the L1,
-/// its throughput is the limit, and b1 is half of the loads. They hit in the order of clusters, in long rows,
-/// on meshes, and where a small b2 has popular rows. Wide heads amortise the start of a row. Heads of up to
-/// 32 bytes have so few loads that only very long rows do. f64 is a reference and goes by rows.
-SddmmAlgorithm choose_algorithm(const SddmmSizes& sizes) {
+/// The whole head where the L2 holds b2, and where it would not even hold the narrowest slice: a random
+/// access to DRAM costs less per byte the longer it is. Several heads already are slices.
+std::int64_t choose_slice_chunks(const SddmmSizes& sizes, std::int64_t chunks, const DeviceProperties& gpu) {
+  const auto l2 = static_cast<std::int64_t>(gpu.l2_bytes);
+  const std::int64_t b2_bytes =
+      sizes.cols * sizes.heads * sizes.pitch * static_cast<std::int64_t>(sizes.element_bytes);
+  if (sizes.heads == 1 && b2_bytes > l2)
+    for (const std::int64_t width : {16, 8})
+      if (sizes.cols * width * kChunkBytes <= l2) return std::min(width, chunks);
+  return ceil_div(chunks, ceil_div(chunks, kMaxSliceChunks));
+}
+
+}  // namespace
+
+// A gather of b2 that misses the L1 takes so long that loads of b1, which mostly hit it, cost nothing beside
+// it: then equal work for all warps is worth more than a row of b1 in registers. Where gathers hit the L1,
+// its throughput is the limit, and b1 is half of the loads. They hit in the order of clusters, in long rows,
+// on meshes, and where a small b2 has popular rows. Wide heads amortise the start of a row. Heads of up to
+// 32 bytes have so few loads that only very long rows do. f64 is a reference and goes by rows.
+SddmmAlgorithm choose_sddmm_algorithm(const SddmmSizes& sizes) {
   constexpr std::int64_t kVeryLongRow = 256, kLongRow = 80, kFullRow = 32, kClusterRow = 24, kMeshRow = 16;
   constexpr std::int64_t kTinyBytes = 32, kMediumBytes = 64, kWideBytes = 512, kSmallB2 = 4 << 20;
   constexpr std::int64_t kFewElements = 16;
@@ -44,23 +58,8 @@ SddmmAlgorithm choose_algorithm(const SddmmSizes& sizes) {
   return can_go_by_edges && !by_rows ? SddmmAlgorithm::kEdges : SddmmAlgorithm::kRows;
 }
 
-/// The whole head where the L2 holds b2, and where it would not even hold the narrowest slice: a random
-/// access to DRAM costs less per byte the longer it is. Several heads already are slices.
-std::int64_t choose_slice_chunks(const SddmmSizes& sizes, std::int64_t chunks, const DeviceProperties& gpu) {
-  const auto l2 = static_cast<std::int64_t>(gpu.l2_bytes);
-  const std::int64_t b2_bytes =
-      sizes.cols * sizes.heads * sizes.pitch * static_cast<std::int64_t>(sizes.element_bytes);
-  if (sizes.heads == 1 && b2_bytes > l2)
-    for (const std::int64_t width : {16, 8})
-      if (sizes.cols * width * kChunkBytes <= l2) return std::min(width, chunks);
-  return ceil_div(chunks, ceil_div(chunks, kMaxSliceChunks));
-}
-
-}  // namespace
-
 SddmmConfig choose_sddmm_config(const SddmmSizes& sizes, SddmmAlgorithm algorithm,
                                 const DeviceProperties& gpu) {
-  if (algorithm == SddmmAlgorithm::kAuto) algorithm = choose_algorithm(sizes);
   const std::int64_t chunks = ceil_div(sizes.k * static_cast<std::int64_t>(sizes.element_bytes), kChunkBytes);
   return {algorithm, chunks, choose_slice_chunks(sizes, chunks, gpu)};
 }

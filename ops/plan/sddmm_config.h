@@ -62,7 +62,10 @@ inline constexpr SddmmCase kSddmmCases[] = {
 };
 // clang-format on
 
-/// algorithm: kAuto chooses by sizes, clusters, reuse, longest row and weights.
+/// The algorithm that is faster, from sizes, clusters, reuse, longest row and weights. pitch is not read.
+SddmmAlgorithm choose_sddmm_algorithm(const SddmmSizes& sizes);
+
+/// algorithm: kRows or kEdges. Of the sizes only cols, heads, k, element_bytes and pitch are read.
 SddmmConfig choose_sddmm_config(const SddmmSizes& sizes, SddmmAlgorithm algorithm,
                                 const DeviceProperties& gpu);
 

@@ -49,19 +49,37 @@ const RowLengths& row_lengths(const Adjacency& adj) {
   });
 }
 
+namespace {
+
+struct CachedRows {
+  mutable Tensor row;
+};
+
+Tensor& edge_rows_slot(const Adjacency& adj) {
+  return adj.cached<CachedRows>([] { return CachedRows(); }).row;
+}
+
+}  // namespace
+
 const Tensor& cached_edge_rows(const Adjacency& adj) {
-  struct CachedRows {
-    Tensor row;
-  };
-  return adj
-      .cached<CachedRows>([&] {
-        // Inside a capture the array would belong to the CUDA graph and be filled at its first launch only.
-        check(!is_capturing(adj.device()),
-              "[edge_rows] the row of every edge cannot be computed during CUDA graph capture: run the work "
-              "once before capturing");
-        return CachedRows{edge_rows(adj)};
-      })
-      .row;
+  const auto lock = adj.lock_cache();
+  // Inside a capture the array would belong to the CUDA graph and be filled at its first launch only.
+  check(has_cached_edge_rows(adj) || !is_capturing(adj.device()),
+        "[edge_rows] the row of every edge cannot be computed during CUDA graph capture: run the work once "
+        "before capturing");
+  Tensor& row = edge_rows_slot(adj);
+  if (!row.defined()) row = edge_rows(adj);
+  return row;
+}
+
+bool has_cached_edge_rows(const Adjacency& adj) {
+  const auto lock = adj.lock_cache();
+  return adj.has_cached<CachedRows>() && edge_rows_slot(adj).defined();
+}
+
+void release_edge_rows(const Adjacency& adj) {
+  const auto lock = adj.lock_cache();
+  edge_rows_slot(adj) = Tensor();
 }
 
 }  // namespace rodeo

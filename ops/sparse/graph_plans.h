@@ -25,5 +25,8 @@ const RowLengths& row_lengths(const Adjacency& adj);
 
 /// edge_rows(adj) (ops/convert.h), for kernels that map threads to edges. Cached on adj: 4 bytes an edge.
 const Tensor& cached_edge_rows(const Adjacency& adj);
+bool has_cached_edge_rows(const Adjacency& adj);
+/// Frees them. The caller knows that no captured CUDA graph reads them.
+void release_edge_rows(const Adjacency& adj);
 
 }  // namespace rodeo

@@ -6,7 +6,7 @@
 #include "ops/plan/tca_plan.h"
 #include "ops/sparse/spmm_algorithms.h"
 #include "ops/sparse/spmm_products.h"
-#include "ops/sparse/spmm_tuning_cache.h"
+#include "ops/sparse/tuning_cache.h"
 #include "ops/spmm_tuner.h"
 #include "ops/spmv.h"
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "ops/sparse/spmm_tuning_cache.h"
+#include "ops/sparse/tuning_cache.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/target.h"
 #include "tests/support/temp_dir.h"

@@ -27,7 +27,10 @@ SddmmSizes sizes(std::int64_t rows, std::int64_t edges, std::int64_t heads, std:
           .pitch = k};
 }
 
-constexpr SddmmAlgorithm kAuto = SddmmAlgorithm::kAuto;
+/// What sddmm_rule takes.
+SddmmConfig by_rule(const SddmmSizes& s, const DeviceProperties& gpu = kH200) {
+  return choose_sddmm_config(s, choose_sddmm_algorithm(s), gpu);
+}
 
 TEST(OpsSddmmConfig, OrderAndSlicesOnH200) {
   const std::pair<SddmmSizes, const char*> cases[] = {
@@ -42,11 +45,10 @@ TEST(OpsSddmmConfig, OrderAndSlicesOnH200) {
       {sizes(2708, 10556, 1, 64, 8), "rows, 32 chunks"},
   };
   for (const auto& [s, expected] : cases)
-    EXPECT_EQ(text(choose_sddmm_config(s, kAuto, kH200)), expected)
-        << s.rows << " rows, " << s.k << " columns";
+    EXPECT_EQ(text(by_rule(s)), expected) << s.rows << " rows, " << s.k << " columns";
   SddmmSizes unaligned = sizes(2708, 10556, 1, 41);
   unaligned.b1_is_aligned = false;
-  EXPECT_EQ(text(choose_sddmm_config(unaligned, kAuto, kH200)), "rows, 11 chunks");
+  EXPECT_EQ(text(by_rule(unaligned)), "rows, 11 chunks");
 }
 
 TEST(OpsSddmmConfig, AnAlgorithmIsTakenAsGiven) {
@@ -59,7 +61,7 @@ TEST(OpsSddmmConfig, AnAlgorithmIsTakenAsGiven) {
 }
 
 TEST(OpsSddmmConfig, RowsWhereGathersHitTheL1) {
-  const auto algorithm = [](const SddmmSizes& s) { return choose_sddmm_config(s, kAuto, kH200).algorithm; };
+  const auto algorithm = [](const SddmmSizes& s) { return by_rule(s).algorithm; };
   constexpr SddmmAlgorithm kRows = SddmmAlgorithm::kRows, kEdges = SddmmAlgorithm::kEdges;
   SddmmSizes random = sizes(1'000'000, 32'000'000, 1, 16), clustered = random, mesh = random;
   clustered.has_clusters = true;
@@ -113,14 +115,14 @@ TEST(OpsSddmmConfig, TheFasterOrderOfMeasuredGraphs) {
   for (const Case& c : cases) {
     SddmmSizes s = sizes(c.rows, c.edges, 1, c.k, c.element);
     s.has_clusters = c.clusters, s.reuse = c.reuse, s.longest_row = c.longest, s.weighted = c.weighted;
-    EXPECT_EQ(choose_sddmm_config(s, kAuto, kH200).algorithm, c.faster)
+    EXPECT_EQ(by_rule(s).algorithm, c.faster)
         << c.edges << " edges, " << c.k << " columns of " << c.element << " bytes";
   }
 }
 
 TEST(OpsSddmmConfig, SlicesFollowTheL2) {
-  EXPECT_EQ(choose_sddmm_config(sizes(169343, 2315598, 1, 128), kAuto, kA100).slice_chunks, 8);
-  EXPECT_EQ(choose_sddmm_config(sizes(100000, 1000000, 1, 128), kAuto, kH200).slice_chunks, 32);
+  EXPECT_EQ(by_rule(sizes(169343, 2315598, 1, 128), kA100).slice_chunks, 8);
+  EXPECT_EQ(by_rule(sizes(100000, 1000000, 1, 128)).slice_chunks, 32);
 }
 
 TEST(OpsSddmmConfig, TheFewestLanesCoverASlice) {

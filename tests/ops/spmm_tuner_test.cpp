@@ -41,7 +41,7 @@ struct FakeDevice {
   double now = 0;
 
   SpmmChoice tune(std::vector<SpmmCandidate> candidates = timed(NAN, NAN, NAN)) {
-    return measure_spmm(
+    return choose_by_time(
         std::move(candidates),
         [&](SpmmAlgorithm algorithm, int count) {
           check(ms.at(algorithm) > 0, "out of memory");

@@ -1,4 +1,4 @@
-#include "ops/sparse/spmm_tuning_cache.h"
+#include "ops/sparse/tuning_cache.h"
 
 #include <fstream>
 #include <map>

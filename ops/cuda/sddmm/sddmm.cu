@@ -1,5 +1,5 @@
 // s[e, h] = weight[e] <b1[row(e), h], b2[col(e), h]>, in one of two orders of edges (a batch of them:
-// sddmm.cuh). choose_sddmm_config() says which (ops/plan/sddmm_config.h).
+// sddmm.cuh). The caller says which (ops/sddmm_tuner.h).
 //
 // kRows: over the pieces and residual rows of RoDe's plan, in its order of clusters, with the row of b1 in
 // registers.
@@ -109,23 +109,12 @@ void sddmm_dot(const Adjacency& adj, const Tensor& weight, const Tensor& b1, con
                SddmmAlgorithm algorithm, const Tensor& out) {
   const std::int64_t heads = b1.dim(1), k = b1.dim(2);
   const PaddedRows padded(b2, heads, k);
-  const bool b1_is_aligned = rows_are_aligned(b1, k), chooses = algorithm == SddmmAlgorithm::kAuto,
-             has_long_rows = adj.num_edges() >= 32 * adj.rows();
-  const double reuse = chooses ? row_locality(adj).share() : 0;
-  // Of other graphs the longest row decides nothing, and the first call for it waits for the device.
-  const bool needs_longest = chooses && (has_long_rows || (weight.defined() && reuse > 0));
-  const SddmmConfig config = choose_sddmm_config({.rows = adj.rows(),
-                                                  .cols = adj.cols(),
-                                                  .edges = adj.num_edges(),
+  const bool b1_is_aligned = rows_are_aligned(b1, k);
+  const SddmmConfig config = choose_sddmm_config({.cols = adj.cols(),
                                                   .heads = heads,
                                                   .k = k,
                                                   .element_bytes = size_of(b1.dtype()),
-                                                  .b1_is_aligned = b1_is_aligned,
-                                                  .pitch = padded.pitch,
-                                                  .has_clusters = chooses && row_clusters(adj).defined(),
-                                                  .reuse = reuse,
-                                                  .longest_row = needs_longest ? row_lengths(adj).longest : 0,
-                                                  .weighted = weight.defined()},
+                                                  .pitch = padded.pitch},
                                                  algorithm, Context::of(b1.device()).properties());
   const bool by_edges = config.algorithm == SddmmAlgorithm::kEdges;
   std::optional<PaddedRows> padded_b1;  // by edges b1 is read 16 bytes at a time, as b2 is

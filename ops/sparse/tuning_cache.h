@@ -1,4 +1,4 @@
-/// The choices of the spmm tuner, kept across graph objects and across runs.
+/// The choices of the tuners of spmm and sddmm, kept across graph objects and across runs.
 #pragma once
 
 #include <cstdint>
@@ -8,27 +8,29 @@
 #include <string>
 #include <vector>
 
+#include "ops/sddmm_choice.h"
 #include "ops/spmm_choice.h"
 
 namespace rodeo {
 
-/// One text file for each graph, and its contents in memory. Files that cannot be read or written and lines
-/// that cannot be parsed are ignored: the cache never throws.
-class SpmmTuningCache {
+/// One text file for each graph and operator, and its contents in memory. Files that cannot be read or
+/// written and lines that cannot be parsed are ignored: the cache never throws.
+template <class Problem, class Algorithm>
+class TuningCache {
  public:
   /// Files are written to `folder`, which is created with the first file; empty: memory only.
-  explicit SpmmTuningCache(std::string folder) : folder_(std::move(folder)) {}
+  explicit TuningCache(std::string folder) : folder_(std::move(folder)) {}
   /// The cache of the process, in cache_folder() at the time of the first call.
-  static SpmmTuningCache& of_process();
+  static TuningCache& of_process();
 
   struct Key {
     std::uint64_t graph;  // graph_hash()
     std::string device;   // describe(device)
-    SpmmProblem problem;
+    Problem problem;
   };
   struct Entry {
-    SpmmAlgorithm algorithm;
-    std::vector<SpmmCandidate> candidates = {};  // those that were timed
+    Algorithm algorithm;
+    std::vector<KernelCandidate<Algorithm>> candidates = {};  // those that were timed
   };
   std::optional<Entry> find(const Key& key);
   /// Stores `entry` and returns it; where another process stored one first, returns that one. Entries of
@@ -49,5 +51,8 @@ class SpmmTuningCache {
   std::map<std::uint64_t, Entries> graphs_;
   mutable std::mutex mutex_;
 };
+
+using SpmmTuningCache = TuningCache<SpmmProblem, SpmmAlgorithm>;
+using SddmmTuningCache = TuningCache<SddmmProblem, SddmmAlgorithm>;
 
 }  // namespace rodeo
