@@ -9,7 +9,7 @@ takes PERCENT (default 3) longer than the fastest of our kernels, and cells in w
 without auto or without a right result of cuSPARSE are left out; what was not measured is "-". The first list also names
 the kernel whose time is nearest to auto's: auto runs one of them, so a nearest that is the fastest speaks for two
 timings of one kernel, any other for a choice that can be better. It is a hint, no proof: no cell is left out for it. Where the file names
-what auto took (column variant, SpMM), the first list compares that kernel's own row with the fastest instead.
+what auto took (column variant), the first list compares that kernel's own row with the fastest instead.
 """
 import argparse
 import collections

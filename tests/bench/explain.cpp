@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/sddmm_tuner.h"
 #include "ops/sparse/tca_plans.h"
 #include "ops/spmm_tuner.h"
 #include "ops/spmm_variant.h"
@@ -35,6 +36,7 @@ std::string explain(const NamedGraph& graph, const BenchOptions& options) {
                     " by the cost model\n");
       }
   }
+  if (has(options, Op::kSddmm)) text += explain_sddmm(adj);
   if (has(options, Op::kSpmv)) text += str("  spmv auto: ", name(choose_spmv_algorithm(adj)), "\n");
   return text;
 }

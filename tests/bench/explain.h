@@ -7,8 +7,8 @@
 
 namespace rodeo::bench {
 
-/// The choices of spmm's tuner with their reasons, what RoDe runs for each width, dtype and kind of weights
-/// (one line for each), what spmv chooses, and the MMAs of TCA-SpMM.
+/// The choices of the tuners of spmm and sddmm with their reasons, what RoDe runs for each width, dtype and
+/// kind of weights (one line for each), what spmv chooses, and the MMAs of TCA-SpMM.
 std::string explain(const NamedGraph& graph, const BenchOptions& options);
 
 /// MMAs of TCA-SpMM for n columns.

@@ -5,21 +5,31 @@
 #include <map>
 #include <tuple>
 
+#include "ops/sddmm_tuner.h"
 #include "ops/spmm_tuner.h"
 #include "ops/spmm_variant.h"
+#include "ops/spmv.h"
 
 namespace rodeo::bench {
 namespace {
 
 constexpr std::int64_t kLongestGather = 1024;
 
-/// The algorithm that kAuto took for this product, from the lines of explain_spmm; "" before its first run.
-std::string choice_of_auto(const Adjacency& adj, const SpmmProblem& problem) {
-  const std::string told = explain_spmm(adj), start = str(problem, ": ");
+/// The algorithm that a tuner took for a problem, from the lines of its explanation; "" before its first run.
+template <class Problem>
+std::string choice_in(const std::string& told, const Problem& problem) {
+  const std::string start = str(problem, ": ");
   const std::size_t at = told.find(start);
   if (at == std::string::npos) return "";
   const std::size_t name = at + start.size();
   return told.substr(name, told.find_first_of(",\n", name) - name);
+}
+
+std::string choice_of_auto(const Problem& p) {
+  if (p.op == Op::kSpmv) return str(name(choose_spmv_algorithm(p.adj)));
+  if (p.op == Op::kSddmm)
+    return choice_in(explain_sddmm(p.adj), SddmmProblem{1, p.n, p.dtype, p.weight.defined()});
+  return choice_in(explain_spmm(p.adj), SpmmProblem{p.n, p.dtype, p.weight.defined(), false});
 }
 
 std::int64_t bytes_moved(const Problem& p) {
@@ -72,8 +82,7 @@ Result make_result(const NamedGraph& graph, const Problem& p, const Kernel& kern
     const std::string_view ran = spmm_variant(p.adj, {p.n, p.dtype, p.weight.defined(), false}).name;
     if (ran != kernel.name) result.variant = ran;
   }
-  if (p.op == Op::kSpmm && kernel.name == "auto")
-    result.variant = choice_of_auto(p.adj, {p.n, p.dtype, p.weight.defined(), false});
+  if (kernel.name == "auto") result.variant = choice_of_auto(p);
   if (limit > 0) result.of_limit = tbps / limit;
   return result;
 }

@@ -32,7 +32,7 @@ struct Result {
   double ms, tbps, gflops, of_limit;
   double error;  // of the whole result: Distance::total
   Verdict verdict = Verdict::kRight;
-  // What RoDe ran, if that is not "rode": "rode-small" or "rode-tiny"; what auto took for SpMM.
+  // What RoDe ran, if that is not "rode": "rode-small" or "rode-tiny"; what auto took.
   std::string variant = {};
   // Time of the fastest cuSPARSE kernel, of its default / ms. A wrong peer is not counted, and a wrong kernel
   // has no ratio.

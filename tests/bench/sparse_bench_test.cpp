@@ -41,6 +41,21 @@ TEST_P(BenchVerify, EveryKernelPasses) {
       }
 }
 
+TEST_P(BenchVerify, ARowOfAutoNamesTheKernelThatItTook) {
+  const NamedGraph graph{.name = "small", .adj = small_graph(device())};
+  for (const Op op : kOps)
+    for (const bool weighted : {false, true}) {
+      const Problem problem = random_problem(op, graph.adj, DType::kF32, weighted);
+      const Kernel kernel = select_kernels(op, {"auto"}).front();
+      kernel.prepare(problem)();
+      const Result result = make_result(graph, problem, kernel, 1, {Verdict::kRight, {}, {}}, {});
+      const std::vector<Kernel> taken = select_kernels(op, {result.variant});
+      ASSERT_EQ(taken.size(), 1u) << name(op) << ": " << result.variant;
+      EXPECT_EQ(taken.front().name, result.variant) << name(op);
+      EXPECT_NE(result.variant, "auto") << name(op);
+    }
+}
+
 TEST_P(BenchVerify, AtomicSumsAreTimedWhereRowsAreSplit) {
   const Kernel atomic = select_kernels(Op::kSpmm, {"rode-atomic"}).front();
   const auto timed = [&](const std::vector<std::int64_t>& lengths) {
