@@ -165,6 +165,21 @@ TEST_P(OpsSpmmTensorCoresOnCuda, InfinityAndNanReachTheirOwnOutputsOnly) {
   }
 }
 
+// Products that f16 rounds (40,401), and past its largest number (90,601), whose sums are exact.
+TEST_P(OpsSpmmTensorCoresOnCuda, ProductsNeedNotFitTheirType) {
+  for (const double factor : {201, 301})
+    for (const std::int64_t length : {2, 6, 40, 256})
+      for (const std::int64_t n : {16, 24, 64, 128}) {
+        const Adjacency host = graph_with_lengths({length, length}, 2 * length), adj = host.to(device_);
+        const Tensor x = Tensor::full({2 * length, n}, factor, DType::kF16, kCpu);
+        std::vector<double> weights(static_cast<std::size_t>(2 * length));
+        for (std::size_t e = 0; e < weights.size(); ++e) weights[e] = e % 2 == 0 ? factor : 1 - factor;
+        const Tensor weight = Tensor::from(weights, {2 * length}).to(DType::kF16);
+        check_product(adj, weight.to(device_), x.to(device_), spmm_reference(host, weight, x),
+                      str("factor ", factor, " length ", length, " n=", n));
+      }
+}
+
 TEST_P(OpsSpmmTensorCoresOnCuda, GradientIsTheTransposedProduct) {
   const Adjacency host = graph_with_lengths({0, 3, 40, 1, 0, 600, 17}, 90), adj = host.to(device_);
   const Variable x(random_tensor({90, 24}, DType::kF32, device_), /*requires_grad=*/true);

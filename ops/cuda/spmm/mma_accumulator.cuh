@@ -20,6 +20,12 @@ struct MmaAccumulator {
   using Product = Mma<T>;
   static constexpr int kDepth = rode_tc::kDepth;
   static constexpr bool kWeighted = Tile::kWeighting != Weighting::kNone;
+  // How the weights of several sets are multiplied: in the left operand, so that all sets share one right
+  // operand of ones, or by a right operand for each two sets, each with a product of its own. In 16 bits the
+  // first takes two products, so it pays where the second would take four.
+  static constexpr int kScaledLanes = 4;
+  static constexpr bool kScalesLeft = kWeighted && (sizeof(T) == 4 || Tile::kLanes <= kScaledLanes);
+  static constexpr bool kHasRights = kWeighted && !kScalesLeft;
   static_assert(Tile::kLoads == 1 && Loader::kRowsInFlight == kDepth &&
                 Tile::kWeighting != Weighting::kPerHead);
 
@@ -44,7 +50,9 @@ struct MmaAccumulator {
 #pragma unroll
       for (int w = 0; w < 4; ++w) left.word[k][w] = wanted(k) ? words.value[w] : 0;
     }
-    if constexpr (!kWeighted) {
+    if constexpr (kScalesLeft) {
+      Product::add_scaled(product, left, weight, right_operand({1, 1, 1, 1}));
+    } else if constexpr (!kWeighted) {
       Product::add(product, left, right_operand({1, 1, 1, 1}));
     } else {
 #pragma unroll
@@ -78,7 +86,7 @@ struct MmaAccumulator {
       for (int i = 0; i < 4; i += 2) {
         const float low = product[p][i], high = product[p][i + 1];
         float value = odd ? high : low;
-        if constexpr (kWeighted) {
+        if constexpr (kHasRights) {
           const float other = __shfl_xor_sync(kFullMask, odd ? low : high, 2);
           if (!Map::counts(lane)) value = other;
         }
