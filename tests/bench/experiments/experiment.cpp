@@ -37,6 +37,25 @@ std::string cell(std::int64_t value) {
   return str(value);
 }
 
+namespace {
+
+constexpr std::int64_t kProducts[] = {1, 10, 200};  // over which preprocessing is amortised
+
+}  // namespace
+
+TextTable amortisation_table(const std::string& title) {
+  std::vector<std::string> columns{"matrix", "n", "plan ms", "product ms", "share of 200"};
+  for (const std::int64_t count : kProducts)
+    columns.push_back(str(count, count == 1 ? " product" : " products"));
+  return {title + ": ms of the plan, its share of 200 products, and ms a product with it", columns};
+}
+
+std::vector<std::string> amortisation(const std::string& graph, std::int64_t n, double plan, double product) {
+  std::vector<std::string> row{graph, cell(n), cell(plan), cell(product), cell(plan / (200 * product))};
+  for (const std::int64_t count : kProducts) row.push_back(cell(product + plan / static_cast<double>(count)));
+  return row;
+}
+
 RowStatistics row_statistics(const Adjacency& adj) {
   const auto row_ptr = adj.csr().row_ptr.to_vector<std::int64_t>();
   const auto rows = static_cast<double>(adj.rows());

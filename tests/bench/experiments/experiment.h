@@ -68,6 +68,11 @@ double fastest(const ExperimentRun::Times& times, const std::string& prefix);
 /// The kernels of an operation that have one of these names, in their order; other names are ignored.
 std::vector<Kernel> kernels_named(Op op, const std::vector<std::string>& names);
 
+/// A table of preprocessing, and its row: ms of the plan, its share of 200 products, and ms a product if it
+/// serves 1, 10 or 200 of them.
+TextTable amortisation_table(const std::string& title);
+std::vector<std::string> amortisation(const std::string& graph, std::int64_t n, double plan, double product);
+
 /// Sources of graphs by name.
 std::vector<GraphSource> synthetic_sources(const std::vector<std::string>& names);
 std::vector<GraphSource> twin_sources(const std::vector<std::string>& names);

@@ -9,8 +9,6 @@
 namespace rodeo::bench {
 namespace {
 
-const std::vector<std::int64_t> kProducts{1, 10, 200};  // over which preprocessing is amortised
-
 struct Measured {
   std::string graph;
   RowStatistics rows;
@@ -123,9 +121,7 @@ void print_variants(const std::string& title, const std::vector<Measured>& all, 
 }  // namespace
 
 void run_rode(ExperimentRun& run) {
-  TextTable plans(
-      "Preprocessing of RoDe: ms of the plan, its share of 200 products, and ms a product with it",
-      {"matrix", "n", "plan ms", "product ms", "share of 200", "1 product", "10", "200"});
+  TextTable plans = amortisation_table("Preprocessing of RoDe");
   std::map<std::pair<Op, std::int64_t>, std::vector<Measured>> measured;
   const std::vector<std::int64_t> widths = run.widths({32, 128});
   const DType dtype = run.dtypes(DType::kF32).front();
@@ -137,12 +133,7 @@ void run_rode(ExperimentRun& run) {
                          run.times(graph, op, dtype, n, kernels_of(op, run))};
         measured[{op, n}].push_back(m);
         if (op != Op::kSpmm) continue;
-        const double product = time_of(m.times, "rode");
-        std::vector<std::string> row{graph.name, cell(n), cell(plan), cell(product),
-                                     cell(plan / (200 * product))};
-        for (const std::int64_t count : kProducts)
-          row.push_back(cell(product + plan / static_cast<double>(count)));
-        plans.add(row);
+        plans.add(amortisation(graph.name, n, plan, time_of(m.times, "rode")));
       }
   });
   for (auto& [problem, all] : measured) {

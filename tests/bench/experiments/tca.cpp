@@ -1,6 +1,8 @@
-// TCA-SpMM: speed by columns and by sparsity, and the number of MMAs by the cost model of the paper.
+// TCA-SpMM: speed by columns and by sparsity, the number of MMAs by the cost model of the paper, and what its
+// plan costs.
 #include <cmath>
 
+#include "ops/sparse/tca_plans.h"
 #include "tests/bench/experiments/experiment.h"
 #include "tests/bench/explain.h"
 #include "tests/bench/twins.h"
@@ -15,6 +17,11 @@ std::vector<Kernel> kernels_to_time() {
   for (const Kernel& kernel : select_kernels(Op::kSpmm, {}))
     if (kernel.peer && !kernel.name.ends_with("-f32out")) kernels.push_back(kernel);
   return kernels;
+}
+
+/// The plan of the product, with the clusters that it is ordered by.
+Plan plan_of(std::int64_t n, DType dtype) {
+  return {"tca", [=](const Adjacency& adj) { tca_plan(adj, TcaPlan::tiles(n, size_of(dtype))); }};
 }
 
 std::vector<std::string> columns(const std::string& first, const std::string& second) {
@@ -50,6 +57,7 @@ void by_columns(ExperimentRun& run, DType dtype) {
   const std::vector<std::int64_t> widths = run.widths(
       run.small() ? std::vector<std::int64_t>{16, 32} : std::vector<std::int64_t>{16, 32, 64, 128, 256});
   TextTable table(str("TCA-SpMM by columns, ", dtype), columns("matrix", "n"));
+  TextTable plans = amortisation_table(str("Preprocessing of TCA-SpMM, ", dtype));
   run.each_graph(
       synthetic_sources(run.small() ? std::vector<std::string>{"rmat-12-60K"}
                                     : std::vector<std::string>{"arxiv", "reddit", "grid-27-100"}),
@@ -58,6 +66,8 @@ void by_columns(ExperimentRun& run, DType dtype) {
         for (const std::int64_t n : widths) {
           const auto times = run.times(graph, Op::kSpmm, dtype, n, kernels_to_time());
           table.add(row(graph.name, cell(n), graph.adj, n, dtype, times));
+          plans.add(
+              amortisation(graph.name, n, time_plan(plan_of(n, dtype), graph.adj, 5), time_of(times, "tca")));
           all.emplace_back(static_cast<double>(n), times);
         }
         const std::string title = str("TCA-SpMM by columns, ", graph.name, ", ", dtype);
@@ -66,6 +76,7 @@ void by_columns(ExperimentRun& run, DType dtype) {
             {series("tca", all), series("rode-tc", all), series("rode", all), series("cusparse", all)});
       });
   table.print();
+  plans.print();
 }
 
 void by_sparsity(ExperimentRun& run, DType dtype) {
