@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 #include <utility>
 
 #include "core/cuda/runtime.h"
@@ -9,17 +10,24 @@
 namespace rodeo {
 
 StagingMemory::~StagingMemory() {
-  for (const Buffer& buffer : buffers_) cuda::release_pinned(buffer.data);
+  for (Buffer& buffer : buffers_) release(buffer);
 }
 
-void* StagingMemory::get(int i, std::size_t bytes, Device device) {
+void StagingMemory::release(Buffer& buffer) {
+  const Buffer freed = std::exchange(buffer, {});
+  if (freed.page_locked)
+    cuda::release_pinned(freed.data);
+  else
+    ::operator delete(freed.data);
+}
+
+void* StagingMemory::get(int i, std::size_t bytes, bool page_locked, Device device) {
   Buffer& buffer = buffers_[i];
-  if (bytes > buffer.bytes) {
-    cuda::release_pinned(std::exchange(buffer.data, nullptr));
-    buffer.bytes = 0;
+  if (bytes > buffer.bytes || (page_locked && !buffer.page_locked)) {
+    release(buffer);
     const std::size_t rounded = std::bit_ceil(bytes);  // a little more is often wanted next
-    buffer.data = cuda::allocate_pinned(rounded, device);
-    buffer.bytes = rounded;
+    buffer = {page_locked ? cuda::allocate_pinned(rounded, device) : ::operator new(rounded), rounded,
+              page_locked};
   }
   return buffer.data;
 }
@@ -46,7 +54,9 @@ void* Staging::next(std::int64_t begin, std::int64_t count) {
     return static_cast<char*>(out_.raw()) + begin * static_cast<std::int64_t>(size_of(out_.dtype()));
   current_ = 1 - current_;
   if (sent_[current_]) cuda::wait_event(std::exchange(sent_[current_], nullptr));
-  return memory_.get(current_, static_cast<std::size_t>(block_) * size_of(out_.dtype()), out_.device());
+  const std::size_t width = size_of(out_.dtype());
+  const bool is_large = static_cast<std::size_t>(out_.numel()) * width > StagingMemory::kPlainBytes;
+  return memory_.get(current_, static_cast<std::size_t>(block_) * width, is_large, out_.device());
 }
 
 void Staging::send() {

@@ -9,10 +9,13 @@ struct CUevent_st;
 
 namespace rodeo {
 
-/// Page-locked buffers for several Staging objects, one after the other: allocating them takes longer than
-/// filling them from a file. A buffer is allocated when it is first needed. The destructor frees the memory.
+/// Buffers for several Staging objects, one after the other. They are page-locked for tensors of more than
+/// kPlainBytes: locking takes longer than filling a buffer from a file, and longer than copying a small
+/// tensor from plain memory. A buffer is allocated when it is first needed. The destructor frees the memory.
 class StagingMemory {
  public:
+  static constexpr std::size_t kPlainBytes = std::size_t{16} << 20;
+
   StagingMemory() = default;
   ~StagingMemory();
   StagingMemory(const StagingMemory&) = delete;
@@ -23,14 +26,16 @@ class StagingMemory {
   struct Buffer {
     void* data = nullptr;
     std::size_t bytes = 0;
+    bool page_locked = false;
   };
-  void* get(int i, std::size_t bytes, Device device);
+  static void release(Buffer& buffer);
+  void* get(int i, std::size_t bytes, bool page_locked, Device device);
 
   Buffer buffers_[2];
 };
 
-/// On the CPU the caller writes directly into the tensor. On CUDA it writes into one of two page-locked
-/// buffers while the other one is copied to the device.
+/// On the CPU the caller writes directly into the tensor. On CUDA it writes into one of two buffers while the
+/// other one is copied to the device.
 ///   Staging to(out, block);
 ///   for (...) std::copy_n(values, count, static_cast<float*>(to.next(begin, count)));
 ///   to.finish();

@@ -26,7 +26,10 @@ TEST_P(CoreStaging, BlocksArriveInPlace) {
 
 TEST_P(CoreStaging, BuffersServeSeveralTensors) {
   StagingMemory memory;
-  for (const std::int64_t count : {1000, 10, 0, 70'000, 5}) {  // larger and smaller blocks
+  // Larger and smaller blocks, of tensors that take page-locked memory and of those that do not.
+  constexpr std::int64_t kLarge = StagingMemory::kPlainBytes / 8 + 1;
+  for (const std::int64_t count : {std::int64_t{1000}, std::int64_t{10}, std::int64_t{0}, kLarge,
+                                   std::int64_t{70'000}, kLarge, std::int64_t{5}}) {
     const Tensor want = random_tensor({count}, DType::kF64, kCpu),
                  out = Tensor::zeros({count}, DType::kF64, device());
     Staging staging(out, count / 3 + 1, memory);
