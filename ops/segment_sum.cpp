@@ -76,6 +76,11 @@ Tensor segment_sum(const Tensor& row, const Tensor& value, std::int64_t rows) {
   return reduce(row, {}, {}, value, rows);
 }
 
+bool is_sorted(const Tensor& ids) {
+  check_row_form("is_sorted", ids, 0);
+  return ids.numel() == 0 || kernels::first_descent.on(ids.device())(ids) < 0;
+}
+
 Tensor coo_spmv(const Tensor& row, const Tensor& col, const Tensor& weight, const Tensor& x,
                 std::int64_t rows) {
   check(weight.defined(), "[coo_spmv] weight is undefined: leave it out for an unweighted sum");

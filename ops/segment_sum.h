@@ -28,4 +28,8 @@ Tensor coo_spmv(const Tensor& row, const Tensor& col, const Tensor& weight, cons
                 std::int64_t rows);
 Tensor coo_spmv(const Tensor& row, const Tensor& col, const Tensor& x, std::int64_t rows);
 
+/// Whether ids [n], i32 or i64, are in ascending order, as segment_sum needs them. One pass on the device of
+/// ids, which the host waits for. Deterministic. Throws rodeo::Error for other dtypes and ranks.
+bool is_sorted(const Tensor& ids);
+
 }  // namespace rodeo

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "datasets/degrees.h"
 #include "datasets/import.h"
 
 namespace rodeo {
@@ -27,11 +28,11 @@ void make_features(Dataset& dataset, std::string_view kind) {
     std::iota(columns.begin(), columns.end(), 0);
     dataset.num_features = dataset.num_nodes;
   } else {
-    const Tensor row_ptr = to_graph(dataset, kCpu).adj.csr().row_ptr;
-    const auto* p = row_ptr.data<std::int64_t>();
+    const Tensor edges = in_degrees(dataset);
+    const auto* p = edges.data<std::int64_t>();
     std::int64_t largest = 0;
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      const std::int64_t degree = std::min(p[i + 1] - p[i], kLargestDegree);
+      const std::int64_t degree = std::min(p[i], kLargestDegree);
       columns[i] = static_cast<std::int32_t>(degree);
       largest = std::max(largest, degree);
     }

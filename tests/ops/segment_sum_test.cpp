@@ -60,6 +60,23 @@ TEST_P(OpsSegmentSum, Degrees) {
             (std::vector<float>{0, 3, 0, 0, 1, 0, 2, 0}));
 }
 
+TEST_P(OpsSegmentSum, IsSortedTellsAscendingIds) {
+  for (const DType dtype : {DType::kI32, DType::kI64}) {
+    const auto sorted = [&](std::vector<std::int64_t> ids) {
+      return is_sorted(Tensor::from(ids).to(dtype).to(device()));
+    };
+    EXPECT_TRUE(sorted({}));
+    EXPECT_TRUE(sorted({5}));
+    EXPECT_TRUE(sorted({-1, 0, 0, 7}));
+    EXPECT_FALSE(sorted({0, 1, 0}));
+    std::vector<std::int64_t> many(100'001, 3);
+    EXPECT_TRUE(sorted(many));
+    many.back() = 2;
+    EXPECT_FALSE(sorted(many));
+  }
+  EXPECT_ERROR(is_sorted(Tensor::zeros({3})), "[is_sorted] row must be i32 or i64 [edges]");
+}
+
 TEST_P(OpsSegmentSum, NoEdges) {
   const Tensor row = Tensor::empty({0}, DType::kI32, device()),
                value = Tensor::empty({0}, DType::kF32, device());
