@@ -1,6 +1,8 @@
 #include "train/nan_watch.h"
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "ops/grad_clip.h"
 
@@ -10,6 +12,12 @@ namespace {
 std::string describe(const Tensor& x, const NotFiniteCount& count) {
   return str(x.dtype(), " ", x.shape(), " with ", count.nan, " nan and ", count.infinite,
              " infinite, the first in element ", count.first);
+}
+
+/// Whether a later operand has the memory of operand i: a result in the place of an input.
+bool is_overwritten(std::span<const Tensor> operands, std::size_t i) {
+  return std::ranges::any_of(operands.subspan(i + 1),
+                             [&](const Tensor& later) { return later.shares_memory_with(operands[i]); });
 }
 
 }  // namespace
@@ -34,7 +42,7 @@ void NanWatch::after(const KernelCallInfo& call) {
   if (floats.empty() || std::isfinite(sum_squares(floats).item())) return;
   for (std::size_t i = 0; i < call.operands.size(); ++i) {
     const Tensor& x = call.operands[i];
-    if (!is_float(x.dtype())) continue;
+    if (!is_float(x.dtype()) || is_overwritten(call.operands, i)) continue;
     const NotFiniteCount count = count_not_finite(x);
     if (count.first < 0) continue;
     throw NotFinite(str("[debug] ", call.op,

@@ -216,7 +216,7 @@ TEST(TrainMemory, EstimatesAreNearWhatIsHeld) {
       const auto held = static_cast<double>(trainer.fit().peak_bytes - before);
       RecordProperty(str(entry.name, " ", name(precision)), str(estimate / held));
       // Beside 16-bit activations plans weigh twice as much, of which small graphs have more.
-      EXPECT_NEAR(estimate / held, 1, precision == Precision::kBf16 ? 0.5 : 0.25);
+      EXPECT_NEAR(estimate / held, 1, precision == Precision::kBf16 ? 0.6 : 0.25);
     }
 }
 
