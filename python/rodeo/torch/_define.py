@@ -108,45 +108,8 @@ def _register(schema, compute, fake, backward, setup, autocast, tags=()):
     setattr(calls, name, staticmethod(_caller(name, compute, backward, setup)))
 
 
-def _caller(name, compute, backward, setup):
-    """Plain tensors skip the dispatcher and its Python keys, which cost as much as a small kernel."""
-    if backward is None:
-        recorded = None
-    else:
-        # Not a static setup_context: PyTorch then inspects the signature of forward in each call.
-        def forward(ctx, *args):
-            output = compute(*args)
-            setup(ctx, args, output)
-            return output
-
-        members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
-        recorded = type(name, (torch.autograd.Function,), members).apply
-
-    def call(*args):
-        if isinstance(args[0], tuple):  # edge_index, nodes, sources, loops
-            return getattr(_registered, name + "_on_edges")(*args[0], *args[1:])
-        if torch.compiler.is_compiling() or _is_watched():
-            return getattr(_registered, name)(*args)
-        records = False
-        for value in args:
-            kind = type(value)
-            if kind in _plain_types:
-                records = records or value.requires_grad
-            elif kind not in _no_tensors and isinstance(value, torch.Tensor):
-                return getattr(_registered, name)(*args)
-        return recorded(*args) if records and recorded is not None and torch.is_grad_enabled() else compute(*args)
-
-    return call
-
-
+_SingleLevelFunction = getattr(torch.autograd.function, "_SingleLevelFunction", None)
 _registered = torch.ops.rodeo
-_plain_types = {torch.Tensor, torch.nn.Parameter}
-_no_tensors = {int, float, bool, str, type(None)}
-
-
-def _is_watched():
-    """Whether a mode, a transform or autocast would see the call."""
-    return torch._C._len_torch_dispatch_stack() or torch._C._are_functorch_transforms_active() or _autocast_is_on()
 
 
 if hasattr(torch, "_C") and hasattr(torch._C, "_is_any_autocast_enabled"):
@@ -154,6 +117,45 @@ if hasattr(torch, "_C") and hasattr(torch._C, "_is_any_autocast_enabled"):
 else:
     def _autocast_is_on():
         return torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda")
+
+
+def _caller(name, compute, backward, setup):
+    """Plain tensors skip the dispatcher and its Python keys, which cost as much as a small kernel."""
+    if backward is None:
+        recorded = None
+    else:
+        # Not a static setup_context: PyTorch then inspects the signature of forward in each call.
+        def forward(ctx, *args):
+            setup(ctx, args, output := compute(*args))
+            return output
+
+        members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+        function = type(name, (torch.autograd.Function,), members)
+        # Function.apply without its look for transforms: call() has looked.
+        recorded = super(_SingleLevelFunction, function).apply if _SingleLevelFunction else function.apply
+
+    # Whether the compiler, a mode, a transform or autocast would see the call. As local names these are read faster.
+    is_compiling, transforms_active = torch.compiler.is_compiling, torch._C._are_functorch_transforms_active
+    dispatch_modes, autocast_is_on = torch._C._len_torch_dispatch_stack, _autocast_is_on
+    is_grad_enabled = torch.is_grad_enabled
+    plain_types, no_tensors = {torch.Tensor, torch.nn.Parameter}, {int, float, bool, str, type(None)}
+
+    def call(*args):
+        if isinstance(args[0], tuple):  # edge_index, nodes, sources, loops
+            return getattr(_registered, name + "_on_edges")(*args[0], *args[1:])
+        if is_compiling() or dispatch_modes() or transforms_active() or autocast_is_on():
+            return getattr(_registered, name)(*args)
+        records = False
+        for value in args:
+            kind = type(value)
+            if kind in plain_types:
+                if value.requires_grad:
+                    records = recorded
+            elif kind not in no_tensors and isinstance(value, torch.Tensor):
+                return getattr(_registered, name)(*args)
+        return recorded(*args) if records and is_grad_enabled() else compute(*args)
+
+    return call
 
 
 def _casting(name, device, chosen):
@@ -182,22 +184,25 @@ def flat(tensor):
 
 def save(ctx, graph, *tensors):
     """Keeps a graph, as the setup of an operator gets it, and tensors for backward."""
+    # One attribute, and no save_for_backward() of nothing: each costs more than a Python call.
     if isinstance(graph, tuple):
-        ctx.of_edges = graph[1:]
+        ctx.kept = graph[1:], None, None
         ctx.save_for_backward(graph[0], *tensors)
     else:
-        ctx.of_edges, ctx.number, ctx.graph = None, graph, graph_of_id(graph)  # alive until backward
-        ctx.save_for_backward(*tensors)
+        ctx.kept = None, graph, graph_of_id(graph)  # which lives until backward
+        if tensors:
+            ctx.save_for_backward(*tensors)
 
 
 def saved(ctx):
     """(graph, *tensors) of save()."""
-    if ctx.of_edges is None:
-        return ctx.number, *ctx.saved_tensors
+    of_edges, number, _ = ctx.kept
+    if of_edges is None:
+        return number, *ctx.saved_tensors
     edge_index, *tensors = ctx.saved_tensors
-    return (edge_index, *ctx.of_edges), *tensors
+    return (edge_index, *of_edges), *tensors
 
 
 def needs_gradient(ctx, argument):
     """Whether an argument needs a gradient. The graph is argument 0."""
-    return ctx.needs_input_grad[argument + (0 if ctx.of_edges is None else 3)]
+    return ctx.needs_input_grad[argument + (0 if ctx.kept[0] is None else 3)]

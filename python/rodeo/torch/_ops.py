@@ -44,11 +44,15 @@ def _spmm_gradients_fake(number, x, weight, dy, reduce, needs_weight, needs_x):
 def _spmm_setup(ctx, inputs, output):
     graph, x, weight, ctx.reduce = inputs
     # The gradient of x in a sum or mean without weights needs the graph alone: x may be freed.
-    save(ctx, graph, x if weight is not None or ctx.reduce in ("max", "min") else None, weight)
+    if weight is None and ctx.reduce in ("sum", "mean"):
+        save(ctx, graph)
+    else:
+        save(ctx, graph, x, weight)
 
 
 def _spmm_backward(ctx, dy):
-    graph, x, weight = saved(ctx)
+    graph, *kept = saved(ctx)
+    x, weight = kept or (None, None)
     needs_x, needs_weight = needs_gradient(ctx, 1), weight is not None and needs_gradient(ctx, 2)
     dweight, dx = calls.spmm_gradients(graph, dy if x is None else x, weight, dy, ctx.reduce, needs_weight, needs_x)
     return None, dx if needs_x else None, dweight if needs_weight else None, None
