@@ -2,13 +2,14 @@
 """Times epochs of rodeo_train and of PyG with the same recipes, after comparing their predictions.
 
     scripts/compare_trunk.py recipes/gcn-computers.json=computers.h5 recipes/gcn-arxiv.json=arxiv.h5 ...
-                             [--bin build/bin] [--epochs 60] [--pyg-epochs 20] [--device cuda] [--csv FILE]
+                             [--bin build/bin] [--epochs 60] [--pyg-epochs 20] [--device cuda] [--tf32] [--csv FILE]
 
 Needs torch, torch_geometric and h5py. For each RECIPE=FILE, rodeo_train trains with the recipe on a random split of
 60/20/20, and its median of epochs counts. The PyG model has the recipe's parts and reads the weights that rodeo_train
 exported: both must predict the same probabilities, else the script fails. PyG is timed in its fastest form: the graph is
 normalised once, and GCN and SAGE run both on an edge_index and on a torch.sparse CSR matrix. An epoch of both is forward,
-cross entropy on the training nodes, backward and Adam, without evaluation; f32, without TF32.
+cross entropy on the training nodes, backward and Adam, without evaluation. f32; with --tf32 both libraries round what they
+multiply in dense products to TF32. Predictions are compared in f32.
 """
 import argparse
 import csv
@@ -99,7 +100,7 @@ def run_rodeo(options, recipe, path, folder):
     weights, log, out = (str(folder / name) for name in ("weights.safetensors", "log.jsonl", "out.h5"))
     subprocess.run([options.bin / "rodeo_train", "--config", recipe, "--dataset", path, "--device", options.device,
                     "--split", "60/20/20", "--epochs", str(options.epochs), "--eval-every", str(options.epochs), "--seeds", "1",
-                    "--log", log, "--export", weights, "--quiet"], check=True, stdout=subprocess.DEVNULL)
+                    "--precision", "tf32" if options.tf32 else "fp32", "--log", log, "--export", weights, "--quiet"], check=True, stdout=subprocess.DEVNULL)
     subprocess.run([options.bin / "rodeo_predict", "--dataset", path, "--weights", weights, "--out", out, "--device",
                     options.device, "--quiet"], check=True)
     with h5py.File(out, "r") as file:
@@ -125,7 +126,9 @@ def compare(options, recipe_path, path, folder):
         worst = max(worst, (theirs - ours).abs().max().item())
         if not worst <= TOLERANCE:
             sys.exit(f"{recipe_path}, {form}: probabilities differ by {worst:.2g}, expected at most {TOLERANCE}")
+        torch.backends.cuda.matmul.allow_tf32 = options.tf32
         times[form] = epoch_ms(model, graph, x, y, recipe, options.pyg_epochs)
+        torch.backends.cuda.matmul.allow_tf32 = False
     return summary["epoch_ms"]["median"], times, worst
 
 
@@ -136,6 +139,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=60, help="of rodeo_train")
     parser.add_argument("--pyg-epochs", type=int, default=20)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--tf32", action="store_true")
     parser.add_argument("--csv")
     options = parser.parse_args()
     if options.epochs < 5 or options.pyg_epochs < 1:
