@@ -23,7 +23,6 @@ Tensor epilogue(const Tensor& x, const Tensor& bias, const EpilogueOptions& opti
                 std::int64_t columns = 0);
 Variable epilogue(const Variable& x, const Variable& bias, const EpilogueOptions& options,
                   std::int64_t columns = 0);
-/// The same bits. Takes the memory of x for y where nobody else holds x, without padding and `recompute`.
 Variable epilogue(Variable&& x, const Variable& bias, const EpilogueOptions& options,
                   std::int64_t columns = 0);
 

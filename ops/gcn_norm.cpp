@@ -6,6 +6,15 @@
 
 namespace rodeo {
 
+Tensor inverse_sqrt_degrees(const Adjacency& adj, const Tensor& weight, DType dtype) {
+  if (weight.defined()) dtype = weight.dtype();
+  const Tensor ones = Tensor::full({adj.csr().cols, 1}, 1, dtype, adj.device());
+  const Tensor degree = weight.defined() ? spmm(adj, weight, ones) : spmm(adj, ones);
+  const Tensor scale = Tensor::empty({adj.rows()}, dtype, adj.device());
+  if (adj.rows() > 0) kernels::inverse_sqrt.on(adj.device())(degree.reshape({adj.rows()}), scale);
+  return scale;
+}
+
 GcnGraph gcn_norm(const Adjacency& adj, const Tensor& weight, DType dtype) {
   check(adj.rows() == adj.cols(), "[gcn_norm] the graph must be square, got ", adj.rows(), " x ", adj.cols());
   CooResult looped = add_self_loops(adj);
@@ -13,14 +22,9 @@ GcnGraph gcn_norm(const Adjacency& adj, const Tensor& weight, DType dtype) {
   if (weight.defined()) {
     check_on_device_of("gcn_norm", adj, "weight", weight);
     check_shape("gcn_norm", "weight", weight, {adj.num_edges()});
-    dtype = weight.dtype();
     graph.weight = take(weight, looped.edge_ids, 1);
   }
-  const std::int64_t nodes = adj.rows();
-  const Tensor ones = Tensor::full({nodes, 1}, 1, dtype, adj.device());
-  const Tensor degree = graph.weight.defined() ? spmm(graph.adj, graph.weight, ones) : spmm(graph.adj, ones);
-  graph.scale = Tensor::empty({nodes}, dtype, adj.device());
-  if (nodes > 0) kernels::inverse_sqrt.on(adj.device())(degree.reshape({nodes}), graph.scale);
+  graph.scale = inverse_sqrt_degrees(graph.adj, graph.weight, dtype);
   return graph;
 }
 

@@ -26,6 +26,10 @@ struct GcnGraph {
 /// A node that has a self loop gets no second one.
 GcnGraph gcn_norm(const Adjacency& adj, const Tensor& weight = {}, DType dtype = DType::kF32);
 
+/// D^-1/2 of the row sums of a matrix, which need not be square: f32 or the dtype of weight, [rows].
+///   weight  [edges] of adj, or undefined: ones
+Tensor inverse_sqrt_degrees(const Adjacency& adj, const Tensor& weight = {}, DType dtype = DType::kF32);
+
 /// Normalised edges of a block of a mini-batch (datasets/neighbor_sampler.h), sampled from a GcnGraph's adj:
 ///   y[i] = target_scale[i] times the mean over the edges (i, j) of weight source_scale[j] x[j]
 /// A row's mean times its edges in the whole graph estimates its sum; it is the sum where all edges were

@@ -84,9 +84,12 @@ void DatasetReader::check_trainable() const {
 Dataset DatasetReader::read() {
   check_header();
   step([&] { check_required(); });
-  read_edges();
-  step([&] { read_weights(); });
-  step([&] { read_edge_features(); });
+  if (options_.edges) {
+    read_edges();
+    step([&] { read_weights(); });
+    step([&] { read_edge_features(); });
+  }
+  out_.num_nodes = std::max<std::int64_t>(nodes_, 0);
   if (y_)
     step([&] {
       if (is_float(y_->dtype()))
@@ -101,7 +104,7 @@ Dataset DatasetReader::read() {
   out_.num_features = std::max<std::int64_t>(out_.num_features, 0);
   if (options_.need == Need::kTraining && options_.features)
     check(out_.num_features > 0, file_.path(), ": /x must have at least one feature");
-  step([&] { read_graph_set(); });
+  if (options_.edges) step([&] { read_graph_set(); });
   step([&] { read_node_ids(); });
   step([&] { read_class_names(); });
   if (options_.need != Need::kTraining) step([&] { read_node_names(); });

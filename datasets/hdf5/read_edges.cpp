@@ -182,7 +182,6 @@ void DatasetReader::read_edges() {
       out_.src = src.values, out_.dst = dst.values;
       if (nodes_ < 0) set_num_nodes(std::max(src.largest, dst.largest) + 1, path, "/edge_index");
     });
-  out_.num_nodes = std::max<std::int64_t>(nodes_, 0);
 }
 
 void DatasetReader::read_weights() {

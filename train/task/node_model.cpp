@@ -66,6 +66,21 @@ ModelGraph rank_share(const ModelGraph& graph, const std::shared_ptr<const NodeP
   return share;
 }
 
+/// The same from the rank's rows.
+ModelGraph rank_share(const EdgeShare& share, GraphInput input, const TrainOptions& options, Device device) {
+  const EdgeShare rows = input == GraphInput::kPlain ? share : with_self_loops(share);
+  Csr csr = rows.rows;
+  csr.row_ptr = csr.row_ptr.to(device), csr.col = csr.col.to(device);
+  ModelGraph out{Adjacency::sharded(csr, share.nodes, share.symmetric), {}, share.weight.defined(), {}};
+  prepare_shard(out.adj, options.aggregation);
+  if (input == GraphInput::kGcnNorm) {
+    const Tensor scale = inverse_sqrt_degrees(Adjacency::trusted(rows.rows), rows.weight);
+    out.normalized = {out.adj, rows.weight.to(device).to(activation_dtype(options.precision)),
+                      scale.to(device)};
+  }
+  return out;
+}
+
 /// load(prepare, over) returns the task after it has called prepare(graph).
 template <class Load>
 NodeRun build_run(const TrainOptions& options, Device device, const Communicator& ranks, Load&& load,
@@ -73,14 +88,21 @@ NodeRun build_run(const TrainOptions& options, Device device, const Communicator
   const ModelEntry& entry = find_model(options.model);
   NodeRun run;
   ModelGraph graph;
-  RankRun over{ranks, 0, {}, {}};
+  RankRun over{ranks, 0, {}, {}, {}, {}};
   const bool is_shared = ranks.size() > 1;
   const auto prepare = [&](const Graph& from) {
     graph = model_graph(from, graph_input(options), options.precision);
     if (plain) *plain = from.adj;
     if (!is_shared) return;
-    over.partition = partition_nodes(graph.adj, over.dense_features, ranks);
+    const Tensor& row_ptr = graph.adj.csr().row_ptr;
+    over.partition =
+        partition_nodes({row_ptr.data<std::int64_t>(), static_cast<std::size_t>(row_ptr.numel())},
+                        over.dense_features, ranks);
     graph = rank_share(graph, over.partition, device, options.aggregation);
+  };
+  over.prepare = [&](const EdgeShare& share) {
+    over.partition = share.nodes;
+    graph = rank_share(share, graph_input(options), options, device);
   };
   run.task = load(prepare, is_shared ? &over : nullptr);
   run.model = (uses_trunk(options) ? make_trunk : entry.make)(options, run.task, graph);

@@ -65,6 +65,12 @@ NodeTask load_task(const TrainOptions& options, Device device, const std::functi
                      .seed = options.seed,
                      .device = options.reorder == NodeOrder::kNone && !over ? device : kCpu};
   check_hdf5_file(options.dataset);
+  if (over && options.reorder == NodeOrder::kNone) {
+    wanted.edges = false;
+    over->edges = [&](std::int64_t nodes) {
+      return load_edge_part(options.dataset, nodes, over->ranks.rank(), over->ranks.size());
+    };
+  }
   if (over && options.reorder == NodeOrder::kNone && has_dense_features(options.dataset)) {
     wanted.features = false;
     over->features = [&](std::int64_t begin, std::int64_t count) {
@@ -88,13 +94,20 @@ NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
   if (options.reorder != NodeOrder::kNone) reorder(dataset, options, task);
   reset_peak_memory(device);
   task.convert_ms = timed(device, [&] {
-    Graph graph = to_graph(dataset, over ? kCpu : device, {.symmetrize = options.undirected});
-    task.num_edges = graph.adj.num_edges();
-    if (!options.undirected) task.one_way_edges = count_one_way_edges(graph.adj);
-    dataset.src = dataset.dst = dataset.indptr = dataset.indices = dataset.edge_weight =
-        dataset.edge_attr = {};
     if (over) over->dense_features = dense_columns(dataset, *over);
-    prepare(std::move(graph));
+    if (over && over->edges) {
+      const EdgeShare share = share_edges(over->edges(dataset.num_nodes), dataset.num_nodes,
+                                          options.undirected, over->dense_features, over->ranks);
+      task.num_edges = share.num_edges, task.one_way_edges = share.one_way_edges;
+      over->prepare(share);
+    } else {
+      Graph graph = to_graph(dataset, over ? kCpu : device, {.symmetrize = options.undirected});
+      task.num_edges = graph.adj.num_edges();
+      if (!options.undirected) task.one_way_edges = count_one_way_edges(graph.adj);
+      dataset.src = dataset.dst = dataset.indptr = dataset.indices = dataset.edge_weight =
+          dataset.edge_attr = {};
+      prepare(std::move(graph));
+    }
     if (over) task.partition = over->partition;
     find_majority(dataset, task);
     task.num_nodes = dataset.num_nodes;

@@ -12,6 +12,7 @@
 #include "core/node_partition.h"
 #include "datasets/dataset.h"
 #include "ops/features.h"
+#include "train/task/edge_share.h"
 #include "train/task/options.h"
 #include "train/timing.h"
 
@@ -53,6 +54,10 @@ struct RankRun {
   Communicator ranks;
   std::int64_t dense_features = 0;                 // columns; set before prepare(graph)
   std::shared_ptr<const NodePartition> partition;  // set by prepare(graph)
+  /// As prepare(graph), for the rank's rows.
+  std::function<void(const EdgeShare& share)> prepare;
+  /// Reads the rank's part of the edges where the dataset is loaded without: load_edge_part.
+  std::function<EdgePart(std::int64_t nodes)> edges;
   /// Reads the features of nodes [begin, begin + count) where the dataset is loaded without:
   /// load_feature_rows.
   std::function<Tensor(std::int64_t begin, std::int64_t count)> features;
@@ -60,7 +65,8 @@ struct RankRun {
 
 /// Loads options.dataset onto the device, with the nodes in the order of options.reorder. Calls
 /// prepare(graph) before the features are converted: it derives the graph that the model reads. With `over`,
-/// the graph is on the host, prepare() sets over->partition, and the task gets the rank's share. Throws Error
+/// the graph is on the host, or over->prepare() is called with the rank's rows of it; either sets
+/// over->partition, and the task gets the rank's share. Throws Error
 /// as load_dataset does.
 NodeTask load_task(const TrainOptions& options, Device device, const std::function<void(Graph)>& prepare,
                    RankRun* over = nullptr);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "core/node_partition.h"
 #include "datasets/dataset.h"
@@ -9,10 +10,11 @@
 
 namespace rodeo {
 
-/// Cuts the nodes of a graph into contiguous ranges of about equal cost, at multiples of 4.   graph [n, n],
-/// on the host. The same on all ranks. dense_features: columns of features that a node has in dense form.
-std::shared_ptr<const NodePartition> partition_nodes(const Adjacency& graph, std::int64_t dense_features,
-                                                     const Communicator& ranks);
+/// Cuts the nodes of a graph into contiguous ranges of about equal cost, at multiples of 4.   row_pointers:
+/// of the whole graph, n + 1. The same on all ranks. dense_features: columns of features that a node has in
+/// dense form.
+std::shared_ptr<const NodePartition> partition_nodes(std::span<const std::int64_t> row_pointers,
+                                                     std::int64_t dense_features, const Communicator& ranks);
 
 /// Features, labels and split of the rank's nodes, numbered from its first one. Edges are left out.
 Dataset rank_share(Dataset dataset, const NodePartition& nodes);
