@@ -36,6 +36,9 @@ SddmmChoice tune_sddmm(const Adjacency& adj, const SddmmProblem& problem,
 SddmmAlgorithm sddmm_rule(const Adjacency& adj, const SddmmProblem& problem) {
   if (!adj.device().is_cuda()) return SddmmAlgorithm::kRows;
   const std::size_t element_bytes = size_of(problem.dtype);
+  const double reuse = row_locality(adj).share();
+  // Of other graphs the longest row decides nothing, and the first call for it waits for the device.
+  const bool needs_longest = adj.num_edges() >= 32 * adj.rows() || (problem.weighted && reuse > 0);
   return choose_sddmm_algorithm(
       {.rows = adj.rows(),
        .cols = adj.cols(),
@@ -45,8 +48,8 @@ SddmmAlgorithm sddmm_rule(const Adjacency& adj, const SddmmProblem& problem) {
        .element_bytes = element_bytes,
        .b1_is_aligned = problem.k * static_cast<std::int64_t>(element_bytes) % 16 == 0,
        .has_clusters = row_clusters(adj).defined(),
-       .reuse = row_locality(adj).share(),
-       .longest_row = row_lengths(adj).longest,
+       .reuse = reuse,
+       .longest_row = needs_longest ? row_lengths(adj).longest : 0,
        .weighted = problem.weighted});
 }
 
