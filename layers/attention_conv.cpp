@@ -64,7 +64,8 @@ AttentionOptions AttentionConv::attention_options(RandomKey key) const {
   return {.negative_slope = options_.negative_slope,
           .dropout = training() ? options_.dropout : 0,
           .key = key,
-          .form = options_.form};
+          .form = options_.form,
+          .sddmm = options_.sddmm};
 }
 
 }  // namespace rodeo

@@ -36,7 +36,8 @@ Variable DotGatConv::attend(const Adjacency& adj, const BipartiteFeatures& x, Ra
   const double scale = 1 / std::sqrt(static_cast<double>(options_.out));
   const Variable w_scaled =
       scale_rows(w_query_, Tensor::full({in_dst()}, scale, w_query_.dtype(), w_query_.device()));
-  const Variable score = sddmm(adj, project(x.dst, w_scaled), project(x.src, w_key_));
+  const Variable score =
+      sddmm(adj, project(x.dst, w_scaled), project(x.src, w_key_), SddmmOp::kDot, {}, options_.sddmm);
   return merge(attention_from_scores(adj, score, project(x.src, w_value_), attention_options(key)), x.dst,
                then);
 }

@@ -35,6 +35,7 @@ AttentionModel<Conv>::AttentionModel(const GatOptions& options, Random random, D
                                                     .negative_slope = o.negative_slope,
                                                     .dropout = o.attention_dropout,
                                                     .form = o.form,
+                                                    .sddmm = o.sddmm,
                                                     .edge_in = o.edge_in},
                                random_, device, dtype));
     register_module(str("conv", i + 1), convs_.back().get());

@@ -22,6 +22,7 @@ struct GatOptions {
   double attention_dropout = 0.6;
   double negative_slope = 0.2;
   AttentionForm form = AttentionForm::kAuto;  // GatConv only
+  SddmmOptions sddmm = {};                    // Gatv2Conv, and GatConv where it is composed
   std::int64_t edge_in = 0;                   // Gatv2Conv only: columns of edge features; 0: none
 };
 

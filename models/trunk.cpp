@@ -97,7 +97,8 @@ void Trunk::add_convolution(Layer& layer, std::int64_t in, bool hidden, Device d
                                                     .merge = hidden ? HeadMerge::kConcat : HeadMerge::kMean,
                                                     .negative_slope = o.negative_slope,
                                                     .dropout = o.attention_dropout,
-                                                    .form = o.form},
+                                                    .form = o.form,
+                                                    .sddmm = o.sddmm},
                                random_, device, dtype);
     layer.width = conv->width();
     layer.convolve = [conv = conv.get()](const GcnGraph& graph, const Features& x, RandomKey key,

@@ -51,6 +51,7 @@ struct TrunkOptions {
   double attention_dropout = 0.6;
   double negative_slope = 0.2;
   AttentionForm form = AttentionForm::kAuto;  // kGat
+  SddmmOptions sddmm = {};                    // kGatv2, and kGat where it is composed
   Reduce aggr = Reduce::kMean;                // kSage
   bool train_eps = false;                     // kGin
   SpmmOptions spmm = {};                      // kGcn, kSage, kGin

@@ -59,7 +59,8 @@ void check_scores(const Adjacency& adj, const Tensor& score, const Tensor& x,
 template <class Value>
 Value weighted_sum(const Adjacency& adj, const Value& score, const Value& x,
                    const AttentionOptions& options) {
-  return spmm(adj, edge_dropout(adj, edge_softmax(adj, score), options.dropout, options.key), x);
+  return spmm(adj, edge_dropout(adj, edge_softmax(adj, score), options.dropout, options.key), x,
+              SpmmOptions{.sddmm = options.sddmm});
 }
 
 template <class Value>

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/random.h"
+#include "ops/sddmm_types.h"
 
 namespace rodeo {
 
@@ -23,6 +24,7 @@ struct AttentionOptions {
   double dropout = 0;           // of attention weights, in [0, 1)
   RandomKey key = {};           // of the dropout mask, which is that of edge_dropout.h
   AttentionForm form = AttentionForm::kAuto;
+  SddmmOptions sddmm = {};  // of the gradient of the attention weights, in kComposed
 };
 
 }  // namespace rodeo

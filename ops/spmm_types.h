@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "ops/sddmm_types.h"
+
 namespace rodeo {
 
 enum class SpmmAlgorithm {
@@ -65,7 +67,8 @@ struct SpmmOptions {
   SpmmAlgorithm algorithm = SpmmAlgorithm::kAuto;
   Accumulate accumulate = Accumulate::kOrdered;
   Reduce reduce = Reduce::kSum;
-  RodeOptions rode = {};  // for kRode and kRodeTc. Each value has its own plan, cached on the graph
+  RodeOptions rode = {};    // for kRode and kRodeTc. Each value has its own plan, cached on the graph
+  SddmmOptions sddmm = {};  // of the gradient of the edge weights of a sum or mean
 };
 
 }  // namespace rodeo

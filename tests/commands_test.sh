@@ -122,6 +122,8 @@ expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 2 --expl
 grep -qx 'n=16 f32 unweighted: csr, by rule: on the CPU, from the row lengths' "$dir/out" && ok || bad "--explain does not print the rule"
 expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 2 --explain --spmm rode
 grep -qx 'spmm rode: asked for' "$dir/out" && ok || bad "--explain does not print the algorithm of --spmm"
+expect_success "$bin/train_gat" --dataset "$data" --device cpu --epochs 2 --attention composed --explain
+grep -q ' heads k=[0-9]* f32 unweighted: rows, by rule: one loop on the CPU' "$dir/out" && ok || bad "--explain does not print what SDDMM runs: $(cat "$dir/out")"
 [ ! -e "$dir/cache" ] && ok || bad "the CPU wrote to the cache folder"
 
 gcn --dataset "$data" --device cpu --epochs 5 --quiet --seed 4 | sed 's/median_ms.*//' >"$dir/first"

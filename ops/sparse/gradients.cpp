@@ -68,7 +68,8 @@ Variable spmm_sum(const Adjacency& adj, const Variable& weight, const Variable& 
   return record("spmm", spmm_sum(adj, weight.value(), x.value(), options), {weight, x},
                 [=](const Tensor& dy) {
                   Tensor dweight, dx;
-                  if (weight.requires_grad()) dweight = sddmm(adj, dy, x.value());
+                  if (weight.requires_grad())
+                    dweight = sddmm(adj, dy, x.value(), SddmmOp::kDot, {}, options.sddmm);
                   if (x.requires_grad()) dx = transposed_spmm(adj, weight.value(), dy, options);
                   return std::vector{dweight, dx};
                 });

@@ -140,6 +140,8 @@ Trained fit(const PyDataset& dataset, const TrainOptions& options, nb::handle ca
     const Device device = parse_device(options.device);
     check(options.spmm_accumulate == Accumulate::kOrdered || device.is_cuda(),
           "[train] spmm-accumulate atomic is for CUDA, got device ", device);
+    check(options.sddmm == SddmmAlgorithm::kAuto || device.is_cuda(), "[train] sddmm ", options.sddmm,
+          " is for CUDA, got device ", device);
     Dataset data = dataset.data;
     const bool nodes = options.task == TaskKind::kNode;
     if (nodes && options.split.find('/') != std::string::npos)

@@ -144,7 +144,16 @@ TEST(TrainOptions, GatHasItsOwnOptions) {
   EXPECT_ERROR(parse_gat({"--dataset", "x", "--spmm", "rode"}),
                "unknown option '--spmm' for the model gat: it is of gcn, sage, gin, sgc and appnp");
   EXPECT_ERROR(parse_gat({"--dataset", "x", "--explain"}),
-               "unknown option '--explain' for the model gat: it is of gcn, sage, gin, sgc and appnp");
+               "--explain prints the SDDMM algorithms, which fused attention does not use: add --attention "
+               "composed");
+  EXPECT_ERROR(parse_gat({"--dataset", "x", "--sddmm", "edges"}),
+               "--sddmm is for composed attention: add --attention composed");
+  EXPECT_ERROR(parse_gat({"--dataset", "x", "--sddmm", "columns"}),
+               "unknown sddmm algorithm 'columns': expected one of auto, rows, edges");
+  EXPECT_ERROR(parse({"--dataset", "x", "--sddmm", "rows"}),
+               "unknown option '--sddmm' for the model gcn: it is of gat and gatv2");
+  EXPECT_EQ(parse_gat({"--dataset", "x", "--attention", "composed", "--sddmm", "rows", "--explain"}).sddmm,
+            SddmmAlgorithm::kRows);
   EXPECT_ERROR(parse({"--dataset", "x", "--heads", "4"}),
                "unknown option '--heads' for the model gcn: it is of gat and gatv2");
   EXPECT_ERROR(parse_gat({"--dataset", "x", "--heads", "0"}),

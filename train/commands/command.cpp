@@ -81,6 +81,8 @@ void name_allocations(const NodeRun& run) {
 void check_device(const TrainOptions& options, Device device) {
   check(options.spmm_accumulate == Accumulate::kOrdered || device.is_cuda(),
         "--spmm-accumulate atomic is for CUDA, got device ", device);
+  check(options.sddmm == SddmmAlgorithm::kAuto || device.is_cuda(), "--sddmm ", options.sddmm,
+        " is for CUDA, got device ", device, ", which has one loop for all");
 }
 
 void dry_run(const TrainOptions& options, Device device, const Communicator& ranks) {
@@ -190,7 +192,7 @@ RunResult train(const TrainOptions& options, Device device, const Communicator& 
   if (options.profile) fmt::print("\n{}", format_op_table(timer->spans(), timer->steps()));
   const int signal = signals.signal() != 0 ? signals.signal() : SIGINT;  // another rank may have got it
   if (summary.stopped) console.interrupted(signal, summary);
-  if (options.explain) console.explain(options.spmm, model.adj);
+  if (options.explain) console.explain(options, model.adj);
   if (summary.stopped) throw Interrupted{signal};
   return {summary, console.result_line(task, summary, details)};
 }

@@ -15,6 +15,7 @@
 #include "train/commands/terminal.h"
 #include "train/report/spmm_choices.h"
 #include "train/task/advice.h"
+#include "train/task/model_registry.h"
 
 namespace rodeo {
 namespace {
@@ -219,8 +220,9 @@ void Console::interrupted(int signal, const TrainSummary& summary) const {
                                               summary.epochs)));
 }
 
-void Console::explain(SpmmAlgorithm requested, const Adjacency& adj) const {
-  fmt::print("\n{}", format_spmm_choices(requested, adj));
+void Console::explain(const TrainOptions& options, const Adjacency& adj) const {
+  fmt::print("\n{}", composes_attention(options) ? format_sddmm_choices(options.sddmm, adj)
+                                                 : format_spmm_choices(options.spmm, adj));
 }
 
 }  // namespace rodeo

@@ -49,8 +49,9 @@ class Console {
               const std::vector<std::pair<std::string, double>>& details = {});
   /// Prints that a signal ended the run.
   void interrupted(int signal, const TrainSummary& summary) const;
-  /// Prints the SpMM algorithms chosen for `adj` (forward) and its transpose (backward).
-  void explain(SpmmAlgorithm requested, const Adjacency& adj) const;
+  /// Prints the SpMM algorithms chosen for `adj` (forward) and its transpose (backward), or the SDDMM
+  /// algorithms of composed attention.
+  void explain(const TrainOptions& options, const Adjacency& adj) const;
 
  private:
   void end_live_line();

@@ -102,6 +102,8 @@ std::string kernels(const TrainOptions& options, const NodeRun& run, const RunFa
     const std::string chosen = explain_spmm(run.model.adj);
     if (!chosen.empty()) text += format_spmm_choices(options.spmm, run.model.adj);
   }
+  if (run.model.adj.defined() && composes_attention(options))
+    text += format_sddmm_choices(options.sddmm, run.model.adj);
   return section("Kernels", fmt::format("<pre>{}</pre>\n", html_text(text)));
 }
 

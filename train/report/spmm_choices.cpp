@@ -2,6 +2,7 @@
 
 #include "ops/aggregation.h"
 #include "ops/convert.h"
+#include "ops/sddmm_tuner.h"
 #include "ops/spmm_tuner.h"
 #include "ops/spmm_variant.h"
 
@@ -19,6 +20,11 @@ std::string format_spmm_choices(SpmmAlgorithm requested, const Adjacency& adj) {
   const std::string of_transpose = explain(transposed);
   if (is_auto || !of_transpose.empty()) text += str("spmm ", requested, ", its transpose:\n", of_transpose);
   return text;
+}
+
+std::string format_sddmm_choices(SddmmAlgorithm requested, const Adjacency& adj) {
+  if (requested != SddmmAlgorithm::kAuto) return str("sddmm ", requested, ": asked for\n");
+  return "sddmm auto, the graph:\n" + explain_sddmm(adj.is_sharded() ? adj.shard()->rows : adj);
 }
 
 }  // namespace rodeo

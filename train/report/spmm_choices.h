@@ -1,4 +1,4 @@
-/// The SpMM algorithms of a training run, for --explain and the report.
+/// The SpMM and SDDMM algorithms of a training run, for --explain and the report.
 #pragma once
 
 #include <string>
@@ -11,5 +11,7 @@ namespace rodeo {
 /// The algorithms that SpmmAlgorithm::kAuto chose for a graph and for its transpose, or the one that was
 /// requested.
 std::string format_spmm_choices(SpmmAlgorithm requested, const Adjacency& adj);
+/// The same of the dot products of composed attention; adj may be sharded.
+std::string format_sddmm_choices(SddmmAlgorithm requested, const Adjacency& adj);
 
 }  // namespace rodeo

@@ -58,6 +58,11 @@ void check_combination(const TrainOptions& o, IsGiven&& is_given) {
   check(!o.quiet || !o.explain, "--explain prints a table and --quiet one line: give one of them");
   check(!o.explain || !traits_of(o).aggr || o.aggr == Reduce::kSum || o.aggr == Reduce::kMean,
         "--explain prints the SpMM algorithms, which --aggr ", o.aggr, " does not use");
+  check(
+      !o.explain || !traits_of(o).heads || composes_attention(o),
+      "--explain prints the SDDMM algorithms, which fused attention does not use: add --attention composed");
+  check(o.sddmm == SddmmAlgorithm::kAuto || composes_attention(o),
+        "--sddmm is for composed attention: add --attention composed");
   const bool atomic = o.spmm_accumulate == Accumulate::kAtomic;
   check(!atomic || o.spmm == SpmmAlgorithm::kAuto || o.spmm == SpmmAlgorithm::kRode,
         "--spmm-accumulate atomic is for --spmm rode and auto, got --spmm ", o.spmm);

@@ -14,6 +14,18 @@ const ModelTraits& traits_of(const TrainOptions& options) {
   return find_model(options.model).traits;
 }
 
+bool composes_attention(const TrainOptions& options) {
+  const ModelTraits& traits = traits_of(options);
+  return traits.heads && (!traits.attention_form || options.attention == AttentionForm::kComposed);
+}
+
+std::string describe_attention(const TrainOptions& options) {
+  const bool composed = composes_attention(options);
+  std::string text = str("attention ", composed ? AttentionForm::kComposed : options.attention);
+  if (options.sddmm != SddmmAlgorithm::kAuto) text += str(", sddmm ", options.sddmm);
+  return text;
+}
+
 std::string model_names(std::string_view separator) {
   std::string all;
   for (const ModelEntry& entry : model_registry())

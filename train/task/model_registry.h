@@ -24,17 +24,17 @@ enum class GraphInput {
 /// Which command-line options a model has, and what the commands must know of it.
 struct ModelTraits {
   GraphInput graph = GraphInput::kPlain;
-  bool hidden_layers = false;      // --hidden, --layers, --dropout, --input-dropout
-  bool heads = false;              // --heads, --out-heads, --attn-dropout, --negative-slope
-  bool attention_form = false;     // --attention
-  bool spmm = false;               // --spmm, --explain
-  bool aggr = false;               // --aggr
-  bool train_eps = false;          // --train-eps
-  bool hops = false;               // --hops
-  bool teleport = false;           // --alpha, --edge-dropout
-  bool prune_rows = false;         // --prune-rows
-  bool blocks = false;             // --batch, --fanout, --replace
-  bool trunk = false;              // --norm, --residual, --jk and the other parts of models/trunk.h
+  bool hidden_layers = false;   // --hidden, --layers, --dropout, --input-dropout
+  bool heads = false;           // --heads, --out-heads, --attn-dropout, --negative-slope, --sddmm, --explain
+  bool attention_form = false;  // --attention
+  bool spmm = false;            // --spmm, --explain
+  bool aggr = false;            // --aggr
+  bool train_eps = false;       // --train-eps
+  bool hops = false;            // --hops
+  bool teleport = false;        // --alpha, --edge-dropout
+  bool prune_rows = false;      // --prune-rows
+  bool blocks = false;          // --batch, --fanout, --replace
+  bool trunk = false;           // --norm, --residual, --jk and the other parts of models/trunk.h
   bool propagates_inputs = false;  // without input dropout, A X of dense features is computed once per run
   bool decay_all = false;          // weight decay applies to all parameters; false: to the first layer
   bool edge_features = false;      // --edge-features
@@ -54,6 +54,10 @@ std::span<const ModelEntry> model_registry();
 /// Throws Error listing the choices for an unknown name.
 const ModelEntry& find_model(std::string_view name);
 const ModelTraits& traits_of(const TrainOptions& options);
+/// Whether attention runs as one operator after the other, with SDDMM in the gradient of its weights.
+bool composes_attention(const TrainOptions& options);
+/// "attention composed, sddmm edges"
+std::string describe_attention(const TrainOptions& options);
 /// "gcn, gat, ..."
 std::string model_names(std::string_view separator = ", ");
 

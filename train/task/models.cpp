@@ -98,6 +98,7 @@ NodeModel make_gat(const TrainOptions& options, const NodeTask& task, const Mode
                                                 .attention_dropout = options.attention_dropout,
                                                 .negative_slope = options.negative_slope,
                                                 .form = options.attention,
+                                                .sddmm = {options.sddmm},
                                                 .edge_in = task.num_edge_features},
                                      Random(options.seed), task.x.device());
   const std::size_t all = gat->parameters().size();
@@ -109,7 +110,7 @@ NodeModel make_gat(const TrainOptions& options, const NodeTask& task, const Mode
                   has_fused_form ? "GAT" : "GATv2", options.layers, options.heads, options.hidden,
                   options.out_heads, options.out_heads == 1 ? "" : "s", describe_dropout(options),
                   options.attention_dropout, unused_weights(graph)));
-  model.algorithms = fmt::format("attention {}", has_fused_form ? name(options.attention) : "composed");
+  model.algorithms = describe_attention(options);
   return model;
 }
 

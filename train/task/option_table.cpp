@@ -295,6 +295,12 @@ void add_execution(Group execution, const ModelTraits& traits, TaskKind task) {
     execution.choice(Role::kRun, "attention", field(&TrainOptions::attention), parse_attention_form,
                      "auto|fused|composed",
                      "fused: one kernel without per-edge tensors; composed: one op after another; or auto");
+  if (traits.heads)
+    execution.choice(
+        Role::kRun, "sddmm", field(&TrainOptions::sddmm), parse_sddmm_algorithm, "auto|rows|edges",
+        std::string("How composed attention computes the gradient of its weights on CUDA. rows: RoDe's row "
+                    "decomposition; edges: across rows; auto: the faster one, timed once") +
+            (traits.attention_form ? ". With --attention composed" : ""));
   if (traits.spmm) {
     execution.choice(Role::kRun, "spmm", field(&TrainOptions::spmm), parse_spmm_algorithm,
                      spmm_algorithm_names("|"), "SpMM algorithm: " + spmm_algorithm_names());
@@ -348,9 +354,10 @@ void add_files(Group files, TaskKind task) {
 }
 
 void add_output(Group output, const ModelTraits& traits) {
-  if (traits.spmm)
+  if (traits.spmm || traits.heads)
     output.flag(Role::kRun, "explain", field(&TrainOptions::explain),
-                "Print the SpMM algorithms that were chosen, and why");
+                str("Print the ", traits.spmm ? "SpMM" : "SDDMM", " algorithms that were chosen, and why",
+                    traits.attention_form ? ". With --attention composed" : ""));
   output.flag(Role::kRun, "profile", field(&TrainOptions::profile),
               "Time every kernel of the profiled epochs, and print a table at the end");
   output.flag(Role::kRun, "debug", field(&TrainOptions::debug),

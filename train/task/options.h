@@ -13,6 +13,7 @@
 #include "models/trunk.h"
 #include "ops/aggregation_types.h"
 #include "ops/attention.h"
+#include "ops/sddmm.h"
 #include "ops/spmm.h"
 #include "train/precision.h"
 #include "train/schedule.h"
@@ -94,6 +95,7 @@ struct TrainOptions {
   double attention_dropout = 0.6;
   double negative_slope = 0.2;
   AttentionForm attention = AttentionForm::kAuto;
+  SddmmAlgorithm sddmm = SddmmAlgorithm::kAuto;
   bool self_loops = true;     // attention: add a self loop to each node
   bool use_trunk = false;     // a trunk without such parts; mini-batches have one anyway (uses_trunk())
   TrunkParts trunk;           // parts that published models do not have

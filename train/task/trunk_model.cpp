@@ -84,6 +84,7 @@ NodeModel make_trunk(const TrainOptions& options, const NodeTask& task, const Mo
                    .attention_dropout = options.attention_dropout,
                    .negative_slope = options.negative_slope,
                    .form = options.attention,
+                   .sddmm = {options.sddmm},
                    .aggr = options.aggr,
                    .train_eps = options.train_eps,
                    .spmm = {.algorithm = options.spmm, .accumulate = options.spmm_accumulate}},
@@ -95,8 +96,7 @@ NodeModel make_trunk(const TrainOptions& options, const NodeTask& task, const Mo
   if (options.batch > 0) train_on_batches(model, *trunk, options, task, read);
   model.text = describe(options, conv, graph);
   if (traits_of(options).heads)
-    model.algorithms =
-        fmt::format("attention {}", conv == TrunkConv::kGat ? name(options.attention) : "composed");
+    model.algorithms = describe_attention(options);
   else
     model.algorithms = fmt::format("spmm {}", name(options.spmm));
   if (options.spmm_accumulate != Accumulate::kOrdered)
