@@ -22,8 +22,8 @@ struct MmaAccumulator {
   static constexpr bool kWeighted = Tile::kWeighting != Weighting::kNone;
   // How the weights of several sets are multiplied: in the left operand, so that all sets share one right
   // operand of ones, or by a right operand for each two sets, each with a product of its own. In 16 bits the
-  // first takes two products, so it pays where the second would take four.
-  static constexpr int kScaledLanes = 4;
+  // first takes two products, so it pays where the second would take two or four.
+  static constexpr int kScaledLanes = 8;
   static constexpr bool kScalesLeft = kWeighted && (sizeof(T) == 4 || Tile::kLanes <= kScaledLanes);
   static constexpr bool kHasRights = kWeighted && !kScalesLeft;
   static_assert(Tile::kLoads == 1 && Loader::kRowsInFlight == kDepth &&
