@@ -28,21 +28,16 @@ namespace rodeo {
 struct RodePlan {
   static constexpr std::int64_t kBlock = 32;        // N_B of the paper
   static constexpr std::int64_t kSplit = 512;       // N_S of the paper
-  static constexpr std::int64_t kTeamSplit = 256;   // where a block, not a warp, takes a piece
-  static constexpr std::int64_t kShortSplit = 128;  // of small graphs, which a long piece would delay
+  static constexpr std::int64_t kShortSplit = 256;  // of small graphs, which a long piece would delay
   static constexpr std::int64_t kLongSplit = 2048;  // of graphs that keep a GPU busy with fewer pieces
-  static_assert(kSplit % kBlock == 0 && kTeamSplit % kBlock == 0 && kShortSplit % kBlock == 0 &&
-                    kLongSplit % kBlock == 0,
+  static_assert(kSplit % kBlock == 0 && kShortSplit % kBlock == 0 && kLongSplit % kBlock == 0,
                 "a piece is a whole number of blocks");
 
   /// The length of pieces by the number of edges. To start and combine a piece costs as much as about 30
   /// nonzeros. Does not depend on the device: a plan, and so the order of additions, is the same on all.
   static constexpr std::int64_t default_split(std::int64_t edges) {
-    constexpr std::int64_t kTeamEdges = 1 << 15, kFewEdges = 1 << 19, kManyEdges = 1 << 24;
-    return edges < kTeamEdges   ? kTeamSplit
-           : edges < kFewEdges  ? kShortSplit
-           : edges < kManyEdges ? kSplit
-                                : kLongSplit;
+    constexpr std::int64_t kFewEdges = 1 << 19, kManyEdges = 1 << 24;
+    return edges < kFewEdges ? kShortSplit : edges < kManyEdges ? kSplit : kLongSplit;
   }
   /// Throws Error unless the options are as RodeOptions requires. `edges` replaces split 0 by default_split.
   static RodeOptions resolve(RodeOptions options, std::int64_t edges);

@@ -15,8 +15,8 @@
 namespace rodeo::test {
 namespace {
 
-constexpr RodeOptions kOptions[] = {{RodePlan::kShortSplit},
-                                    {RodePlan::kTeamSplit},
+constexpr RodeOptions kOptions[] = {{128},
+                                    {RodePlan::kShortSplit},
                                     {RodePlan::kSplit},
                                     {RodePlan::kLongSplit},
                                     {.block = 8},
@@ -41,7 +41,7 @@ TEST(OpsRodePlan, PiecesAtTheEdges) {
 
 TEST(OpsRodePlan, DefaultsFollowTheSizeOfTheGraph) {
   const std::pair<std::int64_t, std::int64_t> expected[] = {
-      {0, 256}, {(1 << 15) - 1, 256}, {1 << 15, 128}, {(1 << 19) - 1, 128}, {1 << 19, 512}, {1 << 24, 2048}};
+      {0, 256}, {(1 << 19) - 1, 256}, {1 << 19, 512}, {(1 << 24) - 1, 512}, {1 << 24, 2048}};
   for (const auto& [edges, split] : expected)
     EXPECT_EQ(RodePlan::resolve({}, edges), (RodeOptions{split, 32})) << edges << " edges";
   EXPECT_EQ(RodePlan::resolve({96, 16}, 1 << 24), (RodeOptions{96, 16}));
@@ -168,7 +168,7 @@ TEST_P(OpsRodePlanOnDevice, OnePlanForEachValueOfTheOptions) {
   EXPECT_EQ(&rode_plan(adj), &usual);
   EXPECT_EQ(&rode_plan(adj, {64, 16}), &other);
   EXPECT_NE(&rode_plan(adj, {64, 32}), &other);
-  EXPECT_EQ(usual.split, RodePlan::kTeamSplit);
+  EXPECT_EQ(usual.split, RodePlan::kShortSplit);
   EXPECT_EQ(other.split, 64);
   EXPECT_EQ(other.num_pieces(), 1 + 17);  // 40 < 64 + 16; 1100 = 17 * 64 + 12
   EXPECT_EQ(other.num_split_rows(), 1);
