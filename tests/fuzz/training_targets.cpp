@@ -1,4 +1,4 @@
-/// Files of training: weights, checkpoints, settings, and the cache of the SpMM tuner.
+/// Files of training: weights, checkpoints, settings, and the caches of the tuners of SpMM and SDDMM.
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -156,32 +156,43 @@ const std::string& settings_text() {
   return text;
 }
 
-SpmmTuningCache::Key tuner_key() {
-  return {kGraph, "cpu", {.n = 16}};
+template <class Cache>
+typename Cache::Key tuner_key(std::int64_t columns = 16) {
+  if constexpr (std::is_same_v<Cache, SpmmTuningCache>)
+    return {kGraph, "cpu", {.n = columns}};
+  else
+    return {kGraph, "cpu", {.k = columns}};
 }
 
+template <class Cache>
+typename Cache::Entry tuner_entry() {
+  if constexpr (std::is_same_v<Cache, SpmmTuningCache>)
+    return {SpmmAlgorithm::kRode, {{SpmmAlgorithm::kRode, 0.5}, {SpmmAlgorithm::kCsr, 0.7}}};
+  else
+    return {SddmmAlgorithm::kRows, {{SddmmAlgorithm::kRows, 0.5}, {SddmmAlgorithm::kEdges, 0.7}}};
+}
+
+template <class Cache>
 const std::string& tuner_text() {
   static const std::string text = [] {
     const test::TempDir dir;
-    SpmmTuningCache cache(dir / "cache");
-    for (const std::int64_t n : {16, 32, 64}) {
-      SpmmTuningCache::Key key = tuner_key();
-      key.problem.n = n;
-      cache.keep(key, {SpmmAlgorithm::kRode, {{SpmmAlgorithm::kRode, 0.5}, {SpmmAlgorithm::kCsr, 0.7}}});
-    }
+    Cache cache(dir / "cache");
+    for (const std::int64_t columns : {16, 32, 64})
+      cache.keep(tuner_key<Cache>(columns), tuner_entry<Cache>());
     return read_file(cache.file(kGraph), 1 << 20);
   }();
   return text;
 }
 
 /// The cache never throws, and never returns kAuto or a time that is none.
+template <class Cache>
 void tuner(const std::string& input, std::uint64_t, const std::string& folder) {
-  SpmmTuningCache cache(folder + "/cache");
+  Cache cache(folder + "/cache");
   put(cache.file(kGraph), input);
   try {
-    const SpmmTuningCache::Entry kept = cache.keep(tuner_key(), {SpmmAlgorithm::kCsr});
-    if (kept.algorithm == SpmmAlgorithm::kAuto || !cache.find(tuner_key())) std::abort();
-    for (const SpmmCandidate& candidate : kept.candidates)
+    const auto kept = cache.keep(tuner_key<Cache>(), tuner_entry<Cache>());
+    if (name(kept.algorithm) == "auto" || !cache.find(tuner_key<Cache>())) std::abort();
+    for (const auto& candidate : kept.candidates)
       if (!candidate.timed()) std::abort();
   } catch (const Error&) {
     std::abort();
@@ -214,7 +225,8 @@ std::span<const Target> training_targets() {
        [](const std::string& input, std::uint64_t, const std::string&) {
          model_options(input, "settings.json");
        }},
-      {"tuner", text_input<tuner_text>, tuner}};
+      {"tuner", text_input<tuner_text<SpmmTuningCache>>, tuner<SpmmTuningCache>},
+      {"sddmm-tuner", text_input<tuner_text<SddmmTuningCache>>, tuner<SddmmTuningCache>}};
   return kTargets;
 }
 
