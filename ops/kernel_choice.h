@@ -49,7 +49,7 @@ struct KernelTuning {
   static constexpr int kSamples = 12;  // of each candidate, at most
   static constexpr double kSampleMs = 0.2;         // shorter runs are timed kRunsOfASample at a time,
   static constexpr int kRunsOfASample = 8;         // so that launch overhead is hidden
-  static constexpr std::int64_t kSmall = 1 << 18;  // edges x columns: below it launch overhead dominates
+  static constexpr std::int64_t kSmall = 1 << 20;  // edges x columns: below it launch overhead dominates
   static_assert(kTie > 1 && kHopeless > kTie, "what is equal to the best is not dropped");
 };
 
