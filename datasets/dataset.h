@@ -50,7 +50,7 @@ struct Dataset {
   // A set of graphs, block-diagonal: graph g has the nodes graph_ptr[g] .. graph_ptr[g + 1] - 1, and no edge
   // leaves it.
   Tensor graph_ptr;    // i64 [graphs + 1]
-  Tensor graph_label;  // i64 [graphs], in [0, num_classes)
+  Tensor graph_label;  // i64 [graphs], in [0, num_classes); or f32 [graphs, targets], as y of regression
 
   Split split;
   std::vector<Split> splits;             // all splits of the file with LoadOptions::all_splits; else empty
@@ -63,7 +63,11 @@ struct Dataset {
   bool has_features() const { return x.defined() || x_sparse.defined(); }
   std::int64_t num_graphs() const { return graph_ptr.defined() ? graph_ptr.numel() - 1 : 0; }
   bool multi_label() const { return y.defined() && y.dtype() == DType::kU8; }
-  bool regression() const { return y.defined() && y.dtype() == DType::kF32; }
+  /// Labels of nodes or graphs are numbers.
+  bool regression() const {
+    const Tensor& label = y.defined() ? y : graph_label;
+    return label.defined() && label.dtype() == DType::kF32;
+  }
 };
 
 enum class Need {

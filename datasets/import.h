@@ -40,8 +40,9 @@ Dataset read_ogb_csv(const std::string& folder, bool undirected);
 /// its files of one NAME: NAME_A.txt, NAME_graph_indicator.txt and NAME_graph_labels.txt, and where they
 /// exist NAME_node_labels.txt, NAME_node_attributes.txt, NAME_edge_labels.txt and NAME_edge_attributes.txt.
 /// Node labels become one-hot columns of x, before the attributes; those of edges columns of edge_attr.
-/// Labels of graphs become classes in ascending order. Throws Error for nodes that are not sorted by graph,
-/// and for an edge between two graphs.
+/// Labels of graphs become classes in ascending order; without them, the columns of
+/// NAME_graph_attributes.txt are numbers to predict. Throws Error for nodes that are not sorted by graph, and
+/// for an edge between two graphs.
 Dataset read_tudataset(const std::string& folder);
 
 struct CsvOptions {

@@ -65,7 +65,7 @@ class DatasetReader {
   void read_sparse_features();
   void read_labels();
   void read_label_matrix();
-  void read_targets();
+  Tensor read_targets(const Hdf5Array& array);
   void read_masks();
   void read_node_ids();
   void read_class_names();

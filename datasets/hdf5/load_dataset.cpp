@@ -93,7 +93,7 @@ Dataset DatasetReader::read() {
   if (y_)
     step([&] {
       if (is_float(y_->dtype()))
-        read_targets();
+        out_.y = read_targets(*y_);
       else
         y_->shape().rank() == 2 ? read_label_matrix() : read_labels();
     });

@@ -59,9 +59,17 @@ void DatasetReader::read_graph_set() {
   out_.graph_ptr = values;
   check_graph_edges(ptr);
   if (!has_labels) return;
-  const Hdf5Array y = open("graph_y", false, 1, "integer [graphs]");
+  const Hdf5Array y = file_.array("graph_y");
+  const bool numbers = is_float(y.dtype());
+  check(y.shape().rank() == 1 || (numbers && y.shape().rank() == 2), y.where(),
+        " must be integer [graphs], or float [graphs] or [graphs, targets], got ", y.dtype(), " ", y.shape());
   check(y.shape()[0] == count - 1, y.where(), " must have a label for each of ", count - 1, " graphs, got ",
         y.shape()[0]);
+  check(!file_.has("y"), y.where(), " and /y: a file has labels of graphs or of nodes");
+  if (numbers) {
+    out_.graph_label = read_targets(y);
+    return;
+  }
   const Tensor label = y.read(DType::kI64);
   const std::optional<std::int64_t> claimed = file_.integer("num_classes");
   std::int64_t largest = -1;
@@ -71,7 +79,6 @@ void DatasetReader::read_graph_set() {
           ", outside [0, ", claimed ? str(*claimed) : "2^31 - 1", ")");
     largest = std::max(largest, c);
   }
-  check(!out_.y.defined(), y.where(), " and /y: a file has labels of graphs or of nodes");
   out_.num_classes = claimed.value_or(largest + 1);
   out_.graph_label = label;
 }

@@ -89,21 +89,21 @@ void DatasetReader::read_label_matrix() {
   out_.num_classes = classes;
 }
 
-void DatasetReader::read_targets() {
-  const Tensor y = y_->read(DType::kF32);
+Tensor DatasetReader::read_targets(const Hdf5Array& array) {
+  const Tensor y = array.read(DType::kF32);
   const std::int64_t targets = y.rank() == 2 ? y.dim(1) : 1;
   const std::optional<std::int64_t> claimed = file_.integer("num_classes");
-  check(targets >= 1, y_->where(), " must have at least one target");
-  check(!claimed || *claimed == targets, y_->where(), " is float, so it has ", targets,
+  check(targets >= 1, array.where(), " must have at least one target");
+  check(!claimed || *claimed == targets, array.where(), " is float, so it has ", targets,
         targets == 1 ? " target" : " targets", " of regression, and attribute num_classes is ",
         claimed.value_or(0), ": classes must be integers");
   const auto* value = y.data<float>();
   const std::int64_t bad = find_first(y.numel(), [&](std::int64_t i) { return std::isinf(value[i]); });
   if (bad < y.numel())
-    fail(y_->where(), "[", bad / targets, y.rank() == 2 ? str(", ", bad % targets) : "", "] is ", value[bad],
-         ": targets must be finite, or NaN where they are missing");
+    fail(array.where(), "[", bad / targets, y.rank() == 2 ? str(", ", bad % targets) : "", "] is ",
+         value[bad], ": targets must be finite, or NaN where they are missing");
   out_.num_classes = targets;
-  out_.y = y.reshape({y.dim(0), targets});
+  return y.reshape({y.dim(0), targets});
 }
 
 Split DatasetReader::read_split(std::int64_t column) {

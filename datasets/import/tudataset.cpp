@@ -105,6 +105,19 @@ Tensor read_features(const std::string& labels, const std::string& attributes, s
   return out;
 }
 
+/// Labels of graphs: classes, else the numbers to predict.
+void read_graph_labels(const std::string& labels, const std::string& attributes, Dataset& out) {
+  if (!std::filesystem::exists(labels) && std::filesystem::exists(attributes)) {
+    const Rows targets = read_rows(attributes);
+    out.num_classes = targets.width;
+    out.graph_label = Tensor::from(targets.values, {targets.rows, targets.width});
+    return;
+  }
+  std::vector<std::int64_t> label = read_integers(labels);
+  out.num_classes = number_classes(label);
+  out.graph_label = Tensor::from(label);
+}
+
 }  // namespace
 
 Dataset read_tudataset(const std::string& folder) {
@@ -114,10 +127,9 @@ Dataset read_tudataset(const std::string& folder) {
   };
   const std::string indicator = file("_graph_indicator.txt");
   const std::vector<std::int64_t> graph = read_integers(indicator);
-  std::vector<std::int64_t> label = read_integers(file("_graph_labels.txt"));
-  const auto graphs = static_cast<std::int64_t>(label.size()),
-             nodes = static_cast<std::int64_t>(graph.size());
   Dataset out;
+  read_graph_labels(file("_graph_labels.txt"), file("_graph_attributes.txt"), out);
+  const std::int64_t graphs = out.graph_label.dim(0), nodes = static_cast<std::int64_t>(graph.size());
   std::vector<std::int64_t> ptr(static_cast<std::size_t>(graphs) + 1, 0);
   for (std::int64_t i = 0; i < nodes; ++i) {
     check(graph[i] >= 1 && graph[i] <= graphs, indicator, ": line ", i + 1, ": graph ", graph[i],
@@ -141,11 +153,9 @@ Dataset read_tudataset(const std::string& folder) {
   }
   out.name = name;
   out.num_nodes = nodes;
-  out.num_classes = number_classes(label);
   out.src = Tensor::from(src).to(DType::kI32);
   out.dst = Tensor::from(dst).to(DType::kI32);
   out.graph_ptr = Tensor::from(ptr);
-  out.graph_label = Tensor::from(label);
   out.x = read_features(file("_node_labels.txt"), file("_node_attributes.txt"), nodes, "nodes");
   out.edge_attr = read_features(file("_edge_labels.txt"), file("_edge_attributes.txt"),
                                 static_cast<std::int64_t>(src.size()), "edges");

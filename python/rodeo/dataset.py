@@ -54,7 +54,8 @@ class Dataset:
         edge_weight  [edges]
         edge_attr    [edges, edge features], floats, for edge_features=True
         graph_ptr    integers [graphs + 1]: a set of graphs, graph g has the nodes graph_ptr[g] .. graph_ptr[g + 1] - 1. Then
-                     y is integers [graphs], and rodeo.train has task="graph"
+                     y is integers [graphs], or floats [graphs] or [graphs, targets] for regression, and rodeo.train has
+                     task="graph"
         """
         if isinstance(edge_index, _core.Dataset):
             self._core = edge_index
@@ -142,7 +143,8 @@ class Dataset:
     @property
     def is_regression(self) -> bool:
         """Whether the labels are numbers."""
-        y = self.arrays().get("y")
+        arrays = self.arrays()
+        y = arrays.get("y", arrays.get("graph_y"))
         return y is not None and bool(y.dtype == np.float32)
 
     def __repr__(self):
@@ -216,8 +218,14 @@ def _graph_ptr(graph_ptr, edges, nodes, arrays):
 
 def _graph_labels(y, graphs, num_classes, arrays):
     y = _host(np.zeros(0, np.int64) if y is None else y)
+    if y.dtype.kind == "f" and y.ndim in (1, 2) and y.shape[0] == graphs and y.size:
+        if np.isinf(y).any() or num_classes not in (None, y[0].size):
+            raise ValueError(f"[dataset] y must be finite or NaN, [{graphs}] or [{graphs}, targets] with num_classes None, got "
+                             f"{list(y.shape)} and num_classes {num_classes}")
+        arrays["graph_y"] = _host(y.reshape(graphs, -1), np.float32)
+        return arrays["graph_y"].shape[1]
     if y.shape != (graphs,) or y.dtype.kind not in "iu" or (y < 0).any():
-        raise ValueError(f"[dataset] y must be integers [{graphs}], the classes of the graphs, got {y.dtype} {list(y.shape)}")
+        raise ValueError(f"[dataset] y must be integers [{graphs}], the classes of the graphs, or floats, got {y.dtype} {list(y.shape)}")
     classes = int(y.max()) + 1 if num_classes is None else num_classes
     if y.max() >= classes:
         raise ValueError(f"[dataset] y has label {y.max()}, outside [0, {classes})")

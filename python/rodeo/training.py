@@ -117,7 +117,8 @@ def train(dataset: Any, model: str = "gcn", *, task: str = "node", seeds: int = 
 
     dataset   a Dataset, or the path of an HDF5 file
     model     gcn, gat, gatv2, sage, gin, sgc, appnp, ...: rodeo.train's defaults are the published ones of each
-    task      "node", or "regression" of nodes (labels are floats); "link": missing edges; "graph": classes of graphs
+    task      "node", or "regression" of nodes (labels are floats); "link": missing edges; "graph": classes of graphs,
+              or numbers where their labels are floats
     seeds     runs with seed, seed + 1, ... So are splits="all" (each split of the file's masks), and of task graph all folds
               unless fold=K is given
     gpus      processes of this host that train together, each on a GPU; ranks: the same with `device`, such as "cpu". The

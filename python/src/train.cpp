@@ -222,7 +222,7 @@ nb::dict train(const PyDataset& dataset, const std::string& model, const Given& 
   result["peak_bytes"] = summary.peak_bytes;
   result["weights"] = to_dict(trained.best);
   result["logits"] = to_dlpack(trained.logits);
-  result["regression"] = options.task == TaskKind::kNode && data.regression();
+  result["regression"] = options.task != TaskKind::kLink && data.regression();
   result["task"] = std::string(name(options.task));
   nb::dict details;
   for (const auto& [metric, value] : trained.details) details[metric.c_str()] = value;

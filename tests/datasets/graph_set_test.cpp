@@ -1,6 +1,7 @@
 // Sets of graphs: the schema, the TU importer, the generator.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "datasets/hdf5_writer.h"
@@ -91,7 +92,17 @@ TEST(DatasetsGraphSet, TuImporter) {
                                                            1.5, 3, 0, 1,   0, 2, 4, 0, 0, 1, 2.5, 5}));
   EXPECT_EQ(data.edge_attr.to_vector<float>(), (std::vector<float>{1, 0, 1, 0, 0, 1, 0, 1}));
 
+  std::filesystem::remove(dir / "T_graph_labels.txt");
   const auto error = [&] { return test::error_of([&] { read_tudataset(dir / ""); }); };
+  EXPECT_NE(error().find("T_graph_labels.txt"), std::string::npos);
+  put("T_graph_attributes.txt", "0.5, -1\n1e3, 2\n");
+  const Dataset numbers = read_tudataset(dir / "");
+  EXPECT_TRUE(numbers.regression());
+  EXPECT_TRUE(same_bits(numbers.graph_label, Tensor::from(std::vector<float>{0.5F, -1, 1000, 2}, {2, 2})));
+  put("T_graph_attributes.txt", "0.5, -1\n1e3\n");
+  EXPECT_EQ(error(), str(dir / "T_graph_attributes.txt", ": line 2: expected 2 numbers as before, got 1"));
+  put("T_graph_labels.txt", "1\n-1\n");
+
   put("T_A.txt", "1, 2\n2, 3\n");
   EXPECT_EQ(error(), str(dir / "T_A.txt", ": line 2: the edge is between graphs 1 and 2"));
   put("T_A.txt", "1, 6\n");
@@ -101,6 +112,38 @@ TEST(DatasetsGraphSet, TuImporter) {
                          ": line 3: graph 1 after graph 2: nodes must be sorted by graph"));
   put("U_A.txt", "");
   EXPECT_NE(error().find("expected one data set"), std::string::npos);
+}
+
+TEST(DatasetsGraphSet, TargetsOfGraphsAreNumbers) {
+  const TempDir dir;
+  const std::string path = dir / "t.h5", where = path + ": /graph_y";
+  const auto write = [&](const Tensor& y, bool nodes = false) {
+    Hdf5Writer file(path);
+    file.write("edge_index", Tensor::from(Ids{0, 1, 2, 3, 1, 0, 3, 2}, {2, 4}));
+    file.write("graph_ptr", Tensor::from(Ids{0, 2, 4}));
+    file.write("graph_y", y);
+    if (nodes) file.write("y", Tensor::from(Ids{0, 1, 0, 1}));
+    file.commit();
+  };
+  const std::vector<float> values{1.5F, NAN, 2, -3};
+  write(Tensor::from(values, {2, 2}));
+  const Dataset two = load_dataset(path);
+  EXPECT_TRUE(two.regression());
+  EXPECT_EQ(two.num_classes, 2);
+  EXPECT_TRUE(same_bits(two.graph_label, Tensor::from(values, {2, 2})));
+  write(Tensor::from(std::vector<float>{4, 5}));
+  EXPECT_EQ(load_dataset(path).graph_label.shape(), (Shape{2, 1}));
+  const auto error = [&](const Tensor& y, bool nodes = false) {
+    write(y, nodes);
+    return test::error_of([&] { load_dataset(path); });
+  };
+  EXPECT_EQ(error(Tensor::from(std::vector<float>{1, INFINITY})),
+            where + "[1] is inf: targets must be finite, or NaN where they are missing");
+  EXPECT_EQ(error(Tensor::from(std::vector<float>{1, 2, 3})),
+            where + " must have a label for each of 2 graphs, got 3");
+  EXPECT_EQ(error(Tensor::from(Ids{0, 1}), true), where + " and /y: a file has labels of graphs or of nodes");
+  EXPECT_EQ(error(Tensor::from(Ids{0, 1, 0, 1}, {2, 2})),
+            where + " must be integer [graphs], or float [graphs] or [graphs, targets], got i64 [2, 2]");
 }
 
 TEST(DatasetsGraphSet, GeneratorIsAFunctionOfItsOptions) {

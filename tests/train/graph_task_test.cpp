@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <set>
 
 #include "datasets/synthetic_graphs.h"
@@ -19,6 +21,8 @@
 
 namespace rodeo::test {
 namespace {
+
+constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 
 class TrainGraphTask : public OnDevice {};
 RODEO_ON_ALL_DEVICES(TrainGraphTask);
@@ -108,6 +112,89 @@ TEST_P(TrainGraphTask, ABatchOfAllTrainingGraphsHasTheLossOfTheSet) {
   EXPECT_NEAR(doubles(run.model.objective.evaluate())[1], loss, 1e-4);
 }
 
+/// Targets that the features tell: 1 + the class, and half of its square. Every ninth value is missing, and
+/// both of graph 4.
+Dataset graphs_with_targets() {
+  Dataset data = easy_graphs();
+  std::vector<float> targets;
+  for (std::int64_t g = 0; g < data.num_graphs(); ++g) {
+    const auto value = static_cast<float>(1 + data.graph_label.data<std::int64_t>()[g]);
+    for (const float target : {value, value * value / 2})
+      targets.push_back(g == 4 || targets.size() % 9 == 2 ? kNone : target);
+  }
+  data.graph_label = Tensor::from(targets, {data.num_graphs(), 2});
+  data.num_classes = 2;
+  data.class_names.clear();
+  return data;
+}
+
+TEST_P(TrainGraphTask, LearnsTargetsOfGraphs) {
+  const Dataset data = graphs_with_targets();
+  for (const RegressionLoss loss : {RegressionLoss::kMse, RegressionLoss::kMae}) {
+    TrainOptions options = graph_options("gin", 40);
+    options.layers = 2, options.dropout = 0, options.pool = PoolKind::kMean;
+    options.loss = loss;
+    const auto fit = [&] {
+      const NodeRun run = make_run(data, options, device());
+      EXPECT_EQ(run.task.metric, "R^2");
+      EXPECT_TRUE(run.task.regression());
+      return make_trainer(run, {.epochs = options.epochs}).fit().best;
+    };
+    const Evaluation one = fit(), two = fit();
+    EXPECT_GT(one.test, 0.5) << name(loss);
+    EXPECT_EQ(one.test, two.test) << "other bits";
+  }
+}
+
+// A batch of all training graphs has the loss of the set, by definition; the graph without targets is in no
+// part.
+TEST_P(TrainGraphTask, LossAndMetricsOfTargetsByDefinition) {
+  const Dataset data = graphs_with_targets();
+  const std::vector<float> y = data.graph_label.to_vector<float>();
+  for (const RegressionLoss loss : {RegressionLoss::kMse, RegressionLoss::kMae}) {
+    TrainOptions options = graph_options("gcn", 1);
+    options.dropout = 0, options.batch_graphs = 1000, options.loss = loss, options.metric = NodeMetric::kMae;
+    const NodeRun run = make_run(data, options, device());
+    EXPECT_EQ(run.model.objective.begin_epoch(1), 1);
+    const std::vector<double> predicted = doubles(run.model.forward().value());
+    const double batch = run.model.objective.loss().value().item();
+    const std::vector<double> got = run.model.objective.evaluate().to_vector<double>();
+    const Split& split = run.task.split;
+    for (std::size_t s = 0; s < 3; ++s) {
+      double squares = 0, absolutes = 0, count = 0;
+      for (const std::int64_t g : (&split.train + s)->to_vector<std::int64_t>()) {
+        EXPECT_NE(g, 4);
+        for (const std::size_t i : {2 * static_cast<std::size_t>(g), 2 * static_cast<std::size_t>(g) + 1}) {
+          if (std::isnan(y[i])) continue;
+          const double d = predicted[i] - static_cast<double>(y[i]);
+          squares += d * d, absolutes += std::abs(d), ++count;
+        }
+      }
+      const double want = (loss == RegressionLoss::kMse ? squares : absolutes) / count;
+      EXPECT_NEAR(got[2 * s], -absolutes / count, 1e-5 * absolutes / count);
+      EXPECT_NEAR(got[2 * s + 1], want, 1e-5 * want);
+      if (s == 0) {
+        EXPECT_NEAR(batch, want, 1e-4 * want);
+      }
+      if (s == 2) {
+        EXPECT_NEAR(run.model.details()[1].second, squares / count, 1e-5 * squares / count);
+      }
+    }
+  }
+}
+
+TEST(TrainGraphTargets, ErrorsNameWhatIsForClasses) {
+  TrainOptions options = graph_options("gin", 1);
+  options.metric = NodeMetric::kMse;
+  EXPECT_ERROR(
+      make_run(synthesize_graphs({.graphs = 60}), options, kCpu),
+      "--metric mse, --loss mse: mse and mae are for labels that are numbers, and the labels of this "
+      "dataset are classes");
+  Dataset data = graphs_with_targets();
+  data.graph_label.fill(static_cast<double>(kNone));
+  EXPECT_ERROR(make_run(data, options, kCpu), "--folds 10 leaves a part without a graph: the set has 0");
+}
+
 TEST(TrainGraphFolds, AreStratifiedAndCoverAllGraphs) {
   std::vector<std::int64_t> label;
   for (int g = 0; g < 103; ++g) label.push_back(g % 5 == 0 ? 1 : 0);
@@ -142,6 +229,9 @@ TEST(TrainGraphOptions, DefaultsAndErrors) {
   EXPECT_EQ(options.pool, PoolKind::kMean);
   EXPECT_EQ(options.fold, 3);
   EXPECT_EQ(parse({"--model", "gcn"}).fold, -1);
+  EXPECT_EQ(parse({"--model", "gin", "--metric", "mae", "--loss", "mae"}).metric, NodeMetric::kMae);
+  EXPECT_ERROR(parse({"--model", "gin", "--metric", "roc-auc"}),
+               "--metric of --task graph must be accuracy, mse or mae, got 'roc-auc'");
   EXPECT_ERROR(parse({"--model", "gat"}), "--task graph is for --model gin and gcn, got gat");
 }
 
@@ -188,6 +278,20 @@ TEST(TrainGraphFiles, WeightsPredictTheClassOfEachGraph) {
   const std::string text = read_file(wanted.out, 100'000);
   EXPECT_TRUE(text.starts_with("graph,class\n0,")) << text;
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 61);
+
+  // Of numbers, a column for each target.
+  const Dataset numbers = graphs_with_targets();
+  save_dataset(numbers, dir / "g.h5");
+  EXPECT_TRUE(same_bits(load_dataset(dir / "g.h5").graph_label, numbers.graph_label));
+  const NodeRun targets = make_run(numbers, options, kCpu);
+  Recorder second(options);
+  Trainer again = make_trainer(targets, {.epochs = options.epochs});
+  second.start(targets, again, "here");
+  second.finish(again.fit([&](const EpochReport& report) { second.epoch(report); }));
+  predict(wanted);
+  const std::string values = read_file(wanted.out, 100'000);
+  EXPECT_TRUE(values.starts_with("graph,value_0,value_1\n0,")) << values;
+  EXPECT_EQ(std::count(values.begin(), values.end(), '\n'), 121);
   wanted.edges = dir / "e.csv";
   EXPECT_ERROR(predict(wanted), str("--edges is for weights of --task link, got ", dir / "w.safetensors",
                                     ", of --task graph"));

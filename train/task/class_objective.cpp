@@ -175,9 +175,7 @@ void check_class_weights(std::string_view text) {
 void add_class_objective(NodeRun& run, const TrainOptions& options) {
   if (run.task.label.dtype() == DType::kF32) return add_regression_objective(run, options);
   auto& [task, model] = run;
-  check(!is_regression(options.metric) && options.loss == RegressionLoss::kMse, "--metric ",
-        name(options.metric), ", --loss ", name(options.loss),
-        ": mse and mae are for labels that are numbers, and the labels of this dataset are classes");
+  check_class_options(options);
   const bool soft = !options.class_weights.empty() || options.label_smoothing > 0;
   const bool plain = !soft && options.metric == NodeMetric::kAccuracy;
   if (plain && task.label.dtype() != DType::kU8) return;

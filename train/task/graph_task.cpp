@@ -3,16 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <utility>
 
 #include "datasets/hdf5_check.h"
 #include "models/graph_classifier.h"
+#include "ops/dense.h"
 #include "ops/gather_rows.h"
 #include "ops/graph_batch.h"
 #include "ops/loss.h"
 #include "train/objective.h"
+#include "train/task/regression_objective.h"
 
 namespace rodeo {
 namespace {
@@ -46,6 +49,9 @@ struct GraphObjective {
   GcnGraph whole;             // of the set; for GIN only adj
   Tensor x, f, label, every;  // f: edge features, undefined unless the model reads them
   Ids host_label, training;
+  std::shared_ptr<const TargetErrors> errors;  // of labels that are numbers; else null
+  std::vector<float> targets;                  // [graphs, columns] of these
+  RegressionLoss kind = RegressionLoss::kMse;
   Split split;
   std::uint64_t seed = 0;
   std::size_t batch_graphs = 0;
@@ -74,13 +80,28 @@ struct GraphObjective {
     GcnGraph graph{batch.adj, {}, {}};
     if (whole.weight.defined()) graph.weight = take(whole.weight, batch.edge_ids);
     if (whole.scale.defined()) graph.scale = take(whole.scale, batch.nodes);
-    Ids labels;
-    for (const std::int64_t g : graphs) labels.push_back(host_label[static_cast<std::size_t>(g)]);
     const Variable logits =
         model->forward(graph, Variable(gather_rows(x, batch.nodes)), batch.offsets,
                        f.defined() ? Variable(gather_rows(f, batch.edge_ids)) : Variable());
+    if (errors) return target_loss(logits, graphs);
+    Ids labels;
+    for (const std::int64_t g : graphs) labels.push_back(host_label[static_cast<std::size_t>(g)]);
     return cross_entropy(logits, Tensor::from(labels, x.device()),
                          every.slice(0, static_cast<std::int64_t>(graphs.size())));
+  }
+
+  /// The mean over the known targets of a batch. Each training graph has one.
+  Variable target_loss(const Variable& predicted, const Ids& graphs) const {
+    const std::int64_t columns = predicted.shape()[1];
+    std::vector<float> y;
+    Ids known;
+    for (const std::int64_t g : graphs)
+      for (std::int64_t j = 0; j < columns; ++j) {
+        y.push_back(targets[static_cast<std::size_t>(g * columns + j)]);
+        if (!std::isnan(y.back())) known.push_back(static_cast<std::int64_t>(y.size()) - 1);
+      }
+    const Variable flat = cast(reshape(predicted, Shape{static_cast<std::int64_t>(y.size())}), DType::kF32);
+    return target_error(kind, flat, Tensor::from(y, x.device()), Tensor::from(known, x.device()));
   }
 
   /// Logits of all graphs.
@@ -89,10 +110,18 @@ struct GraphObjective {
   }
 
   Tensor evaluate() const {
+    if (errors) return errors->evaluate(predict());
     const Tensor logits = predict().value();
     return classification_metrics(logits, label, {split.train, split.val, split.test});
   }
 };
+
+bool has_label(const Tensor& label, std::int64_t graph) {
+  if (label.dtype() != DType::kF32) return true;
+  const std::int64_t columns = label.dim(1);
+  const float* target = label.data<float>() + graph * columns;
+  return !std::all_of(target, target + columns, [](float y) { return std::isnan(y); });
+}
 
 void find_majority(const Ids& label, const Split& split, NodeTask& task) {
   Ids count(static_cast<std::size_t>(task.num_classes));
@@ -106,9 +135,11 @@ void find_majority(const Ids& label, const Split& split, NodeTask& task) {
 
 Split fold_split(const Tensor& label, int folds, int k, std::uint64_t seed) {
   check(k >= 0 && k < folds, "--fold must be in [0, ", folds, "), got ", k);
-  const Ids y = label.to_vector<std::int64_t>();
-  Ids all(y.size());
-  std::iota(all.begin(), all.end(), 0);
+  const Ids y = label.dtype() == DType::kF32 ? Ids(static_cast<std::size_t>(label.dim(0)))  // one class
+                                             : label.to_vector<std::int64_t>();
+  Ids all;
+  for (std::size_t g = 0; g < y.size(); ++g)
+    if (has_label(label, static_cast<std::int64_t>(g))) all.push_back(static_cast<std::int64_t>(g));
   Ids order = shuffled(all, seed, kFoldStream);
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return y[a] < y[b]; });
   Ids parts[3];
@@ -117,7 +148,7 @@ Split fold_split(const Tensor& label, int folds, int k, std::uint64_t seed) {
     parts[fold == k ? 2 : fold == (k + 1) % folds ? 1 : 0].push_back(order[i]);
   }
   for (Ids& part : parts) {
-    check(!part.empty(), "--folds ", folds, " leaves a part without a graph: the set has ", y.size());
+    check(!part.empty(), "--folds ", folds, " leaves a part without a graph: the set has ", all.size());
     std::sort(part.begin(), part.end());
   }
   return {Tensor::from(parts[0]), Tensor::from(parts[1]), Tensor::from(parts[2])};
@@ -190,8 +221,18 @@ NodeRun build_graph_run(Dataset dataset, const TrainOptions& options, Device dev
   if (!split) return run;
   task.split = {split->train.to(device), split->val.to(device), split->test.to(device)};
   task.split_sizes = {task.split.train.numel(), task.split.val.numel(), task.split.test.numel()};
-  o.host_label = dataset.graph_label.to_vector<std::int64_t>();
-  find_majority(o.host_label, *split, task);
+  if (dataset.regression()) {
+    check_regression_options(options);
+    o.errors = std::make_shared<const TargetErrors>(task.label, task.split, options, "graphs", "/graph_y");
+    o.targets = dataset.graph_label.to_vector<float>();
+    o.kind = options.loss;
+    task.metric = o.errors->title();
+    model.details = [errors = o.errors] { return errors->details(); };
+  } else {
+    check_class_options(options);
+    o.host_label = dataset.graph_label.to_vector<std::int64_t>();
+    find_majority(o.host_label, *split, task);
+  }
   o.label = task.label;
   o.split = task.split;
   o.training = split->train.to_vector<std::int64_t>();

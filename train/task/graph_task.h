@@ -1,4 +1,4 @@
-/// Classification of the graphs of a set.
+/// Classification and regression of the graphs of a set.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,10 @@
 namespace rodeo {
 
 /// The graphs of a fold: fold `k` is tested on, the next one validates, the others are for training.
-///   label  i64 [graphs], on the host
-///   returns i64, ascending, on the host. Each class is dealt evenly to the folds, in a random order: a
-///   function of
-///           label, folds and seed on every machine.
+///   label    i64 [graphs] or, of regression, f32 [graphs, targets]; on the host
+///   returns  i64, ascending, on the host: a function of label, folds and seed on every machine
+/// Each class is dealt evenly to the folds, in a random order. Graphs with targets are dealt as one class;
+/// those whose targets are all missing are in no part.
 /// Throws Error for k outside [0, folds), and a part without a graph.
 Split fold_split(const Tensor& label, int folds, int k, std::uint64_t seed);
 

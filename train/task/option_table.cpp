@@ -170,6 +170,19 @@ void add_schedule(Group training) {
            Kind::kPlateau, Kind::kPlateau);
 }
 
+void add_regression_loss(Group training) {
+  training.choice(Role::kTraining, "loss", field(&TrainOptions::loss), parse_regression_loss, "mse|mae",
+                  "Loss where labels are numbers: mean squared or absolute error");
+}
+
+void add_graph_objective(Group training) {
+  training.choice(Role::kTraining, "metric", field(&TrainOptions::metric), parse_graph_metric,
+                  "accuracy|mse|mae",
+                  "What decides the best epoch and --patience, and is printed. accuracy: R^2 of numbers; mse "
+                  "and mae: of numbers, with a minus sign");
+  add_regression_loss(training);
+}
+
 void add_node_objective(Group training) {
   training.choice(
       Role::kTraining, "metric", field(&TrainOptions::metric), parse_node_metric,
@@ -177,8 +190,7 @@ void add_node_objective(Group training) {
       "What decides the best epoch and --patience, and is printed. accuracy: micro-F1 with several "
       "labels per node, R^2 of numbers; ap: average precision. roc-auc and ap: of the second of two classes, "
       "else the mean over classes. mse and mae: of numbers, with a minus sign");
-  training.choice(Role::kTraining, "loss", field(&TrainOptions::loss), parse_regression_loss, "mse|mae",
-                  "Loss where labels are numbers: mean squared or absolute error");
+  add_regression_loss(training);
   training.add(
       Role::kTraining, "class-weights",
       "Weights of the classes in the loss. balanced: inversely to their share of the training nodes",
@@ -262,6 +274,7 @@ void add_training(Group training, const ModelTraits& traits, TaskKind task) {
         });
   }
   if (task == TaskKind::kNode) add_node_objective(training);
+  if (task == TaskKind::kGraph) add_graph_objective(training);
   if (task == TaskKind::kLink) {
     training.choice(
         Role::kTraining, "link-metric", field(&TrainOptions::link_metric), parse_link_metric,

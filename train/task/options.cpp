@@ -41,6 +41,12 @@ NodeMetric parse_node_metric(std::string_view text) {
   fail("--metric must be accuracy, macro-f1, roc-auc, ap, mse or mae, got '", text, "'");
 }
 
+NodeMetric parse_graph_metric(std::string_view text) {
+  for (const NodeMetric metric : {NodeMetric::kAccuracy, NodeMetric::kMse, NodeMetric::kMae})
+    if (name(metric) == text) return metric;
+  fail("--metric of --task graph must be accuracy, mse or mae, got '", text, "'");
+}
+
 std::string_view name(RegressionLoss loss) {
   return loss == RegressionLoss::kMse ? "mse" : "mae";
 }

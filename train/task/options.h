@@ -38,13 +38,15 @@ std::string_view name(LinkMetric metric);  // "auc"
 /// "auc", "ap", "mrr" or "hits". Throws Error listing the choices for anything else.
 LinkMetric parse_link_metric(std::string_view text);
 
-/// What decides the best epoch of the classification and regression of nodes. kAccuracy is the default:
-/// micro-F1 with several labels per node, R^2 of numbers.
+/// What decides the best epoch of the classification and regression of nodes and graphs. kAccuracy is the
+/// default: micro-F1 with several labels per node, R^2 of numbers.
 enum class NodeMetric { kAccuracy, kMacroF1, kRocAuc, kAp, kMse, kMae };
 std::string_view name(NodeMetric metric);  // "roc-auc"
 /// "accuracy", "macro-f1", "roc-auc", "ap", "mse" or "mae". Throws Error listing the choices for anything
 /// else.
 NodeMetric parse_node_metric(std::string_view text);
+/// "accuracy", "mse" or "mae", those of --task graph. Throws Error for anything else.
+NodeMetric parse_graph_metric(std::string_view text);
 constexpr bool is_regression(NodeMetric metric) {
   return metric == NodeMetric::kMse || metric == NodeMetric::kMae;
 }
