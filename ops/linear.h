@@ -23,7 +23,7 @@ struct LinearOptions {
 /// Gradients: dw = x^T (pre_scale g), db = column sums of g, dx = (pre_scale g) w^T. Here g is dy after the
 /// gradients of post_scale, dropout and f, as defined in epilogue.h. The padding columns of dy are not read.
 ///
-/// Fusion (ops/plan/linear_plan.h decides). In f32 on CUDA, for m >= 1024, k <= 1024 and n <= 256, one kernel
+/// Fusion (ops/plan/linear_plan.h decides). In f32 on CUDA, for m >= 1024, k <= 1024 and n <= 512, one kernel
 /// applies dropout and scale to x, multiplies and adds the bias, on tensor cores. It splits f32 values into
 /// two TF32 halves; three products of halves have errors of at most 2^-22 |x| |w|, those of an f32 product
 /// (docs/kernels/linear.md). A factor that is not finite, or above 2^127, gives NaN.

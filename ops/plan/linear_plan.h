@@ -44,7 +44,7 @@ std::ostream& operator<<(std::ostream& out, const LinearPlan& plan);
 struct LinearLimits {
   static constexpr std::int64_t kFewestRows = 1024;  // below: a launch of matmul is as fast
   static constexpr std::int64_t kMostInner = 1024;   // k; above: matmul's larger tiles win
-  static constexpr std::int64_t kMostColumns = 256;  // n
+  static constexpr std::int64_t kMostColumns = 512;  // n
   static constexpr std::int64_t kTallColumns = 64;   // columns of y up to which mma.sync keeps up with wgmma
   // From this many rows on each multiprocessor gets enough row tiles that wgmma wins for narrow y too.
   static constexpr std::int64_t kRowsPerMultiprocessor = 992;

@@ -131,8 +131,12 @@ TEST_P(OpsLinear, DropsAllWhereTheProbabilityRoundsToOne) {
 TEST_P(OpsLinear, EachKernel) {
   if (!device().is_cuda()) GTEST_SKIP() << "CUDA kernels";
   const bool has_wgmma = Context::of(device()).compute_capability() == 90;
-  for (const Sizes& s :
-       {Sizes{1025, 37, 5}, {1111, 602, 16}, {1100, 15, 41}, {2049, 300, 48}, {1300, 130, 64}})
+  for (const Sizes& s : {Sizes{1025, 37, 5},
+                         {1111, 602, 16},
+                         {1100, 15, 41},
+                         {2049, 300, 48},
+                         {1300, 130, 64},
+                         {1040, 70, 500}})
     for (const double p : {0.0, 0.4})
       for (const bool transposed : {false, true})
         for (const bool wgmma : {false, true}) {
