@@ -65,6 +65,10 @@ void check_call(std::int64_t returned, const Parts&... parts) {
 /// "integer", "variable-length", ...
 std::string_view class_name(H5T_class_t type_class);
 
+/// Throws Error for an integer, float or enum whose bits are not all within the bytes of a value: HDF5 then
+/// converts whatever is beside the value in memory. `where` begins the message.
+void check_bits(std::int64_t type, const std::string& where);
+
 /// A scalar attribute; nullopt if absent. Throws Error with the prefix `where` if it has another type.
 std::optional<std::int64_t> integer_attribute(std::int64_t object, const std::string& name,
                                               const std::string& where);

@@ -110,7 +110,6 @@ void check_storage(hid_t dataset, hid_t type, const Shape& shape, const std::str
   if (shape.numel() == 0) return;
   const hsize_t stored = H5Dget_storage_size(dataset);
   const std::size_t width = H5Tget_size(type);
-  check(width > 0, where, " has a damaged type, of values without bytes");
   check(stored > 0, where, " was never written");
   if (layout == H5D_CHUNKED) return check_chunks(dataset, *plan, shape, width, where);
   check(stored >= static_cast<hsize_t>(shape.numel()) * width && stored <= file_size_of(dataset), where,
@@ -129,6 +128,7 @@ Hdf5Array::Hdf5Array(Hdf5Id id, std::shared_ptr<const int> file, std::string whe
   shape_ = shape_in_file(*space, where_);
   const std::optional<DType> dtype = dtype_in_file(*type);
   check(dtype.has_value(), where_, " must be numeric, got ", class_name(H5Tget_class(*type)), " ", shape_);
+  hdf5::check_bits(*type, where_);
   dtype_ = *dtype;
   // NumPy has no bfloat16, so it is stored as integers with an attribute.
   if (H5Tget_class(*type) == H5T_INTEGER && H5Tget_size(*type) == 2 &&

@@ -45,6 +45,26 @@ std::string_view class_name(H5T_class_t type_class) {
   }
 }
 
+void check_bits(std::int64_t type, const std::string& where) {
+  const H5T_class_t kind = H5Tget_class(type);
+  if (kind == H5T_ENUM) {
+    const Hdf5Id base = own(H5Tget_super(type), H5Tclose);
+    return check_bits(*base, where);
+  }
+  if (kind != H5T_INTEGER && kind != H5T_FLOAT) return;
+  const std::size_t bytes = H5Tget_size(type), bits = H5Tget_precision(type);
+  const int offset = H5Tget_offset(type);
+  check(bytes > 0, where, " has a damaged type, of values without bytes");
+  check(bits > 0 && offset >= 0 && static_cast<std::size_t>(offset) + bits <= 8 * bytes, where,
+        " has a damaged type: values of ", bytes, " bytes with ", bits, " bits from bit ", offset);
+  if (kind == H5T_INTEGER) return;
+  std::size_t sign = 0, exponent = 0, exponent_bits = 0, mantissa = 0, mantissa_bits = 0;
+  check_call(H5Tget_fields(type, &sign, &exponent, &exponent_bits, &mantissa, &mantissa_bits), where,
+             " has a damaged type");
+  check(sign < bits && exponent + exponent_bits <= bits && mantissa + mantissa_bits <= bits, where,
+        " has a damaged type: floats of ", bits, " bits whose sign, exponent or mantissa lies outside");
+}
+
 std::optional<std::int64_t> integer_attribute(std::int64_t object, const std::string& name,
                                               const std::string& where) {
   const Silence silence;
@@ -53,6 +73,7 @@ std::optional<std::int64_t> integer_attribute(std::int64_t object, const std::st
   const Hdf5Id type = own(H5Aget_type(*id), H5Tclose);
   check(H5Tget_class(*type) == H5T_INTEGER, where, " must be an integer, got ",
         class_name(H5Tget_class(*type)));
+  check_bits(*type, where);
   std::int64_t value = 0;
   check_call(H5Aread(*id, H5T_NATIVE_INT64, &value), where, " cannot be read");
   return value;

@@ -154,20 +154,39 @@ TEST_F(DatasetsHostile, SizesThatTheFileDoesNotHave) {
                         " bytes in a file of ", same, " bytes"));
 }
 
-// The size of the integers in the header of an array, changed in the file.
-TEST_F(DatasetsHostile, ValuesWithoutBytes) {
+// The type in the header of an array or attribute, changed in the file: HDF5 would convert memory beside the
+// values, of another content in each run, or divide by their size.
+TEST_F(DatasetsHostile, TypesWhoseBitsAreOutsideTheirBytes) {
   const std::string path = dir_ / "a.h5";
+  const auto changed = [&](const std::string& type, std::size_t at, const std::string& bytes) {
+    std::string content = read_file(path, 10'000'000);
+    const std::size_t place = content.find(type);
+    EXPECT_NE(place, std::string::npos);
+    write_file(path, content.replace(place + at, bytes.size(), bytes));
+  };
+  const std::string integers("\x10\x08\0\0\x04\0\0\0\0\0\x20\0", 12);  // signed, 4 bytes, 32 bits
+  const auto error = [&](std::size_t at, const std::string& bytes) {
+    const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    chunked(file, 100, 50, 100);
+    H5Fclose(file);
+    changed(integers, at, bytes);
+    return test::error_of([&] { Hdf5File(path).array("x"); }).substr(path.size());
+  };
+  EXPECT_EQ(error(4, std::string(1, '\0')), ": /x has a damaged type, of values without bytes");
+  EXPECT_EQ(error(8, "\x08"), ": /x has a damaged type: values of 4 bytes with 32 bits from bit 8");
+  EXPECT_EQ(error(10, "\x40"), ": /x has a damaged type: values of 4 bytes with 64 bits from bit 0");
+  EXPECT_EQ(error(10, std::string(1, '\0')),
+            ": /x has a damaged type: values of 4 bytes with 0 bits from bit 0");
+
   const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-  chunked(file, 100, 50, 100);
+  const hid_t one = H5Screate(H5S_SCALAR),
+              attribute = H5Acreate2(file, "n", H5T_NATIVE_INT, one, H5P_DEFAULT, H5P_DEFAULT);
+  H5Aclose(attribute);
+  H5Sclose(one);
   H5Fclose(file);
-  std::string content = read_file(path, 10'000'000);
-  const std::string type("\x10\x08\0\0\x04\0\0\0\0\0\x20\0", 12);  // signed, 4 bytes, 32 bits
-  const std::size_t at = content.find(type);
-  ASSERT_NE(at, std::string::npos);
-  content[at + 4] = 0;
-  write_file(path, content);
-  EXPECT_EQ(test::error_of([&] { Hdf5File(path).array("x"); }).substr(path.size()),
-            ": /x has a damaged type, of values without bytes");
+  changed(integers, 9, "\x01");
+  EXPECT_EQ(test::error_of([&] { Hdf5File(path).integer("n"); }).substr(path.size()),
+            ": attribute n has a damaged type: values of 4 bytes with 32 bits from bit 256");
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 /// Input i of a target is a function of SEED and i. A child process runs a batch of them, so that a crash
 /// identifies its input. The input is written to FOLDER (default: the current one) and the run continues.
 /// Exit code 1 after crashes, and where a target accepts none of many inputs. `fuzz TARGET @NUMBER SEED` runs
-/// one input in this process, for a debugger.
+/// one input in this process, for a debugger, @FIRST-LAST several: one may crash after others only.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -141,7 +141,7 @@ int run(int argc, char** argv) {
   for (const Target& target : targets())
     if (name == "all" || name == target.name) chosen.push_back(target);
   if (chosen.empty() || argc < 3) {
-    std::fprintf(stderr, "fuzz TARGET|all SECONDS|@NUMBER [SEED [FOLDER]]\ntargets:");
+    std::fprintf(stderr, "fuzz TARGET|all SECONDS|@NUMBER|@FIRST-LAST [SEED [FOLDER]]\ntargets:");
     for (const Target& target : targets()) std::fprintf(stderr, " %s", target.name.data());
     std::fprintf(stderr, "\n");
     return 2;
@@ -153,7 +153,10 @@ int run(int argc, char** argv) {
   if (::access("/dev/shm", W_OK) == 0) ::setenv("TMPDIR", "/dev/shm", 0);  // files in memory
   if (argv[2][0] == '@') {
     const test::TempDir dir;
-    run_one(chosen[0], seed, number(argv[2] + 1), dir / ".");
+    const char* last = std::strchr(argv[2], '-');
+    std::uint64_t i = number(argv[2] + 1);
+    for (const std::uint64_t end = last ? number(last + 1) : i; i <= end; ++i)
+      run_one(chosen[0], seed, i, dir / ".");
     return 0;
   }
   const double seconds = static_cast<double>(number(argv[2])) / static_cast<double>(chosen.size());

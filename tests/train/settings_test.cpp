@@ -99,6 +99,14 @@ TEST(TrainSettings, BadConfigsAreNamed) {
             file + ": 'hidden' must be text, a number, true or false");
   EXPECT_EQ(rejected(R"({"help": true})"), file + ": 'help' belongs on the command line");
   EXPECT_EQ(rejected(R"({"a=b": 1})"), file + ": unknown key 'a=b'");
+  // An Error has one line, whatever the file says.
+  EXPECT_EQ(rejected(R"({"hid\nden": 1})"), file + ": unknown key 'hid\\nden'");
+  EXPECT_EQ(rejected(R"({"model": "gcn", "hid\rden": 1})"), file + ": unknown key 'hid\\rden'; see --help");
+  for (const char* json : {R"({"model": "gcn", "norm": "ba\ntch"})", R"({"model": "g\ncn"})",
+                           R"({"model": "gcn", "task": "no\nde"})"}) {
+    EXPECT_EQ(rejected(json).find('\n'), std::string::npos) << json;
+    EXPECT_EQ(test::error_of([&] { model_options(json, file); }).find('\n'), std::string::npos) << json;
+  }
   EXPECT_EQ(rejected("[]"), file + ": must be an object of options and values");
   EXPECT_TRUE(rejected("{").starts_with(file + ": is not JSON"));
   EXPECT_EQ(rejected(R"({"model": "gat"})", false),

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/host/terminal.h"
+#include "core/quoting.h"
 #include "core/version.h"
 #include "train/commands/completion.h"
 #include "train/commands/device_text.h"
@@ -168,7 +169,7 @@ TaskKind chosen_task(const Arguments& arguments, const std::vector<GivenOption>&
   try {
     return parse_task(task);
   } catch (const Error& error) {
-    check(file.empty(), file, ": ", error.what());
+    check(file.empty(), file, ": ", printable(error.what()));
     throw;
   }
 }
@@ -182,7 +183,7 @@ TrainOptions defaults_of_model(const Arguments& arguments, const std::vector<Giv
     if (option.name == "model") model = option.text, file = option.file;
   if (!defaults.choose_model) {
     check(model.empty() || model == defaults.model, file, ": 'model' must be ", defaults.model,
-          " for this command, got '", model, "'");
+          " for this command, got '", printable(model), "'");
     return task == TaskKind::kNode ? defaults : published_options(defaults.model, task);
   }
   if (const std::string given = arguments.last_value("model"); !given.empty()) model = given, file.clear();
@@ -192,7 +193,7 @@ TrainOptions defaults_of_model(const Arguments& arguments, const std::vector<Giv
     options.choose_model = true;
     return options;
   } catch (const Error& error) {
-    check(file.empty(), file, ": ", error.what());
+    check(file.empty(), file, ": ", printable(error.what()));
     throw;
   }
 }

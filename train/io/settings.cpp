@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "core/error.h"
+#include "core/quoting.h"
 #include "train/io/json_text.h"
 #include "train/task/model_registry.h"
 
@@ -78,7 +79,7 @@ std::vector<GivenOption> read_settings(std::string_view json, const std::string&
   const Json object = parse_object(json, file);
   for (const auto& [key, value] : object.items()) {
     check(!key.empty() && key.find_first_of("=\n ") == std::string::npos && key[0] != '-', file,
-          ": unknown key '", key, "'");
+          ": unknown key '", printable(key), "'");
     check(std::find(std::begin(kCommandLineOnly), std::end(kCommandLineOnly), key) ==
               std::end(kCommandLineOnly),
           file, ": '", key, "' belongs on the command line");
@@ -99,14 +100,14 @@ TrainOptions model_options(std::string_view json, const std::string& file) {
     options = published_options(object["model"].get<std::string>(),
                                 has_task ? parse_task(object["task"].get<std::string>()) : TaskKind::kNode);
   } catch (const Error& error) {
-    fail(file, ": ", error.what());
+    fail(file, ": ", printable(error.what()));
   }
   const std::vector<TrainOption> table = option_table(options);
   for (const GivenOption& option : given)
     check(std::any_of(
               table.begin(), table.end(),
               [&](const auto& row) { return row.name == option.name && row.role == OptionRole::kModel; }),
-          file, ": '", option.name, "' is no option of the model ", options.model);
+          file, ": '", printable(option.name), "' is no option of the model ", options.model);
   apply_options(given, options);
   return options;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/quoting.h"
 #include "train/task/fanout.h"
 #include "train/task/model_registry.h"
 #include "train/task/option_table.h"
@@ -88,14 +89,15 @@ void apply_options(const std::vector<GivenOption>& given, TrainOptions& options)
   };
   for (const GivenOption& option : given)
     check(std::any_of(table.begin(), table.end(), [&](const auto& row) { return row.name == option.name; }),
-          option.file, option.file.empty() ? "" : ": ", "unknown key '", option.name, "'; see --help");
+          option.file, option.file.empty() ? "" : ": ", "unknown key '", printable(option.name),
+          "'; see --help");
   for (const TrainOption& row : table) {
     const GivenOption* option = find(row.name);
     if (!option) continue;
     try {
       row.set(options, option->text);
     } catch (const Error& error) {
-      check(option->file.empty(), option->file, ": ", error.what());
+      check(option->file.empty(), option->file, ": ", printable(error.what()));
       throw;
     }
   }
