@@ -48,9 +48,11 @@ Dataset read_tudataset(const std::string& folder);
 struct CsvOptions {
   std::string nodes;     // a file with a record for each node; empty: the nodes are those of the edges
   std::string edges;     // a file with a record for each edge
-  std::string columns;   // "id=paper,label=topic": columns with other names than the usual ones
+  std::string columns;   // "id=paper,label=topic": columns with other names than the usual ones; label may
+                         // have several
   std::string features;  // names and prefixes of feature columns, "x*,year"; empty: all without another role
   bool undirected = false;
+  bool regression = false;  // labels are numbers to predict
 };
 
 /// CSV files with header lines (RFC 4180: quoted fields, CRLF; also separated by semicolons or tabs, with a
@@ -62,8 +64,10 @@ struct CsvOptions {
 /// Nodes are in the order of the file; without one, integer ids in ascending and other ids in first order.
 /// node_id or node_names keeps the ids. Labels that are the integers 0, 1, ..., C - 1 are classes; others
 /// become classes in ascending order with class_names. An empty label, and a negative one among integers, is
-/// unlabelled. Throws Error for an unknown or repeated id, another number of fields than in the header, text
-/// where a number is needed, and unlabelled nodes in the split.
+/// unlabelled. Several label columns, "label=a,label=b", are several labels a node: 0, 1, and -1 or nothing
+/// where it is not known. With `regression`, labels are numbers, nothing or nan where one is missing. Both
+/// keep the names of the columns as class_names. Throws Error for an unknown or repeated id, another number
+/// of fields than in the header, text where a number is needed, and unlabelled nodes in the split.
 Dataset read_csv(const CsvOptions& options);
 
 /// Features for a graph that has none, sparse, so that they take 8 to 16 bytes a node:
@@ -109,7 +113,7 @@ inline constexpr Importer kImporters[] = {
        return read_matrix_market_graph(source, o.undirected, o.weights);
      }},
     {"csv", "--edges FILE and --nodes FILE: tables with header lines; ids and labels may be text",
-     "undirected nodes edges columns feature-columns features",
+     "undirected nodes edges columns feature-columns features regression",
      [](const std::string&, const ImportOptions& o) { return read_csv(o.csv); }, false},
     {"tu", "SOURCE is a folder of the TU collection: NAME_A.txt, NAME_graph_indicator.txt and so on",
      "features", [](const std::string& source, const ImportOptions&) { return read_tudataset(source); }},

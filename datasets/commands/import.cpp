@@ -50,8 +50,11 @@ int import_command(int argc, const char* const* argv) {
               "split (or train, val, test) and features; all but id are optional",
               "N|FILE");
   line.option("edges", "csv: a table with columns source, target and optionally weight", "FILE");
-  line.option("columns", "csv: other names of these columns, such as id=paper,label=topic,source=citing",
-              "ROLE=NAME,...");
+  line.option(
+      "columns",
+      "csv: other names of these columns, such as id=paper,label=topic,source=citing; label=a,label=b: "
+      "several labels of 0 and 1 a node",
+      "ROLE=NAME,...");
   line.option("feature-columns",
               "csv: names and prefixes of the features, such as x*,year (default: all others)", "LIST");
   line.option(
@@ -60,6 +63,7 @@ int import_command(int argc, const char* const* argv) {
       "onehot, a column for each node: the first layer then has nodes x hidden weights, 4 bytes each, "
       "of which training holds four copies",
       "degree|onehot");
+  line.flag("regression", "csv: labels are numbers to predict, not classes; empty where one is missing");
   line.flag("no-weights", "mtx: ignore the values");
   line.option("name", "Name of the dataset in logs", "TEXT");
   if (!line.parse(argc, argv)) return 0;
@@ -69,16 +73,16 @@ int import_command(int argc, const char* const* argv) {
   check(line.num_files() == wanted, "import ", importer.format, " takes ",
         importer.has_source ? "SOURCE FILE" : "--edges FILE, --nodes FILE and the FILE to write", ", got ",
         line.num_files() - 1, line.num_files() == 2 ? " argument" : " arguments", "; see import --help");
-  for (const char* option :
-       {"undirected", "relabel", "nodes", "no-weights", "edges", "columns", "feature-columns", "features"})
+  for (const char* option : {"undirected", "relabel", "nodes", "no-weights", "edges", "columns",
+                             "feature-columns", "features", "regression"})
     check(!line.has(option) || importer.accepts(option), "--", option, " belongs to ", formats_with(option));
   ImportOptions options{.undirected = line.has("undirected"),
                         .relabel = line.has("relabel"),
                         .weights = !line.has("no-weights")};
   if (importer.accepts("edges")) {
     const auto text = [&](const char* option) { return line.has(option) ? line.text(option) : ""; };
-    options.csv = {text("nodes"), text("edges"), text("columns"), text("feature-columns"),
-                   options.undirected};
+    options.csv = {text("nodes"),           text("edges"),      text("columns"),
+                   text("feature-columns"), options.undirected, line.has("regression")};
   } else {
     line.read("nodes", options.nodes);
     check(!line.has("nodes") || options.nodes >= 0, "--nodes must be at least 0, got ", options.nodes);
@@ -90,8 +94,9 @@ int import_command(int argc, const char* const* argv) {
   if (line.has("name")) dataset.name = line.text("name");
   if (line.has("features")) make_features(dataset, line.text("features"));
   save_dataset(dataset, out);
-  print_line("{}: {}, {} nodes, {} edges, {} features, {} classes", out, dataset.name, dataset.num_nodes,
-             dataset.num_edges(), dataset.num_features, dataset.num_classes);
+  print_line("{}: {}, {} nodes, {} edges, {} features, {} {}", out, dataset.name, dataset.num_nodes,
+             dataset.num_edges(), dataset.num_features, dataset.num_classes,
+             dataset.regression() ? "targets" : "classes");
   return 0;
 }
 

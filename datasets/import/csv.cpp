@@ -29,7 +29,7 @@ std::int64_t end_of(const CsvTable& table, int column, const std::string& id, co
   return node;
 }
 
-Edges read_edges(const CsvOptions& options, const std::map<std::string, std::string>& roles, NodeIds& ids) {
+Edges read_edges(const CsvOptions& options, const CsvRoles& roles, NodeIds& ids) {
   CsvTable table(options.edges);
   const int source = find_column(table, roles, "source"), target = find_column(table, roles, "target");
   const int weight = find_column(table, roles, "weight");
@@ -51,14 +51,15 @@ Edges read_edges(const CsvOptions& options, const std::map<std::string, std::str
 Dataset read_csv(const CsvOptions& options) {
   check(!options.edges.empty(), "a CSV import needs --edges FILE with columns source and target");
   check(!options.nodes.empty() || options.features.empty(), "--feature-columns belongs to --nodes FILE");
-  const std::map<std::string, std::string> roles = parse_roles(options.columns);
+  check(!options.nodes.empty() || !options.regression, "--regression belongs to --nodes FILE");
+  const CsvRoles roles = parse_roles(options.columns);
   for (const auto& [role, name] : roles)
     check(!options.nodes.empty() || role == "source" || role == "target" || role == "weight", "--columns ",
           role, "=... belongs to --nodes FILE");
   Dataset out;
   out.name = stem_of(options.nodes.empty() ? options.edges : options.nodes);
   NodeIds ids;
-  if (!options.nodes.empty()) read_csv_nodes(options.nodes, roles, options.features, ids, out);
+  if (!options.nodes.empty()) read_csv_nodes(options.nodes, roles, options, ids, out);
   Edges edges = read_edges(options, roles, ids);
   if (options.nodes.empty()) {
     const std::vector<std::int64_t> order = ids.ascending();

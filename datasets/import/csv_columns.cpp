@@ -44,8 +44,8 @@ std::string lower(std::string text) {
 
 }  // namespace
 
-std::map<std::string, std::string> parse_roles(const std::string& text) {
-  std::map<std::string, std::string> roles;
+CsvRoles parse_roles(const std::string& text) {
+  CsvRoles roles;
   if (text.empty()) return roles;
   for (const std::string& part : parts_of(text)) {
     const std::size_t equals = part.find('=');
@@ -57,20 +57,29 @@ std::map<std::string, std::string> parse_roles(const std::string& text) {
       for (const Role& r : kRoles) known += (known.empty() ? "" : ", ") + std::string(r.name);
       fail("--columns: unknown role ", quote(role), ": expected one of ", known);
     }
-    roles[role] = part.substr(equals + 1);
+    check(role == "label" || !roles.contains(role), "--columns names two columns for ", role,
+          ": only label may have several");
+    roles.emplace(role, part.substr(equals + 1));
   }
   return roles;
 }
 
-int find_column(const CsvTable& table, const std::map<std::string, std::string>& roles,
-                std::string_view role) {
+namespace {
+
+int column_named(const CsvTable& table, const std::string& name, std::string_view role) {
   const std::vector<std::string>& columns = table.columns();
-  if (const auto given = roles.find(std::string(role)); given != roles.end()) {
-    const auto found = std::find(columns.begin(), columns.end(), given->second);
-    check(found != columns.end(), table.path(), ": has no column ", quote(given->second), " (--columns ",
-          role, "=...); its columns are ", table.list_columns());
-    return static_cast<int>(found - columns.begin());
-  }
+  const auto found = std::find(columns.begin(), columns.end(), name);
+  check(found != columns.end(), table.path(), ": has no column ", quote(name), " (--columns ", role,
+        "=...); its columns are ", table.list_columns());
+  return static_cast<int>(found - columns.begin());
+}
+
+}  // namespace
+
+int find_column(const CsvTable& table, const CsvRoles& roles, std::string_view role) {
+  const std::vector<std::string>& columns = table.columns();
+  if (const auto given = roles.find(std::string(role)); given != roles.end())
+    return column_named(table, given->second, role);
   int found = -1;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const std::string& name = columns[i];
@@ -83,6 +92,20 @@ int find_column(const CsvTable& table, const std::map<std::string, std::string>&
     found = static_cast<int>(i);
   }
   return found;
+}
+
+std::vector<int> label_columns(const CsvTable& table, const CsvRoles& roles) {
+  const auto [first, last] = roles.equal_range("label");
+  std::vector<int> columns;
+  for (auto given = first; given != last; ++given) {
+    const int column = column_named(table, given->second, "label");
+    check(std::find(columns.begin(), columns.end(), column) == columns.end(), "--columns names ",
+          quote(given->second), " twice as a label");
+    columns.push_back(column);
+  }
+  if (columns.empty())
+    if (const int usual = find_column(table, roles, "label"); usual >= 0) columns.push_back(usual);
+  return columns;
 }
 
 std::vector<std::size_t> feature_columns(const CsvTable& table, const std::string& list,

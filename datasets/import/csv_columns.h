@@ -10,14 +10,20 @@
 
 namespace rodeo {
 
-/// "id=paper,label=topic" as {id: paper, label: topic}. Throws Error for an unknown role and other text.
-std::map<std::string, std::string> parse_roles(const std::string& text);
+using CsvRoles = std::multimap<std::string, std::string>;  // names of columns by role
+
+/// "id=paper,label=topic" as {id: paper, label: topic}. Throws Error for an unknown role, for one but `label`
+/// that is given twice, and for other text.
+CsvRoles parse_roles(const std::string& text);
 
 /// The column with a role: the one that `roles` names, else the one whose name is usual for it, without
 /// regard to case (source, src, from, ...). -1 if there is none. Throws Error if `roles` names none of the
 /// columns, and if several columns have usual names.
-int find_column(const CsvTable& table, const std::map<std::string, std::string>& roles,
-                std::string_view role);
+int find_column(const CsvTable& table, const CsvRoles& roles, std::string_view role);
+
+/// The columns of labels: those that `roles` names, in that order, else the usual one; none without it.
+/// Throws Error as find_column, and for a column that is named twice.
+std::vector<int> label_columns(const CsvTable& table, const CsvRoles& roles);
 
 /// The columns that are features: those of `list`, names or prefixes such as "x*,year", in the order of the
 /// file; with an empty list, all that have a name and are not in `taken`. Throws Error for a part of the list

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "datasets/dataset.h"
+#include "datasets/import.h"
+#include "datasets/import/csv_columns.h"
 
 namespace rodeo {
 
@@ -36,8 +36,8 @@ class NodeIds {
 };
 
 /// Fills ids, num_nodes, features, labels, split and names from a file with one record a node.
-/// `roles` and `features` are CsvOptions::columns, parsed, and CsvOptions::features.
-void read_csv_nodes(const std::string& path, const std::map<std::string, std::string>& roles,
-                    const std::string& features, NodeIds& ids, Dataset& out);
+/// `roles` is options.columns, parsed.
+void read_csv_nodes(const std::string& path, const CsvRoles& roles, const CsvOptions& options, NodeIds& ids,
+                    Dataset& out);
 
 }  // namespace rodeo

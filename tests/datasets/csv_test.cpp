@@ -3,11 +3,13 @@
 #include <zlib.h>
 
 #include <fstream>
+#include <limits>
 
 #include "datasets/import.h"
 #include "tests/datasets/parts.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
+#include "tests/support/near.h"
 
 namespace rodeo {
 namespace {
@@ -24,7 +26,7 @@ Ids wide(const Tensor& values) {
 /// Two files in a folder, read with options.
 struct Tables {
   TempDir dir;
-  CsvOptions options{dir / "nodes.csv", dir / "edges.csv", "", "", false};
+  CsvOptions options{dir / "nodes.csv", dir / "edges.csv", "", "", false, false};
 
   explicit Tables(const std::string& nodes, const std::string& edges = "source,target\n") {
     if (nodes.empty()) options.nodes.clear();
@@ -250,6 +252,60 @@ TEST(DatasetsMakeFeatures, OneHotAndDegree) {
   none.src = none.dst = Tensor::zeros({0}, DType::kI32);
   make_features(none, "onehot");
   EXPECT_EQ(none.num_features, 0);
+}
+
+TEST(DatasetsCsv, NumbersToPredict) {
+  Tables t("id,price,size,x\na,1.5,2,1\nb,,-3,2\nc,nan,1e3,3\n");
+  t.options.regression = true;
+  t.options.columns = "label=price,label=size";
+  const Dataset two = t.read();
+  EXPECT_TRUE(two.regression());
+  EXPECT_EQ(two.num_classes, 2);
+  EXPECT_EQ(two.num_features, 1);
+  EXPECT_EQ(two.class_names, (Names{"price", "size"}));
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(
+      test::same_bits(two.y, Tensor::from(std::vector<float>{1.5F, 2, none, -3, none, 1000}, {3, 2})));
+  t.options.columns = "label=size", t.options.features = "x";
+  EXPECT_EQ(t.read().y.shape(), (Shape{3, 1}));  // whole numbers too
+  t.options.columns = "label=cost", t.options.features = "";
+  EXPECT_EQ(
+      t.error(),
+      "nodes.csv: has no column 'cost' (--columns label=...); its columns are 'id', 'price', 'size', 'x'");
+  t.options.columns = "";
+  EXPECT_EQ(
+      t.error(),
+      "nodes.csv: --regression needs a column with numbers to predict: name it by --columns label=NAME; its "
+      "columns are 'id', 'price', 'size', 'x'");
+  Tables text("id,label\na,1\nb,cat\n");
+  text.options.regression = true;
+  EXPECT_EQ(text.error(), "nodes.csv: line 3: column 'label' must be a finite number, got 'cat'");
+  Tables none_known("id,label\na,\nb,nan\n");
+  none_known.options.regression = true;
+  EXPECT_EQ(none_known.error(), "nodes.csv: column 'label' is empty: fill it, or leave the column out");
+  Tables split("id,label,split\na,1.5,train\nb,,test\n");  // an unknown target is left out of the loss
+  split.options.regression = true;
+  EXPECT_EQ(split.read().split.test.numel(), 1);
+}
+
+TEST(DatasetsCsv, SeveralLabelsOfANode) {
+  Tables t("id,red,round,x\na,1,0,1\nb,true,,2\nc,-1,0,3\n");
+  t.options.columns = "label=round,label=red";
+  const Dataset d = t.read();
+  EXPECT_TRUE(d.multi_label());
+  EXPECT_EQ(d.class_names, (Names{"round", "red"}));
+  EXPECT_EQ(d.num_features, 1);
+  const std::uint8_t none = Dataset::kMissingLabel;
+  EXPECT_EQ(d.y.to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{0, 1, none, 1, 0, none}));
+  t.options.columns = "label=red,label=red";
+  EXPECT_EQ(t.error(), "--columns names 'red' twice as a label");
+  t.options.columns = "id=id,id=x";
+  EXPECT_EQ(t.error(), "--columns names two columns for id: only label may have several");
+  t.options.columns = "label=red,label=x";
+  EXPECT_EQ(
+      t.error(),
+      "nodes.csv: line 3: column 'x' must be 0, 1 or nothing, as one of several labels, got '2': or are they "
+      "numbers to predict, --regression?");
 }
 
 }  // namespace

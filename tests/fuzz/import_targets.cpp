@@ -38,6 +38,8 @@ void import(std::string_view format, const std::string& source, std::uint64_t nu
       options.csv.edges = source + "/edges.csv";
       options.csv.undirected = options.undirected;
       if ((number >> 5) % 4 > 0) options.csv.nodes = source + "/nodes.csv";
+      if ((number >> 7) % 4 > 1) options.csv.columns = "label=age,label=x1";
+      options.csv.regression = (number >> 7) % 4 == 3;
     }
     try {
       const Dataset dataset = importer.read(source, options);
