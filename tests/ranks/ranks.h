@@ -1,6 +1,8 @@
 /// The communicator of the process, for tests of several ranks.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include "core/communicator.h"
 
 namespace rodeo::test {
@@ -10,3 +12,7 @@ const Communicator& ranks();
 Device device();
 
 }  // namespace rodeo::test
+
+/// Skips a test that has nothing to see on one rank.
+#define RODEO_NEEDS_TWO_RANKS() \
+  if (::rodeo::test::ranks().size() < 2) GTEST_SKIP() << "needs at least two ranks"
