@@ -10,6 +10,7 @@
 #include "ops/epilogue.h"
 #include "ops/gather_rows.h"
 #include "ops/kernels/sparse.h"
+#include "ops/row_cache.h"
 #include "ops/scale_rows.h"
 
 namespace rodeo {
@@ -63,7 +64,7 @@ Features::Features(PendingRows rows) {
 
 const Variable& Features::input() const {
   check(!is_sparse(), "[features] a dense matrix is needed here, and these features are sparse: ", shape());
-  if (rows_ && !dense_.defined()) dense_ = Variable(gather_rows(rows_->x, rows_->index));
+  if (rows_ && !dense_.defined()) dense_ = Variable(gather_rows(rows_->x, rows_->cache, rows_->index));
   return dense_;
 }
 

@@ -7,6 +7,7 @@
 #include "core/adjacency.h"
 #include "core/random.h"
 #include "core/variable.h"
+#include "ops/row_cache_types.h"
 
 namespace rodeo {
 
@@ -19,8 +20,9 @@ constexpr double kSparseBelowOnCpu = 0.2, kSparseBelowOnCuda = 0.12;
 
 /// Rows of a matrix that are not gathered yet: y[i] = x[index[i]].
 struct PendingRows {
-  Tensor x;      // [m, n]
-  Tensor index;  // i64 [k] in [0, m)
+  Tensor x;             // [m, n]
+  Tensor index;         // i64 [k] in [0, m)
+  RowCache cache = {};  // undefined, or of x: then rows are gathered, each once
 };
 
 /// A dropout and a row scale that are deferred until x is read: y[i, j] = scale[i] dropout(x)[i, j].

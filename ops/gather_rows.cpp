@@ -40,7 +40,7 @@ Tensor gather_rows(const Tensor& x, const Tensor& index) {
   check_indices("gather_rows", "index", index, x.dim(0));
   const Shape shape = x.rank() == 1 ? index.shape() : Shape{index.numel(), x.dim(1)};
   const Tensor y = Tensor::empty(shape, x.dtype(), x.device());
-  if (y.numel() > 0) kernels::gather_rows.on(y.device())(x, index, y);
+  if (y.numel() > 0) kernels::gather_rows.on(y.device())(x, {}, index, y);
   return y;
 }
 

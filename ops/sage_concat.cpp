@@ -7,6 +7,7 @@
 #include "ops/index_checks.h"
 #include "ops/kernels/dense.h"
 #include "ops/kernels/graph.h"
+#include "ops/row_cache.h"
 #include "ops/sparse/row_order.h"
 #include "ops/sparse/spmm_reduce.h"
 #include "ops/sparse/spmm_sum.h"
@@ -71,8 +72,8 @@ Variable sage_concat(const Adjacency& adj, const PendingRows& rows, const SpmmOp
   check_shape("sage_concat", "index", rows.index, {adj.cols()});
   constexpr std::int64_t kVector = 16;  // bytes; products copy a matrix of other rows to align it
   const bool aligned = rows.x.dim(1) * static_cast<std::int64_t>(size_of(rows.x.dtype())) % kVector == 0;
-  if (!aligned || !is_scaled_sum(adj, rows.x.dtype(), options))
-    return sage_concat(adj, Variable(gather_rows(rows.x, rows.index)), options);
+  if (rows.cache.defined() || !aligned || !is_scaled_sum(adj, rows.x.dtype(), options))
+    return sage_concat(adj, Variable(gather_rows(rows.x, rows.cache, rows.index)), options);
   SpmmOptions plain = options;
   plain.reduce = Reduce::kSum;
   const Tensor scale = options.reduce == Reduce::kMean ? mean_scale(adj, rows.x.dtype()) : Tensor();

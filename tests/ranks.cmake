@@ -30,7 +30,7 @@ add_test(NAME Ranks.gpu.faults
          COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/ranks/where_gpus_are.sh 2 ${faults_test} nccl $<TARGET_FILE:rank_launch> $<TARGET_FILE:rank_faults>)
 set_tests_properties(Ranks.gpu.2 Ranks.gpu.4 Ranks.gpu.faults PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
 add_test(NAME Ranks.ctrl_c COMMAND python3 ${CMAKE_CURRENT_LIST_DIR}/ranks/ctrl_c_test.py $<TARGET_FILE:rank_launch>)
-set_tests_properties(Ranks.tcp.2 Ranks.tcp.4 Ranks.tcp.faults Ranks.launch Ranks.ctrl_c PROPERTIES TIMEOUT 150)
+set_tests_properties(Ranks.tcp.2 Ranks.tcp.4 Ranks.tcp.faults Ranks.launch Ranks.ctrl_c PROPERTIES TIMEOUT 300)
 
 add_test(NAME Ranks.commands
          COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/ranks/commands_test.sh ${PROJECT_BINARY_DIR}/bin)
@@ -56,5 +56,5 @@ endforeach()
 add_test(NAME Ranks.faults
          COMMAND ${where_it_works} ${faults_test} mpi ${RODEO_MPIRUN} $<TARGET_FILE:rank_faults>)
 # In a container: mpirun runs as root, and processes may not read each other's memory.
-set_tests_properties(Ranks.2 Ranks.4 Ranks.faults PROPERTIES TIMEOUT 150 SKIP_RETURN_CODE 77 ENVIRONMENT
+set_tests_properties(Ranks.2 Ranks.4 Ranks.faults PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 ENVIRONMENT
   "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_btl_vader_single_copy_mechanism=none")

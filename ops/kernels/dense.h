@@ -70,8 +70,8 @@ RODEO_KERNEL(dropout, void(const Tensor& x, double p, RandomKey key, const Tenso
 RODEO_KERNEL(uniform, void(const Tensor& out, float lo, float hi, RandomKey key));
 
 // epilogue.h: x, dx [m, pitch], y, dy [m, n], bias, db [n]; bias and the scales [m] may be undefined
-/// y may have the memory of x where x has no padding. signs, u8 [ceil(m n / 4)] or undefined: bit e % 4 of byte
-/// e / 4 says whether element e of y is positive.
+/// y may have the memory of x where x has no padding. signs, u8 [ceil(m n / 4)] or undefined: bit e % 4 of
+/// byte e / 4 says whether element e of y is positive.
 RODEO_KERNEL(epilogue, void(const Tensor& x, const Tensor& bias, const EpilogueOptions& options,
                             const Tensor& y, const Tensor& signs));
 /// dx is zero in the padding. dx and db are undefined where not needed. ReLU needs y or signs, ELU y, and the

@@ -4,6 +4,7 @@
 #include "ops/convert_types.h"
 #include "ops/copy_padded_types.h"
 #include "ops/kernels/registry.h"
+#include "ops/row_cache_types.h"
 #include "ops/sample_types.h"
 
 namespace rodeo::kernels {
@@ -38,8 +39,9 @@ RODEO_KERNEL(scan_csr, CsrScan(const Csr& a));
 RODEO_KERNEL(copy_rows, void(const Csr& a, const Tensor& rows, const Tensor& row_ptr, const Tensor& col,
                              const Tensor& edge_ids));
 
-// gather_rows.h: x [m] or [m, n], m may be 0; index [k], y [k] or [k, n]
-RODEO_KERNEL(gather_rows, void(const Tensor& x, const Tensor& index, const Tensor& y));
+// gather_rows.h, row_cache.h: x [m] or [m, n], m may be 0; index [k], y [k] or [k, n]; cache undefined or of
+// x
+RODEO_KERNEL(gather_rows, void(const Tensor& x, const RowCache& cache, const Tensor& index, const Tensor& y));
 
 // segment_reduce.h
 RODEO_KERNEL(iota, void(const Tensor& ids));  // i32 [n]: 0, 1, 2, ...

@@ -37,7 +37,7 @@ std::vector<std::int64_t> count_by_owner(const NodePartition& nodes, const std::
 
 Tensor gathered(const Tensor& x, const Tensor& index) {
   const Tensor y = Tensor::empty(with_rows(x, index.numel()), x.dtype(), x.device());
-  if (y.numel() > 0) kernels::gather_rows.on(y.device())(edge_matrix(x), index, edge_matrix(y));
+  if (y.numel() > 0) kernels::gather_rows.on(y.device())(edge_matrix(x), {}, index, edge_matrix(y));
   return y;
 }
 

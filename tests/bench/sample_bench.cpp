@@ -11,6 +11,7 @@
 #include "core/context.h"
 #include "core/kernel_timer.h"
 #include "core/memory_stats.h"
+#include "core/page_locked.h"
 #include "core/random.h"
 #include "core/threads.h"
 #include "core/version.h"
@@ -25,6 +26,7 @@
 #include "tests/bench/large_graph.h"
 #include "train/adam.h"
 #include "train/batch_runner.h"
+#include "train/task/host_features.h"
 
 namespace rodeo::bench {
 namespace {
@@ -38,6 +40,8 @@ struct Settings {
   int epochs = 0;
   Device device = kCpu;
   DType dtype = DType::kF32;
+  bool on_host = false;         // features: page-locked
+  std::int64_t cache_mib = -1;  // -1: half of what is free on the device
 };
 
 struct Parts {
@@ -51,7 +55,25 @@ struct Data {
   Tensor x;      // [nodes, features]
   Tensor label;  // i64 [nodes]
   Tensor train;  // i64 [k], on the host
+  RowCache cache = {};
 };
+
+/// Moves the features to the host, and counts which rows batches read: returns what `describe` says.
+std::string move_features(const Settings& s, Data& data) {
+  const Tensor x = page_locked(data.x.shape(), data.x.dtype(), s.device);
+  x.copy_from(data.x);
+  data.x = x;
+  const MiniBatchTraining batches{.batches = MiniBatches(data.train, data.graph.rows(), s.batch, 0, s.device),
+                                  .sampler = NeighborSampler(data.graph, {s.fanout}),
+                                  .forward = {},
+                                  .batch_size = s.batch};
+  TrainOptions options;
+  options.feature_cache_mib = s.cache_mib;
+  HottestRows hottest = hottest_rows(data.x, batches, options);
+  const std::string text = describe(data.x, hottest);
+  data.cache = std::move(hottest.cache);
+  return text;
+}
 
 Tensor random_labels(std::int64_t nodes, std::int64_t classes, Device device) {
   std::vector<std::int64_t> label(static_cast<std::size_t>(nodes));
@@ -92,6 +114,7 @@ class Run {
       : s_(s),
         sampler_(data.graph, {s.fanout}),
         x_(data.x),
+        cache_(data.cache),
         label_(data.label),
         batches_(data.train, data.graph.rows(), s.batch, 0, s.device),
         model_({.in = s.features,
@@ -158,7 +181,9 @@ class Run {
   static double milliseconds_since(Clock::time_point begin) {
     return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
   }
-  Features features(const SampledBatch& batch) const { return Features(PendingRows{x_, batch.inputs()}); }
+  Features features(const SampledBatch& batch) const {
+    return Features(PendingRows{x_, batch.inputs(), cache_});
+  }
   Tensor step(const SampledBatch& batch, const Features& x) {
     const RandomStep random_step(adam_.step_counter());
     std::vector<Adjacency> blocks;
@@ -173,7 +198,9 @@ class Run {
 
   Settings s_;
   NeighborSampler sampler_;
-  Tensor x_, label_, rows_;
+  Tensor x_;
+  RowCache cache_;
+  Tensor label_, rows_;
   std::vector<std::int64_t> every_;
   MiniBatches batches_;
   Sage model_;
@@ -242,6 +269,9 @@ int run(int argc, const char* const* argv) {
   add("train", "Training nodes; 0: 196615, or those of papers100M", number("0"), "N");
   add("epochs", "Timed epochs; the median is reported", number("3"), "N");
   add("dtype", "f32, bf16 or f16", text("f32"), "NAME");
+  add("features-on", "device, or host: page-locked memory, and the rows that are read most on the device",
+      text("device"), "NAME");
+  add("feature-cache", "MiB of the device for these rows; -1: half of what is free", number("-1"), "MIB");
   add("tf32", "f32 matrix products round their inputs to TF32");
   add("profile", "Print the kernels of 20 batches by their time");
   add("device", "auto, cpu, cuda or cuda:i", text("auto"), "NAME");
@@ -255,9 +285,12 @@ int run(int argc, const char* const* argv) {
              .fanout = parsed["fanout"].as<std::vector<std::int64_t>>(),
              .epochs = static_cast<int>(parsed["epochs"].as<std::int64_t>()),
              .device = parse_device(parsed["device"].as<std::string>()),
-             .dtype = dtype_named(parsed["dtype"].as<std::string>())};
+             .dtype = dtype_named(parsed["dtype"].as<std::string>()),
+             .on_host = parse_features_on(parsed["features-on"].as<std::string>()) == FeaturesOn::kHost,
+             .cache_mib = parsed["feature-cache"].as<std::int64_t>()};
   set_allow_tf32(parsed.count("tf32") > 0);
-  const Data data = make_data(s);
+  Data data = make_data(s);
+  const std::string place = s.on_host ? move_features(s, data) : "on the device";
 
   verify(s, data);
   Run bench(s, data);
@@ -268,6 +301,7 @@ int run(int argc, const char* const* argv) {
   for (int e = 0; e < s.epochs; ++e) ms.push_back(bench.epoch(2 + e));
   std::ranges::sort(ms);
   fmt::print("sample_bench, rodeo {} ({}), {}\n", RODEO_VERSION, RODEO_COMMIT, describe(s.device));
+  fmt::print("features {}\n", place);
   fmt::print("{:<16}{:>8}{:>8}{:>10}{:>10}{:>10}{:>10}{:>12}{:>12}{:>12}{:>10}\n", "graph", "batch", "hidden",
              "batches", "edges, M", "inputs, M", "epoch, ms", "sample, ms", "gather, ms", "train, ms",
              "peak, GiB");

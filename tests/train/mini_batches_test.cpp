@@ -87,6 +87,28 @@ TEST_P(TrainMiniBatches, AllNeighboursOfATrunkAreTheWholeGraph) {
   }
 }
 
+// In page-locked memory, without a cache, with a cache of all rows (that of tiny_dataset() is below 1 MiB)
+// and with half of the device.
+TEST_P(TrainMiniBatches, FeaturesOnTheHostGiveTheSameBits) {
+  for (const char* model : {"sage", "gcn"})
+    for (const bool parts : {false, true}) {
+      TrainOptions of = published_options(model);
+      of.batch = 16;
+      of.features = FeatureForm::kDense;
+      of.batch_by_parts = parts;
+      if (!parts) of.fanout = "5,3";
+      of.features_on = FeaturesOn::kDevice;
+      const Outcome want = train(of, device(), 6);
+      of.features_on = FeaturesOn::kHost;
+      for (const std::int64_t mib : {0, 1, -1}) {
+        of.feature_cache_mib = mib;
+        const Outcome host = train(of, device(), 6);
+        EXPECT_EQ(host.losses, want.losses) << model << " " << mib;
+        EXPECT_EQ(host.summary.best.val, want.summary.best.val) << model << " " << mib;
+      }
+    }
+}
+
 TEST_P(TrainMiniBatches, EveryModelLearnsFromSamples) {
   for (const char* model : {"gcn", "gat", "gatv2", "gin", "sage"}) {
     TrainOptions of = published_options(model);

@@ -52,7 +52,9 @@ void describe(const Console& console, const NodeRun& run, const TrainOptions& op
   console.say("split", fmt::format("{} train, {} val, {} test{}{}", task.split_sizes[0], task.split_sizes[1],
                                    task.split_sizes[2], nodes ? "" : " ", task.parts_of));
   if (task.partition) console.say("ranks", describe_ranks(*task.partition));
-  console.say("features", task.features);
+  const auto& batches = run.model.mini_batches;
+  console.say("features",
+              task.features + (batches && !batches->features.empty() ? ", " + batches->features : ""));
   if (!task.reorder.empty())
     console.say("reorder", fmt::format("{}, in {:.1f} ms", task.reorder, task.reorder_ms));
   console.say("memory", str(format_bytes(memory_stats(device).current), " on ", device));

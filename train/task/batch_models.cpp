@@ -6,6 +6,7 @@
 #include "models/sage.h"
 #include "models/trunk.h"
 #include "train/task/fanout.h"
+#include "train/task/host_features.h"
 #include "train/task/layerwise.h"
 
 namespace rodeo {
@@ -21,23 +22,37 @@ std::vector<std::int64_t> fanout_of(const TrainOptions& options) {
   return parse_fanout(options.fanout, options.layers, options.replace);
 }
 
+/// forward(batch, x): with the features of the batch.
+using BatchForward = std::function<Variable(const SampledBatch& batch, const Features& x)>;
+
 std::shared_ptr<const MiniBatchTraining> training(const TrainOptions& options, const NodeTask& task,
-                                                  const Adjacency& adj,
-                                                  std::function<Variable(const SampledBatch&)> forward,
+                                                  const Adjacency& adj, BatchForward forward,
                                                   bool can_be_padded) {
-  return std::make_shared<const MiniBatchTraining>(
+  const auto out = std::make_shared<MiniBatchTraining>(
       MiniBatches(task.split.train, task.num_nodes, options.batch, options.seed, adj.device()),
-      NeighborSampler(adj, {fanout_of(options), options.replace, options.seed}), std::move(forward),
-      options.batch, can_be_padded && !options.batch_by_parts,
+      NeighborSampler(adj, {fanout_of(options), options.replace, options.seed}), nullptr, options.batch,
+      can_be_padded && !options.batch_by_parts, std::string(),
       options.batch_by_parts
           ? std::optional(NodeParts(adj, task.split.train, options.batch, options.layers, options.seed))
           : std::nullopt);
+  const Tensor x = task.x.input().value();
+  RowCache cache;
+  if (task.features_on_host) {
+    HottestRows hottest = hottest_rows(x, *out, options);
+    out->features = describe(x, hottest);
+    cache = std::move(hottest.cache);
+  }
+  out->forward = [forward = std::move(forward), x, cache](const SampledBatch& batch) {
+    return forward(batch, Features(PendingRows{x, batch.inputs(), cache}));
+  };
+  return out;
 }
 
 /// The forward function of evaluations: --eval.
 std::function<Variable()> evaluation(const TrainOptions& options, const NodeTask& task, const Adjacency& adj,
                                      const std::shared_ptr<const MiniBatchTraining>& batches,
                                      LayerwiseModel model) {
+  model.gathers_inputs = task.features_on_host;
   if (options.eval_sampled)
     return [batches, nodes = std::vector{task.split.train, task.split.val, task.split.test},
             count = task.num_nodes] { return sampled_logits(*batches, nodes, count); };
@@ -49,13 +64,12 @@ std::function<Variable()> evaluation(const TrainOptions& options, const NodeTask
 
 void train_on_batches(NodeModel& model, Sage& sage, const TrainOptions& options, const NodeTask& task,
                       const GcnGraph& graph) {
-  const Tensor x = task.x.input().value();
   model.mini_batches = training(
       options, task, graph.adj,
-      [&sage, x](const SampledBatch& batch) {
+      [&sage](const SampledBatch& batch, const Features& x) {
         std::vector<Adjacency> blocks;
         for (const Block& block : batch.blocks) blocks.push_back(block.adj);
-        return sage.forward(blocks, Features(PendingRows{x, batch.inputs()}));
+        return sage.forward(blocks, x);
       },
       sums_over_blocks(options));
   LayerwiseModel layerwise;
@@ -67,16 +81,15 @@ void train_on_batches(NodeModel& model, Sage& sage, const TrainOptions& options,
 
 void train_on_batches(NodeModel& model, Trunk& trunk, const TrainOptions& options, const NodeTask& task,
                       const GcnGraph& graph) {
-  const Tensor x = task.x.input().value();
   const Tensor degree = graph.scale.defined() ? row_degrees(graph) : Tensor();
   const auto read = [graph, degree](const Block& block) {
     return graph.scale.defined() ? gcn_block(graph, degree, block.adj, block.edge_ids, block.sources)
                                  : GcnBlock{block.adj, {}, {}, {}};
   };
-  const auto forward = [&trunk, x, read](const SampledBatch& batch) {
+  const auto forward = [&trunk, read](const SampledBatch& batch, const Features& x) {
     std::vector<GcnBlock> blocks;
     for (const Block& block : batch.blocks) blocks.push_back(read(block));
-    return trunk.forward(blocks, Features(PendingRows{x, batch.inputs()}));
+    return trunk.forward(blocks, x);
   };
   // Attention plans for a block, and batch normalisation counts its rows: neither can be padded.
   const bool sums = options.model == "sage" || (options.model == "gcn" && !graph.weight.defined());

@@ -57,6 +57,7 @@ Tensor LayerwiseEvaluation::in_chunks(F&& compute) const {
 Variable LayerwiseEvaluation::logits() const {
   const NoGrad no_grad;
   Tensor h = x_;
+  bool gathers = model_.gathers_inputs && !model_.inputs;  // the rows of h
   if (model_.inputs)
     h = in_chunks([&](std::int64_t, std::int64_t begin, std::int64_t end) {
       return model_.inputs(Features(x_.slice(begin, end))).value();
@@ -65,8 +66,11 @@ Variable LayerwiseEvaluation::logits() const {
   for (const auto& layer : model_.layers) {
     h = in_chunks([&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
       const SampledBatch batch = sampler_.sample_checked(nodes_.slice(begin, end), 0, chunk);
-      return layer(batch.blocks.front(), Features(PendingRows{h, batch.inputs()})).value();
+      const Features rows =
+          gathers ? Features(gather_rows(h, batch.inputs())) : Features(PendingRows{h, batch.inputs()});
+      return layer(batch.blocks.front(), rows).value();
     });
+    gathers = false;
     if (!model_.reads_all_layers) kept.clear();
     kept.push_back(h);
   }

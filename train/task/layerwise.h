@@ -17,6 +17,7 @@ struct LayerwiseModel {
   std::function<Variable(const Features& x)> inputs = {};
   /// h [sources, columns] -> [destinations, columns]; block.edge_ids are edges of the graph.
   std::vector<std::function<Variable(const Block& block, const Features& h)>> layers;
+  bool gathers_inputs = false;    // x is in host memory: a chunk reads each of its rows once
   bool reads_all_layers = false;  // false: `outputs` is given the last layer's output alone
   /// Outputs of layers, of the same rows -> logits; null: the last output.
   std::function<Variable(const std::vector<Variable>&)> outputs = {};

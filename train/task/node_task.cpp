@@ -6,11 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "core/page_locked.h"
 #include "core/storage.h"
 #include "datasets/feature_rows.h"
 #include "datasets/hdf5_check.h"
+#include "datasets/hdf5_file.h"
 #include "datasets/subset.h"
 #include "train/task/feature_form.h"
+#include "train/task/host_features.h"
 #include "train/task/rank_share.h"
 #include "train/timing.h"
 
@@ -48,6 +51,13 @@ FeatureForm form_of_first_rank(const Dataset& share, const TrainOptions& options
   return choice.item() != 0 ? FeatureForm::kSparse : FeatureForm::kDense;
 }
 
+/// Of dense features.
+Features page_locked_copy(const Features& x, Device device) {
+  const Tensor from = x.input().value(), to = page_locked(from.shape(), from.dtype(), device);
+  to.copy_from(from);
+  return Features(to);
+}
+
 /// Of the features that a rank reads.
 std::int64_t dense_columns(const Dataset& dataset, const RankRun& over) {
   if (over.features) return dataset.num_nodes > 0 ? over.features(0, 1).dim(1) : 0;
@@ -65,6 +75,13 @@ NodeTask load_task(const TrainOptions& options, Device device, const std::functi
                      .seed = options.seed,
                      .device = options.reorder == NodeOrder::kNone && !over ? device : kCpu};
   check_hdf5_file(options.dataset);
+  bool reads_to_host = false;
+  if (!over && options.batch > 0 && options.reorder == NodeOrder::kNone &&
+      has_dense_features(options.dataset)) {
+    const Shape shape = Hdf5File(options.dataset).array("x").shape();
+    reads_to_host = shape.rank() == 2 && keeps_features_on_host(options, shape[0], shape[1], device);
+    wanted.features = !reads_to_host;
+  }
   if (over && options.reorder == NodeOrder::kNone) {
     wanted.edges = false;
     over->edges = [&](std::int64_t nodes) {
@@ -77,7 +94,12 @@ NodeTask load_task(const TrainOptions& options, Device device, const std::functi
       return load_feature_rows(options.dataset, begin, count);
     };
   }
-  const double load_ms = timed(kCpu, [&] { dataset = load_dataset(options.dataset, wanted); });
+  const double load_ms = timed(kCpu, [&] {
+    dataset = load_dataset(options.dataset, wanted);
+    if (!reads_to_host) return;
+    dataset.x = load_feature_rows(options.dataset, 0, dataset.num_nodes);
+    dataset.num_features = dataset.x.dim(1);
+  });
   NodeTask task = make_task(std::move(dataset), options, device, prepare, over);
   task.load_ms = load_ms;
   return task;
@@ -120,7 +142,13 @@ NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
       dataset.num_features = dataset.x.dim(1);
       form = form_of_first_rank(dataset, options, device, over->ranks);
     }
-    ChosenFeatures chosen = convert_features(dataset, options, form, device);
+    task.features_on_host = !over && dataset.x.defined() &&
+                            keeps_features_on_host(options, dataset.num_nodes, dataset.num_features, device);
+    check(task.features_on_host || over || options.features_on != FeaturesOn::kHost, dataset.name,
+          ": --features-on host is for dense features, and those of the file are sparse");
+    if (task.features_on_host) form = FeatureForm::kDense;
+    ChosenFeatures chosen = convert_features(dataset, options, form, task.features_on_host ? kCpu : device);
+    if (task.features_on_host) chosen.x = page_locked_copy(chosen.x, device);
     task.x = std::move(chosen.x);
     task.features = std::move(chosen.text) + (drops_attr ? "; edge features not used" : "");
     task.feature_norm = chosen.row_norm;

@@ -31,6 +31,7 @@ struct NodeTask {
   /// Root of the mean squared norm of a feature row; kNone unless rows were normalised.
   double feature_norm = Statistics::kNone;
   Features x;                            // f32 or bf16 [nodes, features], on the device
+  bool features_on_host = false;         // x is page-locked host memory (core/page_locked.h)
   std::string features;                  // describes x: "dense, 2708 x 1433"
   Tensor label;                          // Dataset::y, on the device
   std::vector<std::string> class_names;  // Dataset::class_names

@@ -255,6 +255,11 @@ void add_training(Group training, const ModelTraits& traits, TaskKind task) {
                        "neighbours",
                        "What --batch N is: N training nodes and sampled neighbours, or a random part of N of "
                        "all nodes with the edges between them");
+    training.choice(Role::kRun, "features-on", field(&TrainOptions::features_on), parse_features_on,
+                    "auto|device|host",
+                    "With --batch, where features are; auto: on the host if they would fill the device");
+    training.integer(Role::kRun, "feature-cache", field(&TrainOptions::feature_cache_mib), -1,
+                     "MiB of the device for features on the host");
     training.two_words(Role::kRun, "eval", field(&TrainOptions::eval_sampled), "sampled", "layerwise",
                        "With --batch, how evaluations run: exactly, a layer for all nodes before the next, "
                        "or on samples of --fanout");

@@ -8,6 +8,10 @@ std::string_view name(FeatureForm form) {
   return form == FeatureForm::kAuto ? "auto" : form == FeatureForm::kDense ? "dense" : "sparse";
 }
 
+std::string_view name(FeaturesOn where) {
+  return where == FeaturesOn::kAuto ? "auto" : where == FeaturesOn::kDevice ? "device" : "host";
+}
+
 std::string_view name(TaskKind kind) {
   return kind == TaskKind::kNode ? "node" : kind == TaskKind::kLink ? "link" : "graph";
 }
@@ -55,6 +59,12 @@ RegressionLoss parse_regression_loss(std::string_view text) {
   for (const RegressionLoss loss : {RegressionLoss::kMse, RegressionLoss::kMae})
     if (name(loss) == text) return loss;
   fail("--loss must be mse or mae, got '", text, "'");
+}
+
+FeaturesOn parse_features_on(std::string_view text) {
+  for (const FeaturesOn where : {FeaturesOn::kAuto, FeaturesOn::kDevice, FeaturesOn::kHost})
+    if (name(where) == text) return where;
+  fail("--features-on must be auto, device or host, got '", text, "'");
 }
 
 FeatureForm parse_feature_form(std::string_view text) {

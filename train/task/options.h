@@ -21,6 +21,16 @@
 namespace rodeo {
 
 /// Storage format of the input features.
+/// Where the features of mini-batches are.
+enum class FeaturesOn {
+  kAuto,  // on the device, unless they take most of its memory
+  kDevice,
+  kHost,  // in page-locked memory, and the rows that are read most on the device too
+};
+std::string_view name(FeaturesOn where);  // "auto"
+/// "auto", "device" or "host". Throws Error listing the choices for anything else.
+FeaturesOn parse_features_on(std::string_view text);
+
 enum class FeatureForm { kAuto, kDense, kSparse };
 std::string_view name(FeatureForm form);  // "auto"
 /// "auto", "dense" or "sparse". Throws Error listing the choices for anything else.
@@ -131,8 +141,11 @@ struct TrainOptions {
   std::string fanout;                    // sampled edges of a node, hop by hop, "15,10,5"; empty: 10 each
   bool replace = false;                  // draw them with replacement
   bool batch_by_parts = false;           // batches are random parts of all nodes, with the edges inside
-  bool eval_sampled = false;             // evaluations read samples too; false: all edges, layer by layer
-  bool prune_rows = false;               // in training steps the last layer computes the training nodes only
+  FeaturesOn features_on = FeaturesOn::kAuto;
+  std::int64_t feature_cache_mib =
+      -1;                     // of the device, for rows of features on the host; -1: half of what is free
+  bool eval_sampled = false;  // evaluations read samples too; false: all edges, layer by layer
+  bool prune_rows = false;    // in training steps the last layer computes the training nodes only
   Precision precision = Precision::kFp32;
   bool cuda_graph = true;   // on CUDA, replay the training step as a CUDA graph
   bool explain = false;     // print the SpMM algorithms that were chosen, and why
