@@ -28,6 +28,13 @@ MUTANTS = [
     ("ops/loss.cpp", "check_labels(op, label, index, scores.dim(1));", "", "OpsIndexChecks*Labels*"),
     ("ops/convert.cpp", 'check_indices("take", "ids", ids, values.dim(0), -1);',
      'check_indices("take", "ids", ids, values.dim(0), -9);', "OpsIndexChecks*"),
+    # Choices of kernels
+    ("ops/kernel_choice.cpp", "best_ms(candidates) * KernelTuning::kTie;", "best_ms(candidates);", "OpsSpmmTuner*:OpsSddmmTuner*"),
+    ("ops/kernel_choice.cpp", "if (cold > left()) {", "if (false) {", "OpsSpmmTuner*"),
+    ("ops/sparse/tuning_cache.cpp", "problem.heads, problem.k,", "1, problem.k,", "OpsSddmmTuner*"),
+    ("ops/sddmm_tuner.cpp", "if (assumes_no_locality(adj)) return", "if (false) return", "OpsSddmmTuner*"),
+    ("ops/plan/row_clusters.h", "(doubles_common && at_most(95))", "at_most(95)", "OpsRowLocality*"),
+    ("datasets/degrees.cpp", "if (!is_sorted(dst))", "if (is_sorted(dst))", "DatasetsDegrees*"),
     # Dense operators
     ("ops/cpu/dense.cpp", "value > 0 ? 1 / std::sqrt(value)", "value >= 0 ? 1 / std::sqrt(value)", "OpsGcnNorm*"),
     ("ops/cpu/dense.cpp", "value > 0 ? 1 / std::sqrt(value)", "value != 0 ? 1 / std::sqrt(value)", "OpsGcnNorm*"),
