@@ -13,19 +13,18 @@ constexpr int kDepth = 4;  // nonzeros of a set of lanes in one MMA
 /// holds the nonzeros of two sets, each in four columns, one for every lane of a quad. Column n has the
 /// nonzeros of one set at the k of lane n % 4, and zeros elsewhere. Product D: D[g][n] is an output of lane n
 /// % 4 of quad g, if column n has the nonzeros of that quad's set. So the 4 x 4 blocks on the diagonal of
-/// each 8 x 8 block of D are outputs. Without weights all sets have the same right operand, and one MMA is
-/// enough. With weights each right operand is multiplied by the rows of A of its own two sets.
+/// each 8 x 8 block of D are outputs. A right operand of ones is that of all sets. With weights in it there
+/// can be two sets only, of 16 lanes.
 template <int kLanes_>
 struct Packing {
-  static constexpr int kLanes = kLanes_, kSets = 32 / kLanes, kRights = kSets / 2;
+  static constexpr int kLanes = kLanes_, kSets = 32 / kLanes;
+  static constexpr bool kTakesWeights = kSets == 2;
 
   static constexpr int set(int lane) { return lane / kLanes; }
-  static constexpr int right_of(int lane) { return set(lane) / 2; }
 
   /// The lane holds column lane / 4 of a right operand, at the k of lane % 4: the nonzeros of its set if
   /// on_diagonal, else zeros.
   static constexpr bool on_diagonal(int lane) { return lane / 4 % 4 == lane % 4; }
-  static constexpr int set_of_right(int lane, int right) { return right * 2 + lane / 16; }
 
   /// The piece that a lane loads. A lane holds (g, 2t), (g, 2t + 1), (g + 8, 2t) and (g + 8, 2t + 1) of the
   /// product. With this order of pieces, elements `kept` and kept + 2 of these belong to piece lane % kLanes.

@@ -42,7 +42,7 @@ inline constexpr SpmmCase kSpmmCases[] = {
     // kCsr where consecutive rows have columns in common: 512 bytes, and 256 for the rest of a row.
     {{16, 2}, bits_of(spmm_case::kCsr), spmm_case::kOneHead, 4},
     {{16, 2, true}, bits_of(spmm_case::kCsr), spmm_case::kOneHead, 4},
-    // Weights in 16 bits: two sets of 16 lanes share a right operand, four sets of 8 need two.
+    // Weights in 16 bits: two sets of 16 lanes share a right operand. Smaller sets scale the left one.
     {{16, 1}, bits_of(spmm_case::kTensorCores), bits_of(spmm_case::kPerEdge), 2},
     // 256 bytes, where no clusters share an L1. Without a ragged end the warp kernel needs fewer registers.
     {{8, 2}, bits_of(spmm_case::kCsr, spmm_case::kWarps), spmm_case::kOneHead, 4},

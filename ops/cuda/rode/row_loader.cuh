@@ -33,8 +33,8 @@ struct RowLoader {
                                        : Tile::kSums == 16 && Tile::kLanes == 16 ? 2
                                                                                  : 4;
   // Shuffles from a lane that is known at compile time: they need no register for the lane. Not for tiles of
-  // one load, where they make the compiler spill registers (CUDA 13.0).
-  static constexpr bool kConstantLanes = Tile::kLoads == 2;
+  // one load by 8 or fewer lanes, where they make the compiler spill registers (CUDA 13.0).
+  static constexpr bool kConstantLanes = Tile::kLoads == 2 || Tile::kLanes == 16;
 
   const SpmmArgs<T>& args;
   const int lane = threadIdx.x % kWarp;

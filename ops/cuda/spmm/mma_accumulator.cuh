@@ -55,19 +55,8 @@ struct MmaAccumulator {
     } else if constexpr (!kWeighted) {
       Product::add(product, left, right_operand({1, 1, 1, 1}));
     } else {
-#pragma unroll
-      for (int right = 0; right < Map::kRights; ++right) {
-        float w[kDepth];
-#pragma unroll
-        for (int k = 0; k < kDepth; ++k)
-          w[k] = __shfl_sync(kFullMask, weight[k], Map::set_of_right(lane, right) * Tile::kLanes);
-        MmaLeft own;
-#pragma unroll
-        for (int k = 0; k < kDepth; ++k)
-#pragma unroll
-          for (int i = 0; i < 4; ++i) own.word[k][i] = Map::right_of(lane) == right ? left.word[k][i] : 0;
-        Product::add(product, own, right_operand(w));
-      }
+      static_assert(Map::kTakesWeights, "each lane has the weights of its own column of the right operand");
+      Product::add(product, left, right_operand(weight));
     }
   }
   __device__ typename Product::Right right_operand(const float (&weight)[kDepth]) const {
