@@ -32,9 +32,11 @@ struct RowLoader {
   static constexpr int kRowsInFlight = Tile::kVec == 1 ? std::max(2, 8 / Tile::kLoads)
                                        : Tile::kSums == 16 && Tile::kLanes == 16 ? 2
                                                                                  : 4;
-  // Shuffles from a lane that is known at compile time: they need no register for the lane. Not for tiles of
-  // one load by 8 or fewer lanes, where they make the compiler spill registers (CUDA 13.0).
-  static constexpr bool kConstantLanes = Tile::kLoads == 2 || Tile::kLanes == 16;
+  // Shuffles from a lane that is known at compile time: they need no register for the lane. Not for other
+  // tiles of one load, where they make the compiler spill registers (CUDA 13.0).
+  static constexpr bool kConstantLanes = Tile::kLoads == 2 || Tile::kLanes == 16 ||
+                                         Tile::kWeighting == Weighting::kPerHead ||
+                                         (Tile::kWeighting == Weighting::kPerEdge && sizeof(T) == 2);
 
   const SpmmArgs<T>& args;
   const int lane = threadIdx.x % kWarp;
