@@ -56,9 +56,19 @@ TEST(TrainSvg, AMarkIsNamed) {
 }
 
 TEST(TrainSvg, AScatterPlotNamesItsClasses) {
-  const std::string chart = svg::scatter({}, {1, 2}, {1, 2}, {0, 2}, 3);
-  for (const char* name : {">0</text>", ">1</text>", ">2</text>"}) EXPECT_GE(count(chart, name), 1u) << name;
+  const std::string chart = svg::scatter({}, {1, 2}, {1, 2}, {0, 2}, {"0", "1 (<cat>)", "2"});
+  for (const char* name : {">0</text>", ">1 (&lt;cat&gt;)</text>", ">2</text>"})
+    EXPECT_GE(count(chart, name), 1u) << name;
   EXPECT_EQ(count(chart, "r=\"5\""), 3u);
+}
+
+TEST(TrainSvg, AHeatMapNamesItsRows) {
+  const std::string chart =
+      svg::heat_map({}, {5, 1, 2, 7}, {"0 (<cat>)", "1 (\u00e9l\u00e9phants of the northern savanna)"});
+  EXPECT_EQ(count(chart, ">0 (&lt;cat&gt;)</text>"), 1u);
+  EXPECT_EQ(count(chart, ">1 (\u00e9l\u00e9phants of the nort\u2026</text>"), 1u);  // 24 characters
+  EXPECT_EQ(count(chart, ">1 of class 0 (&lt;cat&gt;) predicted as 1 ("), 1u);
+  EXPECT_EQ(count(chart, ">1</text>"), 2u);  // the second column, and a count
 }
 
 TEST(TrainSvg, ManyPointsAreThinnedOutButThePeak) {

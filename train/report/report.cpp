@@ -214,12 +214,14 @@ std::string predictions(const NodeRun& run, const std::string& epoch) {
   for (std::int64_t& node : test)
     if (task.order.defined()) node = task.order.data<std::int64_t>()[node];
   const std::int64_t classes = logits.dim(1), nodes = logits.dim(0);
+  std::vector<std::string> names;
+  for (std::int64_t c = 0; c < classes; ++c) names.push_back(class_text(task, c));
   std::string out;
   if (classes <= kMaxClasses) {
     const std::vector<std::int64_t> counts = confusion(largest_columns(logits), label, test, classes);
     out += section(
         "Test nodes by class",
-        svg::heat_map({.title = "Confusion matrix", .x = "predicted class", .y = "class"}, counts, classes),
+        svg::heat_map({.title = "Confusion matrix", .x = "predicted class", .y = "class"}, counts, names),
         fmt::format("After {}. A row is a class, coloured by shares of it.", epoch));
     out += section("Scores by class", scores(task, counts, classes),
                    fmt::format("Test nodes, after {}.", epoch));
@@ -243,7 +245,7 @@ std::string predictions(const NodeRun& run, const std::string& epoch) {
                            {.title = "Projection of the logits",
                             .x = fmt::format("first component, {} of the variance", percent(plane.share_x)),
                             .y = fmt::format("second, {}", percent(plane.share_y))},
-                           plane.x, plane.y, class_of, classes),
+                           plane.x, plane.y, class_of, names),
                        fmt::format("The model's output for {} of {} nodes after {}, by its two principal "
                                    "components; a colour is a class.",
                                    class_of.size(), nodes, epoch));

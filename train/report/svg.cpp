@@ -73,6 +73,26 @@ std::string text(double x, double y, std::string_view anchor, std::string_view c
                      html_text(content));
 }
 
+constexpr std::size_t kLongestName = 24;  // characters of a name beside a chart
+constexpr double kCharacter = 6.5;        // its mean width
+
+/// The first characters of UTF-8 text, with an ellipsis where some are left out.
+std::string shortened(const std::string& name) {
+  std::size_t at = 0, characters = 0;
+  while (at < name.size() && characters < kLongestName) {
+    for (++at; at < name.size() && (static_cast<unsigned char>(name[at]) & 0xc0U) == 0x80U;) ++at;
+    ++characters;
+  }
+  return at < name.size() ? name.substr(0, at) + "\u2026" : name;
+}
+
+/// The width of the longest name.
+double width_of(const std::vector<std::string>& names) {
+  std::size_t longest = 0;
+  for (const std::string& name : names) longest = std::max(longest, std::min(name.size(), kLongestName + 1));
+  return kCharacter * static_cast<double>(longest);
+}
+
 /// The wanted ticks without those whose text would touch the one before; round values if none is wanted.
 std::vector<double> x_ticks_of(const Axes& axes, const Scale& x) {
   if (axes.x_ticks.empty()) return ticks_of(x, 8);
@@ -212,16 +232,19 @@ std::string bars(std::string_view title, const std::vector<Bar>& bars) {
 }
 
 std::string scatter(const Axes& axes, const std::vector<double>& x, const std::vector<double>& y,
-                    const std::vector<std::int64_t>& class_of, std::int64_t classes) {
+                    const std::vector<std::int64_t>& class_of, const std::vector<std::string>& names) {
   Range xs, ys;
   for (std::size_t i = 0; i < x.size(); ++i)
     if (drawable(x[i], false) && drawable(y[i], false)) xs.add(x[i]), ys.add(y[i]);
   const Scale across = scale_of(xs.low, xs.high, kLeft, kWidth - kRight, false, false);
   const Scale up = scale_of(ys.low, ys.high, kHeight - kBottom, kTop, false, false);
-  constexpr std::int64_t kInRow = 13, kMostInLegend = 52;
-  constexpr double kItem = 44, kLine = 18;
+  constexpr std::int64_t kMostInLegend = 52;
+  constexpr double kLeast = 44, kDot = 26, kLine = 18;
+  const auto classes = static_cast<std::int64_t>(names.size());
   const std::int64_t named = classes <= kMostInLegend ? classes : 0;
-  const double rows = static_cast<double>((named + kInRow - 1) / kInRow);
+  const double item = std::max(kLeast, kDot + width_of(names));
+  const auto in_row = static_cast<std::int64_t>((kWidth - kLeft) / item);
+  const double rows = static_cast<double>((named + in_row - 1) / in_row);
   std::string out = open(axes.title, kHeight + kLine * rows) + axes_of(axes, across, up);
   // More classes than the style sheet has colours take hues of their own.
   const auto color = [&](std::int64_t c) {
@@ -235,40 +258,44 @@ std::string scatter(const Axes& axes, const std::vector<double>& x, const std::v
                        up(y[i]));
   }
   for (std::int64_t c = 0; c < named; ++c) {
-    const double left = kLeft + kItem * static_cast<double>(c % kInRow);
-    const double top = kHeight + kLine * static_cast<double>(c / kInRow) + 8;
+    const double left = kLeft + item * static_cast<double>(c % in_row);
+    const double top = kHeight + kLine * static_cast<double>(c / in_row) + 8;
     out += fmt::format("<circle {} cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\"/>\n", color(c), left, top);
-    out += text(left + 9, top + 4, "start", std::to_string(c));
+    out += text(left + 9, top + 4, "start", shortened(names[static_cast<std::size_t>(c)]));
   }
   return out + "</svg>\n";
 }
 
-std::string heat_map(const Axes& axes, const std::vector<std::int64_t>& counts, std::int64_t n) {
-  const double side =
-      std::min(44.0, (kWidth - kLeft - kRight) / static_cast<double>(std::max<std::int64_t>(n, 1)));
+std::string heat_map(const Axes& axes, const std::vector<std::int64_t>& counts,
+                     const std::vector<std::string>& names) {
+  constexpr double kBesideNames = 36;  // the title of the rows
+  const std::size_t n = names.size();
+  const double left = std::max(kLeft, kBesideNames + width_of(names)),
+               side = std::min(44.0,
+                               (kWidth - left - kRight) / static_cast<double>(std::max<std::size_t>(n, 1)));
   const bool labels = side >= 14, values = side >= 26;
   const double height = kTop + side * static_cast<double>(n) + 34;
   std::string out = open(axes.title, height);
-  for (std::int64_t i = 0; i < n; ++i) {
+  for (std::size_t i = 0; i < n; ++i) {
     std::int64_t row = 0;
-    for (std::int64_t j = 0; j < n; ++j) row += counts[static_cast<std::size_t>(i * n + j)];
+    for (std::size_t j = 0; j < n; ++j) row += counts[i * n + j];
     const double y = kTop + side * static_cast<double>(i);
-    if (labels) out += text(kLeft - 6, y + side / 2 + 4, "end", std::to_string(i));
-    for (std::int64_t j = 0; j < n; ++j) {
-      const std::int64_t count = counts[static_cast<std::size_t>(i * n + j)];
+    if (labels) out += text(left - 6, y + side / 2 + 4, "end", shortened(names[i]));
+    for (std::size_t j = 0; j < n; ++j) {
+      const std::int64_t count = counts[i * n + j];
       const double share = row > 0 ? static_cast<double>(count) / static_cast<double>(row) : 0;
-      const double x = kLeft + side * static_cast<double>(j);
+      const double x = left + side * static_cast<double>(j);
       out += fmt::format(
           "<rect class=\"f0\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
           "fill-opacity=\"{:.3f}\">"
           "<title>{} of class {} predicted as {}</title></rect>\n",
-          x, y, side - 1, side - 1, 0.04 + 0.8 * share, count, i, j);
+          x, y, side - 1, side - 1, 0.04 + 0.8 * share, count, html_text(names[i]), html_text(names[j]));
       if (values) out += text(x + side / 2, y + side / 2 + 4, "middle", std::to_string(count));
     }
   }
-  for (std::int64_t j = 0; labels && j < n; ++j)
-    out += text(kLeft + side * (static_cast<double>(j) + 0.5), kTop - 6, "middle", std::to_string(j));
-  out += text(kLeft, height - 12, "start", axes.x);
+  for (std::size_t j = 0; labels && j < n; ++j)
+    out += text(left + side * (static_cast<double>(j) + 0.5), kTop - 6, "middle", std::to_string(j));
+  out += text(left, height - 12, "start", axes.x);
   out += text(14, kTop + side * static_cast<double>(n) / 2, "middle", axes.y,
               fmt::format(" transform=\"rotate(-90 14 {:.1f})\"", kTop + side * static_cast<double>(n) / 2));
   return out + "</svg>\n";

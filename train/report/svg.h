@@ -37,12 +37,14 @@ struct Bar {
 /// A chart of horizontal bars from 0.
 std::string bars(std::string_view title, const std::vector<Bar>& bars);
 
-/// A scatter plot with a legend; a point's colour is its class, of `classes`.
+/// A scatter plot with a legend; a point's colour is its class, of as many as there are names.
 std::string scatter(const Axes& axes, const std::vector<double>& x, const std::vector<double>& y,
-                    const std::vector<std::int64_t>& class_of, std::int64_t classes);
+                    const std::vector<std::int64_t>& class_of, const std::vector<std::string>& names);
 
-/// A heat map of counts [n, n], each row coloured by its shares; rows and columns are numbered from 0.
-std::string heat_map(const Axes& axes, const std::vector<std::int64_t>& counts, std::int64_t n);
+/// A heat map of counts [n, n] with n names, each row coloured by its shares. Rows have the names, columns
+/// are numbered from 0.
+std::string heat_map(const Axes& axes, const std::vector<std::int64_t>& counts,
+                     const std::vector<std::string>& names);
 
 /// The style sheet of all charts, needed once per page.
 std::string_view style();
