@@ -12,11 +12,27 @@ struct GinConvOptions {
   bool train_eps = false;
 };
 
+/// What GinConv and GineConv have in common: the network nn, and eps.
+class GinUpdate : public Module {
+ protected:
+  /// Registers eps, then nn. `layer` begins error messages. Throws Error if nn is null.
+  GinUpdate(const char* layer, std::unique_ptr<Sequential> nn, const GinConvOptions& options, Device device,
+            DType dtype);
+  /// (1 + eps) x + sum
+  Variable add_own(const Variable& x, const Variable& sum) const;
+  const Sequential& nn() const { return *nn_; }
+
+ private:
+  std::unique_ptr<Sequential> nn_;
+  Variable learned_eps_;  // [1]  "eps"; undefined unless train_eps
+  Tensor fixed_eps_;      // [1]  "eps"; undefined if train_eps
+};
+
 /// Graph isomorphism operator (Xu, Hu, Leskovec, Jegelka, "How powerful are graph neural networks?",
 /// ICLR 2019):  y_i = nn((1 + eps) x_i + sum over the neighbours j of x_j).
 /// x [nodes, n] -> the shape that nn returns. Rows of adj are destinations; no self loops are added.
 /// Parameters: nn.*, and eps [1], which is a buffer unless train_eps.
-class GinConv : public Module {
+class GinConv : public GinUpdate {
  public:
   /// Throws Error if nn is null.
   explicit GinConv(std::unique_ptr<Sequential> nn, const GinConvOptions& options = {}, Device device = kCpu,
@@ -26,12 +42,6 @@ class GinConv : public Module {
   /// adj may also be a block of a mini-batch [n_dst, n_src] whose first n_dst sources are its destinations:
   /// x [n_src, n] -> [n_dst, ...].
   Variable forward(const Adjacency& adj, const Features& x, SpmmOptions spmm = {}) const;
-
- private:
-  GinConvOptions options_;
-  std::unique_ptr<Sequential> nn_;
-  Variable learned_eps_;  // [1]  "eps"; undefined unless train_eps
-  Tensor fixed_eps_;      // [1]  "eps"; undefined if train_eps
 };
 
 }  // namespace rodeo

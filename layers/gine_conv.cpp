@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "layers/aggregate.h"
-#include "ops/combine.h"
 #include "ops/dense.h"
 #include "ops/edge_sum.h"
 #include "ops/sddmm.h"
@@ -12,15 +11,8 @@ namespace rodeo {
 
 GineConv::GineConv(std::unique_ptr<Sequential> nn, std::int64_t in, std::int64_t edge_in, Random& random,
                    const GinConvOptions& options, Device device, DType dtype)
-    : in_(in), edge_in_(edge_in), options_(options), nn_(std::move(nn)) {
-  check(nn_ != nullptr, "[gine_conv] nn must not be null");
+    : GinUpdate("gine_conv", std::move(nn), options, device, dtype), in_(in), edge_in_(edge_in) {
   check(in >= 1 && edge_in >= 1, "[gine_conv] in and edge_in must be at least 1, got ", in, " and ", edge_in);
-  const Tensor eps = Tensor::full({1}, options.eps, dtype, device);
-  if (options.train_eps)
-    register_parameter("eps", &learned_eps_, eps);
-  else
-    register_buffer("eps", &fixed_eps_, eps);
-  register_module("nn", nn_.get());
   lin_ = std::make_unique<Linear>(edge_in, in, random, true, device, dtype);
   register_module("lin", lin_.get());
 }
@@ -32,8 +24,7 @@ Variable GineConv::forward(const Adjacency& adj, const Variable& x, const Variab
   // kAdd of zero rows: x_j at every edge.
   const Variable zero(Tensor::zeros({adj.rows(), in_}, x.dtype(), x.device()));
   const Variable message = relu(add(sddmm(adj, zero, x, SddmmOp::kAdd), lin_->forward(f)));
-  return nn_->forward(
-      scale_add(options_.train_eps ? learned_eps_ : Variable(fixed_eps_), x, edge_sum(adj, message)));
+  return nn().forward(add_own(x, edge_sum(adj, message)));
 }
 
 }  // namespace rodeo

@@ -13,7 +13,7 @@ namespace rodeo {
 /// Rows of adj are destinations; no self loops are added. An array [edges, in] is allocated.
 /// Parameters: nn.*, "lin.weight" (U, PyG's transposed) and "lin.bias" (c); eps [1], a buffer unless
 /// train_eps.
-class GineConv : public Module {
+class GineConv : public GinUpdate {
  public:
   /// Throws Error if nn is null or a size is below 1.
   GineConv(std::unique_ptr<Sequential> nn, std::int64_t in, std::int64_t edge_in, Random& random,
@@ -22,11 +22,7 @@ class GineConv : public Module {
 
  private:
   std::int64_t in_, edge_in_;
-  GinConvOptions options_;
-  std::unique_ptr<Sequential> nn_;
   std::unique_ptr<Linear> lin_;
-  Variable learned_eps_;  // [1]  "eps"; undefined unless train_eps
-  Tensor fixed_eps_;      // [1]  "eps"; undefined if train_eps
 };
 
 }  // namespace rodeo

@@ -143,7 +143,6 @@ Tensor concat_rows(const std::vector<Tensor>& parts) {
     check(part.defined(), "[concat_rows] ", what, " is undefined");
     check(part.rank() == 1 || part.rank() == 2, "[concat_rows] ", what, " must be [m] or [m, n], got ",
           part.shape());
-    check(is_float(part.dtype()), "[concat_rows] ", what, " must be floating point, got ", part.dtype());
     check_alike("concat_rows", "part 0", first, what, part);
     check_shape("concat_rows", what, part,
                 first.rank() == 1 ? Shape{part.dim(0)} : Shape{part.dim(0), first.dim(1)});

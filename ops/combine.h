@@ -28,8 +28,8 @@ Variable maximum(const Variable& x, const Variable& y);
 Tensor concat_columns(const std::vector<Tensor>& parts);
 Variable concat_columns(const std::vector<Variable>& parts);
 
-/// Concatenates rows: [m_1, n], [m_2, n], ... -> [m_1 + m_2 + ..., n], or vectors [m_1], [m_2], ...; at least
-/// one part.   Gradient: each part gets its rows of dout.
+/// Concatenates rows: [m_1, n], [m_2, n], ... -> [m_1 + m_2 + ..., n], or vectors [m_1], [m_2], ..., of
+/// any dtype; at least one part.   Gradient: each part gets its rows of dout.
 Tensor concat_rows(const std::vector<Tensor>& parts);
 Variable concat_rows(const std::vector<Variable>& parts);
 

@@ -30,6 +30,10 @@ TEST_P(OpsCombine, ConcatRows) {
     }
   const Tensor v = random_tensor({5}, DType::kF32, device());
   EXPECT_EQ(doubles(concat_rows(std::vector{v.slice(0, 2), v.slice(2, 5)})), doubles(v));
+  const Tensor ids = Tensor::from(std::vector<std::int64_t>{3, -1, 1LL << 40}, device());
+  EXPECT_EQ(concat_rows(std::vector{ids, Tensor::zeros({0}, DType::kI64, device()), ids.slice(1, 2)})
+                .to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{3, -1, 1LL << 40, -1}));
   EXPECT_EQ(concat_rows(std::vector{Tensor::empty({3, 0}), Tensor::empty({2, 0})}).shape(), (Shape{5, 0}));
 }
 

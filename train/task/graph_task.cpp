@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -15,6 +14,7 @@
 #include "ops/graph_batch.h"
 #include "ops/loss.h"
 #include "train/objective.h"
+#include "train/task/counted.h"
 #include "train/task/regression_objective.h"
 
 namespace rodeo {
@@ -34,12 +34,6 @@ Ids shuffled(const Ids& ids, std::uint64_t seed, std::uint64_t stream) {
   Ids out;
   for (const auto& [key, id] : keyed) out.push_back(id);
   return out;
-}
-
-Tensor counted(std::int64_t n, Device device) {
-  Ids all(static_cast<std::size_t>(n));
-  std::iota(all.begin(), all.end(), 0);
-  return Tensor::from(all, device);
 }
 
 /// What the functions of the objective share.

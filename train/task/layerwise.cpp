@@ -1,21 +1,15 @@
 #include "train/task/layerwise.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "core/error.h"
 #include "ops/combine.h"
 #include "ops/gather_rows.h"
+#include "train/task/counted.h"
 
 namespace rodeo {
 namespace {
-
-Tensor all_nodes(const Adjacency& graph) {
-  std::vector<std::int64_t> node(static_cast<std::size_t>(graph.rows()));
-  std::iota(node.begin(), node.end(), 0);
-  return Tensor::from(node, graph.device());
-}
 
 std::vector<std::int64_t> chunk_begins(const Adjacency& graph, std::int64_t chunk) {
   check(chunk >= 1, "[layerwise] a chunk must have at least 1 row, got ", chunk);
@@ -35,7 +29,7 @@ std::vector<std::int64_t> chunk_begins(const Adjacency& graph, std::int64_t chun
 LayerwiseEvaluation::LayerwiseEvaluation(const Adjacency& graph, Tensor x, LayerwiseModel model,
                                          std::int64_t chunk)
     : x_(std::move(x)),
-      nodes_(all_nodes(graph)),
+      nodes_(counted(graph.rows(), graph.device())),
       model_(std::move(model)),
       sampler_(graph, {.fanout = {kAllNeighbors}}),
       begin_(chunk_begins(graph, chunk)) {

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <numeric>
 #include <utility>
 
 #include "datasets/reorder.h"
 #include "ops/bce.h"
+#include "ops/combine.h"
 #include "ops/ranking.h"
+#include "train/task/counted.h"
 
 namespace rodeo {
 namespace {
@@ -41,24 +42,10 @@ struct ScoredPairs {
   NodePairs negatives() const { return {src.slice(positives, size()), dst.slice(positives, size())}; }
 };
 
-/// 0, 1, ... n - 1: i64 [n].
-Tensor counted(std::int64_t n, Device device) {
-  std::vector<std::int64_t> all(static_cast<std::size_t>(n));
-  std::iota(all.begin(), all.end(), 0);
-  return Tensor::from(all, device);
-}
-
-Tensor joined(const Tensor& a, const Tensor& b) {
-  const Tensor out = Tensor::empty({a.numel() + b.numel()}, a.dtype(), a.device());
-  if (a.numel() > 0) out.slice(0, a.numel()).copy_from(a);
-  if (b.numel() > 0) out.slice(a.numel(), out.numel()).copy_from(b);
-  return out;
-}
-
 ScoredPairs scored_pairs(const NodePairs& positive, const NodePairs& negative, Device device) {
   ScoredPairs out;
-  out.src = joined(positive.src, negative.src).to(device);
-  out.dst = joined(positive.dst, negative.dst).to(device);
+  out.src = concat_rows(std::vector{positive.src, negative.src}).to(device);
+  out.dst = concat_rows(std::vector{positive.dst, negative.dst}).to(device);
   out.positives = positive.src.numel();
   out.target = Tensor::zeros({out.size(), 1}, DType::kU8, device);
   out.target.slice(0, out.positives).fill(1);

@@ -1,12 +1,12 @@
 #include "train/task/rank_share.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "datasets/subset.h"
 #include "ops/row_ranges.h"
+#include "train/task/counted.h"
 
 namespace rodeo {
 
@@ -29,9 +29,7 @@ Dataset rank_share(Dataset dataset, const NodePartition& nodes) {
   dataset.src = dataset.dst = Tensor::zeros({0}, DType::kI32);
   dataset.indptr = dataset.indices = dataset.edge_weight = {};
   dataset.node_names.clear();
-  std::vector<std::int64_t> own(static_cast<std::size_t>(nodes.num_rows()));
-  std::iota(own.begin(), own.end(), nodes.first_row());
-  return select_nodes(dataset, Tensor::from(own));
+  return select_nodes(dataset, counted(nodes.num_rows(), kCpu, nodes.first_row()));
 }
 
 void check_rank_options(const TrainOptions& options) {
