@@ -149,3 +149,34 @@ def trunk_case(number, kind, parts):
 
 for number, (kind, parts) in enumerate(TRUNKS):
     trunk_case(number, kind, parts)
+
+
+def loss_case(name, function):
+    """A loss or another function of x, and its gradient for `upstream` (of a loss: 1)."""
+    features = x.clone().requires_grad_()
+    y = function(features)
+    (y if y.dim() == 0 else y * cotangents[: y.numel()].view_as(y)).sum().backward()
+    print(f"case {name}")
+    emit("y", y.reshape(-1))
+    emit("grad.x", features.grad)
+
+
+F = torch.nn.functional
+cotangents = random(NODES * IN)
+label, chosen = torch.arange(NODES) * 3 % IN, torch.tensor([0, 2, 3, 5, 6, 7])
+class_weight = torch.tensor([0.5, 1, 2, 1.5], dtype=torch.float64)
+pairs = torch.tensor([[0, 1, 1, 7, 3, 4], [2, 2, 5, 0, 3, 1]])
+print("case losses")
+for array, value in ("cotangents", cotangents), ("label", label), ("chosen", chosen), ("class_weight", class_weight), \
+        ("pairs", pairs):
+    emit(array, value)
+loss_case("gelu", F.gelu)
+loss_case("cross_entropy", lambda h: F.cross_entropy(h[chosen], label[chosen]))
+loss_case("soft_cross_entropy",
+          lambda h: F.cross_entropy(h[chosen], label[chosen], weight=class_weight, label_smoothing=0.1))
+loss_case("bce", lambda h: F.binary_cross_entropy_with_logits(h[chosen], (other[chosen] > 0).double()))
+loss_case("mse", lambda h: F.mse_loss(h[chosen], other[chosen]))
+loss_case("l1", lambda h: F.l1_loss(h[chosen], other[chosen]))
+loss_case("pair_dot", lambda h: (h[pairs[0]] * h[pairs[1]]).sum(1))  # decode() of PyG's example of link prediction
+loss_case("pair_mul", lambda h: h[pairs[0]] * h[pairs[1]])
+loss_case("l2_normalize", lambda h: F.normalize(h))
