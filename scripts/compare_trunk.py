@@ -33,7 +33,7 @@ from pyg_trunk import Trunk
 TOLERANCE = 1e-3  # of a probability: sums of f32 in another order
 KNOWN = {"model", "layers", "hidden", "dropout", "input-dropout", "post-linear", "heads", "out-heads", "attn-dropout",
          "act", "norm", "residual", "jk", "pre-linear", "undirected", "normalize-features", "epochs", "lr", "weight-decay",
-         "split", "seeds", "splits", "metric"}
+         "split", "seeds", "splits", "metric", "self-loops"}
 
 
 def load(path, recipe, device):
@@ -49,6 +49,8 @@ def load(path, recipe, device):
     if recipe.get("normalize-features", "row") == "row":
         x = x / x.sum(1, keepdim=True).where(x.sum(1, keepdim=True) != 0, torch.ones(()))
     edges = to_undirected(edges, num_nodes=x.size(0)) if recipe.get("undirected") else coalesce(edges)
+    if recipe.get("self-loops"):
+        edges = add_self_loops(remove_self_loops(edges)[0], num_nodes=x.size(0))[0]
     return x.to(device), y.to(device), edges.to(device)
 
 

@@ -18,7 +18,6 @@ import time
 import h5py
 import torch
 import torch.nn.functional as F
-from torch_geometric.utils import add_self_loops
 
 from compare_trunk import KNOWN, graphs, load
 from pyg_trunk import Trunk
@@ -108,12 +107,12 @@ def main():
             sys.exit(f"pyg_recipe.py: {path}: {', '.join(unknown)} is not known here")
         if options.epochs:
             recipe["epochs"] = options.epochs
+        if recipe["model"] == "sage" and options.self_loops:
+            recipe["self-loops"] = True
         begin = time.perf_counter()
         x, y, edges = load(file, recipe, "cpu")
         parts = [part.to(options.device) for part in split_of(file, recipe, y)]
         x, y, edges = (tensor.to(options.device) for tensor in (x, y, edges))
-        if recipe["model"] == "sage" and options.self_loops:
-            edges = add_self_loops(edges, num_nodes=x.size(0))[0]
         graph = graphs(recipe["model"], edges, x.size(0))
         runs = [train(recipe, x, y, graph.get("csr", graph["edge_index"]), parts, seed) for seed in range(options.seeds)]
         spread = [statistics.stdev(run[i] for run in runs) if len(runs) > 1 else 0.0 for i in (0, 1)]

@@ -2,9 +2,12 @@
 
 #include <vector>
 
+#include "datasets/synthetic.h"
 #include "tests/support/devices.h"
+#include "tests/support/near.h"
 #include "train/commands/parse_options.h"
 #include "train/task/model_registry.h"
+#include "train/task/node_model.h"
 
 namespace rodeo {
 namespace {
@@ -44,6 +47,28 @@ TEST(TrainModelOptions, AModelHasItsOwnOptions) {
   EXPECT_NE(parse({"--model", "sage", "--help"}).notice.find("--aggr"), std::string::npos);
 }
 
+// The option gives what self loops in the file give; loops that are there are not added again.
+TEST(TrainModelOptions, SageWithSelfLoops) {
+  Dataset data = synthesize({.nodes = 40, .edges = 120, .features = 6, .classes = 3, .split = "50/20/30"});
+  TrainOptions options = parse({"--model", "sage", "--dataset", "x", "--self-loops", "--norm", "layer"});
+  EXPECT_TRUE(options.sage_loops);
+  const Tensor option = make_run(data, options, kCpu).model.forward().value();
+  std::vector<std::int32_t> src = data.src.to_vector<std::int32_t>(),
+                            dst = data.dst.to_vector<std::int32_t>();
+  const auto looped = [&](std::int32_t nodes) {
+    Dataset with = data;
+    std::vector<std::int32_t> from = src, to = dst;
+    for (std::int32_t i = 0; i < nodes; ++i) from.push_back(i), to.push_back(i);
+    with.src = Tensor::from(from), with.dst = Tensor::from(to);
+    return with;
+  };
+  EXPECT_TRUE(test::same_bits(make_run(looped(10), options, kCpu).model.forward().value(), option));
+  options.sage_loops = false;
+  EXPECT_TRUE(test::same_bits(make_run(looped(40), options, kCpu).model.forward().value(), option));
+  EXPECT_FALSE(test::same_bits(make_run(data, options, kCpu).model.forward().value(), option));
+  EXPECT_ERROR(parse({"--model", "sage", "--dataset", "x", "--self-loops", "--batch", "8"}),
+               "--self-loops is for the whole graph: not with --batch");
+}
 TEST(TrainModelOptions, AnotherModelsOptionIsAnError) {
   EXPECT_ERROR(parse({"--model", "gcn", "--dataset", "x", "--aggr", "max"}),
                "unknown option '--aggr' for the model gcn: it is of sage");

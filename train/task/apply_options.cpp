@@ -36,6 +36,7 @@ void check_combination(const TrainOptions& o, IsGiven&& is_given) {
   check(o.batch > 0 || o.fanout.empty(), "--fanout is for mini-batches: give --batch N too");
   check(o.batch > 0 || !o.replace, "--replace is for mini-batches: give --batch N too");
   check(o.batch == 0 || o.task == TaskKind::kNode, "--batch is for --task node");
+  check(o.batch == 0 || !o.sage_loops, "--self-loops is for the whole graph: not with --batch");
   check(o.batch > 0 || !o.batch_by_parts, "--batch-by is for mini-batches: give --batch N too");
   check(!o.batch_by_parts || (o.fanout.empty() && !o.replace),
         "--fanout and --replace are for --batch-by neighbours: parts have all edges between their nodes");

@@ -48,6 +48,7 @@ ModelGraph model_graph(const Graph& graph, GraphInput input, Precision precision
 
 GraphInput graph_input(const TrainOptions& options) {
   const GraphInput input = traits_of(options).graph;
+  if (input == GraphInput::kPlain && options.sage_loops) return GraphInput::kSelfLoops;
   return input == GraphInput::kSelfLoops && !options.self_loops ? GraphInput::kPlain : input;
 }
 

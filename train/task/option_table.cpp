@@ -132,6 +132,9 @@ void add_model(Group model, const ModelTraits& traits, TaskKind task) {
   if (traits.aggr)
     model.choice(Role::kModel, "aggr", field(&TrainOptions::aggr), parse_reduce, "mean|max|min|sum",
                  "Aggregation over neighbours: mean, max, min or sum");
+  if (traits.aggr)
+    model.flag(Role::kModel, "self-loops", field(&TrainOptions::sage_loops),
+               "Add a self loop to each node: it is one of its own neighbours");
   if (traits.train_eps)
     model.flag(Role::kModel, "train-eps", field(&TrainOptions::train_eps),
                "Learn the weight 1 + eps of a node's own features");

@@ -109,6 +109,7 @@ struct TrainOptions {
   AttentionForm attention = AttentionForm::kAuto;
   SddmmAlgorithm sddmm = SddmmAlgorithm::kAuto;
   bool self_loops = true;     // attention: add a self loop to each node
+  bool sage_loops = false;    // --aggr models: the same
   bool use_trunk = false;     // a trunk without such parts; mini-batches have one anyway (uses_trunk())
   TrunkParts trunk;           // parts that published models do not have
   std::string layer_dropout;  // "0.5,0.2": of each hidden layer; empty: dropout

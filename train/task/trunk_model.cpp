@@ -35,6 +35,7 @@ std::string describe(const TrainOptions& o, TrunkConv conv, const ModelGraph& gr
     text += fmt::format(" ({} of features)", p);
   if (traits_of(o).heads) text += fmt::format(", attention dropout {}", o.attention_dropout);
   if (!o.self_loops) text += ", no self loops";
+  if (o.sage_loops) text += ", self loops";
   if (parts.pre_linear > 0) text += fmt::format(", {} linear before", parts.pre_linear);
   if (parts.norm != TrunkNorm::kNone) text += fmt::format(", {} norm", name(parts.norm));
   if (parts.residual) text += ", residual";
