@@ -17,9 +17,8 @@ void add_data(Group data, const TrainOptions& defaults) {
             "HDF5 file with the graph (required)");
   const bool link = defaults.task == TaskKind::kLink;
   data.choice(Role::kModel, "task", field(&TrainOptions::task), parse_task, "node|link|graph",
-              "What is predicted. node: the class of each node; link: missing edges; graph: the class of "
-              "each graph of a set. Each has its own options and "
-              "defaults");
+              "What is predicted: the class of each node, missing edges, or the class of each graph of a "
+              "set. Each has its own options and defaults");
   if (link)
     data.text(
         Role::kTraining, "edge-split", field(&TrainOptions::edge_split), "A/B/C",
@@ -45,8 +44,7 @@ void add_trunk(Group model) {
       "", [](const TrainOptions& o) -> OptionValue { return uses_trunk(o); },
       [](TrainOptions& o, const std::string& text) { o.use_trunk = parse_option_flag("trunk", text); });
   model.choice(Role::kModel, "norm", field(&TrunkParts::norm), parse_trunk_norm, "none|batch|layer",
-               "Normalise the output of each hidden layer before its activation, over the nodes or over the "
-               "columns of each node");
+               "Normalise the output of each hidden layer before its activation, over nodes or over columns");
   model.flag(Role::kModel, "residual", field(&TrunkParts::residual),
              "Add a linear layer of each layer's input to its output");
   model.choice(Role::kModel, "jk", field(&TrunkParts::jump), parse_trunk_jump, "none|last|cat|max|sum",
@@ -246,8 +244,7 @@ void add_training(Group training, const ModelTraits& traits, TaskKind task) {
   if (traits.blocks) {
     training.integer(
         Role::kTraining, "batch", field(&TrainOptions::batch), 0,
-        "Train on mini-batches of N training nodes and their sampled neighbours; 0: on the whole "
-        "graph");
+        "Train on mini-batches of N training nodes and sampled neighbours; 0: on the whole graph");
     training.text(
         Role::kTraining, "fanout", field(&TrainOptions::fanout), "K,K,...",
         "With --batch, sampled edges of a node, a number for each layer: of the training nodes first, "
@@ -264,8 +261,7 @@ void add_training(Group training, const ModelTraits& traits, TaskKind task) {
     training.integer(Role::kRun, "feature-cache", field(&TrainOptions::feature_cache_mib), -1,
                      "MiB of the device for features on the host");
     training.two_words(Role::kRun, "eval", field(&TrainOptions::eval_sampled), "sampled", "layerwise",
-                       "With --batch, how evaluations run: exactly, a layer for all nodes before the next, "
-                       "or on samples of --fanout");
+                       "With --batch, evaluations are exact, layer by layer, or on samples of --fanout");
   }
   if (task == TaskKind::kGraph) {
     training.integer(Role::kTraining, "batch-graphs", field(&TrainOptions::batch_graphs), 2,
