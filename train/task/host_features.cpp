@@ -53,10 +53,16 @@ bool keeps_features_on_host(const TrainOptions& options, std::int64_t rows, std:
 }
 
 HottestRows hottest_rows(const Tensor& x, const MiniBatchTraining& training, const TrainOptions& options) {
-  const std::int64_t count = cached_rows(x, options);
-  if (count == 0) return {};
   const std::vector<std::int32_t> reads = count_reads(training, x.dim(0));
-  HottestRows out{cache_rows(x, reads, count), 0};
+  std::int64_t count = cached_rows(x, options);
+  HottestRows out;
+  while (!out.cache.defined()) try {
+      out.cache = cache_rows(x, reads, count);
+    } catch (const OutOfMemory&) {  // what is free may be in pieces
+      if (options.feature_cache_mib >= 0 || count == 0) throw;
+      synchronize(x.device());
+      count /= 2;
+    }
   const std::vector<std::int32_t> slot = out.cache.slot.to_vector<std::int32_t>();
   double all = 0, cached = 0;
   for (std::size_t i = 0; i < reads.size(); ++i) {
@@ -71,7 +77,7 @@ std::string describe(const Tensor& x, const HottestRows& hottest) {
   const std::string size = format_bytes(static_cast<double>(x.nbytes()));
   const std::string place =
       x.device().is_cuda() ? fmt::format("in host memory, page-locked {}", size) : "in host memory, " + size;
-  if (!hottest.cache.defined()) return place;
+  if (hottest.cache.rows.dim(0) == 0) return place;
   return fmt::format("{}; {} has {:.1f} % of the rows, for {:.1f} % of the reads", place,
                      x.device().is_cuda() ? "the device" : "a copy",
                      100 * static_cast<double>(hottest.cache.rows.dim(0)) / static_cast<double>(x.dim(0)),

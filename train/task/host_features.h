@@ -17,8 +17,8 @@ bool keeps_features_on_host(const TrainOptions& options, std::int64_t rows, std:
 
 /// The cache of x, page-locked, for batches that `training` samples. Which rows are read is counted over up
 /// to 32 batches (pre-sampling; Yang et al., "GNNLab", EuroSys 2022). Its size is --feature-cache, by default
-/// half of the device's free memory; none on the CPU. Undefined for a size of 0. Deterministic, but for the
-/// size.
+/// half of the device's free memory, or less where that cannot be allocated; none on the CPU. Deterministic,
+/// but for the size.
 struct HottestRows {
   RowCache cache;
   double share = 0;  // of the reads that were counted, those of cached rows

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -51,11 +52,28 @@ FeatureForm form_of_first_rank(const Dataset& share, const TrainOptions& options
   return choice.item() != 0 ? FeatureForm::kSparse : FeatureForm::kDense;
 }
 
-/// Of dense features.
-Features page_locked_copy(const Features& x, Device device) {
-  const Tensor from = x.input().value(), to = page_locked(from.shape(), from.dtype(), device);
-  to.copy_from(from);
-  return Features(to);
+/// Dense features in page-locked memory: converted on the device, which gives the same bits there, a part at
+/// a time.
+ChosenFeatures features_on_host(Dataset& dataset, const TrainOptions& options, Device device) {
+  constexpr std::int64_t kRows = 1 << 18;
+  const Tensor from = std::exchange(dataset.x, {});
+  const std::int64_t rows = from.dim(0);
+  const Tensor to = page_locked(from.shape(), activation_dtype(options.precision), device);
+  ChosenFeatures out;
+  double squares = 0;
+  for (std::int64_t begin = 0; begin < rows; begin += kRows) {
+    const std::int64_t end = std::min(rows, begin + kRows);
+    Dataset part;
+    part.x = from.slice(begin, end);
+    out = convert_features(part, options, FeatureForm::kDense, device);
+    to.slice(begin, end).copy_from(out.x.input().value());
+    squares += out.row_norm * out.row_norm * static_cast<double>(end - begin);
+  }
+  out.x = Features(to);
+  if (options.normalize_features)
+    out.row_norm = std::sqrt(squares / static_cast<double>(std::max<std::int64_t>(1, rows)));
+  out.text = fmt::format("dense, {} x {}", rows, to.dim(1));
+  return out;
 }
 
 /// Of the features that a rank reads.
@@ -147,8 +165,8 @@ NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
     check(task.features_on_host || over || options.features_on != FeaturesOn::kHost, dataset.name,
           ": --features-on host is for dense features, and those of the file are sparse");
     if (task.features_on_host) form = FeatureForm::kDense;
-    ChosenFeatures chosen = convert_features(dataset, options, form, task.features_on_host ? kCpu : device);
-    if (task.features_on_host) chosen.x = page_locked_copy(chosen.x, device);
+    ChosenFeatures chosen = task.features_on_host ? features_on_host(dataset, options, device)
+                                                  : convert_features(dataset, options, form, device);
     task.x = std::move(chosen.x);
     task.features = std::move(chosen.text) + (drops_attr ? "; edge features not used" : "");
     task.feature_norm = chosen.row_norm;
