@@ -157,15 +157,6 @@ class Graph:
         return f"rodeo.Graph(num_nodes={self.num_nodes}{sources}, num_edges={self.num_edges}, device='{self.device}')"
 
 
-def graph_of_id(number):
-    """The living graph with this Graph._id: custom operators of PyTorch take integers."""
-    reference = _by_id.get(number)
-    graph = None if reference is None else reference()
-    if graph is None:
-        raise ValueError(f"[graph] graph {number} no longer exists: keep the rodeo.Graph while its operators run")
-    return graph
-
-
 def _rows_of(edge_index):
     if _frameworks.know(edge_index) or hasattr(edge_index, "shape"):
         shape = tuple(edge_index.shape)

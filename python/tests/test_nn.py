@@ -196,6 +196,17 @@ def test_networks_compile(device):
     torch.testing.assert_close(torch.compile(net, fullgraph=True, backend="aot_eager")(x, graph), expected)
 
 
+@pytest.mark.parametrize("name", ["GCNConv", "GATConv", "GATv2Conv", "SAGEConv"])
+def test_compiled_layers_take_another_graph(name, device):
+    torch._dynamo.reset()
+    layer = getattr(ours, name)(6, 4).to(device)
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    x = torch.randn(N, 6, device=device)
+    for seed in 0, 1, 2:
+        graph = rodeo.Graph.from_edge_index(torch.tensor(make_edges(N, 300, seed=seed), device=device), N)
+        torch.testing.assert_close(compiled(x, graph), layer(x, graph))
+
+
 COMPILED = {**CASES, **{f"features {name}": make for name, make in FEATURES.items()}}
 
 

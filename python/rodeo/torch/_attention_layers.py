@@ -4,10 +4,10 @@ from typing import Any, Optional, Tuple, Union
 import torch
 from torch import Tensor, nn
 
-from ..graph import Graph, graph_of_id
+from ..graph import Graph
 from . import _attention, _ops_of, _self_attention
 from ._edge_features import REDUCES
-from ._graphs import one_loop_id
+from ._graphs import graph_of_id, one_loop_id
 from ._layers import _check_rest, _check_width, _glorot, _graph_for, _linear, _reset_glorot
 
 

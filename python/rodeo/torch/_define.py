@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import torch
 
 from .. import _frameworks
-from ..graph import graph_of_id
-from ._graphs import cached_graph, with_one_loop
+from ._graphs import cached_graph, graph_of_id, with_one_loop
 
 _library = torch.library.Library("rodeo", "DEF")
 

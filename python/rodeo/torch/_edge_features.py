@@ -2,9 +2,9 @@
 import torch
 
 from .. import _core
-from ..graph import Graph, graph_of_id
+from ..graph import Graph
 from ._define import calls, define, flat, looped_edges_of, save, saved
-from ._graphs import with_one_loop
+from ._graphs import graph_of_id, with_one_loop
 
 REDUCES = ("add", "sum", "mean", "max", "min")
 

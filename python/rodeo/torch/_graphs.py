@@ -4,8 +4,9 @@ from typing import Optional, Union
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import _disable_current_modes
 
-from ..graph import Graph, graph_of_id
+from ..graph import Graph, _by_id
 from ..ops import gcn_norm
 
 _MAX_KEPT = 32
@@ -76,14 +77,24 @@ def _make_one_loop(graph):
     return looped
 
 
-@torch.compiler.assume_constant_result
-def _one_loop_id(number):
-    return with_one_loop(graph_of_id(number))._id
-
-
 def one_loop_id(number):
-    """The _id of with_one_loop(graph), of a Graph or an EdgeIndex: a constant for torch.compile."""
-    return (*number[:3], True) if isinstance(number, tuple) else _one_loop_id(number)
+    """What operators take for with_one_loop(graph), by the _id of a Graph or an EdgeIndex. torch.compile traces it."""
+    return (*number[:3], True) if isinstance(number, tuple) else -number
+
+
+def graph_of_id(number):
+    """The living graph with this Graph._id: custom operators of PyTorch take integers. -i: with_one_loop of graph i."""
+    if number < 0:
+        graph = graph_of_id(-number)
+        if "one_loop" in graph._cache:
+            return graph._cache["one_loop"]
+        with _disable_current_modes():  # of fake tensors: the graph is a real one
+            return with_one_loop(graph)
+    reference = _by_id.get(number)
+    graph = None if reference is None else reference()
+    if graph is None:
+        raise ValueError(f"[graph] graph {number} no longer exists: keep the rodeo.Graph while its operators run")
+    return graph
 
 
 class EdgeIndex:

@@ -2,9 +2,8 @@
 import torch
 
 from .. import _core
-from ..graph import graph_of_id
 from ._define import calls, define, flat, needs_gradient, save, saved, sizes_of
-from ._graphs import inverse_counts, normalized
+from ._graphs import graph_of_id, inverse_counts, normalized
 
 # spmm
 
