@@ -1,4 +1,6 @@
 """rodeo.torch.nn beside torch_geometric.nn: state_dict, outputs, gradients, compilation."""
+import gc
+
 import pytest
 
 torch = pytest.importorskip("torch", minversion="2.4")
@@ -205,6 +207,36 @@ def test_compiled_layers_take_another_graph(name, device):
     for seed in 0, 1, 2:
         graph = rodeo.Graph.from_edge_index(torch.tensor(make_edges(N, 300, seed=seed), device=device), N)
         torch.testing.assert_close(compiled(x, graph), layer(x, graph))
+
+
+@pytest.mark.parametrize("case", FEATURES)
+def test_layers_with_edge_features_compile_with_a_graph(case, device):
+    torch._dynamo.reset()
+    layer = FEATURES[case](ours).to(device)
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    x, features = torch.randn(N, 6, device=device), torch.randn(300, layer.edge_dim, device=device)
+    for seed in 0, 1:  # the compiled layer is the first to look at a graph
+        graph = rodeo.Graph.from_edge_index(torch.tensor(make_edges(N, 300, seed=seed), device=device), N)
+        y = compiled(x, graph, features)
+        torch.testing.assert_close(y, layer(x, graph, features))
+
+
+@pytest.mark.parametrize("of_edges", [False, True])
+@pytest.mark.parametrize("case", CASES)
+def test_graphs_freed_before_backward(case, of_edges, device):
+    layer = CASES[case](ours).to(device)
+    weights = [torch.rand(300, device=device)] if case in WEIGHTED else []
+    first, second = (torch.tensor(make_edges(N, 300, seed=seed), device=device) for seed in (0, 1))
+    graph = first if of_edges else rodeo.Graph.from_edge_index(first, N)
+    x = torch.randn(N, 6, device=device, requires_grad=True)
+    y = layer(x, graph, *weights)
+    expected, = torch.autograd.grad(y.sum(), x, retain_graph=True)
+    del graph, first
+    gc.collect()
+    if "cached" not in case:
+        layer(x.detach(), second, *weights)  # of another graph: that of a freed edge_index is dropped
+    y.sum().backward()
+    assert torch.equal(x.grad, expected)
 
 
 COMPILED = {**CASES, **{f"features {name}": make for name, make in FEATURES.items()}}

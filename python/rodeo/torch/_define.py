@@ -188,7 +188,7 @@ def save(ctx, graph, *tensors):
         ctx.kept = graph[1:], None, None
         ctx.save_for_backward(graph[0], *tensors)
     else:
-        ctx.kept = None, graph, graph_of_id(graph)  # which lives until backward
+        ctx.kept = None, graph, graph_of_id(abs(graph))  # which lives until backward, and keeps that with self loops
         if tensors:
             ctx.save_for_backward(*tensors)
 

@@ -56,7 +56,8 @@ def with_one_loop(graph):
     edge_ids: the position of each edge in `graph`, of the last one of several self loops; -1 for an added one.
     """
     if "one_loop" not in graph._cache:
-        graph._cache["one_loop"] = _make_one_loop(graph)
+        with _disable_current_modes():  # of fake tensors: the graph is a real one
+            graph._cache["one_loop"] = _make_one_loop(graph)
     return graph._cache["one_loop"]
 
 
@@ -85,11 +86,7 @@ def one_loop_id(number):
 def graph_of_id(number):
     """The living graph with this Graph._id: custom operators of PyTorch take integers. -i: with_one_loop of graph i."""
     if number < 0:
-        graph = graph_of_id(-number)
-        if "one_loop" in graph._cache:
-            return graph._cache["one_loop"]
-        with _disable_current_modes():  # of fake tensors: the graph is a real one
-            return with_one_loop(graph)
+        return with_one_loop(graph_of_id(-number))
     reference = _by_id.get(number)
     graph = None if reference is None else reference()
     if graph is None:
