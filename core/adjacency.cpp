@@ -1,8 +1,8 @@
 #include "core/adjacency.h"
 
 #include <limits>
-#include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/context.h"
 #include "core/cuda/runtime.h"
@@ -11,12 +11,23 @@
 namespace rodeo {
 
 struct Adjacency::State {
-  explicit State(Csr csr) : csr(std::move(csr)) {}
+  explicit State(Csr given) : csr(std::move(given)) {
+    if (csr.col.device().is_cuda()) streams.push_back(Context::of(csr.col.device()).stream());
+  }
+  // Memory is freed in the order of the stream that allocated it. Other streams may still read it.
+  ~State() {
+    if (streams.size() > 1) cuda::join_streams(streams, csr.col.device());
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
   Csr csr;
   std::unique_ptr<const ShardedRows> shard;
   std::recursive_mutex mutex;  // of the cache; recursive, because making one value uses others
   Cache cache;
-  std::optional<CUstream_st*> stream;  // of the thread that used the cache last
+  // On CUDA: the streams of the threads that made the graph or used its cache; last the one that used it
+  // last.
+  std::vector<CUstream_st*> streams;
 };
 
 namespace {
@@ -102,8 +113,11 @@ Adjacency::Cache& Adjacency::cache() const {
   // Values may still be being computed on the stream of the thread that created them.
   if (const Device device = this->device(); device.is_cuda()) {
     CUstream_st* const stream = Context::of(device).stream();
-    if (const auto before = std::exchange(state_->stream, stream); before && *before != stream)
-      cuda::order_after(*before, device);
+    std::vector<CUstream_st*>& streams = state_->streams;
+    if (streams.back() != stream && cuda::order_after(streams.back(), device)) {
+      std::erase(streams, stream);
+      streams.push_back(stream);
+    }
   }
   return state_->cache;
 }

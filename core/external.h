@@ -18,7 +18,10 @@ Tensor borrow(void* data, const Shape& shape, DType dtype, Device device, std::s
 
 /// RAII guard: while it lives, all work and all allocations of this thread on `device` use the stream and the
 /// allocator of another framework. Other devices are not affected. Scopes of a thread may be nested.
-/// - Operators then launch on `stream` (null: the legacy default stream; ignored for the CPU).
+/// - Operators then launch on `stream` (null: the legacy default stream; ignored for the CPU). It must live
+/// as
+///   long as the graphs that they use: the next stream that uses such a graph waits for it, and so does the
+///   one whose memory is freed with the graph.
 /// - Workspace and counters of kernels come from the allocator too, anew for each scope, so that scopes on
 ///   several streams of a thread do not share them.
 /// - Work may be captured by the framework that owns the stream, where it could be captured on our own: plans

@@ -6,8 +6,12 @@
 #define RODEO_WITH_NVTX 1
 #endif
 
+#include <algorithm>
+#include <iterator>
+
 #include "core/context.h"
 #include "core/cuda/check.h"
+#include "core/cuda/external.h"
 #include "core/cuda/index_fault.h"
 #include "core/cuda/wait.h"
 #include "core/error.h"
@@ -171,14 +175,14 @@ void wait_event(CUevent_st* event) {
   check_cuda(status, "waiting for an event");
 }
 
-void order_after(CUstream_st* earlier, Device device) {
+bool order_after(CUstream_st* earlier, Device device) {
   const Context& context = Context::of(device);
   // The other framework waited for the device before its capture, and its rules for captures forbid to ask.
-  if (context.is_external() && context.is_capturing()) return;
+  if (context.is_external() && context.is_capturing()) return false;
   // A stream was idle when its capture began (core/cuda/cuda_graph.cpp), and captured work has not run yet.
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   check_cuda(cudaStreamIsCapturing(earlier, &status), "reading the capture status");
-  if (status != cudaStreamCaptureStatusNone) return;
+  if (status != cudaStreamCaptureStatusNone) return true;
   cudaEvent_t event = nullptr;
   check_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event");
   cudaError_t ordered = cudaEventRecord(event, earlier);
@@ -187,6 +191,27 @@ void order_after(CUstream_st* earlier, Device device) {
                                      : cudaStreamWaitEvent(context.stream(), event, 0);
   cudaEventDestroy(event);  // takes effect once the event is done
   check_cuda(ordered, "ordering two streams");
+  return true;
+}
+
+void join_streams(const std::vector<CUstream_st*>& streams, Device device) noexcept {
+  const int before = exchange_device(device.index);
+  if (before < 0) return;  // the process ends
+  const auto is_free = [](CUstream_st* stream) {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    return cudaStreamIsCapturing(stream, &status) == cudaSuccess && status == cudaStreamCaptureStatusNone;
+  };
+  std::vector<CUstream_st*> joined;
+  std::ranges::copy_if(streams, std::back_inserter(joined), is_free);
+  const auto wait = [](CUstream_st* later, CUstream_st* earlier) {
+    cudaEvent_t event = nullptr;
+    if (cudaEventCreateWithFlags(&event, cudaEventDisableTiming) != cudaSuccess) return;
+    if (cudaEventRecord(event, earlier) == cudaSuccess) cudaStreamWaitEvent(later, event, 0);
+    cudaEventDestroy(event);
+  };
+  for (std::size_t i = 1; i < joined.size(); ++i) wait(joined[0], joined[i]);
+  for (std::size_t i = 1; i < joined.size(); ++i) wait(joined[i], joined[0]);
+  exchange_device(before);
 }
 
 CUstream_st* make_stream(Device device) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/device_type.h"
 
@@ -41,9 +42,12 @@ double milliseconds_between(CUevent_st* begin, CUevent_st* end);
 /// Waits for the event, then destroys it.
 void wait_event(CUevent_st* event);
 /// The work that this thread enqueues on `device` from now on begins after the work that was enqueued on the
-/// stream `earlier` so far. A captured stream cannot wait for work outside the capture: the host waits then,
-/// unless the capture is that of an ExternalScope.
-void order_after(CUstream_st* earlier, Device device);
+/// stream `earlier` so far. A captured stream cannot wait for work outside the capture: the host waits then.
+/// Returns false, and orders nothing, in the capture of an ExternalScope.
+bool order_after(CUstream_st* earlier, Device device);
+/// What is enqueued on any of the streams from now on, frees of memory too, begins after what the others
+/// hold. Streams in a capture are left out, because their work has not run yet.
+void join_streams(const std::vector<CUstream_st*>& streams, Device device) noexcept;
 /// A stream beside the Context's, whose kernels are scheduled before those of other streams.
 CUstream_st* make_stream(Device device);
 /// What is enqueued on `later` from now on begins after the work that `earlier` holds. In a capture of one

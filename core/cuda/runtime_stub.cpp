@@ -64,9 +64,10 @@ CUstream_st* make_stream(Device) {
 void stream_waits(CUstream_st*, CUstream_st*) {
   absent();
 }
-void order_after(CUstream_st*, Device) {
+bool order_after(CUstream_st*, Device) {
   absent();
 }
+void join_streams(const std::vector<CUstream_st*>&, Device) noexcept {}
 void discard_event(CUevent_st*) noexcept {}
 
 }  // namespace rodeo::cuda

@@ -59,6 +59,7 @@ SpmmProblem problem_of(const SpmmOperands& in) {
 
 SpmmAlgorithm choose(const SpmmOperands& in) {
   if (has_heads(in.weight)) return spmm_rule(in.adj);  // the other algorithms support one head only
+  const auto lock = in.adj.lock_cache();  // no other thread takes up cuSPARSE's state before its release
   const bool cusparse_in_use = has_cusparse_state(in.adj);
   const SpmmAlgorithm chosen = choose_spmm(
       in.adj, problem_of(in), [&](SpmmAlgorithm algorithm) { run_spmm(algorithm, in); },

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "core/cuda_graph.h"
+#include "core/side_stream.h"
 #include "core/storage.h"
 #include "ops/convert.h"
 #include "ops/dense.h"
@@ -70,6 +71,45 @@ TEST_F(OpsGraphPlansOnGpu, AnotherThreadMayCaptureWithTheValue) {
   });
   other.join();
   EXPECT_EQ(rows, edge_rows(host_).to_vector<std::int32_t>());
+}
+
+// The work of another framework's capture has not run yet: the value is still made on the first stream.
+TEST_F(OpsGraphPlansOnGpu, AThreadAfterACaptureOfAnotherFrameworkWaitsForTheValue) {
+  const Poisoned poisoned;
+  const Tensor out = Tensor::empty({adj_.num_edges()}, DType::kI32, device_);
+  const SideStream side(device_);
+  side.run([&] { CudaGraph::capture(device_, [&] { out.copy_from(edge_rows(adj_)); }); });  // loads kernels
+  synchronize(device_);
+  keep_busy();
+  cached_edge_rows(adj_);
+  std::thread([&] {
+    side.run([&] { CudaGraph::capture(device_, [&] { out.copy_from(cached_edge_rows(adj_)); }); });
+  }).join();
+  std::vector<std::int32_t> rows;
+  std::thread([&] { rows = cached_edge_rows(adj_).to_vector<std::int32_t>(); }).join();
+  EXPECT_EQ(rows, edge_rows(host_).to_vector<std::int32_t>());
+}
+
+// The value is made on one stream, read on a second one behind a long product, and the graph dropped. What a
+// third one allocates must not be the memory that is still to be read.
+TEST_F(OpsGraphPlansOnGpu, MemoryOfADroppedGraphIsNotReusedWhileItIsRead) {
+  const Tensor out = Tensor::empty({adj_.num_edges()}, DType::kI32, device_);
+  Adjacency dropped = host_.to(device_);
+  synchronize(device_);
+  std::thread([&] {
+    cached_edge_rows(dropped);
+    synchronize(device_);
+  }).join();
+  cached_edge_rows(dropped);
+  keep_busy();
+  out.copy_from(cached_edge_rows(dropped));
+  dropped = {};
+  std::thread([&] {
+    std::vector<Tensor> others;
+    for (int i = 0; i < 64; ++i) others.push_back(Tensor::full({adj_.num_edges()}, -1, DType::kI32, device_));
+    synchronize(device_);
+  }).join();
+  EXPECT_EQ(out.to_vector<std::int32_t>(), edge_rows(host_).to_vector<std::int32_t>());
 }
 
 TEST_F(OpsGraphPlansOnGpu, ThreadsTakeTurns) {
