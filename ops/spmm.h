@@ -33,9 +33,9 @@ namespace rodeo {
 /// - Without timing: one column is spmv (spmv.h). On the CPU a rule on the row lengths decides. On CUDA
 ///   several heads and small products (SpmmTuning::kSmall) take kRode.
 /// - Else by measurement. The first product of a graph with this n, this dtype, and with or without edge
-///   weights times the candidates on its own operands, for at most 50 ms (longer when this loads kernels or
-///   cuSPARSE into the process). It takes the first of kRode, kCsr, kRodeTc and kCusparse that is within 2 %
-///   of the fastest; on large graphs with even rows kCsr is the first.
+///   weights times the candidates on its own operands, for 50 ms or 12 products, at most 400 ms (longer when
+///   this loads kernels or cuSPARSE). It takes the first of kRode, kCsr, kRodeTc and kCusparse that is within
+///   2 % of the fastest; on large graphs with even rows kCsr is the first.
 /// - The choice is kept: with this graph, in the process for graphs that are equal, and in a file in the
 ///   user's cache folder (core/cache_folder.h) for later runs of the same build on the same kind of GPU.
 /// - Without that file (first run, cache switched off or cleared) a near tie may be decided differently in

@@ -18,8 +18,8 @@ enum class SpmmAlgorithm {
             // docs/kernels/spmm_rode.md
   kRodeTc,  // RoDe on tensor cores (docs/kernels/spmm_rode_tc.md). CUDA, bf16, f16 and f32, one head. f32 is
             // rounded to TF32 (10 bits of mantissa); kAuto never does that. f64 is an Error
-  kTca,  // TCA-SpMM: dot products as traces of tensor core products, from plain CSR, by the published mapping
-         // (docs/kernels/spmm_tca.md). Supports what kRodeTc supports
+  kTca,  // TCA-SpMM by the published mapping (Han et al., Electronics 13(20), 2024): dot products as traces
+         // of tensor core products (docs/kernels/spmm_tca.md). Supports what kRodeTc supports
   kCusparse,  // cuSPARSE's default algorithm; its last bits may differ from run to run. CUDA, one head, at
               // most 2^31 - 1 edges and at most rows x cols
 };

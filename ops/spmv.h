@@ -15,8 +15,8 @@ namespace rodeo {
 /// Deterministic: same inputs, same device, same bits, with every algorithm. Different algorithms add in
 /// different orders.
 /// Sources: kVector is CSR-vector (Bell & Garland, SC 2009); kRode splits rows as RoDe (Pang et al., PPoPP
-/// 2024); kSegmented is COO SpMV by segmented reduction (Bell & Garland).
-/// Throws rodeo::Error when shapes, dtypes or devices disagree, or options contradict each other.
+/// 2024); kStream is CSR-stream (Greathouse & Daga) on merge-path tiles (Merrill & Garland); kSegmented is
+/// COO SpMV. Throws rodeo::Error when shapes, dtypes or devices disagree, or options contradict each other.
 Tensor spmv(const Adjacency& adj, const Tensor& x, const SpmvOptions& options = {});
 Tensor spmv(const Adjacency& adj, const Tensor& weight, const Tensor& x, const SpmvOptions& options = {});
 Variable spmv(const Adjacency& adj, const Variable& x, const SpmvOptions& options = {});

@@ -1,5 +1,5 @@
-/// The work assignment of TCA-SpMM ("tensor cores on plain CSR": sections 4.2 and 4.3 of the paper), as pure
-/// functions from row lengths.
+/// The work assignment of TCA-SpMM (Han et al., "Tensor core-adapted sparse matrix multiplication",
+/// Electronics 13(20), 2024: sections 4.2 and 4.3), as pure functions from row lengths.
 #pragma once
 
 #include <cstddef>

@@ -1,11 +1,14 @@
-// RoDe SpMM: its options, its split rows and its clustered plans. Operands are small integers, whose sums are
-// exact in any order: a lost or a wrong nonzero cannot hide in a tolerance.
+// RoDe SpMM: its options, its split rows and its clustered plans, which SpMV, SDDMM and TCA use too. Operands
+// are small integers, whose sums are exact in any order: a lost or a wrong nonzero cannot hide in a
+// tolerance.
 #include <algorithm>
 
 #include "ops/convert.h"
 #include "ops/plan/row_clusters.h"
+#include "ops/sddmm.h"
 #include "ops/sparse/graph_plans.h"
 #include "ops/spmm.h"
+#include "ops/spmv.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/sums.h"
@@ -42,7 +45,7 @@ Tensor run(const Adjacency& adj, const Tensor& weight, const Tensor& x, const Sp
                           : spmm(adj, x.to(device), options);
 }
 
-/// What computes exact sums of integers on a device.
+/// What computes exact sums of integers on a device, with RodeOptions.
 std::vector<SpmmOptions> exact_options(Device device, DType dtype) {
   std::vector<SpmmOptions> all{{SpmmAlgorithm::kRode}};
   if (!device.is_cuda()) return all;
@@ -163,7 +166,7 @@ void expect_clustered(const RodePlan& plan, const Tensor& clusters) {
   }
 }
 
-/// Y = A X and dX = A^T dY by RoDe, compared with the exact products.
+/// Y = A X and dX = A^T dY by RoDe and TCA, compared with the exact products.
 void check_forwards_and_backwards(const Adjacency& host, const Adjacency& adj, DType dtype, std::int64_t n) {
   const Device device = adj.device();
   const Tensor x = integers({host.cols(), n}, dtype), dy = integers({host.rows(), n}, dtype, 7),
@@ -173,7 +176,9 @@ void check_forwards_and_backwards(const Adjacency& host, const Adjacency& adj, D
     const std::vector<double> want_y = exact_product(host, weighted ? weights : Tensor(), x),
                               want_dx =
                                   exact_product(t.adj, weighted ? take(weights, t.edge_ids) : Tensor(), dy);
-    for (const SpmmOptions& options : exact_options(device, dtype)) {
+    std::vector<SpmmOptions> all = exact_options(device, dtype);
+    if (device.is_cuda()) all.push_back({SpmmAlgorithm::kTca});  // its plan is in the order of clusters, too
+    for (const SpmmOptions& options : all) {
       const std::string what =
           str(options.algorithm, " ", options.accumulate, " n=", n, " ", dtype, weighted ? " weighted" : "");
       const Variable leaf(x.to(device), /*requires_grad=*/true);
@@ -230,6 +235,15 @@ TEST_P(OpsSpmmRode, LargeGraphsAreClusteredAndExact) {
   ASSERT_GT(rode_plan(adj).num_split_rows(), 0);
   check_forwards_and_backwards(host, adj, DType::kF32, 24);
   check_forwards_and_backwards(host, adj, DType::kF16, 40);
+  for (const DType dtype : {DType::kF32, DType::kF16}) {
+    const Tensor vector = integers({kRows, 1}, dtype), x = integers({kRows, 24}, dtype),
+                 b1 = integers({kRows, 24}, dtype, 7);
+    const Poisoned poisoned;
+    EXPECT_TRUE(near(spmv(adj, vector.reshape({kRows}).to(device()), {SpmvAlgorithm::kRode}),
+                     exact_product(host, {}, vector), 0));
+    EXPECT_TRUE(near(sddmm(adj, b1.to(device()), x.to(device()), SddmmOp::kDot, {}, {SddmmAlgorithm::kRows}),
+                     doubles(sddmm(host, b1, x)), 0));
+  }
 }
 
 }  // namespace
