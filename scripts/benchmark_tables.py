@@ -8,8 +8,9 @@ SYNTHETIC make the tables in ms, all others those of real graphs in us. Two list
 takes PERCENT (default 3) longer than the fastest of our kernels, and cells in which cuSPARSE is faster than auto. Cells
 without auto or without a right result of cuSPARSE are left out; what was not measured is "-". The first list also names
 the kernel whose time is nearest to auto's: auto runs one of them, so a nearest that is the fastest speaks for two
-timings of one kernel, any other for a choice that can be better. It is a hint, no proof: no cell is left out for it. Where the file names
-what auto took (column variant), the first list compares that kernel's own row with the fastest instead.
+timings of one kernel, any other for a choice that can be better. It is a hint, no proof: no cell is left out for it.
+Where the file names what auto took (column variant), the first list compares that kernel's own row with the fastest
+instead. The last line counts the cells by the time of auto's own row, as a user sees it.
 """
 import argparse
 import collections
@@ -166,11 +167,14 @@ class Tables:
               [[g] + [self.one(g, "sddmm", "f32", "0", n, ratio(g, n)) for n in widths] for g in self.synthetic])
 
     def lists(self, percent):
-        slower, behind, other = [], [], 0
+        slower, behind, other, by_time, of_all_kernels = [], [], 0, 0, 0
         for key, rows in self.cells.items():
             name = f"{key[0]} {key[1]} {key[2]} {'with' if key[3] == '1' else 'without'} weights, {key[4]}"
             fastest, ms = min(ours(rows, key[2]).items(), key=lambda item: item[1])
-            if chosen(rows) > (1 + percent / 100) * ms:
+            limit = 1 + percent / 100
+            by_time += auto(rows) > limit * ms
+            of_all_kernels += auto(rows) > limit * min(ms, peer(rows))
+            if chosen(rows) > limit * ms:
                 nearest, its = min(ours(rows, key[2]).items(), key=lambda item: abs(item[1] - chosen(rows)))
                 other += nearest != fastest
                 slower.append((chosen(rows) / ms, name, digits(chosen(rows) * 1e3), f"{fastest}: {digits(ms * 1e3)}",
@@ -184,6 +188,7 @@ class Tables:
                                       (f"cuSPARSE is faster: {len(behind)} cells", head, behind)]:
             table(title, columns,
                   [(f"{cell[0]:.3f}", *cell[1:]) for cell in sorted(cells, reverse=True)])
+        print(f"By the time of auto's own row: {by_time} cells; compared with cuSPARSE too: {of_all_kernels}.")
 
 
 def main():
