@@ -11,7 +11,7 @@ namespace rodeo {
 
 /// The sizes of every block are the most that the fan-outs allow, so that each batch of `targets` nodes fits.
 /// Rows beyond those of the loaded batch have no edges. Sources beyond are some node of the graph: their
-/// features are finite, and no edge reads them. The work on it takes sums or means over neighbours
+/// features are finite, and no edge reads them. The work on it takes sums, means or attention over neighbours
 /// (PaddedGraph says which). Deterministic.
 class PaddedBatch {
  public:

@@ -28,6 +28,8 @@ PaddedGraph::PaddedGraph(std::int64_t rows, std::int64_t cols, std::int64_t edge
     : adj_(empty_graph(rows, cols, edges, device)), transposed_(empty_graph(cols, rows, edges, device)) {
   assume_no_locality(adj_);
   set_transposed_pattern(adj_, transposed_);
+  set_overwritten(adj_);
+  set_overwritten(transposed_);
 }
 
 void PaddedGraph::prepare(const Adjacency& graph) const {
@@ -57,9 +59,10 @@ void PaddedGraph::finish_load() const {
 }
 
 void PaddedGraph::keep_what_was_used() {
-  check(
-      derives_only_known(adj_) && derives_only_known(transposed_),
-      "[padded_graph] the work made plans of a graph whose edges change: it must use sums and means by csr");
+  check(derives_only_known(adj_) && derives_only_known(transposed_),
+        "[padded_graph] the work made plans of a graph whose edges change: it must use sums and means by "
+        "csr, or "
+        "fused attention");
   needs_transpose_ = reads_transposed_pattern(adj_);
 }
 

@@ -10,9 +10,9 @@ namespace rodeo {
 
 /// Holds one graph after another in the same arrays. Rows and columns beyond those of the graph have no
 /// edges: sums and means of them are 0, and so are their gradients. adj() has the capacities as its sizes,
-/// num_edges() among them. Sums and means over neighbours (spmm.h, algorithm csr, without edge weights) and
-/// their gradients are those of the graph. Operators that plan for a graph, or read arrays of edges, must not
-/// be given adj(). Deterministic.
+/// num_edges() among them. Sums and means over neighbours (spmm.h, algorithm csr, without edge weights),
+/// fused attention (attention.h), and their gradients are those of the graph. Operators that plan for a
+/// graph, or read arrays of edges, must not be given adj(). Deterministic.
 class PaddedGraph {
  public:
   /// Memory for graphs of up to rows x cols with `edges` edges.

@@ -26,4 +26,8 @@ void refresh_mean_scale(const Adjacency& adj, DType values);
 // row_order.cpp
 bool assumes_no_locality(const Adjacency& adj);
 
+/// The arrays of adj are overwritten from now on: operators that have a form without a plan take it.
+void set_overwritten(const Adjacency& adj);
+bool is_overwritten(const Adjacency& adj);
+
 }  // namespace rodeo

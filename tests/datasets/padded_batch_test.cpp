@@ -1,7 +1,14 @@
 #include "datasets/padded_batch.h"
 
+#include <functional>
+#include <memory>
+#include <numeric>
+
 #include "datasets/synthetic.h"
+#include "layers/gat_conv.h"
 #include "models/sage.h"
+#include "ops/combine.h"
+#include "ops/dense.h"
 #include "ops/gather_rows.h"
 #include "ops/loss.h"
 #include "ops/spmm.h"
@@ -32,46 +39,84 @@ Tensor nodes(std::int64_t first, std::int64_t count, Device device) {
   return Tensor::from(ids, device);
 }
 
-// Gradients of the weights, and the loss, on batch after batch in the same memory: those of the batch itself.
-TEST_P(DatasetsPaddedBatch, GradientsAreThoseOfTheBatch) {
-  const Adjacency graph = to_graph(data_, device()).adj;
-  const Tensor x = random_tensor({500, 12}, DType::kF64, device(), 3);
+using Forward = std::function<Variable(const std::vector<Adjacency>& blocks, const Variable& x)>;
+
+// Gradients of the weights, and the logits, on batch after batch in the same memory: those of the batch
+// itself.
+void expect_those_of_the_batch(const Adjacency& graph, Module& model, const Forward& forward, DType dtype,
+                               double tolerance) {
+  const Device device = graph.device();
+  const Tensor x = random_tensor({500, 12}, dtype, device, 3);
+  const NeighborSampler sampler(graph, {{6, 4, 3}});
+  PaddedBatch padded(graph, sampler.options(), 40);
+  const Tensor label = Tensor::zeros({40}, DType::kI64, device);
+  std::vector<std::int64_t> all(40);
+  std::iota(all.begin(), all.end(), 0);
+  const Tensor every = Tensor::from(all, device);
+  const auto gradients = [&](const SampledBatch& batch) {
+    std::vector<Adjacency> blocks;
+    for (const Block& block : batch.blocks) blocks.push_back(block.adj);
+    const Variable logits = forward(blocks, Variable(gather_rows(x, batch.inputs())));
+    nll_loss(log_softmax(logits), label, every).backward();
+    std::vector<Tensor> out{logits.value().slice(0, 40)};
+    for (Variable& parameter : model.parameters()) {
+      out.push_back(parameter.grad());
+      parameter.zero_grad();
+    }
+    return out;
+  };
+  for (const std::int64_t first : {0, 13, 200, 450}) {
+    const SampledBatch batch = sampler.sample(nodes(first, 40, kCpu), 0, first);
+    const std::vector<Tensor> want = gradients(batch);
+    padded.prepare(batch);
+    padded.load(batch);
+    EXPECT_GT(padded.batch().inputs().numel(), batch.inputs().numel());
+    const std::vector<Tensor> got = gradients(padded.batch());
+    if (first == 0) padded.keep_what_was_used();
+    ASSERT_EQ(got.size(), want.size());
+    for (std::size_t i = 0; i < got.size(); ++i)
+      EXPECT_TRUE(near(got[i], doubles(want[i]), tolerance, tolerance))
+          << "value " << i << ", batch at " << first << ", " << dtype;
+  }
+}
+
+TEST_P(DatasetsPaddedBatch, SumsAndGradientsAreThoseOfTheBatch) {
   for (const Reduce reduce : {Reduce::kMean, Reduce::kSum})
     for (const std::int64_t hidden : {4, 20}) {  // layer 0 multiplies first, or sums first
-      const NeighborSampler sampler(graph, {{6, 4, 3}});
-      PaddedBatch padded(graph, sampler.options(), 40);
       Sage model({.in = 12, .hidden = hidden, .classes = 5, .layers = 3, .dropout = 0, .aggr = reduce},
                  Random(1), device(), DType::kF64);
-      const Tensor label = Tensor::zeros({40}, DType::kI64, device()), rows = nodes(0, 40, device());
-      std::vector<std::int64_t> all(40);
-      for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
-      const Tensor every = Tensor::from(all, device());
-      const auto gradients = [&](const SampledBatch& batch) {
-        std::vector<Adjacency> blocks;
-        for (const Block& block : batch.blocks) blocks.push_back(block.adj);
-        const Variable logits = model.forward(blocks, Variable(gather_rows(x, batch.inputs())));
-        nll_loss(log_softmax(logits), label, every).backward();
-        std::vector<Tensor> out{logits.value()};
-        for (Variable& parameter : model.parameters()) {
-          out.push_back(parameter.grad());
-          parameter.zero_grad();
-        }
-        return out;
-      };
-      for (const std::int64_t first : {0, 13, 200, 450}) {
-        const SampledBatch batch = sampler.sample(nodes(first, 40, kCpu), 0, first);
-        const std::vector<Tensor> want = gradients(batch);
-        padded.prepare(batch);
-        padded.load(batch);
-        EXPECT_GT(padded.batch().inputs().numel(), batch.inputs().numel());
-        const std::vector<Tensor> got = gradients(padded.batch());
-        if (first == 0) padded.keep_what_was_used();
-        ASSERT_EQ(got.size(), want.size());
-        for (std::size_t i = 0; i < got.size(); ++i)
-          EXPECT_TRUE(near(got[i], doubles(want[i]), 1e-12, 1e-12))
-              << "value " << i << ", batch at " << first;
+      expect_those_of_the_batch(
+          to_graph(data_, device()).adj, model,
+          [&](const std::vector<Adjacency>& blocks, const Variable& h) { return model.forward(blocks, h); },
+          DType::kF64, 1e-12);
+    }
+}
+
+TEST_P(DatasetsPaddedBatch, AttentionAndGradientsAreThoseOfTheBatch) {
+  struct Layers : Module {
+    Layers(Device device, DType dtype) {
+      Random random(1);
+      for (const std::int64_t in : {12, 24, 24}) {
+        layers.push_back(std::make_unique<GatConv>(
+            AttentionConvOptions{.in = in, .out = 8, .heads = 3, .dropout = 0.3}, random, device, dtype));
+        register_module("conv" + std::to_string(layers.size()), layers.back().get());
       }
     }
+    std::vector<std::unique_ptr<GatConv>> layers;
+  };
+  for (const DType dtype : {DType::kF64, DType::kF32}) {
+    Layers model(device(), dtype);
+    model.train();
+    const auto forward = [&](const std::vector<Adjacency>& blocks, Variable h) {
+      Random masks(7);  // the same ones for both batches: they are of rows and columns of a block
+      for (std::size_t l = 0; l < blocks.size(); ++l)
+        h = elu(model.layers[l]->forward(blocks[l], BipartiteFeatures{h, rows(h, 0, blocks[l].rows())},
+                                         masks.next()));
+      return h;
+    };
+    expect_those_of_the_batch(to_graph(data_, device()).adj, model, forward, dtype,
+                              dtype == DType::kF64 ? 1e-12 : 2e-5);
+  }
 }
 
 TEST_P(DatasetsPaddedBatch, RefusesWhatItCannotHold) {
@@ -94,7 +139,7 @@ TEST_P(DatasetsPaddedBatch, NamesWorkThatMakesPlans) {
   spmm(block, Tensor::zeros({block.cols(), 4}, DType::kF32, device()), {SpmmAlgorithm::kRode});
   EXPECT_EQ(error_of([&] { padded.keep_what_was_used(); }),
             "[padded_graph] the work made plans of a graph whose edges change: it must use sums and means by "
-            "csr");
+            "csr, or fused attention");
 }
 
 }  // namespace

@@ -18,6 +18,15 @@ bool sums_over_blocks(const TrainOptions& options) {
          (options.spmm == SpmmAlgorithm::kAuto || options.spmm == SpmmAlgorithm::kCsr);
 }
 
+/// Batch normalisation counts the rows of a block, and composed attention and weights read arrays of its
+/// edges.
+bool can_be_padded(const TrainOptions& options, const GcnGraph& graph) {
+  if (options.trunk.norm == TrunkNorm::kBatch) return false;
+  if (options.model == "gat") return options.attention != AttentionForm::kComposed;
+  return sums_over_blocks(options) &&
+         (options.model == "sage" || (options.model == "gcn" && !graph.weight.defined()));
+}
+
 std::vector<std::int64_t> fanout_of(const TrainOptions& options) {
   return parse_fanout(options.fanout, options.layers, options.replace);
 }
@@ -91,10 +100,7 @@ void train_on_batches(NodeModel& model, Trunk& trunk, const TrainOptions& option
     for (const Block& block : batch.blocks) blocks.push_back(read(block));
     return trunk.forward(blocks, x);
   };
-  // Attention plans for a block, and batch normalisation counts its rows: neither can be padded.
-  const bool sums = options.model == "sage" || (options.model == "gcn" && !graph.weight.defined());
-  model.mini_batches = training(options, task, graph.adj, forward,
-                                sums && options.trunk.norm != TrunkNorm::kBatch && sums_over_blocks(options));
+  model.mini_batches = training(options, task, graph.adj, forward, can_be_padded(options, graph));
   LayerwiseModel layerwise;
   if (options.trunk.pre_linear > 0)
     layerwise.inputs = [&trunk](const Features& rows) { return trunk.evaluate_inputs(rows); };

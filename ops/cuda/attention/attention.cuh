@@ -24,6 +24,8 @@
 #include "ops/kernels/attention.h"
 #include "ops/kernels/dropout.h"
 #include "ops/plan/attention_config.h"
+#include "ops/sparse/derived.h"
+#include "ops/sparse/graph_plans.h"
 
 namespace rodeo::kernels::cuda {
 
@@ -289,22 +291,27 @@ __global__ void __launch_bounds__(kAttentionThreads, Pass::kBlocks)
     if (complete && work.group == 0) work.finish(piece.row);
   } else {
     const std::int64_t at = (warp - plan.pieces) * Pass::Tile::kGroups + work.group;
-    const RodeView::Part part = plan.residual(at);
+    const RodeView::Part part = plan.is_by_rows() ? plan.row(at, args.row_ptr) : plan.residual(at);
     work.pass.begin(part.row * args.heads + work.head);
     work.accumulate_row(part.row, part.begin, part.length);
     if (at < plan.residuals) work.finish(part.row);
   }
 }
 
+/// The plan of a graph; null where its rows are taken as they are (ops/sparse/derived.h).
+inline const RodePlan* attention_plan(const Adjacency& adj) {
+  return is_overwritten(adj) ? nullptr : &rode_plan(adj);
+}
+
 template <class T>
-AttentionArgs<device_t<T>> attention_args(const Csr& a, const RodePlan& plan, const PaddedRows& x,
+AttentionArgs<device_t<T>> attention_args(const Csr& a, const RodePlan* plan, const PaddedRows& x,
                                           const AttentionOptions& options, const Tensor& all,
                                           const Tensor& positive) {
   using D = device_t<T>;
   const auto heads = static_cast<int>(all.dim(1)), k = static_cast<int>(all.dim(2)),
              pitch = static_cast<int>(x.pitch);
   const bool aligned = is_aligned(all) && (!positive.defined() || is_aligned(positive));
-  return {RodeView(plan),
+  return {plan ? RodeView(*plan) : RodeView::by_rows(a.rows),
           a.row_ptr.data<std::int64_t>(),
           a.col.data<std::int32_t>(),
           device_data<T>(x.x),
@@ -326,18 +333,18 @@ AttentionArgs<device_t<T>> attention_args(const Csr& a, const RodePlan& plan, co
 
 /// One launch for the wide column tiles and one for the narrow tile (AttentionTiles).
 template <template <class> class Pass, class T>
-void launch_attention(const char* name, const RodePlan& plan, AttentionArgs<T> args,
+void launch_attention(const char* name, const RodePlan* plan, AttentionArgs<T> args,
                       const typename Pass<Tile<T, 8, Weighting::kNone>>::Args& own, Device device) {
   const auto run = [&]<class Tile>(Tile, int tiles) {
     using State = typename Pass<Tile>::State;
     std::optional<Scratch> partial;
-    if (const std::int64_t splits = plan.num_split_rows(); splits > 0) {
+    if (const std::int64_t splits = plan ? plan->num_split_rows() : 0; splits > 0) {
       const auto bytes = static_cast<std::int64_t>(sizeof(State));
-      partial.emplace(plan.num_slots * (args.stride / Tile::kVec) * bytes, device);
+      partial.emplace(plan->num_slots * (args.stride / Tile::kVec) * bytes, device);
       args.partial = partial->data();
       args.arrived = Context::of(device).zeroed_counters(splits * tiles);
     }
-    const std::int64_t warps = plan.num_pieces() + ceil_div(plan.num_residual(), Tile::kGroups);
+    const std::int64_t warps = args.plan.pieces + ceil_div(args.plan.residuals, Tile::kGroups);
     const dim3 grid(static_cast<unsigned>(ceil_div(warps, kAttentionThreads / kWarp)),
                     static_cast<unsigned>(tiles));
     launch(name, device, attention_kernel<Pass<Tile>>, grid, dim3(kAttentionThreads), 0, args, own);

@@ -12,7 +12,6 @@
 #include "ops/cuda/attention/attention.cuh"
 #include "ops/cuda/attention/attention_gradients.h"
 #include "ops/plan/attention_config.h"
-#include "ops/sparse/graph_plans.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
@@ -134,7 +133,7 @@ void gat_attention_backward(const Adjacency& transposed, const Tensor& s, const 
                             const Tensor& dy, const AttentionGradients& given,
                             const AttentionVectors& vectors) {
   const Csr& a = transposed.csr();
-  const RodePlan& plan = rode_plan(transposed);
+  const RodePlan* const plan = attention_plan(transposed);
   const Device device = x.device();
   const std::int64_t heads = x.dim(1), k = x.dim(2), rows = y.dim(0);
   dispatch_float(x.dtype(), "gat_attention", [&]<class T>(T) {

@@ -4,7 +4,6 @@
 // maximum at most once; without a new maximum nothing is rescaled. The states (maximum, sums) of groups and
 // pieces are merged in a fixed order.
 #include "ops/cuda/attention/attention.cuh"
-#include "ops/sparse/graph_plans.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
@@ -92,7 +91,7 @@ struct Forward {
 
 void gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
                    const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved) {
-  const RodePlan& plan = rode_plan(adj);
+  const RodePlan* const plan = attention_plan(adj);
   dispatch_float(x.dtype(), "gat_attention", [&]<class T>(T) {
     using D = device_t<T>;
     const PaddedRows padded(x, x.dim(1), x.dim(2));

@@ -36,11 +36,20 @@ struct RodeView {
         split_bits(std::countr_zero(static_cast<std::uint64_t>(plan.split))),
         odd_inverse(inverse(static_cast<std::uint32_t>(plan.split >> split_bits))) {}
 
+  /// Instead of a plan: a part for each of `rows` rows, whatever its length. It has no arrays.
+  static RodeView by_rows(std::int64_t rows) { return RodeView(rows); }
+  __device__ bool is_by_rows() const { return residual_row == nullptr; }
+
   __device__ Part piece(std::int64_t i) const { return {piece_row[i], piece_begin[i], piece_length[i]}; }
-  /// Past the end, an empty part of row 0.
+  /// Past the end, an empty part of row 0. Not of by_rows().
   __device__ Part residual(std::int64_t i) const {
     if (i >= residuals) return {0, 0, 0};
     return {residual_row[i], residual_begin[i], residual_length[i]};
+  }
+  /// Of by_rows().
+  __device__ Part row(std::int64_t i, const std::int64_t* row_ptr) const {
+    if (i >= residuals) return {0, 0, 0};
+    return {i, row_ptr[i], static_cast<int>(row_ptr[i + 1] - row_ptr[i])};
   }
   /// The index of a piece among those of its split row.
   __device__ std::int64_t index_of(const Part& piece, const std::int64_t* row_ptr) const {
@@ -49,6 +58,19 @@ struct RodeView {
   }
 
  private:
+  explicit RodeView(std::int64_t rows)
+      : piece_row(nullptr),
+        piece_length(nullptr),
+        piece_split(nullptr),
+        residual_row(nullptr),
+        residual_length(nullptr),
+        piece_begin(nullptr),
+        residual_begin(nullptr),
+        split_slot(nullptr),
+        pieces(0),
+        residuals(rows),
+        split_bits(0),
+        odd_inverse(1) {}
   /// Modulo 2^32, by Newton's iteration: each step doubles the correct bits, from 3 of odd * odd = 1
   /// modulo 8.
   static std::uint32_t inverse(std::uint32_t odd) {
