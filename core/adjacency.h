@@ -59,9 +59,9 @@ class Adjacency {
   Adjacency to(Device device) const;
   bool operator==(const Adjacency& other) const { return state_ == other.state_; }
 
-  /// The cached value of type T (plans, transposes, choices): made by make() on first use, kept with the graph.
-  /// Several threads may call it at once on the CPU: one makes the value, the others wait. On CUDA one at a
-  /// time: its stream waits for that of the thread before. Memory is freed after all of these streams are done.
+  /// The cached value of type T (plans, transposes, choices), made by make() on first use and kept with the
+  /// graph. On the CPU several threads may call it at once: one makes it, the others wait. On CUDA one at a
+  /// time: its stream waits for that of the thread before, and freeing memory waits for all of them.
   template <class T, class Make>
   const T& cached(Make&& make) const {
     const CacheLock lock = lock_cache();
