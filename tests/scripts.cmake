@@ -23,7 +23,6 @@ add_python_test(Rules ${CMAKE_CURRENT_LIST_DIR}/rules_test.py ${PROJECT_SOURCE_D
 add_python_test(RulesCatch ${CMAKE_CURRENT_LIST_DIR}/rules_catch_test.py)
 add_python_test(ToH5 ${CMAKE_CURRENT_LIST_DIR}/datasets/to_h5_test.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/bin/rodeo_data)
 add_python_test(Mutants ${CMAKE_CURRENT_LIST_DIR}/mutants_test.py ${PROJECT_SOURCE_DIR})
-add_python_test(Sweep ${CMAKE_CURRENT_LIST_DIR}/sweep_test.py ${PROJECT_SOURCE_DIR})
 add_python_test(PublishedSplits ${CMAKE_CURRENT_LIST_DIR}/published_splits_test.py ${PROJECT_SOURCE_DIR})
 add_test(NAME Skips COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/skips_test.sh)
 add_test(NAME Format COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/format_test.sh ${PROJECT_SOURCE_DIR})

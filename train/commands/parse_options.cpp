@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-
 #include <cxxopts.hpp>
 #include <filesystem>
+#include <utility>
 
 #include "core/error.h"
 #include "core/host/terminal.h"
@@ -32,6 +32,13 @@ void add_actions(cxxopts::Options& options) {
   auto files = options.add_options("Files");
   files("config", "Options in a JSON file; the command line overrides them", text(), "FILE");
   files("print-config", "Print all options in the form of --config, and exit");
+  files("sweep", "Train with many values of options, as this JSON file says, and name the best", text(),
+        "FILE");
+  files("sweep-results",
+        "Results of --sweep: a line for each run, and what the same command need not train again "
+        "(default: FILE.results.jsonl beside FILE.json)",
+        text(), "FILE");
+  files("sweep-plot", "The validation result of each trial of --sweep, by each option", text(), "FILE.svg");
   auto output = options.add_options("Output");
   output("dry-run", "Load the data, print the model and the memory it needs, and exit");
   output("list-devices", "Print the devices, and exit");
@@ -159,43 +166,59 @@ std::vector<GivenOption> read_config(const Arguments& arguments, std::vector<std
   return given;
 }
 
-/// --task of the command line or of the settings file.
-TaskKind chosen_task(const Arguments& arguments, const std::vector<GivenOption>& config) {
-  std::string task, file;
-  for (const GivenOption& option : config)
-    if (option.name == "task") task = option.text, file = option.file;
-  if (const std::string given = arguments.last_value("task"); !given.empty()) task = given, file.clear();
-  if (task.empty() || task.starts_with("--")) return TaskKind::kNode;
+/// A command line without a trial of a sweep has no such options.
+struct TrialOptions {
+  std::vector<GivenOption> shared, trial;
+};
+
+/// The value that counts of an option that decides which others there are; its text is empty if there is
+/// none. `settings`: those that the command line overrides.
+GivenOption last_given(std::string_view name, const Arguments& arguments,
+                       const std::vector<GivenOption>& settings, const std::vector<GivenOption>& trial) {
+  GivenOption last{std::string(name), "", ""};
+  const auto override_by = [&](const std::vector<GivenOption>& options) {
+    for (const GivenOption& option : options)
+      if (option.name == name) last = option;
+  };
+  override_by(settings);
+  if (const std::string given = arguments.last_value(name); !given.empty()) last = {last.name, given, ""};
+  override_by(trial);
+  if (last.text.starts_with("--")) last.text.clear();
+  return last;
+}
+
+/// parse(), whose Error names the file of the option.
+template <class Parse>
+auto in_file(const std::string& file, Parse&& parse) {
   try {
-    return parse_task(task);
+    return parse();
   } catch (const Error& error) {
     check(file.empty(), file, ": ", printable(error.what()));
     throw;
   }
 }
 
-/// The defaults of the model and the task that are chosen on the command line or in the settings file.
-TrainOptions defaults_of_model(const Arguments& arguments, const std::vector<GivenOption>& config,
-                               const TrainOptions& defaults) {
-  const TaskKind task = chosen_task(arguments, config);
-  std::string model, file;
-  for (const GivenOption& option : config)
-    if (option.name == "model") model = option.text, file = option.file;
+/// The defaults of the model and the task that are chosen on the command line or in a file.
+TrainOptions defaults_of_model(const Arguments& arguments, const std::vector<GivenOption>& settings,
+                               const std::vector<GivenOption>& trial, const TrainOptions& defaults) {
+  const GivenOption of_task = last_given("task", arguments, settings, trial);
+  const TaskKind task = of_task.text.empty()
+                            ? TaskKind::kNode
+                            : in_file(of_task.file, [&] { return parse_task(of_task.text); });
   if (!defaults.choose_model) {
-    check(model.empty() || model == defaults.model, file, ": 'model' must be ", defaults.model,
-          " for this command, got '", printable(model), "'");
+    for (const std::vector<GivenOption>* options : {&settings, &trial})
+      for (const GivenOption& option : *options)
+        check(option.name != "model" || option.text == defaults.model, option.file, ": 'model' must be ",
+              defaults.model, " for this command, got '", printable(option.text), "'");
     return task == TaskKind::kNode ? defaults : published_options(defaults.model, task);
   }
-  if (const std::string given = arguments.last_value("model"); !given.empty()) model = given, file.clear();
-  if (model.empty() || model.starts_with("--")) model = TrainOptions().model;
-  try {
-    TrainOptions options = published_options(model, task);
+  const GivenOption model = last_given("model", arguments, settings, trial);
+  const std::string name = model.text.empty() ? TrainOptions().model : model.text;
+  return in_file(model.file, [&] {
+    TrainOptions options = published_options(name, task);
     options.choose_model = true;
     return options;
-  } catch (const Error& error) {
-    check(file.empty(), file, ": ", printable(error.what()));
-    throw;
-  }
+  });
 }
 
 /// The options of the table that the command line gives.
@@ -212,42 +235,59 @@ std::vector<GivenOption> given_options(const cxxopts::ParseResult& parsed, const
   return given;
 }
 
-}  // namespace
+/// --help and other options that print a text; empty without one.
+std::string notice_of(const cxxopts::ParseResult& parsed, const cxxopts::Options& description,
+                      const std::string& program, const TrainOptions& options, const TrainOptions& defaults) {
+  const auto flag = [&](const char* name) { return parsed[name].as<bool>(); };
+  if (flag("help"))
+    return str(description.help(kGroups), "\n", help_examples(program, defaults.choose_model), "\n",
+               wrap(exit_code_help(), help_width()), "\n");
+  if (flag("h")) return short_help(program, defaults.choose_model, option_table(options));
+  if (flag("list-devices")) return list_devices();
+  if (parsed.count("completion") > 0) {
+    const auto& shell = parsed["completion"].as<std::string>();
+    check_option_has_value("completion", shell);
+    return completion_script(shell, program, completion_tables(program, defaults));
+  }
+  return flag("version") ? str(program, " ", RODEO_VERSION, " (", RODEO_COMMIT, ")\n") : "";
+}
 
-TrainOptions parse_train_options(int argc, const char* const* argv, const TrainOptions& given) {
+/// The options of a sweep, of which --sweep is given.
+void set_sweep(const cxxopts::ParseResult& parsed, TrainOptions& options) {
+  check(!parsed["print-config"].as<bool>(), "--print-config prints the options of one run: not with --sweep");
+  const std::pair<const char*, std::string*> texts[] = {{"sweep", &options.sweep},
+                                                        {"sweep-results", &options.sweep_results},
+                                                        {"sweep-plot", &options.sweep_plot}};
+  for (const auto& [name, text] : texts) {
+    if (parsed.count(name) == 0) continue;
+    *text = parsed[name].as<std::string>();
+    check_option_has_value(name, *text);
+  }
+}
+
+/// `trial`: null of a command line that is no trial of a sweep.
+TrainOptions parse(int argc, const char* const* argv, const TrainOptions& defaults,
+                   const TrialOptions* trial = nullptr, std::vector<GivenOption>* all_given = nullptr) {
   std::vector<std::string> warnings;
   const Arguments arguments = rename_options(argc, argv, warnings);
-  std::vector<GivenOption> settings = read_config(arguments, warnings);
-  TrainOptions options = defaults_of_model(arguments, settings, given);
+  std::vector<GivenOption> given = read_config(arguments, warnings);
+  const std::vector<GivenOption> of_trial = trial ? trial->trial : std::vector<GivenOption>{};
+  if (trial) given.insert(given.end(), trial->shared.begin(), trial->shared.end());
+  TrainOptions options = defaults_of_model(arguments, given, of_trial, defaults);
   options.warnings = std::move(warnings);
 
   const std::string program = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "train";
   cxxopts::Options description = describe_options(program, options);
   const cxxopts::ParseResult parsed = arguments.parse(description);
-  const auto flag = [&](const char* name) { return parsed[name].as<bool>(); };
-  if (flag("help")) {
-    options.notice = str(description.help(kGroups), "\n", help_examples(program, given.choose_model), "\n",
-                         wrap(exit_code_help(), help_width()), "\n");
+  options.notice = notice_of(parsed, description, program, options, defaults);
+  if (!options.notice.empty()) return options;
+  options.dry_run = parsed["dry-run"].as<bool>();
+  if (!trial && parsed.count("sweep") > 0) {
+    set_sweep(parsed, options);
     return options;
   }
-  if (flag("h")) {
-    options.notice = short_help(program, given.choose_model, option_table(options));
-    return options;
-  }
-  if (flag("list-devices")) {
-    options.notice = list_devices();
-    return options;
-  }
-  if (parsed.count("completion") > 0) {
-    const auto& shell = parsed["completion"].as<std::string>();
-    check_option_has_value("completion", shell);
-    options.notice = completion_script(shell, program, completion_tables(program, given));
-    return options;
-  }
-  if (flag("version")) {
-    options.notice = str(program, " ", RODEO_VERSION, " (", RODEO_COMMIT, ")\n");
-    return options;
-  }
+  for (const char* of_sweep : {"sweep-results", "sweep-plot"})
+    check(trial || parsed.count(of_sweep) == 0, "--", of_sweep, " is for a sweep: give --sweep FILE too");
 
   std::vector<GivenOption> from_command_line = given_options(parsed, options);
   std::vector<std::string> strays = parsed.unmatched();
@@ -255,21 +295,35 @@ TrainOptions parse_train_options(int argc, const char* const* argv, const TrainO
     from_command_line.push_back({"dataset", strays[0], ""});
     strays.clear();
   }
-  settings.insert(settings.end(), from_command_line.begin(), from_command_line.end());
+  given.insert(given.end(), from_command_line.begin(), from_command_line.end());
+  given.insert(given.end(), of_trial.begin(), of_trial.end());
   const auto is_given = [&](std::string_view name) {
-    return std::any_of(settings.begin(), settings.end(), [&](const auto& s) { return s.name == name; });
+    return std::any_of(given.begin(), given.end(), [&](const auto& s) { return s.name == name; });
   };
-  apply_options(settings, options);
-  options.dry_run = flag("dry-run");
+  apply_options(given, options);
   for (const std::string& stray : strays)
     if (stray.starts_with("-")) fail(unknown_option(stray, options.model, names_of(description)));
   check(strays.empty(), "unexpected argument '", strays.empty() ? "" : strays[0], "'; see --help");
   check(!options.choose_model || is_given("model"), "--model NAME is required: one of ", model_names(),
         "; see --help");
-  const bool print_config = flag("print-config");
+  const bool print_config = parsed["print-config"].as<bool>();
   check(print_config || is_given("dataset"), "--dataset FILE is required; see --help");
   if (print_config) options.notice = to_json(settings_of(options), /*lines=*/true);
+  if (all_given) *all_given = std::move(given);
   return options;
+}
+
+}  // namespace
+
+TrainOptions parse_train_options(int argc, const char* const* argv, const TrainOptions& defaults) {
+  return parse(argc, argv, defaults);
+}
+
+TrainOptions parse_trial(int argc, const char* const* argv, const TrainOptions& defaults,
+                         const std::vector<GivenOption>& shared, const std::vector<GivenOption>& trial,
+                         std::vector<GivenOption>* given) {
+  const TrialOptions options{shared, trial};
+  return parse(argc, argv, defaults, &options, given);
 }
 
 }  // namespace rodeo

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <mutex>
 #include <utility>
@@ -13,82 +12,16 @@
 #include "core/error.h"
 #include "core/threads.h"
 #include "datasets/dataset.h"
+#include "train/report/spread.h"
 
 namespace rodeo {
 namespace {
 
-struct Spread {
-  double mean = 0, deviation = 0;
-};
-
-Spread spread(const std::vector<double>& values) {
-  Spread of;
-  const auto n = static_cast<double>(values.size());
-  for (const double v : values) of.mean += v / n;
-  for (const double v : values) of.deviation += (v - of.mean) * (v - of.mean);
-  of.deviation = values.size() > 1 ? std::sqrt(of.deviation / (n - 1)) : 0;
-  return of;
-}
-
-void check_files(const TrainOptions& o) {
-  const std::pair<const char*, bool> of_one_run[] = {{"--checkpoint", !o.checkpoint.empty()},
-                                                     {"--export", !o.export_file.empty()},
-                                                     {"--csv", !o.csv.empty()},
-                                                     {"--tensorboard", !o.tensorboard.empty()},
-                                                     {"--report", !o.report.empty()},
-                                                     {"--trace", !o.trace.empty()},
-                                                     {"--profile", o.profile},
-                                                     {"--explain", o.explain}};
-  const bool folds = o.task == TaskKind::kGraph && o.fold < 0;
-  for (const auto& [name, given] : of_one_run)
-    check(!given, name, " is for one run: ",
-          folds ? str("give --fold K, or leave it out for all ", o.folds, " folds")
-                : "not with --seeds and --splits. --log appends all runs to one file");
-  check(o.parallel == 1 || o.log.empty(), "--log writes one run after another: not with --parallel ",
-        o.parallel);
-}
-
-std::vector<std::string> splits_of(const TrainOptions& options) {
-  if (!options.all_splits) return {options.split};
-  const std::size_t count = load_dataset(options.dataset, {.all_splits = true}).splits.size();
-  check(count >= 1, options.dataset, ": --splits all needs masks, and the file has none");
-  std::vector<std::string> all;
-  for (std::size_t k = 0; k < count; ++k) all.push_back(std::to_string(k));
-  return all;
-}
-
-struct Run {
-  TrainOptions options;
-  std::string name;  // "split 0   seed 3    "
-};
-
-std::vector<Run> runs_of(const TrainOptions& options) {
-  const bool folds = options.task == TaskKind::kGraph && options.fold < 0;
-  std::vector<Run> runs;
-  for (const std::string& split : splits_of(options))
-    for (int s = 0; s < options.seeds; ++s)
-      for (int fold = 0; fold < (folds ? options.folds : 1); ++fold) {
-        Run run{options, ""};
-        TrainOptions& one = run.options;
-        one.split = split;
-        one.seed = options.seed + static_cast<std::uint64_t>(s);
-        if (folds) one.fold = fold;
-        one.seeds = 1;
-        one.all_splits = false;
-        one.parallel = 1;
-        one.quiet = one.silent = true;
-        if (options.all_splits) run.name += fmt::format("split {:<3} ", split);
-        if (options.seeds > 1 || !folds) run.name += fmt::format("seed {:<4} ", one.seed);
-        if (folds) run.name += fmt::format("fold {:<3} ", fold);
-        runs.push_back(std::move(run));
-      }
-  return runs;
-}
-
 /// The results, and the lines of those that are finished, in the order of the runs.
 class Results {
  public:
-  Results(const std::vector<Run>& runs, bool quiet) : runs_(runs), results_(runs.size()), quiet_(quiet) {}
+  Results(const std::vector<PlannedRun>& runs, bool quiet)
+      : runs_(runs), results_(runs.size()), quiet_(quiet) {}
 
   void add(std::size_t i, RunResult result) {
     const std::lock_guard lock(mutex_);
@@ -116,7 +49,7 @@ class Results {
   }
 
  private:
-  const std::vector<Run>& runs_;
+  const std::vector<PlannedRun>& runs_;
   std::vector<std::pair<bool, RunResult>> results_;
   std::size_t printed_ = 0;
   bool quiet_;
@@ -129,17 +62,69 @@ bool is_repeated(const TrainOptions& options) {
   return options.seeds > 1 || options.all_splits || (options.task == TaskKind::kGraph && options.fold < 0);
 }
 
-void train_repeated(const TrainOptions& options, const TrainOne& train) {
-  check_files(options);
+void check_files_of_runs(const TrainOptions& o, const std::string& several) {
+  const std::pair<const char*, bool> of_one_run[] = {{"--checkpoint", !o.checkpoint.empty()},
+                                                     {"--export", !o.export_file.empty()},
+                                                     {"--csv", !o.csv.empty()},
+                                                     {"--tensorboard", !o.tensorboard.empty()},
+                                                     {"--report", !o.report.empty()},
+                                                     {"--trace", !o.trace.empty()},
+                                                     {"--profile", o.profile},
+                                                     {"--explain", o.explain}};
+  const bool folds = o.task == TaskKind::kGraph && o.fold < 0;
+  for (const auto& [name, given] : of_one_run)
+    check(!given, name, " is for one run: ",
+          folds ? str("give --fold K, or leave it out for all ", o.folds, " folds")
+                : str("not with ", several, ". --log appends all runs to one file"));
+  check(o.parallel == 1 || o.log.empty(), "--log writes one run after another: not with --parallel ",
+        o.parallel);
+}
+
+std::vector<std::string> splits_to_run(const TrainOptions& options) {
   check(!options.all_splits || options.split.empty(), "--splits all and --split exclude each other");
-  const std::vector<Run> runs = runs_of(options);
-  const int parallel = std::min(options.parallel, static_cast<int>(runs.size()));
-  const int threads =
-      parse_device(options.device).is_cuda() ? num_threads() : std::max(1, num_threads() / parallel);
+  if (!options.all_splits) return {options.split};
+  const std::size_t count = load_dataset(options.dataset, {.all_splits = true}).splits.size();
+  check(count >= 1, options.dataset, ": --splits all needs masks, and the file has none");
+  std::vector<std::string> all;
+  for (std::size_t k = 0; k < count; ++k) all.push_back(std::to_string(k));
+  return all;
+}
+
+std::vector<PlannedRun> runs_of(const TrainOptions& options, const std::vector<std::string>& splits) {
+  const bool folds = options.task == TaskKind::kGraph && options.fold < 0;
+  std::vector<PlannedRun> runs;
+  for (const std::string& split : splits)
+    for (int s = 0; s < options.seeds; ++s)
+      for (int fold = 0; fold < (folds ? options.folds : 1); ++fold) {
+        PlannedRun run{options, ""};
+        TrainOptions& one = run.options;
+        one.split = split;
+        one.seed = options.seed + static_cast<std::uint64_t>(s);
+        if (folds) one.fold = fold;
+        one.seeds = 1;
+        one.all_splits = false;
+        one.parallel = 1;
+        one.quiet = one.silent = true;
+        if (options.all_splits) run.name += fmt::format("split {:<3} ", split);
+        if (options.seeds > 1 || !folds) run.name += fmt::format("seed {:<4} ", one.seed);
+        if (folds) run.name += fmt::format("fold {:<3} ", fold);
+        runs.push_back(std::move(run));
+      }
+  return runs;
+}
+
+int threads_of_a_run(const TrainOptions& options, std::size_t count) {
+  if (parse_device(options.device).is_cuda()) return num_threads();
+  return std::max(1, num_threads() / std::min(options.parallel, static_cast<int>(count)));
+}
+
+void train_repeated(const TrainOptions& options, const TrainOne& train) {
+  check_files_of_runs(options, "--seeds and --splits");
+  const std::vector<PlannedRun> runs = runs_of(options, splits_to_run(options));
   Results results(runs, options.quiet);
-  run_in_parallel(runs.size(), parallel, threads, [&](std::size_t i, const RunHooks& hooks) {
-    results.add(i, train(runs[i].options, hooks));
-  });
+  run_in_parallel(
+      runs.size(), options.parallel, threads_of_a_run(options, runs.size()),
+      [&](std::size_t i, const RunHooks& hooks) { results.add(i, train(runs[i].options, hooks)); });
   results.print_spread();
 }
 

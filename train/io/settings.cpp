@@ -14,8 +14,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kCommandLineOnly[] = {"config",  "print-config", "help",      "version",
-                                                 "dry-run", "list-devices", "completion"};
+constexpr std::string_view kCommandLineOnly[] = {"config",        "print-config", "help",       "version",
+                                                 "dry-run",       "list-devices", "completion", "sweep",
+                                                 "sweep-results", "sweep-plot"};
 
 Json parse_object(std::string_view text, const std::string& where) {
   Json json;

@@ -224,7 +224,7 @@ void add_training(Group training, const ModelTraits& traits, TaskKind task) {
   training.integer(Role::kRun, "seeds", field(&TrainOptions::seeds), 1,
                    "Train N times, with --seed and the numbers after it, and print mean and deviation");
   training.integer(Role::kRun, "parallel", field(&TrainOptions::parallel), 1,
-                   "Train N at a time of the runs of --seeds, --splits and folds, on one GPU or the CPU");
+                   "Train N at a time of the runs of --sweep, --seeds, --splits and folds, on one device");
   if (task == TaskKind::kNode) {
     training.add(
         Role::kRun, "splits", "all: train once with each split of the file's masks, and each of --seeds",
