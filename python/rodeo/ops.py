@@ -20,7 +20,7 @@ def _recorded(name, out, *arrays):
     if not _frameworks.wants_gradient(*arrays):
         return None
     if out is not None:
-        raise ValueError(f"[{name}] out cannot be recorded for gradients: use torch.no_grad(), or leave out away")
+        raise ValueError(f"[{name}] out cannot be recorded for gradients: use torch.no_grad(), or call without out")
     from . import torch as recorded
     return getattr(recorded, name)
 
@@ -32,12 +32,12 @@ def spmm(graph: Graph, x: Array, weight: Optional[Array] = None, *, reduce: str 
     x         [sources, n], or with several heads [sources, heads, n]
     weight    [edges], or [edges, heads], in the graph's edge order; default: ones
     reduce    "sum", "mean" (divides by the number of edges), "max" or "min"
-    algorithm "auto", or one that docs/choosing_spmm.md names; for sum and mean
+    algorithm "auto", or one that docs/choosing_spmm.md names; for sum and mean, and for the gradient of x
     returns   [nodes, n], or [nodes, heads, n]
     """
     recorded = _recorded("spmm", out, x, weight)
     if recorded:
-        return recorded(graph, x, weight, reduce=reduce)
+        return recorded(graph, x, weight, reduce=reduce, algorithm=algorithm)
     return _core.spmm(graph._core, x, weight, reduce, algorithm, out)
 
 

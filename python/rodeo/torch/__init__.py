@@ -21,9 +21,13 @@ __all__ = ["edge_softmax", "edge_sum", "gat_attention", "gcn_propagate", "graph_
            "segment_reduce", "spmm"]
 
 
-def spmm(graph: Graph, x: _Tensor, weight: Optional[_Tensor] = None, *, reduce: str = "sum") -> _Tensor:
-    """rodeo.spmm with gradients of x and weight. Those of "max" and "min" go to the first edge with the extremum."""
-    return _ops_of.spmm(graph._id, x, weight, reduce)
+def spmm(graph: Graph, x: _Tensor, weight: Optional[_Tensor] = None, *, reduce: str = "sum",
+         algorithm: str = "auto") -> _Tensor:
+    """rodeo.spmm with gradients of x and weight. Those of "max" and "min" go to the first edge with the extremum.
+
+    algorithm is that of the gradient of x, too.
+    """
+    return _ops_of.spmm(graph._id, x, weight, reduce, algorithm)
 
 
 def sddmm(graph: Graph, b1: _Tensor, b2: _Tensor, *, op: str = "dot", weight: Optional[_Tensor] = None) -> _Tensor:

@@ -72,7 +72,7 @@ class _Attention(nn.Module):
         """Softmax of scores [edges, heads], dropout, sum; with the edges and weights, as PyG returns them."""
         number = self._graph_number(graph)
         weight = nn.functional.dropout(_ops_of.edge_softmax(number, score), self.dropout, self.training)
-        y = self._finish(_ops_of.spmm(number, x, weight.to(x.dtype), "sum"), target)
+        y = self._finish(_ops_of.spmm(number, x, weight.to(x.dtype), "sum", "auto"), target)
         if not wants_weights:
             return y
         if isinstance(number, tuple):

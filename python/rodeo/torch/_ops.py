@@ -8,15 +8,15 @@ from ._graphs import graph_of_id, inverse_counts, normalized
 # spmm
 
 
-def _spmm(number, x, weight, reduce):
-    return _core.spmm(graph_of_id(number)._core, flat(x), flat(weight), reduce, "auto", None)
+def _spmm(number, x, weight, reduce, algorithm="auto"):
+    return _core.spmm(graph_of_id(number)._core, flat(x), flat(weight), reduce, algorithm, None)
 
 
-def _spmm_fake(number, x, weight, reduce):
+def _spmm_fake(number, x, weight, reduce, algorithm="auto"):
     return x.new_empty((sizes_of(number).num_nodes, *x.shape[1:]))
 
 
-def _spmm_gradients(number, x, weight, dy, reduce, needs_weight, needs_x):
+def _spmm_gradients(number, x, weight, dy, reduce, needs_weight, needs_x, algorithm="auto"):
     graph, dy = graph_of_id(number), flat(dy)
     nothing = dy.new_empty((0,))
     if reduce in ("max", "min"):
@@ -31,17 +31,17 @@ def _spmm_gradients(number, x, weight, dy, reduce, needs_weight, needs_x):
     if needs_x:
         back = graph.T
         permuted = None if weight is None else back.permute(flat(weight))
-        dx = _core.spmm(back._core, dy, permuted, "sum", "auto", None)
+        dx = _core.spmm(back._core, dy, permuted, "sum", algorithm, None)
     return dweight, dx
 
 
-def _spmm_gradients_fake(number, x, weight, dy, reduce, needs_weight, needs_x):
+def _spmm_gradients_fake(number, x, weight, dy, reduce, needs_weight, needs_x, algorithm="auto"):
     dweight = torch.empty_like(weight, memory_format=torch.contiguous_format) if needs_weight else dy.new_empty((0,))
     return dweight, dy.new_empty((sizes_of(number).num_sources, *dy.shape[1:])) if needs_x else dy.new_empty((0,))
 
 
 def _spmm_setup(ctx, inputs, output):
-    graph, x, weight, ctx.reduce = inputs
+    graph, x, weight, ctx.reduce, ctx.algorithm = inputs
     # The gradient of x in a sum or mean without weights needs the graph alone: x may be freed.
     if weight is None and ctx.reduce in ("sum", "mean"):
         save(ctx, graph)
@@ -53,14 +53,15 @@ def _spmm_backward(ctx, dy):
     graph, *kept = saved(ctx)
     x, weight = kept or (None, None)
     needs_x, needs_weight = needs_gradient(ctx, 1), weight is not None and needs_gradient(ctx, 2)
-    dweight, dx = calls.spmm_gradients(graph, dy if x is None else x, weight, dy, ctx.reduce, needs_weight, needs_x)
-    return None, dx if needs_x else None, dweight if needs_weight else None, None
+    dweight, dx = calls.spmm_gradients(graph, dy if x is None else x, weight, dy, ctx.reduce, needs_weight, needs_x,
+                                       ctx.algorithm)
+    return None, dx if needs_x else None, dweight if needs_weight else None, None, None
 
 
-define("spmm(int graph, Tensor x, Tensor? weight, str reduce) -> Tensor", _spmm, _spmm_fake, _spmm_backward,
-        _spmm_setup, "autocast", edge_inputs=(1,))
-define("spmm_gradients(int graph, Tensor x, Tensor? weight, Tensor dy, str reduce, bool needs_weight, bool needs_x) "
-        "-> (Tensor, Tensor)", _spmm_gradients, _spmm_gradients_fake, edge_inputs=(1,), edge_outputs=(0,))
+define("spmm(int graph, Tensor x, Tensor? weight, str reduce, str algorithm=\"auto\") -> Tensor", _spmm, _spmm_fake,
+        _spmm_backward, _spmm_setup, "autocast", edge_inputs=(1,))
+define("spmm_gradients(int graph, Tensor x, Tensor? weight, Tensor dy, str reduce, bool needs_weight, bool needs_x, "
+        "str algorithm=\"auto\") -> (Tensor, Tensor)", _spmm_gradients, _spmm_gradients_fake, edge_inputs=(1,), edge_outputs=(0,))
 
 # gcn_propagate: D^-1/2 (A + I) D^-1/2 x of a graph without edge weights
 

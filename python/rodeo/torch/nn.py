@@ -20,11 +20,11 @@ class _GcnBase(nn.Module):
         graph = _graph_for(edge_index, x.size(0))
         if not self.normalize:
             weight = None if edge_weight is None else _ops_of.permute(graph._id, edge_weight.to(x.dtype), 1.0)
-            return _ops_of.spmm(graph._id, x, weight, "sum")
+            return _ops_of.spmm(graph._id, x, weight, "sum", "auto")
         if edge_weight is None and self.add_self_loops:  # PyG reads `improved` with edge weights only
             return _ops_of.gcn(graph._id, x, False)
         number, weight = self._normal_weight(graph, edge_weight, x)
-        return _ops_of.spmm(number, x, weight.to(x.dtype), "sum")
+        return _ops_of.spmm(number, x, weight.to(x.dtype), "sum", "auto")
 
     def _normal_weight(self, graph, edge_weight, x):
         """The graph's id with self loops, and the normalised weight of each of its edges. Differentiable."""
@@ -140,7 +140,7 @@ class APPNP(_GcnBase):
         for _ in range(self.K):
             if drops:
                 kept = nn.functional.dropout(weight, self.dropout)
-                x = _ops_of.spmm(number, x, kept.to(x.dtype), "sum")
+                x = _ops_of.spmm(number, x, kept.to(x.dtype), "sum", "auto")
             else:
                 x = self._propagate(x, edge_index, edge_weight)
             x = (1 - self.alpha) * x + self.alpha * first
@@ -181,10 +181,10 @@ class SAGEConv(nn.Module):
         if self.project:
             source = self.lin(source).relu()
         if self.reduce in ("mean", "sum") and self.lin_l.out_features < self.lin_l.in_features:
-            y = _ops_of.spmm(graph._id, nn.functional.linear(source, self.lin_l.weight), None, self.reduce)
+            y = _ops_of.spmm(graph._id, nn.functional.linear(source, self.lin_l.weight), None, self.reduce, "auto")
             y = y if self.lin_l.bias is None else y + self.lin_l.bias
         else:
-            y = self.lin_l(_ops_of.spmm(graph._id, source, None, self.reduce))
+            y = self.lin_l(_ops_of.spmm(graph._id, source, None, self.reduce, "auto"))
         if self.root_weight and target is not None:
             y = y + self.lin_r(target)
         return nn.functional.normalize(y, p=2.0, dim=-1) if self.normalize else y
@@ -214,5 +214,5 @@ class GINConv(nn.Module):
         source, target = x if isinstance(x, tuple) else (x, x)
         nodes = target.size(0) if target is not None else size[1] if size is not None else source.size(0)
         graph = _graph_for(edge_index, nodes, source.size(0) if isinstance(x, tuple) else None)
-        y = _ops_of.spmm(graph._id, source, None, "sum")
+        y = _ops_of.spmm(graph._id, source, None, "sum", "auto")
         return self.nn(y if target is None else y + (1 + self.eps) * target)

@@ -1,0 +1,113 @@
+"""The functions of rodeo, of rodeo.torch and the operators behind them take the same options, recorded or not."""
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", minversion="2.4")
+
+import rodeo  # noqa: E402
+import rodeo.torch as rt  # noqa: E402
+from conftest import make_edges  # noqa: E402
+
+N, E = 12, 40
+
+
+@pytest.fixture
+def graph(device):
+    return rodeo.Graph.from_edge_index(torch.tensor(make_edges(N, E), device=device), N)
+
+
+def values(*shape, device="cpu", grad=True):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(1)).to(device).requires_grad_(grad)
+
+
+def spmm_paths(graph, x, weight, **options):
+    """Every way to the product, by name. Each calls it."""
+    compiled = torch.compile(lambda x: rt.spmm(graph, x, weight, **options), fullgraph=True, backend="aot_eager")
+
+    def autocast():
+        with torch.autocast(x.device.type, dtype=torch.bfloat16):
+            return rt.spmm(graph, x, weight, **options)
+
+    def unrecorded():
+        with torch.no_grad():
+            return rt.spmm(graph, x, weight, **options)
+
+    return {"computed": lambda: rodeo.spmm(graph, x.detach(), weight, **options),
+            "recorded": lambda: rodeo.spmm(graph, x, weight, **options),
+            "rodeo.torch": lambda: rt.spmm(graph, x, weight, **options),
+            "without gradients": unrecorded, "autocast": autocast, "compiled": lambda: compiled(x)}
+
+
+def test_unknown_names_are_refused_on_every_path(graph, device):
+    names = {"algorithm": "unknown spmm algorithm 'magic': expected one of auto, csr, rode", "reduce": "magic"}
+    for option, text in names.items():
+        for heads in False, True:
+            x = values(N, 2, 3, device=device) if heads else values(N, 3, device=device)
+            for path, call in spmm_paths(graph, x, None, **{option: "magic"}).items():
+                with pytest.raises(ValueError, match=text):
+                    call()
+                    pytest.fail(f"{path} took {option}='magic'")
+    x = values(N, 3, device=device)
+    for call in lambda: rodeo.sddmm(graph, x, x, op="magic"), lambda: rodeo.sddmm(graph, x.detach(), x.detach(), op="magic"):
+        with pytest.raises(ValueError, match="op must be dot, add or mul, got magic"):
+            call()
+
+
+def test_algorithms_that_the_device_lacks_are_refused_on_every_path():
+    graph = rodeo.Graph.from_edge_index(torch.tensor(make_edges(N, E)), N)
+    for path, call in spmm_paths(graph, values(N, 8), None, algorithm="tca").items():
+        with pytest.raises(ValueError, match="tca runs on CUDA only"):
+            call()
+            pytest.fail(f"{path} took tca on the CPU")
+    for path, call in spmm_paths(graph, values(N, 8), None, algorithm="rode", reduce="max").items():
+        with pytest.raises(ValueError, match="max has a kernel of its own"):
+            call()
+            pytest.fail(f"{path} took rode for a maximum")
+
+
+def hub_edges(nodes=3000):
+    """Node 0 has edges from and to all others: rows that RoDe splits, and that csr sums in another order."""
+    others = np.arange(1, nodes)
+    hub = np.zeros_like(others)
+    return np.stack([np.concatenate([hub, others]), np.concatenate([others, hub])])
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_algorithm_computes_forward_and_backward(device, reduce, weighted):
+    edges = hub_edges()
+    graph = rodeo.Graph.from_edge_index(torch.tensor(edges, device=device))
+    weight = values(graph.num_edges, device=device, grad=False) if weighted else None
+    x = values(graph.num_nodes, 16, device=device)
+    bits = {}
+    for algorithm in "csr", "rode":
+        plain = rodeo.spmm(graph, x.detach(), weight, reduce=reduce, algorithm=algorithm)
+        dy = values(*plain.shape, device=device, grad=False)
+        scale = 1 if reduce == "sum" else (graph.indptr[1:] - graph.indptr[:-1]).clamp(min=1).unsqueeze(1)
+        dx = rodeo.spmm(graph.T, dy / scale, None if weight is None else graph.T.permute(weight), algorithm=algorithm)
+        compiled = torch.compile(lambda x: rt.spmm(graph, x, weight, reduce=reduce, algorithm=algorithm), fullgraph=True,
+                                 backend="aot_eager")
+        operator = torch.ops.rodeo.spmm
+        for path in (lambda x: rodeo.spmm(graph, x, weight, reduce=reduce, algorithm=algorithm), compiled,
+                     lambda x: operator(graph._id, x, weight, reduce, algorithm)):
+            x.grad = None
+            y = path(x)
+            y.backward(dy)
+            assert torch.equal(y.detach(), plain)
+            if reduce == "sum":  # the scale of a mean is rounded once more
+                assert torch.equal(x.grad, dx)
+            torch.testing.assert_close(x.grad, dx, rtol=1e-4, atol=1e-4)
+        bits[algorithm] = plain, x.grad
+    for of_csr, of_rode in zip(bits["csr"], bits["rode"]):
+        assert not torch.equal(of_csr, of_rode)  # else this test would not see which of them ran
+        torch.testing.assert_close(of_csr, of_rode, rtol=1e-4, atol=1e-4)
+
+
+def test_operators_have_a_default_algorithm(graph, device):
+    x, weight = values(N, 3, device=device), values(E, device=device)
+    arguments = graph._id, x, weight, "sum"
+    torch.library.opcheck(torch.ops.rodeo.spmm.default, arguments)
+    torch.library.opcheck(torch.ops.rodeo.spmm.default, (*arguments, "rode"))
+    edges = torch.tensor(make_edges(N, E), device=device)
+    torch.library.opcheck(torch.ops.rodeo.spmm_on_edges.default, (edges, N, N, False, *arguments[1:], "rode"))
+    assert torch.equal(torch.ops.rodeo.spmm(*arguments), torch.ops.rodeo.spmm(*arguments, "auto"))
