@@ -53,6 +53,13 @@ def wants_gradient(*arrays):
     return False
 
 
+def note_written(array):
+    """PyTorch saves tensors for backward, and refuses those that were written to since: it must know that this one was."""
+    if know(array) and not array.is_inference():
+        import torch
+        torch.autograd.graph.increment_version(array)
+
+
 def like_of(array):
     """An empty array of the framework and device of `array`: it decides where results of graphs are allocated."""
     if know(array):

@@ -1,8 +1,8 @@
 """Operators on arrays of PyTorch, NumPy, CuPy and everything else with DLPack.
 
 They compute; for tensors that require gradients they call the function of the same name in rodeo.torch, which
-records. `out` is an array of the result's shape, dtype and device that the result is written to; it cannot be
-recorded. f64, f32, bf16 and f16; 16-bit types are accumulated in f32. Same inputs, same bits.
+records. `out` is an array of the result's shape, dtype and device that the result is written to. It shares no memory
+with the operands, and cannot be recorded. f64, f32, bf16 and f16; 16-bit types are accumulated in f32. Same inputs, same bits.
 """
 from typing import Any, NamedTuple, Optional
 
@@ -17,12 +17,18 @@ def _recorded(name, out, *arrays):
     for array in arrays:
         if array is not None:
             _frameworks.know(array)
-    if not _frameworks.wants_gradient(*arrays):
+    if not _frameworks.wants_gradient(*arrays, out):
         return None
     if out is not None:
         raise ValueError(f"[{name}] out cannot be recorded for gradients: use torch.no_grad(), or call without out")
     from . import torch as recorded
     return getattr(recorded, name)
+
+
+def _written(result, out):
+    if out is not None:
+        _frameworks.note_written(out)
+    return result
 
 
 def spmm(graph: Graph, x: Array, weight: Optional[Array] = None, *, reduce: str = "sum", algorithm: str = "auto",
@@ -38,7 +44,7 @@ def spmm(graph: Graph, x: Array, weight: Optional[Array] = None, *, reduce: str 
     recorded = _recorded("spmm", out, x, weight)
     if recorded:
         return recorded(graph, x, weight, reduce=reduce, algorithm=algorithm)
-    return _core.spmm(graph._core, x, weight, reduce, algorithm, out)
+    return _written(_core.spmm(graph._core, x, weight, reduce, algorithm, out), out)
 
 
 def sddmm(graph: Graph, b1: Array, b2: Array, *, op: str = "dot", weight: Optional[Array] = None,
@@ -52,19 +58,19 @@ def sddmm(graph: Graph, b1: Array, b2: Array, *, op: str = "dot", weight: Option
     recorded = _recorded("sddmm", out, b1, b2, weight)
     if recorded:
         return recorded(graph, b1, b2, op=op, weight=weight)
-    return _core.sddmm(graph._core, b1, b2, op, weight, out)
+    return _written(_core.sddmm(graph._core, b1, b2, op, weight, out), out)
 
 
 def edge_softmax(graph: Graph, score: Array, *, out: Optional[Array] = None) -> Array:
     """Softmax over the edges of each target.   score [edges] or [edges, heads] -> the same shape."""
     recorded = _recorded("edge_softmax", out, score)
-    return recorded(graph, score) if recorded else _core.edge_softmax(graph._core, score, out)
+    return recorded(graph, score) if recorded else _written(_core.edge_softmax(graph._core, score, out), out)
 
 
 def edge_sum(graph: Graph, x: Array, *, out: Optional[Array] = None) -> Array:
     """y[i] = sum of x[e] over the edges e of target i.   x [edges] or [edges, k] -> [nodes] or [nodes, k]."""
     recorded = _recorded("edge_sum", out, x)
-    return recorded(graph, x) if recorded else _core.edge_sum(graph._core, x, out)
+    return recorded(graph, x) if recorded else _written(_core.edge_sum(graph._core, x, out), out)
 
 
 def gat_attention(graph: Graph, s: Array, t: Array, x: Array, *, negative_slope: float = 0.2, dropout: float = 0.0,
@@ -80,7 +86,7 @@ def gat_attention(graph: Graph, s: Array, t: Array, x: Array, *, negative_slope:
     recorded = _recorded("gat_attention", out, s, t, x)
     if recorded:
         return recorded(graph, s, t, x, negative_slope=negative_slope, dropout=dropout, seed=seed)
-    return _core.gat_attention(graph._core, s, t, x, negative_slope, dropout, seed, out)
+    return _written(_core.gat_attention(graph._core, s, t, x, negative_slope, dropout, seed, out), out)
 
 
 class GcnGraph(NamedTuple):
@@ -109,7 +115,7 @@ def gcn_propagate(normalized: GcnGraph, x: Array, *, out: Optional[Array] = None
     recorded = _recorded("gcn_propagate", out, x)
     if recorded:
         return recorded(normalized, x)
-    return _core.gcn_propagate(normalized.graph._core, normalized.scale, x, normalized.weight, out)
+    return _written(_core.gcn_propagate(normalized.graph._core, normalized.scale, x, normalized.weight, out), out)
 
 
 def segment_sum(x: Array, offsets: Array, *, out: Optional[Array] = None) -> Array:
@@ -139,4 +145,4 @@ def segment_min(x: Array, offsets: Array, *, out: Optional[Array] = None) -> Arr
 def _segment(reduce, x, offsets, out):
     recorded = _recorded("segment_reduce", out, x)
     _frameworks.know(offsets)
-    return recorded(x, offsets, reduce) if recorded else _core.segment_reduce(x, offsets, reduce, out)
+    return recorded(x, offsets, reduce) if recorded else _written(_core.segment_reduce(x, offsets, reduce, out), out)

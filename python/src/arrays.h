@@ -45,6 +45,8 @@ class Results : public ExternalAllocator {
  public:
   /// `like` was read as `as`. `out`: an array that the result is written to, or None.
   Results(std::string_view op, nb::handle like, const Tensor& as, nb::handle out = {});
+  /// Throws Error where `out` shares memory with an operand: kernels read it while they write `out`.
+  void apart_from(std::string_view what, const Tensor& operand) const;
   /// Results will have this shape and the dtype of `like`: they are then allocated as such.
   void expect(const Shape& shape);
   ~Results() override;

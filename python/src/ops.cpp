@@ -23,6 +23,8 @@ nb::object spmm_op(const PyGraph& graph, nb::handle x, nb::handle weight, const 
   const Tensor dense = read("spmm", "x", x), w = read("spmm", "weight", weight);
   const SpmmOptions options = spmm_options(reduce, algorithm);
   Results results("spmm", x, dense, out);
+  results.apart_from("x", dense);
+  results.apart_from("weight", w);
   if (dense.defined() && dense.rank() >= 2 && options.reduce != Reduce::kMean)
     results.expect(dense.rank() == 3 ? Shape{graph.adj.rows(), dense.dim(1), dense.dim(2)}
                                      : Shape{graph.adj.rows(), dense.dim(1)});
@@ -78,6 +80,9 @@ nb::object sddmm_op(const PyGraph& graph, nb::handle b1, nb::handle b2, const st
                w = read("sddmm", "weight", weight);
   const SddmmOp kind = sddmm_op_of(op);
   Results results("sddmm", b1, left, out);
+  results.apart_from("b1", left);
+  results.apart_from("b2", right);
+  results.apart_from("weight", w);
   if (left.defined() && left.rank() == 2 && kind == SddmmOp::kDot) results.expect({graph.adj.num_edges()});
   const Tensor s = results.run([&] { return sddmm(graph.adj, left, right, kind, w); });
   return results.give(s);
@@ -116,6 +121,7 @@ nb::tuple sddmm_gradients(const PyGraph& graph, nb::handle b1, nb::handle b2, co
 nb::object edge_softmax_op(const PyGraph& graph, nb::handle score, nb::handle out) {
   const Tensor s = read("edge_softmax", "score", score);
   Results results("edge_softmax", score, s, out);
+  results.apart_from("score", s);
   if (s.defined()) results.expect(s.shape());
   const Tensor y = results.run([&] { return edge_softmax(graph.adj, s); });
   return results.give(y);
@@ -136,6 +142,7 @@ nb::object edge_softmax_gradient(const PyGraph& graph, nb::handle score, nb::han
 nb::object edge_sum_op(const PyGraph& graph, nb::handle x, nb::handle out) {
   const Tensor values = read("edge_sum", "x", x);
   Results results("edge_sum", x, values, out);
+  results.apart_from("x", values);
   const Tensor y = results.run([&] { return edge_sum(graph.adj, values); });
   return results.give(y);
 }
@@ -176,6 +183,9 @@ nb::object gat_attention_op(const PyGraph& graph, nb::handle s, nb::handle t, nb
                             double dropout, nb::handle seed, nb::handle out) {
   const AttentionInputs in(s, t, x, slope, dropout, seed);
   Results results("gat_attention", x, in.x, out);
+  results.apart_from("s", in.s);
+  results.apart_from("t", in.t);
+  results.apart_from("x", in.x);
   in.expect(graph, results);
   const Tensor y = results.run([&] { return gat_attention(graph.adj, in.s, in.t, in.x, in.options); });
   return results.give(y);
@@ -286,6 +296,9 @@ nb::object propagate_op(const PyGraph& graph, nb::handle scale, nb::handle x, nb
   const Tensor s = read("gcn_propagate", "scale", scale), dense = read("gcn_propagate", "x", x),
                w = read("gcn_propagate", "weight", weight);
   Results results("gcn_propagate", x, dense, out);
+  results.apart_from("x", dense);
+  results.apart_from("scale", s);
+  results.apart_from("weight", w);
   if (dense.defined()) results.expect(dense.shape());
   const Tensor y = results.run([&] { return propagate(GcnGraph{graph.adj, w, s}, dense); });
   return results.give(y);
@@ -295,6 +308,7 @@ nb::object segment_op(nb::handle x, nb::handle offsets, const std::string& reduc
   const Tensor values = read("segment_reduce", "x", x), bounds = read("segment_reduce", "offsets", offsets);
   const Reduce kind = parse_reduce(reduce);
   Results results("segment_reduce", x, values, out);
+  results.apart_from("x", values);
   const Tensor y = results.run([&] { return segment_reduce(values, bounds.to(DType::kI64), kind); });
   return results.give(y);
 }

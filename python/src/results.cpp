@@ -89,6 +89,14 @@ Results::Results(std::string_view op, nb::handle like, const Tensor& as, nb::han
 
 Results::~Results() = default;
 
+void Results::apart_from(std::string_view what, const Tensor& operand) const {
+  if (!out_tensor_.defined() || !operand.defined() || operand.device() != device_) return;
+  const auto begin = [](const Tensor& t) { return reinterpret_cast<std::uintptr_t>(t.raw()); };
+  const auto end = [&](const Tensor& t) { return begin(t) + static_cast<std::uintptr_t>(t.nbytes()); };
+  check(end(operand) <= begin(out_tensor_) || end(out_tensor_) <= begin(operand), "[", op_,
+        "] out must not share memory with ", what, ": give another array, or call without out");
+}
+
 void Results::expect(const Shape& shape) {
   if (kind_ != Kind::kTorch || out_tensor_.defined()) return;
   expected_shape_ = shape;

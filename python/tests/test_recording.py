@@ -111,3 +111,58 @@ def test_operators_have_a_default_algorithm(graph, device):
     edges = torch.tensor(make_edges(N, E), device=device)
     torch.library.opcheck(torch.ops.rodeo.spmm_on_edges.default, (edges, N, N, False, *arguments[1:], "rode"))
     assert torch.equal(torch.ops.rodeo.spmm(*arguments), torch.ops.rodeo.spmm(*arguments, "auto"))
+
+
+def out_calls(graph, device):
+    """Each function with out, as (name, call(out), operands by name, the shape of the result)."""
+    x, heads = values(N, 4, device=device, grad=False), values(N, 2, 4, device=device, grad=False)
+    weight, scores = values(E, device=device, grad=False), values(E, 2, device=device, grad=False)
+    s, t = (values(N, 2, device=device, grad=False) for _ in range(2))
+    normal = rodeo.gcn_norm(graph)
+    offsets = torch.arange(N + 1, device=device)
+    return [
+        ("spmm", lambda out: rodeo.spmm(graph, x, weight, out=out), {"x": x, "weight": weight}, (N, 4)),
+        ("sddmm", lambda out: rodeo.sddmm(graph, x, x, op="add", weight=weight, out=out), {"b1": x, "weight": weight}, (E, 4)),
+        ("edge_softmax", lambda out: rodeo.edge_softmax(graph, scores, out=out), {"score": scores}, (E, 2)),
+        ("edge_sum", lambda out: rodeo.edge_sum(graph, scores, out=out), {"x": scores}, (N, 2)),
+        ("gat_attention", lambda out: rodeo.gat_attention(graph, s, t, heads, out=out), {"s": s, "t": t, "x": heads}, (N, 2, 4)),
+        ("gcn_propagate", lambda out: rodeo.gcn_propagate(normal, x, out=out), {"x": x, "scale": normal.scale}, (N, 4)),
+        ("segment_reduce", lambda out: rodeo.segment_max(x, offsets, out=out), {"x": x}, (N, 4))]
+
+
+def overlapping(operand, shape):
+    """A tensor of this shape whose first element is the operand's last one, and one that begins with the operand."""
+    count = int(np.prod(shape))
+    storage = torch.empty(operand.numel() + count, device=operand.device)
+    storage[:operand.numel()] = operand.flatten()
+    operand.set_(storage.untyped_storage(), 0, operand.shape, operand.stride())
+    return storage[operand.numel() - 1:][:count].view(shape), storage[:count].view(shape), storage[operand.numel():].view(shape)
+
+
+def test_out_shares_no_memory_with_operands(graph, device):
+    for name, call, operands, shape in out_calls(graph, device):
+        expected = call(torch.empty(shape, device=device)).clone()
+        for what, operand in operands.items():
+            last, first, behind = overlapping(operand, shape)
+            for out in last, first:
+                with pytest.raises(ValueError, match=rf"\[{name}\] out must not share memory with {what}: give another"):
+                    call(out)
+            assert torch.equal(call(behind), expected)
+    numbers = rodeo.Graph.from_edge_index(make_edges(N, E), N)
+    x = np.ones((N, 2))
+    with pytest.raises(ValueError, match="out must not share memory with x"):
+        rodeo.spmm(numbers, x, out=x)
+
+
+def test_backward_notices_that_out_was_written(graph, device):
+    for name, call, _, shape in out_calls(graph, device):
+        saved = torch.ones(shape, device=device)
+        y = torch.ones(shape, device=device, requires_grad=True) * saved
+        call(saved)
+        with pytest.raises(RuntimeError, match="inplace|in-place"):
+            y.sum().backward()
+            pytest.fail(f"the gradient of a product with what {name} overwrote is wrong")
+        with pytest.raises(ValueError, match=rf"\[{name}\] out cannot be recorded"):
+            call(torch.ones(shape, device=device, requires_grad=True))
+        with torch.inference_mode():
+            call(torch.ones(shape, device=device))
