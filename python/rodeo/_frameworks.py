@@ -74,7 +74,8 @@ def from_dlpack(array, like):
     """`array`, an object with DLPack, in the framework of `like`. Shares memory."""
     if know(like):
         import torch
-        return torch.from_dlpack(array)
+        with torch.inference_mode(False):  # graphs keep it: autograd refuses tensors of inference
+            return torch.from_dlpack(array)
     module = type(like).__module__.split(".")[0]
     if module.startswith("jax"):
         import jax

@@ -25,6 +25,13 @@ def _recorded(name, out, *arrays):
     return getattr(recorded, name)
 
 
+def refuse_gradient(name, *arrays):
+    """For arrays that are constants in every path: their gradients would be lost without a word."""
+    if _frameworks.wants_gradient(*arrays):
+        raise ValueError(f"[{name}] weight and scale are constants, but they require gradients: give weight.detach(), or use "
+                         "rodeo.torch.nn.GCNConv, which records the normalization")
+
+
 def _written(result, out):
     if out is not None:
         _frameworks.note_written(out)
@@ -102,8 +109,9 @@ def gcn_norm(graph: Graph, weight: Optional[Array] = None, *, dtype: str = "floa
 
     weight  [edges] in the graph's edge order; added self loops have weight 1
     dtype   of scale without weight
-    A node that has a self loop gets no second one. No gradients.
+    A node that has a self loop gets no second one. No gradients: a weight that requires them is a ValueError.
     """
+    refuse_gradient("gcn_norm", weight)
     like = graph._like if weight is None else weight
     _frameworks.know(like)
     core, looped_weight, scale = _core.gcn_norm(graph._core, like, weight, dtype)
@@ -112,6 +120,7 @@ def gcn_norm(graph: Graph, weight: Optional[Array] = None, *, dtype: str = "floa
 
 def gcn_propagate(normalized: GcnGraph, x: Array, *, out: Optional[Array] = None) -> Array:
     """D^-1/2 (A + I) D^-1/2 x for the result of gcn_norm.   x [nodes, n] -> [nodes, n]."""
+    refuse_gradient("gcn_propagate", normalized.weight, normalized.scale)
     recorded = _recorded("gcn_propagate", out, x)
     if recorded:
         return recorded(normalized, x)

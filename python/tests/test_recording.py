@@ -166,3 +166,38 @@ def test_backward_notices_that_out_was_written(graph, device):
             call(torch.ones(shape, device=device, requires_grad=True))
         with torch.inference_mode():
             call(torch.ones(shape, device=device))
+
+
+def test_weights_of_sddmm_are_checked_on_both_paths(graph, device):
+    for b in values(N, 3, device=device), values(N, 3, device=device, grad=False):
+        for weight in torch.ones(1, device=device), torch.ones(E + 1, device=device), torch.ones(E, 1, device=device):
+            with pytest.raises(ValueError, match=rf"\[sddmm\] weight must be \[{E}\].*, got"):
+                rodeo.sddmm(graph, b, b, op="mul", weight=weight)
+        if device == "cuda":
+            with pytest.raises(ValueError, match=r"\[sddmm\] weight"):
+                rodeo.sddmm(graph, b, b, weight=torch.ones(E))
+
+
+def test_gradients_that_would_be_lost_are_refused(graph, device):
+    weight, x = torch.ones(E, device=device, requires_grad=True), values(N, 3, device=device, grad=False)
+    with pytest.raises(ValueError, match=r"\[gcn_norm\] weight and scale are constants"):
+        rodeo.gcn_norm(graph, weight)
+    with torch.no_grad():
+        normal = rodeo.gcn_norm(graph, weight)
+    assert rodeo.gcn_propagate(rodeo.gcn_norm(graph, weight.detach()), x).isfinite().all()
+    learned = normal._replace(scale=normal.scale.clone().requires_grad_())
+    for propagate in rodeo.gcn_propagate, rt.gcn_propagate:
+        with pytest.raises(ValueError, match=r"\[gcn_propagate\] weight and scale are constants"):
+            propagate(learned, x)
+
+
+def test_graphs_used_in_inference_mode_can_be_trained_on(device):
+    graph = rodeo.Graph.from_edge_index(torch.tensor(make_edges(N, E), device=device), N)
+    weight = torch.rand(E, device=device, requires_grad=True)
+    with torch.inference_mode():
+        expected = graph.permute(weight)
+        looped = graph.with_self_loops()
+        looped.permute(weight)
+    torch.testing.assert_close(graph.permute(weight), expected)
+    (graph.permute(weight).sum() + 2 * looped.permute(weight).sum()).backward()
+    torch.testing.assert_close(weight.grad, torch.full_like(weight, 3))

@@ -12,7 +12,7 @@ if not hasattr(_torch.library, "register_autograd"):
     raise ImportError(f"rodeo.torch needs PyTorch 2.4 or later, got {_torch.__version__}")
 
 from ..graph import Graph  # noqa: E402
-from ..ops import GcnGraph  # noqa: E402
+from ..ops import GcnGraph, refuse_gradient  # noqa: E402
 from ._graphs import graph_of  # noqa: E402
 from . import _ops  # noqa: E402, F401  (registers the operators)
 from ._define import calls as _ops_of  # noqa: E402
@@ -33,7 +33,11 @@ def spmm(graph: Graph, x: _Tensor, weight: Optional[_Tensor] = None, *, reduce: 
 def sddmm(graph: Graph, b1: _Tensor, b2: _Tensor, *, op: str = "dot", weight: Optional[_Tensor] = None) -> _Tensor:
     """rodeo.sddmm with gradients of b1, b2 and weight."""
     s = _ops_of.sddmm(graph._id, b1, b2, op)
-    return s if weight is None else s * weight.view(-1, *[1] * (s.dim() - 1))
+    if weight is None:
+        return s
+    if weight.shape != (graph.num_edges,) or weight.device != s.device:
+        raise ValueError(f"[sddmm] weight must be [{graph.num_edges}] on {s.device}, got {list(weight.shape)} on {weight.device}")
+    return s * weight.view(-1, *[1] * (s.dim() - 1))
 
 
 def edge_softmax(graph: Graph, score: _Tensor) -> _Tensor:
@@ -80,6 +84,7 @@ def _attention(number, s, t, x, negative_slope, dropout, seed=None):
 
 def gcn_propagate(normalized: GcnGraph, x: _Tensor) -> _Tensor:
     """rodeo.gcn_propagate with a gradient of x: weights and scale are constants."""
+    refuse_gradient("gcn_propagate", normalized.weight, normalized.scale)
     return _ops_of.gcn_propagate(normalized.graph._id, normalized.scale, x, normalized.weight, False)
 
 
