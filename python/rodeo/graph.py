@@ -9,6 +9,12 @@ _ids = itertools.count(1)
 _by_id = {}  # Graph._id -> weak reference: a lookup costs a third of that of a WeakValueDictionary
 
 
+def living(number):
+    """The graph with this Graph._id, or None where it no longer exists."""
+    reference = _by_id.get(number)
+    return None if reference is None else reference()
+
+
 class Graph:
     """A sparse matrix pattern: row i has an entry in column j for each edge j -> i. Operators sum over rows.
 

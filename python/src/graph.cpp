@@ -1,5 +1,6 @@
 /// rodeo._core.Graph: construction, conversions and properties. python/rodeo/graph.py documents them.
 
+#include <algorithm>
 #include <limits>
 
 #include "arrays.h"
@@ -100,6 +101,21 @@ nb::object rows_of_edges(const PyGraph& graph, nb::handle like) {
   return results.give(rows);
 }
 
+/// Counted on the CPU. `like` gives the stream to wait for, and nothing is allocated as it: under fake
+/// tensors of PyTorch that memory would be fake.
+std::int64_t count_self_loops(const PyGraph& graph, nb::handle like) {
+  Results results("graph", like, read("graph", "like", like));
+  return results.run([&] {
+    const Csr csr = graph.adj.to(kCpu).csr();
+    const auto* const row_ptr = csr.row_ptr.data<std::int64_t>();
+    const auto* const col = csr.col.data<std::int32_t>();
+    std::int64_t loops = 0;
+    for (std::int64_t i = 0; i < csr.rows; ++i)
+      loops += std::count(col + row_ptr[i], col + row_ptr[i + 1], i);
+    return loops;
+  });
+}
+
 /// values [edges, ...] in the order of the arrays that the graph was made from -> in its own.
 nb::object permute(const PyGraph& graph, nb::handle values, double missing) {
   const Tensor given = read("permute", "values", values);
@@ -122,6 +138,7 @@ void bind_graph(nb::module_& m) {
       .def("with_self_loops", with_self_loops, nb::arg("like"))
       .def("permute", permute, nb::arg("values"), nb::arg("missing"))
       .def("rows_of_edges", rows_of_edges, nb::arg("like"))
+      .def("count_self_loops", count_self_loops, nb::arg("like"))
       .def_prop_ro("num_rows", [](const PyGraph& g) { return g.adj.rows(); })
       .def_prop_ro("num_cols", [](const PyGraph& g) { return g.adj.cols(); })
       .def_prop_ro("num_edges", [](const PyGraph& g) { return g.adj.num_edges(); })

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from ..graph import Graph
 from . import _attention, _ops_of, _self_attention
 from ._edge_features import REDUCES
-from ._graphs import graph_of_id, one_loop_id
+from ._graphs import one_loop_id
 from ._layers import _check_rest, _check_width, _glorot, _graph_for, _linear, _reset_glorot
 
 
@@ -78,7 +78,7 @@ class _Attention(nn.Module):
         if isinstance(number, tuple):
             raise ValueError(f"{type(self).__name__}: compiled with an edge_index, attention weights have no edges to be named "
                              "by: give a rodeo.Graph")
-        return y, (torch.stack(graph_of_id(number).edge_index()).long(), weight)
+        return y, (_ops_of.edge_ends(number, weight.detach()).t().contiguous(), weight)
 
     def _finish(self, y, target):
         y = y.flatten(1) if self.concat or self.heads == 1 else y.mean(dim=1)

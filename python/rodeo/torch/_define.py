@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import torch
 
 from .. import _frameworks
-from ._graphs import cached_graph, graph_of_id, with_one_loop
+from . import _private
+from ._graphs import cached_graph, graph_of_id, num_looped_edges, with_one_loop
 
 _library = torch.library.Library("rodeo", "DEF")
 
@@ -29,13 +30,17 @@ class Sizes(NamedTuple):
 
 
 def sizes_of(graph):
-    """Of the first argument of a fake implementation: a Sizes or a Graph."""
-    return graph if isinstance(graph, Sizes) else graph_of_id(graph)
+    """Of the first argument of a fake implementation: a Sizes, or the _id of a Graph, whose arrays it must not touch."""
+    if isinstance(graph, Sizes):
+        return graph
+    plain = graph_of_id(abs(graph))
+    edges = plain.num_edges if graph > 0 else num_looped_edges(plain)
+    return Sizes(plain.num_nodes, plain.num_sources, edges, edges)
 
 
 def looped_edges_of(graph):
     """The number of edges with one self loop a node; of a Sizes an upper bound."""
-    return graph.num_looped_edges if isinstance(graph, Sizes) else with_one_loop(graph_of_id(graph)).num_edges
+    return graph.num_looped_edges if isinstance(graph, Sizes) else num_looped_edges(graph_of_id(graph))
 
 
 def define(schema, compute, fake, backward=None, setup=None, autocast=None, *, edge_inputs=(), edge_outputs=(),
@@ -107,15 +112,7 @@ def _register(schema, compute, fake, backward, setup, autocast, tags=()):
     setattr(calls, name, staticmethod(_caller(name, compute, backward, setup)))
 
 
-_SingleLevelFunction = getattr(torch.autograd.function, "_SingleLevelFunction", None)
 _registered = torch.ops.rodeo
-
-
-if hasattr(torch, "_C") and hasattr(torch._C, "_is_any_autocast_enabled"):
-    _autocast_is_on = torch._C._is_any_autocast_enabled
-else:
-    def _autocast_is_on():
-        return torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda")
 
 
 def _caller(name, compute, backward, setup):
@@ -129,13 +126,11 @@ def _caller(name, compute, backward, setup):
             return output
 
         members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
-        function = type(name, (torch.autograd.Function,), members)
-        # Function.apply without its look for transforms: call() has looked.
-        recorded = super(_SingleLevelFunction, function).apply if _SingleLevelFunction else function.apply
+        recorded = _private.apply_of(type(name, (torch.autograd.Function,), members))
 
     # Whether the compiler, a mode, a transform or autocast would see the call. As local names these are read faster.
-    is_compiling, transforms_active = torch.compiler.is_compiling, torch._C._are_functorch_transforms_active
-    dispatch_modes, autocast_is_on = torch._C._len_torch_dispatch_stack, _autocast_is_on
+    is_compiling, transforms_active = torch.compiler.is_compiling, _private.transforms_active
+    dispatch_modes, autocast_is_on = _private.dispatch_modes, _private.autocast_is_on
     is_grad_enabled = torch.is_grad_enabled
     plain_types, no_tensors = {torch.Tensor, torch.nn.Parameter}, {int, float, bool, str, type(None)}
 
@@ -159,11 +154,11 @@ def _caller(name, compute, backward, setup):
 
 def _casting(name, device, chosen):
     """The operator with its floating-point inputs cast: to the dtype of autocast, or to `chosen`."""
-    keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, f"Autocast{device.upper()}"))
+    without_autocast = _private.without_autocast(device)
 
     def run(*args):
         dtype = chosen if isinstance(chosen, torch.dtype) else torch.get_autocast_dtype(device)
-        with torch._C._ExcludeDispatchKeyGuard(keys):
+        with without_autocast():
             return getattr(_registered, name).default(*(_cast(a, dtype) for a in args))
 
     return run

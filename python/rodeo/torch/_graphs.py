@@ -1,12 +1,11 @@
 """Graphs behind the integers that custom operators take, and behind edge_index tensors."""
 import collections
+import weakref
 from typing import Optional, Union
 
 import torch
-from torch.multiprocessing.reductions import StorageWeakRef
-from torch.utils._python_dispatch import _disable_current_modes
 
-from ..graph import Graph, _by_id
+from ..graph import Graph, living
 from ..ops import gcn_norm
 
 _MAX_KEPT = 32
@@ -38,12 +37,12 @@ def cached_graph(edge_index, num_nodes, num_sources):
     key = (edge_index.data_ptr(), edge_index.shape, edge_index.stride(), edge_index.dtype, edge_index.device,
            _version(edge_index), num_nodes, num_sources)
     found = _kept.get(key)
-    if found is not None and not found[0].expired():
+    if found is not None and found[0]() is not None:
         _kept.move_to_end(key)
         return found[1]
     graph = Graph.from_edge_index(edge_index, num_nodes, num_sources=num_sources)
-    _kept[key] = StorageWeakRef(storage), graph
-    for old in [k for k, (reference, _) in _kept.items() if reference.expired()]:
+    _kept[key] = weakref.ref(storage), graph  # the object of a storage lives as long as its memory
+    for old in [k for k, (reference, _) in _kept.items() if reference() is None]:
         del _kept[old]
     while len(_kept) > _MAX_KEPT:
         _kept.popitem(last=False)
@@ -56,9 +55,16 @@ def with_one_loop(graph):
     edge_ids: the position of each edge in `graph`, of the last one of several self loops; -1 for an added one.
     """
     if "one_loop" not in graph._cache:
-        with _disable_current_modes():  # of fake tensors: the graph is a real one
-            graph._cache["one_loop"] = _make_one_loop(graph)
+        graph._cache["one_loop"] = _make_one_loop(graph)
     return graph._cache["one_loop"]
+
+
+def num_looped_edges(graph):
+    """with_one_loop(graph).num_edges. It makes no tensors: fake implementations, where these would be fake, use it."""
+    if "looped_edges" not in graph._cache:
+        loops = graph._core.count_self_loops(graph._like)
+        graph._cache["looped_edges"] = graph.num_edges - loops + min(graph.num_nodes, graph.num_sources)
+    return graph._cache["looped_edges"]
 
 
 def _make_one_loop(graph):
@@ -87,8 +93,7 @@ def graph_of_id(number):
     """The living graph with this Graph._id: custom operators of PyTorch take integers. -i: with_one_loop of graph i."""
     if number < 0:
         return with_one_loop(graph_of_id(-number))
-    reference = _by_id.get(number)
-    graph = None if reference is None else reference()
+    graph = living(number)
     if graph is None:
         raise ValueError(f"[graph] graph {number} no longer exists: keep the rodeo.Graph while its operators run")
     return graph

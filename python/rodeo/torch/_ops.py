@@ -193,6 +193,12 @@ define("of_targets(int graph, Tensor x) -> Tensor", _targets,
         lambda number, x: x.new_empty((sizes_of(number).num_edges, *x.shape[1:])),
         lambda ctx, dy: (None, calls.edge_sum(*saved(ctx), dy)), _edge_sum_setup, edge_outputs=(0,))
 
+# edge_ends: the source and the target of each edge, [edges, 2]. `like` tells the device
+
+define("edge_ends(int graph, Tensor like) -> Tensor",
+        lambda number, like: torch.stack(graph_of_id(number).edge_index(), 1).long(),
+        lambda number, like: like.new_empty((sizes_of(number).num_edges, 2), dtype=torch.int64), edge_outputs=(0,))
+
 # permute: edge values from the order of edge_index
 
 
