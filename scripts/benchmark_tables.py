@@ -4,13 +4,13 @@
     scripts/benchmark_tables.py FOLDER [--slower PERCENT]
 
 FOLDER has one release's files, docs/benchmarks/0.3/raw for example: all its sparse_*.csv are read. Graphs named in
-SYNTHETIC make the tables in ms, all others those of real graphs in us. Two lists follow the tables: cells in which auto
+SYNTHETIC make the tables in ms, all others those of real graphs in us. Two lists end the output: cells in which auto
 takes PERCENT (default 3) longer than the fastest of our kernels, and cells in which cuSPARSE is faster than auto. Cells
 without auto or without a right result of cuSPARSE are left out; what was not measured is "-". The first list also names
 the kernel whose time is nearest to auto's: auto runs one of them, so a nearest that is the fastest speaks for two
 timings of one kernel, any other for a choice that can be better. It is a hint, no proof: no cell is left out for it.
 Where the file names what auto took (column variant), the first list compares that kernel's own row with the fastest
-instead. The last line counts the cells by the time of auto's own row, as a user sees it.
+instead. The table before the lists and the last line count the cells by the time of auto's own row, too, as a user sees it.
 """
 import argparse
 import collections
@@ -161,10 +161,27 @@ class Tables:
 
     def sddmm_by_spmm(self):
         widths = self.widths(self.synthetic, "sddmm")
-        def ratio(g, n):
-            return lambda rows: f"{auto(rows) / auto(self.cells[g, 'spmm', 'f32', '0', n]):.2f}"
-        table("SDDMM / SpMM, auto, f32, without weights:", [""] + widths,
-              [[g] + [self.one(g, "sddmm", "f32", "0", n, ratio(g, n)) for n in widths] for g in self.synthetic])
+        def ratio(graph, dtype, weighted, n):
+            spmm = self.cells.get((graph, "spmm", dtype, weighted, n))
+            if not spmm:
+                return "-"
+            return self.one(graph, "sddmm", dtype, weighted, n, lambda rows: f"{auto(rows) / auto(spmm):.2f}")
+        for dtype in TYPES:
+            table(f"SDDMM / SpMM, auto, {dtype}, without / with weights:", [""] + widths,
+                  [[g] + [" / ".join(ratio(g, dtype, w, n) for w in BOTH) for n in widths] for g in self.synthetic])
+
+    def slower_cells(self, percent):
+        """By operation: cells by the row of the kernel that auto took, and in brackets by auto's own row."""
+        def text(op, dtype):
+            def count(weighted, time):
+                return sum(time(rows) > (1 + percent / 100) * min(ours(rows, dtype).values())
+                           for rows in self.select(op, dtype, weighted).values())
+            return " / ".join(f"{count(w, chosen)} ({count(w, auto)})" for w in BOTH)
+        table(f"auto is {percent:g} % slower, cells without / with weights:", ["operation", "cells"] + TYPES,
+              [[NAMES[op], max(len(self.select(op, d, w)) for d in TYPES for w in BOTH)] + [text(op, d) for d in TYPES]
+               for op in NAMES])
+        cells = [rows for rows in self.cells.values() if not rows["auto"].get("variant")]
+        print(f"Column variant is empty in {len(cells)} of {len(self.cells)} cells: auto's own row counts there.\n")
 
     def lists(self, percent):
         slower, behind, other, by_time, of_all_kernels = [], [], 0, 0, 0
@@ -210,6 +227,7 @@ def main():
         tables.kernels()
         tables.sddmm_by_spmm()
     tables.weights()
+    tables.slower_cells(options.slower)
     tables.lists(options.slower)
 
 
