@@ -123,7 +123,7 @@ class Reader {
         "' must be a list of values, {\"uniform\": [a, b]}, {\"log-uniform\": [a, b]}, {\"int\": [a, b]} or "
         "{\"log-int\": [a, b]}");
     setting(option, 0);
-    const Json& ends = value.begin().value();
+    const Json ends = value.front();
     const bool two = ends.is_array() && ends.size() == 2 && ends[0].is_number() && ends[1].is_number();
     const double low = two ? ends[0].get<double>() : 0, high = two ? ends[1].get<double>() : -1;
     expect(two && low <= high && (!log || low > 0), "random '", name, "': ", kind,
