@@ -86,6 +86,20 @@ void observed(const char* op, const comm::Backend& backend, std::vector<Tensor> 
   scope.done();
 }
 
+/// Runs a collective of x beside what the Context's stream is given until finish().
+template <class Run>
+Tensor on_second_stream(comm::Backend& backend, const Tensor& x, const Run& run) {
+  backend.fork(x.defined() ? x.device() : kCpu);
+  try {
+    const Tensor out = run();
+    backend.forked(x, out);
+    return out;
+  } catch (...) {
+    backend.join();
+    throw;
+  }
+}
+
 }  // namespace
 
 Communicator::Communicator() : backend_(comm::make_self_backend()) {}
@@ -135,19 +149,15 @@ Tensor Communicator::all_gather(const Tensor& x, const std::vector<std::int64_t>
 }
 
 Tensor Communicator::start_all_gather(const Tensor& x, const std::vector<std::int64_t>& rows) const {
-  backend_->fork(x.defined() ? x.device() : kCpu);
-  try {
-    const Tensor out = all_gather(x, rows);
-    backend_->forked(x, out);
-    return out;
-  } catch (...) {
-    backend_->join();
-    throw;
-  }
+  return on_second_stream(*backend_, x, [&] { return all_gather(x, rows); });
+}
+
+Tensor Communicator::start_reduce_scatter(const Tensor& x, const std::vector<std::int64_t>& rows) const {
+  return on_second_stream(*backend_, x, [&] { return reduce_scatter(x, rows); });
 }
 
 void Communicator::finish(const Tensor& started) const {
-  observed("wait_all_gather", *backend_, {started}, [&] { backend_->join(); });
+  observed("wait_for_ranks", *backend_, {started}, [&] { backend_->join(); });
 }
 
 Tensor Communicator::reduce_scatter(const Tensor& x, Reduction reduction) const {

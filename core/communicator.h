@@ -70,6 +70,8 @@ class Communicator {
   /// stream waits for them in finish(), before which the result must not be read, nor x changed. Other
   /// collectives finish it first. Can be captured, both calls together.
   Tensor start_all_gather(const Tensor& x, const std::vector<std::int64_t>& rows) const;
+  /// The sum of reduce_scatter(x, rows), in the same way: on CUDA it is computed on the second stream.
+  Tensor start_reduce_scatter(const Tensor& x, const std::vector<std::int64_t>& rows) const;
   void finish(const Tensor& started) const;
 
   /// x [size() n, ...]; returns rows [rank() n, (rank() + 1) n) of the sum or maximum over all ranks: [n,

@@ -24,7 +24,7 @@ Adjacency shard(const Adjacency& graph, const std::shared_ptr<const NodePartitio
 ///     computed outside of a CUDA graph capture, and takes another where that is clearly faster. Rank 0 keeps
 ///     timed choices in cache_folder(), so that later runs have the same bits.
 /// Without it, products are in the form kRows, and slower on large graphs. With kColumns, a product that is
-/// not a sum or mean without edge weights throws Error.
+/// not a sum or mean without edge weights, nor gat_attention, throws Error.
 /// A collective call, once, before the first product.   adj [nodes of the rank, all nodes]; any device that
 /// the communicator takes. No dtypes, only the pattern is read. Deterministic: a form has the same bits at
 /// the same number of ranks; kRows and kHalo have the same bits in forward, and kAuto those of the form that

@@ -11,10 +11,10 @@ namespace rodeo {
 enum class Aggregation {
   kAuto,     // a form for each product: predicted, and timed where the predictions are close
   kRows,     // each rank receives the rows of all others, and multiplies its rows of the graph
-  kOverlap,  // as kRows, and multiplies its own columns meanwhile. Sums and means without edge weights of
-             // symmetric graphs; others as kRows
-  kColumns,  // each rank receives some columns of all rows, multiplies the whole graph, and returns the rows.
-             // Sums and means without edge weights; every rank holds the whole graph
+  kOverlap,  // as kRows, and computes what is there meanwhile: of sums over symmetric graphs the own columns,
+             // of other sums and of fused attention a part of the columns or heads. The rest as kRows
+  kColumns,  // each rank receives some columns, or heads of GAT, of all rows, computes them for the whole
+             // graph, which it holds, and returns the rows. Sums and means without edge weights, attention
   kHalo,     // each rank receives the rows of others that its edges read
 };
 std::string_view name(Aggregation form);

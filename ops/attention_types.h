@@ -1,6 +1,7 @@
 /// Options of the attention operators (ops/attention.h), which contracts and kernel signatures share.
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
 #include <string_view>
 
@@ -23,6 +24,7 @@ struct AttentionOptions {
   double negative_slope = 0.2;  // of LeakyReLU, at least 0
   double dropout = 0;           // of attention weights, in [0, 1)
   RandomKey key = {};           // of the dropout mask, which is that of edge_dropout.h
+  std::int64_t first_head = 0;  // the operands are the heads from this one on of more, and draw their mask
   AttentionForm form = AttentionForm::kAuto;
   SddmmOptions sddmm = {};  // of the gradient of the attention weights, in kComposed
 };

@@ -6,24 +6,26 @@
 
 namespace rodeo {
 
-Tensor edge_dropout(const Adjacency& adj, const Tensor& x, double p, RandomKey key) {
+Tensor edge_dropout(const Adjacency& adj, const Tensor& x, double p, RandomKey key, std::int64_t first_head) {
   if (const ShardedRows* share = adj.shard()) {
     key.first_row = share->nodes->first_row();
-    return edge_dropout(share->rows, x, p, key);
+    return edge_dropout(share->rows, x, p, key, first_head);
   }
   check_matrix("edge_dropout", "x", x);
   check_shape("edge_dropout", "x", x, {adj.num_edges(), x.dim(1)});
   check_on_device_of("edge_dropout", adj, "x", x);
   check(p >= 0 && p < 1, "[edge_dropout] p must be in [0, 1), got ", p);
+  check(first_head >= 0, "[edge_dropout] first_head must not be negative, got ", first_head);
   if (p == 0) return x;
   const Tensor y = Tensor::empty(x.shape(), x.dtype(), x.device());
-  if (y.numel() > 0) kernels::edge_dropout.on(y.device())(adj.csr(), x, p, key, y);
+  if (y.numel() > 0) kernels::edge_dropout.on(y.device())(adj.csr(), x, p, key, first_head, y);
   return y;
 }
 
-Variable edge_dropout(const Adjacency& adj, const Variable& x, double p, RandomKey key) {
-  return record("edge_dropout", edge_dropout(adj, x.value(), p, key), {x},
-                [=](const Tensor& dy) { return std::vector{edge_dropout(adj, dy, p, key)}; });
+Variable edge_dropout(const Adjacency& adj, const Variable& x, double p, RandomKey key,
+                      std::int64_t first_head) {
+  return record("edge_dropout", edge_dropout(adj, x.value(), p, key, first_head), {x},
+                [=](const Tensor& dy) { return std::vector{edge_dropout(adj, dy, p, key, first_head)}; });
 }
 
 }  // namespace rodeo

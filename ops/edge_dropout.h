@@ -13,10 +13,13 @@ namespace rodeo {
 /// The mask is a function of (key, row, column, head), not of the edge's position: a kernel that runs over
 /// the transpose of adj computes the same mask without edge ids. Parallel edges have the same end points and
 /// therefore the same mask; each edge is kept with probability 1 - p. CPU and CUDA have the same mask.
-/// p = 0 returns x. Gradient: dx is dy with the same mask and scale. Deterministic.
-/// Throws rodeo::Error when shapes or devices disagree, and for p outside [0, 1).
-Tensor edge_dropout(const Adjacency& adj, const Tensor& x, double p, RandomKey key);
-Variable edge_dropout(const Adjacency& adj, const Variable& x, double p, RandomKey key);
+/// p = 0 returns x. With first_head, x has the heads from that one on of more, and draws their mask.
+/// Gradient: dx is dy with the same mask and scale. Deterministic.
+/// Throws rodeo::Error when shapes or devices disagree, for p outside [0, 1), and for first_head < 0.
+Tensor edge_dropout(const Adjacency& adj, const Tensor& x, double p, RandomKey key,
+                    std::int64_t first_head = 0);
+Variable edge_dropout(const Adjacency& adj, const Variable& x, double p, RandomKey key,
+                      std::int64_t first_head = 0);
 
 /// The random words of heads 4 quad .. 4 quad + 3 for the edge from `col` to `row`. A head is dropped where
 /// to_unit(word) < p.

@@ -1,12 +1,14 @@
 #include "core/comm/nccl_backend.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/comm/nccl_session.h"
 #include "core/context.h"
 #include "core/cuda/reduce_ranks.h"
 #include "core/cuda/runtime.h"
+#include "core/external.h"
 
 namespace rodeo::comm {
 namespace {
@@ -109,14 +111,14 @@ class NcclBackend final : public Backend {
     is_forked_ = true;
   }
   void forked(const Tensor& x, const Tensor& out) override {
-    kept_ = {x, out};
+    kept_.insert(kept_.end(), {x, out});
     is_started_ = true;
   }
   void join() override {
     if (!is_forked_) return;
     is_forked_ = is_started_ = false;
-    kept_.clear();
     cuda::stream_waits(stream(), side_);
+    kept_.clear();
   }
 
   void barrier() override { host_->barrier(); }
@@ -203,12 +205,15 @@ class NcclBackend final : public Backend {
           return Block{bytes_of(x) + offsets[index(p)], bytes[index(p)]};
         });
     reduce(x, bytes_of(x) + offsets[index(rank())], others, share, reduction, out);
+    if (is_forked_) kept_.push_back(others);
   }
 
   void reduce(const Tensor& x, const char* own, const Tensor& others, std::int64_t bytes, Reduction reduction,
               char* out) {
     const std::int64_t count = bytes / static_cast<std::int64_t>(size_of(x.dtype()));
     if (count == 0) return;
+    std::optional<ExternalScope> on_side;
+    if (is_forked_) on_side.emplace(x.device(), side_, nullptr);
     const void* const theirs = size() > 1 ? others.raw() : nullptr;
     cuda::reduce_ranks({own, theirs, rank(), size(), count}, out, count, x.dtype(), reduction, x.device());
   }

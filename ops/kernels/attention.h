@@ -7,7 +7,8 @@
 namespace rodeo::kernels {
 
 // edge_dropout.h: x, y [edges, heads]
-RODEO_KERNEL(edge_dropout, void(const Csr& a, const Tensor& x, double p, RandomKey key, const Tensor& y));
+RODEO_KERNEL(edge_dropout, void(const Csr& a, const Tensor& x, double p, RandomKey key,
+                                std::int64_t first_head, const Tensor& y));
 
 // edge_softmax.h: score, y, dy, ds [edges] or [edges, heads]. They take the Adjacency for its cached plan.
 RODEO_KERNEL_OF_PART(kSparse, edge_softmax, void(const Adjacency& adj, const Tensor& score, const Tensor& y));

@@ -17,8 +17,11 @@ double lines(double bytes) {
   return std::max(0.7, bytes / 128);
 }
 
-double sum_ms(double edges, double read_rows, double bytes_of_row, const AggregationRates& rates) {
-  return lines(bytes_of_row) * (edges * rates.edge_line_ns + read_rows * rates.node_line_ns) / kNsInMs;
+double sum_ms(const AggregationSizes& sizes, double edges, double read_rows, double bytes_of_row,
+              const AggregationRates& rates) {
+  const double factor = sizes.heads > 0 ? rates.attention : 1;
+  return factor * lines(bytes_of_row) * (edges * rates.edge_line_ns + read_rows * rates.node_line_ns) /
+         kNsInMs;
 }
 
 /// To receive `bytes` in all from the other ranks, equally many from each.
@@ -29,8 +32,12 @@ double receive_ms(double bytes, int ranks, const AggregationRates& rates) {
          bytes * (others - near) / others / rates.network_bytes;
 }
 
-/// The columns of a rank: whole loads of 16 bytes.
+/// The columns of a rank: whole heads, or whole loads of 16 bytes.
 double columns_of_rank(const AggregationSizes& sizes) {
+  if (sizes.heads > 0) {
+    const double width = static_cast<double>(sizes.columns) / static_cast<double>(sizes.heads);
+    return std::ceil(static_cast<double>(sizes.heads) / sizes.ranks) * width;
+  }
   const auto load = static_cast<double>(std::max<std::size_t>(1, 16 / sizes.element_bytes));
   return std::ceil(static_cast<double>(sizes.columns) / sizes.ranks / load) * load;
 }
@@ -51,8 +58,9 @@ AggregationTime predict_aggregation(Aggregation form, const AggregationSizes& si
       const bool halo = form == Aggregation::kHalo;
       const double received = halo ? others * sizes.halo_share : others;
       // A row of X is read by the rows of a rank that are near each other: fewer of them share a reading.
-      out.sum_ms = sizes.imbalance * sum_ms(edges / p, (own + received + nodes / p) / 2, row, rates);
-      out.bytes_received = received * row;
+      out.sum_ms = sizes.imbalance * sum_ms(sizes, edges / p, (own + received + nodes / p) / 2, row, rates);
+      // Of attention, a number for each head travels with a row.
+      out.bytes_received = received * (row + row_bytes(sizes, static_cast<double>(sizes.heads)));
       out.exchange_ms = receive_ms(out.bytes_received, sizes.ranks, rates);
       // Sent rows are packed, received ones are put in their places, and so are the rank's own.
       if (halo && sizes.ranks > 1)
@@ -65,13 +73,20 @@ AggregationTime predict_aggregation(Aggregation form, const AggregationSizes& si
       // The exchange takes some multiprocessors from the product of the own columns. The sums of both
       // products are written, read and added.
       constexpr double kTaken = 0.15;
+      if (sizes.heads > 0) {  // all but the first part arrive meanwhile. Own rows are cut, results joined
+        const double first = out.exchange_ms / sizes.parts, rest = 1 - 1.0 / sizes.parts;
+        const double shown = std::max(kTaken * out.exchange_ms, out.exchange_ms - out.sum_ms);
+        out.exchange_ms =
+            first + rest * shown + (sizes.parts - 1) * rates.exchange_ms + 4 * own * row / rates.copy_bytes;
+        return out;
+      }
       out.exchange_ms = std::max(kTaken * out.exchange_ms, out.exchange_ms - out.sum_ms / p);
       out.sum_ms += 4 * own * row / rates.copy_bytes;
       return out;
     }
     case Aggregation::kColumns: {
       const double slice = row_bytes(sizes, columns_of_rank(sizes));
-      out.sum_ms = sum_ms(edges, nodes, slice, rates);
+      out.sum_ms = sum_ms(sizes, edges, nodes, slice, rates);
       out.bytes_received = others * slice + own * slice * (p - 1);
       out.exchange_ms = 2 * receive_ms(out.bytes_received / 2, sizes.ranks, rates);
       if (sizes.ranks > 1) out.exchange_ms += rates.exchange_ms + 4 * own * row / rates.copy_bytes;
@@ -85,6 +100,7 @@ Aggregation predict_form(const AggregationSizes& sizes, bool by_columns, const A
   Aggregation best = Aggregation::kRows;
   for (const Aggregation form : {Aggregation::kOverlap, Aggregation::kHalo, Aggregation::kColumns}) {
     if (form != Aggregation::kHalo && !by_columns) continue;
+    if (form == Aggregation::kOverlap && sizes.heads > 0 && sizes.parts < 2) continue;
     if (predict_aggregation(form, sizes, rates).ms() < predict_aggregation(best, sizes, rates).ms())
       best = form;
   }

@@ -9,11 +9,13 @@
 
 namespace rodeo {
 
-/// Of one product Y = A X.
+/// Of one product Y = A X, or of attention.
 struct AggregationSizes {
   int ranks = 1;
   std::int64_t nodes = 0, edges = 0;
-  std::int64_t columns = 0;
+  std::int64_t columns = 0;  // of all heads
+  std::int64_t heads = 0;    // of attention; 0: a sum
+  int parts = 1;             // of attention, for kOverlap (attention_parts)
   std::size_t element_bytes = 4;
   /// The rows of other ranks that the edges of a rank read, as a share of all rows of other ranks.
   double halo_share = 1;
@@ -23,10 +25,12 @@ struct AggregationSizes {
 
 /// Measured on H200 GPUs of one host, in docs/benchmarks: SpMM in f32 without weights on reddit-like and
 /// products-like (kernels.md), the collectives of 233,000 and 2,450,000 rows of 128 columns on two GPUs
-/// (collectives.md). `network_bytes` is a data sheet's, 400 Gb/s a GPU, and was not measured.
+/// (collectives.md). `network_bytes` is a data sheet's, 400 Gb/s a GPU, and was not measured. `attention`:
+/// the sparse part of GAT 8 x 8 on both graphs, on one GPU (collectives.md).
 struct AggregationRates {
   double edge_line_ns = 0.0079;   // to add 128 bytes of a row of X to a sum
   double node_line_ns = 0.5;      // to read 128 bytes of a row of X from memory, as often as it is evicted
+  double attention = 3;           // what attention takes, in times of a sum of its columns
   double copy_bytes = 2.5e9;      // read and written a millisecond, to arrange rows
   double exchange_bytes = 275e6;  // a rank receives in a millisecond from GPUs of its host
   double network_bytes = 45e6;    // and from other hosts

@@ -13,14 +13,25 @@
 namespace rodeo {
 namespace {
 
+bool has_columns(const AggregationProblem& problem) {
+  return problem.kind != ProductKind::kExchange;
+}
+
+bool has_overlap(const AggregationProblem& problem, bool symmetric) {
+  return problem.kind == ProductKind::kAttention ? problem.parts > 1
+                                                 : problem.kind == ProductKind::kSum && symmetric;
+}
+
 std::vector<Aggregation> candidates(const ShardPlan& plan, const AggregationProblem& problem, bool symmetric,
                                     Device device) {
   std::vector<Aggregation> forms{Aggregation::kRows};
   if (plan.halo) forms.push_back(Aggregation::kHalo);
   // On the CPU a rank multiplies no faster because its rows are shorter, and nothing overlaps.
-  if (!problem.is_sum || !plan.whole_fits || !(device.is_cuda() || plan.timed)) return forms;
-  if (symmetric) forms.push_back(Aggregation::kOverlap);
-  forms.push_back(Aggregation::kColumns);
+  if (!(device.is_cuda() || plan.timed)) return forms;
+  // The overlapped sum stores the rank's rows twice, attention nothing.
+  const bool fits = plan.whole_fits || problem.kind == ProductKind::kAttention;
+  if (fits && has_overlap(problem, symmetric)) forms.push_back(Aggregation::kOverlap);
+  if (plan.whole_fits && has_columns(problem)) forms.push_back(Aggregation::kColumns);
   return forms;
 }
 
@@ -29,6 +40,7 @@ AggregationChoice predict(const ShardedRows& share, const AggregationProblem& pr
   AggregationChoice choice{.form = Aggregation::kRows, .reason = "predicted", .predicted = {}, .timed = {}};
   AggregationSizes sizes = plan.sizes;
   sizes.columns = problem.columns, sizes.element_bytes = size_of(problem.dtype);
+  sizes.heads = problem.heads, sizes.parts = problem.parts;
   for (const Aggregation form : candidates(plan, problem, share.symmetric, share.rows.device())) {
     choice.predicted[form] = predict_aggregation(form, sizes).ms();
     if (choice.predicted[form] < choice.predicted[choice.form]) choice.form = form;
@@ -72,9 +84,7 @@ AggregationCache::Key key_of(const ShardedRows& share, const AggregationProblem&
   const Communicator& ranks = share.nodes->ranks();
   const std::vector<std::int64_t> all = ranks.all_gather(hash).to_vector<std::int64_t>();
   for (std::size_t r = 0; r < all.size(); ++r) key.graph += mix(r, static_cast<std::uint64_t>(all[r]));
-  key.product =
-      str(describe(device), ", ", ranks.size(), " ranks, ", problem.is_sum ? "sum of " : "exchange of ",
-          problem.columns, " columns, ", problem.dtype);
+  key.product = str(describe(device), ", ", ranks.size(), " ranks, ", describe(problem), ", ", problem.dtype);
   return key;
 }
 
@@ -139,10 +149,13 @@ Aggregation choose_aggregation(const ShardedRows& share, const AggregationProble
   auto& choices = plan.found->choices;
   if (const auto at = choices.find(problem); at != choices.end()) return at->second.form;
   if (plan.wanted == Aggregation::kColumns)
-    check(problem.is_sum,
-          "aggregation by columns is for sums and means without edge weights: choose auto, rows or halo");
-  if (plan.wanted == Aggregation::kOverlap && !(problem.is_sum && share.symmetric)) {
-    constexpr const char* kWhy = "overlap is for sums and means without edge weights of symmetric graphs";
+    check(has_columns(problem),
+          "aggregation by columns is for sums and means without edge weights, and for the attention of GAT: "
+          "choose auto, rows or halo");
+  if (plan.wanted == Aggregation::kOverlap && !has_overlap(problem, share.symmetric)) {
+    constexpr const char* kWhy =
+        "overlap is for sums and means without edge weights of symmetric graphs, and for fused attention "
+        "whose heads make two parts of 128 bytes";
     return choices.emplace(problem, AggregationChoice{Aggregation::kRows, kWhy, {}, {}}).first->second.form;
   }
   if (plan.wanted != Aggregation::kAuto) return plan.wanted;

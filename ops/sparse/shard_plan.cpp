@@ -49,13 +49,20 @@ const ShardPlan& shard_plan(const ShardedRows& share) {
   return shard_plan(share.rows);
 }
 
+std::string describe(const AggregationProblem& problem) {
+  const bool is_attention = problem.heads > 0, composed = problem.kind == ProductKind::kComposedAttention;
+  if (is_attention)
+    return str(composed ? "composed " : "", "attention of ", problem.heads,
+               problem.heads == 1 ? " head" : " heads", " of ", problem.columns / problem.heads, " columns");
+  return str(problem.kind == ProductKind::kSum ? "sum of " : "exchange of ", problem.columns, " columns");
+}
+
 std::string shard_note(const Adjacency& rows) {
   const ShardPlan& plan = shard_plan(rows);
   for (const auto& [problem, choice] : plan.found->choices)
     if (plan.wanted != Aggregation::kAuto && choice.form != plan.wanted)
-      return str("--aggregation ", plan.wanted,
-                 " did not apply to every product: ", problem.is_sum ? "a sum" : "an exchange", " of ",
-                 problem.columns, " columns was by ", choice.form, ", because ", choice.reason);
+      return str("--aggregation ", plan.wanted, " did not apply to every product: the ", describe(problem),
+                 " was by ", choice.form, ", because ", choice.reason);
   return {};
 }
 
@@ -66,8 +73,7 @@ std::string explain_shard(const Adjacency& rows) {
   std::string text;
   if (plan.planned && plan.wanted != Aggregation::kAuto) text = str("  ", plan.wanted, ", as asked for\n");
   for (const auto& [problem, choice] : plan.found->choices) {
-    text += str("  ", problem.is_sum ? "sum of " : "exchange of ", problem.columns, " columns, ",
-                problem.dtype, ": ", choice.form, ", ", choice.reason);
+    text += str("  ", describe(problem), ", ", problem.dtype, ": ", choice.form, ", ", choice.reason);
     for (const Aggregation form : kForms) {
       const auto predicted = choice.predicted.find(form), timed = choice.timed.find(form);
       if (predicted != choice.predicted.end())

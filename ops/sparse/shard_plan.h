@@ -16,14 +16,26 @@
 
 namespace rodeo {
 
+/// What is computed of the rows that ranks exchange.
+enum class ProductKind {
+  kExchange,           // anything else
+  kSum,                // a sum without edge weights
+  kAttention,          // the fused attention of GAT
+  kComposedAttention,  // the same, made of other operators
+};
+
 /// A product, as far as its form depends on it. Equal on all ranks.
 struct AggregationProblem {
   std::int64_t columns = 0;
   DType dtype = DType::kF32;
-  bool is_sum = false;  // a sum without edge weights, which has all forms
+  ProductKind kind = ProductKind::kExchange;
+  std::int64_t heads = 0;  // of attention
+  int parts = 1;           // of fused attention (attention_parts)
 
   auto operator<=>(const AggregationProblem&) const = default;
 };
+/// "sum of 128 columns", "attention of 8 heads of 8 columns"
+std::string describe(const AggregationProblem& problem);
 
 struct AggregationChoice {
   Aggregation form = Aggregation::kRows;

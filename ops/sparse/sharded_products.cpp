@@ -1,8 +1,5 @@
 #include "ops/sparse/sharded_products.h"
 
-#include <algorithm>
-#include <numeric>
-
 #include "core/cuda_graph.h"
 #include "ops/all_gather.h"
 #include "ops/combine.h"
@@ -12,40 +9,10 @@
 #include "ops/sparse/row_order.h"
 #include "ops/sparse/shapes.h"
 #include "ops/sparse/spmm_sum.h"
+#include "ops/sparse/whole_graph.h"
 
 namespace rodeo {
 namespace {
-
-/// The whole graph, which every rank has then.
-Adjacency gather_graph(const ShardedRows& share) {
-  const NodePartition& nodes = *share.nodes;
-  const Communicator& ranks = nodes.ranks();
-  const Csr& own = share.rows.csr();
-  const Device device = share.rows.device();
-  std::vector<std::int64_t> length = own.row_ptr.to_vector<std::int64_t>();
-  std::adjacent_difference(length.begin(), length.end(), length.begin());
-  length.erase(length.begin());
-  std::vector<std::int64_t> row_ptr =
-      ranks.all_gather(Tensor::from(length, device), nodes.rows()).to_vector<std::int64_t>();
-  row_ptr.insert(row_ptr.begin(), 0);
-  std::partial_sum(row_ptr.begin(), row_ptr.end(), row_ptr.begin());
-  std::vector<std::int64_t> edges;
-  for (const double count : of_ranks(share, static_cast<double>(own.col.numel())))
-    edges.push_back(static_cast<std::int64_t>(count));
-  return Adjacency::trusted({nodes.num_nodes(), nodes.num_nodes(), Tensor::from(row_ptr, device),
-                             ranks.all_gather(own.col, edges)});
-}
-
-const Adjacency& whole_graph(const ShardedRows& share) {
-  Adjacency& whole = shard_plan(share).found->whole;
-  if (!whole.defined()) {
-    check(!is_capturing(share.rows.device()),
-          "[spmm] the whole graph cannot be gathered during CUDA graph capture: run the work once before "
-          "capturing");
-    whole = gather_graph(share);
-  }
-  return whole;
-}
 
 /// A X: exchanges columns for rows, multiplies the whole graph by the rank's columns, and exchanges back.
 Tensor sum_by_columns(const ShardedRows& share, const Adjacency& graph, const Tensor& x,
@@ -122,13 +89,13 @@ Tensor sum_in_form(const ShardedRows& share, Aggregation form, const Tensor& x, 
 
 Aggregation choose_sum(const ShardedRows& share, const Tensor& x, const SpmmOptions& options) {
   const auto run = [&](Aggregation form) { sum_in_form(share, form, x, options); };
-  return choose_aggregation(share, {x.dim(1), x.dtype(), true}, run);
+  return choose_aggregation(share, {x.dim(1), x.dtype(), ProductKind::kSum}, run);
 }
 
 Aggregation choose_gather(const ShardedRows& share, const Tensor& x) {
   if (!is_float(x.dtype())) return Aggregation::kRows;
   const auto run = [&](Aggregation form) { gather(share, form, x); };
-  return choose_aggregation(share, {row_size(edge_matrix(x)), x.dtype(), false}, run);
+  return choose_aggregation(share, {row_size(edge_matrix(x)), x.dtype()}, run);
 }
 
 }  // namespace
@@ -138,7 +105,11 @@ Tensor neighbour_rows(const ShardedRows& share, const Tensor& x) {
 }
 
 Variable neighbour_rows(const ShardedRows& share, const Variable& x) {
-  if (choose_gather(share, x.value()) != Aggregation::kHalo) return all_gather(*share.nodes, x);
+  return neighbour_rows(share, choose_gather(share, x.value()), x);
+}
+
+Variable neighbour_rows(const ShardedRows& share, Aggregation form, const Variable& x) {
+  if (form != Aggregation::kHalo) return all_gather(*share.nodes, x);
   const ShardedRows of = share;
   return record("exchange_halo", gather(share, Aggregation::kHalo, x.value()), {x}, [of](const Tensor& dy) {
     return std::vector{exchange_halo_backward(*of.nodes, *shard_plan(of).halo, dy)};

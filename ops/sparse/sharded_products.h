@@ -5,6 +5,7 @@
 #include "core/adjacency.h"
 #include "core/node_partition.h"
 #include "core/variable.h"
+#include "ops/aggregation_types.h"
 #include "ops/spmm_types.h"
 
 namespace rodeo {
@@ -14,6 +15,8 @@ namespace rodeo {
 /// Gradient: dx is the rank's rows of the sum of dy over ranks. Deterministic.
 Tensor neighbour_rows(const ShardedRows& share, const Tensor& x);
 Variable neighbour_rows(const ShardedRows& share, const Variable& x);
+/// The same in a form that was chosen: kRows or kHalo.
+Variable neighbour_rows(const ShardedRows& share, Aggregation form, const Variable& x);
 
 /// A X of the whole graph without edge weights: the rank's rows.   x [nodes of the rank, n] -> the same
 /// shape. A collective call. Gradient: A^T dy. Deterministic.

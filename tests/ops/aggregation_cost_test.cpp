@@ -46,6 +46,43 @@ TEST(OpsAggregationCost, ASmallHaloIsChosen) {
   EXPECT_EQ(predict_form(sizes, false), Aggregation::kRows);
 }
 
+AggregationSizes products_gat(int ranks) {
+  return {.ranks = ranks, .nodes = 2'449'029, .edges = 123'718'280, .columns = 64, .heads = 8, .parts = 2};
+}
+
+// docs/benchmarks/collectives.md: the sparse part of an epoch has forward and backward of 64 columns and
+// of 47.
+TEST(OpsAggregationCost, AttentionIsNearWhatWasMeasured) {
+  AggregationSizes last = products_gat(1);
+  last.columns = 47, last.heads = last.parts = 1;
+  const double epoch = 2 * (predict_aggregation(Aggregation::kRows, products_gat(1)).sum_ms +
+                            predict_aggregation(Aggregation::kRows, last).sum_ms);
+  EXPECT_NEAR(epoch, 45.4, 5);
+}
+
+TEST(OpsAggregationCost, AttentionTravelsByHeads) {
+  const auto received = [](Aggregation form, int ranks) {
+    AggregationSizes sizes = products_gat(ranks);
+    sizes.nodes = 400;
+    return predict_aggregation(form, sizes).bytes_received;
+  };
+  EXPECT_EQ(received(Aggregation::kRows, 2), 200 * (64 + 8) * 4);
+  EXPECT_EQ(received(Aggregation::kColumns, 2), 2 * 200 * 32 * 4);
+  EXPECT_EQ(received(Aggregation::kColumns, 4), 2 * 300 * 16 * 4);
+  // Heads are not cut: with 16 ranks, 8 have one each.
+  EXPECT_EQ(predict_aggregation(Aggregation::kColumns, products_gat(16)).sum_ms,
+            predict_aggregation(Aggregation::kColumns, products_gat(8)).sum_ms);
+}
+
+TEST(OpsAggregationCost, AttentionOverlapsWithoutItsFirstPart) {
+  const auto shown = [](Aggregation form) { return predict_aggregation(form, products_gat(2)).exchange_ms; };
+  EXPECT_GT(shown(Aggregation::kOverlap), shown(Aggregation::kRows) / 2);
+  EXPECT_LT(shown(Aggregation::kOverlap), shown(Aggregation::kRows));
+  AggregationSizes whole = products_gat(2);
+  whole.heads = whole.parts = 1;
+  EXPECT_EQ(predict_form(whole, true), Aggregation::kRows);
+}
+
 TEST(OpsAggregationCost, SimulatedStepsShrinkWithTheRanks) {
   const std::vector<AggregationSizes> products(4, reddit(1, 128));
   const StepTimes one{.sparse_ms = 16, .gemm_ms = 2, .other_ms = 1};

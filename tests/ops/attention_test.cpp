@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ops/combine.h"
 #include "ops/dense.h"
 #include "ops/edge_dropout.h"
 #include "ops/edge_softmax.h"
@@ -127,6 +128,32 @@ TEST_P(OpsAttention, BothFormsMatchFloat64OnAllCases) {
         }
       }
   }
+}
+
+// AttentionOptions::first_head: some heads alone have the results that they have beside the others.
+TEST_P(OpsAttention, HeadsOfMoreDrawTheirMask) {
+  const Adjacency host = sparse_cases()[5].make(), adj = host.to(device());
+  constexpr std::int64_t kHeads = 11;
+  for (const std::int64_t k : {3, 8})
+    for (const AttentionForm form : kForms) {
+      AttentionOptions options{.dropout = 0.5, .key = kKey, .form = form};
+      const auto in = random_inputs(host, kHeads, k, DType::kF64, device());
+      const Results all = run(adj, in, in[3], options);
+      for (const auto& [begin, end] : {std::pair{0, 1}, {1, 3}, {2, 9}, {3, 11}, {4, 8}, {10, 11}}) {
+        const std::int64_t heads = end - begin;
+        const auto part = [&](const Tensor& of) {
+          const std::int64_t width = of.rank() == 3 ? k : 1, rows = of.dim(0);
+          const Tensor some = columns(of.reshape({rows, kHeads * width}), begin * width, end * width);
+          return of.rank() == 3 ? some.reshape({rows, heads, k}) : some;
+        };
+        std::vector<Tensor> some;
+        for (const Tensor& of : in) some.push_back(part(of));
+        options.first_head = begin;
+        const Results got = run(adj, some, some[3], options);
+        for (std::size_t i = 0; i < got.size(); ++i)
+          EXPECT_TRUE(near(got[i], doubles(part(all[i])), 1e-12, 1e-12)) << form << " " << begin << " " << i;
+      }
+    }
 }
 
 TEST_P(OpsAttention, EveryDtypeAndSameBitsEveryTime) {

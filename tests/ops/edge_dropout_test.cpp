@@ -69,6 +69,21 @@ TEST_P(OpsEdgeDropout, HeadsAndStreamsDiffer) {
   }
 }
 
+TEST_P(OpsEdgeDropout, HeadsOfMoreDrawTheirMask) {
+  const Adjacency adj = graph_with_lengths({3, 0, 40, 2, 700}, 20).to(device());
+  constexpr std::int64_t kHeads = 11;
+  const Tensor ones = Tensor::full({adj.num_edges(), kHeads}, 1, DType::kF32, device());
+  const std::vector<double> all = doubles(edge_dropout(adj, ones, 0.5, kKey));
+  for (std::int64_t begin = 0; begin < kHeads; ++begin)
+    for (std::int64_t end = begin + 1; end <= kHeads; ++end) {
+      const std::int64_t heads = end - begin;
+      const Tensor some = Tensor::full({adj.num_edges(), heads}, 1, DType::kF32, device());
+      const std::vector<double> got = doubles(edge_dropout(adj, some, 0.5, kKey, begin));
+      for (std::int64_t i = 0; i < some.numel(); ++i)
+        ASSERT_EQ(got[i], all[i / heads * kHeads + begin + i % heads]) << begin << " to " << end << ", " << i;
+    }
+}
+
 TEST_P(OpsEdgeDropout, Gradients) {
   const Adjacency adj = graph_with_lengths({3, 0, 40, 2}, 20).to(device());
   EXPECT_TRUE(gradients_ok([&](const auto& in) { return edge_dropout(adj, in[0], 0.4, kKey); },
@@ -84,6 +99,7 @@ TEST_P(OpsEdgeDropout, Errors) {
                str("[edge_dropout] x must be [", edges, ", 2], got [", edges + 1, ", 2]"));
   EXPECT_ERROR(edge_dropout(adj, Tensor::zeros({edges, 2}, DType::kI64, device()), 0.5, kKey),
                "[edge_dropout] x must be floating point, got i64");
+  EXPECT_ERROR(edge_dropout(adj, x, 0.5, kKey, -1), "[edge_dropout] first_head must not be negative, got -1");
 }
 
 }  // namespace

@@ -112,6 +112,11 @@ std::vector<Tensor> forward_and_backward(const Adjacency& adj, const Product& pr
   return out;
 }
 
+/// Of the gradients of the last operands, which are of parameters: the sums over ranks.
+void sum_over_ranks(std::vector<Tensor>& results, std::size_t parameters) {
+  for (std::size_t i = results.size() - parameters; i < results.size(); ++i) ranks().all_reduce(results[i]);
+}
+
 /// Whether an operand has a row for each edge, and not for each node.
 struct Case {
   const char* name;
@@ -120,6 +125,7 @@ struct Case {
   std::vector<bool> of_edges;
   Shape y;
   bool by_columns = false;
+  std::vector<Shape> parameters = {};  // operands that all ranks have, after the others
 };
 
 Shape with_rows_in_front(std::int64_t rows, const Shape& shape) {
@@ -134,10 +140,13 @@ std::vector<Case> products() {
         [reduce](const Adjacency& adj, const Operands& in) { return spmm(adj, in[0], {.reduce = reduce}); });
   };
   const auto weighted = [](const Adjacency& adj, const Operands& in) { return spmm(adj, in[1], in[0]); };
-  const auto fused = [](double dropout) {
-    return Product([dropout](const Adjacency& adj, const Operands& in) {
-      return gat_attention(adj, in[0], in[1], in[2], {.dropout = dropout, .key = {.seed = 7}});
+  const auto attention = [](double dropout, AttentionForm form = AttentionForm::kAuto) {
+    return Product([=](const Adjacency& adj, const Operands& in) {
+      return gat_attention(adj, in[0], in[1], in[2], {.dropout = dropout, .key = {.seed = 7}, .form = form});
     });
+  };
+  const auto layer = [](const Adjacency& adj, const Operands& in) {
+    return gat_self_attention(adj, in[0], in[1], in[2], {.dropout = 0.4, .key = {.seed = 8}});
   };
   const auto dots = [](const Adjacency& adj, const Operands& in) { return sddmm(adj, in[0], in[1]); };
   std::vector<Case> cases;
@@ -148,8 +157,19 @@ std::vector<Case> products() {
   cases.push_back({"max", reduced(Reduce::kMax), {{5}}, {false}, {5}});
   cases.push_back({"weighted", weighted, {{7}, {}}, {false, true}, {7}});
   cases.push_back({"heads", weighted, {{2, 7}, {2}}, {false, true}, {2, 7}});
-  cases.push_back({"attention", fused(0), {{2}, {2}, {2, 3}}, {false, false, false}, {2, 3}});
-  cases.push_back({"attention with dropout", fused(0.5), {{8}, {8}, {8, 4}}, {false, false, false}, {8, 4}});
+  // Heads: one, fewer than ranks, a multiple of them, a rest, several parts for overlap.
+  const std::vector<bool> nodes(3, false);
+  for (const auto& [h, k] : {std::pair<std::int64_t, std::int64_t>{1, 5}, {2, 3}, {8, 4}, {7, 3}, {5, 20}}) {
+    cases.push_back({"attention", attention(0), {{h}, {h}, {h, k}}, nodes, {h, k}, true});
+    cases.push_back({"attention with dropout", attention(0.5), {{h}, {h}, {h, k}}, nodes, {h, k}, true});
+    cases.push_back({"composed attention",
+                     attention(0.5, AttentionForm::kComposed),
+                     {{h}, {h}, {h, k}},
+                     nodes,
+                     {h, k},
+                     true});
+    cases.push_back({"attention of a layer", layer, {{h, k}}, {false}, {h, k}, true, {{h, k}, {h, k}}});
+  }
   cases.push_back({"sddmm", dots, {{9}, {9}}, {false, false}, {}});
   return cases;
 }
@@ -168,15 +188,25 @@ void expect_as_on_one_rank(const Case& of, const Adjacency& graph, Aggregation f
     all.push_back(random_tensor(with_rows_in_front(rows, of.shapes[i]), DType::kF64, kCpu, 10 + i));
     mine.push_back(of_rank(all.back(), of.of_edges[i]));
   }
+  for (std::size_t i = 0; i < of.parameters.size(); ++i) {
+    all.push_back(random_tensor(of.parameters[i], DType::kF64, kCpu, 20 + i));
+    mine.push_back(all.back().to(device()));
+  }
   const bool y_of_edges = of.y.rank() == 0;
   const Tensor dy =
       random_tensor(with_rows_in_front(y_of_edges ? graph.num_edges() : nodes, of.y), DType::kF64, kCpu, 3);
   const auto expected = forward_and_backward(graph, of.product, all, dy);
-  const auto run = [&] { return forward_and_backward(own, of.product, mine, of_rank(dy, y_of_edges)); };
+  const auto run = [&] {
+    auto out = forward_and_backward(own, of.product, mine, of_rank(dy, y_of_edges));
+    sum_over_ranks(out, of.parameters.size());
+    return out;
+  };
   const auto result = run(), again = run();
   for (std::size_t i = 0; i < expected.size(); ++i) {
     SCOPED_TRACE(str("result ", i));
-    const Tensor part = of_rank(expected[i], i == 0 ? y_of_edges : of.of_edges[i - 1]);
+    const bool of_parameter = i > of.of_edges.size();
+    const Tensor part =
+        of_parameter ? expected[i] : of_rank(expected[i], i == 0 ? y_of_edges : of.of_edges[i - 1]);
     EXPECT_TRUE(near(result[i], part.to_vector<double>(), 1e-12, 1e-12));
     EXPECT_TRUE(same_bits(result[i], again[i]));
   }
@@ -239,6 +269,25 @@ TEST(OpsRanksForms, OverlapSaysWhatItDoesByRows) {
   EXPECT_EQ(aggregation_note(symmetric), "");
 }
 
+TEST(OpsRanksForms, AttentionSaysItsForm) {
+  const auto forms_of = [](Aggregation form, std::int64_t heads, AttentionForm attention) {
+    const Adjacency own = shard(ring(40, true), partition(40, 20), device(), form);
+    const Tensor x = Tensor::zeros({own.rows(), heads, 16}, DType::kF32, device());
+    const Tensor s = Tensor::zeros({own.rows(), heads}, DType::kF32, device());
+    gat_attention(own, s, s, x, {.form = attention});
+    return std::pair(aggregation_note(own), explain_aggregation(own));
+  };
+  EXPECT_EQ(forms_of(Aggregation::kOverlap, 4, AttentionForm::kFused).first, "");
+  const std::string one = forms_of(Aggregation::kOverlap, 1, AttentionForm::kFused).first;
+  EXPECT_NE(one.find("the attention of 1 head of 16 columns was by rows, because overlap is"),
+            std::string::npos)
+      << one;
+  const std::string composed = forms_of(Aggregation::kOverlap, 4, AttentionForm::kComposed).first;
+  EXPECT_NE(composed.find("the composed attention of 4 heads of 16 columns was by rows"), std::string::npos);
+  const std::string chosen = forms_of(Aggregation::kAuto, 4, AttentionForm::kAuto).second;
+  EXPECT_NE(chosen.find("attention of 4 heads of 16 columns, f32: "), std::string::npos) << chosen;
+}
+
 TEST(OpsRanksForms, GraphsWithoutEdges) {
   const Tensor none = Tensor::zeros({0}, DType::kI64);
   const Adjacency graph = coo_to_csr(none, none, 20, 20).adj;
@@ -275,18 +324,44 @@ TEST(OpsRanksForms, AStartedGatherIsFinishedByOtherCollectives) {
   }
 }
 
+TEST(OpsRanksForms, AStartedReduceScatterIsThatOfOneCall) {
+  std::vector<std::int64_t> rows;
+  std::int64_t all = 0;
+  for (int rank = 0; rank < ranks().size(); ++rank) rows.push_back(3 + rank), all += rows.back();
+  const Tensor x =
+      random_tensor({all, 5}, DType::kF32, device(), static_cast<std::uint64_t>(ranks().rank()) + 1);
+  const Tensor expected = ranks().reduce_scatter(x, rows);
+  for (int i = 0; i < 3; ++i) {
+    const Tensor started = ranks().start_reduce_scatter(x, rows);
+    const Tensor beside = random_tensor({4000, 5}, DType::kF32, device(), 9);
+    ranks().finish(started);
+    EXPECT_TRUE(same_bits(started, expected));
+  }
+}
+
 TEST(OpsRanksForms, CanBeCaptured) {
   if (!device().is_cuda()) GTEST_SKIP() << "needs GPUs";
   for (const Aggregation form : kForms) {
     const Adjacency graph = ring(4000, true);
     const Adjacency own = shard(graph, partition(4000, 2000), device(), form);
     const Tensor x = random_tensor({own.rows(), 64}, DType::kF32, device(), 1);
-    const Tensor expected = spmm(own, x);
-    Tensor y;
-    const auto captured = CudaGraph::capture(device(), [&] { y = spmm(own, x); });
-    for (int i = 0; i < 3; ++i) {
-      captured.launch();
-      EXPECT_TRUE(same_bits(y, expected)) << form;
+    const Tensor vectors = random_tensor({8, 8}, DType::kF32, device(), 2);
+    const Product sum = [](const Adjacency& adj, const Operands& in) { return spmm(adj, in[0]); };
+    const Product attention = [](const Adjacency& adj, const Operands& in) {
+      return gat_self_attention(adj, in[0], in[1], in[1], {.dropout = 0.5, .key = {.seed = 7}});
+    };
+    const Tensor heads = x.reshape({own.rows(), 8, 8});
+    for (const auto& [product, operands] :
+         {std::pair{sum, std::vector{x}}, {attention, std::vector{heads, vectors}}}) {
+      const auto run = [&] { return forward_and_backward(own, product, operands, operands[0]); };
+      const auto expected = run();
+      std::vector<Tensor> results;
+      const auto captured = CudaGraph::capture(device(), [&] { results = run(); });
+      for (int i = 0; i < 3; ++i) {
+        captured.launch();
+        for (std::size_t r = 0; r < expected.size(); ++r)
+          EXPECT_TRUE(same_bits(results[r], expected[r])) << form << " " << r;
+      }
     }
   }
 }

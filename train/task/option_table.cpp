@@ -304,8 +304,8 @@ void add_execution(Group execution, const ModelTraits& traits, TaskKind task) {
   if (task == TaskKind::kNode)
     execution.choice(Role::kRun, "aggregation", field(&TrainOptions::aggregation), parse_aggregation,
                      aggregation_names("|"),
-                     "What ranks exchange: the rows of all nodes, some columns of all rows (sums and means "
-                     "without edge weights), the rows that their edges read, or the fastest of them");
+                     "What ranks exchange: the rows of all nodes, some columns of all rows (unweighted sums, "
+                     "GAT), the rows that their edges read, or the fastest of them");
   execution.integer(Role::kRun, "threads", field(&TrainOptions::threads), 0,
                     "CPU threads; 0: OMP_NUM_THREADS, else as many as processors");
   if (traits.attention_form)

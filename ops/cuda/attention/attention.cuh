@@ -58,6 +58,7 @@ struct AttentionArgs {
   bool whole_vectors;   // outputs are written 16 bytes at a time
   Accumulator<T> slope, scale;
   std::uint32_t threshold;  // dropout_keeps(); 0: no dropout
+  int first_head;           // of the mask; see AttentionOptions
   RandomKey key;
   void* partial;  // [slots, stride / kVec] states of the pieces of split rows
   int* arrived;   // [split rows, column tiles], zero, and left so
@@ -117,10 +118,10 @@ struct Attention {
   __device__ void draw(Entry& entry, std::int32_t row) const {
     if (args.threshold == 0) return;
     const auto own = static_cast<std::uint32_t>(row);
-    const int skip = first_head & 3;
+    const int first = args.first_head + first_head, skip = first & 3;
     std::uint32_t bits = 0;
     for (int at = 0; at < skip + tile_heads; at += 4) {
-      const auto quad = static_cast<std::uint32_t>((first_head + at) >> 2);
+      const auto quad = static_cast<std::uint32_t>((first + at) >> 2);
       const Philox4 random = Pass::kTransposed ? edge_words(args.key, entry.col, own, quad)
                                                : edge_words(args.key, own, entry.col, quad);
 #pragma unroll
@@ -326,6 +327,7 @@ AttentionArgs<device_t<T>> attention_args(const Csr& a, const RodePlan* plan, co
           static_cast<Accumulator<D>>(options.negative_slope),
           static_cast<Accumulator<D>>(1 / (1 - options.dropout)),
           dropout_threshold(options.dropout),
+          static_cast<int>(options.first_head),
           options.key,
           nullptr,
           nullptr};

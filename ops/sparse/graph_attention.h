@@ -1,0 +1,41 @@
+/// Attention on the graph of one rank: the implementation of ops/attention.h, which has the contracts, and
+/// its parts for sharded_attention.h. Operands were checked but by graph_self_attention.
+#pragma once
+
+#include <string_view>
+
+#include "core/adjacency.h"
+#include "core/variable.h"
+#include "ops/attention_types.h"
+#include "ops/kernels/attention.h"
+
+namespace rodeo {
+
+Tensor graph_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
+                       const AttentionOptions& options);
+Variable graph_attention(const Adjacency& adj, const Variable& s, const Variable& t, const Variable& x,
+                         const AttentionOptions& options);
+Variable graph_self_attention(const Adjacency& adj, const Variable& x, const Variable& a_dst,
+                              const Variable& a_src, const AttentionOptions& options);
+/// The composed form from scores.
+Tensor attention_sum(const Adjacency& adj, const Tensor& score, const Tensor& x,
+                     const AttentionOptions& options);
+Variable attention_sum(const Adjacency& adj, const Variable& score, const Variable& x,
+                       const AttentionOptions& options);
+
+/// The fused form. Fills *saved unless it is null.
+Tensor fused_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
+                       const AttentionOptions& options, kernels::AttentionSaved* saved);
+/// Its gradients: of s, t and x, or of x and `vectors` where they are defined.
+kernels::AttentionGradients fused_attention_gradients(const Adjacency& adj, const Tensor& s, const Tensor& t,
+                                                      const Tensor& x, const AttentionOptions& options,
+                                                      const Tensor& y, const kernels::AttentionSaved& saved,
+                                                      const Tensor& dy, kernels::AttentionVectors& vectors);
+
+/// Throw Error unless operands are as ops/attention.h says. adj may be sharded.
+void check_attention_operands(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
+                              const AttentionOptions& options);
+void check_attention_rows(std::string_view op, const Adjacency& adj, const Tensor& x, std::int64_t heads);
+void check_attention_dropout(std::string_view op, const AttentionOptions& options);
+
+}  // namespace rodeo
