@@ -97,6 +97,10 @@ done
 # What was asked for and cannot be is said.
 "$bin/rodeo_train" --model gat --dataset g.h5 --device cpu --epochs 2 --ranks 2 --aggregation overlap > out.txt
 grep -q "by rows, because overlap is for sums" out.txt || fail "no note: $(cat out.txt)"
+"$bin/rodeo_train" --model gat --dataset g.h5 --device cpu --epochs 2 --ranks 2 --aggregation columns --explain > out.txt
+grep -q "columns, as asked for" out.txt || fail "no form of attention: $(cat out.txt)"
+"$bin/rodeo_train" --model gat --dataset g.h5 --device cpu --epochs 2 --ranks 2 --explain > out.txt
+grep -q "attention of 8 heads of 8 columns, f32: " out.txt || fail "no choice for attention: $(cat out.txt)"
 "$bin/rodeo_train" --model gcn --dataset g.h5 --device cpu --epochs 2 --aggregation halo > out.txt
 grep -q -- "--aggregation halo says what several ranks exchange, and this is one" out.txt || fail "no warning: $(cat out.txt)"
 

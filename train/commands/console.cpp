@@ -222,6 +222,7 @@ void Console::interrupted(int signal, const TrainSummary& summary) const {
 
 void Console::explain(const TrainOptions& options, const Adjacency& adj) const {
   fmt::print("\n{}", composes_attention(options) ? format_sddmm_choices(options.sddmm, adj)
+                     : traits_of(options).heads  ? format_aggregation_choices(adj)
                                                  : format_spmm_choices(options.spmm, adj));
 }
 

@@ -104,6 +104,8 @@ std::string kernels(const TrainOptions& options, const NodeRun& run, const RunFa
   }
   if (run.model.adj.defined() && composes_attention(options))
     text += format_sddmm_choices(options.sddmm, run.model.adj);
+  else if (run.model.adj.defined() && traits_of(options).heads)
+    text += format_aggregation_choices(run.model.adj);
   return section("Kernels", fmt::format("<pre>{}</pre>\n", html_text(text)));
 }
 

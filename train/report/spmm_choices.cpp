@@ -8,12 +8,16 @@
 
 namespace rodeo {
 
+std::string format_aggregation_choices(const Adjacency& adj) {
+  const std::string text = explain_aggregation(adj);
+  return text.empty() ? text : "aggregation over ranks:\n" + text;
+}
+
 std::string format_spmm_choices(SpmmAlgorithm requested, const Adjacency& adj) {
   const bool is_auto = requested == SpmmAlgorithm::kAuto;
   const auto explain = is_auto ? explain_spmm : explain_rode;
   const Adjacency transposed = transpose_pattern(adj);
-  std::string text = explain_aggregation(adj);
-  if (!text.empty()) text = "aggregation over ranks:\n" + text;
+  std::string text = format_aggregation_choices(adj);
   text += is_auto ? "spmm auto, the graph:\n" : str("spmm ", requested, ": asked for\n");
   text += explain(adj);
   if (transposed == adj) return text;
@@ -23,8 +27,9 @@ std::string format_spmm_choices(SpmmAlgorithm requested, const Adjacency& adj) {
 }
 
 std::string format_sddmm_choices(SddmmAlgorithm requested, const Adjacency& adj) {
-  if (requested != SddmmAlgorithm::kAuto) return str("sddmm ", requested, ": asked for\n");
-  return "sddmm auto, the graph:\n" + explain_sddmm(adj.is_sharded() ? adj.shard()->rows : adj);
+  const std::string text = format_aggregation_choices(adj);
+  if (requested != SddmmAlgorithm::kAuto) return str(text, "sddmm ", requested, ": asked for\n");
+  return text + "sddmm auto, the graph:\n" + explain_sddmm(adj.is_sharded() ? adj.shard()->rows : adj);
 }
 
 }  // namespace rodeo

@@ -1,4 +1,5 @@
-/// The SpMM and SDDMM algorithms of a training run, for --explain and the report.
+/// The SpMM and SDDMM algorithms of a training run, and what its ranks exchange, for --explain and the
+/// report.
 #pragma once
 
 #include <string>
@@ -8,6 +9,9 @@
 
 namespace rodeo {
 
+/// The form of each product over ranks (ops/aggregation.h); empty on one rank. adj may be sharded. Part of
+/// the texts below.
+std::string format_aggregation_choices(const Adjacency& adj);
 /// The algorithms that SpmmAlgorithm::kAuto chose for a graph and for its transpose, or the one that was
 /// requested.
 std::string format_spmm_choices(SpmmAlgorithm requested, const Adjacency& adj);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/launch_ranks.h"
 #include "core/quoting.h"
 #include "train/task/fanout.h"
 #include "train/task/model_registry.h"
@@ -68,8 +69,9 @@ void check_combination(const TrainOptions& o, IsGiven&& is_given) {
   check(!o.quiet || !o.explain, "--explain prints a table and --quiet one line: give one of them");
   check(!o.explain || !traits_of(o).aggr || o.aggr == Reduce::kSum || o.aggr == Reduce::kMean,
         "--explain prints the SpMM algorithms, which --aggr ", o.aggr, " does not use");
+  const bool over_ranks = std::max(o.gpus, o.ranks) > 1 || started_as_rank();  // it prints their exchange
   check(
-      !o.explain || !traits_of(o).heads || composes_attention(o),
+      !o.explain || !traits_of(o).heads || composes_attention(o) || over_ranks,
       "--explain prints the SDDMM algorithms, which fused attention does not use: add --attention composed");
   check(o.sddmm == SddmmAlgorithm::kAuto || composes_attention(o),
         "--sddmm is for composed attention: add --attention composed");

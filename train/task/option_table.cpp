@@ -374,7 +374,7 @@ void add_output(Group output, const ModelTraits& traits) {
   if (traits.spmm || traits.heads)
     output.flag(Role::kRun, "explain", field(&TrainOptions::explain),
                 str("Print the ", traits.spmm ? "SpMM" : "SDDMM", " algorithms that were chosen, and why",
-                    traits.attention_form ? ". With --attention composed" : ""));
+                    traits.attention_form ? ". With --attention composed, or several ranks" : ""));
   output.flag(Role::kRun, "profile", field(&TrainOptions::profile),
               "Time every kernel of the profiled epochs, and print a table at the end");
   output.flag(Role::kRun, "debug", field(&TrainOptions::debug),
