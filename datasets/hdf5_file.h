@@ -44,6 +44,14 @@ class Hdf5Array {
   /// decompressing a chunk twice.
   std::int64_t chunk_rows() const { return chunk_rows_; }
 
+  /// Where the values are in the file: one after the other, in the byte layout that `dtype()` has in memory.
+  struct Plain {
+    std::shared_ptr<const int> file;  // descriptor
+    std::int64_t offset = 0;          // of the first value, in bytes
+  };
+  /// Nothing for arrays that are chunked, compressed, converted when they are read, or empty.
+  std::optional<Plain> plain() const;
+
  private:
   friend class Hdf5File;
   Hdf5Array(Hdf5Id id, std::shared_ptr<const int> file, std::string where);
@@ -56,7 +64,7 @@ class Hdf5Array {
   Shape shape_;
   bool bits_ = false;         // bf16 stored as 16-bit integers
   bool native_ = false;       // the file has the byte layout of memory
-  std::int64_t offset_ = -1;  // of a contiguous array in the file; -1: not contiguous
+  std::int64_t offset_ = -1;  // of a contiguous array in the file; -1: not contiguous, or converted
   std::int64_t chunk_rows_ = 1;
 };
 
@@ -83,6 +91,7 @@ class Hdf5File {
   std::optional<std::string> text(const std::string& attribute) const;
 
  private:
+  friend class Hdf5Writer;
   std::string path_;
   std::shared_ptr<const int> file_;
   Hdf5Id id_;

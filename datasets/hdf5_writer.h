@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,13 @@ class Hdf5Writer {
   /// Writes a matrix given its rows: tensors [n] of one dtype.
   void write_rows(const std::string& name, const std::vector<Tensor>& rows,
                   Storage storage = Storage::kPlain);
+
+  /// Writes a matrix of `shape`, not compressed, block by block: block(begin) returns its rows from `begin`
+  /// on, a host tensor [rows, n] of `dtype`, at least one.
+  void write_blocks(const std::string& name, DType dtype, const Shape& shape,
+                    const std::function<Tensor(std::int64_t begin)>& block);
+  /// Copies an array of another file as it is stored there, with its attributes.
+  void copy(const std::string& name, const Hdf5File& from);
 
   /// Attributes of the root group. Strings are variable-length UTF-8.
   void attribute(const std::string& name, std::int64_t value);

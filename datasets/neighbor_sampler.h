@@ -24,6 +24,7 @@ struct Block {
 struct SampledBatch {
   std::vector<Block> blocks;  // of layer 0 first
   Tensor targets;             // i64 [batch size]
+  Tensor features = {};       // [inputs, n], of inputs(), where something read them already; else undefined
   /// The nodes whose features layer 0 reads: i64.
   const Tensor& inputs() const { return blocks.front().sources; }
 };

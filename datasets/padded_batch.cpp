@@ -40,7 +40,7 @@ void PaddedBatch::prepare(const SampledBatch& batch) const {
   for (std::size_t l = 0; l < graphs_.size(); ++l) graphs_[l].prepare(batch.blocks[l].adj);
 }
 
-void PaddedBatch::load(const SampledBatch& batch) const {
+void PaddedBatch::load(const SampledBatch& batch) {
   check(batch.targets.shape() == padded_.targets.shape(), "[padded_batch] a batch must have ",
         padded_.targets.numel(), " targets, got ", batch.targets.numel());
   std::vector<PaddedCopy> copies{{.from = batch.targets, .to = padded_.targets}};
@@ -52,6 +52,12 @@ void PaddedBatch::load(const SampledBatch& batch) const {
         {.from = from.sources, .to = to.sources, .filler = filler_.slice(0, to.sources.numel())});
   }
   copy_padded(copies);
+  if (batch.features.defined()) {
+    const Tensor& from = batch.features;
+    if (!padded_.features.defined())
+      padded_.features = Tensor::zeros({padded_.inputs().numel(), from.dim(1)}, from.dtype(), from.device());
+    padded_.features.slice(0, from.dim(0)).copy_from(from);
+  }
   for (const PaddedGraph& graph : graphs_) graph.finish_load();
 }
 

@@ -11,8 +11,9 @@ namespace rodeo {
 
 /// The sizes of every block are the most that the fan-outs allow, so that each batch of `targets` nodes fits.
 /// Rows beyond those of the loaded batch have no edges. Sources beyond are some node of the graph: their
-/// features are finite, and no edge reads them. The work on it takes sums, means or attention over neighbours
-/// (PaddedGraph says which). Deterministic.
+/// features are finite, and no edge reads them (features that come with the batch: zeros, or those of an
+/// earlier batch). The work on it takes sums, means or attention over
+/// neighbours (PaddedGraph says which). Deterministic.
 class PaddedBatch {
  public:
   /// Memory for batches of `targets` nodes. Throws Error for a fan-out kAllNeighbors, which has no most.
@@ -22,8 +23,9 @@ class PaddedBatch {
   const SampledBatch& batch() const { return padded_; }
   /// Computes what load() copies of a batch besides its arrays: on another stream than load(), perhaps.
   void prepare(const SampledBatch& batch) const;
-  /// Enqueues copies of a batch of `targets` nodes; nothing waits.
-  void load(const SampledBatch& batch) const;
+  /// Enqueues copies of a batch of `targets` nodes, and of its features where it has them: all batches or
+  /// none. Nothing waits.
+  void load(const SampledBatch& batch);
   /// See PaddedGraph.
   void keep_what_was_used();
 

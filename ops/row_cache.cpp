@@ -16,6 +16,13 @@ RowCache cache_rows(const Tensor& x, const std::vector<std::int32_t>& reads, std
   check(std::ssize(reads) == m && count >= 0 && count <= m, "[cache_rows] x has ", m,
         " rows: reads must have as many numbers, and count must be at most that, got ", reads.size(), " and ",
         count);
+  return cache_rows([&](const Tensor& index) { return gather_rows(x, index); }, reads, count, x.device());
+}
+
+RowCache cache_rows(const std::function<Tensor(const Tensor& index)>& gather,
+                    const std::vector<std::int32_t>& reads, std::int64_t count, Device device) {
+  const std::int64_t m = std::ssize(reads);
+  check(count >= 0 && count <= m, "[cache_rows] count must be in [0, ", m, "], got ", count);
   std::vector<std::int32_t> row(reads.size());
   std::iota(row.begin(), row.end(), 0);
   const auto more = [&](std::int32_t a, std::int32_t b) {
@@ -29,8 +36,8 @@ RowCache cache_rows(const Tensor& x, const std::vector<std::int32_t>& reads, std
   std::vector<std::int32_t> slot(reads.size(), -1);
   for (std::size_t i = 0; i < row.size(); ++i)
     slot[static_cast<std::size_t>(row[i])] = static_cast<std::int32_t>(i);
-  const Tensor index = Tensor::from(std::vector<std::int64_t>(row.begin(), row.end()), x.device());
-  return {gather_rows(x, index), Tensor::from(slot, x.device())};
+  const Tensor index = Tensor::from(std::vector<std::int64_t>(row.begin(), row.end()), device);
+  return {gather(index), Tensor::from(slot, device)};
 }
 
 Tensor gather_rows(const Tensor& x, const RowCache& cache, const Tensor& index) {

@@ -1,6 +1,7 @@
 /// Rows of a matrix in host memory, some of which a device keeps too.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "ops/row_cache_types.h"
@@ -14,6 +15,9 @@ namespace rodeo {
 ///   count  in [0, m]
 /// Deterministic. Throws Error when sizes disagree.
 RowCache cache_rows(const Tensor& x, const std::vector<std::int32_t>& reads, std::int64_t count);
+/// The same for rows that gather(index) returns, for an ascending index, i64 [count] on `device`.
+RowCache cache_rows(const std::function<Tensor(const Tensor& index)>& gather,
+                    const std::vector<std::int32_t>& reads, std::int64_t count, Device device);
 
 /// y[i] = x[index[i]], from the cache where it has the row: the bits are those of gather_rows(x, index).
 ///   x [m, n], cache of x, index i64 [k] in [0, m) -> [k, n] on the device of x

@@ -11,6 +11,10 @@
 
 namespace rodeo {
 
+/// Begins to read features of nodes `index`, i64 [k]; the function that it returns waits for them, and
+/// returns them, [k, n] on the device. Both are called on the stream that reads `index`.
+using ReadFeatures = std::function<std::function<Tensor()>(const Tensor& index)>;
+
 /// What Trainer needs to train on mini-batches.
 struct MiniBatchTraining {
   MiniBatches batches;  // of the training nodes
@@ -21,6 +25,8 @@ struct MiniBatchTraining {
   std::string features = {};   // describes where they are; empty: on the device
   /// If set, batches are parts of the graph; `batches` and `sampler` are not used.
   std::optional<NodeParts> parts = {};
+  /// If set, each batch is given SampledBatch::features, read ahead (train/read_ahead.h).
+  ReadFeatures read_features = {};
 };
 
 }  // namespace rodeo

@@ -13,6 +13,7 @@
 #include "ops/convert.h"
 #include "train/objective.h"
 #include "train/rank_sums.h"
+#include "train/read_ahead.h"
 
 namespace rodeo {
 namespace {
@@ -167,12 +168,17 @@ Tensor Trainer::mini_batch_epoch() {
     sum = sum.defined() ? linear_combination(1, sum, size, loss) : linear_combination(size, loss, 0, loss);
     if (options_.on_batch) options_.on_batch(static_cast<int>(epoch), ++started, count);
   };
-  if (training.parts)
-    batch_totals_ = batches_->run(
-        parts.size(), [&](std::size_t at) { return training.parts->sample(parts[at]); }, captures_batches_,
-        on_loss, times_batches_);
-  else
-    batch_totals_ = batches_->run(batches, epoch, captures_batches_, on_loss, times_batches_);
+  ReadAhead ahead(
+      parts.size() + batches.size(),
+      [&](std::size_t at) {
+        return training.parts
+                   ? training.parts->sample(parts[at])
+                   : training.sampler.sample_checked(batches[at], epoch, static_cast<std::int64_t>(at));
+      },
+      training.read_features);
+  batch_totals_ = batches_->run(
+      parts.size() + batches.size(), [&](std::size_t at) { return ahead(at); }, captures_batches_, on_loss,
+      times_batches_);
   return linear_combination(1 / static_cast<double>(split_.train.numel()), sum, 0, sum);
 }
 

@@ -86,8 +86,8 @@ void* allocate_pinned(std::size_t bytes, Device device) {
   const cudaError_t status = cudaMallocHost(&data, bytes);
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();
-    fail("[memory] cpu is out of page-locked memory: ", format_bytes(static_cast<double>(bytes)),
-         " requested");
+    throw OutOfMemory(str("[memory] cpu is out of page-locked memory: ",
+                          format_bytes(static_cast<double>(bytes)), " requested"));
   }
   check_cuda(status, "allocating page-locked memory");
   return data;

@@ -20,6 +20,7 @@ int import_command(int argc, const char* const* argv);
 int inspect_command(int argc, const char* const* argv);
 int reorder_command(int argc, const char* const* argv);
 int subset_command(int argc, const char* const* argv);
+int unpack_command(int argc, const char* const* argv);
 int validate_command(int argc, const char* const* argv);
 
 /// The formats of the import command: "planetoid, edgelist, ...".

@@ -139,13 +139,20 @@ Hdf5Array::Hdf5Array(Hdf5Id id, std::shared_ptr<const int> file, std::string whe
 
   const Hdf5Id plan = own(H5Dget_create_plist(*id_), H5Pclose);
   const H5D_layout_t layout = H5Pget_layout(*plan);
-  if (layout == H5D_CONTIGUOUS && native_ && shape_.numel() > 0) {
+  const bool plain_bits =
+      bits_ && (H5Tequal(*type, H5T_NATIVE_UINT16) > 0 || H5Tequal(*type, H5T_NATIVE_INT16) > 0);
+  if (layout == H5D_CONTIGUOUS && (native_ || plain_bits) && shape_.numel() > 0) {
     const haddr_t offset = H5Dget_offset(*id_);
     if (offset != HADDR_UNDEF) offset_ = static_cast<std::int64_t>(offset);
   }
   std::array<hsize_t, Shape::kMaxRank> chunk{};
   if (layout == H5D_CHUNKED && H5Pget_chunk(*plan, Shape::kMaxRank, chunk.data()) > 0)
     chunk_rows_ = static_cast<std::int64_t>(chunk[0]);
+}
+
+std::optional<Hdf5Array::Plain> Hdf5Array::plain() const {
+  if (offset_ < 0) return std::nullopt;
+  return Plain{file_, offset_};
 }
 
 // Multi-threaded, because copying from the page cache and the page faults of the destination are CPU-bound.

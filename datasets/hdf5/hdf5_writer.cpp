@@ -105,6 +105,33 @@ void Hdf5Writer::write_rows(const std::string& name, const std::vector<Tensor>& 
   }
 }
 
+void Hdf5Writer::write_blocks(const std::string& name, DType dtype, const Shape& shape,
+                              const std::function<Tensor(std::int64_t begin)>& block) {
+  const Silence silence;
+  const Hdf5Id dataset = create(name, dtype, shape, Storage::kPlain);
+  if (shape.numel() == 0) return;
+  const Hdf5Id file = own(H5Dget_space(*dataset), H5Sclose);
+  for (std::int64_t begin = 0; begin < shape[0];) {
+    const Tensor rows = block(begin);
+    check(rows.device() == kCpu && rows.dtype() == dtype && rows.rank() == 2 && rows.dim(0) > 0 &&
+              begin + rows.dim(0) <= shape[0] && rows.dim(1) == shape[1],
+          path_, ": /", name, " must be written from host tensors [rows, ", shape[1], "] of ", dtype);
+    const Sizes size = sizes_of(rows.shape());
+    const hsize_t start[] = {static_cast<hsize_t>(begin), 0};
+    const Hdf5Id memory = own(H5Screate_simple(2, size.data(), nullptr), H5Sclose);
+    H5Sselect_hyperslab(*file, H5S_SELECT_SET, start, nullptr, size.data(), nullptr);
+    check_call(H5Dwrite(*dataset, *hdf5::memory_type(dtype), *memory, *file, H5P_DEFAULT, rows.raw()), path_,
+               ": /", name, " cannot be written");
+    begin += rows.dim(0);
+  }
+}
+
+void Hdf5Writer::copy(const std::string& name, const Hdf5File& from) {
+  const Silence silence;
+  check_call(H5Ocopy(*from.id_, name.c_str(), *id_, name.c_str(), H5P_DEFAULT, H5P_DEFAULT), path_, ": /",
+             name, " cannot be copied");
+}
+
 void Hdf5Writer::attribute(const std::string& name, std::int64_t value) {
   const Silence silence;
   const Hdf5Id space = own(H5Screate(H5S_SCALAR), H5Sclose);

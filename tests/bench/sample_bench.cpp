@@ -288,6 +288,9 @@ int run(int argc, const char* const* argv) {
              .dtype = dtype_named(parsed["dtype"].as<std::string>()),
              .on_host = parse_features_on(parsed["features-on"].as<std::string>()) == FeaturesOn::kHost,
              .cache_mib = parsed["feature-cache"].as<std::int64_t>()};
+  const std::string features_on = parsed["features-on"].as<std::string>();
+  check(features_on == "device" || features_on == "host", "--features-on must be device or host, got '",
+        features_on, "'");
   set_allow_tf32(parsed.count("tf32") > 0);
   Data data = make_data(s);
   const std::string place = s.on_host ? move_features(s, data) : "on the device";

@@ -1,5 +1,6 @@
 #include "datasets/padded_batch.h"
 
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -37,6 +38,26 @@ Tensor nodes(std::int64_t first, std::int64_t count, Device device) {
   std::vector<std::int64_t> ids;
   for (std::int64_t i = 0; i < count; ++i) ids.push_back((first + 7 * i) % 500);
   return Tensor::from(ids, device);
+}
+
+// Features that come with a batch: those of the rows beyond are finite, and may be of an earlier batch.
+TEST_P(DatasetsPaddedBatch, FeaturesComeWithTheBatch) {
+  const Adjacency graph = to_graph(data_, device()).adj;
+  const Tensor x = random_tensor({500, 12}, DType::kF32, device(), 3);
+  const NeighborSampler sampler(graph, {{6, 4}});
+  PaddedBatch padded(graph, sampler.options(), 20);
+  const Tensor* memory = nullptr;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    SampledBatch batch = sampler.sample(nodes(epoch, 20, device()), epoch);
+    batch.features = gather_rows(x, batch.inputs());
+    padded.load(batch);
+    const Tensor& features = padded.batch().features;
+    ASSERT_EQ(features.dim(0), padded.batch().inputs().numel());
+    EXPECT_TRUE(same_bits(features.slice(0, batch.inputs().numel()), batch.features));
+    for (const float value : features.to_vector<float>()) ASSERT_TRUE(std::isfinite(value));
+    EXPECT_TRUE(!memory || memory->shares_memory_with(features));
+    memory = &features;
+  }
 }
 
 using Forward = std::function<Variable(const std::vector<Adjacency>& blocks, const Variable& x)>;
@@ -123,7 +144,7 @@ TEST_P(DatasetsPaddedBatch, RefusesWhatItCannotHold) {
   const Adjacency graph = to_graph(data_, device()).adj;
   EXPECT_ERROR(PaddedBatch(graph, {{-1, 3}}, 8),
                "[padded_batch] a batch with all neighbours has no largest size: give each layer a fan-out");
-  const PaddedBatch padded(graph, {{2}}, 8);
+  PaddedBatch padded(graph, {{2}}, 8);
   const SampledBatch larger = NeighborSampler(graph, {{30}}).sample(nodes(0, 8, kCpu));
   EXPECT_NE(error_of([&] { padded.load(larger); }).find("does not fit into 8 x 24 with 16 edges"),
             std::string::npos);

@@ -56,6 +56,7 @@ void describe(const Console& console, const NodeRun& run, const TrainOptions& op
   const auto& batches = run.model.mini_batches;
   console.say("features",
               task.features + (batches && !batches->features.empty() ? ", " + batches->features : ""));
+  if (!task.places.empty()) console.say("placement", task.places);
   if (!task.reorder.empty())
     console.say("reorder", fmt::format("{}, in {:.1f} ms", task.reorder, task.reorder_ms));
   console.say("memory", str(format_bytes(memory_stats(device).current), " on ", device));

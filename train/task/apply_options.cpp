@@ -46,12 +46,17 @@ void check_combination(const TrainOptions& o, IsGiven&& is_given) {
         "--eval sampled is for --batch-by neighbours: parts have no --fanout");
   check(o.batch > 0 || o.features_on == FeaturesOn::kAuto,
         "--features-on is for mini-batches: give --batch N too");
-  check(o.features_on != FeaturesOn::kHost || o.features != FeatureForm::kSparse,
-        "--features-on host is for dense features, and --features sparse was given: sparse ones stay on the "
-        "device");
+  check((o.features_on != FeaturesOn::kHost && o.features_on != FeaturesOn::kDisk) ||
+            o.features != FeatureForm::kSparse,
+        "--features-on ", name(o.features_on),
+        " is for dense features, and --features sparse was given: sparse ones stay on the device");
+  check(o.features_on != FeaturesOn::kDisk || o.reorder == NodeOrder::kNone,
+        "--features-on disk reads rows in the order of the file: not with --reorder; rodeo_data reorder "
+        "writes a file in another order");
+  check(o.batch > 0 || o.graph_on == GraphOn::kAuto, "--graph-on is for mini-batches: give --batch N too");
   check(o.feature_cache_mib < 0 || o.batch > 0, "--feature-cache is for mini-batches: give --batch N too");
   check(o.feature_cache_mib < 0 || o.features_on != FeaturesOn::kDevice,
-        "--feature-cache is for features in host memory, and --features-on device was given");
+        "--feature-cache is for features on the host or on disk, and --features-on device was given");
   if (o.batch > 0) parse_fanout(o.fanout, o.layers, o.replace);
   check(!o.edge_features || o.reorder == NodeOrder::kNone,
         "--edge-features is not for --reorder, which keeps no edge features");

@@ -44,6 +44,14 @@ std::shared_ptr<const MiniBatchTraining> training(const TrainOptions& options, c
       options.batch_by_parts
           ? std::optional(NodeParts(adj, task.split.train, options.batch, options.layers, options.seed))
           : std::nullopt);
+  if (task.disk_features) {
+    out->features = describe(*task.disk_features, hottest_rows(*task.disk_features, *out, options));
+    out->read_features = [from = task.disk_features](const Tensor& index) { return from->read(index); };
+    out->forward = [forward = std::move(forward), read = out->read_features](const SampledBatch& batch) {
+      return forward(batch, Features(batch.features.defined() ? batch.features : read(batch.inputs())()));
+    };
+    return out;
+  }
   const Tensor x = task.x.input().value();
   RowCache cache;
   if (task.features_on_host) {
@@ -62,6 +70,7 @@ std::function<Variable()> evaluation(const TrainOptions& options, const NodeTask
                                      const std::shared_ptr<const MiniBatchTraining>& batches,
                                      LayerwiseModel model) {
   model.gathers_inputs = task.features_on_host;
+  model.read_inputs = batches->read_features;
   if (options.eval_sampled)
     return [batches, nodes = std::vector{task.split.train, task.split.val, task.split.test},
             count = task.num_nodes] { return sampled_logits(*batches, nodes, count); };

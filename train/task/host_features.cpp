@@ -8,12 +8,14 @@
 
 #include "core/device.h"
 #include "core/memory_stats.h"
+#include "core/page_locked.h"
+#include "ops/gather_rows.h"
 
 namespace rodeo {
 namespace {
 
-constexpr double kMostOfDevice = 0.6, kCacheOfDevice = 0.5;  // of its free memory
-constexpr std::size_t kCounted = 32;                         // batches
+constexpr double kCacheOfDevice = 0.5;  // of its free memory
+constexpr std::size_t kCounted = 32;    // batches
 
 /// How often each row is read, [rows].
 std::vector<std::int32_t> count_reads(const MiniBatchTraining& training, std::int64_t rows) {
@@ -30,37 +32,30 @@ std::vector<std::int32_t> count_reads(const MiniBatchTraining& training, std::in
   return reads;
 }
 
-std::int64_t cached_rows(const Tensor& x, const TrainOptions& options) {
+std::int64_t cached_rows(const Shape& shape, DType dtype, Device device, const TrainOptions& options) {
   const auto row_bytes =
-      static_cast<double>(std::max<std::int64_t>(1, x.nbytes() / std::max<std::int64_t>(1, x.dim(0))));
+      static_cast<double>(std::max<std::int64_t>(1, shape[1] * static_cast<std::int64_t>(size_of(dtype))));
   double bytes = 0;
   if (options.feature_cache_mib >= 0)
     bytes = std::ldexp(static_cast<double>(options.feature_cache_mib), 20);
-  else if (x.device().is_cuda())
-    bytes = kCacheOfDevice * static_cast<double>(memory_room(x.device()).free);
-  return std::min(x.dim(0), static_cast<std::int64_t>(bytes / row_bytes));
+  else if (device.is_cuda())
+    bytes = kCacheOfDevice * static_cast<double>(memory_room(device).free);
+  return std::min(shape[0], static_cast<std::int64_t>(bytes / row_bytes));
 }
 
-}  // namespace
-
-bool keeps_features_on_host(const TrainOptions& options, std::int64_t rows, std::int64_t columns,
-                            Device device) {
-  if (options.batch == 0 || options.features_on == FeaturesOn::kDevice) return false;
-  if (options.features_on == FeaturesOn::kHost) return true;
-  const double bytes = static_cast<double>(rows) * static_cast<double>(columns) *
-                       static_cast<double>(size_of(activation_dtype(options.precision)));
-  return device.is_cuda() && bytes > kMostOfDevice * static_cast<double>(memory_room(device).free);
-}
-
-HottestRows hottest_rows(const Tensor& x, const MiniBatchTraining& training, const TrainOptions& options) {
-  const std::vector<std::int32_t> reads = count_reads(training, x.dim(0));
-  std::int64_t count = cached_rows(x, options);
+HottestRows hottest_rows(const std::function<Tensor(const Tensor& index)>& gather, const Shape& shape,
+                         DType dtype, Device device, const MiniBatchTraining& training,
+                         const TrainOptions& options) {
+  std::int64_t count = cached_rows(shape, dtype, device, options);
+  const std::vector<std::int32_t> reads = count > 0
+                                              ? count_reads(training, shape[0])
+                                              : std::vector<std::int32_t>(static_cast<std::size_t>(shape[0]));
   HottestRows out;
   while (!out.cache.defined()) try {
-      out.cache = cache_rows(x, reads, count);
+      out.cache = cache_rows(gather, reads, count, device);
     } catch (const OutOfMemory&) {  // what is free may be in pieces
       if (options.feature_cache_mib >= 0 || count == 0) throw;
-      synchronize(x.device());
+      synchronize(device);
       count /= 2;
     }
   const std::vector<std::int32_t> slot = out.cache.slot.to_vector<std::int32_t>();
@@ -69,19 +64,67 @@ HottestRows hottest_rows(const Tensor& x, const MiniBatchTraining& training, con
     all += reads[i];
     if (slot[i] >= 0) cached += reads[i];
   }
-  out.share = all > 0 ? cached / all : static_cast<double>(count) / static_cast<double>(x.dim(0));
+  out.share = all > 0 ? cached / all : static_cast<double>(count) / static_cast<double>(shape[0]);
+  return out;
+}
+
+std::string with_cache(const std::string& place, const HottestRows& hottest, std::int64_t rows,
+                       Device device) {
+  if (hottest.cache.rows.dim(0) == 0) return place;
+  return fmt::format("{}; {} has {:.1f} % of the rows, for {:.1f} % of the reads", place,
+                     device.is_cuda() ? "the device" : "a copy",
+                     100 * static_cast<double>(hottest.cache.rows.dim(0)) / static_cast<double>(rows),
+                     100 * hottest.share);
+}
+
+}  // namespace
+
+ChosenFeatures features_in_pieces(const FeatureRows& from, std::int64_t rows, std::int64_t columns,
+                                  bool on_host, const TrainOptions& options, Device device) {
+  constexpr std::int64_t kElements = std::int64_t{1} << 24;
+  const std::int64_t piece = std::max<std::int64_t>(1, kElements / std::max<std::int64_t>(1, columns));
+  const DType dtype = activation_dtype(options.precision);
+  const Tensor to =
+      on_host ? page_locked({rows, columns}, dtype, device) : Tensor::empty({rows, columns}, dtype, device);
+  ChosenFeatures out;
+  double squares = 0;
+  for (std::int64_t begin = 0; begin < rows; begin += piece) {
+    const std::int64_t end = std::min(rows, begin + piece);
+    Dataset part;
+    part.x = from(begin, end);
+    out = convert_features(part, options, FeatureForm::kDense, device);
+    to.slice(begin, end).copy_from(out.x.input().value());
+    squares += out.row_norm * out.row_norm * static_cast<double>(end - begin);
+  }
+  out.x = Features(to);
+  if (options.normalize_features)
+    out.row_norm = std::sqrt(squares / static_cast<double>(std::max<std::int64_t>(1, rows)));
+  out.text = fmt::format("dense, {} x {}", rows, columns);
+  return out;
+}
+
+HottestRows hottest_rows(const Tensor& x, const MiniBatchTraining& training, const TrainOptions& options) {
+  return hottest_rows([&](const Tensor& index) { return gather_rows(x, index); }, x.shape(), x.dtype(),
+                      x.device(), training, options);
+}
+
+HottestRows hottest_rows(DiskFeatures& x, const MiniBatchTraining& training, const TrainOptions& options) {
+  HottestRows out = hottest_rows([&](const Tensor& index) { return x.read_in_pieces(index); }, x.shape(),
+                                 x.dtype(), x.device(), training, options);
+  if (out.cache.rows.dim(0) > 0) x.set_cache(out.cache);
   return out;
 }
 
 std::string describe(const Tensor& x, const HottestRows& hottest) {
   const std::string size = format_bytes(static_cast<double>(x.nbytes()));
-  const std::string place =
-      x.device().is_cuda() ? fmt::format("in host memory, page-locked {}", size) : "in host memory, " + size;
-  if (hottest.cache.rows.dim(0) == 0) return place;
-  return fmt::format("{}; {} has {:.1f} % of the rows, for {:.1f} % of the reads", place,
-                     x.device().is_cuda() ? "the device" : "a copy",
-                     100 * static_cast<double>(hottest.cache.rows.dim(0)) / static_cast<double>(x.dim(0)),
-                     100 * hottest.share);
+  return with_cache(
+      x.device().is_cuda() ? fmt::format("in host memory, page-locked {}", size) : "in host memory, " + size,
+      hottest, x.dim(0), x.device());
+}
+
+std::string describe(const DiskFeatures& x, const HottestRows& hottest) {
+  const double bytes = static_cast<double>(x.shape().numel()) * static_cast<double>(size_of(x.file_dtype()));
+  return with_cache("in the file, " + format_bytes(bytes), hottest, x.shape()[0], x.device());
 }
 
 }  // namespace rodeo

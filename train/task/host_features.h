@@ -1,19 +1,25 @@
-/// Features of mini-batches in host memory, with the rows that are read most on the device: --features-on,
-/// --feature-cache.
+/// Features of mini-batches in host memory or in the file, with the rows that are read most on the device:
+/// --features-on, --feature-cache.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "ops/row_cache.h"
 #include "train/mini_batches.h"
+#include "train/task/disk_features.h"
+#include "train/task/feature_form.h"
 #include "train/task/options.h"
 
 namespace rodeo {
 
-/// Whether dense features of `rows` x `columns` are kept in host memory: what --features-on says, or with
-/// auto, whether they would take more than 60 % of the device's free memory.
-bool keeps_features_on_host(const TrainOptions& options, std::int64_t rows, std::int64_t columns,
-                            Device device);
+/// Rows [begin, end) of dense features, f32 on the host or the device.
+using FeatureRows = std::function<Tensor(std::int64_t begin, std::int64_t end)>;
+
+/// Features of `rows` nodes, normalised and converted part by part, on the device or, with `on_host`, in
+/// page-locked memory: the bits of convert_features(), without a second copy of all rows.
+ChosenFeatures features_in_pieces(const FeatureRows& from, std::int64_t rows, std::int64_t columns,
+                                  bool on_host, const TrainOptions& options, Device device);
 
 /// The cache of x, page-locked, for batches that `training` samples. Which rows are read is counted over up
 /// to 32 batches (pre-sampling; Yang et al., "GNNLab", EuroSys 2022). Its size is --feature-cache, by default
@@ -24,8 +30,12 @@ struct HottestRows {
   double share = 0;  // of the reads that were counted, those of cached rows
 };
 HottestRows hottest_rows(const Tensor& x, const MiniBatchTraining& training, const TrainOptions& options);
+/// The same of features in the file; `x` is given the cache.
+HottestRows hottest_rows(DiskFeatures& x, const MiniBatchTraining& training, const TrainOptions& options);
 
 /// "in host memory, page-locked 26.50 GiB; the device has 31.2 % of the rows, for 78.4 % of the reads"
 std::string describe(const Tensor& x, const HottestRows& hottest);
+/// "in the file, 26.50 GiB; the device has 31.2 % of the rows, for 78.4 % of the reads"
+std::string describe(const DiskFeatures& x, const HottestRows& hottest);
 
 }  // namespace rodeo

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "ops/combine.h"
 #include "ops/gather_rows.h"
+#include "train/read_ahead.h"
 #include "train/task/counted.h"
 
 namespace rodeo {
@@ -51,19 +52,29 @@ Tensor LayerwiseEvaluation::in_chunks(F&& compute) const {
 Variable LayerwiseEvaluation::logits() const {
   const NoGrad no_grad;
   Tensor h = x_;
-  bool gathers = model_.gathers_inputs && !model_.inputs;  // the rows of h
   if (model_.inputs)
     h = in_chunks([&](std::int64_t, std::int64_t begin, std::int64_t end) {
-      return model_.inputs(Features(x_.slice(begin, end))).value();
+      const Tensor rows =
+          model_.read_inputs ? model_.read_inputs(nodes_.slice(begin, end))() : x_.slice(begin, end);
+      return model_.inputs(Features(rows)).value();
     });
+  bool reads = model_.read_inputs && !model_.inputs, gathers = model_.gathers_inputs && !model_.inputs;
+  const auto sample = [&](std::size_t chunk) {
+    return sampler_.sample_checked(nodes_.slice(begin_[chunk], begin_[chunk + 1]), 0,
+                                   static_cast<std::int64_t>(chunk));
+  };
   std::vector<Tensor> kept;
   for (const auto& layer : model_.layers) {
-    h = in_chunks([&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
-      const SampledBatch batch = sampler_.sample_checked(nodes_.slice(begin, end), 0, chunk);
-      const Features rows =
-          gathers ? Features(gather_rows(h, batch.inputs())) : Features(PendingRows{h, batch.inputs()});
+    ReadAhead chunks(static_cast<std::size_t>(num_chunks()), sample,
+                     reads ? model_.read_inputs : ReadFeatures());
+    h = in_chunks([&](std::int64_t chunk, std::int64_t, std::int64_t) {
+      const SampledBatch batch = chunks(static_cast<std::size_t>(chunk));
+      const Features rows = reads     ? Features(batch.features)
+                            : gathers ? Features(gather_rows(h, batch.inputs()))
+                                      : Features(PendingRows{h, batch.inputs()});
       return layer(batch.blocks.front(), rows).value();
     });
+    reads = false;
     gathers = false;
     if (!model_.reads_all_layers) kept.clear();
     kept.push_back(h);
@@ -93,10 +104,18 @@ Variable sampled_logits(const MiniBatchTraining& training, const std::vector<Ten
   constexpr std::int64_t kEpoch = 0;  // training begins with epoch 1
   const Tensor targets = Tensor::from(all, device);
   Tensor logits;  // [count + 1, classes]; the last row is 0
-  for (std::int64_t begin = 0, batch = 0; begin < count; begin += training.batch_size, ++batch) {
-    const std::int64_t end = std::min(begin + training.batch_size, count);
-    const Tensor part =
-        training.forward(training.sampler.sample_checked(targets.slice(begin, end), kEpoch, batch)).value();
+  const std::int64_t size = training.batch_size;
+  ReadAhead batches(
+      static_cast<std::size_t>((count + size - 1) / size),
+      [&](std::size_t at) {
+        const auto batch = static_cast<std::int64_t>(at);
+        return training.sampler.sample_checked(
+            targets.slice(batch * size, std::min((batch + 1) * size, count)), kEpoch, batch);
+      },
+      training.read_features);
+  for (std::int64_t begin = 0; begin < count; begin += size) {
+    const std::int64_t end = std::min(begin + size, count);
+    const Tensor part = training.forward(batches(static_cast<std::size_t>(begin / size))).value();
     if (!logits.defined()) logits = Tensor::zeros({count + 1, part.dim(1)}, part.dtype(), device);
     logits.slice(begin, end).copy_from(part.slice(0, end - begin));
   }

@@ -18,6 +18,7 @@ struct LayerwiseModel {
   /// h [sources, columns] -> [destinations, columns]; block.edge_ids are edges of the graph.
   std::vector<std::function<Variable(const Block& block, const Features& h)>> layers;
   bool gathers_inputs = false;    // x is in host memory: a chunk reads each of its rows once
+  ReadFeatures read_inputs = {};  // if set, rows of x come from it, read ahead; x is not used
   bool reads_all_layers = false;  // false: `outputs` is given the last layer's output alone
   /// Outputs of layers, of the same rows -> logits; null: the last output.
   std::function<Variable(const std::vector<Variable>&)> outputs = {};

@@ -124,8 +124,10 @@ std::int64_t estimate_step_bytes(const NodeRun& run, const TrainOptions& options
   const double elements_per_node = std::max(static_cast<double>(widest(task, options)), mean_degree(task));
   const std::int64_t n =
       std::clamp(static_cast<std::int64_t>(kNumbers / elements_per_node), kMinNodes, kMaxNodes);
-  const bool symmetric = task.partition ? options.undirected || task.one_way_edges == 0
-                                        : transpose_pattern(run.model.adj) == run.model.adj;
+  // A graph of mini-batches may be too large for its transpose.
+  const bool symmetric = task.partition || run.model.mini_batches
+                             ? options.undirected || task.one_way_edges == 0
+                             : transpose_pattern(run.model.adj) == run.model.adj;
   const double one = measure(run, options, n, symmetric), two = measure(run, options, 2 * n, symmetric);
   const double bytes_per_node = (two - one) / static_cast<double>(n);
   const std::int64_t nodes = task.partition ? task.partition->num_rows() : task.num_nodes;

@@ -11,6 +11,7 @@
 #include "ops/convert.h"
 #include "ops/segment_reduce.h"
 #include "train/task/class_objective.h"
+#include "train/task/graph_on_host.h"
 #include "train/task/graph_task.h"
 #include "train/task/link_task.h"
 #include "train/task/model_registry.h"
@@ -93,6 +94,7 @@ NodeRun build_run(const TrainOptions& options, Device device, const Communicator
   const bool is_shared = ranks.size() > 1;
   const auto prepare = [&](const Graph& from) {
     graph = model_graph(from, graph_input(options), options.precision);
+    if (!is_shared && from.adj.device() != device) graph = graph_on_host(graph, from, device);
     if (plain) *plain = from.adj;
     if (!is_shared) return;
     const Tensor& row_ptr = graph.adj.csr().row_ptr;

@@ -3,18 +3,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 #include <vector>
 
-#include "core/page_locked.h"
 #include "core/storage.h"
 #include "datasets/feature_rows.h"
 #include "datasets/hdf5_check.h"
-#include "datasets/hdf5_file.h"
 #include "datasets/subset.h"
 #include "train/task/feature_form.h"
-#include "train/task/host_features.h"
+#include "train/task/place_features.h"
 #include "train/task/rank_share.h"
 #include "train/timing.h"
 
@@ -52,53 +49,24 @@ FeatureForm form_of_first_rank(const Dataset& share, const TrainOptions& options
   return choice.item() != 0 ? FeatureForm::kSparse : FeatureForm::kDense;
 }
 
-/// Dense features in page-locked memory: converted on the device, which gives the same bits there, a part at
-/// a time.
-ChosenFeatures features_on_host(Dataset& dataset, const TrainOptions& options, Device device) {
-  constexpr std::int64_t kRows = 1 << 18;
-  const Tensor from = std::exchange(dataset.x, {});
-  const std::int64_t rows = from.dim(0);
-  const Tensor to = page_locked(from.shape(), activation_dtype(options.precision), device);
-  ChosenFeatures out;
-  double squares = 0;
-  for (std::int64_t begin = 0; begin < rows; begin += kRows) {
-    const std::int64_t end = std::min(rows, begin + kRows);
-    Dataset part;
-    part.x = from.slice(begin, end);
-    out = convert_features(part, options, FeatureForm::kDense, device);
-    to.slice(begin, end).copy_from(out.x.input().value());
-    squares += out.row_norm * out.row_norm * static_cast<double>(end - begin);
-  }
-  out.x = Features(to);
-  if (options.normalize_features)
-    out.row_norm = std::sqrt(squares / static_cast<double>(std::max<std::int64_t>(1, rows)));
-  out.text = fmt::format("dense, {} x {}", rows, to.dim(1));
-  return out;
-}
-
 /// Of the features that a rank reads.
 std::int64_t dense_columns(const Dataset& dataset, const RankRun& over) {
   if (over.features) return dataset.num_nodes > 0 ? over.features(0, 1).dim(1) : 0;
   return dataset.x.defined() ? dataset.x.dim(1) : 0;
 }
 
-}  // namespace
-
-NodeTask load_task(const TrainOptions& options, Device device, const std::function<void(Graph)>& prepare,
-                   RankRun* over) {
+/// `placing`: of mini-batches on one rank, else null.
+NodeTask load_at(const TrainOptions& options, Device device, const std::function<void(Graph)>& prepare,
+                 RankRun* over, const Placing* placing) {
   Dataset dataset;
   // Reordering and cutting for ranks run on the host.
   LoadOptions wanted{.need = Need::kTraining,
                      .split = options.split,
                      .seed = options.seed,
                      .device = options.reorder == NodeOrder::kNone && !over ? device : kCpu};
-  check_hdf5_file(options.dataset);
-  bool reads_to_host = false;
-  if (!over && options.batch > 0 && options.reorder == NodeOrder::kNone &&
-      has_dense_features(options.dataset)) {
-    const Shape shape = Hdf5File(options.dataset).array("x").shape();
-    reads_to_host = shape.rank() == 2 && keeps_features_on_host(options, shape[0], shape[1], device);
-    wanted.features = !reads_to_host;
+  if (placing) {
+    if (placing->places.front().graph == GraphOn::kHost) wanted.device = kCpu;
+    wanted.features = loads_features(*placing, options);
   }
   if (over && options.reorder == NodeOrder::kNone) {
     wanted.edges = false;
@@ -112,19 +80,37 @@ NodeTask load_task(const TrainOptions& options, Device device, const std::functi
       return load_feature_rows(options.dataset, begin, count);
     };
   }
-  const double load_ms = timed(kCpu, [&] {
-    dataset = load_dataset(options.dataset, wanted);
-    if (!reads_to_host) return;
-    dataset.x = load_feature_rows(options.dataset, 0, dataset.num_nodes);
-    dataset.num_features = dataset.x.dim(1);
-  });
-  NodeTask task = make_task(std::move(dataset), options, device, prepare, over);
+  const double load_ms = timed(kCpu, [&] { dataset = load_dataset(options.dataset, wanted); });
+  NodeTask task = make_task(std::move(dataset), options, device, prepare, over, placing);
   task.load_ms = load_ms;
   return task;
 }
 
+}  // namespace
+
+NodeTask load_task(const TrainOptions& options, Device device, const std::function<void(Graph)>& prepare,
+                   RankRun* over) {
+  check_hdf5_file(options.dataset);
+  if (over || options.batch == 0) return load_at(options, device, prepare, over, nullptr);
+  Placing placing = place_file(options, device);
+  for (;;) {
+    bool prepared = false;
+    try {
+      const auto prepare_once = [&](Graph graph) {
+        prepare(std::move(graph));
+        prepared = true;  // the graph stays where it is
+      };
+      return load_at(options, device, prepare_once, nullptr, &placing);
+    } catch (const OutOfMemory&) {
+      if (prepared || placing.places.size() == 1) throw;
+      synchronize(device);
+      placing.places.erase(placing.places.begin());
+    }
+  }
+}
+
 NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
-                   const std::function<void(Graph)>& prepare, RankRun* over) {
+                   const std::function<void(Graph)>& prepare, RankRun* over, const Placing* placing) {
   NodeTask task;
   const bool drops_attr = dataset.edge_attr.defined() && !options.edge_features;
   if (drops_attr) dataset.edge_attr = {};
@@ -132,6 +118,10 @@ NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
         ": has no /edge_attr, which --edge-features reads");
   if (options.edge_features) task.num_edge_features = dataset.edge_attr.dim(1);
   if (options.reorder != NodeOrder::kNone) reorder(dataset, options, task);
+  Placing chosen_places;
+  if (!placing && !over && options.batch > 0)
+    placing = &(chosen_places = place_dataset(dataset, options, device));
+  const bool graph_on_host = over || (placing && placing->places.front().graph == GraphOn::kHost);
   reset_peak_memory(device);
   task.convert_ms = timed(device, [&] {
     if (over) over->dense_features = dense_columns(dataset, *over);
@@ -141,7 +131,7 @@ NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
       task.num_edges = share.num_edges, task.one_way_edges = share.one_way_edges;
       over->prepare(share);
     } else {
-      Graph graph = to_graph(dataset, over ? kCpu : device, {.symmetrize = options.undirected});
+      Graph graph = to_graph(dataset, graph_on_host ? kCpu : device, {.symmetrize = options.undirected});
       task.num_edges = graph.adj.num_edges();
       if (!options.undirected) task.one_way_edges = count_one_way_edges(graph.adj);
       dataset.src = dataset.dst = dataset.indptr = dataset.indices = dataset.edge_weight =
@@ -160,16 +150,16 @@ NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
       dataset.num_features = dataset.x.dim(1);
       form = form_of_first_rank(dataset, options, device, over->ranks);
     }
-    task.features_on_host = !over && dataset.x.defined() &&
-                            keeps_features_on_host(options, dataset.num_nodes, dataset.num_features, device);
-    check(task.features_on_host || over || options.features_on != FeaturesOn::kHost, dataset.name,
-          ": --features-on host is for dense features, and those of the file are sparse");
-    if (task.features_on_host) form = FeatureForm::kDense;
-    ChosenFeatures chosen = task.features_on_host ? features_on_host(dataset, options, device)
-                                                  : convert_features(dataset, options, form, device);
-    task.x = std::move(chosen.x);
-    task.features = std::move(chosen.text) + (drops_attr ? "; edge features not used" : "");
-    task.feature_norm = chosen.row_norm;
+    if (placing && !dataset.x_sparse.defined()) {
+      place_features(dataset, *placing, options, device, task);
+    } else {
+      ChosenFeatures chosen = convert_features(dataset, options, form, device);
+      task.x = std::move(chosen.x);
+      task.features = std::move(chosen.text);
+      task.feature_norm = chosen.row_norm;
+      if (placing) task.places = placing->places.front().text;
+    }
+    if (drops_attr) task.features += "; edge features not used";
     task.label = dataset.y.to(device);
     task.split = {dataset.split.train.to(device), dataset.split.val.to(device),
                   dataset.split.test.to(device)};

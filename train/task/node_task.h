@@ -18,6 +18,9 @@
 
 namespace rodeo {
 
+class DiskFeatures;
+struct Placing;
+
 /// The training data of a run, and how long its preparation took.
 struct NodeTask {
   std::string name;
@@ -30,8 +33,11 @@ struct NodeTask {
   std::int64_t majority_class = -1;
   /// Root of the mean squared norm of a feature row; kNone unless rows were normalised.
   double feature_norm = Statistics::kNone;
-  Features x;                            // f32 or bf16 [nodes, features], on the device
-  bool features_on_host = false;         // x is page-locked host memory (core/page_locked.h)
+  Features x;                     // f32 or bf16 [nodes, features], on the device
+  bool features_on_host = false;  // x is page-locked host memory (core/page_locked.h)
+  /// Features that stay in the file; x has no rows then.
+  std::shared_ptr<DiskFeatures> disk_features;
+  std::string places;                    // of mini-batches: where graph and features are; else empty
   std::string features;                  // describes x: "dense, 2708 x 1433"
   Tensor label;                          // Dataset::y, on the device
   std::vector<std::string> class_names;  // Dataset::class_names
@@ -65,16 +71,18 @@ struct RankRun {
 };
 
 /// Loads options.dataset onto the device, with the nodes in the order of options.reorder. Calls
-/// prepare(graph) before the features are converted: it derives the graph that the model reads. With `over`,
-/// the graph is on the host, or over->prepare() is called with the rank's rows of it; either sets
-/// over->partition, and the task gets the rank's share. Throws Error
-/// as load_dataset does.
+/// prepare(graph) before the features are converted: it derives the graph that the model reads, which is on
+/// the host where --graph-on says or chooses so. With `over`, the graph is on the host, or over->prepare() is
+/// called with the rank's rows of it; either sets over->partition, and the task gets the rank's share. Throws
+/// Error as load_dataset does.
 NodeTask load_task(const TrainOptions& options, Device device, const std::function<void(Graph)>& prepare,
                    RankRun* over = nullptr);
 
-/// The same for a dataset in memory. Frees its tensors as soon as they are converted.
+/// The same for a dataset in memory. Frees its tensors as soon as they are converted. With mini-batches, the
+/// graph may be on the host. `placing`: of mini-batches (place_features.h); null: chosen here.
 NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
-                   const std::function<void(Graph)>& prepare, RankRun* over = nullptr);
+                   const std::function<void(Graph)>& prepare, RankRun* over = nullptr,
+                   const Placing* placing = nullptr);
 
 /// What Evaluation holds: NodeTask::metric, else "accuracy" or "micro-F1".
 std::string metric_name(const NodeTask& task);

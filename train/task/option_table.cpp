@@ -1,5 +1,6 @@
 #include "train/task/option_table.h"
 
+#include "train/task/batch_options.h"
 #include "train/task/class_objective.h"
 #include "train/task/model_registry.h"
 #include "train/task/option_group.h"
@@ -241,28 +242,7 @@ void add_training(Group training, const ModelTraits& traits, TaskKind task) {
                    "Stop after N epochs without a better validation result; 0: never");
   training.two_words(Role::kRun, "stop-on", field(&TrainOptions::stop_on_loss), "loss", "accuracy",
                      "What --patience looks at: validation accuracy, or loss (the rule of Kipf & Welling)");
-  if (traits.blocks) {
-    training.integer(
-        Role::kTraining, "batch", field(&TrainOptions::batch), 0,
-        "Train on mini-batches of N training nodes and sampled neighbours; 0: on the whole graph");
-    training.text(
-        Role::kTraining, "fanout", field(&TrainOptions::fanout), "K,K,...",
-        "With --batch, sampled edges of a node, a number for each layer: of the training nodes first, "
-        "then hop by hop. -1: all; default: 10 each");
-    training.flag(Role::kTraining, "replace", field(&TrainOptions::replace),
-                  "With --batch, sample edges with replacement");
-    training.two_words(Role::kTraining, "batch-by", field(&TrainOptions::batch_by_parts), "parts",
-                       "neighbours",
-                       "What --batch N is: N training nodes and sampled neighbours, or a random part of N of "
-                       "all nodes with the edges between them");
-    training.choice(Role::kRun, "features-on", field(&TrainOptions::features_on), parse_features_on,
-                    "auto|device|host",
-                    "With --batch, where features are; auto: on the host if they would fill the device");
-    training.integer(Role::kRun, "feature-cache", field(&TrainOptions::feature_cache_mib), -1,
-                     "MiB of the device for features on the host");
-    training.two_words(Role::kRun, "eval", field(&TrainOptions::eval_sampled), "sampled", "layerwise",
-                       "With --batch, evaluations are exact, layer by layer, or on samples of --fanout");
-  }
+  if (traits.blocks) add_batch_options(training);
   if (task == TaskKind::kGraph) {
     training.integer(Role::kTraining, "batch-graphs", field(&TrainOptions::batch_graphs), 2,
                      "Graphs in a mini-batch");

@@ -9,7 +9,12 @@ std::string_view name(FeatureForm form) {
 }
 
 std::string_view name(FeaturesOn where) {
-  return where == FeaturesOn::kAuto ? "auto" : where == FeaturesOn::kDevice ? "device" : "host";
+  constexpr std::string_view kNames[] = {"auto", "device", "host", "disk"};
+  return kNames[static_cast<int>(where)];
+}
+
+std::string_view name(GraphOn where) {
+  return where == GraphOn::kAuto ? "auto" : where == GraphOn::kDevice ? "device" : "host";
 }
 
 std::string_view name(TaskKind kind) {
@@ -62,9 +67,16 @@ RegressionLoss parse_regression_loss(std::string_view text) {
 }
 
 FeaturesOn parse_features_on(std::string_view text) {
-  for (const FeaturesOn where : {FeaturesOn::kAuto, FeaturesOn::kDevice, FeaturesOn::kHost})
+  for (const FeaturesOn where :
+       {FeaturesOn::kAuto, FeaturesOn::kDevice, FeaturesOn::kHost, FeaturesOn::kDisk})
     if (name(where) == text) return where;
-  fail("--features-on must be auto, device or host, got '", text, "'");
+  fail("--features-on must be auto, device, host or disk, got '", text, "'");
+}
+
+GraphOn parse_graph_on(std::string_view text) {
+  for (const GraphOn where : {GraphOn::kAuto, GraphOn::kDevice, GraphOn::kHost})
+    if (name(where) == text) return where;
+  fail("--graph-on must be auto, device or host, got '", text, "'");
 }
 
 FeatureForm parse_feature_form(std::string_view text) {

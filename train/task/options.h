@@ -20,17 +20,28 @@
 
 namespace rodeo {
 
-/// Storage format of the input features.
-/// Where the features of mini-batches are.
+/// Where the features of mini-batches are. Rows that are read most are on the device too.
 enum class FeaturesOn {
-  kAuto,  // on the device, unless they take most of its memory
+  kAuto,  // the first of the others that has room (train/task/batch_places.h)
   kDevice,
-  kHost,  // in page-locked memory, and the rows that are read most on the device too
+  kHost,  // in page-locked memory
+  kDisk,  // in the file
 };
 std::string_view name(FeaturesOn where);  // "auto"
-/// "auto", "device" or "host". Throws Error listing the choices for anything else.
+/// "auto", "device", "host" or "disk". Throws Error listing the choices for anything else.
 FeaturesOn parse_features_on(std::string_view text);
 
+/// Where the graph is that mini-batches are sampled from.
+enum class GraphOn {
+  kAuto,  // on the device, if it has room (train/task/batch_places.h)
+  kDevice,
+  kHost,  // in page-locked memory
+};
+std::string_view name(GraphOn where);  // "auto"
+/// "auto", "device" or "host". Throws Error listing the choices for anything else.
+GraphOn parse_graph_on(std::string_view text);
+
+/// Storage format of the input features.
 enum class FeatureForm { kAuto, kDense, kSparse };
 std::string_view name(FeatureForm form);  // "auto"
 /// "auto", "dense" or "sparse". Throws Error listing the choices for anything else.
@@ -143,8 +154,9 @@ struct TrainOptions {
   bool replace = false;                  // draw them with replacement
   bool batch_by_parts = false;           // batches are random parts of all nodes, with the edges inside
   FeaturesOn features_on = FeaturesOn::kAuto;
+  GraphOn graph_on = GraphOn::kAuto;
   std::int64_t feature_cache_mib =
-      -1;                     // of the device, for rows of features on the host; -1: half of what is free
+      -1;                     // of the device, for rows of features elsewhere; -1: half of what is free
   bool eval_sampled = false;  // evaluations read samples too; false: all edges, layer by layer
   bool prune_rows = false;    // in training steps the last layer computes the training nodes only
   Precision precision = Precision::kFp32;

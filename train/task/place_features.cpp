@@ -1,0 +1,94 @@
+#include "train/task/place_features.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "datasets/feature_file.h"
+#include "datasets/feature_rows.h"
+#include "train/task/host_features.h"
+
+namespace rodeo {
+namespace {
+
+Placing place(TrainOptions options, const BatchGraph& graph, bool dense, Device device,
+              const std::string& name, const std::string& file, std::string not_on_disk) {
+  const FeaturesOn on = options.features_on;
+  check(dense || (on != FeaturesOn::kHost && on != FeaturesOn::kDisk), name, ": --features-on ",
+        rodeo::name(on), " is for dense features, and those of the file are sparse");
+  if (!dense) options.features_on = FeaturesOn::kDevice;
+  if (options.reorder != NodeOrder::kNone) not_on_disk = "--reorder gives the nodes another order";
+  return {choose_places(options, batch_needs(graph, options), batch_room(device, std::move(not_on_disk))),
+          file};
+}
+
+ChosenFeatures convert_at(const BatchPlaces& at, Dataset& dataset, const std::string& file,
+                          const TrainOptions& options, Device device, NodeTask& task) {
+  task.disk_features = {};
+  task.features_on_host = at.features == FeaturesOn::kHost;
+  const std::int64_t rows = dataset.num_nodes, columns = dataset.num_features;
+  if (at.features == FeaturesOn::kDisk) {
+    const DType dtype = activation_dtype(options.precision);
+    task.disk_features = std::make_shared<DiskFeatures>(file, options.normalize_features, dtype, device);
+    return {Features(Tensor::empty({0, columns}, dtype, device)),
+            fmt::format("dense, {} x {}", rows, columns), Statistics::kNone};
+  }
+  const Tensor x = dataset.x;
+  if (x.defined() && at.features == FeaturesOn::kDevice && !at.in_pieces)
+    return convert_features(dataset, options, FeatureForm::kDense, device);
+  dataset.x = {};
+  const auto piece = [&](std::int64_t begin, std::int64_t end) {
+    return x.defined() ? x.slice(begin, end) : load_feature_rows(file, begin, end - begin);
+  };
+  return features_in_pieces(piece, rows, columns, task.features_on_host, options, device);
+}
+
+}  // namespace
+
+Placing place_file(const TrainOptions& options, Device device) {
+  const std::string& file = options.dataset;
+  const bool dense = has_dense_features(file);
+  return place(options, read_batch_graph(file), dense, device, file, file,
+               dense ? feature_file_reason(file) : "they are sparse");
+}
+
+Placing place_dataset(const Dataset& dataset, const TrainOptions& options, Device device) {
+  const BatchGraph graph{.nodes = dataset.num_nodes,
+                         .edges = dataset.num_edges(),
+                         .features = dataset.num_features,
+                         .edge_features = dataset.edge_attr.defined() ? dataset.edge_attr.dim(1) : 0,
+                         .weighted = dataset.edge_weight.defined()};
+  return place(options, graph, dataset.x.defined(), device, dataset.name, "", "the graph is not in a file");
+}
+
+bool loads_features(const Placing& placing, const TrainOptions& options) {
+  const BatchPlaces& at = placing.places.front();
+  return options.reorder != NodeOrder::kNone || !has_dense_features(placing.file) ||
+         (at.features == FeaturesOn::kDevice && at.graph == GraphOn::kDevice && !at.in_pieces);
+}
+
+void place_features(Dataset& dataset, const Placing& placing, const TrainOptions& options, Device device,
+                    NodeTask& task) {
+  const GraphOn graph = placing.places.front().graph;
+  const bool can_repeat = !placing.file.empty() && options.reorder == NodeOrder::kNone;
+  ChosenFeatures chosen;
+  for (std::size_t i = 0; !chosen.x.defined(); ++i) {
+    const BatchPlaces& at = placing.places[i];
+    if (at.graph != graph) continue;
+    task.places = at.text;
+    try {
+      chosen = convert_at(at, dataset, placing.file, options, device, task);
+    } catch (const OutOfMemory&) {
+      const auto is_next = [&](std::size_t next) { return placing.places[next].graph == graph; };
+      std::size_t next = i + 1;
+      while (next < placing.places.size() && !is_next(next)) ++next;
+      if (!can_repeat || next == placing.places.size()) throw;
+      synchronize(device);
+    }
+  }
+  task.x = std::move(chosen.x);
+  task.features = std::move(chosen.text);
+  task.feature_norm = chosen.row_norm;
+}
+
+}  // namespace rodeo
