@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <utility>
 
 #include "core/error.h"
+#include "core/kernel_observer.h"
+#include "core/stopwatch.h"
 
 namespace rodeo {
 namespace {
@@ -19,6 +22,33 @@ class InFlight {
 
  private:
   const SideStream& side_;
+};
+
+/// Times the kernels that read a tensor.
+class ReadTimer : public KernelObserver {
+ public:
+  explicit ReadTimer(const Tensor& x) : x_(x) {}
+  void before(const KernelCallInfo& call) override {
+    if (reads(call)) watches_.emplace_back(call.device);
+  }
+  void after(const KernelCallInfo& call) override {
+    if (reads(call)) watches_.back().stop();
+  }
+  /// Waits for the device. Call it once.
+  double milliseconds() {
+    double sum = 0;
+    for (Stopwatch& watch : watches_) sum += watch.milliseconds();
+    return sum;
+  }
+
+ private:
+  bool reads(const KernelCallInfo& call) const {
+    return std::ranges::any_of(call.operands, [this](const Tensor& operand) {
+      return operand.defined() && operand.shares_memory_with(x_);
+    });
+  }
+  const Tensor& x_;
+  std::deque<Stopwatch> watches_;  // which cannot be moved
 };
 
 }  // namespace
@@ -38,8 +68,10 @@ BatchRunner::BatchRunner(NeighborSampler sampler, std::function<Tensor(const Sam
 BatchRunner::BatchRunner(Device device, std::function<Tensor(const SampledBatch&)> work)
     : device_(device), work_(std::move(work)), side_(device) {}
 
-bool BatchRunner::is_padded(const Tensor& targets) const {
-  return padded_ && targets.numel() == padded_->batch().targets.numel();
+bool BatchRunner::is_padded(const BatchSequence& batches, std::size_t at, const SampledBatch& batch) const {
+  if (!padded_) return false;
+  if (batches.is_full) return batches.is_full(at);
+  return batch.targets.numel() == padded_->batch().targets.numel();
 }
 
 Tensor BatchRunner::train_padded(bool captures) {
@@ -58,23 +90,21 @@ Tensor BatchRunner::train_padded(bool captures) {
   return step_->replay();
 }
 
-BatchTotals BatchRunner::run(const std::vector<Tensor>& batches, std::int64_t epoch, bool captures,
-                             const std::function<void(const Tensor& loss, std::int64_t targets)>& on_loss,
-                             bool times_parts) {
+BatchTotals BatchRunner::run(const std::vector<Tensor>& batches, std::int64_t epoch, const OnLoss& on_loss,
+                             const BatchRunOptions& options) {
   check(sampler_.has_value(), "[batch_runner] it was made without a sampler: give a function that samples");
-  return run(
-      batches.size(),
-      [&](std::size_t at) {
-        return sampler_->sample_checked(batches[at], epoch, static_cast<std::int64_t>(at));
-      },
-      captures, on_loss, times_parts);
+  return run({.count = batches.size(),
+              .sample =
+                  [&](std::size_t at) {
+                    return sampler_->sample_checked(batches[at], epoch, static_cast<std::int64_t>(at));
+                  }},
+             on_loss, options);
 }
 
-BatchTotals BatchRunner::run(std::size_t count, const std::function<SampledBatch(std::size_t)>& sample,
-                             bool captures,
-                             const std::function<void(const Tensor& loss, std::int64_t targets)>& on_loss,
-                             bool times_parts) {
+BatchTotals BatchRunner::run(const BatchSequence& batches, const OnLoss& on_loss,
+                             const BatchRunOptions& options) {
   BatchTotals totals;
+  const bool times_parts = options.times_parts;
   const auto timed = [&](double BatchTotals::*part, auto&& work) {
     if (!times_parts) return work();
     const auto begin = std::chrono::steady_clock::now();
@@ -84,13 +114,17 @@ BatchTotals BatchRunner::run(std::size_t count, const std::function<SampledBatch
     totals.*part +=
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   };
-  SampledBatch batch, before;  // `before` is still read by the device
+  std::deque<Stopwatch> waits;  // from the end of a batch to the begin of the next, on the training stream
+  SampledBatch batch, before;   // `before` is still read by the device
+  bool padded = false;
   const auto sample_next = [&](std::size_t at) {
-    if (at == count) return;
+    if (at == batches.count) return;
+    if (!times_parts) waits.emplace_back(device_);
     timed(&BatchTotals::sample_ms, [&] {
       batch = side_.run([&] {
-        SampledBatch next = sample(at);
-        if (is_padded(next.targets)) padded_->prepare(next);
+        SampledBatch next = batches.sample(at);
+        padded = is_padded(batches, at, next);
+        if (padded) padded_->prepare(next);
         return next;
       });
     });
@@ -102,17 +136,32 @@ BatchTotals BatchRunner::run(std::size_t count, const std::function<SampledBatch
   side_.waits_for_main();
   if (times_parts) synchronize(device_);
   sample_next(0);
-  for (std::size_t at = 0; at < count; ++at) {
-    const bool padded = is_padded(batch.targets);
+  bool goes_on = true;
+  for (std::size_t at = 0; goes_on && at < batches.count; ++at) {
     timed(&BatchTotals::train_ms, [&] {
       side_.main_waits();
+      if (!times_parts) waits.back().stop();
       if (padded) padded_->load(batch);
       side_.waits_for_main();
       before = std::exchange(batch, {});
-      on_loss(padded ? train_padded(captures) : work_(before), before.targets.numel());
+      const auto work = [&] { return padded ? train_padded(options.captures) : work_(before); };
+      Tensor loss;
+      if (times_parts && options.features.defined()) {
+        ReadTimer gathers(options.features);
+        {
+          const ScopedKernelObserver observe(gathers);
+          loss = work();
+        }
+        totals.gather_ms += gathers.milliseconds();
+      } else {
+        loss = work();
+      }
+      goes_on = on_loss(loss, before.targets.numel());
     });
-    sample_next(at + 1);
+    if (goes_on) sample_next(at + 1);
   }
+  totals.train_ms -= totals.gather_ms;
+  for (Stopwatch& wait : waits) totals.wait_ms += wait.milliseconds();
   return totals;
 }
 

@@ -17,8 +17,27 @@ struct BatchTotals {
   std::int64_t batches = 0;
   std::int64_t edges = 0;  // sampled, of all layers
   std::int64_t nodes = 0;  // whose features layer 0 reads
-  // Milliseconds, where parts are timed; else 0. `train` has the copies to padded batches.
-  double sample_ms = 0, train_ms = 0;
+  // Milliseconds, where parts are timed; else 0. `gather` has the kernels that read features, `train` has the
+  // copies to padded batches and all other kernels.
+  double sample_ms = 0, gather_ms = 0, train_ms = 0;
+  // Milliseconds that the training stream waited for the next batch; 0 where parts are timed one after the
+  // other. On the CPU, where nothing overlaps, the time of sampling.
+  double wait_ms = 0;
+};
+
+/// The batches 0 .. count - 1, in their order.
+struct BatchSequence {
+  std::size_t count = 0;
+  std::function<SampledBatch(std::size_t at)> sample;
+  /// Whether a batch may be padded; null: if it has as many targets as a full batch. Where the work talks to
+  /// other ranks, all of them must say the same of a batch.
+  std::function<bool(std::size_t at)> is_full = {};
+};
+
+struct BatchRunOptions {
+  bool captures = false;     // padded batches may replay a CUDA graph
+  bool times_parts = false;  // sampling and training run one after the other, and the host waits for each
+  Tensor features = {};      // BatchTotals::gather_ms is of the kernels that read it; undefined: none
 };
 
 /// On CUDA the next batch is sampled on a second stream while the device trains on the one before. Work that
@@ -38,22 +57,21 @@ class BatchRunner {
   BatchRunner(const BatchRunner&) = delete;
   BatchRunner& operator=(const BatchRunner&) = delete;
 
-  /// Runs the batches in their order. on_loss(loss, targets) is called for each; the next batch overwrites
-  /// the loss. `captures`: padded batches may replay a CUDA graph. `times_parts`: sampling and training run
-  /// one after the other, and the host waits for each.
-  BatchTotals run(const std::vector<Tensor>& batches, std::int64_t epoch, bool captures,
-                  const std::function<void(const Tensor& loss, std::int64_t targets)>& on_loss,
-                  bool times_parts = false);
-  /// The same for the batches sample(0) .. sample(count - 1).
-  BatchTotals run(std::size_t count, const std::function<SampledBatch(std::size_t)>& sample, bool captures,
-                  const std::function<void(const Tensor& loss, std::int64_t targets)>& on_loss,
-                  bool times_parts = false);
+  /// Called behind the work of each batch; the next batch overwrites the loss. Returns whether to go on: with
+  /// false, this batch is the last.
+  using OnLoss = std::function<bool(const Tensor& loss, std::int64_t targets)>;
+
+  /// Runs the batches of the sampler with these targets.
+  BatchTotals run(const std::vector<Tensor>& batches, std::int64_t epoch, const OnLoss& on_loss,
+                  const BatchRunOptions& options = {});
+  /// The same for any batches.
+  BatchTotals run(const BatchSequence& batches, const OnLoss& on_loss, const BatchRunOptions& options = {});
 
   /// Kernels of the CUDA graph; 0 without one.
   int num_kernels() const { return step_ ? step_->num_kernels() : 0; }
 
  private:
-  bool is_padded(const Tensor& targets) const;
+  bool is_padded(const BatchSequence& batches, std::size_t at, const SampledBatch& batch) const;
   Tensor train_padded(bool captures);
 
   std::optional<NeighborSampler> sampler_;

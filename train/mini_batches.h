@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "core/communicator.h"
 #include "core/variable.h"
 #include "datasets/neighbor_sampler.h"
 #include "datasets/node_parts.h"
@@ -27,6 +28,10 @@ struct MiniBatchTraining {
   std::optional<NodeParts> parts = {};
   /// If set, each batch is given SampledBatch::features, read ahead (train/read_ahead.h).
   ReadFeatures read_features = {};
+  /// Every rank has the whole graph and trains on a share of each batch (epoch_batches.h).
+  Communicator ranks = {};
+  /// The matrix whose rows `forward` gathers, for its time; undefined: not timed.
+  Tensor x = {};
 };
 
 }  // namespace rodeo

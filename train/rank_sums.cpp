@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ops/all_gather.h"
+#include "ops/combine.h"
 #include "ops/pointwise.h"
 #include "train/objective.h"
 
@@ -26,13 +27,17 @@ Split split_of_all(const NodePartition& nodes, const Split& own) {
   return {all_ids(nodes, own.train), all_ids(nodes, own.val), all_ids(nodes, own.test)};
 }
 
+RankSums::RankSums(Communicator ranks, std::vector<Variable> parameters, Device device)
+    : ranks_(std::move(ranks)), parameters_(std::move(parameters)), device_(device) {}
+
 RankSums::RankSums(std::shared_ptr<const NodePartition> nodes, std::vector<Variable> parameters,
                    Device device)
-    : nodes_(std::move(nodes)), parameters_(std::move(parameters)), device_(device) {}
+    : ranks_(nodes->ranks()), nodes_(std::move(nodes)), parameters_(std::move(parameters)), device_(device) {}
 
 RankSums::RankSums(std::shared_ptr<const NodePartition> nodes, std::vector<Variable> parameters, Tensor label,
                    Split split)
-    : nodes_(std::move(nodes)),
+    : ranks_(nodes->ranks()),
+      nodes_(std::move(nodes)),
       parameters_(std::move(parameters)),
       device_(label.device()),
       label_(std::move(label)),
@@ -40,7 +45,7 @@ RankSums::RankSums(std::shared_ptr<const NodePartition> nodes, std::vector<Varia
   const Device device = device_;
   const std::vector<std::int64_t> own{split_.train.numel(), split_.val.numel(), split_.test.numel()};
   const Tensor total = Tensor::from(own, device);
-  nodes_->ranks().all_reduce(total);
+  ranks_.all_reduce(total);
   total_ = total.to_vector<std::int64_t>();
   std::vector<double> counts;
   for (const std::int64_t count : own) counts.insert(counts.end(), 2, static_cast<double>(count));
@@ -66,34 +71,49 @@ Tensor RankSums::backward(const Variable& logits) {
     const DType dtype = logits.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
     loss = Tensor::zeros({}, dtype, logits.device());
   }
-  nodes_->ranks().all_reduce(loss);
+  ranks_.all_reduce(loss);
   sum_gradients();
   return loss;
 }
 
-void RankSums::sum_gradients() {
+void RankSums::sum(const std::vector<Tensor>& tensors) const {
   for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16, DType::kF16}) {
-    std::vector<Tensor> gradients;
+    std::vector<Tensor> some;
     std::int64_t size = 0;
-    for (const Variable& parameter : parameters_)
-      if (parameter.grad().defined() && parameter.grad().dtype() == dtype) {
-        gradients.push_back(parameter.grad());
-        size += gradients.back().numel();
-      }
+    for (const Tensor& tensor : tensors)
+      if (tensor.dtype() == dtype) some.push_back(tensor), size += tensor.numel();
     if (size == 0) continue;
     // Copies: gradients of two parameters may share memory.
-    const Tensor bucket = Tensor::empty({size}, dtype, gradients.front().device());
+    const Tensor bucket = Tensor::empty({size}, dtype, some.front().device());
     const auto for_each = [&](auto&& copy) {
       std::int64_t at = 0;
-      for (const Tensor& gradient : gradients) {
-        copy(gradient, bucket.slice(at, at + gradient.numel()).reshape(gradient.shape()));
-        at += gradient.numel();
+      for (const Tensor& tensor : some) {
+        copy(tensor, bucket.slice(at, at + tensor.numel()).reshape(tensor.shape()));
+        at += tensor.numel();
       }
     };
-    for_each([](const Tensor& gradient, const Tensor& part) { part.copy_from(gradient); });
-    nodes_->ranks().all_reduce(bucket);
-    for_each([](const Tensor& gradient, const Tensor& part) { gradient.copy_from(part); });
+    for_each([](const Tensor& tensor, const Tensor& part) { part.copy_from(tensor); });
+    ranks_.all_reduce(bucket);
+    for_each([](const Tensor& tensor, const Tensor& part) { tensor.copy_from(part); });
   }
+}
+
+void RankSums::sum_gradients(const Tensor& beside) {
+  std::vector<Tensor> tensors;
+  for (const Variable& parameter : parameters_)
+    if (parameter.grad().defined()) tensors.push_back(parameter.grad());
+  if (beside.defined()) tensors.push_back(beside);
+  sum(tensors);
+}
+
+void RankSums::average(const std::vector<Tensor>& buffers, double share) const {
+  for (const Tensor& buffer : buffers) buffer.copy_from(linear_combination(share, buffer, 0, buffer));
+  sum(buffers);
+}
+
+std::uint64_t RankSums::first_stream() const {
+  constexpr int kBits = 20;  // a step has fewer arrays of random numbers than 2^20
+  return nodes_ ? 0 : static_cast<std::uint64_t>(ranks_.rank()) << kBits;
 }
 
 Tensor RankSums::metrics(const Tensor& logits) const {
@@ -102,7 +122,7 @@ Tensor RankSums::metrics(const Tensor& logits) const {
                                   {all_split_.train, all_split_.val, all_split_.test});
   const Tensor own = classification_metrics(logits, label_, {split_.train, split_.val, split_.test});
   const Tensor sum = mul(own, counts_);
-  nodes_->ranks().all_reduce(sum);
+  ranks_.all_reduce(sum);
   return sum;
 }
 
@@ -123,7 +143,7 @@ bool RankSums::any(bool own) {
   const double seconds = std::chrono::duration<double>(now - asked_).count() / calls_;
   const double next = std::clamp(kSeconds / std::max(seconds, 1e-9), 1.0, kMostCalls);
   const Tensor asked = Tensor::from(std::vector<double>{own ? 1.0 : 0.0, std::floor(next)}, device_);
-  nodes_->ranks().all_reduce(asked, Reduction::kMax);
+  ranks_.all_reduce(asked, Reduction::kMax);
   const std::vector<double> all = asked.to_vector<double>();
   interval_ = static_cast<int>(all[1]);
   calls_ = 0;

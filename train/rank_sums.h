@@ -19,6 +19,8 @@ Split split_of_all(const NodePartition& nodes, const Split& own);
 
 class RankSums {
  public:
+  /// For mini-batches: each rank computes the losses of its share of a batch, and metrics of all nodes.
+  RankSums(Communicator ranks, std::vector<Variable> parameters, Device device);
   /// For an objective that every rank computes of all nodes: gradients are summed, losses and metrics are
   /// not.
   RankSums(std::shared_ptr<const NodePartition> nodes, std::vector<Variable> parameters, Device device);
@@ -28,13 +30,18 @@ class RankSums {
 
   std::int64_t num_train() const { return total_[0]; }
   std::int64_t num_val() const { return total_[1]; }
-  std::int64_t first_row() const { return nodes_->first_row(); }
+  std::int64_t first_row() const { return nodes_ ? nodes_->first_row() : 0; }
+  /// Where the keys of a step begin, so that ranks which compute rows of their own draw their own numbers.
+  std::uint64_t first_stream() const;
 
   /// Backpropagates the mean loss over the training nodes of all ranks, and sums the parameters' gradients.
   ///   logits [nodes of the rank, classes];  returns the loss []
   Tensor backward(const Variable& logits);
-  /// Sums the parameters' gradients over ranks.
-  void sum_gradients();
+  /// Sums the parameters' gradients over ranks, and `beside` with them where it is defined: any shape, f64 or
+  /// f32.
+  void sum_gradients(const Tensor& beside = {});
+  /// Replaces buffers, f64 or f32, by the sum of share buffer over ranks.
+  void average(const std::vector<Tensor>& buffers, double share) const;
   /// Sums over the nodes of all ranks, of which finish() makes classification_metrics(): f64 [3, 2].
   Tensor metrics(const Tensor& logits) const;
   /// On the host. Accuracies have the bits of one rank.
@@ -44,7 +51,10 @@ class RankSums {
   bool any(bool own);
 
  private:
-  std::shared_ptr<const NodePartition> nodes_;
+  void sum(const std::vector<Tensor>& tensors) const;
+
+  Communicator ranks_;
+  std::shared_ptr<const NodePartition> nodes_;  // null for mini-batches
   std::vector<Variable> parameters_;
   Device device_;
   Tensor label_;  // undefined: an objective of all nodes

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "core/async_host_copy.h"
@@ -13,7 +12,6 @@
 #include "ops/convert.h"
 #include "train/objective.h"
 #include "train/rank_sums.h"
-#include "train/read_ahead.h"
 
 namespace rodeo {
 namespace {
@@ -75,7 +73,10 @@ Trainer::Trainer(Module& model, std::function<Variable()> forward, std::vector<P
   check(!ranks_ || !options.training_rows, "[train] training_rows is for one rank");
   check(!options.training_rows || !options.mini_batches,
         "[train] training_rows is for steps over the whole graph, not for mini-batches");
-  check(!ranks_ || !options.mini_batches, "[train] mini-batches are for one rank");
+  check(!options.partition || !options.mini_batches,
+        "[train] a partition is for steps over the whole graph: mini-batches have ranks of their own");
+  if (options.mini_batches && options.mini_batches->ranks.size() > 1)
+    ranks_ = std::make_unique<RankSums>(options.mini_batches->ranks, adam_.parameters(), device_);
   if (options.training_rows) {
     train_label_ = take(label_, split_.train);
     first_rows(split_.train.numel());
@@ -149,65 +150,12 @@ Tensor Trainer::update(const Variable& loss) {
   return loss.value();
 }
 
-Tensor Trainer::mini_batch_epoch() {
-  const MiniBatchTraining& training = *options_.mini_batches;
-  const auto work = [this](const SampledBatch& batch) { return mini_batch_step(batch); };
-  if (!batches_)
-    batches_ = training.parts
-                   ? std::make_unique<BatchRunner>(device_, work)
-                   : std::make_unique<BatchRunner>(training.sampler, work, model_.parameters(),
-                                                   training.can_be_padded ? training.batch_size : 0);
-  Tensor sum;  // of the losses of all targets so far
-  const std::int64_t epoch = progress_.epoch + 1;
-  const auto parts = training.parts ? training.parts->epoch(epoch) : std::vector<NodeParts::Part>();
-  const auto batches = training.parts ? std::vector<Tensor>() : training.batches.epoch(epoch);
-  const auto count = static_cast<int>(parts.size() + batches.size());
-  int started = 0;
-  const auto on_loss = [&](const Tensor& loss, std::int64_t targets) {
-    const auto size = static_cast<double>(targets);
-    sum = sum.defined() ? linear_combination(1, sum, size, loss) : linear_combination(size, loss, 0, loss);
-    if (options_.on_batch) options_.on_batch(static_cast<int>(epoch), ++started, count);
-  };
-  ReadAhead ahead(
-      parts.size() + batches.size(),
-      [&](std::size_t at) {
-        return training.parts
-                   ? training.parts->sample(parts[at])
-                   : training.sampler.sample_checked(batches[at], epoch, static_cast<std::int64_t>(at));
-      },
-      training.read_features);
-  batch_totals_ = batches_->run(
-      parts.size() + batches.size(), [&](std::size_t at) { return ahead(at); }, captures_batches_, on_loss,
-      times_batches_);
-  return linear_combination(1 / static_cast<double>(split_.train.numel()), sum, 0, sum);
-}
-
-Tensor Trainer::mini_batch_step(const SampledBatch& batch) {
-  adam_.zero_grad();
-  const RandomStep random_step(adam_.step_counter());
-  const std::int64_t targets = batch.targets.numel();
-  Variable logits = options_.mini_batches->forward(batch);
-  if (logits.dim(0) > targets) logits = rows(logits, 0, targets);
-  const Tensor loss = update(classification_loss(logits, take(label_, batch.targets), first_rows(targets)));
-  adam_.zero_grad();  // a CUDA graph reuses the memory
-  return loss;
-}
-
-Tensor Trainer::first_rows(std::int64_t count) {
-  if (!train_row_.defined() || train_row_.numel() < count) {
-    std::vector<std::int64_t> row(static_cast<std::size_t>(count));
-    std::iota(row.begin(), row.end(), 0);
-    train_row_ = Tensor::from(row, device_);
-  }
-  return train_row_.slice(0, count);
-}
-
 Tensor Trainer::evaluate() {
   const NoGrad no_grad;
   const EvaluationMode mode(model_);
   const ScopedPartition over(options_.partition.get());
   if (objective_.evaluate) return objective_.evaluate();
-  if (ranks_) return ranks_->metrics(forward_().value());
+  if (options_.partition) return ranks_->metrics(forward_().value());
   return classification_metrics(forward_().value(), label_, {split_.train, split_.val, split_.test});
 }
 
@@ -245,12 +193,15 @@ TrainerState Trainer::state() const {
   TrainerState state = progress_;
   state.adam = adam_.state();
   if (options_.schedule.kind == LrScheduleOptions::Kind::kPlateau) state.schedule = schedule_.state();
+  if (state.batch > 0 && batch_loss_.defined()) state.batch_loss = batch_loss_.to(DType::kF64).item();
   return state;
 }
 
 void Trainer::restore(const TrainerState& state) {
   check(state.epoch >= 0 && state.best_epoch >= 0 && state.best_epoch <= state.epoch, "[train] epoch ",
         state.epoch, " with the best epoch ", state.best_epoch, " is no state of a run");
+  check(state.batch == 0 || options_.mini_batches, "[train] the state is of mini-batch ", state.batch,
+        " of an epoch, and training without mini-batches cannot go on from there");
   adam_.restore(state.adam);
   if (!state.schedule.empty()) schedule_.restore(state.schedule);
   start_ = state;
@@ -296,20 +247,23 @@ bool Trainer::is_profiled(int epoch, int first, bool cuda_graph) const {
 TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoch) {
   TrainSummary summary;
   progress_ = std::exchange(start_, {});
+  batch_loss_ = {};
   TrainerState& now = progress_;
   const int first = now.epoch + 1;
-  std::vector<double> epoch_ms, evaluation_ms, sparse_ms, gemm_ms, other_ms, communication_ms;
+  const bool begins_within = now.batch > 0;
+  std::vector<double> epoch_ms, wait_ms, evaluation_ms, sparse_ms, gemm_ms, other_ms, communication_ms;
   AsyncHostCopy loss, metrics;
   const bool cuda_graph = options_.cuda_graph && device_.is_cuda() && !options_.watch &&
                           !options_.mini_batches && !objective_.begin_epoch;
   reset_peak_memory(device_);
   model_.train();
-  const bool ended = now.best_epoch > 0 && now.epoch % options_.eval_every == 0 && is_out_of_patience();
+  const bool ended =
+      !begins_within && now.best_epoch > 0 && now.epoch % options_.eval_every == 0 && is_out_of_patience();
   for (int epoch = first; !ended && epoch <= options_.epochs; ++epoch) {
     EpochReport report;
     report.epoch = epoch;
     report.epochs = options_.epochs;
-    const bool warmup = epoch - first < options_.warmup_epochs;
+    const bool warmup = epoch - first < options_.warmup_epochs || (begins_within && epoch == first);
     const bool profiled = !warmup && is_profiled(epoch, first, cuda_graph);
     const bool replayed = cuda_graph && epoch > first && !warmup && !profiled;
     if (replayed) capture_if_stale(step_);
@@ -328,6 +282,10 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     stopwatch.stop();
     timed.reset();
     timed_parts.reset();
+    if (stopped_within_) {
+      summary.stopped = true;
+      break;
+    }
     loss.start(result);
     report.batches = batch_totals_;
     if (profiled || !summary.batches || summary.batches->train_ms == 0) summary.batches = batch_totals_;
@@ -365,6 +323,7 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     if (!profiled) {
       report.ms = stopwatch.milliseconds();
       (warmup ? summary.warmup_ms : epoch_ms).push_back(report.ms);
+      if (batch_totals_ && !warmup) wait_ms.push_back(batch_totals_->wait_ms);
     }
     if (evaluation_stopwatch) {
       const std::vector<double> values = metrics.values().to_vector<double>();
@@ -381,10 +340,12 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     if (summary.stopped || (report.evaluation && is_out_of_patience())) break;
   }
   summary.epochs = now.epoch;
+  summary.batch = now.batch;
   summary.best_epoch = now.best_epoch;
   summary.best = now.best;
   summary.last = now.last;
   summary.epoch_ms = summarize(std::move(epoch_ms));
+  summary.wait_ms = summarize(std::move(wait_ms));
   summary.evaluation_ms = summarize(std::move(evaluation_ms));
   summary.parts = {summarize(std::move(sparse_ms)), summarize(std::move(gemm_ms)),
                    summarize(std::move(other_ms)), summarize(std::move(communication_ms))};

@@ -40,7 +40,9 @@ struct TrainerOptions {
   // In evaluation mode it returns those of all nodes.
   bool training_rows = false;
   // If set, an epoch is a step of Adam for each mini-batch (batch_runner.h), and its loss is the mean over
-  // the training nodes. Evaluations call the forward function of the constructor, for all nodes.
+  // the training nodes. Evaluations call the forward function of the constructor, for all nodes. Over its
+  // ranks, losses and gradients are weighted by the shares of a batch and summed, running statistics too;
+  // label and split are those of all nodes, and every rank computes the same metrics.
   std::shared_ptr<const MiniBatchTraining> mini_batches = {};
   LrScheduleOptions schedule = {};
   /// Over several ranks: `forward`, label and split are those of the rank's nodes. Losses, gradients and
@@ -50,9 +52,12 @@ struct TrainerOptions {
   bool stop_at_nan = true;       // false: continue after a loss that is not finite
   KernelTimer* timer = nullptr;  // observes the kernels of the profiled steps
   NanWatch* watch = nullptr;     // observes all kernels; disables the CUDA graph
-  /// Of mini-batches: called when a batch of an epoch has been started, from 1 on, of `batches`.
+  /// Of mini-batches: called when a batch of an epoch has been started, from 1 on, of `batches`. May call
+  /// state(), which waits for the batch. Over ranks that have a part each, it counts these.
   std::function<void(int epoch, int batch, int batches)> on_batch = {};
-  std::function<bool()> stop = {};  // called in every epoch but the last; true: end training after this one
+  /// Called in every epoch but the last, and behind every mini-batch but the last of an epoch. true: end
+  /// training after this epoch, or after this mini-batch.
+  std::function<bool()> stop = {};
 };
 
 /// Accuracies in [0, 1] in evaluation mode; with several labels per node, micro-averaged F1.
@@ -89,6 +94,7 @@ struct StepParts {
 
 struct TrainSummary {
   int epochs = 0;        // the last epoch that ran
+  int batch = 0;         // mini-batches of the next one, where stop ended it; 0: none
   bool stopped = false;  // ended early by TrainerOptions::stop
   int best_epoch = 0;    // best validation accuracy; ties: the lower validation loss, then the earlier epoch
   Evaluation best;       // at best_epoch
@@ -97,6 +103,7 @@ struct TrainSummary {
   Statistics epoch_ms;                 // epochs that are neither warm-up nor profiled
   StepParts parts;                     // the profiled epochs
   std::optional<BatchTotals> batches;  // of mini-batches: the last profiled epoch, or else the last one
+  Statistics wait_ms;                  // BatchTotals::wait_ms of the epochs of epoch_ms
   Statistics evaluation_ms;            // one evaluation; never part of an epoch's time
   int kernels = 0;                     // kernels of the captured training step; 0: none was captured
   std::int64_t peak_bytes = 0;         // of tensors on the device while training
@@ -107,6 +114,9 @@ struct TrainSummary {
 /// generator.
 struct TrainerState {
   int epoch = 0;  // the last epoch that ran
+  // Mini-batches of the next epoch that ran, and the sum of their training nodes x mean losses.
+  int batch = 0;
+  double batch_loss = 0;
   int best_epoch = 0;
   int lowest_loss_epoch = 0;  // of the lowest validation loss, the first of equal ones; 0: none yet
   double lowest_loss = 0;     // there
@@ -156,12 +166,14 @@ class Trainer {
   /// model is then as after the last complete epoch.
   TrainSummary fit(const std::function<void(const EpochReport&)>& on_epoch = {});
 
-  /// The state after the last epoch that fit() ran; may be called in on_epoch.
+  /// The state after the last epoch that fit() ran, and after mini-batches of the next one; may be called in
+  /// on_epoch and on_batch.
   TrainerState state() const;
   /// The next fit() begins with the epoch after state.epoch. It runs no epoch if that was the last one, or if
   /// patience had run out. With the model's parameters and buffers of that epoch, the results have the bits
-  /// of an uninterrupted run. The first epochs after restore() are warm-up epochs again. Throws Error for a
-  /// state of other parameters.
+  /// of an uninterrupted run. After state.batch mini-batches of an epoch it goes on with the next one; the
+  /// sizes and times of that epoch are those of the batches that are left. The first epochs after restore()
+  /// are warm-up epochs again. Throws Error for a state of other parameters.
   void restore(const TrainerState& state);
   /// The trained parameters, in the order of TrainerState::adam.
   std::vector<Variable> parameters() const { return adam_.parameters(); }
@@ -171,7 +183,7 @@ class Trainer {
   Tensor step();  // loss []
   /// Trains on the mini-batches of the next epoch; returns their mean loss.
   Tensor mini_batch_epoch();
-  Tensor mini_batch_step(const SampledBatch& batch);
+  Tensor mini_batch_step(const SampledBatch& batch, double share, bool is_full);
   /// Backward and an update of the parameters; returns the loss.
   Tensor update(const Variable& loss);
   /// 0, 1, ... count - 1: i64, on the device.
@@ -202,6 +214,10 @@ class Trainer {
   std::unique_ptr<BatchRunner> batches_;                   // of options_.mini_batches
   bool captures_batches_ = false, times_batches_ = false;  // in this epoch
   std::optional<BatchTotals> batch_totals_;                // of this epoch
+  Tensor batch_loss_;  // TrainerState::batch_loss; undefined before the first batch
+  Tensor full_share_;  // [], the rank's share of a full batch: a CUDA graph reads it
+  std::function<Tensor(const SampledBatch&)> batch_work_;  // of the batch that runs
+  bool stopped_within_ = false;                            // after a batch of this epoch
   std::unique_ptr<RankSums> ranks_;                        // null on one rank
   Tensor seed_;                    // where backward begins: the gradient of the loss, 1
   TrainerState progress_, start_;  // without the state of adam_ and schedule_

@@ -1,7 +1,8 @@
 /// sample_bench: milliseconds of one epoch of GraphSAGE on sampled mini-batches, and its parts. The epoch is
-/// timed as the trainer runs it: the next batch is sampled beside the training, which replays a CUDA graph.
-/// The parts are timed op by op, one after the other, with a wait for the device behind each. Before anything
-/// is timed, some batches of both ways are compared. Exit codes: 0; 2 for a bad option.
+/// timed as the trainer runs it: the next batch is sampled beside the training, which replays a CUDA graph;
+/// `wait` is the time of this epoch in which training waits for a batch. The parts are timed op by op, one
+/// after the other, with a wait for the device behind each. Before anything is timed, some batches of both
+/// ways are compared. Exit codes: 0; 2 for a bad option.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -141,17 +142,22 @@ class Run {
     std::vector<double> out;
     std::vector<Tensor> batches = batches_.epoch(epoch);
     batches.resize(std::min(count, batches.size()));
-    runner_.run(batches, epoch, captured,
-                [&](const Tensor& loss, std::int64_t) { out.push_back(loss.to(DType::kF64).item()); });
+    runner_.run(batches, epoch,
+                [&](const Tensor& loss, std::int64_t) {
+                  out.push_back(loss.to(DType::kF64).item());
+                  return true;
+                },
+                {.captures = captured});
     return out;
   }
-  /// Milliseconds of an epoch as it is trained.
-  double epoch(int number) {
+  /// Milliseconds of an epoch as it is trained, and those of it in which training waits for a batch.
+  std::pair<double, double> epoch(int number) {
     synchronize(s_.device);
     const auto begin = Clock::now();
-    runner_.run(batches_.epoch(number), number, true, [](const Tensor&, std::int64_t) {});
+    const BatchTotals totals = runner_.run(
+        batches_.epoch(number), number, [](const Tensor&, std::int64_t) { return true; }, {.captures = true});
     synchronize(s_.device);
-    return milliseconds_since(begin);
+    return {milliseconds_since(begin), totals.wait_ms};
   }
   /// Milliseconds of the parts of an epoch.
   Parts parts(int epoch) {
@@ -300,18 +306,19 @@ int run(int argc, const char* const* argv) {
   bench.epoch(0);  // warm-up: loads kernels and fills the memory pool
   const Parts parts = bench.parts(1);
   reset_peak_memory(s.device);
-  std::vector<double> ms;
+  std::vector<std::pair<double, double>> ms;
   for (int e = 0; e < s.epochs; ++e) ms.push_back(bench.epoch(2 + e));
   std::ranges::sort(ms);
   fmt::print("sample_bench, rodeo {} ({}), {}\n", RODEO_VERSION, RODEO_COMMIT, describe(s.device));
   fmt::print("features {}\n", place);
-  fmt::print("{:<16}{:>8}{:>8}{:>10}{:>10}{:>10}{:>10}{:>12}{:>12}{:>12}{:>10}\n", "graph", "batch", "hidden",
-             "batches", "edges, M", "inputs, M", "epoch, ms", "sample, ms", "gather, ms", "train, ms",
-             "peak, GiB");
-  fmt::print("{:<16}{:>8}{:>8}{:>10}{:>10.1f}{:>10.1f}{:>10.1f}{:>12.1f}{:>12.1f}{:>12.1f}{:>10.2f}\n",
-             data.name, s.batch, s.hidden, bench.num_batches(), static_cast<double>(bench.edges) * 1e-6,
-             static_cast<double>(bench.nodes) * 1e-6, ms[ms.size() / 2], parts.sample, parts.gather,
-             parts.train, static_cast<double>(memory_stats(s.device).peak) / (1 << 30));
+  fmt::print("{:<16}{:>8}{:>8}{:>10}{:>10}{:>10}{:>10}{:>12}{:>12}{:>12}{:>12}{:>10}\n", "graph", "batch",
+             "hidden", "batches", "edges, M", "inputs, M", "epoch, ms", "sample, ms", "gather, ms",
+             "train, ms", "wait, ms", "peak, GiB");
+  fmt::print(
+      "{:<16}{:>8}{:>8}{:>10}{:>10.1f}{:>10.1f}{:>10.1f}{:>12.1f}{:>12.1f}{:>12.1f}{:>12.1f}{:>10.2f}\n",
+      data.name, s.batch, s.hidden, bench.num_batches(), static_cast<double>(bench.edges) * 1e-6,
+      static_cast<double>(bench.nodes) * 1e-6, ms[ms.size() / 2].first, parts.sample, parts.gather,
+      parts.train, ms[ms.size() / 2].second, static_cast<double>(memory_stats(s.device).peak) / (1 << 30));
   if (parsed.count("profile")) profile(bench, s.device);
   return 0;
 }

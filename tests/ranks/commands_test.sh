@@ -43,6 +43,22 @@ expect_error 2 "--gpus needs --device cuda" --gpus 2
 expect_error 3 "of 2: \[train\]" --ranks 2 --lr 1e38
 expect_error 2 "of 2: .*missing.h5" --ranks 2 --dataset missing.h5
 
+# Mini-batches: --batch is of all ranks together, so their number changes rounding alone.
+batches() { "$bin/rodeo_train" --model sage --dataset g.h5 --device cpu --quiet --batch 32 --fanout 4,3 "$@" > out.txt 2> err.txt || fail "$*: $(cat err.txt)"; }
+batches --epochs 5 --dropout 0 --csv one.csv
+for ranks in 2 4; do
+  batches --epochs 5 --dropout 0 --ranks $ranks --csv $ranks.csv --report $ranks.html
+  [ "$(wc -l < out.txt)" = 1 ] || fail "several ranks print: $(cat out.txt)"
+  expect_equal "$(last_loss $ranks.csv)" "$(last_loss one.csv)"
+  grep -q "Memory of each rank" $ranks.html || fail "no memory of each rank in the report"
+done
+batches --epochs 8 --ranks 2 --export whole.safetensors
+batches --epochs 5 --ranks 2 --checkpoint within --checkpoint-every-batches 3
+batches --epochs 8 --ranks 2 --checkpoint within --resume --export rest.safetensors
+cmp whole.safetensors rest.safetensors || fail "other bits after resuming mini-batches"
+"$bin/rodeo_train" --model gin --dataset g.h5 --device cpu --batch 32 --epochs 3 --ranks 2 > out.txt
+grep -q "ranks *2 over tcp, a share of each batch; graph and features on each" out.txt || fail "no ranks: $(cat out.txt)"
+
 # A report has the times and the memory of each rank, and the predictions of one rank's report.
 train --epochs 8 --dropout 0 --report one.html
 train --epochs 8 --dropout 0 --report two.html --ranks 2

@@ -36,6 +36,11 @@
 namespace rodeo {
 namespace {
 
+/// What a signal waits for.
+const char* stop_unit(const TrainOptions& options) {
+  return options.batch > 0 ? "batch" : "epoch";
+}
+
 std::string describe_ranks(const NodePartition& nodes) {
   const auto [least, most] = std::minmax_element(nodes.rows().begin(), nodes.rows().end());
   return fmt::format("{} over {}, {} to {} nodes each", nodes.ranks().size(), nodes.ranks().backend(), *least,
@@ -53,6 +58,10 @@ void describe(const Console& console, const NodeRun& run, const TrainOptions& op
   console.say("split", fmt::format("{} train, {} val, {} test{}{}", task.split_sizes[0], task.split_sizes[1],
                                    task.split_sizes[2], nodes ? "" : " ", task.parts_of));
   if (task.partition) console.say("ranks", describe_ranks(*task.partition));
+  if (task.ranks.size() > 1)
+    console.say("ranks", fmt::format("{} over {}, {}; graph and features on each", task.ranks.size(),
+                                     task.ranks.backend(),
+                                     options.batch_by_parts ? "a part each" : "a share of each batch"));
   const auto& batches = run.model.mini_batches;
   console.say("features",
               task.features + (batches && !batches->features.empty() ? ", " + batches->features : ""));
@@ -64,7 +73,10 @@ void describe(const Console& console, const NodeRun& run, const TrainOptions& op
   for (const std::string& warning : data_warnings(task, options)) console.say("warning", warning);
   if (options.aggregation != Aggregation::kAuto && !task.partition)
     console.say("warning", str("--aggregation ", options.aggregation,
-                               " says what several ranks exchange, and this is one: it has no effect"));
+                               task.ranks.size() > 1
+                                   ? " is for the whole graph, and ranks of --batch exchange gradients alone"
+                                   : " says what several ranks exchange, and this is one",
+                               ": it has no effect"));
   console.say("model", fmt::format("{}: {} parameters", model.text, model.module->num_parameters()));
   console.blank_line();
 }
@@ -157,19 +169,20 @@ RunResult train(const TrainOptions& options, Device device, const Communicator& 
   }
 
   std::optional<StopOnSignal> own;
-  const StopOnSignal& signals = shared ? *shared : own.emplace();
+  const StopOnSignal& signals = shared ? *shared : own.emplace(stop_unit(options));
   TrainerOptions training = trainer_options(options);
   training.timer = timer ? &*timer : nullptr;
   training.watch = options.debug ? &watch : nullptr;
   training.on_batch = [&](int epoch, int batch, int batches) {
     console.batch(epoch, options.epochs, batch, batches);
+    recorder.batch(batch, batches);
   };
   training.stop = [&] { return signals.signal() != 0 || (hooks.stop && hooks.stop()); };
   Trainer trainer = make_trainer(run, training);
-  const int first = recorder.start(run, trainer, describe_device(options.device, device));
+  recorder.start(run, trainer, describe_device(options.device, device));
   ranks.barrier();  // before rank 0 replaces the checkpoint that the others resume from
-  if (first > 0)
-    console.say("resumed", fmt::format("after epoch {} from {}", first, options.checkpoint));
+  if (!recorder.resumed().empty())
+    console.say("resumed", fmt::format("{} from {}", recorder.resumed(), options.checkpoint));
   else if (options.resume)
     console.say("resumed", fmt::format("from the beginning: {} has no checkpoint", options.checkpoint));
   if (options.resume) console.blank_line();
@@ -229,7 +242,7 @@ void run(const TrainOptions& options, const Communicator& ranks) {
           "--parallel trains several runs on one device, and there are ", ranks.size(),
           " ranks: leave it out");
     const Device device = rank_device(options, ranks);
-    const StopOnSignal signals;
+    const StopOnSignal signals(stop_unit(options));
     return with_advice(options, device, [&] {
       train_repeated(options, [&](const TrainOptions& one, const RunHooks& hooks) {
         Recorder recorder(one, /*writes=*/ranks.rank() == 0);

@@ -108,7 +108,8 @@ std::string format_summary(const NodeTask& task, const TrainSummary& summary) {
   std::string table = row("load", fmt::format("{:>9.1f} ms", task.load_ms));
   if (task.order.defined()) table += row("reorder", fmt::format("{:>9.1f} ms", task.reorder_ms));
   table += row("convert", fmt::format("{:>9.1f} ms", task.convert_ms));
-  table += row("first epochs", fmt::format("{:>9.3f} ms", fmt::join(summary.warmup_ms, " ms ")));
+  if (!summary.warmup_ms.empty())
+    table += row("first epochs", fmt::format("{:>9.3f} ms", fmt::join(summary.warmup_ms, " ms ")));
   if (ms.count > 0)
     table += row("epoch", fmt::format("{:>9.3f} ms median   {:.3f} mean   {:.3f} p95   ({} epochs)",
                                       ms.median, ms.mean, ms.p95, ms.count));
@@ -123,16 +124,24 @@ std::string format_summary(const NodeTask& task, const TrainSummary& summary) {
   if (const auto& b = summary.batches; b && b->batches > 0) {
     table += row("batches", fmt::format("{:>9} an epoch, with {} edges and {} nodes each", b->batches,
                                         b->edges / b->batches, b->nodes / b->batches));
-    if (const double total = b->sample_ms + b->train_ms; total > 0)
-      table += percent_row("  sampling", b->sample_ms, total) + percent_row("  training", b->train_ms, total);
+    if (const double total = b->sample_ms + b->gather_ms + b->train_ms; total > 0)
+      table += percent_row("  sampling", b->sample_ms, total) +
+               percent_row("  gathering", b->gather_ms, total) +
+               percent_row("  training", b->train_ms, total);
+    if (summary.wait_ms.count > 0)
+      table += row("  waiting",
+                   fmt::format("{:>9.3f} ms of an epoch, for the next batch", summary.wait_ms.median));
   }
-  table += row("evaluation", fmt::format("{:>9.3f} ms median", summary.evaluation_ms.median));
+  if (summary.evaluation_ms.count > 0)
+    table += row("evaluation", fmt::format("{:>9.3f} ms median", summary.evaluation_ms.median));
   table += row("peak memory", fmt::format("{} training, {} converting", format_bytes(summary.peak_bytes),
                                           format_bytes(task.convert_peak_bytes)));
-  table +=
-      row("test " + metric_name(task), fmt::format("{:.4f} at the best validation epoch, {} (val {:.4f})",
-                                                   summary.best.test, summary.best_epoch, summary.best.val));
-  table += row("", fmt::format("{:.4f} after the last epoch, {}", summary.last.test, summary.epochs));
+  if (summary.best_epoch > 0)
+    table += row("test " + metric_name(task),
+                 fmt::format("{:.4f} at the best validation epoch, {} (val {:.4f})", summary.best.test,
+                             summary.best_epoch, summary.best.val));
+  if (summary.evaluation_ms.count > 0 || summary.batch == 0)
+    table += row("", fmt::format("{:.4f} after the last epoch, {}", summary.last.test, summary.epochs));
   if (task.majority_class >= 0) table += row("", describe_majority(task));
   return table;
 }
@@ -216,8 +225,11 @@ void Console::finish(const NodeTask& task, const TrainSummary& summary,
 
 void Console::interrupted(int signal, const TrainSummary& summary) const {
   if (quiet_) return;
-  fmt::print("{}", row("stopped", fmt::format("by {} after epoch {}", signal == SIGINT ? "Ctrl-C" : "SIGTERM",
-                                              summary.epochs)));
+  const char* const by = signal == SIGINT ? "Ctrl-C" : "SIGTERM";
+  fmt::print("{}",
+             row("stopped", summary.batch > 0 ? fmt::format("by {} after batch {} of epoch {}", by,
+                                                            summary.batch, summary.epochs + 1)
+                                              : fmt::format("by {} after epoch {}", by, summary.epochs)));
 }
 
 void Console::explain(const TrainOptions& options, const Adjacency& adj) const {

@@ -12,6 +12,7 @@ namespace {
 constexpr int kSignals[] = {SIGINT, SIGTERM};
 struct sigaction before[std::size(kSignals)];
 volatile sig_atomic_t recorded = 0;
+const char* volatile stops_after = "epoch";
 struct timespec recorded_at;
 
 // `kill -INT -GROUP`, `timeout` and launchers send a signal to the group and to the process: it arrives
@@ -40,13 +41,22 @@ extern "C" void on_signal(int signal) {
   }
   ::clock_gettime(CLOCK_MONOTONIC, &recorded_at);
   recorded = signal;
-  say(STDERR_FILENO, "\nstopping after this epoch; interrupt again to stop at once\n");
+  // One write, whose text cannot be cut by another process.
+  constexpr char kBefore[] = "\nstopping after this ", kAfter[] = "; interrupt again to stop at once\n";
+  char text[96];
+  std::size_t size = 0;
+  const auto add = [&](const char* part) {
+    while (*part != '\0' && size < sizeof text) text[size++] = *part++;
+  };
+  add(kBefore), add(stops_after), add(kAfter);
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, size);
 }
 
 }  // namespace
 
-StopOnSignal::StopOnSignal() {
+StopOnSignal::StopOnSignal(const char* unit) {
   recorded = 0;
+  stops_after = unit;
   for (std::size_t i = 0; i < std::size(kSignals); ++i) {
     ::sigaction(kSignals[i], nullptr, &before[i]);
     if (before[i].sa_handler == SIG_IGN) continue;

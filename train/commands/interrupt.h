@@ -8,7 +8,8 @@ namespace rodeo {
 /// one object may exist at a time.
 class StopOnSignal {
  public:
-  StopOnSignal();
+  /// `unit`: what the announcement says is completed, "epoch" or "batch"; static lifetime.
+  explicit StopOnSignal(const char* unit = "epoch");
   ~StopOnSignal();
   StopOnSignal(const StopOnSignal&) = delete;
   StopOnSignal& operator=(const StopOnSignal&) = delete;

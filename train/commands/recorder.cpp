@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <utility>
 
 #include "core/storage.h"
 #include "train/checkpoint.h"
@@ -26,6 +27,12 @@ std::string describe(const std::string& name, std::int64_t nodes, std::int64_t e
                      classes);
 }
 
+/// "after epoch 3", "after batch 57 of epoch 4"
+std::string place_of(int epoch, int batch) {
+  return batch > 0 ? fmt::format("after batch {} of epoch {}", batch, epoch + 1)
+                   : fmt::format("after epoch {}", epoch);
+}
+
 }  // namespace
 
 struct Recorder::State {
@@ -42,7 +49,9 @@ struct Recorder::State {
   std::vector<std::string> names;    // of the trained parameters
   std::vector<EpochReport> history;  // for the report and checkpoints
   StateDict best;
-  int saved_epoch = 0, saved_best = 0;
+  int saved_epoch = 0, saved_batch = 0, saved_best = 0;
+  int batch = 0;                    // of this epoch, the last one seen
+  bool is_due_after_epoch = false;  // a checkpoint within it would be of its last batch
   Clock::time_point saved_at{};
 
   bool reports() const { return !options.report.empty(); }
@@ -59,23 +68,31 @@ struct Recorder::State {
     return now.best_epoch == 0 ? SafeTensors{} : pack_weights(best, info(now.best_epoch, now.best));
   }
 
-  void save(const EpochReport& last) {
-    RunState state{trainer->state(), history, run->task.num_nodes, run->task.num_edges,
-                   to_json(settings_of(options))};
+  void save() {
+    const RunState state{trainer->state(), history, run->task.num_nodes, run->task.num_edges,
+                         to_json(settings_of(options))};
+    const TrainerState& now = state.trainer;
+    const std::string place = place_of(now.epoch, now.batch);
     const StateDict weights_now = run->model.module->state_dict();
     for (const auto& [name, tensor] : weights_now) {
       if (!is_float(tensor.dtype()) || count_not_finite(tensor).first < 0) continue;
       if (!options.stop_at_nan) return;
-      throw NotFinite(str(
-          "[train] ", name, " is not finite after epoch ", last.epoch, ": ", options.checkpoint,
-          saved_epoch > 0 ? str(" keeps the checkpoint of epoch ", saved_epoch) : str(" has no checkpoint")));
+      throw NotFinite(
+          str("[train] ", name, " is not finite ", place, ": ", options.checkpoint,
+              saved_epoch > 0 || saved_batch > 0
+                  ? str(" keeps the checkpoint ",
+                        saved_batch > 0 ? place_of(saved_epoch, saved_batch) : str("of epoch ", saved_epoch))
+                  : str(" has no checkpoint")));
     }
-    checkpoints->save({.epoch = last.epoch,
-                       .weights = pack_weights(weights_now, info(last.epoch, last.evaluation)),
-                       .best = best_weights(state.trainer),
+    std::optional<Evaluation> evaluation;
+    if (now.batch == 0 && !history.empty()) evaluation = history.back().evaluation;
+    checkpoints->save({.epoch = now.epoch,
+                       .weights = pack_weights(weights_now, info(now.epoch, evaluation)),
+                       .best = best_weights(now),
                        .state = pack_state(state, names)});
-    saved_epoch = last.epoch;
-    saved_best = last.best_epoch;
+    saved_epoch = now.epoch;
+    saved_batch = now.batch;
+    saved_best = now.best_epoch;
     saved_at = Clock::now();
   }
 
@@ -106,6 +123,7 @@ struct Recorder::State {
     }
     history = state.history;
     facts.resumed_from = saved_epoch = checkpoint.epoch;
+    facts.resumed_batch = saved_batch = batch = state.trainer.batch;
     saved_best = state.trainer.best_epoch;
   }
 };
@@ -161,8 +179,28 @@ int Recorder::start(const NodeRun& run, Trainer& trainer, const std::string& dev
   return s.facts.resumed_from;
 }
 
+std::string Recorder::resumed() const {
+  const RunFacts& facts = state_->facts;
+  const bool resumed = facts.resumed_from > 0 || facts.resumed_batch > 0;
+  return resumed ? place_of(facts.resumed_from, facts.resumed_batch) : std::string();
+}
+
+void Recorder::batch(int batch, int batches) {
+  State& s = *state_;
+  const int every = s.options.checkpoint_every_batches;
+  const int before = std::exchange(s.batch, batch);
+  // A step of several ranks may be of several batches.
+  if (!s.checkpoints || every == 0 || batch / every == before / every) return;
+  if (batch == batches)
+    s.is_due_after_epoch = true;
+  else
+    s.save();
+}
+
 void Recorder::epoch(const EpochReport& report) {
   State& s = *state_;
+  s.batch = 0;
+  const bool is_due = std::exchange(s.is_due_after_epoch, false);
   const bool better = report.evaluation && report.best_epoch == report.epoch;
   if (better && s.keeps_best()) s.best = s.run->model.module->state_dict();
   if (s.checkpoints || s.reports()) s.history.push_back(report);
@@ -185,19 +223,20 @@ void Recorder::epoch(const EpochReport& report) {
   // A new best epoch gets a checkpoint as soon as the last one is old enough.
   const bool unsaved_best =
       report.best_epoch > s.saved_best && Clock::now() - s.saved_at >= kBetweenBestCheckpoints;
-  if (unsaved_best || report.epoch % s.options.checkpoint_every == 0) s.save(report);
+  if (unsaved_best || is_due || report.epoch % s.options.checkpoint_every == 0) s.save();
 }
 
 void Recorder::finish(const TrainSummary& summary, KernelTimer* timer) {
   State& s = *state_;
-  if (s.checkpoints && !s.history.empty() && s.saved_epoch != summary.epochs) s.save(s.history.back());
-  if (s.weights) {
+  if (s.checkpoints && (s.saved_epoch != summary.epochs || s.saved_batch != summary.batch)) s.save();
+  const bool nothing_evaluated = summary.batch > 0 && summary.best_epoch == 0;  // stopped in the first epoch
+  if (s.weights && !nothing_evaluated) {
     check(!s.best.empty(), "[train] no epoch had a finite validation loss: ", s.options.export_file,
           " is not written");
     s.weights.reset();  // write_safetensors uses the same temporary name
     write_safetensors(s.options.export_file, pack_weights(s.best, s.info(summary.best_epoch, summary.best)));
   }
-  if (s.reports()) {
+  if (s.reports() && !s.history.empty()) {
     // Over ranks, all of them run the model. Matrix and embedding are of the epoch of the headline.
     Module& module = *s.run->model.module;
     const StateDict last = module.state_dict();

@@ -28,6 +28,11 @@ class Recorder {
   /// `trainer` must live until finish() returns. Returns the epoch of the checkpoint, or 0. Throws Error if
   /// the checkpoint is damaged, or is of another model, dataset or training.
   int start(const NodeRun& run, Trainer& trainer, const std::string& device);
+  /// Where the run went on: "after epoch 3", "after batch 57 of epoch 4"; empty if it was not resumed.
+  std::string resumed() const;
+  /// Writes a checkpoint within an epoch where options.checkpoint_every_batches says so. To be called in
+  /// TrainerOptions::on_batch. Throws NotFinite as epoch().
+  void batch(int batch, int batches);
   /// Writes the log lines of an epoch, and a checkpoint if one is due. If the weights are not finite then,
   /// throws NotFinite; with --on-nan continue, keeps the previous checkpoint instead.
   void epoch(const EpochReport& report);

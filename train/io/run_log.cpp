@@ -31,7 +31,10 @@ Json to_json(const Evaluation& e) {
 
 Json to_json(const BatchTotals& b) {
   Json json = {{"count", b.batches}, {"edges", b.edges}, {"nodes", b.nodes}};
-  if (b.train_ms > 0) json["sample_ms"] = b.sample_ms, json["train_ms"] = b.train_ms;
+  if (b.train_ms > 0)
+    json["sample_ms"] = b.sample_ms, json["gather_ms"] = b.gather_ms, json["train_ms"] = b.train_ms;
+  else
+    json["wait_ms"] = b.wait_ms;
   return json;
 }
 
@@ -92,7 +95,8 @@ std::string start_line(const TrainOptions& options, const NodeTask& task, const 
   json["model"] = {{"text", facts.model}, {"parameters", facts.parameters}, {"algorithms", facts.algorithms}};
   json["memory"] = {{"data_bytes", facts.data_bytes}, {"convert_peak_bytes", task.convert_peak_bytes}};
   if (const auto warnings = data_warnings(task, options); !warnings.empty()) json["warnings"] = warnings;
-  if (facts.resumed_from > 0) json["resumed_from"] = facts.resumed_from;
+  if (facts.resumed_from > 0 || facts.resumed_batch > 0) json["resumed_from"] = facts.resumed_from;
+  if (facts.resumed_batch > 0) json["resumed_batch"] = facts.resumed_batch;
   return json_text(json);
 }
 
@@ -131,7 +135,8 @@ std::string end_line(const TrainOptions& options, const NodeTask& task, const Tr
                {"evaluation_ms", to_json(s.evaluation_ms)},
                {"kernels", s.kernels},
                {"peak_bytes", s.peak_bytes}};
-  if (s.batches) json["batches"] = to_json(*s.batches);
+  if (s.batch > 0) json["batch"] = s.batch;
+  if (s.batches) json["batches"] = to_json(*s.batches), json["wait_ms"] = to_json(s.wait_ms);
   if (task.majority_class >= 0)
     json["test_majority"] = {{"share", task.majority}, {"class", task.majority_class}};
   if (const std::string note = convergence_note(s, options); !note.empty()) json["note"] = note;

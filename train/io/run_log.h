@@ -19,7 +19,8 @@ struct RunFacts {
   std::string algorithms;
   std::int64_t parameters = 0;
   std::int64_t data_bytes = 0;  // on the device before training
-  int resumed_from = 0;         // epoch of the checkpoint; 0: not resumed
+  int resumed_from = 0;         // epoch of the checkpoint; 0: not resumed, or within the first epoch
+  int resumed_batch = 0;        // of the epoch after it; 0: between epochs
 };
 
 /// Versions by name: rodeo, commit, compiler, backends.

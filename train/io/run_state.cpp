@@ -13,7 +13,7 @@ namespace rodeo {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr int kFormat = 1;
+constexpr int kFormat = 1, kWithinEpoch = 2;  // 2: versions that read 1 would repeat the batches of the epoch
 constexpr const char* kKey = "rodeo";
 
 // Json prints doubles so that they are read back with the same bits.
@@ -73,7 +73,8 @@ void read_description(const SafeTensors& file, const std::string& where, F&& rea
   check(json.is_object(), where, ": its description (metadata '", kKey, "') is not a JSON object");
   const Description description{json, where + ": its description"};
   const int format = description.get<int>("format");
-  check(format == kFormat, where, ": is of format ", format, ", this version reads ", kFormat);
+  check(format == kFormat || format == kWithinEpoch, where, ": is of format ", format,
+        ", this version reads ", kFormat, " and ", kWithinEpoch);
   read(description);
 }
 
@@ -167,6 +168,11 @@ SafeTensors pack_state(const RunState& state, const std::vector<std::string>& na
       "history", Tensor::from(rows, {static_cast<std::int64_t>(state.history.size()), kColumns}));
   Json json = description();
   json["epoch"] = state.trainer.epoch;
+  if (state.trainer.batch > 0) {
+    json["format"] = kWithinEpoch;
+    json["batch"] = state.trainer.batch;
+    packed.tensors.emplace_back("batch_loss", Tensor::from(std::vector{state.trainer.batch_loss}));
+  }
   json["best_epoch"] = state.trainer.best_epoch;
   json["nodes"] = state.num_nodes;
   json["edges"] = state.num_edges;
@@ -183,6 +189,7 @@ RunState read_state(const SafeTensors& packed, const std::vector<std::string>& n
   RunState state;
   read_description(packed, where, [&](const Description& d) {
     state.trainer.epoch = d.get<int>("epoch");
+    if (d.json.contains("batch")) state.trainer.batch = d.get<int>("batch");
     state.trainer.best_epoch = d.get<int>("best_epoch");
     state.num_nodes = d.get<std::int64_t>("nodes");
     state.num_edges = d.get<std::int64_t>("edges");
@@ -203,6 +210,13 @@ RunState read_state(const SafeTensors& packed, const std::vector<std::string>& n
   }
   check(packed.has("adam.steps") && packed.has("history"), where, ": has no adam.steps or no history");
   state.trainer.adam.steps = packed.at("adam.steps");
+  check(state.trainer.batch >= 0, where, ": has ", state.trainer.batch, " as 'batch'");
+  if (state.trainer.batch > 0) {
+    check(packed.has("batch_loss") && packed.at("batch_loss").dtype() == DType::kF64 &&
+              packed.at("batch_loss").numel() == 1,
+          where, ": batch_loss must be f64 [1]");
+    state.trainer.batch_loss = packed.at("batch_loss").to_vector<double>()[0];
+  }
   if (packed.has("lr_schedule")) {
     check(packed.at("lr_schedule").dtype() == DType::kF64, where, ": lr_schedule must be f64");
     state.trainer.schedule = packed.at("lr_schedule").to_vector<double>();

@@ -96,6 +96,25 @@ std::string curves(const std::vector<EpochReport>& history, int best_epoch, cons
              "The parts are of profiled epochs. The first epochs build plans and fill memory pools.");
 }
 
+/// Sizes of mini-batches, and the parts of an epoch of them.
+std::string mini_batches(const TrainSummary& summary) {
+  const auto& b = summary.batches;
+  if (!b || b->batches == 0) return {};
+  std::vector<svg::Bar> bars;
+  const auto add = [&](const char* label, double ms) {
+    bars.push_back({label, ms, fmt::format("{:.3f} ms", ms)});
+  };
+  if (b->train_ms > 0)
+    add("sampling", b->sample_ms), add("gathering", b->gather_ms), add("training", b->train_ms);
+  if (summary.wait_ms.count > 0) add("waiting", summary.wait_ms.median);
+  return section(
+      "Mini-batches", bars.empty() ? "" : svg::bars("Milliseconds of an epoch by part", bars),
+      fmt::format("{} an epoch, with {} edges and {} nodes each. Sampling, gathering and training are of a "
+                  "profiled epoch, one after the other. Waiting is what training waits for the next batch in "
+                  "the other epochs, which sample beside it.",
+                  b->batches, b->edges / b->batches, b->nodes / b->batches));
+}
+
 std::string kernels(const TrainOptions& options, const NodeRun& run, const RunFacts& facts) {
   std::string text = facts.algorithms + "\n";
   if (run.model.adj.defined() && options.spmm == SpmmAlgorithm::kAuto) {
@@ -111,7 +130,8 @@ std::string kernels(const TrainOptions& options, const NodeRun& run, const RunFa
 
 /// Times of the parts of a step, and peak memory, of each rank. A collective call.
 std::string of_each_rank(const NodeTask& task, const TrainSummary& summary) {
-  if (!task.partition) return {};
+  const Communicator& ranks = task.partition ? task.partition->ranks() : task.ranks;
+  if (ranks.size() == 1) return {};
   const StepParts& parts = summary.parts;
   const std::vector<std::pair<const char*, double>> of_rank = {{"sparse", parts.sparse.median},
                                                                {"GEMM", parts.gemm.median},
@@ -119,7 +139,6 @@ std::string of_each_rank(const NodeTask& task, const TrainSummary& summary) {
                                                                {"other", parts.other.median}};
   std::vector<double> own{static_cast<double>(summary.peak_bytes)};
   for (const auto& [name, ms] : of_rank) own.push_back(ms);
-  const Communicator& ranks = task.partition->ranks();
   const std::vector<double> all = ranks.all_gather(Tensor::from(own)).to_vector<double>();
   std::vector<svg::Bar> times, bytes;
   for (int rank = 0; rank < ranks.size(); ++rank) {
@@ -331,6 +350,7 @@ std::string make_report(const TrainOptions& options, const NodeRun& run, const R
                     {"command", command_line()}}));
   page += curves(history, summary.best_epoch, task);
   page += predictions(run, name_epoch(weights_epoch, summary));
+  page += mini_batches(summary);
   page += memory(run, facts, summary);
   page += of_each_rank(task, summary);
   page += step_curve(step_memory);

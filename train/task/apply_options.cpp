@@ -91,6 +91,8 @@ void check_combination(const TrainOptions& o, IsGiven&& is_given) {
         "--debug stops at the first result that is not finite: not with --on-nan continue");
   check(!o.profile || !o.quiet, "--profile prints a table and --quiet one line: give one of them");
   check(!o.stop_on_loss || o.patience > 0, "--stop-on loss needs --patience N, the epochs to wait");
+  check(o.checkpoint_every_batches == 0 || (o.batch > 0 && !o.checkpoint.empty()),
+        "--checkpoint-every-batches needs --batch N and --checkpoint DIR");
   check(!o.resume || !o.checkpoint.empty(), "--resume needs --checkpoint DIR to resume from");
 }
 

@@ -44,6 +44,7 @@ std::shared_ptr<const MiniBatchTraining> training(const TrainOptions& options, c
       options.batch_by_parts
           ? std::optional(NodeParts(adj, task.split.train, options.batch, options.layers, options.seed))
           : std::nullopt);
+  out->ranks = task.ranks;
   if (task.disk_features) {
     out->features = describe(*task.disk_features, hottest_rows(*task.disk_features, *out, options));
     out->read_features = [from = task.disk_features](const Tensor& index) { return from->read(index); };
@@ -53,6 +54,7 @@ std::shared_ptr<const MiniBatchTraining> training(const TrainOptions& options, c
     return out;
   }
   const Tensor x = task.x.input().value();
+  out->x = x;
   RowCache cache;
   if (task.features_on_host) {
     HottestRows hottest = hottest_rows(x, *out, options);
@@ -75,7 +77,9 @@ std::function<Variable()> evaluation(const TrainOptions& options, const NodeTask
     return [batches, nodes = std::vector{task.split.train, task.split.val, task.split.test},
             count = task.num_nodes] { return sampled_logits(*batches, nodes, count); };
   return [layerwise = std::make_shared<const LayerwiseEvaluation>(
-              adj, task.x.input().value(), std::move(model))] { return layerwise->logits(); };
+              adj, task.x.input().value(), std::move(model), LayerwiseEvaluation::kChunk, task.ranks)] {
+    return layerwise->logits();
+  };
 }
 
 }  // namespace

@@ -4,8 +4,10 @@ namespace rodeo {
 
 void add_batch_options(OptionGroup training) {
   using Role = OptionRole;
-  training.integer(Role::kTraining, "batch", field(&TrainOptions::batch), 0,
-                   "Train on mini-batches of N training nodes and sampled neighbours; 0: on the whole graph");
+  training.integer(
+      Role::kTraining, "batch", field(&TrainOptions::batch), 0,
+      "Train on mini-batches of N training nodes, of all ranks together, and sampled neighbours; 0: on the "
+      "whole graph");
   training.text(
       Role::kTraining, "fanout", field(&TrainOptions::fanout), "K,K,...",
       "With --batch, sampled edges of a node, a number for each layer: of the training nodes first, "

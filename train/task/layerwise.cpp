@@ -25,35 +25,47 @@ std::vector<std::int64_t> chunk_begins(const Adjacency& graph, std::int64_t chun
   return begin;
 }
 
+/// The rows begin[0] .. begin.back() - 1 from compute(i, begin[i], begin[i + 1]) [rows of chunk i, columns],
+/// on every rank. Each computes some of the chunks.
+template <class F>
+Tensor over_chunks(const Communicator& ranks, const std::vector<std::int64_t>& begin, F&& compute) {
+  const std::int64_t chunks = std::ssize(begin) - 1;
+  if (chunks == 1) return compute(0, begin.front(), begin.back());
+  std::vector<std::int64_t> first;  // chunk of each rank
+  for (int rank = 0; rank <= ranks.size(); ++rank) first.push_back(rank * chunks / ranks.size());
+  const std::int64_t own = first[ranks.rank()], last = first[ranks.rank() + 1];
+  Tensor all;
+  // A rank without chunks computes one for the columns and the dtype.
+  for (std::int64_t i = own; i < std::max(last, own + 1); ++i) {
+    const Tensor part = compute(i, begin[i], begin[i + 1]);
+    if (!all.defined())
+      all = Tensor::empty({begin[last] - begin[own], part.dim(1)}, part.dtype(), part.device());
+    if (i < last) all.slice(begin[i] - begin[own], begin[i + 1] - begin[own]).copy_from(part);
+  }
+  if (ranks.size() == 1) return all;
+  std::vector<std::int64_t> rows;
+  for (int rank = 0; rank < ranks.size(); ++rank) rows.push_back(begin[first[rank + 1]] - begin[first[rank]]);
+  return ranks.all_gather(all, rows);
+}
+
 }  // namespace
 
 LayerwiseEvaluation::LayerwiseEvaluation(const Adjacency& graph, Tensor x, LayerwiseModel model,
-                                         std::int64_t chunk)
+                                         std::int64_t chunk, Communicator ranks)
     : x_(std::move(x)),
       nodes_(counted(graph.rows(), graph.device())),
       model_(std::move(model)),
       sampler_(graph, {.fanout = {kAllNeighbors}}),
-      begin_(chunk_begins(graph, chunk)) {
+      begin_(chunk_begins(graph, chunk)),
+      ranks_(std::move(ranks)) {
   check(!model_.layers.empty(), "[layerwise] the model has no layers");
-}
-
-template <class F>
-Tensor LayerwiseEvaluation::in_chunks(F&& compute) const {
-  if (num_chunks() == 1) return compute(0, begin_.front(), begin_.back());
-  Tensor all;
-  for (std::int64_t i = 0; i < num_chunks(); ++i) {
-    const Tensor part = compute(i, begin_[i], begin_[i + 1]);
-    if (!all.defined()) all = Tensor::empty({begin_.back(), part.dim(1)}, part.dtype(), part.device());
-    all.slice(begin_[i], begin_[i + 1]).copy_from(part);
-  }
-  return all;
 }
 
 Variable LayerwiseEvaluation::logits() const {
   const NoGrad no_grad;
   Tensor h = x_;
   if (model_.inputs)
-    h = in_chunks([&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    h = over_chunks(ranks_, begin_, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
       const Tensor rows =
           model_.read_inputs ? model_.read_inputs(nodes_.slice(begin, end))() : x_.slice(begin, end);
       return model_.inputs(Features(rows)).value();
@@ -65,9 +77,8 @@ Variable LayerwiseEvaluation::logits() const {
   };
   std::vector<Tensor> kept;
   for (const auto& layer : model_.layers) {
-    ReadAhead chunks(static_cast<std::size_t>(num_chunks()), sample,
-                     reads ? model_.read_inputs : ReadFeatures());
-    h = in_chunks([&](std::int64_t chunk, std::int64_t, std::int64_t) {
+    ReadAhead chunks(begin_.size() - 1, sample, reads ? model_.read_inputs : ReadFeatures());
+    h = over_chunks(ranks_, begin_, [&](std::int64_t chunk, std::int64_t, std::int64_t) {
       const SampledBatch batch = chunks(static_cast<std::size_t>(chunk));
       const Features rows = reads     ? Features(batch.features)
                             : gathers ? Features(gather_rows(h, batch.inputs()))
@@ -80,7 +91,7 @@ Variable LayerwiseEvaluation::logits() const {
     kept.push_back(h);
   }
   if (!model_.outputs) return Variable(h);
-  return Variable(in_chunks([&](std::int64_t, std::int64_t begin, std::int64_t end) {
+  return Variable(over_chunks(ranks_, begin_, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     std::vector<Variable> rows;
     for (const Tensor& output : kept) rows.emplace_back(output.slice(begin, end));
     return model_.outputs(rows).value();
@@ -103,22 +114,22 @@ Variable sampled_logits(const MiniBatchTraining& training, const std::vector<Ten
 
   constexpr std::int64_t kEpoch = 0;  // training begins with epoch 1
   const Tensor targets = Tensor::from(all, device);
-  Tensor logits;  // [count + 1, classes]; the last row is 0
-  const std::int64_t size = training.batch_size;
+  std::vector<std::int64_t> begins;
+  for (std::int64_t begin = 0; begin < count; begin += training.batch_size) begins.push_back(begin);
+  begins.push_back(count);
   ReadAhead batches(
-      static_cast<std::size_t>((count + size - 1) / size),
+      begins.size() - 1,
       [&](std::size_t at) {
-        const auto batch = static_cast<std::int64_t>(at);
-        return training.sampler.sample_checked(
-            targets.slice(batch * size, std::min((batch + 1) * size, count)), kEpoch, batch);
+        return training.sampler.sample_checked(targets.slice(begins[at], begins[at + 1]), kEpoch,
+                                               static_cast<std::int64_t>(at));
       },
       training.read_features);
-  for (std::int64_t begin = 0; begin < count; begin += size) {
-    const std::int64_t end = std::min(begin + size, count);
-    const Tensor part = training.forward(batches(static_cast<std::size_t>(begin / size))).value();
-    if (!logits.defined()) logits = Tensor::zeros({count + 1, part.dim(1)}, part.dtype(), device);
-    logits.slice(begin, end).copy_from(part.slice(0, end - begin));
-  }
+  const Tensor some =
+      over_chunks(training.ranks, begins, [&](std::int64_t batch, std::int64_t begin, std::int64_t end) {
+        return training.forward(batches(static_cast<std::size_t>(batch))).value().slice(0, end - begin);
+      });
+  const Tensor logits = Tensor::zeros({count + 1, some.dim(1)}, some.dtype(), device);  // the last row is 0
+  logits.slice(0, count).copy_from(some);
   std::vector<std::int64_t> place(static_cast<std::size_t>(num_nodes), count);
   for (std::int64_t i = 0; i < count; ++i) place[all[i]] = i;
   return Variable(gather_rows(logits, Tensor::from(place, device)));

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "core/communicator.h"
 #include "datasets/neighbor_sampler.h"
 #include "ops/features.h"
 #include "train/mini_batches.h"
@@ -32,26 +33,26 @@ class LayerwiseEvaluation {
   static constexpr std::int64_t kChunk = std::int64_t{1} << 19;
 
   /// graph [n, n], x [n, in] on one device. A chunk has as many rows as have `chunk` rows and edges together,
-  /// at least one. Throws Error for a model without layers and for chunk < 1.
-  LayerwiseEvaluation(const Adjacency& graph, Tensor x, LayerwiseModel model, std::int64_t chunk = kChunk);
+  /// at least one. Over ranks, which have all of these, a rank computes a share of the chunks and sends their
+  /// rows to the others. Throws Error for a model without layers and for chunk < 1.
+  LayerwiseEvaluation(const Adjacency& graph, Tensor x, LayerwiseModel model, std::int64_t chunk = kChunk,
+                      Communicator ranks = {});
 
-  /// [n, classes]; not differentiable.
+  /// [n, classes], the same bits over any ranks; not differentiable. Over ranks a collective call.
   Variable logits() const;
   std::int64_t num_chunks() const { return std::ssize(begin_) - 1; }
 
  private:
-  template <class F>
-  Tensor in_chunks(F&& compute) const;
-
   Tensor x_, nodes_;  // nodes_: 0, 1, ... n - 1
   LayerwiseModel model_;
   NeighborSampler sampler_;
   std::vector<std::int64_t> begin_;  // the first row of each chunk, then n
+  Communicator ranks_;
 };
 
 /// [num_nodes, classes]: logits of `nodes`, from samples of training.sampler that are the same in every call
 /// and differ from those of training; 0 for all other nodes. nodes: i64 [k], repeated ones count once.
-/// Deterministic. Not differentiable.
+/// Deterministic, and the same bits over any training.ranks: a collective call. Not differentiable.
 Variable sampled_logits(const MiniBatchTraining& training, const std::vector<Tensor>& nodes,
                         std::int64_t num_nodes);
 

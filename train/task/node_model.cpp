@@ -85,8 +85,9 @@ ModelGraph rank_share(const EdgeShare& share, GraphInput input, const TrainOptio
 
 /// load(prepare, over) returns the task after it has called prepare(graph).
 template <class Load>
-NodeRun build_run(const TrainOptions& options, Device device, const Communicator& ranks, Load&& load,
+NodeRun build_run(const TrainOptions& options, Device device, const Communicator& all, Load&& load,
                   Adjacency* plain = nullptr) {
+  const Communicator ranks = options.batch > 0 ? Communicator() : all;  // that cut the graph
   const ModelEntry& entry = find_model(options.model);
   NodeRun run;
   ModelGraph graph;
@@ -108,6 +109,7 @@ NodeRun build_run(const TrainOptions& options, Device device, const Communicator
     graph = rank_share(share, graph_input(options), options, device);
   };
   run.task = load(prepare, is_shared ? &over : nullptr);
+  if (options.batch > 0) run.task.ranks = all;
   run.model = (uses_trunk(options) ? make_trunk : entry.make)(options, run.task, graph);
   run.model.adj = is_shared ? graph.adj.shard()->rows : graph.adj;
   run.model.algorithms += fmt::format(", precision {}", name(options.precision));

@@ -47,6 +47,8 @@ struct NodeTask {
   bool regression() const { return label.defined() && label.dtype() == DType::kF32; }
   /// Over several ranks: x, label and split are those of the rank's nodes. Null on one rank.
   std::shared_ptr<const NodePartition> partition;
+  /// Of mini-batches, which every rank samples from the whole graph (MiniBatchTraining::ranks).
+  Communicator ranks;
   std::array<std::int64_t, 3> split_sizes{};  // train, val and test nodes of all ranks
   Tensor order;           // i64 [nodes], on the host: node i is node order[i] of the file; undefined: node i
   std::string reorder;    // describes the order: "rabbit, edges within 1,024 places 1.2 % -> 61.0 %"

@@ -2,6 +2,7 @@
 
 #include "train/task/batch_options.h"
 #include "train/task/class_objective.h"
+#include "train/task/file_options.h"
 #include "train/task/model_registry.h"
 #include "train/task/option_group.h"
 #include "train/task/trunk_model.h"
@@ -276,9 +277,10 @@ void add_training(Group training, const ModelTraits& traits, TaskKind task) {
 void add_execution(Group execution, const ModelTraits& traits, TaskKind task) {
   execution.text(Role::kRun, "device", field(&TrainOptions::device), "auto|cpu|cuda",
                  "auto, cpu, cuda or cuda:i");
-  execution.integer(
-      Role::kRun, "gpus", field(&TrainOptions::gpus), 0,
-      "Train the full graph on N GPUs of this host; 0: on one, or as mpirun, srun or torchrun say");
+  execution.integer(Role::kRun, "gpus", field(&TrainOptions::gpus), 0,
+                    "Train the full graph, or shares of each --batch, on N GPUs of this host; 0: on one, or "
+                    "as mpirun, srun "
+                    "or torchrun say");
   execution.integer(Role::kRun, "ranks", field(&TrainOptions::ranks), 0,
                     "The same on N processes with --device, such as cpu");
   if (task == TaskKind::kNode)
@@ -329,39 +331,6 @@ void add_execution(Group execution, const ModelTraits& traits, TaskKind task) {
                  "On CUDA, launch every kernel instead of replaying a captured CUDA graph", false);
 }
 
-void add_files(Group files, TaskKind task) {
-  files.text(Role::kRun, "checkpoint", field(&TrainOptions::checkpoint), "DIR",
-             "Folder of the latest checkpoint, for --resume");
-  files.integer(Role::kRun, "checkpoint-every", field(&TrainOptions::checkpoint_every), 1,
-                "Epochs between checkpoints; a better epoch is saved at once");
-  files.flag(Role::kRun, "resume", field(&TrainOptions::resume),
-             "Continue from the checkpoint, with the same bits as an uninterrupted run");
-  files.text(Role::kRun, "export", field(&TrainOptions::export_file), "FILE",
-             "Weights of the best epoch, as safetensors");
-  files.text(Role::kRun, "log", field(&TrainOptions::log), "FILE",
-             "JSON lines: configuration, epochs, summary; appended");
-  files.text(Role::kRun, "csv", field(&TrainOptions::csv), "FILE", "A line for each epoch");
-  files.text(Role::kRun, "tensorboard", field(&TrainOptions::tensorboard), "DIR",
-             "Folder for TensorBoard's event files");
-  if (task == TaskKind::kNode)
-    files.text(Role::kRun, "report", field(&TrainOptions::report), "FILE.html",
-               "One page with curves, times, confusion matrix and more");
-  files.text(Role::kRun, "trace", field(&TrainOptions::trace), "FILE.json",
-             "Kernels of the profiled epochs, for Perfetto or chrome://tracing");
-}
-
-void add_output(Group output, const ModelTraits& traits) {
-  if (traits.spmm || traits.heads)
-    output.flag(Role::kRun, "explain", field(&TrainOptions::explain),
-                str("Print the ", traits.spmm ? "SpMM" : "SDDMM", " algorithms that were chosen, and why",
-                    traits.attention_form ? ". With --attention composed, or several ranks" : ""));
-  output.flag(Role::kRun, "profile", field(&TrainOptions::profile),
-              "Time every kernel of the profiled epochs, and print a table at the end");
-  output.flag(Role::kRun, "debug", field(&TrainOptions::debug),
-              "Check the result of every kernel, and stop at the first NaN or infinity; no CUDA graph");
-  output.flag(Role::kRun, "quiet", field(&TrainOptions::quiet), "Print the result only, in one line");
-}
-
 }  // namespace
 
 std::vector<TrainOption> option_table(const TrainOptions& defaults) {
@@ -372,7 +341,7 @@ std::vector<TrainOption> option_table(const TrainOptions& defaults) {
   add_model(group("Model"), traits, defaults.task);
   add_training(group("Training"), traits, defaults.task);
   add_execution(group("Execution"), traits, defaults.task);
-  add_files(group("Files"), defaults.task);
+  add_files(group("Files"), traits, defaults.task);
   add_output(group("Output"), traits);
   return table;
 }

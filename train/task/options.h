@@ -174,8 +174,9 @@ struct TrainOptions {
   // Output files and folders; empty: none. docs/daily_use.md describes them.
   std::string checkpoint;  // folder
   int checkpoint_every = 10;
-  bool resume = false;      // from the checkpoint, if there is one
-  std::string export_file;  // weights of the best epoch
+  int checkpoint_every_batches = 0;  // of an epoch of mini-batches; 0: at the ends of epochs only
+  bool resume = false;               // from the checkpoint, if there is one
+  std::string export_file;           // weights of the best epoch
   std::string log, csv, report, trace;
   std::string tensorboard;  // folder
 

@@ -38,7 +38,6 @@ void check_rank_options(const TrainOptions& options) {
   };
   refuse(options.task == TaskKind::kLink, "--task link");
   refuse(options.task == TaskKind::kGraph, "--task graph");
-  refuse(options.batch > 0, "--batch");
   refuse(options.edge_features, "--edge-features");
   refuse(options.prune_rows, "--prune-rows");
 }

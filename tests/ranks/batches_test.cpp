@@ -1,0 +1,261 @@
+// Mini-batches over ranks: shares of a batch train as the whole batch does on one rank.
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "ops/gather_rows.h"
+#include "tests/ranks/ranks.h"
+#include "tests/support/near.h"
+#include "tests/support/tiny.h"
+#include "train/task/layerwise.h"
+#include "train/task/model_registry.h"
+#include "train/task/node_model.h"
+#include "train/trainer.h"
+
+namespace rodeo {
+namespace {
+
+using test::ranks;
+
+struct Trained {
+  std::vector<double> losses;
+  TrainSummary summary;
+  StateDict weights;
+  TrainerState state;
+  std::vector<std::int64_t> edges;  // of each epoch
+};
+
+struct Start {
+  const Trained* from = nullptr;  // goes on from there
+  std::optional<std::pair<int, int>> ends =
+      {};              // behind this batch of this epoch, without an answer of fit()
+  bool stops = false;  // by TrainerOptions::stop of the last rank, as soon as it is asked
+};
+struct Ended {};
+
+Trained train(const TrainOptions& options, const Communicator& over, const Start& start = {}) {
+  const NodeRun run = make_run(test::tiny_dataset(), options, test::device(), over);
+  TrainerOptions training = trainer_options(options);
+  Trained out;
+  Trainer* trainer = nullptr;
+  const auto keep = [&] {
+    out.weights = run.model.module->state_dict();
+    out.state = trainer->state();
+  };
+  training.on_batch = [&](int epoch, int batch, int) {
+    if (start.ends != std::pair(epoch, batch)) return;
+    keep();
+    throw Ended{};
+  };
+  if (start.stops) training.stop = [&] { return over.rank() == over.size() - 1; };
+  Trainer trains = make_trainer(run, training);
+  trainer = &trains;
+  if (start.from) {
+    run.model.module->load_state_dict(start.from->weights);
+    trains.restore(start.from->state);
+  }
+  try {
+    out.summary = trains.fit([&](const EpochReport& report) {
+      out.losses.push_back(report.loss);
+      out.edges.push_back(report.batches->edges);
+    });
+    keep();
+  } catch (const Ended&) {
+  }
+  return out;
+}
+
+TrainOptions options_of(std::string_view model, std::int64_t batch = 32) {
+  TrainOptions options = published_options(model);
+  options.epochs = 6;
+  options.lr = 0.001;
+  options.dropout = options.attention_dropout = 0;
+  options.batch = batch;
+  options.fanout = "4,3";
+  return options;
+}
+
+/// All ranks have the same weights and running statistics, to the bit.
+void expect_same_on_all_ranks(const Trained& trained) {
+  for (const auto& [name, own] : trained.weights) {
+    const Tensor first = own.to(test::device()).clone();
+    ranks().broadcast(first);
+    EXPECT_TRUE(test::same_bits(first.to(kCpu), own)) << name;
+  }
+}
+
+void expect_as_on_one_rank(const TrainOptions& options, double tolerance = 1e-4) {
+  const Trained one = train(options, Communicator()), all = train(options, ranks());
+  ASSERT_EQ(one.losses.size(), all.losses.size());
+  for (std::size_t i = 0; i < one.losses.size(); ++i)
+    EXPECT_NEAR(all.losses[i], one.losses[i], tolerance * one.losses[i]) << "epoch " << i + 1;
+  EXPECT_NEAR(all.summary.last.val_loss, one.summary.last.val_loss, tolerance * one.summary.last.val_loss);
+  EXPECT_NEAR(all.summary.last.test, one.summary.last.test, 0.03);
+  expect_same_on_all_ranks(all);
+}
+
+void expect_same_bits(const Trained& a, const Trained& b) {
+  ASSERT_EQ(a.weights.size(), b.weights.size());
+  for (std::size_t i = 0; i < a.weights.size(); ++i)
+    EXPECT_TRUE(test::same_bits(a.weights[i].second, b.weights[i].second)) << a.weights[i].first;
+}
+
+// 150 training nodes: four batches of 32 and one of 22; 64, 64 and 22; of one and of two nodes.
+TEST(TrainRankBatches, SharesOfABatchTrainAsTheBatch) {
+  for (const std::string_view model : {"sage", "gcn", "gat", "gatv2"})
+    for (const std::int64_t batch : {32, 64, 1000}) {
+      SCOPED_TRACE(str(model, ", batches of ", batch));
+      expect_as_on_one_rank(options_of(model, batch));
+    }
+  for (const std::int64_t batch : {1, 2, 3, 7}) {
+    SCOPED_TRACE(str("batches of ", batch));
+    TrainOptions options = options_of("sage", batch);
+    options.epochs = 2;
+    expect_as_on_one_rank(options);
+  }
+}
+
+TEST(TrainRankBatches, OptionsThatReachBatches) {
+  const auto with = [](std::string_view model, const std::function<void(TrainOptions&)>& set) {
+    TrainOptions options = options_of(model);
+    set(options);
+    expect_as_on_one_rank(options);
+  };
+  with("sage", [](TrainOptions& o) { o.eval_sampled = true; });
+  with("sage", [](TrainOptions& o) { o.replace = true; });
+  with("sage", [](TrainOptions& o) { o.clip_norm = 0.01; });
+  with("sage", [](TrainOptions& o) { o.cuda_graph = false; });
+  with("gcn", [](TrainOptions& o) { o.trunk.norm = TrunkNorm::kLayer, o.trunk.residual = true; });
+  with("gat", [](TrainOptions& o) { o.trunk.jump = TrunkJump::kCat; });
+}
+
+// Batch normalisation is over the rows of each rank, and the ranks' statistics are averaged.
+TEST(TrainRankBatches, BatchNormLearnsAndRanksAgree) {
+  for (const std::string_view model : {"gin", "gcn"})
+    for (const std::int64_t batch : {32, 2}) {
+      SCOPED_TRACE(str(model, ", batches of ", batch));
+      TrainOptions options = options_of(model, batch);
+      options.trunk.norm = model == "gcn" ? TrunkNorm::kBatch : TrunkNorm::kNone;
+      options.lr = batch == 32 ? 0.01 : 0.001;
+      options.epochs = batch == 32 ? 20 : 2;
+      const Trained all = train(options, ranks());
+      expect_same_on_all_ranks(all);
+      if (batch == 32) {
+        EXPECT_LT(all.losses.back(), 0.8 * all.losses.front());
+      }
+      expect_same_bits(all, train(options, ranks()));
+    }
+}
+
+// With as many ranks as one, a part a step; else the parts of a step together.
+TEST(TrainRankBatches, Parts) {
+  TrainOptions options = options_of("gcn", 1000);
+  options.batch_by_parts = true;
+  options.fanout.clear();
+  expect_as_on_one_rank(options);        // one part: the other ranks repeat it with weight 0
+  options.batch = 70;                    // five parts of 60 nodes
+  options.epochs = 30 * ranks().size();  // the more parts a step, the fewer steps an epoch has
+  options.lr = 0.01;
+  const Trained all = train(options, ranks());
+  const std::int64_t steps = (5 + ranks().size() - 1) / ranks().size();
+  EXPECT_EQ(all.state.adam.steps.to_vector<std::int64_t>().back(), options.epochs * steps);
+  EXPECT_LT(all.losses.back(), 0.8 * all.losses.front());
+  expect_same_on_all_ranks(all);
+}
+
+TEST(TrainRankBatches, SameBitsInEveryRun) {
+  for (const std::string_view model : {"sage", "gat"}) {
+    TrainOptions options = options_of(model);
+    options.dropout = 0.5;
+    const Trained first = train(options, ranks());
+    for (int run = 1; run < 5; ++run) {
+      const Trained again = train(options, ranks());
+      EXPECT_EQ(again.losses, first.losses);
+      expect_same_bits(again, first);
+    }
+    options.cuda_graph = false;
+    EXPECT_EQ(train(options, ranks()).losses, first.losses) << "on a GPU, without a CUDA graph";
+  }
+}
+
+TEST(TrainRankBatches, GoesOnWithinAnEpoch) {
+  for (const std::string_view model : {"sage", "gin"}) {
+    SCOPED_TRACE(model);
+    TrainOptions options = options_of(model);
+    options.dropout = 0.5;
+    const Trained whole = train(options, ranks());
+    const Trained first = train(options, ranks(), {.ends = std::pair(3, 2)});
+    EXPECT_EQ(first.state.epoch, 2);
+    EXPECT_EQ(first.state.batch, 2);
+    const Trained rest = train(options, ranks(), {.from = &first});
+    EXPECT_EQ(rest.losses, std::vector<double>(whole.losses.begin() + 2, whole.losses.end()));
+    expect_same_bits(rest, whole);
+    EXPECT_EQ(rest.summary.best_epoch, whole.summary.best_epoch);
+  }
+  // On one rank, up to rounding.
+  const TrainOptions options = options_of("sage");
+  const Trained whole = train(options, ranks());
+  const Trained first = train(options, ranks(), {.ends = std::pair(3, 2)});
+  const Trained rest = train(options, Communicator(), {.from = &first});
+  for (std::size_t i = 0; i < rest.losses.size(); ++i)
+    EXPECT_NEAR(rest.losses[i], whole.losses[i + 2], 1e-4 * whole.losses[i + 2]);
+}
+
+// All ranks stop behind the same batch, and go on behind it.
+TEST(TrainRankBatches, StopTogether) {
+  TrainOptions options = options_of("sage");
+  options.epochs = 100'000;
+  const Trained first = train(options, ranks(), {.stops = true});
+  EXPECT_TRUE(first.summary.stopped);
+  expect_same_on_all_ranks(first);
+  options.epochs = first.summary.epochs + 1;
+  const Trained rest = train(options, ranks(), {.from = &first}), whole = train(options, ranks());
+  EXPECT_EQ(rest.losses, std::vector{whole.losses.back()});
+  expect_same_bits(rest, whole);
+}
+
+// Every rank samples, and the report counts the edges of all.
+TEST(TrainRankBatches, CountsTheEdgesOfAllRanks) {
+  RODEO_NEEDS_TWO_RANKS();
+  TrainOptions options = options_of("sage", 1000);
+  options.layers = 1, options.fanout = "1000";
+  options.epochs = 1;
+  const Trained one = train(options, Communicator()), all = train(options, ranks());
+  EXPECT_EQ(all.edges, one.edges) << "each target's edges are sampled by one rank";
+}
+
+TEST(TrainRankBatches, EvaluationsHaveTheBitsOfOneRank) {
+  const Dataset data = test::tiny_dataset();
+  const Adjacency graph = to_graph(data, test::device()).adj;
+  const Tensor x = dense_features(data).to(test::device());
+  const auto logits = [&](std::int64_t chunk, const Communicator& over) {
+    LayerwiseModel model;
+    for (int layer = 0; layer < 2; ++layer)
+      model.layers.emplace_back([](const Block& block, const Features& h) {
+        const Tensor rows = h.input().value();
+        return Variable(rows.slice(0, block.adj.rows()).clone());
+      });
+    const LayerwiseEvaluation evaluation(graph, x, std::move(model), chunk, over);
+    return evaluation.logits().value();
+  };
+  for (const std::int64_t chunk : {1, 900, 100'000}) {
+    const Tensor one = logits(chunk, Communicator());
+    EXPECT_TRUE(test::same_bits(one, x));
+    EXPECT_TRUE(test::same_bits(logits(chunk, ranks()), one)) << chunk;
+  }
+  for (const std::string_view model : {"sage", "gat"}) {
+    TrainOptions options = options_of(model);
+    options.eval_sampled = true;
+    options.batch = 64;
+    const auto sampled = [&](const Communicator& over) {
+      const NodeRun run = make_run(data, options, test::device(), over);
+      run.model.module->eval();
+      const NoGrad no_grad;
+      return run.model.forward().value();
+    };
+    EXPECT_TRUE(test::same_bits(sampled(ranks()), sampled(Communicator())));
+  }
+}
+
+}  // namespace
+}  // namespace rodeo
