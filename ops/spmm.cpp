@@ -27,16 +27,17 @@ Variable run(const Adjacency& adj, const Variable& weight, const Variable& x, co
   fail("[spmm] no such reduction: ", static_cast<int>(options.reduce));
 }
 
-/// The sum and mean without edge weights are one product of the whole graph, forward and backward. Others
+/// Sums and means without edge weights are one product of the whole graph, forward and backward. Others
 /// read the rows of other ranks, and add the contributions of all ranks to dX.
 Variable run_sharded(const ShardedRows& share, const Variable& weight, const Variable& x,
                      const SpmmOptions& options) {
   const bool sums = options.reduce == Reduce::kSum;
   const bool means = options.reduce == Reduce::kMean && x.dtype() != DType::kF16;  // a sum may overflow f16
-  if (weight.defined() || !(sums || means)) return run(share.rows, weight, neighbour_rows(share, x), options);
+  const bool has_heads = x.shape().rank() != 2 || (weight.defined() && weight.shape().rank() != 1);
+  if (has_heads || !(sums || means)) return run(share.rows, weight, neighbour_rows(share, x), options);
   SpmmOptions plain = options;
   plain.reduce = Reduce::kSum;
-  const Variable sum = sharded_sum(share, x, plain);
+  const Variable sum = weight.defined() ? sharded_sum(share, weight, x, plain) : sharded_sum(share, x, plain);
   return sums ? sum : scale_rows(sum, mean_scale(share.rows, x.dtype()));
 }
 

@@ -44,6 +44,18 @@ double columns_of_rank(const AggregationSizes& sizes) {
 
 }  // namespace
 
+std::int64_t columns_of_part(std::int64_t n, std::size_t element_bytes) {
+  constexpr std::int64_t kMost = 4;
+  const auto line = static_cast<std::int64_t>(128 / element_bytes);
+  const std::int64_t share = (n + kMost - 1) / kMost;
+  return std::max<std::int64_t>(1, (share + line - 1) / line) * line;
+}
+
+int sum_parts(std::int64_t n, std::size_t element_bytes) {
+  const std::int64_t width = columns_of_part(n, element_bytes);
+  return static_cast<int>(std::max<std::int64_t>(1, (n + width - 1) / width));
+}
+
 AggregationTime predict_aggregation(Aggregation form, const AggregationSizes& sizes,
                                     const AggregationRates& rates) {
   const auto nodes = static_cast<double>(sizes.nodes), edges = static_cast<double>(sizes.edges);
@@ -73,7 +85,7 @@ AggregationTime predict_aggregation(Aggregation form, const AggregationSizes& si
       // The exchange takes some multiprocessors from the product of the own columns. The sums of both
       // products are written, read and added.
       constexpr double kTaken = 0.15;
-      if (sizes.heads > 0) {  // all but the first part arrive meanwhile. Own rows are cut, results joined
+      if (sizes.parts > 1) {  // all but the first part arrive meanwhile. Own rows are cut, results joined
         const double first = out.exchange_ms / sizes.parts, rest = 1 - 1.0 / sizes.parts;
         const double shown = std::max(kTaken * out.exchange_ms, out.exchange_ms - out.sum_ms);
         out.exchange_ms =

@@ -15,7 +15,7 @@ struct AggregationSizes {
   std::int64_t nodes = 0, edges = 0;
   std::int64_t columns = 0;  // of all heads
   std::int64_t heads = 0;    // of attention; 0: a sum
-  int parts = 1;             // of attention, for kOverlap (attention_parts)
+  int parts = 1;             // that kOverlap exchanges one after the other; 1: it cuts the edges instead
   std::size_t element_bytes = 4;
   /// The rows of other ranks that the edges of a rank read, as a share of all rows of other ranks.
   double halo_share = 1;
@@ -37,6 +37,12 @@ struct AggregationRates {
   double exchange_ms = 0.02;      // for each collective
   int host_gpus = 8;
 };
+
+/// How many of n columns make a part of a sum whose rows travel while another part is computed: a multiple of
+/// 128 bytes, and at most 4 parts, of which the last may be smaller.
+std::int64_t columns_of_part(std::int64_t n, std::size_t element_bytes);
+/// The number of these parts; 1 for n = 0.
+int sum_parts(std::int64_t n, std::size_t element_bytes);
 
 struct AggregationTime {
   double exchange_ms = 0, sum_ms = 0;

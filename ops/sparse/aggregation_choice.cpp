@@ -14,12 +14,11 @@ namespace rodeo {
 namespace {
 
 bool has_columns(const AggregationProblem& problem) {
-  return problem.kind != ProductKind::kExchange;
+  return problem.kind != ProductKind::kExchange && problem.kind != ProductKind::kWeightedSum;
 }
 
 bool has_overlap(const AggregationProblem& problem, bool symmetric) {
-  return problem.kind == ProductKind::kAttention ? problem.parts > 1
-                                                 : problem.kind == ProductKind::kSum && symmetric;
+  return problem.parts > 1 || (problem.kind == ProductKind::kSum && symmetric);
 }
 
 std::vector<Aggregation> candidates(const ShardPlan& plan, const AggregationProblem& problem, bool symmetric,
@@ -28,8 +27,8 @@ std::vector<Aggregation> candidates(const ShardPlan& plan, const AggregationProb
   if (plan.halo) forms.push_back(Aggregation::kHalo);
   // On the CPU a rank multiplies no faster because its rows are shorter, and nothing overlaps.
   if (!(device.is_cuda() || plan.timed)) return forms;
-  // The overlapped sum stores the rank's rows twice, attention nothing.
-  const bool fits = plan.whole_fits || problem.kind == ProductKind::kAttention;
+  // A sum that cuts the edges stores the rank's rows twice.
+  const bool fits = plan.whole_fits || problem.parts > 1;
   if (fits && has_overlap(problem, symmetric)) forms.push_back(Aggregation::kOverlap);
   if (plan.whole_fits && has_columns(problem)) forms.push_back(Aggregation::kColumns);
   return forms;
@@ -154,8 +153,9 @@ Aggregation choose_aggregation(const ShardedRows& share, const AggregationProble
           "choose auto, rows or halo");
   if (plan.wanted == Aggregation::kOverlap && !has_overlap(problem, share.symmetric)) {
     constexpr const char* kWhy =
-        "overlap is for sums and means without edge weights of symmetric graphs, and for fused attention "
-        "whose heads make two parts of 128 bytes";
+        "overlap is for sums and means without edge weights of symmetric graphs, and for other sums and "
+        "fused "
+        "attention in at least two parts of 128 bytes a row";
     return choices.emplace(problem, AggregationChoice{Aggregation::kRows, kWhy, {}, {}}).first->second.form;
   }
   if (plan.wanted != Aggregation::kAuto) return plan.wanted;

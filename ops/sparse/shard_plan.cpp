@@ -54,7 +54,10 @@ std::string describe(const AggregationProblem& problem) {
   if (is_attention)
     return str(composed ? "composed " : "", "attention of ", problem.heads,
                problem.heads == 1 ? " head" : " heads", " of ", problem.columns / problem.heads, " columns");
-  return str(problem.kind == ProductKind::kSum ? "sum of " : "exchange of ", problem.columns, " columns");
+  const char* const what = problem.kind == ProductKind::kSum           ? "sum of "
+                           : problem.kind == ProductKind::kWeightedSum ? "weighted sum of "
+                                                                       : "exchange of ";
+  return str(what, problem.columns, " columns");
 }
 
 std::string shard_note(const Adjacency& rows) {

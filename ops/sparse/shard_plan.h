@@ -20,6 +20,7 @@ namespace rodeo {
 enum class ProductKind {
   kExchange,           // anything else
   kSum,                // a sum without edge weights
+  kWeightedSum,        // with them
   kAttention,          // the fused attention of GAT
   kComposedAttention,  // the same, made of other operators
 };
@@ -30,7 +31,7 @@ struct AggregationProblem {
   DType dtype = DType::kF32;
   ProductKind kind = ProductKind::kExchange;
   std::int64_t heads = 0;  // of attention
-  int parts = 1;           // of fused attention (attention_parts)
+  int parts = 1;  // for kOverlap: attention_parts, sum_parts; 1: it cuts the edges, or does not apply
 
   auto operator<=>(const AggregationProblem&) const = default;
 };

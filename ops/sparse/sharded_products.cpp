@@ -9,6 +9,7 @@
 #include "ops/sparse/row_order.h"
 #include "ops/sparse/shapes.h"
 #include "ops/sparse/spmm_sum.h"
+#include "ops/sparse/sum_in_parts.h"
 #include "ops/sparse/whole_graph.h"
 
 namespace rodeo {
@@ -83,13 +84,16 @@ Tensor overlapped_sum(const ShardedRows& share, const Tensor& x, const SpmmOptio
 
 Tensor sum_in_form(const ShardedRows& share, Aggregation form, const Tensor& x, const SpmmOptions& options) {
   if (form == Aggregation::kColumns) return sum_by_columns(share, whole_graph(share), x, options);
-  if (form == Aggregation::kOverlap) return overlapped_sum(share, x, options);
+  if (form == Aggregation::kOverlap && share.symmetric) return overlapped_sum(share, x, options);
+  if (form == Aggregation::kOverlap) return sum_in_parts(share, {}, Variable(x), options).value();
   return spmm_sum(share.rows, Tensor(), gather(share, form, x), options);
 }
 
 Aggregation choose_sum(const ShardedRows& share, const Tensor& x, const SpmmOptions& options) {
   const auto run = [&](Aggregation form) { sum_in_form(share, form, x, options); };
-  return choose_aggregation(share, {x.dim(1), x.dtype(), ProductKind::kSum}, run);
+  AggregationProblem problem{x.dim(1), x.dtype(), ProductKind::kSum};
+  if (!share.symmetric) problem.parts = sum_parts(x.dim(1), size_of(x.dtype()));
+  return choose_aggregation(share, problem, run);
 }
 
 Aggregation choose_gather(const ShardedRows& share, const Tensor& x) {
@@ -122,14 +126,29 @@ Tensor sharded_sum(const ShardedRows& share, const Tensor& x, const SpmmOptions&
 
 Variable sharded_sum(const ShardedRows& share, const Variable& x, const SpmmOptions& options) {
   const Aggregation form = choose_sum(share, x.value(), options);
+  if (!share.symmetric && form == Aggregation::kOverlap) return sum_in_parts(share, {}, x, options);
   if (!share.symmetric && form != Aggregation::kColumns)
-    return spmm_sum(share.rows, Variable(), neighbour_rows(share, x), options);
+    return spmm_sum(share.rows, Variable(), neighbour_rows(share, form, x), options);
   const ShardedRows of = share;
   return record("spmm", sum_in_form(share, form, x.value(), options), {x},
                 [of, form, options](const Tensor& dy) {
                   if (form != Aggregation::kColumns) return std::vector{sum_in_form(of, form, dy, options)};
                   return std::vector{sum_by_columns(of, transpose_pattern(whole_graph(of)), dy, options)};
                 });
+}
+
+Variable sharded_sum(const ShardedRows& share, const Variable& weight, const Variable& x,
+                     const SpmmOptions& options) {
+  const auto run = [&](Aggregation form) {
+    if (form == Aggregation::kOverlap) return sum_in_parts(share, weight, x, options);
+    return spmm_sum(share.rows, weight, neighbour_rows(share, form, x), options);
+  };
+  AggregationProblem problem{x.dim(1), x.dtype(), ProductKind::kWeightedSum};
+  problem.parts = sum_parts(x.dim(1), size_of(x.dtype()));
+  return run(choose_aggregation(share, problem, [&](Aggregation form) {
+    const NoGrad off;
+    run(form);
+  }));
 }
 
 }  // namespace rodeo

@@ -22,5 +22,8 @@ Variable neighbour_rows(const ShardedRows& share, Aggregation form, const Variab
 /// shape. A collective call. Gradient: A^T dy. Deterministic.
 Tensor sharded_sum(const ShardedRows& share, const Tensor& x, const SpmmOptions& options);
 Variable sharded_sum(const ShardedRows& share, const Variable& x, const SpmmOptions& options);
+/// The same with the weights of the rank's edges.   weight [edges of the rank]. Gradients of weight and x.
+Variable sharded_sum(const ShardedRows& share, const Variable& weight, const Variable& x,
+                     const SpmmOptions& options);
 
 }  // namespace rodeo

@@ -83,6 +83,18 @@ TEST(OpsAggregationCost, AttentionOverlapsWithoutItsFirstPart) {
   EXPECT_EQ(predict_form(whole, true), Aggregation::kRows);
 }
 
+TEST(OpsAggregationCost, PartsOfSumsAreOfWholeLines) {
+  EXPECT_EQ(sum_parts(128, 4), 4);
+  EXPECT_EQ(columns_of_part(128, 4), 32);
+  EXPECT_EQ(columns_of_part(256, 4), 64);
+  EXPECT_EQ(columns_of_part(130, 4), 64);
+  EXPECT_EQ(sum_parts(130, 4), 3);
+  EXPECT_EQ(sum_parts(41, 4), 2);
+  EXPECT_EQ(sum_parts(32, 4), 1);
+  EXPECT_EQ(sum_parts(64, 2), 1);
+  EXPECT_EQ(sum_parts(0, 4), 1);
+}
+
 TEST(OpsAggregationCost, SimulatedStepsShrinkWithTheRanks) {
   const std::vector<AggregationSizes> products(4, reddit(1, 128));
   const StepTimes one{.sparse_ms = 16, .gemm_ms = 2, .other_ms = 1};

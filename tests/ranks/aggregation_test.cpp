@@ -155,7 +155,14 @@ std::vector<Case> products() {
     cases.push_back({"mean", reduced(Reduce::kMean), {{n}}, {false}, {n}, true});
   }
   cases.push_back({"max", reduced(Reduce::kMax), {{5}}, {false}, {5}});
-  cases.push_back({"weighted", weighted, {{7}, {}}, {false, true}, {7}});
+  const auto weighted_mean = [](const Adjacency& adj, const Operands& in) {
+    return spmm(adj, in[1], in[0], {.reduce = Reduce::kMean});
+  };
+  for (const std::int64_t n : {7, 70}) {  // one part for overlap, and three
+    cases.push_back({"weighted", weighted, {{n}, {}}, {false, true}, {n}});
+    cases.push_back({"weighted mean", weighted_mean, {{n}, {}}, {false, true}, {n}});
+  }
+  cases.push_back({"sum", reduced(Reduce::kSum), {{70}}, {false}, {70}, true});
   cases.push_back({"heads", weighted, {{2, 7}, {2}}, {false, true}, {2, 7}});
   // Heads: one, fewer than ranks, a multiple of them, a rest, several parts for overlap.
   const std::vector<bool> nodes(3, false);
@@ -347,12 +354,15 @@ TEST(OpsRanksForms, CanBeCaptured) {
     const Tensor x = random_tensor({own.rows(), 64}, DType::kF32, device(), 1);
     const Tensor vectors = random_tensor({8, 8}, DType::kF32, device(), 2);
     const Product sum = [](const Adjacency& adj, const Operands& in) { return spmm(adj, in[0]); };
+    const Product weighted = [](const Adjacency& adj, const Operands& in) { return spmm(adj, in[1], in[0]); };
     const Product attention = [](const Adjacency& adj, const Operands& in) {
       return gat_self_attention(adj, in[0], in[1], in[1], {.dropout = 0.5, .key = {.seed = 7}});
     };
     const Tensor heads = x.reshape({own.rows(), 8, 8});
-    for (const auto& [product, operands] :
-         {std::pair{sum, std::vector{x}}, {attention, std::vector{heads, vectors}}}) {
+    const Tensor weights = random_tensor({own.num_edges()}, DType::kF32, device(), 3);
+    std::vector<std::pair<Product, std::vector<Tensor>>> captures{{sum, {x}}, {attention, {heads, vectors}}};
+    if (form != Aggregation::kColumns) captures.push_back({weighted, {x, weights}});
+    for (const auto& [product, operands] : captures) {
       const auto run = [&] { return forward_and_backward(own, product, operands, operands[0]); };
       const auto expected = run();
       std::vector<Tensor> results;
