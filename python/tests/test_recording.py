@@ -54,6 +54,7 @@ def test_unknown_names_are_refused_on_every_path(graph, device):
 
 
 def test_algorithms_that_the_device_lacks_are_refused_on_every_path():
+    torch._dynamo.reset()
     graph = rodeo.Graph.from_edge_index(torch.tensor(make_edges(N, E)), N)
     for path, call in spmm_paths(graph, values(N, 8), None, algorithm="tca").items():
         with pytest.raises(ValueError, match="tca runs on CUDA only"):
@@ -75,6 +76,7 @@ def hub_edges(nodes=3000):
 @pytest.mark.parametrize("reduce", ["sum", "mean"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_algorithm_computes_forward_and_backward(device, reduce, weighted):
+    torch._dynamo.reset()  # every case compiles the same lines anew
     edges = hub_edges()
     graph = rodeo.Graph.from_edge_index(torch.tensor(edges, device=device))
     weight = values(graph.num_edges, device=device, grad=False) if weighted else None
