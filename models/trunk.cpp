@@ -97,6 +97,7 @@ void Trunk::add_convolution(Layer& layer, std::int64_t in, bool hidden, Device d
                                                     .merge = hidden ? HeadMerge::kConcat : HeadMerge::kMean,
                                                     .negative_slope = o.negative_slope,
                                                     .dropout = o.attention_dropout,
+                                                    .bias = o.parts.bias,
                                                     .form = o.form,
                                                     .sddmm = o.sddmm},
                                random_, device, dtype);
@@ -144,10 +145,11 @@ void Trunk::add_convolution(Layer& layer, std::int64_t in, bool hidden, Device d
     case TrunkConv::kGatv2:
       return attention(static_cast<std::unique_ptr<Gatv2Conv>*>(nullptr));
     case TrunkConv::kGcn:
-      return plain(std::make_unique<GcnConv>(in, out, random_, /*bias=*/true, device, dtype));
+      return plain(std::make_unique<GcnConv>(in, out, random_, o.parts.bias, device, dtype));
     case TrunkConv::kSage:
-      return plain(std::make_unique<SageConv>(SageConvOptions{.in = in, .out = out, .aggr = o.aggr}, random_,
-                                              device, dtype));
+      return plain(std::make_unique<SageConv>(
+          SageConvOptions{.in = in, .out = out, .aggr = o.aggr, .bias = o.parts.bias}, random_, device,
+          dtype));
     case TrunkConv::kGin:
       return plain(std::make_unique<GinConv>(gin_network(in, o.hidden, out, random_, device, dtype),
                                              GinConvOptions{.train_eps = o.train_eps}, device, dtype));

@@ -32,6 +32,7 @@ struct TrunkParts {
   int pre_linear = 0;        // linear layers before the first convolution
   bool post_linear = false;  // a linear classifier; of the last layer, unless `jump` says otherwise
   TrunkActivation activation = TrunkActivation::kRelu;
+  bool bias = true;  // of the convolutions; kGin's are of its own network and stay
 
   bool has_classifier() const { return post_linear || jump != TrunkJump::kNone; }
 };

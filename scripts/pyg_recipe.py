@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Trains the model of a recipe with PyTorch Geometric, by the protocol of the recipe: is a gap to a paper ours?
 
-    scripts/pyg_recipe.py recipes/gcn-pubmed.json=pubmed.h5 ... [--seeds 5] [--device cuda] [--self-loops] [--csv FILE]
+    scripts/pyg_recipe.py recipes/gcn-pubmed.json=pubmed.h5 ... [--seeds 5] [--device cuda] [--csv FILE]
 
 Needs torch, torch_geometric and h5py. For each RECIPE=FILE it prints the test result at the best validation epoch, mean
 and standard deviation (of a sample) over the seeds, as rodeo_train --seeds does. The model is that of pyg_trunk.py, with
-PyG's initial weights; the split is the recipe's `class:A/B/C@SEED`, else the first masks of the file. --self-loops adds
-them to the graph of SAGE too, as the code of "Classic GNNs are strong baselines" does. f32, without TF32.
+PyG's initial weights; the split is the recipe's `class:A/B/C@SEED`, else the first masks of the file. f32, without TF32.
 """
 import argparse
 import csv
@@ -93,7 +92,6 @@ def main():
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--epochs", type=int, help="instead of the recipe's")
-    parser.add_argument("--self-loops", action="store_true", help="of SAGE too")
     parser.add_argument("--csv")
     options = parser.parse_args()
     rows = []
@@ -107,8 +105,6 @@ def main():
             sys.exit(f"pyg_recipe.py: {path}: {', '.join(unknown)} is not known here")
         if options.epochs:
             recipe["epochs"] = options.epochs
-        if recipe["model"] == "sage" and options.self_loops:
-            recipe["self-loops"] = True
         begin = time.perf_counter()
         x, y, edges = load(file, recipe, "cpu")
         parts = [part.to(options.device) for part in split_of(file, recipe, y)]

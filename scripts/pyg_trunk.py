@@ -7,15 +7,16 @@ ACTIVATIONS = {"relu": F.relu, "elu": F.elu, "gelu": F.gelu}
 NORMS = {"none": None, "batch": nn.BatchNorm, "layer": lambda width: nn.LayerNorm(width, mode="node")}
 
 
-def convolution(kind, n_in, hidden, out, heads, concat, attention_dropout):
+def convolution(kind, n_in, hidden, out, heads, concat, attention_dropout, bias):
     """The graphs are prepared: self loops and the normalisation are in them."""
     if kind in ("gat", "gatv2"):
         layer = nn.GATConv if kind == "gat" else nn.GATv2Conv
-        return layer(n_in, out, heads, concat=concat, dropout=attention_dropout, add_self_loops=False)
+        return layer(n_in, out, heads, concat=concat, dropout=attention_dropout, add_self_loops=False,
+                     bias=bias)
     if kind == "gcn":
-        return nn.GCNConv(n_in, out, normalize=False)
+        return nn.GCNConv(n_in, out, normalize=False, bias=bias)
     if kind == "sage":
-        return nn.SAGEConv(n_in, out)
+        return nn.SAGEConv(n_in, out, bias=bias)
     return nn.GINConv(torch.nn.Sequential(torch.nn.Linear(n_in, hidden), nn.BatchNorm(hidden), torch.nn.ReLU(),
                                           torch.nn.Linear(hidden, out)))
 
@@ -45,7 +46,8 @@ class Trunk(torch.nn.Module):
             logits = self.jump == "none" and i + 1 == recipe["layers"]
             out = classes if logits else hidden
             heads = (recipe.get("out-heads", 1) if logits else recipe.get("heads", 8)) if attention else 1
-            self.convs.append(convolution(kind, n_in, hidden, out, heads, not logits, recipe.get("attn-dropout", 0.6)))
+            self.convs.append(convolution(kind, n_in, hidden, out, heads, not logits, recipe.get("attn-dropout", 0.6),
+                                          not recipe.get("no-bias", False)))
             width = out if logits else out * heads
             norm = NORMS[recipe.get("norm", "none")]
             if norm and not logits:

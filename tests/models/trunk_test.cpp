@@ -1,5 +1,7 @@
 #include "models/trunk.h"
 
+#include <algorithm>
+
 #include "datasets/synthetic.h"
 #include "ops/dense.h"
 #include "tests/support/devices.h"
@@ -40,13 +42,32 @@ TEST(ModelsTrunkNames, AreThoseOfPyg) {
   EXPECT_NE(parameter_names(plain).find("pre.0.weight"), std::string::npos);
 }
 
+TEST(ModelsTrunkNames, ConvolutionsWithoutABias) {
+  for (const TrunkConv conv : {TrunkConv::kGcn, TrunkConv::kGat, TrunkConv::kGatv2, TrunkConv::kSage}) {
+    const TrunkOptions options{
+        .in = 6, .hidden = 4, .classes = 3, .conv = conv, .parts = {.residual = true, .post_linear = true}};
+    TrunkOptions without = options;
+    without.parts.bias = false;
+    Trunk with_bias(options, Random(1)), no_bias(without, Random(1));
+    const std::string names = parameter_names(no_bias);
+    const auto biases = [](Trunk& trunk) {
+      return std::ranges::count_if(trunk.named_parameters(), [](const auto& p) {
+        return p.first.starts_with("convs.") && p.first.ends_with("bias");
+      });
+    };
+    EXPECT_EQ(biases(no_bias), 0) << name(conv) << " " << names;
+    EXPECT_GE(biases(with_bias), 2) << name(conv);
+    EXPECT_NE(names.find("lins.0.bias"), names.npos) << names;
+  }
+}
+
 TEST_P(ModelsTrunk, GradientsOfEveryConvolutionAndPart) {
   const GcnGraph graph = small_gcn_graph(device());
   const TrunkParts all[] = {
       {.norm = TrunkNorm::kLayer, .residual = true, .activation = TrunkActivation::kGelu},
       {.norm = TrunkNorm::kBatch, .jump = TrunkJump::kCat, .activation = TrunkActivation::kElu},
       {.residual = true, .jump = TrunkJump::kSum, .pre_linear = 2, .activation = TrunkActivation::kElu},
-      {.jump = TrunkJump::kMax, .activation = TrunkActivation::kGelu},
+      {.jump = TrunkJump::kMax, .activation = TrunkActivation::kGelu, .bias = false},
       {.post_linear = true, .activation = TrunkActivation::kElu}};
   for (const TrunkConv conv : kConvs)
     for (const TrunkParts& parts : all) {
@@ -129,7 +150,7 @@ TEST(ModelsTrunkErrors, NameOptionAndExpectation) {
   EXPECT_ERROR(
       apply_options({{"norm", "batch", ""}, {"prune-rows", "true", ""}}, options),
       "--prune-rows is for the published GCN: not with --norm, --residual, --jk, --act, --pre-linear, "
-      "--post-linear and --layer-dropout");
+      "--post-linear, --no-bias and --layer-dropout");
 }
 
 }  // namespace

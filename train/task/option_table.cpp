@@ -56,6 +56,7 @@ void add_trunk(Group model) {
                 "Linear layers before the first graph layer");
   model.flag(Role::kModel, "post-linear", field(&TrunkParts::post_linear),
              "A linear classifier after the last layer, which becomes a hidden one: --jk last");
+  model.flag(Role::kModel, "no-bias", field(&TrunkParts::bias), "Graph layers without a bias", false);
   model.choice(Role::kModel, "act", field(&TrunkParts::activation), parse_trunk_activation, "relu|elu|gelu",
                "Activation of the hidden layers");
   model.add(

@@ -39,6 +39,7 @@ std::string describe(const TrainOptions& o, TrunkConv conv, const ModelGraph& gr
   if (parts.pre_linear > 0) text += fmt::format(", {} linear before", parts.pre_linear);
   if (parts.norm != TrunkNorm::kNone) text += fmt::format(", {} norm", name(parts.norm));
   if (parts.residual) text += ", residual";
+  if (!parts.bias) text += ", no bias";
   text += fmt::format(", {}", name(parts.activation));
   if (parts.jump != TrunkJump::kNone)
     text += fmt::format(", jumping knowledge {}", name(parts.jump));
@@ -63,7 +64,7 @@ bool uses_trunk(const TrainOptions& options) {
   const bool sampled = options.batch > 0 && options.model != "sage";
   return traits_of(options).trunk &&
          (options.use_trunk || sampled || parts.norm != TrunkNorm::kNone || parts.residual ||
-          parts.has_classifier() || parts.pre_linear > 0 || !options.layer_dropout.empty() ||
+          parts.has_classifier() || parts.pre_linear > 0 || !options.layer_dropout.empty() || !parts.bias ||
           parts.activation != published_activation(options));
 }
 
@@ -129,10 +130,12 @@ void check_trunk(const TrainOptions& options) {
   check(layer_dropout.empty() || std::ssize(layer_dropout) == hidden_layers,
         "--layer-dropout needs a number for each hidden layer, ", hidden_layers, ", got ",
         layer_dropout.size());
+  check(parts.bias || options.model != "gin",
+        "--no-bias is not for gin: its layers are networks of two linear layers, which have biases");
   if (!uses_trunk(options)) return;
   check(!options.prune_rows,
         "--prune-rows is for the published GCN: not with --norm, --residual, --jk, --act, --pre-linear, "
-        "--post-linear and --layer-dropout");
+        "--post-linear, --no-bias and --layer-dropout");
 }
 
 }  // namespace rodeo
