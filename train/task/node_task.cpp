@@ -151,7 +151,13 @@ NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
       form = form_of_first_rank(dataset, options, device, over->ranks);
     }
     if (placing && !dataset.x_sparse.defined()) {
-      place_features(dataset, *placing, options, device, task);
+      PlacedFeatures placed = place_features(dataset, *placing, options, device);
+      task.x = std::move(placed.chosen.x);
+      task.features = std::move(placed.chosen.text);
+      task.feature_norm = placed.chosen.row_norm;
+      task.features_on_host = placed.on_host;
+      task.disk_features = std::move(placed.disk);
+      task.places = std::move(placed.places);
     } else {
       ChosenFeatures chosen = convert_features(dataset, options, form, device);
       task.x = std::move(chosen.x);

@@ -22,25 +22,27 @@ Placing place(TrainOptions options, const BatchGraph& graph, bool dense, Device 
           file};
 }
 
-ChosenFeatures convert_at(const BatchPlaces& at, Dataset& dataset, const std::string& file,
-                          const TrainOptions& options, Device device, NodeTask& task) {
-  task.disk_features = {};
-  task.features_on_host = at.features == FeaturesOn::kHost;
+PlacedFeatures convert_at(const BatchPlaces& at, Dataset& dataset, const std::string& file,
+                          const TrainOptions& options, Device device) {
+  PlacedFeatures out{{}, at.features == FeaturesOn::kHost, {}, at.text};
   const std::int64_t rows = dataset.num_nodes, columns = dataset.num_features;
   if (at.features == FeaturesOn::kDisk) {
     const DType dtype = activation_dtype(options.precision);
-    task.disk_features = std::make_shared<DiskFeatures>(file, options.normalize_features, dtype, device);
-    return {Features(Tensor::empty({0, columns}, dtype, device)),
-            fmt::format("dense, {} x {}", rows, columns), Statistics::kNone};
+    out.disk = std::make_shared<DiskFeatures>(file, options.normalize_features, dtype, device);
+    out.chosen = {Features(Tensor::empty({0, columns}, dtype, device)),
+                  fmt::format("dense, {} x {}", rows, columns), Statistics::kNone};
+    return out;
   }
-  const Tensor x = dataset.x;
-  if (x.defined() && at.features == FeaturesOn::kDevice && !at.in_pieces)
-    return convert_features(dataset, options, FeatureForm::kDense, device);
-  dataset.x = {};
+  if (dataset.x.defined() && at.features == FeaturesOn::kDevice && !at.in_pieces) {
+    out.chosen = convert_features(dataset, options, FeatureForm::kDense, device);
+    return out;
+  }
+  const Tensor x = std::exchange(dataset.x, {});
   const auto piece = [&](std::int64_t begin, std::int64_t end) {
     return x.defined() ? x.slice(begin, end) : load_feature_rows(file, begin, end - begin);
   };
-  return features_in_pieces(piece, rows, columns, task.features_on_host, options, device);
+  out.chosen = features_in_pieces(piece, rows, columns, out.on_host, options, device);
+  return out;
 }
 
 }  // namespace
@@ -67,28 +69,17 @@ bool loads_features(const Placing& placing, const TrainOptions& options) {
          (at.features == FeaturesOn::kDevice && at.graph == GraphOn::kDevice && !at.in_pieces);
 }
 
-void place_features(Dataset& dataset, const Placing& placing, const TrainOptions& options, Device device,
-                    NodeTask& task) {
-  const GraphOn graph = placing.places.front().graph;
+PlacedFeatures place_features(Dataset& dataset, const Placing& placing, const TrainOptions& options,
+                              Device device) {
   const bool can_repeat = !placing.file.empty() && options.reorder == NodeOrder::kNone;
-  ChosenFeatures chosen;
-  for (std::size_t i = 0; !chosen.x.defined(); ++i) {
-    const BatchPlaces& at = placing.places[i];
-    if (at.graph != graph) continue;
-    task.places = at.text;
-    try {
-      chosen = convert_at(at, dataset, placing.file, options, device, task);
+  std::vector<BatchPlaces> places = placing.places;
+  std::erase_if(places, [&](const BatchPlaces& at) { return at.graph != placing.places.front().graph; });
+  for (std::size_t i = 0;; ++i) try {
+      return convert_at(places[i], dataset, placing.file, options, device);
     } catch (const OutOfMemory&) {
-      const auto is_next = [&](std::size_t next) { return placing.places[next].graph == graph; };
-      std::size_t next = i + 1;
-      while (next < placing.places.size() && !is_next(next)) ++next;
-      if (!can_repeat || next == placing.places.size()) throw;
+      if (!can_repeat || i + 1 == places.size()) throw;
       synchronize(device);
     }
-  }
-  task.x = std::move(chosen.x);
-  task.features = std::move(chosen.text);
-  task.feature_norm = chosen.row_norm;
 }
 
 }  // namespace rodeo

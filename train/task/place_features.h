@@ -1,12 +1,13 @@
 /// Puts the features of mini-batches where choose_places() says.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "train/task/batch_places.h"
+#include "train/task/disk_features.h"
 #include "train/task/feature_form.h"
-#include "train/task/node_task.h"
 
 namespace rodeo {
 
@@ -25,10 +26,17 @@ Placing place_dataset(const Dataset& dataset, const TrainOptions& options, Devic
 /// Whether load_dataset() reads the features; else place_features() does.
 bool loads_features(const Placing& placing, const TrainOptions& options);
 
+/// Converted features, and where they are.
+struct PlacedFeatures {
+  ChosenFeatures chosen;
+  bool on_host = false;                // in page-locked memory
+  std::shared_ptr<DiskFeatures> disk;  // features that stay in the file; chosen.x has no rows then
+  std::string places;                  // BatchPlaces::text
+};
+
 /// Converts dense features to placing.places[0] and, where there is no memory for them and they are in a
-/// file, to the next places with the graph where it is. Takes dataset.x, if it is defined. Sets x, features,
-/// feature_norm, features_on_host, disk_features and places of `task`.
-void place_features(Dataset& dataset, const Placing& placing, const TrainOptions& options, Device device,
-                    NodeTask& task);
+/// file, to the next places with the graph where it is. Takes dataset.x, if it is defined.
+PlacedFeatures place_features(Dataset& dataset, const Placing& placing, const TrainOptions& options,
+                              Device device);
 
 }  // namespace rodeo
