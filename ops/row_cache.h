@@ -13,9 +13,9 @@ namespace rodeo {
 ///   x      [m, n]  f64, f32, bf16 or f16; m <= 2^31 - 1
 ///   reads  [m] how often each row was read
 ///   count  in [0, m]
+/// Instead of x, gather(index) may return the rows of an ascending index, i64 [count] on `device`.
 /// Deterministic. Throws Error when sizes disagree.
 RowCache cache_rows(const Tensor& x, const std::vector<std::int32_t>& reads, std::int64_t count);
-/// The same for rows that gather(index) returns, for an ascending index, i64 [count] on `device`.
 RowCache cache_rows(const std::function<Tensor(const Tensor& index)>& gather,
                     const std::vector<std::int32_t>& reads, std::int64_t count, Device device);
 
