@@ -35,6 +35,12 @@ MUTANTS = [
     ("ops/sddmm_tuner.cpp", "if (assumes_no_locality(adj)) return", "if (false) return", "OpsSddmmTuner*"),
     ("ops/plan/row_clusters.h", "(doubles_common && at_most(95))", "at_most(95)", "OpsRowLocality*"),
     ("datasets/degrees.cpp", "if (!is_sorted(dst))", "if (is_sorted(dst))", "DatasetsDegrees*"),
+    # Mini-batches
+    ("ops/cpu/sample_neighbors.cpp", "static_cast<std::uint64_t>(last + 1)", "static_cast<std::uint64_t>(last)", "DatasetsSampleDistribution*"),
+    ("ops/cpu/sample_neighbors.cpp", "begin + (taken ? last : drawn)", "begin + (taken ? (drawn + 1) % (last + 1) : drawn)",
+     "DatasetsSampleDistribution*"),
+    ("train/epoch_batches.cpp", "(targets / 2, 1, ranks)", "(targets, 1, ranks)", "TrainEpochBatches*"),
+    ("train/trainer_batches.cpp", "progress_.batch_loss, loss.dtype()", "0, loss.dtype()", "TrainBatchCheckpoints*"),
     # Dense operators
     ("ops/cpu/dense.cpp", "value > 0 ? 1 / std::sqrt(value)", "value >= 0 ? 1 / std::sqrt(value)", "OpsGcnNorm*"),
     ("ops/cpu/dense.cpp", "value > 0 ? 1 / std::sqrt(value)", "value != 0 ? 1 / std::sqrt(value)", "OpsGcnNorm*"),

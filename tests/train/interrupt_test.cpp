@@ -8,6 +8,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <utility>
 
 #include "tests/support/process.h"
 #include "tests/support/temp_dir.h"
@@ -89,6 +90,67 @@ TEST_F(TrainInterrupt, ASignalEndsTheEpochAndTheRunIsWrittenWhole) {
         << text_of(at + ".out");
     EXPECT_EQ(text_of(at + ".err"), "\nstopping after this epoch; interrupt again to stop at once\n");
   }
+}
+
+/// The columns of a CSV that are no times: epoch, loss, metrics and validation loss.
+std::vector<std::string> results_of(const std::string& path) {
+  std::vector<std::string> rows;
+  std::string row;
+  int column = 0;
+  for (const char c : text_of(path)) {
+    if (c == '\n') rows.push_back(std::exchange(row, {})), column = 0;
+    column += c == ',';
+    if (c != '\n' && column < 6) row += c;
+  }
+  return rows;
+}
+
+TEST_F(TrainInterrupt, ASignalEndsAMiniBatchAndTheRunGoesOnThere) {
+  const TempDir dir;
+  const std::string data = make_dataset(dir), at = dir / "run";
+  const auto arguments = [&](int epochs, const std::string& csv) {
+    return std::vector<std::string>{command("rodeo_train"),
+                                    "--model",
+                                    "sage",
+                                    "--dataset",
+                                    data,
+                                    "--device",
+                                    "cpu",
+                                    "--batch",
+                                    "1",
+                                    "--fanout",
+                                    "5,5",
+                                    "--epochs",
+                                    std::to_string(epochs),
+                                    "--csv",
+                                    csv};
+  };
+  const auto with = [](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const pid_t child = start(with(arguments(100'000, at + ".csv"), {"--checkpoint", at, "--log", at + ".jsonl",
+                                                                   "--checkpoint-every", "100000"}),
+                            at + ".out", at + ".err");
+  wait_for_lines(at + ".jsonl", 3);
+  ASSERT_EQ(kill(child, SIGINT), 0);
+  EXPECT_EQ(wait_for(child), 128 + SIGINT);
+  EXPECT_EQ(text_of(at + ".err"), "\nstopping after this batch; interrupt again to stop at once\n");
+  const std::string log = text_of(at + ".jsonl");
+  const auto last = nlohmann::json::parse(log.substr(log.rfind('\n', log.size() - 2) + 1));
+  EXPECT_EQ(last["stopped"], true);
+  const int epochs = last["epochs"], batch = last.value("batch", 0);
+  // An epoch has about a hundred batches: the signal may have come with the last of them.
+  const std::string place =
+      batch > 0 ? str("after batch ", batch, " of epoch ", epochs + 1) : str("after epoch ", epochs);
+  EXPECT_NE(text_of(at + ".out").find("stopped         by Ctrl-C " + place), std::string::npos)
+      << text_of(at + ".out");
+  ASSERT_EQ(wait_for(start(with(arguments(epochs + 2, at + ".csv"), {"--checkpoint", at, "--resume"}),
+                           at + ".out2", at + ".err2")),
+            0);
+  EXPECT_NE(text_of(at + ".out2").find("resumed         " + place), std::string::npos);
+  ASSERT_EQ(wait_for(start(arguments(epochs + 2, at + "whole.csv"), "/dev/null")), 0);
+  EXPECT_EQ(results_of(at + ".csv"), results_of(at + "whole.csv"));
 }
 
 /// The exit code of a process that sends itself `signals`, `pause_ms` apart, while it listens to them; 7: it

@@ -201,11 +201,14 @@ TEST_P(TrainMiniBatches, ReportsBatches) {
     EXPECT_LE(report.batches->edges, 80 * 5 + 80 * 6 * 3);
     EXPECT_EQ(report.batches->train_ms > 0, report.epoch == 2) << "epoch 2 of 4 is profiled";
     EXPECT_EQ(report.batches->sample_ms > 0, report.epoch == 2);
+    EXPECT_EQ(report.batches->gather_ms > 0, report.epoch == 2);
+    EXPECT_EQ(report.batches->wait_ms > 0, report.epoch != 2);
   });
   ASSERT_EQ(started.size(), 12u);
   EXPECT_EQ(started[4], (std::vector{2, 2, 3}));
   ASSERT_TRUE(summary.batches);
   EXPECT_GT(summary.batches->train_ms, 0);
+  EXPECT_EQ(summary.wait_ms.count, 2) << "epoch 1 is a warm-up";
 }
 
 TEST_P(TrainMiniBatches, SameBitsInEveryRun) {
