@@ -1,3 +1,3 @@
-"""The version of the package: that of the library, which tests/test_package.py compares."""
+"""The version of the package: that of the library, which python/tests/test_ops.py compares."""
 
 __version__ = "0.2.0"
