@@ -155,7 +155,7 @@ class Graph:
         return self._cache["added"]
 
     def explain(self) -> str:
-        """Which SpMM algorithm was chosen for which product so far, and why."""
+        """Which algorithm "auto" chose for which spmm and sddmm of this graph so far, and why. Empty before the first one."""
         return self._core.explain()
 
     def __repr__(self):

@@ -9,6 +9,7 @@
 #include "datasets/dataset.h"
 #include "datasets/hdf5_check.h"
 #include "ops/convert.h"
+#include "ops/sddmm_tuner.h"
 #include "ops/spmm_tuner.h"
 #include "train.h"
 
@@ -124,6 +125,11 @@ nb::object permute(const PyGraph& graph, nb::handle values, double missing) {
   return results.give(moved);
 }
 
+std::string explain(const PyGraph& graph) {
+  const std::string products = explain_spmm(graph.adj), scores = explain_sddmm(graph.adj);
+  return (products.empty() ? "" : "spmm\n" + products) + (scores.empty() ? "" : "sddmm\n" + scores);
+}
+
 }  // namespace
 
 void bind_graph(nb::module_& m) {
@@ -147,7 +153,7 @@ void bind_graph(nb::module_& m) {
       .def_prop_ro("indices", [](const PyGraph& g) { return to_dlpack(g.adj.csr().col); })
       .def_prop_ro("edge_ids",
                    [](const PyGraph& g) { return g.edge_ids.defined() ? to_dlpack(g.edge_ids) : nb::none(); })
-      .def("explain", [](const PyGraph& g) { return explain_spmm(g.adj); });
+      .def("explain", explain);
 }
 
 }  // namespace rodeo::python

@@ -203,3 +203,16 @@ def test_graphs_used_in_inference_mode_can_be_trained_on(device):
     torch.testing.assert_close(graph.permute(weight), expected)
     (graph.permute(weight).sum() + 2 * looped.permute(weight).sum()).backward()
     torch.testing.assert_close(weight.grad, torch.full_like(weight, 3))
+
+
+def test_graphs_explain_their_choices(device):
+    graph = rodeo.Graph.from_edge_index(torch.tensor(make_edges(N, E), device=device), N)
+    assert graph.explain() == ""
+    x = values(N, 8, device=device)
+    rodeo.sddmm(graph, x, x)
+    lines = graph.explain().splitlines()
+    assert lines[0] == "sddmm" and lines[1].startswith("k=8 f32 unweighted: ") and "spmm" not in lines
+    rodeo.spmm(graph, x, torch.ones(E, device=device))
+    lines = graph.explain().splitlines()
+    assert lines[0] == "spmm" and lines[1].startswith("n=8 f32 weighted: ") and "sddmm" in lines
+    assert graph.T.explain() == ""
