@@ -216,3 +216,12 @@ def test_graphs_explain_their_choices(device):
     lines = graph.explain().splitlines()
     assert lines[0] == "spmm" and lines[1].startswith("n=8 f32 weighted: ") and "sddmm" in lines
     assert graph.T.explain() == ""
+
+
+def test_docstrings_stand_alone():
+    functions = [name for name in rt.__all__ if name not in ("nn", "graph_of")]
+    assert len(functions) == 8
+    for name in functions:
+        text = getattr(rt, name).__doc__
+        assert "[" in text and ("->" in text or "returns" in text or "gives" in text), f"{name} states no shapes"
+    assert "ValueError" in rt.__doc__ and "bf16" in rt.__doc__
