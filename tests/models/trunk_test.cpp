@@ -143,6 +143,15 @@ TEST(ModelsTrunkErrors, NameOptionAndExpectation) {
   TrainOptions options = published_options("gcn");
   EXPECT_ERROR(apply_options({{"layer-dropout", "0.5,0.5", ""}}, options),
                "--layer-dropout needs a number for each hidden layer, 1, got 2");
+  for (const char* part : {"batch", "pre-linear"}) {
+    options = published_options("gatv2");
+    const std::string text =
+        error_of([&] { apply_options({{"edge-features", "true", ""}, {part, "20", ""}}, options); });
+    EXPECT_EQ(text.find("--edge-features is for the published models: not with --batch, --norm"), 0u) << text;
+  }
+  options = published_options("gin");
+  EXPECT_ERROR(apply_options({{"no-bias", "true", ""}}, options),
+               "--no-bias is not for gin: its layers are networks of two linear layers, which have biases");
   options = published_options("gcn");
   options.trunk.pre_linear = 2147483647;  // as a damaged file of weights may say
   EXPECT_ERROR(check_trunk(options), "--pre-linear must be at most 64, got 2147483647");

@@ -45,6 +45,10 @@ expect_error 2 "of 2: .*missing.h5" --ranks 2 --dataset missing.h5
 
 # Mini-batches: --batch is of all ranks together, so their number changes rounding alone.
 batches() { "$bin/rodeo_train" --model sage --dataset g.h5 --device cpu --quiet --batch 32 --fanout 4,3 "$@" > out.txt 2> err.txt || fail "$*: $(cat err.txt)"; }
+for option in "--features-on disk" "--graph-on host"; do
+  "$bin/rodeo_train" --model sage --dataset g.h5 --device cpu --batch 32 --fanout 4,3 --ranks 2 $option >out.txt 2>err.txt && fail "$option: no error"
+  grep -q -- "$option works on one rank" err.txt || fail "$option: $(cat err.txt)"
+done
 batches --epochs 5 --dropout 0 --csv one.csv
 for ranks in 2 4; do
   batches --epochs 5 --dropout 0 --ranks $ranks --csv $ranks.csv --report $ranks.html

@@ -40,6 +40,8 @@ void check_rank_options(const TrainOptions& options) {
   refuse(options.task == TaskKind::kGraph, "--task graph");
   refuse(options.edge_features, "--edge-features");
   refuse(options.prune_rows, "--prune-rows");
+  refuse(options.features_on == FeaturesOn::kDisk, "--features-on disk");
+  refuse(options.graph_on == GraphOn::kHost, "--graph-on host");
 }
 
 }  // namespace rodeo

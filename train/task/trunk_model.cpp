@@ -133,6 +133,9 @@ void check_trunk(const TrainOptions& options) {
   check(parts.bias || options.model != "gin",
         "--no-bias is not for gin: its layers are networks of two linear layers, which have biases");
   if (!uses_trunk(options)) return;
+  check(!options.edge_features || options.task != TaskKind::kNode,
+        "--edge-features is for the published models: not with --batch, --norm, --residual, --jk, --act, "
+        "--pre-linear, --post-linear, --no-bias and --layer-dropout");
   check(!options.prune_rows,
         "--prune-rows is for the published GCN: not with --norm, --residual, --jk, --act, --pre-linear, "
         "--post-linear, --no-bias and --layer-dropout");
