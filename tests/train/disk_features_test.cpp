@@ -152,7 +152,9 @@ TEST_P(TrainDiskFeatures, ACacheChangesNoBitsAndReadsLess) {
 
 // Many chunks, each with the rows that it reads.
 TEST_P(TrainDiskFeatures, EvaluationReadsChunks) {
-  const NodeRun run = load_run(options("sage", FeaturesOn::kDisk), device());
+  TrainOptions of = options("sage", FeaturesOn::kDisk);
+  of.feature_cache_mib = 0;  // a GPU would hold all rows
+  const NodeRun run = load_run(of, device());
   DiskFeatures& disk = *run.task.disk_features;
   const Tensor all = disk.read_in_pieces([] {
     std::vector<std::int64_t> rows(400);
@@ -197,7 +199,9 @@ TEST_P(TrainDiskFeatures, TheHostDoesNotHoldTheFeatures) {
 }
 
 TEST_P(TrainDiskFeatures, AFileThatIsCutWhileItTrainsIsAnError) {
-  const NodeRun run = load_run(options("sage", FeaturesOn::kDisk), device());
+  TrainOptions of = options("sage", FeaturesOn::kDisk);
+  of.feature_cache_mib = 0;  // a GPU would hold all rows
+  const NodeRun run = load_run(of, device());
   Trainer trainer = make_trainer(run, {.epochs = 3});
   trainer.fit();
   std::filesystem::resize_file(path_, std::filesystem::file_size(path_) - 30000);
