@@ -145,8 +145,9 @@ TEST(ModelsTrunkErrors, NameOptionAndExpectation) {
                "--layer-dropout needs a number for each hidden layer, 1, got 2");
   for (const char* part : {"batch", "pre-linear"}) {
     options = published_options("gatv2");
-    const std::string text =
-        error_of([&] { apply_options({{"edge-features", "true", ""}, {part, "20", ""}}, options); });
+    const std::string text = error_of([&] {
+      apply_options({{"edge-features", "true", ""}, {part, "20", ""}}, options);
+    });
     EXPECT_EQ(text.find("--edge-features is for the published models: not with --batch, --norm"), 0u) << text;
   }
   options = published_options("gin");

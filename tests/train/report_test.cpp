@@ -20,6 +20,14 @@ std::size_t count(const std::string& text, std::string_view what) {
   return n;
 }
 
+TEST(TrainSvg, StackedChartsKeepTheirHeight) {
+  const std::string bars = svg::bars("times", {{"a", 1, ""}, {"b", 2, ""}});
+  ASSERT_EQ(count(bars, "class=\"chart\""), 1u);
+  const std::string all = svg::stacked({{"first", bars}, {"second", bars}});
+  EXPECT_EQ(count(all, "<svg "), 3u);
+  EXPECT_EQ(count(all, "class=\"chart\""), 1u) << "an inner chart with this class fills the outer one";
+}
+
 TEST(TrainSvg, TicksAreRound) {
   EXPECT_EQ(svg::ticks(0, 10, 5), (std::vector<double>{0, 2, 4, 6, 8, 10}));
   EXPECT_EQ(svg::ticks(-3, 7, 4), (std::vector<double>{0, 5}));

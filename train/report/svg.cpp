@@ -325,8 +325,13 @@ std::string stacked(const std::vector<std::pair<std::string, std::string>>& char
   std::string out = open("Charts", kStep * static_cast<double>(charts.size()));
   for (std::size_t i = 0; i < charts.size(); ++i) {
     const double y = kStep * static_cast<double>(i);
+    // The style of the class has a height of `auto`, which would stretch an inner chart over the whole
+    // picture.
+    constexpr std::string_view kClass = " class=\"chart\"";
+    std::string chart = charts[i].second;
+    if (const std::size_t at = chart.find(kClass); at != chart.npos) chart.erase(at, kClass.size());
     out += text(kLeft, y + 20, "start", charts[i].first, " font-weight=\"bold\"");
-    out += fmt::format("<g transform=\"translate(0 {:g})\">{}</g>\n", y + kHeading, charts[i].second);
+    out += fmt::format("<g transform=\"translate(0 {:g})\">{}</g>\n", y + kHeading, chart);
   }
   return standalone(out + "</svg>\n");
 }
