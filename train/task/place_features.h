@@ -18,8 +18,7 @@ struct Placing {
 };
 
 /// Chosen by the header of the file, or for a dataset in memory. Throws Error as choose_places() does, and
-/// for
-/// --features-on host and disk where the features are sparse.
+/// where --features-on is host or disk and the features are sparse.
 Placing place_file(const TrainOptions& options, Device device);
 Placing place_dataset(const Dataset& dataset, const TrainOptions& options, Device device);
 
