@@ -126,8 +126,9 @@ struct FeatureFile::State {
       job.sorting = false, job.sorted = true;
       has_work.notify_all();
     } else {
-      const std::size_t begin = job.next, step = std::clamp<std::size_t>(job.ranges.size() / (4 * kThreads),
-                                                                         1, kMostRangesAtOnce);
+      const std::size_t begin = job.next,
+                        step = std::clamp<std::size_t>(job.ranges.size() / (std::size_t{4} * kThreads), 1,
+                                                       kMostRangesAtOnce);
       const std::size_t end = job.next = std::min(job.ranges.size(), begin + step);
       lock.unlock();
       try {
@@ -188,7 +189,9 @@ struct FeatureFile::State {
     };
     bool bad = false;
     for (std::int64_t i = 0; i < width; ++i) bad |= is_bad(i);
-    for (std::int64_t i = 0; bad; ++i) check(!is_bad(i), where, "[", row, ", ", i, "] is not a finite float");
+    if (!bad) return;
+    for (std::int64_t i = 0; i < width; ++i)
+      check(!is_bad(i), where, "[", row, ", ", i, "] is not a finite float");
   }
   void check_finite(std::int64_t row, const char* values) const {
     if (dtype == DType::kF32)
