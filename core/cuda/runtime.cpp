@@ -175,6 +175,20 @@ void wait_event(CUevent_st* event) {
   check_cuda(status, "waiting for an event");
 }
 
+namespace {
+
+cudaError_t enqueue_wait(CUstream_st* later, CUstream_st* earlier) noexcept {
+  cudaEvent_t event = nullptr;
+  cudaError_t ordered = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+  if (ordered != cudaSuccess) return ordered;
+  ordered = cudaEventRecord(event, earlier);
+  if (ordered == cudaSuccess) ordered = cudaStreamWaitEvent(later, event, 0);
+  cudaEventDestroy(event);  // takes effect once the event is done
+  return ordered;
+}
+
+}  // namespace
+
 bool order_after(CUstream_st* earlier, Device device) {
   const Context& context = Context::of(device);
   // The other framework waited for the device before its capture, and its rules for captures forbid to ask.
@@ -203,14 +217,8 @@ void join_streams(const std::vector<CUstream_st*>& streams, Device device) noexc
   };
   std::vector<CUstream_st*> joined;
   std::ranges::copy_if(streams, std::back_inserter(joined), is_free);
-  const auto wait = [](CUstream_st* later, CUstream_st* earlier) {
-    cudaEvent_t event = nullptr;
-    if (cudaEventCreateWithFlags(&event, cudaEventDisableTiming) != cudaSuccess) return;
-    if (cudaEventRecord(event, earlier) == cudaSuccess) cudaStreamWaitEvent(later, event, 0);
-    cudaEventDestroy(event);
-  };
-  for (std::size_t i = 1; i < joined.size(); ++i) wait(joined[0], joined[i]);
-  for (std::size_t i = 1; i < joined.size(); ++i) wait(joined[i], joined[0]);
+  for (std::size_t i = 1; i < joined.size(); ++i) enqueue_wait(joined[0], joined[i]);
+  for (std::size_t i = 1; i < joined.size(); ++i) enqueue_wait(joined[i], joined[0]);
   exchange_device(before);
 }
 
@@ -224,12 +232,7 @@ CUstream_st* make_stream(Device device) {
 }
 
 void stream_waits(CUstream_st* later, CUstream_st* earlier) {
-  cudaEvent_t event = nullptr;
-  check_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event");
-  cudaError_t ordered = cudaEventRecord(event, earlier);
-  if (ordered == cudaSuccess) ordered = cudaStreamWaitEvent(later, event, 0);
-  cudaEventDestroy(event);  // takes effect once the event is done
-  check_cuda(ordered, "ordering two streams");
+  check_cuda(enqueue_wait(later, earlier), "ordering two streams");
 }
 
 void discard_event(CUevent_st* event) noexcept {
