@@ -47,8 +47,8 @@ struct KernelTuning {
   static constexpr double kReserve =
       2.5;                             // a new candidate needs this multiple of the best time in the budget
   static constexpr int kSamples = 12;  // of each candidate, at most
-  static constexpr double kSampleMs = 0.2;         // shorter runs are timed kRunsOfASample at a time,
-  static constexpr int kRunsOfASample = 8;         // so that launch overhead is hidden
+  static constexpr double kSampleMs = 0.2;         // of shorter runs a sample is the mean of kRunsOfASample,
+  static constexpr int kRunsOfASample = 8;         // because their times vary more
   static constexpr std::int64_t kSmall = 1 << 20;  // edges x columns: below it launch overhead dominates
   static_assert(kTie > 1 && kHopeless > kTie, "what is equal to the best is not dropped");
 };
