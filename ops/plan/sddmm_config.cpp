@@ -10,6 +10,7 @@ namespace rodeo {
 namespace {
 
 constexpr std::int64_t kChunkBytes = 16;
+constexpr double kSomewhatLocal = 0.2;  // RowLocality::share of a 7-point grid is more, of random graphs 0
 constexpr std::int64_t kMaxSliceChunks = std::end(kSddmmCases)[-1].tile.max_chunks();
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
@@ -39,7 +40,7 @@ SddmmAlgorithm choose_sddmm_algorithm(const SddmmSizes& sizes) {
   constexpr std::int64_t kVeryLongRow = 256, kLongRow = 80, kFullRow = 32, kClusterRow = 24, kMeshRow = 16;
   constexpr std::int64_t kTinyBytes = 32, kMediumBytes = 64, kWideBytes = 512, kSmallB2 = 4 << 20;
   constexpr std::int64_t kFewElements = 16;
-  constexpr double kLocal = 0.45, kSomewhatLocal = 0.2;
+  constexpr double kLocal = 0.45;
   const auto mean_is = [&](std::int64_t length) { return sizes.edges >= length * sizes.rows; };
   const std::int64_t bytes = sizes.heads * sizes.k * static_cast<std::int64_t>(sizes.element_bytes);
   const bool has_popular_rows = bytes > kMediumBytes && sizes.cols * bytes <= kSmallB2 && mean_is(kFullRow) &&
@@ -61,12 +62,16 @@ SddmmAlgorithm choose_sddmm_algorithm(const SddmmSizes& sizes) {
 SddmmConfig choose_sddmm_config(const SddmmSizes& sizes, SddmmAlgorithm algorithm,
                                 const DeviceProperties& gpu) {
   const std::int64_t chunks = ceil_div(sizes.k * static_cast<std::int64_t>(sizes.element_bytes), kChunkBytes);
-  return {algorithm, chunks, choose_slice_chunks(sizes, chunks, gpu)};
+  return {.algorithm = algorithm,
+          .chunks = chunks,
+          .slice_chunks = choose_slice_chunks(sizes, chunks, gpu),
+          .on_mesh = algorithm == SddmmAlgorithm::kRows && sizes.reuse >= kSomewhatLocal};
 }
 
-SddmmTile choose_sddmm_tile(std::int64_t slice_chunks, std::size_t element_bytes) {
+SddmmTile choose_sddmm_tile(std::int64_t slice_chunks, std::size_t element_bytes, bool on_mesh) {
   for (const SddmmCase& c : kSddmmCases)
-    if (slice_chunks <= c.tile.max_chunks() && (element_bytes <= 4 || c.f64)) return c.tile;
+    if (slice_chunks <= c.tile.max_chunks() && (element_bytes <= 4 || c.f64) && (on_mesh || !c.mesh))
+      return c.tile;
   fail("[sddmm] a slice has at most ", kMaxSliceChunks, " chunks, got ", slice_chunks);
 }
 
@@ -77,6 +82,7 @@ std::ostream& operator<<(std::ostream& out, const SddmmTile& tile) {
 std::ostream& operator<<(std::ostream& out, const SddmmConfig& config) {
   out << config.algorithm << ", " << config.chunks << " chunks";
   if (config.has_slices()) out << " in slices of " << config.slice_chunks;
+  if (config.on_mesh) out << ", on a mesh";
   return out;
 }
 

@@ -36,6 +36,7 @@ struct SddmmConfig {
   SddmmAlgorithm algorithm = SddmmAlgorithm::kRows;  // never kAuto
   std::int64_t chunks = 0;                           // of 16 bytes, of a head
   std::int64_t slice_chunks = 0;                     // of one launch
+  bool on_mesh = false;                              // by rows, where consecutive rows have columns in common
 
   bool has_slices() const { return slice_chunks < chunks; }
 };
@@ -44,10 +45,11 @@ struct SddmmConfig {
 std::ostream& operator<<(std::ostream& out, const SddmmTile& tile);
 std::ostream& operator<<(std::ostream& out, const SddmmConfig& config);
 
-/// A template case of kRows and of kEdges, for f32, f16 and bf16, and with `f64` for f64.
+/// A template case of kRows and of kEdges, for f32, f16 and bf16, and with `f64` for f64. With `mesh`, only
+/// of kRows, and only where SddmmConfig::on_mesh.
 struct SddmmCase {
   SddmmTile tile;
-  bool f64;
+  bool f64, mesh = false;
 };
 // clang-format off
 inline constexpr SddmmCase kSddmmCases[] = {
@@ -56,7 +58,10 @@ inline constexpr SddmmCase kSddmmCases[] = {
     {{4, 1}, false},
     {{8, 1}, true},    // f64 is a reference: a tile for heads of up to 16 columns, and one for all others
     {{8, 2}, false},   // two loads: fewer shuffles than with 16 lanes
+    // Where gathers hit the L1, shuffles are what costs. Elsewhere registers for more warps are worth more.
+    {{8, 4}, false, true},
     {{32, 1}, false},
+    {{16, 4}, false, true},
     {{32, 2}, false},
     {{32, 4}, true},   // the longest slice
 };
@@ -65,11 +70,11 @@ inline constexpr SddmmCase kSddmmCases[] = {
 /// The algorithm that is faster, from sizes, clusters, reuse, longest row and weights. pitch is not read.
 SddmmAlgorithm choose_sddmm_algorithm(const SddmmSizes& sizes);
 
-/// algorithm: kRows or kEdges. Of the sizes only cols, heads, k, element_bytes and pitch are read.
+/// algorithm: kRows or kEdges. Of the sizes cols, heads, k, element_bytes, pitch and reuse are read.
 SddmmConfig choose_sddmm_config(const SddmmSizes& sizes, SddmmAlgorithm algorithm,
                                 const DeviceProperties& gpu);
 
 /// The first case that covers a slice.
-SddmmTile choose_sddmm_tile(std::int64_t slice_chunks, std::size_t element_bytes);
+SddmmTile choose_sddmm_tile(std::int64_t slice_chunks, std::size_t element_bytes, bool on_mesh);
 
 }  // namespace rodeo

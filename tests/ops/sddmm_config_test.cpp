@@ -120,6 +120,14 @@ TEST(OpsSddmmConfig, TheFasterOrderOfMeasuredGraphs) {
   }
 }
 
+TEST(OpsSddmmConfig, OnlyRowsOfMeshesAreOnAMesh) {
+  SddmmSizes s = sizes(1'000'000, 6'940'000, 1, 128);
+  EXPECT_FALSE(choose_sddmm_config(s, SddmmAlgorithm::kRows, kH200).on_mesh);
+  s.reuse = 0.28;  // of a 7-point grid
+  EXPECT_TRUE(choose_sddmm_config(s, SddmmAlgorithm::kRows, kH200).on_mesh);
+  EXPECT_FALSE(choose_sddmm_config(s, SddmmAlgorithm::kEdges, kH200).on_mesh);
+}
+
 TEST(OpsSddmmConfig, SlicesFollowTheL2) {
   EXPECT_EQ(by_rule(sizes(169343, 2315598, 1, 128), kA100).slice_chunks, 8);
   EXPECT_EQ(by_rule(sizes(100000, 1000000, 1, 128)).slice_chunks, 32);
@@ -132,9 +140,15 @@ TEST(OpsSddmmConfig, TheFewestLanesCoverASlice) {
       {17, "32 lanes x 1 load"},  {32, "32 lanes x 1 load"},  {33, "32 lanes x 2 loads"},
       {65, "32 lanes x 4 loads"}, {128, "32 lanes x 4 loads"}};
   for (const auto& [chunks, expected] : cases)
-    EXPECT_EQ(text(choose_sddmm_tile(chunks, 4)), expected) << chunks;
+    EXPECT_EQ(text(choose_sddmm_tile(chunks, 4, false)), expected) << chunks;
+  const std::pair<std::int64_t, const char*> of_mesh[] = {
+      {16, "8 lanes x 2 loads"},  {17, "8 lanes x 4 loads"},  {32, "8 lanes x 4 loads"},
+      {33, "16 lanes x 4 loads"}, {64, "16 lanes x 4 loads"}, {65, "32 lanes x 4 loads"}};
+  for (const auto& [chunks, expected] : of_mesh)
+    EXPECT_EQ(text(choose_sddmm_tile(chunks, 4, true)), expected) << chunks;
   for (std::int64_t chunks = 1; chunks <= 128; ++chunks)
-    EXPECT_GE(choose_sddmm_tile(chunks, 8).max_chunks(), chunks);
+    for (const bool on_mesh : {false, true})
+      EXPECT_GE(choose_sddmm_tile(chunks, 8, on_mesh).max_chunks(), chunks);
 }
 
 }  // namespace

@@ -83,18 +83,18 @@ void launch_tile(DotArgs<typename Tile::T, typename Tile::Sum> args, const Adjac
 
 /// One launch with the template case for args.chunks (kSddmmCases).
 template <class T, class Sum>
-void launch_slice(const DotArgs<T, Sum>& args, const Adjacency& adj, SddmmAlgorithm algorithm,
+void launch_slice(const DotArgs<T, Sum>& args, const Adjacency& adj, const SddmmConfig& config,
                   Device device) {
-  const SddmmTile tile = choose_sddmm_tile(args.chunks, sizeof(T));
+  const SddmmTile tile = choose_sddmm_tile(args.chunks, sizeof(T), config.on_mesh);
   const auto try_case = [&]<std::size_t kCase>() {
     constexpr SddmmCase kCandidate = kSddmmCases[kCase];
     constexpr SddmmTile kTile = kCandidate.tile;
     if constexpr (sizeof(T) <= 4 || kCandidate.f64) {
       if (kTile != tile) return;
-      if (algorithm == SddmmAlgorithm::kEdges)
-        launch_tile<DotTile<T, kTile.lanes, kTile.chunks, true>>(args, adj, device);
-      else
+      if (config.algorithm == SddmmAlgorithm::kRows)
         launch_tile<DotTile<T, kTile.lanes, kTile.chunks, false>>(args, adj, device);
+      else if constexpr (!kCandidate.mesh)
+        launch_tile<DotTile<T, kTile.lanes, kTile.chunks, true>>(args, adj, device);
     }
   };
   [&]<std::size_t... kCase>(std::index_sequence<kCase...>) {
@@ -114,7 +114,8 @@ void sddmm_dot(const Adjacency& adj, const Tensor& weight, const Tensor& b1, con
                                                   .heads = heads,
                                                   .k = k,
                                                   .element_bytes = size_of(b1.dtype()),
-                                                  .pitch = padded.pitch},
+                                                  .pitch = padded.pitch,
+                                                  .reuse = row_locality(adj).share()},
                                                  algorithm, Context::of(b1.device()).properties());
   const bool by_edges = config.algorithm == SddmmAlgorithm::kEdges;
   std::optional<PaddedRows> padded_b1;  // by edges b1 is read 16 bytes at a time, as b2 is
@@ -147,7 +148,7 @@ void sddmm_dot(const Adjacency& adj, const Tensor& weight, const Tensor& b1, con
       args.before = first > 0 ? static_cast<const Sum*>(partial.raw()) : nullptr;
       args.partial = config.slice_chunks < left ? static_cast<Sum*>(partial.raw()) : nullptr;
       args.out = device_data<T>(out);
-      launch_slice(args, adj, config.algorithm, out.device());
+      launch_slice(args, adj, config, out.device());
     }
   });
 }
