@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "core/adjacency.h"
+#include "core/l2_flush.h"
 #include "core/stopwatch.h"
 #include "ops/graph_hash.h"
-#include "ops/sparse/l2_flush.h"
 #include "ops/sparse/tuning_cache.h"
 
 namespace rodeo {
