@@ -84,6 +84,7 @@ class Clone:
             text = self.help(program, words[1])
         if "--model" in text:
             text += "".join(self.help("rodeo_train", "--model", model) for model in ("gcn", "gat", "sage", "gin", "sgc", "appnp"))
+            text += "".join(self.help("rodeo_train", "--model", "gin", "--task", task) for task in ("link", "graph"))
         for word in words[1:]:
             option = re.match(r"--[a-z][\w-]*", word)
             if option and not re.search(re.escape(option[0]) + r"(?![\w-])", text) and option[0] not in ("--help", "--version"):
