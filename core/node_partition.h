@@ -13,8 +13,8 @@ namespace rodeo {
 class NodePartition {
  public:
   /// `rows` has a value for each rank. Throws Error if it has not, or where the first node of a rank with
-  /// nodes is no multiple of 4, which dropout masks need (RandomKey::first_row).
-  NodePartition(Communicator ranks, std::vector<std::int64_t> rows);
+  /// nodes is no multiple of `alignment`. Dropout masks need 4 (RandomKey::first_row).
+  NodePartition(Communicator ranks, std::vector<std::int64_t> rows, std::int64_t alignment = 4);
 
   const Communicator& ranks() const { return ranks_; }
   const std::vector<std::int64_t>& rows() const { return rows_; }

@@ -15,4 +15,14 @@ class ScopedStreams {
   ScopedStreams& operator=(const ScopedStreams&) = delete;
 };
 
+/// RAII guard: the keys of steps of this thread have this RandomKey::first_row instead of that of their
+/// RandomStep, for arrays that are cut elsewhere than the nodes. Not nested.
+class ScopedFirstRow {
+ public:
+  explicit ScopedFirstRow(std::int64_t first_row);
+  ~ScopedFirstRow();
+  ScopedFirstRow(const ScopedFirstRow&) = delete;
+  ScopedFirstRow& operator=(const ScopedFirstRow&) = delete;
+};
+
 }  // namespace rodeo

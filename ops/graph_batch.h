@@ -30,6 +30,7 @@ class GraphSet {
   /// i64 [graphs + 1], on the device of adj
   const Tensor& graph_ptr() const { return graph_ptr_; }
   std::int64_t num_nodes(std::int64_t graph) const { return nodes_[graph + 1] - nodes_[graph]; }
+  std::int64_t num_edges(std::int64_t graph) const { return edges_[graph + 1] - edges_[graph]; }
 
   /// Builds the batch on the device of adj: one copy of the graphs' positions from the host, one kernel. A
   /// graph may occur several times. Edges of a row keep their order. The same result on every device. Throws

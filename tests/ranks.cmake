@@ -2,7 +2,7 @@
 find_program(RODEO_MPIRUN mpirun)
 mark_as_advanced(RODEO_MPIRUN)
 
-add_executable(rank_tests ranks/main.cpp ranks/communicator_test.cpp ranks/training_test.cpp ranks/aggregation_test.cpp ranks/edge_share_test.cpp ranks/batches_test.cpp support/near.cpp)
+add_executable(rank_tests ranks/main.cpp ranks/communicator_test.cpp ranks/training_test.cpp ranks/aggregation_test.cpp ranks/edge_share_test.cpp ranks/batches_test.cpp ranks/graph_task_test.cpp support/near.cpp)
 target_link_libraries(rank_tests PRIVATE rodeo OpenMP::OpenMP_CXX GTest::gtest)
 add_executable(rank_faults ranks/faults.cpp)
 add_executable(rank_launch ranks/launch.cpp)
@@ -34,7 +34,8 @@ set_tests_properties(Ranks.tcp.2 Ranks.tcp.4 Ranks.tcp.faults Ranks.launch Ranks
 
 add_test(NAME Ranks.commands
          COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/ranks/commands_test.sh ${PROJECT_BINARY_DIR}/bin)
-set_tests_properties(Ranks.commands PROPERTIES TIMEOUT 150)
+add_test(NAME Ranks.tasks COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/ranks/tasks_test.sh ${PROJECT_BINARY_DIR}/bin)
+set_tests_properties(Ranks.commands Ranks.tasks PROPERTIES TIMEOUT 150)
 
 if(NOT RODEO_WITH_MPI)
   set(no_mpi "this build has no MPI: install libopenmpi-dev and openmpi-bin")

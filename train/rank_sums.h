@@ -19,7 +19,7 @@ Split split_of_all(const NodePartition& nodes, const Split& own);
 
 class RankSums {
  public:
-  /// For mini-batches: each rank computes the losses of its share of a batch, and metrics of all nodes.
+  /// For mini-batches: each rank computes the losses of its share of a batch, and metrics of all data.
   RankSums(Communicator ranks, std::vector<Variable> parameters, Device device);
   /// For an objective that every rank computes of all nodes: gradients are summed, losses and metrics are
   /// not.

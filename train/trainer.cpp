@@ -97,7 +97,10 @@ Trainer::Trainer(Module& model, TrainObjective objective, std::vector<ParameterG
       evaluation_(
           device_, [this] { return evaluate(); }, model.parameters()) {
   check_options();
-  if (options.partition) ranks_ = std::make_unique<RankSums>(options.partition, adam_.parameters(), device_);
+  if (options.partition)
+    ranks_ = std::make_unique<RankSums>(options.partition, adam_.parameters(), device_);
+  else if (objective_.ranks.size() > 1)
+    ranks_ = std::make_unique<RankSums>(objective_.ranks, adam_.parameters(), device_);
   check(objective_.loss && objective_.evaluate, "[train] the objective has no loss or no evaluate function");
 }
 
@@ -145,9 +148,11 @@ Tensor Trainer::step() {
 Tensor Trainer::update(const Variable& loss) {
   if (!seed_.defined()) seed_ = Tensor::full({}, 1, loss.dtype(), device_);
   loss.backward(seed_);
-  if (ranks_) ranks_->sum_gradients();
+  const bool sums_losses = ranks_ && objective_.loss_is_part;
+  const Tensor out = sums_losses ? loss.value().clone() : loss.value();
+  if (ranks_) ranks_->sum_gradients(sums_losses ? out : Tensor());
   adam_.step(options_.clip_norm);
-  return loss.value();
+  return out;
 }
 
 Tensor Trainer::evaluate() {

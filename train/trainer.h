@@ -134,13 +134,19 @@ struct TrainObjective {
   /// For mini-batches: prepares epoch 1, 2, ... and returns its number of steps, at least 1. Each calls
   /// loss() once; the loss of the epoch is their mean. Such epochs run without a CUDA graph.
   std::function<int(int epoch)> begin_epoch = {};
+  /// Over several ranks: loss() is the rank's part of the loss, and the parts are summed. Without it, every
+  /// rank computes the whole loss.
+  bool loss_is_part = false;
+  /// The ranks of mini-batches, where TrainerOptions::partition is null.
+  Communicator ranks = {};
 };
 
 class Trainer {
  public:
-  /// Trains `objective` by the same rules. options.training_rows is not used. With options.partition, every
-  /// rank computes the same losses and metrics of all nodes, from logits by all_gather_replicated; gradients
-  /// of the parameters are summed. Throws Error as below.
+  /// Trains `objective` by the same rules. options.training_rows is not used. With options.partition or
+  /// objective.ranks, gradients of the parameters are summed over ranks. Every rank computes the same metrics
+  /// of all data, and the same losses (from logits by all_gather_replicated) or with objective.loss_is_part
+  /// its part of them. Throws Error as below.
   Trainer(Module& model, TrainObjective objective, std::vector<ParameterGroup> groups,
           const TrainerOptions& options = {});
   /// `forward` returns the logits of `model`: [nodes, classes], but see options.training_rows. `model` must

@@ -59,9 +59,10 @@ void describe(const Console& console, const NodeRun& run, const TrainOptions& op
                                    task.split_sizes[2], nodes ? "" : " ", task.parts_of));
   if (task.partition) console.say("ranks", describe_ranks(*task.partition));
   if (task.ranks.size() > 1)
-    console.say("ranks", fmt::format("{} over {}, {}; graph and features on each", task.ranks.size(),
+    console.say("ranks", fmt::format("{} over {}, {}; {} and features on each", task.ranks.size(),
                                      task.ranks.backend(),
-                                     options.batch_by_parts ? "a part each" : "a share of each batch"));
+                                     options.batch_by_parts ? "a part each" : "a share of each batch",
+                                     options.task == TaskKind::kGraph ? "graphs" : "graph"));
   const auto& batches = run.model.mini_batches;
   console.say("features",
               task.features + (batches && !batches->features.empty() ? ", " + batches->features : ""));
@@ -72,11 +73,12 @@ void describe(const Console& console, const NodeRun& run, const TrainOptions& op
   console.say("algorithms", model.algorithms);
   for (const std::string& warning : data_warnings(task, options)) console.say("warning", warning);
   if (options.aggregation != Aggregation::kAuto && !task.partition)
-    console.say("warning", str("--aggregation ", options.aggregation,
-                               task.ranks.size() > 1
-                                   ? " is for the whole graph, and ranks of --batch exchange gradients alone"
-                                   : " says what several ranks exchange, and this is one",
-                               ": it has no effect"));
+    console.say("warning",
+                str("--aggregation ", options.aggregation,
+                    task.ranks.size() > 1
+                        ? " is for one whole graph, and ranks of mini-batches exchange gradients alone"
+                        : " says what several ranks exchange, and this is one",
+                    ": it has no effect"));
   console.say("model", fmt::format("{}: {} parameters", model.text, model.module->num_parameters()));
   console.blank_line();
 }

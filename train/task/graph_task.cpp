@@ -8,107 +8,14 @@
 #include <utility>
 
 #include "datasets/hdf5_check.h"
-#include "models/graph_classifier.h"
-#include "ops/dense.h"
-#include "ops/gather_rows.h"
-#include "ops/graph_batch.h"
-#include "ops/loss.h"
-#include "train/objective.h"
 #include "train/task/counted.h"
-#include "train/task/regression_objective.h"
+#include "train/task/graph_objective.h"
 
 namespace rodeo {
 namespace {
 
 using Ids = std::vector<std::int64_t>;
-constexpr std::uint64_t kFoldStream = 0x666f6c64, kBatchStream = 0x6261746368;
-
-/// `ids` in an order drawn from (seed, stream).
-Ids shuffled(const Ids& ids, std::uint64_t seed, std::uint64_t stream) {
-  std::vector<std::pair<std::uint64_t, std::int64_t>> keyed;
-  for (const std::int64_t id : ids) {
-    const Philox4 random = philox(seed, stream, static_cast<std::uint64_t>(id));
-    keyed.emplace_back(std::uint64_t{random.word[0]} << 32 | random.word[1], id);
-  }
-  std::sort(keyed.begin(), keyed.end());
-  Ids out;
-  for (const auto& [key, id] : keyed) out.push_back(id);
-  return out;
-}
-
-/// What the functions of the objective share.
-struct GraphObjective {
-  GraphClassifier* model = nullptr;
-  GraphSet set;
-  GcnGraph whole;             // of the set; for GIN only adj
-  Tensor x, f, label, every;  // f: edge features, undefined unless the model reads them
-  Ids host_label, training;
-  std::shared_ptr<const TargetErrors> errors;  // of labels that are numbers; else null
-  std::vector<float> targets;                  // [graphs, columns] of these
-  RegressionLoss kind = RegressionLoss::kMse;
-  Split split;
-  std::uint64_t seed = 0;
-  std::size_t batch_graphs = 0;
-  std::vector<Ids> batches;  // of the current epoch
-  std::size_t next = 0;
-
-  int begin_epoch(int epoch) {
-    const Ids order = shuffled(training, seed, kBatchStream + (static_cast<std::uint64_t>(epoch) << 32));
-    batches.clear();
-    next = 0;
-    for (std::size_t begin = 0; begin < order.size(); begin += batch_graphs) {
-      const std::size_t end = std::min(begin + batch_graphs, order.size());
-      // A single graph may have a single node, which batch normalisation cannot train on.
-      if (end - begin == 1 && !batches.empty())
-        batches.back().push_back(order[begin]);
-      else
-        batches.emplace_back(order.begin() + static_cast<std::ptrdiff_t>(begin),
-                             order.begin() + static_cast<std::ptrdiff_t>(end));
-    }
-    return static_cast<int>(batches.size());
-  }
-
-  Variable loss() {
-    const Ids& graphs = batches.at(next++);
-    const GraphBatch batch = set.batch(graphs);
-    GcnGraph graph{batch.adj, {}, {}};
-    if (whole.weight.defined()) graph.weight = take(whole.weight, batch.edge_ids);
-    if (whole.scale.defined()) graph.scale = take(whole.scale, batch.nodes);
-    const Variable logits =
-        model->forward(graph, Variable(gather_rows(x, batch.nodes)), batch.offsets,
-                       f.defined() ? Variable(gather_rows(f, batch.edge_ids)) : Variable());
-    if (errors) return target_loss(logits, graphs);
-    Ids labels;
-    for (const std::int64_t g : graphs) labels.push_back(host_label[static_cast<std::size_t>(g)]);
-    return cross_entropy(logits, Tensor::from(labels, x.device()),
-                         every.slice(0, static_cast<std::int64_t>(graphs.size())));
-  }
-
-  /// The mean over the known targets of a batch. Each training graph has one.
-  Variable target_loss(const Variable& predicted, const Ids& graphs) const {
-    const std::int64_t columns = predicted.shape()[1];
-    std::vector<float> y;
-    Ids known;
-    for (const std::int64_t g : graphs)
-      for (std::int64_t j = 0; j < columns; ++j) {
-        y.push_back(targets[static_cast<std::size_t>(g * columns + j)]);
-        if (!std::isnan(y.back())) known.push_back(static_cast<std::int64_t>(y.size()) - 1);
-      }
-    const Variable flat = cast(reshape(predicted, Shape{static_cast<std::int64_t>(y.size())}), DType::kF32);
-    return target_error(kind, flat, Tensor::from(y, x.device()), Tensor::from(known, x.device()));
-  }
-
-  /// Logits of all graphs.
-  Variable predict() const {
-    return model->forward(whole, Variable(x), set.graph_ptr(), f.defined() ? Variable(f) : Variable());
-  }
-
-  Tensor evaluate() const {
-    if (errors) return errors->evaluate(predict());
-    const Tensor logits = predict().value();
-    return classification_metrics(logits, label, {split.train, split.val, split.test});
-  }
-};
+constexpr std::uint64_t kFoldStream = 0x666f6c64;
 
 bool has_label(const Tensor& label, std::int64_t graph) {
   if (label.dtype() != DType::kF32) return true;
@@ -152,7 +59,7 @@ namespace {
 
 /// The model on the graphs of a dataset. split: of the graphs; without it the run has no objective.
 NodeRun build_graph_run(Dataset dataset, const TrainOptions& options, Device device,
-                        const std::optional<Split>& split) {
+                        const std::optional<Split>& split, const Communicator& ranks = {}) {
   check(!options.edge_features || dataset.edge_attr.defined(), dataset.name,
         ": has no /edge_attr, which --edge-features reads");
   const bool gcn = options.model == "gcn";
@@ -177,6 +84,7 @@ NodeRun build_graph_run(Dataset dataset, const TrainOptions& options, Device dev
   });
   task.convert_peak_bytes = memory_stats(device).peak;
   task.name = dataset.name;
+  task.ranks = o.ranks = ranks;
   task.num_nodes = dataset.num_nodes;
   task.num_features = o.x.dim(1);
   task.num_classes = dataset.num_classes;
@@ -235,17 +143,20 @@ NodeRun build_graph_run(Dataset dataset, const TrainOptions& options, Device dev
   o.every = counted(options.batch_graphs + 1, device);
   model.objective = {.loss = [shared] { return shared->loss(); },
                      .evaluate = [shared] { return shared->evaluate(); },
-                     .begin_epoch = [shared](int epoch) { return shared->begin_epoch(epoch); }};
+                     .begin_epoch = [shared](int epoch) { return shared->begin_epoch(epoch); },
+                     .loss_is_part = true,
+                     .ranks = ranks};
   return run;
 }
 
 }  // namespace
 
-NodeRun make_graph_run(Dataset dataset, const TrainOptions& options, Device device) {
+NodeRun make_graph_run(Dataset dataset, const TrainOptions& options, Device device,
+                       const Communicator& ranks) {
   check(dataset.graph_ptr.defined() && dataset.graph_label.defined(), dataset.name,
         ": has no /graph_ptr and /graph_y: --task graph needs a set of graphs");
   const Split split = fold_split(dataset.graph_label, options.folds, std::max(options.fold, 0), options.seed);
-  return build_graph_run(std::move(dataset), options, device, split);
+  return build_graph_run(std::move(dataset), options, device, split, ranks);
 }
 
 NodeRun make_graph_prediction_run(Dataset dataset, const TrainOptions& options, Device device) {
@@ -255,13 +166,13 @@ NodeRun make_graph_prediction_run(Dataset dataset, const TrainOptions& options, 
   return build_graph_run(std::move(dataset), options, device, std::nullopt);
 }
 
-NodeRun load_graph_run(const TrainOptions& options, Device device) {
+NodeRun load_graph_run(const TrainOptions& options, Device device, const Communicator& ranks) {
   check_hdf5_file(options.dataset);
   Dataset dataset;
   const double load_ms = timed(kCpu, [&] { dataset = load_dataset(options.dataset); });
   check(dataset.graph_ptr.defined() && dataset.graph_label.defined(), options.dataset,
         ": has no /graph_ptr and /graph_y: --task graph needs a set of graphs");
-  NodeRun run = make_graph_run(std::move(dataset), options, device);
+  NodeRun run = make_graph_run(std::move(dataset), options, device, ranks);
   run.task.load_ms = load_ms;
   return run;
 }

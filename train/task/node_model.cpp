@@ -166,7 +166,7 @@ NodeRun load_link_run(const TrainOptions& options, Device device) {
 NodeRun load_run(const TrainOptions& options, Device device, const Communicator& ranks) {
   if (ranks.size() > 1) check_rank_options(options);
   if (options.task == TaskKind::kLink) return load_link_run(options, device);
-  if (options.task == TaskKind::kGraph) return load_graph_run(options, device);
+  if (options.task == TaskKind::kGraph) return load_graph_run(options, device, ranks);
   NodeRun run = build_run(options, device, ranks, [&](const auto& prepare, RankRun* over) {
     return load_task(options, device, prepare, over);
   });
@@ -177,7 +177,7 @@ NodeRun load_run(const TrainOptions& options, Device device, const Communicator&
 NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device, const Communicator& ranks) {
   if (ranks.size() > 1) check_rank_options(options);
   if (options.task == TaskKind::kLink) return make_link_run(std::move(dataset), {}, options, device);
-  if (options.task == TaskKind::kGraph) return make_graph_run(std::move(dataset), options, device);
+  if (options.task == TaskKind::kGraph) return make_graph_run(std::move(dataset), options, device, ranks);
   NodeRun run = build_run(options, device, ranks, [&](const auto& prepare, RankRun* over) {
     return make_task(std::move(dataset), options, device, prepare, over);
   });

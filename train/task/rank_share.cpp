@@ -37,8 +37,7 @@ void check_rank_options(const TrainOptions& options) {
     check(!given, option, " works on one rank, not over several yet: leave it out");
   };
   refuse(options.task == TaskKind::kLink, "--task link");
-  refuse(options.task == TaskKind::kGraph, "--task graph");
-  refuse(options.edge_features, "--edge-features");
+  refuse(options.edge_features && options.task != TaskKind::kGraph, "--edge-features");
   refuse(options.prune_rows, "--prune-rows");
   refuse(options.features_on == FeaturesOn::kDisk, "--features-on disk");
   refuse(options.graph_on == GraphOn::kHost, "--graph-on host");

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# --task graph over ranks that the command starts: losses of one rank, folds, resuming, Ctrl-C, few graphs.
+# Usage: tasks_test.sh FOLDER_OF_COMMANDS
+set -euo pipefail
+bin=$(cd "$1" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+export OMP_NUM_THREADS=1
+
+fail() { echo "FAILED: $*"; exit 1; }
+run() { "$bin/rodeo_train" --device cpu "$@" > out.txt 2> err.txt; }
+last_loss() { tail -1 "$1" | cut -d, -f2; }
+expect_near() { # two numbers, and by how much they may differ, relative
+  awk -v a="$1" -v b="$2" -v d="$3" 'BEGIN { e = a - b; if (e < 0) e = -e; exit !(e <= d * b) }' || fail "$1, not $2"
+}
+expect_one_line() { [ "$(wc -l < "$1")" = 1 ] || fail "not one line: $(cat "$1")"; }
+
+"$bin/rodeo_data" generate --graphs 120 g.h5 > /dev/null
+graphs() { run --task graph --dataset g.h5 --quiet "$@" || fail "$*: $(cat err.txt)"; }
+for model in gin gcn; do
+  graphs --model $model --fold 0 --epochs 5 --lr 0.001 --csv one.csv
+  for ranks in 2 4; do
+    graphs --model $model --fold 0 --epochs 5 --lr 0.001 --ranks $ranks --csv $ranks.csv
+    expect_one_line out.txt
+    expect_near "$(last_loss $ranks.csv)" "$(last_loss one.csv)" 1e-4
+  done
+done
+
+graphs --model gin --fold 0 --epochs 8 --ranks 2 --export whole.safetensors
+graphs --model gin --fold 0 --epochs 4 --ranks 2 --checkpoint c
+cp -r c c1
+graphs --model gin --fold 0 --epochs 8 --ranks 2 --checkpoint c --resume --export rest.safetensors
+cmp whole.safetensors rest.safetensors || fail "other bits after resuming with the same number of ranks"
+graphs --model gin --fold 0 --epochs 8 --checkpoint c1 --resume
+
+# The same ranks give the same bits.
+for run in {1..5}; do
+  graphs --model gin --fold 0 --epochs 2 --ranks 4 --export bits.$run.safetensors
+  cmp bits.1.safetensors bits.$run.safetensors || fail "other bits in run $run"
+done
+
+# All folds; what is printed once; fewer graphs in a batch than ranks; early stopping.
+run --task graph --dataset g.h5 --model gcn --folds 3 --epochs 3 --ranks 2 || fail "$(cat err.txt)"
+grep -q "^3 runs: test" out.txt || fail "no folds: $(cat out.txt)"
+run --task graph --dataset g.h5 --model gin --fold 0 --ranks 2 --dry-run || fail "$(cat err.txt)"
+grep -q "ranks *2 over tcp, a share of each batch; graphs and features on each" out.txt || fail "$(cat out.txt)"
+graphs --model gin --fold 0 --epochs 1 --batch-graphs 2 --ranks 4
+graphs --model gin --fold 0 --epochs 100 --patience 2 --lr 0.5 --ranks 2 --csv stopped.csv
+[ "$(wc -l < stopped.csv)" -lt 101 ] || fail "no early stopping"
+
+# SIGINT to every rank, as a terminal sends it: all end after an epoch, with a checkpoint to go on from.
+set -m # else a background job ignores SIGINT
+"$bin/rodeo_train" --device cpu --task graph --dataset g.h5 --model gin --fold 0 --quiet --epochs 100000 --ranks 2 --checkpoint i > out.txt 2> err.txt &
+launcher=$!
+set +m
+for _ in {1..100}; do [ -e i ] && [ -n "$(ls i)" ] && break; sleep 0.1; done
+kill -INT -- -$launcher
+code=0
+wait $launcher || code=$?
+[ "$code" = 130 ] || fail "exit code $code after SIGINT: $(cat err.txt)"
+graphs --model gin --fold 0 --epochs 100000 --patience 1 --checkpoint i --resume --ranks 2
+echo "tasks over ranks: ok"
