@@ -17,10 +17,10 @@ struct NodePairs {
 ///   returns  i64 [count] each, on the device of adj
 /// Each pair is drawn up to 64 times; after that the next free pair in the order of (dst, src) is taken, so
 /// that on nearly complete graphs the draw is only nearly uniform.
-/// Pair i is a function of adj, key and i: the same on the CPU and on CUDA. In a training step every replay
-/// of a CUDA graph draws new pairs (core/random.h). Does not wait for the device. Throws rodeo::Error for a
-/// graph that is not square, a negative count, and a graph whose number of edges leaves no pair: n (n - 1) or
-/// more for n nodes.
+/// Pair i is a function of adj, key and key.first_row + i, so that a rank draws its share of larger vectors.
+/// It is the same on the CPU and on CUDA. In a training step every replay of a CUDA graph draws new pairs
+/// (core/random.h). Does not wait for the device. Throws rodeo::Error for a graph that is not square, a
+/// negative count, and a graph whose number of edges leaves no pair: n (n - 1) or more for n nodes.
 NodePairs negative_edges(const Adjacency& adj, std::int64_t count, RandomKey key);
 /// Writes the same pairs to the i64 vectors of `out`, of one length, on the device of adj.
 void negative_edges(const Adjacency& adj, RandomKey key, const NodePairs& out);

@@ -54,6 +54,17 @@ TEST_P(OpsNegativeEdges, AreNoEdgesAndTheSameOnAllDevices) {
   }
 }
 
+TEST_P(OpsNegativeEdges, SharesAreThoseOfTheWhole) {
+  const Adjacency adj =
+      sample(50, [](auto i, auto j) { return i != j && (i + j) % 3 == 0; }).adj.to(device());
+  const NodePairs all = negative_edges(adj, 1000, RandomKey{7, 3});
+  RandomKey key{7, 3};
+  key.first_row = 333;  // any number, not a multiple of 4 alone
+  const NodePairs share = negative_edges(adj, 400, key);
+  EXPECT_TRUE(same_bits(share.src, all.src.slice(333, 733)));
+  EXPECT_TRUE(same_bits(share.dst, all.dst.slice(333, 733)));
+}
+
 TEST_P(OpsNegativeEdges, AreUniform) {
   const Sample s = sample(8, [](auto i, auto j) { return i == j || j == (i + 1) % 8; });
   constexpr std::int64_t kCount = 96'000, kFree = 8 * 6;

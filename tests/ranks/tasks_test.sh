@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# --task graph over ranks that the command starts: losses of one rank, folds, resuming, Ctrl-C, few graphs.
+# --task graph and --task link over ranks that the command starts: losses of one rank, folds, resuming, Ctrl-C, few graphs.
 # Usage: tasks_test.sh FOLDER_OF_COMMANDS
 set -euo pipefail
 bin=$(cd "$1" && pwd)
@@ -60,4 +60,27 @@ code=0
 wait $launcher || code=$?
 [ "$code" = 130 ] || fail "exit code $code after SIGINT: $(cat err.txt)"
 graphs --model gin --fold 0 --epochs 100000 --patience 1 --checkpoint i --resume --ranks 2
+
+# Link prediction: the losses and the metrics of one rank.
+"$bin/rodeo_data" generate --nodes 200 --edges 1600 --features 20 --classes 3 --split 50/25/25 l.h5 > /dev/null
+links() { run --task link --dataset l.h5 --quiet --lr 0.001 "$@" || fail "$*: $(cat err.txt)"; }
+for model in gcn gat sage; do
+  links --model $model --epochs 5 --csv one.csv
+  cp out.txt one.txt
+  for ranks in 2 4; do
+    links --model $model --epochs 5 --ranks $ranks --csv $ranks.csv
+    expect_one_line out.txt
+    expect_near "$(last_loss $ranks.csv)" "$(last_loss one.csv)" 1e-4
+    expect_near "$(grep -o 'test [0-9.]*' out.txt | cut -d' ' -f2)" "$(grep -o 'test [0-9.]*' one.txt | cut -d' ' -f2)" 0.01
+  done
+done
+links --model gcn --decoder mlp --epochs 8 --ranks 2 --export whole.safetensors
+links --model gcn --decoder mlp --epochs 4 --ranks 2 --checkpoint k
+cp -r k k1
+links --model gcn --decoder mlp --epochs 8 --ranks 2 --checkpoint k --resume --export rest.safetensors
+cmp whole.safetensors rest.safetensors || fail "other bits after resuming link prediction"
+links --model gcn --decoder mlp --epochs 8 --ranks 4 --checkpoint k1 --resume
+run --task link --dataset l.h5 --model gcn --ranks 2 --dry-run || fail "$(cat err.txt)"
+[ "$(grep -c 'memory *rank [01]: .* data + .* an epoch' out.txt)" = 2 ] || fail "no memory of ranks: $(cat out.txt)"
+links --model gcn --epochs 3 --ranks 2 --seeds 2
 echo "tasks over ranks: ok"

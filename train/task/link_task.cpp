@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 #include "datasets/reorder.h"
 #include "ops/bce.h"
 #include "ops/combine.h"
 #include "ops/ranking.h"
+#include "train/objective.h"
 #include "train/task/counted.h"
 
 namespace rodeo {
@@ -31,31 +34,53 @@ class LinkModel : public Module {
   std::unique_ptr<LinkDecoder> decoder_;
 };
 
-/// Positive pairs, then negative ones.
+/// The rank's share of some pairs: positive ones, then negative ones.
 struct ScoredPairs {
   Tensor src, dst;  // i64 [positives + negatives]
   Tensor target;    // u8 [positives + negatives, 1]
   Tensor index;     // i64: 0, 1, 2, ...
   std::int64_t positives = 0;
+  std::vector<std::int64_t> all_positives, all_negatives;  // of each rank
+  std::int64_t first_negative = 0;                         // of the rank, among those of all ranks
+  double share = 1;                                        // of the pairs of all ranks
 
   std::int64_t size() const { return src.numel(); }
   NodePairs negatives() const { return {src.slice(positives, size()), dst.slice(positives, size())}; }
 };
 
-ScoredPairs scored_pairs(const NodePairs& positive, const NodePairs& negative, Device device) {
+/// About equally many for each rank.
+std::vector<std::int64_t> cut_pairs(std::int64_t count, int ranks) {
+  std::vector<std::int64_t> out;
+  for (std::int64_t r = 0; r < ranks; ++r) out.push_back((r + 1) * count / ranks - r * count / ranks);
+  return out;
+}
+
+ScoredPairs scored_pairs(const NodePairs& positive, const NodePairs& negative, Device device,
+                         const Communicator& ranks) {
   ScoredPairs out;
-  out.src = concat_rows(std::vector{positive.src, negative.src}).to(device);
-  out.dst = concat_rows(std::vector{positive.dst, negative.dst}).to(device);
-  out.positives = positive.src.numel();
+  const auto own = [&](const NodePairs& pairs, std::vector<std::int64_t>& all, std::int64_t* first) {
+    all = cut_pairs(pairs.src.numel(), ranks.size());
+    const std::int64_t begin = std::accumulate(all.begin(), all.begin() + ranks.rank(), std::int64_t{0}),
+                       end = begin + all[static_cast<std::size_t>(ranks.rank())];
+    if (first) *first = begin;
+    return NodePairs{pairs.src.slice(begin, end), pairs.dst.slice(begin, end)};
+  };
+  const NodePairs of_edges = own(positive, out.all_positives, nullptr),
+                  of_draws = own(negative, out.all_negatives, &out.first_negative);
+  out.src = concat_rows(std::vector{of_edges.src, of_draws.src}).to(device);
+  out.dst = concat_rows(std::vector{of_edges.dst, of_draws.dst}).to(device);
+  out.positives = of_edges.src.numel();
   out.target = Tensor::zeros({out.size(), 1}, DType::kU8, device);
   out.target.slice(0, out.positives).fill(1);
   out.index = counted(out.size(), device);
+  out.share = static_cast<double>(out.size()) /
+              static_cast<double>(std::max<std::int64_t>(1, positive.src.numel() + negative.src.numel()));
   return out;
 }
 
 /// What the functions of the objective share. Its memory stays in place: a CUDA graph may hold it.
 struct LinkObjective {
-  std::function<Variable()> embed;
+  std::function<Variable()> embed;  // of all nodes
   const LinkDecoder* decoder = nullptr;
   Adjacency graph;
   ScoredPairs training;  // its negatives are drawn in every step
@@ -64,27 +89,41 @@ struct LinkObjective {
   int column = kRankingAuc;
   std::int64_t hits = 50;
   Tensor metrics;  // f64 [3, kRankingColumns], of the last evaluation
+  Communicator ranks;
 
   Variable loss() {
     const Variable z = embed();
-    negative_edges(graph, random.next(), training.negatives());
-    return bce_with_logits(decoder->forward(z, training.src, training.dst), training.target, training.index);
+    RandomKey key = random.next();
+    key.first_row = training.first_negative;
+    negative_edges(graph, key, training.negatives());
+    const Variable logits = decoder->forward(z, training.src, training.dst);
+    if (training.size() == 0) return no_loss(logits);
+    const Variable mean = bce_with_logits(logits, training.target, training.index);
+    return ranks.size() == 1 ? mean : linear_combination(training.share, mean, 0, mean);
   }
 
   Tensor evaluate() const {
     const Variable z = embed();
-    const Tensor out = Tensor::empty({6}, DType::kF64, metrics.device());
+    const Tensor out = Tensor::empty({6}, DType::kF64, metrics.device()),
+                 losses = Tensor::empty({3}, DType::kF64, metrics.device());
     for (int p = 0; p < 3; ++p) {
       const ScoredPairs& pairs = parts[p];
       const Tensor logits = decoder->forward(z, pairs.src, pairs.dst).value();
       const Tensor flat = logits.reshape({pairs.size()}),
                    row = metrics.slice(p, p + 1).reshape({kRankingColumns});
+      const auto of_all = [&](std::int64_t begin, std::int64_t end, const std::vector<std::int64_t>& all) {
+        return ranks.size() == 1 ? flat.slice(begin, end) : ranks.all_gather(flat.slice(begin, end), all);
+      };
+      const Tensor positives = of_all(0, pairs.positives, pairs.all_positives);
       row.copy_from(
-          ranking_metrics(flat.slice(0, pairs.positives), flat.slice(pairs.positives, pairs.size()), hits));
-      const Tensor losses = label_metrics(logits, pairs.target, {pairs.index}).reshape({2});
+          ranking_metrics(positives, of_all(pairs.positives, pairs.size(), pairs.all_negatives), hits));
+      const Tensor mean = label_metrics(logits, pairs.target, {pairs.index}).reshape({2}).slice(1, 2);
       out.slice(2 * p, 2 * p + 1).copy_from(row.slice(column, column + 1));
-      out.slice(2 * p + 1, 2 * p + 2).copy_from(losses.slice(1, 2));
+      losses.slice(p, p + 1).copy_from(ranks.size() == 1 ? mean
+                                                         : linear_combination(pairs.share, mean, 0, mean));
     }
+    if (ranks.size() > 1) ranks.all_reduce(losses);
+    for (int p = 0; p < 3; ++p) out.slice(2 * p + 1, 2 * p + 2).copy_from(losses.slice(p, p + 1));
     return out.reshape({3, 2});
   }
 };
@@ -124,6 +163,7 @@ void add_link_objective(NodeRun& run, const EdgeSplit& split, const Adjacency& g
   link.embed = model.forward;
   link.decoder = &static_cast<const LinkModel&>(*model.module).decoder();
   link.graph = graph;
+  if (task.partition) link.ranks = task.partition->ranks();
   link.random = Random(options.seed ^ (kLinkSeed + 1));
   link.column = static_cast<int>(options.link_metric);
   link.hits = options.hits;
@@ -131,11 +171,13 @@ void add_link_objective(NodeRun& run, const EdgeSplit& split, const Adjacency& g
   // The pairs of evaluations stay the same; those of training are drawn over in the first step.
   const NodePairs fixed = negative_edges(graph, train.src.numel(), link.random.next());
   const NodePairs drawn{fixed.src.to(kCpu), fixed.dst.to(kCpu)};
-  link.training = scored_pairs(train, drawn, device);
-  link.parts = {scored_pairs(train, drawn, device),
-                scored_pairs(ordered(split.val), ordered(split.val_negative), device),
-                scored_pairs(ordered(split.test), ordered(split.test_negative), device)};
-  model.objective = {[shared] { return shared->loss(); }, [shared] { return shared->evaluate(); }};
+  link.training = scored_pairs(train, drawn, device, link.ranks);
+  link.parts = {scored_pairs(train, drawn, device, link.ranks),
+                scored_pairs(ordered(split.val), ordered(split.val_negative), device, link.ranks),
+                scored_pairs(ordered(split.test), ordered(split.test_negative), device, link.ranks)};
+  model.objective = {.loss = [shared] { return shared->loss(); },
+                     .evaluate = [shared] { return shared->evaluate(); },
+                     .loss_is_part = true};
   model.details = [shared] {
     const std::vector<double> all = shared->metrics.to_vector<double>();
     std::vector<std::pair<std::string, double>> out;

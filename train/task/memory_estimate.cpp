@@ -113,7 +113,8 @@ double received_bytes(const NodeTask& task, const TrainOptions& o) {
   const bool heads = traits_of(o).heads;
   const auto rows = static_cast<double>(task.num_nodes - task.partition->num_rows());
   const auto columns = static_cast<double>(std::max(task.num_classes, o.hidden * (heads ? o.heads : 1)));
-  const double kept = heads ? std::max(1, o.layers) : 1;
+  const double kept = (heads ? std::max(1, o.layers) : 1) +
+                      (o.task == TaskKind::kLink ? 2 : 0);  // embeddings that decoders read, their gradient
   return rows * columns * static_cast<double>(size_of(activation_dtype(o.precision))) * kept;
 }
 

@@ -7,6 +7,7 @@
 
 #include "datasets/hdf5_check.h"
 #include "ops/aggregation.h"
+#include "ops/all_gather.h"
 #include "ops/combine.h"
 #include "ops/convert.h"
 #include "ops/segment_reduce.h"
@@ -127,26 +128,34 @@ void set_placeholders(Dataset& dataset, std::int64_t columns) {
 }
 
 /// `graph`: of the messages, as the dataset has it.
-NodeRun build_link_run(Dataset dataset, const TrainOptions& options, Device device, Adjacency* graph) {
+NodeRun build_link_run(Dataset dataset, const TrainOptions& options, Device device, Adjacency* graph,
+                       const Communicator& ranks = {}) {
   set_placeholders(dataset, options.embedding);
   NodeRun run = build_run(
-      options, device, {},
-      [&](const auto& prepare, RankRun*) { return make_task(std::move(dataset), options, device, prepare); },
+      options, device, ranks,
+      [&](const auto& prepare, RankRun* over) {
+        return make_task(std::move(dataset), options, device, prepare, over);
+      },
       graph);
+  if (run.task.partition)
+    run.model.forward = [nodes = run.task.partition, own = std::move(run.model.forward)] {
+      return all_gather(*nodes, own());
+    };
   add_decoder(run.model, options, device);
   return run;
 }
 
-NodeRun make_link_run(Dataset dataset, const EdgeSplit& file, const TrainOptions& options, Device device) {
+NodeRun make_link_run(Dataset dataset, const EdgeSplit& file, const TrainOptions& options, Device device,
+                      const Communicator& ranks = {}) {
   const EdgeSplit split = take_edge_split(
       dataset, file, {.parts = options.edge_split, .symmetrize = options.undirected, .seed = options.seed});
   Adjacency graph;
-  NodeRun run = build_link_run(std::move(dataset), options, device, &graph);
-  add_link_objective(run, split, graph, options);
+  NodeRun run = build_link_run(std::move(dataset), options, device, &graph, ranks);
+  add_link_objective(run, split, graph.to(device), options);
   return run;
 }
 
-NodeRun load_link_run(const TrainOptions& options, Device device) {
+NodeRun load_link_run(const TrainOptions& options, Device device, const Communicator& ranks) {
   check_hdf5_file(options.dataset);
   Dataset dataset;
   EdgeSplit file;
@@ -156,7 +165,7 @@ NodeRun load_link_run(const TrainOptions& options, Device device) {
   });
   check(dataset.has_features(), options.dataset,
         ": /x is missing: training needs features [nodes, features]");
-  NodeRun run = make_link_run(std::move(dataset), file, options, device);
+  NodeRun run = make_link_run(std::move(dataset), file, options, device, ranks);
   run.task.load_ms = load_ms;
   return run;
 }
@@ -165,7 +174,7 @@ NodeRun load_link_run(const TrainOptions& options, Device device) {
 
 NodeRun load_run(const TrainOptions& options, Device device, const Communicator& ranks) {
   if (ranks.size() > 1) check_rank_options(options);
-  if (options.task == TaskKind::kLink) return load_link_run(options, device);
+  if (options.task == TaskKind::kLink) return load_link_run(options, device, ranks);
   if (options.task == TaskKind::kGraph) return load_graph_run(options, device, ranks);
   NodeRun run = build_run(options, device, ranks, [&](const auto& prepare, RankRun* over) {
     return load_task(options, device, prepare, over);
@@ -176,7 +185,7 @@ NodeRun load_run(const TrainOptions& options, Device device, const Communicator&
 
 NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device, const Communicator& ranks) {
   if (ranks.size() > 1) check_rank_options(options);
-  if (options.task == TaskKind::kLink) return make_link_run(std::move(dataset), {}, options, device);
+  if (options.task == TaskKind::kLink) return make_link_run(std::move(dataset), {}, options, device, ranks);
   if (options.task == TaskKind::kGraph) return make_graph_run(std::move(dataset), options, device, ranks);
   NodeRun run = build_run(options, device, ranks, [&](const auto& prepare, RankRun* over) {
     return make_task(std::move(dataset), options, device, prepare, over);
@@ -185,8 +194,10 @@ NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device, co
   return run;
 }
 
-NodeRun make_run(Dataset dataset, const EdgeSplit& edges, const TrainOptions& options, Device device) {
-  return make_link_run(std::move(dataset), edges, options, device);
+NodeRun make_run(Dataset dataset, const EdgeSplit& edges, const TrainOptions& options, Device device,
+                 const Communicator& ranks) {
+  if (ranks.size() > 1) check_rank_options(options);
+  return make_link_run(std::move(dataset), edges, options, device, ranks);
 }
 
 NodeRun make_prediction_run(Dataset dataset, const TrainOptions& options, Device device) {

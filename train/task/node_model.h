@@ -12,7 +12,8 @@ NodeRun load_run(const TrainOptions& options, Device device, const Communicator&
 /// The same for a dataset in memory.
 NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device, const Communicator& ranks = {});
 /// The same for link prediction, with the edges that a file names (load_edge_split).
-NodeRun make_run(Dataset dataset, const EdgeSplit& edges, const TrainOptions& options, Device device);
+NodeRun make_run(Dataset dataset, const EdgeSplit& edges, const TrainOptions& options, Device device,
+                 const Communicator& ranks = {});
 /// The same without an objective, for predictions: messages pass over all edges.
 NodeRun make_prediction_run(Dataset dataset, const TrainOptions& options, Device device);
 

@@ -36,7 +36,6 @@ void check_rank_options(const TrainOptions& options) {
   const auto refuse = [](bool given, const char* option) {
     check(!given, option, " works on one rank, not over several yet: leave it out");
   };
-  refuse(options.task == TaskKind::kLink, "--task link");
   refuse(options.edge_features && options.task != TaskKind::kGraph, "--edge-features");
   refuse(options.prune_rows, "--prune-rows");
   refuse(options.features_on == FeaturesOn::kDisk, "--features-on disk");

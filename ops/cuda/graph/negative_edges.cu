@@ -14,7 +14,7 @@ __global__ void negative_edges_kernel(const std::int64_t* row_ptr, const std::in
                                       std::int64_t* dst) {
   const std::uint64_t stream = key.stream_now();
   RODEO_GRID_STRIDE(i, count) {
-    const NegativePair pair = draw_negative(row_ptr, col, n, key.seed, stream, i);
+    const NegativePair pair = draw_negative(row_ptr, col, n, key.seed, stream, key.first_row + i);
     src[i] = pair.col;
     dst[i] = pair.row;
   }

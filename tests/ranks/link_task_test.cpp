@@ -1,0 +1,175 @@
+// --task link over ranks: an encoder of the sharded graph and shares of the pairs, against one rank.
+#include <gtest/gtest.h>
+
+#include "core/random.h"
+#include "tests/ranks/ranks.h"
+#include "tests/support/near.h"
+#include "tests/support/tiny.h"
+#include "train/task/model_registry.h"
+#include "train/task/node_model.h"
+#include "train/trainer.h"
+
+namespace rodeo {
+namespace {
+
+using test::ranks;
+
+struct Trained {
+  std::vector<double> losses;
+  TrainSummary summary;
+  std::vector<std::pair<std::string, double>> details;
+  StateDict weights;
+  TrainerState state;
+};
+
+Trained train(const Dataset& data, const TrainOptions& options, const Communicator& over,
+              const Trained* from = nullptr) {
+  const NodeRun run = make_run(data, options, test::device(), over);
+  Trainer trainer = make_trainer(run, trainer_options(options));
+  if (from) {
+    run.model.module->load_state_dict(from->weights);
+    trainer.restore(from->state);
+  }
+  Trained out;
+  out.summary = trainer.fit([&](const EpochReport& report) { out.losses.push_back(report.loss); });
+  out.details = run.model.details();
+  out.weights = run.model.module->state_dict();
+  out.state = trainer.state();
+  return out;
+}
+
+TrainOptions options_of(std::string_view model) {
+  TrainOptions options = published_options(model, TaskKind::kLink);
+  options.epochs = 6;  // on a GPU the last two replay a CUDA graph
+  options.lr = 0.001;
+  options.hidden = options.embedding = 16;
+  options.spmm = SpmmAlgorithm::kRode;
+  return options;
+}
+
+void expect_same_on_all_ranks(const Trained& trained) {
+  for (const auto& [name, own] : trained.weights) {
+    const Tensor first = own.to(test::device()).clone();
+    ranks().broadcast(first);
+    EXPECT_TRUE(test::same_bits(first.to(kCpu), own.to(kCpu))) << name;
+  }
+}
+
+/// Gradients of the first step, summed over ranks, and its loss.
+std::pair<std::vector<Tensor>, double> first_step(const Dataset& data, const TrainOptions& options,
+                                                  const Communicator& over) {
+  const NodeRun run = make_run(data, options, test::device(), over);
+  const NodePartition* nodes = run.task.partition.get();
+  const Tensor done = Tensor::zeros({1}, DType::kI64, test::device());
+  run.model.module->train();
+  const RandomStep step(done.data<std::int64_t>(), nodes ? nodes->first_row() : 0);
+  const ScopedPartition scope(nodes);
+  const Variable loss = run.model.objective.loss();
+  loss.backward();
+  const Tensor sum = loss.value().clone();
+  over.all_reduce(sum);
+  std::vector<Tensor> out;
+  for (const Variable& parameter : run.model.module->parameters()) {
+    const Tensor gradient = parameter.grad().clone();
+    over.all_reduce(gradient);
+    out.push_back(gradient.to(kCpu));
+  }
+  return {out, sum.item()};
+}
+
+void expect_as_on_one_rank(const Dataset& data, const TrainOptions& options, double tolerance = 1e-4) {
+  const auto [expected, loss] = first_step(data, options, Communicator());
+  const auto [got, same_loss] = first_step(data, options, ranks());
+  EXPECT_NEAR(same_loss, loss, 1e-5 * loss);
+  for (std::size_t i = 0; i < got.size(); ++i)
+    EXPECT_TRUE(test::near(got[i], test::doubles(expected[i]), 1e-3, 1e-5)) << "gradient " << i;
+  const Trained one = train(data, options, Communicator()), all = train(data, options, ranks());
+  for (std::size_t i = 0; i < one.losses.size(); ++i)
+    EXPECT_NEAR(all.losses[i], one.losses[i], tolerance * one.losses[i]) << "epoch " << i + 1;
+  EXPECT_NEAR(all.summary.last.val_loss, one.summary.last.val_loss, tolerance * one.summary.last.val_loss);
+  for (std::size_t i = 0; i < one.details.size(); ++i)  // a pair of pairs may change places
+    EXPECT_NEAR(all.details[i].second, one.details[i].second, 0.01) << one.details[i].first;
+  expect_same_on_all_ranks(all);
+}
+
+TEST(TrainRankLinks, AllEncodersWithDropout) {
+  for (const ModelEntry& entry : model_registry()) {
+    SCOPED_TRACE(entry.name);
+    TrainOptions options = options_of(entry.name);
+    if (entry.name == "appnp") options.edge_dropout = 0.3;
+    // Biases before a batch normalisation have a gradient of rounding errors, which Adam makes large.
+    expect_as_on_one_rank(test::tiny_dataset(), options, entry.name == "gin" ? 0.01 : 1e-4);
+  }
+}
+
+TEST(TrainRankLinks, DecodersMetricsAndOrders) {
+  const Dataset data = test::tiny_dataset();
+  const auto with = [&](const std::function<void(TrainOptions&)>& set) {
+    TrainOptions options = options_of("gcn");
+    set(options);
+    expect_as_on_one_rank(data, options);
+  };
+  with([](TrainOptions& o) { o.decoder = DecoderKind::kMlp; });
+  with([](TrainOptions& o) { o.decoder = DecoderKind::kBilinear, o.clip_norm = 0.01; });
+  with([](TrainOptions& o) { o.link_metric = LinkMetric::kHits, o.hits = 7; });
+  with([](TrainOptions& o) { o.reorder = NodeOrder::kDegree; });
+  with([](TrainOptions& o) { o.edge_split = "60/20/20"; });
+  for (const Aggregation form : {Aggregation::kOverlap, Aggregation::kHalo, Aggregation::kColumns})
+    with([form](TrainOptions& o) { o.aggregation = form; });
+}
+
+TEST(TrainRankLinks, EdgesOfOneDirection) {
+  Dataset data = test::tiny_dataset();
+  const std::int64_t edges = data.src.numel() / 2;
+  data.src = data.src.slice(0, edges), data.dst = data.dst.slice(0, edges);
+  TrainOptions options = options_of("gcn");
+  options.decoder = DecoderKind::kBilinear;
+  expect_as_on_one_rank(data, options);
+}
+
+TEST(TrainRankLinks, SameBitsInEveryRun) {
+  for (const std::string_view model : {"gcn", "gat"}) {
+    const Trained first = train(test::tiny_dataset(), options_of(model), ranks());
+    for (int run = 1; run < 4; ++run) {
+      TrainOptions options = options_of(model);
+      options.cuda_graph = run < 3;
+      const Trained again = train(test::tiny_dataset(), options, ranks());
+      EXPECT_EQ(again.losses, first.losses);
+      EXPECT_EQ(again.details, first.details);
+    }
+  }
+}
+
+TEST(TrainRankLinks, GoesOnFromACheckpointAlsoOnOtherRanks) {
+  const Dataset data = test::tiny_dataset();
+  TrainOptions options = options_of("gcn");
+  const Trained whole = train(data, options, ranks());
+  options.epochs = 3;
+  const Trained first = train(data, options, ranks());
+  options.epochs = 6;
+  const Trained rest = train(data, options, ranks(), &first);
+  EXPECT_EQ(rest.losses, std::vector<double>(whole.losses.begin() + 3, whole.losses.end()));
+  const Trained alone = train(data, options, Communicator(), &first);
+  for (std::size_t i = 0; i < alone.losses.size(); ++i)
+    EXPECT_NEAR(alone.losses[i], rest.losses[i], 1e-4 * rest.losses[i]);
+}
+
+// One edge in each part: most ranks have no pair, and some no node.
+TEST(TrainRankLinks, RanksWithoutPairs) {
+  Dataset data;
+  data.name = "pairs";
+  data.num_nodes = 8, data.num_features = 3;
+  data.src = Tensor::from(std::vector<std::int64_t>{0, 2, 4});
+  data.dst = Tensor::from(std::vector<std::int64_t>{1, 3, 5});
+  data.x = test::random_tensor({8, 3}, DType::kF32, kCpu);
+  for (const DecoderKind decoder : {DecoderKind::kDot, DecoderKind::kMlp}) {
+    TrainOptions options = options_of("gcn");
+    options.decoder = decoder;
+    options.normalize_features = false;
+    options.edge_split = "34/33/33";
+    expect_as_on_one_rank(data, options);
+  }
+}
+
+}  // namespace
+}  // namespace rodeo
