@@ -3,7 +3,9 @@
 #include <vector>
 
 #include "core/cache_folder.h"
+#include "ops/checks.h"
 #include "ops/convert.h"
+#include "ops/sparse/constant_weight.h"
 #include "ops/sparse/row_order.h"
 #include "ops/sparse/shard_plan.h"
 
@@ -31,6 +33,15 @@ void prepare_shard(const Adjacency& adj, Aggregation form) {
   order_shard(adj);
   // On the CPU a choice is predicted: nothing there depends on a link that was not measured.
   plan_shard(*adj.shard(), form, adj.shard()->rows.device().is_cuda(), cache_folder());
+}
+
+void set_constant_weight(const Adjacency& adj, const Tensor& weight) {
+  check(adj.is_sharded() && shard_plan(*adj.shard()).planned,
+        "[set_constant_weight] the graph must be sharded over ranks and prepared: see prepare_shard");
+  check_shape("set_constant_weight", "weight", weight, {adj.shard()->rows.num_edges()});
+  check(is_float(weight.dtype()), "[set_constant_weight] weight must be floating, got ", weight.dtype());
+  check_on_device_of("set_constant_weight", adj.shard()->rows, "weight", weight);
+  keep_constant_weight(*adj.shard(), weight);
 }
 
 std::string explain_aggregation(const Adjacency& adj) {

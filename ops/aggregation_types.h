@@ -14,7 +14,8 @@ enum class Aggregation {
   kOverlap,  // as kRows, and computes what is there meanwhile: of sums over symmetric graphs the own columns,
              // of other sums and of fused attention a part of the columns or heads. The rest as kRows
   kColumns,  // each rank receives some columns, or heads of GAT, of all rows, computes them for the whole
-             // graph, which it holds, and returns the rows. Sums and means without edge weights, attention
+             // graph, which it holds, and returns the rows. Sums and means without edge weights or with
+             // constant ones, attention
   kHalo,     // each rank receives the rows of others that its edges read
 };
 std::string_view name(Aggregation form);

@@ -21,7 +21,8 @@ double sum_ms(const AggregationSizes& sizes, double edges, double read_rows, dou
               const AggregationRates& rates) {
   const double factor = sizes.heads > 0 ? rates.attention : 1;
   return factor * lines(bytes_of_row) * (edges * rates.edge_line_ns + read_rows * rates.node_line_ns) /
-         kNsInMs;
+             kNsInMs +
+         edges * static_cast<double>(sizes.weight_bytes) / rates.copy_bytes;
 }
 
 /// To receive `bytes` in all from the other ranks, equally many from each.
@@ -86,6 +87,8 @@ AggregationTime predict_aggregation(Aggregation form, const AggregationSizes& si
       // products are written, read and added.
       constexpr double kTaken = 0.15;
       if (sizes.parts > 1) {  // all but the first part arrive meanwhile. Own rows are cut, results joined
+        out.sum_ms +=
+            (sizes.parts - 1) * edges / p * static_cast<double>(sizes.weight_bytes) / rates.copy_bytes;
         const double first = out.exchange_ms / sizes.parts, rest = 1 - 1.0 / sizes.parts;
         const double shown = std::max(kTaken * out.exchange_ms, out.exchange_ms - out.sum_ms);
         out.exchange_ms =

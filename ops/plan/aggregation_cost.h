@@ -17,6 +17,7 @@ struct AggregationSizes {
   std::int64_t heads = 0;    // of attention; 0: a sum
   int parts = 1;             // that kOverlap exchanges one after the other; 1: it cuts the edges instead
   std::size_t element_bytes = 4;
+  std::size_t weight_bytes = 0;  // of an edge; 0: a sum without edge weights
   /// The rows of other ranks that the edges of a rank read, as a share of all rows of other ranks.
   double halo_share = 1;
   /// The largest cost of a rank, over the mean.
@@ -31,7 +32,7 @@ struct AggregationRates {
   double edge_line_ns = 0.0079;   // to add 128 bytes of a row of X to a sum
   double node_line_ns = 0.5;      // to read 128 bytes of a row of X from memory, as often as it is evicted
   double attention = 3;           // what attention takes, in times of a sum of its columns
-  double copy_bytes = 2.5e9;      // read and written a millisecond, to arrange rows
+  double copy_bytes = 2.5e9;      // read and written a millisecond, to arrange rows; read, of edge weights
   double exchange_bytes = 275e6;  // a rank receives in a millisecond from GPUs of its host
   double network_bytes = 45e6;    // and from other hosts
   double exchange_ms = 0.02;      // for each collective

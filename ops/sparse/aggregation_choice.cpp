@@ -30,7 +30,9 @@ std::vector<Aggregation> candidates(const ShardPlan& plan, const AggregationProb
   // A sum that cuts the edges stores the rank's rows twice.
   const bool fits = plan.whole_fits || problem.parts > 1;
   if (fits && has_overlap(problem, symmetric)) forms.push_back(Aggregation::kOverlap);
-  if (plan.whole_fits && has_columns(problem)) forms.push_back(Aggregation::kColumns);
+  const bool weighted = problem.kind == ProductKind::kConstantWeights;
+  if ((weighted ? plan.weighted_fits : plan.whole_fits) && has_columns(problem))
+    forms.push_back(Aggregation::kColumns);
   return forms;
 }
 
@@ -40,6 +42,8 @@ AggregationChoice predict(const ShardedRows& share, const AggregationProblem& pr
   AggregationSizes sizes = plan.sizes;
   sizes.columns = problem.columns, sizes.element_bytes = size_of(problem.dtype);
   sizes.heads = problem.heads, sizes.parts = problem.parts;
+  if (problem.kind == ProductKind::kConstantWeights || problem.kind == ProductKind::kWeightedSum)
+    sizes.weight_bytes = sizes.element_bytes;
   for (const Aggregation form : candidates(plan, problem, share.symmetric, share.rows.device())) {
     choice.predicted[form] = predict_aggregation(form, sizes).ms();
     if (choice.predicted[form] < choice.predicted[choice.form]) choice.form = form;
@@ -128,6 +132,13 @@ void free_losers(ShardPlan::Found& found) {
   const auto is_chosen = [&](Aggregation form) {
     return std::ranges::any_of(found.choices, [&](const auto& of) { return of.second.form == form; });
   };
+  const bool weighted = std::ranges::any_of(found.choices, [](const auto& of) {
+    return of.first.kind == ProductKind::kConstantWeights && of.second.form == Aggregation::kColumns;
+  });
+  if (!weighted) {
+    for (ConstantWeight& of : found.weights) of.whole = of.transposed = {};
+    found.transposed = {};
+  }
   if (!is_chosen(Aggregation::kColumns)) found.whole = {};
   if (!is_chosen(Aggregation::kOverlap)) found.local = found.remote = {};
 }
@@ -149,8 +160,8 @@ Aggregation choose_aggregation(const ShardedRows& share, const AggregationProble
   if (const auto at = choices.find(problem); at != choices.end()) return at->second.form;
   if (plan.wanted == Aggregation::kColumns)
     check(has_columns(problem),
-          "aggregation by columns is for sums and means without edge weights, and for the attention of GAT: "
-          "choose auto, rows or halo");
+          "aggregation by columns is for sums and means without edge weights or with constant ones, and for "
+          "the attention of GAT: choose auto, rows or halo");
   if (plan.wanted == Aggregation::kOverlap && !has_overlap(problem, share.symmetric)) {
     constexpr const char* kWhy =
         "overlap is for sums and means without edge weights of symmetric graphs, and for other sums and "

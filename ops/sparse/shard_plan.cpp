@@ -36,8 +36,11 @@ void plan_shard(const ShardedRows& share, Aggregation wanted, bool timed, const 
   // An eighth of the memory is left to a CSR of the graph: 4 bytes an edge and 8 a row, and as much for
   // plans. Of all memory, not of what is free: the same run makes the same choice.
   const auto total = static_cast<double>(memory_room(share.rows.device()).total);
+  // Constant weights of 4 bytes: two more, in both orders, the transpose, and while it is made 8 an edge.
   const double needed = 2 * (4 * all + 8 * static_cast<double>(nodes.num_nodes()));
-  plan.whole_fits = std::ranges::max(of_ranks(share, -total)) < -8 * needed;
+  const double least = -std::ranges::max(of_ranks(share, -total));
+  plan.whole_fits = 8 * needed < least;
+  plan.weighted_fits = 8 * 3 * needed < least;
   share.rows.cached<ShardPlan>([&] { return plan; });
 }
 
@@ -54,10 +57,11 @@ std::string describe(const AggregationProblem& problem) {
   if (is_attention)
     return str(composed ? "composed " : "", "attention of ", problem.heads,
                problem.heads == 1 ? " head" : " heads", " of ", problem.columns / problem.heads, " columns");
-  const char* const what = problem.kind == ProductKind::kSum           ? "sum of "
-                           : problem.kind == ProductKind::kWeightedSum ? "weighted sum of "
-                                                                       : "exchange of ";
-  return str(what, problem.columns, " columns");
+  const bool constant = problem.kind == ProductKind::kConstantWeights;
+  const char* const what = problem.kind == ProductKind::kSum || constant ? "sum of "
+                           : problem.kind == ProductKind::kWeightedSum   ? "weighted sum of "
+                                                                         : "exchange of ";
+  return str(what, problem.columns, " columns", constant ? " with constant weights" : "");
 }
 
 std::string shard_note(const Adjacency& rows) {
@@ -85,7 +89,9 @@ std::string explain_shard(const Adjacency& rows) {
     }
     text += "\n";
   }
-  for (const Adjacency& part : {plan.found->whole, plan.found->local, plan.found->remote})
+  const ShardPlan::Found& found = *plan.found;
+  const Adjacency transposed = found.transposed == found.whole ? Adjacency() : found.transposed;
+  for (const Adjacency& part : {found.whole, transposed, found.local, found.remote})
     if (part.defined()) text += explain_spmm(part);
   return text;
 }

@@ -20,7 +20,8 @@ namespace rodeo {
 enum class ProductKind {
   kExchange,           // anything else
   kSum,                // a sum without edge weights
-  kWeightedSum,        // with them
+  kConstantWeights,    // with those of set_constant_weight
+  kWeightedSum,        // with others
   kAttention,          // the fused attention of GAT
   kComposedAttention,  // the same, made of other operators
 };
@@ -45,17 +46,27 @@ struct AggregationChoice {
   std::map<Aggregation, double> timed;      // ms, of the slowest rank
 };
 
+/// Edge weights that never change (ops/sparse/constant_weight.h).
+struct ConstantWeight {
+  Tensor own;         // [edges of the rank]
+  Tensor whole;       // [edges of Found::whole], from the first product by columns on
+  Tensor transposed;  // the same in the edge order of Found::transposed, from the first gradient on
+};
+
 struct ShardPlan {
   bool planned = false;  // by plan_shard
   Aggregation wanted = Aggregation::kRows;
   std::shared_ptr<const HaloRows> halo;  // null: not used
   AggregationSizes sizes;                // of the graph; columns and element_bytes are of a product
   bool whole_fits = false;               // on every rank
+  bool weighted_fits = false;            // the same with constant edge weights, and their transpose
   bool timed = false;                    // kAuto: times forms that are predicted to be close
   std::string cache;                     // the folder of AggregationCache
   struct Found {
     std::map<AggregationProblem, AggregationChoice> choices;
-    Adjacency whole;          // the whole graph, from the first product by columns on
+    Adjacency whole;       // the whole graph, from the first product by columns on
+    Adjacency transposed;  // of `whole`, for constant edge weights
+    std::vector<ConstantWeight> weights;
     Adjacency local, remote;  // the rank's rows: columns of its own nodes, and of others; from kOverlap on
   };
   std::shared_ptr<Found> found = std::make_shared<Found>();

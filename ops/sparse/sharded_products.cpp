@@ -6,6 +6,7 @@
 #include "ops/convert.h"
 #include "ops/kernels/exchange.h"
 #include "ops/sparse/aggregation_choice.h"
+#include "ops/sparse/constant_weight.h"
 #include "ops/sparse/row_order.h"
 #include "ops/sparse/shapes.h"
 #include "ops/sparse/spmm_sum.h"
@@ -16,7 +17,8 @@ namespace rodeo {
 namespace {
 
 /// A X: exchanges columns for rows, multiplies the whole graph by the rank's columns, and exchanges back.
-Tensor sum_by_columns(const ShardedRows& share, const Adjacency& graph, const Tensor& x,
+/// weight: of the edges of `graph`, or undefined.
+Tensor sum_by_columns(const ShardedRows& share, const Adjacency& graph, const Tensor& weight, const Tensor& x,
                       const SpmmOptions& options) {
   const NodePartition& nodes = *share.nodes;
   const Communicator& ranks = nodes.ranks();
@@ -28,7 +30,7 @@ Tensor sum_by_columns(const ShardedRows& share, const Adjacency& graph, const Te
   const Tensor split = Tensor::empty({parts, own, width}, x.dtype(), x.device());
   if (split.numel() > 0) kernels::split_columns.on(x.device())(x, split);
   const Tensor columns = ranks.all_to_all(split.reshape({parts * own, width}), same, nodes.rows());
-  const Tensor sum = spmm_sum(graph, Tensor(), columns, options);
+  const Tensor sum = spmm_sum(graph, weight, columns, options);
   const Tensor joined = ranks.all_to_all(sum, nodes.rows(), same).reshape({parts, own, width});
   const Tensor y = Tensor::empty(x.shape(), x.dtype(), x.device());
   if (y.numel() > 0) kernels::join_columns.on(y.device())(joined, y);
@@ -83,7 +85,7 @@ Tensor overlapped_sum(const ShardedRows& share, const Tensor& x, const SpmmOptio
 }
 
 Tensor sum_in_form(const ShardedRows& share, Aggregation form, const Tensor& x, const SpmmOptions& options) {
-  if (form == Aggregation::kColumns) return sum_by_columns(share, whole_graph(share), x, options);
+  if (form == Aggregation::kColumns) return sum_by_columns(share, whole_graph(share), {}, x, options);
   if (form == Aggregation::kOverlap && share.symmetric) return overlapped_sum(share, x, options);
   if (form == Aggregation::kOverlap) return sum_in_parts(share, {}, Variable(x), options).value();
   return spmm_sum(share.rows, Tensor(), gather(share, form, x), options);
@@ -133,17 +135,32 @@ Variable sharded_sum(const ShardedRows& share, const Variable& x, const SpmmOpti
   return record("spmm", sum_in_form(share, form, x.value(), options), {x},
                 [of, form, options](const Tensor& dy) {
                   if (form != Aggregation::kColumns) return std::vector{sum_in_form(of, form, dy, options)};
-                  return std::vector{sum_by_columns(of, transpose_pattern(whole_graph(of)), dy, options)};
+                  return std::vector{sum_by_columns(of, transpose_pattern(whole_graph(of)), {}, dy, options)};
+                });
+}
+
+/// With constant weights.
+Variable weighted_by_columns(const ShardedRows& share, const Tensor& weight, const Variable& x,
+                             const SpmmOptions& options) {
+  const WeightedGraph whole = whole_weighted(share, weight);
+  const ShardedRows of = share;
+  return record("spmm", sum_by_columns(share, whole.adj, whole.weight, x.value(), options), {x},
+                [of, weight, options](const Tensor& dy) {
+                  const WeightedGraph t = transposed_weighted(of, weight);
+                  return std::vector{sum_by_columns(of, t.adj, t.weight, dy, options)};
                 });
 }
 
 Variable sharded_sum(const ShardedRows& share, const Variable& weight, const Variable& x,
                      const SpmmOptions& options) {
   const auto run = [&](Aggregation form) {
+    if (form == Aggregation::kColumns) return weighted_by_columns(share, weight.value(), x, options);
     if (form == Aggregation::kOverlap) return sum_in_parts(share, weight, x, options);
     return spmm_sum(share.rows, weight, neighbour_rows(share, form, x), options);
   };
-  AggregationProblem problem{x.dim(1), x.dtype(), ProductKind::kWeightedSum};
+  const bool constant = is_constant_weight(share, weight);
+  AggregationProblem problem{x.dim(1), x.dtype(),
+                             constant ? ProductKind::kConstantWeights : ProductKind::kWeightedSum};
   problem.parts = sum_parts(x.dim(1), size_of(x.dtype()));
   return run(choose_aggregation(share, problem, [&](Aggregation form) {
     const NoGrad off;

@@ -38,6 +38,22 @@ TEST(OpsAggregationCost, BytesAreThoseOfTheForm) {
   EXPECT_EQ(predict_aggregation(Aggregation::kColumns, sizes).bytes_received, 2 * 300 * 12 * 4);
 }
 
+// Every rank reads all weights by columns, and its share by rows.
+TEST(OpsAggregationCost, EdgeWeightsAreRead) {
+  AggregationSizes sizes = reddit(4, 128), weighted = sizes;
+  weighted.weight_bytes = 4;
+  const auto more = [&](Aggregation form) {
+    return predict_aggregation(form, weighted).ms() - predict_aggregation(form, sizes).ms();
+  };
+  const double all = 4 * 114'615'892 / AggregationRates().copy_bytes;
+  EXPECT_NEAR(more(Aggregation::kColumns), all, 1e-6);
+  EXPECT_NEAR(more(Aggregation::kRows), all / 4, 1e-6);
+  sizes.parts = weighted.parts = 4;  // each part reads them again
+  const double sums = predict_aggregation(Aggregation::kOverlap, weighted).sum_ms -
+                      predict_aggregation(Aggregation::kOverlap, sizes).sum_ms;
+  EXPECT_NEAR(sums, all, 1e-6);
+}
+
 TEST(OpsAggregationCost, ASmallHaloIsChosen) {
   AggregationSizes sizes{.ranks = 4, .nodes = 2'449'029, .edges = 123'718'280, .columns = 128};
   sizes.halo_share = 0.02;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# --task graph and --task link over ranks that the command starts: losses of one rank, folds, resuming, Ctrl-C, few graphs.
+# --task graph, --task link and edge weights over ranks that the command starts: losses of one rank, folds, resuming, Ctrl-C, few graphs.
 # Usage: tasks_test.sh FOLDER_OF_COMMANDS
 set -euo pipefail
 bin=$(cd "$1" && pwd)
@@ -83,4 +83,20 @@ links --model gcn --decoder mlp --epochs 8 --ranks 4 --checkpoint k1 --resume
 run --task link --dataset l.h5 --model gcn --ranks 2 --dry-run || fail "$(cat err.txt)"
 [ "$(grep -c 'memory *rank [01]: .* data + .* an epoch' out.txt)" = 2 ] || fail "no memory of ranks: $(cat out.txt)"
 links --model gcn --epochs 3 --ranks 2 --seeds 2
+links --model gcn --epochs 3 --ranks 2 --aggregation columns
+
+# Edge weights by columns: the losses of one rank.
+awk 'BEGIN { srand(1); print "source,target,weight" > "edges.csv"; print "id,label,x1,x2" > "nodes.csv"
+  for (i = 0; i < 60; ++i) { print i "," i % 3 "," rand() "," i % 3 > "nodes.csv"; for (k = 1; k < 4; ++k) print i "," (i * k + 3) % 60 "," 0.5 + rand() > "edges.csv" } }'
+"$bin/rodeo_data" import csv --nodes nodes.csv --edges edges.csv w.h5 > /dev/null
+for model in gcn appnp; do
+  run --model $model --dataset w.h5 --split 50/25/25 --epochs 5 --lr 0.001 --csv one.csv || fail "$(cat err.txt)"
+  for ranks in 2 4; do
+    run --model $model --dataset w.h5 --split 50/25/25 --epochs 5 --lr 0.001 --ranks $ranks --aggregation columns --explain --csv $ranks.csv || fail "$(cat err.txt)"
+    expect_near "$(last_loss $ranks.csv)" "$(last_loss one.csv)" 1e-5
+    grep -q "columns, as asked for" out.txt || fail "no form: $(cat out.txt)"
+  done
+done
+run --model gcn --dataset w.h5 --split 50/25/25 --epochs 2 --ranks 2 --explain || fail "$(cat err.txt)"
+grep -q "columns with constant weights, f32: " out.txt || fail "no choice for weighted sums: $(cat out.txt)"
 echo "tasks over ranks: ok"

@@ -104,7 +104,14 @@ TEST(TrainRanks, EdgeWeightsAndEdgesOfOneDirection) {
   std::vector<float> weight;
   for (std::int64_t e = 0; e < edges; ++e) weight.push_back(static_cast<float>(e % 7 + 1) / 4);
   data.edge_weight = Tensor::from(weight);
-  for (const std::string_view model : {"gcn", "appnp"}) expect_as_on_one_rank(data, options_of(model));
+  for (const std::string_view model : {"gcn", "sgc", "appnp"})
+    for (const Aggregation form : {Aggregation::kAuto, Aggregation::kRows, Aggregation::kOverlap,
+                                   Aggregation::kHalo, Aggregation::kColumns}) {
+      SCOPED_TRACE(str(model, ", ", form));
+      TrainOptions options = options_of(model);
+      options.aggregation = form;
+      expect_as_on_one_rank(data, options);
+    }
 }
 
 TEST(TrainRanks, EveryForm) {
@@ -115,7 +122,7 @@ TEST(TrainRanks, EveryForm) {
       SCOPED_TRACE(str(entry.name, ", ", form));
       TrainOptions options = options_of(entry.name);
       options.aggregation = form;
-      const bool sums = entry.name != "gatv2" && entry.name != "appnp";
+      const bool sums = entry.name != "gatv2";
       if (form == Aggregation::kColumns && !sums) continue;
       expect_as_on_one_rank(data, options, 1e-4);
     }

@@ -54,6 +54,11 @@ GraphInput graph_input(const TrainOptions& options) {
   return input == GraphInput::kSelfLoops && !options.self_loops ? GraphInput::kPlain : input;
 }
 
+/// Edge weights of the dataset are not trained.
+void keep_constant(const GcnGraph& graph) {
+  if (graph.weight.defined()) set_constant_weight(graph.adj, graph.weight);
+}
+
 /// The rank's rows of a graph on the host.
 ModelGraph rank_share(const ModelGraph& graph, const std::shared_ptr<const NodePartition>& nodes,
                       Device device, Aggregation form) {
@@ -66,6 +71,7 @@ ModelGraph rank_share(const ModelGraph& graph, const std::shared_ptr<const NodeP
   if (graph.normalized.adj.defined())
     share.normalized = {share.adj, own(graph.normalized.weight, row_ptr[begin], row_ptr[end]),
                         own(graph.normalized.scale, begin, end)};
+  keep_constant(share.normalized);
   return share;
 }
 
@@ -80,6 +86,7 @@ ModelGraph rank_share(const EdgeShare& share, GraphInput input, const TrainOptio
     const Tensor scale = inverse_sqrt_degrees(Adjacency::trusted(rows.rows), rows.weight);
     out.normalized = {out.adj, rows.weight.to(device).to(activation_dtype(options.precision)),
                       scale.to(device)};
+    keep_constant(out.normalized);
   }
   return out;
 }

@@ -284,10 +284,10 @@ void add_execution(Group execution, const ModelTraits& traits, TaskKind task) {
                     "or torchrun say");
   execution.integer(Role::kRun, "ranks", field(&TrainOptions::ranks), 0,
                     "The same on N processes with --device, such as cpu");
-  if (task == TaskKind::kNode)
+  if (task != TaskKind::kGraph)
     execution.choice(Role::kRun, "aggregation", field(&TrainOptions::aggregation), parse_aggregation,
                      aggregation_names("|"),
-                     "What ranks exchange: the rows of all nodes, some columns of all rows (unweighted sums, "
+                     "What ranks exchange: the rows of all nodes, some columns of all rows (sums, "
                      "GAT), the rows that their edges read, or the fastest of them");
   execution.integer(Role::kRun, "threads", field(&TrainOptions::threads), 0,
                     "CPU threads; 0: OMP_NUM_THREADS, else as many as processors");
