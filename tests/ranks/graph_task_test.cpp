@@ -153,6 +153,9 @@ TEST(TrainRankGraphs, EveryPoolAndOptionsThatReachBatches) {
     TrainOptions options = options_of("gin");
     options.pool = pool;
     expect_as_on_one_rank(graphs(), options);
+    options.batch_graphs = 3;  // of one rank
+    options.epochs = 1;
+    expect_as_on_one_rank(graphs(), options);
   }
   TrainOptions options = options_of("gin");
   options.clip_norm = 0.01;
@@ -176,6 +179,9 @@ TEST(TrainRankGraphs, EdgeFeaturesAndEdgeWeights) {
   TrainOptions options = options_of("gin");
   options.edge_features = true;
   options.undirected = false;
+  expect_as_on_one_rank(data, options);
+  options.batch_graphs = 3;  // of one rank
+  options.epochs = 1;
   expect_as_on_one_rank(data, options);
 }
 
@@ -210,6 +216,18 @@ TEST(TrainRankGraphs, GoesOnFromACheckpointAlsoOnOtherRanks) {
   const Trained alone = train(graphs(), options, Communicator(), {.from = &first});
   for (std::size_t i = 0; i < alone.losses.size(); ++i)
     EXPECT_NEAR(alone.losses[i], rest.losses[i], 1e-4 * rest.losses[i]);
+}
+
+TEST(TrainRankGraphs, AnotherDatasetOnARankIsAnError) {
+  RODEO_NEEDS_TWO_RANKS();
+  Dataset data = graphs();
+  if (ranks().rank() == 1) data.graph_label.data<std::int64_t>()[3] ^= 1;
+  try {
+    make_run(data, options_of("gin"), test::device(), ranks());
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "rank 1 has another dataset than rank 0: give all ranks the same file");
+  }
 }
 
 TEST(TrainRankGraphs, StopTogether) {

@@ -154,6 +154,17 @@ TEST(TrainRankLinks, GoesOnFromACheckpointAlsoOnOtherRanks) {
     EXPECT_NEAR(alone.losses[i], rest.losses[i], 1e-4 * rest.losses[i]);
 }
 
+TEST(TrainRankLinks, AnotherDatasetOnARankIsAnError) {
+  RODEO_NEEDS_TWO_RANKS();
+  const Dataset data = test::tiny_dataset(300, ranks().rank() == 1 ? 1 : 0);
+  try {
+    make_run(data, options_of("gcn"), test::device(), ranks());
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "rank 1 has another dataset than rank 0: give all ranks the same file");
+  }
+}
+
 // One edge in each part: most ranks have no pair, and some no node.
 TEST(TrainRankLinks, RanksWithoutPairs) {
   Dataset data;

@@ -10,6 +10,7 @@
 #include "datasets/hdf5_check.h"
 #include "train/task/counted.h"
 #include "train/task/graph_objective.h"
+#include "train/task/rank_share.h"
 
 namespace rodeo {
 namespace {
@@ -155,6 +156,7 @@ NodeRun make_graph_run(Dataset dataset, const TrainOptions& options, Device devi
                        const Communicator& ranks) {
   check(dataset.graph_ptr.defined() && dataset.graph_label.defined(), dataset.name,
         ": has no /graph_ptr and /graph_y: --task graph needs a set of graphs");
+  check_same_data({dataset.graph_ptr, dataset.graph_label}, ranks);
   const Split split = fold_split(dataset.graph_label, options.folds, std::max(options.fold, 0), options.seed);
   return build_graph_run(std::move(dataset), options, device, split, ranks);
 }

@@ -156,6 +156,9 @@ NodeRun make_link_run(Dataset dataset, const EdgeSplit& file, const TrainOptions
                       const Communicator& ranks = {}) {
   const EdgeSplit split = take_edge_split(
       dataset, file, {.parts = options.edge_split, .symmetrize = options.undirected, .seed = options.seed});
+  check_same_data({split.train.src, split.train.dst, split.val.src, split.val.dst, split.test.src,
+                   split.test.dst, split.val_negative.src, split.test_negative.src},
+                  ranks);
   Adjacency graph;
   NodeRun run = build_link_run(std::move(dataset), options, device, &graph, ranks);
   add_link_objective(run, split, graph.to(device), options);

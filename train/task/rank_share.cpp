@@ -1,10 +1,13 @@
 #include "train/task/rank_share.h"
 
 #include <algorithm>
+#include <bit>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "datasets/subset.h"
+#include "ops/graph_hash.h"
 #include "ops/row_ranges.h"
 #include "train/task/counted.h"
 
@@ -30,6 +33,28 @@ Dataset rank_share(Dataset dataset, const NodePartition& nodes) {
   dataset.indptr = dataset.indices = dataset.edge_weight = {};
   dataset.node_names.clear();
   return select_nodes(dataset, counted(nodes.num_rows(), kCpu, nodes.first_row()));
+}
+
+void check_same_data(const std::vector<Tensor>& values, const Communicator& ranks) {
+  if (ranks.size() == 1) return;
+  std::uint64_t hash = 0;
+  for (const Tensor& part : values) {
+    check(part.dtype() == DType::kI64 || part.dtype() == DType::kF32,
+          "[ranks] values must be i64 or f32, got ", part.dtype());
+    std::uint64_t sum = static_cast<std::uint64_t>(part.numel());
+    const auto add = [&]<class T>(const T* value) {
+      for (std::int64_t i = 0; i < part.numel(); ++i)
+        sum += mix(static_cast<std::uint64_t>(i),
+                   std::bit_cast<std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>(value[i]));
+    };
+    part.dtype() == DType::kF32 ? add(part.data<float>()) : add(part.data<std::int64_t>());
+    hash = mix(hash, sum);
+  }
+  const Tensor own = Tensor::from(std::vector{static_cast<std::int64_t>(hash)});
+  const std::vector<std::int64_t> all = ranks.all_gather(own).to_vector<std::int64_t>();
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
+    check(all[rank] == all[0], "rank ", rank,
+          " has another dataset than rank 0: give all ranks the same file");
 }
 
 void check_rank_options(const TrainOptions& options) {

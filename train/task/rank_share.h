@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "core/node_partition.h"
 #include "datasets/dataset.h"
@@ -18,6 +19,10 @@ std::shared_ptr<const NodePartition> partition_nodes(std::span<const std::int64_
 
 /// Features, labels and split of the rank's nodes, numbered from its first one. Edges are left out.
 Dataset rank_share(Dataset dataset, const NodePartition& nodes);
+
+/// For data that every rank loads whole.   values: i64 or f32, on the host. A collective call. All ranks
+/// throw Error naming the first rank whose values differ from those of rank 0.
+void check_same_data(const std::vector<Tensor>& values, const Communicator& ranks);
 
 /// Throws Error naming the first option that does not work over several ranks.
 void check_rank_options(const TrainOptions& options);
