@@ -106,8 +106,8 @@ struct LinkObjective {
     const Variable z = embed();
     const Tensor out = Tensor::empty({6}, DType::kF64, metrics.device()),
                  losses = Tensor::empty({3}, DType::kF64, metrics.device());
-    for (int p = 0; p < 3; ++p) {
-      const ScoredPairs& pairs = parts[p];
+    for (std::int64_t p = 0; p < 3; ++p) {
+      const ScoredPairs& pairs = parts[static_cast<std::size_t>(p)];
       const Tensor logits = decoder->forward(z, pairs.src, pairs.dst).value();
       const Tensor flat = logits.reshape({pairs.size()}),
                    row = metrics.slice(p, p + 1).reshape({kRankingColumns});
@@ -123,7 +123,7 @@ struct LinkObjective {
                                                          : linear_combination(pairs.share, mean, 0, mean));
     }
     if (ranks.size() > 1) ranks.all_reduce(losses);
-    for (int p = 0; p < 3; ++p) out.slice(2 * p + 1, 2 * p + 2).copy_from(losses.slice(p, p + 1));
+    for (std::int64_t p = 0; p < 3; ++p) out.slice(2 * p + 1, 2 * p + 2).copy_from(losses.slice(p, p + 1));
     return out.reshape({3, 2});
   }
 };
