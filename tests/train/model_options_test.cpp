@@ -69,6 +69,13 @@ TEST(TrainModelOptions, SageWithSelfLoops) {
   EXPECT_ERROR(parse({"--model", "sage", "--dataset", "x", "--self-loops", "--batch", "8"}),
                "--self-loops is for the whole graph: not with --batch");
 }
+TEST(TrainModelOptions, NamesOfOtherProgramsAreExplained) {
+  for (const char* name : {"--repeat", "--repeats", "--runs"})
+    EXPECT_ERROR(parse({"--model", "gcn", "--dataset", "x", name, "10"}),
+                 std::string("unknown option '") + name +
+                     "': --seeds N trains N times, with --seed and the numbers after it, and prints mean and "
+                     "deviation");
+}
 TEST(TrainModelOptions, AnotherModelsOptionIsAnError) {
   EXPECT_ERROR(parse({"--model", "gcn", "--dataset", "x", "--aggr", "max"}),
                "unknown option '--aggr' for the model gcn: it is of sage");

@@ -6,11 +6,21 @@
 #include <chrono>
 #include <thread>
 
+#include "tests/datasets/parts.h"
 #include "tests/support/devices.h"
 #include "train/task/model_registry.h"
 
 namespace rodeo::test {
 namespace {
+
+/// Options of `count` runs, `parallel` at a time.
+TrainOptions several(int count, int parallel) {
+  TrainOptions options = published_options("gcn");
+  options.device = "cpu";
+  options.seeds = count;
+  options.parallel = parallel;
+  return options;
+}
 
 TEST(TrainRepeat, EverySeedAndTheirSpread) {
   TrainOptions options = published_options("gcn");
@@ -34,6 +44,51 @@ TEST(TrainRepeat, EverySeedAndTheirSpread) {
   EXPECT_EQ(seeds, (std::vector<std::uint64_t>{5, 6, 7}));
 }
 
+// N seeds on each split; the runs differ in nothing else.
+TEST(TrainRepeat, SeedsOnEverySplit) {
+  const TempDir dir;
+  Parts parts;
+  parts.train_mask = flags({1, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0}).reshape({6, 2});
+  parts.val_mask = flags({0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0}).reshape({6, 2});
+  parts.test_mask = flags({0, 0, 0, 0, 1, 1, 1, 0, 1, 1, 0, 0}).reshape({6, 2});
+  parts.write(dir / "two.h5");
+  TrainOptions options = several(2, 1);
+  options.dataset = dir / "two.h5";
+  options.all_splits = true;
+  const double results[] = {0.5, 0.7, 0.2, 0.2};
+  std::vector<std::pair<std::string, std::uint64_t>> runs;
+  const auto text = [&] {
+    runs.clear();
+    testing::internal::CaptureStdout();
+    train_repeated(options, [&](const TrainOptions& one, const RunHooks&) {
+      RunResult result;
+      result.summary.best.test = runs.size() < 4 ? results[runs.size()] : 0;
+      result.summary.best.val = 0.5;
+      result.line = "done";
+      runs.emplace_back(one.split, one.seed);
+      return result;
+    });
+    return testing::internal::GetCapturedStdout();
+  };
+  EXPECT_EQ(text(),
+            "split 0   seed 0    done\nsplit 0   seed 1    done\n"
+            "split 1   seed 0    done\nsplit 1   seed 1    done\n\n"
+            "split 0   2 seeds: test 0.6000 +- 0.1414, val 0.5000 +- 0.0000\n"
+            "split 1   2 seeds: test 0.2000 +- 0.0000, val 0.5000 +- 0.0000\n"
+            "4 runs: test 0.4000 +- 0.2449, val 0.5000 +- 0.0000 (mean +- standard deviation, at each run's "
+            "best validation epoch)\n");
+  EXPECT_EQ(runs,
+            (std::vector<std::pair<std::string, std::uint64_t>>{{"0", 0}, {"0", 1}, {"1", 0}, {"1", 1}}));
+  options.quiet = true;
+  EXPECT_EQ(text(), "test 0.4000 deviation 0.2449 val 0.5000 val_deviation 0.0000 runs 4\n");
+  options.quiet = false;
+  options.seeds = 1;  // the lines of the runs say it all
+  EXPECT_EQ(text(),
+            "split 0   seed 0    done\nsplit 1   seed 0    done\n\n"
+            "2 runs: test 0.6000 +- 0.1414, val 0.5000 +- 0.0000 (mean +- standard deviation, at each run's "
+            "best validation epoch)\n");
+}
+
 TEST(TrainRepeat, RefusesFilesOfOneRun) {
   const auto train = [](const TrainOptions&, const RunHooks&) { return RunResult(); };
   TrainOptions options = published_options("gcn");
@@ -49,15 +104,6 @@ TEST(TrainRepeat, RefusesFilesOfOneRun) {
   options.all_splits = true;
   options.split = "60/20/20";
   EXPECT_ERROR(train_repeated(options, train), "--splits all and --split exclude each other");
-}
-
-/// Options of `count` runs, `parallel` at a time.
-TrainOptions several(int count, int parallel) {
-  TrainOptions options = published_options("gcn");
-  options.device = "cpu";
-  options.seeds = count;
-  options.parallel = parallel;
-  return options;
 }
 
 TEST(TrainRepeat, ParallelRunsPrintTheLinesOfOneAfterAnother) {

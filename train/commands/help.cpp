@@ -32,6 +32,15 @@ std::string owners(std::string_view option) {
   return text;
 }
 
+/// What options of other programs are called here, and what they do.
+struct OtherName {
+  std::string_view theirs, ours, text;
+};
+constexpr std::string_view kSeveralRuns =
+    "--seeds N trains N times, with --seed and the numbers after it, and prints mean and deviation";
+constexpr OtherName kOtherNames[] = {
+    {"repeat", "seeds", kSeveralRuns}, {"repeats", "seeds", kSeveralRuns}, {"runs", "seeds", kSeveralRuns}};
+
 }  // namespace
 
 int help_width() {
@@ -76,6 +85,9 @@ std::string unknown_option(std::string_view argument, std::string_view model,
   if (name == "model") return str(text, ": this command trains ", model, " only, rodeo_train has all models");
   if (const std::string others = owners(name); !others.empty() && name.size() > 1)
     return str(text, " for the model ", model, ": it is of ", others);
+  for (const OtherName& other : kOtherNames)
+    if (name == other.theirs && std::find(known.begin(), known.end(), other.ours) != known.end())
+      return str(text, ": ", other.text);
   const std::string meant = closest(name, known);
   return str(text, meant.empty() ? "" : str(": did you mean --", meant, "?"),
              meant.empty() ? "; see --help" : "");

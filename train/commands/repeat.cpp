@@ -31,24 +31,42 @@ class Results {
     std::fflush(stdout);
   }
 
-  void print_spread() const {
-    std::vector<double> val, test;
-    for (const auto& [done, result] : results_) {
-      val.push_back(result.summary.best.val);
-      test.push_back(result.summary.best.test);
+  /// `by_split`: those of each split first.
+  void print_spread(bool by_split) const {
+    if (!quiet_) fmt::print("\n");
+    // The runs of a split are next to each other.
+    for (std::size_t begin = 0, end = 0; by_split && !quiet_ && begin < runs_.size(); begin = end) {
+      const std::string& split = runs_[begin].options.split;
+      while (end < runs_.size() && runs_[end].options.split == split) ++end;
+      const Values of = values(begin, end);
+      fmt::print("split {:<3} {} seeds: test {}, val {}\n", split, end - begin, format_spread(of.test),
+                 format_spread(of.val));
     }
-    const Spread of_test = spread(test), of_val = spread(val);
+    const Values all = values(0, runs_.size());
+    const Spread of_test = spread(all.test), of_val = spread(all.val);
     if (quiet_)
       fmt::print("test {:.4f} deviation {:.4f} val {:.4f} val_deviation {:.4f} runs {}\n", of_test.mean,
-                 of_test.deviation, of_val.mean, of_val.deviation, test.size());
+                 of_test.deviation, of_val.mean, of_val.deviation, runs_.size());
     else
       fmt::print(
-          "\n{} runs: test {:.4f} +- {:.4f}, val {:.4f} +- {:.4f} (mean +- standard deviation, at each "
+          "{} runs: test {:.4f} +- {:.4f}, val {:.4f} +- {:.4f} (mean +- standard deviation, at each "
           "run's best validation epoch)\n",
-          test.size(), of_test.mean, of_test.deviation, of_val.mean, of_val.deviation);
+          runs_.size(), of_test.mean, of_test.deviation, of_val.mean, of_val.deviation);
   }
 
  private:
+  struct Values {
+    std::vector<double> val, test;
+  };
+  Values values(std::size_t begin, std::size_t end) const {
+    Values of;
+    for (std::size_t i = begin; i < end; ++i) {
+      of.val.push_back(results_[i].second.summary.best.val);
+      of.test.push_back(results_[i].second.summary.best.test);
+    }
+    return of;
+  }
+
   const std::vector<PlannedRun>& runs_;
   std::vector<std::pair<bool, RunResult>> results_;
   std::size_t printed_ = 0;
@@ -125,7 +143,7 @@ void train_repeated(const TrainOptions& options, const TrainOne& train) {
   run_in_parallel(
       runs.size(), options.parallel, threads_of_a_run(options, runs.size()),
       [&](std::size_t i, const RunHooks& hooks) { results.add(i, train(runs[i].options, hooks)); });
-  results.print_spread();
+  results.print_spread(/*by_split=*/options.all_splits && options.seeds > 1);
 }
 
 }  // namespace rodeo

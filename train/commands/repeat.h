@@ -41,7 +41,8 @@ void check_files_of_runs(const TrainOptions& options, const std::string& several
 int threads_of_a_run(const TrainOptions& options, std::size_t count);
 
 /// Calls train() for runs_of(options), and prints a line for each run in this order, then mean and standard
-/// deviation (of a sample, n - 1) of the test results. options.parallel threads run that many at a time;
+/// deviation (of a sample, n - 1) of the results; with --splits all and several seeds, those of each split
+/// too. options.parallel threads run that many at a time;
 /// options.device is cuda: on one GPU, each with its own stream. Then the first run has two epochs to itself,
 /// in which SpMM kernels are chosen. A run has the same bits alone: on the CPU, with as many threads. Throws
 /// Error as the functions above do. What train() throws ends the other runs, and is thrown.

@@ -225,12 +225,13 @@ void add_training(Group training, const ModelTraits& traits, TaskKind task) {
   training.integer(Role::kTraining, "seed", field(&TrainOptions::seed), 0,
                    "Seed of the initial weights, dropout and --split");
   training.integer(Role::kRun, "seeds", field(&TrainOptions::seeds), 1,
-                   "Train N times, with --seed and the numbers after it, and print mean and deviation");
+                   "Train N times, with --seed and the numbers after it, and print mean and deviation; with "
+                   "--splits all N times on each split");
   training.integer(Role::kRun, "parallel", field(&TrainOptions::parallel), 1,
                    "Train N at a time of the runs of --sweep, --seeds, --splits and folds, on one device");
   if (task == TaskKind::kNode) {
     training.add(
-        Role::kRun, "splits", "all: train once with each split of the file's masks, and each of --seeds",
+        Role::kRun, "splits", "all: train with each split of the file's masks, once or with each of --seeds",
         "all", [](const TrainOptions& o) { return o.all_splits ? OptionValue("all") : OptionValue(); },
         [](TrainOptions& o, const std::string& text) {
           check_option_has_value("splits", text);
