@@ -44,5 +44,8 @@ class CheckpointFolder {
 
 /// `path` itself if it is a file; for a folder of checkpoints, the best weights of the latest one.
 std::string find_weights(const std::string& path);
+/// The weights in `file`. Throws Error if it is damaged or has none: best weights of a checkpoint that was
+/// written before the first evaluation; the message names the others.
+SafeTensors read_weights(const std::string& file);
 
 }  // namespace rodeo

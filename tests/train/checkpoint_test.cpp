@@ -54,6 +54,21 @@ TEST(TrainCheckpoint, TheLastOneIsKeptAndRead) {
   EXPECT_EQ(find_weights(dir / "file"), dir / "file");
 }
 
+TEST(TrainCheckpoint, WithoutABestEpochTheOtherWeightsAreNamed) {
+  const TempDir dir;
+  const std::string path = dir / "run", epoch = path + "/epoch-000000/";
+  Checkpoint checkpoint = checkpoint_of(0);
+  checkpoint.best = {};
+  CheckpointFolder(path).save(checkpoint);
+  EXPECT_ERROR(read_weights(find_weights(path)),
+               epoch + "best.safetensors: there is no best epoch yet: the checkpoint was written before the "
+                       "first evaluation. --resume the training, or give --weights " +
+                   epoch + "weights.safetensors, the weights after its last step");
+  EXPECT_EQ(read_weights(epoch + "weights.safetensors").tensors.size(), checkpoint.weights.tensors.size());
+  write_safetensors(dir / "best.safetensors", {});
+  EXPECT_ERROR(read_weights(dir / "best.safetensors"), dir / "best.safetensors" + ": has no tensors");
+}
+
 TEST(TrainCheckpoint, TheSameEpochAgainReplacesIt) {
   const TempDir dir;
   CheckpointFolder folder(dir / "");

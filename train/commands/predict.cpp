@@ -138,7 +138,7 @@ void predict(const PredictOptions& options) {
   const std::unique_ptr<PredictionFile> out =
       link ? nullptr : open_prediction(options.out, options.probabilities);
   const std::string file = find_weights(options.weights);
-  const SafeTensors weights = read_safetensors(file);
+  const SafeTensors weights = read_weights(file);
   check_hdf5_file(options.dataset);
   Dataset dataset = load_dataset(options.dataset);
   if (dataset.graph_ptr.defined()) {

@@ -150,4 +150,16 @@ std::string find_weights(const std::string& path) {
   return folder_of(path, *epoch) + "/" + kBest;
 }
 
+SafeTensors read_weights(const std::string& file) {
+  SafeTensors weights = read_safetensors(file);
+  if (!weights.tensors.empty()) return weights;
+  const fs::path path = file, last = path.parent_path() / kWeights;
+  std::error_code none;
+  check(path.filename() != kBest || !fs::exists(last, none), file,
+        ": there is no best epoch yet: the checkpoint was written before the first evaluation. --resume the "
+        "training, or give --weights ",
+        last.string(), ", the weights after its last step");
+  fail(file, ": has no tensors");
+}
+
 }  // namespace rodeo
