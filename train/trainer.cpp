@@ -347,8 +347,9 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
   summary.epochs = now.epoch;
   summary.batch = now.batch;
   summary.best_epoch = now.best_epoch;
-  summary.best = now.best;
-  summary.last = now.last;
+  const bool evaluated = now.best_epoch > 0 || !evaluation_ms.empty();
+  if (now.best_epoch > 0) summary.best = now.best;
+  if (evaluated) summary.last = now.last;
   summary.epoch_ms = summarize(std::move(epoch_ms));
   summary.wait_ms = summarize(std::move(wait_ms));
   summary.evaluation_ms = summarize(std::move(evaluation_ms));

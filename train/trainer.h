@@ -66,6 +66,9 @@ struct Evaluation {
   double val_loss = 0;
 };
 
+inline constexpr Evaluation kNotEvaluated{Statistics::kNone, Statistics::kNone, Statistics::kNone,
+                                          Statistics::kNone};
+
 /// Milliseconds of one profiled step by kind of kernel (KernelPart).
 struct PartTimes {
   double sparse = 0, gemm = 0, other = 0;
@@ -97,8 +100,8 @@ struct TrainSummary {
   int batch = 0;         // mini-batches of the next one, where stop ended it; 0: none
   bool stopped = false;  // ended early by TrainerOptions::stop
   int best_epoch = 0;    // best validation accuracy; ties: the lower validation loss, then the earlier epoch
-  Evaluation best;       // at best_epoch
-  Evaluation last;       // after the last epoch
+  // At best_epoch, and after the last epoch that was evaluated; Statistics::kNone where none was.
+  Evaluation best = kNotEvaluated, last = kNotEvaluated;
   std::vector<double> warmup_ms;       // one for each of the first epochs
   Statistics epoch_ms;                 // epochs that are neither warm-up nor profiled
   StepParts parts;                     // the profiled epochs

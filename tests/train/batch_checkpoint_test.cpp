@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "tests/support/devices.h"
@@ -112,6 +113,8 @@ TEST_P(TrainBatchCheckpoints, AStoppedRunGoesOnBehindItsBatch) {
       EXPECT_EQ(first.summary.epochs, at.first - 1);
       EXPECT_EQ(first.summary.batch, at.second);
       EXPECT_EQ(first.losses.size(), at.first - 1);
+      EXPECT_EQ(std::isnan(first.summary.best.test), at.first == 1) << "nothing was evaluated";
+      EXPECT_EQ(std::isnan(first.summary.last.val), at.first == 1);
       options.resume = true;
       const Outcome rest = train(options);
       EXPECT_EQ(rest.resumed, str("after batch ", at.second, " of epoch ", at.first));

@@ -61,8 +61,9 @@ TEST(TrainCheckpoint, WithoutABestEpochTheOtherWeightsAreNamed) {
   checkpoint.best = {};
   CheckpointFolder(path).save(checkpoint);
   EXPECT_ERROR(read_weights(find_weights(path)),
-               epoch + "best.safetensors: there is no best epoch yet: the checkpoint was written before the "
-                       "first evaluation. --resume the training, or give --weights " +
+               epoch +
+                   "best.safetensors: there is no best epoch yet: the checkpoint was written before the "
+                   "first evaluation. --resume the training, or give --weights " +
                    epoch + "weights.safetensors, the weights after its last step");
   EXPECT_EQ(read_weights(epoch + "weights.safetensors").tensors.size(), checkpoint.weights.tensors.size());
   write_safetensors(dir / "best.safetensors", {});

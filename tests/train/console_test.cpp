@@ -49,6 +49,15 @@ TEST(TrainConsole, ResultHasNoNan) {
   EXPECT_EQ(format_result(NodeTask(), s), "test 0.8150 epoch 87 final_test 0.8130 epochs 200");
 }
 
+// Ctrl-C after some mini-batches of the first epoch.
+TEST(TrainConsole, ResultOfNothingEvaluatedHasNoMetrics) {
+  TrainSummary s;
+  s.batch = 3;
+  s.stopped = true;
+  EXPECT_EQ(format_result(NodeTask(), s), "epochs 0");
+  EXPECT_EQ(format_summary(NodeTask(), s).find("test accuracy"), std::string::npos);
+}
+
 TEST(TrainConsole, ProgressFitsTheTerminal) {
   EpochReport report;
   report.epoch = 10;

@@ -95,7 +95,7 @@ std::string format_result(const NodeTask& task, const TrainSummary& summary) {
   };
   add("test", summary.best.test, 4);
   add("val", summary.best.val, 4);
-  add("epoch", summary.best_epoch, 0);
+  if (summary.best_epoch > 0) add("epoch", summary.best_epoch, 0);
   add("final_test", summary.last.test, 4);
   add("epochs", summary.epochs, 0);
   add("median_ms", summary.epoch_ms.median, 3);
