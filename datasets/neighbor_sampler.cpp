@@ -83,16 +83,20 @@ SampledBatch NeighborSampler::sample_checked(const Tensor& targets, std::int64_t
 }
 
 MiniBatches::MiniBatches(const Tensor& nodes, std::int64_t num_nodes, std::int64_t batch_size,
-                         std::uint64_t seed, Device device)
+                         std::uint64_t seed, Device device, std::int64_t least)
     : nodes_(checked_nodes("mini_batches", nodes, num_nodes)),
       batch_size_(batch_size),
       seed_(seed),
-      device_(device) {
+      device_(device),
+      least_(least) {
   check(batch_size >= 1, "[mini_batches] the batch size must be at least 1, got ", batch_size);
+  check(least >= 1 && least <= batch_size, "[mini_batches] the least nodes of a batch must be in [1, ",
+        batch_size, "], got ", least);
 }
 
 std::int64_t MiniBatches::size() const {
-  return (std::ssize(nodes_) + batch_size_ - 1) / batch_size_;
+  const std::int64_t full = std::ssize(nodes_) / batch_size_, rest = std::ssize(nodes_) % batch_size_;
+  return full + (rest >= least_ || (rest > 0 && full == 0) ? 1 : 0);
 }
 
 std::vector<Tensor> MiniBatches::epoch(std::int64_t epoch) const {
@@ -104,8 +108,8 @@ std::vector<Tensor> MiniBatches::epoch(std::int64_t epoch) const {
     std::swap(order[i], order[key.draw(0, static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(i + 1))]);
   const Tensor all = Tensor::from(order, device_);
   std::vector<Tensor> batches;
-  for (std::int64_t at = 0; at < all.numel(); at += batch_size_)
-    batches.push_back(all.slice(at, std::min(at + batch_size_, all.numel())));
+  for (std::int64_t i = 0, count = size(); i < count; ++i)
+    batches.push_back(all.slice(i * batch_size_, i + 1 < count ? (i + 1) * batch_size_ : all.numel()));
   return batches;
 }
 

@@ -65,13 +65,14 @@ class NeighborSampler {
 };
 
 /// Cuts nodes into batches, in a new random order each epoch: every node is in one batch of an epoch. The
-/// last batch may be smaller. The order is a function of (seed, epoch).
+/// last batch may be smaller; one of fewer than `least` nodes joins the batch before it. The order is a
+/// function of (seed, epoch).
 class MiniBatches {
  public:
   /// nodes i64 [k], different, in [0, num_nodes), read on the host. Batches are on `device`. Throws Error for
-  /// other nodes and for a batch size below 1.
+  /// other nodes, for a batch size below 1 and for a `least` outside [1, batch size].
   MiniBatches(const Tensor& nodes, std::int64_t num_nodes, std::int64_t batch_size, std::uint64_t seed = 0,
-              Device device = kCpu);
+              Device device = kCpu, std::int64_t least = 1);
 
   std::int64_t size() const;  // batches of an epoch
   /// The batches of an epoch: i64 [batch size] each. They share memory.
@@ -82,6 +83,7 @@ class MiniBatches {
   std::int64_t batch_size_;
   std::uint64_t seed_;
   Device device_;
+  std::int64_t least_;
 };
 
 }  // namespace rodeo

@@ -246,5 +246,24 @@ TEST(DatasetsMiniBatches, EveryNodeOnceAnEpochInAnotherOrder) {
   EXPECT_ERROR(MiniBatches(nodes, 10, 0), "[mini_batches] the batch size must be at least 1, got 0");
 }
 
+TEST(DatasetsMiniBatches, ASmallLastBatchJoinsTheOneBefore) {
+  const Tensor nodes = Tensor::from(Ids{9, 4, 1, 7, 3, 0, 8});
+  const auto sizes = [&](std::int64_t batch_size, std::int64_t least) {
+    const MiniBatches batches(nodes, 10, batch_size, 5, kCpu, least);
+    Ids all;
+    for (const Tensor& batch : batches.epoch(1)) all.push_back(batch.numel());
+    EXPECT_EQ(std::ssize(all), batches.size());
+    return all;
+  };
+  EXPECT_EQ(sizes(3, 1), (Ids{3, 3, 1}));
+  EXPECT_EQ(sizes(3, 2), (Ids{3, 4}));
+  EXPECT_EQ(sizes(4, 2), (Ids{4, 3}));
+  EXPECT_EQ(sizes(7, 2), (Ids{7}));
+  EXPECT_EQ(sizes(8, 8), (Ids{7})) << "there is no batch to join";
+  EXPECT_EQ(ids(MiniBatches(nodes, 10, 3, 5, kCpu, 2).epoch(1)[0]),
+            ids(MiniBatches(nodes, 10, 3, 5).epoch(1)[0]));
+  EXPECT_ERROR(sizes(3, 4), "[mini_batches] the least nodes of a batch must be in [1, 3], got 4");
+}
+
 }  // namespace
 }  // namespace rodeo::test

@@ -35,5 +35,16 @@ TEST(TrainBatchOptions, PlacesAreChecked) {
                "--feature-cache is for features on the host or on disk, and --features-on device was given");
 }
 
+TEST(TrainBatchOptions, BatchNormNeedsTwoNodes) {
+  EXPECT_ERROR(parse({"--batch", "1", "--norm", "batch"}),
+               "--batch must be at least 2 for --norm batch: one node has no statistics; got 1");
+  EXPECT_ERROR(
+      parse({"--batch", "2", "--batch-by", "parts", "--model", "gin"}),
+      "--batch must be at least 3 with --batch-by parts for gin, whose layers have batch normalisation: "
+      "one node has no statistics; got 2");
+  EXPECT_EQ(parse({"--batch", "1", "--norm", "layer"}).batch, 1);
+  EXPECT_EQ(parse({"--batch", "2", "--norm", "batch"}).batch, 2);
+}
+
 }  // namespace
 }  // namespace rodeo::test

@@ -121,6 +121,23 @@ TEST_P(TrainMiniBatches, EveryModelLearnsFromSamples) {
   }
 }
 
+// 80 training nodes are a batch of 79 and one node, of which batch normalisation has no statistics.
+TEST_P(TrainMiniBatches, ALastBatchOfOneNodeJoinsTheOneBeforeForBatchNorm) {
+  for (const char* model : {"gcn", "gat", "sage", "gin"}) {
+    SCOPED_TRACE(model);
+    TrainOptions of = published_options(model);
+    of.batch = 79;
+    of.fanout = "1,1";
+    of.trunk.norm = TrunkNorm::kBatch;
+    of.trunk.post_linear = true;
+    EXPECT_EQ(train(of, device(), 3).summary.batches->batches, 1);
+    of.batch = 78;
+    EXPECT_EQ(train(of, device(), 3).summary.batches->batches, 2);
+  }
+  TrainOptions without = options(79, "1,1", 0.5);
+  EXPECT_EQ(train(without, device(), 3).summary.batches->batches, 2);
+}
+
 // On CUDA the batches of 16 replay one CUDA graph; a last batch is smaller.
 TEST_P(TrainMiniBatches, SameBitsWithoutACudaGraph) {
   for (const std::int64_t batch : {16, 33}) {

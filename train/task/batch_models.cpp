@@ -38,7 +38,8 @@ std::shared_ptr<const MiniBatchTraining> training(const TrainOptions& options, c
                                                   const Adjacency& adj, BatchForward forward,
                                                   bool can_be_padded) {
   const auto out = std::make_shared<MiniBatchTraining>(
-      MiniBatches(task.split.train, task.num_nodes, options.batch, options.seed, adj.device()),
+      MiniBatches(task.split.train, task.num_nodes, options.batch, options.seed, adj.device(),
+                  has_batch_norm(options) ? 2 : 1),
       NeighborSampler(adj, {fanout_of(options), options.replace, options.seed}), nullptr, options.batch,
       can_be_padded && !options.batch_by_parts, std::string(),
       options.batch_by_parts
@@ -83,6 +84,10 @@ std::function<Variable()> evaluation(const TrainOptions& options, const NodeTask
 }
 
 }  // namespace
+
+bool has_batch_norm(const TrainOptions& options) {
+  return options.trunk.norm == TrunkNorm::kBatch || options.model == "gin";
+}
 
 void train_on_batches(NodeModel& model, Sage& sage, const TrainOptions& options, const NodeTask& task,
                       const GcnGraph& graph) {

@@ -18,6 +18,8 @@ void train_on_batches(NodeModel& model, Sage& sage, const TrainOptions& options,
                       const GcnGraph& graph);
 void train_on_batches(NodeModel& model, Trunk& trunk, const TrainOptions& options, const NodeTask& task,
                       const GcnGraph& graph);
+/// Whether layers normalise over the nodes of a batch in training, which needs at least two.
+bool has_batch_norm(const TrainOptions& options);
 /// ", batches of 1024, fan-out 15, 10, 5"
 std::string describe_batches(const TrainOptions& options);
 

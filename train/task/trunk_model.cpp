@@ -133,6 +133,13 @@ void check_trunk(const TrainOptions& options) {
   check(parts.bias || options.model != "gin",
         "--no-bias is not for gin: its layers are networks of two linear layers, which have biases");
   if (!uses_trunk(options)) return;
+  // A part may have one node less than the largest.
+  const std::int64_t least = options.batch_by_parts ? 3 : 2;
+  check(
+      options.batch == 0 || options.batch >= least || !has_batch_norm(options), "--batch must be at least ",
+      least, options.batch_by_parts ? " with --batch-by parts" : "", " for ",
+      options.trunk.norm == TrunkNorm::kBatch ? "--norm batch" : "gin, whose layers have batch normalisation",
+      ": one node has no statistics; got ", options.batch);
   check(!options.edge_features || options.task != TaskKind::kNode,
         "--edge-features is for the published models: not with --batch, --norm, --residual, --jk, --act, "
         "--pre-linear, --post-linear, --no-bias and --layer-dropout");
