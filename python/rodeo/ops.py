@@ -88,9 +88,11 @@ def gat_attention(graph: Graph, s: Array, t: Array, x: Array, *, negative_slope:
 
     s        [nodes, heads];  t  [sources, heads];  x  [sources, heads, k]  ->  [nodes, heads, k]
     dropout  of attention weights, in [0, 1). Its mask is a function of seed: an int64 array of one element on the
-             device of x, read when the kernel runs
+             device of x, read when the kernel runs; required with dropout. rodeo.torch.gat_attention draws one
     """
     recorded = _recorded("gat_attention", out, s, t, x)
+    if recorded and dropout > 0 and seed is None:  # as without gradients, where the C++ function checks it
+        raise ValueError("[gat_attention] with dropout, seed must be an int64 array of one element on the device of x")
     if recorded:
         return recorded(graph, s, t, x, negative_slope=negative_slope, dropout=dropout, seed=seed)
     return _written(_core.gat_attention(graph._core, s, t, x, negative_slope, dropout, seed, out), out)

@@ -66,6 +66,19 @@ def test_algorithms_that_the_device_lacks_are_refused_on_every_path():
             pytest.fail(f"{path} took rode for a maximum")
 
 
+def test_dropout_needs_a_seed_recorded_or_not(graph, device):
+    s, t, x = (values(N, 2, *k, device=device) for k in ((), (), (4,)))
+    seed = torch.tensor([7], device=device)
+    results = []
+    for inputs in (s, t, x), (s.detach(), t.detach(), x.detach()):
+        with pytest.raises(ValueError, match="with dropout, seed must be an int64 array of one element on the device of x"):
+            rodeo.gat_attention(graph, *inputs, dropout=0.5)
+        results.append(rodeo.gat_attention(graph, *inputs, dropout=0.5, seed=seed))
+        assert rodeo.gat_attention(graph, *inputs).shape == (N, 2, 4)  # without dropout there is no seed
+        assert rt.gat_attention(graph, *inputs, dropout=0.5).shape == (N, 2, 4)  # draws one
+    assert torch.equal(*results)
+
+
 def hub_edges(nodes=3000):
     """Node 0 has edges from and to all others: rows that RoDe splits, and that csr sums in another order."""
     others = np.arange(1, nodes)
