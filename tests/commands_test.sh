@@ -320,6 +320,19 @@ grep -q '^accuracy  *0\.[0-9]* on ' "$dir/out" && ok || bad "rodeo_predict does 
 expect_success "$bin/rodeo_predict" --device cpu --dataset "$dir/rabbit.h5" --weights "$dir/w.safetensors" --out "$dir/pred_rabbit.h5"
 expect_success predict --weights "$dir/ck" --out "$dir/pred2.h5" --quiet
 [ ! -s "$dir/out" ] && ok || bad "rodeo_predict --quiet prints something"
+# --per-class: the table of the test nodes in the best epoch, the same as of its weights, and in the log.
+expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 20 --per-class --export "$dir/pc.safetensors" --log "$dir/pc.jsonl"
+sed -n '/^class  *precision   recall  f1-score   support$/,/^weighted avg/p' "$dir/out" >"$dir/classes.txt"
+[ "$(wc -l <"$dir/classes.txt")" -eq 12 ] && grep -q '^test nodes by class, after the best validation epoch, ' "$dir/out" && ok || bad "--per-class prints: $(cat "$dir/out")"
+[ "$(awk '/^accuracy/ {print $2; exit}' "$dir/classes.txt")" = "$(awk '/^test accuracy/ {print $3}' "$dir/out")" ] && ok || bad "--per-class has another accuracy than the summary: $(cat "$dir/out")"
+grep -q '"per_class":{"classes":\[{"class":0,"precision":' "$dir/pc.jsonl" && ok || bad "--log has no scores by class"
+expect_success predict --weights "$dir/pc.safetensors" --out "$dir/pc.csv" --per-class
+sed -n '/^class  *precision/,/^weighted avg/p' "$dir/out" | cmp -s - "$dir/classes.txt" && ok || bad "rodeo_predict --per-class prints another table: $(cat "$dir/out")"
+expect_error "--per-class prints a table and --quiet one line" gcn --dataset "$data" --per-class --quiet
+expect_error "--per-class prints a table and --quiet nothing" predict --weights "$dir/pc.safetensors" --out "$dir/pc.csv" --per-class --quiet
+expect_error "--per-class is for one run" gcn --dataset "$data" --device cpu --epochs 2 --per-class --seeds 2
+expect_success gcn --dataset "$data" --device cpu --epochs 2 --per-class --seeds 2 --log "$dir/seeds.jsonl"
+[ "$(grep -c '"per_class":' "$dir/seeds.jsonl")" -eq 2 ] && ok || bad "--per-class --seeds 2 --log has other lines than two with scores"
 expect_success "$bin/rodeo_predict" --help
 expect_success predict --weights "$dir/w.safetensors" --out "$dir/pred.csv" --quiet
 [ "$(head -1 "$dir/pred.csv")" = node,class ] && [ "$(wc -l <"$dir/pred.csv")" -eq 2001 ] && ok || bad "rodeo_predict --out pred.csv wrote: $(head -2 "$dir/pred.csv")"

@@ -90,7 +90,7 @@ class TrainResults:
 def options(model: str = "gcn", task: str = "node") -> dict:
     """{name: (default, help)} of the options of rodeo.train for a model and a task."""
     return {name.replace("-", "_"): (default, help) for name, help, default, _ in _core.options_table(model, _task(task))
-            if name not in ("dataset", "model", "explain", "profile", "quiet", "dry-run", "parallel")}
+            if name not in ("dataset", "model", "explain", "profile", "per-class", "quiet", "dry-run", "parallel")}
 
 
 def _task(task):

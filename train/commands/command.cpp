@@ -103,11 +103,18 @@ void check_device(const TrainOptions& options, Device device) {
         " is for CUDA, got device ", device, ", which has one loop for all");
 }
 
+/// Throws Error where an option needs other data.
+void check_task(const TrainOptions& options, const NodeTask& task) {
+  check(!options.per_class || !task.regression(), "--per-class is for classes, and the labels of ",
+        options.dataset, " are numbers");
+}
+
 void dry_run(const TrainOptions& options, Device device, const Communicator& ranks) {
   check_device(options, device);
   const Console console(/*quiet=*/false);
   console.say("device", describe_device(options.device, device));
   const NodeRun run = load_run(options, device, ranks);
+  check_task(options, run.task);
   describe(console, run, options, device);
   for (const auto& [name, parameter] : run.model.module->named_parameters())
     console.say("  " + name, str(parameter.dtype(), " ", parameter.shape()));
@@ -154,6 +161,7 @@ RunResult train(const TrainOptions& options, Device device, const Communicator& 
     return load_run(options, device, ranks);
   }();
   const auto& [task, model] = run;
+  check_task(options, task);
   name_allocations(run);
   describe(console, run, options, device);
   // The estimate is for steps over the whole graph.
@@ -206,6 +214,7 @@ RunResult train(const TrainOptions& options, Device device, const Communicator& 
   const TrainSummary summary = fit();
   recorder.finish(summary, timer ? &*timer : nullptr);
   if (!options.silent) console.finish(task, summary, details);
+  if (recorder.classes()) console.classes(*recorder.classes(), summary);
   if (const std::string note = convergence_note(summary, options); !note.empty()) console.say("note", note);
   if (const std::string note = aggregation_note(model.adj); !note.empty()) console.say("note", note);
   if (options.profile) fmt::print("\n{}", format_op_table(timer->spans(), timer->steps()));

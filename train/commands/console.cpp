@@ -223,6 +223,13 @@ void Console::finish(const NodeTask& task, const TrainSummary& summary,
   fmt::print("\n{}{}", format_summary(task, summary), parts.empty() ? "" : row("test", parts));
 }
 
+void Console::classes(const ClassReport& report, const TrainSummary& summary) const {
+  if (quiet_) return;
+  const bool best = summary.best_epoch > 0;
+  fmt::print("\ntest nodes by class, after the {} epoch, {}\n{}", best ? "best validation" : "last",
+             best ? summary.best_epoch : summary.epochs, format_classes(report));
+}
+
 void Console::interrupted(int signal, const TrainSummary& summary) const {
   if (quiet_) return;
   const char* const by = signal == SIGINT ? "Ctrl-C" : "SIGTERM";

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "train/report/class_report.h"
 #include "train/task/node_task.h"
 #include "train/trainer.h"
 
@@ -47,6 +48,8 @@ class Console {
                                  const std::vector<std::pair<std::string, double>>& details = {});
   void finish(const NodeTask& task, const TrainSummary& summary,
               const std::vector<std::pair<std::string, double>>& details = {});
+  /// Prints precision, recall and F1 of the test nodes of each class.
+  void classes(const ClassReport& report, const TrainSummary& summary) const;
   /// Prints that a signal ended the run.
   void interrupted(int signal, const TrainSummary& summary) const;
   /// Prints the SpMM algorithms chosen for `adj` (forward) and its transpose (backward), or the SDDMM

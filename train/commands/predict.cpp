@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <memory>
+#include <numeric>
 
 #include "core/version.h"
 #include "datasets/hdf5_check.h"
@@ -15,6 +16,7 @@
 #include "train/commands/run_command.h"
 #include "train/io/run_state.h"
 #include "train/report/analysis.h"
+#include "train/report/class_report.h"
 #include "train/task/node_model.h"
 
 namespace rodeo {
@@ -51,19 +53,28 @@ Tensor above_half(const Tensor& logits) {
   return Tensor::from(out, logits.shape());
 }
 
+/// The nodes that a result is of: the test nodes, else all.
+std::vector<std::int64_t> scored_nodes(const Dataset& dataset) {
+  if (dataset.split.test.defined() && dataset.split.test.numel() > 0)
+    return dataset.split.test.to(DType::kI64).to_vector<std::int64_t>();
+  std::vector<std::int64_t> nodes(static_cast<std::size_t>(dataset.num_nodes));
+  std::iota(nodes.begin(), nodes.end(), 0);
+  return nodes;
+}
+
+/// "test nodes", "nodes with a label"
+std::string scored_text(const Dataset& dataset, const std::string& row) {
+  const bool test = dataset.split.test.defined() && dataset.split.test.numel() > 0;
+  return test ? "test nodes" : row + "s with a label";
+}
+
 /// "0.8150 on 1000 test nodes"; empty without labels.
 std::string accuracy(const std::vector<std::int64_t>& predicted, const Dataset& dataset,
                      const std::string& row) {
   if (!dataset.y.defined() || dataset.y.dtype() != DType::kI64) return {};
   const std::vector<std::int64_t> label = dataset.y.to_vector<std::int64_t>();
-  std::vector<std::int64_t> nodes;
-  const bool test = dataset.split.test.defined() && dataset.split.test.numel() > 0;
-  if (test)
-    nodes = dataset.split.test.to(DType::kI64).to_vector<std::int64_t>();
-  else
-    for (std::int64_t i = 0; i < dataset.num_nodes; ++i) nodes.push_back(i);
   std::int64_t known = 0, right = 0;
-  for (const std::int64_t node : nodes) {
+  for (const std::int64_t node : scored_nodes(dataset)) {
     const auto i = static_cast<std::size_t>(node);
     if (label[i] < 0) continue;
     ++known;
@@ -71,7 +82,20 @@ std::string accuracy(const std::vector<std::int64_t>& predicted, const Dataset& 
   }
   if (known == 0) return {};
   return fmt::format("{:.4f} on {} {}", static_cast<double>(right) / static_cast<double>(known), known,
-                     test ? "test nodes" : row + "s with a label");
+                     scored_text(dataset, row));
+}
+
+/// Of --per-class: throws Error where the dataset has no labels of the model's classes.
+void check_classes(const Dataset& dataset, const Tensor& label, const WeightsInfo& info,
+                   const std::string& file) {
+  check(info.options.task != TaskKind::kLink && !info.regression,
+        "--per-class is for classes, which these weights do not predict");
+  check(label.defined(), file, ": has no labels, which --per-class compares with");
+  const DType dtype = info.multi_label ? DType::kU8 : DType::kI64;
+  check(label.dtype() == dtype && dataset.num_classes <= info.num_classes &&
+            (!info.multi_label || dataset.num_classes == info.num_classes),
+        file, ": its labels are of other classes than those of the weights, ", info.num_classes,
+        ": not with --per-class");
 }
 
 /// What the command line says of weights without a description.
@@ -160,6 +184,7 @@ void predict(const PredictOptions& options) {
   console.say("dataset", fmt::format("{}: {} nodes, {} edges, {} features", dataset.name, dataset.num_nodes,
                                      dataset.num_edges(), dataset.num_features));
   const Dataset known = take_labels(dataset, graphs);
+  if (options.per_class) check_classes(dataset, known.y, info, options.dataset);
   // Placeholders: a NodeTask needs labels and a split, the model does not read them.
   dataset.num_classes = info.num_classes;
   dataset.y = Tensor::zeros({dataset.num_nodes}, DType::kI64);
@@ -205,6 +230,9 @@ void predict(const PredictOptions& options) {
           predicted.empty() || info.multi_label ? "" : accuracy(predicted, known, prediction.row);
       !found.empty())
     console.say("accuracy", found);
+  if (options.per_class)
+    fmt::print("\n{} by class\n{}\n", scored_text(known, prediction.row),
+               format_classes(report_classes(logits, known.y, scored_nodes(known), info.class_names)));
   console.say("written", options.out);
 }
 

@@ -16,7 +16,8 @@ struct PredictOptions {
   std::string out;      // the suffix is the format: train/commands/prediction_file.h
   std::string device = "auto";
   bool quiet = false;
-  std::string notice{};  // set by --help and --version: print this text and exit
+  bool per_class = false;  // print precision, recall and F1 of each class, for a dataset with labels
+  std::string notice{};    // set by --help and --version: print this text and exit
   /// For weights without Rodeo's description, of PyTorch for example: the model and OptionRole::kModel
   /// options.
   std::optional<TrainOptions> model{};

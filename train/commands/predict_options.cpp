@@ -55,6 +55,10 @@ cxxopts::Options describe(const std::string& program, const std::vector<TrainOpt
       "or an HDF5 file with /edges [2, k]",
       text(), "FILE");
   add("probabilities", "Also in .csv and .tsv: a column for each class. HDF5 files always have them");
+  add("per-class",
+      "Print precision, recall, F1 and number of the nodes of each class, for a file with labels: of the "
+      "test "
+      "nodes, if there are any");
   add("device", "auto, cpu, cuda or cuda:i", text(), "NAME");
   add("quiet", "Print nothing");
   add("h,help", "Print this help");
@@ -101,7 +105,9 @@ PredictOptions parse_predict_options(int argc, const char* const* argv) {
   } catch (const cxxopts::exceptions::missing_argument&) {
     fail(argv[argc - 1], " needs a value");
   } catch (const cxxopts::exceptions::exception&) {
-    fail("the command line cannot be read: --quiet, --probabilities, --help and --version take no value");
+    fail(
+        "the command line cannot be read: --quiet, --probabilities, --per-class, --help and --version take "
+        "no value");
   }
   PredictOptions options;
   if (parsed.count("help") > 0) options.notice = description.help({"", kForeign});
@@ -127,6 +133,9 @@ PredictOptions parse_predict_options(int argc, const char* const* argv) {
   if (parsed.count("edges") > 0) options.edges = value("edges");
   if (parsed.count("device") > 0) options.device = value("device");
   options.quiet = parsed.count("quiet") > 0;
+  options.per_class = parsed.count("per-class") > 0;
+  check(!options.quiet || !options.per_class,
+        "--per-class prints a table and --quiet nothing: give one of them");
   options.probabilities = parsed.count("probabilities") > 0;
 
   std::vector<GivenOption> given;

@@ -49,13 +49,14 @@ struct Recorder::State {
   std::vector<std::string> names;    // of the trained parameters
   std::vector<EpochReport> history;  // for the report and checkpoints
   StateDict best;
+  std::optional<ClassReport> classes;
   int saved_epoch = 0, saved_batch = 0, saved_best = 0;
   int batch = 0;                    // of this epoch, the last one seen
   bool is_due_after_epoch = false;  // a checkpoint within it would be of its last batch
   Clock::time_point saved_at{};
 
   bool reports() const { return !options.report.empty(); }
-  bool keeps_best() const { return checkpoints || weights || reports(); }
+  bool keeps_best() const { return checkpoints || weights || reports() || options.per_class; }
 
   WeightsInfo info(int epoch, std::optional<Evaluation> evaluation) const {
     const NodeTask& task = run->task;
@@ -236,22 +237,35 @@ void Recorder::finish(const TrainSummary& summary, KernelTimer* timer) {
     s.weights.reset();  // write_safetensors uses the same temporary name
     write_safetensors(s.options.export_file, pack_weights(s.best, s.info(summary.best_epoch, summary.best)));
   }
-  if (s.reports() && !s.history.empty()) {
-    // Over ranks, all of them run the model. Matrix and embedding are of the epoch of the headline.
+  const bool evaluated = summary.best_epoch > 0 || summary.evaluation_ms.count > 0;
+  const bool reports = s.reports() && !s.history.empty();
+  if (reports || (s.options.per_class && evaluated)) {
+    // Over ranks, all of them run the model. Scores, matrix and embedding are of the epoch of the headline.
     Module& module = *s.run->model.module;
     const StateDict last = module.state_dict();
     if (!s.best.empty()) module.load_state_dict(s.best);
-    const std::string page = make_report(s.options, *s.run, s.facts, s.history, summary,
-                                         s.best.empty() ? summary.epochs : summary.best_epoch,
-                                         timer ? memory_over_step(timer->spans()) : std::vector<double>());
+    if (reports) {
+      const std::string page = make_report(s.options, *s.run, s.facts, s.history, summary,
+                                           s.best.empty() ? summary.epochs : summary.best_epoch,
+                                           timer ? memory_over_step(timer->spans()) : std::vector<double>());
+      if (s.report) s.report->write(page), s.report->commit();
+    }
+    if (s.options.per_class && evaluated) {
+      const NodeOutputs outputs = outputs_of(*s.run);
+      s.classes = report_classes(outputs.logits, outputs.label, outputs.test, s.run->task.class_names);
+    }
     module.load_state_dict(last);
-    if (s.report) s.report->write(page), s.report->commit();
   }
   if (s.trace) {
     s.trace->write(chrome_trace(timer ? timer->spans() : std::vector<KernelSpan>(), s.facts.device));
     s.trace->commit();
   }
-  if (s.log) s.log->line(end_line(s.options, s.run->task, summary));
+  if (s.log)
+    s.log->line(end_line(s.options, s.run->task, summary, s.classes ? classes_json(*s.classes) : ""));
+}
+
+const std::optional<ClassReport>& Recorder::classes() const {
+  return state_->classes;
 }
 
 void Recorder::failed(std::string_view message, int exit_code) noexcept try {

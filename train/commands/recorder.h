@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "train/io/run_log.h"
+#include "train/report/class_report.h"
 #include "train/task/node_model.h"
 #include "train/task/options.h"
 #include "train/trainer.h"
@@ -38,6 +39,9 @@ class Recorder {
   void epoch(const EpochReport& report);
   /// Writes the last checkpoint, weights, report, trace and log lines. `timer` observed the profiled steps.
   void finish(const TrainSummary& summary, KernelTimer* timer = nullptr);
+  /// After finish(), with options.per_class: scores of the test nodes in the best epoch, of the last one if
+  /// there is none. Nothing where nothing was evaluated.
+  const std::optional<ClassReport>& classes() const;
   /// Writes the log line of a run that ends with an error. Ignores a failure to write.
   void failed(std::string_view message, int exit_code) noexcept;
 

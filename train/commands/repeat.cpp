@@ -88,6 +88,7 @@ void check_files_of_runs(const TrainOptions& o, const std::string& several) {
                                                      {"--report", !o.report.empty()},
                                                      {"--trace", !o.trace.empty()},
                                                      {"--profile", o.profile},
+                                                     {"--per-class", o.per_class && o.log.empty()},
                                                      {"--explain", o.explain}};
   const bool folds = o.task == TaskKind::kGraph && o.fold < 0;
   for (const auto& [name, given] : of_one_run)

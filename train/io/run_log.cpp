@@ -117,7 +117,8 @@ std::string epoch_line(const EpochReport& r) {
   return json_text(json);
 }
 
-std::string end_line(const TrainOptions& options, const NodeTask& task, const TrainSummary& s) {
+std::string end_line(const TrainOptions& options, const NodeTask& task, const TrainSummary& s,
+                     const std::string& per_class) {
   Json json = {{"event", "end"},
                {"time", now()},
                {"epochs", s.epochs},
@@ -139,6 +140,7 @@ std::string end_line(const TrainOptions& options, const NodeTask& task, const Tr
   if (s.batches) json["batches"] = to_json(*s.batches), json["wait_ms"] = to_json(s.wait_ms);
   if (task.majority_class >= 0)
     json["test_majority"] = {{"share", task.majority}, {"class", task.majority_class}};
+  if (!per_class.empty()) json["per_class"] = Json::parse(per_class);
   if (const std::string note = convergence_note(s, options); !note.empty()) json["note"] = note;
   return json_text(json);
 }

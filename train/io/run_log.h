@@ -44,7 +44,9 @@ class LineFile {
 /// JSON objects in one line; "event" is start, epoch, end or error. Unknown values are null.
 std::string start_line(const TrainOptions& options, const NodeTask& task, const RunFacts& facts);
 std::string epoch_line(const EpochReport& report);
-std::string end_line(const TrainOptions& options, const NodeTask& task, const TrainSummary& summary);
+/// `per_class`: JSON, or empty.
+std::string end_line(const TrainOptions& options, const NodeTask& task, const TrainSummary& summary,
+                     const std::string& per_class = "");
 std::string error_line(std::string_view message, int exit_code);
 
 /// The CSV header and the line of an epoch. Unknown values are empty.

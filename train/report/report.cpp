@@ -15,11 +15,11 @@
 #include "ops/spmm_tuner.h"
 #include "train/io/settings.h"
 #include "train/report/analysis.h"
+#include "train/report/class_report.h"
 #include "train/report/spmm_choices.h"
 #include "train/report/svg.h"
 #include "train/task/advice.h"
 #include "train/task/model_registry.h"
-#include "train/task/whole_task.h"
 
 namespace rodeo {
 namespace {
@@ -198,45 +198,31 @@ std::string name_epoch(int epoch, const TrainSummary& summary) {
   return fmt::format("the {} epoch, {}", epoch == summary.best_epoch ? "best" : "last", epoch);
 }
 
-std::string scores(const NodeTask& task, const std::vector<std::int64_t>& counts, std::int64_t classes) {
+std::string scores(const ClassReport& report) {
   const auto text = [](double share) { return std::isfinite(share) ? fmt::format("{:.3f}", share) : "-"; };
   std::string rows =
       "<table "
       "class=\"scores\">\n<tr><th>class</th><th>nodes</th><th>precision</th><th>recall</th><th>F1</th></"
       "tr>\n";
-  double sum = 0;
-  const std::vector<ClassScore> all = class_scores(counts, classes);
-  for (std::size_t c = 0; c < all.size(); ++c) {
+  for (std::size_t c = 0; c < report.classes.size(); ++c) {
+    const ClassScore& of = report.classes[c];
     rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                        html_text(class_text(task, static_cast<std::int64_t>(c))), all[c].nodes,
-                        text(all[c].precision), text(all[c].recall), text(all[c].f1));
-    sum += std::isfinite(all[c].f1) ? all[c].f1 : 0;
+                        html_text(class_text(report.names, static_cast<std::int64_t>(c))), of.nodes,
+                        text(of.precision), text(of.recall), text(of.f1));
   }
   return rows + fmt::format("</table>\n<p class=\"note\">Macro F1 (mean over the classes): {:.4f}</p>\n",
-                            sum / static_cast<double>(std::max<std::int64_t>(classes, 1)));
+                            report.macro.f1);
 }
 
 std::string predictions(const NodeRun& run, const std::string& epoch) {
   if (run.task.regression()) return section("Test nodes", "", "Not drawn: labels are numbers, not classes.");
   if (run.task.label.rank() == 2)
     return section("Test nodes by class", "", "Not drawn: a node may be of several classes.");
-  Tensor logits;
-  {
-    const NoGrad no_grad;
-    const bool training = run.model.module->training();
-    run.model.module->eval();
-    logits = of_all_ranks(run.task, run.model.forward)().value();
-    run.model.module->train(training);
-  }
-  const NodeTask task = of_all_ranks(run.task);
-  logits = in_file_order(task, logits);
-  const auto label = in_file_order(task, task.label).to_vector<std::int64_t>();
-  auto test = task.split.test.to(kCpu).to(DType::kI64).to_vector<std::int64_t>();
-  for (std::int64_t& node : test)
-    if (task.order.defined()) node = task.order.data<std::int64_t>()[node];
+  const auto [logits, labels, test] = outputs_of(run);
+  const std::vector<std::int64_t> label = labels.to_vector<std::int64_t>();
   const std::int64_t classes = logits.dim(1), nodes = logits.dim(0);
   std::vector<std::string> names;
-  for (std::int64_t c = 0; c < classes; ++c) names.push_back(class_text(task, c));
+  for (std::int64_t c = 0; c < classes; ++c) names.push_back(class_text(run.task.class_names, c));
   std::string out;
   if (classes <= kMaxClasses) {
     const std::vector<std::int64_t> counts = confusion(largest_columns(logits), label, test, classes);
@@ -244,7 +230,7 @@ std::string predictions(const NodeRun& run, const std::string& epoch) {
         "Test nodes by class",
         svg::heat_map({.title = "Confusion matrix", .x = "predicted class", .y = "class"}, counts, names),
         fmt::format("After {}. A row is a class, coloured by shares of it.", epoch));
-    out += section("Scores by class", scores(task, counts, classes),
+    out += section("Scores by class", scores(report_classes(logits, labels, test, run.task.class_names)),
                    fmt::format("Test nodes, after {}.", epoch));
   }
   // Of too many nodes, a part that is evenly spread.

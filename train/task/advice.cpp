@@ -24,14 +24,15 @@ std::vector<std::string> data_warnings(const NodeTask& task, const TrainOptions&
   return warnings;
 }
 
-std::string class_text(const NodeTask& task, std::int64_t c) {
-  if (task.class_names.empty()) return std::to_string(c);
-  return fmt::format("{} ({})", c, printable(task.class_names.at(static_cast<std::size_t>(c))));
+std::string class_text(const std::vector<std::string>& class_names, std::int64_t c) {
+  if (class_names.empty()) return std::to_string(c);
+  return fmt::format("{} ({})", c, printable(class_names.at(static_cast<std::size_t>(c))));
 }
 
 std::string describe_majority(const NodeTask& task) {
   return fmt::format("{:.4f} of the test {} are of the largest class, {}", task.majority,
-                     task.parts_of.empty() ? "nodes" : task.parts_of, class_text(task, task.majority_class));
+                     task.parts_of.empty() ? "nodes" : task.parts_of,
+                     class_text(task.class_names, task.majority_class));
 }
 
 std::string convergence_note(const TrainSummary& summary, const TrainOptions& options) {

@@ -14,7 +14,7 @@ namespace rodeo {
 std::vector<std::string> data_warnings(const NodeTask& task, const TrainOptions& options);
 
 /// "2", and where the dataset has names of classes "2 (dog)", printable.
-std::string class_text(const NodeTask& task, std::int64_t c);
+std::string class_text(const std::vector<std::string>& class_names, std::int64_t c);
 
 /// "0.8000 of the test nodes are of the largest class, 0". task.majority_class must be at least 0.
 std::string describe_majority(const NodeTask& task);

@@ -71,6 +71,8 @@ void check_combination(const TrainOptions& o, IsGiven&& is_given) {
             (o.class_weights.empty() && o.label_smoothing == 0 && o.metric == NodeMetric::kAccuracy),
         "--prune-rows is for cross entropy and accuracy: not with --metric, --class-weights and "
         "--label-smoothing");
+  check(!o.quiet || !o.per_class || !o.log.empty(),
+        "--per-class prints a table and --quiet one line: give one of them, or --log FILE for the table");
   check(!o.quiet || !o.explain, "--explain prints a table and --quiet one line: give one of them");
   check(!o.explain || !traits_of(o).aggr || o.aggr == Reduce::kSum || o.aggr == Reduce::kMean,
         "--explain prints the SpMM algorithms, which --aggr ", o.aggr, " does not use");

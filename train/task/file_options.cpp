@@ -32,7 +32,11 @@ void add_files(Group files, const ModelTraits& traits, TaskKind task) {
              "Kernels of the profiled epochs, for Perfetto or chrome://tracing");
 }
 
-void add_output(Group output, const ModelTraits& traits) {
+void add_output(Group output, const ModelTraits& traits, TaskKind task) {
+  if (task == TaskKind::kNode)
+    output.flag(
+        Role::kRun, "per-class", field(&TrainOptions::per_class),
+        "Print precision, recall, F1 and number of the test nodes of each class, and write them to --log");
   if (traits.spmm || traits.heads)
     output.flag(Role::kRun, "explain", field(&TrainOptions::explain),
                 str("Print the ", traits.spmm ? "SpMM" : "SDDMM", " algorithms that were chosen, and why",

@@ -9,6 +9,6 @@ namespace rodeo {
 /// Files and folders: --checkpoint, --export, --log and others.
 void add_files(OptionGroup files, const ModelTraits& traits, TaskKind task);
 /// What is printed: --explain, --profile, --debug, --quiet.
-void add_output(OptionGroup output, const ModelTraits& traits);
+void add_output(OptionGroup output, const ModelTraits& traits, TaskKind task);
 
 }  // namespace rodeo

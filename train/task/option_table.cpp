@@ -344,7 +344,7 @@ std::vector<TrainOption> option_table(const TrainOptions& defaults) {
   add_training(group("Training"), traits, defaults.task);
   add_execution(group("Execution"), traits, defaults.task);
   add_files(group("Files"), traits, defaults.task);
-  add_output(group("Output"), traits);
+  add_output(group("Output"), traits, defaults.task);
   return table;
 }
 

@@ -168,8 +168,9 @@ struct TrainOptions {
   bool quiet = false;
   bool silent = false;  // of a run among several: no line of its own
   bool dry_run = false;
-  bool debug = false;    // check the result of every kernel for NaN and infinity
-  bool profile = false;  // print a table of kernel times at the end
+  bool debug = false;      // check the result of every kernel for NaN and infinity
+  bool profile = false;    // print a table of kernel times at the end
+  bool per_class = false;  // print precision, recall and F1 of each class
 
   // Output files and folders; empty: none. docs/daily_use.md describes them.
   std::string checkpoint;  // folder
