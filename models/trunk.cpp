@@ -44,6 +44,8 @@ Trunk::Trunk(const TrunkOptions& options, Random random, Device device, DType dt
   const TrunkOptions& o = options_;
   check_sizes("trunk", o);
   check(o.parts.pre_linear >= 0, "[trunk] pre_linear must be >= 0, got ", o.parts.pre_linear);
+  check(!o.parts.pre_linear_norm || (o.parts.pre_linear > 0 && o.parts.norm != TrunkNorm::kNone),
+        "[trunk] pre_linear_norm needs pre_linear > 0 and a norm");
   const int hidden_layers = o.parts.has_classifier() ? o.layers : o.layers - 1;
   check(o.layer_dropout.empty() || std::ssize(o.layer_dropout) == hidden_layers,
         "[trunk] layer_dropout must have a value for each of ", hidden_layers, " hidden layers, got ",
@@ -53,8 +55,11 @@ Trunk::Trunk(const TrunkOptions& options, Random random, Device device, DType dt
 
   std::int64_t width = o.in, all = 0;
   for (int i = 0; i < o.parts.pre_linear; ++i) {
-    pre_.push_back(std::make_unique<Linear>(width, o.hidden, random_, true, device, dtype));
-    register_module(str("pre.", i), pre_.back().get());
+    PreLayer& pre = pre_.emplace_back();
+    pre.linear = std::make_unique<Linear>(width, o.hidden, random_, true, device, dtype);
+    register_module(str("pre.", i), pre.linear.get());
+    if (o.parts.pre_linear_norm) pre.norm = make_norm(o.hidden, device, dtype);
+    if (pre.norm.module) register_module(str("pre_norms.", i), pre.norm.module.get());
     width = o.hidden;
   }
   for (int i = 0; i < o.layers; ++i) {
@@ -62,8 +67,8 @@ Trunk::Trunk(const TrunkOptions& options, Random random, Device device, DType dt
     const bool hidden = is_hidden(static_cast<std::size_t>(i));
     add_convolution(layer, width, hidden, device, dtype);
     register_module(str("convs.", i), layer.conv.get());
-    if (hidden) add_norm(layer, device, dtype);
-    if (layer.norm) register_module(str("norms.", i), layer.norm.get());
+    if (hidden) layer.norm = make_norm(layer.width, device, dtype);
+    if (layer.norm.module) register_module(str("norms.", i), layer.norm.module.get());
     if (o.parts.residual) {
       layer.residual = std::make_unique<Linear>(width, layer.width, random_, true, device, dtype);
       register_module(str("lins.", i), layer.residual.get());
@@ -156,15 +161,16 @@ void Trunk::add_convolution(Layer& layer, std::int64_t in, bool hidden, Device d
   }
 }
 
-void Trunk::add_norm(Layer& layer, Device device, DType dtype) {
-  const auto set = [&](auto norm) {
-    layer.normalize = [norm = norm.get()](const Variable& x) { return norm->forward(x); };
-    layer.norm = std::move(norm);
+Trunk::Norm Trunk::make_norm(std::int64_t width, Device device, DType dtype) const {
+  const auto wrap = [](auto norm) {
+    auto* const module = norm.get();
+    return Norm{std::move(norm), [module](const Variable& x) { return module->forward(x); }};
   };
   if (options_.parts.norm == TrunkNorm::kBatch)
-    set(std::make_unique<BatchNorm>(layer.width, BatchNormLayerOptions(), device, dtype));
+    return wrap(std::make_unique<BatchNorm>(width, BatchNormLayerOptions(), device, dtype));
   if (options_.parts.norm == TrunkNorm::kLayer)
-    set(std::make_unique<LayerNorm>(layer.width, 1e-5, true, device, dtype));
+    return wrap(std::make_unique<LayerNorm>(width, 1e-5, true, device, dtype));
+  return {};
 }
 
 Variable Trunk::activate(Variable h, const EpilogueOptions& then) {
@@ -197,8 +203,10 @@ Activation Trunk::fused_activation() const {
 
 Features Trunk::pre_layers(Features h, const std::function<EpilogueOptions(Activation)>& then) {
   for (std::size_t i = 0; i < pre_.size(); ++i) {
-    const Variable y = pre_[i]->forward(h);
-    h = i + 1 < pre_.size() ? activate(y, then(fused_activation())) : apply(y, then(Activation::kNone));
+    Variable y = pre_[i].linear->forward(h);
+    if (pre_[i].norm.module) y = pre_[i].norm.normalize(y);
+    const bool activated = options_.parts.pre_linear_norm || i + 1 < pre_.size();
+    h = activated ? activate(y, then(fused_activation())) : apply(y, then(Activation::kNone));
   }
   return h;
 }
@@ -208,7 +216,8 @@ Variable Trunk::run_layer(std::size_t i, const Graph& graph, const Features& h, 
                           const EpilogueOptions& after) {
   const Layer& layer = layers_[i];
   // Fused with the layer's bias where nothing is between.
-  const bool fused = !layer.norm && !layer.residual && options_.parts.activation != TrunkActivation::kGelu;
+  const bool fused =
+      !layer.norm.module && !layer.residual && options_.parts.activation != TrunkActivation::kGelu;
   const EpilogueOptions inside = fused ? after : EpilogueOptions();
   Variable y;
   if constexpr (std::is_same_v<Graph, GcnBlock>)
@@ -216,7 +225,7 @@ Variable Trunk::run_layer(std::size_t i, const Graph& graph, const Features& h, 
   else
     y = layer.convolve(graph, h, key, inside);
   if (layer.residual) y = add(y, layer.residual->forward(first_rows(h, y.dim(0))));
-  if (layer.norm) y = layer.normalize(y);
+  if (layer.norm.module) y = layer.norm.normalize(y);
   return fused || !is_hidden(i) ? y : activate(y, after);
 }
 

@@ -29,8 +29,9 @@ struct TrunkParts {
   TrunkNorm norm = TrunkNorm::kNone;  // after each hidden layer, before its activation
   bool residual = false;              // adds a linear layer of a layer's input to its output
   TrunkJump jump = TrunkJump::kNone;
-  int pre_linear = 0;        // linear layers before the first convolution
-  bool post_linear = false;  // a linear classifier; of the last layer, unless `jump` says otherwise
+  int pre_linear = 0;            // linear layers before the first convolution
+  bool pre_linear_norm = false;  // their output has norm and activation, as that of hidden layers
+  bool post_linear = false;      // a linear classifier; of the last layer, unless `jump` says otherwise
   TrunkActivation activation = TrunkActivation::kRelu;
   bool bias = true;  // of the convolutions; kGin's are of its own network and stay
 
@@ -60,11 +61,11 @@ struct TrunkOptions {
 
 /// Layers of  dropout(activation(norm(conv(h) + linear(h))))  with optional parts: the models of Luo, Shi and
 /// Wu, "Classic GNNs are strong baselines" (NeurIPS 2024), and PyG's BasicGNN. Order: input dropout,
-/// pre-linear layers (the activation between two, dropout after each), convolutions, classifier. Without a
-/// classifier the last convolution returns logits, without norm, activation and dropout. The network of
-/// kGin's layers is Linear, BatchNorm, ReLU, Linear.
-/// Parameters, named as in PyG's BasicGNN: convs.<i>.*, norms.<i>.*, lin.*; also lins.<i>.* (residual) and
-/// pre.<i>.*.
+/// pre-linear layers (the activation between two, dropout after each; with pre_linear_norm, norm and
+/// activation after each), convolutions, classifier. Without a classifier the last convolution returns
+/// logits, without norm, activation and dropout. The network of kGin's layers is Linear, BatchNorm, ReLU,
+/// Linear. Parameters, named as in PyG's BasicGNN: convs.<i>.*, norms.<i>.*, lin.*; also lins.<i>.*
+/// (residual) and pre.<i>.* and pre_norms.<i>.*.
 class Trunk : public Module {
  public:
   /// Throws Error for sizes below 1, a dropout outside [0, 1) and a layer_dropout that is not one for each
@@ -97,12 +98,19 @@ class Trunk : public Module {
  private:
   template <class Graph>
   using Convolve = std::function<Variable(const Graph&, const Features&, RandomKey, const EpilogueOptions&)>;
+  struct Norm {
+    std::unique_ptr<Module> module;  // null without
+    std::function<Variable(const Variable&)> normalize;
+  };
+  struct PreLayer {
+    std::unique_ptr<Linear> linear;
+    Norm norm;
+  };
   struct Layer {
     std::unique_ptr<Module> conv;
     Convolve<GcnGraph> convolve;
     Convolve<GcnBlock> convolve_block;
-    std::unique_ptr<Module> norm;  // null without
-    std::function<Variable(const Variable&)> normalize;
+    Norm norm;
     std::unique_ptr<Linear> residual;  // null without
     std::int64_t width = 0;            // columns of its output
   };
@@ -110,7 +118,7 @@ class Trunk : public Module {
   bool is_hidden(std::size_t layer) const;
   double dropout_after(std::size_t layer) const;
   void add_convolution(Layer& layer, std::int64_t in, bool hidden, Device device, DType dtype);
-  void add_norm(Layer& layer, Device device, DType dtype);
+  Norm make_norm(std::int64_t width, Device device, DType dtype) const;
   /// graph_of(i): the graph or block of layer i.
   template <class GraphOf>
   Variable run(const GraphOf& graph_of, const Features& x);
@@ -125,9 +133,9 @@ class Trunk : public Module {
 
   TrunkOptions options_;
   Random random_;
-  std::vector<std::unique_ptr<Linear>> pre_;  // "pre.0", ...
-  std::vector<Layer> layers_;                 // "convs.0", "norms.0", "lins.0", ...
-  std::unique_ptr<Linear> classifier_;        // "lin"; null without
+  std::vector<PreLayer> pre_;           // "pre.0", "pre_norms.0", ...
+  std::vector<Layer> layers_;           // "convs.0", "norms.0", "lins.0", ...
+  std::unique_ptr<Linear> classifier_;  // "lin"; null without
 };
 
 std::string_view name(TrunkConv conv);              // "gcn"

@@ -32,7 +32,7 @@ from pyg_trunk import Trunk
 
 TOLERANCE = 1e-3  # of a probability: sums of f32 in another order
 KNOWN = {"model", "layers", "hidden", "dropout", "input-dropout", "post-linear", "heads", "out-heads", "attn-dropout",
-         "act", "norm", "residual", "jk", "pre-linear", "undirected", "normalize-features", "epochs", "lr", "weight-decay",
+         "act", "norm", "residual", "jk", "pre-linear", "pre-linear-norm", "undirected", "normalize-features", "epochs", "lr", "weight-decay",
          "split", "seeds", "splits", "metric", "self-loops", "no-bias"}
 
 

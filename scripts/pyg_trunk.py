@@ -37,9 +37,13 @@ class Trunk(torch.nn.Module):
         self.act = ACTIVATIONS[recipe.get("act", "elu" if attention else "relu")]
         self.dropout = recipe["dropout"]
         self.input_dropout = recipe.get("input-dropout", self.dropout)
-        self.pre, self.convs, self.norms, self.lins = (torch.nn.ModuleList() for _ in range(4))
+        self.pre, self.pre_norms, self.convs, self.norms, self.lins = (torch.nn.ModuleList() for _ in range(5))
+        norm = NORMS[recipe.get("norm", "none")]
+        self.pre_norm = recipe.get("pre-linear-norm", False)
         for _ in range(recipe.get("pre-linear", 0)):
             self.pre.append(torch.nn.Linear(n_in, hidden))
+            if self.pre_norm:
+                self.pre_norms.append(norm(hidden))
             n_in = hidden
         widths = 0
         for i in range(recipe["layers"]):
@@ -49,7 +53,6 @@ class Trunk(torch.nn.Module):
             self.convs.append(convolution(kind, n_in, hidden, out, heads, not logits, recipe.get("attn-dropout", 0.6),
                                           not recipe.get("no-bias", False)))
             width = out if logits else out * heads
-            norm = NORMS[recipe.get("norm", "none")]
             if norm and not logits:
                 self.norms.append(norm(width))
             if recipe.get("residual"):
@@ -66,8 +69,8 @@ class Trunk(torch.nn.Module):
         """graph: the arguments of the convolutions after the features."""
         h = F.dropout(x, self.input_dropout, self.training)
         for i, pre in enumerate(self.pre):
-            h = pre(h)
-            h = self.drop(self.act(h) if i + 1 < len(self.pre) else h)
+            h = self.pre_norms[i](pre(h)) if self.pre_norm else pre(h)
+            h = self.drop(self.act(h) if self.pre_norm or i + 1 < len(self.pre) else h)
         outputs = []
         for i, conv in enumerate(self.convs):
             y = conv(h, *graph)

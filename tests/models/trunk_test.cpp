@@ -1,6 +1,7 @@
 #include "models/trunk.h"
 
 #include <algorithm>
+#include <map>
 
 #include "datasets/synthetic.h"
 #include "ops/dense.h"
@@ -67,6 +68,7 @@ TEST_P(ModelsTrunk, GradientsOfEveryConvolutionAndPart) {
       {.norm = TrunkNorm::kLayer, .residual = true, .activation = TrunkActivation::kGelu},
       {.norm = TrunkNorm::kBatch, .jump = TrunkJump::kCat, .activation = TrunkActivation::kElu},
       {.residual = true, .jump = TrunkJump::kSum, .pre_linear = 2, .activation = TrunkActivation::kElu},
+      {.norm = TrunkNorm::kLayer, .pre_linear = 2, .pre_linear_norm = true},
       {.jump = TrunkJump::kMax, .activation = TrunkActivation::kGelu, .bias = false},
       {.post_linear = true, .activation = TrunkActivation::kElu}};
   for (const TrunkConv conv : kConvs)
@@ -132,6 +134,26 @@ TEST_P(ModelsTrunk, WithoutPartsIsAPlainGcn) {
   EXPECT_TRUE(near(trunk.forward(graph, Features(x)).value(), doubles(want.value()), 1e-12));
 }
 
+// The products model of "Classic GNNs are strong baselines": the first linear layer's output is normalised.
+TEST_P(ModelsTrunk, PreLinearLayersMayHaveNormAndActivation) {
+  const GcnGraph graph = small_gcn_graph(device());
+  const Tensor x = random_tensor({12, 5}, DType::kF64, device());
+  TrunkOptions options{.in = 5, .hidden = 4, .classes = 3, .layers = 1, .dropout = 0};
+  options.parts = {.norm = TrunkNorm::kLayer, .pre_linear = 1, .pre_linear_norm = true};
+  Trunk trunk(options, Random(2), device(), DType::kF64);
+  trunk.eval();
+  EXPECT_NE(parameter_names(trunk).find("pre_norms.0.weight"), std::string::npos) << parameter_names(trunk);
+  std::map<std::string, Variable> p;
+  for (auto& [name, parameter] : trunk.named_parameters()) p[name] = parameter;
+  p["pre_norms.0.weight"].set_value(random_tensor({4}, DType::kF64, device(), 3));
+  const Variable first = add_bias(matmul(Variable(x), p["pre.0.weight"]), p["pre.0.bias"]);
+  const Variable h = relu(layer_norm(first, p["pre_norms.0.weight"], p["pre_norms.0.bias"]));
+  const Variable want = add_bias(propagate(graph, matmul(h, p["convs.0.lin.weight"]), {}), p["convs.0.bias"]);
+  EXPECT_TRUE(near(trunk.forward(graph, Features(x)).value(), doubles(want.value()), 1e-12));
+  options.parts.norm = TrunkNorm::kNone;
+  EXPECT_ERROR(Trunk(options, Random()), "[trunk] pre_linear_norm needs pre_linear > 0 and a norm");
+}
+
 TEST(ModelsTrunkErrors, NameOptionAndExpectation) {
   EXPECT_ERROR(Trunk({.in = 3, .hidden = 0, .classes = 2}, Random()),
                "[trunk] in, hidden, classes and layers must be >= 1, got 3, 0, 2 and 2");
@@ -150,6 +172,9 @@ TEST(ModelsTrunkErrors, NameOptionAndExpectation) {
     });
     EXPECT_EQ(text.find("--edge-features is for the published models: not with --batch, --norm"), 0u) << text;
   }
+  options = published_options("gcn");
+  EXPECT_ERROR(apply_options({{"norm", "layer", ""}, {"pre-linear-norm", "true", ""}}, options),
+               "--pre-linear-norm is for --pre-linear layers and --norm batch or layer: give both");
   options = published_options("gin");
   EXPECT_ERROR(apply_options({{"no-bias", "true", ""}}, options),
                "--no-bias is not for gin: its layers are networks of two linear layers, which have biases");

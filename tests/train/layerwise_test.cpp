@@ -66,6 +66,7 @@ TEST_P(TrainLayerwise, PartsOfTheTrunkAreThere) {
       options.trunk.norm = TrunkNorm::kBatch;
       options.trunk.residual = true;
       options.trunk.pre_linear = 2;
+      options.trunk.pre_linear_norm = jump == TrunkJump::kCat;
       options.trunk.post_linear = true;
       options.trunk.jump = jump;
       expect_full_batch_logits(options, device(), str(model, " ", name(jump)));

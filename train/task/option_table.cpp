@@ -54,6 +54,8 @@ void add_trunk(Group model) {
                "their maximum or their sum");
   model.integer(Role::kModel, "pre-linear", field(&TrunkParts::pre_linear), 0,
                 "Linear layers before the first graph layer");
+  model.flag(Role::kModel, "pre-linear-norm", field(&TrunkParts::pre_linear_norm),
+             "With --pre-linear and --norm, normalise and activate the output of these layers too");
   model.flag(Role::kModel, "post-linear", field(&TrunkParts::post_linear),
              "A linear classifier after the last layer, which becomes a hidden one: --jk last");
   model.flag(Role::kModel, "no-bias", field(&TrunkParts::bias), "Graph layers without a bias", false);

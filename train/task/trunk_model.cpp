@@ -36,7 +36,8 @@ std::string describe(const TrainOptions& o, TrunkConv conv, const ModelGraph& gr
   if (traits_of(o).heads) text += fmt::format(", attention dropout {}", o.attention_dropout);
   if (!o.self_loops) text += ", no self loops";
   if (o.sage_loops) text += ", self loops";
-  if (parts.pre_linear > 0) text += fmt::format(", {} linear before", parts.pre_linear);
+  if (parts.pre_linear > 0)
+    text += fmt::format(", {} linear before{}", parts.pre_linear, parts.pre_linear_norm ? " with norm" : "");
   if (parts.norm != TrunkNorm::kNone) text += fmt::format(", {} norm", name(parts.norm));
   if (parts.residual) text += ", residual";
   if (!parts.bias) text += ", no bias";
@@ -125,6 +126,8 @@ void check_trunk(const TrainOptions& options) {
   if (!traits_of(options).trunk) return;
   const TrunkParts& parts = options.trunk;
   check_pre_linear(parts);
+  check(!parts.pre_linear_norm || (parts.pre_linear > 0 && parts.norm != TrunkNorm::kNone),
+        "--pre-linear-norm is for --pre-linear layers and --norm batch or layer: give both");
   const int hidden_layers = parts.has_classifier() ? options.layers : options.layers - 1;
   const std::vector<double> layer_dropout = parse_layer_dropout(options.layer_dropout);
   check(layer_dropout.empty() || std::ssize(layer_dropout) == hidden_layers,
