@@ -76,6 +76,24 @@ TEST(TrainModelOptions, NamesOfOtherProgramsAreExplained) {
                      "': --seeds N trains N times, with --seed and the numbers after it, and prints mean and "
                      "deviation");
 }
+TEST(TrainModelOptions, AnotherTasksOptionIsAnError) {
+  EXPECT_ERROR(parse({"--model", "gin", "--task", "graph", "--dataset", "x", "--report", "r.html"}),
+               "unknown option '--report' for this --task: it is of --task node");
+  EXPECT_ERROR(parse({"--model", "sage", "--dataset", "x", "--folds", "3"}),
+               "unknown option '--folds' for the model sage: it is of --task graph");
+  EXPECT_ERROR(parse({"--model", "gcn", "--dataset", "x", "--folds", "3"}),
+               "unknown option '--folds' for this --task: it is of --task graph");
+  EXPECT_ERROR(parse({"--model", "sage", "--dataset", "x", "--decoder", "mlp"}),
+               "unknown option '--decoder' for this --task: it is of --task link");
+  EXPECT_ERROR(parse({"--model", "gcn", "--task", "graph", "--dataset", "x", "--features", "dense"}),
+               "unknown option '--features' for this --task: it is of --task node and link");
+}
+TEST(TrainModelOptions, ShortHelpShowsChoicesThatFit) {
+  const std::string help = parse({"-h"}).notice;
+  for (const char* line : {"\n  --split K|A/B/C|...  ", "\n  --device auto|cpu|cuda",
+                           "\n  --model gcn|gat|...", "\n  --report FILE.html "})
+    EXPECT_NE(help.find(line), std::string::npos) << line << help;
+}
 TEST(TrainModelOptions, AnotherModelsOptionIsAnError) {
   EXPECT_ERROR(parse({"--model", "gcn", "--dataset", "x", "--aggr", "max"}),
                "unknown option '--aggr' for the model gcn: it is of sage");

@@ -21,15 +21,38 @@ bool has_option(const TrainOptions& model, std::string_view name) {
   return std::any_of(table.begin(), table.end(), [&](const TrainOption& row) { return row.name == name; });
 }
 
-/// "gat and gatv2", of the models that have the option.
-std::string owners(std::string_view option) {
-  std::vector<std::string_view> names;
-  for (const ModelEntry& entry : model_registry())
-    if (has_option(published_options(entry.name), option)) names.push_back(entry.name);
+/// "gat, gatv2 and gin"
+std::string list_names(const std::vector<std::string_view>& names) {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i)
     text += str(i == 0 ? "" : i + 1 == names.size() ? " and " : ", ", names[i]);
   return text;
+}
+
+/// The models that have the option.
+std::string owners(std::string_view option) {
+  std::vector<std::string_view> names;
+  for (const ModelEntry& entry : model_registry())
+    if (has_option(published_options(entry.name), option)) names.push_back(entry.name);
+  return list_names(names);
+}
+
+/// The tasks in which the model has the option.
+std::string tasks_of(std::string_view option, std::string_view model) {
+  std::vector<std::string_view> names;
+  for (const TaskKind task : {TaskKind::kNode, TaskKind::kLink, TaskKind::kGraph}) {
+    if (task == TaskKind::kGraph && model != "gin" && model != "gcn") continue;
+    if (has_option(published_options(model, task), option)) names.push_back(name(task));
+  }
+  return list_names(names);
+}
+
+/// A hint that fits behind the option: choices that do not are left out.
+std::string short_hint(std::string_view hint) {
+  constexpr std::size_t kMost = 14;
+  if (hint.size() <= kMost) return std::string(hint);
+  const std::size_t bar = hint.rfind('|', kMost - 4);
+  return bar == hint.npos ? "NAME" : str(hint.substr(0, bar), "|...");
 }
 
 /// What options of other programs are called here, and what they do.
@@ -69,7 +92,7 @@ std::string short_help(const std::string& program, bool choose_model, const std:
     for (const TrainOption& option : table) {
       if (option.name != name || (name == "model" && !choose_model)) continue;
       const bool shown = !option.default_text.empty() && !option.is_flag();
-      line(str("  --", name, option.is_flag() ? "" : " ", option.hint.size() <= 12 ? option.hint : "NAME"),
+      line(str("  --", name, option.is_flag() ? "" : " ", short_hint(option.hint)),
            str(option.help, shown ? str(" (default: ", option.default_text, ")") : ""));
     }
   line("  --help", "All options");
@@ -83,8 +106,13 @@ std::string unknown_option(std::string_view argument, std::string_view model,
   name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
   std::string text = str("unknown option '", option, "'");
   if (name == "model") return str(text, ": this command trains ", model, " only, rodeo_train has all models");
-  if (const std::string others = owners(name); !others.empty() && name.size() > 1)
-    return str(text, " for the model ", model, ": it is of ", others);
+  if (name.size() > 1) {
+    if (const std::string tasks = tasks_of(name, model); !tasks.empty())
+      return str(text, " for this --task: it is of --task ", tasks);
+    if (const std::string others = owners(name); !others.empty())
+      return str(text, " for the model ", model, ": it is of ", others);
+    if (!tasks_of(name, "gin").empty()) return str(text, " for the model ", model, ": it is of --task graph");
+  }
   for (const OtherName& other : kOtherNames)
     if (name == other.theirs && std::find(known.begin(), known.end(), other.ours) != known.end())
       return str(text, ": ", other.text);
