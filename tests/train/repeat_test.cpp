@@ -103,7 +103,9 @@ TEST(TrainRepeat, RefusesFilesOfOneRun) {
   options.log.clear();
   options.all_splits = true;
   options.split = "60/20/20";
-  EXPECT_ERROR(train_repeated(options, train), "--splits all and --split exclude each other");
+  EXPECT_ERROR(train_repeated(options, train),
+               "--splits all trains on all splits of the file, and --split 60/20/20 is given, on the command "
+               "line or in a file: leave one of them out");
 }
 
 TEST(TrainRepeat, ParallelRunsPrintTheLinesOfOneAfterAnother) {

@@ -100,7 +100,9 @@ void check_files_of_runs(const TrainOptions& o, const std::string& several) {
 }
 
 std::vector<std::string> splits_to_run(const TrainOptions& options) {
-  check(!options.all_splits || options.split.empty(), "--splits all and --split exclude each other");
+  check(!options.all_splits || options.split.empty(),
+        "--splits all trains on all splits of the file, and --split ", options.split,
+        " is given, on the command line or in a file: leave one of them out");
   if (!options.all_splits) return {options.split};
   const std::size_t count = load_dataset(options.dataset, {.all_splits = true}).splits.size();
   check(count >= 1, options.dataset, ": --splits all needs masks, and the file has none");
@@ -139,12 +141,13 @@ int threads_of_a_run(const TrainOptions& options, std::size_t count) {
 
 void train_repeated(const TrainOptions& options, const TrainOne& train) {
   check_files_of_runs(options, "--seeds and --splits");
-  const std::vector<PlannedRun> runs = runs_of(options, splits_to_run(options));
+  const std::vector<std::string> splits = splits_to_run(options);
+  const std::vector<PlannedRun> runs = runs_of(options, splits);
   Results results(runs, options.quiet);
   run_in_parallel(
       runs.size(), options.parallel, threads_of_a_run(options, runs.size()),
       [&](std::size_t i, const RunHooks& hooks) { results.add(i, train(runs[i].options, hooks)); });
-  results.print_spread(/*by_split=*/options.all_splits && options.seeds > 1);
+  results.print_spread(/*by_split=*/splits.size() > 1 && options.seeds > 1);
 }
 
 }  // namespace rodeo
