@@ -320,6 +320,14 @@ grep -q '^accuracy  *0\.[0-9]* on ' "$dir/out" && ok || bad "rodeo_predict does 
 expect_success "$bin/rodeo_predict" --device cpu --dataset "$dir/rabbit.h5" --weights "$dir/w.safetensors" --out "$dir/pred_rabbit.h5"
 expect_success predict --weights "$dir/ck" --out "$dir/pred2.h5" --quiet
 [ ! -s "$dir/out" ] && ok || bad "rodeo_predict --quiet prints something"
+# A run that is over says so.
+expect_success gcn --dataset "$data" --device cpu --epochs 5 --checkpoint "$dir/over" --resume
+grep -q 'nothing was left to train' "$dir/out" && bad "a whole run says that nothing was left to train" || ok
+expect_success gcn --dataset "$data" --device cpu --epochs 5 --checkpoint "$dir/over" --resume
+grep -qx 'note            nothing was left to train after epoch 5: more --epochs go on from there' "$dir/out" && ok || bad "a resumed run that was over prints: $(cat "$dir/out")"
+expect_success "$bin/rodeo_data" generate --graphs 20 "$dir/set.h5"
+expect_error "set.h5: /y is missing: training needs labels [nodes]; for a set of graphs give --task graph" gcn --dataset "$dir/set.h5"
+
 # --per-class: the table of the test nodes in the best epoch, the same as of its weights, and in the log.
 expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 20 --per-class --export "$dir/pc.safetensors" --log "$dir/pc.jsonl"
 sed -n '/^class  *precision   recall  f1-score   support$/,/^weighted avg/p' "$dir/out" >"$dir/classes.txt"

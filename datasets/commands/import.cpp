@@ -96,7 +96,7 @@ int import_command(int argc, const char* const* argv) {
   save_dataset(dataset, out);
   print_line("{}: {}, {} nodes, {} edges, {} features, {} {}", out, dataset.name, dataset.num_nodes,
              dataset.num_edges(), dataset.num_features, dataset.num_classes,
-             dataset.regression() ? "targets" : "classes");
+             dataset.regression() ? (dataset.num_classes == 1 ? "target" : "targets") : "classes");
   return 0;
 }
 

@@ -64,7 +64,8 @@ void DatasetReader::check_required() const {
   const std::string& path = file_.path();
   check(features || !training || !options_.features, path,
         ": /x is missing: training needs features [nodes, features]");
-  check(y_ || !training, path, ": /y is missing: training needs labels [nodes]");
+  check(y_ || !training, path, ": /y is missing: training needs labels [nodes]",
+        file_.has("graph_ptr") ? "; for a set of graphs give --task graph" : "");
   check(y_ || !random_, path, ": /y is missing: split ", options_.split, " needs labels");
   check(masked_ || random_ || (!training && options_.split.empty()), path,
         ": /train_mask is missing: ", training ? "training needs masks" : "a split by number needs masks",

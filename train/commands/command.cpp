@@ -47,14 +47,18 @@ std::string describe_ranks(const NodePartition& nodes) {
                      *most);
 }
 
+std::string_view outputs_name(const NodeTask& task) {
+  if (!task.regression()) return "classes";
+  return task.num_classes == 1 ? "target" : "targets";
+}
+
 void describe(const Console& console, const NodeRun& run, const TrainOptions& options, Device device) {
   const auto& [task, model] = run;
   const bool nodes = options.task == TaskKind::kNode;
-  console.say("dataset", fmt::format("{}: {} nodes, {} {}edges, {} features{}", task.name, task.num_nodes,
-                                     task.num_edges, nodes ? "" : "message ", task.num_features,
-                                     nodes ? fmt::format(", {} {}", task.num_classes,
-                                                         task.regression() ? "targets" : "classes")
-                                           : ""));
+  console.say("dataset",
+              fmt::format("{}: {} nodes, {} {}edges, {} features{}", task.name, task.num_nodes,
+                          task.num_edges, nodes ? "" : "message ", task.num_features,
+                          nodes ? fmt::format(", {} {}", task.num_classes, outputs_name(task)) : ""));
   console.say("split", fmt::format("{} train, {} val, {} test{}{}", task.split_sizes[0], task.split_sizes[1],
                                    task.split_sizes[2], nodes ? "" : " ", task.parts_of));
   if (task.partition) console.say("ranks", describe_ranks(*task.partition));
@@ -80,6 +84,8 @@ void describe(const Console& console, const NodeRun& run, const TrainOptions& op
                         : " says what several ranks exchange, and this is one",
                     ": it has no effect"));
   console.say("model", fmt::format("{}: {} parameters", model.text, model.module->num_parameters()));
+  if (const std::string metric = metric_name(task); metric != "accuracy")
+    console.say("metric", metric + ", of train, val and test");
   console.blank_line();
 }
 
@@ -116,8 +122,11 @@ void dry_run(const TrainOptions& options, Device device, const Communicator& ran
   const NodeRun run = load_run(options, device, ranks);
   check_task(options, run.task);
   describe(console, run, options, device);
-  for (const auto& [name, parameter] : run.model.module->named_parameters())
-    console.say("  " + name, str(parameter.dtype(), " ", parameter.shape()));
+  const auto parameters = run.model.module->named_parameters();
+  std::size_t width = 0;
+  for (const auto& [name, parameter] : parameters) width = std::max(width, name.size());
+  for (const auto& [name, parameter] : parameters)
+    console.say(fmt::format("  {:<{}}", name, width), str(parameter.dtype(), " ", parameter.shape()));
   console.say("training", fmt::format("{} epochs, learning rate {}, weight decay {}, seed {}", options.epochs,
                                       options.lr, options.weight_decay, options.seed));
   if (options.task == TaskKind::kGraph)
@@ -214,6 +223,10 @@ RunResult train(const TrainOptions& options, Device device, const Communicator& 
   const TrainSummary summary = fit();
   recorder.finish(summary, timer ? &*timer : nullptr);
   if (!options.silent) console.finish(task, summary, details);
+  if (options.resume && !summary.stopped && summary.epochs == recorder.resumed_epoch())
+    console.say("note", fmt::format("nothing was left to train after epoch {}{}", summary.epochs,
+                                    summary.epochs >= options.epochs ? ": more --epochs go on from there"
+                                                                     : ", by --patience"));
   if (recorder.classes()) console.classes(*recorder.classes(), summary);
   if (const std::string note = convergence_note(summary, options); !note.empty()) console.say("note", note);
   if (const std::string note = aggregation_note(model.adj); !note.empty()) console.say("note", note);

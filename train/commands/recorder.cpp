@@ -186,6 +186,10 @@ std::string Recorder::resumed() const {
   return resumed ? place_of(facts.resumed_from, facts.resumed_batch) : std::string();
 }
 
+int Recorder::resumed_epoch() const {
+  return state_->facts.resumed_from;
+}
+
 void Recorder::batch(int batch, int batches) {
   State& s = *state_;
   const int every = s.options.checkpoint_every_batches;

@@ -31,6 +31,8 @@ class Recorder {
   int start(const NodeRun& run, Trainer& trainer, const std::string& device);
   /// Where the run went on: "after epoch 3", "after batch 57 of epoch 4"; empty if it was not resumed.
   std::string resumed() const;
+  /// The last epoch of the checkpoint; 0 without one.
+  int resumed_epoch() const;
   /// Writes a checkpoint within an epoch where options.checkpoint_every_batches says so. To be called in
   /// TrainerOptions::on_batch. Throws NotFinite as epoch().
   void batch(int batch, int batches);
