@@ -181,8 +181,9 @@ void predict(const PredictOptions& options) {
         file, link ? str(", of --task ", name(info.options.task)) : ", weights of --task link");
   if (info.class_names.empty() && dataset.num_classes == info.num_classes)
     info.class_names = dataset.class_names;
-  console.say("dataset", fmt::format("{}: {} nodes, {} edges, {} features", dataset.name, dataset.num_nodes,
-                                     dataset.num_edges(), dataset.num_features));
+  const std::string graphs_text = graphs ? fmt::format("{} graphs, ", dataset.num_graphs()) : "";
+  console.say("dataset", fmt::format("{}: {}{} nodes, {} edges, {} features", dataset.name, graphs_text,
+                                     dataset.num_nodes, dataset.num_edges(), dataset.num_features));
   const Dataset known = take_labels(dataset, graphs);
   if (options.per_class) check_classes(dataset, known.y, info, options.dataset);
   // Placeholders: a NodeTask needs labels and a split, the model does not read them.

@@ -24,8 +24,10 @@ void add_batch_options(OptionGroup training) {
   training.choice(Role::kRun, "graph-on", field(&TrainOptions::graph_on), parse_graph_on, "auto|device|host",
                   "With --batch, where the edges are that neighbours are sampled from; auto: on the device, "
                   "if it has room");
-  training.integer(Role::kRun, "feature-cache", field(&TrainOptions::feature_cache_mib), -1,
-                   "MiB of the device for features on the host or on disk");
+  training.integer(
+      Role::kRun, "feature-cache", field(&TrainOptions::feature_cache_mib), -1,
+      "MiB of the device for the rows of features on the host or on disk that are read most; -1: half "
+      "of what is free, on the CPU none");
   training.two_words(Role::kRun, "eval", field(&TrainOptions::eval_sampled), "sampled", "layerwise",
                      "With --batch, evaluations are exact, layer by layer, or on samples of --fanout");
 }

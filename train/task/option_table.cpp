@@ -75,13 +75,15 @@ void add_trunk(Group model) {
 }
 
 void add_model(Group model, const ModelTraits& traits, TaskKind task) {
-  model.add(
-      Role::kModel, "model", model_names() + " (required). Each has its own options and defaults",
-      model_names("|"), [](const TrainOptions& o) { return o.model; },
-      [](TrainOptions& o, const std::string& text) {
-        check_option_has_value("model", text);
-        o.model = find_model(text).name;
-      });
+  model
+      .add(
+          Role::kModel, "model", model_names() + " (required). Each has its own options and defaults",
+          model_names("|"), [](const TrainOptions& o) { return o.model; },
+          [](TrainOptions& o, const std::string& text) {
+            check_option_has_value("model", text);
+            o.model = find_model(text).name;
+          })
+      .default_text.clear();
   if (traits.hidden_layers) {
     model.integer(Role::kModel, "hidden", field(&TrainOptions::hidden), 1,
                   traits.heads ? "Width of each head of the hidden layers" : "Width of the hidden layers");
