@@ -169,7 +169,8 @@ RunResult train(const TrainOptions& options, Device device, const Communicator& 
     const std::lock_guard lock(loading);
     return load_run(options, device, ranks);
   }();
-  const auto& [task, model] = run;
+  const NodeTask& task = run.task;
+  const NodeModel& model = run.model;
   check_task(options, task);
   name_allocations(run);
   describe(console, run, options, device);
@@ -235,7 +236,7 @@ RunResult train(const TrainOptions& options, Device device, const Communicator& 
   if (summary.stopped) console.interrupted(signal, summary);
   if (options.explain) console.explain(options, model.adj);
   if (summary.stopped) throw Interrupted{signal};
-  return {summary, console.result_line(task, summary, details)};
+  return {summary, Console::result_line(task, summary, details)};
 }
 
 /// Adds advice to out-of-memory errors and to losses that are not finite.

@@ -65,7 +65,8 @@ NodeRun build_graph_run(Dataset dataset, const TrainOptions& options, Device dev
         ": has no /edge_attr, which --edge-features reads");
   const bool gcn = options.model == "gcn";
   NodeRun run;
-  auto& [task, model] = run;
+  NodeTask& task = run.task;
+  NodeModel& model = run.model;
   auto shared = std::make_shared<GraphObjective>();
   GraphObjective& o = *shared;
   reset_peak_memory(device);
