@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/cuda_graph.h"
+#include "ops/sparse/row_order.h"
 #include "ops/spmm.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
@@ -165,6 +166,27 @@ TEST_P(OpsSddmm, DotOfShortAndOfLongRows) {
     check_case(problem, 3, 32, DType::kF32, SddmmOp::kDot, true);
     check_case(problem, 9, 8, DType::kF64, SddmmOp::kDot, false);
   }
+}
+
+// By rows of a mesh CUDA covers wide heads with 4 loads a lane.
+TEST_P(OpsSddmm, DotOnAMesh) {
+  constexpr std::int64_t kRows = 700, kReach = 3;
+  std::vector<std::int64_t> row_ptr{0};
+  std::vector<std::int32_t> col;
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    for (std::int64_t j = std::max<std::int64_t>(0, i - kReach); j <= std::min(kRows - 1, i + kReach); ++j)
+      col.push_back(static_cast<std::int32_t>(j));
+    row_ptr.push_back(std::ssize(col));
+  }
+  const Adjacency host = Adjacency::trusted({kRows, kRows, Tensor::from(row_ptr), Tensor::from(col)});
+  ASSERT_TRUE(row_locality(host).is_local());
+  const Problem problem{"mesh", host, host.to(device()), device()};
+  for (const std::int64_t k : {65, 68, 100, 128, 129, 200, 256, 260}) {
+    check_case(problem, 0, k, DType::kF32, SddmmOp::kDot, k % 8 == 0);
+    check_case(problem, 0, 2 * k, DType::kF16, SddmmOp::kDot, k % 8 != 0);
+  }
+  check_case(problem, 3, 72, DType::kF32, SddmmOp::kDot, true);
+  check_case(problem, 0, 72, DType::kF64, SddmmOp::kDot, false);
 }
 
 // b2 larger than any L2 while 256, or only 128, bytes of its rows are not: read in slices of columns.
