@@ -4,13 +4,10 @@
 #include <optional>
 
 #include "ops/gather_rows.h"
-#include "tests/ranks/ranks.h"
-#include "tests/support/near.h"
+#include "tests/ranks/trained.h"
 #include "tests/support/tiny.h"
 #include "train/task/layerwise.h"
 #include "train/task/model_registry.h"
-#include "train/task/node_model.h"
-#include "train/trainer.h"
 
 namespace rodeo {
 namespace {
@@ -75,15 +72,6 @@ TrainOptions options_of(std::string_view model, std::int64_t batch = 32) {
   return options;
 }
 
-/// All ranks have the same weights and running statistics, to the bit.
-void expect_same_on_all_ranks(const Trained& trained) {
-  for (const auto& [name, own] : trained.weights) {
-    const Tensor first = own.to(test::device()).clone();
-    ranks().broadcast(first);
-    EXPECT_TRUE(test::same_bits(first.to(kCpu), own)) << name;
-  }
-}
-
 void expect_as_on_one_rank(const TrainOptions& options, double tolerance = 1e-4) {
   const Trained one = train(options, Communicator()), all = train(options, ranks());
   ASSERT_EQ(one.losses.size(), all.losses.size());
@@ -91,13 +79,7 @@ void expect_as_on_one_rank(const TrainOptions& options, double tolerance = 1e-4)
     EXPECT_NEAR(all.losses[i], one.losses[i], tolerance * one.losses[i]) << "epoch " << i + 1;
   EXPECT_NEAR(all.summary.last.val_loss, one.summary.last.val_loss, tolerance * one.summary.last.val_loss);
   EXPECT_NEAR(all.summary.last.test, one.summary.last.test, 0.03);
-  expect_same_on_all_ranks(all);
-}
-
-void expect_same_bits(const Trained& a, const Trained& b) {
-  ASSERT_EQ(a.weights.size(), b.weights.size());
-  for (std::size_t i = 0; i < a.weights.size(); ++i)
-    EXPECT_TRUE(test::same_bits(a.weights[i].second, b.weights[i].second)) << a.weights[i].first;
+  test::expect_same_on_all_ranks(all.weights);
 }
 
 // 150 training nodes: four batches of 32 and one of 22; 64, 64 and 22; of one and of two nodes.
@@ -139,11 +121,11 @@ TEST(TrainRankBatches, BatchNormLearnsAndRanksAgree) {
       options.lr = batch == 32 ? 0.01 : 0.001;
       options.epochs = batch == 32 ? 20 : 2;
       const Trained all = train(options, ranks());
-      expect_same_on_all_ranks(all);
+      test::expect_same_on_all_ranks(all.weights);
       if (batch == 32) {
         EXPECT_LT(all.losses.back(), 0.8 * all.losses.front());
       }
-      expect_same_bits(all, train(options, ranks()));
+      test::expect_same_bits(all.weights, train(options, ranks()).weights);
     }
 }
 
@@ -160,7 +142,7 @@ TEST(TrainRankBatches, Parts) {
   const std::int64_t steps = (5 + ranks().size() - 1) / ranks().size();
   EXPECT_EQ(all.state.adam.steps.to_vector<std::int64_t>().back(), options.epochs * steps);
   EXPECT_LT(all.losses.back(), 0.8 * all.losses.front());
-  expect_same_on_all_ranks(all);
+  test::expect_same_on_all_ranks(all.weights);
 }
 
 TEST(TrainRankBatches, SameBitsInEveryRun) {
@@ -171,7 +153,7 @@ TEST(TrainRankBatches, SameBitsInEveryRun) {
     for (int run = 1; run < 5; ++run) {
       const Trained again = train(options, ranks());
       EXPECT_EQ(again.losses, first.losses);
-      expect_same_bits(again, first);
+      test::expect_same_bits(again.weights, first.weights);
     }
     options.cuda_graph = false;
     EXPECT_EQ(train(options, ranks()).losses, first.losses) << "on a GPU, without a CUDA graph";
@@ -189,7 +171,7 @@ TEST(TrainRankBatches, GoesOnWithinAnEpoch) {
     EXPECT_EQ(first.state.batch, 2);
     const Trained rest = train(options, ranks(), {.from = &first});
     EXPECT_EQ(rest.losses, std::vector<double>(whole.losses.begin() + 2, whole.losses.end()));
-    expect_same_bits(rest, whole);
+    test::expect_same_bits(rest.weights, whole.weights);
     EXPECT_EQ(rest.summary.best_epoch, whole.summary.best_epoch);
   }
   // On one rank, up to rounding.
@@ -207,11 +189,11 @@ TEST(TrainRankBatches, StopTogether) {
   options.epochs = 100'000;
   const Trained first = train(options, ranks(), {.stops = true});
   EXPECT_TRUE(first.summary.stopped);
-  expect_same_on_all_ranks(first);
+  test::expect_same_on_all_ranks(first.weights);
   options.epochs = first.summary.epochs + 1;
   const Trained rest = train(options, ranks(), {.from = &first}), whole = train(options, ranks());
   EXPECT_EQ(rest.losses, std::vector{whole.losses.back()});
-  expect_same_bits(rest, whole);
+  test::expect_same_bits(rest.weights, whole.weights);
 }
 
 // Every rank samples, and the report counts the edges of all.

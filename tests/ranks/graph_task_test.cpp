@@ -7,48 +7,16 @@
 #include "core/random.h"
 #include "datasets/synthetic_graphs.h"
 #include "ops/graph_batch.h"
-#include "tests/ranks/ranks.h"
-#include "tests/support/near.h"
+#include "tests/ranks/trained.h"
 #include "train/task/graph_objective.h"
 #include "train/task/model_registry.h"
-#include "train/task/node_model.h"
-#include "train/trainer.h"
 
 namespace rodeo {
 namespace {
 
 using test::ranks;
-
-struct Trained {
-  std::vector<double> losses;
-  TrainSummary summary;
-  StateDict weights;
-  TrainerState state;
-  std::vector<std::pair<std::string, double>> details;
-};
-
-struct Start {
-  const Trained* from = nullptr;  // goes on from there
-  bool stops = false;             // by TrainerOptions::stop of the last rank, as soon as it is asked
-};
-
-Trained train(const Dataset& data, const TrainOptions& options, const Communicator& over,
-              const Start& start = {}) {
-  const NodeRun run = make_run(data, options, test::device(), over);
-  TrainerOptions training = trainer_options(options);
-  if (start.stops) training.stop = [&] { return over.rank() == over.size() - 1; };
-  Trainer trainer = make_trainer(run, training);
-  if (start.from) {
-    run.model.module->load_state_dict(start.from->weights);
-    trainer.restore(start.from->state);
-  }
-  Trained out;
-  out.summary = trainer.fit([&](const EpochReport& report) { out.losses.push_back(report.loss); });
-  out.weights = run.model.module->state_dict();
-  out.state = trainer.state();
-  if (run.model.details) out.details = run.model.details();
-  return out;
-}
+using test::train;
+using test::Trained;
 
 TrainOptions options_of(std::string_view model, std::int64_t batch = 32) {
   TrainOptions options = published_options(model, TaskKind::kGraph);
@@ -76,36 +44,17 @@ Dataset with_targets() {
   return data;
 }
 
-void expect_same_on_all_ranks(const Trained& trained) {
-  for (const auto& [name, own] : trained.weights) {
-    const Tensor first = own.to(test::device()).clone();
-    ranks().broadcast(first);
-    EXPECT_TRUE(test::same_bits(first.to(kCpu), own.to(kCpu))) << name;
-  }
-}
-
-void expect_same_bits(const Trained& a, const Trained& b) {
-  for (std::size_t i = 0; i < a.weights.size(); ++i)
-    EXPECT_TRUE(test::same_bits(a.weights[i].second, b.weights[i].second)) << a.weights[i].first;
-}
-
 /// Gradients of the first batches, summed over ranks.
 std::vector<Tensor> gradients(const Dataset& data, const TrainOptions& options, const Communicator& over) {
   const NodeRun run = make_run(data, options, test::device(), over);
   const Tensor done = Tensor::zeros({1}, DType::kI64, test::device());
   run.model.module->train();
-  std::vector<Tensor> out;
   const int batches = run.model.objective.begin_epoch(1);
   for (int i = 0; i < std::min(batches, 2); ++i) {
     const RandomStep step(done.data<std::int64_t>());
     run.model.objective.loss().backward();
   }
-  for (const Variable& parameter : run.model.module->parameters()) {
-    const Tensor sum = parameter.grad().clone();
-    over.all_reduce(sum);
-    out.push_back(sum.to(kCpu));
-  }
-  return out;
+  return test::summed_gradients(*run.model.module, over);
 }
 
 /// Biases before a batch normalisation have a gradient of rounding errors, which Adam makes as large as
@@ -133,7 +82,7 @@ void expect_as_on_one_rank(const Dataset& data, const TrainOptions& options, dou
     if (is_noise(name)) continue;
     EXPECT_TRUE(test::near(all.weights[i].second, test::doubles(weight), 2e-3, 2e-3)) << name;
   }
-  expect_same_on_all_ranks(all);
+  test::expect_same_on_all_ranks(all.weights);
 }
 
 // 96 training graphs. Batches of 2, 3 and 7 leave ranks without graphs.
@@ -199,7 +148,7 @@ TEST(TrainRankGraphs, SameBitsInEveryRun) {
     for (int run = 1; run < 4; ++run) {
       const Trained again = train(graphs(), options_of(model), ranks());
       EXPECT_EQ(again.losses, first.losses);
-      expect_same_bits(again, first);
+      test::expect_same_bits(again.weights, first.weights);
     }
   }
 }
@@ -212,7 +161,7 @@ TEST(TrainRankGraphs, GoesOnFromACheckpointAlsoOnOtherRanks) {
   options.epochs = 4;
   const Trained rest = train(graphs(), options, ranks(), {.from = &first});
   EXPECT_EQ(rest.losses, std::vector<double>(whole.losses.begin() + 2, whole.losses.end()));
-  expect_same_bits(rest, whole);
+  test::expect_same_bits(rest.weights, whole.weights);
   const Trained alone = train(graphs(), options, Communicator(), {.from = &first});
   for (std::size_t i = 0; i < alone.losses.size(); ++i)
     EXPECT_NEAR(alone.losses[i], rest.losses[i], 1e-4 * rest.losses[i]);
@@ -222,12 +171,7 @@ TEST(TrainRankGraphs, AnotherDatasetOnARankIsAnError) {
   RODEO_NEEDS_TWO_RANKS();
   Dataset data = graphs();
   if (ranks().rank() == 1) data.graph_label.data<std::int64_t>()[3] ^= 1;
-  try {
-    make_run(data, options_of("gin"), test::device(), ranks());
-    ADD_FAILURE() << "no error";
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "rank 1 has another dataset than rank 0: give all ranks the same file");
-  }
+  test::expect_other_data_is_an_error(data, options_of("gin"));
 }
 
 TEST(TrainRankGraphs, StopTogether) {
@@ -238,7 +182,7 @@ TEST(TrainRankGraphs, StopTogether) {
   const Tensor epochs = Tensor::from(std::vector<std::int64_t>{stopped.summary.epochs}, test::device());
   ranks().all_reduce(epochs, Reduction::kMax);
   EXPECT_EQ(epochs.to(kCpu).to_vector<std::int64_t>().front(), stopped.summary.epochs);
-  expect_same_on_all_ranks(stopped);
+  test::expect_same_on_all_ranks(stopped.weights);
 }
 
 // Graph 0 is as large as all others.

@@ -2,41 +2,16 @@
 #include <gtest/gtest.h>
 
 #include "core/random.h"
-#include "tests/ranks/ranks.h"
-#include "tests/support/near.h"
+#include "tests/ranks/trained.h"
 #include "tests/support/tiny.h"
 #include "train/task/model_registry.h"
-#include "train/task/node_model.h"
-#include "train/trainer.h"
 
 namespace rodeo {
 namespace {
 
 using test::ranks;
-
-struct Trained {
-  std::vector<double> losses;
-  TrainSummary summary;
-  std::vector<std::pair<std::string, double>> details;
-  StateDict weights;
-  TrainerState state;
-};
-
-Trained train(const Dataset& data, const TrainOptions& options, const Communicator& over,
-              const Trained* from = nullptr) {
-  const NodeRun run = make_run(data, options, test::device(), over);
-  Trainer trainer = make_trainer(run, trainer_options(options));
-  if (from) {
-    run.model.module->load_state_dict(from->weights);
-    trainer.restore(from->state);
-  }
-  Trained out;
-  out.summary = trainer.fit([&](const EpochReport& report) { out.losses.push_back(report.loss); });
-  out.details = run.model.details();
-  out.weights = run.model.module->state_dict();
-  out.state = trainer.state();
-  return out;
-}
+using test::train;
+using test::Trained;
 
 TrainOptions options_of(std::string_view model) {
   TrainOptions options = published_options(model, TaskKind::kLink);
@@ -45,14 +20,6 @@ TrainOptions options_of(std::string_view model) {
   options.hidden = options.embedding = 16;
   options.spmm = SpmmAlgorithm::kRode;
   return options;
-}
-
-void expect_same_on_all_ranks(const Trained& trained) {
-  for (const auto& [name, own] : trained.weights) {
-    const Tensor first = own.to(test::device()).clone();
-    ranks().broadcast(first);
-    EXPECT_TRUE(test::same_bits(first.to(kCpu), own.to(kCpu))) << name;
-  }
 }
 
 /// Gradients of the first step, summed over ranks, and its loss.
@@ -68,13 +35,7 @@ std::pair<std::vector<Tensor>, double> first_step(const Dataset& data, const Tra
   loss.backward();
   const Tensor sum = loss.value().clone();
   over.all_reduce(sum);
-  std::vector<Tensor> out;
-  for (const Variable& parameter : run.model.module->parameters()) {
-    const Tensor gradient = parameter.grad().clone();
-    over.all_reduce(gradient);
-    out.push_back(gradient.to(kCpu));
-  }
-  return {out, sum.item()};
+  return {test::summed_gradients(*run.model.module, over), sum.item()};
 }
 
 void expect_as_on_one_rank(const Dataset& data, const TrainOptions& options, double tolerance = 1e-4) {
@@ -89,7 +50,7 @@ void expect_as_on_one_rank(const Dataset& data, const TrainOptions& options, dou
   EXPECT_NEAR(all.summary.last.val_loss, one.summary.last.val_loss, tolerance * one.summary.last.val_loss);
   for (std::size_t i = 0; i < one.details.size(); ++i)  // a pair of pairs may change places
     EXPECT_NEAR(all.details[i].second, one.details[i].second, 0.01) << one.details[i].first;
-  expect_same_on_all_ranks(all);
+  test::expect_same_on_all_ranks(all.weights);
 }
 
 TEST(TrainRankLinks, AllEncodersWithDropout) {
@@ -147,9 +108,9 @@ TEST(TrainRankLinks, GoesOnFromACheckpointAlsoOnOtherRanks) {
   options.epochs = 3;
   const Trained first = train(data, options, ranks());
   options.epochs = 6;
-  const Trained rest = train(data, options, ranks(), &first);
+  const Trained rest = train(data, options, ranks(), {.from = &first});
   EXPECT_EQ(rest.losses, std::vector<double>(whole.losses.begin() + 3, whole.losses.end()));
-  const Trained alone = train(data, options, Communicator(), &first);
+  const Trained alone = train(data, options, Communicator(), {.from = &first});
   for (std::size_t i = 0; i < alone.losses.size(); ++i)
     EXPECT_NEAR(alone.losses[i], rest.losses[i], 1e-4 * rest.losses[i]);
 }
@@ -157,12 +118,7 @@ TEST(TrainRankLinks, GoesOnFromACheckpointAlsoOnOtherRanks) {
 TEST(TrainRankLinks, AnotherDatasetOnARankIsAnError) {
   RODEO_NEEDS_TWO_RANKS();
   const Dataset data = test::tiny_dataset(300, ranks().rank() == 1 ? 1 : 0);
-  try {
-    make_run(data, options_of("gcn"), test::device(), ranks());
-    ADD_FAILURE() << "no error";
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "rank 1 has another dataset than rank 0: give all ranks the same file");
-  }
+  test::expect_other_data_is_an_error(data, options_of("gcn"));
 }
 
 // One edge in each part: most ranks have no pair, and some no node.
