@@ -56,9 +56,8 @@ cxxopts::Options describe(const std::string& program, const std::vector<TrainOpt
       text(), "FILE");
   add("probabilities", "Also in .csv and .tsv: a column for each class. HDF5 files always have them");
   add("per-class",
-      "Print precision, recall, F1 and number of the nodes of each class, for a file with labels: of the "
-      "test "
-      "nodes, if there are any");
+      "Print precision, recall, F1 and number of the nodes of each class, for a file with labels: "
+      "of the test nodes, if there are any");
   add("device", "auto, cpu, cuda or cuda:i", text(), "NAME");
   add("quiet", "Print nothing");
   add("h,help", "Print this help");
