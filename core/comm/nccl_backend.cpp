@@ -107,8 +107,8 @@ class NcclBackend final : public Backend {
   void fork(Device) override {
     join();
     if (!side_) side_ = cuda::make_stream(session_.device());
-    cuda::stream_waits(side_, stream());
     is_forked_ = true;
+    wait_for_memory();
   }
   void forked(const Tensor& x, const Tensor& out) override {
     kept_.insert(kept_.end(), {x, out});
@@ -132,6 +132,11 @@ class NcclBackend final : public Backend {
 
   static char* bytes_of(const Tensor& x) { return static_cast<char*>(x.raw()); }
   CUstream_st* stream() const { return is_forked_ ? side_ : Context::of(session_.device()).stream(); }
+  /// Memory is allocated in the order of the Context's stream: what was allocated after fork() is not yet
+  /// that of the second stream.
+  void wait_for_memory() const {
+    if (is_forked_) cuda::stream_waits(side_, Context::of(session_.device()).stream());
+  }
   /// The contribution of rank p in a buffer of those of all other ranks.
   char* part(const Tensor& others, int p, std::int64_t bytes) const {
     return bytes_of(others) + (p < rank() ? p : p - 1) * bytes;
@@ -154,6 +159,7 @@ class NcclBackend final : public Backend {
   /// Receives received(p) from and sends sent(p) to every other rank p.
   template <class Received, class Sent>
   void exchange(std::string_view op, const Received& received, const Sent& sent) {
+    wait_for_memory();
     session_.check_result(nccl_.group_start(), op);
     int result = kNcclSuccess;
     for (int step = 1; step < size(); ++step) {
@@ -176,6 +182,7 @@ class NcclBackend final : public Backend {
   void gather(std::string_view op, char* mine, char* out, const Rows& bytes) {
     const bool equal = are_equal(bytes);
     if (equal && bytes[0] == 0) return;
+    wait_for_memory();
     if (equal)
       return session_.check_result(nccl_.all_gather(mine, out, static_cast<std::size_t>(bytes[0]), kNcclUint8,
                                                     session_.comm(), stream()),
