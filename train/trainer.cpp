@@ -140,8 +140,9 @@ Tensor Trainer::step() {
     return loss;
   }
   const Variable logits = forward_();
-  const Variable loss = options_.training_rows ? classification_loss(logits, train_label_, train_row_)
-                                               : classification_loss(logits, label_, split_.train);
+  const Variable loss = options_.training_rows
+                            ? classification_loss(logits, train_label_, first_rows(split_.train.numel()))
+                            : classification_loss(logits, label_, split_.train);
   return update(loss);
 }
 

@@ -217,7 +217,8 @@ class Trainer {
   Device device_;
   Tensor label_;
   Split split_;
-  Tensor train_label_, train_row_;  // options_.training_rows: labels of split_.train; first_rows()
+  Tensor train_label_;              // options_.training_rows: labels of split_.train
+  std::vector<Tensor> train_rows_;  // first_rows()
   TrainerOptions options_;
   StepRunner step_, evaluation_;
   std::unique_ptr<BatchRunner> batches_;                   // of options_.mini_batches

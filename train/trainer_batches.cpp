@@ -103,12 +103,13 @@ Tensor Trainer::mini_batch_step(const SampledBatch& batch, double share, bool is
 }
 
 Tensor Trainer::first_rows(std::int64_t count) {
-  if (!train_row_.defined() || train_row_.numel() < count) {
+  // The shorter ones are kept, because captured CUDA graphs read them.
+  if (train_rows_.empty() || train_rows_.back().numel() < count) {
     std::vector<std::int64_t> row(static_cast<std::size_t>(count));
     std::iota(row.begin(), row.end(), 0);
-    train_row_ = Tensor::from(row, device_);
+    train_rows_.push_back(Tensor::from(row, device_));
   }
-  return train_row_.slice(0, count);
+  return train_rows_.back().slice(0, count);
 }
 
 }  // namespace rodeo
