@@ -38,7 +38,9 @@ std::pair<std::vector<Tensor>, double> first_step(const Dataset& data, const Tra
   return {test::summed_gradients(*run.model.module, over), sum.item()};
 }
 
-void expect_as_on_one_rank(const Dataset& data, const TrainOptions& options, double tolerance = 1e-4) {
+/// metrics: how far they may differ. One of the 60 test pairs is 1/60.
+void expect_as_on_one_rank(const Dataset& data, const TrainOptions& options, double tolerance = 1e-4,
+                           double metrics = 0.01) {
   const auto [expected, loss] = first_step(data, options, Communicator());
   const auto [got, same_loss] = first_step(data, options, ranks());
   EXPECT_NEAR(same_loss, loss, 1e-5 * loss);
@@ -49,7 +51,7 @@ void expect_as_on_one_rank(const Dataset& data, const TrainOptions& options, dou
     EXPECT_NEAR(all.losses[i], one.losses[i], tolerance * one.losses[i]) << "epoch " << i + 1;
   EXPECT_NEAR(all.summary.last.val_loss, one.summary.last.val_loss, tolerance * one.summary.last.val_loss);
   for (std::size_t i = 0; i < one.details.size(); ++i)  // a pair of pairs may change places
-    EXPECT_NEAR(all.details[i].second, one.details[i].second, 0.01) << one.details[i].first;
+    EXPECT_NEAR(all.details[i].second, one.details[i].second, metrics) << one.details[i].first;
   test::expect_same_on_all_ranks(all.weights);
 }
 
@@ -59,7 +61,8 @@ TEST(TrainRankLinks, AllEncodersWithDropout) {
     TrainOptions options = options_of(entry.name);
     if (entry.name == "appnp") options.edge_dropout = 0.3;
     // Biases before a batch normalisation have a gradient of rounding errors, which Adam makes large.
-    expect_as_on_one_rank(test::tiny_dataset(), options, entry.name == "gin" ? 0.01 : 1e-4);
+    const bool normalizes = entry.name == "gin";
+    expect_as_on_one_rank(test::tiny_dataset(), options, normalizes ? 0.01 : 1e-4, normalizes ? 0.03 : 0.01);
   }
 }
 

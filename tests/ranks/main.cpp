@@ -1,11 +1,15 @@
 // Tests of several ranks: rank_launch 2 rank_tests, or mpirun -np 2 rank_tests. Every rank runs all tests;
-// rank 0 prints.
+// rank 0 prints. RODEO_TEST_LOG=FILE: failures of rank r > 0 go to FILE.r, which rank_launch shows in part
+// only.
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <string>
 #include <string_view>
 
+#include "core/error.h"
 #include "core/storage.h"
 #include "core/threads.h"
 #include "tests/ranks/ranks.h"
@@ -16,15 +20,17 @@ namespace {
 const Communicator* current = nullptr;
 Device current_device = kCpu;
 
-/// Prints only failures.
+/// Prints only failures. OnTestPartResult() may ask Google Test for nothing: it holds a lock.
 class Failures : public testing::EmptyTestEventListener {
  public:
+  void OnTestStart(const testing::TestInfo& test) override { test_ = test.name(); }
   void OnTestPartResult(const testing::TestPartResult& result) override {
     if (!result.failed()) return;
-    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
-    std::cerr << "rank " << ranks().rank() << ": " << (test ? test->name() : "") << ": " << result.message()
-              << std::endl;
+    std::cerr << "rank " << ranks().rank() << ": " << test_ << ": " << result.message() << std::endl;
   }
+
+ private:
+  std::string test_;
 };
 
 }  // namespace
@@ -50,6 +56,12 @@ int main(int argc, char** argv) {
     rodeo::test::current = &ranks;
     if (cuda) rodeo::test::current_device = ranks.gpu();
     testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
+    const char* const log = std::getenv("RODEO_TEST_LOG");
+    if (ranks.rank() > 0 && log) {
+      rodeo::check(std::freopen(rodeo::str(log, ".", ranks.rank()).c_str(), "w", stderr), "cannot write ",
+                   log);
+      std::setvbuf(stderr, nullptr, _IONBF, 0);
+    }
     if (ranks.rank() > 0) delete listeners.Release(listeners.default_result_printer());
     if (ranks.rank() > 0) listeners.Append(new rodeo::test::Failures);
     const int status = RUN_ALL_TESTS();
