@@ -6,6 +6,7 @@
 #include "core/comm/host_backend.h"
 #include "core/comm/launcher.h"
 #include "core/comm/mpi_transport.h"
+#include "core/comm/nccl_library.h"
 #include "core/comm/ranks_backend.h"
 #include "core/comm/self_backend.h"
 #include "core/comm/tcp_transport.h"
@@ -119,9 +120,10 @@ Device Communicator::gpu() const {
   const int count = cuda_device_count();
   const int local_rank = comm::read_launch().local_rank;
   if (size() == 1 || count == 1) return cuda_device(0);
-  check(local_rank < count, "[communicator] rank ", rank(), " is number ", local_rank + 1,
-        " of its host, which has ", count, " GPUs: start at most ", count, " ranks a host");
-  return cuda_device(local_rank);
+  check(local_rank < count || (count > 0 && comm::ranks_may_share_gpus()), "[communicator] rank ", rank(),
+        " is number ", local_rank + 1, " of its host, which has ", count, " GPUs: start at most ", count,
+        " ranks a host");
+  return cuda_device(local_rank % count);
 }
 
 void Communicator::connect(Device device) const {

@@ -52,7 +52,7 @@ class Communicator {
   std::string_view backend() const;
 
   /// The GPU of this rank: that of its number on its host, or the only one that it sees. Throws Error if the
-  /// host has too few.
+  /// host has too few. With NCCL_MULTI_RANK_GPU_ENABLE=1, ranks share GPUs: number modulo GPUs.
   Device gpu() const;
   /// Connects the GPUs of all ranks, as the first collective of a tensor on `device` does. Nothing on the
   /// CPU. NCCL takes memory of each GPU: call it before memory is short, and before a capture.

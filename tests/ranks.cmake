@@ -29,6 +29,11 @@ add_test(NAME Ranks.gpu.4
 add_test(NAME Ranks.gpu.faults
          COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/ranks/where_gpus_are.sh 2 ${faults_test} nccl $<TARGET_FILE:rank_launch> $<TARGET_FILE:rank_faults>)
 set_tests_properties(Ranks.gpu.2 Ranks.gpu.4 Ranks.gpu.faults PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+foreach(test commands tasks)
+  add_test(NAME Ranks.gpu.${test}
+           COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/ranks/where_gpus_are.sh 4 bash ${CMAKE_CURRENT_LIST_DIR}/ranks/${test}_test.sh ${PROJECT_BINARY_DIR}/bin cuda)
+  set_tests_properties(Ranks.gpu.${test} PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77)
+endforeach()
 add_test(NAME Ranks.ctrl_c COMMAND python3 ${CMAKE_CURRENT_LIST_DIR}/ranks/ctrl_c_test.py $<TARGET_FILE:rank_launch>)
 set_tests_properties(Ranks.tcp.2 Ranks.tcp.4 Ranks.tcp.faults Ranks.launch Ranks.ctrl_c PROPERTIES TIMEOUT 300)
 

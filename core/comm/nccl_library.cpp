@@ -56,4 +56,9 @@ const NcclLibrary& nccl_library() {
   return library;
 }
 
+bool ranks_may_share_gpus() {
+  const char* const value = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  return value && std::atoi(value) != 0;
+}
+
 }  // namespace rodeo::comm

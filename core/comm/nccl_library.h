@@ -43,4 +43,7 @@ struct NcclLibrary {
 /// NCCL_GRAPH_REGISTER to 0 where they are not set.
 const NcclLibrary& nccl_library();
 
+/// NCCL_MULTI_RANK_GPU_ENABLE is set and not 0: NCCL 2.30 and newer let several ranks use one GPU.
+bool ranks_may_share_gpus();
+
 }  // namespace rodeo::comm

@@ -21,12 +21,14 @@ namespace rodeo::comm {
 namespace {
 
 constexpr double kSecondsToConnect = 60;
+constexpr int kNcclThatSharesGpus = 23000;
 
 /// What the ranks tell each other before they connect. Texts end with a zero.
 struct Introduction {
   char host[64] = {}, gpu[32] = {};
   char trouble[412] = {};  // why this rank cannot use NCCL
   std::int32_t version = 0;
+  std::int32_t may_share = 0;  // its GPU with other ranks
 };
 
 template <std::size_t size>
@@ -46,6 +48,7 @@ Introduction introduce(Device device) {
     copy_text(own.trouble, error.what());
   }
   own.version = nccl_library().version;
+  own.may_share = ranks_may_share_gpus();
   return own;
 }
 
@@ -122,9 +125,12 @@ void NcclSession::check_peers() {
           " has ", one.version, ": install the same version on all hosts");
     for (int s = 0; s < r; ++s) {
       const Introduction other = peer(s);
-      check(std::strcmp(other.host, one.host) != 0 || std::strcmp(other.gpu, one.gpu) != 0,
-            "[communicator] ranks ", s, " and ", r, " both use the GPU ", one.gpu, " of ", one.host,
-            ": each rank needs its own. Start fewer ranks, or give each rank the GPU of its local rank");
+      if (std::strcmp(other.host, one.host) != 0 || std::strcmp(other.gpu, one.gpu) != 0) continue;
+      check(one.may_share && other.may_share && one.version >= kNcclThatSharesGpus, "[communicator] ranks ",
+            s, " and ", r, " both use the GPU ", one.gpu, " of ", one.host,
+            ": each rank needs its own. Start fewer ranks, or give each rank the GPU of its local rank. To ",
+            "try ranks on one GPU, use NCCL 2.30 or newer (this is ", one.version,
+            ") and set NCCL_MULTI_RANK_GPU_ENABLE=1");
     }
   }
 }

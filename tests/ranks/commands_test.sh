@@ -1,19 +1,10 @@
 #!/usr/bin/env bash
 # Training commands over ranks that they start themselves: losses, files written once, resuming, errors.
-# Usage: commands_test.sh FOLDER_OF_COMMANDS
-set -euo pipefail
-bin=$(cd "$1" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-export OMP_NUM_THREADS=1
+# Usage: commands_test.sh FOLDER_OF_COMMANDS [cpu|cuda]
+. "$(dirname "$0")/commands.sh"
 
-fail() { echo "FAILED: $*"; exit 1; }
-train() { "$bin/rodeo_train" --model gcn --dataset g.h5 --device cpu --spmm rode --quiet "$@" > out.txt 2> err.txt; }
-last_loss() { tail -1 "$1" | cut -d, -f2; }
-expect_equal() { # two losses, 1e-5 relative
-  awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; if (d < 0) d = -d; exit !(d <= 1e-5 * b) }' || fail "loss $1, not $2"
-}
+train() { run --model gcn --dataset g.h5 --spmm rode --quiet "$@"; }
+expect_equal() { expect_near "$1" "$2" 1e-5; }
 expect_error() { # exit code, text, options
   local code=0
   train "${@:3}" || code=$?
@@ -26,7 +17,7 @@ expect_error() { # exit code, text, options
 train --epochs 20 --csv one.csv
 for ranks in 2 4; do
   train --epochs 20 --ranks $ranks --csv $ranks.csv --export $ranks.safetensors
-  [ "$(wc -l < out.txt)" = 1 ] || fail "several ranks print: $(cat out.txt)"
+  expect_one_line out.txt
   expect_equal "$(last_loss $ranks.csv)" "$(last_loss one.csv)"
 done
 
@@ -39,20 +30,20 @@ expect_equal "$(last_loss other.csv)" "$(last_loss one.csv)"
 
 expect_error 2 "leave one out" --ranks 2 --gpus 2
 expect_error 2 "--prune-rows works on one rank" --ranks 2 --prune-rows
-expect_error 2 "--gpus needs --device cuda" --gpus 2
+[ "$device" = cuda ] || expect_error 2 "--gpus needs --device cuda" --gpus 2
 expect_error 3 "of 2: \[train\]" --ranks 2 --lr 1e38
 expect_error 2 "of 2: .*missing.h5" --ranks 2 --dataset missing.h5
 
 # Mini-batches: --batch is of all ranks together, so their number changes rounding alone.
-batches() { "$bin/rodeo_train" --model sage --dataset g.h5 --device cpu --quiet --batch 32 --fanout 4,3 "$@" > out.txt 2> err.txt || fail "$*: $(cat err.txt)"; }
+batches() { run --model sage --dataset g.h5 --quiet --batch 32 --fanout 4,3 "$@" || fail "$*: $(cat err.txt)"; }
 for option in "--features-on disk" "--graph-on host"; do
-  "$bin/rodeo_train" --model sage --dataset g.h5 --device cpu --batch 32 --fanout 4,3 --ranks 2 $option >out.txt 2>err.txt && fail "$option: no error"
+  "$bin/rodeo_train" --model sage --dataset g.h5 --device "$device" --batch 32 --fanout 4,3 --ranks 2 $option >out.txt 2>err.txt && fail "$option: no error"
   grep -q -- "$option works on one rank" err.txt || fail "$option: $(cat err.txt)"
 done
 batches --epochs 5 --dropout 0 --csv one.csv
 for ranks in 2 4; do
   batches --epochs 5 --dropout 0 --ranks $ranks --csv $ranks.csv --report $ranks.html
-  [ "$(wc -l < out.txt)" = 1 ] || fail "several ranks print: $(cat out.txt)"
+  expect_one_line out.txt
   expect_equal "$(last_loss $ranks.csv)" "$(last_loss one.csv)"
   grep -q "Memory of each rank" $ranks.html || fail "no memory of each rank in the report"
 done
@@ -60,7 +51,7 @@ batches --epochs 8 --ranks 2 --export whole.safetensors
 batches --epochs 5 --ranks 2 --checkpoint within --checkpoint-every-batches 3
 batches --epochs 8 --ranks 2 --checkpoint within --resume --export rest.safetensors
 cmp whole.safetensors rest.safetensors || fail "other bits after resuming mini-batches"
-"$bin/rodeo_train" --model gin --dataset g.h5 --device cpu --batch 32 --epochs 3 --ranks 2 > out.txt
+"$bin/rodeo_train" --model gin --dataset g.h5 --device "$device" --batch 32 --epochs 3 --ranks 2 > out.txt
 grep -q "ranks *2 over tcp, a share of each batch; graph and features on each" out.txt || fail "no ranks: $(cat out.txt)"
 
 # A report has the times and the memory of each rank, and the predictions of one rank's report.
@@ -82,14 +73,14 @@ cmp out.txt seeds.txt || fail "other results of seeds: $(cat out.txt)"
 
 # Ranks with other options than rank 0.
 code=0
-"$bin/rank_launch" 2 bash -c 'exec "$0" --model gcn --dataset g.h5 --device cpu --quiet --lr 0.0$((RODEO_RANK + 1))' \
-  "$bin/rodeo_train" > out.txt 2> err.txt || code=$?
+"$bin/rank_launch" 2 bash -c 'exec "$0" --model gcn --dataset g.h5 --device "$1" --quiet --lr 0.0$((RODEO_RANK + 1))' \
+  "$bin/rodeo_train" "$device" > out.txt 2> err.txt || code=$?
 [ "$code" = 2 ] || fail "exit code $code with other options: $(cat err.txt)"
 grep -q "rank 1 has other options than rank 0" err.txt || fail "other options: $(cat err.txt)"
 [ "$(wc -l < err.txt)" = 1 ] || fail "more than one line: $(cat err.txt)"
 
 # A rank that is killed ends all in less than 30 s, with one message that names it.
-"$bin/rodeo_train" --model gcn --dataset g.h5 --device cpu --quiet --epochs 1000000 --ranks 3 > out.txt 2> err.txt &
+"$bin/rodeo_train" --model gcn --dataset g.h5 --device "$device" --quiet --epochs 1000000 --ranks 3 > out.txt 2> err.txt &
 launcher=$!
 for _ in {1..50}; do [ "$(pgrep -P $launcher | wc -l)" = 3 ] && break; sleep 0.1; done
 sleep 1
@@ -104,24 +95,26 @@ wait $launcher || code=$?
 # Ranks without nodes: fewer nodes than ranks; and a graph without edges.
 "$bin/rodeo_data" generate --nodes 6 --edges 10 --features 3 --classes 2 --split 50/25/25 small.h5 > /dev/null
 "$bin/rodeo_data" generate --nodes 40 --edges 0 --features 3 --classes 2 --split 50/25/25 empty.h5 > /dev/null
+most=8
+[ "$device" = cpu ] || [ "${NCCL_MULTI_RANK_GPU_ENABLE:-0}" != 0 ] || most=4  # GPUs
 for data in small empty; do
   for model in gcn gat sage gin; do
-    for ranks in 0 4 8; do
-      "$bin/rodeo_train" --model $model --dataset $data.h5 --device cpu --dropout 0 --epochs 5 --ranks $ranks --csv $ranks.csv --quiet > out.txt 2> err.txt ||
+    for ranks in 0 4 $most; do
+      "$bin/rodeo_train" --model $model --dataset $data.h5 --device "$device" --dropout 0 --epochs 5 --ranks $ranks --csv $ranks.csv --quiet > out.txt 2> err.txt ||
         fail "$model, $data, $ranks ranks: $(cat err.txt)"
     done
-    for ranks in 4 8; do expect_equal "$(last_loss $ranks.csv)" "$(last_loss 0.csv)"; done
+    for ranks in 4 $most; do expect_equal "$(last_loss $ranks.csv)" "$(last_loss 0.csv)"; done
   done
 done
 
 # What was asked for and cannot be is said.
-"$bin/rodeo_train" --model gat --dataset g.h5 --device cpu --epochs 2 --ranks 2 --aggregation overlap > out.txt
+"$bin/rodeo_train" --model gat --dataset g.h5 --device "$device" --epochs 2 --ranks 2 --aggregation overlap > out.txt
 grep -q "by rows, because overlap is for sums" out.txt || fail "no note: $(cat out.txt)"
-"$bin/rodeo_train" --model gat --dataset g.h5 --device cpu --epochs 2 --ranks 2 --aggregation columns --explain > out.txt
+"$bin/rodeo_train" --model gat --dataset g.h5 --device "$device" --epochs 2 --ranks 2 --aggregation columns --explain > out.txt
 grep -q "columns, as asked for" out.txt || fail "no form of attention: $(cat out.txt)"
-"$bin/rodeo_train" --model gat --dataset g.h5 --device cpu --epochs 2 --ranks 2 --explain > out.txt
+"$bin/rodeo_train" --model gat --dataset g.h5 --device "$device" --epochs 2 --ranks 2 --explain > out.txt
 grep -q "attention of 8 heads of 8 columns, f32: " out.txt || fail "no choice for attention: $(cat out.txt)"
-"$bin/rodeo_train" --model gcn --dataset g.h5 --device cpu --epochs 2 --aggregation halo > out.txt
+"$bin/rodeo_train" --model gcn --dataset g.h5 --device "$device" --epochs 2 --aggregation halo > out.txt
 grep -q -- "--aggregation halo says what several ranks exchange, and this is one" out.txt || fail "no warning: $(cat out.txt)"
 
 # The same ranks give the same bits, 20 times.

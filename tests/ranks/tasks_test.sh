@@ -1,20 +1,7 @@
 #!/usr/bin/env bash
 # --task graph, --task link and edge weights over ranks that the command starts: losses of one rank, folds, resuming, Ctrl-C, few graphs.
-# Usage: tasks_test.sh FOLDER_OF_COMMANDS
-set -euo pipefail
-bin=$(cd "$1" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-export OMP_NUM_THREADS=1
-
-fail() { echo "FAILED: $*"; exit 1; }
-run() { "$bin/rodeo_train" --device cpu "$@" > out.txt 2> err.txt; }
-last_loss() { tail -1 "$1" | cut -d, -f2; }
-expect_near() { # two numbers, and by how much they may differ, relative
-  awk -v a="$1" -v b="$2" -v d="$3" 'BEGIN { e = a - b; if (e < 0) e = -e; exit !(e <= d * b) }' || fail "$1, not $2"
-}
-expect_one_line() { [ "$(wc -l < "$1")" = 1 ] || fail "not one line: $(cat "$1")"; }
+# Usage: tasks_test.sh FOLDER_OF_COMMANDS [cpu|cuda]
+. "$(dirname "$0")/commands.sh"
 
 "$bin/rodeo_data" generate --graphs 120 g.h5 > /dev/null
 graphs() { run --task graph --dataset g.h5 --quiet "$@" || fail "$*: $(cat err.txt)"; }
@@ -51,7 +38,7 @@ graphs --model gin --fold 0 --epochs 100 --patience 2 --lr 0.5 --ranks 2 --csv s
 
 # SIGINT to every rank, as a terminal sends it: all end after an epoch, with a checkpoint to go on from.
 set -m # else a background job ignores SIGINT
-"$bin/rodeo_train" --device cpu --task graph --dataset g.h5 --model gin --fold 0 --quiet --epochs 100000 --ranks 2 --checkpoint i > out.txt 2> err.txt &
+"$bin/rodeo_train" --device "$device" --task graph --dataset g.h5 --model gin --fold 0 --quiet --epochs 100000 --ranks 2 --checkpoint i > out.txt 2> err.txt &
 launcher=$!
 set +m
 for _ in {1..100}; do [ -e i ] && [ -n "$(ls i)" ] && break; sleep 0.1; done
