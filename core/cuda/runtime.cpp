@@ -97,6 +97,17 @@ void release_pinned(void* data) noexcept {
   if (data) cudaFreeHost(data);
 }
 
+bool lock_pages(void* data, std::size_t bytes, Device device) {
+  Context::of(device);
+  if (cudaHostRegister(data, bytes, cudaHostRegisterDefault) == cudaSuccess) return true;
+  cudaGetLastError();  // clear it
+  return false;
+}
+
+void unlock_pages(void* data) noexcept {
+  cudaHostUnregister(data);
+}
+
 void upload(void* to, const void* from, std::size_t bytes, Device device) {
   check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, Context::of(device).stream()),
              "copying memory");

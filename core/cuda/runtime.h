@@ -30,6 +30,9 @@ void clear_rows(void* data, std::size_t pitch, std::size_t width, std::int64_t r
 /// Page-locked host memory for upload(). release_pinned() waits for the device.
 void* allocate_pinned(std::size_t bytes, Device device);
 void release_pinned(void* data) noexcept;
+/// Page-locks memory of the host, so that kernels read it over the bus. False: not so much can be locked.
+bool lock_pages(void* data, std::size_t bytes, Device device);
+void unlock_pages(void* data) noexcept;
 /// Copies page-locked host memory to the device in stream order. Returns at once.
 void upload(void* to, const void* from, std::size_t bytes, Device device);
 

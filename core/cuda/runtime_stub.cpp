@@ -31,6 +31,10 @@ void* allocate_pinned(std::size_t, Device) {
   absent();
 }
 void release_pinned(void*) noexcept {}
+bool lock_pages(void*, std::size_t, Device) {
+  absent();
+}
+void unlock_pages(void*) noexcept {}
 void upload(void*, const void*, std::size_t, Device) {
   absent();
 }

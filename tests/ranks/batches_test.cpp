@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "datasets/feature_file.h"
 #include "ops/gather_rows.h"
 #include "tests/ranks/trained.h"
 #include "tests/support/tiny.h"
@@ -31,7 +32,8 @@ struct Start {
 struct Ended {};
 
 Trained train(const TrainOptions& options, const Communicator& over, const Start& start = {}) {
-  const NodeRun run = make_run(test::tiny_dataset(), options, test::device(), over);
+  const NodeRun run = options.dataset.empty() ? make_run(test::tiny_dataset(), options, test::device(), over)
+                                              : load_run(options, test::device(), over);
   TrainerOptions training = trainer_options(options);
   Trained out;
   Trainer* trainer = nullptr;
@@ -181,6 +183,34 @@ TEST(TrainRankBatches, GoesOnWithinAnEpoch) {
   const Trained rest = train(options, Communicator(), {.from = &first});
   for (std::size_t i = 0; i < rest.losses.size(); ++i)
     EXPECT_NEAR(rest.losses[i], whole.losses[i + 2], 1e-4 * whole.losses[i + 2]);
+}
+
+// Features that ranks of a host share, features in the file, edges in host memory.
+TEST(TrainRankBatches, AllPlacesHaveTheSameBits) {
+  const std::string path = str(testing::TempDir(), "/batches_", ranks().backend(), ranks().size(), ".h5");
+  if (ranks().rank() == 0) {
+    save_dataset(test::tiny_dataset(), path + ".packed");
+    unpack_features(path + ".packed", path);
+  }
+  ranks().barrier();
+  for (const std::string_view model : {"sage", "gcn"})
+    for (const bool sampled : {false, true}) {
+      SCOPED_TRACE(str(model, sampled ? ", evaluated on samples" : ""));
+      TrainOptions options = options_of(model);
+      options.dataset = path;
+      options.eval_sampled = sampled;
+      options.features_on = FeaturesOn::kDevice, options.graph_on = GraphOn::kDevice;
+      const Trained expected = train(options, ranks());
+      for (const FeaturesOn features : {FeaturesOn::kAuto, FeaturesOn::kHost, FeaturesOn::kDisk})
+        for (const GraphOn graph : {GraphOn::kDevice, GraphOn::kHost}) {
+          SCOPED_TRACE(str(name(features), ", ", name(graph)));
+          options.features_on = features, options.graph_on = graph;
+          const Trained got = train(options, ranks());
+          EXPECT_EQ(got.losses, expected.losses);
+          EXPECT_EQ(got.summary.last.test, expected.summary.last.test);
+          test::expect_same_bits(got.weights, expected.weights);
+        }
+    }
 }
 
 // All ranks stop behind the same batch, and go on behind it.

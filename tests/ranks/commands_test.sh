@@ -36,16 +36,18 @@ expect_error 2 "of 2: .*missing.h5" --ranks 2 --dataset missing.h5
 
 # Mini-batches: --batch is of all ranks together, so their number changes rounding alone.
 batches() { run --model sage --dataset g.h5 --quiet --batch 32 --fanout 4,3 "$@" || fail "$*: $(cat err.txt)"; }
-for option in "--features-on disk" "--graph-on host"; do
-  "$bin/rodeo_train" --model sage --dataset g.h5 --device "$device" --batch 32 --fanout 4,3 --ranks 2 $option >out.txt 2>err.txt && fail "$option: no error"
-  grep -q -- "$option works on one rank" err.txt || fail "$option: $(cat err.txt)"
-done
 batches --epochs 5 --dropout 0 --csv one.csv
 for ranks in 2 4; do
   batches --epochs 5 --dropout 0 --ranks $ranks --csv $ranks.csv --report $ranks.html
   expect_one_line out.txt
   expect_equal "$(last_loss $ranks.csv)" "$(last_loss one.csv)"
   grep -q "Memory of each rank" $ranks.html || fail "no memory of each rank in the report"
+done
+"$bin/rodeo_data" unpack g.h5 plain.h5 > /dev/null
+for option in "--features-on host" "--features-on disk" "--graph-on host"; do
+  run --model sage --dataset plain.h5 --batch 32 --fanout 4,3 --epochs 5 --dropout 0 --ranks 2 $option --csv placed.csv || fail "$option: $(cat err.txt)"
+  [ "$(last_loss placed.csv)" = "$(last_loss 2.csv)" ] || fail "$option: loss $(last_loss placed.csv)"
+  [ "$option" != "--features-on host" ] || grep -q "shared by 2 ranks" out.txt || fail "features are not shared: $(cat out.txt)"
 done
 batches --epochs 8 --ranks 2 --export whole.safetensors
 batches --epochs 5 --ranks 2 --checkpoint within --checkpoint-every-batches 3

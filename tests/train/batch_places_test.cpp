@@ -80,6 +80,20 @@ TEST(TrainBatchPlaces, WithoutAGpuAllIsInOneMemory) {
   EXPECT_EQ(on_cpu(200, options(FeaturesOn::kAuto, GraphOn::kHost)).front(), "device device");
 }
 
+// Of 600 GiB in a host, 150 are for each rank.
+TEST(TrainBatchPlaces, RanksShareFeaturesInHostMemory) {
+  const auto of_host = [](std::int64_t host, int ranks, bool cuda = true) {
+    return choose_places(options(), kNeeds, {cuda, 60 * kGiB, host / ranks * kGiB, "", ranks}).front();
+  };
+  EXPECT_EQ(names({of_host(60, 1)}), (Names{"device host"}));
+  EXPECT_EQ(names({of_host(60, 4)}), (Names{"device host"})) << "40 GiB once for four ranks, not 160";
+  EXPECT_EQ(names({of_host(48, 4)}), (Names{"device disk"})) << "40 GiB are more than 80 % of 48";
+  EXPECT_EQ(
+      of_host(600, 4).text,
+      "graph on the device, features in host memory (auto: they take 10.00 GiB and 40.00 GiB; the device "
+      "has 60.00 GiB free, the host 150.00 GiB for each rank)");
+}
+
 TEST(TrainBatchPlaces, SaysWhyInOneLine) {
   const auto text = [](const TrainOptions& of, bool cuda) {
     return choose_places(of, kNeeds, {cuda, 60 * kGiB, 500 * kGiB, ""}).front().text;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/rank_memory.h"
 #include "models/sage.h"
 #include "models/trunk.h"
 #include "train/task/fanout.h"
@@ -59,7 +60,7 @@ std::shared_ptr<const MiniBatchTraining> training(const TrainOptions& options, c
   RowCache cache;
   if (task.features_on_host) {
     HottestRows hottest = hottest_rows(x, *out, options);
-    out->features = describe(x, hottest);
+    out->features = describe(x, hottest, ranks_of_host(task.ranks).size);
     cache = std::move(hottest.cache);
   }
   out->forward = [forward = std::move(forward), x, cache](const SampledBatch& batch) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/device.h"
+#include "core/rank_memory.h"
 #include "datasets/hdf5_file.h"
 #include "train/precision.h"
 #include "train/task/model_registry.h"
@@ -35,25 +36,24 @@ bool is_at_most(std::int64_t bytes, double share, std::int64_t room) {
 struct Held {
   std::int64_t device = 0, host = 0;
 };
-Held held(const Pair& at, const BatchNeeds& needs, bool cuda) {
+Held held(const Pair& at, const BatchNeeds& needs, const BatchRoom& room) {
   Held out{needs.beside, 0};
   (at.graph == GraphOn::kDevice ? out.device : out.host) += needs.graph;
   if (at.features == FeaturesOn::kDevice) out.device += needs.features;
-  if (at.features == FeaturesOn::kHost) out.host += needs.features;
-  return cuda ? out : Held{out.device + out.host, 0};
+  if (at.features == FeaturesOn::kHost) out.host += needs.features / room.ranks;
+  return room.cuda ? out : Held{out.device + out.host, 0};
 }
 
 bool fits_host(const Pair& at, const BatchNeeds& needs, const BatchRoom& room) {
   const bool builds =
       at.graph == GraphOn::kDevice || is_at_most(needs.graph + needs.graph_building, kBuilding, room.host);
-  return builds && is_at_most(held(at, needs, room.cuda).host, kHeldByHost, room.host);
+  return builds && is_at_most(held(at, needs, room).host, kHeldByHost, room.host);
 }
 
 bool fits(const Pair& at, const BatchNeeds& needs, const BatchRoom& room) {
   const bool builds =
       at.graph == GraphOn::kHost || is_at_most(needs.beside + needs.graph_building, kBuilding, room.device);
-  return builds && fits_host(at, needs, room) &&
-         is_at_most(held(at, needs, room.cuda).device, kHeld, room.device);
+  return builds && fits_host(at, needs, room) && is_at_most(held(at, needs, room).device, kHeld, room.device);
 }
 
 std::string gib(std::int64_t bytes) {
@@ -71,7 +71,8 @@ std::string describe(const BatchPlaces& at, bool is_auto, const BatchNeeds& need
   if (!is_auto) return text;
   text += fmt::format(" (auto: they take {} and {}; ", gib(needs.graph), gib(needs.features));
   if (room.cuda) text += fmt::format("the device has {} free, ", gib(room.device));
-  return text + fmt::format("the host {}{})", gib(room.host), room.cuda ? "" : " free");
+  text += fmt::format("the host {}{}", gib(room.host), room.cuda ? "" : " free");
+  return text + (room.ranks > 1 ? " for each rank)" : ")");
 }
 
 }  // namespace
@@ -110,7 +111,7 @@ std::vector<BatchPlaces> choose_places(const TrainOptions& o, const BatchNeeds& 
   }
   auto first = std::ranges::find_if(allowed, [&](const Pair& at) { return fits(at, needs, room); });
   if (first == allowed.end()) {  // as little as possible on the device; batches may be small enough
-    const auto device_bytes = [&](const Pair& at) { return held(at, needs, room.cuda).device; };
+    const auto device_bytes = [&](const Pair& at) { return held(at, needs, room).device; };
     const std::int64_t least = std::ranges::min(allowed | std::views::transform(device_bytes));
     first = std::ranges::find_if(
         allowed, [&](const Pair& at) { return device_bytes(at) == least && fits_host(at, needs, room); });
@@ -118,9 +119,9 @@ std::vector<BatchPlaces> choose_places(const TrainOptions& o, const BatchNeeds& 
   if (first == allowed.end()) {
     first = allowed.end() - 1;
     check(o.features_on != FeaturesOn::kAuto || first->features == FeaturesOn::kDisk ||
-              needs.features <= room.host,
+              needs.features / room.ranks <= room.host,
           "--features-on auto: the features take ", gib(needs.features), ", and the host has ",
-          gib(room.host), " free. They cannot stay on disk: ", room.not_on_disk);
+          gib(room.host * room.ranks), " free. They cannot stay on disk: ", room.not_on_disk);
   }
   std::vector<BatchPlaces> out;
   for (auto at = first; at != allowed.end(); ++at) {
@@ -150,8 +151,18 @@ BatchGraph read_batch_graph(const std::string& path) {
   return out;
 }
 
-BatchRoom batch_room(Device device, std::string not_on_disk) {
-  return {device.is_cuda(), memory_room(device).free, memory_room(kCpu).free, std::move(not_on_disk)};
+BatchRoom batch_room(Device device, std::string not_on_disk, const Communicator& ranks) {
+  BatchRoom room{device.is_cuda(), memory_room(device).free, memory_room(kCpu).free, std::move(not_on_disk)};
+  if (ranks.size() == 1) return room;
+  room.ranks = ranks_of_host(ranks).size;
+  const auto parts = static_cast<std::int64_t>(room.ranks);
+  const std::vector<std::int64_t> own{-(room.cuda ? room.device : room.device / parts), -(room.host / parts),
+                                      parts};
+  const Tensor worst = Tensor::from(own);
+  ranks.all_reduce(worst, Reduction::kMax);
+  const std::vector<std::int64_t> all = worst.to_vector<std::int64_t>();
+  room.device = -all[0], room.host = -all[1], room.ranks = static_cast<int>(all[2]);
+  return room;
 }
 
 }  // namespace rodeo

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/communicator.h"
 #include "core/device_type.h"
 #include "train/task/options.h"
 
@@ -30,8 +31,9 @@ BatchNeeds batch_needs(const BatchGraph& graph, const TrainOptions& options);
 /// Free memory, and whether features can stay on disk.
 struct BatchRoom {
   bool cuda = false;
-  std::int64_t device = 0, host = 0;  // bytes; without CUDA, `device` is the host
+  std::int64_t device = 0, host = 0;  // bytes for a rank; without CUDA, `device` is the host
   std::string not_on_disk;            // why features cannot be read row by row; empty: they can
+  int ranks = 1;                      // of the host: they share features in its memory
 };
 
 struct BatchPlaces {
@@ -55,7 +57,8 @@ std::vector<BatchPlaces> choose_places(const TrainOptions& options, const BatchN
 /// Sizes of a file. Reads the header alone. Throws Error as Hdf5File does.
 BatchGraph read_batch_graph(const std::string& path);
 
-/// The free memory now.
-BatchRoom batch_room(Device device, std::string not_on_disk);
+/// The free memory now. Over ranks, that of the rank with the least, and a host's is cut into equal parts for
+/// its ranks. All ranks call it.
+BatchRoom batch_room(Device device, std::string not_on_disk, const Communicator& ranks);
 
 }  // namespace rodeo

@@ -8,7 +8,7 @@
 
 #include "core/device.h"
 #include "core/memory_stats.h"
-#include "core/page_locked.h"
+#include "core/rank_memory.h"
 #include "ops/gather_rows.h"
 
 namespace rodeo {
@@ -77,30 +77,47 @@ std::string with_cache(const std::string& place, const HottestRows& hottest, std
                      100 * hottest.share);
 }
 
-}  // namespace
-
-ChosenFeatures features_in_pieces(const FeatureRows& from, std::int64_t rows, std::int64_t columns,
-                                  bool on_host, const TrainOptions& options, Device device) {
+/// Converts the pieces of all rows that fall to this rank. Returns the sum of the squares of its rows.
+double convert_pieces(const FeatureRows& from, const Tensor& to, const TrainOptions& options,
+                      const HostRanks& host) {
   constexpr std::int64_t kElements = std::int64_t{1} << 24;
-  const std::int64_t piece = std::max<std::int64_t>(1, kElements / std::max<std::int64_t>(1, columns));
-  const DType dtype = activation_dtype(options.precision);
-  const Tensor to =
-      on_host ? page_locked({rows, columns}, dtype, device) : Tensor::empty({rows, columns}, dtype, device);
-  ChosenFeatures out;
+  const std::int64_t rows = to.dim(0), columns = std::max<std::int64_t>(1, to.dim(1));
+  const std::int64_t piece = std::clamp<std::int64_t>(kElements / columns, 1, rows / host.size + 1);
   double squares = 0;
-  for (std::int64_t begin = 0; begin < rows; begin += piece) {
+  for (std::int64_t begin = host.rank * piece; begin < rows; begin += host.size * piece) {
     const std::int64_t end = std::min(rows, begin + piece);
     Dataset part;
     part.x = from(begin, end);
-    out = convert_features(part, options, FeatureForm::kDense, device);
-    to.slice(begin, end).copy_from(out.x.input().value());
-    squares += out.row_norm * out.row_norm * static_cast<double>(end - begin);
+    const ChosenFeatures some = convert_features(part, options, FeatureForm::kDense, to.device());
+    to.slice(begin, end).copy_from(some.x.input().value());
+    squares += some.row_norm * some.row_norm * static_cast<double>(end - begin);
   }
-  out.x = Features(to);
+  return squares;
+}
+
+ChosenFeatures as_chosen(const Tensor& x, double squares, const TrainOptions& options) {
+  ChosenFeatures out{Features(x), fmt::format("dense, {} x {}", x.dim(0), x.dim(1))};
   if (options.normalize_features)
-    out.row_norm = std::sqrt(squares / static_cast<double>(std::max<std::int64_t>(1, rows)));
-  out.text = fmt::format("dense, {} x {}", rows, columns);
+    out.row_norm = std::sqrt(squares / static_cast<double>(std::max<std::int64_t>(1, x.dim(0))));
   return out;
+}
+
+}  // namespace
+
+ChosenFeatures features_in_pieces(const FeatureRows& from, std::int64_t rows, std::int64_t columns,
+                                  const TrainOptions& options, Device device) {
+  const Tensor to = Tensor::empty({rows, columns}, activation_dtype(options.precision), device);
+  return as_chosen(to, convert_pieces(from, to, options, {}), options);
+}
+
+ChosenFeatures features_of_host(const FeatureRows& from, std::int64_t rows, std::int64_t columns,
+                                const TrainOptions& options, Device device, const Communicator& ranks) {
+  const HostRanks host = ranks_of_host(ranks);
+  const Tensor to = page_locked_of_host({rows, columns}, activation_dtype(options.precision), device, ranks);
+  const Tensor squares = Tensor::from(std::vector{convert_pieces(from, to, options, host)});
+  synchronize(device);
+  ranks.all_reduce(squares);  // then all rows are there
+  return as_chosen(to, squares.item() / host.hosts, options);
 }
 
 HottestRows hottest_rows(const Tensor& x, const MiniBatchTraining& training, const TrainOptions& options) {
@@ -115,11 +132,11 @@ HottestRows hottest_rows(DiskFeatures& x, const MiniBatchTraining& training, con
   return out;
 }
 
-std::string describe(const Tensor& x, const HottestRows& hottest) {
-  const std::string size = format_bytes(static_cast<double>(x.nbytes()));
-  return with_cache(
-      x.device().is_cuda() ? fmt::format("in host memory, page-locked {}", size) : "in host memory, " + size,
-      hottest, x.dim(0), x.device());
+std::string describe(const Tensor& x, const HottestRows& hottest, int ranks) {
+  std::string place = fmt::format("in host memory, {}{}", x.device().is_cuda() ? "page-locked " : "",
+                                  format_bytes(static_cast<double>(x.nbytes())));
+  if (ranks > 1) place += fmt::format(" shared by {} ranks", ranks);
+  return with_cache(place, hottest, x.dim(0), x.device());
 }
 
 std::string describe(const DiskFeatures& x, const HottestRows& hottest) {

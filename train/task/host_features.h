@@ -16,10 +16,14 @@ namespace rodeo {
 /// Rows [begin, end) of dense features, f32 on the host or the device.
 using FeatureRows = std::function<Tensor(std::int64_t begin, std::int64_t end)>;
 
-/// Features of `rows` nodes, normalised and converted part by part, on the device or, with `on_host`, in
-/// page-locked memory: the bits of convert_features(), without a second copy of all rows.
+/// Features of `rows` nodes on the device, normalised and converted part by part: the bits of
+/// convert_features(), without a second copy of all rows.
 ChosenFeatures features_in_pieces(const FeatureRows& from, std::int64_t rows, std::int64_t columns,
-                                  bool on_host, const TrainOptions& options, Device device);
+                                  const TrainOptions& options, Device device);
+/// The same in page-locked memory that the ranks of a host share: each converts some of the parts. All ranks
+/// call it.
+ChosenFeatures features_of_host(const FeatureRows& from, std::int64_t rows, std::int64_t columns,
+                                const TrainOptions& options, Device device, const Communicator& ranks);
 
 /// The cache of x, page-locked, for batches that `training` samples. Which rows are read is counted over up
 /// to 32 batches (pre-sampling; Yang et al., "GNNLab", EuroSys 2022). Its size is --feature-cache, by default
@@ -33,8 +37,9 @@ HottestRows hottest_rows(const Tensor& x, const MiniBatchTraining& training, con
 /// The same of features in the file; `x` is given the cache.
 HottestRows hottest_rows(DiskFeatures& x, const MiniBatchTraining& training, const TrainOptions& options);
 
-/// "in host memory, page-locked 26.50 GiB; the device has 31.2 % of the rows, for 78.4 % of the reads"
-std::string describe(const Tensor& x, const HottestRows& hottest);
+/// "in host memory, page-locked 26.50 GiB; the device has 31.2 % of the rows, for 78.4 % of the reads".
+/// ranks: of the host, which share x.
+std::string describe(const Tensor& x, const HottestRows& hottest, int ranks = 1);
 /// "in the file, 26.50 GiB; the device has 31.2 % of the rows, for 78.4 % of the reads"
 std::string describe(const DiskFeatures& x, const HottestRows& hottest);
 

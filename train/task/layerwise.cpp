@@ -25,26 +25,35 @@ std::vector<std::int64_t> chunk_begins(const Adjacency& graph, std::int64_t chun
   return begin;
 }
 
+/// The chunks that a rank computes. One without any computes one for the columns and the dtype.
+struct OwnChunks {
+  std::int64_t first, end, computed_end;
+};
+OwnChunks own_chunks(const Communicator& ranks, std::int64_t chunks) {
+  if (chunks == 1) return {0, 1, 1};
+  const std::int64_t first = ranks.rank() * chunks / ranks.size(),
+                     end = (ranks.rank() + 1) * chunks / ranks.size();
+  return {first, end, std::max(end, first + 1)};
+}
+
 /// The rows begin[0] .. begin.back() - 1 from compute(i, begin[i], begin[i + 1]) [rows of chunk i, columns],
 /// on every rank. Each computes some of the chunks.
 template <class F>
 Tensor over_chunks(const Communicator& ranks, const std::vector<std::int64_t>& begin, F&& compute) {
   const std::int64_t chunks = std::ssize(begin) - 1;
   if (chunks == 1) return compute(0, begin.front(), begin.back());
-  std::vector<std::int64_t> first;  // chunk of each rank
-  for (int rank = 0; rank <= ranks.size(); ++rank) first.push_back(rank * chunks / ranks.size());
-  const std::int64_t own = first[ranks.rank()], last = first[ranks.rank() + 1];
+  const auto [first, end, computed_end] = own_chunks(ranks, chunks);
   Tensor all;
-  // A rank without chunks computes one for the columns and the dtype.
-  for (std::int64_t i = own; i < std::max(last, own + 1); ++i) {
+  for (std::int64_t i = first; i < computed_end; ++i) {
     const Tensor part = compute(i, begin[i], begin[i + 1]);
     if (!all.defined())
-      all = Tensor::empty({begin[last] - begin[own], part.dim(1)}, part.dtype(), part.device());
-    if (i < last) all.slice(begin[i] - begin[own], begin[i + 1] - begin[own]).copy_from(part);
+      all = Tensor::empty({begin[end] - begin[first], part.dim(1)}, part.dtype(), part.device());
+    if (i < end) all.slice(begin[i] - begin[first], begin[i + 1] - begin[first]).copy_from(part);
   }
   if (ranks.size() == 1) return all;
   std::vector<std::int64_t> rows;
-  for (int rank = 0; rank < ranks.size(); ++rank) rows.push_back(begin[first[rank + 1]] - begin[first[rank]]);
+  for (std::int64_t r = 0; r < ranks.size(); ++r)
+    rows.push_back(begin[(r + 1) * chunks / ranks.size()] - begin[r * chunks / ranks.size()]);
   return ranks.all_gather(all, rows);
 }
 
@@ -75,9 +84,10 @@ Variable LayerwiseEvaluation::logits() const {
     return sampler_.sample_checked(nodes_.slice(begin_[chunk], begin_[chunk + 1]), 0,
                                    static_cast<std::int64_t>(chunk));
   };
+  const std::int64_t end = own_chunks(ranks_, std::ssize(begin_) - 1).computed_end;
   std::vector<Tensor> kept;
   for (const auto& layer : model_.layers) {
-    ReadAhead chunks(begin_.size() - 1, sample, reads ? model_.read_inputs : ReadFeatures());
+    ReadAhead chunks(static_cast<std::size_t>(end), sample, reads ? model_.read_inputs : ReadFeatures());
     h = over_chunks(ranks_, begin_, [&](std::int64_t chunk, std::int64_t, std::int64_t) {
       const SampledBatch batch = chunks(static_cast<std::size_t>(chunk));
       const Features rows = reads     ? Features(batch.features)
@@ -118,7 +128,7 @@ Variable sampled_logits(const MiniBatchTraining& training, const std::vector<Ten
   for (std::int64_t begin = 0; begin < count; begin += training.batch_size) begins.push_back(begin);
   begins.push_back(count);
   ReadAhead batches(
-      begins.size() - 1,
+      static_cast<std::size_t>(own_chunks(training.ranks, std::ssize(begins) - 1).computed_end),
       [&](std::size_t at) {
         return training.sampler.sample_checked(targets.slice(begins[at], begins[at + 1]), kEpoch,
                                                static_cast<std::int64_t>(at));

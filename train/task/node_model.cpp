@@ -187,7 +187,7 @@ NodeRun load_run(const TrainOptions& options, Device device, const Communicator&
   if (options.task == TaskKind::kLink) return load_link_run(options, device, ranks);
   if (options.task == TaskKind::kGraph) return load_graph_run(options, device, ranks);
   NodeRun run = build_run(options, device, ranks, [&](const auto& prepare, RankRun* over) {
-    return load_task(options, device, prepare, over);
+    return load_task(options, device, prepare, over, ranks);
   });
   add_class_objective(run, options);
   return run;
@@ -198,7 +198,7 @@ NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device, co
   if (options.task == TaskKind::kLink) return make_link_run(std::move(dataset), {}, options, device, ranks);
   if (options.task == TaskKind::kGraph) return make_graph_run(std::move(dataset), options, device, ranks);
   NodeRun run = build_run(options, device, ranks, [&](const auto& prepare, RankRun* over) {
-    return make_task(std::move(dataset), options, device, prepare, over);
+    return make_task(std::move(dataset), options, device, prepare, over, ranks);
   });
   add_class_objective(run, options);
   return run;

@@ -55,9 +55,9 @@ std::int64_t dense_columns(const Dataset& dataset, const RankRun& over) {
   return dataset.x.defined() ? dataset.x.dim(1) : 0;
 }
 
-/// `placing`: of mini-batches on one rank, else null.
+/// `placing`: of mini-batches, else null.
 NodeTask load_at(const TrainOptions& options, Device device, const std::function<void(Graph)>& prepare,
-                 RankRun* over, const Placing* placing) {
+                 RankRun* over, const Communicator& ranks, const Placing* placing) {
   Dataset dataset;
   // Reordering and cutting for ranks run on the host.
   LoadOptions wanted{.need = Need::kTraining,
@@ -81,7 +81,7 @@ NodeTask load_at(const TrainOptions& options, Device device, const std::function
     };
   }
   const double load_ms = timed(kCpu, [&] { dataset = load_dataset(options.dataset, wanted); });
-  NodeTask task = make_task(std::move(dataset), options, device, prepare, over, placing);
+  NodeTask task = make_task(std::move(dataset), options, device, prepare, over, ranks, placing);
   task.load_ms = load_ms;
   return task;
 }
@@ -89,10 +89,10 @@ NodeTask load_at(const TrainOptions& options, Device device, const std::function
 }  // namespace
 
 NodeTask load_task(const TrainOptions& options, Device device, const std::function<void(Graph)>& prepare,
-                   RankRun* over) {
+                   RankRun* over, const Communicator& ranks) {
   check_hdf5_file(options.dataset);
-  if (over || options.batch == 0) return load_at(options, device, prepare, over, nullptr);
-  Placing placing = place_file(options, device);
+  if (over || options.batch == 0) return load_at(options, device, prepare, over, ranks, nullptr);
+  Placing placing = place_file(options, device, ranks);
   for (;;) {
     bool prepared = false;
     try {
@@ -100,7 +100,7 @@ NodeTask load_task(const TrainOptions& options, Device device, const std::functi
         prepare(std::move(graph));
         prepared = true;  // the graph stays where it is
       };
-      return load_at(options, device, prepare_once, nullptr, &placing);
+      return load_at(options, device, prepare_once, nullptr, ranks, &placing);
     } catch (const OutOfMemory&) {
       if (prepared || placing.places.size() == 1) throw;
       synchronize(device);
@@ -110,7 +110,8 @@ NodeTask load_task(const TrainOptions& options, Device device, const std::functi
 }
 
 NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
-                   const std::function<void(Graph)>& prepare, RankRun* over, const Placing* placing) {
+                   const std::function<void(Graph)>& prepare, RankRun* over, const Communicator& ranks,
+                   const Placing* placing) {
   NodeTask task;
   const bool drops_attr = dataset.edge_attr.defined() && !options.edge_features;
   if (drops_attr) dataset.edge_attr = {};
@@ -120,7 +121,7 @@ NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
   if (options.reorder != NodeOrder::kNone) reorder(dataset, options, task);
   Placing chosen_places;
   if (!placing && !over && options.batch > 0)
-    placing = &(chosen_places = place_dataset(dataset, options, device));
+    placing = &(chosen_places = place_dataset(dataset, options, device, ranks));
   const bool graph_on_host = over || (placing && placing->places.front().graph == GraphOn::kHost);
   reset_peak_memory(device);
   task.convert_ms = timed(device, [&] {
@@ -151,7 +152,7 @@ NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
       form = form_of_first_rank(dataset, options, device, over->ranks);
     }
     if (placing && !dataset.x_sparse.defined()) {
-      PlacedFeatures placed = place_features(dataset, *placing, options, device);
+      PlacedFeatures placed = place_features(dataset, *placing, options, device, ranks);
       task.x = std::move(placed.chosen.x);
       task.features = std::move(placed.chosen.text);
       task.feature_norm = placed.chosen.row_norm;

@@ -75,16 +75,16 @@ struct RankRun {
 /// Loads options.dataset onto the device, with the nodes in the order of options.reorder. Calls
 /// prepare(graph) before the features are converted: it derives the graph that the model reads, which is on
 /// the host where --graph-on says or chooses so. With `over`, the graph is on the host, or over->prepare() is
-/// called with the rank's rows of it; either sets over->partition, and the task gets the rank's share. Throws
-/// Error as load_dataset does.
+/// called with the rank's rows of it; either sets over->partition, and the task gets the rank's share.
+/// `ranks`: of mini-batches; all of them call it. Throws Error as load_dataset does.
 NodeTask load_task(const TrainOptions& options, Device device, const std::function<void(Graph)>& prepare,
-                   RankRun* over = nullptr);
+                   RankRun* over = nullptr, const Communicator& ranks = {});
 
 /// The same for a dataset in memory. Frees its tensors as soon as they are converted. With mini-batches, the
 /// graph may be on the host. `placing`: of mini-batches (place_features.h); null: chosen here.
 NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
                    const std::function<void(Graph)>& prepare, RankRun* over = nullptr,
-                   const Placing* placing = nullptr);
+                   const Communicator& ranks = {}, const Placing* placing = nullptr);
 
 /// What Evaluation holds: NodeTask::metric, else "accuracy" or "micro-F1".
 std::string metric_name(const NodeTask& task);

@@ -18,9 +18,11 @@ struct Placing {
 };
 
 /// Chosen by the header of the file, or for a dataset in memory. Throws Error as choose_places() does, and
-/// where --features-on is host or disk and the features are sparse.
-Placing place_file(const TrainOptions& options, Device device);
-Placing place_dataset(const Dataset& dataset, const TrainOptions& options, Device device);
+/// where --features-on is host or disk and the features are sparse. Over ranks there is one place, the same
+/// for all: they would not run out of memory together.
+Placing place_file(const TrainOptions& options, Device device, const Communicator& ranks);
+Placing place_dataset(const Dataset& dataset, const TrainOptions& options, Device device,
+                      const Communicator& ranks);
 
 /// Whether load_dataset() reads the features; else place_features() does.
 bool loads_features(const Placing& placing, const TrainOptions& options);
@@ -28,7 +30,7 @@ bool loads_features(const Placing& placing, const TrainOptions& options);
 /// Converted features, and where they are.
 struct PlacedFeatures {
   ChosenFeatures chosen;
-  bool on_host = false;                // in page-locked memory
+  bool on_host = false;                // in page-locked memory, that of all ranks of the host
   std::shared_ptr<DiskFeatures> disk;  // features that stay in the file; chosen.x has no rows then
   std::string places;                  // BatchPlaces::text
 };
@@ -36,6 +38,6 @@ struct PlacedFeatures {
 /// Converts dense features to placing.places[0] and, where there is no memory for them and they are in a
 /// file, to the next places with the graph where it is. Takes dataset.x, if it is defined.
 PlacedFeatures place_features(Dataset& dataset, const Placing& placing, const TrainOptions& options,
-                              Device device);
+                              Device device, const Communicator& ranks);
 
 }  // namespace rodeo

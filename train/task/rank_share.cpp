@@ -63,8 +63,6 @@ void check_rank_options(const TrainOptions& options) {
   };
   refuse(options.edge_features && options.task != TaskKind::kGraph, "--edge-features");
   refuse(options.prune_rows, "--prune-rows");
-  refuse(options.features_on == FeaturesOn::kDisk, "--features-on disk");
-  refuse(options.graph_on == GraphOn::kHost, "--graph-on host");
 }
 
 }  // namespace rodeo
