@@ -87,4 +87,17 @@ std::int64_t positive(const std::string& option, const std::string& given) {
   return value;
 }
 
+std::vector<std::string> arguments_without(int argc, const char* const* argv,
+                                           const std::vector<std::string>& names) {
+  std::vector<std::string> kept = {"/proc/self/exe"};
+  for (int i = 1; i < argc; ++i) {
+    const std::string given = argv[i], option = given.substr(0, given.find('='));
+    if (std::find(names.begin(), names.end(), option) == names.end())
+      kept.push_back(given);
+    else if (option == given)
+      ++i;  // its value
+  }
+  return kept;
+}
+
 }  // namespace rodeo::bench

@@ -36,4 +36,8 @@ Texts file_list(const cxxopts::ParseResult& parsed, const std::string& option);
 /// An integer from 1 to 2^20.
 std::int64_t positive(const std::string& option, const std::string& given);
 
+/// The command that runs this program again without those options and their values.
+std::vector<std::string> arguments_without(int argc, const char* const* argv,
+                                           const std::vector<std::string>& names);
+
 }  // namespace rodeo::bench

@@ -12,19 +12,14 @@
 #include "core/version.h"
 #include "datasets/subset.h"
 #include "datasets/synthetic.h"
-#include "models/gcn.h"
-#include "ops/convert.h"
-#include "ops/select_rows.h"
 #include "tests/bench/arguments.h"
 #include "tests/bench/epoch_options.h"
 #include "tests/bench/epoch_ranks.h"
 #include "tests/bench/epoch_table.h"
-#include "tests/bench/large_graph.h"
+#include "tests/bench/large_run.h"
 #include "tests/bench/limits.h"
 #include "tests/bench/output_file.h"
 #include "train/commands/run_on_ranks.h"
-#include "train/objective.h"
-#include "train/precision.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
 #include "train/timing.h"
@@ -70,54 +65,15 @@ double gcn_bound_ms(const NodeTask& task, const TrainOptions& o, std::int64_t ed
   return seconds * 1e3;
 }
 
-/// A GCN on a graph that is drawn on the device. As in ogbn-papers100M few nodes have a label, so that the
-/// last layer computes these alone; the layers before compute all nodes.
-NodeRun draw_run(const LargeGraph& graph, const TrainOptions& training, Device device) {
-  NodeRun run;
-  NodeTask& task = run.task;
-  const GcnGraph normalized = gcn_norm(draw_graph(graph, device));
-  transpose_pattern(normalized.adj);  // finds out that it is symmetric, before memory is short
-  task.x = Features(draw_features(graph, activation_dtype(training.precision), device));
-  verify_sums(normalized.adj, task.x.input().value());
-  task.num_nodes = graph.nodes, task.num_edges = normalized.adj.num_edges() - graph.nodes;
-  task.num_features = graph.features, task.num_classes = graph.classes;
-  auto gcn = std::make_unique<Gcn>(GcnOptions{.in = graph.features,
-                                              .hidden = training.hidden,
-                                              .classes = graph.classes,
-                                              .layers = training.layers,
-                                              .dropout = training.dropout,
-                                              .input_dropout = training.input_dropout},
-                                   Random(training.seed), device);
-  run.model.groups = {{gcn->parameters(), {.lr = training.lr}}};
-  struct Part {
-    GcnGraph rows;  // of the last layer
-    Tensor label, all;
-  };
-  const auto part = [&](std::int64_t first, std::int64_t count) {
-    std::vector<std::int64_t> label, all;
-    for (std::int64_t i = 0; i < count; ++i) label.push_back((first + i) % graph.classes), all.push_back(i);
-    return Part{select_rows(normalized, labelled_nodes(graph, first, count).to(device)),
-                Tensor::from(label, device), Tensor::from(all, device)};
-  };
-  const auto forward = [gcn = gcn.get(), normalized, x = task.x](const Part& of) {
-    return gcn->forward(normalized, x, of.rows);
-  };
-  const std::int64_t train = graph.train, val = graph.val, test = graph.test;
-  run.model.objective.loss = [forward, of = part(0, train)] {
-    return classification_loss(forward(of), of.label, of.all);
-  };
-  run.model.objective.evaluate = [=, of = part(0, train + val + test)] {
-    return classification_metrics(forward(of).value(), of.label,
-                                  {of.all.slice(0, train), of.all.slice(train, train + val),
-                                   of.all.slice(train + val, train + val + test)});
-  };
-  run.model.adj = normalized.adj;
-  run.model.module = std::move(gcn);
-  return run;
+void take_largest(std::int64_t& value, const Communicator& ranks) {
+  const Tensor most = Tensor::from(std::vector{value});
+  ranks.all_reduce(most, Reduction::kMax);
+  value = most.to_vector<std::int64_t>()[0];
 }
 
-EpochRow train_large(const LargeGraph& graph, const TrainOptions& training, const EpochOptions& options) {
-  const NodeRun run = draw_run(graph, training, options.device);
+EpochRow train_large(const LargeGraph& graph, const TrainOptions& training, const EpochOptions& options,
+                     const Communicator& ranks) {
+  const NodeRun run = draw_run(graph, training, options.device, ranks);
   const int total = options.warmup + 2 * options.epochs;
   // Kernels take far longer than their launches, and a captured graph would keep memory of its own.
   Trainer trainer = make_trainer(run, {.epochs = total,
@@ -126,25 +82,27 @@ EpochRow train_large(const LargeGraph& graph, const TrainOptions& training, cons
                                        .profile_every = 2,
                                        .cuda_graph = false});
   const auto unknown = std::numeric_limits<double>::quiet_NaN();
-  return {graph.name, training,    trainer.fit(),      unknown,        "dense",      NodeOrder::kNone, 0,
-          1,          graph.nodes, run.task.num_edges, graph.features, graph.classes};
+  EpochRow row{
+      graph.name,   training,    trainer.fit(),      unknown,        "dense",      NodeOrder::kNone, 0,
+      ranks.size(), graph.nodes, run.task.num_edges, graph.features, graph.classes};
+  take_largest(row.summary.peak_bytes, ranks);
+  return row;
 }
 
 void measure_large(const LargeGraph& graph, const EpochOptions& options, const Communicator& ranks,
                    std::vector<EpochRow>& rows) {
-  check(ranks.size() == 1, "--graph ", graph.name, " is drawn on one device, and there are ", ranks.size(),
-        " ranks: leave --gpus and --ranks out");
-  check(options.models == std::vector<std::string>{"gcn"}, "--graph ", graph.name, " is for --model gcn");
-  TrainOptions training = published_options("gcn");
-  training.input_dropout = options.input_dropout;
-  training.prune_rows = true;
-  for (const std::int64_t hidden : options.hidden.empty() ? std::vector{training.hidden} : options.hidden)
-    for (const Precision precision : options.precisions) {
-      training.hidden = hidden, training.precision = precision;
-      set_allow_tf32(precision == Precision::kTf32);
-      rows.push_back(train_large(graph, training, options));
-      print_epoch_row(rows.back());
-    }
+  for (const std::string& model : options.models) {
+    TrainOptions training = published_options(model);
+    training.input_dropout = options.input_dropout;
+    if (options.layers > 0) training.layers = options.layers;
+    for (const std::int64_t hidden : options.hidden.empty() ? std::vector{training.hidden} : options.hidden)
+      for (const Precision precision : options.precisions) {
+        training.hidden = hidden, training.precision = precision;
+        set_allow_tf32(precision == Precision::kTf32);
+        rows.push_back(train_large(graph, training, options, ranks));
+        print_epoch_row(rows.back());
+      }
+  }
 }
 
 EpochRow train_epochs(const Ordered& nodes, const TrainOptions& training, const EpochOptions& options,
@@ -168,9 +126,7 @@ EpochRow train_epochs(const Ordered& nodes, const TrainOptions& training, const 
                run.task.num_edges,
                run.task.num_features,
                run.task.num_classes};
-  const Tensor most = Tensor::from(std::vector{row.summary.peak_bytes});
-  ranks.all_reduce(most, Reduction::kMax);
-  row.summary.peak_bytes = most.to_vector<std::int64_t>()[0];
+  take_largest(row.summary.peak_bytes, ranks);
   if (options.roofline && training.model == "gcn")
     row.of_roofline =
         gcn_bound_ms(run.task, training, run.model.adj.num_edges(), limits) / row.summary.epoch_ms.median;
@@ -183,6 +139,7 @@ void measure_order(const Ordered& nodes, const EpochOptions& options, const Limi
     TrainOptions training = published_options(model);
     training.attention = options.attention;
     training.input_dropout = options.input_dropout;
+    if (options.layers > 0) training.layers = options.layers;
     training.prune_rows = options.prune_rows && model == "gcn";
     const bool gat = model == "gat";
     for (const std::int64_t heads : gat ? options.heads : std::vector<std::int64_t>{1})

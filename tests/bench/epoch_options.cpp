@@ -15,11 +15,11 @@ cxxopts::Options describe_options() {
   cxxopts::Options options("epoch_bench", "Times training epochs. Lists are separated by commas.\n");
   options.set_width(110).custom_help("[options]").allow_unrecognised_options();
   auto add = options.add_options();
-  add("model", "gcn, gat", texts("gcn,gat"), "LIST");
+  add("model", "gcn, gat, sage", texts("gcn,gat"), "LIST");
   add("graph",
       "Synthetic graphs: " + synthetic_preset_names() +
           "; papers100M, drawn on the device with features, and papers100M/N, an N-th of it, for "
-          "--model gcn (default: cora, where no file is given)",
+          "--model gcn and sage (default: cora, where no file is given)",
       cxxopts::value<Texts>(), "LIST");
   add("node-order",
       "Node order of synthetic graphs: shuffled, or community (communities are contiguous; grids keep their "
@@ -28,8 +28,9 @@ cxxopts::Options describe_options() {
   add("dataset", "HDF5 files, as for train_gcn", cxxopts::value<Texts>(), "FILES");
   add("split", "Random split instead of the masks in the files, e.g. 60/20/20", cxxopts::value<std::string>(),
       "A/B/C");
-  add("hidden", "Hidden width; for a GAT, of each head (default: 16 for GCN, 8 for GAT)",
-      cxxopts::value<Texts>(), "LIST");
+  add("hidden", "Hidden width; for a GAT, of each head (default: 16, 8 for GAT)", cxxopts::value<Texts>(),
+      "LIST");
+  add("layers", "Number of layers; 0: the default of each model", text("0"), "N");
   add("heads", "Attention heads of the hidden layers of a GAT", texts("8"), "LIST");
   add("features", "auto, dense or sparse: storage of the features that the first layer reads", texts("auto"),
       "LIST");
@@ -72,7 +73,8 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv) {
   }
   reject_strays(parsed);
   for (const std::string& model : list(parsed, "model")) {
-    check(model == "gcn" || model == "gat", "--model must be of gcn, gat, got '", model, "'");
+    check(model == "gcn" || model == "gat" || model == "sage", "--model must be of gcn, gat, sage, got '",
+          model, "'");
     options.models.push_back(model);
   }
   options.graphs = preset_list(parsed, /*large=*/true);
@@ -95,6 +97,8 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv) {
   }
   options.split = one(parsed, "split");
   options.attention = parse_attention_form(one(parsed, "attention"));
+  if (const std::string layers = one(parsed, "layers"); layers != "0")
+    options.layers = static_cast<int>(positive("layers", layers));
   options.epochs = static_cast<int>(positive("epochs", one(parsed, "epochs")));
   options.warmup = static_cast<int>(positive("warmup", one(parsed, "warmup")));
   options.on_gpus = parsed.count("gpus") > 0;

@@ -24,6 +24,7 @@ struct EpochOptions {
   std::string split;
   AttentionForm attention = AttentionForm::kAuto;
   int epochs = 0, warmup = 0;
+  int layers = 0;  // 0: the default of each model
   Device device;
   std::vector<int> ranks;  // numbers of ranks, one after the other; empty: this process alone
   bool on_gpus = false;    // each rank has a GPU

@@ -12,25 +12,14 @@
 
 #include "core/launch_ranks.h"
 #include "ops/plan/aggregation_cost.h"
+#include "tests/bench/arguments.h"
+#include "tests/bench/large_graph.h"
 #include "tests/bench/output_file.h"
 
 namespace rodeo::bench {
 namespace {
 
 using Json = nlohmann::json;
-
-/// The arguments of this program without those options and their values.
-std::vector<std::string> without(int argc, const char* const* argv, const std::vector<std::string>& names) {
-  std::vector<std::string> kept = {"/proc/self/exe"};
-  for (int i = 1; i < argc; ++i) {
-    const std::string given = argv[i], option = given.substr(0, given.find('='));
-    if (std::find(names.begin(), names.end(), option) == names.end())
-      kept.push_back(given);
-    else if (option == given)
-      ++i;  // its value
-  }
-  return kept;
-}
 
 /// A file that is removed with the object.
 struct TemporaryFile {
@@ -46,7 +35,7 @@ double number(const Json& row, const char* key) {
 /// The same measurement, on any number of ranks.
 std::string key_of(const Json& row) {
   std::string key;
-  for (const char* name : {"graph", "model", "hidden", "heads", "features", "reorder", "precision"})
+  for (const char* name : {"graph", "model", "layers", "hidden", "heads", "features", "reorder", "precision"})
     key += row.at(name).dump() + ' ';
   return key;
 }
@@ -72,9 +61,11 @@ StepTimes parts_of(const Json& row) {
   return {number(row, "sparse_ms"), number(row, "gemm_ms"), number(row, "other_ms")};
 }
 
-/// Of a GCN of two layers in f32: the sums of both layers, forward and backward.
-void print_simulation(const Json& one, double imbalance) {
-  if (one.at("model") != "gcn" || one.at("precision") != "fp32") return;
+/// Of a GCN of two layers in f32: the sums of both layers, forward and backward. False: another model.
+bool print_simulation(const Json& one, double imbalance) {
+  const bool known = one.at("model") == "gcn" && one.at("precision") == "fp32" && one.at("layers") == 2 &&
+                     !large_graph(one.at("graph").get<std::string>());  // which computes few rows of the last
+  if (!known) return false;
   const auto hidden = one.at("hidden").get<std::int64_t>(), classes = one.at("classes").get<std::int64_t>(),
              features = one.at("columns").get<std::int64_t>();
   std::vector<AggregationSizes> products;
@@ -89,6 +80,7 @@ void print_simulation(const Json& one, double imbalance) {
         simulate_step(parts_of(one), products, features * hidden + hidden * classes, ranks);
     print_row(one, fmt::format("~{}", ranks), step.ms(), ms, ranks, step.parts, step.exchange_ms, 0);
   }
+  return true;
 }
 
 /// `simulate`: the rows are of GPUs.
@@ -105,14 +97,15 @@ void print_scaling(const std::vector<Json>& rows, bool simulate) {
   if (!simulate) return;
   bool simulated = false;
   for (const auto& [key, row] : first)
-    if (number(*row, "ranks") == 1) print_simulation(*row, 1), simulated |= row->at("model") == "gcn";
+    if (number(*row, "ranks") == 1) simulated |= print_simulation(*row, 1);
   if (simulated) fmt::print("~N: simulated for N GPUs of H200 hosts from the run on one, not measured\n");
 }
 
 }  // namespace
 
 int run_numbers_of_ranks(const EpochOptions& options, int argc, const char* const* argv) {
-  const std::vector<std::string> base = without(argc, argv, {"--gpus", "--ranks", "--json", "--csv"});
+  const std::vector<std::string> base =
+      arguments_without(argc, argv, {"--gpus", "--ranks", "--json", "--csv"});
   OutputFile json(options.json);
   std::vector<Json> rows;
   for (const int ranks : options.ranks) {

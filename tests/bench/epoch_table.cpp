@@ -39,7 +39,8 @@ constexpr Column kColumns[] = {
     {"nodes", [](const EpochRow& r) { return str(r.nodes); }},
     {"edges", [](const EpochRow& r) { return str(r.edges); }},
     {"columns", [](const EpochRow& r) { return str(r.columns); }},
-    {"classes", [](const EpochRow& r) { return str(r.classes); }}};
+    {"classes", [](const EpochRow& r) { return str(r.classes); }},
+    {"layers", [](const EpochRow& r) { return str(r.options.layers); }}};
 
 }  // namespace
 

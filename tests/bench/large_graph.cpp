@@ -26,6 +26,20 @@ void draw_pairs(std::int64_t nodes, const Tensor& low, const Tensor& high) {
   }
 }
 
+/// Returns the number of edges, and writes them where row is not null.
+std::int64_t draw_edges(const RowDraw& rows, std::int32_t* row, std::int32_t* col, Device device) {
+#if RODEO_WITH_CUDA
+  if (device.is_cuda()) return cuda::draw_edges(rows, row, col, device);
+#endif
+  std::int64_t edges = 0;
+  for (std::int64_t i = 0; i < rows.pairs + rows.count; ++i)
+    for_edges_of(rows, i, [&](std::int32_t r, std::int32_t c) {
+      if (row) row[edges] = r, col[edges] = c;
+      ++edges;
+    });
+  return edges;
+}
+
 /// x [rows, features]: of the nodes from `first` on.
 void draw_values(std::int64_t first, const Tensor& x) {
 #if RODEO_WITH_CUDA
@@ -64,16 +78,31 @@ Adjacency draw_graph(const LargeGraph& graph, Device device) {
       .adj;
 }
 
-Tensor draw_features(const LargeGraph& graph, DType dtype, Device device) {
+Adjacency draw_rows(const LargeGraph& graph, std::int64_t first, std::int64_t count, bool self_loops,
+                    Device device) {
+  const RowDraw rows{graph.nodes, graph.edges / 2, first, count, self_loops};
+  const std::int64_t edges = draw_edges(rows, nullptr, nullptr, device);
+  const Tensor row = Tensor::empty({edges}, DType::kI32, device),
+               col = Tensor::empty({edges}, DType::kI32, device);
+  draw_edges(rows, row.data<std::int32_t>(), col.data<std::int32_t>(), device);
+  return coo_to_csr(row, col, count, graph.nodes, {.drop_duplicates = true}).adj;
+}
+
+Tensor draw_features(const LargeGraph& graph, std::int64_t first, std::int64_t count, DType dtype,
+                     Device device) {
   constexpr std::int64_t kRows = 1 << 22;  // at a time
-  const Tensor x = Tensor::empty({graph.nodes, graph.features}, dtype, device);
-  for (std::int64_t begin = 0; begin < graph.nodes; begin += kRows) {
-    const std::int64_t end = std::min(graph.nodes, begin + kRows);
+  const Tensor x = Tensor::empty({count, graph.features}, dtype, device);
+  for (std::int64_t begin = 0; begin < count; begin += kRows) {
+    const std::int64_t end = std::min(count, begin + kRows);
     const Tensor part = Tensor::empty({end - begin, graph.features}, DType::kF32, device);
-    draw_values(begin * graph.features, part);
+    draw_values((first + begin) * graph.features, part);
     x.slice(begin, end).copy_from(part.to(dtype));
   }
   return x;
+}
+
+Tensor draw_features(const LargeGraph& graph, DType dtype, Device device) {
+  return draw_features(graph, 0, graph.nodes, dtype, device);
 }
 
 Tensor labelled_nodes(const LargeGraph& graph, std::int64_t first, std::int64_t count) {

@@ -1,4 +1,6 @@
 // Draws of large graphs, an element a thread.
+#include <cooperative_groups.h>
+
 #include "core/cuda/launch.cuh"
 #include "tests/bench/large_graph.h"
 #include "tests/bench/large_graph_draws.h"
@@ -18,6 +20,19 @@ __global__ void draw_pairs_kernel(std::int64_t nodes, std::int64_t count, std::i
   }
 }
 
+// Edges in any order: coo_to_csr sorts them. Threads that append together add to the cursor once.
+__global__ void draw_edges_kernel(RowDraw rows, std::int32_t* row, std::int32_t* col,
+                                  unsigned long long* cursor) {
+  RODEO_GRID_STRIDE(i, rows.pairs + rows.count)
+  for_edges_of(rows, i, [&](std::int32_t r, std::int32_t c) {
+    const auto together = cooperative_groups::coalesced_threads();
+    unsigned long long begin = 0;
+    if (together.thread_rank() == 0) begin = atomicAdd(cursor, together.size());
+    const unsigned long long at = together.shfl(begin, 0) + together.thread_rank();
+    if (row) row[at] = r, col[at] = c;
+  });
+}
+
 __global__ void draw_values_kernel(std::int64_t first, std::int64_t count, float* x) {
   RODEO_GRID_STRIDE(i, count) x[i] = draw_value(first + i);
 }
@@ -32,6 +47,13 @@ void draw_pairs(std::int64_t nodes, const Tensor& low, const Tensor& high) {
 void draw_values(std::int64_t first, const Tensor& x) {
   launch("draw values", x.device(), draw_values_kernel, grid_for(x.numel(), kThreads), kThreads, 0, first,
          x.numel(), x.data<float>());
+}
+
+std::int64_t draw_edges(const RowDraw& rows, std::int32_t* row, std::int32_t* col, Device device) {
+  const Tensor cursor = Tensor::zeros({1}, DType::kI64, device);
+  launch("draw edges", device, draw_edges_kernel, grid_for(rows.pairs + rows.count, kThreads), kThreads, 0,
+         rows, row, col, reinterpret_cast<unsigned long long*>(cursor.data<std::int64_t>()));
+  return cursor.to_vector<std::int64_t>()[0];
 }
 
 }  // namespace rodeo::bench::cuda

@@ -26,7 +26,15 @@ std::optional<LargeGraph> large_graph(std::string_view name);
 /// out. Neighbours are anywhere in the order of nodes. Deterministic; the same graph on every device.
 Adjacency draw_graph(const LargeGraph& graph, Device device);
 
-/// Uniform in [-1, 1): [nodes, features], f32 or bf16. Deterministic.
+/// Rows [first, first + count) of draw_graph(), or with `self_loops` of A + I: [count, nodes]. Every rank
+/// draws all edges, and keeps those of its rows. Deterministic.
+Adjacency draw_rows(const LargeGraph& graph, std::int64_t first, std::int64_t count, bool self_loops,
+                    Device device);
+
+/// Uniform in [-1, 1): of the nodes from `first` on, [count, features], f32 or bf16. Deterministic.
+Tensor draw_features(const LargeGraph& graph, std::int64_t first, std::int64_t count, DType dtype,
+                     Device device);
+/// Of all nodes.
 Tensor draw_features(const LargeGraph& graph, DType dtype, Device device);
 
 /// i64 [count]: different nodes of every part of the graph, `first` before them left out. On the host.
@@ -35,9 +43,16 @@ Tensor labelled_nodes(const LargeGraph& graph, std::int64_t first, std::int64_t 
 /// Throws Error unless some rows of A X in `x`'s dtype are near their sums in f64 on the host.
 void verify_sums(const Adjacency& adj, const Tensor& x);
 
+/// The edges of some rows, of which each pair that is drawn gives up to two.
+struct RowDraw {
+  std::int64_t nodes = 0, pairs = 0, first = 0, count = 0;
+  bool self_loops = false;
+};
+
 namespace cuda {  // the kernels, with the results of the host's loops; CUDA builds only
 void draw_pairs(std::int64_t nodes, const Tensor& low, const Tensor& high);
 void draw_values(std::int64_t first, const Tensor& x);
+std::int64_t draw_edges(const RowDraw& rows, std::int32_t* row, std::int32_t* col, Device device);
 }  // namespace cuda
 
 }  // namespace rodeo::bench

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/random.h"
+#include "tests/bench/large_graph.h"
 
 namespace rodeo::bench {
 
@@ -27,6 +28,22 @@ RODEO_HOST_DEVICE DrawnPair draw_pair(std::int64_t i, std::int64_t nodes) {
   const std::int64_t u = node_of_rank(i < nodes ? i : draw_rank(random.word[0], nodes), nodes),
                      v = node_of_rank(draw_rank(random.word[1], nodes), nodes);
   return {static_cast<std::int32_t>(u < v ? u : v), static_cast<std::int32_t>(u < v ? v : u)};
+}
+
+/// Calls edge(row, col) for the edges of some rows that item i of [0, pairs + count) gives: a pair, and with
+/// self loops a row, which is numbered from the first one.
+template <class Edge>
+RODEO_HOST_DEVICE void for_edges_of(const RowDraw& rows, std::int64_t i, const Edge& edge) {
+  if (i >= rows.pairs) {
+    const std::int64_t row = i - rows.pairs;
+    if (rows.self_loops) edge(static_cast<std::int32_t>(row), static_cast<std::int32_t>(rows.first + row));
+    return;
+  }
+  const DrawnPair pair = draw_pair(i, rows.nodes);
+  if (pair.low == pair.high) return;
+  const std::int64_t low = pair.low - rows.first, high = pair.high - rows.first;
+  if (low >= 0 && low < rows.count) edge(static_cast<std::int32_t>(low), pair.high);
+  if (high >= 0 && high < rows.count) edge(static_cast<std::int32_t>(high), pair.low);
 }
 
 RODEO_HOST_DEVICE float draw_value(std::int64_t i) {

@@ -31,6 +31,29 @@ TEST_P(BenchLargeGraph, IsTheSameOnEveryDevice) {
   }
 }
 
+TEST_P(BenchLargeGraph, PartsHaveTheRowsOfTheWhole) {
+  const LargeGraph small = *large_graph("papers100M/20000");
+  const Adjacency plain = draw_graph(small, kCpu), looped = add_self_loops(plain).adj;
+  const Tensor x = draw_features(small, DType::kF32, kCpu);
+  for (const auto& [first, count] :
+       {std::pair<std::int64_t, std::int64_t>{0, 5552}, {1000, 3000}, {5548, 4}, {8, 0}})
+    for (const bool self_loops : {false, true}) {
+      SCOPED_TRACE(str(count, " rows from ", first, self_loops ? ", A + I" : ""));
+      const Csr& whole = (self_loops ? looped : plain).csr();
+      const Adjacency part = draw_rows(small, first, count, self_loops, device());
+      EXPECT_EQ(part.rows(), count);
+      EXPECT_EQ(part.cols(), small.nodes);
+      std::vector<std::int64_t> row_ptr =
+          whole.row_ptr.slice(first, first + count + 1).to_vector<std::int64_t>();
+      const Tensor col = whole.col.slice(row_ptr.front(), row_ptr.back());
+      for (std::int64_t i = count; i >= 0; --i) row_ptr[i] -= row_ptr[0];
+      EXPECT_EQ(part.csr().row_ptr.to_vector<std::int64_t>(), row_ptr);
+      EXPECT_EQ(part.csr().col.to_vector<std::int32_t>(), col.to_vector<std::int32_t>());
+      EXPECT_EQ(draw_features(small, first, count, DType::kF32, device()).to_vector<float>(),
+                x.slice(first, first + count).to_vector<float>());
+    }
+}
+
 TEST(BenchLargeGraphNames, AndLabelledNodes) {
   EXPECT_FALSE(large_graph("cora"));
   EXPECT_FALSE(large_graph("papers100M/"));

@@ -11,9 +11,10 @@
 
 #include "core/context.h"
 #include "core/kernel_timer.h"
+#include "core/launch_ranks.h"
 #include "core/memory_stats.h"
-#include "core/page_locked.h"
 #include "core/random.h"
+#include "core/rank_memory.h"
 #include "core/threads.h"
 #include "core/version.h"
 
@@ -24,45 +25,23 @@
 #include "ops/dense.h"
 #include "ops/gather_rows.h"
 #include "ops/loss.h"
+#include "tests/bench/arguments.h"
 #include "tests/bench/large_graph.h"
+#include "tests/bench/sample_run.h"
 #include "train/adam.h"
 #include "train/batch_runner.h"
+#include "train/commands/run_on_ranks.h"
 #include "train/task/host_features.h"
 
 namespace rodeo::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-struct Settings {
-  std::string graph;
-  std::int64_t batch = 0, hidden = 0, train = 0, features = 0, classes = 0;
-  std::vector<std::int64_t> fanout;
-  int epochs = 0;
-  Device device = kCpu;
-  DType dtype = DType::kF32;
-  bool on_host = false;         // features: page-locked
-  std::int64_t cache_mib = -1;  // -1: half of what is free on the device
-};
-
-struct Parts {
-  double sample = 0, gather = 0, train = 0;
-};
-
-/// What all runs share.
-struct Data {
-  std::string name;
-  Adjacency graph;
-  Tensor x;      // [nodes, features]
-  Tensor label;  // i64 [nodes]
-  Tensor train;  // i64 [k], on the host
-  RowCache cache = {};
-};
-
 /// Moves the features to the host, and counts which rows batches read: returns what `describe` says.
-std::string move_features(const Settings& s, Data& data) {
-  const Tensor x = page_locked(data.x.shape(), data.x.dtype(), s.device);
-  x.copy_from(data.x);
+std::string move_features(const SampleSettings& s, SampleData& data) {
+  const Tensor x = page_locked_of_host(data.x.shape(), data.x.dtype(), s.device, s.ranks);
+  if (ranks_of_host(s.ranks).rank == 0) x.copy_from(data.x);
+  synchronize(s.device);
+  s.ranks.barrier();
   data.x = x;
   const MiniBatchTraining batches{.batches = MiniBatches(data.train, data.graph.rows(), s.batch, 0, s.device),
                                   .sampler = NeighborSampler(data.graph, {s.fanout}),
@@ -71,7 +50,7 @@ std::string move_features(const Settings& s, Data& data) {
   TrainOptions options;
   options.feature_cache_mib = s.cache_mib;
   HottestRows hottest = hottest_rows(data.x, batches, options);
-  const std::string text = describe(data.x, hottest);
+  const std::string text = describe(data.x, hottest, ranks_of_host(s.ranks).size);
   data.cache = std::move(hottest.cache);
   return text;
 }
@@ -87,11 +66,12 @@ Tensor random_labels(std::int64_t nodes, std::int64_t classes, Device device) {
 }
 
 /// s.train: 0 for the number of the graph.
-Data make_data(Settings& s) {
+SampleData make_data(SampleSettings& s) {
   if (const auto large = large_graph(s.graph)) {
     s.features = large->features, s.classes = large->classes;
     s.train = std::clamp<std::int64_t>(s.train > 0 ? s.train : large->train, 1, large->nodes);
-    Data data{.name = large->name, .graph = draw_graph(*large, s.device), .x = {}, .label = {}, .train = {}};
+    SampleData data{
+        .name = large->name, .graph = draw_graph(*large, s.device), .x = {}, .label = {}, .train = {}};
     data.x = draw_features(*large, s.dtype, s.device);
     data.label = random_labels(large->nodes, s.classes, s.device);
     data.train = labelled_nodes(*large, 0, s.train);
@@ -109,124 +89,8 @@ Data make_data(Settings& s) {
           random_labels(made.num_nodes, s.classes, s.device), Tensor::from(train)};
 }
 
-class Run {
- public:
-  Run(const Settings& s, const Data& data)
-      : s_(s),
-        sampler_(data.graph, {s.fanout}),
-        x_(data.x),
-        cache_(data.cache),
-        label_(data.label),
-        batches_(data.train, data.graph.rows(), s.batch, 0, s.device),
-        model_({.in = s.features,
-                .hidden = s.hidden,
-                .classes = s.classes,
-                .layers = static_cast<int>(s.fanout.size()),
-                .input_dropout = 0},
-               Random(0), s.device),
-        adam_({{model_.parameters(), {.lr = 0.003}}}),
-        runner_(
-            sampler_, [this](const SampledBatch& batch) { return step(batch, features(batch)); },
-            model_.parameters(), s.batch) {
-    for (std::int64_t i = 0; i < s.batch; ++i) every_.push_back(i);
-    rows_ = Tensor::from(every_, s.device);
-    model_.train();
-  }
-
-  std::int64_t num_batches() const { return batches_.size(); }
-  int num_kernels() const { return runner_.num_kernels(); }
-  std::int64_t edges = 0, nodes = 0;  // of the last parts()
-
-  /// The loss of each of the first `count` batches of an epoch.
-  std::vector<double> losses(int epoch, std::size_t count, bool captured) {
-    std::vector<double> out;
-    std::vector<Tensor> batches = batches_.epoch(epoch);
-    batches.resize(std::min(count, batches.size()));
-    runner_.run(batches, epoch,
-                [&](const Tensor& loss, std::int64_t) {
-                  out.push_back(loss.to(DType::kF64).item());
-                  return true;
-                },
-                {.captures = captured});
-    return out;
-  }
-  /// Milliseconds of an epoch as it is trained, and those of it in which training waits for a batch.
-  std::pair<double, double> epoch(int number) {
-    synchronize(s_.device);
-    const auto begin = Clock::now();
-    const BatchTotals totals = runner_.run(
-        batches_.epoch(number), number, [](const Tensor&, std::int64_t) { return true; }, {.captures = true});
-    synchronize(s_.device);
-    return {milliseconds_since(begin), totals.wait_ms};
-  }
-  /// Milliseconds of the parts of an epoch.
-  Parts parts(int epoch) {
-    Parts sum;
-    edges = nodes = 0;
-    const auto timed = [&](double Parts::*part, auto&& work) {
-      synchronize(s_.device);
-      const auto begin = Clock::now();
-      work();
-      synchronize(s_.device);
-      sum.*part += milliseconds_since(begin);
-    };
-    std::int64_t at = 0;
-    for (const Tensor& targets : batches_.epoch(epoch)) {
-      SampledBatch batch;
-      Features x;
-      timed(&Parts::sample, [&] { batch = sampler_.sample_checked(targets, epoch, at++); });
-      timed(&Parts::gather, [&] { x = Features(features(batch).dense()); });
-      timed(&Parts::train, [&] { step(batch, x); });
-      for (const Block& block : batch.blocks) edges += block.adj.num_edges();
-      nodes += batch.inputs().numel();
-    }
-    return sum;
-  }
-
- private:
-  static double milliseconds_since(Clock::time_point begin) {
-    return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-  }
-  Features features(const SampledBatch& batch) const {
-    return Features(PendingRows{x_, batch.inputs(), cache_});
-  }
-  Tensor step(const SampledBatch& batch, const Features& x) {
-    const RandomStep random_step(adam_.step_counter());
-    std::vector<Adjacency> blocks;
-    for (const Block& block : batch.blocks) blocks.push_back(block.adj);
-    const Variable loss = nll_loss(log_softmax(model_.forward(blocks, x)), take(label_, batch.targets),
-                                   rows_.slice(0, batch.targets.numel()));
-    loss.backward();
-    adam_.step();
-    adam_.zero_grad();
-    return loss.value();
-  }
-
-  Settings s_;
-  NeighborSampler sampler_;
-  Tensor x_;
-  RowCache cache_;
-  Tensor label_, rows_;
-  std::vector<std::int64_t> every_;
-  MiniBatches batches_;
-  Sage model_;
-  Adam adam_;
-  BatchRunner runner_;
-};
-
-/// Throws Error unless the losses of a few batches are the same with the CUDA graph and without.
-void verify(const Settings& s, const Data& data) {
-  constexpr std::size_t kBatches = 6;
-  Run first(s, data), second(s, data);
-  const std::vector<double> captured = first.losses(0, kBatches, true),
-                            op_by_op = second.losses(0, kBatches, false);
-  for (std::size_t i = 0; i < captured.size(); ++i)
-    check(captured[i] == op_by_op[i], "the loss of batch ", i, " is ", captured[i],
-          " with a CUDA graph, and ", op_by_op[i], " without");
-}
-
 /// Prints the kernels of some batches, without a CUDA graph and with sampling beside them, by their time.
-void profile(Run& run, Device device) {
+void profile(SampleRun& run, Device device) {
   double batches = 0;
   KernelTimer timer(device, 1);
   {
@@ -257,7 +121,14 @@ DType dtype_named(const std::string& name) {
   fail("--dtype: f32, bf16 or f16, got ", name);
 }
 
-int run(int argc, const char* const* argv) {
+std::vector<double> over_ranks(const Communicator& ranks, const std::vector<double>& own,
+                               Reduction reduction) {
+  const Tensor all = Tensor::from(own);
+  ranks.all_reduce(all, reduction);
+  return all.to_vector<double>();
+}
+
+cxxopts::Options describe_options() {
   cxxopts::Options options("sample_bench", "Times epochs of GraphSAGE on sampled mini-batches.\n");
   auto add = options.add_options();
   const auto text = [](const char* initial) { return cxxopts::value<std::string>()->default_value(initial); };
@@ -268,7 +139,7 @@ int run(int argc, const char* const* argv) {
       "Synthetic graph: " + synthetic_preset_names() +
           "; papers100M, or papers100M/N for an N-th of it, drawn on the device",
       text("products"), "NAME");
-  add("batch", "Target nodes of a batch", number("1024"), "N");
+  add("batch", "Target nodes of a batch, for each rank", number("1024"), "N");
   add("fanout", "Edges of a node, hop by hop",
       cxxopts::value<std::vector<std::int64_t>>()->default_value("15,10,5"), "LIST");
   add("hidden", "Hidden width", number("256"), "N");
@@ -281,45 +152,96 @@ int run(int argc, const char* const* argv) {
   add("tf32", "f32 matrix products round their inputs to TF32");
   add("profile", "Print the kernels of 20 batches by their time");
   add("device", "auto, cpu, cuda or cuda:i", text("auto"), "NAME");
+  add("gpus", "Numbers of GPUs, e.g. 1,2,4: one run on each", cxxopts::value<std::vector<int>>(), "LIST");
+  add("ranks", "The same with processes on --device cpu", cxxopts::value<std::vector<int>>(), "LIST");
   add("h,help", "Print this help");
-  const cxxopts::ParseResult parsed = options.parse(argc, argv);
-  if (parsed.count("help")) return std::fputs(options.help().c_str(), stdout), 0;
-  Settings s{.graph = parsed["graph"].as<std::string>(),
-             .batch = parsed["batch"].as<std::int64_t>(),
-             .hidden = parsed["hidden"].as<std::int64_t>(),
-             .train = parsed["train"].as<std::int64_t>(),
-             .fanout = parsed["fanout"].as<std::vector<std::int64_t>>(),
-             .epochs = static_cast<int>(parsed["epochs"].as<std::int64_t>()),
-             .device = parse_device(parsed["device"].as<std::string>()),
-             .dtype = dtype_named(parsed["dtype"].as<std::string>()),
-             .on_host = parse_features_on(parsed["features-on"].as<std::string>()) == FeaturesOn::kHost,
-             .cache_mib = parsed["feature-cache"].as<std::int64_t>()};
+  return options;
+}
+
+SampleSettings settings_of(const cxxopts::ParseResult& parsed, const Communicator& ranks) {
+  SampleSettings s{.graph = parsed["graph"].as<std::string>(),
+                   .batch = parsed["batch"].as<std::int64_t>(),
+                   .hidden = parsed["hidden"].as<std::int64_t>(),
+                   .train = parsed["train"].as<std::int64_t>(),
+                   .fanout = parsed["fanout"].as<std::vector<std::int64_t>>(),
+                   .epochs = static_cast<int>(parsed["epochs"].as<std::int64_t>()),
+                   .device = parse_device(parsed["device"].as<std::string>()),
+                   .dtype = dtype_named(parsed["dtype"].as<std::string>()),
+                   .on_host = parse_features_on(parsed["features-on"].as<std::string>()) == FeaturesOn::kHost,
+                   .cache_mib = parsed["feature-cache"].as<std::int64_t>()};
   const std::string features_on = parsed["features-on"].as<std::string>();
   check(features_on == "device" || features_on == "host", "--features-on must be device or host, got '",
         features_on, "'");
   set_allow_tf32(parsed.count("tf32") > 0);
-  Data data = make_data(s);
+  s.ranks = ranks;
+  s.batch *= ranks.size();
+  if (ranks.size() > 1 && s.device.is_cuda()) s.device = ranks.gpu();
+  return s;
+}
+
+void measure(SampleSettings s, bool profiles) {
+  const Communicator& ranks = s.ranks;
+  SampleData data = make_data(s);
   const std::string place = s.on_host ? move_features(s, data) : "on the device";
 
-  verify(s, data);
-  Run bench(s, data);
+  verify_batches(s, data);
+  SampleRun bench(s, data);
   bench.epoch(0);  // warm-up: loads kernels and fills the memory pool
-  const Parts parts = bench.parts(1);
+  const SampleParts parts = bench.parts(1);
   reset_peak_memory(s.device);
   std::vector<std::pair<double, double>> ms;
-  for (int e = 0; e < s.epochs; ++e) ms.push_back(bench.epoch(2 + e));
+  for (int e = 0; e < s.epochs; ++e) {
+    const auto [epoch, wait] = bench.epoch(2 + e);
+    const std::vector<double> slowest = over_ranks(ranks, {epoch, wait}, Reduction::kMax);
+    ms.emplace_back(slowest[0], slowest[1]);
+  }
   std::ranges::sort(ms);
+  const std::vector<double> sums = over_ranks(
+      ranks, {static_cast<double>(bench.edges), static_cast<double>(bench.nodes)}, Reduction::kSum);
+  const std::vector<double> most = over_ranks(
+      ranks, {parts.sample, parts.gather, parts.train, static_cast<double>(memory_stats(s.device).peak)},
+      Reduction::kMax);
   fmt::print("sample_bench, rodeo {} ({}), {}\n", RODEO_VERSION, RODEO_COMMIT, describe(s.device));
   fmt::print("features {}\n", place);
-  fmt::print("{:<16}{:>8}{:>8}{:>10}{:>10}{:>10}{:>10}{:>12}{:>12}{:>12}{:>12}{:>10}\n", "graph", "batch",
-             "hidden", "batches", "edges, M", "inputs, M", "epoch, ms", "sample, ms", "gather, ms",
-             "train, ms", "wait, ms", "peak, GiB");
+  fmt::print("{:<16}{:>6}{:>8}{:>8}{:>10}{:>10}{:>10}{:>10}{:>12}{:>12}{:>12}{:>12}{:>10}\n", "graph",
+             "ranks", "batch", "hidden", "batches", "edges, M", "inputs, M", "epoch, ms", "sample, ms",
+             "gather, ms", "train, ms", "wait, ms", "peak, GiB");
   fmt::print(
-      "{:<16}{:>8}{:>8}{:>10}{:>10.1f}{:>10.1f}{:>10.1f}{:>12.1f}{:>12.1f}{:>12.1f}{:>12.1f}{:>10.2f}\n",
-      data.name, s.batch, s.hidden, bench.num_batches(), static_cast<double>(bench.edges) * 1e-6,
-      static_cast<double>(bench.nodes) * 1e-6, ms[ms.size() / 2].first, parts.sample, parts.gather,
-      parts.train, ms[ms.size() / 2].second, static_cast<double>(memory_stats(s.device).peak) / (1 << 30));
-  if (parsed.count("profile")) profile(bench, s.device);
+      "{:<16}{:>6}{:>8}{:>8}{:>10}{:>10.1f}{:>10.1f}{:>10.1f}{:>12.1f}{:>12.1f}{:>12.1f}{:>12.1f}{:>10.2f}\n",
+      data.name, ranks.size(), s.batch, s.hidden, bench.num_batches(), sums[0] * 1e-6, sums[1] * 1e-6,
+      ms[ms.size() / 2].first, most[0], most[1], most[2], ms[ms.size() / 2].second, most[3] / (1 << 30));
+  if (profiles) profile(bench, s.device);
+}
+
+/// Runs this program once for each number of ranks. Returns the exit code of the first run that failed.
+int run_on(const std::vector<int>& numbers, bool on_gpus, int argc, const char* const* argv) {
+  const std::vector<std::string> base = arguments_without(argc, argv, {"--gpus", "--ranks"});
+  for (const int ranks : numbers) {
+    std::vector<std::string> command = base;
+    if (ranks > 1) command.insert(command.end(), {on_gpus ? "--gpus" : "--ranks", str(ranks)});
+    std::fflush(stdout);
+    if (const int code = launch_ranks(ranks, command); code != 0) return code;
+  }
+  return 0;
+}
+
+int run(int argc, const char* const* argv, const Communicator& ranks) {
+  cxxopts::Options options = describe_options();
+  const cxxopts::ParseResult parsed = options.parse(argc, argv);
+  if (parsed.count("help")) return std::fputs(options.help().c_str(), stdout), 0;
+  const bool on_gpus = parsed.count("gpus") > 0;
+  check(!on_gpus || parsed.count("ranks") == 0,
+        "--gpus and --ranks both say how many ranks to start: leave one out");
+  const std::string device = parsed["device"].as<std::string>();
+  check(parsed.count("ranks") == 0 || device == "cpu", "--ranks needs --device cpu, got ", device);
+  check(!on_gpus || device == "auto" || device == "cuda", "--gpus needs --device cuda, got ", device);
+  if (const char* const option = on_gpus ? "gpus" : "ranks"; parsed.count(option) > 0) {
+    const auto numbers = parsed[option].as<std::vector<int>>();
+    if (!started_as_rank()) return run_on(numbers, on_gpus, argc, argv);
+    check(numbers[0] == ranks.size(), "the launcher started ", ranks.size(), " ranks, the options ask for ",
+          numbers[0]);
+  }
+  measure(settings_of(parsed, ranks), parsed.count("profile") > 0);
   return 0;
 }
 
@@ -327,11 +249,10 @@ int run(int argc, const char* const* argv) {
 }  // namespace rodeo::bench
 
 int main(int argc, char** argv) {
-  try {
-    rodeo::configure_threads(argv);
-    return rodeo::bench::run(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "sample_bench: {}\n", error.what());
-    return 2;
-  }
+  rodeo::configure_threads(argv);
+  using namespace rodeo;
+  int code = 0;
+  const int own = run_command_on_ranks(
+      "sample_bench", [&](const Communicator& ranks) { code = bench::run(argc, argv, ranks); });
+  return own != 0 ? own : code;
 }
