@@ -75,7 +75,7 @@ Adjacency Adjacency::trusted(Csr csr) {
 
 Adjacency Adjacency::sharded(Csr rows, std::shared_ptr<const NodePartition> nodes, bool symmetric) {
   check(nodes != nullptr, "[adjacency] a sharded graph needs a partition");
-  check(rows.rows == nodes->num_rows() && rows.cols == nodes->num_nodes(),
+  check((rows.rows == nodes->num_rows() || !symmetric) && rows.cols == nodes->num_nodes(),
         "[adjacency] the rows of a rank must be ", nodes->num_rows(), " x ", nodes->num_nodes(), ", got ",
         rows.rows, " x ", rows.cols);
   Adjacency adj = trusted(rows);
@@ -93,6 +93,10 @@ const Csr& Adjacency::csr() const {
   check(!is_sharded(),
         "[adjacency] the graph is sharded over ranks, and this operation has no form for that");
   return form();
+}
+
+std::int64_t Adjacency::cols() const {
+  return is_sharded() ? shard()->nodes->num_rows() : form().cols;
 }
 
 bool Adjacency::is_sharded() const {

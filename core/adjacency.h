@@ -31,7 +31,7 @@ struct ShardedRows;
 /// Sharded over ranks (core/node_partition.h), it is one rank's share of a square graph: the rows of the
 /// rank's nodes, with their edges from the nodes of all ranks. rows() and cols() are then the rank's nodes,
 /// because operators take and return the rank's rows: they exchange the others. Those that cannot throw
-/// Error.
+/// Error. With selected rows of them (select_rows), rows() is their number.
 class Adjacency {
  public:
   Adjacency() = default;  // undefined
@@ -43,13 +43,14 @@ class Adjacency {
 
   /// The share of one rank, without checking the values.   rows [nodes of the rank, all nodes]
   /// `symmetric`: the whole graph has the reverse of each edge, as often as the edge; equal on all ranks.
+  /// False for selected rows: [any number, all nodes].
   static Adjacency sharded(Csr rows, std::shared_ptr<const NodePartition> nodes, bool symmetric);
 
   bool defined() const { return state_ != nullptr; }
   /// Throws Error for a graph that is sharded over ranks: shard()->rows has the CSR of the rank.
   const Csr& csr() const;
   std::int64_t rows() const { return form().rows; }
-  std::int64_t cols() const { return is_sharded() ? rows() : form().cols; }
+  std::int64_t cols() const;
   std::int64_t num_edges() const { return form().col.numel(); }
   Device device() const { return form().col.device(); }
   bool is_sharded() const;

@@ -9,6 +9,10 @@
 namespace rodeo {
 
 RowSelection select_rows(const Adjacency& adj, const Tensor& rows, bool edge_ids) {
+  if (const ShardedRows* share = adj.shard()) {
+    const RowSelection own = select_rows(share->rows, rows, edge_ids);
+    return {Adjacency::sharded(own.adj.csr(), share->nodes, /*symmetric=*/false), own.edge_ids};
+  }
   check(rows.defined() && rows.rank() == 1 && rows.dtype() == DType::kI64,
         "[select_rows] rows must be i64 [k]");
   check_on_device_of("select_rows", adj, "rows", rows);

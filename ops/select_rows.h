@@ -13,6 +13,8 @@ struct RowSelection {
   Tensor edge_ids;  // i64 [edges]: the position of each edge in the whole; undefined unless requested
 };
 
+/// Of a graph that is sharded over ranks, rows of this rank; products with them are in the form kRows, and
+/// every rank takes part (aggregation.h).
 ///   rows   i64 [k], on the device of adj, in [0, adj.rows()), in any order; repeated ones are copied
 RowSelection select_rows(const Adjacency& adj, const Tensor& rows, bool edge_ids = false);
 

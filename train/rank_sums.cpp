@@ -57,13 +57,16 @@ RankSums::RankSums(std::shared_ptr<const NodePartition> nodes, std::vector<Varia
 }
 
 Tensor RankSums::backward(const Variable& logits) {
+  return backward(logits, label_, split_.train);
+}
+
+Tensor RankSums::backward(const Variable& logits, const Tensor& label, const Tensor& train) {
   Tensor loss;
-  if (split_.train.numel() > 0) {
-    const Variable mean = classification_loss(logits, label_, split_.train);
+  if (train.numel() > 0) {
+    const Variable mean = classification_loss(logits, label, train);
     if (!loss_share_.defined())
-      loss_share_ =
-          Tensor::full({}, static_cast<double>(split_.train.numel()) / static_cast<double>(num_train()),
-                       mean.dtype(), mean.device());
+      loss_share_ = Tensor::full({}, static_cast<double>(train.numel()) / static_cast<double>(num_train()),
+                                 mean.dtype(), mean.device());
     mean.backward(loss_share_);
     loss = mul(mean.value(), loss_share_);
   } else {  // takes part in the exchange of the other ranks

@@ -37,6 +37,8 @@ class RankSums {
   /// Backpropagates the mean loss over the training nodes of all ranks, and sums the parameters' gradients.
   ///   logits [nodes of the rank, classes];  returns the loss []
   Tensor backward(const Variable& logits);
+  /// The same from rows of logits with labels of their own: those of `train`, the rank's training nodes.
+  Tensor backward(const Variable& logits, const Tensor& label, const Tensor& train);
   /// Sums the parameters' gradients over ranks, and `beside` with them where it is defined: any shape, f64 or
   /// f32.
   void sum_gradients(const Tensor& beside = {});

@@ -70,7 +70,6 @@ Trainer::Trainer(Module& model, std::function<Variable()> forward, std::vector<P
     ranks_ = std::make_unique<RankSums>(options.partition, adam_.parameters(), label_, split_);
   check((ranks_ ? ranks_->num_train() : split_.train.numel()) > 0, "[train] the split has no training nodes");
   check((ranks_ ? ranks_->num_val() : split_.val.numel()) > 0, "[train] the split has no validation nodes");
-  check(!ranks_ || !options.training_rows, "[train] training_rows is for one rank");
   check(!options.training_rows || !options.mini_batches,
         "[train] training_rows is for steps over the whole graph, not for mini-batches");
   check(!options.partition || !options.mini_batches,
@@ -135,7 +134,10 @@ Tensor Trainer::step() {
   const RandomStep random_step(adam_.step_counter(), ranks_ ? ranks_->first_row() : 0);
   if (ranks_) {
     const ScopedPartition over(options_.partition.get());
-    const Tensor loss = ranks_->backward(forward_());
+    const Variable logits = forward_();
+    const Tensor loss = options_.training_rows
+                            ? ranks_->backward(logits, train_label_, first_rows(split_.train.numel()))
+                            : ranks_->backward(logits);
     adam_.step(options_.clip_norm);
     return loss;
   }

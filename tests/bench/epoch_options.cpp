@@ -120,8 +120,8 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv) {
   options.roofline = parsed.count("roofline") > 0;
   options.csv = one(parsed, "csv");
   options.json = one(parsed, "json");
-  check(options.ranks.empty() || (options.csv.empty() && !options.roofline && !options.prune_rows),
-        "--csv, --roofline and --prune-rows do not go with --gpus and --ranks: --json FILE has their table");
+  check(options.ranks.empty() || (options.csv.empty() && !options.roofline),
+        "--csv and --roofline do not go with --gpus and --ranks: --json FILE has their table");
   return options;
 }
 

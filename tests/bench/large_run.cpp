@@ -130,7 +130,9 @@ NodeRun draw_run(const LargeGraph& graph, const TrainOptions& options, Device de
   ranks.all_reduce(edges);
   task.num_edges = edges.to_vector<std::int64_t>()[0] - (share.normalized.adj.defined() ? graph.nodes : 0);
   if (ranks.size() > 1) task.partition = nodes;
-  run.model = find_model(options.model).make(options, task, share);
+  TrainOptions training = options;
+  training.prune_rows = options.model == "gcn";
+  run.model = find_model(options.model).make(training, task, share);
   run.model.adj = share.adj.is_sharded() ? share.adj.shard()->rows : share.adj;
   return run;
 }

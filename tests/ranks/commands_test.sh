@@ -29,7 +29,7 @@ train --epochs 20 --checkpoint c1 --resume --csv other.csv
 expect_equal "$(last_loss other.csv)" "$(last_loss one.csv)"
 
 expect_error 2 "leave one out" --ranks 2 --gpus 2
-expect_error 2 "--prune-rows works on one rank" --ranks 2 --prune-rows
+expect_error 2 "--edge-features works on one rank" --model gat --ranks 2 --edge-features
 [ "$device" = cuda ] || expect_error 2 "--gpus needs --device cuda" --gpus 2
 expect_error 3 "of 2: \[train\]" --ranks 2 --lr 1e38
 expect_error 2 "of 2: .*missing.h5" --ranks 2 --dataset missing.h5

@@ -62,7 +62,6 @@ void check_rank_options(const TrainOptions& options) {
     check(!given, option, " works on one rank, not over several yet: leave it out");
   };
   refuse(options.edge_features && options.task != TaskKind::kGraph, "--edge-features");
-  refuse(options.prune_rows, "--prune-rows");
 }
 
 }  // namespace rodeo
