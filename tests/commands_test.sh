@@ -268,7 +268,7 @@ epochs() { "$bin/epoch_bench" --device cpu --epochs 2 --warmup 1 "$@"; }
 expect_success "$bin/epoch_bench" --help
 expect_success epochs --dataset "$data" --hidden 4,8 --heads 1,2 --csv "$dir/epochs.csv" --json "$dir/epochs.json"
 [ "$(wc -l <"$dir/epochs.csv")" -eq 7 ] && ok || bad "epoch_bench's CSV does not have 1 + 2 + 4 lines: $(cat "$dir/epochs.csv")"
-awk -F, '{print NF}' "$dir/epochs.csv" | sort -u | grep -qx 21 && ok || bad "epoch_bench's CSV lines do not have 21 fields each"
+awk -F, '{print NF}' "$dir/epochs.csv" | sort -u | grep -qx 22 && ok || bad "epoch_bench's CSV lines do not have 22 fields each"
 grep -q nan "$dir/epochs.csv" && bad "epoch_bench measured nothing: $(cat "$dir/epochs.csv")" || ok
 [ "$(grep -c '{"graph": .*"epoch_ms": [0-9]' "$dir/epochs.json")" -eq 6 ] && ok || bad "epoch_bench's JSON does not have 6 results"
 if command -v python3 >/dev/null; then
@@ -287,7 +287,7 @@ expect_success epochs --graph cora --model gcn --ranks 1,2 --json "$dir/ranks.js
 expect_error "$dir/missing/x.json" epochs --graph cora --ranks 1,2 --json "$dir/missing/x.json"
 expect_error "do not go with --gpus and --ranks" epochs --graph cora --ranks 2 --csv "$dir/no.csv"
 expect_error "--reorder must be none, degree, rcm or rabbit, got 'best'" epochs --reorder best
-expect_error "--model must be of gcn, gat" epochs --model sage
+expect_error "--model must be of gcn, gat, sage" epochs --model gin
 expect_error "--graph must be of" epochs --graph mars
 expect_error "$dir/none.h5" epochs --dataset "$dir/none.h5"
 expect_error "unknown option '--frobnicate'" epochs --frobnicate

@@ -27,7 +27,8 @@ void draw_pairs(std::int64_t nodes, const Tensor& low, const Tensor& high) {
 }
 
 /// Returns the number of edges, and writes them where row is not null.
-std::int64_t draw_edges(const RowDraw& rows, std::int32_t* row, std::int32_t* col, Device device) {
+std::int64_t draw_edges(const RowDraw& rows, std::int32_t* row, std::int32_t* col,
+                        [[maybe_unused]] Device device) {
 #if RODEO_WITH_CUDA
   if (device.is_cuda()) return cuda::draw_edges(rows, row, col, device);
 #endif
