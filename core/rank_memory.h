@@ -8,11 +8,11 @@ namespace rodeo {
 
 /// The ranks that run on this rank's host. Ranks in other containers are on other hosts.
 struct HostRanks {
-  int rank = 0;  // number of this one among them
-  int size = 1;
-  int hosts = 1;  // of the whole run
+  int rank = 0;   // number of this one among them
+  int size = 1;   // how many they are
+  int hosts = 1;  // how many hosts the run has
 };
-/// All ranks call it.
+/// A collective call. Deterministic.
 HostRanks ranks_of_host(const Communicator& ranks);
 
 /// As page_locked(), and the ranks of a host have the same memory: what one writes, the others read after a

@@ -1,12 +1,12 @@
 #include "tests/bench/sample_run.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "ops/convert.h"
 #include "ops/dense.h"
 #include "ops/loss.h"
 #include "ops/pointwise.h"
+#include "train/task/counted.h"
 
 namespace rodeo::bench {
 namespace {
@@ -22,12 +22,6 @@ std::int64_t full_targets(const SampleSettings& s) {
   return own.end - own.begin;
 }
 
-Tensor first_rows(std::int64_t count, Device device) {
-  std::vector<std::int64_t> row(static_cast<std::size_t>(count));
-  std::iota(row.begin(), row.end(), 0);
-  return Tensor::from(row, device);
-}
-
 }  // namespace
 
 SampleRun::SampleRun(const SampleSettings& s, const SampleData& data)
@@ -36,7 +30,7 @@ SampleRun::SampleRun(const SampleSettings& s, const SampleData& data)
       x_(data.x),
       cache_(data.cache),
       label_(data.label),
-      rows_(first_rows(s.batch, s.device)),
+      rows_(counted(s.batch, s.device)),
       batches_(data.train, data.graph.rows(), s.batch, 0, s.device),
       model_({.in = s.features,
               .hidden = s.hidden,
