@@ -5,9 +5,10 @@
 #include "core/cache_folder.h"
 #include "ops/checks.h"
 #include "ops/convert.h"
-#include "ops/sparse/constant_weight.h"
+#include "ops/sparse/aggregation_choice.h"
+#include "ops/sparse/rank_graph.h"
 #include "ops/sparse/row_order.h"
-#include "ops/sparse/shard_plan.h"
+#include "ops/sparse/whole_graph.h"
 
 namespace rodeo {
 
@@ -23,33 +24,36 @@ Adjacency shard(const Adjacency& graph, const std::shared_ptr<const NodePartitio
   for (std::int64_t& at : row_ptr) at -= first;
   const Csr rows{nodes->num_rows(), all.cols, Tensor::from(row_ptr, device),
                  all.col.slice(first, last).clone().to(device)};
-  const Adjacency share = Adjacency::sharded(rows, nodes, transpose_pattern(graph) == graph);
-  prepare_shard(share, form);
-  return share;
+  const Adjacency sharded = Adjacency::sharded(rows, nodes, transpose_pattern(graph) == graph);
+  prepare_shard(sharded, form);
+  return sharded;
 }
 
 void prepare_shard(const Adjacency& adj, Aggregation form) {
-  check(adj.is_sharded(), "[prepare_shard] the graph must be sharded over ranks: see Adjacency::sharded");
-  order_shard(adj);
+  const ShardedRows& shard =
+      require_shard(adj, "[prepare_shard] the graph must be sharded over ranks: see Adjacency::sharded");
+  order_shard(shard);
   // On the CPU a choice is predicted: nothing there depends on a link that was not measured.
-  plan_shard(*adj.shard(), form, adj.shard()->rows.device().is_cuda(), cache_folder());
+  plan_shard(shard, form, shard.rows.device().is_cuda(), cache_folder());
 }
 
 void set_constant_weight(const Adjacency& adj, const Tensor& weight) {
-  check(adj.is_sharded() && shard_plan(*adj.shard()).planned,
-        "[set_constant_weight] the graph must be sharded over ranks and prepared: see prepare_shard");
-  check_shape("set_constant_weight", "weight", weight, {adj.shard()->rows.num_edges()});
+  constexpr std::string_view kUnprepared =
+      "[set_constant_weight] the graph must be sharded over ranks and prepared: see prepare_shard";
+  const ShardedRows& shard = require_shard(adj, kUnprepared);
+  check(shard_plan(shard).planned, kUnprepared);
+  check_shape("set_constant_weight", "weight", weight, {shard.rows.num_edges()});
   check(is_float(weight.dtype()), "[set_constant_weight] weight must be floating, got ", weight.dtype());
-  check_on_device_of("set_constant_weight", adj.shard()->rows, "weight", weight);
-  keep_constant_weight(*adj.shard(), weight);
+  check_on_device_of("set_constant_weight", shard.rows, "weight", weight);
+  keep_constant_weight(shard, weight);
 }
 
 std::string explain_aggregation(const Adjacency& adj) {
-  return explain_shard(adj.is_sharded() ? adj.shard()->rows : adj);
+  return explain_choices(rank_rows(adj));
 }
 
 std::string aggregation_note(const Adjacency& adj) {
-  return shard_note(adj.is_sharded() ? adj.shard()->rows : adj);
+  return aggregation_complaint(rank_rows(adj));
 }
 
 }  // namespace rodeo

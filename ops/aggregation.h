@@ -10,10 +10,10 @@
 
 namespace rodeo {
 
-/// The rank's share of a square graph on the host, on `device`: its rows, and whether the graph is symmetric;
-/// prepared.   graph [n, n], n = nodes->num_nodes(). No dtypes, only the pattern is read. A collective call.
-/// Deterministic. Throws Error where the graph is not square, not on the host, or has another number of
-/// nodes, and as Communicator does.
+/// The rank's shard of a square graph on the host: its rows on `device`, and whether the graph is symmetric.
+/// It is prepared (prepare_shard).   graph [n, n], n = nodes->num_nodes(). No dtypes, only the pattern is
+/// read. A collective call. Deterministic. Throws Error where the graph is not square, not on the host, or
+/// has another number of nodes, and as Communicator does.
 Adjacency shard(const Adjacency& graph, const std::shared_ptr<const NodePartition>& nodes, Device device,
                 Aggregation form = Aggregation::kAuto);
 
@@ -47,7 +47,8 @@ void set_constant_weight(const Adjacency& adj, const Tensor& weight);
 std::string explain_aggregation(const Adjacency& adj);
 
 /// Why a form that was asked for was not taken for some product so far, as one sentence; empty: it was.
-///   adj  as above. No shapes, no dtypes. Deterministic. Throws Error where adj is undefined.
+///   adj  sharded, or the rows of the rank (ShardedRows::rows). No shapes, no dtypes. Deterministic. Throws
+///   Error where adj is undefined.
 std::string aggregation_note(const Adjacency& adj);
 
 }  // namespace rodeo

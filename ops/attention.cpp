@@ -4,6 +4,7 @@
 #include "ops/heads.h"
 #include "ops/kernels/attention.h"
 #include "ops/sparse/graph_attention.h"
+#include "ops/sparse/rank_graph.h"
 #include "ops/sparse/sharded_attention.h"
 #include "ops/sparse/sharded_products.h"
 
@@ -19,11 +20,6 @@ void check_scores(const Adjacency& adj, const Tensor& score, const Tensor& x,
   check_alike(op, "x", x, "score", score);
   check_attention_dropout(op, options);
   check(options.form != AttentionForm::kFused, "[", op, "] has no fused form: choose auto or composed");
-}
-
-AttentionOptions of_rank(AttentionOptions options, const ShardedRows& share) {
-  options.key.first_row = share.nodes->first_row();
-  return options;
 }
 
 /// Checks what a caller kept of forward. Undefined tensors where forward had computed nothing.
@@ -49,17 +45,13 @@ kernels::AttentionSaved checked_state(const Adjacency& adj, const Tensor& s, con
 
 Tensor gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
                      const AttentionOptions& options) {
-  check_attention_operands(adj, s, t, x, options);
-  if (const ShardedRows* share = adj.shard())
-    return sharded_attention(*share, Variable(s), Variable(t), Variable(x), options).value();
-  return graph_attention(adj, s, t, x, options);
+  return gat_attention(adj, Variable(s), Variable(t), Variable(x), options).value();
 }
 
 Variable gat_attention(const Adjacency& adj, const Variable& s, const Variable& t, const Variable& x,
                        const AttentionOptions& options) {
   check_attention_operands(adj, s.value(), t.value(), x.value(), options);
-  if (const ShardedRows* share = adj.shard()) return sharded_attention(*share, s, t, x, options);
-  return graph_attention(adj, s, t, x, options);
+  return neighbour_attention(adj, s, t, x, options);
 }
 
 GatAttentionState gat_attention_forward(const Adjacency& adj, const Tensor& s, const Tensor& t,
@@ -104,24 +96,22 @@ GatSelfAttentionGradients gat_self_attention_gradients(const Adjacency& adj, con
 
 Variable gat_self_attention(const Adjacency& adj, const Variable& x, const Variable& a_dst,
                             const Variable& a_src, const AttentionOptions& options) {
-  if (const ShardedRows* share = adj.shard()) return sharded_self_attention(*share, x, a_dst, a_src, options);
-  return graph_self_attention(adj, x, a_dst, a_src, options);
+  return neighbour_self_attention(adj, x, a_dst, a_src, options);
 }
 
 Tensor attention_from_scores(const Adjacency& adj, const Tensor& score, const Tensor& x,
                              const AttentionOptions& options) {
-  if (const ShardedRows* share = adj.shard())
-    return attention_from_scores(share->rows, score, neighbour_rows(*share, x), of_rank(options, *share));
-  check_scores(adj, score, x, options);
-  return attention_sum(adj, score, x, options);
+  return attention_from_scores(adj, Variable(score), Variable(x), options).value();
 }
 
 Variable attention_from_scores(const Adjacency& adj, const Variable& score, const Variable& x,
                                const AttentionOptions& options) {
-  if (const ShardedRows* share = adj.shard())
-    return attention_from_scores(share->rows, score, neighbour_rows(*share, x), of_rank(options, *share));
-  check_scores(adj, score.value(), x.value(), options);
-  return attention_sum(adj, score, x, options);
+  const Adjacency& rows = rank_rows(adj);
+  const Variable all_x = neighbour_rows(adj, x);
+  AttentionOptions of_rank = options;
+  of_rank.key = key_of_rank(adj, options.key);
+  check_scores(rows, score.value(), all_x.value(), options);
+  return attention_sum(rows, score, all_x, of_rank);
 }
 
 }  // namespace rodeo

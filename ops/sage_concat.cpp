@@ -8,6 +8,7 @@
 #include "ops/kernels/dense.h"
 #include "ops/kernels/graph.h"
 #include "ops/row_cache.h"
+#include "ops/sparse/rank_graph.h"
 #include "ops/sparse/row_order.h"
 #include "ops/sparse/spmm_reduce.h"
 #include "ops/sparse/spmm_sum.h"
@@ -54,7 +55,7 @@ void check_block(const Adjacency& adj) {
 
 /// Whether the reduction is a sum, perhaps scaled. A sum in f16 may overflow where its mean does not.
 bool is_scaled_sum(const Adjacency& adj, DType dtype, const SpmmOptions& options) {
-  return !adj.is_sharded() &&
+  return !spans_ranks(adj) &&
          (options.reduce == Reduce::kSum || (options.reduce == Reduce::kMean && dtype != DType::kF16));
 }
 

@@ -1,9 +1,9 @@
 #include "ops/sddmm.h"
 
-#include "ops/all_gather.h"
 #include "ops/checks.h"
 #include "ops/kernels/sparse.h"
 #include "ops/sddmm_tuner.h"
+#include "ops/sparse/rank_graph.h"
 #include "ops/sparse/shapes.h"
 #include "ops/sparse/tuning_cache.h"
 
@@ -23,10 +23,10 @@ Tensor with_heads(const Tensor& b) {
 
 }  // namespace
 
-Tensor sddmm(const Adjacency& adj, const Tensor& b1, const Tensor& b2, SddmmOp op, const Tensor& weight,
+Tensor sddmm(const Adjacency& graph, const Tensor& b1, const Tensor& own_b2, SddmmOp op, const Tensor& weight,
              const SddmmOptions& options) {
-  if (const ShardedRows* share = adj.shard())
-    return sddmm(share->rows, b1, all_gather(*share->nodes, b2), op, weight, options);
+  const Adjacency& adj = rank_rows(graph);
+  const Tensor b2 = rows_of_all_ranks(graph, own_b2);
   check_operand("b1", b1);
   check_alike("sddmm", "b1", b1, "b2", b2);
   check_on_device_of("sddmm", adj, "b1", b1);

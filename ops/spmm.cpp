@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "ops/scale_rows.h"
+#include "ops/sparse/rank_graph.h"
 #include "ops/sparse/sharded_products.h"
 #include "ops/sparse/spmm_reduce.h"
 #include "ops/sparse/spmm_sum.h"
@@ -9,12 +10,9 @@
 namespace rodeo {
 namespace {
 
-Variable run_sharded(const ShardedRows& share, const Variable& weight, const Variable& x,
-                     const SpmmOptions& options);
-
 /// weight may be undefined. The gradients are in ops/sparse/gradients.cpp and spmm_reduce.cpp.
-Variable run(const Adjacency& adj, const Variable& weight, const Variable& x, const SpmmOptions& options) {
-  if (adj.is_sharded()) return run_sharded(*adj.shard(), weight, x, options);
+Variable run_on_rank(const Adjacency& adj, const Variable& weight, const Variable& x,
+                     const SpmmOptions& options) {
   switch (options.reduce) {
     case Reduce::kSum:
       return spmm_sum(adj, weight, x, options);
@@ -27,30 +25,32 @@ Variable run(const Adjacency& adj, const Variable& weight, const Variable& x, co
   fail("[spmm] no such reduction: ", static_cast<int>(options.reduce));
 }
 
-/// Sums and means without edge weights are one product of the whole graph, forward and backward. Others
-/// read the rows of other ranks, and add the contributions of all ranks to dX.
-Variable run_sharded(const ShardedRows& share, const Variable& weight, const Variable& x,
-                     const SpmmOptions& options) {
-  const bool sums = options.reduce == Reduce::kSum;
-  const bool means = options.reduce == Reduce::kMean && x.dtype() != DType::kF16;  // a sum may overflow f16
-  const bool has_heads = x.shape().rank() != 2 || (weight.defined() && weight.shape().rank() != 1);
-  if (has_heads || !(sums || means)) return run(share.rows, weight, neighbour_rows(share, x), options);
+/// Over ranks, sums and means of one head are one product of the whole graph, forward and backward. A sum may
+/// overflow f16 where its mean does not.
+bool is_sum_over_ranks(const Adjacency& adj, const Variable& weight, const Variable& x, Reduce reduce) {
+  const bool scaled_sum = reduce == Reduce::kSum || (reduce == Reduce::kMean && x.dtype() != DType::kF16);
+  return spans_ranks(adj) && scaled_sum && x.shape().rank() == 2 &&
+         (!weight.defined() || weight.shape().rank() == 1);
+}
+
+Variable run(const Adjacency& adj, const Variable& weight, const Variable& x, const SpmmOptions& options) {
+  const Adjacency& rows = rank_rows(adj);
+  if (!is_sum_over_ranks(adj, weight, x, options.reduce))
+    return run_on_rank(rows, weight, neighbour_rows(adj, x), options);
   SpmmOptions plain = options;
   plain.reduce = Reduce::kSum;
-  const Variable sum = weight.defined() ? sharded_sum(share, weight, x, plain) : sharded_sum(share, x, plain);
-  return sums ? sum : scale_rows(sum, mean_scale(share.rows, x.dtype()));
+  const Variable sum = neighbour_sum(adj, weight, x, plain);
+  return options.reduce == Reduce::kSum ? sum : scale_rows(sum, mean_scale(rows, x.dtype()));
 }
 
 }  // namespace
 
 Tensor spmm(const Adjacency& adj, const Tensor& x, const SpmmOptions& options) {
-  if (options.reduce == Reduce::kSum && !adj.is_sharded()) return spmm_sum(adj, Tensor(), x, options);
   return run(adj, {}, Variable(x), options).value();
 }
 
 Tensor spmm(const Adjacency& adj, const Tensor& weight, const Tensor& x, const SpmmOptions& options) {
   check(weight.defined(), "[spmm] weight is undefined: leave it out for an unweighted sum");
-  if (options.reduce == Reduce::kSum && !adj.is_sharded()) return spmm_sum(adj, weight, x, options);
   return run(adj, Variable(weight), Variable(x), options).value();
 }
 

@@ -21,16 +21,6 @@ AttentionTiles choose_attention_tiles(int columns, int element_bytes) {
   return {columns / wide + (rest > 0 && !narrow), narrow};
 }
 
-std::int64_t heads_of_part(std::int64_t heads, std::int64_t k, int element_bytes) {
-  constexpr std::int64_t kLine = 128;
-  const std::int64_t of_line = ceil_div(kLine, std::max<std::int64_t>(1, k * element_bytes));
-  return std::min(std::max<std::int64_t>(1, heads), std::max(of_line, ceil_div(heads, kMostParts)));
-}
-
-int attention_parts(std::int64_t heads, std::int64_t k, int element_bytes) {
-  return static_cast<int>(ceil_div(heads, heads_of_part(heads, k, element_bytes)));
-}
-
 HeadDotConfig choose_head_dot(std::int64_t rows, std::int64_t heads, std::int64_t k, int vec,
                               const DeviceProperties& device) {
   constexpr std::int64_t kMaxGridY = 65535, kBlocksPerMultiprocessor = 8;

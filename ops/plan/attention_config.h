@@ -19,13 +19,6 @@ std::ostream& operator<<(std::ostream& out, const AttentionTiles& tiles);
 /// f64 has no narrow tile: its kernels are a reference, and compile once.
 AttentionTiles choose_attention_tiles(int columns, int element_bytes);
 
-/// How many heads a part of attention takes whose rows travel while another part is computed: 128 bytes of a
-/// row or more, and at most kMostParts parts, of which the last may be smaller.
-constexpr int kMostParts = 4;
-std::int64_t heads_of_part(std::int64_t heads, std::int64_t k, int element_bytes);
-/// The number of these parts.
-int attention_parts(std::int64_t heads, std::int64_t k, int element_bytes);
-
 /// Lanes for a head of k elements, kVec elements a lane: the power of two that covers it, up to a warp.
 constexpr int lanes_per_head(std::int64_t k, int vec) {
   int lanes = 1;

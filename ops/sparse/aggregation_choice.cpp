@@ -1,5 +1,7 @@
 #include "ops/sparse/aggregation_choice.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -9,44 +11,32 @@
 #include "core/stopwatch.h"
 #include "ops/graph_hash.h"
 #include "ops/sparse/aggregation_cache.h"
+#include "ops/spmm_tuner.h"
 
 namespace rodeo {
 namespace {
 
-bool has_columns(const AggregationProblem& problem) {
-  return problem.kind != ProductKind::kExchange && problem.kind != ProductKind::kWeightedSum;
+bool supports(const AggregationForm& form, const ShardedRows& shard, const AggregationProblem& problem) {
+  return !form.supports || form.supports(problem, shard.symmetric);
 }
 
-bool has_overlap(const AggregationProblem& problem, bool symmetric) {
-  return problem.parts > 1 || (problem.kind == ProductKind::kSum && symmetric);
+bool is_candidate(const AggregationForm& form, const ShardedRows& shard, const AggregationProblem& problem) {
+  if (form.gpus_only && !shard.rows.device().is_cuda() && !shard_plan(shard).timed) return false;
+  return supports(form, shard, problem) && (!form.is_candidate || form.is_candidate(shard, problem));
 }
 
-std::vector<Aggregation> candidates(const ShardPlan& plan, const AggregationProblem& problem, bool symmetric,
-                                    Device device) {
-  std::vector<Aggregation> forms{Aggregation::kRows};
-  if (plan.halo) forms.push_back(Aggregation::kHalo);
-  // On the CPU a rank multiplies no faster because its rows are shorter, and nothing overlaps.
-  if (!(device.is_cuda() || plan.timed)) return forms;
-  // A sum that cuts the edges stores the rank's rows twice.
-  const bool fits = plan.whole_fits || problem.parts > 1;
-  if (fits && has_overlap(problem, symmetric)) forms.push_back(Aggregation::kOverlap);
-  const bool weighted = problem.kind == ProductKind::kConstantWeights;
-  if ((weighted ? plan.weighted_fits : plan.whole_fits) && has_columns(problem))
-    forms.push_back(Aggregation::kColumns);
-  return forms;
-}
-
-AggregationChoice predict(const ShardedRows& share, const AggregationProblem& problem) {
-  const ShardPlan& plan = shard_plan(share);
+AggregationChoice predict(const ShardedRows& shard, const AggregationProblem& problem) {
   AggregationChoice choice{.form = Aggregation::kRows, .reason = "predicted", .predicted = {}, .timed = {}};
-  AggregationSizes sizes = plan.sizes;
+  AggregationSizes sizes = shard_plan(shard).sizes;
   sizes.columns = problem.columns, sizes.element_bytes = size_of(problem.dtype);
-  sizes.heads = problem.heads, sizes.parts = problem.parts;
+  sizes.heads = problem.heads, sizes.blocks = problem.blocks;
   if (problem.kind == ProductKind::kConstantWeights || problem.kind == ProductKind::kWeightedSum)
     sizes.weight_bytes = sizes.element_bytes;
-  for (const Aggregation form : candidates(plan, problem, share.symmetric, share.rows.device())) {
-    choice.predicted[form] = predict_aggregation(form, sizes).ms();
-    if (choice.predicted[form] < choice.predicted[choice.form]) choice.form = form;
+  for (const AggregationForm* form : aggregation_forms()) {
+    if (!is_candidate(*form, shard, problem)) continue;
+    const double ms = form->cost(sizes, AggregationRates()).ms();
+    choice.predicted[form->form] = ms;
+    if (ms < choice.predicted[choice.form]) choice.form = form->form;
   }
   return choice;
 }
@@ -61,30 +51,31 @@ std::vector<Aggregation> near_fastest(const AggregationChoice& choice) {
 }
 
 /// The fastest of some runs of each form, on the slowest rank. Disturbances only make runs longer.
-std::map<Aggregation, double> time_forms(const ShardedRows& share, const std::vector<Aggregation>& forms,
-                                         const std::function<void(Aggregation)>& run) {
+std::map<Aggregation, double> time_forms(const ShardedRows& shard, const std::vector<Aggregation>& forms,
+                                         const std::function<void(const AggregationForm&)>& run) {
   constexpr int kRuns = 5;
   std::map<Aggregation, double> timed;
   for (const Aggregation form : forms) {
-    run(form);  // makes plans
+    const AggregationForm& row = aggregation_form(form);
+    run(row);  // makes plans
     double best = std::numeric_limits<double>::infinity();
     for (int i = 0; i < kRuns; ++i) {
-      of_ranks(share, 0);
-      Stopwatch stopwatch(share.rows.device());
-      run(form);
-      best = std::min(best, std::ranges::max(of_ranks(share, stopwatch.milliseconds())));
+      of_ranks(shard, 0);
+      Stopwatch stopwatch(shard.rows.device());
+      run(row);
+      best = std::min(best, std::ranges::max(of_ranks(shard, stopwatch.milliseconds())));
     }
     timed[form] = best;
   }
   return timed;
 }
 
-AggregationCache::Key key_of(const ShardedRows& share, const AggregationProblem& problem) {
-  const Device device = share.rows.device();
-  const std::uint64_t own = graph_hash(share.rows);
-  const Tensor hash = Tensor::from(std::vector{static_cast<std::int64_t>(own)}, device);
+AggregationCache::Key key_of(const ShardedRows& shard, const AggregationProblem& problem) {
+  const Device device = shard.rows.device();
+  const std::uint64_t local = graph_hash(shard.rows);
+  const Tensor hash = Tensor::from(std::vector{static_cast<std::int64_t>(local)}, device);
   AggregationCache::Key key;
-  const Communicator& ranks = share.nodes->ranks();
+  const Communicator& ranks = shard.nodes->ranks();
   const std::vector<std::int64_t> all = ranks.all_gather(hash).to_vector<std::int64_t>();
   for (std::size_t r = 0; r < all.size(); ++r) key.graph += mix(r, static_cast<std::uint64_t>(all[r]));
   key.product = str(describe(device), ", ", ranks.size(), " ranks, ", describe(problem), ", ", problem.dtype);
@@ -92,55 +83,39 @@ AggregationCache::Key key_of(const ShardedRows& share, const AggregationProblem&
 }
 
 /// What rank 0 found in its cache; none where it is no candidate.
-std::optional<Aggregation> remembered(const ShardedRows& share, const AggregationCache& cache,
+std::optional<Aggregation> remembered(const ShardedRows& shard, const AggregationCache& cache,
                                       const AggregationCache::Key& key, AggregationChoice& choice) {
   constexpr std::int32_t kNone = -1;
-  const Communicator& ranks = share.nodes->ranks();
+  const Communicator& ranks = shard.nodes->ranks();
   std::int32_t found = kNone;
   if (ranks.rank() == 0)
     if (const auto entry = cache.find(key); entry && choice.predicted.contains(entry->form)) {
       found = static_cast<std::int32_t>(entry->form);
       choice.timed = entry->timed;
     }
-  const Tensor sent = Tensor::from(std::vector{found}, share.rows.device());
+  const Tensor sent = Tensor::from(std::vector{found}, shard.rows.device());
   ranks.broadcast(sent);
   const auto form = static_cast<std::int32_t>(sent.item());
   return form == kNone ? std::nullopt : std::optional(static_cast<Aggregation>(form));
 }
 
-void compare(const ShardedRows& share, const AggregationProblem& problem, AggregationChoice& choice,
-             const std::function<void(Aggregation)>& run) {
+void compare(const ShardedRows& shard, const AggregationProblem& problem, AggregationChoice& choice,
+             const std::function<void(const AggregationForm&)>& run) {
   const std::vector<Aggregation> near = near_fastest(choice);
   if (near.size() < 2) return;
-  const AggregationCache cache(shard_plan(share).cache);
-  const AggregationCache::Key key = key_of(share, problem);
-  if (const auto form = remembered(share, cache, key, choice)) {
+  const AggregationCache cache(shard_plan(shard).cache);
+  const AggregationCache::Key key = key_of(shard, problem);
+  if (const auto form = remembered(shard, cache, key, choice)) {
     choice.form = *form;
     choice.reason = "as timed before";
     return;
   }
-  choice.timed = time_forms(share, near, run);
+  choice.timed = time_forms(shard, near, run);
   choice.form = clearly_fastest(choice.form, choice.timed);
   choice.reason = "timed";
-  if (share.nodes->ranks().rank() > 0) return;
+  if (shard.nodes->ranks().rank() > 0) return;
   const std::string complaint = cache.keep(key, {choice.form, choice.timed});
   if (!complaint.empty()) choice.reason += ", not kept for later runs: " + complaint;
-}
-
-/// The graphs that no chosen form reads.
-void free_losers(ShardPlan::Found& found) {
-  const auto is_chosen = [&](Aggregation form) {
-    return std::ranges::any_of(found.choices, [&](const auto& of) { return of.second.form == form; });
-  };
-  const bool weighted = std::ranges::any_of(found.choices, [](const auto& of) {
-    return of.first.kind == ProductKind::kConstantWeights && of.second.form == Aggregation::kColumns;
-  });
-  if (!weighted) {
-    for (ConstantWeight& of : found.weights) of.whole = of.transposed = {};
-    found.transposed = {};
-  }
-  if (!is_chosen(Aggregation::kColumns)) found.whole = {};
-  if (!is_chosen(Aggregation::kOverlap)) found.local = found.remote = {};
 }
 
 }  // namespace
@@ -153,31 +128,58 @@ Aggregation clearly_fastest(Aggregation predicted, const std::map<Aggregation, d
   return best;
 }
 
-Aggregation choose_aggregation(const ShardedRows& share, const AggregationProblem& problem,
-                               const std::function<void(Aggregation)>& run) {
-  const ShardPlan& plan = shard_plan(share);
-  auto& choices = plan.found->choices;
-  if (const auto at = choices.find(problem); at != choices.end()) return at->second.form;
-  if (plan.wanted == Aggregation::kColumns)
-    check(has_columns(problem),
-          "aggregation by columns is for sums and means without edge weights or with constant ones, and for "
-          "the attention of GAT: choose auto, rows or halo");
-  if (plan.wanted == Aggregation::kOverlap && !has_overlap(problem, share.symmetric)) {
-    constexpr const char* kWhy =
-        "overlap is for sums and means without edge weights of symmetric graphs, and for other sums and "
-        "fused "
-        "attention in at least two parts of 128 bytes a row";
-    return choices.emplace(problem, AggregationChoice{Aggregation::kRows, kWhy, {}, {}}).first->second.form;
+const AggregationForm& choose_aggregation(const ShardedRows& shard, const AggregationProblem& problem,
+                                          const std::function<void(const AggregationForm&)>& run) {
+  const ShardPlan& plan = shard_plan(shard);
+  AggregationChoices& choices = *plan.choices;
+  if (const auto at = choices.find(problem); at != choices.end()) return aggregation_form(at->second.form);
+  if (plan.wanted != Aggregation::kAuto) {
+    const AggregationForm& wanted = aggregation_form(plan.wanted);
+    if (supports(wanted, shard, problem)) return wanted;
+    check(wanted.rows_otherwise, "aggregation by ", what_it_supports(wanted), ": choose ",
+          forms_of_all_products());
+    choices[problem] = {Aggregation::kRows, what_it_supports(wanted), {}, {}};
+    return aggregation_form(Aggregation::kRows);
   }
-  if (plan.wanted != Aggregation::kAuto) return plan.wanted;
-  AggregationChoice choice = predict(share, problem);
+  AggregationChoice choice = predict(shard, problem);
   if (plan.timed) {
-    if (is_capturing(share.rows.device())) return Aggregation::kRows;  // not kept: a later call chooses
-    compare(share, problem, choice, run);
+    // Not kept: a later call chooses.
+    if (is_capturing(shard.rows.device())) return aggregation_form(Aggregation::kRows);
+    compare(shard, problem, choice, run);
   }
-  const Aggregation form = choices.emplace(problem, std::move(choice)).first->second.form;
-  free_losers(*plan.found);
-  return form;
+  const Aggregation chosen = choices.emplace(problem, std::move(choice)).first->second.form;
+  for (const AggregationForm* form : aggregation_forms())
+    if (form->release) form->release(shard.rows, choices);
+  return aggregation_form(chosen);
+}
+
+std::string aggregation_complaint(const Adjacency& rows) {
+  const ShardPlan& plan = shard_plan(rows);
+  for (const auto& [problem, choice] : *plan.choices)
+    if (plan.wanted != Aggregation::kAuto && choice.form != plan.wanted)
+      return str("--aggregation ", plan.wanted, " did not apply to every product: the ", describe(problem),
+                 " was by ", choice.form, ", because ", choice.reason);
+  return {};
+}
+
+std::string explain_choices(const Adjacency& rows) {
+  const ShardPlan& plan = shard_plan(rows);
+  std::string text;
+  if (plan.planned && plan.wanted != Aggregation::kAuto) text = str("  ", plan.wanted, ", as asked for\n");
+  for (const auto& [problem, choice] : *plan.choices) {
+    text += str("  ", describe(problem), ", ", problem.dtype, ": ", choice.form, ", ", choice.reason);
+    for (const AggregationForm* form : aggregation_forms()) {
+      const auto predicted = choice.predicted.find(form->form), timed = choice.timed.find(form->form);
+      if (predicted != choice.predicted.end())
+        text += fmt::format("; {} {:.3f} ms predicted", form->name, predicted->second);
+      if (timed != choice.timed.end()) text += fmt::format(", {:.3f} timed", timed->second);
+    }
+    text += "\n";
+  }
+  for (const AggregationForm* form : aggregation_forms())
+    if (form->graphs)
+      for (const Adjacency& graph : form->graphs(rows)) text += explain_spmm(graph);
+  return text;
 }
 
 }  // namespace rodeo

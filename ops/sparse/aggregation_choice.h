@@ -1,10 +1,12 @@
-/// How a form is chosen for the products of a sharded graph. The contract is in ops/aggregation.h.
+/// How a form of exchange is chosen for the products of a sharded graph. The contract is in
+/// ops/aggregation.h.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <string>
 
-#include "ops/sparse/shard_plan.h"
+#include "ops/sparse/aggregation_forms.h"
 
 namespace rodeo {
 
@@ -15,7 +17,12 @@ Aggregation clearly_fastest(Aggregation predicted, const std::map<Aggregation, d
 
 /// The form of one product, which run(form) computes. The same on all ranks: predictions and times are those
 /// of the slowest. Frees what losing forms stored. A collective call.
-Aggregation choose_aggregation(const ShardedRows& share, const AggregationProblem& problem,
-                               const std::function<void(Aggregation)>& run);
+const AggregationForm& choose_aggregation(const ShardedRows& shard, const AggregationProblem& problem,
+                                          const std::function<void(const AggregationForm&)>& run);
+
+/// Why a form that was asked for was not taken for some product, as one sentence; else empty.
+std::string aggregation_complaint(const Adjacency& rows);
+/// The choices so far, a line each, and the SpMM algorithms of the graphs that forms store.
+std::string explain_choices(const Adjacency& rows);
 
 }  // namespace rodeo

@@ -8,6 +8,7 @@
 #include "ops/edge_sum.h"
 #include "ops/scale_rows.h"
 #include "ops/sddmm.h"
+#include "ops/sparse/rank_graph.h"
 #include "ops/sparse/shapes.h"
 #include "ops/sparse/sharded_products.h"
 #include "ops/sparse/spmm_sum.h"
@@ -90,10 +91,10 @@ Variable spmv(const Adjacency& adj, const Variable& weight, const Variable& x, c
   });
 }
 
-Variable sddmm(const Adjacency& adj, const Variable& b1, const Variable& b2, SddmmOp op,
+Variable sddmm(const Adjacency& graph, const Variable& b1, const Variable& own_b2, SddmmOp op,
                const Variable& weight, const SddmmOptions& options) {
-  if (const ShardedRows* share = adj.shard())
-    return sddmm(share->rows, b1, neighbour_rows(*share, b2), op, weight, options);
+  const Adjacency adj = rank_rows(graph);
+  const Variable b2 = neighbour_rows(graph, own_b2);
   const auto rule = [=](const Tensor& ds) {
     const bool weighted = weight.defined();
     std::vector<Tensor> grads(weighted ? 3 : 2);

@@ -14,20 +14,10 @@
 namespace rodeo {
 namespace {
 
-/// Value is Tensor or Variable.
-template <class Value>
-Value sum_of_scores(const Adjacency& adj, const Value& score, const Value& x,
-                    const AttentionOptions& options) {
-  return spmm(adj,
-              edge_dropout(adj, edge_softmax(adj, score), options.dropout, options.key, options.first_head),
-              x, SpmmOptions{.sddmm = options.sddmm});
-}
-
-template <class Value>
-Value composed(const Adjacency& adj, const Value& s, const Value& t, const Value& x,
-               const AttentionOptions& options) {
-  const Value score = leaky_relu(sddmm(adj, s, t, SddmmOp::kAdd), options.negative_slope);
-  return sum_of_scores(adj, score, x, options);
+Variable composed(const Adjacency& adj, const Variable& s, const Variable& t, const Variable& x,
+                  const AttentionOptions& options) {
+  const Variable score = leaky_relu(sddmm(adj, s, t, SddmmOp::kAdd), options.negative_slope);
+  return attention_sum(adj, score, x, options);
 }
 
 }  // namespace
@@ -60,13 +50,11 @@ void check_attention_operands(const Adjacency& adj, const Tensor& s, const Tenso
   check_attention_dropout(op, options);
 }
 
-Tensor attention_sum(const Adjacency& adj, const Tensor& score, const Tensor& x,
-                     const AttentionOptions& options) {
-  return sum_of_scores(adj, score, x, options);
-}
 Variable attention_sum(const Adjacency& adj, const Variable& score, const Variable& x,
                        const AttentionOptions& options) {
-  return sum_of_scores(adj, score, x, options);
+  const Variable weight =
+      edge_dropout(adj, edge_softmax(adj, score), options.dropout, options.key, options.first_head);
+  return spmm(adj, weight, x, SpmmOptions{.sddmm = options.sddmm});
 }
 
 Tensor fused_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
@@ -104,12 +92,6 @@ kernels::AttentionGradients fused_attention_gradients(const Adjacency& adj, cons
     kernels::gat_attention_backward.on(y.device())(transpose_pattern(adj), s, t, x, options, y, saved, dy,
                                                    out, vectors);
   return out;
-}
-
-Tensor graph_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
-                       const AttentionOptions& options) {
-  if (options.form == AttentionForm::kComposed) return composed(adj, s, t, x, options);
-  return fused_attention(adj, s, t, x, options, nullptr);
 }
 
 Variable graph_attention(const Adjacency& adj, const Variable& s, const Variable& t, const Variable& x,

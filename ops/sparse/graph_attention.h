@@ -1,5 +1,5 @@
-/// Attention on the graph of one rank: the implementation of ops/attention.h, which has the contracts, and
-/// its parts for sharded_attention.h. Operands were checked but by graph_self_attention.
+/// Attention on the rows of one rank: the implementation of ops/attention.h, which has the contracts, and
+/// what forms of exchange need of it. graph_self_attention checks its operands; the others trust them.
 #pragma once
 
 #include <string_view>
@@ -11,22 +11,18 @@
 
 namespace rodeo {
 
-Tensor graph_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
-                       const AttentionOptions& options);
 Variable graph_attention(const Adjacency& adj, const Variable& s, const Variable& t, const Variable& x,
                          const AttentionOptions& options);
 Variable graph_self_attention(const Adjacency& adj, const Variable& x, const Variable& a_dst,
                               const Variable& a_src, const AttentionOptions& options);
-/// The composed form from scores.
-Tensor attention_sum(const Adjacency& adj, const Tensor& score, const Tensor& x,
-                     const AttentionOptions& options);
+/// The composed form, from scores.
 Variable attention_sum(const Adjacency& adj, const Variable& score, const Variable& x,
                        const AttentionOptions& options);
 
 /// The fused form. Fills *saved unless it is null.
 Tensor fused_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
                        const AttentionOptions& options, kernels::AttentionSaved* saved);
-/// Its gradients: of s, t and x, or of x and `vectors` where they are defined.
+/// The gradients of the fused form: of s, t and x, or of x and `vectors` where they are defined.
 kernels::AttentionGradients fused_attention_gradients(const Adjacency& adj, const Tensor& s, const Tensor& t,
                                                       const Tensor& x, const AttentionOptions& options,
                                                       const Tensor& y, const kernels::AttentionSaved& saved,

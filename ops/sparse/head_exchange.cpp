@@ -13,51 +13,73 @@ std::int64_t heads_of_each(std::int64_t heads, int ranks) {
   return std::max<std::int64_t>(1, (heads + ranks - 1) / ranks);
 }
 
-/// Rows of k columns that go to each rank, and come from it.
-struct Blocks {
-  std::vector<std::int64_t> by_heads, by_rows;
+/// Rows of k columns that this rank exchanges with each rank.
+struct ExchangedRows {
+  std::vector<std::int64_t> local_nodes;  // of its nodes, for the heads of that rank
+  std::vector<std::int64_t> local_heads;  // of its heads, for the nodes of that rank
 };
-Blocks blocks_of(const NodePartition& nodes, std::int64_t heads) {
+ExchangedRows exchanged_rows(const NodePartition& nodes, std::int64_t heads) {
   const int ranks = nodes.ranks().size();
-  const std::int64_t mine = heads_of_rank(heads, ranks, nodes.ranks().rank()).count();
-  Blocks out;
+  const std::int64_t local = heads_of_rank(heads, ranks, nodes.ranks().rank()).count();
+  ExchangedRows out;
   for (int rank = 0; rank < ranks; ++rank) {
-    out.by_heads.push_back(nodes.num_rows() * heads_of_rank(heads, ranks, rank).count());
-    out.by_rows.push_back(nodes.rows()[static_cast<std::size_t>(rank)] * mine);
+    out.local_nodes.push_back(nodes.num_rows() * heads_of_rank(heads, ranks, rank).count());
+    out.local_heads.push_back(nodes.rows()[static_cast<std::size_t>(rank)] * local);
   }
   return out;
 }
 
-/// How the heads of a row are cut: parts of `width` columns, and the rest.
-struct Cut {
-  std::int64_t width, parts;
-  Cut(std::int64_t heads, int ranks, std::int64_t k)
-      : width(heads_of_each(heads, ranks) * k), parts(heads / heads_of_each(heads, ranks)) {}
-  std::int64_t columns() const { return width * parts; }
+/// How the heads of a row are cut: equal blocks of `width` columns, and a remainder.
+struct HeadBlocks {
+  std::int64_t width, blocks;
+  HeadBlocks(std::int64_t heads, int ranks, std::int64_t k)
+      : width(heads_of_each(heads, ranks) * k), blocks(heads / heads_of_each(heads, ranks)) {}
+  std::int64_t columns() const { return width * blocks; }
 };
 
 /// [rows, heads k] -> the heads of each rank, one after the other: [rows heads, k]
-Tensor split_heads(const Tensor& x, const Cut& cut, const Shape& shape) {
+Tensor split_heads(const Tensor& x, const HeadBlocks& cut, const Shape& shape) {
   const std::int64_t rows = x.dim(0), rest = x.dim(1) - cut.columns();
   const Tensor out = Tensor::empty(shape, x.dtype(), x.device());
   if (out.numel() == 0) return out;
   const Tensor flat = out.reshape({out.numel()});
-  const std::int64_t whole = rows * cut.columns();
-  if (whole > 0)
-    kernels::split_columns.on(x.device())(x, flat.slice(0, whole).reshape({cut.parts, rows, cut.width}));
+  const std::int64_t in_blocks = rows * cut.columns();
+  if (in_blocks > 0)
+    kernels::split_columns.on(x.device())(x, flat.slice(0, in_blocks).reshape({cut.blocks, rows, cut.width}));
   if (rest > 0)
-    flat.slice(whole, out.numel()).copy_from(columns(x, cut.columns(), x.dim(1)).reshape({rows * rest}));
+    flat.slice(in_blocks, out.numel()).copy_from(columns(x, cut.columns(), x.dim(1)).reshape({rows * rest}));
   return out;
 }
 
-Tensor join_heads(const Tensor& x, const Cut& cut, std::int64_t rows, std::int64_t all) {
-  const std::int64_t rest = all - cut.columns(), whole = rows * cut.columns();
+/// The inverse of split_heads.
+Tensor join_heads(const Tensor& x, const HeadBlocks& cut, std::int64_t rows, std::int64_t all) {
+  const std::int64_t rest = all - cut.columns(), in_blocks = rows * cut.columns();
   const Tensor flat = x.reshape({x.numel()});
   const Tensor out = Tensor::empty({rows, cut.columns()}, x.dtype(), x.device());
-  if (whole > 0)
-    kernels::join_columns.on(x.device())(flat.slice(0, whole).reshape({cut.parts, rows, cut.width}), out);
+  if (in_blocks > 0)
+    kernels::join_columns.on(x.device())(flat.slice(0, in_blocks).reshape({cut.blocks, rows, cut.width}),
+                                         out);
   if (rest == 0) return out;
-  return concat_columns({out, flat.slice(whole, x.numel()).clone().reshape({rows, rest})});
+  return concat_columns({out, flat.slice(in_blocks, x.numel()).clone().reshape({rows, rest})});
+}
+
+Tensor to_heads(const NodePartition& nodes, const Tensor& x) {
+  const std::int64_t heads = x.dim(1), k = x.dim(2);
+  const Communicator& ranks = nodes.ranks();
+  const ExchangedRows rows = exchanged_rows(nodes, heads);
+  const HeadBlocks cut(heads, ranks.size(), k);
+  const Tensor sent = split_heads(x.reshape({x.dim(0), heads * k}), cut, {x.dim(0) * heads, k});
+  return ranks.all_to_all(sent, rows.local_nodes, rows.local_heads)
+      .reshape({nodes.num_nodes(), heads_of_rank(heads, ranks.size(), ranks.rank()).count(), k});
+}
+
+Tensor to_rows(const NodePartition& nodes, const Tensor& x, std::int64_t heads) {
+  const std::int64_t k = x.dim(2), num_rows = nodes.num_rows();
+  const ExchangedRows rows = exchanged_rows(nodes, heads);
+  const Tensor received =
+      nodes.ranks().all_to_all(x.reshape({x.dim(0) * x.dim(1), k}), rows.local_heads, rows.local_nodes);
+  const HeadBlocks cut(heads, nodes.ranks().size(), k);
+  return join_heads(received, cut, num_rows, heads * k).reshape({num_rows, heads, k});
 }
 
 }  // namespace
@@ -67,35 +89,15 @@ HeadRange heads_of_rank(std::int64_t heads, int ranks, int rank) {
   return {std::min(heads, rank * each), std::min(heads, (rank + 1) * each)};
 }
 
-Tensor heads_of_rows(const NodePartition& nodes, const Tensor& x) {
-  const std::int64_t heads = x.dim(1), k = x.dim(2);
-  const Communicator& ranks = nodes.ranks();
-  const Blocks blocks = blocks_of(nodes, heads);
-  const Tensor sent =
-      split_heads(x.reshape({x.dim(0), heads * k}), Cut(heads, ranks.size(), k), {x.dim(0) * heads, k});
-  return ranks.all_to_all(sent, blocks.by_heads, blocks.by_rows)
-      .reshape({nodes.num_nodes(), heads_of_rank(heads, ranks.size(), ranks.rank()).count(), k});
-}
-
-Tensor rows_of_heads(const NodePartition& nodes, const Tensor& x, std::int64_t heads) {
-  const std::int64_t k = x.dim(2), rows = nodes.num_rows();
-  const Blocks blocks = blocks_of(nodes, heads);
-  const Tensor received =
-      nodes.ranks().all_to_all(x.reshape({x.dim(0) * x.dim(1), k}), blocks.by_rows, blocks.by_heads);
-  return join_heads(received, Cut(heads, nodes.ranks().size(), k), rows, heads * k).reshape({rows, heads, k});
-}
-
 Variable heads_of_rows(const NodePartition& nodes, const Variable& x) {
-  const NodePartition of = nodes;
-  const std::int64_t heads = x.dim(1);
-  return record("heads_of_rows", heads_of_rows(nodes, x.value()), {x},
-                [of, heads](const Tensor& dy) { return std::vector{rows_of_heads(of, dy, heads)}; });
+  return record(
+      "heads_of_rows", to_heads(nodes, x.value()), {x},
+      [nodes = nodes, heads = x.dim(1)](const Tensor& dy) { return std::vector{to_rows(nodes, dy, heads)}; });
 }
 
 Variable rows_of_heads(const NodePartition& nodes, const Variable& x, std::int64_t heads) {
-  const NodePartition of = nodes;
-  return record("rows_of_heads", rows_of_heads(nodes, x.value(), heads), {x},
-                [of](const Tensor& dy) { return std::vector{heads_of_rows(of, dy)}; });
+  return record("rows_of_heads", to_rows(nodes, x.value(), heads), {x},
+                [nodes = nodes](const Tensor& dy) { return std::vector{to_heads(nodes, dy)}; });
 }
 
 }  // namespace rodeo

@@ -70,42 +70,40 @@ const Tensor& row_clusters(const Adjacency& adj) {
 namespace {
 
 // The order of a rank's rows is decided on the edges of all ranks, so that each decides the same.
-std::vector<std::int64_t> sum_over_ranks(const ShardedRows& share, std::vector<std::int64_t> own) {
-  const Tensor sum = Tensor::from(own, share.rows.device());
-  share.nodes->ranks().all_reduce(sum);
+std::vector<std::int64_t> sum_over_ranks(const ShardedRows& shard, std::vector<std::int64_t> own) {
+  const Tensor sum = Tensor::from(own, shard.rows.device());
+  shard.nodes->ranks().all_reduce(sum);
   return sum.to_vector<std::int64_t>();
 }
 
-RowLocality locality_of(const ShardedRows& share, const Tensor& cluster, const RowLocality::Window& window) {
+RowLocality locality_of(const ShardedRows& shard, const Tensor& cluster, const RowLocality::Window& window) {
   RowLocality own;
-  if (share.rows.rows() > 0)
-    own = kernels::row_locality.on(share.rows.device())(share.rows.csr(), cluster, window);
-  const auto all = sum_over_ranks(share, {own.sampled, own.distinct});
+  if (shard.rows.rows() > 0)
+    own = kernels::row_locality.on(shard.rows.device())(shard.rows.csr(), cluster, window);
+  const auto all = sum_over_ranks(shard, {own.sampled, own.distinct});
   return {all[0], all[1]};
 }
 
-RowOrder find_order(const ShardedRows& share) {
-  const std::int64_t nodes = share.nodes->num_nodes();
-  if (!RowClusters::should_use(nodes, nodes, sum_over_ranks(share, {share.rows.num_edges()})[0])) return {};
-  if (locality_of(share, {}, RowLocality::kNeighbours).is_local()) return {.keeps_file = true};
-  const Tensor all = Tensor::empty({nodes}, DType::kU8, share.rows.device());
-  kernels::cluster_rows.on(all.device())(share.rows.csr(), share.nodes.get(), all);
-  const std::int64_t first = share.nodes->first_row();
-  const Tensor own = all.slice(first, first + share.nodes->num_rows()).clone();
-  if (!RowClusters::improves(locality_of(share, {}, RowLocality::kOrder),
-                             locality_of(share, own, RowLocality::kOrder)))
+RowOrder find_order(const ShardedRows& shard) {
+  const std::int64_t nodes = shard.nodes->num_nodes();
+  if (!RowClusters::should_use(nodes, nodes, sum_over_ranks(shard, {shard.rows.num_edges()})[0])) return {};
+  if (locality_of(shard, {}, RowLocality::kNeighbours).is_local()) return {.keeps_file = true};
+  const Tensor all = Tensor::empty({nodes}, DType::kU8, shard.rows.device());
+  kernels::cluster_rows.on(all.device())(shard.rows.csr(), shard.nodes.get(), all);
+  const std::int64_t first = shard.nodes->first_row();
+  const Tensor own = all.slice(first, first + shard.nodes->num_rows()).clone();
+  if (!RowClusters::improves(locality_of(shard, {}, RowLocality::kOrder),
+                             locality_of(shard, own, RowLocality::kOrder)))
     return {};
   return {.cluster = own, .column_cluster = all};
 }
 
 }  // namespace
 
-void order_shard(const Adjacency& adj) {
-  check(adj.is_sharded(), "[order_shard] the graph must be sharded over ranks");
-  const ShardedRows& share = *adj.shard();
-  if (share.nodes->num_nodes() == 0) return;
-  const RowOrder order = find_order(share);
-  share.rows.cached<RowOrder>([&] { return order; });
+void order_shard(const ShardedRows& shard) {
+  if (shard.nodes->num_nodes() == 0) return;
+  const RowOrder order = find_order(shard);
+  shard.rows.cached<RowOrder>([&] { return order; });
 }
 
 void order_as(const Adjacency& rows, const Adjacency& part) {

@@ -21,14 +21,14 @@ struct RowOrder {
   bool keeps_file = false;  // a graph that is large enough for clusters, whose order of the file is local
   Tensor column_cluster{};  // u8 [cols]: the clusters of the transpose, of a rank's rows; else undefined
 };
-/// cluster_rows(adj) where RowClusters::should_use and RowClusters::improves, and the order of
-/// the file is not local. Of a rank's rows, and of their transpose, what order_shard() found. Cached on adj.
+/// cluster_rows(adj) where RowClusters::should_use and RowClusters::improves, and the order of the file is
+/// not local. For a rank's rows and their transpose it is what order_shard() found. Cached on adj.
 const RowOrder& row_order(const Adjacency& adj);
 const Tensor& row_clusters(const Adjacency& adj);
 
 /// Finds the RowOrder of a rank's rows, on the edges of all ranks, with the clusters of one rank. A
-/// collective call, before any product of the graph. Throws Error where adj is not sharded over ranks.
-void order_shard(const Adjacency& adj);
+/// collective call, before any product of the graph.
+void order_shard(const ShardedRows& shard);
 /// Gives a part of a rank's rows, with other columns, the order of these rows.
 void order_as(const Adjacency& rows, const Adjacency& part);
 /// Gives the transpose of a rank's rows its RowOrder, and passes assume_no_locality() on. Nothing for other

@@ -28,6 +28,16 @@
 namespace rodeo::bench {
 namespace {
 
+Dataset synthetic_graph(const SyntheticOptions& preset, const EpochOptions& options) {
+  Dataset data = synthesize(preset, options.device);
+  if (options.edge_weights) {
+    const Tensor& sources = data.src.defined() ? data.src : data.indices;
+    data.edge_weight = Tensor::full({sources.numel()}, 1, DType::kF32, sources.device());
+    data.name += "-weighted";
+  }
+  return data;
+}
+
 /// A dataset whose nodes are renumbered, made once for all runs on it.
 struct Ordered {
   Dataset data;
@@ -135,6 +145,8 @@ EpochRow train_epochs(const Ordered& nodes, const TrainOptions& training, const 
 
 void measure_order(const Ordered& nodes, const EpochOptions& options, const Limits& limits,
                    const Communicator& ranks, std::vector<EpochRow>& rows) {
+  const std::vector<Aggregation> forms =
+      ranks.size() > 1 ? options.aggregation : std::vector{Aggregation::kAuto};  // one rank exchanges nothing
   for (const std::string& model : options.models) {
     TrainOptions training = published_options(model);
     training.attention = options.attention;
@@ -152,8 +164,11 @@ void measure_order(const Ordered& nodes, const EpochOptions& options, const Limi
           for (const Precision precision : options.precisions) {
             training.precision = precision;
             set_allow_tf32(precision == Precision::kTf32);
-            rows.push_back(train_epochs(nodes, training, options, limits, ranks));
-            print_epoch_row(rows.back());
+            for (const Aggregation form : forms) {
+              training.aggregation = form;
+              rows.push_back(train_epochs(nodes, training, options, limits, ranks));
+              print_epoch_row(rows.back());
+            }
           }
         }
       }
@@ -183,7 +198,7 @@ void run(EpochOptions options, const Communicator& ranks) {
       continue;
     }
     for (const std::optional<bool> shuffle : options.shuffle)
-      measure_graph(synthesize(preset_in_order(size, shuffle), options.device), options, limits, ranks, rows);
+      measure_graph(synthetic_graph(preset_in_order(size, shuffle), options), options, limits, ranks, rows);
   }
   for (const std::string& path : options.files)
     measure_graph(load_dataset(path, {.need = Need::kTraining, .split = options.split}), options, limits,

@@ -48,8 +48,11 @@ cxxopts::Options describe_options() {
   add("gpus", "Numbers of GPUs, e.g. 1,2,4: one run on each, and how the epochs scale",
       cxxopts::value<Texts>(), "LIST");
   add("ranks", "The same with processes on --device cpu", cxxopts::value<Texts>(), "LIST");
+  add("aggregation", "Over several ranks: " + aggregation_names() + ". One run of epochs in each",
+      texts("auto"), "LIST");
   add("no-cuda-graph", "On CUDA, launch every kernel by itself instead of replaying a captured CUDA graph");
   add("no-graph", "Old name of --no-cuda-graph; will be removed");
+  add("edge-weights", "Give the edges of synthetic graphs weights, which are 1");
   add("prune-rows", "Compute only the training nodes in the last layer of a GCN");
   add("roofline",
       "Also measure the memory bandwidth of the device, and print the share of its bound that GCN epochs "
@@ -65,7 +68,8 @@ cxxopts::Options describe_options() {
 EpochOptions parse_epoch_options(int argc, const char* const* argv) {
   cxxopts::Options description = describe_options();
   const cxxopts::ParseResult parsed = parse_arguments(
-      description, "--no-cuda-graph, --prune-rows, --roofline and --help take no value", argc, argv);
+      description, "--no-cuda-graph, --edge-weights, --prune-rows, --roofline and --help take no value", argc,
+      argv);
   EpochOptions options;
   if (parsed.count("help") > 0) {
     options.help = description.help();
@@ -107,6 +111,8 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv) {
   if (options.on_gpus || parsed.count("ranks") > 0)
     for (const std::string& n : list(parsed, options.on_gpus ? "gpus" : "ranks"))
       options.ranks.push_back(static_cast<int>(positive(options.on_gpus ? "gpus" : "ranks", n)));
+  for (const std::string& form : list(parsed, "aggregation"))
+    options.aggregation.push_back(parse_aggregation(form));
   const std::string device = one(parsed, "device");
   check(options.ranks.empty() || device == (options.on_gpus ? "auto" : "cpu") ||
             (options.on_gpus && device == "cuda"),
@@ -116,6 +122,7 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv) {
     fmt::print(stderr,
                "epoch_bench: --no-graph is now called --no-cuda-graph; the old name will be removed\n");
   options.cuda_graph = parsed.count("no-cuda-graph") == 0 && parsed.count("no-graph") == 0;
+  options.edge_weights = parsed.count("edge-weights") > 0;
   options.prune_rows = parsed.count("prune-rows") > 0;
   options.roofline = parsed.count("roofline") > 0;
   options.csv = one(parsed, "csv");

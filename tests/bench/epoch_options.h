@@ -26,9 +26,10 @@ struct EpochOptions {
   int epochs = 0, warmup = 0;
   int layers = 0;  // 0: the default of each model
   Device device;
-  std::vector<int> ranks;  // numbers of ranks, one after the other; empty: this process alone
-  bool on_gpus = false;    // each rank has a GPU
-  bool cuda_graph = true, roofline = false, prune_rows = false;
+  std::vector<int> ranks;                // numbers of ranks, one after the other; empty: this process alone
+  bool on_gpus = false;                  // each rank has a GPU
+  std::vector<Aggregation> aggregation;  // forms of exchange over several ranks, one after the other
+  bool cuda_graph = true, roofline = false, prune_rows = false, edge_weights = false;
   std::string csv, json;  // files to write, or empty
   std::string help;       // not empty after --help: print this and do nothing else
 };

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/launch_ranks.h"
-#include "ops/plan/aggregation_cost.h"
+#include "ops/sparse/simulated_step.h"
 #include "tests/bench/arguments.h"
 #include "tests/bench/large_graph.h"
 #include "tests/bench/output_file.h"
@@ -41,19 +41,19 @@ std::string key_of(const Json& row) {
 }
 
 void print_header() {
-  fmt::print("\n{:<20} {:<5} {:>6} {:>6} {:>11} {:>9} {:>11} {:>11} {:>10} {:>18} {:>10} {:>10}\n", "graph",
-             "model", "hidden", "ranks", "epoch, ms", "speed-up", "efficiency", "sparse, ms", "GEMM, ms",
-             "communication, ms", "other, ms", "peak, GiB");
+  fmt::print("\n{:<20} {:<5} {:>6} {:>6} {:<8} {:>11} {:>9} {:>11} {:>11} {:>10} {:>18} {:>10} {:>10}\n",
+             "graph", "model", "hidden", "ranks", "form", "epoch, ms", "speed-up", "efficiency", "sparse, ms",
+             "GEMM, ms", "communication, ms", "other, ms", "peak, GiB");
 }
 
 void print_row(const Json& row, const std::string& ranks, double ms, double first, double scale,
                const StepTimes& parts, double communication, double bytes) {
   fmt::print(
-      "{:<20} {:<5} {:>6} {:>6} {:>11.3f} {:>9.2f} {:>10.0f} % {:>11.3f} {:>10.3f} {:>18.3f} {:>10.3f} "
+      "{:<20} {:<5} {:>6} {:>6} {:<8} {:>11.3f} {:>9.2f} {:>10.0f} % {:>11.3f} {:>10.3f} {:>18.3f} {:>10.3f} "
       "{:>10}\n",
       row.at("graph").get<std::string>(), row.at("model").get<std::string>(),
-      row.at("hidden").get<std::int64_t>(), ranks, ms, first / ms, 100 * first / ms / scale, parts.sparse_ms,
-      parts.gemm_ms, communication, parts.other_ms,
+      row.at("hidden").get<std::int64_t>(), ranks, row.at("aggregation").get<std::string>(), ms, first / ms,
+      100 * first / ms / scale, parts.sparse_ms, parts.gemm_ms, communication, parts.other_ms,
       bytes > 0 ? fmt::format("{:.3f}", bytes / (1 << 30)) : "-");
 }
 

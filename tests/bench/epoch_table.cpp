@@ -40,7 +40,8 @@ constexpr Column kColumns[] = {
     {"edges", [](const EpochRow& r) { return str(r.edges); }},
     {"columns", [](const EpochRow& r) { return str(r.columns); }},
     {"classes", [](const EpochRow& r) { return str(r.classes); }},
-    {"layers", [](const EpochRow& r) { return str(r.options.layers); }}};
+    {"layers", [](const EpochRow& r) { return str(r.options.layers); }},
+    {"aggregation", [](const EpochRow& r) { return std::string(name(r.options.aggregation)); }}};
 
 }  // namespace
 
@@ -62,7 +63,7 @@ void write_epoch_json(const std::vector<EpochRow>& rows, std::ostream& out) {
     for (const Column& column : kColumns) {
       const std::string text = column.text(row), name = column.name;
       const bool quoted = name == "graph" || name == "model" || name == "features" || name == "reorder" ||
-                          name == "precision";
+                          name == "precision" || name == "aggregation";
       out << comma << '"' << name << "\": ";
       if (quoted)
         out << json_string(text);

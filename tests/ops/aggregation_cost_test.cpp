@@ -1,9 +1,10 @@
+// Costs of products over ranks, against measurements.
 #include "ops/plan/aggregation_cost.h"
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
-#include "tests/support/near.h"
+#include "ops/sparse/aggregation_forms.h"
+#include "ops/sparse/simulated_step.h"
 
 namespace rodeo::test {
 namespace {
@@ -12,25 +13,17 @@ AggregationSizes reddit(int ranks, std::int64_t columns) {
   return {.ranks = ranks, .nodes = 232'965, .edges = 114'615'892, .columns = columns};
 }
 
-TEST(OpsAggregationCost, OneRankExchangesNothing) {
-  for (const Aggregation form : {Aggregation::kRows, Aggregation::kHalo, Aggregation::kColumns}) {
-    const AggregationTime time = predict_aggregation(form, reddit(1, 128));
-    EXPECT_EQ(time.exchange_ms, 0) << form;
-    EXPECT_EQ(time.bytes_received, 0) << form;
-  }
-}
-
 // docs/benchmarks: kernels.md and collectives.md, on H200.
 TEST(OpsAggregationCost, IsNearWhatWasMeasured) {
-  EXPECT_NEAR(predict_aggregation(Aggregation::kRows, reddit(1, 128)).sum_ms, 3.99, 0.4);
-  EXPECT_NEAR(predict_aggregation(Aggregation::kRows, reddit(1, 16)).sum_ms, 0.71, 0.1);
+  EXPECT_NEAR(predict_aggregation(Aggregation::kRows, reddit(1, 128)).product_ms, 3.99, 0.4);
+  EXPECT_NEAR(predict_aggregation(Aggregation::kRows, reddit(1, 16)).product_ms, 0.71, 0.1);
   EXPECT_NEAR(predict_aggregation(Aggregation::kRows, reddit(2, 128)).exchange_ms, 0.259, 0.03);
   const AggregationSizes products{.nodes = 2'449'029, .edges = 123'718'280, .columns = 32};
-  EXPECT_NEAR(predict_aggregation(Aggregation::kRows, products).sum_ms, 2.19, 0.2);
+  EXPECT_NEAR(predict_aggregation(Aggregation::kRows, products).product_ms, 2.19, 0.2);
 }
 
 TEST(OpsAggregationCost, BytesAreThoseOfTheForm) {
-  AggregationSizes sizes{.ranks = 4, .nodes = 400, .edges = 4000, .columns = 64, .halo_share = 0.1};
+  AggregationSizes sizes{.ranks = 4, .nodes = 400, .edges = 4000, .columns = 64, .halo_fraction = 0.1};
   EXPECT_EQ(predict_aggregation(Aggregation::kRows, sizes).bytes_received, 300 * 64 * 4);
   EXPECT_EQ(predict_aggregation(Aggregation::kHalo, sizes).bytes_received, 30 * 64 * 4);
   EXPECT_EQ(predict_aggregation(Aggregation::kColumns, sizes).bytes_received, 2 * 300 * 16 * 4);
@@ -38,7 +31,7 @@ TEST(OpsAggregationCost, BytesAreThoseOfTheForm) {
   EXPECT_EQ(predict_aggregation(Aggregation::kColumns, sizes).bytes_received, 2 * 300 * 12 * 4);
 }
 
-// Every rank reads all weights by columns, and its share by rows.
+// Every rank reads all weights by columns, and those of its edges by rows.
 TEST(OpsAggregationCost, EdgeWeightsAreRead) {
   AggregationSizes sizes = reddit(4, 128), weighted = sizes;
   weighted.weight_bytes = 4;
@@ -48,31 +41,32 @@ TEST(OpsAggregationCost, EdgeWeightsAreRead) {
   const double all = 4 * 114'615'892 / AggregationRates().copy_bytes;
   EXPECT_NEAR(more(Aggregation::kColumns), all, 1e-6);
   EXPECT_NEAR(more(Aggregation::kRows), all / 4, 1e-6);
-  sizes.parts = weighted.parts = 4;  // each part reads them again
-  const double sums = predict_aggregation(Aggregation::kOverlap, weighted).sum_ms -
-                      predict_aggregation(Aggregation::kOverlap, sizes).sum_ms;
+  sizes.blocks = weighted.blocks = 4;  // each block reads them again
+  const double sums = predict_aggregation(Aggregation::kOverlap, weighted).product_ms -
+                      predict_aggregation(Aggregation::kOverlap, sizes).product_ms;
   EXPECT_NEAR(sums, all, 1e-6);
 }
 
 TEST(OpsAggregationCost, ASmallHaloIsChosen) {
   AggregationSizes sizes{.ranks = 4, .nodes = 2'449'029, .edges = 123'718'280, .columns = 128};
-  sizes.halo_share = 0.02;
-  EXPECT_EQ(predict_form(sizes, false), Aggregation::kHalo);
-  sizes.halo_share = 1;
-  EXPECT_EQ(predict_form(sizes, false), Aggregation::kRows);
+  sizes.halo_fraction = 0.02;
+  EXPECT_EQ(predict_form(sizes), Aggregation::kHalo);
+  sizes.halo_fraction = 1;
+  EXPECT_GT(predict_aggregation(Aggregation::kHalo, sizes).ms(),
+            predict_aggregation(Aggregation::kRows, sizes).ms());
 }
 
 AggregationSizes products_gat(int ranks) {
-  return {.ranks = ranks, .nodes = 2'449'029, .edges = 123'718'280, .columns = 64, .heads = 8, .parts = 2};
+  return {.ranks = ranks, .nodes = 2'449'029, .edges = 123'718'280, .columns = 64, .heads = 8, .blocks = 2};
 }
 
 // docs/benchmarks/collectives.md: the sparse part of an epoch has forward and backward of 64 columns and
 // of 47.
 TEST(OpsAggregationCost, AttentionIsNearWhatWasMeasured) {
   AggregationSizes last = products_gat(1);
-  last.columns = 47, last.heads = last.parts = 1;
-  const double epoch = 2 * (predict_aggregation(Aggregation::kRows, products_gat(1)).sum_ms +
-                            predict_aggregation(Aggregation::kRows, last).sum_ms);
+  last.columns = 47, last.heads = last.blocks = 1;
+  const double epoch = 2 * (predict_aggregation(Aggregation::kRows, products_gat(1)).product_ms +
+                            predict_aggregation(Aggregation::kRows, last).product_ms);
   EXPECT_NEAR(epoch, 45.4, 5);
 }
 
@@ -86,29 +80,29 @@ TEST(OpsAggregationCost, AttentionTravelsByHeads) {
   EXPECT_EQ(received(Aggregation::kColumns, 2), 2 * 200 * 32 * 4);
   EXPECT_EQ(received(Aggregation::kColumns, 4), 2 * 300 * 16 * 4);
   // Heads are not cut: with 16 ranks, 8 have one each.
-  EXPECT_EQ(predict_aggregation(Aggregation::kColumns, products_gat(16)).sum_ms,
-            predict_aggregation(Aggregation::kColumns, products_gat(8)).sum_ms);
+  EXPECT_EQ(predict_aggregation(Aggregation::kColumns, products_gat(16)).product_ms,
+            predict_aggregation(Aggregation::kColumns, products_gat(8)).product_ms);
 }
 
-TEST(OpsAggregationCost, AttentionOverlapsWithoutItsFirstPart) {
+TEST(OpsAggregationCost, AttentionOverlapsWithoutItsFirstBlock) {
   const auto shown = [](Aggregation form) { return predict_aggregation(form, products_gat(2)).exchange_ms; };
   EXPECT_GT(shown(Aggregation::kOverlap), shown(Aggregation::kRows) / 2);
   EXPECT_LT(shown(Aggregation::kOverlap), shown(Aggregation::kRows));
   AggregationSizes whole = products_gat(2);
-  whole.heads = whole.parts = 1;
-  EXPECT_EQ(predict_form(whole, true), Aggregation::kRows);
+  whole.heads = whole.blocks = 1;
+  EXPECT_EQ(predict_form(whole), Aggregation::kRows);
 }
 
-TEST(OpsAggregationCost, PartsOfSumsAreOfWholeLines) {
-  EXPECT_EQ(sum_parts(128, 4), 4);
-  EXPECT_EQ(columns_of_part(128, 4), 32);
-  EXPECT_EQ(columns_of_part(256, 4), 64);
-  EXPECT_EQ(columns_of_part(130, 4), 64);
-  EXPECT_EQ(sum_parts(130, 4), 3);
-  EXPECT_EQ(sum_parts(41, 4), 2);
-  EXPECT_EQ(sum_parts(32, 4), 1);
-  EXPECT_EQ(sum_parts(64, 2), 1);
-  EXPECT_EQ(sum_parts(0, 4), 1);
+TEST(OpsAggregationCost, ColumnBlocksAreOfWholeLines) {
+  EXPECT_EQ(column_blocks(128, 4), 4);
+  EXPECT_EQ(columns_of_block(128, 4), 32);
+  EXPECT_EQ(columns_of_block(256, 4), 64);
+  EXPECT_EQ(columns_of_block(130, 4), 64);
+  EXPECT_EQ(column_blocks(130, 4), 3);
+  EXPECT_EQ(column_blocks(41, 4), 2);
+  EXPECT_EQ(column_blocks(32, 4), 1);
+  EXPECT_EQ(column_blocks(64, 2), 1);
+  EXPECT_EQ(column_blocks(0, 4), 1);
 }
 
 TEST(OpsAggregationCost, SimulatedStepsShrinkWithTheRanks) {
@@ -126,10 +120,21 @@ TEST(OpsAggregationCost, SimulatedStepsShrinkWithTheRanks) {
   }
 }
 
-TEST(OpsAggregationTypes, Names) {
-  EXPECT_EQ(aggregation_names(), "auto, rows, overlap, columns, halo");
-  EXPECT_EQ(parse_aggregation("halo"), Aggregation::kHalo);
-  EXPECT_THROW(parse_aggregation("all"), Error);
+TEST(OpsAggregationCost, HeadBlocksHave128BytesARow) {
+  EXPECT_EQ(head_blocks(8, 8, 4), 2);   // 4 heads of 32 bytes
+  EXPECT_EQ(head_blocks(8, 8, 2), 1);   // 128 bytes in all
+  EXPECT_EQ(head_blocks(8, 32, 4), 4);  // not 8
+  EXPECT_EQ(heads_of_block(8, 32, 4), 2);
+  EXPECT_EQ(head_blocks(1, 47, 4), 1);
+  EXPECT_EQ(head_blocks(5, 47, 4), 3);  // 2, 2 and 1 heads
+  EXPECT_EQ(head_blocks(3, 0, 4), 1);
+  for (std::int64_t heads = 1; heads < 20; ++heads)
+    for (const std::int64_t k : {1, 8, 40}) {
+      const std::int64_t each = heads_of_block(heads, k, 4);
+      EXPECT_TRUE(each == heads || each * k * 4 >= 128) << heads << " heads of " << k;
+      EXPECT_LE(head_blocks(heads, k, 4), kMostBlocks);
+      EXPECT_GE(each * head_blocks(heads, k, 4), heads);
+    }
 }
 
 }  // namespace

@@ -31,23 +31,6 @@ TEST(OpsAttentionConfig, ColumnTilesCoverAllColumns) {
     }
 }
 
-TEST(OpsAttentionConfig, PartsForOverlapHave128BytesARow) {
-  EXPECT_EQ(attention_parts(8, 8, 4), 2);   // 4 heads of 32 bytes
-  EXPECT_EQ(attention_parts(8, 8, 2), 1);   // 128 bytes in all
-  EXPECT_EQ(attention_parts(8, 32, 4), 4);  // not 8
-  EXPECT_EQ(heads_of_part(8, 32, 4), 2);
-  EXPECT_EQ(attention_parts(1, 47, 4), 1);
-  EXPECT_EQ(attention_parts(5, 47, 4), 3);  // 2, 2 and 1 heads
-  EXPECT_EQ(attention_parts(3, 0, 4), 1);
-  for (std::int64_t heads = 1; heads < 20; ++heads)
-    for (const std::int64_t k : {1, 8, 40}) {
-      const std::int64_t each = heads_of_part(heads, k, 4);
-      EXPECT_TRUE(each == heads || each * k * 4 >= 128) << heads << " heads of " << k;
-      EXPECT_LE(attention_parts(heads, k, 4), kMostParts);
-      EXPECT_GE(each * attention_parts(heads, k, 4), heads);
-    }
-}
-
 TEST(OpsAttentionConfig, LanesPerHead) {
   EXPECT_EQ(lanes_per_head(1, 1), 1);
   EXPECT_EQ(lanes_per_head(8, 4), 2);

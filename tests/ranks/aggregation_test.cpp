@@ -18,6 +18,7 @@
 #include "ops/sparse/aggregation_choice.h"
 #include "ops/sparse/graph_plans.h"
 #include "ops/spmm.h"
+#include "tests/ranks/forms.h"
 #include "tests/ranks/ranks.h"
 #include "tests/support/near.h"
 
@@ -79,9 +80,6 @@ TEST(OpsRanksOrder, LargeGraphsHaveClustersAndSoHaveTheirTransposes) {
   EXPECT_EQ(row_clusters(transpose(share.rows).adj).to_vector<std::uint8_t>(), expected);
 }
 
-constexpr Aggregation kForms[] = {Aggregation::kRows, Aggregation::kHalo, Aggregation::kOverlap,
-                                  Aggregation::kColumns, Aggregation::kAuto};
-
 /// The first half of the nodes is a ring, with a hub; no edge ends at the last nodes.
 Adjacency ring(std::int64_t nodes, bool symmetric) {
   std::vector<std::int64_t> row, col;
@@ -124,7 +122,7 @@ struct Case {
   std::vector<Shape> shapes;  // of a node or edge, without the first dimension
   std::vector<bool> of_edges;
   Shape y;
-  bool by_columns = false;
+  ProductKind kind = ProductKind::kOther;
   std::vector<Shape> parameters = {};  // operands that all ranks have, after the others
 };
 
@@ -135,6 +133,7 @@ Shape with_rows_in_front(std::int64_t rows, const Shape& shape) {
 }
 
 std::vector<Case> products() {
+  using enum ProductKind;
   const auto reduced = [](Reduce reduce) {
     return Product(
         [reduce](const Adjacency& adj, const Operands& in) { return spmm(adj, in[0], {.reduce = reduce}); });
@@ -151,31 +150,32 @@ std::vector<Case> products() {
   const auto dots = [](const Adjacency& adj, const Operands& in) { return sddmm(adj, in[0], in[1]); };
   std::vector<Case> cases;
   for (const std::int64_t n : {1, 3, 8, 41}) {
-    cases.push_back({"sum", reduced(Reduce::kSum), {{n}}, {false}, {n}, true});
-    cases.push_back({"mean", reduced(Reduce::kMean), {{n}}, {false}, {n}, true});
+    cases.push_back({"sum", reduced(Reduce::kSum), {{n}}, {false}, {n}, kSum});
+    cases.push_back({"mean", reduced(Reduce::kMean), {{n}}, {false}, {n}, kSum});
   }
   cases.push_back({"max", reduced(Reduce::kMax), {{5}}, {false}, {5}});
   const auto weighted_mean = [](const Adjacency& adj, const Operands& in) {
     return spmm(adj, in[1], in[0], {.reduce = Reduce::kMean});
   };
-  for (const std::int64_t n : {7, 70}) {  // one part for overlap, and three
-    cases.push_back({"weighted", weighted, {{n}, {}}, {false, true}, {n}});
-    cases.push_back({"weighted mean", weighted_mean, {{n}, {}}, {false, true}, {n}});
+  for (const std::int64_t n : {7, 70}) {  // one column block, and three
+    cases.push_back({"weighted", weighted, {{n}, {}}, {false, true}, {n}, kWeightedSum});
+    cases.push_back({"weighted mean", weighted_mean, {{n}, {}}, {false, true}, {n}, kWeightedSum});
   }
-  cases.push_back({"sum", reduced(Reduce::kSum), {{70}}, {false}, {70}, true});
+  cases.push_back({"sum", reduced(Reduce::kSum), {{70}}, {false}, {70}, kSum});
   cases.push_back({"heads", weighted, {{2, 7}, {2}}, {false, true}, {2, 7}});
-  // Heads: one, fewer than ranks, a multiple of them, a rest, several parts for overlap.
+  // Heads: one, fewer than ranks, a multiple of them, a remainder, several blocks of a pipeline.
   const std::vector<bool> nodes(3, false);
   for (const auto& [h, k] : {std::pair<std::int64_t, std::int64_t>{1, 5}, {2, 3}, {8, 4}, {7, 3}, {5, 20}}) {
-    cases.push_back({"attention", attention(0), {{h}, {h}, {h, k}}, nodes, {h, k}, true});
-    cases.push_back({"attention with dropout", attention(0.5), {{h}, {h}, {h, k}}, nodes, {h, k}, true});
+    cases.push_back({"attention", attention(0), {{h}, {h}, {h, k}}, nodes, {h, k}, kAttention});
+    cases.push_back(
+        {"attention with dropout", attention(0.5), {{h}, {h}, {h, k}}, nodes, {h, k}, kAttention});
     cases.push_back({"composed attention",
                      attention(0.5, AttentionForm::kComposed),
                      {{h}, {h}, {h, k}},
                      nodes,
                      {h, k},
-                     true});
-    cases.push_back({"attention of a layer", layer, {{h, k}}, {false}, {h, k}, true, {{h, k}, {h, k}}});
+                     kComposedAttention});
+    cases.push_back({"attention of a layer", layer, {{h, k}}, {false}, {h, k}, kAttention, {{h, k}, {h, k}}});
   }
   cases.push_back({"sddmm", dots, {{9}, {9}}, {false, false}, {}});
   return cases;
@@ -223,11 +223,11 @@ TEST(OpsRanksForms, AreEqualToOneRank) {
   for (const bool symmetric : {true, false})
     for (const std::int64_t nodes : {12, 400}) {
       const Adjacency graph = ring(nodes, symmetric);
-      for (const Aggregation form : kForms)
+      for (const Aggregation form : all_forms())
         for (const Case& of : products()) {
           SCOPED_TRACE(
               str(of.name, " ", of.y, ", ", form, ", ", nodes, " nodes", symmetric ? ", symmetric" : ""));
-          if (form == Aggregation::kColumns && !of.by_columns) continue;
+          if (refuses(form, of.kind, symmetric)) continue;
           for (const std::int64_t first : {std::int64_t{0}, nodes / 8 * 4})
             expect_as_on_one_rank(of, graph, form, first);
         }
@@ -246,11 +246,12 @@ TEST(OpsRanksForms, TimedChoicesAreKeptBetweenRunsAndLosersFreed) {
         Adjacency::sharded(own.shard()->rows.csr(), own.shard()->nodes, own.shard()->symmetric);
     plan_shard(*fresh.shard(), Aggregation::kAuto, /*timed=*/true, folder);
     const Tensor x = random_tensor({own.rows(), 64}, DType::kF32, device(), 1), y = spmm(fresh, x);
-    const auto& found = *shard_plan(*fresh.shard()).found;
-    ASSERT_EQ(found.choices.size(), 1u);
-    const AggregationChoice& choice = found.choices.begin()->second;
-    EXPECT_EQ(found.whole.defined(), choice.form == Aggregation::kColumns);
-    EXPECT_EQ(found.local.defined(), choice.form == Aggregation::kOverlap);
+    const AggregationChoices& choices = *shard_plan(*fresh.shard()).choices;
+    ASSERT_EQ(choices.size(), 1u);
+    const AggregationChoice& choice = choices.begin()->second;
+    for (const AggregationForm* row : aggregation_forms())
+      EXPECT_EQ(row->graphs && !row->graphs(fresh.shard()->rows).empty(),
+                row->graphs && choice.form == row->form);
     EXPECT_EQ(choice.reason, choice.predicted.size() < 2 ? "predicted"
                              : round == 0                ? "timed"
                                                          : "as timed before");
@@ -298,23 +299,29 @@ TEST(OpsRanksForms, AttentionSaysItsForm) {
 TEST(OpsRanksForms, GraphsWithoutEdges) {
   const Tensor none = Tensor::zeros({0}, DType::kI64);
   const Adjacency graph = coo_to_csr(none, none, 20, 20).adj;
-  for (const Aggregation form : kForms)
+  for (const Aggregation form : all_forms())
     for (const Case& of : products())
-      if (form != Aggregation::kColumns || of.by_columns) {
+      if (!refuses(form, of.kind, /*symmetric=*/true)) {
         SCOPED_TRACE(str(of.name, ", ", form));
         expect_as_on_one_rank(of, graph, form, 8);
       }
 }
 
-TEST(OpsRanksForms, ColumnsRefuseOtherProducts) {
-  const Adjacency own = shard(ring(40, true), partition(40, 20), device(), Aggregation::kColumns);
-  const Tensor x = Tensor::zeros({own.rows(), 3}, DType::kF32, device());
-  try {
-    spmm(own, x, {.reduce = Reduce::kMax});
-    ADD_FAILURE() << "no error";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("choose auto, rows or halo"), std::string::npos);
-  }
+TEST(OpsRanksForms, RefuseWhatTheyDoNotSupport) {
+  for (const bool symmetric : {true, false})
+    for (const Aggregation form : all_forms())
+      for (const Case& of : products()) {
+        if (!refuses(form, of.kind, symmetric)) continue;
+        SCOPED_TRACE(str(of.name, ", ", form));
+        try {
+          expect_as_on_one_rank(of, ring(40, symmetric), form, 20);
+          ADD_FAILURE() << "no error";
+        } catch (const Error& error) {
+          EXPECT_NE(std::string(error.what()).find(str("aggregation by ", form, " is for ")),
+                    std::string::npos);
+          EXPECT_NE(std::string(error.what()).find("choose auto, rows or halo"), std::string::npos);
+        }
+      }
 }
 
 TEST(OpsRanksForms, AStartedGatherIsFinishedByOtherCollectives) {
@@ -348,7 +355,7 @@ TEST(OpsRanksForms, AStartedReduceScatterIsThatOfOneCall) {
 
 TEST(OpsRanksForms, CanBeCaptured) {
   if (!device().is_cuda()) GTEST_SKIP() << "needs GPUs";
-  for (const Aggregation form : kForms) {
+  for (const Aggregation form : all_forms()) {
     const Adjacency graph = ring(4000, true);
     const Adjacency own = shard(graph, partition(4000, 2000), device(), form);
     const Tensor x = random_tensor({own.rows(), 64}, DType::kF32, device(), 1);
@@ -361,7 +368,7 @@ TEST(OpsRanksForms, CanBeCaptured) {
     const Tensor heads = x.reshape({own.rows(), 8, 8});
     const Tensor weights = random_tensor({own.num_edges()}, DType::kF32, device(), 3);
     std::vector<std::pair<Product, std::vector<Tensor>>> captures{{sum, {x}}, {attention, {heads, vectors}}};
-    if (form != Aggregation::kColumns) captures.push_back({weighted, {x, weights}});
+    if (!refuses(form, ProductKind::kWeightedSum, true)) captures.push_back({weighted, {x, weights}});
     for (const auto& [product, operands] : captures) {
       const auto run = [&] { return forward_and_backward(own, product, operands, operands[0]); };
       const auto expected = run();

@@ -8,16 +8,14 @@
 #include "core/cuda_graph.h"
 #include "ops/aggregation.h"
 #include "ops/convert.h"
-#include "ops/sparse/shard_plan.h"
+#include "ops/sparse/whole_graph.h"
 #include "ops/spmm.h"
+#include "tests/ranks/forms.h"
 #include "tests/ranks/ranks.h"
 #include "tests/support/near.h"
 
 namespace rodeo::test {
 namespace {
-
-constexpr Aggregation kForms[] = {Aggregation::kRows, Aggregation::kHalo, Aggregation::kOverlap,
-                                  Aggregation::kColumns, Aggregation::kAuto};
 
 /// Rank 0 has a third of the nodes, the others equally many, at multiples of 4.
 std::shared_ptr<const NodePartition> partition(std::int64_t nodes) {
@@ -74,7 +72,8 @@ std::vector<Tensor> forward_and_backward(const Adjacency& adj, const Tensor& wei
 TEST(OpsRanksConstantWeights, EveryFormIsEqualToOneRank) {
   for (const bool symmetric : {true, false})
     for (const std::int64_t nodes : {12, 400})
-      for (const Aggregation form : kForms) {
+      for (const Aggregation form : all_forms()) {
+        if (refuses(form, ProductKind::kConstantWeights, symmetric)) continue;
         const Shared of = share(graph_of(nodes, symmetric), form);
         for (const std::int64_t n : {1, 3, 8, 41, 70})
           for (const Reduce reduce : {Reduce::kSum, Reduce::kMean})
@@ -114,7 +113,8 @@ TEST(OpsRanksConstantWeights, ColumnsRefuseWeightsThatMayChange) {
 TEST(OpsRanksConstantWeights, GraphsWithoutEdges) {
   const Tensor none = Tensor::zeros({0}, DType::kI64);
   const Adjacency graph = coo_to_csr(none, none, 20, 20).adj;
-  for (const Aggregation form : kForms) {
+  for (const Aggregation form : all_forms()) {
+    if (refuses(form, ProductKind::kConstantWeights, true)) continue;
     const Shared of = share(graph, form);
     const Tensor x = random_tensor({of.own.rows(), 5}, DType::kF64, device(), 3);
     for (const Tensor& result : forward_and_backward(of.own, of.mine[0], x, Reduce::kSum))
@@ -133,14 +133,12 @@ TEST(OpsRanksConstantWeights, WhatIsStoredIsWhatFormsRead) {
     set_constant_weight(fresh, of.mine[0]);
     const Tensor x = random_tensor({fresh.rows(), 64}, DType::kF32, device(), 1);
     forward_and_backward(fresh, of.mine[0], x, Reduce::kSum);
-    const ShardPlan::Found& found = *shard_plan(*fresh.shard()).found;
-    ASSERT_EQ(found.choices.size(), 1u);
-    const AggregationChoice& choice = found.choices.begin()->second;
-    const bool by_columns = choice.form == Aggregation::kColumns;
+    const AggregationChoices& choices = *shard_plan(*fresh.shard()).choices;
+    ASSERT_EQ(choices.size(), 1u);
+    const AggregationChoice& choice = choices.begin()->second;
     EXPECT_TRUE(choice.predicted.contains(Aggregation::kColumns));
-    EXPECT_EQ(found.whole.defined(), by_columns);
-    EXPECT_EQ(found.transposed.defined(), by_columns);
-    EXPECT_EQ(found.weights.at(0).whole.defined(), by_columns);
+    const std::size_t stored = whole_graphs(fresh.shard()->rows).size();  // the graph and its transpose
+    EXPECT_EQ(stored, choice.form == Aggregation::kColumns ? 2u : 0u);
     EXPECT_NE(explain_aggregation(fresh).find("sum of 64 columns with constant weights, f32: "),
               std::string::npos);
   }
@@ -157,7 +155,8 @@ TEST(OpsRanksConstantWeights, WrongArguments) {
 
 TEST(OpsRanksConstantWeights, CanBeCaptured) {
   if (!device().is_cuda()) GTEST_SKIP() << "needs GPUs";
-  for (const Aggregation form : kForms) {
+  for (const Aggregation form : all_forms()) {
+    if (refuses(form, ProductKind::kConstantWeights, false)) continue;
     const Shared of = share(graph_of(4000, false), form, DType::kF32);
     const Tensor x = random_tensor({of.own.rows(), 64}, DType::kF32, device(), 1);
     const auto run = [&] { return forward_and_backward(of.own, of.mine[0], x, Reduce::kSum); };

@@ -1,0 +1,77 @@
+// The table of forms of exchange: each row is tested here without ranks, and over ranks in
+// tests/ranks/aggregation_test.cpp and constant_weight_test.cpp.
+#include "ops/sparse/aggregation_forms.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "core/error.h"
+
+namespace rodeo::test {
+namespace {
+
+std::vector<AggregationProblem> all_problems() {
+  std::vector<AggregationProblem> problems;
+  for (const auto kind :
+       {ProductKind::kOther, ProductKind::kSum, ProductKind::kConstantWeights, ProductKind::kWeightedSum,
+        ProductKind::kAttention, ProductKind::kComposedAttention}) {
+    const bool attention = kind == ProductKind::kAttention || kind == ProductKind::kComposedAttention;
+    problems.push_back({64, DType::kF32, kind, attention ? 8 : 0, 1});
+  }
+  return problems;
+}
+
+TEST(OpsAggregationForms, NamesAreThoseOfTheRows) {
+  std::set<std::string_view> names;
+  for (const AggregationForm* form : aggregation_forms()) {
+    EXPECT_TRUE(names.insert(form->name).second) << form->name << " occurs twice";
+    EXPECT_EQ(name(form->form), form->name);
+    EXPECT_EQ(parse_aggregation(form->name), form->form);
+    EXPECT_EQ(&aggregation_form(form->form), form);
+  }
+  EXPECT_EQ(aggregation_forms().front()->form, Aggregation::kRows);
+  EXPECT_EQ(aggregation_names(), "auto, rows, overlap, columns, halo");
+  EXPECT_EQ(forms_of_all_products(), "auto, rows or halo");
+  EXPECT_EQ(parse_aggregation("auto"), Aggregation::kAuto);
+  EXPECT_THROW(parse_aggregation("all"), Error);
+}
+
+TEST(OpsAggregationForms, WhatARowSupportsItComputes) {
+  for (const AggregationForm* form : aggregation_forms()) {
+    SCOPED_TRACE(form->name);
+    EXPECT_EQ(form->supports == nullptr, form->supported.empty());
+    for (const AggregationProblem& problem : all_problems())
+      for (const bool symmetric : {true, false}) {
+        if (form->supports && !form->supports(problem, symmetric)) continue;
+        SCOPED_TRACE(describe(problem));
+        const bool special = problem.kind == ProductKind::kOther ? false
+                             : problem.heads > 0                 ? form->attention != nullptr
+                                                                 : form->sum != nullptr;
+        EXPECT_TRUE(special || form->gather);
+      }
+  }
+}
+
+TEST(OpsAggregationForms, CostsGrowWithColumnsAndOneRankExchangesNothing) {
+  for (const AggregationForm* form : aggregation_forms())
+    for (const std::int64_t heads : {0, 8}) {
+      SCOPED_TRACE(form->name);
+      AggregationSizes sizes{.nodes = 232'965, .edges = 114'615'892, .columns = 64, .heads = heads};
+      const AggregationTime alone = form->cost(sizes, {});
+      EXPECT_EQ(alone.exchange_ms, 0);
+      EXPECT_EQ(alone.bytes_received, 0);
+      sizes.ranks = 2;
+      const AggregationTime two = form->cost(sizes, {});
+      EXPECT_GT(two.exchange_ms, 0);
+      EXPECT_GT(two.bytes_received, 0);
+      EXPECT_LT(two.product_ms, alone.product_ms);
+      sizes.columns = 128;
+      EXPECT_GT(form->cost(sizes, {}).ms(), two.ms());
+      EXPECT_TRUE(std::isfinite(two.ms()));
+    }
+}
+
+}  // namespace
+}  // namespace rodeo::test
