@@ -36,7 +36,7 @@ struct Call {
 std::vector<std::int64_t> encode(const Call& call, int num_ranks);
 Call decode(const std::vector<std::int64_t>& words, int num_ranks);
 
-/// Throws Error unless the calls of all ranks fit together. `calls` has one for each rank; so all ranks throw
+/// Throws Error unless the calls of all ranks fit together. `calls` has one for each rank. All ranks throw
 /// the same text.
 void check_calls(const std::vector<Call>& calls);
 

@@ -26,7 +26,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kSecondsAfterSignal = 0.5, kSecondsAfterExit = 5;
-constexpr std::size_t kMostErrorBytes = 1 << 16;  // of a rank's stderr: the last ones are kept
+constexpr std::size_t kMostErrorBytes = 1 << 16;  // the last bytes of a rank's stderr, which are kept
 
 /// The signals of a launcher, blocked and read from a file while the object exists.
 class Signals {
@@ -56,7 +56,7 @@ class Signals {
 struct Process {
   pid_t id = -1;
   bool running = false;
-  int status = 0;  // of waitpid()
+  int status = 0;  // from waitpid()
   File errors;     // reader of its stderr; none: that of this process
   std::string stderr_text;
 };
@@ -251,7 +251,7 @@ class Launcher {
   std::vector<Process> processes_;
   int report_;
   bool interrupted_ = false;
-  int stopped_code_ = 0;                  // of the first rank that a signal to this process stopped
+  int stopped_code_ = 0;                  // exit code of the first rank that a signal to this process stopped
   int failed_ = -1;                       // the rank that failed first
   std::vector<std::size_t> also_failed_;  // by themselves, before they were ended
   Clock::time_point deadline_;

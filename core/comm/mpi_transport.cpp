@@ -150,7 +150,7 @@ class Pending {
       if (requests_[i] == MPI_REQUEST_NULL) continue;
       int exited = 0;
       check_code(MPI_Iprobe(peers_[i], kExitTag, session_.comm, &exited, MPI_STATUS_IGNORE));
-      // Its last messages may still be on their way.
+      // The last messages of a rank that has exited may still be on their way.
       if (exited && waited > kSecondsForLateMessages)
         give_up(str("rank ", peers_[i], " has exited, and rank ", session_.rank, " waits for it"));
       if (waited > timeout_)
@@ -170,7 +170,7 @@ class Pending {
   std::string_view op_;
   double timeout_;
   std::vector<MPI_Request> requests_;
-  std::vector<int> peers_;  // of each request
+  std::vector<int> peers_;  // the rank of each request
   Clock::time_point progress_;
 };
 

@@ -228,9 +228,9 @@ class NcclBackend final : public Backend {
   std::shared_ptr<HostBackend> host_;
   NcclSession& session_;
   const NcclLibrary& nccl_;
-  CUstream_st* side_ = nullptr;  // as the Context's stream, never destroyed
+  CUstream_st* side_ = nullptr;  // never destroyed, nor is the Context's stream
   bool is_forked_ = false;       // collectives run on side_
-  bool is_started_ = false;      // one of them does, and uses kept_
+  bool is_started_ = false;      // a started collective runs on side_, and uses kept_
   std::vector<Tensor> kept_;
 };
 

@@ -33,7 +33,7 @@ struct Session {
   bool told_wait = false;
 
   static std::optional<Session>& current();
-  /// Of the files of notes, which the thread of tell_life() reads too.
+  /// Guards mesh.notes, which the thread of tell_life() reads too.
   static std::mutex& lock() {
     static auto& mutex = *new std::mutex;
     return mutex;
@@ -234,7 +234,7 @@ class Exchange {
   Session& session_;
   std::string_view op_;
   const CommunicatorOptions& options_;
-  std::vector<Queue> in_, out_;  // of each rank
+  std::vector<Queue> in_, out_;  // one for each rank
 };
 
 class TcpTransport final : public Transport {
