@@ -101,7 +101,7 @@ class Clone:
             presets = subprocess.run(["cmake", "--list-presets"], cwd=self.root, check=True, text=True, capture_output=True)
             if f'"{words[2]}"' not in presets.stdout:
                 raise Fault(f"there is no preset {words[2]}")
-        elif words[0] == "python3" and not os.path.exists(f"{self.root}/{words[1]}"):
+        elif words[0] == "python3" and words[1] != "-m" and not os.path.exists(f"{self.root}/{words[1]}"):
             raise Fault(f"{words[1]} does not exist")
         elif words[0].startswith("build/bin/"):
             self.check_options(words)

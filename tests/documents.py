@@ -1,7 +1,8 @@
 """What a document tells its reader to do. For docs_test.py and scripts/follow_documents.py.
 
 A block of the kind `sh` holds commands. A block after "Write `PATH`" or "Append to `PATH`" is a file that the reader writes.
-A remark behind a command says why it is skipped here: `# takes 8 minutes`, `# needs a GPU`.
+A remark behind a command says why it is skipped here: `# takes 8 minutes`, `# needs a GPU`. One with
+`# needs the Python packages NAME, ...` is skipped only where one of them is missing.
 """
 import ast
 import importlib.util
@@ -15,12 +16,23 @@ from dataclasses import dataclass
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SKIPPED = re.compile(r"takes (?:about )?(?:\d+|an?|some) (?:minutes?|hours?)[^,;:.]*"
                      r"|needs (?:a GPU|root|the network|the files|clang|PyTorch|PyG|DGL|the package \w+)")
+PACKAGES = re.compile(r"needs the Python packages? (\w+(?:, \w+)*)")
 REMARK = re.compile(r"(.*?)(?:(?:^|\s+)# (.*))?$")
 FILE_NAME = re.compile(r"[\w./-]+\.(?:h5|csv|json|npz|safetensors|svg|mtx|html)\b")
 
 
 class Fault(Exception):
     pass
+
+
+def why_skipped(remark):
+    """Why the commands of a remark are not run; empty: they are."""
+    packages = PACKAGES.search(remark or "")
+    if packages:
+        absent = [name for name in packages[1].split(", ") if not importlib.util.find_spec(name)]
+        return f"needs {', '.join(absent)} for Python" if absent else ""
+    match = SKIPPED.search(remark or "")
+    return match[0] if match else ""
 
 
 @dataclass
@@ -52,13 +64,13 @@ class Block:
                 text = text[:-1] + lines[at].lstrip()
             at += 1
             words, remark = REMARK.match(text).groups()
-            match = SKIPPED.search(remark or "")
+            why = why_skipped(remark)
             if not text.strip():
                 reason = ""  # a comment in a line of its own is for the lines up to a blank one
             elif not words.strip():
-                reason = match[0] if match else ""
+                reason = why
             else:
-                yield Command(self.line + first, words.strip(), match[0] if match else reason)
+                yield Command(self.line + first, words.strip(), why or reason)
 
 
 def blocks(text):
@@ -97,7 +109,7 @@ class Reader:
             return f"skipped, {reason}: {command.text}"
         if shlex.split(command.text)[0] in ("cd", "export", "source"):
             raise Fault(f"{command.text}: each command is run in a shell of its own")
-        self.run(command.text)
+        self.run(re.sub(r"^python3 ", f"'{sys.executable}' ", command.text))  # the one with the packages
         return f"ran {command.text}"
 
     def follow_python(self, text):

@@ -35,6 +35,8 @@ download this
 
 false              # it takes all
 cd a
+python3 -m no_such_module    # needs the Python packages os, no_such_module
+python3 -c 'import sys'      # needs the Python package sys
 ```
 
 ```python
@@ -58,9 +60,11 @@ EXPECTED = [
     (24, "skipped, needs the network: download this"),
     (26, "FAILED false"),
     (27, "FAILED cd a"),
-    (31, "skipped, needs no_such_module for Python"),
-    (36, "skipped, needs made.json: cat made.json"),
-    (37, "ran test \"$(cat count.txt)\" = 3"),
+    (28, "skipped, needs no_such_module for Python: python3 -m no_such_module"),
+    (29, "ran python3 -c 'import sys'"),
+    (33, "skipped, needs no_such_module for Python"),
+    (38, "skipped, needs made.json: cat made.json"),
+    (39, "ran test \"$(cat count.txt)\" = 3"),
 ]
 
 skipped = []
@@ -71,4 +75,4 @@ with tempfile.TemporaryDirectory() as folder:
 if done != EXPECTED:
     sys.exit("\n".join(f"got {got}\nnot {expected}" for got, expected in zip(done, EXPECTED) if got != expected)
              or f"{len(done)} results, not {len(EXPECTED)}")
-assert [command.line for command in skipped] == [16, 18, 19, 24, 36], skipped
+assert [command.line for command in skipped] == [16, 18, 19, 24, 28, 38], skipped

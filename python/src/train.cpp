@@ -318,6 +318,9 @@ void bind_train(nb::module_& m) {
         nb::arg("weights"), nb::arg("sources"), nb::arg("targets"));
   m.def("command", command, nb::arg("words"), nb::arg("starter"));
   m.def("started_as_rank", started_as_rank);
+  m.def(
+      "check_options", [](const std::string& model, const Given& given) { options_of(model, given); },
+      nb::arg("model"), nb::arg("options"));
   m.def("options_table", options_table, nb::arg("model"), nb::arg("task"));
   m.def("model_names", [] { return model_names(); });
 }
