@@ -128,12 +128,4 @@ MUTANTS = [
     ("datasets/import/ogb.cpp", "std::abs(value) > 1e9", "std::abs(value) > 1e12", "DatasetsImport*"),
     ("datasets/import/ogb.cpp", "value != std::floor(value) || ", "", "DatasetsImport*"),
     ("datasets/import/ogb.cpp", "(width > 1 && value != 0 && value != 1)", "false", "DatasetsImport*"),
-    # Sweeps
-    ("train/io/sweep_file.cpp", "whole ? source.high + 1 : source.high;", "source.high;", "TrainSweepFile*"),
-    ("train/io/sweep_file.cpp", "philox(seed, hash(source.option), i);", "philox(seed, 0, i);", "TrainSweepFile*"),
-    ("train/io/sweep_results.cpp", "LOCK_EX | LOCK_NB", "LOCK_SH | LOCK_NB", "TrainSweepResults*"),
-    ("train/io/sweep_results.cpp", "check(!cut || ", "check(true || ", "TrainSweepResults*"),
-    ("train/commands/sweep.cpp", " && outcome->exit_code != kNotFinite)", ")", "TrainSweep.*"),
-    ("train/report/sweep_report.cpp", "mean_val(trials[a]) > mean_val(trials[b])", "mean_val(trials[a]) < mean_val(trials[b])",
-     "TrainSweep.*"),
 ]

@@ -40,8 +40,8 @@ TrainOptions options_of(const std::string& model, const Given& given) {
   TrainOptions options = defaults_of(model, given);
   std::vector<GivenOption> all;
   for (const auto& [name, text] : given) {
-    for (const char* console : {"dataset", "model", "config", "explain", "profile", "per-class", "quiet",
-                                "dry-run", "parallel", "sweep", "sweep-results", "sweep-plot"})
+    for (const char* console :
+         {"dataset", "model", "config", "explain", "profile", "per-class", "quiet", "dry-run", "parallel"})
       check(name != console, "[train] ", name, " is an option of the command only: python -m rodeo");
     all.push_back({std::string(current_option_name(name)), text, ""});
   }

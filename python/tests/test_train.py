@@ -248,7 +248,6 @@ def test_seeds_have_means_and_deviations():
     assert results.predictions().shape == (60,) and set(results.weights) == set(alone.weights)
     for given, text in [({"seeds": 0}, "seeds"), ({"seeds": 2, "checkpoint": "c"}, "one run"), ({"seeds": "2"}, "seeds"),
                         ({"splits": "all"}, "masks"), ({"splits": "some"}, "splits"), ({"parallel": 2}, "command only"),
-                        ({"sweep": "s.json"}, "command only: python -m rodeo"),
                         ({"gpus": 1, "ranks": 1}, "leave one out"), ({"gpus": -1}, "gpus"), ({"task": "edge"}, "edge"),
                         ({"task": "regression"}, "floats"), ({"task": "graph"}, "set of graphs")]:
         with pytest.raises(ValueError, match=text):

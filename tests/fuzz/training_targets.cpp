@@ -1,5 +1,4 @@
-/// Files of training: weights, checkpoints, settings, sweeps and their results, and the caches of the tuners
-/// of SpMM and SDDMM.
+/// Files of training: weights, checkpoints, settings, and the caches of the tuners of SpMM and SDDMM.
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -15,8 +14,6 @@
 #include "train/io/atomic_file.h"
 #include "train/io/run_state.h"
 #include "train/io/settings.h"
-#include "train/io/sweep_file.h"
-#include "train/io/sweep_results.h"
 
 namespace rodeo::fuzz {
 namespace {
@@ -159,53 +156,6 @@ const std::string& settings_text() {
   return text;
 }
 
-const std::string& sweep_text() {
-  static const std::string text = R"({
-  "options": {"model": "gcn", "epochs": 3},
-  "grid": {"layers": [2, 3], "norm": ["none", "batch"], "residual": [true, false]},
-  "random": {"lr": {"log-uniform": [0.001, 0.1]}, "dropout": {"uniform": [0, 0.8]},
-             "hidden": {"log-int": [8, 64]}, "pre-linear": {"int": [0, 2]}, "act": ["relu", "elu"]},
-  "trials": 3, "seed": 1
-})";
-  return text;
-}
-
-const SweepResults::Shared& shared_options() {
-  static const SweepResults::Shared shared = {{"epochs", "3"}, {"model", "gcn"}};
-  return shared;
-}
-
-const std::string& sweep_results_text() {
-  static const std::string text = [] {
-    const test::TempDir dir;
-    {
-      SweepResults results(dir / "r", shared_options());
-      SweepRun run{{{"lr", "0.1", "s"}}, 0, "", -1};
-      results.add(run, {{0.5, 0.5, 0.5, 1.5}, 2, 3, 0.25, "", 0});
-      run.split = "1";
-      results.add(run, {{}, 0, 0, 0.25, "the loss is not finite", 3});
-    }
-    return read_file(dir / "r", 1 << 20);
-  }();
-  return text;
-}
-
-/// A file that is accepted can be added to, and is accepted again.
-void sweep_results(const std::string& input, std::uint64_t, const std::string& folder) {
-  const std::string path = folder + "/r.jsonl";
-  put(path, input);
-  const SweepRun run{{{"lr", "0.2", "s"}}, 0, "", -1};
-  {
-    SweepResults results(path, shared_options());
-    results.add(run, {{0.5, 0.5, 0.5, 1.5}, 2, 3, 0.25, "", 0});
-  }
-  try {
-    if (!SweepResults(path, shared_options()).find(run)) std::abort();
-  } catch (const Error&) {
-    std::abort();
-  }
-}
-
 template <class Cache>
 typename Cache::Key tuner_key(std::int64_t columns = 16) {
   if constexpr (std::is_same_v<Cache, SpmmTuningCache>)
@@ -275,9 +225,6 @@ std::span<const Target> training_targets() {
        [](const std::string& input, std::uint64_t, const std::string&) {
          model_options(input, "settings.json");
        }},
-      {"sweep", text_input<sweep_text>,
-       [](const std::string& input, std::uint64_t, const std::string&) { read_sweep(input, "sweep.json"); }},
-      {"sweep-results", text_input<sweep_results_text>, sweep_results},
       {"tuner", text_input<tuner_text<SpmmTuningCache>>, tuner<SpmmTuningCache>},
       {"sddmm-tuner", text_input<tuner_text<SddmmTuningCache>>, tuner<SddmmTuningCache>}};
   return kTargets;

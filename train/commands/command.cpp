@@ -25,7 +25,6 @@
 #include "train/commands/repeat.h"
 #include "train/commands/run_command.h"
 #include "train/commands/run_on_ranks.h"
-#include "train/commands/sweep.h"
 #include "train/report/op_report.h"
 #include "train/task/advice.h"
 #include "train/task/memory_estimate.h"
@@ -275,8 +274,7 @@ void run(const TrainOptions& options, const Communicator& ranks) {
       });
     });
   }
-  check(options.parallel == 1,
-        "--parallel is for several runs: with --sweep, --seeds, --splits all or folds");
+  check(options.parallel == 1, "--parallel is for several runs: with --seeds, --splits all or folds");
   Recorder recorder(options, /*writes=*/ranks.rank() == 0);
   try {
     const Device device = rank_device(options, ranks);
@@ -288,27 +286,6 @@ void run(const TrainOptions& options, const Communicator& ranks) {
     recorder.failed(failure.message, failure.exit_code);
     throw;
   }
-}
-
-/// `command`: of --sweep, as parse_train_options() returned it.
-void run_sweep(const TrainOptions& command, int argc, const char* const* argv, const TrainOptions& defaults,
-               const Communicator& ranks) {
-  check(ranks.size() == 1, "--sweep trains in one process, and there are ", ranks.size(),
-        " ranks: --parallel trains several runs at a time");
-  const SweepPlan plan = plan_sweep(command, [&](const auto& shared, const Trial& trial, auto& given) {
-    return parse_trial(argc, argv, defaults, shared, trial, &given);
-  });
-  if (command.dry_run) return fmt::print("{}", describe_sweep(plan));
-  const TrainOptions& common = plan.common();
-  set_allow_tf32(common.precision == Precision::kTf32);
-  if (common.threads > 0) set_num_threads(common.threads);
-  const Device device = rank_device(common, ranks);
-  const StopOnSignal signals;
-  train_sweep(plan, argv[0], [&](const TrainOptions& one, const RunHooks& hooks) {
-    if (signals.signal() != 0) throw Interrupted{signals.signal()};
-    Recorder recorder(one);
-    return train(one, device, ranks, recorder, &signals, hooks);
-  });
 }
 
 }  // namespace
@@ -337,8 +314,6 @@ int train_command(int argc, const char* const* argv, const TrainOptions& default
       if (ranks.rank() == 0) fmt::print(stderr, "{}: {}\n", program, printable(warning));
     if (!options.notice.empty())
       fmt::print("{}", options.notice);
-    else if (!options.sweep.empty())
-      run_sweep(options, argc, argv, defaults, ranks);
     else
       run(options, ranks);
   });

@@ -32,13 +32,6 @@ void add_actions(cxxopts::Options& options) {
   auto files = options.add_options("Files");
   files("config", "Options in a JSON file; the command line overrides them", text(), "FILE");
   files("print-config", "Print all options in the form of --config, and exit");
-  files("sweep", "Train with many values of options, as this JSON file says, and name the best", text(),
-        "FILE");
-  files("sweep-results",
-        "Results of --sweep: a line for each run, and what the same command need not train again "
-        "(default: FILE.results.jsonl beside FILE.json)",
-        text(), "FILE");
-  files("sweep-plot", "The validation result of each trial of --sweep, by each option", text(), "FILE.svg");
   auto output = options.add_options("Output");
   output("dry-run", "Load the data, print the model and the memory it needs, and exit");
   output("list-devices", "Print the devices, and exit");
@@ -166,23 +159,14 @@ std::vector<GivenOption> read_config(const Arguments& arguments, std::vector<std
   return given;
 }
 
-/// A command line without a trial of a sweep has no such options.
-struct TrialOptions {
-  std::vector<GivenOption> shared, trial;
-};
-
 /// The value that counts of an option that decides which others there are; its text is empty if there is
 /// none. `settings`: those that the command line overrides.
 GivenOption last_given(std::string_view name, const Arguments& arguments,
-                       const std::vector<GivenOption>& settings, const std::vector<GivenOption>& trial) {
+                       const std::vector<GivenOption>& settings) {
   GivenOption last{std::string(name), "", ""};
-  const auto override_by = [&](const std::vector<GivenOption>& options) {
-    for (const GivenOption& option : options)
-      if (option.name == name) last = option;
-  };
-  override_by(settings);
+  for (const GivenOption& option : settings)
+    if (option.name == name) last = option;
   if (const std::string given = arguments.last_value(name); !given.empty()) last = {last.name, given, ""};
-  override_by(trial);
   if (last.text.starts_with("--")) last.text.clear();
   return last;
 }
@@ -200,19 +184,18 @@ auto in_file(const std::string& file, Parse&& parse) {
 
 /// The defaults of the model and the task that are chosen on the command line or in a file.
 TrainOptions defaults_of_model(const Arguments& arguments, const std::vector<GivenOption>& settings,
-                               const std::vector<GivenOption>& trial, const TrainOptions& defaults) {
-  const GivenOption of_task = last_given("task", arguments, settings, trial);
+                               const TrainOptions& defaults) {
+  const GivenOption of_task = last_given("task", arguments, settings);
   const TaskKind task = of_task.text.empty()
                             ? TaskKind::kNode
                             : in_file(of_task.file, [&] { return parse_task(of_task.text); });
   if (!defaults.choose_model) {
-    for (const std::vector<GivenOption>* options : {&settings, &trial})
-      for (const GivenOption& option : *options)
-        check(option.name != "model" || option.text == defaults.model, option.file, ": 'model' must be ",
-              defaults.model, " for this command, got '", printable(option.text), "'");
+    for (const GivenOption& option : settings)
+      check(option.name != "model" || option.text == defaults.model, option.file, ": 'model' must be ",
+            defaults.model, " for this command, got '", printable(option.text), "'");
     return task == TaskKind::kNode ? defaults : published_options(defaults.model, task);
   }
-  const GivenOption model = last_given("model", arguments, settings, trial);
+  const GivenOption model = last_given("model", arguments, settings);
   const std::string name = model.text.empty() ? TrainOptions().model : model.text;
   return in_file(model.file, [&] {
     TrainOptions options = published_options(name, task);
@@ -252,28 +235,13 @@ std::string notice_of(const cxxopts::ParseResult& parsed, const cxxopts::Options
   return flag("version") ? str(program, " ", RODEO_VERSION, " (", RODEO_COMMIT, ")\n") : "";
 }
 
-/// The options of a sweep, of which --sweep is given.
-void set_sweep(const cxxopts::ParseResult& parsed, TrainOptions& options) {
-  check(!parsed["print-config"].as<bool>(), "--print-config prints the options of one run: not with --sweep");
-  const std::pair<const char*, std::string*> texts[] = {{"sweep", &options.sweep},
-                                                        {"sweep-results", &options.sweep_results},
-                                                        {"sweep-plot", &options.sweep_plot}};
-  for (const auto& [name, text] : texts) {
-    if (parsed.count(name) == 0) continue;
-    *text = parsed[name].as<std::string>();
-    check_option_has_value(name, *text);
-  }
-}
+}  // namespace
 
-/// `trial`: null of a command line that is no trial of a sweep.
-TrainOptions parse(int argc, const char* const* argv, const TrainOptions& defaults,
-                   const TrialOptions* trial = nullptr, std::vector<GivenOption>* all_given = nullptr) {
+TrainOptions parse_train_options(int argc, const char* const* argv, const TrainOptions& defaults) {
   std::vector<std::string> warnings;
   const Arguments arguments = rename_options(argc, argv, warnings);
   std::vector<GivenOption> given = read_config(arguments, warnings);
-  const std::vector<GivenOption> of_trial = trial ? trial->trial : std::vector<GivenOption>{};
-  if (trial) given.insert(given.end(), trial->shared.begin(), trial->shared.end());
-  TrainOptions options = defaults_of_model(arguments, given, of_trial, defaults);
+  TrainOptions options = defaults_of_model(arguments, given, defaults);
   options.warnings = std::move(warnings);
 
   const std::string program = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "train";
@@ -282,12 +250,6 @@ TrainOptions parse(int argc, const char* const* argv, const TrainOptions& defaul
   options.notice = notice_of(parsed, description, program, options, defaults);
   if (!options.notice.empty()) return options;
   options.dry_run = parsed["dry-run"].as<bool>();
-  if (!trial && parsed.count("sweep") > 0) {
-    set_sweep(parsed, options);
-    return options;
-  }
-  for (const char* of_sweep : {"sweep-results", "sweep-plot"})
-    check(trial || parsed.count(of_sweep) == 0, "--", of_sweep, " is for a sweep: give --sweep FILE too");
 
   std::vector<GivenOption> from_command_line = given_options(parsed, options);
   std::vector<std::string> strays = parsed.unmatched();
@@ -296,7 +258,6 @@ TrainOptions parse(int argc, const char* const* argv, const TrainOptions& defaul
     strays.clear();
   }
   given.insert(given.end(), from_command_line.begin(), from_command_line.end());
-  given.insert(given.end(), of_trial.begin(), of_trial.end());
   const auto is_given = [&](std::string_view name) {
     return std::any_of(given.begin(), given.end(), [&](const auto& s) { return s.name == name; });
   };
@@ -309,21 +270,7 @@ TrainOptions parse(int argc, const char* const* argv, const TrainOptions& defaul
   const bool print_config = parsed["print-config"].as<bool>();
   check(print_config || is_given("dataset"), "--dataset FILE is required; see --help");
   if (print_config) options.notice = to_json(settings_of(options), /*lines=*/true);
-  if (all_given) *all_given = std::move(given);
   return options;
-}
-
-}  // namespace
-
-TrainOptions parse_train_options(int argc, const char* const* argv, const TrainOptions& defaults) {
-  return parse(argc, argv, defaults);
-}
-
-TrainOptions parse_trial(int argc, const char* const* argv, const TrainOptions& defaults,
-                         const std::vector<GivenOption>& shared, const std::vector<GivenOption>& trial,
-                         std::vector<GivenOption>* given) {
-  const TrialOptions options{shared, trial};
-  return parse(argc, argv, defaults, &options, given);
 }
 
 }  // namespace rodeo

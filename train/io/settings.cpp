@@ -14,9 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kCommandLineOnly[] = {"config",        "print-config", "help",       "version",
-                                                 "dry-run",       "list-devices", "completion", "sweep",
-                                                 "sweep-results", "sweep-plot"};
+constexpr std::string_view kCommandLineOnly[] = {"config",  "print-config", "help",      "version",
+                                                 "dry-run", "list-devices", "completion"};
 
 Json parse_object(std::string_view text, const std::string& where) {
   Json json;

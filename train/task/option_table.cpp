@@ -232,7 +232,7 @@ void add_training(Group training, const ModelTraits& traits, TaskKind task) {
                    "Train N times, with --seed and the numbers after it, and print mean and deviation; with "
                    "--splits all N times on each split");
   training.integer(Role::kRun, "parallel", field(&TrainOptions::parallel), 1,
-                   "Train N at a time of the runs of --sweep, --seeds, --splits and folds, on one device");
+                   "Train N at a time of the runs of --seeds, --splits and folds, on one device");
   if (task == TaskKind::kNode) {
     training.add(
         Role::kRun, "splits", "all: train with each split of the file's masks, once or with each of --seeds",

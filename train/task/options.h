@@ -181,9 +181,6 @@ struct TrainOptions {
   std::string log, csv, report, trace;
   std::string tensorboard;  // folder
 
-  // A sweep trains with many values of options (train/commands/sweep.h). Command line only.
-  std::string sweep, sweep_results, sweep_plot;
-
   // Set by --help, --version, --print-config, --list-devices and --completion: the command prints this text
   // and exits.
   std::string notice;
