@@ -95,13 +95,12 @@ double width_of(const std::vector<std::string>& names) {
 
 /// The wanted ticks without those whose text would touch the one before; round values if none is wanted.
 std::vector<double> x_ticks_of(const Axes& axes, const Scale& x) {
-  if (axes.x_ticks.empty() && axes.x_names.empty()) return ticks_of(x, 8);
-  const double distance = std::max(34.0, width_of(axes.x_names));
+  if (axes.x_ticks.empty()) return ticks_of(x, 8);
+  constexpr double kDistance = 34;
   std::vector<double> wanted = axes.x_ticks, kept;
-  for (std::size_t i = 0; i < axes.x_names.size(); ++i) wanted.push_back(static_cast<double>(i));
   std::sort(wanted.begin(), wanted.end());
   for (const double tick : wanted)
-    if (tick >= x.low && tick <= x.high && (kept.empty() || x(tick) - x(kept.back()) >= distance))
+    if (tick >= x.low && tick <= x.high && (kept.empty() || x(tick) - x(kept.back()) >= kDistance))
       kept.push_back(tick);
   return kept;
 }
@@ -124,9 +123,7 @@ std::string axes_of(const Axes& axes, const Scale& x, const Scale& y) {
   for (const double tick : x_ticks_of(axes, x)) {
     out +=
         fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", x(tick), kTop, kHeight - kBottom);
-    out +=
-        text(x(tick), kHeight - kBottom + 16, "middle",
-             axes.x_names.empty() ? number(tick) : shortened(axes.x_names[static_cast<std::size_t>(tick)]));
+    out += text(x(tick), kHeight - kBottom + 16, "middle", number(tick));
   }
   out += text((kLeft + kWidth - kRight) / 2, kHeight - 8, "middle", axes.x);
   out += text(14, (kTop + kHeight - kBottom) / 2, "middle", axes.y,
@@ -238,8 +235,8 @@ std::string scatter(const Axes& axes, const std::vector<double>& x, const std::v
                     const std::vector<std::int64_t>& class_of, const std::vector<std::string>& names) {
   Range xs, ys;
   for (std::size_t i = 0; i < x.size(); ++i)
-    if (drawable(x[i], axes.log_x) && drawable(y[i], false)) xs.add(x[i]), ys.add(y[i]);
-  const Scale across = scale_of(xs.low, xs.high, kLeft, kWidth - kRight, axes.log_x, false);
+    if (drawable(x[i], false) && drawable(y[i], false)) xs.add(x[i]), ys.add(y[i]);
+  const Scale across = scale_of(xs.low, xs.high, kLeft, kWidth - kRight, false, false);
   const Scale up = scale_of(ys.low, ys.high, kHeight - kBottom, kTop, false, false);
   constexpr std::int64_t kMostInLegend = 52;
   constexpr double kLeast = 44, kDot = 26, kLine = 18;
@@ -256,7 +253,7 @@ std::string scatter(const Axes& axes, const std::vector<double>& x, const std::v
                : fmt::format("class=\"dot\" style=\"fill:hsl({},70%,50%)\"", c * 360 / classes);
   };
   for (std::size_t i = 0; i < x.size(); ++i) {
-    if (!drawable(x[i], axes.log_x) || !drawable(y[i], false)) continue;
+    if (!drawable(x[i], false) || !drawable(y[i], false)) continue;
     out += fmt::format("<circle {} cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2\"/>\n", color(class_of[i]), across(x[i]),
                        up(y[i]));
   }

@@ -16,7 +16,6 @@ struct Axes {
   bool log_x = false, log_y = false;
   bool from_zero = false;                                  // the y axis includes 0
   std::vector<double> x_ticks = {};                        // where the data are; empty: round values
-  std::vector<std::string> x_names = {};                   // of x = 0, 1, ..., instead of numbers
   double mark = std::numeric_limits<double>::quiet_NaN();  // a dashed vertical line at this x
   std::string mark_text = {};
 };
