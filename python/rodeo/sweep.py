@@ -93,6 +93,7 @@ class _Plan:
                 raise ValueError(f"--{name} is on the command line, and {self.file} tries values of it: leave one of them out")
         config = read_options(self.config) if self.config else {}
         self.options = {name: value for name, value in {**config, **sweep.options, **given}.items() if name not in sweep.names}
+        self.options["task"] = _task(self.options.get("task", "node"))
         self.trials = [report.Trial(values, _why_refused({**self.options, **values})) for values in sweep.trials]
         if all(trial.failure for trial in self.trials):
             raise ValueError(f"{self.file}: no trial can be trained: {self.trials[0].failure}")
@@ -115,8 +116,8 @@ class _Plan:
         """(trial, run, options) of all runs of the trials that were not refused."""
         jobs = []
         for trial in trials:
-            options = {"task": "node", **self.options, **trial.values}
-            options = {name: value for name, value in options.items() if name not in _SEVERAL or name == "splits"}
+            options = {name: value for name, value in {**self.options, **trial.values}.items()
+                       if name not in _SEVERAL or name == "splits"}
             dataset = _load(options["dataset"]) if "splits" in options else None
             for one in _runs_of(dataset, options, seeds) if not trial.failure else ():
                 jobs.append((trial, {"options": trial.values, **{k: one[k] for k in ("split", "seed", "fold") if k in one}}, one))
@@ -134,6 +135,8 @@ class _Plan:
         config = read_options(self.config) if self.config else {}
         options = {name: value for name, value in self.options.items()
                    if name not in ("seeds", "parallel", "quiet", "log") and (name not in config or config[name] != value)}
+        if options.get("task") == "node":
+            del options["task"]
         options = {"model": "gcn", **({"config": self.config} if config else {}), **options, **trial.values, **self.threads()}
         if (seeds := len({run["seed"] for run, _ in trial.outcomes})) > 1:
             options["seeds"] = seeds
@@ -147,7 +150,7 @@ class _Plan:
 
 def _why_refused(options):
     """What is wrong with the options of a trial; empty: nothing."""
-    model, task = options.get("model", "gcn"), _task(options.get("task", "node"))
+    model, task = options.get("model", "gcn"), options["task"]
     try:
         known = {name for name, *_ in _core.options_table(model, task)}.union(_ARGUMENTS).difference(_OF_ONE_RUN)
         for name in options:
@@ -156,8 +159,7 @@ def _why_refused(options):
             if name not in known:
                 near = difflib.get_close_matches(name, known, 1)
                 return f"'{name}' is no option of {model} for task {task}" + (f": did you mean '{near[0]}'?" if near else "")
-        given = {**options, "task": task}
-        _core.check_options(model, _texts({name: value for name, value in given.items() if name not in _ARGUMENTS}))
+        _core.check_options(model, _texts({name: value for name, value in options.items() if name not in _ARGUMENTS}))
     except ValueError as error:
         return str(error)
     return "" if "dataset" in options else "'dataset' is missing: the HDF5 file"
