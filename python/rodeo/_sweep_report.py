@@ -67,7 +67,8 @@ def print_report(trials: list, best: list, again: str, quiet: bool) -> None:
     if len(best) > _MOST_TRIALS:
         print(f"and {len(best) - _MOST_TRIALS} more")
     if failed:
-        print(f"\n{len(failed)} of {len(trials)} trials failed" + (f"; the first {_MOST_FAILURES}:" if len(failed) > _MOST_FAILURES else ":"))
+        first = f"; the first {_MOST_FAILURES}" if len(failed) > _MOST_FAILURES else ""
+        print(f"\n{len(failed)} of {len(trials)} trials failed{first}:")
         for trial in failed[:_MOST_FAILURES]:
             print(f"  {describe(trial.values)}: {trial.failure}")
     print(f"\nThe best trial again:\n  {again}")

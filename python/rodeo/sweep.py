@@ -23,7 +23,8 @@ from .training import _runs_of, _task, _texts, train
 _SEVERAL = ("seeds", "splits", "parallel", "quiet")                # options of several runs
 _FREE = (*_SEVERAL, "seed", "device", "threads", "log")            # may differ from those of the results before
 _ARGUMENTS = ("dataset", "model", "gpus", "ranks", *_SEVERAL)      # no options of the trainer
-_OF_ONE_RUN = ("checkpoint", "checkpoint-every", "checkpoint-every-batches", "resume", "export", "csv", "tensorboard", "report", "trace")
+_OF_ONE_RUN = ("checkpoint", "checkpoint-every", "checkpoint-every-batches", "resume", "export", "csv", "tensorboard", "report",
+               "trace")
 
 
 def main(words: list) -> int:
@@ -241,7 +242,8 @@ def _complete(plan, store, jobs, quiet):
     missing = [job for job in jobs if not store.is_done(job[1])]
     done = len(jobs) - len(missing)
     if not quiet:
-        print(f"{len(jobs)} runs of {len({id(trial) for trial, *_ in jobs})} trials; {done} of them are done, in {plan.storage}", flush=True)
+        trials = len({id(trial) for trial, *_ in jobs})
+        print(f"{len(jobs)} runs of {trials} trials; {done} of them are done, in {plan.storage}", flush=True)
 
     def add(job, outcome):
         nonlocal done

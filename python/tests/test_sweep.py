@@ -1,7 +1,6 @@
 """python -m rodeo sweep: the trials, what goes on after a kill, and the report."""
 import csv
 import importlib.util
-import itertools
 import json
 import os
 import signal
@@ -62,7 +61,8 @@ def test_draws_have_their_distribution(trials_of):
                             (4000 * 0.4981, lambda t: t[3] < 8), (2000, lambda t: t[4] == "elu")]:
         assert sum(map(holds, trials)) == pytest.approx(expected, abs=160)
     assert {trial[2] for trial in trials} == {16, 17, 18, 19} and {1, 64} <= {trial[3] for trial in trials}
-    assert trials_of(random={"lr": {"int": [7, 7]}, "dropout": {"uniform": [0.123456789, 0.123456789]}}, trials=9) == [(7, 0.123456789)]
+    ends = {"lr": {"int": [7, 7]}, "dropout": {"uniform": [0.123456789, 0.123456789]}}
+    assert trials_of(random=ends, trials=9) == [(7, 0.123456789)]
 
 
 def test_each_draw_meets_the_whole_grid(trials_of):
@@ -115,7 +115,8 @@ class Sweep:
             raise MemoryError("out of memory")
         if lr == 9:
             raise KeyboardInterrupt
-        best = {"train": 1.0, "val": float("nan") if lr == 6 else 0.9 - abs(lr - 0.01) + seed / 100, "test": lr + seed / 100, "val_loss": 0.5}
+        val = float("nan") if lr == 6 else 0.9 - abs(lr - 0.01) + seed / 100
+        best = {"train": 1.0, "val": val, "test": lr + seed / 100, "val_loss": 0.5}
         return types.SimpleNamespace(best=best, best_epoch=4, epochs=5)
 
     def run(self, *words, code=0, options=None, **parts):
@@ -157,9 +158,9 @@ def test_wrong_options_are_named(stand_in):
     for words, text in [(("--hiden", "3"), "no trial can be trained: 'hiden' is no option of gcn for task node: did you mean 'hidden'?"),
                         (("--lr", "0.2"), "--lr is on the command line, and "), (("--export", "w"), "'export' is for one run"),
                         (("--seeds", "0"), "'seeds' must be a whole number of at least 1"), (("3",), "unexpected argument '3'"),
-                        (("--parallel", "2", "--log", "l"), "'log' is not for runs beside each other"), (("--table", "t.txt"), ".csv or .jsonl"),
-                        (("--plot", "no/p.svg"), "no/p.svg: cannot be written: no such folder"), (("--dataset", "no.h5"), "no.h5: no such file"),
-                        (("--config", "no.json"), "no.json: No such file")]:
+                        (("--parallel", "2", "--log", "l"), "'log' is not for runs beside each other"),
+                        (("--table", "t.txt"), ".csv or .jsonl"), (("--plot", "no/p.svg"), "no/p.svg: cannot be written: no such folder"),
+                        (("--dataset", "no.h5"), "no.h5: no such file"), (("--config", "no.json"), "no.json: No such file")]:
         assert text in stand_in.lr(0.1, words=words, code=2)
     assert "--lr must be a number above 0, got '-1'" in stand_in.lr(-1, code=2)
     assert sweep.main([str(stand_in.folder / "none.json")]) == 2
