@@ -30,6 +30,8 @@ class CheckpointFolder {
 
   /// The epoch of the latest checkpoint, if there is one.
   std::optional<int> latest() const;
+  /// latest() without a lock, of a folder that may not be there.
+  static std::optional<int> latest_in(const std::string& folder);
   /// Loads the latest checkpoint. Throws Error if there is none, or if it is damaged.
   Checkpoint load() const;
   /// Loads the latest checkpoint of `folder` without a lock, if there is one.

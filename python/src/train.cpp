@@ -10,11 +10,9 @@
 #include "core/context.h"
 #include "core/device.h"
 #include "core/launch_ranks.h"
-#include "core/threads.h"
 #include "train/commands/command.h"
 #include "train/commands/fit_weights.h"
-#include "train/commands/recorder.h"
-#include "train/nan_watch.h"
+#include "train/commands/train_run.h"
 #include "train/task/apply_options.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
@@ -91,16 +89,35 @@ Tensor logits_of(const NodeRun& run) {
   return in_file_order(run.task, run.model.forward().value().to(kCpu)).to(DType::kF32);
 }
 
-/// Errors of Python that a callback raises while C++ code runs without the GIL.
-struct Interruption {
-  std::optional<nb::python_error> error;
-  /// Whether Ctrl-C was pressed. Only Python's main thread sees signals.
-  bool signalled() {
+/// Calls Python for each epoch, from threads and code that run without the GIL.
+class PythonObserver : public RunObserver {
+ public:
+  explicit PythonObserver(nb::handle callback) : callback_(callback) {}
+
+  void epoch(const EpochReport& report) override {
+    nb::gil_scoped_acquire acquire;
+    try {
+      callback_(to_dict(report));
+    } catch (nb::python_error& error) {
+      error_.emplace(std::move(error));
+      throw Error("[train] the callback raised an exception");  // rethrow() raises it
+    }
+  }
+  /// Ctrl-C ends the run at once. Only Python's main thread sees signals.
+  bool stops() override {
     nb::gil_scoped_acquire acquire;
     if (PyErr_CheckSignals() == 0) return false;
-    error.emplace();
-    return true;
+    error_.emplace();
+    throw Error("[train] interrupted");
   }
+  /// Raises the error of Python that ended the run, if there is one.
+  void rethrow() {
+    if (error_) throw std::move(*error_);
+  }
+
+ private:
+  nb::handle callback_;
+  std::optional<nb::python_error> error_;
 };
 
 struct Trained {
@@ -111,106 +128,29 @@ struct Trained {
   std::vector<std::pair<std::string, double>> details;  // all test metrics of the best epoch
 };
 
-/// Process-wide and thread-local settings of a run; the destructor restores those of before.
-class RunSettings {
- public:
-  explicit RunSettings(const TrainOptions& options) : tf32_(allow_tf32()), threads_(num_threads()) {
-    set_allow_tf32(options.precision == Precision::kTf32);
-    if (options.threads > 0) set_num_threads(options.threads);
-  }
-  ~RunSettings() {
-    set_allow_tf32(tf32_);
-    set_num_threads(threads_);
-  }
-  RunSettings(const RunSettings&) = delete;
-  RunSettings& operator=(const RunSettings&) = delete;
-
- private:
-  bool tf32_;
-  int threads_;
-};
-
-Trained fit(const PyDataset& dataset, const TrainOptions& options, nb::handle callback,
-            Interruption& interruption) {
-  Trained result;
-  {
-    nb::gil_scoped_release release;
-    const PreserveDevice preserve;
-    const RunSettings settings(options);
-    const Device device = parse_device(options.device);
-    check(options.spmm_accumulate == Accumulate::kOrdered || device.is_cuda(),
-          "[train] spmm-accumulate atomic is for CUDA, got device ", device);
-    check(options.sddmm == SddmmAlgorithm::kAuto || device.is_cuda(), "[train] sddmm ", options.sddmm,
-          " is for CUDA, got device ", device);
-    Dataset data = dataset.data;
-    const bool nodes = options.task == TaskKind::kNode;
-    if (nodes && options.split.find('/') != std::string::npos)
-      data.split = random_split(data.y, options.split, options.seed);
-    else if (nodes && !options.split.empty()) {
-      std::size_t index = data.splits.size();
-      for (std::size_t i = 0; i < data.splits.size(); ++i)
-        if (options.split == std::to_string(i)) index = i;
-      check(index < data.splits.size(),
-            "[train] split must be shares such as 60/20/20, or one of the dataset's ", data.splits.size(),
-            " splits, counted from 0, got ", options.split);
-      data.split = data.splits[index];
-    }
-    Recorder recorder(options);
-    const NodeRun run = options.task == TaskKind::kLink
-                            ? make_run(std::move(data), dataset.edge_split, options, device)
-                            : make_run(std::move(data), options, device);
-    NanWatch watch;
-    std::optional<KernelTimer> timer;
-    if (!options.trace.empty() || !options.report.empty())
-      timer.emplace(device, options.trace.empty() ? 1 : 50);
-    TrainerOptions training = trainer_options(options);
-    training.timer = timer ? &*timer : nullptr;
-    training.watch = options.debug ? &watch : nullptr;
-    training.stop = [&] { return interruption.error.has_value() || interruption.signalled(); };
-    Trainer trainer = make_trainer(run, training);
-    recorder.start(run, trainer, describe(device));
-    result.summary = trainer.fit([&](const EpochReport& report) {
-      recorder.epoch(report);
-      if (report.evaluation && report.best_epoch == report.epoch) {
-        result.best = run.model.module->state_dict();
-        if (run.model.details) result.details = run.model.details();
-      }
-      nb::gil_scoped_acquire acquire;
-      try {
-        callback(to_dict(report));
-      } catch (nb::python_error& error) {
-        interruption.error.emplace(std::move(error));
-        throw Error("[train] the callback raised an exception");  // the caller raises it
-      }
-    });
-    if (!interruption.error) {
-      recorder.finish(result.summary, timer ? &*timer : nullptr);
-      if (result.best.empty()) result.best = run.model.module->state_dict();
-      run.model.module->load_state_dict(result.best);
-      result.logits = logits_of(run);
-      result.model = run.model.text;
-    }
-  }
-  return result;
+Trained fit(const PyDataset& dataset, const TrainOptions& options, PythonObserver& observer) {
+  nb::gil_scoped_release release;
+  const PreserveDevice preserve;
+  const RunSettings settings(options);
+  Recorder recorder(options, /*writes=*/true, /*keeps_best=*/true);
+  const TrainedRun trained = train_run({.dataset = dataset.data, .edge_split = dataset.edge_split}, options,
+                                       parse_device(options.device), {}, recorder, observer);
+  Module& module = *trained.run.model.module;
+  if (!recorder.best().empty()) module.load_state_dict(recorder.best());
+  return {trained.summary, module.state_dict(), logits_of(trained.run), trained.run.model.text,
+          trained.details};
 }
 
 nb::dict train(const PyDataset& dataset, const std::string& model, const Given& given, nb::handle callback) {
-  const Dataset& data = dataset.data;
   const TrainOptions options = options_of(model, given);
-  const bool graphs = options.task == TaskKind::kGraph;
-  check(graphs || data.has_features(), "[train] the dataset has no features");
-  check(options.task != TaskKind::kNode || data.y.defined(), "[train] the dataset has no labels of nodes",
-        data.graph_label.defined() ? ": it is a set of graphs, for task graph" : "");
-  check(!graphs || (data.graph_ptr.defined() && data.graph_label.defined()),
-        "[train] task graph needs a set of graphs with labels: Dataset(..., graph_ptr=, y=)");
-  Interruption interruption;
+  PythonObserver observer(callback);
   Trained trained;
   try {
-    trained = fit(dataset, options, callback, interruption);
+    trained = fit(dataset, options, observer);
   } catch (const Error&) {
-    if (!interruption.error) throw;
+    observer.rethrow();
+    throw;
   }
-  if (interruption.error) throw std::move(*interruption.error);
   const TrainSummary& summary = trained.summary;
   nb::dict result;
   result["model"] = trained.model;
@@ -222,7 +162,7 @@ nb::dict train(const PyDataset& dataset, const std::string& model, const Given& 
   result["peak_bytes"] = summary.peak_bytes;
   result["weights"] = to_dict(trained.best);
   result["logits"] = to_dlpack(trained.logits);
-  result["regression"] = options.task != TaskKind::kLink && data.regression();
+  result["regression"] = options.task != TaskKind::kLink && dataset.data.regression();
   result["task"] = std::string(name(options.task));
   nb::dict details;
   for (const auto& [metric, value] : trained.details) details[metric.c_str()] = value;

@@ -28,7 +28,7 @@ Dataset one_way() {
 NodeTask task_of(Dataset dataset, const TrainOptions& options, Device device) {
   // Edges and features are where the loader puts them.
   for (Tensor* x : {&dataset.src, &dataset.dst, &dataset.x}) *x = x->to(device);
-  return make_task(std::move(dataset), options, device, [](const Graph&) {});
+  return make_run(std::move(dataset), options, device).task;
 }
 
 TEST_P(TrainAdvice, EdgesInOneDirectionAreNamed) {

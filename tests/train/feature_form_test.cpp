@@ -52,6 +52,13 @@ Outcome train(Dataset dataset, TrainOptions options, Device device, bool graph =
   return out;
 }
 
+/// The features that a run of this dataset in memory gets.
+ChosenFeatures choose_features(Dataset& dataset, const TrainOptions& options, Device device) {
+  DataHeader data = header_of(dataset);
+  if (dataset.x.defined()) data.entries = sampled_density(dataset.x) * static_cast<double>(dataset.x.numel());
+  return convert_features(dataset, options, choose_form(options, data, device), device);
+}
+
 TrainOptions with(std::string_view model, FeatureForm form) {
   TrainOptions options = published_options(model);
   options.features = form;
@@ -133,6 +140,14 @@ TEST_P(TrainFeatures, AutoCountsAndSaysWhatItTook) {
   Dataset full = bag_of_words();
   full.x = random_tensor({300, 200}, DType::kF32, kCpu);
   EXPECT_EQ(text(full, gcn), "dense, 300 x 200");
+}
+
+// The edges that an epoch would propagate X W over count, also once the dataset has given them away.
+TEST_P(TrainFeatures, ARunCountsTheEdgesForItsForm) {
+  TrainOptions sgc = with("sgc", FeatureForm::kAuto);
+  sgc.hops = 5;  // 8 (5 (1200 + 300) + 1500) > 300 x 200
+  EXPECT_EQ(make_run(bag_of_words(), sgc, device()).task.features, "dense, 300 x 200");
+  EXPECT_EQ(make_run(stored_sparse(), sgc, device()).task.features, "dense, 300 x 200");
 }
 
 // Sparse features of a file are never written out.

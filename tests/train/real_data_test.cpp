@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "models/gcn.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "train/task/model_registry.h"
@@ -14,18 +13,12 @@ TEST(TrainRealData, CoraReachesThePublishedAccuracy) {
   TrainOptions options;
   options.dataset = test::shared_data("cora.h5");
   if (options.dataset.empty()) GTEST_SKIP() << "no shared data: cora.h5";
-  GcnGraph graph;
-  const NodeTask task = load_task(options, kCpu, [&](Graph raw) { graph = gcn_norm(raw.adj, raw.weight); });
-  EXPECT_EQ(task.num_nodes, 2708);
-  EXPECT_EQ(task.num_edges, 10556);
-  EXPECT_EQ(task.split.test.numel(), 1000);
+  const NodeRun run = load_run(options, kCpu);
+  EXPECT_EQ(run.task.num_nodes, 2708);
+  EXPECT_EQ(run.task.num_edges, 10556);
+  EXPECT_EQ(run.task.split.test.numel(), 1000);
 
-  Gcn model({.in = task.num_features, .classes = task.num_classes, .spmm = {}}, Random(options.seed));
-  const std::vector<Variable> all = model.parameters(), first = model.first_layer_parameters();
-  Trainer trainer(
-      model, [&] { return model.forward(graph, task.x); },
-      {{first, {.weight_decay = 5e-4}}, {{all.begin() + first.size(), all.end()}, {}}}, task.label,
-      task.split);
+  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split);
   const TrainSummary summary = trainer.fit();
   EXPECT_GE(summary.best.test, 0.79);
   EXPECT_GE(summary.last.test, 0.79);
@@ -57,7 +50,7 @@ TEST(TrainRealData, SgcReachesThePublishedAccuracyOnCora) {
 TEST(TrainRealData, AMissingFileIsNamed) {
   TrainOptions options;
   options.dataset = "no such folder/cora.h5";
-  const std::string error = test::error_of([&] { load_task(options, kCpu, [](Graph) {}); });
+  const std::string error = test::error_of([&] { load_run(options, kCpu); });
   EXPECT_NE(error.find(options.dataset), std::string::npos) << error;
 }
 

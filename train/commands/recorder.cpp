@@ -37,7 +37,7 @@ std::string place_of(int epoch, int batch) {
 
 struct Recorder::State {
   TrainOptions options;
-  bool writes = true;
+  bool writes = true, wants_best = false;
   std::unique_ptr<CheckpointFolder> checkpoints;
   std::unique_ptr<AtomicFile> weights, report, trace;  // opened early, written at the end
   std::unique_ptr<LineFile> log, csv;
@@ -56,7 +56,7 @@ struct Recorder::State {
   Clock::time_point saved_at{};
 
   bool reports() const { return !options.report.empty(); }
-  bool keeps_best() const { return checkpoints || weights || reports() || options.per_class; }
+  bool keeps_best() const { return wants_best || checkpoints || weights || reports() || options.per_class; }
 
   WeightsInfo info(int epoch, std::optional<Evaluation> evaluation) const {
     const NodeTask& task = run->task;
@@ -129,16 +129,23 @@ struct Recorder::State {
   }
 };
 
-Recorder::Recorder(const TrainOptions& options, bool writes) : state_(std::make_unique<State>()) {
+void check_checkpoint(const TrainOptions& options) {
+  if (options.checkpoint.empty() || options.resume) return;
+  const auto latest = CheckpointFolder::latest_in(options.checkpoint);
+  check(!latest, options.checkpoint, ": has a checkpoint of epoch ", latest.value_or(0),
+        ": --resume goes on from it; for a new run name another folder");
+}
+
+Recorder::Recorder(const TrainOptions& options, bool writes, bool keeps_best)
+    : state_(std::make_unique<State>()) {
   State& s = *state_;
   s.options = options;
   s.writes = writes;
+  s.wants_best = keeps_best;
   if (!writes) return;
   if (!options.checkpoint.empty()) {
     s.checkpoints = std::make_unique<CheckpointFolder>(options.checkpoint);
-    const auto latest = s.checkpoints->latest();
-    check(!latest || options.resume, options.checkpoint, ": has a checkpoint of epoch ", latest.value_or(0),
-          ": --resume goes on from it; for a new run name another folder");
+    check_checkpoint(options);
   }
   if (!options.export_file.empty()) s.weights = std::make_unique<AtomicFile>(options.export_file);
   if (!options.report.empty()) s.report = std::make_unique<AtomicFile>(options.report);
@@ -266,6 +273,10 @@ void Recorder::finish(const TrainSummary& summary, KernelTimer* timer) {
   }
   if (s.log)
     s.log->line(end_line(s.options, s.run->task, summary, s.classes ? classes_json(*s.classes) : ""));
+}
+
+const StateDict& Recorder::best() const {
+  return state_->best;
 }
 
 const std::optional<ClassReport>& Recorder::classes() const {

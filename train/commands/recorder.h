@@ -14,13 +14,17 @@
 
 namespace rodeo {
 
+/// Throws Error for a folder that has a checkpoint although options.resume is false. Writes nothing.
+void check_checkpoint(const TrainOptions& options);
+
 class Recorder {
  public:
   /// Opens all output files, so that one that cannot be written fails before training. Throws Error for that,
   /// and for a folder that has a checkpoint although options.resume is false.
   /// A rank that does not write (of several) opens and writes no file. It reads the checkpoint to resume
   /// from.
-  explicit Recorder(const TrainOptions& options, bool writes = true);
+  /// keeps_best: best() is wanted.
+  explicit Recorder(const TrainOptions& options, bool writes = true, bool keeps_best = false);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -41,6 +45,8 @@ class Recorder {
   void epoch(const EpochReport& report);
   /// Writes the last checkpoint, weights, report, trace and log lines. `timer` observed the profiled steps.
   void finish(const TrainSummary& summary, KernelTimer* timer = nullptr);
+  /// Weights of the best epoch so far; empty if none was evaluated, or if nothing needs them.
+  const StateDict& best() const;
   /// After finish(), with options.per_class: scores of the test nodes in the best epoch, of the last one if
   /// there is none. Nothing where nothing was evaluated.
   const std::optional<ClassReport>& classes() const;

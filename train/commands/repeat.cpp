@@ -139,6 +139,11 @@ int threads_of_a_run(const TrainOptions& options, std::size_t count) {
   return std::max(1, num_threads() / std::min(options.parallel, static_cast<int>(count)));
 }
 
+void check_repeated(const TrainOptions& options) {
+  check_files_of_runs(options, "--seeds and --splits");
+  splits_to_run(options);
+}
+
 void train_repeated(const TrainOptions& options, const TrainOne& train) {
   check_files_of_runs(options, "--seeds and --splits");
   const std::vector<std::string> splits = splits_to_run(options);

@@ -33,6 +33,8 @@ struct PlannedRun {
 std::vector<std::string> splits_to_run(const TrainOptions& options);
 /// A run for each split, each seed (options.seed, and the numbers after it) and each fold, in this order.
 std::vector<PlannedRun> runs_of(const TrainOptions& options, const std::vector<std::string>& splits);
+/// Throws Error for what train_repeated() refuses before the first run.
+void check_repeated(const TrainOptions& options);
 /// Throws Error for options that write files of one run, saying what makes them several: "--seeds and
 /// --splits".
 void check_files_of_runs(const TrainOptions& options, const std::string& several);

@@ -43,7 +43,7 @@ std::optional<int> epoch_of(const fs::path& path) {
   return error == std::errc{} && end == last ? std::optional(epoch) : std::nullopt;
 }
 
-std::optional<int> latest_in(const std::string& folder) {
+std::optional<int> latest_epoch(const std::string& folder) {
   std::optional<int> latest;
   for (const fs::path& path : entries(folder))
     if (const auto epoch = epoch_of(path)) latest = std::max(latest.value_or(0), *epoch);
@@ -94,7 +94,7 @@ CheckpointFolder::~CheckpointFolder() {
 }
 
 std::optional<int> CheckpointFolder::latest() const {
-  return latest_in(folder_);
+  return latest_epoch(folder_);
 }
 
 Checkpoint CheckpointFolder::load() const {
@@ -103,9 +103,12 @@ Checkpoint CheckpointFolder::load() const {
   return *std::move(checkpoint);
 }
 
-std::optional<Checkpoint> CheckpointFolder::read(const std::string& path) {
+std::optional<int> CheckpointFolder::latest_in(const std::string& folder) {
   std::error_code none;
-  if (!fs::is_directory(path, none)) return std::nullopt;
+  return fs::is_directory(folder, none) ? latest_epoch(folder) : std::nullopt;
+}
+
+std::optional<Checkpoint> CheckpointFolder::read(const std::string& path) {
   const auto epoch = latest_in(path);
   if (!epoch) return std::nullopt;
   const std::string folder = folder_of(path, *epoch) + "/";
@@ -145,7 +148,7 @@ void CheckpointFolder::save(const Checkpoint& checkpoint) {
 std::string find_weights(const std::string& path) {
   std::error_code none;
   if (!fs::is_directory(path, none)) return path;
-  const auto epoch = latest_in(path);
+  const auto epoch = latest_epoch(path);
   check(epoch.has_value(), path, ": there is no checkpoint");
   return folder_of(path, *epoch) + "/" + kBest;
 }

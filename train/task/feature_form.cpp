@@ -13,41 +13,6 @@
 namespace rodeo {
 namespace {
 
-/// The density of a sample of rows: converting all of x to CSR could take more memory than x.
-double sampled_density(const Tensor& x) {
-  constexpr std::int64_t kParts = 16, kRows = 64;
-  const std::int64_t rows = x.dim(0);
-  std::int64_t entries = 0, elements = 0;
-  for (std::int64_t part = 0; part < kParts; ++part) {
-    const std::int64_t begin = rows * part / kParts,
-                       end = std::min(rows * (part + 1) / kParts, begin + kRows);
-    if (begin == end) continue;
-    const Tensor sample = x.slice(begin, end);
-    entries += dense_to_csr(sample).adj.num_edges();
-    elements += sample.numel();
-  }
-  return elements == 0 ? 1 : static_cast<double>(entries) / static_cast<double>(elements);
-}
-
-/// Whether an epoch that propagates X W is cheaper than one that multiplies a kept S^K X, which is dense.
-bool propagates_fast(const Dataset& dataset, double entries, const TrainOptions& options) {
-  constexpr double kSparsePerDense = 8;  // time of a multiplication in a sparse product, in a dense one 1
-  const double sums = options.hops * static_cast<double>(dataset.num_edges() + dataset.num_nodes);
-  return kSparsePerDense * (sums + entries) <
-         static_cast<double>(dataset.num_nodes) * static_cast<double>(dataset.num_features);
-}
-
-bool should_use_sparse(const Dataset& dataset, const TrainOptions& options, Device device) {
-  if (options.features != FeatureForm::kAuto) return options.features == FeatureForm::kSparse;
-  if (!dense_features_reason(options).empty()) return false;
-  const double elements = static_cast<double>(dataset.num_nodes) * static_cast<double>(dataset.num_features);
-  const double entries = dataset.x_sparse.defined() ? static_cast<double>(dataset.x_sparse.indices.numel())
-                                                    : elements * sampled_density(dataset.x);
-  if (traits_of(options).keeps_propagated && !propagates_fast(dataset, entries, options)) return false;
-  return dataset.x_sparse.defined() ||
-         entries < elements * (device.is_cuda() ? kSparseBelowOnCuda : kSparseBelowOnCpu);
-}
-
 Features as_sparse(Dataset& dataset, Device device) {
   if (!dataset.x_sparse.defined()) {
     const WeightedAdjacency entries = dense_to_csr(std::exchange(dataset.x, {}).to(device));
@@ -60,17 +25,6 @@ Features as_sparse(Dataset& dataset, Device device) {
 }
 
 }  // namespace
-
-FeatureForm choose_feature_form(const Dataset& dataset, const TrainOptions& options, Device device) {
-  if (!should_use_sparse(dataset, options, device)) return FeatureForm::kDense;
-  const std::string reason = dense_features_reason(options);
-  check(reason.empty(), "--features sparse: ", reason);
-  return FeatureForm::kSparse;
-}
-
-ChosenFeatures choose_features(Dataset& dataset, const TrainOptions& options, Device device) {
-  return convert_features(dataset, options, choose_feature_form(dataset, options, device), device);
-}
 
 ChosenFeatures convert_features(Dataset& dataset, const TrainOptions& options, FeatureForm form,
                                 Device device) {

@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "datasets/hdf5_check.h"
 #include "train/task/counted.h"
 #include "train/task/graph_objective.h"
 #include "train/task/rank_share.h"
@@ -167,17 +166,6 @@ NodeRun make_graph_prediction_run(Dataset dataset, const TrainOptions& options, 
         ": has no /graph_ptr: weights of --task graph need a set of graphs");
   dataset.graph_label = Tensor::zeros({dataset.num_graphs()}, DType::kI64);
   return build_graph_run(std::move(dataset), options, device, std::nullopt);
-}
-
-NodeRun load_graph_run(const TrainOptions& options, Device device, const Communicator& ranks) {
-  check_hdf5_file(options.dataset);
-  Dataset dataset;
-  const double load_ms = timed(kCpu, [&] { dataset = load_dataset(options.dataset); });
-  check(dataset.graph_ptr.defined() && dataset.graph_label.defined(), options.dataset,
-        ": has no /graph_ptr and /graph_y: --task graph needs a set of graphs");
-  NodeRun run = make_graph_run(std::move(dataset), options, device, ranks);
-  run.task.load_ms = load_ms;
-  return run;
 }
 
 }  // namespace rodeo

@@ -16,15 +16,13 @@ namespace rodeo {
 /// Throws Error for k outside [0, folds), and a part without a graph.
 Split fold_split(const Tensor& label, int folds, int k, std::uint64_t seed);
 
-/// Loads options.dataset, a set of graphs, and builds options.model for fold options.fold. The run's labels
+/// Builds options.model for fold options.fold of a set of graphs. The run's labels
 /// and split are of graphs; its objective trains on mini-batches in a new order in each epoch, and evaluates
-/// all graphs at once. Over several ranks each loads the whole set, and computes shares of batches and of
-/// evaluations. Throws Error as load_dataset does, and for a file without graphs or labels of graphs.
-NodeRun load_graph_run(const TrainOptions& options, Device device, const Communicator& ranks = {});
-/// The same for a dataset in memory.
+/// all graphs at once. Over several ranks each has the whole set, and computes shares of batches and of
+/// evaluations. Throws Error for a dataset without graphs or labels of graphs.
 NodeRun make_graph_run(Dataset dataset, const TrainOptions& options, Device device,
                        const Communicator& ranks = {});
-/// The same without labels, folds and objective, for predictions of dataset.num_classes classes.
+/// make_graph_run() without labels, folds and objective, for predictions of dataset.num_classes classes.
 NodeRun make_graph_prediction_run(Dataset dataset, const TrainOptions& options, Device device);
 
 }  // namespace rodeo

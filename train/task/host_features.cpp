@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <vector>
 
 #include "core/device.h"
@@ -87,7 +88,7 @@ double convert_pieces(const FeatureRows& from, const Tensor& to, const TrainOpti
   for (std::int64_t begin = host.rank * piece; begin < rows; begin += host.size * piece) {
     const std::int64_t end = std::min(rows, begin + piece);
     Dataset part;
-    part.x = from(begin, end);
+    part.x = from.read(begin, end);
     const ChosenFeatures some = convert_features(part, options, FeatureForm::kDense, to.device());
     to.slice(begin, end).copy_from(some.x.input().value());
     squares += some.row_norm * some.row_norm * static_cast<double>(end - begin);

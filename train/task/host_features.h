@@ -2,26 +2,23 @@
 /// --features-on, --feature-cache.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "ops/row_cache.h"
 #include "train/mini_batches.h"
+#include "train/task/data_source.h"
 #include "train/task/disk_features.h"
 #include "train/task/feature_form.h"
 #include "train/task/options.h"
 
 namespace rodeo {
 
-/// Rows [begin, end) of dense features, f32 on the host or the device.
-using FeatureRows = std::function<Tensor(std::int64_t begin, std::int64_t end)>;
-
 /// Features of `rows` nodes on the device, normalised and converted part by part: the bits of
 /// convert_features(), without a second copy of all rows.
 ChosenFeatures features_in_pieces(const FeatureRows& from, std::int64_t rows, std::int64_t columns,
                                   const TrainOptions& options, Device device);
-/// The same in page-locked memory that the ranks of a host share: each converts some of the parts. All ranks
-/// call it.
+/// Converts as features_in_pieces(), into page-locked memory that the ranks of a host share: each converts
+/// some of the parts. All ranks call it.
 ChosenFeatures features_of_host(const FeatureRows& from, std::int64_t rows, std::int64_t columns,
                                 const TrainOptions& options, Device device, const Communicator& ranks);
 
@@ -34,7 +31,7 @@ struct HottestRows {
   double share = 0;  // of the reads that were counted, those of cached rows
 };
 HottestRows hottest_rows(const Tensor& x, const MiniBatchTraining& training, const TrainOptions& options);
-/// The same of features in the file; `x` is given the cache.
+/// The cache of features in the file; `x` is given the cache.
 HottestRows hottest_rows(DiskFeatures& x, const MiniBatchTraining& training, const TrainOptions& options);
 
 /// "in host memory, page-locked 26.50 GiB; the device has 31.2 % of the rows, for 78.4 % of the reads".

@@ -92,6 +92,7 @@ double measure(const NodeRun& run, TrainOptions options, std::int64_t n, bool sy
   const OneThread one_thread;
   options.undirected = false;
   options.batch = 0;
+  options.split.clear();
   // The small graph has one class.
   options.metric = NodeMetric::kAccuracy;
   options.class_weights.clear();

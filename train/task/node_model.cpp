@@ -2,127 +2,59 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "core/device.h"
 #include "datasets/hdf5_check.h"
-#include "ops/aggregation.h"
+#include "datasets/subset.h"
 #include "ops/all_gather.h"
-#include "ops/combine.h"
-#include "ops/convert.h"
-#include "ops/segment_reduce.h"
 #include "train/task/class_objective.h"
-#include "train/task/graph_on_host.h"
+#include "train/task/data_source.h"
 #include "train/task/graph_task.h"
 #include "train/task/link_task.h"
-#include "train/task/model_registry.h"
 #include "train/task/rank_share.h"
+#include "train/task/run_features.h"
+#include "train/task/run_graph.h"
 #include "train/task/trunk_model.h"
 
 namespace rodeo {
 namespace {
 
-/// Edge features of adj + I: those of an added self loop are the means over the edges of its row, as in PyG.
-Tensor looped_attr(const Graph& graph, const CooResult& looped) {
-  const Tensor means = segment_reduce(graph.attr, graph.adj.csr().row_ptr, Reduce::kMean);
-  std::vector<std::int64_t> at = looped.edge_ids.to_vector<std::int64_t>();
-  const std::vector<std::int32_t> row = edge_rows(looped.adj).to_vector<std::int32_t>();
-  for (std::size_t e = 0; e < at.size(); ++e)
-    if (at[e] < 0) at[e] = graph.adj.num_edges() + row[e];
-  return take(concat_rows(std::vector{graph.attr, means}), Tensor::from(at, graph.attr.device()));
-}
+/// What a run is for.
+enum class Purpose { kTraining, kPrediction };
 
-ModelGraph model_graph(const Graph& graph, GraphInput input, Precision precision) {
-  ModelGraph out{graph.adj, {}, graph.weight.defined(), graph.attr};
-  if (input == GraphInput::kSelfLoops) {
-    const CooResult looped = add_self_loops(graph.adj);
-    out.adj = looped.adj;
-    if (graph.attr.defined()) out.edge_attr = looped_attr(graph, looped);
+/// --split of a dataset in memory; load_dataset() does it for a file.
+void choose_split(Dataset& dataset, const TrainOptions& options) {
+  if (options.split.empty()) {
+    const auto& [train, val, test] = dataset.split;
+    check(train.defined() && val.defined() && test.defined(), dataset.name,
+          ": has no masks: training needs them, or a split such as 60/20/20");
+    return;
   }
-  if (out.edge_attr.defined()) out.edge_attr = out.edge_attr.to(activation_dtype(precision));
-  if (input == GraphInput::kGcnNorm) {
-    out.normalized = gcn_norm(graph.adj, graph.weight);
-    out.normalized.weight = out.normalized.weight.to(activation_dtype(precision));
-    out.adj = out.normalized.adj;
+  if (options.split.find('/') != std::string::npos) {
+    dataset.split = random_split(dataset.y, options.split, options.seed);
+    return;
   }
-  return out;
+  std::size_t index = 0;
+  while (index < dataset.splits.size() && options.split != std::to_string(index)) ++index;
+  check(index < dataset.splits.size(), "--split must be percentages such as 60/20/20, or one of the ",
+        dataset.splits.size(), " splits of ", dataset.name, ", counted from 0, got ", options.split);
+  dataset.split = dataset.splits[index];
 }
 
-GraphInput graph_input(const TrainOptions& options) {
-  const GraphInput input = traits_of(options).graph;
-  if (input == GraphInput::kPlain && options.sage_loops) return GraphInput::kSelfLoops;
-  return input == GraphInput::kSelfLoops && !options.self_loops ? GraphInput::kPlain : input;
-}
-
-/// Edge weights of the dataset are not trained.
-void keep_constant(const GcnGraph& graph) {
-  if (graph.weight.defined()) set_constant_weight(graph.adj, graph.weight);
-}
-
-/// The rank's rows of a graph on the host.
-ModelGraph rank_share(const ModelGraph& graph, const std::shared_ptr<const NodePartition>& nodes,
-                      Device device, Aggregation form) {
-  ModelGraph share{shard(graph.adj, nodes, device, form), {}, graph.weighted, {}};
-  const auto own = [&](const Tensor& x, std::int64_t begin, std::int64_t end) {
-    return x.defined() ? x.slice(begin, end).clone().to(device) : x;
-  };
-  const std::int64_t begin = nodes->first_row(), end = begin + nodes->num_rows();
-  const auto* row_ptr = graph.adj.csr().row_ptr.data<std::int64_t>();
-  if (graph.normalized.adj.defined())
-    share.normalized = {share.adj, own(graph.normalized.weight, row_ptr[begin], row_ptr[end]),
-                        own(graph.normalized.scale, begin, end)};
-  keep_constant(share.normalized);
-  return share;
-}
-
-/// The same from the rank's rows.
-ModelGraph rank_share(const EdgeShare& share, GraphInput input, const TrainOptions& options, Device device) {
-  const EdgeShare rows = input == GraphInput::kPlain ? share : with_self_loops(share);
-  Csr csr = rows.rows;
-  csr.row_ptr = csr.row_ptr.to(device), csr.col = csr.col.to(device);
-  ModelGraph out{Adjacency::sharded(csr, share.nodes, share.symmetric), {}, share.weight.defined(), {}};
-  prepare_shard(out.adj, options.aggregation);
-  if (input == GraphInput::kGcnNorm) {
-    const Tensor scale = inverse_sqrt_degrees(Adjacency::trusted(rows.rows), rows.weight);
-    out.normalized = {out.adj, rows.weight.to(device).to(activation_dtype(options.precision)),
-                      scale.to(device)};
-    keep_constant(out.normalized);
-  }
-  return out;
-}
-
-/// load(prepare, over) returns the task after it has called prepare(graph).
-template <class Load>
-NodeRun build_run(const TrainOptions& options, Device device, const Communicator& all, Load&& load,
-                  Adjacency* plain = nullptr) {
-  const Communicator ranks = options.batch > 0 ? Communicator() : all;  // that cut the graph
-  const ModelEntry& entry = find_model(options.model);
-  NodeRun run;
-  ModelGraph graph;
-  RankRun over{ranks, 0, {}, {}, {}, {}};
-  const bool is_shared = ranks.size() > 1;
-  const auto prepare = [&](const Graph& from) {
-    graph = model_graph(from, graph_input(options), options.precision);
-    if (!is_shared && from.adj.device() != device) graph = graph_on_host(graph, from, device);
-    if (plain) *plain = from.adj;
-    if (!is_shared) return;
-    const Tensor& row_ptr = graph.adj.csr().row_ptr;
-    over.partition =
-        partition_nodes({row_ptr.data<std::int64_t>(), static_cast<std::size_t>(row_ptr.numel())},
-                        over.dense_features, ranks);
-    graph = rank_share(graph, over.partition, device, options.aggregation);
-  };
-  over.prepare = [&](const EdgeShare& share) {
-    over.partition = share.nodes;
-    graph = rank_share(share, graph_input(options), options, device);
-  };
-  run.task = load(prepare, is_shared ? &over : nullptr);
-  if (options.batch > 0) run.task.ranks = all;
-  run.model = (uses_trunk(options) ? make_trunk : entry.make)(options, run.task, graph);
-  run.model.adj = is_shared ? graph.adj.shard()->rows : graph.adj;
-  run.model.algorithms += fmt::format(", precision {}", name(options.precision));
-  if (run.task.x.is_sparse()) run.model.algorithms += ", features sparse";
-  return run;
+/// Takes the validation and test edges out of the dataset.
+EdgeSplit split_edges(Dataset& dataset, const DataSource& source, const TrainOptions& options,
+                      const Communicator& ranks) {
+  const EdgeSplit given =
+      source.in_file() ? load_edge_split(source.file, dataset.num_nodes) : source.edge_split;
+  const EdgeSplit split = take_edge_split(
+      dataset, given, {.parts = options.edge_split, .symmetrize = options.undirected, .seed = options.seed});
+  check_same_data({split.train.src, split.train.dst, split.val.src, split.val.dst, split.test.src,
+                   split.test.dst, split.val_negative.src, split.test_negative.src},
+                  ranks);
+  return split;
 }
 
 /// Labels and masks that a NodeTask needs and a model of embeddings does not read.
@@ -134,88 +66,137 @@ void set_placeholders(Dataset& dataset, std::int64_t columns) {
   dataset.split = {nobody, nobody, nobody};
 }
 
-/// `graph`: of the messages, as the dataset has it.
-NodeRun build_link_run(Dataset dataset, const TrainOptions& options, Device device, Adjacency* graph,
-                       const Communicator& ranks = {}) {
-  set_placeholders(dataset, options.embedding);
-  NodeRun run = build_run(
-      options, device, ranks,
-      [&](const auto& prepare, RankRun* over) {
-        return make_task(std::move(dataset), options, device, prepare, over);
-      },
-      graph);
+void reorder(Dataset& dataset, const TrainOptions& options, NodeTask& task) {
+  constexpr std::int64_t kWindow = 1024;
+  const double before = near_edges(dataset, kWindow);
+  task.reorder_ms = timed(kCpu, [&] {
+    task.order = node_order(dataset, options.reorder, options.undirected);
+    dataset = select_nodes(dataset, task.order);
+  });
+  task.reorder = fmt::format("{}, edges within 1,024 places {:.1f} % -> {:.1f} %", name(options.reorder),
+                             100 * before, 100 * near_edges(dataset, kWindow));
+}
+
+void find_majority(const Dataset& dataset, NodeTask& task) {
+  if (dataset.multi_label() || dataset.regression() || dataset.split.test.numel() == 0) return;
+  std::vector<std::int64_t> count(static_cast<std::size_t>(dataset.num_classes));
+  const auto* label = dataset.y.data<std::int64_t>();
+  for (const std::int64_t node : dataset.split.test.to_vector<std::int64_t>())
+    ++count.at(static_cast<std::size_t>(label[node]));
+  const auto largest = std::max_element(count.begin(), count.end());
+  task.majority_class = largest - count.begin();
+  task.majority = static_cast<double>(*largest) / static_cast<double>(dataset.split.test.numel());
+}
+
+/// Sizes, names and the majority of the whole dataset.
+void describe_data(const Dataset& dataset, const RunGraph& graph, const TrainOptions& options,
+                   NodeTask& task) {
+  task.name = dataset.name;
+  task.num_nodes = dataset.num_nodes;
+  task.num_edges = graph.num_edges, task.one_way_edges = graph.one_way_edges;
+  task.num_classes = dataset.num_classes;
+  task.class_names = dataset.class_names;
+  task.split_sizes = {dataset.split.train.numel(), dataset.split.val.numel(), dataset.split.test.numel()};
+  if (options.edge_features) task.num_edge_features = graph.model.edge_attr.dim(1);
+  find_majority(dataset, task);
+}
+
+NodeModel make_model(const TrainOptions& options, const NodeTask& task, const ModelGraph& graph) {
+  NodeModel model = (uses_trunk(options) ? make_trunk : find_model(options.model).make)(options, task, graph);
+  model.adj = task.partition ? graph.adj.shard()->rows : graph.adj;
+  model.algorithms += fmt::format(", precision {}", name(options.precision));
+  if (task.x.is_sparse()) model.algorithms += ", features sparse";
+  return model;
+}
+
+/// Scores of pairs by the embeddings that the model computes.
+void add_scores(NodeRun& run, const TrainOptions& options, Device device) {
   if (run.task.partition)
     run.model.forward = [nodes = run.task.partition, own = std::move(run.model.forward)] {
       return all_gather(*nodes, own());
     };
   add_decoder(run.model, options, device);
-  return run;
 }
 
-NodeRun make_link_run(Dataset dataset, const EdgeSplit& file, const TrainOptions& options, Device device,
-                      const Communicator& ranks = {}) {
-  const EdgeSplit split = take_edge_split(
-      dataset, file, {.parts = options.edge_split, .symmetrize = options.undirected, .seed = options.seed});
-  check_same_data({split.train.src, split.train.dst, split.val.src, split.val.dst, split.test.src,
-                   split.test.dst, split.val_negative.src, split.test_negative.src},
-                  ranks);
-  Adjacency graph;
-  NodeRun run = build_link_run(std::move(dataset), options, device, &graph, ranks);
-  add_link_objective(run, split, graph.to(device), options);
-  return run;
-}
-
-NodeRun load_link_run(const TrainOptions& options, Device device, const Communicator& ranks) {
-  check_hdf5_file(options.dataset);
+/// Carries out the plan of a run on nodes or pairs of nodes.
+NodeRun build_run(DataSource source, RunPlan plan, const TrainOptions& options, const Communicator& ranks,
+                  Purpose purpose) {
+  const Device device = plan.device;
+  const bool links = plan.task == TaskKind::kLink;
+  NodeRun run;
+  NodeTask& task = run.task;
   Dataset dataset;
-  EdgeSplit file;
-  const double load_ms = timed(kCpu, [&] {
-    dataset = load_dataset(options.dataset);
-    file = load_edge_split(options.dataset, dataset.num_nodes);
+  EdgeSplit pairs;
+  RunGraph graph;
+  while (!graph.model.adj.defined()) try {
+      task.load_ms = timed(kCpu, [&] { dataset = read_dataset(source, plan, options); });
+      if (links && purpose == Purpose::kTraining) pairs = split_edges(dataset, source, options, ranks);
+      if (links) set_placeholders(dataset, options.embedding);
+      if (plan.order != NodeOrder::kNone) reorder(dataset, options, task);
+      reset_peak_memory(device);
+      task.convert_ms = timed(device, [&] { graph = build_graph(dataset, plan, options, ranks); });
+    } catch (const OutOfMemory&) {
+      if (!source.in_file() || plan.tiers.size() == 1) throw;
+      dataset = {};
+      synchronize(device);
+      plan.tiers.erase(plan.tiers.begin());
+    }
+  task.convert_ms += timed(device, [&] {
+    describe_data(dataset, graph, options, task);
+    task.partition = graph.partition;
+    if (task.partition) dataset = rank_share(std::move(dataset), *task.partition);
+    add_features(task, dataset, plan, options, ranks);
+    task.num_features = dataset.num_features;
+    task.label = dataset.y.to(device);
+    task.split = {dataset.split.train.to(device), dataset.split.val.to(device),
+                  dataset.split.test.to(device)};
   });
-  check(dataset.has_features(), options.dataset,
-        ": /x is missing: training needs features [nodes, features]");
-  NodeRun run = make_link_run(std::move(dataset), file, options, device, ranks);
-  run.task.load_ms = load_ms;
+  task.convert_peak_bytes = memory_stats(device).peak;
+  if (!plan.partitioned) task.ranks = ranks;
+  run.model = make_model(options, task, graph.model);
+  if (links) add_scores(run, options, device);
+  if (purpose == Purpose::kPrediction) return run;
+  if (links)
+    add_link_objective(run, pairs, graph.messages.to(device), options);
+  else
+    add_class_objective(run, options);
   return run;
 }
 
 }  // namespace
 
-NodeRun load_run(const TrainOptions& options, Device device, const Communicator& ranks) {
-  if (ranks.size() > 1) check_rank_options(options);
-  if (options.task == TaskKind::kLink) return load_link_run(options, device, ranks);
-  if (options.task == TaskKind::kGraph) return load_graph_run(options, device, ranks);
-  NodeRun run = build_run(options, device, ranks, [&](const auto& prepare, RankRun* over) {
-    return load_task(options, device, prepare, over, ranks);
-  });
-  add_class_objective(run, options);
+RunPlan plan_source(const DataSource& source, const TrainOptions& options, Device device,
+                    const Communicator& ranks) {
+  if (source.in_file()) check_hdf5_file(source.file);
+  const Room room = measure_room(device, options.batch > 0 ? ranks : Communicator());
+  return plan_run(options, read_header(source), room, ranks.size());
+}
+
+NodeRun make_run(DataSource source, const TrainOptions& options, Device device, const Communicator& ranks) {
+  RunPlan plan = plan_source(source, options, device, ranks);
+  if (!source.in_file() && plan.task == TaskKind::kNode) choose_split(source.dataset, options);
+  if (plan.task != TaskKind::kGraph)
+    return build_run(std::move(source), std::move(plan), options, ranks, Purpose::kTraining);
+  Dataset dataset;
+  const double load_ms = timed(kCpu, [&] { dataset = read_dataset(source, plan, options); });
+  NodeRun run = make_graph_run(std::move(dataset), options, device, ranks);
+  run.task.load_ms = load_ms;
   return run;
+}
+
+NodeRun load_run(const TrainOptions& options, Device device, const Communicator& ranks) {
+  return make_run(DataSource{.file = options.dataset}, options, device, ranks);
 }
 
 NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device, const Communicator& ranks) {
-  if (ranks.size() > 1) check_rank_options(options);
-  if (options.task == TaskKind::kLink) return make_link_run(std::move(dataset), {}, options, device, ranks);
-  if (options.task == TaskKind::kGraph) return make_graph_run(std::move(dataset), options, device, ranks);
-  NodeRun run = build_run(options, device, ranks, [&](const auto& prepare, RankRun* over) {
-    return make_task(std::move(dataset), options, device, prepare, over, ranks);
-  });
-  add_class_objective(run, options);
-  return run;
-}
-
-NodeRun make_run(Dataset dataset, const EdgeSplit& edges, const TrainOptions& options, Device device,
-                 const Communicator& ranks) {
-  if (ranks.size() > 1) check_rank_options(options);
-  return make_link_run(std::move(dataset), edges, options, device, ranks);
+  return make_run(DataSource{.dataset = std::move(dataset)}, options, device, ranks);
 }
 
 NodeRun make_prediction_run(Dataset dataset, const TrainOptions& options, Device device) {
-  if (options.task == TaskKind::kLink) return build_link_run(std::move(dataset), options, device, nullptr);
   if (options.task == TaskKind::kGraph) return make_graph_prediction_run(std::move(dataset), options, device);
-  return build_run(options, device, {}, [&](const auto& prepare, RankRun* over) {
-    return make_task(std::move(dataset), options, device, prepare, over);
-  });
+  DataSource source{.dataset = std::move(dataset)};
+  RunPlan plan = plan_source(source, options, device);
+  return build_run(std::move(source), std::move(plan), options, {}, Purpose::kPrediction);
 }
 
 TrainerOptions trainer_options(const TrainOptions& options) {

@@ -1,20 +1,27 @@
 /// A model of the registry, bound to the dataset it is trained on.
 #pragma once
 
-#include "datasets/edge_split.h"
+#include "train/task/data_source.h"
 #include "train/task/node_run.h"
 
 namespace rodeo {
 
-/// Loads options.dataset and builds options.model for it. Throws Error as load_task does.
-/// Over several ranks: the rank's share of it, see NodeTask::partition. A collective call.
-NodeRun load_run(const TrainOptions& options, Device device, const Communicator& ranks = {});
-/// The same for a dataset in memory.
-NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device, const Communicator& ranks = {});
-/// The same for link prediction, with the edges that a file names (load_edge_split).
-NodeRun make_run(Dataset dataset, const EdgeSplit& edges, const TrainOptions& options, Device device,
+/// The plan that the functions below carry out. Throws Error as check_hdf5_file() and plan_run() do. A
+/// collective call.
+RunPlan plan_source(const DataSource& source, const TrainOptions& options, Device device,
+                    const Communicator& ranks = {});
+
+/// Loads the data and builds options.model for them. Throws Error as plan_source() and load_dataset() do.
+/// Over several ranks: the rank's nodes of it, see NodeTask::partition. A collective call.
+///   source  in memory: options.split is one of dataset.splits, or random
+NodeRun make_run(DataSource source, const TrainOptions& options, Device device,
                  const Communicator& ranks = {});
-/// The same without an objective, for predictions: messages pass over all edges.
+/// make_run() of the file options.dataset.
+NodeRun load_run(const TrainOptions& options, Device device, const Communicator& ranks = {});
+/// make_run() of a dataset in memory.
+NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device, const Communicator& ranks = {});
+/// Without an objective, for predictions: messages pass over all edges. Labels and split are not read, but
+/// must be there for --task node.
 NodeRun make_prediction_run(Dataset dataset, const TrainOptions& options, Device device);
 
 /// What the options of a command say of training. Timer, watch and stop are the caller's.

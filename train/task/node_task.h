@@ -3,23 +3,19 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/node_partition.h"
 #include "datasets/dataset.h"
 #include "ops/features.h"
-#include "train/task/edge_share.h"
 #include "train/task/options.h"
 #include "train/timing.h"
 
 namespace rodeo {
 
 class DiskFeatures;
-struct Placing;
 
 /// The training data of a run, and how long its preparation took.
 struct NodeTask {
@@ -47,7 +43,7 @@ struct NodeTask {
   bool regression() const { return label.defined() && label.dtype() == DType::kF32; }
   /// Over several ranks: x, label and split are those of the rank's nodes. Null on one rank.
   std::shared_ptr<const NodePartition> partition;
-  /// Of mini-batches, which every rank samples from the whole graph (MiniBatchTraining::ranks).
+  /// The ranks of mini-batches, which every rank samples from the whole graph (MiniBatchTraining::ranks).
   Communicator ranks;
   std::array<std::int64_t, 3> split_sizes{};  // train, val and test nodes of all ranks
   Tensor order;           // i64 [nodes], on the host: node i is node order[i] of the file; undefined: node i
@@ -57,34 +53,6 @@ struct NodeTask {
   double convert_ms = 0;  // host memory to the tensors that the model reads
   std::int64_t convert_peak_bytes = 0;  // peak device memory during the conversion
 };
-
-/// A run over several ranks.
-struct RankRun {
-  Communicator ranks;
-  std::int64_t dense_features = 0;                 // columns; set before prepare(graph)
-  std::shared_ptr<const NodePartition> partition;  // set by prepare(graph)
-  /// As prepare(graph), for the rank's rows.
-  std::function<void(const EdgeShare& share)> prepare;
-  /// Reads the rank's part of the edges where the dataset is loaded without: load_edge_part.
-  std::function<EdgePart(std::int64_t nodes)> edges;
-  /// Reads the features of nodes [begin, begin + count) where the dataset is loaded without:
-  /// load_feature_rows.
-  std::function<Tensor(std::int64_t begin, std::int64_t count)> features;
-};
-
-/// Loads options.dataset onto the device, with the nodes in the order of options.reorder. Calls
-/// prepare(graph) before the features are converted: it derives the graph that the model reads, which is on
-/// the host where --graph-on says or chooses so. With `over`, the graph is on the host, or over->prepare() is
-/// called with the rank's rows of it; either sets over->partition, and the task gets the rank's share.
-/// `ranks`: of mini-batches; all of them call it. Throws Error as load_dataset does.
-NodeTask load_task(const TrainOptions& options, Device device, const std::function<void(Graph)>& prepare,
-                   RankRun* over = nullptr, const Communicator& ranks = {});
-
-/// The same for a dataset in memory. Frees its tensors as soon as they are converted. With mini-batches, the
-/// graph may be on the host. `placing`: of mini-batches (place_features.h); null: chosen here.
-NodeTask make_task(Dataset dataset, const TrainOptions& options, Device device,
-                   const std::function<void(Graph)>& prepare, RankRun* over = nullptr,
-                   const Communicator& ranks = {}, const Placing* placing = nullptr);
 
 /// What Evaluation holds: NodeTask::metric, else "accuracy" or "micro-F1".
 std::string metric_name(const NodeTask& task);

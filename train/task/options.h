@@ -22,7 +22,7 @@ namespace rodeo {
 
 /// Where the features of mini-batches are. Rows that are read most are on the device too.
 enum class FeaturesOn {
-  kAuto,  // the first of the others that has room (train/task/batch_places.h)
+  kAuto,  // the first of the others that has room (train/task/run_plan.h)
   kDevice,
   kHost,  // in page-locked memory
   kDisk,  // in the file
@@ -33,7 +33,7 @@ FeaturesOn parse_features_on(std::string_view text);
 
 /// Where the graph is that mini-batches are sampled from.
 enum class GraphOn {
-  kAuto,  // on the device, if it has room (train/task/batch_places.h)
+  kAuto,  // on the device, if it has room (train/task/run_plan.h)
   kDevice,
   kHost,  // in page-locked memory
 };

@@ -1,0 +1,43 @@
+/// What a run is trained on: a file, or a dataset in memory.
+#pragma once
+
+#include <string>
+
+#include "core/communicator.h"
+#include "datasets/edge_split.h"
+#include "train/task/run_plan.h"
+
+namespace rodeo {
+
+struct DataSource {
+  std::string file{};      // empty: the dataset is in memory
+  Dataset dataset{};       // in memory; reading takes it
+  EdgeSplit edge_split{};  // in memory: the pairs that a file would name (load_edge_split)
+
+  bool in_file() const { return !file.empty(); }
+};
+
+/// Rows of dense features: of a tensor, else of a file.
+struct FeatureRows {
+  Tensor x;
+  std::string file;
+
+  Tensor read(std::int64_t begin, std::int64_t end) const;
+};
+
+/// Reads no array. Throws Error as Hdf5File does.
+DataHeader read_header(const DataSource& source);
+DataHeader header_of(const Dataset& dataset);
+
+/// The free memory now. Over ranks, that of the rank with the least, and a host's is cut into equal fractions
+/// for its ranks. A collective call.
+Room measure_room(Device device, const Communicator& ranks);
+
+/// Reads what the plan reads at first, or takes the dataset in memory. Throws Error as load_dataset does.
+Dataset read_dataset(DataSource& source, const RunPlan& plan, const TrainOptions& options);
+
+/// Estimates the entries of dense features from a sample of rows: converting all of x to CSR could take more
+/// memory than x.   x: f32 [nodes, features]
+double sampled_density(const Tensor& x);
+
+}  // namespace rodeo

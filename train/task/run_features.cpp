@@ -1,0 +1,93 @@
+#include "train/task/run_features.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "core/device.h"
+#include "datasets/feature_rows.h"
+#include "train/task/disk_features.h"
+#include "train/task/feature_form.h"
+#include "train/task/host_features.h"
+
+namespace rodeo {
+namespace {
+
+void add(NodeTask& task, ChosenFeatures chosen) {
+  task.x = std::move(chosen.x);
+  task.features = std::move(chosen.text);
+  task.feature_norm = chosen.row_norm;
+}
+
+ChosenFeatures convert_at(const MemoryTiers& at, NodeTask& task, Dataset& dataset, const std::string& file,
+                          const TrainOptions& options, Device device, const Communicator& ranks) {
+  const std::int64_t rows = dataset.num_nodes, columns = dataset.num_features;
+  if (at.features == FeaturesOn::kDisk) {
+    const DType dtype = activation_dtype(options.precision);
+    task.disk_features = std::make_shared<DiskFeatures>(file, options.normalize_features, dtype, device);
+    return {Features(Tensor::empty({0, columns}, dtype, device)),
+            fmt::format("dense, {} x {}", rows, columns), Statistics::kNone};
+  }
+  if (dataset.x.defined() && at.features == FeaturesOn::kDevice && !at.in_pieces)
+    return convert_features(dataset, options, FeatureForm::kDense, device);
+  const FeatureRows from{std::exchange(dataset.x, {}), file};
+  task.features_on_host = at.features == FeaturesOn::kHost;
+  return task.features_on_host ? features_of_host(from, rows, columns, options, device, ranks)
+                               : features_in_pieces(from, rows, columns, options, device);
+}
+
+/// Dense features of mini-batches.
+void add_batch_features(NodeTask& task, Dataset& dataset, const RunPlan& plan, const TrainOptions& options,
+                        const Communicator& ranks) {
+  const std::string file = plan.data.in_file ? plan.data.where : std::string();
+  const bool can_repeat = plan.data.in_file && plan.order == NodeOrder::kNone;
+  std::vector<MemoryTiers> tiers = plan.tiers;
+  std::erase_if(tiers, [&](const MemoryTiers& at) { return at.graph != plan.tiers.front().graph; });
+  for (std::size_t i = 0;; ++i) try {
+      add(task, convert_at(tiers[i], task, dataset, file, options, plan.device, ranks));
+      task.places = tiers[i].text;
+      return;
+    } catch (const OutOfMemory&) {
+      if (!can_repeat || i + 1 == tiers.size()) throw;
+      task.features_on_host = false;
+      synchronize(plan.device);
+    }
+}
+
+/// The plan's form; where that depends on the density, by a sample of the rows. The first rank has nodes, and
+/// chooses for all.
+FeatureForm form_of(const Dataset& dataset, const RunPlan& plan, const TrainOptions& options,
+                    const Communicator& ranks) {
+  if (plan.form != FeatureForm::kAuto) return plan.form;
+  DataHeader data = plan.data;
+  data.features = dataset.num_features;
+  if (dataset.x.defined())
+    data.entries =
+        static_cast<double>(data.nodes) * static_cast<double>(data.features) * sampled_density(dataset.x);
+  const bool sparse = choose_form(options, data, plan.device) == FeatureForm::kSparse;
+  const Tensor choice = Tensor::from(std::vector<std::int32_t>{sparse ? 1 : 0}, plan.device);
+  if (plan.partitioned) ranks.broadcast(choice);
+  return choice.item() != 0 ? FeatureForm::kSparse : FeatureForm::kDense;
+}
+
+}  // namespace
+
+void add_features(NodeTask& task, Dataset& dataset, const RunPlan& plan, const TrainOptions& options,
+                  const Communicator& ranks) {
+  const MemoryTiers& at = plan.tiers.front();
+  if (at.read == FeatureRead::kOwnRows) {
+    const NodePartition& nodes = *task.partition;
+    dataset.x = load_feature_rows(plan.data.where, nodes.first_row(), nodes.num_rows());
+    dataset.num_features = dataset.x.dim(1);
+  }
+  if (options.batch > 0 && plan.data.form == FeatureForm::kDense) {
+    add_batch_features(task, dataset, plan, options, ranks);
+  } else {
+    add(task, convert_features(dataset, options, form_of(dataset, plan, options, ranks), plan.device));
+    task.places = at.text;
+  }
+  if (plan.data.edge_features >= 0 && !options.edge_features) task.features += "; edge features not used";
+}
+
+}  // namespace rodeo

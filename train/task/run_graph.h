@@ -1,0 +1,25 @@
+/// The graph of a run, in the form and the memory of its plan.
+#pragma once
+
+#include <memory>
+
+#include "train/task/node_run.h"
+#include "train/task/run_plan.h"
+
+namespace rodeo {
+
+struct RunGraph {
+  ModelGraph model;
+  Adjacency messages;  // TaskKind::kLink: the graph without self loops, where it was built; else undefined
+  std::shared_ptr<const NodePartition> partition;  // null unless plan.partitioned
+  std::int64_t num_edges = 0, one_way_edges = 0;   // of the whole graph
+};
+
+/// Takes the edges of `dataset`, or reads and exchanges those of the rank. With plan.partitioned the graph is
+/// sharded. Where the plan keeps it on the host for a CUDA device, CSR, edge weights and edge features are
+/// page-locked, and values of nodes are on the device; it has the bits of a graph that was built there.
+///   ranks  of the run. A collective call
+RunGraph build_graph(Dataset& dataset, const RunPlan& plan, const TrainOptions& options,
+                     const Communicator& ranks);
+
+}  // namespace rodeo

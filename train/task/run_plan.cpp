@@ -1,0 +1,266 @@
+#include "train/task/run_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+#include "core/memory_stats.h"
+#include "ops/features.h"
+#include "train/precision.h"
+
+namespace rodeo {
+namespace {
+
+constexpr double kHeld = 0.6, kBuilding = 0.9, kHeldByHost = 0.8;  // of what is free
+
+struct Pair {
+  FeaturesOn features;
+  GraphOn graph;
+};
+// From fast to slow. A batch reads more bytes of features than of the graph.
+constexpr Pair kFromFastToSlow[] = {
+    {FeaturesOn::kDevice, GraphOn::kDevice}, {FeaturesOn::kDevice, GraphOn::kHost},
+    {FeaturesOn::kHost, GraphOn::kDevice},   {FeaturesOn::kHost, GraphOn::kHost},
+    {FeaturesOn::kDisk, GraphOn::kDevice},   {FeaturesOn::kDisk, GraphOn::kHost},
+};
+
+bool is_at_most(std::int64_t bytes, double fraction, std::int64_t room) {
+  return static_cast<double>(bytes) <= fraction * static_cast<double>(room);
+}
+
+/// Bytes that stay where they are put.
+struct Held {
+  std::int64_t device = 0, host = 0;
+};
+Held held(const Pair& at, const MemoryNeeds& needs, const Room& room) {
+  Held out{needs.beside, 0};
+  (at.graph == GraphOn::kDevice ? out.device : out.host) += needs.graph;
+  if (at.features == FeaturesOn::kDevice) out.device += needs.features;
+  if (at.features == FeaturesOn::kHost) out.host += needs.features / room.ranks_of_host;
+  return room.device.is_cuda() ? out : Held{out.device + out.host, 0};
+}
+
+bool fits_host(const Pair& at, const MemoryNeeds& needs, const Room& room) {
+  const bool builds =
+      at.graph == GraphOn::kDevice || is_at_most(needs.graph + needs.graph_building, kBuilding, room.on_host);
+  return builds && is_at_most(held(at, needs, room).host, kHeldByHost, room.on_host);
+}
+
+bool fits(const Pair& at, const MemoryNeeds& needs, const Room& room) {
+  const bool builds = at.graph == GraphOn::kHost ||
+                      is_at_most(needs.beside + needs.graph_building, kBuilding, room.on_device);
+  return builds && fits_host(at, needs, room) &&
+         is_at_most(held(at, needs, room).device, kHeld, room.on_device);
+}
+
+std::string gib(std::int64_t bytes) {
+  return format_bytes(static_cast<double>(bytes));
+}
+
+std::string tier_text(const Pair& at, bool is_auto, const MemoryNeeds& needs, const Room& room) {
+  const bool cuda = room.device.is_cuda();
+  const std::string features = at.features == FeaturesOn::kDisk             ? "in the file"
+                               : at.features == FeaturesOn::kDevice && cuda ? "on the device"
+                                                                            : "in host memory";
+  std::string text =
+      fmt::format("graph {}, features {}",
+                  at.graph == GraphOn::kDevice && cuda ? "on the device" : "in host memory", features);
+  if (!is_auto) return text;
+  text += fmt::format(" (auto: they take {} and {}; ", gib(needs.graph), gib(needs.features));
+  if (cuda) text += fmt::format("the device has {} free, ", gib(room.on_device));
+  text += fmt::format("the host {}{}", gib(room.on_host), cuda ? "" : " free");
+  return text + (room.ranks_of_host > 1 ? " for each rank)" : ")");
+}
+
+/// Whether an epoch that propagates X W is cheaper than one that multiplies a kept S^K X, which is dense.
+bool propagates_fast(const TrainOptions& options, const DataHeader& data) {
+  constexpr double kSparsePerDense = 8;  // time of a multiplication in a sparse product, in a dense one 1
+  const double sums = options.hops * static_cast<double>(data.edges + data.nodes);
+  return kSparsePerDense * (sums + data.entries) <
+         static_cast<double>(data.nodes) * static_cast<double>(data.features);
+}
+
+GraphInput graph_input(const TrainOptions& options) {
+  const GraphInput input = traits_of(options).graph;
+  if (input == GraphInput::kPlain && options.sage_loops) return GraphInput::kSelfLoops;
+  return input == GraphInput::kSelfLoops && !options.self_loops ? GraphInput::kPlain : input;
+}
+
+/// What reading a file does not find out itself.
+void check_data(const TrainOptions& options, const DataHeader& data) {
+  check(!options.per_class || data.labels != LabelKind::kTargets,
+        "--per-class is for classes, and the labels of ", data.where, " are numbers");
+  if (options.task == TaskKind::kGraph) return;
+  check(!options.edge_features || data.edge_features >= 0, data.where,
+        ": has no /edge_attr, which --edge-features reads");
+  if (data.in_file) return;
+  check(data.form != FeatureForm::kAuto, data.where, ": has no features, and training needs them");
+  check(options.task != TaskKind::kNode || data.labels != LabelKind::kNone, data.where,
+        ": has no labels of nodes", data.graphs > 0 ? ": it is a set of graphs, for task graph" : "");
+}
+
+std::vector<MemoryTiers> batch_tiers(TrainOptions options, const DataHeader& data, const Room& room,
+                                     int ranks) {
+  const bool dense = data.form == FeatureForm::kDense;
+  const FeaturesOn on = options.features_on;
+  check(dense || (on != FeaturesOn::kHost && on != FeaturesOn::kDisk), data.where, ": --features-on ",
+        name(on), " is for dense features, and those of the file are sparse");
+  if (!dense) options.features_on = FeaturesOn::kDevice;
+  const bool keeps_order = options.reorder == NodeOrder::kNone;
+  std::vector<MemoryTiers> tiers =
+      choose_tiers(options, memory_needs(data, options), room,
+                   keeps_order ? data.not_on_disk : "--reorder gives the nodes another order");
+  if (ranks > 1) tiers.resize(1);
+  for (MemoryTiers& at : tiers)
+    if (data.in_file && keeps_order && dense &&
+        (at.features != FeaturesOn::kDevice || at.graph != GraphOn::kDevice || at.in_pieces))
+      at.read = FeatureRead::kInPieces;
+  return tiers;
+}
+
+}  // namespace
+
+MemoryNeeds memory_needs(const DataHeader& data, const TrainOptions& o) {
+  const auto element = static_cast<std::int64_t>(size_of(activation_dtype(o.precision)));
+  const std::int64_t given = data.edges * (o.undirected ? 2 : 1), loops = data.nodes, edges = given + loops;
+  const std::int64_t attr = o.edge_features ? std::max<std::int64_t>(0, data.edge_features) : 0;
+  constexpr std::int64_t kIds = 8;  // of an edge list; CSR has half of it
+  MemoryNeeds out;
+  out.graph = 8 * (data.nodes + 1) + edges * (4 + (data.weighted ? 4 : 0) + 4 * attr);
+  // The edge list, and keys that are sorted from one array to another; with weights their positions, too.
+  const std::int64_t sorted = given * (data.weighted || attr > 0 ? 32 : 16);
+  out.graph_building = out.graph + data.edges * (kIds + (data.weighted ? 4 : 0) + 4 * attr) + sorted;
+  const std::int64_t values = data.nodes * data.features;
+  out.features = values * element;
+  out.features_building = values * (o.normalize_features ? 8 : element == 4 ? 4 : 4 + element);
+  out.beside = 12 * data.nodes;
+  if (!o.eval_sampled)  // input and output of a hidden layer, for all nodes
+    out.beside += 2 * data.nodes * o.hidden * (traits_of(o).heads ? o.heads : 1) * element;
+  return out;
+}
+
+std::vector<MemoryTiers> choose_tiers(const TrainOptions& o, const MemoryNeeds& needs, const Room& room,
+                                      const std::string& not_on_disk) {
+  check(o.features_on != FeaturesOn::kDisk || not_on_disk.empty(), "--features-on disk: ", not_on_disk);
+  const bool cuda = room.device.is_cuda();
+  const bool is_auto = o.features_on == FeaturesOn::kAuto || (cuda && o.graph_on == GraphOn::kAuto);
+  std::vector<Pair> allowed;
+  for (const Pair& at : kFromFastToSlow) {
+    const GraphOn graph = cuda ? o.graph_on : GraphOn::kDevice;
+    if ((o.features_on == FeaturesOn::kAuto || o.features_on == at.features) &&
+        (graph == GraphOn::kAuto || graph == at.graph) &&
+        (at.features != FeaturesOn::kDisk || not_on_disk.empty()))
+      allowed.push_back(at);
+  }
+  auto first = std::ranges::find_if(allowed, [&](const Pair& at) { return fits(at, needs, room); });
+  if (first == allowed.end()) {  // as little as possible on the device; batches may be small enough
+    const auto device_bytes = [&](const Pair& at) { return held(at, needs, room).device; };
+    const std::int64_t least = std::ranges::min(allowed | std::views::transform(device_bytes));
+    first = std::ranges::find_if(
+        allowed, [&](const Pair& at) { return device_bytes(at) == least && fits_host(at, needs, room); });
+  }
+  if (first == allowed.end()) {
+    first = allowed.end() - 1;
+    check(o.features_on != FeaturesOn::kAuto || first->features == FeaturesOn::kDisk ||
+              needs.features / room.ranks_of_host <= room.on_host,
+          "--features-on auto: the features take ", gib(needs.features), ", and the host has ",
+          gib(room.on_host * room.ranks_of_host), " free. They cannot stay on disk: ", not_on_disk);
+  }
+  std::vector<MemoryTiers> out;
+  for (auto at = first; at != allowed.end(); ++at) {
+    if (at->graph == GraphOn::kDevice && first->graph == GraphOn::kHost) continue;  // there is no room
+    const std::int64_t held = needs.beside + (at->graph == GraphOn::kDevice ? needs.graph : 0);
+    const bool in_pieces = at->features == FeaturesOn::kDevice &&
+                           !is_at_most(held + needs.features_building, kBuilding, room.on_device);
+    out.push_back({at->features, at->graph, in_pieces, tier_text(*at, is_auto, needs, room),
+                   FeatureRead::kWithDataset});
+  }
+  return out;
+}
+
+FeatureForm choose_form(const TrainOptions& options, const DataHeader& data, Device device) {
+  const std::string reason = dense_features_reason(options);
+  if (options.features == FeatureForm::kSparse) {
+    check(reason.empty(), "--features sparse: ", reason);
+    return FeatureForm::kSparse;
+  }
+  if (options.features == FeatureForm::kDense || !reason.empty()) return FeatureForm::kDense;
+  const bool stored_sparse = data.form == FeatureForm::kSparse;
+  if (stored_sparse && !traits_of(options).keeps_propagated) return FeatureForm::kSparse;
+  if (data.entries < 0 || data.features == 0) return FeatureForm::kAuto;
+  if (traits_of(options).keeps_propagated && !propagates_fast(options, data)) return FeatureForm::kDense;
+  const double elements = static_cast<double>(data.nodes) * static_cast<double>(data.features);
+  const bool is_sparse =
+      stored_sparse || data.entries < elements * (device.is_cuda() ? kSparseBelowOnCuda : kSparseBelowOnCpu);
+  return is_sparse ? FeatureForm::kSparse : FeatureForm::kDense;
+}
+
+Device RunPlan::builds_on() const {
+  return partitioned || tiers.front().graph == GraphOn::kHost ? kCpu : device;
+}
+
+Device RunPlan::reads_to() const {
+  // New orders, and splits of edges, are made on the host.
+  return task != TaskKind::kNode || order != NodeOrder::kNone ? kCpu : builds_on();
+}
+
+RunPlan plan_run(const TrainOptions& options, const DataHeader& data, const Room& room, int ranks) {
+  check_data(options, data);
+  RunPlan plan{.data = data, .task = options.task, .device = room.device, .ranks = ranks};
+  plan.order = options.reorder;
+  plan.undirected = options.undirected;
+  if (options.task == TaskKind::kGraph) {  // the classifier of graphs prepares its batches itself
+    plan.form = FeatureForm::kDense;
+    plan.tiers.resize(1);
+    return plan;
+  }
+  plan.partitioned = ranks > 1 && options.batch == 0;
+  plan.graph = graph_input(options);
+  plan.form = choose_form(options, data, room.device);
+  if (options.batch > 0) {
+    plan.tiers = batch_tiers(options, data, room, ranks);
+    return plan;
+  }
+  plan.tiers.resize(1);
+  if (plan.partitioned && data.in_file && options.task == TaskKind::kNode &&
+      options.reorder == NodeOrder::kNone) {
+    plan.reads_edge_parts = !options.edge_features;
+    if (data.form == FeatureForm::kDense) plan.tiers.front().read = FeatureRead::kOwnRows;
+  }
+  return plan;
+}
+
+std::string describe(const RunPlan& plan) {
+  const auto features = [](const MemoryTiers& at) {
+    if (at.features == FeaturesOn::kDisk) return "those features that a batch needs";
+    return at.read == FeatureRead::kOwnRows    ? "the rank's rows of features"
+           : at.read == FeatureRead::kInPieces ? "features in pieces"
+                                               : "all features";
+  };
+  std::string text;
+  if (plan.ranks > 1)
+    text += fmt::format("{} ranks, {}; ", plan.ranks,
+                        plan.partitioned                ? "a range of the nodes each"
+                        : plan.task == TaskKind::kGraph ? "all graphs each"
+                                                        : "the whole graph each");
+  text += fmt::format("read {} and {}", plan.reads_edge_parts ? "a part of the edges" : "all edges",
+                      features(plan.tiers.front()));
+  if (plan.order != NodeOrder::kNone) text += fmt::format("; nodes in {} order", name(plan.order));
+  text += fmt::format("; build the graph on {}", str(plan.builds_on()));
+  if (plan.undirected) text += ", with reverse edges";
+  if (plan.graph == GraphInput::kSelfLoops) text += ", with self loops";
+  if (plan.graph == GraphInput::kGcnNorm) text += ", with self loops and D^-1/2";
+  text += plan.form == FeatureForm::kAuto ? std::string("; features dense or sparse, by a sample")
+                                          : fmt::format("; features {}", name(plan.form));
+  if (const std::string& memory = plan.tiers.front().text; !memory.empty()) text += "; " + memory;
+  for (std::size_t i = 1; i < plan.tiers.size(); ++i) {
+    text += i == 1 ? "; if memory does not suffice: " : ", ";
+    if (plan.device.is_cuda()) text += fmt::format("graph {} and ", name(plan.tiers[i].graph));
+    text += fmt::format("features {}", name(plan.tiers[i].features));
+  }
+  return text;
+}
+
+}  // namespace rodeo
