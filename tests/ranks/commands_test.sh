@@ -29,8 +29,8 @@ train --epochs 20 --checkpoint c1 --resume --csv other.csv
 expect_equal "$(last_loss other.csv)" "$(last_loss one.csv)"
 
 expect_error 2 "leave one out" --ranks 2 --gpus 2
-run --model gatv2 --dataset g.h5 --ranks 2 --edge-features && fail "no error: --edge-features"
-grep -q -- "--edge-features works on one rank" err.txt || fail "no error in: $(cat err.txt)"
+run --model gatv2 --dataset g.h5 --ranks 2 --edge-features && fail "no error: g.h5 has no edge_attr"
+grep -q "has no /edge_attr, which --edge-features reads" err.txt || fail "no error in: $(cat err.txt)"
 [ "$device" = cuda ] || expect_error 2 "--gpus needs --device cuda" --gpus 2
 expect_error 3 "of 2: \[train\]" --ranks 2 --lr 1e38
 expect_error 2 "of 2: .*missing.h5" --ranks 2 --dataset missing.h5

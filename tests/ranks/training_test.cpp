@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "tests/ranks/ranks.h"
+#include "tests/support/near.h"
 #include "tests/support/tiny.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
@@ -235,15 +236,23 @@ TEST(TrainRanks, TwentyRunsHaveTheSameBits) {
     }
 }
 
-TEST(TrainRanks, RefusesWhatHasNoFormOverRanks) {
+// The edge features of the rank's edges, with means for added self loops.
+TEST(TrainRanks, EdgeFeaturesAreAsOnOneRank) {
   RODEO_NEEDS_TWO_RANKS();
-  TrainOptions options = options_of("gat");
-  options.edge_features = true;
-  try {
-    make_run(test::tiny_dataset(), options, test::device(), ranks());
-    ADD_FAILURE() << "no error";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("--edge-features works on one rank"), std::string::npos);
+  Dataset data = test::tiny_dataset();
+  data.edge_attr = test::random_tensor({data.num_edges(), 3}, DType::kF32, kCpu, 5);
+  const std::string path = testing::TempDir() + "/edge_features" + std::to_string(ranks().size()) + ".h5";
+  if (ranks().rank() == 0) save_dataset(data, path);
+  ranks().barrier();
+  for (const char* model : {"gin", "gatv2"}) {
+    SCOPED_TRACE(model);
+    TrainOptions options = options_of(model);
+    options.edge_features = true;
+    expect_as_on_one_rank(data, options, 1e-4);
+    options.dataset = path;
+    const NodeRun from_file = load_run(options, test::device(), ranks()),
+                  in_memory = make_run(data, options, test::device(), ranks());
+    EXPECT_TRUE(test::same_bits(from_file.model.forward().value(), in_memory.model.forward().value()));
   }
 }
 

@@ -17,7 +17,6 @@
 #include "train/commands/run_command.h"
 #include "train/io/settings.h"
 #include "train/nan_watch.h"
-#include "train/task/rank_share.h"
 
 namespace rodeo {
 namespace {
@@ -56,7 +55,6 @@ int num_ranks_to_start(const TrainOptions& options) {
   check(options.gpus == 0 || options.device == "auto" || options.device == "cuda",
         "--gpus needs --device cuda, got ", options.device, ": for processes on the CPU it is --ranks");
   const int count = std::max(options.gpus, options.ranks);
-  if (count > 1) check_rank_options(options);
   return count > 1 && !started_as_rank() ? count : 1;
 }
 

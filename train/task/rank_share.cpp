@@ -57,11 +57,4 @@ void check_same_data(const std::vector<Tensor>& values, const Communicator& rank
           " has another dataset than rank 0: give all ranks the same file");
 }
 
-void check_rank_options(const TrainOptions& options) {
-  const auto refuse = [](bool given, const char* option) {
-    check(!given, option, " works on one rank, not over several yet: leave it out");
-  };
-  refuse(options.edge_features && options.task != TaskKind::kGraph, "--edge-features");
-}
-
 }  // namespace rodeo

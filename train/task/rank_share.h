@@ -7,7 +7,6 @@
 
 #include "core/node_partition.h"
 #include "datasets/dataset.h"
-#include "train/task/options.h"
 
 namespace rodeo {
 
@@ -23,8 +22,5 @@ Dataset rank_share(Dataset dataset, const NodePartition& nodes);
 /// For data that every rank loads whole.   values: i64 or f32, on the host. A collective call. All ranks
 /// throw Error naming the first rank whose values differ from those of rank 0.
 void check_same_data(const std::vector<Tensor>& values, const Communicator& ranks);
-
-/// Throws Error naming the first option that does not work over several ranks.
-void check_rank_options(const TrainOptions& options);
 
 }  // namespace rodeo
