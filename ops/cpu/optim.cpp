@@ -11,17 +11,46 @@ void adam_step(const std::vector<AdamUpdate>& updates, const Tensor& steps, cons
     const AdamOptions& o = u.options;
     const auto t = static_cast<double>(++taken[u.slot]);
     const double rate64 = lr.data<double>()[u.slot] / (1 - std::pow(o.beta1, t));
+    const double keep64 = o.decoupled ? 1 - lr.data<double>()[u.slot] * o.weight_decay : 1;
     const double correction64 = 1 / std::sqrt(1 - std::pow(o.beta2, t));
     const auto run = [&]<class T>(T) {
       T *p = u.p.data<T>(), *m = u.m.data<T>(), *v = u.v.data<T>();
       const T* g = u.g.data<T>();
-      const T b1 = T(o.beta1), b2 = T(o.beta2), eps = T(o.eps), decay = T(o.weight_decay), rate = T(rate64),
-              correction = T(correction64);
+      const T b1 = T(o.beta1), b2 = T(o.beta2), eps = T(o.eps), decay = T(o.decoupled ? 0 : o.weight_decay),
+              keep = T(keep64), rate = T(rate64), correction = T(correction64);
       for_each_element(u.p.numel(), [=](std::int64_t i) {
         const T grad = g[i] + decay * p[i];
         m[i] = b1 * m[i] + (1 - b1) * grad;
         v[i] = b2 * v[i] + (1 - b2) * grad * grad;
-        p[i] -= rate * m[i] / (std::sqrt(v[i]) * correction + eps);
+        p[i] = keep * p[i] - rate * m[i] / (std::sqrt(v[i]) * correction + eps);
+      });
+    };
+    if (u.p.dtype() == DType::kF64)
+      run(double{});
+    else
+      run(float{});
+  }
+  ++taken[steps.numel() - 1];
+}
+
+void sgd_step(const std::vector<SgdUpdate>& updates, const Tensor& steps, const Tensor& lr) {
+  std::int64_t* taken = steps.data<std::int64_t>();
+  for (const SgdUpdate& u : updates) {
+    ++taken[u.slot];
+    const auto run = [&]<class T>(T) {
+      T *p = u.p.data<T>(), *m = u.m.defined() ? u.m.data<T>() : nullptr;
+      const T* g = u.g.data<T>();
+      const T momentum = T(u.options.momentum), decay = T(u.options.weight_decay),
+              rate = T(lr.data<double>()[u.slot]);
+      const bool nesterov = u.options.nesterov;
+      for_each_element(u.p.numel(), [=](std::int64_t i) {
+        T step = g[i] + decay * p[i];
+        if (m) {
+          const T grad = step;
+          m[i] = momentum * m[i] + grad;
+          step = nesterov ? grad + momentum * m[i] : m[i];
+        }
+        p[i] -= rate * step;
       });
     };
     if (u.p.dtype() == DType::kF64)

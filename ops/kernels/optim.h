@@ -11,6 +11,11 @@ inline void add_operands(std::vector<Tensor>& all, const std::vector<AdamUpdate>
     for (const Tensor* x : {&u.g, &u.m, &u.v, &u.p})
       if (x->defined()) all.push_back(*x);
 }
+inline void add_operands(std::vector<Tensor>& all, const std::vector<SgdUpdate>& updates) {
+  for (const SgdUpdate& u : updates)
+    for (const Tensor* x : {&u.g, &u.m, &u.p})
+      if (x->defined()) all.push_back(*x);
+}
 }  // namespace rodeo
 
 namespace rodeo::kernels {
@@ -23,5 +28,6 @@ RODEO_KERNEL(scale_to_norm, void(const std::vector<Tensor>& xs, const Tensor& sq
                                  const std::vector<Tensor>& ys));
 // optim.h
 RODEO_KERNEL(adam_step, void(const std::vector<AdamUpdate>& updates, const Tensor& steps, const Tensor& lr));
+RODEO_KERNEL(sgd_step, void(const std::vector<SgdUpdate>& updates, const Tensor& steps, const Tensor& lr));
 
 }  // namespace rodeo::kernels

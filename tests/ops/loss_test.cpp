@@ -1,7 +1,6 @@
 #include "ops/loss.h"
 
 #include "core/storage.h"
-#include "ops/optim.h"
 #include "tests/support/devices.h"
 #include "tests/support/gradcheck.h"
 
@@ -173,76 +172,6 @@ TEST_P(OpsLoss, Errors) {
   EXPECT_ERROR(nll_loss(logp, ids({0, 0}), ids({0})), "[nll_loss] label must be i64 [4]");
   EXPECT_ERROR(nll_loss(logp, ids({0, 0, 0, 0}), Tensor::zeros({2}, DType::kI32, device())),
                "[nll_loss] index must be i64 [k]");
-}
-
-class OpsOptim : public OnDevice {};
-RODEO_ON_ALL_DEVICES(OpsOptim);
-
-TEST_P(OpsOptim, AdamStepsAsPublished) {
-  // Parameters of both dtypes, more of them than one launch takes, one empty, one that joins late.
-  constexpr int kParameters = 40;
-  struct Expected {
-    std::vector<double> p, m, v, g;
-    int steps = 0;
-  };
-  std::vector<AdamUpdate> all;
-  std::vector<Expected> expected;
-  std::vector<double> lr;
-  for (int i = 0; i < kParameters; ++i) {
-    const DType dtype = i % 2 == 0 ? DType::kF32 : DType::kF64;
-    const Shape shape{i == 3 ? 0 : i == 5 ? 5000 : 37};
-    all.push_back({random_tensor(shape, dtype, device(), i),
-                   random_tensor(shape, dtype, device(), 100 + i),
-                   Tensor::zeros(shape, dtype, device()),
-                   Tensor::zeros(shape, dtype, device()),
-                   {.beta1 = 0.9 - 0.01 * i, .weight_decay = 0.1},
-                   i});
-    lr.push_back(0.02 + 0.001 * i);
-    const std::vector<double> zeros(static_cast<std::size_t>(shape.numel()));
-    expected.push_back({doubles(all.back().p), zeros, zeros, doubles(all.back().g)});
-  }
-  const Tensor rates = Tensor::from(lr, device()),
-               steps = Tensor::zeros({kParameters + 1}, DType::kI64, device());
-  for (int step = 1; step <= 5; ++step) {
-    std::vector<AdamUpdate> updates = all;
-    if (step < 3) updates.erase(updates.begin() + 7);
-    adam_step(updates, steps, rates);
-    for (const AdamUpdate& u : updates) {
-      Expected& e = expected[static_cast<std::size_t>(u.slot)];
-      const AdamOptions& o = u.options;
-      ++e.steps;
-      for (std::size_t k = 0; k < e.p.size(); ++k) {
-        const double grad = e.g[k] + o.weight_decay * e.p[k];
-        e.m[k] = o.beta1 * e.m[k] + (1 - o.beta1) * grad;
-        e.v[k] = o.beta2 * e.v[k] + (1 - o.beta2) * grad * grad;
-        e.p[k] -= lr[static_cast<std::size_t>(u.slot)] * (e.m[k] / (1 - std::pow(o.beta1, e.steps))) /
-                  (std::sqrt(e.v[k] / (1 - std::pow(o.beta2, e.steps))) + o.eps);
-      }
-    }
-  }
-  const auto taken = steps.to_vector<std::int64_t>();
-  for (int i = 0; i < kParameters; ++i) {
-    const double eps = 50 * epsilon(all[i].p.dtype());
-    EXPECT_TRUE(near(all[i].p, expected[i].p, eps, eps)) << i;
-    EXPECT_EQ(doubles(all[i].g), expected[i].g);
-    EXPECT_EQ(taken[i], i == 7 ? 3 : 5);
-  }
-  EXPECT_EQ(taken.back(), 5);
-  adam_step({}, steps, rates);
-  EXPECT_EQ(steps.to_vector<std::int64_t>().back(), 6);
-}
-
-TEST_P(OpsOptim, Errors) {
-  const Tensor p = Tensor::zeros({2}, DType::kF32, device()),
-               three = Tensor::zeros({3}, DType::kF32, device());
-  const Tensor lr = Tensor::zeros({1}, DType::kF64, device()),
-               steps = Tensor::zeros({2}, DType::kI64, device());
-  EXPECT_ERROR(adam_step({{p, three, p, p, {}, 0}}, steps, lr), "[adam_step] g must be [2], got [3]");
-  EXPECT_ERROR(adam_step({{p, p, p, p, {}, 1}}, steps, lr), "[adam_step] slot must be in [0, 1), got 1");
-  EXPECT_ERROR(adam_step({{p, p, p, p, {}, 0}, {p, p, p, p, {}, 0}}, steps, lr),
-               "[adam_step] slot 0 is there twice");
-  EXPECT_ERROR(adam_step({}, steps.slice(0, 1), lr),
-               "[adam_step] steps must be i64 [2]: one entry more than lr has");
 }
 
 }  // namespace

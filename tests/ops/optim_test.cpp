@@ -1,0 +1,158 @@
+#include "ops/optim.h"
+
+#include <cmath>
+#include <functional>
+
+#include "tests/support/devices.h"
+#include "tests/support/near.h"
+
+namespace rodeo::test {
+namespace {
+
+class OpsOptim : public OnDevice {};
+RODEO_ON_ALL_DEVICES(OpsOptim);
+
+constexpr int kParameters = 40;  // more than one launch takes
+
+/// One element in float64. `lr` is that of its parameter.
+struct Element {
+  double p, m = 0, v = 0;
+};
+
+Shape shape_of(int parameter) {
+  return {parameter == 3 ? 0 : parameter == 5 ? 5000 : 37};
+}
+DType dtype_of(int parameter) {
+  return parameter % 2 == 0 ? DType::kF32 : DType::kF64;
+}
+
+/// Compares five steps for parameters of both dtypes with formula(element, g, update, t, lr), where t counts
+/// from 1. One parameter is empty, and one joins late. make(p, g, slot) makes an update.
+template <class Update, class Step>
+void check_steps(Device device, const std::function<Update(const Tensor&, const Tensor&, int)>& make,
+                 Step step_all,
+                 const std::function<void(Element&, double, const Update&, int, double)>& formula) {
+  struct Expected {
+    std::vector<Element> elements;
+    std::vector<double> g;
+    int steps = 0;
+  };
+  std::vector<Update> all;
+  std::vector<Expected> expected;
+  std::vector<double> lr;
+  for (int i = 0; i < kParameters; ++i) {
+    all.push_back(make(random_tensor(shape_of(i), dtype_of(i), device, i),
+                       random_tensor(shape_of(i), dtype_of(i), device, 100 + i), i));
+    lr.push_back(0.02 + 0.001 * i);
+    Expected e;
+    for (const double p : doubles(all.back().p)) e.elements.push_back({p});
+    e.g = doubles(all.back().g);
+    expected.push_back(e);
+  }
+  const Tensor rates = Tensor::from(lr, device),
+               steps = Tensor::zeros({kParameters + 1}, DType::kI64, device);
+  for (int step = 1; step <= 5; ++step) {
+    std::vector<Update> updates = all;
+    if (step < 3) updates.erase(updates.begin() + 7);
+    step_all(updates, steps, rates);
+    for (const Update& u : updates) {
+      Expected& e = expected[static_cast<std::size_t>(u.slot)];
+      ++e.steps;
+      for (std::size_t k = 0; k < e.elements.size(); ++k)
+        formula(e.elements[k], e.g[k], u, e.steps, lr[static_cast<std::size_t>(u.slot)]);
+    }
+  }
+  const auto taken = steps.to_vector<std::int64_t>();
+  for (int i = 0; i < kParameters; ++i) {
+    const double eps = 50 * epsilon(all[i].p.dtype());
+    std::vector<double> want;
+    for (const Element& element : expected[i].elements) want.push_back(element.p);
+    EXPECT_TRUE(near(all[i].p, want, eps, eps)) << i;
+    EXPECT_EQ(doubles(all[i].g), expected[i].g) << "g is not modified";
+    EXPECT_EQ(taken[i], i == 7 ? 3 : 5);
+  }
+  EXPECT_EQ(taken.back(), 5);
+  step_all({}, steps, rates);
+  EXPECT_EQ(steps.to_vector<std::int64_t>().back(), 6);
+}
+
+Tensor zeros_like(const Tensor& x) {
+  return Tensor::zeros(x.shape(), x.dtype(), x.device());
+}
+
+void check_adam(Device device, bool decoupled) {
+  check_steps<AdamUpdate>(
+      device,
+      [&](const Tensor& p, const Tensor& g, int i) -> AdamUpdate {
+        return {p,
+                g,
+                zeros_like(p),
+                zeros_like(p),
+                {.beta1 = 0.9 - 0.01 * i, .weight_decay = 0.1, .decoupled = decoupled},
+                i};
+      },
+      adam_step,
+      [&](Element& e, double g, const AdamUpdate& u, int t, double lr) {
+        const AdamOptions& o = u.options;
+        if (decoupled)
+          e.p *= 1 - lr * o.weight_decay;
+        else
+          g += o.weight_decay * e.p;
+        e.m = o.beta1 * e.m + (1 - o.beta1) * g;
+        e.v = o.beta2 * e.v + (1 - o.beta2) * g * g;
+        e.p -=
+            lr * (e.m / (1 - std::pow(o.beta1, t))) / (std::sqrt(e.v / (1 - std::pow(o.beta2, t))) + o.eps);
+      });
+}
+
+TEST_P(OpsOptim, AdamStepsAsPublished) {
+  check_adam(device(), /*decoupled=*/false);
+}
+
+TEST_P(OpsOptim, AdamWDecaysApartFromTheGradient) {
+  check_adam(device(), /*decoupled=*/true);
+}
+
+// torch.optim.SGD: its buffer begins as the first gradient, which zeros times momentum plus g are, too.
+TEST_P(OpsOptim, SgdStepsAsPyTorch) {
+  check_steps<SgdUpdate>(
+      device(),
+      [](const Tensor& p, const Tensor& g, int i) -> SgdUpdate {
+        const double momentum = i % 4 == 0 ? 0 : 0.9 - 0.01 * i;
+        return {p,
+                g,
+                momentum > 0 ? zeros_like(p) : Tensor(),
+                {.momentum = momentum, .nesterov = i % 3 == 0 && momentum > 0, .weight_decay = 0.01 * i},
+                i};
+      },
+      sgd_step,
+      [](Element& e, double g, const SgdUpdate& u, int t, double lr) {
+        const SgdOptions& o = u.options;
+        g += o.weight_decay * e.p;
+        if (o.momentum > 0) {
+          e.m = t == 1 ? g : o.momentum * e.m + g;
+          g = o.nesterov ? g + o.momentum * e.m : e.m;
+        }
+        e.p -= lr * g;
+      });
+}
+
+TEST_P(OpsOptim, Errors) {
+  const Tensor p = Tensor::zeros({2}, DType::kF32, device()),
+               three = Tensor::zeros({3}, DType::kF32, device());
+  const Tensor lr = Tensor::zeros({1}, DType::kF64, device()),
+               steps = Tensor::zeros({2}, DType::kI64, device());
+  EXPECT_ERROR(adam_step({{p, three, p, p, {}, 0}}, steps, lr), "[adam_step] g must be [2], got [3]");
+  EXPECT_ERROR(adam_step({{p, p, p, p, {}, 1}}, steps, lr), "[adam_step] slot must be in [0, 1), got 1");
+  EXPECT_ERROR(adam_step({{p, p, p, p, {}, 0}, {p, p, p, p, {}, 0}}, steps, lr),
+               "[adam_step] slot 0 is there twice");
+  EXPECT_ERROR(adam_step({}, steps.slice(0, 1), lr),
+               "[adam_step] steps must be i64 [2]: one entry more than lr has");
+  EXPECT_ERROR(sgd_step({{p, three, {}, {}, 0}}, steps, lr), "[sgd_step] g must be [2], got [3]");
+  EXPECT_ERROR(sgd_step({{p, p, three, {}, 0}}, steps, lr), "[sgd_step] m must be [2], got [3]");
+  EXPECT_ERROR(sgd_step({{p, p, {}, {.momentum = 0.5}, 0}}, steps, lr),
+               "[sgd_step] momentum 0.5 needs m, the tensor that keeps it");
+}
+
+}  // namespace
+}  // namespace rodeo::test
