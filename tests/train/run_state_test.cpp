@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/devices.h"
+#include "tests/support/near.h"
 #include "train/task/model_registry.h"
 
 namespace rodeo::test {
@@ -27,10 +28,16 @@ SafeTensors weights() {
   return pack_weights({}, info);
 }
 
-SafeTensors checkpoint() {
+/// Of a run after `epoch` epochs, with an optimizer of no parameters.
+RunState state_after(int epoch) {
   RunState state;
-  state.trainer.epoch = 7;
-  state.trainer.adam.steps = Tensor::zeros({1}, DType::kI64);
+  state.trainer.epoch = epoch;
+  state.trainer.adam = {"adam", {}, Tensor::from<std::int64_t>({epoch})};
+  return state;
+}
+
+SafeTensors checkpoint() {
+  RunState state = state_after(7);
   state.settings = "{}";
   return pack_state(state, {});
 }
@@ -89,10 +96,9 @@ TEST(TrainRunState, WrongMembersAreShown) {
 }
 
 TEST(TrainRunState, NotANumberIsReadBack) {
-  RunState state;
-  state.trainer.epoch = state.trainer.lowest_loss_epoch = 1;
+  RunState state = state_after(1);
+  state.trainer.lowest_loss_epoch = 1;
   state.trainer.lowest_loss = state.trainer.last.val_loss = std::numeric_limits<double>::quiet_NaN();
-  state.trainer.adam.steps = Tensor::zeros({1}, DType::kI64);
   const RunState back = read_state(pack_state(state, {}), {}, "f");
   EXPECT_TRUE(std::isnan(back.trainer.lowest_loss));
   EXPECT_TRUE(std::isnan(back.trainer.last.val_loss));
@@ -100,9 +106,7 @@ TEST(TrainRunState, NotANumberIsReadBack) {
 
 // Version 0.2 wrote no time of communication.
 TEST(TrainRunState, HistoryMayLackCommunication) {
-  RunState state;
-  state.trainer.epoch = 2;
-  state.trainer.adam.steps = Tensor::from<std::int64_t>({2});
+  RunState state = state_after(2);
   for (const int epoch : {1, 2}) {
     EpochReport report;
     report.epoch = epoch;
@@ -122,10 +126,54 @@ TEST(TrainRunState, HistoryMayLackCommunication) {
   EXPECT_EQ(read.history[1].parts->communication, 0);
 }
 
+// The layout of versions that had Adam alone.
+TEST(TrainRunState, ReadsAdamOfEarlierVersions) {
+  SafeTensors packed = checkpoint();
+  const Tensor m = Tensor::from<float>({1, 2}), v = Tensor::from<float>({3, 4}),
+               other = Tensor::from<float>({5}), steps = Tensor::from<std::int64_t>({7, 0, 7});
+  packed.tensors = {{"adam.m.conv1.weight", m},
+                    {"adam.v.conv1.weight", v},
+                    {"adam.m.of_another_model", other},
+                    {"adam.steps", steps},
+                    {"history", packed.at("history")}};
+  const std::vector<std::string> names{"conv1.weight", "conv2.weight"};
+  const OptimizerState state = read_state(packed, names, "f").trainer.adam;
+  EXPECT_EQ(state.optimizer, "adam");
+  ASSERT_EQ(state.slots.size(), 2u);
+  EXPECT_EQ(state.slots[0].name, "m");
+  EXPECT_TRUE(same_bits(state.slots[0].tensors.at(0), m));
+  EXPECT_EQ(state.slots[1].name, "v");
+  EXPECT_TRUE(same_bits(state.slots[1].tensors.at(0), v));
+  EXPECT_FALSE(state.slots[0].tensors.at(1).defined());
+  EXPECT_TRUE(same_bits(state.steps, steps));
+
+  RunState same;
+  same.trainer.adam = state;
+  const SafeTensors again = pack_state(same, names);  // new files have these names, too
+  for (const char* name : {"adam.m.conv1.weight", "adam.v.conv1.weight", "adam.steps"})
+    EXPECT_TRUE(again.has(name) && same_bits(again.at(name), packed.at(name))) << name;
+  EXPECT_EQ(again.tensors.size(), 4u);
+}
+
+TEST(TrainRunState, KeepsTheStateOfAnyOptimizer) {
+  RunState run = state_after(2);
+  const Tensor a = Tensor::from<float>({1}), b = Tensor::from<double>({2});
+  run.trainer.adam = {"sgd", {{"momentum", {a, {}, b}}}, Tensor::from<std::int64_t>({2, 0, 1, 2})};
+  const std::vector<std::string> names{"momentum", "steps", "conv.lin.bias"};
+  SafeTensors packed = pack_state(run, names);
+  EXPECT_TRUE(packed.has("sgd.momentum.conv.lin.bias"));
+  const OptimizerState back = read_state(packed, names, "f").trainer.adam;
+  EXPECT_EQ(back.optimizer, "sgd");
+  ASSERT_EQ(back.slots.size(), 1u);
+  EXPECT_EQ(back.slots[0].name, "momentum");
+  EXPECT_TRUE(same_bits(back.slots[0].tensors.at(0), a) && same_bits(back.slots[0].tensors.at(2), b));
+  EXPECT_FALSE(back.slots[0].tensors.at(1).defined());
+  std::erase_if(packed.tensors, [](const auto& entry) { return entry.first == "sgd.steps"; });
+  EXPECT_ERROR(read_state(packed, names, "f"), "f: has no steps of an optimizer, such as adam.steps");
+}
+
 TEST(TrainRunState, HistoryIsOfEpochsOfTheRun) {
-  RunState state;
-  state.trainer.epoch = 2;
-  state.trainer.adam.steps = Tensor::from<std::int64_t>({2});
+  RunState state = state_after(2);
   for (const int epoch : {1, 2}) {
     EpochReport report;
     report.epoch = epoch;

@@ -111,6 +111,42 @@ EpochReport report_of(const double* row, bool has_communication, const std::vect
   return r;
 }
 
+constexpr std::string_view kSteps = ".steps";
+
+// The tensors of an optimizer are adam.steps, adam.m.conv1.weight and so on.
+void pack_optimizer(const OptimizerState& state, const std::vector<std::string>& names, SafeTensors& packed) {
+  for (std::size_t i = 0; i < names.size(); ++i)
+    for (const auto& [slot, tensors] : state.slots)
+      if (tensors.at(i).defined())
+        packed.tensors.emplace_back(str(state.optimizer, ".", slot, ".", names[i]), tensors[i]);
+  packed.tensors.emplace_back(state.optimizer + std::string(kSteps), state.steps);
+}
+
+OptimizerState read_optimizer(const SafeTensors& packed, const std::vector<std::string>& names,
+                              const std::string& where) {
+  OptimizerState state;
+  for (const auto& [name, tensor] : packed.tensors)
+    if (const std::size_t dot = name.find('.'); dot != std::string::npos && name.substr(dot) == kSteps) {
+      state.optimizer = name.substr(0, dot);
+      state.steps = tensor;
+    }
+  check(state.steps.defined(), where, ": has no steps of an optimizer, such as adam.steps");
+  const std::string prefix = state.optimizer + ".";
+  for (const auto& [name, tensor] : packed.tensors) {
+    const std::size_t dot = name.find('.', prefix.size());
+    if (!name.starts_with(prefix) || dot == std::string::npos) continue;
+    const auto parameter = std::find(names.begin(), names.end(), name.substr(dot + 1));
+    if (parameter == names.end()) continue;
+    const std::string slot = name.substr(prefix.size(), dot - prefix.size());
+    auto found = std::find_if(state.slots.begin(), state.slots.end(),
+                              [&](const OptimizerState::Slot& s) { return s.name == slot; });
+    if (found == state.slots.end())
+      found = state.slots.insert(found, {slot, std::vector<Tensor>(names.size())});
+    found->tensors[static_cast<std::size_t>(parameter - names.begin())] = tensor;
+  }
+  return state;
+}
+
 }  // namespace
 
 SafeTensors pack_weights(const StateDict& state, const WeightsInfo& info) {
@@ -154,12 +190,7 @@ WeightsInfo read_info(const SafeTensors& weights, const std::string& where) {
 
 SafeTensors pack_state(const RunState& state, const std::vector<std::string>& names) {
   SafeTensors packed;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (!state.trainer.adam.m.at(i).defined()) continue;
-    packed.tensors.emplace_back("adam.m." + names[i], state.trainer.adam.m[i]);
-    packed.tensors.emplace_back("adam.v." + names[i], state.trainer.adam.v.at(i));
-  }
-  packed.tensors.emplace_back("adam.steps", state.trainer.adam.steps);
+  pack_optimizer(state.trainer.adam, names, packed);
   if (!state.trainer.schedule.empty())
     packed.tensors.emplace_back("lr_schedule", Tensor::from(state.trainer.schedule));
   std::vector<double> rows;
@@ -203,13 +234,8 @@ RunState read_state(const SafeTensors& packed, const std::vector<std::string>& n
   const auto settings = packed.metadata.find("settings");
   check(settings != packed.metadata.end(), where, ": has no settings");
   state.settings = settings->second;
-  const auto moment = [&](const std::string& name) { return packed.has(name) ? packed.at(name) : Tensor(); };
-  for (const std::string& name : names) {
-    state.trainer.adam.m.push_back(moment("adam.m." + name));
-    state.trainer.adam.v.push_back(moment("adam.v." + name));
-  }
-  check(packed.has("adam.steps") && packed.has("history"), where, ": has no adam.steps or no history");
-  state.trainer.adam.steps = packed.at("adam.steps");
+  state.trainer.adam = read_optimizer(packed, names, where);
+  check(packed.has("history"), where, ": has no history");
   check(state.trainer.batch >= 0, where, ": has ", state.trainer.batch, " as 'batch'");
   if (state.trainer.batch > 0) {
     check(packed.has("batch_loss") && packed.at("batch_loss").dtype() == DType::kF64 &&
