@@ -124,8 +124,8 @@ def train(dataset: Any, model: str = "gcn", *, task: str = "node", seeds: int = 
     gpus      processes of this host that train together, each on a GPU; ranks: the same with `device`, such as "cpu". The
               dataset is written to a temporary file for them. Logits are computed on the CPU afterwards
     callback  called with a dict after each epoch. An exception in it ends training and is raised here
-    **given   options of the training commands, with _ for -: hidden=64, lr=0.005, patience=50, device="cuda",
-              split="60/20/20", log="run.jsonl", checkpoint="folder", resume=True, no_cuda_graph=True.
+    **given   options of the training commands, with _ for -: hidden=64, lr=0.005, optimizer="adamw", patience=50,
+              device="cuda", split="60/20/20", log="run.jsonl", checkpoint="folder", resume=True, no_cuda_graph=True.
               rodeo.options(model, task) lists them. They have the command's ranges; errors are ValueError
 
     Ctrl-C ends training after the current epoch and raises KeyboardInterrupt; with checkpoint="folder" and

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/support/devices.h"
+#include "train/io/settings.h"
 #include "train/task/model_registry.h"
 
 namespace rodeo {
@@ -16,6 +17,11 @@ TrainOptions parse(std::vector<const char*> arguments, const TrainOptions& defau
   arguments.insert(arguments.begin(), "bin/train_gcn");
   return parse_train_options(static_cast<int>(arguments.size()), arguments.data(), defaults);
 }
+
+struct BadCase {
+  std::vector<const char*> arguments;
+  std::string message;
+};
 
 TEST(TrainOptions, DefaultsAreThePublishedOnes) {
   const TrainOptions options = parse({"--dataset", "cora.h5"});
@@ -39,6 +45,46 @@ TEST(TrainOptions, DefaultsAreThePublishedOnes) {
   EXPECT_FALSE(options.explain);
   EXPECT_FALSE(options.quiet);
   EXPECT_EQ(options.notice, "");
+}
+
+TEST(TrainOptions, OptimizerOptionsBelongTogether) {
+  EXPECT_EQ(parse({"--dataset", "x"}).optimizer.name, "adam");
+  const TrainOptions sgd = parse({"--dataset", "x", "--nesterov", "--momentum", "0.9", "--optimizer", "sgd"});
+  EXPECT_EQ(sgd.optimizer.name, "sgd");
+  EXPECT_EQ(sgd.optimizer.momentum, 0.9);
+  EXPECT_TRUE(sgd.optimizer.nesterov);
+  const std::vector<BadCase> cases = {
+      {{"--dataset", "x", "--optimizer", "lion"}, "--optimizer must be one of adam, adamw, sgd, got 'lion'"},
+      {{"--dataset", "x", "--momentum", "0.9"}, "--momentum belongs to --optimizer sgd"},
+      {{"--dataset", "x", "--nesterov", "--optimizer", "adamw"}, "--nesterov belongs to --optimizer sgd"},
+      {{"--dataset", "x", "--nesterov", "--optimizer", "sgd"}, "--nesterov needs --momentum above 0"},
+      {{"--dataset", "x", "--optimizer", "sgd", "--momentum", "-1"},
+       "--momentum must be a number of at least 0, got '-1'"},
+  };
+  for (const BadCase& bad : cases) EXPECT_ERROR(parse(bad.arguments), bad.message);
+}
+
+// Settings have momentum for SGD only. Checkpoints of versions that had Adam alone name no optimizer.
+TEST(TrainOptions, OptimizerIsASettingOfTheRun) {
+  const auto setting = [](const TrainOptions& options, std::string_view name) -> std::string {
+    for (const Setting& s : settings_of(options))
+      if (s.name == name) return s.json;
+    return "";
+  };
+  TrainOptions options = parse({"--dataset", "x"});
+  EXPECT_EQ(setting(options, "optimizer"), "\"adam\"");
+  EXPECT_EQ(setting(options, "momentum"), "");
+  EXPECT_EQ(setting(options, "nesterov"), "");
+  std::vector<Setting> before = settings_of(options);
+  std::erase_if(before, [](const Setting& s) { return s.name == "optimizer"; });
+  EXPECT_NO_THROW(check_same_training(to_json(before), options, "run"));
+  options = parse({"--dataset", "x", "--optimizer", "sgd", "--momentum", "0.5"});
+  EXPECT_EQ(setting(options, "momentum"), "0.5");
+  EXPECT_EQ(setting(options, "nesterov"), "false");
+  EXPECT_ERROR(
+      check_same_training(to_json(before), options, "run"),
+      "run: was trained with --optimizer no value, not with \"sgd\": a run is resumed with the options "
+      "it began with");
 }
 
 TEST(TrainOptions, ReadsEveryOption) {
@@ -210,11 +256,6 @@ TEST(TrainOptions, OldNamesAreAcceptedWithAWarning) {
   EXPECT_TRUE(parse({"--dataset", "x", "--no-cuda-graph"}).warnings.empty());
   EXPECT_ERROR(parse({"--dataset", "x", "--no-graph=maybe"}), "--no-cuda-graph takes no value, got 'maybe'");
 }
-
-struct BadCase {
-  std::vector<const char*> arguments;
-  std::string message;
-};
 
 TEST(TrainOptions, EveryMistakeHasItsLine) {
   const std::vector<BadCase> cases{

@@ -12,7 +12,7 @@ namespace rodeo {
 namespace {
 
 struct Word {
-  std::string name, hint, text;  // "--lr", "X", "Learning rate of Adam"
+  std::string name, hint, text;  // "--lr", "X", "Learning rate"
   bool flag = false;
 
   bool is_path() const { return hint.starts_with("FILE"); }

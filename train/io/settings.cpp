@@ -49,6 +49,7 @@ bool is_implied(const Setting& setting, const Json& checkpoint) {
   if (setting.name == "precision")
     return setting.json == (checkpoint.value("tf32", false) ? "\"tf32\"" : "\"fp32\"");
   return (setting.name == "lr-schedule" && setting.json == "\"none\"") ||
+         (setting.name == "optimizer" && setting.json == "\"adam\"") ||
          (setting.name == "clip-norm" && setting.json == "0.0") ||
          (setting.name == "task" && setting.json == "\"node\"") ||
          (setting.name == "reorder" && setting.json == "\"none\"");

@@ -30,6 +30,10 @@ void check_combination(const TrainOptions& o, IsGiven&& is_given) {
   belongs("lr-period", Kind::kCosine, Kind::kCosine, "cosine");
   belongs("lr-least", Kind::kCosine, Kind::kPlateau, "cosine or plateau");
   belongs("lr-patience", Kind::kPlateau, Kind::kPlateau, "plateau");
+  for (const char* option : {"momentum", "nesterov"})
+    check(!is_given(option) || find_optimizer(o.optimizer.name).momentum, "--", option,
+          " belongs to --optimizer sgd");
+  check(!o.optimizer.nesterov || o.optimizer.momentum > 0, "--nesterov needs --momentum above 0");
   const std::string reason = o.features == FeatureForm::kSparse ? dense_features_reason(o) : "";
   check(reason.empty(), "--features sparse: ", reason);
   check(!o.prune_rows || o.layers >= 2, "--prune-rows needs a layer before the last, got --layers ",

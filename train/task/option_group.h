@@ -13,7 +13,7 @@
 
 namespace rodeo {
 
-/// Access to a member of TrainOptions, of its learning rate schedule, or of its trunk.
+/// Access to a member of TrainOptions, of its learning rate schedule, optimizer or trunk.
 template <class T>
 auto field(T TrainOptions::*member) {
   return [member](auto& options) -> auto& {
@@ -24,6 +24,12 @@ template <class T>
 auto field(T LrScheduleOptions::*member) {
   return [member](auto& options) -> auto& {
     return options.schedule.*member;
+  };
+}
+template <class T>
+auto field(T OptimizerOptions::*member) {
+  return [member](auto& options) -> auto& {
+    return options.optimizer.*member;
   };
 }
 

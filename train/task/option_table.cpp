@@ -154,6 +154,27 @@ void add_model(Group model, const ModelTraits& traits, TaskKind task) {
   }
 }
 
+/// The row has a value only for optimizers with momentum.
+void only_with_momentum(TrainOption& row) {
+  row.get = [get = std::move(row.get)](const TrainOptions& o) {
+    return find_optimizer(o.optimizer.name).momentum ? get(o) : OptionValue();
+  };
+}
+
+void add_optimizer(Group training) {
+  training.add(
+      Role::kTraining, "optimizer", "PyTorch's Adam, AdamW (weight decay apart from the gradient) or SGD",
+      optimizer_names("|"), [](const TrainOptions& o) { return o.optimizer.name; },
+      [](TrainOptions& o, const std::string& text) {
+        check_option_has_value("optimizer", text);
+        o.optimizer.name = find_optimizer(text).name;
+      });
+  only_with_momentum(training.not_negative(Role::kTraining, "momentum", field(&OptimizerOptions::momentum),
+                                           "sgd: momentum, without dampening"));
+  only_with_momentum(training.flag(Role::kTraining, "nesterov", field(&OptimizerOptions::nesterov),
+                                   "sgd: Nesterov's form of --momentum"));
+}
+
 void add_schedule(Group training) {
   using Kind = Schedule::Kind;
   training.choice(Role::kTraining, "lr-schedule", field(&Schedule::kind), parse_lr_schedule,
@@ -219,13 +240,14 @@ void add_training(Group training, const ModelTraits& traits, TaskKind task) {
   training.integer(Role::kRun, "epochs", field(&TrainOptions::epochs), 1, "Number of epochs");
   training.number(
       Role::kTraining, "lr", field(&TrainOptions::lr), "a number above 0",
-      [](double x) { return x > 0 && std::isfinite(x); }, "Learning rate of Adam");
+      [](double x) { return x > 0 && std::isfinite(x); }, "Learning rate");
   training.not_negative(Role::kTraining, "weight-decay", field(&TrainOptions::weight_decay),
                         traits.decay_all ? "L2 penalty on all parameters"
                         : traits.trunk
                             ? "L2 penalty on the first layer; on all parameters with --norm, --residual, "
                               "--jk, --act, --pre-linear, --post-linear or --layer-dropout"
                             : "L2 penalty on the first layer");
+  add_optimizer(training);
   training.integer(Role::kTraining, "seed", field(&TrainOptions::seed), 0,
                    "Seed of the initial weights, dropout and --split");
   training.integer(Role::kRun, "seeds", field(&TrainOptions::seeds), 1,

@@ -15,6 +15,7 @@
 #include "ops/attention.h"
 #include "ops/sddmm.h"
 #include "ops/spmm.h"
+#include "train/optimizer_registry.h"
 #include "train/precision.h"
 #include "train/schedule.h"
 
@@ -128,6 +129,7 @@ struct TrainOptions {
   int epochs = 200;
   double lr = 0.01;
   double weight_decay = 5e-4;
+  OptimizerOptions optimizer;
   std::uint64_t seed = 0;
   int eval_every = 1;
   int patience = 0;
