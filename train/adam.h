@@ -8,8 +8,6 @@
 
 namespace rodeo {
 
-using AdamState = OptimizerState;
-
 /// torch.optim.Adam; ops/optim.h has the formula. Bias correction uses the parameter's own count of steps.
 /// Reads lr, beta1, beta2, eps and weight_decay of its groups. Its state is "m" and "v".
 class Adam : public Optimizer {

@@ -40,6 +40,7 @@ const OptimizerEntry& find_optimizer(std::string_view name) {
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options,
                                           std::vector<ParameterGroup> groups) {
+  if (options.make) return options.make(std::move(groups));
   const OptimizerEntry& entry = find_optimizer(options.name);
   if (entry.momentum)
     for (ParameterGroup& group : groups) {

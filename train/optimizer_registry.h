@@ -17,6 +17,8 @@ struct OptimizerOptions {
   std::string name = "adam";  // in the registry
   double momentum = 0;        // of all groups, for those with OptimizerEntry::momentum
   bool nesterov = false;
+  /// Makes an optimizer of the program's own, instead of that of `name`. Null: none.
+  std::unique_ptr<Optimizer> (*make)(std::vector<ParameterGroup> groups) = nullptr;
 };
 
 /// A row of the registry.
@@ -32,7 +34,7 @@ std::span<const OptimizerEntry> optimizer_registry();
 std::string optimizer_names(std::string_view separator);
 /// The row of that name. Throws Error listing the names for any other.
 const OptimizerEntry& find_optimizer(std::string_view name);
-/// The optimizer of that name over `groups`. Throws Error as find_optimizer and its constructor do.
+/// The optimizer of `options` over `groups`. Throws Error as find_optimizer and its constructor do.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options,
                                           std::vector<ParameterGroup> groups);
 

@@ -51,9 +51,9 @@ Trainer::Trainer(Module& model, std::function<Variable()> forward, std::vector<P
                  const Tensor& label, const Split& split, const TrainerOptions& options)
     : model_(model),
       forward_(std::move(forward)),
-      adam_(std::move(groups)),
-      schedule_(options.schedule, adam_.first_rates()),
-      rates_(adam_.first_rates()),
+      optimizer_(make_optimizer(options.optimizer, std::move(groups))),
+      schedule_(options.schedule, optimizer_->first_rates()),
+      rates_(optimizer_->first_rates()),
       device_(device_of(model)),
       label_(label.to(device_)),
       split_{split.train.to(device_), split.val.to(device_), split.test.to(device_)},
@@ -67,7 +67,7 @@ Trainer::Trainer(Module& model, std::function<Variable()> forward, std::vector<P
   check(split_.train.defined() && split_.val.defined(), "[train] the split has undefined nodes");
   check(split_.test.defined(), "[train] the split has undefined test nodes");
   if (options.partition)
-    ranks_ = std::make_unique<RankSums>(options.partition, adam_.parameters(), label_, split_);
+    ranks_ = std::make_unique<RankSums>(options.partition, optimizer_->parameters(), label_, split_);
   check((ranks_ ? ranks_->num_train() : split_.train.numel()) > 0, "[train] the split has no training nodes");
   check((ranks_ ? ranks_->num_val() : split_.val.numel()) > 0, "[train] the split has no validation nodes");
   check(!options.training_rows || !options.mini_batches,
@@ -75,7 +75,7 @@ Trainer::Trainer(Module& model, std::function<Variable()> forward, std::vector<P
   check(!options.partition || !options.mini_batches,
         "[train] a partition is for steps over the whole graph: mini-batches have ranks of their own");
   if (options.mini_batches && options.mini_batches->ranks.size() > 1)
-    ranks_ = std::make_unique<RankSums>(options.mini_batches->ranks, adam_.parameters(), device_);
+    ranks_ = std::make_unique<RankSums>(options.mini_batches->ranks, optimizer_->parameters(), device_);
   if (options.training_rows) {
     train_label_ = take(label_, split_.train);
     first_rows(split_.train.numel());
@@ -86,9 +86,9 @@ Trainer::Trainer(Module& model, TrainObjective objective, std::vector<ParameterG
                  const TrainerOptions& options)
     : model_(model),
       objective_(std::move(objective)),
-      adam_(std::move(groups)),
-      schedule_(options.schedule, adam_.first_rates()),
-      rates_(adam_.first_rates()),
+      optimizer_(make_optimizer(options.optimizer, std::move(groups))),
+      schedule_(options.schedule, optimizer_->first_rates()),
+      rates_(optimizer_->first_rates()),
       device_(device_of(model)),
       options_(options),
       step_(
@@ -97,14 +97,14 @@ Trainer::Trainer(Module& model, TrainObjective objective, std::vector<ParameterG
           device_, [this] { return evaluate(); }, model.parameters()) {
   check_options();
   if (options.partition)
-    ranks_ = std::make_unique<RankSums>(options.partition, adam_.parameters(), device_);
+    ranks_ = std::make_unique<RankSums>(options.partition, optimizer_->parameters(), device_);
   else if (objective_.ranks.size() > 1)
-    ranks_ = std::make_unique<RankSums>(objective_.ranks, adam_.parameters(), device_);
+    ranks_ = std::make_unique<RankSums>(objective_.ranks, optimizer_->parameters(), device_);
   check(objective_.loss && objective_.evaluate, "[train] the objective has no loss or no evaluate function");
 }
 
 void Trainer::check_options() const {
-  check(!adam_.empty(), "[train] there are no parameters to train");
+  check(!optimizer_->empty(), "[train] there are no parameters to train");
   check(options_.epochs >= 1 && options_.eval_every >= 1,
         "[train] epochs and eval_every must be at least 1, got ", options_.epochs, " and ",
         options_.eval_every);
@@ -117,8 +117,8 @@ Tensor Trainer::objective_step() {
   const int steps = objective_.begin_epoch ? objective_.begin_epoch(progress_.epoch + 1) : 1;
   Tensor total;
   for (int i = 0; i < steps; ++i) {
-    adam_.zero_grad();
-    const RandomStep random_step(adam_.step_counter(), ranks_ ? ranks_->first_row() : 0);
+    optimizer_->zero_grad();
+    const RandomStep random_step(optimizer_->step_counter(), ranks_ ? ranks_->first_row() : 0);
     const ScopedPartition over(options_.partition.get());
     const Tensor loss = update(objective_.loss());
     total = i == 0 ? loss : linear_combination(1, total, 1, loss);
@@ -130,15 +130,15 @@ Trainer::~Trainer() = default;
 
 Tensor Trainer::step() {
   if (objective_.loss) return objective_step();
-  adam_.zero_grad();
-  const RandomStep random_step(adam_.step_counter(), ranks_ ? ranks_->first_row() : 0);
+  optimizer_->zero_grad();
+  const RandomStep random_step(optimizer_->step_counter(), ranks_ ? ranks_->first_row() : 0);
   if (ranks_) {
     const ScopedPartition over(options_.partition.get());
     const Variable logits = forward_();
     const Tensor loss = options_.training_rows
                             ? ranks_->backward(logits, train_label_, first_rows(split_.train.numel()))
                             : ranks_->backward(logits);
-    adam_.step(options_.clip_norm);
+    optimizer_->step(options_.clip_norm);
     return loss;
   }
   const Variable logits = forward_();
@@ -154,7 +154,7 @@ Tensor Trainer::update(const Variable& loss) {
   const bool sums_losses = ranks_ && objective_.loss_is_part;
   const Tensor out = sums_losses ? loss.value().clone() : loss.value();
   if (ranks_) ranks_->sum_gradients(sums_losses ? out : Tensor());
-  adam_.step(options_.clip_norm);
+  optimizer_->step(options_.clip_norm);
   return out;
 }
 
@@ -185,21 +185,21 @@ bool Trainer::stops() {
 
 void Trainer::capture_if_stale(StepRunner& runner, const StepRunner* beside) {
   if (runner.is_current()) return;
-  adam_.zero_grad();  // gradients that are freed during a capture stay allocated as long as the graph
+  optimizer_->zero_grad();  // gradients that are freed during a capture stay allocated as long as the graph
   try {
     runner.capture(beside);
   } catch (const OutOfMemory&) {
-    adam_.zero_grad();
+    optimizer_->zero_grad();
     throw;
   } catch (const Error& error) {
-    adam_.zero_grad();  // of the captured step, which never ran
+    optimizer_->zero_grad();  // of the captured step, which never ran
     fail(error.what(), "; train without a CUDA graph (--no-cuda-graph)");
   }
 }
 
 TrainerState Trainer::state() const {
   TrainerState state = progress_;
-  state.adam = adam_.state();
+  state.optimizer = optimizer_->state();
   if (options_.schedule.kind == LrScheduleOptions::Kind::kPlateau) state.schedule = schedule_.state();
   if (state.batch > 0 && batch_loss_.defined()) state.batch_loss = batch_loss_.to(DType::kF64).item();
   return state;
@@ -210,10 +210,10 @@ void Trainer::restore(const TrainerState& state) {
         state.epoch, " with the best epoch ", state.best_epoch, " is no state of a run");
   check(state.batch == 0 || options_.mini_batches, "[train] the state is of mini-batch ", state.batch,
         " of an epoch, and training without mini-batches cannot go on from there");
-  adam_.restore(state.adam);
+  optimizer_->restore(state.optimizer);
   if (!state.schedule.empty()) schedule_.restore(state.schedule);
   start_ = state;
-  start_.adam = {};
+  start_.optimizer = {};
   start_.schedule = {};
   progress_ = start_;
 }
@@ -221,7 +221,7 @@ void Trainer::restore(const TrainerState& state) {
 void Trainer::set_learning_rate(int epoch) {
   const std::vector<double> rates = schedule_.rates(epoch);
   if (rates == rates_) return;
-  adam_.set_rates(rates);
+  optimizer_->set_rates(rates);
   rates_ = rates;
 }
 

@@ -10,10 +10,11 @@
 #include "core/kernel_timer.h"
 #include "datasets/dataset.h"
 #include "layers/module.h"
-#include "train/adam.h"
 #include "train/batch_runner.h"
 #include "train/mini_batches.h"
 #include "train/nan_watch.h"
+#include "train/optimizer.h"
+#include "train/optimizer_registry.h"
 #include "train/schedule.h"
 #include "train/step_runner.h"
 #include "train/timing.h"
@@ -39,11 +40,12 @@ struct TrainerOptions {
   // true: in training mode `forward` returns logits [training nodes, classes], in the order of split.train.
   // In evaluation mode it returns those of all nodes.
   bool training_rows = false;
-  // If set, an epoch is a step of Adam for each mini-batch (batch_runner.h), and its loss is the mean over
-  // the training nodes. Evaluations call the forward function of the constructor, for all nodes. Over its
-  // ranks, losses and gradients are weighted by the shares of a batch and summed, running statistics too;
-  // label and split are those of all nodes, and every rank computes the same metrics.
+  // If set, an epoch is a step of the optimizer for each mini-batch (batch_runner.h), and its loss is the
+  // mean over the training nodes. Evaluations call the forward function of the constructor, for all nodes.
+  // Over its ranks, losses and gradients are weighted by the shares of a batch and summed, running statistics
+  // too; label and split are those of all nodes, and every rank computes the same metrics.
   std::shared_ptr<const MiniBatchTraining> mini_batches = {};
+  OptimizerOptions optimizer = {};
   LrScheduleOptions schedule = {};
   /// Over several ranks: `forward`, label and split are those of the rank's nodes. Losses, gradients and
   /// metrics are summed over ranks, and stop() ends all. Null: one rank.
@@ -113,8 +115,8 @@ struct TrainSummary {
 };
 
 /// The state of training, apart from the model's parameters and buffers (Module::state_dict). Random numbers
-/// are a function of seed, step and position in the step. So Adam's step count is the state of the random
-/// generator.
+/// are a function of seed, step and position in the step. So the optimizer's step count is the state of the
+/// random generator.
 struct TrainerState {
   int epoch = 0;  // the last epoch that ran
   // Mini-batches of the next epoch that ran, and the sum of their training nodes x mean losses.
@@ -124,7 +126,7 @@ struct TrainerState {
   int lowest_loss_epoch = 0;  // of the lowest validation loss, the first of equal ones; 0: none yet
   double lowest_loss = 0;     // there
   Evaluation best, last;
-  AdamState adam;
+  OptimizerState optimizer;
   std::vector<double> schedule;  // LrSchedule::state() of kPlateau; else empty
 };
 
@@ -184,8 +186,8 @@ class Trainer {
   /// sizes and times of that epoch are those of the batches that are left. The first epochs after restore()
   /// are warm-up epochs again. Throws Error for a state of other parameters.
   void restore(const TrainerState& state);
-  /// The trained parameters, in the order of TrainerState::adam.
-  std::vector<Variable> parameters() const { return adam_.parameters(); }
+  /// The trained parameters, in the order of TrainerState::optimizer.
+  std::vector<Variable> parameters() const { return optimizer_->parameters(); }
 
  private:
   void check_options() const;
@@ -211,9 +213,9 @@ class Trainer {
   Module& model_;
   TrainObjective objective_;  // its functions are empty for classification
   std::function<Variable()> forward_;
-  Adam adam_;
+  std::unique_ptr<Optimizer> optimizer_;
   LrSchedule schedule_;
-  std::vector<double> rates_;  // the rates set in adam_
+  std::vector<double> rates_;  // the rates set in optimizer_
   Device device_;
   Tensor label_;
   Split split_;
@@ -230,7 +232,7 @@ class Trainer {
   bool stopped_within_ = false;                            // after a batch of this epoch
   std::unique_ptr<RankSums> ranks_;                        // null on one rank
   Tensor seed_;                    // where backward begins: the gradient of the loss, 1
-  TrainerState progress_, start_;  // without the state of adam_ and schedule_
+  TrainerState progress_, start_;  // without the state of optimizer_ and schedule_
 };
 
 }  // namespace rodeo

@@ -76,8 +76,8 @@ Tensor Trainer::mini_batch_epoch() {
 }
 
 Tensor Trainer::mini_batch_step(const SampledBatch& batch, double share, bool is_full) {
-  adam_.zero_grad();
-  const RandomStep random_step(adam_.step_counter());
+  optimizer_->zero_grad();
+  const RandomStep random_step(optimizer_->step_counter());
   const ScopedStreams streams(ranks_ ? ranks_->first_stream() : 0);
   const std::int64_t targets = batch.targets.numel();
   Variable logits = options_.mini_batches->forward(batch);
@@ -91,14 +91,14 @@ Tensor Trainer::mini_batch_step(const SampledBatch& batch, double share, bool is
     loss.backward(of_rank);
     out = mul(loss.value(), of_rank);
     ranks_->sum_gradients(out);
-    adam_.step(options_.clip_norm);
+    optimizer_->step(options_.clip_norm);
     std::vector<Tensor> buffers;
     for (const auto& [name, buffer] : model_.named_buffers()) buffers.push_back(buffer);
     ranks_->average(buffers, share);
   } else {
     out = update(loss);
   }
-  adam_.zero_grad();  // a CUDA graph reuses the memory
+  optimizer_->zero_grad();  // a CUDA graph reuses the memory
   return out;
 }
 

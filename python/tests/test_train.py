@@ -71,10 +71,14 @@ def test_options_have_the_commands_names_and_errors():
     result = rodeo.train(dataset, epochs=3, hidden=9, no_cuda_graph=True, undirected=True, device="cpu", normalize_features="none")
     assert result.weights["conv1.lin.weight"].shape == (9, 5)
     for given, text in [({"hiden": 3}, "hiden"), ({"hidden": 0}, "hidden"), ({"lr": "fast"}, "lr"), ({"heads": 2}, "heads"),
-                        ({"model": "mlp"}, "mlp"), ({"device": "tpu"}, "tpu"), ({"split": "9"}, "split"),
+                        ({"model": "mlp"}, "mlp"), ({"device": "tpu"}, "tpu"), ({"momentum": 0.9}, "optimizer"), ({"split": "9"}, "split"),
                         ({"split": "50/60/10"}, "50/60/10"), ({"quiet": True}, "command only"), ({"resume": True}, "checkpoint")]:
         with pytest.raises(ValueError, match=text):
             rodeo.train(dataset, **{"epochs": 2, **given})
+    losses = {name: [epoch["loss"] for epoch in rodeo.train(dataset, epochs=5, device="cpu", optimizer=name, **more).history]
+              for name, more in [("adam", {}), ("adamw", {}), ("sgd", {"momentum": 0.9, "nesterov": True})]}
+    assert losses["adam"][0] == losses["adamw"][0] == losses["sgd"][0] and len({str(x) for x in losses.values()}) == 3
+    assert rodeo.options("gcn")["optimizer"][0] == "adam"
     assert rodeo.train(rodeo.Dataset(edges, x, y), split="50/25/25", epochs=2, device="cpu").epochs == 2
     for incomplete in rodeo.Dataset(edges, x), rodeo.Dataset(edges, None, y, **masks), rodeo.Dataset(edges, x, y):
         with pytest.raises(ValueError):

@@ -142,7 +142,7 @@ TEST(TrainRankBatches, Parts) {
   options.lr = 0.01;
   const Trained all = train(options, ranks());
   const std::int64_t steps = (5 + ranks().size() - 1) / ranks().size();
-  EXPECT_EQ(all.state.adam.steps.to_vector<std::int64_t>().back(), options.epochs * steps);
+  EXPECT_EQ(all.state.optimizer.steps.to_vector<std::int64_t>().back(), options.epochs * steps);
   EXPECT_LT(all.losses.back(), 0.8 * all.losses.front());
   test::expect_same_on_all_ranks(all.weights);
 }

@@ -163,7 +163,7 @@ TEST_P(TrainMiniBatches, PartsLearnAndRepeat) {
   TrainOptions parts = options(130, "", 0.5);
   parts.batch_by_parts = true;
   const Outcome run = train(parts, device(), 80);
-  EXPECT_EQ(run.state.adam.steps.to_vector<std::int64_t>().back(), 80 * 4) << "400 nodes are four parts";
+  EXPECT_EQ(run.state.optimizer.steps.to_vector<std::int64_t>().back(), 80 * 4) << "400 nodes are four parts";
   EXPECT_LT(run.losses.back(), 0.8 * run.losses.front());
   EXPECT_EQ(run.losses, train(parts, device(), 80).losses);
 }
@@ -195,7 +195,7 @@ TEST(TrainMiniBatchOptions, WeightsSayThatTheyAreOfATrunk) {
 
 TEST_P(TrainMiniBatches, EveryBatchIsAStep) {
   const Outcome run = train(options(32, "5,3", 0.5), device(), 40);
-  const std::vector<std::int64_t> steps = run.state.adam.steps.to_vector<std::int64_t>();
+  const std::vector<std::int64_t> steps = run.state.optimizer.steps.to_vector<std::int64_t>();
   EXPECT_EQ(steps.back(), 40 * 3) << "80 training nodes are three batches of 32";
   EXPECT_LT(run.losses.back(), 0.6 * run.losses.front());
   EXPECT_GT(run.summary.best.val, 0.5);

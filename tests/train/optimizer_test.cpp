@@ -6,15 +6,15 @@
 #include <memory>
 
 #include "core/cuda_graph.h"
-#include "ops/dense.h"
+#include "layers/linear.h"
 #include "ops/grad_clip.h"
-#include "ops/loss.h"
 #include "ops/optim.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
 #include "train/adam.h"
 #include "train/optimizer_registry.h"
 #include "train/sgd.h"
+#include "train/trainer.h"
 
 namespace rodeo {
 namespace {
@@ -291,51 +291,50 @@ TEST(TrainOptimizerRegistry, FindsByName) {
 /// momentum.
 class ClippedDescent : public Optimizer {
  public:
-  explicit ClippedDescent(Groups groups, double limit)
-      : Optimizer("clipped", {"trace"}, std::move(groups)), limit_(limit) {}
+  explicit ClippedDescent(Groups groups) : Optimizer("clipped", {"trace"}, std::move(groups)) {}
 
  private:
   void update(const std::vector<Update>& updates, const Tensor& steps, const Tensor& lr) override {
     std::vector<SgdUpdate> all;
     for (const Update& u : updates)
-      all.push_back({u.p, clip_norm({u.g}, limit_)[0], u.state[0], {.momentum = 0.5}, u.slot});
+      all.push_back({u.p, clip_norm({u.g}, 0.25)[0], u.state[0], {.momentum = 0.5}, u.slot});
     sgd_step(all, steps, lr);
   }
-  double limit_;
 };
 
 class TrainNewOptimizer : public test::OnDevice {};
 RODEO_ON_ALL_DEVICES(TrainNewOptimizer);
 
-TEST_P(TrainNewOptimizer, IsAConstructorAndAnUpdate) {
-  const Variable x(test::random_tensor({40, 3}, DType::kF64, device()));
-  std::vector<std::int64_t> ids(40), labels(40);
-  const std::vector<double> values = x.value().to_vector<double>();
-  for (std::size_t i = 0; i < 40; ++i) ids[i] = static_cast<std::int64_t>(i), labels[i] = values[3 * i] > 0;
-  const Tensor all = Tensor::from(ids, device()), label = Tensor::from(labels, device());
-  Variable w = parameter(std::vector<double>(6, 0.01), device());
-  w = Variable(w.value().reshape({3, 2}).clone(), true);
-  ClippedDescent optimizer({{{w}, {.lr = 0.5}}}, 0.25);
-  double first = 0, last = 0;
-  OptimizerState middle;
-  std::vector<double> w_middle, w_last;
-  const auto train = [&](int from) {
-    for (int i = from; i < 100; ++i) {
-      if (i == 50) middle = optimizer.state(), w_middle = w.value().to_vector<double>();
-      optimizer.zero_grad();
-      const Variable loss = nll_loss(log_softmax(matmul(x, w)), label, all);
-      loss.backward();
-      optimizer.step();
-      (i == 0 ? first : last) = loss.value().item();
-    }
-    return w.value().to_vector<double>();
+// The trainer captures its steps on CUDA, and goes on from its state with the same bits.
+TEST_P(TrainNewOptimizer, TrainsAModelAndGoesOnFromItsState) {
+  const Variable x(test::random_tensor({40, 3}, DType::kF32, device()));
+  std::vector<std::int64_t> ids, labels;
+  for (std::int64_t i = 0; i < 40; ++i) {
+    ids.push_back(i);
+    labels.push_back(x.value().to_vector<float>()[static_cast<std::size_t>(3 * i)] > 0);
+  }
+  const Tensor all = Tensor::from(ids);
+  const auto train = [&](Linear& model, int epochs, const TrainerState* from, std::vector<double>& losses) {
+    Trainer trainer(model, [&] { return model.forward(x); }, {{model.parameters(), {.lr = 0.5}}},
+                    Tensor::from(labels), {all, all, all},
+                    {.epochs = epochs, .optimizer = {.make = [](Groups groups) -> Optimizers {
+                                         return std::make_unique<ClippedDescent>(std::move(groups));
+                                       }}});
+    if (from) trainer.restore(*from);
+    trainer.fit([&](const EpochReport& report) { losses.push_back(report.loss); });
+    return trainer.state();
   };
-  w_last = train(0);
-  EXPECT_LT(last, 0.4 * first);
-  optimizer.restore(middle);
-  w.value().copy_from(Tensor::from(w_middle, {3, 2}));
-  EXPECT_EQ(train(50), w_last);
-  EXPECT_EQ(optimizer.state().slots.at(0).name, "trace");
+  Random random(1), again(1);
+  Linear model(3, 2, random, /*bias=*/true, device()), other(3, 2, again, /*bias=*/true, device());
+  std::vector<double> whole, parts;
+  train(model, 60, nullptr, whole);
+  EXPECT_LT(whole.back(), 0.4 * whole.front());
+  const TrainerState middle = train(other, 30, nullptr, parts);
+  EXPECT_EQ(middle.optimizer.optimizer, "clipped");
+  EXPECT_EQ(middle.optimizer.slots.at(0).name, "trace");
+  train(other, 60, &middle, parts);
+  EXPECT_EQ(parts, whole);
+  EXPECT_TRUE(test::same_bits(other.weight().value().to(kCpu), model.weight().value().to(kCpu)));
 }
 
 }  // namespace

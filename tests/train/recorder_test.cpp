@@ -44,6 +44,7 @@ Recorded train(const TrainOptions& options, Device device) {
                    .patience = options.patience,
                    .stop_on_loss = options.stop_on_loss,
                    .cuda_graph = options.cuda_graph,
+                   .optimizer = options.optimizer,
                    .schedule = options.schedule,
                    .clip_norm = options.clip_norm});
   Recorded recorded;
@@ -126,6 +127,30 @@ TEST_P(TrainRecorder, SchedulesGoOnWhereTheyWere) {
     EXPECT_NE(test::error_of([&] {
                 train(options, device());
               }).find("was trained with --clip-norm 0.05, not with 0.1"),
+              std::string::npos);
+  }
+}
+
+TEST_P(TrainRecorder, OptimizersGoOnWhereTheyWere) {
+  for (const OptimizerEntry& entry : optimizer_registry()) {
+    SCOPED_TRACE(entry.name);
+    TrainOptions options = options_of("gcn", dir_);
+    options.optimizer = {std::string(entry.name), entry.momentum ? 0.9 : 0, entry.momentum};
+    const Recorded whole = train(options, device());
+    EXPECT_LT(whole.losses.back(), whole.losses.front());
+    options.checkpoint = dir_ / std::string(entry.name);
+    options.epochs = 10;
+    std::vector<double> losses = train(options, device()).losses;
+    options.epochs = 20;
+    options.resume = true;
+    const Recorded second = train(options, device());
+    losses.insert(losses.end(), second.losses.begin(), second.losses.end());
+    EXPECT_EQ(losses, whole.losses);
+    options.optimizer = {};
+    options.optimizer.name = entry.name == "adam" ? "adamw" : "adam";
+    EXPECT_NE(test::error_of([&] {
+                train(options, device());
+              }).find(str("was trained with --optimizer \"", entry.name)),
               std::string::npos);
   }
 }

@@ -32,7 +32,7 @@ SafeTensors weights() {
 RunState state_after(int epoch) {
   RunState state;
   state.trainer.epoch = epoch;
-  state.trainer.adam = {"adam", {}, Tensor::from<std::int64_t>({epoch})};
+  state.trainer.optimizer = {"adam", {}, Tensor::from<std::int64_t>({epoch})};
   return state;
 }
 
@@ -137,7 +137,7 @@ TEST(TrainRunState, ReadsAdamOfEarlierVersions) {
                     {"adam.steps", steps},
                     {"history", packed.at("history")}};
   const std::vector<std::string> names{"conv1.weight", "conv2.weight"};
-  const OptimizerState state = read_state(packed, names, "f").trainer.adam;
+  const OptimizerState state = read_state(packed, names, "f").trainer.optimizer;
   EXPECT_EQ(state.optimizer, "adam");
   ASSERT_EQ(state.slots.size(), 2u);
   EXPECT_EQ(state.slots[0].name, "m");
@@ -148,7 +148,7 @@ TEST(TrainRunState, ReadsAdamOfEarlierVersions) {
   EXPECT_TRUE(same_bits(state.steps, steps));
 
   RunState same;
-  same.trainer.adam = state;
+  same.trainer.optimizer = state;
   const SafeTensors again = pack_state(same, names);  // new files have these names, too
   for (const char* name : {"adam.m.conv1.weight", "adam.v.conv1.weight", "adam.steps"})
     EXPECT_TRUE(again.has(name) && same_bits(again.at(name), packed.at(name))) << name;
@@ -158,11 +158,11 @@ TEST(TrainRunState, ReadsAdamOfEarlierVersions) {
 TEST(TrainRunState, KeepsTheStateOfAnyOptimizer) {
   RunState run = state_after(2);
   const Tensor a = Tensor::from<float>({1}), b = Tensor::from<double>({2});
-  run.trainer.adam = {"sgd", {{"momentum", {a, {}, b}}}, Tensor::from<std::int64_t>({2, 0, 1, 2})};
+  run.trainer.optimizer = {"sgd", {{"momentum", {a, {}, b}}}, Tensor::from<std::int64_t>({2, 0, 1, 2})};
   const std::vector<std::string> names{"momentum", "steps", "conv.lin.bias"};
   SafeTensors packed = pack_state(run, names);
   EXPECT_TRUE(packed.has("sgd.momentum.conv.lin.bias"));
-  const OptimizerState back = read_state(packed, names, "f").trainer.adam;
+  const OptimizerState back = read_state(packed, names, "f").trainer.optimizer;
   EXPECT_EQ(back.optimizer, "sgd");
   ASSERT_EQ(back.slots.size(), 1u);
   EXPECT_EQ(back.slots[0].name, "momentum");

@@ -69,6 +69,19 @@ TEST(TrainLoop, SameSeedGivesTheSameBits) {
   EXPECT_NE(a.losses, run_gcn(ring, 0.5, {.epochs = 20}, 4).losses);
 }
 
+TEST(TrainLoop, EveryOptimizerLearns) {
+  const Ring ring(20);
+  std::vector<std::vector<double>> all;
+  for (const OptimizerEntry& entry : optimizer_registry()) {
+    const Outcome run = run_gcn(ring, 0, {.epochs = 200, .optimizer = {std::string(entry.name), 0.9}});
+    EXPECT_LT(run.losses.back(), 0.2 * run.losses.front()) << entry.name;
+    all.push_back(run.losses);
+  }
+  EXPECT_EQ(all[0], run_gcn(ring, 0, {.epochs = 200}).losses) << "the default is Adam";
+  EXPECT_EQ(all[0], all[1]) << "AdamW is Adam without weight decay";
+  EXPECT_NE(all[0], all[2]);
+}
+
 TEST(TrainLoop, EvaluationDoesNotChangeTraining) {
   const Ring ring(50);
   EXPECT_EQ(run_gcn(ring, 0.5, {.epochs = 20}).losses,

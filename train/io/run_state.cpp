@@ -190,7 +190,7 @@ WeightsInfo read_info(const SafeTensors& weights, const std::string& where) {
 
 SafeTensors pack_state(const RunState& state, const std::vector<std::string>& names) {
   SafeTensors packed;
-  pack_optimizer(state.trainer.adam, names, packed);
+  pack_optimizer(state.trainer.optimizer, names, packed);
   if (!state.trainer.schedule.empty())
     packed.tensors.emplace_back("lr_schedule", Tensor::from(state.trainer.schedule));
   std::vector<double> rows;
@@ -234,7 +234,7 @@ RunState read_state(const SafeTensors& packed, const std::vector<std::string>& n
   const auto settings = packed.metadata.find("settings");
   check(settings != packed.metadata.end(), where, ": has no settings");
   state.settings = settings->second;
-  state.trainer.adam = read_optimizer(packed, names, where);
+  state.trainer.optimizer = read_optimizer(packed, names, where);
   check(packed.has("history"), where, ": has no history");
   check(state.trainer.batch >= 0, where, ": has ", state.trainer.batch, " as 'batch'");
   if (state.trainer.batch > 0) {

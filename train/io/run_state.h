@@ -38,7 +38,7 @@ struct RunState {
   std::string settings;  // to_json(settings_of(options))
 };
 
-/// `names`: of the parameters, in the order of TrainerState::adam. Its tensors are named "adam.steps",
+/// `names`: of the parameters, in the order of TrainerState::optimizer. Its tensors are named "adam.steps",
 /// "adam.m.conv1.weight": optimizer, slot, parameter.
 SafeTensors pack_state(const RunState& state, const std::vector<std::string>& names);
 /// Throws Error beginning with `where` if pack_state() did not write the tensors.

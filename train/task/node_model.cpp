@@ -205,6 +205,7 @@ TrainerOptions trainer_options(const TrainOptions& options) {
           .patience = options.patience,
           .stop_on_loss = options.stop_on_loss,
           .cuda_graph = options.cuda_graph,
+          .optimizer = options.optimizer,
           .schedule = options.schedule,
           .clip_norm = options.clip_norm,
           .stop_at_nan = options.stop_at_nan};

@@ -9,7 +9,6 @@
 
 #include "layers/module.h"
 #include "ops/gcn_norm.h"
-#include "train/adam.h"
 #include "train/mini_batches.h"
 #include "train/task/node_task.h"
 #include "train/trainer.h"
@@ -29,7 +28,7 @@ struct NodeModel {
   std::unique_ptr<Module> module;
   std::function<Variable()> forward;                           // logits [nodes, classes]
   std::shared_ptr<const MiniBatchTraining> mini_batches = {};  // TrainerOptions::mini_batches
-  std::vector<ParameterGroup> groups;                          // for Adam
+  std::vector<ParameterGroup> groups;                          // for the optimizer
   Adjacency adj;                                               // the graph of its SpMM and attention
   bool training_rows = false;                                  // TrainerOptions::training_rows
   std::string text;                                            // "GCN, 2 layers, 16 hidden, dropout 0.5"
