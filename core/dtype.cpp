@@ -1,32 +1,6 @@
 #include "core/dtype.h"
 
-#include <ostream>
-
 namespace rodeo {
-
-std::string_view name(DType dtype) {
-  switch (dtype) {
-    case DType::kF64:
-      return "f64";
-    case DType::kF32:
-      return "f32";
-    case DType::kBF16:
-      return "bf16";
-    case DType::kF16:
-      return "f16";
-    case DType::kI64:
-      return "i64";
-    case DType::kI32:
-      return "i32";
-    case DType::kU8:
-      return "u8";
-  }
-  return "?";
-}
-
-std::ostream& operator<<(std::ostream& out, DType dtype) {
-  return out << name(dtype);
-}
 
 std::size_t size_of(DType dtype) {
   switch (dtype) {

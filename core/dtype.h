@@ -4,19 +4,23 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <iosfwd>
 #include <string_view>
 #include <type_traits>
 
-#include "core/error.h"
+#include "core/enum_names.h"
 
 namespace rodeo {
 
 enum class DType : std::uint8_t { kF64, kF32, kBF16, kF16, kI64, kI32, kU8 };
 
-/// "f64", "f32", "bf16", "f16", "i64", "i32" or "u8".
-std::string_view name(DType dtype);
-std::ostream& operator<<(std::ostream& out, DType dtype);
+template <>
+inline constexpr auto kEnumNames<DType> = enum_names<DType>({{DType::kF64, "f64"},
+                                                             {DType::kF32, "f32"},
+                                                             {DType::kBF16, "bf16"},
+                                                             {DType::kF16, "f16"},
+                                                             {DType::kI64, "i64"},
+                                                             {DType::kI32, "i32"},
+                                                             {DType::kU8, "u8"}});
 
 /// Bytes of one element.
 std::size_t size_of(DType dtype);

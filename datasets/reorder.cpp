@@ -88,20 +88,7 @@ bool is_symmetric(const Adjacency& adj) {
   return true;
 }
 
-constexpr NodeOrder kOrders[] = {NodeOrder::kNone, NodeOrder::kDegree, NodeOrder::kRcm, NodeOrder::kRabbit};
-
 }  // namespace
-
-std::string_view name(NodeOrder order) {
-  constexpr std::string_view kNames[] = {"none", "degree", "rcm", "rabbit"};
-  return kNames[static_cast<int>(order)];
-}
-
-NodeOrder parse_node_order(std::string_view text, std::string_view option) {
-  for (const NodeOrder order : kOrders)
-    if (name(order) == text) return order;
-  fail(option, " must be none, degree, rcm or rabbit, got '", text, "'");
-}
 
 Tensor node_order(const Dataset& dataset, NodeOrder by, bool undirected) {
   if (by == NodeOrder::kNone) return {};

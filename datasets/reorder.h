@@ -4,16 +4,18 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
+#include "core/enum_names.h"
 #include "datasets/dataset.h"
 
 namespace rodeo {
 
 enum class NodeOrder { kNone, kDegree, kRcm, kRabbit };
-std::string_view name(NodeOrder order);  // "rcm"
-/// "none", "degree", "rcm" or "rabbit". Throws Error for anything else; `option` is the prefix of the text.
-NodeOrder parse_node_order(std::string_view text, std::string_view option = "--reorder");
+template <>
+inline constexpr auto kEnumNames<NodeOrder> = enum_names<NodeOrder>({{NodeOrder::kNone, "none"},
+                                                                     {NodeOrder::kDegree, "degree"},
+                                                                     {NodeOrder::kRcm, "rcm"},
+                                                                     {NodeOrder::kRabbit, "rabbit"}});
 
 /// The order of the nodes of a dataset; undefined for kNone. kDegree counts the edges of a row, including
 /// those that `undirected` adds. The other orders use the symmetrised graph without self loops and edge

@@ -16,17 +16,6 @@ Variable reshaped(const Variable& x, const Shape& shape) {
 
 }  // namespace
 
-std::string_view name(PoolKind kind) {
-  constexpr std::string_view kNames[] = {"sum", "mean", "max", "attention"};
-  return kNames[static_cast<int>(kind)];
-}
-
-PoolKind parse_pool(std::string_view text) {
-  for (const PoolKind kind : {PoolKind::kSum, PoolKind::kMean, PoolKind::kMax, PoolKind::kAttention})
-    if (text == name(kind)) return kind;
-  fail("--pool must be sum, mean, max or attention, got '", text, "'");
-}
-
 GraphPool::GraphPool(PoolKind kind, std::int64_t width, Random& random, Device device, DType dtype)
     : kind_(kind) {
   check(width >= 1, "[graph_pool] width must be at least 1, got ", width);

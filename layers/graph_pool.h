@@ -1,8 +1,8 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
 
+#include "core/enum_names.h"
 #include "layers/linear.h"
 
 namespace rodeo {
@@ -13,9 +13,11 @@ enum class PoolKind {
   kMax,
   kAttention,  // sum of softmax over the nodes of the graph of (x W + b) times x (Li et al., ICLR 2016)
 };
-std::string_view name(PoolKind kind);  // "sum"
-/// "sum", "mean", "max" or "attention". Throws Error listing the choices for anything else.
-PoolKind parse_pool(std::string_view text);
+template <>
+inline constexpr auto kEnumNames<PoolKind> = enum_names<PoolKind>({{PoolKind::kSum, "sum"},
+                                                                   {PoolKind::kMean, "mean"},
+                                                                   {PoolKind::kMax, "max"},
+                                                                   {PoolKind::kAttention, "attention"}});
 
 /// One row for each graph of a batch from the rows of its nodes: PyG's global_add_pool, global_mean_pool,
 /// global_max_pool and AttentionalAggregation.

@@ -14,16 +14,6 @@ Variable as_column(const Variable& s) {
 
 }  // namespace
 
-std::string_view name(DecoderKind kind) {
-  return kind == DecoderKind::kDot ? "dot" : kind == DecoderKind::kMlp ? "mlp" : "bilinear";
-}
-
-DecoderKind parse_decoder(std::string_view text) {
-  for (const DecoderKind kind : {DecoderKind::kDot, DecoderKind::kMlp, DecoderKind::kBilinear})
-    if (text == name(kind)) return kind;
-  fail("--decoder must be dot, mlp or bilinear, got '", text, "'");
-}
-
 LinkDecoder::LinkDecoder(DecoderKind kind, std::int64_t width, Random& random, Device device, DType dtype)
     : kind_(kind) {
   check(width >= 1, "[link_decoder] width must be at least 1, got ", width);

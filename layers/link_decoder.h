@@ -1,8 +1,8 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
 
+#include "core/enum_names.h"
 #include "layers/sequential.h"
 
 namespace rodeo {
@@ -12,9 +12,9 @@ enum class DecoderKind {
   kMlp,       // Linear(ReLU(Linear(z_u * z_v))), elementwise product
   kBilinear,  // z_u^T W z_v: for directed edges, too
 };
-std::string_view name(DecoderKind kind);  // "dot"
-/// "dot", "mlp" or "bilinear". Throws Error listing the choices for anything else.
-DecoderKind parse_decoder(std::string_view text);
+template <>
+inline constexpr auto kEnumNames<DecoderKind> = enum_names<DecoderKind>(
+    {{DecoderKind::kDot, "dot"}, {DecoderKind::kMlp, "mlp"}, {DecoderKind::kBilinear, "bilinear"}});
 
 /// Scores of pairs of nodes from their embeddings, for link prediction.
 ///   z [nodes, width], src and dst i64 [k] -> logits [k, 1]

@@ -4,9 +4,9 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "core/enum_names.h"
 #include "layers/jumping_knowledge.h"
 #include "layers/linear.h"
 #include "layers/norm.h"
@@ -19,10 +19,33 @@ namespace rodeo {
 
 /// The convolution of each layer of a Trunk.
 enum class TrunkConv { kGcn, kGat, kGatv2, kSage, kGin };
+template <>
+inline constexpr auto kEnumNames<TrunkConv> = enum_names<TrunkConv>({{TrunkConv::kGcn, "gcn"},
+                                                                     {TrunkConv::kGat, "gat"},
+                                                                     {TrunkConv::kGatv2, "gatv2"},
+                                                                     {TrunkConv::kSage, "sage"},
+                                                                     {TrunkConv::kGin, "gin"}});
+
 enum class TrunkNorm { kNone, kBatch, kLayer };
+template <>
+inline constexpr auto kEnumNames<TrunkNorm> = enum_names<TrunkNorm>(
+    {{TrunkNorm::kNone, "none"}, {TrunkNorm::kBatch, "batch"}, {TrunkNorm::kLayer, "layer"}}, "norm");
+
 enum class TrunkActivation { kRelu, kElu, kGelu };
+template <>
+inline constexpr auto kEnumNames<TrunkActivation> = enum_names<TrunkActivation>(
+    {{TrunkActivation::kRelu, "relu"}, {TrunkActivation::kElu, "elu"}, {TrunkActivation::kGelu, "gelu"}},
+    "activation");
+
 /// What the classifier reads. kNone: there is none, the last layer returns the logits.
 enum class TrunkJump { kNone, kLast, kCat, kMax, kSum };
+template <>
+inline constexpr auto kEnumNames<TrunkJump> = enum_names<TrunkJump>({{TrunkJump::kNone, "none"},
+                                                                     {TrunkJump::kLast, "last"},
+                                                                     {TrunkJump::kCat, "cat"},
+                                                                     {TrunkJump::kMax, "max"},
+                                                                     {TrunkJump::kSum, "sum"}},
+                                                                    "jumping knowledge");
 
 /// What is around the convolutions.
 struct TrunkParts {
@@ -137,14 +160,5 @@ class Trunk : public Module {
   std::vector<Layer> layers_;           // "convs.0", "norms.0", "lins.0", ...
   std::unique_ptr<Linear> classifier_;  // "lin"; null without
 };
-
-std::string_view name(TrunkConv conv);              // "gcn"
-std::string_view name(TrunkNorm norm);              // "batch"
-std::string_view name(TrunkActivation activation);  // "relu"
-std::string_view name(TrunkJump jump);              // "cat"
-/// Throw Error listing the choices for any other text.
-TrunkNorm parse_trunk_norm(std::string_view text);
-TrunkActivation parse_trunk_activation(std::string_view text);
-TrunkJump parse_trunk_jump(std::string_view text);
 
 }  // namespace rodeo

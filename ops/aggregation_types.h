@@ -1,9 +1,9 @@
 /// Forms of ops/aggregation.h, which contracts and plans share.
 #pragma once
 
-#include <iosfwd>
-#include <string>
 #include <string_view>
+
+#include "core/enum_names.h"
 
 namespace rodeo {
 
@@ -18,11 +18,16 @@ enum class Aggregation {
              // constant ones, attention
   kHalo,     // each rank receives the rows of others that its edges read
 };
-std::string_view name(Aggregation form);
-std::ostream& operator<<(std::ostream& out, Aggregation form);
-/// "auto, rows, overlap, columns, halo"
-std::string aggregation_names(std::string_view separator = ", ");
+template <>
+inline constexpr auto kEnumNames<Aggregation> = enum_names<Aggregation>({{Aggregation::kAuto, "auto"},
+                                                                         {Aggregation::kRows, "rows"},
+                                                                         {Aggregation::kOverlap, "overlap"},
+                                                                         {Aggregation::kColumns, "columns"},
+                                                                         {Aggregation::kHalo, "halo"}},
+                                                                        "aggregation");
 /// One of these names. Throws Error for any other text and lists the choices.
-Aggregation parse_aggregation(std::string_view text);
+inline Aggregation parse_aggregation(std::string_view text) {
+  return parse_name<Aggregation>("", text);
+}
 
 }  // namespace rodeo

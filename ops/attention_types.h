@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <iosfwd>
 #include <string_view>
 
+#include "core/enum_names.h"
 #include "core/random.h"
 #include "ops/sddmm_types.h"
 
@@ -15,10 +15,16 @@ enum class AttentionForm {
   kFused,     // one pass over the edges forward and one backward; keeps no array of edge size
   kComposed,  // sddmm, leaky_relu, edge_softmax, edge_dropout and spmm, one after the other
 };
-std::string_view name(AttentionForm form);
-std::ostream& operator<<(std::ostream& out, AttentionForm form);
-/// "auto", "fused" or "composed". Throws Error for any other text and lists the choices.
-AttentionForm parse_attention_form(std::string_view text);
+template <>
+inline constexpr auto kEnumNames<AttentionForm> = enum_names<AttentionForm>({{AttentionForm::kAuto, "auto"},
+                                                                             {AttentionForm::kFused, "fused"},
+                                                                             {AttentionForm::kComposed,
+                                                                              "composed"}},
+                                                                            "attention form");
+/// One of these names. Throws Error for any other text and lists the choices.
+inline AttentionForm parse_attention_form(std::string_view text) {
+  return parse_name<AttentionForm>("", text);
+}
 
 struct AttentionOptions {
   double negative_slope = 0.2;  // of LeakyReLU, at least 0

@@ -3,12 +3,17 @@
 
 #include <cstdint>
 
+#include "core/enum_names.h"
 #include "core/tensor.h"
 
 namespace rodeo {
 
-/// The columns of ranking_metrics().
-enum RankingColumn { kRankingAuc, kRankingAp, kRankingMrr, kRankingHits, kRankingColumns };
+/// The metrics of ranking_metrics(), each the index of its column.
+enum RankingMetric { kRankingAuc, kRankingAp, kRankingMrr, kRankingHits };
+template <>
+inline constexpr auto kEnumNames<RankingMetric> = enum_names<RankingMetric>(
+    {{kRankingAuc, "auc"}, {kRankingAp, "ap"}, {kRankingMrr, "mrr"}, {kRankingHits, "hits"}});
+constexpr int kRankingColumns = 4;
 
 /// Four metrics of two sets of scores.
 ///   positive  [p]  f64, f32, bf16 or f16

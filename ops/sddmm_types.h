@@ -1,8 +1,9 @@
 /// Options of sddmm (ops/sddmm.h), which contracts and kernel signatures share.
 #pragma once
 
-#include <iosfwd>
 #include <string_view>
+
+#include "core/enum_names.h"
 
 namespace rodeo {
 
@@ -11,8 +12,9 @@ enum class SddmmOp {
   kAdd,  // elementwise sum
   kMul,  // elementwise product
 };
-std::string_view name(SddmmOp op);
-std::ostream& operator<<(std::ostream& out, SddmmOp op);
+template <>
+inline constexpr auto kEnumNames<SddmmOp> =
+    enum_names<SddmmOp>({{SddmmOp::kDot, "dot"}, {SddmmOp::kAdd, "add"}, {SddmmOp::kMul, "mul"}});
 
 /// Which edges a warp of a CUDA device takes for dot products. The CPU has one loop for both.
 enum class SddmmAlgorithm {
@@ -21,10 +23,14 @@ enum class SddmmAlgorithm {
            // registers. Caches RoDe's plan
   kEdges,  // consecutive edges of any rows; the row of b1 is read for each edge. Caches 4 bytes an edge
 };
-std::string_view name(SddmmAlgorithm algorithm);
-std::ostream& operator<<(std::ostream& out, SddmmAlgorithm algorithm);
-/// "auto", "rows" or "edges". Throws Error for any other text and lists the choices.
-SddmmAlgorithm parse_sddmm_algorithm(std::string_view text);
+template <>
+inline constexpr auto kEnumNames<SddmmAlgorithm> = enum_names<SddmmAlgorithm>(
+    {{SddmmAlgorithm::kAuto, "auto"}, {SddmmAlgorithm::kRows, "rows"}, {SddmmAlgorithm::kEdges, "edges"}},
+    "sddmm algorithm");
+/// One of these names. Throws Error for any other text and lists the choices.
+inline SddmmAlgorithm parse_sddmm_algorithm(std::string_view text) {
+  return parse_name<SddmmAlgorithm>("", text);
+}
 
 struct SddmmOptions {
   SddmmAlgorithm algorithm = SddmmAlgorithm::kAuto;

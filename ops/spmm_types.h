@@ -23,12 +23,19 @@ enum class SpmmAlgorithm {
   kCusparse,  // cuSPARSE's default algorithm; its last bits may differ from run to run. CUDA, one head, at
               // most 2^31 - 1 edges and at most rows x cols
 };
-std::string_view name(SpmmAlgorithm algorithm);
-std::ostream& operator<<(std::ostream& out, SpmmAlgorithm algorithm);
-/// "auto, csr, ...", in the order of the table in ops/sparse/spmm_algorithms.cpp.
-std::string spmm_algorithm_names(std::string_view separator = ", ");
+template <>
+inline constexpr auto kEnumNames<SpmmAlgorithm> =
+    enum_names<SpmmAlgorithm>({{SpmmAlgorithm::kAuto, "auto"},
+                               {SpmmAlgorithm::kCsr, "csr"},
+                               {SpmmAlgorithm::kRode, "rode"},
+                               {SpmmAlgorithm::kRodeTc, "rode-tc"},
+                               {SpmmAlgorithm::kTca, "tca"},
+                               {SpmmAlgorithm::kCusparse, "cusparse"}},
+                              "spmm algorithm");
 /// One of these names. Throws Error for any other text and lists the choices.
-SpmmAlgorithm parse_spmm_algorithm(std::string_view text);
+inline SpmmAlgorithm parse_spmm_algorithm(std::string_view text) {
+  return parse_name<SpmmAlgorithm>("", text);
+}
 
 /// How the partial sums of a split row are combined.
 enum class Accumulate {
@@ -36,10 +43,10 @@ enum class Accumulate {
   kAtomic,   // by atomicAdd, as published: the last bits may differ from run to run. CUDA, f32 and f64, for
              // kRode and kAuto; kAuto then considers cuSPARSE too
 };
-std::string_view name(Accumulate accumulate);
-std::ostream& operator<<(std::ostream& out, Accumulate accumulate);
-/// "ordered" or "atomic". Throws Error for any other text and lists the choices.
-Accumulate parse_accumulate(std::string_view text);
+template <>
+inline constexpr auto kEnumNames<Accumulate> = enum_names<Accumulate>({{Accumulate::kOrdered, "ordered"},
+                                                                       {Accumulate::kAtomic, "atomic"}},
+                                                                      "accumulation");
 
 /// The two lengths of RoDe's row decomposition, in nonzeros (ops/plan/rode_plan.h).
 struct RodeOptions {
@@ -58,10 +65,14 @@ enum class Reduce {
   kMax,   // NaN where any message is NaN
   kMin,
 };
-std::string_view name(Reduce reduce);
-std::ostream& operator<<(std::ostream& out, Reduce reduce);
-/// "sum", "mean", "max" or "min". Throws Error for any other text and lists the choices.
-Reduce parse_reduce(std::string_view text);
+template <>
+inline constexpr auto kEnumNames<Reduce> = enum_names<Reduce>(
+    {{Reduce::kSum, "sum"}, {Reduce::kMean, "mean"}, {Reduce::kMax, "max"}, {Reduce::kMin, "min"}},
+    "reduction");
+/// One of these names. Throws Error for any other text and lists the choices.
+inline Reduce parse_reduce(std::string_view text) {
+  return parse_name<Reduce>("", text);
+}
 
 struct SpmmOptions {
   SpmmAlgorithm algorithm = SpmmAlgorithm::kAuto;

@@ -4,44 +4,15 @@
 #include <iterator>
 #include <ostream>
 #include <string>
-#include <utility>
 
 #include "core/error.h"
 
 namespace rodeo {
 namespace {
 
-constexpr std::pair<SpmvAlgorithm, std::string_view> kNames[] = {{SpmvAlgorithm::kAuto, "auto"},
-                                                                 {SpmvAlgorithm::kVector, "vector"},
-                                                                 {SpmvAlgorithm::kRode, "rode"},
-                                                                 {SpmvAlgorithm::kStream, "stream"},
-                                                                 {SpmvAlgorithm::kSegmented, "segmented"}};
-
 constexpr int kThreadsPerVector[] = {2, 4, 8, 16, 32};
 
-std::string choices_of_algorithm() {
-  std::string choices;
-  for (const auto& [value, known] : kNames) choices += (choices.empty() ? "" : ", ") + std::string(known);
-  return choices;
-}
-
 }  // namespace
-
-std::string_view name(SpmvAlgorithm algorithm) {
-  for (const auto& [value, text] : kNames)
-    if (value == algorithm) return text;
-  return "?";
-}
-
-std::ostream& operator<<(std::ostream& out, SpmvAlgorithm algorithm) {
-  return out << name(algorithm);
-}
-
-SpmvAlgorithm parse_spmv_algorithm(std::string_view text) {
-  for (const auto& [value, known] : kNames)
-    if (known == text) return value;
-  fail("unknown spmv algorithm '", text, "': expected one of ", choices_of_algorithm());
-}
 
 std::string name(const SpmvOptions& options) {
   const std::string algorithm(name(options.algorithm));
@@ -54,13 +25,12 @@ std::ostream& operator<<(std::ostream& out, const SpmvOptions& options) {
 }
 
 SpmvOptions parse_spmv_options(std::string_view text) {
-  for (const auto& [value, known] : kNames)
-    if (known == text) return {value};
+  if (const auto algorithm = kEnumNames<SpmvAlgorithm>.find(text)) return {*algorithm};
   for (const int threads : kThreadsPerVector) {
     const SpmvOptions options{SpmvAlgorithm::kVector, threads};
     if (name(options) == text) return options;
   }
-  fail("unknown spmv algorithm '", text, "': expected one of ", choices_of_algorithm(),
+  fail("unknown spmv algorithm '", text, "': expected one of ", kEnumNames<SpmvAlgorithm>.names(),
        ", or vector-2, -4, -8, -16 or -32");
 }
 

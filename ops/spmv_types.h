@@ -1,9 +1,10 @@
 /// Options of spmv (ops/spmv.h), which contracts and plans share.
 #pragma once
 
-#include <iosfwd>
 #include <string>
 #include <string_view>
+
+#include "core/enum_names.h"
 
 namespace rodeo {
 
@@ -18,10 +19,18 @@ enum class SpmvAlgorithm {
   kSegmented,  // segmented reduction over the row of every edge (see segment_sum.h); any skew. Caches 4 bytes
                // an edge on the graph; at most 2^31 - 1 rows
 };
-std::string_view name(SpmvAlgorithm algorithm);
-std::ostream& operator<<(std::ostream& out, SpmvAlgorithm algorithm);
-/// "auto", "vector", "rode", "stream" or "segmented". Throws Error for any other text and lists the choices.
-SpmvAlgorithm parse_spmv_algorithm(std::string_view text);
+template <>
+inline constexpr auto kEnumNames<SpmvAlgorithm> =
+    enum_names<SpmvAlgorithm>({{SpmvAlgorithm::kAuto, "auto"},
+                               {SpmvAlgorithm::kVector, "vector"},
+                               {SpmvAlgorithm::kRode, "rode"},
+                               {SpmvAlgorithm::kStream, "stream"},
+                               {SpmvAlgorithm::kSegmented, "segmented"}},
+                              "spmv algorithm");
+/// One of these names. Throws Error for any other text and lists the choices.
+inline SpmvAlgorithm parse_spmv_algorithm(std::string_view text) {
+  return parse_name<SpmvAlgorithm>("", text);
+}
 
 struct SpmvOptions {
   SpmvAlgorithm algorithm = SpmvAlgorithm::kAuto;

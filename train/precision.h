@@ -2,9 +2,8 @@
 /// in all of them.
 #pragma once
 
-#include <string_view>
-
 #include "core/dtype.h"
+#include "core/enum_names.h"
 
 namespace rodeo {
 
@@ -13,9 +12,9 @@ enum class Precision {
   kTf32,  // f32 with TF32 matrix products: inputs rounded to 10 bits of mantissa
   kBf16,  // features, activations and their gradients are bf16; sums, losses and metrics f32 or better
 };
-std::string_view name(Precision precision);  // "fp32"
-/// "fp32", "tf32" or "bf16". Throws Error listing the choices for anything else.
-Precision parse_precision(std::string_view text);
+template <>
+inline constexpr auto kEnumNames<Precision> = enum_names<Precision>(
+    {{Precision::kFp32, "fp32"}, {Precision::kTf32, "tf32"}, {Precision::kBf16, "bf16"}}, "precision");
 
 /// The dtype of features, activations and edge weights.
 constexpr DType activation_dtype(Precision precision) {

@@ -10,19 +10,8 @@
 namespace rodeo {
 namespace {
 using Kind = LrScheduleOptions::Kind;
-constexpr std::string_view kNames[] = {"none", "step", "cosine", "plateau"};
 constexpr double kThreshold = 1e-4, kLeastChange = 1e-8;  // PyTorch's defaults
 }  // namespace
-
-std::string_view name(Kind kind) {
-  return kNames[static_cast<int>(kind)];
-}
-
-Kind parse_lr_schedule(std::string_view text) {
-  for (int i = 0; i < 4; ++i)
-    if (kNames[i] == text) return static_cast<Kind>(i);
-  fail("--lr-schedule must be none, step, cosine or plateau, got '", text, "'");
-}
 
 LrSchedule::LrSchedule(const LrScheduleOptions& o, std::vector<double> rates)
     : options_(o), first_(rates), now_(std::move(rates)), lowest_(std::numeric_limits<double>::infinity()) {

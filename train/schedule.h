@@ -1,8 +1,9 @@
 /// Learning rate schedules, with PyTorch's formulas.
 #pragma once
 
-#include <string_view>
 #include <vector>
+
+#include "core/enum_names.h"
 
 namespace rodeo {
 
@@ -20,8 +21,12 @@ struct LrScheduleOptions {
   double least = 0;     // kCosine, kPlateau: the lowest rate
   int patience = 10;    // kPlateau: evaluations without a lower loss before a reduction
 };
-std::string_view name(LrScheduleOptions::Kind kind);  // "none"
-LrScheduleOptions::Kind parse_lr_schedule(std::string_view text);
+template <>
+inline constexpr auto kEnumNames<LrScheduleOptions::Kind> =
+    enum_names<LrScheduleOptions::Kind>({{LrScheduleOptions::Kind::kNone, "none"},
+                                         {LrScheduleOptions::Kind::kStep, "step"},
+                                         {LrScheduleOptions::Kind::kCosine, "cosine"},
+                                         {LrScheduleOptions::Kind::kPlateau, "plateau"}});
 
 /// The learning rate of each parameter in epoch e = 1, 2, ..., from its initial rate r:
 ///   none     r

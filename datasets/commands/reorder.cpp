@@ -27,7 +27,7 @@ int reorder_command(int argc, const char* const* argv) {
   const Dataset dataset = load_dataset(line.file(0), {.all_splits = true});
   const auto begin = std::chrono::steady_clock::now();
   const Tensor order = by == "random" ? random_order(dataset.num_nodes, seed)
-                                      : node_order(dataset, parse_node_order(by, "--by"));
+                                      : node_order(dataset, parse_name<NodeOrder>("--by", by));
   const Dataset ordered = select_nodes(dataset, order);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
   save_dataset(ordered, line.file(1));

@@ -171,7 +171,7 @@ std::string explain_choices(const Adjacency& rows) {
     for (const AggregationForm* form : aggregation_forms()) {
       const auto predicted = choice.predicted.find(form->form), timed = choice.timed.find(form->form);
       if (predicted != choice.predicted.end())
-        text += fmt::format("; {} {:.3f} ms predicted", form->name, predicted->second);
+        text += fmt::format("; {} {:.3f} ms predicted", name(form->form), predicted->second);
       if (timed != choice.timed.end()) text += fmt::format(", {:.3f} timed", timed->second);
     }
     text += "\n";

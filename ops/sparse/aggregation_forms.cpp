@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <ostream>
 
 #include "core/error.h"
 #include "ops/spmm_tuner.h"
@@ -17,13 +16,6 @@ extern const AggregationForm kHaloForm;     // halo_form.cpp
 namespace {
 
 constexpr const AggregationForm* kForms[] = {&kRowsForm, &kOverlapForm, &kColumnsForm, &kHaloForm};
-constexpr std::string_view kAutoName = "auto";
-
-std::vector<std::string_view> all_names() {
-  std::vector<std::string_view> names{kAutoName};
-  for (const AggregationForm* form : kForms) names.push_back(form->name);
-  return names;
-}
 
 }  // namespace
 
@@ -37,42 +29,18 @@ const AggregationForm& aggregation_form(Aggregation form) {
   fail("[aggregation] no such form: ", static_cast<int>(form));
 }
 
-std::string_view name(Aggregation form) {
-  if (form == Aggregation::kAuto) return kAutoName;
-  for (const AggregationForm* row : kForms)
-    if (row->form == form) return row->name;
-  return "?";
-}
-
-std::ostream& operator<<(std::ostream& out, Aggregation form) {
-  return out << name(form);
-}
-
-std::string aggregation_names(std::string_view separator) {
-  std::string names;
-  for (const std::string_view text : all_names()) names.append(names.empty() ? "" : separator).append(text);
-  return names;
-}
-
-Aggregation parse_aggregation(std::string_view text) {
-  if (text == kAutoName) return Aggregation::kAuto;
-  for (const AggregationForm* row : kForms)
-    if (row->name == text) return row->form;
-  fail("unknown aggregation '", text, "': expected one of ", aggregation_names());
-}
-
 bool is_chosen(const AggregationChoices& choices, Aggregation form) {
   return std::ranges::any_of(choices, [&](const auto& choice) { return choice.second.form == form; });
 }
 
 std::string what_it_supports(const AggregationForm& form) {
-  return str(form.name, " is for ", form.supported);
+  return str(name(form.form), " is for ", form.supported);
 }
 
 std::string forms_of_all_products() {
-  std::vector<std::string_view> names{kAutoName};
+  std::vector<std::string_view> names{name(Aggregation::kAuto)};
   for (const AggregationForm* row : kForms)
-    if (!row->supports) names.push_back(row->name);
+    if (!row->supports) names.push_back(name(row->form));
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i)
     text.append(i == 0 ? "" : i + 1 < names.size() ? ", " : " or ").append(names[i]);

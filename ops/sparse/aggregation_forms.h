@@ -22,7 +22,6 @@ namespace rodeo {
 /// A form of exchange. All functions are collective calls unless stated otherwise.
 struct AggregationForm {
   Aggregation form;
-  std::string_view name;
   /// The predicted time of a product. A pure function.
   AggregationTime (*cost)(const AggregationSizes& sizes, const AggregationRates& rates);
 

@@ -128,7 +128,6 @@ void release(const Adjacency& rows, const AggregationChoices& choices) {
 
 extern constinit const AggregationForm kColumnsForm{
     .form = Aggregation::kColumns,
-    .name = "columns",
     .cost = cost,
     .supports = supports,
     .supported = "sums and means without edge weights or with constant ones, and for the attention of GAT",

@@ -133,7 +133,6 @@ Variable gather(const ShardedRows& shard, const Variable& x) {
 }  // namespace
 
 extern constinit const AggregationForm kHaloForm{.form = Aggregation::kHalo,
-                                                 .name = "halo",
                                                  .cost = cost,
                                                  .is_candidate = is_candidate,
                                                  .prepare = prepare,

@@ -69,7 +69,6 @@ void release(const Adjacency& rows, const AggregationChoices& choices) {
 
 extern constinit const AggregationForm kOverlapForm{
     .form = Aggregation::kOverlap,
-    .name = "overlap",
     .cost = cost,
     .supports = supports,
     .supported =

@@ -16,7 +16,6 @@ Variable gather(const ShardedRows& shard, const Variable& x) {
 
 }  // namespace
 
-extern constinit const AggregationForm kRowsForm{
-    .form = Aggregation::kRows, .name = "rows", .cost = cost, .gather = gather};
+extern constinit const AggregationForm kRowsForm{.form = Aggregation::kRows, .cost = cost, .gather = gather};
 
 }  // namespace rodeo

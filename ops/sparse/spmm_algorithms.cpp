@@ -48,45 +48,22 @@ void run_cusparse(const SpmmOperands& in) {
 
 struct Row {
   SpmmAlgorithm algorithm;
-  std::string_view name;
   void (*run)(const SpmmOperands& in);
   bool only_cuda_one_head = false;
 };
 
 // clang-format off
 constexpr Row kAlgorithms[] = {
-    {SpmmAlgorithm::kAuto, "auto", nullptr},  // one of the others (ops/spmm_tuner.h)
-    {SpmmAlgorithm::kCsr, "csr", run_csr},
-    {SpmmAlgorithm::kRode, "rode", run_rode},
-    {SpmmAlgorithm::kRodeTc, "rode-tc", run_rode_tc, true},
-    {SpmmAlgorithm::kTca, "tca", run_tca, true},
-    {SpmmAlgorithm::kCusparse, "cusparse", run_cusparse, true},
+    {SpmmAlgorithm::kAuto, nullptr},  // one of the others (ops/spmm_tuner.h)
+    {SpmmAlgorithm::kCsr, run_csr},
+    {SpmmAlgorithm::kRode, run_rode},
+    {SpmmAlgorithm::kRodeTc, run_rode_tc, true},
+    {SpmmAlgorithm::kTca, run_tca, true},
+    {SpmmAlgorithm::kCusparse, run_cusparse, true},
 };
 // clang-format on
 
 }  // namespace
-
-std::string_view name(SpmmAlgorithm algorithm) {
-  for (const Row& row : kAlgorithms)
-    if (row.algorithm == algorithm) return row.name;
-  return "?";
-}
-
-std::ostream& operator<<(std::ostream& out, SpmmAlgorithm algorithm) {
-  return out << name(algorithm);
-}
-
-std::string spmm_algorithm_names(std::string_view separator) {
-  std::string all;
-  for (const Row& row : kAlgorithms) all += str(all.empty() ? std::string_view() : separator, row.name);
-  return all;
-}
-
-SpmmAlgorithm parse_spmm_algorithm(std::string_view text) {
-  for (const Row& row : kAlgorithms)
-    if (row.name == text) return row.algorithm;
-  fail("unknown spmm algorithm '", text, "': expected one of ", spmm_algorithm_names());
-}
 
 bool is_only_cuda_one_head(SpmmAlgorithm algorithm) {
   for (const Row& row : kAlgorithms)

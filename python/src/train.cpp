@@ -28,7 +28,7 @@ using Given = std::vector<std::pair<std::string, std::string>>;
 TrainOptions defaults_of(const std::string& model, const Given& given) {
   TaskKind task = TaskKind::kNode;
   for (const auto& [name, text] : given)
-    if (name == "task") task = parse_task(text);
+    if (name == "task") task = parse_name<TaskKind>("--task", text);
   TrainOptions options = published_options(model, task);
   options.choose_model = true;
   return options;

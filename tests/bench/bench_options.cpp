@@ -135,7 +135,7 @@ BenchOptions parse_bench_options(int argc, const char* const* argv) {
   for (const GraphSource& source : sources)
     for (const std::string& order : list(parsed, "reorder")) {
       options.graphs.push_back(source);
-      options.graphs.back().reorder = parse_node_order(order);
+      options.graphs.back().reorder = parse_name<NodeOrder>("--reorder", order);
     }
   for (const std::string& width : list(parsed, "widths")) options.widths.push_back(positive("widths", width));
   for (const std::string& dtype : list(parsed, "dtypes")) options.dtypes.push_back(parse_dtype(dtype));

@@ -48,7 +48,7 @@ cxxopts::Options describe_options() {
   add("gpus", "Numbers of GPUs, e.g. 1,2,4: one run on each, and how the epochs scale",
       cxxopts::value<Texts>(), "LIST");
   add("ranks", "The same with processes on --device cpu", cxxopts::value<Texts>(), "LIST");
-  add("aggregation", "Over several ranks: " + aggregation_names() + ". One run of epochs in each",
+  add("aggregation", "Over several ranks: " + kEnumNames<Aggregation>.names() + ". One run of epochs in each",
       texts("auto"), "LIST");
   add("no-cuda-graph", "On CUDA, launch every kernel by itself instead of replaying a captured CUDA graph");
   add("no-graph", "Old name of --no-cuda-graph; will be removed");
@@ -87,10 +87,11 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv) {
   for (const std::string& n : list(parsed, "hidden")) options.hidden.push_back(positive("hidden", n));
   for (const std::string& n : list(parsed, "heads")) options.heads.push_back(positive("heads", n));
   for (const std::string& form : list(parsed, "features"))
-    options.features.push_back(parse_feature_form(form));
+    options.features.push_back(parse_name<FeatureForm>("--features", form));
   for (const std::string& given : list(parsed, "precision"))
-    options.precisions.push_back(parse_precision(given));
-  for (const std::string& order : list(parsed, "reorder")) options.reorder.push_back(parse_node_order(order));
+    options.precisions.push_back(parse_name<Precision>("--precision", given));
+  for (const std::string& order : list(parsed, "reorder"))
+    options.reorder.push_back(parse_name<NodeOrder>("--reorder", order));
   options.shuffle = node_orders(parsed);
   if (const std::string given = one(parsed, "input-dropout"); !given.empty()) {
     double p = -1;

@@ -159,16 +159,18 @@ cxxopts::Options describe_options() {
 }
 
 SampleSettings settings_of(const cxxopts::ParseResult& parsed, const Communicator& ranks) {
-  SampleSettings s{.graph = parsed["graph"].as<std::string>(),
-                   .batch = parsed["batch"].as<std::int64_t>(),
-                   .hidden = parsed["hidden"].as<std::int64_t>(),
-                   .train = parsed["train"].as<std::int64_t>(),
-                   .fanout = parsed["fanout"].as<std::vector<std::int64_t>>(),
-                   .epochs = static_cast<int>(parsed["epochs"].as<std::int64_t>()),
-                   .device = parse_device(parsed["device"].as<std::string>()),
-                   .dtype = dtype_named(parsed["dtype"].as<std::string>()),
-                   .on_host = parse_features_on(parsed["features-on"].as<std::string>()) == FeaturesOn::kHost,
-                   .cache_mib = parsed["feature-cache"].as<std::int64_t>()};
+  SampleSettings s{
+      .graph = parsed["graph"].as<std::string>(),
+      .batch = parsed["batch"].as<std::int64_t>(),
+      .hidden = parsed["hidden"].as<std::int64_t>(),
+      .train = parsed["train"].as<std::int64_t>(),
+      .fanout = parsed["fanout"].as<std::vector<std::int64_t>>(),
+      .epochs = static_cast<int>(parsed["epochs"].as<std::int64_t>()),
+      .device = parse_device(parsed["device"].as<std::string>()),
+      .dtype = dtype_named(parsed["dtype"].as<std::string>()),
+      .on_host = parse_name<FeaturesOn>("--features-on", parsed["features-on"].as<std::string>()) ==
+                 FeaturesOn::kHost,
+      .cache_mib = parsed["feature-cache"].as<std::int64_t>()};
   const std::string features_on = parsed["features-on"].as<std::string>();
   check(features_on == "device" || features_on == "host", "--features-on must be device or host, got '",
         features_on, "'");

@@ -118,7 +118,8 @@ TEST(DatasetsRabbitOrder, ADatasetWithoutEdgesOrNodesHasAnOrder) {
     }
   EXPECT_EQ(inverse_order(Tensor::from(Ids{2, 0, 1})).to_vector<std::int64_t>(), (Ids{1, 2, 0}));
   EXPECT_EQ(near_edges(graph_of(9, {0, 8, 3}, {8, 6, 4}), 2), 2.0 / 3);
-  EXPECT_ERROR(parse_node_order("rabit", "--by"), "--by must be none, degree, rcm or rabbit, got 'rabit'");
+  EXPECT_ERROR(parse_name<NodeOrder>("--by", "rabit"),
+               "--by must be none, degree, rcm or rabbit, got 'rabit'");
   EXPECT_ERROR(rabbit_order(test::graph_with_lengths({1, 2}, 5)),
                "[rabbit_order] needs a square graph, got 2 x 5");
 }

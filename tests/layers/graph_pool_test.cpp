@@ -63,7 +63,8 @@ TEST_P(LayersGraphPool, Gradients) {
 }
 
 TEST_P(LayersGraphPool, Errors) {
-  EXPECT_ERROR(parse_pool("median"), "--pool must be sum, mean, max or attention, got 'median'");
+  EXPECT_ERROR(parse_name<PoolKind>("--pool", "median"),
+               "--pool must be sum, mean, max or attention, got 'median'");
   Random random;
   const GraphPool pool(PoolKind::kSum, 2, random, device());
   EXPECT_THROW(pool.forward(Variable(Tensor::zeros({4, 2}, DType::kF32, device())), offsets()), Error);

@@ -71,7 +71,8 @@ TEST_P(LayersLinkDecoder, Gradients) {
 TEST_P(LayersLinkDecoder, Errors) {
   Random random;
   EXPECT_ERROR(LinkDecoder(DecoderKind::kDot, 0, random), "[link_decoder] width must be at least 1, got 0");
-  EXPECT_ERROR(parse_decoder("cosine"), "--decoder must be dot, mlp or bilinear, got 'cosine'");
+  EXPECT_ERROR(parse_name<DecoderKind>("--decoder", "cosine"),
+               "--decoder must be dot, mlp or bilinear, got 'cosine'");
 }
 
 }  // namespace

@@ -159,7 +159,8 @@ TEST(ModelsTrunkErrors, NameOptionAndExpectation) {
                "[trunk] in, hidden, classes and layers must be >= 1, got 3, 0, 2 and 2");
   EXPECT_ERROR(Trunk({.in = 3, .classes = 2, .layer_dropout = {0.5, 0.5}}, Random()),
                "[trunk] layer_dropout must have a value for each of 1 hidden layers, got 2");
-  EXPECT_ERROR(parse_trunk_norm("graph"), "unknown norm 'graph': expected one of none, batch, layer");
+  EXPECT_ERROR(parse_name<TrunkNorm>("--norm", "graph"),
+               "unknown norm 'graph': expected one of none, batch, layer");
   EXPECT_ERROR(parse_layer_dropout("0.5,2"),
                "--layer-dropout must be numbers in [0, 1), one for each hidden layer, got '2'");
   TrainOptions options = published_options("gcn");

@@ -26,13 +26,12 @@ std::vector<AggregationProblem> all_problems() {
 TEST(OpsAggregationForms, NamesAreThoseOfTheRows) {
   std::set<std::string_view> names;
   for (const AggregationForm* form : aggregation_forms()) {
-    EXPECT_TRUE(names.insert(form->name).second) << form->name << " occurs twice";
-    EXPECT_EQ(name(form->form), form->name);
-    EXPECT_EQ(parse_aggregation(form->name), form->form);
+    EXPECT_TRUE(names.insert(name(form->form)).second) << form->form << " occurs twice";
+    EXPECT_EQ(parse_aggregation(name(form->form)), form->form);
     EXPECT_EQ(&aggregation_form(form->form), form);
   }
   EXPECT_EQ(aggregation_forms().front()->form, Aggregation::kRows);
-  EXPECT_EQ(aggregation_names(), "auto, rows, overlap, columns, halo");
+  EXPECT_EQ(kEnumNames<Aggregation>.names(), "auto, rows, overlap, columns, halo");
   EXPECT_EQ(forms_of_all_products(), "auto, rows or halo");
   EXPECT_EQ(parse_aggregation("auto"), Aggregation::kAuto);
   EXPECT_THROW(parse_aggregation("all"), Error);
@@ -40,7 +39,7 @@ TEST(OpsAggregationForms, NamesAreThoseOfTheRows) {
 
 TEST(OpsAggregationForms, WhatARowSupportsItComputes) {
   for (const AggregationForm* form : aggregation_forms()) {
-    SCOPED_TRACE(form->name);
+    SCOPED_TRACE(form->form);
     EXPECT_EQ(form->supports == nullptr, form->supported.empty());
     for (const AggregationProblem& problem : all_problems())
       for (const bool symmetric : {true, false}) {
@@ -57,7 +56,7 @@ TEST(OpsAggregationForms, WhatARowSupportsItComputes) {
 TEST(OpsAggregationForms, CostsGrowWithColumnsAndOneRankExchangesNothing) {
   for (const AggregationForm* form : aggregation_forms())
     for (const std::int64_t heads : {0, 8}) {
-      SCOPED_TRACE(form->name);
+      SCOPED_TRACE(form->form);
       AggregationSizes sizes{.nodes = 232'965, .edges = 114'615'892, .columns = 64, .heads = heads};
       const AggregationTime alone = form->cost(sizes, {});
       EXPECT_EQ(alone.exchange_ms, 0);

@@ -339,8 +339,8 @@ TEST_P(OpsSpmm, Errors) {
 TEST(OpsSpmmNames, Parse) {
   EXPECT_EQ(parse_spmm_algorithm("rode"), SpmmAlgorithm::kRode);
   EXPECT_ERROR(parse_spmm_algorithm("fast"),
-               "unknown spmm algorithm 'fast': expected one of " + spmm_algorithm_names());
-  EXPECT_TRUE(spmm_algorithm_names("|").starts_with("auto|csr|"));
+               "unknown spmm algorithm 'fast': expected one of " + kEnumNames<SpmmAlgorithm>.names());
+  EXPECT_TRUE(kEnumNames<SpmmAlgorithm>.names("|").starts_with("auto|csr|"));
 }
 
 }  // namespace

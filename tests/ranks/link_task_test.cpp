@@ -75,7 +75,7 @@ TEST(TrainRankLinks, DecodersMetricsAndOrders) {
   };
   with([](TrainOptions& o) { o.decoder = DecoderKind::kMlp; });
   with([](TrainOptions& o) { o.decoder = DecoderKind::kBilinear, o.clip_norm = 0.01; });
-  with([](TrainOptions& o) { o.link_metric = LinkMetric::kHits, o.hits = 7; });
+  with([](TrainOptions& o) { o.link_metric = kRankingHits, o.hits = 7; });
   with([](TrainOptions& o) { o.reorder = NodeOrder::kDegree; });
   with([](TrainOptions& o) { o.edge_split = "60/20/20"; });
   for (const Aggregation form : {Aggregation::kOverlap, Aggregation::kHalo, Aggregation::kColumns})

@@ -80,10 +80,8 @@ TEST_P(TrainLinkTask, EveryModelIsAnEncoder) {
 }
 
 TEST_P(TrainLinkTask, MetricsDecideTheBestEpoch) {
-  const std::vector<std::pair<LinkMetric, std::string>> metrics = {{LinkMetric::kAuc, "AUC"},
-                                                                   {LinkMetric::kAp, "AP"},
-                                                                   {LinkMetric::kMrr, "MRR"},
-                                                                   {LinkMetric::kHits, "Hits@7"}};
+  const std::vector<std::pair<RankingMetric, std::string>> metrics = {
+      {kRankingAuc, "AUC"}, {kRankingAp, "AP"}, {kRankingMrr, "MRR"}, {kRankingHits, "Hits@7"}};
   for (const auto& [metric, text] : metrics) {
     TrainOptions options = link_options("gcn", 5);
     options.link_metric = metric;

@@ -296,7 +296,7 @@ TEST(TrainOptions, EveryMistakeHasItsLine) {
   };
   for (const BadCase& bad : cases) EXPECT_ERROR(parse(bad.arguments), bad.message);
   EXPECT_ERROR(parse({"--dataset", "x", "--spmm", "fast"}),
-               "unknown spmm algorithm 'fast': expected one of " + spmm_algorithm_names());
+               "unknown spmm algorithm 'fast': expected one of " + kEnumNames<SpmmAlgorithm>.names());
   EXPECT_ERROR(parse({"--dataset", "x", "--spmm-accumulate", "fast"}),
                "unknown accumulation 'fast': expected one of ordered, atomic");
   EXPECT_ERROR(parse({"--dataset", "x", "--spmm", "csr", "--spmm-accumulate", "atomic"}),

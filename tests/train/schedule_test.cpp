@@ -80,8 +80,8 @@ TEST(TrainSchedule, PlateauReducesAfterPatience) {
 
 TEST(TrainSchedule, NamesAndRanges) {
   for (const Kind kind : {Kind::kNone, Kind::kStep, Kind::kCosine, Kind::kPlateau})
-    EXPECT_EQ(parse_lr_schedule(name(kind)), kind);
-  EXPECT_ERROR(parse_lr_schedule("linear"),
+    EXPECT_EQ(parse_name<LrScheduleOptions::Kind>("--lr-schedule", name(kind)), kind);
+  EXPECT_ERROR(parse_name<LrScheduleOptions::Kind>("--lr-schedule", "linear"),
                "--lr-schedule must be none, step, cosine or plateau, got 'linear'");
   EXPECT_ERROR(
       LrSchedule({.kind = Kind::kStep, .step = 0}, {1}),

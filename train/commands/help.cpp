@@ -40,9 +40,9 @@ std::string owners(std::string_view option) {
 /// The tasks in which the model has the option.
 std::string tasks_of(std::string_view option, std::string_view model) {
   std::vector<std::string_view> names;
-  for (const TaskKind task : {TaskKind::kNode, TaskKind::kLink, TaskKind::kGraph}) {
+  for (const auto& [task, text] : kEnumNames<TaskKind>.rows) {
     if (task == TaskKind::kGraph && model != "gin" && model != "gcn") continue;
-    if (has_option(published_options(model, task), option)) names.push_back(name(task));
+    if (has_option(published_options(model, task), option)) names.push_back(text);
   }
   return list_names(names);
 }

@@ -186,9 +186,9 @@ auto in_file(const std::string& file, Parse&& parse) {
 TrainOptions defaults_of_model(const Arguments& arguments, const std::vector<GivenOption>& settings,
                                const TrainOptions& defaults) {
   const GivenOption of_task = last_given("task", arguments, settings);
-  const TaskKind task = of_task.text.empty()
-                            ? TaskKind::kNode
-                            : in_file(of_task.file, [&] { return parse_task(of_task.text); });
+  const TaskKind task = of_task.text.empty() ? TaskKind::kNode : in_file(of_task.file, [&] {
+    return parse_name<TaskKind>("--task", of_task.text);
+  });
   if (!defaults.choose_model) {
     for (const GivenOption& option : settings)
       check(option.name != "model" || option.text == defaults.model, option.file, ": 'model' must be ",

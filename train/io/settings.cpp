@@ -98,8 +98,9 @@ TrainOptions model_options(std::string_view json, const std::string& file) {
   TrainOptions options;
   try {
     const bool has_task = object.contains("task") && object["task"].is_string();
-    options = published_options(object["model"].get<std::string>(),
-                                has_task ? parse_task(object["task"].get<std::string>()) : TaskKind::kNode);
+    options = published_options(
+        object["model"].get<std::string>(),
+        has_task ? parse_name<TaskKind>("--task", object["task"].get<std::string>()) : TaskKind::kNode);
   } catch (const Error& error) {
     fail(file, ": ", printable(error.what()));
   }

@@ -17,11 +17,10 @@ void add_batch_options(OptionGroup training) {
   training.two_words(Role::kTraining, "batch-by", field(&TrainOptions::batch_by_parts), "parts", "neighbours",
                      "What --batch N is: N training nodes and sampled neighbours, or a random part of N of "
                      "all nodes with the edges between them");
-  training.choice(Role::kRun, "features-on", field(&TrainOptions::features_on), parse_features_on,
-                  "auto|device|host|disk",
+  training.choice(Role::kRun, "features-on", field(&TrainOptions::features_on),
                   "With --batch, where features are: on the device, in page-locked host memory, or in the "
                   "file; auto: the first of them that has room");
-  training.choice(Role::kRun, "graph-on", field(&TrainOptions::graph_on), parse_graph_on, "auto|device|host",
+  training.choice(Role::kRun, "graph-on", field(&TrainOptions::graph_on),
                   "With --batch, where the edges are that neighbours are sampled from; auto: on the device, "
                   "if it has room");
   training.integer(

@@ -100,17 +100,23 @@ class OptionGroup {
     return number(role, name, field, "a number in [0, 1)", is_probability, std::move(help), "P");
   }
 
-  /// An enum with name(value) and parse(text).
-  template <class Field, class Parse>
-  TrainOption& choice(OptionRole role, std::string_view name, Field field, Parse parse, std::string hint,
-                      std::string help) {
+  /// An enum, by the names of a table; `option` begins the Error.
+  template <class Field, class Names>
+  TrainOption& choice(OptionRole role, std::string_view name, Field field, const Names& names,
+                      const std::string& option, std::string help) {
     return add(
-        role, name, std::move(help), std::move(hint),
+        role, name, std::move(help), names.names("|"),
         [field](const TrainOptions& o) { return std::string(rodeo::name(field(o))); },
         [=](TrainOptions& o, const std::string& text) {
           check_option_has_value(name, text);
-          field(o) = parse(text);
+          field(o) = names.parse(option, text);
         });
+  }
+  /// An enum, by all of its names.
+  template <class Field>
+  TrainOption& choice(OptionRole role, std::string_view name, Field field, std::string help) {
+    using Enum = std::remove_cvref_t<decltype(field(defaults_))>;
+    return choice(role, name, field, kEnumNames<Enum>, str("--", name), std::move(help));
   }
 
   /// A bool that is written as one of two words.

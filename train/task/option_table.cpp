@@ -14,11 +14,14 @@ using Schedule = LrScheduleOptions;
 using Role = OptionRole;
 using Group = OptionGroup;
 
+constexpr auto kGraphMetrics = enum_names<NodeMetric>(
+    {{NodeMetric::kAccuracy, "accuracy"}, {NodeMetric::kMse, "mse"}, {NodeMetric::kMae, "mae"}});
+
 void add_data(Group data, const TrainOptions& defaults) {
   data.text(Role::kRun, "dataset", field(&TrainOptions::dataset), "FILE",
             "HDF5 file with the graph (required)");
   const bool link = defaults.task == TaskKind::kLink;
-  data.choice(Role::kModel, "task", field(&TrainOptions::task), parse_task, "node|link|graph",
+  data.choice(Role::kModel, "task", field(&TrainOptions::task),
               "What is predicted: the class of each node, missing edges, or the class of each graph of a "
               "set. Each has its own options and defaults");
   if (link)
@@ -45,11 +48,11 @@ void add_trunk(Group model) {
       "so for models other than sage",
       "", [](const TrainOptions& o) -> OptionValue { return uses_trunk(o); },
       [](TrainOptions& o, const std::string& text) { o.use_trunk = parse_option_flag("trunk", text); });
-  model.choice(Role::kModel, "norm", field(&TrunkParts::norm), parse_trunk_norm, "none|batch|layer",
+  model.choice(Role::kModel, "norm", field(&TrunkParts::norm),
                "Normalise the output of each hidden layer before its activation, over nodes or over columns");
   model.flag(Role::kModel, "residual", field(&TrunkParts::residual),
              "Add a linear layer of each layer's input to its output");
-  model.choice(Role::kModel, "jk", field(&TrunkParts::jump), parse_trunk_jump, "none|last|cat|max|sum",
+  model.choice(Role::kModel, "jk", field(&TrunkParts::jump),
                "Jumping knowledge: a linear classifier reads the last layer, or all layers side by side, by "
                "their maximum or their sum");
   model.integer(Role::kModel, "pre-linear", field(&TrunkParts::pre_linear), 0,
@@ -59,8 +62,7 @@ void add_trunk(Group model) {
   model.flag(Role::kModel, "post-linear", field(&TrunkParts::post_linear),
              "A linear classifier after the last layer, which becomes a hidden one: --jk last");
   model.flag(Role::kModel, "no-bias", field(&TrunkParts::bias), "Graph layers without a bias", false);
-  model.choice(Role::kModel, "act", field(&TrunkParts::activation), parse_trunk_activation, "relu|elu|gelu",
-               "Activation of the hidden layers");
+  model.choice(Role::kModel, "act", field(&TrunkParts::activation), "Activation of the hidden layers");
   model.add(
       Role::kModel, "layer-dropout",
       "Dropout probability of each hidden layer's output, a number for each (default: --dropout)", "P,P,...",
@@ -106,7 +108,7 @@ void add_model(Group model, const ModelTraits& traits, TaskKind task) {
           .default_text.clear();
   }
   if (task == TaskKind::kGraph)
-    model.choice(Role::kModel, "pool", field(&TrainOptions::pool), parse_pool, "sum|mean|max|attention",
+    model.choice(Role::kModel, "pool", field(&TrainOptions::pool),
                  "Readout: how the rows of a graph's nodes become one row");
   if (task != TaskKind::kLink && traits.edge_features)
     model.flag(Role::kModel, "edge-features", field(&TrainOptions::edge_features),
@@ -116,7 +118,7 @@ void add_model(Group model, const ModelTraits& traits, TaskKind task) {
   if (task == TaskKind::kLink) {
     model.integer(Role::kModel, "embedding", field(&TrainOptions::embedding), 1,
                   "Columns of a node's embedding, which the decoder reads");
-    model.choice(Role::kModel, "decoder", field(&TrainOptions::decoder), parse_decoder, "dot|mlp|bilinear",
+    model.choice(Role::kModel, "decoder", field(&TrainOptions::decoder),
                  "Score of a pair of nodes from their embeddings. dot: their dot product; mlp: two layers on "
                  "their elementwise product; bilinear: u^T W v");
   }
@@ -135,7 +137,7 @@ void add_model(Group model, const ModelTraits& traits, TaskKind task) {
   }
   if (traits.trunk) add_trunk(model);
   if (traits.aggr)
-    model.choice(Role::kModel, "aggr", field(&TrainOptions::aggr), parse_reduce, "mean|max|min|sum",
+    model.choice(Role::kModel, "aggr", field(&TrainOptions::aggr),
                  "Aggregation over neighbours: mean, max, min or sum");
   if (traits.aggr)
     model.flag(Role::kModel, "self-loops", field(&TrainOptions::sage_loops),
@@ -177,8 +179,7 @@ void add_optimizer(Group training) {
 
 void add_schedule(Group training) {
   using Kind = Schedule::Kind;
-  training.choice(Role::kTraining, "lr-schedule", field(&Schedule::kind), parse_lr_schedule,
-                  "none|step|cosine|plateau",
+  training.choice(Role::kTraining, "lr-schedule", field(&Schedule::kind),
                   "Learning rate schedule: PyTorch's StepLR, CosineAnnealingLR or ReduceLROnPlateau");
   only_for(training.integer(Role::kTraining, "lr-step", field(&Schedule::step), 1,
                             "step: epochs between reductions"),
@@ -200,13 +201,13 @@ void add_schedule(Group training) {
 }
 
 void add_regression_loss(Group training) {
-  training.choice(Role::kTraining, "loss", field(&TrainOptions::loss), parse_regression_loss, "mse|mae",
+  training.choice(Role::kTraining, "loss", field(&TrainOptions::loss),
                   "Loss where labels are numbers: mean squared or absolute error");
 }
 
 void add_graph_objective(Group training) {
-  training.choice(Role::kTraining, "metric", field(&TrainOptions::metric), parse_graph_metric,
-                  "accuracy|mse|mae",
+  training.choice(Role::kTraining, "metric", field(&TrainOptions::metric), kGraphMetrics,
+                  "--metric of --task graph",
                   "What decides the best epoch and --patience, and is printed. accuracy: R^2 of numbers; mse "
                   "and mae: of numbers, with a minus sign");
   add_regression_loss(training);
@@ -214,8 +215,7 @@ void add_graph_objective(Group training) {
 
 void add_node_objective(Group training) {
   training.choice(
-      Role::kTraining, "metric", field(&TrainOptions::metric), parse_node_metric,
-      "accuracy|macro-f1|roc-auc|ap|mse|mae",
+      Role::kTraining, "metric", field(&TrainOptions::metric),
       "What decides the best epoch and --patience, and is printed. accuracy: micro-F1 with several "
       "labels per node, R^2 of numbers; ap: average precision. roc-auc and ap: of the second of two classes, "
       "else the mean over classes. mse and mae: of numbers, with a minus sign");
@@ -290,8 +290,7 @@ void add_training(Group training, const ModelTraits& traits, TaskKind task) {
   if (task == TaskKind::kGraph) add_graph_objective(training);
   if (task == TaskKind::kLink) {
     training.choice(
-        Role::kTraining, "link-metric", field(&TrainOptions::link_metric), parse_link_metric,
-        "auc|ap|mrr|hits",
+        Role::kTraining, "link-metric", field(&TrainOptions::link_metric),
         "What decides the best epoch: ROC-AUC, average precision, mean reciprocal rank or Hits@K");
     training.integer(Role::kTraining, "hits", field(&TrainOptions::hits), 1, "K of Hits@K");
   }
@@ -312,38 +311,33 @@ void add_execution(Group execution, const ModelTraits& traits, TaskKind task) {
   execution.integer(Role::kRun, "ranks", field(&TrainOptions::ranks), 0,
                     "The same on N processes with --device, such as cpu");
   if (task != TaskKind::kGraph)
-    execution.choice(Role::kRun, "aggregation", field(&TrainOptions::aggregation), parse_aggregation,
-                     aggregation_names("|"),
+    execution.choice(Role::kRun, "aggregation", field(&TrainOptions::aggregation),
                      "What ranks exchange: the rows of all nodes, some columns of all rows (sums, "
                      "GAT), the rows that their edges read, or the fastest of them");
   execution.integer(Role::kRun, "threads", field(&TrainOptions::threads), 0,
                     "CPU threads; 0: OMP_NUM_THREADS, else as many as processors");
   if (traits.attention_form)
-    execution.choice(Role::kRun, "attention", field(&TrainOptions::attention), parse_attention_form,
-                     "auto|fused|composed",
+    execution.choice(Role::kRun, "attention", field(&TrainOptions::attention),
                      "fused: one kernel without per-edge tensors; composed: one op after another; or auto");
   if (traits.heads)
     execution.choice(
-        Role::kRun, "sddmm", field(&TrainOptions::sddmm), parse_sddmm_algorithm, "auto|rows|edges",
+        Role::kRun, "sddmm", field(&TrainOptions::sddmm),
         std::string("How composed attention computes the gradient of its weights on CUDA. rows: RoDe's row "
                     "decomposition; edges: across rows; auto: the faster one, timed once") +
             (traits.attention_form ? ". With --attention composed" : ""));
   if (traits.spmm) {
-    execution.choice(Role::kRun, "spmm", field(&TrainOptions::spmm), parse_spmm_algorithm,
-                     spmm_algorithm_names("|"), "SpMM algorithm: " + spmm_algorithm_names());
-    execution.choice(Role::kRun, "spmm-accumulate", field(&TrainOptions::spmm_accumulate), parse_accumulate,
-                     "ordered|atomic",
+    execution.choice(Role::kRun, "spmm", field(&TrainOptions::spmm),
+                     "SpMM algorithm: " + kEnumNames<SpmmAlgorithm>.names());
+    execution.choice(Role::kRun, "spmm-accumulate", field(&TrainOptions::spmm_accumulate),
                      "How sums of split rows are combined. ordered: the same bits in every run; atomic: by "
                      "atomicAdd, on CUDA in fp32 and tf32, for --spmm rode and auto");
   }
   if (task != TaskKind::kGraph)
-    execution.choice(Role::kRun, "features", field(&TrainOptions::features), parse_feature_form,
-                     "auto|dense|sparse",
+    execution.choice(Role::kRun, "features", field(&TrainOptions::features),
                      "Storage of the input features: dense, sparse (zeros are not stored: exact), or auto");
   if (task != TaskKind::kGraph)
     execution.choice(
         Role::kTraining, "reorder", field(&TrainOptions::reorder),
-        [](std::string_view text) { return parse_node_order(text); }, "none|degree|rcm|rabbit",
         "Reorder the nodes for training, so that neighbours are closer in memory. Results keep the "
         "file's order. rabbit: by communities; rcm: reverse Cuthill-McKee; degree");
   if (traits.prune_rows && task == TaskKind::kNode)
@@ -351,7 +345,7 @@ void add_execution(Group execution, const ModelTraits& traits, TaskKind task) {
                    "In training steps, compute the last layer for the training nodes only: exact, and "
                    "evaluations still compute all nodes. Faster where few nodes are trained on");
   execution.choice(
-      Role::kTraining, "precision", field(&TrainOptions::precision), parse_precision, "fp32|tf32|bf16",
+      Role::kTraining, "precision", field(&TrainOptions::precision),
       "fp32; tf32: matrix products round their inputs to 10 bits; bf16: features and activations take half "
       "the bytes, parameters and sums stay fp32. Both are meant for CUDA: the CPU ignores tf32, and is "
       "slower with bf16");

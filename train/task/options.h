@@ -4,15 +4,16 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "core/enum_names.h"
 #include "datasets/reorder.h"
 #include "layers/graph_pool.h"
 #include "layers/link_decoder.h"
 #include "models/trunk.h"
 #include "ops/aggregation_types.h"
 #include "ops/attention.h"
+#include "ops/ranking.h"
 #include "ops/sddmm.h"
 #include "ops/spmm.h"
 #include "train/optimizer_registry.h"
@@ -28,9 +29,11 @@ enum class FeaturesOn {
   kHost,  // in page-locked memory
   kDisk,  // in the file
 };
-std::string_view name(FeaturesOn where);  // "auto"
-/// "auto", "device", "host" or "disk". Throws Error listing the choices for anything else.
-FeaturesOn parse_features_on(std::string_view text);
+template <>
+inline constexpr auto kEnumNames<FeaturesOn> = enum_names<FeaturesOn>({{FeaturesOn::kAuto, "auto"},
+                                                                       {FeaturesOn::kDevice, "device"},
+                                                                       {FeaturesOn::kHost, "host"},
+                                                                       {FeaturesOn::kDisk, "disk"}});
 
 /// Where the graph is that mini-batches are sampled from.
 enum class GraphOn {
@@ -38,46 +41,42 @@ enum class GraphOn {
   kDevice,
   kHost,  // in page-locked memory
 };
-std::string_view name(GraphOn where);  // "auto"
-/// "auto", "device" or "host". Throws Error listing the choices for anything else.
-GraphOn parse_graph_on(std::string_view text);
+template <>
+inline constexpr auto kEnumNames<GraphOn> =
+    enum_names<GraphOn>({{GraphOn::kAuto, "auto"}, {GraphOn::kDevice, "device"}, {GraphOn::kHost, "host"}});
 
 /// Storage format of the input features.
 enum class FeatureForm { kAuto, kDense, kSparse };
-std::string_view name(FeatureForm form);  // "auto"
-/// "auto", "dense" or "sparse". Throws Error listing the choices for anything else.
-FeatureForm parse_feature_form(std::string_view text);
+template <>
+inline constexpr auto kEnumNames<FeatureForm> = enum_names<FeatureForm>({{FeatureForm::kAuto, "auto"},
+                                                                         {FeatureForm::kDense, "dense"},
+                                                                         {FeatureForm::kSparse, "sparse"}});
 
 /// What is predicted.
 enum class TaskKind { kNode, kLink, kGraph };
-std::string_view name(TaskKind kind);  // "node"
-/// "node", "link" or "graph". Throws Error listing the choices for anything else.
-TaskKind parse_task(std::string_view text);
-
-/// What decides the best epoch of link prediction (ops/ranking.h).
-enum class LinkMetric { kAuc, kAp, kMrr, kHits };
-std::string_view name(LinkMetric metric);  // "auc"
-/// "auc", "ap", "mrr" or "hits". Throws Error listing the choices for anything else.
-LinkMetric parse_link_metric(std::string_view text);
+template <>
+inline constexpr auto kEnumNames<TaskKind> =
+    enum_names<TaskKind>({{TaskKind::kNode, "node"}, {TaskKind::kLink, "link"}, {TaskKind::kGraph, "graph"}});
 
 /// What decides the best epoch of the classification and regression of nodes and graphs. kAccuracy is the
 /// default: micro-F1 with several labels per node, R^2 of numbers.
 enum class NodeMetric { kAccuracy, kMacroF1, kRocAuc, kAp, kMse, kMae };
-std::string_view name(NodeMetric metric);  // "roc-auc"
-/// "accuracy", "macro-f1", "roc-auc", "ap", "mse" or "mae". Throws Error listing the choices for anything
-/// else.
-NodeMetric parse_node_metric(std::string_view text);
-/// "accuracy", "mse" or "mae", those of --task graph. Throws Error for anything else.
-NodeMetric parse_graph_metric(std::string_view text);
+template <>
+inline constexpr auto kEnumNames<NodeMetric> = enum_names<NodeMetric>({{NodeMetric::kAccuracy, "accuracy"},
+                                                                       {NodeMetric::kMacroF1, "macro-f1"},
+                                                                       {NodeMetric::kRocAuc, "roc-auc"},
+                                                                       {NodeMetric::kAp, "ap"},
+                                                                       {NodeMetric::kMse, "mse"},
+                                                                       {NodeMetric::kMae, "mae"}});
 constexpr bool is_regression(NodeMetric metric) {
   return metric == NodeMetric::kMse || metric == NodeMetric::kMae;
 }
 
 /// Loss of the regression of nodes.
 enum class RegressionLoss { kMse, kMae };
-std::string_view name(RegressionLoss loss);  // "mse"
-/// "mse" or "mae". Throws Error listing the choices for anything else.
-RegressionLoss parse_regression_loss(std::string_view text);
+template <>
+inline constexpr auto kEnumNames<RegressionLoss> =
+    enum_names<RegressionLoss>({{RegressionLoss::kMse, "mse"}, {RegressionLoss::kMae, "mae"}});
 
 /// train/task/option_table.cpp has the name, range and help text of each option.
 struct TrainOptions {
@@ -89,7 +88,7 @@ struct TrainOptions {
   std::string edge_split;       // "85/5/10": random; empty: of the file, else 85/5/10
   std::int64_t embedding = 64;  // columns of the model's output, which the decoder reads
   DecoderKind decoder = DecoderKind::kDot;
-  LinkMetric link_metric = LinkMetric::kAuc;
+  RankingMetric link_metric = kRankingAuc;
   std::int64_t hits = 50;  // K of Hits@K
   // TaskKind::kGraph only.
   PoolKind pool = PoolKind::kSum;
