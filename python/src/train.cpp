@@ -4,6 +4,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -36,16 +37,19 @@ TrainOptions defaults_of(const std::string& model, const Given& given) {
 
 TrainOptions options_of(const std::string& model, const Given& given) {
   TrainOptions options = defaults_of(model, given);
+  const std::vector<TrainOption> table = option_table(options);
   std::vector<GivenOption> all;
   for (const auto& [name, text] : given) {
-    for (const char* console :
-         {"dataset", "model", "config", "explain", "profile", "per-class", "quiet", "dry-run", "parallel"})
-      check(name != console, "[train] ", name, " is an option of the command only: python -m rodeo");
+    const bool of_command =
+        is_command_option(name) || std::any_of(table.begin(), table.end(), [&](const auto& row) {
+          return row.name == name && row.is(OptionFlag::kCommand);
+        });
+    check(!of_command, "[train] ", name, " is an option of the command only: python -m rodeo");
     all.push_back({std::string(current_option_name(name)), text, ""});
   }
   for (const GivenOption& option : all) {
     std::string known;
-    for (const TrainOption& row : option_table(options)) {
+    for (const TrainOption& row : table) {
       if (row.name == option.name) known.clear();
       if (row.name == option.name) break;
       known += str(known.empty() ? "" : ", ", row.name);

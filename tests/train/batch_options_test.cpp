@@ -1,5 +1,3 @@
-#include "train/task/batch_options.h"
-
 #include "tests/support/devices.h"
 #include "train/commands/parse_options.h"
 

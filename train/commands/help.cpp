@@ -12,10 +12,6 @@
 namespace rodeo {
 namespace {
 
-constexpr std::string_view kShown[] = {"dataset", "model",  "split",  "undirected", "hidden", "layers",
-                                       "dropout", "epochs", "lr",     "patience",   "seed",   "device",
-                                       "threads", "report", "export", "checkpoint", "resume", "quiet"};
-
 bool has_option(const TrainOptions& model, std::string_view name) {
   const std::vector<TrainOption> table = option_table(model);
   return std::any_of(table.begin(), table.end(), [&](const TrainOption& row) { return row.name == name; });
@@ -88,13 +84,12 @@ std::string short_help(const std::string& program, bool choose_model, const std:
     text += fits ? fmt::format("{:<{}}", left, kColumn) : left + "\n" + std::string(kColumn, ' ');
     text += wrap(std::string(kColumn, '.') + right, width, kColumn).substr(kColumn) + "\n";
   };
-  for (const std::string_view name : kShown)
-    for (const TrainOption& option : table) {
-      if (option.name != name || (name == "model" && !choose_model)) continue;
-      const bool shown = !option.default_text.empty() && !option.is_flag();
-      line(str("  --", name, option.is_flag() ? "" : " ", short_hint(option.hint)),
-           str(option.help, shown ? str(" (default: ", option.default_text, ")") : ""));
-    }
+  for (const TrainOption& option : table) {
+    if (!option.is(OptionFlag::kShort) || (option.name == "model" && !choose_model)) continue;
+    const bool shown = !option.default_text.empty() && !option.is_flag();
+    line(str("  --", option.name, option.is_flag() ? "" : " ", short_hint(option.hint)),
+         str(option.help, shown ? str(" (default: ", option.default_text, ")") : ""));
+  }
   line("  --help", "All options");
   return text + "\n" + help_examples(program, choose_model);
 }

@@ -24,23 +24,6 @@
 namespace rodeo {
 namespace {
 
-const std::vector<std::string> kGroups = {"Data", "Model", "Training", "Execution", "Files", "Output"};
-
-/// Command line options that are no settings: they act at once, or name the settings file.
-void add_actions(cxxopts::Options& options) {
-  const auto text = [] { return cxxopts::value<std::string>(); };
-  auto files = options.add_options("Files");
-  files("config", "Options in a JSON file; the command line overrides them", text(), "FILE");
-  files("print-config", "Print all options in the form of --config, and exit");
-  auto output = options.add_options("Output");
-  output("dry-run", "Load the data, print the model and the memory it needs, and exit");
-  output("list-devices", "Print the devices, and exit");
-  output("completion", "Print a completion script for this command, and exit", text(), "bash|zsh");
-  output("h", "Print the most used options");
-  output("help", "Print all options");
-  output("version", "Print the version");
-}
-
 cxxopts::Options describe_options(const std::string& program, const TrainOptions& defaults) {
   cxxopts::Options options(program, "Trains a graph neural network on one graph.\n");
   options.set_width(static_cast<std::size_t>(help_width()))
@@ -61,8 +44,23 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
     add(name, option.help, option.default_text.empty() ? value : value->default_value(option.default_text),
         option.hint);
   }
-  add_actions(options);
+  for (const CommandOption& option : command_options()) {
+    auto add = options.add_options(std::string(option.group));
+    const std::string name(option.name), help(option.help);
+    if (option.hint.empty())
+      add(name, help);
+    else
+      add(name, help, cxxopts::value<std::string>(), std::string(option.hint));
+  }
   return options;
+}
+
+/// The headings of --help, in its order.
+std::vector<std::string> groups_of(const std::vector<TrainOption>& table) {
+  std::vector<std::string> groups;
+  for (const TrainOption& option : table)
+    if (groups.empty() || groups.back() != option.group) groups.emplace_back(option.group);
+  return groups;
 }
 
 /// All options of a command, without dashes.
@@ -223,8 +221,9 @@ std::string notice_of(const cxxopts::ParseResult& parsed, const cxxopts::Options
                       const std::string& program, const TrainOptions& options, const TrainOptions& defaults) {
   const auto flag = [&](const char* name) { return parsed[name].as<bool>(); };
   if (flag("help"))
-    return str(description.help(kGroups), "\n", help_examples(program, defaults.choose_model), "\n",
-               wrap(exit_code_help(), help_width()), "\n");
+    return str(description.help(groups_of(option_table(options))), "\n",
+               help_examples(program, defaults.choose_model), "\n", wrap(exit_code_help(), help_width()),
+               "\n");
   if (flag("h")) return short_help(program, defaults.choose_model, option_table(options));
   if (flag("list-devices")) return list_devices();
   if (parsed.count("completion") > 0) {

@@ -26,11 +26,11 @@ std::string model_of(int argc, const char* const* argv) {
   return model;
 }
 
-/// The options that the result depends on. Dropout is for training alone.
+/// The options that the result depends on.
 std::vector<TrainOption> prediction_options(const TrainOptions& defaults) {
   std::vector<TrainOption> options;
   for (TrainOption& option : option_table(defaults))
-    if (option.role == OptionRole::kModel && option.name.find("dropout") == std::string_view::npos)
+    if (option.is(OptionRole::kModel) && !option.is(OptionFlag::kDropout))
       options.push_back(std::move(option));
   return options;
 }

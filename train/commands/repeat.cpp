@@ -13,6 +13,8 @@
 #include "core/threads.h"
 #include "datasets/dataset.h"
 #include "train/report/spread.h"
+#include "train/task/model_registry.h"
+#include "train/task/option_table.h"
 
 namespace rodeo {
 namespace {
@@ -81,20 +83,13 @@ bool is_repeated(const TrainOptions& options) {
 }
 
 void check_files_of_runs(const TrainOptions& o, const std::string& several) {
-  const std::pair<const char*, bool> of_one_run[] = {{"--checkpoint", !o.checkpoint.empty()},
-                                                     {"--export", !o.export_file.empty()},
-                                                     {"--csv", !o.csv.empty()},
-                                                     {"--tensorboard", !o.tensorboard.empty()},
-                                                     {"--report", !o.report.empty()},
-                                                     {"--trace", !o.trace.empty()},
-                                                     {"--profile", o.profile},
-                                                     {"--per-class", o.per_class && o.log.empty()},
-                                                     {"--explain", o.explain}};
   const bool folds = o.task == TaskKind::kGraph && o.fold < 0;
-  for (const auto& [name, given] : of_one_run)
-    check(!given, name, " is for one run: ",
+  for (const TrainOption& row : option_table(published_options(o.model, o.task))) {
+    if (!row.is(OptionFlag::kOneRun) || (row.is(OptionFlag::kLogged) && !o.log.empty())) continue;
+    check(row.get(o) == row.default_value, "--", row.name, " is for one run: ",
           folds ? str("give --fold K, or leave it out for all ", o.folds, " folds")
                 : str("not with ", several, ". --log appends all runs to one file"));
+  }
   check(o.parallel == 1 || o.log.empty(), "--log writes one run after another: not with --parallel ",
         o.parallel);
 }

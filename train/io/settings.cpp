@@ -14,9 +14,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kCommandLineOnly[] = {"config",  "print-config", "help",      "version",
-                                                 "dry-run", "list-devices", "completion"};
-
 Json parse_object(std::string_view text, const std::string& where) {
   Json json;
   try {
@@ -44,15 +41,13 @@ bool has(const std::vector<Setting>& settings, std::string_view name) {
 }
 
 /// Whether a checkpoint without `setting`, of a version that did not have the option or had it under another
-/// name, was trained with this value.
-bool is_implied(const Setting& setting, const Json& checkpoint) {
+/// name, was trained with this value: a new option's default changes nothing.
+bool is_implied(const Setting& setting, const std::vector<Setting>& defaults, const Json& checkpoint) {
   if (setting.name == "precision")
     return setting.json == (checkpoint.value("tf32", false) ? "\"tf32\"" : "\"fp32\"");
-  return (setting.name == "lr-schedule" && setting.json == "\"none\"") ||
-         (setting.name == "optimizer" && setting.json == "\"adam\"") ||
-         (setting.name == "clip-norm" && setting.json == "0.0") ||
-         (setting.name == "task" && setting.json == "\"node\"") ||
-         (setting.name == "reorder" && setting.json == "\"none\"");
+  return std::any_of(defaults.begin(), defaults.end(), [&](const Setting& published) {
+    return published.name == setting.name && published.json == setting.json;
+  });
 }
 
 }  // namespace
@@ -61,7 +56,7 @@ std::vector<Setting> settings_of(const TrainOptions& options) {
   std::vector<Setting> settings;
   for (const TrainOption& option : option_table(options))
     if (const OptionValue value = option.get(options); !std::holds_alternative<std::monostate>(value))
-      settings.push_back({std::string(option.name), to_json(value), option.role});
+      settings.push_back({std::string(option.name), to_json(value), option.kind.role});
   return settings;
 }
 
@@ -81,9 +76,7 @@ std::vector<GivenOption> read_settings(std::string_view json, const std::string&
   for (const auto& [key, value] : object.items()) {
     check(!key.empty() && key.find_first_of("=\n ") == std::string::npos && key[0] != '-', file,
           ": unknown key '", printable(key), "'");
-    check(std::find(std::begin(kCommandLineOnly), std::end(kCommandLineOnly), key) ==
-              std::end(kCommandLineOnly),
-          file, ": '", key, "' belongs on the command line");
+    check(!is_command_option(key), file, ": '", key, "' belongs on the command line");
     check(value.is_string() || value.is_number() || value.is_boolean(), file, ": '", key,
           "' must be text, a number, true or false");
     given.push_back({key, value.is_string() ? value.get<std::string>() : value.dump(), file});
@@ -106,9 +99,8 @@ TrainOptions model_options(std::string_view json, const std::string& file) {
   }
   const std::vector<TrainOption> table = option_table(options);
   for (const GivenOption& option : given)
-    check(std::any_of(
-              table.begin(), table.end(),
-              [&](const auto& row) { return row.name == option.name && row.role == OptionRole::kModel; }),
+    check(std::any_of(table.begin(), table.end(),
+                      [&](const auto& row) { return row.name == option.name && row.is(OptionRole::kModel); }),
           file, ": '", printable(option.name), "' is no option of the model ", options.model);
   apply_options(given, options);
   return options;
@@ -118,10 +110,11 @@ void check_same_training(std::string_view then, const TrainOptions& now, const s
   constexpr const char* kRule = ": a run is resumed with the options it began with";
   const Json before = parse_object(then, where);
   const std::vector<Setting> settings = settings_of(now);
+  const std::vector<Setting> defaults = settings_of(published_options(now.model, now.task));
   const auto text = [](const Json& value) { return value.is_null() ? "no value" : json_text(value); };
   for (const Setting& setting : settings) {
     if (setting.role == OptionRole::kRun) continue;
-    if (!before.contains(setting.name) && is_implied(setting, before)) continue;
+    if (!before.contains(setting.name) && is_implied(setting, defaults, before)) continue;
     const Json old = before.contains(setting.name) ? before[setting.name] : Json();
     check(json_text(old) == setting.json, where, ": was trained with --", setting.name, " ", text(old),
           ", not with ", setting.json, kRule);

@@ -5,16 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "train/task/options.h"
+#include "train/task/train_option.h"
 
 namespace rodeo {
-
-/// A value from the command line or from a settings file.
-struct GivenOption {
-  std::string name;  // without dashes
-  std::string text;
-  std::string file;  // the settings file, for error messages; empty: the command line
-};
 
 /// Sets the given options; of several values for one option the last counts. Checks each value, and the
 /// combination of all. Throws Error, beginning with the file's name for a value from a file.

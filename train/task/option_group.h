@@ -61,19 +61,20 @@ class OptionGroup {
   OptionGroup(std::vector<TrainOption>& table, std::string_view name, const TrainOptions& defaults)
       : table_(table), name_(name), defaults_(defaults) {}
 
-  TrainOption& add(OptionRole role, std::string_view name, std::string help, std::string hint,
+  TrainOption& add(OptionKind kind, std::string_view name, std::string help, std::string hint,
                    std::function<OptionValue(const TrainOptions&)> get,
                    std::function<void(TrainOptions&, const std::string&)> set) {
-    std::string default_text = hint.empty() ? "" : to_text(get(defaults_));
-    table_.push_back({name_, role, name, std::move(help), std::move(hint), std::move(default_text),
+    OptionValue value = get(defaults_);
+    std::string text = hint.empty() ? "" : to_text(value);
+    table_.push_back({name_, kind, name, std::move(help), std::move(hint), std::move(text), std::move(value),
                       std::move(get), std::move(set)});
     return table_.back();
   }
 
   template <class Field>
-  TrainOption& integer(OptionRole role, std::string_view name, Field field, int lowest, std::string help) {
+  TrainOption& integer(OptionKind kind, std::string_view name, Field field, int lowest, std::string help) {
     return add(
-        role, name, std::move(help), "N", [field](const TrainOptions& o) { return value_of(field(o)); },
+        kind, name, std::move(help), "N", [field](const TrainOptions& o) { return value_of(field(o)); },
         [=](TrainOptions& o, const std::string& text) {
           using T = std::remove_reference_t<decltype(field(o))>;
           field(o) = parse_option_integer<T>(name, text, static_cast<T>(lowest));
@@ -82,30 +83,30 @@ class OptionGroup {
 
   /// `rule` completes "must be ...".
   template <class Field, class IsValid>
-  TrainOption& number(OptionRole role, std::string_view name, Field field, std::string rule, IsValid is_valid,
+  TrainOption& number(OptionKind kind, std::string_view name, Field field, std::string rule, IsValid is_valid,
                       std::string help, std::string hint = "X") {
     return add(
-        role, name, std::move(help), std::move(hint),
+        kind, name, std::move(help), std::move(hint),
         [field](const TrainOptions& o) -> OptionValue { return field(o); },
         [=](TrainOptions& o, const std::string& text) {
           field(o) = parse_option_number<double>(name, text, rule, is_valid);
         });
   }
   template <class Field>
-  TrainOption& not_negative(OptionRole role, std::string_view name, Field field, std::string help) {
-    return number(role, name, field, "a number of at least 0", is_not_negative, std::move(help));
+  TrainOption& not_negative(OptionKind kind, std::string_view name, Field field, std::string help) {
+    return number(kind, name, field, "a number of at least 0", is_not_negative, std::move(help));
   }
   template <class Field>
-  TrainOption& probability(OptionRole role, std::string_view name, Field field, std::string help) {
-    return number(role, name, field, "a number in [0, 1)", is_probability, std::move(help), "P");
+  TrainOption& probability(OptionKind kind, std::string_view name, Field field, std::string help) {
+    return number(kind, name, field, "a number in [0, 1)", is_probability, std::move(help), "P");
   }
 
   /// An enum, by the names of a table; `option` begins the Error.
   template <class Field, class Names>
-  TrainOption& choice(OptionRole role, std::string_view name, Field field, const Names& names,
+  TrainOption& choice(OptionKind kind, std::string_view name, Field field, const Names& names,
                       const std::string& option, std::string help) {
     return add(
-        role, name, std::move(help), names.names("|"),
+        kind, name, std::move(help), names.names("|"),
         [field](const TrainOptions& o) { return std::string(rodeo::name(field(o))); },
         [=](TrainOptions& o, const std::string& text) {
           check_option_has_value(name, text);
@@ -114,17 +115,17 @@ class OptionGroup {
   }
   /// An enum, by all of its names.
   template <class Field>
-  TrainOption& choice(OptionRole role, std::string_view name, Field field, std::string help) {
+  TrainOption& choice(OptionKind kind, std::string_view name, Field field, std::string help) {
     using Enum = std::remove_cvref_t<decltype(field(defaults_))>;
-    return choice(role, name, field, kEnumNames<Enum>, str("--", name), std::move(help));
+    return choice(kind, name, field, kEnumNames<Enum>, str("--", name), std::move(help));
   }
 
   /// A bool that is written as one of two words.
   template <class Field>
-  TrainOption& two_words(OptionRole role, std::string_view name, Field field, std::string on, std::string off,
+  TrainOption& two_words(OptionKind kind, std::string_view name, Field field, std::string on, std::string off,
                          std::string help) {
     return add(
-        role, name, std::move(help), str(on, "|", off),
+        kind, name, std::move(help), str(on, "|", off),
         [=](const TrainOptions& o) { return field(o) ? on : off; },
         [=](TrainOptions& o, const std::string& text) {
           check_option_has_value(name, text);
@@ -133,24 +134,26 @@ class OptionGroup {
         });
   }
 
-  /// A text without a default; empty is not set.
+  /// A text without a default; empty is not set. `check_text` throws Error for a text that it cannot be.
   template <class Field>
-  TrainOption& text(OptionRole role, std::string_view name, Field field, std::string hint, std::string help) {
+  TrainOption& text(OptionKind kind, std::string_view name, Field field, std::string hint, std::string help,
+                    void (*check_text)(std::string_view) = nullptr) {
     return add(
-        role, name, std::move(help), std::move(hint),
+        kind, name, std::move(help), std::move(hint),
         [field](const TrainOptions& o) { return field(o).empty() ? OptionValue() : OptionValue(field(o)); },
         [=](TrainOptions& o, const std::string& text) {
           check_option_has_value(name, text);
+          if (check_text) check_text(text);
           field(o) = text;
         });
   }
 
   /// A flag sets its field to `when_given`.
   template <class Field>
-  TrainOption& flag(OptionRole role, std::string_view name, Field field, std::string help,
+  TrainOption& flag(OptionKind kind, std::string_view name, Field field, std::string help,
                     bool when_given = true) {
     return add(
-        role, name, std::move(help), "",
+        kind, name, std::move(help), "",
         [=](const TrainOptions& o) -> OptionValue { return field(o) == when_given; },
         [=](TrainOptions& o, const std::string& text) {
           field(o) = parse_option_flag(name, text) == when_given;
@@ -162,12 +165,5 @@ class OptionGroup {
   std::string_view name_;
   const TrainOptions& defaults_;
 };
-
-/// A row of the table has a value only for the kinds of schedule that use it.
-inline void only_for(TrainOption& row, LrScheduleOptions::Kind one, LrScheduleOptions::Kind other) {
-  row.get = [get = std::move(row.get), one, other](const TrainOptions& o) {
-    return o.schedule.kind == one || o.schedule.kind == other ? get(o) : OptionValue();
-  };
-}
 
 }  // namespace rodeo

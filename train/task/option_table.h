@@ -1,15 +1,29 @@
 /// The table of training options. --help, the command line, settings files, --print-config, checkpoints and
-/// logs all read it: an option's name, range, default and help text are written once.
+/// logs all read it: an option's name, range, default, help text and flags are written once, in the file of
+/// its part (train/task/option_parts.h).
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "train/task/train_option.h"
 
 namespace rodeo {
 
-/// The options that the model `defaults.model` has, in the order of --help, with the values of `defaults` as
-/// default texts.
+/// The options that the model `defaults.model` has for `defaults.task`, in the order of --help, with the
+/// values of `defaults` as default texts.
 std::vector<TrainOption> option_table(const TrainOptions& defaults);
+
+/// Throws Error, which begins with the option that is wrong, for options that need or exclude each other.
+/// `table`: of the defaults; `given`: what was set.
+void check_options(const std::vector<TrainOption>& table, const TrainOptions& options,
+                   const std::vector<GivenOption>& given);
+
+/// An option that is no setting: it acts at once, or names a file of settings. Of the command line only.
+struct CommandOption {
+  std::string_view group, name, help, hint;  // as of TrainOption
+};
+const std::vector<CommandOption>& command_options();
+bool is_command_option(std::string_view name);
 
 }  // namespace rodeo

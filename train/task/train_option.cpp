@@ -17,4 +17,10 @@ std::string to_text(const OptionValue& value) {
       value);
 }
 
+bool TrainOption::is_of(TaskKind task) const {
+  using enum OptionFlag;
+  const bool of_all = !is(kNode) && !is(kLink) && !is(kGraph);
+  return of_all || is(task == TaskKind::kNode ? kNode : task == TaskKind::kLink ? kLink : kGraph);
+}
+
 }  // namespace rodeo

@@ -1,0 +1,42 @@
+#include "train/task/class_objective.h"
+#include "train/task/option_parts.h"
+
+namespace rodeo {
+namespace {
+
+using enum OptionRole;
+using enum OptionFlag;
+
+constexpr auto kGraphMetrics = enum_names<NodeMetric>(
+    {{NodeMetric::kAccuracy, "accuracy"}, {NodeMetric::kMse, "mse"}, {NodeMetric::kMae, "mae"}});
+
+}  // namespace
+
+void add_criterion_options(OptionGroup training) {
+  training.choice(
+      kTraining | kNode, "metric", field(&TrainOptions::metric),
+      "What decides the best epoch and --patience, and is printed. accuracy: micro-F1 with several "
+      "labels per node, R^2 of numbers; ap: average precision. roc-auc and ap: of the second of two classes, "
+      "else the mean over classes. mse and mae: of numbers, with a minus sign");
+  training.choice(kTraining | kGraph, "metric", field(&TrainOptions::metric), kGraphMetrics,
+                  "--metric of --task graph",
+                  "What decides the best epoch and --patience, and is printed. accuracy: R^2 of numbers; mse "
+                  "and mae: of numbers, with a minus sign");
+  training.choice(kTraining | kNode | kGraph, "loss", field(&TrainOptions::loss),
+                  "Loss where labels are numbers: mean squared or absolute error");
+  training.text(
+      kTraining | kNode, "class-weights", field(&TrainOptions::class_weights), "balanced|W,W,...",
+      "Weights of the classes in the loss. balanced: inversely to their share of the training nodes",
+      check_class_weights);
+  training.probability(kTraining | kNode, "label-smoothing", field(&TrainOptions::label_smoothing),
+                       "Share of the target that is spread over all classes");
+  training.choice(kTraining | kLink, "link-metric", field(&TrainOptions::link_metric),
+                  "What decides the best epoch: ROC-AUC, average precision, mean reciprocal rank or Hits@K");
+  training.integer(kTraining | kLink, "hits", field(&TrainOptions::hits), 1, "K of Hits@K");
+}
+
+bool has_plain_criterion(const TrainOptions& o) {
+  return o.class_weights.empty() && o.label_smoothing == 0 && o.metric == NodeMetric::kAccuracy;
+}
+
+}  // namespace rodeo

@@ -1,0 +1,29 @@
+#include "train/task/option_parts.h"
+
+namespace rodeo {
+namespace {
+using enum OptionRole;
+using enum OptionFlag;
+}  // namespace
+
+void add_data_options(OptionGroup data) {
+  data.text(kRun | kShort | kCommand, "dataset", field(&TrainOptions::dataset), "FILE",
+            "HDF5 file with the graph (required)");
+  data.choice(kModel, "task", field(&TrainOptions::task),
+              "What is predicted: the class of each node, missing edges, or the class of each graph of a "
+              "set. Each has its own options and defaults");
+  data.text(
+      kTraining | kLink, "edge-split", field(&TrainOptions::edge_split), "A/B/C",
+      "Shares of training, validation and test edges, drawn at random (default: the edges that the file "
+      "names, else 85/5/10)");
+  data.text(kTraining | kNode | kShort, "split", field(&TrainOptions::split), "K|A/B/C|class:N/A/B[@SEED]",
+            "Replaces the file's masks. 2: the file's split of that number, from 0; 60/20/20 or "
+            "0.6/0.2/0.2: a random one; class:20/500/1000: random, 20 training nodes of each class, by "
+            "--seed, or @123: by torch.randperm with that seed");
+  data.flag(kModel | kShort, "undirected", field(&TrainOptions::undirected),
+            "Add the reverse of every edge and drop duplicates");
+  data.two_words(kModel, "normalize-features", field(&TrainOptions::normalize_features), "row", "none",
+                 "row: divide each node's features by their sum; none");
+}
+
+}  // namespace rodeo

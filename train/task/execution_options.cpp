@@ -1,0 +1,86 @@
+#include "train/task/option_parts.h"
+
+namespace rodeo {
+namespace {
+
+using enum OptionRole;
+using enum OptionFlag;
+
+void add_ranks(OptionGroup execution) {
+  execution.integer(kRun, "gpus", field(&TrainOptions::gpus), 0,
+                    "Train the full graph, or shares of each --batch, on N GPUs of this host; 0: on one, or "
+                    "as mpirun, srun "
+                    "or torchrun say");
+  execution.integer(kRun, "ranks", field(&TrainOptions::ranks), 0,
+                    "The same on N processes with --device, such as cpu");
+  execution.choice(kRun | kNode | kLink, "aggregation", field(&TrainOptions::aggregation),
+                   "What ranks exchange: the rows of all nodes, some columns of all rows (sums, "
+                   "GAT), the rows that their edges read, or the fastest of them");
+}
+
+void add_kernels(OptionGroup execution, const ModelTraits& traits) {
+  if (traits.attention_form)
+    execution.choice(kRun, "attention", field(&TrainOptions::attention),
+                     "fused: one kernel without per-edge tensors; composed: one op after another; or auto");
+  if (traits.heads)
+    execution.choice(
+        kRun, "sddmm", field(&TrainOptions::sddmm),
+        std::string("How composed attention computes the gradient of its weights on CUDA. rows: RoDe's row "
+                    "decomposition; edges: across rows; auto: the faster one, timed once") +
+            (traits.attention_form ? ". With --attention composed" : ""));
+  if (!traits.spmm) return;
+  execution.choice(kRun, "spmm", field(&TrainOptions::spmm),
+                   "SpMM algorithm: " + kEnumNames<SpmmAlgorithm>.names());
+  execution.choice(kRun, "spmm-accumulate", field(&TrainOptions::spmm_accumulate),
+                   "How sums of split rows are combined. ordered: the same bits in every run; atomic: by "
+                   "atomicAdd, on CUDA in fp32 and tf32, for --spmm rode and auto");
+}
+
+}  // namespace
+
+void add_execution_options(OptionGroup execution, const ModelTraits& traits) {
+  execution.text(kRun | kShort, "device", field(&TrainOptions::device), "auto|cpu|cuda",
+                 "auto, cpu, cuda or cuda:i");
+  add_ranks(execution);
+  execution.integer(kRun | kShort, "threads", field(&TrainOptions::threads), 0,
+                    "CPU threads; 0: OMP_NUM_THREADS, else as many as processors");
+  add_kernels(execution, traits);
+  execution.choice(kRun | kNode | kLink, "features", field(&TrainOptions::features),
+                   "Storage of the input features: dense, sparse (zeros are not stored: exact), or auto");
+  execution.choice(
+      kTraining | kNode | kLink, "reorder", field(&TrainOptions::reorder),
+      "Reorder the nodes for training, so that neighbours are closer in memory. Results keep the "
+      "file's order. rabbit: by communities; rcm: reverse Cuthill-McKee; degree");
+  if (traits.prune_rows)
+    execution.flag(kRun | kNode, "prune-rows", field(&TrainOptions::prune_rows),
+                   "In training steps, compute the last layer for the training nodes only: exact, and "
+                   "evaluations still compute all nodes. Faster where few nodes are trained on");
+  execution.choice(
+      kTraining, "precision", field(&TrainOptions::precision),
+      "fp32; tf32: matrix products round their inputs to 10 bits; bf16: features and activations take half "
+      "the bytes, parameters and sums stay fp32. Both are meant for CUDA: the CPU ignores tf32, and is "
+      "slower with bf16");
+  execution.flag(kRun, "no-cuda-graph", field(&TrainOptions::cuda_graph),
+                 "On CUDA, launch every kernel instead of replaying a captured CUDA graph", false);
+}
+
+void check_execution_options(const TrainOptions& o) {
+  const std::string reason = o.features == FeatureForm::kSparse ? dense_features_reason(o) : "";
+  check(reason.empty(), "--features sparse: ", reason);
+  check(!o.prune_rows || o.layers >= 2, "--prune-rows needs a layer before the last, got --layers ",
+        o.layers);
+  check(!o.prune_rows || has_plain_criterion(o),
+        "--prune-rows is for cross entropy and accuracy: not with --metric, --class-weights and "
+        "--label-smoothing");
+  check(o.sddmm == SddmmAlgorithm::kAuto || composes_attention(o),
+        "--sddmm is for composed attention: add --attention composed");
+  const bool atomic = o.spmm_accumulate == Accumulate::kAtomic;
+  check(!atomic || o.spmm == SpmmAlgorithm::kAuto || o.spmm == SpmmAlgorithm::kRode,
+        "--spmm-accumulate atomic is for --spmm rode and auto, got --spmm ", o.spmm);
+  check(!atomic || o.precision != Precision::kBf16,
+        "--spmm-accumulate atomic is for --precision fp32 and tf32, got --precision bf16");
+  check(!atomic || !traits_of(o).aggr || o.aggr == Reduce::kSum || o.aggr == Reduce::kMean,
+        "--spmm-accumulate atomic is for sums, which --aggr ", o.aggr, " does not compute");
+}
+
+}  // namespace rodeo

@@ -1,0 +1,101 @@
+#include "train/task/option_parts.h"
+#include "train/task/trunk_model.h"
+
+namespace rodeo {
+namespace {
+
+using enum OptionRole;
+using enum OptionFlag;
+
+void add_hidden_layers(OptionGroup model, const ModelTraits& traits) {
+  model.integer(kModel | kShort, "hidden", field(&TrainOptions::hidden), 1,
+                traits.heads ? "Width of each head of the hidden layers" : "Width of the hidden layers");
+  model.integer(kModel | kShort, "layers", field(&TrainOptions::layers), 1, "Number of layers");
+  model.probability(kModel | kShort | kDropout, "dropout", field(&TrainOptions::dropout),
+                    "Dropout probability of each layer's input");
+  model
+      .add(
+          kModel | kNode | kLink | kDropout, "input-dropout",
+          traits.propagates_inputs
+              ? "Dropout probability of the features (default: --dropout). With 0, dense features are "
+                "propagated once instead of in every epoch: exact, because they do not change"
+              : "Dropout probability of the features (default: --dropout)",
+          "P", [](const TrainOptions& o) { return o.input_dropout.value_or(o.dropout); },
+          [](TrainOptions& o, const std::string& text) {
+            o.input_dropout =
+                parse_option_number<double>("input-dropout", text, "a number in [0, 1)", is_probability);
+          })
+      .default_text.clear();
+}
+
+void add_heads(OptionGroup model) {
+  model.integer(kModel, "heads", field(&TrainOptions::heads), 1, "Heads of the hidden layers, concatenated");
+  model.integer(kModel, "out-heads", field(&TrainOptions::out_heads), 1,
+                "Heads of the last layer, averaged. The paper uses for PubMed:\n"
+                "--out-heads 8 --weight-decay 1e-3 --lr 0.01");
+  model.probability(kModel | kDropout, "attn-dropout", field(&TrainOptions::attention_dropout),
+                    "Dropout probability of the attention weights");
+  model.not_negative(kModel, "negative-slope", field(&TrainOptions::negative_slope),
+                     "Negative slope of the LeakyReLU of attention scores");
+  model.flag(kModel, "no-self-loops", field(&TrainOptions::self_loops),
+             "Attend to neighbours only, without adding a self loop to each node", false);
+}
+
+}  // namespace
+
+void add_model_options(OptionGroup model, const ModelTraits& traits) {
+  model
+      .add(
+          kModel | kShort | kCommand, "model",
+          model_names() + " (required). Each has its own options and defaults", model_names("|"),
+          [](const TrainOptions& o) { return o.model; },
+          [](TrainOptions& o, const std::string& text) {
+            check_option_has_value("model", text);
+            o.model = find_model(text).name;
+          })
+      .default_text.clear();
+  if (traits.hidden_layers) add_hidden_layers(model, traits);
+  model.choice(kModel | kGraph, "pool", field(&TrainOptions::pool),
+               "Readout: how the rows of a graph's nodes become one row");
+  if (traits.edge_features)
+    model.flag(kModel | kNode | kGraph, "edge-features", field(&TrainOptions::edge_features),
+               traits.heads
+                   ? "Read the file's edge features (edge_attr): they join the attention scores"
+                   : "Read the file's edge features (edge_attr): GINE, ReLU of a neighbour plus its edge");
+  model.integer(kModel | kLink, "embedding", field(&TrainOptions::embedding), 1,
+                "Columns of a node's embedding, which the decoder reads");
+  model.choice(kModel | kLink, "decoder", field(&TrainOptions::decoder),
+               "Score of a pair of nodes from their embeddings. dot: their dot product; mlp: two layers on "
+               "their elementwise product; bilinear: u^T W v");
+  if (traits.heads) add_heads(model);
+  if (traits.trunk) add_trunk_options(model);
+  if (traits.aggr)
+    model.choice(kModel, "aggr", field(&TrainOptions::aggr),
+                 "Aggregation over neighbours: mean, max, min or sum");
+  if (traits.aggr)
+    model.flag(kModel, "self-loops", field(&TrainOptions::sage_loops),
+               "Add a self loop to each node: it is one of its own neighbours");
+  if (traits.train_eps)
+    model.flag(kModel, "train-eps", field(&TrainOptions::train_eps),
+               "Learn the weight 1 + eps of a node's own features");
+  if (traits.hops)
+    model.integer(kModel, "hops", field(&TrainOptions::hops), 1, "Number of propagation steps");
+  if (traits.teleport) {
+    model.number(
+        kModel, "alpha", field(&TrainOptions::alpha), "a number in [0, 1]",
+        [](double x) { return x >= 0 && x <= 1; }, "Teleport probability: share of a node's own prediction");
+    model.probability(kModel | kDropout, "edge-dropout", field(&TrainOptions::edge_dropout),
+                      "Dropout probability of the edges in each propagation step");
+  }
+}
+
+void check_model_options(const TrainOptions& o) {
+  check(!o.edge_features || o.reorder == NodeOrder::kNone,
+        "--edge-features is not for --reorder, which keeps no edge features");
+  check(o.batch == 0 || !o.sage_loops, "--self-loops is for the whole graph: not with --batch");
+  check_trunk(o);
+  check(!uses_trunk(o) || o.task != TaskKind::kGraph,
+        "--task graph has no trunk: leave out --norm, --residual, --jk and its other options");
+}
+
+}  // namespace rodeo

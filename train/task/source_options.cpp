@@ -1,0 +1,82 @@
+#include "train/task/fanout.h"
+#include "train/task/option_parts.h"
+
+namespace rodeo {
+namespace {
+
+using enum OptionRole;
+using enum OptionFlag;
+
+void add_batches_of_nodes(OptionGroup training) {
+  training.integer(
+      kTraining, "batch", field(&TrainOptions::batch), 0,
+      "Train on mini-batches of N training nodes, of all ranks together, and sampled neighbours; 0: on the "
+      "whole graph");
+  training.text(
+      kTraining | kInBatches, "fanout", field(&TrainOptions::fanout), "K,K,...",
+      "With --batch, sampled edges of a node, a number for each layer: of the training nodes first, "
+      "then hop by hop. -1: all; default: 10 each");
+  training.flag(kTraining | kInBatches, "replace", field(&TrainOptions::replace),
+                "With --batch, sample edges with replacement");
+  training.two_words(kTraining | kInBatches, "batch-by", field(&TrainOptions::batch_by_parts), "parts",
+                     "neighbours",
+                     "What --batch N is: N training nodes and sampled neighbours, or a random part of N of "
+                     "all nodes with the edges between them");
+  training.choice(kRun | kInBatches, "features-on", field(&TrainOptions::features_on),
+                  "With --batch, where features are: on the device, in page-locked host memory, or in the "
+                  "file; auto: the first of them that has room");
+  training.choice(kRun | kInBatches, "graph-on", field(&TrainOptions::graph_on),
+                  "With --batch, where the edges are that neighbours are sampled from; auto: on the device, "
+                  "if it has room");
+  training.integer(
+      kRun | kInBatches, "feature-cache", field(&TrainOptions::feature_cache_mib), -1,
+      "MiB of the device for the rows of features on the host or on disk that are read most; -1: half "
+      "of what is free, on the CPU none");
+  training.two_words(kRun | kInBatches, "eval", field(&TrainOptions::eval_sampled), "sampled", "layerwise",
+                     "With --batch, evaluations are exact, layer by layer, or on samples of --fanout");
+}
+
+void add_batches_of_graphs(OptionGroup training) {
+  training.integer(kTraining | kGraph, "batch-graphs", field(&TrainOptions::batch_graphs), 2,
+                   "Graphs in a mini-batch");
+  training.integer(
+      kTraining | kGraph, "folds", field(&TrainOptions::folds), 3,
+      "Parts of the graphs, with equal shares of the classes: one is tested on, the next validates");
+  training.add(
+      kTraining | kGraph, "fold", "The part to test on, from 0; all: one run for each, and their mean",
+      "K|all",
+      [](const TrainOptions& o) -> OptionValue { return o.fold < 0 ? "all" : std::to_string(o.fold); },
+      [](TrainOptions& o, const std::string& text) {
+        o.fold = text == "all" ? -1 : parse_option_integer<int>("fold", text, 0);
+      });
+}
+
+}  // namespace
+
+void add_source_options(OptionGroup training, const ModelTraits& traits) {
+  if (traits.blocks) add_batches_of_nodes(training);
+  add_batches_of_graphs(training);
+}
+
+void check_source_options(const TrainOptions& o) {
+  check(o.batch == 0 || o.task == TaskKind::kNode, "--batch is for --task node");
+  check(
+      o.batch == 0 || has_plain_criterion(o),
+      "--batch is for cross entropy and accuracy: not with --metric, --class-weights and --label-smoothing");
+  check(!o.batch_by_parts || (o.fanout.empty() && !o.replace),
+        "--fanout and --replace are for --batch-by neighbours: parts have all edges between their nodes");
+  check(!o.eval_sampled || !o.batch_by_parts,
+        "--eval sampled is for --batch-by neighbours: parts have no --fanout");
+  check((o.features_on != FeaturesOn::kHost && o.features_on != FeaturesOn::kDisk) ||
+            o.features != FeatureForm::kSparse,
+        "--features-on ", name(o.features_on),
+        " is for dense features, and --features sparse was given: sparse ones stay on the device");
+  check(o.features_on != FeaturesOn::kDisk || o.reorder == NodeOrder::kNone,
+        "--features-on disk reads rows in the order of the file: not with --reorder; rodeo_data reorder "
+        "writes a file in another order");
+  check(o.feature_cache_mib < 0 || o.features_on != FeaturesOn::kDevice,
+        "--feature-cache is for features on the host or on disk, and --features-on device was given");
+  if (o.batch > 0) parse_fanout(o.fanout, o.layers, o.replace);
+}
+
+}  // namespace rodeo
