@@ -78,102 +78,100 @@ template <>
 inline constexpr auto kEnumNames<RegressionLoss> =
     enum_names<RegressionLoss>({{RegressionLoss::kMse, "mse"}, {RegressionLoss::kMae, "mae"}});
 
-/// train/task/option_table.cpp has the name, range and help text of each option.
+/// The parts are those of train/task/option_parts.h, whose files have the name, range and help text of each
+/// option.
 struct TrainOptions {
-  std::string model = "gcn";  // a name in the model registry (train/task/model_registry.h)
-  bool choose_model = false;  // true: --model is a required option; false: the command trains `model` only
-
-  TaskKind task = TaskKind::kNode;
-  // TaskKind::kLink only.
-  std::string edge_split;       // "85/5/10": random; empty: of the file, else 85/5/10
-  std::int64_t embedding = 64;  // columns of the model's output, which the decoder reads
-  DecoderKind decoder = DecoderKind::kDot;
-  RankingMetric link_metric = kRankingAuc;
-  std::int64_t hits = 50;  // K of Hits@K
-  // TaskKind::kGraph only.
-  PoolKind pool = PoolKind::kSum;
-  std::int64_t batch_graphs = 128;  // in a mini-batch
-  int folds = 10;
-  int fold = -1;  // tested on; -1: one after the other
-
+  // Data
   std::string dataset;
-  std::string split;  // "60/20/20" or "0.6/0.2/0.2": random; "2": the file's third; empty: its masks
+  TaskKind task = TaskKind::kNode;
+  std::string split;       // "60/20/20" or "0.6/0.2/0.2": random; "2": the file's third; empty: its masks
+  std::string edge_split;  // kLink: "85/5/10": random; empty: of the file, else 85/5/10
   bool undirected = false;
   bool normalize_features = true;  // divide each feature row by its sum
 
-  std::int64_t hidden = 16;  // width of a hidden layer; for GAT and GATv2, of one head
+  // Model. ModelTraits tells which models have an option
+  std::string model = "gcn";  // a name in the model registry (train/task/model_registry.h)
+  bool choose_model = false;  // true: --model is a required option; false: the command trains `model` only
+  std::int64_t hidden = 16;   // width of a hidden layer; for GAT and GATv2, of one head
   int layers = 2;
   double dropout = 0.5;
   std::optional<double> input_dropout = {};  // of the features; absent: dropout
-
-  // Options of some models only: ModelTraits tells of which.
-  Reduce aggr = Reduce::kMean;
-  bool train_eps = false;
-  bool edge_features = false;  // the model reads edge_attr
-  int hops = 2;
-  double alpha = 0.1;
-  double edge_dropout = 0;
+  PoolKind pool = PoolKind::kSum;            // kGraph
+  bool edge_features = false;                // the model reads edge_attr
+  std::int64_t embedding = 64;               // kLink: columns of the model's output, which the decoder reads
+  DecoderKind decoder = DecoderKind::kDot;   // kLink
   std::int64_t heads = 8;
   std::int64_t out_heads = 1;
   double attention_dropout = 0.6;
   double negative_slope = 0.2;
-  AttentionForm attention = AttentionForm::kAuto;
-  SddmmAlgorithm sddmm = SddmmAlgorithm::kAuto;
   bool self_loops = true;     // attention: add a self loop to each node
-  bool sage_loops = false;    // --aggr models: the same
   bool use_trunk = false;     // a trunk without such parts; mini-batches have one anyway (uses_trunk())
   TrunkParts trunk;           // parts that published models do not have
   std::string layer_dropout;  // "0.5,0.2": of each hidden layer; empty: dropout
+  Reduce aggr = Reduce::kMean;
+  bool sage_loops = false;  // --aggr models: add a self loop to each node
+  bool train_eps = false;
+  int hops = 2;
+  double alpha = 0.1;
+  double edge_dropout = 0;
 
+  // Optimizer and its schedule
   int epochs = 200;
   double lr = 0.01;
   double weight_decay = 5e-4;
   OptimizerOptions optimizer;
+  LrScheduleOptions schedule;
+  double clip_norm = 0;     // 0: no clipping
+  bool stop_at_nan = true;  // --on-nan stop
+
+  // Runs
   std::uint64_t seed = 0;
+  int seeds = 1;            // runs with seed, seed + 1, ...
+  int parallel = 1;         // of these runs at a time
+  bool all_splits = false;  // a run for each split of the masks
   int eval_every = 1;
   int patience = 0;
   bool stop_on_loss = false;  // patience counts from the lowest validation loss, not from the best accuracy
-  LrScheduleOptions schedule;
+
+  // Source of the steps
+  std::int64_t batch = 0;       // training nodes of a mini-batch; 0: the whole graph is one step
+  std::string fanout;           // sampled edges of a node, hop by hop, "15,10,5"; empty: 10 each
+  bool replace = false;         // draw them with replacement
+  bool batch_by_parts = false;  // batches are random parts of all nodes, with the edges inside
+  FeaturesOn features_on = FeaturesOn::kAuto;
+  GraphOn graph_on = GraphOn::kAuto;
+  std::int64_t feature_cache_mib =
+      -1;                           // of the device, for rows of features elsewhere; -1: half of what is free
+  bool eval_sampled = false;        // evaluations read samples too; false: all edges, layer by layer
+  std::int64_t batch_graphs = 128;  // kGraph: in a mini-batch
+  int folds = 10;                   // kGraph
+  int fold = -1;                    // kGraph: tested on; -1: one after the other
+
+  // Criterion
   NodeMetric metric = NodeMetric::kAccuracy;
   RegressionLoss loss = RegressionLoss::kMse;
   std::string class_weights;  // "balanced", or one for each class: "1,2.5"; empty: ones
   double label_smoothing = 0;
-  double clip_norm = 0;     // 0: no clipping
-  bool stop_at_nan = true;  // --on-nan stop
+  RankingMetric link_metric = kRankingAuc;  // kLink
+  std::int64_t hits = 50;                   // kLink: K of Hits@K
 
+  // Execution
   std::string device = "auto";
   int gpus = 0;   // ranks to start, each with a GPU; 0: those of the launcher, or one
   int ranks = 0;  // the same, with `device`
   Aggregation aggregation = Aggregation::kAuto;  // over several ranks
   int threads = 0;                               // on the CPU; 0: num_threads() is left as it is
+  AttentionForm attention = AttentionForm::kAuto;
+  SddmmAlgorithm sddmm = SddmmAlgorithm::kAuto;
   SpmmAlgorithm spmm = SpmmAlgorithm::kAuto;
   Accumulate spmm_accumulate = Accumulate::kOrdered;
   FeatureForm features = FeatureForm::kAuto;
   NodeOrder reorder = NodeOrder::kNone;  // node order used during training
-  std::int64_t batch = 0;                // training nodes of a mini-batch; 0: the whole graph is one step
-  std::string fanout;                    // sampled edges of a node, hop by hop, "15,10,5"; empty: 10 each
-  bool replace = false;                  // draw them with replacement
-  bool batch_by_parts = false;           // batches are random parts of all nodes, with the edges inside
-  FeaturesOn features_on = FeaturesOn::kAuto;
-  GraphOn graph_on = GraphOn::kAuto;
-  std::int64_t feature_cache_mib =
-      -1;                     // of the device, for rows of features elsewhere; -1: half of what is free
-  bool eval_sampled = false;  // evaluations read samples too; false: all edges, layer by layer
-  bool prune_rows = false;    // in training steps the last layer computes the training nodes only
+  bool prune_rows = false;               // in training steps the last layer computes the training nodes only
   Precision precision = Precision::kFp32;
-  bool cuda_graph = true;   // on CUDA, replay the training step as a CUDA graph
-  bool explain = false;     // print the SpMM algorithms that were chosen, and why
-  int seeds = 1;            // runs with seed, seed + 1, ...
-  bool all_splits = false;  // a run for each split of the masks
-  int parallel = 1;         // of these runs at a time
-  bool quiet = false;
-  bool silent = false;  // of a run among several: no line of its own
-  bool dry_run = false;
-  bool debug = false;      // check the result of every kernel for NaN and infinity
-  bool profile = false;    // print a table of kernel times at the end
-  bool per_class = false;  // print precision, recall and F1 of each class
+  bool cuda_graph = true;  // on CUDA, replay the training step as a CUDA graph
 
-  // Output files and folders; empty: none. docs/daily_use.md describes them.
+  // Output files and folders; empty: none. docs/daily_use.md describes them
   std::string checkpoint;  // folder
   int checkpoint_every = 10;
   int checkpoint_every_batches = 0;  // of an epoch of mini-batches; 0: at the ends of epochs only
@@ -182,6 +180,16 @@ struct TrainOptions {
   std::string log, csv, report, trace;
   std::string tensorboard;  // folder
 
+  // Text on the console
+  bool per_class = false;  // print precision, recall and F1 of each class
+  bool explain = false;    // print the SpMM algorithms that were chosen, and why
+  bool profile = false;    // print a table of kernel times at the end
+  bool debug = false;      // check the result of every kernel for NaN and infinity
+  bool quiet = false;
+  bool silent = false;  // of a run among several: no line of its own
+
+  // Of the command line only
+  bool dry_run = false;
   // Set by --help, --version, --print-config, --list-devices and --completion: the command prints this text
   // and exits.
   std::string notice;
