@@ -99,13 +99,17 @@ std::int64_t MiniBatches::size() const {
   return full + (rest >= least_ || (rest > 0 && full == 0) ? 1 : 0);
 }
 
-std::vector<Tensor> MiniBatches::epoch(std::int64_t epoch) const {
+std::vector<std::int64_t> MiniBatches::order(std::int64_t epoch) const {
   check(epoch >= 0, "[mini_batches] epoch must not be negative, got ", epoch);
   constexpr std::uint64_t kOrder = 0xF15EE5;  // other numbers than those of samples
   const SampleKey key{seed_ ^ kOrder, static_cast<std::uint64_t>(epoch), 0, 0};
   std::vector<std::int64_t> order = nodes_;
   for (std::int64_t i = std::ssize(order) - 1; i > 0; --i)  // Fisher-Yates
     std::swap(order[i], order[key.draw(0, static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(i + 1))]);
+  return order;
+}
+
+std::vector<Tensor> MiniBatches::cut(const std::vector<std::int64_t>& order) const {
   const Tensor all = Tensor::from(order, device_);
   std::vector<Tensor> batches;
   for (std::int64_t i = 0, count = size(); i < count; ++i)

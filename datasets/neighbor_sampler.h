@@ -75,8 +75,13 @@ class MiniBatches {
               Device device = kCpu, std::int64_t least = 1);
 
   std::int64_t size() const;  // batches of an epoch
+  const std::vector<std::int64_t>& nodes() const { return nodes_; }
   /// The batches of an epoch: i64 [batch size] each. They share memory.
-  std::vector<Tensor> epoch(std::int64_t epoch) const;
+  std::vector<Tensor> epoch(std::int64_t epoch) const { return cut(order(epoch)); }
+  /// The nodes in the order of an epoch, on the host.
+  std::vector<std::int64_t> order(std::int64_t epoch) const;
+  /// Batches of nodes in this order, as many as nodes(): i64 [batch size] each. They share memory.
+  std::vector<Tensor> cut(const std::vector<std::int64_t>& order) const;
 
  private:
   std::vector<std::int64_t> nodes_;

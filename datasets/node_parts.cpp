@@ -20,7 +20,8 @@ NodeParts::NodeParts(const Adjacency& graph, const Tensor& targets, std::int64_t
   check(targets.defined() && targets.rank() == 1 && targets.dtype() == DType::kI64,
         "[node_parts] targets must be i64 [t]");
   is_target_.assign(static_cast<std::size_t>(graph.rows()), 0);
-  const std::vector<std::int64_t> all = targets.to_vector<std::int64_t>();
+  targets_ = targets.to_vector<std::int64_t>();
+  const std::vector<std::int64_t>& all = targets_;
   for (std::size_t i = 0; i < all.size(); ++i) {
     check(all[i] >= 0 && all[i] < graph.rows(), "[node_parts] targets[", i, "] = ", all[i],
           " is outside [0, ", graph.rows(), ")");
@@ -49,7 +50,11 @@ std::vector<NodeParts::Part> NodeParts::epoch(std::int64_t epoch) const {
   const Tensor all = Tensor::from(order, graph_.device());
   std::vector<Part> parts;
   for (std::int64_t p = 0; p < count; ++p)
-    if (targets[p] > 0) parts.push_back({all.slice(nodes * p / count, nodes * (p + 1) / count), targets[p]});
+    if (targets[p] > 0) {
+      const auto first = order.begin() + nodes * p / count;
+      parts.push_back(
+          {all.slice(nodes * p / count, nodes * (p + 1) / count), targets[p], {first, first + targets[p]}});
+    }
   return parts;
 }
 

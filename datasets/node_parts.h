@@ -15,8 +15,9 @@ namespace rodeo {
 class NodeParts {
  public:
   struct Part {
-    Tensor nodes;              // i64 [k], on the device of the graph; the targets first
-    std::int64_t targets = 0;  // at least 1
+    Tensor nodes;                               // i64 [k], on the device of the graph; the targets first
+    std::int64_t targets = 0;                   // at least 1
+    std::vector<std::int64_t> target_ids = {};  // the targets, on the host
   };
   /// graph [n, n]; targets i64 [t], different nodes, read on the host; part_size: the most nodes of a part;
   /// layers: blocks of a batch. Throws Error for a graph that is not square, other targets, and sizes
@@ -30,9 +31,11 @@ class NodeParts {
   /// part.nodes[i]; a model's first part.targets rows belong to `targets`. Waits for the device.
   SampledBatch sample(const Part& part) const;
   const Adjacency& graph() const { return graph_; }
+  const std::vector<std::int64_t>& targets() const { return targets_; }
 
  private:
   Adjacency graph_;
+  std::vector<std::int64_t> targets_;
   std::vector<std::uint8_t> is_target_;
   std::int64_t part_size_;
   int layers_;

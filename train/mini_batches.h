@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -9,14 +10,12 @@
 #include "core/variable.h"
 #include "datasets/neighbor_sampler.h"
 #include "datasets/node_parts.h"
+#include "train/read_ahead.h"
+#include "train/step_source.h"
 
 namespace rodeo {
 
-/// Begins to read features of nodes `index`, i64 [k]; the function that it returns waits for them, and
-/// returns them, [k, n] on the device. Both are called on the stream that reads `index`.
-using ReadFeatures = std::function<std::function<Tensor()>(const Tensor& index)>;
-
-/// What Trainer needs to train on mini-batches.
+/// A model that trains on mini-batches, and how they are sampled.
 struct MiniBatchTraining {
   MiniBatches batches;  // of the training nodes
   NeighborSampler sampler;
@@ -28,10 +27,13 @@ struct MiniBatchTraining {
   std::optional<NodeParts> parts = {};
   /// If set, each batch is given SampledBatch::features, read ahead (train/read_ahead.h).
   ReadFeatures read_features = {};
-  /// Every rank has the whole graph and trains on a share of each batch (epoch_batches.h).
+  /// Every rank has the whole graph and trains on a fraction of each batch (batch_sampler.h).
   Communicator ranks = {};
   /// The matrix whose rows `forward` gathers, for its time; undefined: not timed.
   Tensor x = {};
 };
+
+/// The steps of epochs of mini-batches.
+std::shared_ptr<StepSource> make_steps(const MiniBatchTraining& training);
 
 }  // namespace rodeo

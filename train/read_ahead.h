@@ -5,9 +5,13 @@
 #include <functional>
 #include <optional>
 
-#include "train/mini_batches.h"
+#include "datasets/neighbor_sampler.h"
 
 namespace rodeo {
+
+/// Begins to read features of nodes `index`, i64 [k]; the function that it returns waits for them, and
+/// returns them, [k, n] on the device. Both are called on the stream that reads `index`.
+using ReadFeatures = std::function<std::function<Tensor()>(const Tensor& index)>;
 
 /// Batches sample(0) .. sample(count - 1). With `read`, a call returns a batch with its features, and has
 /// begun to read those of the next one: two batches are held. Without, it calls sample(at).

@@ -6,10 +6,11 @@
 #include "models/gcn.h"
 #include "ops/aggregation.h"
 #include "ops/convert.h"
-#include "ops/loss.h"
 #include "ops/select_rows.h"
-#include "train/objective.h"
+#include "train/classification.h"
 #include "train/precision.h"
+#include "train/task/counted.h"
+#include "train/task/criteria.h"
 #include "train/task/model_registry.h"
 
 namespace rodeo::bench {
@@ -38,27 +39,26 @@ NodeRun draw_gcn(const LargeGraph& graph, const TrainOptions& training, Device d
                                               .input_dropout = training.input_dropout},
                                    Random(training.seed), device);
   run.model.groups = {{gcn->parameters(), {.lr = training.lr}}};
-  struct Part {
-    GcnGraph rows;  // of the last layer
-    Tensor label, all;
+  // The labelled nodes are the examples: training, validation and test nodes, in this order.
+  const std::int64_t train = graph.train, val = train + graph.val, test = val + graph.test;
+  const auto criterion = [&](std::int64_t count) {
+    std::vector<std::int64_t> label;
+    for (std::int64_t i = 0; i < count; ++i) label.push_back(i % graph.classes);
+    const Tensor all = counted(count, device);
+    const auto ids = [&](std::int64_t begin, std::int64_t end) {
+      return all.slice(std::min(begin, count), std::min(end, count));
+    };
+    return std::make_shared<Classification>(
+        Tensor::from(label, device), Split{ids(0, train), ids(train, val), ids(val, test)}, graph.classes);
   };
-  const auto part = [&](std::int64_t first, std::int64_t count) {
-    std::vector<std::int64_t> label, all;
-    for (std::int64_t i = 0; i < count; ++i) label.push_back((first + i) % graph.classes), all.push_back(i);
-    return Part{select_rows(normalized, labelled_nodes(graph, first, count).to(device)),
-                Tensor::from(label, device), Tensor::from(all, device)};
+  const auto last_layer = [&](std::int64_t count) {
+    return select_rows(normalized, labelled_nodes(graph, 0, count).to(device));
   };
-  const auto forward = [gcn = gcn.get(), normalized, x = task.x](const Part& of) {
-    return gcn->forward(normalized, x, of.rows);
-  };
-  const std::int64_t train = graph.train, val = graph.val, test = graph.test;
-  run.model.objective.loss = [forward, of = part(0, train)] {
-    return classification_loss(forward(of), of.label, of.all);
-  };
-  run.model.objective.evaluate = [=, of = part(0, train + val + test)] {
-    return classification_metrics(forward(of).value(), of.label,
-                                  {of.all.slice(0, train), of.all.slice(train, train + val),
-                                   of.all.slice(train + val, train + val + test)});
+  run.model.criterion = criterion(train);
+  run.model.metrics = criterion(test);
+  run.model.step = [gcn = gcn.get(), normalized, x = task.x, training = last_layer(train),
+                    all = last_layer(test)](const StepInput&) {
+    return gcn->forward(normalized, x, gcn->training() ? training : all);
   };
   run.model.adj = normalized.adj;
   run.model.module = std::move(gcn);
@@ -134,6 +134,7 @@ NodeRun draw_run(const LargeGraph& graph, const TrainOptions& options, Device de
   training.prune_rows = options.model == "gcn";
   run.model = find_model(options.model).make(training, task, share);
   run.model.adj = share.adj.is_sharded() ? share.adj.shard()->rows : share.adj;
+  set_criterion(run, training);
   return run;
 }
 

@@ -29,7 +29,6 @@
 #include "tests/bench/large_graph.h"
 #include "tests/bench/sample_run.h"
 #include "train/adam.h"
-#include "train/batch_runner.h"
 #include "train/commands/run_on_ranks.h"
 #include "train/task/host_features.h"
 
@@ -90,14 +89,15 @@ SampleData make_data(SampleSettings& s) {
 }
 
 /// Prints the kernels of some batches, without a CUDA graph and with sampling beside them, by their time.
-void profile(SampleRun& run, Device device) {
-  double batches = 0;
-  KernelTimer timer(device, 1);
+void profile(const SampleSettings& s, const SampleData& data) {
+  SampleRun run(s, first_batches(s, data, 20));
+  KernelTimer timer(s.device, 1);
   {
     const ScopedKernelObserver observe(timer);
     timer.begin_step(1);
-    batches = static_cast<double>(run.losses(1, 20, false).size());
+    run.loss(/*captured=*/false);
   }
+  const auto batches = static_cast<double>(run.num_batches());
   struct Sum {
     double ms = 0, bytes = 0;
     int calls = 0;
@@ -188,20 +188,19 @@ void measure(SampleSettings s, bool profiles) {
 
   verify_batches(s, data);
   SampleRun bench(s, data);
-  bench.epoch(0);  // warm-up: loads kernels and fills the memory pool
-  const SampleParts parts = bench.parts(1);
-  reset_peak_memory(s.device);
+  const std::vector<EpochReport> epochs = bench.train(s.epochs + 2);
   std::vector<std::pair<double, double>> ms;
-  for (int e = 0; e < s.epochs; ++e) {
-    const auto [epoch, wait] = bench.epoch(2 + e);
-    const std::vector<double> slowest = over_ranks(ranks, {epoch, wait}, Reduction::kMax);
+  for (int e = 1; e <= s.epochs; ++e) {
+    const EpochReport& epoch = epochs[static_cast<std::size_t>(e)];
+    const std::vector<double> slowest =
+        over_ranks(ranks, {epoch.ms, epoch.batches->wait_ms}, Reduction::kMax);
     ms.emplace_back(slowest[0], slowest[1]);
   }
   std::ranges::sort(ms);
-  const std::vector<double> sums = over_ranks(
-      ranks, {static_cast<double>(bench.edges), static_cast<double>(bench.nodes)}, Reduction::kSum);
+  const BatchTotals& parts = *epochs.back().batches;  // edges and nodes are of all ranks
   const std::vector<double> most = over_ranks(
-      ranks, {parts.sample, parts.gather, parts.train, static_cast<double>(memory_stats(s.device).peak)},
+      ranks,
+      {parts.sample_ms, parts.gather_ms, parts.train_ms, static_cast<double>(memory_stats(s.device).peak)},
       Reduction::kMax);
   fmt::print("sample_bench, rodeo {} ({}), {}\n", RODEO_VERSION, RODEO_COMMIT, describe(s.device));
   fmt::print("features {}\n", place);
@@ -210,9 +209,10 @@ void measure(SampleSettings s, bool profiles) {
              "gather, ms", "train, ms", "wait, ms", "peak, GiB");
   fmt::print(
       "{:<16}{:>6}{:>8}{:>8}{:>10}{:>10.1f}{:>10.1f}{:>10.1f}{:>12.1f}{:>12.1f}{:>12.1f}{:>12.1f}{:>10.2f}\n",
-      data.name, ranks.size(), s.batch, s.hidden, bench.num_batches(), sums[0] * 1e-6, sums[1] * 1e-6,
+      data.name, ranks.size(), s.batch, s.hidden, bench.num_batches(),
+      static_cast<double>(parts.edges) * 1e-6, static_cast<double>(parts.nodes) * 1e-6,
       ms[ms.size() / 2].first, most[0], most[1], most[2], ms[ms.size() / 2].second, most[3] / (1 << 30));
-  if (profiles) profile(bench, s.device);
+  if (profiles) profile(s, data);
 }
 
 /// Runs this program once for each number of ranks. Returns the exit code of the first run that failed.

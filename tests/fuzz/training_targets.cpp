@@ -83,8 +83,7 @@ void train(const TrainOptions& options) {
   constexpr std::int64_t kNodes = 40;
   Recorder recorder(options);
   const NodeRun run = make_run(test::tiny_dataset(kNodes), options, kCpu);
-  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                  {.epochs = options.epochs, .schedule = options.schedule});
+  Trainer trainer = make_trainer(run, {.epochs = options.epochs, .schedule = options.schedule});
   recorder.start(run, trainer, "cpu");
   recorder.finish(trainer.fit([&](const EpochReport& report) { recorder.epoch(report); }));
 }

@@ -82,8 +82,7 @@ TEST_P(ModelsOther, LearnACommunityGraph) {
                                      .seed = 3});
     const auto run_once = [&] {
       const NodeRun run = make_run(data, options, device());
-      Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                      {.epochs = 60});
+      Trainer trainer = make_trainer(run, {.epochs = 60});
       std::vector<double> losses;
       const TrainSummary summary =
           trainer.fit([&](const EpochReport& report) { losses.push_back(report.loss); });

@@ -8,7 +8,8 @@
 #include "datasets/synthetic_graphs.h"
 #include "ops/graph_batch.h"
 #include "tests/ranks/trained.h"
-#include "train/task/graph_objective.h"
+#include "tests/support/steps.h"
+#include "train/task/graph_steps.h"
 #include "train/task/model_registry.h"
 
 namespace rodeo {
@@ -49,10 +50,10 @@ std::vector<Tensor> gradients(const Dataset& data, const TrainOptions& options, 
   const NodeRun run = make_run(data, options, test::device(), over);
   const Tensor done = Tensor::zeros({1}, DType::kI64, test::device());
   run.model.module->train();
-  const int batches = run.model.objective.begin_epoch(1);
-  for (int i = 0; i < std::min(batches, 2); ++i) {
+  test::Steps steps(run);
+  for (int i = 0; i < std::min<std::int64_t>(steps.size(), 2); ++i) {
     const RandomStep step(done.data<std::int64_t>());
-    run.model.objective.loss().backward();
+    steps.part_of_loss().backward();
   }
   return test::summed_gradients(*run.model.module, over);
 }

@@ -3,6 +3,7 @@
 
 #include "core/random.h"
 #include "tests/ranks/trained.h"
+#include "tests/support/steps.h"
 #include "tests/support/tiny.h"
 #include "train/task/model_registry.h"
 
@@ -31,7 +32,7 @@ std::pair<std::vector<Tensor>, double> first_step(const Dataset& data, const Tra
   run.model.module->train();
   const RandomStep step(done.data<std::int64_t>(), nodes ? nodes->first_row() : 0);
   const ScopedPartition scope(nodes);
-  const Variable loss = run.model.objective.loss();
+  const Variable loss = test::Steps(run).part_of_loss();
   loss.backward();
   const Tensor sum = loss.value().clone();
   over.all_reduce(sum);

@@ -121,8 +121,7 @@ TEST_P(TrainFaults, HealthyModelsRaiseNoAlarm) {
       const NodeRun run = make_run(test::tiny_dataset(), options, device());
       const test::Poisoned poisoned;
       NanWatch watch;
-      Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                      watched(watch));
+      Trainer trainer = make_trainer(run, watched(watch));
       EXPECT_NO_THROW(trainer.fit());
     }
 }
@@ -130,8 +129,7 @@ TEST_P(TrainFaults, HealthyModelsRaiseNoAlarm) {
 TEST_P(TrainFaults, TheFirstBadKernelIsNamed) {
   const NodeRun run = make_run(test::tiny_dataset(), published_options("gcn"), device());
   NanWatch watch;
-  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                  watched(watch));
+  Trainer trainer = make_trainer(run, watched(watch));
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const auto spoil = [&](const EpochReport& report) {
     if (report.epoch != 2) return;
@@ -159,8 +157,7 @@ TEST_P(TrainFaults, ABadCheckpointNeverReplacesAGoodOne) {
   const NodeRun run = load_run(options, device());
   TrainerOptions training{.epochs = 9};
   training.eval_every = 9;
-  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                  training);
+  Trainer trainer = make_trainer(run, training);
   recorder.start(run, trainer, "device");
   const auto on_epoch = [&](const EpochReport& report) {
     Variable bias = run.model.module->named_parameters()[1].second;
@@ -211,8 +208,7 @@ TEST(TrainMemory, EstimatesAreNearWhatIsHeld) {
       const NodeRun run = make_run(synthesize(shape), options, kCpu);
       const auto estimate = static_cast<double>(estimate_step_bytes(run, options));
       const std::int64_t before = memory_stats(kCpu).current;
-      Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                      {.epochs = 3, .training_rows = run.model.training_rows});
+      Trainer trainer = make_trainer(run, {.epochs = 3});
       const auto held = static_cast<double>(trainer.fit().peak_bytes - before);
       RecordProperty(str(entry.name, " ", name(precision)), str(estimate / held));
       // Beside 16-bit activations plans weigh twice as much, of which small graphs have more.
@@ -240,8 +236,7 @@ TEST(TrainMemory, InspectEstimatesTheFormThatTrainingChooses) {
       const auto estimate = static_cast<double>(gcn_training_bytes(dataset, graph_facts(dataset), dtype));
       const std::int64_t before = memory_stats(kCpu).current;
       const NodeRun run = make_run(synthesize(shape), options, kCpu);
-      Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                      {.epochs = 3, .training_rows = run.model.training_rows});
+      Trainer trainer = make_trainer(run, {.epochs = 3});
       const auto held = static_cast<double>(trainer.fit().peak_bytes - before);
       EXPECT_LT(estimate, 2 * held);
       EXPECT_GT(estimate, held / 2);

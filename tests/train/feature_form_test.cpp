@@ -45,8 +45,7 @@ struct Outcome {
 
 Outcome train(Dataset dataset, TrainOptions options, Device device, bool graph = true) {
   const NodeRun run = make_run(std::move(dataset), options, device);
-  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                  {.epochs = 12, .cuda_graph = graph, .training_rows = run.model.training_rows});
+  Trainer trainer = make_trainer(run, {.epochs = 12, .cuda_graph = graph});
   Outcome out{{}, {}, run.task.features, run.model.algorithms};
   out.summary = trainer.fit([&](const EpochReport& report) { out.losses.push_back(report.loss); });
   return out;

@@ -11,6 +11,7 @@
 #include "datasets/synthetic_graphs.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
+#include "tests/support/steps.h"
 #include "tests/support/temp_dir.h"
 #include "train/commands/parse_options.h"
 #include "train/commands/predict.h"
@@ -107,9 +108,10 @@ TEST_P(TrainGraphTask, ABatchOfAllTrainingGraphsHasTheLossOfTheSet) {
   options.dropout = 0;
   options.batch_graphs = 1000;
   const NodeRun run = make_run(synthesize_graphs({.graphs = 60}), options, device());
-  EXPECT_EQ(run.model.objective.begin_epoch(1), 1);
-  const double loss = run.model.objective.loss().value().item();
-  EXPECT_NEAR(doubles(run.model.objective.evaluate())[1], loss, 1e-4);
+  Steps steps(run);
+  EXPECT_EQ(steps.size(), 1);
+  const double loss = steps.loss().value().item();
+  EXPECT_NEAR(steps.metrics()[1], loss, 1e-4);
 }
 
 /// Targets that the features tell: 1 + the class, and half of its square. Every ninth value is missing, and
@@ -155,10 +157,11 @@ TEST_P(TrainGraphTask, LossAndMetricsOfTargetsByDefinition) {
     TrainOptions options = graph_options("gcn", 1);
     options.dropout = 0, options.batch_graphs = 1000, options.loss = loss, options.metric = NodeMetric::kMae;
     const NodeRun run = make_run(data, options, device());
-    EXPECT_EQ(run.model.objective.begin_epoch(1), 1);
+    Steps steps(run);
+    EXPECT_EQ(steps.size(), 1);
     const std::vector<double> predicted = doubles(run.model.forward().value());
-    const double batch = run.model.objective.loss().value().item();
-    const std::vector<double> got = run.model.objective.evaluate().to_vector<double>();
+    const double batch = steps.loss().value().item();
+    const std::vector<double> got = steps.metrics();
     const Split& split = run.task.split;
     for (std::size_t s = 0; s < 3; ++s) {
       double squares = 0, absolutes = 0, count = 0;

@@ -44,8 +44,7 @@ struct Outcome {
 Outcome train(const TrainOptions& options, Device device, int epochs, const TrainerState* from = nullptr,
               const Module* weights = nullptr, bool cuda_graph = true) {
   const NodeRun run = make_run(small_graph(), options, device);
-  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                  {.epochs = epochs, .cuda_graph = cuda_graph, .mini_batches = run.model.mini_batches});
+  Trainer trainer = make_trainer(run, {.epochs = epochs, .cuda_graph = cuda_graph});
   if (from) trainer.restore(*from);
   if (weights) run.model.module->load_state_dict(weights->state_dict());
   Outcome out;
@@ -205,11 +204,9 @@ TEST_P(TrainMiniBatches, EveryBatchIsAStep) {
 TEST_P(TrainMiniBatches, ReportsBatches) {
   const NodeRun run = make_run(small_graph(), options(32, "5,3", 0.5), device());
   std::vector<std::vector<int>> started;
-  TrainerOptions training{
-      .epochs = 4, .warmup_epochs = 1, .profile_every = 4, .mini_batches = run.model.mini_batches};
+  TrainerOptions training{.epochs = 4, .warmup_epochs = 1, .profile_every = 4};
   training.on_batch = [&](int epoch, int batch, int batches) { started.push_back({epoch, batch, batches}); };
-  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                  training);
+  Trainer trainer = make_trainer(run, training);
   const TrainSummary summary = trainer.fit([&](const EpochReport& report) {
     ASSERT_TRUE(report.batches);
     EXPECT_EQ(report.batches->batches, 3);
@@ -239,8 +236,7 @@ TEST_P(TrainMiniBatches, SameBitsInEveryRun) {
 TEST_P(TrainMiniBatches, AResumedRunHasTheSameBits) {
   const TrainOptions sampled = options(32, "5,3", 0.5);
   const NodeRun run = make_run(small_graph(), sampled, device());
-  Trainer first(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                {.epochs = 4, .mini_batches = run.model.mini_batches});
+  Trainer first = make_trainer(run, {.epochs = 4});
   first.fit();
   const TrainerState state = first.state();
   const Outcome rest = train(sampled, device(), 9, &state, run.model.module.get());

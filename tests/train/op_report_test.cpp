@@ -29,8 +29,7 @@ TEST_P(TrainProfile, SeesTheKernelsOfProfiledStepsAndChangesNoBits) {
     KernelTimer timer(device(), 2);
     TrainerOptions options{.epochs = 40};
     if (timed) options.timer = &timer;
-    Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                    options);
+    Trainer trainer = make_trainer(run, options);
     losses.emplace_back();
     trainer.fit([&](const EpochReport& report) { losses.back().push_back(report.loss); });
     if (!timed) {

@@ -112,8 +112,7 @@ Trained train(std::string_view model, Precision precision, Device device) {
   TrainOptions options = published_options(model);
   options.precision = precision;
   const NodeRun run = make_run(tiny_dataset(600), options, device);
-  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                  {.epochs = 60, .training_rows = run.model.training_rows});
+  Trainer trainer = make_trainer(run, {.epochs = 60});
   Trained out{trainer.fit(), {}};
   for (const Variable& p : run.model.module->parameters()) out.parameters.push_back(p.value().clone());
   return out;

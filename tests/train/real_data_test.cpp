@@ -32,8 +32,7 @@ TEST(TrainRealData, GatReachesThePublishedAccuracyOnCora) {
   EXPECT_EQ(run.model.adj.num_edges(), 10556 + 2708);  // every self loop once
   ASSERT_EQ(run.model.groups.size(), 1u);              // the penalty is on all parameters
   EXPECT_EQ(run.model.groups[0].parameters.size(), 8u);
-  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                  {.epochs = 100, .eval_every = 5});
+  Trainer trainer = make_trainer(run, {.epochs = 100, .eval_every = 5});
   EXPECT_GE(trainer.fit().best.test, 0.80);
 }
 
@@ -42,8 +41,7 @@ TEST(TrainRealData, SgcReachesThePublishedAccuracyOnCora) {
   options.dataset = test::shared_data("cora.h5");
   if (options.dataset.empty()) GTEST_SKIP() << "no shared data: cora.h5";
   const NodeRun run = load_run(options, kCpu);
-  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                  {.epochs = options.epochs, .eval_every = options.epochs});
+  Trainer trainer = make_trainer(run, {.epochs = options.epochs, .eval_every = options.epochs});
   EXPECT_NEAR(trainer.fit().last.test, 0.81, 0.006);
 }
 

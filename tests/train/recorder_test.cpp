@@ -38,15 +38,14 @@ struct Recorded {
 Recorded train(const TrainOptions& options, Device device) {
   Recorder recorder(options);
   const NodeRun run = load_run(options, device);
-  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                  {.epochs = options.epochs,
-                   .eval_every = options.eval_every,
-                   .patience = options.patience,
-                   .stop_on_loss = options.stop_on_loss,
-                   .cuda_graph = options.cuda_graph,
-                   .optimizer = options.optimizer,
-                   .schedule = options.schedule,
-                   .clip_norm = options.clip_norm});
+  Trainer trainer = make_trainer(run, {.epochs = options.epochs,
+                                       .eval_every = options.eval_every,
+                                       .patience = options.patience,
+                                       .stop_on_loss = options.stop_on_loss,
+                                       .cuda_graph = options.cuda_graph,
+                                       .optimizer = options.optimizer,
+                                       .schedule = options.schedule,
+                                       .clip_norm = options.clip_norm});
   Recorded recorded;
   recorded.resumed_from = recorder.start(run, trainer, str(device));
   recorded.summary = trainer.fit([&](const EpochReport& report) {

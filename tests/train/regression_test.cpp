@@ -8,10 +8,11 @@
 #include "datasets/synthetic.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
+#include "tests/support/steps.h"
 #include "tests/support/temp_dir.h"
+#include "train/task/criteria.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
-#include "train/task/regression_objective.h"
 
 namespace rodeo::test {
 namespace {
@@ -79,7 +80,7 @@ TEST_P(TrainRegression, LossAndMetricsByDefinition) {
       const NodeRun run = make_run(data, options, device());
       run.model.module->eval();
       const std::vector<double> logits = doubles(run.model.forward().value());
-      const std::vector<double> got = run.model.objective.evaluate().to_vector<double>();
+      const std::vector<double> got = metrics_of(run);
       const Split& split = data.split;
       for (std::size_t s = 0; s < 3; ++s) {
         const Errors e = errors_of(logits, y, (&split.train + s)->to_vector<std::int64_t>());
@@ -90,7 +91,7 @@ TEST_P(TrainRegression, LossAndMetricsByDefinition) {
         const double want_loss = loss == RegressionLoss::kMse ? e.squares : e.absolutes;
         EXPECT_NEAR(got[2 * s + 1], want_loss, 1e-6 * want_loss);
         if (s == 0) {
-          EXPECT_NEAR(run.model.objective.loss().value().item(), want_loss, 1e-6 * want_loss);
+          EXPECT_NEAR(first_loss(run).value().item(), want_loss, 1e-6 * want_loss);
         }
         if (s == 2) {
           EXPECT_NEAR(run.model.details()[2].second, e.absolutes, 1e-6 * e.absolutes);

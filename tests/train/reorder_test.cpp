@@ -29,8 +29,7 @@ struct Trained {
 };
 
 Trained train(NodeRun run, const TrainOptions& options, Recorder* recorder = nullptr) {
-  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                  {.epochs = options.epochs, .training_rows = run.model.training_rows});
+  Trainer trainer = make_trainer(run, {.epochs = options.epochs});
   if (recorder) recorder->start(run, trainer, "here");
   Trained trained;
   trained.summary = trainer.fit([&](const EpochReport& report) {

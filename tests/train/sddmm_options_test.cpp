@@ -29,8 +29,7 @@ class TrainSddmmOptions : public OnDevice {
   }
   NodeRun train(const TrainOptions& options) const {
     NodeRun run = make_run(dataset(), options, device());
-    Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                    {.epochs = 2, .training_rows = run.model.training_rows});
+    Trainer trainer = make_trainer(run, {.epochs = 2});
     trainer.fit([](const EpochReport&) {});
     return run;
   }

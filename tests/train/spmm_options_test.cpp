@@ -24,8 +24,7 @@ TEST(TrainSpmmOptions, AtomicAccumulationTrainsEveryModel) {
       options.spmm_accumulate = accumulate;
       const NodeRun run = make_run(dataset, options, cuda_device());
       EXPECT_EQ(run.model.algorithms.find("atomic") != std::string::npos, accumulate == Accumulate::kAtomic);
-      Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                      {.epochs = 6, .training_rows = run.model.training_rows});
+      Trainer trainer = make_trainer(run, {.epochs = 6});
       losses.emplace_back();
       trainer.fit([&](const EpochReport& report) { losses.back().push_back(report.loss); });
       ASSERT_GT(rode_plan(run.model.adj).num_split_rows(), 0) << model;

@@ -35,8 +35,7 @@ Outcome train(std::string_view model, const TrainerOptions& options, double drop
   training.precision = precision;
   SyntheticOptions size = synthetic_preset("cora");
   const NodeRun run = make_run(synthesize(size), training, cuda_device());
-  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split,
-                  options);
+  Trainer trainer = make_trainer(run, options);
   Outcome out;
   out.summary = trainer.fit([&](const EpochReport& report) {
     out.losses.push_back(report.loss);

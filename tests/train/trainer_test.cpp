@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "models/gcn.h"
+#include "ops/convert.h"
 #include "ops/dense.h"
 #include "tests/support/devices.h"
 

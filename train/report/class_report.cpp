@@ -9,9 +9,10 @@
 
 #include "core/variable.h"
 #include "datasets/dataset.h"
+#include "ops/all_gather.h"
+#include "train/exchange.h"
 #include "train/io/json_text.h"
 #include "train/task/advice.h"
-#include "train/task/whole_task.h"
 
 namespace rodeo {
 namespace {
@@ -112,17 +113,20 @@ ClassReport report_classes(const Tensor& logits, const Tensor& label, const std:
 }
 
 NodeOutputs outputs_of(const NodeRun& run) {
-  Tensor logits;
+  const NodeTask& task = run.task;
+  Tensor logits, label = task.label, test = task.split.test;
   {
     const NoGrad no_grad;
     const bool training = run.model.module->training();
     run.model.module->eval();
-    logits = of_all_ranks(run.task, run.model.forward)().value();
+    logits = run.model.forward().value();
     run.model.module->train(training);
   }
-  const NodeTask task = of_all_ranks(run.task);
-  NodeOutputs out{in_file_order(task, logits), in_file_order(task, task.label),
-                  task.split.test.to(kCpu).to(DType::kI64).to_vector<std::int64_t>()};
+  if (task.partition) {
+    logits = all_gather(*task.partition, logits), label = all_gather(*task.partition, label);
+    test = split_of_all(*task.partition, task.split).test;
+  }
+  NodeOutputs out{in_file_order(task, logits), in_file_order(task, label), test.to_vector<std::int64_t>()};
   for (std::int64_t& node : out.test)
     if (task.order.defined()) node = task.order.data<std::int64_t>()[node];
   return out;

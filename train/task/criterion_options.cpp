@@ -1,4 +1,4 @@
-#include "train/task/class_objective.h"
+#include "train/task/criteria.h"
 #include "train/task/option_parts.h"
 
 namespace rodeo {
@@ -33,10 +33,6 @@ void add_criterion_options(OptionGroup training) {
   training.choice(kTraining | kLink, "link-metric", field(&TrainOptions::link_metric),
                   "What decides the best epoch: ROC-AUC, average precision, mean reciprocal rank or Hits@K");
   training.integer(kTraining | kLink, "hits", field(&TrainOptions::hits), 1, "K of Hits@K");
-}
-
-bool has_plain_criterion(const TrainOptions& o) {
-  return o.class_weights.empty() && o.label_smoothing == 0 && o.metric == NodeMetric::kAccuracy;
 }
 
 }  // namespace rodeo

@@ -69,9 +69,6 @@ void check_execution_options(const TrainOptions& o) {
   check(reason.empty(), "--features sparse: ", reason);
   check(!o.prune_rows || o.layers >= 2, "--prune-rows needs a layer before the last, got --layers ",
         o.layers);
-  check(!o.prune_rows || has_plain_criterion(o),
-        "--prune-rows is for cross entropy and accuracy: not with --metric, --class-weights and "
-        "--label-smoothing");
   check(o.sddmm == SddmmAlgorithm::kAuto || composes_attention(o),
         "--sddmm is for composed attention: add --attention composed");
   const bool atomic = o.spmm_accumulate == Accumulate::kAtomic;

@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "train/task/counted.h"
-#include "train/task/graph_objective.h"
+#include "train/task/criteria.h"
+#include "train/task/graph_steps.h"
 #include "train/task/rank_share.h"
 
 namespace rodeo {
@@ -57,7 +57,7 @@ Split fold_split(const Tensor& label, int folds, int k, std::uint64_t seed) {
 
 namespace {
 
-/// The model on the graphs of a dataset. split: of the graphs; without it the run has no objective.
+/// The model on the graphs of a dataset. split: of the graphs; without it the run has no criterion.
 NodeRun build_graph_run(Dataset dataset, const TrainOptions& options, Device device,
                         const std::optional<Split>& split, const Communicator& ranks = {}) {
   check(!options.edge_features || dataset.edge_attr.defined(), dataset.name,
@@ -66,8 +66,8 @@ NodeRun build_graph_run(Dataset dataset, const TrainOptions& options, Device dev
   NodeRun run;
   NodeTask& task = run.task;
   NodeModel& model = run.model;
-  auto shared = std::make_shared<GraphObjective>();
-  GraphObjective& o = *shared;
+  auto shared = std::make_shared<GraphInputs>();
+  GraphInputs& o = *shared;
   reset_peak_memory(device);
   task.convert_ms = timed(device, [&] {
     const Tensor x = graph_set_features(dataset).to(device);
@@ -124,29 +124,19 @@ NodeRun build_graph_run(Dataset dataset, const TrainOptions& options, Device dev
   if (!split) return run;
   task.split = {split->train.to(device), split->val.to(device), split->test.to(device)};
   task.split_sizes = {task.split.train.numel(), task.split.val.numel(), task.split.test.numel()};
-  if (dataset.regression()) {
-    check_regression_options(options);
-    o.errors = std::make_shared<const TargetErrors>(task.label, task.split, options, "graphs", "/graph_y");
-    o.targets = dataset.graph_label.to_vector<float>();
-    o.kind = options.loss;
-    task.metric = o.errors->title();
-    model.details = [errors = o.errors] { return errors->details(); };
-  } else {
-    check_class_options(options);
-    o.host_label = dataset.graph_label.to_vector<std::int64_t>();
-    find_majority(o.host_label, *split, task);
-  }
-  o.label = task.label;
-  o.split = task.split;
-  o.training = split->train.to_vector<std::int64_t>();
-  o.seed = options.seed;
-  o.batch_graphs = static_cast<std::size_t>(options.batch_graphs);
-  o.every = counted(options.batch_graphs + 1, device);
-  model.objective = {.loss = [shared] { return shared->loss(); },
-                     .evaluate = [shared] { return shared->evaluate(); },
-                     .begin_epoch = [shared](int epoch) { return shared->begin_epoch(epoch); },
-                     .loss_is_part = true,
-                     .ranks = ranks};
+  model.criterion = make_criterion({task.label, task.split, task.num_classes, "graphs", "/graph_y"}, options);
+  if (dataset.regression())
+    model.details = [criterion = model.criterion] { return criterion->details(); };
+  else
+    find_majority(dataset.graph_label.to_vector<std::int64_t>(), *split, task);
+  task.metric = model.criterion->metric_name();
+  model.source = std::make_shared<GraphSteps>(
+      o.set, split->train.to_vector<std::int64_t>(),
+      GraphStepsOptions{.batch_graphs = static_cast<std::size_t>(options.batch_graphs), .seed = options.seed},
+      ranks);
+  model.step = [shared](const StepInput& in) {
+    return in.graphs ? shared->forward(*in.graphs) : shared->predict();
+  };
   return run;
 }
 

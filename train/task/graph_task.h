@@ -16,13 +16,13 @@ namespace rodeo {
 /// Throws Error for k outside [0, folds), and a part without a graph.
 Split fold_split(const Tensor& label, int folds, int k, std::uint64_t seed);
 
-/// Builds options.model for fold options.fold of a set of graphs. The run's labels
-/// and split are of graphs; its objective trains on mini-batches in a new order in each epoch, and evaluates
-/// all graphs at once. Over several ranks each has the whole set, and computes shares of batches and of
-/// evaluations. Throws Error for a dataset without graphs or labels of graphs.
+/// Builds options.model for fold options.fold of a set of graphs. The run's labels and split are of graphs.
+/// It trains on mini-batches in a new order in each epoch, and evaluates all graphs at once. Over several
+/// ranks each has the whole set, and computes fractions of batches and of evaluations. Throws Error for a
+/// dataset without graphs or labels of graphs.
 NodeRun make_graph_run(Dataset dataset, const TrainOptions& options, Device device,
                        const Communicator& ranks = {});
-/// make_graph_run() without labels, folds and objective, for predictions of dataset.num_classes classes.
+/// make_graph_run() without labels, folds and criterion, for predictions of dataset.num_classes classes.
 NodeRun make_graph_prediction_run(Dataset dataset, const TrainOptions& options, Device device);
 
 }  // namespace rodeo

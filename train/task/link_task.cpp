@@ -2,16 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <numeric>
 #include <utility>
 
 #include "datasets/reorder.h"
-#include "ops/bce.h"
 #include "ops/combine.h"
-#include "ops/ranking.h"
-#include "train/objective.h"
+#include "train/pair_batches.h"
+#include "train/pair_ranking.h"
+#include "train/sampled_steps.h"
 #include "train/task/counted.h"
 
 namespace rodeo {
@@ -34,18 +33,16 @@ class LinkModel : public Module {
   std::unique_ptr<LinkDecoder> decoder_;
 };
 
-/// The rank's share of some pairs: positive ones, then negative ones.
+/// The rank's fraction of the pairs of a set: edges, then pairs without one.
 struct ScoredPairs {
-  Tensor src, dst;  // i64 [positives + negatives]
-  Tensor target;    // u8 [positives + negatives, 1]
-  Tensor index;     // i64: 0, 1, 2, ...
-  std::int64_t positives = 0;
-  std::vector<std::int64_t> all_positives, all_negatives;  // of each rank
-  std::int64_t first_negative = 0;                         // of the rank, among those of all ranks
-  double share = 1;                                        // of the pairs of all ranks
+  NodePairs pairs;
+  PairCounts own, of_all;
+  std::vector<std::int64_t> positives, negatives;  // of each rank
+  std::int64_t first_negative = 0;                 // of the rank, among those of all ranks
 
-  std::int64_t size() const { return src.numel(); }
-  NodePairs negatives() const { return {src.slice(positives, size()), dst.slice(positives, size())}; }
+  NodePairs drawn() const {
+    return {pairs.src.slice(own.positives, own.size()), pairs.dst.slice(own.positives, own.size())};
+  }
 };
 
 /// About equally many for each rank.
@@ -58,81 +55,56 @@ std::vector<std::int64_t> cut_pairs(std::int64_t count, int ranks) {
 ScoredPairs scored_pairs(const NodePairs& positive, const NodePairs& negative, Device device,
                          const Communicator& ranks) {
   ScoredPairs out;
-  const auto own = [&](const NodePairs& pairs, std::vector<std::int64_t>& all, std::int64_t* first) {
+  out.of_all = {positive.src.numel(), negative.src.numel()};
+  const auto cut = [&](const NodePairs& pairs, std::vector<std::int64_t>& all, std::int64_t* first) {
     all = cut_pairs(pairs.src.numel(), ranks.size());
     const std::int64_t begin = std::accumulate(all.begin(), all.begin() + ranks.rank(), std::int64_t{0}),
                        end = begin + all[static_cast<std::size_t>(ranks.rank())];
     if (first) *first = begin;
     return NodePairs{pairs.src.slice(begin, end), pairs.dst.slice(begin, end)};
   };
-  const NodePairs of_edges = own(positive, out.all_positives, nullptr),
-                  of_draws = own(negative, out.all_negatives, &out.first_negative);
-  out.src = concat_rows(std::vector{of_edges.src, of_draws.src}).to(device);
-  out.dst = concat_rows(std::vector{of_edges.dst, of_draws.dst}).to(device);
-  out.positives = of_edges.src.numel();
-  out.target = Tensor::zeros({out.size(), 1}, DType::kU8, device);
-  out.target.slice(0, out.positives).fill(1);
-  out.index = counted(out.size(), device);
-  out.share = static_cast<double>(out.size()) /
-              static_cast<double>(std::max<std::int64_t>(1, positive.src.numel() + negative.src.numel()));
+  const NodePairs edges = cut(positive, out.positives, nullptr),
+                  draws = cut(negative, out.negatives, &out.first_negative);
+  out.pairs = {concat_rows(std::vector{edges.src, draws.src}).to(device),
+               concat_rows(std::vector{edges.dst, draws.dst}).to(device)};
+  out.own = {edges.src.numel(), draws.src.numel()};
   return out;
 }
 
-/// What the functions of the objective share. Its memory stays in place: a CUDA graph may hold it.
-struct LinkObjective {
-  std::function<Variable()> embed;  // of all nodes
-  const LinkDecoder* decoder = nullptr;
+/// Scores of pairs from embeddings. Its memory stays in place: a CUDA graph may hold it.
+struct PairScores {
+  std::function<Variable()> embed;  // all nodes
+  const LinkModel* model = nullptr;
   Adjacency graph;
   ScoredPairs training;  // its negatives are drawn in every step
-  std::array<ScoredPairs, 3> parts;
+  std::array<ScoredPairs, 3> sets;
   Random random;
-  int column = kRankingAuc;
-  std::int64_t hits = 50;
-  Tensor metrics;  // f64 [3, kRankingColumns], of the last evaluation
   Communicator ranks;
 
-  Variable loss() {
+  Variable training_scores() {
     const Variable z = embed();
     RandomKey key = random.next();
     key.first_row = training.first_negative;
-    negative_edges(graph, key, training.negatives());
-    const Variable logits = decoder->forward(z, training.src, training.dst);
-    if (training.size() == 0) return no_loss(logits);
-    const Variable mean = bce_with_logits(logits, training.target, training.index);
-    return ranks.size() == 1 ? mean : linear_combination(training.share, mean, 0, mean);
+    negative_edges(graph, key, training.drawn());
+    return model->decoder().forward(z, training.pairs.src, training.pairs.dst);
   }
 
-  Tensor evaluate() const {
+  /// Those of all sets and ranks: [pairs, 1].
+  Variable all_scores() const {
     const Variable z = embed();
-    const Tensor out = Tensor::empty({6}, DType::kF64, metrics.device()),
-                 losses = Tensor::empty({3}, DType::kF64, metrics.device());
-    for (std::int64_t p = 0; p < 3; ++p) {
-      const ScoredPairs& pairs = parts[static_cast<std::size_t>(p)];
-      const Tensor logits = decoder->forward(z, pairs.src, pairs.dst).value();
-      const Tensor flat = logits.reshape({pairs.size()}),
-                   row = metrics.slice(p, p + 1).reshape({kRankingColumns});
-      const auto of_all = [&](std::int64_t begin, std::int64_t end, const std::vector<std::int64_t>& all) {
-        return ranks.size() == 1 ? flat.slice(begin, end) : ranks.all_gather(flat.slice(begin, end), all);
-      };
-      const Tensor positives = of_all(0, pairs.positives, pairs.all_positives);
-      row.copy_from(
-          ranking_metrics(positives, of_all(pairs.positives, pairs.size(), pairs.all_negatives), hits));
-      const Tensor mean = label_metrics(logits, pairs.target, {pairs.index}).reshape({2}).slice(1, 2);
-      out.slice(2 * p, 2 * p + 1).copy_from(row.slice(column, column + 1));
-      losses.slice(p, p + 1).copy_from(ranks.size() == 1 ? mean
-                                                         : linear_combination(pairs.share, mean, 0, mean));
+    std::vector<Tensor> all;
+    for (const ScoredPairs& set : sets) {
+      const Tensor own = model->decoder().forward(z, set.pairs.src, set.pairs.dst).value();
+      if (ranks.size() == 1) {
+        all.push_back(own);
+      } else {
+        all.push_back(ranks.all_gather(own.slice(0, set.own.positives), set.positives));
+        all.push_back(ranks.all_gather(own.slice(set.own.positives, set.own.size()), set.negatives));
+      }
     }
-    if (ranks.size() > 1) ranks.all_reduce(losses);
-    for (std::int64_t p = 0; p < 3; ++p) out.slice(2 * p + 1, 2 * p + 2).copy_from(losses.slice(p, p + 1));
-    return out.reshape({3, 2});
+    return Variable(concat_rows(all));
   }
 };
-
-/// "AUC", "Hits@50"
-std::string metric_name(int column, std::int64_t hits) {
-  constexpr const char* kNames[] = {"AUC", "AP", "MRR"};
-  return column == kRankingHits ? fmt::format("Hits@{}", hits) : kNames[column];
-}
 
 }  // namespace
 
@@ -149,46 +121,51 @@ void add_decoder(NodeModel& model, const TrainOptions& options, Device device) {
   model.text += fmt::format(", {} decoder of {} columns", name(options.decoder), options.embedding);
 }
 
-void add_link_objective(NodeRun& run, const EdgeSplit& split, const Adjacency& graph,
-                        const TrainOptions& options) {
+void set_link_parts(NodeRun& run, const EdgeSplit& split, const Adjacency& graph,
+                    const TrainOptions& options) {
   auto& [task, model] = run;
   const Device device = task.x.device();
   const Tensor place = task.order.defined() ? inverse_order(task.order) : Tensor();
   const auto ordered = [&](const NodePairs& pairs) {  // in the task's node order
     return place.defined() ? NodePairs{take(place, pairs.src), take(place, pairs.dst)} : pairs;
   };
-  const NodePairs train = ordered(split.train);
-  auto shared = std::make_shared<LinkObjective>();
-  LinkObjective& link = *shared;
-  link.embed = model.forward;
-  link.decoder = &static_cast<const LinkModel&>(*model.module).decoder();
-  link.graph = graph;
-  if (task.partition) link.ranks = task.partition->ranks();
-  link.random = Random(options.seed ^ (kLinkSeed + 1));
-  link.column = static_cast<int>(options.link_metric);
-  link.hits = options.hits;
-  link.metrics = Tensor::zeros({3, kRankingColumns}, DType::kF64, device);
+  const NodePairs train = ordered(split.train);  // on the host
+  auto shared = std::make_shared<PairScores>();
+  PairScores& scores = *shared;
+  scores.embed = model.forward;
+  scores.model = static_cast<const LinkModel*>(model.module.get());
+  scores.graph = graph;
+  if (task.partition) scores.ranks = task.partition->ranks();
+  scores.random = Random(options.seed ^ (kLinkSeed + 1));
   // The pairs of evaluations stay the same; those of training are drawn over in the first step.
-  const NodePairs fixed = negative_edges(graph, train.src.numel(), link.random.next());
+  const NodePairs fixed = negative_edges(graph, train.src.numel(), scores.random.next());
   const NodePairs drawn{fixed.src.to(kCpu), fixed.dst.to(kCpu)};
-  link.training = scored_pairs(train, drawn, device, link.ranks);
-  link.parts = {scored_pairs(train, drawn, device, link.ranks),
-                scored_pairs(ordered(split.val), ordered(split.val_negative), device, link.ranks),
-                scored_pairs(ordered(split.test), ordered(split.test_negative), device, link.ranks)};
-  model.objective = {.loss = [shared] { return shared->loss(); },
-                     .evaluate = [shared] { return shared->evaluate(); },
-                     .loss_is_part = true};
-  model.details = [shared] {
-    const std::vector<double> all = shared->metrics.to_vector<double>();
-    std::vector<std::pair<std::string, double>> out;
-    for (int m = 0; m < kRankingColumns; ++m)
-      out.emplace_back(metric_name(m, shared->hits), all[2 * kRankingColumns + m]);
-    return out;
+  scores.training = scored_pairs(train, drawn, device, scores.ranks);
+  scores.sets = {scored_pairs(train, drawn, device, scores.ranks),
+                 scored_pairs(ordered(split.val), ordered(split.val_negative), device, scores.ranks),
+                 scored_pairs(ordered(split.test), ordered(split.test_negative), device, scores.ranks)};
+  model.step = [shared, batches = model.mini_batches](const StepInput& in) {
+    if (in.batch)
+      return shared->model->decoder().forward(batches->forward(*in.batch), in.pairs->src, in.pairs->dst);
+    return shared->model->training() ? shared->training_scores() : shared->all_scores();
   };
-  task.metric = metric_name(link.column, link.hits);
+  if (model.mini_batches) {
+    const MiniBatchTraining& batches = *model.mini_batches;
+    model.source = std::make_shared<SampledSteps>(
+        std::make_unique<PairBatchSampler>(
+            train, graph, batches.sampler,
+            PairBatchOptions{
+                .batch_size = options.batch, .seed = options.seed, .undirected = split.undirected},
+            task.ranks),
+        device, SampledStepsOptions{.read_features = batches.read_features, .x = batches.x});
+  }
+  model.criterion = std::make_shared<PairRanking>(
+      scores.training.own, std::array{scores.sets[0].of_all, scores.sets[1].of_all, scores.sets[2].of_all},
+      device, PairRankingOptions{.column = static_cast<int>(options.link_metric), .hits = options.hits});
+  model.details = [criterion = model.criterion] { return criterion->details(); };
+  task.metric = model.criterion->metric_name();
   task.parts_of = "edges";
-  task.split = {counted(train.src.numel(), device), counted(split.val.src.numel(), device),
-                counted(split.test.src.numel(), device)};
+  task.split = model.criterion->sets();
   task.split_sizes = {task.split.train.numel(), task.split.val.numel(), task.split.test.numel()};
 }
 

@@ -11,12 +11,13 @@ namespace rodeo {
 /// of all nodes.
 void add_decoder(NodeModel& model, const TrainOptions& options, Device device);
 
-/// Sets the objective: binary cross entropy of the training edges and as many pairs without a training edge,
-/// drawn anew in every step on the device; and the metrics of all parts, of options.link_metric. Over several
-/// ranks (run.task.partition) each scores its share of the pairs, and metrics are of all: a collective call.
+/// Sets criterion and step: binary cross entropy of the training edges and as many pairs without a training
+/// edge, drawn anew in every step on the device; and the metrics of all parts, of options.link_metric. Over
+/// several ranks (run.task.partition) each scores a fraction of the pairs, and metrics are of all: a
+/// collective call.
 ///   graph  the training edges, as message passing reads them, without self loops that a model adds; on every
 ///          rank the whole graph
-void add_link_objective(NodeRun& run, const EdgeSplit& split, const Adjacency& graph,
-                        const TrainOptions& options);
+void set_link_parts(NodeRun& run, const EdgeSplit& split, const Adjacency& graph,
+                    const TrainOptions& options);
 
 }  // namespace rodeo

@@ -10,7 +10,7 @@
 #include "datasets/hdf5_check.h"
 #include "datasets/subset.h"
 #include "ops/all_gather.h"
-#include "train/task/class_objective.h"
+#include "train/task/criteria.h"
 #include "train/task/data_source.h"
 #include "train/task/graph_task.h"
 #include "train/task/link_task.h"
@@ -64,6 +64,15 @@ void set_placeholders(Dataset& dataset, std::int64_t columns) {
   dataset.class_names.clear();
   dataset.y = Tensor::zeros({dataset.num_nodes}, DType::kI64);
   dataset.split = {nobody, nobody, nobody};
+}
+
+/// The nodes of some pairs, ascending: i64, on the host.
+Tensor nodes_of(const NodePairs& pairs) {
+  std::vector<std::int64_t> nodes = pairs.src.to_vector<std::int64_t>();
+  for (const std::int64_t node : pairs.dst.to_vector<std::int64_t>()) nodes.push_back(node);
+  std::ranges::sort(nodes);
+  nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+  return Tensor::from(nodes);
 }
 
 void reorder(Dataset& dataset, const TrainOptions& options, NodeTask& task) {
@@ -132,6 +141,8 @@ NodeRun build_run(DataSource source, RunPlan plan, const TrainOptions& options, 
       task.load_ms = timed(kCpu, [&] { dataset = read_dataset(source, plan, options); });
       if (links && purpose == Purpose::kTraining) pairs = split_edges(dataset, source, options, ranks);
       if (links) set_placeholders(dataset, options.embedding);
+      if (links && options.batch > 0 && pairs.train.src.defined())
+        dataset.split.train = nodes_of(pairs.train);
       if (plan.order != NodeOrder::kNone) reorder(dataset, options, task);
       reset_peak_memory(device);
       task.convert_ms = timed(device, [&] { graph = build_graph(dataset, plan, options, ranks); });
@@ -157,9 +168,9 @@ NodeRun build_run(DataSource source, RunPlan plan, const TrainOptions& options, 
   if (links) add_scores(run, options, device);
   if (purpose == Purpose::kPrediction) return run;
   if (links)
-    add_link_objective(run, pairs, graph.messages.to(device), options);
+    set_link_parts(run, pairs, graph.messages.to(device), options);
   else
-    add_class_objective(run, options);
+    set_criterion(run, options);
   return run;
 }
 
@@ -211,13 +222,28 @@ TrainerOptions trainer_options(const TrainOptions& options) {
           .stop_at_nan = options.stop_at_nan};
 }
 
-Trainer make_trainer(const NodeRun& run, TrainerOptions options) {
+TrainerParts trainer_parts(const NodeRun& run) {
   const auto& [task, model] = run;
-  options.partition = task.partition;
-  if (model.objective.loss) return {*model.module, model.objective, model.groups, options};
-  options.training_rows = model.training_rows;
-  options.mini_batches = model.mini_batches;
-  return {*model.module, model.forward, model.groups, task.label, task.split, options};
+  TrainerParts parts{
+      .forward = model.step, .criterion = model.criterion, .source = model.source, .metrics = model.metrics};
+  if (task.partition)
+    parts.exchange = Exchange(task.partition);
+  else if (task.ranks.size() > 1)
+    parts.exchange = Exchange(task.ranks);
+  if (!parts.source && model.mini_batches) parts.source = make_steps(*model.mini_batches);
+  if (parts.forward) return parts;
+  const bool gathers = task.partition && !model.metrics->metrics_are_means();
+  parts.forward = [module = model.module.get(), forward = model.forward, batches = model.mini_batches,
+                   nodes = gathers ? task.partition : nullptr](const StepInput& in) {
+    if (in.batch) return batches->forward(*in.batch);
+    const Variable predictions = forward();
+    return nodes && !module->training() ? Variable(all_gather(*nodes, predictions.value())) : predictions;
+  };
+  return parts;
+}
+
+Trainer make_trainer(const NodeRun& run, const TrainerOptions& options) {
+  return {*run.model.module, trainer_parts(run), run.model.groups, options};
 }
 
 }  // namespace rodeo

@@ -27,7 +27,8 @@ NodeRun make_prediction_run(Dataset dataset, const TrainOptions& options, Device
 /// What the options of a command say of training. Timer, watch and stop are the caller's.
 TrainerOptions trainer_options(const TrainOptions& options);
 
-/// A trainer of the run's objective, or of its classification of nodes, over the run's ranks.
-Trainer make_trainer(const NodeRun& run, TrainerOptions options);
+/// The parts of training that a run has, over its ranks.
+TrainerParts trainer_parts(const NodeRun& run);
+Trainer make_trainer(const NodeRun& run, const TrainerOptions& options);
 
 }  // namespace rodeo

@@ -27,13 +27,16 @@ struct ModelGraph {
 struct NodeModel {
   std::unique_ptr<Module> module;
   std::function<Variable()> forward;                           // logits [nodes, classes]
-  std::shared_ptr<const MiniBatchTraining> mini_batches = {};  // TrainerOptions::mini_batches
+  std::shared_ptr<const MiniBatchTraining> mini_batches = {};  // with --batch
   std::vector<ParameterGroup> groups;                          // for the optimizer
   Adjacency adj;                                               // the graph of its SpMM and attention
-  bool training_rows = false;                                  // TrainerOptions::training_rows
-  std::string text;                                            // "GCN, 2 layers, 16 hidden, dropout 0.5"
-  std::string algorithms;                                      // "spmm auto, precision fp32"
-  TrainObjective objective;  // its functions are empty for classification of nodes
+  bool training_rows = false;  // in training mode `forward` predicts the training nodes alone, in their order
+  std::string text;            // "GCN, 2 layers, 16 hidden, dropout 0.5"
+  std::string algorithms;      // "spmm auto, precision fp32"
+  std::shared_ptr<const Criterion> criterion;      // TrainerParts
+  std::shared_ptr<const Criterion> metrics = {};   // TrainerParts
+  std::shared_ptr<StepSource> source = {};         // null: mini_batches, else the whole graph
+  std::function<Variable(const StepInput&)> step;  // TrainerParts::forward; null: mini_batches or forward
   /// TaskKind::kLink: logits [k, 1] of the pairs (src, dst), i64 [k] in the task's node order.
   std::function<Variable(const Tensor& src, const Tensor& dst)> score;
   /// All test metrics of the last evaluation by name; null where it is the headline alone.

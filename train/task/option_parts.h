@@ -35,8 +35,6 @@ void check_source_options(const TrainOptions& options);
 
 /// The loss, and the metric that decides the best epoch.
 void add_criterion_options(OptionGroup training);
-/// Whether it is cross entropy of one class a node, and accuracy.
-bool has_plain_criterion(const TrainOptions& options);
 
 /// Devices, ranks, kernels and number formats.
 void add_execution_options(OptionGroup execution, const ModelTraits& traits);

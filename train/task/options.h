@@ -16,6 +16,7 @@
 #include "ops/ranking.h"
 #include "ops/sddmm.h"
 #include "ops/spmm.h"
+#include "train/metric.h"
 #include "train/optimizer_registry.h"
 #include "train/precision.h"
 #include "train/schedule.h"
@@ -57,26 +58,6 @@ enum class TaskKind { kNode, kLink, kGraph };
 template <>
 inline constexpr auto kEnumNames<TaskKind> =
     enum_names<TaskKind>({{TaskKind::kNode, "node"}, {TaskKind::kLink, "link"}, {TaskKind::kGraph, "graph"}});
-
-/// What decides the best epoch of the classification and regression of nodes and graphs. kAccuracy is the
-/// default: micro-F1 with several labels per node, R^2 of numbers.
-enum class NodeMetric { kAccuracy, kMacroF1, kRocAuc, kAp, kMse, kMae };
-template <>
-inline constexpr auto kEnumNames<NodeMetric> = enum_names<NodeMetric>({{NodeMetric::kAccuracy, "accuracy"},
-                                                                       {NodeMetric::kMacroF1, "macro-f1"},
-                                                                       {NodeMetric::kRocAuc, "roc-auc"},
-                                                                       {NodeMetric::kAp, "ap"},
-                                                                       {NodeMetric::kMse, "mse"},
-                                                                       {NodeMetric::kMae, "mae"}});
-constexpr bool is_regression(NodeMetric metric) {
-  return metric == NodeMetric::kMse || metric == NodeMetric::kMae;
-}
-
-/// Loss of the regression of nodes.
-enum class RegressionLoss { kMse, kMae };
-template <>
-inline constexpr auto kEnumNames<RegressionLoss> =
-    enum_names<RegressionLoss>({{RegressionLoss::kMse, "mse"}, {RegressionLoss::kMae, "mae"}});
 
 /// The parts are those of train/task/option_parts.h, whose files have the name, range and help text of each
 /// option.

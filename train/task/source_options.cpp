@@ -59,10 +59,10 @@ void add_source_options(OptionGroup training, const ModelTraits& traits) {
 }
 
 void check_source_options(const TrainOptions& o) {
-  check(o.batch == 0 || o.task == TaskKind::kNode, "--batch is for --task node");
-  check(
-      o.batch == 0 || has_plain_criterion(o),
-      "--batch is for cross entropy and accuracy: not with --metric, --class-weights and --label-smoothing");
+  check(o.batch == 0 || o.task != TaskKind::kGraph,
+        "--batch is for --task node and link: a set of graphs has --batch-graphs");
+  check(!o.batch_by_parts || o.task == TaskKind::kNode,
+        "--batch-by parts is for --task node: both nodes of a pair are rarely in one part");
   check(!o.batch_by_parts || (o.fanout.empty() && !o.replace),
         "--fanout and --replace are for --batch-by neighbours: parts have all edges between their nodes");
   check(!o.eval_sampled || !o.batch_by_parts,

@@ -1,4 +1,4 @@
-#include "train/task/class_objective.h"
+#include "train/task/criteria.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,6 +6,7 @@
 #include "datasets/synthetic.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
+#include "tests/support/steps.h"
 #include "train/task/apply_options.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
@@ -13,8 +14,8 @@
 namespace rodeo::test {
 namespace {
 
-class TrainClassObjective : public OnDevice {};
-RODEO_ON_ALL_DEVICES(TrainClassObjective);
+class TrainCriteria : public OnDevice {};
+RODEO_ON_ALL_DEVICES(TrainCriteria);
 
 Dataset small_graph(std::int64_t classes) {
   return synthesize({.nodes = 300,
@@ -38,14 +39,14 @@ double area(const std::vector<double>& scores, const std::vector<bool>& positive
   return right / pairs;
 }
 
-TEST_P(TrainClassObjective, RocAucByDefinition) {
+TEST_P(TrainCriteria, RocAucByDefinition) {
   for (const std::int64_t classes : {2, 4}) {
     TrainOptions options = published_options("gcn");
     options.metric = NodeMetric::kRocAuc;
     const NodeRun run = make_run(small_graph(classes), options, device());
     EXPECT_EQ(run.task.metric, "ROC-AUC");
     run.model.module->eval();
-    const std::vector<double> got = run.model.objective.evaluate().to_vector<double>();
+    const std::vector<double> got = metrics_of(run);
     const std::vector<double> logits = doubles(run.model.forward().value());
     const auto label = run.task.label.to_vector<std::int64_t>();
     const auto nodes = run.task.split.val.to_vector<std::int64_t>();
@@ -66,7 +67,7 @@ TEST_P(TrainClassObjective, RocAucByDefinition) {
   }
 }
 
-TEST_P(TrainClassObjective, EveryMetricTrainsAndChoosesTheBestEpoch) {
+TEST_P(TrainCriteria, EveryMetricTrainsAndChoosesTheBestEpoch) {
   for (const NodeMetric metric : {NodeMetric::kMacroF1, NodeMetric::kRocAuc, NodeMetric::kAp}) {
     TrainOptions options = published_options("sage");
     options.metric = metric;
@@ -83,7 +84,7 @@ TEST_P(TrainClassObjective, EveryMetricTrainsAndChoosesTheBestEpoch) {
   }
 }
 
-TEST(TrainClassObjectiveErrors, NameOptionAndExpectation) {
+TEST(TrainCriteriaErrors, NameOptionAndExpectation) {
   TrainOptions options = published_options("gcn");
   EXPECT_ERROR(apply_options({{"metric", "f2", ""}}, options),
                "--metric must be accuracy, macro-f1, roc-auc, ap, mse or mae, got 'f2'");
@@ -100,7 +101,7 @@ TEST(TrainClassObjectiveErrors, NameOptionAndExpectation) {
                "--metric ap: the training nodes have no class with nodes in and outside it");
 }
 
-TEST_P(TrainClassObjective, MissingLabelsAreLeftOut) {
+TEST_P(TrainCriteria, MissingLabelsAreLeftOut) {
   Dataset data = small_graph(3);
   std::vector<std::uint8_t> labels;
   std::int64_t at = 0;
@@ -114,7 +115,7 @@ TEST_P(TrainClassObjective, MissingLabelsAreLeftOut) {
   const NodeRun run = make_run(data, options, device());
   run.model.module->eval();
   const std::vector<double> logits = doubles(run.model.forward().value());
-  const std::vector<double> got = run.model.objective.evaluate().to_vector<double>();
+  const std::vector<double> got = metrics_of(run);
   for (std::size_t s = 0; s < 3; ++s) {
     double loss = 0, count = 0, right = 0, either = 0;
     for (const std::int64_t node : (&data.split.train + s)->to_vector<std::int64_t>())
@@ -129,7 +130,7 @@ TEST_P(TrainClassObjective, MissingLabelsAreLeftOut) {
     EXPECT_NEAR(got[2 * s + 1], loss / count, 1e-6);
     EXPECT_NEAR(got[2 * s], right > 0 ? 2 * right / either : 0, 1e-12);
     if (s == 0) {
-      EXPECT_NEAR(run.model.objective.loss().value().item(), loss / count, 1e-6);
+      EXPECT_NEAR(first_loss(run).value().item(), loss / count, 1e-6);
     }
   }
   EXPECT_GT(make_trainer(run, {.epochs = 60}).fit().best.val, 0.8);

@@ -1,0 +1,23 @@
+#include "train/mini_batches.h"
+
+#include "train/sampled_steps.h"
+
+namespace rodeo {
+
+std::shared_ptr<StepSource> make_steps(const MiniBatchTraining& training) {
+  SampledStepsOptions options{.read_features = training.read_features, .x = training.x};
+  if (training.parts)
+    return std::make_shared<SampledSteps>(std::make_unique<PartBatchSampler>(*training.parts, training.ranks),
+                                          training.parts->graph().device(), options);
+  if (training.can_be_padded) {
+    const BatchFraction own = cut_batch(training.batch_size, training.ranks.rank(), training.ranks.size());
+    options.padded_targets = own.end - own.begin;
+    options.sampler = &training.sampler;
+  }
+  return std::make_shared<SampledSteps>(
+      std::make_unique<NodeBatchSampler>(training.batches, training.batch_size, training.sampler,
+                                         training.ranks),
+      training.sampler.graph().device(), options);
+}
+
+}  // namespace rodeo

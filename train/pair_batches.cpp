@@ -1,0 +1,128 @@
+#include "train/pair_batches.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "core/random.h"
+
+namespace rodeo {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+
+/// Other numbers than those of weights, dropout and samples.
+constexpr std::uint64_t kPairSeed = 0x7061697273;
+
+/// Edges of a batch in both their directions where the graph has both, as (destination, source), ascending.
+std::vector<std::pair<std::int64_t, std::int64_t>> edges_of(const Ids& src, const Ids& dst, const Ids& edges,
+                                                            bool undirected) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> out;
+  for (const std::int64_t e : edges) {
+    out.emplace_back(dst[static_cast<std::size_t>(e)], src[static_cast<std::size_t>(e)]);
+    if (undirected) out.emplace_back(out.back().second, out.back().first);
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+Tensor all_numbers(std::size_t count) {
+  Ids out(count);
+  std::iota(out.begin(), out.end(), 0);
+  return Tensor::from(out);
+}
+
+}  // namespace
+
+Block without_edges(const Block& block, const std::vector<std::pair<std::int64_t, std::int64_t>>& left_out) {
+  const Csr& csr = block.adj.csr();
+  const Ids row_ptr = csr.row_ptr.to_vector<std::int64_t>(), nodes = block.sources.to_vector<std::int64_t>(),
+            ids = block.edge_ids.to_vector<std::int64_t>();
+  const std::vector<std::int32_t> col = csr.col.to_vector<std::int32_t>();
+  Ids kept_ptr{0}, kept_ids;
+  std::vector<std::int32_t> kept_col;
+  for (std::size_t row = 0; row + 1 < row_ptr.size(); ++row) {
+    for (auto e = static_cast<std::size_t>(row_ptr[row]); e < static_cast<std::size_t>(row_ptr[row + 1]);
+         ++e) {
+      const std::pair edge(nodes[row], nodes[static_cast<std::size_t>(col[e])]);
+      if (std::ranges::binary_search(left_out, edge)) continue;
+      kept_col.push_back(col[e]);
+      kept_ids.push_back(ids[e]);
+    }
+    kept_ptr.push_back(std::ssize(kept_col));
+  }
+  if (kept_col.size() == col.size()) return block;
+  const Device device = block.adj.device();
+  return {Adjacency::trusted(
+              {csr.rows, csr.cols, Tensor::from(kept_ptr, device), Tensor::from(kept_col, device)}),
+          Tensor::from(kept_ids, device), block.sources};
+}
+
+PairBatchSampler::PairBatchSampler(const NodePairs& edges, Adjacency graph, NeighborSampler sampler,
+                                   const PairBatchOptions& options, Communicator ranks)
+    : src_(edges.src.to_vector<std::int64_t>()),
+      dst_(edges.dst.to_vector<std::int64_t>()),
+      graph_(std::move(graph)),
+      sampler_(std::move(sampler)),
+      options_(options),
+      ranks_(std::move(ranks)),
+      batches_(all_numbers(src_.size()), std::ssize(src_), options.batch_size, options.seed ^ kPairSeed) {}
+
+std::vector<BatchSampler::Step> PairBatchSampler::epoch(std::int64_t epoch, std::int64_t done) {
+  check(done >= 0 && done < num_batches(), "[train] epoch ", epoch, " has ", num_batches(),
+        " batches: it cannot go on after ", done);
+  epoch_ = epoch;
+  own_.clear(), pairs_.clear();
+  const Ids order = batches_.order(epoch);
+  std::vector<Step> steps;
+  for (std::int64_t at = done; at < num_batches(); ++at) {
+    const auto begin = order.begin() + at * options_.batch_size;
+    const auto end = at + 1 < num_batches() ? begin + options_.batch_size : order.end();
+    const BatchFraction own = cut_batch(end - begin, ranks_.rank(), ranks_.size());
+    own_.push_back({{begin + own.begin, begin + own.end}, at, own.begin});
+    steps.push_back({.done = at + 1,
+                     .examples = own_.back().edges,
+                     .of_all = {begin, end},
+                     .counts = own.counts,
+                     .is_full = end - begin == options_.batch_size});
+  }
+  return steps;
+}
+
+SampledBatch PairBatchSampler::sample(std::size_t step) {
+  const Own& own = own_[step];
+  Ids src, dst;
+  for (const std::int64_t e : own.edges) {
+    src.push_back(src_[static_cast<std::size_t>(e)]);
+    dst.push_back(dst_[static_cast<std::size_t>(e)]);
+  }
+  RandomKey key;
+  key.seed = options_.seed ^ kPairSeed;
+  key.stream = static_cast<std::uint64_t>(epoch_) << 32 | static_cast<std::uint64_t>(own.number);
+  key.first_row = own.first;
+  const NodePairs drawn = negative_edges(graph_, std::ssize(own.edges), key);
+  const Ids drawn_src = drawn.src.to_vector<std::int64_t>(), drawn_dst = drawn.dst.to_vector<std::int64_t>();
+  src.insert(src.end(), drawn_src.begin(), drawn_src.end());
+  dst.insert(dst.end(), drawn_dst.begin(), drawn_dst.end());
+
+  Ids nodes = src;
+  nodes.insert(nodes.end(), dst.begin(), dst.end());
+  std::ranges::sort(nodes);
+  nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+  const auto rows = [&](Ids ids) {
+    for (std::int64_t& id : ids) id = std::ranges::lower_bound(nodes, id) - nodes.begin();
+    return Tensor::from(ids, graph_.device());
+  };
+  pairs_[step] = {rows(src), rows(dst)};
+  SampledBatch batch =
+      sampler_.sample_checked(Tensor::from(nodes, sampler_.graph().device()), epoch_, own.number);
+  const auto left_out = edges_of(src_, dst_, own.edges, options_.undirected);
+  for (Block& block : batch.blocks) block = without_edges(block, left_out);
+  return batch;
+}
+
+NodePairs PairBatchSampler::pairs(std::size_t step) {
+  return std::move(pairs_.extract(step).mapped());
+}
+
+}  // namespace rodeo

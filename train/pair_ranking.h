@@ -1,0 +1,57 @@
+/// The loss and the metrics of link prediction.
+#pragma once
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ops/ranking.h"
+#include "train/criterion.h"
+
+namespace rodeo {
+
+/// Pairs of a set: edges, and pairs without an edge behind them.
+struct PairCounts {
+  std::int64_t positives = 0, negatives = 0;
+  std::int64_t size() const { return positives + negatives; }
+};
+
+struct PairRankingOptions {
+  int column = kRankingAuc;  // of ranking_metrics(): the metric
+  std::int64_t hits = 50;    // K of Hits@K
+};
+
+/// Scores of pairs of nodes. Examples are training edges; each comes with a pair without an edge. The loss is
+/// the binary cross entropy of the scores [2 k, 1] of k edges and k such pairs behind them.
+class PairRanking : public Criterion {
+ public:
+  /// own: the training pairs that one step over the whole graph scores on this rank. sets: the training,
+  /// validation and test pairs of all ranks.
+  PairRanking(const PairCounts& own, const std::array<PairCounts, 3>& sets, Device device,
+              const PairRankingOptions& options = {});
+
+  Variable loss(const Variable& scores, const Examples& examples) const override;
+  double terms(std::span<const std::int64_t> examples) const override;
+  double training_terms() const override { return static_cast<double>(own_.size()); }
+  /// scores [pairs, 1]: of the training, validation and test pairs, one set behind the other. Keeps the
+  /// metrics for details().
+  Tensor metrics(const Tensor& scores) const override;
+  std::string metric_name() const override { return name_of(options_.column); }
+  std::vector<std::pair<std::string, double>> details() const override;
+  const Split& sets() const override { return edges_; }
+
+ private:
+  std::string name_of(int column) const;  // "AUC", "Hits@50"
+
+  PairCounts own_;
+  std::array<PairCounts, 3> counts_;
+  PairRankingOptions options_;
+  Split edges_;  // numbers of the positives of each set
+  RowNumbers row_numbers_;
+  Tensor own_target_;              // u8 [pairs, 1] of `own`
+  std::array<Tensor, 3> targets_;  // u8 [pairs, 1]
+  Tensor metrics_;                 // f64 [3, kRankingColumns], of the last metrics()
+};
+
+}  // namespace rodeo

@@ -1,0 +1,124 @@
+#include "train/task/criteria.h"
+
+#include <array>
+#include <cmath>
+
+#include "ops/all_gather.h"
+#include "ops/convert.h"
+#include "train/classification.h"
+#include "train/exchange.h"
+#include "train/regression.h"
+#include "train/task/counted.h"
+#include "train/task/option_value.h"
+
+namespace rodeo {
+namespace {
+
+constexpr std::string_view kBalanced = "balanced";
+
+std::vector<double> parse_class_weights(std::string_view text) {
+  std::vector<double> weights;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    weights.push_back(parse_option_number<double>("class-weights", std::string(text.substr(0, comma)),
+                                                  "balanced, or numbers of at least 0, one for each class",
+                                                  [](double w) { return w >= 0 && std::isfinite(w); }));
+    if (comma == text.npos) return weights;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+void check_regression_options(const TrainOptions& options) {
+  check(
+      options.metric == NodeMetric::kAccuracy || is_regression(options.metric), "--metric ",
+      name(options.metric),
+      " is for classes, and the labels of this dataset are numbers: use mse or mae, or leave it out for R^2");
+  check(options.class_weights.empty() && options.label_smoothing == 0,
+        "--class-weights and --label-smoothing are for classes, and the labels of this dataset are numbers");
+}
+
+void check_class_options(const TrainOptions& options) {
+  check(!is_regression(options.metric) && options.loss == RegressionLoss::kMse, "--metric ",
+        name(options.metric), ", --loss ", name(options.loss),
+        ": mse and mae are for labels that are numbers, and the labels of this dataset are classes");
+}
+
+/// Without the checks of data that a rank alone may fail.
+std::shared_ptr<const Criterion> build(const LabelledSets& data, const TrainOptions& options,
+                                       const std::vector<double>& class_weights, NodeMetric metric) {
+  if (data.label.dtype() == DType::kF32)
+    return std::make_shared<Regression>(data.label, data.sets,
+                                        RegressionOptions{.loss = options.loss, .metric = metric});
+  return std::make_shared<Classification>(
+      data.label, data.sets, data.classes,
+      ClassificationOptions{
+          .metric = metric, .class_weights = class_weights, .label_smoothing = options.label_smoothing});
+}
+
+void check_labels_are_known(const LabelledSets& data, const Criterion& criterion,
+                            const std::vector<double>& class_weights) {
+  check(class_weights.empty() || criterion.training_terms() > 0,
+        "--class-weights: all classes of the training ", data.examples, " have weight 0");
+  const bool numbers = data.label.dtype() == DType::kF32;
+  constexpr std::array<const char*, 3> kSets = {"training", "validation", "test"};
+  const Tensor* sets[] = {&data.sets.train, &data.sets.val, &data.sets.test};
+  for (std::size_t s = 0; s < (numbers ? 3 : 1); ++s)
+    check(sets[s]->numel() == 0 || criterion.terms(sets[s]->to_vector<std::int64_t>()) > 0, "the ", kSets[s],
+          " ", data.examples, numbers ? " have no target: all values of " : " have no label: all of ",
+          data.array, numbers ? " are NaN there" : " is -1 there");
+}
+
+std::vector<double> class_weights(const LabelledSets& all, const TrainOptions& options) {
+  if (options.class_weights.empty()) return {};
+  check(all.label.rank() == 1,
+        "--class-weights and --label-smoothing are for one label per node, and this dataset has several");
+  if (options.class_weights != kBalanced) return parse_class_weights(options.class_weights);
+  return balanced_weights(all.label, all.sets.train, all.classes);
+}
+
+}  // namespace
+
+void check_class_weights(std::string_view text) {
+  if (text != kBalanced) parse_class_weights(text);
+}
+
+std::shared_ptr<const Criterion> make_criterion(const LabelledSets& data, const TrainOptions& options) {
+  if (data.label.dtype() == DType::kF32)
+    check_regression_options(options);
+  else
+    check_class_options(options);
+  const std::vector<double> weights = class_weights(data, options);
+  std::shared_ptr<const Criterion> out = build(data, options, weights, options.metric);
+  check_labels_are_known(data, *out, weights);
+  return out;
+}
+
+void set_criterion(NodeRun& run, const TrainOptions& options) {
+  auto& [task, model] = run;
+  const LabelledSets own{task.label, task.split, task.num_classes};
+  const bool plain = task.label.dtype() == DType::kI64 && options.metric == NodeMetric::kAccuracy;
+  LabelledSets all = own;
+  if (task.partition && !(plain && options.class_weights.empty())) {
+    all.label = all_gather(*task.partition, task.label);
+    all.sets = split_of_all(*task.partition, task.split);
+  }
+  std::shared_ptr<const Criterion> of_all = make_criterion(all, options);
+  const std::vector<double> weights = class_weights(all, options);
+  // Ranks add up means over their nodes. For other metrics each has the predictions and labels of all nodes.
+  model.metrics = task.partition && of_all->metrics_are_means() ? build(own, options, weights, options.metric)
+                                                                : std::move(of_all);
+  model.criterion = model.metrics;
+  if (model.training_rows) {  // the model predicts the training nodes alone
+    const Tensor none = Tensor::zeros({0}, DType::kI64, task.label.device());
+    model.criterion = build({take(task.label, task.split.train),
+                             {counted(task.split.train.numel(), task.label.device()), none, none},
+                             task.num_classes},
+                            options, weights, NodeMetric::kAccuracy);
+  } else if (task.partition && !model.metrics->metrics_are_means()) {
+    model.criterion = build(own, options, weights, NodeMetric::kAccuracy);
+  }
+  if (task.regression()) model.details = [metrics = model.metrics] { return metrics->details(); };
+  task.metric = model.metrics->metric_name();
+}
+
+}  // namespace rodeo

@@ -1,0 +1,31 @@
+/// The criteria of tasks on nodes and graphs: --metric, --loss, --class-weights, --label-smoothing.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "train/criterion.h"
+#include "train/task/node_run.h"
+#include "train/task/options.h"
+
+namespace rodeo {
+
+/// What a criterion is of, and how errors call it.
+struct LabelledSets {
+  Tensor label;  // i64 [n], u8 [n, classes] or f32 [n, targets], on the device of the predictions
+  Split sets;    // there too
+  std::int64_t classes = 0;
+  std::string_view examples = "nodes", array = "/y";
+};
+
+/// Classification or, where labels are numbers, regression. Throws Error where options are not defined for
+/// the labels, and where a set has examples but no known label.
+std::shared_ptr<const Criterion> make_criterion(const LabelledSets& data, const TrainOptions& options);
+
+/// Sets the criteria of a run on nodes. Over ranks a collective call.
+void set_criterion(NodeRun& run, const TrainOptions& options);
+
+/// "balanced" or a weight for each class, "1,2.5". Throws Error naming --class-weights for anything else.
+void check_class_weights(std::string_view text);
+
+}  // namespace rodeo
