@@ -1,4 +1,4 @@
-/// Forms of ops/aggregation.h, which contracts and plans share.
+/// The forms of exchange of ops/aggregation.h, by name.
 #pragma once
 
 #include <string_view>
@@ -11,9 +11,10 @@ namespace rodeo {
 enum class Aggregation {
   kAuto,     // a form for each product: predicted, and timed where the predictions are close
   kRows,     // each rank receives the rows of all others, and multiplies its rows of the graph
-  kOverlap,  // as kRows, and computes what is there meanwhile: of sums over symmetric graphs the own columns,
-             // of other sums and of fused attention a part of the columns or heads. The rest as kRows
-  kColumns,  // each rank receives some columns, or heads of GAT, of all rows, computes them for the whole
+  kOverlap,  // kRows, and the rows arrive while a rank computes. A sum over a symmetric graph begins with the
+             // columns of the rank's nodes. Other sums and fused attention go by blocks of columns or heads.
+             // Other products are by kRows
+  kColumns,  // each rank receives some columns, or heads of GAT, of all rows, computes them on the whole
              // graph, which it holds, and returns the rows. Sums and means without edge weights or with
              // constant ones, attention
   kHalo,     // each rank receives the rows of others that its edges read

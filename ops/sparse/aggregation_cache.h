@@ -19,7 +19,7 @@ class AggregationCache {
   explicit AggregationCache(std::string folder) : folder_(std::move(folder)) {}
 
   struct Key {
-    std::uint64_t graph = 0;  // of the shares of all ranks, in their order
+    std::uint64_t graph = 0;  // hash of the shards of all ranks, in their order
     std::string product;      // "NVIDIA H200, 4 ranks, sum of 128 columns, f32"
   };
   struct Entry {

@@ -27,7 +27,7 @@ struct AggregationForm {
 
   /// Which products it computes; null: all. A pure function.
   bool (*supports)(const AggregationProblem& problem, bool symmetric) = nullptr;
-  /// The same in words, after "NAME is for".
+  /// These products in words, after "NAME is for".
   std::string_view supported = {};
   /// Whether other products are by rows where the form was asked for; else they throw Error.
   bool rows_otherwise = false;

@@ -1,5 +1,6 @@
-/// Where a graph lives: on one rank, or its rows over several. Operators ask here, in sharded_products.h and
-/// in sharded_attention.h, and compute on the rank's rows of either.
+/// Where a graph lives: on one rank, or its rows over several. Operators compute on the rank's rows of
+/// either. They ask here, in sharded_products.h or in sharded_attention.h, and do not call
+/// Adjacency::shard().
 #pragma once
 
 #include <string_view>

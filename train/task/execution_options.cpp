@@ -14,8 +14,7 @@ void add_ranks(OptionGroup execution) {
   execution.integer(kRun, "ranks", field(&TrainOptions::ranks), 0,
                     "The same on N processes with --device, such as cpu");
   execution.choice(kRun | kNode | kLink, "aggregation", field(&TrainOptions::aggregation),
-                   "What ranks exchange: the rows of all nodes, some columns of all rows (sums, "
-                   "GAT), the rows that their edges read, or the fastest of them");
+                   "What ranks exchange for each product of the graph; auto: the fastest form");
 }
 
 void add_kernels(OptionGroup execution, const ModelTraits& traits) {
