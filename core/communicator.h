@@ -70,8 +70,7 @@ class Communicator {
   /// second stream. The Context's stream waits for them in finish(), before which the result must not be
   /// read, nor x changed. Other collectives finish it first. Can be captured, both calls together.
   Tensor start_all_gather(const Tensor& x, const std::vector<std::int64_t>& rows) const;
-  /// Starts the sum of reduce_scatter(x, rows). On CUDA it is computed on the second stream, and finish() is
-  /// needed as above.
+  /// Starts the sum of reduce_scatter(x, rows). finish() ends it. On CUDA the second stream computes it.
   Tensor start_reduce_scatter(const Tensor& x, const std::vector<std::int64_t>& rows) const;
   void finish(const Tensor& started) const;
 

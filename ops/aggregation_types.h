@@ -11,9 +11,8 @@ namespace rodeo {
 enum class Aggregation {
   kAuto,     // a form for each product: predicted, and timed where the predictions are close
   kRows,     // each rank receives the rows of all others, and multiplies its rows of the graph
-  kOverlap,  // kRows, and the rows arrive while a rank computes. A sum over a symmetric graph begins with the
-             // columns of the rank's nodes. Other sums and fused attention go by blocks of columns or heads.
-             // Other products are by kRows
+  kOverlap,  // kRows, whose rows arrive while a rank computes: for sums over symmetric graphs the columns of
+             // its nodes, for other sums and fused attention a block of columns or heads. Else kRows
   kColumns,  // each rank receives some columns, or heads of GAT, of all rows, computes them on the whole
              // graph, which it holds, and returns the rows. Sums and means without edge weights or with
              // constant ones, attention

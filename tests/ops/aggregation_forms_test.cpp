@@ -25,14 +25,17 @@ std::vector<AggregationProblem> all_problems() {
 
 TEST(OpsAggregationForms, NamesAreThoseOfTheRows) {
   std::set<std::string_view> names;
+  std::string all = "auto";
   for (const AggregationForm* form : aggregation_forms()) {
     EXPECT_TRUE(names.insert(name(form->form)).second) << form->form << " occurs twice";
+    all += str(", ", form->form);
+    EXPECT_EQ(forms_of_all_products().find(name(form->form)) != std::string::npos, form->supports == nullptr);
     EXPECT_EQ(parse_aggregation(name(form->form)), form->form);
     EXPECT_EQ(&aggregation_form(form->form), form);
   }
   EXPECT_EQ(aggregation_forms().front()->form, Aggregation::kRows);
-  EXPECT_EQ(kEnumNames<Aggregation>.names(), "auto, rows, overlap, columns, halo");
-  EXPECT_EQ(forms_of_all_products(), "auto, rows or halo");
+  EXPECT_EQ(kEnumNames<Aggregation>.names(), all);
+  EXPECT_EQ(forms_of_all_products().substr(0, 5), "auto,");
   EXPECT_EQ(parse_aggregation("auto"), Aggregation::kAuto);
   EXPECT_THROW(parse_aggregation("all"), Error);
 }
