@@ -189,7 +189,8 @@ expect_error "unknown option '--heads'" "$bin/train_gcn" --dataset "$data" --hea
 
 # --dry-run, devices, completion and exit codes.
 expect_success gcn --dataset "$data" --device cpu --dry-run --checkpoint "$dir/dry" --log "$dir/dry.jsonl" --csv "$dir/dry.csv" --report "$dir/dry.html"
-grep -qE '^memory .* an epoch \(estimated\) = ' "$dir/out" && grep -q '^  conv1.bias  *f32 \[16\]$' "$dir/out" && ok || bad "--dry-run prints no plan: $(cat "$dir/out")"
+grep -qE '^memory .* an epoch \(estimated\) = ' "$dir/out" && grep -q '^  conv1.bias  *f32 \[16\]$' "$dir/out" && grep -q '^plan  *read all edges and all features; ' "$dir/out" && ok || bad "--dry-run prints no plan: $(cat "$dir/out")"
+expect_error "--export is for one run" gcn --dataset "$data" --device cpu --dry-run --seeds 2 --export "$dir/dry.safetensors"
 [ -z "$(ls "$dir" | grep '^dry')" ] && ok || bad "--dry-run wrote $(ls "$dir" | grep '^dry')"
 expect_error "$dir/none.h5" gcn --dataset "$dir/none.h5" --dry-run
 expect_success "$bin/train_gcn" --list-devices

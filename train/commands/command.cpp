@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -29,7 +28,8 @@ RunResult train(const TrainOptions& options, Device device, const Communicator& 
 }
 
 /// Adds advice to out-of-memory errors and to losses that are not finite.
-void with_advice(const TrainOptions& options, Device device, const std::function<void()>& work) {
+template <class Work>
+void with_advice(const TrainOptions& options, Device device, Work&& work) {
   try {
     work();
   } catch (const OutOfMemory& error) {
