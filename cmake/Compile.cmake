@@ -16,7 +16,9 @@ file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/core/version.h CONTENT [[
 
 function(rodeo_compile_options target)
   target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/generated)
-  set(host -Wall -Wextra)
+  # GCC fuses a product and a sum in one version of a loop and not in another, and addresses choose the version. Without fusion
+  # results do not depend on addresses. Loops that gain from it call multiply_add() (ops/cpu/loops.h).
+  set(host -Wall -Wextra -ffp-contract=off)
   if(RODEO_WERROR)
     list(APPEND host -Werror)
   endif()
@@ -35,7 +37,7 @@ function(rodeo_compile_options target)
   endif()
   if(RODEO_WITH_CUDA)
     target_compile_definitions(${target} PRIVATE RODEO_WITH_CUDA=1)
-    set(cuda --expt-relaxed-constexpr --expt-extended-lambda -Xcompiler=-Wall)
+    set(cuda --expt-relaxed-constexpr --expt-extended-lambda -Xcompiler=-Wall,-ffp-contract=off)
     if(RODEO_WERROR)
       list(APPEND cuda -Werror=all-warnings)
     endif()

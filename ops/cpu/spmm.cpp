@@ -31,7 +31,7 @@ struct Edges {
       if (weight) {
         const auto w = load(weight[e * weight_stride]);
 #pragma omp simd
-        for (int j = 0; j < kStrip; ++j) s[j] += w * load(row[j]);
+        for (int j = 0; j < kStrip; ++j) s[j] = multiply_add(w, load(row[j]), s[j]);
       } else {
 #pragma omp simd
         for (int j = 0; j < kStrip; ++j) s[j] += load(row[j]);
