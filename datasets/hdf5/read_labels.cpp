@@ -3,14 +3,12 @@
 #include <cmath>
 #include <utility>
 
+#include "datasets/hdf5/array_names.h"
 #include "datasets/hdf5/dataset_reader.h"
 
 namespace rodeo {
-namespace {
 
-constexpr const char* kMasks[] = {"train_mask", "val_mask", "test_mask"};
-
-}  // namespace
+using hdf5::kMasks;
 
 std::string DatasetReader::mask_name(int part, std::int64_t column) const {
   return matrix_masks_ ? str("/", kMasks[part], "[:, ", column, "]") : str("/", kMasks[part]);

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "datasets/hdf5/array_names.h"
 #include "datasets/hdf5/check_limits.h"
 #include "datasets/hdf5_file.h"
 
@@ -58,31 +59,6 @@ using rodeo::DType;
 using rodeo::Hdf5Array;
 using rodeo::Hdf5File;
 
-// All that load_dataset() reads.
-constexpr const char* kIntegerAttributes[] = {"rodeo_schema", "num_nodes", "num_features", "num_classes"};
-constexpr const char* kArrays[] = {"edge_index",
-                                   "indptr",
-                                   "indices",
-                                   "edge_weight",
-                                   "x",
-                                   "x_indptr",
-                                   "x_indices",
-                                   "x_data",
-                                   "y",
-                                   "train_mask",
-                                   "val_mask",
-                                   "test_mask",
-                                   "node_id",
-                                   "node_names",
-                                   "val_edges",
-                                   "test_edges",
-                                   "val_negative_edges",
-                                   "test_negative_edges",
-                                   "edge_attr",
-                                   "graph_ptr",
-                                   "graph_y"};
-constexpr const char* kTextAttributes[] = {"name", "class_names"};
-
 void set_limit(__rlimit_resource resource, std::int64_t value) {
   const rlimit limit{static_cast<rlim_t>(value),
                      static_cast<rlim_t>(value) + (resource == RLIMIT_CPU ? 1 : 0)};
@@ -126,10 +102,11 @@ int main(int argc, char** argv) {
   set_limits(std::atoll(argv[2]), std::atoll(argv[3]));
   step("its structure", [&] {
     const Hdf5File file(path);
-    for (const char* name : kTextAttributes) step(std::string("attribute ") + name, [&] { file.text(name); });
-    for (const char* name : kIntegerAttributes)
+    for (const char* name : rodeo::hdf5::kTextAttributes)
+      step(std::string("attribute ") + name, [&] { file.text(name); });
+    for (const char* name : rodeo::hdf5::kIntegerAttributes)
       step(std::string("attribute ") + name, [&] { file.integer(name); });
-    for (const char* name : kArrays)
+    for (const char* name : rodeo::hdf5::kArrays)
       step(std::string("/") + name, [&] {
         if (file.has(name)) read_array(file.array(name));
       });

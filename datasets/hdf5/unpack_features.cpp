@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <string_view>
 
 #include "datasets/feature_file.h"
+#include "datasets/hdf5/array_names.h"
 #include "datasets/hdf5_writer.h"
 
 namespace rodeo {
@@ -11,16 +13,14 @@ void unpack_features(const std::string& from, const std::string& to) {
   check(x.shape().rank() == 2 && x.shape()[1] > 0, x.where(), " must be numbers [nodes, features], got ",
         x.shape());
   Hdf5Writer out(to);
-  for (const char* name : {"rodeo_schema", "num_nodes", "num_features", "num_classes"})
+  for (const char* name : hdf5::kIntegerAttributes)
     if (const auto value = file.integer(name)) out.attribute(name, *value);
-  for (const char* name : {"name", "class_names"})
+  for (const char* name : hdf5::kTextAttributes)
     if (const auto value = file.text(name)) out.attribute(name, *value);
-  for (const char* name : {"edge_index", "indptr", "indices", "edge_weight", "edge_attr", "y", "train_mask",
-                           "val_mask", "test_mask", "graph_ptr", "graph_y", "node_id", "val_edges",
-                           "test_edges", "val_negative_edges", "test_negative_edges", "node_names"})
-    if (file.has(name)) {
-      file.array(name);  // refuses links to other files, and damaged ones
-      out.copy(name, file);
+  for (const std::string_view name : hdf5::kArrays)
+    if (name[0] != 'x' && file.has(std::string(name))) {
+      file.array(std::string(name));  // refuses links to other files, and damaged ones
+      out.copy(std::string(name), file);
     }
   const DType dtype = x.dtype() == DType::kF16 || x.dtype() == DType::kBF16 ? x.dtype() : DType::kF32;
   constexpr std::int64_t kElements = std::int64_t{1} << 22;

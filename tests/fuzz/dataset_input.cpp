@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "datasets/hdf5/array_names.h"
 #include "datasets/hdf5_writer.h"
 #include "tests/datasets/parts.h"
 #include "tests/fuzz/mutate.h"
@@ -51,7 +52,7 @@ Draft draft_of(std::uint64_t kind) {
   if (kind == 5) {
     draft.arrays["edge_weight"] = Tensor::full({5}, 0.5);
     draft.arrays["node_id"] = test::ids({5, 4, 3, 2, 1, 0});
-    for (const char* mask : {"train_mask", "val_mask", "test_mask"}) {
+    for (const char* mask : hdf5::kMasks) {
       const Tensor two = Tensor::zeros({6, 2}, DType::kU8);
       for (int i = 0; i < 6; ++i)
         two.data<std::uint8_t>()[2 * i] = draft.arrays[mask].data<std::uint8_t>()[i];
@@ -81,26 +82,7 @@ Draft draft_of(std::uint64_t kind) {
 
 const std::vector<std::int64_t> kIntegers{
     -1, 0, 1, 2, 3, 5, 6, 7, 1000, 2147483647, 1LL << 31, 1LL << 32, 1LL << 40, 1LL << 62, -(1LL << 31)};
-const std::vector<std::string> kNames{"edge_index",
-                                      "indptr",
-                                      "indices",
-                                      "edge_weight",
-                                      "x",
-                                      "x_indptr",
-                                      "x_indices",
-                                      "x_data",
-                                      "y",
-                                      "train_mask",
-                                      "val_mask",
-                                      "test_mask",
-                                      "node_id",
-                                      "edge_attr",
-                                      "graph_ptr",
-                                      "graph_y",
-                                      "val_edges",
-                                      "test_edges",
-                                      "val_negative_edges",
-                                      "test_negative_edges"};
+const std::vector<std::string> kNames(std::begin(hdf5::kArrays), std::end(hdf5::kArrays));
 const std::vector<std::string> kAttributes{"num_nodes", "num_features", "num_classes", "rodeo_schema",
                                            "name"};
 

@@ -1,0 +1,34 @@
+/// Names in the root group of a dataset file, which datasets/README.md describes. load_dataset() reads these
+/// and no others: rodeo_h5_check reads them before it, unpack_features() copies them, the fuzzer changes
+/// them.
+#pragma once
+
+namespace rodeo::hdf5 {
+
+inline constexpr const char* kArrays[] = {"edge_index",
+                                          "indptr",
+                                          "indices",
+                                          "edge_weight",
+                                          "edge_attr",
+                                          "x",
+                                          "x_indptr",
+                                          "x_indices",
+                                          "x_data",
+                                          "y",
+                                          "train_mask",
+                                          "val_mask",
+                                          "test_mask",
+                                          "graph_ptr",
+                                          "graph_y",
+                                          "node_id",
+                                          "val_edges",
+                                          "test_edges",
+                                          "val_negative_edges",
+                                          "test_negative_edges",
+                                          "node_names"};
+inline constexpr const char* kMasks[] = {"train_mask", "val_mask", "test_mask"};
+inline constexpr const char* kIntegerAttributes[] = {"rodeo_schema", "num_nodes", "num_features",
+                                                     "num_classes"};
+inline constexpr const char* kTextAttributes[] = {"name", "class_names"};
+
+}  // namespace rodeo::hdf5
