@@ -38,7 +38,7 @@ class Adjacency {
   /// Throws Error unless shapes, dtypes and devices are as stated in Csr, row_ptr is non-decreasing from 0 to
   /// the number of edges, and every column is in [0, cols).
   explicit Adjacency(Csr csr);
-  /// The same without checking the values: for CSR matrices that the library built.
+  /// Takes a CSR matrix without checking its values: for those that the library built.
   static Adjacency trusted(Csr csr);
 
   /// The share of one rank, without checking the values.   rows [nodes of the rank, all nodes]

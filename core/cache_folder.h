@@ -9,7 +9,7 @@ namespace rodeo {
 /// path; else ~/.cache/rodeo. Empty if nothing may be stored. The folder need not exist.
 std::string cache_folder();
 
-/// The same for given values of the environment variables; null if unset.
+/// The cache folder for given values of the environment variables; null if unset.
 std::string cache_folder(const char* rodeo_cache_dir, const char* xdg_cache_home, const char* home);
 
 /// Replaces the file `path`, and makes its folder where there is none. Readers see the old or the new file,

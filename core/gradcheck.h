@@ -64,7 +64,7 @@ std::ostream& operator<<(std::ostream& out, const GradcheckResult& result);
 /// gradient.
 GradcheckResult gradcheck(const std::function<Variable(const std::vector<Variable>&)>& f,
                           std::vector<Variable> inputs, const GradcheckOptions& options = {});
-/// The same for a function with several outputs.
+/// Checks the gradients of a function with several outputs.
 GradcheckResult gradcheck(const std::function<std::vector<Variable>(const std::vector<Variable>&)>& f,
                           std::vector<Variable> inputs, const GradcheckOptions& options = {});
 

@@ -18,10 +18,10 @@ class NodePartition {
 
   const Communicator& ranks() const { return ranks_; }
   const std::vector<std::int64_t>& rows() const { return rows_; }
-  /// Of this rank.
+  /// First row and number of rows of this rank.
   std::int64_t first_row() const { return first_row_; }
   std::int64_t num_rows() const { return rows_[static_cast<std::size_t>(ranks_.rank())]; }
-  /// Of all ranks.
+  /// The sum of rows over all ranks.
   std::int64_t num_nodes() const { return num_nodes_; }
 
  private:
@@ -42,7 +42,7 @@ class ScopedPartition {
  private:
   const NodePartition* outer_;
 };
-/// Of the innermost guard of this thread; null without one.
+/// The partition of the innermost ScopedPartition of this thread; null without one.
 const NodePartition* current_partition();
 
 }  // namespace rodeo

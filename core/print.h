@@ -25,11 +25,11 @@ struct PrintOptions {
 ///   at least 1e8, the smallest that is not zero is below 1e-4, or their ratio is above 1000. If all values
 ///   are integers below 1e8: 2. with a point and no digits. NaN and infinities are nan, inf and -inf.
 /// - i64, i32, u8: decimal numbers.
-/// Of a tensor on a GPU only what is printed is copied, up to whole entries of the first dimension; waits for
+/// A tensor on a GPU is copied as far as it is printed, up to whole entries of the first dimension. Waits for
 /// the device. Independent of the locale. Throws Error if precision is not in [0, 16], or threshold,
 /// edge_items or line_width are out of range.
 std::string to_text(const Tensor& tensor, const PrintOptions& options = {});
-/// The same for the value, with ", requires grad" after the device if it does.
+/// The value as text, with ", requires grad" after the device if the variable does.
 std::string to_text(const Variable& variable, const PrintOptions& options = {});
 
 }  // namespace rodeo

@@ -15,10 +15,10 @@ struct HostRanks {
 /// A collective call. Deterministic.
 HostRanks ranks_of_host(const Communicator& ranks);
 
-/// As page_locked(), and the ranks of a host have the same memory: what one writes, the others read after a
-/// collective. On the CPU, too. It is freed when the last of them releases it. All ranks call it with the
-/// same arguments, but for the number of the device. Throws OutOfMemory on all ranks if one of them cannot
-/// have it, which it names.
+/// Page-locked host memory (page_locked()) that the ranks of a host share: what one rank writes, the others
+/// read after a collective. It exists on the CPU, too. It is freed when the last of them releases it. All
+/// ranks call it with the same arguments, but for the number of the device. Throws OutOfMemory on all ranks
+/// if one of them cannot have it, which it names.
 Tensor page_locked_of_host(const Shape& shape, DType dtype, Device device, const Communicator& ranks);
 
 }  // namespace rodeo

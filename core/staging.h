@@ -43,7 +43,7 @@ class Staging {
  public:
   /// `out` may be on any device; `block` is the maximum number of elements of a block.
   Staging(const Tensor& out, std::int64_t block);
-  /// The same with the buffers of `memory`, which outlives this object and serves no other one meanwhile.
+  /// Uses the buffers of `memory`, which outlives this object and serves no other one meanwhile.
   Staging(const Tensor& out, std::int64_t block, StagingMemory& memory);
   /// Waits for copies in progress. A block that was not sent is lost.
   ~Staging();

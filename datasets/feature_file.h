@@ -25,7 +25,7 @@ class FeatureFile {
 
   /// [nodes, features]
   const Shape& shape() const;
-  /// Of the values in the file: f32, f16 or bf16.
+  /// The dtype of the values in the file: f32, f16 or bf16.
   DType dtype() const;
 
   /// Rows that are being read. The destructor waits for those that have begun, and drops the others.

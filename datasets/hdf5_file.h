@@ -30,7 +30,7 @@ class Hdf5Array {
   /// dimensions than the array, missing leading dimensions are 1: start {1, 5} and out [n] read a part of
   /// row 1. Values out of the range of the dtype saturate.
   void read(const Shape& start, const Tensor& out) const;
-  /// The same into memory of the caller, for a block of shape `count` and `dtype`.
+  /// Reads a block of shape `count` and `dtype` into memory of the caller.
   void read(const Shape& start, const Shape& count, DType dtype, void* out) const;
   /// The whole array.
   Tensor read(DType dtype) const;

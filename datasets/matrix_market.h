@@ -28,7 +28,7 @@ struct MatrixMarket {
 ///   a.mtx: line 17: row 5 is outside [1, 4]
 MatrixMarket read_matrix_market(const std::string& path);
 
-/// The same for the text of a file; `name` is the prefix of error texts.
+/// Parses the text of a file; `name` is the prefix of error texts.
 MatrixMarket parse_matrix_market(std::string_view text, const std::string& name);
 
 }  // namespace rodeo

@@ -52,7 +52,7 @@ class NeighborSampler {
   /// targets: i64 [k], different nodes of the graph. Throws Error that names a node that is out of range or
   /// occurs twice; that check reads the targets on the host. batch < 2^32, epoch < 2^24.
   SampledBatch sample(const Tensor& targets, std::int64_t epoch = 0, std::int64_t batch = 0) const;
-  /// The same for targets of MiniBatches, which are checked already: nothing is read on the host.
+  /// sample() for targets of MiniBatches, which are checked already: nothing is read on the host.
   SampledBatch sample_checked(const Tensor& targets, std::int64_t epoch, std::int64_t batch) const;
 
   const Adjacency& graph() const { return graph_; }

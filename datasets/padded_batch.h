@@ -19,7 +19,7 @@ class PaddedBatch {
   /// Memory for batches of `targets` nodes. Throws Error for a fan-out kAllNeighbors, which has no most.
   PaddedBatch(const Adjacency& graph, const NeighborSamplerOptions& options, std::int64_t targets);
 
-  /// The same tensors all the time: load() overwrites them in stream order.
+  /// One set of tensors for the lifetime of this object: load() overwrites them in stream order.
   const SampledBatch& batch() const { return padded_; }
   /// Computes what load() copies of a batch besides its arrays: on another stream than load(), perhaps.
   void prepare(const SampledBatch& batch) const;

@@ -29,10 +29,10 @@ Split random_split(const Tensor& y, const std::string& parts, std::uint64_t seed
 Split planetoid_split(const Tensor& y, std::int64_t num_classes, std::int64_t train_per_class,
                       std::int64_t val, std::int64_t test, std::uint64_t seed = 0);
 
-/// The same sizes, by the permutations that torch.randperm draws on the CPU after torch.manual_seed(seed):
-/// one of the nodes of each class, class by class, then one of all other nodes. Papers whose code draws so
-/// share their split by its seed: Luo, Shi and Wu (NeurIPS 2024) have 123. seed < 2^32. Throws Error
-/// likewise.
+/// A split of the sizes of planetoid_split(), by the permutations that torch.randperm draws on the CPU after
+/// torch.manual_seed(seed): one of the nodes of each class, class by class, then one of all other nodes.
+/// Papers whose code draws so share their split by its seed: Luo, Shi and Wu (NeurIPS 2024) have 123. seed <
+/// 2^32. Throws Error likewise.
 Split torch_split(const Tensor& y, std::int64_t num_classes, std::int64_t train_per_class, std::int64_t val,
                   std::int64_t test, std::uint64_t seed);
 

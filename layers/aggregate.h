@@ -11,7 +11,8 @@ namespace rodeo {
 
 /// Throws Error unless adj is square and x is [nodes, in].
 void check_node_features(std::string_view layer, const Adjacency& adj, const Features& x, std::int64_t in);
-/// The same, where adj may also have fewer rows than columns: a block of a mini-batch. x is [columns, in].
+/// Throws Error unless x is [columns, in] and adj has at most as many rows as columns: a block of a
+/// mini-batch.
 void check_block_features(std::string_view layer, const Adjacency& adj, const Features& x, std::int64_t in);
 
 /// Throws Error unless x.src is [adj.cols(), in] and x.dst is [adj.rows(), in_dst], or undefined if it is not

@@ -31,7 +31,7 @@ class GcnConv : public Module {
   };
   /// Frees x after its last use where it is moved in.
   Variable forward(const GcnGraph& graph, Features x, const SpmmOptions& options, const Fusion& fusion) const;
-  /// The same over a block of a mini-batch.   x [sources, in] -> [destinations, out]
+  /// Forward over a block of a mini-batch.   x [sources, in] -> [destinations, out]
   Variable forward(const GcnBlock& block, const Features& x, const SpmmOptions& options,
                    EpilogueOptions then) const;
 

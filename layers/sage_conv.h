@@ -43,7 +43,8 @@ class SageConv : public Module {
   /// The formula, without checks.
   Variable combine(const Adjacency& adj, const BipartiteFeatures& x, const SpmmOptions& spmm,
                    const EpilogueOptions& then) const;
-  /// The same on a block, as one product of neighbours and own features, side by side, with both weights.
+  /// The formula on a block: one product of the features of neighbours and targets, side by side, with both
+  /// weights.
   Variable combine_in_block(const Adjacency& adj, const Features& x, SpmmOptions spmm,
                             const EpilogueOptions& then) const;
 

@@ -13,7 +13,7 @@ namespace rodeo {
 Tensor all_gather(const NodePartition& nodes, const Tensor& x);
 Variable all_gather(const NodePartition& nodes, const Variable& x);
 
-/// The rows of all ranks for what every rank computes alike from them, such as a loss over all nodes.
+/// all_gather() for what every rank computes alike from the rows, such as a loss over all nodes.
 /// x [nodes of the rank, ...] -> [all nodes, ...], 1 to 3 dimensions, of any dtype. A collective call.
 /// Gradient: dx is the rank's rows of dy, which must be equal on all ranks: nothing is exchanged.
 /// Deterministic.

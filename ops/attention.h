@@ -51,12 +51,13 @@ GatAttentionGradients gat_attention_gradients(const Adjacency& adj, const Tensor
 ///   x             [nodes, heads, k]
 ///   a_dst, a_src  [heads, k]   of x's dtype, or f32 with 16-bit x (their gradients are then f32)
 ///   returns       [nodes, heads, k]
-/// The same result as head_dot (heads.h) and gat_attention, with fewer passes over memory in backward.
+/// Computes head_dot (heads.h) and gat_attention, with fewer passes over memory in backward.
 /// Dtypes, determinism and errors as above.
 Variable gat_self_attention(const Adjacency& adj, const Variable& x, const Variable& a_dst,
                             const Variable& a_src, const AttentionOptions& options = {});
 
-/// The same for callers with an autograd of their own, as gat_attention_forward.
+/// gat_self_attention for callers with an autograd of their own, as gat_attention_forward is for
+/// gat_attention.
 ///   s, t     [nodes, heads]   x's dtype
 ///   returns  gradients of x, a_dst and a_src, of their shapes and dtypes
 struct GatSelfAttentionState {

@@ -33,7 +33,7 @@ enum class RowScan {
 struct CsrScan {
   std::int64_t bad_row_ptr;  // first i where row_ptr is not 0, not the number of edges, or decreases; else -1
   std::int64_t bad_col;      // first edge whose column is outside [0, cols), or -1
-  // Of no meaning where row_ptr is bad:
+  // Without meaning where row_ptr is bad:
   bool sorted;   // every row is sorted by column
   bool repeats;  // some row has the same column twice, side by side
 };

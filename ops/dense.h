@@ -21,7 +21,7 @@ Tensor matmul(const Tensor& a, const Tensor& b, Transpose ta = Transpose::kNo, T
 Variable matmul(const Variable& a, const Variable& b, Transpose ta = Transpose::kNo,
                 Transpose tb = Transpose::kNo);
 
-/// The same product with rows padded to `columns` >= n elements, [m, k] x [k, n] -> [m, columns], for an
+/// Matrix product with rows padded to `columns` >= n elements, [m, k] x [k, n] -> [m, columns], for an
 /// operator that needs aligned rows (see padded_columns). The padding is zero. Gradients and mixed dtypes as
 /// above; dC is not read in the padding.
 Tensor matmul_padded(const Tensor& a, const Tensor& b, std::int64_t columns);
@@ -33,10 +33,10 @@ std::int64_t padded_columns(std::int64_t n, DType dtype, Device device);
 Tensor add(const Tensor& a, const Tensor& b);
 Variable add(const Variable& a, const Variable& b);
 
-/// The same values rounded to another floating dtype, as Tensor::to.   Gradient: dy in the dtype of x.
+/// x rounded to another floating dtype, as by Tensor::to.   Gradient: dy in the dtype of x.
 Variable cast(const Variable& x, DType dtype);
 
-/// The same values in another shape, as Tensor::reshape.   Gradient: dy in the shape of x.
+/// x in another shape, as by Tensor::reshape.   Gradient: dy in the shape of x.
 Variable reshape(const Variable& x, const Shape& shape);
 
 /// y[i, j] = x[i, j] + b[j].   x [m, n], b [n] of x's dtype, or f32 with 16-bit x.

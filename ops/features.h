@@ -85,8 +85,8 @@ class Features {
   const PendingRows* pending_rows() const { return rows_.get(); }
   const std::optional<PendingDropout>& pending_dropout() const { return pending_; }
 
-  /// The same values rounded to another floating dtype (the same features where they have it). Throws Error
-  /// where they require a gradient.
+  /// These features rounded to another floating dtype; a handle on them if they have it. Throws Error where
+  /// they require a gradient.
   Features to(DType dtype) const;
 
   /// The entries of sparse features: rows sorted by column, each (row, column) once. Throws Error where the
@@ -117,8 +117,8 @@ class Features {
 /// Throws rodeo::Error when shapes, dtypes or devices disagree.
 Features sparse_features(const Adjacency& adj, const Tensor& value);
 
-/// The same from an edge list (COO): entry e is value[e] in row row[e] and column col[e], in any order; equal
-/// positions are added.
+/// The sparse matrix of an edge list (COO): entry e is value[e] in row row[e] and column col[e], in any
+/// order; equal positions are added.
 ///   row, col  [entries]  both i32 or both i64
 ///   value     [entries]  f64, f32, bf16 or f16; all on one device
 ///   returns   [rows, cols]

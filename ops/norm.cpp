@@ -27,7 +27,7 @@ void check_affine(std::string_view op, const Tensor& x, const Variable& weight, 
   }
 }
 
-/// Of columns or rows: y = (x - mean) rstd.
+/// Statistics of columns or rows: y = (x - mean) rstd.
 struct Stats {
   Tensor mean, rstd;
 };
@@ -63,7 +63,7 @@ Stats column_stats(const Tensor& x, const RunningStats& running, const BatchNorm
   return stats;
 }
 
-/// Of the rows of all ranks.
+/// Statistics of columns over the rows of all ranks.
 Stats column_stats_over(const NodePartition& nodes, const Tensor& x, const RunningStats& running,
                         const BatchNormOptions& options) {
   const DType dtype = sum_dtype(x.dtype());

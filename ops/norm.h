@@ -11,12 +11,13 @@ namespace rodeo {
 /// y[i, j] = (x[i, j] - mean[j]) / sqrt(var[j] + eps) * weight[j] + bias[j]   (Ioffe & Szegedy, ICML 2015).
 ///   x             [m, n]
 ///   weight, bias  [n] of x's dtype, or f32 with 16-bit x; undefined: 1 and 0
-/// As torch.nn.BatchNorm1d. Under a ScopedPartition (core/node_partition.h) the columns are those of all
-/// ranks, and x has the rank's rows; dweight and dbias are the rank's share of their sums. Training: mean and
-/// var are those of the column, var with divisor m; m >= 2 or Error. Then running = (1 - momentum) running +
-/// momentum new, where var has divisor m - 1. Undefined members of running are not updated. Evaluation: mean
-/// and var are the running statistics, or those of the column where they are undefined. Gradients, each in
-/// its operand's dtype:  dbias = sum over i of dy,  dweight = sum over i of dy xhat,
+/// The layer is that of torch.nn.BatchNorm1d. Under a ScopedPartition (core/node_partition.h) the columns are
+/// those of all ranks, and x has the rank's rows; dweight and dbias are the rank's share of their sums.
+/// Training: mean and var are those of the column, var with divisor m; m >= 2 or Error. Then running = (1 -
+/// momentum) running + momentum new, where var has divisor m - 1. Undefined members of running are not
+/// updated. Evaluation: mean and var are the running statistics, or those of the column where they are
+/// undefined. Gradients, each in its operand's dtype:  dbias = sum over i of dy,  dweight = sum over i of dy
+/// xhat,
 ///   dx = weight / sqrt(var + eps) * (dy - (dbias + xhat dweight) / m); with running statistics the last term
 ///   is left out.
 Variable batch_norm(const Variable& x, const Variable& weight, const Variable& bias,

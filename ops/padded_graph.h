@@ -18,7 +18,7 @@ class PaddedGraph {
   /// Memory for graphs of up to rows x cols with `edges` edges.
   PaddedGraph(std::int64_t rows, std::int64_t cols, std::int64_t edges, Device device);
 
-  /// The same graph all the time: load() overwrites its arrays in stream order.
+  /// One graph for the lifetime of this object: load() overwrites its arrays in stream order.
   const Adjacency& adj() const { return adj_; }
   /// Derives from `graph` what load() copies: on another stream than load(), perhaps.
   void prepare(const Adjacency& graph) const;

@@ -21,8 +21,8 @@ namespace rodeo {
 /// dtypes or devices disagree, and what spmm() throws.
 Variable sage_concat(const Adjacency& adj, const Variable& x, const SpmmOptions& options = {});
 
-/// The same of the constant rows x = rows.x[rows.index] [nodes, n], f64, f32, bf16 or f16, without gradient.
-/// Sums and means of rows of whole 16 bytes read rows.x itself: only the first m rows are gathered.
+/// sage_concat() of the constant rows x = rows.x[rows.index] [nodes, n], f64, f32, bf16 or f16, without
+/// gradient. Sums and means of rows of whole 16 bytes read rows.x itself: only the first m rows are gathered.
 /// Deterministic. Throws Error as gather_rows() does for an index that is out of range.
 Variable sage_concat(const Adjacency& adj, const PendingRows& rows, const SpmmOptions& options = {});
 

@@ -9,7 +9,7 @@
 
 namespace rodeo {
 
-/// As a fan-out: all neighbours.
+/// The fan-out that takes all neighbours.
 constexpr std::int64_t kAllNeighbors = -1;
 /// A node without a number (make_node_marks).
 constexpr std::int32_t kUnmarked = std::numeric_limits<std::int32_t>::max();

@@ -22,7 +22,7 @@ void load_kernels(Device device, const SddmmProblem& problem) {
 
 SddmmChoice tune_sddmm(const Adjacency& adj, const SddmmProblem& problem,
                        const std::function<void(SddmmAlgorithm)>& run, SddmmTuningCache& cache) {
-  // Of equals the rule's choice is taken.
+  // The rule's choice wins a tie.
   const SddmmAlgorithm usual = sddmm_rule(adj, problem);
   const SddmmAlgorithm other =
       usual == SddmmAlgorithm::kRows ? SddmmAlgorithm::kEdges : SddmmAlgorithm::kRows;
@@ -37,7 +37,7 @@ SddmmAlgorithm sddmm_rule(const Adjacency& adj, const SddmmProblem& problem) {
   if (!adj.device().is_cuda()) return SddmmAlgorithm::kRows;
   const std::size_t element_bytes = size_of(problem.dtype);
   const double reuse = row_locality(adj).share();
-  // Of other graphs the longest row decides nothing, and the first call for it waits for the device.
+  // The longest row decides nothing for other graphs, and the first call for it waits for the device.
   const bool needs_longest = adj.num_edges() >= 32 * adj.rows() || (problem.weighted && reuse > 0);
   return choose_sddmm_algorithm(
       {.rows = adj.rows(),

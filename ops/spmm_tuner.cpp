@@ -12,8 +12,8 @@
 namespace rodeo {
 namespace {
 
-// Of equally fast ones, tune() takes the first. Products of 10 ms and more leave time for two: kCsr is the
-// first where it can win there (usual_algorithm).
+// tune() takes the first of equally fast candidates. Products of 10 ms and more leave time for two: kCsr is
+// the first where it can win there (usual_algorithm).
 constexpr SpmmAlgorithm kCandidates[] = {SpmmAlgorithm::kRode, SpmmAlgorithm::kRodeTc, SpmmAlgorithm::kCsr,
                                          SpmmAlgorithm::kCusparse};
 

@@ -34,7 +34,7 @@ inline SpmvAlgorithm parse_spmv_algorithm(std::string_view text) {
 
 struct SpmvOptions {
   SpmvAlgorithm algorithm = SpmvAlgorithm::kAuto;
-  /// Of kVector: threads that sum one row on a CUDA device (THREADS_PER_VECTOR of the paper): 2, 4, 8, 16 or
+  /// kVector: threads that sum one row on a CUDA device (THREADS_PER_VECTOR of the paper): 2, 4, 8, 16 or
   /// 32. 0: the power of two in [2, 16] nearest to the mean row length. The paper's rule goes up to 32, which
   /// is too many for threads that have four nonzeros in flight. The CPU takes one thread a row in any case.
   int threads_per_vector = 0;

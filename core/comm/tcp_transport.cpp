@@ -33,7 +33,7 @@ struct Session {
   bool told_wait = false;
 
   static std::optional<Session>& current();
-  /// Guards mesh.notes, which the thread of tell_life() reads too.
+  /// Guards the files of notes, which the thread of tell_life() reads too.
   static std::mutex& lock() {
     static auto& mutex = *new std::mutex;
     return mutex;

@@ -45,7 +45,7 @@ class DatasetReader {
   }
 
   Hdf5Array open(const char* name, bool floating, int rank, std::string_view rule) const;
-  /// The same for integers, bools and floats, which are all read as f32.
+  /// Opens an array of integers, bools or floats, which are all read as f32.
   Hdf5Array open_numbers(const char* name, int rank, std::string_view rule) const;
   Hdf5Array open_mask(const char* name) const;
   /// Records the number of nodes that an array or attribute implies. Throws Error if another one differs.

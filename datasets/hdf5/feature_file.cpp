@@ -20,7 +20,7 @@
 namespace rodeo {
 namespace {
 
-// As many requests as a drive needs to be busy; threads that wait for it take no processor.
+// The number of requests that keeps a drive busy. Threads that wait for it take no processor.
 constexpr int kThreads = 16;
 constexpr std::size_t kMostRangesAtOnce = 64;
 

@@ -22,7 +22,7 @@ struct RowRange {
 
 /// Bytes between two rows that are read with them: one page, which the kernel reads as a whole anyway.
 constexpr std::int64_t kGapBytes = 4096;
-/// Of a range, at most, unless a single row has more.
+/// Bytes of a range, at most, unless a single row has more.
 constexpr std::int64_t kRangeBytes = std::int64_t{1} << 20;
 
 /// `sorted` by row; rows may be repeated.

@@ -43,8 +43,8 @@ RODEO_KERNEL_OF_PART(kSparse, gat_attention,
 struct AttentionGradients {
   Tensor ds = {}, dt = {}, dx = {};
 };
-/// Of a layer whose scores are s = <x, dst> and t = <x, src>: these vectors and their gradients, all [heads,
-/// k] in the accumulator dtype. dx then includes the gradient through s and t, and ds and dt are undefined.
+/// Vectors of a layer whose scores are s = <x, dst> and t = <x, src>, and their gradients, all [heads, k] in
+/// the accumulator dtype. dx then includes the gradient through s and t, and ds and dt are undefined.
 /// All undefined where s and t are inputs.
 struct AttentionVectors {
   Tensor dst = {}, src = {}, d_dst = {}, d_src = {};

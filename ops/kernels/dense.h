@@ -39,8 +39,9 @@ RODEO_CUDA_KERNEL_OF_PART(kGemm, tall_matmul,
 /// mask is read from x.kept.
 RODEO_CUDA_KERNEL_OF_PART(kGemm, tall_matmul_transposed,
                           void(const DropoutInput& x, const Tensor& dy, const Tensor& dw, const Tensor& db));
-/// The same with wgmma and a fused epilogue: y = post_scale dropout(f(D(x) w + bias)), f ReLU or the
-/// identity; dropout needs n % 4 = 0. then.pre_scale is not read: the caller puts it into x.scale.
+/// Product with wgmma and a fused epilogue; operands as for tall_matmul. y = post_scale dropout(f(D(x) w +
+/// bias)), f ReLU or the identity; dropout needs n % 4 = 0. then.pre_scale is not read: the caller puts it
+/// into x.scale.
 RODEO_CUDA_KERNEL_OF_PART(kGemm, wgmma_matmul,
                           void(const DropoutInput& x, const Tensor& w, bool transposed, const Tensor& bias,
                                const EpilogueOptions& then, const Tensor& y));

@@ -44,7 +44,8 @@ RODEO_KERNEL(tca_plan, TcaPlan(const Csr& a, const Tensor& cluster,
                                std::int64_t tiles));  // a may be empty; cluster may be undefined
 // cluster u8 [cols]. Square, or with `nodes` the rank's rows of a square matrix: all ranks call it together.
 RODEO_KERNEL(cluster_rows, void(const Csr& a, const NodePartition* nodes, const Tensor& cluster));
-/// Of rows in the order of a, or cluster by cluster where `cluster` is defined. There is at least one row.
+/// Locality of rows in the order of a, or cluster by cluster where `cluster` is defined. There is at least
+/// one row.
 RODEO_KERNEL(row_locality,
              RowLocality(const Csr& a, const Tensor& cluster, const RowLocality::Window& window));
 /// State of cuSPARSE for one graph: descriptors, workspaces, converted indices. The first call of

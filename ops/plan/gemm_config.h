@@ -58,7 +58,8 @@ struct RowParts {
   bool operator==(const RowParts&) const = default;
 };
 std::ostream& operator<<(std::ostream& out, const RowParts& parts);
-/// As many parts as fill the device in one wave: `tiles` blocks a part, blocks_per_multiprocessor resident.
+/// Splits rows into as many parts as fill the device in one wave: `tiles` blocks a part,
+/// blocks_per_multiprocessor resident.
 RowParts split_rows(std::int64_t rows, std::int64_t tiles, int blocks_per_multiprocessor,
                     const DeviceProperties& device);
 

@@ -36,7 +36,7 @@ struct SpmmTile {
   constexpr std::int64_t columns(std::size_t element_bytes) const {
     return std::int64_t{lanes} * loads * (by_elements ? 1 : 16 / static_cast<int>(element_bytes));
   }
-  /// The same tile for any number of columns.
+  /// This tile for any number of columns.
   constexpr SpmmTile as_ragged() const { return {lanes, loads, loads > 1, by_elements}; }
   bool operator==(const SpmmTile&) const = default;
 };

@@ -52,7 +52,7 @@ void check_supported(const SpmmOptions& options, const Adjacency& adj, const Ten
           device, " in ", x.dtype());
 }
 
-/// The problem of a product with one weight an edge.
+/// The tuner's key for a product without heads.
 SpmmProblem problem_of(const SpmmOperands& in) {
   return {in.x.dim(1), in.x.dtype(), in.weight.defined(), in.accumulate == Accumulate::kAtomic};
 }

@@ -22,7 +22,7 @@ __device__ __forceinline__ void async_copy(void* to, const void* from) {
                  : "memory");
 }
 
-/// The same where `inside`, else writes kBytes of zeros; `from` is not read then, but is a valid address.
+/// Copies kBytes where `inside`, else writes zeros; `from` is not read then, but is a valid address.
 template <int kBytes>
 __device__ __forceinline__ void async_copy_or_zero(void* to, const void* from, bool inside) {
   static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16);

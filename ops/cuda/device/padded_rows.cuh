@@ -19,7 +19,7 @@ struct PaddedRows {
   std::int64_t pitch;
 
   PaddedRows(const Tensor& x, std::int64_t heads, std::int64_t k);
-  /// The same without the copy: where x is not `given`, the caller's kernel writes it.
+  /// Rows that are not copied: where x is not `given`, the caller's kernel writes it.
   static PaddedRows unwritten(const Tensor& given, std::int64_t heads, std::int64_t k);
 
  private:

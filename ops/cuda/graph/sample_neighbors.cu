@@ -86,7 +86,7 @@ __global__ void sample_edges_kernel(Sampling s, bool replace) {
   for (std::int64_t j = lane; j < count; j += kWarp) s.col[s.row_ptr[i] + j] = s.source[out[j]];
 }
 
-// The same without replacement for `fanout` <= kLanes: a group of kLanes lanes a target, lane j holds edge j.
+// Samples without replacement for `fanout` <= kLanes: a group of kLanes lanes a target, lane j holds edge j.
 // Grid (rows / groups of a block), block kThreads.
 template <int kLanes>
 __global__ void sample_few_edges_kernel(Sampling s, int fanout) {

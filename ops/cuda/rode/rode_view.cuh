@@ -18,7 +18,7 @@ struct RodeView {
   const std::int32_t *piece_row, *piece_length, *piece_split, *residual_row, *residual_length;
   const std::int64_t *piece_begin, *residual_begin, *split_slot;
   std::int64_t pieces, residuals;
-  // Of the split, as an odd factor times a power of two: to divide multiples of it without a division.
+  // RodePlan::split as an odd factor times a power of two, to divide multiples of it without a division.
   int split_bits;
   std::uint32_t odd_inverse;  // modulo 2^32
 
@@ -46,7 +46,7 @@ struct RodeView {
     if (i >= residuals) return {0, 0, 0};
     return {residual_row[i], residual_begin[i], residual_length[i]};
   }
-  /// Of by_rows().
+  /// Row i of a view that by_rows() made.
   __device__ Part row(std::int64_t i, const std::int64_t* row_ptr) const {
     if (i >= residuals) return {0, 0, 0};
     return {i, row_ptr[i], static_cast<int>(row_ptr[i + 1] - row_ptr[i])};

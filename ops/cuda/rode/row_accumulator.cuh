@@ -126,7 +126,7 @@ __device__ void sum_row(const RowLoader<typename A::Tile>& loader, A& sums, std:
   }
 }
 
-/// The same for rows of any length. Sums parts of RodePlan::kSplit nonzeros and then adds the sums of the
+/// Sums a row of any length. Sums parts of RodePlan::kSplit nonzeros and then adds the sums of the
 /// parts, so that rounding errors grow less with the length of the row.
 template <RowAccumulator A>
 __device__ void sum_long_row(const RowLoader<typename A::Tile>& loader, A& sums, std::int64_t begin,

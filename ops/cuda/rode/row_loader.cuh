@@ -84,8 +84,8 @@ struct RowLoader {
     if constexpr (Tile::kWeighting == Weighting::kPerEdge) entry.weight = widen(args.weight[edge]);
     return entry;
   }
-  /// The same by streaming loads, for 32 consecutive entries. Fewer would share a sector with the next ones,
-  /// which must then still be in the L1.
+  /// Loads an entry by streaming loads, for 32 consecutive entries. Fewer would share a sector with the next
+  /// ones, which must then still be in the L1.
   __device__ Entry stream_entry(std::int64_t edge) const {
     Entry entry;
     entry.col = load_streaming(args.col + edge);

@@ -23,7 +23,7 @@ __device__ void reduce_groups(typename Tile::Sum (&sum)[Tile::kSums]) {
     for (int v = 0; v < Tile::kSums; ++v) sum[v] += __shfl_xor_sync(kFullMask, sum[v], offset);
 }
 
-/// As published: adds the piece's sum to Y, which was zeroed, in no fixed order.
+/// The published way: adds the piece's sum to Y, which was zeroed, in no fixed order.
 template <class Tile>
 __device__ void add_to_y(const RowLoader<Tile>& loader, const typename Tile::Sum (&sum)[Tile::kSums],
                          std::int64_t row) {

@@ -37,7 +37,7 @@ struct Mma {
     Word k[2];
   };
 
-  /// Of the weights of the lane's four k, each of which is a T.
+  /// The right operand from the weights of the lane's four k, each of which is a T.
   __device__ static Right right(const float (&w)[4]) { return {{pair(w[0], w[1]), pair(w[2], w[3])}}; }
 
   __device__ static void add(float (&sum)[kProducts][4], const MmaLeft& left, const Right& right) {

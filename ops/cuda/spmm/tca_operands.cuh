@@ -111,7 +111,7 @@ struct TcaOperands {
                        right);
     }
   }
-  /// Of the values of the row in the scratch pad.
+  /// The right operand from the values of the row in the scratch pad.
   __device__ static Right load_right(const T* values) {
     return *reinterpret_cast<const Right*>(values + lane() / 4 % kBlocks * 8 + lane() % 4 * 2);
   }
