@@ -128,10 +128,10 @@ Adjacency::Cache& Adjacency::cache() const {
 
 Adjacency Adjacency::to(Device device) const {
   if (device == this->device()) return *this;
-  if (const ShardedRows* share = shard()) {
-    const Csr& csr = share->rows.csr();
-    return sharded({csr.rows, csr.cols, csr.row_ptr.to(device), csr.col.to(device)}, share->nodes,
-                   share->symmetric);
+  if (const ShardedRows* of_rank = shard()) {
+    const Csr& csr = of_rank->rows.csr();
+    return sharded({csr.rows, csr.cols, csr.row_ptr.to(device), csr.col.to(device)}, of_rank->nodes,
+                   of_rank->symmetric);
   }
   return trusted({rows(), cols(), csr().row_ptr.to(device), csr().col.to(device)});
 }

@@ -28,7 +28,7 @@ struct ShardedRows;
 /// A shared handle to one graph. Edge weights are not part of it: they are tensors [edges, ...] in its edge
 /// order. Without edge weights, every weight is one.
 ///
-/// Sharded over ranks (core/node_partition.h), it is one rank's share of a square graph: the rows of the
+/// Sharded over ranks (core/node_partition.h), it is one rank's shard of a square graph: the rows of the
 /// rank's nodes, with their edges from the nodes of all ranks. rows() and cols() are then the rank's nodes,
 /// because operators take and return the rank's rows: they exchange the others. Those that cannot throw
 /// Error. With selected rows of them (select_rows), rows() is their number.
@@ -41,7 +41,7 @@ class Adjacency {
   /// Takes a CSR matrix without checking its values: for those that the library built.
   static Adjacency trusted(Csr csr);
 
-  /// The share of one rank, without checking the values.   rows [nodes of the rank, all nodes]
+  /// The shard of one rank, without checking the values.   rows [nodes of the rank, all nodes]
   /// `symmetric`: the whole graph has the reverse of each edge, as often as the edge; equal on all ranks.
   /// False for selected rows: [any number, all nodes].
   static Adjacency sharded(Csr rows, std::shared_ptr<const NodePartition> nodes, bool symmetric);

@@ -80,7 +80,7 @@ struct LoadOptions {
   bool features = true;  // false: do not read them
   bool edges = true;     // false: do not read them, nor their weights and features
   /// Empty: the masks of the file, its first split. "2": split 2 of the file, counted from 0. "60/20/20"
-  /// or "0.6/0.2/0.2": random_split() by these shares instead of the masks.
+  /// or "0.6/0.2/0.2": random_split() by these fractions instead of the masks.
   std::string split{};
   std::uint64_t seed = 0;   // of the random split
   bool all_splits = false;  // also fill Dataset::splits

@@ -23,8 +23,8 @@ struct GraphFacts {
   std::vector<std::int64_t> class_sizes;  // [classes]: nodes with this label
   std::int64_t unlabelled = 0;
   std::int64_t missing = 0;         // of several labels or targets per node
-  std::optional<double> homophily;  // edge homophily: share of edges that join equal labels
-  std::optional<double> density;    // share of nonzero features
+  std::optional<double> homophily;  // edge homophily: fraction of edges that join equal labels
+  std::optional<double> density;    // fraction of nonzero features
 };
 
 /// `dataset` is on the host.

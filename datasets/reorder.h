@@ -43,7 +43,8 @@ Tensor random_order(std::int64_t nodes, std::uint64_t seed);
 /// The inverse permutation: i64 [nodes], entry order[i] is i. Throws Error if order is no permutation.
 Tensor inverse_order(const Tensor& order);
 
-/// The share of edges whose endpoints are at most `window` ids apart: a measure of locality. 0 without edges.
+/// The fraction of edges whose endpoints are at most `window` ids apart: a measure of locality. 0 without
+/// edges.
 double near_edges(const Dataset& dataset, std::int64_t window);
 
 }  // namespace rodeo

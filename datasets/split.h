@@ -20,8 +20,8 @@ struct Split {
 ///             or fractions with a sum of at most 1 such as "0.6/0.2/0.2" or "0.1/0.1/0.1";
 ///             or "class:20/500/1000": planetoid_split() with 20 training nodes of each class,
 ///             or "class:20/500/1000@123": torch_split() with seed 123, whatever `seed` is
-/// A function of y, parts and seed on every machine. A part ends at position round(n * (its share and those
-/// before it)) of a random order, so 100 percent cover all n nodes. Throws Error for any other text.
+/// A function of y, parts and seed on every machine. A part ends at position round(n * (its fraction and
+/// those before it)) of a random order, so 100 percent cover all n nodes. Throws Error for any other text.
 Split random_split(const Tensor& y, const std::string& parts, std::uint64_t seed = 0);
 
 /// The Planetoid split (Yang et al., ICML 2016): in a random order, the first `train_per_class` nodes of

@@ -28,13 +28,13 @@ struct SyntheticOptions {
   // kCommunities only. In [0, 0.95]. The expected degree of the node of rank r is proportional to r^-skew.
   // Hubs have at least (nodes / classes)^skew times the mean degree.
   double skew = 0.6;
-  double homophily = 0.8;    // share of edges drawn within a community; the others are drawn from all nodes
-  double label_noise = 0.1;  // share of nodes with a random label instead of their community
+  double homophily = 0.8;  // fraction of edges drawn within a community; the others are drawn from all nodes
+  double label_noise = 0.1;  // fraction of nodes with a random label instead of their community
 
   // Features: the mean of the community plus noise of standard deviation 1, or a bag of words.
   double signal = 3;       // distance between the means of two communities
   std::int64_t words = 0;  // 0: means plus noise; else the number of words drawn for each node, x is 0 or 1
-  double topical = 0.3;    // share of words drawn from the 1/classes of all words that mark the community
+  double topical = 0.3;    // fraction of words drawn from the 1/classes of all words that mark the community
 
   std::string split{};  // "54/18/28" for random_split(); empty: planetoid_split() with
   std::int64_t train_per_class = 20, val = 500, test = 1000;

@@ -129,7 +129,7 @@ Pairs draw_pairs(const SyntheticOptions& o, const Population& population, const 
   return all;
 }
 
-/// Selects exactly `count` pairs at even distances, so that all nodes lose the same share of edges.
+/// Selects exactly `count` pairs at even distances, so that all nodes lose the same fraction of edges.
 Pairs thin_out(const Pairs& pairs, std::int64_t count) {
   const std::int64_t total = pairs.count();
   const Pairs out{Tensor::empty({count}, DType::kI32), Tensor::empty({count}, DType::kI32)};

@@ -20,12 +20,13 @@ constexpr int kRankingColumns = 4;
 ///   negative  [q]  of the same dtype and device
 ///   hits      K of Hits@K, at least 1
 ///   returns   f64 [4], all in [0, 1]; NaN where a score is NaN or a set is empty
-///     kRankingAuc   ROC-AUC: the share of pairs (positive, negative) in the right order; ties count half
+///     kRankingAuc   ROC-AUC: the fraction of pairs (positive, negative) in the right order; ties count half
 ///     kRankingAp    average precision: the mean over positives of the precision at their score, ties
 ///     included
 ///                   (scikit-learn's average_precision_score)
 ///     kRankingMrr   mean of 1 / rank of a positive among all negatives: rank 1 + those above + half the ties
-///     kRankingHits  Hits@K: the share of positives above the K-th highest negative (Hu et al., "Open Graph
+///     kRankingHits  Hits@K: the fraction of positives above the K-th highest negative (Hu et al., "Open
+///     Graph
 ///                   Benchmark", NeurIPS 2020); 1 with fewer than K negatives
 /// p and q are at most 2^31 - 1. Takes O((p + q) log) time. Does not wait for the device.
 /// Deterministic: same inputs, same device, same bits. Throws rodeo::Error when shapes, dtypes or devices

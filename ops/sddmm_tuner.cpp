@@ -36,7 +36,7 @@ SddmmChoice tune_sddmm(const Adjacency& adj, const SddmmProblem& problem,
 SddmmAlgorithm sddmm_rule(const Adjacency& adj, const SddmmProblem& problem) {
   if (!adj.device().is_cuda()) return SddmmAlgorithm::kRows;
   const std::size_t element_bytes = size_of(problem.dtype);
-  const double reuse = row_locality(adj).share();
+  const double reuse = row_locality(adj).reused_fraction();
   // The longest row decides nothing for other graphs, and the first call for it waits for the device.
   const bool needs_longest = adj.num_edges() >= 32 * adj.rows() || (problem.weighted && reuse > 0);
   return choose_sddmm_algorithm(

@@ -126,9 +126,9 @@ void cross_entropy_backward(const Tensor& dloss, const Tensor& logits, const Ten
     T* dx = dlogits.data<T>();
     const auto* lab = label.data<std::int64_t>();
     const std::int64_t c = logits.dim(1);
-    const auto share = *dloss.data<Accumulator<T>>() / static_cast<Accumulator<T>>(index.numel());
+    const auto scale = *dloss.data<Accumulator<T>>() / static_cast<Accumulator<T>>(index.numel());
     for_each_row(logits.dim(0), c, [=, &named](std::int64_t i) {
-      const auto times = static_cast<Accumulator<T>>(named[static_cast<std::size_t>(i)]) * share;
+      const auto times = static_cast<Accumulator<T>>(named[static_cast<std::size_t>(i)]) * scale;
       const auto shift = times == 0 ? Accumulator<T>(0) : log_sum_exp(x + i * c, c);
       for (std::int64_t j = 0; j < c; ++j)
         dx[i * c + j] =

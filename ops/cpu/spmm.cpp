@@ -102,12 +102,12 @@ struct Operands {
   }
 };
 
-/// The first row of each of `parts` shares of equal work. Work is nonzeros plus a constant for each row.
-std::int64_t share_begin(const std::int64_t* row_ptr, std::int64_t rows, std::int64_t part,
-                         std::int64_t parts) {
+/// The first row of chunk `chunk` of `chunks` with equal work. Work is nonzeros plus a constant for each row.
+std::int64_t chunk_begin(const std::int64_t* row_ptr, std::int64_t rows, std::int64_t chunk,
+                         std::int64_t chunks) {
   const auto work_before = [&](std::int64_t row) { return row_ptr[row] + row; };
   const std::int64_t target = static_cast<std::int64_t>(
-      static_cast<double>(work_before(rows)) * static_cast<double>(part) / static_cast<double>(parts));
+      static_cast<double>(work_before(rows)) * static_cast<double>(chunk) / static_cast<double>(chunks));
   std::int64_t low = 0, high = rows;
   while (low < high) {
     const std::int64_t middle = (low + high) / 2;
@@ -116,7 +116,7 @@ std::int64_t share_begin(const std::int64_t* row_ptr, std::int64_t rows, std::in
     else
       high = middle;
   }
-  return part == parts ? rows : low;
+  return chunk == chunks ? rows : low;
 }
 
 }  // namespace
@@ -124,16 +124,16 @@ std::int64_t share_begin(const std::int64_t* row_ptr, std::int64_t rows, std::in
 void spmm_csr(const Csr& a, const RowLocality&, const Tensor& weight, const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "spmm", [&]<class T>(T) {
     const Operands<T> op(a, weight, x, y);
-    // Enough parts to balance the load, few enough that searching for their begins is cheap.
+    // Enough chunks to balance the load, few enough that searching for their begins is cheap.
     const std::int64_t threads = omp_get_max_threads(), work = a.col.numel() * op.n,
-                       parts = std::min(a.rows, std::clamp(work / (4 * kSerial), 4 * threads, 64 * threads));
+                       chunks = std::min(a.rows, std::clamp(work / (4 * kSerial), 4 * threads, 64 * threads));
 #pragma omp parallel if (work > kSerial)
     {
       std::vector<Accumulator<T>> sum(static_cast<std::size_t>(op.n));
 #pragma omp for schedule(dynamic)
-      for (std::int64_t part = 0; part < parts; ++part) {
-        const std::int64_t end = share_begin(op.row_ptr, a.rows, part + 1, parts);
-        for (std::int64_t row = share_begin(op.row_ptr, a.rows, part, parts); row < end; ++row)
+      for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+        const std::int64_t end = chunk_begin(op.row_ptr, a.rows, chunk + 1, chunks);
+        for (std::int64_t row = chunk_begin(op.row_ptr, a.rows, chunk, chunks); row < end; ++row)
           op.sum_row(row, sum);
       }
     }

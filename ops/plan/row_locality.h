@@ -26,8 +26,8 @@ struct RowLocality {
   std::int64_t sampled = 0;   // columns of all windows
   std::int64_t distinct = 0;  // summed over the windows
 
-  /// The share of columns that another row of the window has, too: 0.64 on a 27-point grid, 0 without any.
-  constexpr double share() const {
+  /// The fraction of columns that another row of the window has, too: 0.64 on a 27-point grid, 0 without any.
+  constexpr double reused_fraction() const {
     return sampled == 0 ? 0 : 1 - static_cast<double>(distinct) / static_cast<double>(sampled);
   }
   /// Whether another row of the window has a fifth of the columns: those of a 7-point grid have more in

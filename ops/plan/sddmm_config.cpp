@@ -10,7 +10,8 @@ namespace rodeo {
 namespace {
 
 constexpr std::int64_t kChunkBytes = 16;
-constexpr double kSomewhatLocal = 0.2;  // RowLocality::share of a 7-point grid is more, of random graphs 0
+constexpr double kSomewhatLocal =
+    0.2;  // RowLocality::reused_fraction of a 7-point grid is more, of random graphs 0
 constexpr std::int64_t kMaxSliceChunks = std::end(kSddmmCases)[-1].tile.max_chunks();
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {

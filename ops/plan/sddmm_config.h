@@ -27,7 +27,7 @@ struct SddmmSizes {
   bool b1_is_aligned = true;  // rows of b1 can be read 16 bytes at a time
   std::int64_t pitch = 0;     // columns from a head of b2 to the next
   bool has_clusters = false;  // RoDe's plan is ordered by clusters of rows
-  double reuse = 0;           // RowLocality::share
+  double reuse = 0;           // RowLocality::reused_fraction
   std::int64_t longest_row = 0;
   bool weighted = false;
 };

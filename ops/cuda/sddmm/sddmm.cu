@@ -115,7 +115,7 @@ void sddmm_dot(const Adjacency& adj, const Tensor& weight, const Tensor& b1, con
                                                   .k = k,
                                                   .element_bytes = size_of(b1.dtype()),
                                                   .pitch = padded.pitch,
-                                                  .reuse = row_locality(adj).share()},
+                                                  .reuse = row_locality(adj).reused_fraction()},
                                                  algorithm, Context::of(b1.device()).properties());
   const bool by_edges = config.algorithm == SddmmAlgorithm::kEdges;
   std::optional<PaddedRows> padded_b1;  // by edges b1 is read 16 bytes at a time, as b2 is
