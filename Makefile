@@ -35,7 +35,7 @@ tidy:
 	@scripts/tidy.sh --build $(BUILD)
 
 format:
-	@find core ops layers models datasets train python tests examples \( -name '*.h' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.cu' \) -print0 | xargs -0 clang-format -i
+	@find core ops layers models datasets train python bench tests examples \( -name '*.h' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.cu' \) -print0 | xargs -0 clang-format -i
 
 clean:
 	rm -rf $(BUILD)

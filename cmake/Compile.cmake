@@ -54,3 +54,10 @@ function(rodeo_precompile target)
     target_precompile_headers(${target} PRIVATE ${headers})
   endif()
 endfunction()
+
+# rodeo_reuse_precompiled(target from): the precompiled headers of another target with the same options.
+function(rodeo_reuse_precompiled target from)
+  if(RODEO_PCH)
+    target_precompile_headers(${target} REUSE_FROM ${from})
+  endif()
+endfunction()

@@ -45,7 +45,7 @@ if(NOT RODEO_CUDA STREQUAL "OFF")
     message(FATAL_ERROR "RODEO_CUDA=ON, but no CUDA compiler was found: put nvcc on the PATH or set CMAKE_CUDA_COMPILER")
   endif()
 endif()
-set(RODEO_WITH_CUDNN OFF)  # optional: tests/bench/norm_bench compares with it
+set(RODEO_WITH_CUDNN OFF)  # optional: bench/norm_bench compares with it
 if(RODEO_WITH_CUDA AND RODEO_CUDNN_INCLUDE_DIR AND RODEO_CUDNN_LIBRARY)
   set(RODEO_WITH_CUDNN ON)
 endif()

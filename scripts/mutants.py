@@ -4,7 +4,7 @@
   scripts/mutants.py [--jobs N] [--only TEXT] [--keep]   runs the mutants whose file or filter contains TEXT; all without it
   scripts/mutants.py --check                             only checks that each text occurs exactly once in its file
 
-The copy is a git worktree of HEAD with a CPU-only build of rodeo_tests, so the working tree must be clean and is not touched. It is
+The copy is a git worktree of HEAD with a CPU-only build of the tests, so the working tree must be clean and is not touched. It is
 removed at the end; --keep leaves it in build-mutants for the next run. A mutant takes about half a minute on two cores.
 Exit code: 0 if every mutant was killed, 1 if one survived or did not compile, 2 if nothing ran."""
 import argparse
@@ -39,8 +39,8 @@ def findings(mutants, root):
             yield f"{name}: occurs {count} times, expected once"
         if old == new:
             yield f"{name}: changes nothing"
-        if not tests:
-            yield f"{name}: names no tests"
+        if not binaries(tests):
+            yield f"{name}: names no tests of a room"
         if mutants.index((path, old, new, tests)) != number - 1:
             yield f"{name}: is listed twice"
 
@@ -49,7 +49,13 @@ def is_clean(root):
     return not subprocess.run(["git", "status", "--porcelain"], cwd=root, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def prepare(jobs):
+def binaries(tests):
+    """The test binaries that hold the tests of a filter, e.g. of "OpsSpmm*:CoreTensor*": each suite begins with its room."""
+    rooms = ["core", "ops", "layers", "models", "datasets", "train", "bench"]
+    return sorted({f"{room}_tests" for pattern in tests.split(":") for room in rooms if pattern.lower().startswith(room)})
+
+
+def prepare(jobs, targets):
     """The worktree of HEAD, configured and built. Returns the text of a failure, or None."""
     if os.path.exists(COPY):
         head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
@@ -59,32 +65,35 @@ def prepare(jobs):
     launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
     configure = ["cmake", "-S", COPY, "-B", os.path.join(COPY, "build"), "-G", "Ninja", "-DRODEO_CUDA=OFF", *launcher]
     done = subprocess.run(configure, capture_output=True, text=True)
-    return (done.stdout + done.stderr) if done.returncode else build(jobs)
+    return (done.stdout + done.stderr) if done.returncode else build(jobs, targets)
 
 
-def build(jobs):
-    """Returns the compiler's output if the tests cannot be built, or None."""
-    done = subprocess.run(["ninja", "-C", os.path.join(COPY, "build"), f"-j{jobs}", "rodeo_tests"], capture_output=True, text=True)
+def build(jobs, targets):
+    """Returns the compiler's output if these test binaries cannot be built, or None."""
+    done = subprocess.run(["ninja", "-C", os.path.join(COPY, "build"), f"-j{jobs}", *targets], capture_output=True, text=True)
     return done.stdout if done.returncode else None
 
 
 def fails(tests):
     """Whether a test fails, crashes or does not end."""
     environment = {"OMP_WAIT_POLICY": "passive", **os.environ}
-    try:
-        done = subprocess.run([os.path.join(COPY, "build/bin/rodeo_tests"), f"--gtest_filter={tests}", "--gtest_fail_fast"],
-                              cwd=COPY, env=environment, capture_output=True, text=True, timeout=TEST_SECONDS)
-    except subprocess.TimeoutExpired:
-        return True
-    if "[==========] 0 tests" in done.stdout:
-        print(f"no test has a name like {tests}")
-        sys.exit(2)
-    return done.returncode != 0
+    for binary in binaries(tests):
+        try:
+            done = subprocess.run([os.path.join(COPY, "build/bin", binary), f"--gtest_filter={tests}", "--gtest_fail_fast"],
+                                  cwd=COPY, env=environment, capture_output=True, text=True, timeout=TEST_SECONDS)
+        except subprocess.TimeoutExpired:
+            return True
+        if "[==========] 0 tests" in done.stdout:
+            print(f"no test of {binary} has a name like {tests}")
+            sys.exit(2)
+        if done.returncode != 0:
+            return True
+    return False
 
 
 def run_all(mutants, jobs):
     """Prints a line for each mutant. Returns the number that no test noticed."""
-    if output := prepare(jobs):
+    if output := prepare(jobs, sorted({binary for mutant in mutants for binary in binaries(mutant[3])})):
         print(f"the tree cannot be built:\n{output}")
         sys.exit(2)
     for tests in sorted({mutant[3] for mutant in mutants}):
@@ -97,7 +106,7 @@ def run_all(mutants, jobs):
         original = read(COPY, path)
         write(COPY, path, original.replace(old, new))
         try:
-            output = build(jobs)
+            output = build(jobs, binaries(tests))
             verdict = "does not compile" if output else "killed" if fails(tests) else "survived"
         finally:
             write(COPY, path, original)

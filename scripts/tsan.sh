@@ -45,8 +45,8 @@ if "${run[@]}" "$dir/check" race 2>/dev/null; then echo "FAILED: ThreadSanitizer
 
 launcher=$(command -v ccache || true)
 cmake --preset tsan ${launcher:+-DCMAKE_CXX_COMPILER_LAUNCHER=ccache} >/dev/null
-cmake --build build-tsan --target rodeo_tests train_gcn train_gat rodeo_data
-"${run[@]}" build-tsan/bin/rodeo_tests --gtest_brief=1 --gtest_filter="$filter:-*/cuda*"
+cmake --build build-tsan --target room_tests train_gcn train_gat rodeo_data
+"${run[@]}" scripts/test_shards.sh build-tsan 1 1 "$filter:-*/cuda*"
 "${run[@]}" build-tsan/bin/rodeo_data generate --preset cora --nodes 1000 --edges 5000 --features 50 --split 60/20/20 "$dir/cora.h5"
 for command in train_gcn train_gat; do
   "${run[@]}" build-tsan/bin/$command --dataset "$dir/cora.h5" --device cpu --epochs 20 --quiet --checkpoint "$dir/$command" \

@@ -17,7 +17,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from documents import Fault, Reader, blocks  # noqa: E402
 
-FILE = re.compile(r"`((?:core|ops|layers|models|datasets|train|tests|docs|scripts|cmake|examples)/[\w./-]*)`")
+FILE = re.compile(r"`((?:core|ops|layers|models|datasets|train|bench|tests|docs|scripts|cmake|examples)/[\w./-]*)`")
 LINK = re.compile(r"\]\(([^)\s#:]*)(?:#([^)\s]*))?\)")
 CODE = re.compile(r"`(?:build/bin/)?((?:train|rodeo|sparse|epoch)_\w+ [^`]+)`")
 SCRIPT = re.compile(r"`python3 ([\w./]+\.py)\b")

@@ -5,5 +5,5 @@ cd "$1"
 command -v clang-format >/dev/null || { echo "skipped: clang-format is not installed"; exit 77; }
 version=$(clang-format --version)
 [[ $version =~ version\ 14\. ]] || { echo "skipped: needs clang-format 14, found: $version"; exit 77; }
-find core ops layers models datasets train python tests examples \( -name '*.h' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.cu' \) \
+find core ops layers models datasets train python bench tests examples \( -name '*.h' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.cu' \) \
   -print0 | xargs -0 clang-format --dry-run -Werror

@@ -84,7 +84,7 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTIL
 def read_tree(root):
     """{path: text} of all sources, paths relative to the root."""
     texts = {}
-    for top in [*LAYERS, "tests", "examples"]:
+    for top in [*LAYERS, "bench", "tests", "examples"]:
         for folder, _, names in os.walk(os.path.join(root, top)):
             for name in names:
                 if name.endswith(SOURCES):

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tests/skips.sh counts each reason once, whether a case of rodeo_tests or a test of ctest gave it.
+# tests/skips.sh counts each reason once, whether a case of a test binary or a test of ctest gave it.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 dir=$(mktemp -d)

@@ -1,5 +1,5 @@
 // Graphs that are drawn on the device: what is promised of them, and the same on every device.
-#include "tests/bench/large_graph.h"
+#include "bench/large_graph.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tests/bench/rode_ablation.h"
+#include "bench/rode_ablation.h"
 
 #include "core/random.h"
 #include "tests/support/cases.h"

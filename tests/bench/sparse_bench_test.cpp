@@ -1,10 +1,10 @@
 // What sparse_bench claims: that wrong results are found, and how numbers are compared.
 #include <cmath>
 
+#include "bench/export.h"
+#include "bench/measure.h"
+#include "bench/verify.h"
 #include "ops/scale_rows.h"
-#include "tests/bench/export.h"
-#include "tests/bench/measure.h"
-#include "tests/bench/verify.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 

@@ -1,5 +1,5 @@
 // Twins have the statistics of the matrices that they stand for.
-#include "tests/bench/twins.h"
+#include "bench/twins.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "tests/bench/experiments/experiment.h"
+#include "bench/experiments/experiment.h"
 #include "tests/support/devices.h"
 
 namespace rodeo::bench {

@@ -291,7 +291,7 @@ TEST_P(TrainRecorder, TheReportStandsAlone) {
   EXPECT_LT(page.find("<section class=\"result\"><p><b>"), page.find("<h2>"));
   EXPECT_NE(page.find("<tr class=\"changed\"><th scope=\"row\">report</th>"), std::string::npos);
   EXPECT_NE(page.find("<tr><th scope=\"row\">hidden</th><td>16</td>"), std::string::npos);
-  EXPECT_NE(page.find("rodeo_tests"), std::string::npos);  // the command line
+  EXPECT_NE(page.find("train_tests"), std::string::npos);  // the command line
 
   // Headline and matrix are of the same epoch, which is not the last one.
   const TrainSummary& summary = recorded.summary;

@@ -1,0 +1,260 @@
+/// sample_bench: milliseconds of one epoch of GraphSAGE on sampled mini-batches, and its parts. The epoch is
+/// timed as the trainer runs it: the next batch is sampled beside the training, which replays a CUDA graph;
+/// `wait` is the time of this epoch in which training waits for a batch. The parts are timed op by op, one
+/// after the other, with a wait for the device behind each. Before anything is timed, some batches of both
+/// ways are compared. Exit codes: 0; 2 for a bad option.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cxxopts.hpp>
+#include <map>
+
+#include "core/context.h"
+#include "core/kernel_timer.h"
+#include "core/launch_ranks.h"
+#include "core/memory_stats.h"
+#include "core/random.h"
+#include "core/rank_memory.h"
+#include "core/threads.h"
+#include "core/version.h"
+
+#include "bench/arguments.h"
+#include "bench/large_graph.h"
+#include "bench/sample_run.h"
+#include "datasets/neighbor_sampler.h"
+#include "datasets/synthetic.h"
+#include "models/sage.h"
+#include "ops/convert.h"
+#include "ops/dense.h"
+#include "ops/gather_rows.h"
+#include "ops/loss.h"
+#include "train/adam.h"
+#include "train/commands/run_on_ranks.h"
+#include "train/task/host_features.h"
+
+namespace rodeo::bench {
+namespace {
+
+/// Moves the features to the host, and counts which rows batches read: returns what `describe` says.
+std::string move_features(const SampleSettings& s, SampleData& data) {
+  const Tensor x = page_locked_of_host(data.x.shape(), data.x.dtype(), s.device, s.ranks);
+  if (ranks_of_host(s.ranks).rank == 0) x.copy_from(data.x);
+  synchronize(s.device);
+  s.ranks.barrier();
+  data.x = x;
+  const MiniBatchTraining batches{.batches = MiniBatches(data.train, data.graph.rows(), s.batch, 0, s.device),
+                                  .sampler = NeighborSampler(data.graph, {s.fanout}),
+                                  .forward = {},
+                                  .batch_size = s.batch};
+  TrainOptions options;
+  options.feature_cache_mib = s.cache_mib;
+  HottestRows hottest = hottest_rows(data.x, batches, options);
+  const std::string text = describe(data.x, hottest, ranks_of_host(s.ranks).size);
+  data.cache = std::move(hottest.cache);
+  return text;
+}
+
+Tensor random_labels(std::int64_t nodes, std::int64_t classes, Device device) {
+  std::vector<std::int64_t> label(static_cast<std::size_t>(nodes));
+  Philox4 random{};
+  for (std::size_t i = 0; i < label.size(); ++i) {
+    if (i % 4 == 0) random = philox(3, 0, i / 4);
+    label[i] = static_cast<std::int64_t>(random.word[i % 4]) % classes;
+  }
+  return Tensor::from(label, device);
+}
+
+/// s.train: 0 for the number of the graph.
+SampleData make_data(SampleSettings& s) {
+  if (const auto large = large_graph(s.graph)) {
+    s.features = large->features, s.classes = large->classes;
+    s.train = std::clamp<std::int64_t>(s.train > 0 ? s.train : large->train, 1, large->nodes);
+    SampleData data{
+        .name = large->name, .graph = draw_graph(*large, s.device), .x = {}, .label = {}, .train = {}};
+    data.x = draw_features(*large, s.dtype, s.device);
+    data.label = random_labels(large->nodes, s.classes, s.device);
+    data.train = labelled_nodes(*large, 0, s.train);
+    return data;
+  }
+  SyntheticOptions preset = synthetic_preset(s.graph);
+  s.features = preset.features, s.classes = preset.classes;
+  preset.features = 1, preset.words = 0;  // random ones are made on the device
+  const Dataset made = synthesize(preset, s.device);
+  s.train = std::clamp<std::int64_t>(s.train > 0 ? s.train : 196'615, 1, made.num_nodes);
+  std::vector<std::int64_t> train;
+  for (std::int64_t i = 0; i < s.train; ++i) train.push_back(i * (made.num_nodes / s.train));
+  return {made.name, to_graph(made, s.device).adj,
+          uniform({made.num_nodes, s.features}, -1, 1, {1, 0}, DType::kF32, s.device).to(s.dtype),
+          random_labels(made.num_nodes, s.classes, s.device), Tensor::from(train)};
+}
+
+/// Prints the kernels of some batches, without a CUDA graph and with sampling beside them, by their time.
+void profile(const SampleSettings& s, const SampleData& data) {
+  SampleRun run(s, first_batches(s, data, 20));
+  KernelTimer timer(s.device, 1);
+  {
+    const ScopedKernelObserver observe(timer);
+    timer.begin_step(1);
+    run.loss(/*captured=*/false);
+  }
+  const auto batches = static_cast<double>(run.num_batches());
+  struct Sum {
+    double ms = 0, bytes = 0;
+    int calls = 0;
+  };
+  std::map<std::string, Sum> sums;
+  for (const KernelSpan& span : timer.spans()) {
+    Sum& sum = sums[span.gradient_of.empty() ? span.op : fmt::format("{} of {}", span.op, span.gradient_of)];
+    sum.ms += span.ms, sum.bytes += static_cast<double>(span.bytes), ++sum.calls;
+  }
+  std::vector<std::pair<std::string, Sum>> rows(sums.begin(), sums.end());
+  std::ranges::sort(rows, [](const auto& a, const auto& b) { return a.second.ms > b.second.ms; });
+  fmt::print("{:<40}{:>14}{:>12}{:>12}\n", "kernel", "ms a batch", "calls", "GB/s");
+  for (const auto& [name, sum] : rows)
+    fmt::print("{:<40}{:>14.4f}{:>12.1f}{:>12.0f}\n", name, sum.ms / batches,
+               static_cast<double>(sum.calls) / batches, sum.bytes / sum.ms * 1e-6);
+}
+
+DType dtype_named(const std::string& name) {
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16})
+    if (str(dtype) == name) return dtype;
+  fail("--dtype: f32, bf16 or f16, got ", name);
+}
+
+std::vector<double> over_ranks(const Communicator& ranks, const std::vector<double>& own,
+                               Reduction reduction) {
+  const Tensor all = Tensor::from(own);
+  ranks.all_reduce(all, reduction);
+  return all.to_vector<double>();
+}
+
+cxxopts::Options describe_options() {
+  cxxopts::Options options("sample_bench", "Times epochs of GraphSAGE on sampled mini-batches.\n");
+  auto add = options.add_options();
+  const auto text = [](const char* initial) { return cxxopts::value<std::string>()->default_value(initial); };
+  const auto number = [](const char* initial) {
+    return cxxopts::value<std::int64_t>()->default_value(initial);
+  };
+  add("graph",
+      "Synthetic graph: " + synthetic_preset_names() +
+          "; papers100M, or papers100M/N for an N-th of it, drawn on the device",
+      text("products"), "NAME");
+  add("batch", "Target nodes of a batch, for each rank", number("1024"), "N");
+  add("fanout", "Edges of a node, hop by hop",
+      cxxopts::value<std::vector<std::int64_t>>()->default_value("15,10,5"), "LIST");
+  add("hidden", "Hidden width", number("256"), "N");
+  add("train", "Training nodes; 0: 196615, or those of papers100M", number("0"), "N");
+  add("epochs", "Timed epochs; the median is reported", number("3"), "N");
+  add("dtype", "f32, bf16 or f16", text("f32"), "NAME");
+  add("features-on", "device, or host: page-locked memory, and the rows that are read most on the device",
+      text("device"), "NAME");
+  add("feature-cache", "MiB of the device for these rows; -1: half of what is free", number("-1"), "MIB");
+  add("tf32", "f32 matrix products round their inputs to TF32");
+  add("profile", "Print the kernels of 20 batches by their time");
+  add("device", "auto, cpu, cuda or cuda:i", text("auto"), "NAME");
+  add("gpus", "Numbers of GPUs, e.g. 1,2,4: one run on each", cxxopts::value<std::vector<int>>(), "LIST");
+  add("ranks", "The same with processes on --device cpu", cxxopts::value<std::vector<int>>(), "LIST");
+  add("h,help", "Print this help");
+  return options;
+}
+
+SampleSettings settings_of(const cxxopts::ParseResult& parsed, const Communicator& ranks) {
+  SampleSettings s{
+      .graph = parsed["graph"].as<std::string>(),
+      .batch = parsed["batch"].as<std::int64_t>(),
+      .hidden = parsed["hidden"].as<std::int64_t>(),
+      .train = parsed["train"].as<std::int64_t>(),
+      .fanout = parsed["fanout"].as<std::vector<std::int64_t>>(),
+      .epochs = static_cast<int>(parsed["epochs"].as<std::int64_t>()),
+      .device = parse_device(parsed["device"].as<std::string>()),
+      .dtype = dtype_named(parsed["dtype"].as<std::string>()),
+      .on_host = parse_name<FeaturesOn>("--features-on", parsed["features-on"].as<std::string>()) ==
+                 FeaturesOn::kHost,
+      .cache_mib = parsed["feature-cache"].as<std::int64_t>()};
+  const std::string features_on = parsed["features-on"].as<std::string>();
+  check(features_on == "device" || features_on == "host", "--features-on must be device or host, got '",
+        features_on, "'");
+  set_allow_tf32(parsed.count("tf32") > 0);
+  s.ranks = ranks;
+  s.batch *= ranks.size();
+  if (ranks.size() > 1 && s.device.is_cuda()) s.device = ranks.gpu();
+  return s;
+}
+
+void measure(SampleSettings s, bool profiles) {
+  const Communicator& ranks = s.ranks;
+  SampleData data = make_data(s);
+  const std::string place = s.on_host ? move_features(s, data) : "on the device";
+
+  verify_batches(s, data);
+  SampleRun bench(s, data);
+  const std::vector<EpochReport> epochs = bench.train(s.epochs + 2);
+  std::vector<std::pair<double, double>> ms;
+  for (int e = 1; e <= s.epochs; ++e) {
+    const EpochReport& epoch = epochs[static_cast<std::size_t>(e)];
+    const std::vector<double> slowest =
+        over_ranks(ranks, {epoch.ms, epoch.batches->wait_ms}, Reduction::kMax);
+    ms.emplace_back(slowest[0], slowest[1]);
+  }
+  std::ranges::sort(ms);
+  const BatchTotals& parts = *epochs.back().batches;  // edges and nodes are of all ranks
+  const std::vector<double> most = over_ranks(
+      ranks,
+      {parts.sample_ms, parts.gather_ms, parts.train_ms, static_cast<double>(memory_stats(s.device).peak)},
+      Reduction::kMax);
+  fmt::print("sample_bench, rodeo {} ({}), {}\n", RODEO_VERSION, RODEO_COMMIT, describe(s.device));
+  fmt::print("features {}\n", place);
+  fmt::print("{:<16}{:>6}{:>8}{:>8}{:>10}{:>10}{:>10}{:>10}{:>12}{:>12}{:>12}{:>12}{:>10}\n", "graph",
+             "ranks", "batch", "hidden", "batches", "edges, M", "inputs, M", "epoch, ms", "sample, ms",
+             "gather, ms", "train, ms", "wait, ms", "peak, GiB");
+  fmt::print(
+      "{:<16}{:>6}{:>8}{:>8}{:>10}{:>10.1f}{:>10.1f}{:>10.1f}{:>12.1f}{:>12.1f}{:>12.1f}{:>12.1f}{:>10.2f}\n",
+      data.name, ranks.size(), s.batch, s.hidden, bench.num_batches(),
+      static_cast<double>(parts.edges) * 1e-6, static_cast<double>(parts.nodes) * 1e-6,
+      ms[ms.size() / 2].first, most[0], most[1], most[2], ms[ms.size() / 2].second, most[3] / (1 << 30));
+  if (profiles) profile(s, data);
+}
+
+/// Runs this program once for each number of ranks. Returns the exit code of the first run that failed.
+int run_on(const std::vector<int>& numbers, bool on_gpus, int argc, const char* const* argv) {
+  const std::vector<std::string> base = arguments_without(argc, argv, {"--gpus", "--ranks"});
+  for (const int ranks : numbers) {
+    std::vector<std::string> command = base;
+    if (ranks > 1) command.insert(command.end(), {on_gpus ? "--gpus" : "--ranks", str(ranks)});
+    std::fflush(stdout);
+    if (const int code = launch_ranks(ranks, command); code != 0) return code;
+  }
+  return 0;
+}
+
+int run(int argc, const char* const* argv, const Communicator& ranks) {
+  cxxopts::Options options = describe_options();
+  const cxxopts::ParseResult parsed = options.parse(argc, argv);
+  if (parsed.count("help")) return std::fputs(options.help().c_str(), stdout), 0;
+  const bool on_gpus = parsed.count("gpus") > 0;
+  check(!on_gpus || parsed.count("ranks") == 0,
+        "--gpus and --ranks both say how many ranks to start: leave one out");
+  const std::string device = parsed["device"].as<std::string>();
+  check(parsed.count("ranks") == 0 || device == "cpu", "--ranks needs --device cpu, got ", device);
+  check(!on_gpus || device == "auto" || device == "cuda", "--gpus needs --device cuda, got ", device);
+  if (const char* const option = on_gpus ? "gpus" : "ranks"; parsed.count(option) > 0) {
+    const auto numbers = parsed[option].as<std::vector<int>>();
+    if (!started_as_rank()) return run_on(numbers, on_gpus, argc, argv);
+    check(numbers[0] == ranks.size(), "the launcher started ", ranks.size(), " ranks, the options ask for ",
+          numbers[0]);
+  }
+  measure(settings_of(parsed, ranks), parsed.count("profile") > 0);
+  return 0;
+}
+
+}  // namespace
+}  // namespace rodeo::bench
+
+int main(int argc, char** argv) {
+  rodeo::configure_threads(argv);
+  using namespace rodeo;
+  int code = 0;
+  const int own = run_command_on_ranks(
+      "sample_bench", [&](const Communicator& ranks) { code = bench::run(argc, argv, ranks); });
+  return own != 0 ? own : code;
+}

@@ -1,0 +1,81 @@
+#include "bench/sample_run.h"
+
+#include <algorithm>
+
+#include "train/classification.h"
+#include "train/sampled_steps.h"
+
+namespace rodeo::bench {
+namespace {
+
+/// Training alone is timed: the evaluation after the last epoch computes nothing.
+class WithoutMetrics : public Classification {
+ public:
+  using Classification::Classification;
+  Tensor metrics(const Tensor& predictions) const override {
+    return Tensor::zeros({3, 2}, DType::kF64, predictions.device());
+  }
+};
+
+std::shared_ptr<StepSource> steps(const SampleSettings& s, const SampleData& data) {
+  const NeighborSampler sampler(data.graph, {s.fanout});
+  const BatchFraction own = cut_batch(s.batch, s.ranks.rank(), s.ranks.size());
+  return std::make_shared<SampledSteps>(
+      std::make_unique<NodeBatchSampler>(MiniBatches(data.train, data.graph.rows(), s.batch, 0, s.device),
+                                         s.batch, sampler, s.ranks),
+      s.device, SampledStepsOptions{.x = data.x, .padded_targets = own.end - own.begin, .sampler = &sampler});
+}
+
+}  // namespace
+
+SampleRun::SampleRun(const SampleSettings& s, const SampleData& data)
+    : device_(s.device),
+      model_({.in = s.features,
+              .hidden = s.hidden,
+              .classes = s.classes,
+              .layers = static_cast<int>(s.fanout.size()),
+              .input_dropout = 0},
+             Random(0), s.device) {
+  const Tensor train = data.train.to(s.device);
+  parts_ = {.forward =
+                [this, x = data.x, cache = data.cache](const StepInput& in) {
+                  if (!in.batch) return Variable(Tensor::zeros({1, 1}, DType::kF32, device_));
+                  std::vector<Adjacency> blocks;
+                  for (const Block& block : in.batch->blocks) blocks.push_back(block.adj);
+                  return model_.forward(blocks, Features(PendingRows{x, in.batch->inputs(), cache}));
+                },
+            .criterion = std::make_shared<WithoutMetrics>(data.label, Split{train, train, train}, s.classes),
+            .source = steps(s, data)};
+  if (s.ranks.size() > 1) parts_.exchange = Exchange(s.ranks);
+}
+
+std::vector<EpochReport> SampleRun::train(int epochs) {
+  std::vector<EpochReport> reports;
+  Trainer trainer(model_, parts_, {{model_.parameters(), {.lr = 0.003}}},
+                  {.epochs = epochs, .eval_every = epochs, .warmup_epochs = 1, .profile_every = 2 * epochs});
+  trainer.fit([&](const EpochReport& report) { reports.push_back(report); });
+  return reports;
+}
+
+double SampleRun::loss(bool captured) {
+  double loss = 0;
+  Trainer trainer(model_, parts_, {{model_.parameters(), {.lr = 0.003}}},
+                  {.epochs = 1, .profile_every = 0, .cuda_graph = captured});
+  trainer.fit([&](const EpochReport& report) { loss = report.loss; });
+  return loss;
+}
+
+SampleData first_batches(const SampleSettings& s, SampleData data, std::int64_t count) {
+  data.train = data.train.slice(0, std::min(data.train.numel(), count * s.batch));
+  return data;
+}
+
+void verify_batches(const SampleSettings& s, const SampleData& data) {
+  constexpr int kBatches = 6;
+  const SampleData some = first_batches(s, data, kBatches);
+  const double captured = SampleRun(s, some).loss(true), op_by_op = SampleRun(s, some).loss(false);
+  check(captured == op_by_op, "the loss of ", kBatches, " batches is ", captured, " with a CUDA graph, and ",
+        op_by_op, " without");
+}
+
+}  // namespace rodeo::bench
