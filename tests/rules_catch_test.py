@@ -8,7 +8,8 @@ import rules_test
 
 # A tree that breaks no rule, and uses every exception.
 GOOD = {
-    "core/tensor.h": "#pragma once\n",
+    "core/tensor.h": "#pragma once\n#include <vector>\n",
+    "models/rows.h": '#pragma once\n#include "core/tensor.h"\nstd::vector<int> rows();\n',
     "core/tensor.cpp": '#include "core/tensor.h"\n\n#include "core/host/loops.h"\n',
     "core/host/loops.h": "#pragma once\n",
     "core/cuda/launch.cuh": "#pragma once\n#include <cuda_runtime.h>\n",
@@ -60,6 +61,8 @@ VIOLATIONS = [
     ("pragma once", "ops/guardless.h", {"ops/guardless.h": "int x;\n"}),
     ("pragma once", "tests/guardless.h", {"tests/guardless.h": "int x;\n"}),
     ("test suite", "tests/ops/a_test.cpp", {"tests/ops/a_test.cpp": "TEST(Softplus, Zero) {}\n"}),
+    ("standard header", "models/rows.cpp", {"models/rows.cpp": "// std::any\nstd::vector<int> x;\n"}),
+    ("standard header", "ops/list.h", {"ops/list.h": "#pragma once\n#include <span>\nstd::function<void()> f(std::span<int> x);\n"}),
     ("blanks", "models/blank.cpp", {"models/blank.cpp": "int x; \n"}),
     ("blanks", "models/tab.cpp", {"models/tab.cpp": "\tint x;\n"}),
     ("length", "models/long.cpp", {"models/long.cpp": "int x;\n" * 401}),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the rules of the source tree: who may include whom, include cycles, the form and length of a file.
+"""Checks the rules of the source tree: who may include whom, include cycles, missing standard headers, the form and length of a file.
 
     tests/rules_test.py ROOT
 
@@ -73,6 +73,47 @@ LIBRARIES = [
     (r"cblas\.h", ["ops/cpu"]),
     (r"cxxopts\.hpp", ["datasets/commands", "train/commands"]),
 ]
+
+# Names of the standard library and their headers. Precompiled headers hide it where an #include is missing.
+STANDARD = {header: re.compile(rf"\bstd::(?:{names})\b") for header, names in {
+    "algorithm": r"ranges::(?:sort|find|copy|fill|min|max|transform|equal|any_of|all_of|none_of|count|reverse|lower_bound|upper_bound)"
+                 r"|sort|stable_sort|nth_element|partial_sort|lower_bound|upper_bound|any_of|all_of|none_of|copy_n|fill_n|transform"
+                 r"|min_element|max_element|clamp|unique|remove_if|find_if|count_if|equal_range|is_sorted",
+    "any": "any|any_cast",
+    "array": "array",
+    "atomic": r"atomic\w*",
+    "bit": "bit_cast|popcount|bit_width|bit_ceil|countr_zero",
+    "charconv": "from_chars|to_chars",
+    "chrono": r"chrono::\w+",
+    "cmath": "sqrt|exp|log|pow|isnan|isfinite|isinf|nanf|fabs|ceil|floor|lround|tanh",
+    "condition_variable": "condition_variable",
+    "cstdint": "u?int(?:8|16|32|64)_t",
+    "cstring": "mem(?:cpy|set|cmp|move)|strlen|strerror",
+    "deque": "deque",
+    "filesystem": r"filesystem::\w+",
+    "fstream": "[io]?fstream",
+    "functional": "function",
+    "future": "future|async|promise",
+    "iostream": "cout|cerr|clog",
+    "limits": "numeric_limits",
+    "map": "map",
+    "memory": "(?:unique|shared|weak)_ptr|make_(?:unique|shared)",
+    "mutex": "mutex|lock_guard|unique_lock|scoped_lock|once_flag|call_once",
+    "numeric": "accumulate|iota|reduce|partial_sum|exclusive_scan|inclusive_scan",
+    "optional": "optional|nullopt",
+    "set": "set",
+    "span": "span",
+    "sstream": "[io]?stringstream",
+    "string": "string|to_string|getline",
+    "string_view": "string_view",
+    "thread": "thread|this_thread",
+    "tuple": "tuple|tie|make_tuple",
+    "typeindex": "type_index",
+    "unordered_map": "unordered_map",
+    "unordered_set": "unordered_set",
+    "variant": "variant",
+    "vector": "vector",
+}.items()}
 
 MAX_LINES = 400
 SOURCES = (".h", ".cuh", ".cpp", ".cu")
@@ -152,6 +193,22 @@ def rules_of_a_library(path, header):
             yield "libraries", f"only {' and '.join(folders)} may include <{header}>"
 
 
+def standard_names(path, texts, includes):
+    """Names of the standard library whose header neither the file nor one of our headers that it includes has."""
+    headers, seen, queue = set(), set(), [path]
+    while queue:
+        file = queue.pop()
+        if file not in seen:
+            seen.add(file)
+            headers.update(header for mark, header in INCLUDE.findall(texts[file]) if mark == "<")
+            queue += includes[file]
+    code = re.sub(r"//.*", "", texts[path])
+    for header, names in STANDARD.items():
+        found = names.search(code)
+        if found and header not in headers:
+            yield "standard header", f"{found[0]} needs #include <{header}>"
+
+
 def module_of(path):
     return os.path.splitext(path)[0]
 
@@ -211,6 +268,9 @@ def check_tree(root):
                 found += rules_of_a_library(path, header)
         includes[path] = quoted & texts.keys()
         broken += [(path, rule, sentence) for rule, sentence in found]
+    for path in texts:
+        if layer_of(path) in LAYERS:
+            broken += [(path, rule, sentence) for rule, sentence in standard_names(path, texts, includes)]
     return broken + list(check_cycles(includes))
 
 
