@@ -41,7 +41,7 @@ bench: build
 	@$(BUILD)/bin/sparse_bench
 
 tidy:
-	@scripts/tidy.sh --build $(BUILD)
+	@scripts/tidy.sh
 
 format:
 	@find core ops layers models datasets train python bench tests examples \( -name '*.h' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.cu' \) -print0 | xargs -0 clang-format -i

@@ -2,18 +2,19 @@
 # Runs clang-tidy (.clang-tidy) on host sources of the library.
 #   scripts/tidy.sh [--build FOLDER] [--most N] [--all | --sample | FILE...]
 # Default: the sources that differ from origin/main, and those beside a header that differs. --sample takes the first source of
-# each room, --most the first N files. FOLDER (build) is a configured build; sources that it does not compile are left out.
+# each room, --most the first N files. FOLDER is a configured build without precompiled headers; by default build-tidy, which is
+# configured here. Sources that it does not compile are left out.
 # Exit code 77: clang-tidy 14 is missing. Other versions have other checks.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-build=build most=1000 which=changed files=()
+build=build-tidy most=1000 which=changed files=()
 while (($# > 0)); do
   case $1 in
     --build) build=${2:?--build needs a folder}; shift 2 ;;
     --most) most=${2:?--most needs a number}; shift 2 ;;
     --all) which=all; shift ;;
     --sample) which=sample; shift ;;
-    --help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit ;;
+    --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit ;;
     -*) echo "tidy.sh: unknown option '$1'" >&2; exit 2 ;;
     *) which=named files+=("$1"); shift ;;
   esac
@@ -23,6 +24,7 @@ tidy=$(command -v clang-tidy-14 || command -v clang-tidy || true)
 version=$("$tidy" --version)
 [[ $version =~ version\ 14\. ]] || { echo "skipped: needs clang-tidy 14, found: $(grep -o 'version .*' <<<"$version")"; exit 77; }
 database=$build/compile_commands.json
+[ "$build" != build-tidy ] || cmake -S . -B build-tidy -G Ninja -DRODEO_PCH=OFF >/dev/null  # clang-tidy cannot read those of g++
 [ -f "$database" ] || { echo "tidy.sh: no $database: configure first, or name the build folder with --build" >&2; exit 2; }
 
 sources() { find core ops layers models datasets train -name '*.cpp' | LC_ALL=C sort; }
