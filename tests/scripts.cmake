@@ -34,8 +34,7 @@ add_test(NAME Commands COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/commands_test.sh $
 file(GLOB fuzz_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/fuzz/*.cpp)
 add_executable(fuzz ${fuzz_sources} support/hdf5_checksums.cpp)
 target_include_directories(fuzz PRIVATE ${PROJECT_SOURCE_DIR})
-target_link_libraries(fuzz PRIVATE rodeo rodeo::hdf5 OpenMP::OpenMP_CXX)  # OpenMP: the flags of the precompiled headers
+target_link_libraries(fuzz PRIVATE rodeo rodeo::hdf5)
 rodeo_compile_options(fuzz)
-rodeo_reuse_precompiled(fuzz rodeo)
 add_dependencies(fuzz rodeo_h5_check)
 add_test(NAME Fuzz COMMAND fuzz all 12 1 ${PROJECT_BINARY_DIR})
