@@ -12,6 +12,7 @@
 #include "train/task/counted.h"
 #include "train/task/criteria.h"
 #include "train/task/model_registry.h"
+#include "train/task/trunk_model.h"
 
 namespace rodeo::bench {
 namespace {
@@ -118,7 +119,7 @@ NodeRun draw_run(const LargeGraph& graph, const TrainOptions& options, Device de
   NodeTask& task = run.task;
   set_sizes(task, graph);
   const auto nodes = equal_ranges(graph.nodes, ranks);
-  const ModelGraph share = draw_share(graph, traits_of(options).graph, nodes, device);
+  const ModelGraph share = draw_share(graph, conv_traits_of(options).graph, nodes, device);
   const std::int64_t first = nodes->first_row(), own = nodes->num_rows();
   task.x = Features(draw_features(graph, first, own, activation_dtype(options.precision), device));
   std::vector<std::int64_t> label(static_cast<std::size_t>(own));
@@ -132,7 +133,7 @@ NodeRun draw_run(const LargeGraph& graph, const TrainOptions& options, Device de
   if (ranks.size() > 1) task.partition = nodes;
   TrainOptions training = options;
   training.prune_rows = options.model == "gcn";
-  run.model = find_model(options.model).make(training, task, share);
+  run.model = make_model(training, task, share);
   run.model.adj = share.adj.is_sharded() ? share.adj.shard()->rows : share.adj;
   set_criterion(run, training);
   return run;

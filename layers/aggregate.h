@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "core/adjacency.h"
 #include "layers/bipartite.h"
 #include "layers/linear.h"
 #include "ops/spmm.h"
@@ -27,5 +28,25 @@ Variable aggregate_and_project(const Adjacency& adj, const Variable& weight, con
                                const Variable& w, Reduce reduce, SpmmOptions options);
 /// Whether it aggregates x itself, and not x W.
 bool aggregates_first(const Features& x, const Variable& w, Reduce reduce);
+
+/// What depends on a graph and a constant x alone, computed once. The key is the graph and the memory of x,
+/// which must not be modified.
+class KeptProduct {
+ public:
+  /// compute(x), or its result of the last call where adj and x are the same.
+  template <class Compute>
+  const Tensor& get(const Adjacency& adj, const Tensor& x, const Compute& compute) {
+    if (!(value_.defined() && adj_ == adj && x_.shares_memory_with(x))) {
+      value_ = compute(x);
+      adj_ = adj;
+      x_ = x;
+    }
+    return value_;
+  }
+
+ private:
+  Tensor value_, x_;
+  Adjacency adj_;
+};
 
 }  // namespace rodeo

@@ -13,23 +13,41 @@ Appnp::Appnp(const AppnpOptions& options) : options_(options) {
 }
 
 Variable Appnp::forward(const GcnGraph& graph, const Variable& x, RandomKey key, SpmmOptions spmm) const {
+  return convolve(graph, x, {.key = key, .spmm = spmm});
+}
+
+Variable Appnp::convolve(const ConvGraph& graph, Features features, const ConvCall& call) const {
+  check(!graph.is_block, "[appnp] several hops cannot read the block of one layer");
+  const Variable x = features.dense();
+  SpmmOptions spmm = call.spmm;
   spmm.reduce = Reduce::kSum;
   const bool drops = training() && options_.dropout > 0;
-  const std::int64_t edges = graph.adj.num_edges();
-  const Tensor ones = drops ? Tensor::full({edges, 1}, 1, x.dtype(), x.device()) : Tensor();
+  Tensor ones;
   Variable z = x;
   for (int hop = 0; hop < options_.hops; ++hop) {
-    GcnGraph kept = graph;
+    const bool last = hop + 1 == options_.hops;
+    ConvGraph kept = graph.whole && !last ? *graph.whole : graph;
     if (drops) {
-      RandomKey hop_key = key;  // one key, a different mask in every hop
+      RandomKey hop_key = call.key;  // one key, a different mask in every hop
       hop_key.seed += static_cast<std::uint64_t>(hop + 1) * 0xD1B54A32D192ED03u;
-      const Tensor own = edge_dropout(graph.adj, ones, options_.dropout, hop_key).reshape({edges});
+      const std::int64_t edges = kept.adj.num_edges();
+      if (!ones.defined() || ones.dim(0) != edges) ones = Tensor::full({edges, 1}, 1, x.dtype(), x.device());
+      const Tensor own = edge_dropout(kept.adj, ones, options_.dropout, hop_key).reshape({edges});
       kept.weight =
-          graph.weight.defined() ? scale_rows(graph.weight.reshape({edges, 1}), own).reshape({edges}) : own;
+          kept.weight.defined() ? scale_rows(kept.weight.reshape({edges, 1}), own).reshape({edges}) : own;
     }
-    z = linear_combination(1 - options_.alpha, propagate(kept, z, spmm), options_.alpha, x);
+    z = linear_combination(1 - options_.alpha, propagate(kept, z, spmm), options_.alpha,
+                           last ? destinations(graph, x).dense() : x);
   }
-  return z;
+  return apply(options_.hops == 0 ? destinations(graph, x).dense() : z, call.then);
 }
+
+const ConvKind kAppnp{
+    .name = "appnp",
+    .traits = {.graph = GraphInput::kGcnNorm, .random = true, .hops = true, .has_parameters = false},
+    .make = [](const ConvOptions& o, Random&, Device, DType) -> std::unique_ptr<Convolution> {
+      return std::make_unique<Appnp>(
+          AppnpOptions{.hops = o.hops, .alpha = o.alpha, .dropout = o.edge_dropout});
+    }};
 
 }  // namespace rodeo

@@ -8,6 +8,19 @@
 
 namespace rodeo {
 
+AttentionConvOptions attention_options(const ConvOptions& o) {
+  return {.in = o.in,
+          .out = o.out,
+          .heads = o.is_output ? o.out_heads : o.heads,
+          .merge = o.is_output ? HeadMerge::kMean : HeadMerge::kConcat,
+          .negative_slope = o.negative_slope,
+          .dropout = o.attention_dropout,
+          .bias = o.bias,
+          .form = o.form,
+          .sddmm = o.sddmm,
+          .edge_in = o.edge_in};
+}
+
 AttentionConv::AttentionConv(const char* name, const AttentionConvOptions& options)
     : name_(name), options_(options) {
   const auto& o = options;
@@ -58,6 +71,11 @@ void AttentionConv::check_inputs(const Adjacency& adj, const Features& x) const 
 
 void AttentionConv::check_inputs(const Adjacency& adj, const BipartiteFeatures& x) const {
   check_bipartite_features(name_, adj, x, options_.in, in_dst());
+}
+
+BipartiteFeatures AttentionConv::both_sides(const ConvGraph& graph, const Features& x) {
+  const Features sources(x.dense());
+  return {sources, destinations(graph, sources)};
 }
 
 AttentionOptions AttentionConv::attention_options(RandomKey key) const {

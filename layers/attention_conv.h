@@ -4,10 +4,8 @@
 #include "core/adjacency.h"
 #include "core/random.h"
 #include "layers/bipartite.h"
-#include "layers/module.h"
-#include "ops/attention.h"
+#include "layers/convolution.h"
 #include "ops/epilogue.h"
-#include "ops/features.h"
 
 namespace rodeo {
 
@@ -33,6 +31,9 @@ struct AttentionConvOptions {
   std::int64_t edge_in = 0;  // Gatv2Conv only: columns of edge features, which join the scores; 0: none
 };
 
+/// The options of a layer of a model.
+AttentionConvOptions attention_options(const ConvOptions& options);
+
 /// Base of the layers  Y_i = merge over heads of (sum over j of alpha_ij V_j) (+ residual) (+ b),  where
 /// alpha is the softmax of scores over the edges of row i. Glorot weights, zero biases.
 /// - adj: rows are destinations. No self loops are added: for the published layers pass
@@ -45,16 +46,19 @@ struct AttentionConvOptions {
 ///     adj [n_dst, n_src],  x_src [n_src, in],  x_dst [n_dst, in_dst]  ->  [n_dst, width()].
 ///   The residual is of x_dst. Throws Error for other shapes.
 /// - forward(adj, x, key, then) also applies epilogue() with `then` after the bias, in the same pass.
-class AttentionConv : public Module {
+class AttentionConv : public Convolution {
  public:
   /// Number of columns that forward returns.
-  std::int64_t width() const;
+  std::int64_t width() const override;
 
  protected:
   /// `name` is the prefix of error texts and must outlive the layer.
   AttentionConv(const char* name, const AttentionConvOptions& options);
   /// Registers the parameters of merge(). Call it after the layer's own weights are registered.
   void register_rest(Random& random, Device device, DType dtype);
+
+  /// Features of both kinds of nodes of a block or of selected rows.
+  static BipartiteFeatures both_sides(const ConvGraph& graph, const Features& x);
 
   /// options_.in_dst, or options_.in where that is 0.
   std::int64_t in_dst() const;

@@ -30,6 +30,11 @@ Variable DotGatConv::forward(const Adjacency& adj, const BipartiteFeatures& x, R
   return attend(adj, x, key, then);
 }
 
+Variable DotGatConv::convolve(const ConvGraph& graph, Features x, const ConvCall& call) const {
+  return graph.is_whole() ? forward(graph.adj, x.dense(), call.key, call.then)
+                          : forward(graph.adj, both_sides(graph, x), call.key, call.then);
+}
+
 Variable DotGatConv::attend(const Adjacency& adj, const BipartiteFeatures& x, RandomKey key,
                             const EpilogueOptions& then) const {
   // Scales the matrix, because it is smaller than the nodes and the edges.

@@ -18,6 +18,7 @@ class DotGatConv : public AttentionConv {
                    const EpilogueOptions& then = {}) const;
   Variable forward(const Adjacency& adj, const BipartiteFeatures& x, RandomKey key,
                    const EpilogueOptions& then = {}) const;
+  Variable convolve(const ConvGraph& graph, Features x, const ConvCall& call) const override;
 
  private:
   /// Inputs are checked.

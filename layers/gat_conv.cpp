@@ -39,4 +39,20 @@ Variable GatConv::forward(const Adjacency& adj, const BipartiteFeatures& x, Rand
       dst, then);
 }
 
+Variable GatConv::convolve(const ConvGraph& graph, Features x, const ConvCall& call) const {
+  return graph.is_whole() ? forward(graph.adj, x, call.key, call.then)
+                          : forward(graph.adj, both_sides(graph, x), call.key, call.then);
+}
+
+bool GatConv::can_be_padded(const ConvGraph&, const SpmmOptions&) const {
+  return options_.form != AttentionForm::kComposed;  // which reads arrays of the edges
+}
+
+const ConvKind kGat{.name = "gat",
+                    .traits = {.graph = GraphInput::kSelfLoops, .heads = true, .random = true},
+                    .make = [](const ConvOptions& o, Random& random, Device device,
+                               DType dtype) -> std::unique_ptr<Convolution> {
+                      return std::make_unique<GatConv>(attention_options(o), random, device, dtype);
+                    }};
+
 }  // namespace rodeo

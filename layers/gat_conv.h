@@ -17,11 +17,15 @@ class GatConv : public AttentionConv {
                    const EpilogueOptions& then = {}) const;
   Variable forward(const Adjacency& adj, const BipartiteFeatures& x, RandomKey key,
                    const EpilogueOptions& then = {}) const;
+  Variable convolve(const ConvGraph& graph, Features x, const ConvCall& call) const override;
+  bool can_be_padded(const ConvGraph& whole, const SpmmOptions& spmm) const override;
 
  private:
   Variable w_;              // [in, heads * out]  "lin.weight", or "lin_src.weight"; PyG's transposed
   Variable w_dst_;          // [in_dst, heads * out]  "lin_dst.weight"; undefined without in_dst
   Variable a_dst_, a_src_;  // [heads, out]  "att_dst", "att_src", PyG's [1, heads, out]
 };
+
+extern const ConvKind kGat;
 
 }  // namespace rodeo

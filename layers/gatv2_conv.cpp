@@ -36,8 +36,7 @@ Variable Gatv2Conv::forward(const Adjacency& adj, const Features& x, RandomKey k
 Variable Gatv2Conv::forward(const Adjacency& adj, const Features& x, const Variable& f, RandomKey key,
                             const EpilogueOptions& then) const {
   check_inputs(adj, x);
-  check(f.defined() && f.shape() == Shape{adj.num_edges(), options_.edge_in}, "[gatv2_conv] f must be [",
-        adj.num_edges(), ", ", options_.edge_in, "], got ", f.defined() ? f.shape() : Shape{});
+  check(f.defined(), "[gatv2_conv] f must be [", adj.num_edges(), ", ", options_.edge_in, "], got ", Shape{});
   const Features in = linear_input(x, w_dst_);
   return attend(adj, {in, in}, f, key, then);
 }
@@ -52,6 +51,8 @@ Variable Gatv2Conv::attend(const Adjacency& adj, const BipartiteFeatures& x, con
                            const EpilogueOptions& then) const {
   check(f.defined() || options_.edge_in == 0,
         "[gatv2_conv] the layer reads edge features: call forward(adj, x, f, key)");
+  check(!f.defined() || f.shape() == Shape{adj.num_edges(), options_.edge_in}, "[gatv2_conv] f must be [",
+        adj.num_edges(), ", ", options_.edge_in, "], got ", f.defined() ? f.shape() : Shape{});
   const auto affine = [&](const Features& in, const Variable& w, const Variable& c) {
     const Variable y = matmul(in, w);
     return reshape(c.defined() ? add_bias(y, c) : y, {in.dim(0), options_.heads, options_.out});
@@ -62,5 +63,24 @@ Variable Gatv2Conv::attend(const Adjacency& adj, const BipartiteFeatures& x, con
   const Variable score = head_dot(leaky_relu(sum, options_.negative_slope), a_);
   return merge(attention_from_scores(adj, score, q, attention_options(key)), x.dst, then);
 }
+
+Variable Gatv2Conv::convolve(const ConvGraph& graph, Features x, const ConvCall& call) const {
+  if (graph.is_whole()) {
+    check_inputs(graph.adj, x);
+    const Features in = linear_input(x, w_dst_);
+    return attend(graph.adj, {in, in}, graph.edge_attr, call.key, call.then);
+  }
+  const BipartiteFeatures both = both_sides(graph, x);
+  check_inputs(graph.adj, both);
+  return attend(graph.adj, both, graph.edge_attr, call.key, call.then);
+}
+
+const ConvKind kGatv2{
+    .name = "gatv2",
+    .traits = {.graph = GraphInput::kSelfLoops, .heads = true, .random = true, .edge_features = true},
+    .make = [](const ConvOptions& o, Random& random, Device device,
+               DType dtype) -> std::unique_ptr<Convolution> {
+      return std::make_unique<Gatv2Conv>(attention_options(o), random, device, dtype);
+    }};
 
 }  // namespace rodeo

@@ -25,6 +25,7 @@ class Gatv2Conv : public AttentionConv {
   /// Throws Error for another shape. The forms above throw Error if options.edge_in > 0.
   Variable forward(const Adjacency& adj, const Features& x, const Variable& f, RandomKey key,
                    const EpilogueOptions& then = {}) const;
+  Variable convolve(const ConvGraph& graph, Features x, const ConvCall& call) const override;
 
  private:
   /// Inputs are checked; linear_input() was called.
@@ -36,5 +37,7 @@ class Gatv2Conv : public AttentionConv {
   Variable w_edge_;  // [edge_in, heads * out]  "lin_edge.weight", PyG's transposed; undefined without edge_in
   Variable a_;       // [heads, out]       "att", PyG's [1, heads, out]
 };
+
+extern const ConvKind kGatv2;
 
 }  // namespace rodeo

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "layers/aggregate.h"
 #include "ops/dense.h"
 #include "ops/linear.h"
 
@@ -22,13 +21,34 @@ Variable GcnConv::forward(const GcnGraph& graph, const Features& x, const SpmmOp
 
 Variable GcnConv::forward(const GcnGraph& graph, Features x, const SpmmOptions& options,
                           const Fusion& fusion) const {
-  EpilogueOptions then = fusion.epilogue;
-  if (fusion.input == Fusion::Input::kPropagated) return linear(x, w_, b_, {.then = then});
-  const bool is_scaled = fusion.input == Fusion::Input::kScaled;
-  const auto scaled = [&](const Variable& h) { return is_scaled ? h : scale_rows(h, graph.scale); };
+  if (fusion.input == Fusion::Input::kPropagated) return linear(x, w_, b_, {.then = fusion.epilogue});
+  return multiply(graph, std::move(x), options, fusion.input == Fusion::Input::kScaled, fusion.epilogue);
+}
+
+Variable GcnConv::convolve(const ConvGraph& graph, Features x, const ConvCall& call) const {
+  if (graph.is_block)
+    return forward(GcnBlock{graph.adj, graph.weight, graph.col_scale, graph.row_scale}, x, call.spmm,
+                   call.then);
+  if (call.keeps_input && graph.is_whole() && !x.is_sparse() && !x.requires_grad()) {
+    const Tensor& kept = propagated_.get(graph.adj, x.dense().value(), [&](const Tensor& h) {
+      return propagate(GcnGraph{graph.adj, graph.weight, graph.row_scale}, h, call.spmm);
+    });
+    return linear(Features(kept), w_, b_, {.then = call.then});
+  }
+  return multiply(graph, std::move(x), call.spmm, call.is_scaled, call.then);
+}
+
+bool GcnConv::can_be_padded(const ConvGraph& whole, const SpmmOptions& spmm) const {
+  return sums_without_plan(Reduce::kSum, spmm) && !whole.weight.defined();
+}
+
+Variable GcnConv::multiply(const ConvGraph& by, Features x, const SpmmOptions& options, bool is_scaled,
+                           EpilogueOptions then) const {
+  const GcnGraph graph{by.adj, by.weight, by.row_scale};
+  const auto scaled = [&](const Variable& h) { return is_scaled ? h : scale_rows(h, by.col_scale); };
   then.pre_scale = graph.scale;
   if (x.is_sparse()) {
-    const Features h = is_scaled ? x : dropout(x, 0, {}, graph.scale);
+    const Features h = is_scaled ? x : dropout(x, 0, {}, by.col_scale);
     return epilogue(aggregate(graph, matmul(h, w_), options), b_, then, out_);
   }
   // A (X W) multiplies by A in forward and backward; (A X) W only in forward if X requires no gradient.
@@ -41,7 +61,7 @@ Variable GcnConv::forward(const GcnGraph& graph, Features x, const SpmmOptions& 
     return linear(sum, w_, b_, {.then = then});
   }
   const std::int64_t columns = padded_columns(out_, x.dtype(), x.device());
-  const EpilogueOptions first{.pre_scale = is_scaled ? Tensor() : graph.scale};
+  const EpilogueOptions first{.pre_scale = is_scaled ? Tensor() : by.col_scale};
   const Variable product = linear(x, w_, {}, {.then = first, .columns = columns});
   return epilogue(aggregate(graph, product, options), b_, then, out_);
 }
@@ -53,5 +73,12 @@ Variable GcnConv::forward(const GcnBlock& block, const Features& x, const SpmmOp
   if (in_ < out_) return linear(aggregate(block, x.dense(), options), w_, b_, {.then = then});
   return epilogue(aggregate(block, matmul(x, w_), options), b_, then);
 }
+
+const ConvKind kGcn{.name = "gcn",
+                    .traits = {.graph = GraphInput::kGcnNorm, .scaled_inputs = true},
+                    .make = [](const ConvOptions& o, Random& random, Device device,
+                               DType dtype) -> std::unique_ptr<Convolution> {
+                      return std::make_unique<GcnConv>(o.in, o.out, random, o.bias, device, dtype);
+                    }};
 
 }  // namespace rodeo

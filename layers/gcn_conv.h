@@ -1,16 +1,14 @@
 #pragma once
 
-#include "core/random.h"
-#include "layers/module.h"
+#include "layers/aggregate.h"
+#include "layers/convolution.h"
 #include "ops/epilogue.h"
-#include "ops/features.h"
-#include "ops/gcn_norm.h"
 
 namespace rodeo {
 
 /// Graph convolution: Y = D^-1/2 (A + I) D^-1/2 X W + b (Kipf & Welling, ICLR 2017).
 /// x [nodes, in] -> [nodes, out].   Glorot weights, zero bias.
-class GcnConv : public Module {
+class GcnConv : public Convolution {
  public:
   GcnConv(std::int64_t in, std::int64_t out, Random& random, bool bias = true, Device device = kCpu,
           DType dtype = DType::kF32);
@@ -35,10 +33,23 @@ class GcnConv : public Module {
   Variable forward(const GcnBlock& block, const Features& x, const SpmmOptions& options,
                    EpilogueOptions then) const;
 
+  /// With keeps_input, D^-1/2 (A + I) D^-1/2 X is computed once and kept while the graph and the memory of x
+  /// are the same: the layer is then only a matrix product. Results are equal up to rounding.
+  Variable convolve(const ConvGraph& graph, Features x, const ConvCall& call) const override;
+  std::int64_t width() const override { return out_; }
+  bool can_be_padded(const ConvGraph& whole, const SpmmOptions& spmm) const override;
+
  private:
+  /// On a whole graph or selected rows.
+  Variable multiply(const ConvGraph& graph, Features x, const SpmmOptions& options, bool is_scaled,
+                    EpilogueOptions then) const;
+
   std::int64_t in_, out_;
   Variable w_;  // [in, out]  "lin.weight", PyG's transposed
   Variable b_;  // [out]      "bias"; undefined without bias
+  mutable KeptProduct propagated_;
 };
+
+extern const ConvKind kGcn;
 
 }  // namespace rodeo

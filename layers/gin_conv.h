@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "layers/convolution.h"
 #include "layers/sequential.h"
 #include "ops/spmm.h"
 
@@ -13,7 +14,11 @@ struct GinConvOptions {
 };
 
 /// What GinConv and GineConv have in common: the network nn, and eps.
-class GinUpdate : public Module {
+class GinUpdate : public Convolution {
+ public:
+  /// Of the last Linear layer of nn; 0 without one.
+  std::int64_t width() const override;
+
  protected:
   /// Registers eps, then nn. `layer` begins error messages. Throws Error if nn is null.
   GinUpdate(const char* layer, std::unique_ptr<Sequential> nn, const GinConvOptions& options, Device device,
@@ -42,6 +47,17 @@ class GinConv : public GinUpdate {
   /// adj may also be a block of a mini-batch [n_dst, n_src] whose first n_dst sources are its destinations:
   /// x [n_src, n] -> [n_dst, ...].
   Variable forward(const Adjacency& adj, const Features& x, SpmmOptions spmm = {}) const;
+  Variable convolve(const ConvGraph& graph, Features x, const ConvCall& call) const override;
+
+ private:
+  Variable update(const ConvGraph& graph, const Features& x, SpmmOptions spmm) const;
 };
+
+/// The network of a model's layers: Linear, BatchNorm, ReLU, Linear and, with ends_with_relu, ReLU.
+std::unique_ptr<Sequential> gin_network(const ConvOptions& options, Random& random, Device device,
+                                        DType dtype);
+
+/// GinConv, or GineConv (layers/gine_conv.h) where edge_in > 0.
+extern const ConvKind kGin;
 
 }  // namespace rodeo

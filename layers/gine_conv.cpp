@@ -18,13 +18,35 @@ GineConv::GineConv(std::unique_ptr<Sequential> nn, std::int64_t in, std::int64_t
 }
 
 Variable GineConv::forward(const Adjacency& adj, const Variable& x, const Variable& f) const {
-  check_node_features("gine_conv", adj, Features(x), in_);
+  return update(ConvGraph(adj, f), x);
+}
+
+Variable GineConv::convolve(const ConvGraph& graph, Features x, const ConvCall& call) const {
+  return apply(update(graph, x.dense()), call.then);
+}
+
+Variable GineConv::update(const ConvGraph& graph, const Variable& x) const {
+  const Adjacency& adj = graph.adj;
+  const Variable& f = graph.edge_attr;
+  check_block_features("gine_conv", adj, Features(x), in_);
   check(f.defined() && f.shape() == Shape{adj.num_edges(), edge_in_}, "[gine_conv] f must be [",
         adj.num_edges(), ", ", edge_in_, "], got ", f.defined() ? f.shape() : Shape{});
   // kAdd of zero rows: x_j at every edge.
   const Variable zero(Tensor::zeros({adj.rows(), in_}, x.dtype(), x.device()));
   const Variable message = relu(add(sddmm(adj, zero, x, SddmmOp::kAdd), lin_->forward(f)));
-  return nn().forward(add_own(x, edge_sum(adj, message)));
+  return nn().forward(add_own(destinations(graph, x).dense(), edge_sum(adj, message)));
 }
+
+const ConvKind kGin{.name = "gin",
+                    .traits = {.edge_features = true, .batch_norm = true},
+                    .make = [](const ConvOptions& o, Random& random, Device device,
+                               DType dtype) -> std::unique_ptr<Convolution> {
+                      auto nn = gin_network(o, random, device, dtype);
+                      const GinConvOptions options{.train_eps = o.train_eps};
+                      if (o.edge_in == 0)
+                        return std::make_unique<GinConv>(std::move(nn), options, device, dtype);
+                      return std::make_unique<GineConv>(std::move(nn), o.in, o.edge_in, random, options,
+                                                        device, dtype);
+                    }};
 
 }  // namespace rodeo

@@ -18,9 +18,13 @@ class GineConv : public GinUpdate {
   /// Throws Error if nn is null or a size is below 1.
   GineConv(std::unique_ptr<Sequential> nn, std::int64_t in, std::int64_t edge_in, Random& random,
            const GinConvOptions& options = {}, Device device = kCpu, DType dtype = DType::kF32);
+  /// adj may also be a block of a mini-batch, as in GinConv.
   Variable forward(const Adjacency& adj, const Variable& x, const Variable& f) const;
+  Variable convolve(const ConvGraph& graph, Features x, const ConvCall& call) const override;
 
  private:
+  Variable update(const ConvGraph& graph, const Variable& x) const;
+
   std::int64_t in_, edge_in_;
   std::unique_ptr<Linear> lin_;
 };

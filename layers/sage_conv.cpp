@@ -11,7 +11,7 @@
 namespace rodeo {
 namespace {
 
-/// bias may be undefined.
+/// `bias` may be undefined.
 Variable finish(Variable y, const Variable& bias, const EpilogueOptions& then) {
   const bool plain = then.activation == Activation::kNone && then.dropout == 0;
   return plain && !bias.defined() ? y : epilogue(std::move(y), bias, then);
@@ -64,5 +64,25 @@ Variable SageConv::combine(const Adjacency& adj, const BipartiteFeatures& x, con
   if (!options_.normalize) return finish(y, neighbours_.bias(), then);
   return finish(l2_normalize(finish(y, neighbours_.bias(), {})), {}, then);
 }
+
+Variable SageConv::convolve(const ConvGraph& graph, Features x, const ConvCall& call) const {
+  if (!graph.selected.defined()) return forward(graph.adj, x, call.spmm, call.then);
+  check_block_features("sage_conv", graph.adj, x, options_.in);
+  const Features sources(x.dense());
+  return combine(graph.adj, {sources, destinations(graph, sources)}, call.spmm, call.then);
+}
+
+bool SageConv::can_be_padded(const ConvGraph&, const SpmmOptions& spmm) const {
+  return sums_without_plan(options_.aggr, spmm);
+}
+
+const ConvKind kSage{.name = "sage",
+                     .traits = {},
+                     .make = [](const ConvOptions& o, Random& random, Device device,
+                                DType dtype) -> std::unique_ptr<Convolution> {
+                       return std::make_unique<SageConv>(
+                           SageConvOptions{.in = o.in, .out = o.out, .aggr = o.aggr, .bias = o.bias}, random,
+                           device, dtype);
+                     }};
 
 }  // namespace rodeo

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "layers/bipartite.h"
+#include "layers/convolution.h"
 #include "layers/linear.h"
 #include "ops/epilogue_types.h"
 #include "ops/spmm.h"
@@ -25,7 +26,7 @@ struct SageConvOptions {
 /// On a bipartite graph x_j is a source's and x_i a destination's row:
 ///   adj [n_dst, n_src],  x.src [n_src, in],  x.dst [n_dst, in_dst]  ->  [n_dst, out]
 /// Initial weights are those of Linear. Parameters: lin_l.weight, lin_l.bias, lin_r.weight.
-class SageConv : public Module {
+class SageConv : public Convolution {
  public:
   SageConv(const SageConvOptions& options, Random& random, Device device = kCpu, DType dtype = DType::kF32);
   /// Sum and mean run before or after the matrix product, whichever is narrower. Sparse x only with these.
@@ -37,6 +38,10 @@ class SageConv : public Module {
                    const EpilogueOptions& then = {}) const;
   /// x.dst may be undefined, Features(), without root_weight. Throws Error for shapes other than those above.
   Variable forward(const Adjacency& adj, const BipartiteFeatures& x, const SpmmOptions& spmm = {}) const;
+
+  Variable convolve(const ConvGraph& graph, Features x, const ConvCall& call) const override;
+  std::int64_t width() const override { return options_.out; }
+  bool can_be_padded(const ConvGraph& whole, const SpmmOptions& spmm) const override;
 
  private:
   std::int64_t in_dst() const { return options_.in_dst > 0 ? options_.in_dst : options_.in; }
@@ -52,5 +57,7 @@ class SageConv : public Module {
   Linear neighbours_;             // "lin_l"
   std::unique_ptr<Linear> root_;  // "lin_r"; null without root_weight
 };
+
+extern const ConvKind kSage;
 
 }  // namespace rodeo

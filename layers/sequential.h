@@ -75,6 +75,12 @@ class Sequential : public Module {
   }
   /// Step 0 if it is a Linear layer, else null: a layer may aggregate after its product.
   const Linear* first_linear() const { return steps_.empty() ? nullptr : steps_[0].linear_; }
+  /// The last step that is a Linear layer, or null.
+  const Linear* last_linear() const {
+    for (auto step = steps_.rbegin(); step != steps_.rend(); ++step)
+      if (step->linear_) return step->linear_;
+    return nullptr;
+  }
 
  private:
   std::vector<Step> steps_;

@@ -1,11 +1,9 @@
 #pragma once
 
-#include <memory>
 #include <optional>
-#include <vector>
 
 #include "layers/appnp.h"
-#include "layers/linear.h"
+#include "models/trunk.h"
 
 namespace rodeo {
 
@@ -22,26 +20,27 @@ struct AppnpModelOptions {
   SpmmOptions spmm = {};
 };
 
+inline constexpr TrunkPreset kPublishedAppnp{.name = "appnp"};
+
 /// The APPNP of Klicpera et al. (ICLR 2019): dropout, linear, ReLU, ... , dropout, linear, propagation.
-/// Returns logits.
-class AppnpModel : public Module {
+/// Returns logits. The graph is gcn_norm(adj).
+class AppnpModel : public Trunk {
  public:
   /// Throws Error for sizes below 1 and options that Appnp rejects. `random` draws the initial
   /// weights; a copy of it draws the dropout masks.
-  AppnpModel(const AppnpModelOptions& options, Random random, Device device = kCpu,
-             DType dtype = DType::kF32);
-
-  /// x [nodes, in] -> logits [nodes, classes].
-  Variable forward(const GcnGraph& graph, const Features& x);
-
-  /// The parameters of the first linear layer. The published weight decay applies only to these.
-  std::vector<Variable> first_layer_parameters() const { return layers_.front()->parameters(); }
-
- private:
-  AppnpModelOptions options_;
-  Random random_;
-  std::vector<std::unique_ptr<Linear>> layers_;  // "lin1", "lin2", ...
-  Appnp propagation_;
+  explicit AppnpModel(const AppnpModelOptions& o, Random random, Device device = kCpu,
+                      DType dtype = DType::kF32)
+      : Trunk({.in = o.in,
+               .hidden = o.hidden,
+               .classes = o.classes,
+               .layers = o.layers,
+               .dropout = o.dropout,
+               .input_dropout = o.input_dropout,
+               .conv = &kAppnp,
+               .preset = &kPublishedAppnp,
+               .layer = {.hops = o.hops, .alpha = o.alpha, .edge_dropout = o.edge_dropout},
+               .spmm = o.spmm},
+              random, device, dtype) {}
 };
 
 }  // namespace rodeo

@@ -4,9 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/adjacency.h"
 #include "core/error.h"
-#include "ops/features.h"
+#include "layers/convolution.h"
 
 namespace rodeo {
 
@@ -20,15 +19,16 @@ void check_sizes(std::string_view model, const Options& o) {
 }
 
 /// Throws Error unless the blocks of a mini-batch fit together, one for each layer, and x is [sources, in].
-inline void check_blocks(std::string_view model, const std::vector<Adjacency>& blocks, int layers,
+inline void check_blocks(std::string_view model, const std::vector<ConvGraph>& blocks, int layers,
                          const Features& x) {
   check(std::ssize(blocks) == layers, "[", model, "] ", layers, " layers need a block each, got ",
         blocks.size());
   std::int64_t sources = x.dim(0);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    check(blocks[i].cols() == sources && blocks[i].rows() <= sources, "[", model, "] block ", i, " is [",
-          blocks[i].rows(), ", ", blocks[i].cols(), "], but its input has ", sources, " rows");
-    sources = blocks[i].rows();
+    check(blocks[i].adj.cols() == sources && blocks[i].adj.rows() <= sources, "[", model, "] block ", i,
+          " is [", blocks[i].adj.rows(), ", ", blocks[i].adj.cols(), "], but its input has ", sources,
+          " rows");
+    sources = blocks[i].adj.rows();
   }
 }
 

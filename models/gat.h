@@ -1,11 +1,10 @@
 #pragma once
 
-#include <memory>
 #include <optional>
-#include <vector>
 
 #include "layers/gat_conv.h"
 #include "layers/gatv2_conv.h"
+#include "models/trunk.h"
 
 namespace rodeo {
 
@@ -26,31 +25,44 @@ struct GatOptions {
   std::int64_t edge_in = 0;                   // Gatv2Conv only: columns of edge features; 0: none
 };
 
+inline constexpr TrunkPreset kPublishedGat{
+    .name = "gat", .keys = TrunkKeys::kHidden, .parts = {.activation = TrunkActivation::kElu}};
+
 /// The GAT of Velickovic et al. (ICLR 2018): dropout, convolution, ELU, ... , dropout, convolution. Returns
-/// logits. With Gatv2Conv, the same model with the layers of Brody et al. (ICLR 2022).
-template <class Conv>
-class AttentionModel : public Module {
+/// logits. forward(graph, x) reads add_self_loops(adj).adj.
+class Gat : public Trunk {
  public:
   /// Throws Error for sizes below 1 or a dropout outside [0, 1). `random` draws the initial
   /// weights; a copy of it draws the dropout masks.
-  AttentionModel(const GatOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32);
+  explicit Gat(const GatOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32)
+      : Gat(&kGat, options, random, device, dtype) {}
 
-  /// adj must contain every self loop once: add_self_loops(adj).adj.   x [nodes, in] -> logits [nodes,
-  /// classes].
-  Variable forward(const Adjacency& adj, const Features& x) { return forward(adj, x, {}); }
-  /// With edge features f [edges, edge_in] in adj's edge order, which all layers read; undefined without
-  /// edge_in.
-  Variable forward(const Adjacency& adj, const Features& x, const Variable& f);
-
- private:
-  GatOptions options_;
-  Random random_;
-  std::vector<std::unique_ptr<Conv>> convs_;  // "conv1", "conv2", ...
+ protected:
+  Gat(const ConvKind* conv, const GatOptions& o, Random random, Device device, DType dtype)
+      : Trunk({.in = o.in,
+               .hidden = o.hidden,
+               .classes = o.classes,
+               .layers = o.layers,
+               .dropout = o.dropout,
+               .input_dropout = o.input_dropout,
+               .conv = conv,
+               .preset = &kPublishedGat,
+               .layer = {.edge_in = o.edge_in,
+                         .heads = o.heads,
+                         .out_heads = o.out_heads,
+                         .attention_dropout = o.attention_dropout,
+                         .negative_slope = o.negative_slope,
+                         .form = o.form,
+                         .sddmm = o.sddmm}},
+              random, device, dtype) {}
 };
 
-extern template class AttentionModel<GatConv>;
-extern template class AttentionModel<Gatv2Conv>;
-using Gat = AttentionModel<GatConv>;
-using Gatv2 = AttentionModel<Gatv2Conv>;
+/// The same model with the layers of Brody et al. (ICLR 2022). With edge_in, the graph has edge features:
+/// forward(ConvGraph(adj, f), x), which all layers read.
+class Gatv2 : public Gat {
+ public:
+  explicit Gatv2(const GatOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32)
+      : Gat(&kGatv2, options, random, device, dtype) {}
+};
 
 }  // namespace rodeo

@@ -1,12 +1,9 @@
 #pragma once
 
-#include <memory>
 #include <optional>
-#include <vector>
 
-#include "layers/gin_conv.h"
 #include "layers/gine_conv.h"
-#include "layers/linear.h"
+#include "models/trunk.h"
 
 namespace rodeo {
 
@@ -22,26 +19,28 @@ struct GinOptions {
   SpmmOptions spmm = {};
 };
 
+inline constexpr TrunkPreset kPublishedGin{.name = "gin", .parts = {.post_linear = true}};
+
 /// A graph isomorphism network (Xu et al., ICLR 2019) for node classification. Convolutions with the network
 /// Linear, BatchNorm, ReLU, Linear, ReLU, as in the paper's graph classifier, then a linear layer. Dropout
-/// before each of these. Returns logits.
-class Gin : public Module {
+/// before each of these. Returns logits. The graph is without self loops; with edge_in it has edge features:
+/// forward(ConvGraph(adj, f), x), and x is dense. Training mode needs at least 2 nodes.
+class Gin : public Trunk {
  public:
   /// Throws Error for sizes below 1 or a dropout outside [0, 1). `random` draws the initial
   /// weights; a copy of it draws the dropout masks.
-  Gin(const GinOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32);
-
-  /// x [nodes, in] -> logits [nodes, classes]. adj without self loops. Training mode needs at least 2 nodes.
-  Variable forward(const Adjacency& adj, const Features& x) { return forward(adj, x, {}); }
-  /// With edge features f [edges, edge_in] in adj's edge order; undefined without edge_in. x is dense then.
-  Variable forward(const Adjacency& adj, const Features& x, const Variable& f);
-
- private:
-  GinOptions options_;
-  Random random_;
-  std::vector<std::unique_ptr<GinConv>> convs_;        // "conv1", "conv2", ...
-  std::vector<std::unique_ptr<GineConv>> edge_convs_;  // instead of convs_ with edge_in
-  std::unique_ptr<Linear> classifier_;                 // "lin"
+  explicit Gin(const GinOptions& o, Random random, Device device = kCpu, DType dtype = DType::kF32)
+      : Trunk({.in = o.in,
+               .hidden = o.hidden,
+               .classes = o.classes,
+               .layers = o.layers,
+               .dropout = o.dropout,
+               .input_dropout = o.input_dropout,
+               .conv = &kGin,
+               .preset = &kPublishedGin,
+               .layer = {.edge_in = o.edge_in, .train_eps = o.train_eps},
+               .spmm = o.spmm},
+              random, device, dtype) {}
 };
 
 }  // namespace rodeo

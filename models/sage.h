@@ -1,10 +1,10 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "layers/sage_conv.h"
+#include "models/trunk.h"
 
 namespace rodeo {
 
@@ -19,37 +19,39 @@ struct SageOptions {
   SpmmOptions spmm = {};
 };
 
-/// GraphSAGE over the whole graph (Hamilton et al., NIPS 2017): dropout, convolution, ReLU, ... , dropout,
-/// convolution. Returns logits.
-class Sage : public Module {
+inline constexpr TrunkPreset kPublishedSage{.name = "sage", .on_blocks = true};
+
+/// GraphSAGE (Hamilton et al., NIPS 2017): dropout, convolution, ReLU, ... , dropout, convolution. Returns
+/// logits. Sparse x only with sum and mean. The graph is without self loops: a node's own features have
+/// separate weights.
+class Sage : public Trunk {
  public:
   /// Throws Error for sizes below 1 or a dropout outside [0, 1). `random` draws the initial
   /// weights; a copy of it draws the dropout masks.
-  Sage(const SageOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32);
+  explicit Sage(const SageOptions& o, Random random, Device device = kCpu, DType dtype = DType::kF32)
+      : Trunk({.in = o.in,
+               .hidden = o.hidden,
+               .classes = o.classes,
+               .layers = o.layers,
+               .dropout = o.dropout,
+               .input_dropout = o.input_dropout,
+               .conv = &kSage,
+               .preset = &kPublishedSage,
+               .layer = {.aggr = o.aggr},
+               .spmm = o.spmm},
+              random, device, dtype) {}
 
-  /// x [nodes, in] -> logits [nodes, classes]. Sparse x only with sum and mean. adj without self loops: a
-  /// node's own features have separate weights.
-  Variable forward(const Adjacency& adj, const Features& x);
-  /// The same over the blocks of a mini-batch (datasets/neighbor_sampler.h): one bipartite graph
-  /// [destinations, sources] a layer, whose first sources are its destinations. x [blocks[0].cols(), in] ->
-  /// logits [blocks.back().rows(), classes]. Throws Error unless there is a block for every layer and each
-  /// has as many sources as the one before has destinations.
-  Variable forward(const std::vector<Adjacency>& blocks, const Features& x);
-  /// One layer of forward() in evaluation mode, on a block: h [sources, columns] -> [destinations, columns].
-  /// Throws Error in training mode and for a layer outside [0, num_layers()).
-  Variable evaluate_layer(int layer, const Adjacency& block, const Features& h) const;
-  int num_layers() const { return options_.layers; }
-
- private:
-  /// Of blocks: every one is another graph, so there are no plans, and nothing is tuned for them.
-  SpmmOptions block_spmm() const;
-  /// block_of(i): the graph of layer i.
-  template <class BlockOf>
-  Variable run(const BlockOf& block_of, const Features& x, const SpmmOptions& spmm);
-
-  SageOptions options_;
-  Random random_;
-  std::vector<std::unique_ptr<SageConv>> convs_;  // "conv1", "conv2", ...
+  using Trunk::forward;
+  /// Over the blocks of a mini-batch: one bipartite graph [destinations, sources] a layer.
+  Variable forward(const std::vector<Adjacency>& blocks, const Features& x) {
+    std::vector<ConvGraph> graphs;
+    for (const Adjacency& block : blocks) graphs.emplace_back(GcnBlock{block, {}, {}, {}});
+    return forward(graphs, x);
+  }
+  /// One layer of forward() in evaluation mode, on a block.
+  Variable evaluate_layer(int layer, const Adjacency& block, const Features& h) {
+    return Trunk::evaluate_layer(layer, GcnBlock{block, {}, {}, {}}, h);
+  }
 };
 
 }  // namespace rodeo

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "layers/sg_conv.h"
+#include "models/trunk.h"
 
 namespace rodeo {
 
@@ -11,19 +12,22 @@ struct SgcOptions {
   SpmmOptions spmm = {};
 };
 
+inline constexpr TrunkPreset kPublishedSgc{.name = "sgc"};
+
 /// The SGC of Wu et al. (ICML 2019): logistic regression on S^K X. With dense X, S^K X is computed once and
-/// cached; with sparse X it is S^K (X W) in each call.
-class Sgc : public Module {
+/// kept; with sparse X it is S^K (X W) in each call. The graph is gcn_norm(adj).
+class Sgc : public Trunk {
  public:
   /// Throws Error for sizes below 1.
-  Sgc(const SgcOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32);
-
-  /// x [nodes, in] -> logits [nodes, classes]. The memory of x must not be modified (SgConv).
-  Variable forward(const GcnGraph& graph, const Features& x) const;
-
- private:
-  SgcOptions options_;
-  SgConv conv_;  // "conv1"
+  explicit Sgc(const SgcOptions& o, Random random, Device device = kCpu, DType dtype = DType::kF32)
+      : Trunk({.in = o.in,
+               .classes = o.classes,
+               .dropout = 0,
+               .conv = &kSgc,
+               .preset = &kPublishedSgc,
+               .layer = {.hops = o.hops},
+               .spmm = o.spmm},
+              random, device, dtype) {}
 };
 
 }  // namespace rodeo

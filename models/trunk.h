@@ -1,30 +1,18 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/enum_names.h"
-#include "layers/jumping_knowledge.h"
+#include "layers/convolution.h"
+#include "layers/gcn_conv.h"
+#include "layers/graph_pool.h"
 #include "layers/linear.h"
 #include "layers/norm.h"
-#include "ops/attention.h"
-#include "ops/epilogue.h"
-#include "ops/features.h"
-#include "ops/gcn_norm.h"
 
 namespace rodeo {
-
-/// The convolution of each layer of a Trunk.
-enum class TrunkConv { kGcn, kGat, kGatv2, kSage, kGin };
-template <>
-inline constexpr auto kEnumNames<TrunkConv> = enum_names<TrunkConv>({{TrunkConv::kGcn, "gcn"},
-                                                                     {TrunkConv::kGat, "gat"},
-                                                                     {TrunkConv::kGatv2, "gatv2"},
-                                                                     {TrunkConv::kSage, "sage"},
-                                                                     {TrunkConv::kGin, "gin"}});
 
 enum class TrunkNorm { kNone, kBatch, kLayer };
 template <>
@@ -56,109 +44,151 @@ struct TrunkParts {
   bool pre_linear_norm = false;  // their output has norm and activation, as that of hidden layers
   bool post_linear = false;      // a linear classifier; of the last layer, unless `jump` says otherwise
   TrunkActivation activation = TrunkActivation::kRelu;
-  bool bias = true;  // of the convolutions; kGin's are of its own network and stay
+  bool bias = true;  // of the convolutions; those of GIN are of its own network and stay
 
   bool has_classifier() const { return post_linear || jump != TrunkJump::kNone; }
+};
+
+/// When a model draws the key of a mask. Published models keep the random numbers that they always had.
+enum class TrunkKeys {
+  kEveryLayer,   // for each layer and convolution, in training and evaluation mode
+  kHidden,       // for each hidden layer, in both modes
+  kInTraining,   // for each hidden layer, in training mode
+  kWithDropout,  // the same, where a dropout is not 0
+};
+
+/// A published model as a trunk: its convolutions are conv1, conv2, ..., its first linear layers lin1, lin2,
+/// ...; what its layers can fuse or keep, they do.
+struct TrunkPreset {
+  std::string_view name;  // begins error texts
+  TrunkKeys keys = TrunkKeys::kInTraining;
+  TrunkParts parts = {};   // instead of TrunkOptions::parts
+  bool on_blocks = false;  // also the form of mini-batches
 };
 
 struct TrunkOptions {
   std::int64_t in = 0;
   std::int64_t hidden = 16;  // of a layer's output; with attention, of one head
   std::int64_t classes = 0;
-  int layers = 2;                            // convolutions
+  int layers = 2;                            // convolutions; of a kind with hops: linear layers before it
   double dropout = 0.5;                      // of the output of each hidden layer and pre-linear layer
   std::optional<double> input_dropout = {};  // of x; default: dropout
   std::vector<double> layer_dropout = {};    // of the output of each hidden layer; empty: dropout
-  TrunkConv conv = TrunkConv::kGcn;
+  const ConvKind* conv = &kGcn;
   TrunkParts parts = {};
-  // kGat and kGatv2
-  std::int64_t heads = 8, out_heads = 1;  // out_heads: of a last layer that returns logits, averaged
-  double attention_dropout = 0.6;
-  double negative_slope = 0.2;
-  AttentionForm form = AttentionForm::kAuto;  // kGat
-  SddmmOptions sddmm = {};                    // kGatv2, and kGat where it is composed
-  Reduce aggr = Reduce::kMean;                // kSage
-  bool train_eps = false;                     // kGin
-  SpmmOptions spmm = {};                      // kGcn, kSage, kGin
+  const TrunkPreset* preset = nullptr;  // null: the names below and no fusion over layers
+  ConvOptions layer = {};  // of all convolutions; in, out, is_output, hidden and bias are set by the trunk
+  std::optional<PoolKind> pool = {};  // for graphs: pooling, Linear, ReLU, dropout, Linear are the classifier
+  double pool_dropout = 0.5;
+  SpmmOptions spmm = {};
 };
 
-/// Layers of  dropout(activation(norm(conv(h) + linear(h))))  with optional parts: the models of Luo, Shi and
-/// Wu, "Classic GNNs are strong baselines" (NeurIPS 2024), and PyG's BasicGNN. Order: input dropout,
-/// pre-linear layers (the activation between two, dropout after each; with pre_linear_norm, norm and
-/// activation after each), convolutions, classifier. Without a classifier the last convolution returns
-/// logits, without norm, activation and dropout. The network of kGin's layers is Linear, BatchNorm, ReLU,
-/// Linear. Parameters, named as in PyG's BasicGNN: convs.<i>.*, norms.<i>.*, lin.*; also lins.<i>.*
-/// (residual) and pre.<i>.* and pre_norms.<i>.*.
+/// Layers of  dropout(activation(norm(conv(h) + linear(h))))  with optional parts: the published models, the
+/// models of Luo, Shi and Wu, "Classic GNNs are strong baselines" (NeurIPS 2024), and PyG's BasicGNN. Order:
+/// input dropout, pre-linear layers (the activation between two, dropout after each; with pre_linear_norm,
+/// norm and activation after each), convolutions, classifier. Without a classifier the last convolution
+/// returns logits, without norm, activation and dropout. Parameters, named as in PyG's BasicGNN: convs.<i>.*,
+/// norms.<i>.*, lin.*; also lins.<i>.* (residual) and pre.<i>.* and pre_norms.<i>.*; with a pool pool.*,
+/// lin1.* and lin2.* instead of lin.*.
 class Trunk : public Module {
  public:
   /// Throws Error for sizes below 1, a dropout outside [0, 1) and a layer_dropout that is not one for each
   /// hidden layer. `random` draws the initial weights; a copy of it draws the dropout masks.
   Trunk(const TrunkOptions& options, Random random, Device device = kCpu, DType dtype = DType::kF32);
 
-  /// x [nodes, in], dense or sparse -> logits [nodes, classes]. kGcn reads gcn_norm(adj); the others read
-  /// graph.adj alone: with self loops for attention, without for kSage and kGin.
-  Variable forward(const GcnGraph& graph, const Features& x);
-  /// The same over the blocks of a mini-batch (datasets/neighbor_sampler.h), one for each layer. kGcn reads
-  /// all of a block, the others block.adj alone: sampled edges of the graphs above.
+  /// x [nodes, in], dense or sparse -> logits [nodes, classes]. The graph is in the form of
+  /// ConvTraits::graph: gcn_norm(adj), add_self_loops(adj).adj, or adj; with edge features where edge_in > 0.
+  /// Layers that keep what depends on the graph and a constant x alone (a published GCN without input
+  /// dropout, SGC) do so while both are the same; the memory of x must not be modified.
+  Variable forward(const ConvGraph& graph, const Features& x);
+  /// Computes only the rows of `last`, which is select_destinations(graph, rows): [k, classes]. Equal up to
+  /// rounding, but for masks of the last layer. Batch normalisation of the last layer is over these rows.
+  Variable forward(const ConvGraph& graph, const Features& x, const ConvGraph& last);
+  /// The same over the blocks of a mini-batch (datasets/neighbor_sampler.h), one for each layer.
   ///   x [sources of blocks[0], in] -> logits [destinations of the last block, classes]
   /// Throws Error unless there is a block for every layer, and each has as many sources as the one before has
   /// destinations.
-  Variable forward(const std::vector<GcnBlock>& blocks, const Features& x);
+  Variable forward(const std::vector<ConvGraph>& blocks, const Features& x);
+  /// With a pool: the nodes and edges of a batch of graphs.   offsets i64 [graphs + 1] -> [graphs, classes]
+  /// Training mode with batch normalisation needs at least 2 nodes.
+  Variable forward(const ConvGraph& graph, const Features& x, const Tensor& offsets);
 
   /// forward() in evaluation mode, cut into parts that may run on some rows at a time. Throw Error in
   /// training mode.
   ///   x [rows, in] -> the input of layer 0: x, or the output of the pre-linear layers
   Variable evaluate_inputs(const Features& x);
   ///   h [sources, columns] -> the output of a layer: [destinations, columns]
-  Variable evaluate_layer(int layer, const GcnBlock& block, const Features& h);
+  Variable evaluate_layer(int layer, const ConvGraph& block, const Features& h);
   ///   outputs of all layers with reads_all_layers(), else at least the last, of the same rows -> logits
   Variable evaluate_outputs(const std::vector<Variable>& outputs) const;
   bool reads_all_layers() const {
     return options_.parts.jump != TrunkJump::kNone && options_.parts.jump != TrunkJump::kLast;
   }
-  int num_layers() const { return options_.layers; }
+  bool has_inputs() const { return !pre_.empty(); }            // evaluate_inputs() computes something
+  bool has_outputs() const { return classifier_ != nullptr; }  // so does evaluate_outputs()
+  int num_layers() const { return options_.layers; }           // convolutions
+  /// Whether the blocks of `whole` may be padded (datasets/padded_batch.h).
+  bool can_be_padded(const ConvGraph& whole) const;
+
+  /// The parameters of the first layer. The weight decay of some published models applies only to these.
+  std::vector<Variable> first_layer_parameters() const;
 
  private:
-  template <class Graph>
-  using Convolve = std::function<Variable(const Graph&, const Features&, RandomKey, const EpilogueOptions&)>;
+  /// Batch or layer normalisation, or none.
   struct Norm {
-    std::unique_ptr<Module> module;  // null without
-    std::function<Variable(const Variable&)> normalize;
+    std::unique_ptr<BatchNorm> batch;
+    std::unique_ptr<LayerNorm> layer;
+    Module* module() const;  // null without
+    Variable operator()(const Variable& x) const;
   };
   struct PreLayer {
     std::unique_ptr<Linear> linear;
     Norm norm;
   };
   struct Layer {
-    std::unique_ptr<Module> conv;
-    Convolve<GcnGraph> convolve;
-    Convolve<GcnBlock> convolve_block;
+    std::unique_ptr<Convolution> conv;
     Norm norm;
     std::unique_ptr<Linear> residual;  // null without
     std::int64_t width = 0;            // columns of its output
   };
 
+  void check_options() const;
+  /// Register parameters in this order. `width`: columns of the input, then of the output.
+  void add_pre_layers(std::int64_t& width, Device device, DType dtype);
+  void add_layer(std::size_t i, std::int64_t& width, Device device, DType dtype);
+  void add_classifier(std::int64_t width, Device device, DType dtype);
+  Norm make_norm(std::int64_t width, Device device, DType dtype) const;
+
+  bool is_published() const { return options_.preset != nullptr; }
+  bool has_classifier() const { return options_.pool || options_.parts.has_classifier(); }
   bool is_hidden(std::size_t layer) const;
   double dropout_after(std::size_t layer) const;
-  void add_convolution(Layer& layer, std::int64_t in, bool hidden, Device device, DType dtype);
-  Norm make_norm(std::int64_t width, Device device, DType dtype) const;
-  /// graph_of(i): the graph or block of layer i.
-  template <class GraphOf>
-  Variable run(const GraphOf& graph_of, const Features& x);
+  /// Whether layers read inputs that were scaled before, and keep what they compute of constant ones.
+  bool scales_inputs(const ConvGraph& graph) const;
   /// The activation that an epilogue applies; activate() applies the others.
   Activation fused_activation() const;
-  Features pre_layers(Features h, const std::function<EpilogueOptions(Activation)>& then);
-  template <class Graph>
-  Variable run_layer(std::size_t i, const Graph& graph, const Features& h, RandomKey key,
-                     const EpilogueOptions& after);
-  Variable activate(Variable h, const EpilogueOptions& then);
-  Variable classify(const std::vector<Variable>& outputs) const;
+  bool recomputes(std::size_t layer, const Features& x) const;
+  TrunkKeys keys() const { return is_published() ? options_.preset->keys : TrunkKeys::kEveryLayer; }
+  /// What follows a hidden layer, or the last one (hidden false), with the key of its mask.
+  EpilogueOptions next_epilogue(Activation activation, double p, bool hidden = true);
+
+  /// graph_of(i): the graph or block of layer i.
+  template <class GraphOf>
+  Variable run(const GraphOf& graph_of, const Features& x, const Tensor& offsets = {});
+  /// draws: in forward(), keys of masks.
+  Features pre_layers(Features h, bool draws);
+  Variable run_layer(std::size_t i, const ConvGraph& graph, Features h, ConvCall call) const;
+  Variable activate(Variable h, const EpilogueOptions& then) const;
+  Variable joined(const std::vector<Variable>& outputs) const;
+  Variable classify_graphs(const Variable& h, const Tensor& offsets);
 
   TrunkOptions options_;
   Random random_;
-  std::vector<PreLayer> pre_;           // "pre.0", "pre_norms.0", ...
-  std::vector<Layer> layers_;           // "convs.0", "norms.0", "lins.0", ...
-  std::unique_ptr<Linear> classifier_;  // "lin"; null without
+  std::vector<PreLayer> pre_;            // "pre.0", "pre_norms.0", ...
+  std::vector<Layer> layers_;            // "convs.0", "norms.0", "lins.0", ...
+  std::unique_ptr<Linear> classifier_;   // "lin"; null without
+  std::unique_ptr<GraphPool> pool_;      // "pool"; null without
+  std::unique_ptr<Linear> lin1_, lin2_;  // of the pooled rows
 };
 
 }  // namespace rodeo

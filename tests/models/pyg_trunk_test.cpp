@@ -1,6 +1,10 @@
 /// The trunk beside PyG's: outputs, gradients and running statistics, from scripts/pyg_reference.py.
 #include <filesystem>
 
+#include "layers/gat_conv.h"
+#include "layers/gatv2_conv.h"
+#include "layers/gine_conv.h"
+#include "layers/sage_conv.h"
 #include "models/trunk.h"
 #include "ops/convert.h"
 #include "tests/support/devices.h"
@@ -21,26 +25,25 @@ class ModelsPygTrunk : public OnDevice {
 RODEO_ON_ALL_DEVICES(ModelsPygTrunk);
 
 struct Case {
-  TrunkConv conv;
+  const ConvKind* conv;
   TrunkParts parts;
   std::int64_t out_heads = 1;
 };
 
 /// TRUNKS of scripts/pyg_reference.py.
 std::vector<Case> cases() {
-  using enum TrunkConv;
   using enum TrunkJump;
   using enum TrunkActivation;
   constexpr TrunkNorm kBatch = TrunkNorm::kBatch, kLayer = TrunkNorm::kLayer;
-  return {{kGcn, {.norm = kBatch, .residual = true, .jump = kCat}},
-          {kGcn, {.norm = kLayer, .jump = kLast, .pre_linear = 2, .activation = kGelu}},
-          {kGat, {.norm = kLayer, .residual = true, .post_linear = true, .activation = kElu}},
-          {kGat, {.norm = kBatch, .pre_linear = 1}, 3},
-          {kGatv2, {.residual = true, .jump = kMax, .pre_linear = 2, .activation = kGelu}},
-          {kSage, {.norm = kLayer, .residual = true, .jump = kSum, .activation = kElu}},
-          {kSage, {.norm = kBatch, .residual = true}},
-          {kGin, {.norm = kBatch, .post_linear = true}},
-          {kGin, {.norm = kLayer, .residual = true, .jump = kCat, .activation = kGelu}}};
+  return {{&kGcn, {.norm = kBatch, .residual = true, .jump = kCat}},
+          {&kGcn, {.norm = kLayer, .jump = kLast, .pre_linear = 2, .activation = kGelu}},
+          {&kGat, {.norm = kLayer, .residual = true, .post_linear = true, .activation = kElu}},
+          {&kGat, {.norm = kBatch, .pre_linear = 1}, 3},
+          {&kGatv2, {.residual = true, .jump = kMax, .pre_linear = 2, .activation = kGelu}},
+          {&kSage, {.norm = kLayer, .residual = true, .jump = kSum, .activation = kElu}},
+          {&kSage, {.norm = kBatch, .residual = true}},
+          {&kGin, {.norm = kBatch, .post_linear = true}},
+          {&kGin, {.norm = kLayer, .residual = true, .jump = kCat, .activation = kGelu}}};
 }
 
 TEST_P(ModelsPygTrunk, OutputsGradientsAndStatistics) {
@@ -49,7 +52,7 @@ TEST_P(ModelsPygTrunk, OutputsGradientsAndStatistics) {
   const Adjacency adj = coo_to_csr(ids("target"), ids("source"), 8, 8).adj;
   int number = 0;
   for (const auto& [conv, parts, out_heads] : cases()) {
-    const std::string which = str("trunk_", number++, "_", name(conv));
+    const std::string which = str("trunk_", number++, "_", conv->name);
     SCOPED_TRACE(which);
     const TrunkOptions options{.in = 4,
                                .hidden = 3,
@@ -58,15 +61,14 @@ TEST_P(ModelsPygTrunk, OutputsGradientsAndStatistics) {
                                .dropout = 0,
                                .conv = conv,
                                .parts = parts,
-                               .heads = 2,
-                               .out_heads = out_heads,
-                               .attention_dropout = 0};
+                               .layer = {.heads = 2, .out_heads = out_heads, .attention_dropout = 0}};
     Trunk trunk(options, Random(1), device(), DType::kF64), want(options, Random(1), device(), DType::kF64);
     StateDict state = reference.state(which);
     trunk.load_state_dict(state);
-    const bool loops = conv == TrunkConv::kGat || conv == TrunkConv::kGatv2;
-    const GcnGraph graph = conv == TrunkConv::kGcn ? gcn_norm(adj, {}, DType::kF64)
-                                                   : GcnGraph{loops ? add_self_loops(adj).adj : adj, {}, {}};
+    const GraphInput input = conv->traits.graph;
+    const ConvGraph graph = input == GraphInput::kGcnNorm     ? ConvGraph(gcn_norm(adj, {}, DType::kF64))
+                            : input == GraphInput::kSelfLoops ? ConvGraph(add_self_loops(adj).adj)
+                                                              : ConvGraph(adj);
     const Variable x(reference.at("graph", "x").to(device()), true);
     const Variable y = trunk.forward(graph, x);
     EXPECT_TRUE(near(y.value(), doubles(reference.at(which, "y")), 1e-5, 1e-5));

@@ -120,6 +120,29 @@ TEST(TrainRanks, PrunedRows) {
   expect_as_on_one_rank(data, options);
 }
 
+// Masks of attention count the edges of a rank's selected rows: without them.
+TEST(TrainRanks, PrunedRowsOfOtherModels) {
+  for (const ModelEntry& entry : model_registry()) {
+    if (!entry.traits.prune_rows) continue;
+    SCOPED_TRACE(entry.name);
+    TrainOptions options = options_of(entry.name);
+    options.prune_rows = true;
+    options.attention_dropout = 0;
+    expect_as_on_one_rank(test::tiny_dataset(), options, 1e-4);
+  }
+}
+
+// Every rank has the whole graph, and with it the features of all edges.
+TEST(TrainRanks, EdgeFeaturesInBatches) {
+  Dataset data = test::tiny_dataset();
+  data.edge_attr = some_weights(3 * data.num_edges()).reshape({data.num_edges(), 3});
+  TrainOptions options = options_of("gatv2");
+  options.edge_features = true;
+  options.batch = 64;
+  options.dropout = options.attention_dropout = 0;  // masks count the rows of a rank's share
+  expect_as_on_one_rank(data, options, 1e-4);
+}
+
 TEST(TrainRanks, EdgeWeightsAndEdgesOfOneDirection) {
   Dataset data = test::tiny_dataset();
   const std::int64_t edges = data.src.numel() / 2;

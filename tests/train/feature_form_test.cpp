@@ -180,8 +180,9 @@ TEST(TrainFeaturesErrors, WhatAModelCannotRead) {
   EXPECT_EQ(parse({"--model", "gcn", "--dropout", "0.3"}).input_dropout, std::nullopt);
   EXPECT_EQ(parse({"--model", "gat", "--input-dropout", "0"}).input_dropout, 0);
   EXPECT_TRUE(parse({"--model", "gcn", "--prune-rows"}).prune_rows);
-  EXPECT_ERROR(parse({"--model", "gat", "--prune-rows"}),
-               "unknown option '--prune-rows' for the model gat: it is of gcn");
+  EXPECT_ERROR(
+      parse({"--model", "gin", "--prune-rows"}),
+      "unknown option '--prune-rows' for the model gin: it is of gcn, gat, gatv2, sage, sgc and appnp");
   EXPECT_ERROR(parse({"--model", "gcn", "--prune-rows", "--layers", "1"}),
                "--prune-rows needs a layer before the last, got --layers 1");
 }

@@ -235,7 +235,7 @@ TEST(TrainGraphOptions, DefaultsAndErrors) {
   EXPECT_EQ(parse({"--model", "gin", "--metric", "mae", "--loss", "mae"}).metric, NodeMetric::kMae);
   EXPECT_ERROR(parse({"--model", "gin", "--metric", "roc-auc"}),
                "--metric of --task graph must be accuracy, mse or mae, got 'roc-auc'");
-  EXPECT_ERROR(parse({"--model", "gat"}), "--task graph is for --model gin and gcn, got gat");
+  EXPECT_ERROR(parse({"--model", "gat"}), "--task graph is for --model gcn and gin, got gat");
 }
 
 TEST(TrainGraphFiles, ARunIsResumedWithTheSameBits) {

@@ -37,7 +37,7 @@ std::string owners(std::string_view option) {
 std::string tasks_of(std::string_view option, std::string_view model) {
   std::vector<std::string_view> names;
   for (const auto& [task, text] : kEnumNames<TaskKind>.rows) {
-    if (task == TaskKind::kGraph && model != "gin" && model != "gcn") continue;
+    if (task == TaskKind::kGraph && !find_model(model).traits.graphs) continue;
     if (has_option(published_options(model, task), option)) names.push_back(text);
   }
   return list_names(names);
@@ -106,7 +106,9 @@ std::string unknown_option(std::string_view argument, std::string_view model,
       return str(text, " for this --task: it is of --task ", tasks);
     if (const std::string others = owners(name); !others.empty())
       return str(text, " for the model ", model, ": it is of ", others);
-    if (!tasks_of(name, "gin").empty()) return str(text, " for the model ", model, ": it is of --task graph");
+    for (const ModelEntry& entry : model_registry())
+      if (!tasks_of(name, entry.name).empty())
+        return str(text, " for the model ", model, ": it is of --task graph");
   }
   for (const OtherName& other : kOtherNames)
     if (name == other.theirs && std::find(known.begin(), known.end(), other.ours) != known.end())

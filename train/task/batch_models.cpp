@@ -4,29 +4,15 @@
 #include <fmt/ranges.h>
 
 #include "core/rank_memory.h"
-#include "models/sage.h"
 #include "models/trunk.h"
+#include "ops/convert.h"
 #include "train/task/fanout.h"
 #include "train/task/host_features.h"
 #include "train/task/layerwise.h"
+#include "train/task/model_registry.h"
 
 namespace rodeo {
 namespace {
-
-/// Whether the model reads blocks by sums and means without plans (padded_batch.h).
-bool sums_over_blocks(const TrainOptions& options) {
-  return (options.aggr == Reduce::kSum || options.aggr == Reduce::kMean) &&
-         (options.spmm == SpmmAlgorithm::kAuto || options.spmm == SpmmAlgorithm::kCsr);
-}
-
-/// Batch normalisation counts the rows of a block, and composed attention and weights read arrays of its
-/// edges.
-bool can_be_padded(const TrainOptions& options, const GcnGraph& graph) {
-  if (options.trunk.norm == TrunkNorm::kBatch) return false;
-  if (options.model == "gat") return options.attention != AttentionForm::kComposed;
-  return sums_over_blocks(options) &&
-         (options.model == "sage" || (options.model == "gcn" && !graph.weight.defined()));
-}
 
 std::vector<std::int64_t> fanout_of(const TrainOptions& options) {
   return parse_fanout(options.fanout, options.layers, options.replace);
@@ -87,48 +73,34 @@ std::function<Variable()> evaluation(const TrainOptions& options, const NodeTask
 }  // namespace
 
 bool has_batch_norm(const TrainOptions& options) {
-  return options.trunk.norm == TrunkNorm::kBatch || options.model == "gin";
-}
-
-void train_on_batches(NodeModel& model, Sage& sage, const TrainOptions& options, const NodeTask& task,
-                      const GcnGraph& graph) {
-  model.mini_batches = training(
-      options, task, graph.adj,
-      [&sage](const SampledBatch& batch, const Features& x) {
-        std::vector<Adjacency> blocks;
-        for (const Block& block : batch.blocks) blocks.push_back(block.adj);
-        return sage.forward(blocks, x);
-      },
-      sums_over_blocks(options));
-  LayerwiseModel layerwise;
-  for (int i = 0; i < sage.num_layers(); ++i)
-    layerwise.layers.emplace_back(
-        [&sage, i](const Block& block, const Features& h) { return sage.evaluate_layer(i, block.adj, h); });
-  model.forward = evaluation(options, task, graph.adj, model.mini_batches, std::move(layerwise));
+  return options.trunk.norm == TrunkNorm::kBatch || conv_traits_of(options).batch_norm;
 }
 
 void train_on_batches(NodeModel& model, Trunk& trunk, const TrainOptions& options, const NodeTask& task,
-                      const GcnGraph& graph) {
-  const Tensor degree = graph.scale.defined() ? row_degrees(graph) : Tensor();
-  const auto read = [graph, degree](const Block& block) {
-    return graph.scale.defined() ? gcn_block(graph, degree, block.adj, block.edge_ids, block.sources)
+                      const ConvGraph& graph) {
+  const GcnGraph whole{graph.adj, graph.weight, graph.row_scale};
+  const Tensor degree = whole.scale.defined() ? row_degrees(whole) : Tensor();
+  const auto read = [whole, degree, attr = graph.edge_attr](const Block& block) {
+    const GcnBlock sampled = degree.defined()
+                                 ? gcn_block(whole, degree, block.adj, block.edge_ids, block.sources)
                                  : GcnBlock{block.adj, {}, {}, {}};
+    return ConvGraph(sampled, attr.defined() ? Variable(take(attr.value(), block.edge_ids)) : Variable());
   };
   const auto forward = [&trunk, read](const SampledBatch& batch, const Features& x) {
-    std::vector<GcnBlock> blocks;
+    std::vector<ConvGraph> blocks;
     for (const Block& block : batch.blocks) blocks.push_back(read(block));
     return trunk.forward(blocks, x);
   };
-  model.mini_batches = training(options, task, graph.adj, forward, can_be_padded(options, graph));
+  model.mini_batches = training(options, task, graph.adj, forward, trunk.can_be_padded(graph));
   LayerwiseModel layerwise;
-  if (options.trunk.pre_linear > 0)
+  if (trunk.has_inputs())
     layerwise.inputs = [&trunk](const Features& rows) { return trunk.evaluate_inputs(rows); };
   for (int i = 0; i < trunk.num_layers(); ++i)
     layerwise.layers.emplace_back([&trunk, i, read](const Block& block, const Features& h) {
       return trunk.evaluate_layer(i, read(block), h);
     });
   layerwise.reads_all_layers = trunk.reads_all_layers();
-  if (options.trunk.has_classifier())
+  if (trunk.has_outputs())
     layerwise.outputs = [&trunk](const std::vector<Variable>& outputs) {
       return trunk.evaluate_outputs(outputs);
     };

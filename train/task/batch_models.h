@@ -9,15 +9,13 @@
 
 namespace rodeo {
 
-class Sage;
 class Trunk;
+struct ConvGraph;
 
 /// Gives the model its mini-batches and a forward function for evaluations that fits beside them (--eval).
 /// `graph`: what its layers read; edges are sampled from graph.adj.
-void train_on_batches(NodeModel& model, Sage& sage, const TrainOptions& options, const NodeTask& task,
-                      const GcnGraph& graph);
 void train_on_batches(NodeModel& model, Trunk& trunk, const TrainOptions& options, const NodeTask& task,
-                      const GcnGraph& graph);
+                      const ConvGraph& graph);
 /// Whether layers normalise over the nodes of a batch in training, which needs at least two.
 bool has_batch_norm(const TrainOptions& options);
 /// ", batches of 1024, fan-out 15, 10, 5"

@@ -90,8 +90,8 @@ Variable GraphInputs::logits(const GraphBatch& batch) const {
   GcnGraph graph{batch.adj, {}, {}};
   if (whole.weight.defined()) graph.weight = take(whole.weight, batch.edge_ids);
   if (whole.scale.defined()) graph.scale = take(whole.scale, batch.nodes);
-  return model->forward(graph, Variable(gather_rows(x, batch.nodes)), batch.offsets,
-                        f.defined() ? Variable(gather_rows(f, batch.edge_ids)) : Variable());
+  const ConvGraph read(graph, f.defined() ? Variable(gather_rows(f, batch.edge_ids)) : Variable());
+  return model->forward(read, Features(gather_rows(x, batch.nodes)), batch.offsets);
 }
 
 Variable GraphInputs::forward(const GraphStep& step) const {
@@ -103,7 +103,7 @@ Variable GraphInputs::forward(const GraphStep& step) const {
 
 Variable GraphInputs::predict() {
   if (ranks.size() == 1)
-    return model->forward(whole, Variable(x), set.graph_ptr(), f.defined() ? Variable(f) : Variable());
+    return model->forward(ConvGraph(whole, f.defined() ? Variable(f) : Variable()), Features(x), set.graph_ptr());
   if (!own_) {
     std::vector<std::int64_t> graphs(static_cast<std::size_t>(set.size()));
     std::iota(graphs.begin(), graphs.end(), 0);

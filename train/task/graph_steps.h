@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/communicator.h"
-#include "models/graph_classifier.h"
+#include "models/trunk.h"
 #include "ops/graph_batch.h"
 #include "train/step_source.h"
 
@@ -56,7 +56,7 @@ class GraphSteps : public StepSource {
 
 /// A classifier of graphs, and what it reads of a set.
 struct GraphInputs {
-  GraphClassifier* model = nullptr;
+  Trunk* model = nullptr;
   GraphSet set;
   GcnGraph whole;  // of the set; for GIN only adj
   Tensor x, f;     // f: edge features, undefined unless the model reads them

@@ -9,7 +9,9 @@
 
 #include "train/task/criteria.h"
 #include "train/task/graph_steps.h"
+#include "train/task/model_registry.h"
 #include "train/task/rank_share.h"
+#include "train/task/trunk_model.h"
 
 namespace rodeo {
 namespace {
@@ -62,7 +64,7 @@ NodeRun build_graph_run(Dataset dataset, const TrainOptions& options, Device dev
                         const std::optional<Split>& split, const Communicator& ranks = {}) {
   check(!options.edge_features || dataset.edge_attr.defined(), dataset.name,
         ": has no /edge_attr, which --edge-features reads");
-  const bool gcn = options.model == "gcn";
+  const bool gcn = conv_traits_of(options).graph == GraphInput::kGcnNorm;
   NodeRun run;
   NodeTask& task = run.task;
   NodeModel& model = run.model;
@@ -94,33 +96,18 @@ NodeRun build_graph_run(Dataset dataset, const TrainOptions& options, Device dev
   task.x = Features(o.x);
   task.features = fmt::format("dense, {} x {}", o.x.dim(0), o.x.dim(1));
 
-  // Every batch is a new graph: timing algorithms for each would take longer than the products.
-  const SpmmAlgorithm spmm = options.spmm == SpmmAlgorithm::kAuto ? SpmmAlgorithm::kRode : options.spmm;
-  auto module = std::make_unique<GraphClassifier>(
-      GraphClassifierOptions{
-          .conv = gcn ? GraphClassifierOptions::Conv::kGcn : GraphClassifierOptions::Conv::kGin,
-          .in = task.num_features,
-          .edge_in = o.f.defined() ? o.f.dim(1) : 0,
-          .hidden = options.hidden,
-          .classes = task.num_classes,
-          .layers = options.layers,
-          .dropout = options.dropout,
-          .train_eps = options.train_eps,
-          .pool = options.pool,
-          .spmm = {.algorithm = spmm, .accumulate = options.spmm_accumulate}},
-      Random(options.seed), device);
+  auto module = make_graph_classifier(options, task.num_features, o.f.defined() ? o.f.dim(1) : 0,
+                                      task.num_classes, device);
   o.model = module.get();
   model.groups = {{module->parameters(), {.lr = options.lr, .weight_decay = options.weight_decay}}};
   model.module = std::move(module);
   model.adj = o.whole.adj;
   model.forward = [shared] { return shared->predict(); };
-  model.text = fmt::format("{} of graphs, {} layers, {} hidden, dropout {}, {} pooling",
-                           gcn                     ? "GCN"
-                           : options.edge_features ? "GINE"
-                                                   : "GIN",
-                           options.layers, options.hidden, options.dropout, name(options.pool));
-  model.algorithms = fmt::format("spmm {}, batches of {} graphs, precision {}", name(spmm),
-                                 options.batch_graphs, name(options.precision));
+  model.text = describe_graph_classifier(options);
+  model.algorithms =
+      fmt::format("spmm {}, batches of {} graphs, precision {}",
+                  name(options.spmm == SpmmAlgorithm::kAuto ? SpmmAlgorithm::kRode : options.spmm),
+                  options.batch_graphs, name(options.precision));
   if (!split) return run;
   task.split = {split->train.to(device), split->val.to(device), split->test.to(device)};
   task.split_sizes = {task.split.train.numel(), task.split.val.numel(), task.split.test.numel()};

@@ -94,8 +94,6 @@ void check_model_options(const TrainOptions& o) {
         "--edge-features is not for --reorder, which keeps no edge features");
   check(o.batch == 0 || !o.sage_loops, "--self-loops is for the whole graph: not with --batch");
   check_trunk(o);
-  check(!uses_trunk(o) || o.task != TaskKind::kGraph,
-        "--task graph has no trunk: leave out --norm, --residual, --jk and its other options");
 }
 
 }  // namespace rodeo

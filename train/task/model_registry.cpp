@@ -14,6 +14,10 @@ const ModelTraits& traits_of(const TrainOptions& options) {
   return find_model(options.model).traits;
 }
 
+const ConvTraits& conv_traits_of(const TrainOptions& options) {
+  return find_model(options.model).conv->traits;
+}
+
 bool composes_attention(const TrainOptions& options) {
   const ModelTraits& traits = traits_of(options);
   return traits.heads && (!traits.attention_form || options.attention == AttentionForm::kComposed);
@@ -33,6 +37,13 @@ std::string model_names(std::string_view separator) {
   return all;
 }
 
+std::string graph_model_names() {
+  std::string all;
+  for (const ModelEntry& entry : model_registry())
+    if (entry.traits.graphs) all += str(all.empty() ? "" : " and ", entry.name);
+  return all;
+}
+
 TrainOptions published_options(std::string_view model) {
   const ModelEntry& entry = find_model(model);
   TrainOptions options;
@@ -46,7 +57,7 @@ TrainOptions published_options(std::string_view model, TaskKind task) {
   options.task = task;
   if (task == TaskKind::kNode) return options;
   if (task == TaskKind::kGraph) {
-    check(model == "gin" || model == "gcn", "--task graph is for --model gin and gcn, got ", model);
+    check(traits_of(options).graphs, "--task graph is for --model ", graph_model_names(), ", got ", model);
     options.epochs = 100;
     options.hidden = 32;
     options.layers = 5;
@@ -68,7 +79,7 @@ std::string dense_features_reason(const TrainOptions& options) {
   if (traits.aggr && options.aggr != Reduce::kSum && options.aggr != Reduce::kMean)
     return str("--aggr ", options.aggr, " compares features before the first product");
   if (options.batch > 0) return "--batch gathers rows of dense features";
-  if (options.edge_features && options.model == "gin")
+  if (options.edge_features && !traits.heads)
     return "--edge-features adds features of edges to those of neighbours";
   return {};
 }

@@ -110,8 +110,8 @@ void describe_data(const Dataset& dataset, const RunGraph& graph, const TrainOpt
   find_majority(dataset, task);
 }
 
-NodeModel make_model(const TrainOptions& options, const NodeTask& task, const ModelGraph& graph) {
-  NodeModel model = (uses_trunk(options) ? make_trunk : find_model(options.model).make)(options, task, graph);
+NodeModel build_model(const TrainOptions& options, const NodeTask& task, const ModelGraph& graph) {
+  NodeModel model = make_model(options, task, graph);
   model.adj = task.partition ? graph.adj.shard()->rows : graph.adj;
   model.algorithms += fmt::format(", precision {}", name(options.precision));
   if (task.x.is_sparse()) model.algorithms += ", features sparse";
@@ -164,7 +164,7 @@ NodeRun build_run(DataSource source, RunPlan plan, const TrainOptions& options, 
   });
   task.convert_peak_bytes = memory_stats(device).peak;
   if (!plan.partitioned) task.ranks = ranks;
-  run.model = make_model(options, task, graph.model);
+  run.model = build_model(options, task, graph.model);
   if (links) add_scores(run, options, device);
   if (purpose == Purpose::kPrediction) return run;
   if (links)

@@ -83,7 +83,7 @@ bool propagates_fast(const TrainOptions& options, const DataHeader& data) {
 }
 
 GraphInput graph_input(const TrainOptions& options) {
-  const GraphInput input = traits_of(options).graph;
+  const GraphInput input = conv_traits_of(options).graph;
   if (input == GraphInput::kPlain && options.sage_loops) return GraphInput::kSelfLoops;
   return input == GraphInput::kSelfLoops && !options.self_loops ? GraphInput::kPlain : input;
 }

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "models/trunk.h"
+#include <utility>
+#include <vector>
+
 #include "train/task/batch_models.h"
 #include "train/task/model_registry.h"
 #include "train/task/option_value.h"
@@ -10,30 +12,48 @@
 namespace rodeo {
 namespace {
 
-TrunkConv convolution_of(std::string_view model) {
-  for (const TrunkConv conv :
-       {TrunkConv::kGcn, TrunkConv::kGat, TrunkConv::kGatv2, TrunkConv::kSage, TrunkConv::kGin})
-    if (name(conv) == model) return conv;
-  fail("model '", model, "' has no trunk");
+/// "GCN", or "GINE" with edge features.
+std::string model_title(const TrainOptions& options) {
+  const ModelEntry& entry = find_model(options.model);
+  return std::string(options.edge_features && !entry.edge_title.empty() ? entry.edge_title : entry.title);
 }
 
-TrunkActivation published_activation(const TrainOptions& options) {
-  return published_options(options.model, options.task).trunk.activation;
+/// "dropout 0.5", and "dropout 0.5 (0 of features)"
+std::string describe_dropout(const TrainOptions& o) {
+  const double p = o.input_dropout.value_or(o.dropout);
+  const std::string hidden = o.layer_dropout.empty() ? fmt::format("dropout {}", o.dropout)
+                                                     : fmt::format("dropout {}", o.layer_dropout);
+  return hidden + (p == o.dropout ? "" : fmt::format(" ({} of features)", p));
 }
 
-/// "gcn, 3 layers, 512 hidden, dropout 0.7, batch norm, residual"
-std::string describe(const TrainOptions& o, TrunkConv conv, const ModelGraph& graph) {
+/// "GCN, 2 layers, 16 hidden, dropout 0.5": of a published model.
+std::string describe_published(const TrainOptions& o, const ModelEntry& entry) {
+  const ModelTraits& traits = entry.traits;
+  std::string text = model_title(o);
+  if (traits.heads)
+    text += fmt::format(", {} layers, {} heads x {} hidden, {} output head{}, {}, attention dropout {}",
+                        o.layers, o.heads, o.hidden, o.out_heads, o.out_heads == 1 ? "" : "s",
+                        describe_dropout(o), o.attention_dropout);
+  else if (traits.hidden_layers)
+    text += fmt::format(", {} layers, {} hidden, {}", o.layers, o.hidden, describe_dropout(o));
+  if (traits.aggr) text += fmt::format(", {} of neighbours", name(o.aggr));
+  if (o.train_eps) text += ", eps learned";
+  if (traits.hops) text += fmt::format(", {} hops", o.hops);
+  if (traits.teleport) text += fmt::format(", alpha {}, edge dropout {}", o.alpha, o.edge_dropout);
+  return text;
+}
+
+/// "trunk of gcn, 3 layers, 512 hidden, dropout 0.7, batch norm, residual"
+std::string describe_trunk(const TrainOptions& o) {
   const TrunkParts& parts = o.trunk;
   std::string text = fmt::format("trunk of {}, {} layers, ", o.model, o.layers);
   if (traits_of(o).heads)
     text += fmt::format("{} head{} x {} hidden, ", o.heads, o.heads == 1 ? "" : "s", o.hidden);
   else
     text += fmt::format("{} hidden, ", o.hidden);
-  text += o.layer_dropout.empty() ? fmt::format("dropout {}", o.dropout)
-                                  : fmt::format("dropout {}", o.layer_dropout);
-  if (const double p = o.input_dropout.value_or(o.dropout); p != o.dropout)
-    text += fmt::format(" ({} of features)", p);
+  text += describe_dropout(o);
   if (traits_of(o).heads) text += fmt::format(", attention dropout {}", o.attention_dropout);
+  if (o.edge_features) text += ", edge features";
   if (!o.self_loops) text += ", no self loops";
   if (o.sage_loops) text += ", self loops";
   if (parts.pre_linear > 0)
@@ -46,8 +66,13 @@ std::string describe(const TrainOptions& o, TrunkConv conv, const ModelGraph& gr
     text += fmt::format(", jumping knowledge {}", name(parts.jump));
   else if (parts.post_linear)
     text += ", linear after";
-  if (o.batch > 0) text += describe_batches(o);
-  if (graph.weighted && conv != TrunkConv::kGcn) text += ", edge weights not used";
+  return text;
+}
+
+std::string describe_algorithms(const TrainOptions& o) {
+  std::string text = traits_of(o).heads ? describe_attention(o) : fmt::format("spmm {}", name(o.spmm));
+  if (o.spmm_accumulate != Accumulate::kOrdered) text += fmt::format(" {}", name(o.spmm_accumulate));
+  if (o.prune_rows) text += ", rows pruned";
   return text;
 }
 
@@ -57,55 +82,96 @@ void check_pre_linear(const TrunkParts& parts) {
   check(parts.pre_linear <= kMost, "--pre-linear must be at most ", kMost, ", got ", parts.pre_linear);
 }
 
+TrunkOptions trunk_options(const TrainOptions& o, std::int64_t in, std::int64_t edge_in,
+                           std::int64_t classes) {
+  check_pre_linear(o.trunk);
+  const ModelEntry& entry = find_model(o.model);
+  return {.in = in,
+          .hidden = o.hidden,
+          .classes = classes,
+          .layers = o.layers,
+          .dropout = entry.traits.hidden_layers ? o.dropout : 0,
+          .input_dropout = entry.traits.hidden_layers ? o.input_dropout : std::nullopt,
+          .layer_dropout = parse_layer_dropout(o.layer_dropout),
+          .conv = entry.conv,
+          .parts = o.trunk,
+          .preset = uses_trunk(o) ? nullptr : entry.preset,
+          .layer = {.edge_in = edge_in,
+                    .heads = o.heads,
+                    .out_heads = o.out_heads,
+                    .attention_dropout = o.attention_dropout,
+                    .negative_slope = o.negative_slope,
+                    .form = o.attention,
+                    .sddmm = {o.sddmm},
+                    .aggr = o.aggr,
+                    .train_eps = o.train_eps,
+                    .hops = o.hops,
+                    .alpha = o.alpha,
+                    .edge_dropout = o.edge_dropout},
+          .spmm = {.algorithm = o.spmm, .accumulate = o.spmm_accumulate}};
+}
+
 }  // namespace
 
 bool uses_trunk(const TrainOptions& options) {
   const TrunkParts& parts = options.trunk;
-  // Of the models with classes of their own, SAGE alone has a form for mini-batches.
-  const bool sampled = options.batch > 0 && options.model != "sage";
-  return traits_of(options).trunk &&
-         (options.use_trunk || sampled || parts.norm != TrunkNorm::kNone || parts.residual ||
-          parts.has_classifier() || parts.pre_linear > 0 || !options.layer_dropout.empty() || !parts.bias ||
-          parts.activation != published_activation(options));
+  const ModelEntry& entry = find_model(options.model);
+  const bool sampled = options.batch > 0 && !(entry.preset && entry.preset->on_blocks);
+  return entry.preset == nullptr ||
+         (entry.traits.trunk &&
+          (options.use_trunk || sampled || parts.norm != TrunkNorm::kNone || parts.residual ||
+           parts.has_classifier() || parts.pre_linear > 0 || !options.layer_dropout.empty() || !parts.bias ||
+           parts.activation != published_options(options.model, options.task).trunk.activation));
 }
 
-NodeModel make_trunk(const TrainOptions& options, const NodeTask& task, const ModelGraph& graph) {
-  check_pre_linear(options.trunk);
-  const TrunkConv conv = convolution_of(options.model);
+NodeModel make_model(const TrainOptions& options, const NodeTask& task, const ModelGraph& graph) {
+  const ModelEntry& entry = find_model(options.model);
   auto trunk = std::make_unique<Trunk>(
-      TrunkOptions{.in = task.num_features,
-                   .hidden = options.hidden,
-                   .classes = task.num_classes,
-                   .layers = options.layers,
-                   .dropout = options.dropout,
-                   .input_dropout = options.input_dropout,
-                   .layer_dropout = parse_layer_dropout(options.layer_dropout),
-                   .conv = conv,
-                   .parts = options.trunk,
-                   .heads = options.heads,
-                   .out_heads = options.out_heads,
-                   .attention_dropout = options.attention_dropout,
-                   .negative_slope = options.negative_slope,
-                   .form = options.attention,
-                   .sddmm = {options.sddmm},
-                   .aggr = options.aggr,
-                   .train_eps = options.train_eps,
-                   .spmm = {.algorithm = options.spmm, .accumulate = options.spmm_accumulate}},
+      trunk_options(options, task.num_features, task.num_edge_features, task.num_classes),
       Random(options.seed), task.x.device());
+  const bool published = !uses_trunk(options), normalized = entry.conv->traits.graph == GraphInput::kGcnNorm;
   NodeModel model;
-  model.groups = {{trunk->parameters(), {.lr = options.lr, .weight_decay = options.weight_decay}}};
-  const GcnGraph read = conv == TrunkConv::kGcn ? graph.normalized : GcnGraph{graph.adj, {}, {}};
-  model.forward = [trunk = trunk.get(), read, x = task.x] { return trunk->forward(read, x); };
+  const std::vector<Variable> all = trunk->parameters();
+  const std::size_t decayed =
+      published && !entry.traits.decay_all ? trunk->first_layer_parameters().size() : all.size();
+  const auto rest = all.begin() + static_cast<std::ptrdiff_t>(decayed);
+  model.groups = {{{all.begin(), rest}, {.lr = options.lr, .weight_decay = options.weight_decay}}};
+  if (rest != all.end()) model.groups.push_back({{rest, all.end()}, {.lr = options.lr}});
+
+  const Variable f = graph.edge_attr.defined() ? Variable(graph.edge_attr) : Variable();
+  const ConvGraph read = normalized ? ConvGraph(graph.normalized, f) : ConvGraph(graph.adj, f);
+  ConvGraph last;
+  if (options.prune_rows) last = select_destinations(read, task.split.train);
+  model.forward = [trunk = trunk.get(), read, last, x = task.x] {
+    return last.adj.defined() && trunk->training() ? trunk->forward(read, x, last) : trunk->forward(read, x);
+  };
+  model.training_rows = options.prune_rows;
   if (options.batch > 0) train_on_batches(model, *trunk, options, task, read);
-  model.text = describe(options, conv, graph);
-  if (traits_of(options).heads)
-    model.algorithms = describe_attention(options);
-  else
-    model.algorithms = fmt::format("spmm {}", name(options.spmm));
-  if (options.spmm_accumulate != Accumulate::kOrdered)
-    model.algorithms += fmt::format(" {}", name(options.spmm_accumulate));
+  model.text = published ? describe_published(options, entry) : describe_trunk(options);
+  if (options.batch > 0) model.text += describe_batches(options);
+  if (graph.weighted && !normalized) model.text += ", edge weights not used";
+  model.algorithms = describe_algorithms(options);
   model.module = std::move(trunk);
   return model;
+}
+
+std::unique_ptr<Trunk> make_graph_classifier(const TrainOptions& options, std::int64_t in,
+                                             std::int64_t edge_in, std::int64_t classes, Device device) {
+  static constexpr TrunkPreset kPublished{.name = "graph_classifier", .keys = TrunkKeys::kWithDropout};
+  TrunkOptions o = trunk_options(options, in, edge_in, classes);
+  if (o.preset) o.preset = &kPublished, o.dropout = 0;  // it has dropout after the pooling alone
+  o.input_dropout = 0;
+  o.pool = options.pool;
+  o.pool_dropout = options.dropout;
+  // Every batch is a new graph: timing algorithms for each would take longer than the products.
+  if (o.spmm.algorithm == SpmmAlgorithm::kAuto) o.spmm.algorithm = SpmmAlgorithm::kRode;
+  return std::make_unique<Trunk>(o, Random(options.seed), device);
+}
+
+std::string describe_graph_classifier(const TrainOptions& o) {
+  return uses_trunk(o) ? fmt::format("{}, {} pooling of graphs", describe_trunk(o), name(o.pool))
+                       : fmt::format("{} of graphs, {} layers, {} hidden, dropout {}, {} pooling",
+                                     model_title(o), o.layers, o.hidden, o.dropout, name(o.pool));
 }
 
 std::vector<double> parse_layer_dropout(std::string_view text) {
@@ -133,8 +199,14 @@ void check_trunk(const TrainOptions& options) {
   check(layer_dropout.empty() || std::ssize(layer_dropout) == hidden_layers,
         "--layer-dropout needs a number for each hidden layer, ", hidden_layers, ", got ",
         layer_dropout.size());
-  check(parts.bias || options.model != "gin",
+  check(parts.bias || !conv_traits_of(options).batch_norm,
         "--no-bias is not for gin: its layers are networks of two linear layers, which have biases");
+  check(!options.prune_rows || options.batch == 0,
+        "--prune-rows is for the whole graph: the last layer of a batch computes its own nodes only");
+  check(
+      !options.prune_rows || parts.norm != TrunkNorm::kBatch || !parts.has_classifier(),
+      "--prune-rows would change the statistics of --norm batch in the last hidden layer, which are over all "
+      "nodes: not with --jk or --post-linear");
   if (!uses_trunk(options)) return;
   // A part may have one node less than the largest.
   const std::int64_t least = options.batch_by_parts ? 3 : 2;
@@ -143,12 +215,6 @@ void check_trunk(const TrainOptions& options) {
       least, options.batch_by_parts ? " with --batch-by parts" : "", " for ",
       options.trunk.norm == TrunkNorm::kBatch ? "--norm batch" : "gin, whose layers have batch normalisation",
       ": one node has no statistics; got ", options.batch);
-  check(!options.edge_features || options.task != TaskKind::kNode,
-        "--edge-features is for the published models: not with --batch, --norm, --residual, --jk, --act, "
-        "--pre-linear, --post-linear, --no-bias and --layer-dropout");
-  check(!options.prune_rows,
-        "--prune-rows is for the published GCN: not with --norm, --residual, --jk, --act, --pre-linear, "
-        "--post-linear, --no-bias and --layer-dropout");
 }
 
 }  // namespace rodeo
