@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "datasets/neighbor_sampler.h"
 #include "datasets/synthetic_graphs.h"
 #include "models/trunk.h"
 #include "ops/convert.h"
@@ -169,6 +170,54 @@ TEST_P(TrainModelComposition, AGraphClassifierByItsFormula) {
   const Variable want = affine(relu(affine(pooled, "lin1")), "lin2");
   EXPECT_TRUE(near(gcn.forward(graph, x, offsets).value(), doubles(want.value()), 1e-12));
   EXPECT_ERROR(gcn.forward(graph, x), "[trunk] a trunk with a pool reads the offsets of graphs");
+}
+
+/// y_i = W (x_i + mean over the neighbours j of x_j): what a caller writes for a layer of a trunk.
+class OwnConv : public Convolution {
+ public:
+  OwnConv(const ConvOptions& options, Random& random, Device device, DType dtype)
+      : lin_(options.in, options.out, random, options.bias, device, dtype), width_(options.out) {
+    register_module("lin", &lin_);
+  }
+  Variable convolve(const ConvGraph& graph, Features x, const ConvCall& call) const override {
+    const Variable h = x.dense(), own = destinations(graph, h).dense();
+    SpmmOptions mean = call.spmm;
+    mean.reduce = Reduce::kMean;
+    return rodeo::apply(lin_.forward(add(own, spmm(graph.adj, h, mean))), call.then);
+  }
+  std::int64_t width() const override { return width_; }
+
+ private:
+  Linear lin_;
+  std::int64_t width_;
+};
+
+constexpr ConvKind kOwn{.name = "own",
+                        .traits = {},
+                        .make = [](const ConvOptions& o, Random& random, Device device,
+                                   DType dtype) -> std::unique_ptr<Convolution> {
+                          return std::make_unique<OwnConv>(o, random, device, dtype);
+                        }};
+
+TEST_P(TrainModelComposition, ATrunkOfTheCallersLayer) {
+  const Adjacency adj = small_gcn_graph(device()).adj;
+  const Variable x = random_variable({12, 6}, device());
+  const TrunkOptions options{.in = 6,
+                             .hidden = 4,
+                             .classes = 3,
+                             .dropout = 0,
+                             .conv = &kOwn,
+                             .parts = {.norm = TrunkNorm::kLayer, .residual = true, .jump = TrunkJump::kCat}};
+  Trunk trunk(options, Random(3), device(), DType::kF64);
+  const Variable all = trunk.forward(adj, x);
+  const Tensor rows = Tensor::from(std::vector<std::int64_t>{3, 9}, device());
+  const std::vector<double> want = doubles(take(all.value(), rows));
+  EXPECT_TRUE(near(trunk.forward(adj, x, select_destinations(adj, rows)).value(), want, 1e-12));
+  const SampledBatch batch = NeighborSampler(adj, {.fanout = {kAllNeighbors, kAllNeighbors}}).sample(rows);
+  std::vector<ConvGraph> blocks;
+  for (const Block& block : batch.blocks) blocks.emplace_back(GcnBlock{block.adj, {}, {}, {}});
+  const Features inputs(Variable(take(x.value(), batch.inputs())));
+  EXPECT_TRUE(near(trunk.forward(blocks, inputs).value(), want, 1e-12));
 }
 
 // Convolutions see selected rows as rows of the whole result.
