@@ -78,6 +78,7 @@ std::string dense_features_reason(const TrainOptions& options) {
   const ModelTraits& traits = traits_of(options);
   if (traits.aggr && options.aggr != Reduce::kSum && options.aggr != Reduce::kMean)
     return str("--aggr ", options.aggr, " compares features before the first product");
+  if (!traits.sparse_features) return str("the layers of ", options.model, " read dense features");
   if (options.batch > 0) return "--batch gathers rows of dense features";
   if (options.edge_features && !traits.heads)
     return "--edge-features adds features of edges to those of neighbours";

@@ -30,6 +30,7 @@ struct ModelTraits {
   bool decay_all = false;          // weight decay applies to all parameters; false: to the first layer
   bool edge_features = false;      // --edge-features
   bool keeps_propagated = false;   // computes S^K X of dense features once per run
+  bool sparse_features = false;    // --features sparse: begins with a product X W
 };
 
 struct ModelEntry {

@@ -31,7 +31,8 @@ constexpr ModelEntry kModels[] = {
                 .graphs = true,
                 .blocks = true,
                 .trunk = true,
-                .propagates_inputs = true}},
+                .propagates_inputs = true,
+                .sparse_features = true}},
     // Velickovic et al. (ICLR 2018), Cora and CiteSeer.
     {.name = "gat",
      .title = "GAT",
@@ -43,7 +44,8 @@ constexpr ModelEntry kModels[] = {
                 .prune_rows = true,
                 .blocks = true,
                 .trunk = true,
-                .decay_all = true},
+                .decay_all = true,
+                .sparse_features = true},
      .set_published = set_published_gat},
     // Brody et al. (ICLR 2022); hyperparameters of the GAT.
     {.name = "gatv2",
@@ -56,7 +58,8 @@ constexpr ModelEntry kModels[] = {
                 .blocks = true,
                 .trunk = true,
                 .decay_all = true,
-                .edge_features = true},
+                .edge_features = true,
+                .sparse_features = true},
      .set_published = set_published_gat},
     // The paper of SAGE has other tasks; hyperparameters of the GCN.
     {.name = "sage",
@@ -69,7 +72,8 @@ constexpr ModelEntry kModels[] = {
                 .prune_rows = true,
                 .blocks = true,
                 .trunk = true,
-                .decay_all = true}},
+                .decay_all = true,
+                .sparse_features = true}},
     // The paper of GIN has other tasks; hyperparameters of the GCN, but for the width.
     {.name = "gin",
      .title = "GIN",
@@ -83,14 +87,20 @@ constexpr ModelEntry kModels[] = {
                 .blocks = true,
                 .trunk = true,
                 .decay_all = true,
-                .edge_features = true},
+                .edge_features = true,
+                .sparse_features = true},
      .set_published = [](TrainOptions& options) { options.hidden = 64; }},
     // Wu et al. (ICML 2019).
     {.name = "sgc",
      .title = "SGC",
      .conv = &kSgc,
      .preset = &kPublishedSgc,
-     .traits = {.spmm = true, .hops = true, .prune_rows = true, .decay_all = true, .keeps_propagated = true},
+     .traits = {.spmm = true,
+                .hops = true,
+                .prune_rows = true,
+                .decay_all = true,
+                .keeps_propagated = true,
+                .sparse_features = true},
      .set_published =
          [](TrainOptions& options) {
            options.epochs = 100;
@@ -102,7 +112,12 @@ constexpr ModelEntry kModels[] = {
      .title = "APPNP",
      .conv = &kAppnp,
      .preset = &kPublishedAppnp,
-     .traits = {.hidden_layers = true, .spmm = true, .hops = true, .teleport = true, .prune_rows = true},
+     .traits = {.hidden_layers = true,
+                .spmm = true,
+                .hops = true,
+                .teleport = true,
+                .prune_rows = true,
+                .sparse_features = true},
      .set_published =
          [](TrainOptions& options) {
            options.hidden = 64;
