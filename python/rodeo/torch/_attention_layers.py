@@ -5,8 +5,9 @@ import torch
 from torch import Tensor, nn
 
 from ..graph import Graph
-from . import _attention, _ops_of, _self_attention
+from ._define import calls
 from ._edge_features import REDUCES
+from ._functions import attention, self_attention
 from ._graphs import one_loop_id
 from ._layers import _check_rest, _check_width, _glorot, _graph_for, _linear, _reset_glorot
 
@@ -53,9 +54,9 @@ class _Attention(nn.Module):
         if features.dim() != 2 or features.size(1) != self.edge_dim:
             raise ValueError(f"{layer}: edge_attr must be [edges, {self.edge_dim}], got {list(edge_attr.shape)}")
         if not self.add_self_loops:
-            return _ops_of.permute(graph._id, features, 1.0)
+            return calls.permute(graph._id, features, 1.0)
         reduce = self.fill_value if isinstance(self.fill_value, str) else "constant"
-        return _ops_of.with_loop_features(graph._id, features, self._fill(features), reduce)
+        return calls.with_loop_features(graph._id, features, self._fill(features), reduce)
 
     def _fill(self, features):
         """The features of self loops [1, edge_dim], or None where they are reduced from those of edges."""
@@ -71,14 +72,14 @@ class _Attention(nn.Module):
     def _attend(self, graph, score, x, target, wants_weights):
         """Softmax of scores [edges, heads], dropout, sum; with the edges and weights, as PyG returns them."""
         number = self._graph_number(graph)
-        weight = nn.functional.dropout(_ops_of.edge_softmax(number, score), self.dropout, self.training)
-        y = self._finish(_ops_of.spmm(number, x, weight.to(x.dtype), "sum", "auto"), target)
+        weight = nn.functional.dropout(calls.edge_softmax(number, score), self.dropout, self.training)
+        y = self._finish(calls.spmm(number, x, weight.to(x.dtype), "sum", "auto"), target)
         if not wants_weights:
             return y
         if isinstance(number, tuple):
             raise ValueError(f"{type(self).__name__}: compiled with an edge_index, attention weights have no edges to be named "
                              "by: give a rodeo.Graph")
-        return y, (_ops_of.edge_ends(number, weight.detach()).t().contiguous(), weight)
+        return y, (calls.edge_ends(number, weight.detach()).t().contiguous(), weight)
 
     def _finish(self, y, target):
         y = y.flatten(1) if self.concat or self.heads == 1 else y.mean(dim=1)
@@ -132,7 +133,7 @@ class GATConv(_Attention):
         features = self._edge_features(graph, edge_attr)
         fused = features is None and not return_attention_weights
         if fused and target is source and of_target is of_source and h.requires_grad:
-            return self._finish(_self_attention(number, h, self.att_dst, self.att_src, self.negative_slope, dropout), target)
+            return self._finish(self_attention(number, h, self.att_dst, self.att_src, self.negative_slope, dropout), target)
         t = (h * self.att_src).sum(-1)
         if target is None:
             s = h.new_zeros((graph.num_nodes, self.heads))
@@ -140,9 +141,9 @@ class GATConv(_Attention):
             g = h if target is source and of_target is of_source else of_target(target).view(shape)
             s = (g * self.att_dst).sum(-1)
         if fused:
-            return self._finish(_attention(number, s, t, h, self.negative_slope, dropout), target)
+            return self._finish(attention(number, s, t, h, self.negative_slope, dropout), target)
         # lin_edge, then att_edge, is one [heads, edge_dim] matrix: there is no array [edges, heads, out].
-        score = _ops_of.sddmm(number, s, t, "add")
+        score = calls.sddmm(number, s, t, "add")
         if features is not None:
             of_edge = self.lin_edge.weight.view(self.heads, self.out_channels, -1) * self.att_edge.view(self.heads, -1, 1)
             score = score + nn.functional.linear(features, of_edge.sum(1))
@@ -185,7 +186,7 @@ class GATv2Conv(_Attention):
         right = self.lin_r(target).view(shape)
         graph = self._graph(edge_index, source, target)
         features = self._edge_features(graph, edge_attr)
-        hidden = _ops_of.sddmm(self._graph_number(graph), right, left, "add")
+        hidden = calls.sddmm(self._graph_number(graph), right, left, "add")
         if features is not None:
             hidden = hidden + self.lin_edge(features).view(hidden.shape)
         hidden = nn.functional.leaky_relu(hidden, self.negative_slope)

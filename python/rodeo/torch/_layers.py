@@ -4,8 +4,7 @@ import math
 import torch
 from torch import nn
 
-from . import graph_of
-from ._graphs import EdgeIndex
+from ._graphs import EdgeIndex, graph_of
 from ..graph import Graph
 
 

@@ -4,7 +4,7 @@ from typing import Any, Optional, Tuple, Union
 import torch
 from torch import Tensor, nn
 
-from . import _ops_of
+from ._define import calls
 from ._attention_layers import GATConv, GATv2Conv
 from ._graphs import one_loop_id
 from ..graph import Graph
@@ -19,12 +19,12 @@ class _GcnBase(nn.Module):
     def _propagate(self, x, edge_index, edge_weight):
         graph = _graph_for(edge_index, x.size(0))
         if not self.normalize:
-            weight = None if edge_weight is None else _ops_of.permute(graph._id, edge_weight.to(x.dtype), 1.0)
-            return _ops_of.spmm(graph._id, x, weight, "sum", "auto")
+            weight = None if edge_weight is None else calls.permute(graph._id, edge_weight.to(x.dtype), 1.0)
+            return calls.spmm(graph._id, x, weight, "sum", "auto")
         if edge_weight is None and self.add_self_loops:  # PyG reads `improved` with edge weights only
-            return _ops_of.gcn(graph._id, x, False)
+            return calls.gcn(graph._id, x, False)
         number, weight = self._normal_weight(graph, edge_weight, x)
-        return _ops_of.spmm(number, x, weight.to(x.dtype), "sum", "auto")
+        return calls.spmm(number, x, weight.to(x.dtype), "sum", "auto")
 
     def _normal_weight(self, graph, edge_weight, x):
         """The graph's id with self loops, and the normalised weight of each of its edges. Differentiable."""
@@ -32,16 +32,16 @@ class _GcnBase(nn.Module):
         ones = edge_weight is None
         if ones:
             edge_weight = torch.ones(graph.num_edges, dtype=wide, device=x.device)
-        weight = _ops_of.permute(graph._id, edge_weight.to(wide), 1.0)
+        weight = calls.permute(graph._id, edge_weight.to(wide), 1.0)
         number = graph._id
         if self.add_self_loops:
             number = one_loop_id(number)
-            weight = _ops_of.permute(number, weight, 2.0 if self.improved and not ones else 1.0)
-        degree = _ops_of.edge_sum(number, weight)
+            weight = calls.permute(number, weight, 2.0 if self.improved and not ones else 1.0)
+        degree = calls.edge_sum(number, weight)
         scale = degree.pow(-0.5)
         scale = scale.masked_fill(degree <= 0, 0).view(-1, 1)
         # scale of the target times scale of the source
-        return number, weight * _ops_of.sddmm(number, scale, scale, "dot")
+        return number, weight * calls.sddmm(number, scale, scale, "dot")
 
 
 class GCNConv(_GcnBase):
@@ -136,11 +136,11 @@ class APPNP(_GcnBase):
             else:
                 ones = torch.ones(graph.num_edges, dtype=x.dtype, device=x.device)
                 number = graph._id
-                weight = _ops_of.permute(number, ones if edge_weight is None else edge_weight, 1.0)
+                weight = calls.permute(number, ones if edge_weight is None else edge_weight, 1.0)
         for _ in range(self.K):
             if drops:
                 kept = nn.functional.dropout(weight, self.dropout)
-                x = _ops_of.spmm(number, x, kept.to(x.dtype), "sum", "auto")
+                x = calls.spmm(number, x, kept.to(x.dtype), "sum", "auto")
             else:
                 x = self._propagate(x, edge_index, edge_weight)
             x = (1 - self.alpha) * x + self.alpha * first
@@ -181,10 +181,10 @@ class SAGEConv(nn.Module):
         if self.project:
             source = self.lin(source).relu()
         if self.reduce in ("mean", "sum") and self.lin_l.out_features < self.lin_l.in_features:
-            y = _ops_of.spmm(graph._id, nn.functional.linear(source, self.lin_l.weight), None, self.reduce, "auto")
+            y = calls.spmm(graph._id, nn.functional.linear(source, self.lin_l.weight), None, self.reduce, "auto")
             y = y if self.lin_l.bias is None else y + self.lin_l.bias
         else:
-            y = self.lin_l(_ops_of.spmm(graph._id, source, None, self.reduce, "auto"))
+            y = self.lin_l(calls.spmm(graph._id, source, None, self.reduce, "auto"))
         if self.root_weight and target is not None:
             y = y + self.lin_r(target)
         return nn.functional.normalize(y, p=2.0, dim=-1) if self.normalize else y
@@ -214,5 +214,5 @@ class GINConv(nn.Module):
         source, target = x if isinstance(x, tuple) else (x, x)
         nodes = target.size(0) if target is not None else size[1] if size is not None else source.size(0)
         graph = _graph_for(edge_index, nodes, source.size(0) if isinstance(x, tuple) else None)
-        y = _ops_of.spmm(graph._id, source, None, "sum", "auto")
+        y = calls.spmm(graph._id, source, None, "sum", "auto")
         return self.nn(y if target is None else y + (1 + self.eps) * target)
