@@ -52,12 +52,12 @@ TEST(TrainSettings, PrintedConfigsAreReadAsTheyWere) {
       if (option == "help" || option == "version" || option == "config" || option == "print-config" ||
           option == "dry-run" || option == "list-devices" || option == "completion")
         continue;
-      const bool left_out = option == "split" || option == "fanout" || option == "splits" ||
-                            option == "class-weights" || option == "layer-dropout" || option == "export" ||
-                            option == "log" || option == "csv" || option == "tensorboard" ||
-                            option == "report" || option == "trace" || option == "lr-step" ||
-                            option == "lr-factor" || option == "lr-period" || option == "lr-least" ||
-                            option == "lr-patience";  // not given above
+      const bool left_out =
+          option == "split" || option == "fanout" || option == "splits" || option == "class-weights" ||
+          option == "layer-dropout" || option == "export" || option == "log" || option == "csv" ||
+          option == "tensorboard" || option == "report" || option == "trace" || option == "lr-step" ||
+          option == "lr-factor" || option == "lr-period" || option == "lr-least" || option == "lr-patience" ||
+          option == "momentum" || option == "nesterov";  // not given above
       EXPECT_EQ(printed.find("\"" + option + "\":") == std::string::npos, left_out) << option;
     }
   }
