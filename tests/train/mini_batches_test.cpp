@@ -186,7 +186,7 @@ TEST(TrainMiniBatchOptions, WeightsSayThatTheyAreOfATrunk) {
     given.batch = batch;
     TrainOptions read = published_options(model);
     for (const TrainOption& option : option_table(given))
-      if (option.role == OptionRole::kModel && option.name == "trunk")
+      if (option.is(OptionRole::kModel) && option.name == "trunk")
         option.set(read, to_text(option.get(given)));
     EXPECT_EQ(uses_trunk(read), want) << model << " " << batch;
   }
