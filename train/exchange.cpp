@@ -66,10 +66,6 @@ void Exchange::average(const std::vector<Tensor>& buffers, double fraction) cons
   sum(buffers);
 }
 
-Tensor Exchange::gather(const Tensor& rows) const {
-  return nodes_ ? all_gather(*nodes_, rows) : rows;
-}
-
 bool Exchange::any(bool own, Device device) {
   if (is_one_rank()) return own;
   if (++calls_ < interval_) return false;

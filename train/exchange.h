@@ -39,8 +39,6 @@ class Exchange {
   void sum(const std::vector<Tensor>& tensors) const;
   /// Replaces buffers, f64 or f32, by the sum of fraction * buffer over ranks.
   void average(const std::vector<Tensor>& buffers, double fraction) const;
-  /// The rows of all nodes, from those of the rank's: [nodes, columns].
-  Tensor gather(const Tensor& rows) const;
   /// Whether `own` is true on any rank; called once a step or an epoch. Asks the others, and waits for
   /// `device`, about 20 times a second at most, and returns false in between.
   bool any(bool own, Device device);

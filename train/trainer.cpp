@@ -194,7 +194,7 @@ Tensor Trainer::evaluate() {
   const ScopedPartition over(parts_.exchange.partition());
   const Tensor predictions = parts_.forward(StepInput()).value();
   if (over_ranks_) return over_ranks_->sums(parts_.exchange, metrics().metrics(predictions));
-  return metrics().metrics(parts_.exchange.gather(predictions));
+  return metrics().metrics(predictions);
 }
 
 Evaluation Trainer::read_evaluation(const Tensor& metrics) const {

@@ -52,8 +52,9 @@ struct TrainerOptions {
 
 /// What a Trainer composes. The parts know nothing of each other.
 struct TrainerParts {
-  /// The model's predictions of a step. In evaluation mode, with an empty input, those of all examples; over
-  /// a partition, of the rank's. It launches the same kernels for all fixed inputs, and waits for nothing.
+  /// The model's predictions of a step. In evaluation mode, with an empty input, those of all examples: over
+  /// a partition, of the rank's if the metrics are means, else of all ranks. It launches the same kernels for
+  /// all fixed inputs, and waits for nothing.
   std::function<Variable(const StepInput&)> forward;
   std::shared_ptr<const Criterion> criterion;
   std::shared_ptr<StepSource> source = {};  // null: WholeGraph

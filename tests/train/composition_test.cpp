@@ -143,7 +143,14 @@ TrainOptions link_batches(std::int64_t batch) {
 }
 
 TEST_P(TrainComposition, LinksTrainOnBatches) {
-  const Dataset data = synthesize({.nodes = 400, .edges = 4000, .features = 32, .classes = 4, .seed = 3});
+  const Dataset data = synthesize({.nodes = 400,
+                                   .edges = 4000,
+                                   .features = 32,
+                                   .classes = 4,
+                                   .train_per_class = 5,
+                                   .val = 20,
+                                   .test = 20,
+                                   .seed = 3});
   const auto train = [&](std::int64_t batch) {
     const NodeRun run = make_run(data, link_batches(batch), device());
     return make_trainer(run, {.epochs = 20}).fit();
