@@ -32,7 +32,7 @@ std::vector<BatchSampler::Step> NodeBatchSampler::epoch(std::int64_t epoch, std:
   check_done(epoch, num_batches(), done);
   epoch_ = epoch;
   targets_.clear(), numbers_.clear();
-  const std::vector<std::int64_t> order = batches_.order(epoch);
+  const std::vector<std::int64_t> order = order_of(epoch);
   const std::vector<Tensor> batches = batches_.cut(order);
   std::vector<Step> steps;
   auto first = order.begin();
@@ -50,6 +50,13 @@ std::vector<BatchSampler::Step> NodeBatchSampler::epoch(std::int64_t epoch, std:
     numbers_.push_back(at);
   }
   return steps;
+}
+
+std::vector<std::int64_t> NodeBatchSampler::order_of(std::int64_t epoch) {
+  std::vector<std::int64_t> order = next_epoch_ == epoch ? next_order_.get() : batches_.order(epoch);
+  next_epoch_ = epoch + 1;
+  next_order_ = std::async(std::launch::async, [this, next = epoch + 1] { return batches_.order(next); });
+  return order;
 }
 
 SampledBatch NodeBatchSampler::sample(std::size_t step) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <vector>
 
@@ -58,12 +59,17 @@ class NodeBatchSampler : public BatchSampler {
   SampledBatch sample(std::size_t step) override;
 
  private:
+  std::vector<std::int64_t> order_of(std::int64_t epoch);
+
   MiniBatches batches_;
   std::int64_t batch_size_, epoch_ = 0;
   NeighborSampler sampler_;
   Communicator ranks_;
   std::vector<Tensor> targets_;        // the rank's, of each step
   std::vector<std::int64_t> numbers_;  // of the batch of each step
+  /// The order of the next epoch, which a thread draws while this one trains.
+  std::future<std::vector<std::int64_t>> next_order_;
+  std::int64_t next_epoch_ = -1;
 };
 
 /// Batches are random parts of the graph with all edges inside: each rank has a part of its own in a step.

@@ -63,7 +63,8 @@ Classification::Classification(Tensor label, Split sets, std::int64_t classes,
       sets_(std::move(sets)),
       classes_(classes),
       options_(options),
-      row_numbers_(label_.device()) {
+      row_numbers_(label_.device()),
+      example_rows_(sets_.train) {
   check(sets_.train.defined() && sets_.val.defined(), "[train] the split has undefined nodes");
   check(sets_.test.defined(), "[train] the split has undefined test nodes");
   const bool soft = !options.class_weights.empty() || options.label_smoothing > 0;
@@ -102,7 +103,7 @@ Classification::Classification(Tensor label, Split sets, std::int64_t classes,
 }
 
 Variable Classification::loss(const Variable& predictions, const Examples& examples) const {
-  const Variable logits = examples.ids.defined() ? rows_of(predictions, examples, sets_) : predictions;
+  const Variable logits = examples.ids.defined() ? example_rows_(predictions, examples) : predictions;
   if (!is_known_.empty()) return loss_of_known(logits, examples);
   if (soft_target_.defined()) return soft_loss(logits, examples);
   if (!examples.ids.defined()) return classification_loss(logits, label_, sets_.train);

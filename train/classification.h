@@ -60,6 +60,7 @@ class Classification : public Criterion {
   std::int64_t classes_;
   ClassificationOptions options_;
   RowNumbers row_numbers_;
+  ExampleRows example_rows_;
   std::vector<std::int64_t> host_label_;  // with class weights
   std::vector<std::uint8_t> is_known_;    // [examples * classes], where labels are missing; else empty
   std::array<Tensor, 3> known_;  // positions in the flat labels, i64, of each set; where labels are missing

@@ -3,14 +3,23 @@
 #include <numeric>
 
 #include "ops/combine.h"
-#include "ops/gather_rows.h"
+#include "ops/spmm.h"
 
 namespace rodeo {
 
-Variable rows_of(const Variable& predictions, const Examples& examples, const Split& sets) {
-  if (!examples.ids.defined()) return gather_rows(predictions, sets.train);
-  const std::int64_t count = examples.ids.numel();
-  return predictions.dim(0) > count ? rows(predictions, 0, count) : predictions;
+Variable ExampleRows::operator()(const Variable& predictions, const Examples& examples) const {
+  if (examples.ids.defined()) {
+    const std::int64_t count = examples.ids.numel();
+    return predictions.dim(0) > count ? rows(predictions, 0, count) : predictions;
+  }
+  if (!selection_.defined()) {
+    const std::int64_t count = training_.numel();
+    std::vector<std::int64_t> row_ptr(static_cast<std::size_t>(count) + 1);
+    std::iota(row_ptr.begin(), row_ptr.end(), 0);
+    selection_ = Adjacency::trusted(
+        {count, predictions.dim(0), Tensor::from(row_ptr, training_.device()), training_.to(DType::kI32)});
+  }
+  return spmm(selection_, predictions, {.algorithm = SpmmAlgorithm::kRode});
 }
 
 Variable no_loss(const Variable& x) {

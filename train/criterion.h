@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/adjacency.h"
 #include "core/variable.h"
 #include "datasets/split.h"
 
@@ -58,8 +59,18 @@ class Criterion {
   virtual bool is_fixed() const { return true; }
 };
 
-/// The predictions of examples.ids, or those of the training set: [k, columns].
-Variable rows_of(const Variable& predictions, const Examples& examples, const Split& sets);
+/// The predictions that a loss over rows reads: those of examples.ids, or of the training set. [k, columns]
+class ExampleRows {
+ public:
+  /// training: i64 [k], Criterion::sets().train.
+  explicit ExampleRows(Tensor training) : training_(std::move(training)) {}
+  Variable operator()(const Variable& predictions, const Examples& examples) const;
+
+ private:
+  Tensor training_;
+  mutable Adjacency
+      selection_;  // row i reads row training_[i]: unlike gather_rows, a CUDA graph can record it
+};
 
 /// A loss of 0 that does not depend on x, any shape: [], f32, or f64 for f64. Its gradient, zeros, takes part
 /// in the exchange of other ranks.

@@ -28,6 +28,7 @@ Regression::Regression(const Tensor& y, Split sets, const RegressionOptions& opt
       sets_(std::move(sets)),
       options_(options),
       row_numbers_(y.device()),
+      example_rows_(sets_.train),
       host_(y.to_vector<float>()),
       has_missing_(std::any_of(host_.begin(), host_.end(), [](float value) { return std::isnan(value); })),
       errors_(Tensor::zeros({3, 2}, DType::kF64, y.device())) {
@@ -68,7 +69,7 @@ Variable Regression::loss(const Variable& predictions, const Examples& examples)
   Tensor y = y_, at = known_[0].at;
   Variable x = predictions;
   if (examples.ids.defined()) {
-    x = rows_of(predictions, examples, sets_);
+    x = example_rows_(predictions, examples);
     y = take(y_, examples.ids);
     at = row_numbers_(y.numel());
     if (has_missing_) {

@@ -49,6 +49,7 @@ class Regression : public Criterion {
   Split sets_;
   RegressionOptions options_;
   RowNumbers row_numbers_;
+  ExampleRows example_rows_;
   std::vector<float> host_;  // y
   bool has_missing_;
   std::array<KnownTargets, 3> known_;

@@ -223,11 +223,15 @@ TEST(TrainPairBatches, NoSampledEdgeIsPredicted) {
 /// A loss that the library does not have: the mean square of the logits.
 class SquaredLogits : public Classification {
  public:
-  using Classification::Classification;
+  SquaredLogits(const NodeTask& task)
+      : Classification(task.label, task.split, task.num_classes), rows_(task.split.train) {}
   Variable loss(const Variable& logits, const Examples& examples) const override {
-    const Variable own = rows_of(logits, examples, sets());
+    const Variable own = rows_(logits, examples);
     return mse_loss(own, Tensor::zeros(own.shape(), own.dtype(), own.device()));
   }
+
+ private:
+  ExampleRows rows_;
 };
 
 TEST_P(TrainComposition, ALossOfOnesOwnTrainsOnEverySource) {
@@ -236,7 +240,7 @@ TEST_P(TrainComposition, ALossOfOnesOwnTrainsOnEverySource) {
     if (batch == 0) options.fanout.clear();
     const NodeRun run = make_run(small_graph(), options, device());
     TrainerParts parts = trainer_parts(run);
-    parts.criterion = std::make_shared<SquaredLogits>(run.task.label, run.task.split, run.task.num_classes);
+    parts.criterion = std::make_shared<SquaredLogits>(run.task);
     Trainer trainer(*run.model.module, parts, run.model.groups, {.epochs = 10});
     std::vector<double> losses;
     trainer.fit([&](const EpochReport& report) { losses.push_back(report.loss); });
