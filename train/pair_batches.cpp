@@ -79,7 +79,7 @@ std::vector<BatchSampler::Step> PairBatchSampler::epoch(std::int64_t epoch, std:
     const auto begin = order.begin() + at * options_.batch_size;
     const auto end = at + 1 < num_batches() ? begin + options_.batch_size : order.end();
     const BatchFraction own = cut_batch(end - begin, ranks_.rank(), ranks_.size());
-    own_.push_back({{begin + own.begin, begin + own.end}, at, own.begin});
+    own_.push_back({{begin + own.begin, begin + own.end}, {begin, end}, at, own.begin});
     steps.push_back({.done = at + 1,
                      .examples = own_.back().edges,
                      .of_all = {begin, end},
@@ -116,7 +116,7 @@ SampledBatch PairBatchSampler::sample(std::size_t step) {
   pairs_[step] = {rows(src), rows(dst)};
   SampledBatch batch =
       sampler_.sample_checked(Tensor::from(nodes, sampler_.graph().device()), epoch_, own.number);
-  const auto left_out = edges_of(src_, dst_, own.edges, options_.undirected);
+  const auto left_out = edges_of(src_, dst_, own.of_all, options_.undirected);
   for (Block& block : batch.blocks) block = without_edges(block, left_out);
   return batch;
 }

@@ -35,7 +35,7 @@ class PairBatchSampler : public BatchSampler {
 
  private:
   struct Own {
-    std::vector<std::int64_t> edges;
+    std::vector<std::int64_t> edges, of_all;
     std::int64_t number = 0, first = 0;  // the batch, and the first of its edges
   };
   std::vector<std::int64_t> src_, dst_;

@@ -108,6 +108,8 @@ TEST(TrainRankBatches, OptionsThatReachBatches) {
   with("sage", [](TrainOptions& o) { o.eval_sampled = true; });
   with("sage", [](TrainOptions& o) { o.replace = true; });
   with("sage", [](TrainOptions& o) { o.clip_norm = 0.01; });
+  with("sage", [](TrainOptions& o) { o.class_weights = "balanced", o.label_smoothing = 0.1; });
+  with("sage", [](TrainOptions& o) { o.metric = NodeMetric::kMacroF1; });
   with("sage", [](TrainOptions& o) { o.cuda_graph = false; });
   with("gcn", [](TrainOptions& o) { o.trunk.norm = TrunkNorm::kLayer, o.trunk.residual = true; });
   with("gat", [](TrainOptions& o) { o.trunk.jump = TrunkJump::kCat; });

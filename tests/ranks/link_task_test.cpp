@@ -56,6 +56,23 @@ void expect_as_on_one_rank(const Dataset& data, const TrainOptions& options, dou
   test::expect_same_on_all_ranks(all.weights);
 }
 
+// Without dropout: sampled edges are a function of their node, and pairs of the batch.
+TEST(TrainRankLinks, BatchesOfEdgesTrainAsOnOneRank) {
+  for (const char* model : {"sage", "gcn"}) {
+    SCOPED_TRACE(model);
+    TrainOptions options = options_of(model);
+    options.dropout = 0;
+    options.batch = 40;
+    options.fanout = "4,4";
+    const Dataset data = test::tiny_dataset();
+    const Trained one = train(data, options, Communicator()), all = train(data, options, ranks());
+    for (std::size_t i = 0; i < one.losses.size(); ++i)
+      EXPECT_NEAR(all.losses[i], one.losses[i], 1e-4 * one.losses[i]) << "epoch " << i + 1;
+    test::expect_same_on_all_ranks(all.weights);
+    test::expect_same_bits(all.weights, train(data, options, ranks()).weights);
+  }
+}
+
 TEST(TrainRankLinks, AllEncodersWithDropout) {
   for (const ModelEntry& entry : model_registry()) {
     SCOPED_TRACE(entry.name);

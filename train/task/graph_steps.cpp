@@ -103,7 +103,8 @@ Variable GraphInputs::forward(const GraphStep& step) const {
 
 Variable GraphInputs::predict() {
   if (ranks.size() == 1)
-    return model->forward(ConvGraph(whole, f.defined() ? Variable(f) : Variable()), Features(x), set.graph_ptr());
+    return model->forward(ConvGraph(whole, f.defined() ? Variable(f) : Variable()), Features(x),
+                          set.graph_ptr());
   if (!own_) {
     std::vector<std::int64_t> graphs(static_cast<std::size_t>(set.size()));
     std::iota(graphs.begin(), graphs.end(), 0);
