@@ -8,10 +8,6 @@
 
 namespace rodeo {
 
-bool has_dense_features(const std::string& path) {
-  return Hdf5File(path).has("x");
-}
-
 Tensor load_feature_rows(const std::string& path, std::int64_t begin, std::int64_t count) {
   const Hdf5File file(path);
   const Hdf5Array x = file.array("x");

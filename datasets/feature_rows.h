@@ -1,4 +1,4 @@
-/// Reads the features of some nodes of a file, for ranks that keep a share of them.
+/// Reads the features of some nodes of a file, for ranks that keep their rows.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,6 @@
 #include "core/tensor.h"
 
 namespace rodeo {
-
-/// Whether the file has dense features, /x, which load_feature_rows() reads.
-bool has_dense_features(const std::string& path);
 
 /// Rows [begin, begin + count) of /x: f32 [count, features], on the host. Reads no others, apart from those
 /// in the same compressed chunks. For a file that load_dataset() accepts without features. Throws Error for a

@@ -14,10 +14,4 @@ Variable all_gather(const NodePartition& nodes, const Variable& x) {
                 [of](const Tensor& dy) { return std::vector{of.ranks().reduce_scatter(dy, of.rows())}; });
 }
 
-Variable all_gather_replicated(const NodePartition& nodes, const Variable& x) {
-  const std::int64_t begin = nodes.first_row(), end = begin + nodes.num_rows();
-  return record("all_gather_replicated", all_gather(nodes, x.value()), {x},
-                [begin, end](const Tensor& dy) { return std::vector{dy.slice(begin, end)}; });
-}
-
 }  // namespace rodeo

@@ -13,10 +13,4 @@ namespace rodeo {
 Tensor all_gather(const NodePartition& nodes, const Tensor& x);
 Variable all_gather(const NodePartition& nodes, const Variable& x);
 
-/// all_gather() for what every rank computes alike from the rows, such as a loss over all nodes.
-/// x [nodes of the rank, ...] -> [all nodes, ...], 1 to 3 dimensions, of any dtype. A collective call.
-/// Gradient: dx is the rank's rows of dy, which must be equal on all ranks: nothing is exchanged.
-/// Deterministic.
-Variable all_gather_replicated(const NodePartition& nodes, const Variable& x);
-
 }  // namespace rodeo

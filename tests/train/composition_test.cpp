@@ -162,6 +162,24 @@ TEST_P(TrainComposition, LinksTrainOnBatches) {
   EXPECT_GT(one.batches->batches, 5);
 }
 
+// With all neighbours a sample is the neighbourhood, for the nodes of all pairs.
+TEST_P(TrainComposition, SampledEvaluationOfLinksKnowsAllNodes) {
+  const Dataset data = synthesize({.nodes = 200,
+                                   .edges = 900,
+                                   .features = 16,
+                                   .classes = 4,
+                                   .train_per_class = 5,
+                                   .val = 20,
+                                   .test = 20,
+                                   .seed = 4});
+  TrainOptions options = link_batches(50);
+  options.fanout = "-1,-1";
+  const std::vector<double> exact = metrics_of(make_run(data, options, device()));
+  options.eval_sampled = true;
+  const std::vector<double> sampled = metrics_of(make_run(data, options, device()));
+  for (std::size_t i = 0; i < exact.size(); ++i) EXPECT_NEAR(sampled[i], exact[i], 1e-5) << i;
+}
+
 TEST(TrainPairBatches, LeaveOutTheEdgesOfABatch) {
   // 0 <- 1, 0 <- 2, 1 <- 0, 2 <- 1; the block computes nodes 5 and 7 from nodes 5, 7 and 9.
   const Adjacency adj =

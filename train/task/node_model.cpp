@@ -10,6 +10,7 @@
 #include "datasets/hdf5_check.h"
 #include "datasets/subset.h"
 #include "ops/all_gather.h"
+#include "train/task/counted.h"
 #include "train/task/criteria.h"
 #include "train/task/data_source.h"
 #include "train/task/graph_task.h"
@@ -141,8 +142,10 @@ NodeRun build_run(DataSource source, RunPlan plan, const TrainOptions& options, 
       task.load_ms = timed(kCpu, [&] { dataset = read_dataset(source, plan, options); });
       if (links && purpose == Purpose::kTraining) pairs = split_edges(dataset, source, options, ranks);
       if (links) set_placeholders(dataset, options.embedding);
-      if (links && options.batch > 0 && pairs.train.src.defined())
+      if (links && options.batch > 0 && pairs.train.src.defined()) {
         dataset.split.train = nodes_of(pairs.train);
+        dataset.split.val = counted(dataset.num_nodes);  // pairs are of any nodes
+      }
       if (plan.order != NodeOrder::kNone) reorder(dataset, options, task);
       reset_peak_memory(device);
       task.convert_ms = timed(device, [&] { graph = build_graph(dataset, plan, options, ranks); });
