@@ -32,7 +32,7 @@ double number(const Json& row, const char* key) {
   return row.at(key).is_null() ? 0 : row.at(key).get<double>();
 }
 
-/// The same measurement, on any number of ranks.
+/// One measurement on any number of ranks.
 std::string key_of(const Json& row) {
   std::string key;
   for (const char* name : {"graph", "model", "layers", "hidden", "heads", "features", "reorder", "precision"})
@@ -61,7 +61,7 @@ StepTimes parts_of(const Json& row) {
   return {number(row, "sparse_ms"), number(row, "gemm_ms"), number(row, "other_ms")};
 }
 
-/// Of a GCN of two layers in f32: the sums of both layers, forward and backward. False: another model.
+/// The sums of a GCN of two layers in f32, forward and backward. False: another model.
 bool print_simulation(const Json& one, double imbalance) {
   const bool known = one.at("model") == "gcn" && one.at("precision") == "fp32" && one.at("layers") == 2 &&
                      !large_graph(one.at("graph").get<std::string>());  // which computes few rows of the last

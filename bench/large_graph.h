@@ -34,7 +34,7 @@ Adjacency draw_rows(const LargeGraph& graph, std::int64_t first, std::int64_t co
 /// Uniform in [-1, 1): of the nodes from `first` on, [count, features], f32 or bf16. Deterministic.
 Tensor draw_features(const LargeGraph& graph, std::int64_t first, std::int64_t count, DType dtype,
                      Device device);
-/// Of all nodes.
+/// Features of all nodes.
 Tensor draw_features(const LargeGraph& graph, DType dtype, Device device);
 
 /// i64 [count]: different nodes of every part of the graph, `first` before them left out. On the host.

@@ -54,7 +54,7 @@ class SampleRun {
   TrainerParts parts_;
 };
 
-/// The same data with the training nodes of the first `count` batches.
+/// Data whose training nodes are those of the first `count` batches.
 SampleData first_batches(const SampleSettings& settings, SampleData data, std::int64_t count);
 
 /// Throws Error unless the losses of a few batches are the same with the CUDA graph and without.

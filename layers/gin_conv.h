@@ -16,7 +16,7 @@ struct GinConvOptions {
 /// What GinConv and GineConv have in common: the network nn, and eps.
 class GinUpdate : public Convolution {
  public:
-  /// Of the last Linear layer of nn; 0 without one.
+  /// Columns of the last Linear layer of nn; 0 without one.
   std::int64_t width() const override;
 
  protected:

@@ -57,7 +57,7 @@ class Gat : public Trunk {
               random, device, dtype) {}
 };
 
-/// The same model with the layers of Brody et al. (ICLR 2022). With edge_in, the graph has edge features:
+/// GAT with the layers of Brody et al. (ICLR 2022). With edge_in, the graph has edge features:
 /// forward(ConvGraph(adj, f), x), which all layers read.
 class Gatv2 : public Gat {
  public:

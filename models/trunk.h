@@ -104,7 +104,7 @@ class Trunk : public Module {
   /// Computes only the rows of `last`, which is select_destinations(graph, rows): [k, classes]. Equal up to
   /// rounding, but for masks of the last layer. Batch normalisation of the last layer is over these rows.
   Variable forward(const ConvGraph& graph, const Features& x, const ConvGraph& last);
-  /// The same over the blocks of a mini-batch (datasets/neighbor_sampler.h), one for each layer.
+  /// Forward over the blocks of a mini-batch (datasets/neighbor_sampler.h), one for each layer.
   ///   x [sources of blocks[0], in] -> logits [destinations of the last block, classes]
   /// Throws Error unless there is a block for every layer, and each has as many sources as the one before has
   /// destinations.

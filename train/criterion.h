@@ -18,7 +18,7 @@ struct Examples {
   /// i64 [k], on the device of the predictions: row i is of example ids[i], and rows from k on are padding.
   /// Undefined: row i is of example i, of all examples, and the loss is over the training set.
   Tensor ids = {};
-  /// The same ids on the host. A step that is captured reads none of them (Criterion::is_fixed).
+  /// Copy of `ids` on the host. A step that is captured reads none of them (Criterion::is_fixed).
   std::vector<std::int64_t> host = {};
 };
 

@@ -63,7 +63,7 @@ class Optimizer {
   void set_rates(const std::vector<double>& rates);
   /// Number of steps, including replayed ones. Waits for the device.
   std::int64_t step_count() const;
-  /// The same count, in device memory: random numbers of a step are a function of it (core/random.h).
+  /// step_count() in device memory: random numbers of a step are a function of it (core/random.h).
   const std::int64_t* step_counter() const;
 
   /// The parameters of all groups, in order.

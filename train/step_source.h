@@ -80,7 +80,7 @@ class StepSource {
   /// Over ranks: whether the steps of a rank are a computation of its own. Then it draws its own dropout
   /// masks, and running statistics are averaged.
   virtual bool ranks_are_independent() const { return false; }
-  /// Of the epoch so far; the trainer adds the times of its own. Null: nothing is counted.
+  /// Totals of the epoch so far; the trainer adds the times of its own. Null: nothing is counted.
   virtual BatchTotals* totals() { return nullptr; }
   /// The features whose reads are timed apart; undefined: none.
   virtual Tensor features() const { return {}; }

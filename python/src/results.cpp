@@ -14,7 +14,7 @@ nb::tuple tuple_of(const Shape& shape) {
   return nb::tuple(sizes);
 }
 
-/// Of a contiguous tensor of PyTorch that was just allocated.
+/// The address of a contiguous tensor of PyTorch that was just allocated.
 std::uintptr_t address_of(nb::handle tensor) {
   ExchangedTensor view{};
   const DlpackExchange* const exchange = torch_functions->exchange;

@@ -85,7 +85,7 @@ std::string accuracy(const std::vector<std::int64_t>& predicted, const Dataset& 
                      scored_text(dataset, row));
 }
 
-/// Of --per-class: throws Error where the dataset has no labels of the model's classes.
+/// Checks --per-class: throws Error where the dataset has no labels of the model's classes.
 void check_classes(const Dataset& dataset, const Tensor& label, const WeightsInfo& info,
                    const std::string& file) {
   check(info.options.task != TaskKind::kLink && !info.regression,

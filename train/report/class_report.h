@@ -21,9 +21,10 @@ struct ClassReport {
   ClassScore macro, weighted;
 };
 
-/// Of `nodes`, for logits [nodes, classes] of any floating dtype and labels i64 [nodes], negative where a
-/// node has none, or u8 [nodes, classes], Dataset::kMissingLabel where one is not known: there a class is
-/// predicted above a probability of a half. On any device. names: one for each class, or none.
+/// Scores of each class at `nodes`, for logits [nodes, classes] of any floating dtype and labels i64 [nodes],
+/// negative where a node has none, or u8 [nodes, classes], Dataset::kMissingLabel where one is not known:
+/// there a class is predicted above a probability of a half. On any device. names: one for each class, or
+/// none.
 ClassReport report_classes(const Tensor& logits, const Tensor& label, const std::vector<std::int64_t>& nodes,
                            std::vector<std::string> names);
 

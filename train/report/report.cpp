@@ -233,7 +233,7 @@ std::string predictions(const NodeRun& run, const std::string& epoch) {
     out += section("Scores by class", scores(report_classes(logits, labels, test, run.task.class_names)),
                    fmt::format("Test nodes, after {}.", epoch));
   }
-  // Of too many nodes, a part that is evenly spread.
+  // With too many nodes, an evenly spread selection.
   const std::int64_t dots = std::min(nodes, kMaxDots);
   std::vector<double> values;
   std::vector<std::int64_t> class_of;

@@ -15,7 +15,7 @@ std::string format_aggregation_choices(const Adjacency& adj);
 /// The algorithms that SpmmAlgorithm::kAuto chose for a graph and for its transpose, or the one that was
 /// requested.
 std::string format_spmm_choices(SpmmAlgorithm requested, const Adjacency& adj);
-/// The same of the dot products of composed attention; adj may be sharded.
+/// Choices for the dot products of composed attention; adj may be sharded.
 std::string format_sddmm_choices(SddmmAlgorithm requested, const Adjacency& adj);
 
 }  // namespace rodeo

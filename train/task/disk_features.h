@@ -32,7 +32,7 @@ class DiskFeatures {
   /// while this object lives. Throws Error as FeatureFile::start() and FeatureFile::Reading::wait() do.
   std::function<Tensor()> read(const Tensor& index) const;
 
-  /// The same in pieces of about 64 MiB on the host, one after the other.
+  /// Reads in pieces of about 64 MiB on the host, one after the other.
   Tensor read_in_pieces(const Tensor& index) const;
 
   /// From now on rows of `cache` are not read. `cache` is one of these rows, as they are here.

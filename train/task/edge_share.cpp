@@ -106,7 +106,7 @@ bool is_symmetric(const Edges& edges, const Communicator& ranks) {
   return total[0] == total[1] && total[2] == total[3];
 }
 
-/// As count_one_way_edges(): asks the rank that has the reverse of an edge.
+/// count_one_way_edges() over ranks: asks the rank that has the reverse of an edge.
 std::int64_t one_way_edges(const EdgeShare& share, const Edges& edges) {
   const Edges asked = send_to_owners(*share.nodes, {edges.col, edges.row, {}});
   const auto* row_ptr = share.rows.row_ptr.data<std::int64_t>();

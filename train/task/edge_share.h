@@ -15,7 +15,7 @@ struct EdgeShare {
   std::shared_ptr<const NodePartition> nodes;
   Csr rows;       // [nodes of the rank, all nodes], sorted by column
   Tensor weight;  // f32 [edges of the rank]; undefined without edge weights
-  // Of the whole graph, equal on all ranks:
+  // Numbers of the whole graph, equal on all ranks:
   std::int64_t num_edges = 0, one_way_edges = 0;  // the latter as count_one_way_edges()
   bool symmetric = false;                         // as Adjacency::sharded()
 };

@@ -62,10 +62,10 @@ std::string graph_model_names();
 
 /// The hyperparameters that the model's paper trains with. Throws Error for an unknown model.
 TrainOptions published_options(std::string_view model);
-/// The same for a task. Link prediction: the widths and the learning rate of PyTorch Geometric's example (128
-/// hidden columns, lr 0.01), with dropout 0.5 for 300 epochs, and no weight decay. Classification of graphs:
-/// those of PyTorch Geometric's GIN example (5 layers, 32 hidden columns, dropout 0.5, lr 0.01, batches of
-/// 128 graphs, 100 epochs); throws Error for a model without ModelTraits::graphs.
+/// Published hyperparameters for a task. Link prediction: the widths and the learning rate of PyTorch
+/// Geometric's example (128 hidden columns, lr 0.01), with dropout 0.5 for 300 epochs, and no weight decay.
+/// Classification of graphs: those of PyTorch Geometric's GIN example (5 layers, 32 hidden columns, dropout
+/// 0.5, lr 0.01, batches of 128 graphs, 100 epochs); throws Error for a model without ModelTraits::graphs.
 TrainOptions published_options(std::string_view model, TaskKind task);
 
 /// Why the model that `options` describe needs dense features; empty if it also reads sparse ones.

@@ -169,7 +169,7 @@ struct TrainOptions {
   bool quiet = false;
   bool silent = false;  // of a run among several: no line of its own
 
-  // Of the command line only
+  // Command line only
   bool dry_run = false;
   // Set by --help, --version, --print-config, --list-devices and --completion: the command prints this text
   // and exits.
