@@ -10,7 +10,7 @@
 #include "train/task/criteria.h"
 #include "train/task/graph_steps.h"
 #include "train/task/model_registry.h"
-#include "train/task/rank_share.h"
+#include "train/task/rank_shard.h"
 #include "train/task/trunk_model.h"
 
 namespace rodeo {

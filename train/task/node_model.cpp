@@ -15,7 +15,7 @@
 #include "train/task/data_source.h"
 #include "train/task/graph_task.h"
 #include "train/task/link_task.h"
-#include "train/task/rank_share.h"
+#include "train/task/rank_shard.h"
 #include "train/task/run_features.h"
 #include "train/task/run_graph.h"
 #include "train/task/trunk_model.h"
@@ -158,7 +158,7 @@ NodeRun build_run(DataSource source, RunPlan plan, const TrainOptions& options, 
   task.convert_ms += timed(device, [&] {
     describe_data(dataset, graph, options, task);
     task.partition = graph.partition;
-    if (task.partition) dataset = rank_share(std::move(dataset), *task.partition);
+    if (task.partition) dataset = rank_shard(std::move(dataset), *task.partition);
     add_features(task, dataset, plan, options, ranks);
     task.num_features = dataset.num_features;
     task.label = dataset.y.to(device);

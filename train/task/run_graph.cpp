@@ -8,8 +8,8 @@
 #include "ops/combine.h"
 #include "ops/convert.h"
 #include "ops/segment_reduce.h"
-#include "train/task/edge_share.h"
-#include "train/task/rank_share.h"
+#include "train/task/edge_shard.h"
+#include "train/task/rank_shard.h"
 
 namespace rodeo {
 namespace {
@@ -89,12 +89,12 @@ ModelGraph own_rows(const ModelGraph& graph, const std::shared_ptr<const NodePar
 }
 
 /// The rank's rows from the edges that ranks exchanged.
-ModelGraph own_rows(const EdgeShare& share, const RunPlan& plan, const TrainOptions& options) {
-  const EdgeShare rows = plan.graph == GraphInput::kPlain ? share : with_self_loops(share);
+ModelGraph own_rows(const EdgeShard& shard, const RunPlan& plan, const TrainOptions& options) {
+  const EdgeShard rows = plan.graph == GraphInput::kPlain ? shard : with_self_loops(shard);
   const Device device = plan.device;
   Csr csr = rows.rows;
   csr.row_ptr = csr.row_ptr.to(device), csr.col = csr.col.to(device);
-  ModelGraph out{Adjacency::sharded(csr, share.nodes, share.symmetric), {}, share.weight.defined(), {}};
+  ModelGraph out{Adjacency::sharded(csr, shard.nodes, shard.symmetric), {}, shard.weight.defined(), {}};
   prepare_shard(out.adj, options.aggregation);
   if (plan.graph == GraphInput::kGcnNorm) {
     const Tensor scale = inverse_sqrt_degrees(Adjacency::trusted(rows.rows), rows.weight);
@@ -112,11 +112,11 @@ RunGraph build_graph(Dataset& dataset, const RunPlan& plan, const TrainOptions& 
   RunGraph out;
   if (plan.reads_edge_parts) {
     const std::int64_t nodes = dataset.num_nodes;
-    const EdgeShare share = share_edges(load_edge_part(plan.data.where, nodes, ranks.rank(), ranks.size()),
+    const EdgeShard shard = shard_edges(load_edge_part(plan.data.where, nodes, ranks.rank(), ranks.size()),
                                         nodes, plan.undirected, plan.data.dense_features(), ranks);
-    out.partition = share.nodes;
-    out.num_edges = share.num_edges, out.one_way_edges = share.one_way_edges;
-    out.model = own_rows(share, plan, options);
+    out.partition = shard.nodes;
+    out.num_edges = shard.num_edges, out.one_way_edges = shard.one_way_edges;
+    out.model = own_rows(shard, plan, options);
     return out;
   }
   const Graph graph = to_graph(dataset, plan.builds_on(), {.symmetrize = plan.undirected});

@@ -1,4 +1,4 @@
-/// The share of one rank of a dataset that is trained over several ranks.
+/// The shard of one rank of a dataset that is trained over several ranks.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ std::shared_ptr<const NodePartition> partition_nodes(std::span<const std::int64_
                                                      std::int64_t dense_features, const Communicator& ranks);
 
 /// Features, labels and split of the rank's nodes, numbered from its first one. Edges are left out.
-Dataset rank_share(Dataset dataset, const NodePartition& nodes);
+Dataset rank_shard(Dataset dataset, const NodePartition& nodes);
 
 /// For data that every rank loads whole.   values: i64 or f32, on the host. A collective call. All ranks
 /// throw Error naming the first rank whose values differ from those of rank 0.

@@ -1,4 +1,4 @@
-#include "train/task/edge_share.h"
+#include "train/task/edge_shard.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,7 +6,7 @@
 
 #include "ops/convert.h"
 #include "ops/graph_hash.h"
-#include "train/task/rank_share.h"
+#include "train/task/rank_shard.h"
 
 namespace rodeo {
 namespace {
@@ -82,11 +82,11 @@ Tensor joined(const Tensor& a, const Tensor& b) {
 }
 
 /// The rows of the rank as edges, numbered over all nodes.
-Edges edges_of(const EdgeShare& share) {
-  const Tensor row = edge_rows(Adjacency::trusted(share.rows));
-  const auto first = static_cast<std::int32_t>(share.nodes->first_row());
+Edges edges_of(const EdgeShard& shard) {
+  const Tensor row = edge_rows(Adjacency::trusted(shard.rows));
+  const auto first = static_cast<std::int32_t>(shard.nodes->first_row());
   for (std::int64_t e = 0; e < row.numel(); ++e) row.data<std::int32_t>()[e] += first;
-  return {row, share.rows.col, {}};
+  return {row, shard.rows.col, {}};
 }
 
 /// Whether every edge has its reverse as often as itself.
@@ -107,57 +107,57 @@ bool is_symmetric(const Edges& edges, const Communicator& ranks) {
 }
 
 /// count_one_way_edges() over ranks: asks the rank that has the reverse of an edge.
-std::int64_t one_way_edges(const EdgeShare& share, const Edges& edges) {
-  const Edges asked = send_to_owners(*share.nodes, {edges.col, edges.row, {}});
-  const auto* row_ptr = share.rows.row_ptr.data<std::int64_t>();
-  const auto* col = share.rows.col.data<std::int32_t>();
+std::int64_t one_way_edges(const EdgeShard& shard, const Edges& edges) {
+  const Edges asked = send_to_owners(*shard.nodes, {edges.col, edges.row, {}});
+  const auto* row_ptr = shard.rows.row_ptr.data<std::int64_t>();
+  const auto* col = shard.rows.col.data<std::int32_t>();
   std::int64_t missing = 0;
   for (std::int64_t e = 0; e < asked.row.numel(); ++e) {
     const std::int32_t row = asked.row.data<std::int32_t>()[e], from = asked.col.data<std::int32_t>()[e];
-    const std::int64_t own = row - share.nodes->first_row();
+    const std::int64_t own = row - shard.nodes->first_row();
     missing += row != from && !std::binary_search(col + row_ptr[own], col + row_ptr[own + 1], from);
   }
-  return sums(share.nodes->ranks(), {missing})[0];
+  return sums(shard.nodes->ranks(), {missing})[0];
 }
 
 }  // namespace
 
-EdgeShare share_edges(EdgePart part, std::int64_t nodes, bool undirected, std::int64_t dense_features,
+EdgeShard shard_edges(EdgePart part, std::int64_t nodes, bool undirected, std::int64_t dense_features,
                       const Communicator& ranks) {
-  EdgeShare share;
-  share.nodes = partition_nodes(row_pointers(part, nodes, undirected, ranks), dense_features, ranks);
-  Edges own = send_to_owners(*share.nodes, {part.dst, part.src, part.weight});
+  EdgeShard shard;
+  shard.nodes = partition_nodes(row_pointers(part, nodes, undirected, ranks), dense_features, ranks);
+  Edges own = send_to_owners(*shard.nodes, {part.dst, part.src, part.weight});
   if (undirected) {  // after all edges of the file, of which equal ones take precedence
-    const Edges mirrored = send_to_owners(*share.nodes, {part.src, part.dst, part.weight});
+    const Edges mirrored = send_to_owners(*shard.nodes, {part.src, part.dst, part.weight});
     own = {joined(own.row, mirrored.row), joined(own.col, mirrored.col), joined(own.weight, mirrored.weight)};
   }
   part = {};
-  const auto first = static_cast<std::int32_t>(share.nodes->first_row());
+  const auto first = static_cast<std::int32_t>(shard.nodes->first_row());
   for (std::int64_t e = 0; e < own.row.numel(); ++e) own.row.data<std::int32_t>()[e] -= first;
-  const CooResult sorted = coo_to_csr(own.row, own.col, share.nodes->num_rows(), nodes,
+  const CooResult sorted = coo_to_csr(own.row, own.col, shard.nodes->num_rows(), nodes,
                                       {.drop_duplicates = undirected, .edge_ids = own.weight.defined()});
-  share.rows = sorted.adj.csr();
-  if (own.weight.defined()) share.weight = take(own.weight, sorted.edge_ids);
+  shard.rows = sorted.adj.csr();
+  if (own.weight.defined()) shard.weight = take(own.weight, sorted.edge_ids);
   own = {};
-  const Edges edges = edges_of(share);
-  share.num_edges = sums(ranks, {edges.row.numel()})[0];
-  share.symmetric = is_symmetric(edges, ranks);
-  if (!share.symmetric) share.one_way_edges = one_way_edges(share, edges);
-  return share;
+  const Edges edges = edges_of(shard);
+  shard.num_edges = sums(ranks, {edges.row.numel()})[0];
+  shard.symmetric = is_symmetric(edges, ranks);
+  if (!shard.symmetric) shard.one_way_edges = one_way_edges(shard, edges);
+  return shard;
 }
 
-EdgeShare with_self_loops(const EdgeShare& share) {
-  const auto* row_ptr = share.rows.row_ptr.data<std::int64_t>();
-  const auto* col = share.rows.col.data<std::int32_t>();
-  const float* weight = share.weight.defined() ? share.weight.data<float>() : nullptr;
-  const std::int64_t own = share.rows.rows;
+EdgeShard with_self_loops(const EdgeShard& shard) {
+  const auto* row_ptr = shard.rows.row_ptr.data<std::int64_t>();
+  const auto* col = shard.rows.col.data<std::int32_t>();
+  const float* weight = shard.weight.defined() ? shard.weight.data<float>() : nullptr;
+  const std::int64_t own = shard.rows.rows;
   const auto node = [&](std::int64_t row) {
-    return static_cast<std::int32_t>(share.nodes->first_row() + row);
+    return static_cast<std::int32_t>(shard.nodes->first_row() + row);
   };
   const auto has_loop = [&](std::int64_t row) {
     return std::binary_search(col + row_ptr[row], col + row_ptr[row + 1], node(row));
   };
-  EdgeShare out = share;
+  EdgeShard out = shard;
   out.rows.row_ptr = Tensor::zeros({own + 1}, DType::kI64);
   auto* looped_ptr = out.rows.row_ptr.data<std::int64_t>();
   for (std::int64_t row = 0; row < own; ++row)

@@ -1,4 +1,4 @@
-#include "train/task/rank_share.h"
+#include "train/task/rank_shard.h"
 
 #include <algorithm>
 #include <bit>
@@ -28,7 +28,7 @@ std::shared_ptr<const NodePartition> partition_nodes(std::span<const std::int64_
   return std::make_shared<const NodePartition>(ranks, ranges.row_counts());
 }
 
-Dataset rank_share(Dataset dataset, const NodePartition& nodes) {
+Dataset rank_shard(Dataset dataset, const NodePartition& nodes) {
   dataset.src = dataset.dst = Tensor::zeros({0}, DType::kI32);
   dataset.indptr = dataset.indices = dataset.edge_weight = {};
   dataset.node_names.clear();

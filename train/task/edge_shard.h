@@ -11,7 +11,7 @@
 namespace rodeo {
 
 /// One rank's rows of a graph, on the host.
-struct EdgeShare {
+struct EdgeShard {
   std::shared_ptr<const NodePartition> nodes;
   Csr rows;       // [nodes of the rank, all nodes], sorted by column
   Tensor weight;  // f32 [edges of the rank]; undefined without edge weights
@@ -23,10 +23,10 @@ struct EdgeShare {
 /// The rows are those of to_graph() with `undirected` as CooOptions::symmetrize, and the same edge weights.
 /// `nodes`: of the graph; dense_features: as for partition_nodes(). A collective call. Deterministic.
 /// Symmetry is found by sums of two 64-bit hashes over the edges.
-EdgeShare share_edges(EdgePart part, std::int64_t nodes, bool undirected, std::int64_t dense_features,
+EdgeShard shard_edges(EdgePart part, std::int64_t nodes, bool undirected, std::int64_t dense_features,
                       const Communicator& ranks);
 
 /// A + I: the rows of add_self_loops(), with weight 1 for added loops.
-EdgeShare with_self_loops(const EdgeShare& share);
+EdgeShard with_self_loops(const EdgeShard& shard);
 
 }  // namespace rodeo

@@ -1,5 +1,5 @@
 // Rows that ranks make of their parts of the edges of a file, against those of one process.
-#include "train/task/edge_share.h"
+#include "train/task/edge_shard.h"
 
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ std::vector<T> part(const Tensor& x, std::int64_t begin, std::int64_t end) {
   return x.slice(begin, end).to_vector<T>();
 }
 
-void expect_rows(const EdgeShare& share, const Adjacency& adj, const Tensor& weight) {
+void expect_rows(const EdgeShard& share, const Adjacency& adj, const Tensor& weight) {
   const Csr& all = adj.csr();
   const std::int64_t first = share.nodes->first_row(), rows = share.nodes->num_rows();
   const std::vector<std::int64_t> row_ptr = all.row_ptr.to_vector<std::int64_t>();
@@ -59,7 +59,7 @@ void expect_rows(const EdgeShare& share, const Adjacency& adj, const Tensor& wei
 }
 
 TEST(TrainRanksEdges, RowsAreThoseOfOneProcess) {
-  const std::string path = testing::TempDir() + "/edge_share" + std::to_string(ranks().size()) + ".h5";
+  const std::string path = testing::TempDir() + "/edge_shard" + std::to_string(ranks().size()) + ".h5";
   for (const std::int64_t edges : {0, 1, 3, 200})
     for (int bits = 0; bits < 16; ++bits) {
       const bool symmetric = bits & 1, weighted = bits & 2, csr = bits & 4, undirected = bits & 8;
@@ -67,8 +67,8 @@ TEST(TrainRanksEdges, RowsAreThoseOfOneProcess) {
       const Dataset data = random_graph(edges, symmetric, weighted, csr);
       if (ranks().rank() == 0) save_dataset(data, path);
       ranks().barrier();
-      const EdgeShare share =
-          share_edges(load_edge_part(path, 50, ranks().rank(), ranks().size()), 50, undirected, 8, ranks());
+      const EdgeShard share =
+          shard_edges(load_edge_part(path, 50, ranks().rank(), ranks().size()), 50, undirected, 8, ranks());
       ranks().barrier();
       const Graph graph = to_graph(data, kCpu, {.symmetrize = undirected});
       expect_rows(share, graph.adj, graph.weight);
@@ -82,7 +82,7 @@ TEST(TrainRanksEdges, RowsAreThoseOfOneProcess) {
 }
 
 TEST(TrainRanksEdges, BadFilesAreErrors) {
-  const std::string path = testing::TempDir() + "/edge_share_bad" + std::to_string(ranks().size()) + ".h5";
+  const std::string path = testing::TempDir() + "/edge_shard_bad" + std::to_string(ranks().size()) + ".h5";
   Dataset data = random_graph(20, false, false, false);
   data.num_nodes = 50;
   if (ranks().rank() == 0) save_dataset(data, path);
