@@ -87,20 +87,6 @@ void observed(const char* op, const comm::Backend& backend, std::vector<Tensor> 
   scope.done();
 }
 
-/// Runs a collective of x beside what the Context's stream is given until finish().
-template <class Run>
-Tensor on_second_stream(comm::Backend& backend, const Tensor& x, const Run& run) {
-  backend.fork(x.defined() ? x.device() : kCpu);
-  try {
-    const Tensor out = run();
-    backend.forked(x, out);
-    return out;
-  } catch (...) {
-    backend.join();
-    throw;
-  }
-}
-
 }  // namespace
 
 Communicator::Communicator() : backend_(comm::make_self_backend()) {}
@@ -148,18 +134,6 @@ Tensor Communicator::all_gather(const Tensor& x, const std::vector<std::int64_t>
   const Tensor out = empty_like(x, sum);
   observed("all_gather", *backend_, {x, out}, [&] { backend_->all_gather(x, rows, out); });
   return out;
-}
-
-Tensor Communicator::start_all_gather(const Tensor& x, const std::vector<std::int64_t>& rows) const {
-  return on_second_stream(*backend_, x, [&] { return all_gather(x, rows); });
-}
-
-Tensor Communicator::start_reduce_scatter(const Tensor& x, const std::vector<std::int64_t>& rows) const {
-  return on_second_stream(*backend_, x, [&] { return reduce_scatter(x, rows); });
-}
-
-void Communicator::finish(const Tensor& started) const {
-  observed("wait_for_ranks", *backend_, {started}, [&] { backend_->join(); });
 }
 
 Tensor Communicator::reduce_scatter(const Tensor& x, Reduction reduction) const {

@@ -66,15 +66,6 @@ class Communicator {
   /// x [rows[rank()], ...]; returns [sum of rows, ...]. `rows` has a value for each rank, equal on all ranks.
   Tensor all_gather(const Tensor& x, const std::vector<std::int64_t>& rows) const;
 
-  /// Starts an all_gather() that overlaps with computation: on CUDA the rows arrive on a second stream. The
-  /// Context's stream waits for them in finish(), before which the result must not be read, nor x changed.
-  /// Other collectives finish it first. Can be captured, both calls together.
-  Tensor start_all_gather(const Tensor& x, const std::vector<std::int64_t>& rows) const;
-  /// Starts a reduce_scatter() that overlaps with computation: on CUDA the sum is computed on the second
-  /// stream.
-  Tensor start_reduce_scatter(const Tensor& x, const std::vector<std::int64_t>& rows) const;
-  void finish(const Tensor& started) const;
-
   /// x [size() n, ...]; returns rows [rank() n, (rank() + 1) n) of the sum or maximum over all ranks: [n,
   /// ...].
   Tensor reduce_scatter(const Tensor& x, Reduction reduction = Reduction::kSum) const;

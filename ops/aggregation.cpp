@@ -52,8 +52,4 @@ std::string explain_aggregation(const Adjacency& adj) {
   return explain_choices(rank_rows(adj));
 }
 
-std::string aggregation_note(const Adjacency& adj) {
-  return aggregation_complaint(rank_rows(adj));
-}
-
 }  // namespace rodeo

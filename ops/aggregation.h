@@ -46,9 +46,4 @@ void set_constant_weight(const Adjacency& adj, const Tensor& weight);
 ///        times. Throws Error where adj is undefined.
 std::string explain_aggregation(const Adjacency& adj);
 
-/// Why a form that was asked for was not taken for some product so far, as one sentence; empty: it was.
-///   adj  sharded, or the rows of the rank (ShardedRows::rows). No shapes, no dtypes. Deterministic. Throws
-///   Error where adj is undefined.
-std::string aggregation_note(const Adjacency& adj);
-
 }  // namespace rodeo

@@ -11,8 +11,6 @@ namespace rodeo {
 enum class Aggregation {
   kAuto,     // a form for each product: predicted, and timed where the predictions are close
   kRows,     // each rank receives the rows of all others, and multiplies its rows of the graph
-  kOverlap,  // kRows, whose rows arrive while a rank computes: for sums over symmetric graphs the columns of
-             // its nodes, for other sums and fused attention a block of columns or heads. Else kRows
   kColumns,  // each rank receives some columns, or heads of GAT, of all rows, computes them on the whole
              // graph, which it holds, and returns the rows. Sums and means without edge weights or with
              // constant ones, attention
@@ -21,7 +19,6 @@ enum class Aggregation {
 template <>
 inline constexpr auto kEnumNames<Aggregation> = enum_names<Aggregation>({{Aggregation::kAuto, "auto"},
                                                                          {Aggregation::kRows, "rows"},
-                                                                         {Aggregation::kOverlap, "overlap"},
                                                                          {Aggregation::kColumns, "columns"},
                                                                          {Aggregation::kHalo, "halo"}},
                                                                         "aggregation");

@@ -41,11 +41,6 @@ class Backend {
                           const Tensor& out) = 0;
   virtual void broadcast(const Tensor& x, int root) = 0;
   virtual void barrier() = 0;
-  /// CUDA collectives after fork() run on a second stream. forked() keeps their tensors until join(), which
-  /// makes the Context's stream wait for them; other collectives join first. Nothing on the CPU.
-  virtual void fork(Device) {}
-  virtual void forked(const Tensor& /*x*/, const Tensor& /*out*/) {}
-  virtual void join() {}
   /// Does now what the first collective on `device` does once.
   virtual void connect(Device) {}
   /// Ends the other ranks. May return; the caller ends this process with `exit_code`.

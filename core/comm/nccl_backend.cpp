@@ -1,14 +1,11 @@
 #include "core/comm/nccl_backend.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "core/comm/nccl_session.h"
 #include "core/context.h"
 #include "core/cuda/reduce_ranks.h"
-#include "core/cuda/runtime.h"
-#include "core/external.h"
 
 namespace rodeo::comm {
 namespace {
@@ -104,23 +101,6 @@ class NcclBackend final : public Backend {
         nccl_.broadcast(x.raw(), x.raw(), bytes, kNcclUint8, root, session_.comm(), stream()), "broadcast");
   }
 
-  void fork(Device) override {
-    join();
-    if (!side_) side_ = cuda::make_stream(session_.device());
-    is_forked_ = true;
-    wait_for_memory();
-  }
-  void forked(const Tensor& x, const Tensor& out) override {
-    kept_.insert(kept_.end(), {x, out});
-    is_started_ = true;
-  }
-  void join() override {
-    if (!is_forked_) return;
-    is_forked_ = is_started_ = false;
-    cuda::stream_waits(stream(), side_);
-    kept_.clear();
-  }
-
   void barrier() override { host_->barrier(); }
   void abort(int exit_code) override { host_->abort(exit_code); }
 
@@ -131,12 +111,7 @@ class NcclBackend final : public Backend {
   };
 
   static char* bytes_of(const Tensor& x) { return static_cast<char*>(x.raw()); }
-  CUstream_st* stream() const { return is_forked_ ? side_ : Context::of(session_.device()).stream(); }
-  /// Memory is allocated in the order of the Context's stream: what was allocated after fork() is not yet
-  /// that of the second stream.
-  void wait_for_memory() const {
-    if (is_forked_) cuda::stream_waits(side_, Context::of(session_.device()).stream());
-  }
+  CUstream_st* stream() const { return Context::of(session_.device()).stream(); }
   /// The contribution of rank p in a buffer of those of all other ranks.
   char* part(const Tensor& others, int p, std::int64_t bytes) const {
     return bytes_of(others) + (p < rank() ? p : p - 1) * bytes;
@@ -146,7 +121,6 @@ class NcclBackend final : public Backend {
   /// comparison.
   void agree(Call call) {
     call.cuda = true;
-    if (is_started_) join();
     session_.check_usable(comm::name(call.collective));
     try {
       host_->agree(call);
@@ -159,7 +133,6 @@ class NcclBackend final : public Backend {
   /// Receives received(p) from and sends sent(p) to every other rank p.
   template <class Received, class Sent>
   void exchange(std::string_view op, const Received& received, const Sent& sent) {
-    wait_for_memory();
     session_.check_result(nccl_.group_start(), op);
     int result = kNcclSuccess;
     for (int step = 1; step < size(); ++step) {
@@ -182,7 +155,6 @@ class NcclBackend final : public Backend {
   void gather(std::string_view op, char* mine, char* out, const Rows& bytes) {
     const bool equal = are_equal(bytes);
     if (equal && bytes[0] == 0) return;
-    wait_for_memory();
     if (equal)
       return session_.check_result(nccl_.all_gather(mine, out, static_cast<std::size_t>(bytes[0]), kNcclUint8,
                                                     session_.comm(), stream()),
@@ -212,15 +184,12 @@ class NcclBackend final : public Backend {
           return Block{bytes_of(x) + offsets[index(p)], bytes[index(p)]};
         });
     reduce(x, bytes_of(x) + offsets[index(rank())], others, share, reduction, out);
-    if (is_forked_) kept_.push_back(others);
   }
 
   void reduce(const Tensor& x, const char* own, const Tensor& others, std::int64_t bytes, Reduction reduction,
               char* out) {
     const std::int64_t count = bytes / static_cast<std::int64_t>(size_of(x.dtype()));
     if (count == 0) return;
-    std::optional<ExternalScope> on_side;
-    if (is_forked_) on_side.emplace(x.device(), side_, nullptr);
     const void* const theirs = size() > 1 ? others.raw() : nullptr;
     cuda::reduce_ranks({own, theirs, rank(), size(), count}, out, count, x.dtype(), reduction, x.device());
   }
@@ -228,10 +197,6 @@ class NcclBackend final : public Backend {
   std::shared_ptr<HostBackend> host_;
   NcclSession& session_;
   const NcclLibrary& nccl_;
-  CUstream_st* side_ = nullptr;  // never destroyed, nor is the Context's stream
-  bool is_forked_ = false;       // collectives run on side_
-  bool is_started_ = false;      // a started collective runs on side_, and uses kept_
-  std::vector<Tensor> kept_;
 };
 
 }  // namespace

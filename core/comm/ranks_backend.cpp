@@ -28,15 +28,6 @@ class RanksBackend final : public Backend {
   }
   void broadcast(const Tensor& x, int root) override { on(x).broadcast(x, root); }
   void barrier() override { host_->barrier(); }
-  void fork(Device device) override {
-    if (device.is_cuda()) nccl(device).fork(device);
-  }
-  void forked(const Tensor& x, const Tensor& out) override {
-    if (x.device().is_cuda()) nccl(x.device()).forked(x, out);
-  }
-  void join() override {
-    if (nccl_) nccl_->join();
-  }
   void abort(int exit_code) override { host_->abort(exit_code); }
   void connect(Device device) override {
     if (device.is_cuda()) nccl(device);

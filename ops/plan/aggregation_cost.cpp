@@ -8,10 +8,6 @@ namespace {
 constexpr double kNsInMs = 1e6;
 constexpr std::int64_t kLineBytes = 128;
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
-
 /// A row of X of less than a line costs nearly a line.
 double lines(double bytes) {
   return std::max(0.7, bytes / kLineBytes);
@@ -49,26 +45,6 @@ AggregationTime gathered_cost(const AggregationSizes& sizes, double received, co
   out.bytes_received = received * (row + row_bytes(sizes, static_cast<double>(sizes.heads)));
   out.exchange_ms = receive_ms(out.bytes_received, sizes.ranks, rates);
   return out;
-}
-
-std::int64_t columns_of_block(std::int64_t columns, std::size_t element_bytes) {
-  const std::int64_t line = kLineBytes / static_cast<std::int64_t>(element_bytes);
-  return std::max<std::int64_t>(1, ceil_div(ceil_div(columns, kMostBlocks), line)) * line;
-}
-
-int column_blocks(std::int64_t columns, std::size_t element_bytes) {
-  return static_cast<int>(
-      std::max<std::int64_t>(1, ceil_div(columns, columns_of_block(columns, element_bytes))));
-}
-
-std::int64_t heads_of_block(std::int64_t heads, std::int64_t k, std::size_t element_bytes) {
-  const std::int64_t head_bytes = k * static_cast<std::int64_t>(element_bytes);
-  const std::int64_t of_line = ceil_div(kLineBytes, std::max<std::int64_t>(1, head_bytes));
-  return std::min(std::max<std::int64_t>(1, heads), std::max(of_line, ceil_div(heads, kMostBlocks)));
-}
-
-int head_blocks(std::int64_t heads, std::int64_t k, std::size_t element_bytes) {
-  return static_cast<int>(ceil_div(heads, heads_of_block(heads, k, element_bytes)));
 }
 
 }  // namespace rodeo

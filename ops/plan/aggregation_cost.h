@@ -13,7 +13,6 @@ struct AggregationSizes {
   std::int64_t nodes = 0, edges = 0;  // of all ranks
   std::int64_t columns = 0;           // of all heads
   std::int64_t heads = 0;             // of attention; 0: a sum
-  int blocks = 1;                     // column or head blocks of a pipelined exchange; 1: not pipelined
   std::size_t element_bytes = 4;
   std::size_t weight_bytes = 0;  // of an edge; 0: a sum without edge weights
   double halo_fraction = 1;      // of the rows of other ranks, how many the edges of a rank read
@@ -53,16 +52,5 @@ double receive_ms(double bytes, int ranks, const AggregationRates& rates);
 /// The rank's rows of the graph times its rows of X and `received` rows of other ranks, which one all-gather
 /// or all-to-all brings.
 AggregationTime gathered_cost(const AggregationSizes& sizes, double received, const AggregationRates& rates);
-
-/// A pipelined exchange cuts a row of X into at most this many blocks, of at least 128 bytes where the row
-/// has as many. The last block may be smaller.
-constexpr int kMostBlocks = 4;
-/// The columns of a block of a sum: a multiple of 128 bytes.
-std::int64_t columns_of_block(std::int64_t columns, std::size_t element_bytes);
-/// The number of these blocks; 1 without columns.
-int column_blocks(std::int64_t columns, std::size_t element_bytes);
-/// The heads of a block of attention with heads of k columns, and the number of these blocks.
-std::int64_t heads_of_block(std::int64_t heads, std::int64_t k, std::size_t element_bytes);
-int head_blocks(std::int64_t heads, std::int64_t k, std::size_t element_bytes);
 
 }  // namespace rodeo

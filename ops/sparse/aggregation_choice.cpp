@@ -16,20 +16,20 @@
 namespace rodeo {
 namespace {
 
-bool supports(const AggregationForm& form, const ShardedRows& shard, const AggregationProblem& problem) {
-  return !form.supports || form.supports(problem, shard.symmetric);
+bool supports(const AggregationForm& form, const AggregationProblem& problem) {
+  return !form.supports || form.supports(problem);
 }
 
 bool is_candidate(const AggregationForm& form, const ShardedRows& shard, const AggregationProblem& problem) {
   if (form.gpus_only && !shard.rows.device().is_cuda() && !shard_plan(shard).timed) return false;
-  return supports(form, shard, problem) && (!form.is_candidate || form.is_candidate(shard, problem));
+  return supports(form, problem) && (!form.is_candidate || form.is_candidate(shard, problem));
 }
 
 AggregationChoice predict(const ShardedRows& shard, const AggregationProblem& problem) {
   AggregationChoice choice{.form = Aggregation::kRows, .reason = "predicted", .predicted = {}, .timed = {}};
   AggregationSizes sizes = shard_plan(shard).sizes;
   sizes.columns = problem.columns, sizes.element_bytes = size_of(problem.dtype);
-  sizes.heads = problem.heads, sizes.blocks = problem.blocks;
+  sizes.heads = problem.heads;
   if (problem.kind == ProductKind::kConstantWeights || problem.kind == ProductKind::kWeightedSum)
     sizes.weight_bytes = sizes.element_bytes;
   for (const AggregationForm* form : aggregation_forms()) {
@@ -135,11 +135,9 @@ const AggregationForm& choose_aggregation(const ShardedRows& shard, const Aggreg
   if (const auto at = choices.find(problem); at != choices.end()) return aggregation_form(at->second.form);
   if (plan.wanted != Aggregation::kAuto) {
     const AggregationForm& wanted = aggregation_form(plan.wanted);
-    if (supports(wanted, shard, problem)) return wanted;
-    check(wanted.rows_otherwise, "aggregation by ", what_it_supports(wanted), ": choose ",
+    check(supports(wanted, problem), "aggregation by ", what_it_supports(wanted), ": choose ",
           forms_of_all_products());
-    choices[problem] = {Aggregation::kRows, what_it_supports(wanted), {}, {}};
-    return aggregation_form(Aggregation::kRows);
+    return wanted;
   }
   AggregationChoice choice = predict(shard, problem);
   if (plan.timed) {
@@ -151,15 +149,6 @@ const AggregationForm& choose_aggregation(const ShardedRows& shard, const Aggreg
   for (const AggregationForm* form : aggregation_forms())
     if (form->release) form->release(shard.rows, choices);
   return aggregation_form(chosen);
-}
-
-std::string aggregation_complaint(const Adjacency& rows) {
-  const ShardPlan& plan = shard_plan(rows);
-  for (const auto& [problem, choice] : *plan.choices)
-    if (plan.wanted != Aggregation::kAuto && choice.form != plan.wanted)
-      return str("--aggregation ", plan.wanted, " did not apply to every product: the ", describe(problem),
-                 " was by ", choice.form, ", because ", choice.reason);
-  return {};
 }
 
 std::string explain_choices(const Adjacency& rows) {

@@ -20,8 +20,6 @@ Aggregation clearly_fastest(Aggregation predicted, const std::map<Aggregation, d
 const AggregationForm& choose_aggregation(const ShardedRows& shard, const AggregationProblem& problem,
                                           const std::function<void(const AggregationForm&)>& run);
 
-/// Why a form that was asked for was not taken for some product, as one sentence; else empty.
-std::string aggregation_complaint(const Adjacency& rows);
 /// The choices so far, a line each, and the SpMM algorithms of the graphs that forms store.
 std::string explain_choices(const Adjacency& rows);
 

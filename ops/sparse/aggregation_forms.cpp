@@ -9,13 +9,12 @@
 namespace rodeo {
 
 extern const AggregationForm kRowsForm;     // rows_form.cpp
-extern const AggregationForm kOverlapForm;  // overlap_form.cpp
 extern const AggregationForm kColumnsForm;  // columns_form.cpp
 extern const AggregationForm kHaloForm;     // halo_form.cpp
 
 namespace {
 
-constexpr const AggregationForm* kForms[] = {&kRowsForm, &kOverlapForm, &kColumnsForm, &kHaloForm};
+constexpr const AggregationForm* kForms[] = {&kRowsForm, &kColumnsForm, &kHaloForm};
 
 }  // namespace
 

@@ -25,16 +25,14 @@ struct AggregationForm {
   /// The predicted time of a product. A pure function.
   AggregationTime (*cost)(const AggregationSizes& sizes, const AggregationRates& rates);
 
-  /// Which products it computes; null: all. A pure function.
-  bool (*supports)(const AggregationProblem& problem, bool symmetric) = nullptr;
+  /// Which products it computes; null: all. Others throw Error where the form was asked for. A pure function.
+  bool (*supports)(const AggregationProblem& problem) = nullptr;
   /// These products in words, after "NAME is for".
   std::string_view supported = {};
-  /// Whether other products are by rows where the form was asked for; else they throw Error.
-  bool rows_otherwise = false;
 
   /// Whether kAuto considers it for products that it supports; null: always. No collective call.
   bool (*is_candidate)(const ShardedRows& shard, const AggregationProblem& problem) = nullptr;
-  /// On the CPU a rank multiplies no faster because its rows are shorter, and nothing overlaps.
+  /// On the CPU a rank multiplies no faster because its rows are shorter.
   bool gpus_only = false;
 
   /// Prepares a graph for which kAuto or this form was asked for; null: nothing is to be done.

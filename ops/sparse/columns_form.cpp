@@ -43,7 +43,7 @@ AggregationTime cost(const AggregationSizes& sizes, const AggregationRates& rate
   return out;
 }
 
-bool supports(const AggregationProblem& problem, bool) {
+bool supports(const AggregationProblem& problem) {
   return problem.kind != ProductKind::kOther && problem.kind != ProductKind::kWeightedSum;
 }
 

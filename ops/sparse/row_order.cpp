@@ -106,11 +106,6 @@ void order_shard(const ShardedRows& shard) {
   shard.rows.cached<RowOrder>([&] { return order; });
 }
 
-void order_as(const Adjacency& rows, const Adjacency& part) {
-  const RowOrder order{.cluster = row_order(rows).cluster, .keeps_file = row_order(rows).keeps_file};
-  part.cached<RowOrder>([&] { return order; });
-}
-
 void order_transpose(const Adjacency& rows, const Adjacency& transposed) {
   if (cached_locality(rows).assumed) assume_no_locality(transposed);
   if (rows.rows() == rows.cols() || !rows.has_cached<RowOrder>()) return;

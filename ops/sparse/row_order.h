@@ -29,8 +29,6 @@ const Tensor& row_clusters(const Adjacency& adj);
 /// Finds the RowOrder of a rank's rows, on the edges of all ranks, with the clusters of one rank. A
 /// collective call, before any product of the graph.
 void order_shard(const ShardedRows& shard);
-/// Gives a part of a rank's rows, with other columns, the order of these rows.
-void order_as(const Adjacency& rows, const Adjacency& part);
 /// Gives the transpose of a rank's rows its RowOrder, and passes assume_no_locality() on. Nothing for other
 /// graphs.
 void order_transpose(const Adjacency& rows, const Adjacency& transposed);

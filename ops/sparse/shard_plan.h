@@ -31,7 +31,6 @@ struct AggregationProblem {
   DType dtype = DType::kF32;
   ProductKind kind = ProductKind::kOther;
   std::int64_t heads = 0;  // of attention
-  int blocks = 1;          // see AggregationSizes
 
   auto operator<=>(const AggregationProblem&) const = default;
 };

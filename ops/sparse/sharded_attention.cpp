@@ -14,12 +14,9 @@ namespace rodeo {
 namespace {
 
 AggregationProblem problem_of_attention(const Tensor& x, const AttentionOptions& options) {
-  AggregationProblem problem{row_size(x), x.dtype(), ProductKind::kComposedAttention, x.dim(1)};
-  if (options.form != AttentionForm::kComposed) {
-    problem.kind = ProductKind::kAttention;
-    problem.blocks = head_blocks(x.dim(1), x.dim(2), size_of(x.dtype()));
-  }
-  return problem;
+  const bool composed = options.form == AttentionForm::kComposed;
+  return {row_size(x), x.dtype(), composed ? ProductKind::kComposedAttention : ProductKind::kAttention,
+          x.dim(1)};
 }
 
 Variable attention_in_form(const AggregationForm& form, const ShardedRows& shard, const Variable& s,

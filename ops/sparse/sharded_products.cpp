@@ -13,8 +13,6 @@ AggregationProblem problem_of_sum(const ShardedRows& shard, const Variable& weig
   if (weight.defined())
     problem.kind =
         is_constant_weight(shard, weight) ? ProductKind::kConstantWeights : ProductKind::kWeightedSum;
-  // A symmetric sum without edge weights overlaps without blocks (split_sum.h).
-  if (weight.defined() || !shard.symmetric) problem.blocks = column_blocks(x.dim(1), size_of(x.dtype()));
   return problem;
 }
 

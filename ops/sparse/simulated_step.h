@@ -14,7 +14,7 @@ struct StepTimes {
 };
 struct SimulatedStep {
   StepTimes parts;
-  double exchange_ms = 0;     // that no product hides
+  double exchange_ms = 0;
   double bytes_received = 0;  // by a rank
   double ms() const { return parts.sparse_ms + parts.gemm_ms + parts.other_ms + exchange_ms; }
 };

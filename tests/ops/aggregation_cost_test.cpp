@@ -33,7 +33,8 @@ TEST(OpsAggregationCost, BytesAreThoseOfTheForm) {
 
 // Every rank reads all weights by columns, and those of its edges by rows.
 TEST(OpsAggregationCost, EdgeWeightsAreRead) {
-  AggregationSizes sizes = reddit(4, 128), weighted = sizes;
+  const AggregationSizes sizes = reddit(4, 128);
+  AggregationSizes weighted = sizes;
   weighted.weight_bytes = 4;
   const auto more = [&](Aggregation form) {
     return predict_aggregation(form, weighted).ms() - predict_aggregation(form, sizes).ms();
@@ -41,10 +42,6 @@ TEST(OpsAggregationCost, EdgeWeightsAreRead) {
   const double all = 4 * 114'615'892 / AggregationRates().copy_bytes;
   EXPECT_NEAR(more(Aggregation::kColumns), all, 1e-6);
   EXPECT_NEAR(more(Aggregation::kRows), all / 4, 1e-6);
-  sizes.blocks = weighted.blocks = 4;  // each block reads them again
-  const double sums = predict_aggregation(Aggregation::kOverlap, weighted).product_ms -
-                      predict_aggregation(Aggregation::kOverlap, sizes).product_ms;
-  EXPECT_NEAR(sums, all, 1e-6);
 }
 
 TEST(OpsAggregationCost, ASmallHaloIsChosen) {
@@ -57,14 +54,14 @@ TEST(OpsAggregationCost, ASmallHaloIsChosen) {
 }
 
 AggregationSizes products_gat(int ranks) {
-  return {.ranks = ranks, .nodes = 2'449'029, .edges = 123'718'280, .columns = 64, .heads = 8, .blocks = 2};
+  return {.ranks = ranks, .nodes = 2'449'029, .edges = 123'718'280, .columns = 64, .heads = 8};
 }
 
 // docs/benchmarks/collectives.md: the sparse part of an epoch has forward and backward of 64 columns and
 // of 47.
 TEST(OpsAggregationCost, AttentionIsNearWhatWasMeasured) {
   AggregationSizes last = products_gat(1);
-  last.columns = 47, last.heads = last.blocks = 1;
+  last.columns = 47, last.heads = 1;
   const double epoch = 2 * (predict_aggregation(Aggregation::kRows, products_gat(1)).product_ms +
                             predict_aggregation(Aggregation::kRows, last).product_ms);
   EXPECT_NEAR(epoch, 45.4, 5);
@@ -84,25 +81,10 @@ TEST(OpsAggregationCost, AttentionTravelsByHeads) {
             predict_aggregation(Aggregation::kColumns, products_gat(8)).product_ms);
 }
 
-TEST(OpsAggregationCost, AttentionOverlapsWithoutItsFirstBlock) {
-  const auto shown = [](Aggregation form) { return predict_aggregation(form, products_gat(2)).exchange_ms; };
-  EXPECT_GT(shown(Aggregation::kOverlap), shown(Aggregation::kRows) / 2);
-  EXPECT_LT(shown(Aggregation::kOverlap), shown(Aggregation::kRows));
+TEST(OpsAggregationCost, OneHeadIsComputedByRows) {
   AggregationSizes whole = products_gat(2);
-  whole.heads = whole.blocks = 1;
+  whole.heads = 1;
   EXPECT_EQ(predict_form(whole), Aggregation::kRows);
-}
-
-TEST(OpsAggregationCost, ColumnBlocksAreOfWholeLines) {
-  EXPECT_EQ(column_blocks(128, 4), 4);
-  EXPECT_EQ(columns_of_block(128, 4), 32);
-  EXPECT_EQ(columns_of_block(256, 4), 64);
-  EXPECT_EQ(columns_of_block(130, 4), 64);
-  EXPECT_EQ(column_blocks(130, 4), 3);
-  EXPECT_EQ(column_blocks(41, 4), 2);
-  EXPECT_EQ(column_blocks(32, 4), 1);
-  EXPECT_EQ(column_blocks(64, 2), 1);
-  EXPECT_EQ(column_blocks(0, 4), 1);
 }
 
 TEST(OpsAggregationCost, SimulatedStepsShrinkWithTheRanks) {
@@ -118,23 +100,6 @@ TEST(OpsAggregationCost, SimulatedStepsShrinkWithTheRanks) {
     EXPECT_GT(step.bytes_received, 0);
     before = step.ms();
   }
-}
-
-TEST(OpsAggregationCost, HeadBlocksHave128BytesARow) {
-  EXPECT_EQ(head_blocks(8, 8, 4), 2);   // 4 heads of 32 bytes
-  EXPECT_EQ(head_blocks(8, 8, 2), 1);   // 128 bytes in all
-  EXPECT_EQ(head_blocks(8, 32, 4), 4);  // not 8
-  EXPECT_EQ(heads_of_block(8, 32, 4), 2);
-  EXPECT_EQ(head_blocks(1, 47, 4), 1);
-  EXPECT_EQ(head_blocks(5, 47, 4), 3);  // 2, 2 and 1 heads
-  EXPECT_EQ(head_blocks(3, 0, 4), 1);
-  for (std::int64_t heads = 1; heads < 20; ++heads)
-    for (const std::int64_t k : {1, 8, 40}) {
-      const std::int64_t each = heads_of_block(heads, k, 4);
-      EXPECT_TRUE(each == heads || each * k * 4 >= 128) << heads << " heads of " << k;
-      EXPECT_LE(head_blocks(heads, k, 4), kMostBlocks);
-      EXPECT_GE(each * head_blocks(heads, k, 4), heads);
-    }
 }
 
 }  // namespace

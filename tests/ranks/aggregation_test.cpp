@@ -227,7 +227,7 @@ TEST(OpsRanksForms, AreEqualToOneRank) {
         for (const Case& of : products()) {
           SCOPED_TRACE(
               str(of.name, " ", of.y, ", ", form, ", ", nodes, " nodes", symmetric ? ", symmetric" : ""));
-          if (refuses(form, of.kind, symmetric)) continue;
+          if (refuses(form, of.kind)) continue;
           for (const std::int64_t first : {std::int64_t{0}, nodes / 8 * 4})
             expect_as_on_one_rank(of, graph, form, first);
         }
@@ -237,24 +237,27 @@ TEST(OpsRanksForms, AreEqualToOneRank) {
 TEST(OpsRanksForms, TimedChoicesAreKeptBetweenRunsAndLosersFreed) {
   const std::string folder = testing::TempDir() + "/aggregation" + std::to_string(ranks().size());
   if (ranks().rank() == 0) std::filesystem::remove_all(folder);
-  const Adjacency graph = ring(400, true);
+  // Bytes count more than the number of collectives here, so that rows and columns are predicted to be near.
+  const std::int64_t nodes = 20'000;
+  const Adjacency graph = communities_graph(nodes, 4);
   std::string first;
   Tensor before;
   for (int round = 0; round < 3; ++round) {  // each as in a new process
-    const Adjacency own = shard(graph, partition(400, 200), device(), Aggregation::kRows);
+    const Adjacency own =
+        shard(graph, partition(nodes, nodes / ranks().size() / 4 * 4), device(), Aggregation::kRows);
     const Adjacency fresh =
         Adjacency::sharded(own.shard()->rows.csr(), own.shard()->nodes, own.shard()->symmetric);
     plan_shard(*fresh.shard(), Aggregation::kAuto, /*timed=*/true, folder);
-    const Tensor x = random_tensor({own.rows(), 64}, DType::kF32, device(), 1), y = spmm(fresh, x);
+    const Tensor x = random_tensor({own.rows(), 256}, DType::kF32, device(), 1), y = spmm(fresh, x);
     const AggregationChoices& choices = *shard_plan(*fresh.shard()).choices;
     ASSERT_EQ(choices.size(), 1u);
     const AggregationChoice& choice = choices.begin()->second;
     for (const AggregationForm* row : aggregation_forms())
       EXPECT_EQ(row->graphs && !row->graphs(fresh.shard()->rows).empty(),
                 row->graphs && choice.form == row->form);
-    EXPECT_EQ(choice.reason, choice.predicted.size() < 2 ? "predicted"
-                             : round == 0                ? "timed"
-                                                         : "as timed before");
+    EXPECT_EQ(choice.reason, round == 0 ? "timed" : "as timed before");
+    // This form stores a graph.
+    EXPECT_TRUE(round > 0 || choice.timed.contains(Aggregation::kColumns));
     const std::string form(name(choice.form));
     if (round == 0) {
       first = form, before = y;
@@ -265,35 +268,20 @@ TEST(OpsRanksForms, TimedChoicesAreKeptBetweenRunsAndLosersFreed) {
   }
 }
 
-TEST(OpsRanksForms, OverlapSaysWhatItDoesByRows) {
-  const Adjacency own = shard(ring(40, false), partition(40, 20), device(), Aggregation::kOverlap);
-  spmm(own, Tensor::zeros({own.rows(), 3}, DType::kF32, device()));
-  const std::string note = aggregation_note(own),
-                    why = "because overlap is for sums and means without edge weights";
-  EXPECT_NE(note.find("3 columns was by rows, " + why), std::string::npos) << note;
-  EXPECT_NE(explain_aggregation(own).find("3 columns, f32: rows, overlap is for"), std::string::npos);
-  const Adjacency symmetric = shard(ring(40, true), partition(40, 20), device(), Aggregation::kOverlap);
-  spmm(symmetric, Tensor::zeros({symmetric.rows(), 3}, DType::kF32, device()));
-  EXPECT_EQ(aggregation_note(symmetric), "");
-}
-
 TEST(OpsRanksForms, AttentionSaysItsForm) {
-  const auto forms_of = [](Aggregation form, std::int64_t heads, AttentionForm attention) {
+  const auto explained = [](Aggregation form, AttentionForm attention) {
     const Adjacency own = shard(ring(40, true), partition(40, 20), device(), form);
-    const Tensor x = Tensor::zeros({own.rows(), heads, 16}, DType::kF32, device());
-    const Tensor s = Tensor::zeros({own.rows(), heads}, DType::kF32, device());
+    const Tensor x = Tensor::zeros({own.rows(), 4, 16}, DType::kF32, device());
+    const Tensor s = Tensor::zeros({own.rows(), 4}, DType::kF32, device());
     gat_attention(own, s, s, x, {.form = attention});
-    return std::pair(aggregation_note(own), explain_aggregation(own));
+    return explain_aggregation(own);
   };
-  EXPECT_EQ(forms_of(Aggregation::kOverlap, 4, AttentionForm::kFused).first, "");
-  const std::string one = forms_of(Aggregation::kOverlap, 1, AttentionForm::kFused).first;
-  EXPECT_NE(one.find("the attention of 1 head of 16 columns was by rows, because overlap is"),
-            std::string::npos)
-      << one;
-  const std::string composed = forms_of(Aggregation::kOverlap, 4, AttentionForm::kComposed).first;
-  EXPECT_NE(composed.find("the composed attention of 4 heads of 16 columns was by rows"), std::string::npos);
-  const std::string chosen = forms_of(Aggregation::kAuto, 4, AttentionForm::kAuto).second;
-  EXPECT_NE(chosen.find("attention of 4 heads of 16 columns, f32: "), std::string::npos) << chosen;
+  EXPECT_EQ(explained(Aggregation::kHalo, AttentionForm::kFused), "  halo, as asked for\n");
+  const std::string fused = explained(Aggregation::kAuto, AttentionForm::kAuto),
+                    composed = explained(Aggregation::kAuto, AttentionForm::kComposed);
+  EXPECT_NE(fused.find("  attention of 4 heads of 16 columns, f32: "), std::string::npos) << fused;
+  EXPECT_NE(composed.find("  composed attention of 4 heads of 16 columns, f32: "), std::string::npos)
+      << composed;
 }
 
 TEST(OpsRanksForms, GraphsWithoutEdges) {
@@ -301,7 +289,7 @@ TEST(OpsRanksForms, GraphsWithoutEdges) {
   const Adjacency graph = coo_to_csr(none, none, 20, 20).adj;
   for (const Aggregation form : all_forms())
     for (const Case& of : products())
-      if (!refuses(form, of.kind, /*symmetric=*/true)) {
+      if (!refuses(form, of.kind)) {
         SCOPED_TRACE(str(of.name, ", ", form));
         expect_as_on_one_rank(of, graph, form, 8);
       }
@@ -311,7 +299,7 @@ TEST(OpsRanksForms, RefuseWhatTheyDoNotSupport) {
   for (const bool symmetric : {true, false})
     for (const Aggregation form : all_forms())
       for (const Case& of : products()) {
-        if (!refuses(form, of.kind, symmetric)) continue;
+        if (!refuses(form, of.kind)) continue;
         SCOPED_TRACE(str(of.name, ", ", form));
         try {
           expect_as_on_one_rank(of, ring(40, symmetric), form, 20);
@@ -322,35 +310,6 @@ TEST(OpsRanksForms, RefuseWhatTheyDoNotSupport) {
           EXPECT_NE(std::string(error.what()).find("choose " + forms_of_all_products()), std::string::npos);
         }
       }
-}
-
-TEST(OpsRanksForms, AStartedGatherIsFinishedByOtherCollectives) {
-  std::vector<std::int64_t> rows;
-  for (int rank = 0; rank < ranks().size(); ++rank) rows.push_back(3 + rank);
-  const auto own = static_cast<std::uint64_t>(ranks().rank());
-  const Tensor x = random_tensor({rows[own], 5}, DType::kF32, device(), own + 1);
-  const Tensor expected = ranks().all_gather(x, rows);
-  for (const bool interrupted : {false, true}) {
-    const Tensor started = ranks().start_all_gather(x, rows);
-    if (interrupted) ranks().all_reduce(Tensor::zeros({4}, DType::kF32, device()));
-    ranks().finish(started);
-    EXPECT_TRUE(same_bits(started, expected));
-  }
-}
-
-TEST(OpsRanksForms, AStartedReduceScatterIsThatOfOneCall) {
-  std::vector<std::int64_t> rows;
-  std::int64_t all = 0;
-  for (int rank = 0; rank < ranks().size(); ++rank) rows.push_back(3 + rank), all += rows.back();
-  const Tensor x =
-      random_tensor({all, 5}, DType::kF32, device(), static_cast<std::uint64_t>(ranks().rank()) + 1);
-  const Tensor expected = ranks().reduce_scatter(x, rows);
-  for (int i = 0; i < 3; ++i) {
-    const Tensor started = ranks().start_reduce_scatter(x, rows);
-    const Tensor beside = random_tensor({4000, 5}, DType::kF32, device(), 9);
-    ranks().finish(started);
-    EXPECT_TRUE(same_bits(started, expected));
-  }
 }
 
 TEST(OpsRanksForms, CanBeCaptured) {
@@ -368,7 +327,7 @@ TEST(OpsRanksForms, CanBeCaptured) {
     const Tensor heads = x.reshape({own.rows(), 8, 8});
     const Tensor weights = random_tensor({own.num_edges()}, DType::kF32, device(), 3);
     std::vector<std::pair<Product, std::vector<Tensor>>> captures{{sum, {x}}, {attention, {heads, vectors}}};
-    if (!refuses(form, ProductKind::kWeightedSum, true)) captures.push_back({weighted, {x, weights}});
+    if (!refuses(form, ProductKind::kWeightedSum)) captures.push_back({weighted, {x, weights}});
     for (const auto& [product, operands] : captures) {
       const auto run = [&] { return forward_and_backward(own, product, operands, operands[0]); };
       const auto expected = run();

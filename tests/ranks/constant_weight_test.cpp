@@ -73,7 +73,7 @@ TEST(OpsRanksConstantWeights, EveryFormIsEqualToOneRank) {
   for (const bool symmetric : {true, false})
     for (const std::int64_t nodes : {12, 400})
       for (const Aggregation form : all_forms()) {
-        if (refuses(form, ProductKind::kConstantWeights, symmetric)) continue;
+        if (refuses(form, ProductKind::kConstantWeights)) continue;
         const Shared of = share(graph_of(nodes, symmetric), form);
         for (const std::int64_t n : {1, 3, 8, 41, 70})
           for (const Reduce reduce : {Reduce::kSum, Reduce::kMean})
@@ -114,7 +114,7 @@ TEST(OpsRanksConstantWeights, GraphsWithoutEdges) {
   const Tensor none = Tensor::zeros({0}, DType::kI64);
   const Adjacency graph = coo_to_csr(none, none, 20, 20).adj;
   for (const Aggregation form : all_forms()) {
-    if (refuses(form, ProductKind::kConstantWeights, true)) continue;
+    if (refuses(form, ProductKind::kConstantWeights)) continue;
     const Shared of = share(graph, form);
     const Tensor x = random_tensor({of.own.rows(), 5}, DType::kF64, device(), 3);
     for (const Tensor& result : forward_and_backward(of.own, of.mine[0], x, Reduce::kSum))
@@ -156,7 +156,7 @@ TEST(OpsRanksConstantWeights, WrongArguments) {
 TEST(OpsRanksConstantWeights, CanBeCaptured) {
   if (!device().is_cuda()) GTEST_SKIP() << "needs GPUs";
   for (const Aggregation form : all_forms()) {
-    if (refuses(form, ProductKind::kConstantWeights, false)) continue;
+    if (refuses(form, ProductKind::kConstantWeights)) continue;
     const Shared of = share(graph_of(4000, false), form, DType::kF32);
     const Tensor x = random_tensor({of.own.rows(), 64}, DType::kF32, device(), 1);
     const auto run = [&] { return forward_and_backward(of.own, of.mine[0], x, Reduce::kSum); };

@@ -15,10 +15,10 @@ inline std::vector<Aggregation> all_forms() {
 }
 
 /// Whether a graph that is prepared for the form refuses such products of f64.
-inline bool refuses(Aggregation form, ProductKind kind, bool symmetric) {
+inline bool refuses(Aggregation form, ProductKind kind) {
   if (form == Aggregation::kAuto) return false;
   const AggregationForm& row = aggregation_form(form);
-  return row.supports && !row.rows_otherwise && !row.supports({8, DType::kF64, kind, 0, 1}, symmetric);
+  return row.supports && !row.supports({8, DType::kF64, kind, 0});
 }
 
 }  // namespace rodeo::test

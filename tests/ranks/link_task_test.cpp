@@ -96,7 +96,7 @@ TEST(TrainRankLinks, DecodersMetricsAndOrders) {
   with([](TrainOptions& o) { o.link_metric = kRankingHits, o.hits = 7; });
   with([](TrainOptions& o) { o.reorder = NodeOrder::kDegree; });
   with([](TrainOptions& o) { o.edge_split = "60/20/20"; });
-  for (const Aggregation form : {Aggregation::kOverlap, Aggregation::kHalo, Aggregation::kColumns})
+  for (const Aggregation form : {Aggregation::kHalo, Aggregation::kColumns})
     with([form](TrainOptions& o) { o.aggregation = form; });
 }
 

@@ -108,8 +108,7 @@ TEST(TrainRanks, PrunedRows) {
   Dataset data = test::tiny_dataset();
   TrainOptions options = options_of("gcn");
   options.prune_rows = true;
-  for (const Aggregation form :
-       {Aggregation::kAuto, Aggregation::kOverlap, Aggregation::kHalo, Aggregation::kColumns}) {
+  for (const Aggregation form : {Aggregation::kAuto, Aggregation::kHalo, Aggregation::kColumns}) {
     options.aggregation = form;
     expect_as_on_one_rank(data, options);
   }
@@ -150,8 +149,8 @@ TEST(TrainRanks, EdgeWeightsAndEdgesOfOneDirection) {
   for (const std::string_view model : {"gcn", "sage", "gat"}) expect_as_on_one_rank(data, options_of(model));
   data.edge_weight = some_weights(edges);
   for (const std::string_view model : {"gcn", "sgc", "appnp"})
-    for (const Aggregation form : {Aggregation::kAuto, Aggregation::kRows, Aggregation::kOverlap,
-                                   Aggregation::kHalo, Aggregation::kColumns}) {
+    for (const Aggregation form :
+         {Aggregation::kAuto, Aggregation::kRows, Aggregation::kHalo, Aggregation::kColumns}) {
       SCOPED_TRACE(str(model, ", ", form));
       TrainOptions options = options_of(model);
       options.aggregation = form;
@@ -162,8 +161,7 @@ TEST(TrainRanks, EdgeWeightsAndEdgesOfOneDirection) {
 TEST(TrainRanks, EveryForm) {
   const Dataset data = test::tiny_dataset();
   for (const ModelEntry& entry : model_registry())
-    for (const Aggregation form :
-         {Aggregation::kRows, Aggregation::kOverlap, Aggregation::kHalo, Aggregation::kColumns}) {
+    for (const Aggregation form : {Aggregation::kRows, Aggregation::kHalo, Aggregation::kColumns}) {
       SCOPED_TRACE(str(entry.name, ", ", form));
       TrainOptions options = options_of(entry.name);
       options.aggregation = form;
@@ -245,8 +243,7 @@ TEST(TrainRanks, RanksWithoutNodesAndGraphsWithoutEdges) {
 TEST(TrainRanks, TwentyRunsHaveTheSameBits) {
   const Dataset data = test::tiny_dataset();
   for (const std::string_view model : {"gcn", "gat"})
-    for (const Aggregation form :
-         {Aggregation::kRows, Aggregation::kOverlap, Aggregation::kColumns, Aggregation::kHalo}) {
+    for (const Aggregation form : {Aggregation::kRows, Aggregation::kColumns, Aggregation::kHalo}) {
       TrainOptions options = options_of(model);
       options.aggregation = form;
       SCOPED_TRACE(str(model, " ", name(form)));

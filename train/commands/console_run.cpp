@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <csignal>
 
-#include "ops/aggregation.h"
 #include "train/commands/device_text.h"
 #include "train/commands/run_command.h"
 #include "train/report/op_report.h"
@@ -114,8 +113,7 @@ RunResult ConsoleRun::finish(const TrainedRun& trained, const Recorder& recorder
                                      summary.epochs >= options_.epochs ? ": more --epochs go on from there"
                                                                        : ", by --patience"));
   if (recorder.classes()) console_.classes(*recorder.classes(), summary);
-  for (const std::string& note : {convergence_note(summary, options_), aggregation_note(model.adj)})
-    if (!note.empty()) console_.say("note", note);
+  if (const std::string note = convergence_note(summary, options_); !note.empty()) console_.say("note", note);
   if (options_.profile) fmt::print("\n{}", format_op_table(trained.timer->spans(), trained.timer->steps()));
   const int signal = shared_->signal() != 0 ? shared_->signal() : SIGINT;  // another rank may have got it
   if (summary.stopped) console_.interrupted(signal, summary);
