@@ -36,7 +36,7 @@ function(rodeo_compile_options target)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
   endif()
   if(RODEO_WITH_CUDA)
-    if(NOT target STREQUAL "rodeo")  # there it is a property of sources
+    if(NOT target MATCHES "^rodeo(_glue)?$")  # there it is a property of sources
       target_compile_definitions(${target} PRIVATE RODEO_WITH_CUDA=1)
     endif()
     set(cuda --expt-relaxed-constexpr --expt-extended-lambda -Xcompiler=-Wall,-ffp-contract=off)
