@@ -62,6 +62,7 @@ std::uint64_t run_batch(const Target& target, std::uint64_t seed, std::uint64_t 
     ::close(progress[0]);
     const rlimit memory{kMemory, kMemory};
     if (!RODEO_SANITIZED) ::setrlimit(RLIMIT_AS, &memory);
+    set_num_threads(std::min(num_threads(), 2));  // the heap of each thread takes 128 MiB of address space
     for (std::uint64_t i = begin; i < end && Clock::now() < last; ++i) {
       ::alarm(kSecondsEach);
       const char ok = run_one(target, seed, i, folder) ? 1 : 0;
