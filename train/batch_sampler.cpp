@@ -6,14 +6,11 @@
 #include "core/error.h"
 
 namespace rodeo {
-namespace {
 
-void check_done(std::int64_t epoch, std::int64_t batches, std::int64_t done) {
+void check_goes_on(std::int64_t epoch, std::int64_t batches, std::int64_t done) {
   check(done >= 0 && done < batches, "[train] epoch ", epoch, " has ", batches,
         " batches: it cannot go on after ", done);
 }
-
-}  // namespace
 
 BatchFraction cut_batch(std::int64_t size, int rank, int ranks) {
   const std::int64_t parts = std::clamp<std::int64_t>(size / 2, 1, ranks);
@@ -29,7 +26,7 @@ NodeBatchSampler::NodeBatchSampler(MiniBatches batches, std::int64_t batch_size,
       ranks_(std::move(ranks)) {}
 
 std::vector<BatchSampler::Step> NodeBatchSampler::epoch(std::int64_t epoch, std::int64_t done) {
-  check_done(epoch, num_batches(), done);
+  check_goes_on(epoch, num_batches(), done);
   epoch_ = epoch;
   targets_.clear(), numbers_.clear();
   const std::vector<std::int64_t> order = order_of(epoch);
@@ -69,7 +66,7 @@ PartBatchSampler::PartBatchSampler(NodeParts parts, Communicator ranks)
 std::vector<BatchSampler::Step> PartBatchSampler::epoch(std::int64_t epoch, std::int64_t done) {
   const std::vector<NodeParts::Part> parts = parts_.epoch(epoch);
   num_batches_ = std::ssize(parts);
-  check_done(epoch, num_batches_, done);
+  check_goes_on(epoch, num_batches_, done);
   own_.clear();
   std::vector<Step> steps;
   const std::int64_t rank = ranks_.rank(), ranks = ranks_.size();

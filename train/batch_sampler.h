@@ -37,6 +37,9 @@ class BatchSampler {
   virtual NodePairs pairs(std::size_t) { return {}; }
 };
 
+/// Throws Error unless an epoch of `batches` can go on behind the first `done` of them.
+void check_goes_on(std::int64_t epoch, std::int64_t batches, std::int64_t done);
+
 /// The examples [begin, end) that a rank has of a batch. They differ by one at most between ranks, and are at
 /// least two, which batch normalisation needs. Where a batch is too small for that, some ranks repeat the
 /// first fraction, so that all ranks do the same work.

@@ -69,8 +69,7 @@ PairBatchSampler::PairBatchSampler(const NodePairs& edges, Adjacency graph, Neig
       batches_(all_numbers(src_.size()), std::ssize(src_), options.batch_size, options.seed ^ kPairSeed) {}
 
 std::vector<BatchSampler::Step> PairBatchSampler::epoch(std::int64_t epoch, std::int64_t done) {
-  check(done >= 0 && done < num_batches(), "[train] epoch ", epoch, " has ", num_batches(),
-        " batches: it cannot go on after ", done);
+  check_goes_on(epoch, num_batches(), done);
   epoch_ = epoch;
   own_.clear(), pairs_.clear();
   const Ids order = batches_.order(epoch);

@@ -10,6 +10,7 @@
 #include "ops/convert.h"
 #include "ops/gather_rows.h"
 #include "ops/row_ranges.h"
+#include "train/batch_sampler.h"
 
 namespace rodeo {
 namespace {
@@ -59,8 +60,7 @@ void GraphSteps::begin_epoch(const EpochStart& start) {
       batches_.emplace_back(order.begin() + static_cast<std::ptrdiff_t>(begin),
                             order.begin() + static_cast<std::ptrdiff_t>(end));
   }
-  check(start.done >= 0 && start.done < num_batches(), "[train] epoch ", start.epoch, " has ", num_batches(),
-        " batches: it cannot go on after ", start.done);
+  check_goes_on(start.epoch, num_batches(), start.done);
   next_ = static_cast<std::size_t>(start.done);
 }
 
