@@ -91,7 +91,7 @@ TEST_F(DatasetsHdf5Check, CommandsEndWithOneLineWhereHdf5Crashes) {
     command[0] = test::command(arguments[0].c_str());
     const auto [code, error] = run(command);
     EXPECT_EQ(code, 2) << arguments[0] << " " << arguments[1];
-    if (!RODEO_SANITIZED) {  // a sanitizer names no signal
+    if (!test::sanitized()) {  // a sanitizer names no signal
       EXPECT_EQ(error, arguments[0] + ": " + line + "\n");
     }
     EXPECT_EQ(std::count(error.begin(), error.end(), '\n'), 1) << error;
@@ -100,7 +100,7 @@ TEST_F(DatasetsHdf5Check, CommandsEndWithOneLineWhereHdf5Crashes) {
 
 TEST_F(DatasetsHdf5Check, MemoryIsLimited) {
   const std::string text = test::error_of([&] { check_hdf5_file(allocating()); });
-  if (!RODEO_SANITIZED) {  // a sanitizer has limits of its own
+  if (!test::sanitized()) {  // a sanitizer has limits of its own
     EXPECT_EQ(text, dir_ / "memory.h5" +
                         ": its structure is damaged: the HDF5 library needs more than 1024 MiB of memory to "
                         "read it");

@@ -61,7 +61,7 @@ std::uint64_t run_batch(const Target& target, std::uint64_t seed, std::uint64_t 
   if (child == 0) {
     ::close(progress[0]);
     const rlimit memory{kMemory, kMemory};
-    if (!RODEO_SANITIZED) ::setrlimit(RLIMIT_AS, &memory);
+    if (!test::sanitized()) ::setrlimit(RLIMIT_AS, &memory);
     set_num_threads(std::min(num_threads(), 2));  // the heap of each thread takes 128 MiB of address space
     for (std::uint64_t i = begin; i < end && Clock::now() < last; ++i) {
       ::alarm(kSecondsEach);

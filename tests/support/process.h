@@ -12,23 +12,20 @@
 
 #include "core/error.h"
 
-#if defined(__has_feature)  // Clang
-#define RODEO_HAS_FEATURE(feature) __has_feature(feature)
-#else
-#define RODEO_HAS_FEATURE(feature) 0
-#endif
-#if defined(__SANITIZE_THREAD__) || RODEO_HAS_FEATURE(thread_sanitizer)
-#define RODEO_THREAD_SANITIZED true
-#else
-#define RODEO_THREAD_SANITIZED false
-#endif
-#if defined(__SANITIZE_ADDRESS__) || RODEO_HAS_FEATURE(address_sanitizer)
-#define RODEO_SANITIZED true
-#else
-#define RODEO_SANITIZED RODEO_THREAD_SANITIZED
-#endif
+// Defined in the runtime of a sanitizer alone, which the library may have where this source has none.
+extern "C" {
+__attribute__((weak)) void __asan_init();  // NOLINT(bugprone-reserved-identifier)
+__attribute__((weak)) void __tsan_init();  // NOLINT(bugprone-reserved-identifier)
+}
 
 namespace rodeo::test {
+
+inline bool thread_sanitized() {
+  return __tsan_init != nullptr;
+}
+inline bool sanitized() {
+  return __asan_init != nullptr || thread_sanitized();
+}
 
 /// The path of a command in the folder of the test binary.
 inline std::string command(const char* name) {

@@ -172,7 +172,7 @@ TEST_P(TrainFaults, ABadCheckpointNeverReplacesAGoodOne) {
 }
 
 TEST(TrainMemory, ErrorsSayWhatHoldsItAndWhatToTry) {
-  if (RODEO_SANITIZED) GTEST_SKIP() << "sanitizers need more address space than the limit leaves";
+  if (test::sanitized()) GTEST_SKIP() << "sanitizers need more address space than the limit leaves";
   const TempDir dir;
   // Each thread has a stack and a heap of its own in the addresses that are counted.
   const std::string limit =
@@ -260,7 +260,7 @@ TEST(TrainMemory, AllocationsAreListedByShapeAndProducer) {
 }
 
 TEST(TrainDisk, AFullOneKeepsTheLastCheckpoint) {
-  if (RODEO_THREAD_SANITIZED) GTEST_SKIP() << "ThreadSanitizer itself writes a file longer than the limit";
+  if (test::thread_sanitized()) GTEST_SKIP() << "ThreadSanitizer itself writes a file longer than the limit";
   const TempDir dir;
   // Files of 16 KiB at most: the history in the checkpoint grows until it is too long.
   const Result full = train(dir, "ulimit -f 16; trap '' XFSZ; ",

@@ -171,7 +171,7 @@ int exit_code_after(const std::vector<int>& signals, bool ignored = false, int p
 }
 
 TEST_F(TrainInterrupt, TheSecondSignalEndsTheProcess) {
-  if (RODEO_THREAD_SANITIZED) GTEST_SKIP() << "ThreadSanitizer delays signals";
+  if (test::thread_sanitized()) GTEST_SKIP() << "ThreadSanitizer delays signals";
   EXPECT_EQ(exit_code_after({SIGINT}), 7);
   EXPECT_EQ(exit_code_after({SIGTERM}), 7);
   EXPECT_EQ(exit_code_after({SIGINT, SIGINT}), 130);
@@ -180,7 +180,7 @@ TEST_F(TrainInterrupt, TheSecondSignalEndsTheProcess) {
 }
 
 TEST_F(TrainInterrupt, OneSignalThatArrivesTwiceDoesNotEndTheProcess) {
-  if (RODEO_THREAD_SANITIZED) GTEST_SKIP() << "ThreadSanitizer delays signals";
+  if (test::thread_sanitized()) GTEST_SKIP() << "ThreadSanitizer delays signals";
   EXPECT_EQ(exit_code_after({SIGINT, SIGINT}, false, 0), 7);
   EXPECT_EQ(exit_code_after({SIGTERM, SIGTERM, SIGINT}, false, 50), 7);
 }
