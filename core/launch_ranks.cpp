@@ -1,9 +1,7 @@
 #include "core/launch_ranks.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "core/comm/child_ranks.h"
 #include "core/comm/launcher.h"
 #include "core/comm/rank_environment.h"
+#include "core/comm/socket.h"
 #include "core/error.h"
 #include "core/threads.h"
 
@@ -22,21 +21,6 @@ namespace rodeo {
 namespace {
 
 using comm::File;
-
-/// A listening socket on a free port of the loopback interface.
-File listen_on_loopback(int& port) {
-  File file(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof(address);
-  auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  const bool ok = file.get() >= 0 && ::bind(file.get(), generic, length) == 0 &&
-                  ::listen(file.get(), SOMAXCONN) == 0 && ::getsockname(file.get(), generic, &length) == 0;
-  check(ok, "[launch_ranks] cannot listen on 127.0.0.1: ", std::strerror(errno));
-  port = ntohs(address.sin_port);
-  return file;
-}
 
 std::string random_key() {
   unsigned char bytes[16];
@@ -59,13 +43,12 @@ bool started_as_rank() {
 int launch_ranks(int count, const std::vector<std::string>& command) {
   check(count >= 1 && count <= 1024, "[launch_ranks] count must be in [1, 1024], got ", count);
   check(!command.empty(), "[launch_ranks] command is empty");
-  int port = 0;
-  const File listener = listen_on_loopback(port);
+  const File listener = comm::listen_on(0, /*local=*/true);
   comm::Pipe report;
   check(::write(report.writer.get(), "r", 1) == 1, "[launch_ranks] cannot write to a pipe");
 
   std::vector<comm::ChildRank> children;
-  const std::string address = str("127.0.0.1:", port), key = random_key();
+  const std::string address = str("127.0.0.1:", comm::port_of(listener)), key = random_key();
   const std::string threads = str(std::max(1, num_threads() / count));
   for (int rank = 0; rank < count; ++rank) {
     comm::ChildRank child;

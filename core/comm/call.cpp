@@ -1,6 +1,7 @@
 #include "core/comm/call.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace rodeo::comm {
 namespace {
@@ -67,7 +68,13 @@ std::vector<std::int64_t> encode(const Call& call, int num_ranks) {
   return words;
 }
 
-Call decode(const std::vector<std::int64_t>& words, int num_ranks) {
+Call decode(const std::vector<std::int64_t>& words, int num_ranks, int rank) {
+  const std::int64_t ends[] = {6, std::ssize(kEnumNames<DType>.rows), 2, num_ranks, 2, Shape::kMaxRank + 1};
+  bool valid = true;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    valid = valid && words[i] >= 0 && (i >= std::size(ends) || words[i] < ends[i]);
+  check(valid, "[communicator] rank ", rank,
+        " sent words that are no call: do all ranks run the same version?");
   Call call;
   call.collective = static_cast<Collective>(words[0]);
   call.dtype = static_cast<DType>(words[1]);

@@ -34,7 +34,8 @@ struct Call {
 
 /// The call as integers. Their number depends on the number of ranks alone.
 std::vector<std::int64_t> encode(const Call& call, int num_ranks);
-Call decode(const std::vector<std::int64_t>& words, int num_ranks);
+/// Throws Error unless the words of rank `rank` are a call: a program of another version may be there.
+Call decode(const std::vector<std::int64_t>& words, int num_ranks, int rank);
 
 /// Throws Error unless the calls of all ranks fit together. `calls` has one for each rank. All ranks throw
 /// the same text.

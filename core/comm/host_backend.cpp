@@ -87,7 +87,7 @@ class MessageBackend final : public HostBackend {
     std::vector<Call> calls;
     for (int r = 0; r < size_; ++r) {
       const std::int64_t* begin = all.data<std::int64_t>() + r * words;
-      calls.push_back(decode({begin, begin + words}, size_));
+      calls.push_back(decode({begin, begin + words}, size_, r));
     }
     check_calls(calls);
   }

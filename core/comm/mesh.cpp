@@ -1,6 +1,10 @@
 #include "core/comm/mesh.h"
 
+#include <poll.h>
+#include <sys/socket.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <string>
 #include <thread>
 
@@ -10,7 +14,7 @@
 namespace rodeo::comm {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x31306f65646f52ull;  // "Rodeo01"
+constexpr std::uint64_t kMagic = 0x32306f65646f52ull;  // "Rodeo02"
 enum Purpose : std::int32_t { kNotes, kData };
 
 /// The first bytes of each connection, by the side that connects.
@@ -19,7 +23,7 @@ struct Hello {
   std::int32_t rank = 0, size = 0, purpose = kNotes;
   std::int32_t port = 0;  // where the rank listens
 };
-/// What rank 0 answers at once where the ranks meet: another run may listen on the same port.
+/// What a rank says to each connection at once: another run may listen on the same port.
 struct Greeting {
   std::uint64_t magic = kMagic, key = 0;
 };
@@ -29,6 +33,69 @@ std::uint64_t hash(const std::string& text) {
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
   return hash;
 }
+
+/// Connections that have not said yet which rank they are. Strangers may be silent or talk nonsense: they
+/// delay nobody.
+class Arrivals {
+ public:
+  Arrivals(const File& listener, std::uint64_t key) : listener_(listener), key_(key) {}
+
+  /// The next connection that belongs to this run. No descriptor: none came until `deadline`.
+  File next(Hello& hello, Endpoint& peer, Clock::time_point deadline) {
+    do {
+      std::vector<pollfd> files = {{listener_.get(), POLLIN, 0}};
+      for (const Guest& guest : guests_) files.push_back({guest.file.get(), POLLIN, 0});
+      ::poll(files.data(), files.size(), 20);
+      for (std::size_t i = 0; i < guests_.size(); ++i) {
+        Guest& guest = guests_[i];
+        if (files[i + 1].revents == 0 || !listen_to(guest)) continue;
+        hello = guest.hello;
+        peer = guest.peer;
+        return std::move(guest.file);
+      }
+      if (files[0].revents != 0) welcome();
+      std::erase_if(guests_, [](const Guest& guest) { return guest.file.get() < 0; });
+    } while (Clock::now() < deadline);
+    return {};
+  }
+
+ private:
+  struct Guest {
+    File file;
+    Endpoint peer;
+    Hello hello = {};
+    std::size_t heard = 0;  // bytes of it
+  };
+
+  void welcome() {
+    Guest guest;
+    errno = 0;
+    guest.file = accept_from(listener_, guest.peer);
+    const bool full = guest.file.get() < 0 && (errno == EMFILE || errno == ENFILE);
+    constexpr std::size_t kMost = 2048;  // all ranks and as many strangers
+    if (!guests_.empty() && (full || guests_.size() >= kMost)) guests_.erase(guests_.begin());
+    const Greeting greeting{kMagic, ~key_};
+    if (guest.file.get() >= 0 && write_all(guest.file, &greeting, sizeof(greeting), Clock::now()))
+      guests_.push_back(std::move(guest));
+  }
+
+  /// Whether the guest has said all, and is of this run. Others are sent away.
+  bool listen_to(Guest& guest) const {
+    auto* const bytes = reinterpret_cast<char*>(&guest.hello);
+    const ssize_t got =
+        ::recv(guest.file.get(), bytes + guest.heard, sizeof(Hello) - guest.heard, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    guest.heard += static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+    if (got > 0 && guest.heard < sizeof(Hello)) return false;
+    if (got > 0 && guest.hello.magic == kMagic && guest.hello.key == key_) return true;
+    guest.file.close();
+    return false;
+  }
+
+  const File& listener_;
+  std::uint64_t key_;
+  std::vector<Guest> guests_;
+};
 
 class Join {
  public:
@@ -40,24 +107,25 @@ class Join {
         timeout_(timeout),
         deadline_(Clock::now() +
                   std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout))),
-        endpoints_(static_cast<std::size_t>(size_)) {
+        endpoints_(static_cast<std::size_t>(size_)),
+        arrivals_(listener_, key_) {
     mesh_.data.resize(endpoints_.size());
     mesh_.notes.resize(endpoints_.size());
   }
 
   Mesh run() {
-    const std::uint32_t meeting = resolve(launch_.meeting.host);
     // A host may know its own name under a loopback address, so only these texts mean a run on one host.
     const std::string& host = launch_.meeting.host;
-    const bool loopback = host == "localhost" || host.rfind("127.", 0) == 0;
+    const bool local = host == "localhost" || host.rfind("127.", 0) == 0;
+    const std::uint32_t meeting = local ? Endpoint::kThisHost : resolve(host);
     if (rank_ == 0) {
-      listener_ = listen_at_meeting(loopback);
+      listener_ = listen_at_meeting(local);
       receive_hellos();
       for (int r = 1; r < size_; ++r)
         if (!write_all(mesh_.notes[at(r)], endpoints_.data(), table_bytes(), deadline_))
           give_up(missing({r}));
     } else {
-      listener_ = listen_on(0, loopback);
+      listener_ = listen_on(0, local);
       meet(meeting);
     }
     for (int r = 0; r < rank_; ++r) {
@@ -84,7 +152,7 @@ class Join {
     return str("rank", ranks.size() > 1 ? "s " : " ", list);
   }
 
-  File listen_at_meeting(bool loopback) const {
+  File listen_at_meeting(bool local) const {
     const Meeting& meeting = launch_.meeting;
     if (meeting.listen_file >= 0) {
       if (!is_listening(meeting.listen_file))
@@ -95,23 +163,18 @@ class Join {
       return File(meeting.listen_file);
     }
     for (int i = 0; i < meeting.num_ports; ++i) {
-      File file = listen_on(meeting.port + i, loopback);
+      File file = listen_on(meeting.port + i, local);
       if (file.get() >= 0) return file;
     }
     fail("[communicator] rank 0 cannot listen: ports ", meeting.port, " to ",
          meeting.port + meeting.num_ports - 1, " are in use. Set MASTER_PORT to a free one on all ranks");
   }
 
-  /// Accepts a connection of this run and reads its Hello. No descriptor: it was of others.
-  File accept_hello(Hello& got, Endpoint& peer, bool greets) {
-    File file = accept_from(listener_, deadline_, peer);
-    if (file.get() < 0) return file;
-    const Clock::time_point soon = std::min(deadline_, Clock::now() + std::chrono::seconds(2));
-    const Greeting greeting{kMagic, ~key_};
-    if (greets && !write_all(file, &greeting, sizeof(greeting), soon)) return {};
-    if (!read_all(file, &got, sizeof(got), soon) || got.magic != kMagic || got.key != key_) return {};
-    check(got.size == size_ && got.rank > 0 && got.rank < size_, "[communicator] rank ", rank_, " of ", size_,
-          " was joined by a process that is rank ", got.rank, " of ", got.size);
+  /// Accepts a connection of this run and reads its Hello. No descriptor: none came in time.
+  File accept_hello(Hello& got, Endpoint& peer) {
+    File file = arrivals_.next(got, peer, deadline_);
+    check(file.get() < 0 || (got.size == size_ && got.rank > 0 && got.rank < size_), "[communicator] rank ",
+          rank_, " of ", size_, " was joined by a process that is rank ", got.rank, " of ", got.size);
     return file;
   }
 
@@ -120,16 +183,13 @@ class Join {
     for (int left = size_ - 1; left > 0;) {
       Hello got;
       Endpoint peer;
-      File file = accept_hello(got, peer, true);
-      if (file.get() < 0) {
-        if (Clock::now() >= deadline_)
-          give_up(str(absent(mesh_.notes, 1), " of ", size_, " did not join in ", timeout_, " s"));
-        continue;
-      }
+      File file = accept_hello(got, peer);
+      if (file.get() < 0)
+        give_up(str(absent(mesh_.notes, 1), " of ", size_, " did not join in ", timeout_, " s"));
       File& notes = mesh_.notes[at(got.rank)];
       check(notes.get() < 0, "[communicator] two processes are rank ", got.rank, " of ", size_);
       notes = std::move(file);
-      endpoints_[at(got.rank)] = {peer.address, static_cast<std::uint16_t>(got.port)};
+      endpoints_[at(got.rank)] = {peer.address, static_cast<std::uint32_t>(got.port)};
       --left;
     }
   }
@@ -145,10 +205,11 @@ class Join {
   void meet(std::uint32_t address) {
     const Meeting& meeting = launch_.meeting;
     for (int attempt = 0;; ++attempt) {
-      const auto port = static_cast<std::uint16_t>(meeting.port + attempt % meeting.num_ports);
+      const auto port = static_cast<std::uint32_t>(meeting.port + attempt % meeting.num_ports);
       if (Clock::now() >= deadline_)
         give_up(str("rank ", rank_, " did not reach rank 0 in ", timeout_, " s"));
-      if (attempt > 0 && port == meeting.port) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      if (attempt > 0 && attempt % meeting.num_ports == 0)
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
       File file = connect_to({address, port}, deadline_);
       if (file.get() < 0) continue;
       Greeting greeting;
@@ -175,7 +236,7 @@ class Join {
     File file = connect_to(endpoints_[at(r)], deadline_);
     const Hello own = hello(purpose);
     Greeting greeting;
-    const bool ok = file.get() >= 0 && (r > 0 || read_all(file, &greeting, sizeof(greeting), deadline_)) &&
+    const bool ok = file.get() >= 0 && read_all(file, &greeting, sizeof(greeting), deadline_) &&
                     write_all(file, &own, sizeof(own), deadline_);
     if (!ok) give_up(str("rank ", rank_, " cannot connect to rank ", r));
     return file;
@@ -187,12 +248,10 @@ class Join {
     while (left > 0) {
       Hello got;
       Endpoint peer;
-      File file = accept_hello(got, peer, rank_ == 0);
-      if (file.get() < 0) {
-        if (Clock::now() < deadline_) continue;
+      File file = accept_hello(got, peer);
+      if (file.get() < 0)
         give_up(
             str(absent(mesh_.data, rank_ + 1), " did not connect to rank ", rank_, " in ", timeout_, " s"));
-      }
       File& place = (got.purpose == kData ? mesh_.data : mesh_.notes)[at(got.rank)];
       check(place.get() < 0 && got.rank > rank_, "[communicator] two processes are rank ", got.rank, " of ",
             size_);
@@ -208,6 +267,7 @@ class Join {
   Clock::time_point deadline_;
   std::vector<Endpoint> endpoints_;  // where each rank listens
   File listener_;
+  Arrivals arrivals_;
   Mesh mesh_;
 };
 

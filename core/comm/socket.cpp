@@ -5,11 +5,18 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <cstddef>
 #include <cstring>
+#include <string_view>
+#include <thread>
 
 #include "core/error.h"
 #include "core/quoting.h"
@@ -17,12 +24,51 @@
 namespace rodeo::comm {
 namespace {
 
-sockaddr_in address_of(Endpoint endpoint) {
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = endpoint.address;
-  address.sin_port = htons(endpoint.port);
-  return address;
+struct Address {
+  Address() = default;
+  explicit Address(Endpoint endpoint) {
+    if (endpoint.address == Endpoint::kThisHost) {
+      // The zero byte before it: the name is in no folder, and vanishes with the socket.
+      const std::string name = str("rodeo-", endpoint.port);
+      local.sun_family = AF_UNIX;
+      name.copy(local.sun_path + 1, sizeof(local.sun_path) - 1);
+      length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    } else {
+      host.sin_family = AF_INET;
+      host.sin_addr.s_addr = endpoint.address;
+      host.sin_port = htons(static_cast<std::uint16_t>(endpoint.port));
+      length = sizeof(host);
+    }
+  }
+  Endpoint endpoint() const {
+    if (any.sa_family == AF_INET) return {host.sin_addr.s_addr, ntohs(host.sin_port)};
+    constexpr std::size_t kBefore = offsetof(sockaddr_un, sun_path) + 1 + std::string_view("rodeo-").size();
+    Endpoint found;
+    if (length > kBefore)
+      std::from_chars(local.sun_path + 7, local.sun_path + 7 + (length - kBefore), found.port);
+    return found;
+  }
+
+  union {
+    sockaddr any = {};
+    sockaddr_in host;
+    sockaddr_un local;
+  };
+  socklen_t length = sizeof(sockaddr_un);
+};
+
+bool is_local(const File& socket) {
+  int domain = 0;
+  socklen_t length = sizeof(domain);
+  return ::getsockopt(socket.get(), SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == AF_UNIX;
+}
+
+/// Whether the process at the other end may be of this run: between hosts nothing is known of it.
+bool is_trusted(const File& socket) {
+  if (!is_local(socket)) return true;
+  ucred peer = {};
+  socklen_t length = sizeof(peer);
+  return ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == ::geteuid();
 }
 
 bool wait_for(const File& socket, short events, Clock::time_point deadline) {
@@ -38,6 +84,7 @@ bool wait_for(const File& socket, short events, Clock::time_point deadline) {
 
 /// Small messages at once; a host that vanishes is noticed in 15 s.
 void set_options(const File& socket) {
+  if (is_local(socket)) return;
   const auto set = [&](int level, int option, int value) {
     ::setsockopt(socket.get(), level, option, &value, sizeof(value));
   };
@@ -49,8 +96,8 @@ void set_options(const File& socket) {
   set(IPPROTO_TCP, TCP_USER_TIMEOUT, 15000);
 }
 
-File new_socket() {
-  File file(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+File new_socket(bool local) {
+  File file(::socket(local ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   check(file.get() >= 0, "[communicator] cannot make a socket: ", std::strerror(errno));
   return file;
 }
@@ -89,14 +136,18 @@ std::uint32_t resolve(const std::string& host) {
   return address;
 }
 
-File listen_on(int port, bool loopback) {
-  File file = new_socket();
+File listen_on(int port, bool local) {
+  File file = new_socket(local);
+  Endpoint own{local ? Endpoint::kThisHost : htonl(INADDR_ANY), static_cast<std::uint32_t>(port)};
+  if (local && port == 0) {
+    check(::getrandom(&own.port, sizeof(own.port), 0) == sizeof(own.port),
+          "[communicator] no random numbers: ", std::strerror(errno));
+    own.port = (own.port >> 1) | 0x10000;  // no port of TCP, and not negative
+  }
   const int yes = 1;
   ::setsockopt(file.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-  const Endpoint own{htonl(loopback ? INADDR_LOOPBACK : INADDR_ANY), static_cast<std::uint16_t>(port)};
-  const sockaddr_in address = address_of(own);
-  if (::bind(file.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 &&
-      ::listen(file.get(), SOMAXCONN) == 0)
+  const Address address(own);
+  if (::bind(file.get(), &address.any, address.length) == 0 && ::listen(file.get(), SOMAXCONN) == 0)
     return file;
   check(errno == EADDRINUSE || errno == EACCES, "[communicator] cannot listen on port ", port, ": ",
         std::strerror(errno));
@@ -104,11 +155,10 @@ File listen_on(int port, bool loopback) {
 }
 
 int port_of(const File& socket) {
-  sockaddr_in address = {};
-  socklen_t length = sizeof(address);
-  check(::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &length) == 0,
+  Address address;
+  check(::getsockname(socket.get(), &address.any, &address.length) == 0,
         "[communicator] not a socket: ", std::strerror(errno));
-  return ntohs(address.sin_port);
+  return static_cast<int>(address.endpoint().port);
 }
 
 bool is_listening(int file) {
@@ -117,34 +167,31 @@ bool is_listening(int file) {
   return ::getsockopt(file, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens != 0;
 }
 
-File accept_from(const File& listener, Clock::time_point deadline, Endpoint& peer) {
-  while (wait_for(listener, POLLIN, deadline)) {
-    sockaddr_in address = {};
-    socklen_t length = sizeof(address);
-    File file(::accept4(listener.get(), reinterpret_cast<sockaddr*>(&address), &length,
-                        SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (file.get() < 0) {
-      const bool gone_away = errno != EBADF && errno != ENOTSOCK && errno != EINVAL && errno != EOPNOTSUPP;
-      if (gone_away && Clock::now() < deadline) continue;
-      return {};
-    }
-    set_options(file);
-    peer = {address.sin_addr.s_addr, ntohs(address.sin_port)};
-    return file;
-  }
-  return {};
+File accept_from(const File& listener, Endpoint& peer) {
+  Address address;
+  File file(::accept4(listener.get(), &address.any, &address.length, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (file.get() < 0 || !is_trusted(file)) return {};
+  set_options(file);
+  peer = is_local(file) ? Endpoint{} : address.endpoint();
+  return file;
 }
 
 File connect_to(Endpoint endpoint, Clock::time_point deadline) {
-  File file = new_socket();
-  const sockaddr_in address = address_of(endpoint);
-  if (::connect(file.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+  File file = new_socket(endpoint.address == Endpoint::kThisHost);
+  const Address address(endpoint);
+  while (::connect(file.get(), &address.any, address.length) != 0) {
+    if (errno == EAGAIN && Clock::now() < deadline) {  // AF_UNIX: many connect at once
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      continue;
+    }
     if (errno != EINPROGRESS || !wait_for(file, POLLOUT, deadline)) return {};
     int error = 0;
     socklen_t length = sizeof(error);
     ::getsockopt(file.get(), SOL_SOCKET, SO_ERROR, &error, &length);
     if (error != 0) return {};
+    break;
   }
+  if (!is_trusted(file)) return {};
   set_options(file);
   return file;
 }

@@ -1,4 +1,6 @@
-/// TCP sockets whose calls end in time. Errors are texts for "[communicator] ...".
+/// Sockets whose calls end in time: TCP between hosts; within a host AF_UNIX, where the kernel tells whose
+/// process is at the other end, and others than this user's are turned away. Errors are texts for
+/// "[communicator] ...".
 #pragma once
 
 #include <chrono>
@@ -16,10 +18,12 @@ inline double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// An IPv4 address, in the byte order of the network.
+/// Where a process listens.
 struct Endpoint {
-  std::uint32_t address = 0;
-  std::uint16_t port = 0;
+  static constexpr std::uint32_t kThisHost = 0xffffffff;
+
+  std::uint32_t address = kThisHost;  // IPv4, in the byte order of the network; kThisHost: AF_UNIX
+  std::uint32_t port = 0;             // of AF_UNIX: a part of the name
 
   bool is_loopback() const;
 };
@@ -27,15 +31,15 @@ struct Endpoint {
 /// The address of a host name or of "1.2.3.4". Throws Error if there is none.
 std::uint32_t resolve(const std::string& host);
 
-/// Listens on `port`, or on a free one if it is 0, of the loopback interface or of all. No descriptor if the
-/// port is taken.
-File listen_on(int port, bool loopback);
+/// Listens on `port`, or on a free one if it is 0, for processes of this user on this host (`local`) or for
+/// anybody. No descriptor if the port is taken.
+File listen_on(int port, bool local);
 int port_of(const File& socket);
 
 /// Whether the descriptor is an open socket that listens.
 bool is_listening(int file);
-/// Waits for a connection until `deadline`. No descriptor: none came, or the listener is closed.
-File accept_from(const File& listener, Clock::time_point deadline, Endpoint& peer);
+/// Accepts a connection that has come. No descriptor: there is none, or it was of another user.
+File accept_from(const File& listener, Endpoint& peer);
 /// Tries once. No descriptor: nobody listens there, or the answer takes longer than to `deadline`.
 File connect_to(Endpoint endpoint, Clock::time_point deadline);
 

@@ -241,7 +241,7 @@ TEST(CoreCommunicatorCall, IsTheSameAfterItWasSent) {
                         Rows{1, 2, 2},
                         Rows{4, 0, 1},
                         true};
-  const comm::Call got = comm::decode(comm::encode(call, 3), 3);
+  const comm::Call got = comm::decode(comm::encode(call, 3), 3, 1);
   EXPECT_EQ(got.collective, call.collective);
   EXPECT_EQ(got.dtype, call.dtype);
   EXPECT_EQ(got.reduction, call.reduction);
@@ -251,6 +251,23 @@ TEST(CoreCommunicatorCall, IsTheSameAfterItWasSent) {
   EXPECT_EQ(got.send_rows, call.send_rows);
   EXPECT_EQ(got.receive_rows, call.receive_rows);
   EXPECT_EQ(comm::encode({}, 3).size(), comm::encode(call, 3).size());
+}
+
+TEST(CoreCommunicatorCall, OtherWordsAreRefused) {
+  const comm::Call call{
+      comm::Collective::kBarrier, DType::kU8, Reduction::kMax, 2, Shape{1, 2, 3, 4}, {}, {}, true};
+  const std::vector<std::int64_t> words = comm::encode(call, 3);
+  comm::decode(words, 3, 1);
+  for (std::size_t i = 0; i < words.size(); ++i)
+    for (const std::int64_t value : {std::int64_t{-1}, std::int64_t{7}, std::int64_t{1} << 40}) {
+      std::vector<std::int64_t> wrong = words;
+      wrong[i] = value;
+      if (value > 0 && i >= 6)
+        EXPECT_NO_THROW(comm::decode(wrong, 3, 1)) << i;  // a size
+      else
+        EXPECT_ERROR(comm::decode(wrong, 3, 1),
+                     "[communicator] rank 1 sent words that are no call: do all ranks run the same version?");
+    }
 }
 
 TEST(CoreCommunicatorCall, OfAGpuDoesNotFitOneOfTheCpu) {

@@ -1,0 +1,148 @@
+// Ranks that join while others on the host, or in the network, get in their way. The ranks are threads.
+#include "core/comm/mesh.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+
+namespace rodeo::comm {
+namespace {
+
+constexpr int kRanks = 3;
+
+Clock::time_point in(double seconds) {
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+/// Rank 0 listens already, so that strangers come first. A host that is not named as loopback: TCP.
+struct MeetingRun {
+  explicit MeetingRun(bool local) : listener(listen_on(0, local)) {
+    meeting = {local ? "127.0.0.1" : "0x7f.1", port_of(listener), 1, "key", ::dup(listener.get())};
+    address = {local ? Endpoint::kThisHost : resolve("127.0.0.1"), static_cast<std::uint32_t>(meeting.port)};
+  }
+  File stranger() const { return connect_to(address, in(1)); }
+
+  /// What each rank says when all have joined, or not: the sum of what it hears from the others.
+  std::vector<std::string> join(double timeout) {
+    std::vector<std::string> said(kRanks);
+    std::vector<std::thread> ranks;
+    for (int r = 0; r < kRanks; ++r)
+      ranks.emplace_back([&, r] {
+        Launch launch{"rodeo", r, kRanks};
+        launch.meeting = meeting;
+        try {
+          const Mesh mesh = join_ranks(launch, timeout);
+          int sum = 0;
+          for (const std::vector<File>* files : {&mesh.data, &mesh.notes})
+            for (int p = 0; p < kRanks; ++p)
+              if (p != r) write_all((*files)[static_cast<std::size_t>(p)], &r, sizeof(r), in(1));
+          for (const std::vector<File>* files : {&mesh.data, &mesh.notes})
+            for (int p = 0; p < kRanks; ++p)
+              if (int got = 0;
+                  p != r && read_all((*files)[static_cast<std::size_t>(p)], &got, sizeof(got), in(1)))
+                sum += got == p ? 1 << p : 100;
+          said[static_cast<std::size_t>(r)] = str("hears ", sum);
+        } catch (const Error& error) {
+          said[static_cast<std::size_t>(r)] = error.what();
+        }
+      });
+    for (std::thread& rank : ranks) rank.join();
+    return said;
+  }
+  static std::vector<std::string> all_joined() { return {"hears 12", "hears 10", "hears 6"}; }
+
+  File listener;
+  Meeting meeting;
+  Endpoint address;
+};
+
+class CoreMesh : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Each, CoreMesh, testing::Bool(),
+                         [](const auto& info) { return info.param ? "local" : "tcp"; });
+
+TEST_P(CoreMesh, SilenceAndNonsenseDelayNobody) {
+  MeetingRun run(GetParam());
+  std::vector<File> strangers;
+  const auto say = [&](const std::string& text) {
+    strangers.push_back(run.stranger());
+    ASSERT_GE(strangers.back().get(), 0);
+    write_all(strangers.back(), text.data(), text.size(), in(1));
+  };
+  for (int i = 0; i < 40; ++i) say("");  // once 2 s each
+  for (const std::size_t bytes : {1, 31, 32, 33, 100'000}) {
+    say(std::string(bytes, '\xff'));
+    say(std::string(bytes, '\0'));
+  }
+  const std::string magic = "Rodeo02";  // then a wrong key, and sizes beyond all bounds
+  say(magic);
+  say(magic + std::string(17, '\x7f') + std::string(100, '\xff'));
+  const Clock::time_point start = Clock::now();
+  EXPECT_EQ(run.join(10), MeetingRun::all_joined());
+  EXPECT_LT(seconds_since(start), 1.5);
+}
+
+// What one run has heard is no ticket to another one.
+TEST_P(CoreMesh, AnotherRunIsNotJoined) {
+  MeetingRun first(GetParam()), second(GetParam());
+  second.meeting.key = "another";
+  std::vector<std::string> said;
+  first.meeting.port = second.meeting.port;  // its ranks 1 and 2 go to the wrong place
+  std::thread other([&] { said = second.join(10); });
+  for (const std::string& text : first.join(0.5)) EXPECT_NE(text.find("did not"), std::string::npos) << text;
+  other.join();
+  EXPECT_EQ(said, MeetingRun::all_joined());
+}
+
+// Needs root, to become another user.
+TEST(CoreMeshLocal, OtherUsersAreTurnedAway) {
+  if (::geteuid() != 0) GTEST_SKIP() << "not root";
+  MeetingRun run(true);
+  const File theirs = listen_on(0, true);
+  const auto as_stranger = [](const auto& work) {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(::setuid(65534) == 0 ? work() : 99);
+    return child;
+  };
+  const auto ends_with = [](pid_t child) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WEXITSTATUS(status);
+  };
+  // Rank 0 tells it nothing.
+  const pid_t guest = as_stranger([&] {
+    const int file = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_storage place = {};
+    socklen_t length = sizeof(place);
+    ::getsockname(run.listener.get(), reinterpret_cast<sockaddr*>(&place), &length);
+    if (::connect(file, reinterpret_cast<sockaddr*>(&place), length) != 0) return 1;
+    char byte = 0;
+    return ::recv(file, &byte, 1, 0) == 0 ? 0 : 2;
+  });
+  EXPECT_EQ(run.join(10), MeetingRun::all_joined());
+  EXPECT_EQ(ends_with(guest), 0);
+  // A rank tells nothing to a stranger that listens in its place.
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t host = as_stranger([&] {
+    const File listener = listen_on(0x20000 + ::getppid(), true);
+    if (::write(ready[1], "r", 1) != 1) return 1;
+    ::usleep(200'000);
+    return 0;
+  });
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  EXPECT_LT(connect_to({Endpoint::kThisHost, static_cast<std::uint32_t>(0x20000 + ::getpid())}, in(1)).get(),
+            0);
+  EXPECT_EQ(ends_with(host), 0);
+  ::close(ready[0]), ::close(ready[1]);
+}
+
+}  // namespace
+}  // namespace rodeo::comm
