@@ -84,10 +84,10 @@ bool wait_for(const File& socket, short events, Clock::time_point deadline) {
 
 /// Small messages at once; a host that vanishes is noticed in 15 s.
 void set_options(const File& socket) {
-  if (is_local(socket)) return;
   const auto set = [&](int level, int option, int value) {
     ::setsockopt(socket.get(), level, option, &value, sizeof(value));
   };
+  if (is_local(socket)) return set(SOL_SOCKET, SO_SNDBUF, 4 << 20);  // as much as the host allows
   set(IPPROTO_TCP, TCP_NODELAY, 1);
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
   set(IPPROTO_TCP, TCP_KEEPIDLE, 5);
