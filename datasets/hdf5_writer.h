@@ -11,8 +11,8 @@
 namespace rodeo {
 
 /// A new file, written under a temporary name beside `path`. commit() renames it to `path` atomically and
-/// replaces an existing file; without commit() the destructor removes it. Failures throw Error as in
-/// Hdf5File.
+/// replaces an existing file; without commit() the destructor removes it. Links are followed. Failures throw
+/// Error as in Hdf5File, also where something else than a file stands at `path`.
 class Hdf5Writer {
  public:
   explicit Hdf5Writer(const std::string& path);
@@ -46,7 +46,8 @@ class Hdf5Writer {
  private:
   Hdf5Id create(const std::string& name, DType dtype, const Shape& shape, Storage storage);
 
-  std::string path_, partial_;
+  std::string path_;  // as given, for error messages
+  std::string target_, partial_;
   Hdf5Id id_;
 };
 

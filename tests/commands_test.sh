@@ -362,7 +362,23 @@ expect_error "is not a safetensors file" predict --weights "$data" --out "$dir/x
 expect_error "$dir/none" predict --weights "$dir/none" --out "$dir/x.h5"
 expect_error "--out FILE is required" predict --weights "$dir/ck"
 expect_error "no such folder" predict --weights "$dir/ck" --out "$dir/missing/x.h5"
-expect_error "$dir/missing/w" gcn --dataset "$data" --export "$dir/missing/w"
+expect_error "$dir/missing/w" gcn --dataset "$data" --export "$dir/missing/w.safetensors"
+# Outputs that would destroy an input or each other.
+cp "$data" "$dir/before.h5"; cp "$data" "$dir/graph"; ln -s tiny.h5 "$dir/link.csv"
+for option in --export --report --csv --trace --log; do
+  expect_error "$option $data: unknown suffix '.h5': expected " gcn --dataset "$dir/before.h5" $option "$data"
+  expect_error "$option $dir/graph: is also --dataset, which is read" gcn --dataset "$dir/graph" $option "$dir/graph"
+done
+expect_error "is also --dataset, which is read" gcn --dataset "$data" --csv "$dir/link.csv"
+expect_error "is also --log, which is written" gcn --dataset "$data" --log "$dir/a.json" --trace "$dir/a.json"
+expect_error "is also --dataset, which is read" predict --dataset "$data" --weights "$dir/ck" --out "$data"
+for words in "reorder --by degree" "subset --first 3" unpack; do
+  expect_error "is also its source, which is read" "$bin/rodeo_data" $words "$data" "$data"
+done
+expect_error "import $data: is also --nodes, which is read" "$bin/rodeo_data" import csv --edges "$dir/edges.csv" --nodes "$data" "$data"
+expect_error "generate $dir/graph: has no suffix: expected .h5 or .hdf5" "$bin/rodeo_data" generate "$dir/graph"
+cmp -s "$data" "$dir/before.h5" && cmp -s "$data" "$dir/graph" && ok || bad "an output has replaced an input"
+rm "$dir/link.csv"
 expect_error "$dir/missing/r.html" gcn --dataset "$data" --report "$dir/missing/r.html"
 expect_error "/proc/nowhere: cannot be made" gcn --dataset "$data" --checkpoint /proc/nowhere
 expect_error "/proc/nowhere: cannot be made" gcn --dataset "$data" --tensorboard /proc/nowhere

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/host/terminal.h"
+#include "core/output_path.h"
 #include "core/threads.h"
 
 namespace rodeo {
@@ -57,6 +58,18 @@ bool CommandLine::parse(int argc, const char* const* argv) {
   read("threads", threads);
   set_num_threads(threads);
   return true;
+}
+
+const std::string& CommandLine::output(std::size_t i) const {
+  check_suffix({command_, files_[i]}, {".h5", ".hdf5"});
+  std::vector<NamedPath> inputs;
+  for (std::size_t j = 0; j < files_.size(); ++j)
+    if (j != i) inputs.push_back({"its source", files_[j]});
+  for (const cxxopts::KeyValue& given : parsed_.arguments())
+    if (given.key() != "files" && given.key() != "name")
+      inputs.push_back({"--" + given.key(), given.value()});
+  check_outputs({{command_, files_[i]}}, inputs);
+  return files_[i];
 }
 
 }  // namespace rodeo

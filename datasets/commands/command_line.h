@@ -46,6 +46,9 @@ class CommandLine {
   bool parse(int argc, const char* const* argv);
 
   const std::string& file(std::size_t i) const { return files_[i]; }
+  /// The i-th file, which the command writes. Throws Error unless its name is that of an HDF5 file, and where
+  /// another argument names the same file.
+  const std::string& output(std::size_t i) const;
   std::size_t num_files() const { return files_.size(); }
   bool has(const std::string& option) const { return parsed_.count(option) > 0; }
   std::string text(const std::string& option) const { return parsed_[option].as<std::string>(); }

@@ -40,6 +40,7 @@ int generate_command(int argc, const char* const* argv) {
       "graphs",
       "Instead of one graph a set of so many small ones, whose structure is their class (--task graph)", "N");
   if (!line.parse(argc, argv)) return 0;
+  line.output(0);
   if (line.has("graphs")) return generate_graphs(line);
 
   SyntheticOptions options = synthetic_preset(line.has("preset") ? line.text("preset") : "cora");

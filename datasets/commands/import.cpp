@@ -87,9 +87,9 @@ int import_command(int argc, const char* const* argv) {
     line.read("nodes", options.nodes);
     check(!line.has("nodes") || options.nodes >= 0, "--nodes must be at least 0, got ", options.nodes);
   }
+  const std::string& out = line.output(wanted - 1);
   Dataset dataset = importer.read(importer.has_source ? line.file(1) : "", options);
   if (line.has("drop-self-loops")) drop_self_loops(dataset);
-  const std::string& out = line.file(wanted - 1);
   if (!importer.has_source) dataset.name = std::filesystem::path(out).stem().string();
   if (line.has("name")) dataset.name = line.text("name");
   if (line.has("features")) make_features(dataset, line.text("features"));

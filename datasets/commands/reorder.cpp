@@ -16,6 +16,7 @@ int reorder_command(int argc, const char* const* argv) {
               "ORDER");
   line.option("seed", "Random seed of --by random (default: 0)", "N");
   if (!line.parse(argc, argv)) return 0;
+  line.output(1);
   const std::string by = line.has("by") ? line.text("by") : "";
   check(by == "degree" || by == "rcm" || by == "rabbit" || by == "random",
         "--by must be degree, rcm, rabbit or random, got '", by, "'");

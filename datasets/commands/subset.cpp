@@ -47,6 +47,7 @@ int subset_command(int argc, const char* const* argv) {
   line.option("share", "A random P percent of the nodes", "P");
   line.option("seed", "Random seed of --share (default: 0)", "N");
   if (!line.parse(argc, argv)) return 0;
+  line.output(1);
   check(line.has("nodes") + line.has("first") + line.has("share") == 1,
         "subset takes one of --nodes, --first and --share");
   check(!line.has("seed") || line.has("share"), "--seed belongs to --share");

@@ -11,6 +11,7 @@ int unpack_command(int argc, const char* const* argv) {
       "reads row by row.",
       "FILE OUT");
   if (!line.parse(argc, argv)) return 0;
+  line.output(1);
   check_hdf5_file(line.file(0));
   unpack_features(line.file(0), line.file(1));
   const FeatureFile x(line.file(1));

@@ -1,11 +1,10 @@
 #include "datasets/hdf5_writer.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
 
+#include "core/output_path.h"
 #include "datasets/hdf5/hdf5_api.h"
 
 namespace rodeo {
@@ -38,13 +37,16 @@ Sizes chunk_of(const Shape& shape, DType dtype) {
 
 }  // namespace
 
-Hdf5Writer::Hdf5Writer(const std::string& path) : path_(path), partial_(str(path, ".part", ::getpid())) {
+Hdf5Writer::Hdf5Writer(const std::string& path) : path_(path) {
+  const OutputPath output = output_path(path);
+  target_ = output.target;
+  partial_ = output.partial;
+  check(!partial_.empty(), path, ": cannot be written: is a device or pipe, and HDF5 needs a file");
   const Silence silence;
-  check(!fs::is_directory(path), path, ": is a directory");
   id_ = own(H5Fcreate(partial_.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
   if (*id_ >= 0) return;
   const std::string cause = reason();
-  const fs::path folder = fs::absolute(path).parent_path();
+  const fs::path folder = fs::absolute(target_).parent_path();
   check(fs::is_directory(folder), path, ": cannot be written: no such folder");
   fail(path, ": cannot be written", cause);
 }
@@ -160,7 +162,7 @@ void Hdf5Writer::commit() {
   }
   id_.reset();
   std::error_code failure;
-  fs::rename(partial_, path_, failure);  // after a failure the destructor removes the partial file
+  fs::rename(partial_, target_, failure);  // after a failure the destructor removes the partial file
   if (!failure) partial_.clear();
   check(!failure, path_, ": cannot be written: ", failure.message());
 }

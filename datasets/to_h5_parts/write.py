@@ -67,6 +67,9 @@ def write(path, *, src, dst, num_nodes, name, x=None, x_csr=None, y=None, masks=
     x = None if x is None else as_features(x)
     if y is not None and np.asarray(y).dtype.kind in "OUS":
         y, class_names = classify(y)
+    path = os.path.realpath(path)  # a link stays a link
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise BadSource(f"{path}: is not a regular file: name another one to write")
     partial = f"{path}.part{os.getpid()}"
 
     def put(file, key, values):

@@ -349,50 +349,5 @@ TEST(DatasetsHdf5File, FailuresPrintNothing) {
   EXPECT_NE(testing::internal::GetCapturedStderr(), "");
 }
 
-TEST(DatasetsHdf5Writer, AppearsCompleteOrNotAtAll) {
-  const TempDir dir;
-  const std::string path = dir / "a.h5";
-  write_bytes(path, "old");
-  {
-    Hdf5Writer writer(path);
-    writer.write("x", ramp({5}, DType::kF32));
-    EXPECT_EQ(bytes_of(path), "old");
-    EXPECT_EQ(dir.size(), 2u);
-  }
-  EXPECT_EQ(bytes_of(path), "old");
-  EXPECT_EQ(dir.size(), 1u);
-
-  Hdf5Writer writer(path);
-  writer.write("x", ramp({5}, DType::kF32));
-  writer.commit();
-  EXPECT_EQ(dir.size(), 1u);
-  EXPECT_EQ(Hdf5File(path).array("x").shape(), (Shape{5}));
-}
-
-TEST(DatasetsHdf5Writer, TheSameDataIsTheSameFile) {
-  const TempDir dir;
-  for (const char* name : {"a.h5", "b.h5"}) {
-    Hdf5Writer writer(dir / name);
-    writer.write("x", ramp({50, 3}, DType::kF32), Storage::kCompressed);
-    writer.attribute("name", std::string("x"));
-    writer.commit();
-    ::sleep(name[0] == 'a' ? 1 : 0);  // HDF5 keeps times in seconds
-  }
-  EXPECT_EQ(bytes_of(dir / "a.h5"), bytes_of(dir / "b.h5"));
-}
-
-TEST(DatasetsHdf5Writer, WhereItCannotWriteIsNamed) {
-  const TempDir dir;
-  EXPECT_ERROR(Hdf5Writer(dir / "absent" + "/a.h5"), dir / "absent/a.h5: cannot be written: no such folder");
-  EXPECT_ERROR(Hdf5Writer(dir / "."), dir / ".: is a directory");
-  Hdf5Writer writer(dir / "a.h5");
-  writer.write("x", ramp({5}, DType::kF32));
-  EXPECT_EQ(test::error_of([&] {
-              writer.write("x", ramp({5}, DType::kF32));
-            }).find(dir / "a.h5: /x cannot be created"),
-            0u);
-  EXPECT_ERROR(writer.write("y", Tensor()), dir / "a.h5: /y must be written from a host tensor");
-}
-
 }  // namespace
 }  // namespace rodeo

@@ -91,6 +91,17 @@ class ToH5(unittest.TestCase):
         both = self.check(to_h5.from_pyg(data), undirected=True)
         self.assertEqual(both["edge_index"].shape, (2, 8))
 
+    def test_links_stay_and_only_files_are_replaced(self):
+        graph = {"src": SRC, "dst": DST, "num_nodes": 4, "name": "four"}
+        os.symlink("real.h5", self.out)
+        self.check(graph)
+        self.assertTrue(os.path.islink(self.out) and os.path.isfile(self.path("real.h5")))
+        fifo = self.path("fifo.h5")
+        os.mkfifo(fifo)
+        with self.assertRaisesRegex(to_h5.BadSource, "fifo.h5: is not a regular file"):
+            to_h5.write(fifo, **graph)
+        self.assertTrue(os.path.exists(fifo) and not os.path.isfile(fifo))
+
     def test_some_masks_are_no_split(self):
         data = types.SimpleNamespace(edge_index=Tensor([SRC, DST]), num_nodes=4, train_mask=Tensor(MASKS[0]))
         with self.assertWarnsRegex(UserWarning, "there is no val_mask and no test_mask"):

@@ -358,11 +358,15 @@ TEST(TrainRecorderFiles, WhatCannotBeWrittenIsToldBeforeTraining) {
     bad.*member = path;
     return test::error_of([&] { Recorder{bad}; });
   };
-  const std::string nowhere = dir / "no/file";
-  EXPECT_EQ(error(&TrainOptions::export_file, nowhere), nowhere + ": cannot be written: no such folder");
-  EXPECT_EQ(error(&TrainOptions::report, nowhere), nowhere + ": cannot be written: no such folder");
-  EXPECT_EQ(error(&TrainOptions::log, nowhere), nowhere + ": cannot be written: No such file or directory");
-  EXPECT_EQ(error(&TrainOptions::csv, nowhere), nowhere + ": cannot be written: No such file or directory");
+  const std::string nowhere = dir / "no/file", by_name = ": cannot be written: No such file or directory";
+  EXPECT_EQ(error(&TrainOptions::export_file, nowhere + ".safetensors"),
+            nowhere + ".safetensors: cannot be written: no such folder");
+  EXPECT_EQ(error(&TrainOptions::report, nowhere + ".html"),
+            nowhere + ".html: cannot be written: no such folder");
+  EXPECT_EQ(error(&TrainOptions::log, nowhere + ".jsonl"), nowhere + ".jsonl" + by_name);
+  EXPECT_EQ(error(&TrainOptions::csv, nowhere + ".csv"), nowhere + ".csv" + by_name);
+  EXPECT_EQ(error(&TrainOptions::export_file, options.dataset),
+            str("--export ", options.dataset, ": is also --dataset, which is read: name another file"));
   write_file(dir / "file", "");
   EXPECT_EQ(error(&TrainOptions::checkpoint, dir / "file"), dir / "file: cannot be made: Not a directory");
   EXPECT_EQ(error(&TrainOptions::tensorboard, dir / "file"), dir / "file: cannot be made: Not a directory");

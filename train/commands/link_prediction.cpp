@@ -71,6 +71,7 @@ std::vector<std::string> fields_of(const std::string& line) {
 
 NodePairs read_text_pairs(const std::string& path, const Dataset& dataset) {
   constexpr std::size_t kLimit = std::size_t{1} << 32;
+  check(!std::filesystem::is_character_file(path), path, ": is a device, not a file of pairs");
   const NodeFinder finder(dataset);
   std::istringstream lines(read_file(path, kLimit));
   std::vector<std::int64_t> src, dst;
@@ -117,16 +118,8 @@ NodePairs read_node_pairs(const std::string& path, const Dataset& dataset) {
   return pairs;
 }
 
-void check_link_suffix(const std::string& path) {
-  const std::string suffix = suffix_of(path);
-  check(is_hdf5(suffix) || suffix == ".csv" || suffix == ".tsv", "--out ", path, ": ",
-        suffix.empty() ? "has no suffix" : str("unknown suffix '", suffix, "'"),
-        ": expected .h5, .hdf5, .csv or .tsv");
-}
-
 void write_link_scores(const std::string& path, const NodePairs& pairs, const Tensor& score,
                        const Dataset& dataset) {
-  check_link_suffix(path);
   const std::int64_t k = pairs.src.numel();
   const auto *src = pairs.src.data<std::int64_t>(), *dst = pairs.dst.data<std::int64_t>();
   const std::vector<double> scores = score.to(kCpu).to(DType::kF64).to_vector<double>();

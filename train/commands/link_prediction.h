@@ -17,10 +17,8 @@ NodePairs read_node_pairs(const std::string& path, const Dataset& dataset);
 
 /// Writes source, destination, score (logit) and probability of each pair, atomically: .csv and .tsv with a
 /// header line and nodes as above; .h5 and .hdf5 with arrays edges [2, k] of node numbers, score and
-/// probability f32 [k]. Throws Error for another suffix.
+/// probability f32 [k].
 void write_link_scores(const std::string& path, const NodePairs& pairs, const Tensor& score,
                        const Dataset& dataset);
-/// Throws the Error of write_link_scores() for a suffix.
-void check_link_suffix(const std::string& path);
 
 }  // namespace rodeo

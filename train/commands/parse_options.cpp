@@ -14,6 +14,7 @@
 #include "train/commands/completion.h"
 #include "train/commands/device_text.h"
 #include "train/commands/help.h"
+#include "train/commands/recorder.h"
 #include "train/commands/run_command.h"
 #include "train/io/atomic_file.h"
 #include "train/io/settings.h"
@@ -268,6 +269,7 @@ TrainOptions parse_train_options(int argc, const char* const* argv, const TrainO
         "; see --help");
   const bool print_config = parsed["print-config"].as<bool>();
   check(print_config || is_given("dataset"), "--dataset FILE is required; see --help");
+  check_files(options, {{"--dataset", options.dataset}, {"--config", arguments.last_value("config")}});
   if (print_config) options.notice = to_json(settings_of(options), /*lines=*/true);
   return options;
 }

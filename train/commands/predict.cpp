@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 
+#include "core/output_path.h"
 #include "core/version.h"
 #include "datasets/hdf5_check.h"
 #include "train/commands/console.h"
@@ -157,7 +158,9 @@ void predict(const PredictOptions& options) {
   const Console console(options.quiet);
   console.say("device", describe_device(options.device, device));
   const bool link = !options.edges.empty();
-  if (link) check_link_suffix(options.out);
+  check_outputs({{"--out", options.out}},
+                {{"--dataset", options.dataset}, {"--weights", options.weights}, {"--edges", options.edges}});
+  if (link) check_suffix({"--out", options.out}, {".h5", ".hdf5", ".csv", ".tsv"});
   // Opened early, so that an unknown suffix and an unwritable file fail now.
   const std::unique_ptr<PredictionFile> out =
       link ? nullptr : open_prediction(options.out, options.probabilities);

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "core/output_path.h"
 #include "core/quoting.h"
 #include "datasets/hdf5_writer.h"
 #include "train/io/atomic_file.h"
@@ -114,12 +115,11 @@ class TextPrediction : public PredictionFile {
 }  // namespace
 
 std::unique_ptr<PredictionFile> open_prediction(const std::string& path, bool probabilities) {
+  check_suffix({"--out", path}, {".h5", ".hdf5", ".csv", ".tsv"});
   const std::string suffix = std::filesystem::path(path).extension().string();
   if (suffix == ".h5" || suffix == ".hdf5") return std::make_unique<Hdf5Prediction>(path);
   if (suffix == ".csv") return std::make_unique<TextPrediction>(path, ',', probabilities);
-  if (suffix == ".tsv") return std::make_unique<TextPrediction>(path, '\t', probabilities);
-  fail("--out ", path, ": ", suffix.empty() ? "has no suffix" : str("unknown suffix '", suffix, "'"),
-       ": expected .h5, .hdf5, .csv or .tsv");
+  return std::make_unique<TextPrediction>(path, '\t', probabilities);
 }
 
 }  // namespace rodeo

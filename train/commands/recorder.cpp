@@ -136,6 +136,20 @@ void check_checkpoint(const TrainOptions& options) {
         ": --resume goes on from it; for a new run name another folder");
 }
 
+void check_files(const TrainOptions& options, const std::vector<NamedPath>& inputs) {
+  const std::vector<NamedPath> outputs = {{"--export", options.export_file},
+                                          {"--log", options.log},
+                                          {"--csv", options.csv},
+                                          {"--report", options.report},
+                                          {"--trace", options.trace}};
+  check_outputs(outputs, inputs);
+  check_suffix(outputs[0], {".safetensors"});
+  check_suffix(outputs[1], {".jsonl", ".json", ".log", ".txt"});
+  check_suffix(outputs[2], {".csv"});
+  check_suffix(outputs[3], {".html", ".htm"});
+  check_suffix(outputs[4], {".json"});
+}
+
 Recorder::Recorder(const TrainOptions& options, bool writes, bool keeps_best)
     : state_(std::make_unique<State>()) {
   State& s = *state_;
@@ -143,6 +157,7 @@ Recorder::Recorder(const TrainOptions& options, bool writes, bool keeps_best)
   s.writes = writes;
   s.wants_best = keeps_best;
   if (!writes) return;
+  check_files(options, {{"--dataset", options.dataset}});
   if (!options.checkpoint.empty()) {
     s.checkpoints = std::make_unique<CheckpointFolder>(options.checkpoint);
     check_checkpoint(options);

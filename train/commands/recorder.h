@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/output_path.h"
 #include "train/io/run_log.h"
 #include "train/report/class_report.h"
 #include "train/task/node_model.h"
@@ -13,6 +14,10 @@
 #include "train/trainer.h"
 
 namespace rodeo {
+
+/// Throws Error where an output file of a run has the name of another kind of file, or is an input or another
+/// output (core/output_path.h).
+void check_files(const TrainOptions& options, const std::vector<NamedPath>& inputs);
 
 /// Throws Error for a folder that has a checkpoint although options.resume is false. Writes nothing.
 void check_checkpoint(const TrainOptions& options);

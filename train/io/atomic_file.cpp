@@ -1,6 +1,7 @@
 #include "train/io/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "core/output_path.h"
 
 namespace rodeo {
 namespace {
@@ -26,24 +28,19 @@ fs::path folder_of(const fs::path& path) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(path) {
-  check(!path.empty(), "a file needs a name");
+AtomicFile::AtomicFile(const std::string& path) : path_(path) {
+  const OutputPath output = output_path(path);
+  target_ = output.target;
+  partial_ = output.partial;
   std::error_code none;
-  if (fs::exists(path, none)) {
-    check(!fs::is_directory(path, none), path, ": is a directory");
-    const fs::path whole = fs::canonical(path, none);
-    if (!none) target_ = whole.string();
-  }
-  if (fs::exists(target_, none) && !fs::is_regular_file(target_, none)) {
-    file_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
-    check(file_ >= 0, path, ": cannot be written: ", reason());
+  check(fs::is_directory(folder_of(target_), none), path, ": cannot be written: no such folder");
+  file_ = partial_.empty()
+              ? ::open(target_.c_str(), O_WRONLY | O_CLOEXEC)
+              : ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (file_ >= 0) {
+    if (!partial_.empty()) ::flock(file_, LOCK_EX | LOCK_NB);  // other processes see that it is in use
     return;
   }
-  check(fs::is_directory(folder_of(target_), none), path, ": cannot be written: no such folder");
-  partial_ = str(target_, ".part", ::getpid());
-  // A file of that name was left by a killed process with the same process id: it is truncated.
-  file_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (file_ >= 0) return;
   const std::string why = reason();
   partial_.clear();
   fail(path, ": cannot be written: ", why);

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/output_path.h"
 #include "core/version.h"
 #include "train/io/json_text.h"
 #include "train/io/settings.h"
@@ -59,6 +60,7 @@ std::vector<std::pair<std::string, std::string>> versions() {
 }
 
 LineFile::LineFile(const std::string& path, bool append) : path_(path) {
+  output_path(path);  // checks what stands there
   file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (append ? 0 : O_TRUNC), 0666);
   check(file_ >= 0, path, ": cannot be written: ", std::strerror(errno));
 }
