@@ -1,5 +1,6 @@
 #include "core/threads.h"
 
+#include <fcntl.h>
 #include <omp.h>
 #include <unistd.h>
 
@@ -11,24 +12,42 @@
 
 namespace rodeo {
 
+namespace {
+
+constexpr int kMost = 1024;  // OpenMP ends the process if it cannot start a thread
+
+/// A file that is opened in the place of a closed standard file would get the messages.
+void open_standard_files() {
+  for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(file, F_GETFD) < 0)
+      static_cast<void>(::open("/dev/null", O_RDONLY));  // writing fails as before
+}
+
+}  // namespace
+
 int num_threads() {
   return omp_get_max_threads();
 }
 
 void set_num_threads(int count) {
-  constexpr int kMost = 1024;  // OpenMP ends the process if it cannot start a thread
   check(count >= 1 && count <= kMost, "[set_num_threads] count must be in [1, ", kMost, "], got ", count);
   omp_set_num_threads(count);
 }
 
 void configure_threads(char** argv) {
+  open_standard_files();
+  const bool too_many = omp_get_max_threads() > kMost;
+  if (too_many) setenv("OMP_NUM_THREADS", str(kMost).c_str(), 1);
   const int allowed = std::getenv("OMP_NUM_THREADS") ? 0 : processors_of_control_groups();
   if (allowed > 0 && allowed < omp_get_max_threads()) omp_set_num_threads(allowed);
+  bool chosen = omp_get_max_threads() == 1;
   for (const char* name : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"})
-    if (std::getenv(name)) return;
-  if (omp_get_max_threads() == 1) return;
-  setenv("OMP_WAIT_POLICY", "passive", 1);
-  setenv("GOMP_SPINCOUNT", "1000", 1);
+    chosen = chosen || std::getenv(name);
+  if (chosen && !too_many) return;
+  if (!chosen) {
+    setenv("OMP_WAIT_POLICY", "passive", 1);
+    setenv("GOMP_SPINCOUNT", "1000", 1);
+  }
   constexpr const char* kThisProgram = "/proc/self/exe";
   std::error_code none;
   const std::filesystem::path program = std::filesystem::read_symlink(kThisProgram, none);

@@ -17,6 +17,8 @@ void set_num_threads(int count);
 ///     settings when it is loaded, so the process is restarted once, with the same arguments,
 ///     OMP_WAIT_POLICY=passive and GOMP_SPINCOUNT=1000. Not if there is one thread, or if one of
 ///     OMP_WAIT_POLICY, GOMP_SPINCOUNT and KMP_BLOCKTIME is set.
+///   - OMP_NUM_THREADS is at most 1024: OpenMP crashes where it is far above.
+///   - Standard files that are closed are opened, so that no output file gets the messages.
 ///   - num_threads() of the calling thread is at most the processors that the control groups of a container
 ///     or batch job allow (docker --cpus). Not if OMP_NUM_THREADS is set.
 void configure_threads(char** argv);

@@ -60,9 +60,9 @@ int main(int argc, char** argv) {
   try {
     return rodeo::run(argc, argv);
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "rodeo_data: out of host memory\n");
+    std::fputs("rodeo_data: out of host memory\n", stderr);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "rodeo_data: {}\n", rodeo::printable(error.what()));
+    std::fputs(rodeo::str("rodeo_data: ", rodeo::printable(error.what()), "\n").c_str(), stderr);
   }
   return 2;
 }

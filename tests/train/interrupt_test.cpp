@@ -30,7 +30,7 @@ constexpr std::size_t kLimit = 10'000'000;
 class TrainInterrupt : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    for (const int signal : {SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_DFL);
   }
 };
 
@@ -60,7 +60,7 @@ void wait_for_lines(const std::string& path, std::size_t lines) {
 TEST_F(TrainInterrupt, ASignalEndsTheEpochAndTheRunIsWrittenWhole) {
   const TempDir dir;
   const std::string data = make_dataset(dir);
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     SCOPED_TRACE(signal);
     const std::string at = dir / std::to_string(signal);
     const pid_t child =
@@ -84,8 +84,11 @@ TEST_F(TrainInterrupt, ASignalEndsTheEpochAndTheRunIsWrittenWhole) {
       EXPECT_GT(std::filesystem::file_size(at + written), 0u);
     EXPECT_NE(text_of(at + ".out").find("test accuracy"), std::string::npos);
     EXPECT_NE(text_of(at + ".out")
-                  .find(str("stopped         by ", signal == SIGINT ? "Ctrl-C" : "SIGTERM", " after epoch ",
-                            epochs, "\n")),
+                  .find(str("stopped         by ",
+                            signal == SIGINT   ? "Ctrl-C"
+                            : signal == SIGHUP ? "SIGHUP"
+                                               : "SIGTERM",
+                            " after epoch ", epochs, "\n")),
               std::string::npos)
         << text_of(at + ".out");
     EXPECT_EQ(text_of(at + ".err"), "\nstopping after this epoch; interrupt again to stop at once\n");
@@ -183,6 +186,31 @@ TEST_F(TrainInterrupt, OneSignalThatArrivesTwiceDoesNotEndTheProcess) {
   if (test::thread_sanitized()) GTEST_SKIP() << "ThreadSanitizer delays signals";
   EXPECT_EQ(exit_code_after({SIGINT, SIGINT}, false, 0), 7);
   EXPECT_EQ(exit_code_after({SIGTERM, SIGTERM, SIGINT}, false, 50), 7);
+}
+
+// The terminal is closed: what is printed from then on has nowhere to go.
+TEST_F(TrainInterrupt, AHangupKeepsTheRun) {
+  const TempDir dir;
+  const std::string data = make_dataset(dir), log = dir / "run.jsonl", weights = dir / "w.safetensors";
+  const std::string program = command("train_gcn");
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  check(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0, "no terminal");
+  const std::string name = ptsname(terminal);
+  const pid_t child = fork();
+  if (child == 0) {
+    setsid();
+    const int own = open(name.c_str(), O_RDWR);  // becomes the terminal of the session
+    for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(own, file);
+    execl(program.c_str(), program.c_str(), "--dataset", data.c_str(), "--device", "cpu", "--epochs",
+          "100000000", "--log", log.c_str(), "--export", weights.c_str(), static_cast<char*>(nullptr));
+    _exit(99);
+  }
+  wait_for_lines(log, 4);
+  close(terminal);
+  EXPECT_EQ(wait_for(child), 128 + SIGHUP);
+  const std::string text = text_of(log);
+  EXPECT_NE(text.find("\"event\":\"end\""), std::string::npos) << text.substr(text.size() - 300);
+  EXPECT_TRUE(std::filesystem::exists(weights));
 }
 
 TEST_F(TrainInterrupt, SignalsAreAsBeforeAfterwards) {

@@ -214,6 +214,8 @@ TEST(TrainLinkPredict, Errors) {
   EXPECT_EQ(t.error("n0 n1\n"),
             str("--out ", t.options.out, ": unknown suffix '.txt': expected .h5, .hdf5, .csv or .tsv"));
   t.options.out = t.dir / "p.csv";
+  t.options.edges = "/dev/zero";
+  EXPECT_EQ(error_of([&] { predict(t.options); }), "/dev/zero: is a device, not a file of pairs");
   t.options.edges.clear();
   EXPECT_EQ(error_of([&] { predict(t.options); }), str("--edges FILE is required: pairs to score by ",
                                                        t.options.weights, ", weights of --task link"));

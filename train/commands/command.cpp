@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <optional>
 #include <vector>
 
@@ -99,7 +100,7 @@ int train_command(int argc, const char* const* argv, const TrainOptions& default
     if (!parsed) parsed = parse_train_options(argc, argv, defaults);
     const TrainOptions& options = *parsed;
     for (const std::string& warning : options.warnings)
-      if (ranks.rank() == 0) fmt::print(stderr, "{}: {}\n", program, printable(warning));
+      if (ranks.rank() == 0) std::fputs(str(program, ": ", printable(warning), "\n").c_str(), stderr);
     if (!options.notice.empty())
       fmt::print("{}", options.notice);
     else

@@ -232,7 +232,7 @@ void Console::classes(const ClassReport& report, const TrainSummary& summary) co
 
 void Console::interrupted(int signal, const TrainSummary& summary) const {
   if (quiet_) return;
-  const char* const by = signal == SIGINT ? "Ctrl-C" : "SIGTERM";
+  const char* const by = signal == SIGINT ? "Ctrl-C" : signal == SIGHUP ? "SIGHUP" : "SIGTERM";
   fmt::print("{}",
              row("stopped", summary.batch > 0 ? fmt::format("by {} after batch {} of epoch {}", by,
                                                             summary.batch, summary.epochs + 1)

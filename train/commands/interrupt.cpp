@@ -1,5 +1,6 @@
 #include "train/commands/interrupt.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
@@ -9,11 +10,12 @@
 namespace rodeo {
 namespace {
 
-constexpr int kSignals[] = {SIGINT, SIGTERM};
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 struct sigaction before[std::size(kSignals)];
 volatile sig_atomic_t recorded = 0;
 const char* volatile stops_after = "epoch";
 struct timespec recorded_at;
+bool on_terminal[STDERR_FILENO + 1];  // known before it is gone
 
 // `kill -INT -GROUP`, `timeout` and launchers send a signal to the group and to the process: it arrives
 // twice.
@@ -34,6 +36,11 @@ void say(int file, const char (&text)[n]) {
 
 // Async-signal-safe calls only.
 extern "C" void on_signal(int signal) {
+  if (signal == SIGHUP) {
+    const int nothing = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    for (const int file : {STDOUT_FILENO, STDERR_FILENO})
+      if (on_terminal[file] && nothing >= 0) ::dup2(nothing, file);
+  }
   if (recorded != 0) {
     if (seconds_since(recorded_at) < kOnceSeconds) return;
     if (::isatty(STDOUT_FILENO)) say(STDOUT_FILENO, "\x1b[?7h\x1b[0m\n");  // undoes the line mode of Console
@@ -57,6 +64,7 @@ extern "C" void on_signal(int signal) {
 StopOnSignal::StopOnSignal(const char* unit) {
   recorded = 0;
   stops_after = unit;
+  for (const int file : {STDOUT_FILENO, STDERR_FILENO}) on_terminal[file] = ::isatty(file) == 1;
   for (std::size_t i = 0; i < std::size(kSignals); ++i) {
     ::sigaction(kSignals[i], nullptr, &before[i]);
     if (before[i].sa_handler == SIG_IGN) continue;

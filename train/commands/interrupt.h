@@ -1,11 +1,12 @@
-/// Ctrl-C and SIGTERM.
+/// Ctrl-C, SIGTERM and SIGHUP.
 #pragma once
 
 namespace rodeo {
 
-/// RAII signal handler. The first SIGINT or SIGTERM is recorded and announced on stderr; the second ends the
-/// process at once with exit code 128 + signal. Signals that were ignored before (nohup) stay ignored. Only
-/// one object may exist at a time.
+/// RAII signal handler. The first SIGINT, SIGTERM or SIGHUP is recorded and announced on stderr; the second
+/// ends the process at once with exit code 128 + signal. Signals that were ignored before (nohup) stay
+/// ignored. After SIGHUP nothing more is written to a terminal, which is gone. Only one object may exist at a
+/// time.
 class StopOnSignal {
  public:
   /// `unit`: what the announcement says is completed, "epoch" or "batch"; static lifetime.

@@ -15,8 +15,9 @@ namespace rodeo {
 
 std::string exit_code_help() {
   return "Exit codes: 0 done, 2 wrong options or data, a device that cannot be used, a file that cannot be "
-         "written, 3 a loss or result that is not finite, 4 out of memory, 130 and 143 stopped by Ctrl-C or "
-         "SIGTERM (the first one ends the epoch, the second the process).";
+         "written, 3 a loss or result that is not finite, 4 out of memory, 129, 130 and 143 stopped by "
+         "SIGHUP, "
+         "Ctrl-C or SIGTERM (the first one ends the epoch, the second the process).";
 }
 
 Failure current_failure() {
@@ -42,8 +43,9 @@ int run_command(std::string_view program, const std::function<void()>& body) {
     return 128 + interrupted.signal;
   } catch (...) {
     const Failure failure = current_failure();
-    fmt::print(stderr, "{}: {}\n", paint(has_colours(STDERR_FILENO), Colour::kRed, program),
-               printable(failure.message));
+    const std::string name = paint(has_colours(STDERR_FILENO), Colour::kRed, program);
+    // Not fmt::print(), which throws where stderr cannot be written.
+    std::fputs(str(name, ": ", printable(failure.message), "\n").c_str(), stderr);
     return failure.exit_code;
   }
 }
