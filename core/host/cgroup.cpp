@@ -1,9 +1,12 @@
 #include "core/host/cgroup.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <fstream>
 #include <limits>
 #include <optional>
+#include <vector>
 
 #include "core/error.h"
 
@@ -92,6 +95,18 @@ int processors_of_control_groups(const std::string& root) {
     if (allowed > 0) least = least == 0 ? allowed : std::min(least, allowed);
   });
   return static_cast<int>(std::min<std::int64_t>(least, std::numeric_limits<int>::max()));
+}
+
+bool can_map(int blocks, std::size_t bytes) {
+  std::vector<void*> mapped;
+  bool enough = true;
+  for (int i = 0; i < blocks && enough; ++i) {
+    void* const block = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    enough = block != MAP_FAILED;
+    if (enough) mapped.push_back(block);
+  }
+  for (void* const block : mapped) ::munmap(block, bytes);
+  return enough;
 }
 
 }  // namespace rodeo

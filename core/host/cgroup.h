@@ -1,6 +1,7 @@
 /// The limits of a container or batch job.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "core/device_type.h"
@@ -16,5 +17,8 @@ MemoryRoom within_control_groups(MemoryRoom room, const std::string& root = "");
 /// Processors that the control groups of this process may use at a time, rounded up: version 2 (cpu.max) and
 /// version 1 (cpu.cfs_quota_us, cpu.cfs_period_us), the smallest of all groups up to the root. 0: no limit.
 int processors_of_control_groups(const std::string& root = "");
+
+/// Whether the limit of the address space (ulimit -v) has room for `blocks` mappings of `bytes`.
+bool can_map(int blocks, std::size_t bytes);
 
 }  // namespace rodeo

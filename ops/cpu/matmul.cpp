@@ -1,9 +1,12 @@
 #include <cblas.h>
+#include <omp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <memory>
 
+#include "core/host/cgroup.h"
 #include "ops/cpu/loops.h"
 #include "ops/kernels/dense.h"
 
@@ -14,6 +17,20 @@ void check_sizes(const Tensor& a, const Tensor& b, const MatmulSizes& sizes, con
   for (const std::int64_t size : {sizes.m, sizes.k, a.dim(1), b.dim(1), c.dim(1)})
     check(size <= std::numeric_limits<blasint>::max(), "[matmul] OpenBLAS takes sizes up to ",
           std::numeric_limits<blasint>::max(), ", got ", size);
+}
+
+/// OpenBLAS maps a buffer when it is loaded, and another one for each thread unless it has only one. It tries
+/// without end where it cannot.
+void check_buffers() {
+  static std::atomic<int> checked = 0;
+  const int threads = omp_get_max_threads();
+  if (threads <= checked || (threads == 1 && openblas_get_num_threads() == 1)) return;
+  constexpr int kMiB = 129;  // BUFFER_SIZE on x86-64, and pages around it
+  if (!can_map(threads - checked, std::size_t{kMiB} << 20))
+    throw OutOfMemory(str("[matmul] OpenBLAS needs ", kMiB,
+                          " MiB of address space for each thread, of which there may be ", threads,
+                          ": raise ulimit -v, or use fewer threads"));
+  checked = threads;
 }
 
 /// Row-major C = op(A) op(B) + beta C; `ld`: leading dimension, the length of a row in memory.
@@ -73,6 +90,7 @@ void multiply(const Tensor& a, const Tensor& b, bool ta, bool tb, const MatmulSi
 void matmul(const Tensor& a, const Tensor& b, bool ta, bool tb, const MatmulSizes& sizes, const Tensor& c) {
   if (sizes.k == 0) return c.fill(0);
   check_sizes(a, b, sizes, c);
+  check_buffers();
   if (a.dtype() == DType::kBF16) return multiply<BFloat16>(a, b, ta, tb, sizes, c);
   if (a.dtype() == DType::kF16) return multiply<Float16>(a, b, ta, tb, sizes, c);
   const std::int64_t lda = a.dim(1), ldb = b.dim(1), ldc = c.dim(1);

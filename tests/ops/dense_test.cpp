@@ -1,9 +1,16 @@
 #include "ops/dense.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+
 #include "core/context.h"
 #include "core/storage.h"
+#include "core/threads.h"
 #include "tests/support/devices.h"
 #include "tests/support/gradcheck.h"
+#include "tests/support/process.h"
 #include "tests/support/sums.h"
 
 namespace rodeo::test {
@@ -21,6 +28,25 @@ RODEO_ON_ALL_DEVICES(OpsDense);
 
 constexpr DType kFloats[] = {DType::kF64, DType::kF32, DType::kBF16, DType::kF16};
 constexpr Transpose kEither[] = {Transpose::kNo, Transpose::kYes};
+
+// OpenBLAS looks for memory without end where the address space has a limit.
+TEST(OpsDenseBuffers, AnAddressSpaceThatIsTooSmallIsAnError) {
+  if (RODEO_SANITIZED) GTEST_SKIP() << "sanitizers need the address space";
+  const Tensor a = random_tensor({9, 5}, DType::kF32, kCpu, 1),
+               b = random_tensor({5, 7}, DType::kF32, kCpu, 2);
+  std::int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  rlimit small = before;
+  small.rlim_cur = static_cast<rlim_t>(pages * getpagesize() + (64 << 20));
+  const int threads = num_threads();
+  set_num_threads(1000);
+  setrlimit(RLIMIT_AS, &small);
+  EXPECT_THROW(matmul(a, b), OutOfMemory);
+  setrlimit(RLIMIT_AS, &before);
+  set_num_threads(threads);
+}
 
 TEST_P(OpsDense, MatmulPaddedIsMatmulAndZeros) {
   const Poisoned poisoned;
