@@ -363,6 +363,22 @@ expect_error "$dir/none" predict --weights "$dir/none" --out "$dir/x.h5"
 expect_error "--out FILE is required" predict --weights "$dir/ck"
 expect_error "no such folder" predict --weights "$dir/ck" --out "$dir/missing/x.h5"
 expect_error "$dir/missing/w" gcn --dataset "$data" --export "$dir/missing/w.safetensors"
+# Weights of others may claim anything.
+python3 - "$dir/w.safetensors" "$dir/deep.safetensors" <<'END'
+import struct, sys
+whole = open(sys.argv[1], "rb").read()
+size = struct.unpack("<Q", whole[:8])[0]
+header = whole[8:8 + size].replace(b'layers\\":2', b'layers\\":1000000000')
+open(sys.argv[2], "wb").write(struct.pack("<Q", len(header)) + header + whole[8 + size:])
+END
+expect_error "must be an integer in [1, 10000], got " timeout 20 "$bin/rodeo_predict" --dataset "$data" --weights "$dir/deep.safetensors" --out "$dir/x.csv"
+expect_error "--layers must be an integer in [1, 10000], got '1000000000'" gcn --dataset "$data" --layers 1000000000
+# A stderr that cannot be written, and threads without number.
+for stderr in '2>&-' '2>/dev/full'; do
+  bash -c "'$bin/train_gcn' --dataset none $stderr; [ \$? -eq 2 ] && '$bin/rodeo_data' inspect none $stderr; [ \$? -eq 2 ]" >/dev/null && ok ||
+    bad "an error with $stderr does not exit with 2"
+done
+OMP_NUM_THREADS=100000 expect_success timeout 60 "$bin/train_gcn" --dataset "$data" --device cpu --epochs 1
 # Outputs that would destroy an input or each other.
 cp "$data" "$dir/before.h5"; cp "$data" "$dir/graph"; ln -s tiny.h5 "$dir/link.csv"
 for option in --export --report --csv --trace --log; do

@@ -275,7 +275,7 @@ TEST(TrainOptions, EveryMistakeHasItsLine) {
       {{"--dataset", "x", "--", "y"}, "unexpected argument 'y'; see --help"},
       {{"--dataset", "x", "--hidden", "0"}, "--hidden must be an integer of at least 1, got '0'"},
       {{"--dataset", "x", "--hidden", "16.5"}, "--hidden must be an integer of at least 1, got '16.5'"},
-      {{"--dataset", "x", "--layers", "0"}, "--layers must be an integer of at least 1, got '0'"},
+      {{"--dataset", "x", "--layers", "0"}, "--layers must be an integer in [1, 10000], got '0'"},
       {{"--dataset", "x", "--epochs", "-3"}, "--epochs must be an integer of at least 1, got '-3'"},
       {{"--dataset", "x", "--epochs", "9999999999"},
        "--epochs must be an integer of at least 1, got '9999999999'"},

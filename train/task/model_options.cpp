@@ -10,7 +10,7 @@ using enum OptionFlag;
 void add_hidden_layers(OptionGroup model, const ModelTraits& traits) {
   model.integer(kModel | kShort, "hidden", field(&TrainOptions::hidden), 1,
                 traits.heads ? "Width of each head of the hidden layers" : "Width of the hidden layers");
-  model.integer(kModel | kShort, "layers", field(&TrainOptions::layers), 1, "Number of layers");
+  model.integer(kModel | kShort, "layers", field(&TrainOptions::layers), 1, "Number of layers", kMostLayers);
   model.probability(kModel | kShort | kDropout, "dropout", field(&TrainOptions::dropout),
                     "Dropout probability of each layer's input");
   model
@@ -79,7 +79,7 @@ void add_model_options(OptionGroup model, const ModelTraits& traits) {
     model.flag(kModel, "train-eps", field(&TrainOptions::train_eps),
                "Learn the weight 1 + eps of a node's own features");
   if (traits.hops)
-    model.integer(kModel, "hops", field(&TrainOptions::hops), 1, "Number of propagation steps");
+    model.integer(kModel, "hops", field(&TrainOptions::hops), 1, "Number of propagation steps", kMostLayers);
   if (traits.teleport) {
     model.number(
         kModel, "alpha", field(&TrainOptions::alpha), "a number in [0, 1]",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -12,6 +13,9 @@
 #include "train/task/train_option.h"
 
 namespace rodeo {
+
+/// Layers and propagation steps: weights of others may claim any number.
+inline constexpr int kMostLayers = 10'000;
 
 /// Access to a member of TrainOptions, of its learning rate schedule, optimizer or trunk.
 template <class T>
@@ -72,12 +76,16 @@ class OptionGroup {
   }
 
   template <class Field>
-  TrainOption& integer(OptionKind kind, std::string_view name, Field field, int lowest, std::string help) {
+  TrainOption& integer(OptionKind kind, std::string_view name, Field field, int lowest, std::string help,
+                       int highest = std::numeric_limits<int>::max()) {
     return add(
         kind, name, std::move(help), "N", [field](const TrainOptions& o) { return value_of(field(o)); },
         [=](TrainOptions& o, const std::string& text) {
           using T = std::remove_reference_t<decltype(field(o))>;
-          field(o) = parse_option_integer<T>(name, text, static_cast<T>(lowest));
+          constexpr int kNone = std::numeric_limits<int>::max();
+          field(o) = parse_option_integer<T>(
+              name, text, static_cast<T>(lowest),
+              highest < kNone ? static_cast<T>(highest) : std::numeric_limits<T>::max());
         });
   }
 

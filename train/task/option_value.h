@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -29,9 +30,13 @@ T parse_option_number(std::string_view option, const std::string& text, const st
 }
 
 template <class T>
-T parse_option_integer(std::string_view option, const std::string& text, T lowest) {
-  return parse_option_number<T>(option, text, str("an integer of at least ", lowest),
-                                [&](T value) { return value >= lowest; });
+T parse_option_integer(std::string_view option, const std::string& text, T lowest,
+                       T highest = std::numeric_limits<T>::max()) {
+  const bool bounded = highest < std::numeric_limits<T>::max();
+  return parse_option_number<T>(
+      option, text,
+      bounded ? str("an integer in [", lowest, ", ", highest, "]") : str("an integer of at least ", lowest),
+      [&](T value) { return value >= lowest && value <= highest; });
 }
 
 /// "true" and "false"; "1" and "0" as on the command line.

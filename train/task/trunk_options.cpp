@@ -23,7 +23,7 @@ void add_trunk_options(OptionGroup model) {
                "Jumping knowledge: a linear classifier reads the last layer, or all layers side by side, by "
                "their maximum or their sum");
   model.integer(kModel, "pre-linear", field(&TrunkParts::pre_linear), 0,
-                "Linear layers before the first graph layer");
+                "Linear layers before the first graph layer", kMostLayers);
   model.flag(kModel, "pre-linear-norm", field(&TrunkParts::pre_linear_norm),
              "With --pre-linear and --norm, normalise and activate the output of these layers too");
   model.flag(kModel, "post-linear", field(&TrunkParts::post_linear),
