@@ -1,5 +1,8 @@
 #include "arrays.h"
 
+#include <algorithm>
+#include <span>
+
 #include "core/error.h"
 
 namespace rodeo::python {
@@ -44,33 +47,30 @@ std::optional<DType> known_dtype(nb::dlpack::dtype type) {
        got);
 }
 
-void check_memory(std::string_view op, std::string_view what, const void* data, const Shape& shape) {
+/// A tensor over the memory of an array.   strides: in elements; null: it is row-major
+Tensor over(std::string_view op, std::string_view what, const void* data, std::span<const std::int64_t> n,
+            const std::int64_t* strides, DType dtype, Device device, std::shared_ptr<void> owner) {
+  check(n.size() <= static_cast<std::size_t>(Shape::kMaxRank), "[", op, "] ", what, " has ", n.size(),
+        " dimensions, at most 4 are possible");
+  const Shape shape = n.empty()       ? Shape{}
+                      : n.size() == 1 ? Shape{n[0]}
+                      : n.size() == 2 ? Shape{n[0], n[1]}
+                      : n.size() == 3 ? Shape{n[0], n[1], n[2]}
+                                      : Shape{n[0], n[1], n[2], n[3]};
+  // Strides of empty tensors, and of dimensions of one element, have no meaning.
+  std::int64_t expected = 1;
+  for (std::size_t i = n.size(); strides && i-- > 0; expected *= n[i])
+    if (n[i] > 1 && shape.numel() > 0 && strides[i] != expected) refuse_strides(op, what);
   check(data || shape.numel() == 0, "[", op, "] ", what, " ", shape,
         " has no memory: its storage was freed (untyped_storage().resize_(0), a closed buffer)");
+  return borrow(const_cast<void*>(data), shape, dtype, device, std::move(owner));
 }
 
-Shape shape_of(const std::int64_t* n, std::size_t rank) {
-  switch (rank) {
-    case 0:
-      return {};
-    case 1:
-      return {n[0]};
-    case 2:
-      return {n[0], n[1]};
-    case 3:
-      return {n[0], n[1], n[2]};
-    default:
-      return {n[0], n[1], n[2], n[3]};
-  }
-}
-
-Shape shape_of(std::string_view op, std::string_view what, nb::handle sizes) {
-  const std::size_t rank = nb::len(sizes);
-  check(rank <= static_cast<std::size_t>(Shape::kMaxRank), "[", op, "] ", what, " has ", rank,
-        " dimensions, at most 4 are possible");
-  std::int64_t n[Shape::kMaxRank] = {};
-  for (std::size_t i = 0; i < rank; ++i) n[i] = nb::cast<std::int64_t>(sizes[i]);
-  return shape_of(n, rank);
+std::vector<std::int64_t> numbers_of(nb::handle sequence) {
+  std::vector<std::int64_t> out;
+  for (const nb::handle number : nb::tuple(nb::borrow(sequence)))
+    out.push_back(nb::cast<std::int64_t>(number));
+  return out;
 }
 
 Device torch_device(std::string_view op, std::string_view what, nb::handle device) {
@@ -89,8 +89,8 @@ Device torch_device(std::string_view op, std::string_view what, nb::handle devic
   return number < 0 ? kCpu : cuda_device(number);
 }
 
-/// A dense contiguous tensor on the CPU or a CUDA device, by PyTorch's C functions. Undefined for any other,
-/// and for what is not a tensor of one of our dtypes: read_torch() then says why.
+/// A dense tensor on the CPU or a CUDA device, by PyTorch's C functions. Undefined for any other, and for
+/// what is not a tensor of one of our dtypes: read_torch() then says why.
 Tensor read_exchanged(const DlpackExchange& exchange, std::string_view op, std::string_view what,
                       nb::handle array, bool owned) {
   ExchangedTensor view{};
@@ -100,17 +100,10 @@ Tensor read_exchanged(const DlpackExchange& exchange, std::string_view op, std::
   }
   const auto dtype = known_dtype(view.dtype);
   const bool cuda = view.device_type == kDlCuda;
-  if (!dtype || view.ndim > Shape::kMaxRank || (!cuda && view.device_type != kDlCpu)) return {};
-  std::int64_t sizes[Shape::kMaxRank] = {}, numel = 1;
-  for (int i = view.ndim; i-- > 0; numel *= sizes[i]) {
-    sizes[i] = view.shape[i];
-    // Strides of empty tensors, and of dimensions of one element, have no meaning.
-    if (sizes[i] > 1 && numel > 0 && view.strides && view.strides[i] != numel) return {};
-  }
-  const Shape shape = shape_of(sizes, view.ndim);
-  check_memory(op, what, view.data, shape);
-  return borrow(static_cast<char*>(view.data) + view.byte_offset, shape, *dtype,
-                cuda ? cuda_device(view.device_id) : kCpu, owned ? keep(nb::borrow(array)) : nullptr);
+  if (!dtype || (!cuda && view.device_type != kDlCpu)) return {};
+  return over(op, what, static_cast<char*>(view.data) + view.byte_offset,
+              {view.shape, static_cast<std::size_t>(view.ndim)}, view.strides, *dtype,
+              cuda ? cuda_device(view.device_id) : kCpu, owned ? keep(nb::borrow(array)) : nullptr);
 }
 
 Tensor read_torch(std::string_view op, std::string_view what, nb::handle array, bool owned) {
@@ -125,51 +118,31 @@ Tensor read_torch(std::string_view op, std::string_view what, nb::handle array, 
   check(array.attr("layout").is(torch_functions->strided), "[", op, "] ", what,
         " must be a dense tensor, got a sparse one: rodeo.Graph has the sparse matrix");
   if (!nb::cast<bool>(array.attr("is_contiguous")())) refuse_strides(op, what);
-  const Device device = torch_device(op, what, array.attr("device"));
-  const auto address = nb::cast<std::uintptr_t>(array.attr("data_ptr")());
-  const Shape shape = shape_of(op, what, array.attr("shape"));
-  check_memory(op, what, reinterpret_cast<void*>(address), shape);
-  return borrow(reinterpret_cast<void*>(address), shape, code, device,
-                owned ? keep(nb::borrow(array)) : nullptr);
-}
-
-DType dtype_of_dlpack(std::string_view op, std::string_view what, nb::dlpack::dtype type) {
-  if (const auto dtype = known_dtype(type)) return *dtype;
-  refuse_dtype(op, what, str("another type of ", static_cast<int>(type.bits), " bits"));
+  return over(op, what, reinterpret_cast<void*>(nb::cast<std::uintptr_t>(array.attr("data_ptr")())),
+              numbers_of(array.attr("shape")), nullptr, code, torch_device(op, what, array.attr("device")),
+              owned ? keep(nb::borrow(array)) : nullptr);
 }
 
 /// CuPy and Numba. DLPack would order the work after the legacy default stream, not after the caller's.
 Tensor read_cuda_interface(std::string_view op, std::string_view what, nb::handle array, bool owned) {
   const nb::object interface = array.attr("__cuda_array_interface__");
   const auto type = nb::cast<std::string>(interface["typestr"]);
-  DType dtype = DType::kU8;
-  if (type == "<f8")
-    dtype = DType::kF64;
-  else if (type == "<f4")
-    dtype = DType::kF32;
-  else if (type == "<f2")
-    dtype = DType::kF16;
-  else if (type == "<i8")
-    dtype = DType::kI64;
-  else if (type == "<i4")
-    dtype = DType::kI32;
-  else if (type != "|u1" && type != "|b1")
-    refuse_dtype(op, what, type);
-  const Shape shape = shape_of(op, what, interface["shape"]);
-  const nb::object strides = interface.attr("get")("strides");
-  if (!strides.is_none()) {
-    std::int64_t expected = static_cast<std::int64_t>(size_of(dtype));
-    for (int i = shape.rank() - 1; i >= 0; expected *= shape[i--])
-      if (shape[i] > 1 && shape.numel() > 0 && nb::cast<std::int64_t>(strides[i]) != expected)
-        refuse_strides(op, what);
-  }
+  constexpr std::pair<const char*, DType> kTypes[] = {
+      {"<f8", DType::kF64}, {"<f4", DType::kF32}, {"<f2", DType::kF16}, {"<i8", DType::kI64},
+      {"<i4", DType::kI32}, {"|u1", DType::kU8},  {"|b1", DType::kU8}};
+  const auto* const known = std::ranges::find_if(kTypes, [&](const auto& row) { return row.first == type; });
+  if (known == std::end(kTypes)) refuse_dtype(op, what, type);
+  std::vector<std::int64_t> strides;
+  if (const nb::object bytes = interface.attr("get")("strides"); !bytes.is_none())
+    strides = numbers_of(bytes);
+  const auto size = static_cast<std::int64_t>(size_of(known->second));
+  for (std::int64_t& stride : strides) stride = stride % size == 0 ? stride / size : -1;
   int index = 0;
   if (nb::hasattr(array, "device") && nb::hasattr(array.attr("device"), "id"))
     index = nb::cast<int>(array.attr("device").attr("id"));
-  const auto address = nb::cast<std::uintptr_t>(interface["data"][0]);
-  check_memory(op, what, reinterpret_cast<void*>(address), shape);
-  return borrow(reinterpret_cast<void*>(address), shape, dtype, cuda_device(index),
-                owned ? keep(nb::borrow(array)) : nullptr);
+  return over(op, what, reinterpret_cast<void*>(nb::cast<std::uintptr_t>(interface["data"][0])),
+              numbers_of(interface["shape"]), strides.empty() ? nullptr : strides.data(), known->second,
+              cuda_device(index), owned ? keep(nb::borrow(array)) : nullptr);
 }
 
 Tensor read_dlpack(std::string_view op, std::string_view what, nb::handle array) {
@@ -178,27 +151,19 @@ Tensor read_dlpack(std::string_view op, std::string_view what, nb::handle array)
     fail("[", op, "] ", what,
          " must be an array with DLPack or __cuda_array_interface__ (PyTorch, NumPy, CuPy, JAX), ", "got ",
          nb::cast<std::string>(array.type().attr("__name__")));
-  const DType dtype = dtype_of_dlpack(op, what, view.dtype());
-  check(view.ndim() <= static_cast<std::size_t>(Shape::kMaxRank), "[", op, "] ", what, " has ", view.ndim(),
-        " dimensions, at most 4 are possible");
-  nb::list sizes;
-  std::int64_t expected = 1;
-  for (std::size_t i = 0; i < view.ndim(); ++i) sizes.append(static_cast<std::int64_t>(view.shape(i)));
-  for (std::size_t i = view.ndim(); i-- > 0; expected *= static_cast<std::int64_t>(view.shape(i)))
-    if (view.shape(i) > 1 && view.size() > 0 && view.stride(i) != expected) refuse_strides(op, what);
+  const auto dtype = known_dtype(view.dtype());
+  if (!dtype) refuse_dtype(op, what, str("another type of ", static_cast<int>(view.dtype().bits), " bits"));
   const int type = view.device_type();
   check(type == nb::device::cpu::value || type == nb::device::cuda::value || type == 3 /* page-locked */, "[",
         op, "] ", what, " must be on the CPU or a CUDA device");
   const Device device = type == nb::device::cuda::value ? cuda_device(view.device_id()) : kCpu;
   auto holder = std::make_shared<nb::ndarray<nb::ro>>(view);
-  const Shape shape = shape_of(op, what, sizes);
-  check_memory(op, what, view.data(), shape);
-  return borrow(const_cast<void*>(static_cast<const void*>(view.data())), shape, dtype, device,
-                std::shared_ptr<void>(holder.get(), [holder](void*) mutable {
-                  if (!nb::is_alive()) return;
-                  nb::gil_scoped_acquire acquire;
-                  holder.reset();
-                }));
+  return over(op, what, view.data(), {view.shape_ptr(), view.ndim()}, view.stride_ptr(), *dtype, device,
+              std::shared_ptr<void>(holder.get(), [holder](void*) mutable {
+                if (!nb::is_alive()) return;
+                nb::gil_scoped_acquire acquire;
+                holder.reset();
+              }));
 }
 
 }  // namespace

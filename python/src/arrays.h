@@ -33,6 +33,11 @@ void set_torch(Torch torch);
 extern Torch* torch_functions;  // null until the first tensor of PyTorch arrives
 bool is_torch(nb::handle array);
 
+/// NumPy's names of dtypes, and PyTorch's bfloat16.
+inline constexpr std::pair<DType, std::string_view> kDtypeNames[] = {
+    {DType::kF64, "float64"}, {DType::kF32, "float32"}, {DType::kBF16, "bfloat16"}, {DType::kF16, "float16"},
+    {DType::kI64, "int64"},   {DType::kI32, "int32"},   {DType::kU8, "uint8"}};
+
 /// Keeps a Python object alive from C++ code that may run on any thread.
 std::shared_ptr<void> keep(nb::object object);
 

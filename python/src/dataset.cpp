@@ -31,47 +31,41 @@ PyDataset generate(const std::string& preset, std::uint64_t seed) {
   return {synthesize(options), {}};
 }
 
+/// The arrays of a dataset by name.
+std::vector<std::pair<const char*, Tensor*>> arrays_by_name(Dataset& data) {
+  return {{"src", &data.src},
+          {"dst", &data.dst},
+          {"indptr", &data.indptr},
+          {"indices", &data.indices},
+          {"edge_weight", &data.edge_weight},
+          {"edge_attr", &data.edge_attr},
+          {"graph_ptr", &data.graph_ptr},
+          {"graph_y", &data.graph_label},
+          {"x", &data.x},
+          {"x_indptr", &data.x_sparse.indptr},
+          {"x_indices", &data.x_sparse.indices},
+          {"x_data", &data.x_sparse.data},
+          {"y", &data.y},
+          {"train", &data.split.train},
+          {"val", &data.split.val},
+          {"test", &data.split.test}};
+}
+
 /// All arrays are contiguous NumPy arrays of the dtypes of rodeo::Dataset, or None.
 PyDataset from_arrays(const nb::dict& arrays, std::int64_t num_nodes, std::int64_t num_features,
                       std::int64_t num_classes, const std::string& name) {
-  const auto get = [&](const char* key) {
-    return arrays.contains(key) ? read("dataset", key, arrays[key], true) : Tensor();
-  };
   Dataset data;
   data.name = name;
   data.num_nodes = num_nodes, data.num_features = num_features, data.num_classes = num_classes;
-  data.src = get("src"), data.dst = get("dst");
-  data.indptr = get("indptr"), data.indices = get("indices");
-  data.edge_weight = get("edge_weight");
-  data.edge_attr = get("edge_attr");
-  data.x = get("x");
-  data.x_sparse = {get("x_indptr"), get("x_indices"), get("x_data")};
-  data.y = get("y");
-  data.graph_ptr = get("graph_ptr"), data.graph_label = get("graph_y");
-  data.split = {get("train"), get("val"), get("test")};
+  for (const auto& [key, tensor] : arrays_by_name(data))
+    if (arrays.contains(key)) *tensor = read("dataset", key, arrays[key], true);
   return {data, {}};
 }
 
 nb::dict arrays_of(const PyDataset& dataset) {
   nb::dict arrays;
-  const Dataset& data = dataset.data;
-  const std::pair<const char*, const Tensor*> all[] = {{"src", &data.src},
-                                                       {"dst", &data.dst},
-                                                       {"indptr", &data.indptr},
-                                                       {"indices", &data.indices},
-                                                       {"edge_weight", &data.edge_weight},
-                                                       {"edge_attr", &data.edge_attr},
-                                                       {"graph_ptr", &data.graph_ptr},
-                                                       {"graph_y", &data.graph_label},
-                                                       {"x", &data.x},
-                                                       {"x_indptr", &data.x_sparse.indptr},
-                                                       {"x_indices", &data.x_sparse.indices},
-                                                       {"x_data", &data.x_sparse.data},
-                                                       {"y", &data.y},
-                                                       {"train", &data.split.train},
-                                                       {"val", &data.split.val},
-                                                       {"test", &data.split.test}};
-  for (const auto& [name, tensor] : all)
+  Dataset data = dataset.data;
+  for (const auto& [name, tensor] : arrays_by_name(data))
     if (tensor->defined()) arrays[name] = to_dlpack(*tensor);
   return arrays;
 }

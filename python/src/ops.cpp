@@ -14,6 +14,30 @@
 namespace rodeo::python {
 namespace {
 
+/// The result of work() as an array like `like`, which was read as the first operand, or in `out`, which must
+/// share no memory with the operands. `expected`: its shape, where that is known.
+template <class Work>
+nb::object compute(std::string_view op, nb::handle like, nb::handle out,
+                   std::initializer_list<std::pair<const char*, const Tensor&>> operands,
+                   const std::optional<Shape>& expected, Work&& work) {
+  Results results(op, like, operands.begin()->second, out);
+  for (const auto& [what, operand] : operands) results.apart_from(what, operand);
+  if (expected) results.expect(*expected);
+  const Tensor y = results.run(work);
+  return results.give(y);
+}
+
+/// The gradient of f(x), like `like`. Runs forward again.
+template <class Function>
+nb::object gradient(std::string_view op, nb::handle like, const Tensor& x, nb::handle dy, Function&& f) {
+  const Tensor dout = read(op, "dy", dy);
+  return compute(op, like, {}, {{"", x}}, std::nullopt, [&] {
+    const Variable v(x, true);
+    f(v).backward(dout);
+    return v.grad();
+  });
+}
+
 SpmmOptions spmm_options(const std::string& reduce, const std::string& algorithm) {
   return {.algorithm = parse_spmm_algorithm(algorithm), .reduce = parse_reduce(reduce)};
 }
@@ -22,13 +46,11 @@ nb::object spmm_op(const PyGraph& graph, nb::handle x, nb::handle weight, const 
                    const std::string& algorithm, nb::handle out) {
   const Tensor dense = read("spmm", "x", x), w = read("spmm", "weight", weight);
   const SpmmOptions options = spmm_options(reduce, algorithm);
-  Results results("spmm", x, dense, out);
-  results.apart_from("x", dense);
-  results.apart_from("weight", w);
+  std::optional<Shape> expected;
   if (dense.defined() && dense.rank() >= 2 && options.reduce != Reduce::kMean)
-    results.expect(dense.rank() == 3 ? Shape{graph.adj.rows(), dense.dim(1), dense.dim(2)}
-                                     : Shape{graph.adj.rows(), dense.dim(1)});
-  const Tensor y = results.run([&] {
+    expected = dense.rank() == 3 ? Shape{graph.adj.rows(), dense.dim(1), dense.dim(2)}
+                                 : Shape{graph.adj.rows(), dense.dim(1)};
+  return compute("spmm", x, out, {{"x", dense}, {"weight", w}}, expected, [&] {
     if (w.defined()) return spmm(graph.adj, w, dense, options);
     if (dense.rank() != 3) return spmm(graph.adj, dense, options);
     // Without weights, heads are columns.
@@ -36,7 +58,6 @@ nb::object spmm_op(const PyGraph& graph, nb::handle x, nb::handle weight, const 
     return spmm(graph.adj, dense.reshape({dense.dim(0), heads * n}), options)
         .reshape({graph.adj.rows(), heads, n});
   });
-  return results.give(y);
 }
 
 nb::object give_or_none(Results& results, const Tensor& tensor) {
@@ -79,13 +100,10 @@ nb::object sddmm_op(const PyGraph& graph, nb::handle b1, nb::handle b2, const st
   const Tensor left = read("sddmm", "b1", b1), right = read("sddmm", "b2", b2),
                w = read("sddmm", "weight", weight);
   const SddmmOp kind = sddmm_op_of(op);
-  Results results("sddmm", b1, left, out);
-  results.apart_from("b1", left);
-  results.apart_from("b2", right);
-  results.apart_from("weight", w);
-  if (left.defined() && left.rank() == 2 && kind == SddmmOp::kDot) results.expect({graph.adj.num_edges()});
-  const Tensor s = results.run([&] { return sddmm(graph.adj, left, right, kind, w); });
-  return results.give(s);
+  std::optional<Shape> expected;
+  if (left.defined() && left.rank() == 2 && kind == SddmmOp::kDot) expected = {graph.adj.num_edges()};
+  return compute("sddmm", b1, out, {{"b1", left}, {"b2", right}, {"weight", w}}, expected,
+                 [&] { return sddmm(graph.adj, left, right, kind, w); });
 }
 
 /// (db1, db2) without weight; see ops/sddmm.h for the algebra.
@@ -118,44 +136,38 @@ nb::tuple sddmm_gradients(const PyGraph& graph, nb::handle b1, nb::handle b2, co
   return nb::make_tuple(give_or_none(results, db1), give_or_none(results, db2));
 }
 
-nb::object edge_softmax_op(const PyGraph& graph, nb::handle score, nb::handle out) {
-  const Tensor s = read("edge_softmax", "score", score);
-  Results results("edge_softmax", score, s, out);
-  results.apart_from("score", s);
-  if (s.defined()) results.expect(s.shape());
-  const Tensor y = results.run([&] { return edge_softmax(graph.adj, s); });
-  return results.give(y);
+std::optional<Shape> shape_of(const Tensor& x) {
+  return x.defined() ? std::optional(x.shape()) : std::nullopt;
 }
 
-/// Runs forward again.
+nb::object edge_softmax_op(const PyGraph& graph, nb::handle score, nb::handle out) {
+  const Tensor s = read("edge_softmax", "score", score);
+  return compute("edge_softmax", score, out, {{"score", s}}, shape_of(s),
+                 [&] { return edge_softmax(graph.adj, s); });
+}
+
 nb::object edge_softmax_gradient(const PyGraph& graph, nb::handle score, nb::handle dy) {
-  const Tensor s = read("edge_softmax", "score", score), dout = read("edge_softmax", "dy", dy);
-  Results results("edge_softmax", score, s);
-  const Tensor dx = results.run([&] {
-    const Variable v(s, true);
-    edge_softmax(graph.adj, v).backward(dout);
-    return v.grad();
-  });
-  return results.give(dx);
+  const Tensor s = read("edge_softmax", "score", score);
+  return gradient("edge_softmax", score, s, dy,
+                  [&](const Variable& v) { return edge_softmax(graph.adj, v); });
 }
 
 nb::object edge_sum_op(const PyGraph& graph, nb::handle x, nb::handle out) {
   const Tensor values = read("edge_sum", "x", x);
-  Results results("edge_sum", x, values, out);
-  results.apart_from("x", values);
-  const Tensor y = results.run([&] { return edge_sum(graph.adj, values); });
-  return results.give(y);
+  return compute("edge_sum", x, out, {{"x", values}}, std::nullopt,
+                 [&] { return edge_sum(graph.adj, values); });
 }
 
 /// `seed`: None, or int64 [1] on the device: the mask is a function of its value when the kernel runs, so
 /// that a replayed CUDA graph draws new masks.
-AttentionOptions attention_options(double slope, double dropout, const Tensor& seed) {
+AttentionOptions attention_options(const char* op, const Tensor& x, double slope, double dropout,
+                                   const Tensor& seed) {
   AttentionOptions options{.negative_slope = slope, .dropout = dropout};
-  if (dropout > 0) {
-    check(seed.defined() && seed.dtype() == DType::kI64 && seed.numel() == 1,
-          "[gat_attention] with dropout, seed must be an int64 array of one element on the device of x");
-    options.key.step = seed.data<std::int64_t>();
-  }
+  if (dropout <= 0) return options;
+  check(seed.defined() && seed.dtype() == DType::kI64 && seed.numel() == 1,
+        "[gat_attention] with dropout, seed must be an int64 array of one element on the device of x");
+  check(seed.device() == x.device(), "[", op, "] seed must be on ", x.device(), ", got ", seed.device());
+  options.key.step = seed.data<std::int64_t>();
   return options;
 }
 
@@ -166,36 +178,29 @@ struct AttentionInputs {
       : s(read("gat_attention", "s", s)),
         t(read("gat_attention", "t", t)),
         x(read("gat_attention", "x", x)),
-        seed(read("gat_attention", "seed", seed)),
-        options(attention_options(slope, dropout, this->seed)) {
+        seed(read("gat_attention", "seed", seed)) {
     check(this->x.defined() && this->s.defined() && this->t.defined(),
           "[gat_attention] s, t and x must be arrays");
-    if (dropout > 0)
-      check(this->seed.device() == this->x.device(), "[gat_attention] seed must be on ", this->x.device(),
-            ", got ", this->seed.device());
+    options = attention_options("gat_attention", this->x, slope, dropout, this->seed);
   }
-  void expect(const PyGraph& graph, Results& results) const {
-    if (x.rank() == 3) results.expect({graph.adj.rows(), x.dim(1), x.dim(2)});
+  std::optional<Shape> expected(const PyGraph& graph) const {
+    if (x.rank() != 3) return std::nullopt;
+    return Shape{graph.adj.rows(), x.dim(1), x.dim(2)};
   }
 };
 
 nb::object gat_attention_op(const PyGraph& graph, nb::handle s, nb::handle t, nb::handle x, double slope,
                             double dropout, nb::handle seed, nb::handle out) {
   const AttentionInputs in(s, t, x, slope, dropout, seed);
-  Results results("gat_attention", x, in.x, out);
-  results.apart_from("s", in.s);
-  results.apart_from("t", in.t);
-  results.apart_from("x", in.x);
-  in.expect(graph, results);
-  const Tensor y = results.run([&] { return gat_attention(graph.adj, in.s, in.t, in.x, in.options); });
-  return results.give(y);
+  return compute("gat_attention", x, out, {{"x", in.x}, {"s", in.s}, {"t", in.t}}, in.expected(graph),
+                 [&] { return gat_attention(graph.adj, in.s, in.t, in.x, in.options); });
 }
 
 nb::tuple gat_attention_saved(const PyGraph& graph, nb::handle s, nb::handle t, nb::handle x, double slope,
                               double dropout, nb::handle seed) {
   const AttentionInputs in(s, t, x, slope, dropout, seed);
   Results results("gat_attention", x, in.x);
-  in.expect(graph, results);
+  if (const auto shape = in.expected(graph)) results.expect(*shape);
   const GatAttentionState state =
       results.run([&] { return gat_attention_forward(graph.adj, in.s, in.t, in.x, in.options); });
   return nb::make_tuple(results.give(state.y), results.give(state.positive), results.give(state.stat));
@@ -209,7 +214,7 @@ nb::tuple gat_attention_gradients_op(const PyGraph& graph, nb::handle s, nb::han
                                 read("gat_attention", "stat", stat)};
   const Tensor dout = read("gat_attention", "dy", dy);
   Results results("gat_attention", x, in.x);
-  in.expect(graph, results);
+  if (const auto shape = in.expected(graph)) results.expect(*shape);
   const auto d = results.run(
       [&] { return gat_attention_gradients(graph.adj, in.s, in.t, in.x, state, dout, in.options); });
   return nb::make_tuple(results.give(d.ds), results.give(d.dt), results.give(d.dx));
@@ -224,12 +229,9 @@ struct SelfAttentionInputs {
       : x(read("gat_self_attention", "x", x)),
         dst(vectors("a_dst", a_dst)),
         src(vectors("a_src", a_src)),
-        seed(read("gat_self_attention", "seed", seed)),
-        options(attention_options(slope, dropout, this->seed)) {
+        seed(read("gat_self_attention", "seed", seed)) {
     check(this->x.defined() && this->x.rank() == 3, "[gat_self_attention] x must be [nodes, heads, k]");
-    if (dropout > 0)
-      check(this->seed.device() == this->x.device(), "[gat_self_attention] seed must be on ",
-            this->x.device(), ", got ", this->seed.device());
+    options = attention_options("gat_self_attention", this->x, slope, dropout, this->seed);
   }
 
  private:
@@ -269,10 +271,8 @@ nb::tuple gat_self_attention_gradients_op(const PyGraph& graph, nb::handle x, nb
 }
 
 DType float_dtype(const std::string& name) {
-  if (name == "float64") return DType::kF64;
-  if (name == "float32") return DType::kF32;
-  if (name == "bfloat16") return DType::kBF16;
-  if (name == "float16") return DType::kF16;
+  for (const auto& [dtype, known] : kDtypeNames)
+    if (known == name && is_float(dtype)) return dtype;
   fail("[gcn_norm] dtype must be float64, float32, bfloat16 or float16, got ", name);
 }
 
@@ -295,35 +295,23 @@ nb::object propagate_op(const PyGraph& graph, nb::handle scale, nb::handle x, nb
                         nb::handle out) {
   const Tensor s = read("gcn_propagate", "scale", scale), dense = read("gcn_propagate", "x", x),
                w = read("gcn_propagate", "weight", weight);
-  Results results("gcn_propagate", x, dense, out);
-  results.apart_from("x", dense);
-  results.apart_from("scale", s);
-  results.apart_from("weight", w);
-  if (dense.defined()) results.expect(dense.shape());
-  const Tensor y = results.run([&] { return propagate(GcnGraph{graph.adj, w, s}, dense); });
-  return results.give(y);
+  return compute("gcn_propagate", x, out, {{"x", dense}, {"scale", s}, {"weight", w}}, shape_of(dense), [&] {
+    return propagate(GcnGraph{graph.adj, w, s}, dense);
+  });
 }
 
 nb::object segment_op(nb::handle x, nb::handle offsets, const std::string& reduce, nb::handle out) {
   const Tensor values = read("segment_reduce", "x", x), bounds = read("segment_reduce", "offsets", offsets);
   const Reduce kind = parse_reduce(reduce);
-  Results results("segment_reduce", x, values, out);
-  results.apart_from("x", values);
-  const Tensor y = results.run([&] { return segment_reduce(values, bounds.to(DType::kI64), kind); });
-  return results.give(y);
+  return compute("segment_reduce", x, out, {{"x", values}}, std::nullopt,
+                 [&] { return segment_reduce(values, bounds.to(DType::kI64), kind); });
 }
 
 nb::object segment_gradient(nb::handle x, nb::handle offsets, const std::string& reduce, nb::handle dy) {
-  const Tensor values = read("segment_reduce", "x", x), bounds = read("segment_reduce", "offsets", offsets),
-               dout = read("segment_reduce", "dy", dy);
+  const Tensor values = read("segment_reduce", "x", x), bounds = read("segment_reduce", "offsets", offsets);
   const Reduce kind = parse_reduce(reduce);
-  Results results("segment_reduce", x, values);
-  const Tensor dx = results.run([&] {
-    const Variable v(values, true);
-    segment_reduce(v, bounds.to(DType::kI64), kind).backward(dout);
-    return v.grad();
-  });
-  return results.give(dx);
+  return gradient("segment_reduce", x, values, dy,
+                  [&](const Variable& v) { return segment_reduce(v, bounds.to(DType::kI64), kind); });
 }
 
 }  // namespace

@@ -24,24 +24,10 @@ std::uintptr_t address_of(nb::handle tensor) {
   return nb::cast<std::uintptr_t>(tensor.attr("data_ptr")());
 }
 
-const char* numpy_name(std::string_view op, DType dtype) {
-  switch (dtype) {
-    case DType::kF64:
-      return "float64";
-    case DType::kF32:
-      return "float32";
-    case DType::kF16:
-      return "float16";
-    case DType::kI64:
-      return "int64";
-    case DType::kI32:
-      return "int32";
-    case DType::kU8:
-      return "uint8";
-    case DType::kBF16:
-      break;
-  }
-  fail("[", op, "] NumPy and CuPy have no bfloat16: use float32, or PyTorch");
+nb::str numpy_name(std::string_view op, DType dtype) {
+  check(dtype != DType::kBF16, "[", op, "] NumPy and CuPy have no bfloat16: use float32, or PyTorch");
+  const auto* const row = std::ranges::find(kDtypeNames, dtype, &std::pair<DType, std::string_view>::first);
+  return nb::str(row->second.data(), row->second.size());
 }
 
 }  // namespace
@@ -211,11 +197,7 @@ void bind_arrays(nb::module_& m) {
              return nb::make_tuple(device.is_cuda() ? nb::device::cuda::value : nb::device::cpu::value,
                                    device.index);
            })
-      .def_prop_ro("shape", [](const PyArray& array) {
-        nb::list sizes;
-        for (int i = 0; i < array.tensor.rank(); ++i) sizes.append(array.tensor.dim(i));
-        return nb::tuple(sizes);
-      });
+      .def_prop_ro("shape", [](const PyArray& array) { return tuple_of(array.tensor.shape()); });
 }
 
 }  // namespace rodeo::python
