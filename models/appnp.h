@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "layers/appnp.h"
-#include "models/trunk.h"
+#include "models/published.h"
 
 namespace rodeo {
 
@@ -30,16 +30,8 @@ class AppnpModel : public Trunk {
   /// weights; a copy of it draws the dropout masks.
   explicit AppnpModel(const AppnpModelOptions& o, Random random, Device device = kCpu,
                       DType dtype = DType::kF32)
-      : Trunk({.in = o.in,
-               .hidden = o.hidden,
-               .classes = o.classes,
-               .layers = o.layers,
-               .dropout = o.dropout,
-               .input_dropout = o.input_dropout,
-               .conv = &kAppnp,
-               .preset = &kPublishedAppnp,
-               .layer = {.hops = o.hops, .alpha = o.alpha, .edge_dropout = o.edge_dropout},
-               .spmm = o.spmm},
+      : Trunk(published(o, kAppnp, kPublishedAppnp,
+                        {.hops = o.hops, .alpha = o.alpha, .edge_dropout = o.edge_dropout}),
               random, device, dtype) {}
 };
 

@@ -4,7 +4,7 @@
 
 #include "layers/gat_conv.h"
 #include "layers/gatv2_conv.h"
-#include "models/trunk.h"
+#include "models/published.h"
 
 namespace rodeo {
 
@@ -39,21 +39,14 @@ class Gat : public Trunk {
 
  protected:
   Gat(const ConvKind* conv, const GatOptions& o, Random random, Device device, DType dtype)
-      : Trunk({.in = o.in,
-               .hidden = o.hidden,
-               .classes = o.classes,
-               .layers = o.layers,
-               .dropout = o.dropout,
-               .input_dropout = o.input_dropout,
-               .conv = conv,
-               .preset = &kPublishedGat,
-               .layer = {.edge_in = o.edge_in,
+      : Trunk(published(o, *conv, kPublishedGat,
+                        {.edge_in = o.edge_in,
                          .heads = o.heads,
                          .out_heads = o.out_heads,
                          .attention_dropout = o.attention_dropout,
                          .negative_slope = o.negative_slope,
                          .form = o.form,
-                         .sddmm = o.sddmm}},
+                         .sddmm = o.sddmm}),
               random, device, dtype) {}
 };
 

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "models/trunk.h"
+#include "models/published.h"
 
 namespace rodeo {
 
@@ -26,16 +26,7 @@ class Gcn : public Trunk {
   /// Throws Error for sizes below 1 or a dropout outside [0, 1). `random` draws the initial
   /// weights; a copy of it draws the dropout masks.
   explicit Gcn(const GcnOptions& o, Random random, Device device = kCpu, DType dtype = DType::kF32)
-      : Trunk({.in = o.in,
-               .hidden = o.hidden,
-               .classes = o.classes,
-               .layers = o.layers,
-               .dropout = o.dropout,
-               .input_dropout = o.input_dropout,
-               .conv = &kGcn,
-               .preset = &kPublishedGcn,
-               .spmm = o.spmm},
-              random, device, dtype) {}
+      : Trunk(published(o, kGcn, kPublishedGcn), random, device, dtype) {}
 };
 
 }  // namespace rodeo

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "layers/gine_conv.h"
-#include "models/trunk.h"
+#include "models/published.h"
 
 namespace rodeo {
 
@@ -30,17 +30,8 @@ class Gin : public Trunk {
   /// Throws Error for sizes below 1 or a dropout outside [0, 1). `random` draws the initial
   /// weights; a copy of it draws the dropout masks.
   explicit Gin(const GinOptions& o, Random random, Device device = kCpu, DType dtype = DType::kF32)
-      : Trunk({.in = o.in,
-               .hidden = o.hidden,
-               .classes = o.classes,
-               .layers = o.layers,
-               .dropout = o.dropout,
-               .input_dropout = o.input_dropout,
-               .conv = &kGin,
-               .preset = &kPublishedGin,
-               .layer = {.edge_in = o.edge_in, .train_eps = o.train_eps},
-               .spmm = o.spmm},
-              random, device, dtype) {}
+      : Trunk(published(o, kGin, kPublishedGin, {.edge_in = o.edge_in, .train_eps = o.train_eps}), random,
+              device, dtype) {}
 };
 
 }  // namespace rodeo

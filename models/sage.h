@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "layers/sage_conv.h"
-#include "models/trunk.h"
+#include "models/published.h"
 
 namespace rodeo {
 
@@ -29,17 +29,7 @@ class Sage : public Trunk {
   /// Throws Error for sizes below 1 or a dropout outside [0, 1). `random` draws the initial
   /// weights; a copy of it draws the dropout masks.
   explicit Sage(const SageOptions& o, Random random, Device device = kCpu, DType dtype = DType::kF32)
-      : Trunk({.in = o.in,
-               .hidden = o.hidden,
-               .classes = o.classes,
-               .layers = o.layers,
-               .dropout = o.dropout,
-               .input_dropout = o.input_dropout,
-               .conv = &kSage,
-               .preset = &kPublishedSage,
-               .layer = {.aggr = o.aggr},
-               .spmm = o.spmm},
-              random, device, dtype) {}
+      : Trunk(published(o, kSage, kPublishedSage, {.aggr = o.aggr}), random, device, dtype) {}
 
   using Trunk::forward;
   /// Over the blocks of a mini-batch: one bipartite graph [destinations, sources] a layer.

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "models/check_sizes.h"
+#include "core/error.h"
 
 namespace rodeo {
 namespace {
@@ -35,10 +35,14 @@ Trunk::Trunk(const TrunkOptions& options, Random random, Device device, DType dt
 void Trunk::check_options() const {
   const TrunkOptions& o = options_;
   const std::string_view name = is_published() ? o.preset->name : "trunk";
-  check_sizes(name, o);
+  check(o.in >= 1 && o.hidden >= 1 && o.classes >= 1 && o.layers >= 1, "[", name,
+        "] in, hidden, classes and layers must be >= 1, got ", o.in, ", ", o.hidden, ", ", o.classes, " and ",
+        o.layers);
   const auto check_dropout = [&](const char* what, double p) {
     check(p >= 0 && p < 1, "[", name, "] ", what, " must be in [0, 1), got ", p);
   };
+  check_dropout("dropout", o.dropout);
+  check_dropout("dropout", o.input_dropout.value_or(0));
   if (o.conv->traits.heads) {
     check(o.layer.heads >= 1 && o.layer.out_heads >= 1, "[", name, "] heads and out_heads must be >= 1, got ",
           o.layer.heads, " and ", o.layer.out_heads);

@@ -1,7 +1,7 @@
 #include <utility>
 
+#include "core/error.h"
 #include "layers/jumping_knowledge.h"
-#include "models/check_sizes.h"
 #include "models/trunk.h"
 #include "ops/combine.h"
 #include "ops/dense.h"
@@ -14,6 +14,20 @@ namespace {
 Variable rows_of_last(const ConvGraph& last, const Variable& output, std::int64_t count) {
   if (last.selected.defined()) return destinations(last, output).dense();
   return output.dim(0) == count ? output : rows(output, 0, count);
+}
+
+/// Throws Error unless the blocks of a mini-batch fit together, one for each layer, and x is [sources, in].
+void check_blocks(std::string_view model, const std::vector<ConvGraph>& blocks, int layers,
+                  const Features& x) {
+  check(std::ssize(blocks) == layers, "[", model, "] ", layers, " layers need a block each, got ",
+        blocks.size());
+  std::int64_t sources = x.dim(0);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    check(blocks[i].adj.cols() == sources && blocks[i].adj.rows() <= sources, "[", model, "] block ", i,
+          " is [", blocks[i].adj.rows(), ", ", blocks[i].adj.cols(), "], but its input has ", sources,
+          " rows");
+    sources = blocks[i].adj.rows();
+  }
 }
 
 }  // namespace
