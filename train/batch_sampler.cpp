@@ -20,10 +20,10 @@ BatchFraction cut_batch(std::int64_t size, int rank, int ranks) {
 
 NodeBatchSampler::NodeBatchSampler(MiniBatches batches, std::int64_t batch_size, NeighborSampler sampler,
                                    Communicator ranks)
-    : batches_(std::move(batches)),
-      batch_size_(batch_size),
-      sampler_(std::move(sampler)),
-      ranks_(std::move(ranks)) {}
+    : sampler_(std::move(sampler)),
+      ranks_(std::move(ranks)),
+      batches_(std::move(batches)),
+      batch_size_(batch_size) {}
 
 std::vector<BatchSampler::Step> NodeBatchSampler::epoch(std::int64_t epoch, std::int64_t done) {
   check_goes_on(epoch, num_batches(), done);

@@ -61,13 +61,16 @@ class NodeBatchSampler : public BatchSampler {
   std::vector<std::int64_t> examples() const override { return batches_.nodes(); }
   SampledBatch sample(std::size_t step) override;
 
+ protected:
+  NeighborSampler sampler_;
+  Communicator ranks_;
+  std::int64_t epoch_ = 0;
+
  private:
   std::vector<std::int64_t> order_of(std::int64_t epoch);
 
   MiniBatches batches_;
-  std::int64_t batch_size_, epoch_ = 0;
-  NeighborSampler sampler_;
-  Communicator ranks_;
+  std::int64_t batch_size_;
   std::vector<Tensor> targets_;        // the rank's, of each step
   std::vector<std::int64_t> numbers_;  // of the batch of each step
   /// The order of the next epoch, which a thread draws while this one trains.

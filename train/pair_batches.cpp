@@ -26,8 +26,8 @@ std::vector<std::pair<std::int64_t, std::int64_t>> edges_of(const Ids& src, cons
   return out;
 }
 
-Tensor all_numbers(std::size_t count) {
-  Ids out(count);
+Tensor all_numbers(std::int64_t count) {
+  Ids out(static_cast<std::size_t>(count));
   std::iota(out.begin(), out.end(), 0);
   return Tensor::from(out);
 }
@@ -60,46 +60,32 @@ Block without_edges(const Block& block, const std::vector<std::pair<std::int64_t
 
 PairBatchSampler::PairBatchSampler(const NodePairs& edges, Adjacency graph, NeighborSampler sampler,
                                    const PairBatchOptions& options, Communicator ranks)
-    : src_(edges.src.to_vector<std::int64_t>()),
+    : NodeBatchSampler(
+          {all_numbers(edges.src.numel()), edges.src.numel(), options.batch_size, options.seed ^ kPairSeed},
+          options.batch_size, std::move(sampler), std::move(ranks)),
+      src_(edges.src.to_vector<std::int64_t>()),
       dst_(edges.dst.to_vector<std::int64_t>()),
       graph_(std::move(graph)),
-      sampler_(std::move(sampler)),
-      options_(options),
-      ranks_(std::move(ranks)),
-      batches_(all_numbers(src_.size()), std::ssize(src_), options.batch_size, options.seed ^ kPairSeed) {}
+      options_(options) {}
 
 std::vector<BatchSampler::Step> PairBatchSampler::epoch(std::int64_t epoch, std::int64_t done) {
-  check_goes_on(epoch, num_batches(), done);
-  epoch_ = epoch;
-  own_.clear(), pairs_.clear();
-  const Ids order = batches_.order(epoch);
-  std::vector<Step> steps;
-  for (std::int64_t at = done; at < num_batches(); ++at) {
-    const auto begin = order.begin() + at * options_.batch_size;
-    const auto end = at + 1 < num_batches() ? begin + options_.batch_size : order.end();
-    const BatchFraction own = cut_batch(end - begin, ranks_.rank(), ranks_.size());
-    own_.push_back({{begin + own.begin, begin + own.end}, {begin, end}, at, own.begin});
-    steps.push_back({.done = at + 1,
-                     .examples = own_.back().edges,
-                     .of_all = {begin, end},
-                     .counts = own.counts,
-                     .is_full = end - begin == options_.batch_size});
-  }
-  return steps;
+  pairs_.clear();
+  return steps_ = NodeBatchSampler::epoch(epoch, done);
 }
 
 SampledBatch PairBatchSampler::sample(std::size_t step) {
-  const Own& own = own_[step];
+  const Step& own = steps_[step];
+  const std::int64_t number = own.done - 1;  // of the batch
   Ids src, dst;
-  for (const std::int64_t e : own.edges) {
+  for (const std::int64_t e : own.examples) {
     src.push_back(src_[static_cast<std::size_t>(e)]);
     dst.push_back(dst_[static_cast<std::size_t>(e)]);
   }
   RandomKey key;
   key.seed = options_.seed ^ kPairSeed;
-  key.stream = static_cast<std::uint64_t>(epoch_) << 32 | static_cast<std::uint64_t>(own.number);
-  key.first_row = own.first;
-  const NodePairs drawn = negative_edges(graph_, std::ssize(own.edges), key);
+  key.stream = static_cast<std::uint64_t>(epoch_) << 32 | static_cast<std::uint64_t>(number);
+  key.first_row = cut_batch(std::ssize(own.of_all), ranks_.rank(), ranks_.size()).begin;
+  const NodePairs drawn = negative_edges(graph_, std::ssize(own.examples), key);
   const Ids drawn_src = drawn.src.to_vector<std::int64_t>(), drawn_dst = drawn.dst.to_vector<std::int64_t>();
   src.insert(src.end(), drawn_src.begin(), drawn_src.end());
   dst.insert(dst.end(), drawn_dst.begin(), drawn_dst.end());
@@ -114,7 +100,7 @@ SampledBatch PairBatchSampler::sample(std::size_t step) {
   };
   pairs_[step] = {rows(src), rows(dst)};
   SampledBatch batch =
-      sampler_.sample_checked(Tensor::from(nodes, sampler_.graph().device()), epoch_, own.number);
+      sampler_.sample_checked(Tensor::from(nodes, sampler_.graph().device()), epoch_, number);
   const auto left_out = edges_of(src_, dst_, own.of_all, options_.undirected);
   for (Block& block : batch.blocks) block = without_edges(block, left_out);
   return batch;

@@ -20,7 +20,7 @@ struct PairBatchOptions {
 /// targets of a batch are the nodes of all of these. The edges of a batch are left out of its sampled
 /// neighbourhoods: a model that read them would know the answer. The host waits for the device to do so.
 /// Deterministic: the pairs of a batch are those of one rank, of which each rank has a fraction.
-class PairBatchSampler : public BatchSampler {
+class PairBatchSampler : public NodeBatchSampler {
  public:
   /// edges: training edges, on the host. graph: what has no negative. sampler: of the graph that messages
   /// pass over, which may have self loops too.
@@ -28,24 +28,14 @@ class PairBatchSampler : public BatchSampler {
                    const PairBatchOptions& options, Communicator ranks = {});
 
   std::vector<Step> epoch(std::int64_t epoch, std::int64_t done) override;
-  std::int64_t num_batches() const override { return batches_.size(); }
-  std::vector<std::int64_t> examples() const override { return batches_.nodes(); }
   SampledBatch sample(std::size_t step) override;
   NodePairs pairs(std::size_t step) override;
 
  private:
-  struct Own {
-    std::vector<std::int64_t> edges, of_all;
-    std::int64_t number = 0, first = 0;  // the batch, and the first of its edges
-  };
   std::vector<std::int64_t> src_, dst_;
   Adjacency graph_;
-  NeighborSampler sampler_;
   PairBatchOptions options_;
-  Communicator ranks_;
-  MiniBatches batches_;  // of the numbers of edges
-  std::int64_t epoch_ = 0;
-  std::vector<Own> own_;                    // of each step
+  std::vector<Step> steps_;                 // of the epoch: batches of numbers of edges
   std::map<std::size_t, NodePairs> pairs_;  // of the steps that are sampled, and not yet asked for
 };
 
