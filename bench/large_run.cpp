@@ -55,10 +55,10 @@ NodeRun draw_gcn(const LargeGraph& graph, const TrainOptions& training, Device d
   const auto last_layer = [&](std::int64_t count) {
     return select_rows(normalized, labelled_nodes(graph, 0, count).to(device));
   };
-  run.model.criterion = criterion(train);
-  run.model.metrics = criterion(test);
-  run.model.step = [gcn = gcn.get(), normalized, x = task.x, training = last_layer(train),
-                    all = last_layer(test)](const StepInput&) {
+  run.model.parts.criterion = criterion(train);
+  run.model.parts.metrics = criterion(test);
+  run.model.predict = [gcn = gcn.get(), normalized, x = task.x, training = last_layer(train),
+                       all = last_layer(test)](const StepInput&) {
     return gcn->forward(normalized, x, gcn->training() ? training : all);
   };
   run.model.adj = normalized.adj;
@@ -119,7 +119,7 @@ NodeRun draw_run(const LargeGraph& graph, const TrainOptions& options, Device de
   NodeTask& task = run.task;
   set_sizes(task, graph);
   const auto nodes = equal_ranges(graph.nodes, ranks);
-  const ModelGraph share = draw_share(graph, conv_traits_of(options).graph, nodes, device);
+  const ModelGraph share = draw_share(graph, traits_of(options).graph, nodes, device);
   const std::int64_t first = nodes->first_row(), own = nodes->num_rows();
   task.x = Features(draw_features(graph, first, own, activation_dtype(options.precision), device));
   std::vector<std::int64_t> label(static_cast<std::size_t>(own));

@@ -44,7 +44,6 @@ std::string move_features(const SampleSettings& s, SampleData& data) {
   data.x = x;
   const MiniBatchTraining batches{.batches = MiniBatches(data.train, data.graph.rows(), s.batch, 0, s.device),
                                   .sampler = NeighborSampler(data.graph, {s.fanout}),
-                                  .forward = {},
                                   .batch_size = s.batch};
   TrainOptions options;
   options.feature_cache_mib = s.cache_mib;

@@ -44,7 +44,11 @@ Variable Appnp::convolve(const ConvGraph& graph, Features features, const ConvCa
 
 const ConvKind kAppnp{
     .name = "appnp",
-    .traits = {.graph = GraphInput::kGcnNorm, .random = true, .hops = true, .has_parameters = false},
+    .traits = {.graph = GraphInput::kGcnNorm,
+               .random = true,
+               .hops = true,
+               .teleport = true,
+               .has_parameters = false},
     .make = [](const ConvOptions& o, Random&, Device, DType) -> std::unique_ptr<Convolution> {
       return std::make_unique<Appnp>(
           AppnpOptions{.hops = o.hops, .alpha = o.alpha, .dropout = o.edge_dropout});

@@ -66,16 +66,26 @@ enum class GraphInput {
   kGcnNorm,    // with self loops, edge weights and the scales D^-1/2 (ops/gcn_norm.h)
 };
 
-/// What a model must know of a kind of convolution before it makes one.
+/// What a model and its options must know of a kind of convolution before it makes one.
 struct ConvTraits {
   GraphInput graph = GraphInput::kPlain;
-  bool heads = false;          // reads ConvOptions::heads and out_heads
-  bool random = false;         // draws masks by ConvCall::key
-  bool edge_features = false;  // reads ConvGraph::edge_attr where ConvOptions::edge_in > 0
-  bool batch_norm = false;     // normalises over nodes, and has biases without ConvOptions::bias
-  bool scaled_inputs = false;  // ConvCall::is_scaled and keeps_input
-  bool hops = false;           // propagates several times: a model has one of it
-  bool has_parameters = true;  // false: the width of its output is that of its input
+  bool heads = false;           // attention: reads ConvOptions::heads to negative_slope and sddmm, not spmm
+  bool attention_form = false;  // reads ConvOptions::form
+  bool random = false;          // draws masks by ConvCall::key
+  bool edge_features = false;   // reads ConvGraph::edge_attr where ConvOptions::edge_in > 0
+  bool aggr = false;            // reads ConvOptions::aggr
+  bool train_eps = false;       // reads ConvOptions::train_eps
+  bool batch_norm = false;      // normalises over nodes, and has biases without ConvOptions::bias
+  bool scaled_inputs = false;   // ConvCall::is_scaled and keeps_input
+  bool hops = false;            // reads ConvOptions::hops: propagates several times, so a model has one of it
+  bool teleport = false;        // reads ConvOptions::alpha and edge_dropout
+  bool has_parameters = true;   // false: the width of its output is that of its input
+  bool sparse_inputs = true;    // false: x must be dense
+
+  /// Whether models of it have layers before the last.
+  bool hidden_layers() const { return !hops || !has_parameters; }
+  /// Whether it keeps what it propagates of a dense x that is constant.
+  bool keeps_propagated() const { return hops && has_parameters; }
 };
 
 /// Options of all kinds of convolutions. Each reads those that it has.

@@ -48,11 +48,12 @@ bool GatConv::can_be_padded(const ConvGraph&, const SpmmOptions&) const {
   return options_.form != AttentionForm::kComposed;  // which reads arrays of the edges
 }
 
-const ConvKind kGat{.name = "gat",
-                    .traits = {.graph = GraphInput::kSelfLoops, .heads = true, .random = true},
-                    .make = [](const ConvOptions& o, Random& random, Device device,
-                               DType dtype) -> std::unique_ptr<Convolution> {
-                      return std::make_unique<GatConv>(attention_options(o), random, device, dtype);
-                    }};
+const ConvKind kGat{
+    .name = "gat",
+    .traits = {.graph = GraphInput::kSelfLoops, .heads = true, .attention_form = true, .random = true},
+    .make = [](const ConvOptions& o, Random& random, Device device,
+               DType dtype) -> std::unique_ptr<Convolution> {
+      return std::make_unique<GatConv>(attention_options(o), random, device, dtype);
+    }};
 
 }  // namespace rodeo

@@ -38,7 +38,7 @@ Variable GineConv::update(const ConvGraph& graph, const Variable& x) const {
 }
 
 const ConvKind kGin{.name = "gin",
-                    .traits = {.edge_features = true, .batch_norm = true},
+                    .traits = {.edge_features = true, .train_eps = true, .batch_norm = true},
                     .make = [](const ConvOptions& o, Random& random, Device device,
                                DType dtype) -> std::unique_ptr<Convolution> {
                       auto nn = gin_network(o, random, device, dtype);

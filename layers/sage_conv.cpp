@@ -77,7 +77,7 @@ bool SageConv::can_be_padded(const ConvGraph&, const SpmmOptions& spmm) const {
 }
 
 const ConvKind kSage{.name = "sage",
-                     .traits = {},
+                     .traits = {.aggr = true},
                      .make = [](const ConvOptions& o, Random& random, Device device,
                                 DType dtype) -> std::unique_ptr<Convolution> {
                        return std::make_unique<SageConv>(

@@ -72,9 +72,10 @@ void Trainer::check_parts() {
         "[train] patience, warmup_epochs and profile_every must not be negative");
   check(options_.clip_norm >= 0, "[train] clip_norm must not be negative, got ", options_.clip_norm);
   check(parts_.forward && parts_.criterion, "[train] the parts have no forward function or no criterion");
+  if (!parts_.metrics) parts_.metrics = parts_.criterion;
   if (!parts_.source) parts_.source = std::make_shared<WholeGraph>();
-  const Split& sets = metrics().sets();
-  if (parts_.exchange.partition() && metrics().metrics_are_means())
+  const Split& sets = parts_.metrics->sets();
+  if (parts_.exchange.partition() && parts_.metrics->metrics_are_means())
     over_ranks_.emplace(parts_.exchange, sets, device_);
   check((over_ranks_ ? over_ranks_->sizes()[0] : sets.train.numel()) > 0,
         "[train] the split has no training nodes");
@@ -193,8 +194,8 @@ Tensor Trainer::evaluate() {
   const EvaluationMode mode(model_);
   const ScopedPartition over(parts_.exchange.partition());
   const Tensor predictions = parts_.forward(StepInput()).value();
-  if (over_ranks_) return over_ranks_->sums(parts_.exchange, metrics().metrics(predictions));
-  return metrics().metrics(predictions);
+  if (over_ranks_) return over_ranks_->sums(parts_.exchange, parts_.metrics->metrics(predictions));
+  return parts_.metrics->metrics(predictions);
 }
 
 Evaluation Trainer::read_evaluation(const Tensor& metrics) const {

@@ -122,7 +122,6 @@ class Trainer {
   Tensor evaluate();                                 // f64 [3, 2]: metric and loss of train, val and test
   std::optional<BatchTotals> totals_of_all() const;  // of this epoch; a collective call
   Evaluation read_evaluation(const Tensor& metrics) const;
-  const Criterion& metrics() const { return parts_.metrics ? *parts_.metrics : *parts_.criterion; }
   template <class F>
   Tensor watched(int epoch, F&& work);  // work(), observed by options_.watch
   bool is_profiled(int epoch, int first) const;

@@ -38,6 +38,8 @@ TrainOptions defaults_of(const std::string& model, const Given& given) {
 TrainOptions options_of(const std::string& model, const Given& given) {
   TrainOptions options = defaults_of(model, given);
   const std::vector<TrainOption> table = option_table(options);
+  std::string known;
+  for (const TrainOption& row : table) known += str(known.empty() ? "" : ", ", row.name);
   std::vector<GivenOption> all;
   for (const auto& [name, text] : given) {
     const bool of_command =
@@ -47,16 +49,9 @@ TrainOptions options_of(const std::string& model, const Given& given) {
     check(!of_command, "[train] ", name, " is an option of the command only: python -m rodeo");
     all.push_back({std::string(current_option_name(name)), text, ""});
   }
-  for (const GivenOption& option : all) {
-    std::string known;
-    for (const TrainOption& row : table) {
-      if (row.name == option.name) known.clear();
-      if (row.name == option.name) break;
-      known += str(known.empty() ? "" : ", ", row.name);
-    }
-    check(known.empty(), "[train] ", model, " has no option '", option.name, "' for task ",
-          name(options.task), "; it has ", known);
-  }
+  for (const GivenOption& option : all)
+    check(std::ranges::count(table, option.name, &TrainOption::name) > 0, "[train] ", model,
+          " has no option '", option.name, "' for task ", name(options.task), "; it has ", known);
   apply_options(all, options);
   return options;
 }
@@ -71,10 +66,7 @@ nb::dict to_dict(const EpochReport& report) {
   nb::dict dict;
   dict["epoch"] = report.epoch, dict["epochs"] = report.epochs, dict["loss"] = report.loss;
   dict["ms"] = report.ms, dict["lr"] = report.lr;
-  if (report.evaluation) dict["train"] = report.evaluation->train;
-  if (report.evaluation) dict["val"] = report.evaluation->val;
-  if (report.evaluation) dict["test"] = report.evaluation->test;
-  if (report.evaluation) dict["val_loss"] = report.evaluation->val_loss;
+  if (report.evaluation) dict.update(to_dict(*report.evaluation));
   dict["best_epoch"] = report.best_epoch;
   return dict;
 }
@@ -174,16 +166,12 @@ nb::dict train(const PyDataset& dataset, const std::string& model, const Given& 
   return result;
 }
 
-/// A model with these weights, in evaluation mode. Labels and masks of the dataset are not needed.
+/// A model with these weights, in evaluation mode.
 NodeRun loaded_run(const PyDataset& dataset, const TrainOptions& options, const StateDict& weights,
                    std::int64_t classes) {
   Dataset data = dataset.data;
   check(data.has_features() || data.graph_ptr.defined(), "[predict] the dataset has no features");
-  // Placeholders: a NodeTask needs labels and a split, the model does not read them.
   data.num_classes = classes;
-  data.y = Tensor::zeros({data.num_nodes}, DType::kI64);
-  const Tensor nobody = Tensor::zeros({0}, DType::kI64);
-  data.split = {nobody, nobody, nobody};
   NodeRun run = make_prediction_run(std::move(data), options, parse_device(options.device));
   run.model.module->load_state_dict(
       fit_weights(run.model.module->state_dict(), weights, "[predict] weights", run.model.text, ""));
@@ -222,12 +210,12 @@ nb::object predict_links(const PyDataset& dataset, const std::string& model, con
   {
     nb::gil_scoped_release release;
     const PreserveDevice preserve;
+    check(options.task == TaskKind::kLink, "[predict] scores of pairs are for task link");
     const NodeRun run = loaded_run(dataset, options, state, 1);
-    check(run.model.score != nullptr, "[predict] scores of pairs are for task link");
     const NoGrad no_grad;
     const Device device = run.task.x.device();
-    score = run.model.score(src.to(device), dst.to(device)).value().to(kCpu).to(DType::kF32);
-    score = score.reshape({src.numel()});
+    const NodePairs pairs{src.to(device), dst.to(device)};
+    score = run.model.predict({.pairs = &pairs}).value().to(kCpu).to(DType::kF32).reshape({src.numel()});
   }
   return to_dlpack(score);
 }

@@ -165,7 +165,7 @@ TEST(ModelsTrunkErrors, NameOptionAndExpectation) {
   EXPECT_ERROR(parse_name<TrunkNorm>("--norm", "graph"),
                "unknown norm 'graph': expected one of none, batch, layer");
   EXPECT_ERROR(parse_layer_dropout("0.5,2"),
-               "--layer-dropout must be numbers in [0, 1), one for each hidden layer, got '2'");
+               "--layer-dropout must be numbers in [0, 1), one for each hidden layer, got '0.5,2'");
   TrainOptions options = published_options("gcn");
   EXPECT_ERROR(apply_options({{"layer-dropout", "0.5,0.5", ""}}, options),
                "--layer-dropout needs a number for each hidden layer, 1, got 2");

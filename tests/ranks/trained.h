@@ -39,7 +39,7 @@ inline Trained train(const Dataset& data, const TrainOptions& options, const Com
   out.summary = trainer.fit([&](const EpochReport& report) { out.losses.push_back(report.loss); });
   out.weights = run.model.module->state_dict();
   out.state = trainer.state();
-  if (run.model.details) out.details = run.model.details();
+  out.details = run.model.parts.metrics->details();
   return out;
 }
 

@@ -89,7 +89,7 @@ TEST(TrainCriteriaErrors, NameOptionAndExpectation) {
   EXPECT_ERROR(apply_options({{"metric", "f2", ""}}, options),
                "--metric must be accuracy, macro-f1, roc-auc, ap, mse or mae, got 'f2'");
   EXPECT_ERROR(apply_options({{"class-weights", "1,x", ""}}, options),
-               "--class-weights must be balanced, or numbers of at least 0, one for each class, got 'x'");
+               "--class-weights must be balanced, or numbers of at least 0, one for each class, got '1,x'");
   options.class_weights = "1,2";
   EXPECT_ERROR(make_run(small_graph(3), options, kCpu),
                "--class-weights needs 3 numbers, one for each class, got 2");

@@ -114,7 +114,7 @@ TrainerOptions watched(NanWatch& watch) {
 TEST_P(TrainFaults, HealthyModelsRaiseNoAlarm) {
   for (const ModelEntry& entry : model_registry())
     for (const AttentionForm form : {AttentionForm::kFused, AttentionForm::kComposed}) {
-      if (!entry.traits.attention_form && form == AttentionForm::kFused) continue;  // it has none
+      if (!entry.conv->traits.attention_form && form == AttentionForm::kFused) continue;  // it has none
       SCOPED_TRACE(str(entry.name, " ", name(form)));
       TrainOptions options = published_options(entry.name);
       options.attention = form;

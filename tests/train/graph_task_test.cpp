@@ -180,7 +180,7 @@ TEST_P(TrainGraphTask, LossAndMetricsOfTargetsByDefinition) {
         EXPECT_NEAR(batch, want, 1e-4 * want);
       }
       if (s == 2) {
-        EXPECT_NEAR(run.model.details()[1].second, squares / count, 1e-5 * squares / count);
+        EXPECT_NEAR(run.model.parts.metrics->details()[1].second, squares / count, 1e-5 * squares / count);
       }
     }
   }

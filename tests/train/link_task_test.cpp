@@ -57,7 +57,7 @@ Result train(const TrainOptions& options, Device device, bool cuda_graph = true)
   const NodeRun run = make_run(communities(), options, device);
   Trainer trainer = make_trainer(run, {.epochs = options.epochs, .cuda_graph = cuda_graph});
   const TrainSummary summary = trainer.fit();
-  return {summary, run.model.details(), run.model.module->state_dict()};
+  return {summary, run.model.parts.metrics->details(), run.model.module->state_dict()};
 }
 
 TEST_P(TrainLinkTask, LearnsWithEveryDecoderTheSameInEveryRun) {
@@ -90,7 +90,7 @@ TEST_P(TrainLinkTask, MetricsDecideTheBestEpoch) {
     EXPECT_EQ(run.task.metric, text);
     Trainer trainer = make_trainer(run, {.epochs = 5});
     const TrainSummary summary = trainer.fit();
-    const auto details = run.model.details();
+    const auto details = run.model.parts.metrics->details();
     EXPECT_EQ(details.at(static_cast<std::size_t>(metric)).first, text);
     EXPECT_EQ(details.at(static_cast<std::size_t>(metric)).second, summary.last.test);
   }

@@ -18,7 +18,9 @@ TEST(TrainRealData, CoraReachesThePublishedAccuracy) {
   EXPECT_EQ(run.task.num_edges, 10556);
   EXPECT_EQ(run.task.split.test.numel(), 1000);
 
-  Trainer trainer(*run.model.module, run.model.forward, run.model.groups, run.task.label, run.task.split);
+  Trainer trainer(
+      *run.model.module, [&] { return run.model.forward(); }, run.model.groups, run.task.label,
+      run.task.split);
   const TrainSummary summary = trainer.fit();
   EXPECT_GE(summary.best.test, 0.79);
   EXPECT_GE(summary.last.test, 0.79);

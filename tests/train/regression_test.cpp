@@ -94,7 +94,7 @@ TEST_P(TrainRegression, LossAndMetricsByDefinition) {
           EXPECT_NEAR(first_loss(run).value().item(), want_loss, 1e-6 * want_loss);
         }
         if (s == 2) {
-          EXPECT_NEAR(run.model.details()[2].second, e.absolutes, 1e-6 * e.absolutes);
+          EXPECT_NEAR(run.model.parts.metrics->details()[2].second, e.absolutes, 1e-6 * e.absolutes);
         }
       }
     }

@@ -37,7 +37,7 @@ std::string owners(std::string_view option) {
 std::string tasks_of(std::string_view option, std::string_view model) {
   std::vector<std::string_view> names;
   for (const auto& [task, text] : kEnumNames<TaskKind>.rows) {
-    if (task == TaskKind::kGraph && !find_model(model).traits.graphs) continue;
+    if (task == TaskKind::kGraph && !find_model(model).graphs) continue;
     if (has_option(published_options(model, task), option)) names.push_back(text);
   }
   return list_names(names);

@@ -144,8 +144,9 @@ void predict_edges(const PredictOptions& options, const NodeRun& run, const Data
                    const Console& console) {
   const Device device = run.task.x.device();
   const NodePairs pairs = read_node_pairs(options.edges, known);
+  const NodePairs on_device{pairs.src.to(device), pairs.dst.to(device)};
   const NoGrad no_grad;
-  const Tensor score = run.model.score(pairs.src.to(device), pairs.dst.to(device)).value();
+  const Tensor score = run.model.predict({.pairs = &on_device}).value();
   write_link_scores(options.out, pairs, score, known);
   console.say("edges", fmt::format("{} pairs scored", pairs.src.numel()));
   console.say("written", options.out);
@@ -189,12 +190,7 @@ void predict(const PredictOptions& options) {
                                      dataset.num_nodes, dataset.num_edges(), dataset.num_features));
   const Dataset known = take_labels(dataset, graphs);
   if (options.per_class) check_classes(dataset, known.y, info, options.dataset);
-  // Placeholders: a NodeTask needs labels and a split, the model does not read them.
   dataset.num_classes = info.num_classes;
-  dataset.y = Tensor::zeros({dataset.num_nodes}, DType::kI64);
-  const Tensor nobody = Tensor::zeros({0}, DType::kI64);
-  dataset.split = {nobody, nobody, nobody};
-
   const std::string dataset_name = dataset.name;
   const NodeRun run = make_prediction_run(std::move(dataset), info.options, device);
   const char* hint = options.model ? "; give --model, --hidden, --classes and so on as in training" : "";

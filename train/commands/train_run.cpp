@@ -82,7 +82,7 @@ TrainedRun train_run(DataSource source, const TrainOptions& options, Device devi
   try {
     out.summary = trainer.fit([&](const EpochReport& report) {
       recorder.epoch(report);
-      if (run.model.details && report.best_epoch == report.epoch) out.details = run.model.details();
+      if (report.best_epoch == report.epoch) out.details = run.model.parts.metrics->details();
       observer.epoch(report);
     });
   } catch (const std::bad_alloc&) {  // a host allocation failed, but tensors hold most of the memory

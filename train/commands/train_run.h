@@ -32,7 +32,7 @@ class RunObserver {
 struct TrainedRun {
   NodeRun run;
   TrainSummary summary;
-  std::vector<std::pair<std::string, double>> details;  // NodeModel::details of the best epoch
+  std::vector<std::pair<std::string, double>> details;  // Criterion::details of the best epoch
   std::unique_ptr<KernelTimer> timer;                   // with --profile, --trace and --report; else null
 };
 

@@ -16,16 +16,10 @@ namespace {
 
 constexpr std::string_view kBalanced = "balanced";
 
-std::vector<double> parse_class_weights(std::string_view text) {
-  std::vector<double> weights;
-  while (true) {
-    const std::size_t comma = text.find(',');
-    weights.push_back(parse_option_number<double>("class-weights", std::string(text.substr(0, comma)),
-                                                  "balanced, or numbers of at least 0, one for each class",
-                                                  [](double w) { return w >= 0 && std::isfinite(w); }));
-    if (comma == text.npos) return weights;
-    text.remove_prefix(comma + 1);
-  }
+std::vector<double> parse_class_weights(const std::string& text) {
+  return parse_option_numbers<double>("class-weights", text,
+                                      "balanced, or numbers of at least 0, one for each class",
+                                      [](double w) { return w >= 0 && std::isfinite(w); });
 }
 
 void check_regression_options(const TrainOptions& options) {
@@ -78,7 +72,7 @@ std::vector<double> class_weights(const LabelledSets& all, const TrainOptions& o
 
 }  // namespace
 
-void check_class_weights(std::string_view text) {
+void check_class_weights(const std::string& text) {
   if (text != kBalanced) parse_class_weights(text);
 }
 
@@ -95,7 +89,8 @@ std::shared_ptr<const Criterion> make_criterion(const LabelledSets& data, const 
 
 void set_criterion(NodeRun& run, const TrainOptions& options) {
   auto& [task, model] = run;
-  const LabelledSets own{task.label, task.split, task.num_classes};
+  LabelledSets own{task.label, task.split, task.num_classes};
+  if (task.parts_of == "graphs") own.examples = "graphs", own.array = "/graph_y";
   const bool plain = task.label.dtype() == DType::kI64 && options.metric == NodeMetric::kAccuracy;
   LabelledSets all = own;
   if (task.partition && !(plain && options.class_weights.empty())) {
@@ -105,20 +100,20 @@ void set_criterion(NodeRun& run, const TrainOptions& options) {
   std::shared_ptr<const Criterion> of_all = make_criterion(all, options);
   const std::vector<double> weights = class_weights(all, options);
   // Ranks add up means over their nodes. For other metrics each has the predictions and labels of all nodes.
-  model.metrics = task.partition && of_all->metrics_are_means() ? build(own, options, weights, options.metric)
+  TrainerParts& parts = model.parts;
+  parts.metrics = task.partition && of_all->metrics_are_means() ? build(own, options, weights, options.metric)
                                                                 : std::move(of_all);
-  model.criterion = model.metrics;
+  parts.criterion = parts.metrics;
   if (model.training_rows) {  // the model predicts the training nodes alone
     const Tensor none = Tensor::zeros({0}, DType::kI64, task.label.device());
-    model.criterion = build({take(task.label, task.split.train),
+    parts.criterion = build({take(task.label, task.split.train),
                              {counted(task.split.train.numel(), task.label.device()), none, none},
                              task.num_classes},
                             options, weights, NodeMetric::kAccuracy);
-  } else if (task.partition && !model.metrics->metrics_are_means()) {
-    model.criterion = build(own, options, weights, NodeMetric::kAccuracy);
+  } else if (task.partition && !parts.metrics->metrics_are_means()) {
+    parts.criterion = build(own, options, weights, NodeMetric::kAccuracy);
   }
-  if (task.regression()) model.details = [metrics = model.metrics] { return metrics->details(); };
-  task.metric = model.metrics->metric_name();
+  task.metric = parts.metrics->metric_name();
 }
 
 }  // namespace rodeo

@@ -26,6 +26,6 @@ std::shared_ptr<const Criterion> make_criterion(const LabelledSets& data, const 
 void set_criterion(NodeRun& run, const TrainOptions& options);
 
 /// "balanced" or a weight for each class, "1,2.5". Throws Error naming --class-weights for anything else.
-void check_class_weights(std::string_view text);
+void check_class_weights(const std::string& text);
 
 }  // namespace rodeo

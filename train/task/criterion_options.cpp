@@ -4,9 +4,6 @@
 namespace rodeo {
 namespace {
 
-using enum OptionRole;
-using enum OptionFlag;
-
 constexpr auto kGraphMetrics = enum_names<NodeMetric>(
     {{NodeMetric::kAccuracy, "accuracy"}, {NodeMetric::kMse, "mse"}, {NodeMetric::kMae, "mae"}});
 

@@ -1,10 +1,6 @@
 #include "train/task/option_parts.h"
 
 namespace rodeo {
-namespace {
-using enum OptionRole;
-using enum OptionFlag;
-}  // namespace
 
 void add_data_options(OptionGroup data) {
   data.text(kRun | kShort | kCommand, "dataset", field(&TrainOptions::dataset), "FILE",

@@ -38,12 +38,8 @@ DataHeader read_file_header(const std::string& path) {
     out.edge_features = attr.rank() == 2 ? attr[1] : 0;
   }
   if (const Shape graphs = shape("graph_ptr"); graphs.rank() == 1) out.graphs = graphs[0] - 1;
-  if (file.has("y")) {
-    const Hdf5Array y = file.array("y");
-    out.labels = is_float(y.dtype())     ? LabelKind::kTargets
-                 : y.shape().rank() == 2 ? LabelKind::kSeveralClasses
-                                         : LabelKind::kClasses;
-  }
+  if (file.has("y"))
+    out.labels = is_float(file.array("y").dtype()) ? LabelKind::kTargets : LabelKind::kClasses;
   return out;
 }
 
@@ -66,10 +62,7 @@ DataHeader header_of(const Dataset& dataset) {
     out.form = FeatureForm::kSparse;
     out.entries = static_cast<double>(dataset.x_sparse.num_entries());
   }
-  if (dataset.y.defined())
-    out.labels = dataset.regression()    ? LabelKind::kTargets
-                 : dataset.multi_label() ? LabelKind::kSeveralClasses
-                                         : LabelKind::kClasses;
+  if (dataset.y.defined()) out.labels = dataset.regression() ? LabelKind::kTargets : LabelKind::kClasses;
   out.not_on_disk = "the graph is not in a file";
   return out;
 }

@@ -3,9 +3,6 @@
 namespace rodeo {
 namespace {
 
-using enum OptionRole;
-using enum OptionFlag;
-
 void add_ranks(OptionGroup execution) {
   execution.integer(kRun, "gpus", field(&TrainOptions::gpus), 0,
                     "Train the full graph, or shares of each --batch, on N GPUs of this host; 0: on one, or "
@@ -17,7 +14,7 @@ void add_ranks(OptionGroup execution) {
                    "What ranks exchange for each product of the graph; auto: the fastest form");
 }
 
-void add_kernels(OptionGroup execution, const ModelTraits& traits) {
+void add_kernels(OptionGroup execution, const ConvTraits& traits) {
   if (traits.attention_form)
     execution.choice(kRun, "attention", field(&TrainOptions::attention),
                      "fused: one kernel without per-edge tensors; composed: one op after another; or auto");
@@ -27,7 +24,7 @@ void add_kernels(OptionGroup execution, const ModelTraits& traits) {
         std::string("How composed attention computes the gradient of its weights on CUDA. rows: RoDe's row "
                     "decomposition; edges: across rows; auto: the faster one, timed once") +
             (traits.attention_form ? ". With --attention composed" : ""));
-  if (!traits.spmm) return;
+  if (traits.heads) return;
   execution.choice(kRun, "spmm", field(&TrainOptions::spmm),
                    "SpMM algorithm: " + kEnumNames<SpmmAlgorithm>.names());
   execution.choice(kRun, "spmm-accumulate", field(&TrainOptions::spmm_accumulate),
@@ -37,7 +34,7 @@ void add_kernels(OptionGroup execution, const ModelTraits& traits) {
 
 }  // namespace
 
-void add_execution_options(OptionGroup execution, const ModelTraits& traits) {
+void add_execution_options(OptionGroup execution, const ConvTraits& traits) {
   execution.text(kRun | kShort, "device", field(&TrainOptions::device), "auto|cpu|cuda",
                  "auto, cpu, cuda or cuda:i");
   add_ranks(execution);
@@ -50,7 +47,7 @@ void add_execution_options(OptionGroup execution, const ModelTraits& traits) {
       kTraining | kNode | kLink, "reorder", field(&TrainOptions::reorder),
       "Reorder the nodes for training, so that neighbours are closer in memory. Results keep the "
       "file's order. rabbit: by communities; rcm: reverse Cuthill-McKee; degree");
-  if (traits.prune_rows)
+  if (!traits.batch_norm)
     execution.flag(kRun | kNode, "prune-rows", field(&TrainOptions::prune_rows),
                    "In training steps, compute the last layer for the training nodes only: exact, and "
                    "evaluations still compute all nodes. Faster where few nodes are trained on");

@@ -1,17 +1,13 @@
 #include "train/task/option_parts.h"
 
 namespace rodeo {
-namespace {
-using enum OptionRole;
-using enum OptionFlag;
-}  // namespace
 
-void add_file_options(OptionGroup files, const ModelTraits& traits) {
+void add_file_options(OptionGroup files, const ConvTraits& traits) {
   files.text(kRun | kShort | kOneRun, "checkpoint", field(&TrainOptions::checkpoint), "DIR",
              "Folder of the latest checkpoint, for --resume");
   files.integer(kRun, "checkpoint-every", field(&TrainOptions::checkpoint_every), 1,
                 "Epochs between checkpoints; a better epoch is saved at once");
-  if (traits.blocks)
+  if (!traits.hops)
     files.integer(kRun | kNode, "checkpoint-every-batches", field(&TrainOptions::checkpoint_every_batches), 0,
                   "With --batch, also a checkpoint after every N batches of an epoch; 0: none");
   files.flag(kRun | kShort, "resume", field(&TrainOptions::resume),

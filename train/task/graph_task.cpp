@@ -26,14 +26,6 @@ bool has_label(const Tensor& label, std::int64_t graph) {
   return !std::all_of(target, target + columns, [](float y) { return std::isnan(y); });
 }
 
-void find_majority(const Ids& label, const Split& split, NodeTask& task) {
-  Ids count(static_cast<std::size_t>(task.num_classes));
-  for (const std::int64_t g : split.test.to_vector<std::int64_t>()) ++count[label[g]];
-  const auto largest = std::max_element(count.begin(), count.end());
-  task.majority_class = largest - count.begin();
-  task.majority = static_cast<double>(*largest) / static_cast<double>(split.test.numel());
-}
-
 }  // namespace
 
 Split fold_split(const Tensor& label, int folds, int k, std::uint64_t seed) {
@@ -64,7 +56,7 @@ NodeRun build_graph_run(Dataset dataset, const TrainOptions& options, Device dev
                         const std::optional<Split>& split, const Communicator& ranks = {}) {
   check(!options.edge_features || dataset.edge_attr.defined(), dataset.name,
         ": has no /edge_attr, which --edge-features reads");
-  const bool gcn = conv_traits_of(options).graph == GraphInput::kGcnNorm;
+  const bool gcn = traits_of(options).graph == GraphInput::kGcnNorm;
   NodeRun run;
   NodeTask& task = run.task;
   NodeModel& model = run.model;
@@ -102,7 +94,9 @@ NodeRun build_graph_run(Dataset dataset, const TrainOptions& options, Device dev
   model.groups = {{module->parameters(), {.lr = options.lr, .weight_decay = options.weight_decay}}};
   model.module = std::move(module);
   model.adj = o.whole.adj;
-  model.forward = [shared] { return shared->predict(); };
+  model.predict = [shared](const StepInput& in) {
+    return in.graphs ? shared->forward(*in.graphs) : shared->predict();
+  };
   model.text = describe_graph_classifier(options);
   model.algorithms =
       fmt::format("spmm {}, batches of {} graphs, precision {}",
@@ -111,19 +105,12 @@ NodeRun build_graph_run(Dataset dataset, const TrainOptions& options, Device dev
   if (!split) return run;
   task.split = {split->train.to(device), split->val.to(device), split->test.to(device)};
   task.split_sizes = {task.split.train.numel(), task.split.val.numel(), task.split.test.numel()};
-  model.criterion = make_criterion({task.label, task.split, task.num_classes, "graphs", "/graph_y"}, options);
-  if (dataset.regression())
-    model.details = [criterion = model.criterion] { return criterion->details(); };
-  else
-    find_majority(dataset.graph_label.to_vector<std::int64_t>(), *split, task);
-  task.metric = model.criterion->metric_name();
-  model.source = std::make_shared<GraphSteps>(
+  set_criterion(run, options);
+  find_majority(dataset.graph_label, split->test, task);
+  model.parts.source = std::make_shared<GraphSteps>(
       o.set, split->train.to_vector<std::int64_t>(),
       GraphStepsOptions{.batch_graphs = static_cast<std::size_t>(options.batch_graphs), .seed = options.seed},
       ranks);
-  model.step = [shared](const StepInput& in) {
-    return in.graphs ? shared->forward(*in.graphs) : shared->predict();
-  };
   return run;
 }
 

@@ -108,8 +108,9 @@ Variable LayerwiseEvaluation::logits() const {
   }));
 }
 
-Variable sampled_logits(const MiniBatchTraining& training, const std::vector<Tensor>& nodes,
-                        std::int64_t num_nodes) {
+Variable sampled_logits(const MiniBatchTraining& training,
+                        const std::function<Variable(const SampledBatch&)>& forward,
+                        const std::vector<Tensor>& nodes, std::int64_t num_nodes) {
   const NoGrad no_grad;
   const Device device = training.sampler.graph().device();
   std::vector<std::int64_t> all;
@@ -136,7 +137,7 @@ Variable sampled_logits(const MiniBatchTraining& training, const std::vector<Ten
       training.read_features);
   const Tensor some =
       over_chunks(training.ranks, begins, [&](std::int64_t batch, std::int64_t begin, std::int64_t end) {
-        return training.forward(batches(static_cast<std::size_t>(batch))).value().slice(0, end - begin);
+        return forward(batches(static_cast<std::size_t>(batch))).value().slice(0, end - begin);
       });
   const Tensor logits = Tensor::zeros({count + 1, some.dim(1)}, some.dtype(), device);  // the last row is 0
   logits.slice(0, count).copy_from(some);

@@ -53,7 +53,9 @@ class LayerwiseEvaluation {
 /// [num_nodes, classes]: logits of `nodes`, from samples of training.sampler that are the same in every call
 /// and differ from those of training; 0 for all other nodes. nodes: i64 [k], repeated ones count once.
 /// Deterministic, and the same bits over any training.ranks: a collective call. Not differentiable.
-Variable sampled_logits(const MiniBatchTraining& training, const std::vector<Tensor>& nodes,
-                        std::int64_t num_nodes);
+///   forward  logits [targets, classes] of a batch, or of more rows behind
+Variable sampled_logits(const MiniBatchTraining& training,
+                        const std::function<Variable(const SampledBatch&)>& forward,
+                        const std::vector<Tensor>& nodes, std::int64_t num_nodes);
 
 }  // namespace rodeo

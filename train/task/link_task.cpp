@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "datasets/reorder.h"
+#include "ops/all_gather.h"
 #include "ops/combine.h"
 #include "train/pair_batches.h"
 #include "train/pair_ranking.h"
-#include "train/sampled_steps.h"
 #include "train/task/counted.h"
 
 namespace rodeo {
@@ -73,8 +73,8 @@ ScoredPairs scored_pairs(const NodePairs& positive, const NodePairs& negative, D
 
 /// Scores of pairs from embeddings. Its memory stays in place: a CUDA graph may hold it.
 struct PairScores {
-  std::function<Variable()> embed;  // all nodes
-  const LinkModel* model = nullptr;
+  std::function<Variable(const StepInput&)> predict;
+  const LinkDecoder* decoder = nullptr;
   Adjacency graph;
   ScoredPairs training;  // its negatives are drawn in every step
   std::array<ScoredPairs, 3> sets;
@@ -82,19 +82,18 @@ struct PairScores {
   Communicator ranks;
 
   Variable training_scores() {
-    const Variable z = embed();
     RandomKey key = random.next();
     key.first_row = training.first_negative;
     negative_edges(graph, key, training.drawn());
-    return model->decoder().forward(z, training.pairs.src, training.pairs.dst);
+    return predict({.pairs = &training.pairs});
   }
 
   /// Those of all sets and ranks: [pairs, 1].
   Variable all_scores() const {
-    const Variable z = embed();
+    const Variable z = predict({});
     std::vector<Tensor> all;
     for (const ScoredPairs& set : sets) {
-      const Tensor own = model->decoder().forward(z, set.pairs.src, set.pairs.dst).value();
+      const Tensor own = decoder->forward(z, set.pairs.src, set.pairs.dst).value();
       if (ranks.size() == 1) {
         all.push_back(own);
       } else {
@@ -108,16 +107,19 @@ struct PairScores {
 
 }  // namespace
 
-void add_decoder(NodeModel& model, const TrainOptions& options, Device device) {
+void add_decoder(NodeRun& run, const TrainOptions& options) {
+  NodeModel& model = run.model;
   Random random(options.seed ^ kLinkSeed);
-  auto decoder = std::make_unique<LinkDecoder>(options.decoder, options.embedding, random, device);
-  const LinkDecoder* score = decoder.get();
+  auto decoder =
+      std::make_unique<LinkDecoder>(options.decoder, options.embedding, random, run.task.x.device());
+  model.predict = [encode = std::move(model.predict), nodes = run.task.partition,
+                   score = decoder.get()](const StepInput& in) {
+    const Variable z = nodes ? all_gather(*nodes, encode(in)) : encode(in);
+    return in.pairs ? score->forward(z, in.pairs->src, in.pairs->dst) : z;
+  };
   if (const std::vector<Variable> own = decoder->parameters(); !own.empty())
     model.groups.push_back({own, {.lr = options.lr}});
   model.module = std::make_unique<LinkModel>(std::move(model.module), std::move(decoder));
-  model.score = [embed = model.forward, score](const Tensor& src, const Tensor& dst) {
-    return score->forward(embed(), src, dst);
-  };
   model.text += fmt::format(", {} decoder of {} columns", name(options.decoder), options.embedding);
 }
 
@@ -132,8 +134,8 @@ void set_link_parts(NodeRun& run, const EdgeSplit& split, const Adjacency& graph
   const NodePairs train = ordered(split.train);  // on the host
   auto shared = std::make_shared<PairScores>();
   PairScores& scores = *shared;
-  scores.embed = model.forward;
-  scores.model = static_cast<const LinkModel*>(model.module.get());
+  scores.predict = model.predict;
+  scores.decoder = &static_cast<const LinkModel&>(*model.module).decoder();
   scores.graph = graph;
   if (task.partition) scores.ranks = task.partition->ranks();
   scores.random = Random(options.seed ^ (kLinkSeed + 1));
@@ -144,28 +146,25 @@ void set_link_parts(NodeRun& run, const EdgeSplit& split, const Adjacency& graph
   scores.sets = {scored_pairs(train, drawn, device, scores.ranks),
                  scored_pairs(ordered(split.val), ordered(split.val_negative), device, scores.ranks),
                  scored_pairs(ordered(split.test), ordered(split.test_negative), device, scores.ranks)};
-  model.step = [shared, batches = model.mini_batches](const StepInput& in) {
-    if (in.batch)
-      return shared->model->decoder().forward(batches->forward(*in.batch), in.pairs->src, in.pairs->dst);
-    return shared->model->training() ? shared->training_scores() : shared->all_scores();
+  TrainerParts& parts = model.parts;
+  parts.forward = [shared, module = model.module.get()](const StepInput& in) {
+    if (in.batch) return shared->predict(in);
+    return module->training() ? shared->training_scores() : shared->all_scores();
   };
-  if (model.mini_batches) {
-    const MiniBatchTraining& batches = *model.mini_batches;
-    model.source = std::make_shared<SampledSteps>(
-        std::make_unique<PairBatchSampler>(
-            train, graph, batches.sampler,
-            PairBatchOptions{
-                .batch_size = options.batch, .seed = options.seed, .undirected = split.undirected},
-            task.ranks),
-        device, SampledStepsOptions{.read_features = batches.read_features, .x = batches.x});
-  }
-  model.criterion = std::make_shared<PairRanking>(
+  if (model.mini_batches)
+    parts.source = make_steps(*model.mini_batches, std::make_unique<PairBatchSampler>(
+                                                       train, graph, model.mini_batches->sampler,
+                                                       PairBatchOptions{.batch_size = options.batch,
+                                                                        .seed = options.seed,
+                                                                        .undirected = split.undirected},
+                                                       task.ranks));
+  parts.criterion = std::make_shared<PairRanking>(
       scores.training.own, std::array{scores.sets[0].of_all, scores.sets[1].of_all, scores.sets[2].of_all},
       device, PairRankingOptions{.column = static_cast<int>(options.link_metric), .hits = options.hits});
-  model.details = [criterion = model.criterion] { return criterion->details(); };
-  task.metric = model.criterion->metric_name();
+  parts.metrics = parts.criterion;
+  task.metric = parts.metrics->metric_name();
   task.parts_of = "edges";
-  task.split = model.criterion->sets();
+  task.split = parts.metrics->sets();
   task.split_sizes = {task.split.train.numel(), task.split.val.numel(), task.split.test.numel()};
 }
 

@@ -155,13 +155,13 @@ std::string memory_warning(const NodeRun& run, const TrainOptions& options) {
 }
 
 std::string memory_advice(const TrainOptions& o, bool cuda) {
-  const ModelTraits& traits = traits_of(o);
+  const ConvTraits& traits = traits_of(o);
   std::string advice;
   const auto add = [&](const std::string& text) { advice += (advice.empty() ? "" : ", ") + text; };
   if (traits.attention_form && o.attention == AttentionForm::kComposed) add("--attention fused");
-  if (traits.hidden_layers && o.hidden > 1) add(str("--hidden below ", o.hidden));
+  if (traits.hidden_layers() && o.hidden > 1) add(str("--hidden below ", o.hidden));
   if (traits.heads && o.heads > 1) add(str("--heads below ", o.heads));
-  if (traits.hidden_layers && o.layers > 2) add(str("--layers below ", o.layers));
+  if (traits.hidden_layers() && o.layers > 2) add(str("--layers below ", o.layers));
   if (o.undirected) add("the graph without --undirected");
   if (o.precision != Precision::kBf16) add("--precision bf16");
   if (cuda && o.cuda_graph) add("--no-cuda-graph");

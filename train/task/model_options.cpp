@@ -4,10 +4,7 @@
 namespace rodeo {
 namespace {
 
-using enum OptionRole;
-using enum OptionFlag;
-
-void add_hidden_layers(OptionGroup model, const ModelTraits& traits) {
+void add_hidden_layers(OptionGroup model, const ConvTraits& traits) {
   model.integer(kModel | kShort, "hidden", field(&TrainOptions::hidden), 1,
                 traits.heads ? "Width of each head of the hidden layers" : "Width of the hidden layers");
   model.integer(kModel | kShort, "layers", field(&TrainOptions::layers), 1, "Number of layers", kMostLayers);
@@ -16,7 +13,7 @@ void add_hidden_layers(OptionGroup model, const ModelTraits& traits) {
   model
       .add(
           kModel | kNode | kLink | kDropout, "input-dropout",
-          traits.propagates_inputs
+          traits.scaled_inputs
               ? "Dropout probability of the features (default: --dropout). With 0, dense features are "
                 "propagated once instead of in every epoch: exact, because they do not change"
               : "Dropout probability of the features (default: --dropout)",
@@ -43,7 +40,7 @@ void add_heads(OptionGroup model) {
 
 }  // namespace
 
-void add_model_options(OptionGroup model, const ModelTraits& traits) {
+void add_model_options(OptionGroup model, const ConvTraits& traits) {
   model
       .add(
           kModel | kShort | kCommand, "model",
@@ -54,7 +51,7 @@ void add_model_options(OptionGroup model, const ModelTraits& traits) {
             o.model = find_model(text).name;
           })
       .default_text.clear();
-  if (traits.hidden_layers) add_hidden_layers(model, traits);
+  if (traits.hidden_layers()) add_hidden_layers(model, traits);
   model.choice(kModel | kGraph, "pool", field(&TrainOptions::pool),
                "Readout: how the rows of a graph's nodes become one row");
   if (traits.edge_features)
@@ -68,7 +65,7 @@ void add_model_options(OptionGroup model, const ModelTraits& traits) {
                "Score of a pair of nodes from their embeddings. dot: their dot product; mlp: two layers on "
                "their elementwise product; bilinear: u^T W v");
   if (traits.heads) add_heads(model);
-  if (traits.trunk) add_trunk_options(model);
+  if (!traits.hops) add_trunk_options(model);
   if (traits.aggr)
     model.choice(kModel, "aggr", field(&TrainOptions::aggr),
                  "Aggregation over neighbours: mean, max, min or sum");

@@ -10,16 +10,12 @@ const ModelEntry& find_model(std::string_view name) {
   fail("unknown model '", name, "': expected one of ", model_names());
 }
 
-const ModelTraits& traits_of(const TrainOptions& options) {
-  return find_model(options.model).traits;
-}
-
-const ConvTraits& conv_traits_of(const TrainOptions& options) {
+const ConvTraits& traits_of(const TrainOptions& options) {
   return find_model(options.model).conv->traits;
 }
 
 bool composes_attention(const TrainOptions& options) {
-  const ModelTraits& traits = traits_of(options);
+  const ConvTraits& traits = traits_of(options);
   return traits.heads && (!traits.attention_form || options.attention == AttentionForm::kComposed);
 }
 
@@ -40,7 +36,7 @@ std::string model_names(std::string_view separator) {
 std::string graph_model_names() {
   std::string all;
   for (const ModelEntry& entry : model_registry())
-    if (entry.traits.graphs) all += str(all.empty() ? "" : " and ", entry.name);
+    if (entry.graphs) all += str(all.empty() ? "" : " and ", entry.name);
   return all;
 }
 
@@ -57,7 +53,7 @@ TrainOptions published_options(std::string_view model, TaskKind task) {
   options.task = task;
   if (task == TaskKind::kNode) return options;
   if (task == TaskKind::kGraph) {
-    check(traits_of(options).graphs, "--task graph is for --model ", graph_model_names(), ", got ", model);
+    check(find_model(model).graphs, "--task graph is for --model ", graph_model_names(), ", got ", model);
     options.epochs = 100;
     options.hidden = 32;
     options.layers = 5;
@@ -75,10 +71,10 @@ TrainOptions published_options(std::string_view model, TaskKind task) {
 }
 
 std::string dense_features_reason(const TrainOptions& options) {
-  const ModelTraits& traits = traits_of(options);
+  const ConvTraits& traits = traits_of(options);
   if (traits.aggr && options.aggr != Reduce::kSum && options.aggr != Reduce::kMean)
     return str("--aggr ", options.aggr, " compares features before the first product");
-  if (!traits.sparse_features) return str("the layers of ", options.model, " read dense features");
+  if (!traits.sparse_inputs) return str("the layers of ", options.model, " read dense features");
   if (options.batch > 0) return "--batch gathers rows of dense features";
   if (options.edge_features && !traits.heads)
     return "--edge-features adds features of edges to those of neighbours";

@@ -1,5 +1,6 @@
 /// The models that the training commands know. Each is one row of train/task/models.cpp: a name, its
-/// convolution and preset, the options it has and its published defaults.
+/// convolution and preset, and its published defaults. The traits of the convolution say which options it
+/// has.
 #pragma once
 
 #include <span>
@@ -11,35 +12,14 @@
 
 namespace rodeo {
 
-/// Which command-line options a model has, and what the commands must know of it. What its layers read is in
-/// ConvTraits.
-struct ModelTraits {
-  bool hidden_layers = false;   // --hidden, --layers, --dropout, --input-dropout
-  bool heads = false;           // --heads, --out-heads, --attn-dropout, --negative-slope, --sddmm, --explain
-  bool attention_form = false;  // --attention
-  bool spmm = false;            // --spmm, --explain
-  bool aggr = false;            // --aggr
-  bool train_eps = false;       // --train-eps
-  bool hops = false;            // --hops
-  bool teleport = false;        // --alpha, --edge-dropout
-  bool prune_rows = false;      // --prune-rows
-  bool graphs = false;          // --task graph
-  bool blocks = false;          // --batch, --fanout, --replace
-  bool trunk = false;           // --norm, --residual, --jk and the other parts of models/trunk.h
-  bool propagates_inputs = false;  // without input dropout, A X of dense features is computed once per run
-  bool decay_all = false;          // weight decay applies to all parameters; false: to the first layer
-  bool edge_features = false;      // --edge-features
-  bool keeps_propagated = false;   // computes S^K X of dense features once per run
-  bool sparse_features = false;    // --features sparse: begins with a product X W
-};
-
 struct ModelEntry {
   std::string_view name;             // "gcn", as in --model gcn
   std::string_view title;            // "GCN"
   std::string_view edge_title = {};  // with edge features; empty: the same
   const ConvKind* conv = nullptr;
   const TrunkPreset* preset = nullptr;  // the published model; null: there is none but the trunk
-  ModelTraits traits;
+  bool graphs = false;                  // has --task graph
+  bool decays_first_layer = false;      // weight decay, as published: of the first layer alone
   /// Sets the published hyperparameters. Null: they are the defaults of TrainOptions.
   void (*set_published)(TrainOptions& options) = nullptr;
 };
@@ -49,8 +29,7 @@ std::span<const ModelEntry> model_registry();
 
 /// Throws Error listing the choices for an unknown name.
 const ModelEntry& find_model(std::string_view name);
-const ModelTraits& traits_of(const TrainOptions& options);
-const ConvTraits& conv_traits_of(const TrainOptions& options);
+const ConvTraits& traits_of(const TrainOptions& options);
 /// Whether attention runs as one operator after the other, with SDDMM in the gradient of its weights.
 bool composes_attention(const TrainOptions& options);
 /// "attention composed, sddmm edges"
@@ -65,7 +44,8 @@ TrainOptions published_options(std::string_view model);
 /// Published hyperparameters for a task. Link prediction: the widths and the learning rate of PyTorch
 /// Geometric's example (128 hidden columns, lr 0.01), with dropout 0.5 for 300 epochs, and no weight decay.
 /// Classification of graphs: those of PyTorch Geometric's GIN example (5 layers, 32 hidden columns, dropout
-/// 0.5, lr 0.01, batches of 128 graphs, 100 epochs); throws Error for a model without ModelTraits::graphs.
+/// 0.5, lr 0.01, batches of 128 graphs, 100 epochs); throws Error for a model without
+/// ModelEntry::graphs.
 TrainOptions published_options(std::string_view model, TaskKind task);
 
 /// Why the model that `options` describe needs dense features; empty if it also reads sparse ones.

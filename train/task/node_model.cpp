@@ -58,7 +58,7 @@ EdgeSplit split_edges(Dataset& dataset, const DataSource& source, const TrainOpt
   return split;
 }
 
-/// Labels and masks that a NodeTask needs and a model of embeddings does not read.
+/// Labels and masks that a NodeTask needs and a model of embeddings, or one that predicts, does not read.
 void set_placeholders(Dataset& dataset, std::int64_t columns) {
   const Tensor nobody = Tensor::zeros({0}, DType::kI64);
   dataset.num_classes = columns;
@@ -87,17 +87,6 @@ void reorder(Dataset& dataset, const TrainOptions& options, NodeTask& task) {
                              100 * before, 100 * near_edges(dataset, kWindow));
 }
 
-void find_majority(const Dataset& dataset, NodeTask& task) {
-  if (dataset.multi_label() || dataset.regression() || dataset.split.test.numel() == 0) return;
-  std::vector<std::int64_t> count(static_cast<std::size_t>(dataset.num_classes));
-  const auto* label = dataset.y.data<std::int64_t>();
-  for (const std::int64_t node : dataset.split.test.to_vector<std::int64_t>())
-    ++count.at(static_cast<std::size_t>(label[node]));
-  const auto largest = std::max_element(count.begin(), count.end());
-  task.majority_class = largest - count.begin();
-  task.majority = static_cast<double>(*largest) / static_cast<double>(dataset.split.test.numel());
-}
-
 /// Sizes, names and the majority of the whole dataset.
 void describe_data(const Dataset& dataset, const RunGraph& graph, const TrainOptions& options,
                    NodeTask& task) {
@@ -108,7 +97,7 @@ void describe_data(const Dataset& dataset, const RunGraph& graph, const TrainOpt
   task.class_names = dataset.class_names;
   task.split_sizes = {dataset.split.train.numel(), dataset.split.val.numel(), dataset.split.test.numel()};
   if (options.edge_features) task.num_edge_features = graph.model.edge_attr.dim(1);
-  find_majority(dataset, task);
+  find_majority(dataset.y, dataset.split.test, task);
 }
 
 NodeModel build_model(const TrainOptions& options, const NodeTask& task, const ModelGraph& graph) {
@@ -117,15 +106,6 @@ NodeModel build_model(const TrainOptions& options, const NodeTask& task, const M
   model.algorithms += fmt::format(", precision {}", name(options.precision));
   if (task.x.is_sparse()) model.algorithms += ", features sparse";
   return model;
-}
-
-/// Scores of pairs by the embeddings that the model computes.
-void add_scores(NodeRun& run, const TrainOptions& options, Device device) {
-  if (run.task.partition)
-    run.model.forward = [nodes = run.task.partition, own = std::move(run.model.forward)] {
-      return all_gather(*nodes, own());
-    };
-  add_decoder(run.model, options, device);
 }
 
 /// Carries out the plan of a run on nodes or pairs of nodes.
@@ -168,7 +148,7 @@ NodeRun build_run(DataSource source, RunPlan plan, const TrainOptions& options, 
   task.convert_peak_bytes = memory_stats(device).peak;
   if (!plan.partitioned) task.ranks = ranks;
   run.model = build_model(options, task, graph.model);
-  if (links) add_scores(run, options, device);
+  if (links) add_decoder(run, options);
   if (purpose == Purpose::kPrediction) return run;
   if (links)
     set_link_parts(run, pairs, graph.messages.to(device), options);
@@ -208,6 +188,7 @@ NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device, co
 
 NodeRun make_prediction_run(Dataset dataset, const TrainOptions& options, Device device) {
   if (options.task == TaskKind::kGraph) return make_graph_prediction_run(std::move(dataset), options, device);
+  set_placeholders(dataset, dataset.num_classes);
   DataSource source{.dataset = std::move(dataset)};
   RunPlan plan = plan_source(source, options, device);
   return build_run(std::move(source), std::move(plan), options, {}, Purpose::kPrediction);
@@ -227,21 +208,20 @@ TrainerOptions trainer_options(const TrainOptions& options) {
 
 TrainerParts trainer_parts(const NodeRun& run) {
   const auto& [task, model] = run;
-  TrainerParts parts{
-      .forward = model.step, .criterion = model.criterion, .source = model.source, .metrics = model.metrics};
+  TrainerParts parts = model.parts;
   if (task.partition)
     parts.exchange = Exchange(task.partition);
   else if (task.ranks.size() > 1)
     parts.exchange = Exchange(task.ranks);
   if (!parts.source && model.mini_batches) parts.source = make_steps(*model.mini_batches);
   if (parts.forward) return parts;
-  const bool gathers = task.partition && !model.metrics->metrics_are_means();
-  parts.forward = [module = model.module.get(), forward = model.forward, batches = model.mini_batches,
-                   nodes = gathers ? task.partition : nullptr](const StepInput& in) {
-    if (in.batch) return batches->forward(*in.batch);
-    const Variable predictions = forward();
-    return nodes && !module->training() ? Variable(all_gather(*nodes, predictions.value())) : predictions;
-  };
+  parts.forward = model.predict;
+  if (task.partition && !parts.metrics->metrics_are_means())
+    parts.forward = [module = model.module.get(), predict = model.predict,
+                     nodes = task.partition](const StepInput& in) {
+      const Variable own = predict(in);
+      return module->training() ? own : Variable(all_gather(*nodes, own.value()));
+    };
   return parts;
 }
 

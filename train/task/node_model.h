@@ -20,8 +20,8 @@ NodeRun make_run(DataSource source, const TrainOptions& options, Device device,
 NodeRun load_run(const TrainOptions& options, Device device, const Communicator& ranks = {});
 /// make_run() of a dataset in memory.
 NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device, const Communicator& ranks = {});
-/// Without an objective, for predictions: messages pass over all edges. Labels and split are not read, but
-/// must be there for --task node.
+/// Without an objective, for predictions of dataset.num_classes classes: messages pass over all edges. Labels
+/// and split are not read.
 NodeRun make_prediction_run(Dataset dataset, const TrainOptions& options, Device device);
 
 /// What the options of a command say of training. Timer, watch and stop are the caller's.

@@ -4,7 +4,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "layers/module.h"
@@ -26,21 +25,19 @@ struct ModelGraph {
 /// An untrained model and what the trainer needs of it.
 struct NodeModel {
   std::unique_ptr<Module> module;
-  std::function<Variable()> forward;                           // logits [nodes, classes]
+  /// Predictions of a step: of its batch or graphs, else of all nodes or graphs. Those of links are
+  /// embeddings or, where the step has pairs, the logits [k, 1] of these.
+  std::function<Variable(const StepInput&)> predict;
   std::shared_ptr<const MiniBatchTraining> mini_batches = {};  // with --batch
   std::vector<ParameterGroup> groups;                          // for the optimizer
   Adjacency adj;                                               // the graph of its SpMM and attention
-  bool training_rows = false;  // in training mode `forward` predicts the training nodes alone, in their order
+  bool training_rows = false;  // in training mode `predict` returns the training nodes alone, in their order
   std::string text;            // "GCN, 2 layers, 16 hidden, dropout 0.5"
   std::string algorithms;      // "spmm auto, precision fp32"
-  std::shared_ptr<const Criterion> criterion;      // TrainerParts
-  std::shared_ptr<const Criterion> metrics = {};   // TrainerParts
-  std::shared_ptr<StepSource> source = {};         // null: mini_batches, else the whole graph
-  std::function<Variable(const StepInput&)> step;  // TrainerParts::forward; null: mini_batches or forward
-  /// TaskKind::kLink: logits [k, 1] of the pairs (src, dst), i64 [k] in the task's node order.
-  std::function<Variable(const Tensor& src, const Tensor& dst)> score;
-  /// All test metrics of the last evaluation by name; null where it is the headline alone.
-  std::function<std::vector<std::pair<std::string, double>>()> details;
+  /// The criteria; also source and forward where they are not those of `mini_batches` and `predict`.
+  TrainerParts parts;
+
+  Variable forward() const { return predict({}); }
 };
 
 struct NodeRun {

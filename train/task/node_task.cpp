@@ -1,8 +1,20 @@
 #include "train/task/node_task.h"
 
+#include <algorithm>
+
 #include "datasets/subset.h"
 
 namespace rodeo {
+
+void find_majority(const Tensor& label, const Tensor& test, NodeTask& task) {
+  if (label.dtype() != DType::kI64 || test.numel() == 0) return;
+  std::vector<std::int64_t> count(static_cast<std::size_t>(task.num_classes));
+  for (const std::int64_t i : test.to_vector<std::int64_t>())
+    ++count.at(static_cast<std::size_t>(label.data<std::int64_t>()[i]));
+  const auto largest = std::ranges::max_element(count);
+  task.majority_class = largest - count.begin();
+  task.majority = static_cast<double>(*largest) / static_cast<double>(test.numel());
+}
 
 std::string metric_name(const NodeTask& task) {
   if (!task.metric.empty()) return task.metric;

@@ -54,6 +54,10 @@ struct NodeTask {
   std::int64_t convert_peak_bytes = 0;  // peak device memory during the conversion
 };
 
+/// Sets the majority of the test examples. Does nothing where labels are several or numbers.   label: on the
+/// host
+void find_majority(const Tensor& label, const Tensor& test, NodeTask& task);
+
 /// What Evaluation holds: NodeTask::metric, else "accuracy" or "micro-F1".
 std::string metric_name(const NodeTask& task);
 

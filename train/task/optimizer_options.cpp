@@ -5,36 +5,39 @@
 
 namespace rodeo {
 namespace {
-
-using enum OptionRole;
-using enum OptionFlag;
 using Schedule = LrScheduleOptions;
 using Kind = Schedule::Kind;
 
-/// A row has a value only for the kinds of schedule that use it.
-void only_for(TrainOption& row, Kind one, Kind other) {
-  row.get = [get = std::move(row.get), one, other](const TrainOptions& o) {
-    return o.schedule.kind == one || o.schedule.kind == other ? get(o) : OptionValue();
+/// A row has a value only where `applies`.
+template <class Applies>
+void only_for(TrainOption& row, std::string belongs_to, Applies applies) {
+  row.belongs_to = std::move(belongs_to);
+  row.get = [get = std::move(row.get), applies](const TrainOptions& o) {
+    return applies(o) ? get(o) : OptionValue();
   };
 }
 
-/// A row has a value only for optimizers with momentum.
 void only_with_momentum(TrainOption& row) {
-  row.get = [get = std::move(row.get)](const TrainOptions& o) {
-    return find_optimizer(o.optimizer.name).momentum ? get(o) : OptionValue();
-  };
+  only_for(row, "--optimizer sgd",
+           [](const TrainOptions& o) { return find_optimizer(o.optimizer.name).momentum; });
+}
+
+void only_for(TrainOption& row, Kind one, Kind other) {
+  std::string kinds = str("--lr-schedule ", name(one), one == other ? "" : str(" or ", name(other)));
+  only_for(row, std::move(kinds),
+           [=](const TrainOptions& o) { return o.schedule.kind == one || o.schedule.kind == other; });
 }
 
 }  // namespace
 
-void add_optimizer_options(OptionGroup training, const ModelTraits& traits) {
+void add_optimizer_options(OptionGroup training, const ModelEntry& model) {
   training.integer(kRun | kShort, "epochs", field(&TrainOptions::epochs), 1, "Number of epochs");
   training.number(
       kTraining | kShort, "lr", field(&TrainOptions::lr), "a number above 0",
       [](double x) { return x > 0 && std::isfinite(x); }, "Learning rate");
   training.not_negative(kTraining, "weight-decay", field(&TrainOptions::weight_decay),
-                        traits.decay_all ? "L2 penalty on all parameters"
-                        : traits.trunk
+                        !model.decays_first_layer ? "L2 penalty on all parameters"
+                        : !model.conv->traits.hops
                             ? "L2 penalty on the first layer; on all parameters with --norm, --residual, "
                               "--jk, --act, --pre-linear, --post-linear or --layer-dropout"
                             : "L2 penalty on the first layer");
@@ -77,23 +80,8 @@ void add_schedule_options(OptionGroup training) {
                      "If a loss is not finite: stop with exit code 3, or continue");
 }
 
-void check_schedule_options(const TrainOptions& o, const std::vector<GivenOption>& given) {
-  const auto is_given = [&](std::string_view option) {
-    return std::any_of(given.begin(), given.end(), [&](const GivenOption& g) { return g.name == option; });
-  };
-  for (const char* option : {"momentum", "nesterov"})
-    check(!is_given(option) || find_optimizer(o.optimizer.name).momentum, "--", option,
-          " belongs to --optimizer sgd");
+void check_schedule_options(const TrainOptions& o) {
   check(!o.optimizer.nesterov || o.optimizer.momentum > 0, "--nesterov needs --momentum above 0");
-  const auto belongs = [&](std::string_view option, Kind one, Kind other, const char* kinds) {
-    check(!is_given(option) || o.schedule.kind == one || o.schedule.kind == other, "--", option,
-          " belongs to --lr-schedule ", kinds);
-  };
-  belongs("lr-step", Kind::kStep, Kind::kStep, "step");
-  belongs("lr-factor", Kind::kStep, Kind::kPlateau, "step or plateau");
-  belongs("lr-period", Kind::kCosine, Kind::kCosine, "cosine");
-  belongs("lr-least", Kind::kCosine, Kind::kPlateau, "cosine or plateau");
-  belongs("lr-patience", Kind::kPlateau, Kind::kPlateau, "plateau");
 }
 
 }  // namespace rodeo

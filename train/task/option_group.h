@@ -145,7 +145,7 @@ class OptionGroup {
   /// A text without a default; empty is not set. `check_text` throws Error for a text that it cannot be.
   template <class Field>
   TrainOption& text(OptionKind kind, std::string_view name, Field field, std::string hint, std::string help,
-                    void (*check_text)(std::string_view) = nullptr) {
+                    void (*check_text)(const std::string&) = nullptr) {
     return add(
         kind, name, std::move(help), std::move(hint),
         [field](const TrainOptions& o) { return field(o).empty() ? OptionValue() : OptionValue(field(o)); },

@@ -10,42 +10,45 @@
 
 namespace rodeo {
 
+using enum OptionRole;
+using enum OptionFlag;
+
 /// The graph, and what is predicted.
 void add_data_options(OptionGroup data);
 
 /// The layers.
-void add_model_options(OptionGroup model, const ModelTraits& traits);
+void add_model_options(OptionGroup model, const ConvTraits& traits);
 void check_model_options(const TrainOptions& options);
 
 /// Parts around the layers (models/trunk.h). check_trunk() is their check.
 void add_trunk_options(OptionGroup model);
 
 /// The optimizer and its learning rate; the second function has the rows that come last.
-void add_optimizer_options(OptionGroup training, const ModelTraits& traits);
+void add_optimizer_options(OptionGroup training, const ModelEntry& model);
 void add_schedule_options(OptionGroup training);
-void check_schedule_options(const TrainOptions& options, const std::vector<GivenOption>& given);
+void check_schedule_options(const TrainOptions& options);
 
 /// How many runs, and how long each is.
 void add_run_options(OptionGroup training);
 void check_run_options(const TrainOptions& options);
 
 /// What a step reads: the whole graph, or mini-batches.
-void add_source_options(OptionGroup training, const ModelTraits& traits);
+void add_source_options(OptionGroup training, const ConvTraits& traits);
 void check_source_options(const TrainOptions& options);
 
 /// The loss, and the metric that decides the best epoch.
 void add_criterion_options(OptionGroup training);
 
 /// Devices, ranks, kernels and number formats.
-void add_execution_options(OptionGroup execution, const ModelTraits& traits);
+void add_execution_options(OptionGroup execution, const ConvTraits& traits);
 void check_execution_options(const TrainOptions& options);
 
 /// Files and folders that a run writes.
-void add_file_options(OptionGroup files, const ModelTraits& traits);
+void add_file_options(OptionGroup files, const ConvTraits& traits);
 void check_file_options(const TrainOptions& options);
 
 /// What is printed.
-void add_output_options(OptionGroup output, const ModelTraits& traits);
+void add_output_options(OptionGroup output, const ConvTraits& traits);
 void check_output_options(const TrainOptions& options);
 
 }  // namespace rodeo

@@ -7,12 +7,12 @@
 namespace rodeo {
 
 std::vector<TrainOption> option_table(const TrainOptions& defaults) {
-  const ModelTraits& traits = traits_of(defaults);
+  const ConvTraits& traits = traits_of(defaults);
   std::vector<TrainOption> table;
   const auto group = [&](std::string_view name) { return OptionGroup(table, name, defaults); };
   add_data_options(group("Data"));
   add_model_options(group("Model"), traits);
-  add_optimizer_options(group("Training"), traits);
+  add_optimizer_options(group("Training"), find_model(defaults.model));
   add_run_options(group("Training"));
   add_source_options(group("Training"), traits);
   add_criterion_options(group("Training"));
@@ -26,11 +26,15 @@ std::vector<TrainOption> option_table(const TrainOptions& defaults) {
 
 void check_options(const std::vector<TrainOption>& table, const TrainOptions& options,
                    const std::vector<GivenOption>& given) {
+  for (const GivenOption& one : given)
+    for (const TrainOption& row : table)
+      check(row.name != one.name || row.belongs_to.empty() || row.get(options) != OptionValue(), "--",
+            row.name, " belongs to ", row.belongs_to);
   for (const TrainOption& row : table)
     check(!row.is(OptionFlag::kInBatches) || options.batch > 0 || row.get(options) == row.default_value, "--",
           row.name, " is for mini-batches: give --batch N too");
   check_model_options(options);
-  check_schedule_options(options, given);
+  check_schedule_options(options);
   check_run_options(options);
   check_source_options(options);
   check_execution_options(options);

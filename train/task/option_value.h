@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/error.h"
 
@@ -37,6 +38,22 @@ T parse_option_integer(std::string_view option, const std::string& text, T lowes
       option, text,
       bounded ? str("an integer in [", lowest, ", ", highest, "]") : str("an integer of at least ", lowest),
       [&](T value) { return value >= lowest && value <= highest; });
+}
+
+/// Numbers separated by commas, at least one.
+template <class T, class IsValid>
+std::vector<T> parse_option_numbers(std::string_view option, const std::string& text, std::string_view rule,
+                                    IsValid&& is_valid) {
+  check_option_has_value(option, text);
+  std::vector<T> values;
+  const char* const end = text.data() + text.size();
+  for (const char* at = text.data(); at <= end;) {
+    const auto [stop, error] = std::from_chars(at, end, values.emplace_back());
+    check(error == std::errc{} && (stop == end || *stop == ',') && is_valid(values.back()), "--", option,
+          " must be ", rule, ", got '", text, "'");
+    at = stop + 1;
+  }
+  return values;
 }
 
 /// "true" and "false"; "1" and "0" as on the command line.

@@ -70,7 +70,7 @@ struct TrainOptions {
   bool undirected = false;
   bool normalize_features = true;  // divide each feature row by its sum
 
-  // Model. ModelTraits tells which models have an option
+  // Model. ConvTraits tells which models have an option
   std::string model = "gcn";  // a name in the model registry (train/task/model_registry.h)
   bool choose_model = false;  // true: --model is a required option; false: the command trains `model` only
   std::int64_t hidden = 16;   // width of a hidden layer; for GAT and GATv2, of one head

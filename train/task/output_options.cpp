@@ -4,19 +4,14 @@
 #include "train/task/option_parts.h"
 
 namespace rodeo {
-namespace {
-using enum OptionRole;
-using enum OptionFlag;
-}  // namespace
 
-void add_output_options(OptionGroup output, const ModelTraits& traits) {
+void add_output_options(OptionGroup output, const ConvTraits& traits) {
   output.flag(
       kRun | kNode | kCommand | kOneRun | kLogged, "per-class", field(&TrainOptions::per_class),
       "Print precision, recall, F1 and number of the test nodes of each class, and write them to --log");
-  if (traits.spmm || traits.heads)
-    output.flag(kRun | kCommand | kOneRun, "explain", field(&TrainOptions::explain),
-                str("Print the ", traits.spmm ? "SpMM" : "SDDMM", " algorithms that were chosen, and why",
-                    traits.attention_form ? ". With --attention composed, or several ranks" : ""));
+  output.flag(kRun | kCommand | kOneRun, "explain", field(&TrainOptions::explain),
+              str("Print the ", traits.heads ? "SDDMM" : "SpMM", " algorithms that were chosen, and why",
+                  traits.attention_form ? ". With --attention composed, or several ranks" : ""));
   output.flag(kRun | kCommand | kOneRun, "profile", field(&TrainOptions::profile),
               "Time every kernel of the profiled epochs, and print a table at the end");
   output.flag(kRun, "debug", field(&TrainOptions::debug),

@@ -1,10 +1,6 @@
 #include "train/task/option_parts.h"
 
 namespace rodeo {
-namespace {
-using enum OptionRole;
-using enum OptionFlag;
-}  // namespace
 
 void add_run_options(OptionGroup training) {
   training.integer(kTraining | kShort, "seed", field(&TrainOptions::seed), 0,

@@ -83,7 +83,7 @@ bool propagates_fast(const TrainOptions& options, const DataHeader& data) {
 }
 
 GraphInput graph_input(const TrainOptions& options) {
-  const GraphInput input = conv_traits_of(options).graph;
+  const GraphInput input = traits_of(options).graph;
   if (input == GraphInput::kPlain && options.sage_loops) return GraphInput::kSelfLoops;
   return input == GraphInput::kSelfLoops && !options.self_loops ? GraphInput::kPlain : input;
 }
@@ -188,9 +188,9 @@ FeatureForm choose_form(const TrainOptions& options, const DataHeader& data, Dev
   }
   if (options.features == FeatureForm::kDense || !reason.empty()) return FeatureForm::kDense;
   const bool stored_sparse = data.form == FeatureForm::kSparse;
-  if (stored_sparse && !traits_of(options).keeps_propagated) return FeatureForm::kSparse;
+  if (stored_sparse && !traits_of(options).keeps_propagated()) return FeatureForm::kSparse;
   if (data.entries < 0 || data.features == 0) return FeatureForm::kAuto;
-  if (traits_of(options).keeps_propagated && !propagates_fast(options, data)) return FeatureForm::kDense;
+  if (traits_of(options).keeps_propagated() && !propagates_fast(options, data)) return FeatureForm::kDense;
   const double elements = static_cast<double>(data.nodes) * static_cast<double>(data.features);
   const bool is_sparse =
       stored_sparse || data.entries < elements * (device.is_cuda() ? kSparseBelowOnCuda : kSparseBelowOnCpu);

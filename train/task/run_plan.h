@@ -12,7 +12,7 @@
 
 namespace rodeo {
 
-enum class LabelKind { kNone, kClasses, kSeveralClasses, kTargets };
+enum class LabelKind { kNone, kClasses, kTargets };
 
 /// What a run's data are, without the values of an array.
 struct DataHeader {

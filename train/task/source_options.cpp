@@ -1,11 +1,8 @@
-#include "train/task/fanout.h"
+#include "train/task/batch_models.h"
 #include "train/task/option_parts.h"
 
 namespace rodeo {
 namespace {
-
-using enum OptionRole;
-using enum OptionFlag;
 
 void add_batches_of_nodes(OptionGroup training) {
   training.integer(
@@ -53,8 +50,8 @@ void add_batches_of_graphs(OptionGroup training) {
 
 }  // namespace
 
-void add_source_options(OptionGroup training, const ModelTraits& traits) {
-  if (traits.blocks) add_batches_of_nodes(training);
+void add_source_options(OptionGroup training, const ConvTraits& traits) {
+  if (!traits.hops) add_batches_of_nodes(training);
   add_batches_of_graphs(training);
 }
 
@@ -76,7 +73,7 @@ void check_source_options(const TrainOptions& o) {
         "writes a file in another order");
   check(o.feature_cache_mib < 0 || o.features_on != FeaturesOn::kDevice,
         "--feature-cache is for features on the host or on disk, and --features-on device was given");
-  if (o.batch > 0) parse_fanout(o.fanout, o.layers, o.replace);
+  if (o.batch > 0) fanout_of(o);
 }
 
 }  // namespace rodeo

@@ -57,6 +57,7 @@ struct TrainOption {
   OptionValue default_value;
   std::function<OptionValue(const TrainOptions&)> get;
   std::function<void(TrainOptions&, const std::string& text)> set;  // throws Error for a value out of range
+  std::string belongs_to = {};  // "--optimizer sgd": where it has a value; empty: always
 
   bool is_flag() const { return hint.empty(); }
   bool is(OptionRole role) const { return kind.role == role; }

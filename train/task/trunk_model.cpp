@@ -7,7 +7,7 @@
 
 #include "train/task/batch_models.h"
 #include "train/task/model_registry.h"
-#include "train/task/option_value.h"
+#include "train/task/option_group.h"
 
 namespace rodeo {
 namespace {
@@ -28,13 +28,13 @@ std::string describe_dropout(const TrainOptions& o) {
 
 /// "GCN, 2 layers, 16 hidden, dropout 0.5": of a published model.
 std::string describe_published(const TrainOptions& o, const ModelEntry& entry) {
-  const ModelTraits& traits = entry.traits;
+  const ConvTraits& traits = entry.conv->traits;
   std::string text = model_title(o);
   if (traits.heads)
     text += fmt::format(", {} layers, {} heads x {} hidden, {} output head{}, {}, attention dropout {}",
                         o.layers, o.heads, o.hidden, o.out_heads, o.out_heads == 1 ? "" : "s",
                         describe_dropout(o), o.attention_dropout);
-  else if (traits.hidden_layers)
+  else if (traits.hidden_layers())
     text += fmt::format(", {} layers, {} hidden, {}", o.layers, o.hidden, describe_dropout(o));
   if (traits.aggr) text += fmt::format(", {} of neighbours", name(o.aggr));
   if (o.train_eps) text += ", eps learned";
@@ -90,8 +90,8 @@ TrunkOptions trunk_options(const TrainOptions& o, std::int64_t in, std::int64_t 
           .hidden = o.hidden,
           .classes = classes,
           .layers = o.layers,
-          .dropout = entry.traits.hidden_layers ? o.dropout : 0,
-          .input_dropout = entry.traits.hidden_layers ? o.input_dropout : std::nullopt,
+          .dropout = entry.conv->traits.hidden_layers() ? o.dropout : 0,
+          .input_dropout = entry.conv->traits.hidden_layers() ? o.input_dropout : std::nullopt,
           .layer_dropout = parse_layer_dropout(o.layer_dropout),
           .conv = entry.conv,
           .parts = o.trunk,
@@ -118,7 +118,7 @@ bool uses_trunk(const TrainOptions& options) {
   const ModelEntry& entry = find_model(options.model);
   const bool sampled = options.batch > 0 && !(entry.preset && entry.preset->on_blocks);
   return entry.preset == nullptr ||
-         (entry.traits.trunk &&
+         (!entry.conv->traits.hops &&
           (options.use_trunk || sampled || parts.norm != TrunkNorm::kNone || parts.residual ||
            parts.has_classifier() || parts.pre_linear > 0 || !options.layer_dropout.empty() || !parts.bias ||
            parts.activation != published_options(options.model, options.task).trunk.activation));
@@ -133,20 +133,23 @@ NodeModel make_model(const TrainOptions& options, const NodeTask& task, const Mo
   NodeModel model;
   const std::vector<Variable> all = trunk->parameters();
   const std::size_t decayed =
-      published && !entry.traits.decay_all ? trunk->first_layer_parameters().size() : all.size();
+      published && entry.decays_first_layer ? trunk->first_layer_parameters().size() : all.size();
   const auto rest = all.begin() + static_cast<std::ptrdiff_t>(decayed);
   model.groups = {{{all.begin(), rest}, {.lr = options.lr, .weight_decay = options.weight_decay}}};
   if (rest != all.end()) model.groups.push_back({{rest, all.end()}, {.lr = options.lr}});
 
   const Variable f = graph.edge_attr.defined() ? Variable(graph.edge_attr) : Variable();
   const ConvGraph read = normalized ? ConvGraph(graph.normalized, f) : ConvGraph(graph.adj, f);
-  ConvGraph last;
-  if (options.prune_rows) last = select_destinations(read, task.split.train);
-  model.forward = [trunk = trunk.get(), read, last, x = task.x] {
-    return last.adj.defined() && trunk->training() ? trunk->forward(read, x, last) : trunk->forward(read, x);
-  };
   model.training_rows = options.prune_rows;
-  if (options.batch > 0) train_on_batches(model, *trunk, options, task, read);
+  if (options.batch > 0) {
+    train_on_batches(model, *trunk, options, task, read);
+  } else {
+    const ConvGraph last = options.prune_rows ? select_destinations(read, task.split.train) : ConvGraph();
+    model.predict = [trunk = trunk.get(), read, last, x = task.x](const StepInput&) {
+      return last.adj.defined() && trunk->training() ? trunk->forward(read, x, last)
+                                                     : trunk->forward(read, x);
+    };
+  }
   model.text = published ? describe_published(options, entry) : describe_trunk(options);
   if (options.batch > 0) model.text += describe_batches(options);
   if (graph.weighted && !normalized) model.text += ", edge weights not used";
@@ -174,22 +177,14 @@ std::string describe_graph_classifier(const TrainOptions& o) {
                                      model_title(o), o.layers, o.hidden, o.dropout, name(o.pool));
 }
 
-std::vector<double> parse_layer_dropout(std::string_view text) {
-  std::vector<double> probabilities;
-  while (!text.empty()) {
-    const std::size_t comma = text.find(',');
-    probabilities.push_back(parse_option_number<double>("layer-dropout", std::string(text.substr(0, comma)),
-                                                        "numbers in [0, 1), one for each hidden layer",
-                                                        [](double p) { return p >= 0 && p < 1; }));
-    if (comma == text.npos) break;
-    text.remove_prefix(comma + 1);
-    check(!text.empty(), "--layer-dropout ends with a comma: expected a number for each hidden layer");
-  }
-  return probabilities;
+std::vector<double> parse_layer_dropout(const std::string& text) {
+  if (text.empty()) return {};
+  return parse_option_numbers<double>("layer-dropout", text, "numbers in [0, 1), one for each hidden layer",
+                                      is_probability);
 }
 
 void check_trunk(const TrainOptions& options) {
-  if (!traits_of(options).trunk) return;
+  if (traits_of(options).hops) return;
   const TrunkParts& parts = options.trunk;
   check_pre_linear(parts);
   check(!parts.pre_linear_norm || (parts.pre_linear > 0 && parts.norm != TrunkNorm::kNone),
@@ -199,7 +194,7 @@ void check_trunk(const TrainOptions& options) {
   check(layer_dropout.empty() || std::ssize(layer_dropout) == hidden_layers,
         "--layer-dropout needs a number for each hidden layer, ", hidden_layers, ", got ",
         layer_dropout.size());
-  check(parts.bias || !conv_traits_of(options).batch_norm,
+  check(parts.bias || !traits_of(options).batch_norm,
         "--no-bias is not for gin: its layers are networks of two linear layers, which have biases");
   check(!options.prune_rows || options.batch == 0,
         "--prune-rows is for the whole graph: the last layer of a batch computes its own nodes only");

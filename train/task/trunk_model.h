@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "models/trunk.h"
@@ -29,7 +28,7 @@ std::string describe_graph_classifier(const TrainOptions& options);
 
 /// "0.5,0.2": probabilities in [0, 1); none of an empty text. Throws Error naming --layer-dropout for
 /// anything else.
-std::vector<double> parse_layer_dropout(std::string_view text);
+std::vector<double> parse_layer_dropout(const std::string& text);
 
 /// Throws Error where the options of the trunk exclude each other, or another option.
 void check_trunk(const TrainOptions& options);

@@ -2,10 +2,6 @@
 #include "train/task/trunk_model.h"
 
 namespace rodeo {
-namespace {
-using enum OptionRole;
-using enum OptionFlag;
-}  // namespace
 
 void add_trunk_options(OptionGroup model) {
   // Exported weights say by it which layers they are of.
@@ -32,7 +28,7 @@ void add_trunk_options(OptionGroup model) {
   model.choice(kModel, "act", field(&TrunkParts::activation), "Activation of the hidden layers");
   model.text(kModel | kDropout, "layer-dropout", field(&TrainOptions::layer_dropout), "P,P,...",
              "Dropout probability of each hidden layer's output, a number for each (default: --dropout)",
-             [](std::string_view text) { parse_layer_dropout(text); });
+             [](const std::string& text) { parse_layer_dropout(text); });
 }
 
 }  // namespace rodeo
