@@ -4,12 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <utility>
 
-#include "train/task/criteria.h"
 #include "train/task/graph_steps.h"
-#include "train/task/model_registry.h"
 #include "train/task/rank_shard.h"
 #include "train/task/trunk_model.h"
 
@@ -49,87 +46,55 @@ Split fold_split(const Tensor& label, int folds, int k, std::uint64_t seed) {
   return {Tensor::from(parts[0]), Tensor::from(parts[1]), Tensor::from(parts[2])};
 }
 
-namespace {
-
-/// The model on the graphs of a dataset. split: of the graphs; without it the run has no criterion.
-NodeRun build_graph_run(Dataset dataset, const TrainOptions& options, Device device,
-                        const std::optional<Split>& split, const Communicator& ranks = {}) {
+void use_graphs(Dataset& dataset, const TrainOptions& options, bool trains, const Communicator& ranks) {
+  check(dataset.graph_ptr.defined() && (!trains || dataset.graph_label.defined()), dataset.name,
+        trains ? ": has no /graph_ptr and /graph_y: --task graph needs a set of graphs"
+               : ": has no /graph_ptr: weights of --task graph need a set of graphs");
   check(!options.edge_features || dataset.edge_attr.defined(), dataset.name,
         ": has no /edge_attr, which --edge-features reads");
-  const bool gcn = traits_of(options).graph == GraphInput::kGcnNorm;
-  NodeRun run;
-  NodeTask& task = run.task;
-  NodeModel& model = run.model;
-  auto shared = std::make_shared<GraphInputs>();
-  GraphInputs& o = *shared;
-  reset_peak_memory(device);
-  task.convert_ms = timed(device, [&] {
-    const Tensor x = graph_set_features(dataset).to(device);
-    o.x = (options.normalize_features ? normalize_rows(Features(x)).dense().value() : x)
-              .to(activation_dtype(options.precision));
-    if (!options.edge_features) dataset.edge_attr = {};
-    const Graph graph = to_graph(dataset, device, {.symmetrize = options.undirected});
-    task.num_edges = graph.adj.num_edges();
-    if (graph.attr.defined()) o.f = graph.attr.to(o.x.dtype());
-    if (!options.undirected) task.one_way_edges = count_one_way_edges(graph.adj);
-    o.whole = gcn ? gcn_norm(graph.adj, graph.weight) : GcnGraph{graph.adj, {}, {}};
-    if (gcn) o.whole.weight = o.whole.weight.defined() ? o.whole.weight.to(o.x.dtype()) : Tensor();
-    o.set = GraphSet(o.whole.adj, dataset.graph_ptr);
-    task.label = dataset.graph_label.to(device);
-  });
-  task.convert_peak_bytes = memory_stats(device).peak;
-  task.name = dataset.name;
-  task.ranks = o.ranks = ranks;
-  task.num_nodes = dataset.num_nodes;
-  task.num_features = o.x.dim(1);
-  task.num_classes = dataset.num_classes;
-  task.class_names = dataset.class_names;
-  task.parts_of = "graphs";
-  task.x = Features(o.x);
-  task.features = fmt::format("dense, {} x {}", o.x.dim(0), o.x.dim(1));
+  dataset.x = graph_set_features(dataset);
+  dataset.num_features = dataset.x.dim(1);
+  dataset.x_sparse = {};
+  dataset.y = Tensor::zeros({dataset.num_graphs()}, DType::kI64);
+  if (!trains) return;
+  check_same_data({dataset.graph_ptr, dataset.graph_label}, ranks);
+  dataset.y = dataset.graph_label;
+  dataset.split = fold_split(dataset.y, options.folds, std::max(options.fold, 0), options.seed);
+}
 
-  auto module = make_graph_classifier(options, task.num_features, o.f.defined() ? o.f.dim(1) : 0,
-                                      task.num_classes, device);
-  o.model = module.get();
-  model.groups = {{module->parameters(), {.lr = options.lr, .weight_decay = options.weight_decay}}};
-  model.module = std::move(module);
-  model.adj = o.whole.adj;
-  model.predict = [shared](const StepInput& in) {
-    return in.graphs ? shared->forward(*in.graphs) : shared->predict();
+void add_graph_features(NodeTask& task, const Tensor& x, const TrainOptions& options, Device device) {
+  const Features rows(x.to(device));
+  task.x = (options.normalize_features ? normalize_rows(rows) : rows).to(activation_dtype(options.precision));
+  task.features = fmt::format("dense, {} x {}", x.dim(0), x.dim(1));
+  task.parts_of = "graphs";
+}
+
+NodeModel make_graph_model(const TrainOptions& options, const NodeTask& task, const ModelGraph& graph,
+                           const Tensor& graph_ptr) {
+  auto trunk = make_graph_classifier(options, task.num_features, task.num_edge_features, task.num_classes,
+                                     task.x.device());
+  auto inputs = std::make_shared<GraphInputs>();
+  inputs->model = trunk.get();
+  inputs->set = GraphSet(graph.adj, graph_ptr);
+  inputs->whole = graph.normalized.adj.defined() ? graph.normalized : GcnGraph{graph.adj, {}, {}};
+  inputs->x = task.x.input().value();
+  inputs->f = graph.edge_attr;
+  inputs->ranks = task.ranks;
+  NodeModel model;
+  model.groups = {{trunk->parameters(), {.lr = options.lr, .weight_decay = options.weight_decay}}};
+  model.module = std::move(trunk);
+  model.predict = [inputs](const StepInput& in) {
+    return in.graphs ? inputs->forward(*in.graphs) : inputs->predict();
   };
   model.text = describe_graph_classifier(options);
-  model.algorithms =
-      fmt::format("spmm {}, batches of {} graphs, precision {}",
-                  name(options.spmm == SpmmAlgorithm::kAuto ? SpmmAlgorithm::kRode : options.spmm),
-                  options.batch_graphs, name(options.precision));
-  if (!split) return run;
-  task.split = {split->train.to(device), split->val.to(device), split->test.to(device)};
-  task.split_sizes = {task.split.train.numel(), task.split.val.numel(), task.split.test.numel()};
-  set_criterion(run, options);
-  find_majority(dataset.graph_label, split->test, task);
+  model.algorithms = fmt::format(
+      "spmm {}, batches of {} graphs",
+      name(options.spmm == SpmmAlgorithm::kAuto ? SpmmAlgorithm::kRode : options.spmm), options.batch_graphs);
   model.parts.source = std::make_shared<GraphSteps>(
-      o.set, split->train.to_vector<std::int64_t>(),
+      inputs->set, task.split.train.to_vector<std::int64_t>(),
       GraphStepsOptions{.batch_graphs = static_cast<std::size_t>(options.batch_graphs), .seed = options.seed},
-      ranks);
-  return run;
-}
-
-}  // namespace
-
-NodeRun make_graph_run(Dataset dataset, const TrainOptions& options, Device device,
-                       const Communicator& ranks) {
-  check(dataset.graph_ptr.defined() && dataset.graph_label.defined(), dataset.name,
-        ": has no /graph_ptr and /graph_y: --task graph needs a set of graphs");
-  check_same_data({dataset.graph_ptr, dataset.graph_label}, ranks);
-  const Split split = fold_split(dataset.graph_label, options.folds, std::max(options.fold, 0), options.seed);
-  return build_graph_run(std::move(dataset), options, device, split, ranks);
-}
-
-NodeRun make_graph_prediction_run(Dataset dataset, const TrainOptions& options, Device device) {
-  check(dataset.graph_ptr.defined(), dataset.name,
-        ": has no /graph_ptr: weights of --task graph need a set of graphs");
-  dataset.graph_label = Tensor::zeros({dataset.num_graphs()}, DType::kI64);
-  return build_graph_run(std::move(dataset), options, device, std::nullopt);
+      task.ranks);
+  return model;
 }
 
 }  // namespace rodeo

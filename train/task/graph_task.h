@@ -1,8 +1,6 @@
 /// Classification and regression of the graphs of a set.
 #pragma once
 
-#include <vector>
-
 #include "core/communicator.h"
 #include "train/task/node_run.h"
 
@@ -16,13 +14,18 @@ namespace rodeo {
 /// Throws Error for k outside [0, folds), and a part without a graph.
 Split fold_split(const Tensor& label, int folds, int k, std::uint64_t seed);
 
-/// Builds options.model for fold options.fold of a set of graphs. The run's labels and split are of graphs.
-/// It trains on mini-batches in a new order in each epoch, and evaluates all graphs at once. Over several
-/// ranks each has the whole set, and computes fractions of batches and of evaluations. Throws Error for a
-/// dataset without graphs or labels of graphs.
-NodeRun make_graph_run(Dataset dataset, const TrainOptions& options, Device device,
-                       const Communicator& ranks = {});
-/// make_graph_run() without labels, folds and criterion, for predictions of dataset.num_classes classes.
-NodeRun make_graph_prediction_run(Dataset dataset, const TrainOptions& options, Device device);
+/// Labels and split of a set of graphs in the places of those of nodes: for training those of fold
+/// options.fold, else none. Nodes without features get a column of ones. Throws Error for a dataset without
+/// graphs or, to train, labels of graphs. Over ranks, which have the whole set each, a collective call.
+void use_graphs(Dataset& dataset, const TrainOptions& options, bool trains, const Communicator& ranks);
+
+/// The features of the nodes of a set, on the device.
+void add_graph_features(NodeTask& task, const Tensor& x, const TrainOptions& options, Device device);
+
+/// The classifier of a set of graphs. It trains on mini-batches in a new order in each epoch, and evaluates
+/// all graphs at once; over task.ranks each computes fractions of batches and of evaluations.
+///   task   of the graphs (use_graphs), with dense features
+NodeModel make_graph_model(const TrainOptions& options, const NodeTask& task, const ModelGraph& graph,
+                           const Tensor& graph_ptr);
 
 }  // namespace rodeo

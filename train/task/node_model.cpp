@@ -100,19 +100,22 @@ void describe_data(const Dataset& dataset, const RunGraph& graph, const TrainOpt
   find_majority(dataset.y, dataset.split.test, task);
 }
 
-NodeModel build_model(const TrainOptions& options, const NodeTask& task, const ModelGraph& graph) {
-  NodeModel model = make_model(options, task, graph);
+NodeModel build_model(const TrainOptions& options, const NodeTask& task, const ModelGraph& graph,
+                      const Tensor& graph_ptr) {
+  NodeModel model = options.task == TaskKind::kGraph ? make_graph_model(options, task, graph, graph_ptr)
+                                                     : make_model(options, task, graph);
   model.adj = task.partition ? graph.adj.shard()->rows : graph.adj;
   model.algorithms += fmt::format(", precision {}", name(options.precision));
   if (task.x.is_sparse()) model.algorithms += ", features sparse";
   return model;
 }
 
-/// Carries out the plan of a run on nodes or pairs of nodes.
+/// Carries out the plan of a run.
 NodeRun build_run(DataSource source, RunPlan plan, const TrainOptions& options, const Communicator& ranks,
                   Purpose purpose) {
   const Device device = plan.device;
-  const bool links = plan.task == TaskKind::kLink;
+  const bool links = plan.task == TaskKind::kLink, graphs = plan.task == TaskKind::kGraph;
+  if (graphs) plan.graph = traits_of(options).graph;
   NodeRun run;
   NodeTask& task = run.task;
   Dataset dataset;
@@ -121,6 +124,7 @@ NodeRun build_run(DataSource source, RunPlan plan, const TrainOptions& options, 
   while (!graph.model.adj.defined()) try {
       task.load_ms = timed(kCpu, [&] { dataset = read_dataset(source, plan, options); });
       if (links && purpose == Purpose::kTraining) pairs = split_edges(dataset, source, options, ranks);
+      if (graphs) use_graphs(dataset, options, purpose == Purpose::kTraining, ranks);
       if (links) set_placeholders(dataset, options.embedding);
       if (links && options.batch > 0 && pairs.train.src.defined()) {
         dataset.split.train = nodes_of(pairs.train);
@@ -139,7 +143,10 @@ NodeRun build_run(DataSource source, RunPlan plan, const TrainOptions& options, 
     describe_data(dataset, graph, options, task);
     task.partition = graph.partition;
     if (task.partition) dataset = rank_shard(std::move(dataset), *task.partition);
-    add_features(task, dataset, plan, options, ranks);
+    if (graphs)
+      add_graph_features(task, dataset.x, options, device);
+    else
+      add_features(task, dataset, plan, options, ranks);
     task.num_features = dataset.num_features;
     task.label = dataset.y.to(device);
     task.split = {dataset.split.train.to(device), dataset.split.val.to(device),
@@ -147,7 +154,7 @@ NodeRun build_run(DataSource source, RunPlan plan, const TrainOptions& options, 
   });
   task.convert_peak_bytes = memory_stats(device).peak;
   if (!plan.partitioned) task.ranks = ranks;
-  run.model = build_model(options, task, graph.model);
+  run.model = build_model(options, task, graph.model, dataset.graph_ptr);
   if (links) add_decoder(run, options);
   if (purpose == Purpose::kPrediction) return run;
   if (links)
@@ -169,13 +176,7 @@ RunPlan plan_source(const DataSource& source, const TrainOptions& options, Devic
 NodeRun make_run(DataSource source, const TrainOptions& options, Device device, const Communicator& ranks) {
   RunPlan plan = plan_source(source, options, device, ranks);
   if (!source.in_file() && plan.task == TaskKind::kNode) choose_split(source.dataset, options);
-  if (plan.task != TaskKind::kGraph)
-    return build_run(std::move(source), std::move(plan), options, ranks, Purpose::kTraining);
-  Dataset dataset;
-  const double load_ms = timed(kCpu, [&] { dataset = read_dataset(source, plan, options); });
-  NodeRun run = make_graph_run(std::move(dataset), options, device, ranks);
-  run.task.load_ms = load_ms;
-  return run;
+  return build_run(std::move(source), std::move(plan), options, ranks, Purpose::kTraining);
 }
 
 NodeRun load_run(const TrainOptions& options, Device device, const Communicator& ranks) {
@@ -187,7 +188,6 @@ NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device, co
 }
 
 NodeRun make_prediction_run(Dataset dataset, const TrainOptions& options, Device device) {
-  if (options.task == TaskKind::kGraph) return make_graph_prediction_run(std::move(dataset), options, device);
   set_placeholders(dataset, dataset.num_classes);
   DataSource source{.dataset = std::move(dataset)};
   RunPlan plan = plan_source(source, options, device);
