@@ -194,18 +194,6 @@ NodeRun make_prediction_run(Dataset dataset, const TrainOptions& options, Device
   return build_run(std::move(source), std::move(plan), options, {}, Purpose::kPrediction);
 }
 
-TrainerOptions trainer_options(const TrainOptions& options) {
-  return {.epochs = options.epochs,
-          .eval_every = options.eval_every,
-          .patience = options.patience,
-          .stop_on_loss = options.stop_on_loss,
-          .cuda_graph = options.cuda_graph,
-          .optimizer = options.optimizer,
-          .schedule = options.schedule,
-          .clip_norm = options.clip_norm,
-          .stop_at_nan = options.stop_at_nan};
-}
-
 TrainerParts trainer_parts(const NodeRun& run) {
   const auto& [task, model] = run;
   TrainerParts parts = model.parts;

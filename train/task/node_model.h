@@ -25,7 +25,9 @@ NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device, co
 NodeRun make_prediction_run(Dataset dataset, const TrainOptions& options, Device device);
 
 /// What the options of a command say of training. Timer, watch and stop are the caller's.
-TrainerOptions trainer_options(const TrainOptions& options);
+inline const TrainerOptions& trainer_options(const TrainOptions& options) {
+  return options;
+}
 
 /// The parts of training that a run has, over its ranks.
 TrainerParts trainer_parts(const NodeRun& run);

@@ -18,29 +18,17 @@ namespace rodeo {
 inline constexpr int kMostLayers = 10'000;
 
 /// Access to a member of TrainOptions, of its learning rate schedule, optimizer or trunk.
-template <class T>
-auto field(T TrainOptions::*member) {
+template <class T, class Part>
+auto field(T Part::*member) {
   return [member](auto& options) -> auto& {
-    return options.*member;
-  };
-}
-template <class T>
-auto field(T LrScheduleOptions::*member) {
-  return [member](auto& options) -> auto& {
-    return options.schedule.*member;
-  };
-}
-template <class T>
-auto field(T OptimizerOptions::*member) {
-  return [member](auto& options) -> auto& {
-    return options.optimizer.*member;
-  };
-}
-
-template <class T>
-auto field(T TrunkParts::*member) {
-  return [member](auto& options) -> auto& {
-    return options.trunk.*member;
+    if constexpr (std::is_same_v<Part, LrScheduleOptions>)
+      return options.schedule.*member;
+    else if constexpr (std::is_same_v<Part, OptimizerOptions>)
+      return options.optimizer.*member;
+    else if constexpr (std::is_same_v<Part, TrunkParts>)
+      return options.trunk.*member;
+    else
+      return options.*member;
   };
 }
 

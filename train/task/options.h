@@ -17,9 +17,8 @@
 #include "ops/sddmm.h"
 #include "ops/spmm.h"
 #include "train/metric.h"
-#include "train/optimizer_registry.h"
 #include "train/precision.h"
-#include "train/schedule.h"
+#include "train/trainer.h"
 
 namespace rodeo {
 
@@ -59,9 +58,9 @@ template <>
 inline constexpr auto kEnumNames<TaskKind> =
     enum_names<TaskKind>({{TaskKind::kNode, "node"}, {TaskKind::kLink, "link"}, {TaskKind::kGraph, "graph"}});
 
-/// The parts are those of train/task/option_parts.h, whose files have the name, range and help text of each
-/// option.
-struct TrainOptions {
+/// Options of the trainer, whose functions and observers are the caller's, and all others. The parts are those
+/// of train/task/option_parts.h, whose files have the name, range and help text of each option.
+struct TrainOptions : TrainerOptions {
   // Data
   std::string dataset;
   TaskKind task = TaskKind::kNode;
@@ -96,23 +95,15 @@ struct TrainOptions {
   double alpha = 0.1;
   double edge_dropout = 0;
 
-  // Optimizer and its schedule
-  int epochs = 200;
+  // Optimizer; TrainerOptions has the rest
   double lr = 0.01;
   double weight_decay = 5e-4;
-  OptimizerOptions optimizer;
-  LrScheduleOptions schedule;
-  double clip_norm = 0;     // 0: no clipping
-  bool stop_at_nan = true;  // --on-nan stop
 
   // Runs
   std::uint64_t seed = 0;
   int seeds = 1;            // runs with seed, seed + 1, ...
   int parallel = 1;         // of these runs at a time
   bool all_splits = false;  // a run for each split of the masks
-  int eval_every = 1;
-  int patience = 0;
-  bool stop_on_loss = false;  // patience counts from the lowest validation loss, not from the best accuracy
 
   // Source of the steps
   std::int64_t batch = 0;       // training nodes of a mini-batch; 0: the whole graph is one step
@@ -150,7 +141,6 @@ struct TrainOptions {
   NodeOrder reorder = NodeOrder::kNone;  // node order used during training
   bool prune_rows = false;               // in training steps the last layer computes the training nodes only
   Precision precision = Precision::kFp32;
-  bool cuda_graph = true;  // on CUDA, replay the training step as a CUDA graph
 
   // Output files and folders; empty: none. docs/daily_use.md describes them
   std::string checkpoint;  // folder
