@@ -1,9 +1,8 @@
 #include "train/criterion.h"
 
-#include <numeric>
-
 #include "ops/combine.h"
 #include "ops/spmm.h"
+#include "train/task/counted.h"
 
 namespace rodeo {
 
@@ -14,10 +13,8 @@ Variable ExampleRows::operator()(const Variable& predictions, const Examples& ex
   }
   if (!selection_.defined()) {
     const std::int64_t count = training_.numel();
-    std::vector<std::int64_t> row_ptr(static_cast<std::size_t>(count) + 1);
-    std::iota(row_ptr.begin(), row_ptr.end(), 0);
-    selection_ = Adjacency::trusted(
-        {count, predictions.dim(0), Tensor::from(row_ptr, training_.device()), training_.to(DType::kI32)});
+    const Tensor row_ptr = counted(count + 1, training_.device());
+    selection_ = Adjacency::trusted({count, predictions.dim(0), row_ptr, training_.to(DType::kI32)});
   }
   return spmm(selection_, predictions, {.algorithm = SpmmAlgorithm::kRode});
 }
@@ -31,11 +28,7 @@ Variable no_loss(const Variable& x) {
 }
 
 Tensor RowNumbers::operator()(std::int64_t count) const {
-  if (made_.empty() || made_.back().numel() < count) {
-    std::vector<std::int64_t> row(static_cast<std::size_t>(count));
-    std::iota(row.begin(), row.end(), 0);
-    made_.push_back(Tensor::from(row, device_));
-  }
+  if (made_.empty() || made_.back().numel() < count) made_.push_back(counted(count, device_));
   return made_.back().slice(0, count);
 }
 

@@ -1,10 +1,10 @@
 #include "train/pair_batches.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "core/random.h"
+#include "train/task/counted.h"
 
 namespace rodeo {
 namespace {
@@ -24,12 +24,6 @@ std::vector<std::pair<std::int64_t, std::int64_t>> edges_of(const Ids& src, cons
   }
   std::ranges::sort(out);
   return out;
-}
-
-Tensor all_numbers(std::int64_t count) {
-  Ids out(static_cast<std::size_t>(count));
-  std::iota(out.begin(), out.end(), 0);
-  return Tensor::from(out);
 }
 
 }  // namespace
@@ -61,7 +55,7 @@ Block without_edges(const Block& block, const std::vector<std::pair<std::int64_t
 PairBatchSampler::PairBatchSampler(const NodePairs& edges, Adjacency graph, NeighborSampler sampler,
                                    const PairBatchOptions& options, Communicator ranks)
     : NodeBatchSampler(
-          {all_numbers(edges.src.numel()), edges.src.numel(), options.batch_size, options.seed ^ kPairSeed},
+          {counted(edges.src.numel()), edges.src.numel(), options.batch_size, options.seed ^ kPairSeed},
           options.batch_size, std::move(sampler), std::move(ranks)),
       src_(edges.src.to_vector<std::int64_t>()),
       dst_(edges.dst.to_vector<std::int64_t>()),

@@ -17,6 +17,7 @@
 #include "train/commands/run_command.h"
 #include "train/io/settings.h"
 #include "train/nan_watch.h"
+#include "train/task/rank_shard.h"
 
 namespace rodeo {
 namespace {
@@ -42,11 +43,8 @@ void check_same_options(const TrainOptions& options, const Communicator& ranks) 
   TrainOptions compared = options;
   compared.device = "auto";
   const std::string text = to_json(settings_of(compared));
-  const Tensor hash = Tensor::from(std::vector{static_cast<std::int64_t>(std::hash<std::string>{}(text))});
-  const std::vector<std::int64_t> all = ranks.all_gather(hash).to_vector<std::int64_t>();
-  for (std::size_t rank = 1; rank < all.size(); ++rank)
-    check(all[rank] == all[0], "rank ", rank,
-          " has other options than rank 0: start all ranks with the same");
+  check_same(std::hash<std::string>{}(text), ranks,
+             "other options than rank 0: start all ranks with the same");
 }
 
 int num_ranks_to_start(const TrainOptions& options) {

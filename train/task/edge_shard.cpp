@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/combine.h"
 #include "ops/convert.h"
 #include "ops/graph_hash.h"
 #include "train/task/rank_shard.h"
@@ -73,14 +74,6 @@ Edges send_to_owners(const NodePartition& nodes, const Edges& edges) {
   return out;
 }
 
-Tensor joined(const Tensor& a, const Tensor& b) {
-  if (!a.defined() || b.numel() == 0) return a;
-  const Tensor out = Tensor::empty({a.numel() + b.numel()}, a.dtype());
-  out.slice(0, a.numel()).copy_from(a);
-  out.slice(a.numel(), out.numel()).copy_from(b);
-  return out;
-}
-
 /// The rows of the rank as edges, numbered over all nodes.
 Edges edges_of(const EdgeShard& shard) {
   const Tensor row = edge_rows(Adjacency::trusted(shard.rows));
@@ -129,7 +122,9 @@ EdgeShard shard_edges(EdgePart part, std::int64_t nodes, bool undirected, std::i
   Edges own = send_to_owners(*shard.nodes, {part.dst, part.src, part.weight});
   if (undirected) {  // after all edges of the file, of which equal ones take precedence
     const Edges mirrored = send_to_owners(*shard.nodes, {part.src, part.dst, part.weight});
-    own = {joined(own.row, mirrored.row), joined(own.col, mirrored.col), joined(own.weight, mirrored.weight)};
+    const auto append = [](Tensor& x, const Tensor& more) { x = concat_rows(std::vector{x, more}); };
+    append(own.row, mirrored.row), append(own.col, mirrored.col);
+    if (own.weight.defined()) append(own.weight, mirrored.weight);
   }
   part = {};
   const auto first = static_cast<std::int32_t>(shard.nodes->first_row());

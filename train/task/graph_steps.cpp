@@ -1,7 +1,6 @@
 #include "train/task/graph_steps.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "core/node_partition.h"
@@ -11,6 +10,7 @@
 #include "ops/gather_rows.h"
 #include "ops/row_ranges.h"
 #include "train/batch_sampler.h"
+#include "train/task/counted.h"
 
 namespace rodeo {
 namespace {
@@ -106,8 +106,7 @@ Variable GraphInputs::predict() {
     return model->forward(ConvGraph(whole, f.defined() ? Variable(f) : Variable()), Features(x),
                           set.graph_ptr());
   if (!own_) {
-    std::vector<std::int64_t> graphs(static_cast<std::size_t>(set.size()));
-    std::iota(graphs.begin(), graphs.end(), 0);
+    const std::vector<std::int64_t> graphs = counted(set.size()).to_vector<std::int64_t>();
     const std::vector<std::int64_t> begins = cut_graphs(graphs, set, ranks.size());
     for (std::size_t r = 0; r + 1 < begins.size(); ++r) counts_.push_back(begins[r + 1] - begins[r]);
     const auto begin = graphs.begin() + begins[static_cast<std::size_t>(ranks.rank())];

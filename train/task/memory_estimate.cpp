@@ -8,6 +8,7 @@
 #include "core/storage.h"
 #include "core/threads.h"
 #include "ops/convert.h"
+#include "train/task/counted.h"
 #include "train/task/model_registry.h"
 #include "train/trainer.h"
 
@@ -70,9 +71,7 @@ Dataset small_copy(const NodeTask& task, std::int64_t n, bool symmetric) {
   small.dst = Tensor::from(dst);
   if (task.num_edge_features > 0)
     small.edge_attr = Tensor::zeros({small.src.numel(), task.num_edge_features});
-  std::vector<std::int64_t> all(static_cast<std::size_t>(n));
-  for (std::int64_t i = 0; i < n; ++i) all[static_cast<std::size_t>(i)] = i;
-  const Tensor nodes = Tensor::from(all);
+  const Tensor nodes = counted(n);
   const auto trained =
       static_cast<std::int64_t>(static_cast<double>(task.split_sizes[0]) /
                                 static_cast<double>(task.num_nodes) * static_cast<double>(n));

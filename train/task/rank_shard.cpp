@@ -35,6 +35,13 @@ Dataset rank_shard(Dataset dataset, const NodePartition& nodes) {
   return select_nodes(dataset, counted(nodes.num_rows(), kCpu, nodes.first_row()));
 }
 
+void check_same(std::uint64_t hash, const Communicator& ranks, std::string_view otherwise) {
+  const Tensor own = Tensor::from(std::vector{static_cast<std::int64_t>(hash)});
+  const std::vector<std::int64_t> all = ranks.all_gather(own).to_vector<std::int64_t>();
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
+    check(all[rank] == all[0], "rank ", rank, " has ", otherwise);
+}
+
 void check_same_data(const std::vector<Tensor>& values, const Communicator& ranks) {
   if (ranks.size() == 1) return;
   std::uint64_t hash = 0;
@@ -50,11 +57,7 @@ void check_same_data(const std::vector<Tensor>& values, const Communicator& rank
     part.dtype() == DType::kF32 ? add(part.data<float>()) : add(part.data<std::int64_t>());
     hash = mix(hash, sum);
   }
-  const Tensor own = Tensor::from(std::vector{static_cast<std::int64_t>(hash)});
-  const std::vector<std::int64_t> all = ranks.all_gather(own).to_vector<std::int64_t>();
-  for (std::size_t rank = 1; rank < all.size(); ++rank)
-    check(all[rank] == all[0], "rank ", rank,
-          " has another dataset than rank 0: give all ranks the same file");
+  check_same(hash, ranks, "another dataset than rank 0: give all ranks the same file");
 }
 
 }  // namespace rodeo

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/node_partition.h"
@@ -19,6 +20,8 @@ std::shared_ptr<const NodePartition> partition_nodes(std::span<const std::int64_
 /// Features, labels and split of the rank's nodes, numbered from its first one. Edges are left out.
 Dataset rank_shard(Dataset dataset, const NodePartition& nodes);
 
+/// All ranks throw Error, "rank 2 has " and `otherwise`, unless all have the same hash. A collective call.
+void check_same(std::uint64_t hash, const Communicator& ranks, std::string_view otherwise);
 /// For data that every rank loads whole.   values: i64 or f32, on the host. A collective call. All ranks
 /// throw Error naming the first rank whose values differ from those of rank 0.
 void check_same_data(const std::vector<Tensor>& values, const Communicator& ranks);
