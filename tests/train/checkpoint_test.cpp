@@ -112,6 +112,42 @@ TEST(TrainCheckpoint, DamageIsNamed) {
   EXPECT_ERROR(CheckpointFolder(dir / "plain"), dir / "plain" + ": cannot be made: Not a directory");
 }
 
+// Each bit of each file counts. Without the file of checksums, as earlier versions wrote it, most flips in
+// values would be read.
+TEST(TrainCheckpoint, EveryChangedByteIsNoticed) {
+  const TempDir dir;
+  CheckpointFolder folder(dir / "ck");
+  folder.save(checkpoint_of(3));
+  EXPECT_TRUE(folder.load().checked);
+  const std::string epoch = dir / "ck/epoch-000003/";
+  int noticed = 0, tried = 0;
+  for (const char* name : {"weights", "best", "state"}) {
+    const std::string file = epoch + name + ".safetensors", whole = read_file(file, 1 << 20);
+    for (std::size_t at = 0; at < whole.size(); ++at, ++tried) {
+      std::string changed = whole;
+      changed[at] = static_cast<char>(changed[at] ^ (1 << (at % 8)));
+      write_file(file, changed);
+      try {
+        folder.load();
+      } catch (const Error&) {
+        ++noticed;
+      }
+    }
+    std::string last = whole;
+    last.back() ^= 1;
+    write_file(file, last);
+    EXPECT_ERROR(folder.load(), file + ": is damaged: its checksum is not that of " + epoch +
+                                    "checksums: take a copy of the checkpoint, or start again");
+    if (file.ends_with("best.safetensors")) {
+      EXPECT_THROW(find_weights(dir / "ck"), Error);
+    }
+    write_file(file, whole);
+  }
+  EXPECT_EQ(noticed, tried);
+  fs::remove(epoch + "checksums");
+  EXPECT_FALSE(folder.load().checked);
+}
+
 // A failed save leaves the checkpoint before as it was.
 TEST(TrainCheckpoint, AFailedSaveLosesNothing) {
   const TempDir dir;

@@ -49,6 +49,7 @@ struct Recorder::State {
   std::vector<std::string> names;    // of the trained parameters
   std::vector<EpochReport> history;  // for the report and checkpoints
   StateDict best;
+  bool resumed_unchecked = false;  // from a checkpoint without checksums
   std::optional<ClassReport> classes;
   int saved_epoch = 0, saved_batch = 0, saved_best = 0;
   int batch = 0;                    // of this epoch, the last one seen
@@ -126,6 +127,7 @@ struct Recorder::State {
     facts.resumed_from = saved_epoch = checkpoint.epoch;
     facts.resumed_batch = saved_batch = batch = state.trainer.batch;
     saved_best = state.trainer.best_epoch;
+    resumed_unchecked = !checkpoint.checked;
   }
 };
 
@@ -205,7 +207,8 @@ int Recorder::start(const NodeRun& run, Trainer& trainer, const std::string& dev
 std::string Recorder::resumed() const {
   const RunFacts& facts = state_->facts;
   const bool resumed = facts.resumed_from > 0 || facts.resumed_batch > 0;
-  return resumed ? place_of(facts.resumed_from, facts.resumed_batch) : std::string();
+  const std::string unchecked = state_->resumed_unchecked ? ", without checksums (an earlier version)," : "";
+  return resumed ? place_of(facts.resumed_from, facts.resumed_batch) + unchecked : std::string();
 }
 
 int Recorder::resumed_epoch() const {

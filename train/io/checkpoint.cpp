@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <vector>
 
 #include "train/io/atomic_file.h"
@@ -22,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "epoch-", kUnfinished = ".part";
 constexpr const char *kWeights = "weights.safetensors", *kBest = "best.safetensors",
-                     *kState = "state.safetensors";
+                     *kState = "state.safetensors", *kSums = "checksums";
 
 // Not a range-for over directory_iterator: that throws if a folder is removed meanwhile.
 std::vector<fs::path> entries(const std::string& folder) {
@@ -52,6 +54,36 @@ std::optional<int> latest_epoch(const std::string& folder) {
 
 std::string folder_of(const std::string& folder, int epoch) {
   return fmt::format("{}/{}{:06}", folder, kPrefix, epoch);
+}
+
+/// zlib's CRC-32 of a file.
+std::string checksum_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  check(file.is_open(), path, ": cannot be read: ", std::strerror(errno));
+  std::vector<char> block(std::size_t{1} << 20);
+  uLong sum = crc32(0, nullptr, 0);
+  while (file.read(block.data(), std::ssize(block)), file.gcount() > 0)
+    sum = crc32(sum, reinterpret_cast<const Bytef*>(block.data()), static_cast<uInt>(file.gcount()));
+  return fmt::format("{:08x}", sum);
+}
+
+/// The line of a file in `checksums`: "5d41402a weights.safetensors".
+std::string sum_line(const std::string& folder, const char* name) {
+  return fmt::format("{} {}\n", checksum_of(folder + "/" + name), name);
+}
+
+/// Returns false for a checkpoint of a version that wrote no checksums. Throws Error if a file was changed.
+bool check_sums(const std::string& folder, std::initializer_list<const char*> names) {
+  const std::string sums = folder + "/" + kSums;
+  std::error_code none;
+  if (!fs::exists(sums, none)) return false;
+  constexpr std::size_t kLongest = 4096;
+  const std::string expected = read_file(sums, kLongest);
+  for (const char* name : names)
+    check(expected.find(sum_line(folder, name)) != std::string::npos, folder, "/", name,
+          ": is damaged: its checksum is not that of ", sums,
+          ": take a copy of the checkpoint, or start again");
+  return true;
 }
 
 // Renames it first, so that a partly removed checkpoint is never read as one.
@@ -112,8 +144,10 @@ std::optional<Checkpoint> CheckpointFolder::read(const std::string& path) {
   const auto epoch = latest_in(path);
   if (!epoch) return std::nullopt;
   const std::string folder = folder_of(path, *epoch) + "/";
-  return Checkpoint{*epoch, read_safetensors(folder + kWeights), read_safetensors(folder + kBest),
-                    read_safetensors(folder + kState)};
+  Checkpoint out{*epoch, read_safetensors(folder + kWeights), read_safetensors(folder + kBest),
+                 read_safetensors(folder + kState)};
+  out.checked = check_sums(folder_of(path, *epoch), {kWeights, kBest, kState});
+  return out;
 }
 
 void CheckpointFolder::save(const Checkpoint& checkpoint) {
@@ -130,6 +164,8 @@ void CheckpointFolder::save(const Checkpoint& checkpoint) {
     write_safetensors(partial + "/" + kWeights, checkpoint.weights);
     write_safetensors(partial + "/" + kBest, checkpoint.best);
     write_safetensors(partial + "/" + kState, checkpoint.state);
+    write_file(partial + "/" + kSums,
+               sum_line(partial, kWeights) + sum_line(partial, kBest) + sum_line(partial, kState));
   } catch (const Error&) {
     fs::remove_all(partial, error);
     throw;
@@ -150,6 +186,7 @@ std::string find_weights(const std::string& path) {
   if (!fs::is_directory(path, none)) return path;
   const auto epoch = latest_epoch(path);
   check(epoch.has_value(), path, ": there is no checkpoint");
+  check_sums(folder_of(path, *epoch), {kBest});
   return folder_of(path, *epoch) + "/" + kBest;
 }
 
