@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 
 #include "datasets/import/pickle.h"
@@ -16,6 +19,8 @@ Tensor pickled_array(Pickle value, const std::string& name) {
   rule(dtype->kind == PickleValue::Kind::kObject && !dtype->items.empty() &&
        dtype->items[0]->kind == PickleValue::Kind::kText);
   const std::string &code = dtype->items[0]->text, &bytes = state[4]->text;
+  // The state of numpy.dtype: version, byte order, and so on.
+  const bool swapped = dtype->state && dtype->state->items.size() > 1 && dtype->state->items[1]->text == ">";
   std::int64_t count = 1;
   for (const Pickle size : sizes) {
     rule(size->kind == PickleValue::Kind::kInteger && size->integer >= 0 &&
@@ -28,8 +33,10 @@ Tensor pickled_array(Pickle value, const std::string& name) {
     const Tensor out =
         Tensor::empty(sizes.size() == 1 ? Shape{rows} : Shape{rows, sizes[1]->integer}, dtype_of<To>());
     for (std::int64_t i = 0; i < count; ++i) {
-      From item;
-      std::memcpy(&item, bytes.data() + i * static_cast<std::int64_t>(sizeof(From)), sizeof item);
+      std::array<char, sizeof(From)> raw;
+      std::memcpy(raw.data(), bytes.data() + i * std::ssize(raw), sizeof raw);
+      if (swapped) std::reverse(raw.begin(), raw.end());
+      const auto item = std::bit_cast<From>(raw);
       out.data<To>()[i] = static_cast<To>(item);
     }
     return out;

@@ -1,6 +1,7 @@
 /// Writes the pickles of the Planetoid files, as far as their reader looks at them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,14 +23,18 @@ inline std::string text(const std::string& value) {
   return str('X', little_endian(value.size(), 4), value);
 }
 
-/// Opcodes of numpy.ndarray, as far as the reader looks at them.
+/// Opcodes of numpy.ndarray, as far as the reader looks at them. With `big_endian`, as NumPy writes '>f4'.
 template <class T>
-std::string array(const std::vector<T>& values, const Ids& shape, const char* type) {
+std::string array(const std::vector<T>& values, const Ids& shape, const char* type, bool big_endian = false) {
   std::string sizes;
   for (const std::int64_t size : shape) sizes += integer(size);
-  const std::string bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+  std::string bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+  for (std::size_t at = 0; big_endian && at < bytes.size(); at += sizeof(T))
+    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                 bytes.begin() + static_cast<std::ptrdiff_t>(at + sizeof(T)));
+  const std::string order = str("(", integer(3), text(big_endian ? ">" : "<"), "tb");
   return str("cnumpy ndarray\nmake\n)R(", integer(1), "(", sizes, "tcnumpy\ndtype\n(", text(type), "tR",
-             integer(0), "T", little_endian(bytes.size(), 4), bytes, "tb");
+             order, integer(0), "T", little_endian(bytes.size(), 4), bytes, "tb");
 }
 
 /// A CSR matrix with one entry of 1 a row, in the given columns.

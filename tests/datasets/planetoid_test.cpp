@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "datasets/import.h"
+#include "datasets/import/pickle.h"
 #include "tests/datasets/parts.h"
 #include "tests/datasets/pickles.h"
 #include "tests/support/devices.h"
@@ -56,6 +57,19 @@ TEST_F(DatasetsPlanetoid, ASmallOneIsRead) {
   EXPECT_EQ(d.split.val.numel(), 500);
   EXPECT_EQ(d.split.test.to_vector<std::int64_t>(), (Ids{502, 503}));
   EXPECT_EQ(d.num_edges(), 4);
+}
+
+TEST(DatasetsPickle, ArraysOfBothByteOrders) {
+  const auto read = [](const std::string& pickle) {
+    const PickleFile file = parse_pickle(pickle + ".", "p");
+    return pickled_array(file.root, "p").to(DType::kF64).to_vector<double>();
+  };
+  for (const bool big_endian : {false, true}) {
+    EXPECT_EQ(read(test::array<float>({1, -2.5F}, {2}, "f4", big_endian)), (std::vector<double>{1, -2.5}));
+    EXPECT_EQ(read(test::array<double>({0.5}, {1}, "f8", big_endian)), (std::vector<double>{0.5}));
+    EXPECT_EQ(read(test::array<std::int32_t>({1, -3}, {2}, "i4", big_endian)), (std::vector<double>{1, -3}));
+    EXPECT_EQ(read(test::array<std::int64_t>({258}, {1}, "i8", big_endian)), (std::vector<double>{258}));
+  }
 }
 
 TEST_F(DatasetsPlanetoid, FilesThatContradictAreNamed) {
