@@ -17,8 +17,8 @@ using Pair = std::pair<std::int64_t, std::int64_t>;  // (source, destination)
 NodePairs read_pairs(const Hdf5File& file, const char* name, std::int64_t nodes) {
   if (!file.has(name)) return {};
   const Hdf5Array array = file.array(name);
-  check(!is_float(array.dtype()) && array.shape().rank() == 2 && array.shape()[0] == 2, array.where(),
-        " must be integer [2, edges], got ", array.dtype(), " ", array.shape());
+  check(!is_float(array.dtype()) && !array.is_bool() && array.shape().rank() == 2 && array.shape()[0] == 2,
+        array.where(), " must be integer [2, edges], got ", array.dtype(), " ", array.shape());
   const Tensor both = array.read(DType::kI64);
   const std::int64_t k = both.dim(1);
   const auto* id = both.data<std::int64_t>();
@@ -62,19 +62,36 @@ std::vector<Pair> unique_edges(const Adjacency& adj, bool undirected) {
   return edges;
 }
 
-/// The positions in `edges` of the pairs of a part.
-std::vector<std::int64_t> find(const std::vector<Pair>& edges, const NodePairs& part, bool undirected,
-                               const char* name) {
-  std::vector<std::int64_t> at;
-  for (const Pair& pair : pairs_of(part)) {
+/// The edges of a graph, and where the parts of a split are among them. Messages begin with `where`.
+struct SplitGraph {
+  std::vector<Pair> edges;  // ascending
+  bool undirected;
+  std::string where;
+
+  /// The place of a pair in `edges`, or -1.
+  std::int64_t place(const Pair& pair) const {
     const Pair wanted = undirected ? smaller_first(pair) : pair;
     const auto found = std::lower_bound(edges.begin(), edges.end(), wanted);
-    check(found != edges.end() && *found == wanted, "split: the ", name, " edge (", pair.first, ", ",
-          pair.second, ") is no edge of the graph");
-    at.push_back(found - edges.begin());
+    return found != edges.end() && *found == wanted ? found - edges.begin() : -1;
   }
-  return at;
-}
+  /// Sets `part` of the edges that `pairs` names.
+  void take(const NodePairs& pairs, int number, const char* name, std::vector<int>& part) const {
+    for (const Pair& pair : pairs_of(pairs)) {
+      const std::int64_t at = place(pair);
+      check(at >= 0, where, ": the ", name, " edge (", pair.first, ", ", pair.second,
+            ") is no edge of the graph");
+      check(part[at] == 0 || part[at] == number, where, ": the edge (", edges[at].first, ", ",
+            edges[at].second, ") is in validation and test");
+      part[at] = number;
+    }
+  }
+  void check_negatives(const NodePairs& pairs, const char* name) const {
+    if (!pairs.src.defined()) return;
+    for (const Pair& pair : pairs_of(pairs))
+      check(place(pair) < 0, where, ": the ", name, " negative (", pair.first, ", ", pair.second,
+            ") is an edge of the graph");
+  }
+};
 
 /// Drops the edges of the graph that are not in `kept` (ascending), in both directions where undirected.
 void keep_edges(const Graph& graph, const std::vector<Pair>& kept, bool undirected, Dataset& dataset) {
@@ -110,25 +127,46 @@ EdgeSplit load_edge_split(const std::string& path, std::int64_t num_nodes) {
   return split;
 }
 
+std::vector<std::string> edge_split_violations(const std::string& path, const Dataset& dataset) {
+  const EdgeSplit file = load_edge_split(path, dataset.num_nodes);
+  if (!file.val.src.defined()) return {};
+  const Graph graph = to_graph(dataset, kCpu, {.drop_duplicates = true, .self_loops = SelfLoops::kDrop});
+  const bool undirected = count_one_way_edges(graph.adj) == 0;
+  const SplitGraph edges{unique_edges(graph.adj, undirected), undirected, path};
+  std::vector<int> part(edges.edges.size(), 0);
+  std::vector<std::string> findings;
+  const auto step = [&](auto&& run) {
+    try {
+      run();
+    } catch (const Error& error) {
+      findings.emplace_back(error.what());
+    }
+  };
+  step([&] { edges.take(file.val, 1, "validation", part); });
+  step([&] { edges.take(file.test, 2, "test", part); });
+  step([&] { edges.check_negatives(file.val_negative, "validation"); });
+  step([&] { edges.check_negatives(file.test_negative, "test"); });
+  return findings;
+}
+
 EdgeSplit take_edge_split(Dataset& dataset, const EdgeSplit& file, const EdgeSplitOptions& options) {
   const Graph graph =
       to_graph(dataset, kCpu,
                {.symmetrize = options.symmetrize, .drop_duplicates = true, .self_loops = SelfLoops::kDrop});
   EdgeSplit out;
   out.undirected = count_one_way_edges(graph.adj) == 0;
-  const std::vector<Pair> edges = unique_edges(graph.adj, out.undirected);
+  const SplitGraph whole{unique_edges(graph.adj, out.undirected), out.undirected, "split"};
+  const std::vector<Pair>& edges = whole.edges;
   const auto count = static_cast<std::int64_t>(edges.size());
   check(count >= 3, "split: link prediction needs at least 3 edges, got ", count);
 
   std::vector<int> part(edges.size(), 0);
   const bool from_file = options.parts.empty() && file.val.src.defined();
   if (from_file) {
-    for (const std::int64_t e : find(edges, file.val, out.undirected, "validation")) part[e] = 1;
-    for (const std::int64_t e : find(edges, file.test, out.undirected, "test")) {
-      check(part[e] != 1, "split: the edge (", edges[e].first, ", ", edges[e].second,
-            ") is in validation and test");
-      part[e] = 2;
-    }
+    whole.take(file.val, 1, "validation", part);
+    whole.take(file.test, 2, "test", part);
+    whole.check_negatives(file.val_negative, "validation");
+    whole.check_negatives(file.test_negative, "test");
   } else {
     const Split split = random_split(Tensor::zeros({count}, DType::kI64),
                                      options.parts.empty() ? "85/5/10" : options.parts, options.seed);

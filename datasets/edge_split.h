@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "datasets/dataset.h"
 #include "ops/negative_edges.h"
@@ -30,6 +31,11 @@ struct EdgeSplitOptions {
 /// num_nodes), and a file that has only one of the first two.
 EdgeSplit load_edge_split(const std::string& path, std::int64_t num_nodes);
 
+/// Violations of the split of a file, one line each, for validate_dataset(): a positive that is no edge of
+/// the graph, an edge in both parts, and a negative that is an edge; of each part the first. Throws Error as
+/// load_edge_split().
+std::vector<std::string> edge_split_violations(const std::string& path, const Dataset& dataset);
+
 /// Takes the validation and test edges out of the graph, in both directions where it is undirected: message
 /// passing over `dataset` then uses training edges only. Self loops and duplicate edges are dropped; edges
 /// become an edge list sorted by (destination, source), with their weights.
@@ -37,7 +43,7 @@ EdgeSplit load_edge_split(const std::string& path, std::int64_t num_nodes);
 ///   returns  as many negatives as positives in each part without negatives of the file: negative_edges() of
 ///            the whole graph
 /// A function of the edges, the options and the file on every machine. Throws Error for fewer than three
-/// edges, a part without an edge, and edges of the file's split that the graph does not have.
+/// edges, a part without an edge, and the violations of edge_split_violations().
 EdgeSplit take_edge_split(Dataset& dataset, const EdgeSplit& file, const EdgeSplitOptions& options);
 
 }  // namespace rodeo

@@ -108,6 +108,35 @@ TEST(DatasetsEdgeSplit, SplitOfTheFile) {
   EXPECT_EQ(validate_dataset(path), std::vector{where + "/val_edges[1, 0] is 9, outside [0, 4)"});
   write({1, 0}, {});
   EXPECT_ERROR(take(), where + "has only one of /val_edges and /test_edges: a split of the edges needs both");
+
+  write({1, 0}, {2, 1}, {0, 3, 2, 0});
+  EXPECT_ERROR(take(), "split: the test negative (3, 0) is an edge of the graph");
+}
+
+TEST(DatasetsEdgeSplit, ValidateReportsWhatContradictsTheGraph) {
+  const test::TempDir dir;
+  const std::string path = dir / "g.h5", where = path + ": ";
+  using Ids = std::vector<std::int64_t>;
+  const auto findings = [&](const Ids& val, const Ids& test, const Ids& val_negative,
+                            const Ids& test_negative) {
+    Hdf5Writer file(path);
+    const auto write = [&](const char* name, const Ids& ids) {
+      file.write(name, Tensor::from(ids, {2, static_cast<std::int64_t>(ids.size()) / 2}));
+    };
+    write("edge_index", {0, 1, 1, 2, 2, 3, 3, 0, 1, 0, 2, 1, 3, 2, 0, 3});  // a ring of 4, both ways
+    write("val_edges", val), write("test_edges", test);
+    write("val_negative_edges", val_negative), write("test_negative_edges", test_negative);
+    file.commit();
+    return validate_dataset(path);
+  };
+  EXPECT_EQ(findings({0, 1}, {3, 2}, {0, 2}, {1, 3}), (std::vector<std::string>{}));
+  EXPECT_EQ(findings({0, 2}, {1, 3}, {1, 0}, {2, 3}),
+            (std::vector{where + "the validation edge (0, 2) is no edge of the graph",
+                         where + "the test edge (1, 3) is no edge of the graph",
+                         where + "the validation negative (1, 0) is an edge of the graph",
+                         where + "the test negative (2, 3) is an edge of the graph"}));
+  EXPECT_EQ(findings({0, 1}, {1, 0}, {0, 2}, {1, 3}),
+            (std::vector{where + "the edge (0, 1) is in validation and test"}));
 }
 
 TEST(DatasetsEdgeSplit, Errors) {
