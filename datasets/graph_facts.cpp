@@ -36,9 +36,10 @@ void add_degrees(const Adjacency& adj, GraphFacts& facts) {
 }
 
 void add_labels(const Dataset& dataset, const Adjacency& adj, GraphFacts& facts) {
+  const Tensor& labels = dataset.y.defined() ? dataset.y : dataset.graph_label;
   if (dataset.regression()) {
-    const auto* y = dataset.y.data<float>();
-    facts.missing = std::count_if(y, y + dataset.y.numel(), [](float value) { return std::isnan(value); });
+    const auto* y = labels.data<float>();
+    facts.missing = std::count_if(y, y + labels.numel(), [](float value) { return std::isnan(value); });
     return;
   }
   facts.class_sizes.assign(static_cast<std::size_t>(dataset.num_classes), 0);
@@ -50,13 +51,14 @@ void add_labels(const Dataset& dataset, const Adjacency& adj, GraphFacts& facts)
     }
     return;
   }
-  const auto* y = dataset.y.data<std::int64_t>();
-  for (std::int64_t i = 0; i < dataset.num_nodes; ++i) {
+  const auto* y = labels.data<std::int64_t>();
+  for (std::int64_t i = 0; i < labels.numel(); ++i) {
     if (y[i] < 0)
       ++facts.unlabelled;
     else
       ++facts.class_sizes[y[i]];
   }
+  if (!dataset.y.defined()) return;  // labels of graphs
   const auto* ptr = adj.csr().row_ptr.data<std::int64_t>();
   const auto* col = adj.csr().col.data<std::int32_t>();
   std::int64_t labelled = 0, alike = 0;
@@ -101,7 +103,7 @@ GraphFacts graph_facts(const Dataset& dataset) {
   facts.edges = dataset.num_edges();
   const Graph graph = to_graph(dataset, kCpu);
   add_degrees(graph.adj, facts);
-  if (dataset.y.defined()) add_labels(dataset, graph.adj, facts);
+  if (dataset.y.defined() || dataset.graph_label.defined()) add_labels(dataset, graph.adj, facts);
   facts.symmetric = transpose_pattern(graph.adj) == graph.adj;
   const double places = static_cast<double>(dataset.num_nodes) * static_cast<double>(dataset.num_features);
   if (dataset.x_sparse.defined() && places > 0) {

@@ -20,7 +20,7 @@ struct GraphFacts {
   std::int64_t median_degree = 0;
   std::vector<std::int64_t> histogram;  // in-degrees: [0] is degree 0, [i] is [2^(i - 1), 2^i)
 
-  std::vector<std::int64_t> class_sizes;  // [classes]: nodes with this label
+  std::vector<std::int64_t> class_sizes;  // [classes]: nodes, or graphs of a set, with this label
   std::int64_t unlabelled = 0;
   std::int64_t missing = 0;         // of several labels or targets per node
   std::optional<double> homophily;  // edge homophily: fraction of edges that join equal labels

@@ -23,6 +23,8 @@ class Hdf5Array {
   /// 16-bit integers with an attribute dtype = "bfloat16" are the bits of bf16.
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
+  /// Whether it is stored as bool, which dtype() calls u8.
+  bool is_bool() const { return is_bool_; }
   /// "cora.h5: /x", the prefix of its error texts.
   const std::string& where() const { return where_; }
 
@@ -62,6 +64,7 @@ class Hdf5Array {
   std::string where_;
   DType dtype_;
   Shape shape_;
+  bool is_bool_ = false;
   bool bits_ = false;         // bf16 stored as 16-bit integers
   bool native_ = false;       // the file has the byte layout of memory
   std::int64_t offset_ = -1;  // of a contiguous array in the file; -1: not contiguous, or converted

@@ -44,17 +44,30 @@ void print_degrees(const GraphFacts& facts) {
   }
 }
 
+void print_graphs(const Dataset& dataset) {
+  const auto begin = dataset.graph_ptr.to_vector<std::int64_t>();
+  std::vector<std::int64_t> sizes;
+  for (std::size_t g = 1; g < begin.size(); ++g) sizes.push_back(begin[g] - begin[g - 1]);
+  std::sort(sizes.begin(), sizes.end());
+  row("graphs", "{}{}", sizes.size(),
+      sizes.empty() ? ""
+                    : fmt::format(" of {} to {} nodes, median {}", sizes.front(), sizes.back(),
+                                  sizes[sizes.size() / 2]));
+}
+
 void print_labels(const Dataset& dataset, const GraphFacts& facts) {
   constexpr std::size_t kShown = 50;
   if (dataset.regression()) {
     row("targets", "{} of regression, {} values missing", dataset.num_classes, facts.missing);
     return;
   }
-  row("labels", "{} classes{}, {} unlabelled nodes", dataset.num_classes,
-      dataset.multi_label() ? fmt::format(", multi-label, {} missing", facts.missing) : "", facts.unlabelled);
+  const bool of_graphs = dataset.graph_label.defined();
+  row("labels", "{} classes{}{}", dataset.num_classes,
+      dataset.multi_label() ? fmt::format(", multi-label, {} missing", facts.missing) : "",
+      of_graphs ? " of graphs" : fmt::format(", {} unlabelled nodes", facts.unlabelled));
   for (std::size_t i = 0; i < std::min(facts.class_sizes.size(), kShown); ++i)
     print_line("  {:>21} {:>11}{}{}", fmt::format("class {}", i), facts.class_sizes[i],
-               share(facts.class_sizes[i], facts.nodes),
+               share(facts.class_sizes[i], of_graphs ? dataset.num_graphs() : facts.nodes),
                dataset.class_names.empty() ? "" : "  " + dataset.class_names[i]);
   if (facts.class_sizes.size() > kShown) fmt::print("  {:>21}\n", "...");
   if (facts.homophily) row("homophily", "{:.4f} of the edges join equal labels", *facts.homophily);
@@ -78,6 +91,7 @@ int inspect_command(int argc, const char* const* argv) {
   const Dataset dataset = load_dataset(line.file(0), {.all_splits = true});
   const GraphFacts facts = graph_facts(dataset);
   row("name", "{}", dataset.name);
+  if (dataset.graph_ptr.defined()) print_graphs(dataset);
   row("nodes", "{}", facts.nodes);
   row("edges", "{}{}", facts.edges, dataset.edge_weight.defined() ? ", weighted" : "");
   row("symmetric", "{}", yes(facts.symmetric));
@@ -85,16 +99,22 @@ int inspect_command(int argc, const char* const* argv) {
   row("duplicates", "{}", facts.duplicates);
   row("isolated", "{}{}", facts.isolated, share(facts.isolated, facts.nodes));
   print_degrees(facts);
-  if (dataset.has_features())
-    row("features", "{}{}, {:.2f} % nonzero", dataset.num_features,
-        dataset.x_sparse.defined() ? ", sparse" : "", 100 * facts.density.value_or(0));
-  if (dataset.y.defined()) print_labels(dataset, facts);
+  row("features", "{}",
+      dataset.has_features()
+          ? fmt::format("{}{}, {:.2f} % nonzero", dataset.num_features,
+                        dataset.x_sparse.defined() ? ", sparse" : "", 100 * facts.density.value_or(0))
+          : "none");
+  if (dataset.edge_attr.defined()) row("edge features", "{}", dataset.edge_attr.dim(1));
+  if (dataset.y.defined() || dataset.graph_label.defined())
+    print_labels(dataset, facts);
+  else
+    row("labels", "none");
   for (std::size_t i = 0; i < dataset.splits.size(); ++i) {
     const auto& [train, val, test] = dataset.splits[i];
     row(dataset.splits.size() == 1 ? "split" : fmt::format("split {}", i), "{} train, {} val, {} test",
         train.numel(), val.numel(), test.numel());
   }
-  if (dataset.has_features() && dataset.num_classes > 0) print_memory(dataset, facts);
+  if (dataset.has_features() && dataset.y.defined()) print_memory(dataset, facts);
   return 0;
 }
 

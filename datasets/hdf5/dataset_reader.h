@@ -19,6 +19,8 @@ namespace rodeo {
 constexpr std::int64_t kSchemaVersion = 1;
 constexpr std::int64_t kMaxNodes = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kMaxSplits = 1000;
+/// More classes need as many labels, so that a small file does not cause a model of gigabytes.
+constexpr std::int64_t kMaxClasses = std::int64_t{1} << 16;
 constexpr std::int64_t kBlock = std::int64_t{1} << 20;  // elements per read
 
 /// Reads one file into one Dataset in several steps. A step throws Error for invalid data. With `findings`,
@@ -44,7 +46,8 @@ class DatasetReader {
     }
   }
 
-  Hdf5Array open(const char* name, bool floating, int rank, std::string_view rule) const;
+  /// Opens an array of integers, not of bools.
+  Hdf5Array open_integers(const char* name, int rank, std::string_view rule) const;
   /// Opens an array of integers, bools or floats, which are all read as f32.
   Hdf5Array open_numbers(const char* name, int rank, std::string_view rule) const;
   Hdf5Array open_mask(const char* name) const;
@@ -65,6 +68,7 @@ class DatasetReader {
   void read_sparse_features();
   void read_labels();
   void read_label_matrix();
+  std::int64_t count_classes(const Hdf5Array& array, const Tensor& labels) const;
   Tensor read_targets(const Hdf5Array& array);
   void read_masks();
   void read_node_ids();

@@ -44,7 +44,8 @@ inline Hdf5Id own(hid_t id, herr_t (*close)(hid_t)) {
           }};
 }
 
-/// The cause of the last failed call, such as " (filter returned failure)", or an empty string.
+/// The cause of the last failed call, such as " (filter returned failure)", or an empty string. Formats of
+/// newer libraries fail as damaged version numbers do.
 inline std::string reason() {
   std::string text;
   const auto innermost = [](unsigned, const H5E_error2_t* error, void* out) -> herr_t {
@@ -52,7 +53,13 @@ inline std::string reason() {
     return 1;  // stop
   };
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, &text);
-  return text.empty() ? text : " (" + text.substr(0, text.find('\n')) + ")";
+  if (text.empty()) return text;
+  const bool version = text.find("version") != std::string::npos;
+  return " (" + text.substr(0, text.find('\n')) + ")" +
+         (version
+              ? ": it is damaged, or a newer HDF5 library wrote it: write it for older ones, with h5py by "
+                "File(name, 'w', libver='v110')"
+              : "");
 }
 
 /// Throws Error with the concatenated parts and reason() if an HDF5 call returned a negative number.

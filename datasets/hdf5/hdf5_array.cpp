@@ -127,13 +127,20 @@ Hdf5Array::Hdf5Array(Hdf5Id id, std::shared_ptr<const int> file, std::string whe
   check_call(*type, where_, " cannot be read");
   shape_ = shape_in_file(*space, where_);
   const std::optional<DType> dtype = dtype_in_file(*type);
+  check(H5Tget_class(*type) != H5T_FLOAT || H5Tget_size(*type) <= sizeof(double), where_, " has floats of ",
+        8 * H5Tget_size(*type), " bits: write float64, float32 or float16");
   check(dtype.has_value(), where_, " must be numeric, got ", class_name(H5Tget_class(*type)), " ", shape_);
   hdf5::check_bits(*type, where_);
   dtype_ = *dtype;
   // NumPy has no bfloat16, so it is stored as integers with an attribute.
-  if (H5Tget_class(*type) == H5T_INTEGER && H5Tget_size(*type) == 2 &&
-      hdf5::text_attribute(*id_, "dtype", where_ + ": attribute dtype") == "bfloat16")
-    dtype_ = DType::kBF16, bits_ = true;
+  if (H5Tget_class(*type) == H5T_INTEGER && H5Tget_size(*type) == 2) {
+    const auto meant = hdf5::text_attribute(*id_, "dtype", where_ + ": attribute dtype");
+    check(!meant || *meant == "bfloat16" || meant->ends_with("int16"), where_,
+          ": attribute dtype of 16-bit integers must be bfloat16, got '", printable(meant.value_or("")),
+          "': HDF5 has a type for other floats");
+    if (meant == "bfloat16") dtype_ = DType::kBF16, bits_ = true;
+  }
+  is_bool_ = H5Tget_class(*type) == H5T_ENUM;
   native_ = !bits_ && H5Tequal(*type, *hdf5::memory_type(dtype_)) > 0;
   check_storage(*id_, *type, shape_, where_);
 

@@ -12,7 +12,8 @@ Hdf5Id open_attribute(std::int64_t object, const std::string& name, const std::s
   check_call(*attribute, where, " cannot be read");
   const Hdf5Id space = own(H5Aget_space(*attribute), H5Sclose);
   const hssize_t elements = H5Sget_simple_extent_npoints(*space);
-  check(elements == 1, where, " must be one value, got ", elements);
+  check(elements == 1, where, " must be one value, got ", elements,
+        name == "class_names" ? ": write one text with a line for each name" : "");
   return attribute;
 }
 

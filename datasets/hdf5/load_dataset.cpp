@@ -11,10 +11,10 @@ DatasetReader::DatasetReader(const Hdf5File& file, const LoadOptions& options,
                              std::vector<std::string>* findings)
     : file_(file), options_(options), findings_(findings) {}
 
-Hdf5Array DatasetReader::open(const char* name, bool floating, int rank, std::string_view rule) const {
+Hdf5Array DatasetReader::open_integers(const char* name, int rank, std::string_view rule) const {
   Hdf5Array array = file_.array(name);
-  check(is_float(array.dtype()) == floating && array.shape().rank() == rank, array.where(), " must be ", rule,
-        ", got ", array.dtype(), " ", array.shape());
+  check(!is_float(array.dtype()) && !array.is_bool() && array.shape().rank() == rank, array.where(),
+        " must be ", rule, ", got ", array.is_bool() ? "bool" : str(array.dtype()), " ", array.shape());
   return array;
 }
 
@@ -122,7 +122,7 @@ std::vector<std::string> validate_dataset(const std::string& path) {
   const LoadOptions options{.all_splits = true};
   try {
     const Dataset dataset = DatasetReader(file, options, &findings).read();
-    if (findings.empty()) load_edge_split(path, dataset.num_nodes);
+    if (findings.empty()) findings = edge_split_violations(path, dataset);
   } catch (const Error& error) {  // no later step can run
     findings.emplace_back(error.what());
   }

@@ -162,8 +162,8 @@ void DatasetReader::read_edges() {
   });
   if (csr)
     step([&] {
-      const Hdf5Array indptr = open("indptr", false, 1, "integer [nodes + 1]");
-      const Hdf5Array indices = open("indices", false, 1, "integer [edges]");
+      const Hdf5Array indptr = open_integers("indptr", 1, "integer [nodes + 1]");
+      const Hdf5Array indices = open_integers("indices", 1, "integer [edges]");
       check(indptr.shape()[0] >= 1, indptr.where(), " must have nodes + 1 entries, got none");
       set_num_nodes(indptr.shape()[0] - 1, indptr.where(), "/indptr");
       edges_ = indices.shape()[0];
@@ -171,7 +171,7 @@ void DatasetReader::read_edges() {
     });
   if (list)
     step([&] {
-      const Hdf5Array edges = open("edge_index", false, 2, "integer [2, edges]");
+      const Hdf5Array edges = open_integers("edge_index", 2, "integer [2, edges]");
       check(edges.shape()[0] == 2, edges.where(), " must be integer [2, edges], got ", edges.dtype(), " ",
             edges.shape());
       edges_ = edges.shape()[1];

@@ -26,12 +26,12 @@ void DatasetReader::check_feature_header() {
     });
   if (sparse_)
     step([&] {
-      const Hdf5Array indptr = open("x_indptr", false, 1, "integer [nodes + 1]");
+      const Hdf5Array indptr = open_integers("x_indptr", 1, "integer [nodes + 1]");
       check(indptr.shape()[0] >= 1, indptr.where(), " must have nodes + 1 entries, got none");
       set_num_nodes(indptr.shape()[0] - 1, indptr.where(), "/x_indptr");
       if (out_.num_features >= 0 || options_.features) return;
       std::int64_t largest = -1;  // the number of features is needed even if they are not loaded
-      largest = read_ids(open("x_indices", false, 1, "integer [entries]"), 0, std::nullopt).largest;
+      largest = read_ids(open_integers("x_indices", 1, "integer [entries]"), 0, std::nullopt).largest;
       out_.num_features = largest + 1;
     });
   if (!dense && !sparse_) out_.num_features = 0;
@@ -52,8 +52,8 @@ void DatasetReader::read_features() {
 }
 
 void DatasetReader::read_sparse_features() {
-  const Hdf5Array indptr = open("x_indptr", false, 1, "integer [nodes + 1]");
-  const Hdf5Array indices = open("x_indices", false, 1, "integer [entries]");
+  const Hdf5Array indptr = open_integers("x_indptr", 1, "integer [nodes + 1]");
+  const Hdf5Array indices = open_integers("x_indices", 1, "integer [entries]");
   const Hdf5Array data = open_numbers("x_data", 1, "numbers [entries]");
   check(data.shape()[0] == indices.shape()[0], data.where(), " must have a value for each of ",
         indices.shape()[0], " entries of /x_indices, got ", data.shape()[0]);

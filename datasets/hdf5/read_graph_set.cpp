@@ -45,7 +45,7 @@ void DatasetReader::read_graph_set() {
   const bool has_ptr = file_.has("graph_ptr"), has_labels = file_.has("graph_y");
   if (!has_ptr && !has_labels) return;
   check(has_ptr, file_.path(), ": has /graph_y without /graph_ptr, the nodes of each graph");
-  const Hdf5Array ptr = open("graph_ptr", false, 1, "integer [graphs + 1]");
+  const Hdf5Array ptr = open_integers("graph_ptr", 1, "integer [graphs + 1]");
   const std::int64_t count = ptr.shape()[0];
   check(count >= 1 && count <= kMaxNodes, ptr.where(), " must be integer [graphs + 1], got ", ptr.shape());
   const Tensor values = ptr.read(DType::kI64);
@@ -71,15 +71,10 @@ void DatasetReader::read_graph_set() {
     return;
   }
   const Tensor label = y.read(DType::kI64);
-  const std::optional<std::int64_t> claimed = file_.integer("num_classes");
-  std::int64_t largest = -1;
-  for (std::int64_t g = 0; g + 1 < count; ++g) {
-    const std::int64_t c = label.data<std::int64_t>()[g];
-    check(c >= 0 && (!claimed || c < *claimed) && c < kMaxNodes, y.where(), "[", g, "] is ", c,
-          ", outside [0, ", claimed ? str(*claimed) : "2^31 - 1", ")");
-    largest = std::max(largest, c);
-  }
-  out_.num_classes = claimed.value_or(largest + 1);
+  const auto* c = label.data<std::int64_t>();
+  const std::int64_t bad = find_first(count - 1, [=](std::int64_t g) { return c[g] < 0; });
+  if (bad < count - 1) fail(y.where(), "[", bad, "] is ", c[bad], ": labels of graphs must be at least 0");
+  out_.num_classes = count_classes(y, label);
   out_.graph_label = label;
 }
 

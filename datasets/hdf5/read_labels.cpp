@@ -47,17 +47,26 @@ void DatasetReader::check_mask_header() {
         " is outside [0, ", num_splits_, "), the splits of /train_mask");
 }
 
-void DatasetReader::read_labels() {
-  const Tensor y = y_->read(DType::kI64);
-  const std::int64_t n = y.numel();
-  const auto* label = y.data<std::int64_t>();
+/// The number of classes of i64 labels. Throws Error for labels outside, and for more than the labels allow.
+std::int64_t DatasetReader::count_classes(const Hdf5Array& array, const Tensor& labels) const {
+  const std::int64_t n = labels.numel();
+  const auto* label = labels.data<std::int64_t>();
   const std::int64_t largest = n == 0 ? -1 : *std::max_element(label, label + n);
   const std::optional<std::int64_t> claimed = file_.integer("num_classes");
   check(!claimed || (*claimed >= 1 && *claimed <= kMaxNodes), file_.path(),
         ": attribute num_classes must be in [1, 2^31 - 1], got ", claimed.value_or(0));
-  check(largest < claimed.value_or(kMaxNodes), y_->where(), "[", std::find(label, label + n, largest) - label,
-        "] is ", largest, ", outside [0, ", claimed.value_or(kMaxNodes), ")");
-  out_.num_classes = claimed.value_or(largest + 1);
+  const std::int64_t most = std::max(kMaxClasses, n);
+  check(claimed.value_or(0) <= most, file_.path(), ": attribute num_classes is ", claimed.value_or(0),
+        " for ", n, " labels, more than ", most);
+  check(largest < claimed.value_or(most), array.where(), "[", std::find(label, label + n, largest) - label,
+        "] is ", largest, ", outside [0, ", claimed.value_or(most), ")",
+        claimed ? "" : ": number the classes 0, 1, 2 and so on");
+  return claimed.value_or(largest + 1);
+}
+
+void DatasetReader::read_labels() {
+  const Tensor y = y_->read(DType::kI64);
+  out_.num_classes = count_classes(*y_, y);
   out_.y = y;
 }
 
@@ -166,7 +175,7 @@ void DatasetReader::read_masks() {
 
 void DatasetReader::read_node_ids() {
   if (!file_.has("node_id")) return;
-  const Hdf5Array ids = open("node_id", false, 1, "integer [nodes]");
+  const Hdf5Array ids = open_integers("node_id", 1, "integer [nodes]");
   check(ids.shape()[0] == nodes_, ids.where(), " must have a value for each of ", nodes_, " nodes, got ",
         ids.shape()[0]);
   out_.node_id = ids.read(DType::kI64);

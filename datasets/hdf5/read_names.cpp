@@ -5,10 +5,12 @@
 namespace rodeo {
 namespace {
 
-/// The lines of a text. Throws Error unless there are `count` of them; nothing is allocated before.
+/// The lines of a text, of which the last may end with a line feed, too. Throws Error unless there are
+/// `count` of them; nothing is allocated before.
 std::vector<std::string> lines_of(std::string_view text, std::int64_t count, const std::string& where,
                                   std::string_view what) {
-  const std::int64_t lines = text.empty() ? 0 : 1 + std::count(text.begin(), text.end(), '\n');
+  std::int64_t lines = text.empty() ? 0 : 1 + std::count(text.begin(), text.end(), '\n');
+  lines -= lines == count + 1 && text.back() == '\n';
   check(lines == count || (lines == 0 && count == 1), where, " must have a line for each of ", count, " ",
         what, ", got ", lines);
   std::vector<std::string> names;
@@ -32,7 +34,7 @@ void DatasetReader::read_class_names() {
 
 void DatasetReader::read_node_names() {
   if (!file_.has("node_names")) return;
-  const Hdf5Array array = open("node_names", false, 1, "u8 [bytes], a text with a line for each node");
+  const Hdf5Array array = open_integers("node_names", 1, "u8 [bytes], a text with a line for each node");
   check(array.dtype() == DType::kU8, array.where(), " must be u8 [bytes], got ", array.dtype());
   if (nodes_ < 0) return;  // another finding says why
   const Tensor bytes = array.read(DType::kU8);

@@ -4,11 +4,10 @@
 #include <hdf5.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <functional>
-#include <iterator>
 
 #include "datasets/hdf5_writer.h"
+#include "tests/datasets/raw_hdf5.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
 #include "tests/support/temp_dir.h"
@@ -16,39 +15,13 @@
 namespace rodeo {
 namespace {
 
+using test::bytes_of;
+using test::make_raw;
+using test::raw_array;
 using test::same_bits;
 using test::TempDir;
+using test::write_bytes;
 using Storage = Hdf5Writer::Storage;
-
-// A file written through the HDF5 API, for objects that Hdf5Writer cannot write.
-void make_raw(const std::string& path, const std::function<void(hid_t)>& fill) {
-  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-  ASSERT_GE(file, 0);
-  fill(file);
-  H5Fclose(file);
-}
-
-void raw_array(hid_t file, const char* name, hid_t type, std::vector<hsize_t> shape, const void* values,
-               hid_t plan = H5P_DEFAULT, hid_t memory_type = -1) {
-  const hid_t space = H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
-  const hid_t array = H5Dcreate2(file, name, type, space, H5P_DEFAULT, plan, H5P_DEFAULT);
-  ASSERT_GE(array, 0);
-  if (values) {
-    ASSERT_GE(H5Dwrite(array, memory_type < 0 ? type : memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values),
-              0);
-  }
-  H5Dclose(array);
-  H5Sclose(space);
-}
-
-std::string bytes_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-void write_bytes(const std::string& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
 
 Tensor ramp(const Shape& shape, DType dtype) {
   std::vector<double> values(static_cast<std::size_t>(shape.numel()));
@@ -203,6 +176,8 @@ TEST(DatasetsHdf5File, WhatIsNoArrayOfNumbersIsNamed) {
     const hid_t ragged = H5Tvlen_create(H5T_NATIVE_INT);
     raw_array(file, "ragged", ragged, {1, 2}, nullptr);
     H5Tclose(ragged);
+    const long double wide[] = {1, 2};
+    raw_array(file, "wide", H5T_NATIVE_LDOUBLE, {2}, wide);
     raw_array(file, "deep", H5T_NATIVE_INT, {1, 1, 1, 2, 2}, values);
     const hid_t null = H5Screate(H5S_NULL);
     H5Dclose(H5Dcreate2(file, "null", H5T_NATIVE_INT, null, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
@@ -244,6 +219,7 @@ TEST(DatasetsHdf5File, WhatIsNoArrayOfNumbersIsNamed) {
       {"string", " must be numeric, got string [4]"},
       {"compound", " must be numeric, got compound [2]"},
       {"ragged", " must be numeric, got variable-length [1, 2]"},
+      {"wide", " has floats of 128 bits: write float64, float32 or float16"},
       {"deep", " must have at most 4 dimensions, got 5"},
       {"null", " has no shape"},
       {"dangling", " must be an array of this file, got a dangling link or a link to another file"},

@@ -122,6 +122,7 @@ TEST(DatasetsLoad, FeaturesMayStayInTheFile) {
 TEST(DatasetsLoad, ClassesAreCountedWhereTheFileDoesNotSay) {
   EXPECT_EQ(load(Parts(std::nullopt)).num_classes, 3);
   EXPECT_EQ(load(Parts(9)).num_classes, 9);
+  EXPECT_EQ(load(Parts(65536)).num_classes, 65536);
 }
 
 struct BadFile {
@@ -233,6 +234,10 @@ TEST_P(DatasetsLoadTo, EveryContradictionIsNamed) {
        }},
       {": /y implies 5 nodes, /x implies 6", [](Parts& p) { p.y = p.y.slice(0, 5); }},
       {": /y is missing: training needs labels [nodes]", [](Parts& p) { p.y = {}; }},
+      {": attribute num_classes is 2147483647 for 6 labels, more than 65536",
+       [](Parts& p) { p.num_classes = 2147483647; }},
+      {": /y[1] is 2147483646, outside [0, 65536): number the classes 0, 1, 2 and so on",
+       [](Parts& p) { p.num_classes.reset(), p.y.data<std::int64_t>()[1] = 2147483646; }},
       {": /y[2] is 3, outside [0, 3)", [](Parts& p) { p.y.data<std::int64_t>()[2] = 3; }},
       {": /y[3] is -1, outside [0, 3), and /test_mask has node 3",
        [](Parts& p) { p.y.data<std::int64_t>()[3] = -1; }},

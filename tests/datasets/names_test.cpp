@@ -93,6 +93,9 @@ TEST(DatasetsNames, OfAnotherNumberAreRefused) {
   EXPECT_EQ(validate_dataset(dir / "a.h5"),
             (Names{dir / "a.h5: attribute class_names must have a line for each of 3 classes, got 2",
                    dir / "a.h5: /node_names must have a line for each of 6 nodes, got 2"}));
+  write("a\nb\nc\n", flags({'a', '\n', 'b', '\n', '\n', '\n', 'e', '\n', 'f', '\n'}));
+  EXPECT_EQ(validate_dataset(dir / "a.h5"), Names{});  // a line feed after the last name is no name
+  EXPECT_EQ(load_dataset(dir / "a.h5").node_names, (Names{"a", "b", "", "", "e", "f"}));
   write("a\nb\nc", ids({'a'}));
   EXPECT_ERROR(load_dataset(dir / "a.h5"), dir / "a.h5: /node_names must be u8 [bytes], got i64");
 }
