@@ -39,35 +39,39 @@ Dataset read_ogb_csv(const std::string& folder, bool undirected);
 /// A folder in the text format of the TU collection of graph data sets (Morris et al., "TUDataset", 2020),
 /// its files of one NAME: NAME_A.txt, NAME_graph_indicator.txt and NAME_graph_labels.txt, and where they
 /// exist NAME_node_labels.txt, NAME_node_attributes.txt, NAME_edge_labels.txt and NAME_edge_attributes.txt.
-/// Node labels become one-hot columns of x, before the attributes; those of edges columns of edge_attr.
+/// Each column of node labels becomes one-hot columns of x, before the attributes; those of edges columns of
+/// edge_attr.
 /// Labels of graphs become classes in ascending order; without them, the columns of
 /// NAME_graph_attributes.txt are numbers to predict. Throws Error for nodes that are not sorted by graph, and
 /// for an edge between two graphs.
 Dataset read_tudataset(const std::string& folder);
 
 struct CsvOptions {
-  std::string nodes;     // a file with a record for each node; empty: the nodes are those of the edges
-  std::string edges;     // a file with a record for each edge
-  std::string columns;   // "id=paper,label=topic": columns with other names than the usual ones; label may
-                         // have several
-  std::string features;  // names and prefixes of feature columns, "x*,year"; empty: all without another role
+  std::string nodes;       // a file with a record for each node; empty: the nodes are those of the edges
+  std::string edges;       // a file with a record for each edge
+  std::string columns{};   // "id=paper,label=topic": columns of other names; label may have several
+  std::string features{};  // names and prefixes of feature columns, "x*,year"; empty: all without a role
   bool undirected = false;
-  bool regression = false;  // labels are numbers to predict
+  bool regression = false;        // labels are numbers to predict
+  bool multi_label = false;       // several label columns stay apart even if each node has exactly one label
+  std::string missing = "error";  // features without a value: error, zero, or mean of the column
+  std::vector<std::string>* notes = nullptr;  // receives what was understood, a line each
 };
 
 /// CSV files with header lines (RFC 4180: quoted fields, CRLF; also separated by semicolons or tabs, with a
 /// byte order mark, or gzip). Ids are any text.
 ///   edges  columns source, target and optionally weight; other columns are not read
 ///   nodes  columns id and optionally label, a split (one column `split` of train, val, test, or columns
-///   train,
-///          val and test of 0 and 1), and numeric features
+///          train, val and test of 0 and 1), and features: numbers, or texts, which become one-hot columns
 /// Nodes are in the order of the file; without one, integer ids in ascending and other ids in first order.
 /// node_id or node_names keeps the ids. Labels that are the integers 0, 1, ..., C - 1 are classes; others
 /// become classes in ascending order with class_names. An empty label, and a negative one among integers, is
 /// unlabelled. Several label columns, "label=a,label=b", are several labels a node: 0, 1, and -1 or nothing
-/// where it is not known. With `regression`, labels are numbers, nothing or nan where one is missing. Both
+/// where it is not known; columns of which each node has exactly one are classes, unless `multi_label`.
+/// With `regression`, labels are numbers, nothing or nan where one is missing. Both
 /// keep the names of the columns as class_names. Throws Error for an unknown or repeated id, another number
-/// of fields than in the header, text where a number is needed, and unlabelled nodes in the split.
+/// of fields than in the header, text where a number is needed, a column with numbers and texts, labels or
+/// texts that nearly all differ, and unlabelled nodes in the split.
 Dataset read_csv(const CsvOptions& options);
 
 /// Features for a graph that has none, sparse, so that they take 8 to 16 bytes a node:
@@ -113,7 +117,7 @@ inline constexpr Importer kImporters[] = {
        return read_matrix_market_graph(source, o.undirected, o.weights);
      }},
     {"csv", "--edges FILE and --nodes FILE: tables with header lines; ids and labels may be text",
-     "undirected nodes edges columns feature-columns features regression",
+     "undirected nodes edges columns feature-columns features regression multi-label missing",
      [](const std::string&, const ImportOptions& o) { return read_csv(o.csv); }, false},
     {"tu", "SOURCE is a folder of the TU collection: NAME_A.txt, NAME_graph_indicator.txt and so on",
      "features", [](const std::string& source, const ImportOptions&) { return read_tudataset(source); }},

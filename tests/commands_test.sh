@@ -50,6 +50,10 @@ for order in degree rcm rabbit random; do
 done
 expect_success "$bin/rodeo_data" generate --preset cora --nodes 300 --edges 1200 --split 60/20/20 --node-order community "$dir/community.h5"
 expect_error "--node-order must be shuffled or community, got 'sorted'" "$bin/rodeo_data" generate --split 60/20/20 --node-order sorted "$dir/x.h5"
+expect_success "$bin/rodeo_data" generate --graphs 30 "$dir/set.h5"
+expect_success "$bin/rodeo_data" inspect "$dir/set.h5"
+grep -qE '^graphs  *30 of [0-9]+ to [0-9]+ nodes, median' "$dir/out" && grep -q '^labels  *3 classes of graphs$' "$dir/out" && grep -qE '^ *class 0 +10 \(33.33 %\)' "$dir/out" && ok ||
+  bad "inspect does not describe a set of graphs: $(cat "$dir/out")"
 expect_success "$bin/rodeo_data" subset --share 40 "$data" "$dir/part.h5"
 expect_success "$bin/rodeo_data" inspect "$dir/part.h5"
 grep -q '^nodes  *800$' "$dir/out" && ok || bad "subset --share 40 of 2000 nodes does not have 800"
@@ -95,6 +99,13 @@ expect_error "inspect takes FILE, got 0" "$bin/rodeo_data" inspect
 expect_error "unknown command 'look'" "$bin/rodeo_data" look
 expect_error "$dir/none.h5: no such file" "$bin/rodeo_data" validate "$dir/none.h5"
 [ ! -e "$dir/x.h5" ] && ok || bad "a command that failed left a file"
+printf 'id,kind,age\nann,a,1\nbob,b,\n' >"$dir/kinds.csv"
+printf 'source,target\nann,bob\n' >"$dir/edges.csv"
+expect_error "line 3: column 'age' has no value" "$bin/rodeo_data" import csv --nodes "$dir/kinds.csv" --edges "$dir/edges.csv" "$dir/x.h5"
+expect_success "$bin/rodeo_data" import csv --missing mean --nodes "$dir/kinds.csv" --edges "$dir/edges.csv" "$dir/kinds.h5"
+grep -qF "features: 1 column of numbers, 'kind' one-hot of 2 texts; 1 missing value is the mean of the column" "$dir/out" && ok || bad "import csv does not say what it understood: $(cat "$dir/out")"
+expect_success "$bin/rodeo_data" inspect "$dir/onehot.h5"
+grep -q '^labels  *none$' "$dir/out" && ok || bad "inspect of a file without labels: $(cat "$dir/out")"
 
 # Reading a file takes at most its size and 256 MiB of memory. Not under sanitizers, which need more.
 if command -v python3 >/dev/null && ! ldd "$bin/rodeo_data" | grep -q libasan; then

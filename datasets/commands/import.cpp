@@ -64,6 +64,11 @@ int import_command(int argc, const char* const* argv) {
       "of which training holds four copies",
       "degree|onehot");
   line.flag("regression", "csv: labels are numbers to predict, not classes; empty where one is missing");
+  line.flag("multi-label", "csv: several label columns stay apart even if each node has exactly one of them");
+  line.option("missing",
+              "csv: features without a value become the mean of the column or 0; they are counted (default: "
+              "error)",
+              "mean|zero|error");
   line.flag("no-weights", "mtx: ignore the values");
   line.option("name", "Name of the dataset in logs", "TEXT");
   if (!line.parse(argc, argv)) return 0;
@@ -74,15 +79,23 @@ int import_command(int argc, const char* const* argv) {
         importer.has_source ? "SOURCE FILE" : "--edges FILE, --nodes FILE and the FILE to write", ", got ",
         line.num_files() - 1, line.num_files() == 2 ? " argument" : " arguments", "; see import --help");
   for (const char* option : {"undirected", "relabel", "nodes", "no-weights", "edges", "columns",
-                             "feature-columns", "features", "regression"})
+                             "feature-columns", "features", "regression", "multi-label", "missing"})
     check(!line.has(option) || importer.accepts(option), "--", option, " belongs to ", formats_with(option));
+  std::vector<std::string> notes;
   ImportOptions options{.undirected = line.has("undirected"),
                         .relabel = line.has("relabel"),
                         .weights = !line.has("no-weights")};
   if (importer.accepts("edges")) {
     const auto text = [&](const char* option) { return line.has(option) ? line.text(option) : ""; };
-    options.csv = {text("nodes"),           text("edges"),      text("columns"),
-                   text("feature-columns"), options.undirected, line.has("regression")};
+    options.csv = {text("nodes"),
+                   text("edges"),
+                   text("columns"),
+                   text("feature-columns"),
+                   options.undirected,
+                   line.has("regression"),
+                   line.has("multi-label"),
+                   line.has("missing") ? line.text("missing") : "error",
+                   &notes};
   } else {
     line.read("nodes", options.nodes);
     check(!line.has("nodes") || options.nodes >= 0, "--nodes must be at least 0, got ", options.nodes);
@@ -94,6 +107,7 @@ int import_command(int argc, const char* const* argv) {
   if (line.has("name")) dataset.name = line.text("name");
   if (line.has("features")) make_features(dataset, line.text("features"));
   save_dataset(dataset, out);
+  for (const std::string& note : notes) print_line("{}", note);
   print_line("{}: {}, {} nodes, {} edges, {} features, {} {}", out, dataset.name, dataset.num_nodes,
              dataset.num_edges(), dataset.num_features, dataset.num_classes,
              dataset.regression() ? (dataset.num_classes == 1 ? "target" : "targets") : "classes");

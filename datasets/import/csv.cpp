@@ -51,7 +51,8 @@ Edges read_edges(const CsvOptions& options, const CsvRoles& roles, NodeIds& ids)
 Dataset read_csv(const CsvOptions& options) {
   check(!options.edges.empty(), "a CSV import needs --edges FILE with columns source and target");
   check(!options.nodes.empty() || options.features.empty(), "--feature-columns belongs to --nodes FILE");
-  check(!options.nodes.empty() || !options.regression, "--regression belongs to --nodes FILE");
+  check(!options.nodes.empty() || (!options.regression && !options.multi_label && options.missing == "error"),
+        "--regression, --multi-label and --missing belong to --nodes FILE");
   const CsvRoles roles = parse_roles(options.columns);
   for (const auto& [role, name] : roles)
     check(!options.nodes.empty() || role == "source" || role == "target" || role == "weight", "--columns ",

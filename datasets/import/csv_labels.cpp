@@ -31,9 +31,11 @@ std::string name_of(const CsvTable& table, int column) {
 
 }  // namespace
 
-CsvLabels::CsvLabels(const CsvTable& table, std::vector<int> columns, bool regression)
-    : columns_(std::move(columns)), regression_(regression) {
-  check(!regression || !columns_.empty(), table.path(),
+CsvLabels::CsvLabels(const CsvTable& table, std::vector<int> columns, const CsvOptions& options)
+    : columns_(std::move(columns)), regression_(options.regression), multi_label_(options.multi_label) {
+  check(!multi_label_ || columns_.size() > 1, table.path(),
+        ": --multi-label needs several columns of 0 and 1: name them by --columns label=NAME,label=NAME");
+  check(!regression_ || !columns_.empty(), table.path(),
         ": --regression needs a column with numbers to predict: name it by --columns label=NAME; its columns "
         "are ",
         table.list_columns());
@@ -66,25 +68,50 @@ void CsvLabels::add_numbers(const CsvTable& table, const std::vector<std::string
   }
 }
 
-void CsvLabels::finish(const CsvTable& table, Dataset& out) const {
-  if (columns_.empty()) return;
-  const std::string where = str(table.path(), ": column ", quote(name_of(table, columns_[0])));
-  if (!regression_ && columns_.size() == 1) return finish_classes(where, out);
+/// The column of each node whose label is 1, or -1 where all are missing. Empty unless every node has exactly
+/// one, or none known.
+std::vector<std::int64_t> CsvLabels::one_of_each() const {
+  std::vector<std::int64_t> chosen;
+  for (std::size_t at = 0; at < numbers_.size(); at += columns_.size()) {
+    const auto begin = numbers_.begin() + static_cast<std::ptrdiff_t>(at),
+               end = begin + static_cast<std::ptrdiff_t>(columns_.size());
+    const auto ones = std::count(begin, end, 1.0F), zeros = std::count(begin, end, 0.0F);
+    if (ones + zeros == 0)
+      chosen.push_back(-1);
+    else if (ones == 1 && zeros + 1 == end - begin)
+      chosen.push_back(std::find(begin, end, 1.0F) - begin);
+    else
+      return {};
+  }
+  return chosen;
+}
+
+std::string CsvLabels::finish(const CsvTable& table, Dataset& out) const {
+  if (columns_.empty()) return "labels: none";
+  if (!regression_ && columns_.size() == 1) return finish_classes(table, out);
   const auto count = static_cast<std::int64_t>(columns_.size());
-  check(!std::all_of(numbers_.begin(), numbers_.end(), [](float y) { return std::isnan(y); }), where, kEmpty);
+  check(!std::all_of(numbers_.begin(), numbers_.end(), [](float y) { return std::isnan(y); }), table.path(),
+        ": column ", quote(name_of(table, columns_[0])), kEmpty);
   out.num_classes = count;
   for (const int column : columns_) out.class_names.push_back(name_of(table, column));
   out.y = Tensor::from(numbers_, {static_cast<std::int64_t>(numbers_.size()) / count, count});
-  if (regression_) return;
+  if (regression_) return str("labels: numbers to predict, ", count, " a node");
+  if (const std::vector<std::int64_t> chosen = one_of_each(); !multi_label_ && !chosen.empty()) {
+    out.y = Tensor::from(chosen);
+    return str("labels: ", count, " classes, of ", count,
+               " columns of which each node has exactly one; to keep them apart give --multi-label");
+  }
   std::vector<std::uint8_t> labels;
   for (const float y : numbers_)
     labels.push_back(std::isnan(y) ? Dataset::kMissingLabel : static_cast<std::uint8_t>(y));
   out.y = Tensor::from(labels, out.y.shape());
+  return str("labels: ", count, " labels a node, each 0 or 1 (multi-label)");
 }
 
 /// Integers 0, 1, ..., C - 1 are classes; other texts become classes in ascending order and keep their names.
 /// A negative integer is no label if all labels are integers.
-void CsvLabels::finish_classes(const std::string& where, Dataset& out) const {
+std::string CsvLabels::finish_classes(const CsvTable& table, Dataset& out) const {
+  const std::string name = quote(name_of(table, columns_[0])), where = table.path() + ": column " + name;
   check(!codes_of_.empty(), where, kEmpty);
   std::vector<std::int64_t> class_of(codes_of_.size(), -1);
   std::map<std::int64_t, std::int64_t> integers;  // value, class
@@ -112,6 +139,16 @@ void CsvLabels::finish_classes(const std::string& where, Dataset& out) const {
       out.class_names.push_back(text);
     }
   }
+  const auto classes = static_cast<std::int64_t>(codes_of_.size());
+  const auto labelled = std::ssize(codes_) - std::count(codes_.begin(), codes_.end(), -1);
+  const bool fractions =
+      !all_integers && std::all_of(codes_of_.begin(), codes_of_.end(),
+                                   [](const auto& label) { return number_in(label.first).has_value(); });
+  check(
+      !nearly_all_differ(classes, fractions ? classes : labelled), where, " has ", classes, " different ",
+      fractions ? "numbers, some of them fractions," : "values", " for ", labelled,
+      " labelled nodes, which are no classes: give --regression if they are numbers to predict, or name the "
+      "label by --columns label=NAME");
   out.num_classes = 0;
   std::vector<std::int64_t> y = codes_;
   for (std::int64_t& code : y) {
@@ -119,6 +156,9 @@ void CsvLabels::finish_classes(const std::string& where, Dataset& out) const {
     out.num_classes = std::max(out.num_classes, code + 1);
   }
   out.y = Tensor::from(y);
+  return str(
+      "labels: ", name, ", ", out.num_classes, out.num_classes == 1 ? " class" : " classes",
+      all_integers || fractions ? " of numbers; to predict the numbers give --regression" : " of texts");
 }
 
 }  // namespace rodeo

@@ -4,13 +4,13 @@
 #include <array>
 
 #include "datasets/import/csv_columns.h"
+#include "datasets/import/csv_features.h"
 #include "datasets/import/csv_labels.h"
 
 namespace rodeo {
 namespace {
 
 constexpr const char* kParts[] = {"train", "val", "test"};
-constexpr const char* kFeatureHint = ": choose features by --feature-columns, or give it a role by --columns";
 constexpr const char* kSplitWords = "train, val, test or nothing";
 
 /// Which part of the split a record names: one column with a word, or a column of 0 and 1 for each part.
@@ -66,13 +66,12 @@ void read_csv_nodes(const std::string& path, const CsvRoles& roles, const CsvOpt
         ": rename one, or say which by --columns id=NAME");
   const SplitColumns split(table, roles);
   std::vector<int> taken = split.columns();
-  CsvLabels labels(table, label_columns(table, roles), options.regression);
+  CsvLabels labels(table, label_columns(table, roles), options);
   taken.push_back(id);
   taken.insert(taken.end(), labels.columns().begin(), labels.columns().end());
-  const std::vector<std::size_t> columns = feature_columns(table, options.features, taken);
+  CsvFeatures features(feature_columns(table, options.features, taken), options.missing);
 
   std::vector<std::string> fields;
-  std::vector<float> x;
   std::array<std::vector<std::int64_t>, 3> parts;
   while (table.next(fields)) {
     const std::string& name = fields[id];
@@ -84,20 +83,19 @@ void read_csv_nodes(const std::string& path, const CsvRoles& roles, const CsvOpt
                   ": each node needs an id of its own");
     labels.add(table, fields);
     if (const int part = split.part(table, fields); part >= 0) parts[part].push_back(node);
-    for (const std::size_t column : columns) x.push_back(table.number(column, fields[column], kFeatureHint));
+    features.add(table, fields);
   }
   out.num_nodes = ids.count();
   ids.name_nodes(out);
-  labels.finish(table, out);
+  const std::string label_note = labels.finish(table, out);
   if (out.y.defined() && out.y.rank() == 1)
     for (std::size_t part = 0; part < 3; ++part)
       for (const std::int64_t node : parts[part])
         check(out.y.data<std::int64_t>()[node] >= 0, path, ": line ", ids.line(node), ": the node is in ",
               kParts[part], " and has no label: label it, or take it out of the split");
   if (split.given()) out.split = {Tensor::from(parts[0]), Tensor::from(parts[1]), Tensor::from(parts[2])};
-  if (columns.empty()) return;
-  out.num_features = static_cast<std::int64_t>(columns.size());
-  out.x = Tensor::from(x, {out.num_nodes, out.num_features});
+  const std::string feature_note = features.finish(table, out);
+  if (options.notes) options.notes->insert(options.notes->end(), {label_note, feature_note});
 }
 
 }  // namespace rodeo

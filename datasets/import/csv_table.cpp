@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 namespace rodeo {
 namespace {
@@ -11,9 +12,7 @@ constexpr std::string_view kBlanks = " \t";
 constexpr std::size_t kLongest = std::size_t{64} << 20;  // bytes of a quoted field
 
 bool is_number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return !text.empty() && error == std::errc{} && end == text.data() + text.size();
+  return number_in(text).has_value();
 }
 
 bool is_blank(std::string_view line) {
@@ -37,6 +36,21 @@ char separator_of(std::string_view header) {
 }
 
 }  // namespace
+
+std::optional<double> number_in(std::string_view field) {
+  if (field == "true" || field == "True" || field == "TRUE") return 1;
+  if (field == "false" || field == "False" || field == "FALSE") return 0;
+  double value = 0;
+  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+  if (field.empty() || end != field.data() + field.size() || error == std::errc::invalid_argument)
+    return std::nullopt;
+  return error == std::errc::result_out_of_range ? std::numeric_limits<double>::infinity() : value;
+}
+
+bool nearly_all_differ(std::int64_t distinct, std::int64_t count) {
+  constexpr std::int64_t kFew = 16;
+  return distinct > kFew && 2 * distinct > count;
+}
 
 CsvTable::CsvTable(const std::string& path) : lines_(path) {
   std::string_view line;
@@ -122,15 +136,11 @@ bool CsvTable::next(std::vector<std::string>& fields) {
 }
 
 float CsvTable::number(std::size_t column, const std::string& field, std::string_view hint) const {
-  if (field == "true" || field == "True" || field == "TRUE") return 1;
-  if (field == "false" || field == "False" || field == "FALSE") return 0;
-  double value = 0;
-  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-  const bool read = !field.empty() && error == std::errc{} && end == field.data() + field.size();
-  if (!read || !std::isfinite(static_cast<float>(value)))
+  const std::optional<double> value = number_in(field);
+  if (!value || !std::isfinite(static_cast<float>(*value)))
     wrong("column ", quote(columns_[column]), " must be a finite number, got ",
           field.empty() ? "nothing" : quote(field), hint);
-  return static_cast<float>(value);
+  return static_cast<float>(*value);
 }
 
 }  // namespace rodeo

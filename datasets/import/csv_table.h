@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,12 @@
 #include "datasets/import/text_lines.h"
 
 namespace rodeo {
+
+/// A field that is a number: true and false are 1 and 0; one out of range is infinite.
+std::optional<double> number_in(std::string_view field);
+
+/// Whether so many of `count` values differ that they are no categories: names, prices, dates.
+bool nearly_all_differ(std::int64_t distinct, std::int64_t count);
 
 /// Fields are separated by commas, semicolons or tabs, whichever the header has most of. A field in double
 /// quotes may hold separators, line breaks and doubled quotes. Blanks around other fields are dropped. Line

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -74,17 +75,36 @@ std::int64_t number_classes(std::vector<std::int64_t>& labels) {
   return next;
 }
 
-/// The labels one-hot, then the attributes: [count, width]; undefined where neither file exists.
+/// The columns of a file of labels, each numbered from 0 on in ascending order.
+struct Labels {
+  std::vector<std::vector<std::int64_t>> columns;
+  std::vector<std::int64_t> classes;  // of each column
+};
+Labels read_labels(const std::string& path) {
+  TextLines lines(path);
+  Labels out;
+  for (Fields fields; lines.next(fields);) {
+    if (out.columns.empty()) out.columns.resize(fields.size());
+    if (fields.size() != out.columns.size())
+      lines.wrong("expected ", out.columns.size(), " labels as before, got ", fields.size());
+    for (std::size_t c = 0; c < fields.size(); ++c) out.columns[c].push_back(integer(lines, fields[c]));
+  }
+  for (auto& column : out.columns) out.classes.push_back(number_classes(column));
+  return out;
+}
+
+/// Each column of labels one-hot, then the attributes: [count, width]; undefined where neither file exists.
 Tensor read_features(const std::string& labels, const std::string& attributes, std::int64_t count,
                      const char* what) {
-  std::vector<std::int64_t> label;
+  Labels label;
   std::int64_t classes = 0;
   constexpr std::int64_t kMostClasses = 4096;
   if (std::filesystem::exists(labels)) {
-    label = read_integers(labels);
-    classes = number_classes(label);
-    check(static_cast<std::int64_t>(label.size()) == count, labels, ": has ", label.size(),
+    label = read_labels(labels);
+    const std::size_t rows = label.columns.empty() ? 0 : label.columns[0].size();
+    check(static_cast<std::int64_t>(rows) == count, labels, ": has ", rows,
           " lines, expected one for each of ", count, " ", what);
+    classes = std::accumulate(label.classes.begin(), label.classes.end(), std::int64_t{0});
     check(classes <= kMostClasses, labels, ": has ", classes, " labels, at most ", kMostClasses,
           " become columns");
   }
@@ -99,7 +119,9 @@ Tensor read_features(const std::string& labels, const std::string& attributes, s
   const Tensor out = Tensor::zeros({count, width});
   auto* to = out.data<float>();
   for (std::int64_t i = 0; i < count; ++i) {
-    if (classes > 0) to[i * width + label[static_cast<std::size_t>(i)]] = 1;
+    std::int64_t first = i * width;
+    for (std::size_t c = 0; c < label.columns.size(); first += label.classes[c++])
+      to[first + label.columns[c][static_cast<std::size_t>(i)]] = 1;
     std::copy_n(attribute.values.begin() + i * attribute.width, attribute.width, to + i * width + classes);
   }
   return out;

@@ -26,7 +26,7 @@ Ids wide(const Tensor& values) {
 /// Two files in a folder, read with options.
 struct Tables {
   TempDir dir;
-  CsvOptions options{dir / "nodes.csv", dir / "edges.csv", "", "", false, false};
+  CsvOptions options{dir / "nodes.csv", dir / "edges.csv"};
 
   explicit Tables(const std::string& nodes, const std::string& edges = "source,target\n") {
     if (nodes.empty()) options.nodes.clear();
@@ -186,11 +186,16 @@ TEST(DatasetsCsv, WrongTablesAreNamed) {
             "nodes.csv: line 3: the id 'x' is already that of line 2: each node needs an id of its own");
   EXPECT_EQ(nodes_error("id,a\n,1\n"), "nodes.csv: line 2: column 'id' must be an id, got nothing");
   const std::string hint = ": choose features by --feature-columns, or give it a role by --columns";
-  for (const std::string bad : {"inf", "nan", "1x", "0x1", "1e39", "1,0"})
-    EXPECT_EQ(nodes_error("id;a\nx;" + bad + "\n"),
-              "nodes.csv: line 2: column 'a' must be a finite number, got '" + bad + "'" + hint);
-  EXPECT_EQ(nodes_error("id,a\nx,\n"),
-            "nodes.csv: line 2: column 'a' must be a finite number, got nothing" + hint);
+  for (const std::string bad : {"inf", "1x", "0x1", "1e39", "1e999", "1,0"})
+    EXPECT_EQ(nodes_error("id;a\nw;1\nx;" + bad + "\n"),
+              "nodes.csv: line 3: column 'a' must be a finite number, got '" + bad + "'" + hint);
+  EXPECT_EQ(nodes_error("id,a\nx,red\ny,2\n"),
+            "nodes.csv: line 3: column 'a' has the number '2' among texts such as 'red'" + hint);
+  for (const std::string none : {"", "nan"})
+    EXPECT_EQ(nodes_error("id,a\nx," + none + "\n"),
+              "nodes.csv: line 2: column 'a' has no value: fill it, give --missing mean or --missing zero, "
+              "or choose "
+              "others by --feature-columns");
 
   EXPECT_EQ(
       edges_error("source\na\n"),
@@ -286,6 +291,79 @@ TEST(DatasetsCsv, NumbersToPredict) {
   Tables split("id,label,split\na,1.5,train\nb,,test\n");  // an unknown target is left out of the loss
   split.options.regression = true;
   EXPECT_EQ(split.read().split.test.numel(), 1);
+}
+
+TEST(DatasetsCsv, TextsAreOneHotAndMissingValuesAreFilled) {
+  Tables t("id,age,kind,tall\na,1,dog,true\nb,,cat,false\nc,4,,nan\nd,nan,dog,true\n");
+  Names notes;
+  t.options.notes = &notes;
+  t.options.missing = "mean";
+  const float third = 2.0F / 3;
+  EXPECT_EQ(t.read().x.to_vector<float>(),
+            (Floats{1, 0, 1, 1, 2.5F, 1, 0, 0, 4, 0, 0, third, 2.5F, 0, 1, 1}));  // age, cat, dog, tall
+  EXPECT_EQ(notes,
+            (Names{"labels: none",
+                   "features: 2 columns of numbers, 'kind' one-hot of 2 texts; 4 missing values are the "
+                   "mean of the column"}));
+  t.options.missing = "zero";
+  EXPECT_EQ(t.read().x.to_vector<float>(), (Floats{1, 0, 1, 1, 0, 1, 0, 0, 4, 0, 0, 0, 0, 0, 1, 1}));
+  t.options.missing = "median";
+  EXPECT_EQ(t.error(), "--missing must be error, zero or mean, got 'median'");
+  std::string nodes = "id,name\n";
+  for (int i = 0; i < 30; ++i) nodes += str(i, ",n", i, "\n");
+  EXPECT_EQ(
+      nodes_error(nodes),
+      "nodes.csv: column 'name' has 30 texts for 30 nodes, too many for a column each: choose features by "
+      "--feature-columns, or give it a role by --columns");
+}
+
+/// A table of 60 nodes whose label is a function of the row.
+template <class F>
+Tables labelled(F&& label) {
+  std::string nodes = "id,label\n";
+  for (int i = 0; i < 60; ++i) nodes += str(i, ",", label(i), "\n");
+  return Tables(nodes);
+}
+
+TEST(DatasetsCsv, LabelsThatAreNoClassesAreRefused) {
+  const std::string hint =
+      " labelled nodes, which are no classes: give --regression if they are numbers to predict, or name the "
+      "label by --columns label=NAME";
+  EXPECT_EQ(labelled([](int i) { return 1000 + 7 * i; }).error(),
+            "nodes.csv: column 'label' has 60 different values for 60" + hint);
+  EXPECT_EQ(labelled([](int i) { return str("person ", i % 40); }).error(),
+            "nodes.csv: column 'label' has 40 different values for 60" + hint);
+  EXPECT_EQ(labelled([](int i) { return i % 18 + 0.5; }).error(),
+            "nodes.csv: column 'label' has 18 different numbers, some of them fractions, for 60" + hint);
+  for (const auto& [classes, note] :
+       {std::pair{5, "labels: 'label', 5 classes of numbers; to predict the numbers give --regression"},
+        std::pair{30, "labels: 'label', 30 classes of numbers; to predict the numbers give --regression"}}) {
+    Tables t = labelled([&](int i) { return i % classes; });
+    Names notes;
+    t.options.notes = &notes;
+    EXPECT_EQ(t.read().num_classes, classes);
+    EXPECT_EQ(notes.at(0), note);
+  }
+}
+
+TEST(DatasetsCsv, ColumnsOfExactlyOneLabelAreClasses) {
+  Tables t("id,red,blue,x\na,1,0,1\nb,0,1,2\nc,,,3\n");
+  Names notes;
+  t.options.notes = &notes;
+  t.options.columns = "label=red,label=blue";
+  const Dataset d = t.read();
+  EXPECT_EQ(wide(d.y), (Ids{0, 1, -1}));
+  EXPECT_EQ(d.class_names, (Names{"red", "blue"}));
+  EXPECT_EQ(notes.at(0),
+            "labels: 2 classes, of 2 columns of which each node has exactly one; to keep them apart "
+            "give --multi-label");
+  t.options.multi_label = true;
+  EXPECT_TRUE(t.read().multi_label());
+  EXPECT_EQ(notes.at(2), "labels: 2 labels a node, each 0 or 1 (multi-label)");
+  t.options.columns = "label=red";
+  EXPECT_EQ(t.error(),
+            "nodes.csv: --multi-label needs several columns of 0 and 1: name them by --columns "
+            "label=NAME,label=NAME");
 }
 
 TEST(DatasetsCsv, SeveralLabelsOfANode) {

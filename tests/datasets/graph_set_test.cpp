@@ -64,7 +64,7 @@ TEST(DatasetsGraphSet, InvalidFiles) {
   EXPECT_EQ(error({0, 3, 2, 4}, {}), where + "/graph_ptr must not decrease, but [2] is 2 after 3");
   EXPECT_EQ(error({1, 4}, {}), where + "/graph_ptr must start at 0, got 1");
   EXPECT_EQ(error({0, 2, 4}, {0, 1, 1}), where + "/graph_y must have a label for each of 2 graphs, got 3");
-  EXPECT_EQ(error({0, 2, 4}, {0, -1}), where + "/graph_y[1] is -1, outside [0, 2^31 - 1)");
+  EXPECT_EQ(error({0, 2, 4}, {0, -1}), where + "/graph_y[1] is -1: labels of graphs must be at least 0");
   EXPECT_EQ(error({}, {0}), where + "has /graph_y without /graph_ptr, the nodes of each graph");
   EXPECT_EQ(error({}, {}, 3), where + "/edge_attr must have a row for each of 4 edges, got 3");
   EXPECT_EQ(error({}, {}, 4), where + "/edge_attr[0, 0] is nan: must be finite");
@@ -110,6 +110,15 @@ TEST(DatasetsGraphSet, TuImporter) {
   put("T_graph_indicator.txt", "1\n2\n1\n2\n2\n");
   EXPECT_EQ(error(), str(dir / "T_graph_indicator.txt",
                          ": line 3: graph 1 after graph 2: nodes must be sorted by graph"));
+  put("T_graph_indicator.txt", "1\n1\n2\n2\n2\n");
+  put("T_A.txt", "1, 2\n");
+  put("T_edge_labels.txt", "0\n");
+  std::filesystem::remove(dir / "T_node_attributes.txt");
+  put("T_node_labels.txt", "0, 5\n2, 4\n0, 5\n1, 5\n0, 4\n");  // as Cuneiform has them
+  EXPECT_EQ(read_tudataset(dir / "").x.to_vector<float>(),
+            (std::vector<float>{1, 0, 0, 0, 1, 0, 0, 1, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0}));
+  put("T_node_labels.txt", "0, 5\n2\n");
+  EXPECT_EQ(error(), str(dir / "T_node_labels.txt", ": line 2: expected 2 labels as before, got 1"));
   put("U_A.txt", "");
   EXPECT_NE(error().find("expected one data set"), std::string::npos);
 }
