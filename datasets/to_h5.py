@@ -9,8 +9,9 @@ SOURCE is one of
   dgl:RedditDataset                   a dataset class of dgl.data
   ogb:ogbn-arxiv                      a node property dataset of OGB
   data.pt                             torch.save of a torch_geometric Data, or of a dict of its tensors
-  graph.graphml                       GraphML: node attributes are features, label and split (also .graphml.gz)
+  graph.graphml graph.gml             GraphML, GML: node attributes are features, label and split (also .gz)
   amazon.npz                          an archive of the gnn-benchmark layout (adj_data, attr_data, labels)
+  cora.npz                            an archive of graphgallery (adj_matrix, node_attr, node_label)
   minesweeper.npz                     an archive of the heterophilous graphs (Platonov et al., ICLR 2023), with its ten splits
   reddit_data.npz,reddit_graph.npz    DGL's two archives of Reddit
   matrix.npz                          scipy.sparse.save_npz: edges go from row to column
@@ -59,17 +60,18 @@ def load(source, options):
         return from_dgl(named(module("dgl.data"), rest, options.root)[0], name)
     if colon and kind == "ogb":
         return from_ogb(module("ogb.nodeproppred").NodePropPredDataset(rest, root=options.root), name)
-    if source.endswith((".graphml", ".graphml.gz")):
-        return from_graphml(source, columns=parse_roles(options.columns), features=options.feature_columns)
-    if options.columns or options.feature_columns:
-        raise BadSource("--columns and --feature-columns belong to tables and GraphML")
+    if source.endswith((".graphml", ".graphml.gz", ".gml", ".gml.gz")):
+        return from_graphml(source, columns=parse_roles(options.columns), features=options.feature_columns,
+                            regression=options.regression, missing=options.missing)
+    if options.columns or options.feature_columns or options.missing != "error":
+        raise BadSource("--columns, --feature-columns and --missing belong to tables, GraphML and GML")
     if "," in source:
         return from_reddit(*source.split(",", 1))
     if source.endswith((".pt", ".pth")):
         return from_pt(source, trust=options.trust)
     if source.endswith(".npz"):
         return from_npz(source)
-    raise BadSource(f"unknown source '{source}': pyg:NAME, dgl:NAME, ogb:NAME, FILE.pt, FILE.graphml, FILE.npz, "
+    raise BadSource(f"unknown source '{source}': pyg:NAME, dgl:NAME, ogb:NAME, FILE.pt, FILE.graphml, FILE.gml, FILE.npz, "
                     "DATA.npz,GRAPH.npz, or --nodes FILE --edges FILE")
 
 
@@ -82,30 +84,39 @@ def main(arguments=None):
     parser.add_argument("--columns", metavar="ROLE=NAME,...", help="other names of columns: id=paper,label=topic")
     parser.add_argument("--feature-columns", metavar="LIST", help="names and prefixes (x*) of features (default: all "
                         "columns without another role)")
+    parser.add_argument("--missing", default="error", metavar="mean|zero|error", help="features without a value become the "
+                        "mean of the column or 0; they are counted (default: error)")
+    parser.add_argument("--sparse-features", metavar="FILE", help="features instead of columns: JSON {node: [feature, ...]} "
+                        "or {node: {feature: value}}, or a table of node, feature and optionally value")
     parser.add_argument("--undirected", action="store_true", help="add the reverse of every edge")
     parser.add_argument("--drop-self-loops", action="store_true", help="drop the edges from a node to itself")
     parser.add_argument("--regression", action="store_true", help="labels are numbers to predict, even if all are whole")
+    parser.add_argument("--multi-label", action="store_true", help="a matrix of labels stays several labels even if each "
+                        "node has exactly one of them")
     parser.add_argument("--root", default="data", help="download folder of the packages (default: data)")
     parser.add_argument("--trust", action="store_true", help="load .pt files whose classes can execute code")
     options = parser.parse_args(arguments)
     tables = options.edges or options.nodes
     if len(options.files) != (1 if tables else 2) or (options.nodes and not options.edges):
         parser.error("expected SOURCE FILE.h5, or --edges FILE, optionally --nodes FILE, and FILE.h5")
+    if options.sparse_features and (not options.nodes or options.feature_columns):
+        parser.error("--sparse-features belongs to --nodes FILE, and replaces --feature-columns")
     source, out = tables or options.files[0], options.files[-1]
     try:
         if tables:
             graph = from_tables(options.nodes, options.edges, parse_roles(options.columns), options.feature_columns,
-                                options.regression)
+                                regression=options.regression, missing=options.missing,
+                                sparse=options.sparse_features)
         else:
             graph = load(source, options)
-        write(out, undirected=options.undirected, drop_self_loops=options.drop_self_loops,
-              regression=options.regression, **graph)
+        understood = write(out, undirected=options.undirected, drop_self_loops=options.drop_self_loops,
+                           regression=options.regression, multi_label=options.multi_label, **graph)
         one_way = 0 if options.undirected else without_reverse(graph["src"], graph["dst"])
     except (BadSource, OSError, KeyError, ValueError) as error:
         text = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-        print(f"to_h5.py: {source}: {text}".replace("\n", " "), file=sys.stderr)
+        print(f"to_h5.py: {getattr(error, 'path', None) or source}: {text}".replace("\n", " "), file=sys.stderr)
         return 2
-    print(f"{out}: {graph['name']}, {graph['num_nodes']} nodes")
+    print(*understood, f"{out}: {graph['name']}, {graph['num_nodes']} nodes", sep="\n")
     if one_way:
         print(f"to_h5.py: {one_way} of {len(graph['src'])} edges have no reverse edge. Messages go from source to destination "
               "only; most benchmarks expect both directions: --undirected adds them", file=sys.stderr)

@@ -1,25 +1,99 @@
-"""NumPy archives: the gnn-benchmark layout, heterophilous graphs, scipy.sparse.save_npz, and DGL's two files of Reddit."""
+"""NumPy archives: the gnn-benchmark layout, graphgallery, heterophilous graphs, scipy.sparse.save_npz, DGL's Reddit."""
 
+import contextlib
 import os
+import pickle
 
 import numpy as np
 
-from .common import BadSource, edges_of
+from .common import BadSource, edges_of, reading
+
+
+@contextlib.contextmanager
+def opened(path):
+    with reading(path), open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:  # pickles can execute code
+        if not isinstance(file, np.lib.npyio.NpzFile):
+            raise BadSource("it is no .npz archive")
+        yield file
+
+
+class Matrix:
+    """Attributes of a pickled SciPy matrix."""
+
+
+class Unpickler(pickle.Unpickler):
+    """Reads arrays and SciPy matrices. Other classes could execute code."""
+
+    def find_class(self, module, name):
+        if module.startswith("scipy.sparse") and name[:3] in ("csr", "csc", "coo"):
+            return type(name, (Matrix,), {"layout": name[:3]})
+        known = {"_reconstruct": np.empty(0).__reduce__()[0], "scalar": np.float64(0).__reduce__()[0],
+                 "ndarray": np.ndarray, "dtype": np.dtype}
+        if module.split(".")[0] == "numpy" and name in known:
+            return known[name]
+        raise BadSource(f"it holds a pickled {module}.{name}, and loading it could execute code")
+
+
+def member(file, key):
+    """An array of an archive, or the SciPy matrix that is pickled there."""
+    with file.zip.open(f"{key}.npy") as stream:
+        version = np.lib.format.read_magic(stream)
+        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        if not header(stream)[2].hasobject:
+            return file[key]
+        value = Unpickler(stream).load()
+        return value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+
+
+def entries(layout, get):
+    """Row, column and value of the entries of a sparse matrix. `get`: an attribute, by name."""
+    if layout == "coo":
+        row, column = get("coords") if get("coords") is not None else (get("row"), get("col"))
+        return np.asarray(row), np.asarray(column), np.asarray(get("data"))
+    if layout not in ("csr", "csc"):
+        raise BadSource(f"sparse matrices of format {layout} are not supported: save them as csr, csc or coo")
+    row, column = edges_of(get("indptr"), get("indices"))
+    return *((column, row) if layout == "csc" else (row, column)), np.asarray(get("data"))
+
+
+def graph_of(name, shape, row, column, weight):
+    rows, columns = (int(n) for n in shape)
+    if rows != columns:
+        raise BadSource(f"a graph needs a square matrix, got {rows} x {columns}")
+    out = {"src": row, "dst": column, "num_nodes": rows, "name": name}
+    return out if (weight == 1).all() else out | {"edge_weight": weight}
 
 
 def from_benchmark_npz(file, name):
     """Reads the gnn-benchmark layout: adj as CSR, attr as CSR or dense."""
+    nodes = len(file["adj_indptr"]) - 1
     src, dst = edges_of(file["adj_indptr"], file["adj_indices"])
-    weight = np.asarray(file["adj_data"])
-    out = {"src": src, "dst": dst, "num_nodes": len(file["adj_indptr"]) - 1, "name": name, "y": file["labels"]}
-    if not (weight == 1).all():
-        out["edge_weight"] = weight
+    out = graph_of(name, (nodes, nodes), src, dst, np.asarray(file["adj_data"])) | {"y": file["labels"]}
     if "attr_matrix" in file:
         out["x"] = file["attr_matrix"]
     elif "attr_data" in file:
         out["x_csr"] = (file["attr_indptr"], file["attr_indices"], file["attr_data"])
         out["num_features"] = int(file["attr_shape"][1])
     return out
+
+
+def from_graphgallery_npz(file, name):
+    """Reads a data set of graphgallery: pickled SciPy matrices adj_matrix and node_attr (or dense), and node_label."""
+    def first(*keys):
+        return next((member(file, key) for key in keys if key in file), None)
+
+    adj, x, y = first("adj_matrix"), first("node_attr", "attr_matrix"), first("node_label", "label", "labels")
+    if not isinstance(adj, Matrix):
+        raise BadSource("adj_matrix is no SciPy matrix")
+    out = graph_of(name, adj._shape, *entries(adj.layout, vars(adj).get))
+    if isinstance(x, Matrix):
+        row, column, data = entries(x.layout, vars(x).get)
+        order = np.argsort(row, kind="stable")
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=x._shape[0]))])
+        out |= {"x_csr": (indptr, column[order], data[order]), "num_features": int(x._shape[1])}
+    elif x is not None:
+        out["x"] = x
+    return out if y is None else out | {"y": y}
 
 
 def from_heterophilous_npz(file, name):
@@ -34,42 +108,32 @@ def from_heterophilous_npz(file, name):
 def from_scipy_npz(file, name):
     """Reads a file of scipy.sparse.save_npz."""
     layout = bytes(file["format"].item()).decode() if file["format"].dtype.kind == "S" else str(file["format"])
-    if layout == "coo":
-        src, dst, weight = file["row"], file["col"], file["data"]
-    elif layout in ("csr", "csc"):
-        src, dst = edges_of(file["indptr"], file["indices"])
-        weight = file["data"]
-        if layout == "csc":
-            src, dst = dst, src
-    else:
-        raise BadSource(f"sparse matrices of format {layout} are not supported: save them as csr, csc or coo")
-    rows, columns = (int(n) for n in file["shape"])
-    if rows != columns:
-        raise BadSource(f"a graph needs a square matrix, got {rows} x {columns}")
-    out = {"src": src, "dst": dst, "num_nodes": rows, "name": name}
-    if not (np.asarray(weight) == 1).all():
-        out["edge_weight"] = weight
-    return out
+    return graph_of(name, file["shape"], *entries(layout, lambda key: file[key] if key in file else None))
 
 
 def from_reddit(data_path, graph_path, name="reddit"):
     """Reads reddit_data.npz and reddit_graph.npz of DGL."""
-    with np.load(graph_path) as graph_file:
+    with opened(graph_path) as graph_file:
         graph = from_scipy_npz(graph_file, name)
     graph.pop("edge_weight", None)  # edge ids, not weights
-    with np.load(data_path) as data:
+    with opened(data_path) as data:
         kinds = data["node_types"]
         graph.update(x=data["feature"], y=data["label"], masks=[kinds == kind for kind in (1, 2, 3)])
     return graph
 
 
+LAYOUTS = (  # arrays that a layout has, its reader
+    (("adj_indptr",), from_benchmark_npz),
+    (("adj_matrix",), from_graphgallery_npz),
+    (("edges", "train_masks"), from_heterophilous_npz),
+    (("format", "shape"), from_scipy_npz),
+)
+
+
 def from_npz(path, name=None):
-    name = name or os.path.splitext(os.path.basename(path))[0]
-    with np.load(path, allow_pickle=False) as file:  # a pickle can execute code
-        if "adj_indptr" in file:
-            return from_benchmark_npz(file, name)
-        if "edges" in file and "train_masks" in file:
-            return from_heterophilous_npz(file, name)
-        if "format" in file and "shape" in file:
-            return from_scipy_npz(file, name)
-        raise BadSource(f"{path}: none of the gnn-benchmark layout, of the heterophilous graphs and of scipy.sparse.save_npz: {sorted(file)}")
+    with opened(path) as file:
+        for keys, read in LAYOUTS:
+            if all(key in file for key in keys):
+                return read(file, name or os.path.splitext(os.path.basename(path))[0])
+        raise BadSource("none of the gnn-benchmark layout, of graphgallery, of the heterophilous graphs and of "
+                        f"scipy.sparse.save_npz: it has {', '.join(sorted(file)) or 'no array'}")

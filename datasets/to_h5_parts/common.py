@@ -1,5 +1,6 @@
 """What all sources share: errors, arrays, labels, optional packages."""
 
+import contextlib
 import importlib
 
 import numpy as np
@@ -8,7 +9,25 @@ MASKS = ("train_mask", "val_mask", "test_mask")
 
 
 class BadSource(Exception):
-    """The source is missing or invalid; one line."""
+    """The source is missing or invalid; one line. `path`: the file that is meant, where it is not the source."""
+
+    path = None
+
+
+@contextlib.contextmanager
+def reading(path):
+    """Errors within name the file. Libraries raise errors of many types for damaged files."""
+    try:
+        yield
+    except BadSource as error:
+        error.path = error.path or path
+        raise
+    except Exception as error:
+        known = {KeyError: f"it has no '{str(error.args[0]).split(' ', 1)[0] if error.args else ''}'", OSError: getattr(error, "strerror", None)}
+        text = next((text for kind, text in known.items() if isinstance(error, kind) and text), None)
+        bad = BadSource(text or f"it is damaged, or of another format: {type(error).__name__}: {error}")
+        bad.path = path
+        raise bad from error
 
 
 def module(name, pip=None):
@@ -54,6 +73,18 @@ def is_integer(value):
     return isinstance(value, (int, np.integer)) or (isinstance(value, (float, np.floating)) and value == int(value))
 
 
+def nearly_all_differ(distinct, count):
+    """Whether so many of `count` values differ that they are no categories: names, prices, dates."""
+    return distinct > 16 and 2 * distinct > count
+
+
+def check_classes(distinct, count, fractions=False):
+    if nearly_all_differ(distinct, distinct if fractions else count):
+        what = "numbers, some of them fractions," if fractions else "values"
+        raise BadSource(f"the labels have {distinct} different {what} for {count} labelled nodes, which are no classes: give "
+                        "--regression if they are numbers to predict, or name the label by --columns label=NAME")
+
+
 def classify(values):
     """Classes of labels of any kind: (y, names). Integers 0 .. C - 1 are classes as they are, without names.
     Others become classes in ascending order, with their texts as names. A missing label, and a negative one among
@@ -70,14 +101,18 @@ def classify(values):
     else:
         number_of = {value: str(value).replace("\n", " ") for value in known}
         names = sorted(set(number_of.values()))
+    numeric = all(isinstance(value, (int, float, np.integer, np.floating)) for value in known)
+    check_classes(len(names), sum(value is not None for value in values),
+                  numeric and not all(is_integer(value) for value in known))
     place = {name: i for i, name in enumerate(names)}
     y = np.array([-1 if value is None else place.get(number_of[value], -1) for value in values], np.int64)
     return y, None if names == list(range(len(names))) else [str(name) for name in names]
 
 
-def labels(y, regression=False):
-    """Numeric class labels (NaN: unlabelled), or a multi-label matrix of 0 and 1. With `regression`, and where numbers
-    are not whole, targets: float32 [nodes, targets], NaN where one is missing."""
+def labels(y, regression=False, multi_label=False):
+    """(y, what was understood) of numeric class labels (NaN: unlabelled), or of a matrix of 0 and 1 (NaN or -1: not known):
+    classes where each node has exactly one 1, else several labels, as with `multi_label`. With `regression`, and where
+    numbers are not whole, targets: float32 [nodes, targets], NaN where one is missing."""
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
@@ -85,14 +120,24 @@ def labels(y, regression=False):
     if regression or not np.array_equal(known, np.floor(known)):
         if not np.isfinite(known).all():
             raise BadSource("labels are infinite: targets must be finite, or NaN where they are missing")
-        return y.astype(np.float32).reshape(len(y), -1)
-    if y.dtype.kind == "f" and y.ndim == 1:
+        y = y.astype(np.float32).reshape(len(y), -1)
+        return y, f"numbers to predict, {y.shape[1]} a node"
+    if y.dtype.kind == "f":
         y = np.where(np.isnan(y), -1, y)
     if y.ndim == 2:
-        if not np.isin(y, (0, 1)).all():
-            raise BadSource("labels of several columns must be 0 or 1")
-        return y.astype(np.uint8)
-    return y.astype(np.int64)
+        if not np.isin(y, (-1, 0, 1)).all():
+            raise BadSource("labels of several columns must be 0 or 1, or -1 where one is not known")
+        if not multi_label and (y >= 0).all() and (y.sum(1) == 1).all():
+            return y.argmax(1), (f"{y.shape[1]} classes, of a matrix in which each row has exactly one 1; to keep them apart "
+                                 "give --multi-label")
+        return y.astype(np.int8 if (y < 0).any() else np.uint8), f"{y.shape[1]} labels a node, each 0 or 1 (multi-label)"
+    y = y.astype(np.int64)
+    classes = np.unique(y[y >= 0])
+    check_classes(len(classes), int((y >= 0).sum()))
+    if y.max(initial=0) >= max(2**16, len(y)):
+        raise BadSource(f"the largest label is {y.max()}: number the classes 0, 1, 2 and so on, or give --regression if they "
+                        "are numbers to predict")
+    return y, f"{len(classes)} classes; to predict the numbers give --regression"
 
 
 def name_nodes(ids):

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 
-from .common import MASKS, BadSource, array, mask, module, name_nodes
+from .common import MASKS, BadSource, array, mask, module, name_nodes, reading
 from .tables import node_arrays, role_of
 
 
@@ -63,7 +63,7 @@ def from_ogb(dataset, name="ogb"):
             "masks": [mask(array(split[part]), nodes) for part in ("train", "valid", "test")]}
 
 
-def from_networkx(graph, name="networkx", columns=None, features=None):
+def from_networkx(graph, name="networkx", columns=None, features=None, **options):
     """Reads a NetworkX graph. Node attributes are features, label and split as the columns of a table of nodes are
     (tables.from_frames); the edge attribute `weight` is the weight, 1 where an edge has none. An edge of an undirected
     graph is stored in both directions."""
@@ -86,13 +86,21 @@ def from_networkx(graph, name="networkx", columns=None, features=None):
             out["edge_weight"] = np.array(weight, np.float32)
         except (TypeError, ValueError) as error:
             raise BadSource(f"edge attribute '{key}' must be numbers: {error}") from error
-    return out | name_nodes(ids) | node_arrays(attributes, columns, features, "the nodes")
+    return out | name_nodes(ids) | node_arrays(attributes, columns, features, "the nodes", **options)
 
 
-def from_graphml(path, name=None, columns=None, features=None):
-    """Reads a GraphML file, also gzip."""
-    graph = module("networkx").read_graphml(path)
-    return from_networkx(graph, name or stem(path), columns, features)
+def from_graphml(path, name=None, columns=None, features=None, **options):
+    """Reads a GraphML file or a GML file, also gzip. In GML, `label` names a node where all differ."""
+    networkx = module("networkx")
+    with reading(path):
+        if ".gml" in path[-7:]:
+            try:
+                graph = networkx.read_gml(path)
+            except networkx.NetworkXError:  # some nodes have one label, or none
+                graph = networkx.read_gml(path, label="id")
+        else:
+            graph = networkx.read_graphml(path)
+    return from_networkx(graph, name or stem(path), columns, features, **options)
 
 
 def from_pt(path, name=None, trust=False):
@@ -128,7 +136,7 @@ def from_pt(path, name=None, trust=False):
 
 def stem(path):
     name = os.path.basename(path)
-    for ending in (".gz", ".graphml", ".xml", ".pt", ".pth"):
+    for ending in (".gz", ".graphml", ".gml", ".xml", ".pt", ".pth"):
         name = name.removesuffix(ending)
     return name
 

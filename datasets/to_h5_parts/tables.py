@@ -4,7 +4,8 @@ import os
 
 import numpy as np
 
-from .common import BadSource, classify, is_missing, module, name_nodes
+from .common import BadSource, classify, is_missing, module, name_nodes, nearly_all_differ, reading
+from .sparse import sparse_features
 
 USUAL = {  # role: usual names of its column, in lower case
     "id": ("id", "node", "node_id"),
@@ -13,8 +14,8 @@ USUAL = {  # role: usual names of its column, in lower case
     "train": ("train", "train_mask"),
     "val": ("val", "valid", "validation", "val_mask"),
     "test": ("test", "test_mask"),
-    "source": ("source", "src", "from"),
-    "target": ("target", "dst", "to"),
+    "source": ("source", "src", "from", "id1"),
+    "target": ("target", "dst", "to", "id2"),
     "weight": ("weight", "edge_weight"),
 }
 PARTS = ("train", "val", "test")
@@ -70,6 +71,52 @@ def numbers(values, where, column):
     return values.astype(np.float32)
 
 
+WORDS = {"": np.nan, "nan": np.nan, "NaN": np.nan} | {word: value for text, value in (("true", 1), ("false", 0))
+                                                      for word in (text, text.title(), text.upper())}
+
+
+def features_of(values, where, column, missing):
+    """A feature column as float32 [nodes, n], its number of missing values, and of texts the number of their columns.
+    Texts become one-hot columns, in ascending order. `missing`: error, zero or mean; a missing text is 0 in all columns."""
+    values = np.asarray(values)
+    if values.dtype.kind not in "OUf" or values.ndim > 1 or any(np.ndim(value) for value in values[:1]):
+        return numbers(values, where, column).reshape(len(values), -1), 0, 0
+    texts = values.dtype.kind != "f"
+    if texts:
+        values = np.array([WORDS.get(value, value) if isinstance(value, str) else value for value in values], object)
+    gaps = np.array([is_missing(value) for value in values], bool) if texts else np.isnan(values)
+    if gaps.any() and missing == "error":
+        raise BadSource(f"{where}: feature '{column}' has no value for node {gaps.argmax()}: fill it, give --missing mean or "
+                        "--missing zero, or choose others by --feature-columns")
+    known = [is_number(value) for value in values[~gaps]] if texts else ()
+    if known and not any(known):
+        texts = sorted({str(value) for value in values[~gaps]})
+        if nearly_all_differ(len(texts), len(values)) or len(texts) > 1000:
+            raise BadSource(f"{where}: feature '{column}' has {len(texts)} texts for {len(values)} nodes, too many for a "
+                            "column each: choose features by --feature-columns, or give it a role by --columns")
+        return np.array([[str(value) == text and not gap for text in texts] for value, gap in zip(values, gaps)],
+                        np.float32), int(gaps.sum()), len(texts)
+    if not all(known):
+        return numbers(values, where, column), 0, 0  # says what is wrong
+    out = np.where(gaps, 0, values).astype(np.float64)
+    out[gaps] = out[~gaps].mean() if missing == "mean" and not gaps.all() else 0
+    return out.astype(np.float32)[:, None], int(gaps.sum()), 0
+
+
+def all_features(columns, chosen, where, missing):
+    """x of the chosen columns, and what was understood."""
+    if missing not in ("error", "zero", "mean"):
+        raise BadSource(f"--missing must be error, zero or mean, got '{missing}'")
+    parts = [(name, *features_of(columns[name], where, name, missing)) for name in chosen]
+    filled, plain = sum(part[2] for part in parts), sum(part[3] == 0 for part in parts)
+    note = f"features: {plain} {'column' if plain == 1 else 'columns'} of numbers"
+    note += "".join(f", '{name}' one-hot of {n} {'text' if n == 1 else 'texts'}" for name, _, _, n in parts if n)
+    if filled:
+        note += f"; {filled} missing {'value is' if filled == 1 else 'values are'} "
+        note += "the mean of the column" if missing == "mean" else "0"
+    return {"x": np.column_stack([part[1] for part in parts]), "notes": [note]} if parts else {}
+
+
 def choose_features(names, wanted, taken, where):
     """The feature columns: all that have no other role, or those of the list of names and prefixes."""
     free = [name for name in names if name not in taken and name and not name.startswith("Unnamed: ")]
@@ -117,8 +164,8 @@ def targets(values, where, name):
         raise BadSource(f"{where}: column '{name}' must be numbers for --regression: {error}") from None
 
 
-def node_arrays(columns, given, features, where, regression=False):
-    """x, y, class_names and masks of {column: values}."""
+def node_arrays(columns, given, features, where, regression=False, missing="error"):
+    """x, y, class_names and masks of {column: values}; features=False: no x."""
     names = list(columns)
     roles = {role: role_of(role, names, given, where) for role in ("label", "split", *PARTS)}
     out = {}
@@ -126,9 +173,6 @@ def node_arrays(columns, given, features, where, regression=False):
         out["y"] = targets(columns[roles["label"]], where, roles["label"])
     elif roles["label"] is not None:
         y, class_names = classify(columns[roles["label"]])
-        if class_names and len(class_names) == len(y) > 2:
-            raise BadSource(f"{where}: each node has a '{roles['label']}' of its own, which is no class: name the label "
-                            "by --columns label=NAME, or say that it is a number to predict by --regression")
         out |= {"y": y} | ({"class_names": class_names} if class_names else {})
     masks = masks_of(columns, roles, where)
     if masks:
@@ -137,10 +181,8 @@ def node_arrays(columns, given, features, where, regression=False):
         if len(unlabelled):
             raise BadSource(f"{where}: node {unlabelled[0]} is in the split and has no label")
     taken = [given.get("id"), *roles.values()]
-    parts = [numbers(columns[name], where, name) for name in choose_features(names, features, taken, where)]
-    if parts:
-        out["x"] = np.column_stack(parts)
-    return out
+    return out if features is False else out | all_features(columns, choose_features(names, features, taken, where), where,
+                                                            missing)
 
 
 def ids_of(frame, column, where):
@@ -154,11 +196,12 @@ def ids_of(frame, column, where):
 
 
 def from_frames(nodes, edges, name="table", columns=None, features=None, where=("nodes", "edges"),
-                regression=False):
+                regression=False, missing="error", sparse=None):
     """Reads pandas frames: nodes (or None) with a column id, and optionally label, split (or train, val and test)
     and features; edges with source, target and optionally weight. `columns` maps roles to names of columns, `features`
     lists names and prefixes (x*) of feature columns; without it they are all that have no other role. `regression`: the
-    label is a number to predict, not a class."""
+    label is a number to predict, not a class. `missing`: as features_of. `sparse`: a file of sparse features, instead of
+    columns (sparse.triplets)."""
     columns = dict(columns or {})
     edge_names = [str(column) for column in edges.columns]
     edges = edges.set_axis(edge_names, axis=1)
@@ -181,12 +224,14 @@ def from_frames(nodes, edges, name="table", columns=None, features=None, where=(
             raise BadSource(f"{where[0]}: no column 'id'; there are {', '.join(names)}: rename one, or say which by "
                             "--columns id=NAME")
         ids = ids_of(nodes, key, where[0])
-        out |= node_arrays({name: nodes[name].to_numpy() for name in names}, columns, features, where[0],
-                           regression)
+        out |= node_arrays({name: nodes[name].to_numpy() for name in names}, columns,
+                           False if sparse else features, where[0], regression, missing)
     place = {}
     for row, text in enumerate(ids):
         if place.setdefault(text, row) != row:
             raise BadSource(f"{where[0]}: row {row + 1}: the id '{text}' is already that of row {place[text] + 1}")
+    if sparse:
+        out |= sparse_features(sparse, ids)
     for role, end in zip(("source", "target"), ends):
         unknown = next((row for row, text in enumerate(end) if text not in place), None)
         if unknown is not None:
@@ -201,11 +246,13 @@ def from_frames(nodes, edges, name="table", columns=None, features=None, where=(
 def read_frame(path):
     """Reads a CSV or Parquet file. Ids in CSV stay texts."""
     pandas = module("pandas")
+    if not os.path.exists(path):
+        raise BadSource("no such file")
     if path.endswith((".parquet", ".pq")):
         module("pyarrow")
         return pandas.read_parquet(path)
     if not path.endswith((".csv", ".csv.gz", ".tsv", ".tsv.gz")):
-        raise BadSource(f"{path}: unknown kind of table: expected .csv, .tsv, .csv.gz, .tsv.gz, .parquet or .pq")
+        raise BadSource(f"unknown kind of table: expected .csv, .tsv, .csv.gz, .tsv.gz, .parquet or .pq")
     options = {"sep": "\t" if ".tsv" in path[-7:] else ",", "encoding": "utf-8-sig", "skipinitialspace": True,
                "keep_default_na": False, "na_values": [""]}
     header = pandas.read_csv(path, nrows=0, **options).columns
@@ -216,12 +263,12 @@ def is_text(name):
     return any(name.lower() in USUAL[role] for role in ("id", "source", "target"))
 
 
-def from_tables(nodes, edges, columns=None, features=None, regression=False):
-    """Reads two files; nodes may be None."""
+def from_tables(nodes, edges, columns=None, features=None, **options):
+    """Reads two files; nodes may be None. Options as in from_frames."""
+    frames = []
     for path in (nodes, edges):
-        if path and not os.path.exists(path):
-            raise BadSource(f"{path}: no such file")
-    frames = [None if path is None else read_frame(path) for path in (nodes, edges)]
+        with reading(path):
+            frames.append(None if path is None else read_frame(path))
     name = os.path.basename(nodes or edges).split(".")[0]
     return from_frames(*frames, name=name, columns=columns, features=features, where=(nodes or "nodes", edges),
-                       regression=regression)
+                       **options)

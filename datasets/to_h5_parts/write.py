@@ -5,7 +5,7 @@ import os
 import h5py
 import numpy as np
 
-from .common import MASKS, BadSource, classify, labels
+from .common import MASKS, BadSource, classify, labels, reading
 
 
 def undirect(src, dst, weight):
@@ -36,6 +36,30 @@ def as_features(x):
     return x
 
 
+def check_rows(num_nodes, edges, **arrays):
+    """Each array has a row for each node; (sources, destinations, weights) have one length and name nodes."""
+    for what, ids in zip(("sources", "destinations"), edges):
+        if ids.size and ids.dtype.kind not in "iu":
+            raise BadSource(f"{what} of edges must be integers, got {ids.dtype}")
+        if ids.size and (ids.min() < 0 or ids.max() >= num_nodes):
+            raise BadSource(f"{what} of edges must be in [0, {num_nodes}), got {ids.min()} .. {ids.max()}")
+    lengths = [len(part) for part in edges if part is not None]
+    if len(set(lengths)) > 1:
+        raise BadSource(f"sources, destinations and weights of edges are of different numbers: {lengths}")
+    for what, values in arrays.items():
+        if values is not None and np.shape(values)[:1] != (num_nodes,):
+            raise BadSource(f"{what} must have a row for each of {num_nodes} nodes, got {np.shape(values)}")
+
+
+def check_sparse(num_nodes, num_features, x_csr):
+    """x_csr is a CSR matrix of that shape."""
+    indptr, indices, data = (np.asarray(part) for part in x_csr)
+    good = indptr.shape == (num_nodes + 1,) and indices.shape == data.shape == (int(indptr[-1]),) and indptr[0] == 0 and \
+        (np.diff(indptr) >= 0).all()
+    if not good or (indices.size and not 0 <= indices.min() <= indices.max() < (num_features or 2**31)):
+        raise BadSource(f"sparse features are no CSR matrix of {num_nodes} rows and {num_features or 'some'} columns")
+
+
 def lines_of(what, names, count):
     """Names as the bytes of a text with a line for each."""
     names = [str(name) for name in names]
@@ -49,27 +73,31 @@ def lines_of(what, names, count):
 
 def write(path, *, src, dst, num_nodes, name, x=None, x_csr=None, y=None, masks=None, edge_weight=None,
           num_features=None, undirected=False, drop_self_loops=False, class_names=None, node_id=None, node_names=None,
-          regression=False):
+          regression=False, multi_label=False, notes=()):
     """Writes the file atomically. x: [nodes, features] of any numbers; x_csr: (indptr, indices, data); y: numbers, or
     texts, which become classes with names; masks: three arrays [nodes] or [nodes, splits]; regression: y is targets,
-    even if all numbers are whole."""
+    even if all numbers are whole; multi_label: a matrix y stays several labels even if each row has exactly one 1.
+    Returns what was understood, a list of lines that begins with `notes`."""
     src, dst = np.asarray(src).ravel(), np.asarray(dst).ravel()
     if edge_weight is not None:
         edge_weight = np.asarray(edge_weight, np.float32).ravel()
+    check_rows(num_nodes, (src, dst, edge_weight), features=x, labels=y, **dict(zip(MASKS, masks or ())))
+    if x_csr is not None:
+        check_sparse(num_nodes, num_features, x_csr)
     if drop_self_loops:
         kept = src != dst
         src, dst, edge_weight = src[kept], dst[kept], None if edge_weight is None else edge_weight[kept]
     if undirected:
         src, dst, edge_weight = undirect(src, dst, edge_weight)
-    for what, ids in (("sources", src), ("destinations", dst)):
-        if ids.size and (ids.min() < 0 or ids.max() >= num_nodes):
-            raise BadSource(f"{what} of edges must be in [0, {num_nodes}), got {ids.min()} .. {ids.max()}")
     x = None if x is None else as_features(x)
     if y is not None and np.asarray(y).dtype.kind in "OUS":
         y, class_names = classify(y)
     path = os.path.realpath(path)  # a link stays a link
     if os.path.exists(path) and not os.path.isfile(path):
         raise BadSource(f"{path}: is not a regular file: name another one to write")
+    y, understood = (None, "none") if y is None else labels(y, regression, multi_label)
+    if class_names and y is not None and y.ndim == 1:
+        understood = f"{len(class_names)} classes with names: {', '.join(class_names[:5])}{', ...' * (len(class_names) > 5)}"
     partial = f"{path}.part{os.getpid()}"
 
     def put(file, key, values):
@@ -77,7 +105,7 @@ def write(path, *, src, dst, num_nodes, name, x=None, x_csr=None, y=None, masks=
         file.create_dataset(key, data=values, **({"compression": "gzip", "shuffle": True} if packed else {}))
 
     try:
-        with h5py.File(partial, "w-") as file:
+        with reading(path), h5py.File(partial, "w-") as file:
             file.attrs["rodeo_schema"] = np.int64(1)
             file.attrs["name"] = name
             file.attrs["num_nodes"] = np.int64(num_nodes)
@@ -94,7 +122,6 @@ def write(path, *, src, dst, num_nodes, name, x=None, x_csr=None, y=None, masks=
                 if num_features is not None:
                     file.attrs["num_features"] = np.int64(num_features)
             if y is not None:
-                y = labels(y, regression)
                 put(file, "y", y)
                 classes = y.shape[1] if y.ndim == 2 else max(int(y.max(initial=0)) + 1, 1)
                 file.attrs["num_classes"] = np.int64(classes)
@@ -107,7 +134,9 @@ def write(path, *, src, dst, num_nodes, name, x=None, x_csr=None, y=None, masks=
             if node_names is not None:
                 text = lines_of("node_names", node_names, num_nodes)
                 put(file, "node_names", np.frombuffer(text.encode(), np.uint8))
-        os.replace(partial, path)
+        with reading(path):
+            os.replace(partial, path)
     finally:
         if os.path.exists(partial):
             os.remove(partial)
+    return [*notes, f"labels: {understood}"]

@@ -193,6 +193,7 @@ class ToH5(unittest.TestCase):
         del graph.nodes["c"]["age"]
         with self.assertRaisesRegex(to_h5.BadSource, "feature 'age' has no value for node 2"):
             to_h5.from_networkx(graph)
+        np.testing.assert_array_equal(to_h5.from_networkx(graph, missing="mean")["x"][:, 0], [2, 2, 2, 2])
         directed = self.check(to_h5.from_networkx(networkx.DiGraph([(7, 5), (5, 9)]), "d"))
         np.testing.assert_array_equal(directed["edge_index"], [[0, 1], [1, 2]])
         np.testing.assert_array_equal(directed["node_id"], [7, 5, 9])
@@ -243,13 +244,134 @@ class ToH5(unittest.TestCase):
         wrong("row 2: target 'z' is no id of nodes", {"id": ["a"]}, {"source": ["a", "a"], "target": ["a", "z"]})
         wrong("row 3: the id 'a' is already that of row 1", {"id": ["a", "b", "a"]})
         wrong("nodes: no column 'id'", {"name": ["a"]})
-        wrong("feature 't' must be numbers, got 'x'", {"id": [0], "t": ["x"]})
+        wrong("feature 't' must be numbers, got 'x'", {"id": [0, 1], "t": [1, "x"]})
+        wrong("feature 't' has no value for node 1: fill it, give --missing", {"id": [0, 1], "t": ["x", None]})
+        wrong("feature 't' has 30 texts for 30 nodes", {"id": range(30), "t": [f"n{i}" for i in range(30)]})
+        wrong("--missing must be error, zero or mean, got 'm'", {"id": [0], "t": [1]}, missing="m")
         wrong("split of node 0 must be", {"id": [0], "split": ["tset"]})
         wrong("node 0 is in the split and has no label", {"id": [0, 1, 2], "split": ["train"] * 3,
                                                           "label": [None, "a", "a"]})
         wrong("no column fits 'y\\*'", {"id": [0], "x": [1]}, features="y*")
         wrong("could both be the label", {"id": [0], "label": [1], "class": [0]})
-        wrong("each node has a 'label' of its own", {"id": [0, 1, 2], "label": ["a", "b", "c"]})
+        wrong("30 different values for 30 labelled nodes, which are no classes: give --regression",
+              {"id": range(30), "label": [100 + 7 * i for i in range(30)]})
+
+    @unittest.skipUnless(pandas, "pandas is not installed")
+    def test_texts_and_gaps_in_features(self):
+        nodes = "id,age,kind,tall\na,1,dog,true\nb,,cat,false\nc,4,,nan\nd,nan,dog,true\n"
+        for path, text in (("n.csv", nodes), ("e.csv", "source,target\na,b\n")):
+            with open(self.path(path), "w") as file:
+                file.write(text)
+        options = ["--nodes", self.path("n.csv"), "--edges", self.path("e.csv"), "--missing", "mean"]
+        with unittest.mock.patch("sys.stdout", io.StringIO()) as said:
+            self.assertEqual(to_h5.main([*options, self.out]), 0)
+        theirs = subprocess.run([RODEO_DATA, "import", "csv", *options, self.path("theirs.h5")], check=True,
+                                capture_output=True, text=True).stdout
+        line = ("features: 2 columns of numbers, 'kind' one-hot of 2 texts; 4 missing values are the mean of the column")
+        self.assertIn(line, said.getvalue())
+        self.assertIn(line, theirs)
+        with h5py.File(self.out) as ours, h5py.File(self.path("theirs.h5")) as other:
+            np.testing.assert_array_equal(ours["x"][()], other["x"][()])
+            np.testing.assert_allclose(ours["x"][2], [4, 0, 0, 2 / 3], rtol=1e-6)
+
+    def test_what_labels_are_understood_as(self):
+        labels = to_h5.common.labels
+        one_hot = np.eye(3)[[0, 2, 1, 2]]
+        for y, options, want, said in (([0, 2, 1], {}, [0, 2, 1], "3 classes; to predict"), (one_hot, {}, [0, 2, 1, 2], "3 classes, of"),
+                                       (one_hot, {"multi_label": True}, one_hot, "3 labels a node"),
+                                       ([[0.0], [1.0], [2.0]], {}, [0, 1, 2], "3 classes; to predict"),
+                                       ([[1, np.nan], [0, 1]], {}, [[1, -1], [0, 1]], "2 labels a node"),
+                                       ([0.5, 1], {}, [[0.5], [1]], "numbers to predict")):
+            got, note = labels(y, **options)
+            np.testing.assert_array_equal(got, want)
+            self.assertTrue(note.startswith(said), note)
+        for y, text in ((1000 + 7 * np.arange(30), "30 different values for 30"), ([0, 70000, 1], "number the classes")):
+            with self.assertRaisesRegex(to_h5.BadSource, text):
+                labels(y)
+        with self.assertRaisesRegex(to_h5.BadSource, "18 different numbers, some of them fractions"):
+            to_h5.common.classify([i % 18 + 0.5 for i in range(60)])
+
+    @unittest.skipUnless(pandas, "pandas is not installed")
+    def test_sparse_features(self):
+        def put(name, text):
+            with open(self.path(name), "w") as file:
+                file.write(text)
+            return self.path(name)
+
+        nodes, edges = put("n.csv", "id,views,partner\n7,99,no\n5,3,yes\n9,4,no\n"), put("e.csv", "id1,id2\n7,5\n9,7\n")
+        want = [[0, 1, 0, 1], [0, 0, 0, 0], [1, 0, 0, 0]]  # nodes 7, 5, 9
+        for path in (put("f.json", '{"7": [3, 1], "9": [0], "5": []}'), put("g.json", '{"9": {"0": 1}, "7": {"1": 1, "3": 1}}'),
+                     put("f.csv", "node_id,feature_id\n9,0\n7,3\n7,1\n"), put("g.csv", "n;f;v\n9;0;1\n7;3;1\n7;1;1.0\n")):
+            self.assertEqual(to_h5.main(["--nodes", nodes, "--edges", edges, "--sparse-features", path, "--columns",
+                                         "label=partner", self.out]), 0)
+            with h5py.File(self.out) as file:
+                self.assertNotIn("x", file)
+                x = sparse.csr_matrix((file["x_data"][()], file["x_indices"][()], file["x_indptr"][()]), (3, 4)).toarray()
+                np.testing.assert_array_equal(x, want)
+                np.testing.assert_array_equal(file["edge_index"], [[0, 2], [1, 0]])
+                self.assertEqual((file.attrs["num_features"], file.attrs["class_names"]), (4, "no\nyes"))
+        for path, text in ((put("b.json", "[1]"), "expected an object"), (put("c.json", '{"8": [1]}'), "'8' is no id of the nodes"),
+                           (put("d.json", "{"), "damaged"), (put("b.csv", "a\n1\n"), "expected the columns node, feature")):
+            with unittest.mock.patch("sys.stderr", io.StringIO()) as err:
+                self.assertEqual(to_h5.main(["--nodes", nodes, "--edges", edges, "--sparse-features", path, self.out]), 2)
+            self.assertTrue(err.getvalue().startswith(f"to_h5.py: {path}: ") and text in err.getvalue(), err.getvalue())
+
+    @unittest.skipUnless(networkx, "NetworkX is not installed")
+    def test_gml(self):
+        for names, key in ((("u", "v", "w"), "node_names"), (("u", "v", "v"), None)):  # two nodes have one label
+            with open(self.path("books.gml"), "w") as file:
+                file.write("graph [ directed 0 " + "".join(f'node [ id {i} label "{name}" value "{"nnc"[i]}" ] ' for i, name in
+                                                           enumerate(names)) + "edge [ source 0 target 1 ] edge [ source 2 target 1 ] ]")
+            self.assertEqual(to_h5.main([self.path("books.gml"), self.out, "--columns", "label=value"]), 0)
+            with h5py.File(self.out) as file:
+                np.testing.assert_array_equal(file["y"], [1, 1, 0])
+                self.assertEqual(file.attrs["class_names"], "c\nn")
+                self.assertEqual(file["edge_index"].shape, (2, 4))
+                if key:
+                    self.assertEqual(bytes(file[key]), b"u\nv\nw")
+
+    def test_graphgallery_archive(self):
+        adj = sparse.csr_matrix((np.ones(4), (SRC, DST)), (4, 4))
+        for x in (X, sparse.csr_matrix(X), sparse.coo_matrix(X), sparse.csc_matrix(X)):
+            np.savez(self.path("a.npz"), adj_matrix=np.array(adj, object), node_label=[0, 1, 1, 0],
+                     node_attr=x if x is X else np.array(x, object))
+            got = self.check(to_h5.from_npz(self.path("a.npz")))
+            if x is not X:
+                self.assertEqual(got["num_features"], 2)
+                got["x"] = sparse.csr_matrix((got["x_data"], got["x_indices"], got["x_indptr"]), (4, 2)).toarray()
+            np.testing.assert_array_equal(got["x"], X)
+            np.testing.assert_array_equal(got["y"], [0, 1, 1, 0])
+        np.savez(self.path("evil.npz"), adj_matrix=np.array(print, object))
+        with self.assertRaisesRegex(to_h5.BadSource, "a pickled builtins.print, and loading it could execute code"):
+            to_h5.from_npz(self.path("evil.npz"))
+
+    def test_damaged_archives_are_told_in_one_line(self):
+        adj, rng = sparse.csr_matrix((np.ones(4), (SRC, DST)), (4, 4)), np.random.default_rng(0)
+        np.savez_compressed(self.path("a.npz"), adj_data=adj.data, adj_indices=adj.indices, adj_indptr=adj.indptr,
+                            adj_shape=adj.shape, attr_matrix=X, labels=[0, 1, 1, 0])
+        with open(self.path("a.npz"), "rb") as file:
+            whole = file.read()
+        for i in range(200):
+            damaged = bytearray(whole[:rng.integers(len(whole))] if i % 4 == 0 else whole)
+            for at in rng.integers(0, max(len(damaged), 1), 3) if damaged else ():
+                damaged[at] = rng.integers(256)
+            with open(self.path("b.npz"), "wb") as file:
+                file.write(damaged)
+            with unittest.mock.patch("sys.stderr", io.StringIO()) as err, unittest.mock.patch("sys.stdout", io.StringIO()):
+                code = to_h5.main([self.path("b.npz"), self.out])
+            self.assertTrue(code == 0 or (code == 2 and err.getvalue().count("\n") == 1
+                                          and err.getvalue().startswith(f"to_h5.py: {self.path('b.npz')}: ")), err.getvalue())
+        for values, text in (({"labels": [0, 1]}, "labels must have a row for each of 4 nodes"),
+                             ({"attr_matrix": X[:2]}, "features must have a row for each of 4 nodes"),
+                             ({"adj_indices": adj.indices[:2]}, "different numbers"), ({"adj_indices": [0.5] * 4}, "must be integers")):
+            parts = {"adj_data": adj.data, "adj_indices": adj.indices, "adj_indptr": adj.indptr, "labels": [0, 1, 1, 0]} | values
+            np.savez(self.path("c.npz"), **parts)
+            with unittest.mock.patch("sys.stderr", io.StringIO()) as err:
+                self.assertEqual(to_h5.main([self.path("c.npz"), self.out]), 2)
+            self.assertIn(text, err.getvalue())
+        with unittest.mock.patch("sys.stderr", io.StringIO()) as err:
+            self.assertEqual(to_h5.main([self.path("a.npz"), self.path("no/such/folder.h5")]), 2)
+        self.assertIn(f"to_h5.py: {self.path('no/such/folder.h5')}: ", err.getvalue())
 
     def test_pt(self):
         class Fake(types.ModuleType):
@@ -328,7 +450,7 @@ class ToH5(unittest.TestCase):
         for source, text in ((self.path("x.npz"), "none of the gnn-benchmark layout"),
                              (self.path("evil.npz"), "pickle"), (self.path("wide.npz"), "square matrix, got 3 x 4"),
                              ("nowhere.npz", "No such file"), ("xyz:A", "unknown source 'xyz:A'"),
-                             ("ogb:ogbn-none", "needs the Python package ogb (pip install ogb)"),
+                             *([] if optional("ogb") else [("ogb:ogbn-none", "needs the Python package ogb (pip install ogb)")]),
                              ("g.xyz", "FILE.graphml")):
             done = subprocess.run([sys.executable, script, source, self.out], capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
