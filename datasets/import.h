@@ -19,7 +19,8 @@ Dataset read_planetoid(const std::string& folder);
 
 struct EdgeListOptions {
   bool undirected = false;  // add reverse edges, drop duplicates
-  bool relabel = false;     // renumber the ids that occur in ascending order; node_id keeps them
+  bool relabel = false;     // renumber the ids that occur: integers in ascending order, which node_id keeps;
+                            // texts in the order of the file, which node_names keeps
   std::int64_t nodes = -1;  // -1: the largest id + 1
 };
 

@@ -44,7 +44,8 @@ int import_command(int argc, const char* const* argv) {
   CommandLine line("import", about(), "FORMAT [SOURCE] FILE");
   line.flag("undirected", "Add the reverse of every edge and drop duplicates");
   line.flag("drop-self-loops", "Drop the edges from a node to itself");
-  line.flag("relabel", "edgelist: accept arbitrary ids and renumber them; /node_id keeps the original ids");
+  line.flag("relabel",
+            "edgelist: accept any ids, also texts, and renumber them; /node_id or /node_names keeps them");
   line.option("nodes",
               "edgelist: number of nodes (default: the largest id + 1). csv: a table with columns id, label, "
               "split (or train, val, test) and features; all but id are optional",

@@ -62,16 +62,7 @@ Dataset read_csv(const CsvOptions& options) {
   NodeIds ids;
   if (!options.nodes.empty()) read_csv_nodes(options.nodes, roles, options, ids, out);
   Edges edges = read_edges(options, roles, ids);
-  if (options.nodes.empty()) {
-    const std::vector<std::int64_t> order = ids.ascending();
-    std::vector<std::int64_t> place(order.size());
-    for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<std::int64_t>(i);
-    for (auto* ends : {&edges.src, &edges.dst})
-      for (std::int64_t& node : *ends)
-        if (!place.empty()) node = place[node];
-    out.num_nodes = ids.count();
-    ids.name_nodes(out, order);
-  }
+  if (options.nodes.empty()) ids.number_nodes(out, edges.src, edges.dst);
   check(out.num_nodes < (std::int64_t{1} << 31), options.edges, ": more than 2^31 - 1 nodes");
   out.src = Tensor::from(edges.src).to(DType::kI32);
   out.dst = Tensor::from(edges.dst).to(DType::kI32);

@@ -45,6 +45,19 @@ std::vector<std::int64_t> NodeIds::ascending() const {
   return order;
 }
 
+void NodeIds::number_nodes(Dataset& out, std::vector<std::int64_t>& src,
+                           std::vector<std::int64_t>& dst) const {
+  const std::vector<std::int64_t> order = ascending();
+  std::vector<std::int64_t> place(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    place[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  for (auto* ends : {&src, &dst})
+    for (std::int64_t& node : *ends)
+      if (!place.empty()) node = place[static_cast<std::size_t>(node)];
+  out.num_nodes = count();
+  name_nodes(out, order);
+}
+
 void NodeIds::name_nodes(Dataset& out, const std::vector<std::int64_t>& order) const {
   const auto at = [&](std::size_t i) { return order.empty() ? i : static_cast<std::size_t>(order[i]); };
   const std::vector<std::int64_t> values = integers();

@@ -23,6 +23,9 @@ class NodeIds {
 
   /// If all ids are integers, the order that sorts them; else empty.
   std::vector<std::int64_t> ascending() const;
+  /// For ids of the ends of edges: sets num_nodes and the names, and numbers the ends anew where the ids are
+  /// integers, so that these ascend.
+  void number_nodes(Dataset& out, std::vector<std::int64_t>& src, std::vector<std::int64_t>& dst) const;
   /// Sets node_id if all ids are integers other than 0, 1, ..., and node_names if they are not integers.
   /// Node i of the dataset has id order[i], or id i without an order.
   void name_nodes(Dataset& out, const std::vector<std::int64_t>& order = {}) const;

@@ -1,11 +1,14 @@
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "datasets/import/edges.h"
 
 #include "datasets/import.h"
+#include "datasets/import/csv_nodes.h"
 #include "datasets/import/text_lines.h"
 #include "datasets/matrix_market.h"
 
@@ -54,39 +57,102 @@ void drop_self_loops(Dataset& dataset) {
     if (array->defined()) *array = take(*array, edges);
 }
 
+namespace {
+
+bool is_integer(std::string_view field) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+  return error == std::errc{} && end == field.data() + field.size();
+}
+
+/// The lines of an edge list, which are all of one width.
+class EdgeLines : public TextLines {
+ public:
+  using TextLines::TextLines;
+  bool next(std::vector<std::string_view>& fields) {
+    if (!TextLines::next(fields)) return false;
+    if (width_ == 0) width_ = fields.size();
+    if (fields.size() != width_ || width_ < 2 || width_ > 3)
+      wrong("expected 'source destination'", width_ == 2 ? "" : " and an optional weight", ", got ",
+            fields.size(), " fields");
+    return true;
+  }
+  bool weighted() const { return width_ == 3; }
+
+ private:
+  std::size_t width_ = 0;
+};
+
+struct EdgeRows {
+  std::vector<std::int64_t> src, dst;
+  std::vector<float> weight;
+};
+
+/// Edges whose ids are any text. Numbers the nodes and names them.
+EdgeRows read_named_edges(const std::string& path, Dataset& out) {
+  EdgeLines lines(path);
+  NodeIds ids;
+  EdgeRows edges;
+  std::int64_t texts = 0;
+  bool first = false;
+  for (std::vector<std::string_view> fields; lines.next(fields);) {
+    const bool text = !is_integer(fields[0]) || !is_integer(fields[1]);
+    if (edges.src.empty()) first = text;
+    texts += text;
+    edges.src.push_back(ids.add(std::string(fields[0])).first);
+    edges.dst.push_back(ids.add(std::string(fields[1])).first);
+    if (lines.weighted()) edges.weight.push_back(static_cast<float>(lines.number(fields[2])));
+  }
+  check(!first || texts > 1 || edges.src.size() == 1, path,
+        ": only its first line has texts as ids: a header, which `import csv` reads, or begin it with #");
+  ids.number_nodes(out, edges.src, edges.dst);
+  return edges;
+}
+
+/// Edges whose ids are integers of at least 0; nothing if `relabel` allows other ids and one occurs.
+std::optional<EdgeRows> read_numbered_edges(const std::string& path, const EdgeListOptions& options) {
+  const std::int64_t limit = options.nodes < 0 ? kMaxNodes : options.nodes;
+  EdgeLines lines(path);
+  EdgeRows edges;
+  for (std::vector<std::string_view> fields; lines.next(fields);) {
+    for (int i = 0; i < 2; ++i) {
+      if (!is_integer(fields[i])) {
+        if (options.relabel) return std::nullopt;
+        lines.wrong("expected an integer of at least 0, got ", quote(fields[i]),
+                    ": other ids need --relabel, and a header `import csv`");
+      }
+      const std::int64_t id = lines.id(fields[i]);
+      if (!options.relabel && id >= limit) lines.wrong("node ", id, " is outside [0, ", limit, ")");
+      (i == 0 ? edges.src : edges.dst).push_back(id);
+    }
+    if (lines.weighted()) edges.weight.push_back(static_cast<float>(lines.number(fields[2])));
+  }
+  return edges;
+}
+
+}  // namespace
+
 Dataset read_edge_list(const std::string& path, const EdgeListOptions& options) {
   check(!options.relabel || options.nodes < 0, "the number of nodes and relabel exclude each other");
   check(options.nodes <= kMaxNodes, path, ": a graph has at most ", kMaxNodes, " nodes, got ", options.nodes);
-  TextLines lines(path);
-  std::vector<std::string_view> fields;
-  std::vector<std::int64_t> src, dst;
-  std::vector<float> weight;
-  std::int64_t largest = -1;
-  std::size_t width = 0;
-  while (lines.next(fields)) {
-    if (width == 0) width = fields.size();
-    if (fields.size() != width || width < 2 || width > 3)
-      lines.wrong("expected 'source destination'", width == 2 ? "" : " and an optional weight", ", got ",
-                  fields.size(), " fields");
-    for (int i = 0; i < 2; ++i) {
-      const std::int64_t id = lines.id(fields[i]);
-      if (!options.relabel && id >= (options.nodes < 0 ? kMaxNodes : options.nodes))
-        lines.wrong("node ", id, " is outside [0, ", options.nodes < 0 ? kMaxNodes : options.nodes, ")");
-      largest = std::max(largest, id);
-      (i == 0 ? src : dst).push_back(id);
-    }
-    if (width == 3) weight.push_back(static_cast<float>(lines.number(fields[2])));
-  }
   Dataset out;
   out.name = stem_of(path);
-  if (options.relabel)
-    relabel(src, dst, out);
-  else
-    out.num_nodes = options.nodes < 0 ? largest + 1 : options.nodes;
-  out.src = Tensor::from(src).to(DType::kI32);
-  src = {};
-  out.dst = Tensor::from(dst).to(DType::kI32);
-  if (width == 3) out.edge_weight = Tensor::from(weight);
+  std::optional<EdgeRows> edges = read_numbered_edges(path, options);
+  if (!edges) {
+    edges = read_named_edges(path, out);
+  } else if (options.relabel) {
+    relabel(edges->src, edges->dst, out);
+  } else {
+    out.num_nodes = options.nodes;
+    if (options.nodes < 0)
+      for (const auto* ids : {&edges->src, &edges->dst})
+        for (const std::int64_t id : *ids) out.num_nodes = std::max(out.num_nodes, id + 1);
+    out.num_nodes = std::max<std::int64_t>(out.num_nodes, 0);
+  }
+  out.src = Tensor::from(edges->src).to(DType::kI32);
+  edges->src = {};
+  out.dst = Tensor::from(edges->dst).to(DType::kI32);
+  if (!edges->weight.empty()) out.edge_weight = Tensor::from(edges->weight);
   if (options.undirected) make_undirected(out);
   return out;
 }

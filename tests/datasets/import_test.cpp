@@ -56,6 +56,12 @@ TEST(DatasetsImport, EdgeLists) {
   EXPECT_EQ(wide(named.node_id), (Ids{3, 700, 5000000000}));
   EXPECT_EQ(named.edge_weight.to_vector<float>(), (std::vector<float>{2.5f, -1e-3f}));
   EXPECT_EQ(read_edge_list(put(dir / "c.txt", "")).num_nodes, 0);
+  const Dataset texts =
+      read_edge_list(put(dir / "d.txt", "# of SNAP\nann 7 0.5\n7\tbob 2\n"), {.relabel = true});
+  EXPECT_EQ(texts.node_names, (std::vector<std::string>{"ann", "7", "bob"}));
+  EXPECT_EQ(wide(texts.src), (Ids{0, 1}));
+  EXPECT_EQ(wide(texts.dst), (Ids{1, 2}));
+  EXPECT_EQ(texts.edge_weight.to_vector<float>(), (std::vector<float>{0.5f, 2}));
 }
 
 TEST(DatasetsImport, WrongEdgeListsAreNamed) {
@@ -65,7 +71,13 @@ TEST(DatasetsImport, WrongEdgeListsAreNamed) {
     put(path, text);
     return test::error_of([&] { read_edge_list(path, options); }).substr(path.size());
   };
-  EXPECT_EQ(error("0 1\n0 x\n"), ": line 2: expected an integer of at least 0, got 'x'");
+  EXPECT_EQ(error("0 1\n0 x\n"),
+            ": line 2: expected an integer of at least 0, got 'x': other ids need --relabel, and a "
+            "header `import csv`");
+  EXPECT_EQ(error("id1,id2\n0,1\n1,2\n", {.relabel = true}),
+            ": only its first line has texts as ids: a header, which `import csv` reads, or begin it with #");
+  EXPECT_EQ(error("a b\nb c x\n", {.relabel = true}),
+            ": line 2: expected 'source destination', got 3 fields");
   EXPECT_EQ(error("0 -1\n"), ": line 1: expected an integer of at least 0, got '-1'");
   EXPECT_EQ(error("0 1\n2\n"), ": line 2: expected 'source destination', got 1 fields");
   EXPECT_EQ(error("0 1 2 3\n"),
