@@ -86,6 +86,13 @@ void save_dataset(const Dataset& dataset, const std::string& path) {
     const std::string text = lines_of(dataset.node_names, dataset.num_nodes, "node_names");
     write("node_names", Tensor::from(std::vector<std::uint8_t>(text.begin(), text.end())));
   }
+  const auto write_graph_mask = [&](const char* name, Tensor Split::*part) {
+    if ((dataset.graph_split.*part).defined())
+      write(name, mask({dataset.graph_split}, part, dataset.num_graphs()));
+  };
+  write_graph_mask("graph_train_mask", &Split::train);
+  write_graph_mask("graph_val_mask", &Split::val);
+  write_graph_mask("graph_test_mask", &Split::test);
   const std::vector<Split> splits = dataset.splits.empty() ? std::vector{dataset.split} : dataset.splits;
   const auto write_mask = [&](const char* name, Tensor Split::*part) {
     if ((splits[0].*part).defined()) write(name, mask(splits, part, dataset.num_nodes));

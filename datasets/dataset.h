@@ -51,6 +51,7 @@ struct Dataset {
   // leaves it.
   Tensor graph_ptr;    // i64 [graphs + 1]
   Tensor graph_label;  // i64 [graphs], in [0, num_classes); or f32 [graphs, targets], as y of regression
+  Split graph_split;   // of graphs; undefined tensors without one
 
   Split split;
   std::vector<Split> splits;             // all splits of the file with LoadOptions::all_splits; else empty

@@ -105,9 +105,9 @@ struct Importer {
 };
 
 inline constexpr Importer kImporters[] = {
-    {"planetoid", "SOURCE is a folder with ind.NAME.x, .y, .graph and so on; always undirected", "",
+    {"planetoid", "SOURCE is a folder with ind.NAME.x, .graph and so on; undirected", "",
      [](const std::string& source, const ImportOptions&) { return read_planetoid(source); }},
-    {"edgelist", "lines 'source destination' or 'source destination weight', also gzip",
+    {"edgelist", "lines 'source destination' or 'source destination weight'; or .gz",
      "undirected relabel nodes features",
      [](const std::string& source, const ImportOptions& o) {
        return read_edge_list(source, {o.undirected, o.relabel, o.nodes});
@@ -117,11 +117,11 @@ inline constexpr Importer kImporters[] = {
      [](const std::string& source, const ImportOptions& o) {
        return read_matrix_market_graph(source, o.undirected, o.weights);
      }},
-    {"csv", "--edges FILE and --nodes FILE: tables with header lines; ids and labels may be text",
+    {"csv", "--edges FILE, --nodes FILE: tables with headers; ids may be text",
      "undirected nodes edges columns feature-columns features regression multi-label missing",
      [](const std::string&, const ImportOptions& o) { return read_csv(o.csv); }, false},
-    {"tu", "SOURCE is a folder of the TU collection: NAME_A.txt, NAME_graph_indicator.txt and so on",
-     "features", [](const std::string& source, const ImportOptions&) { return read_tudataset(source); }},
+    {"tu", "SOURCE is a folder of the TU collection: NAME_A.txt and so on", "features",
+     [](const std::string& source, const ImportOptions&) { return read_tudataset(source); }},
     {"csv-ogb", "SOURCE is an OGB folder with raw/edge.csv.gz", "undirected features",
      [](const std::string& source, const ImportOptions& o) { return read_ogb_csv(source, o.undirected); }},
 };

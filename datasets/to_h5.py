@@ -1,26 +1,32 @@
 #!/usr/bin/env python3
-"""Converts a graph of a Python library or its files to an HDF5 dataset. datasets/README.md describes the schema.
+"""Converts a graph of a Python library or its files to an HDF5 dataset, whose
+schema datasets/README.md describes.
 
   python3 to_h5.py SOURCE FILE.h5 [options]
   python3 to_h5.py --nodes nodes.parquet --edges edges.parquet FILE.h5 [options]
 
 SOURCE is one of
-  pyg:Reddit pyg:Planetoid:Cora       a dataset class of torch_geometric.datasets, and its name
-  dgl:RedditDataset                   a dataset class of dgl.data
-  ogb:ogbn-arxiv                      a node property dataset of OGB
-  data.pt                             torch.save of a torch_geometric Data, or of a dict of its tensors
-  graph.graphml graph.gml             GraphML, GML: node attributes are features, label and split (also .gz)
-  amazon.npz                          an archive of the gnn-benchmark layout (adj_data, attr_data, labels)
-  cora.npz                            an archive of graphgallery (adj_matrix, node_attr, node_label)
-  minesweeper.npz                     an archive of the heterophilous graphs (Platonov et al., ICLR 2023), with its ten splits
-  reddit_data.npz,reddit_graph.npz    DGL's two archives of Reddit
-  matrix.npz                          scipy.sparse.save_npz: edges go from row to column
+  pyg:Reddit pyg:Planetoid:Cora  a class of torch_geometric.datasets, its name
+  dgl:RedditDataset      a class of dgl.data
+  ogb:ogbn-arxiv         a node property dataset of OGB
+  data.pt                torch.save of a torch_geometric Data, or of a dict of
+                         its tensors
+  g.graphml g.gml        node attributes are features, label and split; or .gz
+  amazon.npz             gnn-benchmark layout (adj_data, attr_data, labels)
+  cora.npz               graphgallery (adj_matrix, node_attr, node_label)
+  minesweeper.npz        the heterophilous graphs (Platonov et al., ICLR 2023),
+                         with their ten splits
+  reddit_data.npz,reddit_graph.npz   DGL's two archives of Reddit
+  matrix.npz             scipy.sparse.save_npz: edges go from row to column
 --nodes and --edges are tables: .csv, .tsv (also .gz) or .parquet.
 
-From Python: write(path, **graph), where graph is the result of from_pyg(data), from_dgl(graph), from_ogb(dataset),
-from_networkx(graph), from_frames(nodes, edges), from_tables(nodes, edges), from_graphml, from_pt or from_npz(path).
-Needs h5py and NumPy; other packages for their sources only: torch, torch_geometric, dgl, ogb, networkx (GraphML),
-pandas (tables), pyarrow (Parquet).
+From Python: write(path, **graph), where graph is the result of from_pyg(data),
+from_dgl(graph), from_ogb(dataset), from_networkx(graph),
+from_frames(nodes, edges), from_tables(nodes, edges), from_graphml(path),
+from_pt(path) or from_npz(path).
+Needs h5py and NumPy; other packages for their sources only: torch,
+torch_geometric, dgl, ogb, networkx (GraphML, GML), pandas (tables), pyarrow
+(Parquet).
 """
 
 import argparse
@@ -77,7 +83,7 @@ def load(source, options):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     usage="to_h5.py [options] (SOURCE | --edges FILE [--nodes FILE]) FILE.h5")
+                                     usage="to_h5.py [options] (SOURCE | --edges FILE [--nodes FILE]) FILE")
     parser.add_argument("files", nargs="+", metavar="SOURCE FILE.h5")
     parser.add_argument("--nodes", metavar="FILE", help="a table with columns id, label, split and features")
     parser.add_argument("--edges", metavar="FILE", help="a table with columns source, target and optionally weight")

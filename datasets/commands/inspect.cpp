@@ -109,6 +109,9 @@ int inspect_command(int argc, const char* const* argv) {
     print_labels(dataset, facts);
   else
     row("labels", "none");
+  if (const Split& graphs = dataset.graph_split; graphs.train.defined())
+    row("split of graphs", "{} train, {} val, {} test", graphs.train.numel(), graphs.val.numel(),
+        graphs.test.numel());
   for (std::size_t i = 0; i < dataset.splits.size(); ++i) {
     const auto& [train, val, test] = dataset.splits[i];
     row(dataset.splits.size() == 1 ? "split" : fmt::format("split {}", i), "{} train, {} val, {} test",

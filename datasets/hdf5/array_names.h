@@ -20,6 +20,9 @@ inline constexpr const char* kArrays[] = {"edge_index",
                                           "test_mask",
                                           "graph_ptr",
                                           "graph_y",
+                                          "graph_train_mask",
+                                          "graph_val_mask",
+                                          "graph_test_mask",
                                           "node_id",
                                           "val_edges",
                                           "test_edges",
@@ -27,6 +30,7 @@ inline constexpr const char* kArrays[] = {"edge_index",
                                           "test_negative_edges",
                                           "node_names"};
 inline constexpr const char* kMasks[] = {"train_mask", "val_mask", "test_mask"};
+inline constexpr const char* kGraphMasks[] = {"graph_train_mask", "graph_val_mask", "graph_test_mask"};
 inline constexpr const char* kIntegerAttributes[] = {"rodeo_schema", "num_nodes", "num_features",
                                                      "num_classes"};
 inline constexpr const char* kTextAttributes[] = {"name", "class_names"};

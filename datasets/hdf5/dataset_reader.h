@@ -63,6 +63,8 @@ class DatasetReader {
   void read_weights();
   void read_edge_features();
   void read_graph_set();
+  void read_graph_labels();
+  void read_graph_split();
   void check_graph_edges(const Hdf5Array& graph_ptr) const;
   void read_features();
   void read_sparse_features();

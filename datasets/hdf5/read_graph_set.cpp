@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
+#include "datasets/hdf5/array_names.h"
 #include "datasets/hdf5/dataset_reader.h"
 
 namespace rodeo {
@@ -58,7 +61,37 @@ void DatasetReader::read_graph_set() {
         ", got ", begin[count - 1]);
   out_.graph_ptr = values;
   check_graph_edges(ptr);
-  if (!has_labels) return;
+  read_graph_split();
+  if (has_labels) read_graph_labels();
+}
+
+/// The masks of graphs: all three or none, disjoint.
+void DatasetReader::read_graph_split() {
+  Tensor* const parts[] = {&out_.graph_split.train, &out_.graph_split.val, &out_.graph_split.test};
+  const auto has = [&](const char* name) { return file_.has(name); };
+  if (std::none_of(std::begin(hdf5::kGraphMasks), std::end(hdf5::kGraphMasks), has)) return;
+  std::vector<const char*> taken(static_cast<std::size_t>(out_.num_graphs()), nullptr);
+  for (int i = 0; i < 3; ++i) {
+    const char* name = hdf5::kGraphMasks[i];
+    check(has(name), file_.path(), ": /", name, " is missing: train, val and test masks are all required");
+    const Hdf5Array mask = open_mask(name);
+    check(mask.shape() == Shape{out_.num_graphs()}, mask.where(), " must have a value for each of ",
+          out_.num_graphs(), " graphs, got ", mask.shape());
+    std::vector<std::int64_t> chosen;
+    const auto values = mask.read(DType::kI64).to_vector<std::int64_t>();
+    for (std::size_t g = 0; g < values.size(); ++g) {
+      check(values[g] == 0 || values[g] == 1, mask.where(), "[", g, "] must be 0 or 1, got ", values[g]);
+      if (values[g] == 0) continue;
+      check(!taken[g], file_.path(), ": /", taken[g] ? taken[g] : "", " and /", name, " both have graph ", g);
+      taken[g] = name;
+      chosen.push_back(static_cast<std::int64_t>(g));
+    }
+    *parts[i] = Tensor::from(chosen);
+  }
+}
+
+void DatasetReader::read_graph_labels() {
+  const std::int64_t count = out_.num_graphs() + 1;
   const Hdf5Array y = file_.array("graph_y");
   const bool numbers = is_float(y.dtype());
   check(y.shape().rank() == 1 || (numbers && y.shape().rank() == 2), y.where(),

@@ -123,6 +123,34 @@ TEST(DatasetsGraphSet, TuImporter) {
   EXPECT_NE(error().find("expected one data set"), std::string::npos);
 }
 
+TEST(DatasetsGraphSet, SplitOfTheFile) {
+  const TempDir dir;
+  const std::string path = dir / "s.h5", where = path + ": ";
+  Dataset set = synthesize_graphs({.graphs = 4});
+  set.graph_split = {Tensor::from(Ids{0, 3}), Tensor::from(Ids{1}), Tensor::from(Ids{2})};
+  save_dataset(set, path);
+  EXPECT_EQ(validate_dataset(path), (std::vector<std::string>{}));
+  const Split split = load_dataset(path).graph_split;
+  EXPECT_EQ(split.train.to_vector<std::int64_t>(), (Ids{0, 3}));
+  EXPECT_EQ(split.test.to_vector<std::int64_t>(), (Ids{2}));
+  const auto error = [&](const Tensor& train, const Tensor& val) {
+    Hdf5Writer file(path);
+    file.write("edge_index", Tensor::from(Ids{0, 1}, {2, 1}));
+    file.write("graph_ptr", Tensor::from(Ids{0, 2, 2}));
+    file.write("graph_train_mask", train);
+    file.write("graph_val_mask", val);
+    file.commit();
+    return test::error_of([&] { load_dataset(path); });
+  };
+  const Tensor first = Tensor::from(Ids{1, 0});
+  EXPECT_EQ(error(first, first), where + "/graph_train_mask and /graph_val_mask both have graph 0");
+  EXPECT_EQ(error(first, Tensor::from(Ids{0, 2})), where + "/graph_val_mask[1] must be 0 or 1, got 2");
+  EXPECT_EQ(error(first, Tensor::from(Ids{0, 1})),
+            where + "/graph_test_mask is missing: train, val and test masks are all required");
+  EXPECT_EQ(error(Tensor::from(Ids{1, 0, 0}), first),
+            where + "/graph_train_mask must have a value for each of 2 graphs, got [3]");
+}
+
 TEST(DatasetsGraphSet, TargetsOfGraphsAreNumbers) {
   const TempDir dir;
   const std::string path = dir / "t.h5", where = path + ": /graph_y";

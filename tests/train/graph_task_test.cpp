@@ -220,6 +220,21 @@ TEST(TrainGraphFolds, AreStratifiedAndCoverAllGraphs) {
                "--folds 3 leaves a part without a graph: the set has 2");
 }
 
+TEST(TrainGraphOptions, TheSplitOfTheFile) {
+  TrainOptions options = graph_options("gin", 1);
+  options.fold = kFoldOfFile;
+  Dataset set = synthesize_graphs({.graphs = 12});
+  EXPECT_ERROR(
+      make_run(set, options, kCpu),
+      "graphs: --fold file needs /graph_train_mask, /graph_val_mask and /graph_test_mask, each with a graph");
+  set.graph_split = {Tensor::from(std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6}),
+                     Tensor::from(std::vector<std::int64_t>{7, 8}),
+                     Tensor::from(std::vector<std::int64_t>{9, 11})};
+  const NodeRun run = make_run(set, options, kCpu);
+  EXPECT_TRUE(same_bits(run.task.split.val, set.graph_split.val));
+  EXPECT_TRUE(same_bits(run.task.split.test, set.graph_split.test));
+}
+
 TEST(TrainGraphOptions, DefaultsAndErrors) {
   const auto parse = [](std::vector<const char*> arguments) {
     arguments.insert(arguments.begin(), {"rodeo_train", "--dataset", "g.h5", "--task", "graph"});
@@ -232,6 +247,7 @@ TEST(TrainGraphOptions, DefaultsAndErrors) {
   EXPECT_EQ(options.pool, PoolKind::kMean);
   EXPECT_EQ(options.fold, 3);
   EXPECT_EQ(parse({"--model", "gcn"}).fold, -1);
+  EXPECT_EQ(parse({"--model", "gin", "--fold", "file"}).fold, kFoldOfFile);
   EXPECT_EQ(parse({"--model", "gin", "--metric", "mae", "--loss", "mae"}).metric, NodeMetric::kMae);
   EXPECT_ERROR(parse({"--model", "gin", "--metric", "roc-auc"}),
                "--metric of --task graph must be accuracy, mse or mae, got 'roc-auc'");

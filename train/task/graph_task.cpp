@@ -59,7 +59,12 @@ void use_graphs(Dataset& dataset, const TrainOptions& options, bool trains, cons
   if (!trains) return;
   check_same_data({dataset.graph_ptr, dataset.graph_label}, ranks);
   dataset.y = dataset.graph_label;
-  dataset.split = fold_split(dataset.y, options.folds, std::max(options.fold, 0), options.seed);
+  dataset.split = options.fold == kFoldOfFile
+                      ? dataset.graph_split
+                      : fold_split(dataset.y, options.folds, std::max(options.fold, 0), options.seed);
+  for (const Tensor* part : {&dataset.split.train, &dataset.split.val, &dataset.split.test})
+    check(part->defined() && part->numel() > 0, dataset.name,
+          ": --fold file needs /graph_train_mask, /graph_val_mask and /graph_test_mask, each with a graph");
 }
 
 void add_graph_features(NodeTask& task, const Tensor& x, const TrainOptions& options, Device device) {

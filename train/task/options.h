@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,6 +58,9 @@ enum class TaskKind { kNode, kLink, kGraph };
 template <>
 inline constexpr auto kEnumNames<TaskKind> =
     enum_names<TaskKind>({{TaskKind::kNode, "node"}, {TaskKind::kLink, "link"}, {TaskKind::kGraph, "graph"}});
+
+/// TrainOptions::fold where the split is that of the file.
+inline constexpr int kFoldOfFile = std::numeric_limits<int>::max();
 
 /// Options of the trainer, whose functions and observers are the caller's, and all others. The parts are those
 /// of train/task/option_parts.h, whose files have the name, range and help text of each option.
@@ -117,7 +121,7 @@ struct TrainOptions : TrainerOptions {
   bool eval_sampled = false;        // evaluations read samples too; false: all edges, layer by layer
   std::int64_t batch_graphs = 128;  // kGraph: in a mini-batch
   int folds = 10;                   // kGraph
-  int fold = -1;                    // kGraph: tested on; -1: one after the other
+  int fold = -1;                    // kGraph: tested on; -1: one after the other; kFoldOfFile: its masks
 
   // Criterion
   NodeMetric metric = NodeMetric::kAccuracy;

@@ -40,11 +40,17 @@ void add_batches_of_graphs(OptionGroup training) {
       kTraining | kGraph, "folds", field(&TrainOptions::folds), 3,
       "Parts of the graphs, with equal shares of the classes: one is tested on, the next validates");
   training.add(
-      kTraining | kGraph, "fold", "The part to test on, from 0; all: one run for each, and their mean",
-      "K|all",
-      [](const TrainOptions& o) -> OptionValue { return o.fold < 0 ? "all" : std::to_string(o.fold); },
+      kTraining | kGraph, "fold",
+      "The part to test on, from 0; all: one run for each, and their mean; file: the masks of graphs of the "
+      "file",
+      "K|all|file",
+      [](const TrainOptions& o) -> OptionValue {
+        return o.fold < 0 ? "all" : o.fold == kFoldOfFile ? "file" : std::to_string(o.fold);
+      },
       [](TrainOptions& o, const std::string& text) {
-        o.fold = text == "all" ? -1 : parse_option_integer<int>("fold", text, 0);
+        o.fold = text == "all"    ? -1
+                 : text == "file" ? kFoldOfFile
+                                  : parse_option_integer<int>("fold", text, 0);
       });
 }
 
