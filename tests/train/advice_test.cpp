@@ -1,6 +1,10 @@
 // Remarks on data and results that look right and are not.
 #include "train/task/advice.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
 #include "tests/support/devices.h"
 #include "tests/support/tiny.h"
 #include "train/task/node_model.h"
@@ -89,21 +93,68 @@ TEST_P(TrainAdvice, FeaturesThatNormalisationMakesSmallAreNamed) {
   }
 }
 
-TEST(TrainConvergence, ABestEpochThatIsTheLastIsNoted) {
+// Each rule on both sides of its edge. ln 7 = 1.9459.
+TEST(TrainRunNotes, EdgesOfTheRules) {
+  struct Case {
+    int epochs, best_epoch;
+    double best, last, last_loss;  // test accuracy; validation loss
+    const char* note;              // the largest class has 0.25
+  };
+  constexpr const char* kLate =
+      "not converged: the best epoch is {} of 200. Try more --epochs or a larger --lr";
+  const std::vector<Case> cases = {
+      {200, 190, 0.5, 0.5, 1, ""},
+      {200, 191, 0.5, 0.5, 1, kLate},
+      {200, 197, 0.5, 0.5, 1, kLate},
+      {200, 200, 0.5, 0.5, 1, kLate},
+      {199, 197, 0.5, 0.5, 1, ""},  // an early stop
+      {200, 20, 0.26, 0.25, 3.8,
+       "no better than chance: test accuracy 0.2500 after the last epoch, and 0.2500 without training. Try "
+       "an --lr below 0.5"},
+      {200, 20, 0.26, 0.25, 3.9,
+       "diverged: the last validation loss is 3.9, and 1.9459 for equal probabilities of all classes. Try an "
+       "--lr below 0.5"},
+      {200, 20, 0.26, 0.26, 3.9, ""},
+      {54, 4, 0.25, 0.26, 1,
+       "no better than chance: test accuracy 0.2500 at the best epoch, and 0.2500 without training. Try an "
+       "--lr other than 0.5, another --normalize-features, a --patience above 50"},
+      {200, 197, 0.25, 0.26, 1,
+       "no better than chance: test accuracy 0.2500 at the best epoch, and 0.2500 without training. Try an "
+       "--lr other than 0.5, another --normalize-features, more --epochs than 200"},
+      {54, 4, 0.26, 0.26, 1, ""},
+  };
   TrainOptions options;
-  options.epochs = 100;
-  TrainSummary summary;
-  summary.epochs = summary.best_epoch = 100;
-  EXPECT_EQ(convergence_note(summary, options),
-            "the best epoch is the last: training has not converged. Try more --epochs, a larger --lr or "
-            "--normalize-features none");
-  options.normalize_features = false;
-  EXPECT_EQ(convergence_note(summary, options),
-            "the best epoch is the last: training has not converged. Try more --epochs or a larger --lr");
-  summary.best_epoch = 99;
-  EXPECT_EQ(convergence_note(summary, options), "");
-  summary.best_epoch = 100, summary.stopped = true;
-  EXPECT_EQ(convergence_note(summary, options), "");
+  options.epochs = 200, options.patience = 50, options.lr = 0.5;
+  NodeTask task;
+  task.num_classes = 7, task.majority = 0.25, task.majority_class = 3;
+  task.label = Tensor::zeros({1}, DType::kI64);
+  for (const Case& c : cases) {
+    TrainSummary summary;
+    summary.epochs = c.epochs, summary.best_epoch = c.best_epoch;
+    summary.best = {.train = 1, .val = 0.5, .test = c.best, .val_loss = 1};
+    summary.last = {.train = 1, .val = 0.5, .test = c.last, .val_loss = c.last_loss};
+    const std::vector<Note> notes = run_notes(task, summary, options);
+    const std::string text = notes.empty() ? "" : notes.front().text();
+    EXPECT_EQ(text, fmt::format(fmt::runtime(c.note), c.best_epoch));
+    EXPECT_LE(notes.size(), 1);
+    summary.stopped = true;
+    EXPECT_TRUE(run_notes(task, summary, options).empty());
+  }
+}
+
+TEST(TrainRunNotes, ChanceOfEachMetric) {
+  NodeTask task;
+  task.label = Tensor::zeros({1}, DType::kI64);
+  task.majority = 0.25;
+  EXPECT_EQ(chance_level(task), 0.25);
+  for (const auto& [metric, level] : {std::pair{"AUC", 0.5}, {"ROC-AUC", 0.5}, {"R^2", 0.0}}) {
+    task.metric = metric;
+    EXPECT_EQ(chance_level(task), level) << metric;
+  }
+  for (const char* metric : {"-MSE", "micro-F1", "MRR"}) {
+    task.metric = metric;
+    EXPECT_TRUE(std::isnan(chance_level(task))) << metric;
+  }
 }
 
 }  // namespace

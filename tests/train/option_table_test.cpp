@@ -55,21 +55,24 @@ TEST(TrainOptionTable, OptionsOfTheCommandLineAreNoSettings) {
                  str("c.json: '", option.name, "' belongs on the command line"));
 }
 
-// Each that --log does not replace is refused, whatever its type.
+// Each that --log does not replace is refused, whatever its type; files may have a name for each run.
 TEST(TrainOptionTable, OptionsOfOneRunAreNotOfSeveral) {
-  const TrainOptions defaults = published_options("gcn");
-  EXPECT_NO_THROW(check_files_of_runs(defaults, "--seeds"));
+  TrainOptions defaults = published_options("gcn");
+  defaults.seeds = 2;
+  EXPECT_NO_THROW(runs_of(defaults));
   int checked = 0;
   for (const TrainOption& row : option_table(defaults)) {
     if (!row.is(OptionFlag::kOneRun)) continue;
     TrainOptions options = defaults;
     row.set(options, row.is_flag() ? "true" : "x");
-    EXPECT_ERROR(
-        check_files_of_runs(options, "--seeds"),
-        str("--", row.name, " is for one run: not with --seeds. --log appends all runs to one file"));
+    EXPECT_ERROR(runs_of(options),
+                 row.is_flag() ? str("--", row.name, " is for one run: not with --seeds and --splits")
+                               : str("--", row.name,
+                                     " x is of 2 runs: put {seed} into its name, so that each has its own"));
     options.log = "log.jsonl";
-    if (row.is(OptionFlag::kLogged)) {
-      EXPECT_NO_THROW(check_files_of_runs(options, "--seeds"));
+    if (!row.is_flag()) row.set(options, "x{seed}");
+    if (!row.is_flag() || row.is(OptionFlag::kLogged)) {
+      EXPECT_NO_THROW(runs_of(options));
     }
     ++checked;
   }

@@ -4,10 +4,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <thread>
 
 #include "tests/datasets/parts.h"
 #include "tests/support/devices.h"
+#include "train/commands/run_command.h"
 #include "train/task/model_registry.h"
 
 namespace rodeo::test {
@@ -22,6 +24,18 @@ TrainOptions several(int count, int parallel) {
   return options;
 }
 
+void train_repeated(const TrainOptions& options,
+                    const std::function<RunResult(const TrainOptions&, const RunHooks&)>& train) {
+  RunBoard board(options, runs_of(options));
+  board.train([&](std::size_t i, const RunHooks& hooks) { return train(board.runs()[i].options, hooks); });
+}
+
+RunResult result(double test, double val, std::vector<Note> notes = {}) {
+  RunResult of{{}, "accuracy", "done", std::move(notes)};
+  of.summary.best.test = test, of.summary.best.val = val;
+  return of;
+}
+
 TEST(TrainRepeat, EverySeedAndTheirSpread) {
   TrainOptions options = published_options("gcn");
   EXPECT_FALSE(is_repeated(options));
@@ -34,13 +48,10 @@ TEST(TrainRepeat, EverySeedAndTheirSpread) {
   train_repeated(options, [&](const TrainOptions& one, const RunHooks&) {
     EXPECT_FALSE(is_repeated(one));
     seeds.push_back(one.seed);
-    TrainSummary summary;
-    summary.best.test = 0.5 + 0.1 * static_cast<double>(seeds.size());
-    summary.best.val = 0.5;
-    return RunResult{summary, ""};
+    return result(0.5 + 0.1 * static_cast<double>(seeds.size()), 0.5);
   });
   EXPECT_EQ(testing::internal::GetCapturedStdout(),
-            "test 0.7000 deviation 0.1000 val 0.5000 val_deviation 0.0000 runs 3\n");
+            "test 0.7000 deviation 0.1000 val 0.5000 val_deviation 0.0000 runs 3 metric accuracy\n");
   EXPECT_EQ(seeds, (std::vector<std::uint64_t>{5, 6, 7}));
 }
 
@@ -61,51 +72,118 @@ TEST(TrainRepeat, SeedsOnEverySplit) {
     runs.clear();
     testing::internal::CaptureStdout();
     train_repeated(options, [&](const TrainOptions& one, const RunHooks&) {
-      RunResult result;
-      result.summary.best.test = runs.size() < 4 ? results[runs.size()] : 0;
-      result.summary.best.val = 0.5;
-      result.line = "done";
       runs.emplace_back(one.split, one.seed);
-      return result;
+      return result(results[runs.size() - 1], 0.5);
     });
     return testing::internal::GetCapturedStdout();
   };
   EXPECT_EQ(text(),
             "split 0   seed 0    done\nsplit 0   seed 1    done\n"
             "split 1   seed 0    done\nsplit 1   seed 1    done\n\n"
-            "split 0   2 seeds: test 0.6000 +- 0.1414, val 0.5000 +- 0.0000\n"
-            "split 1   2 seeds: test 0.2000 +- 0.0000, val 0.5000 +- 0.0000\n"
-            "4 runs: test 0.4000 +- 0.2449, val 0.5000 +- 0.0000 (mean +- standard deviation, at each run's "
+            "split 0   2 seeds: test accuracy 0.6000 +- 0.1414, val 0.5000 +- 0.0000\n"
+            "split 1   2 seeds: test accuracy 0.2000 +- 0.0000, val 0.5000 +- 0.0000\n"
+            "4 runs: test accuracy 0.4000 +- 0.2449, val 0.5000 +- 0.0000 (mean +- standard deviation, at "
+            "each run's "
             "best validation epoch)\n");
   EXPECT_EQ(runs,
             (std::vector<std::pair<std::string, std::uint64_t>>{{"0", 0}, {"0", 1}, {"1", 0}, {"1", 1}}));
   options.quiet = true;
-  EXPECT_EQ(text(), "test 0.4000 deviation 0.2449 val 0.5000 val_deviation 0.0000 runs 4\n");
+  EXPECT_EQ(text(), "test 0.4000 deviation 0.2449 val 0.5000 val_deviation 0.0000 runs 4 metric accuracy\n");
   options.quiet = false;
   options.seeds = 1;  // the lines of the runs say it all
   EXPECT_EQ(text(),
             "split 0   seed 0    done\nsplit 1   seed 0    done\n\n"
-            "2 runs: test 0.6000 +- 0.1414, val 0.5000 +- 0.0000 (mean +- standard deviation, at each run's "
+            "2 runs: test accuracy 0.6000 +- 0.1414, val 0.5000 +- 0.0000 (mean +- standard deviation, at "
+            "each run's "
             "best validation epoch)\n");
 }
 
-TEST(TrainRepeat, RefusesFilesOfOneRun) {
-  const auto train = [](const TrainOptions&, const RunHooks&) { return RunResult(); };
-  TrainOptions options = published_options("gcn");
-  options.seeds = 2;
-  options.export_file = "weights.safetensors";
-  EXPECT_ERROR(train_repeated(options, train),
-               "--export is for one run: not with --seeds and --splits. --log appends all runs to one file");
-  options.export_file.clear();
+TEST(TrainRepeat, EachRunHasItsFiles) {
+  TrainOptions options = several(2, 1);
+  options.export_file = "w-{seed}.safetensors";
   options.log = "log.jsonl";
+  std::vector<PlannedRun> runs = runs_of(options);
+  EXPECT_EQ(runs[1].options.export_file, "w-1.safetensors");
+  EXPECT_EQ(runs[1].options.log, "log.jsonl");  // appended
+  options.seeds = 1;
+  runs = runs_of(options);
+  EXPECT_EQ(runs[0].options.export_file, "w-0.safetensors");
+  options.export_file = "w.safetensors";
+  EXPECT_EQ(runs_of(options)[0].options.export_file, "w.safetensors");
+  options.seeds = 2;
+  EXPECT_ERROR(runs_of(options),
+               "--export w.safetensors is of 2 runs: put {seed} into its name, so that each has its own");
+  options.export_file.clear();
   options.parallel = 2;
-  EXPECT_ERROR(train_repeated(options, train), "--log writes one run after another: not with --parallel 2");
-  options.log.clear();
+  EXPECT_ERROR(runs_of(options),
+               "--log log.jsonl is of 2 runs: put {seed} into its name, so that each has its own");
+  options.log = "log-{seed}.jsonl";
+  EXPECT_EQ(runs_of(options)[1].options.log, "log-1.jsonl");
+  options.profile = true;
+  EXPECT_ERROR(runs_of(options), "--profile is for one run: not with --seeds and --splits");
+  options.profile = false;
   options.all_splits = true;
   options.split = "60/20/20";
-  EXPECT_ERROR(train_repeated(options, train),
+  EXPECT_ERROR(runs_of(options),
                "--splits all trains on all splits of the file, and --split 60/20/20 is given, on the command "
                "line or in a file: leave one of them out");
+  options = several(2, 1);
+  options.task = TaskKind::kGraph;
+  options.folds = 3;
+  options.csv = "{fold}.csv";
+  EXPECT_ERROR(
+      runs_of(options),
+      "--csv {fold}.csv is of 6 runs: put {seed} and {fold} into its name, so that each has its own");
+  options.csv = "{seed}-{fold}.csv";
+  EXPECT_EQ(runs_of(options)[4].options.csv, "1-1.csv");
+}
+
+TEST(TrainRepeat, NotesAreCounted) {
+  std::string text;
+  const auto run = [&](const TrainOptions& options) {
+    testing::internal::CaptureStdout();
+    train_repeated(options, [&](const TrainOptions& one, const RunHooks&) {
+      return result(0.5, 0.5, {{one.seed == 1 ? "diverged" : "not converged", str(": ", one.seed), "Try"}});
+    });
+    text = testing::internal::GetCapturedStdout();
+  };
+  TrainOptions options = several(3, 1);
+  run(options);
+  EXPECT_TRUE(text.ends_with(
+      "\nnote            2 of 3 runs not converged. Try\nnote            1 of 3 runs diverged. Try\n"))
+      << text;
+  options.quiet = true;  // one line; remarks go to stderr
+  testing::internal::CaptureStderr();
+  run(options);
+  EXPECT_EQ(text, "test 0.5000 deviation 0.0000 val 0.5000 val_deviation 0.0000 runs 3 metric accuracy\n");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "note            2 of 3 runs not converged. Try\nnote            1 of 3 runs diverged. Try\n");
+}
+
+// Ctrl-C in the second or third of four runs.
+TEST(TrainRepeat, AStoppedSeriesHasTheMeanOfWhatRan) {
+  const auto text = [](std::uint64_t last, bool quiet) {
+    TrainOptions options = several(4, 1);
+    options.quiet = quiet;
+    testing::internal::CaptureStdout();
+    EXPECT_THROW(train_repeated(options,
+                                [&](const TrainOptions& one, const RunHooks&) {
+                                  RunResult of = result(0.1 * static_cast<double>(one.seed), 0.5);
+                                  of.summary.stopped = one.seed == last;
+                                  return of;
+                                }),
+                 Interrupted);
+    return testing::internal::GetCapturedStdout();
+  };
+  EXPECT_EQ(text(2, false),
+            "seed 0    done\nseed 1    done\nseed 2    done (stopped, not counted below)\n\n"
+            "2 of 4 runs: test accuracy 0.0500 +- 0.0707, val 0.5000 +- 0.0000 (mean +- standard deviation, "
+            "at each "
+            "run's best validation epoch)\n");
+  EXPECT_TRUE(text(1, false).ends_with(
+      "\n1 of 4 runs: test accuracy 0.0000, val 0.5000 (at its best validation epoch)\n"));
+  EXPECT_EQ(text(1, true), "test 0.0000 val 0.5000 runs 1 metric accuracy\n");
+  EXPECT_EQ(text(0, true), "");
 }
 
 TEST(TrainRepeat, ParallelRunsPrintTheLinesOfOneAfterAnother) {
@@ -120,10 +198,9 @@ TEST(TrainRepeat, ParallelRunsPrintTheLinesOfOneAfterAnother) {
       if (parallel > 1)  // until others run beside it
         for (int i = 0; i < 2000 && most < 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       --now;
-      RunResult result;
-      result.summary.best.test = 0.1 * static_cast<double>(one.seed);
-      result.line = str("test of ", one.seed);
-      return result;
+      RunResult of = result(0.1 * static_cast<double>(one.seed), 0);
+      of.line = str("test of ", one.seed);
+      return of;
     });
     text[parallel > 1] = testing::internal::GetCapturedStdout();
   }
@@ -177,7 +254,7 @@ TEST(TrainRepeat, FoldsAreRuns) {
   train_repeated(options, [&](const TrainOptions& one, const RunHooks&) {
     EXPECT_FALSE(is_repeated(one));
     runs.emplace_back(one.seed, one.fold);
-    return RunResult{{}, "done"};
+    return result(0, 0);
   });
   EXPECT_EQ(testing::internal::GetCapturedStdout().substr(0, 48),
             "seed 0    fold 0   done\nseed 0    fold 1   done\n");

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/context.h"
@@ -19,14 +21,6 @@
 
 namespace rodeo {
 namespace {
-
-/// `shared`: the signals of all runs of the command; null: one run.
-RunResult train(const TrainOptions& options, Device device, const Communicator& ranks, Recorder& recorder,
-                const StopOnSignal* shared = nullptr, const RunHooks& hooks = {}) {
-  ConsoleRun console(options, device, shared, hooks);
-  const TrainedRun trained = train_run({.file = options.dataset}, options, device, ranks, recorder, console);
-  return console.finish(trained, recorder);
-}
 
 /// Adds advice to out-of-memory errors and to losses that are not finite.
 template <class Work>
@@ -44,37 +38,36 @@ void with_advice(const TrainOptions& options, Device device, Work&& work) {
 void run(const TrainOptions& options, const Communicator& ranks) {
   if (ranks.size() > 1) check_same_options(options, ranks);
   const RunSettings settings(options);
-  const bool repeated = is_repeated(options);
-  check(options.parallel == 1 || repeated,
+  check(options.parallel == 1 || is_repeated(options),
         "--parallel is for several runs: with --seeds, --splits all or folds");
   check(ranks.size() == 1 || options.parallel == 1,
         "--parallel trains several runs on one device, and there are ", ranks.size(), " ranks: leave it out");
+  RunBoard board(options, runs_of(options), /*prints=*/ranks.rank() == 0);
   if (options.dry_run) {
-    if (repeated) check_repeated(options);
     const Device device = rank_device(options, ranks);
-    return with_advice(options, device, [&] { dry_run(options, device, ranks); });
+    return with_advice(options, device, [&] { dry_run(board.runs()[0].options, device, ranks); });
   }
-  if (repeated) {
-    const Device device = rank_device(options, ranks);
-    const StopOnSignal signals(stop_unit(options));
-    return with_advice(options, device, [&] {
-      train_repeated(options, [&](const TrainOptions& one, const RunHooks& hooks) {
-        Recorder recorder(one, /*writes=*/ranks.rank() == 0);
-        return train(one, device, ranks, recorder, &signals, hooks);
+  std::vector<std::unique_ptr<Recorder>> recorders;  // all before the first run: each may find a fault
+  for (const PlannedRun& run : board.runs())
+    recorders.push_back(std::make_unique<Recorder>(run.options, /*writes=*/ranks.rank() == 0));
+  board.train([&](std::size_t i, const RunHooks& hooks) {
+    const std::unique_ptr<Recorder> recorder = std::move(recorders[i]);
+    const TrainOptions& one = board.runs()[i].options;
+    RunResult result;
+    try {
+      const Device device = rank_device(options, ranks);
+      with_advice(options, device, [&] {
+        ConsoleRun console(board, i, device, hooks);
+        result = console.finish(train_run({.file = options.dataset}, one, device, ranks, *recorder, console),
+                                *recorder);
       });
-    });
-  }
-  Recorder recorder(options, /*writes=*/ranks.rank() == 0);
-  try {
-    const Device device = rank_device(options, ranks);
-    with_advice(options, device, [&] { train(options, device, ranks, recorder); });
-  } catch (const Interrupted&) {  // a shorter run, but complete: no error line in the log
-    throw;
-  } catch (...) {
-    const Failure failure = current_failure();
-    recorder.failed(failure.message, failure.exit_code);
-    throw;
-  }
+    } catch (...) {
+      const Failure failure = current_failure();
+      recorder->failed(failure.message, failure.exit_code);
+      throw;
+    }
+    return result;
+  });
 }
 
 }  // namespace

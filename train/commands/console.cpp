@@ -7,6 +7,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <utility>
 #include <vector>
 
 #include "core/host/terminal.h"
@@ -146,8 +147,8 @@ std::string format_summary(const NodeTask& task, const TrainSummary& summary) {
   return table;
 }
 
-Console::Console(bool quiet)
-    : quiet_(quiet), terminal_(has_live_terminal()), colours_(has_colours(STDOUT_FILENO)) {}
+Console::Console(bool quiet, bool prints)
+    : quiet_(quiet), prints_(prints), terminal_(has_live_terminal()), colours_(has_colours(STDOUT_FILENO)) {}
 
 Console::~Console() {
   end_live_line();
@@ -159,8 +160,9 @@ void Console::end_live_line() {
 }
 
 void Console::say(std::string_view subject, std::string_view text) const {
-  if (quiet_) return;
-  fmt::print("{}", row(subject, printable(text)));
+  const bool remark = subject == "warning" || subject == "note";
+  if (!prints_ || (quiet_ && !remark)) return;
+  fmt::print(quiet_ ? stderr : stdout, "{}", row(subject, printable(text)));
   std::fflush(stdout);
 }
 
@@ -168,10 +170,15 @@ void Console::blank_line() const {
   if (!quiet_) fmt::print("\n");
 }
 
-void Console::epoch(const EpochReport& report) {
+void Console::epoch(const EpochReport& report, const std::string& run) {
   if (quiet_) return;
-  const bool last = report.epoch == report.epochs;
+  const bool single = run.empty(), last = single && report.epoch == report.epochs;
   const auto now = Clock::now();
+  if (run != run_) {
+    run_ = run;
+    seen_ = 0;
+    if (!terminal_) drawn_ = now;
+  }
   constexpr int kWarmUp = 3;
   if (++seen_ <= kWarmUp) {
     timed_from_ = report.epoch;
@@ -182,11 +189,15 @@ void Console::epoch(const EpochReport& report) {
       seconds > 0 && !last ? format_rate(report.epoch - timed_from_, seconds, report.epochs - report.epoch)
                            : "";
   if (!terminal_) {
-    if (report.epoch == 1 || report.epoch % 10 == 0 || last)
-      fmt::print("{}{}{}\n", format_epoch(report), rate.empty() ? "" : "  ", rate);
+    if (single ? report.epoch == 1 || report.epoch % 10 == 0 || last
+               : now - drawn_ > std::chrono::seconds(10)) {
+      fmt::print("{}{}{}{}\n", run, format_epoch(report), rate.empty() ? "" : "  ", rate);
+      drawn_ = now;
+    }
   } else if (last || now - drawn_ > std::chrono::milliseconds(100)) {
     // One column less than the terminal: the cursor must not reach the next line.
-    std::string line = format_progress(report, rate, terminal_width(80) - 1);
+    std::string line =
+        run + format_progress(report, rate, terminal_width(80) - 1 - static_cast<int>(run.size()));
     if (const std::size_t at = rate.empty() ? line.npos : line.rfind(rate); at != line.npos)
       line = line.substr(0, at) + paint(colours_, Colour::kDim, rate);
     if (report.epoch == report.best_epoch) line = paint(colours_, Colour::kGreen, line);
@@ -197,20 +208,26 @@ void Console::epoch(const EpochReport& report) {
   std::fflush(stdout);
 }
 
-void Console::batch(int epoch, int epochs, int batch, int batches) {
+void Console::batch(const std::string& run, int epoch, int epochs, int batch, int batches) {
   const auto now = Clock::now();
   if (quiet_ || !terminal_ || now - drawn_ < std::chrono::milliseconds(100)) return;
-  fmt::print("\r\x1b[2Kepoch {}/{}  batch {}/{}", epoch, epochs, batch, batches);
+  fmt::print("\r\x1b[2K{}epoch {}/{}  batch {}/{}", run, epoch, epochs, batch, batches);
   std::fflush(stdout);
   live_line_ = true;
   drawn_ = now;
+}
+
+void Console::result(const std::string& line) {
+  if (quiet_) return;
+  fmt::print("{}{}\n", std::exchange(live_line_, false) ? "\r\x1b[2K" : "", line);
+  std::fflush(stdout);
 }
 
 std::string Console::result_line(const NodeTask& task, const TrainSummary& summary,
                                  const std::vector<std::pair<std::string, double>>& details) {
   std::string line = format_result(task, summary);
   for (const auto& [name, value] : details) line += fmt::format(" {} {:.4f}", name, value);
-  return line;
+  return str(line, " metric ", metric_name(task));
 }
 
 void Console::finish(const NodeTask& task, const TrainSummary& summary,

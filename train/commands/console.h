@@ -25,13 +25,14 @@ std::string format_result(const NodeTask& task, const TrainSummary& summary);
 /// The table at the end of a run.
 std::string format_summary(const NodeTask& task, const TrainSummary& summary);
 
-/// Prints a run's progress and results. On a terminal, one progress line of its width is rewritten at most
-/// ten times a second; otherwise, and where TERM is "dumb", the first, every tenth and the last epoch get a
-/// line each. After the warm-up epochs, lines end with the rate and the time left. When quiet, only the
-/// result is printed.
+/// Prints progress and results. On a terminal, one progress line of its width is rewritten at most ten times
+/// a second; otherwise, and where TERM is "dumb", the first, every tenth and the last epoch of a single run
+/// get a line each, and one of several runs a line every ten seconds. After the warm-up epochs, lines end
+/// with the rate and the time left. When quiet, only the result is printed; warnings and notes go to stderr.
 class Console {
  public:
-  explicit Console(bool quiet);
+  /// prints: of several ranks the first.
+  explicit Console(bool quiet, bool prints = true);
   /// Ends the progress line, so that an error message starts on a new line.
   ~Console();
   Console(const Console&) = delete;
@@ -40,9 +41,12 @@ class Console {
   /// One row of the table of facts: `text` is printable().
   void say(std::string_view subject, std::string_view text) const;
   void blank_line() const;
-  void epoch(const EpochReport& report);
+  /// run: begins the line of one of several runs, "seed 3    "; empty for a single one.
+  void epoch(const EpochReport& report, const std::string& run = "");
   /// "epoch 3/10  batch 57/193", on a terminal.
-  void batch(int epoch, int epochs, int batch, int batches);
+  void batch(const std::string& run, int epoch, int epochs, int batch, int batches);
+  /// The line of one of several runs, in place of its progress line.
+  void result(const std::string& line);
   /// The line of a run that prints nothing else. details: more test results of the best epoch, by name.
   static std::string result_line(const NodeTask& task, const TrainSummary& summary,
                                  const std::vector<std::pair<std::string, double>>& details = {});
@@ -60,7 +64,8 @@ class Console {
   void end_live_line();
 
   using Clock = std::chrono::steady_clock;
-  bool quiet_, terminal_, colours_;
+  bool quiet_, prints_, terminal_, colours_;
+  std::string run_;     // whose progress is printed
   int timed_from_ = 0;  // the epoch that ended at began_
   int seen_ = 0;
   Clock::time_point began_{};

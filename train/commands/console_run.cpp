@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
 
 #include "train/commands/device_text.h"
-#include "train/commands/run_command.h"
 #include "train/report/op_report.h"
 #include "train/task/advice.h"
 #include "train/task/memory_estimate.h"
@@ -26,10 +24,6 @@ std::string_view outputs_name(const NodeTask& task) {
 }
 
 }  // namespace
-
-const char* stop_unit(const TrainOptions& options) {
-  return options.batch > 0 ? "batch" : "epoch";
-}
 
 void describe(const Console& console, const NodeRun& run, const TrainOptions& options, Device device) {
   const auto& [task, model] = run;
@@ -68,58 +62,64 @@ void describe(const Console& console, const NodeRun& run, const TrainOptions& op
   console.blank_line();
 }
 
-ConsoleRun::ConsoleRun(const TrainOptions& options, Device device, const StopOnSignal* shared,
-                       const RunHooks& hooks)
-    : options_(options), device_(device), console_(options.quiet), shared_(shared), hooks_(hooks) {
-  console_.say("device", describe_device(options.device, device));
+ConsoleRun::ConsoleRun(RunBoard& board, std::size_t run, Device device, const RunHooks& hooks)
+    : board_(board), run_(run), options_(board.runs()[run].options), device_(device), hooks_(hooks) {
+  if (run_ == 0) board_.console().say("device", describe_device(options_.device, device));
 }
 
 void ConsoleRun::loaded(const NodeRun& run) {
-  describe(console_, run, options_, device_);
+  if (run_ > 0) return;
+  const Console& console = board_.console();
+  describe(console, run, options_, device_);
   // The estimate is for steps over the whole graph.
   const std::string warning = run.model.mini_batches ? "" : memory_warning(run, options_);
-  if (!warning.empty()) console_.say("warning", warning);
-  if (options_.debug) console_.say("debug", "the result of every kernel is checked; no CUDA graph");
-  if (!shared_) shared_ = &own_.emplace(stop_unit(options_));
+  if (!warning.empty()) console.say("warning", warning);
+  if (options_.debug) console.say("debug", "the result of every kernel is checked; no CUDA graph");
+  board_.watch_signals();
 }
 
 void ConsoleRun::started(const Recorder& recorder) {
-  if (!recorder.resumed().empty())
-    console_.say("resumed", fmt::format("{} from {}", recorder.resumed(), options_.checkpoint));
-  else if (options_.resume)
-    console_.say("resumed", fmt::format("from the beginning: {} has no checkpoint", options_.checkpoint));
-  if (options_.resume) console_.blank_line();
+  if (!options_.resume) return;
+  const std::string from = recorder.resumed();
+  board_.console().say("resumed", board_.runs()[run_].name +
+                                      (from.empty() ? fmt::format("from the beginning: {} has no checkpoint",
+                                                                  options_.checkpoint)
+                                                    : fmt::format("{} from {}", from, options_.checkpoint)));
+  if (!board_.has_several()) board_.console().blank_line();
 }
 
 void ConsoleRun::batch(int epoch, int batch, int batches) {
-  console_.batch(epoch, options_.epochs, batch, batches);
+  board_.batch(run_, epoch, options_.epochs, batch, batches);
 }
 
 void ConsoleRun::epoch(const EpochReport& report) {
   if (hooks_.epoch) hooks_.epoch(report.epoch);
-  console_.epoch(report);
+  board_.epoch(run_, report);
 }
 
 bool ConsoleRun::stops() {
-  return shared_->signal() != 0 || (hooks_.stop && hooks_.stop());
+  return board_.signal() != 0 || (hooks_.stop && hooks_.stop());
 }
 
 RunResult ConsoleRun::finish(const TrainedRun& trained, const Recorder& recorder) {
   const auto& [task, model] = trained.run;
   const TrainSummary& summary = trained.summary;
-  if (!options_.silent) console_.finish(task, summary, trained.details);
+  RunResult result{summary, metric_name(task), Console::result_line(task, summary, trained.details),
+                   run_notes(task, summary, options_)};
   if (options_.resume && !summary.stopped && summary.epochs == recorder.resumed_epoch())
-    console_.say("note", fmt::format("nothing was left to train after epoch {}{}", summary.epochs,
-                                     summary.epochs >= options_.epochs ? ": more --epochs go on from there"
-                                                                       : ", by --patience"));
-  if (recorder.classes()) console_.classes(*recorder.classes(), summary);
-  if (const std::string note = convergence_note(summary, options_); !note.empty()) console_.say("note", note);
+    result.notes.insert(result.notes.begin(),
+                        {"had nothing left to train", fmt::format(" after epoch {}", summary.epochs),
+                         summary.epochs >= options_.epochs ? "More --epochs go on from there"
+                                                           : "It had ended by --patience"});
+  if (board_.has_several()) return result;
+  Console& console = board_.console();
+  console.finish(task, summary, trained.details);
+  if (recorder.classes()) console.classes(*recorder.classes(), summary);
+  for (const Note& note : result.notes) console.say("note", note.text());
   if (options_.profile) fmt::print("\n{}", format_op_table(trained.timer->spans(), trained.timer->steps()));
-  const int signal = shared_->signal() != 0 ? shared_->signal() : SIGINT;  // another rank may have got it
-  if (summary.stopped) console_.interrupted(signal, summary);
-  if (options_.explain) console_.explain(options_, model.adj);
-  if (summary.stopped) throw Interrupted{signal};
-  return {summary, Console::result_line(task, summary, trained.details)};
+  if (summary.stopped) console.interrupted(board_.signal(), summary);
+  if (options_.explain) console.explain(options_, model.adj);
+  return result;
 }
 
 }  // namespace rodeo

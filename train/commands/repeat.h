@@ -1,11 +1,18 @@
-/// Several runs in one command, for --seeds, --splits and folds, one after another or some at a time.
+/// The runs of one command: one, or several for --seeds, --splits and folds, one after another or some at a
+/// time.
 #pragma once
 
 #include <functional>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "train/commands/console.h"
+#include "train/commands/interrupt.h"
 #include "train/commands/parallel_runs.h"
+#include "train/task/advice.h"
 #include "train/task/options.h"
 #include "train/trainer.h"
 
@@ -14,40 +21,70 @@ namespace rodeo {
 /// What a run leaves.
 struct RunResult {
   TrainSummary summary;
-  std::string line;  // what is printed of it
+  std::string metric;  // "accuracy"
+  std::string line;    // what is printed of one of several runs
+  std::vector<Note> notes;
 };
 
-using TrainOne = std::function<RunResult(const TrainOptions&, const RunHooks&)>;
+using TrainOne = std::function<RunResult(std::size_t run, const RunHooks&)>;
 
 /// Whether `options` ask for several runs.
 bool is_repeated(const TrainOptions& options);
 
-/// One of several runs: options without --seeds and the like, and what tells it from the others.
 struct PlannedRun {
-  TrainOptions options;
-  std::string name;  // "split 0   seed 3    "
+  TrainOptions
+      options;       // without --seeds and the like; {seed}, {split} and {fold} in file names are replaced
+  std::string name;  // tells it from the others: "split 0   seed 3    "; empty for a single run
 };
 
-/// The values of --split: those of --splits all, else options.split alone. Throws Error for both options, and
-/// for a dataset whose masks have no columns to go through.
-std::vector<std::string> splits_to_run(const TrainOptions& options);
 /// A run for each split, each seed (options.seed, and the numbers after it) and each fold, in this order.
-std::vector<PlannedRun> runs_of(const TrainOptions& options, const std::vector<std::string>& splits);
-/// Throws Error for what train_repeated() refuses before the first run.
-void check_repeated(const TrainOptions& options);
-/// Throws Error for options that write files of one run, saying what makes them several: "--seeds and
-/// --splits".
-void check_files_of_runs(const TrainOptions& options, const std::string& several);
+/// Throws Error where several would write one file, for options whose output is of one run, for --splits with
+/// --split, and for a dataset whose masks have no columns to go through.
+std::vector<PlannedRun> runs_of(const TrainOptions& options);
 /// Threads of each of `count` runs, of which options.parallel train at a time: on the CPU their share of
 /// num_threads().
 int threads_of_a_run(const TrainOptions& options, std::size_t count);
 
-/// Calls train() for runs_of(options), and prints a line for each run in this order, then mean and standard
-/// deviation (of a sample, n - 1) of the results; with --splits all and several seeds, those of each split
-/// too. options.parallel threads run that many at a time;
-/// options.device is cuda: on one GPU, each with its own stream. Then the first run has two epochs to itself,
-/// in which SpMM kernels are chosen. A run has the same bits alone: on the CPU, with as many threads. Throws
-/// Error as the functions above do. What train() throws ends the other runs, and is thrown.
-void train_repeated(const TrainOptions& options, const TrainOne& train);
+/// What the runs of a command share: the console, the signals and the results.
+class RunBoard {
+ public:
+  /// prints: of several ranks the first.
+  explicit RunBoard(const TrainOptions& options, std::vector<PlannedRun> runs, bool prints = true);
+
+  const std::vector<PlannedRun>& runs() const { return runs_; }
+  bool has_several() const { return runs_.size() > 1; }
+  Console& console() { return console_; }
+
+  /// Calls train() for each run. Of several, prints a line for each in their order, then mean and standard
+  /// deviation (of a sample, n - 1) of the results; with --splits all and several seeds, those of each split
+  /// too; and how many runs have a note. options.parallel threads run that many at a time;
+  /// options.device is cuda: on one GPU, each with its own stream. Then the first run has two epochs to
+  /// itself, in which SpMM kernels are chosen. A run has the same bits alone: on the CPU, with as many
+  /// threads. What train() throws ends the other runs, and is thrown after the results of those that ended.
+  void train(const TrainOne& train);
+
+  /// Called by the first run when it has loaded its data: from now on, signals are for stops().
+  void watch_signals();
+  /// SIGINT or SIGTERM; 0: none.
+  int signal() const { return signals_ ? signals_->signal() : 0; }
+  /// Progress of a run. Of several at a time, the first that has not ended is shown.
+  void epoch(std::size_t run, const EpochReport& report);
+  void batch(std::size_t run, int epoch, int epochs, int batch, int batches);
+
+ private:
+  void add(std::size_t run, RunResult result);
+  void print_results() const;
+  void print_notes(const std::vector<const RunResult*>& results) const;
+  /// The results of the runs in [begin, end) that were not cut short.
+  std::vector<const RunResult*> ended(std::size_t begin, std::size_t end) const;
+
+  const TrainOptions& options_;
+  std::vector<PlannedRun> runs_;
+  std::vector<std::optional<RunResult>> results_;
+  std::size_t printed_ = 0;  // runs whose line is printed
+  Console console_;
+  std::optional<StopOnSignal> signals_;
+  std::mutex mutex_;
+};
 
 }  // namespace rodeo

@@ -143,7 +143,7 @@ std::string end_line(const TrainOptions& options, const NodeTask& task, const Tr
   if (task.majority_class >= 0)
     json["test_majority"] = {{"share", task.majority}, {"class", task.majority_class}};
   if (!per_class.empty()) json["per_class"] = Json::parse(per_class);
-  if (const std::string note = convergence_note(s, options); !note.empty()) json["note"] = note;
+  for (const Note& note : run_notes(task, s, options)) json["note"] = note.text();
   return json_text(json);
 }
 

@@ -315,7 +315,7 @@ std::string make_report(const TrainOptions& options, const NodeRun& run, const R
       fmt::format("{} after the last epoch, {}", value(summary.last.test), summary.epochs)};
   if (task.majority_class >= 0) notes.push_back(describe_majority(task));
   for (const std::string& warning : data_warnings(task, options)) notes.push_back("warning: " + warning);
-  if (const std::string note = convergence_note(summary, options); !note.empty()) notes.push_back(note);
+  for (const Note& note : run_notes(task, summary, options)) notes.push_back(note.text());
   page += fmt::format(
       "<section class=\"result\"><p><b>{}</b></p>\n<p>test {} at the best validation epoch, {} (validation "
       "{})</p>\n",

@@ -161,7 +161,6 @@ struct TrainOptions : TrainerOptions {
   bool profile = false;    // print a table of kernel times at the end
   bool debug = false;      // check the result of every kernel for NaN and infinity
   bool quiet = false;
-  bool silent = false;  // of a run among several: no line of its own
 
   // Command line only
   bool dry_run = false;
