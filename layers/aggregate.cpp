@@ -39,9 +39,15 @@ bool aggregates_first(const Features& x, const Variable& w, Reduce reduce) {
   return !commutes || (!x.is_sparse() && w.dim(0) <= w.dim(1));
 }
 
+SpmmOptions with_reduction(SpmmOptions options, Reduce reduce) {
+  if (reduce == Reduce::kMax || reduce == Reduce::kMin) options = {};
+  options.reduce = reduce;
+  return options;
+}
+
 Variable aggregate_and_project(const Adjacency& adj, const Variable& weight, const Features& x,
                                const Variable& w, Reduce reduce, SpmmOptions options) {
-  options.reduce = reduce;
+  options = with_reduction(options, reduce);
   const auto aggregate = [&](const Variable& h) {
     return weight.defined() ? spmm(adj, weight, h, options) : spmm(adj, h, options);
   };

@@ -21,6 +21,9 @@ void check_block_features(std::string_view layer, const Adjacency& adj, const Fe
 void check_bipartite_features(std::string_view layer, const Adjacency& adj, const BipartiteFeatures& x,
                               std::int64_t in, std::int64_t in_dst, bool needs_dst = true);
 
+/// The options of a product with this reduction: max and min have one kernel, and take no algorithm of sums.
+SpmmOptions with_reduction(SpmmOptions options, Reduce reduce);
+
 /// (reduce over the edges of each row of weight * x) W; weight may be undefined. Sum and mean commute with
 /// the matrix product, so they run before or after it, whichever is narrower; after it if x is sparse. Throws
 /// Error for other reductions of sparse x.   w [in, out]

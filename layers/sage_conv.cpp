@@ -49,7 +49,7 @@ Variable SageConv::forward(const Adjacency& adj, const BipartiteFeatures& x, con
 
 Variable SageConv::combine_in_block(const Adjacency& adj, const Features& x, SpmmOptions spmm,
                                     const EpilogueOptions& then) const {
-  spmm.reduce = options_.aggr;
+  spmm = with_reduction(spmm, options_.aggr);
   const Variable w = concat_rows(std::vector{neighbours_.weight(), root_->weight()});
   const PendingRows* const rows = x.pending_rows();
   const Variable both = rows ? sage_concat(adj, *rows, spmm) : sage_concat(adj, x.dense(), spmm);

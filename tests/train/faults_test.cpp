@@ -184,7 +184,7 @@ TEST(TrainMemory, ErrorsSayWhatHoldsItAndWhatToTry) {
   EXPECT_NE(none.err.find("[memory] cpu is out of memory: 3.35 GiB requested, "), std::string::npos)
       << none.err;
   EXPECT_NE(none.err.find(" used by tensors; the largest: f32 [300, 30]"), std::string::npos) << none.err;
-  EXPECT_NE(none.err.find("; try --hidden below 30000000"), std::string::npos) << none.err;
+  EXPECT_NE(none.err.find("; try --batch N, --hidden below 30000000"), std::string::npos) << none.err;
   // The parameters fit, an epoch does not.
   const Result late = train(dir, limit, "--features dense --hidden 1000000 --epochs 2");
   EXPECT_EQ(late.code, 4) << late.err;

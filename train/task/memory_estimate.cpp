@@ -158,6 +158,13 @@ std::string memory_advice(const TrainOptions& o, bool cuda) {
   std::string advice;
   const auto add = [&](const std::string& text) { advice += (advice.empty() ? "" : ", ") + text; };
   if (traits.attention_form && o.attention == AttentionForm::kComposed) add("--attention fused");
+  if (o.batch > 1) add(str("--batch below ", o.batch));
+  if (o.batch > 0 && !o.batch_by_parts && !traits.hops) add("a smaller --fanout");
+  if (o.batch > 0 && cuda && o.features_on != FeaturesOn::kHost && o.features_on != FeaturesOn::kDisk)
+    add("--features-on host");
+  if (o.batch == 0 && !traits.hops && o.task != TaskKind::kGraph)
+    add(cuda ? "--batch N, with --features-on host if the features do not fit" : "--batch N");
+  if (o.task == TaskKind::kGraph && o.batch_graphs > 2) add(str("--batch-graphs below ", o.batch_graphs));
   if (traits.hidden_layers() && o.hidden > 1) add(str("--hidden below ", o.hidden));
   if (traits.heads && o.heads > 1) add(str("--heads below ", o.heads));
   if (traits.hidden_layers() && o.layers > 2) add(str("--layers below ", o.layers));
