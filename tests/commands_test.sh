@@ -38,6 +38,7 @@ for preset in rmat-8-1K uniform-1K-4 powerlaw-1K-4K grid-27-5; do
 done
 expect_error "this grid of 125 nodes has 2197 edges" "$bin/rodeo_data" generate --preset grid-27-5 --edges 100 "$dir/pattern.h5"
 expect_error "$dir/missing" "$bin/rodeo_data" generate --preset cora "$dir/missing/x.h5"
+COLUMNS=80 "$bin/rodeo_data" import --help | grep -qE ".{81}" && bad "rodeo_data import --help is wider than 80 columns" || ok
 for command in inspect validate generate import reorder subset; do expect_success "$bin/rodeo_data" $command --help; done
 expect_success "$bin/rodeo_data" inspect "$data"
 grep -q '^nodes  *2000$' "$dir/out" && grep -q '^homophily' "$dir/out" && grep -q 'bf16, f16  *[0-9.]* MiB' "$dir/out" && ok ||
@@ -259,7 +260,7 @@ expect_success any --model appnp --hops 3 --alpha 0.2 --edge-dropout 0.3 --quiet
 expect_error "--model NAME is required" any
 expect_error "unknown model 'nn'" any --model nn
 expect_error "unknown option '--heads'" any --model sage --heads 4
-expect_error "[spmm] max has a kernel of its own" any --model sage --aggr max --spmm rode
+expect_error "--spmm rode is for sums, and --aggr max has one kernel" any --model sage --aggr max --spmm rode
 gradcheck() { "$bin/rodeo_gradcheck" --dataset "$data" --device cpu --nodes 8 --elements 5 "$@"; }
 expect_success "$bin/rodeo_gradcheck" --help
 expect_success "$bin/rodeo_gradcheck" --version

@@ -71,8 +71,9 @@ class Clone:
 
     @functools.lru_cache(maxsize=None)
     def help(self, *words):
-        return subprocess.run([f"{self.build}/bin/{words[0]}", *words[1:], "--help"], text=True, stdin=subprocess.DEVNULL,
+        return "".join(subprocess.run([f"{self.build}/bin/{words[0]}", *words[1:], "--help", *more], text=True, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False).stdout
+                       for more in ([], ["kernels"]))
 
     def check_options(self, words):
         """That a program of the build has the options of a command line that is not run."""

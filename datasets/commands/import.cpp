@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
+#include "core/host/terminal.h"
 #include "datasets/commands/command_line.h"
 #include "datasets/import/edges.h"
 
@@ -27,7 +29,10 @@ std::string formats_with(std::string_view option) {
 std::string about() {
   std::string text = "Converts files in another format to a dataset. FORMAT is";
   for (const Importer& importer : kImporters)
-    text += fmt::format("\n  {:<10} {}", importer.format, importer.help);
+    text +=
+        fmt::format("\n  {:<10} ", importer.format) +
+        wrap(std::string(13, '.') + std::string(importer.help), std::clamp(terminal_width(110), 40, 110), 13)
+            .substr(13);
   return text;
 }
 

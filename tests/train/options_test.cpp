@@ -220,6 +220,27 @@ TEST(TrainOptions, HelpAndVersionNeedNothingElse) {
     EXPECT_NE(help.find(part), std::string::npos) << part << " is not in\n" << help;
   EXPECT_NE(help.find("Examples:\n  train_gcn cora.h5\n"), std::string::npos) << help;
   EXPECT_EQ(parse({"--version"}).notice.find("train_gcn "), 0u);
+  // What few runs need comes last, and what chooses kernels apart.
+  EXPECT_LT(help.find("Files options"), help.find("Trunk options"));
+  EXPECT_LT(help.find("Trunk options"), help.find("Optimization options"));
+  EXPECT_EQ(help.find("--spmm-accumulate"), std::string::npos) << help;
+  EXPECT_NE(help.find("More options: --help kernels has"), std::string::npos) << help;
+  const std::string kernels = parse({"--help", "kernels"}).notice;
+  for (const char* part :
+       {"--spmm", "--spmm-accumulate", "--features ", "--reorder", "--no-cuda-graph", "--trace", "--profile"})
+    EXPECT_NE(kernels.find(part), std::string::npos) << part << " is not in\n" << kernels;
+  EXPECT_EQ(kernels.find("--epochs"), std::string::npos) << kernels;
+}
+
+// Values and files that others would take.
+TEST(TrainOptions, WhatOtherProgramsTakeIsAnswered) {
+  EXPECT_ERROR(parse({"x.h5", "--metric", "R2"}),
+               "--metric R2: R^2 is the metric of labels that are numbers: leave --metric out");
+  EXPECT_ERROR(parse({"x.h5", "--metric", "auc"}), "--metric auc: it is roc-auc");
+  EXPECT_ERROR(published_options("GCN"), "unknown model 'GCN': names are in lower case, --model gcn");
+  EXPECT_ERROR(parse({"x.h5", "--config", "README.md"}),
+               "README.md: is no file of settings: --config takes JSON, as --print-config prints it, "
+               "{\"epochs\": 100}");
 }
 
 TEST(TrainOptions, ShortHelpHasTheMostUsedOptionsAndExamples) {

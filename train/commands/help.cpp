@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "core/error.h"
 #include "core/host/terminal.h"
@@ -60,7 +61,43 @@ constexpr std::string_view kSeveralRuns =
 constexpr OtherName kOtherNames[] = {
     {"repeat", "seeds", kSeveralRuns}, {"repeats", "seeds", kSeveralRuns}, {"runs", "seeds", kSeveralRuns}};
 
+/// Values by the names of other programs, in lower case.
+struct OtherValue {
+  std::string_view option, theirs, text;
+};
+constexpr OtherValue kOtherValues[] = {
+    {"metric", "r2", "R^2 is the metric of labels that are numbers: leave --metric out"},
+    {"metric", "r^2", "R^2 is the metric of labels that are numbers: leave --metric out"},
+    {"metric", "f1", "it is macro-f1; micro-F1 is the default where nodes have several labels"},
+    {"metric", "micro-f1", "it is the default where nodes have several labels, and else the accuracy"},
+    {"metric", "auc", "it is roc-auc"},
+    {"metric", "mrr", "of missing edges it is --task link --link-metric mrr"}};
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
 }  // namespace
+
+std::string more_help(const TrainOptions& options) {
+  std::string models, tasks;
+  for (const ModelEntry& entry : model_registry())
+    if (options.choose_model && entry.name != options.model)
+      models += str(models.empty() ? "" : "|", entry.name);
+  for (const auto& [task, text] : kEnumNames<TaskKind>.rows)
+    if (task != options.task) tasks += str(tasks.empty() ? "" : "|", text);
+  return str("More options: --help kernels has those that choose and time kernels and place data; --task ",
+             tasks, " --help those of other tasks",
+             models.empty() ? "" : str(", --model ", models, " --help those of other models"),
+             ". Those above are of ", options.model, ", --task ", name(options.task), ".");
+}
+
+void check_other_value(const GivenOption& option) {
+  for (const OtherValue& other : kOtherValues)
+    check(option.name != other.option || lower(option.text) != other.theirs, "--", option.name, " ",
+          option.text, ": ", other.text);
+}
 
 int help_width() {
   constexpr int kMost = 110, kLeast = 40;

@@ -19,6 +19,7 @@
 #include "train/io/atomic_file.h"
 #include "train/io/settings.h"
 #include "train/task/model_registry.h"
+#include "train/task/option_parts.h"
 #include "train/task/option_table.h"
 #include "train/task/option_value.h"
 
@@ -56,13 +57,9 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
   return options;
 }
 
-/// The headings of --help, in its order.
-std::vector<std::string> groups_of(const std::vector<TrainOption>& table) {
-  std::vector<std::string> groups;
-  for (const TrainOption& option : table)
-    if (groups.empty() || groups.back() != option.group) groups.emplace_back(option.group);
-  return groups;
-}
+/// The headings of --help: what most runs need first, parts of models and optimizers that few do last.
+const std::vector<std::string> kHeadings = {"Data",  "Model",  "Training", "Mini-batches", "Execution",
+                                            "Files", "Output", "Trunk",    "Optimization"};
 
 /// All options of a command, without dashes.
 std::vector<std::string> names_of(const cxxopts::Options& options) {
@@ -148,7 +145,11 @@ std::vector<GivenOption> read_config(const Arguments& arguments, std::vector<std
   const std::string file = arguments.last_value("config");
   if (file.empty() || file.starts_with("--")) return {};
   constexpr std::size_t kMaxBytes = 1 << 20;
-  std::vector<GivenOption> given = read_settings(read_file(file, kMaxBytes), file);
+  const std::string text = read_file(file, kMaxBytes);
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  check(begin != text.npos && (text[begin] == '{' || text[begin] == '['), file,
+        ": is no file of settings: --config takes JSON, as --print-config prints it, {\"epochs\": 100}");
+  std::vector<GivenOption> given = read_settings(text, file);
   for (GivenOption& option : given) {
     const std::string_view current = current_option_name(option.name);
     if (current == option.name) continue;
@@ -221,10 +222,19 @@ std::vector<GivenOption> given_options(const cxxopts::ParseResult& parsed, const
 std::string notice_of(const cxxopts::ParseResult& parsed, const cxxopts::Options& description,
                       const std::string& program, const TrainOptions& options, const TrainOptions& defaults) {
   const auto flag = [&](const char* name) { return parsed[name].as<bool>(); };
-  if (flag("help"))
-    return str(description.help(groups_of(option_table(options))), "\n",
+  if (flag("help")) {
+    const std::vector<std::string>& words = parsed.unmatched();
+    if (std::find(words.begin(), words.end(), "kernels") != words.end())
+      return description.help({std::string(kKernels)});
+    std::vector<std::string> headings = kHeadings;
+    const std::vector<std::string> filled = description.groups();
+    std::erase_if(headings, [&](const std::string& heading) {  // a model may have none of its options
+      return std::find(filled.begin(), filled.end(), heading) == filled.end();
+    });
+    return str(description.help(headings), "\n", wrap(more_help(options), help_width()), "\n\n",
                help_examples(program, defaults.choose_model), "\n", wrap(exit_code_help(), help_width()),
                "\n");
+  }
   if (flag("h")) return short_help(program, defaults.choose_model, option_table(options));
   if (flag("list-devices")) return list_devices();
   if (parsed.count("completion") > 0) {
@@ -261,6 +271,7 @@ TrainOptions parse_train_options(int argc, const char* const* argv, const TrainO
   const auto is_given = [&](std::string_view name) {
     return std::any_of(given.begin(), given.end(), [&](const auto& s) { return s.name == name; });
   };
+  for (const GivenOption& option : given) check_other_value(option);
   apply_options(given, options);
   for (const std::string& stray : strays)
     if (stray.starts_with("-")) fail(unknown_option(stray, options.model, names_of(description)));

@@ -52,6 +52,9 @@ int num_ranks_to_start(const TrainOptions& options) {
         "--gpus and --ranks both say how many ranks to start: leave one out");
   check(options.gpus == 0 || options.device == "auto" || options.device == "cuda",
         "--gpus needs --device cuda, got ", options.device, ": for processes on the CPU it is --ranks");
+  if (options.gpus > 0 && !started_as_rank())
+    check(cuda_absence_reason().empty(), "--gpus ", options.gpus, ": no GPU can be used here (",
+          cuda_absence_reason(), "): --ranks ", options.gpus, " trains on processes of the CPU");
   const int count = std::max(options.gpus, options.ranks);
   return count > 1 && !started_as_rank() ? count : 1;
 }

@@ -10,26 +10,27 @@ void add_ranks(OptionGroup execution) {
                     "or torchrun say");
   execution.integer(kRun, "ranks", field(&TrainOptions::ranks), 0,
                     "The same on N processes with --device, such as cpu");
-  execution.choice(kRun | kNode | kLink, "aggregation", field(&TrainOptions::aggregation),
-                   "What ranks exchange for each product of the graph; auto: the fastest form");
+  execution.under(kKernels).choice(
+      kRun | kNode | kLink, "aggregation", field(&TrainOptions::aggregation),
+      "What ranks exchange for each product of the graph; auto: the fastest form");
 }
 
-void add_kernels(OptionGroup execution, const ConvTraits& traits) {
+void add_kernels(OptionGroup kernels, const ConvTraits& traits) {
   if (traits.attention_form)
-    execution.choice(kRun, "attention", field(&TrainOptions::attention),
-                     "fused: one kernel without per-edge tensors; composed: one op after another; or auto");
+    kernels.choice(kRun, "attention", field(&TrainOptions::attention),
+                   "fused: one kernel without per-edge tensors; composed: one op after another; or auto");
   if (traits.heads)
-    execution.choice(
+    kernels.choice(
         kRun, "sddmm", field(&TrainOptions::sddmm),
         std::string("How composed attention computes the gradient of its weights on CUDA. rows: RoDe's row "
                     "decomposition; edges: across rows; auto: the faster one, timed once") +
             (traits.attention_form ? ". With --attention composed" : ""));
   if (traits.heads) return;
-  execution.choice(kRun, "spmm", field(&TrainOptions::spmm),
-                   "SpMM algorithm: " + kEnumNames<SpmmAlgorithm>.names());
-  execution.choice(kRun, "spmm-accumulate", field(&TrainOptions::spmm_accumulate),
-                   "How sums of split rows are combined. ordered: the same bits in every run; atomic: by "
-                   "atomicAdd, on CUDA in fp32 and tf32, for --spmm rode and auto");
+  kernels.choice(kRun, "spmm", field(&TrainOptions::spmm),
+                 "SpMM algorithm: " + kEnumNames<SpmmAlgorithm>.names());
+  kernels.choice(kRun, "spmm-accumulate", field(&TrainOptions::spmm_accumulate),
+                 "How sums of split rows are combined. ordered: the same bits in every run; atomic: by "
+                 "atomicAdd, on CUDA in fp32 and tf32, for --spmm rode and auto");
 }
 
 }  // namespace
@@ -40,24 +41,24 @@ void add_execution_options(OptionGroup execution, const ConvTraits& traits) {
   add_ranks(execution);
   execution.integer(kRun | kShort, "threads", field(&TrainOptions::threads), 0,
                     "CPU threads; 0: OMP_NUM_THREADS, else as many as processors");
-  add_kernels(execution, traits);
-  execution.choice(kRun | kNode | kLink, "features", field(&TrainOptions::features),
-                   "Storage of the input features: dense, sparse (zeros are not stored: exact), or auto");
-  execution.choice(
-      kTraining | kNode | kLink, "reorder", field(&TrainOptions::reorder),
-      "Reorder the nodes for training, so that neighbours are closer in memory. Results keep the "
-      "file's order. rabbit: by communities; rcm: reverse Cuthill-McKee; degree");
+  OptionGroup kernels = execution.under(kKernels);
+  add_kernels(kernels, traits);
+  kernels.choice(kRun | kNode | kLink, "features", field(&TrainOptions::features),
+                 "Storage of the input features: dense, sparse (zeros are not stored: exact), or auto");
+  kernels.choice(kTraining | kNode | kLink, "reorder", field(&TrainOptions::reorder),
+                 "Reorder the nodes for training, so that neighbours are closer in memory. Results keep the "
+                 "file's order. rabbit: by communities; rcm: reverse Cuthill-McKee; degree");
   if (!traits.batch_norm)
-    execution.flag(kRun | kNode, "prune-rows", field(&TrainOptions::prune_rows),
-                   "In training steps, compute the last layer for the training nodes only: exact, and "
-                   "evaluations still compute all nodes. Faster where few nodes are trained on");
+    kernels.flag(kRun | kNode, "prune-rows", field(&TrainOptions::prune_rows),
+                 "In training steps, compute the last layer for the training nodes only: exact, and "
+                 "evaluations still compute all nodes. Faster where few nodes are trained on");
   execution.choice(
       kTraining, "precision", field(&TrainOptions::precision),
       "fp32; tf32: matrix products round their inputs to 10 bits; bf16: features and activations take half "
       "the bytes, parameters and sums stay fp32. Both are meant for CUDA: the CPU ignores tf32, and is "
       "slower with bf16");
-  execution.flag(kRun, "no-cuda-graph", field(&TrainOptions::cuda_graph),
-                 "On CUDA, launch every kernel instead of replaying a captured CUDA graph", false);
+  kernels.flag(kRun, "no-cuda-graph", field(&TrainOptions::cuda_graph),
+               "On CUDA, launch every kernel instead of replaying a captured CUDA graph", false);
 }
 
 void check_execution_options(const TrainOptions& o) {
@@ -70,6 +71,9 @@ void check_execution_options(const TrainOptions& o) {
   const bool atomic = o.spmm_accumulate == Accumulate::kAtomic;
   check(!atomic || o.spmm == SpmmAlgorithm::kAuto || o.spmm == SpmmAlgorithm::kRode,
         "--spmm-accumulate atomic is for --spmm rode and auto, got --spmm ", o.spmm);
+  check(o.spmm == SpmmAlgorithm::kAuto || !traits_of(o).aggr || o.aggr == Reduce::kSum ||
+            o.aggr == Reduce::kMean,
+        "--spmm ", o.spmm, " is for sums, and --aggr ", o.aggr, " has one kernel: leave --spmm out");
   check(!atomic || o.precision != Precision::kBf16,
         "--spmm-accumulate atomic is for --precision fp32 and tf32, got --precision bf16");
   check(!atomic || !traits_of(o).aggr || o.aggr == Reduce::kSum || o.aggr == Reduce::kMean,

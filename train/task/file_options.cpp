@@ -21,8 +21,8 @@ void add_file_options(OptionGroup files, const ConvTraits& traits) {
              "Folder for TensorBoard's event files");
   files.text(kRun | kNode | kShort | kOneRun, "report", field(&TrainOptions::report), "FILE.html",
              "One page with curves, times, confusion matrix and more");
-  files.text(kRun | kOneRun, "trace", field(&TrainOptions::trace), "FILE.json",
-             "Kernels of the profiled epochs, for Perfetto or chrome://tracing");
+  files.under(kKernels).text(kRun | kOneRun, "trace", field(&TrainOptions::trace), "FILE.json",
+                             "Kernels of the profiled epochs, for Perfetto or chrome://tracing");
 }
 
 void check_file_options(const TrainOptions& o) {

@@ -65,7 +65,7 @@ void add_model_options(OptionGroup model, const ConvTraits& traits) {
                "Score of a pair of nodes from their embeddings. dot: their dot product; mlp: two layers on "
                "their elementwise product; bilinear: u^T W v");
   if (traits.heads) add_heads(model);
-  if (!traits.hops) add_trunk_options(model);
+  if (!traits.hops) add_trunk_options(model.under("Trunk"));
   if (traits.aggr)
     model.choice(kModel, "aggr", field(&TrainOptions::aggr),
                  "Aggregation over neighbours: mean, max, min or sum");

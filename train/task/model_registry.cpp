@@ -1,5 +1,7 @@
 #include "train/task/model_registry.h"
 
+#include <cctype>
+
 #include "core/error.h"
 
 namespace rodeo {
@@ -7,6 +9,10 @@ namespace rodeo {
 const ModelEntry& find_model(std::string_view name) {
   for (const ModelEntry& entry : model_registry())
     if (entry.name == name) return entry;
+  std::string lower(name);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const ModelEntry& entry : model_registry())
+    check(entry.name != lower, "unknown model '", name, "': names are in lower case, --model ", lower);
   fail("unknown model '", name, "': expected one of ", model_names());
 }
 

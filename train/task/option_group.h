@@ -63,6 +63,9 @@ class OptionGroup {
     return table_.back();
   }
 
+  /// The same table under another heading.
+  OptionGroup under(std::string_view heading) const { return {table_, heading, defaults_}; }
+
   template <class Field>
   TrainOption& integer(OptionKind kind, std::string_view name, Field field, int lowest, std::string help,
                        int highest = std::numeric_limits<int>::max()) {

@@ -12,6 +12,8 @@ namespace rodeo {
 
 using enum OptionRole;
 using enum OptionFlag;
+/// The heading of what chooses and times kernels, and where data are: in --help kernels.
+inline constexpr std::string_view kKernels = "Kernels";
 
 /// The graph, and what is predicted.
 void add_data_options(OptionGroup data);

@@ -14,9 +14,9 @@ std::vector<TrainOption> option_table(const TrainOptions& defaults) {
   add_model_options(group("Model"), traits);
   add_optimizer_options(group("Training"), find_model(defaults.model));
   add_run_options(group("Training"));
-  add_source_options(group("Training"), traits);
+  add_source_options(group("Mini-batches"), traits);
   add_criterion_options(group("Training"));
-  add_schedule_options(group("Training"));
+  add_schedule_options(group("Optimization"));
   add_execution_options(group("Execution"), traits);
   add_file_options(group("Files"), traits);
   add_output_options(group("Output"), traits);
@@ -50,7 +50,7 @@ const std::vector<CommandOption>& command_options() {
       {"Output", "list-devices", "Print the devices, and exit", ""},
       {"Output", "completion", "Print a completion script for this command, and exit", "bash|zsh"},
       {"Output", "h", "Print the most used options", ""},
-      {"Output", "help", "Print all options", ""},
+      {"Output", "help", "Print the options; --help kernels: those of kernels", ""},
       {"Output", "version", "Print the version", ""}};
   return all;
 }

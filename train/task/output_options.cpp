@@ -9,11 +9,12 @@ void add_output_options(OptionGroup output, const ConvTraits& traits) {
   output.flag(
       kRun | kNode | kCommand | kOneRun | kLogged, "per-class", field(&TrainOptions::per_class),
       "Print precision, recall, F1 and number of the test nodes of each class, and write them to --log");
-  output.flag(kRun | kCommand | kOneRun, "explain", field(&TrainOptions::explain),
-              str("Print the ", traits.heads ? "SDDMM" : "SpMM", " algorithms that were chosen, and why",
-                  traits.attention_form ? ". With --attention composed, or several ranks" : ""));
-  output.flag(kRun | kCommand | kOneRun, "profile", field(&TrainOptions::profile),
-              "Time every kernel of the profiled epochs, and print a table at the end");
+  output.under(kKernels).flag(
+      kRun | kCommand | kOneRun, "explain", field(&TrainOptions::explain),
+      str("Print the ", traits.heads ? "SDDMM" : "SpMM", " algorithms that were chosen, and why",
+          traits.attention_form ? ". With --attention composed, or several ranks" : ""));
+  output.under(kKernels).flag(kRun | kCommand | kOneRun, "profile", field(&TrainOptions::profile),
+                              "Time every kernel of the profiled epochs, and print a table at the end");
   output.flag(kRun, "debug", field(&TrainOptions::debug),
               "Check the result of every kernel, and stop at the first NaN or infinity; no CUDA graph");
   output.flag(kRun | kShort | kCommand, "quiet", field(&TrainOptions::quiet),

@@ -19,13 +19,15 @@ void add_batches_of_nodes(OptionGroup training) {
                      "neighbours",
                      "What --batch N is: N training nodes and sampled neighbours, or a random part of N of "
                      "all nodes with the edges between them");
-  training.choice(kRun | kInBatches, "features-on", field(&TrainOptions::features_on),
-                  "With --batch, where features are: on the device, in page-locked host memory, or in the "
-                  "file; auto: the first of them that has room");
-  training.choice(kRun | kInBatches, "graph-on", field(&TrainOptions::graph_on),
-                  "With --batch, where the edges are that neighbours are sampled from; auto: on the device, "
-                  "if it has room");
-  training.integer(
+  training.under(kKernels).choice(
+      kRun | kInBatches, "features-on", field(&TrainOptions::features_on),
+      "With --batch, where features are: on the device, in page-locked host memory, or in the "
+      "file; auto: the first of them that has room");
+  training.under(kKernels).choice(
+      kRun | kInBatches, "graph-on", field(&TrainOptions::graph_on),
+      "With --batch, where the edges are that neighbours are sampled from; auto: on the device, "
+      "if it has room");
+  training.under(kKernels).integer(
       kRun | kInBatches, "feature-cache", field(&TrainOptions::feature_cache_mib), -1,
       "MiB of the device for the rows of features on the host or on disk that are read most; -1: half "
       "of what is free, on the CPU none");
