@@ -123,7 +123,7 @@ TEST(TrainLinkOptions, DefaultsRowsAndErrors) {
   EXPECT_ERROR(parse({"--task", "link", "--link-metric", "f1"}),
                "--link-metric must be auc, ap, mrr or hits, got 'f1'");
   EXPECT_THROW(parse({"--decoder", "dot"}), Error);  // an option of --task link
-  EXPECT_THROW(parse({"--task", "link", "--report", "r.html"}), Error);
+  EXPECT_THROW(parse({"--task", "link", "--split", "60/20/20"}), Error);
 }
 
 TEST(TrainLinkFiles, WeightsDescribeTheTaskAndARunIsResumed) {

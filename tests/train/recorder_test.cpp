@@ -289,6 +289,10 @@ TEST_P(TrainRecorder, TheReportStandsAlone) {
     EXPECT_NE(page.find(str("<h2>", title, "</h2>")), std::string::npos) << title;
   EXPECT_NE(page.find(" of the test nodes are of the largest class, "), std::string::npos);
   EXPECT_LT(page.find("<section class=\"result\"><p><b>"), page.find("<h2>"));
+  EXPECT_NE(page.find("<th scope=\"row\">split</th><td>100 train, 50 val, 50 test nodes</td>"),
+            std::string::npos);
+  EXPECT_LT(page.find("<details><summary><h2>Kernels and memory</h2>"),
+            page.find("<h2>Memory of tensors</h2>"));
   EXPECT_NE(page.find("<tr class=\"changed\"><th scope=\"row\">report</th>"), std::string::npos);
   EXPECT_NE(page.find("<tr><th scope=\"row\">hidden</th><td>16</td>"), std::string::npos);
   EXPECT_NE(page.find("train_tests"), std::string::npos);  // the command line

@@ -3,11 +3,20 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
+#include <utility>
 
+#include "datasets/synthetic_graphs.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/tiny.h"
+#include "train/commands/recorder.h"
+#include "train/io/atomic_file.h"
 #include "train/report/analysis.h"
 #include "train/report/svg.h"
+#include "train/task/model_registry.h"
+#include "train/task/node_model.h"
 
 namespace rodeo {
 namespace {
@@ -18,6 +27,44 @@ std::size_t count(const std::string& text, std::string_view what) {
   std::size_t n = 0;
   for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++n;
   return n;
+}
+
+class TrainReport : public test::OnDevice {};
+RODEO_ON_ALL_DEVICES(TrainReport);
+
+// What is drawn of the predictions of each kind of task.
+TEST_P(TrainReport, PredictionsOfOtherTasks) {
+  const test::TempDir dir;
+  const auto page = [&](Dataset data, TaskKind task) {
+    TrainOptions options = published_options(task == TaskKind::kGraph ? "gin" : "gcn", task);
+    options.epochs = 3, options.fold = 0, options.folds = 3;
+    options.report = dir / "task.html";
+    const NodeRun run = make_run(std::move(data), options, device());
+    Recorder recorder(options);
+    Trainer trainer = make_trainer(run, trainer_options(options));
+    recorder.start(run, trainer, "here");
+    recorder.finish(trainer.fit([&](const EpochReport& report) { recorder.epoch(report); }));
+    return read_file(options.report, 1 << 24);
+  };
+  Dataset numbers = test::tiny_dataset(80), labels = numbers;
+  numbers.y = test::random_tensor({80, 1}, DType::kF32, kCpu, 3);
+  numbers.num_classes = 1;
+  numbers.src = numbers.src.slice(0, numbers.num_edges() - 1);
+  numbers.dst = numbers.dst.slice(0, numbers.src.numel());
+  labels.y = Tensor::zeros({80, 3}, DType::kU8);
+  for (std::int64_t i = 0; i < 80; ++i) labels.y.data<std::uint8_t>()[3 * i + i % 3] = 1;
+  labels.num_classes = 3;
+  const std::pair<std::string, std::string> cases[] = {
+      {page(numbers, TaskKind::kNode), "<h2>Predicted and true</h2>"},
+      {page(labels, TaskKind::kNode), "<h2>Scores by class</h2>"},
+      {page(test::tiny_dataset(80), TaskKind::kLink),
+       "<h2>Test pairs</h2>\n<table>\n<tr><th scope=\"row\">AUC"},
+      {page(synthesize_graphs({.graphs = 30}), TaskKind::kGraph), "<h2>Test graphs by class</h2>"}};
+  for (const auto& [text, part] : cases) {
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+    EXPECT_TRUE(text.ends_with("</html>\n"));
+  }
+  EXPECT_NE(cases[0].first.find("<p class=\"warning\">the graph is not symmetric: 1 of "), std::string::npos);
 }
 
 TEST(TrainSvg, StackedChartsKeepTheirHeight) {

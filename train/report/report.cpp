@@ -15,7 +15,7 @@
 #include "ops/spmm_tuner.h"
 #include "train/io/settings.h"
 #include "train/report/analysis.h"
-#include "train/report/class_report.h"
+#include "train/report/page.h"
 #include "train/report/spmm_choices.h"
 #include "train/report/svg.h"
 #include "train/task/advice.h"
@@ -23,26 +23,6 @@
 
 namespace rodeo {
 namespace {
-
-constexpr std::int64_t kMaxDots = 2000;   // in the projection
-constexpr std::int64_t kMaxClasses = 50;  // in the confusion matrix
-
-std::string section(std::string_view title, const std::string& content, std::string_view note = "") {
-  return fmt::format(
-      "<section><h2>{}</h2>\n{}{}</section>\n", html_text(title), content,
-      note.empty() ? std::string() : fmt::format("<p class=\"note\">{}</p>\n", html_text(note)));
-}
-
-std::string table(const std::vector<std::pair<std::string, std::string>>& rows) {
-  std::string out = "<table>\n";
-  for (const auto& [name, value] : rows)
-    out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", html_text(name), html_text(value));
-  return out + "</table>\n";
-}
-
-std::string percent(double share) {
-  return fmt::format("{:.2f} %", 100 * share);
-}
 
 template <class F>
 svg::Series series(std::string name, const std::vector<EpochReport>& history, F&& value, bool dots = false) {
@@ -198,79 +178,9 @@ std::string name_epoch(int epoch, const TrainSummary& summary) {
   return fmt::format("the {} epoch, {}", epoch == summary.best_epoch ? "best" : "last", epoch);
 }
 
-std::string scores(const ClassReport& report) {
-  const auto text = [](double share) { return std::isfinite(share) ? fmt::format("{:.3f}", share) : "-"; };
-  std::string rows =
-      "<table "
-      "class=\"scores\">\n<tr><th>class</th><th>nodes</th><th>precision</th><th>recall</th><th>F1</th></"
-      "tr>\n";
-  for (std::size_t c = 0; c < report.classes.size(); ++c) {
-    const ClassScore& of = report.classes[c];
-    rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                        html_text(class_text(report.names, static_cast<std::int64_t>(c))), of.nodes,
-                        text(of.precision), text(of.recall), text(of.f1));
-  }
-  return rows + fmt::format("</table>\n<p class=\"note\">Macro F1 (mean over the classes): {:.4f}</p>\n",
-                            report.macro.f1);
-}
-
-std::string predictions(const NodeRun& run, const std::string& epoch) {
-  if (run.task.regression()) return section("Test nodes", "", "Not drawn: labels are numbers, not classes.");
-  if (run.task.label.rank() == 2)
-    return section("Test nodes by class", "", "Not drawn: a node may be of several classes.");
-  const auto [logits, labels, test] = outputs_of(run);
-  const std::vector<std::int64_t> label = labels.to_vector<std::int64_t>();
-  const std::int64_t classes = logits.dim(1), nodes = logits.dim(0);
-  std::vector<std::string> names;
-  for (std::int64_t c = 0; c < classes; ++c) names.push_back(class_text(run.task.class_names, c));
-  std::string out;
-  if (classes <= kMaxClasses) {
-    const std::vector<std::int64_t> counts = confusion(largest_columns(logits), label, test, classes);
-    out += section(
-        "Test nodes by class",
-        svg::heat_map({.title = "Confusion matrix", .x = "predicted class", .y = "class"}, counts, names),
-        fmt::format("After {}. A row is a class, coloured by shares of it.", epoch));
-    out += section("Scores by class", scores(report_classes(logits, labels, test, run.task.class_names)),
-                   fmt::format("Test nodes, after {}.", epoch));
-  }
-  // With too many nodes, an evenly spread selection.
-  const std::int64_t dots = std::min(nodes, kMaxDots);
-  std::vector<double> values;
-  std::vector<std::int64_t> class_of;
-  const Tensor wide = logits.to(DType::kF64);
-  for (std::int64_t i = 0; i < dots; ++i) {
-    const std::int64_t node = i * nodes / dots;
-    if (label[static_cast<std::size_t>(node)] < 0) continue;
-    const double* row = wide.data<double>() + node * classes;
-    values.insert(values.end(), row, row + classes);
-    class_of.push_back(label[static_cast<std::size_t>(node)]);
-  }
-  const Plane plane =
-      principal_plane(Tensor::from(values, {static_cast<std::int64_t>(class_of.size()), classes}));
-  return out + section("Embedding",
-                       svg::scatter(
-                           {.title = "Projection of the logits",
-                            .x = fmt::format("first component, {} of the variance", percent(plane.share_x)),
-                            .y = fmt::format("second, {}", percent(plane.share_y))},
-                           plane.x, plane.y, class_of, names),
-                       fmt::format("The model's output for {} of {} nodes after {}, by its two principal "
-                                   "components; a colour is a class.",
-                                   class_of.size(), nodes, epoch));
-}
-
-constexpr std::string_view kPageStyle = R"(
-body{margin:2rem auto;max-width:1360px;padding:0 1rem;background:var(--bg);color:var(--fg);font:15px/1.5 system-ui,sans-serif}
-main{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,480px),1fr));gap:1.5rem 2.5rem}
-h1{font-size:1.5rem}h2{font-size:1.05rem;margin:.2rem 0}.note{font-size:.85rem;opacity:.8;margin:.2rem 0}
-section{min-width:0;overflow-x:auto}table{border-collapse:collapse}th,td{text-align:left;padding:.1rem 1rem .1rem 0;font-weight:normal;vertical-align:top;overflow-wrap:anywhere}
-th{opacity:.75;white-space:nowrap}pre{overflow-x:auto;font-size:.8rem}.scores td,.scores th{text-align:right}
-.result{grid-column:1/-1}.result p{margin:.2rem 0}.result b{font-size:3.2rem;line-height:1.1}.changed td,.changed th{font-weight:bold;opacity:1}code{overflow-wrap:anywhere}
-@media(max-width:600px){body{margin:1rem auto}th{white-space:normal}.chart{min-width:480px;font-size:15px}}
-)";
-
 /// The options; those with another value than the model's defaults are marked.
 std::string configuration(const TrainOptions& options) {
-  const std::vector<Setting> defaults = settings_of(published_options(options.model));
+  const std::vector<Setting> defaults = settings_of(published_options(options.model, options.task));
   std::string rows = "<table>\n";
   for (const Setting& setting : settings_of(options)) {
     const bool same = std::any_of(defaults.begin(), defaults.end(), [&](const Setting& other) {
@@ -309,41 +219,47 @@ std::string make_report(const TrainOptions& options, const NodeRun& run, const R
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width\"><meta name=\"color-scheme\" content=\"light dark\"><link rel=\"icon\" "
       "href=\"data:,\"><title>{0}</title>\n<style>{1}{2}</style></head>\n<body><h1>{0}</h1>\n<main>\n",
-      html_text(title), svg::style(), kPageStyle);
+      html_text(title), svg::style(), page_style());
   const auto value = [&](double v) { return task.regression() ? fmt::format("{:.4f}", v) : percent(v); };
   std::vector<std::string> notes = {
       fmt::format("{} after the last epoch, {}", value(summary.last.test), summary.epochs)};
   if (task.majority_class >= 0) notes.push_back(describe_majority(task));
-  for (const std::string& warning : data_warnings(task, options)) notes.push_back("warning: " + warning);
-  for (const Note& note : run_notes(task, summary, options)) notes.push_back(note.text());
+  std::vector<std::string> warnings = data_warnings(task, options);
+  for (const Note& note : run_notes(task, summary, options)) warnings.push_back(note.text());
   page += fmt::format(
       "<section class=\"result\"><p><b>{}</b></p>\n<p>test {} at the best validation epoch, {} (validation "
       "{})</p>\n",
       value(summary.best.test), metric_name(task), summary.best_epoch, value(summary.best.val));
   for (const std::string& note : notes) page += fmt::format("<p class=\"note\">{}</p>\n", html_text(note));
+  for (const std::string& warning : warnings)
+    page += fmt::format("<p class=\"warning\">{}</p>\n", html_text(warning));
   page += "</section>\n";
   page += section(
-      "Run", table({{"epoch", fmt::format("{} median, {} p95 of {}", ms(summary.epoch_ms.median),
-                                          ms(summary.epoch_ms.p95), summary.epoch_ms.count)},
-                    {"evaluation", ms(summary.evaluation_ms.median)},
-                    {"model", fmt::format("{}: {} parameters", facts.model, facts.parameters)},
-                    {"order of nodes", task.reorder.empty() ? "the file's" : task.reorder},
-                    {"dataset", fmt::format("{}: {} nodes, {} edges, {} features, {} {}", task.name,
-                                            task.num_nodes, task.num_edges, task.num_features,
-                                            task.num_classes, task.regression() ? "targets" : "classes")},
-                    {"device", facts.device},
-                    {"date", fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr)))},
-                    {"command", command_line()}}));
+      "Run",
+      table({{"split", fmt::format("{} train, {} val, {} test {}", task.split_sizes[0], task.split_sizes[1],
+                                   task.split_sizes[2], task.parts_of.empty() ? "nodes" : task.parts_of)},
+             {"epoch", fmt::format("{} median, {} p95 of {}", ms(summary.epoch_ms.median),
+                                   ms(summary.epoch_ms.p95), summary.epoch_ms.count)},
+             {"evaluation", ms(summary.evaluation_ms.median)},
+             {"model", fmt::format("{}: {} parameters", facts.model, facts.parameters)},
+             {"order of nodes", task.reorder.empty() ? "the file's" : task.reorder},
+             {"dataset", fmt::format("{}: {} nodes, {} edges, {} features, {} {}", task.name, task.num_nodes,
+                                     task.num_edges, task.num_features, task.num_classes,
+                                     task.regression() ? "targets" : "classes")},
+             {"device", facts.device},
+             {"date", fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr)))},
+             {"command", command_line()}}));
   page += curves(history, summary.best_epoch, task);
   page += predictions(run, name_epoch(weights_epoch, summary));
   page += mini_batches(summary);
-  page += memory(run, facts, summary);
-  page += of_each_rank(task, summary);
-  page += step_curve(step_memory);
   if (run.model.adj.defined()) page += degrees(run.model.adj, task.partition != nullptr);
-  page += kernels(options, run, facts);
-  page += section("Configuration", configuration(options), "Bold: differs from the model's defaults.");
-  page += section("Versions", table(versions()));
+  const std::string charts =
+      memory(run, facts, summary) + of_each_rank(task, summary) + step_curve(step_memory);
+  page += section("Kernels and memory",
+                  fmt::format("<div class=\"charts\">{}{}</div>", charts, kernels(options, run, facts)), "",
+                  true);
+  page += section("Configuration", configuration(options), "Bold: differs from the model's defaults.", true);
+  page += section("Versions", table(versions()), "", true);
   return page + "</main></body></html>\n";
 }
 

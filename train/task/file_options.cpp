@@ -19,7 +19,7 @@ void add_file_options(OptionGroup files, const ConvTraits& traits) {
   files.text(kRun | kOneRun, "csv", field(&TrainOptions::csv), "FILE", "A line for each epoch");
   files.text(kRun | kOneRun, "tensorboard", field(&TrainOptions::tensorboard), "DIR",
              "Folder for TensorBoard's event files");
-  files.text(kRun | kNode | kShort | kOneRun, "report", field(&TrainOptions::report), "FILE.html",
+  files.text(kRun | kShort | kOneRun, "report", field(&TrainOptions::report), "FILE.html",
              "One page with curves, times, confusion matrix and more");
   files.under(kKernels).text(kRun | kOneRun, "trace", field(&TrainOptions::trace), "FILE.json",
                              "Kernels of the profiled epochs, for Perfetto or chrome://tracing");
