@@ -32,6 +32,7 @@ torch_geometric, dgl, ogb, networkx (GraphML, GML), pandas (tables), pyarrow
 import argparse
 import os
 import sys
+import textwrap
 
 try:
     import h5py  # noqa: F401
@@ -82,7 +83,8 @@ def load(source, options):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+    about = "\n".join(textwrap.fill(line, 80, subsequent_indent=" " * 38 * line.startswith("  ")) for line in __doc__.split("\n"))
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter,
                                      usage="to_h5.py [options] (SOURCE | --edges FILE [--nodes FILE]) FILE")
     parser.add_argument("files", nargs="+", metavar="SOURCE FILE.h5")
     parser.add_argument("--nodes", metavar="FILE", help="a table with columns id, label, split and features")

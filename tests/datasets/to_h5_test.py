@@ -442,6 +442,12 @@ class ToH5(unittest.TestCase):
             np.testing.assert_array_equal(file["edge_index"], [SRC, DST])
             self.assertNotIn("edge_weight", file)
 
+    def test_help_fits_80_columns(self):
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "datasets", "to_h5.py"), "--help"], capture_output=True, text=True,
+                              env={**os.environ, "COLUMNS": "80"})
+        self.assertIn("minesweeper.npz", done.stdout)
+        self.assertLessEqual(max(len(line) for line in done.stdout.splitlines()), 80)
+
     def test_what_is_wrong_is_told_in_one_line_and_leaves_no_file(self):
         np.savez(self.path("x.npz"), a=[1])
         np.savez(self.path("evil.npz"), adj_indptr=np.array([print], dtype=object))

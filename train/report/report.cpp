@@ -243,9 +243,12 @@ std::string make_report(const TrainOptions& options, const NodeRun& run, const R
              {"evaluation", ms(summary.evaluation_ms.median)},
              {"model", fmt::format("{}: {} parameters", facts.model, facts.parameters)},
              {"order of nodes", task.reorder.empty() ? "the file's" : task.reorder},
-             {"dataset", fmt::format("{}: {} nodes, {} edges, {} features, {} {}", task.name, task.num_nodes,
-                                     task.num_edges, task.num_features, task.num_classes,
-                                     task.regression() ? "targets" : "classes")},
+             {"dataset",
+              fmt::format("{}: {} nodes, {} edges, {} features", task.name, task.num_nodes, task.num_edges,
+                          task.num_features) +
+                  (options.task == TaskKind::kLink ? ""
+                                                   : fmt::format(", {} {}", task.num_classes,
+                                                                 task.regression() ? "targets" : "classes"))},
              {"device", facts.device},
              {"date", fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr)))},
              {"command", command_line()}}));
