@@ -15,4 +15,4 @@ mkdir -p build-asan/fuzz
 echo "fuzz $target $seconds $seed"
 # Damaged headers make HDF5 allocate any size: such an allocation must fail, not end the process.
 ASAN_OPTIONS=allocator_may_return_null=1:max_allocation_size_mb=1024 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-  build-asan/bin/fuzz "$target" "$seconds" "$seed" build-asan/fuzz
+  build-asan/tests/fuzz "$target" "$seconds" "$seed" build-asan/fuzz

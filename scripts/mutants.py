@@ -79,7 +79,7 @@ def fails(tests):
     environment = {"OMP_WAIT_POLICY": "passive", **os.environ}
     for binary in binaries(tests):
         try:
-            done = subprocess.run([os.path.join(COPY, "build/bin", binary), f"--gtest_filter={tests}", "--gtest_fail_fast"],
+            done = subprocess.run([os.path.join(COPY, "build/tests", binary), f"--gtest_filter={tests}", "--gtest_fail_fast"],
                                   cwd=COPY, env=environment, capture_output=True, text=True, timeout=TEST_SECONDS)
         except subprocess.TimeoutExpired:
             return True

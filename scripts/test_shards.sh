@@ -27,7 +27,7 @@ export out shards filter
 
 # The rooms that take longest come first.
 for room in train ops datasets layers core models bench; do
-  binary=$build/bin/${room}_tests
+  binary=$build/tests/${room}_tests
   [ -x "$binary" ] || [ $room != bench ] || continue  # not built with sanitizers
   [ -x "$binary" ] || { echo "test_shards.sh: no $binary: build the target room_tests" >&2; exit 1; }
   cases=$("$binary" --gtest_list_tests --gtest_filter="$filter" | grep -c '^  ' || true)

@@ -13,6 +13,7 @@ foreach(program rank_tests rank_faults rank_launch rank_bench)
   target_link_libraries(${program} PRIVATE rodeo)
   target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR})
 endforeach()
+set_target_properties(rank_launch rank_bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)  # documents use them
 foreach(program rank_faults rank_launch rank_bench)
   rodeo_compile_options(${program})
 endforeach()

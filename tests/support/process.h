@@ -27,9 +27,10 @@ inline bool sanitized() {
   return __asan_init != nullptr || thread_sanitized();
 }
 
-/// The path of a command in the folder of the test binary.
+/// The path of a command, in the folder bin next to that of the test binary.
 inline std::string command(const char* name) {
-  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / name).string();
+  return (std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "bin" / name)
+      .string();
 }
 
 /// Starts a program. stdout and stderr are redirected to the files `out` and `err`, if given.
