@@ -53,6 +53,15 @@ def wants_gradient(*arrays):
     return False
 
 
+def is_watched(*arrays):
+    """Whether torch.func, forward-mode differentiation or torch.jit.trace of PyTorch would see an operation on these arrays."""
+    torch = sys.modules.get("torch")
+    if torch is None or not any(isinstance(a, torch.Tensor) for a in arrays):
+        return False
+    return (getattr(torch._C, "_are_functorch_transforms_active", bool)() or torch.jit.is_tracing()
+            or getattr(torch.autograd.forward_ad, "_current_level", -1) >= 0)
+
+
 def note_written(array):
     """PyTorch saves tensors for backward, and refuses those that were written to since: it must know that this one was."""
     if know(array) and not array.is_inference():

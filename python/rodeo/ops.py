@@ -13,11 +13,11 @@ Array = Any  # an array of PyTorch, NumPy, CuPy, JAX or another framework with D
 
 
 def _recorded(name, out, *arrays):
-    """The function of rodeo.torch, if PyTorch would record this call."""
+    """The function of rodeo.torch, if PyTorch would record this call, or watch it in another way."""
     for array in arrays:
         if array is not None:
             _frameworks.know(array)
-    if not _frameworks.wants_gradient(*arrays, out):
+    if not (_frameworks.wants_gradient(*arrays, out) or _frameworks.is_watched(*arrays)):
         return None
     if out is not None:
         raise ValueError(f"[{name}] out cannot be recorded for gradients: use torch.no_grad(), or call without out")
@@ -77,7 +77,7 @@ def edge_softmax(graph: Graph, score: Array, *, out: Optional[Array] = None) -> 
 def edge_sum(graph: Graph, x: Array, *, out: Optional[Array] = None) -> Array:
     """y[i] = sum of x[e] over the edges e of target i.   x [edges] or [edges, k] -> [nodes] or [nodes, k]."""
     recorded = _recorded("edge_sum", out, x)
-    return recorded(graph, x) if recorded else _written(_core.edge_sum(graph._core, x, out), out)
+    return recorded(graph, x) if recorded else _written(_core.edge_sum(graph._core, x, False, out), out)
 
 
 def gat_attention(graph: Graph, s: Array, t: Array, x: Array, *, negative_slope: float = 0.2, dropout: float = 0.0,

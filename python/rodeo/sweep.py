@@ -175,6 +175,8 @@ def _train_one(options):
     """The outcome of one run, as SweepStore has it."""
     begin, options = time.monotonic(), dict(options)
     try:
+        if options.get("task") == "node":  # of classes, or of numbers: the labels tell
+            del options["task"]
         result = train(_load(options.pop("dataset")), options.pop("model", "gcn"), **options)
         outcome = {**result.best, "best_epoch": result.best_epoch, "epochs": result.epochs}
         if not math.isfinite(outcome["val"]):

@@ -5,7 +5,7 @@ from typing import Any, Callable, Optional, Union
 import numpy as np
 
 from . import _core, _frameworks
-from .dataset import Dataset, _host
+from .dataset import Dataset, _host, _ids
 
 
 @dataclasses.dataclass
@@ -108,7 +108,7 @@ def _texts(given):
     return pairs
 
 
-def train(dataset: Any, model: str = "gcn", *, task: str = "node", seeds: int = 1, gpus: int = 0, ranks: int = 0,
+def train(dataset: Any, model: str = "gcn", *, task: Optional[str] = None, seeds: int = 1, gpus: int = 0, ranks: int = 0,
           callback: Optional[Callable[[dict], Any]] = None, **given: Any) -> Union[TrainResult, TrainResults]:
     """Trains a model by the C++ trainer, without PyTorch. Returns a TrainResult; of several runs TrainResults.
 
@@ -117,8 +117,8 @@ def train(dataset: Any, model: str = "gcn", *, task: str = "node", seeds: int = 
 
     dataset   a Dataset, or the path of an HDF5 file
     model     gcn, gat, gatv2, sage, gin, sgc, appnp, ...: rodeo.train's defaults are the published ones of each
-    task      "node", or "regression" of nodes (labels are floats); "link": missing edges; "graph": classes of graphs,
-              or numbers where their labels are floats
+    task      "node": classes of nodes; "regression" of nodes, whose labels are floats; "link": missing edges; "graph": classes
+              of graphs, or numbers where their labels are floats. Default: "node" or "regression", as the labels are
     seeds     runs with seed, seed + 1, ... So are splits="all" (each split of the file's masks), and of task graph all folds
               unless fold=K is given
     gpus      processes of this host that train together, each on a GPU; ranks: the same with `device`, such as "cpu". The
@@ -135,7 +135,9 @@ def train(dataset: Any, model: str = "gcn", *, task: str = "node", seeds: int = 
         dataset = Dataset.load(dataset)
     if task == "regression" and not dataset.is_regression:
         raise ValueError("[train] task regression needs labels that are floats; those of the dataset are classes")
-    given = {"task": _task(task), **given}
+    if task == "node" and dataset.is_regression:
+        raise ValueError("[train] the labels are floats: give task='regression', or integers, which are classes")
+    given = {"task": _task(task or "node"), **given}
     for name, value in ("gpus", gpus), ("ranks", ranks), ("seeds", seeds):
         if not isinstance(value, (int, np.integer)) or value < (name == "seeds"):
             raise ValueError(f"[train] {name} must be a number, at least {int(name == 'seeds')}, got {value!r}")
@@ -228,13 +230,13 @@ class NodeClassifier:
         """
         y = _host(y)
         nodes = y.shape[0]
-        train = np.arange(nodes) if train_mask is None else _as_ids(train_mask)
+        train = np.arange(nodes) if train_mask is None else _as_ids("train_mask", train_mask, nodes)
         self.classes_, codes = np.unique(y[train], return_inverse=True)
         labels = np.full(nodes, -1, np.int64)
         labels[train] = codes
         held = []
-        for mask in val_mask, test_mask:
-            ids = np.zeros(0, np.int64) if mask is None else _as_ids(mask)
+        for name, mask in ("val_mask", val_mask), ("test_mask", test_mask):
+            ids = np.zeros(0, np.int64) if mask is None else _as_ids(name, mask, nodes)
             place = np.searchsorted(self.classes_, y[ids]).clip(max=len(self.classes_) - 1)
             known = self.classes_[place] == y[ids]
             labels[ids[known]] = place[known]
@@ -265,8 +267,9 @@ class NodeClassifier:
 
     def score(self, y: Any, mask: Any = None) -> float:
         """The accuracy on the nodes of a mask; default all."""
-        ids = slice(None) if mask is None else _as_ids(mask)
-        return float((self.predict()[ids] == _host(y)[ids]).mean())
+        predicted = self.predict()
+        ids = slice(None) if mask is None else _as_ids("mask", mask, len(predicted))
+        return float((predicted[ids] == _host(y)[ids]).mean())
 
     def _logits(self, graph, x):
         if not hasattr(self, "result_"):
@@ -291,9 +294,9 @@ def _model_options(given):
     return {name: value for name, value in given.items() if name not in others}
 
 
-def _as_ids(mask):
-    mask = _host(mask)
-    return np.flatnonzero(mask) if mask.dtype == bool else mask.astype(np.int64)
+def _as_ids(name, mask, nodes):
+    ids, mask = _ids(name, mask, nodes), _host(mask)
+    return ids if mask.dtype == bool else mask.astype(np.int64)  # in their order
 
 
 def _edges_of(graph):

@@ -3,6 +3,7 @@
 #include "arrays.h"
 #include "ops/attention.h"
 #include "ops/convert.h"
+#include "ops/edge_dropout.h"
 #include "ops/edge_softmax.h"
 #include "ops/edge_sum.h"
 #include "ops/gcn_norm.h"
@@ -106,36 +107,6 @@ nb::object sddmm_op(const PyGraph& graph, nb::handle b1, nb::handle b2, const st
                  [&] { return sddmm(graph.adj, left, right, kind, w); });
 }
 
-/// (db1, db2) without weight; see ops/sddmm.h for the algebra.
-nb::tuple sddmm_gradients(const PyGraph& graph, nb::handle b1, nb::handle b2, const std::string& op,
-                          nb::handle ds, bool needs_b1, bool needs_b2) {
-  const Tensor left = read("sddmm", "b1", b1), right = read("sddmm", "b2", b2),
-               given = read("sddmm", "ds", ds);
-  const SddmmOp kind = sddmm_op_of(op);
-  Results results("sddmm", b1, left);
-  const auto gradient = [&](const Adjacency& adj, const Tensor& ids, const Tensor& other) {
-    const Shape shape =
-        other.rank() == 3 ? Shape{adj.rows(), other.dim(1), other.dim(2)} : Shape{adj.rows(), other.dim(1)};
-    const std::int64_t width = other.rank() == 3 ? other.dim(1) * other.dim(2) : other.dim(1);
-    const std::int64_t edges = adj.num_edges();
-    const Tensor s = kind == SddmmOp::kDot ? given : given.reshape({edges, width});
-    if (kind == SddmmOp::kAdd) return edge_sum(adj, s, ids).reshape(shape);
-    const Tensor weight = ids.defined() ? take(s, ids) : s;
-    if (kind == SddmmOp::kDot) return spmm(adj, weight, other);
-    return spmm(adj, weight, other.reshape({other.dim(0), width, 1})).reshape(shape);
-  };
-  Tensor db1, db2;
-  results.run([&] {
-    if (needs_b1) db1 = gradient(graph.adj, {}, right);
-    if (needs_b2) {
-      const Transposed t = transpose(graph.adj);
-      db2 = gradient(t.adj, t.edge_ids, left);
-    }
-    return 0;
-  });
-  return nb::make_tuple(give_or_none(results, db1), give_or_none(results, db2));
-}
-
 std::optional<Shape> shape_of(const Tensor& x) {
   return x.defined() ? std::optional(x.shape()) : std::nullopt;
 }
@@ -152,10 +123,14 @@ nb::object edge_softmax_gradient(const PyGraph& graph, nb::handle score, nb::han
                   [&](const Variable& v) { return edge_softmax(graph.adj, v); });
 }
 
-nb::object edge_sum_op(const PyGraph& graph, nb::handle x, nb::handle out) {
+/// `transposed`: sums over the edges of each source.
+nb::object edge_sum_op(const PyGraph& graph, nb::handle x, bool transposed, nb::handle out) {
   const Tensor values = read("edge_sum", "x", x);
-  return compute("edge_sum", x, out, {{"x", values}}, std::nullopt,
-                 [&] { return edge_sum(graph.adj, values); });
+  return compute("edge_sum", x, out, {{"x", values}}, std::nullopt, [&] {
+    if (!transposed) return edge_sum(graph.adj, values);
+    const Transposed back = transpose(graph.adj);
+    return edge_sum(back.adj, values, back.edge_ids);
+  });
 }
 
 /// `seed`: None, or int64 [1] on the device: the mask is a function of its value when the kernel runs, so
@@ -169,6 +144,15 @@ AttentionOptions attention_options(const char* op, const Tensor& x, double slope
   check(seed.device() == x.device(), "[", op, "] seed must be on ", x.device(), ", got ", seed.device());
   options.key.step = seed.data<std::int64_t>();
   return options;
+}
+
+/// The mask of the attention kernels, for weights [edges, heads].
+nb::object edge_dropout_op(const PyGraph& graph, nb::handle x, double dropout, nb::handle seed) {
+  const Tensor values = read("edge_dropout", "x", x), drawn = read("edge_dropout", "seed", seed);
+  const AttentionOptions options = attention_options(0, dropout, drawn);
+  Results results("edge_dropout", x, values);
+  const Tensor y = results.run([&] { return edge_dropout(graph.adj, values, dropout, options.key); });
+  return results.give(y);
 }
 
 struct AttentionInputs {
@@ -324,11 +308,11 @@ void bind_ops(nb::module_& m) {
         nb::arg("dy"), nb::arg("reduce"), nb::arg("needs_weight"), nb::arg("needs_x"));
   m.def("sddmm", sddmm_op, nb::arg("graph"), nb::arg("b1"), nb::arg("b2"), nb::arg("op"),
         nb::arg("weight").none(), none);
-  m.def("sddmm_gradients", sddmm_gradients, nb::arg("graph"), nb::arg("b1"), nb::arg("b2"), nb::arg("op"),
-        nb::arg("ds"), nb::arg("needs_b1"), nb::arg("needs_b2"));
   m.def("edge_softmax", edge_softmax_op, nb::arg("graph"), nb::arg("score"), none);
   m.def("edge_softmax_gradient", edge_softmax_gradient, nb::arg("graph"), nb::arg("score"), nb::arg("dy"));
-  m.def("edge_sum", edge_sum_op, nb::arg("graph"), nb::arg("x"), none);
+  m.def("edge_sum", edge_sum_op, nb::arg("graph"), nb::arg("x"), nb::arg("transposed"), none);
+  m.def("edge_dropout", edge_dropout_op, nb::arg("graph"), nb::arg("x"), nb::arg("dropout"),
+        nb::arg("seed").none());
   m.def("gat_attention", gat_attention_op, nb::arg("graph"), nb::arg("s"), nb::arg("t"), nb::arg("x"),
         nb::arg("negative_slope"), nb::arg("dropout"), nb::arg("seed").none(), none);
   m.def("gat_attention_saved", gat_attention_saved, nb::arg("graph"), nb::arg("s"), nb::arg("t"),

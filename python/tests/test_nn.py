@@ -368,6 +368,10 @@ def test_arguments_that_change_the_result_are_refused():
             make()
     with pytest.raises(TypeError, match="no argument"):
         ours.GCNConv(6, 4, wings=2)
+    layer = ours.GCNConv(6, 4)
+    layer.flow = "source_to_target"
+    with pytest.raises(ValueError, match="flow must be"):
+        layer.flow = "target_to_source"
     with pytest.raises(ValueError, match="targets"):
         ours.GCNConv(6, 4)(torch.zeros(5, 6), rodeo.Graph.from_edge_index(torch.zeros(2, 1, dtype=torch.int64), 3))
     with pytest.raises(ValueError, match="dense tensor"):

@@ -104,7 +104,7 @@ def test_the_algorithm_computes_forward_and_backward(device, reduce, weighted):
                                  backend="aot_eager")
         operator = torch.ops.rodeo.spmm
         for path in (lambda x: rodeo.spmm(graph, x, weight, reduce=reduce, algorithm=algorithm), compiled,
-                     lambda x: operator(graph._id, x, weight, reduce, algorithm)):
+                     lambda x: operator(graph._id, False, x, weight, reduce, algorithm)):
             x.grad = None
             y = path(x)
             y.backward(dy)
@@ -120,11 +120,11 @@ def test_the_algorithm_computes_forward_and_backward(device, reduce, weighted):
 
 def test_operators_have_a_default_algorithm(graph, device):
     x, weight = values(N, 3, device=device), values(E, device=device)
-    arguments = graph._id, x, weight, "sum"
+    arguments = graph._id, False, x, weight, "sum"
     torch.library.opcheck(torch.ops.rodeo.spmm.default, arguments)
     torch.library.opcheck(torch.ops.rodeo.spmm.default, (*arguments, "rode"))
     edges = torch.tensor(make_edges(N, E), device=device)
-    torch.library.opcheck(torch.ops.rodeo.spmm_on_edges.default, (edges, N, N, False, *arguments[1:], "rode"))
+    torch.library.opcheck(torch.ops.rodeo.spmm_on_edges.default, (edges, N, N, False, *arguments[2:], "rode"))
     assert torch.equal(torch.ops.rodeo.spmm(*arguments), torch.ops.rodeo.spmm(*arguments, "auto"))
 
 

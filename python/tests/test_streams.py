@@ -56,8 +56,8 @@ CALLS = {
     "edge_softmax": lambda graph, at: rodeo.edge_softmax(graph, at.scores),
     "gat_attention": lambda graph, at: rodeo.gat_attention(graph, at.s, at.t, at.heads),
     "gradient": transposed,
-    "gcn": lambda graph, at: torch.ops.rodeo.gcn(graph._id, at.x, False),
-    "one loop": lambda graph, at: torch.ops.rodeo.gat_attention_only(-graph._id, at.s, at.t, at.heads, 0.2, 0.0, None),
+    "gcn": lambda graph, at: torch.ops.rodeo.gcn(graph._id, False, at.x, False),
+    "one loop": lambda graph, at: torch.ops.rodeo.gat_attention_only(graph._id, True, at.s, at.t, at.heads, 0.2, 0.0, None),
 }
 MADE = {"framework": lambda edges: rodeo.Graph.from_edge_index(edges.cuda(), NODES),
         "library": lambda edges: rodeo.Graph.from_edge_index(edges, NODES).to("cuda")}

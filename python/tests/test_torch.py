@@ -46,7 +46,7 @@ def test_other_gradients(graph, device):
     assert check(lambda s: rt.edge_sum(graph, s), (double(E, 2, device=device),))
     assert check(lambda v: rt.permute(graph, v), (double(E, device=device),))
     for fill in "mean", "add", "max", "min":
-        assert check(lambda f: torch.ops.rodeo.with_loop_features(graph._id, f, None, fill), (double(E, 2, device=device),))
+        assert check(lambda f: torch.ops.rodeo.with_loop_features(graph._id, False, f, None, fill), (double(E, 2, device=device),))
     s, t, x = double(N, 2, device=device), double(N, 2, device=device, seed=2), double(N, 2, 3, device=device, seed=3)
     assert check(lambda s, t, x: rt.gat_attention(graph, s, t, x), (s, t, x))
     seed = torch.tensor([5], device=device)
@@ -54,8 +54,8 @@ def test_other_gradients(graph, device):
     for shape in (2, 3), (1, 2, 3):
         a, b = double(*shape, device=device, seed=4), double(*shape, device=device, seed=6)
         attention = torch.ops.rodeo.gat_self_attention
-        assert check(lambda x, a, b: attention(graph._id, x, a, b, 0.2, 0.4, seed)[0], (x, a, b))
-        y = attention(graph._id, x, a, b, 0.2, 0.0, None)[0]
+        assert check(lambda x, a, b: attention(graph._id, False, x, a, b, 0.2, 0.4, seed)[0], (x, a, b))
+        y = attention(graph._id, False, x, a, b, 0.2, 0.0, None)[0]
         torch.testing.assert_close(y, rt.gat_attention(graph, (x * a).sum(-1), (x * b).sum(-1), x))
     normal = rodeo.gcn_norm(graph, dtype="float64")
     assert check(lambda x: rt.gcn_propagate(normal, x), (double(N, 3, device=device),))
@@ -90,19 +90,19 @@ def test_any_strides_are_read(graph, device):
 
 
 OPERATORS = {
-    "spmm": lambda g, d: (g._id, double(N, 3, device=d), double(E, device=d), "sum"),
-    "sddmm": lambda g, d: (g._id, double(N, 3, device=d), double(N, 3, device=d), "dot"),
-    "edge_softmax": lambda g, d: (g._id, double(E, 2, device=d)),
-    "edge_sum": lambda g, d: (g._id, double(E, 2, device=d)),
-    "of_targets": lambda g, d: (g._id, double(N, 2, device=d)),
-    "permute": lambda g, d: (g._id, double(E, device=d), 1.0),
-    "gcn": lambda g, d: (g._id, double(N, 3, device=d), False),
-    "with_loop_features": lambda g, d: (g._id, double(E, 3, device=d), None, "mean"),
-    "gat_attention": lambda g, d: (g._id, double(N, 2, device=d), double(N, 2, device=d), double(N, 2, 3, device=d), 0.2, 0.0,
+    "spmm": lambda g, d: (g._id, False, double(N, 3, device=d), double(E, device=d), "sum"),
+    "sddmm": lambda g, d: (g._id, False, double(N, 3, device=d), double(N, 3, device=d), "dot"),
+    "edge_softmax": lambda g, d: (g._id, False, double(E, 2, device=d)),
+    "edge_sum": lambda g, d: (g._id, False, double(E, 2, device=d)),
+    "of_ends": lambda g, d: (g._id, False, double(N, 2, device=d)),
+    "permute": lambda g, d: (g._id, False, double(E, device=d), 1.0),
+    "gcn": lambda g, d: (g._id, False, double(N, 3, device=d), False),
+    "with_loop_features": lambda g, d: (g._id, False, double(E, 3, device=d), None, "mean"),
+    "gat_attention": lambda g, d: (g._id, False, double(N, 2, device=d), double(N, 2, device=d), double(N, 2, 3, device=d), 0.2, 0.0,
                                    None),
-    "gat_self_attention": lambda g, d: (g._id, double(N, 2, 3, device=d), double(1, 2, 3, device=d), double(2, 3, device=d),
+    "gat_self_attention": lambda g, d: (g._id, False, double(N, 2, 3, device=d), double(1, 2, 3, device=d), double(2, 3, device=d),
                                         0.2, 0.0, None),
-    "gat_attention_only": lambda g, d: (g._id, double(N, 2, device=d, grad=False), double(N, 2, device=d, grad=False),
+    "gat_attention_only": lambda g, d: (g._id, False, double(N, 2, device=d, grad=False), double(N, 2, device=d, grad=False),
                                         double(N, 2, 3, device=d, grad=False), 0.2, 0.0, None),
     "segment_reduce": lambda g, d: (double(N, 2, device=d), torch.tensor([0, 5, N], device=d), "sum"),
 }
@@ -118,7 +118,7 @@ def test_opcheck(graph, device, name):
 def test_opcheck_of_operators_on_edges(graph, device, name, loops):
     if name == "segment_reduce" or (loops and name == "with_loop_features"):
         pytest.skip("has no graph" if name == "segment_reduce" else "adds loops itself")
-    number, *arguments = OPERATORS[name](graph, device)
+    number, _, *arguments = OPERATORS[name](graph, device)
     if loops:  # edge values are [edges + nodes] then
         pad = name in ("spmm", "edge_softmax", "edge_sum")
         arguments = [torch.cat([a, a[:N]]).detach().requires_grad_() if pad and isinstance(a, torch.Tensor) and a.size(0) == E
@@ -168,7 +168,7 @@ def test_errors_name_the_tensor(graph, device):
         rodeo.spmm(graph, torch.zeros(N, 2, dtype=torch.complex64, device=device))
     number = rodeo.Graph.from_edge_index(torch.zeros(2, 1, dtype=torch.int64, device=device), 1)._id
     with pytest.raises(ValueError, match="no longer exists"):
-        torch.ops.rodeo.spmm(number, torch.zeros(1, 1, device=device), None, "sum")
+        torch.ops.rodeo.spmm(number, False, torch.zeros(1, 1, device=device), None, "sum")
     with pytest.raises(Exception, match="meta|CPU or a CUDA device"):
         rodeo.spmm(graph, torch.zeros(N, 2, device="meta"))
 
@@ -182,6 +182,38 @@ def test_graphs_of_edge_index_follow_changes(device):
     assert changed is not graph
     expected = rodeo.Graph.from_edge_index(edges, N)
     assert torch.equal(changed.indptr, expected.indptr) and torch.equal(changed.indices, expected.indices)
+
+
+def test_graphs_of_edge_index_in_inference_mode_follow_changes(device):
+    with torch.inference_mode():
+        edges = torch.tensor(make_edges(N, E), device=device)
+        graph = rt.graph_of(edges, N)
+        assert rt.graph_of(edges, N) is graph
+        for seed in range(1, 11):
+            edges.copy_(torch.tensor(make_edges(N, E, seed=seed)))
+            assert torch.equal(rt.graph_of(edges, N).indices, rodeo.Graph.from_edge_index(edges, N).indices)
+
+
+def test_threads_with_new_edge_index_tensors(device):
+    edges = [torch.tensor(make_edges(N, E, seed=seed), device=device) for seed in range(8)]
+    x = torch.ones(N, 2, device=device)
+    layer, wrong = rt.nn.GCNConv(2, 2).to(device), []
+    expected = [layer(x, e) for e in edges]
+
+    def work(i):
+        try:
+            for _ in range(300):  # each a tensor that dies, so that graphs are dropped beside others
+                if not torch.equal(layer(x, edges[i].clone()), expected[i]):
+                    raise AssertionError("another graph's result")
+        except Exception as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(1 if device == "cuda" else 8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong, wrong
 
 
 def test_other_threads(graph, device):

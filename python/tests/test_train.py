@@ -166,6 +166,21 @@ def test_regression_predicts_numbers(tmp_path):
     assert single.best["val"] < 0
 
 
+def test_arrays_that_would_lose_their_meaning_are_refused():
+    edges, x, y, masks = small()
+    with pytest.raises(ValueError, match="labels are floats: give task='regression'"):
+        rodeo.train(rodeo.Dataset(edges, x, y + 0.5, **masks), task="node", epochs=1)
+    with pytest.raises(ValueError, match="must be real, got complex128"):
+        rodeo.Dataset(edges, x + 1j, y, **masks)
+    classifier = rodeo.NodeClassifier("gcn", epochs=1)
+    for ids, text in [(np.array([0.2, 1.9, 5.0]), "integer ids"), (np.ones(30, bool), "mask of 60 nodes"), (np.array([60]), "outside")]:
+        with pytest.raises(ValueError, match=f"train_mask .*{text}"):
+            classifier.fit(edges, x, y, ids)
+    classifier.fit(edges, x, y)
+    with pytest.raises(ValueError, match="mask of 60 nodes"):
+        classifier.score(y, np.ones(30, bool))
+
+
 def test_missing_labels_of_several_are_left_out():
     edges, x, y, masks = small()
     labels = np.stack([y, 1 - y, y], 1)

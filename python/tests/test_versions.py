@@ -15,7 +15,7 @@ from conftest import make_edges  # noqa: E402
 
 N, E = 12, 40
 PRIVATE = ["torch._C._len_torch_dispatch_stack", "torch._C._are_functorch_transforms_active", "torch._C._is_any_autocast_enabled",
-           "torch._C._ExcludeDispatchKeyGuard", "torch._C._cuda_getCurrentRawStream",
+           "torch._C._is_fwd_grad_enabled", "torch._C._ExcludeDispatchKeyGuard", "torch._C._cuda_getCurrentRawStream",
            "torch.autograd.function._SingleLevelFunction", "torch.utils._python_dispatch._disable_current_modes"]
 
 WITHOUT = '''
@@ -82,11 +82,11 @@ def test_fake_tensors_of_graphs_that_nothing_has_used(device):
         with fake_tensor.FakeTensorMode() as mode:
             x, scores = mode.from_tensor(torch.zeros(0, device=device)).new_empty((sources, 1, 3)), None
             scores = x.new_empty((nodes, 1)), x.new_empty((sources, 1))
-            added = torch.ops.rodeo.sddmm(-graph._id, *scores, "add")
-            assert torch.ops.rodeo.gat_attention(-graph._id, *scores, x, 0.2, 0.0, None)[0].shape == (nodes, 1, 3)
-            features = torch.ops.rodeo.with_loop_features(graph._id, x.new_empty((E, 3)), None, "mean")
+            added = torch.ops.rodeo.sddmm(graph._id, True, *scores, "add")
+            assert torch.ops.rodeo.gat_attention(graph._id, True, *scores, x, 0.2, 0.0, None)[0].shape == (nodes, 1, 3)
+            features = torch.ops.rodeo.with_loop_features(graph._id, False, x.new_empty((E, 3)), None, "mean")
         scores = torch.zeros(nodes, 1, device=device), torch.zeros(sources, 1, device=device)
-        real = torch.ops.rodeo.sddmm(-graph._id, *scores, "add")
+        real = torch.ops.rodeo.sddmm(graph._id, True, *scores, "add")
         assert added.shape == real.shape and features.shape == (real.shape[0], 3)
         loops = int((edges[0] == edges[1]).sum())
         assert real.shape[0] == E - loops + min(nodes, sources) and loops > 0

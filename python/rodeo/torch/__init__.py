@@ -1,7 +1,7 @@
 """The operators of rodeo with gradients, and layers (rodeo.torch.nn) that replace those of PyTorch Geometric.
 
-They are custom operators of PyTorch: autograd, torch.compile(fullgraph=True), autocast and torch.cuda.graph work.
-Tensors may have any strides. There are no second derivatives. A captured graph must have run once before.
+They are custom operators of PyTorch: autograd to any order, forward mode, torch.func, torch.compile(fullgraph=True),
+torch.jit.trace, autocast and torch.cuda.graph work. Tensors may have any strides. A captured graph must have run once before.
 
 All tensors of a call have one floating dtype (f64, f32, bf16 or f16; 16-bit types are accumulated in f32) and are on the
 device of the graph. ValueError names the tensor whose shape, dtype or device is wrong. Same inputs, same bits.

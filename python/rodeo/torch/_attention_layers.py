@@ -8,11 +8,10 @@ from ..graph import Graph
 from ._define import calls
 from ._edge_features import REDUCES
 from ._functions import attention, self_attention
-from ._graphs import one_loop_id
-from ._layers import _check_rest, _check_width, _glorot, _graph_for, _linear, _reset_glorot
+from ._layers import Layer, _check_rest, _check_width, _ends_of, _glorot, _graph_for, _linear, _nodes_of, _reset_glorot
 
 
-class _Attention(nn.Module):
+class _Attention(Layer):
     def _set_up(self, layer, in_channels, out_channels, heads, concat, negative_slope, dropout, add_self_loops, edge_dim,
                 fill_value, residual, rest):
         _check_rest(layer, rest)
@@ -37,11 +36,20 @@ class _Attention(nn.Module):
         self.reset_parameters()
 
     def _graph(self, edge_index, source, target, size=None):
-        nodes = target.size(0) if target is not None else source.size(0) if size is None else size[1]
-        return _graph_for(edge_index, nodes, None if target is source else source.size(0))
+        nodes = _nodes_of(target) if target is not None else _nodes_of(source) if size is None else size[1]
+        return _graph_for(edge_index, nodes, None if target is source else _nodes_of(source))
 
-    def _graph_number(self, graph):
-        return one_loop_id(graph._id) if self.add_self_loops else graph._id
+    def _looped(self, graph):
+        return graph.with_loops() if self.add_self_loops else graph
+
+    def _heads(self, h):
+        """[..., nodes, heads * out] as [nodes, heads, out]: heads of a batch are heads of one graph."""
+        h = h.unflatten(-1, (self.heads, self.out_channels))
+        return h if h.dim() == 3 else h.movedim(-3, 0).flatten(1, -2)
+
+    def _repeated(self, values, h):
+        """values [n, heads, ...] for all heads of h."""
+        return values if h.size(1) == self.heads else values.repeat(1, h.size(1) // self.heads, *[1] * (values.dim() - 2))
 
     def _edge_features(self, graph, edge_attr):
         """edge_attr of each edge in the order of the graph that is used, with those of self loops: [edges, edge_dim], or None."""
@@ -54,9 +62,9 @@ class _Attention(nn.Module):
         if features.dim() != 2 or features.size(1) != self.edge_dim:
             raise ValueError(f"{layer}: edge_attr must be [edges, {self.edge_dim}], got {list(edge_attr.shape)}")
         if not self.add_self_loops:
-            return calls.permute(graph._id, features, 1.0)
+            return calls.permute(graph, features, 1.0)
         reduce = self.fill_value if isinstance(self.fill_value, str) else "constant"
-        return calls.with_loop_features(graph._id, features, self._fill(features), reduce)
+        return calls.with_loop_features(graph, features, self._fill(features), reduce)
 
     def _fill(self, features):
         """The features of self loops [1, edge_dim], or None where they are reduced from those of edges."""
@@ -69,20 +77,23 @@ class _Attention(nn.Module):
             return fill
         return features.new_full((1, 1), 1.0 if self.fill_value is None else float(self.fill_value))
 
-    def _attend(self, graph, score, x, target, wants_weights):
+    def _attend(self, graph, score, x, source, target, wants_weights):
         """Softmax of scores [edges, heads], dropout, sum; with the edges and weights, as PyG returns them."""
-        number = self._graph_number(graph)
-        weight = nn.functional.dropout(calls.edge_softmax(number, score), self.dropout, self.training)
-        y = self._finish(calls.spmm(number, x, weight.to(x.dtype), "sum", "auto"), target)
+        weight = nn.functional.dropout(calls.edge_softmax(graph, score), self.dropout, self.training)
+        y = self._finish(calls.spmm(graph, x, weight.to(x.dtype), "sum", "auto", False), source, target)
         if not wants_weights:
             return y
-        if isinstance(number, tuple):
+        if graph.on_edges():
             raise ValueError(f"{type(self).__name__}: compiled with an edge_index, attention weights have no edges to be named "
                              "by: give a rodeo.Graph")
-        return y, (calls.edge_ends(number, weight.detach()).t().contiguous(), weight)
+        if source.dim() > 2:
+            raise ValueError(f"{type(self).__name__}: attention weights are returned for x of [nodes, features]")
+        return y, (calls.edge_ends(graph, weight.detach()).t().contiguous(), weight)
 
-    def _finish(self, y, target):
-        y = y.flatten(1) if self.concat or self.heads == 1 else y.mean(dim=1)
+    def _finish(self, y, source, target):
+        if source.dim() > 2:
+            y = y.unflatten(1, (*source.shape[:-2], self.heads)).movedim(0, -3)
+        y = y.flatten(-2) if self.concat or self.heads == 1 else y.mean(dim=-2)
         if self.res is not None and target is not None:
             y = y + self.res(target)
         return y if self.bias is None else y + self.bias
@@ -122,33 +133,33 @@ class GATConv(_Attention):
     def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Union[Tensor, Graph],
                 edge_attr: Optional[Tensor] = None, size: Optional[Tuple[int, int]] = None,
                 return_attention_weights: Optional[bool] = None) -> Union[Tensor, Tuple[Tensor, Tuple[Tensor, Tensor]]]:
-        shape = (-1, self.heads, self.out_channels)
-        source, target = x if isinstance(x, tuple) else (x, x)
+        source, target = _ends_of(x)
         of_source = self.lin if hasattr(self, "lin") else self.lin_src
         of_target = self.lin if hasattr(self, "lin") else self.lin_dst
-        h = of_source(source).view(shape)
+        h = self._heads(of_source(source))
         dropout = self.dropout if self.training else 0.0
-        graph = self._graph(edge_index, source, target, size)
-        number = self._graph_number(graph)
-        features = self._edge_features(graph, edge_attr)
+        plain = self._graph(edge_index, source, target, size)
+        graph = self._looped(plain)
+        features = self._edge_features(plain, edge_attr)
         fused = features is None and not return_attention_weights
-        if fused and target is source and of_target is of_source and h.requires_grad:
-            return self._finish(self_attention(number, h, self.att_dst, self.att_src, self.negative_slope, dropout), target)
-        t = (h * self.att_src).sum(-1)
+        att_src, att_dst = self._repeated(self.att_src, h), self._repeated(self.att_dst, h)
+        if fused and target is source and of_target is of_source and (h.requires_grad or torch.jit.is_tracing()):
+            return self._finish(self_attention(graph, h, att_dst, att_src, self.negative_slope, dropout), source, target)
+        t = (h * att_src).sum(-1)
         if target is None:
-            s = h.new_zeros((graph.num_nodes, self.heads))
+            s = h.new_zeros((h.size(0) if size is None else size[1], h.size(1)))
         else:
-            g = h if target is source and of_target is of_source else of_target(target).view(shape)
-            s = (g * self.att_dst).sum(-1)
+            g = h if target is source and of_target is of_source else self._heads(of_target(target))
+            s = (g * att_dst).sum(-1)
         if fused:
-            return self._finish(attention(number, s, t, h, self.negative_slope, dropout), target)
+            return self._finish(attention(graph, s, t, h, self.negative_slope, dropout), source, target)
         # lin_edge, then att_edge, is one [heads, edge_dim] matrix: there is no array [edges, heads, out].
-        score = calls.sddmm(number, s, t, "add")
+        score = calls.sddmm(graph, s, t, "add")
         if features is not None:
             of_edge = self.lin_edge.weight.view(self.heads, self.out_channels, -1) * self.att_edge.view(self.heads, -1, 1)
-            score = score + nn.functional.linear(features, of_edge.sum(1))
+            score = score + self._repeated(nn.functional.linear(features, of_edge.sum(1)), h)
         score = nn.functional.leaky_relu(score, self.negative_slope)
-        return self._attend(graph, score, h, target, return_attention_weights)
+        return self._attend(graph, score, h, source, target, return_attention_weights)
 
 
 class GATv2Conv(_Attention):
@@ -178,16 +189,17 @@ class GATv2Conv(_Attention):
     def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Union[Tensor, Graph],
                 edge_attr: Optional[Tensor] = None, return_attention_weights: Optional[bool] = None) -> Union[
                     Tensor, Tuple[Tensor, Tuple[Tensor, Tensor]]]:
-        shape = (-1, self.heads, self.out_channels)
-        source, target = x if isinstance(x, tuple) else (x, x)
+        source, target = _ends_of(x)
         if target is None:
             raise ValueError("GATv2Conv: x must have the features of targets, too: (sources, targets)")
-        left = self.lin_l(source).view(shape)
-        right = self.lin_r(target).view(shape)
-        graph = self._graph(edge_index, source, target)
-        features = self._edge_features(graph, edge_attr)
-        hidden = calls.sddmm(self._graph_number(graph), right, left, "add")
+        left, right = self._heads(self.lin_l(source)), self._heads(self.lin_r(target))
+        plain = self._graph(edge_index, source, target)
+        graph = self._looped(plain)
+        features = self._edge_features(plain, edge_attr)
+        hidden = calls.sddmm(graph, right, left, "add")
         if features is not None:
-            hidden = hidden + self.lin_edge(features).view(hidden.shape)
+            of_edge = self.lin_edge(features).view(-1, self.heads, self.out_channels)
+            hidden = hidden + self._repeated(of_edge, left)
         hidden = nn.functional.leaky_relu(hidden, self.negative_slope)
-        return self._attend(graph, (hidden * self.att).sum(-1), left, target, return_attention_weights)
+        score = (hidden * self._repeated(self.att, left)).sum(-1)
+        return self._attend(graph, score, left, source, target, return_attention_weights)

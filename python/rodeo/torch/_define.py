@@ -1,74 +1,86 @@
-"""How operators are registered with PyTorch: eager, fake, autograd and autocast.
+"""How operators are registered with PyTorch: eager, fake, autograd, forward mode, torch.func and autocast.
 
-An operator `foo(int graph, ...)` takes a graph as an integer (Graph._id). It is also registered as `foo_on_edges(Tensor
-edge_index, SymInt nodes, SymInt sources, bool loops, ...)`, for compiled code, which has no Graph: the graph of an edge_index is
-looked up when the operator runs. With `loops` it is the graph with one self loop a node. Its number of edges is then known only
-to the operator, so that arrays of edge values are [edges + nodes], with zeros behind the last edge.
+The schema of an operator is written foo(graph, ...), and calls.foo takes a Handle there. It is registered as foo(int graph, bool
+loops, ...), with Graph._id, and as foo_on_edges(Tensor edge_index, SymInt nodes, SymInt sources, bool loops, ...) for compiled
+and traced code, which has no Graph: the graph of an edge_index is looked up when the operator runs. With `loops` it is the graph
+with one self loop a node. Its number of edges is then known only to the operator, so that arrays of edge values are
+[edges + nodes], with zeros behind the last edge.
 """
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 import torch
 
 from .. import _frameworks
 from . import _private
-from ._graphs import cached_graph, graph_of_id, num_looped_edges, with_one_loop
+from ._graphs import Handle, graph_of_id, num_looped_edges, with_one_loop
 
 _library = torch.library.Library("rodeo", "DEF")
+_registered = torch.ops.rodeo
 
 
 class calls:
-    """The operators as functions: calls.spmm(...) is torch.ops.rodeo.spmm(...), by a shorter way where nobody watches."""
+    """The operators as functions: calls.spmm(handle, ...) is torch.ops.rodeo.spmm, by a shorter way where nobody watches."""
 
 
 class Sizes(NamedTuple):
-    """What fake implementations read of the graph of an edge_index: of its edges an upper bound."""
+    """What fake implementations read of a graph, whose arrays they must not touch. Of an edge_index, edges are an upper bound."""
 
     num_nodes: Any
     num_sources: Any
     num_edges: Any
-    num_looped_edges: Any
+    num_looped_edges: Callable
 
 
-def sizes_of(graph):
-    """Of the first argument of a fake implementation: a Sizes, or the _id of a Graph, whose arrays it must not touch."""
-    if isinstance(graph, Sizes):
-        return graph
-    plain = graph_of_id(abs(graph))
-    edges = plain.num_edges if graph > 0 else num_looped_edges(plain)
-    return Sizes(plain.num_nodes, plain.num_sources, edges, edges)
+class Rules(NamedTuple):
+    """How an operator is differentiated and mapped. `args` begins with the Handle, where there is one.
+
+    setup(ctx, args, output), backward(ctx, *gradients)   see save(); backward returns a gradient or None for each of args
+    linear      positions of arguments in each of which the result is linear
+    jvp(args, tangents)   the tangent of the result, where it is not the sum over `linear`
+    composed(*args)   the same result from operators that have all derivatives; NotImplemented where this one has them
+    columns     the position of an argument each of whose columns is computed alone: vmap over it is one call
+    """
+
+    setup: Any = None
+    backward: Any = None
+    linear: tuple = ()
+    jvp: Any = None
+    composed: Any = None
+    columns: Any = None
 
 
-def looped_edges_of(graph):
-    """The number of edges with one self loop a node; of a Sizes an upper bound."""
-    return graph.num_looped_edges if isinstance(graph, Sizes) else num_looped_edges(graph_of_id(graph))
-
-
-def define(schema, compute, fake, backward=None, setup=None, autocast=None, *, edge_inputs=(), edge_outputs=(),
-           adds_loops=False):
-    """Registers one operator. `compute` runs on the CPU and on CUDA; inputs become contiguous.
+def define(schema, compute, fake, autocast=None, *, edge_inputs=(), edge_outputs=(), adds_loops=False, **rules):
+    """Registers one operator. `compute(graph, ...)` runs on the CPU and on CUDA; `fake(sizes, ...)` gives shapes.
 
     edge_inputs, edge_outputs   positions of arrays of edge values, among the arguments after the graph and the results
     adds_loops                  these arrays are of with_one_loop(graph)
     """
-    _register(schema, compute, fake, backward, setup, autocast)
-    if "(int graph, " not in schema:
+    name, rules = schema[:schema.index("(")], Rules(**rules)
+    if "(graph, " not in schema:
+        _register(schema, compute, fake, rules, autocast, 0)
+        setattr(calls, name, staticmethod(_caller(name, compute, rules)))
         return
-    name = schema[:schema.index("(")]
+
+    def compute_of_number(number, loops, *args):
+        return compute(Handle((number,), loops).graph(), *args)
+
+    def fake_of_number(number, loops, *args):
+        plain = graph_of_id(number)
+        edges = num_looped_edges(plain) if loops else plain.num_edges
+        return fake(Sizes(plain.num_nodes, plain.num_sources, edges, lambda: num_looped_edges(plain)), *args)
 
     def compute_on_edges(edge_index, nodes, sources, loops, *args):
-        graph = cached_graph(edge_index, nodes, sources)
-        if loops:
-            graph = with_one_loop(graph)
+        graph = Handle((edge_index, nodes, sources), loops).graph()
         count = (with_one_loop(graph) if adds_loops else graph).num_edges
         if not (loops or adds_loops):
-            return compute(graph._id, *args)
+            return compute(graph, *args)
         args, size = list(args), edge_index.shape[1] + nodes
         for i in edge_inputs:
             if args[i] is not None:
                 if args[i].dim() == 0 or args[i].shape[0] != size:
                     raise ValueError(f"[{name}] edge values must be [{size}, ...], edges + nodes, got {list(args[i].shape)}")
                 args[i] = args[i][:count]
-        results = compute(graph._id, *args)
+        results = compute(graph, *args)
         if not edge_outputs:
             return results
         if isinstance(results, torch.Tensor):
@@ -77,19 +89,15 @@ def define(schema, compute, fake, backward=None, setup=None, autocast=None, *, e
 
     def fake_on_edges(edge_index, nodes, sources, loops, *args):
         edges = edge_index.shape[1]
-        return fake(Sizes(nodes, sources, edges + nodes if loops else edges, edges + nodes), *args)
+        return fake(Sizes(nodes, sources, edges + nodes if loops else edges, lambda: edges + nodes), *args)
 
-    def setup_on_edges(ctx, inputs, output):
-        setup(ctx, (inputs[:4], *inputs[4:]), output)
-
-    def backward_on_edges(ctx, *gradients):
-        return (None,) * 4 + tuple(backward(ctx, *gradients))[1:]
-
+    _register(schema.replace("(graph, ", "(int graph, bool loops, ", 1), compute_of_number, fake_of_number, rules, autocast, 2)
     # Captured CUDA graphs of the compiler would not look at a changed edge_index.
     unsafe = getattr(torch.Tag, "cudagraph_unsafe", None)
     on_edges = "_on_edges(Tensor edge_index, SymInt nodes, SymInt sources, bool loops, "
-    _register(schema.replace("(int graph, ", on_edges, 1), compute_on_edges, fake_on_edges, backward and backward_on_edges,
-              setup and setup_on_edges, autocast, () if unsafe is None else (unsafe,))
+    _register(schema.replace("(graph, ", on_edges, 1), compute_on_edges, fake_on_edges, rules, autocast, 4,
+              () if unsafe is None else (unsafe,))
+    setattr(calls, name, staticmethod(_caller(name, lambda handle, *args: compute(handle.graph(), *args), rules)))
 
 
 def _padded(values, count, size):
@@ -98,58 +106,128 @@ def _padded(values, count, size):
     return torch.cat([values, values.new_zeros((size - count, *values.shape[1:]))])
 
 
-def _register(schema, compute, fake, backward, setup, autocast, tags=()):
+def _register(schema, compute, fake, rules, autocast, leading, tags=()):
+    """`leading`: how many arguments say which graph."""
     name = schema[:schema.index("(")]
     _library.define(schema, tags=tags)
     _library.impl(name, compute, "CPU")
     _library.impl(name, compute, "CUDA")
     torch.library.register_fake(f"rodeo::{name}", fake, lib=_library)
-    if backward is not None:
-        torch.library.register_autograd(f"rodeo::{name}", backward, setup_context=setup, lib=_library)
+
+    def setup(ctx, inputs, output):
+        rules.setup(ctx, (Handle(tuple(inputs[:leading - 1]), inputs[leading - 1]), *inputs[leading:]), output)
+
+    def backward(ctx, *gradients):
+        return (None,) * leading + tuple(rules.backward(ctx, *gradients))[1:]
+
+    if rules.backward is not None:
+        torch.library.register_autograd(f"rodeo::{name}", backward if leading else rules.backward,
+                                        setup_context=setup if leading else rules.setup, lib=_library)
     if autocast is not None:
         for device in "cpu", "cuda":
             _library.impl(name, _casting(name, device, autocast), f"Autocast{device.upper()}")
-    setattr(calls, name, staticmethod(_caller(name, compute, backward, setup)))
 
 
-_registered = torch.ops.rodeo
-
-
-def _caller(name, compute, backward, setup):
+def _caller(name, compute, rules):
     """Plain tensors skip the dispatcher and its Python keys, which cost as much as a small kernel."""
-    if backward is None:
-        recorded = None
-    else:
+    setup, composed, recorded, transformed = rules.setup, rules.composed, None, None
+    if not _private.SEES_TRANSFORMS:
+        rules, composed = rules._replace(linear=(), jvp=None), None
+    if rules.backward is not None:
         # Not a static setup_context: PyTorch then inspects the signature of forward in each call.
         def forward(ctx, *args):
             setup(ctx, args, output := compute(*args))
             return output
 
-        members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+        members = {"forward": staticmethod(forward), "backward": staticmethod(rules.backward)}
         recorded = _private.apply_of(type(name, (torch.autograd.Function,), members))
 
-    # Whether the compiler, a mode, a transform or autocast would see the call. As local names these are read faster.
-    is_compiling, transforms_active = torch.compiler.is_compiling, _private.transforms_active
+    # What may watch a call. As local names these are read faster.
+    is_compiling, is_tracing = torch.compiler.is_compiling, _private.is_tracing
+    forward_level, forward_enabled = _private.forward_level, _private.forward_enabled
     dispatch_modes, autocast_is_on = _private.dispatch_modes, _private.autocast_is_on
-    is_grad_enabled = torch.is_grad_enabled
-    plain_types, no_tensors = {torch.Tensor, torch.nn.Parameter}, {int, float, bool, str, type(None)}
+    transforms_active, is_grad_enabled = _private.transforms_active, torch.is_grad_enabled
+    plain_types, no_tensors = {torch.Tensor, torch.nn.Parameter}, {int, float, bool, str, type(None), Handle}
+
+    def registered(args):
+        first = args[0]
+        if not isinstance(first, Handle):
+            return getattr(_registered, name)(*args)
+        return getattr(_registered, name + "_on_edges" if first.on_edges() else name)(*first.key, first.loops, *args[1:])
 
     def call(*args):
-        if isinstance(args[0], tuple):  # edge_index, nodes, sources, loops
-            return getattr(_registered, name + "_on_edges")(*args[0], *args[1:])
-        if is_compiling() or dispatch_modes() or transforms_active() or autocast_is_on():
-            return getattr(_registered, name)(*args)
+        first = args[0]
+        if is_compiling() or is_tracing() or (type(first) is Handle and len(first.key) > 1):
+            return registered(args)
+        if transforms_active() or (forward_level("_current_level", -1) >= 0 and forward_enabled()):
+            result = NotImplemented if composed is None else composed(*args)
+            if result is not NotImplemented:
+                return result
+            return registered(args) if transformed is None else transformed(*args)
+        if dispatch_modes() or autocast_is_on():
+            return registered(args)
         records = False
         for value in args:
             kind = type(value)
             if kind in plain_types:
                 if value.requires_grad:
-                    records = recorded
+                    records = True
             elif kind not in no_tensors and isinstance(value, torch.Tensor):
-                return getattr(_registered, name)(*args)
-        return recorded(*args) if records and is_grad_enabled() else compute(*args)
+                return registered(args)
+        if records and is_grad_enabled():
+            if recorded is None:
+                raise NotImplementedError(f"[{name}] has no derivative: detach its arguments, or use torch.no_grad()")
+            return recorded(*args)
+        return compute(*args)
 
+    if rules.linear or rules.jvp:
+        transformed = _transformed(name, call, rules)
     return call
+
+
+def _transformed(name, call, rules):
+    """The operator under torch.func and in forward mode: each level is taken off, and the next one sees `call` again."""
+
+    class Transformed(torch.autograd.Function):
+        @staticmethod
+        def forward(*args):
+            return call(*args)
+
+        @staticmethod
+        def setup_context(ctx, args, output):
+            rules.setup(ctx, args, output)
+            ctx.set_materialize_grads(False)
+            ctx.args = [None if isinstance(a, torch.Tensor) else a for a in args]
+            ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+            ctx.save_for_forward(*(args[i] for i in ctx.places))
+
+        @staticmethod
+        def backward(ctx, dy):
+            return (None,) * len(ctx.args) if dy is None else rules.backward(ctx, dy)
+
+        @staticmethod
+        def jvp(ctx, *tangents):
+            args = list(ctx.args)
+            for i, tensor in zip(ctx.places, ctx.saved_tensors):
+                args[i] = tensor
+            if rules.jvp is not None:
+                return rules.jvp(args, tangents)
+            terms = [call(*args[:i], tangents[i], *args[i + 1:]) for i in rules.linear if tangents[i] is not None]
+            return None if not terms else sum(terms[1:], terms[0])
+
+        @staticmethod
+        def vmap(info, in_dims, *args):
+            at = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor) and in_dims[i] is not None]
+            if at == [rules.columns]:
+                i = rules.columns
+                x = args[i].movedim(in_dims[i], -1)
+                y = call(*args[:i], x.flatten(-2) if x.dim() > 2 else x, *args[i + 1:])
+                return (y.unflatten(-1, x.shape[-2:]) if x.dim() > 2 else y).movedim(-1, 0), 0
+            return torch.stack([call(*(a.select(in_dims[i], b) if i in at else a for i, a in enumerate(args)))
+                                for b in range(info.batch_size)]), 0
+
+    Transformed.__name__ = name
+    return Transformed.apply
 
 
 def _casting(name, device, chosen):
@@ -176,27 +254,37 @@ def flat(tensor):
     return tensor if tensor is None or tensor.is_contiguous() else tensor.contiguous()
 
 
-def save(ctx, graph, *tensors):
-    """Keeps a graph, as the setup of an operator gets it, and tensors for backward."""
+def save(ctx, handle, *tensors):
+    """Keeps a handle and tensors for backward."""
     # One attribute, and no save_for_backward() of nothing: each costs more than a Python call.
-    if isinstance(graph, tuple):
-        ctx.kept = graph[1:], None, None
-        ctx.save_for_backward(graph[0], *tensors)
-    else:
-        ctx.kept = None, graph, graph_of_id(abs(graph))  # which lives until backward, and keeps that with self loops
-        if tensors:
-            ctx.save_for_backward(*tensors)
+    if handle.on_edges():
+        ctx.kept = Handle((None, *handle.key[1:]), handle.loops), 3
+        ctx.save_for_backward(handle.key[0], *tensors)
+        return
+    # The graph lives until backward. A registered operator has two arguments for the handle.
+    ctx.kept = (handle, 0) if handle.plain is not None else (handle._replace(plain=graph_of_id(handle.key[0])), 1)
+    if tensors:
+        ctx.save_for_backward(*tensors)
 
 
 def saved(ctx):
-    """(graph, *tensors) of save()."""
-    of_edges, number, _ = ctx.kept
-    if of_edges is None:
-        return number, *ctx.saved_tensors
+    """(handle, *tensors) of save()."""
+    handle, _ = ctx.kept
+    if not handle.on_edges():
+        return handle, *ctx.saved_tensors
     edge_index, *tensors = ctx.saved_tensors
-    return (edge_index, *of_edges), *tensors
+    return Handle((edge_index, *handle.key[1:]), handle.loops), *tensors
 
 
 def needs_gradient(ctx, argument):
-    """Whether an argument needs a gradient. The graph is argument 0."""
-    return ctx.needs_input_grad[argument + (0 if ctx.kept[0] is None else 3)]
+    """Whether an argument needs a gradient. The handle is argument 0."""
+    return ctx.needs_input_grad[argument + ctx.kept[1]]
+
+
+def composed_gradients(function, inputs, needed, dy):
+    """Gradients of function(*inputs), which PyTorch can differentiate again; None where they are not needed."""
+    # Views: an input may have been computed from another one.
+    inputs = [x.view_as(x) if need else x for x, need in zip(inputs, needed)]
+    gradients = iter(torch.autograd.grad(function(*inputs), [x for x, need in zip(inputs, needed) if need], dy,
+                                         create_graph=True, allow_unused=True))
+    return [next(gradients) if need else None for need in needed]

@@ -2,9 +2,10 @@
 import torch
 
 from .. import _core
+from . import _private
 from ..graph import Graph
-from ._define import calls, define, flat, looped_edges_of, save, saved
-from ._graphs import graph_of_id, with_one_loop
+from ._define import calls, composed_gradients, define, flat, needs_gradient, save, saved
+from ._graphs import handle_of, with_one_loop
 
 REDUCES = ("add", "sum", "mean", "max", "min")
 
@@ -20,6 +21,8 @@ class _Places:
         self.looped = with_one_loop(graph)
         sources, targets = self.looped.edge_index()
         self.edges, self.loops = (sources != targets).nonzero().squeeze(1), (sources == targets).nonzero().squeeze(1)
+        self.order = torch.empty(sources.shape[0], dtype=torch.int64, device=sources.device)  # of edges, then of loops
+        self.order[torch.cat([self.edges, self.loops])] = torch.arange(sources.shape[0], device=sources.device)
         self.targets = self.plain.edge_index()[1]
         offsets = self.plain.indptr
         self.counts = (offsets[1:] - offsets[:-1]).clamp(min=1).unsqueeze(1)
@@ -28,41 +31,39 @@ class _Places:
         self.of_target = Graph.from_csr(offsets, edges, self.plain.num_edges)
 
 
-def _places(number):
-    graph = graph_of_id(number)
+@_private.outside_transforms
+def _places(graph):
     if "places" not in graph._cache:
         graph._cache["places"] = _Places(graph)
     return graph._cache["places"]
 
 
-def _check_features(number, features):
-    count = graph_of_id(number)._values
+def _check_features(graph, features):
+    count = graph._values
     if features.dim() != 2 or features.size(0) != count:
         raise ValueError(f"[with_loop_features] features must be [{count}, n], one row for each original edge, got "
                          f"{list(features.shape)}")
 
 
-def _with_loops(number, features, constant, reduce):
-    at = _places(number)
-    _check_features(number, features)
-    chosen = features[at.original]
+def _with_loops(graph, features, constant, reduce):
+    """Differentiable, too."""
+    at = _places(graph)
+    _check_features(graph, features)
+    chosen, loops = features[at.original], at.loops.numel()
     if constant is not None:
-        fill = constant.expand(at.loops.numel(), features.size(1))
+        fill = constant.to(features.dtype).expand(loops, features.size(1))
     elif reduce in ("max", "min"):
-        fill = _core.spmm(at.of_target._core, flat(chosen), None, reduce, "auto", None)
+        fill = calls.spmm(handle_of(at.of_target), chosen, None, reduce, "auto", False)
     else:
-        fill = _core.edge_sum(at.plain._core, flat(chosen), None)
+        fill = calls.edge_sum(handle_of(at.plain), chosen, False)
         if reduce == "mean":
             fill = fill / at.counts.to(fill.dtype)
-    result = features.new_empty((at.looped.num_edges, features.size(1)))
-    result[at.edges] = chosen
-    result[at.loops] = fill[:at.loops.numel()]
-    return result
+    return torch.cat([chosen, fill[:loops]]).index_select(0, at.order)
 
 
-def _gradient(number, features, dy, constant, reduce):
-    at = _places(number)
-    _check_features(number, features)
+def _gradient(graph, features, dy, constant, reduce):
+    at = _places(graph)
+    _check_features(graph, features)
     if dy.shape != (at.looped.num_edges, features.size(1)):
         raise ValueError(f"[with_loop_features] dy must be [{at.looped.num_edges}, {features.size(1)}], got {list(dy.shape)}")
     chosen = dy[at.edges]
@@ -86,11 +87,19 @@ def _setup(ctx, inputs, output):
 
 
 def _backward(ctx, dy):
-    return None, calls.with_loop_features_gradient(*saved(ctx), dy, ctx.constant, ctx.reduce), None, None
+    handle, features = saved(ctx)
+    if not torch.is_grad_enabled():
+        return None, calls.with_loop_features_gradient(handle, features, dy, ctx.constant, ctx.reduce), None, None
+    if handle.on_edges():
+        raise NotImplementedError("[with_loop_features] has no second derivative in compiled code with an edge_index: give a "
+                                  "rodeo.Graph")
+    constant = features.new_zeros((1, 1)) if ctx.constant else None  # whatever it is, it has no part in the gradient
+    return None, *composed_gradients(lambda f: _with_loops(handle.graph(), f, constant, ctx.reduce), (features,),
+                                     [needs_gradient(ctx, 1)], dy), None, None
 
 
-define("with_loop_features(int graph, Tensor features, Tensor? constant, str reduce) -> Tensor", _with_loops,
-       lambda number, features, *_: features.new_empty((looped_edges_of(number), features.shape[1])),
-       _backward, _setup, edge_outputs=(0,), adds_loops=True)
-define("with_loop_features_gradient(int graph, Tensor features, Tensor dy, bool constant, str reduce) -> Tensor", _gradient,
-       lambda number, features, *_: features.new_empty(features.shape), edge_inputs=(1,), adds_loops=True)
+define("with_loop_features(graph, Tensor features, Tensor? constant, str reduce) -> Tensor", _with_loops,
+       lambda sizes, features, *_: features.new_empty((sizes.num_looped_edges(), features.shape[1])), setup=_setup,
+       backward=_backward, composed=lambda handle, *args: _with_loops(handle.graph(), *args), edge_outputs=(0,), adds_loops=True)
+define("with_loop_features_gradient(graph, Tensor features, Tensor dy, bool constant, str reduce) -> Tensor", _gradient,
+       lambda sizes, features, *_: features.new_empty(features.shape), edge_inputs=(1,), adds_loops=True)

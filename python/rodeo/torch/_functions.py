@@ -4,8 +4,9 @@ from typing import Optional
 import torch
 from torch import Tensor
 
-from . import _ops  # noqa: F401  (registers the operators)
+from . import _attention_ops, _ops  # noqa: F401  (register the operators)
 from ._define import calls
+from ._graphs import handle_of
 from ..graph import Graph
 from ..ops import GcnGraph, refuse_gradient
 
@@ -22,7 +23,7 @@ def spmm(graph: Graph, x: Tensor, weight: Optional[Tensor] = None, *, reduce: st
 
     ValueError, too, for unknown names and for an algorithm that the device or dtype does not have.
     """
-    return calls.spmm(graph._id, x, weight, reduce, algorithm)
+    return calls.spmm(handle_of(graph), x, weight, reduce, algorithm, False)
 
 
 def sddmm(graph: Graph, b1: Tensor, b2: Tensor, *, op: str = "dot", weight: Optional[Tensor] = None) -> Tensor:
@@ -32,7 +33,7 @@ def sddmm(graph: Graph, b1: Tensor, b2: Tensor, *, op: str = "dot", weight: Opti
     op      "dot" gives [edges] or [edges, heads]; "add" and "mul" give [edges, k] or [edges, heads, k]
     weight  [edges], of any floating dtype; default: ones. It is a ValueError in any other shape
     """
-    s = calls.sddmm(graph._id, b1, b2, op)
+    s = calls.sddmm(handle_of(graph), b1, b2, op)
     if weight is None:
         return s
     if weight.shape != (graph.num_edges,) or weight.device != s.device:
@@ -45,12 +46,12 @@ def edge_softmax(graph: Graph, score: Tensor) -> Tensor:
 
     Autocast runs it in f32.
     """
-    return calls.edge_softmax(graph._id, score)
+    return calls.edge_softmax(handle_of(graph), score)
 
 
 def edge_sum(graph: Graph, x: Tensor) -> Tensor:
     """y[i] = sum of x[e] over the edges e of target i, with a gradient.   x [edges] or [edges, k] -> [nodes] or [nodes, k]."""
-    return calls.edge_sum(graph._id, x)
+    return calls.edge_sum(handle_of(graph), x, False)
 
 
 def permute(graph: Graph, values: Tensor, missing: float = 1.0) -> Tensor:
@@ -60,7 +61,7 @@ def permute(graph: Graph, values: Tensor, missing: float = 1.0) -> Tensor:
     missing  the value of added self loops
     returns  [edges, ...] in the order of the graph
     """
-    return calls.permute(graph._id, values, float(missing))
+    return calls.permute(handle_of(graph), values, float(missing))
 
 
 def gat_attention(graph: Graph, s: Tensor, t: Tensor, x: Tensor, *, negative_slope: float = 0.2, dropout: float = 0.0,
@@ -74,25 +75,26 @@ def gat_attention(graph: Graph, s: Tensor, t: Tensor, x: Tensor, *, negative_slo
     seed     int64 [1] on the device of x, of which the mask is a function; default with dropout: drawn from PyTorch's
              generator of that device, anew in each replay of a torch.cuda.graph
     """
-    return attention(graph._id, s, t, x, negative_slope, dropout, seed)
+    return attention(handle_of(graph), s, t, x, negative_slope, dropout, seed)
 
 
 def _draw_seed(dropout, x):
     return torch.randint(0, 2**31 - 1, (1,), device=x.device) if dropout > 0 else None
 
 
-def self_attention(number, x, a_dst, a_src, negative_slope, dropout):
+def self_attention(handle, x, a_dst, a_src, negative_slope, dropout):
     """The attention of a GAT layer on a graph whose sources are its targets."""
-    return calls.gat_self_attention(number, x, a_dst, a_src, float(negative_slope), float(dropout),
-                                      _draw_seed(dropout, x))[0]
+    return calls.gat_self_attention(handle, x, a_dst, a_src, float(negative_slope), float(dropout),
+                                    _draw_seed(dropout, x))[0]
 
 
-def attention(number, s, t, x, negative_slope, dropout, seed=None):
+def attention(handle, s, t, x, negative_slope, dropout, seed=None):
     if seed is None:
         seed = _draw_seed(dropout, x)
-    if not (torch.is_grad_enabled() and (s.requires_grad or t.requires_grad or x.requires_grad)):
-        return calls.gat_attention_only(number, s, t, x, float(negative_slope), float(dropout), seed)
-    return calls.gat_attention(number, s, t, x, float(negative_slope), float(dropout), seed)[0]
+    recorded = torch.is_grad_enabled() and (s.requires_grad or t.requires_grad or x.requires_grad)
+    if not (recorded or torch.jit.is_tracing()):  # a trace is for either
+        return calls.gat_attention_only(handle, s, t, x, float(negative_slope), float(dropout), seed)
+    return calls.gat_attention(handle, s, t, x, float(negative_slope), float(dropout), seed)[0]
 
 
 def gcn_propagate(normalized: GcnGraph, x: Tensor) -> Tensor:
@@ -101,7 +103,7 @@ def gcn_propagate(normalized: GcnGraph, x: Tensor) -> Tensor:
     Weights and scale are constants: a ValueError where they require gradients. scale is f32 for 16-bit x.
     """
     refuse_gradient("gcn_propagate", normalized.weight, normalized.scale)
-    return calls.gcn_propagate(normalized.graph._id, normalized.scale, x, normalized.weight, False)
+    return calls.gcn_propagate(handle_of(normalized.graph), normalized.scale, x, normalized.weight, False)
 
 
 def segment_reduce(x: Tensor, offsets: Tensor, reduce: str = "sum") -> Tensor:

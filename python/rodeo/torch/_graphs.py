@@ -1,24 +1,55 @@
-"""Graphs behind the integers that custom operators take, and behind edge_index tensors."""
+"""Graphs behind the handles that operators take, and behind edge_index tensors."""
 import collections
+import threading
 import weakref
-from typing import Optional, Union
+from typing import NamedTuple, Optional, Union
 
 import torch
 
+from . import _private
 from ..graph import Graph, living
 from ..ops import gcn_norm
 
 _MAX_KEPT = 32
-_kept = collections.OrderedDict()  # key -> (weak reference to the storage of edge_index, Graph)
+_kept = collections.OrderedDict()  # key -> (weak reference to the storage of edge_index, Graph, copy of edge_index or None)
+_lock = threading.Lock()
 
 
-def _version(tensor):
-    return -1 if tensor.is_inference() else tensor._version
+class Handle(NamedTuple):
+    """How an operator is told its graph: op(*key, loops, ...), since operators of PyTorch take no Python objects.
+
+    key    (Graph._id,); or in compiled and traced code (edge_index, nodes, sources), of the operator "..._on_edges"
+    loops  means with_one_loop(graph): compiled code cannot make that graph itself
+    plain  the Graph without the loops, which must live while operators run; None where only the key is known
+    """
+
+    key: tuple
+    loops: bool = False
+    plain: Optional[Graph] = None
+
+    def graph(self):
+        plain = self.plain
+        if plain is None:
+            plain = cached_graph(*self.key) if self.on_edges() else graph_of_id(self.key[0])
+        return with_one_loop(plain) if self.loops else plain
+
+    def with_loops(self):
+        return Handle(self.key, True, self.plain)
+
+    def on_edges(self):
+        return len(self.key) > 1
+
+
+def handle_of(graph):
+    return Handle((graph._id,), False, graph)
 
 
 @torch.compiler.disable
 def graph_of(edge_index: Union[torch.Tensor, Graph], num_nodes: int, num_sources: Optional[int] = None) -> Graph:
-    """The Graph of an edge_index tensor. Kept while the tensor lives and is not changed in place, for the last 32."""
+    """The Graph of an edge_index tensor. Kept while the tensor lives and is not changed in place, for the last 32.
+
+    PyTorch counts in-place changes. It does not see those through NumPy or .data: make another tensor for them.
+    """
     if isinstance(edge_index, Graph):
         return edge_index
     if not isinstance(edge_index, torch.Tensor) or edge_index.layout != torch.strided:
@@ -29,26 +60,44 @@ def graph_of(edge_index: Union[torch.Tensor, Graph], num_nodes: int, num_sources
 
 def cached_graph(edge_index, num_nodes, num_sources):
     """graph_of for a dense tensor."""
+    edge_index = _private.without_transforms(edge_index)
     if edge_index.dim() != 2 or edge_index.shape[0] != 2:
         raise ValueError(f"[graph] edge_index must be [2, edges], got {list(edge_index.shape)}")
     if num_sources == num_nodes:
         num_sources = None
-    storage = edge_index.untyped_storage()
+    storage, counted = edge_index.untyped_storage(), not edge_index.is_inference()
     key = (edge_index.data_ptr(), edge_index.shape, edge_index.stride(), edge_index.dtype, edge_index.device,
-           _version(edge_index), num_nodes, num_sources)
-    found = _kept.get(key)
-    if found is not None and found[0]() is not None:
-        _kept.move_to_end(key)
-        return found[1]
-    graph = Graph.from_edge_index(edge_index, num_nodes, num_sources=num_sources)
-    _kept[key] = weakref.ref(storage), graph  # the object of a storage lives as long as its memory
-    for old in [k for k, (reference, _) in _kept.items() if reference() is None]:
-        del _kept[old]
-    while len(_kept) > _MAX_KEPT:
-        _kept.popitem(last=False)
+           edge_index._version if counted else None, num_nodes, num_sources)
+    with _lock:
+        reference, graph, copy = _kept.get(key, (lambda: None, None, None))
+        if graph is not None:
+            _kept.move_to_end(key)
+    if reference() is not None and (counted or _is_unchanged(edge_index, copy)):
+        return graph
+    graph = _make(edge_index, num_nodes, num_sources)
+    with _lock:
+        # The object of a storage lives as long as its memory.
+        _kept[key] = weakref.ref(storage), graph, None if counted else edge_index.clone()
+        for old in [k for k, (reference, *_) in _kept.items() if reference() is None]:
+            del _kept[old]
+        while len(_kept) > _MAX_KEPT:
+            _kept.popitem(last=False)
     return graph
 
 
+@_private.outside_transforms
+def _make(edge_index, num_nodes, num_sources):
+    return Graph.from_edge_index(edge_index, num_nodes, num_sources=num_sources)
+
+
+def _is_unchanged(edge_index, copy):
+    """Tensors of inference mode have no version: their values are compared, but not while a CUDA graph is captured."""
+    if edge_index.is_cuda and torch.cuda.is_current_stream_capturing():
+        return True
+    return torch.equal(edge_index, copy)
+
+
+@_private.outside_transforms
 def with_one_loop(graph):
     """The graph with exactly one edge i -> i for each i that is a source and a target, as PyG adds self loops. Cached on the graph.
 
@@ -84,27 +133,20 @@ def _make_one_loop(graph):
     return looped
 
 
-def one_loop_id(number):
-    """What operators take for with_one_loop(graph), by the _id of a Graph or an EdgeIndex. torch.compile traces it."""
-    return (*number[:3], True) if isinstance(number, tuple) else -number
-
-
 def graph_of_id(number):
-    """The living graph with this Graph._id: custom operators of PyTorch take integers. -i: with_one_loop of graph i."""
-    if number < 0:
-        return with_one_loop(graph_of_id(-number))
+    """The living graph with this Graph._id."""
     graph = living(number)
     if graph is None:
         raise ValueError(f"[graph] graph {number} no longer exists: keep the rodeo.Graph while its operators run")
     return graph
 
 
-class EdgeIndex:
-    """What layers know of an edge_index while they are compiled, by the names of Graph."""
-
-    def __init__(self, edge_index, num_nodes, num_sources):
-        self._id = edge_index, num_nodes, num_sources, False  # the graph of operators "..._on_edges"
-        self.num_nodes, self.num_sources, self.num_edges = num_nodes, num_sources, edge_index.size(1)
+@_private.outside_transforms
+def edge_ends(graph):
+    """(sources, targets) of the edges in the graph's order: int64, cached."""
+    if "ends" not in graph._cache:
+        graph._cache["ends"] = tuple(end.long() for end in graph.edge_index())
+    return graph._cache["ends"]
 
 
 def normalized(graph, dtype):

@@ -1,5 +1,10 @@
 """Names of PyTorch that are not public, and what runs in a version that lacks them. No other file uses one."""
+import contextlib
+import functools
+import importlib
+
 import torch
+from torch.autograd import forward_ad
 
 
 def _always():
@@ -15,6 +20,41 @@ def _autocast_is_on():
 dispatch_modes = getattr(torch._C, "_len_torch_dispatch_stack", _always)
 transforms_active = getattr(torch._C, "_are_functorch_transforms_active", _always)
 autocast_is_on = getattr(torch._C, "_is_any_autocast_enabled", _autocast_is_on)
+
+forward_enabled = getattr(torch._C, "_is_fwd_grad_enabled", _always)
+# Else the registered operators go without rules for torch.func and forward mode, and PyTorch refuses them.
+SEES_TRANSFORMS = hasattr(torch._C, "_are_functorch_transforms_active") and hasattr(torch._C, "_is_fwd_grad_enabled")
+_unwrapped = getattr(getattr(torch._C, "_functorch", None), "get_unwrapped", None)
+_is_wrapper = getattr(getattr(torch._C, "_functorch", None), "is_gradtrackingtensor", None)
+
+
+is_tracing = getattr(torch._C, "_is_tracing", torch.jit.is_tracing)
+forward_level = vars(forward_ad).get  # forward_level("_current_level", -1) is at least 0 where tensors may have tangents
+
+
+def without_transforms(tensor):
+    """The tensor that torch.func.grad and others have wrapped. One of vmap stays as it is."""
+    while _unwrapped is not None and _is_wrapper is not None and _is_wrapper(tensor):
+        tensor = _unwrapped(tensor)
+    return tensor
+
+
+def outside_transforms(function):
+    """The function of graphs and plain tensors, run outside torch.func.grad and others: what it makes may be cached."""
+    @functools.wraps(function)
+    def run(*args):
+        if not transforms_active():
+            return function(*args)
+        with _cleared_stack()():
+            return function(*args)
+
+    return run
+
+
+@functools.lru_cache(maxsize=None)
+def _cleared_stack():
+    functorch = importlib.import_module("torch._functorch.pyfunctorch")
+    return getattr(functorch, "temporarily_clear_interpreter_stack", contextlib.nullcontext)
 
 
 def apply_of(function):

@@ -6,42 +6,47 @@ from torch import Tensor, nn
 
 from ._define import calls
 from ._attention_layers import GATConv, GATv2Conv
-from ._graphs import one_loop_id
 from ..graph import Graph
-from ._layers import _check_rest, _check_width, _graph_for, _linear, _reset_glorot
+from ._layers import (Layer, _check_rest, _check_width, _ends_of, _graph_for, _linear, _nodes_of, _over_nodes,
+                      _reset_glorot)
 
 __all__ = ["APPNP", "GATConv", "GATv2Conv", "GCNConv", "GINConv", "SAGEConv", "SGConv"]
 
 
-class _GcnBase(nn.Module):
+def _spmm(handle, x, weight=None, reduce="sum"):
+    return _over_nodes(lambda x: calls.spmm(handle, x, weight, reduce, "auto", False), x)
+
+
+class _GcnBase(Layer):
     """D^-1/2 (A + I) D^-1/2 x with PyG's options."""
 
     def _propagate(self, x, edge_index, edge_weight):
-        graph = _graph_for(edge_index, x.size(0))
-        if not self.normalize:
-            weight = None if edge_weight is None else calls.permute(graph._id, edge_weight.to(x.dtype), 1.0)
-            return calls.spmm(graph._id, x, weight, "sum", "auto")
-        if edge_weight is None and self.add_self_loops:  # PyG reads `improved` with edge weights only
-            return calls.gcn(graph._id, x, False)
-        number, weight = self._normal_weight(graph, edge_weight, x)
-        return calls.spmm(number, x, weight.to(x.dtype), "sum", "auto")
+        handle = _graph_for(edge_index, _nodes_of(x))
+        if self.normalize and edge_weight is None and self.add_self_loops:  # PyG reads `improved` with edge weights only
+            return _over_nodes(lambda x: calls.gcn(handle, x, False), x)
+        if not self.normalize and edge_weight is None:
+            return _spmm(handle, x)
+        handle, weight = self._weights(handle, edge_weight, x)
+        return _spmm(handle, x, weight.to(x.dtype))
 
-    def _normal_weight(self, graph, edge_weight, x):
-        """The graph's id with self loops, and the normalised weight of each of its edges. Differentiable."""
+    def _weights(self, handle, edge_weight, x):
+        """The graph with its self loops, and the weight of each of its edges. Differentiable."""
         wide = x.dtype if x.dtype == torch.float64 else torch.float32
         ones = edge_weight is None
         if ones:
-            edge_weight = torch.ones(graph.num_edges, dtype=wide, device=x.device)
-        weight = calls.permute(graph._id, edge_weight.to(wide), 1.0)
-        number = graph._id
+            weight = calls.of_ends(handle, torch.ones(x.size(-2), dtype=wide, device=x.device), False)
+        else:
+            weight = calls.permute(handle, edge_weight.to(wide if self.normalize else x.dtype), 1.0)
+        if not self.normalize:
+            return handle, weight
         if self.add_self_loops:
-            number = one_loop_id(number)
-            weight = calls.permute(number, weight, 2.0 if self.improved and not ones else 1.0)
-        degree = calls.edge_sum(number, weight)
+            handle = handle.with_loops()
+            weight = calls.permute(handle, weight, 2.0 if self.improved and not ones else 1.0)
+        degree = calls.edge_sum(handle, weight, False)
         scale = degree.pow(-0.5)
         scale = scale.masked_fill(degree <= 0, 0).view(-1, 1)
         # scale of the target times scale of the source
-        return number, weight * calls.sddmm(number, scale, scale, "dot")
+        return handle, weight * calls.sddmm(handle, scale, scale, "dot")
 
 
 class GCNConv(_GcnBase):
@@ -130,24 +135,22 @@ class APPNP(_GcnBase):
         first = x
         drops = self.dropout > 0 and self.training
         if drops:
-            graph = _graph_for(edge_index, x.size(0))
-            if self.normalize:
-                number, weight = self._normal_weight(graph, edge_weight, x)
-            else:
-                ones = torch.ones(graph.num_edges, dtype=x.dtype, device=x.device)
-                number = graph._id
-                weight = calls.permute(number, ones if edge_weight is None else edge_weight, 1.0)
+            handle, weight = self._weights(_graph_for(edge_index, _nodes_of(x)), edge_weight, x)
         for _ in range(self.K):
             if drops:
-                kept = nn.functional.dropout(weight, self.dropout)
-                x = calls.spmm(number, x, kept.to(x.dtype), "sum", "auto")
+                x = _spmm(handle, x, nn.functional.dropout(weight, self.dropout).to(x.dtype))
             else:
                 x = self._propagate(x, edge_index, edge_weight)
             x = (1 - self.alpha) * x + self.alpha * first
         return x
 
 
-class SAGEConv(nn.Module):
+def _bipartite_graph(edge_index, x, source, target, size):
+    nodes = _nodes_of(source) if target is None and size is None else size[1] if target is None else _nodes_of(target)
+    return _graph_for(edge_index, nodes, None if x is source else _nodes_of(source))
+
+
+class SAGEConv(Layer):
     """torch_geometric.nn.SAGEConv. aggr: mean, sum, add, max or min. x [nodes, in], or a pair (sources, targets)."""
 
     def __init__(self, in_channels: Union[int, Tuple[int, int]], out_channels: int, aggr: str = "mean", normalize: bool = False,
@@ -174,23 +177,21 @@ class SAGEConv(nn.Module):
 
     def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Union[Tensor, Graph],
                 size: Optional[Tuple[int, int]] = None) -> Tensor:
-        source, target = x if isinstance(x, tuple) else (x, x)
-        nodes = target.size(0) if target is not None else size[1] if size is not None else source.size(0)
-        bipartite = isinstance(x, tuple)
-        graph = _graph_for(edge_index, nodes, source.size(0) if bipartite else None)
+        source, target = _ends_of(x)
+        handle = _bipartite_graph(edge_index, x, source, target, size)
         if self.project:
             source = self.lin(source).relu()
         if self.reduce in ("mean", "sum") and self.lin_l.out_features < self.lin_l.in_features:
-            y = calls.spmm(graph._id, nn.functional.linear(source, self.lin_l.weight), None, self.reduce, "auto")
+            y = _spmm(handle, nn.functional.linear(source, self.lin_l.weight), None, self.reduce)
             y = y if self.lin_l.bias is None else y + self.lin_l.bias
         else:
-            y = self.lin_l(calls.spmm(graph._id, source, None, self.reduce, "auto"))
+            y = self.lin_l(_spmm(handle, source, None, self.reduce))
         if self.root_weight and target is not None:
             y = y + self.lin_r(target)
         return nn.functional.normalize(y, p=2.0, dim=-1) if self.normalize else y
 
 
-class GINConv(nn.Module):
+class GINConv(Layer):
     """torch_geometric.nn.GINConv: nn((1 + eps) x + sum of neighbours)."""
 
     def __init__(self, nn: torch.nn.Module, eps: float = 0.0, train_eps: bool = False, **kwargs: Any) -> None:
@@ -211,8 +212,6 @@ class GINConv(nn.Module):
 
     def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Union[Tensor, Graph],
                 size: Optional[Tuple[int, int]] = None) -> Tensor:
-        source, target = x if isinstance(x, tuple) else (x, x)
-        nodes = target.size(0) if target is not None else size[1] if size is not None else source.size(0)
-        graph = _graph_for(edge_index, nodes, source.size(0) if isinstance(x, tuple) else None)
-        y = calls.spmm(graph._id, source, None, "sum", "auto")
+        source, target = _ends_of(x)
+        y = _spmm(_bipartite_graph(edge_index, x, source, target, size), source)
         return self.nn(y if target is None else y + (1 + self.eps) * target)
