@@ -37,6 +37,8 @@ CASES = {
     "sage two": lambda nn: nn.SAGEConv((6, 6), 4),
     "sage max": lambda nn: nn.SAGEConv(6, 4, aggr="max", normalize=True),
     "sage project": lambda nn: nn.SAGEConv(6, 4, aggr="min", project=True, root_weight=False),
+    "graph": lambda nn: nn.GraphConv(6, 4),
+    "graph two": lambda nn: nn.GraphConv((6, 6), 9, aggr="mean", bias=False),
     "gin": lambda nn: nn.GINConv(mlp(), eps=0.3),
     "gin eps": lambda nn: nn.GINConv(mlp(), train_eps=True),
     "appnp": lambda nn: nn.APPNP(K=4, alpha=0.2),
@@ -44,7 +46,7 @@ CASES = {
     "sg": lambda nn: nn.SGConv(6, 4, K=3),
     "sg cached": lambda nn: nn.SGConv(6, 4, K=2, cached=True, bias=False),
 }
-WEIGHTED = [name for name in CASES if name.split()[0] in ("gcn", "appnp", "sg") and "cached" not in name]
+WEIGHTED = [name for name in CASES if name.split()[0] in ("gcn", "appnp", "sg", "graph") and "cached" not in name]
 
 
 def pair(case, device):
@@ -359,7 +361,7 @@ def test_dropout_is_drawn_from_pytorchs_generator(device):
 
 
 def test_arguments_that_change_the_result_are_refused():
-    for make, text in [(lambda: ours.GCNConv(-1, 4), "lazy"), (lambda: ours.GATConv(6, 4, edge_dim=0), "edge_dim"),
+    for make, text in [(lambda: ours.GCNConv(0, 4), "positive number, or -1"), (lambda: ours.GATConv(6, 4, edge_dim=0), "edge_dim"),
                        (lambda: ours.GATv2Conv(6, 4, fill_value="mul"), "fill_value"),
                        (lambda: ours.SAGEConv(6, 4, aggr="lstm"), "aggr"), (lambda: ours.GCNConv(6, 4, aggr="max"), "aggr"),
                        (lambda: ours.GCNConv(6, 4, flow="target_to_source"), "flow"),
@@ -375,4 +377,4 @@ def test_arguments_that_change_the_result_are_refused():
     with pytest.raises(ValueError, match="targets"):
         ours.GCNConv(6, 4)(torch.zeros(5, 6), rodeo.Graph.from_edge_index(torch.zeros(2, 1, dtype=torch.int64), 3))
     with pytest.raises(ValueError, match="dense tensor"):
-        ours.GCNConv(6, 4)(torch.zeros(5, 6), torch.eye(5).to_sparse())
+        ours.GCNConv(6, 4)(torch.zeros(5, 6), [[0], [1]])

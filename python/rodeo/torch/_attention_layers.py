@@ -4,14 +4,15 @@ from typing import Any, Optional, Tuple, Union
 import torch
 from torch import Tensor, nn
 
-from ..graph import Graph
 from ._define import calls
 from ._edge_features import REDUCES
 from ._functions import attention, self_attention
-from ._layers import Layer, _check_rest, _check_width, _ends_of, _glorot, _graph_for, _linear, _nodes_of, _reset_glorot
+from ._layers import Layer, _adjacency, _check_rest, _check_width, _ends_of, _glorot, _graph_for, _linear, _nodes_of
 
 
 class _Attention(Layer):
+    shown = "in_channels", "out_channels", "heads="
+
     def _set_up(self, layer, in_channels, out_channels, heads, concat, negative_slope, dropout, add_self_loops, edge_dim,
                 fill_value, residual, rest):
         _check_rest(layer, rest)
@@ -32,8 +33,23 @@ class _Attention(Layer):
         """After the layer's own parameters: optimizers know parameters by their order."""
         total = self.out_channels * (self.heads if self.concat else 1)
         self.bias = nn.Parameter(torch.empty(total)) if bias else None
-        self.res = _linear(self.widths[1], total, False) if self.residual else None
+        self.res = _linear(self.widths[1], total, False, glorot=True) if self.residual else None
         self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        for name in "lin", "lin_src", "lin_dst", "lin_l", "lin_r", "lin_edge", "res":  # in PyG's order, a shared one twice
+            if getattr(self, name, None) is not None:
+                getattr(self, name).reset_parameters()
+        for name in "att_src", "att_dst", "att_edge", "att":
+            if getattr(self, name, None) is not None:
+                _glorot(getattr(self, name))
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+    def _features(self, edge_index, edge_attr):
+        """_adjacency, where values of a sparse matrix are features if the layer has any."""
+        adjacency, features = _adjacency(edge_index, edge_attr)
+        return adjacency, features if edge_attr is not None or self.lin_edge is not None else None
 
     def _graph(self, edge_index, source, target, size=None):
         nodes = _nodes_of(target) if target is not None else _nodes_of(source) if size is None else size[1]
@@ -110,33 +126,24 @@ class GATConv(_Attention):
         self._set_up("GATConv", in_channels, out_channels, heads, concat, negative_slope, dropout, add_self_loops, edge_dim,
                      fill_value, residual, kwargs)
         if isinstance(in_channels, int):
-            self.lin = _linear(in_channels, heads * out_channels, False)
+            self.lin = _linear(in_channels, heads * out_channels, False, glorot=True)
         else:
-            self.lin_src = _linear(self.widths[0], heads * out_channels, False)
-            self.lin_dst = _linear(self.widths[1], heads * out_channels, False)
+            self.lin_src = _linear(self.widths[0], heads * out_channels, False, glorot=True)
+            self.lin_dst = _linear(self.widths[1], heads * out_channels, False, glorot=True)
         self.att_src = nn.Parameter(torch.empty(1, heads, out_channels))
         self.att_dst = nn.Parameter(torch.empty(1, heads, out_channels))
-        self.lin_edge = None if edge_dim is None else _linear(edge_dim, heads * out_channels, False)
+        self.lin_edge = None if edge_dim is None else _linear(edge_dim, heads * out_channels, False, glorot=True)
         self.att_edge = None if edge_dim is None else nn.Parameter(torch.empty(1, heads, out_channels))
         self._add_rest(bias)
 
-    def reset_parameters(self) -> None:
-        for layer in self.children():
-            _reset_glorot(layer)
-        _glorot(self.att_src)
-        _glorot(self.att_dst)
-        if self.att_edge is not None:
-            _glorot(self.att_edge)
-        if self.bias is not None:
-            nn.init.zeros_(self.bias)
-
-    def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Union[Tensor, Graph],
+    def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Any,
                 edge_attr: Optional[Tensor] = None, size: Optional[Tuple[int, int]] = None,
                 return_attention_weights: Optional[bool] = None) -> Union[Tensor, Tuple[Tensor, Tuple[Tensor, Tensor]]]:
         source, target = _ends_of(x)
         of_source = self.lin if hasattr(self, "lin") else self.lin_src
         of_target = self.lin if hasattr(self, "lin") else self.lin_dst
         h = self._heads(of_source(source))
+        edge_index, edge_attr = self._features(edge_index, edge_attr)
         dropout = self.dropout if self.training else 0.0
         plain = self._graph(edge_index, source, target, size)
         graph = self._looped(plain)
@@ -173,25 +180,19 @@ class GATv2Conv(_Attention):
         self._set_up("GATv2Conv", in_channels, out_channels, heads, concat, negative_slope, dropout, add_self_loops,
                      edge_dim, fill_value, residual, kwargs)
         self.share_weights = share_weights
-        self.lin_l = _linear(self.widths[0], heads * out_channels, bias)
-        self.lin_r = self.lin_l if share_weights else _linear(self.widths[1], heads * out_channels, bias)
+        self.lin_l = _linear(self.widths[0], heads * out_channels, bias, glorot=True)
+        self.lin_r = self.lin_l if share_weights else _linear(self.widths[1], heads * out_channels, bias, glorot=True)
         self.att = nn.Parameter(torch.empty(1, heads, out_channels))
-        self.lin_edge = None if edge_dim is None else _linear(edge_dim, heads * out_channels, False)
+        self.lin_edge = None if edge_dim is None else _linear(edge_dim, heads * out_channels, False, glorot=True)
         self._add_rest(bias)
 
-    def reset_parameters(self) -> None:
-        for layer in self.children():
-            _reset_glorot(layer)
-        _glorot(self.att)
-        if self.bias is not None:
-            nn.init.zeros_(self.bias)
-
-    def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Union[Tensor, Graph],
+    def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Any,
                 edge_attr: Optional[Tensor] = None, return_attention_weights: Optional[bool] = None) -> Union[
                     Tensor, Tuple[Tensor, Tuple[Tensor, Tensor]]]:
         source, target = _ends_of(x)
         if target is None:
             raise ValueError("GATv2Conv: x must have the features of targets, too: (sources, targets)")
+        edge_index, edge_attr = self._features(edge_index, edge_attr)
         left, right = self._heads(self.lin_l(source)), self._heads(self.lin_r(target))
         plain = self._graph(edge_index, source, target)
         graph = self._looped(plain)

@@ -2,7 +2,7 @@
 import collections
 import threading
 import weakref
-from typing import NamedTuple, Optional, Union
+from typing import Any, NamedTuple, Optional
 
 import torch
 
@@ -11,7 +11,7 @@ from ..graph import Graph, living
 from ..ops import gcn_norm
 
 _MAX_KEPT = 32
-_kept = collections.OrderedDict()  # key -> (weak reference to the storage of edge_index, Graph, copy of edge_index or None)
+_kept = collections.OrderedDict()  # key -> (weak references to storages, Graph, copies of tensors without a version)
 _lock = threading.Lock()
 
 
@@ -45,16 +45,19 @@ def handle_of(graph):
 
 
 @torch.compiler.disable
-def graph_of(edge_index: Union[torch.Tensor, Graph], num_nodes: int, num_sources: Optional[int] = None) -> Graph:
+def graph_of(edge_index: Any, num_nodes: int, num_sources: Optional[int] = None) -> Graph:
     """The Graph of an edge_index tensor. Kept while the tensor lives and is not changed in place, for the last 32.
 
+    Sparse matrices, whose entry [i, j] is an edge j -> i, have a graph, too: tensors of torch.sparse and torch_sparse.SparseTensor.
     PyTorch counts in-place changes. It does not see those through NumPy or .data: make another tensor for them.
     """
     if isinstance(edge_index, Graph):
         return edge_index
+    if is_sparse(edge_index):
+        return of_sparse(edge_index)[0]
     if not isinstance(edge_index, torch.Tensor) or edge_index.layout != torch.strided:
-        raise ValueError("[graph] edge_index must be a dense tensor [2, edges] or a rodeo.Graph: make one by "
-                         "rodeo.Graph.from_edge_index or rodeo.Graph.from_csr")
+        raise ValueError("[graph] edge_index must be a dense tensor [2, edges], a sparse matrix [targets, sources] or a rodeo.Graph: "
+                         "make one by rodeo.Graph.from_edge_index or rodeo.Graph.from_csr")
     return cached_graph(edge_index, num_nodes, num_sources)
 
 
@@ -65,36 +68,71 @@ def cached_graph(edge_index, num_nodes, num_sources):
         raise ValueError(f"[graph] edge_index must be [2, edges], got {list(edge_index.shape)}")
     if num_sources == num_nodes:
         num_sources = None
-    storage, counted = edge_index.untyped_storage(), not edge_index.is_inference()
-    key = (edge_index.data_ptr(), edge_index.shape, edge_index.stride(), edge_index.dtype, edge_index.device,
-           edge_index._version if counted else None, num_nodes, num_sources)
+    return _cached((edge_index,), (num_nodes, num_sources),
+                   lambda: Graph.from_edge_index(edge_index, num_nodes, num_sources=num_sources))
+
+
+def is_sparse(matrix):
+    if hasattr(matrix, "sparse_sizes") and hasattr(matrix, "csr"):
+        return True
+    return isinstance(matrix, torch.Tensor) and matrix.layout in (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc)
+
+
+def of_sparse(matrix):
+    """(Graph, its values in the order that Graph.permute takes) of a sparse matrix. SparseTensor may have None for values."""
+    if not isinstance(matrix, torch.Tensor):
+        indptr, indices, values = matrix.csr()
+        rows, cols = matrix.sparse_sizes()
+        return _cached((indptr, indices), (rows, cols), lambda: Graph.from_csr(indptr, indices, cols)), values
+    if matrix.dim() != 2 or (matrix.layout == torch.sparse_coo and matrix.sparse_dim() != 2):
+        raise ValueError(f"[graph] a sparse adjacency must be [targets, sources] with scalar values, got {list(matrix.shape)}")
+    rows, cols = matrix.shape
+    if matrix.layout == torch.sparse_csr:
+        indptr, indices = matrix.crow_indices(), matrix.col_indices()
+        return _cached((indptr, indices), (rows, cols), lambda: Graph.from_csr(indptr, indices, cols)), matrix.values()
+    if matrix.layout == torch.sparse_csc:
+        indptr, indices = matrix.ccol_indices(), matrix.row_indices()
+
+        def make():
+            sources = torch.arange(cols, device=indices.device).repeat_interleave(indptr.diff())
+            return Graph.from_edge_index((sources, indices.long()), rows, num_sources=cols)
+
+        return _cached((indptr, indices), (rows, cols, "csc"), make), matrix.values()
+    matrix = matrix.coalesce()
+    ends = matrix.indices()
+    return _cached((ends,), (rows, cols, "coo"), lambda: Graph.from_edge_index((ends[1], ends[0]), rows, num_sources=cols)), matrix.values()
+
+
+def _cached(tensors, sizes, make):
+    """make(), a Graph, kept while the tensors live and are not changed."""
+    counted = not any(t.is_inference() for t in tensors)
+    key = sizes, *((t.data_ptr(), t.shape, t.stride(), t.dtype, t.device, t._version if counted else None) for t in tensors)
     with _lock:
-        reference, graph, copy = _kept.get(key, (lambda: None, None, None))
+        references, graph, copies = _kept.get(key, ((), None, ()))
         if graph is not None:
             _kept.move_to_end(key)
-    if reference() is not None and (counted or _is_unchanged(edge_index, copy)):
+    if graph is not None and _alive(references) and (counted or _are_unchanged(tensors, copies)):
         return graph
-    graph = _make(edge_index, num_nodes, num_sources)
+    graph = _private.outside_transforms(make)()
     with _lock:
         # The object of a storage lives as long as its memory.
-        _kept[key] = weakref.ref(storage), graph, None if counted else edge_index.clone()
-        for old in [k for k, (reference, *_) in _kept.items() if reference() is None]:
+        _kept[key] = [weakref.ref(t.untyped_storage()) for t in tensors], graph, () if counted else [t.clone() for t in tensors]
+        for old in [k for k, (references, *_) in _kept.items() if not _alive(references)]:
             del _kept[old]
         while len(_kept) > _MAX_KEPT:
             _kept.popitem(last=False)
     return graph
 
 
-@_private.outside_transforms
-def _make(edge_index, num_nodes, num_sources):
-    return Graph.from_edge_index(edge_index, num_nodes, num_sources=num_sources)
+def _alive(references):
+    return all(reference() is not None for reference in references)
 
 
-def _is_unchanged(edge_index, copy):
+def _are_unchanged(tensors, copies):
     """Tensors of inference mode have no version: their values are compared, but not while a CUDA graph is captured."""
-    if edge_index.is_cuda and torch.cuda.is_current_stream_capturing():
+    if tensors[0].is_cuda and torch.cuda.is_current_stream_capturing():
         return True
-    return torch.equal(edge_index, copy)
+    return all(torch.equal(t, copy) for t, copy in zip(tensors, copies))
 
 
 @_private.outside_transforms

@@ -4,12 +4,18 @@ import math
 import torch
 from torch import nn
 
-from ._graphs import Handle, graph_of, handle_of
+from ._graphs import Handle, graph_of, handle_of, is_sparse, of_sparse
 from ..graph import Graph
 
 
 class Layer(nn.Module):
     """What all layers have."""
+
+    shown = "in_channels", "out_channels"  # what repr shows, as PyG's does: values, and with "=" names, too
+
+    def __repr__(self) -> str:
+        texts = ((f"{name}" if name.endswith("=") else "") + f"{getattr(self, name.rstrip('='))}" for name in self.shown)
+        return f"{type(self).__name__}({', '.join(texts)})"
 
     @property
     def flow(self) -> str:
@@ -54,14 +60,37 @@ def _check_rest(layer, rest, **allowed):
 
 
 def _check_width(layer, width):
-    if not isinstance(width, int) or width < 1:
-        raise ValueError(f"{layer}: in_channels must be a positive number, got {width!r}: lazy widths (-1) are those of "
-                         "torch_geometric.nn")
+    if not isinstance(width, int) or (width < 1 and width != -1):
+        raise ValueError(f"{layer}: in_channels must be a positive number, or -1 for that of the first input, got {width!r}")
 
 
-def _linear(inputs, outputs, bias):
-    layer = nn.Linear(inputs, outputs, bias=bias)
-    return layer
+class _Glorot(nn.Linear):
+    def reset_parameters(self):
+        _glorot(self.weight)
+        if self.bias is not None:
+            nn.init.uniform_(self.bias, -1 / math.sqrt(self.in_features), 1 / math.sqrt(self.in_features))
+
+
+class _LazyGlorot(nn.LazyLinear):
+    cls_to_become = _Glorot
+
+    def reset_parameters(self):
+        if not self.has_uninitialized_params() and self.in_features != 0:
+            _Glorot.reset_parameters(self)
+
+
+def _linear(inputs, outputs, bias, glorot=False):
+    """As PyG's Linear: the same draws from PyTorch's generator."""
+    if inputs == -1:
+        return (_LazyGlorot if glorot else nn.LazyLinear)(outputs, bias=bias)
+    return (_Glorot if glorot else nn.Linear)(inputs, outputs, bias=bias)
+
+
+def _give_width(linear, x):
+    """Tells a linear map of width -1 its width, where the layer reads its weight."""
+    if isinstance(linear, nn.modules.lazy.LazyModuleMixin):
+        with torch.no_grad():
+            linear(x[..., :1, :])
 
 
 def _glorot(weight):
@@ -70,10 +99,31 @@ def _glorot(weight):
         weight.uniform_(-limit, limit)
 
 
-def _reset_glorot(linear, zero_bias=True):
-    _glorot(linear.weight)
-    if linear.bias is not None and zero_bias:
-        nn.init.zeros_(linear.bias)
+def _reset(module):
+    """reset_parameters() of a module, or of those in it that have it."""
+    if hasattr(module, "reset_parameters"):
+        module.reset_parameters()
+    else:
+        for child in module.children():
+            _reset(child)
+
+
+def _adjacency(edge_index, values=None):
+    """(edge_index or Graph, edge values): of a sparse matrix its graph, and its values where none are given."""
+    if isinstance(edge_index, Graph) or (type(edge_index) is torch.Tensor and edge_index.layout == torch.strided):
+        return edge_index, values
+    if is_sparse(edge_index):
+        graph, own = of_sparse(edge_index)
+        return graph, own if values is None else values
+    if hasattr(edge_index, "as_tensor"):  # PyG's EdgeIndex
+        edge_index = edge_index.as_tensor()
+    return edge_index, values
+
+
+def _weights(edge_index, edge_weight):
+    """_adjacency of weights [edges] or [edges, 1]."""
+    edge_index, edge_weight = _adjacency(edge_index, edge_weight)
+    return edge_index, edge_weight.squeeze(1) if edge_weight is not None and edge_weight.dim() == 2 else edge_weight
 
 
 def _graph_for(edge_index, nodes, sources=None):

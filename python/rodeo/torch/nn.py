@@ -1,4 +1,5 @@
 """Layers with the constructor arguments, formulas and state_dict names of PyTorch Geometric."""
+import sys
 from typing import Any, Optional, Tuple, Union
 
 import torch
@@ -6,11 +7,18 @@ from torch import Tensor, nn
 
 from ._define import calls
 from ._attention_layers import GATConv, GATv2Conv
-from ..graph import Graph
-from ._layers import (Layer, _check_rest, _check_width, _ends_of, _graph_for, _linear, _nodes_of, _over_nodes,
-                      _reset_glorot)
+from ._layers import (Layer, _adjacency, _check_rest, _check_width, _ends_of, _give_width, _graph_for, _linear, _nodes_of,
+                      _over_nodes, _reset, _weights)
 
-__all__ = ["APPNP", "GATConv", "GATv2Conv", "GCNConv", "GINConv", "SAGEConv", "SGConv"]
+__all__ = ["APPNP", "GATConv", "GATv2Conv", "GCNConv", "GINConv", "GINEConv", "GraphConv", "SAGEConv", "SGConv"]
+
+
+def __getattr__(name: str) -> Any:
+    """GCN, GraphSAGE, GIN and GAT: PyG's models, made of these layers."""
+    from . import _models
+    if name in _models.NAMES:
+        return _models.model(name, sys.modules[__name__])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _spmm(handle, x, weight=None, reduce="sum"):
@@ -65,30 +73,29 @@ class GCNConv(_GcnBase):
             raise ValueError("GCNConv does not add self loops without normalize, as in torch_geometric.nn")
         self.in_channels, self.out_channels = in_channels, out_channels
         self.improved, self.cached, self.add_self_loops, self.normalize = improved, cached, add_self_loops, normalize
-        self.lin = _linear(in_channels, out_channels, False)
+        self.lin = _linear(in_channels, out_channels, False, glorot=True)
         self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        _reset_glorot(self.lin)
+        self.lin.reset_parameters()
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 
-    def forward(self, x: Tensor, edge_index: Union[Tensor, Graph], edge_weight: Optional[Tensor] = None) -> Tensor:
-        if self.in_channels < self.out_channels:  # the narrower side is cheaper to aggregate
+    def forward(self, x: Tensor, edge_index: Any, edge_weight: Optional[Tensor] = None) -> Tensor:
+        edge_index, edge_weight = _weights(edge_index, edge_weight)
+        if self.in_channels < self.out_channels and x.layout == torch.strided:  # the narrower side is cheaper to aggregate
             y = self.lin(self._propagate(x, edge_index, edge_weight))
         else:
             y = self._propagate(self.lin(x), edge_index, edge_weight)
         return y if self.bias is None else y + self.bias
-
-    def extra_repr(self) -> str:
-        return f"{self.in_channels}, {self.out_channels}"
 
 
 class SGConv(_GcnBase):
     """torch_geometric.nn.SGConv: K propagations, then one linear layer. Results are not cached between calls."""
 
     normalize, improved = True, False
+    shown = "in_channels", "out_channels", "K="
 
     def __init__(self, in_channels: int, out_channels: int, K: int = 1, cached: bool = False, add_self_loops: bool = True,
                  bias: bool = True, **kwargs: Any) -> None:
@@ -105,7 +112,8 @@ class SGConv(_GcnBase):
         self.lin.reset_parameters()
         self._propagated = None
 
-    def forward(self, x: Tensor, edge_index: Union[Tensor, Graph], edge_weight: Optional[Tensor] = None) -> Tensor:
+    def forward(self, x: Tensor, edge_index: Any, edge_weight: Optional[Tensor] = None) -> Tensor:
+        edge_index, edge_weight = _weights(edge_index, edge_weight)
         if not self.cached or self._propagated is None:
             for _ in range(self.K):
                 x = self._propagate(x, edge_index, edge_weight)
@@ -120,6 +128,7 @@ class APPNP(_GcnBase):
     """torch_geometric.nn.APPNP. dropout is that of edge weights."""
 
     improved = False
+    shown = "K=", "alpha="
 
     def __init__(self, K: int, alpha: float, dropout: float = 0.0, cached: bool = False, add_self_loops: bool = True,
                  normalize: bool = True, **kwargs: Any) -> None:
@@ -131,7 +140,8 @@ class APPNP(_GcnBase):
     def reset_parameters(self) -> None:
         pass
 
-    def forward(self, x: Tensor, edge_index: Union[Tensor, Graph], edge_weight: Optional[Tensor] = None) -> Tensor:
+    def forward(self, x: Tensor, edge_index: Any, edge_weight: Optional[Tensor] = None) -> Tensor:
+        edge_index, edge_weight = _weights(edge_index, edge_weight)
         first = x
         drops = self.dropout > 0 and self.training
         if drops:
@@ -145,13 +155,20 @@ class APPNP(_GcnBase):
         return x
 
 
-def _bipartite_graph(edge_index, x, source, target, size):
+def _bipartite_graph(edge_index, x, source, target, size, edge_weight=None):
+    """The Handle, and the weights of its edges in its order, or None: those of torch.sparse count, as in PyG."""
+    adjacency, edge_weight = _weights(edge_index, edge_weight)
     nodes = _nodes_of(source) if target is None and size is None else size[1] if target is None else _nodes_of(target)
-    return _graph_for(edge_index, nodes, None if x is source else _nodes_of(source))
+    handle = _graph_for(adjacency, nodes, None if x is source else _nodes_of(source))
+    if edge_weight is not None:
+        edge_weight = calls.permute(handle, edge_weight.to(source.dtype), 1.0)
+    return handle, edge_weight
 
 
 class SAGEConv(Layer):
     """torch_geometric.nn.SAGEConv. aggr: mean, sum, add, max or min. x [nodes, in], or a pair (sources, targets)."""
+
+    shown = "in_channels", "out_channels", "aggr="
 
     def __init__(self, in_channels: Union[int, Tuple[int, int]], out_channels: int, aggr: str = "mean", normalize: bool = False,
                  root_weight: bool = True, project: bool = False, bias: bool = True, **kwargs: Any) -> None:
@@ -165,53 +182,125 @@ class SAGEConv(Layer):
             _check_width("SAGEConv", width)
         self.aggr, self.normalize, self.root_weight, self.project = aggr, normalize, root_weight, project
         self.reduce = "sum" if aggr == "add" else aggr
+        if project and widths[0] < 0:
+            raise ValueError("SAGEConv: project needs the number of in_channels, got -1")
         if project:
             self.lin = _linear(widths[0], widths[0], True)
         self.lin_l = _linear(widths[0], out_channels, bias)
         if root_weight:
             self.lin_r = _linear(widths[1], out_channels, False)
+        self.reset_parameters()
 
     def reset_parameters(self) -> None:
         for layer in self.children():
             layer.reset_parameters()
 
-    def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Union[Tensor, Graph],
+    def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Any,
                 size: Optional[Tuple[int, int]] = None) -> Tensor:
         source, target = _ends_of(x)
-        handle = _bipartite_graph(edge_index, x, source, target, size)
+        handle, weight = _bipartite_graph(edge_index, x, source, target, size)
         if self.project:
             source = self.lin(source).relu()
-        if self.reduce in ("mean", "sum") and self.lin_l.out_features < self.lin_l.in_features:
-            y = _spmm(handle, nn.functional.linear(source, self.lin_l.weight), None, self.reduce)
+        _give_width(self.lin_l, source)
+        is_narrow = self.lin_l.out_features < self.lin_l.in_features or source.layout != torch.strided
+        if self.reduce in ("mean", "sum") and is_narrow:
+            y = _spmm(handle, nn.functional.linear(source, self.lin_l.weight), weight, self.reduce)
             y = y if self.lin_l.bias is None else y + self.lin_l.bias
         else:
-            y = self.lin_l(_spmm(handle, source, None, self.reduce))
+            y = self.lin_l(_spmm(handle, source, weight, self.reduce))
         if self.root_weight and target is not None:
             y = y + self.lin_r(target)
         return nn.functional.normalize(y, p=2.0, dim=-1) if self.normalize else y
 
 
+class GraphConv(Layer):
+    """torch_geometric.nn.GraphConv: W1 x + W2 (sum, mean, maximum or minimum of weighted neighbours)."""
+
+    def __init__(self, in_channels: Union[int, Tuple[int, int]], out_channels: int, aggr: str = "add", bias: bool = True,
+                 **kwargs: Any) -> None:
+        super().__init__()
+        _check_rest("GraphConv", {**kwargs, "aggr": aggr}, aggr=("add", "sum", "mean", "max", "min"))
+        self.in_channels, self.out_channels, self.aggr = in_channels, out_channels, aggr
+        widths = (in_channels, in_channels) if isinstance(in_channels, int) else tuple(in_channels)
+        for width in widths:
+            _check_width("GraphConv", width)
+        self.lin_rel, self.lin_root = _linear(widths[0], out_channels, bias), _linear(widths[1], out_channels, False)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        self.lin_rel.reset_parameters()
+        self.lin_root.reset_parameters()
+
+    def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Any, edge_weight: Optional[Tensor] = None,
+                size: Optional[Tuple[int, int]] = None) -> Tensor:
+        source, target = _ends_of(x)
+        handle, weight = _bipartite_graph(edge_index, x, source, target, size, edge_weight)
+        y = self.lin_rel(_spmm(handle, source, weight, "sum" if self.aggr == "add" else self.aggr))
+        return y if target is None else y + self.lin_root(target)
+
+
 class GINConv(Layer):
     """torch_geometric.nn.GINConv: nn((1 + eps) x + sum of neighbours)."""
 
+    shown: Tuple[str, ...] = ("nn=",)
+
     def __init__(self, nn: torch.nn.Module, eps: float = 0.0, train_eps: bool = False, **kwargs: Any) -> None:
         super().__init__()
-        _check_rest("GINConv", kwargs)
+        _check_rest(type(self).__name__, kwargs)
         self.nn, self.initial_eps = nn, eps
         if train_eps:
             self.eps = torch.nn.Parameter(torch.full((1,), float(eps)))
         else:
             self.register_buffer("eps", torch.full((1,), float(eps)))
+        self.lin: Optional[torch.nn.Module] = None
+        GINConv.reset_parameters(self)
 
     def reset_parameters(self) -> None:
-        for layer in self.nn.modules():
-            if layer is not self.nn and hasattr(layer, "reset_parameters"):
-                layer.reset_parameters()
+        _reset(self.nn)
         with torch.no_grad():
             self.eps.fill_(self.initial_eps)
+        if self.lin is not None:
+            self.lin.reset_parameters()
 
-    def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Union[Tensor, Graph],
+    def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Any,
                 size: Optional[Tuple[int, int]] = None) -> Tensor:
         source, target = _ends_of(x)
-        y = _spmm(_bipartite_graph(edge_index, x, source, target, size), source)
+        handle, weight = _bipartite_graph(edge_index, x, source, target, size)
+        return self._own(_spmm(handle, source, weight), target)
+
+    def _own(self, y, target):
         return self.nn(y if target is None else y + (1 + self.eps) * target)
+
+
+class GINEConv(GINConv):
+    """torch_geometric.nn.GINEConv: nn((1 + eps) x + sum of relu(neighbour + edge features)). Keeps arrays [edges, in]."""
+
+    def __init__(self, nn: torch.nn.Module, eps: float = 0.0, train_eps: bool = False, edge_dim: Optional[int] = None,
+                 **kwargs: Any) -> None:
+        super().__init__(nn, eps, train_eps, **kwargs)
+        if edge_dim is not None:
+            first = nn[0] if isinstance(nn, torch.nn.Sequential) else nn
+            width = getattr(first, "in_features", getattr(first, "in_channels", None))
+            if width is None:
+                raise ValueError("GINEConv: edge_dim needs a network that begins with a linear map, to know its width")
+            self.lin = _linear(edge_dim, width, True)
+
+    def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Any,  # type: ignore[override]
+                edge_attr: Optional[Tensor] = None, size: Optional[Tuple[int, int]] = None) -> Tensor:
+        source, target = _ends_of(x)
+        adjacency, edge_attr = _adjacency(edge_index, edge_attr)
+        handle, _ = _bipartite_graph(adjacency, x, source, target, size)
+        if edge_attr is None:
+            raise ValueError("GINEConv: edge_attr is missing: [edges, features]")
+        features = edge_attr.view(-1, 1) if edge_attr.dim() == 1 else edge_attr
+        if self.lin is not None:
+            features = self.lin(features)
+        if features.size(-1) != source.size(-1):
+            raise ValueError(f"GINEConv: edge features have {features.size(-1)} columns, x has {source.size(-1)}: give edge_dim")
+        features = calls.permute(handle, features, 1.0)
+
+        def messages(x):
+            hidden = calls.of_ends(handle, x, True) + features.repeat(1, x.size(1) // features.size(1))
+            return calls.edge_sum(handle, hidden.relu(), False)
+
+        return self._own(_over_nodes(messages, source), target)
