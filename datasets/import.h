@@ -75,12 +75,15 @@ struct CsvOptions {
 /// texts that nearly all differ, and unlabelled nodes in the split.
 Dataset read_csv(const CsvOptions& options);
 
-/// Features for a graph that has none, sparse, so that they take 8 to 16 bytes a node:
+/// Features for a graph that has none. Those of the first two are sparse: they take 8 to 16 bytes a node.
 ///   "onehot"  x is the identity, [nodes, nodes]. A model learns a row of its first layer for each node: it
 ///             has nodes x hidden weights, of which training holds four copies, and it fits this graph only.
-///   "degree"  column min(d, 255) of node i is 1 for d edges to the node, [nodes, at most 256]
+///   "degree"  column min(d, 255) of node i is 1 for d edges to the node, [nodes, at most 256]; with
+///             `columns`, min(d, columns - 1), [nodes, columns]
+///   "random"  uniform in [-1, 1), [nodes, 64]. They tell nodes apart; the same in every call
+///   "ones"    [nodes, 1]: the graph alone
 /// Throws Error for another word and for a dataset with features.
-void make_features(Dataset& dataset, std::string_view kind);
+void make_features(Dataset& dataset, std::string_view kind, std::int64_t columns = 0);
 
 /// Options of `rodeo_data import`.
 struct ImportOptions {

@@ -25,6 +25,7 @@ X error(RegressionLoss kind, const X& x, const Tensor& y, const Tensor& at) {
 
 Regression::Regression(const Tensor& y, Split sets, const RegressionOptions& options)
     : y_(y),
+      scaled_(options.scale.apply(y)),
       sets_(std::move(sets)),
       options_(options),
       row_numbers_(y.device()),
@@ -66,11 +67,11 @@ Regression::KnownTargets Regression::known_targets(const Tensor& set) const {
 }
 
 Variable Regression::loss(const Variable& predictions, const Examples& examples) const {
-  Tensor y = y_, at = known_[0].at;
+  Tensor y = scaled_, at = known_[0].at;
   Variable x = predictions;
   if (examples.ids.defined()) {
     x = example_rows_(predictions, examples);
-    y = take(y_, examples.ids);
+    y = take(scaled_, examples.ids);
     at = row_numbers_(y.numel());
     if (has_missing_) {
       std::vector<std::int64_t> known;
@@ -94,7 +95,8 @@ double Regression::terms(std::span<const std::int64_t> examples) const {
 }
 
 Tensor Regression::metrics(const Tensor& predictions) const {
-  const Tensor x = flat(Variable(predictions)).value(), y = y_.reshape({y_.numel()}),
+  const Tensor scaled = predictions.to(DType::kF32), y = y_.reshape({y_.numel()}),
+               x = options_.scale.undo(scaled).reshape({y_.numel()}),
                out = Tensor::zeros({3, 2}, DType::kF64, x.device());
   errors_.fill(0);
   for (std::int64_t s = 0; s < 3; ++s) {
@@ -110,7 +112,12 @@ Tensor Regression::metrics(const Tensor& predictions) const {
       part(row, 0).copy_from(linear_combination(-1, options_.metric == NodeMetric::kMse ? mse : mae, 0, one));
     else if (variance > 0)
       part(row, 0).copy_from(linear_combination(-1 / variance, mse, 1, one));
-    part(row, 1).copy_from(options_.loss == RegressionLoss::kMse ? mse : mae);
+    part(row, 1).copy_from(options_.scale.defined() ? error(options_.loss, scaled.reshape({y_.numel()}),
+                                                            scaled_.reshape({y_.numel()}), at)
+                                                          .reshape({1})
+                                                          .to(DType::kF64)
+                           : options_.loss == RegressionLoss::kMse ? mse
+                                                                   : mae);
   }
   return out;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "train/column_scale.h"
 #include "train/criterion.h"
 #include "train/metric.h"
 
@@ -14,11 +15,13 @@ namespace rodeo {
 struct RegressionOptions {
   RegressionLoss loss = RegressionLoss::kMse;
   NodeMetric metric = NodeMetric::kAccuracy;  // R^2; or kMse and kMae
+  ColumnScale scale = {};  // predictions are of scaled targets: undo() makes them of the targets
 };
 
 /// Errors of predictions [examples, targets] against targets, of which NaN are missing.
 ///
-/// The loss is the mean squared or absolute error over the known targets. The metric of a set is R^2 = 1 -
+/// The loss is the mean squared or absolute error over the known targets, scaled as options.scale says.
+/// Metrics are of the targets themselves. The metric of a set is R^2 = 1 -
 /// sum d^2 / sum (y - mean y)^2, summed over all targets, with the mean of each target over the set; 0 where
 /// the targets do not vary. With kMse or kMae it is the error with a minus sign, so that more is better.
 class Regression : public Criterion {
@@ -45,7 +48,7 @@ class Regression : public Criterion {
   KnownTargets known_targets(const Tensor& set) const;
   bool is_known(std::int64_t example, std::int64_t target) const;
 
-  Tensor y_;
+  Tensor y_, scaled_;  // targets, and what predictions are compared with
   Split sets_;
   RegressionOptions options_;
   RowNumbers row_numbers_;

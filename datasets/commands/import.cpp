@@ -64,11 +64,11 @@ int import_command(int argc, const char* const* argv) {
   line.option("feature-columns",
               "csv: names and prefixes of the features, such as x*,year (default: all others)", "LIST");
   line.option(
-      "features",
+      "input-features",
       "Where there are none: degree, the number of edges to a node as one of up to 256 columns, or "
       "onehot, a column for each node: the first layer then has nodes x hidden weights, 4 bytes each, "
-      "of which training holds four copies",
-      "degree|onehot");
+      "of which training holds four copies; random: 64 numbers; ones: a single 1",
+      "degree|onehot|random|ones");
   line.flag("regression", "csv: labels are numbers to predict, not classes; empty where one is missing");
   line.flag("multi-label", "csv: several label columns stay apart even if each node has exactly one of them");
   line.option("missing",
@@ -85,7 +85,7 @@ int import_command(int argc, const char* const* argv) {
         importer.has_source ? "SOURCE FILE" : "--edges FILE, --nodes FILE and the FILE to write", ", got ",
         line.num_files() - 1, line.num_files() == 2 ? " argument" : " arguments", "; see import --help");
   for (const char* option : {"undirected", "relabel", "nodes", "no-weights", "edges", "columns",
-                             "feature-columns", "features", "regression", "multi-label", "missing"})
+                             "feature-columns", "input-features", "regression", "multi-label", "missing"})
     check(!line.has(option) || importer.accepts(option), "--", option, " belongs to ", formats_with(option));
   std::vector<std::string> notes;
   ImportOptions options{.undirected = line.has("undirected"),
@@ -111,7 +111,7 @@ int import_command(int argc, const char* const* argv) {
   if (line.has("drop-self-loops")) drop_self_loops(dataset);
   if (!importer.has_source) dataset.name = std::filesystem::path(out).stem().string();
   if (line.has("name")) dataset.name = line.text("name");
-  if (line.has("features")) make_features(dataset, line.text("features"));
+  if (line.has("input-features")) make_features(dataset, line.text("input-features"));
   save_dataset(dataset, out);
   for (const std::string& note : notes) print_line("{}", note);
   print_line("{}: {}, {} nodes, {} edges, {} features, {} {}", out, dataset.name, dataset.num_nodes,

@@ -27,15 +27,15 @@ def train_on_ranks(dataset, model, given, report):
         given = {"log": os.path.join(folder, "run.jsonl"), "export": os.path.join(folder, "weights.safetensors"), **given}
         log = _Log(given["log"], report)
         _run([sys.executable, "-m", "rodeo", "--model", model, "--dataset", path, "--quiet", *_words(model, given)], log, folder)
-        weights = _read_safetensors(given["export"])
+        weights, scales = _read_safetensors(given["export"])
     start, end = log.start, log.end
     from .training import _model_options, _texts
     logits = _core.predict(dataset._core, model, _texts({**_model_options(given), "device": "cpu"}), weights,
-                           start["dataset"]["classes"])
+                           start["dataset"]["classes"], scales)
     return {"model": start["model"]["text"], "epochs": end["epochs"], "best_epoch": end["best_epoch"],
             "best": _numbers(end["best"]), "last": _numbers(end["last"]), "epoch_ms": _number(end["epoch_ms"]["median"]),
             "peak_bytes": end["peak_bytes"], "weights": weights, "logits": np.array(_frameworks.from_dlpack(logits, None)),
-            "regression": dataset.is_regression, "task": given["task"], "details": {}}
+            "regression": dataset.is_regression, "task": given["task"], "details": {}, "scales": scales}
 
 
 def _words(model, given):
@@ -126,7 +126,7 @@ def _numbers(values):
 
 
 def _read_safetensors(path):
-    """{name: float32 array} of a file of the command."""
+    """{name: float32 array} of a file of the command, and how inputs and outputs are scaled."""
     with open(path, "rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
         data = file.read()
@@ -137,4 +137,6 @@ def _read_safetensors(path):
             if entry["dtype"] != "F32":
                 raise ValueError(f"[train] {name} of the weights is {entry['dtype']}, expected F32")
             tensors[name] = np.frombuffer(data[begin:end], "<f4").reshape(entry["shape"]).copy()
-    return tensors
+    info = json.loads(header["__metadata__"]["rodeo"])
+    scales = {name: info[name] for name in ("feature_mean", "feature_deviation", "target_mean", "target_deviation") if name in info}
+    return tensors, {"normalize_features": info["model"]["normalize-features"], **scales}

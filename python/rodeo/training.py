@@ -28,6 +28,8 @@ class TrainResult:
     regression: bool = False  # the labels are numbers
     task: str = "node"
     details: dict = dataclasses.field(default_factory=dict)  # all test metrics of the best epoch, where there are several
+    scales: dict = dataclasses.field(default_factory=dict)   # how features and targets were scaled: normalize_features, and
+    #                     means and deviations of the columns
     seed: int = 0
     _origin: Any = dataclasses.field(default=None, repr=False)
 
@@ -53,7 +55,8 @@ class TrainResult:
         if pairs.size and (pairs.min() < 0 or pairs.max() >= dataset.num_nodes):
             raise ValueError(f"[score] pairs have ids from {pairs.min()} to {pairs.max()}, there are {dataset.num_nodes} nodes")
         source, target = (np.ascontiguousarray(row, np.int64) for row in pairs)
-        scores = _core.predict_links(dataset._core, model, _texts(_model_options(given)), self.weights, source, target)
+        scores = _core.predict_links(dataset._core, model, _texts(_model_options(given)), self.weights, source, target,
+                                     self.scales)
         return np.array(_frameworks.from_dlpack(scores, None))
 
     def state_dict(self) -> dict:
@@ -280,7 +283,7 @@ class NodeClassifier:
             raise ValueError("[predict] give graph and x, or neither")
         other = Dataset(_edges_of(graph), x, num_nodes=x.shape[0])
         logits = _core.predict(other._core, self.model, _texts(_model_options(self.given)),
-                               self.result_.weights, len(self.classes_))
+                               self.result_.weights, len(self.classes_), self.result_.scales)
         return np.array(_frameworks.from_dlpack(logits, None))
 
 

@@ -82,7 +82,8 @@ nb::dict to_dict(const StateDict& state) {
 Tensor logits_of(const NodeRun& run) {
   run.model.module->eval();
   const NoGrad no_grad;
-  return in_file_order(run.task, run.model.forward().value().to(kCpu)).to(DType::kF32);
+  const Tensor out = run.model.forward().value().to(DType::kF32);
+  return in_file_order(run.task, run.task.target_scale.undo(out));
 }
 
 /// Calls Python for each epoch, from threads and code that run without the GIL.
@@ -122,6 +123,8 @@ struct Trained {
   Tensor logits;
   std::string model;
   std::vector<std::pair<std::string, double>> details;  // all test metrics of the best epoch
+  FeatureScale features;
+  ColumnScale targets;
 };
 
 Trained fit(const PyDataset& dataset, const TrainOptions& options, PythonObserver& observer) {
@@ -133,8 +136,20 @@ Trained fit(const PyDataset& dataset, const TrainOptions& options, PythonObserve
                                        parse_device(options.device), {}, recorder, observer);
   Module& module = *trained.run.model.module;
   if (!recorder.best().empty()) module.load_state_dict(recorder.best());
-  return {trained.summary, module.state_dict(), logits_of(trained.run), trained.run.model.text,
-          trained.details};
+  return {trained.summary,
+          module.state_dict(),
+          logits_of(trained.run),
+          trained.run.model.text,
+          trained.details,
+          trained.run.task.feature_scale,
+          trained.run.task.target_scale};
+}
+
+/// Adds feature_mean and feature_deviation, or those of targets, where there are any.
+void add_scale(nb::dict& scales, const std::string& what, const ColumnScale& columns) {
+  if (!columns.defined()) return;
+  scales[(what + "_mean").c_str()] = columns.mean();
+  scales[(what + "_deviation").c_str()] = columns.deviation();
 }
 
 nb::dict train(const PyDataset& dataset, const std::string& model, const Given& given, nb::handle callback) {
@@ -163,16 +178,49 @@ nb::dict train(const PyDataset& dataset, const std::string& model, const Given& 
   nb::dict details;
   for (const auto& [metric, value] : trained.details) details[metric.c_str()] = value;
   result["details"] = details;
+  nb::dict scales;
+  scales["normalize_features"] = std::string(name(trained.features.scaling));
+  add_scale(scales, "feature", trained.features.columns);
+  add_scale(scales, "target", trained.targets);
+  result["scales"] = scales;
   return result;
 }
 
+ColumnScale scale_of(const nb::dict& scales, const std::string& what) {
+  const std::string mean = what + "_mean", deviation = what + "_deviation";
+  if (!scales.contains(mean.c_str())) return {};
+  return {nb::cast<std::vector<float>>(scales[mean.c_str()]),
+          nb::cast<std::vector<float>>(scales[deviation.c_str()])};
+}
+
+/// How the weights' inputs and outputs were scaled, as `train` says, or the description in a file of weights.
+struct Scales {
+  explicit Scales(const nb::dict& of)
+      : scaling(parse_name<FeatureScaling>("normalize_features",
+                                           nb::cast<std::string>(of["normalize_features"]))),
+        features(scale_of(of, "feature")),
+        targets(scale_of(of, "target")) {}
+
+  FeatureScaling scaling;
+  ColumnScale features, targets;
+};
+
 /// A model with these weights, in evaluation mode.
-NodeRun loaded_run(const PyDataset& dataset, const TrainOptions& options, const StateDict& weights,
-                   std::int64_t classes) {
+NodeRun loaded_run(const PyDataset& dataset, TrainOptions options, const StateDict& weights,
+                   std::int64_t classes, const Scales& scales) {
   Dataset data = dataset.data;
+  add_input_features(data, options);
+  options.input_features = InputFeatures::kFile;
   check(data.has_features() || data.graph_ptr.defined(), "[predict] the dataset has no features");
+  options.normalize_features = scales.scaling;
+  if (scales.features.defined()) {
+    data.x = scales.features.apply(dense_features(data).to(kCpu));
+    data.x_sparse = {};
+    options.normalize_features = FeatureScaling::kNone;
+  }
   data.num_classes = classes;
   NodeRun run = make_prediction_run(std::move(data), options, parse_device(options.device));
+  run.task.target_scale = scales.targets.to(run.task.x.device());
   run.model.module->load_state_dict(
       fit_weights(run.model.module->state_dict(), weights, "[predict] weights", run.model.text, ""));
   run.model.module->eval();
@@ -188,21 +236,24 @@ StateDict state_of(const nb::dict& weights) {
 
 /// Logits of weights on a dataset.
 nb::object predict(const PyDataset& dataset, const std::string& model, const Given& given,
-                   const nb::dict& weights, std::int64_t classes) {
+                   const nb::dict& weights, std::int64_t classes, const nb::dict& scaled) {
+  const Scales scales(scaled);
   const TrainOptions options = options_of(model, given);
   const StateDict state = state_of(weights);
   Tensor logits;
   {
     nb::gil_scoped_release release;
     const PreserveDevice preserve;
-    logits = logits_of(loaded_run(dataset, options, state, classes));
+    logits = logits_of(loaded_run(dataset, options, state, classes, scales));
   }
   return to_dlpack(logits);
 }
 
 /// Scores (logits) of pairs of nodes, f32 [pairs]. Messages pass over all edges of the dataset.
 nb::object predict_links(const PyDataset& dataset, const std::string& model, const Given& given,
-                         const nb::dict& weights, nb::handle sources, nb::handle targets) {
+                         const nb::dict& weights, nb::handle sources, nb::handle targets,
+                         const nb::dict& scaled) {
+  const Scales scales(scaled);
   const TrainOptions options = options_of(model, given);
   const StateDict state = state_of(weights);
   const Tensor src = read("predict", "sources", sources), dst = read("predict", "targets", targets);
@@ -211,7 +262,7 @@ nb::object predict_links(const PyDataset& dataset, const std::string& model, con
     nb::gil_scoped_release release;
     const PreserveDevice preserve;
     check(options.task == TaskKind::kLink, "[predict] scores of pairs are for task link");
-    const NodeRun run = loaded_run(dataset, options, state, 1);
+    const NodeRun run = loaded_run(dataset, options, state, 1, scales);
     const NoGrad no_grad;
     const Device device = run.task.x.device();
     const NodePairs pairs{src.to(device), dst.to(device)};
@@ -245,9 +296,9 @@ void bind_train(nb::module_& m) {
   bind_dataset(m);
   m.def("train", train, nb::arg("dataset"), nb::arg("model"), nb::arg("options"), nb::arg("callback"));
   m.def("predict", predict, nb::arg("dataset"), nb::arg("model"), nb::arg("options"), nb::arg("weights"),
-        nb::arg("classes"));
+        nb::arg("classes"), nb::arg("scales"));
   m.def("predict_links", predict_links, nb::arg("dataset"), nb::arg("model"), nb::arg("options"),
-        nb::arg("weights"), nb::arg("sources"), nb::arg("targets"));
+        nb::arg("weights"), nb::arg("sources"), nb::arg("targets"), nb::arg("scales"));
   m.def("command", command, nb::arg("words"), nb::arg("starter"));
   m.def("started_as_rank", started_as_rank);
   m.def(

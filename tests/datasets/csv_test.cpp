@@ -247,8 +247,18 @@ TEST(DatasetsMakeFeatures, OneHotAndDegree) {
   EXPECT_EQ(degree.num_features, 4);
   EXPECT_EQ(dense_features(degree).to_vector<float>(), (Floats{0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1}));
   EXPECT_ERROR(make_features(degree, "onehot"),
-               "--features onehot: g has 4 features: make others only where there are none");
-  EXPECT_ERROR(make_features(d, "two"), "--features must be onehot or degree, got 'two'");
+               "--input-features onehot: g has 4 features: make others only where there are none");
+  EXPECT_ERROR(make_features(d, "two"), "--input-features must be degree, onehot, random or ones, got 'two'");
+  Dataset again = d, ones = d, random = d, same = d;
+  make_features(again, "degree", 3);  // of another graph: 3 edges count as 2
+  EXPECT_EQ(dense_features(again).to_vector<float>(), (Floats{0, 1, 0, 1, 0, 0, 0, 0, 1}));
+  make_features(ones, "ones");
+  EXPECT_EQ(ones.x.to_vector<float>(), (Floats{1, 1, 1}));
+  make_features(random, "random");
+  make_features(same, "random");
+  EXPECT_EQ(random.x.shape(), (Shape{3, 64}));
+  EXPECT_EQ(random.x.to_vector<float>(), same.x.to_vector<float>());
+  EXPECT_NE(random.x.data<float>()[0], random.x.data<float>()[64]);
   d.src = d.dst = Tensor::zeros({1000}, DType::kI32);
   make_features(d, "degree");
   EXPECT_EQ(d.num_features, 256);

@@ -70,7 +70,7 @@ TEST_P(ModelsOther, LearnACommunityGraph) {
   for (const ModelEntry& entry : model_registry()) {
     const std::string_view model = entry.name;
     TrainOptions options = published_options(model);
-    options.normalize_features = false;
+    options.normalize_features = FeatureScaling::kNone;
     const Dataset data = synthesize({.nodes = 600,
                                      .edges = 3000,
                                      .features = 20,

@@ -102,7 +102,7 @@ TEST_P(ModelsTrunk, LearnsACommunityGraphWithTheSameBits) {
   for (const ConvKind* conv : kConvs)
     for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
       TrainOptions options = published_options(conv->name);
-      options.normalize_features = false;
+      options.normalize_features = FeatureScaling::kNone;
       options.precision = precision;
       options.layers = 3;
       options.trunk = {.norm = TrunkNorm::kLayer,

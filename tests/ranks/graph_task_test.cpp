@@ -110,7 +110,7 @@ TEST(TrainRankGraphs, EveryPoolAndOptionsThatReachBatches) {
   TrainOptions options = options_of("gin");
   options.clip_norm = 0.01;
   options.train_eps = true;
-  options.normalize_features = true;
+  options.normalize_features = FeatureScaling::kRow;
   expect_as_on_one_rank(graphs(), options);
 }
 

@@ -153,7 +153,7 @@ TEST(TrainRankLinks, RanksWithoutPairs) {
   for (const DecoderKind decoder : {DecoderKind::kDot, DecoderKind::kMlp}) {
     TrainOptions options = options_of("gcn");
     options.decoder = decoder;
-    options.normalize_features = false;
+    options.normalize_features = FeatureScaling::kNone;
     options.edge_split = "34/33/33";
     expect_as_on_one_rank(data, options);
   }

@@ -68,31 +68,6 @@ TEST_P(TrainAdvice, TheLargestClassOfTheTestNodesIsKnown) {
   EXPECT_EQ(task_of(std::move(several), {}, device()).majority_class, -1);
 }
 
-TEST_P(TrainAdvice, FeaturesThatNormalisationMakesSmallAreNamed) {
-  const auto warnings = [&](std::int64_t filled, bool normalize, FeatureForm form) {
-    Dataset dataset = one_way();
-    dataset.dst = Tensor::from(std::vector<std::int32_t>{1, 2, 3, 0});
-    dataset.src = Tensor::from(std::vector<std::int32_t>{1, 2, 3, 0});
-    dataset.num_features = 400;
-    dataset.x = Tensor::zeros({4, 400});
-    for (std::int64_t i = 0; i < 4; ++i)
-      for (std::int64_t j = 0; j < filled; ++j) dataset.x.data<float>()[400 * i + j] = 3;
-    TrainOptions options;
-    options.normalize_features = normalize;
-    options.features = form;
-    return data_warnings(task_of(std::move(dataset), options, device()), options);
-  };
-  for (const FeatureForm form : {FeatureForm::kDense, FeatureForm::kSparse}) {
-    EXPECT_EQ(warnings(250, true, form),
-              std::vector<std::string>{
-                  "--normalize-features row spreads a sum of 1 over about 250 features a node. "
-                  "Such small inputs train slowly: compare --normalize-features none"});
-    EXPECT_TRUE(warnings(250, false, form).empty());
-    EXPECT_TRUE(warnings(50, true, form).empty());
-    EXPECT_TRUE(warnings(99, true, form).empty());
-  }
-}
-
 // Each rule on both sides of its edge. ln 7 = 1.9459.
 TEST(TrainRunNotes, EdgesOfTheRules) {
   struct Case {

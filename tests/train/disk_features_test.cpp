@@ -69,14 +69,16 @@ RODEO_ON_ALL_DEVICES(TrainDiskFeatures);
 
 // With and without a cache: rows of both, of one, and none.
 TEST_P(TrainDiskFeatures, RowsAreThoseOfTheConvertedMatrix) {
-  for (const bool normalize : {true, false})
+  for (const FeatureScaling scaling :
+       {FeatureScaling::kRow, FeatureScaling::kNone, FeatureScaling::kStandardAll})
     for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
       TrainOptions of = options("sage", FeaturesOn::kDevice);
-      of.normalize_features = normalize;
+      of.normalize_features = scaling;
       of.precision = precision;
       Dataset dataset = load_dataset(path_);
-      const Tensor x = convert_features(dataset, of, FeatureForm::kDense, device()).x.input().value();
-      DiskFeatures disk(path_, normalize, x.dtype(), device());
+      const FeatureScale scale = make_feature_scale(dataset, {}, {}, of, device(), {}, false);
+      const Tensor x = convert_features(dataset, scale, of, FeatureForm::kDense, device()).x.input().value();
+      DiskFeatures disk(path_, scale, x.dtype(), device());
       for (const std::int64_t cached : {0, 150}) {
         if (cached > 0) {
           std::vector<std::int32_t> reads(400);
@@ -88,7 +90,7 @@ TEST_P(TrainDiskFeatures, RowsAreThoseOfTheConvertedMatrix) {
              {std::vector<std::int64_t>{}, {5}, {399, 0, 0, 17, 200, 201, 3, 11}, {1, 12}}) {
           const Tensor index = Tensor::from(rows, device());
           EXPECT_TRUE(same_bits(disk.read(index)(), gather_rows(x, index)))
-              << normalize << " " << cached << " " << rows.size();
+              << name(scaling) << " " << cached << " " << rows.size();
         }
       }
     }
@@ -121,7 +123,7 @@ TEST_P(TrainDiskFeatures, PartsAndWeightsAndTrunksToo) {
   for (const bool parts : {false, true}) {
     TrainOptions of = options("gcn", FeaturesOn::kDevice);
     of.dataset = dir_ / "both.h5";
-    of.normalize_features = false;
+    of.normalize_features = FeatureScaling::kNone;
     of.trunk.pre_linear = 1;
     of.trunk.norm = TrunkNorm::kLayer;
     of.batch_by_parts = parts;

@@ -53,7 +53,7 @@ TEST_P(TrainEdgeFeatures, Gatv2ReadsThem) {
   Dataset data = labelled_edges();
   data.x = random_tensor({data.num_nodes, 2}, DType::kF32, kCpu);
   TrainOptions rows = options;
-  rows.normalize_features = false;
+  rows.normalize_features = FeatureScaling::kNone;
   const NodeRun run = make_run(data, rows, device());
   data.edge_attr.fill(0);
   const NodeRun other = make_run(data, rows, device());
@@ -67,7 +67,7 @@ TEST_P(TrainEdgeFeatures, Gatv2ReadsThem) {
 TEST_P(TrainEdgeFeatures, SelfLoopsAreAdded) {
   Dataset data = labelled_edges();
   TrainOptions options = edge_options("gatv2");
-  options.normalize_features = false;
+  options.normalize_features = FeatureScaling::kNone;
   const NodeRun run = make_run(data, options, device());
   const Adjacency looped = run.model.adj;
   EXPECT_EQ(looped.num_edges(), data.num_edges() + data.num_nodes);

@@ -55,7 +55,7 @@ Outcome train(Dataset dataset, TrainOptions options, Device device, bool graph =
 ChosenFeatures choose_features(Dataset& dataset, const TrainOptions& options, Device device) {
   DataHeader data = header_of(dataset);
   if (dataset.x.defined()) data.entries = sampled_density(dataset.x) * static_cast<double>(dataset.x.numel());
-  return convert_features(dataset, options, choose_form(options, data, device), device);
+  return convert_features(dataset, {}, options, choose_form(options, data, device), device);
 }
 
 TrainOptions with(std::string_view model, FeatureForm form) {
@@ -145,8 +145,10 @@ TEST_P(TrainFeatures, AutoCountsAndSaysWhatItTook) {
 TEST_P(TrainFeatures, ARunCountsTheEdgesForItsForm) {
   TrainOptions sgc = with("sgc", FeatureForm::kAuto);
   sgc.hops = 5;  // 8 (5 (1200 + 300) + 1500) > 300 x 200
-  EXPECT_EQ(make_run(bag_of_words(), sgc, device()).task.features, "dense, 300 x 200");
-  EXPECT_EQ(make_run(stored_sparse(), sgc, device()).task.features, "dense, 300 x 200");
+  EXPECT_EQ(make_run(bag_of_words(), sgc, device()).task.features,
+            "dense, 300 x 200; divided by row sums (auto: not negative, 97.5 % zeros)");
+  EXPECT_EQ(make_run(stored_sparse(), sgc, device()).task.features,
+            "dense, 300 x 200; divided by row sums (auto: not negative, 97.5 % zeros)");
 }
 
 // Sparse features of a file are never written out.

@@ -42,7 +42,7 @@ TrainOptions link_options(std::string_view model, int epochs = 60) {
   TrainOptions options = published_options(model, TaskKind::kLink);
   options.epochs = epochs;
   options.embedding = 16;
-  options.normalize_features = false;
+  options.normalize_features = FeatureScaling::kNone;
   options.spmm = SpmmAlgorithm::kRode;
   return options;
 }

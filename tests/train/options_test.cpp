@@ -28,7 +28,7 @@ TEST(TrainOptions, DefaultsAreThePublishedOnes) {
   EXPECT_EQ(options.dataset, "cora.h5");
   EXPECT_EQ(options.split, "");
   EXPECT_FALSE(options.undirected);
-  EXPECT_TRUE(options.normalize_features);
+  EXPECT_EQ(options.normalize_features, FeatureScaling::kAuto);
   EXPECT_EQ(options.hidden, 16);
   EXPECT_EQ(options.layers, 2);
   EXPECT_EQ(options.dropout, 0.5);
@@ -126,7 +126,7 @@ TEST(TrainOptions, ReadsEveryOption) {
   EXPECT_EQ(options.dataset, "a b.h5");
   EXPECT_EQ(options.split, "60/20/20");
   EXPECT_TRUE(options.undirected);
-  EXPECT_FALSE(options.normalize_features);
+  EXPECT_EQ(options.normalize_features, FeatureScaling::kNone);
   EXPECT_EQ(options.hidden, 256);
   EXPECT_EQ(options.layers, 3);
   EXPECT_EQ(options.dropout, 0);
@@ -313,7 +313,7 @@ TEST(TrainOptions, EveryMistakeHasItsLine) {
       {{"--dataset", "x", "--lr", "fast"}, "--lr must be a number above 0, got 'fast'"},
       {{"--dataset", "x", "--weight-decay", "-1"}, "--weight-decay must be a number of at least 0, got '-1'"},
       {{"--dataset", "x", "--normalize-features", "column"},
-       "--normalize-features must be row or none, got 'column'"},
+       "--normalize-features must be auto, none, row, standard or standard-all, got 'column'"},
   };
   for (const BadCase& bad : cases) EXPECT_ERROR(parse(bad.arguments), bad.message);
   EXPECT_ERROR(parse({"--dataset", "x", "--spmm", "fast"}),

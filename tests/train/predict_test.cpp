@@ -1,16 +1,19 @@
 // rodeo_predict: weights of any origin, and files by their suffix.
 #include "train/commands/predict.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 
 #include "datasets/hdf5_file.h"
 #include "tests/support/devices.h"
+#include "tests/support/near.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny.h"
 #include "train/commands/fit_weights.h"
 #include "train/commands/prediction_file.h"
+#include "train/commands/train_run.h"
 #include "train/io/atomic_file.h"
 #include "train/io/run_state.h"
 #include "train/task/model_registry.h"
@@ -151,6 +154,124 @@ TEST(TrainPredict, TheDescriptionKeepsClassNames) {
   EXPECT_ERROR(read_info(pack_weights({}, info), "w"), "w: has 2 names of 3 classes");
 }
 
+/// Trains GCN by a command's options with --export. Returns the run's test metric, as the console has it.
+std::string train_and_export(const TrainOptions& options) {
+  Recorder recorder(options, true, true);
+  RunObserver observer;
+  const TrainedRun run = train_run({.file = options.dataset}, options, kCpu, {}, recorder, observer);
+  return fmt::format("{:.4f}", run.summary.best.test);
+}
+
+std::string predict_text(const PredictOptions& options) {
+  testing::internal::CaptureStdout();
+  try {
+    predict(options);
+  } catch (const Error& error) {
+    return testing::internal::GetCapturedStdout() + error.what();
+  }
+  return testing::internal::GetCapturedStdout();
+}
+
+// Features are standardised, the split is drawn, and targets are scaled: all by the weights' description.
+TEST(TrainPredict, ScoresAreThoseOfTraining) {
+  const TempDir dir;
+  TrainOptions options = published_options("gcn");
+  options.dataset = dir / "g.h5";
+  options.export_file = dir / "w.safetensors";
+  options.epochs = 30;
+  options.split = "40/30/30";
+  options.seed = 3;
+  PredictOptions of;
+  of.dataset = options.dataset;
+  of.weights = options.export_file;
+  of.device = "cpu";
+  for (const char* kind : {"classes", "several", "numbers"}) {
+    SCOPED_TRACE(kind);
+    Dataset data = test::tiny_dataset(200);
+    data.name = "one";
+    data.x = test::random_tensor({200, 6}, DType::kF32, kCpu, 1);
+    data.num_features = 6;
+    float* x = data.x.data<float>();
+    std::vector<float> numbers;
+    std::vector<std::uint8_t> several;
+    for (std::int64_t i = 0; i < 200; ++i) {
+      x[6 * i] = 4000 + 900 * x[6 * i] + 300 * static_cast<float>(data.y.data<std::int64_t>()[i]);
+      numbers.push_back(50 * x[6 * i] + 7);
+      several.push_back(x[6 * i] > 5000), several.push_back(x[6 * i] < 6000);
+    }
+    if (*kind == 's') data.y = Tensor::from(several, {200, 2}), data.num_classes = 2;
+    if (*kind == 'n') data.y = Tensor::from(numbers, {200, 1}), data.num_classes = 1;
+    save_dataset(data, of.dataset);
+    const std::string score = train_and_export(options);
+    of.out = {};
+    const std::string text = predict_text(of);
+    const char* metric = *kind == 'c' ? "accuracy " : *kind == 's' ? "micro-F1 " : "R^2 ";
+    EXPECT_NE(text.find(metric), std::string::npos) << text;
+    EXPECT_NE(text.find(score + " on 60 test nodes"), std::string::npos) << score << "\n" << text;
+    EXPECT_EQ(text.find("written"), std::string::npos);
+
+    // Of another dataset the masks of its file are scored.
+    data.name = "two";
+    save_dataset(data, of.dataset);
+    EXPECT_NE(predict_text(of).find(" on 50 test nodes"), std::string::npos);
+    of.out = dir / "p.csv";
+    of.logits = of.embeddings = true;
+    EXPECT_NE(predict_text(of).find("written"), std::string::npos);
+    std::string head = lines_of(of.out)[0];
+    const std::size_t hidden = head.find(",embedding_0");
+    EXPECT_TRUE(head.ends_with(",embedding_15"));
+    head.resize(std::min(hidden, head.size()));
+    EXPECT_EQ(head, *kind == 'c'   ? "node,class,logit_0,logit_1,logit_2,logit_3,logit_4,logit_5,logit_6"
+                    : *kind == 's' ? "node,class,logit_0,logit_1"
+                                   : "node,value_0,logit_0");
+    of.logits = of.embeddings = false;
+    if (*kind == 'n') {
+      const std::string first = lines_of(of.out)[1];
+      EXPECT_GT(std::stod(first.substr(first.find(',') + 1)), 1000) << "targets in their own units";
+    }
+    data.y = {};
+    data.split = {};
+    save_dataset(data, of.dataset);
+    of.out = {};
+    EXPECT_NE(predict_text(of).find("has no labels to compare the predictions with: give --out FILE"),
+              std::string::npos);
+  }
+}
+
+// Degrees of a graph that has other ones, in as many columns as the weights read.
+TEST(TrainPredict, InputFeaturesAreMadeAsInTraining) {
+  const TempDir dir;
+  for (const char* kind : {"degree", "random", "ones", "onehot"}) {
+    SCOPED_TRACE(kind);
+    Dataset data = test::tiny_dataset(200);
+    data.x = {};
+    data.num_features = 0;
+    TrainOptions options = published_options("gcn");
+    options.dataset = dir / "g.h5";
+    options.export_file = dir / "w.safetensors";
+    options.epochs = 5;
+    save_dataset(data, options.dataset);
+    EXPECT_NE(test::error_of([&] { train_and_export(options); })
+                  .find("g.h5: /x is missing: training needs features [nodes, features]. --input-features "
+                        "degree, onehot, random or ones makes some"),
+              std::string::npos);
+    options.input_features = parse_name<InputFeatures>("--input-features", kind);
+    const std::string score = train_and_export(options);
+    PredictOptions of;
+    of.dataset = options.dataset;
+    of.weights = options.export_file;
+    of.device = "cpu";
+    EXPECT_NE(predict_text(of).find(score + " on 50 test nodes"), std::string::npos) << predict_text(of);
+    Dataset other = test::tiny_dataset(200, 1);
+    other.x = {};
+    save_dataset(other, of.dataset);
+    EXPECT_NE(predict_text(of).find(" on 50 test nodes"), std::string::npos);
+    options.batch = 20;  // made before batches gather rows
+    options.model = "sage";
+    train_and_export(options);
+  }
+}
+
 TEST(TrainPredict, TheSuffixIsTheFormat) {
   const TempDir dir;
   Prediction several;
@@ -192,6 +313,15 @@ TEST(TrainPredict, Options) {
             std::string::npos);
   EXPECT_ERROR(parse_with({"--model", "gcn", "--dropout", "0"}),
                "--dropout is an option of training: predictions do not depend on it");
+  EXPECT_EQ(parse({"--dataset", "g.h5", "--weights", "w"}).out, "");
+  for (const char* flag : {"--quiet", "--probabilities", "--logits", "--embeddings"})
+    EXPECT_ERROR(parse({"--dataset", "g.h5", "--weights", "w", flag}),
+                 "--quiet, --probabilities, --logits and --embeddings need --out FILE: without it, the score "
+                 "is printed alone");
+  EXPECT_ERROR(parse({"--dataset", "g.h5", "--weights", "w", "--edges", "e"}),
+               "--out FILE is required; see --help");
+  EXPECT_ERROR(parse_with({"--edges", "e", "--logits"}),
+               "--logits and --embeddings are not for --edges, which writes scores of pairs");
   EXPECT_NE(parse({"--model", "appnp", "--help"}).notice.find("--hops N"), std::string::npos);
 }
 

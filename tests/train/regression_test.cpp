@@ -79,7 +79,10 @@ TEST_P(TrainRegression, LossAndMetricsByDefinition) {
       options.loss = loss, options.metric = metric, options.dropout = 0;
       const NodeRun run = make_run(data, options, device());
       run.model.module->eval();
-      const std::vector<double> logits = doubles(run.model.forward().value());
+      const Tensor outputs = run.model.forward().value();
+      const ColumnScale& scale = run.task.target_scale;
+      const std::vector<double> logits = doubles(scale.undo(outputs)), scaled = doubles(outputs);
+      const std::vector<float> scaled_y = scale.apply(data.y.to(device())).to_vector<float>();
       const std::vector<double> got = metrics_of(run);
       const Split& split = data.split;
       for (std::size_t s = 0; s < 3; ++s) {
@@ -88,7 +91,8 @@ TEST_P(TrainRegression, LossAndMetricsByDefinition) {
                             : metric == NodeMetric::kMae ? -e.absolutes
                                                          : 1 - e.squares / e.variance;
         EXPECT_NEAR(got[2 * s], want, 1e-6 * (1 + std::abs(want)));
-        const double want_loss = loss == RegressionLoss::kMse ? e.squares : e.absolutes;
+        const Errors of_loss = errors_of(scaled, scaled_y, (&split.train + s)->to_vector<std::int64_t>());
+        const double want_loss = loss == RegressionLoss::kMse ? of_loss.squares : of_loss.absolutes;
         EXPECT_NEAR(got[2 * s + 1], want_loss, 1e-6 * want_loss);
         if (s == 0) {
           EXPECT_NEAR(first_loss(run).value().item(), want_loss, 1e-6 * want_loss);

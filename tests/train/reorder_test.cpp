@@ -92,7 +92,7 @@ TEST_P(TrainReorder, WithDropoutTheAccuracyIsThatOfAnotherSeed) {
 TEST_P(TrainReorder, FeaturesLabelsAndPartsFollowTheirNodes) {
   Dataset data = test::tiny_dataset();
   TrainOptions options = steady("gcn", NodeOrder::kRabbit);
-  options.normalize_features = false;
+  options.normalize_features = FeatureScaling::kNone;
   for (const bool sparse : {false, true})
     for (const bool several : {false, true}) {
       SCOPED_TRACE(str(sparse ? "sparse" : "dense", several ? ", several labels" : ""));

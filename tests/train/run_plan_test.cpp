@@ -115,7 +115,7 @@ TEST(TrainRunPlan, NeedsCountWhatConvertingHolds) {
   TrainOptions of = options();
   EXPECT_EQ(memory_needs(graph, of).features, 400'000);
   EXPECT_EQ(memory_needs(graph, of).features_building, 800'000);
-  of.normalize_features = false;
+  of.normalize_features = FeatureScaling::kNone;
   EXPECT_EQ(memory_needs(graph, of).features_building, 400'000);
   of.precision = Precision::kBf16;
   EXPECT_EQ(memory_needs(graph, of).features, 200'000);
@@ -250,7 +250,9 @@ TEST(TrainRunPlan, RefusesWhatTheDataHaveNot) {
   EXPECT_EQ(error(of, data), "--per-class is for classes, and the labels of x.h5 are numbers");
   data = DataHeader{.where = "cora-like"};
   data.form = FeatureForm::kAuto;
-  EXPECT_EQ(error(published_options("gcn"), data), "cora-like: has no features, and training needs them");
+  EXPECT_EQ(error(published_options("gcn"), data),
+            "cora-like: has no features, and training needs them. --input-features degree, onehot, random or "
+            "ones makes some");
   data = file();
   data.form = FeatureForm::kSparse;
   EXPECT_EQ(error(options(FeaturesOn::kHost), data),

@@ -25,6 +25,11 @@ SafeTensors weights() {
   info.num_classes = 3;
   info.epoch = 7;
   info.evaluation = Evaluation{0.9, 0.8, 0.7, 0.6};
+  info.options.normalize_features = FeatureScaling::kStandard;
+  info.features = ColumnScale({0, 0.1f, 2, 3, 4}, {1, 0.1f, 3, 4, 5});
+  info.targets = ColumnScale({1, 2, 3}, {1e-3f, 1, 1e9f});
+  info.split = "60/20/20";
+  info.seed = 18446744073709551615U;
   return pack_weights({}, info);
 }
 
@@ -70,8 +75,30 @@ void check_members(const SafeTensors& file, const std::vector<std::string>& opti
 }
 
 TEST(TrainRunState, MissingMembersOfWeightsAreNamed) {
-  check_members(weights(), {"evaluation", "class_names"},
+  check_members(weights(),
+                {"evaluation", "class_names", "feature_mean", "feature_deviation", "target_mean",
+                 "target_deviation", "split"},
                 [](const SafeTensors& file) { read_info(file, "f"); });
+}
+
+TEST(TrainRunState, ScalesAreReadBackWithTheirBits) {
+  const WeightsInfo info = read_info(weights(), "f");
+  EXPECT_EQ(info.features.mean(), (std::vector<float>{0, 0.1f, 2, 3, 4}));
+  EXPECT_EQ(info.features.deviation(), (std::vector<float>{1, 0.1f, 3, 4, 5}));
+  EXPECT_EQ(info.targets.deviation(), (std::vector<float>{1e-3f, 1, 1e9f}));
+  EXPECT_EQ(info.split, "60/20/20");
+  EXPECT_EQ(info.seed, 18446744073709551615U);
+  const auto read = [](const SafeTensors& file) { read_info(file, "f"); };
+  Json json = Json::parse(weights().metadata.at("rodeo"));
+  json["feature_deviation"][1] = 0;
+  EXPECT_EQ(
+      error_with(weights(), json, read),
+      "f: its description has 5 values as 'feature_mean' and 5 as 'feature_deviation', which must be 5, and "
+      "deviations above 0");
+  json.erase("feature_mean");
+  json.erase("feature_deviation");
+  EXPECT_EQ(error_with(weights(), json, read),
+            "f: feature_mean and --normalize-features standard belong together");
 }
 
 TEST(TrainRunState, MissingMembersOfCheckpointsAreNamed) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -9,6 +10,7 @@
 #include "core/output_path.h"
 #include "core/version.h"
 #include "datasets/hdf5_check.h"
+#include "train/classification.h"
 #include "train/commands/console.h"
 #include "train/commands/device_text.h"
 #include "train/commands/fit_weights.h"
@@ -16,6 +18,7 @@
 #include "train/commands/prediction_file.h"
 #include "train/commands/run_command.h"
 #include "train/io/run_state.h"
+#include "train/regression.h"
 #include "train/report/analysis.h"
 #include "train/report/class_report.h"
 #include "train/task/node_model.h"
@@ -69,6 +72,25 @@ std::string scored_text(const Dataset& dataset, const std::string& row) {
   return test ? "test nodes" : row + "s with a label";
 }
 
+/// The metric of weights that do not predict one class: "0.8150 on 1000 test nodes"; empty without labels.
+std::string score(const Tensor& outputs, const WeightsInfo& info, const Dataset& known,
+                  const std::string& row) {
+  const DType expected = info.multi_label ? DType::kU8 : DType::kF32;
+  if (!known.y.defined() || known.y.dtype() != expected || known.y.dim(1) != info.num_classes) return {};
+  std::vector<std::int64_t> nodes = scored_nodes(known);
+  if (info.regression)  // of which a target is known
+    std::erase_if(nodes, [&](std::int64_t i) {
+      const float* y = known.y.data<float>() + i * info.num_classes;
+      return std::all_of(y, y + info.num_classes, [](float target) { return std::isnan(target); });
+    });
+  if (nodes.empty()) return {};
+  const Tensor set = Tensor::from(nodes);
+  const Split sets{set, set, set};
+  const Tensor found = info.regression ? Regression(known.y, sets).metrics(outputs)
+                                       : Classification(known.y, sets, info.num_classes).metrics(outputs);
+  return fmt::format("{:.4f} on {} {}", found.to_vector<double>()[0], nodes.size(), scored_text(known, row));
+}
+
 /// "0.8150 on 1000 test nodes"; empty without labels.
 std::string accuracy(const std::vector<std::int64_t>& predicted, const Dataset& dataset,
                      const std::string& row) {
@@ -99,28 +121,40 @@ void check_classes(const Dataset& dataset, const Tensor& label, const WeightsInf
         ": not with --per-class");
 }
 
-/// What the command line says of weights without a description.
-WeightsInfo given_info(const PredictOptions& options, const Dataset& dataset) {
-  WeightsInfo info;
-  info.options = *options.model;
+/// Adds what the dataset says of weights without a description.
+void complete(WeightsInfo& info, const PredictOptions& options, const Dataset& dataset) {
   info.num_features = dataset.num_features;
   info.num_classes = options.classes > 0 ? options.classes : dataset.num_classes;
   check(info.num_classes > 0, options.dataset, ": has no labels: give the number of classes by --classes N");
   info.multi_label = dataset.multi_label();
   info.regression = dataset.regression();
-  return info;
 }
 
-/// The description that Rodeo wrote, checked against the dataset.
-WeightsInfo described_info(const PredictOptions& options, const Dataset& dataset, const SafeTensors& weights,
-                           const std::string& file) {
+/// The description that Rodeo wrote, or what the command line says.
+WeightsInfo info_of(const SafeTensors& weights, const std::string& file, const PredictOptions& options) {
+  if (options.model) {
+    WeightsInfo given;
+    given.options = *options.model;
+    return given;
+  }
   check(is_described(weights), file,
         ": does not say which model it is of, because Rodeo did not write it: give --model NAME and its "
         "options");
-  WeightsInfo info = read_info(weights, file);
-  check(dataset.num_features == info.num_features, options.dataset, ": has ", dataset.num_features,
-        " features, the weights in ", file, " are for ", info.num_features);
-  return info;
+  return read_info(weights, file);
+}
+
+/// The dataset as the weights were trained on it: --normalize-features standard, and the test nodes of
+/// --split.
+void prepare(Dataset& dataset, WeightsInfo& info, const std::string& file) {
+  if (info.features.defined()) {
+    dataset.x = info.features.apply(dense_features(dataset));
+    dataset.x_sparse = {};
+    info.options.normalize_features = FeatureScaling::kNone;
+  }
+  const bool nodes = info.options.task == TaskKind::kNode;
+  if (nodes && !info.split.empty() && dataset.name == info.dataset && dataset.y.defined())
+    dataset.split =
+        load_dataset(file, {.features = false, .edges = false, .split = info.split, .seed = info.seed}).split;
 }
 
 /// Labels, masks and names, on the host, without edges and features. Those of graphs: labels alone.
@@ -164,23 +198,30 @@ void predict(const PredictOptions& options) {
   if (link) check_suffix({"--out", options.out}, {".h5", ".hdf5", ".csv", ".tsv"});
   // Opened early, so that an unknown suffix and an unwritable file fail now.
   const std::unique_ptr<PredictionFile> out =
-      link ? nullptr : open_prediction(options.out, options.probabilities);
+      link || options.out.empty() ? nullptr : open_prediction(options.out, options.probabilities);
   const std::string file = find_weights(options.weights);
   const SafeTensors weights = read_weights(file);
   check_hdf5_file(options.dataset);
+  WeightsInfo info = info_of(weights, file, options);
   Dataset dataset = load_dataset(options.dataset);
+  add_input_features(dataset, info.options, info.num_features);
+  info.options.input_features = InputFeatures::kFile;
   if (dataset.graph_ptr.defined()) {
     dataset.x = graph_set_features(dataset);
     dataset.x_sparse = {};
     dataset.num_features = dataset.x.dim(1);
   }
   check(dataset.has_features(), options.dataset, ": has no features");
-  WeightsInfo info =
-      options.model ? given_info(options, dataset) : described_info(options, dataset, weights, file);
+  if (options.model)
+    complete(info, options, dataset);
+  else
+    check(dataset.num_features == info.num_features, options.dataset, ": has ", dataset.num_features,
+          " features, the weights in ", file, " are for ", info.num_features);
   const bool graphs = info.options.task == TaskKind::kGraph;
   check(!graphs || dataset.graph_ptr.defined(), options.dataset, ": has no /graph_ptr: ", file,
         " are weights for the graphs of a set");
-  check(link == (info.options.task == TaskKind::kLink),
+  const bool of_links = info.options.task == TaskKind::kLink;
+  check(link == of_links || (of_links && options.embeddings),
         link ? "--edges is for weights of --task link, got " : "--edges FILE is required: pairs to score by ",
         file, link ? str(", of --task ", name(info.options.task)) : ", weights of --task link");
   if (info.class_names.empty() && dataset.num_classes == info.num_classes)
@@ -188,6 +229,7 @@ void predict(const PredictOptions& options) {
   const std::string graphs_text = graphs ? fmt::format("{} graphs, ", dataset.num_graphs()) : "";
   console.say("dataset", fmt::format("{}: {}{} nodes, {} edges, {} features", dataset.name, graphs_text,
                                      dataset.num_nodes, dataset.num_edges(), dataset.num_features));
+  prepare(dataset, info, options.dataset);
   const Dataset known = take_labels(dataset, graphs);
   if (options.per_class) check_classes(dataset, known.y, info, options.dataset);
   dataset.num_classes = info.num_classes;
@@ -206,12 +248,15 @@ void predict(const PredictOptions& options) {
                                      : fmt::format("{}: epoch {}, trained on {}", run.model.text, info.epoch,
                                                    info.dataset));
   const NoGrad no_grad;
-  const Tensor logits = run.model.forward().value().to(kCpu);
+  const Tensor outputs = run.model.forward().value().to(kCpu).to(DType::kF32),
+               logits = info.targets.undo(outputs);
   std::vector<std::int64_t> predicted;
   Prediction prediction;
   if (graphs) prediction.row = "graph";
-  if (info.regression) {
-    prediction.value = logits.to(DType::kF32);
+  if (of_links) {
+    prediction.embedding = outputs;
+  } else if (info.regression) {
+    prediction.value = logits;
   } else {
     predicted = largest_columns(logits);
     prediction.classes = info.multi_label ? above_half(logits) : Tensor::from(predicted);
@@ -225,15 +270,23 @@ void predict(const PredictOptions& options) {
                       {"model", run.model.text},
                       {"rodeo", fmt::format("{} ({})", RODEO_VERSION, RODEO_COMMIT)}};
   if (!options.model) prediction.epoch = info.epoch;
-  out->write(prediction);
-  if (const std::string found =
-          predicted.empty() || info.multi_label ? "" : accuracy(predicted, known, prediction.row);
-      !found.empty())
-    console.say("accuracy", found);
+  if (options.logits && !of_links) prediction.logits = logits;
+  check(!options.embeddings || of_links || run.model.embed, "--embeddings: ", run.model.text,
+        " has no hidden layer whose outputs are rows of nodes");
+  if (options.embeddings && !of_links)
+    prediction.embedding = run.model.embed().value().to(kCpu).to(DType::kF32);
+  if (out) out->write(prediction);
+  const bool plain = !info.regression && !info.multi_label;
+  const std::string found = of_links ? ""
+                            : plain  ? accuracy(predicted, known, prediction.row)
+                                     : score(logits, info, known, prediction.row);
+  check(out || !found.empty(), options.dataset,
+        ": has no labels to compare the predictions with: give --out FILE, which they are written to");
+  if (!found.empty()) console.say(plain ? "accuracy" : info.multi_label ? "micro-F1" : "R^2", found);
   if (options.per_class)
     fmt::print("\n{} by class\n{}\n", scored_text(known, prediction.row),
                format_classes(report_classes(logits, known.y, scored_nodes(known), info.class_names)));
-  console.say("written", options.out);
+  if (out) console.say("written", options.out);
 }
 
 int predict_command(int argc, const char* const* argv) {

@@ -40,7 +40,7 @@ cxxopts::Options describe(const std::string& program, const std::vector<TrainOpt
                            "Predicts the classes of a graph's nodes, or edges, with trained weights.\n");
   const auto text = [] { return cxxopts::value<std::string>(); };
   options.set_width(static_cast<std::size_t>(help_width()))
-      .custom_help("--dataset FILE --weights FILE --out FILE [options]")
+      .custom_help("--dataset FILE --weights FILE [--out FILE] [options]")
       .allow_unrecognised_options();
   auto add = options.add_options();
   add("dataset", "HDF5 file with the graph (required); labels and masks need not be there", text(), "FILE");
@@ -48,13 +48,20 @@ cxxopts::Options describe(const std::string& program, const std::vector<TrainOpt
       "Weights of --export or a checkpoint, or a folder of checkpoints: of the best epoch; or a safetensors "
       "file with PyTorch Geometric's names (required)",
       text(), "FILE");
-  add("out", "File with the class of each node (required): .h5, .hdf5, .csv or .tsv", text(), "FILE");
+  add("out",
+      "File for the class of each node: .h5, .hdf5, .csv or .tsv. Without it, the score is printed alone",
+      text(), "FILE");
   add("edges",
       "Pairs of nodes to score, for weights of --task link (required for them): a text file of two nodes a "
       "line, "
       "or an HDF5 file with /edges [2, k]",
       text(), "FILE");
   add("probabilities", "Also in .csv and .tsv: a column for each class. HDF5 files always have them");
+  add("logits",
+      "Also write the outputs of the model, before softmax: the array logits, or columns logit_0, ...");
+  add("embeddings",
+      "Also write what the last layer reads: the array embedding, or columns embedding_0, ... Of "
+      "weights of --task link, instead of --edges: the vectors that pairs are scored by");
   add("per-class",
       "Print precision, recall, F1 and number of the nodes of each class, for a file with labels: "
       "of the test nodes, if there are any");
@@ -105,7 +112,9 @@ PredictOptions parse_predict_options(int argc, const char* const* argv) {
     fail(argv[argc - 1], " needs a value");
   } catch (const cxxopts::exceptions::exception&) {
     fail(
-        "the command line cannot be read: --quiet, --probabilities, --per-class, --help and --version take "
+        "the command line cannot be read: --quiet, --probabilities, --logits, --embeddings, --per-class, "
+        "--help and "
+        "--version take "
         "no value");
   }
   PredictOptions options;
@@ -128,14 +137,23 @@ PredictOptions parse_predict_options(int argc, const char* const* argv) {
   };
   options.dataset = value("dataset");
   options.weights = value("weights");
-  options.out = value("out");
   if (parsed.count("edges") > 0) options.edges = value("edges");
+  if (parsed.count("out") > 0 || !options.edges.empty()) options.out = value("out");
   if (parsed.count("device") > 0) options.device = value("device");
   options.quiet = parsed.count("quiet") > 0;
   options.per_class = parsed.count("per-class") > 0;
   check(!options.quiet || !options.per_class,
         "--per-class prints a table and --quiet nothing: give one of them");
   options.probabilities = parsed.count("probabilities") > 0;
+  options.logits = parsed.count("logits") > 0;
+  options.embeddings = parsed.count("embeddings") > 0;
+  check(
+      !options.out.empty() ||
+          (!options.quiet && !options.probabilities && !options.logits && !options.embeddings),
+      "--quiet, --probabilities, --logits and --embeddings need --out FILE: without it, the score is printed "
+      "alone");
+  check(options.edges.empty() || (!options.logits && !options.embeddings),
+        "--logits and --embeddings are not for --edges, which writes scores of pairs");
 
   std::vector<GivenOption> given;
   for (const TrainOption& option : of_model) {

@@ -18,12 +18,13 @@ class Hdf5Prediction : public PredictionFile {
   explicit Hdf5Prediction(const std::string& path) : file_(path) {}
 
   void write(const Prediction& p) override {
-    if (p.value.defined()) {
-      file_.write("value", p.value);
-    } else {
-      file_.write("class", p.classes);
-      file_.write("probability", p.probability);
-    }
+    const std::pair<const char*, const Tensor&> arrays[] = {{"value", p.value},
+                                                            {"class", p.classes},
+                                                            {"probability", p.probability},
+                                                            {"logits", p.logits},
+                                                            {"embedding", p.embedding}};
+    for (const auto& [name, array] : arrays)
+      if (array.defined()) file_.write(name, array);
     if (p.node_id.defined()) file_.write("node_id", p.node_id);
     if (!p.node_names.empty()) {
       const std::string text = fmt::format("{}", fmt::join(p.node_names, "\n"));
@@ -46,49 +47,43 @@ class TextPrediction : public PredictionFile {
       : file_(path), separator_(separator), probabilities_(probabilities) {}
 
   void write(const Prediction& p) override {
-    p.value.defined() ? write_values(p) : write_classes(p);
+    std::vector<std::pair<std::string, Tensor>> columns{{"logit", p.logits}, {"embedding", p.embedding}};
+    if (probabilities_) columns.insert(columns.begin(), {"probability", p.probability});
+    if (p.value.defined()) columns.insert(columns.begin(), {"value", p.value});
+    std::erase_if(columns, [](const auto& column) { return !column.second.defined(); });
+    const bool classes = p.classes.defined(), names = classes && !p.class_names.empty();
+    std::string line = p.row;
+    if (classes) line += fmt::format("{}class", separator_);
+    if (names) line += fmt::format("{}name", separator_);
+    for (const auto& [name, matrix] : columns)
+      for (std::int64_t j = 0; j < matrix.dim(1); ++j)
+        line += separator_ + (name == "value" && !p.class_names.empty()
+                                  ? field(p.class_names[static_cast<std::size_t>(j)])
+                                  : fmt::format("{}_{}", name, j));
+    file_.write(line + "\n");
+    const std::int64_t rows = classes ? p.classes.dim(0) : columns.front().second.dim(0);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      line = node(p, i);
+      if (classes) write_classes(p, i, line);
+      for (const auto& [name, matrix] : columns)
+        for (std::int64_t j = 0; j < matrix.dim(1); ++j)
+          fmt::format_to(std::back_inserter(line), "{}{}", separator_,
+                         matrix.data<float>()[i * matrix.dim(1) + j]);
+      file_.write(line += '\n');
+    }
     file_.commit();
   }
 
  private:
-  void write_values(const Prediction& p) {
-    const std::int64_t nodes = p.value.dim(0), targets = p.value.dim(1);
-    std::string line = p.row;
-    for (std::int64_t j = 0; j < targets; ++j)
-      line += separator_ + (p.class_names.empty() ? fmt::format("value_{}", j)
-                                                  : field(p.class_names[static_cast<std::size_t>(j)]));
-    file_.write(line + "\n");
-    const auto* value = p.value.data<float>();
-    for (std::int64_t i = 0; i < nodes; ++i) {
-      line = node(p, i);
-      for (std::int64_t j = 0; j < targets; ++j)
-        fmt::format_to(std::back_inserter(line), "{}{}", separator_, value[i * targets + j]);
-      file_.write(line += '\n');
+  void write_classes(const Prediction& p, std::int64_t i, std::string& line) const {
+    std::string numbers, names;
+    for (const std::int64_t c : classes_of(p, i)) {
+      numbers += (numbers.empty() ? "" : ";") + std::to_string(c);
+      if (!p.class_names.empty())
+        names += (names.empty() ? "" : ";") + p.class_names[static_cast<std::size_t>(c)];
     }
-  }
-
-  void write_classes(const Prediction& p) {
-    const std::int64_t nodes = p.probability.dim(0), classes = p.probability.dim(1);
-    std::string line = fmt::format("{1}{0}class", separator_, p.row);
-    if (!p.class_names.empty()) line += fmt::format("{}name", separator_);
-    for (std::int64_t j = 0; j < (probabilities_ ? classes : 0); ++j)
-      line += fmt::format("{}probability_{}", separator_, j);
-    file_.write(line + "\n");
-    const auto* probability = p.probability.data<float>();
-    for (std::int64_t i = 0; i < nodes; ++i) {
-      line = node(p, i);
-      std::string numbers, names;
-      for (const std::int64_t c : classes_of(p, i)) {
-        numbers += (numbers.empty() ? "" : ";") + std::to_string(c);
-        if (!p.class_names.empty())
-          names += (names.empty() ? "" : ";") + p.class_names[static_cast<std::size_t>(c)];
-      }
-      line += separator_ + numbers;
-      if (!p.class_names.empty()) line += separator_ + field(names);
-      for (std::int64_t j = 0; j < (probabilities_ ? classes : 0); ++j)
-        fmt::format_to(std::back_inserter(line), "{}{}", separator_, probability[i * classes + j]);
-      file_.write(line += '\n');
-    }
+    line += separator_ + numbers;
+    if (!p.class_names.empty()) line += separator_ + field(names);
   }
 
   std::string field(const std::string& text) const {

@@ -61,9 +61,21 @@ struct Recorder::State {
 
   WeightsInfo info(int epoch, std::optional<Evaluation> evaluation) const {
     const NodeTask& task = run->task;
-    return {
-        options,           task.name, task.num_features, task.num_classes, task.label.dtype() == DType::kU8,
-        task.regression(), epoch,     evaluation,        task.class_names};
+    TrainOptions resolved = options;
+    resolved.normalize_features = task.feature_scale.scaling;
+    return {.options = resolved,
+            .dataset = task.name,
+            .num_features = task.num_features,
+            .num_classes = task.num_classes,
+            .multi_label = task.label.dtype() == DType::kU8,
+            .regression = task.regression(),
+            .epoch = epoch,
+            .evaluation = evaluation,
+            .class_names = task.class_names,
+            .features = task.feature_scale.columns,
+            .targets = task.target_scale,
+            .split = options.split,
+            .seed = options.seed};
   }
 
   SafeTensors best_weights(const TrainerState& now) const {

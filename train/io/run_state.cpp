@@ -13,7 +13,8 @@ namespace rodeo {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr int kFormat = 1, kWithinEpoch = 2;  // 2: versions that read 1 would repeat the batches of the epoch
+// Versions that read 1 would repeat the batches of the epoch (2), or take scaled targets for targets (3).
+constexpr int kFormat = 1, kWithinEpoch = 2, kScaled = 3;
 constexpr const char* kKey = "rodeo";
 
 // Json prints doubles so that they are read back with the same bits.
@@ -57,6 +58,26 @@ struct Description {
         where, " has ", json_text(list), " as '", key, "', which must be a list of texts");
     return list.get<std::vector<std::string>>();
   }
+  /// Empty without the member.
+  std::vector<float> numbers(const char* key) const {
+    if (!json.contains(key)) return {};
+    const Json& list = json[key];
+    check(
+        list.is_array() && std::all_of(list.begin(), list.end(), [](const Json& v) { return v.is_number(); }),
+        where, " has no list of numbers as '", key, "'");
+    return list.get<std::vector<float>>();
+  }
+  /// The columns of `mean` and `deviation`; undefined without them.
+  ColumnScale scale(const char* mean, const char* deviation, std::int64_t columns) const {
+    const std::vector<float> shift = numbers(mean), by = numbers(deviation);
+    if (shift.empty() && by.empty()) return {};
+    const auto usable = [](float d) { return std::isfinite(d) && d > 0; };
+    check(std::ssize(shift) == columns && std::ssize(by) == columns &&
+              std::all_of(by.begin(), by.end(), usable),
+          where, " has ", shift.size(), " values as '", mean, "' and ", by.size(), " as '", deviation,
+          "', which must be ", columns, ", and deviations above 0");
+    return {shift, by};
+  }
   Description table(const char* key) const { return {at(key), str(where, ", '", key, "',")}; }
   Evaluation evaluation(const char* key) const {
     const Description e = table(key);
@@ -73,8 +94,8 @@ void read_description(const SafeTensors& file, const std::string& where, F&& rea
   check(json.is_object(), where, ": its description (metadata '", kKey, "') is not a JSON object");
   const Description description{json, where + ": its description"};
   const int format = description.get<int>("format");
-  check(format == kFormat || format == kWithinEpoch, where, ": is of format ", format,
-        ", this version reads ", kFormat, " and ", kWithinEpoch);
+  check(format >= kFormat && format <= kScaled, where, ": is of format ", format, ", this version reads ",
+        kFormat, " to ", kScaled);
   read(description);
 }
 
@@ -163,6 +184,16 @@ SafeTensors pack_weights(const StateDict& state, const WeightsInfo& info) {
   json["epoch"] = info.epoch;
   if (info.evaluation) json["evaluation"] = to_json_value(*info.evaluation);
   if (!info.class_names.empty()) json["class_names"] = info.class_names;
+  if (info.features.defined()) {
+    json["feature_mean"] = info.features.mean();
+    json["feature_deviation"] = info.features.deviation();
+  }
+  if (info.targets.defined()) {
+    json["format"] = kScaled;
+    json["target_mean"] = info.targets.mean();
+    json["target_deviation"] = info.targets.deviation();
+  }
+  if (!info.split.empty()) json["split"] = info.split, json["seed"] = info.seed;
   return {state, {{"format", "pt"}, {kKey, json_text(json)}}};
 }
 
@@ -182,6 +213,12 @@ WeightsInfo read_info(const SafeTensors& weights, const std::string& where) {
     info.epoch = d.get<int>("epoch");
     if (d.json.contains("evaluation")) info.evaluation = d.evaluation("evaluation");
     info.class_names = d.texts("class_names");
+    info.features = d.scale("feature_mean", "feature_deviation", info.num_features);
+    info.targets = d.scale("target_mean", "target_deviation", info.num_classes);
+    check(info.features.defined() == is_standard(info.options.normalize_features), where,
+          ": feature_mean and --normalize-features standard belong together");
+    if (d.json.contains("split"))
+      info.split = d.get<std::string>("split"), info.seed = d.get<std::uint64_t>("seed");
     check(info.class_names.empty() || static_cast<std::int64_t>(info.class_names.size()) == info.num_classes,
           where, ": has ", info.class_names.size(), " names of ", info.num_classes, " classes");
   });

@@ -6,6 +6,7 @@
 
 #include "layers/module.h"
 #include "train/checkpoint.h"
+#include "train/column_scale.h"
 #include "train/task/options.h"
 #include "train/trainer.h"
 
@@ -21,6 +22,10 @@ struct WeightsInfo {
   int epoch = 0;
   std::optional<Evaluation> evaluation;  // after that epoch
   std::vector<std::string> class_names;  // of the dataset; empty: none
+  ColumnScale features;                  // of --normalize-features standard, which `options` has then
+  ColumnScale targets;                   // the outputs are of targets that it was applied to
+  std::string split;                     // --split, with --seed
+  std::uint64_t seed = 0;
 };
 
 /// Weights with PyTorch's names and layout, and their description.

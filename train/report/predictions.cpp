@@ -61,10 +61,11 @@ std::string pairs(const NodeRun& run, const std::string& epoch) {
   const NoGrad no_grad;
   const bool training = run.model.module->training();
   run.model.module->eval();
-  run.model.criterion->metrics(run.model.step({}).value());
+  const TrainerParts& parts = run.model.parts;
+  parts.metrics->metrics(parts.forward({}).value());
   run.model.module->train(training);
   std::vector<std::pair<std::string, std::string>> rows;
-  for (const auto& [name, value] : run.model.criterion->details())
+  for (const auto& [name, value] : parts.metrics->details())
     rows.emplace_back(name, fmt::format("{:.4f}", value));
   return section("Test pairs", table(rows), fmt::format("Edges and pairs without an edge, after {}.", epoch));
 }
@@ -73,7 +74,7 @@ std::string pairs(const NodeRun& run, const std::string& epoch) {
 
 std::string predictions(const NodeRun& run, const std::string& epoch) {
   const std::string of = run.task.parts_of.empty() ? "nodes" : run.task.parts_of;
-  if (run.model.score) return pairs(run, epoch);
+  if (run.model.parts.forward) return pairs(run, epoch);  // scores of pairs, not predictions of nodes
   const NodeOutputs outputs = outputs_of(run);
   if (run.task.regression()) return numbers(outputs, of, epoch);
   const auto& [logits, labels, test] = outputs;

@@ -9,8 +9,8 @@
 
 namespace rodeo {
 
-std::vector<std::string> data_warnings(const NodeTask& task, const TrainOptions& options) {
-  std::vector<std::string> warnings;
+std::vector<std::string> data_warnings(const NodeTask& task, const TrainOptions& /*options*/) {
+  std::vector<std::string> warnings = task.warnings;
   if (task.one_way_edges > 0)
     warnings.push_back(
         fmt::format("the graph is not symmetric: {} of {} edges ({:.3g} %) have no reverse edge. Messages go "
@@ -18,12 +18,6 @@ std::vector<std::string> data_warnings(const NodeTask& task, const TrainOptions&
                     "destination only; unless that is meant, --undirected adds the missing direction",
                     task.one_way_edges, task.num_edges,
                     100 * static_cast<double>(task.one_way_edges) / static_cast<double>(task.num_edges)));
-  if (options.normalize_features && task.feature_norm < kSmallFeatureNorm)
-    warnings.push_back(
-        fmt::format("--normalize-features row spreads a sum of 1 over about {:.0f} features a node. Such "
-                    "small inputs train "
-                    "slowly: compare --normalize-features none",
-                    1 / (task.feature_norm * task.feature_norm)));
   return warnings;
 }
 

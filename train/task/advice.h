@@ -10,7 +10,7 @@
 
 namespace rodeo {
 
-/// Edges whose reverse is missing, and features that row normalisation makes small.
+/// NodeTask::warnings, and edges whose reverse is missing.
 std::vector<std::string> data_warnings(const NodeTask& task, const TrainOptions& options);
 
 /// "2", and where the dataset has names of classes "2 (dog)", printable.
@@ -39,8 +39,5 @@ double chance_level(const NodeTask& task);
 /// - "not converged": no early stop, and the best epoch is one of the last kLateEpochs of all (at least one).
 std::vector<Note> run_notes(const NodeTask& task, const TrainSummary& summary, const TrainOptions& options);
 constexpr double kLateEpochs = 0.05;
-
-/// The NodeTask::feature_norm below which data_warnings() names the features: rows of 100 equal values.
-constexpr double kSmallFeatureNorm = 0.1;
 
 }  // namespace rodeo

@@ -5,6 +5,7 @@
 
 #include "ops/all_gather.h"
 #include "ops/convert.h"
+#include "ops/gather_rows.h"
 #include "train/classification.h"
 #include "train/exchange.h"
 #include "train/regression.h"
@@ -41,8 +42,9 @@ void check_class_options(const TrainOptions& options) {
 std::shared_ptr<const Criterion> build(const LabelledSets& data, const TrainOptions& options,
                                        const std::vector<double>& class_weights, NodeMetric metric) {
   if (data.label.dtype() == DType::kF32)
-    return std::make_shared<Regression>(data.label, data.sets,
-                                        RegressionOptions{.loss = options.loss, .metric = metric});
+    return std::make_shared<Regression>(
+        data.label, data.sets,
+        RegressionOptions{.loss = options.loss, .metric = metric, .scale = data.scale});
   return std::make_shared<Classification>(
       data.label, data.sets, data.classes,
       ClassificationOptions{
@@ -87,6 +89,13 @@ std::shared_ptr<const Criterion> make_criterion(const LabelledSets& data, const 
   return out;
 }
 
+ColumnScale target_scale(const LabelledSets& data) {
+  if (data.label.dtype() != DType::kF32) return {};
+  ColumnSums sums(data.label.dim(1));
+  sums.add(gather_rows(data.label, data.sets.train));
+  return sums.scale().to(data.label.device());
+}
+
 void set_criterion(NodeRun& run, const TrainOptions& options) {
   auto& [task, model] = run;
   LabelledSets own{task.label, task.split, task.num_classes};
@@ -97,6 +106,7 @@ void set_criterion(NodeRun& run, const TrainOptions& options) {
     all.label = all_gather(*task.partition, task.label);
     all.sets = split_of_all(*task.partition, task.split);
   }
+  task.target_scale = own.scale = all.scale = target_scale(all);
   std::shared_ptr<const Criterion> of_all = make_criterion(all, options);
   const std::vector<double> weights = class_weights(all, options);
   // Ranks add up means over their nodes. For other metrics each has the predictions and labels of all nodes.
@@ -108,7 +118,10 @@ void set_criterion(NodeRun& run, const TrainOptions& options) {
     const Tensor none = Tensor::zeros({0}, DType::kI64, task.label.device());
     parts.criterion = build({take(task.label, task.split.train),
                              {counted(task.split.train.numel(), task.label.device()), none, none},
-                             task.num_classes},
+                             task.num_classes,
+                             own.examples,
+                             own.array,
+                             own.scale},
                             options, weights, NodeMetric::kAccuracy);
   } else if (task.partition && !parts.metrics->metrics_are_means()) {
     parts.criterion = build(own, options, weights, NodeMetric::kAccuracy);

@@ -16,13 +16,17 @@ struct LabelledSets {
   Split sets;    // there too
   std::int64_t classes = 0;
   std::string_view examples = "nodes", array = "/y";
+  ColumnScale scale = {};  // of labels that are numbers: target_scale()
 };
 
 /// Classification or, where labels are numbers, regression. Throws Error where options are not defined for
 /// the labels, and where a set has examples but no known label.
 std::shared_ptr<const Criterion> make_criterion(const LabelledSets& data, const TrainOptions& options);
 
-/// Sets the criteria of a run on nodes. Over ranks a collective call.
+/// That of the targets of the training set, on their device; undefined for classes.
+ColumnScale target_scale(const LabelledSets& data);
+
+/// Sets the criteria of a run on nodes, and its target_scale. Over ranks a collective call.
 void set_criterion(NodeRun& run, const TrainOptions& options);
 
 /// "balanced" or a weight for each class, "1,2.5". Throws Error naming --class-weights for anything else.

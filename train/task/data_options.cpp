@@ -18,8 +18,13 @@ void add_data_options(OptionGroup data) {
             "--seed, or @123: by torch.randperm with that seed");
   data.flag(kModel | kShort, "undirected", field(&TrainOptions::undirected),
             "Add the reverse of every edge and drop duplicates");
-  data.two_words(kModel, "normalize-features", field(&TrainOptions::normalize_features), "row", "none",
-                 "row: divide each node's features by their sum; none");
+  data.choice(kModel, "input-features", field(&TrainOptions::input_features),
+              "Features that are made, for a graph without: degree, the number of edges to a node as one of "
+              "up to 256 columns; onehot, a column for each node; random, 64 numbers; ones; file: its own");
+  data.choice(kModel, "normalize-features", field(&TrainOptions::normalize_features),
+              "row: divide each node's features by their sum; standard: mean 0 and variance 1 of each "
+              "column, over the training nodes or (standard-all) all; auto: row for counts and sparse "
+              "features, standard for dense ones, none for rows of norm 1");
 }
 
 }  // namespace rodeo

@@ -9,6 +9,7 @@
 #include "datasets/feature_file.h"
 #include "datasets/feature_rows.h"
 #include "datasets/hdf5_file.h"
+#include "datasets/import.h"
 #include "ops/dense_csr.h"
 
 namespace rodeo {
@@ -67,8 +68,23 @@ DataHeader header_of(const Dataset& dataset) {
   return out;
 }
 
-DataHeader read_header(const DataSource& source) {
-  return source.in_file() ? read_file_header(source.file) : header_of(source.dataset);
+DataHeader read_header(const DataSource& source, InputFeatures made) {
+  DataHeader out = source.in_file() ? read_file_header(source.file) : header_of(source.dataset);
+  if (made == InputFeatures::kFile) return out;
+  out.makes_features = true;
+  out.not_on_disk = str("--input-features ", name(made), " makes them");
+  const bool sparse = made == InputFeatures::kDegree || made == InputFeatures::kOnehot;
+  out.form = sparse ? FeatureForm::kSparse : FeatureForm::kDense;
+  out.entries = sparse ? static_cast<double>(out.nodes) : -1;
+  out.features = made == InputFeatures::kOnehot ? out.nodes : 0;
+  return out;
+}
+
+void add_input_features(Dataset& dataset, const TrainOptions& options, std::int64_t columns) {
+  if (options.input_features == InputFeatures::kFile) return;
+  dataset.x = {};
+  dataset.x_sparse = {};
+  make_features(dataset, name(options.input_features), columns);
 }
 
 Room measure_room(Device device, const Communicator& ranks) {
@@ -90,13 +106,12 @@ Dataset read_dataset(DataSource& source, const RunPlan& plan, const TrainOptions
   if (source.in_file()) {
     const bool nodes = plan.task == TaskKind::kNode;
     dataset = load_dataset(source.file, {.need = nodes ? Need::kTraining : Need::kGraph,
-                                         .features = plan.tiers.front().read == FeatureRead::kWithDataset,
+                                         .features = plan.tiers.front().read == FeatureRead::kWithDataset &&
+                                                     !plan.data.makes_features,
                                          .edges = !plan.reads_edge_parts,
                                          .split = nodes ? options.split : std::string(),
                                          .seed = options.seed,
                                          .device = plan.reads_to()});
-    check(dataset.has_features() || plan.task != TaskKind::kLink, source.file,
-          ": /x is missing: training needs features [nodes, features]");
   } else {
     dataset = std::exchange(source.dataset, {});
   }

@@ -26,7 +26,7 @@ struct FeatureRows {
 };
 
 /// Reads no array. Throws Error as Hdf5File does.
-DataHeader read_header(const DataSource& source);
+DataHeader read_header(const DataSource& source, InputFeatures made = InputFeatures::kFile);
 DataHeader header_of(const Dataset& dataset);
 
 /// The free memory now. Over ranks, that of the rank with the least, and a host's is cut into equal fractions
@@ -35,6 +35,11 @@ Room measure_room(Device device, const Communicator& ranks);
 
 /// Reads what the plan reads at first, or takes the dataset in memory. Throws Error as load_dataset does.
 Dataset read_dataset(DataSource& source, const RunPlan& plan, const TrainOptions& options);
+
+/// Carries out options.input_features: the dataset's own features are dropped. Made of the edges that it has
+/// now.
+///   columns  as in make_features()
+void add_input_features(Dataset& dataset, const TrainOptions& options, std::int64_t columns = 0);
 
 /// Estimates the entries of dense features from a sample of rows: converting all of x to CSR could take more
 /// memory than x.   x: f32 [nodes, features]

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "ops/gather_rows.h"
-#include "ops/scale_rows.h"
 
 namespace rodeo {
 
@@ -17,8 +16,8 @@ struct DiskFeatures::Begun {
   std::vector<std::int64_t> order;       // of the result, where both have rows
 };
 
-DiskFeatures::DiskFeatures(const std::string& path, bool normalize, DType dtype, Device device)
-    : file_(path), normalize_(normalize), dtype_(dtype), device_(device) {}
+DiskFeatures::DiskFeatures(const std::string& path, FeatureScale scale, DType dtype, Device device)
+    : file_(path), scale_(std::move(scale)), dtype_(dtype), device_(device) {}
 
 void DiskFeatures::set_cache(RowCache cache) {
   check(!cache.defined() || (cache.slot.numel() == shape()[0] && cache.rows.dim(1) == shape()[1] &&
@@ -89,8 +88,8 @@ Tensor DiskFeatures::finish(Begun& begun) const {
 }
 
 Tensor DiskFeatures::convert(const Tensor& raw) const {
-  if (!normalize_) return raw.dtype() == dtype_ ? raw : raw.to(DType::kF32).to(dtype_);
-  return normalize_rows(raw.to(DType::kF32)).to(dtype_);
+  if (scale_.scaling == FeatureScaling::kNone && raw.dtype() == dtype_) return raw;
+  return scale_.apply(Features(raw.to(DType::kF32))).dense().value().to(dtype_);
 }
 
 Tensor DiskFeatures::read_in_pieces(const Tensor& index) const {

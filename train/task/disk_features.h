@@ -11,16 +11,17 @@
 #include "core/upload_buffer.h"
 #include "datasets/feature_file.h"
 #include "ops/row_cache.h"
+#include "train/task/feature_scale.h"
 
 namespace rodeo {
 
-/// Rows of /x as a model reads them: normalised, and of its dtype. The values are the bits that converting
+/// Rows of /x as a model reads them: scaled, and of its dtype. The values are the bits that converting
 /// the whole matrix on the device gives. The host holds the rows that are being read, and 4 bytes a node if
 /// there is a cache.
 class DiskFeatures {
  public:
-  /// normalize: as normalize_rows(). Throws Error as FeatureFile does.
-  DiskFeatures(const std::string& path, bool normalize, DType dtype, Device device);
+  /// Throws Error as FeatureFile does.
+  DiskFeatures(const std::string& path, FeatureScale scale, DType dtype, Device device);
 
   const Shape& shape() const { return file_.shape(); }  // [nodes, features]
   DType dtype() const { return dtype_; }
@@ -48,7 +49,7 @@ class DiskFeatures {
   Tensor convert(const Tensor& raw) const;
 
   FeatureFile file_;
-  bool normalize_;
+  FeatureScale scale_;
   DType dtype_;
   Device device_;
   RowCache cache_;

@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "ops/dense_csr.h"
-#include "ops/grad_clip.h"
 #include "train/task/model_registry.h"
 
 namespace rodeo {
@@ -26,8 +24,8 @@ Features as_sparse(Dataset& dataset, Device device) {
 
 }  // namespace
 
-ChosenFeatures convert_features(Dataset& dataset, const TrainOptions& options, FeatureForm form,
-                                Device device) {
+ChosenFeatures convert_features(Dataset& dataset, const FeatureScale& scale, const TrainOptions& options,
+                                FeatureForm form, Device device) {
   ChosenFeatures chosen;
   const std::string reason = dense_features_reason(options);
   if (form == FeatureForm::kSparse) {
@@ -44,13 +42,7 @@ ChosenFeatures convert_features(Dataset& dataset, const TrainOptions& options, F
     chosen.text = fmt::format("dense, {} x {}", chosen.x.dim(0), chosen.x.dim(1));
     if (options.features == FeatureForm::kAuto && !reason.empty()) chosen.text += ": " + reason;
   }
-  if (options.normalize_features) {
-    chosen.x = normalize_rows(chosen.x);
-    const Tensor values = chosen.x.is_sparse() ? chosen.x.values() : chosen.x.input().value();
-    if (values.numel() > 0)
-      chosen.row_norm = std::sqrt(sum_squares({values}).item() / static_cast<double>(chosen.x.dim(0)));
-  }
-  chosen.x = chosen.x.to(activation_dtype(options.precision));
+  chosen.x = scale.apply(chosen.x).to(activation_dtype(options.precision));
   return chosen;
 }
 

@@ -5,21 +5,20 @@
 
 #include "datasets/dataset.h"
 #include "ops/features.h"
+#include "train/task/feature_scale.h"
 #include "train/task/options.h"
-#include "train/timing.h"
 
 namespace rodeo {
 
 struct ChosenFeatures {
   Features x;
-  std::string text;                     // "sparse, 1.27 % of 2708 x 1433 are not zero"
-  double row_norm = Statistics::kNone;  // root of the mean squared norm of a normalised row
+  std::string text;  // "sparse, 1.27 % of 2708 x 1433 are not zero"
 };
 
-/// Moves the features of `dataset` to `device`, normalises them and converts them to options.precision.
+/// Moves the features of `dataset` to `device`, scales them and converts them to options.precision.
 /// Removes them from `dataset`.   form: kSparse or kDense (choose_form). Sparse features of a file that stay
 /// sparse are never stored as dense.
-ChosenFeatures convert_features(Dataset& dataset, const TrainOptions& options, FeatureForm form,
-                                Device device);
+ChosenFeatures convert_features(Dataset& dataset, const FeatureScale& scale, const TrainOptions& options,
+                                FeatureForm form, Device device);
 
 }  // namespace rodeo

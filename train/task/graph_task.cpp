@@ -46,6 +46,19 @@ Split fold_split(const Tensor& label, int folds, int k, std::uint64_t seed) {
   return {Tensor::from(parts[0]), Tensor::from(parts[1]), Tensor::from(parts[2])};
 }
 
+namespace {
+
+/// The nodes of some graphs.
+Tensor nodes_of(const Dataset& dataset, const Tensor& graphs) {
+  const Ids ptr = dataset.graph_ptr.to_vector<std::int64_t>();
+  Ids nodes;
+  for (const std::int64_t g : graphs.to_vector<std::int64_t>())
+    for (std::int64_t i = ptr[g]; i < ptr[g + 1]; ++i) nodes.push_back(i);
+  return Tensor::from(nodes);
+}
+
+}  // namespace
+
 void use_graphs(Dataset& dataset, const TrainOptions& options, bool trains, const Communicator& ranks) {
   check(dataset.graph_ptr.defined() && (!trains || dataset.graph_label.defined()), dataset.name,
         trains ? ": has no /graph_ptr and /graph_y: --task graph needs a set of graphs"
@@ -67,10 +80,13 @@ void use_graphs(Dataset& dataset, const TrainOptions& options, bool trains, cons
           ": --fold file needs /graph_train_mask, /graph_val_mask and /graph_test_mask, each with a graph");
 }
 
-void add_graph_features(NodeTask& task, const Tensor& x, const TrainOptions& options, Device device) {
-  const Features rows(x.to(device));
-  task.x = (options.normalize_features ? normalize_rows(rows) : rows).to(activation_dtype(options.precision));
-  task.features = fmt::format("dense, {} x {}", x.dim(0), x.dim(1));
+void add_graph_features(NodeTask& task, const Dataset& dataset, const TrainOptions& options, Device device) {
+  const Tensor train = dataset.split.train.numel() > 0 ? nodes_of(dataset, dataset.split.train) : Tensor();
+  task.feature_scale = make_feature_scale(dataset, {}, train, options, device, {}, /*own=*/false);
+  if (!task.feature_scale.warning.empty()) task.warnings.push_back(task.feature_scale.warning);
+  task.x = task.feature_scale.apply(Features(dataset.x.to(device))).to(activation_dtype(options.precision));
+  task.features =
+      fmt::format("dense, {} x {}; {}", dataset.x.dim(0), dataset.x.dim(1), task.feature_scale.text);
   task.parts_of = "graphs";
 }
 

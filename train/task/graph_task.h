@@ -19,8 +19,8 @@ Split fold_split(const Tensor& label, int folds, int k, std::uint64_t seed);
 /// graphs or, to train, labels of graphs. Over ranks, which have the whole set each, a collective call.
 void use_graphs(Dataset& dataset, const TrainOptions& options, bool trains, const Communicator& ranks);
 
-/// The features of the nodes of a set, on the device.
-void add_graph_features(NodeTask& task, const Tensor& x, const TrainOptions& options, Device device);
+/// The features of the nodes of a set, scaled by those of its training graphs, on the device.
+void add_graph_features(NodeTask& task, const Dataset& dataset, const TrainOptions& options, Device device);
 
 /// The classifier of a set of graphs. It trains on mini-batches in a new order in each epoch, and evaluates
 /// all graphs at once; over task.ranks each computes fractions of batches and of evaluations.

@@ -78,47 +78,42 @@ std::string with_cache(const std::string& place, const HottestRows& hottest, std
                      100 * hottest.share);
 }
 
-/// Converts the pieces of all rows that fall to this rank. Returns the sum of the squares of its rows.
-double convert_pieces(const FeatureRows& from, const Tensor& to, const TrainOptions& options,
-                      const HostRanks& host) {
+/// Converts the pieces of all rows that fall to this rank.
+void convert_pieces(const FeatureRows& from, const Tensor& to, const FeatureScale& scale,
+                    const TrainOptions& options, const HostRanks& host) {
   constexpr std::int64_t kElements = std::int64_t{1} << 24;
   const std::int64_t rows = to.dim(0), columns = std::max<std::int64_t>(1, to.dim(1));
   const std::int64_t piece = std::clamp<std::int64_t>(kElements / columns, 1, rows / host.size + 1);
-  double squares = 0;
   for (std::int64_t begin = host.rank * piece; begin < rows; begin += host.size * piece) {
     const std::int64_t end = std::min(rows, begin + piece);
     Dataset part;
     part.x = from.read(begin, end);
-    const ChosenFeatures some = convert_features(part, options, FeatureForm::kDense, to.device());
+    const ChosenFeatures some = convert_features(part, scale, options, FeatureForm::kDense, to.device());
     to.slice(begin, end).copy_from(some.x.input().value());
-    squares += some.row_norm * some.row_norm * static_cast<double>(end - begin);
   }
-  return squares;
 }
 
-ChosenFeatures as_chosen(const Tensor& x, double squares, const TrainOptions& options) {
-  ChosenFeatures out{Features(x), fmt::format("dense, {} x {}", x.dim(0), x.dim(1))};
-  if (options.normalize_features)
-    out.row_norm = std::sqrt(squares / static_cast<double>(std::max<std::int64_t>(1, x.dim(0))));
-  return out;
+ChosenFeatures as_chosen(const Tensor& x) {
+  return {Features(x), fmt::format("dense, {} x {}", x.dim(0), x.dim(1))};
 }
 
 }  // namespace
 
 ChosenFeatures features_in_pieces(const FeatureRows& from, std::int64_t rows, std::int64_t columns,
-                                  const TrainOptions& options, Device device) {
+                                  const FeatureScale& scale, const TrainOptions& options, Device device) {
   const Tensor to = Tensor::empty({rows, columns}, activation_dtype(options.precision), device);
-  return as_chosen(to, convert_pieces(from, to, options, {}), options);
+  convert_pieces(from, to, scale, options, {});
+  return as_chosen(to);
 }
 
 ChosenFeatures features_of_host(const FeatureRows& from, std::int64_t rows, std::int64_t columns,
-                                const TrainOptions& options, Device device, const Communicator& ranks) {
-  const HostRanks host = ranks_of_host(ranks);
+                                const FeatureScale& scale, const TrainOptions& options, Device device,
+                                const Communicator& ranks) {
   const Tensor to = page_locked_of_host({rows, columns}, activation_dtype(options.precision), device, ranks);
-  const Tensor squares = Tensor::from(std::vector{convert_pieces(from, to, options, host)});
+  convert_pieces(from, to, scale, options, ranks_of_host(ranks));
   synchronize(device);
-  ranks.all_reduce(squares);  // then all rows are there
-  return as_chosen(to, squares.item() / host.hosts, options);
+  ranks.barrier();  // then all rows are there
+  return as_chosen(to);
 }
 
 HottestRows hottest_rows(const Tensor& x, const MiniBatchTraining& training, const TrainOptions& options) {

@@ -13,14 +13,15 @@
 
 namespace rodeo {
 
-/// Features of `rows` nodes on the device, normalised and converted part by part: the bits of
+/// Features of `rows` nodes on the device, scaled and converted part by part: the bits of
 /// convert_features(), without a second copy of all rows.
 ChosenFeatures features_in_pieces(const FeatureRows& from, std::int64_t rows, std::int64_t columns,
-                                  const TrainOptions& options, Device device);
+                                  const FeatureScale& scale, const TrainOptions& options, Device device);
 /// Converts as features_in_pieces(), into page-locked memory that the ranks of a host share: each converts
 /// some of the parts. All ranks call it.
 ChosenFeatures features_of_host(const FeatureRows& from, std::int64_t rows, std::int64_t columns,
-                                const TrainOptions& options, Device device, const Communicator& ranks);
+                                const FeatureScale& scale, const TrainOptions& options, Device device,
+                                const Communicator& ranks);
 
 /// The cache of x, page-locked, for batches that `training` samples. Which rows are read is counted over up
 /// to 32 batches (pre-sampling; Yang et al., "GNNLab", EuroSys 2022). Its size is --feature-cache, by default

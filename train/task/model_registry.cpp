@@ -64,7 +64,6 @@ TrainOptions published_options(std::string_view model, TaskKind task) {
     options.hidden = 32;
     options.layers = 5;
     options.weight_decay = 0;
-    options.normalize_features = false;
     return options;
   }
   options.epochs = 300;
@@ -82,6 +81,8 @@ std::string dense_features_reason(const TrainOptions& options) {
     return str("--aggr ", options.aggr, " compares features before the first product");
   if (!traits.sparse_inputs) return str("the layers of ", options.model, " read dense features");
   if (options.batch > 0) return "--batch gathers rows of dense features";
+  if (is_standard(options.normalize_features))
+    return str("--normalize-features ", options.normalize_features, " shifts columns, which fills zeros");
   if (options.edge_features && !traits.heads)
     return "--edge-features adds features of edges to those of neighbours";
   return {};

@@ -14,6 +14,7 @@
 #include "train/task/criteria.h"
 #include "train/task/data_source.h"
 #include "train/task/graph_task.h"
+#include "train/task/label_checks.h"
 #include "train/task/link_task.h"
 #include "train/task/rank_shard.h"
 #include "train/task/run_features.h"
@@ -98,6 +99,8 @@ void describe_data(const Dataset& dataset, const RunGraph& graph, const TrainOpt
   task.split_sizes = {dataset.split.train.numel(), dataset.split.val.numel(), dataset.split.test.numel()};
   if (options.edge_features) task.num_edge_features = graph.model.edge_attr.dim(1);
   find_majority(dataset.y, dataset.split.test, task);
+  const bool graphs = options.task == TaskKind::kGraph;
+  task.warnings = check_label_kind(dataset.y, graphs ? "graphs" : "nodes", graphs ? "/graph_y" : "/y");
 }
 
 NodeModel build_model(const TrainOptions& options, const NodeTask& task, const ModelGraph& graph,
@@ -124,6 +127,7 @@ NodeRun build_run(DataSource source, RunPlan plan, const TrainOptions& options, 
   while (!graph.model.adj.defined()) try {
       task.load_ms = timed(kCpu, [&] { dataset = read_dataset(source, plan, options); });
       if (links && purpose == Purpose::kTraining) pairs = split_edges(dataset, source, options, ranks);
+      if (purpose == Purpose::kTraining) add_input_features(dataset, options);
       if (graphs) use_graphs(dataset, options, purpose == Purpose::kTraining, ranks);
       if (links) set_placeholders(dataset, options.embedding);
       if (links && options.batch > 0 && pairs.train.src.defined()) {
@@ -144,7 +148,7 @@ NodeRun build_run(DataSource source, RunPlan plan, const TrainOptions& options, 
     task.partition = graph.partition;
     if (task.partition) dataset = rank_shard(std::move(dataset), *task.partition);
     if (graphs)
-      add_graph_features(task, dataset.x, options, device);
+      add_graph_features(task, dataset, options, device);
     else
       add_features(task, dataset, plan, options, ranks);
     task.num_features = dataset.num_features;
@@ -170,7 +174,7 @@ RunPlan plan_source(const DataSource& source, const TrainOptions& options, Devic
                     const Communicator& ranks) {
   if (source.in_file()) check_hdf5_file(source.file);
   const Room room = measure_room(device, options.batch > 0 ? ranks : Communicator());
-  return plan_run(options, read_header(source), room, ranks.size());
+  return plan_run(options, read_header(source, options.input_features), room, ranks.size());
 }
 
 NodeRun make_run(DataSource source, const TrainOptions& options, Device device, const Communicator& ranks) {
@@ -188,6 +192,7 @@ NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device, co
 }
 
 NodeRun make_prediction_run(Dataset dataset, const TrainOptions& options, Device device) {
+  add_input_features(dataset, options);
   set_placeholders(dataset, dataset.num_classes);
   DataSource source{.dataset = std::move(dataset)};
   RunPlan plan = plan_source(source, options, device);

@@ -28,6 +28,9 @@ struct NodeModel {
   /// Predictions of a step: of its batch or graphs, else of all nodes or graphs. Those of links are
   /// embeddings or, where the step has pairs, the logits [k, 1] of these.
   std::function<Variable(const StepInput&)> predict;
+  /// What the last layer or the classifier reads, in evaluation mode, [nodes, columns]; null: no hidden
+  /// layer.
+  std::function<Variable()> embed = {};
   std::shared_ptr<const MiniBatchTraining> mini_batches = {};  // with --batch
   std::vector<ParameterGroup> groups;                          // for the optimizer
   Adjacency adj;                                               // the graph of its SpMM and attention

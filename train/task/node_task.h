@@ -10,6 +10,7 @@
 #include "core/node_partition.h"
 #include "datasets/dataset.h"
 #include "ops/features.h"
+#include "train/task/feature_scale.h"
 #include "train/task/options.h"
 #include "train/timing.h"
 
@@ -27,10 +28,11 @@ struct NodeTask {
   /// Statistics::kNone without test nodes or with several labels per node.
   double majority = Statistics::kNone;
   std::int64_t majority_class = -1;
-  /// Root of the mean squared norm of a feature row; kNone unless rows were normalised.
-  double feature_norm = Statistics::kNone;
-  Features x;                     // f32 or bf16 [nodes, features], on the device
-  bool features_on_host = false;  // x is page-locked host memory (core/page_locked.h)
+  FeatureScale feature_scale;         // made x of the dataset's features
+  ColumnScale target_scale;           // regression: the model predicts targets that it was applied to
+  std::vector<std::string> warnings;  // of data that are not what they seem, a sentence each
+  Features x;                         // f32 or bf16 [nodes, features], on the device
+  bool features_on_host = false;      // x is page-locked host memory (core/page_locked.h)
   /// Features that stay in the file; x has no rows then.
   std::shared_ptr<DiskFeatures> disk_features;
   std::string places;                    // of mini-batches: where graph and features are; else empty

@@ -53,6 +53,36 @@ inline constexpr auto kEnumNames<FeatureForm> = enum_names<FeatureForm>({{Featur
                                                                          {FeatureForm::kDense, "dense"},
                                                                          {FeatureForm::kSparse, "sparse"}});
 
+/// What the features are.
+enum class InputFeatures { kFile, kDegree, kOnehot, kRandom, kOnes };  // of the dataset, or make_features()
+template <>
+inline constexpr auto kEnumNames<InputFeatures> =
+    enum_names<InputFeatures>({{InputFeatures::kFile, "file"},
+                               {InputFeatures::kDegree, "degree"},
+                               {InputFeatures::kOnehot, "onehot"},
+                               {InputFeatures::kRandom, "random"},
+                               {InputFeatures::kOnes, "ones"}});
+
+/// How features become the input (train/task/feature_scale.h).
+enum class FeatureScaling {
+  kAuto,         // one of the next three, by what the features are
+  kNone,         // as they are
+  kRow,          // each row is divided by the sum of its absolute values
+  kStandard,     // each column has mean 0 and variance 1 over the training nodes; of links over all nodes
+  kStandardAll,  // over all nodes
+};
+template <>
+inline constexpr auto kEnumNames<FeatureScaling> =
+    enum_names<FeatureScaling>({{FeatureScaling::kAuto, "auto"},
+                                {FeatureScaling::kNone, "none"},
+                                {FeatureScaling::kRow, "row"},
+                                {FeatureScaling::kStandard, "standard"},
+                                {FeatureScaling::kStandardAll, "standard-all"}});
+
+inline bool is_standard(FeatureScaling scaling) {
+  return scaling == FeatureScaling::kStandard || scaling == FeatureScaling::kStandardAll;
+}
+
 /// What is predicted.
 enum class TaskKind { kNode, kLink, kGraph };
 template <>
@@ -71,7 +101,8 @@ struct TrainOptions : TrainerOptions {
   std::string split;       // "60/20/20" or "0.6/0.2/0.2": random; "2": the file's third; empty: its masks
   std::string edge_split;  // kLink: "85/5/10": random; empty: of the file, else 85/5/10
   bool undirected = false;
-  bool normalize_features = true;  // divide each feature row by its sum
+  InputFeatures input_features = InputFeatures::kFile;
+  FeatureScaling normalize_features = FeatureScaling::kAuto;
 
   // Model. ConvTraits tells which models have an option
   std::string model = "gcn";  // a name in the model registry (train/task/model_registry.h)

@@ -16,32 +16,32 @@ namespace {
 
 void add(NodeTask& task, ChosenFeatures chosen) {
   task.x = std::move(chosen.x);
-  task.features = std::move(chosen.text);
-  task.feature_norm = chosen.row_norm;
+  task.features = std::move(chosen.text) + "; " + task.feature_scale.text;
 }
 
 ChosenFeatures convert_at(const MemoryTiers& at, NodeTask& task, Dataset& dataset, const std::string& file,
                           const TrainOptions& options, Device device, const Communicator& ranks) {
   const std::int64_t rows = dataset.num_nodes, columns = dataset.num_features;
+  const FeatureScale& scale = task.feature_scale;
   if (at.features == FeaturesOn::kDisk) {
     const DType dtype = activation_dtype(options.precision);
-    task.disk_features = std::make_shared<DiskFeatures>(file, options.normalize_features, dtype, device);
+    task.disk_features = std::make_shared<DiskFeatures>(file, scale, dtype, device);
     return {Features(Tensor::empty({0, columns}, dtype, device)),
-            fmt::format("dense, {} x {}", rows, columns), Statistics::kNone};
+            fmt::format("dense, {} x {}", rows, columns)};
   }
   if (dataset.x.defined() && at.features == FeaturesOn::kDevice && !at.in_pieces)
-    return convert_features(dataset, options, FeatureForm::kDense, device);
+    return convert_features(dataset, scale, options, FeatureForm::kDense, device);
   const FeatureRows from{std::exchange(dataset.x, {}), file};
   task.features_on_host = at.features == FeaturesOn::kHost;
-  return task.features_on_host ? features_of_host(from, rows, columns, options, device, ranks)
-                               : features_in_pieces(from, rows, columns, options, device);
+  return task.features_on_host ? features_of_host(from, rows, columns, scale, options, device, ranks)
+                               : features_in_pieces(from, rows, columns, scale, options, device);
 }
 
 /// Dense features of mini-batches.
 void add_batch_features(NodeTask& task, Dataset& dataset, const RunPlan& plan, const TrainOptions& options,
                         const Communicator& ranks) {
-  const std::string file = plan.data.in_file ? plan.data.where : std::string();
-  const bool can_repeat = plan.data.in_file && plan.order == NodeOrder::kNone;
+  const std::string file = plan.data.has_rows_in_file() ? plan.data.where : std::string();
+  const bool can_repeat = plan.data.has_rows_in_file() && plan.order == NodeOrder::kNone;
   std::vector<MemoryTiers> tiers = plan.tiers;
   std::erase_if(tiers, [&](const MemoryTiers& at) { return at.graph != plan.tiers.front().graph; });
   for (std::size_t i = 0;; ++i) try {
@@ -57,9 +57,10 @@ void add_batch_features(NodeTask& task, Dataset& dataset, const RunPlan& plan, c
 
 /// The plan's form; where that depends on the density, by a sample of the rows. The first rank has nodes, and
 /// chooses for all.
-FeatureForm form_of(const Dataset& dataset, const RunPlan& plan, const TrainOptions& options,
+FeatureForm form_of(const Dataset& dataset, const RunPlan& plan, TrainOptions options, FeatureScaling scaling,
                     const Communicator& ranks) {
   if (plan.form != FeatureForm::kAuto) return plan.form;
+  options.normalize_features = scaling;
   DataHeader data = plan.data;
   data.features = dataset.num_features;
   if (dataset.x.defined())
@@ -81,10 +82,16 @@ void add_features(NodeTask& task, Dataset& dataset, const RunPlan& plan, const T
     dataset.x = load_feature_rows(plan.data.where, nodes.first_row(), nodes.num_rows());
     dataset.num_features = dataset.x.dim(1);
   }
+  const bool over_all = plan.task == TaskKind::kLink || task.split_sizes[0] == 0;
+  task.feature_scale = make_feature_scale(
+      dataset, plan.data.has_rows_in_file() ? plan.data.where : std::string(),
+      over_all ? Tensor() : dataset.split.train, options, plan.device, ranks, plan.partitioned);
+  if (!task.feature_scale.warning.empty()) task.warnings.push_back(task.feature_scale.warning);
   if (options.batch > 0 && plan.data.form == FeatureForm::kDense) {
     add_batch_features(task, dataset, plan, options, ranks);
   } else {
-    add(task, convert_features(dataset, options, form_of(dataset, plan, options, ranks), plan.device));
+    const FeatureForm form = form_of(dataset, plan, options, task.feature_scale.scaling, ranks);
+    add(task, convert_features(dataset, task.feature_scale, options, form, plan.device));
     task.places = at.text;
   }
   if (plan.data.edge_features >= 0 && !options.edge_features) task.features += "; edge features not used";

@@ -95,8 +95,11 @@ void check_data(const TrainOptions& options, const DataHeader& data) {
   if (options.task == TaskKind::kGraph) return;
   check(!options.edge_features || data.edge_features >= 0, data.where,
         ": has no /edge_attr, which --edge-features reads");
+  check(data.form != FeatureForm::kAuto, data.where,
+        data.in_file ? ": /x is missing: training needs features [nodes, features]"
+                     : ": has no features, and training needs them",
+        ". --input-features degree, onehot, random or ones makes some");
   if (data.in_file) return;
-  check(data.form != FeatureForm::kAuto, data.where, ": has no features, and training needs them");
   check(options.task != TaskKind::kNode || data.labels != LabelKind::kNone, data.where,
         ": has no labels of nodes", data.graphs > 0 ? ": it is a set of graphs, for task graph" : "");
 }
@@ -114,7 +117,7 @@ std::vector<MemoryTiers> batch_tiers(TrainOptions options, const DataHeader& dat
                    keeps_order ? data.not_on_disk : "--reorder gives the nodes another order");
   if (ranks > 1) tiers.resize(1);
   for (MemoryTiers& at : tiers)
-    if (data.in_file && keeps_order && dense &&
+    if (data.has_rows_in_file() && keeps_order &&
         (at.features != FeaturesOn::kDevice || at.graph != GraphOn::kDevice || at.in_pieces))
       at.read = FeatureRead::kInPieces;
   return tiers;
@@ -134,7 +137,9 @@ MemoryNeeds memory_needs(const DataHeader& data, const TrainOptions& o) {
   out.graph_building = out.graph + data.edges * (kIds + (data.weighted ? 4 : 0) + 4 * attr) + sorted;
   const std::int64_t values = data.nodes * data.features;
   out.features = values * element;
-  out.features_building = values * (o.normalize_features ? 8 : element == 4 ? 4 : 4 + element);
+  out.features_building = values * (o.normalize_features != FeatureScaling::kNone ? 8
+                                    : element == 4                                ? 4
+                                                                                  : 4 + element);
   out.beside = 12 * data.nodes;
   if (!o.eval_sampled)  // input and output of a hidden layer, for all nodes
     out.beside += 2 * data.nodes * o.hidden * (traits_of(o).heads ? o.heads : 1) * element;
@@ -226,8 +231,8 @@ RunPlan plan_run(const TrainOptions& options, const DataHeader& data, const Room
   plan.tiers.resize(1);
   if (plan.partitioned && data.in_file && options.task == TaskKind::kNode &&
       options.reorder == NodeOrder::kNone) {
-    plan.reads_edge_parts = !options.edge_features;
-    if (data.form == FeatureForm::kDense) plan.tiers.front().read = FeatureRead::kOwnRows;
+    plan.reads_edge_parts = !options.edge_features && !data.makes_features;
+    if (data.has_rows_in_file()) plan.tiers.front().read = FeatureRead::kOwnRows;
   }
   return plan;
 }

@@ -18,6 +18,7 @@ enum class LabelKind { kNone, kClasses, kTargets };
 struct DataHeader {
   std::string where{};  // the path of the file, or the name of a dataset in memory: begins error texts
   bool in_file = false;
+  bool makes_features = false;  // --input-features; then not of the file
   std::int64_t nodes = 0, edges = 0, features = 0, graphs = 0;
   std::int64_t edge_features = -1;        // columns; -1: none
   bool weighted = false;                  // has edge weights
@@ -25,6 +26,8 @@ struct DataHeader {
   double entries = -1;                    // of the features that are not zero; negative: not known
   LabelKind labels = LabelKind::kNone;    // of nodes
   std::string not_on_disk{};              // why rows of features cannot stay in the file; empty: they can
+  /// Whether rows of features are read when they are needed.
+  bool has_rows_in_file() const { return in_file && !makes_features && form == FeatureForm::kDense; }
   /// Columns of features that a node has in dense form.
   std::int64_t dense_features() const { return form == FeatureForm::kDense ? features : 0; }
 };

@@ -140,6 +140,12 @@ NodeModel make_model(const TrainOptions& options, const NodeTask& task, const Mo
 
   const Variable f = graph.edge_attr.defined() ? Variable(graph.edge_attr) : Variable();
   const ConvGraph read = normalized ? ConvGraph(graph.normalized, f) : ConvGraph(graph.adj, f);
+  if (const int hidden = trunk->num_layers() - (trunk->has_outputs() ? 0 : 1); hidden > 0)
+    model.embed = [trunk = trunk.get(), read, x = task.x, hidden] {
+      Features h = trunk->has_inputs() ? Features(trunk->evaluate_inputs(x)) : x;
+      for (int i = 0; i < hidden; ++i) h = Features(trunk->evaluate_layer(i, read, h));
+      return h.dense();
+    };
   model.training_rows = options.prune_rows;
   if (options.batch > 0) {
     train_on_batches(model, *trunk, options, task, read);

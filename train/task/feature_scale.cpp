@@ -1,0 +1,185 @@
+#include "train/task/feature_scale.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/gather_rows.h"
+
+namespace rodeo {
+namespace {
+
+using enum FeatureScaling;
+
+constexpr double kMostlyZero = 0.5, kDominant = 0.5, kMostSpread = 100, kUnitTolerance = 1e-3;
+constexpr std::int64_t kElements = std::int64_t{1} << 24;  // of a piece of rows
+
+class Sample {
+ public:
+  explicit Sample(std::int64_t columns) : column_(static_cast<std::size_t>(columns)) {}
+
+  /// columns: of the values; null: 0, 1, ...
+  void add_row(const float* value, const std::int32_t* columns, std::int64_t count) {
+    double sum = 0, squares = 0;
+    for (std::int64_t e = 0; e < count; ++e) {
+      const double x = static_cast<double>(value[e]);
+      if (x == 0) continue;
+      ++entries_;
+      has_negative_ |= x < 0;
+      sum += std::abs(x), squares += x * x;
+      column_.at(static_cast<std::size_t>(columns ? columns[e] : e)) += std::abs(x);
+    }
+    if (sum == 0) return;
+    spread_.push_back(sum * sum / squares);
+    sum_is_one_ &= std::abs(sum - 1) < kUnitTolerance;
+    norm_is_one_ &= std::abs(std::sqrt(squares) - 1) < kUnitTolerance;
+  }
+
+  FeatureFacts facts() {
+    FeatureFacts out;
+    out.rows = std::ssize(spread_);
+    if (out.rows == 0) return out;
+    const auto median = spread_.begin() + out.rows / 2;
+    std::nth_element(spread_.begin(), median, spread_.end());
+    double all = 0;
+    for (const double sum : column_) all += sum;
+    out.has_negative = has_negative_;
+    out.is_unit = sum_is_one_ || norm_is_one_;
+    out.zeros = 1 - entries_ / (static_cast<double>(out.rows) * static_cast<double>(column_.size()));
+    out.spread = *median;
+    out.largest_column = *std::max_element(column_.begin(), column_.end()) / all;
+    return out;
+  }
+
+ private:
+  std::vector<double> column_, spread_;
+  double entries_ = 0;
+  bool has_negative_ = false, sum_is_one_ = true, norm_is_one_ = true;
+};
+
+/// Calls read(begin, end) for some ranges of rows, spread over all.
+template <class F>
+void for_sample(std::int64_t rows, std::int64_t columns, F&& read) {
+  constexpr std::int64_t kParts = 16, kRows = 64;
+  const std::int64_t most =
+      std::clamp<std::int64_t>(kElements / std::max<std::int64_t>(columns, 1), 1, kRows);
+  for (std::int64_t part = 0; part < kParts; ++part) {
+    const std::int64_t begin = rows * part / kParts;
+    read(begin, std::min(rows * (part + 1) / kParts, begin + most));
+  }
+}
+
+/// The scale of the rows that `wanted` names; empty: of all.
+ColumnSums sum_columns(const FeatureRows& from, std::int64_t rows, std::int64_t columns,
+                       const std::vector<bool>& wanted) {
+  ColumnSums sums(columns);
+  const std::int64_t piece = std::max<std::int64_t>(1, kElements / std::max<std::int64_t>(columns, 1));
+  for (std::int64_t begin = 0; begin < rows; begin += piece) {
+    const std::int64_t end = std::min(rows, begin + piece);
+    std::vector<std::int64_t> index;
+    for (std::int64_t i = begin; i < end; ++i)
+      if (wanted.empty() || wanted[static_cast<std::size_t>(i)]) index.push_back(i - begin);
+    if (index.empty()) continue;
+    const Tensor part = from.read(begin, end);
+    sums.add(std::ssize(index) == end - begin ? part : gather_rows(part, Tensor::from(index, part.device())));
+  }
+  return sums;
+}
+
+std::string text_of(FeatureScaling scaling) {
+  return scaling == kRow ? "divided by row sums" : scaling == kNone ? "not scaled" : "standardised by column";
+}
+
+}  // namespace
+
+FeatureFacts sample_features(const FeatureRows& from, std::int64_t rows, std::int64_t columns) {
+  Sample sample(columns);
+  for_sample(rows, columns, [&](std::int64_t begin, std::int64_t end) {
+    if (begin == end) return;
+    const Tensor part = from.read(begin, end).to(kCpu);
+    for (std::int64_t i = 0; i < end - begin; ++i)
+      sample.add_row(part.data<float>() + i * columns, nullptr, columns);
+  });
+  return sample.facts();
+}
+
+FeatureFacts sample_features(const SparseFeatures& x, std::int64_t columns) {
+  Sample sample(columns);
+  const std::vector<std::int64_t> ptr = x.indptr.to_vector<std::int64_t>();
+  for_sample(std::ssize(ptr) - 1, columns, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t first = ptr[static_cast<std::size_t>(begin)],
+                       last = ptr[static_cast<std::size_t>(end)];
+    if (first == last) return;
+    const Tensor data = x.data.slice(first, last).to(kCpu),
+                 column = x.indices.slice(first, last).to(kCpu).to(DType::kI32);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t at = ptr[static_cast<std::size_t>(i)] - first;
+      sample.add_row(data.data<float>() + at, column.data<std::int32_t>() + at,
+                     ptr[static_cast<std::size_t>(i) + 1] - first - at);
+    }
+  });
+  return sample.facts();
+}
+
+ScalingChoice choose_scaling(const FeatureFacts& facts, bool stays_sparse) {
+  if (facts.rows == 0) return {kNone, "all are zero"};
+  if (facts.is_unit) return {kNone, "rows have a norm of 1 already"};
+  const std::string zeros = fmt::format("{:.1f} % zeros", 100 * facts.zeros);
+  const std::string spread = fmt::format("a row is spread over about {:.0f} values", facts.spread);
+  const bool counts = !facts.has_negative && facts.zeros >= kMostlyZero;
+  if (counts && facts.largest_column < kDominant && facts.spread <= kMostSpread)
+    return {kRow, "not negative, " + zeros};
+  if (stays_sparse) return {kNone, counts ? spread : "sparse, with negative values or few columns"};
+  if (!counts) return {kStandard, facts.has_negative ? "negative values" : "not negative, but " + zeros};
+  return {kStandard, facts.largest_column < kDominant ? spread : "one column has most of the sum"};
+}
+
+Features FeatureScale::apply(const Features& x) const {
+  if (scaling == kRow) return normalize_rows(x);
+  return scaling == kStandard ? Features(columns.apply(x.dense().value())) : x;
+}
+
+FeatureScale make_feature_scale(const Dataset& dataset, const std::string& file, const Tensor& train,
+                                const TrainOptions& options, Device device, const Communicator& ranks,
+                                bool own) {
+  const FeatureRows from{dataset.x, file};
+  const std::int64_t rows = dataset.x.defined() ? dataset.x.dim(0) : dataset.num_nodes,
+                     columns = dataset.num_features;
+  const bool sparse = dataset.x_sparse.defined();
+  FeatureScale out;
+  out.scaling = options.normalize_features;
+  std::string reason;
+  if (out.scaling == kAuto || out.scaling == kRow) {
+    ScalingChoice choice = choose_scaling(
+        sparse ? sample_features(dataset.x_sparse, columns) : sample_features(from, rows, columns),
+        sparse || options.features == FeatureForm::kSparse);
+    if (out.scaling == kRow) {
+      if (choice.scaling == kStandard)
+        out.warning = "--normalize-features row: auto would take standard: " + choice.reason;
+    } else {
+      // Ranks have samples of their own. The first one chooses for all.
+      const Tensor first = Tensor::from(std::vector{static_cast<std::int32_t>(choice.scaling)});
+      if (own) ranks.broadcast(first);
+      out.scaling = static_cast<FeatureScaling>(static_cast<int>(first.item()));
+      reason = fmt::format(" (auto: {})", choice.reason);
+    }
+  }
+  if (out.scaling == kStandard || out.scaling == kStandardAll) {
+    std::vector<bool> wanted;
+    if (out.scaling == kStandard && train.defined()) {
+      wanted.resize(static_cast<std::size_t>(rows));
+      for (const std::int64_t row : train.to_vector<std::int64_t>())
+        wanted[static_cast<std::size_t>(row)] = true;
+    }
+    const FeatureRows values{sparse ? dense_features(dataset) : from.x, file};
+    ColumnSums sums = sum_columns(values, rows, columns, wanted);
+    if (own) sums.add_ranks(ranks);
+    out.columns = sums.scale().to(device);
+    out.scaling = kStandard;
+  }
+  out.text = text_of(out.scaling) + reason;
+  return out;
+}
+
+}  // namespace rodeo

@@ -1,0 +1,54 @@
+/// How raw features become the input of a model: --normalize-features.
+#pragma once
+
+#include <string>
+
+#include "datasets/dataset.h"
+#include "train/column_scale.h"
+#include "train/task/data_source.h"
+
+namespace rodeo {
+
+/// What a sample of rows that are not zero says of features.
+struct FeatureFacts {
+  std::int64_t rows = 0;
+  bool has_negative = false;
+  bool is_unit = false;       // each row has a sum of 1, or a Euclidean norm of 1
+  double zeros = 0;           // share of all values
+  double spread = 0;          // median over rows of (sum |x|)^2 / sum x^2: k equal values are k
+  double largest_column = 0;  // share of the sum of all |x| that the largest column has
+};
+FeatureFacts sample_features(const FeatureRows& from, std::int64_t rows, std::int64_t columns);
+FeatureFacts sample_features(const SparseFeatures& x, std::int64_t columns);
+
+/// What FeatureScaling::kAuto is, and why.
+struct ScalingChoice {
+  FeatureScaling scaling = FeatureScaling::kNone;
+  std::string reason;  // "not negative, 98.7 % zeros"
+};
+/// kNone for rows that are unit already, and where all are zero. kRow for counts and sparse binary features:
+/// not negative, at least half of the values zero, no column with half of the sum, and a spread of at most
+/// 100. Else kStandard. stays_sparse: the features are stored as sparse, which kStandard would fill: kNone.
+ScalingChoice choose_scaling(const FeatureFacts& facts, bool stays_sparse);
+
+/// A choice, carried out.
+struct FeatureScale {
+  FeatureScaling scaling = FeatureScaling::kNone;  // kNone, kRow or kStandard
+  ColumnScale columns;                             // of kStandard, on the device of x
+  std::string text;                                // "divided by row sums (auto: not negative, 98.7 % zeros)"
+  std::string warning;                             // where the option is not what auto would take
+
+  /// x is f32; dense for kStandard.
+  Features apply(const Features& x) const;
+};
+
+/// Chooses and computes the scale of the features of `dataset`.
+///   file   of dense features that are not in `dataset`
+///   train  i64 [n], rows whose statistics kStandard has; undefined: all
+///   device of the features that it is applied to
+///   own    the ranks have rows of their own. A collective call
+FeatureScale make_feature_scale(const Dataset& dataset, const std::string& file, const Tensor& train,
+                                const TrainOptions& options, Device device, const Communicator& ranks,
+                                bool own);
+
+}  // namespace rodeo
