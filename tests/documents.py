@@ -79,6 +79,14 @@ def blocks(text):
         yield Block(text.count("\n", 0, match.start(2)) + 1, match[1], match[2], before)
 
 
+def weak_results(text):
+    """Accuracies that teach nothing: at most twice the share of the largest class, where twice is at most 0.9."""
+    for found, share in re.findall(r"^test accuracy +([\d.]+) at .*?([\d.]+) of the test \w+ are of the largest class", text,
+                                   re.MULTILINE | re.DOTALL):
+        if float(found) <= 2 * float(share) <= 0.9:
+            yield f"ends with test accuracy {found}, and the largest class has {share}"
+
+
 class Reader:
     """Does in `folder`, a clone, what documents say. `skip(command)` is called for a command that is skipped."""
 
@@ -91,6 +99,8 @@ class Reader:
                               stdin=subprocess.DEVNULL, stdout=self.output, stderr=subprocess.STDOUT)
         if done.returncode != 0:
             raise Fault(f"{command}\nexited with {done.returncode}:\n{done.stdout or ''}")
+        for fault in weak_results(done.stdout or ""):
+            raise Fault(f"{command}\n{fault}")
         return done.stdout
 
     def write(self, path, mode, text):

@@ -6,7 +6,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from documents import Fault, Reader, blocks  # noqa: E402
+from documents import Fault, Reader, blocks, weak_results  # noqa: E402
 
 DOCUMENT = """
 Write `a/one.txt`:
@@ -76,3 +76,9 @@ if done != EXPECTED:
     sys.exit("\n".join(f"got {got}\nnot {expected}" for got, expected in zip(done, EXPECTED) if got != expected)
              or f"{len(done)} results, not {len(EXPECTED)}")
 assert [command.line for command in skipped] == [16, 18, 19, 24, 28, 38], skipped
+
+RESULT = """test accuracy   {} at the best validation epoch, 6 (val 0.5)
+                0.9 after the last epoch, 10
+                {} of the test nodes are of the largest class, 1"""
+for found, share, is_weak in (0.71, 0.356, True), (0.712, 0.356, True), (0.72, 0.356, False), (0.9, 0.45, True), (0.91, 0.46, False):
+    assert bool(list(weak_results("x\n" + RESULT.format(found, share)))) == is_weak, (found, share)
