@@ -240,6 +240,32 @@ TEST(TrainRanks, RanksWithoutNodesAndGraphsWithoutEdges) {
     }
 }
 
+// Means and deviations are of the training nodes of all ranks, with the same bits on each.
+TEST(TrainRanks, StandardisedColumnsAreThoseOfOneRank) {
+  Dataset data = test::tiny_dataset();
+  data.x = test::random_tensor({data.num_nodes, 5}, DType::kF32, kCpu);
+  data.num_features = 5;
+  for (std::int64_t i = 0; i < data.num_nodes; ++i)
+    data.x.data<float>()[5 * i] = 1000 + static_cast<float>(i);
+  for (const std::int64_t batch : {0, 32}) {
+    TrainOptions options = options_of("sage");
+    options.batch = batch;
+    const auto scale = [&](const Communicator& over) {
+      const NodeRun run = make_run(data, options, test::device(), over);
+      std::vector<float> out = run.task.feature_scale.columns.mean();
+      for (const float d : run.task.feature_scale.columns.deviation()) out.push_back(d);
+      return out;
+    };
+    const std::vector<float> one = scale(Communicator()), all = scale(ranks());
+    ASSERT_EQ(all.size(), 10u);
+    for (std::size_t i = 0; i < all.size(); ++i) EXPECT_NEAR(all[i], one[i], 1e-6 * (1 + std::abs(one[i])));
+    const Tensor first = Tensor::from(all, test::device());
+    ranks().broadcast(first);
+    EXPECT_EQ(first.to_vector<float>(), all);
+  }
+  expect_as_on_one_rank(data, options_of("gcn"), 1e-4);
+}
+
 TEST(TrainRanks, TwentyRunsHaveTheSameBits) {
   const Dataset data = test::tiny_dataset();
   for (const std::string_view model : {"gcn", "gat"})

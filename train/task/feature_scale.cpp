@@ -87,6 +87,16 @@ ColumnSums sum_columns(const FeatureRows& from, std::int64_t rows, std::int64_t 
   return sums;
 }
 
+/// Ranks have samples of their own: the choice of the first one with a row that is not zero.
+FeatureScaling that_of_first(FeatureScaling own, bool knows, const Communicator& ranks) {
+  constexpr int kChoices = 8;
+  const int code = knows ? (ranks.size() - ranks.rank()) * kChoices + static_cast<int>(own) : 0;
+  const Tensor most = Tensor::from(std::vector{static_cast<std::int64_t>(code)});
+  ranks.all_reduce(most, Reduction::kMax);
+  const auto found = most.to_vector<std::int64_t>()[0];
+  return found > 0 ? static_cast<FeatureScaling>(found % kChoices) : own;
+}
+
 std::string text_of(FeatureScaling scaling) {
   return scaling == kRow ? "divided by row sums" : scaling == kNone ? "not scaled" : "standardised by column";
 }
@@ -151,18 +161,15 @@ FeatureScale make_feature_scale(const Dataset& dataset, const std::string& file,
   out.scaling = options.normalize_features;
   std::string reason;
   if (out.scaling == kAuto || out.scaling == kRow) {
-    ScalingChoice choice = choose_scaling(
-        sparse ? sample_features(dataset.x_sparse, columns) : sample_features(from, rows, columns),
-        sparse || options.features == FeatureForm::kSparse);
+    const FeatureFacts facts =
+        sparse ? sample_features(dataset.x_sparse, columns) : sample_features(from, rows, columns);
+    const ScalingChoice choice = choose_scaling(facts, sparse || options.features == FeatureForm::kSparse);
     if (out.scaling == kRow) {
       if (choice.scaling == kStandard)
         out.warning = "--normalize-features row: auto would take standard: " + choice.reason;
     } else {
-      // Ranks have samples of their own. The first one chooses for all.
-      const Tensor first = Tensor::from(std::vector{static_cast<std::int32_t>(choice.scaling)});
-      if (own) ranks.broadcast(first);
-      out.scaling = static_cast<FeatureScaling>(static_cast<int>(first.item()));
-      reason = fmt::format(" (auto: {})", choice.reason);
+      out.scaling = own ? that_of_first(choice.scaling, facts.rows > 0, ranks) : choice.scaling;
+      reason = fmt::format(" (auto{})", out.scaling == choice.scaling ? ": " + choice.reason : "");
     }
   }
   if (out.scaling == kStandard || out.scaling == kStandardAll) {
