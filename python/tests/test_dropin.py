@@ -108,6 +108,21 @@ def test_graphs_of_sparse_adjacencies_are_kept(device):
         assert rt.graph_of(matrix, N) is rt.graph_of(matrix, N)
 
 
+def test_sizes_and_attention_weights_of_sparse_adjacencies(device):
+    edges, x = torch.tensor([[0, 1, 2, 3], [0, 0, 1, 1]], device=device), torch.randn(4, 6, device=device)
+    given = pytest.importorskip("torch_geometric").EdgeIndex(edges, sparse_size=(4, 2))
+    for name in "sage", "graph":
+        _, mine = pair(LAYERS[name], device)
+        torch.testing.assert_close(mine((x, None), given), mine((x, None), edges, size=(4, 2)))
+    adj = torch.sparse_coo_tensor(edges.flip(0), torch.ones(4, device=device), (4, 4)).coalesce()
+    for name in "gat", "gatv2":
+        _, mine = pair(LAYERS[name], device)
+        y, (ends, weight) = mine(x, edges, return_attention_weights=True)
+        of_sparse, (attention, of_sparse_weight) = mine(x, adj, return_attention_weights=True)
+        assert torch.equal(y, of_sparse) and torch.equal(weight, of_sparse_weight) and attention.shape == (4, 4, 2)
+        torch.testing.assert_close(attention.to_dense()[ends[1], ends[0]], weight)
+
+
 @pytest.mark.parametrize("name", [name for name in LAYERS if name not in ("gin", "appnp")])
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_lazy_widths(name, device):

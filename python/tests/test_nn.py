@@ -365,7 +365,7 @@ def test_arguments_that_change_the_result_are_refused():
                        (lambda: ours.GATv2Conv(6, 4, fill_value="mul"), "fill_value"),
                        (lambda: ours.SAGEConv(6, 4, aggr="lstm"), "aggr"), (lambda: ours.GCNConv(6, 4, aggr="max"), "aggr"),
                        (lambda: ours.GCNConv(6, 4, flow="target_to_source"), "flow"),
-                       (lambda: ours.GCNConv(6, 4, add_self_loops=True, normalize=False), "self loops")]:
+                       (lambda: ours.GCNConv(6, 4, add_self_loops=True, normalize=False), "self-loops")]:
         with pytest.raises(ValueError, match=text):
             make()
     with pytest.raises(TypeError, match="no argument"):

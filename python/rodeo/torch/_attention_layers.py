@@ -7,7 +7,8 @@ from torch import Tensor, nn
 from ._define import calls
 from ._edge_features import REDUCES
 from ._functions import attention, self_attention
-from ._layers import Layer, _adjacency, _check_rest, _check_width, _ends_of, _glorot, _graph_for, _linear, _nodes_of
+from ._layers import Layer, _adjacency, _bipartite, _check_rest, _check_width, _ends_of, _glorot, _linear
+from ..graph import Graph
 
 
 class _Attention(Layer):
@@ -51,10 +52,6 @@ class _Attention(Layer):
         adjacency, features = _adjacency(edge_index, edge_attr)
         return adjacency, features if edge_attr is not None or self.lin_edge is not None else None
 
-    def _graph(self, edge_index, source, target, size=None):
-        nodes = _nodes_of(target) if target is not None else _nodes_of(source) if size is None else size[1]
-        return _graph_for(edge_index, nodes, None if target is source else _nodes_of(source))
-
     def _looped(self, graph):
         return graph.with_loops() if self.add_self_loops else graph
 
@@ -93,18 +90,21 @@ class _Attention(Layer):
             return fill
         return features.new_full((1, 1), 1.0 if self.fill_value is None else float(self.fill_value))
 
-    def _attend(self, graph, score, x, source, target, wants_weights):
-        """Softmax of scores [edges, heads], dropout, sum; with the edges and weights, as PyG returns them."""
+    def _attend(self, graph, score, x, source, target, wanted_of):
+        """Softmax of scores [edges, heads], dropout, sum; with the edges and weights, as PyG returns them for this adjacency."""
         weight = nn.functional.dropout(calls.edge_softmax(graph, score), self.dropout, self.training)
         y = self._finish(calls.spmm(graph, x, weight.to(x.dtype), "sum", "auto", False), source, target)
-        if not wants_weights:
+        if wanted_of is None:
             return y
         if graph.on_edges():
             raise ValueError(f"{type(self).__name__}: compiled with an edge_index, attention weights have no edges to be named "
                              "by: give a rodeo.Graph")
         if source.dim() > 2:
             raise ValueError(f"{type(self).__name__}: attention weights are returned for x of [nodes, features]")
-        return y, (calls.edge_ends(graph, weight.detach()).t().contiguous(), weight)
+        ends = calls.edge_ends(graph, weight.detach()).t().contiguous()
+        if isinstance(wanted_of, Tensor) and wanted_of.layout != torch.strided:
+            ends = torch.sparse_coo_tensor(ends.flip(0), weight, (*wanted_of.shape, weight.size(1)))
+        return y, (ends, weight)
 
     def _finish(self, y, source, target):
         if source.dim() > 2:
@@ -143,9 +143,9 @@ class GATConv(_Attention):
         of_source = self.lin if hasattr(self, "lin") else self.lin_src
         of_target = self.lin if hasattr(self, "lin") else self.lin_dst
         h = self._heads(of_source(source))
-        edge_index, edge_attr = self._features(edge_index, edge_attr)
+        given, (edge_index, edge_attr) = edge_index, self._features(edge_index, edge_attr)
         dropout = self.dropout if self.training else 0.0
-        plain = self._graph(edge_index, source, target, size)
+        plain = _bipartite(edge_index, x, source, target, size)
         graph = self._looped(plain)
         features = self._edge_features(plain, edge_attr)
         fused = features is None and not return_attention_weights
@@ -154,7 +154,8 @@ class GATConv(_Attention):
             return self._finish(self_attention(graph, h, att_dst, att_src, self.negative_slope, dropout), source, target)
         t = (h * att_src).sum(-1)
         if target is None:
-            s = h.new_zeros((h.size(0) if size is None else size[1], h.size(1)))
+            nodes = size[1] if size is not None else edge_index.num_nodes if isinstance(edge_index, Graph) else h.size(0)
+            s = h.new_zeros((nodes, h.size(1)))
         else:
             g = h if target is source and of_target is of_source else self._heads(of_target(target))
             s = (g * att_dst).sum(-1)
@@ -166,7 +167,7 @@ class GATConv(_Attention):
             of_edge = self.lin_edge.weight.view(self.heads, self.out_channels, -1) * self.att_edge.view(self.heads, -1, 1)
             score = score + self._repeated(nn.functional.linear(features, of_edge.sum(1)), h)
         score = nn.functional.leaky_relu(score, self.negative_slope)
-        return self._attend(graph, score, h, source, target, return_attention_weights)
+        return self._attend(graph, score, h, source, target, given if return_attention_weights else None)
 
 
 class GATv2Conv(_Attention):
@@ -192,9 +193,9 @@ class GATv2Conv(_Attention):
         source, target = _ends_of(x)
         if target is None:
             raise ValueError("GATv2Conv: x must have the features of targets, too: (sources, targets)")
-        edge_index, edge_attr = self._features(edge_index, edge_attr)
+        given, (edge_index, edge_attr) = edge_index, self._features(edge_index, edge_attr)
         left, right = self._heads(self.lin_l(source)), self._heads(self.lin_r(target))
-        plain = self._graph(edge_index, source, target)
+        plain = _bipartite(edge_index, x, source, target, None)
         graph = self._looped(plain)
         features = self._edge_features(plain, edge_attr)
         hidden = calls.sddmm(graph, right, left, "add")
@@ -203,4 +204,4 @@ class GATv2Conv(_Attention):
             hidden = hidden + self._repeated(of_edge, left)
         hidden = nn.functional.leaky_relu(hidden, self.negative_slope)
         score = (hidden * self._repeated(self.att, left)).sum(-1)
-        return self._attend(graph, score, left, source, target, return_attention_weights)
+        return self._attend(graph, score, left, source, target, given if return_attention_weights else None)

@@ -115,8 +115,11 @@ def _adjacency(edge_index, values=None):
     if is_sparse(edge_index):
         graph, own = of_sparse(edge_index)
         return graph, own if values is None else values
-    if hasattr(edge_index, "as_tensor"):  # PyG's EdgeIndex
+    if hasattr(edge_index, "as_tensor") and hasattr(edge_index, "sparse_size"):  # PyG's EdgeIndex
+        sources, targets = edge_index.sparse_size()
         edge_index = edge_index.as_tensor()
+        if sources is not None and targets is not None:
+            edge_index = graph_of(edge_index, targets, sources)
     return edge_index, values
 
 
@@ -139,3 +142,14 @@ def _graph_for(edge_index, nodes, sources=None):
         raise ValueError(f"[graph] the graph has {graph.num_nodes} targets and {graph.num_sources} sources, x is for {nodes} "
                          f"and {sources}")
     return handle_of(graph)
+
+
+def _bipartite(edge_index, x, source, target, size):
+    """The Handle for _ends_of(x). Without targets their number is that of `size`, of a Graph, or that of sources."""
+    if target is not None:
+        nodes = _nodes_of(target)
+    elif size is not None:
+        nodes = size[1]
+    else:
+        nodes = edge_index.num_nodes if isinstance(edge_index, Graph) else _nodes_of(source)
+    return _graph_for(edge_index, nodes, None if x is source else _nodes_of(source))

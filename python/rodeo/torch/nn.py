@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from ._define import calls
 from ._attention_layers import GATConv, GATv2Conv
-from ._layers import (Layer, _adjacency, _check_rest, _check_width, _ends_of, _give_width, _graph_for, _linear, _nodes_of,
-                      _over_nodes, _reset, _weights)
+from ._layers import (Layer, _adjacency, _bipartite, _check_rest, _check_width, _ends_of, _give_width, _graph_for, _linear,
+                      _nodes_of, _over_nodes, _reset, _weights)
 
 __all__ = ["APPNP", "GATConv", "GATv2Conv", "GCNConv", "GINConv", "GINEConv", "GraphConv", "SAGEConv", "SGConv"]
 
@@ -70,7 +70,7 @@ class GCNConv(_GcnBase):
         _check_width("GCNConv", in_channels)
         add_self_loops = normalize if add_self_loops is None else add_self_loops
         if add_self_loops and not normalize:
-            raise ValueError("GCNConv does not add self loops without normalize, as in torch_geometric.nn")
+            raise ValueError("GCNConv does not support adding self-loops without normalize, as in torch_geometric.nn")
         self.in_channels, self.out_channels = in_channels, out_channels
         self.improved, self.cached, self.add_self_loops, self.normalize = improved, cached, add_self_loops, normalize
         self.lin = _linear(in_channels, out_channels, False, glorot=True)
@@ -105,22 +105,22 @@ class SGConv(_GcnBase):
         self.in_channels, self.out_channels, self.K, self.cached = in_channels, out_channels, K, cached
         self.add_self_loops = add_self_loops
         self.lin = _linear(in_channels, out_channels, bias)
-        self._propagated = None
+        self._cached_x = None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         self.lin.reset_parameters()
-        self._propagated = None
+        self._cached_x = None
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Optional[Tensor] = None) -> Tensor:
         edge_index, edge_weight = _weights(edge_index, edge_weight)
-        if not self.cached or self._propagated is None:
+        if not self.cached or self._cached_x is None:
             for _ in range(self.K):
                 x = self._propagate(x, edge_index, edge_weight)
             if self.cached:
-                self._propagated = x
+                self._cached_x = x
         else:
-            x = self._propagated
+            x = self._cached_x
         return self.lin(x)
 
 
@@ -158,8 +158,7 @@ class APPNP(_GcnBase):
 def _bipartite_graph(edge_index, x, source, target, size, edge_weight=None):
     """The Handle, and the weights of its edges in its order, or None: those of torch.sparse count, as in PyG."""
     adjacency, edge_weight = _weights(edge_index, edge_weight)
-    nodes = _nodes_of(source) if target is None and size is None else size[1] if target is None else _nodes_of(target)
-    handle = _graph_for(adjacency, nodes, None if x is source else _nodes_of(source))
+    handle = _bipartite(adjacency, x, source, target, size)
     if edge_weight is not None:
         edge_weight = calls.permute(handle, edge_weight.to(source.dtype), 1.0)
     return handle, edge_weight
@@ -183,7 +182,7 @@ class SAGEConv(Layer):
         self.aggr, self.normalize, self.root_weight, self.project = aggr, normalize, root_weight, project
         self.reduce = "sum" if aggr == "add" else aggr
         if project and widths[0] < 0:
-            raise ValueError("SAGEConv: project needs the number of in_channels, got -1")
+            raise ValueError("SAGEConv does not support lazy initialization with `project=True`: give the number of in_channels")
         if project:
             self.lin = _linear(widths[0], widths[0], True)
         self.lin_l = _linear(widths[0], out_channels, bias)
