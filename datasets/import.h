@@ -111,21 +111,21 @@ inline constexpr Importer kImporters[] = {
     {"planetoid", "SOURCE is a folder with ind.NAME.x, .graph and so on; undirected", "",
      [](const std::string& source, const ImportOptions&) { return read_planetoid(source); }},
     {"edgelist", "lines 'source destination' or 'source destination weight'; or .gz",
-     "undirected relabel nodes features",
+     "undirected relabel nodes input-features",
      [](const std::string& source, const ImportOptions& o) {
        return read_edge_list(source, {o.undirected, o.relabel, o.nodes});
      }},
     {"mtx", "a square Matrix Market file: row i, column j is an edge from i to j",
-     "undirected no-weights features",
+     "undirected no-weights input-features",
      [](const std::string& source, const ImportOptions& o) {
        return read_matrix_market_graph(source, o.undirected, o.weights);
      }},
     {"csv", "--edges FILE, --nodes FILE: tables with headers; ids may be text",
-     "undirected nodes edges columns feature-columns features regression multi-label missing",
+     "undirected nodes edges columns feature-columns input-features regression multi-label missing",
      [](const std::string&, const ImportOptions& o) { return read_csv(o.csv); }, false},
-    {"tu", "SOURCE is a folder of the TU collection: NAME_A.txt and so on", "features",
+    {"tu", "SOURCE is a folder of the TU collection: NAME_A.txt and so on", "input-features",
      [](const std::string& source, const ImportOptions&) { return read_tudataset(source); }},
-    {"csv-ogb", "SOURCE is an OGB folder with raw/edge.csv.gz", "undirected features",
+    {"csv-ogb", "SOURCE is an OGB folder with raw/edge.csv.gz", "undirected input-features",
      [](const std::string& source, const ImportOptions& o) { return read_ogb_csv(source, o.undirected); }},
 };
 

@@ -77,16 +77,16 @@ grep -q '^ *class 0 .* big "dog"$' "$dir/out" && ok || bad "inspect does not pri
 expect_success "$bin/train_gcn" --dataset "$dir/tables.h5" --device cpu --epochs 2
 expect_success tables "$dir/tables.h5" --columns label=age,source=target,target=source --feature-columns 'si*'
 grep -qF '1 features, 3 classes' "$dir/out" && ok || bad "import csv --columns read other columns: $(cat "$dir/out")"
-expect_success "$bin/rodeo_data" import csv --edges "$dir/edges.csv" --features onehot "$dir/onehot.h5"
-grep -qF '3 nodes, 2 edges, 3 features' "$dir/out" && ok || bad "--features onehot: $(cat "$dir/out")"
+expect_success "$bin/rodeo_data" import csv --edges "$dir/edges.csv" --input-features onehot "$dir/onehot.h5"
+grep -qF '3 nodes, 2 edges, 3 features' "$dir/out" && ok || bad "--input-features onehot: $(cat "$dir/out")"
 printf '0 0 9\n0 1 1\n2 1 2\n1 1 9\n' >"$dir/loops.txt"
 expect_success "$bin/rodeo_data" import edgelist --drop-self-loops "$dir/loops.txt" "$dir/loops.h5"
 grep -qF '3 nodes, 2 edges' "$dir/out" && ok || bad "--drop-self-loops: $(cat "$dir/out")"
 expect_success "$bin/rodeo_data" inspect "$dir/loops.h5"
 grep -q '^self loops  *0$' "$dir/out" && ok || bad "--drop-self-loops left some: $(cat "$dir/out")"
-expect_success "$bin/rodeo_data" import edgelist --features degree --undirected "$dir/edges.txt" "$dir/degree.h5"
-expect_error "--features degree: tables has 2 features" tables "$dir/x.h5" --features degree --name tables
-expect_error "--features must be onehot or degree, got 'one'" "$bin/rodeo_data" import edgelist --features one "$dir/edges.txt" "$dir/x.h5"
+expect_success "$bin/rodeo_data" import edgelist --input-features degree --undirected "$dir/edges.txt" "$dir/degree.h5"
+expect_error "--input-features degree: tables has 2 features" tables "$dir/x.h5" --input-features degree --name tables
+expect_error "--input-features must be degree, onehot, random or ones, got 'one'" "$bin/rodeo_data" import edgelist --input-features one "$dir/edges.txt" "$dir/x.h5"
 expect_error "import csv takes --edges FILE, --nodes FILE and the FILE to write, got 2 arguments" tables a b
 expect_error "import edgelist takes SOURCE FILE, got 1 argument" "$bin/rodeo_data" import edgelist "$dir/edges.txt"
 expect_error "a CSV import needs --edges FILE" "$bin/rodeo_data" import csv "$dir/x.h5"
@@ -374,7 +374,8 @@ expect_error "unknown precision 'half': expected one of fp32, tf32, bf16" "$bin/
 expect_error "unknown option '--tf32'" "$bin/train_gcn" --dataset "$data" --tf32
 expect_error "is not a safetensors file" predict --weights "$data" --out "$dir/x.h5"
 expect_error "$dir/none" predict --weights "$dir/none" --out "$dir/x.h5"
-expect_error "--out FILE is required" predict --weights "$dir/ck"
+expect_success predict --weights "$dir/ck"
+grep -q '^accuracy  *0\.[0-9]* on ' "$dir/out" && ok || bad "rodeo_predict without --out prints no accuracy: $(cat "$dir/out")"
 expect_error "no such folder" predict --weights "$dir/ck" --out "$dir/missing/x.h5"
 expect_error "$dir/missing/w" gcn --dataset "$data" --export "$dir/missing/w.safetensors"
 # Weights of others may claim anything.

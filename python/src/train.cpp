@@ -219,6 +219,7 @@ NodeRun loaded_run(const PyDataset& dataset, TrainOptions options, const StateDi
     options.normalize_features = FeatureScaling::kNone;
   }
   data.num_classes = classes;
+  data.split = {};
   NodeRun run = make_prediction_run(std::move(data), options, parse_device(options.device));
   run.task.target_scale = scales.targets.to(run.task.x.device());
   run.model.module->load_state_dict(

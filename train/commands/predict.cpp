@@ -233,6 +233,8 @@ void predict(const PredictOptions& options) {
   const Dataset known = take_labels(dataset, graphs);
   if (options.per_class) check_classes(dataset, known.y, info, options.dataset);
   dataset.num_classes = info.num_classes;
+  // Features for weights without a description are standardised as training on the file's masks would.
+  if (!options.model) dataset.split = {};
   const std::string dataset_name = dataset.name;
   const NodeRun run = make_prediction_run(std::move(dataset), info.options, device);
   const char* hint = options.model ? "; give --model, --hidden, --classes and so on as in training" : "";

@@ -193,7 +193,9 @@ NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device, co
 
 NodeRun make_prediction_run(Dataset dataset, const TrainOptions& options, Device device) {
   add_input_features(dataset, options);
+  const Tensor train = dataset.split.train;
   set_placeholders(dataset, dataset.num_classes);
+  if (train.defined() && options.task == TaskKind::kNode) dataset.split.train = train;
   DataSource source{.dataset = std::move(dataset)};
   RunPlan plan = plan_source(source, options, device);
   return build_run(std::move(source), std::move(plan), options, {}, Purpose::kPrediction);
