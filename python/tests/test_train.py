@@ -181,6 +181,22 @@ def test_arrays_that_would_lose_their_meaning_are_refused():
         classifier.score(y, np.ones(30, bool))
 
 
+def test_weights_keep_the_scales_of_features_and_targets():
+    edges, x, y, masks = small()
+    x[:, 0] = 5000 + 800 * x[:, 0]
+    classifier = rodeo.NodeClassifier("gcn", epochs=40, device="cpu").fit(edges, x, y, masks["train_mask"])
+    scales = classifier.result_.scales
+    assert scales["normalize_features"] == "standard" and len(scales["feature_mean"]) == 5 and "target_mean" not in scales
+    np.testing.assert_allclose(classifier._logits(rodeo.Graph.from_edge_index(edges, 60), x), classifier.result_.logits, atol=1e-5)
+    assert (classifier.predict(rodeo.Graph.from_edge_index(edges, 60), 0 * x) != classifier.predict()).any()
+    data = rodeo.Dataset(edges, x, (1e6 + 1e5 * y)[:, None], **masks)
+    runs = [rodeo.train(data, model="gcn", epochs=60, device="cpu", **more) for more in ({}, {"ranks": 2})]
+    for run in runs:
+        assert run.scales["normalize_features"] == "standard" and run.scales["target_deviation"][0] > 1e4
+        assert 0.9e6 < run.predictions().mean() < 1.2e6
+    np.testing.assert_allclose(runs[0].scales["feature_mean"], runs[1].scales["feature_mean"], rtol=1e-6)
+
+
 def test_missing_labels_of_several_are_left_out():
     edges, x, y, masks = small()
     labels = np.stack([y, 1 - y, y], 1)
