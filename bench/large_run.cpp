@@ -79,7 +79,7 @@ std::shared_ptr<const NodePartition> equal_ranges(std::int64_t nodes, const Comm
 }
 
 /// The rank's rows of the graph that the model reads.
-ModelGraph draw_share(const LargeGraph& graph, GraphInput input,
+ModelGraph draw_shard(const LargeGraph& graph, GraphInput input,
                       const std::shared_ptr<const NodePartition>& nodes, Device device) {
   const bool normalizes = input == GraphInput::kGcnNorm;
   const Adjacency rows = draw_rows(graph, nodes->first_row(), nodes->num_rows(), normalizes, device);
@@ -119,7 +119,7 @@ NodeRun draw_run(const LargeGraph& graph, const TrainOptions& options, Device de
   NodeTask& task = run.task;
   set_sizes(task, graph);
   const auto nodes = equal_ranges(graph.nodes, ranks);
-  const ModelGraph share = draw_share(graph, traits_of(options).graph, nodes, device);
+  const ModelGraph shard = draw_shard(graph, traits_of(options).graph, nodes, device);
   const std::int64_t first = nodes->first_row(), own = nodes->num_rows();
   task.x = Features(draw_features(graph, first, own, activation_dtype(options.precision), device));
   std::vector<std::int64_t> label(static_cast<std::size_t>(own));
@@ -127,14 +127,14 @@ NodeRun draw_run(const LargeGraph& graph, const TrainOptions& options, Device de
   task.split.val = draw_part(graph, graph.train, graph.val, first, label).to(device);
   task.split.test = draw_part(graph, graph.train + graph.val, graph.test, first, label).to(device);
   task.label = Tensor::from(label, device);
-  const Tensor edges = Tensor::from(std::vector{share.adj.num_edges()});
+  const Tensor edges = Tensor::from(std::vector{shard.adj.num_edges()});
   ranks.all_reduce(edges);
-  task.num_edges = edges.to_vector<std::int64_t>()[0] - (share.normalized.adj.defined() ? graph.nodes : 0);
+  task.num_edges = edges.to_vector<std::int64_t>()[0] - (shard.normalized.adj.defined() ? graph.nodes : 0);
   if (ranks.size() > 1) task.partition = nodes;
   TrainOptions training = options;
   training.prune_rows = options.model == "gcn";
-  run.model = make_model(training, task, share);
-  run.model.adj = share.adj.is_sharded() ? share.adj.shard()->rows : share.adj;
+  run.model = make_model(training, task, shard);
+  run.model.adj = shard.adj.is_sharded() ? shard.adj.shard()->rows : shard.adj;
   set_criterion(run, training);
   return run;
 }

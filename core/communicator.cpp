@@ -77,12 +77,12 @@ Tensor empty_like(const Tensor& x, std::int64_t rows) {
   }
 }
 
-/// Runs a collective as a kernel of the part "communication". One rank has none.
+/// Runs a collective as a kernel of the category "communication". One rank has none.
 template <class Run>
 void observed(const char* op, const comm::Backend& backend, std::vector<Tensor> operands, const Run& run) {
   if (backend.size() == 1 || !kernels_observed()) return run();
   const Device device = operands[0].device();
-  KernelScope scope(op, KernelPart::kCommunication, device, std::move(operands));
+  KernelScope scope(op, KernelCategory::kCommunication, device, std::move(operands));
   run();
   scope.done();
 }

@@ -14,7 +14,8 @@ bool is_capturing(Device device);
 
 struct CaptureOptions {
   std::int64_t bytes = 0;  // expected peak memory of the work, allocated in one slab: less fragmentation
-  const class CudaGraph* beside = nullptr;  // another CUDA graph whose memory pool is shared; see capture()
+  const class CudaGraph* memory_of =
+      nullptr;  // another CUDA graph whose memory pool is shared; see capture()
 };
 
 /// A captured CUDA graph. A launch is one call on the host for any number of kernels, and leaves no gaps
@@ -30,8 +31,8 @@ class CudaGraph {
   ///   values of the latest launch.
   /// - Memory that `work` reads must outlive the CUDA graph. If `work` drops the last handle to a tensor from
   ///   before the capture, the CUDA graph keeps its memory.
-  /// - With options.beside, both CUDA graphs share one memory pool. They must be launched on the same stream,
-  /// and
+  /// - With options.memory_of, both CUDA graphs share one memory pool. They must be launched on the same
+  /// stream, and
   ///   the tensors of one are valid until the other is launched.
   /// Throws Error if `work` throws or cannot be captured, and for the CPU; the thread's state is unchanged
   /// then.

@@ -32,7 +32,7 @@ To convert(From value) {
 template <class F>
 void run(const char* op, Device device, std::vector<Tensor> operands, F&& kernel) {
   if (!kernels_observed()) return kernel();
-  KernelScope observed(op, KernelPart::kOther, device, std::move(operands));
+  KernelScope observed(op, KernelCategory::kOther, device, std::move(operands));
   kernel();
   observed.done();
 }

@@ -15,8 +15,8 @@ ScopedKernelObserver::~ScopedKernelObserver() {
   detail::innermost_observer = outer_;
 }
 
-KernelScope::KernelScope(const char* op, KernelPart part, Device device, std::vector<Tensor> operands)
-    : call_{op, part, device, current_gradient_op, std::move(operands)},
+KernelScope::KernelScope(const char* op, KernelCategory category, Device device, std::vector<Tensor> operands)
+    : call_{op, category, device, current_gradient_op, std::move(operands)},
       observers_(std::exchange(detail::innermost_observer, nullptr)) {
   for (ScopedKernelObserver* guard = observers_; guard; guard = guard->outer_) guard->observer_.before(call_);
 }

@@ -10,9 +10,9 @@
 
 namespace rodeo {
 
-/// The part of a training step under which the time of a kernel is reported. Each kernel's declaration states
+/// The category under which the time of a kernel in a training step is reported. Its declaration states
 /// it (ops/kernels/registry.h).
-enum class KernelPart : std::uint8_t {
+enum class KernelCategory : std::uint8_t {
   kSparse,         // SpMM, SpMV, SDDMM and attention
   kGemm,           // dense matrix products
   kCommunication,  // collectives of Communicator
@@ -22,7 +22,7 @@ enum class KernelPart : std::uint8_t {
 /// One kernel call.
 struct KernelCallInfo {
   const char* op;  // the kernel's name, such as "spmm_rode"; static lifetime
-  KernelPart part;
+  KernelCategory category;
   Device device;
   std::string_view gradient_of;  // the recorded op whose gradient is being computed; empty in forward
   std::vector<Tensor> operands;  // all tensors that the kernel reads or writes, in argument order
@@ -59,7 +59,7 @@ bool kernels_observed();
 /// only if kernels_observed().
 class KernelScope {
  public:
-  KernelScope(const char* op, KernelPart part, Device device, std::vector<Tensor> operands);
+  KernelScope(const char* op, KernelCategory category, Device device, std::vector<Tensor> operands);
   ~KernelScope();
   KernelScope(const KernelScope&) = delete;
   KernelScope& operator=(const KernelScope&) = delete;

@@ -7,7 +7,7 @@
 namespace rodeo {
 
 Tensor edge_sum(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids) {
-  if (const ShardedRows* share = adj.shard()) return edge_sum(share->rows, x, edge_ids);
+  if (const ShardedRows* shard = adj.shard()) return edge_sum(shard->rows, x, edge_ids);
   check(x.defined(), "[edge_sum] x is undefined");
   check(x.rank() == 1 || x.rank() == 2, "[edge_sum] x must be [edges] or [edges, k], got ", x.shape());
   check(is_float(x.dtype()), "[edge_sum] x must be floating point, got ", x.dtype());

@@ -19,7 +19,7 @@ struct Evaluation {
 inline constexpr Evaluation kNotEvaluated{Statistics::kNone, Statistics::kNone, Statistics::kNone,
                                           Statistics::kNone};
 
-/// Milliseconds of one profiled step by kind of kernel (KernelPart).
+/// Milliseconds of one profiled step by kind of kernel (KernelCategory).
 struct PartTimes {
   double sparse = 0, gemm = 0, other = 0;
   double communication = 0;  // collectives of several ranks

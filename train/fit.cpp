@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/async_host_copy.h"
-#include "core/part_timer.h"
+#include "core/category_timer.h"
 #include "core/stopwatch.h"
 #include "train/epoch_times.h"
 #include "train/trainer.h"
@@ -18,9 +18,10 @@ void check_loss(double loss, const char* set, int epoch) {
                         ": try a smaller learning rate"));
 }
 
-PartTimes parts_of(PartTimer& timer, double ms) {
-  const double sparse = timer.milliseconds(KernelPart::kSparse), gemm = timer.milliseconds(KernelPart::kGemm),
-               communication = timer.milliseconds(KernelPart::kCommunication);
+PartTimes parts_of(CategoryTimer& timer, double ms) {
+  const double sparse = timer.milliseconds(KernelCategory::kSparse),
+               gemm = timer.milliseconds(KernelCategory::kGemm),
+               communication = timer.milliseconds(KernelCategory::kCommunication);
   return {sparse, gemm, ms - sparse - gemm - communication, communication};
 }
 
@@ -84,9 +85,9 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     set_learning_rate(epoch);
     report.lr = rates_.front();
 
-    PartTimer part_timer(device_);
+    CategoryTimer category_timer(device_);
     std::optional<ScopedKernelObserver> timed_parts, timed;
-    if (profiled) timed_parts.emplace(part_timer);
+    if (profiled) timed_parts.emplace(category_timer);
     if (profiled && options_.timer && options_.timer->begin_step(epoch)) timed.emplace(*options_.timer);
     synchronize(device_);
     Stopwatch stopwatch(device_);
@@ -122,7 +123,7 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     }
     if (replayed) read_loss();
     report.ms = stopwatch.milliseconds();
-    if (profiled) report.parts = parts_of(part_timer, report.ms);
+    if (profiled) report.parts = parts_of(category_timer, report.ms);
     if (evaluation_stopwatch) {
       report.evaluation = read_evaluation(metrics.values());
       report.evaluation_ms = evaluation_stopwatch->milliseconds();

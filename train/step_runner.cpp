@@ -24,13 +24,13 @@ bool StepRunner::is_current() const {
                                         });
 }
 
-void StepRunner::capture(const StepRunner* beside) {
+void StepRunner::capture(const StepRunner* memory_of) {
   result_ = {};
   graph_ = {};
   captured_.clear();
   for (const Variable& variable : reads_) captured_.push_back(variable.value());
   graph_ = CudaGraph::capture(device_, [&] { result_ = work_(); },
-                              {.bytes = bytes_, .beside = beside ? &beside->graph_ : nullptr});
+                              {.bytes = bytes_, .memory_of = memory_of ? &memory_of->graph_ : nullptr});
 }
 
 Tensor StepRunner::replay() const {

@@ -25,9 +25,9 @@ class StepRunner {
   Tensor run();
   /// Whether replay() may be called: there is a captured graph, and no variable of `reads` was replaced.
   bool is_current() const;
-  /// Captures the work. Call run() before. `beside`: another runner, whose memory the graph reuses
+  /// Captures the work. Call run() before. `memory_of`: another runner, whose memory the graph reuses
   /// (core/cuda_graph.h). Throws Error if the work cannot be captured.
-  void capture(const StepRunner* beside = nullptr);
+  void capture(const StepRunner* memory_of = nullptr);
   /// Launches the captured graph. The next replay overwrites the result.
   Tensor replay() const;
 

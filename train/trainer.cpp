@@ -209,11 +209,11 @@ bool Trainer::stops() {
   return parts_.exchange.any(options_.stop(), device_);
 }
 
-void Trainer::capture_if_stale(StepRunner& runner, const StepRunner* beside) {
+void Trainer::capture_if_stale(StepRunner& runner, const StepRunner* memory_of) {
   if (runner.is_current()) return;
   optimizer_->zero_grad();  // gradients that are freed during a capture stay allocated as long as the graph
   try {
-    runner.capture(beside);
+    runner.capture(memory_of);
   } catch (const OutOfMemory&) {
     optimizer_->zero_grad();
     throw;

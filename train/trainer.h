@@ -126,7 +126,7 @@ class Trainer {
   Tensor watched(int epoch, F&& work);  // work(), observed by options_.watch
   bool is_profiled(int epoch, int first) const;
   bool stops();  // options_.stop() of any rank
-  void capture_if_stale(StepRunner& runner, const StepRunner* beside = nullptr);
+  void capture_if_stale(StepRunner& runner, const StepRunner* memory_of = nullptr);
   void set_learning_rate(int epoch);
 
   Module& model_;

@@ -84,10 +84,10 @@ CudaGraph CudaGraph::capture(Device device, const std::function<void()>& work,
   check(!context.is_capturing(), "[cuda_graph] this thread is capturing a CUDA graph already");
   const auto state = std::make_shared<State>();
   state->device = device;
-  const bool shared = options.beside && options.beside->defined();
-  check(!shared || options.beside->state_->device == device,
-        "[cuda_graph] options.beside must be a CUDA graph of the same device");
-  state->pool = shared ? options.beside->state_->pool : std::make_shared<CudaGraphPool>(device);
+  const bool shared = options.memory_of && options.memory_of->defined();
+  check(!shared || options.memory_of->state_->device == device,
+        "[cuda_graph] options.memory_of must be a CUDA graph of the same device");
+  state->pool = shared ? options.memory_of->state_->pool : std::make_shared<CudaGraphPool>(device);
   // The pool can reuse memory that was freed before once the device no longer uses it.
   context.synchronize();
 

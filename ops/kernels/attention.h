@@ -11,9 +11,9 @@ RODEO_KERNEL(edge_dropout, void(const Csr& a, const Tensor& x, double p, RandomK
                                 std::int64_t first_head, const Tensor& y));
 
 // edge_softmax.h: score, y, dy, ds [edges] or [edges, heads]. They take the Adjacency for its cached plan.
-RODEO_KERNEL_OF_PART(kSparse, edge_softmax, void(const Adjacency& adj, const Tensor& score, const Tensor& y));
-RODEO_KERNEL_OF_PART(kSparse, edge_softmax_backward,
-                     void(const Adjacency& adj, const Tensor& y, const Tensor& dy, const Tensor& ds));
+RODEO_KERNEL_IN(kSparse, edge_softmax, void(const Adjacency& adj, const Tensor& score, const Tensor& y));
+RODEO_KERNEL_IN(kSparse, edge_softmax_backward,
+                void(const Adjacency& adj, const Tensor& y, const Tensor& dy, const Tensor& ds));
 
 // heads.h: x, dx [n, heads, k], a, da [heads, k], y, dy [n, heads]
 /// y = <x, a>; where a2 is defined, y2 = <x, a2> in the same pass over x.
@@ -37,9 +37,9 @@ struct AttentionSaved {
   Tensor stat;  // [rows, heads, 3], accumulator dtype: the maximum score; 1 / sum of exp(score - maximum), 0
                 // for a row without edges; the sum of weights, before dropout, of edges with a positive score
 };
-RODEO_KERNEL_OF_PART(kSparse, gat_attention,
-                     void(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
-                          const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved));
+RODEO_KERNEL_IN(kSparse, gat_attention,
+                void(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
+                     const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved));
 struct AttentionGradients {
   Tensor ds = {}, dt = {}, dx = {};
 };
@@ -52,10 +52,9 @@ struct AttentionVectors {
 inline void add_operands(std::vector<Tensor>& all, const AttentionGradients& g) {
   for (const Tensor* x : {&g.ds, &g.dt, &g.dx}) add_operands(all, *x);
 }
-RODEO_KERNEL_OF_PART(kSparse, gat_attention_backward,
-                     void(const Adjacency& transposed, const Tensor& s, const Tensor& t, const Tensor& x,
-                          const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved,
-                          const Tensor& dy, const AttentionGradients& gradients,
-                          const AttentionVectors& vectors));
+RODEO_KERNEL_IN(kSparse, gat_attention_backward,
+                void(const Adjacency& transposed, const Tensor& s, const Tensor& t, const Tensor& x,
+                     const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved,
+                     const Tensor& dy, const AttentionGradients& gradients, const AttentionVectors& vectors));
 
 }  // namespace rodeo::kernels

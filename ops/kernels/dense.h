@@ -13,9 +13,9 @@ namespace rodeo::kernels {
 struct MatmulSizes {
   std::int64_t m, n, k;
 };
-RODEO_KERNEL_OF_PART(kGemm, matmul,
-                     void(const Tensor& a, const Tensor& b, bool ta, bool tb, const MatmulSizes& sizes,
-                          const Tensor& c));
+RODEO_KERNEL_IN(kGemm, matmul,
+                void(const Tensor& a, const Tensor& b, bool ta, bool tb, const MatmulSizes& sizes,
+                     const Tensor& c));
 /// x f32 [m, n], out bf16 or f16 [m, columns], columns >= n: x rounded, zero in the padding.
 RODEO_CUDA_KERNEL(cast_padded, void(const Tensor& x, const Tensor& out));
 /// A matrix with a dropout that the product applies as it reads: D(x)[i, j] = scale[i] dropout(x)[i, j].
@@ -32,24 +32,24 @@ inline void add_operands(std::vector<Tensor>& all, const DropoutInput& x) {
 // linear.h, f32 (ops/plan/linear_plan.h chooses)
 /// y [m, columns] = D(x) w + bias with w [k, n], or D(x) w^T with w [n, k] where `transposed`; bias [n] may
 /// be undefined. Zero in y's columns from n on. Writes x.kept. k and n fit an int.
-RODEO_CUDA_KERNEL_OF_PART(kGemm, tall_matmul,
-                          void(const DropoutInput& x, const Tensor& w, bool transposed, const Tensor& bias,
-                               const Tensor& y));
+RODEO_CUDA_KERNEL_IN(kGemm, tall_matmul,
+                     void(const DropoutInput& x, const Tensor& w, bool transposed, const Tensor& bias,
+                          const Tensor& y));
 /// dw [k, n] = D(x)^T dy, db [n] = column sums of dy; db may be undefined. dy [m, columns], columns >= n. The
 /// mask is read from x.kept.
-RODEO_CUDA_KERNEL_OF_PART(kGemm, tall_matmul_transposed,
-                          void(const DropoutInput& x, const Tensor& dy, const Tensor& dw, const Tensor& db));
+RODEO_CUDA_KERNEL_IN(kGemm, tall_matmul_transposed,
+                     void(const DropoutInput& x, const Tensor& dy, const Tensor& dw, const Tensor& db));
 /// Product with wgmma and a fused epilogue; operands as for tall_matmul. y = post_scale dropout(f(D(x) w +
 /// bias)), f ReLU or the identity; dropout needs n % 4 = 0. then.pre_scale is not read: the caller puts it
 /// into x.scale.
-RODEO_CUDA_KERNEL_OF_PART(kGemm, wgmma_matmul,
-                          void(const DropoutInput& x, const Tensor& w, bool transposed, const Tensor& bias,
-                               const EpilogueOptions& then, const Tensor& y));
+RODEO_CUDA_KERNEL_IN(kGemm, wgmma_matmul,
+                     void(const DropoutInput& x, const Tensor& w, bool transposed, const Tensor& bias,
+                          const EpilogueOptions& then, const Tensor& y));
 /// dw and db of y = post_scale dropout(f(D(x) w + bias)). y is undefined without ReLU; there is no dropout
 /// then.
-RODEO_CUDA_KERNEL_OF_PART(kGemm, wgmma_matmul_transposed,
-                          void(const DropoutInput& x, const Tensor& y, const Tensor& dy,
-                               const EpilogueOptions& then, const Tensor& dw, const Tensor& db));
+RODEO_CUDA_KERNEL_IN(kGemm, wgmma_matmul_transposed,
+                     void(const DropoutInput& x, const Tensor& y, const Tensor& dy,
+                          const EpilogueOptions& then, const Tensor& dw, const Tensor& db));
 // dense.h: y = f(x); dx = f'(x) dy, computed from y. x, y, dy, dx of one shape; b [n]
 RODEO_KERNEL(add_bias, void(const Tensor& x, const Tensor& b, const Tensor& y));
 RODEO_KERNEL(sum_rows, void(const Tensor& x, const Tensor& out));  // [m, n] -> [n]; m may be 0

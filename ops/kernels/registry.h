@@ -2,7 +2,7 @@
 ///   - RODEO_KERNEL(relu, void(const Tensor& x, const Tensor& y)); declares a function kernels::cpu::relu and
 ///     one kernels::cuda::relu, and the pair of both, kernels::relu;
 ///   - ops/cpu/*.cpp and ops/cuda/*/*.cu define the functions;
-///   - RODEO_KERNEL_OF_PART(kGemm, ...) also states the KernelPart that the trainer reports its time under;
+///   - RODEO_KERNEL_IN(kGemm, ...) also states the KernelCategory that the trainer reports its time under;
 ///   - kernels::relu.on(device)(x, y) calls the function of the device and notifies kernel observers.
 /// In a build without CUDA the kernels::cuda functions do not exist, and on() of a CUDA device throws Error.
 ///
@@ -57,7 +57,7 @@ struct KernelCall;
 template <class Result, class... Parameters>
 struct KernelCall<Result(Parameters...)> {
   const char* name;
-  KernelPart part;
+  KernelCategory category;
   Device device;
   Result (*function)(Parameters...);
 
@@ -66,7 +66,7 @@ struct KernelCall<Result(Parameters...)> {
       return function(static_cast<Parameters>(arguments)...);
     std::vector<Tensor> operands;
     (add_operands(operands, arguments), ...);
-    KernelScope observed(name, part, device, std::move(operands));
+    KernelScope observed(name, category, device, std::move(operands));
     if constexpr (std::is_void_v<Result>) {
       function(static_cast<Parameters>(arguments)...);
       observed.done();
@@ -82,53 +82,53 @@ struct KernelCall<Result(Parameters...)> {
 template <class Function>
 struct Kernel {
   const char* name;
-  KernelPart part;
+  KernelCategory category;
   Function* cpu;
   Function* cuda;
   KernelCall<Function> on(Device device) const {
     if (device.is_cuda() && cuda == nullptr) fail("[", device, "] ", cuda_absence_reason());
-    return {name, part, device, device.is_cuda() ? cuda : cpu};
+    return {name, category, device, device.is_cuda() ? cuda : cpu};
   }
 };
 
 #if RODEO_WITH_CUDA
-#define RODEO_KERNEL_OF_PART(part, name, ...)        \
-  namespace cpu {                                    \
-  std::type_identity_t<__VA_ARGS__> name;            \
-  }                                                  \
-  namespace cuda {                                   \
-  std::type_identity_t<__VA_ARGS__> name;            \
-  }                                                  \
-  inline constexpr Kernel<__VA_ARGS__> name {        \
-#name, KernelPart::part, &cpu::name, &cuda::name \
+#define RODEO_KERNEL_IN(category, name, ...)                 \
+  namespace cpu {                                            \
+  std::type_identity_t<__VA_ARGS__> name;                    \
+  }                                                          \
+  namespace cuda {                                           \
+  std::type_identity_t<__VA_ARGS__> name;                    \
+  }                                                          \
+  inline constexpr Kernel<__VA_ARGS__> name {                \
+#name, KernelCategory::category, &cpu::name, &cuda::name \
   }
 #else
-#define RODEO_KERNEL_OF_PART(part, name, ...)    \
-  namespace cpu {                                \
-  std::type_identity_t<__VA_ARGS__> name;        \
-  }                                              \
-  inline constexpr Kernel<__VA_ARGS__> name {    \
-#name, KernelPart::part, &cpu::name, nullptr \
+#define RODEO_KERNEL_IN(category, name, ...)             \
+  namespace cpu {                                        \
+  std::type_identity_t<__VA_ARGS__> name;                \
+  }                                                      \
+  inline constexpr Kernel<__VA_ARGS__> name {            \
+#name, KernelCategory::category, &cpu::name, nullptr \
   }
 #endif
-/// A kernel of KernelPart::kOther.
-#define RODEO_KERNEL(name, ...) RODEO_KERNEL_OF_PART(kOther, name, __VA_ARGS__)
+/// A kernel of KernelCategory::kOther.
+#define RODEO_KERNEL(name, ...) RODEO_KERNEL_IN(kOther, name, __VA_ARGS__)
 
 /// A kernel without a CPU version. The caller makes sure that the device is a CUDA device.
 #if RODEO_WITH_CUDA
-#define RODEO_CUDA_KERNEL_OF_PART(part, name, ...) \
-  namespace cuda {                                 \
-  std::type_identity_t<__VA_ARGS__> name;          \
-  }                                                \
-  inline constexpr Kernel<__VA_ARGS__> name {      \
-#name, KernelPart::part, nullptr, &cuda::name  \
+#define RODEO_CUDA_KERNEL_IN(category, name, ...)         \
+  namespace cuda {                                        \
+  std::type_identity_t<__VA_ARGS__> name;                 \
+  }                                                       \
+  inline constexpr Kernel<__VA_ARGS__> name {             \
+#name, KernelCategory::category, nullptr, &cuda::name \
   }
 #else
-#define RODEO_CUDA_KERNEL_OF_PART(part, name, ...) \
-  inline constexpr Kernel<__VA_ARGS__> name {      \
-#name, KernelPart::part, nullptr, nullptr      \
+#define RODEO_CUDA_KERNEL_IN(category, name, ...)     \
+  inline constexpr Kernel<__VA_ARGS__> name {         \
+#name, KernelCategory::category, nullptr, nullptr \
   }
 #endif
-#define RODEO_CUDA_KERNEL(name, ...) RODEO_CUDA_KERNEL_OF_PART(kOther, name, __VA_ARGS__)
+#define RODEO_CUDA_KERNEL(name, ...) RODEO_CUDA_KERNEL_IN(kOther, name, __VA_ARGS__)
 
 }  // namespace rodeo::kernels

@@ -115,7 +115,7 @@ Variable sddmm(const Adjacency& graph, const Variable& b1, const Variable& own_b
 }
 
 Variable edge_sum(const Adjacency& adj, const Variable& x) {
-  if (const ShardedRows* share = adj.shard()) return edge_sum(share->rows, x);
+  if (const ShardedRows* shard = adj.shard()) return edge_sum(shard->rows, x);
   return record("edge_sum", edge_sum(adj, x.value()), {x}, [=](const Tensor& dy) {
     // dx[e] = dy[row(e)] + 0
     const std::int64_t k = x.shape().rank() == 2 ? x.dim(1) : 1;

@@ -1,7 +1,7 @@
 #include "core/variable.h"
 
+#include "core/category_timer.h"
 #include "core/gradcheck.h"
-#include "core/part_timer.h"
 #include "core/random.h"
 #include "ops/dense.h"
 #include "tests/support/devices.h"
@@ -180,23 +180,23 @@ TEST(CoreRandom, PhiloxKnownAnswers) {
             (std::vector<std::uint32_t>{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
-TEST(CorePartTimer, SumsKernelsByPart) {
-  PartTimer timer(kCpu);
+TEST(CoreCategoryTimer, SumsKernelsByCategory) {
+  CategoryTimer timer(kCpu);
   const ScopedKernelObserver observe(timer);
-  const auto run = [](KernelPart part) {
-    KernelScope kernel("kernel", part, kCpu, {});
-    KernelScope nested("nested", KernelPart::kGemm, kCpu, {});  // not observed
+  const auto run = [](KernelCategory category) {
+    KernelScope kernel("kernel", category, kCpu, {});
+    KernelScope nested("nested", KernelCategory::kGemm, kCpu, {});  // not observed
     nested.done();
     kernel.done();
   };
-  run(KernelPart::kSparse);
-  run(KernelPart::kOther);
-  const double once = timer.milliseconds(KernelPart::kSparse);
+  run(KernelCategory::kSparse);
+  run(KernelCategory::kOther);
+  const double once = timer.milliseconds(KernelCategory::kSparse);
   EXPECT_GT(once, 0);
-  EXPECT_EQ(timer.milliseconds(KernelPart::kGemm), 0);
-  EXPECT_EQ(timer.milliseconds(KernelPart::kOther), 0);
-  run(KernelPart::kSparse);
-  EXPECT_GT(timer.milliseconds(KernelPart::kSparse), once);
+  EXPECT_EQ(timer.milliseconds(KernelCategory::kGemm), 0);
+  EXPECT_EQ(timer.milliseconds(KernelCategory::kOther), 0);
+  run(KernelCategory::kSparse);
+  EXPECT_GT(timer.milliseconds(KernelCategory::kSparse), once);
 }
 
 TEST(CoreVariable, ANewValueDropsTheGradient) {

@@ -7,9 +7,9 @@
 #include <iostream>
 #include <numeric>
 
+#include "core/category_timer.h"
 #include "core/cuda_graph.h"
 #include "core/device.h"
-#include "core/part_timer.h"
 #include "tests/ranks/ranks.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
@@ -272,11 +272,11 @@ TEST(CoreRanks, LargeTensorsHaveTheBitsOfTheContract) {
     }
 }
 
-/// The names and parts of the kernels that run while it is registered.
+/// The names of the collective kernels that run while it is registered.
 struct Names : KernelObserver {
   std::vector<std::string> names;
   void before(const KernelCallInfo& call) override {
-    if (call.part == KernelPart::kCommunication) names.push_back(call.op);
+    if (call.category == KernelCategory::kCommunication) names.push_back(call.op);
   }
   void after(const KernelCallInfo&) override {}
 };
@@ -284,7 +284,7 @@ struct Names : KernelObserver {
 TEST(CoreRanks, AreObservedAsCommunication) {
   RODEO_NEEDS_TWO_RANKS();
   Names names;
-  PartTimer timer(device());
+  CategoryTimer timer(device());
   {
     const ScopedKernelObserver first(names), second(timer);
     ranks().all_reduce(own_input({1000, 7}, DType::kF32));
@@ -292,7 +292,7 @@ TEST(CoreRanks, AreObservedAsCommunication) {
     synchronize(device());
   }
   EXPECT_EQ(names.names, (std::vector<std::string>{"all_reduce", "all_gather"}));
-  EXPECT_GT(timer.milliseconds(KernelPart::kCommunication), 0);
+  EXPECT_GT(timer.milliseconds(KernelCategory::kCommunication), 0);
 }
 
 // One graph with all collectives, replayed with other values.

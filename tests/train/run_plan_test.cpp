@@ -125,9 +125,9 @@ TEST(TrainRunPlan, NeedsCountWhatConvertingHolds) {
   EXPECT_EQ(memory_needs(graph, of).graph_building, 8 * 1001 + 4 * 6000 + 5000 * (8 + 16));
   of.undirected = true;
   EXPECT_EQ(memory_needs(graph, of).graph, 8 * 1001 + 4 * 11000);
-  const std::int64_t layerwise = memory_needs(graph, of).beside;
+  const std::int64_t layerwise = memory_needs(graph, of).always;
   of.eval_sampled = true;
-  EXPECT_EQ(layerwise - memory_needs(graph, of).beside, 2 * 1000 * of.hidden * 2);
+  EXPECT_EQ(layerwise - memory_needs(graph, of).always, 2 * 1000 * of.hidden * 2);
 }
 
 /// A file of 1,000 nodes with 5,000 edges and 100 dense features.

@@ -21,7 +21,7 @@ NodeRun load_run(const TrainOptions& options, Device device, const Communicator&
 /// make_run() of a dataset in memory.
 NodeRun make_run(Dataset dataset, const TrainOptions& options, Device device, const Communicator& ranks = {});
 /// Without an objective, for predictions of dataset.num_classes classes: messages pass over all edges. Labels
-/// and split are not read.
+/// are not read, and the split for statistics of features alone.
 NodeRun make_prediction_run(Dataset dataset, const TrainOptions& options, Device device);
 
 /// What the options of a command say of training. Timer, watch and stop are the caller's.

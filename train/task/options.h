@@ -92,8 +92,8 @@ inline constexpr auto kEnumNames<TaskKind> =
 /// TrainOptions::fold where the split is that of the file.
 inline constexpr int kFoldOfFile = std::numeric_limits<int>::max();
 
-/// Options of the trainer, whose functions and observers are the caller's, and all others. The parts are those
-/// of train/task/option_parts.h, whose files have the name, range and help text of each option.
+/// Options of the trainer, whose functions and observers are the caller's, and all others. The parts are
+/// those of train/task/option_parts.h, whose files have the name, range and help text of each option.
 struct TrainOptions : TrainerOptions {
   // Data
   std::string dataset;

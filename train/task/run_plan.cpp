@@ -35,7 +35,7 @@ struct Held {
   std::int64_t device = 0, host = 0;
 };
 Held held(const Pair& at, const MemoryNeeds& needs, const Room& room) {
-  Held out{needs.beside, 0};
+  Held out{needs.always, 0};
   (at.graph == GraphOn::kDevice ? out.device : out.host) += needs.graph;
   if (at.features == FeaturesOn::kDevice) out.device += needs.features;
   if (at.features == FeaturesOn::kHost) out.host += needs.features / room.ranks_of_host;
@@ -50,7 +50,7 @@ bool fits_host(const Pair& at, const MemoryNeeds& needs, const Room& room) {
 
 bool fits(const Pair& at, const MemoryNeeds& needs, const Room& room) {
   const bool builds = at.graph == GraphOn::kHost ||
-                      is_at_most(needs.beside + needs.graph_building, kBuilding, room.on_device);
+                      is_at_most(needs.always + needs.graph_building, kBuilding, room.on_device);
   return builds && fits_host(at, needs, room) &&
          is_at_most(held(at, needs, room).device, kHeld, room.on_device);
 }
@@ -140,9 +140,9 @@ MemoryNeeds memory_needs(const DataHeader& data, const TrainOptions& o) {
   out.features_building = values * (o.normalize_features != FeatureScaling::kNone ? 8
                                     : element == 4                                ? 4
                                                                                   : 4 + element);
-  out.beside = 12 * data.nodes;
+  out.always = 12 * data.nodes;
   if (!o.eval_sampled)  // input and output of a hidden layer, for all nodes
-    out.beside += 2 * data.nodes * o.hidden * (traits_of(o).heads ? o.heads : 1) * element;
+    out.always += 2 * data.nodes * o.hidden * (traits_of(o).heads ? o.heads : 1) * element;
   return out;
 }
 
@@ -176,7 +176,7 @@ std::vector<MemoryTiers> choose_tiers(const TrainOptions& o, const MemoryNeeds& 
   std::vector<MemoryTiers> out;
   for (auto at = first; at != allowed.end(); ++at) {
     if (at->graph == GraphOn::kDevice && first->graph == GraphOn::kHost) continue;  // there is no room
-    const std::int64_t held = needs.beside + (at->graph == GraphOn::kDevice ? needs.graph : 0);
+    const std::int64_t held = needs.always + (at->graph == GraphOn::kDevice ? needs.graph : 0);
     const bool in_pieces = at->features == FeaturesOn::kDevice &&
                            !is_at_most(held + needs.features_building, kBuilding, room.on_device);
     out.push_back({at->features, at->graph, in_pieces, tier_text(*at, is_auto, needs, room),

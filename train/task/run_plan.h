@@ -45,7 +45,7 @@ struct MemoryNeeds {
   std::int64_t graph_building = 0;     // the most while they are built, themselves included
   std::int64_t features = 0;           // as the model reads them
   std::int64_t features_building = 0;  // the most while all are normalised and converted, themselves included
-  std::int64_t beside = 0;             // always on the device: labels, marks, an evaluation's hidden layer
+  std::int64_t always = 0;             // always on the device: labels, marks, an evaluation's hidden layer
 };
 MemoryNeeds memory_needs(const DataHeader& data, const TrainOptions& options);
 
@@ -68,7 +68,7 @@ struct MemoryTiers {
 /// The tiers of mini-batches: the fastest that have room, then the slower ones, to be tried in this order
 /// where the memory does not suffice after all. Never empty. Tiers that options.graph_on and
 /// options.features_on name are taken as they are.
-///   The device holds graph, features and `beside` in 60 % of what is free, and builds them in 90 %: the
+///   The device holds graph, features and `always` in 60 % of what is free, and builds them in 90 %: the
 ///   rest is for batches. The host holds what it has in 80 %. On the CPU, the graph is on the device. Where
 ///   nothing fits, the device holds as little as possible.
 ///   not_on_disk: as DataHeader's

@@ -1,4 +1,4 @@
-#include "core/part_timer.h"
+#include "core/category_timer.h"
 
 #include <array>
 #include <chrono>
@@ -12,12 +12,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kTimedParts = 3;
 
-bool is_timed(KernelPart part) {
-  return part != KernelPart::kOther;
+bool is_timed(KernelCategory category) {
+  return category != KernelCategory::kOther;
 }
 }  // namespace
 
-struct PartTimer::Times {
+struct CategoryTimer::Times {
   struct Interval {
     CUevent_st *begin, *end;
   };
@@ -28,11 +28,11 @@ struct PartTimer::Times {
   Clock::time_point begin;
 };
 
-PartTimer::PartTimer(Device device) : times_(std::make_unique<Times>()) {
+CategoryTimer::CategoryTimer(Device device) : times_(std::make_unique<Times>()) {
   times_->device = device;
 }
 
-PartTimer::~PartTimer() {
+CategoryTimer::~CategoryTimer() {
   cuda::discard_event(times_->begin_event);
   for (const auto& intervals : times_->unread)
     for (const auto& [begin, end] : intervals) {
@@ -41,8 +41,8 @@ PartTimer::~PartTimer() {
     }
 }
 
-void PartTimer::before(const KernelCallInfo& call) {
-  if (!is_timed(call.part)) return;
+void CategoryTimer::before(const KernelCallInfo& call) {
+  if (!is_timed(call.category)) return;
   if (times_->device.is_cuda()) {
     cuda::discard_event(std::exchange(times_->begin_event, nullptr));  // left by a kernel that threw
     times_->begin_event = cuda::record_event(times_->device);
@@ -51,20 +51,21 @@ void PartTimer::before(const KernelCallInfo& call) {
   }
 }
 
-void PartTimer::after(const KernelCallInfo& call) {
-  if (!is_timed(call.part)) return;
-  const auto part = static_cast<std::size_t>(call.part);
+void CategoryTimer::after(const KernelCallInfo& call) {
+  if (!is_timed(call.category)) return;
+  const auto category = static_cast<std::size_t>(call.category);
   if (times_->device.is_cuda()) {
     CUevent_st* const end = cuda::record_event(times_->device);
-    times_->unread[part].push_back({std::exchange(times_->begin_event, nullptr), end});
+    times_->unread[category].push_back({std::exchange(times_->begin_event, nullptr), end});
   } else {
-    times_->total[part] += std::chrono::duration<double, std::milli>(Clock::now() - times_->begin).count();
+    times_->total[category] +=
+        std::chrono::duration<double, std::milli>(Clock::now() - times_->begin).count();
   }
 }
 
-double PartTimer::milliseconds(KernelPart part) {
-  if (!is_timed(part)) return 0;
-  const auto i = static_cast<std::size_t>(part);
+double CategoryTimer::milliseconds(KernelCategory category) {
+  if (!is_timed(category)) return 0;
+  const auto i = static_cast<std::size_t>(category);
   for (const auto& [begin, end] : std::exchange(times_->unread[i], {}))
     times_->total[i] += cuda::elapsed_milliseconds(begin, end);
   return times_->total[i];
