@@ -4,6 +4,9 @@
 /// deterministic.
 #pragma once
 
+#include <algorithm>
+#include <limits>
+
 #include "ops/cuda/device/loads.cuh"
 #include "ops/cuda/device/pack.cuh"
 #include "ops/cuda/device/row_tile.cuh"
@@ -59,11 +62,11 @@ struct RowLanes {
 
   const Args& args;
   const int group = threadIdx.x % kWarp / Tile::kLanes;
-  const std::int64_t column =
-      static_cast<std::int64_t>(blockIdx.y) * Tile::kWidth + threadIdx.x % Tile::kLanes * kVec;
+  const std::int64_t column;
   const bool active = column < args.k;
 
-  __device__ explicit RowLanes(const Args& a) : args(a) {}
+  __device__ explicit RowLanes(const Args& a, std::int64_t tile = blockIdx.y)
+      : args(a), column(tile * Tile::kWidth + threadIdx.x % Tile::kLanes * kVec) {}
 };
 
 /// Work that sums; subclasses add visit().
@@ -134,12 +137,13 @@ struct SplitRows {
   }
 };
 
-/// Launches a kernel that calls reduce_rows.
+/// Launches a kernel that calls reduce_rows, for all column tiles or the first few.
 template <class Tile, class Args>
-void launch_reduction(const char* name, Device device, void (*kernel)(Args), const Args& args) {
+void launch_reduction(const char* name, Device device, void (*kernel)(Args), const Args& args,
+                      std::int64_t tiles = std::numeric_limits<std::int64_t>::max()) {
   const std::int64_t warps = args.rode.pieces + ceil_div(args.rode.residuals, Tile::kGroups);
   const dim3 grid(static_cast<unsigned>(ceil_div(warps, kReductionThreads / kWarp)),
-                  static_cast<unsigned>(ceil_div(args.k, Tile::kWidth)));
+                  static_cast<unsigned>(std::min(tiles, ceil_div(args.k, Tile::kWidth))));
   launch(name, device, kernel, grid, dim3(kReductionThreads), 0, args);
 }
 

@@ -2,6 +2,8 @@
 // in the row. Candidates have a total order (value, then position), so the result does not depend on the
 // order of comparisons. Pieces of split rows write value and position to a workspace, which a second launch
 // compares: no atomics. The minimum is the maximum of the negated values; negation is exact.
+#include <type_traits>
+
 #include "ops/cuda/rode/row_reduction.cuh"
 #include "ops/sparse/graph_plans.h"
 
@@ -22,6 +24,46 @@ struct Candidate {
   }
 };
 
+/// The best candidates of kVec columns of 16-bit values, two in a register.
+template <class T, int kVec>
+struct CandidatePairs {
+  using Pair = std::conditional_t<std::is_same_v<T, __half>, __half2, __nv_bfloat162>;
+  static constexpr int kMaxLength = 1 << 16;  // positions have 16 bits
+  std::uint32_t best[kVec / 2], at[kVec / 2];
+
+  __device__ explicit CandidatePairs(int first) {
+    const T lowest = static_cast<T>(-INFINITY);
+    const Pair pair(lowest, lowest);
+#pragma unroll
+    for (int i = 0; i < kVec / 2; ++i) {
+      best[i] = reinterpret_cast<const std::uint32_t&>(pair);
+      at[i] = twice(first);
+    }
+  }
+  __device__ static std::uint32_t twice(int position) {
+    return static_cast<std::uint32_t>(position) * 0x10001u;
+  }
+  /// Positions ascend, so that the first of equals stays.
+  __device__ void take_next(const Pack<T, kVec>& row, int position) {
+#pragma unroll
+    for (int i = 0; i < kVec / 2; ++i) {
+      const auto& next = reinterpret_cast<const Pair&>(row.value[2 * i]);
+      const auto& now = reinterpret_cast<const Pair&>(best[i]);
+      // Greater or one of them NaN, and not the present one.
+      const std::uint32_t take = __hgtu2_mask(next, now) & __heq2_mask(now, now);
+      best[i] = (reinterpret_cast<const std::uint32_t&>(next) & take) | (best[i] & ~take);
+      at[i] = (twice(position) & take) | (at[i] & ~take);
+    }
+  }
+  __device__ float value(int v) const {
+    const auto& pair = reinterpret_cast<const Pair&>(best[v / 2]);
+    return static_cast<float>(v % 2 == 0 ? pair.x : pair.y);
+  }
+  __device__ std::int32_t position(int v) const {
+    return static_cast<std::int32_t>(at[v / 2] >> v % 2 * 16 & 0xffff);
+  }
+};
+
 template <class T, class Value>
 struct MinmaxArgs {
   RodeView rode;
@@ -31,6 +73,7 @@ struct MinmaxArgs {
   const T* x;
   std::int64_t k, heads, per_head;  // k = heads * per_head columns
   Value sign;
+  bool scaled;  // by sign or weights
   T* y;
   std::int32_t* arg;         // [rows, k], or null
   Value* partial;            // [slots, k]
@@ -45,31 +88,57 @@ struct MinmaxRow : RowLanes<Tile, MinmaxArgs<typename Tile::T, typename Tile::Su
   using Value = typename Tile::Sum;
   using Base::active, Base::args, Base::Base, Base::column, Base::kVec;
 
+  using Pairs = CandidatePairs<T, kVec>;
+  static constexpr int kPairs = sizeof(T) == 2 ? kVec / 2 : 0;
+
   const std::int64_t head = column / args.per_head;
   Candidate<Value> best[kVec];
 
   __device__ void visit(const RodeView::Part& part, int first, int step) {
     if (!active || first >= part.length) return;
     const auto offset = static_cast<std::int32_t>(part.begin - args.row_ptr[part.row]);
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) best[v] = {-INFINITY, offset + first};
+    if constexpr (kPairs > 0)
+      if (!args.scaled && part.length <= Pairs::kMaxLength) return visit_pairs(part, offset, first, step);
+    if (!args.scaled)
+      return for_each_row(part, first, step, [&](const Row& row, int at) {
+#pragma unroll
+        for (int v = 0; v < kVec; ++v) take_next(v, widen(row.value[v]), offset + at);
+      });
+    for_each_row(part, first, step, [&](const Row& row, int at) {
+      Value factor = args.sign;
+      if (args.weight) factor *= widen(args.weight[(part.begin + at) * args.heads + head]);
+#pragma unroll
+      for (int v = 0; v < kVec; ++v) take_next(v, factor * widen(row.value[v]), offset + at);
+    });
+  }
+  /// Calls f(row of x, position in the part), kEdgesInFlight rows at a time. Beyond the end it passes the
+  /// last row again, so that no load is conditional; it does not beat itself.
+  template <class F>
+  __device__ void for_each_row(const RodeView::Part& part, int first, int step, F&& f) const {
     for (int at = first; at < part.length; at += kEdgesInFlight * step) {
       Row row[kEdgesInFlight];
-      Value factor[kEdgesInFlight];
 #pragma unroll
       for (int u = 0; u < kEdgesInFlight; ++u) {
-        row[u] = Row{};
-        factor[u] = args.sign;
-        if (at + u * step >= part.length) continue;
-        const std::int64_t edge = part.begin + at + u * step, from = load_streaming(args.col + edge);
-        if (args.weight) factor[u] *= widen(args.weight[edge * args.heads + head]);
+        const std::int64_t from = load_streaming(args.col + part.begin + min(at + u * step, part.length - 1));
         row[u] = *reinterpret_cast<const Row*>(args.x + from * args.k + column);
       }
 #pragma unroll
-      for (int u = 0; u < kEdgesInFlight; ++u) {
-        if (at + u * step >= part.length) break;
-#pragma unroll
-        for (int v = 0; v < kVec; ++v) take(v, {factor[u] * widen(row[u].value[v]), offset + at + u * step});
-      }
+      for (int u = 0; u < kEdgesInFlight; ++u) f(row[u], min(at + u * step, part.length - 1));
     }
+  }
+  /// 16-bit values without a factor: two in a register, as their positions in the part are.
+  __device__ void visit_pairs(const RodeView::Part& part, std::int32_t offset, int first, int step) {
+    Pairs pairs(first);
+    for_each_row(part, first, step, [&](const Row& row, int at) { pairs.take_next(row, at); });
+#pragma unroll
+    for (int v = 0; v < kVec; ++v) best[v] = {pairs.value(v), offset + pairs.position(v)};
+  }
+  /// Candidates of one lane come in the order of their positions, so that the first of equals stays.
+  __device__ void take_next(int v, Value value, std::int32_t at) {
+    // Not <= is greater or one of them NaN.
+    if (!(value <= best[v].value) && best[v].value == best[v].value) best[v] = {value, at};
   }
   __device__ void take(int v, const Candidate<Value>& candidate) {
     if (candidate.beats(best[v])) best[v] = candidate;
@@ -164,6 +233,7 @@ void spmm_minmax(const Adjacency& adj, double sign, const Tensor& weight, const 
     args.heads = heads_of(weight);
     args.per_head = k / args.heads;
     args.sign = static_cast<Value>(sign);
+    args.scaled = sign != 1 || weight.defined();
     args.y = device_data<T>(y);
     args.arg = static_cast<std::int32_t*>(arg.raw());
     const SplitRows split(plan, y.device(), args);
