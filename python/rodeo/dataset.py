@@ -16,7 +16,7 @@ def _host(array, dtype=None):
     elif hasattr(array, "get") and hasattr(array, "device"):  # CuPy
         array = array.get()
     array = np.ascontiguousarray(array)
-    if array.dtype.kind == "c":
+    if array.dtype.kind == "c" and dtype is not None:  # a cast would drop the imaginary part
         raise ValueError(f"[dataset] arrays must be real, got {array.dtype}: give real and imaginary parts as two columns")
     return array if dtype is None or array.dtype == dtype else array.astype(dtype)
 
