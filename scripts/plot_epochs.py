@@ -3,8 +3,8 @@
 
     scripts/plot_epochs.py > docs/pictures/epochs.svg
 
-The numbers are read from the table "Compared with PyTorch Geometric" of docs/benchmarks/training.md. Of PyG's two variants of
-GCN the faster one is drawn.
+The numbers and Rodeo's commit are read from the section "Compared with PyTorch Geometric" of docs/benchmarks/training.md. Of
+PyG's two variants of GCN the faster one is drawn.
 """
 import math
 import os
@@ -16,11 +16,14 @@ OURS, THEIRS = "#0f766e", "#94a3b8"
 LOW, HIGH = 0.03, 500  # ms
 
 
+def section():
+    text = open(f"{ROOT}/docs/benchmarks/training.md", encoding="utf-8").read()
+    return text.split("## Compared with PyTorch Geometric")[1].split("\n## ")[0]
+
+
 def rows():
     """(name, PyG's ms or None, Rodeo's ms) of each line of the table."""
-    text = open(f"{ROOT}/docs/benchmarks/training.md", encoding="utf-8").read()
-    section = text.split("## Compared with PyTorch Geometric")[1].split("\n## ")[0]
-    for line in re.findall(r"^\| (.*) \|$", section, re.MULTILINE)[2:]:
+    for line in re.findall(r"^\| (.*) \|$", section(), re.MULTILINE)[2:]:
         name, scatter, csr, ours = [cell.strip() for cell in line.split("|")][:4]
         times = [float(cell) for cell in (scatter, csr) if re.fullmatch(r"[\d.]+", cell)]
         yield name, min(times, default=None), float(ours)
@@ -41,15 +44,16 @@ def bar(y, ms, colour, label):
 
 def main():
     table = list(rows())
+    commit = re.search(r"commit (\w{7})", section())[1]
     height = TOP + GROUP * len(table) + 36
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
            'font-family="system-ui, sans-serif" font-size="12" fill="#1f2937">',
            f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
            text(12, 22, "Milliseconds per training epoch, one H200 (log scale, shorter is better)",
                 'font-size="15" font-weight="600"'),
-           f'<rect x="12" y="34" width="12" height="12" fill="{OURS}" rx="2"/>', text(30, 44, "Rodeo 0.1.0"),
-           f'<rect x="130" y="34" width="12" height="12" fill="{THEIRS}" rx="2"/>',
-           text(148, 44, "PyTorch Geometric 2.8, the faster of scatter and torch.sparse CSR")]
+           f'<rect x="12" y="34" width="12" height="12" fill="{OURS}" rx="2"/>', text(30, 44, f"Rodeo at commit {commit}"),
+           f'<rect x="190" y="34" width="12" height="12" fill="{THEIRS}" rx="2"/>',
+           text(208, 44, "PyTorch Geometric 2.8, the faster of scatter and torch.sparse CSR")]
     for tick in (0.1, 1, 10, 100):
         out += [f'<line x1="{x_of(tick):.1f}" y1="{TOP - 8}" x2="{x_of(tick):.1f}" y2="{height - 26}" stroke="#e5e7eb"/>',
                 text(x_of(tick), height - 12, f"{tick:g} ms", 'text-anchor="middle" fill="#6b7280"')]
