@@ -7,6 +7,7 @@ else()
   add_skipped_test(Docs.reference "Doxygen or Python 3 is not installed")
 endif()
 add_python_test(Documents ${CMAKE_CURRENT_LIST_DIR}/documents_test.py)
+add_python_test(Docs.claims ${CMAKE_CURRENT_LIST_DIR}/claims_test.py ${PROJECT_SOURCE_DIR})
 if(NOT RODEO_SANITIZE)  # the code blocks are compiled against the installed library
   file(GLOB_RECURSE documents CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/docs/*.md)
   list(PREPEND documents README.md CONTRIBUTING.md datasets/README.md)
