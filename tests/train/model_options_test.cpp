@@ -77,8 +77,8 @@ TEST(TrainModelOptions, NamesOfOtherProgramsAreExplained) {
                      "deviation");
 }
 TEST(TrainModelOptions, AnotherTasksOptionIsAnError) {
-  EXPECT_ERROR(parse({"--model", "gin", "--task", "graph", "--dataset", "x", "--report", "r.html"}),
-               "unknown option '--report' for this --task: it is of --task node");
+  EXPECT_ERROR(parse({"--model", "gin", "--task", "graph", "--dataset", "x", "--split", "60/20/20"}),
+               "unknown option '--split' for this --task: it is of --task node");
   EXPECT_ERROR(parse({"--model", "sage", "--dataset", "x", "--folds", "3"}),
                "unknown option '--folds' for the model sage: it is of --task graph");
   EXPECT_ERROR(parse({"--model", "gcn", "--dataset", "x", "--folds", "3"}),

@@ -209,7 +209,8 @@ void RunBoard::print_notes(const std::vector<const RunResult*>& results) const {
 void RunBoard::train(const TrainOne& train) {
   std::exception_ptr error;
   try {
-    run_in_parallel(runs_.size(), options_.parallel, threads_of_a_run(options_, runs_.size()),
+    run_in_parallel(runs_.size(), options_.parallel,
+                    options_.parallel > 1 ? threads_of_a_run(options_, runs_.size()) : num_threads(),
                     [&](std::size_t i, const RunHooks& hooks) {
                       RunResult result = train(i, hooks);
                       const bool stopped = result.summary.stopped;
