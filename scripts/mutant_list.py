@@ -99,7 +99,7 @@ MUTANTS = [
     ("train/task/feature_scale.cpp", "facts.spread <= kMostSpread", "true", "TrainFeatureScale*"),
     ("train/task/feature_scale.cpp", "facts.largest_column < kDominant && facts", "facts", "TrainFeatureScale*"),
     ("train/column_scale.cpp", "varies ? deviation : 1.0F", "deviation", "TrainScales*"),
-    ("train/task/advice.cpp", "summary.best_epoch != summary.epochs", "summary.best_epoch > summary.epochs", "TrainConvergence*"),
+    ("train/task/advice.cpp", "s.best_epoch > s.epochs - late", "s.best_epoch >= s.epochs - late", "TrainRunNotes*"),
     ("datasets/split.cpp", "sum > 0 && sum <= 1 + kRounding", "false", "DatasetsSplit*"),
     ("datasets/split.cpp", "std::abs(sum - 100) <= kRounding", "sum <= 100 + kRounding", "DatasetsSplit*"),
     # HDF5
