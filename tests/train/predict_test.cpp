@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "datasets/hdf5_file.h"
+#include "datasets/synthetic_graphs.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
 #include "tests/support/temp_dir.h"
@@ -236,6 +237,27 @@ TEST(TrainPredict, ScoresAreThoseOfTraining) {
     EXPECT_NE(predict_text(of).find("has no labels to compare the predictions with: give --out FILE"),
               std::string::npos);
   }
+}
+
+TEST(TrainPredict, GraphsOfTheTestFoldAreScored) {
+  const TempDir dir;
+  TrainOptions options = published_options("gin", TaskKind::kGraph);
+  options.dataset = dir / "g.h5";
+  options.export_file = dir / "w.safetensors";
+  options.epochs = 3;
+  options.folds = 5;
+  options.fold = 1;
+  Dataset set = synthesize_graphs({.graphs = 60});
+  save_dataset(set, options.dataset);
+  const std::string score = train_and_export(options);
+  PredictOptions of;
+  of.dataset = options.dataset;
+  of.weights = options.export_file;
+  of.device = "cpu";
+  EXPECT_NE(predict_text(of).find(score + " on 12 test graphs"), std::string::npos) << predict_text(of);
+  set.name = "another";
+  save_dataset(set, of.dataset);
+  EXPECT_NE(predict_text(of).find(" on 60 graphs with a label"), std::string::npos);
 }
 
 // Degrees of a graph that has other ones, in as many columns as the weights read.

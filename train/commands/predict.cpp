@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <memory>
 #include <numeric>
 
@@ -21,6 +22,7 @@
 #include "train/regression.h"
 #include "train/report/analysis.h"
 #include "train/report/class_report.h"
+#include "train/task/graph_task.h"
 #include "train/task/node_model.h"
 
 namespace rodeo {
@@ -69,7 +71,7 @@ std::vector<std::int64_t> scored_nodes(const Dataset& dataset) {
 /// "test nodes", "nodes with a label"
 std::string scored_text(const Dataset& dataset, const std::string& row) {
   const bool test = dataset.split.test.defined() && dataset.split.test.numel() > 0;
-  return test ? "test nodes" : row + "s with a label";
+  return test ? str("test ", row, "s") : row + "s with a label";
 }
 
 /// The metric of weights that do not predict one class: "0.8150 on 1000 test nodes"; empty without labels.
@@ -157,12 +159,17 @@ void prepare(Dataset& dataset, WeightsInfo& info, const std::string& file) {
         load_dataset(file, {.features = false, .edges = false, .split = info.split, .seed = info.seed}).split;
 }
 
-/// Labels, masks and names, on the host, without edges and features. Those of graphs: labels alone.
-Dataset take_labels(Dataset& dataset, bool graphs) {
+/// Labels, masks and names, on the host, without edges and features. Those of graphs: labels, and the fold of
+/// training.
+Dataset take_labels(Dataset& dataset, const WeightsInfo& info, bool graphs) {
   Dataset part;
   if (graphs) {
     part.num_nodes = dataset.num_graphs();
     part.y = dataset.graph_label;
+    int fold = 0, folds = 0;
+    if (part.y.defined() && dataset.name == info.dataset &&
+        std::sscanf(info.split.c_str(), "fold:%d/%d", &fold, &folds) == 2)
+      part.split = fold_split(part.y, folds, fold, info.seed);
     return part;
   }
   part.num_nodes = dataset.num_nodes;
@@ -230,7 +237,7 @@ void predict(const PredictOptions& options) {
   console.say("dataset", fmt::format("{}: {}{} nodes, {} edges, {} features", dataset.name, graphs_text,
                                      dataset.num_nodes, dataset.num_edges(), dataset.num_features));
   prepare(dataset, info, options.dataset);
-  const Dataset known = take_labels(dataset, graphs);
+  const Dataset known = take_labels(dataset, info, graphs);
   if (options.per_class) check_classes(dataset, known.y, info, options.dataset);
   dataset.num_classes = info.num_classes;
   // Features for weights without a description are standardised as training on the file's masks would.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -74,7 +75,9 @@ struct Recorder::State {
             .class_names = task.class_names,
             .features = task.feature_scale.columns,
             .targets = task.target_scale,
-            .split = options.split,
+            .split = options.task == TaskKind::kGraph
+                         ? fmt::format("fold:{}/{}", std::max(options.fold, 0), options.folds)
+                         : options.split,
             .seed = options.seed};
   }
 
