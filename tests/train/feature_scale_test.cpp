@@ -9,6 +9,7 @@
 #include "ops/dense_csr.h"
 #include "tests/support/devices.h"
 #include "tests/support/tiny.h"
+#include "train/report/class_report.h"
 #include "train/task/node_model.h"
 
 namespace rodeo::test {
@@ -228,8 +229,9 @@ TEST_P(TrainScales, TargetsOfAnySizeAreLearnt) {
   const TrainSummary summary = make_trainer(run, {.epochs = 150}).fit([](const EpochReport&) {});
   EXPECT_GT(summary.best.test, 0.8);
   EXPECT_LT(summary.best.val_loss, 1);  // in units of the variance
-  for (const auto& [metric, value] : run.model.details())
+  for (const auto& [metric, value] : run.model.parts.metrics->details())
     EXPECT_TRUE(metric != "mse" || value > 1e6) << "of the targets themselves";
+  EXPECT_NEAR(outputs_of(run).logits.data<float>()[0], dataset.y.data<float>()[0], 1e5);  // for the report
 }
 
 }  // namespace

@@ -167,8 +167,10 @@ Dataset take_labels(Dataset& dataset, const WeightsInfo& info, bool graphs) {
     part.num_nodes = dataset.num_graphs();
     part.y = dataset.graph_label;
     int fold = 0, folds = 0;
-    if (part.y.defined() && dataset.name == info.dataset &&
-        std::sscanf(info.split.c_str(), "fold:%d/%d", &fold, &folds) == 2)
+    if (!part.y.defined() || dataset.name != info.dataset) return part;
+    if (info.split == "fold:file")
+      part.split = dataset.graph_split;
+    else if (std::sscanf(info.split.c_str(), "fold:%d/%d", &fold, &folds) == 2)
       part.split = fold_split(part.y, folds, fold, info.seed);
     return part;
   }

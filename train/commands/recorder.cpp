@@ -76,7 +76,9 @@ struct Recorder::State {
             .features = task.feature_scale.columns,
             .targets = task.target_scale,
             .split = options.task == TaskKind::kGraph
-                         ? fmt::format("fold:{}/{}", std::max(options.fold, 0), options.folds)
+                         ? options.fold == kFoldOfFile
+                               ? "fold:file"
+                               : fmt::format("fold:{}/{}", std::max(options.fold, 0), options.folds)
                          : options.split,
             .seed = options.seed};
   }

@@ -120,6 +120,7 @@ NodeOutputs outputs_of(const NodeRun& run) {
     const bool training = run.model.module->training();
     run.model.module->eval();
     logits = run.model.forward().value();
+    if (task.target_scale.defined()) logits = task.target_scale.undo(logits.to(DType::kF32));
     run.model.module->train(training);
   }
   if (task.partition) {

@@ -9,7 +9,7 @@
 
 namespace rodeo {
 
-std::vector<std::string> data_warnings(const NodeTask& task, const TrainOptions& /*options*/) {
+std::vector<std::string> data_warnings(const NodeTask& task) {
   std::vector<std::string> warnings = task.warnings;
   if (task.one_way_edges > 0)
     warnings.push_back(

@@ -11,7 +11,7 @@
 namespace rodeo {
 
 /// NodeTask::warnings, and edges whose reverse is missing.
-std::vector<std::string> data_warnings(const NodeTask& task, const TrainOptions& options);
+std::vector<std::string> data_warnings(const NodeTask& task);
 
 /// "2", and where the dataset has names of classes "2 (dog)", printable.
 std::string class_text(const std::vector<std::string>& class_names, std::int64_t c);
