@@ -96,7 +96,7 @@ void check_suffix(const NamedPath& file, std::initializer_list<std::string_view>
   if (std::find(suffixes.begin(), suffixes.end(), suffix) != suffixes.end()) return;
   std::string list;
   for (const std::string_view& known : suffixes)
-    list += str(list.empty() ? "" : &known + 1 == suffixes.end() ? " or " : ", ", known);
+    if (!known.empty()) list += str(list.empty() ? "" : &known + 1 == suffixes.end() ? " or " : ", ", known);
   fail(file.option, " ", file.path, ": ",
        suffix.empty() ? "has no suffix" : str("unknown suffix '", suffix, "'"), ": expected ", list);
 }

@@ -19,7 +19,7 @@ struct NamedPath {
 void check_outputs(const std::vector<NamedPath>& outputs, const std::vector<NamedPath>& inputs);
 
 /// Throws Error unless the name ends in one of `suffixes`, or is of a terminal, pipe or device. An empty name
-/// is accepted.
+/// is accepted. The suffix "" is a name without one.
 void check_suffix(const NamedPath& file, std::initializer_list<std::string_view> suffixes);
 
 struct OutputPath {

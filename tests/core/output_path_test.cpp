@@ -51,6 +51,9 @@ TEST_F(CoreOutputPath, SuffixesAreThoseOfTheKind) {
   const auto check = [](const std::string& path) { check_suffix({"--out", path}, {".h5", ".hdf5", ".csv"}); };
   for (const char* path : {"a.h5", "a.b/c.csv", "/dev/null", ""}) check(path);
   EXPECT_ERROR(check("a.H5"), "--out a.H5: unknown suffix '.H5': expected .h5, .hdf5 or .csv");
+  EXPECT_NO_THROW(check_suffix({"--log", "a.h5/run"}, {"", ".log"}));
+  EXPECT_ERROR(check_suffix({"--log", "run.h5"}, {"", ".log", ".txt"}),
+               "--log run.h5: unknown suffix '.h5': expected .log or .txt");
   EXPECT_ERROR(check("a.h5/b"), "--out a.h5/b: has no suffix: expected .h5, .hdf5 or .csv");
 }
 

@@ -31,7 +31,7 @@ constexpr Transpose kEither[] = {Transpose::kNo, Transpose::kYes};
 
 // OpenBLAS looks for memory without end where the address space has a limit.
 TEST(OpsDenseBuffers, AnAddressSpaceThatIsTooSmallIsAnError) {
-  if (RODEO_SANITIZED) GTEST_SKIP() << "sanitizers need the address space";
+  if (sanitized()) GTEST_SKIP() << "sanitizers need the address space";
   const Tensor a = random_tensor({9, 5}, DType::kF32, kCpu, 1),
                b = random_tensor({5, 7}, DType::kF32, kCpu, 2);
   std::int64_t pages = 0;

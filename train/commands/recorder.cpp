@@ -162,11 +162,12 @@ void check_files(const TrainOptions& options, const std::vector<NamedPath>& inpu
                                           {"--report", options.report},
                                           {"--trace", options.trace}};
   check_outputs(outputs, inputs);
-  check_suffix(outputs[0], {".safetensors"});
-  check_suffix(outputs[1], {".jsonl", ".json", ".log", ".txt"});
-  check_suffix(outputs[2], {".csv"});
-  check_suffix(outputs[3], {".html", ".htm"});
-  check_suffix(outputs[4], {".json"});
+  // A name without a suffix says nothing else.
+  check_suffix(outputs[0], {"", ".safetensors"});
+  check_suffix(outputs[1], {"", ".jsonl", ".json", ".log", ".txt"});
+  check_suffix(outputs[2], {"", ".csv"});
+  check_suffix(outputs[3], {"", ".html", ".htm"});
+  check_suffix(outputs[4], {"", ".json"});
 }
 
 Recorder::Recorder(const TrainOptions& options, bool writes, bool keeps_best)

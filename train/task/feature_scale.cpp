@@ -13,7 +13,7 @@ namespace {
 using enum FeatureScaling;
 
 constexpr double kMostlyZero = 0.5, kDominant = 0.5, kMostSpread = 100, kUnitTolerance = 1e-3;
-constexpr std::int64_t kElements = std::int64_t{1} << 24;  // of a piece of rows
+constexpr std::int64_t kElements = std::int64_t{1} << 20;  // of a piece of rows
 
 class Sample {
  public:
