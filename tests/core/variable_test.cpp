@@ -61,6 +61,15 @@ TEST(CoreVariable, RecordsOnlyWhereNeeded) {
   EXPECT_FALSE(add(leaf({1, 2}), constant).requires_grad());
 }
 
+TEST(CoreVariable, AnInnerNoGradLeavesTheOuterOne) {
+  {
+    const NoGrad outer;
+    { const NoGrad inner; }
+    EXPECT_FALSE(grad_enabled());
+  }
+  EXPECT_TRUE(grad_enabled());
+}
+
 TEST(CoreVariable, KeepsOnlyWhatRulesKeep) {
   const Variable x(Tensor::zeros({1000}, DType::kF64), true);
   const std::int64_t before = memory_stats(kCpu).current;

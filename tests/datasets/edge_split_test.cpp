@@ -50,6 +50,8 @@ TEST(DatasetsEdgeSplit, PartsAreDisjointAndMessagesUseTrainingEdges) {
   EXPECT_NEAR(static_cast<double>(turned), 170, 60);
   for (const NodePairs& negative : {split.val_negative, split.test_negative})
     for (const Pair& pair : set_of(negative.src, negative.dst)) EXPECT_FALSE(before.contains(pair));
+  // Draws of one random stream would begin alike.
+  EXPECT_FALSE(test::same_bits(split.test_negative.src.slice(0, 20), split.val_negative.src));
 
   Dataset again = test::tiny_dataset(200), other = test::tiny_dataset(200);
   const EdgeSplit same = take_edge_split(again, {}, {.seed = 3});

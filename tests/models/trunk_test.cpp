@@ -137,6 +137,18 @@ TEST_P(ModelsTrunk, WithoutPartsIsAPlainGcn) {
   EXPECT_TRUE(near(trunk.forward(graph, Features(x)).value(), doubles(want.value()), 1e-12));
 }
 
+TEST_P(ModelsTrunk, InputsAreDroppedAsHiddenOutputsUnlessToldOtherwise) {
+  const GcnGraph graph = small_gcn_graph(device());
+  const Tensor x = random_tensor({12, 5}, DType::kF64, device());
+  const auto logits = [&](std::optional<double> input_dropout) {
+    Trunk trunk({.in = 5, .classes = 3, .layers = 1, .dropout = 0.5, .input_dropout = input_dropout},
+                Random(2), device(), DType::kF64);
+    return trunk.forward(graph, Features(x)).value();
+  };
+  EXPECT_TRUE(same_bits(logits({}), logits(0.5)));
+  EXPECT_FALSE(same_bits(logits({}), logits(0)));
+}
+
 // The products model of "Classic GNNs are strong baselines": the first linear layer's output is normalised.
 TEST_P(ModelsTrunk, PreLinearLayersMayHaveNormAndActivation) {
   const GcnGraph graph = small_gcn_graph(device());

@@ -4,9 +4,11 @@
 #include <set>
 #include <tuple>
 
+#include "core/threads.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
+#include "tests/support/sums.h"
 
 namespace rodeo::test {
 namespace {
@@ -87,6 +89,21 @@ TEST_P(OpsConvert, CooToCsrAsSpecified) {
           }
         }
   }
+}
+
+// One edge in every other row: each part of the list, whatever their number, begins where a row does.
+TEST_P(OpsConvert, PartsOfALargeListMayBeginWithARow) {
+  constexpr std::int64_t kEdges = 40000, kNodes = 2 * kEdges;
+  HostEdges list;
+  for (std::int64_t e = kEdges; e-- > 0;) list.row.push_back(2 * e), list.col.push_back(e % 7);
+  const int threads = num_threads();
+  set_num_threads(4);
+  const Poisoned poisoned;
+  const Adjacency adj =
+      coo_to_csr(Tensor::from(list.row, device()), Tensor::from(list.col, device()), kNodes, kNodes).adj;
+  set_num_threads(threads);
+  const auto row_ptr = adj.csr().row_ptr.to_vector<std::int64_t>();
+  for (std::int64_t row = 0; row <= kNodes; ++row) ASSERT_EQ(row_ptr[row], (row + 1) / 2) << row;
 }
 
 TEST_P(OpsConvert, CooToCsrErrors) {

@@ -142,6 +142,12 @@ TEST(OpsSpmmConfig, RoundsFollowTheResidentWarps) {
 TEST(OpsSpmmConfig, PaddedRowsAreWholeSectors) {
   EXPECT_EQ(padded_pitch(7, 1, 4), 8);
   EXPECT_EQ(padded_pitch(3, 1, 4), 4);
+  EXPECT_EQ(padded_pitch(4, 1, 4), 4) << "16 bytes are one load";
+  EXPECT_EQ(padded_pitch(5, 1, 4), 8);
+  EXPECT_EQ(padded_pitch(8, 1, 2), 8);
+  EXPECT_EQ(padded_pitch(9, 1, 2), 16);
+  EXPECT_EQ(padded_pitch(2, 1, 8), 2);
+  EXPECT_EQ(padded_pitch(9, 2, 4), 12) << "heads are padded to loads alone";
   EXPECT_EQ(padded_pitch(41, 1, 4), 48);
   EXPECT_EQ(padded_pitch(41, 8, 4), 44);
   EXPECT_EQ(padded_pitch(41, 1, 2), 48);

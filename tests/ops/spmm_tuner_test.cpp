@@ -92,6 +92,14 @@ TEST(OpsSpmmTuner, HugeProblemsAreNotTimed) {
   EXPECT_LE(device.now, SpmmTuning::kMostMs);
 }
 
+TEST(OpsSpmmTuner, ACandidateOfUnknownLengthNeedsTheReserve) {
+  FakeDevice device{{{kRode, 88}, {kCsr, 20}, {kCusparse, 20}}};  // 224 ms are left, 2.5 x 88 = 220
+  EXPECT_EQ(device.tune().algorithm, kCsr);
+  device = {{{kRode, 89}, {kCsr, 20}, {kCusparse, 20}}};  // 222 ms, 2.5 x 89 = 222.5
+  EXPECT_EQ(device.tune().candidates[1].remark, "not timed: 222.0 ms are left");
+  EXPECT_EQ(device.runs[kCsr], 0);
+}
+
 TEST(OpsSpmmTuner, LongProductsHaveALongerBudget) {
   FakeDevice device{{{kRode, 12}, {kCsr, 17}, {kCusparse, 11}}, 2};
   const SpmmChoice choice = device.tune();

@@ -82,6 +82,39 @@ TEST(OpsTcaPlan, EveryWarpOfEveryRowOnce) {
   EXPECT_ERROR(make_tca_plan(borders(), {}, 0), "[tca_plan] tiles must be at least 1, got 0");
 }
 
+TEST(OpsTcaPlan, BlocksAreSortedBySizeThenClusterThenPlaceInTheRow) {
+  struct Case {
+    std::int64_t warps;
+    int cluster;
+    std::int64_t block;
+    std::uint16_t rank;
+  };
+  for (const Case& c : {Case{8, 0, 0, 0},
+                        {16, 0, 1, 1},
+                        {512, 0, 62, 62},
+                        {1000, 0, 63, 63},
+                        {1000, 0, 64, 63},
+                        {8, 1, 0, 64},
+                        {8, 255, 64, 16383},
+                        {4, 0, 0, 16384},
+                        {4, 255, 0, 32704},
+                        {2, 0, 0, 32768},
+                        {1, 0, 0, 49152},
+                        {1, 255, 0, 65472}})
+    EXPECT_EQ(TcaPlan::rank(c.warps, c.cluster, c.block), c.rank) << c.warps << " " << c.cluster;
+
+  const Adjacency adj =
+      graph_with_lengths({130, 130, 3, 130}, 200);  // three rows of two blocks, one of a warp
+  const TcaPlan plan = make_tca_plan(adj, Tensor::from<std::uint8_t>({1, 0, 0, 1}), 2);
+  const auto row_id = plan.row_id_for_each_warp.to_vector<std::int32_t>(),
+             warp_id = plan.warpid_within_row.to_vector<std::int32_t>();
+  std::vector<std::pair<int, int>> blocks;  // row, block within it
+  for (std::size_t w = 0; w < row_id.size(); w += 8) blocks.emplace_back(row_id[w], warp_id[w] / 8);
+  EXPECT_EQ(blocks,
+            (std::vector<std::pair<int, int>>{{1, 0}, {1, 1}, {0, 0}, {3, 0}, {0, 1}, {3, 1}, {2, 0}}));
+  EXPECT_EQ(std::count(row_id.begin(), row_id.end(), -1), 7);
+}
+
 TEST(OpsTcaPlan, TheNumberOfMmasIsThatOfTheCostModel) {
   std::vector<Adjacency> graphs{borders()};
   for (const SparseCase& sparse_case : sparse_cases()) graphs.push_back(sparse_case.make());

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <set>
 
 #include "datasets/feature_file.h"
 #include "ops/gather_rows.h"
@@ -113,6 +114,20 @@ TEST(TrainRankBatches, OptionsThatReachBatches) {
   with("sage", [](TrainOptions& o) { o.cuda_graph = false; });
   with("gcn", [](TrainOptions& o) { o.trunk.norm = TrunkNorm::kLayer, o.trunk.residual = true; });
   with("gat", [](TrainOptions& o) { o.trunk.jump = TrunkJump::kCat; });
+}
+
+// Masks are functions of their keys: ranks with the same ones would drop the same places of their shares.
+TEST(TrainRankBatches, RanksDrawMasksOfTheirOwn) {
+  const NodeRun run = make_run(test::tiny_dataset(), options_of("sage"), test::device(), ranks());
+  TrainerParts parts = trainer_parts(run);
+  Random random(1);
+  std::set<std::uint64_t> streams;
+  parts.forward = [&, forward = parts.forward](const StepInput& in) {
+    if (in.batch) streams.insert(random.next().stream);  // of the first mask of each step
+    return forward(in);
+  };
+  Trainer(*run.model.module, std::move(parts), run.model.groups, {.epochs = 1}).fit();
+  EXPECT_EQ(streams, std::set{static_cast<std::uint64_t>(ranks().rank()) << 20});
 }
 
 // Batch normalisation is over the rows of each rank, and the ranks' statistics are averaged.

@@ -7,6 +7,7 @@
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
 #include "tests/support/steps.h"
+#include "train/classification.h"
 #include "train/task/apply_options.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
@@ -65,6 +66,18 @@ TEST_P(TrainCriteria, RocAucByDefinition) {
     }
     EXPECT_NEAR(got[2], sum, 2e-3) << classes;  // f32 scores may tie
   }
+}
+
+TEST_P(TrainCriteria, RankingsLeaveOutMissingLabels) {
+  const Tensor label = Tensor::from<std::uint8_t>({Dataset::kMissingLabel, 1, 0, 1, 0}).reshape({5, 1}),
+               logits = Tensor::from<float>({5, 4, 3, 2, 1}).reshape({5, 1}).to(device()),
+               all = Tensor::from<std::int64_t>({0, 1, 2, 3, 4}).to(device());
+  const auto of = [&](NodeMetric metric) {
+    const Classification criterion(label.to(device()), {all, all, all}, 1, {.metric = metric});
+    return criterion.metrics(logits).to_vector<double>()[0];
+  };
+  EXPECT_NEAR(of(NodeMetric::kRocAuc), 3. / 4, 1e-12);        // as a positive 5 / 6, as a negative 1 / 2
+  EXPECT_NEAR(of(NodeMetric::kAp), (1 + 2. / 3) / 2, 1e-12);  // 11 / 12 and 1 / 2
 }
 
 TEST_P(TrainCriteria, EveryMetricTrainsAndChoosesTheBestEpoch) {

@@ -114,6 +114,19 @@ TEST_P(TrainGraphTask, ABatchOfAllTrainingGraphsHasTheLossOfTheSet) {
   EXPECT_NEAR(steps.metrics()[1], loss, 1e-4);
 }
 
+// 96 training graphs, of which the last batch of 40 has 16.
+TEST_P(TrainGraphTask, TheLossOfAnEpochIsTheMeanOverItsGraphs) {
+  TrainOptions options = graph_options("gcn", 1);
+  options.dropout = options.lr = 0;
+  for (const int batch : {1000, 48, 40}) {
+    options.batch_graphs = batch;
+    const NodeRun run = make_run(synthesize_graphs({.graphs = 120}), options, device());
+    double loss = 0;
+    make_trainer(run, {.epochs = 1}).fit([&](const EpochReport& report) { loss = report.loss; });
+    EXPECT_NEAR(loss, metrics_of(run)[1], 1e-4) << batch;
+  }
+}
+
 /// Targets that the features tell: 1 + the class, and half of its square. Every ninth value is missing, and
 /// both of graph 4.
 Dataset graphs_with_targets() {

@@ -213,6 +213,29 @@ TEST(TrainLoop, PatienceCountsFromTheLowestLossWhereAsked) {
   EXPECT_EQ(run(true).best_epoch, 1) << "the best epoch is still that of accuracy";
 }
 
+// The best epoch is 3, and 4 epochs of patience have passed after 7, between the evaluations of 6 and 9.
+TEST(TrainLoop, AResumedRunEndsWhereTheWholeOneDoes) {
+  const Tensor node = Tensor::zeros({1}, DType::kI64);
+  struct Case {
+    int from, ends;
+    std::size_t evaluations;
+  };
+  for (const auto& [from, ends, evaluations] : {Case{0, 9, 3}, {6, 9, 1}, {7, 9, 1}, {8, 9, 1}, {9, 9, 0}}) {
+    Script script(from == 0 ? std::vector<Script::Line>{{9, 1}, {1, 1}, {1, 1}}
+                            : std::vector<Script::Line>{{1, 1}});
+    Trainer trainer(script, [&] { return script.forward(); }, {{script.parameters(), {}}},
+                    Tensor::zeros({2}, DType::kI64), {node, node, node},
+                    {.epochs = 20, .eval_every = 3, .patience = 4});
+    TrainerState state = trainer.state();
+    state.epoch = from;
+    state.best_epoch = state.lowest_loss_epoch = std::min(from, 3);
+    state.best = {.train = 1, .val = 1, .test = 1, .val_loss = 1e-9};
+    trainer.restore(state);
+    EXPECT_EQ(trainer.fit().epochs, ends) << from;
+    EXPECT_EQ(script.evaluations(), evaluations) << from;
+  }
+}
+
 TEST(TrainLoop, EvaluatesEveryFewEpochsAndTheLast) {
   Script script({{1, 1}, {2, 1}, {3, 1}});
   std::vector<int> evaluated;
