@@ -9,6 +9,7 @@ MUTANTS = [
     ("core/variable.cpp", "sum.defined() ? add_tensors(sum, term) : term;", "term;", "CoreVariable*"),
     ("core/variable.cpp", "node.freed = true;", "", "CoreVariable*"),
     ("core/variable.cpp", "node.requires_grad |= input.requires_grad();", "node.requires_grad |= !input.requires_grad();", "CoreVariable*"),
+    ("core/variable.cpp", "recording = previous_;", "recording = true;", "CoreVariable*"),
     # Losses
     ("ops/cpu/loss.cpp", "return top + std::log(sum);", "return std::log(sum);", "OpsLoss*"),
     ("ops/cpu/loss.cpp", "j < label ? load(row[j]) < own : load(row[j]) <= own", "load(row[j]) <= own", "OpsLoss*"),
@@ -31,6 +32,10 @@ MUTANTS = [
     # Choices of kernels
     ("ops/kernel_choice.cpp", "best_ms(candidates) * KernelTuning::kTie;", "best_ms(candidates);", "OpsSpmmTuner*:OpsSddmmTuner*"),
     ("ops/kernel_choice.cpp", "if (cold > left()) {", "if (false) {", "OpsSpmmTuner*"),
+    ("ops/kernel_choice.cpp", "T::kReserve * best > left()", "best > left()", "OpsSpmmTuner*"),
+    ("ops/plan/spmm_config.cpp", "row_bytes > kVectorBytes ?", "row_bytes >= kVectorBytes ?", "OpsSpmmConfig*"),
+    ("ops/cpu/tca_plan.cpp", "[row] : 0, block)", "[row] : 0, 0)", "OpsTcaPlan*"),
+    ("ops/plan/tca_plan.h", "static_cast<int>(block) : kMostBlock;", "static_cast<int>(block) : 0;", "OpsTcaPlan*"),
     ("ops/sparse/tuning_cache.cpp", "problem.heads, problem.k,", "1, problem.k,", "OpsSddmmTuner*"),
     ("ops/sddmm_tuner.cpp", "if (assumes_no_locality(adj)) return", "if (false) return", "OpsSddmmTuner*"),
     ("ops/plan/row_clusters.h", "(doubles_common && at_most(95))", "at_most(95)", "OpsRowLocality*"),
@@ -40,6 +45,10 @@ MUTANTS = [
     ("ops/cpu/sample_neighbors.cpp", "begin + (taken ? last : drawn)", "begin + (taken ? (drawn + 1) % (last + 1) : drawn)",
      "DatasetsSampleDistribution*"),
     ("train/batch_sampler.cpp", "(size / 2, 1, ranks)", "(size, 1, ranks)", "TrainBatchSampler*"),
+    ("train/trainer.cpp", "independent ? exchange.first_stream() : 0", "0", "TrainRankBatches.RanksDraw*"),
+    ("train/exchange.cpp", "static_cast<std::uint64_t>(ranks_.rank()) << kBits", "std::uint64_t{1} << kBits", "TrainRankBatches.RanksDraw*"),
+    ("train/trainer.cpp", "1 / epoch_terms_, sum", "1, sum", "TrainGraphTask*"),
+    ("train/trainer.cpp", "linear_combination(1, batch_loss_, terms, loss)", "linear_combination(1, batch_loss_, 1, loss)", "TrainGraphTask*"),
     ("train/trainer.cpp", "progress_.batch_loss, loss.dtype()", "0, loss.dtype()", "TrainBatchCheckpoints*"),
     # Dense operators
     ("ops/cpu/dense.cpp", "value > 0 ? 1 / std::sqrt(value)", "value >= 0 ? 1 / std::sqrt(value)", "OpsGcnNorm*"),
@@ -63,6 +72,7 @@ MUTANTS = [
     ("ops/cpu/coo_to_csr.cpp", "rule.add_loops && loop && ends_run", "rule.add_loops && loop && !ends_run", "OpsConvert*"),
     ("ops/cpu/coo_to_csr.cpp", "options.drop_duplicates || options.symmetrize", "options.drop_duplicates", "OpsConvert*"),
     ("ops/cpu/coo_to_csr.cpp", "packing.pack(col[i - edges], row[i - edges])", "packing.pack(row[i - edges], col[i - edges])", "OpsConvert*"),
+    ("ops/cpu/coo_to_csr.cpp", "packing.row(key_of(items[first - 1]))", "packing.row(key_of(items[first]))", "OpsConvert*"),
     ("ops/cpu/reverse_edges.cpp", "? before + 1 : 0;", "? 0 : 0;", "OpsConvert*"),
     ("ops/cpu/reverse_edges.cpp", "count += col[e] != row && ", "count += col[e] > row && ", "OpsConvert*"),
     # Layers
@@ -75,6 +85,7 @@ MUTANTS = [
     ("layers/module.cpp", "check(own != name,", "check(!own.empty(),", "LayersErrors*"),
     ("layers/module.cpp", "for (const Entry& entry : module->entries()) check_is_new(name + \".\" + entry.name);", "", "LayersErrors*"),
     ("layers/module.cpp", "value.shape() == own.shape() &&", "", "LayersGraph*"),
+    ("models/trunk_forward.cpp", "options_.input_dropout.value_or(options_.dropout)", "options_.input_dropout.value_or(0)", "ModelsTrunk*"),
     # Optimizer and schedule
     ("train/optimizer.cpp", "x.shape() == p.shape() && x.dtype()", "x.dtype()", "TrainOptimizer*"),
     ("train/optimizer.cpp", "defined == 0 || defined == state_names_.size()", "true", "TrainOptimizer*"),
@@ -100,6 +111,9 @@ MUTANTS = [
     ("train/task/feature_scale.cpp", "facts.largest_column < kDominant && facts", "facts", "TrainFeatureScale*"),
     ("train/column_scale.cpp", "varies ? deviation : 1.0F", "deviation", "TrainScales*"),
     ("train/task/advice.cpp", "s.best_epoch > s.epochs - late", "s.best_epoch >= s.epochs - late", "TrainRunNotes*"),
+    ("train/fit.cpp", "now.epoch % options_.eval_every == 0 &&\n", "\n", "TrainLoop*"),
+    ("train/classification.cpp", "labels[at] == Dataset::kMissingLabel", "false", "TrainCriteria*"),
+    ("datasets/edge_split.cpp", "out.test, kTest)", "out.test, kValidation)", "DatasetsEdgeSplit*"),
     ("datasets/split.cpp", "sum > 0 && sum <= 1 + kRounding", "false", "DatasetsSplit*"),
     ("datasets/split.cpp", "std::abs(sum - 100) <= kRounding", "sum <= 100 + kRounding", "DatasetsSplit*"),
     # HDF5

@@ -9,6 +9,7 @@ removed at the end; --keep leaves it in build-mutants for the next run. A mutant
 Exit code: 0 if every mutant was killed, 1 if one survived or did not compile, 2 if nothing ran."""
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -50,9 +51,11 @@ def is_clean(root):
 
 
 def binaries(tests):
-    """The test binaries that hold the tests of a filter, e.g. of "OpsSpmm*:CoreTensor*": each suite begins with its room."""
+    """The test binaries that hold the tests of a filter, e.g. of "OpsSpmm*:CoreTensor*": each suite begins with its room. Those of
+    several ranks go on with Rank, e.g. "TrainRankBatches*"."""
     rooms = ["core", "ops", "layers", "models", "datasets", "train", "bench"]
-    return sorted({f"{room}_tests" for pattern in tests.split(":") for room in rooms if pattern.lower().startswith(room)})
+    return sorted({"rank_tests" if re.match("[A-Z][a-z]+Rank(s|[A-Z])", pattern) else f"{room}_tests"
+                   for pattern in tests.split(":") for room in rooms if pattern.lower().startswith(room)})
 
 
 def prepare(jobs, targets):
@@ -70,7 +73,8 @@ def prepare(jobs, targets):
 
 def build(jobs, targets):
     """Returns the compiler's output if these test binaries cannot be built, or None."""
-    done = subprocess.run(["ninja", "-C", os.path.join(COPY, "build"), f"-j{jobs}", *targets], capture_output=True, text=True)
+    launcher = ["rank_launch"] if "rank_tests" in targets else []
+    done = subprocess.run(["ninja", "-C", os.path.join(COPY, "build"), f"-j{jobs}", *targets, *launcher], capture_output=True, text=True)
     return done.stdout if done.returncode else None
 
 
@@ -79,7 +83,9 @@ def fails(tests):
     environment = {"OMP_WAIT_POLICY": "passive", **os.environ}
     for binary in binaries(tests):
         try:
-            done = subprocess.run([os.path.join(COPY, "build/tests", binary), f"--gtest_filter={tests}", "--gtest_fail_fast"],
+            command = [os.path.join(COPY, "build/tests", binary), f"--gtest_filter={tests}", "--gtest_fail_fast"]
+            ranks = [os.path.join(COPY, "build/bin/rank_launch"), "2"] if binary == "rank_tests" else []
+            done = subprocess.run([*ranks, *command],
                                   cwd=COPY, env=environment, capture_output=True, text=True, timeout=TEST_SECONDS)
         except subprocess.TimeoutExpired:
             return True
