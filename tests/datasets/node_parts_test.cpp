@@ -82,6 +82,12 @@ TEST_P(DatasetsNodeParts, EpochsDifferAndRepeat) {
   EXPECT_NE(nodes(parts, 1), nodes(NodeParts(some_graph(), targets(), 70, 1, 4), 1));
 }
 
+TEST_P(DatasetsNodeParts, PartsWithoutATargetAreLeftOut) {
+  const NodeParts parts(some_graph().to(device()), Tensor::from(Ids{5}), 70, 1, 3);  // of five parts
+  ASSERT_EQ(parts.epoch(1).size(), 1U);
+  EXPECT_EQ(parts.epoch(1)[0].target_ids, (Ids{5}));
+}
+
 TEST_P(DatasetsNodeParts, Errors) {
   const Adjacency graph = some_graph().to(device());
   EXPECT_ERROR(NodeParts(graph, Tensor::from(Ids{1, 300}), 10, 1),

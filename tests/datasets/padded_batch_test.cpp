@@ -150,6 +150,16 @@ TEST_P(DatasetsPaddedBatch, RefusesWhatItCannotHold) {
             std::string::npos);
 }
 
+// Without replacement no edge comes twice.
+TEST_P(DatasetsPaddedBatch, HoldsTheLargestBatch) {
+  const Adjacency graph = to_graph(data_, device()).adj;
+  const auto edges = [&](bool replace) {
+    return PaddedBatch(graph, {.fanout = {30}, .replace = replace}, 400).batch().blocks[0].edge_ids.numel();
+  };
+  EXPECT_EQ(edges(false), graph.num_edges());
+  EXPECT_EQ(edges(true), 12000);
+}
+
 TEST_P(DatasetsPaddedBatch, NamesWorkThatMakesPlans) {
   const Adjacency graph = to_graph(data_, device()).adj;
   PaddedBatch padded(graph, {{3}}, 8);

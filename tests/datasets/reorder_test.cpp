@@ -76,6 +76,14 @@ TEST(DatasetsReorder, RcmIsReversed) {
   EXPECT_EQ(rcm_order(star).to_vector<std::int64_t>()[2], 1);
 }
 
+// Two paths of two nodes beside node 0, at node 1. The search from 4 meets 0 before 3, which has more
+// neighbours, and ends at 5; the one from there is the last.
+TEST(DatasetsReorder, RcmTakesNodesOfLowDegreeFirst) {
+  const Adjacency tree =
+      coo_to_csr(ids({0, 1, 1, 2, 3}), ids({1, 2, 3, 4, 5}), 6, 6, {.symmetrize = true}).adj;
+  EXPECT_EQ(rcm_order(tree).to_vector<std::int64_t>(), (Ids{4, 2, 0, 1, 3, 5}));
+}
+
 TEST(DatasetsReorder, OnlyAPermutationHasAnInverse) {
   EXPECT_EQ(inverse_order(ids({2, 0, 1})).to_vector<std::int64_t>(), (Ids{1, 2, 0}));
   EXPECT_ERROR(inverse_order(ids({0, 3, 1})), "[inverse_order] order[1] = 3 is outside [0, 3)");
@@ -159,6 +167,29 @@ TEST(DatasetsFacts, AreCounted) {
   EXPECT_EQ(facts.homophily, 1.0 / 7);
   EXPECT_EQ(facts.density, 1);
   EXPECT_FALSE(graph_facts(test::load(Parts())).symmetric);
+}
+
+TEST(DatasetsFacts, AreThoseOfTheRowAndOfKnownLabels) {
+  Dataset data;
+  data.num_nodes = 5, data.num_classes = 2, data.num_features = 2;
+  data.src = Tensor::from(Ids{3, 0, 0, 0, 2, 1});
+  data.dst = Tensor::from(Ids{0, 1, 1, 2, 2, 3});  // 0 -> 1 twice, a loop of 2, and 4 is alone
+  data.y = Tensor::from(Ids{0, 0, 1, -1, 1});
+  data.x = Tensor::from(std::vector<float>{1, 0, 0, 2, 0, 0, 3, 0, 0, 0}, {5, 2});
+  const GraphFacts facts = graph_facts(data);
+  EXPECT_EQ(facts.edges, 6);
+  EXPECT_EQ(facts.duplicates, 1) << "rows 1 and 2 begin or end with column 0";
+  EXPECT_EQ(facts.self_loops, 1);
+  EXPECT_EQ(facts.isolated, 1);
+  EXPECT_FALSE(facts.symmetric);
+  EXPECT_EQ(facts.max_degree, 2);
+  EXPECT_EQ(facts.mean_degree, 1.2);
+  EXPECT_EQ(facts.median_degree, 1);
+  EXPECT_EQ(facts.histogram, (Ids{1, 2, 2}));
+  EXPECT_EQ(facts.class_sizes, (Ids{2, 2}));
+  EXPECT_EQ(facts.unlabelled, 1);
+  EXPECT_EQ(facts.homophily, 0.75) << "of the four edges between labelled nodes";
+  EXPECT_EQ(facts.density, 0.3);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "tests/support/devices.h"
@@ -37,6 +38,12 @@ TEST(DatasetsSplit, IsDisjointAscendingAndOfTheSizeAsked) {
       }
     }
   }
+}
+
+TEST(DatasetsSplit, OneKnownTargetIsALabel) {
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  const Tensor y = Tensor::from(std::vector<float>{1, none, none, none, 2, 3, none, 4}, {4, 2});
+  EXPECT_EQ(random_split(y, "100/0/0", 0).train.to_vector<std::int64_t>(), (Ids{0, 2, 3}));
 }
 
 TEST(DatasetsSplit, DependsOnTheSeedAlone) {
@@ -99,6 +106,7 @@ TEST(DatasetsSplit, PerClassAsTorchDraws) {
   EXPECT_ERROR(
       torch_split(y, 3, 21, 1, 1, 0),
       "split: class 0 has 20 nodes, fewer than the 21 to train on: give percentages such as 60/20/20");
+  EXPECT_EQ(torch_split(y, 3, 18, 2, 4, 0).test.numel(), 4) << "all that are left";
   EXPECT_ERROR(
       torch_split(y, 3, 20, 1, 0, 0),
       "split: 1 + 0 nodes to validate and test on are more than the 0 left: give percentages such as "

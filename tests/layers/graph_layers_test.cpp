@@ -242,6 +242,16 @@ TEST_P(LayersGraph, Appnp) {
   EXPECT_ERROR(Appnp({.alpha = 2}), "[appnp] alpha must be in [0, 1], got 2");
 }
 
+TEST_P(LayersGraph, NormLayersTakeTheirMomentumAndEpsilon) {
+  const Variable x(Tensor::from(std::vector<double>{0, 4}, {2, 1}).to(device()));
+  BatchNorm batch(1, {.momentum = 0.25}, device(), DType::kF64);
+  batch.forward(x);  // mean 2, unbiased variance 8
+  EXPECT_EQ(batch.named_buffers()[0].second.item(), 0.5);
+  EXPECT_EQ(batch.named_buffers()[1].second.item(), 0.75 + 2);
+  const Variable row(Tensor::from(std::vector<double>{0, 4}, {1, 2}).to(device()));  // variance 4
+  EXPECT_TRUE(near(LayerNorm(2, 12, false, device(), DType::kF64).forward(row).value(), {-0.5, 0.5}, 1e-12));
+}
+
 TEST_P(LayersGraph, NormLayers) {
   BatchNorm batch(5, {}, device(), DType::kF64);
   LayerNorm layer(5, 1e-5, true, device(), DType::kF64);

@@ -46,6 +46,13 @@ TEST(ModelsTrunkNames, AreThoseOfPyg) {
   EXPECT_NE(parameter_names(plain).find("pre.0.weight"), std::string::npos);
 }
 
+TEST(ModelsTrunkNames, TheNetworkOfGinIsHiddenWideInTheLastLayerToo) {
+  Trunk gin({.in = 6, .hidden = 4, .classes = 3, .layers = 1, .conv = &kGin}, Random(1));
+  const std::string names = parameter_names(gin);
+  EXPECT_NE(names.find("convs.0.nn.0.weight[6, 4] "), names.npos) << names;
+  EXPECT_NE(names.find("convs.0.nn.3.weight[4, 3] "), names.npos) << names;
+}
+
 TEST(ModelsTrunkNames, ConvolutionsWithoutABias) {
   for (const ConvKind* conv : {&kGcn, &kGat, &kGatv2, &kSage}) {
     const TrunkOptions options{

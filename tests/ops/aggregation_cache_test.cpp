@@ -72,6 +72,8 @@ TEST(OpsAggregationCache, IgnoresAFormThatIsNoMore) {
 
 TEST(OpsAggregationCache, NoiseDoesNotChangeAChoice) {
   EXPECT_EQ(clearly_fastest(kRows, {{kRows, 1.0}, {kHalo, 0.9}}), kRows);
+  EXPECT_EQ(clearly_fastest(kRows, {{kRows, 1.15}, {kHalo, 1}}), kRows);
+  EXPECT_EQ(clearly_fastest(kRows, {{kRows, 1.16}, {kHalo, 1}}), kHalo);
   EXPECT_EQ(clearly_fastest(kHalo, {{kRows, 0.9}, {kHalo, 1.0}}), kHalo);
   EXPECT_EQ(clearly_fastest(kRows, {{kRows, 1.0}, {kHalo, 0.8}, {kColumns, 0.6}}), kColumns);
 }

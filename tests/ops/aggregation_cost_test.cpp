@@ -31,6 +31,13 @@ TEST(OpsAggregationCost, BytesAreThoseOfTheForm) {
   EXPECT_EQ(predict_aggregation(Aggregation::kColumns, sizes).bytes_received, 2 * 300 * 12 * 4);
 }
 
+// Two exchanges, each of half of the bytes, a third collective, and four arrangements of the rank's rows.
+TEST(OpsAggregationCost, ColumnsTravelTwice) {
+  const AggregationSizes sizes{.ranks = 2, .nodes = 400, .edges = 4000, .columns = 64};
+  EXPECT_NEAR(predict_aggregation(Aggregation::kColumns, sizes).exchange_ms,
+              3 * 0.02 + 51'200 / 275e6 + 4 * 200 * 256 / 2.5e9, 1e-12);
+}
+
 // Every rank reads all weights by columns, and those of its edges by rows.
 TEST(OpsAggregationCost, EdgeWeightsAreRead) {
   const AggregationSizes sizes = reddit(4, 128);

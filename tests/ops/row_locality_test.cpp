@@ -3,6 +3,7 @@
 #include "ops/convert.h"
 #include "ops/kernels/sparse.h"
 #include "ops/plan/row_clusters.h"
+#include "ops/sparse/derived.h"
 #include "ops/sparse/graph_plans.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
@@ -122,6 +123,14 @@ TEST_P(OpsRowLocalityOnDevice, ClustersOfCommunitiesAreKept) {
   const Adjacency adj = shuffled_communities(1 << 19, 64).to(device());
   EXPECT_TRUE(row_clusters(adj).defined());
   EXPECT_FALSE(rode_plan(adj).local_rows);
+}
+
+TEST(OpsRowLocality, IsAssumedOfATransposeAsOfTheGraph) {
+  for (const bool assumed : {false, true}) {
+    const Adjacency adj = graph_with_lengths({5, 0, 3}, 4);
+    if (assumed) assume_no_locality(adj);
+    EXPECT_EQ(assumes_no_locality(transpose(adj).adj), assumed);
+  }
 }
 
 }  // namespace

@@ -51,6 +51,12 @@ TEST(OpsSddmmConfig, OrderAndSlicesOnH200) {
   EXPECT_EQ(text(by_rule(unaligned)), "rows, 11 chunks");
 }
 
+TEST(OpsSddmmConfig, SlicesBeginWhereTheL2DoesNotHoldAMatrix) {
+  const auto cols = static_cast<std::int64_t>(kH200.l2_bytes) / 512;  // rows of 128 columns
+  EXPECT_FALSE(by_rule(sizes(cols, 4 * cols, 1, 128)).has_slices());
+  EXPECT_EQ(by_rule(sizes(cols + 1, 4 * cols, 1, 128)).slice_chunks, 16);
+}
+
 TEST(OpsSddmmConfig, AnAlgorithmIsTakenAsGiven) {
   for (const std::size_t element : {8, 4, 2})
     for (const std::int64_t edges : {10'000, 10'000'000}) {

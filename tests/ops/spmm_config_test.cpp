@@ -125,6 +125,29 @@ TEST(OpsSpmmConfig, Csr) {
   EXPECT_EQ(text(choose_csr_config(heads)), "csr: 4 tiles of 8 lanes x 1 load");
 }
 
+TEST(OpsSpmmConfig, RowsThatAreNoWholeLoadsAreCopiedWhereManyEdgesReadThem) {
+  struct Case {
+    std::int64_t cols, edges, k;
+    std::size_t element_bytes;
+    bool copies;
+  };
+  for (const Case& c : {Case{100'000, 5'599'999, 41, 4, false},
+                        {100'000, 5'600'000, 41, 4, true},
+                        {16'384, 524'287, 41, 2, false},
+                        {16'384, 524'288, 41, 2, true},
+                        {16'385, 524'288, 41, 2, false},
+                        {100'000, 524'289, 41, 2, true},
+                        {100'000, 524'289, 7, 4, false},
+                        {100'000, 524'289, 9, 4, true},
+                        {100'000, 524'288, 9, 4, false},
+                        {100'000, 600'000, 47, 4, false},
+                        {100'000, 600'000, 49, 4, true}}) {
+    const Graph graph{c.cols, c.edges, {11000, 160000, 50000}};
+    EXPECT_EQ(choose_rode_config(sizes(graph, c.k, c.element_bytes), graph.plan, kH200).copies_x, c.copies)
+        << c.edges << " edges, " << c.k << " columns of " << c.element_bytes;
+  }
+}
+
 TEST(OpsSpmmConfig, SmallerGpusUseTeamsForSmallerGraphs) {
   constexpr Graph graph{12000, 40000, {0, 12000, 3000}};  // 750 blocks of 128 threads
   EXPECT_EQ(choose_rode_config(sizes(graph, 32), graph.plan, kH200).launches()[0].kernel, SpmmKernel::kTeams);

@@ -69,6 +69,9 @@ TEST(OpsSpmmStore, AChoiceIsForOneKeyAlone) {
   other = key(16);
   other.problem.weighted = true;
   EXPECT_FALSE(store.find(other));
+  other = key(16);
+  other.problem.allow_nondeterministic = true;
+  EXPECT_FALSE(store.find(other));
 }
 
 TEST(OpsSpmmStore, TheFirstToKeepWins) {

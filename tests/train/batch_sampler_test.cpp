@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "ops/convert.h"
+#include "train/pair_batches.h"
+
 namespace rodeo {
 namespace {
 
@@ -28,6 +31,37 @@ TEST(TrainBatchSampler, FractionsAreTheBatch) {
       EXPECT_EQ(next, targets);
       EXPECT_LE(most - least, 1);
     }
+}
+
+// A ring with edges in both directions, of which i -> i + 1 are to be learnt.
+TEST(TrainBatchSampler, PairsOfABatchAreLeftOutOfItsNeighbourhoods) {
+  std::vector<std::int64_t> from, to;
+  for (std::int64_t i = 0; i < 7; ++i) from.push_back(i), to.push_back((i + 1) % 7);
+  const Tensor src = Tensor::from(from), dst = Tensor::from(to);
+  const Adjacency graph = coo_to_csr(src, dst, 7, 7, {.symmetrize = true}).adj;
+  for (const bool undirected : {false, true}) {
+    PairBatchSampler sampler({src.slice(0, 5), dst.slice(0, 5)}, graph, NeighborSampler(graph, {{-1}}),
+                             {.batch_size = 2, .undirected = undirected});
+    const auto steps = sampler.epoch(1, 0);
+    ASSERT_EQ(steps.size(), 3U);
+    for (std::size_t step = 0; step < 3; ++step) {
+      EXPECT_EQ(steps[step].is_full, step < 2);
+      const std::vector<std::int64_t>& pairs = steps[step].examples;
+      const SampledBatch batch = sampler.sample(step);
+      const Adjacency& block = batch.blocks[0].adj;
+      const auto node = batch.blocks[0].sources.to_vector<std::int64_t>();
+      const auto row = edge_rows(block).to_vector<std::int32_t>(),
+                 col = block.csr().col.to_vector<std::int32_t>();
+      std::size_t ahead = 0, back = 0;
+      for (std::size_t e = 0; e < row.size(); ++e)
+        for (const std::int64_t pair : pairs) {
+          ahead += node[col[e]] == from[pair] && node[row[e]] == to[pair];
+          back += node[col[e]] == to[pair] && node[row[e]] == from[pair];
+        }
+      EXPECT_EQ(ahead, 0U);
+      EXPECT_EQ(back, undirected ? 0U : pairs.size());
+    }
+  }
 }
 
 }  // namespace

@@ -80,6 +80,13 @@ TEST_P(TrainCriteria, RankingsLeaveOutMissingLabels) {
   EXPECT_NEAR(of(NodeMetric::kAp), (1 + 2. / 3) / 2, 1e-12);  // 11 / 12 and 1 / 2
 }
 
+TEST(TrainClassWeights, AreBalancedOverTheNodesOfASet) {
+  const Tensor label = Tensor::from<std::int64_t>({0, 0, 1, 0, 2}),
+               set = Tensor::from<std::int64_t>({0, 1, 2, 3});
+  const std::vector<double> weights = balanced_weights(label, set, 3);
+  EXPECT_EQ(weights, (std::vector<double>{4. / (3 * 3), 4. / 3, 0}));
+}
+
 TEST_P(TrainCriteria, EveryMetricTrainsAndChoosesTheBestEpoch) {
   for (const NodeMetric metric : {NodeMetric::kMacroF1, NodeMetric::kRocAuc, NodeMetric::kAp}) {
     TrainOptions options = published_options("sage");

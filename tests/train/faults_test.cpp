@@ -141,6 +141,10 @@ TEST_P(TrainFaults, TheFirstBadKernelIsNamed) {
   EXPECT_NE(text.find("f32 [16] with 16 nan and 0 infinite, the first in element 0, in epoch 3"),
             std::string::npos)
       << text;
+  {
+    const ScopedKernelObserver observe(watch);
+    EXPECT_NO_THROW(Tensor::full({2}, nan, DType::kF32, device())) << "what a fill writes was asked for";
+  }
   NanWatch::check("x", Tensor::zeros({3}, DType::kF32, device()));
   EXPECT_ERROR(NanWatch::check("x", Tensor::full({2}, nan, DType::kF32, device())),
                "[debug] x is not finite: f32 [2] with 2 nan and 0 infinite, the first in element 0");

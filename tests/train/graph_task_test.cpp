@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <set>
 
 #include "datasets/synthetic_graphs.h"
@@ -17,6 +18,7 @@
 #include "train/commands/predict.h"
 #include "train/commands/recorder.h"
 #include "train/io/atomic_file.h"
+#include "train/task/graph_steps.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
 
@@ -214,6 +216,24 @@ TEST(TrainGraphTargets, ErrorsNameWhatIsForClasses) {
   Dataset data = graphs_with_targets();
   data.graph_label.fill(static_cast<double>(kNone));
   EXPECT_ERROR(make_run(data, options, kCpu), "--folds 10 leaves a part without a graph: the set has 0");
+}
+
+TEST(TrainGraphBatches, ASingleGraphAtTheEndJoinsTheBatchBefore) {
+  const Dataset data = synthesize_graphs({.graphs = 8});
+  const GraphSet set(to_graph(data, kCpu).adj, data.graph_ptr);
+  const auto sizes = [&](std::int64_t graphs) {
+    std::vector<std::int64_t> training(static_cast<std::size_t>(graphs));
+    std::iota(training.begin(), training.end(), 0);
+    GraphSteps steps(set, training, {.batch_graphs = 3});
+    steps.begin_epoch({});
+    std::vector<std::size_t> all;
+    while (const StepInput* in = steps.next()) all.push_back(in->examples.host.size());
+    return all;
+  };
+  EXPECT_EQ(sizes(1), (std::vector<std::size_t>{1}));
+  EXPECT_EQ(sizes(6), (std::vector<std::size_t>{3, 3}));
+  EXPECT_EQ(sizes(7), (std::vector<std::size_t>{3, 4}));
+  EXPECT_EQ(sizes(8), (std::vector<std::size_t>{3, 3, 2}));
 }
 
 TEST(TrainGraphFolds, AreStratifiedAndCoverAllGraphs) {

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "datasets/hdf5_file.h"
 #include "datasets/hdf5_writer.h"
+#include "ops/convert.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
 #include "tests/support/temp_dir.h"
@@ -103,6 +105,34 @@ TEST_P(TrainLinkTask, NodeOrderChangesNoPair) {
   EXPECT_NEAR(train(options, device()).summary.last.val, before, 0.2);
   options.epochs = 60;
   EXPECT_GT(train(options, device()).summary.best.test, 0.8);
+}
+
+// A model that read the edges of its batch would know the answer.
+TEST(TrainLinkBatches, MessagesDoNotPassOverTheEdgesOfTheBatch) {
+  TrainOptions options = link_options("sage");
+  options.batch = 50;
+  options.fanout = "-1,-1";
+  const NodeRun run = make_run(communities(), options, kCpu);
+  const TrainerParts parts = trainer_parts(run);
+  parts.source->begin_epoch({});
+  const StepInput& in = *parts.source->next();
+  const auto target = in.batch->targets.to_vector<std::int64_t>(),
+             src = in.pairs->src.to_vector<std::int64_t>(), dst = in.pairs->dst.to_vector<std::int64_t>();
+  ASSERT_EQ(src.size(), 100U);  // 50 edges, then as many pairs without one
+  std::set<std::pair<std::int64_t, std::int64_t>> edges;
+  for (std::size_t i = 0; i < 50; ++i) {
+    edges.emplace(target[src[i]], target[dst[i]]);
+    edges.emplace(target[dst[i]], target[src[i]]);
+  }
+  for (const Block& block : in.batch->blocks) {
+    const auto node = block.sources.to_vector<std::int64_t>();
+    const auto row = edge_rows(block.adj).to_vector<std::int32_t>(),
+               col = block.adj.csr().col.to_vector<std::int32_t>();
+    EXPECT_GT(row.size(), 1000U);
+    for (std::size_t e = 0; e < row.size(); ++e)
+      ASSERT_FALSE(edges.contains({node[col[e]], node[row[e]]})) << node[col[e]] << " -> " << node[row[e]];
+  }
+  parts.source->end_epoch();
 }
 
 TEST(TrainLinkOptions, DefaultsRowsAndErrors) {

@@ -247,6 +247,15 @@ TEST(TrainLoop, EvaluatesEveryFewEpochsAndTheLast) {
   EXPECT_EQ(summary.best_epoch, 7);
 }
 
+TEST(TrainLoop, ProfilesTheMiddleOfEachInterval) {
+  Script script(std::vector<Script::Line>(30, {1, 1}));
+  std::vector<int> profiled;
+  run_script(script, {.epochs = 30, .warmup_epochs = 5, .profile_every = 10}, [&](const EpochReport& report) {
+    if (report.parts) profiled.push_back(report.epoch);
+  });
+  EXPECT_EQ(profiled, (std::vector<int>{15, 25})) << "5 is a warm-up epoch";
+}
+
 TEST(TrainLoop, TellsTheRateOfEachEpoch) {
   std::vector<double> rates;
   Script script({{1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
@@ -266,6 +275,8 @@ TEST(TrainLoop, StopsWhereItIsTold) {
   EXPECT_TRUE(summary.stopped);
   EXPECT_EQ(summary.epochs, 4);
   EXPECT_EQ(script.evaluations(), 2u) << "the last epoch is evaluated";
+  Script whole({{1, 1}, {1, 1}});
+  EXPECT_FALSE(run_script(whole, {.epochs = 1, .stop = [] { return true; }}).stopped) << "it had ended";
 }
 
 TEST(TrainLoop, StopsAtALossThatIsNotANumber) {
