@@ -16,7 +16,18 @@ _h5_check = _os.path.join(_os.path.dirname(__file__), "rodeo_h5_check")
 if "RODEO_H5_CHECK" not in _os.environ and _os.access(_h5_check, _os.X_OK):
     _os.environ["RODEO_H5_CHECK"] = _h5_check  # the program that reads untrusted HDF5 files first
 
+# Threads that spin while they wait make training several times slower beside other programs. libgomp reads this once, when it
+# is loaded: where PyTorch has loaded it, its choice stays. Programs that this one starts keep their own environment.
+_waits = {} if {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"} & set(_os.environ) else {
+    "OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "1000"}
+_os.environ.update(_waits)
 from ._core import build_info, num_threads, set_num_threads  # noqa: E402
+
+for _name in _waits:
+    del _os.environ[_name]
+# A process that was forked, such as a worker of a DataLoader, has none of the threads that libgomp would wait for.
+_os.register_at_fork(after_in_child=lambda: set_num_threads(1))
+
 from .dataset import Dataset  # noqa: E402
 from .graph import Graph  # noqa: E402
 from .ops import (GcnGraph, edge_softmax, edge_sum, gat_attention, gcn_norm, gcn_propagate, sddmm,  # noqa: E402

@@ -1,5 +1,6 @@
 """Graphs behind the handles that operators take, and behind edge_index tensors."""
 import collections
+import sys
 import threading
 import weakref
 from typing import Any, NamedTuple, Optional
@@ -13,6 +14,7 @@ from ..ops import gcn_norm
 _MAX_KEPT = 32
 _kept = collections.OrderedDict()  # key -> (weak references to storages, Graph, copies of tensors without a version)
 _lock = threading.Lock()
+_disabled = {}  # function -> torch.compiler.disable(function)
 
 
 class Handle(NamedTuple):
@@ -44,13 +46,26 @@ def handle_of(graph):
     return Handle((graph._id,), False, graph)
 
 
-@torch.compiler.disable
 def graph_of(edge_index: Any, num_nodes: int, num_sources: Optional[int] = None) -> Graph:
     """The Graph of an edge_index tensor. Kept while the tensor lives and is not changed in place, for the last 32.
 
     Sparse matrices, whose entry [i, j] is an edge j -> i, have a graph, too: tensors of torch.sparse and torch_sparse.SparseTensor.
     PyTorch counts in-place changes. It does not see those through NumPy or .data: make another tensor for them.
     """
+    return _outside_compiler(_graph_of)(edge_index, num_nodes, num_sources)
+
+
+def _outside_compiler(function):
+    """torch.compiler.disable(function). That imports the compiler, a second or more, which is not needed until somebody compiles."""
+    if "torch._dynamo" not in sys.modules:
+        return function
+    return _disabled.get(function) or _disabled.setdefault(function, torch.compiler.disable(function))
+
+
+graph_of._torchdynamo_disable = _outside_compiler._torchdynamo_disable = True  # compiled code calls them, and does not look inside
+
+
+def _graph_of(edge_index, num_nodes, num_sources):
     if isinstance(edge_index, Graph):
         return edge_index
     if is_sparse(edge_index):
