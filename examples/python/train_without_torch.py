@@ -18,7 +18,7 @@ x = random.standard_normal((nodes, 8)).astype("float32") + y[:, None] / 2
 train = random.random(nodes) < 0.3
 classifier = rodeo.NodeClassifier("sage", hidden=16, epochs=100, normalize_features="none")
 classifier.fit(edge_index, x, y, train_mask=train)
-print(f"accuracy on the other nodes {classifier.score(y, ~train):.3f}")
+print(f"accuracy on the other nodes {classifier.score(~train, y[~train]):.3f}")
 
 with tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, "graph.h5")

@@ -24,7 +24,7 @@ def _host(array, dtype=None):
 def _ids(name, part, nodes):
     """Node ids of a mask [nodes], or of an array of ids: ascending int64."""
     part = _host(part)
-    if part.dtype == bool:
+    if part.dtype == bool or _is_mask_of_numbers(part, nodes):
         if part.shape != (nodes,):
             raise ValueError(f"[dataset] {name} must be a mask of {nodes} nodes or node ids, got {list(part.shape)}")
         return np.flatnonzero(part)
@@ -34,6 +34,11 @@ def _ids(name, part, nodes):
     if ids.size and (ids[0] < 0 or ids[-1] >= nodes):
         raise ValueError(f"[dataset] {name} has node {ids[0] if ids[0] < 0 else ids[-1]}, outside [0, {nodes})")
     return ids
+
+
+def _is_mask_of_numbers(part, nodes):
+    """0 and 1 for each node. As ids they would name a node twice."""
+    return nodes > 2 and part.shape == (nodes,) and part.dtype.kind in "iu" and bool((part >> 1 == 0).all())
 
 
 class Dataset:
@@ -52,7 +57,7 @@ class Dataset:
         y            integers [nodes], negative where unknown; or [nodes, classes] of 0, 1 and -1
                      (unknown); or floats [nodes] or
                      [nodes, targets] for regression, NaN where unknown
-        *_mask       booleans [nodes], or node ids. Without any: give split="60/20/20" to rodeo.train
+        *_mask       booleans or 0 and 1 [nodes], or node ids. Without any: give split="60/20/20" to rodeo.train
         edge_weight  [edges]
         edge_attr    [edges, edge features], floats, for edge_features=True
         graph_ptr    integers [graphs + 1]: a set of graphs, graph g has the nodes graph_ptr[g] .. graph_ptr[g + 1] - 1. Then
@@ -65,6 +70,7 @@ class Dataset:
         edges = _host(edge_index)
         if edges.ndim != 2 or edges.shape[0] != 2 or edges.dtype.kind not in "iu":
             raise ValueError(f"[dataset] edge_index must be integers [2, edges], got {edges.dtype} {list(edges.shape)}")
+        x, y = (np.asarray(value) if isinstance(value, (list, tuple)) else value for value in (x, y))
         sizes = [int(edges.max()) + 1 if edges.size else 0]
         sizes += [value.shape[0] for value in (x, y if graph_ptr is None else None) if value is not None]
         if graph_ptr is not None and len(graph_ptr):
@@ -95,9 +101,63 @@ class Dataset:
         return cls(_core.Dataset.load(str(path), split, seed))
 
     @classmethod
+    def from_pyg(cls, data: Any, split: int = 0, name: Optional[str] = None) -> "Dataset":
+        """From a Data of PyTorch Geometric, or a dataset, Batch or list of them: a set of graphs. split: of masks [nodes, splits]."""
+        from ._convert import from_pyg
+        return from_pyg(data, split, name)
+
+    @classmethod
+    def from_ogb(cls, dataset: Any) -> "Dataset":
+        """From NodePropPredDataset of the package ogb, or PygNodePropPredDataset, with its split."""
+        from ._convert import from_ogb
+        return from_ogb(dataset)
+
+    @classmethod
+    def from_networkx(cls, graph: Any, x: Any = "x", y: str = "y", weight: Optional[str] = None,
+                      name: Optional[str] = None) -> "Dataset":
+        """From a graph of NetworkX, nodes in its order. An undirected edge becomes two.
+
+        x       the attribute of nodes that is a list of features, or a list of attributes that are numbers
+        y       that of labels: numbers, or texts, which become 0, 1, ... in their order
+        weight  that of edges. Nodes may have train_mask, val_mask and test_mask
+        """
+        from ._convert import from_networkx
+        return from_networkx(graph, x, y, weight, name)
+
+    @classmethod
+    def from_pandas(cls, nodes: Any, edges: Any, x: Any = None, y: Optional[str] = None, source: str = "source",
+                    target: str = "target", weight: Optional[str] = None, name: str = "pandas") -> "Dataset":
+        """From two DataFrames. The index of `nodes` names the nodes, in the order of the result.
+
+        x       columns that are features; default all but y and train_mask, val_mask and test_mask, which are the split
+        y       the column of labels: numbers, or texts, which become 0, 1, ... in their order, and -1 where they are missing
+        source, target, weight   columns of `edges`
+        """
+        from ._convert import from_pandas
+        return from_pandas(nodes, edges, x, y, source, target, weight, name)
+
+    @classmethod
     def generate(cls, preset: str = "cora", seed: int = 0) -> "Dataset":
         """A synthetic graph of the size of "cora", "pubmed", "arxiv", "reddit" or "products"."""
         return cls(_core.Dataset.generate(preset, seed))
+
+    def with_labels(self, y: Any, train_mask: Any = None, val_mask: Any = None, test_mask: Any = None,
+                    num_classes: Optional[int] = None) -> "Dataset":
+        """The same graph and features, without copies, with other labels of nodes and another split."""
+        arrays = {name: array for name, array in self.arrays().items() if name not in ("y", "train", "val", "test")}
+        classes = _labels(y, self.num_nodes, num_classes, arrays)
+        _split(arrays, self.num_nodes, {"train": train_mask, "val": val_mask, "test": test_mask})
+        return Dataset(_core.Dataset.from_arrays(arrays, self.num_nodes, self.num_features, classes, self.name))
+
+    def __reduce__(self):
+        """For pickle: the arrays, as save() writes them."""
+        return _restored, (self.arrays(), self.num_nodes, self.num_features, self.num_classes, self.name)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self  # nobody changes it
 
     def save(self, path: Any) -> None:
         """Writes an HDF5 file, atomically. Edges that a loaded file names for validation and test are not written."""
@@ -149,9 +209,21 @@ class Dataset:
         y = arrays.get("y", arrays.get("graph_y"))
         return y is not None and bool(y.dtype == np.float32)
 
+    @property
+    def is_multi_label(self) -> bool:
+        """Whether a node has several labels."""
+        y = self.arrays().get("y")
+        return y is not None and y.ndim == 2 and not self.is_regression
+
     def __repr__(self):
-        return (f"rodeo.Dataset({self.name!r}, num_nodes={self.num_nodes}, num_edges={self.num_edges}, "
+        graphs = f"num_graphs={self.num_graphs}, " if self.num_graphs else ""
+        return (f"rodeo.Dataset({self.name!r}, {graphs}num_nodes={self.num_nodes}, num_edges={self.num_edges}, "
                 f"num_features={self.num_features}, num_classes={self.num_classes})")
+
+
+def _restored(arrays, *sizes_and_name):
+    return Dataset(_core.Dataset.from_arrays({name: np.require(array, requirements="CW") for name, array in arrays.items()},
+                                             *sizes_and_name))
 
 
 def _finite(name, values, shape):

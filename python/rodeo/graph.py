@@ -3,7 +3,10 @@ import itertools
 import weakref
 from typing import Any, Optional, Tuple
 
+import numpy as np
+
 from . import _core, _frameworks
+from .dataset import _host
 
 _ids = itertools.count(1)
 _by_id = {}  # Graph._id -> weak reference: a lookup costs a third of that of a WeakValueDictionary
@@ -96,7 +99,12 @@ class Graph:
         """A copy on "cpu", "cuda" or "cuda:i", without cached plans; the same graph if it is there already."""
         device = str(device)
         core = self._core.to("cuda:0" if device == "cuda" else device)
-        return self if core.device == self.device else Graph(core, _like_on(core.device, self._like), self._values)
+        if core.device == self.device:
+            return self
+        moved = Graph(core, _like_on(core.device, self._like), self._values)
+        if core.edge_ids is None and self.edge_ids is not None:  # of a copy by pickle
+            moved._cache["edge_ids"] = _as_like(_host(self.edge_ids), moved._like)
+        return moved
 
     def with_self_loops(self) -> "Graph":
         """The graph with an edge i -> i for every node that has none. edge_ids is -1 for these."""
@@ -137,22 +145,40 @@ class Graph:
         shape = tuple(getattr(values, "shape", ()))
         if shape[:1] != (self._values,):
             raise ValueError(f"[permute] values must be [{self._values}, ...], one for each original edge, got {list(shape)}")
-        if self._core.edge_ids is None:
+        ids = self.edge_ids
+        if ids is None:
             return values
         if _frameworks.know(values):
-            ids = self.edge_ids
             if self._has_added_loops():
                 if not self._values:
                     return values.new_full((self.num_edges, *shape[1:]), missing)
                 gathered = values[ids.clamp(min=0)]
                 return gathered.masked_fill((ids < 0).view(-1, *[1] * (values.dim() - 1)), missing)
             return values[ids]
+        if self._core.edge_ids is None:  # of a copy by pickle
+            values = _host(values)
+            taken = values[np.maximum(ids, 0)] if self._values else np.zeros((self.num_edges, *shape[1:]), values.dtype)
+            taken[ids < 0] = missing
+            return taken
         return self._core.permute(values, missing)
 
     def _has_added_loops(self):
         if "added" not in self._cache:
             self._cache["added"] = bool((self.edge_ids < 0).any())
         return self._cache["added"]
+
+    def __reduce__(self):
+        """For pickle: the edges, without cached plans. The copy is on the same device, and of NumPy where this one was."""
+        numpy_like = not _frameworks.know(self._like)
+        graph = self.to("cpu")
+        arrays = [None if a is None else _host(a) for a in (graph.indptr, graph.indices, graph.edge_ids)]
+        return _restored, (*arrays, self.num_sources, self._values, self.device, numpy_like)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self  # nobody changes it
 
     def explain(self) -> str:
         """Which algorithm "auto" chose for which spmm and sddmm of this graph so far, and why. Empty before the first one."""
@@ -161,6 +187,29 @@ class Graph:
     def __repr__(self):
         sources = "" if self.num_sources == self.num_nodes else f", num_sources={self.num_sources}"
         return f"rodeo.Graph(num_nodes={self.num_nodes}{sources}, num_edges={self.num_edges}, device='{self.device}')"
+
+
+def _restored(indptr, indices, edge_ids, num_sources, values, device, numpy_like):
+    like = np.empty((0,), "float32")
+    if not numpy_like:
+        import torch
+        like = torch.empty((0,))
+        _frameworks.know(like)
+    indptr, indices = (_as_like(np.require(array, requirements="CW"), like) for array in (indptr, indices))
+    graph = Graph(Graph.from_csr(indptr, indices, num_sources)._core, like, values)
+    graph._cache["edge_ids"] = None if edge_ids is None else _as_like(edge_ids, like)
+    return graph.to(device)
+
+
+def _as_like(array, like):
+    """A NumPy array in the framework of `like`, on its device."""
+    if _frameworks.know(like):
+        import torch
+        return torch.as_tensor(array, device=like.device)
+    if type(like).__module__.startswith("cupy"):
+        import cupy
+        return cupy.asarray(array)
+    return array
 
 
 def _rows_of(edge_index):
@@ -195,5 +244,4 @@ def _like_on(device, like=None):
         like = torch.empty((0,), device=device)
         _frameworks.know(like)
         return like
-    import numpy
-    return numpy.empty((0,), dtype="float32")
+    return np.empty((0,), dtype="float32")

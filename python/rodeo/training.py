@@ -1,14 +1,15 @@
-"""rodeo.train and rodeo.NodeClassifier: the trainer of the commands, from Python."""
+"""rodeo.train: the trainer of the commands, from Python."""
 import dataclasses
+import difflib
 from typing import Any, Callable, Optional, Union
 
 import numpy as np
 
-from . import _core, _frameworks
-from .dataset import Dataset, _host, _ids
+from . import _core, _frameworks, _weights
+from ._convert import dataset_of
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(repr=False)
 class TrainResult:
     """What rodeo.train returns of one run. Metrics are accuracies in [0, 1]; with several labels a node, micro-averaged F1; of
     regression, R^2; of links, the AUC; or the one that `metric` or `link_metric` names."""
@@ -49,23 +50,30 @@ class TrainResult:
         if self.task != "link":
             raise ValueError(f"[score] is for task link, this result is of task {self.task}: use predictions()")
         dataset, model, given = self._origin
-        pairs = _host(pairs)
-        if pairs.ndim != 2 or pairs.shape[0] != 2 or pairs.dtype.kind not in "iu":
-            raise ValueError(f"[score] pairs must be integers [2, pairs], got {pairs.dtype} {list(pairs.shape)}")
-        if pairs.size and (pairs.min() < 0 or pairs.max() >= dataset.num_nodes):
-            raise ValueError(f"[score] pairs have ids from {pairs.min()} to {pairs.max()}, there are {dataset.num_nodes} nodes")
-        source, target = (np.ascontiguousarray(row, np.int64) for row in pairs)
-        scores = _core.predict_links(dataset._core, model, _texts(_model_options(given)), self.weights, source, target,
-                                     self.scales)
-        return np.array(_frameworks.from_dlpack(scores, None))
+        return _weights.predict_links(dataset, model, given, self.weights, pairs, getattr(self, "scales", {}))
 
     def state_dict(self) -> dict:
         """The weights as tensors of PyTorch, for the layers of rodeo.torch.nn and torch_geometric.nn."""
         import torch
         return {name: torch.from_numpy(value.copy()) for name, value in self.weights.items()}
 
+    def save(self, path: Any) -> None:
+        """Writes the weights and the description of their model as safetensors, for rodeo.load_model and rodeo_predict."""
+        self.to_model().save(path)
 
-@dataclasses.dataclass
+    def to_model(self) -> "_weights.Model":
+        """The trained model, which predicts on other graphs."""
+        return _weights.Model(self.weights, _weights.describe(self))
+
+    def predict(self, data: Any) -> np.ndarray:
+        """The classes, or numbers, of another Dataset with the same features. Of the one that was trained on: predictions()."""
+        return self.to_model().predict(data)
+
+    def __repr__(self):
+        return f"rodeo.TrainResult({self.model!r}, task={self.task!r}, seed={self.seed}, best_epoch={self.best_epoch}, {_parts(self.best)})"
+
+
+@dataclasses.dataclass(repr=False)
 class TrainResults:
     """What rodeo.train returns of several runs: with seeds, splits="all", and of task graph all folds."""
 
@@ -80,7 +88,7 @@ class TrainResults:
 
     @property
     def weights(self) -> dict:
-        """Those of best_run. So are state_dict() and predictions()."""
+        """Those of best_run. So are state_dict(), predictions(), save() and predict()."""
         return self.best_run.weights
 
     def predictions(self) -> np.ndarray:
@@ -88,6 +96,20 @@ class TrainResults:
 
     def state_dict(self) -> dict:
         return self.best_run.state_dict()
+
+    def save(self, path: Any) -> None:
+        self.best_run.save(path)
+
+    def predict(self, data: Any) -> np.ndarray:
+        return self.best_run.predict(data)
+
+    def __repr__(self):
+        model = self.runs[0].model if self.runs else ""
+        return f"rodeo.TrainResults({len(self.runs)} runs, {model!r}, mean of {_parts(self.mean)})"
+
+
+def _parts(values):
+    return ", ".join(f"{name}={values[name]:.4g}" for name in ("train", "val", "test") if name in values)
 
 
 def options(model: str = "gcn", task: str = "node") -> dict:
@@ -118,7 +140,7 @@ def train(dataset: Any, model: str = "gcn", *, task: Optional[str] = None, seeds
         result = rodeo.train(rodeo.Dataset.load("cora.h5"), model="gat", epochs=300, device="cuda")
         print(rodeo.train(data, seeds=10).mean["test"])
 
-    dataset   a Dataset, or the path of an HDF5 file
+    dataset   a Dataset, the path of an HDF5 file, or data of PyG, OGB or NetworkX (Dataset.from_pyg and others)
     model     gcn, gat, gatv2, sage, gin, sgc, appnp, ...: rodeo.train's defaults are the published ones of each
     task      "node": classes of nodes; "regression" of nodes, whose labels are floats; "link": missing edges; "graph": classes
               of graphs, or numbers where their labels are floats. Default: "node" or "regression", as the labels are
@@ -134,8 +156,7 @@ def train(dataset: Any, model: str = "gcn", *, task: Optional[str] = None, seeds
     Ctrl-C ends training after the current epoch and raises KeyboardInterrupt; with checkpoint="folder" and
     resume=True the next call goes on from there. Same seed, same device: same bits.
     """
-    if not isinstance(dataset, Dataset):
-        dataset = Dataset.load(dataset)
+    dataset = dataset_of(dataset)
     if task == "regression" and not dataset.is_regression:
         raise ValueError("[train] task regression needs labels that are floats; those of the dataset are classes")
     if task == "node" and dataset.is_regression:
@@ -146,6 +167,9 @@ def train(dataset: Any, model: str = "gcn", *, task: Optional[str] = None, seeds
             raise ValueError(f"[train] {name} must be a number, at least {int(name == 'seeds')}, got {value!r}")
     if gpus and ranks:
         raise ValueError("[train] gpus and ranks both say how many processes to start: leave one out")
+    _check_names(model, given)
+    if given["task"] == "node":
+        _check_complete(dataset, given)
     runs = _runs_of(dataset, given, seeds)
     if len(runs) == 1:
         return _train_once(dataset, model, runs[0], gpus, ranks, callback)
@@ -161,6 +185,37 @@ def train(dataset: Any, model: str = "gcn", *, task: Optional[str] = None, seeds
     table = {part: [run.best[part] for run in results] for part in results[0].best}
     return TrainResults(results, {part: float(np.mean(values)) for part, values in table.items()},
                         {part: float(np.std(values, ddof=1)) for part, values in table.items()})
+
+
+def _check_names(model, given):
+    """An unknown option names the nearest one, as Python spells it."""
+    if model not in _core.model_names() or given["task"] not in ("node", "link", "graph"):
+        return  # the trainer says so
+    known = options(model, given["task"])
+    for name in given:
+        if name.replace("-", "_") in known:
+            continue
+        try:
+            _core.check_options(model, _texts({"task": given["task"], name: "x"}))
+        except ValueError as error:
+            if "has no option" not in str(error):
+                continue
+            near = difflib.get_close_matches(name.replace("-", "_"), [*known, "callback", "ranks", "gpus", "seeds"], 1)
+            raise ValueError(f"[train] {model} has no option {name!r} for task {given['task']}: "
+                             + (f"did you mean {near[0]!r}? " if near else "")
+                             + f"rodeo.options({model!r}, {given['task']!r}) lists them") from None
+
+
+def _check_complete(dataset, given):
+    """What the labels of nodes and the split lack, before the trainer looks for them."""
+    arrays = dataset.arrays()
+    if "graph_ptr" in arrays:
+        return  # the trainer names the task
+    if "y" not in arrays:
+        raise ValueError("[train] the dataset has no labels: give y to rodeo.Dataset, or task='link'")
+    if given.get("split") is None and given.get("splits") is None and not dataset._core.num_splits and not len(arrays.get("train", ())):
+        raise ValueError("[train] the dataset has no training nodes: give train_mask, val_mask and test_mask to rodeo.Dataset, or "
+                         "split='60/20/20' to rodeo.train")
 
 
 def _runs_of(dataset, given, seeds):
@@ -205,105 +260,8 @@ def _train_once(dataset, model, given, gpus, ranks, callback):
     return TrainResult(history=history, seed=given["seed"], _origin=(dataset, model, given), **result)
 
 
-class NodeClassifier:
-    """Classifies the nodes of a graph, in the manner of scikit-learn.
-
-        labels = rodeo.NodeClassifier("gcn", epochs=200).fit(edge_index, x, y, train_mask).predict()
-
-    Options are those of rodeo.train. After fit: result_ (a TrainResult), classes_ (the labels, sorted).
-    """
-
-    def __init__(self, model: str = "gcn", **given: Any) -> None:
-        self.model = model
-        self.given = given
-
-    def get_params(self, deep: bool = True) -> dict:
-        return {"model": self.model, **self.given}
-
-    def set_params(self, **params: Any) -> "NodeClassifier":
-        self.model = params.pop("model", self.model)
-        self.given.update(params)
-        return self
-
-    def fit(self, graph: Any, x: Any, y: Any, train_mask: Any = None, val_mask: Any = None, test_mask: Any = None, *,
-            edge_weight: Any = None) -> "NodeClassifier":
-        """graph: edge_index [2, edges], or a rodeo.Graph. x [nodes, features]; y [nodes], labels of any kind.
-
-        Without val_mask a tenth of the training nodes chooses the best epoch. train_mask: default all nodes.
-        """
-        y = _host(y)
-        nodes = y.shape[0]
-        train = np.arange(nodes) if train_mask is None else _as_ids("train_mask", train_mask, nodes)
-        self.classes_, codes = np.unique(y[train], return_inverse=True)
-        labels = np.full(nodes, -1, np.int64)
-        labels[train] = codes
-        held = []
-        for name, mask in ("val_mask", val_mask), ("test_mask", test_mask):
-            ids = np.zeros(0, np.int64) if mask is None else _as_ids(name, mask, nodes)
-            place = np.searchsorted(self.classes_, y[ids]).clip(max=len(self.classes_) - 1)
-            known = self.classes_[place] == y[ids]
-            labels[ids[known]] = place[known]
-            held.append(ids[known])
-        val, test = held
-        if val_mask is None:
-            order = np.random.default_rng(int(self.given.get("seed", 0))).permutation(train)
-            count = max(1, len(order) // 10)
-            val, train = order[:count], order[count:]
-        edges = _edges_of(graph)
-        self.dataset_ = Dataset(edges, x, labels, train_mask=train, val_mask=val, test_mask=test, edge_weight=edge_weight,
-                                num_nodes=nodes, num_classes=len(self.classes_))
-        result = train_(self.dataset_, self.model, **self.given)
-        self.results_ = result  # of several seeds TrainResults
-        self.result_ = result.best_run if isinstance(result, TrainResults) else result
-        return self
-
-    def predict(self, graph: Any = None, x: Any = None) -> np.ndarray:
-        """The label of each node: of the graph that was fitted, or of another one with the same features."""
-        logits = self._logits(graph, x)
-        return self.classes_[logits.argmax(axis=1)]
-
-    def predict_proba(self, graph: Any = None, x: Any = None) -> np.ndarray:
-        """Probabilities [nodes, classes] in the order of classes_."""
-        logits = self._logits(graph, x).astype(np.float64)
-        e = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return e / e.sum(axis=1, keepdims=True)
-
-    def score(self, y: Any, mask: Any = None) -> float:
-        """The accuracy on the nodes of a mask; default all."""
-        predicted = self.predict()
-        ids = slice(None) if mask is None else _as_ids("mask", mask, len(predicted))
-        return float((predicted[ids] == _host(y)[ids]).mean())
-
-    def _logits(self, graph, x):
-        if not hasattr(self, "result_"):
-            raise ValueError("[predict] call fit first")
-        if graph is None and x is None:
-            return self.result_.logits
-        if graph is None or x is None:
-            raise ValueError("[predict] give graph and x, or neither")
-        other = Dataset(_edges_of(graph), x, num_nodes=x.shape[0])
-        logits = _core.predict(other._core, self.model, _texts(_model_options(self.given)),
-                               self.result_.weights, len(self.classes_), self.result_.scales)
-        return np.array(_frameworks.from_dlpack(logits, None))
-
-
-train_ = train  # NodeClassifier.fit has an argument of that name
-
-
 def _model_options(given):
     """Without those that write files or shape the training."""
     others = {"checkpoint", "checkpoint_every", "resume", "export", "log", "csv", "tensorboard", "report", "trace", "split",
               "splits", "fold", "reorder", "gpus", "ranks", "aggregation", "seeds"}
     return {name: value for name, value in given.items() if name not in others}
-
-
-def _as_ids(name, mask, nodes):
-    ids, mask = _ids(name, mask, nodes), _host(mask)
-    return ids if mask.dtype == bool else mask.astype(np.int64)  # in their order
-
-
-def _edges_of(graph):
-    from .graph import Graph
-    if isinstance(graph, Graph):
-        return np.stack([_host(part) for part in graph.edge_index()])
-    return graph

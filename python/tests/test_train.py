@@ -178,7 +178,9 @@ def test_arrays_that_would_lose_their_meaning_are_refused():
             classifier.fit(edges, x, y, ids)
     classifier.fit(edges, x, y)
     with pytest.raises(ValueError, match="mask of 60 nodes"):
-        classifier.score(y, np.ones(30, bool))
+        classifier.score(np.ones(30, bool), y[:30])
+    with pytest.raises(ValueError, match="got a mask"):
+        classifier.score(y, np.ones(60, bool))
 
 
 def test_weights_keep_the_scales_of_features_and_targets():
@@ -235,7 +237,7 @@ def test_node_classifier():
     labels = classifier.fit(edges, x, names, masks["train_mask"]).predict()
     assert (labels == names).mean() > 0.8 and list(classifier.classes_) == ["even", "odd"]
     np.testing.assert_allclose(classifier.predict_proba().sum(1), 1)
-    assert classifier.score(names, masks["test_mask"]) > 0.7
+    assert classifier.score(masks["test_mask"], names[masks["test_mask"]]) > 0.7
     assert (classifier.predict(rodeo.Graph.from_edge_index(edges, 60), x) == labels).all()
     assert rodeo.NodeClassifier(**classifier.get_params()).get_params() == classifier.get_params()
     with pytest.raises(ValueError, match="fit first"):

@@ -1,0 +1,203 @@
+"""Weights with the description of their model, as safetensors files: those of rodeo_train --export, and of TrainResult.save."""
+import json
+import os
+from typing import Any
+
+import numpy as np
+
+from . import _core, _frameworks
+from ._version import __version__
+from .dataset import Dataset, _host
+
+_SCALES = "feature_mean", "feature_deviation", "target_mean", "target_deviation"
+# Options that say which model it is, and how its input is prepared. A test compares them with a file of the command.
+_MODEL_OPTIONS = {"task", "undirected", "normalize-features", "input-features", "model", "hidden", "layers", "dropout", "input-dropout",
+                  "heads", "out-heads", "attn-dropout", "negative-slope", "no-self-loops", "pool", "edge-features", "embedding",
+                  "decoder", "aggr", "self-loops", "train-eps", "hops", "alpha", "edge-dropout", "trunk", "norm", "residual", "jk",
+                  "pre-linear", "pre-linear-norm", "post-linear", "no-bias", "act", "layer-dropout"}
+
+
+def predict(dataset, model, given, weights, classes, scales):
+    """The logits of weights, on the CPU where this machine has no GPU."""
+    arrays = _core.predict(dataset._core, model, _words(given), weights, classes, *_scales_argument(scales))
+    return np.array(_frameworks.from_dlpack(arrays, None))
+
+
+def predict_links(dataset, model, given, weights, pairs, scales):
+    pairs = _host(pairs)
+    if pairs.ndim != 2 or pairs.shape[0] != 2 or pairs.dtype.kind not in "iu":
+        raise ValueError(f"[score] pairs must be integers [2, pairs], got {pairs.dtype} {list(pairs.shape)}")
+    if pairs.size and (pairs.min() < 0 or pairs.max() >= dataset.num_nodes):
+        raise ValueError(f"[score] pairs have ids from {pairs.min()} to {pairs.max()}, there are {dataset.num_nodes} nodes")
+    source, target = (np.ascontiguousarray(row, np.int64) for row in pairs)
+    scores = _core.predict_links(dataset._core, model, _words(given), weights, source, target, *_scales_argument(scales))
+    return np.array(_frameworks.from_dlpack(scores, None))
+
+
+def _words(given):
+    from .training import _model_options, _texts
+    given = _model_options(given)
+    if str(given.get("device", "auto")).startswith("cuda") and not _core.build_info()["cuda_devices"]:
+        given = {**given, "device": "cpu"}
+    return _texts(given)
+
+
+def _scales_argument(scales):
+    """Scales of features and targets, where this build has them."""
+    return [scales or {"normalize_features": "none"}] if "scales" in (_core.predict.__doc__ or "") else []
+
+
+class Model:
+    """Weights of a file and the model that they are of. Predicts on any graph with the same features.
+
+        model = rodeo.load_model("model.safetensors")
+        classes = model.predict(rodeo.Dataset.load("other.h5"))
+
+    Attributes: weights, a dict of NumPy arrays; description, what the file says of them; task; num_features; num_classes.
+    """
+
+    def __init__(self, weights: dict, description: dict, device: str = "auto") -> None:
+        self.weights, self.description, self.device = weights, description, device
+        settings = description["model"]
+        self.task = settings.get("task", "node")
+        self.num_features, self.num_classes = description["num_features"], description["num_classes"]
+        self._model = settings["model"]
+        self._given = {name.replace("-", "_"): value for name, value in settings.items() if name != "model"}
+        self._scales = {"normalize_features": settings.get("normalize-features", "none"),
+                        **{name: description[name] for name in _SCALES if name in description}}
+
+    def logits(self, data: Any) -> np.ndarray:
+        """f32 [nodes, classes] in evaluation mode; of task graph [graphs, classes]; of task link the embeddings of nodes."""
+        data = self._checked(data)
+        classes = 1 if self.task == "link" else self.num_classes
+        return predict(data, self._model, {**self._given, "device": self.device}, self.weights, classes, self._scales)
+
+    def predict(self, data: Any) -> np.ndarray:
+        """The class of each node or graph, int64; 0 and 1 [nodes, classes] of several labels; of regression the numbers, f32."""
+        if self.task == "link":
+            raise ValueError("[predict] the model is of task link, which scores pairs of nodes: model.score(data, pairs)")
+        logits = self.logits(data)
+        if self.description.get("regression"):
+            return logits
+        return (logits > 0).astype(np.int64) if self.description.get("multi_label") else logits.argmax(axis=1)
+
+    def predict_proba(self, data: Any) -> np.ndarray:
+        """Probabilities, f64 [nodes, classes]."""
+        if self.task == "link" or self.description.get("regression"):
+            raise ValueError("[predict] only models that tell classes apart have probabilities")
+        logits = self.logits(data).astype(np.float64)
+        return 1 / (1 + np.exp(-logits)) if self.description.get("multi_label") else softmax(logits)
+
+    def score(self, data: Any, pairs: Any) -> np.ndarray:
+        """Of task link: f32 [pairs], the logit that there is an edge. pairs: integers [2, pairs]."""
+        if self.task != "link":
+            raise ValueError(f"[score] is for task link, the model is of task {self.task}: use predict()")
+        data = self._checked(data)
+        return predict_links(data, self._model, {**self._given, "device": self.device}, self.weights, pairs, self._scales)
+
+    def save(self, path: Any) -> None:
+        """Writes the file again."""
+        write(path, self.weights, self.description)
+
+    def _checked(self, data):
+        from ._convert import dataset_of
+        data = dataset_of(data)
+        if data.num_features != self.num_features and "input-features" not in self.description["model"]:
+            raise ValueError(f"[predict] the model reads {self.num_features} features of each node, {data.name} has {data.num_features}")
+        return data
+
+    def __repr__(self):
+        return (f"rodeo.Model({self._model!r}, task={self.task!r}, num_features={self.num_features}, num_classes={self.num_classes}, "
+                f"trained on {self.description.get('dataset', 'a dataset')!r})")
+
+
+def softmax(logits):
+    e = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def load_model(path: Any, device: str = "auto") -> Model:
+    """A model from a file of TrainResult.save, of rodeo.train(export=...), or of the commands' --export."""
+    weights, description = read(path)
+    if description is None:
+        raise ValueError(f"[load_model] {os.fspath(path)}: was not written by Rodeo: it has no metadata 'rodeo'")
+    try:
+        return Model(weights, description, device)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"[load_model] {os.fspath(path)}: its description is damaged: {error}") from None
+
+
+def describe(result):
+    """The description in the file of a TrainResult, as the commands write it."""
+    dataset, model, given = result._origin
+    scales = getattr(result, "scales", {})
+    given = {name.replace("_", "-"): value for name, value in given.items()}
+    settings = {}
+    for name, _, default, is_flag in _core.options_table(model, result.task):
+        value = given.get(name, default)
+        if name in _MODEL_OPTIONS and name != "model" and value not in ("", None):
+            settings[name] = _typed(value)
+        elif name in _MODEL_OPTIONS and is_flag and name != "trunk":  # other options may imply it
+            settings[name] = False
+        elif name == "input-dropout":
+            settings[name] = settings["dropout"]
+    settings.update({"task": result.task, "model": model})
+    if "normalize_features" in scales:
+        settings["normalize-features"] = scales["normalize_features"]
+    multi_label = dataset.is_multi_label
+    return {"format": 1, "version": __version__, "commit": _core.build_info()["commit"], "model": settings, "dataset": dataset.name,
+            "num_features": dataset.num_features, "num_classes": result.logits.shape[1], "multi_label": multi_label,
+            **({"regression": True} if result.regression else {}), "epoch": result.best_epoch,
+            "evaluation": {name: None if np.isnan(value) else value for name, value in result.best.items()},
+            **{name: [float(value) for value in scales[name]] for name in _SCALES if name in scales}}
+
+
+def _typed(value):
+    """As JSON: true, 16, 0.5 or a text."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    text = str(value)
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return {"true": True, "false": False}.get(text, text)
+
+
+def read(path):
+    """({name: float32 array}, the description or None) of a safetensors file."""
+    with open(path, "rb") as file:
+        content = file.read()
+    try:
+        size = int.from_bytes(content[:8], "little")
+        header, data = json.loads(content[8:8 + size]), memoryview(content)[8 + size:]
+        text = header.pop("__metadata__", {}).get("rodeo")
+        weights = {}
+        for name, entry in header.items():
+            begin, end = entry["data_offsets"]
+            if entry["dtype"] != "F32":
+                raise ValueError(f"{name} is {entry['dtype']}, expected F32")
+            weights[name] = np.frombuffer(data[begin:end], "<f4").reshape(entry["shape"]).copy()
+        return weights, None if text is None else json.loads(text)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"[load_model] {os.fspath(path)}: is no safetensors file of weights: {error}") from None
+
+
+def write(path, weights, description):
+    """Writes a safetensors file, atomically."""
+    header, position = {"__metadata__": {"format": "pt", "rodeo": json.dumps(description)}}, 0
+    arrays = {name: np.ascontiguousarray(array, "<f4") for name, array in sorted(weights.items())}
+    for name, array in arrays.items():
+        header[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [position, position + array.nbytes]}
+        position += array.nbytes
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    unfinished = f"{os.fspath(path)}.{os.getpid()}.tmp"
+    try:
+        with open(unfinished, "wb") as file:
+            file.write(len(text).to_bytes(8, "little") + text + b"".join(array.tobytes() for array in arrays.values()))
+        os.replace(unfinished, path)
+    finally:
+        if os.path.exists(unfinished):
+            os.unlink(unfinished)
