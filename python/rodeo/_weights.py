@@ -102,7 +102,7 @@ class Model:
     def _checked(self, data):
         from ._convert import dataset_of
         data = dataset_of(data)
-        if data.num_features != self.num_features and "input-features" not in self.description["model"]:
+        if data.num_features != self.num_features and self.description["model"].get("input-features", "file") == "file":
             raise ValueError(f"[predict] the model reads {self.num_features} features of each node, {data.name} has {data.num_features}")
         return data
 
@@ -145,7 +145,7 @@ def describe(result):
     if "normalize_features" in scales:
         settings["normalize-features"] = scales["normalize_features"]
     multi_label = dataset.is_multi_label
-    return {"format": 1, "version": __version__, "commit": _core.build_info()["commit"], "model": settings, "dataset": dataset.name,
+    return {"format": 3 if "target_mean" in scales else 1, "version": __version__, "commit": _core.build_info()["commit"], "model": settings, "dataset": dataset.name,
             "num_features": dataset.num_features, "num_classes": result.logits.shape[1], "multi_label": multi_label,
             **({"regression": True} if result.regression else {}), "epoch": result.best_epoch,
             "evaluation": {name: None if np.isnan(value) else value for name, value in result.best.items()},
