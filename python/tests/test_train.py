@@ -396,3 +396,20 @@ def test_the_module_is_the_command(tmp_path, cora):
         done = subprocess.run([sys.executable, "-m", "rodeo", *arguments], capture_output=True, text=True, env=environment, timeout=120)
         assert done.returncode == code, done.stderr
         assert ("rodeo_train" in done.stdout + done.stderr) or "test" in done.stdout
+
+
+def test_other_commands_of_the_wheel(tmp_path, cora):
+    environment = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(rodeo.__file__))}
+    package = os.path.dirname(rodeo._core.__file__)
+    if not all(os.access(os.path.join(package, name), os.X_OK) for name in ("rodeo_predict", "rodeo_data")):
+        done = subprocess.run([sys.executable, "-m", "rodeo", "predict"], capture_output=True, text=True, env=environment, check=False)
+        assert done.returncode == 1 and "is not in the package" in done.stderr
+        pytest.skip("rodeo_predict and rodeo_data were not built beside the package")
+    cora.save(tmp_path / "c.h5")
+    result = rodeo.train(cora, epochs=5, device="cpu")
+    result.save(tmp_path / "w.safetensors")
+    for words in ["data", "inspect", "c.h5"], ["predict", "--dataset", "c.h5", "--weights", "w.safetensors", "--out", "p.csv", "--device", "cpu"]:
+        done = subprocess.run([sys.executable, "-m", "rodeo", *words], capture_output=True, text=True, env=environment, cwd=tmp_path, check=False)
+        assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "p.csv").read_text().splitlines()
+    assert [int(line.split(",")[1]) for line in lines[1:]] == list(result.predictions())
