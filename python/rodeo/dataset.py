@@ -52,7 +52,7 @@ class Dataset:
                  num_nodes: Optional[int] = None, num_classes: Optional[int] = None, name: str = "dataset") -> None:
         """From arrays of any framework; those on a GPU are copied to the host. Do not change them afterwards.
 
-        edge_index   integers [2, edges]: sources, targets
+        edge_index   integers [2, edges]: sources, targets; or a DataFrame with these two columns
         x            [nodes, features], floats; or a sparse matrix of SciPy
         y            integers [nodes], negative where unknown; or [nodes, classes] of 0, 1 and -1
                      (unknown); or floats [nodes] or
@@ -67,6 +67,8 @@ class Dataset:
         if isinstance(edge_index, _core.Dataset):
             self._core = edge_index
             return
+        if hasattr(edge_index, "columns"):  # a DataFrame of sources and targets
+            edge_index = edge_index.to_numpy().T
         edges = _host(edge_index)
         if edges.ndim != 2 or edges.shape[0] != 2 or edges.dtype.kind not in "iu":
             raise ValueError(f"[dataset] edge_index must be integers [2, edges], got {edges.dtype} {list(edges.shape)}")

@@ -1,6 +1,10 @@
 """rodeo.train: the trainer of the commands, from Python."""
+import atexit
 import dataclasses
 import difflib
+import os
+import threading
+import time
 from typing import Any, Callable, Optional, Union
 
 import numpy as np
@@ -240,10 +244,36 @@ def _runs_of(dataset, given, seeds):
     return [{**given, **split, "seed": int(first) + s, **fold} for split in splits for s in range(seeds) for fold in folds]
 
 
+_active = set()  # the trainings that run now
+_leaving = threading.Event()
+
+
+@atexit.register
+def _end_trainings():
+    """Those in daemon threads end with their epoch: C++ code would abort where it waits for an interpreter that is gone."""
+    _leaving.set()
+    while _active:
+        time.sleep(0.01)
+
+
+os.register_at_fork(after_in_child=_active.clear)
+
+
 def _train_once(dataset, model, given, gpus, ranks, callback):
+    running = object()
+    _active.add(running)
+    try:
+        return _train_until_left(dataset, model, given, gpus, ranks, callback)
+    finally:
+        _active.discard(running)
+
+
+def _train_until_left(dataset, model, given, gpus, ranks, callback):
     history = []
 
     def report(epoch):
+        if _leaving.is_set():
+            raise SystemExit  # ends the thread without a message
         history.append(epoch)
         if callback is not None:
             callback(epoch)

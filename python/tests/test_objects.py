@@ -207,6 +207,8 @@ def test_data_of_networkx_and_pandas_and_ogb():
     table = pandas.DataFrame({"source": np.array(names)[edges[0]], "target": np.array(names)[edges[1]]})
     framed = rodeo.Dataset.from_pandas(nodes, table, y="kind")
     np.testing.assert_array_equal(rodeo.train(framed, **FAST).logits, rodeo.train(dataset(), **FAST).logits)
+    plain = rodeo.Dataset(pandas.DataFrame(edges.T), pandas.DataFrame(x), pandas.Series(y), **{n: pandas.Series(m) for n, m in masks.items()})
+    np.testing.assert_array_equal(rodeo.train(plain, **FAST).logits, rodeo.train(dataset(), **FAST).logits)
     nodes.loc["n0", "kind"] = None
     assert rodeo.Dataset.from_pandas(nodes.drop(columns=list(masks)), table, y="kind").arrays()["y"][0] == -1
     table.loc[3, "target"] = "nobody"

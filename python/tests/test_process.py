@@ -35,6 +35,14 @@ def test_operators_run_in_a_forked_process():
         "assert os.waitpid(child, 0)[1] == 0\n")
 
 
+def test_training_in_a_daemon_thread_ends_with_the_process():
+    run("import threading, rodeo\n"
+        "data, going = rodeo.Dataset.generate('cora'), threading.Event()\n"
+        "train = lambda: rodeo.train(data, epochs=10 ** 6, device='cpu', callback=lambda epoch: going.set())\n"
+        "threading.Thread(target=train, daemon=True).start()\n"
+        "going.wait()\n")
+
+
 def test_the_layers_do_not_import_the_compiler():
     pytest.importorskip("torch", minversion="2.4")
     assert run("import torch, sys, rodeo.torch.nn; print('torch._dynamo' in sys.modules)") == "False\n"
