@@ -7,9 +7,7 @@ import sys
 import tempfile
 import time
 
-import numpy as np
-
-from . import _core, _frameworks
+from . import _core, _weights
 
 _POLL_SECONDS = 0.05
 
@@ -27,14 +25,13 @@ def train_on_ranks(dataset, model, given, report):
         given = {"log": os.path.join(folder, "run.jsonl"), "export": os.path.join(folder, "weights.safetensors"), **given}
         log = _Log(given["log"], report)
         _run([sys.executable, "-m", "rodeo", "--model", model, "--dataset", path, "--quiet", *_words(model, given)], log, folder)
-        weights, scales = _read_safetensors(given["export"])
+        weights, description = _weights.read(given["export"])
     start, end = log.start, log.end
-    from .training import _model_options, _texts
-    logits = _core.predict(dataset._core, model, _texts({**_model_options(given), "device": "cpu"}), weights,
-                           start["dataset"]["classes"], scales)
+    scales = _weights.scales_of(description)
+    logits = _weights.predict(dataset, model, {**given, "device": "cpu"}, weights, start["dataset"]["classes"], scales)
     return {"model": start["model"]["text"], "epochs": end["epochs"], "best_epoch": end["best_epoch"],
             "best": _numbers(end["best"]), "last": _numbers(end["last"]), "epoch_ms": _number(end["epoch_ms"]["median"]),
-            "peak_bytes": end["peak_bytes"], "weights": weights, "logits": np.array(_frameworks.from_dlpack(logits, None)),
+            "peak_bytes": end["peak_bytes"], "weights": weights, "logits": logits,
             "regression": dataset.is_regression, "task": given["task"], "details": {}, "scales": scales}
 
 
@@ -123,20 +120,3 @@ def _number(value):
 
 def _numbers(values):
     return {name: _number(value) for name, value in values.items()}
-
-
-def _read_safetensors(path):
-    """{name: float32 array} of a file of the command, and how inputs and outputs are scaled."""
-    with open(path, "rb") as file:
-        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        data = file.read()
-    tensors = {}
-    for name, entry in header.items():
-        if name != "__metadata__":
-            begin, end = entry["data_offsets"]
-            if entry["dtype"] != "F32":
-                raise ValueError(f"[train] {name} of the weights is {entry['dtype']}, expected F32")
-            tensors[name] = np.frombuffer(data[begin:end], "<f4").reshape(entry["shape"]).copy()
-    info = json.loads(header["__metadata__"]["rodeo"])
-    scales = {name: info[name] for name in ("feature_mean", "feature_deviation", "target_mean", "target_deviation") if name in info}
-    return tensors, {"normalize_features": info["model"]["normalize-features"], **scales}

@@ -19,7 +19,7 @@ _MODEL_OPTIONS = {"task", "undirected", "normalize-features", "input-features", 
 
 def predict(dataset, model, given, weights, classes, scales):
     """The logits of weights, on the CPU where this machine has no GPU."""
-    arrays = _core.predict(dataset._core, model, _words(given), weights, classes, *_scales_argument(scales))
+    arrays = _core.predict(dataset._core, model, _words(given), weights, classes, scales)
     return np.array(_frameworks.from_dlpack(arrays, None))
 
 
@@ -30,7 +30,7 @@ def predict_links(dataset, model, given, weights, pairs, scales):
     if pairs.size and (pairs.min() < 0 or pairs.max() >= dataset.num_nodes):
         raise ValueError(f"[score] pairs have ids from {pairs.min()} to {pairs.max()}, there are {dataset.num_nodes} nodes")
     source, target = (np.ascontiguousarray(row, np.int64) for row in pairs)
-    scores = _core.predict_links(dataset._core, model, _words(given), weights, source, target, *_scales_argument(scales))
+    scores = _core.predict_links(dataset._core, model, _words(given), weights, source, target, scales)
     return np.array(_frameworks.from_dlpack(scores, None))
 
 
@@ -42,9 +42,10 @@ def _words(given):
     return _texts(given)
 
 
-def _scales_argument(scales):
-    """Scales of features and targets, where this build has them."""
-    return [scales or {"normalize_features": "none"}] if "scales" in (_core.predict.__doc__ or "") else []
+def scales_of(description):
+    """How inputs and outputs are scaled, from the description in a file of weights."""
+    return {"normalize_features": description["model"].get("normalize-features", "none"),
+            **{name: description[name] for name in _SCALES if name in description}}
 
 
 class Model:
@@ -63,8 +64,7 @@ class Model:
         self.num_features, self.num_classes = description["num_features"], description["num_classes"]
         self._model = settings["model"]
         self._given = {name.replace("-", "_"): value for name, value in settings.items() if name != "model"}
-        self._scales = {"normalize_features": settings.get("normalize-features", "none"),
-                        **{name: description[name] for name in _SCALES if name in description}}
+        self._scales = scales_of(description)
 
     def logits(self, data: Any) -> np.ndarray:
         """f32 [nodes, classes] in evaluation mode; of task graph [graphs, classes]; of task link the embeddings of nodes."""
@@ -130,7 +130,7 @@ def load_model(path: Any, device: str = "auto") -> Model:
 def describe(result):
     """The description in the file of a TrainResult, as the commands write it."""
     dataset, model, given = result._origin
-    scales = getattr(result, "scales", {})
+    scales = result.scales
     given = {name.replace("_", "-"): value for name, value in given.items()}
     settings = {}
     for name, _, default, is_flag in _core.options_table(model, result.task):
@@ -142,8 +142,7 @@ def describe(result):
         elif name == "input-dropout":
             settings[name] = settings["dropout"]
     settings.update({"task": result.task, "model": model})
-    if "normalize_features" in scales:
-        settings["normalize-features"] = scales["normalize_features"]
+    settings["normalize-features"] = scales["normalize_features"]
     multi_label = dataset.is_multi_label
     return {"format": 3 if "target_mean" in scales else 1, "version": __version__, "commit": _core.build_info()["commit"], "model": settings, "dataset": dataset.name,
             "num_features": dataset.num_features, "num_classes": result.logits.shape[1], "multi_label": multi_label,

@@ -206,7 +206,7 @@ class NodeClassifier:
         return self._logits_on(Dataset(_core.Dataset.from_arrays(arrays, nodes, width, 0, "predict")))
 
     def _logits_on(self, dataset):
-        return _predict(dataset, self.model, self.given, self.result_.weights, len(self.classes_), getattr(self.result_, "scales", {}))
+        return _predict(dataset, self.model, self.given, self.result_.weights, len(self.classes_), self.result_.scales)
 
 
 def _rows(x):

@@ -54,7 +54,7 @@ class TrainResult:
         if self.task != "link":
             raise ValueError(f"[score] is for task link, this result is of task {self.task}: use predictions()")
         dataset, model, given = self._origin
-        return _weights.predict_links(dataset, model, given, self.weights, pairs, getattr(self, "scales", {}))
+        return _weights.predict_links(dataset, model, given, self.weights, pairs, self.scales)
 
     def state_dict(self) -> dict:
         """The weights as tensors of PyTorch, for the layers of rodeo.torch.nn and torch_geometric.nn."""
