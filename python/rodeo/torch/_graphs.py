@@ -1,6 +1,5 @@
 """Graphs behind the handles that operators take, and behind edge_index tensors."""
 import collections
-import sys
 import threading
 import weakref
 from typing import Any, NamedTuple, Optional
@@ -14,7 +13,6 @@ from ..ops import gcn_norm
 _MAX_KEPT = 32
 _kept = collections.OrderedDict()  # key -> (weak references to storages, Graph, copies of tensors without a version)
 _lock = threading.Lock()
-_disabled = {}  # function -> torch.compiler.disable(function)
 
 
 class Handle(NamedTuple):
@@ -52,17 +50,10 @@ def graph_of(edge_index: Any, num_nodes: int, num_sources: Optional[int] = None)
     Sparse matrices, whose entry [i, j] is an edge j -> i, have a graph, too: tensors of torch.sparse and torch_sparse.SparseTensor.
     PyTorch counts in-place changes. It does not see those through NumPy or .data: make another tensor for them.
     """
-    return _outside_compiler(_graph_of)(edge_index, num_nodes, num_sources)
+    return _private.outside_compiler(_graph_of)(edge_index, num_nodes, num_sources)
 
 
-def _outside_compiler(function):
-    """torch.compiler.disable(function). That imports the compiler, a second or more, which is not needed until somebody compiles."""
-    if "torch._dynamo" not in sys.modules:
-        return function
-    return _disabled.get(function) or _disabled.setdefault(function, torch.compiler.disable(function))
-
-
-graph_of._torchdynamo_disable = _outside_compiler._torchdynamo_disable = True  # compiled code calls them, and does not look inside
+_private.not_compiled(graph_of)
 
 
 def _graph_of(edge_index, num_nodes, num_sources):

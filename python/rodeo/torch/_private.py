@@ -2,6 +2,7 @@
 import contextlib
 import functools
 import importlib
+import sys
 
 import torch
 from torch.autograd import forward_ad
@@ -55,6 +56,23 @@ def outside_transforms(function):
 def _cleared_stack():
     functorch = importlib.import_module("torch._functorch.pyfunctorch")
     return getattr(functorch, "temporarily_clear_interpreter_stack", contextlib.nullcontext)
+
+
+_disabled = {}  # function -> torch.compiler.disable(function)
+
+
+def not_compiled(function):
+    """Compiled code calls it, and does not look inside."""
+    function._torchdynamo_disable = True
+    return function
+
+
+@not_compiled
+def outside_compiler(function):
+    """torch.compiler.disable(function). That imports the compiler, a second or more, which is not needed until somebody compiles."""
+    if "torch._dynamo" not in sys.modules:
+        return function
+    return _disabled.get(function) or _disabled.setdefault(function, torch.compiler.disable(function))
 
 
 def apply_of(function):
