@@ -145,7 +145,7 @@ def describe(result):
     settings["normalize-features"] = scales["normalize_features"]
     multi_label = dataset.is_multi_label
     return {"format": 3 if "target_mean" in scales else 1, "version": __version__, "commit": _core.build_info()["commit"], "model": settings, "dataset": dataset.name,
-            "num_features": dataset.num_features, "num_classes": result.logits.shape[1], "multi_label": multi_label,
+            "num_features": result.num_features, "num_classes": result.logits.shape[1], "multi_label": multi_label,
             **({"regression": True} if result.regression else {}), "epoch": result.best_epoch,
             "evaluation": {name: None if np.isnan(value) else value for name, value in result.best.items()},
             **{name: [float(value) for value in scales[name]] for name in _SCALES if name in scales}}

@@ -167,7 +167,9 @@ class Dataset:
 
     def arrays(self) -> Dict[str, np.ndarray]:
         """NumPy arrays by name: src and dst, or indptr and indices; x, or x_indptr, x_indices and x_data; y, edge_weight,
-        edge_attr, graph_ptr, graph_y, train, val and test (node ids). They share memory with the dataset: do not change them."""
+        edge_attr, graph_ptr, graph_y, train, val and test (node ids), graph_train and so on (graph ids), and the edges that a
+        file names for validation and test: val_src, val_dst, val_negative_src and so on. They share memory with the dataset: do
+        not change them."""
         return {name: _frameworks.from_dlpack(array, None) for name, array in self._core.arrays().items()}
 
     def graph(self, device: str = "cpu") -> "Graph":

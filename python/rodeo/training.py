@@ -35,6 +35,7 @@ class TrainResult:
     details: dict = dataclasses.field(default_factory=dict)  # all test metrics of the best epoch, where there are several
     scales: dict = dataclasses.field(default_factory=dict)   # how features and targets were scaled: normalize_features, and
     #                     means and deviations of the columns
+    num_features: int = 0  # columns that the model reads, with those of input_features
     seed: int = 0
     _origin: Any = dataclasses.field(default=None, repr=False)
 

@@ -32,7 +32,9 @@ PyDataset generate(const std::string& preset, std::uint64_t seed) {
 }
 
 /// The arrays of a dataset by name.
-std::vector<std::pair<const char*, Tensor*>> arrays_by_name(Dataset& data) {
+std::vector<std::pair<const char*, Tensor*>> arrays_by_name(PyDataset& dataset) {
+  Dataset& data = dataset.data;
+  EdgeSplit& edges = dataset.edge_split;
   return {{"src", &data.src},
           {"dst", &data.dst},
           {"indptr", &data.indptr},
@@ -48,24 +50,35 @@ std::vector<std::pair<const char*, Tensor*>> arrays_by_name(Dataset& data) {
           {"y", &data.y},
           {"train", &data.split.train},
           {"val", &data.split.val},
-          {"test", &data.split.test}};
+          {"test", &data.split.test},
+          {"graph_train", &data.graph_split.train},
+          {"graph_val", &data.graph_split.val},
+          {"graph_test", &data.graph_split.test},
+          {"val_src", &edges.val.src},
+          {"val_dst", &edges.val.dst},
+          {"test_src", &edges.test.src},
+          {"test_dst", &edges.test.dst},
+          {"val_negative_src", &edges.val_negative.src},
+          {"val_negative_dst", &edges.val_negative.dst},
+          {"test_negative_src", &edges.test_negative.src},
+          {"test_negative_dst", &edges.test_negative.dst}};
 }
 
 /// All arrays are contiguous NumPy arrays of the dtypes of rodeo::Dataset, or None.
 PyDataset from_arrays(const nb::dict& arrays, std::int64_t num_nodes, std::int64_t num_features,
                       std::int64_t num_classes, const std::string& name) {
-  Dataset data;
-  data.name = name;
-  data.num_nodes = num_nodes, data.num_features = num_features, data.num_classes = num_classes;
-  for (const auto& [key, tensor] : arrays_by_name(data))
+  PyDataset dataset;
+  dataset.data.name = name;
+  dataset.data.num_nodes = num_nodes, dataset.data.num_features = num_features;
+  dataset.data.num_classes = num_classes;
+  for (const auto& [key, tensor] : arrays_by_name(dataset))
     if (arrays.contains(key)) *tensor = read("dataset", key, arrays[key], true);
-  return {data, {}};
+  return dataset;
 }
 
-nb::dict arrays_of(const PyDataset& dataset) {
+nb::dict arrays_of(PyDataset dataset) {
   nb::dict arrays;
-  Dataset data = dataset.data;
-  for (const auto& [name, tensor] : arrays_by_name(data))
+  for (const auto& [name, tensor] : arrays_by_name(dataset))
     if (tensor->defined()) arrays[name] = to_dlpack(*tensor);
   return arrays;
 }

@@ -122,6 +122,7 @@ struct Trained {
   StateDict best;
   Tensor logits;
   std::string model;
+  std::int64_t num_features = 0;
   std::vector<std::pair<std::string, double>> details;  // all test metrics of the best epoch
   FeatureScale features;
   ColumnScale targets;
@@ -140,6 +141,7 @@ Trained fit(const PyDataset& dataset, const TrainOptions& options, PythonObserve
           module.state_dict(),
           logits_of(trained.run),
           trained.run.model.text,
+          trained.run.task.num_features,
           trained.details,
           trained.run.task.feature_scale,
           trained.run.task.target_scale};
@@ -165,6 +167,7 @@ nb::dict train(const PyDataset& dataset, const std::string& model, const Given& 
   const TrainSummary& summary = trained.summary;
   nb::dict result;
   result["model"] = trained.model;
+  result["num_features"] = trained.num_features;
   result["epochs"] = summary.epochs;
   result["best_epoch"] = summary.best_epoch;
   result["best"] = to_dict(summary.best);

@@ -31,6 +31,11 @@ def test_datasets_are_pickled_and_copied():
         assert repr(back) == repr(data) and set(back.arrays()) == set(data.arrays()) and copy.deepcopy(data) is data
         for name, array in data.arrays().items():
             np.testing.assert_array_equal(back.arrays()[name], array)
+    from rodeo.dataset import _restored  # as pickle makes one: with the edges of a file for links, and the split of graphs
+    edges = {f"{part}_{end}": np.array([0, 1]) for part in ("val", "test", "val_negative", "test_negative") for end in ("src", "dst")}
+    named = {**dataset().arrays(), **edges, "graph_val": np.array([2])}
+    back = pickle.loads(pickle.dumps(_restored(named, 60, 5, 3, "named")))
+    assert set(back.arrays()) == set(named)
     a, b = (rodeo.train(d, **FAST).logits for d in (dataset(), pickle.loads(pickle.dumps(dataset()))))
     np.testing.assert_array_equal(a, b)
 
@@ -123,6 +128,15 @@ def test_results_have_one_line_and_are_pickled():
     for made in results, results.runs[0]:
         assert "\n" not in repr(made) and len(repr(made)) < 200 and "test=" in repr(made)
         np.testing.assert_array_equal(pickle.loads(pickle.dumps(made)).predictions(), made.predictions())
+
+
+def test_saved_models_make_their_input_features(tmp_path):
+    edges, _, y, masks = small()
+    data = rodeo.Dataset(edges, None, y, **masks)
+    result = rodeo.train(data, "gcn", input_features="random", **FAST)
+    result.save(tmp_path / "m.safetensors")
+    assert result.num_features == header(tmp_path / "m.safetensors")["num_features"] == 64
+    np.testing.assert_array_equal(rodeo.load_model(tmp_path / "m.safetensors").predict(data), result.predictions())
 
 
 def test_files_that_are_no_models_are_refused(tmp_path):
