@@ -149,7 +149,7 @@ AttentionOptions attention_options(const char* op, const Tensor& x, double slope
 /// The mask of the attention kernels, for weights [edges, heads].
 nb::object edge_dropout_op(const PyGraph& graph, nb::handle x, double dropout, nb::handle seed) {
   const Tensor values = read("edge_dropout", "x", x), drawn = read("edge_dropout", "seed", seed);
-  const AttentionOptions options = attention_options(0, dropout, drawn);
+  const AttentionOptions options = attention_options("edge_dropout", values, 0, dropout, drawn);
   Results results("edge_dropout", x, values);
   const Tensor y = results.run([&] { return edge_dropout(graph.adj, values, dropout, options.key); });
   return results.give(y);
