@@ -22,7 +22,7 @@ def dataset(**more):
 
 
 def test_datasets_are_pickled_and_copied():
-    from scipy.sparse import csr_matrix
+    csr_matrix = pytest.importorskip("scipy.sparse").csr_matrix
     edges, x, y, masks = small()
     _, ptr, labels = graph_set()
     for data in (dataset(edge_weight=np.linspace(0.5, 1, 400)), rodeo.Dataset(edges, csr_matrix(x), y + 0.5, name="sparse", **masks),

@@ -106,7 +106,9 @@ for data in small empty; do
       "$bin/rodeo_train" --model $model --dataset $data.h5 --device "$device" --dropout 0 --epochs 5 --ranks $ranks --csv $ranks.csv --quiet > out.txt 2> err.txt ||
         fail "$model, $data, $ranks ranks: $(cat err.txt)"
     done
-    for ranks in 4 $most; do expect_equal "$(last_loss $ranks.csv)" "$(last_loss 0.csv)"; done
+    # Biases before the batch normalisation of GIN have gradients that are rounding errors, and Adam makes whole steps of them.
+    [ $model = gin ] && tolerance=3e-4 || tolerance=1e-5
+    for ranks in 4 $most; do expect_near "$(last_loss $ranks.csv)" "$(last_loss 0.csv)" $tolerance; done
   done
 done
 

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <sstream>
 #include <vector>
 
 #include "tests/support/devices.h"
+#include "tests/support/temp_dir.h"
 #include "train/io/settings.h"
 #include "train/task/model_registry.h"
 
@@ -238,9 +240,13 @@ TEST(TrainOptions, WhatOtherProgramsTakeIsAnswered) {
                "--metric R2: R^2 is the metric of labels that are numbers: leave --metric out");
   EXPECT_ERROR(parse({"x.h5", "--metric", "auc"}), "--metric auc: it is roc-auc");
   EXPECT_ERROR(published_options("GCN"), "unknown model 'GCN': names are in lower case, --model gcn");
-  EXPECT_ERROR(parse({"x.h5", "--config", "README.md"}),
-               "README.md: is no file of settings: --config takes JSON, as --print-config prints it, "
-               "{\"epochs\": 100}");
+  const test::TempDir dir;
+  const std::string file = dir / "README.md";
+  std::ofstream(file) << "# Read me\n";
+  EXPECT_ERROR(parse({"x.h5", "--config", file.c_str()}),
+               file +
+                   ": is no file of settings: --config takes JSON, as --print-config prints it, "
+                   "{\"epochs\": 100}");
 }
 
 TEST(TrainOptions, ShortHelpHasTheMostUsedOptionsAndExamples) {

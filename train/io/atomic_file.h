@@ -9,7 +9,8 @@ namespace rodeo {
 
 /// Writes a temporary file beside `path`; commit() syncs it and renames it to `path`. Without commit() the
 /// temporary file is removed and `path` is unchanged. After a crash `path` holds the old file or the new one.
-/// Where it goes: core/output_path.h. Terminals and pipes are written to directly. Errors are one line that names the path.
+/// Where it goes: core/output_path.h. Terminals and pipes are written to directly. Errors are one line that
+/// names the path.
 class AtomicFile {
  public:
   /// Creates the temporary file. Construct it before long work, so that an unwritable folder fails early.
