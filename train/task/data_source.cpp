@@ -120,17 +120,12 @@ Dataset read_dataset(DataSource& source, const RunPlan& plan, const TrainOptions
 }
 
 double sampled_density(const Tensor& x) {
-  constexpr std::int64_t kParts = 16, kRows = 64;
-  const std::int64_t rows = x.dim(0);
   std::int64_t entries = 0, elements = 0;
-  for (std::int64_t part = 0; part < kParts; ++part) {
-    const std::int64_t begin = rows * part / kParts,
-                       end = std::min(rows * (part + 1) / kParts, begin + kRows);
-    if (begin == end) continue;
+  for_sampled_rows(x.dim(0), kSampledRows, [&](std::int64_t begin, std::int64_t end) {
     const Tensor sample = x.slice(begin, end);
     entries += dense_to_csr(sample).adj.num_edges();
     elements += sample.numel();
-  }
+  });
   return elements == 0 ? 1 : static_cast<double>(entries) / static_cast<double>(elements);
 }
 

@@ -1,6 +1,8 @@
 /// What a run is trained on: a file, or a dataset in memory.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "core/communicator.h"
@@ -40,6 +42,19 @@ Dataset read_dataset(DataSource& source, const RunPlan& plan, const TrainOptions
 /// now.
 ///   columns  as in make_features()
 void add_input_features(Dataset& dataset, const TrainOptions& options, std::int64_t columns = 0);
+
+/// Rows in each range of for_sampled_rows().
+inline constexpr std::int64_t kSampledRows = 64;
+/// Calls read(begin, end) for 16 ranges of at most `most` rows, spread over all; none is empty.
+template <class F>
+void for_sampled_rows(std::int64_t rows, std::int64_t most, F&& read) {
+  constexpr std::int64_t kRanges = 16;
+  for (std::int64_t range = 0; range < kRanges; ++range) {
+    const std::int64_t begin = rows * range / kRanges,
+                       end = std::min(rows * (range + 1) / kRanges, begin + most);
+    if (begin < end) read(begin, end);
+  }
+}
 
 /// Estimates the entries of dense features from a sample of rows: converting all of x to CSR could take more
 /// memory than x.   x: f32 [nodes, features]

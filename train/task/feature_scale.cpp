@@ -58,23 +58,16 @@ class Sample {
   bool has_negative_ = false, sum_is_one_ = true, norm_is_one_ = true;
 };
 
-/// Calls read(begin, end) for some ranges of rows, spread over all.
-template <class F>
-void for_sample(std::int64_t rows, std::int64_t columns, F&& read) {
-  constexpr std::int64_t kParts = 16, kRows = 64;
-  const std::int64_t most =
-      std::clamp<std::int64_t>(kElements / std::max<std::int64_t>(columns, 1), 1, kRows);
-  for (std::int64_t part = 0; part < kParts; ++part) {
-    const std::int64_t begin = rows * part / kParts;
-    read(begin, std::min(rows * (part + 1) / kParts, begin + most));
-  }
+/// Rows of a piece, at least one.
+std::int64_t rows_of_piece(std::int64_t columns) {
+  return std::max<std::int64_t>(1, kElements / std::max<std::int64_t>(columns, 1));
 }
 
 /// The scale of the rows that `wanted` names; empty: of all.
 ColumnSums sum_columns(const FeatureRows& from, std::int64_t rows, std::int64_t columns,
                        const std::vector<bool>& wanted) {
   ColumnSums sums(columns);
-  const std::int64_t piece = std::max<std::int64_t>(1, kElements / std::max<std::int64_t>(columns, 1));
+  const std::int64_t piece = rows_of_piece(columns);
   for (std::int64_t begin = 0; begin < rows; begin += piece) {
     const std::int64_t end = std::min(rows, begin + piece);
     std::vector<std::int64_t> index;
@@ -105,8 +98,8 @@ std::string text_of(FeatureScaling scaling) {
 
 FeatureFacts sample_features(const FeatureRows& from, std::int64_t rows, std::int64_t columns) {
   Sample sample(columns);
-  for_sample(rows, columns, [&](std::int64_t begin, std::int64_t end) {
-    if (begin == end) return;
+  const std::int64_t most = std::min(kSampledRows, rows_of_piece(columns));
+  for_sampled_rows(rows, most, [&](std::int64_t begin, std::int64_t end) {
     const Tensor part = from.read(begin, end).to(kCpu);
     for (std::int64_t i = 0; i < end - begin; ++i)
       sample.add_row(part.data<float>() + i * columns, nullptr, columns);
@@ -117,7 +110,8 @@ FeatureFacts sample_features(const FeatureRows& from, std::int64_t rows, std::in
 FeatureFacts sample_features(const SparseFeatures& x, std::int64_t columns) {
   Sample sample(columns);
   const std::vector<std::int64_t> ptr = x.indptr.to_vector<std::int64_t>();
-  for_sample(std::ssize(ptr) - 1, columns, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t most = std::min(kSampledRows, rows_of_piece(columns));
+  for_sampled_rows(std::ssize(ptr) - 1, most, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t first = ptr[static_cast<std::size_t>(begin)],
                        last = ptr[static_cast<std::size_t>(end)];
     if (first == last) return;
