@@ -9,7 +9,8 @@
 namespace rodeo {
 namespace {
 
-constexpr std::size_t kFewestLabelled = 20, kMostKinds = 50;
+constexpr std::int64_t kFewestLabelled = 20;
+constexpr std::size_t kMostKinds = 50;
 
 /// Whether each row has a single 1, and zeros. Rows of values that are not known do not count.
 template <class T>
@@ -44,11 +45,14 @@ std::vector<std::string> check_label_kind(const Tensor& label, std::string_view 
                                           std::string_view array) {
   const std::string as_classes = str(": for classes store ", array, " as integers [", examples, "]");
   if (label.dtype() == DType::kI64) {
-    std::vector<std::int64_t> known = label.to_vector<std::int64_t>();
-    std::erase_if(known, [](std::int64_t c) { return c < 0; });
-    const std::set<std::int64_t> classes(known.begin(), known.end());
-    check(known.size() < kFewestLabelled || 2 * classes.size() <= known.size(), array, " has ",
-          classes.size(), " classes among ", known.size(), " ", examples,
+    const auto *begin = label.data<std::int64_t>(), *end = begin + label.numel();
+    const auto known = label.numel() - std::count_if(begin, end, [](std::int64_t c) { return c < 0; });
+    // Classes are at most 1 + the largest. Only labels beyond that bound are worth a set, which is slow.
+    if (known < kFewestLabelled || *std::max_element(begin, end) < known / 2) return {};
+    std::set<std::int64_t> classes(begin, end);
+    classes.erase(classes.begin(), classes.lower_bound(0));
+    check(2 * std::ssize(classes) <= known, array, " has ", classes.size(), " classes among ", known, " ",
+          examples,
           " with a label, fewer than two a class. Integers are classes: amounts are stored as floats [",
           examples, ", 1], by rodeo_data import csv --regression for example");
     return {};
