@@ -15,6 +15,10 @@ def mlp():
     return torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.nn.Linear(8, 4))
 
 
+def pna(nn):
+    return nn.PNAConv(6, 4, ["mean", "std", "max"], ["identity", "attenuation"], torch.tensor([1, 3, 9, 20, 9]), towers=2)
+
+
 LAYERS = {
     "gcn": lambda nn, width=6: nn.GCNConv(width, 4),
     "gcn wide": lambda nn, width=6: nn.GCNConv(width, 9),
@@ -24,6 +28,9 @@ LAYERS = {
     "gatv2 shared": lambda nn, width=6: nn.GATv2Conv(width, 4, heads=2, share_weights=True, edge_dim=1),
     "sage": lambda nn, width=6: nn.SAGEConv(width, 4),
     "sage max": lambda nn, width=6: nn.SAGEConv((width, width), 9, aggr="max"),
+    "sage softmax": lambda nn, width=6: nn.SAGEConv(width, 4, aggr="softmax"),
+    "cheb": lambda nn, width=6: nn.ChebConv(width, 4, K=2),
+    "pna": lambda nn, width=6: pna(nn),
     "graph": lambda nn, width=6: nn.GraphConv(width, 4),
     "gin": lambda nn, width=6: nn.GINConv(mlp()),
     "sg": lambda nn, width=6: nn.SGConv(width, 4, K=2),
@@ -68,7 +75,7 @@ def test_sparse_adjacencies(name, weighted, layout, device):
     x = (x, x) if "((" in repr(mine) else x
     values = torch.rand(edges.size(1), device=device) + 0.5 if weighted else torch.ones(edges.size(1), device=device)
     plain = (edges,)
-    if weighted and name.split()[0] in ("gcn", "graph", "sg", "appnp"):
+    if weighted and name.split()[0] in ("gcn", "graph", "sg", "appnp", "cheb"):
         plain = edges, values
     if "features" in name or "shared" in name:
         plain = edges, values
@@ -79,7 +86,7 @@ def test_sparse_adjacencies(name, weighted, layout, device):
     else:
         adj = torch.sparse_coo_tensor(edges.flip(0), values, (N, N)).coalesce()
         given = {"coo": adj, "csr": adj.to_sparse_csr(), "csc": adj.to_sparse_csc()}[layout],
-        if weighted and name.split()[0] in ("sage", "gin"):  # as in PyG, its values count, and those of a SparseTensor do not
+        if weighted and name in ("sage", "sage max", "gin"):  # as in PyG, its values count, and those of a SparseTensor do not
             if name != "sage max":
                 torch.testing.assert_close(mine(x, *given), theirs(x, *given))
             return
@@ -123,7 +130,7 @@ def test_sizes_and_attention_weights_of_sparse_adjacencies(device):
         torch.testing.assert_close(attention.to_dense()[ends[1], ends[0]], weight)
 
 
-@pytest.mark.parametrize("name", [name for name in LAYERS if name not in ("gin", "appnp")])
+@pytest.mark.parametrize("name", [name for name in LAYERS if name not in ("gin", "appnp", "pna")])
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_lazy_widths(name, device):
     theirs, mine = pair(LAYERS[name], device, width=-1)
@@ -142,7 +149,7 @@ def test_lazy_widths(name, device):
 def test_weights_of_one_column_and_sparse_features(device):
     edges = edges_of(device)
     weight, x = torch.rand(edges.size(1), 1, device=device), torch.randn(N, 6, device=device).relu()
-    for name in "gcn", "sg", "graph", "appnp":
+    for name in "gcn", "sg", "graph", "appnp", "cheb":
         _, mine = pair(LAYERS[name], device)
         torch.testing.assert_close(mine(x, edges, weight), mine(x, edges, weight[:, 0]))
     for name in "gcn", "gcn wide", "gat", "sage":
@@ -168,6 +175,22 @@ def test_gine(edge_dim, device):
     torch.testing.assert_close(mine(batch, edges, features), torch.stack([mine(b, edges, features) for b in batch]))
     with pytest.raises(ValueError, match="GINEConv"):
         ours.GINEConv(mlp())(x.float(), edges, features[:, :2].float())
+
+
+def test_what_new_layers_refuse():
+    deg = torch.tensor([0, 3, 2])
+    for make in (lambda: ours.SAGEConv(6, 4, aggr="median"), lambda: ours.SAGEConv(6, 4, aggr=["mean", "lstm"]),
+                 lambda: ours.PNAConv(6, 4, ["mean", "mul"], ["identity"], deg)):
+        with pytest.raises(ValueError, match="aggr must be mean, .*use torch_geometric.nn for it"):
+            make()
+    for make, text in ((lambda: ours.PNAConv(6, 4, ["mean"], ["log"], deg), "scalers must be some of identity"),
+                       (lambda: ours.PNAConv(6, 4, ["mean"], ["linear"], deg, towers=3), "multiples of towers=3"),
+                       (lambda: ours.PNAConv(6, 4, ["mean"], ["linear"], deg, act="rely", pre_layers=2), "act must be"),
+                       (lambda: ours.PNAConv(6, 4, ["mean"], ["linear"], deg, edge_dim=2)(torch.zeros(2, 6), torch.zeros(2, 0).long()),
+                        "edge_attr is missing"),
+                       (lambda: ours.ChebConv(6, 4, K=0), "K must be"), (lambda: ours.ChebConv(6, 4, 2, "row"), "normalization must")):
+        with pytest.raises(ValueError, match=text):
+            make()
 
 
 MODELS = {

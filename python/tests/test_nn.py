@@ -17,6 +17,10 @@ def mlp():
     return torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.nn.Linear(8, 4))
 
 
+def pna(nn, scalers=("identity", "amplification", "attenuation"), **more):
+    return nn.PNAConv(6, 4, ["mean", "min", "max", "sum", "var", "std"], list(scalers), torch.tensor([1, 3, 9, 20, 9, 8]), **more)
+
+
 CASES = {
     "gcn": lambda nn: nn.GCNConv(6, 4),
     "gcn wide": lambda nn: nn.GCNConv(6, 9),
@@ -37,6 +41,15 @@ CASES = {
     "sage two": lambda nn: nn.SAGEConv((6, 6), 4),
     "sage max": lambda nn: nn.SAGEConv(6, 4, aggr="max", normalize=True),
     "sage project": lambda nn: nn.SAGEConv(6, 4, aggr="min", project=True, root_weight=False),
+    "sage std": lambda nn: nn.SAGEConv(6, 4, aggr="std"),
+    "sage softmax": lambda nn: nn.SAGEConv((6, 6), 4, aggr="softmax"),
+    "sage several": lambda nn: nn.SAGEConv(6, 4, aggr=["mean", "max", "var", "std", "softmax"]),
+    "cheb": lambda nn: nn.ChebConv(6, 4, K=4),
+    "cheb rw": lambda nn: nn.ChebConv(6, 4, K=2, normalization="rw", bias=False),
+    "cheb plain": lambda nn: nn.ChebConv(6, 4, K=3, normalization=None),
+    "pna": lambda nn: pna(nn),
+    "pna towers": lambda nn: pna(nn, towers=2, divide_input=True, train_norm=True, scalers=["linear", "inverse_linear"]),
+    "pna deep": lambda nn: pna(nn, towers=2, pre_layers=2, post_layers=2, act="leaky_relu", act_kwargs={"negative_slope": 0.3}),
     "graph": lambda nn: nn.GraphConv(6, 4),
     "graph two": lambda nn: nn.GraphConv((6, 6), 9, aggr="mean", bias=False),
     "gin": lambda nn: nn.GINConv(mlp(), eps=0.3),
@@ -46,7 +59,7 @@ CASES = {
     "sg": lambda nn: nn.SGConv(6, 4, K=3),
     "sg cached": lambda nn: nn.SGConv(6, 4, K=2, cached=True, bias=False),
 }
-WEIGHTED = [name for name in CASES if name.split()[0] in ("gcn", "appnp", "sg", "graph") and "cached" not in name]
+WEIGHTED = [name for name in CASES if name.split()[0] in ("gcn", "appnp", "cheb", "sg", "graph") and "cached" not in name]
 
 
 def pair(case, device):
@@ -101,6 +114,7 @@ FEATURES = {
     "gatv2": lambda nn: nn.GATv2Conv(6, 4, heads=2, edge_dim=3),
     "gatv2 min": lambda nn: nn.GATv2Conv(6, 4, heads=2, edge_dim=3, fill_value="min", share_weights=True, residual=True),
     "gatv2 no loops": lambda nn: nn.GATv2Conv(6, 4, edge_dim=3, add_self_loops=False, bias=False),
+    "pna": lambda nn: pna(nn, towers=2, edge_dim=3),
 }
 
 
@@ -114,6 +128,8 @@ def test_edge_features_and_their_gradients(case, device):
     x, features = torch.randn(N, 6, device=device), torch.randn(300, mine.edge_dim, device=device)
     compare(theirs, mine, x, edges, edges, features)
     compare(theirs, mine, x, edges, rodeo.Graph.from_edge_index(edges, N), features)
+    if case == "pna":  # has features always
+        return
     compare(theirs, mine, x, edges, edges)  # the layer without features
     if mine.edge_dim == 1:
         compare(theirs, mine, x, edges, edges, features[:, 0])

@@ -4,6 +4,7 @@ import math
 import torch
 from torch import nn
 
+from ._define import calls
 from ._graphs import Handle, graph_of, handle_of, is_sparse, of_sparse
 from ..graph import Graph
 
@@ -45,6 +46,10 @@ def _over_nodes(product, x):
         return product(x)
     y = product(x.movedim(-2, 0).flatten(1))
     return y.unflatten(1, (*x.shape[:-2], x.shape[-1])).movedim(0, -2)
+
+
+def _spmm(handle, x, weight=None, reduce="sum"):
+    return _over_nodes(lambda x: calls.spmm(handle, x, weight, reduce, "auto", False), x)
 
 
 def _check_rest(layer, rest, **allowed):

@@ -1,16 +1,20 @@
 """Layers with the constructor arguments, formulas and state_dict names of PyTorch Geometric."""
 import sys
-from typing import Any, Optional, Tuple, Union
+from typing import Any, List, Optional, Tuple, Union
 
 import torch
 from torch import Tensor, nn
 
 from ._define import calls
+from ._aggregations import aggregate, names_of
 from ._attention_layers import GATConv, GATv2Conv
+from ._cheb_conv import ChebConv
 from ._layers import (Layer, _adjacency, _bipartite, _check_rest, _check_width, _ends_of, _give_width, _graph_for, _linear,
-                      _nodes_of, _over_nodes, _reset, _weights)
+                      _nodes_of, _over_nodes, _reset, _spmm, _weights)
+from ._pna_conv import PNAConv
 
-__all__ = ["APPNP", "GATConv", "GATv2Conv", "GCNConv", "GINConv", "GINEConv", "GraphConv", "SAGEConv", "SGConv"]
+__all__ = ["APPNP", "ChebConv", "GATConv", "GATv2Conv", "GCNConv", "GINConv", "GINEConv", "GraphConv", "PNAConv", "SAGEConv",
+           "SGConv"]
 
 
 def __getattr__(name: str) -> Any:
@@ -19,10 +23,6 @@ def __getattr__(name: str) -> Any:
     if name in _models.NAMES:
         return _models.model(name, sys.modules[__name__])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def _spmm(handle, x, weight=None, reduce="sum"):
-    return _over_nodes(lambda x: calls.spmm(handle, x, weight, reduce, "auto", False), x)
 
 
 class _GcnBase(Layer):
@@ -165,27 +165,27 @@ def _bipartite_graph(edge_index, x, source, target, size, edge_weight=None):
 
 
 class SAGEConv(Layer):
-    """torch_geometric.nn.SAGEConv. aggr: mean, sum, add, max or min. x [nodes, in], or a pair (sources, targets)."""
+    """torch_geometric.nn.SAGEConv. aggr: mean, sum, add, max, min, var, std, softmax, or a list of them, whose results are
+    joined. x [nodes, in], or a pair (sources, targets)."""
 
     shown = "in_channels", "out_channels", "aggr="
 
-    def __init__(self, in_channels: Union[int, Tuple[int, int]], out_channels: int, aggr: str = "mean", normalize: bool = False,
-                 root_weight: bool = True, project: bool = False, bias: bool = True, **kwargs: Any) -> None:
+    def __init__(self, in_channels: Union[int, Tuple[int, int]], out_channels: int,
+                 aggr: Union[str, List[str]] = "mean", normalize: bool = False, root_weight: bool = True, project: bool = False,
+                 bias: bool = True, **kwargs: Any) -> None:
         super().__init__()
-        if aggr not in ("mean", "sum", "add", "max", "min"):
-            raise ValueError(f"SAGEConv: aggr must be mean, sum, add, max or min, got {aggr!r}: use torch_geometric.nn for it")
+        self._names = names_of("SAGEConv", aggr)
         _check_rest("SAGEConv", kwargs)
         self.in_channels, self.out_channels = in_channels, out_channels
         widths = (in_channels, in_channels) if isinstance(in_channels, int) else tuple(in_channels)
         for width in widths:
             _check_width("SAGEConv", width)
         self.aggr, self.normalize, self.root_weight, self.project = aggr, normalize, root_weight, project
-        self.reduce = "sum" if aggr == "add" else aggr
         if project and widths[0] < 0:
             raise ValueError("SAGEConv does not support lazy initialization with `project=True`: give the number of in_channels")
         if project:
             self.lin = _linear(widths[0], widths[0], True)
-        self.lin_l = _linear(widths[0], out_channels, bias)
+        self.lin_l = _linear(widths[0] * len(self._names) if widths[0] > 0 else -1, out_channels, bias)
         if root_weight:
             self.lin_r = _linear(widths[1], out_channels, False)
         self.reset_parameters()
@@ -198,15 +198,18 @@ class SAGEConv(Layer):
                 size: Optional[Tuple[int, int]] = None) -> Tensor:
         source, target = _ends_of(x)
         handle, weight = _bipartite_graph(edge_index, x, source, target, size)
+        if len(self._names) > 1 or self._names[0] in ("var", "std", "softmax"):
+            weight = None  # as in PyG
         if self.project:
             source = self.lin(source).relu()
-        _give_width(self.lin_l, source)
-        is_narrow = self.lin_l.out_features < self.lin_l.in_features or source.layout != torch.strided
-        if self.reduce in ("mean", "sum") and is_narrow:
-            y = _spmm(handle, nn.functional.linear(source, self.lin_l.weight), weight, self.reduce)
+        is_linear = self._names in (["mean"], ["sum"], ["add"])
+        if is_linear:
+            _give_width(self.lin_l, source)
+        if is_linear and (self.lin_l.out_features < self.lin_l.in_features or source.layout != torch.strided):
+            y = aggregate(handle, nn.functional.linear(source, self.lin_l.weight), weight, self._names[0])
             y = y if self.lin_l.bias is None else y + self.lin_l.bias
         else:
-            y = self.lin_l(_spmm(handle, source, weight, self.reduce))
+            y = self.lin_l(torch.cat([aggregate(handle, source, weight, name) for name in self._names], -1))
         if self.root_weight and target is not None:
             y = y + self.lin_r(target)
         return nn.functional.normalize(y, p=2.0, dim=-1) if self.normalize else y
