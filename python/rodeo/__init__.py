@@ -34,9 +34,9 @@ from .ops import (GcnGraph, edge_softmax, edge_sum, gat_attention, gcn_norm, gcn
                   segment_max, segment_mean, segment_min, segment_sum, spmm)
 from ._weights import Model, load_model  # noqa: E402
 from .classifier import NodeClassifier  # noqa: E402
+from .loader import NeighborLoader  # noqa: E402
 from .training import TrainResult, TrainResults, options, train  # noqa: E402
 
-__all__ = ["Dataset", "Graph", "GcnGraph", "Model", "NodeClassifier", "TrainResult", "TrainResults", "__version__", "build_info",
-           "edge_softmax", "edge_sum", "gat_attention", "gcn_norm", "gcn_propagate", "load_model", "num_threads", "options", "sddmm",
-           "segment_max", "segment_mean", "segment_min", "segment_sum",
-           "set_num_threads", "spmm", "train"]
+__all__ = ["Dataset", "Graph", "GcnGraph", "Model", "NeighborLoader", "NodeClassifier", "TrainResult", "TrainResults", "__version__",
+           "build_info", "edge_softmax", "edge_sum", "gat_attention", "gcn_norm", "gcn_propagate", "load_model", "num_threads", "options",
+           "sddmm", "segment_max", "segment_mean", "segment_min", "segment_sum", "set_num_threads", "spmm", "train"]

@@ -9,6 +9,7 @@
 #include "datasets/dataset.h"
 #include "datasets/hdf5_check.h"
 #include "ops/convert.h"
+#include "ops/sample_neighbors.h"
 #include "ops/sddmm_tuner.h"
 #include "ops/spmm_tuner.h"
 #include "train.h"
@@ -125,6 +126,38 @@ nb::object permute(const PyGraph& graph, nb::handle values, double missing) {
   return results.give(moved);
 }
 
+/// rodeo._core.NeighborSampler: draws edges of one hop at a time. rodeo/loader.py makes batches of them.
+class PySampler {
+ public:
+  explicit PySampler(const PyGraph& graph) : graph_(graph) {
+    nb::gil_scoped_release release;
+    const PreserveDevice preserve;
+    marks_ = make_node_marks(graph.adj);
+    if (marks_.device().is_cuda()) synchronize(marks_.device());  // other streams use it next
+  }
+
+  nb::tuple sample(nb::handle targets, std::int64_t fanout, bool replace, std::uint64_t seed,
+                   std::uint64_t epoch, std::uint64_t batch, std::uint64_t hop) const {
+    const Tensor given = read("neighbor_loader", "targets", targets);
+    Results results("neighbor_loader", targets, given);
+    const NeighborSample cut = results.run([&] {
+      const Tensor count = Tensor::full({1}, static_cast<double>(given.numel()), DType::kI64, given.device());
+      NeighborSample all = sample_neighbors(graph_.adj, given, count, {.fanout = fanout, .replace = replace},
+                                            {seed, epoch, batch, hop}, marks_);
+      const auto edges = all.row_ptr.slice(given.numel(), given.numel() + 1).to_vector<std::int64_t>()[0];
+      const auto nodes = all.num_nodes.to_vector<std::int64_t>()[0];
+      return NeighborSample{all.row_ptr, all.col.slice(0, edges), all.edge_ids.slice(0, edges),
+                            all.nodes.slice(0, nodes), all.num_nodes};
+    });
+    return nb::make_tuple(results.give(cut.row_ptr), results.give(cut.col), results.give(cut.edge_ids),
+                          results.give(cut.nodes));
+  }
+
+ private:
+  PyGraph graph_;
+  Tensor marks_;
+};
+
 std::string explain(const PyGraph& graph) {
   const std::string products = explain_spmm(graph.adj), scores = explain_sddmm(graph.adj);
   return (products.empty() ? "" : "spmm\n" + products) + (scores.empty() ? "" : "sddmm\n" + scores);
@@ -154,6 +187,10 @@ void bind_graph(nb::module_& m) {
       .def_prop_ro("edge_ids",
                    [](const PyGraph& g) { return g.edge_ids.defined() ? to_dlpack(g.edge_ids) : nb::none(); })
       .def("explain", explain);
+  nb::class_<PySampler>(m, "NeighborSampler")
+      .def(nb::init<const PyGraph&>(), nb::arg("graph"))
+      .def("sample", &PySampler::sample, nb::arg("targets"), nb::arg("fanout"), nb::arg("replace"),
+           nb::arg("seed"), nb::arg("epoch"), nb::arg("batch"), nb::arg("hop"));
 }
 
 }  // namespace rodeo::python

@@ -188,6 +188,7 @@ def test_what_new_layers_refuse():
                        (lambda: ours.PNAConv(6, 4, ["mean"], ["linear"], deg, act="rely", pre_layers=2), "act must be"),
                        (lambda: ours.PNAConv(6, 4, ["mean"], ["linear"], deg, edge_dim=2)(torch.zeros(2, 6), torch.zeros(2, 0).long()),
                         "edge_attr is missing"),
+                       (lambda: ours.SAGEConv(6, 4, aggr="softmax", aggr_kwargs={"t": 2}), "aggr_kwargs must be None .*use torch_geometric.nn"),
                        (lambda: ours.ChebConv(6, 4, K=0), "K must be"), (lambda: ours.ChebConv(6, 4, 2, "row"), "normalization must")):
         with pytest.raises(ValueError, match=text):
             make()

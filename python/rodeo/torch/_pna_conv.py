@@ -1,5 +1,5 @@
 """PNAConv, which rodeo.torch.nn shows."""
-from typing import Any, Callable, Dict, List, Optional, Union
+from typing import Any, Callable, Dict, Iterable, List, Optional, Union
 
 import torch
 from torch import Tensor, nn
@@ -113,6 +113,13 @@ class PNAConv(Layer):
         scales = [SCALERS[name](self.aggr_module, degree).unsqueeze(-1) for name in self.scalers]
         h = torch.cat([x, *(together * scale.to(x.dtype) for scale in scales)], -1)
         return self.lin(torch.cat([network(h[:, t]) for t, network in enumerate(self.post_nns)], 1))
+
+    @staticmethod
+    def get_degree_histogram(loader: Iterable[Any]) -> Tensor:
+        """How many nodes have 0, 1, ... edges, of all graphs that a loader yields: the argument `deg`."""
+        counts = [torch.bincount(torch.bincount(data.edge_index[1], minlength=data.num_nodes)) for data in loader]
+        width = max([count.numel() for count in counts], default=1)
+        return sum((nn.functional.pad(count, (0, width - count.numel())) for count in counts), torch.zeros(width, dtype=torch.long))
 
 
 def _of_sums(handle, target, source, degree, name):

@@ -175,7 +175,7 @@ class SAGEConv(Layer):
                  bias: bool = True, **kwargs: Any) -> None:
         super().__init__()
         self._names = names_of("SAGEConv", aggr)
-        _check_rest("SAGEConv", kwargs)
+        _check_rest("SAGEConv", kwargs, aggr_kwargs=(None, {}))
         self.in_channels, self.out_channels = in_channels, out_channels
         widths = (in_channels, in_channels) if isinstance(in_channels, int) else tuple(in_channels)
         for width in widths:
