@@ -4,7 +4,7 @@ from typing import Any, Callable, Iterator, Optional, Sequence
 
 from . import _core
 from ._convert import _edges
-from .dataset import Dataset, _ids, _is_mask_of_numbers
+from .dataset import Dataset, _host, _ids, _is_mask_of_numbers
 from .graph import Graph
 
 
@@ -116,13 +116,13 @@ class NeighborLoader:
 def _nodes_of(given, nodes):
     """Different ids in the order that they are given in, or those of a mask."""
     import torch
-    given = torch.as_tensor(given).cpu()
-    ids = torch.from_numpy(_ids("input_nodes", given, nodes))
-    if given.dtype == torch.bool or _is_mask_of_numbers(given.numpy(), nodes):
-        return ids
-    if len(ids) < len(given):
-        raise ValueError(f"[neighbor_loader] input_nodes must be different nodes, got {len(given)} ids of {len(ids)}")
-    return given.long()
+    given = _host(given)
+    ids = _ids("input_nodes", given, nodes)
+    if given.dtype != bool and not _is_mask_of_numbers(given, nodes):
+        if len(ids) < len(given):
+            raise ValueError(f"[neighbor_loader] input_nodes must be different nodes, got {len(given)} ids of {len(ids)}")
+        ids = given
+    return torch.from_numpy(ids.astype("int64"))
 
 
 def _parts(data):
