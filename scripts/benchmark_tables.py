@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints the tables of docs/benchmarks/kernels.md, as Markdown, from the CSV files of sparse_bench.
 
-    scripts/benchmark_tables.py FOLDER [--slower PERCENT]
+    scripts/benchmark_tables.py FOLDER [--slower PERCENT] [--before FOLDER]
 
 FOLDER has one release's files, docs/benchmarks/0.3/raw for example: all its sparse_*.csv are read. Graphs named in
 SYNTHETIC make the tables in ms, all others those of real graphs in us. Two lists end the output: cells in which auto
@@ -11,6 +11,10 @@ the kernel whose time is nearest to auto's: auto runs one of them, so a nearest 
 timings of one kernel, any other for a choice that can be better. It is a hint, no proof: no cell is left out for it.
 Where the file names what auto took (column variant), the first list compares that kernel's own row with the fastest
 instead. The table before the lists and the last line count the cells by the time of auto's own row, too, as a user sees it.
+
+--before names the folder of the release before, docs/benchmarks/0.3/raw for example (0.2 has text files, which are read,
+too). The cells of both in which one of our kernels takes PERCENT longer than it did are listed last. Both must
+be of one kind of GPU: times of cuSPARSE, which did not change, are compared in the line below.
 """
 import argparse
 import collections
@@ -38,6 +42,47 @@ def load(folder):
                     cells[row["graph"], row["op"], row["dtype"], row["weighted"], int(row["n"])][row["kernel"]] = row
     return {key: rows for key, rows in cells.items()
             if "auto" in rows and len({row["peer"] for row in rows.values()}) == 2 and ours(rows, key[2])}
+
+
+def times(folder):
+    """{(graph, op, dtype, weighted, n, kernel): ms} of CSV files and of the printed form, right results only."""
+    out = {}
+    for path in sorted(glob.glob(f"{folder}/sparse_*.csv")):
+        with open(path, newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                if row["ms"] and row["verdict"] != "WRONG":
+                    out[(*(row[c] for c in ("graph", "op", "dtype", "weighted")), int(row["n"]), row["kernel"])] = float(row["ms"])
+    for path in sorted(set(glob.glob(f"{folder}/sparse_h*.txt")) - set(glob.glob(f"{folder}/*_of_*"))):
+        graph = ""
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                words = line.split()
+                if " edges, " in line:
+                    graph = line.split(":")[0]
+                elif len(words) > 5 and words[0] in NAMES and "WRONG" not in line:
+                    op, dtype, n, kernel, ms = words[:5]
+                    kernel = "rode-tc" if kernel == "tca" else kernel  # its name until 0.2
+                    out[graph, op, dtype, "0", int(n), kernel] = float(ms)
+    return out
+
+
+def lost(before, after, percent):
+    """Prints where a kernel takes `percent` longer than before."""
+    ratios = {key: ms / before[key] for key, ms in after.items() if before.get(key)}
+    peers = [ratio for key, ratio in ratios.items() if "cusparse" in key[5]]
+    mine = {key: ratio for key, ratio in ratios.items() if "cusparse" not in key[5]}
+    slower = sorted(((ratio, key) for key, ratio in mine.items() if ratio > 1 + percent / 100), reverse=True)
+    table(f"Slower by {percent:g} % than before: {len(slower)} of {len(mine)} cells and kernels",
+          ["after / before", "cell", "kernel", "before, us", "after, us"],
+          [(f"{ratio:.3f}", f"{g} {op} {d} {'with' if w == '1' else 'without'} weights, {n}", kernel,
+            digits(before[g, op, d, w, n, kernel] * 1e3), digits(after[g, op, d, w, n, kernel] * 1e3))
+           for ratio, (g, op, d, w, n, kernel) in slower])
+    kernels = sorted({(key[1], key[5], key[2]) for key in mine})
+    by = {k: [ratio for key, ratio in mine.items() if (key[1], key[5], key[2]) == k] for k in kernels}
+    table("After / before by kernel:", ["operation", "kernel", "type", "cells", "mean", "largest"],
+          [(*k, len(v), f"{mean(v):.3f}", f"{max(v):.3f}") for k, v in by.items()])
+    if peers:
+        print(f"cuSPARSE, the same code if its version is: {mean(peers):.3f}, {min(peers):.3f} to {max(peers):.3f}.\n")
 
 
 def ours(rows, dtype):
@@ -212,6 +257,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder")
     parser.add_argument("--slower", type=float, default=3, metavar="PERCENT")
+    parser.add_argument("--before", metavar="FOLDER", help="files of the release before")
     options = parser.parse_args()
     cells = load(options.folder)
     if not cells:
@@ -229,6 +275,11 @@ def main():
     tables.weights()
     tables.slower_cells(options.slower)
     tables.lists(options.slower)
+    if options.before:
+        before = times(options.before)
+        if not before:
+            parser.error(f"{options.before} has no rows in sparse_*.csv or sparse_h*.txt")
+        lost(before, times(options.folder), options.slower)
 
 
 if __name__ == "__main__":
