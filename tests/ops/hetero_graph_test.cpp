@@ -1,0 +1,92 @@
+#include "ops/hetero_graph.h"
+
+#include "ops/spmm.h"
+#include "tests/support/devices.h"
+#include "tests/support/hetero.h"
+#include "tests/support/near.h"
+
+namespace rodeo::test {
+namespace {
+
+class OpsHeteroGraph : public OnDevice {};
+RODEO_ON_ALL_DEVICES(OpsHeteroGraph);
+
+TEST_P(OpsHeteroGraph, NumbersNodesByTypeAndEdgesByRelation) {
+  const HeteroGraph graph = small_hetero_graph(device());
+  EXPECT_EQ(graph.num_types(), 4);
+  EXPECT_EQ(graph.num_nodes(), 5 + 4 + 0 + 3);
+  EXPECT_EQ(graph.first_node(3), 9);
+  EXPECT_EQ(graph.num_relations(), 4);
+  EXPECT_EQ(graph.find_type("venue"), 3);
+  EXPECT_EQ(graph.find_relation("writes"), 0);
+  EXPECT_EQ(graph.find_relation("paper:cites:paper"), 1);
+  EXPECT_EQ(graph.first_source(1), 5);
+  EXPECT_EQ(graph.first_source(4), 5 + 4 + 4 + 0);
+  EXPECT_EQ(graph.first_target(4), 4 + 4 + 3 + 4);
+  EXPECT_EQ(graph.first_edge(1), 6);
+  EXPECT_TRUE(graph.is_whole());
+  EXPECT_EQ(graph.stacked().cols(), 13);
+  EXPECT_EQ(graph.by_relation().rows(), 15);
+}
+
+// Each matrix against a loop over the edges.
+TEST_P(OpsHeteroGraph, MatricesHoldTheEdges) {
+  const HeteroGraph graph = small_hetero_graph(device());
+  const std::int64_t n = graph.num_nodes(), stack = graph.first_source(4), targets = graph.first_target(4);
+  std::vector<double> stacked(static_cast<std::size_t>(n * stack)),
+      by_relation(static_cast<std::size_t>(targets * n)), mean(stacked.size());
+  for_each_edge(graph, [&](int r, std::int64_t j, std::int64_t i, std::int64_t degree) {
+    const auto s = static_cast<std::size_t>((graph.first_node(graph.dst_type(r)) + i) * stack +
+                                            graph.first_source(r) + j);
+    stacked[s] += 1;
+    mean[s] += 1 / static_cast<double>(degree);
+    by_relation[static_cast<std::size_t>((graph.first_target(r) + i) * n +
+                                         graph.first_node(graph.src_type(r)) + j)] += 1;
+  });
+  const auto identity = [&](std::int64_t size) {
+    Tensor x = Tensor::zeros({size, size}, DType::kF64);
+    for (std::int64_t i = 0; i < size; ++i) x.data<double>()[i * size + i] = 1;
+    return x.to(device());
+  };
+  EXPECT_TRUE(near(spmm(graph.stacked(), identity(stack)), stacked, 0, 0));
+  EXPECT_TRUE(near(spmm(graph.by_relation(), identity(n)), by_relation, 0, 0));
+  EXPECT_TRUE(
+      near(spmm(graph.stacked(), graph.stacked_mean_weight(DType::kF64), identity(stack)), mean, 1e-15));
+  const Tensor sums = spmm(graph.sum_relations(), spmm(graph.relation_blocks(), identity(stack)));
+  EXPECT_TRUE(near(sums, stacked, 0, 0));
+  EXPECT_EQ(graph.stacked_edge_ids().numel(), graph.num_edges());
+}
+
+TEST_P(OpsHeteroGraph, ReverseRelationsAndTargetsOfOneType) {
+  const HeteroGraph graph = small_hetero_graph(device()), both = graph.add_reverse();
+  EXPECT_EQ(both.num_relations(), 8);
+  EXPECT_EQ(both.relation(4).full_name(), "paper:rev_writes:author");
+  EXPECT_EQ(both.num_edges(), 2 * graph.num_edges());
+  const HeteroGraph& papers = both.with_targets_of(1);
+  EXPECT_EQ(papers.num_rows(), 4);
+  EXPECT_EQ(papers.num_nodes(), 12);
+  EXPECT_EQ(papers.num_edges(4), 0);
+  EXPECT_EQ(papers.num_edges(0), 6);
+  EXPECT_EQ(papers.stacked().rows(), 4);
+  EXPECT_TRUE(papers == both.with_targets_of(1));
+}
+
+TEST(OpsHeteroGraphErrors, NameWhatIsWrong) {
+  const Tensor one = Tensor::from(std::vector<std::int64_t>{0}),
+               bad = Tensor::from(std::vector<std::int64_t>{0, 7});
+  const std::vector<NodeType> types{{"a", 2}, {"b", 3}};
+  EXPECT_ERROR(HeteroGraph({{"a", 2}, {"a", 3}}, {}), "[hetero_graph] there are two node types named a");
+  EXPECT_ERROR(HeteroGraph(types, {{"a", "to", "c", one, one}}),
+               "[hetero_graph] relation a:to:c has an unknown node type c");
+  EXPECT_ERROR(HeteroGraph(types, {{"a", "to", "b", bad, bad}}),
+               "[hetero_graph] src_ids[1] of a:to:b is 7, outside [0, 2)");
+  EXPECT_ERROR(HeteroGraph(types, {{"b", "to", "b", one, bad}}),
+               "[hetero_graph] dst_ids[1] of b:to:b is 7, outside [0, 3)");
+  const HeteroGraph graph(types, {{"a", "to", "b", one, one}, {"b", "to", "a", one, one}});
+  EXPECT_ERROR(graph.find_relation("to"),
+               "[hetero_graph] there is more than one relation to; there are a:to:b, b:to:a");
+  EXPECT_ERROR(graph.find_type("c"), "[hetero_graph] there is no node type c; there are a, b");
+}
+
+}  // namespace
+}  // namespace rodeo::test
