@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/adjacency.h"
-#include "core/variable.h"
+#include "ops/grouped_linear_types.h"
 
 namespace rodeo {
 
@@ -24,12 +24,6 @@ struct EdgeType {
   std::string src, name, dst;
   Tensor src_ids, dst_ids;  // i32 or i64 [edges], ids within their type, on any device
   std::string full_name() const { return src + ":" + name + ":" + dst; }
-};
-
-/// Rows of x and y that share a weight matrix: y[y_begin + i] += x[x_begin + i] W, 0 <= i < rows.
-struct RowSegment {
-  std::int64_t x_begin = 0, y_begin = 0, rows = 0;
-  bool operator==(const RowSegment&) const = default;
 };
 
 /// A cheap shared handle on a heterogeneous graph. Nodes are sorted by type: node i of type t is column

@@ -55,6 +55,9 @@ RODEO_FORWARD(cublaslt, const char*, cublasLtGetStatusString, (cublasStatus_t st
 RODEO_CUBLASLT(cublasLtCreate, (cublasLtHandle_t* handle), (handle))
 RODEO_CUBLASLT(cublasLtMatrixLayoutCreate,
     (cublasLtMatrixLayout_t* made, cudaDataType type, uint64_t rows, uint64_t cols, int64_t ld), (made, type, rows, cols, ld))
+RODEO_CUBLASLT(cublasLtMatrixLayoutSetAttribute,
+    (cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t attribute, const void* value, size_t bytes),
+    (layout, attribute, value, bytes))
 RODEO_CUBLASLT(cublasLtMatmulDescCreate,
     (cublasLtMatmulDesc_t* made, cublasComputeType_t compute, cudaDataType_t scale), (made, compute, scale))
 RODEO_CUBLASLT(cublasLtMatmulDescSetAttribute,

@@ -5,19 +5,15 @@
 #include <atomic>
 #include <limits>
 #include <memory>
+#include <type_traits>
 
 #include "core/host/cgroup.h"
+#include "ops/cpu/gemm.h"
 #include "ops/cpu/loops.h"
 #include "ops/kernels/dense.h"
 
 namespace rodeo::kernels::cpu {
 namespace {
-
-void check_sizes(const Tensor& a, const Tensor& b, const MatmulSizes& sizes, const Tensor& c) {
-  for (const std::int64_t size : {sizes.m, sizes.k, a.dim(1), b.dim(1), c.dim(1)})
-    check(size <= std::numeric_limits<blasint>::max(), "[matmul] OpenBLAS takes sizes up to ",
-          std::numeric_limits<blasint>::max(), ", got ", size);
-}
 
 /// OpenBLAS maps a buffer when it is loaded, and another one for each thread unless it has only one. It tries
 /// without end where it cannot.
@@ -33,12 +29,22 @@ void check_buffers() {
   checked = threads;
 }
 
-/// Row-major C = op(A) op(B) + beta C; `ld`: leading dimension, the length of a row in memory.
-void gemm(bool ta, bool tb, const MatmulSizes& s, const float* a, std::int64_t lda, const float* b,
-          std::int64_t ldb, float beta, float* c, std::int64_t ldc) {
-  cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans,
-              static_cast<blasint>(s.m), static_cast<blasint>(s.n), static_cast<blasint>(s.k), 1, a,
-              static_cast<blasint>(lda), b, static_cast<blasint>(ldb), beta, c, static_cast<blasint>(ldc));
+template <class T>
+void checked_gemm(const Gemm<T>& g, bool ta, bool tb) {
+  for (const std::int64_t size : {g.sizes.m, g.sizes.n, g.sizes.k, g.lda, g.ldb, g.ldc})
+    check(size <= std::numeric_limits<blasint>::max(), "[matmul] OpenBLAS takes sizes up to ",
+          std::numeric_limits<blasint>::max(), ", got ", size);
+  check_buffers();
+  const auto run = [&](auto blas) {
+    blas(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans,
+         static_cast<blasint>(g.sizes.m), static_cast<blasint>(g.sizes.n), static_cast<blasint>(g.sizes.k), 1,
+         g.a, static_cast<blasint>(g.lda), g.b, static_cast<blasint>(g.ldb), g.beta, g.c,
+         static_cast<blasint>(g.ldc));
+  };
+  if constexpr (std::is_same_v<T, float>)
+    run(cblas_sgemm);
+  else
+    run(cblas_dgemm);
 }
 
 using Floats = std::unique_ptr<float[]>;
@@ -78,8 +84,15 @@ void multiply(const Tensor& a, const Tensor& b, bool ta, bool tb, const MatmulSi
     const std::int64_t end = std::min(begin + a_step, a.dim(0)), rows = end - begin;
     widen<T>(a, begin, end, wide_a.get());
     if (sums_rows) widen<T>(b, begin, end, wide_b.get());
-    gemm(ta, tb, {ta ? s.m : rows, s.n, ta ? rows : s.k}, wide_a.get(), lda, wide_b.get(), ldb,
-         ta && begin > 0 ? 1.f : 0.f, sum.get(), s.n);
+    gemm(ta, tb,
+         Gemm<float>{.sizes = {ta ? s.m : rows, s.n, ta ? rows : s.k},
+                     .a = wide_a.get(),
+                     .lda = lda,
+                     .b = wide_b.get(),
+                     .ldb = ldb,
+                     .beta = ta && begin > 0 ? 1.f : 0.f,
+                     .c = sum.get(),
+                     .ldc = s.n});
     if (!ta) write(begin, rows);
   }
   if (ta) write(0, s.m);
@@ -87,19 +100,22 @@ void multiply(const Tensor& a, const Tensor& b, bool ta, bool tb, const MatmulSi
 
 }  // namespace
 
+void gemm(bool ta, bool tb, const Gemm<float>& g) {
+  checked_gemm(g, ta, tb);
+}
+
+void gemm(bool ta, bool tb, const Gemm<double>& g) {
+  checked_gemm(g, ta, tb);
+}
+
 void matmul(const Tensor& a, const Tensor& b, bool ta, bool tb, const MatmulSizes& sizes, const Tensor& c) {
   if (sizes.k == 0) return c.fill(0);
-  check_sizes(a, b, sizes, c);
-  check_buffers();
   if (a.dtype() == DType::kBF16) return multiply<BFloat16>(a, b, ta, tb, sizes, c);
   if (a.dtype() == DType::kF16) return multiply<Float16>(a, b, ta, tb, sizes, c);
-  const std::int64_t lda = a.dim(1), ldb = b.dim(1), ldc = c.dim(1);
-  if (a.dtype() == DType::kF32)
-    return gemm(ta, tb, sizes, a.data<float>(), lda, b.data<float>(), ldb, 0, c.data<float>(), ldc);
-  cblas_dgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans,
-              static_cast<blasint>(sizes.m), static_cast<blasint>(sizes.n), static_cast<blasint>(sizes.k), 1,
-              a.data<double>(), static_cast<blasint>(lda), b.data<double>(), static_cast<blasint>(ldb), 0,
-              c.data<double>(), static_cast<blasint>(ldc));
+  const auto run = [&]<class T>(T) {
+    gemm(ta, tb, Gemm<T>{sizes, a.data<T>(), a.dim(1), b.data<T>(), b.dim(1), T{0}, c.data<T>(), c.dim(1)});
+  };
+  a.dtype() == DType::kF32 ? run(float{}) : run(double{});
 }
 
 }  // namespace rodeo::kernels::cpu

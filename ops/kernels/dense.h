@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ops/epilogue_types.h"
+#include "ops/grouped_linear_types.h"
 #include "ops/kernels/registry.h"
 
 namespace rodeo::kernels {
@@ -16,6 +17,21 @@ struct MatmulSizes {
 RODEO_KERNEL_IN(kGemm, matmul,
                 void(const Tensor& a, const Tensor& b, bool ta, bool tb, const MatmulSizes& sizes,
                      const Tensor& c));
+// grouped_linear.h: w [segments, blocks, k, n], of x's dtype; x [m, blocks k]; y [rows, blocks n]
+/// A segment whose rows of y may hold the sums of segments before it.
+struct GroupedRows {
+  RowSegment rows;  // may be empty
+  bool adds;        // to y's rows; false: it overwrites them
+};
+/// For each segment and block  y = x w_s, or x w_s^T with w [segments, blocks, n, k] where `transposed`. Rows
+/// of y in no segment keep their values.
+RODEO_KERNEL_IN(kGemm, grouped_matmul,
+                void(const Tensor& x, const Tensor& w, bool transposed,
+                     const std::vector<GroupedRows>& segments, const Tensor& y));
+/// dw_s = x^T dy over the rows of each segment, by blocks; 0 for an empty one. With 16-bit x, dw may be f32.
+RODEO_KERNEL_IN(kGemm, grouped_matmul_transposed,
+                void(const Tensor& x, const Tensor& dy, const std::vector<RowSegment>& segments,
+                     const Tensor& dw));
 /// x f32 [m, n], out bf16 or f16 [m, columns], columns >= n: x rounded, zero in the padding.
 RODEO_CUDA_KERNEL(cast_padded, void(const Tensor& x, const Tensor& out));
 /// A matrix with a dropout that the product applies as it reads: D(x)[i, j] = scale[i] dropout(x)[i, j].

@@ -1,0 +1,36 @@
+/// Products of segments of rows with a weight matrix for each segment.
+#pragma once
+
+#include <vector>
+
+#include "core/variable.h"
+#include "ops/grouped_linear_types.h"
+
+namespace rodeo {
+
+/// For each segment s:  y[y_begin + i] += x[x_begin + i] W_s + b_s,  0 <= i < rows of s.
+///   x         [m, in]
+///   segments  ranges of rows of x and of y. Several may read the same rows of x, or add to the same rows of
+///             y; any may be empty
+///   rows      of y
+///   w         [segments, in, out], or block-diagonal [segments, blocks, in / blocks, out / blocks]: block b
+///             maps columns b of x to columns b of y
+///   bias      [segments, out]; leave it out for none
+///   returns   [rows, out]; rows of no segment are zero
+/// f64, f32, bf16 or f16; with 16-bit x, w and bias may be f32, and their gradients are then f32. 16-bit
+/// types are accumulated in f32 and rounded at least once. f32 products are f32 unless set_allow_tf32(true).
+/// Gradients: dx[x_begin + i] += dy[y_begin + i] W_s^T,  dW_s = (x's rows of s)^T (dy's rows of s),  db_s =
+/// sum of dy's rows of s. Sums over segments are in their order.
+/// The segments are on the host, so that it waits for nothing and can be captured in a CUDA graph.
+/// Deterministic. Throws rodeo::Error when shapes, dtypes or devices disagree, and for a segment out of
+/// range.
+Tensor grouped_linear(const Tensor& x, const std::vector<RowSegment>& segments, std::int64_t rows,
+                      const Tensor& w, const Tensor& bias = {});
+Variable grouped_linear(const Variable& x, const std::vector<RowSegment>& segments, std::int64_t rows,
+                        const Variable& w, const Variable& bias = {});
+
+/// Segments of consecutive rows, in both x and y: segment s has the rows [offsets[s], offsets[s + 1]).
+/// Throws Error unless offsets do not decrease from 0.
+std::vector<RowSegment> row_segments(const std::vector<std::int64_t>& offsets);
+
+}  // namespace rodeo

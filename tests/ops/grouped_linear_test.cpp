@@ -1,0 +1,148 @@
+#include "ops/grouped_linear.h"
+
+#include "core/storage.h"
+#include "tests/support/devices.h"
+#include "tests/support/gradcheck.h"
+
+namespace rodeo::test {
+namespace {
+
+class OpsGroupedLinear : public OnDevice {
+ protected:
+  void SetUp() override {
+    OnDevice::SetUp();
+    set_poison_memory(true);
+  }
+  void TearDown() override { set_poison_memory(false); }
+};
+RODEO_ON_ALL_DEVICES(OpsGroupedLinear);
+
+struct Case {
+  std::string name;
+  std::int64_t x_rows, y_rows;
+  std::vector<RowSegment> segments;
+  std::int64_t blocks, k, n;  // of a block
+};
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all{
+      {"one", 5, 5, {{0, 0, 5}}, 1, 3, 4},
+      {"consecutive, one empty", 20, 20, row_segments({0, 7, 7, 8, 20}), 1, 8, 5},
+      {"gaps", 20, 30, {{2, 3, 4}, {10, 20, 6}}, 1, 7, 16},
+      {"rows of x in several segments", 9, 27, {{0, 0, 9}, {0, 9, 9}, {3, 18, 2}}, 1, 5, 3},
+      {"sums of segments", 30, 11, {{0, 0, 6}, {6, 6, 5}, {11, 0, 6}, {17, 0, 6}, {23, 6, 5}}, 1, 4, 9},
+      {"overlaps", 20, 12, {{0, 0, 8}, {8, 4, 8}, {2, 1, 3}}, 1, 3, 3},
+      {"blocks", 40, 40, row_segments({0, 33, 40}), 4, 3, 2},
+      {"blocks of one column", 12, 24, {{0, 0, 12}, {0, 12, 12}}, 3, 5, 1},
+      {"skewed", 3000, 3000, row_segments({0, 2999, 2999, 3000}), 1, 33, 31},
+      {"no segment", 4, 3, {}, 1, 2, 2},
+      {"no rows", 0, 6, {{0, 0, 0}}, 1, 2, 2},
+      {"no columns of x", 3, 3, {{0, 0, 3}}, 1, 0, 2},
+      {"no columns of y", 3, 3, {{0, 0, 3}}, 1, 2, 0},
+  };
+  return all;
+}
+
+struct Results {
+  std::vector<double> y, dx, dw, db, y_scale, dx_scale, dw_scale, db_scale;
+};
+
+/// The formula, element by element.
+Results reference(const Case& c, const std::vector<double>& x, const std::vector<double>& w,
+                  const std::vector<double>& b, const std::vector<double>& dy) {
+  Results out{std::vector<double>(dy.size()),
+              std::vector<double>(x.size()),
+              std::vector<double>(w.size()),
+              std::vector<double>(b.size()),
+              {},
+              {},
+              {},
+              {}};
+  out.y_scale = out.y, out.dx_scale = out.dx, out.dw_scale = out.dw, out.db_scale = out.db;
+  const auto add = [](std::vector<double>& to, std::vector<double>& scale, std::int64_t i, double value) {
+    to[static_cast<std::size_t>(i)] += value;
+    scale[static_cast<std::size_t>(i)] += std::abs(value);
+  };
+  const auto at = [](const std::vector<double>& from, std::int64_t i) {
+    return from[static_cast<std::size_t>(i)];
+  };
+  for (std::size_t s = 0; s < c.segments.size(); ++s)
+    for (std::int64_t i = 0; i < c.segments[s].rows; ++i)
+      for (std::int64_t block = 0; block < c.blocks; ++block)
+        for (std::int64_t j = 0; j < c.n; ++j) {
+          const std::int64_t ys = (c.segments[s].y_begin + i) * c.blocks * c.n + block * c.n + j;
+          const std::int64_t bs = (static_cast<std::int64_t>(s) * c.blocks + block) * c.n + j;
+          add(out.y, out.y_scale, ys, at(b, bs));
+          add(out.db, out.db_scale, bs, at(dy, ys));
+          for (std::int64_t k = 0; k < c.k; ++k) {
+            const std::int64_t xs = (c.segments[s].x_begin + i) * c.blocks * c.k + block * c.k + k;
+            const std::int64_t ws = ((static_cast<std::int64_t>(s) * c.blocks + block) * c.k + k) * c.n + j;
+            add(out.y, out.y_scale, ys, at(x, xs) * at(w, ws));
+            add(out.dx, out.dx_scale, xs, at(dy, ys) * at(w, ws));
+            add(out.dw, out.dw_scale, ws, at(dy, ys) * at(x, xs));
+          }
+        }
+  return out;
+}
+
+Shape weight_shape(const Case& c) {
+  const auto s = static_cast<std::int64_t>(c.segments.size());
+  return c.blocks == 1 ? Shape{s, c.k, c.n} : Shape{s, c.blocks, c.k, c.n};
+}
+
+TEST_P(OpsGroupedLinear, ValuesAndGradients) {
+  for (const Case& c : cases())
+    for (const auto& [dtype, w_dtype] : {std::pair{DType::kF64, DType::kF64},
+                                         {DType::kF32, DType::kF32},
+                                         {DType::kBF16, DType::kBF16},
+                                         {DType::kF16, DType::kF16},
+                                         {DType::kBF16, DType::kF32}}) {
+      SCOPED_TRACE(str(c.name, " ", dtype, " ", w_dtype));
+      const auto segments = static_cast<std::int64_t>(c.segments.size());
+      // Factors are equal in both dtypes, so that rounding an f32 weight loses nothing.
+      const Variable x(random_tensor({c.x_rows, c.blocks * c.k}, dtype, device(), 1), true),
+          w(random_tensor(weight_shape(c), dtype, device(), 2).to(w_dtype), true),
+          b(random_tensor({segments, c.blocks * c.n}, dtype, device(), 3).to(w_dtype), true);
+      const Tensor dy = random_tensor({c.y_rows, c.blocks * c.n}, dtype, device(), 4);
+      const Results want =
+          reference(c, doubles(x.value()), doubles(w.value()), doubles(b.value()), doubles(dy));
+      const Variable y = grouped_linear(x, c.segments, c.y_rows, w, b);
+      const double eps = 8 * epsilon(dtype);
+      EXPECT_TRUE(near(y.value(), want.y, eps, 1e-30, want.y_scale));
+      y.backward(dy);
+      EXPECT_TRUE(near(x.grad(), want.dx, eps, 1e-30, want.dx_scale));
+      EXPECT_TRUE(near(w.grad(), want.dw, eps, 1e-30, want.dw_scale));
+      EXPECT_TRUE(near(b.grad(), want.db, eps, 1e-30, want.db_scale));
+    }
+}
+
+TEST_P(OpsGroupedLinear, GradientsInFloat64) {
+  for (const Case& c : cases()) {
+    if (c.x_rows > 100 || c.name.starts_with("no ")) continue;
+    SCOPED_TRACE(c.name);
+    EXPECT_TRUE(gradients_ok(
+        [&](const auto& in) { return grouped_linear(in[0], c.segments, c.y_rows, in[1], in[2]); },
+        {random_variable({c.x_rows, c.blocks * c.k}, device()), random_variable(weight_shape(c), device(), 2),
+         random_variable({static_cast<std::int64_t>(c.segments.size()), c.blocks * c.n}, device(), 3)}));
+  }
+}
+
+TEST_P(OpsGroupedLinear, Errors) {
+  const Tensor x = Tensor::zeros({4, 6}, DType::kF32, device());
+  const Tensor w = Tensor::zeros({1, 6, 2}, DType::kF32, device());
+  EXPECT_ERROR(grouped_linear(x, {{0, 0, 4}}, 4, x),
+               "[grouped_linear] w must be [segments, in, out] or [segments, blocks, in / blocks, out / "
+               "blocks], got [4, 6]");
+  EXPECT_ERROR(grouped_linear(x, {{0, 0, 4}, {0, 0, 1}}, 4, w),
+               "[grouped_linear] w must be for 2 segments and 6 columns of x, got [1, 6, 2]");
+  EXPECT_ERROR(grouped_linear(x, {{1, 0, 4}}, 4, w),
+               "[grouped_linear] segment 0 has the rows [1, 5) of x, which has 4");
+  EXPECT_ERROR(grouped_linear(x, {{0, 2, 4}}, 4, w),
+               "[grouped_linear] segment 0 has the rows [2, 6) of y, which has 4");
+  EXPECT_ERROR(grouped_linear(x, {{0, 0, 4}}, 4, w, Tensor::zeros({2}, DType::kF32, device())),
+               "[grouped_linear] bias must be [1, 2], got [2]");
+  EXPECT_ERROR(row_segments({0, 3, 2}), "[grouped_linear] offsets must not decrease from 0");
+}
+
+}  // namespace
+}  // namespace rodeo::test
