@@ -80,9 +80,13 @@ class Hdf5File {
   /// damaged.
   explicit Hdf5File(const std::string& path);
 
+  /// The group at `name`, such as "nodes/paper", as a file of its own: its names are those of the group, and
+  /// path() is "dblp.h5: /nodes/paper". Links to other files are refused.
+  Hdf5File group(const std::string& name) const;
+
   const std::string& path() const { return path_; }
 
-  /// Whether the root group has an object of that name, of any kind.
+  /// Whether the root group has an object of that name, of any kind. "a/b" is b in the group a of this file.
   bool has(const std::string& name) const;
   /// Throws Error unless it is an array of integers, floats or bools with at most 4 dimensions whose values
   /// are all stored in this file. Links to other files are refused. The declared size is checked against the
@@ -95,7 +99,11 @@ class Hdf5File {
 
  private:
   friend class Hdf5Writer;
+  Hdf5File() = default;
+  std::string where(const std::string& name) const;  // "cora.h5: /x", the beginning of errors
+
   std::string path_;
+  bool is_group_ = false;
   std::shared_ptr<const int> file_;
   Hdf5Id id_;
 };

@@ -37,7 +37,10 @@ class Hdf5Writer {
   /// Copies an array of another file as it is stored there, with its attributes.
   void copy(const std::string& name, const Hdf5File& from);
 
-  /// Attributes of the root group. Strings are variable-length UTF-8.
+  /// Creates a group, and those that it is in, such as "nodes/paper". What is written next is in it.
+  void enter(const std::string& group);
+
+  /// Attributes of the root group, or of the group that was entered. Strings are variable-length UTF-8.
   void attribute(const std::string& name, std::int64_t value);
   void attribute(const std::string& name, const std::string& value);
 
@@ -49,6 +52,8 @@ class Hdf5Writer {
   std::string path_;  // as given, for error messages
   std::string target_, partial_;
   Hdf5Id id_;
+  Hdf5Id group_;  // that was entered; null: the root
+  std::int64_t place() const { return group_ ? *group_ : *id_; }
 };
 
 }  // namespace rodeo

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "datasets/dataset.h"
+#include "datasets/hetero_dataset.h"
 
 namespace rodeo {
 
@@ -75,6 +77,36 @@ struct CsvOptions {
 /// texts that nearly all differ, and unlabelled nodes in the split.
 Dataset read_csv(const CsvOptions& options);
 
+struct HeteroCsvOptions {
+  std::vector<std::string> nodes;  // "author=authors.csv"
+  std::vector<std::string> edges;  // "author:writes:paper=writes.csv"
+  std::string target{};            // the type whose labels are learned; empty: the only one with labels
+  bool regression = false, multi_label = false;  // as in CsvOptions, of the target type
+  std::string missing = "error";                 // as in CsvOptions
+  std::vector<std::string>* notes = nullptr;
+};
+
+/// Tables of several node types and relations, each as in read_csv(). A type without a table has the nodes
+/// that edges name. A table of edges without columns source and target has two columns. Edge weights are not
+/// read.
+HeteroDataset read_hetero_csv(const HeteroCsvOptions& options);
+/// Whether one is "author:writes:paper=writes.csv".
+bool names_relations(const std::vector<std::string>& edges);
+/// Sets HeteroDataset::target: the type of that name, which must have labels; empty: the only one with
+/// labels.
+void set_target(HeteroDataset& dataset, const std::string& type);
+
+/// A knowledge graph: lines "head TAB relation TAB tail", or N-Triples, whose literals are skipped. One node
+/// type, "entity", and a relation for each name; characters that a name may not have become "_".
+HeteroDataset read_triples(const std::string& path);
+
+/// An unpacked OGB folder of several node types, as ogbn-mag: raw/num-node-dict.csv.gz, triplet-list.csv.gz,
+/// relations/SOURCE___NAME___TARGET/edge.csv.gz, node-feat/TYPE/node-feat.csv.gz,
+/// node-label/TYPE/node-label.csv.gz and split/SCHEME/TYPE/{train,valid,test}.csv.gz; also without .gz.
+HeteroDataset read_ogb_hetero(const std::string& folder);
+/// Whether an OGB folder has several node types.
+bool is_ogb_hetero(const std::string& folder);
+
 /// Features for a graph that has none. Those of the first two are sparse: they take 8 to 16 bytes a node.
 ///   "onehot"  x is the identity, [nodes, nodes]. A model learns a row of its first layer for each node: it
 ///             has nodes x hidden weights, of which training holds four copies, and it fits this graph only.
@@ -92,6 +124,7 @@ struct ImportOptions {
   std::int64_t nodes = -1;  // as in EdgeListOptions
   bool weights = true;      // false: drop edge weights
   CsvOptions csv{};
+  HeteroCsvOptions hetero{};
 };
 
 /// One format of `rodeo_data import`. A new importer is a reader in datasets/import/, its declaration above
@@ -101,6 +134,9 @@ struct Importer {
   std::string_view options;  // names of the options of this format, separated by blanks
   Dataset (*read)(const std::string& source, const ImportOptions& options);
   bool has_source = true;  // false: options name the files, `source` is empty
+  // Of formats that hold several node types: whether these do, and their reader.
+  bool (*is_hetero)(const std::string& source, const ImportOptions& options) = nullptr;
+  HeteroDataset (*read_hetero)(const std::string& source, const ImportOptions& options) = nullptr;
 
   bool accepts(std::string_view option) const {
     return (" " + std::string(options) + " ").find(" " + std::string(option) + " ") != std::string::npos;
@@ -120,13 +156,22 @@ inline constexpr Importer kImporters[] = {
      [](const std::string& source, const ImportOptions& o) {
        return read_matrix_market_graph(source, o.undirected, o.weights);
      }},
-    {"csv", "--edges FILE, --nodes FILE: tables with headers; ids may be text",
-     "undirected nodes edges columns feature-columns input-features regression multi-label missing",
-     [](const std::string&, const ImportOptions& o) { return read_csv(o.csv); }, false},
+    {"csv",
+     "--edges FILE, --nodes FILE: tables with headers; ids may be text; several node types: "
+     "--nodes author=FILE --edges author:writes:paper=FILE",
+     "undirected nodes edges columns feature-columns input-features regression multi-label missing target",
+     [](const std::string&, const ImportOptions& o) { return read_csv(o.csv); }, false,
+     [](const std::string&, const ImportOptions& o) { return names_relations(o.hetero.edges); },
+     [](const std::string&, const ImportOptions& o) { return read_hetero_csv(o.hetero); }},
     {"tu", "SOURCE is a folder of the TU collection: NAME_A.txt and so on", "input-features",
      [](const std::string& source, const ImportOptions&) { return read_tudataset(source); }},
     {"csv-ogb", "SOURCE is an OGB folder with raw/edge.csv.gz", "undirected input-features",
-     [](const std::string& source, const ImportOptions& o) { return read_ogb_csv(source, o.undirected); }},
+     [](const std::string& source, const ImportOptions& o) { return read_ogb_csv(source, o.undirected); },
+     true, [](const std::string& source, const ImportOptions&) { return is_ogb_hetero(source); },
+     [](const std::string& source, const ImportOptions&) { return read_ogb_hetero(source); }},
+    {"triples", "lines 'head TAB relation TAB tail', or N-Triples: one node type, a relation for each name",
+     "", nullptr, true, [](const std::string&, const ImportOptions&) { return true; },
+     [](const std::string& source, const ImportOptions&) { return read_triples(source); }},
 };
 
 }  // namespace rodeo

@@ -60,6 +60,13 @@ bool CommandLine::parse(int argc, const char* const* argv) {
   return true;
 }
 
+std::vector<std::string> CommandLine::texts(const std::string& option) const {
+  std::vector<std::string> values;
+  for (const cxxopts::KeyValue& given : parsed_.arguments())
+    if (given.key() == option) values.push_back(given.value());
+  return values;
+}
+
 const std::string& CommandLine::output(std::size_t i) const {
   check_suffix({command_, files_[i]}, {".h5", ".hdf5"});
   std::vector<NamedPath> inputs;

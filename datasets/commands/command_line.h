@@ -24,6 +24,12 @@ int subset_command(int argc, const char* const* argv);
 int unpack_command(int argc, const char* const* argv);
 int validate_command(int argc, const char* const* argv);
 
+struct HeteroDataset;
+/// "dblp, 4 node types, 26128 nodes, 3 relations, 119783 edges; learns author, 4 classes".
+std::string summary(const HeteroDataset& dataset);
+/// `inspect` of a file of several node types.
+void inspect_hetero(const std::string& path);
+
 /// The formats of the import command: "planetoid, edgelist, ...".
 std::string import_formats();
 
@@ -51,6 +57,8 @@ class CommandLine {
   const std::string& output(std::size_t i) const;
   std::size_t num_files() const { return files_.size(); }
   bool has(const std::string& option) const { return parsed_.count(option) > 0; }
+  /// The values of an option that may be given several times.
+  std::vector<std::string> texts(const std::string& option) const;
   std::string text(const std::string& option) const { return parsed_[option].as<std::string>(); }
 
   /// Sets `value` if the option is given.

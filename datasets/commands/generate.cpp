@@ -1,6 +1,7 @@
 #include "datasets/commands/command_line.h"
 #include "datasets/synthetic.h"
 #include "datasets/synthetic_graphs.h"
+#include "datasets/synthetic_hetero.h"
 
 namespace rodeo {
 
@@ -21,11 +22,29 @@ int generate_graphs(const CommandLine& line) {
   return 0;
 }
 
+int generate_hetero(const CommandLine& line) {
+  for (const char* option : {"edges", "skew", "homophily", "split", "node-order", "graphs"})
+    check(!line.has(option), "--", option, " is not for --preset ", line.text("preset"),
+          ", a graph of several node types");
+  HeteroOptions options{.preset = line.text("preset")};
+  line.read("nodes", options.nodes);
+  line.read("features", options.features);
+  line.read("classes", options.classes);
+  line.read("seed", options.seed);
+  const HeteroDataset dataset = synthesize_hetero(options);
+  save_hetero_dataset(dataset, line.file(0));
+  print_line("{}: {}", line.file(0), summary(dataset));
+  return 0;
+}
+
 }  // namespace
 
 int generate_command(int argc, const char* const* argv) {
   CommandLine line("generate", "Writes a random graph with communities to an HDF5 file.", "FILE");
-  line.option("preset", "Size, skew and split of " + synthetic_preset_names() + " (default: cora)", "NAME");
+  line.option("preset",
+              "Size, skew and split of " + synthetic_preset_names() +
+                  " (default: cora); of several node types: " + hetero_preset_names(),
+              "NAME");
   line.option("nodes", "Number of nodes", "N");
   line.option("edges", "Number of edges, counting both directions", "N");
   line.option("features", "Number of features", "N");
@@ -41,6 +60,7 @@ int generate_command(int argc, const char* const* argv) {
       "Instead of one graph a set of so many small ones, whose structure is their class (--task graph)", "N");
   if (!line.parse(argc, argv)) return 0;
   line.output(0);
+  if (line.has("preset") && is_hetero_preset(line.text("preset"))) return generate_hetero(line);
   if (line.has("graphs")) return generate_graphs(line);
 
   SyntheticOptions options = synthetic_preset(line.has("preset") ? line.text("preset") : "cora");

@@ -51,11 +51,18 @@ int import_command(int argc, const char* const* argv) {
   line.flag("drop-self-loops", "Drop the edges from a node to itself");
   line.flag("relabel",
             "edgelist: accept any ids, also texts, and renumber them; /node_id or /node_names keeps them");
-  line.option("nodes",
-              "edgelist: number of nodes (default: the largest id + 1). csv: a table with columns id, label, "
-              "split (or train, val, test) and features; all but id are optional",
-              "N|FILE");
-  line.option("edges", "csv: a table with columns source, target and optionally weight", "FILE");
+  line.option(
+      "nodes",
+      "edgelist: number of nodes (default: the largest id + 1). csv: a table with columns id, label, "
+      "split (or train, val, test) and features; all but id are optional. Several node types: TYPE=FILE "
+      "for each",
+      "N|FILE");
+  line.option("edges",
+              "csv: a table with columns source, target and optionally weight. Several node types: "
+              "SOURCE:NAME:TARGET=FILE for each relation",
+              "FILE");
+  line.option("target", "csv: the node type whose labels are learned (default: the only one with labels)",
+              "TYPE");
   line.option(
       "columns",
       "csv: other names of these columns, such as id=paper,label=topic,source=citing; label=a,label=b: "
@@ -84,8 +91,9 @@ int import_command(int argc, const char* const* argv) {
   check(line.num_files() == wanted, "import ", importer.format, " takes ",
         importer.has_source ? "SOURCE FILE" : "--edges FILE, --nodes FILE and the FILE to write", ", got ",
         line.num_files() - 1, line.num_files() == 2 ? " argument" : " arguments", "; see import --help");
-  for (const char* option : {"undirected", "relabel", "nodes", "no-weights", "edges", "columns",
-                             "feature-columns", "input-features", "regression", "multi-label", "missing"})
+  for (const char* option :
+       {"undirected", "relabel", "nodes", "no-weights", "edges", "columns", "feature-columns",
+        "input-features", "regression", "multi-label", "missing", "target"})
     check(!line.has(option) || importer.accepts(option), "--", option, " belongs to ", formats_with(option));
   std::vector<std::string> notes;
   ImportOptions options{.undirected = line.has("undirected"),
@@ -102,12 +110,30 @@ int import_command(int argc, const char* const* argv) {
                    line.has("multi-label"),
                    line.has("missing") ? line.text("missing") : "error",
                    &notes};
+    options.hetero = {line.texts("nodes"),     line.texts("edges"), text("target"), options.csv.regression,
+                      options.csv.multi_label, options.csv.missing, &notes};
   } else {
     line.read("nodes", options.nodes);
     check(!line.has("nodes") || options.nodes >= 0, "--nodes must be at least 0, got ", options.nodes);
   }
-  const std::string& out = line.output(wanted - 1);
-  Dataset dataset = importer.read(importer.has_source ? line.file(1) : "", options);
+  const std::string &out = line.output(wanted - 1), source = importer.has_source ? line.file(1) : "";
+  if (importer.is_hetero && importer.is_hetero(source, options)) {
+    for (const char* option :
+         {"undirected", "drop-self-loops", "columns", "feature-columns", "input-features"})
+      check(!line.has(option), "--", option, " is for a graph of one node type");
+    HeteroDataset dataset = importer.read_hetero(source, options);
+    if (!importer.has_source) dataset.name = std::filesystem::path(out).stem().string();
+    if (line.has("name")) dataset.name = line.text("name");
+    save_hetero_dataset(dataset, out);
+    for (const std::string& note : notes) print_line("{}", note);
+    print_line("{}: {}", out, summary(dataset));
+    return 0;
+  }
+  check(!line.has("target"), "--target is for a graph of several node types");
+  check(line.texts("nodes").size() <= 1 && line.texts("edges").size() <= 1,
+        "several --nodes or --edges are for several node types: --nodes author=FILE --edges "
+        "author:writes:paper=FILE");
+  Dataset dataset = importer.read(source, options);
   if (line.has("drop-self-loops")) drop_self_loops(dataset);
   if (!importer.has_source) dataset.name = std::filesystem::path(out).stem().string();
   if (line.has("name")) dataset.name = line.text("name");

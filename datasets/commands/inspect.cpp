@@ -6,6 +6,7 @@
 #include "datasets/commands/command_line.h"
 #include "datasets/graph_facts.h"
 #include "datasets/hdf5_check.h"
+#include "datasets/hetero_dataset.h"
 
 namespace rodeo {
 namespace {
@@ -88,6 +89,7 @@ int inspect_command(int argc, const char* const* argv) {
                    "FILE");
   if (!line.parse(argc, argv)) return 0;
   check_hdf5_file(line.file(0));
+  if (is_hetero_file(line.file(0))) return inspect_hetero(line.file(0)), 0;
   const Dataset dataset = load_dataset(line.file(0), {.all_splits = true});
   const GraphFacts facts = graph_facts(dataset);
   row("name", "{}", dataset.name);

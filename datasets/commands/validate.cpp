@@ -1,6 +1,6 @@
 #include "datasets/commands/command_line.h"
-#include "datasets/dataset.h"
 #include "datasets/hdf5_check.h"
+#include "datasets/hetero_dataset.h"
 
 namespace rodeo {
 
@@ -11,7 +11,8 @@ int validate_command(int argc, const char* const* argv) {
                    "FILE");
   if (!line.parse(argc, argv)) return 0;
   check_hdf5_file(line.file(0));
-  const std::vector<std::string> findings = validate_dataset(line.file(0));
+  const std::vector<std::string> findings =
+      is_hetero_file(line.file(0)) ? validate_hetero_dataset(line.file(0)) : validate_dataset(line.file(0));
   for (const std::string& finding : findings) print_line("{}", finding);
   if (findings.empty())
     print_line("{}: valid", line.file(0));

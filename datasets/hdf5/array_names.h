@@ -1,6 +1,6 @@
-/// Names in the root group of a dataset file, which datasets/README.md describes. load_dataset() reads these
-/// and no others: rodeo_h5_check reads them before it, unpack_features() copies them, the fuzzer changes
-/// them.
+/// Names in the root group, or in that of a node type or a relation, of a dataset file, which
+/// datasets/README.md describes. load_dataset() reads these and no others: rodeo_h5_check reads them before
+/// it, unpack_features() copies them, the fuzzer changes them.
 #pragma once
 
 namespace rodeo::hdf5 {
@@ -34,5 +34,8 @@ inline constexpr const char* kGraphMasks[] = {"graph_train_mask", "graph_val_mas
 inline constexpr const char* kIntegerAttributes[] = {"rodeo_schema", "num_nodes", "num_features",
                                                      "num_classes"};
 inline constexpr const char* kTextAttributes[] = {"name", "class_names"};
+
+/// Text attributes of a file of several node types, schema version 2: hetero_names.h reads them.
+inline constexpr const char* kHeteroAttributes[] = {"node_types", "relations", "target_type"};
 
 }  // namespace rodeo::hdf5

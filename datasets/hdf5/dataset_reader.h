@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/find_first.h"
@@ -29,6 +30,8 @@ class DatasetReader {
  public:
   DatasetReader(const Hdf5File& file, const LoadOptions& options, std::vector<std::string>* findings);
   Dataset read();
+  /// The edges of a relation, of a file that is its group: sources and targets, i32 [edges].
+  std::pair<Tensor, Tensor> read_relation(std::int64_t sources, std::int64_t targets);
 
  private:
   struct Ids {

@@ -17,11 +17,17 @@ using hdf5::own;
 using hdf5::reason;
 using hdf5::Silence;
 
-Hdf5Id dataset_access() {
-  Hdf5Id access = own(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
+/// Access to an object that no link to another file leads to.
+Hdf5Id own_links(hid_t kind) {
+  Hdf5Id access = own(H5Pcreate(kind), H5Pclose);
   const auto refuse = [](const char*, const char*, const char*, const char*, unsigned*, hid_t,
                          void*) -> herr_t { return -1; };
   H5Pset_elink_cb(*access, refuse, nullptr);
+  return access;
+}
+
+Hdf5Id dataset_access() {
+  Hdf5Id access = own_links(H5P_DATASET_ACCESS);
   // Blocks of rows can end within a chunk. The cache keeps such chunks, so that none is decompressed twice.
   constexpr std::size_t kCacheBytes = std::size_t{32} << 20, kCacheSlots = 12421;
   H5Pset_chunk_cache(*access, kCacheSlots, kCacheBytes, H5D_CHUNK_CACHE_W0_DEFAULT);
@@ -49,14 +55,31 @@ Hdf5File::Hdf5File(const std::string& path) : path_(path) {
   check_call(*id_, path, ": is truncated or damaged");
 }
 
+Hdf5File Hdf5File::group(const std::string& name) const {
+  const Silence silence;
+  Hdf5File out;
+  out.path_ = where(name), out.is_group_ = true, out.file_ = file_;
+  check(has(name), out.path_, " is missing");
+  out.id_ = own(H5Gopen2(*id_, name.c_str(), *own_links(H5P_GROUP_ACCESS)), H5Gclose);
+  check(*out.id_ >= 0, out.path_, " must be a group of this file");
+  return out;
+}
+
+std::string Hdf5File::where(const std::string& name) const {
+  return str(path_, is_group_ ? "/" : ": /", name);
+}
+
 bool Hdf5File::has(const std::string& name) const {
   const Silence silence;
-  return H5Lexists(*id_, name.c_str(), H5P_DEFAULT) > 0;
+  const Hdf5Id access = own_links(H5P_LINK_ACCESS);
+  for (std::size_t end = name.find('/'); end != std::string::npos; end = name.find('/', end + 1))
+    if (H5Lexists(*id_, name.substr(0, end).c_str(), *access) <= 0) return false;
+  return H5Lexists(*id_, name.c_str(), *access) > 0;
 }
 
 Hdf5Array Hdf5File::array(const std::string& name) const {
   const Silence silence;
-  const std::string where = str(path_, ": /", name);
+  const std::string where = this->where(name);
   check(has(name), where, " is missing");
   const Hdf5Id access = dataset_access();
   const Hdf5Id dataset = own(H5Dopen2(*id_, name.c_str(), *access), H5Dclose);

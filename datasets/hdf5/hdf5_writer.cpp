@@ -52,7 +52,7 @@ Hdf5Writer::Hdf5Writer(const std::string& path) : path_(path) {
 }
 
 Hdf5Writer::~Hdf5Writer() {
-  id_.reset();
+  group_.reset(), id_.reset();
   std::error_code ignored;
   if (!partial_.empty()) fs::remove(partial_, ignored);
 }
@@ -68,9 +68,9 @@ Hdf5Id Hdf5Writer::create(const std::string& name, DType dtype, const Shape& sha
     H5Pset_deflate(*plan, kGzipLevel);
   }
   const Hdf5Id space = own(H5Screate_simple(shape.rank(), sizes_of(shape).data(), nullptr), H5Sclose);
-  Hdf5Id dataset =
-      own(H5Dcreate2(*id_, name.c_str(), *hdf5::memory_type(dtype), *space, H5P_DEFAULT, *plan, H5P_DEFAULT),
-          H5Dclose);
+  Hdf5Id dataset = own(
+      H5Dcreate2(place(), name.c_str(), *hdf5::memory_type(dtype), *space, H5P_DEFAULT, *plan, H5P_DEFAULT),
+      H5Dclose);
   check_call(*dataset, path_, ": /", name, " cannot be created");
   return dataset;
 }
@@ -130,15 +130,23 @@ void Hdf5Writer::write_blocks(const std::string& name, DType dtype, const Shape&
 
 void Hdf5Writer::copy(const std::string& name, const Hdf5File& from) {
   const Silence silence;
-  check_call(H5Ocopy(*from.id_, name.c_str(), *id_, name.c_str(), H5P_DEFAULT, H5P_DEFAULT), path_, ": /",
+  check_call(H5Ocopy(*from.id_, name.c_str(), place(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), path_, ": /",
              name, " cannot be copied");
+}
+
+void Hdf5Writer::enter(const std::string& group) {
+  const Silence silence;
+  const Hdf5Id links = own(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+  H5Pset_create_intermediate_group(*links, 1);
+  group_ = own(H5Gcreate2(*id_, group.c_str(), *links, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
+  check_call(*group_, path_, ": /", group, " cannot be created");
 }
 
 void Hdf5Writer::attribute(const std::string& name, std::int64_t value) {
   const Silence silence;
   const Hdf5Id space = own(H5Screate(H5S_SCALAR), H5Sclose);
   const Hdf5Id id =
-      own(H5Acreate2(*id_, name.c_str(), H5T_STD_I64LE, *space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+      own(H5Acreate2(place(), name.c_str(), H5T_STD_I64LE, *space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   check(*id >= 0 && H5Awrite(*id, H5T_NATIVE_INT64, &value) >= 0, path_, ": attribute ", name,
         " cannot be written");
 }
@@ -148,13 +156,14 @@ void Hdf5Writer::attribute(const std::string& name, const std::string& value) {
   const Hdf5Id space = own(H5Screate(H5S_SCALAR), H5Sclose), type = own(H5Tcopy(H5T_C_S1), H5Tclose);
   H5Tset_size(*type, H5T_VARIABLE);
   H5Tset_cset(*type, H5T_CSET_UTF8);
-  const Hdf5Id id = own(H5Acreate2(*id_, name.c_str(), *type, *space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  const Hdf5Id id = own(H5Acreate2(place(), name.c_str(), *type, *space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   const char* characters = value.c_str();
   check(*id >= 0 && H5Awrite(*id, *type, &characters) >= 0, path_, ": attribute ", name,
         " cannot be written");
 }
 
 void Hdf5Writer::commit() {
+  group_.reset();
   {
     const Silence silence;
     check_call(H5Fflush(*id_, H5F_SCOPE_LOCAL), path_,

@@ -4,6 +4,7 @@
 #include "core/quoting.h"
 #include "datasets/edge_split.h"
 #include "datasets/hdf5/dataset_reader.h"
+#include "datasets/hdf5/hetero_names.h"
 
 namespace rodeo {
 
@@ -36,8 +37,11 @@ void DatasetReader::check_header() {
   step([&] {
     const std::int64_t version = file_.integer("rodeo_schema").value_or(kSchemaVersion);
     check(version >= 1, file_.path(), ": attribute rodeo_schema must be at least 1, got ", version);
+    check(version != hdf5::kHeteroSchema, file_.path(),
+          ": holds node types and relations, and one type of nodes was expected: train on it with "
+          "rodeo_train --model rgcn, rgat, hgt or hetero-sage");
     check(version <= kSchemaVersion, file_.path(), ": attribute rodeo_schema is ", version,
-          ", newer than version ", kSchemaVersion, " of this reader");
+          ", newer than version ", hdf5::kHeteroSchema, " of this reader");
   });
   out_.name = std::filesystem::path(file_.path()).stem().string();
   step([&] { out_.name = file_.text("name").value_or(out_.name); });

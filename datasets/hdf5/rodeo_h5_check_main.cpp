@@ -13,6 +13,7 @@
 
 #include "datasets/hdf5/array_names.h"
 #include "datasets/hdf5/check_limits.h"
+#include "datasets/hdf5/hetero_names.h"
 #include "datasets/hdf5_file.h"
 
 #if defined(__has_feature)  // Clang
@@ -94,6 +95,18 @@ void read_array(const Hdf5Array& array) {
   if (array.dtype() != DType::kI64) array.rehearse(DType::kI64);
 }
 
+/// Attributes and arrays of one graph, or of one node type.
+void read_group(const Hdf5File& file, const std::string& where) {
+  for (const char* name : rodeo::hdf5::kTextAttributes)
+    step(std::string("attribute ") + name, [&] { file.text(name); });
+  for (const char* name : rodeo::hdf5::kIntegerAttributes)
+    step(std::string("attribute ") + name, [&] { file.integer(name); });
+  for (const char* name : rodeo::hdf5::kArrays)
+    step(where + name, [&] {
+      if (file.has(name)) read_array(file.array(name));
+    });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -102,14 +115,19 @@ int main(int argc, char** argv) {
   set_limits(std::atoll(argv[2]), std::atoll(argv[3]));
   step("its structure", [&] {
     const Hdf5File file(path);
-    for (const char* name : rodeo::hdf5::kTextAttributes)
+    read_group(file, "/");
+    for (const char* name : rodeo::hdf5::kHeteroAttributes)
       step(std::string("attribute ") + name, [&] { file.text(name); });
-    for (const char* name : rodeo::hdf5::kIntegerAttributes)
-      step(std::string("attribute ") + name, [&] { file.integer(name); });
-    for (const char* name : rodeo::hdf5::kArrays)
-      step(std::string("/") + name, [&] {
-        if (file.has(name)) read_array(file.array(name));
-      });
+    step("its structure", [&] {
+      if (!file.text("node_types")) return;
+      const rodeo::hdf5::HeteroNames names = rodeo::hdf5::read_hetero_names(file);
+      for (std::size_t i = 0; i < names.types.size(); ++i)
+        step(rodeo::str("/", names.type_group(i)),
+             [&] { read_group(file.group(names.type_group(i)), rodeo::str("/", names.type_group(i), "/")); });
+      for (std::size_t i = 0; i < names.relations.size(); ++i)
+        step(rodeo::str("/", names.relation_group(i)),
+             [&] { read_array(file.group(names.relation_group(i)).array("edge_index")); });
+    });
     step("its structure", [] {});  // closing the file
   });
   step(rodeo::hdf5::kCheckDone, [] {});

@@ -14,21 +14,6 @@ struct Edges {
   std::vector<float> weight;
 };
 
-/// The number of an end of an edge. Without a file of nodes, a new id is a new node.
-std::int64_t end_of(const CsvTable& table, int column, const std::string& id, const std::string& nodes,
-                    NodeIds& ids) {
-  if (id.empty()) table.wrong("column ", quote(table.columns()[column]), " must be an id, got nothing");
-  if (nodes.empty()) {
-    if (id.find('\n') != std::string::npos) table.wrong("the id ", quote(id), " has a line break");
-    return ids.add(id).first;
-  }
-  const std::int64_t node = ids.find(id);
-  if (node < 0)
-    table.wrong("column ", quote(table.columns()[column]), ": ", nodes, " has no id ", quote(id),
-                ": add the node there, or leave the edge out");
-  return node;
-}
-
 Edges read_edges(const CsvOptions& options, const CsvRoles& roles, NodeIds& ids) {
   CsvTable table(options.edges);
   const int source = find_column(table, roles, "source"), target = find_column(table, roles, "target");
@@ -39,8 +24,8 @@ Edges read_edges(const CsvOptions& options, const CsvRoles& roles, NodeIds& ids)
   Edges edges;
   std::vector<std::string> fields;
   while (table.next(fields)) {
-    edges.src.push_back(end_of(table, source, fields[source], options.nodes, ids));
-    edges.dst.push_back(end_of(table, target, fields[target], options.nodes, ids));
+    edges.src.push_back(end_of_edge(table, source, fields[source], options.nodes, ids));
+    edges.dst.push_back(end_of_edge(table, target, fields[target], options.nodes, ids));
     if (weight >= 0) edges.weight.push_back(table.number(weight, fields[weight]));
   }
   return edges;
@@ -62,7 +47,7 @@ Dataset read_csv(const CsvOptions& options) {
   NodeIds ids;
   if (!options.nodes.empty()) read_csv_nodes(options.nodes, roles, options, ids, out);
   Edges edges = read_edges(options, roles, ids);
-  if (options.nodes.empty()) ids.number_nodes(out, edges.src, edges.dst);
+  if (options.nodes.empty()) ids.number_nodes(out, {&edges.src, &edges.dst});
   check(out.num_nodes < (std::int64_t{1} << 31), options.edges, ": more than 2^31 - 1 nodes");
   out.src = Tensor::from(edges.src).to(DType::kI32);
   out.dst = Tensor::from(edges.dst).to(DType::kI32);

@@ -45,13 +45,12 @@ std::vector<std::int64_t> NodeIds::ascending() const {
   return order;
 }
 
-void NodeIds::number_nodes(Dataset& out, std::vector<std::int64_t>& src,
-                           std::vector<std::int64_t>& dst) const {
+void NodeIds::number_nodes(Dataset& out, const std::vector<std::vector<std::int64_t>*>& all_ends) const {
   const std::vector<std::int64_t> order = ascending();
   std::vector<std::int64_t> place(order.size());
   for (std::size_t i = 0; i < order.size(); ++i)
     place[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-  for (auto* ends : {&src, &dst})
+  for (auto* ends : all_ends)
     for (std::int64_t& node : *ends)
       if (!place.empty()) node = place[static_cast<std::size_t>(node)];
   out.num_nodes = count();
@@ -70,6 +69,21 @@ void NodeIds::name_nodes(Dataset& out, const std::vector<std::int64_t>& order) c
   bool numbered = true;
   for (std::size_t i = 0; i < ids.size(); ++i) numbered &= ids[i] == static_cast<std::int64_t>(i);
   if (!numbered) out.node_id = Tensor::from(ids);
+}
+
+std::int64_t end_of_edge(const CsvTable& table, int column, const std::string& id, const std::string& nodes,
+                         NodeIds& ids) {
+  const auto name = [&] { return quote(table.columns()[static_cast<std::size_t>(column)]); };
+  if (id.empty()) table.wrong("column ", name(), " must be an id, got nothing");
+  if (nodes.empty()) {
+    if (id.find('\n') != std::string::npos) table.wrong("the id ", quote(id), " has a line break");
+    return ids.add(id).first;
+  }
+  const std::int64_t node = ids.find(id);
+  if (node < 0)
+    table.wrong("column ", name(), ": ", nodes, " has no id ", quote(id),
+                ": add the node there, or leave the edge out");
+  return node;
 }
 
 }  // namespace rodeo

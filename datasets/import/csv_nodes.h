@@ -25,7 +25,7 @@ class NodeIds {
   std::vector<std::int64_t> ascending() const;
   /// For ids of the ends of edges: sets num_nodes and the names, and numbers the ends anew where the ids are
   /// integers, so that these ascend.
-  void number_nodes(Dataset& out, std::vector<std::int64_t>& src, std::vector<std::int64_t>& dst) const;
+  void number_nodes(Dataset& out, const std::vector<std::vector<std::int64_t>*>& ends) const;
   /// Sets node_id if all ids are integers other than 0, 1, ..., and node_names if they are not integers.
   /// Node i of the dataset has id order[i], or id i without an order.
   void name_nodes(Dataset& out, const std::vector<std::int64_t>& order = {}) const;
@@ -37,6 +37,10 @@ class NodeIds {
   std::vector<const std::string*> ids_;  // keys of numbers_, by number
   std::vector<std::int64_t> lines_;
 };
+
+/// The number of an end of an edge. Without a file of nodes (empty `nodes`), a new id is a new node.
+std::int64_t end_of_edge(const CsvTable& table, int column, const std::string& id, const std::string& nodes,
+                         NodeIds& ids);
 
 /// Fills ids, num_nodes, features, labels, split and names from a file with one record a node.
 /// `roles` is options.columns, parsed.

@@ -105,7 +105,7 @@ EdgeRows read_named_edges(const std::string& path, Dataset& out) {
   }
   check(!first || texts > 1 || edges.src.size() == 1, path,
         ": only its first line has texts as ids: a header, which `import csv` reads, or begin it with #");
-  ids.number_nodes(out, edges.src, edges.dst);
+  ids.number_nodes(out, {&edges.src, &edges.dst});
   return edges;
 }
 

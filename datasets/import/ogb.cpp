@@ -120,6 +120,83 @@ void check_split(const fs::path& folder, const Dataset& dataset) {
 
 }  // namespace
 
+namespace {
+
+std::string name_of(const std::string& folder) {
+  const fs::path path = fs::path(folder).lexically_normal();
+  return path.filename().empty() ? path.parent_path().filename().string() : path.filename().string();
+}
+
+/// The only folder in split/; empty if there is no split.
+fs::path split_scheme(const fs::path& root) {
+  if (!fs::is_directory(root / "split")) return {};
+  std::vector<fs::path> schemes;
+  for (const auto& entry : fs::directory_iterator(root / "split"))
+    if (entry.is_directory()) schemes.push_back(entry.path());
+  check(schemes.size() == 1, (root / "split").string(), ": must have exactly one folder with a split, got ",
+        schemes.size());
+  return schemes[0];
+}
+
+void read_split(const fs::path& folder, Dataset& out) {
+  out.split = {read_part(folder, "train", out.num_nodes), read_part(folder, "valid", out.num_nodes),
+               read_part(folder, "test", out.num_nodes)};
+  check_split(folder, out);
+}
+
+}  // namespace
+
+bool is_ogb_hetero(const std::string& folder) {
+  return !find(fs::path(folder) / "raw", "num-node-dict").empty();
+}
+
+HeteroDataset read_ogb_hetero(const std::string& folder) {
+  const fs::path root(folder), raw = root / "raw", scheme = split_scheme(root);
+  HeteroDataset out;
+  out.name = name_of(folder);
+  TextLines counts(find(raw, "num-node-dict"));
+  Fields fields;
+  check(counts.next(fields), counts.path(), ": is empty: expected a line with the names of the node types");
+  for (const std::string_view field : fields) out.types.emplace_back().name = std::string(field);
+  check(counts.next(fields) && fields.size() == out.types.size(), counts.path(), ": must hold ",
+        out.types.size(), " numbers of nodes");
+  for (std::size_t i = 0; i < fields.size(); ++i) out.types[i].num_nodes = counts.id(fields[i]);
+  for (Dataset& type : out.types) {
+    if (const std::string path = find(raw / "node-feat" / type.name, "node-feat"); !path.empty())
+      read_features(path, type);
+    if (const std::string path = find(raw / "node-label" / type.name, "node-label"); !path.empty())
+      read_labels(path, type);
+    if (!scheme.empty() && fs::is_directory(scheme / type.name)) read_split(scheme / type.name, type);
+  }
+  const std::string list = find(raw, "triplet-list");
+  check(!list.empty(), (raw / "triplet-list.csv.gz").string(), ": no such file");
+  for (TextLines triplets(list); triplets.next(fields);) {
+    if (fields.size() != 3) triplets.wrong("expected a source type, a relation and a target type");
+    const std::string names[] = {std::string(fields[0]), std::string(fields[1]), std::string(fields[2])};
+    const int source = out.type_index(names[0]), target = out.type_index(names[2]);
+    if (source < 0 || target < 0) triplets.wrong("names a node type that ", counts.path(), " has not");
+    const fs::path relation = raw / "relations" / (names[0] + "___" + names[1] + "___" + names[2]);
+    const std::string edges = find(relation, "edge");
+    check(!edges.empty(), (relation / "edge.csv.gz").string(), ": no such file");
+    TextLines lines(edges);
+    std::vector<std::int64_t> ends[2];
+    const std::int64_t limits[] = {out.types[static_cast<std::size_t>(source)].num_nodes,
+                                   out.types[static_cast<std::size_t>(target)].num_nodes};
+    for (Fields pair; lines.next(pair);) {
+      if (pair.size() != 2) lines.wrong("expected a source and a target");
+      for (std::size_t i = 0; i < 2; ++i) {
+        ends[i].push_back(lines.id(pair[i]));
+        if (ends[i].back() >= limits[i])
+          lines.wrong("node ", ends[i].back(), " is outside [0, ", limits[i], ")");
+      }
+    }
+    out.relations.push_back({names[1], source, target, Tensor::from(ends[0]).to(DType::kI32),
+                             Tensor::from(ends[1]).to(DType::kI32)});
+  }
+  set_target(out, "");
+  return out;
+}
+
 Dataset read_ogb_csv(const std::string& folder, bool undirected) {
   const fs::path root(folder), raw = root / "raw";
   check(fs::is_directory(raw), folder, ": has no folder raw: expected an unpacked OGB dataset");
@@ -127,19 +204,10 @@ Dataset read_ogb_csv(const std::string& folder, bool undirected) {
   check(!edges.empty(), (raw / "edge.csv.gz").string(), ": no such file");
   const std::optional<std::int64_t> nodes = read_count(raw);
   Dataset out = read_edge_list(edges, {.undirected = undirected, .nodes = nodes.value_or(-1)});
-  out.name = fs::path(folder).lexically_normal().filename().string();
-  if (out.name.empty()) out.name = fs::path(folder).lexically_normal().parent_path().filename().string();
+  out.name = name_of(folder);
   if (const std::string path = find(raw, "node-feat"); !path.empty()) read_features(path, out);
   if (const std::string path = find(raw, "node-label"); !path.empty()) read_labels(path, out);
-  if (!fs::is_directory(root / "split")) return out;
-  std::vector<fs::path> schemes;
-  for (const auto& entry : fs::directory_iterator(root / "split"))
-    if (entry.is_directory()) schemes.push_back(entry.path());
-  check(schemes.size() == 1, (root / "split").string(), ": must have exactly one folder with a split, got ",
-        schemes.size());
-  out.split = {read_part(schemes[0], "train", out.num_nodes), read_part(schemes[0], "valid", out.num_nodes),
-               read_part(schemes[0], "test", out.num_nodes)};
-  check_split(schemes[0], out);
+  if (const fs::path scheme = split_scheme(root); !scheme.empty()) read_split(scheme, out);
   return out;
 }
 

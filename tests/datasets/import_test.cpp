@@ -162,6 +162,8 @@ TEST(DatasetsImport, TheTableReadsEveryFormat) {
       EXPECT_FALSE(importer.accepts("relabel"));
       EXPECT_TRUE(importer.read(matrix, {}).edge_weight.defined());
       EXPECT_FALSE(importer.read(matrix, {.weights = false}).edge_weight.defined());
+    } else if (importer.format == "triples") {
+      EXPECT_THROW(importer.read_hetero(dir / "none", {}), Error);
     } else {
       EXPECT_THROW(importer.read(dir / "none", {}), Error) << importer.format;
     }

@@ -40,8 +40,8 @@ TEST(DatasetsSchema, FilesOfAnotherVersionAreRefused) {
     return file.with([&](Hdf5Writer& f) { f.attribute("rodeo_schema", v); });
   };
   EXPECT_EQ(load_dataset(version(1)).num_nodes, 6);
-  EXPECT_ERROR(load_dataset(version(2)),
-               file.dir / "a.h5: attribute rodeo_schema is 2, newer than version 1 of this reader");
+  EXPECT_ERROR(load_dataset(version(3)),
+               file.dir / "a.h5: attribute rodeo_schema is 3, newer than version 2 of this reader");
   EXPECT_ERROR(load_dataset(version(0)), file.dir / "a.h5: attribute rodeo_schema must be at least 1, got 0");
 }
 
@@ -220,7 +220,7 @@ TEST(DatasetsSchema, ValidateFindsEverything) {
     f.attribute("rodeo_schema", std::int64_t{7});
   });
   const std::vector<std::string> want{
-      ": attribute rodeo_schema is 7, newer than version 1 of this reader",
+      ": attribute rodeo_schema is 7, newer than version 2 of this reader",
       ": /edge_index[0, 3] is 6, outside [0, 6)",
       ": /edge_index[1, 2] is -1, outside [0, 6)",
       ": /edge_weight must have a value for each of 5 edges, got 4",

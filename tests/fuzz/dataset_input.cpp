@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
+#include <type_traits>
 #include <vector>
 
 #include "core/error.h"
@@ -26,7 +28,25 @@ struct Draft {
   std::map<std::string, Tensor> arrays;
   std::map<std::string, std::int64_t> integers;
   std::map<std::string, std::string> texts;
+  bool is_hetero = false;  // names are "nodes/a/x": x in a group
 };
+
+/// Two node types and two relations.
+Draft hetero_draft() {
+  const test::Parts parts;
+  Draft draft;
+  draft.is_hetero = true;
+  draft.arrays = {{"nodes/a/x", parts.x},
+                  {"nodes/a/y", parts.y},
+                  {"nodes/a/train_mask", parts.train_mask},
+                  {"nodes/a/val_mask", parts.val_mask},
+                  {"nodes/a/test_mask", parts.test_mask},
+                  {"edges/a:r:b/edge_index", test::ids({0, 5, 2, 1, 0, 2}).reshape({2, 3})},
+                  {"edges/b:q:b/edge_index", test::ids({0, 1, 2, 2}).reshape({2, 2})}};
+  draft.integers = {{"rodeo_schema", 2}, {"nodes/a/num_nodes", 6}, {"nodes/b/num_nodes", 3}};
+  draft.texts = {{"node_types", "a\nb"}, {"relations", "a:r:b\nb:q:b"}, {"target_type", "a"}};
+  return draft;
+}
 
 Draft draft_of(std::uint64_t kind) {
   test::Parts parts;
@@ -85,6 +105,11 @@ const std::vector<std::int64_t> kIntegers{
 const std::vector<std::string> kNames(std::begin(hdf5::kArrays), std::end(hdf5::kArrays));
 const std::vector<std::string> kAttributes{"num_nodes", "num_features", "num_classes", "rodeo_schema",
                                            "name"};
+const std::vector<std::string> kHeteroAttributes{
+    "rodeo_schema",      "node_types",        "relations",          "target_type",
+    "nodes/a/num_nodes", "nodes/b/num_nodes", "nodes/a/num_classes"};
+const std::vector<std::string> kLines{"a", "b",   "a\nb\na", "a:r:b", "a:r:b\na:r:b",
+                                      "c", "a:r", "\n",      ":",     "a/x\nb"};
 
 /// One element becomes a boundary value.
 void change_value(Tensor& array, Draws& draws) {
@@ -139,10 +164,12 @@ void change(Draft& draft, Draws& draws) {
                                          DType::kI64, DType::kI32, DType::kU8};
   const std::uint64_t choice = draws.below(12);
   if (choice < 2) {
-    const std::string& name = draws.of(kAttributes);
+    const std::string& name = draws.of(draft.is_hetero ? kHeteroAttributes : kAttributes);
     draft.integers.erase(name), draft.texts.erase(name);
     if (draws.once_in(6))
       draft.texts[name] = draws.below(2) ? "line\nline \x1b[2J" : "";
+    else if (draft.is_hetero && draws.below(2))
+      draft.texts[name] = draws.of(kLines);
     else if (!draws.once_in(4))
       draft.integers[name] = draws.of(kIntegers);
     return;
@@ -156,7 +183,8 @@ void change(Draft& draft, Draws& draws) {
       draft.arrays.erase(row);
       break;
     case 3:
-      draft.arrays.insert_or_assign(draws.of(kNames), array);  // doubled
+      draft.arrays.insert_or_assign((draft.is_hetero ? "nodes/b/" : "") + draws.of(kNames),
+                                    array);  // doubled
       break;
     case 4:
       array = array.to(draws.of(kTypes));
@@ -175,13 +203,34 @@ std::string written(const Draft& draft, Draws& draws) {
   static const test::TempDir dir;
   const std::string path = dir / ("draft" + std::to_string(::getpid()) + ".h5");
   Hdf5Writer file(path);
-  for (const auto& [name, array] : draft.arrays)
-    file.write(name, array, draws.below(2) ? Storage::kPlain : Storage::kCompressed);
-  for (const auto& [name, value] : draft.integers) file.attribute(name, value);
-  for (const auto& [name, value] : draft.texts) file.attribute(name, value);
+  std::set<std::string> groups;
+  const auto group_of = [](const std::string& name) { return name.substr(0, name.rfind('/') + 1); };
+  const auto each = [&](auto&& visit) {
+    for (const auto& [name, array] : draft.arrays) visit(name, array);
+    for (const auto& [name, value] : draft.integers) visit(name, value);
+    for (const auto& [name, value] : draft.texts) visit(name, value);
+  };
+  each([&](const std::string& name, const auto&) { groups.insert(group_of(name)); });
+  for (const std::string& group : groups) {  // the first is the root
+    if (!group.empty()) file.enter(group.substr(0, group.size() - 1));
+    each([&](const std::string& name, const auto& value) {
+      if (group_of(name) != group) return;
+      const std::string own = name.substr(group.size());
+      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Tensor>)
+        file.write(own, value, draws.below(2) ? Storage::kPlain : Storage::kCompressed);
+      else
+        file.attribute(own, value);
+    });
+  }
   file.commit();
   constexpr std::int64_t kMost = 1 << 28;
   return read_file(path, kMost);
+}
+
+std::string changed(Draft draft, Draws& draws) {
+  const std::uint64_t changes = 1 + draws.below(4);
+  for (std::uint64_t i = 0; i < changes; ++i) change(draft, draws);
+  return written(draft, draws);
 }
 
 }  // namespace
@@ -189,12 +238,7 @@ std::string written(const Draft& draft, Draws& draws) {
 std::string dataset_input(std::uint64_t seed, std::uint64_t number) {
   constexpr std::uint64_t kKinds = 9;
   Draws draws(seed, number);
-  if (number % 2 == 0) {
-    Draft draft = draft_of(draws.below(kKinds));
-    const std::uint64_t changes = 1 + draws.below(4);
-    for (std::uint64_t i = 0; i < changes; ++i) change(draft, draws);
-    return written(draft, draws);
-  }
+  if (number % 2 == 0) return changed(draft_of(draws.below(kKinds)), draws);
   static const std::vector<Seed> all = [] {
     const test::TempDir dir;
     return seeds(dir / ".");
@@ -203,6 +247,12 @@ std::string dataset_input(std::uint64_t seed, std::uint64_t number) {
   std::string bytes = mutate_bytes(chosen.bytes, draws);
   test::refit_checksums(chosen.checksums, bytes);
   return bytes;
+}
+
+std::string hetero_input(std::uint64_t seed, std::uint64_t number) {
+  Draws draws(seed, number);
+  if (number % 2 == 0) return changed(hetero_draft(), draws);
+  return mutate_bytes(written(hetero_draft(), draws), draws);
 }
 
 }  // namespace rodeo::fuzz

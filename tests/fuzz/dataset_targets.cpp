@@ -6,6 +6,7 @@
 #include "datasets/dataset.h"
 #include "datasets/edge_split.h"
 #include "datasets/graph_facts.h"
+#include "datasets/hetero_dataset.h"
 #include "tests/fuzz/dataset_input.h"
 #include "tests/fuzz/target.h"
 
@@ -86,13 +87,31 @@ void edge_split(const std::string& input, std::uint64_t number, const std::strin
   use(dataset);  // what is left must be usable
 }
 
+/// Node types and relations: what is valid loads, and what loads is valid and can be written.
+void hetero(const std::string& input, std::uint64_t, const std::string& folder) {
+  const std::string file = written(input, folder);
+  const std::vector<std::string> findings = validate_hetero_dataset(file);
+  for (const std::string& finding : findings)
+    if (finding.find('\n') != std::string::npos || finding.find(file) != 0) std::abort();
+  std::string error;
+  try {
+    const HeteroDataset dataset = load_hetero_dataset(file, {.all_splits = true});
+    if (dataset.num_nodes() < 100000) save_hetero_dataset(dataset, folder + "/again.h5");
+  } catch (const Error& refused) {
+    error = refused.what();
+  }
+  if (error.empty() != findings.empty()) std::abort();
+  check(error.empty(), file, ": refused");
+}
+
 }  // namespace
 
 std::span<const Target> dataset_targets() {
   static constexpr Target kTargets[] = {{"load", dataset_input, load, /*hdf5=*/true},
                                         {"validate", dataset_input, validate, true},
                                         {"inspect", dataset_input, inspect, true},
-                                        {"edge_split", dataset_input, edge_split, true}};
+                                        {"edge_split", dataset_input, edge_split, true},
+                                        {"hetero", hetero_input, hetero, true}};
   return kTargets;
 }
 

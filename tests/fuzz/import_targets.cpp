@@ -40,8 +40,20 @@ void import(std::string_view format, const std::string& source, std::uint64_t nu
       if ((number >> 5) % 4 > 0) options.csv.nodes = source + "/nodes.csv";
       if ((number >> 7) % 4 > 1) options.csv.columns = "label=age,label=x1";
       options.csv.regression = (number >> 7) % 4 == 3;
+      options.hetero.nodes = {"a=" + source + "/nodes.csv"};
+      if ((number >> 9) % 2 == 1) options.hetero.edges = {"a:r:a=" + options.csv.edges};
     }
     try {
+      if (importer.is_hetero && importer.is_hetero(source, options)) {
+        const HeteroDataset dataset = importer.read_hetero(source, options);
+        if (dataset.num_nodes() > 100000) return;
+        save_hetero_dataset(dataset, file);
+        for (const std::string& finding : validate_hetero_dataset(file)) {
+          std::fprintf(stderr, "an importer made an invalid dataset: %s\n", finding.c_str());
+          std::abort();
+        }
+        return;
+      }
       const Dataset dataset = importer.read(source, options);
       if (dataset.num_nodes > 100000) return;
       save_dataset(dataset, file);  // what was accepted must be valid
@@ -82,6 +94,13 @@ std::string matrix_market(std::uint64_t seed, std::uint64_t number) {
   for (const char* entry : {"2 1", "3 1", "4 2", "5 4"})
     text += str(entry, kind.find("pattern") == 0 ? "\n" : " 7\n");
   return mutate_text(text, draws);
+}
+
+std::string triples(std::uint64_t seed, std::uint64_t number) {
+  Draws draws(seed, number);
+  return mutate_text(draws.below(2) ? "ann\tknows\tbob\nbob\tis a\teve\r\neve\tknows\tann\n"
+                                    : "<a> <x/knows> <b> .\n<b> <is> \"text\" .\n<b> <is> <a> .\n",
+                     draws);
 }
 
 const Files& planetoid_files() {
@@ -173,6 +192,11 @@ std::span<const Target> import_targets() {
        [](const std::string& input, std::uint64_t number, const std::string& folder) {
          write(csv_files(), input, number, folder);
          import("csv", folder, number, folder + "/out.h5");
+       }},
+      {"triples", triples,
+       [](const std::string& input, std::uint64_t number, const std::string& folder) {
+         put(folder + "/a.tsv", input);
+         import("triples", folder + "/a.tsv", number, folder + "/out.h5");
        }},
       // A new importer: its row here, named as in kImporters.
   };
