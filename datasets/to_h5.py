@@ -9,8 +9,8 @@ SOURCE is one of
   pyg:Reddit pyg:Planetoid:Cora  a class of torch_geometric.datasets, its name
   dgl:RedditDataset      a class of dgl.data
   ogb:ogbn-arxiv         a node property dataset of OGB
-  data.pt                torch.save of a torch_geometric Data, or of a dict of
-                         its tensors
+  data.pt                torch.save of a torch_geometric Data or HeteroData,
+                         or of a dict of its tensors
   g.graphml g.gml        node attributes are features, label and split; or .gz
   amazon.npz             gnn-benchmark layout (adj_data, attr_data, labels)
   cora.npz               graphgallery (adj_matrix, node_attr, node_label)
@@ -23,7 +23,8 @@ SOURCE is one of
 From Python: write(path, **graph), where graph is the result of from_pyg(data),
 from_dgl(graph), from_ogb(dataset), from_networkx(graph),
 from_frames(nodes, edges), from_tables(nodes, edges), from_graphml(path),
-from_pt(path) or from_npz(path).
+from_pt(path) or from_npz(path). Of several node types (HeteroData, DGL's
+heterographs, OGB's dicts): write_hetero(path, **graph).
 Needs h5py and NumPy; other packages for their sources only: torch,
 torch_geometric, dgl, ogb, networkx (GraphML, GML), pandas (tables), pyarrow
 (Parquet).
@@ -51,6 +52,7 @@ else:
 from to_h5_parts import common  # noqa: E402, F401
 from to_h5_parts.archives import from_npz, from_reddit  # noqa: E402
 from to_h5_parts.common import MASKS, BadSource, module  # noqa: E402, F401
+from to_h5_parts.hetero import from_dicts, write_hetero  # noqa: E402, F401
 from to_h5_parts.libraries import (from_dgl, from_graphml, from_networkx, from_ogb, from_pt, from_pyg,  # noqa: E402, F401
                                    named)
 from to_h5_parts.tables import from_frames, from_tables, parse_roles  # noqa: E402, F401
@@ -117,6 +119,11 @@ def main(arguments=None):
                                 sparse=options.sparse_features)
         else:
             graph = load(source, options)
+        if "types" in graph:
+            if options.undirected or options.drop_self_loops:
+                raise BadSource("--undirected and --drop-self-loops are for one node type")
+            print(*write_hetero(out, regression=options.regression, multi_label=options.multi_label, **graph), sep="\n")
+            return 0
         understood = write(out, undirected=options.undirected, drop_self_loops=options.drop_self_loops,
                            regression=options.regression, multi_label=options.multi_label, **graph)
         one_way = 0 if options.undirected else without_reverse(graph["src"], graph["dst"])

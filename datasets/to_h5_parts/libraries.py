@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 
 from .common import MASKS, BadSource, array, mask, module, name_nodes, reading
+from .hetero import from_dgl_hetero, from_dicts, from_pyg_hetero
 from .tables import node_arrays, role_of
 
 
@@ -21,7 +22,9 @@ def masks_of(get):
 
 
 def from_pyg(data, name="pyg"):
-    """Reads a torch_geometric Data, or any object with its attributes."""
+    """Reads a torch_geometric Data or HeteroData, or any object with its attributes."""
+    if hasattr(data, "node_types"):
+        return from_pyg_hetero(data, name)
     if getattr(data, "edge_index", None) is not None:
         src, dst = array(data.edge_index)
     elif getattr(data, "adj_t", None) is not None:  # a SparseTensor: row i lists the sources of node i
@@ -42,6 +45,8 @@ def from_pyg(data, name="pyg"):
 
 def from_dgl(graph, name="dgl"):
     """Reads a DGL graph, or any object with its methods. Features, labels and masks are node data."""
+    if len(getattr(graph, "canonical_etypes", ())) > 1 or len(getattr(graph, "ntypes", ())) > 1:
+        return from_dgl_hetero(graph, name)
     src, dst = graph.edges()
     out = {"src": array(src), "dst": array(dst), "num_nodes": int(graph.num_nodes()), "name": name}
     data = graph.ndata
@@ -57,6 +62,8 @@ def from_dgl(graph, name="dgl"):
 def from_ogb(dataset, name="ogb"):
     """Reads an OGB NodePropPredDataset, or any object with (graph, labels) at [0] and get_idx_split()."""
     graph, y = dataset[0]
+    if "edge_index_dict" in graph:
+        return from_dicts(graph, y, dataset.get_idx_split(), name)
     nodes, split = int(graph["num_nodes"]), dataset.get_idx_split()
     return {"src": graph["edge_index"][0], "dst": graph["edge_index"][1], "num_nodes": nodes, "name": name,
             "x": graph.get("node_feat"), "y": y,
@@ -123,8 +130,12 @@ def from_pt(path, name=None, trust=False):
         if len(data) > 1 and isinstance(data[1], dict) and any(len(slices) > 2 for slices in data[1].values()):
             raise BadSource(f"{path}: has several graphs, expected one")
         data = data[0]
+    if isinstance(data, dict) and "edge_index_dict" in data:
+        return from_dicts(data, name=name or stem(path))
     if isinstance(data, dict):
         data = types.SimpleNamespace(**data)
+    if hasattr(data, "node_types"):
+        return from_pyg(data, name or stem(path))
     if not hasattr(data, "num_nodes"):
         parts = [getattr(data, key, None) for key in ("x", "y", "train_mask")]
         counts = [len(array(part)) for part in parts if part is not None]

@@ -71,6 +71,68 @@ def lines_of(what, names, count):
     return "\n".join(names)
 
 
+def put(file, key, values):
+    packed = values.nbytes < 32 << 20 and values.size > 0
+    file.create_dataset(key, data=values, **({"compression": "gzip", "shuffle": True} if packed else {}))
+
+
+def prepare_nodes(x, x_csr, num_features, y, masks, class_names, node_id, node_names, regression, multi_label, num_nodes):
+    """Features and labels as a file has them, and `understood`, what the labels are."""
+    if x_csr is not None:
+        check_sparse(num_nodes, num_features, x_csr)
+    if y is not None and np.asarray(y).dtype.kind in "OUS":
+        y, class_names = classify(y)
+    y, understood = (None, "none") if y is None else labels(y, regression, multi_label)
+    if class_names and y is not None and y.ndim == 1:
+        understood = f"{len(class_names)} classes with names: {', '.join(class_names[:5])}{', ...' * (len(class_names) > 5)}"
+    if node_names is not None:
+        node_names = lines_of("node_names", node_names, num_nodes)
+    return {"x": None if x is None else as_features(x), "x_csr": x_csr, "num_features": num_features, "y": y, "masks": masks,
+            "class_names": class_names, "node_id": node_id, "node_names": node_names, "understood": understood}
+
+
+def put_nodes(file, nodes):
+    """Writes what prepare_nodes() returned."""
+    if nodes["x"] is not None:
+        put(file, "x", nodes["x"])
+    if nodes["x_csr"] is not None:
+        indptr, indices, data = nodes["x_csr"]
+        put(file, "x_indptr", np.asarray(indptr, np.int64))
+        put(file, "x_indices", np.asarray(indices, np.int32))
+        put(file, "x_data", np.asarray(data, np.float32))
+        if nodes["num_features"] is not None:
+            file.attrs["num_features"] = np.int64(nodes["num_features"])
+    y = nodes["y"]
+    if y is not None:
+        put(file, "y", y)
+        classes = y.shape[1] if y.ndim == 2 else max(int(y.max(initial=0)) + 1, 1)
+        file.attrs["num_classes"] = np.int64(classes)
+        if nodes["class_names"]:
+            file.attrs["class_names"] = lines_of("class_names", nodes["class_names"], classes)
+    for key, values in zip(MASKS, nodes["masks"] or ()):
+        put(file, key, np.asarray(values).astype(np.uint8))
+    if nodes["node_id"] is not None:
+        put(file, "node_id", np.asarray(nodes["node_id"], np.int64))
+    if nodes["node_names"] is not None:
+        put(file, "node_names", np.frombuffer(nodes["node_names"].encode(), np.uint8))
+
+
+def write_file(path, fill):
+    """Writes a file atomically: fill(file) writes its contents."""
+    path = os.path.realpath(path)  # a link stays a link
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise BadSource(f"{path}: is not a regular file: name another one to write")
+    partial = f"{path}.part{os.getpid()}"
+    try:
+        with reading(path), h5py.File(partial, "w-") as file:
+            fill(file)
+        with reading(path):
+            os.replace(partial, path)
+    finally:
+        if os.path.exists(partial):
+            os.remove(partial)
+
+
 def write(path, *, src, dst, num_nodes, name, x=None, x_csr=None, y=None, masks=None, edge_weight=None,
           num_features=None, undirected=False, drop_self_loops=False, class_names=None, node_id=None, node_names=None,
           regression=False, multi_label=False, notes=()):
@@ -82,61 +144,21 @@ def write(path, *, src, dst, num_nodes, name, x=None, x_csr=None, y=None, masks=
     if edge_weight is not None:
         edge_weight = np.asarray(edge_weight, np.float32).ravel()
     check_rows(num_nodes, (src, dst, edge_weight), features=x, labels=y, **dict(zip(MASKS, masks or ())))
-    if x_csr is not None:
-        check_sparse(num_nodes, num_features, x_csr)
     if drop_self_loops:
         kept = src != dst
         src, dst, edge_weight = src[kept], dst[kept], None if edge_weight is None else edge_weight[kept]
     if undirected:
         src, dst, edge_weight = undirect(src, dst, edge_weight)
-    x = None if x is None else as_features(x)
-    if y is not None and np.asarray(y).dtype.kind in "OUS":
-        y, class_names = classify(y)
-    path = os.path.realpath(path)  # a link stays a link
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise BadSource(f"{path}: is not a regular file: name another one to write")
-    y, understood = (None, "none") if y is None else labels(y, regression, multi_label)
-    if class_names and y is not None and y.ndim == 1:
-        understood = f"{len(class_names)} classes with names: {', '.join(class_names[:5])}{', ...' * (len(class_names) > 5)}"
-    partial = f"{path}.part{os.getpid()}"
+    nodes = prepare_nodes(x, x_csr, num_features, y, masks, class_names, node_id, node_names, regression, multi_label, num_nodes)
 
-    def put(file, key, values):
-        packed = values.nbytes < 32 << 20 and values.size > 0
-        file.create_dataset(key, data=values, **({"compression": "gzip", "shuffle": True} if packed else {}))
+    def fill(file):
+        file.attrs["rodeo_schema"] = np.int64(1)
+        file.attrs["name"] = name
+        file.attrs["num_nodes"] = np.int64(num_nodes)
+        put(file, "edge_index", np.stack([src, dst]).astype(np.int32))
+        if edge_weight is not None:
+            put(file, "edge_weight", edge_weight)
+        put_nodes(file, nodes)
 
-    try:
-        with reading(path), h5py.File(partial, "w-") as file:
-            file.attrs["rodeo_schema"] = np.int64(1)
-            file.attrs["name"] = name
-            file.attrs["num_nodes"] = np.int64(num_nodes)
-            put(file, "edge_index", np.stack([src, dst]).astype(np.int32))
-            if edge_weight is not None:
-                put(file, "edge_weight", edge_weight)
-            if x is not None:
-                put(file, "x", x)
-            if x_csr is not None:
-                indptr, indices, data = x_csr
-                put(file, "x_indptr", np.asarray(indptr, np.int64))
-                put(file, "x_indices", np.asarray(indices, np.int32))
-                put(file, "x_data", np.asarray(data, np.float32))
-                if num_features is not None:
-                    file.attrs["num_features"] = np.int64(num_features)
-            if y is not None:
-                put(file, "y", y)
-                classes = y.shape[1] if y.ndim == 2 else max(int(y.max(initial=0)) + 1, 1)
-                file.attrs["num_classes"] = np.int64(classes)
-                if class_names:
-                    file.attrs["class_names"] = lines_of("class_names", class_names, classes)
-            for key, values in zip(MASKS, masks or ()):
-                put(file, key, np.asarray(values).astype(np.uint8))
-            if node_id is not None:
-                put(file, "node_id", np.asarray(node_id, np.int64))
-            if node_names is not None:
-                text = lines_of("node_names", node_names, num_nodes)
-                put(file, "node_names", np.frombuffer(text.encode(), np.uint8))
-        with reading(path):
-            os.replace(partial, path)
-    finally:
-        if os.path.exists(partial):
-            os.remove(partial)
-    return [*notes, f"labels: {understood}"]
+    write_file(path, fill)
+    return [*notes, f"labels: {nodes['understood']}"]

@@ -392,6 +392,42 @@ class ToH5(unittest.TestCase):
                 to_h5.from_pt(self.path("g.pt"))
             self.assertEqual(to_h5.main([self.path("g.pt"), self.out, "--trust"]), 0)
 
+    def test_several_node_types(self):
+        """HeteroData, a heterograph of DGL and OGB's dicts are one file; rodeo_data finds no fault in it."""
+        y, masks = np.array([0, 1, 1]), {f"{part}_mask": np.arange(3) == i for i, part in enumerate(("train", "val", "test"))}
+        edges, x = np.array([[0, 1, 2], [1, 0, 1]]), np.ones((2, 4), "float32")
+        writes = ("author", "wrote in", "paper")
+
+        class Hetero(dict):
+            node_types, edge_types = ["author", "paper"], [writes]
+
+        store = types.SimpleNamespace
+        pyg = Hetero({"author": store(num_nodes=3, y=Tensor(y), **{key: Tensor(m) for key, m in masks.items()}),
+                      "paper": store(num_nodes=2, x=Tensor(x)), writes: store(edge_index=Tensor(edges))})
+        dgl = store(ntypes=["author", "paper"], canonical_etypes=[writes], num_nodes=lambda kind: {"author": 3, "paper": 2}[kind],
+                    nodes={"author": store(data={"label": Tensor(y)} | masks), "paper": store(data={"feat": x})},
+                    edges=lambda etype: (edges[0], edges[1]))
+        ogb = {"edge_index_dict": {writes: edges}, "num_nodes_dict": {"author": 3, "paper": 2}, "node_feat_dict": {"paper": x}}
+        split = {part: {"author": np.array([i])} for i, part in enumerate(("train", "valid", "test"))}
+        graphs = [to_h5.from_pyg(pyg, "g"), to_h5.from_dgl(dgl, "g"), to_h5.from_dicts(ogb, {"author": y[:, None]}, split, "g")]
+        contents = []
+        for graph in graphs:
+            path = self.path("hetero.h5")
+            self.assertEqual(to_h5.write_hetero(path, **graph)[-1], "2 node types, 5 nodes, 1 relations, 3 edges")
+            subprocess.run([RODEO_DATA, "validate", path], check=True, stdout=subprocess.DEVNULL)
+            with h5py.File(path) as file:
+                self.assertEqual(dict(file.attrs), {"rodeo_schema": 2, "name": "g", "node_types": "author\npaper",
+                                                    "relations": "author:wrote_in:paper", "target_type": "author"})
+                arrays = {}
+                file.visititems(lambda name, item: arrays.update({name: item[()].tolist()} if hasattr(item, "shape") else {}))
+                contents.append(arrays)
+        self.assertEqual(contents[0], contents[1])
+        self.assertEqual(contents[0], contents[2])
+        self.assertEqual(contents[0]["edges/author:wrote_in:paper/edge_index"], edges.tolist())
+        graphs[0]["edges"][writes] = (edges[0], edges[1] + 1)
+        with self.assertRaisesRegex(to_h5.BadSource, r"targets of author:wrote in:paper must be integers in \[0, 2\)"):
+            to_h5.write_hetero(self.path("bad.h5"), **graphs[0])
+
     def test_gnn_benchmark_archive(self):
         adj, attr = sparse.csr_matrix((np.ones(4), (SRC, DST)), (4, 4)), sparse.csr_matrix(X)
         parts = {f"{name}_{part}": getattr(matrix, part) for name, matrix in (("adj", adj), ("attr", attr))
