@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "core/enum_names.h"
@@ -11,9 +12,9 @@
 namespace rodeo {
 
 enum class AttentionForm {
-  kAuto,      // kFused: it is the faster one on every graph measured
-  kFused,     // one pass over the edges forward and one backward; keeps no array of edge size
-  kComposed,  // sddmm, leaky_relu, edge_softmax, edge_dropout and spmm, one after the other
+  kAuto,      // kFused where the device has it for the shape: the faster one on every graph measured
+  kFused,     // one pass over the edges forward, one or two backward; keeps no array of edge size
+  kComposed,  // sddmm, edge_softmax, edge_dropout, spmm and others, one after the other
 };
 template <>
 inline constexpr auto kEnumNames<AttentionForm> = enum_names<AttentionForm>({{AttentionForm::kAuto, "auto"},
@@ -32,7 +33,8 @@ struct AttentionOptions {
   RandomKey key = {};           // of the dropout mask, which is that of edge_dropout.h
   std::int64_t first_head = 0;  // the operands are the heads from this one on of more, and draw their mask
   AttentionForm form = AttentionForm::kAuto;
-  SddmmOptions sddmm = {};  // of the gradient of the attention weights, in kComposed
+  SddmmOptions sddmm = {};  // of dot products and of the gradient of the attention weights, in kComposed
+  std::optional<double> scale = {};  // of the scores of dot_attention; default: 1 / sqrt(k)
 };
 
 }  // namespace rodeo

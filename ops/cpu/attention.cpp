@@ -2,38 +2,14 @@
 #include <limits>
 #include <vector>
 
-#include "ops/cpu/loops.h"
-#include "ops/edge_dropout.h"
+#include "ops/cpu/attention_mask.h"
 #include "ops/kernels/attention.h"
-#include "ops/kernels/dropout.h"
 #include "ops/plan/rode_plan.h"
 
 namespace rodeo::kernels::cpu {
 namespace {
 
-/// The dropout mask of attention weights, that of edge_dropout().
-class Mask {
- public:
-  explicit Mask(const AttentionOptions& options)
-      : threshold_(dropout_threshold(options.dropout)), first_(options.first_head), key_(options.key) {}
-  void begin_edge(std::int64_t row, std::int64_t col) {
-    row_ = static_cast<std::uint32_t>(row), col_ = static_cast<std::uint32_t>(col);
-  }
-  /// Call it for the heads of an edge in ascending order.
-  bool keeps(std::int64_t head) {
-    if (threshold_ == 0) return true;
-    const std::int64_t at = first_ + head;
-    if (head == 0 || at % 4 == 0) words_ = edge_words(key_, row_, col_, static_cast<std::uint32_t>(at / 4));
-    return dropout_keeps(words_.word[at % 4], threshold_);
-  }
-
- private:
-  std::uint32_t threshold_;
-  std::int64_t first_;
-  RandomKey key_;
-  std::uint32_t row_ = 0, col_ = 0;
-  Philox4 words_{};
-};
+using Mask = EdgeMask;
 
 /// Accumulators of one row in one thread: two rows of X, and two numbers for each head.
 template <class Sum>
@@ -98,19 +74,6 @@ void for_each_attending_row(const Csr& a, std::int64_t heads, std::int64_t k, co
       f(row, sums, mask);
     }
   }
-}
-
-/// Prefetches the row of X of an edge that is some edges ahead, usually one of a following row.
-constexpr std::int64_t kAhead = 8;
-template <class T>
-void prefetch(const T* from, std::int64_t count) {
-  for (std::int64_t j = 0; j < count; j += 64 / static_cast<std::int64_t>(sizeof(T)))
-    __builtin_prefetch(from + j);
-}
-
-template <class Sum>
-Sum leaky(Sum value, Sum slope) {
-  return value > 0 ? value : slope * value;
 }
 
 template <class T>

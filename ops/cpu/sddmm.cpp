@@ -1,3 +1,4 @@
+#include "ops/cpu/dot.h"
 #include "ops/cpu/edges.h"
 #include "ops/kernels/sparse.h"
 
@@ -7,14 +8,6 @@ namespace {
 template <class T>
 const T* data_or_null(const Tensor& tensor) {
   return tensor.defined() ? tensor.data<T>() : nullptr;
-}
-
-template <class T>
-Accumulator<T> inner_product(const T* a, const T* b, std::int64_t k) {
-  Accumulator<T> sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (std::int64_t j = 0; j < k; ++j) sum = multiply_add(load(a[j]), load(b[j]), sum);
-  return sum;
 }
 
 }  // namespace

@@ -57,4 +57,49 @@ RODEO_KERNEL_IN(kSparse, gat_attention_backward,
                      const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved,
                      const Tensor& dy, const AttentionGradients& gradients, const AttentionVectors& vectors));
 
+// dot_attention.h, gatv2_attention.h: q, l [rows, heads, k], key, r [cols, heads, k], v [cols, heads, m],
+// a [heads, k], bias [edges, heads], edge [edges, heads, k], the last two undefined where there are none;
+// y [rows, heads, m]; neither the edges nor y are empty.
+//   lse [rows, heads], accumulator dtype: log of the sum of exp(score); +inf for a row whose weights are all
+//   0. Undefined in forward where nothing is recorded.
+struct DotAttentionInputs {
+  Tensor q, key, v, bias = {}, edge = {};
+};
+/// dbias and dedge are undefined where their inputs are.
+struct DotAttentionGradients {
+  Tensor dq, dkey, dv, dbias = {}, dedge = {};
+};
+inline void add_operands(std::vector<Tensor>& all, const DotAttentionInputs& in) {
+  for (const Tensor* x : {&in.q, &in.key, &in.v, &in.bias, &in.edge}) add_operands(all, *x);
+}
+inline void add_operands(std::vector<Tensor>& all, const DotAttentionGradients& g) {
+  for (const Tensor* x : {&g.dq, &g.dkey, &g.dv, &g.dbias, &g.dedge}) add_operands(all, *x);
+}
+RODEO_KERNEL_IN(kSparse, dot_attention,
+                void(const Adjacency& adj, const DotAttentionInputs& in, double scale,
+                     const AttentionOptions& options, const Tensor& y, const Tensor& lse));
+RODEO_KERNEL_IN(kSparse, dot_attention_backward,
+                void(const Adjacency& adj, const DotAttentionInputs& in, double scale,
+                     const AttentionOptions& options, const Tensor& y, const Tensor& lse, const Tensor& dy,
+                     const DotAttentionGradients& gradients));
+struct Gatv2Inputs {
+  Tensor l, r, a, edge = {};
+};
+/// da [heads, k], accumulator dtype.
+struct Gatv2Gradients {
+  Tensor dl, dr, da, dedge = {};
+};
+inline void add_operands(std::vector<Tensor>& all, const Gatv2Inputs& in) {
+  for (const Tensor* x : {&in.l, &in.r, &in.a, &in.edge}) add_operands(all, *x);
+}
+inline void add_operands(std::vector<Tensor>& all, const Gatv2Gradients& g) {
+  for (const Tensor* x : {&g.dl, &g.dr, &g.da, &g.dedge}) add_operands(all, *x);
+}
+RODEO_KERNEL_IN(kSparse, gatv2_attention,
+                void(const Adjacency& adj, const Gatv2Inputs& in, const AttentionOptions& options,
+                     const Tensor& y, const Tensor& lse));
+RODEO_KERNEL_IN(kSparse, gatv2_attention_backward,
+                void(const Adjacency& adj, const Gatv2Inputs& in, const AttentionOptions& options,
+                     const Tensor& y, const Tensor& lse, const Tensor& dy, const Gatv2Gradients& gradients));
+
 }  // namespace rodeo::kernels

@@ -9,6 +9,12 @@
 
 namespace rodeo {
 
+/// Whether the fused forms of dot_attention and gatv2_attention on CUDA take heads of k elements: a head is
+/// in the registers of a warp, 16 bytes a lane.
+constexpr bool fused_attention_covers(std::int64_t k, int element_bytes) {
+  return k * element_bytes <= 512;
+}
+
 /// How fused attention covers the columns of all heads: wide tiles of 128 bytes (8 lanes of 16 bytes), then
 /// at most one narrow tile of 64 bytes (4 lanes) where the rest fits it.
 struct AttentionTiles {

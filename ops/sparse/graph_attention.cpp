@@ -50,11 +50,13 @@ void check_attention_operands(const Adjacency& adj, const Tensor& s, const Tenso
   check_attention_dropout(op, options);
 }
 
+Variable attention_weights(const Adjacency& adj, const Variable& score, const AttentionOptions& options) {
+  return edge_dropout(adj, edge_softmax(adj, score), options.dropout, options.key, options.first_head);
+}
+
 Variable attention_sum(const Adjacency& adj, const Variable& score, const Variable& x,
                        const AttentionOptions& options) {
-  const Variable weight =
-      edge_dropout(adj, edge_softmax(adj, score), options.dropout, options.key, options.first_head);
-  return spmm(adj, weight, x, SpmmOptions{.sddmm = options.sddmm});
+  return spmm(adj, attention_weights(adj, score, options), x, SpmmOptions{.sddmm = options.sddmm});
 }
 
 Tensor fused_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,

@@ -15,7 +15,8 @@ Variable graph_attention(const Adjacency& adj, const Variable& s, const Variable
                          const AttentionOptions& options);
 Variable graph_self_attention(const Adjacency& adj, const Variable& x, const Variable& a_dst,
                               const Variable& a_src, const AttentionOptions& options);
-/// The composed form, from scores.
+/// The composed form, from scores: the weights with their dropout, and the sum.
+Variable attention_weights(const Adjacency& adj, const Variable& score, const AttentionOptions& options);
 Variable attention_sum(const Adjacency& adj, const Variable& score, const Variable& x,
                        const AttentionOptions& options);
 

@@ -1,0 +1,47 @@
+/// The dropout mask of attention weights, that of edge_dropout(), and prefetches.
+#pragma once
+
+#include "ops/attention_types.h"
+#include "ops/cpu/loops.h"
+#include "ops/edge_dropout.h"
+#include "ops/kernels/dropout.h"
+
+namespace rodeo::kernels::cpu {
+
+class EdgeMask {
+ public:
+  explicit EdgeMask(const AttentionOptions& options)
+      : threshold_(dropout_threshold(options.dropout)), first_(options.first_head), key_(options.key) {}
+  void begin_edge(std::int64_t row, std::int64_t col) {
+    row_ = static_cast<std::uint32_t>(row), col_ = static_cast<std::uint32_t>(col);
+  }
+  /// Call it for the heads of an edge in ascending order.
+  bool keeps(std::int64_t head) {
+    if (threshold_ == 0) return true;
+    const std::int64_t at = first_ + head;
+    if (head == 0 || at % 4 == 0) words_ = edge_words(key_, row_, col_, static_cast<std::uint32_t>(at / 4));
+    return dropout_keeps(words_.word[at % 4], threshold_);
+  }
+
+ private:
+  std::uint32_t threshold_;
+  std::int64_t first_;
+  RandomKey key_;
+  std::uint32_t row_ = 0, col_ = 0;
+  Philox4 words_{};
+};
+
+/// Rows are prefetched for the edge that is this many edges ahead, usually one of a following row.
+constexpr std::int64_t kAhead = 8;
+template <class T>
+void prefetch(const T* from, std::int64_t count) {
+  for (std::int64_t j = 0; j < count; j += 64 / static_cast<std::int64_t>(sizeof(T)))
+    __builtin_prefetch(from + j);
+}
+
+template <class Sum>
+Sum leaky(Sum value, Sum slope) {
+  return value > 0 ? value : slope * value;
+}
+
+}  // namespace rodeo::kernels::cpu
