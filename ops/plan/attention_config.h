@@ -62,13 +62,16 @@ EdgeSoftmaxConfig choose_edge_softmax(std::int64_t heads, int element_bytes);
 
 // Kernel instances. f64 is a reference for tests and has one instance of each kernel.
 //
-//   kernel                      types              cases                        why
-//   attention (fwd, bwd)        f32 bf16 f16       wide, narrow tile            narrow: 64 bytes left, half
-//   the loads
-//                               f64                wide tile
-//   row_terms, column and       f32 bf16 f16       16-byte vectors, elements    elements: odd k, unaligned
-//   rows layer gradients             f64                elements edge_softmax (fwd, bwd)     f32 bf16 f16
-//   rows; 2 or 8 warps a piece   2 warps: fewer than 4 heads
-//                               f64                rows; 8 warps a piece
-//   head_dot, head_outer,       f32 bf16 f16       16-byte vectors, elements    elements: odd k, unaligned
-//   rows head_dot_sum                f64                elements
+//   kernel                     types         cases                     why
+//   gat_attention (fwd, bwd)   f32 bf16 f16  wide, narrow tile         narrow: 64 bytes left, half the loads
+//                              f64           wide tile
+//   dot, gatv2 (fwd, 2 x bwd)  f32 bf16 f16  8, 16, 32 lanes a head    a head in the registers of its lanes
+//                                            fewer than 8 lanes        several heads a group of lanes
+//                                            operands by edge          rare: one tile for all heads
+//                              f64           operands by edge
+//   row_terms, layer gradients f32 bf16 f16  16-byte vectors, elements elements: odd k, unaligned rows
+//                              f64           elements
+//   edge_softmax (fwd, bwd)    f32 bf16 f16  2 or 8 warps a piece      2 warps: fewer than 4 heads
+//                              f64           8 warps a piece
+//   head_dot, head_outer,      f32 bf16 f16  16-byte vectors, elements elements: odd k, unaligned rows
+//   head_dot_sum               f64           elements

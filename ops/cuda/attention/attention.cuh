@@ -13,6 +13,7 @@
 #include <limits>
 #include <optional>
 
+#include "ops/cuda/attention/exponential.cuh"
 #include "ops/cuda/device/last_block.cuh"
 #include "ops/cuda/device/loads.cuh"
 #include "ops/cuda/device/pack.cuh"
@@ -28,17 +29,6 @@
 #include "ops/sparse/graph_plans.h"
 
 namespace rodeo::kernels::cuda {
-
-/// e^x. f32 uses the hardware's 2^x: results below 2^-126 are 0, NaN stays NaN.
-__device__ __forceinline__ float exponential(float x) {
-  constexpr float kLog2OfE = 1.44269504f;
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x * kLog2OfE));
-  return y;
-}
-__device__ __forceinline__ double exponential(double x) {
-  return exp(x);
-}
 
 template <class Sum>
 __device__ __forceinline__ Sum leaky(Sum value, Sum slope) {
