@@ -215,5 +215,5 @@ def test_models(name, device):
 
 
 def test_unknown_names_of_the_module():
-    with pytest.raises(AttributeError, match="has no attribute 'PNAConv'"):
-        ours.PNAConv
+    with pytest.raises(AttributeError, match="has no attribute 'EdgeConv'"):
+        ours.EdgeConv

@@ -93,7 +93,8 @@ class _Attention(Layer):
     def _attend(self, graph, score, x, source, target, wanted_of):
         """Softmax of scores [edges, heads], dropout, sum; with the edges and weights, as PyG returns them for this adjacency."""
         weight = nn.functional.dropout(calls.edge_softmax(graph, score), self.dropout, self.training)
-        y = self._finish(calls.spmm(graph, x, weight.to(x.dtype), "sum", "auto", False), source, target)
+        scaled = self._masked(graph, weight).to(x.dtype)
+        y = self._finish(calls.spmm(graph, x, scaled, "sum", "auto", False), source, target)
         if wanted_of is None:
             return y
         if graph.on_edges():
@@ -148,7 +149,7 @@ class GATConv(_Attention):
         plain = _bipartite(edge_index, x, source, target, size)
         graph = self._looped(plain)
         features = self._edge_features(plain, edge_attr)
-        fused = features is None and not return_attention_weights
+        fused = features is None and not return_attention_weights and not self.explain
         att_src, att_dst = self._repeated(self.att_src, h), self._repeated(self.att_dst, h)
         if fused and target is source and of_target is of_source and (h.requires_grad or torch.jit.is_tracing()):
             return self._finish(self_attention(graph, h, att_dst, att_src, self.negative_slope, dropout), source, target)

@@ -54,6 +54,7 @@ class ChebConv(Layer):
             weight, diagonal = self._laplacian(handle, edge_weight, x)
             if lambda_max is None:
                 lambda_max = 2 * torch.cat([weight, diagonal.squeeze(1)]).max()
+            weight = self._masked(handle, weight)
             scale = 2 / torch.as_tensor(lambda_max, dtype=x.dtype, device=x.device)
             if batch is not None and scale.numel() > 1:  # of the graph of each source
                 scale = scale.view(-1)[batch].view(-1, 1)

@@ -1,5 +1,7 @@
-"""What the layers share: checks of arguments, initialisation, the graph of an edge_index."""
+"""What the layers share: checks of arguments, initialisation, the graph of an edge_index, and what tools of PyG ask them."""
+import functools
 import math
+import sys
 
 import torch
 from torch import nn
@@ -9,10 +11,51 @@ from ._graphs import Handle, graph_of, handle_of, is_sparse, of_sparse
 from ..graph import Graph
 
 
+@functools.lru_cache(maxsize=None)
+def _seen_as(layer, base):
+    return type(layer.__name__, (layer, base), {"__module__": layer.__module__})
+
+
+def _new(layer):
+    return layer.__new__(layer)
+
+
 class Layer(nn.Module):
-    """What all layers have."""
+    """What all layers have.
+
+    isinstance(layer, MessagePassing) is true, so that PyG's to_hetero, explainers and others find layers. They have no messages
+    that a hook could see; an explainer's edge mask scales the messages as edge weights.
+    """
 
     shown = "in_channels", "out_channels"  # what repr shows, as PyG's does: values, and with "=" names, too
+    explain = None  # PyG's explainers set these; the mask may become a parameter
+    _loop_mask, _apply_sigmoid = None, True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._edge_mask = None
+
+    @property  # type: ignore[misc]
+    def __class__(self):  # what isinstance asks after type(): PyG is not imported for it
+        base = getattr(sys.modules.get("torch_geometric.nn"), "MessagePassing", None)
+        return type(self) if base is None or issubclass(type(self), base) else _seen_as(type(self), base)
+
+    @__class__.setter
+    def __class__(self, value):
+        object.__dict__["__class__"].__set__(self, value)
+
+    def __reduce_ex__(self, protocol):  # pickle compares type() with __class__
+        return _new, (type(self),), self.__dict__.copy()
+
+    def _masked(self, handle, weight):
+        """Edge weights [edges], or None for ones, times an explainer's mask. Added self loops, and those that they replace, have 1."""
+        if self.explain is not True or self._edge_mask is None:
+            return weight
+        mask = self._edge_mask.sigmoid() if self._apply_sigmoid else self._edge_mask
+        if handle.loops:
+            mask = calls.permute(handle._replace(loops=False), mask.masked_fill(~self._loop_mask, 1.0), 1.0)
+        mask = calls.permute(handle, mask, 1.0)
+        return mask if weight is None else weight * mask.view(-1, *[1] * (weight.dim() - 1))
 
     def __repr__(self) -> str:
         texts = ((f"{name}" if name.endswith("=") else "") + f"{getattr(self, name.rstrip('='))}" for name in self.shown)
@@ -27,6 +70,20 @@ class Layer(nn.Module):
         if value != self.flow:
             raise ValueError(f"{type(self).__name__}: flow must be 'source_to_target', got {value!r}: give edge_index.flip(0), or "
                              "use torch_geometric.nn for it")
+
+
+def _refuses(name):
+    def refuse(self, *_, **__):
+        raise NotImplementedError(f"{type(self).__name__} of rodeo.torch.nn has no {name}: it computes without messages that could be "
+                                  "hooked or replaced. Use torch_geometric.nn for it")
+
+    return refuse
+
+
+for _name in ("message", "propagate", "aggregate", "edge_updater", "message_and_aggregate",
+              *(f"register_{part}_forward{pre}_hook" for pre in ("", "_pre")
+                for part in ("message", "propagate", "aggregate", "message_and_aggregate", "edge_update"))):
+    setattr(Layer, _name, _refuses(_name))
 
 
 def _ends_of(x):

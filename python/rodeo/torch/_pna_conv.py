@@ -100,7 +100,8 @@ class PNAConv(Layer):
         target = (torch.einsum("ntf,tgf->ntg", x, first[:, :, 0]) + bias).flatten(1)
         source = torch.einsum("ntf,tgf->ntg", x, first[:, :, 1]).flatten(1)
         degree = calls.edge_sum(handle, calls.of_ends(handle, torch.ones_like(x[:, :1, 0]), False), False)
-        if edge_attr is None and all(len(network) == 1 for network in self.pre_nns):
+        mask = self._masked(handle, None)
+        if mask is None and edge_attr is None and all(len(network) == 1 for network in self.pre_nns):
             parts = [_of_sums(handle, target, source, degree, name) for name in self.aggregators]
         else:
             messages = calls.sddmm(handle, target, source, "add").unflatten(1, (self.towers, self.F_in))
@@ -108,6 +109,7 @@ class PNAConv(Layer):
                 features = self.edge_encoder(calls.permute(handle, edge_attr, 1.0))
                 messages = messages + torch.einsum("ef,tgf->etg", features, first[:, :, 2])
             messages = torch.cat([network[1:](messages[:, t]) for t, network in enumerate(self.pre_nns)], 1)
+            messages = messages if mask is None else messages * mask.unsqueeze(1)
             parts = [aggregate_edges(handle, messages, name, x.size(0)) for name in self.aggregators]
         together = torch.cat([part.unflatten(1, (self.towers, self.F_in)) for part in parts], -1)
         scales = [SCALERS[name](self.aggr_module, degree).unsqueeze(-1) for name in self.scalers]

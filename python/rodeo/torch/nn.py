@@ -30,6 +30,9 @@ class _GcnBase(Layer):
 
     def _propagate(self, x, edge_index, edge_weight):
         handle = _graph_for(edge_index, _nodes_of(x))
+        if self.explain:
+            handle, weight = self._weights(handle, edge_weight, x)
+            return _spmm(handle, x, self._masked(handle, weight).to(x.dtype))
         if self.normalize and edge_weight is None and self.add_self_loops:  # PyG reads `improved` with edge weights only
             return _over_nodes(lambda x: calls.gcn(handle, x, False), x)
         if not self.normalize and edge_weight is None:
@@ -148,20 +151,21 @@ class APPNP(_GcnBase):
             handle, weight = self._weights(_graph_for(edge_index, _nodes_of(x)), edge_weight, x)
         for _ in range(self.K):
             if drops:
-                x = _spmm(handle, x, nn.functional.dropout(weight, self.dropout).to(x.dtype))
+                kept = self._masked(handle, nn.functional.dropout(weight, self.dropout))
+                x = _spmm(handle, x, kept.to(x.dtype))
             else:
                 x = self._propagate(x, edge_index, edge_weight)
             x = (1 - self.alpha) * x + self.alpha * first
         return x
 
 
-def _bipartite_graph(edge_index, x, source, target, size, edge_weight=None):
+def _bipartite_graph(layer, edge_index, x, source, target, size, edge_weight=None):
     """The Handle, and the weights of its edges in its order, or None: those of torch.sparse count, as in PyG."""
     adjacency, edge_weight = _weights(edge_index, edge_weight)
     handle = _bipartite(adjacency, x, source, target, size)
     if edge_weight is not None:
         edge_weight = calls.permute(handle, edge_weight.to(source.dtype), 1.0)
-    return handle, edge_weight
+    return handle, layer._masked(handle, edge_weight)
 
 
 class SAGEConv(Layer):
@@ -197,9 +201,9 @@ class SAGEConv(Layer):
     def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Any,
                 size: Optional[Tuple[int, int]] = None) -> Tensor:
         source, target = _ends_of(x)
-        handle, weight = _bipartite_graph(edge_index, x, source, target, size)
+        handle, weight = _bipartite_graph(self, edge_index, x, source, target, size)
         if len(self._names) > 1 or self._names[0] in ("var", "std", "softmax"):
-            weight = None  # as in PyG
+            weight = self._masked(handle, None)  # without those of torch.sparse, as in PyG
         if self.project:
             source = self.lin(source).relu()
         is_linear = self._names in (["mean"], ["sum"], ["add"])
@@ -236,7 +240,7 @@ class GraphConv(Layer):
     def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Any, edge_weight: Optional[Tensor] = None,
                 size: Optional[Tuple[int, int]] = None) -> Tensor:
         source, target = _ends_of(x)
-        handle, weight = _bipartite_graph(edge_index, x, source, target, size, edge_weight)
+        handle, weight = _bipartite_graph(self, edge_index, x, source, target, size, edge_weight)
         y = self.lin_rel(_spmm(handle, source, weight, "sum" if self.aggr == "add" else self.aggr))
         return y if target is None else y + self.lin_root(target)
 
@@ -267,7 +271,7 @@ class GINConv(Layer):
     def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Any,
                 size: Optional[Tuple[int, int]] = None) -> Tensor:
         source, target = _ends_of(x)
-        handle, weight = _bipartite_graph(edge_index, x, source, target, size)
+        handle, weight = _bipartite_graph(self, edge_index, x, source, target, size)
         return self._own(_spmm(handle, source, weight), target)
 
     def _own(self, y, target):
@@ -291,7 +295,7 @@ class GINEConv(GINConv):
                 edge_attr: Optional[Tensor] = None, size: Optional[Tuple[int, int]] = None) -> Tensor:
         source, target = _ends_of(x)
         adjacency, edge_attr = _adjacency(edge_index, edge_attr)
-        handle, _ = _bipartite_graph(adjacency, x, source, target, size)
+        handle, mask = _bipartite_graph(self, adjacency, x, source, target, size)
         if edge_attr is None:
             raise ValueError("GINEConv: edge_attr is missing: [edges, features]")
         features = edge_attr.view(-1, 1) if edge_attr.dim() == 1 else edge_attr
@@ -302,7 +306,7 @@ class GINEConv(GINConv):
         features = calls.permute(handle, features, 1.0)
 
         def messages(x):
-            hidden = calls.of_ends(handle, x, True) + features.repeat(1, x.size(1) // features.size(1))
-            return calls.edge_sum(handle, hidden.relu(), False)
+            hidden = (calls.of_ends(handle, x, True) + features.repeat(1, x.size(1) // features.size(1))).relu()
+            return calls.edge_sum(handle, hidden if mask is None else hidden * mask.view(-1, 1), False)
 
         return self._own(_over_nodes(messages, source), target)
