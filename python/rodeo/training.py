@@ -5,7 +5,7 @@ import difflib
 import os
 import threading
 import time
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, Dict, List, Literal, Optional, Union, overload
 
 import numpy as np
 
@@ -21,12 +21,12 @@ class TrainResult:
     model: str          # "GCN, 2 layers, 16 hidden, dropout 0.5"
     epochs: int         # the last epoch that ran
     best_epoch: int     # of the best validation metric
-    best: dict          # train, val, test, val_loss there
-    last: dict          # after the last epoch
-    history: list       # a dict for each epoch: epoch, loss, ms, lr; where it was evaluated train, val, test, val_loss
+    best: Dict[str, float]  # train, val, test, val_loss there
+    last: Dict[str, float]  # after the last epoch
+    history: List[Dict[str, Any]]  # a dict for each epoch: epoch, loss, ms, lr; where it was evaluated train, val, test, val_loss
     epoch_ms: float     # median of the training steps, without warm-up; NaN for very few epochs
     peak_bytes: int     # of tensors on the device
-    weights: dict       # of the best epoch, by PyTorch Geometric's names: NumPy arrays
+    weights: Dict[str, np.ndarray]  # of the best epoch, by PyTorch Geometric's names: NumPy arrays
     logits: np.ndarray  # f32 [nodes, classes] of these weights, in the dataset's order; of graphs [graphs, classes];
     #                     of links the embeddings [nodes, embedding]
 
@@ -82,9 +82,9 @@ class TrainResult:
 class TrainResults:
     """What rodeo.train returns of several runs: with seeds, splits="all", and of task graph all folds."""
 
-    runs: list       # a TrainResult for each, in the order of splits, seeds and folds
-    mean: dict       # of train, val, test and val_loss at each run's best epoch
-    deviation: dict  # of a sample, by n - 1
+    runs: List[TrainResult]  # a TrainResult for each, in the order of splits, seeds and folds
+    mean: Dict[str, float]  # of train, val, test and val_loss at each run's best epoch
+    deviation: Dict[str, float]  # of a sample, by n - 1
 
     @property
     def best_run(self) -> TrainResult:
@@ -92,7 +92,7 @@ class TrainResults:
         return max(self.runs, key=lambda run: run.best["val"])
 
     @property
-    def weights(self) -> dict:
+    def weights(self) -> Dict[str, np.ndarray]:
         """Those of best_run. So are state_dict(), predictions(), save() and predict()."""
         return self.best_run.weights
 
@@ -138,8 +138,22 @@ def _texts(given):
     return pairs
 
 
+@overload
+def train(dataset: Any, model: str = ..., *, task: Optional[Literal["node", "regression", "link"]] = ..., seeds: Literal[1] = ...,
+          gpus: int = ..., ranks: int = ..., callback: Optional[Callable[[Dict[str, Any]], Any]] = ..., splits: None = ...,
+          **given: Any) -> TrainResult: ...
+@overload
+def train(dataset: Any, model: str = ..., *, task: Literal["graph"], fold: int, seeds: Literal[1] = ..., gpus: int = ...,
+          ranks: int = ..., callback: Optional[Callable[[Dict[str, Any]], Any]] = ..., **given: Any) -> TrainResult: ...
+@overload
+def train(dataset: Any, model: str = ..., *, task: Optional[Literal["node", "regression", "link", "graph"]] = ..., seeds: int = ...,
+          gpus: int = ..., ranks: int = ..., callback: Optional[Callable[[Dict[str, Any]], Any]] = ...,
+          **given: Any) -> TrainResults: ...
+@overload
+def train(dataset: Any, model: str = ..., *, task: Optional[str] = ..., seeds: int = ..., gpus: int = ..., ranks: int = ...,
+          callback: Optional[Callable[[Dict[str, Any]], Any]] = ..., **given: Any) -> Union[TrainResult, TrainResults]: ...
 def train(dataset: Any, model: str = "gcn", *, task: Optional[str] = None, seeds: int = 1, gpus: int = 0, ranks: int = 0,
-          callback: Optional[Callable[[dict], Any]] = None, **given: Any) -> Union[TrainResult, TrainResults]:
+          callback: Optional[Callable[[Dict[str, Any]], Any]] = None, **given: Any) -> Union[TrainResult, TrainResults]:
     """Trains a model by the C++ trainer, without PyTorch. Returns a TrainResult; of several runs TrainResults.
 
         result = rodeo.train(rodeo.Dataset.load("cora.h5"), model="gat", epochs=300, device="cuda")

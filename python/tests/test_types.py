@@ -3,6 +3,7 @@ import ast
 import importlib.util
 import inspect
 import os
+import re
 import subprocess
 import sys
 
@@ -104,14 +105,84 @@ data.num_nodes.upper()  # error
 """
 
 
-def test_mypy_reads_the_types(tmp_path):
+TYPED_RUNS = """
+from typing import Any, assert_type
+import rodeo
+
+data = rodeo.Dataset.generate("cora")
+assert_type(rodeo.train(data, epochs=3), rodeo.TrainResult)
+assert_type(rodeo.train(data, "gat", seeds=1, task="node"), rodeo.TrainResult)
+assert_type(rodeo.train(data, task="graph", fold=2), rodeo.TrainResult)
+assert_type(rodeo.train(data, seeds=10), rodeo.TrainResults)
+assert_type(rodeo.train(data, splits="all"), rodeo.TrainResults)
+assert_type(rodeo.train(data, task="graph"), rodeo.TrainResults)
+rodeo.train(data, seeds="3")  # error
+rodeo.train(data, seeds=2).best  # error
+"""
+TYPED_LAYERS = """
+from typing import Tuple, assert_type
+import torch
+from torch import Tensor
+import rodeo
+import rodeo.torch.nn as nn
+
+x, edges, mlp = torch.zeros(4, 3), torch.zeros((2, 5), dtype=torch.long), torch.nn.Linear(3, 3)
+graph = rodeo.Graph.from_edge_index(edges, 4)
+assert_type(nn.GCNConv(3, 3)(x, edges), Tensor)
+assert_type(nn.SAGEConv((3, 3), 3, aggr=["mean", "std"])((x, None), graph, size=(4, 4)), Tensor)
+assert_type(nn.GINConv(mlp)([x, x], graph), Tensor)
+assert_type(nn.GINEConv(mlp)(x, edges, x), Tensor)
+assert_type(nn.ChebConv(3, 3, K=2)(x, edges), Tensor)
+assert_type(nn.PNAConv(3, 3, ["mean"], ["linear"], torch.ones(3))(x, edges), Tensor)
+assert_type(nn.GATConv(3, 3)(x, edges), Tensor)
+assert_type(nn.GATv2Conv(3, 3)(x, edges, return_attention_weights=True), Tuple[Tensor, Tuple[Tensor, Tensor]])
+nn.GCNConv(3, 3)(x, "edges")  # error
+nn.GraphConv(3, 3)(x)  # error
+nn.APPNP(K=2, alpha=0.1)(x, edges).shapes  # error
+"""
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+
+
+def snippets(document):
+    """The blocks of Python of a document, or none in a wheel."""
+    try:
+        with open(os.path.join(ROOT, document), encoding="utf-8") as file:
+            return re.findall(r"^```python\n(.*?)^```", file.read(), re.MULTILINE | re.DOTALL)
+    except FileNotFoundError:
+        return []
+
+
+def mypy(tmp_path, program, *options):
+    """(lines with an error, what mypy printed)"""
     if importlib.util.find_spec("mypy") is None:
         pytest.skip("mypy is not installed")
-    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "program.py").write_text(program)
     environment = {**os.environ, "MYPYPATH": os.path.dirname(os.path.dirname(rodeo.__file__))}
     done = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path / "cache"), "--follow-imports", "silent",
-                           "--python-version", "3.12", "program.py"], capture_output=True, text=True, cwd=tmp_path,
+                           "--python-version", "3.12", *options, "program.py"], capture_output=True, text=True, cwd=tmp_path,
                           env=environment, timeout=300)
-    wrong = [i for i, line in enumerate(PROGRAM.splitlines(), 1) if line.endswith("# error")]
-    found = [int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line]
-    assert found == wrong, done.stdout + done.stderr
+    return [int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line], done.stdout + done.stderr
+
+
+def errors_of(program):
+    return [i for i, line in enumerate(program.splitlines(), 1) if line.endswith("# error")]
+
+
+def test_mypy_reads_the_types(tmp_path):
+    program = PROGRAM + TYPED_RUNS
+    found, said = mypy(tmp_path, program)
+    assert found == errors_of(program), said
+
+
+def test_mypy_is_strict_about_documents(tmp_path):
+    for document in "README.md", "python/README.md":
+        for snippet in snippets(document):
+            found, said = mypy(tmp_path, snippet, "--strict")
+            assert not found, said
+
+
+def test_mypy_reads_the_types_of_layers(tmp_path):
+    """Reads the types of PyTorch, too, which takes 15 s."""
+    pytest.importorskip("torch", minversion="2.4")
+    found, said = mypy(tmp_path, TYPED_LAYERS, "--strict")
+    assert found == errors_of(TYPED_LAYERS), said

@@ -1,5 +1,5 @@
 """GATConv and GATv2Conv, which rodeo.torch.nn shows."""
-from typing import Any, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Optional, Tuple, Union, overload
 
 import torch
 from torch import Tensor, nn
@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from ._define import calls
 from ._edge_features import REDUCES
 from ._functions import attention, self_attention
-from ._layers import Layer, _adjacency, _bipartite, _check_rest, _check_width, _ends_of, _glorot, _linear
+from ._layers import EdgeIndex, Features, Layer, _adjacency, _bipartite, _check_rest, _check_width, _ends_of, _glorot, _linear
 from ..graph import Graph
 
 
@@ -137,7 +137,7 @@ class GATConv(_Attention):
         self.att_edge = None if edge_dim is None else nn.Parameter(torch.empty(1, heads, out_channels))
         self._add_rest(bias)
 
-    def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Any,
+    def forward(self, x: Features, edge_index: EdgeIndex,
                 edge_attr: Optional[Tensor] = None, size: Optional[Tuple[int, int]] = None,
                 return_attention_weights: Optional[bool] = None) -> Union[Tensor, Tuple[Tensor, Tuple[Tensor, Tensor]]]:
         source, target = _ends_of(x)
@@ -170,6 +170,14 @@ class GATConv(_Attention):
         score = nn.functional.leaky_relu(score, self.negative_slope)
         return self._attend(graph, score, h, source, target, given if return_attention_weights else None)
 
+    if TYPE_CHECKING:
+        @overload
+        def __call__(self, x: Features, edge_index: EdgeIndex, edge_attr: Optional[Tensor] = ..., size: Optional[Tuple[int, int]] = ...,
+                     return_attention_weights: None = ...) -> Tensor: ...
+        @overload
+        def __call__(self, x: Features, edge_index: EdgeIndex, edge_attr: Optional[Tensor] = ..., size: Optional[Tuple[int, int]] = ...,
+                     *, return_attention_weights: bool) -> Tuple[Tensor, Tuple[Tensor, Tensor]]: ...
+
 
 class GATv2Conv(_Attention):
     """torch_geometric.nn.GATv2Conv with its edge features. Keeps two arrays [edges, heads, out], as PyG does."""
@@ -188,7 +196,7 @@ class GATv2Conv(_Attention):
         self.lin_edge = None if edge_dim is None else _linear(edge_dim, heads * out_channels, False, glorot=True)
         self._add_rest(bias)
 
-    def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Any,
+    def forward(self, x: Features, edge_index: EdgeIndex,
                 edge_attr: Optional[Tensor] = None, return_attention_weights: Optional[bool] = None) -> Union[
                     Tensor, Tuple[Tensor, Tuple[Tensor, Tensor]]]:
         source, target = _ends_of(x)
@@ -206,3 +214,11 @@ class GATv2Conv(_Attention):
         hidden = nn.functional.leaky_relu(hidden, self.negative_slope)
         score = (hidden * self._repeated(self.att, left)).sum(-1)
         return self._attend(graph, score, left, source, target, given if return_attention_weights else None)
+
+    if TYPE_CHECKING:
+        @overload
+        def __call__(self, x: Features, edge_index: EdgeIndex, edge_attr: Optional[Tensor] = ...,
+                     return_attention_weights: None = ...) -> Tensor: ...
+        @overload
+        def __call__(self, x: Features, edge_index: EdgeIndex, edge_attr: Optional[Tensor] = ...,
+                     *, return_attention_weights: bool) -> Tuple[Tensor, Tuple[Tensor, Tensor]]: ...

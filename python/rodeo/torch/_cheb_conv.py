@@ -1,11 +1,11 @@
 """ChebConv, which rodeo.torch.nn shows."""
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 import torch
 from torch import Tensor, nn
 
 from ._define import calls
-from ._layers import Layer, _check_rest, _check_width, _graph_for, _linear, _nodes_of, _spmm, _weights
+from ._layers import EdgeIndex, Layer, _check_rest, _check_width, _graph_for, _linear, _nodes_of, _spmm, _weights
 
 
 class ChebConv(Layer):
@@ -45,7 +45,7 @@ class ChebConv(Layer):
         weight = weight.squeeze(1) * calls.sddmm(handle, scale if self.normalization == "sym" else ones, scale, "dot")
         return -weight, ones
 
-    def forward(self, x: Tensor, edge_index: Any, edge_weight: Optional[Tensor] = None, batch: Optional[Tensor] = None,
+    def forward(self, x: Tensor, edge_index: EdgeIndex, edge_weight: Optional[Tensor] = None, batch: Optional[Tensor] = None,
                 lambda_max: Any = None) -> Tensor:
         edge_index, edge_weight = _weights(edge_index, edge_weight)
         y = self.lins[0](x)
@@ -69,6 +69,9 @@ class ChebConv(Layer):
                 before, now = now, 2 * scaled_laplacian(now) - before
                 y = y + linear(now)
         return y if self.bias is None else y + self.bias
+
+    if TYPE_CHECKING:
+        __call__ = forward
 
     def __repr__(self) -> str:
         return f"ChebConv({self.in_channels}, {self.out_channels}, K={len(self.lins)}, normalization={self.normalization})"

@@ -2,13 +2,25 @@
 import functools
 import math
 import sys
+from typing import Any, List, Optional, Protocol, Tuple, Union
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from ._define import calls
 from ._graphs import Handle, graph_of, handle_of, is_sparse, of_sparse
 from ..graph import Graph
+
+
+class SparseTensor(Protocol):
+    """What is asked of a torch_sparse.SparseTensor."""
+
+    def csr(self) -> Any: ...
+    def sparse_sizes(self) -> Any: ...
+
+
+EdgeIndex = Union[Tensor, Graph, SparseTensor]
+Features = Union[Tensor, Tuple[Tensor, Optional[Tensor]], List[Tensor]]
 
 
 @functools.lru_cache(maxsize=None)

@@ -1,12 +1,12 @@
 """PNAConv, which rodeo.torch.nn shows."""
-from typing import Any, Callable, Dict, Iterable, List, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Union
 
 import torch
 from torch import Tensor, nn
 
 from ._aggregations import aggregate, aggregate_edges, deviation, names_of
 from ._define import calls
-from ._layers import Layer, _adjacency, _check_rest, _graph_for, _linear, _nodes_of, _reset
+from ._layers import EdgeIndex, Layer, _adjacency, _check_rest, _graph_for, _linear, _nodes_of, _reset
 
 SCALERS: Dict[str, Callable[[Any, Tensor], Tensor]] = {
     "identity": lambda average, degree: torch.ones_like(degree),
@@ -84,7 +84,7 @@ class PNAConv(Layer):
             _reset(module)
         self.lin.reset_parameters()
 
-    def forward(self, x: Tensor, edge_index: Any, edge_attr: Optional[Tensor] = None) -> Tensor:
+    def forward(self, x: Tensor, edge_index: EdgeIndex, edge_attr: Optional[Tensor] = None) -> Tensor:
         adjacency, edge_attr = _adjacency(edge_index, edge_attr) if self.edge_dim is not None else (
             _adjacency(edge_index)[0], edge_attr)
         if (edge_attr is None) != (self.edge_dim is None):
@@ -115,6 +115,9 @@ class PNAConv(Layer):
         scales = [SCALERS[name](self.aggr_module, degree).unsqueeze(-1) for name in self.scalers]
         h = torch.cat([x, *(together * scale.to(x.dtype) for scale in scales)], -1)
         return self.lin(torch.cat([network(h[:, t]) for t, network in enumerate(self.post_nns)], 1))
+
+    if TYPE_CHECKING:
+        __call__ = forward
 
     @staticmethod
     def get_degree_histogram(loader: Iterable[Any]) -> Tensor:

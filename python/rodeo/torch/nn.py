@@ -1,6 +1,6 @@
 """Layers with the constructor arguments, formulas and state_dict names of PyTorch Geometric."""
 import sys
-from typing import Any, List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, List, Optional, Tuple, Union
 
 import torch
 from torch import Tensor, nn
@@ -9,8 +9,8 @@ from ._define import calls
 from ._aggregations import aggregate, names_of
 from ._attention_layers import GATConv, GATv2Conv
 from ._cheb_conv import ChebConv
-from ._layers import (Layer, _adjacency, _bipartite, _check_rest, _check_width, _ends_of, _give_width, _graph_for, _linear,
-                      _nodes_of, _over_nodes, _reset, _spmm, _weights)
+from ._layers import (EdgeIndex, Features, Layer, _adjacency, _bipartite, _check_rest, _check_width, _ends_of, _give_width,
+                      _graph_for, _linear, _nodes_of, _over_nodes, _reset, _spmm, _weights)
 from ._pna_conv import PNAConv
 
 __all__ = ["APPNP", "ChebConv", "GATConv", "GATv2Conv", "GCNConv", "GINConv", "GINEConv", "GraphConv", "PNAConv", "SAGEConv",
@@ -85,13 +85,16 @@ class GCNConv(_GcnBase):
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 
-    def forward(self, x: Tensor, edge_index: Any, edge_weight: Optional[Tensor] = None) -> Tensor:
+    def forward(self, x: Tensor, edge_index: EdgeIndex, edge_weight: Optional[Tensor] = None) -> Tensor:
         edge_index, edge_weight = _weights(edge_index, edge_weight)
         if self.in_channels < self.out_channels and x.layout == torch.strided:  # the narrower side is cheaper to aggregate
             y = self.lin(self._propagate(x, edge_index, edge_weight))
         else:
             y = self._propagate(self.lin(x), edge_index, edge_weight)
         return y if self.bias is None else y + self.bias
+
+    if TYPE_CHECKING:
+        __call__ = forward
 
 
 class SGConv(_GcnBase):
@@ -115,7 +118,7 @@ class SGConv(_GcnBase):
         self.lin.reset_parameters()
         self._cached_x = None
 
-    def forward(self, x: Tensor, edge_index: Any, edge_weight: Optional[Tensor] = None) -> Tensor:
+    def forward(self, x: Tensor, edge_index: EdgeIndex, edge_weight: Optional[Tensor] = None) -> Tensor:
         edge_index, edge_weight = _weights(edge_index, edge_weight)
         if not self.cached or self._cached_x is None:
             for _ in range(self.K):
@@ -125,6 +128,9 @@ class SGConv(_GcnBase):
         else:
             x = self._cached_x
         return self.lin(x)
+
+    if TYPE_CHECKING:
+        __call__ = forward
 
 
 class APPNP(_GcnBase):
@@ -143,7 +149,7 @@ class APPNP(_GcnBase):
     def reset_parameters(self) -> None:
         pass
 
-    def forward(self, x: Tensor, edge_index: Any, edge_weight: Optional[Tensor] = None) -> Tensor:
+    def forward(self, x: Tensor, edge_index: EdgeIndex, edge_weight: Optional[Tensor] = None) -> Tensor:
         edge_index, edge_weight = _weights(edge_index, edge_weight)
         first = x
         drops = self.dropout > 0 and self.training
@@ -157,6 +163,9 @@ class APPNP(_GcnBase):
                 x = self._propagate(x, edge_index, edge_weight)
             x = (1 - self.alpha) * x + self.alpha * first
         return x
+
+    if TYPE_CHECKING:
+        __call__ = forward
 
 
 def _bipartite_graph(layer, edge_index, x, source, target, size, edge_weight=None):
@@ -198,7 +207,7 @@ class SAGEConv(Layer):
         for layer in self.children():
             layer.reset_parameters()
 
-    def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Any,
+    def forward(self, x: Features, edge_index: EdgeIndex,
                 size: Optional[Tuple[int, int]] = None) -> Tensor:
         source, target = _ends_of(x)
         handle, weight = _bipartite_graph(self, edge_index, x, source, target, size)
@@ -217,6 +226,9 @@ class SAGEConv(Layer):
         if self.root_weight and target is not None:
             y = y + self.lin_r(target)
         return nn.functional.normalize(y, p=2.0, dim=-1) if self.normalize else y
+
+    if TYPE_CHECKING:
+        __call__ = forward
 
 
 class GraphConv(Layer):
@@ -237,12 +249,15 @@ class GraphConv(Layer):
         self.lin_rel.reset_parameters()
         self.lin_root.reset_parameters()
 
-    def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Any, edge_weight: Optional[Tensor] = None,
+    def forward(self, x: Features, edge_index: EdgeIndex, edge_weight: Optional[Tensor] = None,
                 size: Optional[Tuple[int, int]] = None) -> Tensor:
         source, target = _ends_of(x)
         handle, weight = _bipartite_graph(self, edge_index, x, source, target, size, edge_weight)
         y = self.lin_rel(_spmm(handle, source, weight, "sum" if self.aggr == "add" else self.aggr))
         return y if target is None else y + self.lin_root(target)
+
+    if TYPE_CHECKING:
+        __call__ = forward
 
 
 class GINConv(Layer):
@@ -268,11 +283,14 @@ class GINConv(Layer):
         if self.lin is not None:
             self.lin.reset_parameters()
 
-    def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Any,
+    def forward(self, x: Features, edge_index: EdgeIndex,
                 size: Optional[Tuple[int, int]] = None) -> Tensor:
         source, target = _ends_of(x)
         handle, weight = _bipartite_graph(self, edge_index, x, source, target, size)
         return self._own(_spmm(handle, source, weight), target)
+
+    if TYPE_CHECKING:
+        __call__ = forward
 
     def _own(self, y, target):
         return self.nn(y if target is None else y + (1 + self.eps) * target)
@@ -291,7 +309,7 @@ class GINEConv(GINConv):
                 raise ValueError("GINEConv: edge_dim needs a network that begins with a linear map, to know its width")
             self.lin = _linear(edge_dim, width, True)
 
-    def forward(self, x: Union[Tensor, Tuple[Tensor, Optional[Tensor]]], edge_index: Any,  # type: ignore[override]
+    def forward(self, x: Features, edge_index: EdgeIndex,  # type: ignore[override]
                 edge_attr: Optional[Tensor] = None, size: Optional[Tuple[int, int]] = None) -> Tensor:
         source, target = _ends_of(x)
         adjacency, edge_attr = _adjacency(edge_index, edge_attr)
@@ -310,3 +328,6 @@ class GINEConv(GINConv):
             return calls.edge_sum(handle, hidden if mask is None else hidden * mask.view(-1, 1), False)
 
         return self._own(_over_nodes(messages, source), target)
+
+    if TYPE_CHECKING:
+        __call__ = forward
