@@ -1,8 +1,10 @@
 """The examples run."""
 import json
 import os
+import re
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
 
@@ -34,3 +36,19 @@ def test_cells_of_the_notebook():
     environment = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(rodeo.__file__))}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=300)
     assert done.returncode == 0 and "test accuracy" in done.stdout, done.stderr
+
+
+def test_trackers_of_the_guide(monkeypatch):
+    """The block of docs/python.md, with stand-ins: neither package is needed, and neither service is called."""
+    with open(os.path.join(FOLDER, "..", "..", "docs", "python.md"), encoding="utf-8") as file:
+        program, = [block for block in re.findall(r"^```python\n(.*?)^```", file.read(), re.MULTILINE | re.DOTALL) if "wandb" in block]
+    wandb, mlflow = mock.MagicMock(), mock.MagicMock()
+    monkeypatch.setitem(sys.modules, "wandb", wandb)
+    monkeypatch.setitem(sys.modules, "mlflow", mlflow)
+    exec(compile(program, "docs/python.md", "exec"), {})  # pylint: disable=exec-used
+    run = wandb.init.return_value.__enter__.return_value
+    for log in run.log, mlflow.log_metrics:
+        assert [call.kwargs["step"] for call in log.call_args_list] == list(range(1, 21))
+        metrics = log.call_args.args[0]
+        assert {"epoch", "loss", "val"} <= set(metrics) and all(isinstance(value, (int, float)) for value in metrics.values())
+    assert 0 <= mlflow.log_metric.call_args.args[1] <= 1 and mlflow.log_params.call_args.args[0]["hidden"] == 32
