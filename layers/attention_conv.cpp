@@ -18,6 +18,7 @@ AttentionConvOptions attention_options(const ConvOptions& o) {
           .bias = o.bias,
           .form = o.form,
           .sddmm = o.sddmm,
+          .spmm = o.spmm,
           .edge_in = o.edge_in};
 }
 
@@ -82,6 +83,7 @@ AttentionOptions AttentionConv::attention_options(RandomKey key) const {
   return {.negative_slope = options_.negative_slope,
           .dropout = training() ? options_.dropout : 0,
           .key = key,
+          .spmm = options_.spmm,
           .form = options_.form,
           .sddmm = options_.sddmm};
 }

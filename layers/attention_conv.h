@@ -25,6 +25,7 @@ struct AttentionConvOptions {
   bool residual = false;                      // adds x, or x times a learned matrix if the widths differ
   AttentionForm form = AttentionForm::kAuto;  // GatConv only
   SddmmOptions sddmm = {};                    // of dot products along edges: of composed forms
+  SpmmAlgorithm spmm = SpmmAlgorithm::kAuto;  // of the sums of composed forms
   // Columns of the destinations of a bipartite graph. GatConv has a matrix for each side then. 0: those of
   // `in`, and one matrix in GatConv.
   std::int64_t in_dst = 0;

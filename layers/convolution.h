@@ -69,8 +69,9 @@ enum class GraphInput {
 /// What a model and its options must know of a kind of convolution before it makes one.
 struct ConvTraits {
   GraphInput graph = GraphInput::kPlain;
-  bool heads = false;           // attention: reads ConvOptions::heads to negative_slope and sddmm, not spmm
+  bool heads = false;           // attention: reads ConvOptions::heads to spmm, not ConvCall::spmm
   bool attention_form = false;  // reads ConvOptions::form
+  bool dot_scores = false;      // attention: scores are dot products of rows (SDDMM), else sums
   bool random = false;          // draws masks by ConvCall::key
   bool edge_features = false;   // reads ConvGraph::edge_attr where ConvOptions::edge_in > 0
   bool aggr = false;            // reads ConvOptions::aggr
@@ -100,12 +101,13 @@ struct ConvOptions {
   double negative_slope = 0.2;
   AttentionForm form = AttentionForm::kAuto;
   SddmmOptions sddmm = {};
-  Reduce aggr = Reduce::kMean;           // of SAGE
-  bool train_eps = false;                // of GIN
-  std::int64_t hidden = 0;               // width of GIN's network; 0: out
-  bool ends_with_relu = false;           // of GIN's network
-  int hops = 2;                          // of SGC and APPNP
-  double alpha = 0.1, edge_dropout = 0;  // of APPNP
+  SpmmAlgorithm spmm = SpmmAlgorithm::kAuto;  // of composed attention; others read ConvCall::spmm
+  Reduce aggr = Reduce::kMean;                // of SAGE
+  bool train_eps = false;                     // of GIN
+  std::int64_t hidden = 0;                    // width of GIN's network; 0: out
+  bool ends_with_relu = false;                // of GIN's network
+  int hops = 2;                               // of SGC and APPNP
+  double alpha = 0.1, edge_dropout = 0;       // of APPNP
 };
 
 /// A graph layer as models call it. Layers also have forward functions of their own form.

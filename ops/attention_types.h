@@ -8,6 +8,7 @@
 #include "core/enum_names.h"
 #include "core/random.h"
 #include "ops/sddmm_types.h"
+#include "ops/spmm_types.h"
 
 namespace rodeo {
 
@@ -32,6 +33,7 @@ struct AttentionOptions {
   double dropout = 0;           // of attention weights, in [0, 1)
   RandomKey key = {};           // of the dropout mask, which is that of edge_dropout.h
   std::int64_t first_head = 0;  // the operands are the heads from this one on of more, and draw their mask
+  SpmmAlgorithm spmm = SpmmAlgorithm::kAuto;  // of the sums, in kComposed
   AttentionForm form = AttentionForm::kAuto;
   SddmmOptions sddmm = {};  // of dot products and of the gradient of the attention weights, in kComposed
   std::optional<double> scale = {};  // of the scores of dot_attention; default: 1 / sqrt(k)

@@ -25,6 +25,14 @@ std::set<Product>& products_of(const Adjacency& adj) {
 
 }  // namespace
 
+bool is_only_cuda(SpmmAlgorithm algorithm) {
+  return rounds_to_tf32(algorithm) || algorithm == SpmmAlgorithm::kCusparse;
+}
+
+bool rounds_to_tf32(SpmmAlgorithm algorithm) {
+  return algorithm == SpmmAlgorithm::kRodeTc || algorithm == SpmmAlgorithm::kTca;
+}
+
 std::ostream& operator<<(std::ostream& out, const SpmmVariant& variant) {
   out << variant.name;
   return variant.launches.empty() ? out : out << " (" << variant.launches << ")";

@@ -11,6 +11,11 @@
 
 namespace rodeo {
 
+/// Whether it runs on CUDA only. Such an algorithm takes one weight an edge: heads run one after another.
+bool is_only_cuda(SpmmAlgorithm algorithm);
+/// Whether its products round f32 operands to TF32, 10 bits of mantissa.
+bool rounds_to_tf32(SpmmAlgorithm algorithm);
+
 /// What runs for one product.
 struct SpmmVariant {
   /// The name of the algorithm, but for kRode on CUDA one of

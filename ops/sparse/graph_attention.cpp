@@ -56,7 +56,8 @@ Variable attention_weights(const Adjacency& adj, const Variable& score, const At
 
 Variable attention_sum(const Adjacency& adj, const Variable& score, const Variable& x,
                        const AttentionOptions& options) {
-  return spmm(adj, attention_weights(adj, score, options), x, SpmmOptions{.sddmm = options.sddmm});
+  return spmm(adj, attention_weights(adj, score, options), x,
+              SpmmOptions{.algorithm = options.spmm, .sddmm = options.sddmm});
 }
 
 Tensor fused_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,

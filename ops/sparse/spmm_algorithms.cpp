@@ -49,7 +49,6 @@ void run_cusparse(const SpmmOperands& in) {
 struct Row {
   SpmmAlgorithm algorithm;
   void (*run)(const SpmmOperands& in);
-  bool only_cuda_one_head = false;
 };
 
 // clang-format off
@@ -57,19 +56,13 @@ constexpr Row kAlgorithms[] = {
     {SpmmAlgorithm::kAuto, nullptr},  // one of the others (ops/spmm_tuner.h)
     {SpmmAlgorithm::kCsr, run_csr},
     {SpmmAlgorithm::kRode, run_rode},
-    {SpmmAlgorithm::kRodeTc, run_rode_tc, true},
-    {SpmmAlgorithm::kTca, run_tca, true},
-    {SpmmAlgorithm::kCusparse, run_cusparse, true},
+    {SpmmAlgorithm::kRodeTc, run_rode_tc},
+    {SpmmAlgorithm::kTca, run_tca},
+    {SpmmAlgorithm::kCusparse, run_cusparse},
 };
 // clang-format on
 
 }  // namespace
-
-bool is_only_cuda_one_head(SpmmAlgorithm algorithm) {
-  for (const Row& row : kAlgorithms)
-    if (row.algorithm == algorithm) return row.only_cuda_one_head;
-  return false;
-}
 
 void run_spmm(SpmmAlgorithm algorithm, const SpmmOperands& in) {
   for (const Row& row : kAlgorithms)

@@ -14,9 +14,6 @@ struct SpmmOperands {
   RodeOptions rode = {};
 };
 
-/// Whether it runs on CUDA only, and takes one weight an edge, not one for each head.
-bool is_only_cuda_one_head(SpmmAlgorithm algorithm);
-
 /// Overwrites operands.y. `algorithm` is not kAuto.
 void run_spmm(SpmmAlgorithm algorithm, const SpmmOperands& operands);
 

@@ -3,11 +3,13 @@
 #include <limits>
 
 #include "ops/checks.h"
+#include "ops/combine.h"
 #include "ops/plan/tca_plan.h"
 #include "ops/sparse/spmm_algorithms.h"
 #include "ops/sparse/spmm_products.h"
 #include "ops/sparse/tuning_cache.h"
 #include "ops/spmm_tuner.h"
+#include "ops/spmm_variant.h"
 #include "ops/spmv.h"
 
 namespace rodeo {
@@ -18,23 +20,17 @@ bool has_heads(const Tensor& weight) {
 }
 
 /// Throws Error where the algorithm that the caller named does not support the operands.
-void check_supported(const SpmmOptions& options, const Adjacency& adj, const Tensor& weight,
-                     const Tensor& x) {
+void check_supported(const SpmmOptions& options, const Adjacency& adj, const Tensor& x) {
   const SpmmAlgorithm algorithm = options.algorithm;
   constexpr std::int64_t kMaxEdges = std::numeric_limits<std::int32_t>::max();
   const Device device = adj.device();
-  if (is_only_cuda_one_head(algorithm)) {
-    check(device.is_cuda(), "[spmm] ", algorithm, " runs on CUDA only, and the graph is on ", device,
-          ": choose auto, csr or rode");
-    check(!weight.defined() || weight.rank() == 1, "[spmm] ", algorithm,
-          " takes one weight an edge, not one for each head: choose auto, csr or rode");
-  }
+  check(device.is_cuda() || !is_only_cuda(algorithm), "[spmm] ", algorithm,
+        " runs on CUDA only, and the graph is on ", device, ": choose auto, csr or rode");
   if (algorithm == SpmmAlgorithm::kRodeTc || algorithm == SpmmAlgorithm::kTca)
     check(x.dtype() != DType::kF64, "[spmm] ", algorithm, " takes f32 (as TF32), bf16 and f16, got ",
           x.dtype());
-  if (algorithm == SpmmAlgorithm::kTca)
-    check(x.dim(1) <= TcaPlan::kMaxColumns, "[spmm] tca takes at most ", TcaPlan::kMaxColumns,
-          " columns, got ", x.dim(1));
+  if (const std::int64_t n = x.dim(x.rank() - 1); algorithm == SpmmAlgorithm::kTca)
+    check(n <= TcaPlan::kMaxColumns, "[spmm] tca takes at most ", TcaPlan::kMaxColumns, " columns, got ", n);
   if (algorithm == SpmmAlgorithm::kCusparse) {
     check(adj.num_edges() <= kMaxEdges, "[spmm] cusparse takes at most 2^31 - 1 edges, got ", adj.num_edges(),
           ": choose rode");
@@ -69,6 +65,19 @@ SpmmAlgorithm choose(const SpmmOperands& in) {
   return chosen;
 }
 
+/// A product for each head, of copies of its weights and columns.
+Tensor sum_by_heads(const Adjacency& adj, const Tensor& weight, const Tensor& x, const SpmmOptions& options) {
+  const std::int64_t heads = x.dim(1), n = x.dim(2);
+  const auto part = [&](const Tensor& all, std::int64_t h, std::int64_t width) {
+    return heads == 1 ? all : columns(all, h * width, (h + 1) * width);
+  };
+  const Tensor rows = x.reshape({adj.cols(), heads * n});
+  std::vector<Tensor> y;
+  for (std::int64_t h = 0; h < heads; ++h)
+    y.push_back(spmm_sum(adj, part(weight, h, 1).reshape({adj.num_edges()}), part(rows, h, n), options));
+  return (heads == 1 ? y[0] : concat_columns(y)).reshape({adj.rows(), heads, n});
+}
+
 }  // namespace
 
 void check_spmm_operands(const Adjacency& adj, const Tensor& weight, const Tensor& x) {
@@ -91,7 +100,7 @@ void check_spmm_operands(const Adjacency& adj, const Tensor& weight, const Tenso
 
 Tensor spmm_sum(const Adjacency& adj, const Tensor& weight, const Tensor& x, const SpmmOptions& options) {
   check_spmm_operands(adj, weight, x);
-  check_supported(options, adj, weight, x);
+  check_supported(options, adj, x);
   const bool is_auto = options.algorithm == SpmmAlgorithm::kAuto;
   if (is_auto && x.rank() == 2 && x.dim(1) == 1) {
     const Tensor v = x.reshape({adj.cols()});
@@ -100,6 +109,7 @@ Tensor spmm_sum(const Adjacency& adj, const Tensor& weight, const Tensor& x, con
   const Shape shape = x.rank() == 3 ? Shape{adj.rows(), x.dim(1), x.dim(2)} : Shape{adj.rows(), x.dim(1)};
   const Tensor y = Tensor::empty(shape, x.dtype(), x.device());
   if (y.numel() == 0) return y;
+  if (has_heads(weight) && is_only_cuda(options.algorithm)) return sum_by_heads(adj, weight, x, options);
   const SpmmOperands operands{adj, weight, x, y, options.accumulate, options.rode};
   if (options.algorithm == SpmmAlgorithm::kRode && adj.device().is_cuda() && x.rank() == 2)
     note_rode_product(adj, problem_of(operands), options.rode);

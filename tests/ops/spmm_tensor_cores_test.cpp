@@ -3,6 +3,7 @@
 #include "core/cuda_graph.h"
 #include "core/error.h"
 #include "core/storage.h"
+#include "ops/combine.h"
 #include "ops/convert.h"
 #include "ops/spmm.h"
 #include "tests/support/cases.h"
@@ -189,6 +190,31 @@ TEST_P(OpsSpmmTensorCoresOnCuda, GradientIsTheTransposedProduct) {
   const Adjacency transposed = transpose_pattern(host);
   const Sums want = spmm_reference(transposed, {}, dy);
   EXPECT_TRUE(near(x.grad(), want.y, 0x1p-10, 1e-7, want.scale));
+}
+
+TEST_P(OpsSpmmTensorCoresOnCuda, HeadsAreProductsOfTheirOwn) {
+  const Adjacency adj = graph_with_lengths({0, 3, 40, 1, 0, 600, 17}, 90).to(device_);
+  for (const std::int64_t heads : {1, 3}) {
+    const std::int64_t n = 5;
+    const Tensor weight = random_tensor({adj.num_edges(), heads}, DType::kF32, device_, 3),
+                 x = random_tensor({adj.cols(), heads, n}, DType::kF32, device_, 4);
+    const Variable w(weight, /*requires_grad=*/true), v(x, /*requires_grad=*/true);
+    const Variable y = spmm(adj, w, v, options_);
+    ASSERT_EQ(y.shape(), (Shape{adj.rows(), heads, n}));
+    const Tensor dy = random_tensor(y.shape(), DType::kF32, device_, 5);
+    y.backward(dy);
+    const auto columns_of = [&](const Tensor& all, std::int64_t h, std::int64_t width) {
+      return columns(all.reshape({all.dim(0), heads * width}), h * width, (h + 1) * width);
+    };
+    for (std::int64_t h = 0; h < heads; ++h) {
+      const Variable one(columns_of(weight, h, 1).reshape({adj.num_edges()})),
+          own(columns_of(x, h, n), /*requires_grad=*/true);
+      const Variable expected = spmm(adj, one, own, options_);
+      expected.backward(columns_of(dy, h, n));
+      EXPECT_TRUE(same_bits(columns_of(y.value(), h, n), expected.value())) << heads << " " << h;
+      EXPECT_TRUE(same_bits(columns_of(v.grad(), h, n), own.grad())) << heads << " " << h;
+    }
+  }
 }
 
 TEST_P(OpsSpmmTensorCoresOnCuda, NoColumnsAndErrors) {
