@@ -157,7 +157,7 @@ grep -q nan "$dir/out" && bad "--quiet prints nan: $(cat "$dir/out")" || ok
 expect_error "unknown device 'gpu'" "$bin/train_gcn" --dataset "$data" --device gpu
 expect_error "unknown spmm algorithm 'fast'" "$bin/train_gcn" --dataset "$data" --spmm fast
 expect_error "--spmm-accumulate atomic is for CUDA, got device cpu" "$bin/train_gcn" --dataset "$data" --device cpu --spmm-accumulate atomic --epochs 1
-expect_error "[spmm] cusparse runs on CUDA only" "$bin/train_gcn" --dataset "$data" --device cpu --spmm cusparse --epochs 1 --quiet
+expect_error "--spmm cusparse is for CUDA, got device cpu: choose auto, csr or rode" "$bin/train_gcn" --dataset "$data" --device cpu --spmm cusparse --epochs 1 --quiet
 expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 1 --split 0.6/0.2/0.2 --log "$dir/split.jsonl"
 grep -q '^split  *1200 train, 400 val, 400 test$' "$dir/out" && grep -q ' of the test nodes are of the largest class, ' "$dir/out" &&
   grep -q '^note  *not converged: the best epoch is 1 of 1\. ' "$dir/out" && ! grep -q '^warning' "$dir/out" &&

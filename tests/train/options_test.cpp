@@ -189,11 +189,11 @@ TEST(TrainOptions, GatHasItsOwnOptions) {
   EXPECT_NE(help.find("L2 penalty on all parameters"), std::string::npos) << help;
 
   // An option of the other model would do nothing.
+  EXPECT_ERROR(parse_gat({"--dataset", "x", "--spmm-accumulate", "atomic"}),
+               "unknown option '--spmm-accumulate' for the model gat: it is of gcn, sage, gin, sgc and appnp");
   EXPECT_ERROR(parse_gat({"--dataset", "x", "--spmm", "rode"}),
-               "unknown option '--spmm' for the model gat: it is of gcn, sage, gin, sgc and appnp");
-  EXPECT_ERROR(parse_gat({"--dataset", "x", "--explain"}),
-               "--explain prints the SDDMM algorithms, which fused attention does not use: add --attention "
-               "composed");
+               "--spmm is for composed attention: add --attention composed");
+  EXPECT_TRUE(parse_gat({"--dataset", "x", "--explain"}).explain);
   EXPECT_ERROR(parse_gat({"--dataset", "x", "--sddmm", "edges"}),
                "--sddmm is for composed attention: add --attention composed");
   EXPECT_ERROR(parse_gat({"--dataset", "x", "--sddmm", "columns"}),

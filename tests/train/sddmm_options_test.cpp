@@ -53,7 +53,7 @@ TEST_P(TrainSddmmOptions, ANamedAlgorithmRuns) {
     for (TrainOptions options : models()) {
       options.sddmm = algorithm;
       const NodeRun run = train(options);
-      EXPECT_NE(run.model.algorithms.find(str("attention composed, sddmm ", algorithm)), std::string::npos)
+      EXPECT_NE(run.model.algorithms.find(str("gradient of weights by sddmm ", algorithm)), std::string::npos)
           << run.model.algorithms;
       EXPECT_EQ(format_sddmm_choices(algorithm, run.model.adj), str("sddmm ", algorithm, ": asked for\n"));
       EXPECT_EQ(has_cached_edge_rows(run.model.adj),

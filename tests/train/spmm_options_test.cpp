@@ -1,13 +1,90 @@
 #include "datasets/synthetic.h"
 #include "ops/sparse/graph_plans.h"
+#include "ops/spmm_variant.h"
 #include "tests/support/devices.h"
+#include "tests/support/tiny.h"
+#include "train/commands/train_run.h"
 #include "train/report/spmm_choices.h"
+#include "train/task/apply_options.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
 #include "train/trainer.h"
 
 namespace rodeo::test {
 namespace {
+
+class TrainSpmmAlgorithms : public OnDevice {};
+RODEO_ON_ALL_DEVICES(TrainSpmmAlgorithms);
+
+TEST_P(TrainSpmmAlgorithms, TrainToTheSameLosses) {
+  SyntheticOptions size;
+  size.nodes = 200, size.edges = 6000, size.features = 40, size.classes = 4;
+  size.train_per_class = 20, size.val = size.test = 30;
+  const Dataset dataset = synthesize(size);
+  const auto losses = [&](TrainOptions options, SpmmAlgorithm algorithm) {
+    options.spmm = algorithm;
+    const RunSettings settings(options);
+    const NodeRun run = make_run(dataset, options, device());
+    Trainer trainer = make_trainer(run, {.epochs = 4});
+    std::vector<double> all;
+    trainer.fit([&](const EpochReport& report) { all.push_back(report.loss); });
+    return all;
+  };
+  for (const char* model : {"gcn", "sage", "gin", "gat", "gatv2"})
+    for (const auto& [precision, precision_name] : kEnumNames<Precision>.rows) {
+      if (precision != Precision::kFp32 && !device().is_cuda()) continue;
+      TrainOptions options = published_options(model);
+      options.precision = precision;
+      if (traits_of(options).attention_form) options.attention = AttentionForm::kComposed;
+      const std::vector<double> expected = losses(options, SpmmAlgorithm::kCsr);
+      for (const auto& [algorithm, name] : kEnumNames<SpmmAlgorithm>.rows) {
+        if (is_only_cuda(algorithm) && !device().is_cuda()) continue;
+        const double tolerance = precision == Precision::kBf16                                ? 5e-2
+                                 : precision == Precision::kTf32 || rounds_to_tf32(algorithm) ? 1e-2
+                                                                                              : 1e-4;
+        const std::vector<double> got = losses(options, algorithm);
+        ASSERT_EQ(got.size(), expected.size());
+        for (std::size_t epoch = 0; epoch < got.size(); ++epoch)
+          EXPECT_NEAR(got[epoch], expected[epoch], tolerance * expected[epoch])
+              << model << " " << precision_name << " " << name << ", epoch " << epoch;
+      }
+    }
+}
+
+TEST(TrainSpmmOptions, TheOutputNamesWhatAggregatesAndScores) {
+  struct Case {
+    const char* model;
+    std::vector<GivenOption> given;
+    const char *on_cpu, *on_cuda;  // on_cuda null: the same
+  };
+  const Case cases[] = {
+      {"gcn", {}, "spmm auto", nullptr},
+      {"gcn", {{"batch", "8", ""}}, "spmm csr", nullptr},
+      {"gcn", {{"batch", "8", ""}, {"spmm", "rode", ""}}, "spmm rode", nullptr},
+      {"gcn", {{"spmm", "tca", ""}}, "spmm tca (tf32 in the products)", nullptr},
+      {"sage", {{"spmm", "rode-tc", ""}, {"precision", "bf16", ""}}, "spmm rode-tc", nullptr},
+      {"sage", {{"aggr", "max", ""}}, "spmm max by its one kernel", nullptr},
+      {"gat",
+       {},
+       "attention fused: scores and sums in one loop",
+       "attention fused: scores and sums in one kernel, on RoDe's plan"},
+      {"gat",
+       {{"batch", "8", ""}},
+       "attention fused: scores and sums in one loop",
+       "attention fused: scores and sums in one kernel, row by row"},
+      {"gat",
+       {{"attention", "composed", ""}, {"spmm", "tca", ""}, {"sddmm", "edges", ""}},
+       "attention composed: scores by sddmm add (rows), sums by spmm tca (tf32 in the products), gradient of "
+       "weights by sddmm edges",
+       nullptr},
+  };
+  for (const Case& c : cases) {
+    TrainOptions options = published_options(c.model);
+    apply_options(c.given, options);
+    EXPECT_EQ(describe_aggregation(options, kCpu), c.on_cpu);
+    EXPECT_EQ(describe_aggregation(options, cuda_device()), c.on_cuda ? c.on_cuda : c.on_cpu);
+  }
+}
 
 // Rows long enough to be split: without them both ways to accumulate are the same kernel.
 TEST(TrainSpmmOptions, AtomicAccumulationTrainsEveryModel) {

@@ -257,9 +257,7 @@ void Console::interrupted(int signal, const TrainSummary& summary) const {
 }
 
 void Console::explain(const TrainOptions& options, const Adjacency& adj) const {
-  fmt::print("\n{}", composes_attention(options) ? format_sddmm_choices(options.sddmm, adj)
-                     : traits_of(options).heads  ? format_aggregation_choices(adj)
-                                                 : format_spmm_choices(options.spmm, adj));
+  fmt::print("\n{}\n{}", describe_aggregation(options, adj.device()), format_choices(options, adj));
 }
 
 }  // namespace rodeo

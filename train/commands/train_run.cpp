@@ -6,6 +6,7 @@
 #include "core/context.h"
 #include "core/storage.h"
 #include "core/threads.h"
+#include "ops/spmm_variant.h"
 #include "train/commands/device_text.h"
 
 namespace rodeo {
@@ -53,6 +54,8 @@ RunSettings::~RunSettings() {
 void check_device(const TrainOptions& options, Device device) {
   check(options.spmm_accumulate == Accumulate::kOrdered || device.is_cuda(),
         "--spmm-accumulate atomic is for CUDA, got device ", device);
+  check(!is_only_cuda(options.spmm) || device.is_cuda(), "--spmm ", options.spmm, " is for CUDA, got device ",
+        device, ": choose auto, csr or rode");
   check(options.sddmm == SddmmAlgorithm::kAuto || device.is_cuda(), "--sddmm ", options.sddmm,
         " is for CUDA, got device ", device, ", which has one loop for all");
 }

@@ -97,14 +97,7 @@ std::string mini_batches(const TrainSummary& summary) {
 
 std::string kernels(const TrainOptions& options, const NodeRun& run, const RunFacts& facts) {
   std::string text = facts.algorithms + "\n";
-  if (run.model.adj.defined() && options.spmm == SpmmAlgorithm::kAuto) {
-    const std::string chosen = explain_spmm(run.model.adj);
-    if (!chosen.empty()) text += format_spmm_choices(options.spmm, run.model.adj);
-  }
-  if (run.model.adj.defined() && composes_attention(options))
-    text += format_sddmm_choices(options.sddmm, run.model.adj);
-  else if (run.model.adj.defined() && traits_of(options).heads)
-    text += format_aggregation_choices(run.model.adj);
+  if (run.model.adj.defined()) text += format_choices(options, run.model.adj);
   return section("Kernels", fmt::format("<pre>{}</pre>\n", html_text(text)));
 }
 

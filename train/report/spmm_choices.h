@@ -6,6 +6,7 @@
 
 #include "core/adjacency.h"
 #include "ops/spmm.h"
+#include "train/task/options.h"
 
 namespace rodeo {
 
@@ -17,5 +18,7 @@ std::string format_aggregation_choices(const Adjacency& adj);
 std::string format_spmm_choices(SpmmAlgorithm requested, const Adjacency& adj);
 /// Choices for the dot products of composed attention; adj may be sharded.
 std::string format_sddmm_choices(SddmmAlgorithm requested, const Adjacency& adj);
+/// The choices of a run; empty where its algorithms leave none.
+std::string format_choices(const TrainOptions& options, const Adjacency& adj);
 
 }  // namespace rodeo

@@ -19,15 +19,18 @@ void add_kernels(OptionGroup kernels, const ConvTraits& traits) {
   if (traits.attention_form)
     kernels.choice(kRun, "attention", field(&TrainOptions::attention),
                    "fused: one kernel without per-edge tensors; composed: one op after another; or auto");
+  const std::string_view composed = traits.attention_form ? ". With --attention composed" : "";
   if (traits.heads)
     kernels.choice(
         kRun, "sddmm", field(&TrainOptions::sddmm),
-        std::string("How composed attention computes the gradient of its weights on CUDA. rows: RoDe's row "
-                    "decomposition; edges: across rows; auto: the faster one, timed once") +
-            (traits.attention_form ? ". With --attention composed" : ""));
-  if (traits.heads) return;
+        str("How composed attention computes ", traits.dot_scores ? "its scores and " : "",
+            "the gradient of its weights on CUDA. rows: RoDe's row decomposition; edges: across rows; auto: "
+            "the faster one, timed once",
+            composed));
   kernels.choice(kRun, "spmm", field(&TrainOptions::spmm),
-                 "SpMM algorithm: " + kEnumNames<SpmmAlgorithm>.names());
+                 str("SpMM algorithm: ", kEnumNames<SpmmAlgorithm>.names(),
+                     ". rode-tc and tca round fp32 to tf32 in the products", composed));
+  if (traits.heads) return;
   kernels.choice(kRun, "spmm-accumulate", field(&TrainOptions::spmm_accumulate),
                  "How sums of split rows are combined. ordered: the same bits in every run; atomic: by "
                  "atomicAdd, on CUDA in fp32 and tf32, for --spmm rode and auto");
@@ -68,6 +71,8 @@ void check_execution_options(const TrainOptions& o) {
         o.layers);
   check(o.sddmm == SddmmAlgorithm::kAuto || composes_attention(o),
         "--sddmm is for composed attention: add --attention composed");
+  check(o.spmm == SpmmAlgorithm::kAuto || !traits_of(o).heads || composes_attention(o),
+        "--spmm is for composed attention: add --attention composed");
   const bool atomic = o.spmm_accumulate == Accumulate::kAtomic;
   check(!atomic || o.spmm == SpmmAlgorithm::kAuto || o.spmm == SpmmAlgorithm::kRode,
         "--spmm-accumulate atomic is for --spmm rode and auto, got --spmm ", o.spmm);

@@ -108,9 +108,8 @@ NodeModel make_graph_model(const TrainOptions& options, const NodeTask& task, co
     return in.graphs ? inputs->forward(*in.graphs) : inputs->predict();
   };
   model.text = describe_graph_classifier(options);
-  model.algorithms = fmt::format(
-      "spmm {}, batches of {} graphs",
-      name(options.spmm == SpmmAlgorithm::kAuto ? SpmmAlgorithm::kRode : options.spmm), options.batch_graphs);
+  model.algorithms = fmt::format("{}, batches of {} graphs", describe_aggregation(options, task.x.device()),
+                                 options.batch_graphs);
   model.parts.source = std::make_shared<GraphSteps>(
       inputs->set, task.split.train.to_vector<std::int64_t>(),
       GraphStepsOptions{.batch_graphs = static_cast<std::size_t>(options.batch_graphs), .seed = options.seed},

@@ -3,6 +3,7 @@
 #include <cctype>
 
 #include "core/error.h"
+#include "ops/spmm_variant.h"
 
 namespace rodeo {
 
@@ -25,11 +26,29 @@ bool composes_attention(const TrainOptions& options) {
   return traits.heads && (!traits.attention_form || options.attention == AttentionForm::kComposed);
 }
 
-std::string describe_attention(const TrainOptions& options) {
-  const bool composed = composes_attention(options);
-  std::string text = str("attention ", composed ? AttentionForm::kComposed : options.attention);
-  if (options.sddmm != SddmmAlgorithm::kAuto) text += str(", sddmm ", options.sddmm);
-  return text;
+SpmmAlgorithm spmm_of_steps(const TrainOptions& options) {
+  if (options.spmm != SpmmAlgorithm::kAuto || traits_of(options).heads) return options.spmm;
+  if (options.task == TaskKind::kGraph) return SpmmAlgorithm::kRode;
+  return options.batch > 0 ? SpmmAlgorithm::kCsr : SpmmAlgorithm::kAuto;
+}
+
+std::string describe_aggregation(const TrainOptions& options, Device device) {
+  const ConvTraits& traits = traits_of(options);
+  if (traits.heads && !composes_attention(options)) {
+    const std::string_view where = !device.is_cuda()   ? "loop"
+                                   : options.batch > 0 ? "kernel, row by row"
+                                                       : "kernel, on RoDe's plan";
+    return str("attention fused: scores and sums in one ", where);
+  }
+  if (traits.aggr && options.aggr != Reduce::kSum && options.aggr != Reduce::kMean)
+    return str("spmm ", options.aggr, " by its one kernel");
+  const SpmmAlgorithm spmm = spmm_of_steps(options);
+  std::string sums = str("spmm ", spmm);
+  if (rounds_to_tf32(spmm) && options.precision == Precision::kFp32) sums += " (tf32 in the products)";
+  if (!traits.heads) return sums;
+  return str("attention composed: scores by sddmm ",
+             traits.dot_scores ? str("dot (", options.sddmm, ")") : str("add (rows)"), ", sums by ", sums,
+             ", gradient of weights by sddmm ", options.sddmm);
 }
 
 std::string model_names(std::string_view separator) {

@@ -32,8 +32,11 @@ const ModelEntry& find_model(std::string_view name);
 const ConvTraits& traits_of(const TrainOptions& options);
 /// Whether attention runs as one operator after the other, with SDDMM in the gradient of its weights.
 bool composes_attention(const TrainOptions& options);
-/// "attention composed, sddmm edges"
-std::string describe_attention(const TrainOptions& options);
+/// What --spmm runs in the sums of a step. auto is a choice for graphs that are used many times: csr on the
+/// blocks of mini-batches, rode on batches of graphs.
+SpmmAlgorithm spmm_of_steps(const TrainOptions& options);
+/// "spmm tca (tf32 in the products)", "attention fused: scores and sums in one kernel, on RoDe's plan"
+std::string describe_aggregation(const TrainOptions& options, Device device);
 /// "gcn, gat, ..."
 std::string model_names(std::string_view separator = ", ");
 /// Those that have --task graph.

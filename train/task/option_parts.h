@@ -50,7 +50,7 @@ void add_file_options(OptionGroup files, const ConvTraits& traits);
 void check_file_options(const TrainOptions& options);
 
 /// What is printed.
-void add_output_options(OptionGroup output, const ConvTraits& traits);
+void add_output_options(OptionGroup output);
 void check_output_options(const TrainOptions& options);
 
 }  // namespace rodeo

@@ -19,7 +19,7 @@ std::vector<TrainOption> option_table(const TrainOptions& defaults) {
   add_schedule_options(group("Optimization"));
   add_execution_options(group("Execution"), traits);
   add_file_options(group("Files"), traits);
-  add_output_options(group("Output"), traits);
+  add_output_options(group("Output"));
   std::erase_if(table, [&](const TrainOption& row) { return !row.is_of(defaults.task); });
   return table;
 }

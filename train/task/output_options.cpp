@@ -1,18 +1,14 @@
-#include <algorithm>
-
-#include "core/launch_ranks.h"
 #include "train/task/option_parts.h"
 
 namespace rodeo {
 
-void add_output_options(OptionGroup output, const ConvTraits& traits) {
+void add_output_options(OptionGroup output) {
   output.flag(
       kRun | kNode | kCommand | kOneRun | kLogged, "per-class", field(&TrainOptions::per_class),
       "Print precision, recall, F1 and number of the test nodes of each class, and write them to --log");
   output.under(kKernels).flag(
       kRun | kCommand | kOneRun, "explain", field(&TrainOptions::explain),
-      str("Print the ", traits.heads ? "SDDMM" : "SpMM", " algorithms that were chosen, and why",
-          traits.attention_form ? ". With --attention composed, or several ranks" : ""));
+      "Print what aggregates and what scores, the algorithms that were chosen, and why");
   output.under(kKernels).flag(kRun | kCommand | kOneRun, "profile", field(&TrainOptions::profile),
                               "Time every kernel of the profiled epochs, and print a table at the end");
   output.flag(kRun, "debug", field(&TrainOptions::debug),
@@ -26,12 +22,6 @@ void check_output_options(const TrainOptions& o) {
         "--per-class prints a table and --quiet one line: give one of them, or --log FILE for the table");
   check(!o.quiet || !o.explain, "--explain prints a table and --quiet one line: give one of them");
   check(!o.quiet || !o.profile, "--profile prints a table and --quiet one line: give one of them");
-  check(!o.explain || !traits_of(o).aggr || o.aggr == Reduce::kSum || o.aggr == Reduce::kMean,
-        "--explain prints the SpMM algorithms, which --aggr ", o.aggr, " does not use");
-  const bool over_ranks = std::max(o.gpus, o.ranks) > 1 || started_as_rank();  // it prints their exchange
-  check(
-      !o.explain || !traits_of(o).heads || composes_attention(o) || over_ranks,
-      "--explain prints the SDDMM algorithms, which fused attention does not use: add --attention composed");
   check(!o.debug || o.stop_at_nan,
         "--debug stops at the first result that is not finite: not with --on-nan continue");
 }

@@ -69,8 +69,8 @@ std::string describe_trunk(const TrainOptions& o) {
   return text;
 }
 
-std::string describe_algorithms(const TrainOptions& o) {
-  std::string text = traits_of(o).heads ? describe_attention(o) : fmt::format("spmm {}", name(o.spmm));
+std::string describe_algorithms(const TrainOptions& o, Device device) {
+  std::string text = describe_aggregation(o, device);
   if (o.spmm_accumulate != Accumulate::kOrdered) text += fmt::format(" {}", name(o.spmm_accumulate));
   if (o.prune_rows) text += ", rows pruned";
   return text;
@@ -103,6 +103,7 @@ TrunkOptions trunk_options(const TrainOptions& o, std::int64_t in, std::int64_t 
                     .negative_slope = o.negative_slope,
                     .form = o.attention,
                     .sddmm = {o.sddmm},
+                    .spmm = o.spmm,
                     .aggr = o.aggr,
                     .train_eps = o.train_eps,
                     .hops = o.hops,
@@ -159,7 +160,7 @@ NodeModel make_model(const TrainOptions& options, const NodeTask& task, const Mo
   model.text = published ? describe_published(options, entry) : describe_trunk(options);
   if (options.batch > 0) model.text += describe_batches(options);
   if (graph.weighted && !normalized) model.text += ", edge weights not used";
-  model.algorithms = describe_algorithms(options);
+  model.algorithms = describe_algorithms(options, task.x.device());
   model.module = std::move(trunk);
   return model;
 }
@@ -173,7 +174,7 @@ std::unique_ptr<Trunk> make_graph_classifier(const TrainOptions& options, std::i
   o.pool = options.pool;
   o.pool_dropout = options.dropout;
   // Every batch is a new graph: timing algorithms for each would take longer than the products.
-  if (o.spmm.algorithm == SpmmAlgorithm::kAuto) o.spmm.algorithm = SpmmAlgorithm::kRode;
+  o.spmm.algorithm = spmm_of_steps(options);
   return std::make_unique<Trunk>(o, Random(options.seed), device);
 }
 
