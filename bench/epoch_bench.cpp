@@ -1,7 +1,8 @@
 /// epoch_bench: milliseconds of one training epoch (forward, loss, backward, Adam) of each model on each
 /// graph, its parts, kernels and memory. scripts/pyg_epoch.py prints the same columns for PyG. Half of the
 /// epochs after the warm-up are timed as a whole (on CUDA: replays of a captured CUDA graph), the other half
-/// is timed op by op for the parts. Exit codes: 0; 2 for a bad option or file.
+/// is timed op by op for the parts. The loss is that of the last of them. Exit codes: 0; 2 for a bad option
+/// or file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -92,9 +93,20 @@ EpochRow train_large(const LargeGraph& graph, const TrainOptions& training, cons
                                        .profile_every = 2,
                                        .cuda_graph = false});
   const auto unknown = std::numeric_limits<double>::quiet_NaN();
-  EpochRow row{
-      graph.name,   training,    trainer.fit(),      unknown,        "dense",      NodeOrder::kNone, 0,
-      ranks.size(), graph.nodes, run.task.num_edges, graph.features, graph.classes};
+  double loss = 0;
+  EpochRow row{graph.name,
+               training,
+               trainer.fit([&](const EpochReport& report) { loss = report.loss; }),
+               unknown,
+               "dense",
+               NodeOrder::kNone,
+               0,
+               ranks.size(),
+               graph.nodes,
+               run.task.num_edges,
+               graph.features,
+               graph.classes};
+  row.loss = loss;
   take_largest(row.summary.peak_bytes, ranks);
   return row;
 }
@@ -106,12 +118,13 @@ void measure_large(const LargeGraph& graph, const EpochOptions& options, const C
     training.input_dropout = options.input_dropout;
     if (options.layers > 0) training.layers = options.layers;
     for (const std::int64_t hidden : options.hidden.empty() ? std::vector{training.hidden} : options.hidden)
-      for (const Precision precision : options.precisions) {
-        training.hidden = hidden, training.precision = precision;
-        set_allow_tf32(precision == Precision::kTf32);
-        rows.push_back(train_large(graph, training, options, ranks));
-        print_epoch_row(rows.back());
-      }
+      for (const Precision precision : options.precisions)
+        for (const SpmmAlgorithm spmm : options.spmm) {
+          training.hidden = hidden, training.precision = precision, training.spmm = spmm;
+          set_allow_tf32(precision == Precision::kTf32);
+          rows.push_back(train_large(graph, training, options, ranks));
+          print_epoch_row(rows.back());
+        }
   }
 }
 
@@ -124,9 +137,10 @@ EpochRow train_epochs(const Ordered& nodes, const TrainOptions& training, const 
                                        .warmup_epochs = options.warmup,
                                        .profile_every = 2,
                                        .cuda_graph = options.cuda_graph});
+  double loss = 0;
   EpochRow row{nodes.data.name,
                training,
-               trainer.fit(),
+               trainer.fit([&](const EpochReport& report) { loss = report.loss; }),
                std::numeric_limits<double>::quiet_NaN(),
                run.task.x.is_sparse() ? "sparse" : "dense",
                nodes.by,
@@ -136,11 +150,30 @@ EpochRow train_epochs(const Ordered& nodes, const TrainOptions& training, const 
                run.task.num_edges,
                run.task.num_features,
                run.task.num_classes};
+  row.loss = loss;
   take_largest(row.summary.peak_bytes, ranks);
   if (options.roofline && training.model == "gcn")
     row.of_roofline =
         gcn_bound_ms(run.task, training, run.model.adj.num_edges(), limits) / row.summary.epoch_ms.median;
   return row;
+}
+
+/// Adds and prints the row of one run. One that fails, for want of memory perhaps, has a line in its place;
+/// over ranks all end.
+void add_row(const Ordered& nodes, TrainOptions training, const EpochOptions& options, const Limits& limits,
+             const Communicator& ranks, std::vector<EpochRow>& rows) {
+  if (traits_of(training).attention_form && training.spmm != SpmmAlgorithm::kAuto)
+    training.attention = AttentionForm::kComposed;
+  if (composes_attention(training)) training.sddmm = options.sddmm;
+  set_allow_tf32(training.precision == Precision::kTf32);
+  try {
+    rows.push_back(train_epochs(nodes, training, options, limits, ranks));
+  } catch (const Error& error) {
+    if (ranks.size() > 1) throw;
+    return fmt::print("{}, {}, {}, spmm {}: {}\n", nodes.data.name, training.model, name(training.precision),
+                      name(training.spmm), error.what());
+  }
+  print_epoch_row(rows.back());
 }
 
 void measure_order(const Ordered& nodes, const EpochOptions& options, const Limits& limits,
@@ -153,25 +186,16 @@ void measure_order(const Ordered& nodes, const EpochOptions& options, const Limi
     training.input_dropout = options.input_dropout;
     if (options.layers > 0) training.layers = options.layers;
     training.prune_rows = options.prune_rows && model == "gcn";
-    const bool gat = model == "gat";
-    for (const std::int64_t heads : gat ? options.heads : std::vector<std::int64_t>{1})
-      for (const std::int64_t hidden :
-           options.hidden.empty() ? std::vector<std::int64_t>{training.hidden} : options.hidden) {
-        training.heads = heads;
-        training.hidden = hidden;
-        for (const FeatureForm features : options.features) {
-          training.features = features;
-          for (const Precision precision : options.precisions) {
-            training.precision = precision;
-            set_allow_tf32(precision == Precision::kTf32);
-            for (const Aggregation form : forms) {
-              training.aggregation = form;
-              rows.push_back(train_epochs(nodes, training, options, limits, ranks));
-              print_epoch_row(rows.back());
-            }
-          }
-        }
-      }
+    for (const std::int64_t heads : traits_of(training).heads ? options.heads : std::vector<std::int64_t>{1})
+      for (const std::int64_t hidden : options.hidden.empty() ? std::vector{training.hidden} : options.hidden)
+        for (const FeatureForm features : options.features)
+          for (const Precision precision : options.precisions)
+            for (const Aggregation form : forms)
+              for (const SpmmAlgorithm spmm : options.spmm) {
+                training.heads = heads, training.hidden = hidden, training.features = features;
+                training.precision = precision, training.aggregation = form, training.spmm = spmm;
+                add_row(nodes, training, options, limits, ranks, rows);
+              }
   }
 }
 

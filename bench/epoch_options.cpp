@@ -5,6 +5,8 @@
 #include <charconv>
 
 #include "bench/arguments.h"
+#include "ops/spmm_variant.h"
+#include "train/task/model_registry.h"
 
 namespace rodeo::bench {
 namespace {
@@ -15,7 +17,7 @@ cxxopts::Options describe_options() {
   cxxopts::Options options("epoch_bench", "Times training epochs. Lists are separated by commas.\n");
   options.set_width(110).custom_help("[options]").allow_unrecognised_options();
   auto add = options.add_options();
-  add("model", "gcn, gat, sage", texts("gcn,gat"), "LIST");
+  add("model", "Some of " + model_names(), texts("gcn,gat"), "LIST");
   add("graph",
       "Synthetic graphs: " + synthetic_preset_names() +
           "; papers100M, drawn on the device with features, and papers100M/N, an N-th of it, for "
@@ -31,7 +33,7 @@ cxxopts::Options describe_options() {
   add("hidden", "Hidden width; for a GAT, of each head (default: 16, 8 for GAT)", cxxopts::value<Texts>(),
       "LIST");
   add("layers", "Number of layers; 0: the default of each model", text("0"), "N");
-  add("heads", "Attention heads of the hidden layers of a GAT", texts("8"), "LIST");
+  add("heads", "Attention heads of the hidden layers of models that have heads", texts("8"), "LIST");
   add("features", "auto, dense or sparse: storage of the features that the first layer reads", texts("auto"),
       "LIST");
   add("precision", "fp32, tf32 or bf16", texts("fp32"), "LIST");
@@ -41,7 +43,13 @@ cxxopts::Options describe_options() {
       "Dropout of the input features (default: that of the model); 0 lets a GCN propagate dense features "
       "once",
       cxxopts::value<std::string>(), "P");
+  add("spmm",
+      "SpMM algorithms: " + kEnumNames<SpmmAlgorithm>.names() +
+          ". Models with heads are composed where one is named; rode-tc and tca round fp32 to tf32 in the "
+          "products",
+      texts("auto"), "LIST");
   add("attention", "auto, fused or composed", text("auto"), "NAME");
+  add("sddmm", "auto, rows or edges: dot products along edges of composed attention", text("auto"), "NAME");
   add("epochs", "Timed epochs; the median is reported", text("30"), "N");
   add("warmup", "Warm-up epochs, not timed", text("5"), "N");
   add("device", "auto, cpu, cuda or cuda:i", text("auto"), "NAME");
@@ -76,11 +84,7 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv) {
     return options;
   }
   reject_strays(parsed);
-  for (const std::string& model : list(parsed, "model")) {
-    check(model == "gcn" || model == "gat" || model == "sage", "--model must be of gcn, gat, sage, got '",
-          model, "'");
-    options.models.push_back(model);
-  }
+  for (const std::string& model : list(parsed, "model")) options.models.emplace_back(find_model(model).name);
   options.graphs = preset_list(parsed, /*large=*/true);
   options.files = file_list(parsed, "dataset");
   if (options.graphs.empty() && options.files.empty()) options.graphs = {"cora"};
@@ -102,6 +106,7 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv) {
   }
   options.split = one(parsed, "split");
   options.attention = parse_attention_form(one(parsed, "attention"));
+  options.sddmm = parse_sddmm_algorithm(one(parsed, "sddmm"));
   if (const std::string layers = one(parsed, "layers"); layers != "0")
     options.layers = static_cast<int>(positive("layers", layers));
   options.epochs = static_cast<int>(positive("epochs", one(parsed, "epochs")));
@@ -119,6 +124,11 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv) {
             (options.on_gpus && device == "cuda"),
         options.on_gpus ? "--gpus needs --device cuda" : "--ranks needs --device cpu", ", got ", device);
   options.device = parse_device(options.on_gpus ? "cuda" : device);
+  for (const std::string& given : list(parsed, "spmm")) {
+    options.spmm.push_back(parse_name<SpmmAlgorithm>("--spmm", given));
+    check(options.device.is_cuda() || !is_only_cuda(options.spmm.back()), "--spmm ", given,
+          " is for CUDA, got device ", options.device);
+  }
   if (parsed.count("no-graph") > 0)
     fmt::print(stderr,
                "epoch_bench: --no-graph is now called --no-cuda-graph; the old name will be removed\n");

@@ -23,6 +23,8 @@ struct EpochOptions {
   std::optional<double> input_dropout;
   std::string split;
   AttentionForm attention = AttentionForm::kAuto;
+  std::vector<SpmmAlgorithm> spmm;
+  SddmmAlgorithm sddmm = SddmmAlgorithm::kAuto;
   int epochs = 0, warmup = 0;
   int layers = 0;  // 0: the default of each model
   Device device;

@@ -35,7 +35,8 @@ double number(const Json& row, const char* key) {
 /// One measurement on any number of ranks.
 std::string key_of(const Json& row) {
   std::string key;
-  for (const char* name : {"graph", "model", "layers", "hidden", "heads", "features", "reorder", "precision"})
+  for (const char* name : {"graph", "model", "layers", "hidden", "heads", "features", "reorder", "precision",
+                           "spmm", "attention"})
     key += row.at(name).dump() + ' ';
   return key;
 }

@@ -2,12 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include "core/quoting.h"
+#include "train/task/model_registry.h"
 
 namespace rodeo::bench {
 namespace {
+
+std::string attention_of(const TrainOptions& options) {
+  if (!traits_of(options).heads) return "";
+  return std::string(name(composes_attention(options) ? AttentionForm::kComposed : AttentionForm::kFused));
+}
 
 // The columns of CSV and JSON, in the order of scripts/pyg_epoch.py.
 struct Column {
@@ -18,7 +26,7 @@ constexpr Column kColumns[] = {
     {"graph", [](const EpochRow& r) { return r.graph; }},
     {"model", [](const EpochRow& r) { return r.options.model; }},
     {"hidden", [](const EpochRow& r) { return str(r.options.hidden); }},
-    {"heads", [](const EpochRow& r) { return str(r.options.model == "gat" ? r.options.heads : 1); }},
+    {"heads", [](const EpochRow& r) { return str(traits_of(r.options).heads ? r.options.heads : 1); }},
     {"epoch_ms", [](const EpochRow& r) { return fmt::format("{:.4f}", r.summary.epoch_ms.median); }},
     {"sparse_ms", [](const EpochRow& r) { return fmt::format("{:.4f}", r.summary.parts.sparse.median); }},
     {"gemm_ms", [](const EpochRow& r) { return fmt::format("{:.4f}", r.summary.parts.gemm.median); }},
@@ -41,7 +49,13 @@ constexpr Column kColumns[] = {
     {"columns", [](const EpochRow& r) { return str(r.columns); }},
     {"classes", [](const EpochRow& r) { return str(r.classes); }},
     {"layers", [](const EpochRow& r) { return str(r.options.layers); }},
-    {"aggregation", [](const EpochRow& r) { return std::string(name(r.options.aggregation)); }}};
+    {"aggregation", [](const EpochRow& r) { return std::string(name(r.options.aggregation)); }},
+    {"spmm", [](const EpochRow& r) { return std::string(name(r.options.spmm)); }},
+    {"attention", [](const EpochRow& r) { return attention_of(r.options); }},
+    {"sddmm", [](const EpochRow& r) { return std::string(name(r.options.sddmm)); }},
+    {"loss", [](const EpochRow& r) { return fmt::format("{:.9g}", r.loss); }}};
+constexpr std::string_view kTexts[] = {"graph",       "model", "features",  "reorder", "precision",
+                                       "aggregation", "spmm",  "attention", "sddmm"};
 
 }  // namespace
 
@@ -62,8 +76,7 @@ void write_epoch_json(const std::vector<EpochRow>& rows, std::ostream& out) {
     const char* comma = "";
     for (const Column& column : kColumns) {
       const std::string text = column.text(row), name = column.name;
-      const bool quoted = name == "graph" || name == "model" || name == "features" || name == "reorder" ||
-                          name == "precision" || name == "aggregation";
+      const bool quoted = std::ranges::find(kTexts, name) != std::end(kTexts);
       out << comma << '"' << name << "\": ";
       if (quoted)
         out << json_string(text);
@@ -79,9 +92,12 @@ void write_epoch_json(const std::vector<EpochRow>& rows, std::ostream& out) {
 
 void print_epoch_header() {
   fmt::print(
-      "{:<20} {:<5} {:>6} {:>5} {:>11} {:>11} {:>10} {:>10} {:>10} {:>8} {:>12} {:>8} {:>8} {:>11} {:>9}\n",
+      "{:<20} {:<5} {:>6} {:>5} {:>11} {:>11} {:>10} {:>10} {:>10} {:>8} {:>12} {:>8} {:>8} {:>11} {:>9} "
+      "{:>8} "
+      "{:>9} {:>10}\n",
       "graph", "model", "hidden", "heads", "epoch, ms", "sparse, ms", "GEMM, ms", "other, ms", "peak, GiB",
-      "kernels", "of roofline", "features", "reorder", "reorder, ms", "precision");
+      "kernels", "of roofline", "features", "reorder", "reorder, ms", "precision", "spmm", "attention",
+      "loss");
 }
 
 void print_epoch_row(const EpochRow& r) {
@@ -92,10 +108,11 @@ void print_epoch_row(const EpochRow& r) {
   };
   fmt::print(
       "{:<20} {:<5} {:>6} {:>5} {:>11.3f} {:>11.3f} {:>10.3f} {:>10.3f} {:>10.3f} {:>8} {:>12} {:>8} {:>8} "
-      "{:>11.1f} {:>9}\n",
+      "{:>11.1f} {:>9} {:>8} {:>9} {:>10.6f}\n",
       r.graph, r.options.model, r.options.hidden, text(3), r.summary.epoch_ms.median, parts.sparse.median,
       parts.gemm.median, parts.other.median, static_cast<double>(r.summary.peak_bytes) / (1 << 30), text(9),
-      text(10), r.features, name(r.reorder), r.reorder_ms, name(r.options.precision));
+      text(10), r.features, name(r.reorder), r.reorder_ms, name(r.options.precision), name(r.options.spmm),
+      attention_of(r.options), r.loss);
   std::fflush(stdout);
 }
 

@@ -22,6 +22,7 @@ struct EpochRow {
   double reorder_ms;
   int ranks = 1;
   std::int64_t nodes = 0, edges = 0, columns = 0, classes = 0;  // columns: of the features
+  double loss = 0;                                              // of the last epoch
 };
 
 void print_epoch_header();
