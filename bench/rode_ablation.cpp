@@ -12,10 +12,10 @@ RodePlan plan_of_library(const Adjacency& adj, const RodeOptions& options) {
   return rode_plan(adj, options);
 }
 
-Tensor output_of(const Adjacency& adj, const Tensor& weight, const Tensor& x) {
-  check(x.rank() == 2 && x.dtype() == DType::kF32 && x.dim(0) == adj.cols() && x.dim(1) % 32 == 0,
-        "[rode_ablation] x must be f32 [", adj.cols(), ", n] with n a multiple of 32, got ", x.dtype(), " ",
-        x.shape());
+Tensor output_of(const Adjacency& adj, const Tensor& weight, const Tensor& x, std::int64_t unit = 32) {
+  check(x.rank() == 2 && x.dtype() == DType::kF32 && x.dim(0) == adj.cols() && x.dim(1) % unit == 0,
+        "[rode_ablation] x must be f32 [", adj.cols(), ", n] with n a multiple of ", unit, ", got ",
+        x.dtype(), " ", x.shape());
   check(!weight.defined() || (weight.dtype() == DType::kF32 && weight.shape() == Shape{adj.num_edges()}),
         "[rode_ablation] weight must be f32 [", adj.num_edges(), "]");
   return Tensor::empty({adj.rows(), x.dim(1)}, DType::kF32, x.device());
@@ -38,6 +38,17 @@ Tensor run_on_cuda(const Adjacency& adj, const RodePlan& plan, const Tensor& wei
   if (y.numel() > 0) run_rode_kernel(kKernel, adj.csr(), plan, weight, x, y);
   return y;
 }
+
+RodePlan plan_of_text(const Adjacency& adj, const RodeOptions&) {
+  return published_rode_plan(adj, {.split = RodePlan::kSplit, .block = RodePlan::kBlock});
+}
+
+template <int kSubBlock>
+Tensor run_text(const Adjacency& adj, const RodePlan& plan, const Tensor& weight, const Tensor& x) {
+  const Tensor y = output_of(adj, weight, x, 1);
+  if (y.numel() > 0) run_rode_text(kSubBlock, adj.csr(), plan, weight, x, y);
+  return y;
+}
 #endif
 
 }  // namespace
@@ -52,8 +63,11 @@ const std::vector<RodeForm>& rode_forms(Device device) {
        run_on_cuda<RodeKernel::kNoPipeline>},
       {"no decomposition", "a warp a row, without a plan", no_plan,
        run_on_cuda<RodeKernel::kNoDecomposition>},
-      {"published", "residues apart, atomicAdd, rows in their order", published_rode_plan,
-       run_on_cuda<RodeKernel::kPublished>},
+      {"residues apart", "residues apart, atomicAdd, rows in their order", published_rode_plan,
+       run_on_cuda<RodeKernel::kResiduesApart>},
+      {"published, 4", "two kernels, shared memory, sub-blocks of 4", plan_of_text, run_text<4>, true},
+      {"published, 8", "two kernels, shared memory, sub-blocks of 8", plan_of_text, run_text<8>, true},
+      {"published, 16", "two kernels, shared memory, sub-blocks of 16", plan_of_text, run_text<16>, true},
   };
   if (device.is_cuda()) return on_cuda;
 #else

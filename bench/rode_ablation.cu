@@ -84,7 +84,7 @@ __device__ void run_piece(Warp<Tile>& work, const RodeArgs<float>& rode, std::in
   else
     work.sum_piece(piece.begin, piece.length);
   reduce_groups<Tile>(work.sums.sum);
-  if constexpr (kKernel == RodeKernel::kPublished) {
+  if constexpr (kKernel == RodeKernel::kResiduesApart) {
     const bool is_alone = args.row_ptr[piece.row + 1] - args.row_ptr[piece.row] == piece.length;
     if (is_alone)
       store_row(work.loader, work.sums.sum, piece.row, work.loader.group == 0);
@@ -106,11 +106,11 @@ __device__ void run_residual_rows(Warp<Tile>& work, const RodeView& plan, std::i
   else
     sum_row(work.loader, work.sums, part.begin, part.length,
             work.loader.load_first_entry(part.begin, part.length));
-  // The published kernel adds atomically only where the row has a block part.
-  const bool is_alone = kKernel != RodeKernel::kPublished || !valid ||
+  // The text adds atomically only where the row has a block part.
+  const bool is_alone = kKernel != RodeKernel::kResiduesApart || !valid ||
                         args.row_ptr[part.row + 1] - args.row_ptr[part.row] == part.length;
   store_row(work.loader, work.sums.sum, part.row, valid && is_alone);
-  if constexpr (kKernel == RodeKernel::kPublished) add_row<Tile>(work, part.row, valid && !is_alone);
+  if constexpr (kKernel == RodeKernel::kResiduesApart) add_row<Tile>(work, part.row, valid && !is_alone);
 }
 
 // grid (warps / warps of a thread block, column tiles), block kRodeThreads.
@@ -169,7 +169,7 @@ void run(RodeKernel kernel, const Csr& a, const RodePlan& plan, const SpmmArgs<f
     enqueue(rode_kernel<RodeKernel::kNoPipeline, Tile>);
   } else {
     y.fill(0);
-    enqueue(rode_kernel<RodeKernel::kPublished, Tile>);
+    enqueue(rode_kernel<RodeKernel::kResiduesApart, Tile>);
   }
 }
 
@@ -180,8 +180,12 @@ void run_rode_kernel(RodeKernel kernel, const Csr& a, const RodePlan& plan, cons
   const SpmmSizes sizes = spmm_sizes(a, weight, x, y);
   check(sizes.x_is_aligned && is_aligned(y), "[rode_ablation] x and y must begin at multiples of 16 bytes");
   const auto args = make_spmm_args<float>(a, weight, x, sizes, sizes.k, y);
+  const SpmmConfig config = choose_rode_config(
+      sizes, {plan.num_pieces(), plan.num_residual(), 0, plan.local_rows, plan.is_clustered},
+      Context::of(y.device()).properties());
+  const bool two_loads = sizes.k % 64 == 0 && config.launches().front().tile.loads == 2;  // as the library
   const auto with_tile = [&]<Weighting kWeighting>() {
-    if (sizes.k % 64 == 0)
+    if (two_loads)
       run<Tile<float, 8, kWeighting, 2>>(kernel, a, plan, args, y);
     else
       run<Tile<float, 8, kWeighting>>(kernel, a, plan, args, y);

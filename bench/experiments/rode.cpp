@@ -5,6 +5,7 @@
 #include "bench/experiments/experiment.h"
 #include "bench/rode_ablation.h"
 #include "ops/spmm.h"
+#include "ops/spmm_variant.h"
 
 namespace rodeo::bench {
 namespace {
@@ -13,6 +14,7 @@ struct Measured {
   std::string graph;
   RowStatistics rows;
   ExperimentRun::Times times;
+  std::string kernel;  // what `rode` of SpMM is: on small graphs rode-small or rode-tiny
 };
 
 /// Speed-up of `kernel` over `baseline` by the variation of row lengths.
@@ -43,13 +45,14 @@ struct Variant {
   Kernel kernel;
 };
 
-/// The forms of RoDe with one part switched off. They are f32 kernels for multiples of 32 columns.
+/// The forms of RoDe with one part switched off, and the text's. They are f32 kernels.
 std::vector<Variant> forms(Device device) {
   std::vector<Variant> variants;
   for (const RodeForm& form : rode_forms(device))
     variants.push_back(
         {std::string(form.name), {str("rode form: ", form.name), Op::kSpmm, [&form](const Problem& p) -> Run {
-                                    if (p.dtype != DType::kF32 || p.n % 32 != 0) return {};
+                                    if (p.dtype != DType::kF32 || (p.n % 32 != 0 && !form.any_width))
+                                      return {};
                                     const RodePlan plan = form.plan(p.adj, {});
                                     return [&form, p, plan] { return form.run(p.adj, plan, p.weight, p.x); };
                                   }}});
@@ -91,14 +94,14 @@ std::vector<Kernel> kernels_of(Op op, const ExperimentRun& run) {
 void print_speedups(const std::string& title, Op op, const std::vector<Measured>& all) {
   const bool spmm = op == Op::kSpmm;
   TextTable table(title,
-                  {"matrix", "rows' mean", "deviation", "variation", "longest", "rode ms",
+                  {"matrix", "rode is", "rows' mean", "deviation", "variation", "longest", "rode ms",
                    spmm ? "csr ms" : "edges ms", "cuSPARSE ms", spmm ? "x csr" : "x edges", "x cuSPARSE"});
   for (const Measured& m : all) {
     const double rode = spmm ? time_of(m.times, "rode") : fastest(m.times, "ro"),
                  other = time_of(m.times, spmm ? "csr" : "edges"), peer = fastest(m.times, "cusparse");
-    table.add({m.graph, cell(m.rows.mean), cell(m.rows.deviation), cell(m.rows.variation()),
-               cell(m.rows.longest), cell(rode), cell(other), cell(peer), cell(other / rode),
-               cell(peer / rode)});
+    table.add({m.graph, spmm ? m.kernel : "rows", cell(m.rows.mean), cell(m.rows.deviation),
+               cell(m.rows.variation()), cell(m.rows.longest), cell(rode), cell(other), cell(peer),
+               cell(other / rode), cell(peer / rode)});
   }
   table.print();
 }
@@ -106,12 +109,12 @@ void print_speedups(const std::string& title, Op op, const std::vector<Measured>
 /// One column for each variant: its time / that of `base`.
 void print_variants(const std::string& title, const std::vector<Measured>& all, const std::string& base,
                     const std::vector<Variant>& variants) {
-  std::vector<std::string> columns{"matrix", "variation", base + " ms"};
+  std::vector<std::string> columns{"matrix", "rode is", "variation", base + " ms"};
   for (const Variant& variant : variants) columns.push_back(variant.column);
   TextTable table(title, columns);
   for (const Measured& m : all) {
     const double ms = time_of(m.times, base);
-    std::vector<std::string> row{m.graph, cell(m.rows.variation()), cell(ms)};
+    std::vector<std::string> row{m.graph, m.kernel, cell(m.rows.variation()), cell(ms)};
     for (const Variant& variant : variants) row.push_back(cell(time_of(m.times, variant.kernel.name) / ms));
     table.add(row);
   }
@@ -127,10 +130,12 @@ void run_rode(ExperimentRun& run) {
   const DType dtype = run.dtypes(DType::kF32).front();
   run.each_graph(standard_graphs(run.small()), [&](const NamedGraph& graph) {
     const double plan = time_plan(all_plans().front(), graph.adj, 5);
+    const bool weighted = run.weights(graph, dtype).defined();
     for (const std::int64_t n : widths)
       for (const Op op : {Op::kSpmm, Op::kSddmm}) {
         const Measured m{graph.name, row_statistics(graph.adj),
-                         run.times(graph, op, dtype, n, kernels_of(op, run))};
+                         run.times(graph, op, dtype, n, kernels_of(op, run)),
+                         std::string(spmm_variant(graph.adj, {n, dtype, weighted}).name)};
         measured[{op, n}].push_back(m);
         if (op != Op::kSpmm) continue;
         plans.add(amortisation(graph.name, n, plan, time_of(m.times, "rode")));
