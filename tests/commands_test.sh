@@ -452,7 +452,7 @@ expect_error "--weights must be of none, random, file, both, got 'some'" bench -
 expect_success bench --graph rmat-8-1K,uniform-1K-4,powerlaw-1K-4K,grid-5-9,grid-7-5,grid-27-5 --kernels csr --widths 3
 grep -q '^grid-27-5: 125 x 125, 2197 edges' "$dir/out" && ok || bad "sparse_bench --graph grid-27-5 is no 27-point grid: $(cat "$dir/out")"
 expect_success bench --experiment all --plot "$dir/experiments.svg" --widths 8 --csv "$dir/experiments.csv"
-for table in 'RoDe by the variation' 'one part of RoDe' 'N_S (N_B 32)' 'plan in cluster order' 'Preprocessing of RoDe' 'THREADS_PER_VECTOR' 'Dense to CSR' 'Edge list in scattered order' 'HDF5 file in the page cache' 'banded matrices' 'TCA-SpMM by columns' 'TCA-SpMM by sparsity'; do
+for table in 'RoDe by the variation' 'one part of RoDe' 'N_S (N_B 32)' 'plan in cluster order' 'Preprocessing of RoDe' 'THREADS_PER_VECTOR' 'Dense to CSR' 'Edge list in scattered order' 'HDF5 file in the page cache' 'banded matrices' 'TCA-SpMM by columns' 'TCA-SpMM by sparsity' 'CSR-vector SpMV as printed' 'Row lengths'; do
   grep -q "$table" "$dir/out" && ok || bad "sparse_bench --experiment all prints no table '$table'"
 done
 grep -q '^twin of webbase-1M (1/64) ' "$dir/out" && ok || bad "the experiments do not name twins"

@@ -1,8 +1,9 @@
 // Dense matrices to CSR, by size and density: all on the host; on the GPU with the row counts summed on the
-// host, as published, or on the device.
+// host, as published, or on the device; and with one writing thread a warp, as published.
 #include "ops/dense_csr.h"
 
 #include "bench/experiments/conversions.h"
+#include "bench/experiments/text_forms.h"
 #include "core/random.h"
 
 namespace rodeo::bench {
@@ -54,20 +55,23 @@ void run_dense_to_csr(ExperimentRun& run) {
       const Tensor host = draw_dense(side, density);
       for (const Device device : conversion_devices(run)) {
         const Tensor x = host.to(device);
-        const auto add = [&](RowScan scan, const char* variant) {
-          const auto convert = [&] { return dense_to_csr(x, scan); };
+        const auto add = [&](const char* variant, const auto& convert) {
           const WeightedAdjacency got = convert();
           table.add({str(side, " x ", side, ", ", density * 100, " %"), variant, device,
                      time_conversion(device, run.options.repeats, convert), x.numel(),
                      x.nbytes() + bytes_of(got.adj) + got.weight.nbytes(), is_csr_of(got, host)},
                     {cell(got.adj.num_edges())});
         };
+        const auto scan_on_host = [&] { return dense_to_csr(x, RowScan::kHost); };
         if (!device.is_cuda()) {
-          add(RowScan::kHost, "CPU");
-        } else {
-          add(RowScan::kHost, "CPU scan");
-          add(RowScan::kDevice, "GPU scan");
+          add("CPU", scan_on_host);
+          continue;
         }
+#if RODEO_WITH_CUDA
+        add("published: CPU scan, one writer", [&] { return one_writer_dense_to_csr(x); });
+#endif
+        add("CPU scan", scan_on_host);
+        add("GPU scan", [&] { return dense_to_csr(x, RowScan::kDevice); });
       }
     }
   table.print();

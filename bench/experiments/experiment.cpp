@@ -58,13 +58,20 @@ std::vector<std::string> amortisation(const std::string& graph, std::int64_t n, 
 
 RowStatistics row_statistics(const Adjacency& adj) {
   const auto row_ptr = adj.csr().row_ptr.to_vector<std::int64_t>();
-  const auto rows = static_cast<double>(adj.rows());
-  RowStatistics out{.mean = static_cast<double>(adj.num_edges()) / rows};
+  constexpr std::int64_t kWarp = 32;
+  const auto rows = static_cast<double>(adj.rows()), nonzeros = static_cast<double>(adj.num_edges());
+  RowStatistics out{.mean = nonzeros / rows};
+  out.shortest = row_ptr.size() > 1 ? row_ptr[1] : 0;
   double squares = 0;
   for (std::size_t i = 1; i < row_ptr.size(); ++i) {
     const std::int64_t length = row_ptr[i] - row_ptr[i - 1];
+    const auto of_row = static_cast<double>(length);
+    out.shortest = std::min(out.shortest, length);
     out.longest = std::max(out.longest, length);
-    squares += (static_cast<double>(length) - out.mean) * (static_cast<double>(length) - out.mean);
+    squares += (of_row - out.mean) * (of_row - out.mean);
+    if (length >= kWarp) continue;
+    out.below_warp += 1 / rows;
+    out.nonzeros_below_warp += of_row / nonzeros;
   }
   out.deviation = std::sqrt(squares / rows);
   return out;
@@ -146,6 +153,7 @@ const std::vector<Experiment>& all_experiments() {
       {"coo-spmv", "COO SpMV against CSR-vector on power-law and banded matrices", run_coo_spmv},
       {"tca", "TCA-SpMM: speed by columns and by sparsity, MMA counts", run_tca},
       {"clusters", "Clusters: what the order of RoDe's plan brings on each kind of graph", run_clusters},
+      {"rows", "Row lengths: mean, deviation, range, and the share below a warp", run_rows},
   };
   return experiments;
 }

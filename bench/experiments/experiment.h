@@ -28,10 +28,12 @@ class TextTable {
 std::string cell(double value);
 std::string cell(std::int64_t value);
 
-/// Mean, standard deviation and maximum of the row lengths.
+/// Of the row lengths.
 struct RowStatistics {
   double mean = 0, deviation = 0;
-  std::int64_t longest = 0;
+  std::int64_t shortest = 0, longest = 0;
+  double below_warp = 0;           // the share of rows that have fewer than 32 nonzeros
+  double nonzeros_below_warp = 0;  // the share of all nonzeros in such rows
   double variation() const { return mean > 0 ? deviation / mean : 0; }
 };
 RowStatistics row_statistics(const Adjacency& adj);
@@ -93,6 +95,6 @@ void run_hdf5_to_csr(ExperimentRun& run);
 void run_coo_spmv(ExperimentRun& run);
 void run_tca(ExperimentRun& run);
 void run_clusters(ExperimentRun& run);
-void run_clusters(ExperimentRun& run);
+void run_rows(ExperimentRun& run);
 
 }  // namespace rodeo::bench

@@ -47,6 +47,32 @@ TEST(OpsTcaPlan, WarpsAndOutputsByRowClass) {
   EXPECT_EQ(TcaPlan::mmas(0, 128), 0);
 }
 
+// Figure 4: rows 0 (8 nonzeros), 1 (8 outputs an MMA), 2 (padded), 3, 4 (32) on one block, row 5 (64) on
+// another. By the text's own rule rows 0, 1, 2 and 4 have 1 + 2 + 1 + 4 warps, which is all of a block: row 3
+// must be empty, without a warp. An empty row of ours has one, which writes zeros, in a third block.
+TEST(OpsTcaPlan, FigureFourOfTheText) {
+  const auto rows_of_warps = [](const std::vector<std::int64_t>& lengths) {
+    return make_tca_plan(graph_with_lengths(lengths, 80), {}, 4)
+        .row_id_for_each_warp.to_vector<std::int32_t>();
+  };
+  EXPECT_EQ(rows_of_warps({8, 12, 5, 32, 64}),
+            (std::vector<std::int32_t>{4, 4, 4, 4, 4, 4, 4, 4, 3, 3, 3, 3, 1, 1, 0, 2}));
+  EXPECT_EQ(rows_of_warps({8, 12, 5, 0, 32, 64}),
+            (std::vector<std::int32_t>{5, 5, 5, 5, 5, 5,  5,  5,  4,  4,  4,  4,
+                                       1, 1, 0, 2, 3, -1, -1, -1, -1, -1, -1, -1}));
+}
+
+// The text says 5 for a sparsity of 0.9 instead of 0.5, by lengths in proportion. Chunks of 64 nonzeros are
+// whole: of 8192 columns 819 take 13 and 4096 take 64.
+TEST(OpsTcaPlan, MmasBySparsity) {
+  const auto ratio = [](std::int64_t columns) {
+    return static_cast<double>(TcaPlan::mmas(columns / 2, 128)) /
+           static_cast<double>(TcaPlan::mmas(columns / 10, 128));
+  };
+  EXPECT_NEAR(ratio(8192), 4.923, 0.001);
+  EXPECT_EQ(ratio(6400), 5) << "3200 and 640 nonzeros are whole chunks";
+}
+
 void check_plan(const Adjacency& adj, const TcaPlan& plan, std::int64_t tiles, const std::string& what) {
   const auto row_id = plan.row_id_for_each_warp.to_vector<std::int32_t>(),
              num_warps = plan.num_warps_per_row.to_vector<std::int32_t>(),
