@@ -4,6 +4,7 @@
 A claim is a time, a bandwidth, a size of memory or a speed-up outside of code blocks. "At most 50 ms" is a rule of the code,
 no claim. Each claim has a row in SOURCES, which computes it from raw output or a table of docs/benchmarks. So a claim without
 a source fails, and one that its source does not support. Claims of one table row or paragraph are one row of SOURCES.
+The tests that docs/fidelity.md names as guards must exist.
 """
 import csv
 import glob
@@ -102,10 +103,23 @@ CASES = [
 ]
 
 
+def unknown_tests():
+    """`Suite.Test` of docs/fidelity.md that no source of tests has."""
+    known = set()
+    for path in glob.glob(f"{ROOT}/tests/*/*.cpp"):
+        with open(path, encoding="utf-8") as file:
+            known |= {".".join(pair) for pair in re.findall(r"TEST(?:_[PF])?\((\w+), (\w+)\)", file.read())}
+    with open(f"{ROOT}/docs/fidelity.md", encoding="utf-8") as file:
+        named = re.findall(r"`([A-Z]\w+\.[A-Z]\w+)`", file.read())
+    return [f"docs/fidelity.md: there is no test {name}" for name in named if name not in known] or (
+        [] if len(named) > 30 else ["docs/fidelity.md names no tests"])
+
+
 def main():
     faults = [f"{text!r}: expected {want}, got {list(claims(text))}" for text, want in CASES if list(claims(text)) != want]
     if unsupported("1.2 to 3 ms", [1.234, 3.4]) or not unsupported("1.2 ms", [1.26]) or not unsupported("1 ms", []):
         faults.append("unsupported() does not round to the digits of the claim")
+    faults += unknown_tests()
     missing = {(document, claim) for document, claim, _ in SOURCES}
     guides = [path[len(ROOT) + 1:] for pattern in ("*.md", "kernels/*.md") for path in sorted(glob.glob(f"{ROOT}/docs/{pattern}"))]
     for document in ["README.md"] + guides:
