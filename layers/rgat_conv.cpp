@@ -1,0 +1,56 @@
+#include "layers/rgat_conv.h"
+
+#include <vector>
+
+#include "ops/attention.h"
+#include "ops/dense.h"
+#include "ops/grouped_linear.h"
+#include "ops/spmm.h"
+
+namespace rodeo {
+
+RgatConv::RgatConv(const HeteroConvOptions& o, Random& random, Device device, DType dtype)
+    : HeteroConvolution("rgat_conv", o) {
+  register_parameter("weight", &w_, glorot({o.relations, o.in, o.out}, random, device, dtype));
+  for (const auto& [name, slot] : {std::pair{"att_dst", &a_dst_}, {"att_src", &a_src_}})
+    register_parameter(name, slot, glorot({o.relations, o.heads, o.out / o.heads}, random, device, dtype));
+  if (!o.root_weight) return;
+  register_parameter("root", &root_, glorot({o.types, o.in, o.out}, random, device, dtype));
+  if (o.bias) register_parameter("bias", &b_, Tensor::zeros({o.types, o.out}, dtype, device));
+}
+
+Variable RgatConv::score_weights(const Variable& a) const {
+  const std::int64_t relations = options_.relations, in = options_.in, heads = options_.heads;
+  std::vector<RowSegment> segments;
+  for (std::int64_t r = 0; r < relations; ++r) segments.push_back({r * in, r * in, in});
+  const Variable products =
+      grouped_linear(reshape(w_, {relations * in, options_.out}), segments, relations * in,
+                     reshape(a, {relations, heads, options_.out / heads, 1}));
+  return reshape(products, {relations, in, heads});
+}
+
+Variable RgatConv::forward(const HeteroGraph& graph, const Variable& x, RandomKey key) const {
+  check_inputs(graph, x);
+  const std::int64_t stack = graph.first_source(graph.num_relations()),
+                     targets = graph.first_target(graph.num_relations());
+  const Variable z = grouped_linear(x, graph.nodes_to_stack(), stack, w_),
+                 s = grouped_linear(x, graph.targets_to_relations(), targets, score_weights(a_dst_)),
+                 t = grouped_linear(x, graph.nodes_to_stack(), stack, score_weights(a_src_));
+  const Variable y = gat_attention(graph.relation_blocks(), s, t,
+                                   reshape(z, {stack, options_.heads, options_.out / options_.heads}),
+                                   {.negative_slope = options_.negative_slope,
+                                    .dropout = training() ? options_.attention_dropout : 0,
+                                    .key = key});
+  const Variable sum = spmm(graph.sum_relations(), reshape(y, {targets, options_.out}));
+  return root_.defined() ? add(sum, grouped_linear(x, graph.rows_by_type(), graph.num_rows(), root_, b_))
+                         : sum;
+}
+
+const HeteroConvKind kRgat{.name = "rgat",
+                           .heads = true,
+                           .make = [](const HeteroConvOptions& o, Random& random, Device device,
+                                      DType dtype) -> std::unique_ptr<HeteroConvolution> {
+                             return std::make_unique<RgatConv>(o, random, device, dtype);
+                           }};
+
+}  // namespace rodeo
