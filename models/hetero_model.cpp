@@ -1,0 +1,157 @@
+#include "models/hetero_model.h"
+
+#include <utility>
+
+#include "layers/hgt_conv.h"
+#include "layers/rgat_conv.h"
+#include "layers/rgcn_conv.h"
+#include "ops/combine.h"
+#include "ops/dense.h"
+#include "ops/epilogue.h"
+#include "ops/gather_rows.h"
+
+namespace rodeo {
+namespace {
+
+constexpr const HeteroConvKind* kKinds[] = {&kRgcn, &kHeteroSage, &kRgat, &kHgt};
+
+}  // namespace
+
+std::vector<std::string_view> hetero_conv_names() {
+  std::vector<std::string_view> names;
+  for (const HeteroConvKind* kind : kKinds) names.push_back(kind->name);
+  return names;
+}
+
+const HeteroConvKind& find_hetero_conv(std::string_view name) {
+  std::string names;
+  for (const HeteroConvKind* kind : kKinds) {
+    if (kind->name == name) return *kind;
+    names += str(names.empty() ? "" : ", ", kind->name);
+  }
+  fail("[hetero_model] there is no model ", name, " of heterogeneous graphs; there are ", names);
+}
+
+HeteroModel::HeteroModel(const HeteroModelOptions& options, const HeteroGraph& graph, Random random,
+                         Device device, DType dtype)
+    : options_(options) {
+  const auto& o = options;
+  check(o.conv != nullptr, "[hetero_model] conv is not set");
+  check(o.in.size() == static_cast<std::size_t>(graph.num_types()), "[hetero_model] in must have ",
+        graph.num_types(), " entries, one a node type, got ", o.in.size());
+  check(o.target >= 0 && o.target < graph.num_types(), "[hetero_model] target must be in [0, ",
+        graph.num_types(), "), got ", o.target);
+  check(o.hidden >= 1 && o.classes >= 1 && o.layers >= 1,
+        "[hetero_model] hidden, classes and layers must be >= 1, got ", o.hidden, ", ", o.classes, " and ",
+        o.layers);
+  check(o.dropout >= 0 && o.dropout < 1, "[hetero_model] dropout must be in [0, 1), got ", o.dropout);
+
+  types_.resize(o.in.size());
+  for (int t = 0; t < graph.num_types(); ++t) {
+    Type& type = types_[static_cast<std::size_t>(t)];
+    const std::string& name = graph.type(t).name;
+    if (const std::int64_t in = o.in[static_cast<std::size_t>(t)]; in > 0) {
+      type.linear = std::make_unique<Linear>(in, o.hidden, random, true, device, dtype);
+      register_module("lins." + name, type.linear.get());
+    } else {
+      register_parameter("embeddings." + name, &type.rows,
+                         glorot_uniform(graph.num_nodes(t), o.hidden, random.next(), dtype, device));
+    }
+  }
+  HeteroConvOptions layer_options = o.layer;
+  layer_options.types = graph.num_types();
+  layer_options.relations = graph.num_relations();
+  layer_options.in = layer_options.out = o.hidden;
+  if (!o.conv->heads) layer_options.heads = 1;
+  layers_.resize(static_cast<std::size_t>(o.layers));
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    Layer& layer = layers_[i];
+    layer.conv = o.conv->make(layer_options, random, device, dtype);
+    register_module(str("convs.", i), layer.conv.get());
+    if (o.norm == TrunkNorm::kLayer) {
+      layer.layer_norm = std::make_unique<LayerNorm>(o.hidden, 1e-5, true, device, dtype);
+      register_module(str("norms.", i), layer.layer_norm.get());
+    }
+    for (int t = 0; o.norm == TrunkNorm::kBatch && t < graph.num_types(); ++t) {
+      layer.batch_norm.push_back(
+          std::make_unique<BatchNorm>(o.hidden, BatchNormLayerOptions{}, device, dtype));
+      register_module(str("norms.", i, ".", graph.type(t).name), layer.batch_norm.back().get());
+    }
+  }
+  head_ = std::make_unique<Linear>(o.hidden, o.classes, random, true, device, dtype);
+  register_module("lin", head_.get());
+  random_ = random;
+}
+
+Variable HeteroModel::project(const HeteroGraph& graph, const std::vector<HeteroInput>& inputs) const {
+  check(inputs.size() == types_.size(), "[hetero_model] there must be ", types_.size(),
+        " inputs, one a node type, got ", inputs.size());
+  std::vector<Variable> parts;
+  for (std::size_t t = 0; t < types_.size(); ++t) {
+    const auto& [x, nodes] = inputs[t];
+    const NodeType& type = graph.type(static_cast<int>(t));
+    if (types_[t].linear) {
+      check(x.defined(), "[hetero_model] ", type.name, " has features of ", options_.in[t],
+            " columns, got none");
+      const Shape expected{type.count, options_.in[t]};
+      check(x.shape() == expected, "[hetero_model] x of ", type.name, " must be ", expected, ", got ",
+            x.shape());
+      parts.push_back(relu(types_[t].linear->forward(x)));
+    } else {
+      parts.push_back(nodes.defined() ? gather_rows(types_[t].rows, nodes) : types_[t].rows);
+      check(parts.back().dim(0) == type.count, "[hetero_model] ", type.name, " has ", type.count,
+            " nodes in the graph, and ", parts.back().dim(0), " trainable rows were selected");
+    }
+  }
+  return parts.size() == 1 ? parts.front() : concat_rows(parts);
+}
+
+Variable HeteroModel::normalize(const Layer& layer, const HeteroGraph& graph, const Variable& h) const {
+  if (layer.layer_norm) return layer.layer_norm->forward(h);
+  if (layer.batch_norm.empty()) return h;
+  std::vector<Variable> parts;
+  for (int t = 0; t < graph.num_types(); ++t)
+    if (graph.num_rows(t) > 0)
+      parts.push_back(layer.batch_norm[static_cast<std::size_t>(t)]->forward(
+          rows(h, graph.first_row(t), graph.first_row(t) + graph.num_rows(t))));
+  return parts.empty() ? h : parts.size() == 1 ? parts.front() : concat_rows(parts);
+}
+
+template <class GraphOf>
+Variable HeteroModel::run(const GraphOf& graph_of, const std::vector<HeteroInput>& inputs) {
+  Variable h = project(graph_of(0), inputs);
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const HeteroGraph& graph = graph_of(i);
+    h = normalize(layers_[i], graph, layers_[i].conv->forward(graph, h, random_.next()));
+    h = epilogue(std::move(h), {},
+                 {.activation = Activation::kRelu,
+                  .dropout = training() ? options_.dropout : 0,
+                  .key = random_.next()});
+  }
+  return head_->forward(h);
+}
+
+Variable HeteroModel::forward(const HeteroGraph& graph, const std::vector<HeteroInput>& inputs) {
+  return run(
+      [&](std::size_t i) -> const HeteroGraph& {
+        return i + 1 == layers_.size() ? graph.with_targets_of(options_.target) : graph;
+      },
+      inputs);
+}
+
+Variable HeteroModel::forward(const std::vector<HeteroGraph>& blocks,
+                              const std::vector<HeteroInput>& inputs) {
+  check(blocks.size() == layers_.size(), "[hetero_model] there must be ", layers_.size(),
+        " blocks, one a layer, got ", blocks.size());
+  for (std::size_t i = 1; i < blocks.size(); ++i)
+    for (int t = 0; t < blocks[i].num_types(); ++t)
+      check(blocks[i].num_nodes(t) == blocks[i - 1].num_rows(t), "[hetero_model] block ", i, " has ",
+            blocks[i].num_nodes(t), " nodes of type ", blocks[i].type(t).name, ", and the one before ",
+            blocks[i - 1].num_rows(t), " destinations");
+  check(blocks.back().num_rows() == blocks.back().num_rows(options_.target),
+        "[hetero_model] the last block must have destinations of type ",
+        blocks.back().type(options_.target).name, " alone");
+  return run([&](std::size_t i) -> const HeteroGraph& { return blocks[i]; }, inputs);
+}
+
+}  // namespace rodeo

@@ -1,0 +1,82 @@
+/// Models of heterogeneous graphs: R-GCN, GraphSAGE by relation, R-GAT and HGT.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "layers/hetero_conv.h"
+#include "layers/linear.h"
+#include "layers/norm.h"
+#include "models/trunk.h"
+
+namespace rodeo {
+
+/// "rgcn", "hetero-sage", "rgat", "hgt". Throws Error that lists them.
+const HeteroConvKind& find_hetero_conv(std::string_view name);
+std::vector<std::string_view> hetero_conv_names();
+
+struct HeteroModelOptions {
+  const HeteroConvKind* conv = nullptr;
+  std::vector<std::int64_t> in;  // columns of the features of each type; 0: trainable rows instead
+  int target = 0;                // the type that is predicted
+  std::int64_t hidden = 64;      // columns between layers, of all heads
+  std::int64_t classes = 0;      // columns of the result
+  int layers = 2;
+  double dropout = 0.5;               // of the output of each layer
+  TrunkNorm norm = TrunkNorm::kNone;  // of each layer's output, before its activation; kBatch: by type
+  HeteroConvOptions layer = {};       // heads, bases, blocks and the like; sizes are set by the model
+};
+
+/// Nodes of one type: features, or for a type without features the positions of a block's nodes among all.
+struct HeteroInput {
+  Features x = {};    // [nodes of the type, in]; undefined for a type with trainable rows
+  Tensor nodes = {};  // i64 [nodes of the type]; undefined: all nodes of the type in their order
+};
+
+/// Each type is projected to `hidden` columns (a linear layer and ReLU, or trainable rows); layers with norm,
+/// ReLU and dropout after each; a linear layer for the target type. The last layer computes the target type
+/// alone. Parameters: lins.<type name>.{weight, bias} or embeddings.<type name>, convs.<i>.*, norms.<i>.*,
+/// lin.{weight, bias}.
+class HeteroModel : public Module {
+ public:
+  /// `graph` gives the types, the relations and the numbers of nodes with trainable rows; the model is called
+  /// with graphs of equal types and relations. `random` draws the initial weights; a copy of it draws the
+  /// masks. Throws Error for sizes below 1 and a dropout outside [0, 1).
+  HeteroModel(const HeteroModelOptions& options, const HeteroGraph& graph, Random random,
+              Device device = kCpu, DType dtype = DType::kF32);
+
+  /// inputs: one a type, in the order of the graph's types -> [nodes of the target type, classes]
+  Variable forward(const HeteroGraph& graph, const std::vector<HeteroInput>& inputs);
+  /// Over the blocks of a mini-batch, one a layer: the destinations of a block are the nodes of the next one,
+  /// those of the last are of the target type alone -> [destinations of the last block, classes]
+  Variable forward(const std::vector<HeteroGraph>& blocks, const std::vector<HeteroInput>& inputs);
+
+  const HeteroModelOptions& options() const { return options_; }
+
+ private:
+  struct Type {
+    std::unique_ptr<Linear> linear;  // null with trainable rows
+    Variable rows;                   // [nodes, hidden]
+  };
+  struct Layer {
+    std::unique_ptr<HeteroConvolution> conv;
+    std::unique_ptr<LayerNorm> layer_norm;               // or
+    std::vector<std::unique_ptr<BatchNorm>> batch_norm;  // one a type, or none
+  };
+
+  Variable project(const HeteroGraph& graph, const std::vector<HeteroInput>& inputs) const;
+  Variable normalize(const Layer& layer, const HeteroGraph& graph, const Variable& h) const;
+  /// graph_of(i): the graph or block of layer i.
+  template <class GraphOf>
+  Variable run(const GraphOf& graph_of, const std::vector<HeteroInput>& inputs);
+
+  HeteroModelOptions options_;
+  Random random_;
+  std::vector<Type> types_;
+  std::vector<Layer> layers_;
+  std::unique_ptr<Linear> head_;  // "lin"
+};
+
+}  // namespace rodeo

@@ -1,0 +1,107 @@
+#include "models/hetero_model.h"
+
+#include "ops/combine.h"
+#include "ops/loss.h"
+#include "tests/support/devices.h"
+#include "tests/support/hetero.h"
+#include "tests/support/layers.h"
+
+namespace rodeo::test {
+namespace {
+
+class ModelsHetero : public OnDevice {};
+RODEO_ON_ALL_DEVICES(ModelsHetero);
+
+HeteroModelOptions small_options(std::string_view conv) {
+  return {.conv = &find_hetero_conv(conv),
+          .in = {3, 5, 0, 0},
+          .target = 1,
+          .hidden = 4,
+          .classes = 2,
+          .dropout = 0,
+          .layer = {.heads = 2}};
+}
+
+std::vector<HeteroInput> small_inputs(DType dtype, Device device) {
+  return {{Variable(random_tensor({5, 3}, dtype, device, 1))},
+          {Variable(random_tensor({4, 5}, dtype, device, 2))},
+          {},
+          {}};
+}
+
+TEST_P(ModelsHetero, GradientsOfAllParameters) {
+  const HeteroGraph graph = small_hetero_graph(device()).add_reverse();
+  const auto check_gradients = [&](std::string_view name, TrunkNorm norm) {
+    SCOPED_TRACE(str(name, " ", norm));
+    HeteroModelOptions options = small_options(name);
+    options.norm = norm;
+    HeteroModel model(options, graph, Random(3), device(), DType::kF64);
+    std::uint64_t seed = 0;  // zero biases would put isolated nodes at the kink of ReLU
+    for (const Variable& p : model.parameters())
+      p.value().copy_from(random_tensor(p.shape(), DType::kF64, device(), ++seed));
+    const auto forward = [&](const auto&) {
+      return model.forward(graph, small_inputs(DType::kF64, device()));
+    };
+    EXPECT_EQ(forward(0).shape(), (Shape{4, 2}));
+    const GradcheckResult result = gradcheck(forward, model.parameters(), {.max_elements = 4});
+    EXPECT_TRUE(result) << result.message;
+  };
+  for (const std::string_view name : hetero_conv_names()) check_gradients(name, TrunkNorm::kNone);
+  for (const TrunkNorm norm : {TrunkNorm::kLayer, TrunkNorm::kBatch}) check_gradients("rgcn", norm);
+}
+
+// All nodes as blocks: the last one has the destinations of the target type.
+TEST_P(ModelsHetero, BlocksOfAllNodesEqualTheWholeGraph) {
+  const HeteroGraph graph = small_hetero_graph(device()).add_reverse();
+  for (const std::string_view name : hetero_conv_names()) {
+    SCOPED_TRACE(name);
+    HeteroModel model(small_options(name), graph, Random(3), device(), DType::kF64);
+    std::vector<HeteroInput> inputs = small_inputs(DType::kF64, device());
+    const Variable whole = model.forward(graph, inputs);
+    inputs[3].nodes = Tensor::from(std::vector<std::int64_t>{0, 1, 2}, device());
+    const Variable blocks = model.forward({graph, graph.with_targets_of(1)}, inputs);
+    EXPECT_TRUE(near(blocks.value(), doubles(whole.value()), 1e-12));
+  }
+}
+
+TEST_P(ModelsHetero, LearnsLabels) {
+  const HeteroGraph graph = small_hetero_graph(device()).add_reverse();
+  const Tensor label = Tensor::from(std::vector<std::int64_t>{0, 1, 1, 0}, device()),
+               index = Tensor::from(std::vector<std::int64_t>{0, 1, 2, 3}, device());
+  for (const std::string_view name : hetero_conv_names()) {
+    SCOPED_TRACE(name);
+    HeteroModelOptions options = small_options(name);
+    options.hidden = 16;
+    HeteroModel model(options, graph, Random(3), device());
+    double loss = 0;
+    for (int step = 0; step < 200; ++step) {
+      model.zero_grad();
+      const Variable l =
+          cross_entropy(model.forward(graph, small_inputs(DType::kF32, device())), label, index);
+      loss = l.value().item();
+      l.backward();
+      for (Variable p : model.parameters())
+        if (p.grad().defined()) p.set_value(linear_combination(1, p.value(), -0.3, p.grad()));
+    }
+    EXPECT_LT(loss, 0.3);
+  }
+}
+
+TEST(ModelsHeteroErrors, NameWhatIsWrong) {
+  const HeteroGraph graph = small_hetero_graph(kCpu);
+  EXPECT_ERROR(
+      find_hetero_conv("gcn"),
+      "[hetero_model] there is no model gcn of heterogeneous graphs; there are rgcn, hetero-sage, rgat, hgt");
+  HeteroModelOptions options = small_options("rgcn");
+  HeteroModel model(options, graph, Random(1));
+  EXPECT_ERROR(model.forward(graph, {{}, {}}),
+               "[hetero_model] there must be 4 inputs, one a node type, got 2");
+  EXPECT_ERROR(model.forward(graph, {{}, {}, {}, {}}),
+               "[hetero_model] author has features of 3 columns, got none");
+  options.in = {3};
+  EXPECT_ERROR(HeteroModel(options, graph, Random(1)),
+               "[hetero_model] in must have 4 entries, one a node type, got 1");
+}
+
+}  // namespace
+}  // namespace rodeo::test
