@@ -1,5 +1,6 @@
 #include "models/hetero_model.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "layers/hgt_conv.h"
@@ -86,6 +87,7 @@ HeteroModel::HeteroModel(const HeteroModelOptions& options, const HeteroGraph& g
 Variable HeteroModel::project(const HeteroGraph& graph, const std::vector<HeteroInput>& inputs) const {
   check(inputs.size() == types_.size(), "[hetero_model] there must be ", types_.size(),
         " inputs, one a node type, got ", inputs.size());
+  const auto given = std::ranges::find_if(inputs, [](const HeteroInput& in) { return in.x.defined(); });
   std::vector<Variable> parts;
   for (std::size_t t = 0; t < types_.size(); ++t) {
     const auto& [x, nodes] = inputs[t];
@@ -98,7 +100,9 @@ Variable HeteroModel::project(const HeteroGraph& graph, const std::vector<Hetero
             x.shape());
       parts.push_back(relu(types_[t].linear->forward(x)));
     } else {
-      parts.push_back(nodes.defined() ? gather_rows(types_[t].rows, nodes) : types_[t].rows);
+      const Variable rows = nodes.defined() ? gather_rows(types_[t].rows, nodes) : types_[t].rows;
+      parts.push_back(
+          given == inputs.end() || given->x.dtype() == rows.dtype() ? rows : cast(rows, given->x.dtype()));
       check(parts.back().dim(0) == type.count, "[hetero_model] ", type.name, " has ", type.count,
             " nodes in the graph, and ", parts.back().dim(0), " trainable rows were selected");
     }

@@ -47,7 +47,8 @@ class HeteroModel : public Module {
   HeteroModel(const HeteroModelOptions& options, const HeteroGraph& graph, Random random,
               Device device = kCpu, DType dtype = DType::kF32);
 
-  /// inputs: one a type, in the order of the graph's types -> [nodes of the target type, classes]
+  /// inputs: one a type, in the order of the graph's types -> [nodes of the target type, classes]. Features
+  /// have one dtype, which is that of all layers: 16-bit features beside f32 parameters are mixed precision.
   Variable forward(const HeteroGraph& graph, const std::vector<HeteroInput>& inputs);
   /// Over the blocks of a mini-batch, one a layer: the destinations of a block are the nodes of the next one,
   /// those of the last are of the target type alone -> [destinations of the last block, classes]

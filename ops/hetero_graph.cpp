@@ -139,8 +139,9 @@ HeteroGraph::HeteroGraph(std::vector<NodeType> types, std::vector<EdgeType> rela
     s.src.push_back(src);
     s.dst.push_back(dst);
     s.edges.add(relation.src_ids.numel());
-    s.sources.add(type(src).count);
-    s.targets.add(type(dst).targets);
+    const bool empty = relation.src_ids.numel() == 0;
+    s.sources.add(empty ? 0 : type(src).count);
+    s.targets.add(empty ? 0 : type(dst).targets);
   }
   for (const auto& [what, ranges] : {std::pair{"nodes", &s.nodes},
                                      {"sources of all relations", &s.sources},
@@ -309,21 +310,21 @@ const Tensor& HeteroGraph::stacked_mean_weight(DType dtype) const {
 std::vector<RowSegment> HeteroGraph::nodes_to_stack() const {
   std::vector<RowSegment> segments;
   for (int r = 0; r < num_relations(); ++r)
-    segments.push_back({first_node(src_type(r)), first_source(r), num_nodes(src_type(r))});
+    segments.push_back({first_node(src_type(r)), first_source(r), state().sources.size(r)});
   return segments;
 }
 
 std::vector<RowSegment> HeteroGraph::relations_to_rows() const {
   std::vector<RowSegment> segments;
   for (int r = 0; r < num_relations(); ++r)
-    segments.push_back({first_target(r), first_row(dst_type(r)), num_rows(dst_type(r))});
+    segments.push_back({first_target(r), first_row(dst_type(r)), state().targets.size(r)});
   return segments;
 }
 
 std::vector<RowSegment> HeteroGraph::targets_to_relations() const {
   std::vector<RowSegment> segments;
   for (int r = 0; r < num_relations(); ++r)
-    segments.push_back({first_node(dst_type(r)), first_target(r), num_rows(dst_type(r))});
+    segments.push_back({first_node(dst_type(r)), first_target(r), state().targets.size(r)});
   return segments;
 }
 

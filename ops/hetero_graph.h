@@ -31,7 +31,8 @@ struct EdgeType {
 /// and kept; their plans, transposes and tuner choices are cached on them, as of any Adjacency.
 ///
 /// For each relation r the *stack* has the nodes of its source type, from first_source(r) on, and the
-/// *(relation, target) rows* have the destinations of its target type, from first_target(r) on.
+/// *(relation, target) rows* have the destinations of its target type, from first_target(r) on. A relation
+/// without edges has rows in neither.
 /// Edges are numbered relation after relation in the order of their lists: edge k of relation r is
 /// first_edge(r) + k.
 ///

@@ -19,7 +19,8 @@ namespace rodeo {
 Variable relational_linear(const HeteroGraph& graph, const Variable& x, const Variable& w,
                            const RelationalOptions& options = {});
 
-/// The costs of both orders, and the order that is taken. It prints itself.
+/// The costs of both orders, and the order that is taken, for operands of relational_linear: shapes, dtypes
+/// and errors are those. A function of sizes alone, the same on every device. It prints itself.
 RelationalPlan plan_relational(const HeteroGraph& graph, const Variable& x, const Variable& w,
                                const RelationalOptions& options = {});
 

@@ -87,6 +87,20 @@ TEST_P(ModelsHetero, LearnsLabels) {
   }
 }
 
+TEST_P(ModelsHetero, HalfPrecisionBesideParametersInF32) {
+  const HeteroGraph graph = small_hetero_graph(device()).add_reverse();
+  for (const std::string_view name : hetero_conv_names()) {
+    SCOPED_TRACE(name);
+    HeteroModel model(small_options(name), graph, Random(3), device());
+    const Variable want = model.forward(graph, small_inputs(DType::kF32, device())),
+                   y = model.forward(graph, small_inputs(DType::kBF16, device()));
+    EXPECT_EQ(y.dtype(), DType::kBF16);
+    EXPECT_TRUE(near(y.value(), doubles(want.value()), 0.1, 0.1));
+    y.backward(Tensor::full(y.shape(), 1, DType::kBF16, device()));
+    EXPECT_EQ(model.parameters().front().grad().dtype(), DType::kF32);
+  }
+}
+
 TEST(ModelsHeteroErrors, NameWhatIsWrong) {
   const HeteroGraph graph = small_hetero_graph(kCpu);
   EXPECT_ERROR(
