@@ -18,7 +18,8 @@ namespace rodeo {
 ///   bias      [segments, out]; leave it out for none
 ///   returns   [rows, out]; rows of no segment are zero
 /// f64, f32, bf16 or f16; with 16-bit x, w and bias may be f32, and their gradients are then f32. 16-bit
-/// types are accumulated in f32 and rounded at least once. f32 products are f32 unless set_allow_tf32(true).
+/// types are accumulated in f32 and rounded at least once. f32 products are f32 unless set_allow_tf32(true);
+/// on CUDA long segments run the kernels of linear(), with its errors (linear.h).
 /// Gradients: dx[x_begin + i] += dy[y_begin + i] W_s^T,  dW_s = (x's rows of s)^T (dy's rows of s),  db_s =
 /// sum of dy's rows of s. Sums over segments are in their order.
 /// The segments are on the host, so that it waits for nothing and can be captured in a CUDA graph.

@@ -26,7 +26,8 @@ RelationalPlan plan_relational(const HeteroGraph& graph, const Variable& x, cons
                           .out = blocks * shape[-1],
                           .blocks = blocks,
                           .element_bytes = static_cast<std::int64_t>(size_of(x.dtype())),
-                          .x_learns = x.requires_grad()},
+                          .x_learns = x.requires_grad(),
+                          .mean = options.reduce == Reduce::kMean},
                          options.order);
 }
 

@@ -20,12 +20,17 @@ double sum_cost(const RelationalSizes& s, double width) {
   return static_cast<double>(s.edges) * width * static_cast<double>(s.element_bytes);
 }
 
+/// Edge weights, read forward and backward; backward also permutes them, with 8 bytes an edge.
+double weight_cost(const RelationalSizes& s) {
+  return s.mean ? static_cast<double>(s.edges) * (4 * static_cast<double>(s.element_bytes) + 8) : 0;
+}
+
 }  // namespace
 
 RelationalPlan plan_relational(const RelationalSizes& s, RelationalOrder wanted) {
   RelationalPlan plan;
-  plan.transform_first =
-      2 * sum_cost(s, static_cast<double>(s.out)) + product_cost(s, static_cast<double>(s.stack));
+  plan.transform_first = 2 * sum_cost(s, static_cast<double>(s.out)) +
+                         product_cost(s, static_cast<double>(s.stack)) + weight_cost(s);
   plan.aggregate_first = (s.x_learns ? 2 : 1) * sum_cost(s, static_cast<double>(s.in)) +
                          product_cost(s, static_cast<double>(s.targets));
   plan.order = wanted != RelationalOrder::kAuto               ? wanted

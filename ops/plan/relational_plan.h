@@ -15,6 +15,7 @@ struct RelationalSizes {
   std::int64_t blocks = 1;  // on the diagonal of each weight
   std::int64_t element_bytes = 4;
   bool x_learns = true;  // backward computes dx
+  bool mean = true;      // transform first then reads edge weights
 };
 
 /// `wanted`: the order that the caller asks for; kAuto: the cheaper one.
