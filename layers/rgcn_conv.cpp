@@ -2,6 +2,7 @@
 
 #include "ops/dense.h"
 #include "ops/grouped_linear.h"
+#include "ops/linear.h"
 
 namespace rodeo {
 
@@ -27,8 +28,8 @@ Variable RgcnConv::relation_weights() const {
 
 Variable RgcnConv::forward(const HeteroGraph& graph, const Variable& x, RandomKey) const {
   check_inputs(graph, x);
-  Variable y = relational_linear(graph, x, relation_weights(), options_.relational);
-  if (root_.defined()) y = add(y, matmul(destinations(graph, x), root_));
+  const Variable y = relational_linear(graph, x, relation_weights(), options_.relational);
+  if (root_.defined()) return add(y, linear(destinations(graph, x), root_, b_));
   return b_.defined() ? add_bias(y, b_) : y;
 }
 

@@ -10,6 +10,7 @@
 #include "ops/dense.h"
 #include "ops/epilogue.h"
 #include "ops/gather_rows.h"
+#include "ops/linear.h"
 
 namespace rodeo {
 namespace {
@@ -98,7 +99,9 @@ Variable HeteroModel::project(const HeteroGraph& graph, const std::vector<Hetero
       const Shape expected{type.count, options_.in[t]};
       check(x.shape() == expected, "[hetero_model] x of ", type.name, " must be ", expected, ", got ",
             x.shape());
-      parts.push_back(relu(types_[t].linear->forward(x)));
+      const Linear& projection = *types_[t].linear;
+      parts.push_back(
+          linear(x, projection.weight(), projection.bias(), {.then = {.activation = Activation::kRelu}}));
     } else {
       const Variable rows = nodes.defined() ? gather_rows(types_[t].rows, nodes) : types_[t].rows;
       parts.push_back(
@@ -132,7 +135,7 @@ Variable HeteroModel::run(const GraphOf& graph_of, const std::vector<HeteroInput
                   .dropout = training() ? options_.dropout : 0,
                   .key = random_.next()});
   }
-  return head_->forward(h);
+  return linear(h, head_->weight(), head_->bias());
 }
 
 Variable HeteroModel::forward(const HeteroGraph& graph, const std::vector<HeteroInput>& inputs) {
