@@ -93,7 +93,7 @@ __device__ void multiply(const SpmvArgs<T, Sum>& args, const ResidualBins& bins,
 
 // grid warps / warps of a block, block kThreads.
 template <class T, class Sum, bool kWeighted>
-__global__ void __launch_bounds__(kThreads, kThreadsPerMultiprocessor / kThreads)
+__global__ void __launch_bounds__(kThreads)
     spmv_rode_kernel(const SpmvArgs<T, Sum> args, const ResidualBins bins) {
   const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
   multiply<kInFlight, kWeighted>(args, bins, warp,

@@ -13,23 +13,19 @@ namespace rodeo::kernels::cuda {
 template <int kInFlight, bool kWeighted, class T, class X>
 __device__ __forceinline__ Accumulator<T> sum_terms(const std::int32_t* col, const T* weight, const X& x,
                                                     std::int64_t begin, int length, int place, int lanes) {
-  const int step = kInFlight * lanes;
-  col += begin + place;
-  if constexpr (kWeighted) weight += begin + place;
+  col += begin;
   Accumulator<T> sum = 0;
-#pragma unroll 1
-  for (int left = length - place; left > 0; left -= step) {
+  for (int at = place; at < length; at += kInFlight * lanes) {
     std::int32_t source[kInFlight];
     T factor[kInFlight];  // not widened yet: to use a value is to wait for its load
     Accumulator<T> term[kInFlight];
 #pragma unroll
-    for (int i = 0; i < kInFlight; ++i) source[i] = i * lanes < left ? load_streaming(col + i * lanes) : -1;
-    col += step;
+    for (int i = 0; i < kInFlight; ++i)
+      source[i] = at + i * lanes < length ? load_streaming(col + at + i * lanes) : -1;
     if constexpr (kWeighted) {
 #pragma unroll
       for (int i = 0; i < kInFlight; ++i)
-        factor[i] = i * lanes < left ? load_streaming(weight + i * lanes) : T(0.f);
-      weight += step;
+        factor[i] = at + i * lanes < length ? load_streaming(weight + begin + at + i * lanes) : T(0.f);
     }
 #pragma unroll
     for (int i = 0; i < kInFlight; ++i) term[i] = source[i] >= 0 ? widen(x(source[i])) : Accumulator<T>(0);
