@@ -30,7 +30,9 @@ template <bool kWeighted, class T>
 __device__ __forceinline__ Accumulator<T> sum_share(const VectorArgs<T>& args, std::int64_t begin, int length,
                                                     int place, int lanes) {
   const auto x = [&](std::int32_t column) { return __ldg(args.x + column); };
-  return sum_terms<kInFlight, kWeighted>(args.col, args.weight, x, begin, length, place, lanes);
+  const T* const weight = kWeighted ? args.weight : nullptr;
+  if constexpr (kWeighted) __builtin_assume(weight != nullptr);  // no test in the loop
+  return sum_terms<kInFlight>(args.col, weight, x, begin, length, place, lanes);
 }
 
 /// The block sums its long rows one after the other. is_long: the row of this thread is one.

@@ -35,17 +35,17 @@ struct SpmvArgs {
   RodeView plan;
   const std::int64_t* row_ptr;
   const std::int32_t* col;
-  const T *weight, *x;  // weight is null without weights
+  const T *weight, *x;  // weight may be null
   T* y;
   Sum* partial;  // [slots]
   int* arrived;  // [split rows], zero before and after the launch
 };
 
 /// The sum of the nonzeros [begin, begin + length) over `lanes` lanes, in each of them.
-template <int kDepth, bool kWeighted, class T, class Sum, class X>
+template <int kDepth, class T, class Sum, class X>
 __device__ Sum sum_of(const SpmvArgs<T, Sum>& args, const X& x, std::int64_t begin, int length, int place,
                       int lanes) {
-  const Sum sum = sum_terms<kDepth, kWeighted>(args.col, args.weight, x, begin, length, place, lanes);
+  const Sum sum = sum_terms<kDepth>(args.col, args.weight, x, begin, length, place, lanes);
   __syncwarp();  // the lengths of a warp's rows differ
   return sum_over(sum, lanes);
 }
@@ -67,7 +67,7 @@ __device__ bool combine_pieces(const SpmvArgs<T, Sum>& args, int split, std::int
 }
 
 /// Warps [0, pieces) take a piece each, the others a residual row per team. x(column) is an element of x.
-template <int kDepth, bool kWeighted, class T, class Sum, class X>
+template <int kDepth, class T, class Sum, class X>
 __device__ void multiply(const SpmvArgs<T, Sum>& args, const ResidualBins& bins, std::int64_t warp,
                          const X& x) {
   const int lane = threadIdx.x % kWarp;
@@ -75,7 +75,7 @@ __device__ void multiply(const SpmvArgs<T, Sum>& args, const ResidualBins& bins,
   if (warp < plan.pieces) {
     const RodeView::Part piece = plan.piece(warp);
     const std::int32_t split = plan.piece_split[warp];
-    Sum sum = sum_of<kDepth, kWeighted>(args, x, piece.begin, piece.length, lane, kWarp);
+    Sum sum = sum_of<kDepth>(args, x, piece.begin, piece.length, lane, kWarp);
     const bool complete =
         split < 0 || combine_pieces(args, split, plan.index_of(piece, args.row_ptr), lane, sum);
     if (complete && lane == 0) args.y[piece.row] = static_cast<T>(sum);
@@ -85,24 +85,22 @@ __device__ void multiply(const SpmvArgs<T, Sum>& args, const ResidualBins& bins,
     const bool exists = at < teams.end;
     const RodeView::Part part = exists ? plan.residual(at) : RodeView::Part{};
     const int place = lane % teams.lanes;
-    const Sum sum =
-        sum_of<kResidualInFlight, kWeighted>(args, x, part.begin, part.length, place, teams.lanes);
+    const Sum sum = sum_of<kResidualInFlight>(args, x, part.begin, part.length, place, teams.lanes);
     if (exists && place == 0) args.y[part.row] = static_cast<T>(sum);
   }
 }
 
 // grid warps / warps of a block, block kThreads.
-template <class T, class Sum, bool kWeighted>
+template <class T, class Sum>
 __global__ void __launch_bounds__(kThreads)
     spmv_rode_kernel(const SpmvArgs<T, Sum> args, const ResidualBins bins) {
   const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
-  multiply<kInFlight, kWeighted>(args, bins, warp,
-                                 [&](std::int32_t column) { return __ldg(args.x + column); });
+  multiply<kInFlight>(args, bins, warp, [&](std::int32_t column) { return __ldg(args.x + column); });
 }
 
 // grid at most the resident blocks, block kStagedThreads. The warps of a block take work from all over the
 // plan, which begins with the longest pieces.
-template <class T, class Sum, bool kWeighted>
+template <class T, class Sum>
 __global__ void __launch_bounds__(kStagedThreads, kStagedBlocks)
     spmv_staged_kernel(const SpmvArgs<T, Sum> args, const ResidualBins bins, int cols, int warps) {
   extern __shared__ uint4 staged[];
@@ -123,7 +121,10 @@ __global__ void __launch_bounds__(kStagedThreads, kStagedBlocks)
   __syncthreads();
   const auto element = [&](std::int32_t column) { return x[column]; };
   for (; warp < warps; warp += static_cast<int>(gridDim.x) * (kStagedThreads / kWarp))
-    multiply<kWeighted ? kStagedInFlight : kInFlight, kWeighted>(args, bins, warp, element);
+    if (args.weight)
+      multiply<kStagedInFlight>(args, bins, warp, element);
+    else
+      multiply<kInFlight>(args, bins, warp, element);
 }
 
 }  // namespace
@@ -148,8 +149,7 @@ void spmv_rode(const Csr& a, const RodePlan& plan, const Tensor& weight, const T
     const std::int64_t warps = plan.num_pieces() + bins.warps;
     const DeviceProperties& gpu = Context::of(y.device()).properties();
     if (should_stage_x(a.cols, a.col.numel(), sizeof(T), gpu) && is_aligned(x)) {
-      const auto kernel =
-          weight.defined() ? spmv_staged_kernel<T, Sum, true> : spmv_staged_kernel<T, Sum, false>;
+      const auto kernel = spmv_staged_kernel<T, Sum>;
       const auto bytes = static_cast<int>(a.cols * static_cast<std::int64_t>(sizeof(T)));
       check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
                  "spmv_rode");
@@ -159,9 +159,8 @@ void spmv_rode(const Csr& a, const RodePlan& plan, const Tensor& weight, const T
                     dim3(kStagedThreads), static_cast<std::size_t>(bytes), args, bins,
                     static_cast<int>(a.cols), static_cast<int>(warps));
     }
-    const auto kernel = weight.defined() ? spmv_rode_kernel<T, Sum, true> : spmv_rode_kernel<T, Sum, false>;
-    launch("spmv_rode", y.device(), kernel, dim3(static_cast<unsigned>(ceil_div(warps, kThreads / kWarp))),
-           dim3(kThreads), 0, args, bins);
+    launch("spmv_rode", y.device(), spmv_rode_kernel<T, Sum>,
+           dim3(static_cast<unsigned>(ceil_div(warps, kThreads / kWarp))), dim3(kThreads), 0, args, bins);
   });
 }
 

@@ -8,9 +8,8 @@ namespace rodeo::kernels::cuda {
 
 /// The sum over nonzeros begin + place, begin + place + lanes, ... of [begin, begin + length), with loads of
 /// kInFlight of them in flight. Lanes of a warp may have different lengths: call __syncwarp() before they
-/// exchange sums. weight is read only if kWeighted: a test of it at run time holds its registers in
-/// unweighted sums, too. x(column) is an element of x.
-template <int kInFlight, bool kWeighted, class T, class X>
+/// exchange sums. weight may be null. x(column) is an element of x.
+template <int kInFlight, class T, class X>
 __device__ __forceinline__ Accumulator<T> sum_terms(const std::int32_t* col, const T* weight, const X& x,
                                                     std::int64_t begin, int length, int place, int lanes) {
   col += begin;
@@ -22,14 +21,14 @@ __device__ __forceinline__ Accumulator<T> sum_terms(const std::int32_t* col, con
 #pragma unroll
     for (int i = 0; i < kInFlight; ++i)
       source[i] = at + i * lanes < length ? load_streaming(col + at + i * lanes) : -1;
-    if constexpr (kWeighted) {
+    if (weight) {
 #pragma unroll
       for (int i = 0; i < kInFlight; ++i)
         factor[i] = at + i * lanes < length ? load_streaming(weight + begin + at + i * lanes) : T(0.f);
     }
 #pragma unroll
     for (int i = 0; i < kInFlight; ++i) term[i] = source[i] >= 0 ? widen(x(source[i])) : Accumulator<T>(0);
-    if constexpr (kWeighted) {
+    if (weight) {
 #pragma unroll
       for (int i = 0; i < kInFlight; ++i) term[i] *= widen(factor[i]);
     }
