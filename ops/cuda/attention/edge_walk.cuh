@@ -35,9 +35,12 @@ struct WalkArgs {
   int* arrived;   // [split rows, column tiles], zero, and left so
 };
 
-/// Threads of a block. Blocks of more warps share more rows in the L1, which pays where a row has 512 bytes.
+/// Threads of a block. Where a row has 512 bytes, blocks of more warps share more rows in the L1, which pays
+/// on large graphs.
+constexpr int kWalkThreads = 128, kWideWalkThreads = 512;
+constexpr std::int64_t kManyEdges = 1 << 24;
 template <class Tile>
-constexpr int kWalkThreads = Tile::kLanes == kWarp ? 512 : 128;
+constexpr int kMaxWalkThreads = Tile::kLanes == kWarp ? kWideWalkThreads : kWalkThreads;
 
 /// What the lane that owns an edge knows of it.
 template <class Sum>
@@ -219,15 +222,14 @@ struct EdgeWalk {
   }
 };
 
-// Grid (warps / warps of a block, column tiles), block kWalkThreads<Tile>. Warps [0, pieces) have one piece
-// each, the others kGroups residual rows each.
+// Grid (warps / warps of a block, column tiles), block of up to kMaxWalkThreads. Warps [0, pieces) have one
+// piece each, the others kGroups residual rows each.
 template <class Pass>
-__global__ void __launch_bounds__(kWalkThreads<typename Pass::Tile>,
-                                  Pass::kWarps* kWarp / kWalkThreads<typename Pass::Tile>)
+__global__ void __launch_bounds__(kMaxWalkThreads<typename Pass::Tile>,
+                                  Pass::kWarps* kWarp / kMaxWalkThreads<typename Pass::Tile>)
     edge_walk_kernel(const WalkArgs<typename Pass::Tile::Sum> args, const typename Pass::Args own) {
-  constexpr int kThreads = kWalkThreads<typename Pass::Tile>;
   EdgeWalk<Pass> walk(args, own);
-  const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
+  const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / kWarp;
   const RodeView& plan = args.plan;
   if (warp < plan.pieces) {
     const RodeView::Part piece = plan.piece(warp);
@@ -278,8 +280,9 @@ void walk_edges(const char* name, const Adjacency& adj, const Tensor& edge_ids,
     args.arrived = Context::of(device).zeroed_counters(splits * tiles);
   }
   const std::int64_t warps = args.plan.pieces + ceil_div(args.plan.residuals, Tile::kGroups);
-  const dim3 grid(static_cast<unsigned>(ceil_div(warps, kWalkThreads<Tile> / kWarp)), tiles);
-  launch(name, device, edge_walk_kernel<Pass>, grid, dim3(kWalkThreads<Tile>), 0, args, own);
+  const int threads = a.col.numel() < kManyEdges ? kWalkThreads : kMaxWalkThreads<Tile>;
+  const dim3 grid(static_cast<unsigned>(ceil_div(warps, threads / kWarp)), tiles);
+  launch(name, device, edge_walk_kernel<Pass>, grid, dim3(static_cast<unsigned>(threads)), 0, args, own);
 }
 
 }  // namespace rodeo::kernels::cuda
