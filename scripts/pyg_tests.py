@@ -13,7 +13,7 @@ import sys
 import pytest
 
 LAYERS = ("APPNP", "ChebConv", "GATConv", "GATv2Conv", "GCNConv", "GINConv", "GINEConv", "GraphConv", "PNAConv", "SAGEConv", "SGConv")
-MODELS = ("GCN", "GraphSAGE", "GIN", "GAT")
+MODELS = ("GCN", "GraphSAGE", "GIN", "GAT", "PNA")
 FILES = [f"nn/conv/test_{name}.py" for name in ("appnp", "cheb_conv", "gat_conv", "gatv2_conv", "gcn_conv", "gin_conv", "graph_conv",
                                                 "pna_conv", "sage_conv", "sg_conv", "static_graph")] + ["nn/models/test_basic_gnn.py"]
 

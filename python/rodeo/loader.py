@@ -37,7 +37,10 @@ class NeighborLoader:
     def __init__(self, data: Any, num_neighbors: Sequence[int], input_nodes: Any = None, replace: bool = False, *,
                  batch_size: int = 1, shuffle: bool = False, drop_last: bool = False, seed: int = 0, device: Any = None,
                  transform: Optional[Callable[[Any], Any]] = None, **rest: Any) -> None:
-        import torch
+        try:
+            import torch
+        except ImportError as error:
+            raise ImportError("rodeo.NeighborLoader makes tensors of PyTorch: pip install torch") from error
         if rest:
             why = ": batches are sampled by this library's threads, or on the GPU" if "num_workers" in rest else ""
             raise TypeError(f"[neighbor_loader] there is no argument {next(iter(rest))}{why}")

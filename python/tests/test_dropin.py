@@ -200,6 +200,8 @@ MODELS = {
     "gin": lambda nn: nn.GIN(6, 8, num_layers=2, out_channels=4, norm="layer_norm"),
     "gat": lambda nn: nn.GAT(6, 8, num_layers=2, out_channels=4, heads=2, act="elu"),
     "gatv2": lambda nn: nn.GAT(6, 8, num_layers=3, out_channels=4, v2=True, heads=4),
+    "pna": lambda nn: nn.PNA(6, 8, num_layers=2, out_channels=4, aggregators=["mean", "std"], scalers=["identity", "amplification"],
+                             deg=torch.tensor([1, 3, 9, 20, 9])),
 }
 
 

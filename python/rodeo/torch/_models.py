@@ -1,8 +1,8 @@
-"""PyG's models GCN, GraphSAGE, GIN and GAT, made of rodeo's layers: PyG's constructors, forward, norms and state_dict."""
+"""PyG's models GCN, GraphSAGE, GIN, GAT and PNA, made of rodeo's layers: PyG's constructors, forward, norms and state_dict."""
 import copy
 import functools
 
-NAMES = "GCN", "GraphSAGE", "GIN", "GAT"
+NAMES = "GCN", "GraphSAGE", "GIN", "GAT", "PNA"
 
 
 def _convolution(model, layers, theirs, in_channels, out_channels, kwargs):
@@ -11,7 +11,7 @@ def _convolution(model, layers, theirs, in_channels, out_channels, kwargs):
     if model == "GIN":
         return layers.GINConv(copy.deepcopy(theirs.nn), **kwargs)
     if model != "GAT":
-        return {"GCN": layers.GCNConv, "GraphSAGE": layers.SAGEConv}[model](in_channels, out_channels, **kwargs)
+        return {"GCN": layers.GCNConv, "GraphSAGE": layers.SAGEConv, "PNA": layers.PNAConv}[model](in_channels, out_channels, **kwargs)
     layer = layers.GATv2Conv if kwargs.pop("v2", False) else layers.GATConv
     kwargs.update(heads=theirs.heads, concat=theirs.concat, dropout=theirs.dropout)
     return layer(in_channels, theirs.out_channels, **kwargs)

@@ -18,7 +18,7 @@ __all__ = ["APPNP", "ChebConv", "GATConv", "GATv2Conv", "GCNConv", "GINConv", "G
 
 
 def __getattr__(name: str) -> Any:
-    """GCN, GraphSAGE, GIN and GAT: PyG's models, made of these layers."""
+    """GCN, GraphSAGE, GIN, GAT and PNA: PyG's models, made of these layers."""
     from . import _models
     if name in _models.NAMES:
         return _models.model(name, sys.modules[__name__])
