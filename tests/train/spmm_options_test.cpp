@@ -73,6 +73,11 @@ TEST(TrainSpmmOptions, TheOutputNamesWhatAggregatesAndScores) {
        "attention fused: scores and sums in one loop",
        "attention fused: scores and sums in one kernel, row by row"},
       {"gat",
+       {{"attention", "composed", ""}},
+       "attention composed: scores by sddmm add (rows), sums by spmm auto, gradient of weights by sddmm auto",
+       "attention composed: scores by sddmm add (rows), sums by spmm rode, gradient of weights by sddmm "
+       "auto"},
+      {"gat",
        {{"attention", "composed", ""}, {"spmm", "tca", ""}, {"sddmm", "edges", ""}},
        "attention composed: scores by sddmm add (rows), sums by spmm tca (tf32 in the products), gradient of "
        "weights by sddmm edges",

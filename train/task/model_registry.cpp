@@ -42,7 +42,9 @@ std::string describe_aggregation(const TrainOptions& options, Device device) {
   }
   if (traits.aggr && options.aggr != Reduce::kSum && options.aggr != Reduce::kMean)
     return str("spmm ", options.aggr, " by its one kernel");
-  const SpmmAlgorithm spmm = spmm_of_steps(options);
+  SpmmAlgorithm spmm = spmm_of_steps(options);
+  if (traits.heads && spmm == SpmmAlgorithm::kAuto && device.is_cuda())
+    spmm = SpmmAlgorithm::kRode;  // its rule
   std::string sums = str("spmm ", spmm);
   if (rounds_to_tf32(spmm) && options.precision == Precision::kFp32) sums += " (tf32 in the products)";
   if (!traits.heads) return sums;
