@@ -52,13 +52,14 @@ Pair smaller_first(Pair pair) {
 
 /// The edges of a graph, each undirected one once with the smaller node first, ascending.
 std::vector<Pair> unique_edges(const Adjacency& adj, bool undirected) {
+  const Adjacency by_source = (undirected ? adj : transpose_pattern(adj)).to(kCpu);
   std::vector<Pair> edges;
-  const auto* ptr = adj.csr().row_ptr.data<std::int64_t>();
-  const auto* col = adj.csr().col.data<std::int32_t>();
-  for (std::int64_t row = 0; row < adj.rows(); ++row)
-    for (std::int64_t e = ptr[row]; e < ptr[row + 1]; ++e)
-      if (!undirected || col[e] < row) edges.emplace_back(col[e], row);
-  std::sort(edges.begin(), edges.end());
+  edges.reserve(static_cast<std::size_t>(undirected ? adj.num_edges() / 2 : adj.num_edges()));
+  const auto* ptr = by_source.csr().row_ptr.data<std::int64_t>();
+  const auto* col = by_source.csr().col.data<std::int32_t>();
+  for (std::int64_t source = 0; source < adj.rows(); ++source)
+    for (std::int64_t e = ptr[source]; e < ptr[source + 1]; ++e)
+      if (!undirected || source < col[e]) edges.emplace_back(source, col[e]);
   return edges;
 }
 
@@ -171,12 +172,13 @@ std::vector<std::string> edge_split_violations(const std::string& path, const Da
 }
 
 EdgeSplit take_edge_split(Dataset& dataset, const EdgeSplit& file, const EdgeSplitOptions& options) {
-  const Graph graph =
-      to_graph(dataset, kCpu,
+  const Graph sorted =
+      to_graph(dataset, options.sort_on,
                {.symmetrize = options.symmetrize, .drop_duplicates = true, .self_loops = SelfLoops::kDrop});
   EdgeSplit out;
-  out.undirected = count_one_way_edges(graph.adj) == 0;
-  const SplitGraph whole{unique_edges(graph.adj, out.undirected), out.undirected, "split"};
+  out.undirected = count_one_way_edges(sorted.adj) == 0;
+  const SplitGraph whole{unique_edges(sorted.adj, out.undirected), out.undirected, "split"};
+  const Graph graph{sorted.adj.to(kCpu), sorted.weight.to(kCpu), {}};
   const std::vector<Pair>& edges = whole.edges;
   const auto count = static_cast<std::int64_t>(edges.size());
   check(count >= 3, "split: link prediction needs at least 3 edges, got ", count);

@@ -23,6 +23,7 @@ struct EdgeSplitOptions {
   std::string parts{};
   bool symmetrize = false;  // add the reverse of every edge first
   std::uint64_t seed = 0;   // of the split and of the negatives
+  Device sort_on = kCpu;    // that sorts the edges; the split is the same on each
 };
 
 /// The validation and test edges that a file names (datasets/README.md): /val_edges and /test_edges [2, k],

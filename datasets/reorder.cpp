@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/random.h"
+#include "ops/convert.h"
 
 namespace rodeo {
 namespace {
@@ -74,33 +75,20 @@ class CuthillMcKee {
   std::vector<std::int64_t> level_, order_;
 };
 
-/// Rows are sorted by column, without duplicates. In ascending order of i, the entries (i, j) must be matched
-/// by the entries of row j from its first to its last.
-bool is_symmetric(const Adjacency& adj) {
-  const auto* ptr = adj.csr().row_ptr.data<std::int64_t>();
-  const auto* col = adj.csr().col.data<std::int32_t>();
-  std::vector<std::int64_t> next(ptr, ptr + adj.rows());
-  for (std::int64_t i = 0; i < adj.rows(); ++i)
-    for (std::int64_t e = ptr[i]; e < ptr[i + 1]; ++e) {
-      const std::int64_t j = col[e];
-      if (next[j] == ptr[j + 1] || col[next[j]++] != i) return false;
-    }
-  return true;
-}
-
 }  // namespace
 
-Tensor node_order(const Dataset& dataset, NodeOrder by, bool undirected) {
+Tensor node_order(const Dataset& dataset, NodeOrder by, bool undirected, Device sort_on) {
   if (by == NodeOrder::kNone) return {};
   Dataset edges;  // without weights: sorting them takes time
   edges.num_nodes = dataset.num_nodes;
   edges.src = dataset.src, edges.dst = dataset.dst;
   edges.indptr = dataset.indptr, edges.indices = dataset.indices;
-  if (by == NodeOrder::kDegree) return degree_order(to_graph(edges, kCpu, {.symmetrize = undirected}).adj);
+  const auto sorted = [&](const CooOptions& options) { return to_graph(edges, sort_on, options).adj; };
+  if (by == NodeOrder::kDegree) return degree_order(sorted({.symmetrize = undirected}).to(kCpu));
   // Most graphs are symmetric already. Symmetrising them again takes twice the time and memory.
-  Adjacency adj = to_graph(edges, kCpu, {.drop_duplicates = true, .self_loops = SelfLoops::kDrop}).adj;
-  if (!is_symmetric(adj))
-    adj = to_graph(edges, kCpu, {.symmetrize = true, .self_loops = SelfLoops::kDrop}).adj;
+  Adjacency adj = sorted({.drop_duplicates = true, .self_loops = SelfLoops::kDrop});
+  if (count_one_way_edges(adj) > 0) adj = sorted({.symmetrize = true, .self_loops = SelfLoops::kDrop});
+  adj = adj.to(kCpu);
   return by == NodeOrder::kRcm ? rcm_order(adj) : rabbit_order(adj);
 }
 

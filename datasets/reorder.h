@@ -19,8 +19,8 @@ inline constexpr auto kEnumNames<NodeOrder> = enum_names<NodeOrder>({{NodeOrder:
 
 /// The order of the nodes of a dataset; undefined for kNone. kDegree counts the edges of a row, including
 /// those that `undirected` adds. The other orders use the symmetrised graph without self loops and edge
-/// weights.
-Tensor node_order(const Dataset& dataset, NodeOrder by, bool undirected = false);
+/// weights.   sort_on: the device that sorts the edges; the order is the same on each
+Tensor node_order(const Dataset& dataset, NodeOrder by, bool undirected = false, Device sort_on = kCpu);
 
 /// By row length, longest first; stable.
 Tensor degree_order(const Adjacency& adj);

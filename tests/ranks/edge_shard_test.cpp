@@ -67,8 +67,8 @@ TEST(TrainRanksEdges, RowsAreThoseOfOneProcess) {
       const Dataset data = random_graph(edges, symmetric, weighted, csr);
       if (ranks().rank() == 0) save_dataset(data, path);
       ranks().barrier();
-      const EdgeShard share =
-          shard_edges(load_edge_part(path, 50, ranks().rank(), ranks().size()), 50, undirected, 8, ranks());
+      const EdgeShard share = shard_edges(load_edge_part(path, 50, ranks().rank(), ranks().size()), 50,
+                                          undirected, 8, ranks(), device());
       ranks().barrier();
       const Graph graph = to_graph(data, kCpu, {.symmetrize = undirected});
       expect_rows(share, graph.adj, graph.weight);

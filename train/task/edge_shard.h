@@ -1,5 +1,5 @@
 /// The edges of a graph whose ranks read a part of the file each, exchanged by destination. Host memory is
-/// that of the rank's part and rows, and 8 bytes a node of the whole graph.
+/// that of the rank's part and rows, and 16 bytes a node of the whole graph.
 #pragma once
 
 #include <memory>
@@ -23,8 +23,9 @@ struct EdgeShard {
 /// The rows are those of to_graph() with `undirected` as CooOptions::symmetrize, and the same edge weights.
 /// `nodes`: of the graph; dense_features: as for partition_nodes(). A collective call. Deterministic.
 /// Symmetry is found by sums of two 64-bit hashes over the edges.
+///   device  that sorts and exchanges edges, of one type on all ranks; the result is the same on each
 EdgeShard shard_edges(EdgePart part, std::int64_t nodes, bool undirected, std::int64_t dense_features,
-                      const Communicator& ranks);
+                      const Communicator& ranks, Device device = kCpu);
 
 /// A + I: the rows of add_self_loops(), with weight 1 for added loops.
 EdgeShard with_self_loops(const EdgeShard& shard);

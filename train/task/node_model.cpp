@@ -47,12 +47,15 @@ void choose_split(Dataset& dataset, const TrainOptions& options) {
 }
 
 /// Takes the validation and test edges out of the dataset.
-EdgeSplit split_edges(Dataset& dataset, const DataSource& source, const TrainOptions& options,
+EdgeSplit split_edges(Dataset& dataset, const DataSource& source, const TrainOptions& options, Device device,
                       const Communicator& ranks) {
   const EdgeSplit given =
       source.in_file() ? load_edge_split(source.file, dataset.num_nodes) : source.edge_split;
-  const EdgeSplit split = take_edge_split(
-      dataset, given, {.parts = options.edge_split, .symmetrize = options.undirected, .seed = options.seed});
+  const EdgeSplit split = take_edge_split(dataset, given,
+                                          {.parts = options.edge_split,
+                                           .symmetrize = options.undirected,
+                                           .seed = options.seed,
+                                           .sort_on = sorts_on(dataset, device)});
   check_same_data({split.train.src, split.train.dst, split.val.src, split.val.dst, split.test.src,
                    split.test.dst, split.val_negative.src, split.test_negative.src},
                   ranks);
@@ -77,11 +80,11 @@ Tensor nodes_of(const NodePairs& pairs) {
   return Tensor::from(nodes);
 }
 
-void reorder(Dataset& dataset, const TrainOptions& options, NodeTask& task) {
+void reorder(Dataset& dataset, const TrainOptions& options, Device device, NodeTask& task) {
   constexpr std::int64_t kWindow = 1024;
   const double before = near_edges(dataset, kWindow);
   task.reorder_ms = timed(kCpu, [&] {
-    task.order = node_order(dataset, options.reorder, options.undirected);
+    task.order = node_order(dataset, options.reorder, options.undirected, sorts_on(dataset, device));
     dataset = select_nodes(dataset, task.order);
   });
   task.reorder = fmt::format("{}, edges within 1,024 places {:.1f} % -> {:.1f} %", name(options.reorder),
@@ -126,7 +129,8 @@ NodeRun build_run(DataSource source, RunPlan plan, const TrainOptions& options, 
   RunGraph graph;
   while (!graph.model.adj.defined()) try {
       task.load_ms = timed(kCpu, [&] { dataset = read_dataset(source, plan, options); });
-      if (links && purpose == Purpose::kTraining) pairs = split_edges(dataset, source, options, ranks);
+      if (links && purpose == Purpose::kTraining)
+        pairs = split_edges(dataset, source, options, device, ranks);
       if (purpose == Purpose::kTraining) add_input_features(dataset, options);
       if (graphs) use_graphs(dataset, options, purpose == Purpose::kTraining, ranks);
       if (links) set_placeholders(dataset, options.embedding);
@@ -134,7 +138,7 @@ NodeRun build_run(DataSource source, RunPlan plan, const TrainOptions& options, 
         dataset.split.train = nodes_of(pairs.train);
         dataset.split.val = counted(dataset.num_nodes);  // pairs are of any nodes
       }
-      if (plan.order != NodeOrder::kNone) reorder(dataset, options, task);
+      if (plan.order != NodeOrder::kNone) reorder(dataset, options, device, task);
       reset_peak_memory(device);
       task.convert_ms = timed(device, [&] { graph = build_graph(dataset, plan, options, ranks); });
     } catch (const OutOfMemory&) {

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/device.h"
 #include "core/page_locked.h"
 #include "ops/aggregation.h"
 #include "ops/combine.h"
@@ -105,24 +106,51 @@ ModelGraph own_rows(const EdgeShard& shard, const RunPlan& plan, const TrainOpti
   return out;
 }
 
+bool has_room(std::int64_t bytes, Device device) {
+  constexpr double kShare = 0.8;  // of free memory
+  return static_cast<double>(bytes) < kShare * static_cast<double>(memory_room(device).free);
+}
+
+/// Of an edge list, its sorted keys and the result. With values of edges, their positions, too.
+std::int64_t sorting_bytes(std::int64_t edges, bool values, bool undirected) {
+  return edges * (values ? 72 : 40) * (undirected ? 2 : 1);
+}
+
 }  // namespace
+
+Device sorts_on(const Dataset& dataset, Device device) {
+  if (!device.is_cuda() || dataset.indptr.defined()) return kCpu;
+  const std::int64_t attr = dataset.edge_attr.defined() ? 8 * dataset.edge_attr.numel() : 0;
+  const bool values = attr > 0 || dataset.edge_weight.defined();
+  return has_room(sorting_bytes(dataset.num_edges(), values, true) + 2 * attr, device) ? device : kCpu;
+}
 
 RunGraph build_graph(Dataset& dataset, const RunPlan& plan, const TrainOptions& options,
                      const Communicator& ranks) {
   RunGraph out;
   if (plan.reads_edge_parts) {
     const std::int64_t nodes = dataset.num_nodes;
+    const std::int64_t of_rank = plan.data.edges / ranks.size();
+    const Tensor lacks_room = Tensor::from(std::vector<std::int64_t>{
+        !plan.device.is_cuda() ||
+        !has_room(2 * sorting_bytes(of_rank, plan.data.weighted, plan.undirected), plan.device)});
+    ranks.all_reduce(lacks_room, Reduction::kMax);
+    const Device sorter = lacks_room.to_vector<std::int64_t>()[0] == 0 ? plan.device : kCpu;
     const EdgeShard shard = shard_edges(load_edge_part(plan.data.where, nodes, ranks.rank(), ranks.size()),
-                                        nodes, plan.undirected, plan.data.dense_features(), ranks);
+                                        nodes, plan.undirected, plan.data.dense_features(), ranks, sorter);
     out.partition = shard.nodes;
     out.num_edges = shard.num_edges, out.one_way_edges = shard.one_way_edges;
     out.model = own_rows(shard, plan, options);
     return out;
   }
-  const Graph graph = to_graph(dataset, plan.builds_on(), {.symmetrize = plan.undirected});
+  const Device builds_on = plan.builds_on(),
+               sorter = builds_on == plan.device ? builds_on : sorts_on(dataset, plan.device);
+  Graph graph = to_graph(dataset, sorter, {.symmetrize = plan.undirected});
   dataset.src = dataset.dst = dataset.indptr = dataset.indices = dataset.edge_weight = dataset.edge_attr = {};
   out.num_edges = graph.adj.num_edges();
   if (!plan.undirected) out.one_way_edges = count_one_way_edges(graph.adj);
+  if (sorter != builds_on)
+    graph = {graph.adj.to(builds_on), graph.weight.to(builds_on), graph.attr.to(builds_on)};
   if (plan.task == TaskKind::kLink) out.messages = graph.adj;
   out.model = model_graph(graph, plan.graph, options.precision);
   if (plan.partitioned) {

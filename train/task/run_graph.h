@@ -15,6 +15,10 @@ struct RunGraph {
   std::int64_t num_edges = 0, one_way_edges = 0;   // of the whole graph
 };
 
+/// Where the edges of `dataset` are sorted: on `device` where it has room for them and their keys, else, and
+/// where they are CSR, on the host. The order is the same.
+Device sorts_on(const Dataset& dataset, Device device);
+
 /// Takes the edges of `dataset`, or reads and exchanges those of the rank. With plan.partitioned the graph is
 /// sharded. Where the plan keeps it on the host for a CUDA device, CSR, edge weights and edge features are
 /// page-locked, and values of nodes are on the device; it has the bits of a graph that was built there.
