@@ -110,6 +110,8 @@ const std::vector<Kernel>& all_kernels() {
                              "vector-8", "vector-16", "vector-32"}) {
       all.push_back(ours(spmv, Op::kSpmv, by_spmv(parse_spmv_options(spmv))));
       all.back().only_named = std::string_view(spmv).starts_with("vector-");
+      if (std::string_view(spmv) == "stream")
+        all.back() = on_cuda_only(all.back());  // on the CPU it is vector
     }
 #if RODEO_WITH_CUDA
     for (const auto& peers : {cusparse_spmm(), cusparse_sddmm(), cusparse_spmv()})

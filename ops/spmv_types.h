@@ -15,7 +15,7 @@ enum class SpmvAlgorithm {
   kRode,    // rows split into block and residual parts (RoDe, see spmm.h); any skew. Caches RoDe's plan
   kStream,  // tiles of equal work, summed in shared memory: CSR-stream (Greathouse & Daga, SC 2014) on the
             // tiles of merge-path SpMV (Merrill & Garland, SC 2016); for many edges, any skew. Caches the
-            // tiles, 16 bytes for 1776 rows and edges
+            // tiles, 16 bytes for 1776 rows and edges. On the CPU the loop of kVector
   kSegmented,  // segmented reduction over the row of every edge (see segment_sum.h); any skew. Caches 4 bytes
                // an edge on the graph; at most 2^31 - 1 rows
 };
