@@ -281,13 +281,18 @@ epochs() { "$bin/epoch_bench" --device cpu --epochs 2 --warmup 1 "$@"; }
 expect_success "$bin/epoch_bench" --help
 expect_success epochs --dataset "$data" --hidden 4,8 --heads 1,2 --csv "$dir/epochs.csv" --json "$dir/epochs.json"
 [ "$(wc -l <"$dir/epochs.csv")" -eq 7 ] && ok || bad "epoch_bench's CSV does not have 1 + 2 + 4 lines: $(cat "$dir/epochs.csv")"
-awk -F, '{print NF}' "$dir/epochs.csv" | sort -u | grep -qx 23 && ok || bad "epoch_bench's CSV lines do not have 23 fields each"
+awk -F, '{print NF}' "$dir/epochs.csv" | sort -u | grep -qx 27 && ok || bad "epoch_bench's CSV lines do not have 27 fields each"
 grep -q nan "$dir/epochs.csv" && bad "epoch_bench measured nothing: $(cat "$dir/epochs.csv")" || ok
 [ "$(grep -c '{"graph": .*"epoch_ms": [0-9]' "$dir/epochs.json")" -eq 6 ] && ok || bad "epoch_bench's JSON does not have 6 results"
 if command -v python3 >/dev/null; then
   python3 -m json.tool "$dir/epochs.json" >/dev/null && ok || bad "epoch_bench's JSON is invalid"
 fi
 expect_success epochs --dataset "$data" --model gat --attention composed --split 60/20/20 --no-cuda-graph
+expect_success epochs --dataset "$data" --model gcn,gat --spmm rode,csr --json "$dir/by.json"
+if command -v python3 >/dev/null; then
+  python3 "$root/scripts/epochs_by_algorithm.py" "$dir/by.json" >"$dir/by.md" && [ "$(grep -c '^| .* | gat | fp32 | [0-9.]* ([0-9.]*) |' "$dir/by.md")" -eq 1 ] && ok ||
+    bad "epochs_by_algorithm.py makes no table of epoch_bench's JSON: $(cat "$dir/by.md")"
+fi
 expect_success epochs --dataset "$data" --model gcn --precision fp32,bf16 --csv "$dir/precisions.csv"
 [ "$(cut -d, -f15 "$dir/precisions.csv" | tr '\n' ' ')" = "precision fp32 bf16 " ] && ok || bad "epoch_bench's CSV has the wrong precisions: $(cat "$dir/precisions.csv")"
 expect_error "unknown precision 'half': expected one of fp32, tf32, bf16" epochs --precision half
@@ -300,7 +305,8 @@ expect_success epochs --graph cora --model gcn --ranks 1,2 --json "$dir/ranks.js
 expect_error "$dir/missing/x.json" epochs --graph cora --ranks 1,2 --json "$dir/missing/x.json"
 expect_error "do not go with --gpus and --ranks" epochs --graph cora --ranks 2 --csv "$dir/no.csv"
 expect_error "--reorder must be none, degree, rcm or rabbit, got 'best'" epochs --reorder best
-expect_error "--model must be of gcn, gat, sage" epochs --model gin
+expect_error "unknown model 'nn': expected one of gcn, gat" epochs --model nn
+expect_error "--spmm tca is for CUDA, got device cpu" epochs --spmm rode,tca
 expect_error "--graph must be of" epochs --graph mars
 expect_error "$dir/none.h5" epochs --dataset "$dir/none.h5"
 expect_error "unknown option '--frobnicate'" epochs --frobnicate
