@@ -13,11 +13,11 @@ LtMatrix rows_of(const Tensor& x, std::int64_t first, std::int64_t blocks) {
   const std::int64_t ld = x.dim(1);
   auto* const begin =
       static_cast<char*>(x.raw()) + first * ld * static_cast<std::int64_t>(size_of(x.dtype()));
-  return {begin, ld, ld / blocks};
+  return {begin, ld, blocks == 1 ? 0 : ld / blocks};
 }
 
 LtMatrix weight_of(const Tensor& w, std::int64_t segment) {
-  return {w.slice(segment, segment + 1).raw(), w.dim(3), w.dim(2) * w.dim(3)};
+  return {w.slice(segment, segment + 1).raw(), w.dim(3), w.dim(1) == 1 ? 0 : w.dim(2) * w.dim(3)};
 }
 
 /// The kernels for a segment of x [rows, k] and w [k, n].
