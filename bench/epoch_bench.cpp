@@ -18,9 +18,12 @@
 #include "core/context.h"
 #include "core/threads.h"
 #include "core/version.h"
+#include "datasets/hetero_dataset.h"
 #include "datasets/subset.h"
 #include "datasets/synthetic.h"
+#include "datasets/synthetic_hetero.h"
 #include "train/commands/run_on_ranks.h"
+#include "train/task/hetero_task.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
 #include "train/timing.h"
@@ -37,6 +40,18 @@ Dataset synthetic_graph(const SyntheticOptions& preset, const EpochOptions& opti
     data.name += "-weighted";
   }
   return data;
+}
+
+/// A preset of several node types; "mag/100" has a hundredth of the nodes. All types have features.
+HeteroDataset hetero_graph(const std::string& preset, const std::string& part) {
+  HeteroOptions options{.preset = preset, .all_features = true};
+  if (!part.empty()) {
+    const std::int64_t divisor = std::atoll(part.c_str());
+    check(divisor >= 1, "--graph ", preset, "/N: N must be a number of at least 1, got '", part, "'");
+    options.nodes = std::max<std::int64_t>(hetero_preset_nodes(preset) / divisor, 100);
+    options.classes = std::min<std::int64_t>(16, options.nodes / 10);
+  }
+  return synthesize_hetero(options);
 }
 
 /// A dataset whose nodes are renumbered, made once for all runs on it.
@@ -128,9 +143,8 @@ void measure_large(const LargeGraph& graph, const EpochOptions& options, const C
   }
 }
 
-EpochRow train_epochs(const Ordered& nodes, const TrainOptions& training, const EpochOptions& options,
-                      const Limits& limits, const Communicator& ranks) {
-  const NodeRun run = make_run(nodes.data, training, options.device, ranks);
+EpochRow time_epochs(const NodeRun& run, const std::string& name, const TrainOptions& training,
+                     const EpochOptions& options) {
   const int total = options.warmup + 2 * options.epochs;
   Trainer trainer = make_trainer(run, {.epochs = total,
                                        .eval_every = total,
@@ -138,19 +152,46 @@ EpochRow train_epochs(const Ordered& nodes, const TrainOptions& training, const 
                                        .profile_every = 2,
                                        .cuda_graph = options.cuda_graph});
   double loss = 0;
-  EpochRow row{nodes.data.name,
+  EpochRow row{name,
                training,
                trainer.fit([&](const EpochReport& report) { loss = report.loss; }),
                std::numeric_limits<double>::quiet_NaN(),
                run.task.x.is_sparse() ? "sparse" : "dense",
-               nodes.by,
-               nodes.ms,
-               ranks.size(),
+               NodeOrder::kNone,
+               0,
+               1,
                run.task.num_nodes,
                run.task.num_edges,
                run.task.num_features,
                run.task.num_classes};
   row.loss = loss;
+  return row;
+}
+
+/// Node types and relations, with the reverse of each.
+void measure_hetero(const HeteroDataset& data, const EpochOptions& options, std::vector<EpochRow>& rows) {
+  for (const std::string& model : options.models) {
+    TrainOptions training = published_options(model);
+    check(has_relations(training), "--graph ", data.name, " has several node types: --model must be of ",
+          "rgcn, hetero-sage, rgat and hgt, got ", model);
+    training.undirected = true;
+    if (options.layers > 0) training.layers = options.layers;
+    for (const std::int64_t hidden : options.hidden.empty() ? std::vector{training.hidden} : options.hidden)
+      for (const Precision precision : options.precisions) {
+        training.hidden = hidden, training.precision = precision;
+        set_allow_tf32(precision == Precision::kTf32);
+        rows.push_back(
+            time_epochs(make_hetero_run(data, training, options.device), data.name, training, options));
+        print_epoch_row(rows.back());
+      }
+  }
+}
+
+EpochRow train_epochs(const Ordered& nodes, const TrainOptions& training, const EpochOptions& options,
+                      const Limits& limits, const Communicator& ranks) {
+  const NodeRun run = make_run(nodes.data, training, options.device, ranks);
+  EpochRow row = time_epochs(run, nodes.data.name, training, options);
+  row.reorder = nodes.by, row.reorder_ms = nodes.ms, row.ranks = ranks.size();
   take_largest(row.summary.peak_bytes, ranks);
   if (options.roofline && training.model == "gcn")
     row.of_roofline =
@@ -221,12 +262,25 @@ void run(EpochOptions options, const Communicator& ranks) {
       measure_large(*large, options, ranks, rows);
       continue;
     }
+    if (const auto slash = size.find('/'); is_hetero_preset(size.substr(0, slash))) {
+      check(ranks.size() == 1, "--graph ", size, ", of several node types, is for one rank");
+      measure_hetero(hetero_graph(size.substr(0, slash), slash == size.npos ? "" : size.substr(slash + 1)),
+                     options, rows);
+      continue;
+    }
     for (const std::optional<bool> shuffle : options.shuffle)
       measure_graph(synthetic_graph(preset_in_order(size, shuffle), options), options, limits, ranks, rows);
   }
-  for (const std::string& path : options.files)
+  for (const std::string& path : options.files) {
+    if (is_hetero_file(path)) {
+      check(ranks.size() == 1, path, ": holds several node types, which are for one rank");
+      measure_hetero(load_hetero_dataset(path, {.need = Need::kTraining, .split = options.split}), options,
+                     rows);
+      continue;
+    }
     measure_graph(load_dataset(path, {.need = Need::kTraining, .split = options.split}), options, limits,
                   ranks, rows);
+  }
   csv.write([&](std::ostream& out) { write_epoch_csv(rows, out); });
   json.write([&](std::ostream& out) { write_epoch_json(rows, out); });
 }

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "bench/arguments.h"
+#include "datasets/synthetic_hetero.h"
 #include "ops/spmm_variant.h"
 #include "train/task/model_registry.h"
 
@@ -17,11 +19,15 @@ cxxopts::Options describe_options() {
   cxxopts::Options options("epoch_bench", "Times training epochs. Lists are separated by commas.\n");
   options.set_width(110).custom_help("[options]").allow_unrecognised_options();
   auto add = options.add_options();
+  add("model", "gcn, gat, sage; of several node types rgcn, hetero-sage, rgat, hgt", texts("gcn,gat"),
+      "LIST");
   add("model", "Some of " + model_names(), texts("gcn,gat"), "LIST");
   add("graph",
       "Synthetic graphs: " + synthetic_preset_names() +
           "; papers100M, drawn on the device with features, and papers100M/N, an N-th of it, for "
-          "--model gcn and sage (default: cora, where no file is given)",
+          "--model gcn and sage; of several node types " +
+          hetero_preset_names() +
+          ", with reverse relations, and mag/N, an N-th of it (default: cora, where no file is given)",
       cxxopts::value<Texts>(), "LIST");
   add("node-order",
       "Node order of synthetic graphs: shuffled, or community (communities are contiguous; grids keep their "
@@ -84,6 +90,14 @@ EpochOptions parse_epoch_options(int argc, const char* const* argv) {
     return options;
   }
   reject_strays(parsed);
+  for (const std::string& model : list(parsed, "model")) {
+    const auto registry = hetero_model_registry();
+    const bool hetero = std::any_of(registry.begin(), registry.end(),
+                                    [&](const ModelEntry& entry) { return entry.name == model; });
+    check(model == "gcn" || model == "gat" || model == "sage" || hetero,
+          "--model must be of gcn, gat, sage, rgcn, hetero-sage, rgat, hgt, got '", model, "'");
+    options.models.push_back(model);
+  }
   for (const std::string& model : list(parsed, "model")) options.models.emplace_back(find_model(model).name);
   options.graphs = preset_list(parsed, /*large=*/true);
   options.files = file_list(parsed, "dataset");

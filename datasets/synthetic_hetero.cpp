@@ -144,11 +144,17 @@ std::string hetero_preset_names() {
   return names;
 }
 
+std::int64_t hetero_preset_nodes(std::string_view name) {
+  const Preset* preset = find(name);
+  check(preset != nullptr, "preset must be one of ", hetero_preset_names(), ", got '", name, "'");
+  std::int64_t nodes = 0;
+  for (const TypeSize& type : preset->types) nodes += type.nodes;
+  return nodes;
+}
+
 HeteroDataset synthesize_hetero(const HeteroOptions& options) {
+  const std::int64_t all = hetero_preset_nodes(options.preset);
   const Preset* preset = find(options.preset);
-  check(preset != nullptr, "preset must be one of ", hetero_preset_names(), ", got '", options.preset, "'");
-  std::int64_t all = 0;
-  for (const TypeSize& type : preset->types) all += type.nodes;
   const std::int64_t nodes = options.nodes < 0 ? all : options.nodes,
                      features = options.features < 0 ? preset->features : options.features,
                      classes = options.classes < 0 ? preset->classes : options.classes;

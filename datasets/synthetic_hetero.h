@@ -22,6 +22,8 @@ struct HeteroOptions {
 /// heterogeneous graph of IGB (Khatua et al., KDD 2023).
 bool is_hetero_preset(std::string_view name);
 std::string hetero_preset_names();
+/// Nodes of all types. Throws Error for other names.
+std::int64_t hetero_preset_nodes(std::string_view name);
 
 /// Papers cite, and share topics and authors, mostly within their class; features are the mean of the class
 /// plus noise. A few nodes have many edges. Duplicate edges are kept. A function of the options only. On the

@@ -19,6 +19,9 @@ void estimate_memory(const Console& console, const NodeRun& run, const TrainOpti
   if (options.task == TaskKind::kGraph)
     return console.say("memory", format_bytes(static_cast<double>(memory_stats(device).current)) +
                                      " data; mini-batches are not estimated");
+  if (has_relations(options))
+    return console.say("memory", format_bytes(static_cast<double>(memory_stats(device).current)) +
+                                     " data and parameters; steps over relations are not estimated");
   const MemoryRoom room = memory_room(device);
   const std::int64_t data = memory_stats(device).current;
   const std::vector<double> all =

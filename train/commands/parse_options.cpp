@@ -74,11 +74,12 @@ std::vector<std::string> names_of(const cxxopts::Options& options) {
 std::vector<ModelTable> completion_tables(const std::string& program, const TrainOptions& defaults) {
   if (!defaults.choose_model) return {{"", describe_options(program, defaults)}};
   std::vector<ModelTable> tables;
-  for (const ModelEntry& model : model_registry()) {
-    TrainOptions of_model = published_options(model.name);
-    of_model.choose_model = true;
-    tables.push_back({std::string(model.name), describe_options(program, of_model)});
-  }
+  for (const auto registry : {model_registry(), hetero_model_registry()})
+    for (const ModelEntry& model : registry) {
+      TrainOptions of_model = published_options(model.name);
+      of_model.choose_model = true;
+      tables.push_back({std::string(model.name), describe_options(program, of_model)});
+    }
   return tables;
 }
 

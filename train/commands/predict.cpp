@@ -212,6 +212,8 @@ void predict(const PredictOptions& options) {
   const SafeTensors weights = read_weights(file);
   check_hdf5_file(options.dataset);
   WeightsInfo info = info_of(weights, file, options);
+  check(!has_relations(info.options), file, ": is of the model ", info.options.model,
+        ", for graphs of several node types, with which rodeo_predict cannot predict yet");
   Dataset dataset = load_dataset(options.dataset);
   add_input_features(dataset, info.options, info.num_features);
   info.options.input_features = InputFeatures::kFile;

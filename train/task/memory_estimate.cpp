@@ -137,7 +137,8 @@ std::int64_t estimate_step_bytes(const NodeRun& run, const TrainOptions& options
 }
 
 std::string memory_warning(const NodeRun& run, const TrainOptions& options) {
-  if (options.task == TaskKind::kGraph) return {};  // mini-batches; and no small copy of a set of graphs
+  // Of mini-batches, and of what has no small copy to measure.
+  if (options.task == TaskKind::kGraph || has_relations(options)) return {};
   const Device device = run.model.module->parameters().front().device();
   const MemoryRoom room = memory_room(device);
   const double most =  // over ranks: of all of them
@@ -162,7 +163,7 @@ std::string memory_advice(const TrainOptions& o, bool cuda) {
   if (o.batch > 0 && !o.batch_by_parts && !traits.hops) add("a smaller --fanout");
   if (o.batch > 0 && cuda && o.features_on != FeaturesOn::kHost && o.features_on != FeaturesOn::kDisk)
     add("--features-on host");
-  if (o.batch == 0 && !traits.hops && o.task != TaskKind::kGraph)
+  if (o.batch == 0 && !traits.hops && o.task != TaskKind::kGraph && !has_relations(o))
     add(cuda ? "--batch N, with --features-on host if the features do not fit" : "--batch N");
   if (o.task == TaskKind::kGraph && o.batch_graphs > 2) add(str("--batch-graphs below ", o.batch_graphs));
   if (traits.hidden_layers() && o.hidden > 1) add(str("--hidden below ", o.hidden));

@@ -1,15 +1,18 @@
+#include "train/task/hetero_task.h"
 #include "train/task/option_parts.h"
 #include "train/task/trunk_model.h"
 
 namespace rodeo {
 namespace {
 
-void add_hidden_layers(OptionGroup model, const ConvTraits& traits) {
+void add_hidden_layers(OptionGroup model, const ModelEntry& entry) {
+  const ConvTraits& traits = entry.conv->traits;
   model.integer(kModel | kShort, "hidden", field(&TrainOptions::hidden), 1,
                 traits.heads ? "Width of each head of the hidden layers" : "Width of the hidden layers");
   model.integer(kModel | kShort, "layers", field(&TrainOptions::layers), 1, "Number of layers", kMostLayers);
   model.probability(kModel | kShort | kDropout, "dropout", field(&TrainOptions::dropout),
                     "Dropout probability of each layer's input");
+  if (entry.relations) return;
   model
       .add(
           kModel | kNode | kLink | kDropout, "input-dropout",
@@ -25,8 +28,9 @@ void add_hidden_layers(OptionGroup model, const ConvTraits& traits) {
       .default_text.clear();
 }
 
-void add_heads(OptionGroup model) {
+void add_heads(OptionGroup model, bool relations) {
   model.integer(kModel, "heads", field(&TrainOptions::heads), 1, "Heads of the hidden layers, concatenated");
+  if (relations) return;
   model.integer(kModel, "out-heads", field(&TrainOptions::out_heads), 1,
                 "Heads of the last layer, averaged. The paper uses for PubMed:\n"
                 "--out-heads 8 --weight-decay 1e-3 --lr 0.01");
@@ -40,7 +44,8 @@ void add_heads(OptionGroup model) {
 
 }  // namespace
 
-void add_model_options(OptionGroup model, const ConvTraits& traits) {
+void add_model_options(OptionGroup model, const ModelEntry& entry) {
+  const ConvTraits& traits = entry.conv->traits;
   model
       .add(
           kModel | kShort | kCommand, "model",
@@ -51,7 +56,7 @@ void add_model_options(OptionGroup model, const ConvTraits& traits) {
             o.model = find_model(text).name;
           })
       .default_text.clear();
-  if (traits.hidden_layers()) add_hidden_layers(model, traits);
+  if (traits.hidden_layers()) add_hidden_layers(model, entry);
   model.choice(kModel | kGraph, "pool", field(&TrainOptions::pool),
                "Readout: how the rows of a graph's nodes become one row");
   if (traits.edge_features)
@@ -64,8 +69,11 @@ void add_model_options(OptionGroup model, const ConvTraits& traits) {
   model.choice(kModel | kLink, "decoder", field(&TrainOptions::decoder),
                "Score of a pair of nodes from their embeddings. dot: their dot product; mlp: two layers on "
                "their elementwise product; bilinear: u^T W v");
-  if (traits.heads) add_heads(model);
-  if (!traits.hops) add_trunk_options(model.under("Trunk"));
+  if (traits.heads) add_heads(model, entry.relations);
+  if (entry.relations)
+    model.choice(kModel, "norm", field(&TrunkParts::norm),
+                 "Normalisation of each layer's output: batch, of each node type, or layer");
+  if (!traits.hops && !entry.relations) add_trunk_options(model.under("Trunk"));
   if (traits.aggr)
     model.choice(kModel, "aggr", field(&TrainOptions::aggr),
                  "Aggregation over neighbours: mean, max, min or sum");
@@ -87,6 +95,7 @@ void add_model_options(OptionGroup model, const ConvTraits& traits) {
 }
 
 void check_model_options(const TrainOptions& o) {
+  if (has_relations(o)) check_hetero_options(o);
   check(!o.edge_features || o.reorder == NodeOrder::kNone,
         "--edge-features is not for --reorder, which keeps no edge features");
   check(o.batch == 0 || !o.sage_loops, "--self-loops is for the whole graph: not with --batch");

@@ -8,8 +8,9 @@
 namespace rodeo {
 
 const ModelEntry& find_model(std::string_view name) {
-  for (const ModelEntry& entry : model_registry())
-    if (entry.name == name) return entry;
+  for (const auto registry : {model_registry(), hetero_model_registry()})
+    for (const ModelEntry& entry : registry)
+      if (entry.name == name) return entry;
   std::string lower(name);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const ModelEntry& entry : model_registry())
@@ -19,6 +20,10 @@ const ModelEntry& find_model(std::string_view name) {
 
 const ConvTraits& traits_of(const TrainOptions& options) {
   return find_model(options.model).conv->traits;
+}
+
+bool has_relations(const TrainOptions& options) {
+  return find_model(options.model).relations;
 }
 
 bool composes_attention(const TrainOptions& options) {
@@ -55,8 +60,9 @@ std::string describe_aggregation(const TrainOptions& options, Device device) {
 
 std::string model_names(std::string_view separator) {
   std::string all;
-  for (const ModelEntry& entry : model_registry())
-    all += str(all.empty() ? std::string_view() : separator, entry.name);
+  for (const auto registry : {model_registry(), hetero_model_registry()})
+    for (const ModelEntry& entry : registry)
+      all += str(all.empty() ? std::string_view() : separator, entry.name);
   return all;
 }
 

@@ -19,17 +19,22 @@ struct ModelEntry {
   const ConvKind* conv = nullptr;
   const TrunkPreset* preset = nullptr;  // the published model; null: there is none but the trunk
   bool graphs = false;                  // has --task graph
+  bool relations = false;               // of graphs of several node types: the model is a HeteroModel
   bool decays_first_layer = false;      // weight decay, as published: of the first layer alone
   /// Sets the published hyperparameters. Null: they are the defaults of TrainOptions.
   void (*set_published)(TrainOptions& options) = nullptr;
 };
 
-/// All rows, in the order of --help.
+/// All rows of graphs of one node type, in the order of --help.
 std::span<const ModelEntry> model_registry();
+/// Those of graphs of several node types and relations (ModelEntry::relations).
+std::span<const ModelEntry> hetero_model_registry();
 
 /// Throws Error listing the choices for an unknown name.
 const ModelEntry& find_model(std::string_view name);
 const ConvTraits& traits_of(const TrainOptions& options);
+/// Whether options.model is for graphs of several node types.
+bool has_relations(const TrainOptions& options);
 /// Whether attention runs as one operator after the other, with SDDMM in the gradient of its weights.
 bool composes_attention(const TrainOptions& options);
 /// What --spmm runs in the sums of a step. auto is a choice for graphs that are used many times: csr on the

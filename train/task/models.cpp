@@ -74,10 +74,56 @@ constexpr ModelEntry kModels[] = {
          }},
 };
 
+constexpr ConvKind kRelational{"relational", {.sparse_inputs = false}, nullptr},
+    kRelationalHeads{"relational_heads", {.heads = true, .sparse_inputs = false}, nullptr};
+
+void set_relational(TrainOptions& options) {
+  options.hidden = 64;
+  options.weight_decay = 0;
+}
+
+void set_relational_heads(TrainOptions& options) {
+  options.hidden = 16;
+  options.heads = 4;
+  options.attention_dropout = 0;
+  options.weight_decay = 0;
+}
+
+constexpr ModelEntry kHeteroModels[] = {
+    // Schlichtkrull et al. (ESWC 2018).
+    {.name = "rgcn",
+     .title = "R-GCN",
+     .conv = &kRelational,
+     .relations = true,
+     .set_published = set_relational},
+    // The form of MLPerf: a GAT for each relation, whose results are added.
+    {.name = "rgat",
+     .title = "R-GAT",
+     .conv = &kRelationalHeads,
+     .relations = true,
+     .set_published = set_relational_heads},
+    // Hu et al. (WWW 2020).
+    {.name = "hgt",
+     .title = "HGT",
+     .conv = &kRelationalHeads,
+     .relations = true,
+     .set_published = set_relational_heads},
+    // SAGE for each relation, whose results are added.
+    {.name = "hetero-sage",
+     .title = "hetero-SAGE",
+     .conv = &kRelational,
+     .relations = true,
+     .set_published = set_relational},
+};
+
 }  // namespace
 
 std::span<const ModelEntry> model_registry() {
   return kModels;
+}
+
+std::span<const ModelEntry> hetero_model_registry() {
+  return kHeteroModels;
 }
 
 }  // namespace rodeo

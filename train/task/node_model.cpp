@@ -14,6 +14,7 @@
 #include "train/task/criteria.h"
 #include "train/task/data_source.h"
 #include "train/task/graph_task.h"
+#include "train/task/hetero_task.h"
 #include "train/task/label_checks.h"
 #include "train/task/link_task.h"
 #include "train/task/rank_shard.h"
@@ -177,12 +178,17 @@ NodeRun build_run(DataSource source, RunPlan plan, const TrainOptions& options, 
 RunPlan plan_source(const DataSource& source, const TrainOptions& options, Device device,
                     const Communicator& ranks) {
   if (source.in_file()) check_hdf5_file(source.file);
+  if (has_relations(options)) return plan_hetero_run(source.file, options, device, ranks);
+  check(!source.in_file() || !is_hetero_file(source.file), source.file,
+        ": holds node types and relations, and --model ", options.model,
+        " is for one type of nodes: choose rgcn, rgat, hgt or hetero-sage");
   const Room room = measure_room(device, options.batch > 0 ? ranks : Communicator());
   return plan_run(options, read_header(source, options.input_features), room, ranks.size());
 }
 
 NodeRun make_run(DataSource source, const TrainOptions& options, Device device, const Communicator& ranks) {
   RunPlan plan = plan_source(source, options, device, ranks);
+  if (has_relations(options)) return load_hetero_run(source.file, options, device);
   if (!source.in_file() && plan.task == TaskKind::kNode) choose_split(source.dataset, options);
   return build_run(std::move(source), std::move(plan), options, ranks, Purpose::kTraining);
 }

@@ -19,7 +19,7 @@ inline constexpr std::string_view kKernels = "Kernels";
 void add_data_options(OptionGroup data);
 
 /// The layers.
-void add_model_options(OptionGroup model, const ConvTraits& traits);
+void add_model_options(OptionGroup model, const ModelEntry& entry);
 void check_model_options(const TrainOptions& options);
 
 /// Parts around the layers (models/trunk.h). check_trunk() is their check.

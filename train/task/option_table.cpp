@@ -11,7 +11,7 @@ std::vector<TrainOption> option_table(const TrainOptions& defaults) {
   std::vector<TrainOption> table;
   const auto group = [&](std::string_view name) { return OptionGroup(table, name, defaults); };
   add_data_options(group("Data"));
-  add_model_options(group("Model"), traits);
+  add_model_options(group("Model"), find_model(defaults.model));
   add_optimizer_options(group("Training"), find_model(defaults.model));
   add_run_options(group("Training"));
   add_source_options(group("Mini-batches"), traits);

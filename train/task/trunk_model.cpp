@@ -191,7 +191,7 @@ std::vector<double> parse_layer_dropout(const std::string& text) {
 }
 
 void check_trunk(const TrainOptions& options) {
-  if (traits_of(options).hops) return;
+  if (traits_of(options).hops || has_relations(options)) return;
   const TrunkParts& parts = options.trunk;
   check_pre_linear(parts);
   check(!parts.pre_linear_norm || (parts.pre_linear > 0 && parts.norm != TrunkNorm::kNone),

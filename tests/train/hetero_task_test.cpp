@@ -1,0 +1,128 @@
+// Models of several node types and relations: learn from files, are the same in every run, and say what they
+// cannot do.
+#include "train/task/hetero_task.h"
+
+#include <filesystem>
+#include <functional>
+
+#include "datasets/synthetic_hetero.h"
+#include "tests/support/devices.h"
+#include "tests/support/near.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/tiny.h"
+#include "train/commands/dry_run.h"
+#include "train/commands/parse_options.h"
+#include "train/commands/train_run.h"
+#include "train/task/model_registry.h"
+#include "train/task/node_model.h"
+
+namespace rodeo::test {
+namespace {
+
+class TrainHeteroTask : public OnDevice {};
+RODEO_ON_ALL_DEVICES(TrainHeteroTask);
+
+HeteroDataset small_graph() {
+  return synthesize_hetero({.preset = "mag", .nodes = 600, .features = 8, .classes = 4});
+}
+
+TrainOptions options_of(std::string_view model, int epochs) {
+  TrainOptions options = published_options(model);
+  options.epochs = epochs;
+  options.undirected = true;
+  options.hidden = find_model(model).conv->traits.heads ? 4 : 16;
+  return options;
+}
+
+struct Result {
+  TrainSummary summary;
+  StateDict state;
+};
+
+/// With a captured CUDA graph and without, the bits are the same.
+Result train(const TrainOptions& options, Device device, bool cuda_graph = true) {
+  const NodeRun run = make_hetero_run(small_graph(), options, device);
+  Trainer trainer = make_trainer(run, {.epochs = options.epochs, .cuda_graph = cuda_graph});
+  const TrainSummary summary = trainer.fit();
+  return {summary, run.model.module->state_dict()};
+}
+
+TEST_P(TrainHeteroTask, EveryModelLearnsTheSameInEveryRun) {
+  for (const ModelEntry& entry : hetero_model_registry()) {
+    const TrainOptions options = options_of(entry.name, 20);
+    const Result one = train(options, device()), two = train(options, device(), /*cuda_graph=*/false);
+    EXPECT_GT(one.summary.best.val, 0.5) << entry.name;  // chance is a quarter
+    ASSERT_EQ(one.state.size(), two.state.size());
+    for (std::size_t i = 0; i < one.state.size(); ++i)
+      EXPECT_TRUE(same_bits(one.state[i].second, two.state[i].second))
+          << entry.name << " " << one.state[i].first;
+  }
+}
+
+TEST_P(TrainHeteroTask, AFileIsTrainedWithAllThatARunWrites) {
+  const TempDir dir;
+  save_hetero_dataset(small_graph(), dir / "mag.h5");
+  TrainOptions options = options_of("rgcn", 3);
+  options.dataset = dir / "mag.h5";
+  options.export_file = dir / "w.safetensors", options.csv = dir / "e.csv", options.report = dir / "r.html";
+  options.log = dir / "l.jsonl", options.per_class = true;
+  options.checkpoint = dir / "checkpoint";
+  RunObserver observer;
+  {
+    Recorder recorder(options, /*writes=*/true);
+    const TrainedRun out = train_run({.file = options.dataset}, options, device(), {}, recorder, observer);
+    EXPECT_EQ(out.summary.epochs, 3);
+    EXPECT_EQ(out.run.model.predict({}).shape(), (Shape{out.run.task.label.dim(0), 4}));
+  }
+  for (const std::string& file : {options.export_file, options.csv, options.report, options.log})
+    EXPECT_TRUE(std::filesystem::exists(file)) << file;
+  options.epochs = 5, options.resume = true;
+  options.log.clear(), options.export_file.clear(), options.csv.clear(), options.report.clear();
+  Recorder recorder(options, /*writes=*/true);
+  const TrainedRun resumed = train_run({.file = options.dataset}, options, device(), {}, recorder, observer);
+  options.checkpoint.clear(), options.resume = false;
+  Recorder fresh(options, /*writes=*/true);
+  const TrainedRun whole = train_run({.file = options.dataset}, options, device(), {}, fresh, observer);
+  EXPECT_EQ(resumed.summary.last.val_loss, whole.summary.last.val_loss);
+  EXPECT_NO_THROW(dry_run(options, device(), {}));
+}
+
+TEST(TrainHeteroOptions, SayWhatTheyAreNotFor) {
+  const TempDir dir;
+  HeteroDataset data = small_graph();
+  save_hetero_dataset(data, dir / "mag.h5");
+  save_dataset(tiny_dataset(), dir / "one.h5");
+  const auto error = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"rodeo_train", "--model", "rgcn", "--dataset", dir / "mag.h5"});
+    std::vector<const char*> argv;
+    for (const std::string& word : words) argv.push_back(word.c_str());
+    TrainOptions defaults;
+    defaults.choose_model = true;
+    return error_of([&] { parse_train_options(static_cast<int>(argv.size()), argv.data(), defaults); });
+  };
+  const std::string why = " is not for --model rgcn, of graphs of several node types: ";
+  EXPECT_EQ(error({"--batch", "64"}), "--batch" + why + "they are trained on the whole graph");
+  EXPECT_EQ(error({"--ranks", "2"}), "--ranks" + why + "they are trained by one rank");
+  EXPECT_EQ(error({"--task", "link"}), "--task link" + why + "the nodes of one type are classified");
+  EXPECT_EQ(error({"--reorder", "rcm"}), "--reorder" + why + "nodes keep their order");
+  const TrainOptions options = options_of("rgcn", 2), gcn = published_options("gcn");
+  EXPECT_ERROR(
+      make_run(DataSource{.file = dir / "one.h5"}, options, kCpu),
+      dir /
+          "one.h5: holds one type of nodes, and --model rgcn is for several: choose one of gcn, gat, "
+          "sage and the others");
+  EXPECT_ERROR(make_run(DataSource{.file = dir / "mag.h5"}, gcn, kCpu),
+               dir /
+                   "mag.h5: holds node types and relations, and --model gcn is for one type of nodes: choose "
+                   "rgcn, rgat, hgt or hetero-sage");
+  TrainOptions one_way = options;
+  one_way.undirected = false;
+  data.relations = {data.relations[0], data.relations[3]};
+  EXPECT_ERROR(
+      make_hetero_run(data, one_way, kCpu),
+      "mag-like: no relation leads to the nodes of the target type, paper: give --undirected, which adds "
+      "the reverse of each relation");
+}
+
+}  // namespace
+}  // namespace rodeo::test

@@ -1,0 +1,178 @@
+#include "train/task/hetero_task.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/storage.h"
+#include "models/hetero_model.h"
+#include "train/precision.h"
+#include "train/task/criteria.h"
+#include "train/task/data_source.h"
+#include "train/task/feature_scale.h"
+#include "train/task/label_checks.h"
+#include "train/task/model_registry.h"
+#include "train/timing.h"
+
+namespace rodeo {
+namespace {
+
+HeteroGraph make_graph(const HeteroDataset& dataset, const TrainOptions& options, Device device) {
+  std::vector<NodeType> types;
+  for (const Dataset& type : dataset.types) types.push_back({type.name, type.num_nodes});
+  std::vector<EdgeType> relations;
+  for (const HeteroRelation& r : dataset.relations)
+    relations.push_back({dataset.types[static_cast<std::size_t>(r.source)].name, r.name,
+                         dataset.types[static_cast<std::size_t>(r.target)].name, r.src, r.dst});
+  const HeteroGraph graph(std::move(types), std::move(relations), device);
+  return options.undirected ? graph.add_reverse() : graph;
+}
+
+void check_reached(const HeteroGraph& graph, const HeteroDataset& dataset) {
+  for (int r = 0; r < graph.num_relations(); ++r)
+    if (graph.dst_type(r) == dataset.target && graph.num_edges(r) > 0) return;
+  fail(dataset.name, ": no relation leads to the nodes of the target type, ",
+       dataset.types[static_cast<std::size_t>(dataset.target)].name,
+       ": give --undirected, which adds the reverse of each relation");
+}
+
+/// The scaled features of each type, on the device; undefined for a type without.
+std::vector<HeteroInput> make_inputs(HeteroDataset& dataset, const TrainOptions& options, Device device,
+                                     NodeTask& task) {
+  std::vector<HeteroInput> inputs;
+  for (Dataset& type : dataset.types) {
+    HeteroInput& input = inputs.emplace_back();
+    task.features += fmt::format("{}{} ", task.features.empty() ? "" : "; ", type.name);
+    if (!type.has_features()) {
+      check(options.precision != Precision::kBf16, "--precision bf16 is for features of all node types, and ",
+            type.name, " has none: its trainable rows are fp32");
+      task.features += "trainable rows";
+      continue;
+    }
+    const bool is_target = type.name == dataset.types[static_cast<std::size_t>(dataset.target)].name;
+    type.x = dense_features(type);
+    type.x_sparse = {};
+    const Tensor train = is_target ? type.split.train : Tensor();
+    const FeatureScale scale = make_feature_scale(type, "", train, options, device, {}, /*own=*/false);
+    if (!scale.warning.empty()) task.warnings.push_back(type.name + ": " + scale.warning);
+    input.x = scale.apply(Features(type.x.to(device))).to(activation_dtype(options.precision));
+    task.features += fmt::format("{} x {}, {}", type.num_nodes, type.num_features, scale.text);
+    if (is_target) task.feature_scale = scale;
+    type.x = {};
+  }
+  return inputs;
+}
+
+/// Sizes, labels and split of the target type.
+void describe_data(const HeteroDataset& dataset, const HeteroGraph& graph, Device device, NodeTask& task) {
+  const Dataset& target = dataset.types[static_cast<std::size_t>(dataset.target)];
+  task.name = dataset.name;
+  task.num_nodes = graph.num_nodes(), task.num_edges = graph.num_edges();
+  task.num_features = target.num_features;
+  task.num_classes = target.num_classes;
+  task.class_names = target.class_names;
+  task.split_sizes = {target.split.train.numel(), target.split.val.numel(), target.split.test.numel()};
+  find_majority(target.y, target.split.test, task);
+  const std::vector<std::string> warnings =
+      check_label_kind(target.y, target.name + " nodes", "/nodes/" + target.name + "/y");
+  task.warnings.insert(task.warnings.end(), warnings.begin(), warnings.end());
+  task.label = target.y.to(device);
+  task.split = {target.split.train.to(device), target.split.val.to(device), target.split.test.to(device)};
+}
+
+HeteroModelOptions model_options(const HeteroDataset& dataset, const TrainOptions& o) {
+  HeteroModelOptions out{.conv = &find_hetero_conv(o.model),
+                         .in = {},
+                         .target = dataset.target,
+                         .hidden = traits_of(o).heads ? o.hidden * o.heads : o.hidden,
+                         .classes = dataset.types[static_cast<std::size_t>(dataset.target)].num_classes,
+                         .layers = o.layers,
+                         .dropout = o.dropout,
+                         .norm = o.trunk.norm};
+  for (const Dataset& type : dataset.types) out.in.push_back(type.num_features);
+  out.layer.heads = o.heads;
+  out.layer.relational.spmm = {.algorithm = o.spmm, .accumulate = o.spmm_accumulate};
+  return out;
+}
+
+std::string describe_model(const TrainOptions& o) {
+  std::string text = fmt::format("{}, {} layers, ", find_model(o.model).title, o.layers);
+  text += traits_of(o).heads ? fmt::format("{} heads x {} hidden, ", o.heads, o.hidden)
+                             : fmt::format("{} hidden, ", o.hidden);
+  text += fmt::format("dropout {}", o.dropout);
+  return o.trunk.norm == TrunkNorm::kNone ? text : text + fmt::format(", {} norm", name(o.trunk.norm));
+}
+
+}  // namespace
+
+void check_hetero_options(const TrainOptions& o) {
+  const auto refuse = [&](bool given, std::string_view option, std::string_view why) {
+    check(!given, option, " is not for --model ", o.model, ", of graphs of several node types: ", why);
+  };
+  refuse(o.task != TaskKind::kNode, str("--task ", name(o.task)), "the nodes of one type are classified");
+  refuse(o.batch > 0, "--batch", "they are trained on the whole graph");
+  refuse(o.gpus > 1 || o.ranks > 1, o.gpus > 1 ? "--gpus" : "--ranks", "they are trained by one rank");
+  refuse(o.reorder != NodeOrder::kNone, "--reorder", "nodes keep their order");
+  refuse(o.prune_rows, "--prune-rows", "the last layer computes the target type alone");
+  refuse(o.input_features != InputFeatures::kFile, "--input-features",
+         "types without features have trainable rows");
+  refuse(o.explain, "--explain", "it describes the products of one graph");
+}
+
+RunPlan plan_hetero_run(const std::string& file, const TrainOptions& options, Device device,
+                        const Communicator& ranks) {
+  check(ranks.size() == 1, "--model ", options.model,
+        ", of graphs of several node types, is trained by one rank, and there are ", ranks.size());
+  check(!file.empty() && is_hetero_file(file), file.empty() ? "the dataset" : file,
+        ": holds one type of nodes, and --model ", options.model,
+        " is for several: choose one of gcn, gat, sage and the others");
+  DataHeader data{.where = file, .in_file = true, .form = FeatureForm::kDense};
+  RunPlan plan{.data = data, .device = device, .undirected = options.undirected, .form = FeatureForm::kDense};
+  plan.tiers.resize(1);
+  return plan;
+}
+
+NodeRun make_hetero_run(HeteroDataset dataset, const TrainOptions& options, Device device) {
+  check_hetero_options(options);
+  NodeRun run;
+  auto& [task, model] = run;
+  reset_peak_memory(device);
+  HeteroGraph graph;
+  std::vector<HeteroInput> inputs;
+  task.convert_ms = timed(device, [&] {
+    graph = make_graph(dataset, options, device);
+    check_reached(graph, dataset);
+    inputs = make_inputs(dataset, options, device, task);
+    describe_data(dataset, graph, device, task);
+  });
+  task.convert_peak_bytes = memory_stats(device).peak;
+  task.x = Features(Tensor::zeros({1, 1}, DType::kF32, device));
+  for (const HeteroInput& input : inputs)
+    if (input.x.defined()) task.x = input.x;  // that of one type: the model has them all
+  auto made =
+      std::make_unique<HeteroModel>(model_options(dataset, options), graph, Random(options.seed), device);
+  model.groups = {{made->parameters(), {.lr = options.lr, .weight_decay = options.weight_decay}}};
+  model.predict = [made = made.get(), graph, inputs = std::move(inputs)](const StepInput&) {
+    return made->forward(graph, inputs);
+  };
+  model.text = describe_model(options);
+  model.algorithms = fmt::format("{} relations{}, precision {}", graph.num_relations(),
+                                 options.undirected ? " with their reverses" : "", name(options.precision));
+  model.module = std::move(made);
+  set_criterion(run, options);
+  return run;
+}
+
+NodeRun load_hetero_run(const std::string& file, const TrainOptions& options, Device device) {
+  HeteroDataset dataset;
+  const double load_ms = timed(kCpu, [&] {
+    dataset =
+        load_hetero_dataset(file, {.need = Need::kTraining, .split = options.split, .seed = options.seed});
+  });
+  NodeRun run = make_hetero_run(std::move(dataset), options, device);
+  run.task.load_ms = load_ms;
+  return run;
+}
+
+}  // namespace rodeo
