@@ -268,11 +268,6 @@ const Tensor& HeteroGraph::by_relation_edge_ids() const {
   state();
   return locked_matrix(*state_, Side::kRelations, Side::kNodes).edge_ids;
 }
-const Tensor& HeteroGraph::relation_blocks_edge_ids() const {
-  state();
-  return locked_matrix(*state_, Side::kRelations, Side::kRelations).edge_ids;
-}
-
 const Adjacency& HeteroGraph::sum_relations() const {
   const State& s = state();
   const std::scoped_lock lock(state_->mutex);
@@ -325,12 +320,6 @@ std::vector<RowSegment> HeteroGraph::targets_to_relations() const {
   std::vector<RowSegment> segments;
   for (int r = 0; r < num_relations(); ++r)
     segments.push_back({first_node(dst_type(r)), first_target(r), state().targets.size(r)});
-  return segments;
-}
-
-std::vector<RowSegment> HeteroGraph::nodes_by_type() const {
-  std::vector<RowSegment> segments;
-  for (int t = 0; t < num_types(); ++t) segments.push_back({first_node(t), first_node(t), num_nodes(t)});
   return segments;
 }
 

@@ -85,7 +85,6 @@ class HeteroGraph {
   /// For each edge of the matrix, in its order, the number of the edge. i64 [edges]
   const Tensor& stacked_edge_ids() const;
   const Tensor& by_relation_edge_ids() const;
-  const Tensor& relation_blocks_edge_ids() const;
 
   /// 1 / (number of edges of e's destination in e's relation) for each edge e of stacked(), in its order:
   /// with these weights its product is the sum over relations of means.   [edges], floating dtype
@@ -96,8 +95,7 @@ class HeteroGraph {
   std::vector<RowSegment> nodes_to_stack() const;
   std::vector<RowSegment> relations_to_rows() const;
   std::vector<RowSegment> targets_to_relations() const;
-  /// Nodes to nodes, and destinations among the nodes to rows, a segment a type.
-  std::vector<RowSegment> nodes_by_type() const;
+  /// Destinations among the nodes to rows, a segment a type.
   std::vector<RowSegment> rows_by_type() const;
 
   /// This graph and the reverse of each relation: dst -> src, named "rev_" + name, behind the others. Throws

@@ -54,7 +54,23 @@ TEST_P(OpsHeteroGraph, MatricesHoldTheEdges) {
       near(spmm(graph.stacked(), graph.stacked_mean_weight(DType::kF64), identity(stack)), mean, 1e-15));
   const Tensor sums = spmm(graph.sum_relations(), spmm(graph.relation_blocks(), identity(stack)));
   EXPECT_TRUE(near(sums, stacked, 0, 0));
-  EXPECT_EQ(graph.stacked_edge_ids().numel(), graph.num_edges());
+}
+
+TEST_P(OpsHeteroGraph, EdgeIdsAreThoseOfTheLists) {
+  const HeteroGraph graph = small_hetero_graph(device());
+  std::vector<std::int32_t> sources, nodes;  // of all edges in the order of the lists
+  for_each_edge(graph, [&](int r, std::int64_t j, std::int64_t, std::int64_t) {
+    sources.push_back(static_cast<std::int32_t>(graph.first_source(r) + j));
+    nodes.push_back(static_cast<std::int32_t>(graph.first_node(graph.src_type(r)) + j));
+  });
+  const auto expect_columns = [](const Adjacency& adj, const Tensor& ids,
+                                 const std::vector<std::int32_t>& of_list) {
+    const std::vector<std::int32_t> col = adj.csr().col.to_vector<std::int32_t>();
+    const std::vector<std::int64_t> id = ids.to_vector<std::int64_t>();
+    for (std::size_t e = 0; e < col.size(); ++e) EXPECT_EQ(col[e], of_list[static_cast<std::size_t>(id[e])]);
+  };
+  expect_columns(graph.stacked(), graph.stacked_edge_ids(), sources);
+  expect_columns(graph.by_relation(), graph.by_relation_edge_ids(), nodes);
 }
 
 TEST_P(OpsHeteroGraph, ReverseRelationsAndTargetsOfOneType) {
