@@ -1,6 +1,7 @@
 #include "datasets/edge_split.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -94,20 +95,26 @@ struct SplitGraph {
   }
 };
 
-/// Drops the edges of the graph that are not in `kept` (ascending), in both directions where undirected.
-void keep_edges(const Graph& graph, const std::vector<Pair>& kept, bool undirected, Dataset& dataset) {
+/// Drops the edges whose part is not 0, in both directions where undirected.   part: of each of whole.edges
+void keep_edges(const Graph& graph, const SplitGraph& whole, const std::vector<int>& part, Dataset& dataset) {
+  // Where in whole.edges the next edge from a node is: rows ascend, and so do the ends of a node's edges.
+  std::vector<std::int64_t> next(static_cast<std::size_t>(graph.adj.rows()) + 1);
+  for (const Pair& edge : whole.edges) ++next[edge.first + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
   std::vector<std::int32_t> src, dst;
   std::vector<float> weight;
   const auto* ptr = graph.adj.csr().row_ptr.data<std::int64_t>();
   const auto* col = graph.adj.csr().col.data<std::int32_t>();
-  for (std::int64_t row = 0; row < graph.adj.rows(); ++row)
+  for (std::int64_t row = 0; row < graph.adj.rows(); ++row) {
+    std::int64_t mirrored = next[row];
     for (std::int64_t e = ptr[row]; e < ptr[row + 1]; ++e) {
-      const Pair edge{col[e], row};
-      if (!std::binary_search(kept.begin(), kept.end(), undirected ? smaller_first(edge) : edge)) continue;
+      const std::int64_t place = whole.undirected && col[e] > row ? mirrored++ : next[col[e]]++;
+      if (part[place] != 0) continue;
       src.push_back(col[e]);
       dst.push_back(static_cast<std::int32_t>(row));
       if (graph.weight.defined()) weight.push_back(graph.weight.data<float>()[e]);
     }
+  }
   dataset.src = Tensor::from(src);
   dataset.dst = Tensor::from(dst);
   dataset.indptr = dataset.indices = dataset.edge_weight = dataset.edge_attr = {};
@@ -198,12 +205,11 @@ EdgeSplit take_edge_split(Dataset& dataset, const EdgeSplit& file, const EdgeSpl
     for (const std::int64_t e : split.val.to_vector<std::int64_t>()) part[e] = 1;
     for (const std::int64_t e : split.test.to_vector<std::int64_t>()) part[e] = 2;
   }
-  std::vector<Pair> parts[3], training;
+  std::vector<Pair> parts[3];
   for (std::size_t e = 0; e < edges.size(); ++e) {
     if (part[e] < 0) continue;
     const bool turned = out.undirected && (random_word(options.seed, kDirection, e) & 1);
     parts[part[e]].push_back(turned ? Pair{edges[e].second, edges[e].first} : edges[e]);
-    if (part[e] == 0) training.push_back(edges[e]);
   }
   for (int p = 0; p < 3; ++p)
     check(!parts[p].empty(), "split: no ",
@@ -221,7 +227,7 @@ EdgeSplit take_edge_split(Dataset& dataset, const EdgeSplit& file, const EdgeSpl
   };
   out.val_negative = negatives(file.val_negative, out.val, kValidation);
   out.test_negative = negatives(file.test_negative, out.test, kTest);
-  keep_edges(graph, training, out.undirected, dataset);
+  keep_edges(graph, whole, part, dataset);
   return out;
 }
 

@@ -133,16 +133,18 @@ Tensor inverse_order(const Tensor& order) {
 
 double near_edges(const Dataset& dataset, std::int64_t window) {
   std::int64_t near = 0;
-  const auto count = [&](std::int64_t a, std::int64_t b) { near += std::abs(a - b) <= window; };
+  const auto is_near = [&](std::int64_t a, std::int64_t b) { return std::abs(a - b) <= window; };
   if (dataset.indptr.defined()) {
     const Tensor indices = dataset.indices.to(kCpu).to(DType::kI32), indptr = dataset.indptr.to(kCpu);
     const auto* ptr = indptr.data<std::int64_t>();
+#pragma omp parallel for schedule(dynamic, 1024) reduction(+ : near)
     for (std::int64_t i = 0; i < dataset.num_nodes; ++i)
-      for (std::int64_t e = ptr[i]; e < ptr[i + 1]; ++e) count(i, indices.data<std::int32_t>()[e]);
+      for (std::int64_t e = ptr[i]; e < ptr[i + 1]; ++e) near += is_near(i, indices.data<std::int32_t>()[e]);
   } else {
     const Tensor src = dataset.src.to(kCpu).to(DType::kI32), dst = dataset.dst.to(kCpu).to(DType::kI32);
+#pragma omp parallel for reduction(+ : near)
     for (std::int64_t e = 0; e < src.numel(); ++e)
-      count(src.data<std::int32_t>()[e], dst.data<std::int32_t>()[e]);
+      near += is_near(src.data<std::int32_t>()[e], dst.data<std::int32_t>()[e]);
   }
   return static_cast<double>(near) / static_cast<double>(std::max<std::int64_t>(1, dataset.num_edges()));
 }
