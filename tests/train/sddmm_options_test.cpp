@@ -19,12 +19,15 @@ class TrainSddmmOptions : public OnDevice {
   }
   static std::vector<TrainOptions> models() {
     std::vector<TrainOptions> all;
-    for (const char* model : {"gat", "gatv2"})
+    for (const ModelEntry& model : model_registry()) {
+      if (!model.conv->traits.heads) continue;
       for (const bool trunk : {false, true}) {
-        all.push_back(published_options(model));
+        all.push_back(published_options(model.name));
         all.back().use_trunk = trunk;
-        if (all.back().model == "gat") all.back().attention = AttentionForm::kComposed;
+        all.back().heads = all.back().hidden = 8;
+        if (model.conv->traits.attention_form) all.back().attention = AttentionForm::kComposed;
       }
+    }
     return all;
   }
   NodeRun train(const TrainOptions& options) const {
