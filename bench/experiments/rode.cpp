@@ -15,7 +15,7 @@ struct Measured {
   std::string graph;
   RowStatistics rows;
   ExperimentRun::Times times;
-  std::string kernel;  // what `rode` of SpMM is: on small graphs rode-small or rode-tiny
+  std::string kernel;  // what rode is: on small graphs rode-small or rode-tiny; of SDDMM rows
 };
 
 /// Speed-up of `kernel` over `baseline` by the variation of row lengths.
@@ -104,9 +104,9 @@ void print_speedups(const std::string& title, Op op, const std::vector<Measured>
   for (const Measured& m : all) {
     const double rode = spmm ? time_of(m.times, "rode") : fastest(m.times, "ro"),
                  other = time_of(m.times, spmm ? "csr" : "edges"), peer = fastest(m.times, "cusparse");
-    table.add({m.graph, spmm ? m.kernel : "rows", cell(m.rows.mean), cell(m.rows.deviation),
-               cell(m.rows.variation()), cell(m.rows.longest), cell(rode), cell(other), cell(peer),
-               cell(other / rode), cell(peer / rode)});
+    table.add({m.graph, m.kernel, cell(m.rows.mean), cell(m.rows.deviation), cell(m.rows.variation()),
+               cell(m.rows.longest), cell(rode), cell(other), cell(peer), cell(other / rode),
+               cell(peer / rode)});
   }
   table.print();
 }
@@ -138,9 +138,9 @@ void run_rode(ExperimentRun& run) {
     const bool weighted = run.weights(graph, dtype).defined();
     for (const std::int64_t n : widths)
       for (const Op op : {Op::kSpmm, Op::kSddmm}) {
-        const Measured m{graph.name, row_statistics(graph.adj),
-                         run.times(graph, op, dtype, n, kernels_of(op, run)),
-                         std::string(spmm_variant(graph.adj, {n, dtype, weighted}).name)};
+        const Measured m{
+            graph.name, row_statistics(graph.adj), run.times(graph, op, dtype, n, kernels_of(op, run)),
+            op == Op::kSpmm ? std::string(spmm_variant(graph.adj, {n, dtype, weighted}).name) : "rows"};
         measured[{op, n}].push_back(m);
         if (op != Op::kSpmm) continue;
         plans.add(amortisation(graph.name, n, plan, time_of(m.times, "rode")));
