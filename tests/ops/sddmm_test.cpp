@@ -66,6 +66,7 @@ void check_case(const Problem& problem, std::int64_t heads, std::int64_t k, DTyp
   const std::string& name = problem.name;
   const Adjacency &host = problem.host, &adj = problem.adj;
   const Device device = problem.device;
+  if (is_for_a_gpu(device, host.num_edges(), std::max<std::int64_t>(heads, 1) * k)) return;
   const auto shape = [&](std::int64_t rows) { return heads == 0 ? Shape{rows, k} : Shape{rows, heads, k}; };
   const auto cube = [&](const Tensor& b) { return heads == 0 ? b.reshape({b.dim(0), 1, k}) : b; };
   const Tensor b1 = random_tensor(shape(host.rows()), dtype, kCpu, 5),

@@ -30,6 +30,12 @@ inline const std::vector<std::int64_t>& widths() {
   return widths;
 }
 
+/// Whether the CPU leaves a problem out. Its kernels take any number of columns by the same strips and any
+/// row by the same loop, where a GPU has tiles for each width and each size of a graph.
+inline bool is_for_a_gpu(Device device, std::int64_t edges, std::int64_t columns) {
+  return !device.is_cuda() && edges > 2000 && columns > 64;
+}
+
 /// The graph of an HDF5 file, on the CPU.
 Adjacency load_topology(const std::string& path);
 

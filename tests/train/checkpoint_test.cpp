@@ -164,7 +164,7 @@ TEST(TrainCheckpoint, AFailedSaveLosesNothing) {
 TEST(TrainCheckpoint, SurvivesKillsAtRandomMoments) {
   if (!fs::exists(command("train_gcn"))) GTEST_SKIP() << "train_gcn is not built";
   const char* given = std::getenv("RODEO_KILLS");
-  const int kills = given ? std::atoi(given) : 20;
+  const int kills = given ? std::atoi(given) : 10;
   const TempDir dir;
   ASSERT_EQ(wait_for(start({command("rodeo_data"), "generate", "--preset", "cora", "--nodes", "2000",
                             "--edges", "4000", "--features", "20", "--seed", "3", dir / "tiny.h5"})),

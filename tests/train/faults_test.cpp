@@ -180,7 +180,7 @@ TEST(TrainMemory, ErrorsSayWhatHoldsItAndWhatToTry) {
   const TempDir dir;
   // Each thread has a stack and a heap of its own in the addresses that are counted.
   const std::string limit =
-      "export OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 MALLOC_ARENA_MAX=2; ulimit -v 3000000; ";
+      "export OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 MALLOC_ARENA_MAX=2; ulimit -v 1500000; ";
   const Result none = train(dir, limit, "--features dense --hidden 30000000 --log " + dir / "log");
   EXPECT_EQ(none.code, 4);
   EXPECT_NE(read_file(dir / "log", 1 << 20).find("\"exit_code\":4}\n"), std::string::npos);
@@ -190,7 +190,7 @@ TEST(TrainMemory, ErrorsSayWhatHoldsItAndWhatToTry) {
   EXPECT_NE(none.err.find(" used by tensors; the largest: f32 [300, 30]"), std::string::npos) << none.err;
   EXPECT_NE(none.err.find("; try --batch N, --hidden below 30000000"), std::string::npos) << none.err;
   // The parameters fit, an epoch does not.
-  const Result late = train(dir, limit, "--features dense --hidden 1000000 --epochs 2");
+  const Result late = train(dir, limit, "--features dense --hidden 500000 --epochs 2");
   EXPECT_EQ(late.code, 4) << late.err;
   EXPECT_NE(late.out.find("warning         an epoch will hold about "), std::string::npos) << late.out;
   EXPECT_NE(late.err.find("(conv1.lin.weight)"), std::string::npos) << late.err;
