@@ -96,7 +96,8 @@ TEST_P(OpsSpmm, Heads) {
   cases.push_back(tiny_case());
   for (const SparseCase& sparse_case : cases) {
     const Adjacency host = sparse_case.make(), adj = host.to(device());
-    for (const auto& [heads, n] : {std::pair{1, 5}, {2, 1}, {3, 7}, {8, 8}, {2, 100}, {5, 0}})
+    for (const auto& [heads, n] : {std::pair{1, 5}, {2, 1}, {3, 7}, {8, 8}, {2, 100}, {5, 0}}) {
+      if (is_for_a_gpu(device(), host.num_edges(), heads * n)) continue;
       for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {
         const Tensor x = random_tensor({host.cols(), heads, n}, dtype, kCpu, 3);
         const Tensor weight = random_tensor({host.num_edges(), heads}, dtype, kCpu, 4);
@@ -110,6 +111,7 @@ TEST_P(OpsSpmm, Heads) {
               << sparse_case.name << " heads=" << heads << " n=" << n << " " << dtype << " " << algorithm;
         }
       }
+    }
   }
 }
 
@@ -201,7 +203,8 @@ TEST_P(OpsSpmm, RealTopologies) {
     if (path.empty()) continue;
     ++found;
     const SparseCase sparse_case{name, [&] { return load_topology(path); }};
-    for (const std::int64_t n : {16, 41}) check_case(sparse_case, n, DType::kF32, device());
+    check_case(sparse_case, 41, DType::kF32, device());
+    if (device().is_cuda()) check_case(sparse_case, 16, DType::kF32, device());
   }
   if (found == 0) GTEST_SKIP() << "shared data folder not found (RODEO_SHARED_DATA)";
 }
