@@ -86,6 +86,7 @@ TrunkOptions trunk_options(const TrainOptions& o, std::int64_t in, std::int64_t 
                            std::int64_t classes) {
   check_pre_linear(o.trunk);
   const ModelEntry& entry = find_model(o.model);
+  check(!entry.relations, "--model ", o.model, " is for graphs of several node types, and this has one");
   return {.in = in,
           .hidden = o.hidden,
           .classes = classes,
