@@ -194,7 +194,7 @@ done
 expect_error "--dataset" "$bin/train_gat"
 expect_error "$dir/none.h5" "$bin/train_gat" --dataset "$dir/none.h5"
 expect_error "unknown attention form 'fast'" gat --attention fast
-expect_error "unknown option '--spmm' for the model gat" gat --spmm rode
+expect_error "--spmm is for composed attention: add --attention composed" gat --spmm rode
 expect_error "heads must be an integer" gat --heads 0
 expect_error "attn-dropout" gat --attn-dropout 1
 expect_error "unknown option '--heads'" "$bin/train_gcn" --dataset "$data" --heads 4
