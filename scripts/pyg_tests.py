@@ -4,7 +4,7 @@
     python3 scripts/pyg_tests.py CHECKOUT [FILE ...]
 
 CHECKOUT is a source tree of PyTorch Geometric with its folder test/, of the version that is installed. Needs PyTorch, PyG, pytest and
-the package rodeo. FILE: tests in CHECKOUT/test, instead of those of the layers and models that rodeo has.
+the package rodeo. FILE: tests in CHECKOUT/test, instead of those of the layers, models and tools that rodeo has.
 """
 import collections
 import os
@@ -15,7 +15,9 @@ import pytest
 LAYERS = ("APPNP", "ChebConv", "GATConv", "GATv2Conv", "GCNConv", "GINConv", "GINEConv", "GraphConv", "PNAConv", "SAGEConv", "SGConv")
 MODELS = ("GCN", "GraphSAGE", "GIN", "GAT", "PNA")
 FILES = [f"nn/conv/test_{name}.py" for name in ("appnp", "cheb_conv", "gat_conv", "gatv2_conv", "gcn_conv", "gin_conv", "graph_conv",
-                                                "pna_conv", "sage_conv", "sg_conv", "static_graph")] + ["nn/models/test_basic_gnn.py"]
+                                                "pna_conv", "sage_conv", "sg_conv", "static_graph")] + [
+    "nn/conv/test_hetero_conv.py", "nn/test_to_hetero_transformer.py", "explain/algorithm/test_gnn_explainer.py",
+    "explain/algorithm/test_pg_explainer.py", "nn/models/test_basic_gnn.py"]
 
 
 class Results:
@@ -24,6 +26,10 @@ class Results:
     def __init__(self):
         self.outcomes = collections.defaultdict(collections.Counter)
         self.failures = []
+
+    def pytest_runtest_setup(self):
+        import torch
+        torch.manual_seed(0)  # some compare random outputs to the last bits
 
     def pytest_runtest_logreport(self, report):
         if report.when == "call" or report.outcome != "passed":
@@ -40,7 +46,7 @@ class Results:
             crash = getattr(report.longrepr, "reprcrash", None)
             lines = (crash.message if crash else str(report.longrepr)).strip().splitlines()
             why = lines[0] if crash else lines[-1]
-            if "use torch_geometric.nn for it" in why:  # refused by name
+            if "se torch_geometric.nn for it" in why:  # refused by name
                 outcome = "refused"
             self.failures.append((os.path.basename(file), name, why))
         self.outcomes[os.path.basename(file)][outcome] += 1
