@@ -110,3 +110,11 @@ def test_what_needs_messages_says_so():
     for name in "register_message_forward_hook", "register_propagate_forward_pre_hook", "propagate", "message":
         with pytest.raises(NotImplementedError, match=f"GCNConv of rodeo.torch.nn has no {name}: .*torch_geometric.nn"):
             getattr(layer, name)(print)
+    from torch_geometric.explain import Explainer, GraphMaskExplainer
+    edges, x = torch.tensor(make_edges(N, 150)), torch.randn(N, 6)
+    for name in "gcn", "gat", "sage", "pna":
+        explainer = Explainer(Net(CONVS[name], ours), GraphMaskExplainer(2, epochs=1, log=False), "model", node_mask_type="attributes",
+                              edge_mask_type="object",
+                              model_config={"mode": "multiclass_classification", "task_level": "node", "return_type": "raw"})
+        with pytest.raises(NotImplementedError, match="of rodeo.torch.nn has no messages that an explainer without an edge mask"):
+            explainer(x, edges, index=3)

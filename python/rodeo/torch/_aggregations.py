@@ -25,20 +25,20 @@ def aggregate(handle, x, weight, name):
         return _spmm(handle, x, weight, "sum" if name == "add" else name)
     mean = _spmm(handle, x, weight, "mean")
     variance = _spmm(handle, x * x, None if weight is None else weight * weight, "mean") - mean * mean
-    return variance if name == "var" else deviation(variance)
+    return variance if name == "var" else _deviation(variance)
 
 
 def _softmax(handle, x, weight):
     """Of each column alone."""
     messages = calls.of_ends(handle, x, True)
-    return softmax_of_edges(handle, messages if weight is None else messages * weight.unsqueeze(1))
+    return _softmax_of_edges(handle, messages if weight is None else messages * weight.unsqueeze(1))
 
 
-def softmax_of_edges(handle, messages):
+def _softmax_of_edges(handle, messages):
     return calls.edge_sum(handle, calls.edge_softmax(handle, messages).to(messages.dtype) * messages, False)
 
 
-def deviation(variance):
+def _deviation(variance):
     """Where a variance is too small to tell from rounding it is zero, with no gradient."""
     root = variance.clamp(min=1e-5).sqrt()
     return root.masked_fill(root <= math.sqrt(1e-5), 0.0)
@@ -47,7 +47,7 @@ def deviation(variance):
 def aggregate_edges(handle, messages, name, nodes):
     """[nodes, n] of edge values [edges, n]."""
     if name == "softmax":
-        return softmax_of_edges(handle, messages)
+        return _softmax_of_edges(handle, messages)
     # The product of edge weights, one for each column, with ones is the aggregate of the weights.
     ones = messages.new_ones((nodes, messages.size(1), 1))
 
@@ -58,4 +58,4 @@ def aggregate_edges(handle, messages, name, nodes):
         return product(messages, "sum" if name == "add" else name)
     mean = product(messages, "mean")
     variance = product(messages * messages, "mean") - mean * mean
-    return variance if name == "var" else deviation(variance)
+    return variance if name == "var" else _deviation(variance)

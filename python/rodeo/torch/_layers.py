@@ -61,8 +61,11 @@ class Layer(nn.Module):
 
     def _masked(self, handle, weight):
         """Edge weights [edges], or None for ones, times an explainer's mask. Added self loops, and those that they replace, have 1."""
-        if self.explain is not True or self._edge_mask is None:
+        if self.explain is not True:
             return weight
+        if self._edge_mask is None:
+            raise NotImplementedError(f"{type(self).__name__} of rodeo.torch.nn has no messages that an explainer without an edge mask "
+                                      "could replace: use GNNExplainer or PGExplainer, or layers of torch_geometric.nn")
         mask = self._edge_mask.sigmoid() if self._apply_sigmoid else self._edge_mask
         if handle.loops:
             mask = calls.permute(handle._replace(loops=False), mask.masked_fill(~self._loop_mask, 1.0), 1.0)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional,
 import torch
 from torch import Tensor, nn
 
-from ._aggregations import aggregate, aggregate_edges, deviation, names_of
+from ._aggregations import aggregate, aggregate_edges, names_of
 from ._define import calls
 from ._layers import EdgeIndex, Layer, _adjacency, _check_rest, _graph_for, _linear, _nodes_of, _reset
 
