@@ -33,7 +33,7 @@ class HeteroConvolution : public Module {
  public:
   /// x [nodes, in] -> [destinations, out], on a whole graph or a block. `key` draws the mask of attention
   /// dropout. Throws Error for other shapes and for other numbers of types and relations.
-  virtual Variable forward(const HeteroGraph& graph, const Variable& x, RandomKey key = {}) const = 0;
+  virtual Variable forward(const HeteroGraph& graph, const Variable& x, RandomKey key) const = 0;
 
  protected:
   /// `name` begins error texts and must outlive the layer.

@@ -16,7 +16,7 @@ namespace rodeo {
 class HgtConv : public HeteroConvolution {
  public:
   HgtConv(const HeteroConvOptions& options, Random& random, Device device = kCpu, DType dtype = DType::kF32);
-  Variable forward(const HeteroGraph& graph, const Variable& x, RandomKey key = {}) const override;
+  Variable forward(const HeteroGraph& graph, const Variable& x, RandomKey key) const override;
 
  private:
   struct TypedLinear {

@@ -14,7 +14,7 @@ namespace rodeo {
 class RgatConv : public HeteroConvolution {
  public:
   RgatConv(const HeteroConvOptions& options, Random& random, Device device = kCpu, DType dtype = DType::kF32);
-  Variable forward(const HeteroGraph& graph, const Variable& x, RandomKey key = {}) const override;
+  Variable forward(const HeteroGraph& graph, const Variable& x, RandomKey key) const override;
 
  private:
   /// W_r a_r of each relation: [relations, in, heads].

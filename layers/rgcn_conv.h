@@ -14,7 +14,7 @@ namespace rodeo {
 class RgcnConv : public HeteroConvolution {
  public:
   RgcnConv(const HeteroConvOptions& options, Random& random, Device device = kCpu, DType dtype = DType::kF32);
-  Variable forward(const HeteroGraph& graph, const Variable& x, RandomKey key = {}) const override;
+  Variable forward(const HeteroGraph& graph, const Variable& x, RandomKey key) const override;
 
  private:
   /// [relations, in, out], or by blocks.
@@ -34,7 +34,7 @@ class HeteroSageConv : public HeteroConvolution {
  public:
   HeteroSageConv(const HeteroConvOptions& options, Random& random, Device device = kCpu,
                  DType dtype = DType::kF32);
-  Variable forward(const HeteroGraph& graph, const Variable& x, RandomKey key = {}) const override;
+  Variable forward(const HeteroGraph& graph, const Variable& x, RandomKey key) const override;
 
  private:
   Variable w_;     // [relations, in, out]  "weight"

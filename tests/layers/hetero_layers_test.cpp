@@ -256,7 +256,7 @@ TEST_P(LayersHetero, EqualPlainLoops) {
       const Values want = c.reference(Reference(graph, *layer, options, x.value()));
       layer->to(device());
       const HeteroGraph there = graph.to(device());
-      EXPECT_TRUE(near(layer->forward(there, Variable(x.value().to(device()))).value(), want, 1e-11, 1e-12));
+      EXPECT_TRUE(near(layer->forward(there, Variable(x.value().to(device())), {}).value(), want, 1e-11, 1e-12));
     }
 }
 
@@ -271,7 +271,7 @@ TEST_P(LayersHetero, GradientsInFloat64) {
     const auto layer = c.kind->make(options, random, device(), DType::kF64);
     const Variable x = random_variable({graph.num_nodes(), options.in}, device());
     EXPECT_TRUE(layer_gradients_ok(
-        *layer, [&](const Variable& in) { return layer->forward(graph, in); }, x));
+        *layer, [&](const Variable& in) { return layer->forward(graph, in, {}); }, x));
   }
 }
 
@@ -287,9 +287,9 @@ TEST_P(LayersHetero, SingleAndHalfPrecisionFollow) {
       const auto wide = c.kind->make(options, random, device(), DType::kF64),
                  layer = c.kind->make(options, again, device(), DType::kF32);
       const Variable x(random_tensor({graph.num_nodes(), options.in}, dtype, device()), true);
-      const Variable y = layer->forward(graph, x);
+      const Variable y = layer->forward(graph, x, {});
       EXPECT_EQ(y.dtype(), dtype);
-      const Values want = doubles(wide->forward(graph, Variable(x.value().to(DType::kF64))).value());
+      const Values want = doubles(wide->forward(graph, Variable(x.value().to(DType::kF64)), {}).value());
       EXPECT_TRUE(near(y.value(), want, 20 * epsilon(dtype), 20 * epsilon(dtype)));
       y.backward(Tensor::full(y.shape(), 1, dtype, device()));
       EXPECT_EQ(layer->parameters().front().grad().dtype(), DType::kF32);
@@ -306,7 +306,7 @@ TEST(LayersHeteroErrors, NameWhatIsWrong) {
   EXPECT_ERROR(RgatConv({.types = 4, .relations = 4, .in = 6, .out = 4, .heads = 3}, random),
                "[rgat_conv] out must be a multiple of heads, got 4 and 3");
   const RgcnConv layer({.types = 4, .relations = 3, .in = 6, .out = 4}, random);
-  EXPECT_ERROR(layer.forward(graph, Variable(Tensor::zeros({12, 6}))),
+  EXPECT_ERROR(layer.forward(graph, Variable(Tensor::zeros({12, 6})), {}),
                "[rgcn_conv] the layer has 4 types and 3 relations, the graph 4 and 4");
 }
 
