@@ -29,8 +29,10 @@ AttentionConv::AttentionConv(const char* name, const AttentionConvOptions& optio
         ", ", o.out, " and ", o.heads);
   check(o.in_dst >= 0, "[", name, "] in_dst must be >= 0, got ", o.in_dst);
   check(o.edge_in >= 0, "[", name, "] edge_in must be >= 0, got ", o.edge_in);
-  check(o.edge_in == 0 || std::string_view(name) == "gatv2_conv", "[", name,
+  check(o.edge_in == 0 || std::string_view(name) != "gat_conv", "[", name,
         "] reads no edge features: edge_in must be 0, got ", o.edge_in);
+  check(!o.beta || (o.residual && std::string_view(name) == "transformer_conv"), "[", name,
+        "] beta is of the residual of transformer_conv: leave it out");
   check(o.dropout >= 0 && o.dropout < 1, "[", name, "] dropout must be in [0, 1), got ", o.dropout);
 }
 
@@ -57,8 +59,12 @@ Variable AttentionConv::project(const Features& x, const Variable& w) const {
   return reshape(matmul(x, w), {x.dim(0), options_.heads, options_.out});
 }
 
+Variable AttentionConv::merge_heads(const Variable& y) const {
+  return options_.merge == HeadMerge::kConcat ? reshape(y, {y.dim(0), width()}) : head_mean(y);
+}
+
 Variable AttentionConv::merge(const Variable& y, const Features& x, const EpilogueOptions& then) const {
-  Variable out = options_.merge == HeadMerge::kConcat ? reshape(y, {y.dim(0), width()}) : head_mean(y);
+  Variable out = merge_heads(y);
   if (options_.residual) out = add(out, res_.defined() ? matmul(x, res_) : x.dense());
   const bool nothing = !b_.defined() && then.activation == Activation::kNone && then.dropout == 0;
   return nothing ? out : epilogue(std::move(out), b_, then);
@@ -72,6 +78,13 @@ void AttentionConv::check_inputs(const Adjacency& adj, const Features& x) const 
 
 void AttentionConv::check_inputs(const Adjacency& adj, const BipartiteFeatures& x) const {
   check_bipartite_features(name_, adj, x, options_.in, in_dst());
+}
+
+void AttentionConv::check_edge_features(const Adjacency& adj, const Variable& f) const {
+  check(f.defined() || options_.edge_in == 0, "[", name_,
+        "] the layer reads edge features: call forward(adj, x, f, key)");
+  check(!f.defined() || f.shape() == Shape{adj.num_edges(), options_.edge_in}, "[", name_, "] f must be [",
+        adj.num_edges(), ", ", options_.edge_in, "], got ", f.defined() ? f.shape() : Shape{});
 }
 
 BipartiteFeatures AttentionConv::both_sides(const ConvGraph& graph, const Features& x) {

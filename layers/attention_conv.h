@@ -22,14 +22,16 @@ struct AttentionConvOptions {
   double negative_slope = 0.2;  // of LeakyReLU, if the layer has one
   double dropout = 0;           // of the attention weights, in training mode
   bool bias = true;
-  bool residual = false;                      // adds x, or x times a learned matrix if the widths differ
-  AttentionForm form = AttentionForm::kAuto;  // GatConv only
+  // Adds x, or x times a learned matrix if the widths differ. TransformerConv: always a matrix.
+  bool residual = false;
+  bool beta = false;  // TransformerConv only: a learned gate between the residual and the heads
+  AttentionForm form = AttentionForm::kAuto;
   SddmmOptions sddmm = {};                    // of dot products along edges: of composed forms
   SpmmAlgorithm spmm = SpmmAlgorithm::kAuto;  // of the sums of composed forms
   // Columns of the destinations of a bipartite graph. GatConv has a matrix for each side then. 0: those of
   // `in`, and one matrix in GatConv.
   std::int64_t in_dst = 0;
-  std::int64_t edge_in = 0;  // Gatv2Conv only: columns of edge features, which join the scores; 0: none
+  std::int64_t edge_in = 0;  // columns of edge features, of Gatv2Conv and TransformerConv; 0: none
 };
 
 /// The options of a layer of a model.
@@ -67,11 +69,15 @@ class AttentionConv : public Convolution {
   /// Initial value of a matrix [in, heads * out], and its product with x: [nodes, heads, out].
   Tensor glorot_weight(std::int64_t in, Random& random, Device device, DType dtype) const;
   Variable project(const Features& x, const Variable& w) const;
-  /// y [nodes, heads, out] -> [nodes, width()], with the residual of x, bias and `then` applied.
+  /// y [nodes, heads, out] -> [nodes, width()]
+  Variable merge_heads(const Variable& y) const;
+  /// merge_heads, with the residual of x, bias and `then` applied.
   Variable merge(const Variable& y, const Features& x, const EpilogueOptions& then) const;
 
   void check_inputs(const Adjacency& adj, const Features& x) const;
   void check_inputs(const Adjacency& adj, const BipartiteFeatures& x) const;
+  /// Throws Error unless f is [edges, edge_in], or undefined where the layer reads no edge features.
+  void check_edge_features(const Adjacency& adj, const Variable& f) const;
   AttentionOptions attention_options(RandomKey key) const;
 
   const char* name_;

@@ -1,9 +1,8 @@
 #include "layers/gatv2_conv.h"
 
 #include "ops/dense.h"
-#include "ops/heads.h"
+#include "ops/gatv2_attention.h"
 #include "ops/linear.h"
-#include "ops/sddmm.h"
 
 namespace rodeo {
 
@@ -49,19 +48,15 @@ Variable Gatv2Conv::forward(const Adjacency& adj, const BipartiteFeatures& x, Ra
 
 Variable Gatv2Conv::attend(const Adjacency& adj, const BipartiteFeatures& x, const Variable& f, RandomKey key,
                            const EpilogueOptions& then) const {
-  check(f.defined() || options_.edge_in == 0,
-        "[gatv2_conv] the layer reads edge features: call forward(adj, x, f, key)");
-  check(!f.defined() || f.shape() == Shape{adj.num_edges(), options_.edge_in}, "[gatv2_conv] f must be [",
-        adj.num_edges(), ", ", options_.edge_in, "], got ", f.defined() ? f.shape() : Shape{});
+  check_edge_features(adj, f);
   const auto affine = [&](const Features& in, const Variable& w, const Variable& c) {
     const Variable y = matmul(in, w);
     return reshape(c.defined() ? add_bias(y, c) : y, {in.dim(0), options_.heads, options_.out});
   };
   const Variable p = affine(x.dst, w_dst_, c_dst_), q = affine(x.src, w_src_, c_src_);
-  Variable sum = sddmm(adj, p, q, SddmmOp::kAdd);  // [edges, heads, out]
-  if (f.defined()) sum = add(sum, reshape(matmul(f, w_edge_), sum.shape()));
-  const Variable score = head_dot(leaky_relu(sum, options_.negative_slope), a_);
-  return merge(attention_from_scores(adj, score, q, attention_options(key)), x.dst, then);
+  const Variable edge =
+      f.defined() ? reshape(matmul(f, w_edge_), {adj.num_edges(), options_.heads, options_.out}) : Variable();
+  return merge(gatv2_attention(adj, p, q, a_, edge, attention_options(key)), x.dst, then);
 }
 
 Variable Gatv2Conv::convolve(const ConvGraph& graph, Features x, const ConvCall& call) const {
@@ -75,12 +70,15 @@ Variable Gatv2Conv::convolve(const ConvGraph& graph, Features x, const ConvCall&
   return attend(graph.adj, both, graph.edge_attr, call.key, call.then);
 }
 
-const ConvKind kGatv2{
-    .name = "gatv2",
-    .traits = {.graph = GraphInput::kSelfLoops, .heads = true, .random = true, .edge_features = true},
-    .make = [](const ConvOptions& o, Random& random, Device device,
-               DType dtype) -> std::unique_ptr<Convolution> {
-      return std::make_unique<Gatv2Conv>(attention_options(o), random, device, dtype);
-    }};
+const ConvKind kGatv2{.name = "gatv2",
+                      .traits = {.graph = GraphInput::kSelfLoops,
+                                 .heads = true,
+                                 .attention_form = true,
+                                 .random = true,
+                                 .edge_features = true},
+                      .make = [](const ConvOptions& o, Random& random, Device device,
+                                 DType dtype) -> std::unique_ptr<Convolution> {
+                        return std::make_unique<Gatv2Conv>(attention_options(o), random, device, dtype);
+                      }};
 
 }  // namespace rodeo

@@ -8,9 +8,8 @@ namespace rodeo {
 /// for each head:
 ///   p = x W_dst + c_dst,   q = x W_src + c_src,
 ///   e_ij = a . LeakyReLU(p_i + q_j),   y_i = sum over j of softmax_j(e_ij) q_j
-/// See layers/attention_conv.h for adj, x, key and `then`. LeakyReLU is applied before the
-/// dot product, so that arrays [edges, heads, out] are allocated. On a bipartite graph p is of x_dst, q of
-/// x_src.
+/// See layers/attention_conv.h for adj, x, key and `then`, and ops/gatv2_attention.h for options.form. On a
+/// bipartite graph p is of x_dst, q of x_src.
 class Gatv2Conv : public AttentionConv {
  public:
   Gatv2Conv(const AttentionConvOptions& options, Random& random, Device device = kCpu,

@@ -120,7 +120,7 @@ Variable composed(const Adjacency& adj, const Variable& q, const Variable& key, 
   Variable score = sddmm(by_edge.adj, scaled, joined(key), SddmmOp::kDot, {}, options.sddmm);
   if (bias.defined()) score = add(score, bias);
   return spmm(by_edge.adj, attention_weights(adj, score, options), joined(v),
-              SpmmOptions{.sddmm = options.sddmm});
+              SpmmOptions{.algorithm = options.spmm, .sddmm = options.sddmm});
 }
 
 DotAttentionOperands values(const Variable& q, const Variable& key, const Variable& v, const Variable& bias,

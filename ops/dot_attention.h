@@ -38,7 +38,8 @@ Variable dot_attention(const Adjacency& adj, const Variable& q, const Variable& 
 
 /// For callers with an autograd of their own: what forward computes and keeps, and the gradients from it. The
 /// fused form of dot_attention above, whatever options.form says, with its bits.
-///   lse       [rows, heads], f32 (f64 for f64)   log of the sum of exp(score); +inf where all weights are 0
+///   lse       [rows, heads], f32 (f64 for f64)   log of the sum of exp(score); where all weights are 0 the
+///                                               dtype's largest number
 ///   dy        [rows, heads, m]
 ///   y, lse    as dot_attention_forward returned them for the same adj, operands and options
 /// Gradients of operands that are left out are undefined. Dtypes, determinism and errors as above.

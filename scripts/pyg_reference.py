@@ -180,3 +180,7 @@ loss_case("l1", lambda h: F.l1_loss(h[chosen], other[chosen]))
 loss_case("pair_dot", lambda h: (h[pairs[0]] * h[pairs[1]]).sum(1))  # decode() of PyG's example of link prediction
 loss_case("pair_mul", lambda h: h[pairs[0]] * h[pairs[1]])
 loss_case("l2_normalize", lambda h: F.normalize(h))
+case("transformer", nn.TransformerConv(IN, OUT, heads=2), plain)
+case("transformer_beta", nn.TransformerConv(IN, OUT, heads=2, concat=False, beta=True), plain)
+case("transformer_edge", nn.TransformerConv(IN, OUT, heads=2, edge_dim=2), lambda layer: layer(x, edge_index, attr))
+trunk_case(len(TRUNKS), "transformer", {"norm": "layer", "residual": True, "jk": "cat", "act": "elu"})

@@ -13,6 +13,8 @@ def convolution(kind, n_in, hidden, out, heads, concat, attention_dropout, bias)
         layer = nn.GATConv if kind == "gat" else nn.GATv2Conv
         return layer(n_in, out, heads, concat=concat, dropout=attention_dropout, add_self_loops=False,
                      bias=bias)
+    if kind == "transformer":
+        return nn.TransformerConv(n_in, out, heads, concat=concat, dropout=attention_dropout, bias=bias)
     if kind == "gcn":
         return nn.GCNConv(n_in, out, normalize=False, bias=bias)
     if kind == "sage":
@@ -30,7 +32,7 @@ class Trunk(torch.nn.Module):
     def __init__(self, recipe, n_in, classes):
         super().__init__()
         kind, hidden = recipe["model"], recipe["hidden"]
-        attention = kind in ("gat", "gatv2")
+        attention = kind in ("gat", "gatv2", "transformer")
         self.jump = recipe.get("jk", "none")
         if self.jump == "none" and recipe.get("post-linear"):
             self.jump = "last"

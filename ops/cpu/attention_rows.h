@@ -127,8 +127,8 @@ void attend(const Csr& a, const Tensor& y, const T* v, const T* edge, const Tens
         const Sum factor = weight[h] == 0 ? Sum(0) : static_cast<Sum>(1 / weight[h]) * kept;
         for (std::int64_t c = h * m; c < (h + 1) * m; ++c) out[i * n + c] = T(sums.total()[c] * factor);
         if (log_sum)
-          log_sum[i * heads + h] =
-              weight[h] == 0 ? Sum(INFINITY) : static_cast<Sum>(top[h] + std::log(weight[h]));
+          log_sum[i * heads + h] = weight[h] == 0 ? std::numeric_limits<Sum>::max()
+                                                  : static_cast<Sum>(top[h] + std::log(weight[h]));
       }
     };
   });

@@ -23,7 +23,9 @@ std::pair<Tensor, Tensor> attention_outputs(const Tensor& like, const Shape& sha
   const Tensor y = empty ? Tensor::zeros(shape, like.dtype(), like.device())
                          : Tensor::empty(shape, like.dtype(), like.device());
   if (!keep_lse) return {y, Tensor()};
-  return {y, empty ? Tensor::full(heads, std::numeric_limits<double>::infinity(), sums, like.device())
+  const double largest =
+      sums == DType::kF64 ? std::numeric_limits<double>::max() : double{std::numeric_limits<float>::max()};
+  return {y, empty ? Tensor::full(heads, largest, sums, like.device())
                    : Tensor::empty(heads, sums, like.device())};
 }
 

@@ -2,10 +2,10 @@
 #include "layers/bipartite.h"
 
 #include "core/storage.h"
-#include "layers/dot_gat_conv.h"
 #include "layers/gat_conv.h"
 #include "layers/gatv2_conv.h"
 #include "layers/sage_conv.h"
+#include "layers/transformer_conv.h"
 #include "ops/combine.h"
 #include "ops/dense_csr.h"
 #include "ops/epilogue.h"
@@ -194,18 +194,17 @@ TEST_P(LayersBipartite, Gatv2AndDotProductFollowThePapers) {
   EXPECT_TRUE(near(v2.forward(adj, {src, dst}, {}).value(),
                    attend(adj, 2, q, parameter("bias").value(), additive), 1e-12, 1e-14));
 
-  DotGatConv dot(options, random, device(), DType::kF64);
+  TransformerConv dot(options, random, device(), DType::kF64);
   parameter = randomize(dot);
-  const Dense query = product(x_dst, Dense(parameter("lin_query.weight").value())),
-              key = product(x_src, Dense(parameter("lin_key.weight").value())),
-              value = product(x_src, Dense(parameter("lin_value.weight").value()));
+  const Dense query = affine(x_dst, "lin_query"), key = affine(x_src, "lin_key"),
+              value = affine(x_src, "lin_value");
   const auto scaled = [&](std::int64_t i, std::int64_t j, std::int64_t h) {
     double e = 0;
     for (std::int64_t l = 0; l < 3; ++l) e += query.at(i, h * 3 + l) * key.at(j, h * 3 + l);
     return e / std::sqrt(3.0);
   };
   EXPECT_TRUE(near(dot.forward(adj, {src, dst}, {}).value(),
-                   attend(adj, 2, value, parameter("bias").value(), scaled), 1e-12, 1e-14));
+                   attend(adj, 2, value, Tensor::zeros({6}, DType::kF64, device()), scaled), 1e-12, 1e-14));
 }
 
 template <class Layer>
@@ -239,7 +238,7 @@ void check_attention_gradients(Device device) {
 TEST_P(LayersBipartite, AttentionGradients) {
   check_attention_gradients<GatConv>(device());
   check_attention_gradients<Gatv2Conv>(device());
-  check_attention_gradients<DotGatConv>(device());
+  check_attention_gradients<TransformerConv>(device());
 }
 
 // On a square graph with the same features on both sides, the layers are those of one kind of nodes.
@@ -252,7 +251,7 @@ TEST_P(LayersBipartite, EqualSidesGiveTheSquareLayer) {
   const AttentionConvOptions options{.in = 4, .out = 3, .heads = 2, .residual = true};
   const GatConv gat(options, random, device(), DType::kF64);
   const Gatv2Conv v2(options, random, device(), DType::kF64);
-  const DotGatConv dot(options, random, device(), DType::kF64);
+  const TransformerConv dot(options, random, device(), DType::kF64);
   const auto same = [&](const auto& layer) {
     return near(layer.forward(adj, {x, x}, {}).value(), doubles(layer.forward(adj, x, {}).value()), 1e-12,
                 1e-14);

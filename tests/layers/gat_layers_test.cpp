@@ -1,7 +1,7 @@
 #include "core/storage.h"
-#include "layers/dot_gat_conv.h"
 #include "layers/gat_conv.h"
 #include "layers/gatv2_conv.h"
+#include "layers/transformer_conv.h"
 #include "ops/convert.h"
 #include "tests/support/devices.h"
 #include "tests/support/layers.h"
@@ -114,8 +114,23 @@ TEST_P(LayersAttention, GatConvGradients) {
 TEST_P(LayersAttention, Gatv2ConvGradients) {
   check_gradients<Gatv2Conv>(device());
 }
-TEST_P(LayersAttention, DotGatConvGradients) {
-  check_gradients<DotGatConv>(device());
+TEST_P(LayersAttention, TransformerConvGradients) {
+  check_gradients<TransformerConv>(device());
+  const Adjacency adj = small_graph(device());
+  const Variable f = random_variable({adj.num_edges(), 2}, device(), 9);
+  for (const HeadMerge merge : {HeadMerge::kConcat, HeadMerge::kMean}) {
+    Random random(1);
+    TransformerConv layer(
+        {.in = 4, .out = 2, .heads = 2, .merge = merge, .residual = true, .beta = true, .edge_in = 2}, random,
+        device(), DType::kF64);
+    randomize(layer, device());
+    EXPECT_TRUE(layer_gradients_ok(
+        layer,
+        [&](const Variable& h) {
+          return layer.forward(adj, h, f, {5, 6});
+        },
+        random_variable({9, 4}, device(), 7)));
+  }
 }
 
 TEST_P(LayersAttention, GatConvFollowsThePaper) {
@@ -160,14 +175,14 @@ TEST_P(LayersAttention, Gatv2ConvFollowsThePaper) {
   EXPECT_TRUE(near(layer.forward(adj, x, {}).value(), reference.attend(score, q), 1e-12, 1e-14));
 }
 
-TEST_P(LayersAttention, DotGatConvFollowsThePaper) {
+TEST_P(LayersAttention, TransformerConvFollowsThePaper) {
   const Adjacency adj = small_graph(device());
   const AttentionConvOptions options{.in = 4, .out = 3, .heads = 2, .bias = false};
   Random random(1);
-  DotGatConv layer(options, random, device(), DType::kF64);
+  TransformerConv layer(options, random, device(), DType::kF64);
   const Variable x = random_variable({9, 4}, device(), 7);
-  const std::vector<Variable> params = layer.parameters();  // query, key, value
-  const std::vector<double> xv = doubles(x.value()), q = product(xv, params[0]), k = product(xv, params[1]);
+  const std::vector<Variable> params = layer.parameters();  // key, query, value
+  const std::vector<double> xv = doubles(x.value()), k = product(xv, params[0]), q = product(xv, params[1]);
   const auto score = [&](std::int64_t i, std::int64_t j, std::int64_t h) {
     double e = 0;
     for (int l = 0; l < 3; ++l) e += q[i * 6 + h * 3 + l] * k[j * 6 + h * 3 + l];
@@ -220,7 +235,7 @@ void check_dropout(Device device) {
 TEST_P(LayersAttention, DropoutFollowsTheKeyWhileTraining) {
   check_dropout<GatConv>(device());
   check_dropout<Gatv2Conv>(device());
-  check_dropout<DotGatConv>(device());
+  check_dropout<TransformerConv>(device());
 }
 
 TEST_P(LayersAttention, WeightsAreTheSameOnEveryDevice) {
@@ -246,7 +261,7 @@ TEST_P(LayersAttention, AGraphWithoutEdgesGivesTheBias) {
   const AttentionConvOptions options{.in = 4, .out = 3, .heads = 2};
   const GatConv gat(options, random, device(), DType::kF64);
   const Gatv2Conv gatv2(options, random, device(), DType::kF64);
-  const DotGatConv dot(options, random, device(), DType::kF64);
+  const TransformerConv dot(options, random, device(), DType::kF64);
   for (const Variable& y : {gat.forward(adj, x, {}), gatv2.forward(adj, x, {}), dot.forward(adj, x, {})})
     EXPECT_TRUE(near(y.value(), std::vector<double>(9 * 6), 0, 0));
 }
@@ -255,17 +270,19 @@ TEST_P(LayersAttention, Errors) {
   Random random;
   EXPECT_ERROR(GatConv({.in = 4, .out = 0}, random),
                "[gat_conv] in, out and heads must be >= 1, got 4, 0 and 1");
+  EXPECT_ERROR(TransformerConv({.in = 4, .out = 2, .beta = true}, random),
+               "[transformer_conv] beta is of the residual of transformer_conv: leave it out");
   EXPECT_ERROR(Gatv2Conv({.in = 4, .out = 2, .dropout = 1}, random),
                "[gatv2_conv] dropout must be in [0, 1), got 1");
-  const DotGatConv layer({.in = 4, .out = 3}, random, device());
+  const TransformerConv layer({.in = 4, .out = 3}, random, device());
   const Adjacency adj = small_graph(device());
   EXPECT_ERROR(layer.forward(adj, Variable(Tensor::zeros({9, 5}, DType::kF32, device())), {}),
-               "[dot_gat_conv] x must be [9, 4], got [9, 5]");
+               "[transformer_conv] x must be [9, 4], got [9, 5]");
   const Variable x(Tensor::zeros({9, 4}, DType::kF32, device()));
-  EXPECT_ERROR(layer.forward(Adjacency(), x, {}), "[dot_gat_conv] the graph is undefined");
+  EXPECT_ERROR(layer.forward(Adjacency(), x, {}), "[transformer_conv] the graph is undefined");
   const Tensor id = Tensor::zeros({1}, DType::kI64, device());
   EXPECT_ERROR(layer.forward(coo_to_csr(id, id, 9, 8).adj, x, {}),
-               "[dot_gat_conv] the graph must be square, got 9 x 8");
+               "[transformer_conv] the graph must be square, got 9 x 8");
 }
 
 }  // namespace

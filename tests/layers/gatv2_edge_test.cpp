@@ -1,7 +1,6 @@
 // Gatv2Conv with edge features.
 #include <cmath>
 
-#include "layers/dot_gat_conv.h"
 #include "layers/gat_conv.h"
 #include "layers/gatv2_conv.h"
 #include "tests/support/devices.h"

@@ -1,9 +1,9 @@
 // Layers of f32 parameters that no command trains, on bf16 features, against themselves on f32.
 #include <cmath>
 
-#include "layers/dot_gat_conv.h"
 #include "layers/graph_conv.h"
 #include "layers/norm.h"
+#include "layers/transformer_conv.h"
 #include "tests/support/devices.h"
 #include "tests/support/layers.h"
 
@@ -49,9 +49,9 @@ void expect_near_f32(Module& layer, Forward forward, Device device) {
 TEST_P(LayersMixed, TakeBf16Features) {
   const Adjacency adj = small_gcn_graph(device()).adj;
   Random random(1);
-  DotGatConv dot({.in = 9, .out = 4, .heads = 2}, random, device());
+  TransformerConv dot({.in = 9, .out = 4, .heads = 2, .bias = false}, random, device());
   expect_near_f32(
-      dot, [&](const Variable& x) { return dot.forward(adj, x, {}, {}); }, device());
+      dot, [&](const Variable& x) { return dot.forward(adj, x, RandomKey()); }, device());
   GraphConv graph({.in = 9, .out = 4}, random, device());
   const Tensor weight = random_tensor({adj.num_edges()}, DType::kBF16, device(), 5);
   expect_near_f32(

@@ -13,6 +13,7 @@
 #include "layers/norm.h"
 #include "layers/sage_conv.h"
 #include "layers/sg_conv.h"
+#include "layers/transformer_conv.h"
 #include "ops/convert.h"
 #include "ops/dense.h"
 #include "tests/support/devices.h"
@@ -98,6 +99,20 @@ TEST_P(LayersPyG, Attention) {
   expect_same("gat_mean_residual", mean, [&] { return mean.forward(looped, x_, {}); });
   Gatv2Conv gatv2({.in = 4, .out = 3, .heads = 2}, random_, device(), kF64);
   expect_same("gatv2", gatv2, [&] { return gatv2.forward(looped, x_, {}); });
+  for (const AttentionForm form : {AttentionForm::kAuto, AttentionForm::kComposed}) {
+    TransformerConv plain({.in = 4, .out = 3, .heads = 2, .residual = true, .form = form}, random_, device(),
+                          kF64);
+    expect_same("transformer", plain, [&] { return plain.forward(adj_, x_, {}); });
+    TransformerConv gate({.in = 4,
+                          .out = 3,
+                          .heads = 2,
+                          .merge = HeadMerge::kMean,
+                          .residual = true,
+                          .beta = true,
+                          .form = form},
+                         random_, device(), kF64);
+    expect_same("transformer_beta", gate, [&] { return gate.forward(adj_, x_, {}); });
+  }
 }
 
 TEST_P(LayersPyG, EdgeFeatures) {
@@ -105,6 +120,9 @@ TEST_P(LayersPyG, EdgeFeatures) {
   const Variable f(take(reference_->at("edges", "attr").to(device()), coo.edge_ids));
   Gatv2Conv gatv2({.in = 4, .out = 3, .heads = 2, .edge_in = 2}, random_, device(), kF64);
   expect_same("gatv2_edge", gatv2, [&] { return gatv2.forward(adj_, x_, f, RandomKey()); });
+  TransformerConv transformer({.in = 4, .out = 3, .heads = 2, .residual = true, .edge_in = 2}, random_,
+                              device(), kF64);
+  expect_same("transformer_edge", transformer, [&] { return transformer.forward(adj_, x_, f, RandomKey()); });
   auto nn = std::make_unique<Sequential>();
   nn->add(std::make_unique<Linear>(4, 5, random_, true, device(), kF64))
       .add(Sequential::Step([](const Variable& x) { return relu(x); }))

@@ -5,6 +5,7 @@
 #include "layers/gatv2_conv.h"
 #include "layers/gine_conv.h"
 #include "layers/sage_conv.h"
+#include "layers/transformer_conv.h"
 #include "models/trunk.h"
 #include "ops/convert.h"
 #include "tests/support/devices.h"
@@ -30,7 +31,7 @@ struct Case {
   std::int64_t out_heads = 1;
 };
 
-/// TRUNKS of scripts/pyg_reference.py.
+/// TRUNKS of scripts/pyg_reference.py, and its last case.
 std::vector<Case> cases() {
   using enum TrunkJump;
   using enum TrunkActivation;
@@ -43,7 +44,8 @@ std::vector<Case> cases() {
           {&kSage, {.norm = kLayer, .residual = true, .jump = kSum, .activation = kElu}},
           {&kSage, {.norm = kBatch, .residual = true}},
           {&kGin, {.norm = kBatch, .post_linear = true}},
-          {&kGin, {.norm = kLayer, .residual = true, .jump = kCat, .activation = kGelu}}};
+          {&kGin, {.norm = kLayer, .residual = true, .jump = kCat, .activation = kGelu}},
+          {&kTransformer, {.norm = kLayer, .residual = true, .jump = kCat, .activation = kElu}}};
 }
 
 TEST_P(ModelsPygTrunk, OutputsGradientsAndStatistics) {

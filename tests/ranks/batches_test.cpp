@@ -87,7 +87,7 @@ void expect_as_on_one_rank(const TrainOptions& options, double tolerance = 1e-4)
 
 // 150 training nodes: four batches of 32 and one of 22; 64, 64 and 22; of one and of two nodes.
 TEST(TrainRankBatches, SharesOfABatchTrainAsTheBatch) {
-  for (const std::string_view model : {"sage", "gcn", "gat", "gatv2"})
+  for (const std::string_view model : {"sage", "gcn", "gat", "gatv2", "transformer"})
     for (const std::int64_t batch : {32, 64, 1000}) {
       SCOPED_TRACE(str(model, ", batches of ", batch));
       expect_as_on_one_rank(options_of(model, batch));

@@ -66,7 +66,7 @@ TrainOptions with(std::string_view model, FeatureForm form) {
 
 // The same masks and the same sums: losses differ in the last bits alone.
 TEST_P(TrainFeatures, BothFormsTrainAlike) {
-  for (const std::string_view model : {"gcn", "gat", "gatv2", "sage", "appnp"}) {
+  for (const std::string_view model : {"gcn", "gat", "gatv2", "transformer", "sage", "appnp"}) {
     SCOPED_TRACE(model);
     const Outcome dense = train(bag_of_words(), with(model, FeatureForm::kDense), device());
     for (const Outcome& sparse : {train(bag_of_words(), with(model, FeatureForm::kSparse), device()),
@@ -182,9 +182,9 @@ TEST(TrainFeaturesErrors, WhatAModelCannotRead) {
   EXPECT_EQ(parse({"--model", "gcn", "--dropout", "0.3"}).input_dropout, std::nullopt);
   EXPECT_EQ(parse({"--model", "gat", "--input-dropout", "0"}).input_dropout, 0);
   EXPECT_TRUE(parse({"--model", "gcn", "--prune-rows"}).prune_rows);
-  EXPECT_ERROR(
-      parse({"--model", "gin", "--prune-rows"}),
-      "unknown option '--prune-rows' for the model gin: it is of gcn, gat, gatv2, sage, sgc and appnp");
+  EXPECT_ERROR(parse({"--model", "gin", "--prune-rows"}),
+               "unknown option '--prune-rows' for the model gin: it is of gcn, gat, gatv2, transformer, "
+               "sage, sgc and appnp");
   EXPECT_ERROR(parse({"--model", "gcn", "--prune-rows", "--layers", "1"}),
                "--prune-rows needs a layer before the last, got --layers 1");
 }

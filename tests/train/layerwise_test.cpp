@@ -53,7 +53,7 @@ void expect_full_batch_logits(TrainOptions options, Device device, const std::st
 }
 
 TEST_P(TrainLayerwise, LogitsAreThoseOfTheWholeGraph) {
-  for (const char* model : {"sage", "gcn", "gat", "gatv2", "gin"})
+  for (const char* model : {"sage", "gcn", "gat", "gatv2", "transformer", "gin"})
     expect_full_batch_logits(published_options(model), device(), model);
 }
 

@@ -64,7 +64,7 @@ TEST_P(TrainMiniBatches, OneBatchOfAllNeighboursIsFullBatchTraining) {
 
 // The same for the models whose layers are those of a trunk. A residual makes both runs use it.
 TEST_P(TrainMiniBatches, AllNeighboursOfATrunkAreTheWholeGraph) {
-  for (const char* model : {"gcn", "gat", "gatv2", "gin", "sage"}) {
+  for (const char* model : {"gcn", "gat", "gatv2", "transformer", "gin", "sage"}) {
     const auto of = [&](std::int64_t batch, const std::string& fanout) {
       TrainOptions out = published_options(model);
       out.hidden = 8;
@@ -109,7 +109,7 @@ TEST_P(TrainMiniBatches, FeaturesOnTheHostGiveTheSameBits) {
 }
 
 TEST_P(TrainMiniBatches, EveryModelLearnsFromSamples) {
-  for (const char* model : {"gcn", "gat", "gatv2", "gin", "sage"}) {
+  for (const char* model : {"gcn", "gat", "gatv2", "transformer", "gin", "sage"}) {
     TrainOptions of = published_options(model);
     of.batch = 20;
     of.fanout = "6,4";
@@ -273,8 +273,9 @@ TEST(TrainMiniBatchOptions, AreChecked) {
             "'"));
   EXPECT_ERROR(parse({"--model", "sage", "--batch", "64", "--features", "sparse"}),
                "--features sparse: --batch gathers rows of dense features");
-  EXPECT_ERROR(parse({"--model", "sgc", "--batch", "64"}),
-               "unknown option '--batch' for the model sgc: it is of gcn, gat, gatv2, sage and gin");
+  EXPECT_ERROR(
+      parse({"--model", "sgc", "--batch", "64"}),
+      "unknown option '--batch' for the model sgc: it is of gcn, gat, gatv2, transformer, sage and gin");
 }
 
 }  // namespace

@@ -71,6 +71,7 @@ TEST_P(TrainModelComposition, PrunedRowsTrainLikeAllRows) {
       {"gat", {{"jk", "max"}, {"act", "gelu"}, {"residual", "true"}}},
       {"gatv2", {}},
       {"gatv2", {{"edge-features", "true"}}},
+      {"transformer", {{"edge-features", "true"}}},
       {"sage", {}},
       {"sage", {{"aggr", "max"}, {"post-linear", "true"}, {"residual", "true"}}},
       {"sgc", {{"features", "dense"}}},
@@ -92,7 +93,7 @@ TEST_P(TrainModelComposition, EdgeFeaturesInBatches) {
   std::vector<std::int64_t> all;
   for (std::int64_t i = 0; i < data.num_nodes; ++i) all.push_back(i);
   data.split.train = Tensor::from(all);  // GINE normalises over all nodes of a batch
-  for (const char* model : {"gin", "gatv2"})
+  for (const char* model : {"gin", "gatv2", "transformer"})
     for (const bool norm : {false, true}) {
       Given given{{"edge-features", "true"}, {"trunk", "true"}};
       if (norm) given.insert(given.end(), {{"norm", "layer"}, {"residual", "true"}});
@@ -115,7 +116,7 @@ TEST_P(TrainModelComposition, EdgeFeaturesInPartsOfATrunk) {
   Dataset data = featured_edges();
   Dataset other = data;
   other.edge_attr = Tensor::zeros({data.num_edges(), 3});
-  for (const char* model : {"gin", "gatv2"}) {
+  for (const char* model : {"gin", "gatv2", "transformer"}) {
     const TrainOptions options = options_of(
         model, {{"edge-features", "true"}, {"norm", "batch"}, {"residual", "true"}, {"jk", "cat"}});
     ASSERT_TRUE(uses_trunk(options));

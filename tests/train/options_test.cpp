@@ -200,11 +200,11 @@ TEST(TrainOptions, GatHasItsOwnOptions) {
   EXPECT_ERROR(parse_gat({"--dataset", "x", "--sddmm", "columns"}),
                "unknown sddmm algorithm 'columns': expected one of auto, rows, edges");
   EXPECT_ERROR(parse({"--dataset", "x", "--sddmm", "rows"}),
-               "unknown option '--sddmm' for the model gcn: it is of gat and gatv2");
+               "unknown option '--sddmm' for the model gcn: it is of gat, gatv2 and transformer");
   EXPECT_EQ(parse_gat({"--dataset", "x", "--attention", "composed", "--sddmm", "rows", "--explain"}).sddmm,
             SddmmAlgorithm::kRows);
   EXPECT_ERROR(parse({"--dataset", "x", "--heads", "4"}),
-               "unknown option '--heads' for the model gcn: it is of gat and gatv2");
+               "unknown option '--heads' for the model gcn: it is of gat, gatv2 and transformer");
   EXPECT_ERROR(parse_gat({"--dataset", "x", "--heads", "0"}),
                "--heads must be an integer of at least 1, got '0'");
   EXPECT_ERROR(parse_gat({"--dataset", "x", "--attn-dropout", "1"}),

@@ -25,7 +25,7 @@ class TrainSddmmOptions : public OnDevice {
         all.push_back(published_options(model.name));
         all.back().use_trunk = trunk;
         all.back().heads = all.back().hidden = 8;
-        if (model.conv->traits.attention_form) all.back().attention = AttentionForm::kComposed;
+        all.back().attention = AttentionForm::kComposed;
       }
     }
     return all;

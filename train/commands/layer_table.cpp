@@ -1,7 +1,6 @@
 #include "train/commands/layer_table.h"
 
 #include "layers/appnp.h"
-#include "layers/dot_gat_conv.h"
 #include "layers/gat_conv.h"
 #include "layers/gatv2_conv.h"
 #include "layers/gcn_conv.h"
@@ -12,6 +11,7 @@
 #include "layers/norm.h"
 #include "layers/sage_conv.h"
 #include "layers/sg_conv.h"
+#include "layers/transformer_conv.h"
 #include "ops/dense.h"
 #include "ops/gcn_norm.h"
 
@@ -78,14 +78,15 @@ BoundLayer make_gine(const LayerTask& t, Random random) {
               });
 }
 
-BoundLayer make_gatv2_edge(const LayerTask& t, Random random) {
+template <class Conv>
+BoundLayer make_attention_edge(const LayerTask& t, Random random) {
   const Adjacency adj = add_self_loops(t.graph.adj).adj;
-  return bind(std::make_unique<Gatv2Conv>(
-                  AttentionConvOptions{.in = t.in(), .out = t.out, .heads = t.heads, .edge_in = 3}, random,
-                  t.x.device(), t.x.dtype()),
-              [x = t.x, adj, f = edge_features(t, adj), key = RandomKey{t.seed, 1}](const Gatv2Conv& layer) {
-                return layer.forward(adj, x, f, key);
-              });
+  return bind(
+      std::make_unique<Conv>(AttentionConvOptions{.in = t.in(), .out = t.out, .heads = t.heads, .edge_in = 3},
+                             random, t.x.device(), t.x.dtype()),
+      [x = t.x, adj, f = edge_features(t, adj), key = RandomKey{t.seed, 1}](const Conv& layer) {
+        return layer.forward(adj, x, f, key);
+      });
 }
 
 BoundLayer make_graph(const LayerTask& t, Random random) {
@@ -126,11 +127,12 @@ constexpr LayerEntry kLayers[] = {
     {"gcn", make_gcn},
     {"gat", make_attention<GatConv>},
     {"gatv2", make_attention<Gatv2Conv>},
-    {"dot_gat", make_attention<DotGatConv>},
+    {"transformer", make_attention<TransformerConv>},
     {"sage", make_sage},
     {"gin", make_gin},
     {"gine", make_gine},
-    {"gatv2_edge", make_gatv2_edge},
+    {"gatv2_edge", make_attention_edge<Gatv2Conv>},
+    {"transformer_edge", make_attention_edge<TransformerConv>},
     {"graph", make_graph},
     {"sg", make_sg},
     {"appnp", make_appnp},

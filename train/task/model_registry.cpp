@@ -28,7 +28,7 @@ bool has_relations(const TrainOptions& options) {
 
 bool composes_attention(const TrainOptions& options) {
   const ConvTraits& traits = traits_of(options);
-  return traits.heads && (!traits.attention_form || options.attention == AttentionForm::kComposed);
+  return traits.heads && options.attention == AttentionForm::kComposed;
 }
 
 SpmmAlgorithm spmm_of_steps(const TrainOptions& options) {

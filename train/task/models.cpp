@@ -1,6 +1,7 @@
 /// The model registry: one row for each model.
 #include <string_view>
 
+#include "layers/transformer_conv.h"
 #include "models/appnp.h"
 #include "models/gat.h"
 #include "models/gcn.h"
@@ -37,6 +38,12 @@ constexpr ModelEntry kModels[] = {
     {.name = "gatv2",
      .title = "GATv2",
      .conv = &kGatv2,
+     .preset = &kPublishedGat,
+     .set_published = set_published_gat},
+    // Shi et al. (IJCAI 2021) train on other graphs; hyperparameters of the GAT.
+    {.name = "transformer",
+     .title = "Transformer",
+     .conv = &kTransformer,
      .preset = &kPublishedGat,
      .set_published = set_published_gat},
     // The paper of SAGE has other tasks; hyperparameters of the GCN.

@@ -56,7 +56,8 @@ struct AttentionForward {
   static constexpr int kDepth = kEdges ? 4 : 8, kWarps = 16;
   static constexpr int kOwned = HeadPlace<Tile>::template kOwned<kDepth>;
   static constexpr Sum kLowest = std::numeric_limits<Sum>::lowest();
-  static constexpr Sum kInfinity = std::numeric_limits<Sum>::infinity();
+  static constexpr Sum kInfinity = std::numeric_limits<Sum>::infinity(),
+                       kLargest = std::numeric_limits<Sum>::max();
 
   struct alignas(16) State {
     HeadValues<Tile> sum;
@@ -134,7 +135,7 @@ struct AttentionForward {
     const bool none = state.weight == 0;
     place.store(args.out, row, args.heads, state.sum, none ? Sum(0) : 1 / state.weight);
     if (args.lse && place.active && place.in_head == 0)
-      args.lse[row * args.heads + place.head] = none ? kInfinity : state.top + log(state.weight);
+      args.lse[row * args.heads + place.head] = none ? kLargest : state.top + log(state.weight);
   }
 };
 
