@@ -77,4 +77,20 @@ Variable exp(const Variable& x) {
   return recorded("exp", SmoothFunction::kExp, x);
 }
 
+Tensor log(const Tensor& x) {
+  return apply("log", SmoothFunction::kLog, x);
+}
+
+Variable log(const Variable& x) {
+  return recorded("log", SmoothFunction::kLog, x);
+}
+
+Tensor deviation(const Tensor& x) {
+  return apply("deviation", SmoothFunction::kDeviation, x);
+}
+
+Variable deviation(const Variable& x) {
+  return recorded("deviation", SmoothFunction::kDeviation, x);
+}
+
 }  // namespace rodeo

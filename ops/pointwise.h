@@ -23,4 +23,13 @@ Variable tanh(const Variable& x);
 Tensor exp(const Tensor& x);
 Variable exp(const Variable& x);
 
+/// y = log(x); NaN below 0.   Gradient: dx = dy / x, computed as dy exp(-y).
+Tensor log(const Tensor& x);
+Variable log(const Variable& x);
+
+/// The standard deviation of a variance, as PyG's StdAggregation has it: y = sqrt(x) where x > 1e-5, else 0;
+/// NaN stays NaN.   Gradient: dx = dy / (2 y) where y is not 0, else 0.
+Tensor deviation(const Tensor& x);
+Variable deviation(const Variable& x);
+
 }  // namespace rodeo

@@ -74,6 +74,11 @@ void smooth(SmoothFunction f, const Tensor& x, const Tensor& y) {
       return map("tanh", x, y, [](auto v) { return std::tanh(v); });
     case SmoothFunction::kExp:
       return map("exp", x, y, [](auto v) { return std::exp(v); });
+    case SmoothFunction::kLog:
+      return map("log", x, y, [](auto v) { return std::log(v); });
+    case SmoothFunction::kDeviation:
+      return map("deviation", x, y,
+                 [](auto v) { return v <= kLeastVariance ? decltype(v)(0) : std::sqrt(v); });
   }
 }
 
@@ -85,6 +90,11 @@ void smooth_backward(SmoothFunction f, const Tensor& y, const Tensor& dy, const 
       return map("tanh", y, dy, dx, [](auto v, auto d) { return (1 - v * v) * d; });
     case SmoothFunction::kExp:
       return map("exp", y, dy, dx, [](auto v, auto d) { return v * d; });
+    case SmoothFunction::kLog:
+      return map("log", y, dy, dx, [](auto v, auto d) { return d * std::exp(-v); });
+    case SmoothFunction::kDeviation:
+      return map("deviation", y, dy, dx,
+                 [](auto v, auto d) { return v == 0 ? decltype(v)(0) : d / (2 * v); });
   }
 }
 

@@ -78,7 +78,8 @@ RODEO_KERNEL(elu_backward, void(const Tensor& y, const Tensor& dy, const Tensor&
 RODEO_KERNEL(gelu, void(const Tensor& x, const Tensor& y));
 RODEO_KERNEL(gelu_backward, void(const Tensor& x, const Tensor& dy, const Tensor& dx));
 // pointwise.h: arrays of one shape; dx = f'(x) dy, computed from y
-enum class SmoothFunction { kSigmoid, kTanh, kExp };
+inline constexpr double kLeastVariance = 1e-5;
+enum class SmoothFunction { kSigmoid, kTanh, kExp, kLog, kDeviation };
 RODEO_KERNEL(mul, void(const Tensor& x, const Tensor& y, const Tensor& out));
 RODEO_KERNEL(smooth, void(SmoothFunction f, const Tensor& x, const Tensor& y));
 RODEO_KERNEL(smooth_backward, void(SmoothFunction f, const Tensor& y, const Tensor& dy, const Tensor& dx));

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/storage.h"
+#include "ops/dense.h"
 #include "tests/support/devices.h"
 #include "tests/support/gradcheck.h"
 #include "tests/support/sums.h"
@@ -29,6 +30,8 @@ const std::vector<Function> kFunctions{
      [](double y) { return y * (1 - y); }},
     {"tanh", tanh, tanh, [](double v) { return std::tanh(v); }, [](double y) { return 1 - y * y; }},
     {"exp", exp, exp, [](double v) { return std::exp(v); }, [](double y) { return y; }},
+    {"deviation", deviation, deviation, [](double v) { return v <= 1e-5 ? 0 : std::sqrt(v); },
+     [](double y) { return y == 0 ? 0 : 1 / (2 * y); }},
 };
 
 TEST_P(OpsPointwise, FunctionsAgainstFloat64) {
@@ -50,6 +53,29 @@ TEST_P(OpsPointwise, FunctionsAgainstFloat64) {
         for (std::size_t i = 0; i < slope.size(); ++i) slope[i] = f.slope(slope[i]) * seed[i];
         EXPECT_TRUE(near(in.grad(), slope, 4 * epsilon(dtype), 1e-7));
       }
+}
+
+TEST_P(OpsPointwise, LogAgainstFloat64) {
+  for (const DType dtype : {DType::kF64, DType::kF32}) {
+    const Tensor x = uniform({70001}, 0.01, 3, RandomKey{4, 0}, dtype, device());
+    const Variable in(x, true);
+    const Variable y = log(in);
+    y.backward(Tensor::full({70001}, 1, dtype, device()));
+    std::vector<double> want = doubles(x), slope = want;
+    for (double& v : want) v = std::log(v);
+    for (double& v : slope) v = 1 / v;
+    EXPECT_TRUE(near(y.value(), want, 4 * epsilon(dtype), 1e-7));
+    EXPECT_TRUE(near(in.grad(), slope, 16 * epsilon(dtype)));
+  }
+}
+
+TEST_P(OpsPointwise, DeviationAtItsLeastVariance) {
+  const Tensor x = Tensor::from(std::vector<double>{1e-5, 1.0001e-5, -1, 4}, device());
+  const Variable in(x, true);
+  const Variable y = deviation(in);
+  y.backward(Tensor::full({4}, 1, DType::kF64, device()));
+  EXPECT_TRUE(near(y.value(), {0, std::sqrt(1.0001e-5), 0, 2}, 1e-12));
+  EXPECT_TRUE(near(in.grad(), {0, 0.5 / std::sqrt(1.0001e-5), 0, 0.25}, 1e-12));
 }
 
 TEST_P(OpsPointwise, FunctionsOfExtremeValues) {

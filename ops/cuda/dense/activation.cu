@@ -74,6 +74,23 @@ struct Exp {
   __device__ S operator()(S x) const { return exp(x); }
 };
 
+template <class S>
+struct Log {
+  __device__ S operator()(S x) const { return log(x); }
+};
+template <class S>
+struct LogBackward {
+  __device__ S operator()(S y, S dy) const { return dy * exp(-y); }
+};
+template <class S>
+struct Deviation {
+  __device__ S operator()(S x) const { return x <= S(kLeastVariance) ? S(0) : sqrt(x); }
+};
+template <class S>
+struct DeviationBackward {
+  __device__ S operator()(S y, S dy) const { return y == 0 ? S(0) : dy / (2 * y); }
+};
+
 template <class F, class T, int kVec, class... In>
 __device__ __forceinline__ void map_vector(const F& f, Pack<T, kVec>& out, const In&... in) {
 #pragma unroll
@@ -177,6 +194,10 @@ void smooth(SmoothFunction f, const Tensor& x, const Tensor& y) {
         return map<T>("tanh", x, y, Tanh<S>{});
       case SmoothFunction::kExp:
         return map<T>("exp", x, y, Exp<S>{});
+      case SmoothFunction::kLog:
+        return map<T>("log", x, y, Log<S>{});
+      case SmoothFunction::kDeviation:
+        return map<T>("deviation", x, y, Deviation<S>{});
     }
   });
 }
@@ -192,6 +213,10 @@ void smooth_backward(SmoothFunction f, const Tensor& y, const Tensor& dy, const 
         return map<T>("tanh_backward", y, dy, dx, TanhBackward<S>{});
       case SmoothFunction::kExp:
         return map<T>("exp_backward", y, dy, dx, Product<S>{});
+      case SmoothFunction::kLog:
+        return map<T>("log_backward", y, dy, dx, LogBackward<S>{});
+      case SmoothFunction::kDeviation:
+        return map<T>("deviation_backward", y, dy, dx, DeviationBackward<S>{});
     }
   });
 }
