@@ -2,7 +2,8 @@
 # Only the tests that read files of the source tree: the path would keep a compiler cache from serving two clones.
 set_source_files_properties(
   datasets/hdf5_check_test.cpp layers/pyg_reference_test.cpp models/pyg_trunk_test.cpp ops/pytorch_reference_test.cpp
-  support/cases.cpp datasets/array_names_test.cpp train/recipes_test.cpp PROPERTIES COMPILE_DEFINITIONS RODEO_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  support/cases.cpp datasets/array_names_test.cpp train/recipes_test.cpp train/ogb_reference_test.cpp
+  PROPERTIES COMPILE_DEFINITIONS RODEO_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 
 # add_python_test(name script arguments...): exit code 77 of the script means skipped, and so does a missing Python.
 find_package(Python3 QUIET COMPONENTS Interpreter)

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Writes what OGB's evaluators say about random predictions, for tests/train/ogb_reference_test.cpp.
+
+    venv/bin/pip install ogb==1.3.6
+    venv/bin/python scripts/ogb_reference.py > tests/data/ogb_reference.txt
+
+The format is that of scripts/pyg_reference.py. Scores are multiples of 1/8, so that many are equal. Labels of -1 are
+missing ones, NaN for OGB.
+"""
+import numpy
+import torch
+from ogb.graphproppred import Evaluator as Graphs
+from ogb.linkproppred import Evaluator as Links
+from ogb.nodeproppred import Evaluator as Nodes
+
+random = numpy.random.default_rng(1)
+
+
+def scores(*sizes):
+    return numpy.round(random.normal(size=sizes) * 8) / 8
+
+
+def emit(name, value):
+    value = numpy.asarray(value, dtype=float)
+    print(name + "".join(f" {size}" for size in value.shape) + " :" + "".join(f" {number:.15g}" for number in value.ravel()))
+
+
+print("case classes")
+logits, label = scores(60, 5), random.integers(5, size=60)
+emit("logits", logits)
+emit("label", label)
+emit("accuracy", [Nodes("ogbn-arxiv").eval({"y_true": label[:, None], "y_pred": logits.argmax(1)[:, None]})["acc"]])
+
+print("case tasks")
+logits, label = scores(80, 6), random.integers(2, size=(80, 6)).astype(float)
+label[random.random((80, 6)) < 0.3] = numpy.nan
+label[:, 2] = numpy.where(numpy.isnan(label[:, 2]), numpy.nan, 0)  # a task without a positive counts nowhere
+emit("logits", logits)
+emit("label", numpy.nan_to_num(label, nan=-1))
+for name, data, key in ("roc-auc", "ogbg-moltox21", "rocauc"), ("ap", "ogbg-molpcba", "ap"):
+    graphs = Graphs(data)
+    graphs.num_tasks = 6
+    emit(name, [graphs.eval({"y_true": label, "y_pred": logits})[key]])
+
+print("case links")
+positive, negative = scores(70), scores(90)
+emit("positive", positive)
+emit("negative", negative)
+for k in 20, 50, 100:
+    links = Links("ogbl-ppa")
+    links.K = k
+    emit(f"hits{k}", [links.eval({"y_pred_pos": positive, "y_pred_neg": negative})[f"hits@{k}"]])
+ranks = Links("ogbl-citation2").eval({"y_pred_pos": torch.tensor(positive), "y_pred_neg": torch.tensor(numpy.tile(negative, (70, 1)))})
+emit("mrr", [ranks["mrr_list"].double().mean()])

@@ -1,0 +1,67 @@
+// Metrics beside those of OGB's evaluators, from scripts/ogb_reference.py.
+#include <filesystem>
+
+#include "datasets/dataset.h"
+#include "ops/ranking.h"
+#include "tests/support/devices.h"
+#include "tests/support/near.h"
+#include "tests/support/pyg_reference.h"
+#include "train/classification.h"
+
+namespace rodeo::test {
+namespace {
+
+class TrainOgbReference : public OnDevice {
+ protected:
+  void SetUp() override {
+    OnDevice::SetUp();
+    if (IsSkipped()) return;
+    const std::string file = RODEO_SOURCE_DIR "/tests/data/ogb_reference.txt";
+    if (!std::filesystem::exists(file))
+      GTEST_SKIP() << "no tests/data/ogb_reference.txt: scripts/ogb_reference.py makes it";
+    reference_ = std::make_unique<PygReference>(file);
+  }
+  Tensor at(const char* name, const std::string& array) const {
+    return reference_->at(name, array).to(device());
+  }
+  double number(const char* name, const std::string& array) const {
+    return doubles(reference_->at(name, array)).at(0);
+  }
+  /// The metric of the test set, which is all examples.
+  double metric(const Tensor& label, const Tensor& logits, NodeMetric by) const {
+    std::vector<std::int64_t> all;
+    for (std::int64_t i = 0; i < logits.dim(0); ++i) all.push_back(i);
+    const Tensor ids = Tensor::from(all, device());
+    const Classification criterion(label, {ids, ids, ids}, logits.dim(1), {.metric = by});
+    return doubles(criterion.metrics(logits)).at(4);
+  }
+  std::unique_ptr<PygReference> reference_;
+};
+RODEO_ON_ALL_DEVICES(TrainOgbReference);
+
+TEST_P(TrainOgbReference, AccuracyOfClasses) {
+  EXPECT_NEAR(metric(at("classes", "label").to(DType::kI64), at("classes", "logits"), NodeMetric::kAccuracy),
+              number("classes", "accuracy"), 1e-12);
+}
+
+TEST_P(TrainOgbReference, TasksWithMissingLabels) {
+  std::vector<std::uint8_t> label;
+  for (const double y : doubles(reference_->at("tasks", "label")))
+    label.push_back(y < 0 ? Dataset::kMissingLabel : static_cast<std::uint8_t>(y));
+  const Tensor logits = at("tasks", "logits"),
+               y = Tensor::from(label, device()).reshape({logits.dim(0), logits.dim(1)});
+  EXPECT_NEAR(metric(y, logits, NodeMetric::kRocAuc), number("tasks", "roc-auc"), 1e-12);
+  EXPECT_NEAR(metric(y, logits, NodeMetric::kAp), number("tasks", "ap"), 1e-12);
+}
+
+TEST_P(TrainOgbReference, RanksOfLinks) {
+  const Tensor positive = at("links", "positive"), negative = at("links", "negative");
+  for (const int k : {20, 50, 100}) {
+    const std::vector<double> got = doubles(ranking_metrics(positive, negative, k));
+    EXPECT_NEAR(got[kRankingHits], number("links", str("hits", k)), 1e-12) << k;
+    EXPECT_NEAR(got[kRankingMrr], number("links", "mrr"), 1e-6);  // OGB's is f32
+  }
+}
+
+}  // namespace
+}  // namespace rodeo::test
