@@ -74,7 +74,9 @@ SampledBatch NeighborSampler::sample_checked(const Tensor& targets, std::int64_t
                         hop};
     samples.push_back(sample_neighbors(
         graph_, nodes, count, {.fanout = options_.fanout[hop], .replace = options_.replace}, key, marks_));
-    nodes = samples.back().nodes, count = samples.back().num_nodes;
+    // Sizes are known on the device alone. Nodes are different, so that no layer has more than the graph.
+    nodes = samples.back().nodes.slice(0, std::min(samples.back().nodes.numel(), graph_.rows()));
+    count = samples.back().num_nodes;
   }
   SampledBatch out{std::vector<Block>(samples.size()), targets};
   cut_to_size(samples, out.blocks, targets.numel());

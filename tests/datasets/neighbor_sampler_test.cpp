@@ -7,6 +7,7 @@
 
 #include "core/kernel_observer.h"
 #include "models/sage.h"
+#include "ops/convert.h"
 #include "ops/gather_rows.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
@@ -193,6 +194,16 @@ TEST_P(DatasetsNeighborSampler, ForwardAndBackwardOverBlocksWaitForNothing) {
     logits.backward(Tensor::full(logits.shape(), 1, DType::kF32, device()));
   }
   EXPECT_EQ(kernels.waits, 0);
+}
+
+// 10^64 edges would fit no array: a layer has at most the nodes of the graph.
+TEST_P(DatasetsNeighborSampler, SixtyFourLayers) {
+  const std::vector<std::int64_t> ring{0, 1, 2, 3, 4};
+  const Adjacency adj = coo_to_csr(Tensor::from(ring, device()),
+                                   Tensor::from(std::vector<std::int64_t>{1, 2, 3, 4, 0}, device()), 5, 5)
+                            .adj;
+  const NeighborSampler sampler(adj, {.fanout = std::vector<std::int64_t>(64, 10)});
+  EXPECT_EQ(sampler.sample(Tensor::from(std::vector<std::int64_t>{2}, device())).inputs().numel(), 5);
 }
 
 TEST_P(DatasetsNeighborSampler, EmptyBatchesAndGraphs) {
