@@ -22,6 +22,7 @@
 #include "train/regression.h"
 #include "train/report/analysis.h"
 #include "train/report/class_report.h"
+#include "train/task/correct_and_smooth.h"
 #include "train/task/graph_task.h"
 #include "train/task/node_model.h"
 
@@ -182,6 +183,25 @@ Dataset take_labels(Dataset& dataset, const WeightsInfo& info, bool graphs) {
   return part;
 }
 
+/// The graph that --correct-and-smooth propagates on, and checks of what else it needs.
+Adjacency smoothing_graph(const Dataset& dataset, const Dataset& known, const WeightsInfo& info,
+                          const std::string& file) {
+  check(info.options.task == TaskKind::kNode && !info.regression && !info.multi_label,
+        "--correct-and-smooth is for one class a node, which these weights do not predict");
+  check(known.y.defined() && known.y.dtype() == DType::kI64 && known.split.train.defined() &&
+            known.split.train.numel() > 0,
+        file, ": has no labels of training nodes, which --correct-and-smooth propagates");
+  return to_graph(dataset, kCpu, {.symmetrize = info.options.undirected}).adj;
+}
+
+/// Logits of the probabilities that correct_and_smooth() makes of those of `logits`.
+Tensor smoothed(const Adjacency& adj, const Tensor& logits, const Dataset& known) {
+  std::vector<float> out =
+      correct_and_smooth(adj, softmax(logits), known.y, known.split.train).to_vector<float>();
+  for (float& p : out) p = std::log(std::max(p, 1e-30f));
+  return Tensor::from(out, logits.shape());
+}
+
 /// Scores options.edges with the model of `run`, and writes them.
 void predict_edges(const PredictOptions& options, const NodeRun& run, const Dataset& known,
                    const Console& console) {
@@ -243,6 +263,8 @@ void predict(const PredictOptions& options) {
   prepare(dataset, info, options.dataset);
   const Dataset known = take_labels(dataset, info, graphs);
   if (options.per_class) check_classes(dataset, known.y, info, options.dataset);
+  const Adjacency smoothing =
+      options.correct_and_smooth ? smoothing_graph(dataset, known, info, options.dataset) : Adjacency();
   dataset.num_classes = info.num_classes;
   // Features for weights without a description are standardised as training on the file's masks would.
   if (!options.model) dataset.split = {};
@@ -262,7 +284,8 @@ void predict(const PredictOptions& options) {
                                                    info.dataset));
   const NoGrad no_grad;
   const Tensor outputs = run.model.forward().value().to(kCpu).to(DType::kF32),
-               logits = info.targets.undo(outputs);
+               model_logits = info.targets.undo(outputs),
+               logits = smoothing.defined() ? smoothed(smoothing, model_logits, known) : model_logits;
   std::vector<std::int64_t> predicted;
   Prediction prediction;
   if (graphs) prediction.row = "graph";

@@ -22,10 +22,11 @@ struct PredictOptions {
   /// For weights without Rodeo's description, of PyTorch for example: the model and OptionRole::kModel
   /// options.
   std::optional<TrainOptions> model{};
-  std::int64_t classes = 0;    // with `model`; 0: as many as the dataset's labels have
-  bool probabilities = false;  // also in text files: a column for each class
-  bool logits = false;         // also write the model's outputs
-  bool embeddings = false;     // also write what its last layer reads; of --task link, its outputs alone
+  std::int64_t classes = 0;         // with `model`; 0: as many as the dataset's labels have
+  bool probabilities = false;       // also in text files: a column for each class
+  bool logits = false;              // also write the model's outputs
+  bool correct_and_smooth = false;  // of node classes: train/task/correct_and_smooth.h
+  bool embeddings = false;          // also write what its last layer reads; of --task link, its outputs alone
 };
 
 /// Throws Error in one line, as parse_train_options does.

@@ -62,6 +62,9 @@ cxxopts::Options describe(const std::string& program, const std::vector<TrainOpt
   add("embeddings",
       "Also write what the last layer reads: the array embedding, or columns embedding_0, ... Of "
       "weights of --task link, instead of --edges: the vectors that pairs are scored by");
+  add("correct-and-smooth",
+      "Propagate the errors and the labels of the training nodes over the graph after prediction (Huang et "
+      "al., ICLR 2021): of one class a node");
   add("per-class",
       "Print precision, recall, F1 and number of the nodes of each class, for a file with labels: "
       "of the test nodes, if there are any");
@@ -113,7 +116,7 @@ PredictOptions parse_predict_options(int argc, const char* const* argv) {
   } catch (const cxxopts::exceptions::exception&) {
     fail(
         "the command line cannot be read: --quiet, --probabilities, --logits, --embeddings, --per-class, "
-        "--help and "
+        "--correct-and-smooth, --help and "
         "--version take "
         "no value");
   }
@@ -146,6 +149,7 @@ PredictOptions parse_predict_options(int argc, const char* const* argv) {
         "--per-class prints a table and --quiet nothing: give one of them");
   options.probabilities = parsed.count("probabilities") > 0;
   options.logits = parsed.count("logits") > 0;
+  options.correct_and_smooth = parsed.count("correct-and-smooth") > 0;
   options.embeddings = parsed.count("embeddings") > 0;
   check(
       !options.out.empty() ||

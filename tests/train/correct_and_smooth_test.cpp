@@ -1,0 +1,73 @@
+#include "train/task/correct_and_smooth.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/convert.h"
+#include "tests/support/devices.h"
+#include "tests/support/near.h"
+
+namespace rodeo::test {
+namespace {
+
+// Loops over a dense matrix, with the formulas of the header.
+TEST(TrainCorrectAndSmooth, IsTheLoopOfThePaper) {
+  constexpr int kNodes = 12, kClasses = 3;
+  using Dense = std::vector<std::vector<double>>;
+  Dense a(kNodes, std::vector<double>(kNodes));
+  std::vector<std::int64_t> row, col, label, train{0, 3, 4, 9};
+  for (int i = 0; i < kNodes - 1; ++i)  // the last node has no neighbour
+    for (int j : {(i + 1) % (kNodes - 1), (i * i + 2) % (kNodes - 1)}) a[i][j] = a[j][i] = 1;
+  std::vector<double> degree(kNodes);
+  for (int i = 0; i < kNodes; ++i)
+    for (int j = 0; j < kNodes; ++j)
+      if (a[i][j] != 0) row.push_back(i), col.push_back(j), ++degree[i];
+  std::vector<double> p;
+  for (int i = 0; i < kNodes; ++i) {
+    label.push_back(i % kClasses);
+    const double first = 0.1 + 0.05 * (i % 5), second = 0.3 + 0.02 * i;
+    p.insert(p.end(), {first, second, 1 - first - second});
+  }
+  const auto is_train = [&](int i) { return std::ranges::count(train, i) > 0; };
+  const auto propagate = [&](const Dense& x, double alpha, double least, bool rows_first) {
+    Dense z = x;
+    for (int step = 0; step < 50; ++step) {
+      Dense next(kNodes, std::vector<double>(kClasses));
+      for (int i = 0; i < kNodes; ++i)
+        for (int c = 0; c < kClasses; ++c) {
+          double sum = 0;
+          for (int j = 0; j < kNodes; ++j)
+            if (a[i][j] != 0) sum += z[j][c] / degree[rows_first ? i : j];
+          next[i][c] = std::clamp((1 - alpha) * x[i][c] + alpha * sum, least, 1.0);
+        }
+      z = next;
+    }
+    return z;
+  };
+  Dense error(kNodes, std::vector<double>(kClasses)), outcome = error;
+  double total = 0;
+  for (int i = 0; i < kNodes; ++i)
+    for (int c = 0; c < kClasses; ++c)
+      if (is_train(i)) total += std::abs(error[i][c] = (label[i] == c) - p[i * kClasses + c]);
+  const Dense spread = propagate(error, 0.9791632871592579, -1, true);
+  for (int i = 0; i < kNodes; ++i) {
+    double sum = 0;
+    for (const double e : spread[i]) sum += std::abs(e);
+    double scale = total / 4 / sum;
+    if (!(scale <= 1000)) scale = 1;
+    for (int c = 0; c < kClasses; ++c)
+      outcome[i][c] = is_train(i) ? (label[i] == c) : p[i * kClasses + c] + scale * spread[i][c];
+  }
+  std::vector<double> want;
+  for (const std::vector<double>& values : propagate(outcome, 0.7564990804200602, 0, false))
+    want.insert(want.end(), values.begin(), values.end());
+
+  const Adjacency adj = coo_to_csr(Tensor::from(row), Tensor::from(col), kNodes, kNodes).adj;
+  const Tensor probability = Tensor::from(p, Shape{kNodes, kClasses}), y = Tensor::from(label);
+  EXPECT_TRUE(near(correct_and_smooth(adj, probability, y, Tensor::from(train)), want, 1e-10, 1e-12));
+  EXPECT_ERROR(correct_and_smooth(adj, probability, y, Tensor::zeros({0}, DType::kI64)),
+               "[correct_and_smooth] there are no training nodes");
+}
+
+}  // namespace
+}  // namespace rodeo::test
