@@ -54,6 +54,10 @@ Features destinations(const ConvGraph& graph, const Features& x) {
 }
 
 Variable propagate(const ConvGraph& graph, const Variable& x, const SpmmOptions& options) {
+  if (graph.is_block)
+    return scale_rows(
+        aggregate(GcnBlock{graph.adj, graph.weight, graph.col_scale, graph.row_scale}, x, options),
+        graph.row_scale);
   const GcnGraph by{graph.adj, graph.weight, graph.row_scale};
   return scale_rows(aggregate(by, scale_rows(x, graph.col_scale), options), graph.row_scale);
 }

@@ -46,7 +46,7 @@ ConvGraph select_destinations(const ConvGraph& whole, const Tensor& rows);
 /// Throws Error for sparse x, except on a whole graph.
 Features destinations(const ConvGraph& graph, const Features& x);
 
-/// D^-1/2 (A + I) D^-1/2 X on a whole graph or selected rows.   x [sources, n] -> [destinations, n]
+/// D^-1/2 (A + I) D^-1/2 X, on each form.   x [sources, n] -> [destinations, n]
 Variable propagate(const ConvGraph& graph, const Variable& x, const SpmmOptions& options = {});
 
 /// How a model calls a convolution.
@@ -54,6 +54,7 @@ struct ConvCall {
   EpilogueOptions then = {};  // applied to the result, in the same pass where a kernel supports it
   RandomKey key = {};         // of the layer's own masks, of attention for instance
   SpmmOptions spmm = {};
+  Variable initial = {};  // [sources, in], with ConvTraits::initial: the input of the model's first layer
   // Layers with ConvTraits::scaled_inputs only.
   bool is_scaled = false;    // x was multiplied by col_scale already
   bool keeps_input = false;  // a dense x without gradient is constant: what depends on it alone is kept
@@ -61,6 +62,7 @@ struct ConvCall {
 
 /// The graph that a layer reads.
 enum class GraphInput {
+  kNoEdges,    // nodes alone
   kPlain,      // as in the dataset, without edge weights
   kSelfLoops,  // with a self loop for each node, without edge weights
   kGcnNorm,    // with self loops, edge weights and the scales D^-1/2 (ops/gcn_norm.h)
@@ -80,6 +82,8 @@ struct ConvTraits {
   bool scaled_inputs = false;   // ConvCall::is_scaled and keeps_input
   bool hops = false;            // reads ConvOptions::hops: propagates several times, so a model has one of it
   bool teleport = false;        // reads ConvOptions::alpha and edge_dropout
+  bool initial = false;         // reads ConvCall::initial, ConvOptions::alpha, lambda and layer; out is in
+  bool degrees = false;         // reads ConvOptions::log_degree
   bool has_parameters = true;   // false: the width of its output is that of its input
   bool sparse_inputs = true;    // false: x must be dense
 
@@ -107,7 +111,10 @@ struct ConvOptions {
   std::int64_t hidden = 0;                    // width of GIN's network; 0: out
   bool ends_with_relu = false;                // of GIN's network
   int hops = 2;                               // of SGC and APPNP
-  double alpha = 0.1, edge_dropout = 0;       // of APPNP
+  double alpha = 0.1, edge_dropout = 0;       // of APPNP; alpha of GCNII, too
+  double lambda = 0.5;                        // of GCNII
+  int layer = 1;                              // of GCNII: its number in the model, from 1
+  double log_degree = 1;                      // of PNA
 };
 
 /// A graph layer as models call it. Layers also have forward functions of their own form.

@@ -43,6 +43,7 @@ void Trunk::check_options() const {
   };
   check_dropout("dropout", o.dropout);
   check_dropout("dropout", o.input_dropout.value_or(0));
+  check_dropout("drop_edge", o.drop_edge);
   if (o.conv->traits.heads) {
     check(o.layer.heads >= 1 && o.layer.out_heads >= 1, "[", name, "] heads and out_heads must be >= 1, got ",
           o.layer.heads, " and ", o.layer.out_heads);
@@ -53,6 +54,8 @@ void Trunk::check_options() const {
   check(o.parts.pre_linear >= 0, "[", name, "] pre_linear must be >= 0, got ", o.parts.pre_linear);
   check(!o.parts.pre_linear_norm || (o.parts.pre_linear > 0 && o.parts.norm != TrunkNorm::kNone), "[", name,
         "] pre_linear_norm needs pre_linear > 0 and a norm");
+  check(!reads_initial() || (o.parts.pre_linear > 0 && has_classifier()), "[", name, "] ", o.conv->name,
+        " keeps the width of its input: it needs pre_linear > 0 and a classifier");
   const int hidden_layers = has_classifier() ? o.layers : o.layers - 1;
   check(o.layer_dropout.empty() || std::ssize(o.layer_dropout) == hidden_layers, "[", name,
         "] layer_dropout must have a value for each of ", hidden_layers, " hidden layers, got ",
@@ -86,6 +89,7 @@ void Trunk::add_layer(std::size_t i, std::int64_t& width, Device device, DType d
   each.is_output = !hidden;
   each.bias = o.parts.bias;
   each.hidden = o.hidden;
+  each.layer = static_cast<int>(i) + 1;
   each.ends_with_relu = is_published();
   layer.conv = o.conv->make(each, random_, device, dtype);
   layer.width = o.conv->traits.has_parameters ? layer.conv->width() : width;
@@ -163,6 +167,7 @@ bool Trunk::recomputes(std::size_t layer, const Features& x) const {
 }
 
 bool Trunk::can_be_padded(const ConvGraph& whole) const {
+  if (options_.drop_edge > 0) return false;
   if (options_.parts.norm == TrunkNorm::kBatch) return false;  // it counts the rows of a block
   for (const Layer& layer : layers_)
     if (!layer.conv->can_be_padded(whole, options_.spmm)) return false;

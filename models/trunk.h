@@ -74,10 +74,11 @@ struct TrunkOptions {
   double dropout = 0.5;                      // of the output of each hidden layer and pre-linear layer
   std::optional<double> input_dropout = {};  // of x; default: dropout
   std::vector<double> layer_dropout = {};    // of the output of each hidden layer; empty: dropout
+  double drop_edge = 0;                      // of each edge in training mode (drop_edges)
   const ConvKind* conv = &kGcn;
   TrunkParts parts = {};
   const TrunkPreset* preset = nullptr;  // null: the names below and no fusion over layers
-  ConvOptions layer = {};  // of all convolutions; in, out, is_output, hidden and bias are set by the trunk
+  ConvOptions layer = {};  // of all convolutions; the trunk sets in, out, is_output, hidden, bias and layer
   std::optional<PoolKind> pool = {};  // for graphs: pooling, Linear, ReLU, dropout, Linear are the classifier
   double pool_dropout = 0.5;
   SpmmOptions spmm = {};
@@ -118,12 +119,14 @@ class Trunk : public Module {
   ///   x [rows, in] -> the input of layer 0: x, or the output of the pre-linear layers
   Variable evaluate_inputs(const Features& x);
   ///   h [sources, columns] -> the output of a layer: [destinations, columns]
-  Variable evaluate_layer(int layer, const ConvGraph& block, const Features& h);
+  ///   initial  with reads_initial(), the input of layer 0 of the same rows
+  Variable evaluate_layer(int layer, const ConvGraph& block, const Features& h, const Variable& initial = {});
   ///   outputs of all layers with reads_all_layers(), else at least the last, of the same rows -> logits
   Variable evaluate_outputs(const std::vector<Variable>& outputs) const;
   bool reads_all_layers() const {
     return options_.parts.jump != TrunkJump::kNone && options_.parts.jump != TrunkJump::kLast;
   }
+  bool reads_initial() const { return options_.conv->traits.initial; }
   bool has_inputs() const { return !pre_.empty(); }            // evaluate_inputs() computes something
   bool has_outputs() const { return classifier_ != nullptr; }  // so does evaluate_outputs()
   int num_layers() const { return options_.layers; }           // convolutions

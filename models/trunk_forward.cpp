@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "layers/drop_edge.h"
 #include "layers/jumping_knowledge.h"
 #include "models/trunk.h"
 #include "ops/combine.h"
@@ -75,19 +76,32 @@ Variable Trunk::run(const GraphOf& graph_of, const Features& x, const Tensor& of
   Features h = x;
   if (drops) h = dropout(x, p, random_.next(), scales ? first.col_scale : Tensor());
   h = pre_layers(std::move(h), /*draws=*/true);
+  Variable initial;
+  if (reads_initial()) {
+    initial = h.dense();
+    h = apply(initial, next_epilogue(Activation::kNone, options_.dropout));
+  }
   std::vector<Variable> outputs;
   const ConvGraph* last = nullptr;
+  ConvGraph dropped;
+  const ConvGraph* dropped_of = nullptr;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const bool hidden = is_hidden(i);
     last = &graph_of(i);
+    if (training() && options_.drop_edge > 0) {  // layers of one graph share its edges
+      if (dropped_of != last) dropped = drop_edges(*last, options_.drop_edge, random_.next());
+      dropped_of = std::exchange(last, &dropped);
+    }
     ConvCall call{.then = next_epilogue(hidden ? fused_activation() : Activation::kNone,
                                         hidden ? dropout_after(i) : 0, hidden),
                   .is_scaled = scales && (i > 0 || drops),
                   .keeps_input = scales && i == 0 && p == 0};
+    call.initial = initial;
     call.then.recompute = hidden && recomputes(i, x);
     if (scales && hidden) call.then.post_scale = first.col_scale;
     if (keys() == TrunkKeys::kEveryLayer || options_.conv->traits.random) call.key = random_.next();
     h = run_layer(i, *last, std::move(h), call);
+    if (initial.defined() && last->is_block) initial = destinations(*last, initial).dense();
     if (reads_all_layers()) outputs.push_back(h.dense());
   }
   if (!has_classifier()) return h.dense();
@@ -102,10 +116,11 @@ Features Trunk::pre_layers(Features h, bool draws) {
     const bool last = i + 1 == pre_.size();
     Variable y = pre_[i].norm(pre_[i].linear->forward(h));
     if (last && !options_.conv->traits.has_parameters && !has_classifier()) return y;  // logits
-    const bool activated = options_.parts.pre_linear_norm || !last;
+    const bool activated = options_.parts.pre_linear_norm || reads_initial() || !last;
     const Activation activation = activated ? fused_activation() : Activation::kNone;
-    const EpilogueOptions then =
-        draws ? next_epilogue(activation, options_.dropout) : EpilogueOptions{.activation = activation};
+    const EpilogueOptions then = draws && !(last && reads_initial())
+                                     ? next_epilogue(activation, options_.dropout)
+                                     : EpilogueOptions{.activation = activation};
     h = activated ? activate(y, then) : apply(y, then);
   }
   return h;
@@ -119,8 +134,10 @@ Variable Trunk::run_layer(std::size_t i, const ConvGraph& graph, Features h, Con
   const EpilogueOptions after = call.then;
   if (!fused) call.then = {};
   call.spmm = options_.spmm;
-  // Every batch has other blocks: no plans, and nothing is tuned for them.
-  if (graph.is_block && call.spmm.algorithm == SpmmAlgorithm::kAuto && call.spmm.reduce == Reduce::kSum)
+  // Every batch has other blocks, and DropEdge another graph in each step: no plans, and nothing is tuned for
+  // them.
+  const bool once = graph.is_block || (training() && options_.drop_edge > 0);
+  if (once && call.spmm.algorithm == SpmmAlgorithm::kAuto && call.spmm.reduce == Reduce::kSum)
     call.spmm.algorithm = SpmmAlgorithm::kCsr;
   const Features input = layer.residual ? h : Features();
   Variable y = layer.conv->convolve(graph, std::move(h), call);
@@ -139,14 +156,16 @@ Variable Trunk::evaluate_inputs(const Features& x) {
   return pre_layers(x, /*draws=*/false).dense();
 }
 
-Variable Trunk::evaluate_layer(int layer, const ConvGraph& block, const Features& h) {
+Variable Trunk::evaluate_layer(int layer, const ConvGraph& block, const Features& h,
+                               const Variable& initial) {
   const std::string_view name = is_published() ? options_.preset->name : "trunk";
   check(!training(), "[", name, "] evaluate_layer is for evaluation mode: call eval() first");
   check(layer >= 0 && layer < options_.layers, "[", name, "] layer must be in [0, ", options_.layers,
         "), got ", layer);
   const auto i = static_cast<std::size_t>(layer);
-  return run_layer(i, block, h,
-                   {.then = {.activation = is_hidden(i) ? fused_activation() : Activation::kNone}});
+  return run_layer(
+      i, block, h,
+      {.then = {.activation = is_hidden(i) ? fused_activation() : Activation::kNone}, .initial = initial});
 }
 
 Variable Trunk::evaluate_outputs(const std::vector<Variable>& outputs) const {

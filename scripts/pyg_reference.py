@@ -32,7 +32,8 @@ def emit(name, value):
 
 def emit_state(prefix, module):
     for name, value in module.state_dict().items():
-        emit(f"{prefix}.{name}", value)
+        if not name.endswith("avg_deg_lin"):  # of scalers that rodeo's PNA does not have
+            emit(f"{prefix}.{name}", value)
 
 
 def case(name, module, forward, training=False):
@@ -184,3 +185,7 @@ case("transformer", nn.TransformerConv(IN, OUT, heads=2), plain)
 case("transformer_beta", nn.TransformerConv(IN, OUT, heads=2, concat=False, beta=True), plain)
 case("transformer_edge", nn.TransformerConv(IN, OUT, heads=2, edge_dim=2), lambda layer: layer(x, edge_index, attr))
 trunk_case(len(TRUNKS), "transformer", {"norm": "layer", "residual": True, "jk": "cat", "act": "elu"})
+
+case("gcn2", nn.GCN2Conv(IN, alpha=0.2, theta=0.7, layer=3), lambda layer: layer(x, other, edge_index))
+histogram = torch.bincount(torch.bincount(edge_index[1], minlength=NODES))
+case("pna", nn.PNAConv(IN, OUT, ["mean", "max", "min", "std"], ["identity", "amplification", "attenuation"], histogram), plain)

@@ -260,6 +260,7 @@ any --model gcn --quiet --seed 4 | sed 's/median_ms.*//' >"$dir/second"
 cmp -s "$dir/first" "$dir/second" && ok || bad "train_gcn and rodeo_train --model gcn disagree"
 expect_success any --model sage --aggr max --quiet
 expect_success any --model appnp --hops 3 --alpha 0.2 --edge-dropout 0.3 --quiet
+expect_success any --model gcn2 --layers 4 --alpha 0.2 --lambda 1 --drop-edge 0.3 --quiet
 expect_error "--model NAME is required" any
 expect_error "unknown model 'nn'" any --model nn
 expect_error "unknown option '--heads'" any --model sage --heads 4

@@ -84,7 +84,7 @@ class Clone:
         if program == "rodeo_data" and len(words) > 1 and not words[1].startswith("-"):
             text = self.help(program, words[1])
         if "--model" in text:
-            text += "".join(self.help("rodeo_train", "--model", model) for model in ("gcn", "gat", "sage", "gin", "sgc", "appnp"))
+            text += "".join(self.help("rodeo_train", "--model", model) for model in ("gcn", "gat", "sage", "gin", "sgc", "appnp", "gcn2"))
             text += "".join(self.help("rodeo_train", "--model", "gin", "--task", task) for task in ("link", "graph"))
         for word in words[1:]:
             option = re.match(r"--[a-z][\w-]*", word)

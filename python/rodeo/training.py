@@ -160,7 +160,7 @@ def train(dataset: Any, model: str = "gcn", *, task: Optional[str] = None, seeds
         print(rodeo.train(data, seeds=10).mean["test"])
 
     dataset   a Dataset, the path of an HDF5 file, or data of PyG, OGB or NetworkX (Dataset.from_pyg and others)
-    model     gcn, gat, gatv2, sage, gin, sgc, appnp, ...: rodeo.train's defaults are the published ones of each
+    model     gcn, gat, gatv2, sage, gin, sgc, appnp, gcn2, pna, mlp, ...: rodeo.train's defaults are the published ones of each
     task      "node": classes of nodes; "regression" of nodes, whose labels are floats; "link": missing edges; "graph": classes
               of graphs, or numbers where their labels are floats. Default: "node" or "regression", as the labels are
     seeds     runs with seed, seed + 1, ... So are splits="all" (each split of the file's masks), and of task graph all folds

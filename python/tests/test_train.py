@@ -71,7 +71,7 @@ def test_options_have_the_commands_names_and_errors():
     result = rodeo.train(dataset, epochs=3, hidden=9, no_cuda_graph=True, undirected=True, device="cpu", normalize_features="none")
     assert result.weights["conv1.lin.weight"].shape == (9, 5)
     for given, text in [({"hiden": 3}, "hiden"), ({"hidden": 0}, "hidden"), ({"lr": "fast"}, "lr"), ({"heads": 2}, "heads"),
-                        ({"model": "mlp"}, "mlp"), ({"device": "tpu"}, "tpu"), ({"momentum": 0.9}, "optimizer"), ({"split": "9"}, "split"),
+                        ({"model": "nn"}, "nn"), ({"device": "tpu"}, "tpu"), ({"momentum": 0.9}, "optimizer"), ({"split": "9"}, "split"),
                         ({"split": "50/60/10"}, "50/60/10"), ({"quiet": True}, "command only"), ({"resume": True}, "checkpoint")]:
         with pytest.raises(ValueError, match=text):
             rodeo.train(dataset, **{"epochs": 2, **given})

@@ -1,8 +1,10 @@
+#include <cmath>
 #include <filesystem>
 
 #include "layers/appnp.h"
 #include "layers/gat_conv.h"
 #include "layers/gatv2_conv.h"
+#include "layers/gcn2_conv.h"
 #include "layers/gcn_conv.h"
 #include "layers/gin_conv.h"
 #include "layers/gine_conv.h"
@@ -11,6 +13,7 @@
 #include "layers/jumping_knowledge.h"
 #include "layers/linear.h"
 #include "layers/norm.h"
+#include "layers/pna_conv.h"
 #include "layers/sage_conv.h"
 #include "layers/sg_conv.h"
 #include "layers/transformer_conv.h"
@@ -70,6 +73,10 @@ TEST_P(LayersPyG, Convolutions) {
   expect_same("sg", sg, [&] { return sg.forward(plain, x_); });
   Appnp appnp({.hops = 3, .alpha = 0.2});
   expect_same("appnp", appnp, [&] { return appnp.forward(plain, x_); });
+  Gcn2Conv gcn2(4, 0.2, std::log(0.7 / 3 + 1), random_, device(), kF64);
+  expect_same("gcn2", gcn2, [&] { return gcn2.convolve(plain, x_, {.initial = other_}); });
+  PnaConv pna(4, 3, 1, random_, device(), kF64);
+  expect_same("pna", pna, [&] { return pna.convolve(adj_, x_, {}); });
   for (const auto& [name, reduce] :
        {std::pair{"sage_mean", Reduce::kMean}, {"sage_max", Reduce::kMax}, {"sage_sum", Reduce::kSum}}) {
     SageConv sage({.in = 4, .out = 3, .aggr = reduce}, random_, device(), kF64);

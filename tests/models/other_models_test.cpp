@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "datasets/synthetic.h"
 #include "models/appnp.h"
 #include "models/gat.h"
@@ -70,6 +72,7 @@ TEST_P(ModelsOther, LearnACommunityGraph) {
   for (const ModelEntry& entry : model_registry()) {
     const std::string_view model = entry.name;
     TrainOptions options = published_options(model);
+    options.layers = std::min(options.layers, 8);  // of GCNII's 64
     options.normalize_features = FeatureScaling::kNone;
     const Dataset data = synthesize({.nodes = 600,
                                      .edges = 3000,
@@ -86,7 +89,9 @@ TEST_P(ModelsOther, LearnACommunityGraph) {
       std::vector<double> losses;
       const TrainSummary summary =
           trainer.fit([&](const EpochReport& report) { losses.push_back(report.loss); });
-      EXPECT_GE(summary.best.test, 0.85) << model;
+      // A model that reads no edges has random features alone.
+      const bool reads_edges = entry.conv->traits.graph != GraphInput::kNoEdges;
+      EXPECT_GE(summary.best.test, reads_edges ? 0.85 : 0.25) << model;
       EXPECT_LT(losses.back(), 0.8 * losses.front()) << model;
       return losses;
     };

@@ -1,6 +1,7 @@
 // Full-graph training over ranks against one rank: the same losses, metrics and weights.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -34,7 +35,8 @@ Trained train(Dataset data, const TrainOptions& options, const Communicator& ove
 
 TrainOptions options_of(std::string_view model) {
   TrainOptions options = published_options(model);
-  options.epochs = 6;  // on a GPU the last two replay a CUDA graph
+  options.layers = std::min(options.layers, 4);  // of GCNII's 64
+  options.epochs = 6;                            // on a GPU the last two replay a CUDA graph
   options.lr = 0.001;
   options.dropout = options.attention_dropout = 0.5;
   options.spmm = SpmmAlgorithm::kRode;
@@ -165,7 +167,7 @@ TEST(TrainRanks, EveryForm) {
       SCOPED_TRACE(str(entry.name, ", ", form));
       TrainOptions options = options_of(entry.name);
       options.aggregation = form;
-      const bool sums = entry.name != "gatv2" && entry.name != "transformer";
+      const bool sums = entry.name != "gatv2" && entry.name != "transformer" && entry.name != "pna";
       if (form == Aggregation::kColumns && !sums) continue;
       expect_as_on_one_rank(data, options, 1e-4);
     }

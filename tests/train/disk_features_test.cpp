@@ -163,7 +163,7 @@ TEST_P(TrainDiskFeatures, EvaluationReadsChunks) {
     std::iota(rows.begin(), rows.end(), 0);
     return Tensor::from(rows, device());
   }());
-  const auto first = [](const Block& block, const Features& h) {
+  const auto first = [](const Block& block, const Features& h, const Variable&) {
     return Variable(h.input().value().slice(0, block.adj.rows()));
   };
   LayerwiseModel from_memory{.layers = {first, first}}, from_file = from_memory;

@@ -184,7 +184,7 @@ TEST(TrainFeaturesErrors, WhatAModelCannotRead) {
   EXPECT_TRUE(parse({"--model", "gcn", "--prune-rows"}).prune_rows);
   EXPECT_ERROR(parse({"--model", "gin", "--prune-rows"}),
                "unknown option '--prune-rows' for the model gin: it is of gcn, gat, gatv2, transformer, "
-               "sage, sgc and appnp");
+               "sage, sgc, appnp, gcn2, pna and mlp");
   EXPECT_ERROR(parse({"--model", "gcn", "--prune-rows", "--layers", "1"}),
                "--prune-rows needs a layer before the last, got --layers 1");
 }

@@ -289,7 +289,7 @@ TEST(TrainGraphOptions, DefaultsAndErrors) {
   EXPECT_EQ(parse({"--model", "gin", "--metric", "mae", "--loss", "mae"}).metric, NodeMetric::kMae);
   EXPECT_ERROR(parse({"--model", "gin", "--metric", "roc-auc"}),
                "--metric of --task graph must be accuracy, mse or mae, got 'roc-auc'");
-  EXPECT_ERROR(parse({"--model", "gat"}), "--task graph is for --model gcn and gin, got gat");
+  EXPECT_ERROR(parse({"--model", "gat"}), "--task graph is for --model gcn and gin and mlp, got gat");
 }
 
 TEST(TrainGraphFiles, ARunIsResumedWithTheSameBits) {

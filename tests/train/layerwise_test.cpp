@@ -84,8 +84,9 @@ TEST_P(TrainLayerwise, ChunksOfAnySizeGiveTheSameLogits) {
   const auto whole = sage.forward(graph, Features(x)).value().to(DType::kF64).to_vector<double>();
   LayerwiseModel model;
   for (int i = 0; i < sage.num_layers(); ++i)
-    model.layers.emplace_back(
-        [&sage, i](const Block& block, const Features& h) { return sage.evaluate_layer(i, block.adj, h); });
+    model.layers.emplace_back([&sage, i](const Block& block, const Features& h, const Variable&) {
+      return sage.evaluate_layer(i, block.adj, h);
+    });
   std::int64_t chunks = 1 << 30;
   for (const std::int64_t chunk : {1, 7, 100, 400, 1 << 20}) {  // the rows of hubs are longer than some
     const LayerwiseEvaluation layerwise(graph, x, model, chunk);

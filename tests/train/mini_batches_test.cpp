@@ -273,9 +273,9 @@ TEST(TrainMiniBatchOptions, AreChecked) {
             "'"));
   EXPECT_ERROR(parse({"--model", "sage", "--batch", "64", "--features", "sparse"}),
                "--features sparse: --batch gathers rows of dense features");
-  EXPECT_ERROR(
-      parse({"--model", "sgc", "--batch", "64"}),
-      "unknown option '--batch' for the model sgc: it is of gcn, gat, gatv2, transformer, sage and gin");
+  EXPECT_ERROR(parse({"--model", "sgc", "--batch", "64"}),
+               "unknown option '--batch' for the model sgc: it is of gcn, gat, gatv2, transformer, sage, "
+               "gin, gcn2, pna and mlp");
 }
 
 }  // namespace

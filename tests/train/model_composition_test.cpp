@@ -5,6 +5,9 @@
 
 #include "datasets/neighbor_sampler.h"
 #include "datasets/synthetic_graphs.h"
+#include "layers/gcn2_conv.h"
+#include "layers/node_conv.h"
+#include "layers/pna_conv.h"
 #include "models/trunk.h"
 #include "ops/convert.h"
 #include "ops/dense.h"
@@ -219,6 +222,51 @@ TEST_P(TrainModelComposition, ATrunkOfTheCallersLayer) {
   for (const Block& block : batch.blocks) blocks.emplace_back(GcnBlock{block.adj, {}, {}, {}});
   const Features inputs(Variable(take(x.value(), batch.inputs())));
   EXPECT_TRUE(near(trunk.forward(blocks, inputs).value(), want, 1e-12));
+}
+
+/// A graph without self loops, and its normalised form.
+ConvGraph form_of(const ConvKind& kind, Device device) {
+  const GcnGraph graph = small_gcn_graph(device);
+  return kind.traits.graph == GraphInput::kGcnNorm ? ConvGraph(graph) : ConvGraph(graph.adj);
+}
+
+// Blocks with all neighbours, selected rows, and one layer after the other are the whole graph.
+TEST_P(TrainModelComposition, FormsOfTrunksWithAnInitialResidualAreTheWholeGraph) {
+  const Tensor targets = Tensor::from(std::vector<std::int64_t>{3, 9}, device());
+  const Variable x = random_variable({12, 6}, device());
+  for (const ConvKind* kind : {&kGcn2, &kPna, &kMlp}) {
+    const ConvGraph whole = form_of(*kind, device());
+    Trunk trunk({.in = 6,
+                 .hidden = 4,
+                 .classes = 3,
+                 .layers = 3,
+                 .conv = kind,
+                 .parts = {.norm = TrunkNorm::kLayer, .pre_linear = 1, .post_linear = true},
+                 .layer = {.alpha = 0.3, .lambda = 1}},
+                Random(3), device(), DType::kF64);
+    trunk.eval();
+    const Variable all = trunk.forward(whole, x);
+    const std::vector<double> want = doubles(take(all.value(), targets));
+    EXPECT_TRUE(near(trunk.forward(whole, x, select_destinations(whole, targets)).value(), want, 1e-12))
+        << kind->name;
+    const SampledBatch batch =
+        NeighborSampler(whole.adj, {.fanout = {kAllNeighbors, kAllNeighbors, kAllNeighbors}}).sample(targets);
+    std::vector<ConvGraph> blocks;
+    const GcnGraph normalized{whole.adj, whole.weight, whole.row_scale};
+    for (const Block& block : batch.blocks)
+      blocks.emplace_back(whole.row_scale.defined() ? gcn_block(normalized, row_degrees(normalized),
+                                                                block.adj, block.edge_ids, block.sources)
+                                                    : GcnBlock{block.adj, {}, {}, {}});
+    const Features inputs(Variable(take(x.value(), batch.inputs())));
+    EXPECT_TRUE(near(trunk.forward(blocks, inputs).value(), want, 1e-12)) << kind->name;
+    const Variable initial = trunk.evaluate_inputs(x);
+    Features h(initial);
+    for (int i = 0; i < 3; ++i)
+      h = trunk.evaluate_layer(i, whole, h, trunk.reads_initial() ? initial : Variable());
+    EXPECT_TRUE(near(trunk.evaluate_outputs({h.dense()}).value(), doubles(all.value()), 1e-12)) << kind->name;
+  }
+  EXPECT_ERROR(Trunk({.in = 6, .classes = 3, .conv = &kGcn2}, Random()),
+               "[trunk] gcn2 keeps the width of its input: it needs pre_linear > 0 and a classifier");
 }
 
 // Convolutions see selected rows as rows of the whole result.

@@ -44,6 +44,17 @@ TEST(TrainModelOptions, AModelHasItsOwnOptions) {
   EXPECT_EQ(appnp.hops, 3);
   EXPECT_EQ(appnp.alpha, 0.2);
   EXPECT_EQ(appnp.edge_dropout, 0.4);
+  const TrainOptions gcn2 =
+      parse({"--model", "gcn2", "--dataset", "x", "--alpha", "0.2", "--lambda", "1", "--drop-edge", "0.3"});
+  EXPECT_EQ(gcn2.alpha, 0.2);
+  EXPECT_EQ(gcn2.lambda, 1);
+  EXPECT_EQ(gcn2.drop_edge, 0.3);
+  EXPECT_ERROR(parse({"--model", "mlp", "--dataset", "x", "--drop-edge", "0.3"}),
+               "unknown option '--drop-edge' for the model mlp: it is of gcn, gat, gatv2, transformer, sage, "
+               "gin, sgc, appnp, "
+               "gcn2 and pna");
+  EXPECT_ERROR(parse({"--model", "gcn", "--dataset", "x", "--drop-edge", "0.3", "--prune-rows"}),
+               "--drop-edge is not for --prune-rows: the last layer has rows alone");
   EXPECT_NE(parse({"--model", "sage", "--help"}).notice.find("--aggr"), std::string::npos);
 }
 
@@ -99,7 +110,7 @@ TEST(TrainModelOptions, AnotherModelsOptionIsAnError) {
                "unknown option '--aggr' for the model gcn: it is of sage");
   EXPECT_ERROR(parse({"--model", "sgc", "--dataset", "x", "--hidden", "4"}),
                "unknown option '--hidden' for the model sgc: it is of gcn, gat, gatv2, transformer, sage, "
-               "gin and appnp");
+               "gin, appnp, gcn2, pna and mlp");
   EXPECT_ERROR(parse({"--model", "sage", "--dataset", "x", "--attention", "fused"}),
                "unknown option '--attention' for the model sage: it is of gat, gatv2 and transformer");
   EXPECT_ERROR(parse({"--model", "gin", "--dataset", "x", "--hops", "4"}),

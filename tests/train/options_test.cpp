@@ -189,9 +189,9 @@ TEST(TrainOptions, GatHasItsOwnOptions) {
   EXPECT_NE(help.find("L2 penalty on all parameters"), std::string::npos) << help;
 
   // An option of the other model would do nothing.
-  EXPECT_ERROR(
-      parse_gat({"--dataset", "x", "--spmm-accumulate", "atomic"}),
-      "unknown option '--spmm-accumulate' for the model gat: it is of gcn, sage, gin, sgc and appnp");
+  EXPECT_ERROR(parse_gat({"--dataset", "x", "--spmm-accumulate", "atomic"}),
+               "unknown option '--spmm-accumulate' for the model gat: it is of gcn, sage, gin, sgc, appnp, "
+               "gcn2 and pna");
   EXPECT_ERROR(parse_gat({"--dataset", "x", "--spmm", "rode"}),
                "--spmm is for composed attention: add --attention composed");
   EXPECT_TRUE(parse_gat({"--dataset", "x", "--explain"}).explain);

@@ -326,8 +326,8 @@ TEST(TrainPredict, Options) {
       "--hidden needs --model NAME; without it, weights that Rodeo wrote say which model they are of");
   EXPECT_ERROR(parse_with({"--classes", "0"}), "--classes must be an integer of at least 1, got '0'");
   EXPECT_NE(test::error_of([&] {
-              parse_with({"--model", "mlp"});
-            }).find("unknown model 'mlp'"),
+              parse_with({"--model", "nn"});
+            }).find("unknown model 'nn'"),
             std::string::npos);
   EXPECT_NE(test::error_of([&] {
               parse_with({"--model", "gcn", "--heads", "2"});

@@ -64,6 +64,7 @@ TrainOptions options_of(std::string_view kind, const TempDir& dir) {
   options.epochs = 20;
   options.spmm = SpmmAlgorithm::kRode;
   if (kind == "appnp") options.edge_dropout = 0.3;
+  if (kind == "gin") options.drop_edge = 0.3;
   return options;
 }
 

@@ -3,12 +3,14 @@
 #include "layers/appnp.h"
 #include "layers/gat_conv.h"
 #include "layers/gatv2_conv.h"
+#include "layers/gcn2_conv.h"
 #include "layers/gcn_conv.h"
 #include "layers/gin_conv.h"
 #include "layers/gine_conv.h"
 #include "layers/graph_conv.h"
 #include "layers/linear.h"
 #include "layers/norm.h"
+#include "layers/pna_conv.h"
 #include "layers/sage_conv.h"
 #include "layers/sg_conv.h"
 #include "layers/transformer_conv.h"
@@ -111,6 +113,20 @@ BoundLayer make_appnp(const LayerTask& t, Random) {
                key = RandomKey{t.seed, 1}](const Appnp& layer) { return layer.forward(graph, x, key); });
 }
 
+BoundLayer make_gcn2(const LayerTask& t, Random random) {
+  return bind(std::make_unique<Gcn2Conv>(t.in(), 0.1, 0.4, random, t.x.device(), t.x.dtype()),
+              [x = t.x, graph = ConvGraph(gcn_norm(t.graph.adj, t.graph.weight, t.x.dtype()))](
+                  const Gcn2Conv& layer) { return layer.convolve(graph, x, {.initial = x}); });
+}
+
+BoundLayer make_pna(const LayerTask& t, Random random) {
+  return bind(std::make_unique<PnaConv>(t.in(), t.out, mean_log_degree(t.graph.adj), random, t.x.device(),
+                                        t.x.dtype()),
+              [x = t.x, graph = ConvGraph(t.graph.adj)](const PnaConv& layer) {
+                return layer.convolve(graph, x, {});
+              });
+}
+
 BoundLayer make_batch_norm(const LayerTask& t, Random) {
   return bind(std::make_unique<BatchNorm>(t.in(), BatchNormLayerOptions{}, t.x.device(), t.x.dtype()),
               [x = t.x](const BatchNorm& layer) { return layer.forward(x); });
@@ -136,6 +152,8 @@ constexpr LayerEntry kLayers[] = {
     {"graph", make_graph},
     {"sg", make_sg},
     {"appnp", make_appnp},
+    {"gcn2", make_gcn2},
+    {"pna", make_pna},
     {"batch_norm", make_batch_norm},
     {"layer_norm", make_layer_norm},
 };

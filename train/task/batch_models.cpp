@@ -94,12 +94,14 @@ void train_on_batches(NodeModel& model, Trunk& trunk, const TrainOptions& option
   layerwise.gathers_inputs = task.features_on_host;
   layerwise.read_inputs = batches->read_features;
   layerwise.reads_all_layers = trunk.reads_all_layers();
+  layerwise.reads_initial = trunk.reads_initial();
   if (trunk.has_inputs())
     layerwise.inputs = [&trunk](const Features& rows) { return trunk.evaluate_inputs(rows); };
   for (int i = 0; i < trunk.num_layers(); ++i)
-    layerwise.layers.emplace_back([&trunk, i, read](const Block& block, const Features& h) {
-      return trunk.evaluate_layer(i, read(block), h);
-    });
+    layerwise.layers.emplace_back(
+        [&trunk, i, read](const Block& block, const Features& h, const Variable& initial) {
+          return trunk.evaluate_layer(i, read(block), h, initial);
+        });
   if (trunk.has_outputs())
     layerwise.outputs = [&trunk](const std::vector<Variable>& outputs) {
       return trunk.evaluate_outputs(outputs);

@@ -27,6 +27,7 @@ void add_kernels(OptionGroup kernels, const ConvTraits& traits) {
             "the gradient of its weights on CUDA. rows: RoDe's row decomposition; edges: across rows; auto: "
             "the faster one, timed once",
             composed));
+  if (traits.graph == GraphInput::kNoEdges) return;
   kernels.choice(kRun, "spmm", field(&TrainOptions::spmm),
                  str("SpMM algorithm: ", kEnumNames<SpmmAlgorithm>.names(),
                      ". rode-tc and tca round fp32 to tf32 in the products", composed));

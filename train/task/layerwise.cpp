@@ -79,6 +79,7 @@ Variable LayerwiseEvaluation::logits() const {
           model_.read_inputs ? model_.read_inputs(nodes_.slice(begin, end))() : x_.slice(begin, end);
       return model_.inputs(Features(rows)).value();
     });
+  const Tensor initial = model_.reads_initial ? h : Tensor();
   bool reads = model_.read_inputs && !model_.inputs, gathers = model_.gathers_inputs && !model_.inputs;
   const auto sample = [&](std::size_t chunk) {
     return sampler_.sample_checked(nodes_.slice(begin_[chunk], begin_[chunk + 1]), 0,
@@ -93,7 +94,9 @@ Variable LayerwiseEvaluation::logits() const {
       const Features rows = reads     ? Features(batch.features)
                             : gathers ? Features(gather_rows(h, batch.inputs()))
                                       : Features(PendingRows{h, batch.inputs()});
-      return layer(batch.blocks.front(), rows).value();
+      return layer(batch.blocks.front(), rows,
+                   initial.defined() ? Variable(gather_rows(initial, batch.inputs())) : Variable())
+          .value();
     });
     reads = false;
     gathers = false;

@@ -17,7 +17,9 @@ struct LayerwiseModel {
   /// x [rows, in] -> the input of layer 0; null: x itself.
   std::function<Variable(const Features& x)> inputs = {};
   /// h [sources, columns] -> [destinations, columns]; block.edge_ids are edges of the graph.
-  std::vector<std::function<Variable(const Block& block, const Features& h)>> layers;
+  /// initial: rows of the input of layer 0 for h's, with reads_initial; else undefined.
+  std::vector<std::function<Variable(const Block& block, const Features& h, const Variable& initial)>> layers;
+  bool reads_initial = false;     // needs `inputs`
   bool gathers_inputs = false;    // x is in host memory: a chunk reads each of its rows once
   ReadFeatures read_inputs = {};  // if set, rows of x come from it, read ahead; x is not used
   bool reads_all_layers = false;  // false: `outputs` is given the last layer's output alone

@@ -57,6 +57,9 @@ void add_model_options(OptionGroup model, const ModelEntry& entry) {
           })
       .default_text.clear();
   if (traits.hidden_layers()) add_hidden_layers(model, entry);
+  if (traits.graph != GraphInput::kNoEdges && !entry.relations)
+    model.probability(kModel | kDropout, "drop-edge", field(&TrainOptions::drop_edge),
+                      "Probability with which each edge is left out of a training step (DropEdge)");
   model.choice(kModel | kGraph, "pool", field(&TrainOptions::pool),
                "Readout: how the rows of a graph's nodes become one row");
   if (traits.edge_features)
@@ -85,13 +88,20 @@ void add_model_options(OptionGroup model, const ModelEntry& entry) {
                "Learn the weight 1 + eps of a node's own features");
   if (traits.hops)
     model.integer(kModel, "hops", field(&TrainOptions::hops), 1, "Number of propagation steps", kMostLayers);
-  if (traits.teleport) {
+  if (traits.initial)
+    model.number(
+        kModel, "lambda", field(&TrainOptions::lambda), "a number in [0, 1.7]",
+        [](double x) { return x >= 0 && x <= 1.7; },
+        "Weight of layer l's product with its matrix: beta = log(lambda / l + 1)");
+  if (traits.teleport || traits.initial)
     model.number(
         kModel, "alpha", field(&TrainOptions::alpha), "a number in [0, 1]",
-        [](double x) { return x >= 0 && x <= 1; }, "Teleport probability: share of a node's own prediction");
+        [](double x) { return x >= 0 && x <= 1; },
+        traits.initial ? "Share of the input of the first layer in the input of each layer"
+                       : "Teleport probability: share of a node's own prediction");
+  if (traits.teleport)
     model.probability(kModel | kDropout, "edge-dropout", field(&TrainOptions::edge_dropout),
                       "Dropout probability of the edges in each propagation step");
-  }
 }
 
 void check_model_options(const TrainOptions& o) {
@@ -99,6 +109,8 @@ void check_model_options(const TrainOptions& o) {
   check(!o.edge_features || o.reorder == NodeOrder::kNone,
         "--edge-features is not for --reorder, which keeps no edge features");
   check(o.batch == 0 || !o.sage_loops, "--self-loops is for the whole graph: not with --batch");
+  check(o.drop_edge == 0 || !o.prune_rows,
+        "--drop-edge is not for --prune-rows: the last layer has rows alone");
   check_trunk(o);
 }
 

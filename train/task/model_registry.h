@@ -21,6 +21,7 @@ struct ModelEntry {
   bool graphs = false;                  // has --task graph
   bool relations = false;               // of graphs of several node types: the model is a HeteroModel
   bool decays_first_layer = false;      // weight decay, as published: of the first layer alone
+  double linear_decay = 1;  // that of linear layers around convolutions, as a share of --weight-decay
   /// Sets the published hyperparameters. Null: they are the defaults of TrainOptions.
   void (*set_published)(TrainOptions& options) = nullptr;
 };

@@ -1,6 +1,9 @@
 /// The model registry: one row for each model.
 #include <string_view>
 
+#include "layers/gcn2_conv.h"
+#include "layers/node_conv.h"
+#include "layers/pna_conv.h"
 #include "layers/transformer_conv.h"
 #include "models/appnp.h"
 #include "models/gat.h"
@@ -79,6 +82,33 @@ constexpr ModelEntry kModels[] = {
            options.hops = 10;
            options.weight_decay = 5e-3;
          }},
+    // Chen et al. (ICML 2020), Cora.
+    {.name = "gcn2",
+     .title = "GCNII",
+     .conv = &kGcn2,
+     .linear_decay = 0.05,
+     .set_published =
+         [](TrainOptions& options) {
+           options.hidden = 64;
+           options.layers = 64;
+           options.dropout = 0.6;
+           options.epochs = 1500;
+           options.weight_decay = 0.01;
+           options.trunk.pre_linear = 1;
+           options.trunk.post_linear = true;
+         }},
+    // Corso et al. (NeurIPS 2020) has other tasks; a width, normalisation and embedding of its networks.
+    {.name = "pna",
+     .title = "PNA",
+     .conv = &kPna,
+     .set_published =
+         [](TrainOptions& options) {
+           options.hidden = 64;
+           options.trunk.pre_linear = 1;
+           options.trunk.norm = TrunkNorm::kBatch;
+         }},
+    // The control: no edges; hyperparameters of the GCN.
+    {.name = "mlp", .title = "MLP", .conv = &kMlp, .graphs = true},
 };
 
 constexpr ConvKind kRelational{"relational", {.sparse_inputs = false}, nullptr},

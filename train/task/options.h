@@ -129,6 +129,8 @@ struct TrainOptions : TrainerOptions {
   int hops = 2;
   double alpha = 0.1;
   double edge_dropout = 0;
+  double lambda = 0.5;   // of GCNII
+  double drop_edge = 0;  // probability of each edge, drawn again in each step
 
   // Optimizer; TrainerOptions has the rest
   double lr = 0.01;

@@ -25,9 +25,16 @@ Tensor looped_attr(const Graph& graph, const CooResult& looped) {
   return take(concat_rows(std::vector{graph.attr, means}), Tensor::from(at, graph.attr.device()));
 }
 
+Adjacency without_edges(const Csr& csr) {
+  const Device device = csr.col.device();
+  return Adjacency::trusted({csr.rows, csr.cols, Tensor::zeros({csr.rows + 1}, DType::kI64, device),
+                             Tensor::empty({0}, DType::kI32, device)});
+}
+
 /// The whole graph, on its device.
 ModelGraph model_graph(const Graph& graph, GraphInput input, Precision precision) {
   ModelGraph out{graph.adj, {}, graph.weight.defined(), graph.attr};
+  if (input == GraphInput::kNoEdges) out.adj = without_edges(graph.adj.csr());
   if (input == GraphInput::kSelfLoops) {
     const CooResult looped = add_self_loops(graph.adj);
     out.adj = looped.adj;
@@ -91,9 +98,9 @@ ModelGraph own_rows(const ModelGraph& graph, const std::shared_ptr<const NodePar
 
 /// The rank's rows from the edges that ranks exchanged.
 ModelGraph own_rows(const EdgeShard& shard, const RunPlan& plan, const TrainOptions& options) {
-  const EdgeShard rows = plan.graph == GraphInput::kPlain ? shard : with_self_loops(shard);
+  const EdgeShard rows = plan.graph <= GraphInput::kPlain ? shard : with_self_loops(shard);
   const Device device = plan.device;
-  Csr csr = rows.rows;
+  Csr csr = plan.graph == GraphInput::kNoEdges ? without_edges(rows.rows).csr() : rows.rows;
   csr.row_ptr = csr.row_ptr.to(device), csr.col = csr.col.to(device);
   ModelGraph out{Adjacency::sharded(csr, shard.nodes, shard.symmetric), {}, shard.weight.defined(), {}};
   prepare_shard(out.adj, options.aggregation);

@@ -222,6 +222,8 @@ RunPlan plan_run(const TrainOptions& options, const DataHeader& data, const Room
     return plan;
   }
   plan.partitioned = ranks > 1 && options.batch == 0;
+  check(!plan.partitioned || options.drop_edge == 0,
+        "--drop-edge over ranks is for --batch: a whole graph is cut among them once");
   plan.graph = graph_input(options);
   plan.form = choose_form(options, data, room.device);
   if (options.batch > 0) {
@@ -255,6 +257,7 @@ std::string describe(const RunPlan& plan) {
   if (plan.order != NodeOrder::kNone) text += fmt::format("; nodes in {} order", name(plan.order));
   text += fmt::format("; build the graph on {}", str(plan.builds_on()));
   if (plan.undirected) text += ", with reverse edges";
+  if (plan.graph == GraphInput::kNoEdges) text += ", without edges";
   if (plan.graph == GraphInput::kSelfLoops) text += ", with self loops";
   if (plan.graph == GraphInput::kGcnNorm) text += ", with self loops and D^-1/2";
   text += plan.form == FeatureForm::kAuto ? std::string("; features dense or sparse, by a sample")

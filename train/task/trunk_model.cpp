@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "layers/pna_conv.h"
 #include "train/task/batch_models.h"
 #include "train/task/model_registry.h"
 #include "train/task/option_group.h"
@@ -53,6 +54,7 @@ std::string describe_trunk(const TrainOptions& o) {
     text += fmt::format("{} hidden, ", o.hidden);
   text += describe_dropout(o);
   if (traits_of(o).heads) text += fmt::format(", attention dropout {}", o.attention_dropout);
+  if (traits_of(o).initial) text += fmt::format(", alpha {}, lambda {}", o.alpha, o.lambda);
   if (o.edge_features) text += ", edge features";
   if (!o.self_loops) text += ", no self loops";
   if (o.sage_loops) text += ", self loops";
@@ -70,6 +72,7 @@ std::string describe_trunk(const TrainOptions& o) {
 }
 
 std::string describe_algorithms(const TrainOptions& o, Device device) {
+  if (traits_of(o).graph == GraphInput::kNoEdges) return "no edges";
   std::string text = describe_aggregation(o, device);
   if (o.spmm_accumulate != Accumulate::kOrdered) text += fmt::format(" {}", name(o.spmm_accumulate));
   if (o.prune_rows) text += ", rows pruned";
@@ -82,8 +85,8 @@ void check_pre_linear(const TrunkParts& parts) {
   check(parts.pre_linear <= kMost, "--pre-linear must be at most ", kMost, ", got ", parts.pre_linear);
 }
 
-TrunkOptions trunk_options(const TrainOptions& o, std::int64_t in, std::int64_t edge_in,
-                           std::int64_t classes) {
+TrunkOptions trunk_options(const TrainOptions& o, std::int64_t in, std::int64_t edge_in, std::int64_t classes,
+                           double log_degree = 1) {
   check_pre_linear(o.trunk);
   const ModelEntry& entry = find_model(o.model);
   check(!entry.relations, "--model ", o.model, " is for graphs of several node types, and this has one");
@@ -94,6 +97,7 @@ TrunkOptions trunk_options(const TrainOptions& o, std::int64_t in, std::int64_t 
           .dropout = entry.conv->traits.hidden_layers() ? o.dropout : 0,
           .input_dropout = entry.conv->traits.hidden_layers() ? o.input_dropout : std::nullopt,
           .layer_dropout = parse_layer_dropout(o.layer_dropout),
+          .drop_edge = o.drop_edge,
           .conv = entry.conv,
           .parts = o.trunk,
           .preset = uses_trunk(o) ? nullptr : entry.preset,
@@ -109,7 +113,9 @@ TrunkOptions trunk_options(const TrainOptions& o, std::int64_t in, std::int64_t 
                     .train_eps = o.train_eps,
                     .hops = o.hops,
                     .alpha = o.alpha,
-                    .edge_dropout = o.edge_dropout},
+                    .edge_dropout = o.edge_dropout,
+                    .lambda = o.lambda,
+                    .log_degree = log_degree},
           .spmm = {.algorithm = o.spmm, .accumulate = o.spmm_accumulate}};
 }
 
@@ -129,7 +135,8 @@ bool uses_trunk(const TrainOptions& options) {
 NodeModel make_model(const TrainOptions& options, const NodeTask& task, const ModelGraph& graph) {
   const ModelEntry& entry = find_model(options.model);
   auto trunk = std::make_unique<Trunk>(
-      trunk_options(options, task.num_features, task.num_edge_features, task.num_classes),
+      trunk_options(options, task.num_features, task.num_edge_features, task.num_classes,
+                    entry.conv->traits.degrees ? mean_log_degree(graph.adj) : 1),
       Random(options.seed), task.x.device());
   const bool published = !uses_trunk(options), normalized = entry.conv->traits.graph == GraphInput::kGcnNorm;
   NodeModel model;
@@ -139,13 +146,21 @@ NodeModel make_model(const TrainOptions& options, const NodeTask& task, const Mo
   const auto rest = all.begin() + static_cast<std::ptrdiff_t>(decayed);
   model.groups = {{{all.begin(), rest}, {.lr = options.lr, .weight_decay = options.weight_decay}}};
   if (rest != all.end()) model.groups.push_back({{rest, all.end()}, {.lr = options.lr}});
+  if (entry.linear_decay != 1) {
+    std::vector<Variable> convolutions, linear;
+    for (const auto& [name, parameter] : trunk->named_parameters())
+      (name.starts_with("convs.") ? convolutions : linear).push_back(parameter);
+    model.groups = {{convolutions, {.lr = options.lr, .weight_decay = options.weight_decay}},
+                    {linear, {.lr = options.lr, .weight_decay = entry.linear_decay * options.weight_decay}}};
+  }
 
   const Variable f = graph.edge_attr.defined() ? Variable(graph.edge_attr) : Variable();
   const ConvGraph read = normalized ? ConvGraph(graph.normalized, f) : ConvGraph(graph.adj, f);
   if (const int hidden = trunk->num_layers() - (trunk->has_outputs() ? 0 : 1); hidden > 0)
     model.embed = [trunk = trunk.get(), read, x = task.x, hidden] {
       Features h = trunk->has_inputs() ? Features(trunk->evaluate_inputs(x)) : x;
-      for (int i = 0; i < hidden; ++i) h = Features(trunk->evaluate_layer(i, read, h));
+      const Variable initial = trunk->reads_initial() ? h.dense() : Variable();
+      for (int i = 0; i < hidden; ++i) h = Features(trunk->evaluate_layer(i, read, h, initial));
       return h.dense();
     };
   model.training_rows = options.prune_rows;
@@ -159,6 +174,7 @@ NodeModel make_model(const TrainOptions& options, const NodeTask& task, const Mo
     };
   }
   model.text = published ? describe_published(options, entry) : describe_trunk(options);
+  if (options.drop_edge > 0) model.text += fmt::format(", {} of the edges dropped", options.drop_edge);
   if (options.batch > 0) model.text += describe_batches(options);
   if (graph.weighted && !normalized) model.text += ", edge weights not used";
   model.algorithms = describe_algorithms(options, task.x.device());
@@ -194,6 +210,9 @@ std::vector<double> parse_layer_dropout(const std::string& text) {
 void check_trunk(const TrainOptions& options) {
   if (traits_of(options).hops || has_relations(options)) return;
   const TrunkParts& parts = options.trunk;
+  check(!traits_of(options).initial || (parts.pre_linear > 0 && parts.has_classifier()), "--model ",
+        options.model,
+        " keeps the width of its input: it needs --pre-linear layers and --jk or --post-linear");
   check_pre_linear(parts);
   check(!parts.pre_linear_norm || (parts.pre_linear > 0 && parts.norm != TrunkNorm::kNone),
         "--pre-linear-norm is for --pre-linear layers and --norm batch or layer: give both");
