@@ -260,7 +260,7 @@ TEST(TrainRankBatches, EvaluationsHaveTheBitsOfOneRank) {
   const auto logits = [&](std::int64_t chunk, const Communicator& over) {
     LayerwiseModel model;
     for (int layer = 0; layer < 2; ++layer)
-      model.layers.emplace_back([](const Block& block, const Features& h) {
+      model.layers.emplace_back([](const Block& block, const Features& h, const Variable&) {
         const Tensor rows = h.input().value();
         return Variable(rows.slice(0, block.adj.rows()).clone());
       });

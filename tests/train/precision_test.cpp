@@ -72,8 +72,9 @@ TEST_P(TrainPrecision, EveryModelIsNearItselfInF32) {
         // (of APPNP ten hops) has about ten roundings, and batch normalisation or a softmax amplify them.
         EXPECT_LT(distance(got.logits, want.logits), 0.02);
         ASSERT_EQ(got.gradients.size(), want.gradients.size());
-        // GIN's batch normalisation centres its columns: rounding decides where its ReLU begins.
-        const double own_bound = entry.name == "gin" ? 0.15 : 0.06;
+        // GIN's batch normalisation centres its columns: rounding decides where its ReLU begins. PNA's
+        // variance is a difference of means, and rounding decides which neighbour is the largest.
+        const double own_bound = entry.name == "gin" || entry.name == "pna" ? 0.15 : 0.06;
         double all = 0;
         for (const auto& [name, gradient] : want.gradients) all = std::hypot(all, norm(doubles(gradient)));
         for (std::size_t i = 0; i < got.gradients.size(); ++i) {
