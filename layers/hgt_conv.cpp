@@ -1,15 +1,13 @@
 #include "layers/hgt_conv.h"
 
-#include <cmath>
 #include <vector>
 
-#include "ops/attention.h"
 #include "ops/combine.h"
 #include "ops/dense.h"
+#include "ops/dot_attention.h"
 #include "ops/gelu.h"
 #include "ops/grouped_linear.h"
 #include "ops/pointwise.h"
-#include "ops/sddmm.h"
 
 namespace rodeo {
 namespace {
@@ -86,19 +84,15 @@ Variable HgtConv::forward(const HeteroGraph& graph, const Variable& x, RandomKey
   check_inputs(graph, x);
   const std::int64_t heads = options_.heads, d = options_.out / heads;
   const auto by_heads = [&](const Variable& h) { return reshape(h, {h.dim(0), heads, d}); };
-  const double scale = 1 / std::sqrt(static_cast<double>(d));
-  const Variable key_relation = scale_each(
-      reshape(key_relation_, {options_.relations * heads, d * d}),
-      linear_combination(scale, reshape(p_, {options_.relations * heads}), 0,
-                         Variable(Tensor::zeros({options_.relations * heads}, p_.dtype(), p_.device()))));
+  const Variable key_relation = scale_each(reshape(key_relation_, {options_.relations * heads, d * d}),
+                                           reshape(p_, {options_.relations * heads}));
   const Variable k = by_heads(
                      project_stack(graph, x, key_, reshape(key_relation, {options_.relations, heads, d, d}))),
                  v = by_heads(project_stack(graph, x, value_, value_relation_)),
                  q = by_heads(
                      grouped_linear(x, graph.rows_by_type(), graph.num_rows(), query_.weight, query_.bias));
-  const Variable score = sddmm(graph.stacked(), q, k);
-  const Variable y = attention_from_scores(
-      graph.stacked(), score, v, {.dropout = training() ? options_.attention_dropout : 0, .key = key});
+  const Variable y = dot_attention(graph.stacked(), q, k, v, {}, {},
+                                   {.dropout = training() ? options_.attention_dropout : 0, .key = key});
   return finish(graph, x, reshape(y, {graph.num_rows(), options_.out}));
 }
 
