@@ -38,6 +38,24 @@ TEST(OpsAggregationCost, ColumnsTravelTwice) {
               3 * 0.02 + 51'200 / 275e6 + 4 * 200 * 256 / 2.5e9, 1e-12);
 }
 
+TEST(OpsAggregationCost, OtherHostsAreReachedByTheNetwork) {
+  AggregationRates rates;
+  rates.exchange_ms = 1, rates.exchange_bytes = 100, rates.network_bytes = 10, rates.host_gpus = 8;
+  EXPECT_EQ(receive_ms(1500, 1, rates), 0);
+  EXPECT_NEAR(receive_ms(1500, 8, rates), 1 + 15, 1e-9);
+  EXPECT_NEAR(receive_ms(1500, 16, rates), 1 + 700 / 100 + 800 / 10, 1e-9);  // 7 of the 15 others are near
+}
+
+// One rank reads each row of X once, and of several the slowest counts.
+TEST(OpsAggregationCost, GatheredRowsAreReadByTheRanksEdges) {
+  const AggregationRates rates;
+  AggregationSizes sizes{.nodes = 1000, .edges = 5000, .columns = 64};
+  EXPECT_EQ(gathered_cost(sizes, 0, rates).product_ms, product_ms(sizes, 5000, 1000, 256, rates));
+  sizes.ranks = 2, sizes.imbalance = 3;
+  EXPECT_NEAR(gathered_cost(sizes, 500, rates).product_ms, 3 * product_ms(sizes, 2500, 750, 256, rates),
+              1e-12);
+}
+
 // Every rank reads all weights by columns, and those of its edges by rows.
 TEST(OpsAggregationCost, EdgeWeightsAreRead) {
   const AggregationSizes sizes = reddit(4, 128);

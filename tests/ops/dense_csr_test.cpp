@@ -1,5 +1,6 @@
 #include "ops/dense_csr.h"
 
+#include "core/memory_stats.h"
 #include "ops/convert.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
@@ -74,6 +75,21 @@ TEST_P(OpsDenseCsr, RoundTrip) {
         ASSERT_TRUE(same_bits(again.adj.csr().row_ptr, a.adj.csr().row_ptr)) << what;
         ASSERT_TRUE(same_bits(csr_to_dense(again.adj, take(a.weight, again.edge_ids)), x)) << what;
       }
+}
+
+/// The most bytes of host tensors during the conversion.
+std::int64_t host_bytes(const Tensor& x, RowScan scan) {
+  const MemoryGauge host(kCpu);
+  dense_to_csr(x, scan);
+  return host.bytes();
+}
+
+// Both scans have the same result, so what tells them apart is the copy of the counts on the host.
+TEST_P(OpsDenseCsr, TheHostScansOnlyIfAsked) {
+  if (!device().is_cuda()) GTEST_SKIP() << "everything is on the host";
+  const Tensor x = Tensor::zeros({3000, 40}, DType::kF32, device());
+  EXPECT_GE(host_bytes(x, RowScan::kHost), 3000 * 8);
+  EXPECT_LT(host_bytes(x, RowScan::kDevice), 3000 * 8);
 }
 
 TEST_P(OpsDenseCsr, NanIsANonzeroAndMinusZeroIsAZero) {

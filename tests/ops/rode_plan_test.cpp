@@ -39,6 +39,22 @@ TEST(OpsRodePlan, PiecesAtTheEdges) {
     EXPECT_EQ(RodePlan::pieces(length, {RodePlan::kSplit}), pieces) << "length " << length;
 }
 
+TEST(OpsRodePlan, TheLastPieceTakesARestThatIsShorterThanABlock) {
+  for (const auto& [remaining, length] : {std::pair{32, 32}, {512, 512}, {543, 543}, {544, 512}, {1055, 512}})
+    EXPECT_EQ(RodePlan::length_of_piece(remaining, {RodePlan::kSplit}), length) << remaining;
+  // Of 2048 + 7 nonzeros 256 are whole blocks; residual rows have up to 31.
+  EXPECT_EQ(RodePlan::longest_rank({2048, 8}), 256);
+  EXPECT_EQ(RodePlan::longest_rank({512, 32}), 31);
+}
+
+// The kernel's time is that of whole blocks.
+TEST(OpsRodePlan, PiecesOfAsManyBlocksKeepTheOrderOfRows) {
+  const RodePlan plan = make_rode_plan(graph_with_lengths({40, 63, 64, 5, 300, 9}, 400), {}, {256, 32});
+  EXPECT_EQ(plan.piece_row.to_vector<std::int32_t>(), (std::vector<std::int32_t>{4, 2, 0, 1, 4}));
+  EXPECT_EQ(plan.piece_split.to_vector<std::int32_t>(), (std::vector<std::int32_t>{0, -1, -1, -1, 0}));
+  EXPECT_EQ(plan.residual_row.to_vector<std::int32_t>(), (std::vector<std::int32_t>{5, 3}));
+}
+
 TEST(OpsRodePlan, DefaultsFollowTheSizeOfTheGraph) {
   const std::pair<std::int64_t, std::int64_t> expected[] = {
       {0, 256}, {(1 << 19) - 1, 256}, {1 << 19, 512}, {(1 << 24) - 1, 512}, {1 << 24, 2048}};
@@ -187,6 +203,9 @@ TEST(OpsRowClusters, AreUsedOnLargeGraphsOnly) {
   EXPECT_TRUE(RowClusters::should_use(2449029, 2449029, 123718280));   // products
   EXPECT_FALSE(RowClusters::should_use(2449029, 2449028, 123718280));  // not square
   EXPECT_FALSE(RowClusters::should_use(100'000'000, 100'000'000, 1000));
+  EXPECT_TRUE(RowClusters::should_use(1 << 19, 1 << 19, 4 << 19));
+  EXPECT_FALSE(RowClusters::should_use(1 << 19, 1 << 19, (4 << 19) - 1));
+  EXPECT_TRUE(RowClusters::should_use(1000, 1000, 1 << 24));
 }
 
 // The plan of a graph as large as clusters need, with the rows of each cluster together.

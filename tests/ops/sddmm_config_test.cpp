@@ -87,6 +87,24 @@ TEST(OpsSddmmConfig, RowsWhereGathersHitTheL1) {
   EXPECT_EQ(algorithm(popular), kRows);
 }
 
+TEST(OpsSddmmConfig, BordersOfTheRule) {
+  const auto algorithm = [](const SddmmSizes& s) { return by_rule(s).algorithm; };
+  constexpr SddmmAlgorithm kRows = SddmmAlgorithm::kRows, kEdges = SddmmAlgorithm::kEdges;
+  SddmmSizes popular = sizes(10'000, 400'000, 1, 32);
+  popular.longest_row = 320;  // 8 times the mean
+  EXPECT_EQ(algorithm(popular), kRows);
+  popular.longest_row = 319;
+  EXPECT_EQ(algorithm(popular), kEdges);
+  SddmmSizes local = sizes(1'000'000, 16'000'000, 1, 16);
+  local.reuse = 0.45;
+  EXPECT_EQ(algorithm(local), kRows);
+  local.reuse = 0.449;
+  EXPECT_EQ(algorithm(local), kEdges);
+  const auto cols = static_cast<std::int64_t>(kH200.l2_bytes) / 256;  // the L2 holds 16 chunks of each row
+  EXPECT_EQ(by_rule(sizes(cols, 4 * cols, 1, 128)).slice_chunks, 16);
+  EXPECT_EQ(by_rule(sizes(cols + 1, 4 * cols, 1, 128)).slice_chunks, 8);
+}
+
 // What was faster on an H200: docs/benchmarks/kernels.md.
 TEST(OpsSddmmConfig, TheFasterOrderOfMeasuredGraphs) {
   struct Case {

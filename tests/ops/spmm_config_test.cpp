@@ -80,6 +80,14 @@ TEST(OpsSpmmConfig, RodeOnH200) {
         << c.graph.rows << " rows, " << c.k << " columns of " << c.element_bytes << " bytes";
 }
 
+TEST(OpsSpmmConfig, TinyOperandsFitSixteenKibibytes) {
+  // 15184 bytes of X, 400 of columns, 800 of row pointers.
+  SpmmSizes s{.rows = 99, .cols = 949, .edges = 100, .k = 4};
+  EXPECT_EQ(text(choose_rode_config(s, {0, 99, 25}, kH200)), "tiny");
+  s.edges = 101;
+  EXPECT_NE(text(choose_rode_config(s, {0, 99, 25}, kH200)), "tiny");
+}
+
 TEST(OpsSpmmConfig, RodeOnLargeMeshesHasWideTiles) {
   constexpr Graph kMesh{1'000'000, 26'463'592, {0, 1'000'000, 250'000}};
   RodeSizes plan = kMesh.plan;

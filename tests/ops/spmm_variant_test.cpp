@@ -43,6 +43,7 @@ TEST(OpsResidualBins, CoverEveryRowOnce) {
     for (std::uint32_t warp = 0; warp < bins.warps; ++warp) {
       const ResidualBins::Teams teams = bins.of_warp(warp);
       const auto rows = static_cast<std::uint32_t>(32 / teams.lanes);
+      EXPECT_LT(teams.first, teams.end) << "a warp without a row";
       for (std::uint32_t row = teams.first; row < std::min(teams.first + rows, teams.end); ++row) {
         ++taken.at(row);
         EXPECT_EQ(teams.lanes, row < 13 ? max_lanes : row < 40 ? max_lanes / 2 : max_lanes / 4);

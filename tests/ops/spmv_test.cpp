@@ -9,7 +9,6 @@
 #include "ops/segment_sum.h"
 #include "ops/sparse/graph_plans.h"
 #include "ops/spmm.h"
-#include "tests/ops/gpus.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/gradcheck.h"
@@ -329,50 +328,6 @@ TEST(OpsSpmvNames, Parse) {
     EXPECT_ERROR(parse_spmv_options(text), str("unknown spmv algorithm '", text,
                                                "': expected one of auto, vector, rode, stream, segmented, "
                                                "or vector-2, -4, -8, -16 or -32"));
-}
-
-TEST(OpsSpmvPlan, ThreadsPerVectorIsTheNearestPowerOfTwo) {
-  const std::pair<double, int> expected[] = {{0, 2},     {1, 2},    {3, 2},   {3.1, 4},   {5, 4},
-                                             {6, 4},     {7, 8},    {12, 8},  {12.5, 16}, {24, 16},
-                                             {24.1, 16}, {100, 16}, {1e9, 16}};
-  for (const auto& [mean, threads] : expected) EXPECT_EQ(threads_per_vector(mean), threads) << mean;
-}
-
-TEST(OpsSpmvPlan, AlgorithmFollowsSizeAndEvenness) {
-  const auto choice = [](std::int64_t rows, std::int64_t longest, double mean) {
-    return choose_spmv_algorithm(RowLengths{rows, longest, mean});
-  };
-  EXPECT_EQ(choice(0, 0, 0), SpmvAlgorithm::kVector);
-  EXPECT_EQ(choice(10000, 8, 7.9), SpmvAlgorithm::kVector);
-  EXPECT_EQ(choice(18333, 136, 8.9), SpmvAlgorithm::kRode);  // coauthor_cs
-  EXPECT_EQ(choice(2708, 168, 3.9), SpmvAlgorithm::kRode);
-  EXPECT_EQ(choice(4, 100000, 25000), SpmvAlgorithm::kRode);
-  EXPECT_EQ(choice(169343, 13000, 13.7), SpmvAlgorithm::kRode);
-  EXPECT_EQ(choice(232965, 21657, 492), SpmvAlgorithm::kRode);  // long rows
-  EXPECT_EQ(choice(100'000, 27, 26.5), SpmvAlgorithm::kStream);
-  EXPECT_EQ(choice(1'000'000, 64, 32), SpmvAlgorithm::kStream);
-  EXPECT_EQ(choice(1 << 20, 69518, 16), SpmvAlgorithm::kStream);
-  EXPECT_EQ(choice(2449029, 17481, 50.5), SpmvAlgorithm::kStream);
-}
-
-TEST(OpsSpmvPlan, FewColumnsThatAreReadOftenAreStaged) {
-  EXPECT_TRUE(should_stage_x(11758, 1'038'000, 4, kH200));
-  EXPECT_TRUE(should_stage_x(11758, 1'038'000, 8, kH200));
-  EXPECT_TRUE(should_stage_x(1000, 198'990, 8, kH200));         // few_columns, above
-  EXPECT_FALSE(should_stage_x(2277, 62'742, 4, kH200));         // too few edges to fill the GPU
-  EXPECT_FALSE(should_stage_x(19717, 88'648, 4, kH200));        // too few edges a column
-  EXPECT_FALSE(should_stage_x(232965, 114'600'000, 4, kH200));  // too many columns
-  EXPECT_FALSE(should_stage_x(20000, 1'000'000, 8, kH200));
-}
-
-TEST(OpsSpmvPlan, IntervalsAreWholeStepsAndShrinkTheList) {
-  for (std::int64_t edges = 1; edges < std::int64_t{1} << 40; edges += edges / 3 + 1) {
-    const std::int64_t interval = segment_interval(edges), intervals = (edges + interval - 1) / interval;
-    EXPECT_EQ(interval % 32, 0) << edges;
-    if (intervals > 1) {
-      EXPECT_LT(2 * intervals, edges / 64) << edges;
-    }
-  }
 }
 
 }  // namespace
