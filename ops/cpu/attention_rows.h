@@ -4,6 +4,7 @@
 ///   prefetch_row(i), prefetch_col(j)
 #pragma once
 
+#include <limits>
 #include <type_traits>
 
 #include "ops/cpu/attention_mask.h"
