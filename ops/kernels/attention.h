@@ -60,8 +60,8 @@ RODEO_KERNEL_IN(kSparse, gat_attention_backward,
 // dot_attention.h, gatv2_attention.h: q, l [rows, heads, k], key, r [cols, heads, k], v [cols, heads, m],
 // a [heads, k], bias [edges, heads], edge [edges, heads, k], the last two undefined where there are none;
 // y [rows, heads, m]; neither the edges nor y are empty.
-//   lse [rows, heads], accumulator dtype: log of the sum of exp(score); the largest number for a row whose weights
-//   are all 0. Undefined in forward where nothing is recorded.
+//   lse [rows, heads], accumulator dtype: log of the sum of exp(score); the largest number for a row whose
+//   weights are all 0. Undefined in forward where nothing is recorded.
 struct DotAttentionInputs {
   Tensor q, key, v, bias = {}, edge = {};
 };

@@ -256,7 +256,8 @@ TEST_P(LayersHetero, EqualPlainLoops) {
       const Values want = c.reference(Reference(graph, *layer, options, x.value()));
       layer->to(device());
       const HeteroGraph there = graph.to(device());
-      EXPECT_TRUE(near(layer->forward(there, Variable(x.value().to(device())), {}).value(), want, 1e-11, 1e-12));
+      EXPECT_TRUE(
+          near(layer->forward(there, Variable(x.value().to(device())), {}).value(), want, 1e-11, 1e-12));
     }
 }
 
