@@ -25,6 +25,14 @@ def _recorded(name, out, *arrays):
     return getattr(recorded, name)
 
 
+def _recorded_attention(name, dropout, seed, out, *arrays):
+    recorded = _recorded(name, out, *arrays)
+    if recorded and dropout > 0 and seed is None:  # as without gradients, where the C++ function checks it
+        raise ValueError(f"[{name}] with dropout, seed must be an int64 array of one element on the device of "
+                         "the operands")
+    return recorded
+
+
 def refuse_gradient(name, *arrays):
     """For arrays that are constants in every path: their gradients would be lost without a word."""
     if _frameworks.wants_gradient(*arrays):
@@ -90,12 +98,44 @@ def gat_attention(graph: Graph, s: Array, t: Array, x: Array, *, negative_slope:
     dropout  of attention weights, in [0, 1). Its mask is a function of seed: an int64 array of one element on the
              device of x, read when the kernel runs; required with dropout. rodeo.torch.gat_attention draws one
     """
-    recorded = _recorded("gat_attention", out, s, t, x)
-    if recorded and dropout > 0 and seed is None:  # as without gradients, where the C++ function checks it
-        raise ValueError("[gat_attention] with dropout, seed must be an int64 array of one element on the device of x")
+    recorded = _recorded_attention("gat_attention", dropout, seed, out, s, t, x)
     if recorded:
         return recorded(graph, s, t, x, negative_slope=negative_slope, dropout=dropout, seed=seed)
     return _written(_core.gat_attention(graph._core, s, t, x, negative_slope, dropout, seed, out), out)
+
+
+def dot_attention(graph: Graph, q: Array, key: Array, v: Array, *, bias: Optional[Array] = None, edge: Optional[Array] = None,
+                  scale: Optional[float] = None, dropout: float = 0.0, seed: Optional[Array] = None) -> Array:
+    """Scaled dot-product attention along the edges, in one pass over them:
+
+        y[i, h] = sum of a[e, h] (v[j, h] + edge[e, h]),
+        a = dropout(softmax of scale <q[i, h], key[j, h] + edge[e, h]> + bias[e, h] over the edges of i)
+
+    q      [nodes, heads, k];  key  [sources, heads, k];  v  [sources, heads, m]  ->  [nodes, heads, m]
+    bias   [edges, heads];  edge  [edges, heads, k], where m == k, in the graph's edge order
+    scale  default: 1 / sqrt(k);  dropout, seed  as in gat_attention
+    """
+    recorded = _recorded_attention("dot_attention", dropout, seed, None, q, key, v, bias, edge)
+    if recorded:
+        return recorded(graph, q, key, v, bias=bias, edge=edge, scale=scale, dropout=dropout, seed=seed)
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    return _core.dot_attention_saved(graph._core, q, key, v, bias, edge, scale, dropout, seed)[0]
+
+
+def gatv2_attention(graph: Graph, l: Array, r: Array, a: Array, *, edge: Optional[Array] = None,  # noqa: E741
+                    negative_slope: float = 0.2, dropout: float = 0.0, seed: Optional[Array] = None) -> Array:
+    """The attention of GATv2 in one pass over the edges:
+
+        y[i, h] = sum of w[e, h] r[j, h],
+        w = dropout(softmax of <a[h], LeakyReLU(l[i, h] + r[j, h] + edge[e, h])> over the edges of i)
+
+    l     [nodes, heads, k];  r  [sources, heads, k];  a  [heads, k]  ->  [nodes, heads, k]
+    edge  [edges, heads, k] in the graph's edge order;  dropout, seed  as in gat_attention
+    """
+    recorded = _recorded_attention("gatv2_attention", dropout, seed, None, l, r, a, edge)
+    if recorded:
+        return recorded(graph, l, r, a, edge=edge, negative_slope=negative_slope, dropout=dropout, seed=seed)
+    return _core.gatv2_attention_saved(graph._core, l, r, a, edge, negative_slope, dropout, seed)[0]
 
 
 class GcnGraph(NamedTuple):

@@ -3,9 +3,11 @@
 #include "arrays.h"
 #include "ops/attention.h"
 #include "ops/convert.h"
+#include "ops/dot_attention.h"
 #include "ops/edge_dropout.h"
 #include "ops/edge_softmax.h"
 #include "ops/edge_sum.h"
+#include "ops/gatv2_attention.h"
 #include "ops/gcn_norm.h"
 #include "ops/scale_rows.h"
 #include "ops/sddmm.h"
@@ -254,6 +256,84 @@ nb::tuple gat_self_attention_gradients_op(const PyGraph& graph, nb::handle x, nb
   return nb::make_tuple(results.give(d.dx), results.give(d.d_dst), results.give(d.d_src));
 }
 
+struct DotInputs {
+  DotAttentionOperands of;
+  Tensor seed;
+  AttentionOptions options;
+  DotInputs(nb::handle q, nb::handle key, nb::handle v, nb::handle bias, nb::handle edge, double scale,
+            double dropout, nb::handle seed)
+      : of{read("dot_attention", "q", q), read("dot_attention", "key", key), read("dot_attention", "v", v),
+           read("dot_attention", "bias", bias), read("dot_attention", "edge", edge)},
+        seed(read("dot_attention", "seed", seed)) {
+    check(of.q.defined() && of.key.defined() && of.v.defined(),
+          "[dot_attention] q, key and v must be arrays");
+    options = attention_options("dot_attention", of.q, 0, dropout, this->seed);
+    options.scale = scale;
+  }
+};
+
+nb::tuple dot_attention_saved(const PyGraph& graph, nb::handle q, nb::handle key, nb::handle v,
+                              nb::handle bias, nb::handle edge, double scale, double dropout,
+                              nb::handle seed) {
+  const DotInputs in(q, key, v, bias, edge, scale, dropout, seed);
+  Results results("dot_attention", q, in.of.q);
+  const AttentionState state =
+      results.run([&] { return dot_attention_forward(graph.adj, in.of, in.options); });
+  return nb::make_tuple(results.give(state.y), results.give(state.lse));
+}
+
+/// None for the gradients of operands that are None.
+nb::tuple dot_attention_gradients_op(const PyGraph& graph, nb::handle q, nb::handle key, nb::handle v,
+                                     nb::handle bias, nb::handle edge, nb::handle y, nb::handle lse,
+                                     nb::handle dy, double scale, double dropout, nb::handle seed) {
+  constexpr const char* op = "dot_attention";
+  const DotInputs in(q, key, v, bias, edge, scale, dropout, seed);
+  const AttentionState state{read(op, "y", y), read(op, "lse", lse)};
+  const Tensor dout = read(op, "dy", dy);
+  Results results(op, q, in.of.q);
+  const DotAttentionOperands d =
+      results.run([&] { return dot_attention_gradients(graph.adj, in.of, state, dout, in.options); });
+  return nb::make_tuple(results.give(d.q), results.give(d.key), results.give(d.v),
+                        give_or_none(results, d.bias), give_or_none(results, d.edge));
+}
+
+struct Gatv2Inputs {
+  Gatv2AttentionOperands of;
+  Tensor seed;
+  AttentionOptions options;
+  Gatv2Inputs(nb::handle l, nb::handle r, nb::handle a, nb::handle edge, double slope, double dropout,
+              nb::handle seed)
+      : of{read("gatv2_attention", "l", l), read("gatv2_attention", "r", r), read("gatv2_attention", "a", a),
+           read("gatv2_attention", "edge", edge)},
+        seed(read("gatv2_attention", "seed", seed)) {
+    check(of.l.defined() && of.r.defined() && of.a.defined(), "[gatv2_attention] l, r and a must be arrays");
+    options = attention_options("gatv2_attention", of.l, slope, dropout, this->seed);
+  }
+};
+
+nb::tuple gatv2_attention_saved(const PyGraph& graph, nb::handle l, nb::handle r, nb::handle a,
+                                nb::handle edge, double slope, double dropout, nb::handle seed) {
+  const Gatv2Inputs in(l, r, a, edge, slope, dropout, seed);
+  Results results("gatv2_attention", l, in.of.l);
+  const AttentionState state =
+      results.run([&] { return gatv2_attention_forward(graph.adj, in.of, in.options); });
+  return nb::make_tuple(results.give(state.y), results.give(state.lse));
+}
+
+nb::tuple gatv2_attention_gradients_op(const PyGraph& graph, nb::handle l, nb::handle r, nb::handle a,
+                                       nb::handle edge, nb::handle y, nb::handle lse, nb::handle dy,
+                                       double slope, double dropout, nb::handle seed) {
+  constexpr const char* op = "gatv2_attention";
+  const Gatv2Inputs in(l, r, a, edge, slope, dropout, seed);
+  const AttentionState state{read(op, "y", y), read(op, "lse", lse)};
+  const Tensor dout = read(op, "dy", dy);
+  Results results(op, l, in.of.l);
+  const Gatv2AttentionOperands d =
+      results.run([&] { return gatv2_attention_gradients(graph.adj, in.of, state, dout, in.options); });
+  return nb::make_tuple(results.give(d.l), results.give(d.r), results.give(d.a),
+                        give_or_none(results, d.edge));
+}
+
 DType float_dtype(const std::string& name) {
   for (const auto& [dtype, known] : kDtypeNames)
     if (known == name && is_float(dtype)) return dtype;
@@ -326,6 +406,18 @@ void bind_ops(nb::module_& m) {
   m.def("gat_self_attention_gradients", gat_self_attention_gradients_op, nb::arg("graph"), nb::arg("x"),
         nb::arg("a_dst"), nb::arg("a_src"), nb::arg("y"), nb::arg("positive"), nb::arg("stat"), nb::arg("s"),
         nb::arg("t"), nb::arg("dy"), nb::arg("negative_slope"), nb::arg("dropout"), nb::arg("seed").none());
+  m.def("dot_attention_saved", dot_attention_saved, nb::arg("graph"), nb::arg("q"), nb::arg("key"),
+        nb::arg("v"), nb::arg("bias").none(), nb::arg("edge").none(), nb::arg("scale"), nb::arg("dropout"),
+        nb::arg("seed").none());
+  m.def("dot_attention_gradients", dot_attention_gradients_op, nb::arg("graph"), nb::arg("q"), nb::arg("key"),
+        nb::arg("v"), nb::arg("bias").none(), nb::arg("edge").none(), nb::arg("y"), nb::arg("lse"),
+        nb::arg("dy"), nb::arg("scale"), nb::arg("dropout"), nb::arg("seed").none());
+  m.def("gatv2_attention_saved", gatv2_attention_saved, nb::arg("graph"), nb::arg("l"), nb::arg("r"),
+        nb::arg("a"), nb::arg("edge").none(), nb::arg("negative_slope"), nb::arg("dropout"),
+        nb::arg("seed").none());
+  m.def("gatv2_attention_gradients", gatv2_attention_gradients_op, nb::arg("graph"), nb::arg("l"),
+        nb::arg("r"), nb::arg("a"), nb::arg("edge").none(), nb::arg("y"), nb::arg("lse"), nb::arg("dy"),
+        nb::arg("negative_slope"), nb::arg("dropout"), nb::arg("seed").none());
   m.def("gcn_norm", gcn_norm_op, nb::arg("graph"), nb::arg("like"), nb::arg("weight").none(),
         nb::arg("dtype"));
   m.def("gcn_propagate", propagate_op, nb::arg("graph"), nb::arg("scale"), nb::arg("x"),

@@ -112,6 +112,8 @@ LAYERS = {
     "gat features number": lambda nn: nn.GATConv(3, 2, edge_dim=2, fill_value=0.5),
     "gatv2": lambda nn: nn.GATv2Conv(3, 2, heads=2),
     "gatv2 features": lambda nn: nn.GATv2Conv(3, 2, heads=2, edge_dim=2),
+    "transformer": lambda nn: nn.TransformerConv(3, 2, heads=2, beta=True),
+    "transformer features": lambda nn: nn.TransformerConv(3, 2, heads=2, edge_dim=2),
     "sage": lambda nn: nn.SAGEConv(3, 2),
     "sage max": lambda nn: nn.SAGEConv(3, 2, aggr="max"),
     "sage several": lambda nn: nn.SAGEConv(3, 2, aggr=["std", "softmax"]),
@@ -186,9 +188,9 @@ def test_batches_of_features_on_one_graph(name, device):
     each = torch.stack([mine(b, edges, *extra) for b in batch])
     torch.testing.assert_close(mine(batch, edges, *extra), each)
     torch.testing.assert_close(mine(batch.view(3, 1, N, 3), edges, *extra), each.unsqueeze(1))
-    if "gat" not in name:  # PyG's attention takes one set of features
+    if not name.startswith(("gat", "transformer")):  # PyG's attention takes one set of features
         torch.testing.assert_close(mine(batch, edges, *extra), theirs(batch, edges, *extra))
-    if "gat" in name or "sage" in name:
+    if name.startswith(("gat", "transformer", "sage")):
         torch.testing.assert_close(mine([x, x], edges, *extra), mine((x, x), edges, *extra))
     with pytest.raises(ValueError, match=r"x must be \[nodes, features\]"):
         rt.nn.GCNConv(3, 2)(torch.zeros(3), torch.zeros(2, 1, dtype=torch.int64))

@@ -26,6 +26,7 @@ LAYERS = {
     "gat features": lambda nn, width=6: nn.GATConv((width, width), 4, heads=2, edge_dim=1),
     "gatv2": lambda nn, width=6: nn.GATv2Conv(width, 4, heads=2),
     "gatv2 shared": lambda nn, width=6: nn.GATv2Conv(width, 4, heads=2, share_weights=True, edge_dim=1),
+    "transformer": lambda nn, width=6: nn.TransformerConv(width, 4, heads=2, beta=True),
     "sage": lambda nn, width=6: nn.SAGEConv(width, 4),
     "sage max": lambda nn, width=6: nn.SAGEConv((width, width), 9, aggr="max"),
     "sage softmax": lambda nn, width=6: nn.SAGEConv(width, 4, aggr="softmax"),

@@ -36,6 +36,9 @@ CASES = {
     "gatv2 two": lambda nn: nn.GATv2Conv((6, 6), 4, heads=2),
     "gatv2 shared": lambda nn: nn.GATv2Conv(6, 4, heads=2, share_weights=True, concat=False),
     "gatv2 residual": lambda nn: nn.GATv2Conv(6, 4, heads=2, residual=True, add_self_loops=False),
+    "transformer": lambda nn: nn.TransformerConv(6, 4, heads=2),
+    "transformer two": lambda nn: nn.TransformerConv((6, 6), 4, heads=3, concat=False, beta=True),
+    "transformer no root": lambda nn: nn.TransformerConv(6, 4, heads=2, root_weight=False, bias=False),
     "sage": lambda nn: nn.SAGEConv(6, 4),
     "sage sum": lambda nn: nn.SAGEConv(6, 9, aggr="sum", bias=False),
     "sage two": lambda nn: nn.SAGEConv((6, 6), 4),
@@ -135,6 +138,21 @@ def test_edge_features_and_their_gradients(case, device):
         compare(theirs, mine, x, edges, edges, features[:, 0])
     if mine.add_self_loops:
         compare(theirs, mine, x, edges[:, :0], edges[:, :0], features[:0])
+
+
+@pytest.mark.parametrize("options", [{}, {"beta": True, "concat": False}])
+def test_transformer_with_edge_features(options, device):
+    torch.manual_seed(0)
+    theirs, mine = (nn.TransformerConv(6, 4, heads=2, edge_dim=3, **options).to(device) for nn in (pyg, ours))
+    mine.load_state_dict(theirs.state_dict())
+    edges = torch.tensor(make_edges(N, 300), device=device)
+    x, features = torch.randn(N, 6, device=device), torch.randn(300, 3, device=device)
+    compare(theirs, mine, x, edges, edges, features)
+    y, (ends, weights) = mine(x, edges, features, return_attention_weights=True)
+    expected, (_, alpha) = theirs(x, edges, features, return_attention_weights=True)
+    torch.testing.assert_close(y, expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(weights.sort(dim=0).values, alpha.sort(dim=0).values, atol=1e-5, rtol=1e-5)
+    assert ends.shape == edges.shape
 
 
 def test_edge_features_of_wrong_sizes_are_refused():

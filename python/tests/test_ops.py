@@ -78,6 +78,22 @@ def test_gat_attention_is_its_formula(graph):
     assert (masks[0] == masks[1]).all() and (masks[0] != masks[2]).any()
 
 
+def test_other_attention_is_its_formula(graph):
+    q, key, v, bias, edge = random(N, 2, 3), random(N, 2, 3, seed=2), random(N, 2, 3, seed=3), random(graph.num_edges, 2), \
+        random(graph.num_edges, 2, 3, seed=4)
+    source, target = graph.edge_index()
+
+    def weighted(score, values):
+        weight = rodeo.edge_softmax(graph, np.ascontiguousarray(score, "float32"))[..., None] * values
+        return rodeo.edge_sum(graph, weight.reshape(-1, 6)).reshape(N, 2, 3)
+
+    y = weighted(0.5 * (q[target] * (key[source] + edge)).sum(-1) + bias, v[source] + edge)
+    np.testing.assert_allclose(rodeo.dot_attention(graph, q, key, v, bias=bias, edge=edge, scale=0.5), y, atol=1e-5)
+    hidden = q[target] + key[source] + edge
+    y = weighted((np.where(hidden > 0, hidden, 0.2 * hidden) * v[0]).sum(-1), key[source])
+    np.testing.assert_allclose(rodeo.gatv2_attention(graph, q, key, v[0], edge=edge), y, atol=1e-5)
+
+
 def test_gcn_norm(edge_index):
     simple = np.unique(edge_index[:, edge_index[0] != edge_index[1]], axis=1)
     graph = rodeo.Graph.from_edge_index(simple, N)

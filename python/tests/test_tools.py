@@ -23,6 +23,7 @@ CONVS = {
     "gin": lambda nn: nn.GINConv(torch.nn.Linear(6, 6)),
     "gat": lambda nn: nn.GATConv(6, 3, heads=2),
     "gatv2": lambda nn: nn.GATv2Conv(6, 3, heads=2, add_self_loops=False),
+    "transformer": lambda nn: nn.TransformerConv(6, 3, heads=2),
     "cheb": lambda nn: nn.ChebConv(6, 6, K=3),
     "pna": lambda nn: nn.PNAConv(6, 6, ["mean", "std", "max"], ["identity", "linear"], torch.tensor([1, 2, 9, 4])),
 }

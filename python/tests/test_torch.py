@@ -51,6 +51,13 @@ def test_other_gradients(graph, device):
     assert check(lambda s, t, x: rt.gat_attention(graph, s, t, x), (s, t, x))
     seed = torch.tensor([5], device=device)
     assert check(lambda s, t, x: rt.gat_attention(graph, s, t, x, dropout=0.4, seed=seed), (s, t, x))
+    q, key, a = (double(*shape, device=device, seed=7) for shape in ((N, 2, 3), (N, 2, 3), (2, 3)))
+    bias, edge = double(E, 2, device=device), double(E, 2, 3, device=device)
+    assert check(lambda *t: rt.dot_attention(graph, *t[:3], bias=t[3], edge=t[4], dropout=0.4, seed=seed), (q, key, x, bias, edge))
+    assert check(lambda *t: rt.dot_attention(graph, *t), (q, key, double(N, 2, 5, device=device)))
+    assert check(lambda *t: rt.gatv2_attention(graph, *t[:3], edge=t[3], dropout=0.4, seed=seed), (q, key, a, edge))
+    assert torch.autograd.gradgradcheck(lambda *t: rt.dot_attention(graph, *t[:3], edge=t[3]), (q, key, x, edge))
+    assert torch.autograd.gradgradcheck(lambda *t: rt.gatv2_attention(graph, *t), (q, key, a))
     for shape in (2, 3), (1, 2, 3):
         a, b = double(*shape, device=device, seed=4), double(*shape, device=device, seed=6)
         attention = torch.ops.rodeo.gat_self_attention
@@ -104,6 +111,10 @@ OPERATORS = {
                                         0.2, 0.0, None),
     "gat_attention_only": lambda g, d: (g._id, False, double(N, 2, device=d, grad=False), double(N, 2, device=d, grad=False),
                                         double(N, 2, 3, device=d, grad=False), 0.2, 0.0, None),
+    "dot_attention": lambda g, d: (g._id, False, double(N, 2, 3, device=d), double(N, 2, 3, device=d), double(N, 2, 3, device=d),
+                                   double(E, 2, device=d), double(E, 2, 3, device=d), 0.5, 0.0, None),
+    "gatv2_attention": lambda g, d: (g._id, False, double(N, 2, 3, device=d), double(N, 2, 3, device=d), double(2, 3, device=d), None,
+                                     0.2, 0.0, None),
     "segment_reduce": lambda g, d: (double(N, 2, device=d), torch.tensor([0, 5, N], device=d), "sum"),
 }
 
@@ -120,7 +131,7 @@ def test_opcheck_of_operators_on_edges(graph, device, name, loops):
         pytest.skip("has no graph" if name == "segment_reduce" else "adds loops itself")
     number, _, *arguments = OPERATORS[name](graph, device)
     if loops:  # edge values are [edges + nodes] then
-        pad = name in ("spmm", "edge_softmax", "edge_sum")
+        pad = name in ("spmm", "edge_softmax", "edge_sum", "dot_attention")
         arguments = [torch.cat([a, a[:N]]).detach().requires_grad_() if pad and isinstance(a, torch.Tensor) and a.size(0) == E
                      else a for a in arguments]
     edges = torch.tensor(make_edges(N, E), device=device)

@@ -12,9 +12,9 @@ if not hasattr(_torch.library, "register_autograd"):
     raise ImportError(f"rodeo.torch needs PyTorch 2.4 or later, got {_torch.__version__}")
 
 from . import nn  # noqa: E402
-from ._functions import (edge_softmax, edge_sum, gat_attention, gcn_propagate, permute, sddmm, segment_reduce,  # noqa: E402
-                         spmm)
+from ._functions import (dot_attention, edge_softmax, edge_sum, gat_attention, gatv2_attention, gcn_propagate,  # noqa: E402
+                         permute, sddmm, segment_reduce, spmm)
 from ._graphs import graph_of  # noqa: E402
 
-__all__ = ["edge_softmax", "edge_sum", "gat_attention", "gcn_propagate", "graph_of", "nn", "permute", "sddmm",
-           "segment_reduce", "spmm"]
+__all__ = ["dot_attention", "edge_softmax", "edge_sum", "gat_attention", "gatv2_attention", "gcn_propagate", "graph_of", "nn",
+           "permute", "sddmm", "segment_reduce", "spmm"]

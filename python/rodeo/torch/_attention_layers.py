@@ -1,4 +1,4 @@
-"""GATConv and GATv2Conv, which rodeo.torch.nn shows."""
+"""GATConv, GATv2Conv and TransformerConv, which rodeo.torch.nn shows."""
 from typing import TYPE_CHECKING, Any, Optional, Tuple, Union, overload
 
 import torch
@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from ._define import calls
 from ._edge_features import REDUCES
-from ._functions import attention, self_attention
+from ._functions import attention, dot, gatv2, self_attention
 from ._layers import EdgeIndex, Features, Layer, _adjacency, _bipartite, _check_rest, _check_width, _ends_of, _glorot, _linear
 from ..graph import Graph
 
@@ -95,8 +95,10 @@ class _Attention(Layer):
         weight = nn.functional.dropout(calls.edge_softmax(graph, score), self.dropout, self.training)
         scaled = self._masked(graph, weight).to(x.dtype)
         y = self._finish(calls.spmm(graph, x, scaled, "sum", "auto", False), source, target)
-        if wanted_of is None:
-            return y
+        return y if wanted_of is None else (y, self._named(graph, weight, source, wanted_of))
+
+    def _named(self, graph, weight, source, wanted_of):
+        """Attention weights [edges, heads] with their edges, as PyG returns them for this adjacency."""
         if graph.on_edges():
             raise ValueError(f"{type(self).__name__}: compiled with an edge_index, attention weights have no edges to be named "
                              "by: give a rodeo.Graph")
@@ -105,7 +107,7 @@ class _Attention(Layer):
         ends = calls.edge_ends(graph, weight.detach()).t().contiguous()
         if isinstance(wanted_of, Tensor) and wanted_of.layout != torch.strided:
             ends = torch.sparse_coo_tensor(ends.flip(0), weight, (*wanted_of.shape, weight.size(1)))
-        return y, (ends, weight)
+        return ends, weight
 
     def _finish(self, y, source, target):
         if source.dim() > 2:
@@ -180,7 +182,7 @@ class GATConv(_Attention):
 
 
 class GATv2Conv(_Attention):
-    """torch_geometric.nn.GATv2Conv with its edge features. Keeps two arrays [edges, heads, out], as PyG does."""
+    """torch_geometric.nn.GATv2Conv with its edge features. Attention weights that are returned or masked need arrays of edges."""
 
     def __init__(self, in_channels: Union[int, Tuple[int, int]], out_channels: int, heads: int = 1, concat: bool = True,
                  negative_slope: float = 0.2, dropout: float = 0.0, add_self_loops: bool = True, edge_dim: Optional[int] = None,
@@ -207,13 +209,79 @@ class GATv2Conv(_Attention):
         plain = _bipartite(edge_index, x, source, target, None)
         graph = self._looped(plain)
         features = self._edge_features(plain, edge_attr)
+        of_edge = None if features is None else self._repeated(self._heads(self.lin_edge(features)), left)
+        att = self._repeated(self.att, left)
+        if not return_attention_weights and not self.explain:
+            dropout = self.dropout if self.training else 0.0
+            return self._finish(gatv2(graph, right, left, att[0], of_edge, self.negative_slope, dropout), source, target)
         hidden = calls.sddmm(graph, right, left, "add")
-        if features is not None:
-            of_edge = self.lin_edge(features).view(-1, self.heads, self.out_channels)
-            hidden = hidden + self._repeated(of_edge, left)
-        hidden = nn.functional.leaky_relu(hidden, self.negative_slope)
-        score = (hidden * self._repeated(self.att, left)).sum(-1)
-        return self._attend(graph, score, left, source, target, given if return_attention_weights else None)
+        hidden = nn.functional.leaky_relu(hidden if of_edge is None else hidden + of_edge, self.negative_slope)
+        return self._attend(graph, (hidden * att).sum(-1), left, source, target, given if return_attention_weights else None)
+
+    if TYPE_CHECKING:
+        @overload
+        def __call__(self, x: Features, edge_index: EdgeIndex, edge_attr: Optional[Tensor] = ...,
+                     return_attention_weights: None = ...) -> Tensor: ...
+        @overload
+        def __call__(self, x: Features, edge_index: EdgeIndex, edge_attr: Optional[Tensor] = ...,
+                     *, return_attention_weights: bool) -> Tuple[Tensor, Tuple[Tensor, Tensor]]: ...
+
+
+class TransformerConv(_Attention):
+    """torch_geometric.nn.TransformerConv with its edge features. x [nodes, in], or a pair (sources, targets)."""
+
+    def __init__(self, in_channels: Union[int, Tuple[int, int]], out_channels: int, heads: int = 1, concat: bool = True,
+                 beta: bool = False, dropout: float = 0.0, edge_dim: Optional[int] = None, bias: bool = True,
+                 root_weight: bool = True, **kwargs: Any) -> None:
+        super().__init__()
+        self._set_up("TransformerConv", in_channels, out_channels, heads, concat, 0.0, dropout, False, edge_dim, 0.0, False, kwargs)
+        self.beta, self.root_weight = beta and root_weight, root_weight
+        wide, total = heads * out_channels, out_channels * (heads if concat else 1)
+        self.lin_key = _linear(self.widths[0], wide, bias)
+        self.lin_query = _linear(self.widths[1], wide, bias)
+        self.lin_value = _linear(self.widths[0], wide, bias)
+        self.lin_edge = None if edge_dim is None else _linear(edge_dim, wide, False)
+        self.lin_skip = _linear(self.widths[1], total, bias)
+        self.lin_beta = _linear(3 * total, 1, False) if self.beta else None
+        self.bias = self.res = None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        for linear in self.lin_key, self.lin_query, self.lin_value, self.lin_edge, self.lin_skip, self.lin_beta:
+            if linear is not None:
+                linear.reset_parameters()
+
+    def forward(self, x: Features, edge_index: EdgeIndex, edge_attr: Optional[Tensor] = None,
+                return_attention_weights: Optional[bool] = None) -> Union[Tensor, Tuple[Tensor, Tuple[Tensor, Tensor]]]:
+        source, target = _ends_of(x)
+        if target is None:
+            raise ValueError("TransformerConv: x must have the features of targets, too: (sources, targets)")
+        given, (edge_index, edge_attr) = edge_index, self._features(edge_index, edge_attr)
+        query, key, value = (self._heads(x) for x in (self.lin_query(target), self.lin_key(source), self.lin_value(source)))
+        graph = _bipartite(edge_index, x, source, target, None)
+        features = self._edge_features(graph, edge_attr)
+        of_edge = None if features is None else self._repeated(self._heads(self.lin_edge(features)), key)
+        weight = None
+        if not return_attention_weights and not self.explain:
+            y = dot(graph, query, key, value, None, of_edge, None, self.dropout if self.training else 0.0)
+        else:
+            score = calls.sddmm(graph, query, key, "dot")
+            if of_edge is not None:
+                score = score + (calls.of_ends(graph, query.flatten(1), False).view(of_edge.shape) * of_edge).sum(-1)
+            weight = calls.edge_softmax(graph, score * self.out_channels ** -0.5)
+            scaled = self._masked(graph, nn.functional.dropout(weight, self.dropout, self.training)).to(value.dtype)
+            y = calls.spmm(graph, value, scaled, "sum", "auto", False)
+            if of_edge is not None:
+                y = y + calls.edge_sum(graph, (scaled.unsqueeze(-1) * of_edge).flatten(1), False).view(y.shape)
+        y = self._finish(y, source, target)
+        if self.root_weight:
+            skip = self.lin_skip(target)
+            if self.lin_beta is None:
+                y = y + skip
+            else:
+                beta = self.lin_beta(torch.cat([y, skip, y - skip], dim=-1)).sigmoid()
+                y = beta * skip + (1 - beta) * y
+        return (y, self._named(graph, weight, source, given)) if return_attention_weights else y
 
     if TYPE_CHECKING:
         @overload

@@ -18,12 +18,15 @@ def _gat_fake(sizes, s, t, x, slope, dropout, seed):
     return x.new_empty(shape), x.new_empty(shape), x.new_empty((nodes, x.shape[1], 3), dtype=sums)
 
 
+def weights_of(handle, score, x, dropout, seed):
+    """The attention weights of scores [edges, heads], in the dtype of x."""
+    weight = calls.edge_softmax(handle, score).to(x.dtype)
+    return calls.edge_dropout(handle, weight, dropout, seed) if dropout > 0 else weight
+
+
 def _gat_composed(handle, s, t, x, slope, dropout, seed):
     score = torch.nn.functional.leaky_relu(calls.sddmm(handle, s, t, "add"), slope)
-    weight = calls.edge_softmax(handle, score).to(x.dtype)
-    if dropout > 0:
-        weight = calls.edge_dropout(handle, weight, dropout, seed)
-    return calls.spmm(handle, x, weight, "sum", "auto", False),
+    return calls.spmm(handle, x, weights_of(handle, score, x, dropout, seed), "sum", "auto", False),
 
 
 def _gat_setup(ctx, inputs, output):

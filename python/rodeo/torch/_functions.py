@@ -4,7 +4,7 @@ from typing import Optional
 import torch
 from torch import Tensor
 
-from . import _attention_ops, _ops  # noqa: F401  (register the operators)
+from . import _attention_ops, _fused_attention, _ops  # noqa: F401  (register the operators)
 from ._define import calls
 from ._graphs import handle_of
 from ..graph import Graph
@@ -95,6 +95,54 @@ def attention(handle, s, t, x, negative_slope, dropout, seed=None):
     if not (recorded or torch.jit.is_tracing()):  # a trace is for either
         return calls.gat_attention_only(handle, s, t, x, float(negative_slope), float(dropout), seed)
     return calls.gat_attention(handle, s, t, x, float(negative_slope), float(dropout), seed)[0]
+
+
+def dot_attention(graph: Graph, q: Tensor, key: Tensor, v: Tensor, *, bias: Optional[Tensor] = None, edge: Optional[Tensor] = None,
+                  scale: Optional[float] = None, dropout: float = 0.0, seed: Optional[Tensor] = None) -> Tensor:
+    """Scaled dot-product attention along edges in one pass, with gradients of all operands:
+
+        y[i, h] = sum of a[e, h] (v[j, h] + edge[e, h]),
+        a = dropout(softmax of scale <q[i, h], key[j, h] + edge[e, h]> + bias[e, h] over the edges of i)
+
+    q     [nodes, heads, k];  key  [sources, heads, k];  v  [sources, heads, m]  ->  [nodes, heads, m]
+    bias  [edges, heads], edge [edges, heads, k] (with m == k), in the graph's edge order;  scale  default: 1 / sqrt(k)
+    dropout, seed   as in gat_attention
+
+    On CUDA, heads of more than 512 bytes keep arrays of edge size.
+    """
+    return dot(handle_of(graph), q, key, v, bias, edge, scale, dropout, seed)
+
+
+def gatv2_attention(graph: Graph, l: Tensor, r: Tensor, a: Tensor, *, edge: Optional[Tensor] = None,  # noqa: E741
+                    negative_slope: float = 0.2, dropout: float = 0.0, seed: Optional[Tensor] = None) -> Tensor:
+    """The attention of GATv2 in one pass over the edges, with gradients of all operands:
+
+        y[i, h] = sum of w[e, h] r[j, h],
+        w = dropout(softmax of <a[h], LeakyReLU(l[i, h] + r[j, h] + edge[e, h])> over the edges of i)
+
+    l     [nodes, heads, k];  r  [sources, heads, k];  a  [heads, k]  ->  [nodes, heads, k]
+    edge  [edges, heads, k] in the graph's edge order
+    dropout, seed   as in gat_attention
+
+    On CUDA, heads of more than 512 bytes keep arrays of edge size.
+    """
+    return gatv2(handle_of(graph), l, r, a, edge, negative_slope, dropout, seed)
+
+
+def dot(handle, q, key, v, bias, edge, scale, dropout, seed=None):
+    scale = q.shape[-1] ** -0.5 if scale is None else float(scale)
+    if seed is None:
+        seed = _draw_seed(dropout, q)
+    fused = _fused_attention.covers(q, max(q.shape[-1], v.shape[-1]))
+    operator = calls.dot_attention if fused else _fused_attention.dot_composed
+    return operator(handle, q, key, v, bias, edge, scale, float(dropout), seed)[0]
+
+
+def gatv2(handle, l, r, a, edge, negative_slope, dropout, seed=None):  # noqa: E741
+    if seed is None:
+        seed = _draw_seed(dropout, l)
+    operator = calls.gatv2_attention if _fused_attention.covers(l, l.shape[-1]) else _fused_attention.gatv2_composed
+    return operator(handle, l, r, a, edge, float(negative_slope), float(dropout), seed)[0]
 
 
 def gcn_propagate(normalized: GcnGraph, x: Tensor) -> Tensor:

@@ -7,14 +7,14 @@ from torch import Tensor, nn
 
 from ._define import calls
 from ._aggregations import aggregate, names_of
-from ._attention_layers import GATConv, GATv2Conv
+from ._attention_layers import GATConv, GATv2Conv, TransformerConv
 from ._cheb_conv import ChebConv
 from ._layers import (EdgeIndex, Features, Layer, _adjacency, _bipartite, _check_rest, _check_width, _ends_of, _give_width,
                       _graph_for, _linear, _nodes_of, _over_nodes, _reset, _spmm, _weights)
 from ._pna_conv import PNAConv
 
 __all__ = ["APPNP", "ChebConv", "GATConv", "GATv2Conv", "GCNConv", "GINConv", "GINEConv", "GraphConv", "PNAConv", "SAGEConv",
-           "SGConv"]
+           "SGConv", "TransformerConv"]
 
 
 def __getattr__(name: str) -> Any:
