@@ -50,7 +50,7 @@ struct Dataset {
   // A set of graphs, block-diagonal: graph g has the nodes graph_ptr[g] .. graph_ptr[g + 1] - 1, and no edge
   // leaves it.
   Tensor graph_ptr;    // i64 [graphs + 1]
-  Tensor graph_label;  // i64 [graphs], in [0, num_classes); or f32 [graphs, targets], as y of regression
+  Tensor graph_label;  // i64 [graphs], in [0, num_classes); or u8 or f32, as y with several labels or numbers
   Split graph_split;   // of graphs; undefined tensors without one
 
   Split split;
@@ -63,12 +63,10 @@ struct Dataset {
   std::int64_t num_edges() const { return (indptr.defined() ? indices : src).numel(); }
   bool has_features() const { return x.defined() || x_sparse.defined(); }
   std::int64_t num_graphs() const { return graph_ptr.defined() ? graph_ptr.numel() - 1 : 0; }
-  bool multi_label() const { return y.defined() && y.dtype() == DType::kU8; }
-  /// Labels of nodes or graphs are numbers.
-  bool regression() const {
-    const Tensor& label = y.defined() ? y : graph_label;
-    return label.defined() && label.dtype() == DType::kF32;
-  }
+  /// Those of nodes or graphs.
+  const Tensor& labels() const { return y.defined() ? y : graph_label; }
+  bool multi_label() const { return labels().defined() && labels().dtype() == DType::kU8; }
+  bool regression() const { return labels().defined() && labels().dtype() == DType::kF32; }
 };
 
 enum class Need {

@@ -36,7 +36,7 @@ void add_degrees(const Adjacency& adj, GraphFacts& facts) {
 }
 
 void add_labels(const Dataset& dataset, const Adjacency& adj, GraphFacts& facts) {
-  const Tensor& labels = dataset.y.defined() ? dataset.y : dataset.graph_label;
+  const Tensor& labels = dataset.labels();
   if (dataset.regression()) {
     const auto* y = labels.data<float>();
     facts.missing = std::count_if(y, y + labels.numel(), [](float value) { return std::isnan(value); });
@@ -44,8 +44,8 @@ void add_labels(const Dataset& dataset, const Adjacency& adj, GraphFacts& facts)
   }
   facts.class_sizes.assign(static_cast<std::size_t>(dataset.num_classes), 0);
   if (dataset.multi_label()) {
-    const auto* y = dataset.y.data<std::uint8_t>();
-    for (std::int64_t i = 0; i < dataset.y.numel(); ++i) {
+    const auto* y = labels.data<std::uint8_t>();
+    for (std::int64_t i = 0; i < labels.numel(); ++i) {
       facts.class_sizes[i % dataset.num_classes] += y[i] == 1;
       facts.missing += y[i] == Dataset::kMissingLabel;
     }
@@ -103,7 +103,7 @@ GraphFacts graph_facts(const Dataset& dataset) {
   facts.edges = dataset.num_edges();
   const Graph graph = to_graph(dataset, kCpu);
   add_degrees(graph.adj, facts);
-  if (dataset.y.defined() || dataset.graph_label.defined()) add_labels(dataset, graph.adj, facts);
+  if (dataset.labels().defined()) add_labels(dataset, graph.adj, facts);
   facts.symmetric = transpose_pattern(graph.adj) == graph.adj;
   const double places = static_cast<double>(dataset.num_nodes) * static_cast<double>(dataset.num_features);
   if (dataset.x_sparse.defined() && places > 0) {

@@ -71,9 +71,9 @@ Classification::Classification(Tensor label, Split sets, std::int64_t classes,
   check(!is_regression(options.metric), "[classification] the metric ", name(options.metric),
         " is for numbers, and the labels are classes");
   check(!soft || !has_several_labels(),
-        "--class-weights and --label-smoothing are for one label per node, and this dataset has several");
+        "--class-weights and --label-smoothing are for one label each, and this dataset has several");
   check(options.metric != NodeMetric::kMacroF1 || !has_several_labels(),
-        "--metric macro-f1 is for one label per node, and this dataset has several: use roc-auc or ap");
+        "--metric macro-f1 is for one label each, and this dataset has several: use roc-auc or ap");
   check(options.class_weights.empty() || std::ssize(options.class_weights) == classes,
         "--class-weights needs ", classes, " numbers, one for each class, got ",
         options.class_weights.size());
@@ -98,7 +98,7 @@ Classification::Classification(Tensor label, Split sets, std::int64_t classes,
   for (std::size_t s = 0; s < 3; ++s) {
     rankings_[s] = rankings(*parts[s]);
     check(!rankings_[s].empty() || parts[s]->numel() == 0, "--metric ", name(options.metric), ": the ",
-          kSets[s], " nodes have no class with nodes in and outside it");
+          kSets[s], " set has no class with examples in and outside it");
   }
 }
 

@@ -107,7 +107,7 @@ int inspect_command(int argc, const char* const* argv) {
                         dataset.x_sparse.defined() ? ", sparse" : "", 100 * facts.density.value_or(0))
           : "none");
   if (dataset.edge_attr.defined()) row("edge features", "{}", dataset.edge_attr.dim(1));
-  if (dataset.y.defined() || dataset.graph_label.defined())
+  if (dataset.labels().defined())
     print_labels(dataset, facts);
   else
     row("labels", "none");

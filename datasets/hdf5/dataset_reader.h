@@ -71,8 +71,8 @@ class DatasetReader {
   void check_graph_edges(const Hdf5Array& graph_ptr) const;
   void read_features();
   void read_sparse_features();
-  void read_labels();
-  void read_label_matrix();
+  Tensor read_labels(const Hdf5Array& array);
+  Tensor read_label_matrix(const Hdf5Array& array);
   std::int64_t count_classes(const Hdf5Array& array, const Tensor& labels) const;
   Tensor read_targets(const Hdf5Array& array);
   void read_masks();

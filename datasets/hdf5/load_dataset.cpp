@@ -95,13 +95,7 @@ Dataset DatasetReader::read() {
     step([&] { read_edge_features(); });
   }
   out_.num_nodes = std::max<std::int64_t>(nodes_, 0);
-  if (y_)
-    step([&] {
-      if (is_float(y_->dtype()))
-        out_.y = read_targets(*y_);
-      else
-        y_->shape().rank() == 2 ? read_label_matrix() : read_labels();
-    });
+  if (y_) step([&] { out_.y = read_labels(*y_); });
   read_masks();
   if (random_ && y_) out_.split = random_split(out_.y, options_.split, options_.seed);
   if (options_.need == Need::kTraining) check_trainable();

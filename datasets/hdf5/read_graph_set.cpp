@@ -91,23 +91,20 @@ void DatasetReader::read_graph_split() {
 }
 
 void DatasetReader::read_graph_labels() {
-  const std::int64_t count = out_.num_graphs() + 1;
   const Hdf5Array y = file_.array("graph_y");
-  const bool numbers = is_float(y.dtype());
-  check(y.shape().rank() == 1 || (numbers && y.shape().rank() == 2), y.where(),
-        " must be integer [graphs], or float [graphs] or [graphs, targets], got ", y.dtype(), " ", y.shape());
-  check(y.shape()[0] == count - 1, y.where(), " must have a label for each of ", count - 1, " graphs, got ",
-        y.shape()[0]);
+  check(y.shape().rank() == 1 || y.shape().rank() == 2, y.where(),
+        " must be integer or float [graphs], [graphs, tasks] or [graphs, targets], got ", y.dtype(), " ",
+        y.shape());
+  check(y.shape()[0] == out_.num_graphs(), y.where(), " must have a label for each of ", out_.num_graphs(),
+        " graphs, got ", y.shape()[0]);
   check(!file_.has("y"), y.where(), " and /y: a file has labels of graphs or of nodes");
-  if (numbers) {
-    out_.graph_label = read_targets(y);
-    return;
+  const Tensor label = read_labels(y);
+  if (label.dtype() == DType::kI64) {
+    const auto* c = label.data<std::int64_t>();
+    const std::int64_t bad = find_first(label.numel(), [=](std::int64_t g) { return c[g] < 0; });
+    if (bad < label.numel())
+      fail(y.where(), "[", bad, "] is ", c[bad], ": labels of graphs must be at least 0");
   }
-  const Tensor label = y.read(DType::kI64);
-  const auto* c = label.data<std::int64_t>();
-  const std::int64_t bad = find_first(count - 1, [=](std::int64_t g) { return c[g] < 0; });
-  if (bad < count - 1) fail(y.where(), "[", bad, "] is ", c[bad], ": labels of graphs must be at least 0");
-  out_.num_classes = count_classes(y, label);
   out_.graph_label = label;
 }
 

@@ -64,36 +64,39 @@ std::int64_t DatasetReader::count_classes(const Hdf5Array& array, const Tensor& 
   return claimed.value_or(largest + 1);
 }
 
-void DatasetReader::read_labels() {
-  const Tensor y = y_->read(DType::kI64);
-  out_.num_classes = count_classes(*y_, y);
-  out_.y = y;
+Tensor DatasetReader::read_labels(const Hdf5Array& array) {
+  if (is_float(array.dtype())) return read_targets(array);
+  if (array.shape().rank() == 2) return read_label_matrix(array);
+  const Tensor y = array.read(DType::kI64);
+  out_.num_classes = count_classes(array, y);
+  return y;
 }
 
-void DatasetReader::read_label_matrix() {
-  const std::int64_t classes = y_->shape()[1];
+Tensor DatasetReader::read_label_matrix(const Hdf5Array& array) {
+  const std::int64_t classes = array.shape()[1];
   const std::optional<std::int64_t> claimed = file_.integer("num_classes");
-  check(classes >= 1, y_->where(), " must have at least one class");
-  check(!claimed || *claimed == classes, y_->where(), " has ", classes, " classes, attribute num_classes is ",
-        claimed.value_or(0));
+  check(classes >= 1, array.where(), " must have at least one class");
+  check(!claimed || *claimed == classes, array.where(), " has ", classes,
+        " classes, attribute num_classes is ", claimed.value_or(0));
   // Read without narrowing, so that the conversion cannot turn other values into 0 or 1.
   const Tensor wide =
-      y_->dtype() == DType::kU8 ? y_->read(DType::kU8) : y_->read(DType::kI64).to(DType::kI64);
+      array.dtype() == DType::kU8 ? array.read(DType::kU8) : array.read(DType::kI64).to(DType::kI64);
+  const Tensor out = Tensor::empty(wide.shape(), DType::kU8);
   dispatch_all(wide.dtype(), [&]<class T>(T) {
     if constexpr (std::is_integral_v<T>) {
       const T* v = wide.data<T>();
       const std::int64_t bad =
           find_first(wide.numel(), [&](std::int64_t i) { return v[i] > T{1} || std::int64_t{v[i]} < -1; });
       if (bad < wide.numel())
-        fail(y_->where(), "[", bad / classes, ", ", bad % classes,
+        fail(array.where(), "[", bad / classes, ", ", bad % classes,
              "] must be 0, 1, or -1 where it is not known, got ", static_cast<std::int64_t>(v[bad]));
-      out_.y = Tensor::empty(wide.shape(), DType::kU8);
-      std::transform(v, v + wide.numel(), out_.y.data<std::uint8_t>(), [](T label) {
+      std::transform(v, v + wide.numel(), out.data<std::uint8_t>(), [](T label) {
         return std::int64_t{label} < 0 ? Dataset::kMissingLabel : static_cast<std::uint8_t>(label);
       });
     }
   });
   out_.num_classes = classes;
+  return out;
 }
 
 Tensor DatasetReader::read_targets(const Hdf5Array& array) {

@@ -27,8 +27,7 @@ std::vector<std::string> lines_of(std::string_view text, std::int64_t count, con
 
 void DatasetReader::read_class_names() {
   const std::optional<std::string> text = file_.text("class_names");
-  if (!text || (!out_.y.defined() && !out_.graph_label.defined()))
-    return;  // without valid labels the number of classes is not known
+  if (!text || !out_.labels().defined()) return;  // without valid labels the number of classes is not known
   out_.class_names = lines_of(*text, out_.num_classes, file_.path() + ": attribute class_names", "classes");
 }
 

@@ -32,13 +32,13 @@ std::string lines_of(const std::vector<std::string>& names, std::int64_t count, 
   return text;
 }
 
-/// y, with -1 for missing ones of several labels.
-Tensor signed_labels(const Dataset& dataset) {
-  if (!dataset.multi_label()) return dataset.y;
-  const auto* y = dataset.y.data<std::uint8_t>();
-  if (std::find(y, y + dataset.y.numel(), Dataset::kMissingLabel) == y + dataset.y.numel()) return dataset.y;
-  const Tensor out = Tensor::empty(dataset.y.shape(), DType::kI32);
-  std::transform(y, y + dataset.y.numel(), out.data<std::int32_t>(),
+/// Labels, with -1 for missing ones of several.
+Tensor signed_labels(const Tensor& labels) {
+  if (!labels.defined() || labels.dtype() != DType::kU8) return labels;
+  const auto* y = labels.data<std::uint8_t>();
+  if (std::find(y, y + labels.numel(), Dataset::kMissingLabel) == y + labels.numel()) return labels;
+  const Tensor out = Tensor::empty(labels.shape(), DType::kI32);
+  std::transform(y, y + labels.numel(), out.data<std::int32_t>(),
                  [](std::uint8_t label) { return label == Dataset::kMissingLabel ? -1 : label; });
   return out;
 }
@@ -57,8 +57,7 @@ void write_array(Hdf5Writer& file, const char* name, const Tensor& values) {
 void write_attributes(Hdf5Writer& file, const Dataset& dataset) {
   file.attribute("name", dataset.name);
   file.attribute("num_nodes", dataset.num_nodes);
-  if (dataset.y.defined() || dataset.graph_label.defined())
-    file.attribute("num_classes", dataset.num_classes);
+  if (dataset.labels().defined()) file.attribute("num_classes", dataset.num_classes);
   if (dataset.has_features()) file.attribute("num_features", dataset.num_features);
   if (!dataset.class_names.empty())
     file.attribute("class_names", lines_of(dataset.class_names, dataset.num_classes, "class_names"));
@@ -70,7 +69,7 @@ void write_nodes(Hdf5Writer& file, const Dataset& dataset) {
   write("x_indptr", dataset.x_sparse.indptr);
   write("x_indices", dataset.x_sparse.indices);
   write("x_data", dataset.x_sparse.data);
-  write("y", signed_labels(dataset));
+  write("y", signed_labels(dataset.y));
   write("node_id", dataset.node_id);
   if (!dataset.node_names.empty()) {
     const std::string text = lines_of(dataset.node_names, dataset.num_nodes, "node_names");
@@ -110,7 +109,7 @@ void save_dataset(const Dataset& dataset, const std::string& path) {
   write("edge_weight", dataset.edge_weight);
   write("edge_attr", dataset.edge_attr);
   write("graph_ptr", dataset.graph_ptr);
-  write("graph_y", dataset.graph_label);
+  write("graph_y", hdf5::signed_labels(dataset.graph_label));
   hdf5::write_nodes(file, dataset);
   file.commit();
 }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "datasets/graph_facts.h"
 #include "datasets/hdf5_writer.h"
 #include "datasets/import.h"
 #include "datasets/subset.h"
@@ -179,8 +180,22 @@ TEST(DatasetsGraphSet, TargetsOfGraphsAreNumbers) {
   EXPECT_EQ(error(Tensor::from(std::vector<float>{1, 2, 3})),
             where + " must have a label for each of 2 graphs, got 3");
   EXPECT_EQ(error(Tensor::from(Ids{0, 1}), true), where + " and /y: a file has labels of graphs or of nodes");
-  EXPECT_EQ(error(Tensor::from(Ids{0, 1, 0, 1}, {2, 2})),
-            where + " must be integer [graphs], or float [graphs] or [graphs, targets], got i64 [2, 2]");
+  EXPECT_EQ(
+      error(Tensor::from(Ids{0, 1, 0, 1}, {2, 2, 1})),
+      where + " must be integer or float [graphs], [graphs, tasks] or [graphs, targets], got i64 [2, 2, 1]");
+
+  write(Tensor::from(Ids{0, -1, 1, 1}, {2, 2}));  // tasks, of which one is not known
+  const Dataset tasks = load_dataset(path);
+  EXPECT_TRUE(tasks.multi_label());
+  EXPECT_EQ(tasks.num_classes, 2);
+  EXPECT_EQ(tasks.graph_label.to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{0, 255, 1, 1}));
+  save_dataset(tasks, path);
+  EXPECT_TRUE(same_bits(load_dataset(path).graph_label, tasks.graph_label));
+  const GraphFacts facts = graph_facts(tasks);
+  EXPECT_EQ(facts.class_sizes, (Ids{1, 1}));
+  EXPECT_EQ(facts.missing, 1);
+  EXPECT_EQ(error(Tensor::from(Ids{0, 1, 2, 1}, {2, 2})),
+            where + "[1, 0] must be 0, 1, or -1 where it is not known, got 2");
 }
 
 TEST(DatasetsGraphSet, GeneratorIsAFunctionOfItsOptions) {

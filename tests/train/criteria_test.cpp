@@ -118,7 +118,7 @@ TEST(TrainCriteriaErrors, NameOptionAndExpectation) {
   Dataset one = small_graph(2);
   one.y = Tensor::zeros({one.num_nodes}, DType::kI64);
   EXPECT_ERROR(make_run(one, options, kCpu),
-               "--metric ap: the training nodes have no class with nodes in and outside it");
+               "--metric ap: the training set has no class with examples in and outside it");
 }
 
 TEST_P(TrainCriteria, MissingLabelsAreLeftOut) {

@@ -163,6 +163,49 @@ TEST_P(TrainGraphTask, LearnsTargetsOfGraphs) {
   }
 }
 
+/// Three tasks for each graph: whether it has class t. Every seventh label is missing, and all of graph 4.
+Dataset graphs_with_tasks() {
+  Dataset data = easy_graphs();
+  std::vector<std::uint8_t> tasks;
+  for (std::int64_t g = 0; g < data.num_graphs(); ++g)
+    for (std::int64_t t = 0; t < 3; ++t)
+      tasks.push_back(g == 4 || tasks.size() % 7 == 2 ? Dataset::kMissingLabel
+                                                      : data.graph_label.data<std::int64_t>()[g] == t);
+  data.graph_label = Tensor::from(tasks, {data.num_graphs(), 3});
+  data.class_names.clear();
+  return data;
+}
+
+TEST_P(TrainGraphTask, LearnsTasksWithMissingLabels) {
+  TrainOptions options = graph_options("gin", 12);
+  options.layers = 2, options.pool = PoolKind::kMean;
+  for (const NodeMetric metric : {NodeMetric::kRocAuc, NodeMetric::kAp}) {
+    options.metric = metric;
+    const NodeRun run = make_run(graphs_with_tasks(), options, device());
+    const Split& split = run.task.split;
+    EXPECT_EQ(split.train.numel() + split.val.numel() + split.test.numel(), 119);  // without graph 4
+    EXPECT_EQ(run.task.metric, metric == NodeMetric::kAp ? "average precision" : "ROC-AUC");
+    EXPECT_GT(make_trainer(run, {.epochs = options.epochs}).fit().best.test, 0.9) << name(metric);
+  }
+}
+
+TEST_P(TrainGraphTask, ABatchOfAllTrainingGraphsHasTheLossOfTheKnownTasks) {
+  TrainOptions options = graph_options("gcn", 1);
+  options.dropout = 0, options.batch_graphs = 1000;
+  const NodeRun run = make_run(graphs_with_tasks(), options, device());
+  Steps steps(run);
+  const Tensor label = run.task.label.to(kCpu);
+  const std::vector<double> logits = doubles(run.model.forward().value());
+  double sum = 0, count = 0;
+  for (const std::int64_t g : run.task.split.train.to_vector<std::int64_t>())
+    for (std::int64_t i = 3 * g; i < 3 * g + 3; ++i) {
+      const std::uint8_t y = label.data<std::uint8_t>()[i];
+      if (y == Dataset::kMissingLabel) continue;
+      sum += std::log1p(std::exp(y == 1 ? -logits[i] : logits[i])), ++count;
+    }
+  EXPECT_NEAR(steps.loss().value().item(), sum / count, 1e-4);
+}
+
 // A batch of all training graphs has the loss of the set, by definition; the graph without targets is in no
 // part.
 TEST_P(TrainGraphTask, LossAndMetricsOfTargetsByDefinition) {
@@ -287,25 +330,27 @@ TEST(TrainGraphOptions, DefaultsAndErrors) {
   EXPECT_EQ(parse({"--model", "gcn"}).fold, -1);
   EXPECT_EQ(parse({"--model", "gin", "--fold", "file"}).fold, kFoldOfFile);
   EXPECT_EQ(parse({"--model", "gin", "--metric", "mae", "--loss", "mae"}).metric, NodeMetric::kMae);
-  EXPECT_ERROR(parse({"--model", "gin", "--metric", "roc-auc"}),
-               "--metric of --task graph must be accuracy, mse or mae, got 'roc-auc'");
+  EXPECT_EQ(parse({"--model", "gin", "--metric", "roc-auc"}).metric, NodeMetric::kRocAuc);
   EXPECT_ERROR(parse({"--model", "gat"}), "--task graph is for --model gcn and gin and mlp, got gat");
+}
+
+/// Trains as rodeo_train does, with files. Returns the last parameters.
+StateDict recorded(const Dataset& data, const TrainOptions& options) {
+  const NodeRun run = make_run(data, options, kCpu);
+  Recorder recorder(options);
+  Trainer trainer = make_trainer(run, {.epochs = options.epochs});
+  recorder.start(run, trainer, "here");
+  recorder.finish(trainer.fit([&](const EpochReport& report) { recorder.epoch(report); }));
+  return run.model.module->state_dict();
 }
 
 TEST(TrainGraphFiles, ARunIsResumedWithTheSameBits) {
   const TempDir dir;
   TrainOptions options = graph_options("gin", 6);
-  options.checkpoint = dir / "run";
-  options.checkpoint_every = 1;
+  options.checkpoint = dir / "run", options.checkpoint_every = 1;
   const auto run_to = [&](int epochs, bool resume) {
-    options.epochs = epochs;
-    options.resume = resume;
-    const NodeRun run = make_run(synthesize_graphs({.graphs = 90}), options, kCpu);
-    Recorder recorder(options);
-    Trainer trainer = make_trainer(run, {.epochs = epochs});
-    recorder.start(run, trainer, "here");
-    recorder.finish(trainer.fit([&](const EpochReport& report) { recorder.epoch(report); }));
-    return run.model.module->state_dict();
+    options.epochs = epochs, options.resume = resume;
+    return recorded(synthesize_graphs({.graphs = 90}), options);
   };
   run_to(3, false);
   const StateDict resumed = run_to(6, true);
@@ -320,17 +365,10 @@ TEST(TrainGraphFiles, WeightsPredictTheClassOfEachGraph) {
   save_dataset(data, dir / "g.h5");
   TrainOptions options = graph_options("gin", 5);
   options.export_file = dir / "w.safetensors";
-  const NodeRun run = make_run(data, options, kCpu);
-  Recorder recorder(options);
-  Trainer trainer = make_trainer(run, {.epochs = options.epochs});
-  recorder.start(run, trainer, "here");
-  recorder.finish(trainer.fit([&](const EpochReport& report) { recorder.epoch(report); }));
+  recorded(data, options);
   PredictOptions wanted;
-  wanted.dataset = dir / "g.h5";
-  wanted.weights = dir / "w.safetensors";
-  wanted.out = dir / "p.csv";
-  wanted.device = "cpu";
-  wanted.quiet = true;
+  wanted.dataset = dir / "g.h5", wanted.weights = dir / "w.safetensors";
+  wanted.out = dir / "p.csv", wanted.device = "cpu", wanted.quiet = true;
   predict(wanted);
   const std::string text = read_file(wanted.out, 100'000);
   EXPECT_TRUE(text.starts_with("graph,class\n0,")) << text;
@@ -340,15 +378,19 @@ TEST(TrainGraphFiles, WeightsPredictTheClassOfEachGraph) {
   const Dataset numbers = graphs_with_targets();
   save_dataset(numbers, dir / "g.h5");
   EXPECT_TRUE(same_bits(load_dataset(dir / "g.h5").graph_label, numbers.graph_label));
-  const NodeRun targets = make_run(numbers, options, kCpu);
-  Recorder second(options);
-  Trainer again = make_trainer(targets, {.epochs = options.epochs});
-  second.start(targets, again, "here");
-  second.finish(again.fit([&](const EpochReport& report) { second.epoch(report); }));
+  recorded(numbers, options);
   predict(wanted);
   const std::string values = read_file(wanted.out, 100'000);
   EXPECT_TRUE(values.starts_with("graph,value_0,value_1\n0,")) << values;
   EXPECT_EQ(std::count(values.begin(), values.end(), '\n'), 121);
+
+  // Of tasks, those that a graph has.
+  save_dataset(graphs_with_tasks(), dir / "g.h5");
+  recorded(graphs_with_tasks(), options);
+  wanted.probabilities = true;
+  predict(wanted);
+  EXPECT_TRUE(read_file(wanted.out, 100'000)
+                  .starts_with("graph,class,probability_0,probability_1,probability_2\n0,"));
   wanted.edges = dir / "e.csv";
   EXPECT_ERROR(predict(wanted), str("--edges is for weights of --task link, got ", dir / "w.safetensors",
                                     ", of --task graph"));

@@ -67,7 +67,7 @@ void check_labels_are_known(const LabelledSets& data, const Criterion& criterion
 std::vector<double> class_weights(const LabelledSets& all, const TrainOptions& options) {
   if (options.class_weights.empty()) return {};
   check(all.label.rank() == 1,
-        "--class-weights and --label-smoothing are for one label per node, and this dataset has several");
+        "--class-weights and --label-smoothing are for one label each, and this dataset has several");
   if (options.class_weights != kBalanced) return parse_class_weights(options.class_weights);
   return balanced_weights(all.label, all.sets.train, all.classes);
 }

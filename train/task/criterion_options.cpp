@@ -2,30 +2,20 @@
 #include "train/task/option_parts.h"
 
 namespace rodeo {
-namespace {
-
-constexpr auto kGraphMetrics = enum_names<NodeMetric>(
-    {{NodeMetric::kAccuracy, "accuracy"}, {NodeMetric::kMse, "mse"}, {NodeMetric::kMae, "mae"}});
-
-}  // namespace
 
 void add_criterion_options(OptionGroup training) {
   training.choice(
-      kTraining | kNode, "metric", field(&TrainOptions::metric),
+      kTraining | kNode | kGraph, "metric", field(&TrainOptions::metric),
       "What decides the best epoch and --patience, and is printed. accuracy: micro-F1 with several "
-      "labels per node, R^2 of numbers; ap: average precision. roc-auc and ap: of the second of two classes, "
+      "labels each, R^2 of numbers; ap: average precision. roc-auc and ap: of the second of two classes, "
       "else the mean over classes. mse and mae: of numbers, with a minus sign");
-  training.choice(kTraining | kGraph, "metric", field(&TrainOptions::metric), kGraphMetrics,
-                  "--metric of --task graph",
-                  "What decides the best epoch and --patience, and is printed. accuracy: R^2 of numbers; mse "
-                  "and mae: of numbers, with a minus sign");
   training.choice(kTraining | kNode | kGraph, "loss", field(&TrainOptions::loss),
                   "Loss where labels are numbers: mean squared or absolute error");
-  training.text(
-      kTraining | kNode, "class-weights", field(&TrainOptions::class_weights), "balanced|W,W,...",
-      "Weights of the classes in the loss. balanced: inversely to their share of the training nodes",
-      check_class_weights);
-  training.probability(kTraining | kNode, "label-smoothing", field(&TrainOptions::label_smoothing),
+  training.text(kTraining | kNode | kGraph, "class-weights", field(&TrainOptions::class_weights),
+                "balanced|W,W,...",
+                "Weights of the classes in the loss. balanced: inversely to their share of the training set",
+                check_class_weights);
+  training.probability(kTraining | kNode | kGraph, "label-smoothing", field(&TrainOptions::label_smoothing),
                        "Share of the target that is spread over all classes");
   training.choice(kTraining | kLink, "link-metric", field(&TrainOptions::link_metric),
                   "What decides the best epoch: ROC-AUC, average precision, mean reciprocal rank or Hits@K");

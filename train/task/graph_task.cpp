@@ -16,19 +16,24 @@ namespace {
 using Ids = std::vector<std::int64_t>;
 constexpr std::uint64_t kFoldStream = 0x666f6c64;
 
+/// Whether a value of the graph is known.
 bool has_label(const Tensor& label, std::int64_t graph) {
-  if (label.dtype() != DType::kF32) return true;
-  const std::int64_t columns = label.dim(1);
-  const float* target = label.data<float>() + graph * columns;
-  return !std::all_of(target, target + columns, [](float y) { return std::isnan(y); });
+  if (label.rank() == 1) return true;
+  const auto any = [&](const auto* values, auto&& is_known) {
+    const auto* row = values + graph * label.dim(1);
+    return std::any_of(row, row + label.dim(1), is_known);
+  };
+  return label.dtype() == DType::kF32
+             ? any(label.data<float>(), [](float y) { return !std::isnan(y); })
+             : any(label.data<std::uint8_t>(), [](auto y) { return y != Dataset::kMissingLabel; });
 }
 
 }  // namespace
 
 Split fold_split(const Tensor& label, int folds, int k, std::uint64_t seed) {
   check(k >= 0 && k < folds, "--fold must be in [0, ", folds, "), got ", k);
-  const Ids y = label.dtype() == DType::kF32 ? Ids(static_cast<std::size_t>(label.dim(0)))  // one class
-                                             : label.to_vector<std::int64_t>();
+  const Ids y = label.rank() == 2 ? Ids(static_cast<std::size_t>(label.dim(0)))  // one class
+                                  : label.to_vector<std::int64_t>();
   Ids all;
   for (std::size_t g = 0; g < y.size(); ++g)
     if (has_label(label, static_cast<std::int64_t>(g))) all.push_back(static_cast<std::int64_t>(g));

@@ -7,11 +7,11 @@
 namespace rodeo {
 
 /// The graphs of a fold: fold `k` is tested on, the next one validates, the others are for training.
-///   label    i64 [graphs] or, of regression, f32 [graphs, targets]; on the host
+///   label    i64 [graphs], u8 [graphs, tasks] or, of regression, f32 [graphs, targets]; on the host
 ///   returns  i64, ascending, on the host: a function of label, folds and seed on every machine
-/// Each class is dealt evenly to the folds, in a random order. Graphs with targets are dealt as one class;
-/// those whose targets are all missing are in no part.
-/// Throws Error for k outside [0, folds), and a part without a graph.
+/// Each class is dealt evenly to the folds, in a random order. Graphs with several labels or numbers are
+/// dealt as one class; those whose values are all missing are in no part. Throws Error for k outside [0,
+/// folds), and a part without a graph.
 Split fold_split(const Tensor& label, int folds, int k, std::uint64_t seed);
 
 /// Labels and split of a set of graphs in the places of those of nodes: for training those of fold
