@@ -29,7 +29,8 @@ TEST(TrainCorrectAndSmooth, IsTheLoopOfThePaper) {
     p.insert(p.end(), {first, second, 1 - first - second});
   }
   const auto is_train = [&](int i) { return std::ranges::count(train, i) > 0; };
-  const auto propagate = [&](const Dense& x, double alpha, double least, bool rows_first) {
+  // The weight of a message to i from j is degree_i^-rows degree_j^(rows - 1).
+  const auto propagate = [&](const Dense& x, double alpha, double least, double rows) {
     Dense z = x;
     for (int step = 0; step < 50; ++step) {
       Dense next(kNodes, std::vector<double>(kClasses));
@@ -37,7 +38,7 @@ TEST(TrainCorrectAndSmooth, IsTheLoopOfThePaper) {
         for (int c = 0; c < kClasses; ++c) {
           double sum = 0;
           for (int j = 0; j < kNodes; ++j)
-            if (a[i][j] != 0) sum += z[j][c] / degree[rows_first ? i : j];
+            if (a[i][j] != 0) sum += z[j][c] / std::pow(degree[i], rows) / std::pow(degree[j], 1 - rows);
           next[i][c] = std::clamp((1 - alpha) * x[i][c] + alpha * sum, least, 1.0);
         }
       z = next;
@@ -49,7 +50,7 @@ TEST(TrainCorrectAndSmooth, IsTheLoopOfThePaper) {
   for (int i = 0; i < kNodes; ++i)
     for (int c = 0; c < kClasses; ++c)
       if (is_train(i)) total += std::abs(error[i][c] = (label[i] == c) - p[i * kClasses + c]);
-  const Dense spread = propagate(error, 0.9791632871592579, -1, true);
+  const Dense spread = propagate(error, 0.9791632871592579, -1, 1);
   for (int i = 0; i < kNodes; ++i) {
     double sum = 0;
     for (const double e : spread[i]) sum += std::abs(e);
@@ -59,7 +60,7 @@ TEST(TrainCorrectAndSmooth, IsTheLoopOfThePaper) {
       outcome[i][c] = is_train(i) ? (label[i] == c) : p[i * kClasses + c] + scale * spread[i][c];
   }
   std::vector<double> want;
-  for (const std::vector<double>& values : propagate(outcome, 0.7564990804200602, 0, false))
+  for (const std::vector<double>& values : propagate(outcome, 0.7564990804200602, 0, 0))
     want.insert(want.end(), values.begin(), values.end());
 
   const Adjacency adj = coo_to_csr(Tensor::from(row), Tensor::from(col), kNodes, kNodes).adj;
@@ -67,6 +68,15 @@ TEST(TrainCorrectAndSmooth, IsTheLoopOfThePaper) {
   EXPECT_TRUE(near(correct_and_smooth(adj, probability, y, Tensor::from(train)), want, 1e-10, 1e-12));
   EXPECT_ERROR(correct_and_smooth(adj, probability, y, Tensor::zeros({0}, DType::kI64)),
                "[correct_and_smooth] there are no training nodes");
+
+  Dense known(kNodes, std::vector<double>(kClasses));
+  for (const std::int64_t i : train) known[i][label[i]] = 1;
+  want.clear();
+  for (const std::vector<double>& values : propagate(known, 0.9, 0, 0.5))
+    want.insert(want.end(), values.begin(), values.end());
+  EXPECT_TRUE(near(label_propagation(adj, y, Tensor::from(train), kClasses), want, 1e-10, 1e-12));
+  EXPECT_ERROR(label_propagation(adj, y, Tensor::from(train), 1),
+               "[label_propagation] the label of training node 4 must be in [0, 1), got 1");
 }
 
 }  // namespace

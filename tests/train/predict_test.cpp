@@ -344,6 +344,8 @@ TEST(TrainPredict, Options) {
                "--out FILE is required; see --help");
   EXPECT_ERROR(parse_with({"--edges", "e", "--logits"}),
                "--logits and --embeddings are not for --edges, which writes scores of pairs");
+  EXPECT_EQ(parse({"--dataset", "g.h5", "--label-propagation"}).weights, "");
+  EXPECT_ERROR(parse_with({"--label-propagation"}), "--label-propagation has no model: not with --weights");
   EXPECT_NE(parse({"--model", "appnp", "--help"}).notice.find("--hops N"), std::string::npos);
 }
 

@@ -183,23 +183,21 @@ Dataset take_labels(Dataset& dataset, const WeightsInfo& info, bool graphs) {
   return part;
 }
 
-/// The graph that --correct-and-smooth propagates on, and checks of what else it needs.
-Adjacency smoothing_graph(const Dataset& dataset, const Dataset& known, const WeightsInfo& info,
-                          const std::string& file) {
-  check(info.options.task == TaskKind::kNode && !info.regression && !info.multi_label,
-        "--correct-and-smooth is for one class a node, which these weights do not predict");
+/// The graph that labels are propagated on.
+Adjacency label_graph(const Dataset& dataset, const Dataset& known, bool undirected,
+                      const PredictOptions& options) {
   check(known.y.defined() && known.y.dtype() == DType::kI64 && known.split.train.defined() &&
             known.split.train.numel() > 0,
-        file, ": has no labels of training nodes, which --correct-and-smooth propagates");
-  return to_graph(dataset, kCpu, {.symmetrize = info.options.undirected}).adj;
+        options.dataset, ": has no classes of training nodes, which --",
+        options.correct_and_smooth ? "correct-and-smooth" : "label-propagation", " propagates");
+  return to_graph(dataset, kCpu, {.symmetrize = undirected}).adj;
 }
 
-/// Logits of the probabilities that correct_and_smooth() makes of those of `logits`.
-Tensor smoothed(const Adjacency& adj, const Tensor& logits, const Dataset& known) {
-  std::vector<float> out =
-      correct_and_smooth(adj, softmax(logits), known.y, known.split.train).to_vector<float>();
+/// Logits whose softmax has the shares of `values`.
+Tensor logits_of(const Tensor& values) {
+  std::vector<float> out = values.to(DType::kF32).to_vector<float>();
   for (float& p : out) p = std::log(std::max(p, 1e-30f));
-  return Tensor::from(out, logits.shape());
+  return Tensor::from(out, values.shape());
 }
 
 /// Scores options.edges with the model of `run`, and writes them.
@@ -215,6 +213,57 @@ void predict_edges(const PredictOptions& options, const NodeRun& run, const Data
   console.say("written", options.out);
 }
 
+/// Adds what `logits` say to a prediction, writes it, and prints the score.   logits: undefined without
+/// classes
+void finish(const PredictOptions& options, const WeightsInfo& info, const Dataset& known,
+            const Tensor& logits, Prediction& prediction, PredictionFile* out, const Console& console) {
+  std::vector<std::int64_t> predicted;
+  const bool plain = logits.defined() && !info.regression && !info.multi_label;
+  if (logits.defined() && info.regression) prediction.value = logits;
+  if (plain) {
+    predicted = largest_columns(logits);
+    prediction.classes = Tensor::from(predicted);
+    prediction.probability = softmax(logits);
+  } else if (logits.defined() && info.multi_label) {
+    prediction.classes = above_half(logits);
+    prediction.probability = sigmoid(logits);
+  }
+  if (options.logits) prediction.logits = logits;
+  prediction.node_id = known.node_id;
+  prediction.node_names = known.node_names;
+  prediction.class_names = info.class_names;
+  prediction.facts.emplace_back("rodeo", fmt::format("{} ({})", RODEO_VERSION, RODEO_COMMIT));
+  if (out) out->write(prediction);
+  const std::string found = !logits.defined() ? ""
+                            : plain           ? accuracy(predicted, known, prediction.row)
+                                              : score(logits, info, known, prediction.row);
+  check(out || !found.empty(), options.dataset,
+        ": has no labels to compare the predictions with: give --out FILE, which they are written to");
+  if (!found.empty()) console.say(plain ? "accuracy" : info.multi_label ? "micro-F1" : "R^2", found);
+  if (options.per_class)
+    fmt::print("\n{} by class\n{}\n", scored_text(known, prediction.row),
+               format_classes(report_classes(logits, known.y, scored_nodes(known), info.class_names)));
+  if (out) console.say("written", options.out);
+}
+
+/// --label-propagation: the labels of training nodes over the graph, without a model.
+void propagate_labels(const PredictOptions& options, PredictionFile* out, const Console& console) {
+  check_hdf5_file(options.dataset);
+  Dataset dataset = load_dataset(options.dataset, {.features = false});
+  WeightsInfo info;
+  info.num_classes = dataset.num_classes;
+  info.class_names = dataset.class_names;
+  const Dataset known = take_labels(dataset, info, /*graphs=*/false);
+  const Adjacency adj = label_graph(dataset, known, /*undirected=*/true, options);
+  console.say("dataset", fmt::format("{}: {} nodes, {} edges, {} training nodes", dataset.name,
+                                     dataset.num_nodes, dataset.num_edges(), known.split.train.numel()));
+  Prediction prediction;
+  prediction.facts = {{"dataset", dataset.name}, {"model", "label propagation"}};
+  finish(options, info, known,
+         logits_of(label_propagation(adj, known.y, known.split.train, info.num_classes)), prediction, out,
+         console);
+}
+
 }  // namespace
 
 void predict(const PredictOptions& options) {
@@ -228,6 +277,7 @@ void predict(const PredictOptions& options) {
   // Opened early, so that an unknown suffix and an unwritable file fail now.
   const std::unique_ptr<PredictionFile> out =
       link || options.out.empty() ? nullptr : open_prediction(options.out, options.probabilities);
+  if (options.weights.empty()) return propagate_labels(options, out.get(), console);
   const std::string file = find_weights(options.weights);
   const SafeTensors weights = read_weights(file);
   check_hdf5_file(options.dataset);
@@ -263,8 +313,12 @@ void predict(const PredictOptions& options) {
   prepare(dataset, info, options.dataset);
   const Dataset known = take_labels(dataset, info, graphs);
   if (options.per_class) check_classes(dataset, known.y, info, options.dataset);
-  const Adjacency smoothing =
-      options.correct_and_smooth ? smoothing_graph(dataset, known, info, options.dataset) : Adjacency();
+  check(!options.correct_and_smooth ||
+            (info.options.task == TaskKind::kNode && !info.regression && !info.multi_label),
+        "--correct-and-smooth is for one class a node, which these weights do not predict");
+  const Adjacency smoothing = options.correct_and_smooth
+                                  ? label_graph(dataset, known, info.options.undirected, options)
+                                  : Adjacency();
   dataset.num_classes = info.num_classes;
   // Features for weights without a description are standardised as training on the file's masks would.
   if (!options.model) dataset.split = {};
@@ -285,44 +339,18 @@ void predict(const PredictOptions& options) {
   const NoGrad no_grad;
   const Tensor outputs = run.model.forward().value().to(kCpu).to(DType::kF32),
                model_logits = info.targets.undo(outputs),
-               logits = smoothing.defined() ? smoothed(smoothing, model_logits, known) : model_logits;
-  std::vector<std::int64_t> predicted;
+               logits = smoothing.defined() ? logits_of(correct_and_smooth(smoothing, softmax(model_logits),
+                                                                           known.y, known.split.train))
+                                            : model_logits;
   Prediction prediction;
   if (graphs) prediction.row = "graph";
-  if (of_links) {
-    prediction.embedding = outputs;
-  } else if (info.regression) {
-    prediction.value = logits;
-  } else {
-    predicted = largest_columns(logits);
-    prediction.classes = info.multi_label ? above_half(logits) : Tensor::from(predicted);
-    prediction.probability = info.multi_label ? sigmoid(logits) : softmax(logits);
-  }
-  prediction.node_id = known.node_id;
-  prediction.node_names = known.node_names;
-  prediction.class_names = info.class_names;
-  prediction.facts = {{"dataset", dataset_name},
-                      {"weights", file},
-                      {"model", run.model.text},
-                      {"rodeo", fmt::format("{} ({})", RODEO_VERSION, RODEO_COMMIT)}};
-  if (!options.model) prediction.epoch = info.epoch;
-  if (options.logits && !of_links) prediction.logits = logits;
   check(!options.embeddings || of_links || run.model.embed, "--embeddings: ", run.model.text,
         " has no hidden layer whose outputs are rows of nodes");
-  if (options.embeddings && !of_links)
-    prediction.embedding = run.model.embed().value().to(kCpu).to(DType::kF32);
-  if (out) out->write(prediction);
-  const bool plain = !info.regression && !info.multi_label;
-  const std::string found = of_links ? ""
-                            : plain  ? accuracy(predicted, known, prediction.row)
-                                     : score(logits, info, known, prediction.row);
-  check(out || !found.empty(), options.dataset,
-        ": has no labels to compare the predictions with: give --out FILE, which they are written to");
-  if (!found.empty()) console.say(plain ? "accuracy" : info.multi_label ? "micro-F1" : "R^2", found);
-  if (options.per_class)
-    fmt::print("\n{} by class\n{}\n", scored_text(known, prediction.row),
-               format_classes(report_classes(logits, known.y, scored_nodes(known), info.class_names)));
-  if (out) console.say("written", options.out);
+  if (options.embeddings)
+    prediction.embedding = of_links ? outputs : run.model.embed().value().to(kCpu).to(DType::kF32);
+  prediction.facts = {{"dataset", dataset_name}, {"weights", file}, {"model", run.model.text}};
+  if (!options.model) prediction.epoch = info.epoch;
+  finish(options, info, known, of_links ? Tensor() : logits, prediction, out.get(), console);
 }
 
 int predict_command(int argc, const char* const* argv) {

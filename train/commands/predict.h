@@ -11,7 +11,8 @@ namespace rodeo {
 
 struct PredictOptions {
   std::string dataset;  // labels and masks are optional
-  std::string weights;  // a file of --export or of a checkpoint, or a folder of checkpoints
+  std::string weights;  // a file of --export or of a checkpoint, or a folder of checkpoints; empty: none,
+                        // label_propagation() instead
   std::string edges{};  // pairs of nodes to score, for weights of --task link; else empty
   std::string
       out;  // the suffix is the format: train/commands/prediction_file.h; empty: none, but for `edges`

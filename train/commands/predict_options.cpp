@@ -65,6 +65,10 @@ cxxopts::Options describe(const std::string& program, const std::vector<TrainOpt
   add("correct-and-smooth",
       "Propagate the errors and the labels of the training nodes over the graph after prediction (Huang et "
       "al., ICLR 2021): of one class a node");
+  add("label-propagation",
+      "Instead of --weights, the control without a model: propagate the labels of the training nodes over "
+      "the graph, "
+      "in both directions (Zhou et al., NeurIPS 2003)");
   add("per-class",
       "Print precision, recall, F1 and number of the nodes of each class, for a file with labels: "
       "of the test nodes, if there are any");
@@ -116,7 +120,7 @@ PredictOptions parse_predict_options(int argc, const char* const* argv) {
   } catch (const cxxopts::exceptions::exception&) {
     fail(
         "the command line cannot be read: --quiet, --probabilities, --logits, --embeddings, --per-class, "
-        "--correct-and-smooth, --help and "
+        "--correct-and-smooth, --label-propagation, --help and "
         "--version take "
         "no value");
   }
@@ -139,7 +143,8 @@ PredictOptions parse_predict_options(int argc, const char* const* argv) {
     return given;
   };
   options.dataset = value("dataset");
-  options.weights = value("weights");
+  const bool propagates = parsed.count("label-propagation") > 0;
+  if (!propagates) options.weights = value("weights");
   if (parsed.count("edges") > 0) options.edges = value("edges");
   if (parsed.count("out") > 0 || !options.edges.empty()) options.out = value("out");
   if (parsed.count("device") > 0) options.device = value("device");
@@ -170,6 +175,8 @@ PredictOptions parse_predict_options(int argc, const char* const* argv) {
   check(!model.empty() || (given.empty() && options.classes == 0), "--",
         given.empty() ? "classes" : given.front().name,
         " needs --model NAME; without it, weights that Rodeo wrote say which model they are of");
+  for (const char* other : {"weights", "model", "edges", "embeddings", "correct-and-smooth"})
+    check(!propagates || parsed.count(other) == 0, "--label-propagation has no model: not with --", other);
   if (model.empty()) return options;
   apply_options(given, chosen);
   options.model = chosen;

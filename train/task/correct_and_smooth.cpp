@@ -15,7 +15,8 @@ namespace rodeo {
 namespace {
 
 constexpr int kSteps = 50;
-constexpr double kCorrect = 0.9791632871592579, kSmooth = 0.7564990804200602, kMostScale = 1000;
+constexpr double kPropagate = 0.9, kCorrect = 0.9791632871592579, kSmooth = 0.7564990804200602,
+                 kMostScale = 1000;
 
 /// x clipped to [least, 1].
 Tensor clipped(const Tensor& x, double least) {
@@ -31,6 +32,17 @@ Tensor propagated(const Tensor& x, double alpha, double least, const Step& step)
   return z;
 }
 
+/// Checks training nodes and their labels. Returns the nodes.
+std::vector<std::int64_t> checked_nodes(const char* op, const std::vector<std::int64_t>& y,
+                                        const Tensor& train, std::int64_t classes) {
+  const std::vector<std::int64_t> nodes = train.to_vector<std::int64_t>();
+  check(!nodes.empty(), "[", op, "] there are no training nodes");
+  for (const std::int64_t i : nodes)
+    check(y[i] >= 0 && y[i] < classes, "[", op, "] the label of training node ", i, " must be in [0, ",
+          classes, "), got ", y[i]);
+  return nodes;
+}
+
 }  // namespace
 
 Tensor correct_and_smooth(const Adjacency& adj, const Tensor& probability, const Tensor& label,
@@ -39,10 +51,9 @@ Tensor correct_and_smooth(const Adjacency& adj, const Tensor& probability, const
             label.shape() == Shape{adj.rows()},
         "[correct_and_smooth] the graph must be square, probability [nodes, classes] and label [nodes], got ",
         adj.rows(), " x ", adj.cols(), ", ", probability.shape(), " and ", label.shape());
-  const std::vector<std::int64_t> nodes = train.to_vector<std::int64_t>(),
-                                  y = label.to_vector<std::int64_t>();
-  check(!nodes.empty(), "[correct_and_smooth] there are no training nodes");
   const std::int64_t classes = probability.dim(1);
+  const std::vector<std::int64_t> y = label.to_vector<std::int64_t>(),
+                                  nodes = checked_nodes("correct_and_smooth", y, train, classes);
   const std::vector<double> p = probability.to(DType::kF64).to_vector<double>();
   const Device device = probability.device();
   const Tensor root = inverse_sqrt_degrees(adj, {}, DType::kF64), inverse = mul(root, root);
@@ -52,14 +63,11 @@ Tensor correct_and_smooth(const Adjacency& adj, const Tensor& probability, const
 
   std::vector<double> error(p.size());
   double total = 0;
-  for (const std::int64_t i : nodes) {
-    check(y[i] >= 0 && y[i] < classes, "[correct_and_smooth] the label of training node ", i,
-          " must be in [0, ", classes, "), got ", y[i]);
+  for (const std::int64_t i : nodes)
     for (std::int64_t c = 0; c < classes; ++c) {
       error[i * classes + c] = (c == y[i]) - p[i * classes + c];
       total += std::abs(error[i * classes + c]);
     }
-  }
   const std::vector<double> spread = propagated(back(error), kCorrect, -1, [&](const Tensor& z) {
                                        return scale_rows(spmm(adj, z), inverse);
                                      }).to_vector<double>();
@@ -76,6 +84,20 @@ Tensor correct_and_smooth(const Adjacency& adj, const Tensor& probability, const
   return propagated(back(corrected), kSmooth, 0,
                     [&](const Tensor& z) { return spmm(adj, scale_rows(z, inverse)); })
       .to(probability.dtype());
+}
+
+Tensor label_propagation(const Adjacency& adj, const Tensor& label, const Tensor& train,
+                         std::int64_t classes) {
+  check(adj.rows() == adj.cols() && label.shape() == Shape{adj.rows()},
+        "[label_propagation] the graph must be square and label [nodes], got ", adj.rows(), " x ", adj.cols(),
+        ", ", label.shape());
+  const std::vector<std::int64_t> y = label.to_vector<std::int64_t>();
+  std::vector<double> known(static_cast<std::size_t>(adj.rows() * classes));
+  for (const std::int64_t i : checked_nodes("label_propagation", y, train, classes))
+    known[i * classes + y[i]] = 1;
+  const Tensor root = inverse_sqrt_degrees(adj, {}, DType::kF64);
+  return propagated(Tensor::from(known, {adj.rows(), classes}).to(root.device()), kPropagate, 0,
+                    [&](const Tensor& z) { return scale_rows(spmm(adj, scale_rows(z, root)), root); });
 }
 
 }  // namespace rodeo

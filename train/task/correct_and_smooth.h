@@ -1,4 +1,4 @@
-/// Label propagation as a step after training.
+/// Label propagation, alone and as a step after training.
 #pragma once
 
 #include "core/adjacency.h"
@@ -19,5 +19,13 @@ namespace rodeo {
 /// for an empty train or a label of it out of range.
 Tensor correct_and_smooth(const Adjacency& adj, const Tensor& probability, const Tensor& label,
                           const Tensor& train);
+
+/// Label propagation (Zhou et al., "Learning with local and global consistency", NeurIPS 2003): in the words
+/// above P(D^-1/2 A D^-1/2, 0.9, Y on train and 0 elsewhere), clipped to [0, 1]. PyG's LabelPropagation(50,
+/// 0.9).
+///   returns  f64 [nodes, classes]; rows need not sum to 1, those of nodes that no label reaches are 0
+/// Deterministic. Throws Error as above.
+Tensor label_propagation(const Adjacency& adj, const Tensor& label, const Tensor& train,
+                         std::int64_t classes);
 
 }  // namespace rodeo
