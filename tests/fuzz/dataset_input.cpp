@@ -135,7 +135,7 @@ void change_value(Tensor& array, Draws& draws) {
 
 /// Another number of elements, by repeating or dropping them.
 Tensor resized(const Tensor& array, std::int64_t count) {
-  if (array.numel() == 0 || count == 0) return Tensor::zeros({0}, array.dtype());
+  if (array.numel() == 0) return Tensor::zeros({count}, array.dtype());
   const auto width = static_cast<std::int64_t>(size_of(array.dtype()));
   const Tensor out = Tensor::empty({count}, array.dtype());
   const auto* from = static_cast<const char*>(array.raw());

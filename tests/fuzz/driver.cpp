@@ -37,8 +37,10 @@ using Clock = std::chrono::steady_clock;
 
 /// Whether the target accepted the input.
 bool run_one(const Target& target, std::uint64_t seed, std::uint64_t number, const std::string& folder) {
+  // An error here ends the process: the parent makes inputs, too, and nobody catches it there.
+  const std::string input = target.input(seed, number);
   try {
-    target.run(target.input(seed, number), number, folder);
+    target.run(input, number, folder);
     return true;
   } catch (const OutOfMemory& error) {  // inputs are small: none needs gigabytes
     std::fprintf(stderr, "%s\n", error.what());
