@@ -87,7 +87,7 @@ struct Block {
   std::array<std::int64_t, 2> start{}, count{};  // [rows, columns]; a vector is one row
 };
 
-/// Reads a block of a chunked array whose only filters are byte shuffle and gzip. HDF5 fetches the compressed
+/// Reads a block of a chunked array that has no filters but byte shuffle and gzip. HDF5 fetches the stored
 /// chunks one by one; all threads decompress them. `width` is the element size, equal in file and memory.
 /// Returns false without reading anything if the array is stored in another way.
 bool read_chunks(std::int64_t dataset, int rank, const Block& block, std::size_t width, void* out,

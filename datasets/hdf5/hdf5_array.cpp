@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "core/quoting.h"
 #include "datasets/hdf5/hdf5_api.h"
@@ -117,6 +118,20 @@ void check_storage(hid_t dataset, hid_t type, const Shape& shape, const std::str
         file_size_of(dataset), " bytes");
 }
 
+// Reads `count` values of a block as `type`, as read_chunks() does. H5Dread() leaves what was in memory where
+// the index of the chunks has none.
+bool convert_chunks(hid_t dataset, int rank, const hdf5::Block& block, std::int64_t count, hid_t type,
+                    void* out, const std::string& where) {
+  const Hdf5Id in_file = own(H5Dget_type(dataset), H5Tclose);
+  const std::size_t from = H5Tget_size(*in_file), to = H5Tget_size(type);
+  const auto n = static_cast<std::size_t>(count);
+  std::vector<unsigned char> values(n * std::max(from, to));
+  if (!hdf5::read_chunks(dataset, rank, block, from, values.data(), where)) return false;
+  check_call(H5Tconvert(*in_file, type, n, values.data(), nullptr, H5P_DEFAULT), where, " cannot be read");
+  std::copy_n(values.data(), n * to, static_cast<unsigned char*>(out));
+  return true;
+}
+
 }  // namespace
 
 Hdf5Array::Hdf5Array(Hdf5Id id, std::shared_ptr<const int> file, std::string where)
@@ -205,22 +220,28 @@ void Hdf5Array::read(const Shape& start, const Shape& count, DType dtype, void* 
     return;
   }
   if (native_ && dtype == dtype_ && rank >= 1 && rank <= 2) {
-    const int at = rank - 1;  // the last dimension
     const bool whole_rows = rank == 1 || size[0] == 1 || static_cast<std::int64_t>(size[1]) == shape_[1];
     const std::int64_t begin = rank == 1 ? start[0] : start[0] * shape_[1] + start[1];
     if (offset_ >= 0 && whole_rows) {
       check(read_plain(begin, count.numel(), size_of(dtype), out), where_, " cannot be read");
       return;
     }
+  }
+  const Hdf5Id type = bits_ ? own(H5Tcopy(H5T_NATIVE_UINT16), H5Tclose) : hdf5::memory_type(dtype);
+  if (offset_ < 0 && chunk_rows_ > 0 && rank <= 2) {
+    const int at = rank - 1;  // the last dimension
     const hdf5::Block block{
         {rank == 1 ? 0 : start[0], start[at]},
         {rank == 1 ? 1 : static_cast<std::int64_t>(size[0]), static_cast<std::int64_t>(size[at])}};
-    if (offset_ < 0 && hdf5::read_chunks(*id_, rank, block, size_of(dtype), out, where_)) return;
+    if (native_ && dtype == dtype_) {
+      if (hdf5::read_chunks(*id_, rank, block, size_of(dtype), out, where_)) return;
+    } else if (convert_chunks(*id_, rank, block, count.numel(), *type, out, where_)) {
+      return;
+    }
   }
   const Hdf5Id file = own(H5Dget_space(*id_), H5Sclose);
   const Hdf5Id memory = own(H5Screate_simple(rank, size.data(), nullptr), H5Sclose);
   if (rank > 0) H5Sselect_hyperslab(*file, H5S_SELECT_SET, first.data(), nullptr, size.data(), nullptr);
-  const Hdf5Id type = bits_ ? own(H5Tcopy(H5T_NATIVE_UINT16), H5Tclose) : hdf5::memory_type(dtype);
   check_call(H5Dread(*id_, *type, *memory, *file, H5P_DEFAULT, out), where_, " cannot be read");
 }
 

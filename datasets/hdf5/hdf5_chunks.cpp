@@ -29,7 +29,7 @@ bool make_plan(hid_t dataset, int rank, std::size_t width, Plan& plan) {
   const Hdf5Id create = own(H5Dget_create_plist(dataset), H5Pclose);
   if (rank < 1 || rank > 2 || H5Pget_layout(*create) != H5D_CHUNKED) return false;
   const int count = H5Pget_nfilters(*create);
-  if (count < 1 || count > kMaxFilters) return false;
+  if (count < 0 || count > kMaxFilters) return false;
   for (int i = 0; i < count; ++i) {
     std::size_t no_parameters = 0;
     const H5Z_filter_t filter =

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <hdf5.h>
 
+#include <fstream>
+
 #include "datasets/hdf5_file.h"
 #include "tests/support/devices.h"
 #include "tests/support/temp_dir.h"
@@ -99,6 +101,28 @@ TEST_F(DatasetsHostile, ChunksSkipFilters) {
             ": /x cannot be read (inflate() failed)");
   EXPECT_EQ(error([&](hid_t f) { packed(f, {4}, {4}, plain.substr(1), 3); }),
             ": /x cannot be read (inflate() failed)");
+}
+
+// The only chunk of four values claims to begin at element 4. HDF5 leaves the memory of the values as it was.
+TEST_F(DatasetsHostile, ChunksAreWhereTheyAreRead) {
+  for (const bool filters : {true, false}) {
+    const std::string path = dir_ / "a.h5";
+    const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    if (filters)
+      packed(file, {4}, {4}, std::string(16, 'x'), 3);
+    else
+      chunked(file, 4, 4, 4);
+    H5Fclose(file);
+    std::string bytes = read_file(path, 1 << 20);
+    const std::size_t index = bytes.find(std::string("TREE\x01", 5));
+    ASSERT_NE(index, std::string::npos);
+    bytes[index + 32] = 4;  // the first key: size, filters that were skipped, position
+    std::ofstream(path, std::ios::binary) << bytes;
+    for (const DType dtype : {DType::kF32, DType::kF64, DType::kI32, DType::kI64})
+      EXPECT_EQ(test::error_of([&] { Hdf5File(path).array("x").read(dtype); }),
+                path + ": /x cannot be read (chunk storage is not allocated)")
+          << filters << dtype;
+  }
 }
 
 TEST_F(DatasetsHostile, ChunksHaveLimits) {
