@@ -30,11 +30,17 @@ void map(const char* op, const Tensor& a, const Tensor& b, const Tensor& out, F&
 }  // namespace
 
 void leaky_relu(const Tensor& x, double slope, const Tensor& y) {
-  map("leaky_relu", x, y, [=](auto v) { return v > 0 ? v : decltype(v)(slope) * v; });
+  map("leaky_relu", x, y, [=](auto v) {
+    const decltype(v) below = decltype(v)(slope) * v;  // outside the condition: without a branch
+    return v > 0 ? v : below;
+  });
 }
 
 void leaky_relu_backward(const Tensor& y, const Tensor& dy, double slope, const Tensor& dx) {
-  map("leaky_relu", y, dy, dx, [=](auto v, auto d) { return v > 0 ? d : decltype(d)(slope) * d; });
+  map("leaky_relu", y, dy, dx, [=](auto v, auto d) {
+    const decltype(d) below = decltype(d)(slope) * d;
+    return v > 0 ? d : below;
+  });
 }
 
 void elu(const Tensor& x, const Tensor& y) {

@@ -41,7 +41,7 @@ void prefetch(const T* from, std::int64_t count) {
 
 template <class Sum>
 Sum leaky(Sum value, Sum slope) {
-  return value > 0 ? value : slope * value;
+  return std::max(value, Sum(0)) + slope * std::min(value, Sum(0));  // without a branch
 }
 
 }  // namespace rodeo::kernels::cpu

@@ -32,7 +32,7 @@ struct Gatv2Scores {
     r_row = wide_r(r + j * n, edge ? edge + e * n : nullptr);
     for (std::int64_t h = 0; h < heads; ++h) {
       Sum sum = 0;
-#pragma omp simd reduction(+ : sum)
+#pragma omp simd simdlen(8) reduction(+ : sum)
       for (std::int64_t c = h * k; c < (h + 1) * k; ++c)
         sum = multiply_add(a[c], leaky(l_row[c] + r_row[c], slope), sum);
       to[h] = sum;
@@ -74,16 +74,19 @@ void gatv2_attention_backward(const Adjacency& adj, const Gatv2Inputs& in, const
     for_each_edge_gradient<T>(
         adj.csr(), false, {}, inputs, scores, options, 2 * n,
         [=](const Edge& at, std::int64_t, std::int64_t, std::int64_t e, Sum* sums) {
+          const Sum *l = at.scores.l_row, *r = at.scores.r_row, *factor = a;
+          const Sum below = slope;  // a load of its own in each element would be a branch
           for (std::int64_t h = 0; h < heads; ++h) {
             const Sum ds = at.ds[h];
+#pragma omp simd simdlen(8)
             for (std::int64_t c = h * k; c < (h + 1) * k; ++c) {
-              const Sum z = at.scores.l_row[c] + at.scores.r_row[c], lead = z > 0 ? Sum(1) : slope;
-              sums[c] += ds * a[c] * lead;
+              const Sum z = l[c] + r[c], lead = z > 0 ? Sum(1) : below;
+              sums[c] += ds * factor[c] * lead;
               sums[n + c] += ds * lead * z;
             }
             if (!dedge) continue;
             for (std::int64_t c = h * k; c < (h + 1) * k; ++c) {
-              const Sum z = at.scores.l_row[c] + at.scores.r_row[c];
+              const Sum z = l[c] + r[c];
               dedge[e * n + c] = T(ds * a[c] * (z > 0 ? Sum(1) : slope));
             }
           }
@@ -104,11 +107,14 @@ void gatv2_attention_backward(const Adjacency& adj, const Gatv2Inputs& in, const
     for_each_edge_gradient<T>(
         reverse.adj.csr(), true, reverse.edge_ids, inputs, scores, options, n,
         [=](const Edge& at, std::int64_t, std::int64_t, std::int64_t, Sum* sums) {
+          const Sum *l = at.scores.l_row, *r = at.scores.r_row, *dy = at.dy, *factor = a;
+          const Sum below = slope;
           for (std::int64_t h = 0; h < heads; ++h) {
             const Sum ds = at.ds[h], weight = at.weight[h];
+#pragma omp simd simdlen(8)
             for (std::int64_t c = h * k; c < (h + 1) * k; ++c) {
-              const Sum z = at.scores.l_row[c] + at.scores.r_row[c];
-              sums[c] += ds * a[c] * (z > 0 ? Sum(1) : slope) + weight * at.dy[c];
+              const Sum z = l[c] + r[c];
+              sums[c] += ds * factor[c] * (z > 0 ? Sum(1) : below) + weight * dy[c];
             }
           }
         },
