@@ -81,6 +81,12 @@ Texts file_list(const cxxopts::ParseResult& parsed, const std::string& option) {
   return paths;
 }
 
+DType parse_dtype(const std::string& text) {
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kF64})
+    if (name(dtype) == text) return dtype;
+  fail("unknown dtype '", text, "': expected f32, f16, bf16 or f64");
+}
+
 std::int64_t positive(const std::string& option, const std::string& given) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/dtype.h"
 #include "datasets/synthetic.h"
 
 namespace rodeo::bench {
@@ -33,6 +34,8 @@ SyntheticOptions preset_in_order(const std::string& size, std::optional<bool> sh
 /// A list of files that exist.
 Texts file_list(const cxxopts::ParseResult& parsed, const std::string& option);
 
+/// f32, f16, bf16 or f64.
+DType parse_dtype(const std::string& text);
 /// An integer from 1 to 2^20.
 std::int64_t positive(const std::string& option, const std::string& given);
 

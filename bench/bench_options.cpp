@@ -60,12 +60,6 @@ cxxopts::Options describe_options() {
   return options;
 }
 
-DType parse_dtype(const std::string& text) {
-  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kF64})
-    if (name(dtype) == text) return dtype;
-  fail("unknown dtype '", text, "': expected f32, f16, bf16 or f64");
-}
-
 std::vector<Op> parse_ops(const std::string& text) {
   const std::vector<Op> all{Op::kSpmm, Op::kSddmm, Op::kSpmv};
   if (text == "all") return all;
