@@ -15,19 +15,47 @@ constexpr std::uint64_t kDirection = 0x6c696e6b01, kValidation = 0x6c696e6b02,
 
 using Pair = std::pair<std::int64_t, std::int64_t>;  // (source, destination)
 
+std::string type_of(const Hdf5Array& array) {
+  return array.is_bool() ? "bool" : str(array.dtype());
+}
+
 NodePairs read_pairs(const Hdf5File& file, const char* name, std::int64_t nodes) {
   if (!file.has(name)) return {};
   const Hdf5Array array = file.array(name);
   check(!is_float(array.dtype()) && !array.is_bool() && array.shape().rank() == 2 && array.shape()[0] == 2,
-        array.where(), " must be integer [2, edges], got ", array.dtype(), " ", array.shape());
+        array.where(), " must be integer [2, edges], got ", type_of(array), " ", array.shape());
   const Tensor both = array.read(DType::kI64);
   const std::int64_t k = both.dim(1);
+  check(k > 0, array.where(), " has no pair: name some, or leave the array out");
   const auto* id = both.data<std::int64_t>();
   for (std::int64_t i = 0; i < 2 * k; ++i)
     check(id[i] >= 0 && id[i] < nodes, array.where(), "[", i / k, ", ", i % k, "] is ", id[i],
           ", outside [0, ", nodes, ")");
   const Tensor flat = both.reshape({2 * k});
   return {flat.slice(0, k).clone(), flat.slice(k, 2 * k).clone()};
+}
+
+/// Targets [edges, m] of negatives with the sources of `edges`, as pairs. Returns whether the file has them.
+bool read_targets(const Hdf5File& file, const char* name, std::int64_t nodes, const NodePairs& edges,
+                  NodePairs& out) {
+  if (!file.has(name)) return false;
+  const Hdf5Array array = file.array(name);
+  check(!out.src.defined(), array.where(),
+        ": the file has these negatives as edges, too: leave one of the arrays out");
+  const std::int64_t k = edges.src.numel();
+  check(!is_float(array.dtype()) && !array.is_bool() && array.shape().rank() == 2 && array.shape()[0] == k &&
+            array.shape()[1] > 0,
+        array.where(), " must be integer [edges, negatives] with a row for each of the ", k, " edges, got ",
+        type_of(array), " ", array.shape());
+  const std::int64_t m = array.shape()[1];
+  out = {Tensor::empty({k * m}, DType::kI64), array.read(DType::kI64).reshape({k * m})};
+  const auto* target = out.dst.data<std::int64_t>();
+  for (std::int64_t i = 0; i < k * m; ++i) {
+    check(target[i] >= 0 && target[i] < nodes, array.where(), "[", i / m, ", ", i % m, "] is ", target[i],
+          ", outside [0, ", nodes, ")");
+    out.src.data<std::int64_t>()[i] = edges.src.data<std::int64_t>()[i / m];
+  }
+  return true;
 }
 
 std::vector<Pair> pairs_of(const NodePairs& pairs) {
@@ -81,9 +109,10 @@ struct SplitGraph {
     for (const Pair& pair : pairs_of(pairs)) {
       const std::int64_t at = place(pair);
       check(at >= 0, where, ": the ", name, " edge (", pair.first, ", ", pair.second,
-            ") is no edge of the graph");
+            pair.first == pair.second ? ") is a self loop: leave it out"
+                                      : ") is no edge of the graph, which must have those of all parts");
       check(part[at] == 0 || part[at] == number, where, ": the edge (", edges[at].first, ", ",
-            edges[at].second, ") is in validation and test");
+            edges[at].second, ") is in validation and test: leave it out of one");
       part[at] = number;
     }
   }
@@ -91,9 +120,18 @@ struct SplitGraph {
     if (!pairs.src.defined()) return;
     for (const Pair& pair : pairs_of(pairs))
       check(place(pair) < 0, where, ": the ", name, " negative (", pair.first, ", ", pair.second,
-            ") is an edge of the graph");
+            ") is an edge of the graph: name another pair");
+  }
+  /// part: of each of `edges`. advice: what to do.
+  void check_parts(const std::vector<int>& part, const char* advice) const {
+    constexpr const char* kNames[] = {"training", "validation", "test"};
+    for (int p = 0; p < 3; ++p)
+      check(std::find(part.begin(), part.end(), p) != part.end(), where, ": no ", kNames[p], " edges of ",
+            edges.size(), ": ", advice);
   }
 };
+
+constexpr const char* kNameFewer = "name fewer in /val_edges and /test_edges";
 
 /// Drops the edges whose part is not 0, in both directions where undirected.   part: of each of whole.edges
 void keep_edges(const Graph& graph, const SplitGraph& whole, const std::vector<int>& part, Dataset& dataset) {
@@ -128,13 +166,14 @@ SplitGraph graph_in_file(const std::string& path, const Dataset& dataset) {
     if (from != to) out.edges.emplace_back(from, to);
   };
   if (dataset.indptr.defined()) {
-    const auto* ptr = dataset.indptr.data<std::int64_t>();
-    for (std::int64_t row = 0; row + 1 < dataset.indptr.numel(); ++row)
-      for (std::int64_t e = ptr[row]; e < ptr[row + 1]; ++e)
-        add(dataset.indices.data<std::int32_t>()[e], row);
+    const Tensor ptr = dataset.indptr.to(kCpu), source = dataset.indices.to(kCpu).to(DType::kI32);
+    const auto* begin = ptr.data<std::int64_t>();
+    for (std::int64_t row = 0; row + 1 < ptr.numel(); ++row)
+      for (std::int64_t e = begin[row]; e < begin[row + 1]; ++e) add(source.data<std::int32_t>()[e], row);
   } else {
-    for (std::int64_t e = 0; e < dataset.src.numel(); ++e)
-      add(dataset.src.data<std::int32_t>()[e], dataset.dst.data<std::int32_t>()[e]);
+    const Tensor src = dataset.src.to(kCpu).to(DType::kI32), dst = dataset.dst.to(kCpu).to(DType::kI32);
+    for (std::int64_t e = 0; e < src.numel(); ++e)
+      add(src.data<std::int32_t>()[e], dst.data<std::int32_t>()[e]);
   }
   std::sort(out.edges.begin(), out.edges.end());
   out.edges.erase(std::unique(out.edges.begin(), out.edges.end()), out.edges.end());
@@ -153,8 +192,15 @@ EdgeSplit load_edge_split(const std::string& path, std::int64_t num_nodes) {
   split.test = read_pairs(file, "test_edges", num_nodes);
   check(split.val.src.defined() == split.test.src.defined(), path, ": has only one of /val_edges and ",
         "/test_edges: a split of the edges needs both");
+  for (const std::string part : {"val_negative_", "test_negative_"})
+    for (const char* of : {"edges", "targets"})
+      check(split.val.src.defined() || !file.has(part + of), path, ": /", part, of,
+            " needs /val_edges and /test_edges: give them, too, or leave it out");
   split.val_negative = read_pairs(file, "val_negative_edges", num_nodes);
   split.test_negative = read_pairs(file, "test_negative_edges", num_nodes);
+  split.val_by_edge = read_targets(file, "val_negative_targets", num_nodes, split.val, split.val_negative);
+  split.test_by_edge =
+      read_targets(file, "test_negative_targets", num_nodes, split.test, split.test_negative);
   return split;
 }
 
@@ -175,6 +221,7 @@ std::vector<std::string> edge_split_violations(const std::string& path, const Da
   step([&] { edges.take(file.test, 2, "test", part); });
   step([&] { edges.check_negatives(file.val_negative, "validation"); });
   step([&] { edges.check_negatives(file.test_negative, "test"); });
+  if (findings.empty()) step([&] { edges.check_parts(part, kNameFewer); });
   return findings;
 }
 
@@ -195,8 +242,11 @@ EdgeSplit take_edge_split(Dataset& dataset, const EdgeSplit& file, const EdgeSpl
   if (from_file) {
     whole.take(file.val, 1, "validation", part);
     whole.take(file.test, 2, "test", part);
-    whole.check_negatives(file.val_negative, "validation");
-    whole.check_negatives(file.test_negative, "test");
+    // Negatives of a directed graph may be reverses of its edges, also where those are added.
+    const SplitGraph given = options.symmetrize ? graph_in_file("split", dataset) : SplitGraph();
+    const SplitGraph& edges_of_file = options.symmetrize ? given : whole;
+    edges_of_file.check_negatives(file.val_negative, "validation");
+    edges_of_file.check_negatives(file.test_negative, "test");
   } else {
     const Split split = random_split(Tensor::zeros({count}, DType::kI64),
                                      options.parts.empty() ? "85/5/10" : options.parts, options.seed);
@@ -205,21 +255,18 @@ EdgeSplit take_edge_split(Dataset& dataset, const EdgeSplit& file, const EdgeSpl
     for (const std::int64_t e : split.val.to_vector<std::int64_t>()) part[e] = 1;
     for (const std::int64_t e : split.test.to_vector<std::int64_t>()) part[e] = 2;
   }
+  whole.check_parts(part, from_file ? kNameFewer : "give other shares");
   std::vector<Pair> parts[3];
   for (std::size_t e = 0; e < edges.size(); ++e) {
     if (part[e] < 0) continue;
     const bool turned = out.undirected && (random_word(options.seed, kDirection, e) & 1);
     parts[part[e]].push_back(turned ? Pair{edges[e].second, edges[e].first} : edges[e]);
   }
-  for (int p = 0; p < 3; ++p)
-    check(!parts[p].empty(), "split: no ",
-          p == 0   ? "training"
-          : p == 1 ? "validation"
-                   : "test",
-          " edges of ", count, ": give other shares");
   out.train = tensors_of(parts[0]);
-  out.val = tensors_of(parts[1]);
-  out.test = tensors_of(parts[2]);
+  out.val_by_edge = from_file && file.val_by_edge;
+  out.test_by_edge = from_file && file.test_by_edge;
+  out.val = out.val_by_edge ? file.val : tensors_of(parts[1]);
+  out.test = out.test_by_edge ? file.test : tensors_of(parts[2]);
   const auto negatives = [&](const NodePairs& given, const NodePairs& positive, std::uint64_t stream) {
     return from_file && given.src.defined()
                ? given

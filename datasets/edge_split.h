@@ -15,7 +15,10 @@ namespace rodeo {
 struct EdgeSplit {
   NodePairs train, val, test;
   NodePairs val_negative, test_negative;  // without an edge in any part
-  bool undirected = false;                // every edge has its reverse
+  /// Each edge has as many negatives of its own, with its source, in the order of the edges. Edges are then
+  /// as in the file: in its order and directions.
+  bool val_by_edge = false, test_by_edge = false;
+  bool undirected = false;  // every edge has its reverse
 };
 
 struct EdgeSplitOptions {
@@ -27,14 +30,15 @@ struct EdgeSplitOptions {
 };
 
 /// The validation and test edges that a file names (datasets/README.md): /val_edges and /test_edges [2, k],
-/// and optionally /val_negative_edges and /test_negative_edges. All other edges are for training. Undefined
-/// tensors where the file has none. Throws Error, one line, for a wrong shape or dtype, ids outside [0,
-/// num_nodes), and a file that has only one of the first two.
+/// and optionally /val_negative_edges and /test_negative_edges, or /val_negative_targets and
+/// /test_negative_targets [k, m]. All other edges are for training. Undefined tensors where the file has
+/// none. Throws Error, one line, for a wrong shape or dtype, ids outside [0, num_nodes), a file that has only
+/// one of the first two or negatives without them, and one that has negatives of a part twice.
 EdgeSplit load_edge_split(const std::string& path, std::int64_t num_nodes);
 
 /// Violations of the split of a file, one line each, for validate_dataset(): a positive that is no edge of
-/// the graph, an edge in both parts, and a negative that is an edge; of each part the first. Throws Error as
-/// load_edge_split().
+/// the graph, an edge in both parts, and a negative that is an edge; of each part the first. Without these, a
+/// part without an edge. Throws Error as load_edge_split().
 std::vector<std::string> edge_split_violations(const std::string& path, const Dataset& dataset);
 
 /// Takes the validation and test edges out of the graph, in both directions where it is undirected: message
@@ -42,7 +46,7 @@ std::vector<std::string> edge_split_violations(const std::string& path, const Da
 /// become an edge list sorted by (destination, source), with their weights.
 ///   file     load_edge_split(), or empty
 ///   returns  as many negatives as positives in each part without negatives of the file: negative_edges() of
-///            the whole graph
+///            the whole graph. Those of the file are no edges before `symmetrize`.
 /// A function of the edges, the options and the file on every machine. Throws Error for fewer than three
 /// edges, a part without an edge, and the violations of edge_split_violations().
 EdgeSplit take_edge_split(Dataset& dataset, const EdgeSplit& file, const EdgeSplitOptions& options);

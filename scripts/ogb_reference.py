@@ -50,5 +50,10 @@ for k in 20, 50, 100:
     links = Links("ogbl-ppa")
     links.K = k
     emit(f"hits{k}", [links.eval({"y_pred_pos": positive, "y_pred_neg": negative})[f"hits@{k}"]])
+lists = scores(70, 90)
+emit("lists", lists)
+ranks = Links("ogbl-citation2").eval({"y_pred_pos": torch.tensor(positive), "y_pred_neg": torch.tensor(lists)})
+for key in "mrr", "hits@1", "hits@3", "hits@10":
+    emit("lists_" + key.replace("@", ""), [ranks[f"{key}_list"].double().mean()])
 ranks = Links("ogbl-citation2").eval({"y_pred_pos": torch.tensor(positive), "y_pred_neg": torch.tensor(numpy.tile(negative, (70, 1)))})
 emit("mrr", [ranks["mrr_list"].double().mean()])

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include "ops/bce.h"
+#include "ops/combine.h"
+#include "ops/dense.h"
+#include "ops/pointwise.h"
 
 namespace rodeo {
 namespace {
@@ -12,6 +15,22 @@ Tensor target_of(const PairCounts& pairs, Device device) {
   const Tensor target = Tensor::zeros({pairs.size(), 1}, DType::kU8, device);
   target.slice(0, pairs.positives).fill(1);
   return target;
+}
+
+/// MRR and Hits@K, f64 [2], of edges [p, 1] among negatives of their own [p, m].
+Tensor ranks_among_own(const Tensor& edges, const Tensor& negatives, std::int64_t hits) {
+  const auto ones = [&](Shape shape) { return Tensor::full(shape, 1, DType::kF64, edges.device()); };
+  const auto step = [](double a, const Tensor& x, double b, const Tensor& y) {  // of a x + b y: 0, 1/2 or 1
+    constexpr double kSteep = 1e300;
+    return sigmoid(linear_combination(kSteep, linear_combination(a, x, b, y), 0, x));
+  };
+  const std::int64_t p = edges.dim(0), m = negatives.dim(1);
+  const Tensor above = step(1, negatives.to(DType::kF64), -1, matmul(edges.to(DType::kF64), ones({1, m}))),
+               one = ones({p, 1}), rank = linear_combination(1, matmul(above, ones({m, 1})), 1, one),
+               inverse = exp(linear_combination(-1, log(rank), 0, one)),
+               hit = step(static_cast<double>(hits) + 0.25, one, -1, rank);
+  const Tensor sums = matmul(concat_columns(std::vector{inverse, hit}), one, Transpose::kYes);
+  return linear_combination(1 / static_cast<double>(p), sums, 0, sums).reshape({2});
 }
 
 }  // namespace
@@ -48,6 +67,12 @@ Tensor PairRanking::metrics(const Tensor& scores) const {
                  row = metrics_.slice(s, s + 1).reshape({kRankingColumns});
     row.copy_from(ranking_metrics(flat.slice(0, pairs.positives), flat.slice(pairs.positives, pairs.size()),
                                   options_.hits));
+    if (pairs.by_edge)
+      row.slice(kRankingMrr, kRankingHits + 1)
+          .copy_from(ranks_among_own(set.slice(0, pairs.positives),
+                                     flat.slice(pairs.positives, pairs.size())
+                                         .reshape({pairs.positives, pairs.negatives / pairs.positives}),
+                                     options_.hits));
     out.slice(2 * s, 2 * s + 1).copy_from(row.slice(options_.column, options_.column + 1));
     out.slice(2 * s + 1, 2 * s + 2)
         .copy_from(label_metrics(set, targets_[static_cast<std::size_t>(s)], {row_numbers_(pairs.size())})

@@ -14,6 +14,7 @@ namespace rodeo {
 /// Pairs of a set: edges, and pairs without an edge behind them.
 struct PairCounts {
   std::int64_t positives = 0, negatives = 0;
+  bool by_edge = false;  // each edge has negatives of its own, equally many, in the order of the edges
   std::int64_t size() const { return positives + negatives; }
 };
 
@@ -23,7 +24,9 @@ struct PairRankingOptions {
 };
 
 /// Scores of pairs of nodes. Examples are training edges; each comes with a pair without an edge. The loss is
-/// the binary cross entropy of the scores [2 k, 1] of k edges and k such pairs behind them.
+/// the binary cross entropy of the scores [2 k, 1] of k edges and k such pairs behind them. MRR and Hits@K
+/// rank an edge among all negatives of its set as ranking_metrics() does; with PairCounts::by_edge among its
+/// own, as OGB's evaluators of ogbl-citation2: Hits@K is the fraction of ranks of at most K.
 class PairRanking : public Criterion {
  public:
   /// own: the training pairs that one step over the whole graph scores on this rank. sets: the training,

@@ -28,6 +28,8 @@ inline constexpr const char* kArrays[] = {"edge_index",
                                           "test_edges",
                                           "val_negative_edges",
                                           "test_negative_edges",
+                                          "val_negative_targets",
+                                          "test_negative_targets",
                                           "node_names"};
 inline constexpr const char* kMasks[] = {"train_mask", "val_mask", "test_mask"};
 inline constexpr const char* kGraphMasks[] = {"graph_train_mask", "graph_val_mask", "graph_test_mask"};

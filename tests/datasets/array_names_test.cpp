@@ -14,7 +14,7 @@ namespace {
 
 // An array that is read without being in the table would be read without rodeo_h5_check having tried it.
 TEST(DatasetsArrayNames, ListAllThatIsRead) {
-  const std::regex read(R"re((?:\bhas|\barray|\bopen\w*|\bread_pairs)\((?:\w+, )?"(\w+)")re");
+  const std::regex read(R"re((?:\bhas|\barray|\bopen\w*|\bread_(?:pairs|targets))\((?:\w+, )?"(\w+)")re");
   std::set<std::string> found;
   for (const char* folder : {"/datasets", "/datasets/hdf5"})
     for (const auto& entry : std::filesystem::directory_iterator(std::string(RODEO_SOURCE_DIR) + folder)) {

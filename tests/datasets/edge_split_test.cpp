@@ -105,17 +105,60 @@ TEST(DatasetsEdgeSplit, SplitOfTheFile) {
 
   const std::string where = path + ": ";
   write({1, 3}, {2, 1});
-  EXPECT_ERROR(take(), "split: the validation edge (1, 3) is no edge of the graph");
+  EXPECT_ERROR(
+      take(),
+      "split: the validation edge (1, 3) is no edge of the graph, which must have those of all parts");
   write({1, 0}, {0, 1});
-  EXPECT_ERROR(take(), "split: the edge (0, 1) is in validation and test");
+  EXPECT_ERROR(take(), "split: the edge (0, 1) is in validation and test: leave it out of one");
   write({1, 9}, {2, 1});
   EXPECT_ERROR(take(), where + "/val_edges[1, 0] is 9, outside [0, 4)");
   EXPECT_EQ(validate_dataset(path), std::vector{where + "/val_edges[1, 0] is 9, outside [0, 4)"});
   write({1, 0}, {});
   EXPECT_ERROR(take(), where + "has only one of /val_edges and /test_edges: a split of the edges needs both");
 
+  write({}, {}, {1, 3});
+  EXPECT_ERROR(
+      take(),
+      where + "/test_negative_edges needs /val_edges and /test_edges: give them, too, or leave it out");
+
   write({1, 0}, {2, 1}, {0, 3, 2, 0});
-  EXPECT_ERROR(take(), "split: the test negative (3, 0) is an edge of the graph");
+  EXPECT_ERROR(take(), "split: the test negative (3, 0) is an edge of the graph: name another pair");
+}
+
+TEST(DatasetsEdgeSplit, NegativesOfEachEdge) {
+  const test::TempDir dir;
+  const std::string path = dir / "g.h5", where = path + ": /val_negative_targets";
+  using Ids = std::vector<std::int64_t>;
+  const auto load = [&](const Ids& targets, Shape shape, bool pairs = false, bool symmetrize = false) {
+    Hdf5Writer file(path);
+    file.write("edge_index", Tensor::from(Ids{3, 0, 4, 1, 2, 1, 2, 3, 2, 3}, {2, 5}));
+    file.write("val_edges", Tensor::from(Ids{3, 0, 1, 2}, {2, 2}));  // not in ascending order
+    file.write("test_edges", Tensor::from(Ids{4, 3}, {2, 1}));
+    file.write("val_negative_targets", Tensor::from(targets, shape));
+    if (pairs) file.write("val_negative_edges", Tensor::from(Ids{4, 0}, {2, 1}));
+    file.commit();
+    Dataset data = load_dataset(path);
+    return take_edge_split(data, load_edge_split(path, data.num_nodes), {.symmetrize = symmetrize});
+  };
+  const EdgeSplit split = load({0, 2, 4, 3, 4, 4}, {2, 3});
+  EXPECT_TRUE(split.val_by_edge);
+  EXPECT_FALSE(split.test_by_edge);
+  EXPECT_EQ(split.val.src.to_vector<std::int64_t>(), (Ids{3, 0}));
+  EXPECT_EQ(split.val_negative.src.to_vector<std::int64_t>(), (Ids{3, 3, 3, 0, 0, 0}));
+  EXPECT_EQ(split.val_negative.dst.to_vector<std::int64_t>(), (Ids{0, 2, 4, 3, 4, 4}));
+  EXPECT_EQ(split.test_negative.src.numel(), 1);
+  // (3, 2) is the reverse of an edge, and no edge of the file.
+  EXPECT_EQ(load({2, 4}, {2, 1}, false, true).val_negative.dst.to_vector<std::int64_t>(), (Ids{2, 4}));
+  EXPECT_ERROR(load({1, 4}, {2, 1}, false, true),
+               "split: the validation negative (3, 1) is an edge of the graph: name another pair");
+  EXPECT_ERROR(
+      load({0, 2, 4}, {1, 3}),
+      where + " must be integer [edges, negatives] with a row for each of the 2 edges, got i64 [1, 3]");
+  EXPECT_ERROR(load({0, 5}, {2, 1}), where + "[1, 0] is 5, outside [0, 5)");
+  EXPECT_ERROR(load({1, 4}, {2, 1}),
+               "split: the validation negative (3, 1) is an edge of the graph: name another pair");
+  EXPECT_ERROR(load({0, 4}, {2, 1}, true),
+               where + ": the file has these negatives as edges, too: leave one of the arrays out");
 }
 
 TEST(DatasetsEdgeSplit, ValidateReportsWhatContradictsTheGraph) {
@@ -136,13 +179,23 @@ TEST(DatasetsEdgeSplit, ValidateReportsWhatContradictsTheGraph) {
     return validate_dataset(path);
   };
   EXPECT_EQ(findings({0, 1}, {3, 2}, {0, 2}, {1, 3}), (std::vector<std::string>{}));
-  EXPECT_EQ(findings({0, 2}, {1, 3}, {1, 0}, {2, 3}),
-            (std::vector{where + "the validation edge (0, 2) is no edge of the graph",
-                         where + "the test edge (1, 3) is no edge of the graph",
-                         where + "the validation negative (1, 0) is an edge of the graph",
-                         where + "the test negative (2, 3) is an edge of the graph"}));
+  EXPECT_EQ(
+      findings({0, 2}, {1, 3}, {1, 0}, {2, 3}),
+      (std::vector{
+          where + "the validation edge (0, 2) is no edge of the graph, which must have those of all parts",
+          where + "the test edge (1, 3) is no edge of the graph, which must have those of all parts",
+          where + "the validation negative (1, 0) is an edge of the graph: name another pair",
+          where + "the test negative (2, 3) is an edge of the graph: name another pair"}));
   EXPECT_EQ(findings({0, 1}, {1, 0}, {0, 2}, {1, 3}),
-            (std::vector{where + "the edge (0, 1) is in validation and test"}));
+            (std::vector{where + "the edge (0, 1) is in validation and test: leave it out of one"}));
+  EXPECT_EQ(findings({0, 1, 2, 1, 2, 3}, {3, 0}, {0, 2}, {1, 3}),
+            (std::vector{where + "no training edges of 4: name fewer in /val_edges and /test_edges"}));
+  EXPECT_EQ(findings({0, 1}, {1, 1}, {0, 2}, {1, 3}),
+            (std::vector{where + "the test edge (1, 1) is a self loop: leave it out"}));
+  EXPECT_EQ(findings({}, {0, 1}, {0, 2}, {1, 3}),
+            (std::vector{where + "/val_edges has no pair: name some, or leave the array out"}));
+  EXPECT_EQ(findings({0, 1}, {3, 2}, {0, 2}, {}),
+            (std::vector{where + "/test_negative_edges has no pair: name some, or leave the array out"}));
 }
 
 TEST(DatasetsEdgeSplit, Errors) {

@@ -1,5 +1,6 @@
 // Types and versions that a dataset file may not have.
 #include "datasets/dataset.h"
+#include "datasets/edge_split.h"
 #include "datasets/hdf5_file.h"
 #include "tests/datasets/raw_hdf5.h"
 #include "tests/support/devices.h"
@@ -23,11 +24,12 @@ TEST(DatasetsHdf5Types, BoolsAreNoIds) {
     const std::int8_t no = 0, yes = 1, ends[] = {0, 1, 1, 0};
     H5Tenum_insert(boolean, "FALSE", &no);
     H5Tenum_insert(boolean, "TRUE", &yes);
-    raw_array(file, "edge_index", boolean, {2, 2}, ends);
+    for (const char* name : {"edge_index", "val_edges"}) raw_array(file, name, boolean, {2, 2}, ends);
     H5Tclose(boolean);
   });
   EXPECT_TRUE(Hdf5File(path).array("edge_index").is_bool());
   EXPECT_ERROR(load_dataset(path), path + ": /edge_index must be integer [2, edges], got bool [2, 2]");
+  EXPECT_ERROR(load_edge_split(path, 2), path + ": /val_edges must be integer [2, edges], got bool [2, 2]");
 }
 
 TEST(DatasetsHdf5Types, WhatANewerLibraryWroteIsSaid) {

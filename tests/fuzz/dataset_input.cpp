@@ -91,7 +91,7 @@ Draft draft_of(std::uint64_t kind) {
     draft.arrays["val_edges"] = test::ids({1, 2}).reshape({2, 1});
     draft.arrays["test_edges"] = test::ids({3, 0, 4, 1}).reshape({2, 2});
     draft.arrays["val_negative_edges"] = test::ids({5, 0}).reshape({2, 1});
-    draft.arrays["test_negative_edges"] = test::ids({5, 4, 2, 2}).reshape({2, 2});
+    draft.arrays["test_negative_targets"] = test::ids({5, 3, 0, 5}).reshape({2, 2});
   }
   if (kind == 8) draft.arrays["y"] = Tensor::full({6}, 1.5);  // numbers: regression
   if (kind != 2 && kind != 8) draft.integers["num_classes"] = 3;

@@ -99,6 +99,26 @@ TEST_P(TrainLinkTask, MetricsDecideTheBestEpoch) {
   }
 }
 
+TEST_P(TrainLinkTask, AnEdgeIsRankedAmongItsOwnNegatives) {
+  Dataset rest = communities();
+  EdgeSplit split = take_edge_split(rest, {}, {});
+  split.test_by_edge = true;  // one negative each
+  TrainOptions options = link_options("gcn", 4);
+  options.link_metric = kRankingMrr, options.hits = 1;
+  const NodeRun run = make_run(DataSource{.dataset = communities(), .edge_split = split}, options, device());
+  const double last = make_trainer(run, {.epochs = 4}).fit().last.test;
+  run.model.module->eval();
+  const std::vector<double> score = doubles(run.model.parts.forward({}).value());
+  const std::size_t k = static_cast<std::size_t>(split.test.src.numel()), first = score.size() - 2 * k;
+  double mrr = 0, hits = 0;
+  for (std::size_t i = first; i < first + k; ++i) {
+    const double above = score[i + k] > score[i] ? 1 : score[i + k] == score[i] ? 0.5 : 0;
+    mrr += 1 / (1 + above), hits += above == 0 ? 1 : 0;
+  }
+  EXPECT_NEAR(last, mrr / static_cast<double>(k), 1e-12);
+  EXPECT_NEAR(run.model.parts.metrics->details()[kRankingHits].second, hits / static_cast<double>(k), 1e-12);
+}
+
 TEST_P(TrainLinkTask, NodeOrderChangesNoPair) {
   TrainOptions options = link_options("gcn", 1);
   const double before = train(options, device()).summary.last.val;

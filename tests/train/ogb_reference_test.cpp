@@ -2,11 +2,13 @@
 #include <filesystem>
 
 #include "datasets/dataset.h"
+#include "ops/combine.h"
 #include "ops/ranking.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
 #include "tests/support/pyg_reference.h"
 #include "train/classification.h"
+#include "train/pair_ranking.h"
 
 namespace rodeo::test {
 namespace {
@@ -60,6 +62,22 @@ TEST_P(TrainOgbReference, RanksOfLinks) {
     const std::vector<double> got = doubles(ranking_metrics(positive, negative, k));
     EXPECT_NEAR(got[kRankingHits], number("links", str("hits", k)), 1e-12) << k;
     EXPECT_NEAR(got[kRankingMrr], number("links", "mrr"), 1e-6);  // OGB's is f32
+  }
+}
+
+// As ogbl-citation2: each positive has 90 negatives of its own. Training and validation sets of one pair
+// each.
+TEST_P(TrainOgbReference, RanksAmongNegativesOfEachLink) {
+  const Tensor positive = at("links", "positive"), lists = at("links", "lists");
+  const Tensor one = Tensor::zeros({2, 1}, DType::kF32, device());
+  const Tensor scores = concat_rows(std::vector{one, one, positive.to(DType::kF32).reshape({70, 1}),
+                                                lists.to(DType::kF32).reshape({6300, 1})});
+  for (const int k : {1, 3, 10}) {
+    const PairRanking criterion({1, 1}, {PairCounts{1, 1}, {1, 1}, {70, 6300, true}}, device(),
+                                {.column = kRankingMrr, .hits = k});
+    EXPECT_NEAR(doubles(criterion.metrics(scores)).at(4), number("links", "lists_mrr"),
+                1e-6);  // OGB's is f32
+    EXPECT_NEAR(criterion.details()[kRankingHits].second, number("links", str("lists_hits", k)), 1e-12) << k;
   }
 }
 

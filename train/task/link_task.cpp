@@ -146,6 +146,8 @@ void set_link_parts(NodeRun& run, const EdgeSplit& split, const Adjacency& graph
   scores.sets = {scored_pairs(train, drawn, device, scores.ranks),
                  scored_pairs(ordered(split.val), ordered(split.val_negative), device, scores.ranks),
                  scored_pairs(ordered(split.test), ordered(split.test_negative), device, scores.ranks)};
+  scores.sets[1].of_all.by_edge = split.val_by_edge;
+  scores.sets[2].of_all.by_edge = split.test_by_edge;
   TrainerParts& parts = model.parts;
   parts.forward = [shared, module = model.module.get()](const StepInput& in) {
     if (in.batch) return shared->predict(in);
