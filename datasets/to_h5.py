@@ -8,7 +8,8 @@ schema datasets/README.md describes.
 SOURCE is one of
   pyg:Reddit pyg:Planetoid:Cora  a class of torch_geometric.datasets, its name
   dgl:RedditDataset      a class of dgl.data
-  ogb:ogbn-arxiv         a node property dataset of OGB
+  pyg:TUDataset:MUTAG    a set of graphs with a label each
+  ogb:ogbn-arxiv         a dataset of OGB: ogbn-, ogbl- (links) or ogbg- (graphs)
   data.pt                torch.save of a torch_geometric Data or HeteroData,
                          or of a dict of its tensors
   g.graphml g.gml        node attributes are features, label and split; or .gz
@@ -21,7 +22,8 @@ SOURCE is one of
 --nodes and --edges are tables: .csv, .tsv (also .gz) or .parquet.
 
 From Python: write(path, **graph), where graph is the result of from_pyg(data),
-from_dgl(graph), from_ogb(dataset), from_networkx(graph),
+from_dgl(graph), from_ogb(dataset), from_ogb_graphs(dataset),
+from_ogb_links(dataset), from_pyg_graphs(dataset), from_networkx(graph),
 from_frames(nodes, edges), from_tables(nodes, edges), from_graphml(path),
 from_pt(path) or from_npz(path). Of several node types (HeteroData, DGL's
 heterographs, OGB's dicts): write_hetero(path, **graph).
@@ -53,8 +55,8 @@ from to_h5_parts import common  # noqa: E402, F401
 from to_h5_parts.archives import from_npz, from_reddit  # noqa: E402
 from to_h5_parts.common import MASKS, BadSource, module  # noqa: E402, F401
 from to_h5_parts.hetero import from_dicts, write_hetero  # noqa: E402, F401
-from to_h5_parts.libraries import (from_dgl, from_graphml, from_networkx, from_ogb, from_pt, from_pyg,  # noqa: E402, F401
-                                   named)
+from to_h5_parts.libraries import (from_dgl, from_graphml, from_networkx, from_ogb, from_ogb_graphs,  # noqa: E402, F401
+                                   from_ogb_links, from_pt, from_pyg, from_pyg_graphs, named)
 from to_h5_parts.tables import from_frames, from_tables, parse_roles  # noqa: E402, F401
 from to_h5_parts.write import without_reverse, write  # noqa: E402
 
@@ -64,11 +66,15 @@ def load(source, options):
     kind, colon, rest = source.partition(":")
     name = rest.split(":")[-1].lower()
     if colon and kind == "pyg":
-        return from_pyg(named(module("torch_geometric.datasets"), rest, options.root)[0], name)
+        dataset = named(module("torch_geometric.datasets"), rest, options.root)
+        y = getattr(dataset[0], "y", None) if len(dataset) > 1 else None
+        return from_pyg_graphs(dataset, name) if y is not None and y.numel() < dataset[0].num_nodes else from_pyg(dataset[0], name)
     if colon and kind == "dgl":
         return from_dgl(named(module("dgl.data"), rest, options.root)[0], name)
     if colon and kind == "ogb":
-        return from_ogb(module("ogb.nodeproppred").NodePropPredDataset(rest, root=options.root), name)
+        what, read = {"ogbg": ("graph", from_ogb_graphs), "ogbl": ("link", from_ogb_links)}.get(rest[:4], ("node", from_ogb))
+        dataset = getattr(module(f"ogb.{what}proppred"), f"{what.capitalize()}PropPredDataset")
+        return read(dataset(rest, root=options.root), name)
     if source.endswith((".graphml", ".graphml.gz", ".gml", ".gml.gz")):
         return from_graphml(source, columns=parse_roles(options.columns), features=options.feature_columns,
                             regression=options.regression, missing=options.missing)

@@ -9,6 +9,7 @@ import numpy as np
 from .common import MASKS, BadSource, array, mask, module, name_nodes, reading
 from .hetero import from_dgl_hetero, from_dicts, from_pyg_hetero
 from .tables import node_arrays, role_of
+from .write import without_reverse
 
 
 def masks_of(get):
@@ -68,6 +69,69 @@ def from_ogb(dataset, name="ogb"):
     return {"src": graph["edge_index"][0], "dst": graph["edge_index"][1], "num_nodes": nodes, "name": name,
             "x": graph.get("node_feat"), "y": y,
             "masks": [mask(array(split[part]), nodes) for part in ("train", "valid", "test")]}
+
+
+def one_hot(x):
+    """Integers as a column for each value of a column, numbers as they are. A linear layer of these columns is a sum of
+    embeddings, which OGB's encoders of atoms and bonds are."""
+    if x is None or x.dtype.kind not in "biu":
+        return x
+    columns = x.reshape(len(x), -1).T
+    return np.concatenate([np.equal.outer(column, np.unique(column)).astype(np.float16) for column in columns], axis=1)
+
+
+def from_graphs(graphs, y, name):
+    """Reads a set of graphs: dicts as OGB has them. y: a row for each."""
+    ptr = np.cumsum([0] + [int(graph["num_nodes"]) for graph in graphs])
+    y = np.stack([array(row).reshape(-1) for row in y])
+    if y.dtype.kind not in "biuf":
+        raise BadSource(f"labels of graphs must be numbers, got {y.dtype}")
+
+    def joined(key):
+        parts = [array(graph.get(key)) for graph in graphs]
+        return None if any(part is None for part in parts) else one_hot(np.concatenate(parts))
+
+    src, dst = np.concatenate([array(graph["edge_index"]) + begin for graph, begin in zip(graphs, ptr)], axis=1)
+    return {"src": src, "dst": dst, "num_nodes": int(ptr[-1]), "name": name, "x": joined("node_feat"), "y": y,
+            "edge_attr": joined("edge_feat"), "graph_ptr": ptr, "notes": [f"{len(graphs)} graphs"]}
+
+
+def from_pyg_graphs(dataset, name="pyg"):
+    """Reads a torch_geometric dataset of graphs with a label each."""
+    graphs = [{"num_nodes": data.num_nodes, "edge_index": data.edge_index, "node_feat": getattr(data, "x", None),
+               "edge_feat": getattr(data, "edge_attr", None)} for data in dataset]
+    return from_graphs(graphs, [data.y for data in dataset], name)
+
+
+def from_ogb_graphs(dataset, name="ogb"):
+    """Reads an OGB GraphPropPredDataset."""
+    graphs, y = zip(*(dataset[i] for i in range(len(dataset))))
+    split = dataset.get_idx_split()
+    return from_graphs(graphs, y, name) | {
+        "masks": [mask(array(split[part]), len(graphs)) for part in ("train", "valid", "test")]}
+
+
+def from_ogb_links(dataset, name="ogb"):
+    """Reads an OGB LinkPropPredDataset, whose graph has the training edges: the others are added."""
+    graph, split = dataset[0], dataset.get_edge_split()
+    src, dst, weight, pairs = *graph["edge_index"], graph.get("edge_weight"), {}
+    undirected = without_reverse(src, dst) == 0
+    for part, key in (("val", "valid"), ("test", "test")):
+        found = {name: array(values) for name, values in split[key].items()}
+        if "source_node" in found:
+            edges = np.stack([found["source_node"], found["target_node"]])
+            pairs[f"{part}_negative_targets"] = found["target_node_neg"]
+        elif "edge" in found:
+            edges, pairs[f"{part}_negative_edges"] = found["edge"].T, found["edge_neg"].T
+        else:
+            raise BadSource(f"its split has {', '.join(found)}, expected edges or sources and targets")
+        pairs[f"{part}_edges"] = edges
+        for ends in (edges, edges[::-1])[:1 + undirected]:
+            src, dst = np.concatenate([src, ends[0]]), np.concatenate([dst, ends[1]])
+            if weight is not None:
+                weight = np.concatenate([np.ravel(weight), found.get("weight", np.ones(ends.shape[1]))])
+    return {"src": src, "dst": dst, "num_nodes": int(graph["num_nodes"]), "name": name, "x": graph.get("node_feat"),
+            "edge_weight": weight, "pairs": pairs}
 
 
 def from_networkx(graph, name="networkx", columns=None, features=None, **options):

@@ -8,11 +8,11 @@ import numpy as np
 from .common import MASKS, BadSource, classify, labels, reading
 
 
-def undirect(src, dst, weight):
-    """Adds the reverse of every edge and drops duplicates; the first is kept."""
+def undirect(src, dst, *arrays):
+    """Adds the reverse of every edge, with its values in `arrays`, and drops duplicates; the first is kept."""
     a, b = np.concatenate([src, dst]).astype(np.int64), np.concatenate([dst, src]).astype(np.int64)
     _, first = np.unique(a * (int(max(a.max(initial=0), b.max(initial=0))) + 1) + b, return_index=True)
-    return a[first], b[first], None if weight is None else np.concatenate([weight, weight])[first]
+    return a[first], b[first], *(None if values is None else np.concatenate([values, values])[first] for values in arrays)
 
 
 def without_reverse(src, dst):
@@ -36,8 +36,8 @@ def as_features(x):
     return x
 
 
-def check_rows(num_nodes, edges, **arrays):
-    """Each array has a row for each node; (sources, destinations, weights) have one length and name nodes."""
+def check_rows(num_nodes, edges, of="nodes", **arrays):
+    """Each array has a row for each node; (sources, destinations, values) have one length and name nodes."""
     for what, ids in zip(("sources", "destinations"), edges):
         if ids.size and ids.dtype.kind not in "iu":
             raise BadSource(f"{what} of edges must be integers, got {ids.dtype}")
@@ -45,10 +45,10 @@ def check_rows(num_nodes, edges, **arrays):
             raise BadSource(f"{what} of edges must be in [0, {num_nodes}), got {ids.min()} .. {ids.max()}")
     lengths = [len(part) for part in edges if part is not None]
     if len(set(lengths)) > 1:
-        raise BadSource(f"sources, destinations and weights of edges are of different numbers: {lengths}")
+        raise BadSource(f"sources, destinations and values of edges are of different numbers: {lengths}")
     for what, values in arrays.items():
         if values is not None and np.shape(values)[:1] != (num_nodes,):
-            raise BadSource(f"{what} must have a row for each of {num_nodes} nodes, got {np.shape(values)}")
+            raise BadSource(f"{what} must have a row for each of {num_nodes} {of}, got {np.shape(values)}")
 
 
 def check_sparse(num_nodes, num_features, x_csr):
@@ -91,8 +91,8 @@ def prepare_nodes(x, x_csr, num_features, y, masks, class_names, node_id, node_n
             "class_names": class_names, "node_id": node_id, "node_names": node_names, "understood": understood}
 
 
-def put_nodes(file, nodes):
-    """Writes what prepare_nodes() returned."""
+def put_nodes(file, nodes, prefix=""):
+    """Writes what prepare_nodes() returned. prefix: of the names of labels and masks."""
     if nodes["x"] is not None:
         put(file, "x", nodes["x"])
     if nodes["x_csr"] is not None:
@@ -104,13 +104,13 @@ def put_nodes(file, nodes):
             file.attrs["num_features"] = np.int64(nodes["num_features"])
     y = nodes["y"]
     if y is not None:
-        put(file, "y", y)
+        put(file, prefix + "y", y)
         classes = y.shape[1] if y.ndim == 2 else max(int(y.max(initial=0)) + 1, 1)
         file.attrs["num_classes"] = np.int64(classes)
         if nodes["class_names"]:
             file.attrs["class_names"] = lines_of("class_names", nodes["class_names"], classes)
     for key, values in zip(MASKS, nodes["masks"] or ()):
-        put(file, key, np.asarray(values).astype(np.uint8))
+        put(file, prefix + key, np.asarray(values).astype(np.uint8))
     if nodes["node_id"] is not None:
         put(file, "node_id", np.asarray(nodes["node_id"], np.int64))
     if nodes["node_names"] is not None:
@@ -135,21 +135,29 @@ def write_file(path, fill):
 
 def write(path, *, src, dst, num_nodes, name, x=None, x_csr=None, y=None, masks=None, edge_weight=None,
           num_features=None, undirected=False, drop_self_loops=False, class_names=None, node_id=None, node_names=None,
-          regression=False, multi_label=False, notes=()):
+          regression=False, multi_label=False, notes=(), edge_attr=None, graph_ptr=None, pairs=None):
     """Writes the file atomically. x: [nodes, features] of any numbers; x_csr: (indptr, indices, data); y: numbers, or
     texts, which become classes with names; masks: three arrays [nodes] or [nodes, splits]; regression: y is targets,
-    even if all numbers are whole; multi_label: a matrix y stays several labels even if each row has exactly one 1.
-    Returns what was understood, a list of lines that begins with `notes`."""
+    even if all numbers are whole; multi_label: a matrix y stays several labels even if each row has exactly one 1;
+    graph_ptr: the first node of each graph of a set, and the number of nodes: y and masks are then of graphs; pairs:
+    arrays of a split of the edges, such as val_edges. Returns what was understood, a list of lines that begins with
+    `notes`."""
     src, dst = np.asarray(src).ravel(), np.asarray(dst).ravel()
     if edge_weight is not None:
         edge_weight = np.asarray(edge_weight, np.float32).ravel()
-    check_rows(num_nodes, (src, dst, edge_weight), features=x, labels=y, **dict(zip(MASKS, masks or ())))
+    rows, of, prefix = (num_nodes, "nodes", "") if graph_ptr is None else (len(graph_ptr) - 1, "graphs", "graph_")
+    check_rows(num_nodes, (src, dst, edge_weight, edge_attr), features=x)
+    check_rows(rows, (), of, labels=y, **dict(zip(MASKS, masks or ())))
     if drop_self_loops:
         kept = src != dst
-        src, dst, edge_weight = src[kept], dst[kept], None if edge_weight is None else edge_weight[kept]
+        src, dst, edge_weight, edge_attr = (None if v is None else v[kept] for v in (src, dst, edge_weight, edge_attr))
     if undirected:
-        src, dst, edge_weight = undirect(src, dst, edge_weight)
+        src, dst, edge_weight, edge_attr = undirect(src, dst, edge_weight, edge_attr)
     nodes = prepare_nodes(x, x_csr, num_features, y, masks, class_names, node_id, node_names, regression, multi_label, num_nodes)
+    if graph_ptr is not None and nodes["y"] is not None and nodes["y"].ndim == 1 and nodes["y"].min(initial=0) < 0:
+        if nodes["y"].max() > 1:
+            raise BadSource("some graphs have no class: leave them out")
+        nodes["y"] = nodes["y"].astype(np.int8)[:, None]
 
     def fill(file):
         file.attrs["rodeo_schema"] = np.int64(1)
@@ -158,7 +166,13 @@ def write(path, *, src, dst, num_nodes, name, x=None, x_csr=None, y=None, masks=
         put(file, "edge_index", np.stack([src, dst]).astype(np.int32))
         if edge_weight is not None:
             put(file, "edge_weight", edge_weight)
-        put_nodes(file, nodes)
+        if edge_attr is not None:
+            put(file, "edge_attr", as_features(edge_attr))
+        if graph_ptr is not None:
+            put(file, "graph_ptr", np.asarray(graph_ptr, np.int64))
+        for key, ids in (pairs or {}).items():
+            put(file, key, np.asarray(ids).astype(np.int32))
+        put_nodes(file, nodes, prefix)
 
     write_file(path, fill)
-    return [*notes, f"labels: {nodes['understood']}"]
+    return [*notes, f"labels: {nodes['understood']}".replace(" a node", f" a {of[:-1]}")]

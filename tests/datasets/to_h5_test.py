@@ -140,6 +140,59 @@ class ToH5(unittest.TestCase):
         several = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 0], [1, 0, 0]])
         np.testing.assert_array_equal(self.check(to_h5.from_ogb(Dataset(several)))["y"], several)
 
+    def test_graphs_of_ogb_and_pyg(self):
+        atoms = [np.array([[5, 1], [6, 1]]), np.array([[6, 0], [6, 1], [5, 1]])]
+        graphs = [{"edge_index": np.array([[0, 1], [1, 0]]), "num_nodes": 2, "node_feat": atoms[0], "edge_feat": np.array([[3], [3]])},
+                  {"edge_index": np.array([[0, 2], [2, 0]]), "num_nodes": 3, "node_feat": atoms[1], "edge_feat": np.array([[1], [3]])}]
+
+        def dataset(*y):
+            class Dataset(list):
+                def get_idx_split(self):
+                    return {"train": np.array([0]), "valid": np.array([1]), "test": np.array([], int)}
+            return Dataset(zip(graphs, map(np.array, y)))
+
+        got = self.check(to_h5.from_ogb_graphs(dataset([1, np.nan, 0], [0, 1, np.nan])))
+        np.testing.assert_array_equal(got["graph_y"], [[1, -1, 0], [0, 1, -1]])
+        np.testing.assert_array_equal(got["graph_ptr"], [0, 2, 5])
+        np.testing.assert_array_equal(got["edge_index"], [[0, 1, 2, 4], [1, 0, 4, 2]])
+        np.testing.assert_array_equal(got["x"], [[1, 0, 0, 1], [0, 1, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1]])
+        np.testing.assert_array_equal(got["edge_attr"], [[0, 1], [0, 1], [1, 0], [0, 1]])
+        np.testing.assert_array_equal(got["graph_val_mask"], [0, 1])
+        for labels, want in (([[0], [1]], [0, 1]), ([[np.nan], [1]], [[-1], [1]]), ([[0.5], [np.nan]], [[0.5], [np.nan]])):
+            np.testing.assert_array_equal(self.check(to_h5.from_ogb_graphs(dataset(*labels)))["graph_y"], want)
+        pyg = [types.SimpleNamespace(edge_index=Tensor(graph["edge_index"]), num_nodes=graph["num_nodes"], x=None, y=Tensor([i]),
+                                     edge_attr=Tensor([7, 9]))  # one number an edge, as ZINC has them
+               for i, graph in enumerate(graphs)]
+        got = self.check(to_h5.from_pyg_graphs(pyg), undirected=True)
+        np.testing.assert_array_equal(got["graph_y"], [0, 1])
+        self.assertNotIn("x", got)
+        np.testing.assert_array_equal(got["edge_attr"], [[1, 0], [0, 1], [1, 0], [0, 1]])
+        with self.assertRaisesRegex(to_h5.BadSource, "some graphs have no class"):
+            self.check(to_h5.from_ogb_graphs(dataset([np.nan], [2])))
+
+    def test_links_of_ogb(self):
+        class Dataset:
+            def __init__(self, edges, split):
+                self.graph, self.split = {"edge_index": np.array(edges), "num_nodes": 5, "node_feat": X[:1].repeat(5, 0)}, split
+
+            def __getitem__(self, i):
+                return self.graph
+
+            def get_edge_split(self):
+                return self.split
+
+        def part(source, target):
+            return {"source_node": np.array([source]), "target_node": np.array([target]), "target_node_neg": np.array([[4, 2]])}
+
+        got = self.check(to_h5.from_ogb_links(Dataset([[0, 1], [1, 3]], {"valid": part(0, 3), "test": part(1, 0)})))
+        np.testing.assert_array_equal(got["edge_index"], [[0, 1, 0, 1], [1, 3, 3, 0]])
+        np.testing.assert_array_equal(got["test_edges"], [[1], [0]])
+        np.testing.assert_array_equal(got["val_negative_targets"], [[4, 2]])
+        split = {key: {"edge": np.array([edge]), "edge_neg": np.array([[0, 4], [2, 3]])} for key, edge in (("valid", [0, 2]), ("test", [3, 1]))}
+        got = self.check(to_h5.from_ogb_links(Dataset([[0, 1], [1, 0]], split)))
+        np.testing.assert_array_equal(got["edge_index"], [[0, 1, 0, 2, 3, 1], [1, 0, 2, 0, 1, 3]])
+        np.testing.assert_array_equal(got["val_negative_edges"], [[0, 2], [4, 3]])
+
     def test_features_of_integers_and_labels_of_text(self):
         graph = {"src": SRC, "dst": DST, "num_nodes": 4, "name": "four"}
         got = self.check(graph | {"x": X.astype(np.int64), "y": np.array(["dog", "cat", None, "dog"], object)})
