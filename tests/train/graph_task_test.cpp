@@ -311,9 +311,9 @@ TEST(TrainGraphOptions, TheSplitOfTheFile) {
   set.graph_split = {Tensor::from(std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6}),
                      Tensor::from(std::vector<std::int64_t>{7, 8}),
                      Tensor::from(std::vector<std::int64_t>{9, 11})};
-  const NodeRun run = make_run(set, options, kCpu);
-  EXPECT_TRUE(same_bits(run.task.split.val, set.graph_split.val));
-  EXPECT_TRUE(same_bits(run.task.split.test, set.graph_split.test));
+  const Split split = make_run(set, options, kCpu).task.split;
+  EXPECT_TRUE(same_bits(split.val, set.graph_split.val) && same_bits(split.test, set.graph_split.test));
+  EXPECT_EQ(make_run(set, graph_options("gin", 1), kCpu).task.warnings.at(0).find("the file has"), 0u);
 }
 
 TEST(TrainGraphOptions, DefaultsAndErrors) {

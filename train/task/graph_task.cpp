@@ -89,6 +89,9 @@ void add_graph_features(NodeTask& task, const Dataset& dataset, const TrainOptio
   const Tensor train = dataset.split.train.numel() > 0 ? nodes_of(dataset, dataset.split.train) : Tensor();
   task.feature_scale = make_feature_scale(dataset, {}, train, options, device, {}, /*own=*/false);
   if (!task.feature_scale.warning.empty()) task.warnings.push_back(task.feature_scale.warning);
+  if (train.defined() && options.fold != kFoldOfFile && dataset.graph_split.train.defined())
+    task.warnings.emplace_back(
+        "the file has a split of its graphs, which is not used: --fold file trains on it");
   task.x = task.feature_scale.apply(Features(dataset.x.to(device))).to(activation_dtype(options.precision));
   task.features =
       fmt::format("dense, {} x {}; {}", dataset.x.dim(0), dataset.x.dim(1), task.feature_scale.text);
