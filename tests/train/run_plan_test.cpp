@@ -254,6 +254,16 @@ TEST(TrainRunPlan, RefusesWhatTheDataHaveNot) {
             "cora-like: has no features, and training needs them. --input-features degree, onehot, random or "
             "ones makes some");
   data = file();
+  data.form = FeatureForm::kDense;
+  data.features = 0;
+  for (const TaskKind task : {TaskKind::kLink, TaskKind::kGraph}) {
+    TrainOptions none = published_options("gcn");
+    none.task = task;
+    EXPECT_EQ(error(none, data),
+              "x.h5: /x must have at least one feature. --input-features degree, onehot, random or ones "
+              "makes some");
+  }
+  data = file();
   data.form = FeatureForm::kSparse;
   EXPECT_EQ(error(options(FeaturesOn::kHost), data),
             "x.h5: --features-on host is for dense features, and those of the file are sparse");

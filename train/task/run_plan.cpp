@@ -88,17 +88,21 @@ GraphInput graph_input(const TrainOptions& options) {
   return input == GraphInput::kSelfLoops && !options.self_loops ? GraphInput::kPlain : input;
 }
 
+constexpr const char* kMakesFeatures = ". --input-features degree, onehot, random or ones makes some";
+
 /// What reading a file does not find out itself.
 void check_data(const TrainOptions& options, const DataHeader& data) {
   check(!options.per_class || data.labels != LabelKind::kTargets,
         "--per-class is for classes, and the labels of ", data.where, " are numbers");
+  check(data.form != FeatureForm::kDense || data.makes_features || data.features > 0 || data.nodes == 0,
+        data.where, data.in_file ? ": /x" : ": x", " must have at least one feature", kMakesFeatures);
   if (options.task == TaskKind::kGraph) return;
   check(!options.edge_features || data.edge_features >= 0, data.where,
         ": has no /edge_attr, which --edge-features reads");
   check(data.form != FeatureForm::kAuto, data.where,
         data.in_file ? ": /x is missing: training needs features [nodes, features]"
                      : ": has no features, and training needs them",
-        ". --input-features degree, onehot, random or ones makes some");
+        kMakesFeatures);
   if (data.in_file) return;
   check(options.task != TaskKind::kNode || data.labels != LabelKind::kNone, data.where,
         ": has no labels of nodes", data.graphs > 0 ? ": it is a set of graphs, for task graph" : "");
