@@ -103,7 +103,8 @@ void DatasetReader::read_graph_labels() {
     const auto* c = label.data<std::int64_t>();
     const std::int64_t bad = find_first(label.numel(), [=](std::int64_t g) { return c[g] < 0; });
     if (bad < label.numel())
-      fail(y.where(), "[", bad, "] is ", c[bad], ": labels of graphs must be at least 0");
+      fail(y.where(), "[", bad, "] is ", c[bad],
+           ": labels of graphs must be at least 0; leave graphs without a label out");
   }
   out_.graph_label = label;
 }

@@ -17,7 +17,9 @@ std::string DatasetReader::mask_name(int part, std::int64_t column) const {
 Hdf5Array DatasetReader::open_mask(const char* name) const {
   Hdf5Array mask = file_.array(name);
   check(!is_float(mask.dtype()) && (mask.shape().rank() == 1 || mask.shape().rank() == 2), mask.where(),
-        " must be integer or bool [nodes] or [nodes, splits], got ", mask.dtype(), " ", mask.shape());
+        " must be integer or bool ",
+        std::string_view(name).starts_with("graph") ? "[graphs]" : "[nodes] or [nodes, splits]", ", got ",
+        mask.dtype(), " ", mask.shape());
   return mask;
 }
 

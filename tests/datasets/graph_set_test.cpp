@@ -65,7 +65,9 @@ TEST(DatasetsGraphSet, InvalidFiles) {
   EXPECT_EQ(error({0, 3, 2, 4}, {}), where + "/graph_ptr must not decrease, but [2] is 2 after 3");
   EXPECT_EQ(error({1, 4}, {}), where + "/graph_ptr must start at 0, got 1");
   EXPECT_EQ(error({0, 2, 4}, {0, 1, 1}), where + "/graph_y must have a label for each of 2 graphs, got 3");
-  EXPECT_EQ(error({0, 2, 4}, {0, -1}), where + "/graph_y[1] is -1: labels of graphs must be at least 0");
+  EXPECT_EQ(
+      error({0, 2, 4}, {0, -1}),
+      where + "/graph_y[1] is -1: labels of graphs must be at least 0; leave graphs without a label out");
   EXPECT_EQ(error({}, {0}), where + "has /graph_y without /graph_ptr, the nodes of each graph");
   EXPECT_EQ(error({}, {}, 3), where + "/edge_attr must have a row for each of 4 edges, got 3");
   EXPECT_EQ(error({}, {}, 4), where + "/edge_attr[0, 0] is nan: must be finite");
@@ -150,6 +152,8 @@ TEST(DatasetsGraphSet, SplitOfTheFile) {
             where + "/graph_test_mask is missing: train, val and test masks are all required");
   EXPECT_EQ(error(Tensor::from(Ids{1, 0, 0}), first),
             where + "/graph_train_mask must have a value for each of 2 graphs, got [3]");
+  EXPECT_EQ(error(Tensor::full({2}, 1), first),
+            where + "/graph_train_mask must be integer or bool [graphs], got f32 [2]");
 }
 
 TEST(DatasetsGraphSet, TargetsOfGraphsAreNumbers) {

@@ -258,7 +258,7 @@ TEST(TrainGraphTargets, ErrorsNameWhatIsForClasses) {
       "dataset are classes");
   Dataset data = graphs_with_targets();
   data.graph_label.fill(static_cast<double>(kNone));
-  EXPECT_ERROR(make_run(data, options, kCpu), "--folds 10 leaves a part without a graph: the set has 0");
+  EXPECT_ERROR(make_run(data, options, kCpu), "--folds 10 leaves a part without a graph: 0 have a label");
 }
 
 TEST(TrainGraphBatches, ASingleGraphAtTheEndJoinsTheBatchBefore) {
@@ -298,7 +298,7 @@ TEST(TrainGraphFolds, AreStratifiedAndCoverAllGraphs) {
   EXPECT_EQ(tested.size(), 103u);
   EXPECT_ERROR(fold_split(Tensor::from(label), 10, 10, 0), "--fold must be in [0, 10), got 10");
   EXPECT_ERROR(fold_split(Tensor::from(std::vector<std::int64_t>{0, 1}), 3, 0, 0),
-               "--folds 3 leaves a part without a graph: the set has 2");
+               "--folds 3 leaves a part without a graph: 2 have a label");
 }
 
 TEST(TrainGraphOptions, TheSplitOfTheFile) {
@@ -308,12 +308,12 @@ TEST(TrainGraphOptions, TheSplitOfTheFile) {
   EXPECT_ERROR(
       make_run(set, options, kCpu),
       "graphs: --fold file needs /graph_train_mask, /graph_val_mask and /graph_test_mask, each with a graph");
-  set.graph_split = {Tensor::from(std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6}),
-                     Tensor::from(std::vector<std::int64_t>{7, 8}),
-                     Tensor::from(std::vector<std::int64_t>{9, 11})};
+  set.graph_split = fold_split(set.graph_label, 3, 0, 0);
   const Split split = make_run(set, options, kCpu).task.split;
   EXPECT_TRUE(same_bits(split.val, set.graph_split.val) && same_bits(split.test, set.graph_split.test));
   EXPECT_EQ(make_run(set, graph_options("gin", 1), kCpu).task.warnings.at(0).find("the file has"), 0u);
+  set.graph_label = {};
+  EXPECT_ERROR(make_run(set, options, kCpu), "graphs: has no /graph_y: --task graph needs labels of graphs");
 }
 
 TEST(TrainGraphOptions, DefaultsAndErrors) {

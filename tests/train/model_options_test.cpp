@@ -92,6 +92,8 @@ TEST(TrainModelOptions, AnotherTasksOptionIsAnError) {
                "unknown option '--split' for this --task: it is of --task node");
   EXPECT_ERROR(parse({"--model", "sage", "--dataset", "x", "--folds", "3"}),
                "unknown option '--folds' for the model sage: it is of --task graph");
+  EXPECT_ERROR(parse({"--model", "gin", "--task", "graph", "--dataset", "x", "--fold", "files"}),
+               "--fold must be an integer of at least 0, all or file, got 'files'");
   EXPECT_ERROR(parse({"--model", "gcn", "--dataset", "x", "--folds", "3"}),
                "unknown option '--folds' for this --task: it is of --task graph");
   EXPECT_ERROR(parse({"--model", "sage", "--dataset", "x", "--decoder", "mlp"}),

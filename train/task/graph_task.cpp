@@ -45,7 +45,7 @@ Split fold_split(const Tensor& label, int folds, int k, std::uint64_t seed) {
     parts[fold == k ? 2 : fold == (k + 1) % folds ? 1 : 0].push_back(order[i]);
   }
   for (Ids& part : parts) {
-    check(!part.empty(), "--folds ", folds, " leaves a part without a graph: the set has ", all.size());
+    check(!part.empty(), "--folds ", folds, " leaves a part without a graph: ", all.size(), " have a label");
     std::sort(part.begin(), part.end());
   }
   return {Tensor::from(parts[0]), Tensor::from(parts[1]), Tensor::from(parts[2])};
@@ -65,9 +65,10 @@ Tensor nodes_of(const Dataset& dataset, const Tensor& graphs) {
 }  // namespace
 
 void use_graphs(Dataset& dataset, const TrainOptions& options, bool trains, const Communicator& ranks) {
-  check(dataset.graph_ptr.defined() && (!trains || dataset.graph_label.defined()), dataset.name,
-        trains ? ": has no /graph_ptr and /graph_y: --task graph needs a set of graphs"
-               : ": has no /graph_ptr: weights of --task graph need a set of graphs");
+  check(dataset.graph_ptr.defined(), dataset.name, ": has no /graph_ptr: --task graph",
+        trains ? " needs" : ", which the weights are of, needs", " a set of graphs");
+  check(!trains || dataset.graph_label.defined(), dataset.name,
+        ": has no /graph_y: --task graph needs labels of graphs");
   check(!options.edge_features || dataset.edge_attr.defined(), dataset.name,
         ": has no /edge_attr, which --edge-features reads");
   dataset.x = graph_set_features(dataset);

@@ -50,9 +50,11 @@ void add_batches_of_graphs(OptionGroup training) {
         return o.fold < 0 ? "all" : o.fold == kFoldOfFile ? "file" : std::to_string(o.fold);
       },
       [](TrainOptions& o, const std::string& text) {
-        o.fold = text == "all"    ? -1
-                 : text == "file" ? kFoldOfFile
-                                  : parse_option_integer<int>("fold", text, 0);
+        o.fold = text == "all" ? -1
+                 : text == "file"
+                     ? kFoldOfFile
+                     : parse_option_number<int>("fold", text, "an integer of at least 0, all or file",
+                                                [](int k) { return k >= 0; });
       });
 }
 
