@@ -141,8 +141,8 @@ AttentionOptions attention_options(const char* op, const Tensor& x, double slope
                                    const Tensor& seed) {
   AttentionOptions options{.negative_slope = slope, .dropout = dropout};
   if (dropout <= 0) return options;
-  check(seed.defined() && seed.dtype() == DType::kI64 && seed.numel() == 1,
-        "[gat_attention] with dropout, seed must be an int64 array of one element on the device of x");
+  check(seed.defined() && seed.dtype() == DType::kI64 && seed.numel() == 1, "[", op,
+        "] with dropout, seed must be an int64 array of one element on the device of the operands");
   check(seed.device() == x.device(), "[", op, "] seed must be on ", x.device(), ", got ", seed.device());
   options.key.step = seed.data<std::int64_t>();
   return options;
