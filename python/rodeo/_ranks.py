@@ -32,8 +32,7 @@ def train_on_ranks(dataset, model, given, report):
     return {"model": start["model"]["text"], "epochs": end["epochs"], "best_epoch": end["best_epoch"],
             "best": _numbers(end["best"]), "last": _numbers(end["last"]), "epoch_ms": _number(end["epoch_ms"]["median"]),
             "peak_bytes": end["peak_bytes"], "weights": weights, "logits": logits,
-            "regression": dataset.is_regression, "task": given["task"], "details": {}, "scales": scales,
-            "num_features": description["num_features"]}
+            "details": {}, "description": description}
 
 
 def _words(model, given):

@@ -6,15 +6,9 @@ from typing import Any
 import numpy as np
 
 from . import _core, _frameworks
-from ._version import __version__
 from .dataset import Dataset, _host
 
 _SCALES = "feature_mean", "feature_deviation", "target_mean", "target_deviation"
-# Options that say which model it is, and how its input is prepared. A test compares them with a file of the command.
-_MODEL_OPTIONS = {"task", "undirected", "normalize-features", "input-features", "model", "hidden", "layers", "dropout", "input-dropout",
-                  "heads", "out-heads", "attn-dropout", "negative-slope", "no-self-loops", "pool", "edge-features", "embedding",
-                  "decoder", "aggr", "self-loops", "train-eps", "hops", "alpha", "edge-dropout", "trunk", "norm", "residual", "jk",
-                  "pre-linear", "pre-linear-norm", "post-linear", "no-bias", "act", "layer-dropout"}
 
 
 def predict(dataset, model, given, weights, classes, scales):
@@ -125,43 +119,6 @@ def load_model(path: Any, device: str = "auto") -> Model:
         return Model(weights, description, device)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"[load_model] {os.fspath(path)}: its description is damaged: {error}") from None
-
-
-def describe(result):
-    """The description in the file of a TrainResult, as the commands write it."""
-    dataset, model, given = result._origin
-    scales = result.scales
-    given = {name.replace("_", "-"): value for name, value in given.items()}
-    settings = {}
-    for name, _, default, is_flag in _core.options_table(model, result.task):
-        value = given.get(name, default)
-        if name in _MODEL_OPTIONS and name != "model" and value not in ("", None):
-            settings[name] = _typed(value)
-        elif name in _MODEL_OPTIONS and is_flag and name != "trunk":  # other options may imply it
-            settings[name] = False
-        elif name == "input-dropout":
-            settings[name] = settings["dropout"]
-    settings.update({"task": result.task, "model": model})
-    settings["normalize-features"] = scales["normalize_features"]
-    multi_label = dataset.is_multi_label
-    return {"format": 3 if "target_mean" in scales else 1, "version": __version__, "commit": _core.build_info()["commit"], "model": settings, "dataset": dataset.name,
-            "num_features": result.num_features, "num_classes": result.logits.shape[1], "multi_label": multi_label,
-            **({"regression": True} if result.regression else {}), "epoch": result.best_epoch,
-            "evaluation": {name: None if np.isnan(value) else value for name, value in result.best.items()},
-            **{name: [float(value) for value in scales[name]] for name in _SCALES if name in scales}}
-
-
-def _typed(value):
-    """As JSON: true, 16, 0.5 or a text."""
-    if isinstance(value, (bool, np.bool_)):
-        return bool(value)
-    text = str(value)
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return {"true": True, "false": False}.get(text, text)
 
 
 def read(path):

@@ -2,6 +2,7 @@
 import atexit
 import dataclasses
 import difflib
+import json
 import os
 import threading
 import time
@@ -30,14 +31,29 @@ class TrainResult:
     logits: np.ndarray  # f32 [nodes, classes] of these weights, in the dataset's order; of graphs [graphs, classes];
     #                     of links the embeddings [nodes, embedding]
 
-    regression: bool = False  # the labels are numbers
-    task: str = "node"
     details: dict = dataclasses.field(default_factory=dict)  # all test metrics of the best epoch, where there are several
-    scales: dict = dataclasses.field(default_factory=dict)   # how features and targets were scaled: normalize_features, and
-    #                     means and deviations of the columns
-    num_features: int = 0  # columns that the model reads, with those of input_features
+    description: dict = dataclasses.field(default_factory=dict)  # what a file of the weights says of them
     seed: int = 0
     _origin: Any = dataclasses.field(default=None, repr=False)
+
+    @property
+    def task(self) -> str:
+        return self.description["model"]["task"]
+
+    @property
+    def regression(self) -> bool:
+        """The labels are numbers."""
+        return self.description.get("regression", False)
+
+    @property
+    def num_features(self) -> int:
+        """Columns that the model reads, with those of input_features."""
+        return self.description["num_features"]
+
+    @property
+    def scales(self) -> dict:
+        """How features and targets were scaled: normalize_features, and means and deviations of the columns."""
+        return _weights.scales_of(self.description)
 
     def predictions(self) -> np.ndarray:
         """The class of each node or graph: int64 [nodes]. Of regression, the numbers: float32 [nodes, targets]."""
@@ -68,7 +84,7 @@ class TrainResult:
 
     def to_model(self) -> "_weights.Model":
         """The trained model, which predicts on other graphs."""
-        return _weights.Model(self.weights, _weights.describe(self))
+        return _weights.Model(self.weights, self.description)
 
     def predict(self, data: Any) -> np.ndarray:
         """The classes, or numbers, of another Dataset with the same features. Of the one that was trained on: predictions()."""
@@ -302,6 +318,7 @@ def _train_until_left(dataset, model, given, gpus, ranks, callback):
         result = _core.train(dataset._core, model, _texts(given), report)
         result["weights"] = {name: np.array(_frameworks.from_dlpack(w, None)) for name, w in result["weights"].items()}
         result["logits"] = np.array(_frameworks.from_dlpack(result["logits"], None))
+        result["description"] = json.loads(result["description"])
     return TrainResult(history=history, seed=given["seed"], _origin=(dataset, model, given), **result)
 
 

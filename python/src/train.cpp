@@ -121,11 +121,8 @@ struct Trained {
   TrainSummary summary;
   StateDict best;
   Tensor logits;
-  std::string model;
-  std::int64_t num_features = 0;
+  std::string model, description;
   std::vector<std::pair<std::string, double>> details;  // all test metrics of the best epoch
-  FeatureScale features;
-  ColumnScale targets;
 };
 
 Trained fit(const PyDataset& dataset, const TrainOptions& options, PythonObserver& observer) {
@@ -141,17 +138,8 @@ Trained fit(const PyDataset& dataset, const TrainOptions& options, PythonObserve
           module.state_dict(),
           logits_of(trained.run),
           trained.run.model.text,
-          trained.run.task.num_features,
-          trained.details,
-          trained.run.task.feature_scale,
-          trained.run.task.target_scale};
-}
-
-/// Adds feature_mean and feature_deviation, or those of targets, where there are any.
-void add_scale(nb::dict& scales, const std::string& what, const ColumnScale& columns) {
-  if (!columns.defined()) return;
-  scales[(what + "_mean").c_str()] = columns.mean();
-  scales[(what + "_deviation").c_str()] = columns.deviation();
+          recorder.description(trained.summary),
+          trained.details};
 }
 
 nb::dict train(const PyDataset& dataset, const std::string& model, const Given& given, nb::handle callback) {
@@ -167,7 +155,7 @@ nb::dict train(const PyDataset& dataset, const std::string& model, const Given& 
   const TrainSummary& summary = trained.summary;
   nb::dict result;
   result["model"] = trained.model;
-  result["num_features"] = trained.num_features;
+  result["description"] = trained.description;
   result["epochs"] = summary.epochs;
   result["best_epoch"] = summary.best_epoch;
   result["best"] = to_dict(summary.best);
@@ -176,16 +164,9 @@ nb::dict train(const PyDataset& dataset, const std::string& model, const Given& 
   result["peak_bytes"] = summary.peak_bytes;
   result["weights"] = to_dict(trained.best);
   result["logits"] = to_dlpack(trained.logits);
-  result["regression"] = options.task != TaskKind::kLink && dataset.data.regression();
-  result["task"] = std::string(name(options.task));
   nb::dict details;
   for (const auto& [metric, value] : trained.details) details[metric.c_str()] = value;
   result["details"] = details;
-  nb::dict scales;
-  scales["normalize_features"] = std::string(name(trained.features.scaling));
-  add_scale(scales, "feature", trained.features.columns);
-  add_scale(scales, "target", trained.targets);
-  result["scales"] = scales;
   return result;
 }
 

@@ -92,7 +92,6 @@ def test_saved_models_predict(model, given, tmp_path):
     result = rodeo.train(data, model, export=tmp_path / "command.safetensors", **given, **FAST)
     result.save(tmp_path / "saved.safetensors")
     command, saved = header(tmp_path / "command.safetensors"), header(tmp_path / "saved.safetensors")
-    command["model"].pop("trunk", None)  # implied
     assert saved["model"] == command["model"] and set(saved) == set(command)
     for key in set(saved) - {"model", "commit", "feature_mean", "feature_deviation"}:
         assert saved[key] == command[key], key

@@ -315,6 +315,10 @@ const StateDict& Recorder::best() const {
   return state_->best;
 }
 
+std::string Recorder::description(const TrainSummary& summary) const {
+  return describe_weights(state_->info(summary.best_epoch, summary.best));
+}
+
 const std::optional<ClassReport>& Recorder::classes() const {
   return state_->classes;
 }

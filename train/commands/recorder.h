@@ -52,6 +52,8 @@ class Recorder {
   void finish(const TrainSummary& summary, KernelTimer* timer = nullptr);
   /// Weights of the best epoch so far; empty if none was evaluated, or if nothing needs them.
   const StateDict& best() const;
+  /// What a file of these weights says of them: JSON, see WeightsInfo.
+  std::string description(const TrainSummary& summary) const;
   /// After finish(), with options.per_class: scores of the test nodes in the best epoch, of the last one if
   /// there is none. Nothing where nothing was evaluated.
   const std::optional<ClassReport>& classes() const;

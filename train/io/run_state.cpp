@@ -170,7 +170,7 @@ OptimizerState read_optimizer(const SafeTensors& packed, const std::vector<std::
 
 }  // namespace
 
-SafeTensors pack_weights(const StateDict& state, const WeightsInfo& info) {
+std::string describe_weights(const WeightsInfo& info) {
   std::vector<Setting> settings;
   for (const Setting& setting : settings_of(info.options))
     if (setting.role == OptionRole::kModel) settings.push_back(setting);
@@ -194,7 +194,11 @@ SafeTensors pack_weights(const StateDict& state, const WeightsInfo& info) {
     json["target_deviation"] = info.targets.deviation();
   }
   if (!info.split.empty()) json["split"] = info.split, json["seed"] = info.seed;
-  return {state, {{"format", "pt"}, {kKey, json_text(json)}}};
+  return json_text(json);
+}
+
+SafeTensors pack_weights(const StateDict& state, const WeightsInfo& info) {
+  return {state, {{"format", "pt"}, {kKey, describe_weights(info)}}};
 }
 
 bool is_described(const SafeTensors& weights) {

@@ -28,6 +28,8 @@ struct WeightsInfo {
   std::uint64_t seed = 0;
 };
 
+/// The description as JSON.
+std::string describe_weights(const WeightsInfo& info);
 /// Weights with PyTorch's names and layout, and their description.
 SafeTensors pack_weights(const StateDict& state, const WeightsInfo& info);
 /// Whether pack_weights() wrote a description.
