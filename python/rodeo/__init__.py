@@ -30,6 +30,7 @@ _os.register_at_fork(after_in_child=lambda: set_num_threads(1))
 
 from .dataset import Dataset  # noqa: E402
 from .graph import Graph  # noqa: E402
+from .hetero import HeteroGraph  # noqa: E402
 from .ops import (GcnGraph, dot_attention, edge_softmax, edge_sum, gat_attention, gatv2_attention, gcn_norm,  # noqa: E402
                   gcn_propagate, sddmm, segment_max, segment_mean, segment_min, segment_sum, spmm)
 from ._weights import Model, load_model  # noqa: E402
@@ -37,7 +38,7 @@ from .classifier import NodeClassifier  # noqa: E402
 from .loader import NeighborLoader  # noqa: E402
 from .training import TrainResult, TrainResults, options, train  # noqa: E402
 
-__all__ = ["Dataset", "Graph", "GcnGraph", "Model", "NeighborLoader", "NodeClassifier", "TrainResult", "TrainResults", "__version__",
-           "build_info", "dot_attention", "edge_softmax", "edge_sum", "gat_attention", "gatv2_attention", "gcn_norm", "gcn_propagate",
+__all__ = ["Dataset", "Graph", "GcnGraph", "HeteroGraph", "Model", "NeighborLoader", "NodeClassifier", "TrainResult", "TrainResults",
+           "__version__", "build_info", "dot_attention", "edge_softmax", "edge_sum", "gat_attention", "gatv2_attention", "gcn_norm", "gcn_propagate",
            "load_model", "num_threads", "options", "sddmm", "segment_max", "segment_mean", "segment_min", "segment_sum",
            "set_num_threads", "spmm", "train"]

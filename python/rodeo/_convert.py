@@ -3,22 +3,26 @@ import os
 
 import numpy as np
 
+from . import _core
 from .dataset import Dataset, _host
+from .hetero import HeteroGraph
 
 _MASKS = "train_mask", "val_mask", "test_mask"
 
 
 def dataset_of(data):
-    """What rodeo.train takes: a Dataset, the path of a file, or data of PyG, OGB or NetworkX."""
-    if isinstance(data, Dataset):
+    """What rodeo.train takes: a Dataset, a HeteroGraph, the path of a file, or data of PyG, OGB or NetworkX."""
+    if isinstance(data, (Dataset, HeteroGraph)):
         return data
     if isinstance(data, (str, os.PathLike)):
-        return Dataset.load(data)
+        return (HeteroGraph if _core.is_hetero_file(os.fspath(data)) else Dataset).load(data)
+    if hasattr(data, "node_types"):
+        return HeteroGraph.from_pyg(data)
     if hasattr(data, "get_idx_split"):
         return from_ogb(data)
     if hasattr(data, "adjacency") and hasattr(data, "is_directed"):
         return from_networkx(data)
-    if hasattr(data, "edge_index") or hasattr(data, "adj_t") or hasattr(data, "node_types") or _is_list_of_data(data):
+    if hasattr(data, "edge_index") or hasattr(data, "adj_t") or _is_list_of_data(data):
         return from_pyg(data)
     raise ValueError(f"[train] dataset must be a rodeo.Dataset, the path of an HDF5 file, or data of PyG, OGB or NetworkX, got "
                      f"{type(data).__name__}")
@@ -27,8 +31,8 @@ def dataset_of(data):
 def from_pyg(data, split=0, name=None):
     types = getattr(data, "node_types", None)
     if types is not None:
-        raise ValueError(f"[dataset] graphs of several node types ({', '.join(map(str, types))}) are not supported: use "
-                         "data.to_homogeneous()")
+        raise ValueError(f"[dataset] graphs of several node types ({', '.join(map(str, types))}) are rodeo.HeteroGraph.from_pyg"
+                         "(data), or a Dataset of data.to_homogeneous()")
     if _is_list_of_data(data):
         data = [data[i] for i in range(len(data))]
         if len(data) > 1:

@@ -7,6 +7,7 @@ import numpy as np
 
 from . import _core, _frameworks
 from .dataset import Dataset, _host
+from .hetero import HeteroGraph
 
 _SCALES = "feature_mean", "feature_deviation", "target_mean", "target_deviation"
 
@@ -96,6 +97,8 @@ class Model:
     def _checked(self, data):
         from ._convert import dataset_of
         data = dataset_of(data)
+        if isinstance(data, HeteroGraph) or _core.has_relations(self._model):
+            raise ValueError("[predict] models of several node types predict the graph that they were trained on: result.predictions()")
         if data.num_features != self.num_features and self.description["model"].get("input-features", "file") == "file":
             raise ValueError(f"[predict] the model reads {self.num_features} features of each node, {data.name} has {data.num_features}")
         return data

@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _core, _frameworks, _weights
 from ._convert import dataset_of
+from .hetero import HeteroGraph
 
 
 @dataclasses.dataclass(repr=False)
@@ -175,8 +176,9 @@ def train(dataset: Any, model: str = "gcn", *, task: Optional[str] = None, seeds
         result = rodeo.train(rodeo.Dataset.load("cora.h5"), model="gat", epochs=300, device="cuda")
         print(rodeo.train(data, seeds=10).mean["test"])
 
-    dataset   a Dataset, the path of an HDF5 file, or data of PyG, OGB or NetworkX (Dataset.from_pyg and others)
-    model     gcn, gat, gatv2, sage, gin, sgc, appnp, gcn2, pna, mlp, ...: rodeo.train's defaults are the published ones of each
+    dataset   a Dataset, a HeteroGraph, the path of an HDF5 file, or data of PyG, OGB or NetworkX (Dataset.from_pyg and others)
+    model     gcn, gat, gatv2, sage, gin, sgc, appnp, gcn2, pna, mlp, ...; of a HeteroGraph rgcn, rgat, hgt or hetero-sage. Defaults
+              are the published ones of each
     task      "node": classes of nodes; "regression" of nodes, whose labels are floats; "link": missing edges; "graph": classes
               of graphs, or numbers where their labels are floats. Default: "node" or "regression", as the labels are
     seeds     runs with seed, seed + 1, ... So are splits="all" (each split of the file's masks), and of task graph all folds
@@ -192,6 +194,7 @@ def train(dataset: Any, model: str = "gcn", *, task: Optional[str] = None, seeds
     resume=True the next call goes on from there. Same seed, same device: same bits.
     """
     dataset = dataset_of(dataset)
+    _check_types(dataset, model)
     if task == "regression" and not dataset.is_regression:
         raise ValueError("[train] task regression needs labels that are floats; those of the dataset are classes")
     if task == "node" and dataset.is_regression:
@@ -203,9 +206,10 @@ def train(dataset: Any, model: str = "gcn", *, task: Optional[str] = None, seeds
     if gpus and ranks:
         raise ValueError("[train] gpus and ranks both say how many processes to start: leave one out")
     _check_names(model, given)
+    nodes = dataset.nodes() if isinstance(dataset, HeteroGraph) else dataset
     if given["task"] == "node":
-        _check_complete(dataset, given)
-    runs = _runs_of(dataset, given, seeds)
+        _check_complete(nodes, given)
+    runs = _runs_of(nodes, given, seeds)
     if len(runs) == 1:
         return _train_once(dataset, model, runs[0], gpus, ranks, callback)
     for name in "checkpoint", "export", "csv", "tensorboard", "report", "trace":
@@ -220,6 +224,15 @@ def train(dataset: Any, model: str = "gcn", *, task: Optional[str] = None, seeds
     table = {part: [run.best[part] for run in results] for part in results[0].best}
     return TrainResults(results, {part: float(np.mean(values)) for part, values in table.items()},
                         {part: float(np.std(values, ddof=1)) for part, values in table.items()})
+
+
+def _check_types(dataset, model):
+    """Models are of one node type, or of several."""
+    if isinstance(dataset, HeteroGraph) and not _core.has_relations(model):
+        raise ValueError(f"[train] {dataset.name} has several node types, and the model {model} is for one: choose rgcn, rgat, hgt or "
+                         "hetero-sage, or a Dataset of data.to_homogeneous()")
+    if not isinstance(dataset, HeteroGraph) and _core.has_relations(model):
+        raise ValueError(f"[train] {dataset.name} has one node type, and the model {model} is for several: give a HeteroGraph")
 
 
 def _check_names(model, given):

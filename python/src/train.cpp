@@ -125,13 +125,13 @@ struct Trained {
   std::vector<std::pair<std::string, double>> details;  // all test metrics of the best epoch
 };
 
-Trained fit(const PyDataset& dataset, const TrainOptions& options, PythonObserver& observer) {
+Trained fit(DataSource source, const TrainOptions& options, PythonObserver& observer) {
   nb::gil_scoped_release release;
   const PreserveDevice preserve;
   const RunSettings settings(options);
   Recorder recorder(options, /*writes=*/true, /*keeps_best=*/true);
-  const TrainedRun trained = train_run({.dataset = dataset.data, .edge_split = dataset.edge_split}, options,
-                                       parse_device(options.device), {}, recorder, observer);
+  const TrainedRun trained =
+      train_run(std::move(source), options, parse_device(options.device), {}, recorder, observer);
   Module& module = *trained.run.model.module;
   if (!recorder.best().empty()) module.load_state_dict(recorder.best());
   return {trained.summary,
@@ -142,12 +142,12 @@ Trained fit(const PyDataset& dataset, const TrainOptions& options, PythonObserve
           trained.details};
 }
 
-nb::dict train(const PyDataset& dataset, const std::string& model, const Given& given, nb::handle callback) {
+nb::dict train(DataSource source, const std::string& model, const Given& given, nb::handle callback) {
   const TrainOptions options = options_of(model, given);
   PythonObserver observer(callback);
   Trained trained;
   try {
-    trained = fit(dataset, options, observer);
+    trained = fit(std::move(source), options, observer);
   } catch (const Error&) {
     observer.rethrow();
     throw;
@@ -168,6 +168,16 @@ nb::dict train(const PyDataset& dataset, const std::string& model, const Given& 
   for (const auto& [metric, value] : trained.details) details[metric.c_str()] = value;
   result["details"] = details;
   return result;
+}
+
+nb::dict train_dataset(const PyDataset& dataset, const std::string& model, const Given& given,
+                       nb::handle callback) {
+  return train({.dataset = dataset.data, .edge_split = dataset.edge_split}, model, given, callback);
+}
+
+nb::dict train_hetero(const HeteroDataset& dataset, const std::string& model, const Given& given,
+                      nb::handle callback) {
+  return train({.hetero = dataset}, model, given, callback);
 }
 
 ColumnScale scale_of(const nb::dict& scales, const std::string& what) {
@@ -279,7 +289,10 @@ nb::list options_table(const std::string& model, const std::string& task) {
 
 void bind_train(nb::module_& m) {
   bind_dataset(m);
-  m.def("train", train, nb::arg("dataset"), nb::arg("model"), nb::arg("options"), nb::arg("callback"));
+  bind_hetero(m);
+  m.def("train", train_dataset, nb::arg("dataset"), nb::arg("model"), nb::arg("options"),
+        nb::arg("callback"));
+  m.def("train", train_hetero, nb::arg("dataset"), nb::arg("model"), nb::arg("options"), nb::arg("callback"));
   m.def("predict", predict, nb::arg("dataset"), nb::arg("model"), nb::arg("options"), nb::arg("weights"),
         nb::arg("classes"), nb::arg("scales"));
   m.def("predict_links", predict_links, nb::arg("dataset"), nb::arg("model"), nb::arg("options"),
@@ -291,6 +304,9 @@ void bind_train(nb::module_& m) {
       nb::arg("model"), nb::arg("options"));
   m.def("options_table", options_table, nb::arg("model"), nb::arg("task"));
   m.def("model_names", [] { return model_names(); });
+  m.def(
+      "has_relations", [](const std::string& model) { return find_model(model).relations; },
+      nb::arg("model"));
 }
 
 }  // namespace rodeo::python

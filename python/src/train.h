@@ -6,6 +6,7 @@
 #include "arrays.h"
 #include "datasets/dataset.h"
 #include "datasets/edge_split.h"
+#include "datasets/hetero_dataset.h"
 
 namespace rodeo::python {
 
@@ -19,5 +20,6 @@ struct PyDataset {
 std::mutex& hdf5_mutex();
 
 void bind_dataset(nb::module_& m);
+void bind_hetero(nb::module_& m);
 
 }  // namespace rodeo::python

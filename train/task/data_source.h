@@ -7,6 +7,7 @@
 
 #include "core/communicator.h"
 #include "datasets/edge_split.h"
+#include "datasets/hetero_dataset.h"
 #include "train/task/run_plan.h"
 
 namespace rodeo {
@@ -15,6 +16,7 @@ struct DataSource {
   std::string file{};      // empty: the dataset is in memory
   Dataset dataset{};       // in memory; reading takes it
   EdgeSplit edge_split{};  // in memory: the pairs that a file would name (load_edge_split)
+  HeteroDataset hetero{};  // in memory, instead of `dataset`: a graph of several node types
 
   bool in_file() const { return !file.empty(); }
 };

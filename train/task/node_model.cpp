@@ -187,6 +187,10 @@ RunPlan plan_source(const DataSource& source, const TrainOptions& options, Devic
 }
 
 NodeRun make_run(DataSource source, const TrainOptions& options, Device device, const Communicator& ranks) {
+  if (HeteroDataset& hetero = source.hetero; !hetero.types.empty()) {
+    choose_split(hetero.types.at(static_cast<std::size_t>(hetero.target)), options);
+    return make_hetero_run(std::move(hetero), options, device);
+  }
   RunPlan plan = plan_source(source, options, device, ranks);
   if (has_relations(options)) return load_hetero_run(source.file, options, device);
   if (!source.in_file() && plan.task == TaskKind::kNode) choose_split(source.dataset, options);
