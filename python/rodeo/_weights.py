@@ -71,10 +71,7 @@ class Model:
         """The class of each node or graph, int64; 0 and 1 [nodes, classes] of several labels; of regression the numbers, f32."""
         if self.task == "link":
             raise ValueError("[predict] the model is of task link, which scores pairs of nodes: model.score(data, pairs)")
-        logits = self.logits(data)
-        if self.description.get("regression"):
-            return logits
-        return (logits > 0).astype(np.int64) if self.description.get("multi_label") else logits.argmax(axis=1)
+        return classes_of(self.logits(data), self.description)
 
     def predict_proba(self, data: Any) -> np.ndarray:
         """Probabilities, f64 [nodes, classes]."""
@@ -106,6 +103,13 @@ class Model:
     def __repr__(self):
         return (f"rodeo.Model({self._model!r}, task={self.task!r}, num_features={self.num_features}, num_classes={self.num_classes}, "
                 f"trained on {self.description.get('dataset', 'a dataset')!r})")
+
+
+def classes_of(logits, description):
+    """The class of each row; 0 and 1 of several labels; of regression the numbers themselves."""
+    if description.get("regression"):
+        return logits
+    return (logits > 0).astype(np.int64) if description.get("multi_label") else logits.argmax(axis=1)
 
 
 def softmax(logits):

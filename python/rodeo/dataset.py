@@ -213,12 +213,6 @@ class Dataset:
         y = arrays.get("y", arrays.get("graph_y"))
         return y is not None and bool(y.dtype == np.float32)
 
-    @property
-    def is_multi_label(self) -> bool:
-        """Whether a node has several labels."""
-        y = self.arrays().get("y")
-        return y is not None and y.ndim == 2 and not self.is_regression
-
     def __repr__(self):
         graphs = f"num_graphs={self.num_graphs}, " if self.num_graphs else ""
         return (f"rodeo.Dataset({self.name!r}, {graphs}num_nodes={self.num_nodes}, num_edges={self.num_edges}, "

@@ -118,10 +118,6 @@ class HeteroGraph:
     def is_regression(self) -> bool:
         return self.target is not None and self.nodes().is_regression
 
-    @property
-    def is_multi_label(self) -> bool:
-        return self.target is not None and self.nodes().is_multi_label
-
     def __reduce__(self):
         return _restored, (self._types, self.edges(), self.target, self.name)
 

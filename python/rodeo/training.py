@@ -57,12 +57,11 @@ class TrainResult:
         return _weights.scales_of(self.description)
 
     def predictions(self) -> np.ndarray:
-        """The class of each node or graph: int64 [nodes]. Of regression, the numbers: float32 [nodes, targets]."""
+        """The class of each node or graph: int64 [nodes]; 0 and 1 [nodes, classes] of several labels. Of regression, the numbers:
+        float32 [nodes, targets]."""
         if self.task == "link":
             raise ValueError("[predictions] of task link are scores of pairs of nodes: result.score(pairs)")
-        if self.regression:
-            return self.logits
-        return self.logits.argmax(axis=1)
+        return _weights.classes_of(self.logits, self.description)
 
     def score(self, pairs: Any) -> np.ndarray:
         """Of task link: float32 [pairs], the logit that there is an edge. pairs: integers [2, pairs]: sources, targets.
