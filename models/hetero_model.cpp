@@ -135,10 +135,18 @@ Variable HeteroModel::run(const GraphOf& graph_of, const std::vector<HeteroInput
                   .dropout = training() ? options_.dropout : 0,
                   .key = random_.next()});
   }
+  return h;
+}
+
+Variable HeteroModel::classify(const Variable& h) const {
   return linear(h, head_->weight(), head_->bias());
 }
 
 Variable HeteroModel::forward(const HeteroGraph& graph, const std::vector<HeteroInput>& inputs) {
+  return classify(embed(graph, inputs));
+}
+
+Variable HeteroModel::embed(const HeteroGraph& graph, const std::vector<HeteroInput>& inputs) {
   return run(
       [&](std::size_t i) -> const HeteroGraph& {
         return i + 1 == layers_.size() ? graph.with_targets_of(options_.target) : graph;
@@ -158,7 +166,7 @@ Variable HeteroModel::forward(const std::vector<HeteroGraph>& blocks,
   check(blocks.back().num_rows() == blocks.back().num_rows(options_.target),
         "[hetero_model] the last block must have destinations of type ",
         blocks.back().type(options_.target).name, " alone");
-  return run([&](std::size_t i) -> const HeteroGraph& { return blocks[i]; }, inputs);
+  return classify(run([&](std::size_t i) -> const HeteroGraph& { return blocks[i]; }, inputs));
 }
 
 }  // namespace rodeo

@@ -50,6 +50,8 @@ class HeteroModel : public Module {
   /// inputs: one a type, in the order of the graph's types -> [nodes of the target type, classes]. Features
   /// have one dtype, which is that of all layers: 16-bit features beside f32 parameters are mixed precision.
   Variable forward(const HeteroGraph& graph, const std::vector<HeteroInput>& inputs);
+  /// What the last linear layer reads: [nodes of the target type, hidden]
+  Variable embed(const HeteroGraph& graph, const std::vector<HeteroInput>& inputs);
   /// Over the blocks of a mini-batch, one a layer: the destinations of a block are the nodes of the next one,
   /// those of the last are of the target type alone -> [destinations of the last block, classes]
   Variable forward(const std::vector<HeteroGraph>& blocks, const std::vector<HeteroInput>& inputs);
@@ -69,9 +71,10 @@ class HeteroModel : public Module {
 
   Variable project(const HeteroGraph& graph, const std::vector<HeteroInput>& inputs) const;
   Variable normalize(const Layer& layer, const HeteroGraph& graph, const Variable& h) const;
-  /// graph_of(i): the graph or block of layer i.
+  /// The output of the last layer. graph_of(i): the graph or block of layer i.
   template <class GraphOf>
   Variable run(const GraphOf& graph_of, const std::vector<HeteroInput>& inputs);
+  Variable classify(const Variable& h) const;
 
   HeteroModelOptions options_;
   Random random_;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "datasets/hdf5_file.h"
 #include "datasets/synthetic_hetero.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
@@ -12,6 +13,7 @@
 #include "tests/support/tiny.h"
 #include "train/commands/dry_run.h"
 #include "train/commands/parse_options.h"
+#include "train/commands/predict.h"
 #include "train/commands/train_run.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
@@ -57,6 +59,62 @@ TEST_P(TrainHeteroTask, EveryModelLearnsTheSameInEveryRun) {
       EXPECT_TRUE(same_bits(one.state[i].second, two.state[i].second))
           << entry.name << " " << one.state[i].first;
   }
+}
+
+/// Logits that rodeo_predict writes.
+Tensor predicted(const std::string& dataset, const std::string& weights, const TempDir& dir) {
+  predict(PredictOptions{.dataset = dataset,
+                         .weights = weights,
+                         .out = dir / "p.h5",
+                         .device = "cpu",
+                         .logits = true,
+                         .embeddings = true});
+  const Hdf5File out(dir / "p.h5");
+  const Tensor logits = out.array("logits").read(DType::kF32);
+  EXPECT_EQ(out.array("embedding").shape(), (Shape{logits.dim(0), 16}));
+  return logits;
+}
+
+TEST(TrainHeteroPredict, ScalesAndScoresAsTraining) {
+  const TempDir dir;
+  HeteroDataset data = small_graph();
+  save_hetero_dataset(data, dir / "mag.h5");
+  for (const std::string_view model : {"rgcn", "hgt"}) {
+    TrainOptions options = options_of(model, 2);
+    options.split = "50/25/25", options.normalize_features = FeatureScaling::kStandard;
+    options.dataset = dir / "mag.h5";
+    options.export_file = dir / str(model, ".safetensors");
+    RunObserver observer;
+    Recorder recorder(options, /*writes=*/true);
+    const TrainedRun out = train_run({.file = options.dataset}, options, kCpu, {}, recorder, observer);
+    ASSERT_EQ(out.summary.best_epoch, 2);
+    out.run.model.module->eval();
+    const NoGrad no_grad;
+    EXPECT_TRUE(
+        same_bits(predicted(options.dataset, options.export_file, dir), out.run.model.forward().value()));
+  }
+  const std::string weights = dir / "rgcn.safetensors";
+  EXPECT_ERROR(
+      predict({.dataset = dir / "mag.h5", .weights = weights, .out = {}, .correct_and_smooth = true}),
+      "--correct-and-smooth is for graphs of one node type, and " + weights + " are weights of rgcn");
+  save_dataset(tiny_dataset(), dir / "one.h5");
+  EXPECT_ERROR(
+      predict({.dataset = dir / "one.h5", .weights = weights, .out = {}}),
+      dir / "one.h5" + ": holds one type of nodes, and " + weights + " are weights of rgcn, for several");
+  const auto error = [&](const HeteroDataset& other) {
+    save_hetero_dataset(other, dir / "other.h5");
+    return error_of([&] { predict({.dataset = dir / "other.h5", .weights = weights, .out = {}}); });
+  };
+  const std::string names = data.relation_name(data.relations[0]);
+  HeteroDataset renamed = data, more = data, wider = data;
+  renamed.relations[0].name = "other";
+  EXPECT_NE(error(renamed).find("the weights are for " + names), std::string::npos);
+  const auto is_bare = [](const Dataset& type) { return !type.has_features(); };
+  std::ranges::find_if(more.types, is_bare)->num_nodes += 1;
+  EXPECT_NE(error(more).find("they know those nodes alone"), std::string::npos);
+  Dataset& paper = wider.types[static_cast<std::size_t>(wider.target)];
+  paper.num_features = 9, paper.x = Tensor::zeros({paper.num_nodes, 9});
+  EXPECT_EQ(error(wider), "mag-like: paper has 9 features, the weights are for 8");
 }
 
 TEST_P(TrainHeteroTask, AFileIsTrainedWithAllThatARunWrites) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <numeric>
 
@@ -17,14 +16,14 @@
 #include "train/commands/fit_weights.h"
 #include "train/commands/link_prediction.h"
 #include "train/commands/prediction_file.h"
+#include "train/commands/prediction_run.h"
 #include "train/commands/run_command.h"
 #include "train/io/run_state.h"
 #include "train/regression.h"
 #include "train/report/analysis.h"
 #include "train/report/class_report.h"
 #include "train/task/correct_and_smooth.h"
-#include "train/task/graph_task.h"
-#include "train/task/node_model.h"
+#include "train/task/model_registry.h"
 
 namespace rodeo {
 namespace {
@@ -111,31 +110,11 @@ std::string accuracy(const std::vector<std::int64_t>& predicted, const Dataset& 
                      scored_text(dataset, row));
 }
 
-/// Checks --per-class: throws Error where the dataset has no labels of the model's classes.
-void check_classes(const Dataset& dataset, const Tensor& label, const WeightsInfo& info,
-                   const std::string& file) {
-  check(info.options.task != TaskKind::kLink && !info.regression,
-        "--per-class is for classes, which these weights do not predict");
-  check(label.defined(), file, ": has no labels, which --per-class compares with");
-  const DType dtype = info.multi_label ? DType::kU8 : DType::kI64;
-  check(label.dtype() == dtype && dataset.num_classes <= info.num_classes &&
-            (!info.multi_label || dataset.num_classes == info.num_classes),
-        file, ": its labels are of other classes than those of the weights, ", info.num_classes,
-        ": not with --per-class");
-}
-
-/// Adds what the dataset says of weights without a description.
-void complete(WeightsInfo& info, const PredictOptions& options, const Dataset& dataset) {
-  info.num_features = dataset.num_features;
-  info.num_classes = options.classes > 0 ? options.classes : dataset.num_classes;
-  check(info.num_classes > 0, options.dataset, ": has no labels: give the number of classes by --classes N");
-  info.multi_label = dataset.multi_label();
-  info.regression = dataset.regression();
-}
-
 /// The description that Rodeo wrote, or what the command line says.
 WeightsInfo info_of(const SafeTensors& weights, const std::string& file, const PredictOptions& options) {
   if (options.model) {
+    check(!has_relations(*options.model), "--model ", options.model->model,
+          " is not for rodeo_predict: weights of graphs of several node types say which model they are of");
     WeightsInfo given;
     given.options = *options.model;
     return given;
@@ -144,53 +123,6 @@ WeightsInfo info_of(const SafeTensors& weights, const std::string& file, const P
         ": does not say which model it is of, because Rodeo did not write it: give --model NAME and its "
         "options");
   return read_info(weights, file);
-}
-
-/// The dataset as the weights were trained on it: --normalize-features standard, and the test nodes of
-/// --split.
-void prepare(Dataset& dataset, WeightsInfo& info, const std::string& file) {
-  if (info.features.defined()) {
-    dataset.x = info.features.apply(dense_features(dataset));
-    dataset.x_sparse = {};
-    info.options.normalize_features = FeatureScaling::kNone;
-  }
-  const bool nodes = info.options.task == TaskKind::kNode;
-  if (nodes && !info.split.empty() && dataset.name == info.dataset && dataset.y.defined())
-    dataset.split =
-        load_dataset(file, {.features = false, .edges = false, .split = info.split, .seed = info.seed}).split;
-}
-
-/// Labels, masks and names, on the host, without edges and features. Those of graphs: labels, and the fold of
-/// training.
-Dataset take_labels(Dataset& dataset, const WeightsInfo& info, bool graphs) {
-  Dataset part;
-  if (graphs) {
-    part.num_nodes = dataset.num_graphs();
-    part.y = dataset.graph_label;
-    int fold = 0, folds = 0;
-    if (!part.y.defined() || dataset.name != info.dataset) return part;
-    if (info.split == "fold:file")
-      part.split = dataset.graph_split;
-    else if (std::sscanf(info.split.c_str(), "fold:%d/%d", &fold, &folds) == 2)
-      part.split = fold_split(part.y, folds, fold, info.seed);
-    return part;
-  }
-  part.num_nodes = dataset.num_nodes;
-  part.y = dataset.y;
-  part.split = dataset.split;
-  part.node_id = dataset.node_id;
-  part.node_names = std::move(dataset.node_names);
-  return part;
-}
-
-/// The graph that labels are propagated on.
-Adjacency label_graph(const Dataset& dataset, const Dataset& known, bool undirected,
-                      const PredictOptions& options) {
-  check(known.y.defined() && known.y.dtype() == DType::kI64 && known.split.train.defined() &&
-            known.split.train.numel() > 0,
-        options.dataset, ": has no classes of training nodes, which --",
-        options.correct_and_smooth ? "correct-and-smooth" : "label-propagation", " propagates");
-  return to_graph(dataset, kCpu, {.symmetrize = undirected}).adj;
 }
 
 /// Logits whose softmax has the shares of `values`.
@@ -282,48 +214,13 @@ void predict(const PredictOptions& options) {
   const SafeTensors weights = read_weights(file);
   check_hdf5_file(options.dataset);
   WeightsInfo info = info_of(weights, file, options);
-  check(!has_relations(info.options), file, ": is of the model ", info.options.model,
-        ", for graphs of several node types, with which rodeo_predict cannot predict yet");
-  Dataset dataset = load_dataset(options.dataset);
-  add_input_features(dataset, info.options, info.num_features);
-  info.options.input_features = InputFeatures::kFile;
-  if (dataset.graph_ptr.defined()) {
-    dataset.x = graph_set_features(dataset);
-    dataset.x_sparse = {};
-    dataset.num_features = dataset.x.dim(1);
-  }
-  check(dataset.has_features(), options.dataset, ": has no features");
-  if (options.model)
-    complete(info, options, dataset);
-  else
-    check(dataset.num_features == info.num_features, options.dataset, ": has ", dataset.num_features,
-          " features, the weights in ", file, " are for ", info.num_features);
   const bool graphs = info.options.task == TaskKind::kGraph;
-  check(!graphs || dataset.graph_ptr.defined(), options.dataset, ": has no /graph_ptr: ", file,
-        " are weights for the graphs of a set");
   const bool of_links = info.options.task == TaskKind::kLink;
   check(link == of_links || (of_links && options.embeddings),
         link ? "--edges is for weights of --task link, got " : "--edges FILE is required: pairs to score by ",
         file, link ? str(", of --task ", name(info.options.task)) : ", weights of --task link");
-  if (info.class_names.empty() && dataset.num_classes == info.num_classes)
-    info.class_names = dataset.class_names;
-  const std::string graphs_text = graphs ? fmt::format("{} graphs, ", dataset.num_graphs()) : "";
-  console.say("dataset", fmt::format("{}: {}{} nodes, {} edges, {} features", dataset.name, graphs_text,
-                                     dataset.num_nodes, dataset.num_edges(), dataset.num_features));
-  prepare(dataset, info, options.dataset);
-  const Dataset known = take_labels(dataset, info, graphs);
-  if (options.per_class) check_classes(dataset, known.y, info, options.dataset);
-  check(!options.correct_and_smooth ||
-            (info.options.task == TaskKind::kNode && !info.regression && !info.multi_label),
-        "--correct-and-smooth is for one class a node, which these weights do not predict");
-  const Adjacency smoothing = options.correct_and_smooth
-                                  ? label_graph(dataset, known, info.options.undirected, options)
-                                  : Adjacency();
-  dataset.num_classes = info.num_classes;
-  // Features for weights without a description are standardised as training on the file's masks would.
-  if (!options.model) dataset.split = {};
-  const std::string dataset_name = dataset.name;
-  const NodeRun run = make_prediction_run(std::move(dataset), info.options, device);
+  const auto [run, known, dataset_name, smoothing] =
+      load_prediction_run(options, info, file, device, console);
   const char* hint = options.model ? "; give --model, --hidden, --classes and so on as in training" : "";
   run.model.module->load_state_dict(
       fit_weights(run.model.module->state_dict(), weights.tensors, file, run.model.text, hint));

@@ -1,10 +1,11 @@
+#include "train/commands/predict_options.h"
+
 #include <cxxopts.hpp>
 #include <filesystem>
 
 #include "core/error.h"
 #include "core/version.h"
 #include "train/commands/help.h"
-#include "train/commands/predict.h"
 #include "train/task/apply_options.h"
 #include "train/task/model_registry.h"
 #include "train/task/option_table.h"

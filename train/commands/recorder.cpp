@@ -75,6 +75,7 @@ struct Recorder::State {
             .class_names = task.class_names,
             .features = task.feature_scale.columns,
             .targets = task.target_scale,
+            .types = task.types,
             .split = options.task == TaskKind::kGraph
                          ? options.fold == kFoldOfFile
                                ? "fold:file"

@@ -8,6 +8,7 @@
 #include "core/version.h"
 #include "train/io/json_text.h"
 #include "train/io/settings.h"
+#include "train/task/model_registry.h"
 
 namespace rodeo {
 namespace {
@@ -97,6 +98,35 @@ void read_description(const SafeTensors& file, const std::string& where, F&& rea
   check(format >= kFormat && format <= kScaled, where, ": is of format ", format, ", this version reads ",
         kFormat, " to ", kScaled);
   read(description);
+}
+
+void pack_types(const TrainedTypes& trained, Json& json) {
+  for (const auto& [type, nodes, features, scale] : trained.types) {
+    Json& out = json["node_types"].emplace_back(
+        Json{{"name", type}, {"nodes", nodes}, {"features", features}, {"scaling", name(scale.scaling)}});
+    if (!scale.columns.defined()) continue;
+    out["feature_mean"] = scale.columns.mean();
+    out["feature_deviation"] = scale.columns.deviation();
+  }
+  json["relations"] = trained.relations;
+  json["target_type"] = trained.target;
+}
+
+TrainedTypes read_types(const Description& d) {
+  TrainedTypes out{
+      .types = {}, .relations = d.texts("relations"), .target = d.get<std::string>("target_type")};
+  for (const Json& json : d.at("node_types")) {
+    check(json.is_object(), d.where, " has ", json_text(json), " as a node type");
+    const Description type{json, d.where + ", 'node_types',"};
+    const auto features = type.get<std::int64_t>("features");
+    out.types.push_back({type.get<std::string>("name"), type.get<std::int64_t>("nodes"), features, {}});
+    FeatureScale& scale = out.types.back().scale;
+    scale.scaling = parse_name<FeatureScaling>(type.where + " 'scaling'", type.get<std::string>("scaling"));
+    scale.columns = type.scale("feature_mean", "feature_deviation", features);
+    check(scale.columns.defined() == is_standard(scale.scaling), type.where,
+          " feature_mean and scaling standard belong together");
+  }
+  return out;
 }
 
 Json description() {
@@ -193,6 +223,7 @@ std::string describe_weights(const WeightsInfo& info) {
     json["target_mean"] = info.targets.mean();
     json["target_deviation"] = info.targets.deviation();
   }
+  if (!info.types.types.empty()) pack_types(info.types, json);
   if (!info.split.empty()) json["split"] = info.split, json["seed"] = info.seed;
   return json_text(json);
 }
@@ -221,6 +252,7 @@ WeightsInfo read_info(const SafeTensors& weights, const std::string& where) {
     info.targets = d.scale("target_mean", "target_deviation", info.num_classes);
     check(info.features.defined() == is_standard(info.options.normalize_features), where,
           ": feature_mean and --normalize-features standard belong together");
+    if (has_relations(info.options)) info.types = read_types(d);
     if (d.json.contains("split"))
       info.split = d.get<std::string>("split"), info.seed = d.get<std::uint64_t>("seed");
     check(info.class_names.empty() || static_cast<std::int64_t>(info.class_names.size()) == info.num_classes,

@@ -6,7 +6,7 @@
 
 #include "layers/module.h"
 #include "train/checkpoint.h"
-#include "train/column_scale.h"
+#include "train/task/feature_scale.h"
 #include "train/task/options.h"
 #include "train/trainer.h"
 
@@ -24,6 +24,7 @@ struct WeightsInfo {
   std::vector<std::string> class_names;  // of the dataset; empty: none
   ColumnScale features;                  // of --normalize-features standard, which `options` has then
   ColumnScale targets;                   // the outputs are of targets that it was applied to
+  TrainedTypes types = {};               // of a model of several node types, with the scales of features
   std::string split;                     // --split, with --seed
   std::uint64_t seed = 0;
 };

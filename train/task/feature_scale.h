@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "datasets/dataset.h"
 #include "train/column_scale.h"
@@ -40,6 +41,18 @@ struct FeatureScale {
 
   /// x is f32; dense for kStandard.
   Features apply(const Features& x) const;
+};
+
+/// What a model of several node types was trained on.
+struct TrainedTypes {
+  struct Type {
+    std::string name;
+    std::int64_t nodes = 0, features = 0;
+    FeatureScale scale;
+  };
+  std::vector<Type> types;             // empty: the model is of one type of nodes
+  std::vector<std::string> relations;  // "author:writes:paper", without the reverses of --undirected
+  std::string target;                  // the type whose labels are learned
 };
 
 /// Chooses and computes the scale of the features of `dataset`.

@@ -1,6 +1,7 @@
 #include "train/task/hetero_task.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -37,9 +38,45 @@ void check_reached(const HeteroGraph& graph, const HeteroDataset& dataset) {
        ": give --undirected, which adds the reverse of each relation");
 }
 
-/// The scaled features of each type, on the device; undefined for a type without.
+/// What the weights will say of the dataset; scales follow.
+TrainedTypes describe_types(const HeteroDataset& dataset) {
+  TrainedTypes out;
+  for (const Dataset& type : dataset.types)
+    out.types.push_back({type.name, type.num_nodes, type.num_features, {}});
+  for (const HeteroRelation& relation : dataset.relations)
+    out.relations.push_back(dataset.relation_name(relation));
+  out.target = dataset.types[static_cast<std::size_t>(dataset.target)].name;
+  return out;
+}
+
+/// A type without features has a trainable row for each node: the nodes must be those of training.
+void check_types(const HeteroDataset& dataset, const TrainedTypes& trained) {
+  const auto names = [](const TrainedTypes& types) {
+    std::vector<std::string> out;
+    for (const TrainedTypes::Type& type : types.types) out.push_back(type.name);
+    return out;
+  };
+  const TrainedTypes given = describe_types(dataset);
+  check(names(given) == names(trained), dataset.name, ": has the node types ",
+        fmt::format("{}, the weights are for {}", fmt::join(names(given), ", "),
+                    fmt::join(names(trained), ", ")));
+  check(given.relations == trained.relations, dataset.name, ": has the relations ",
+        fmt::format("{}, the weights are for {}", fmt::join(given.relations, ", "),
+                    fmt::join(trained.relations, ", ")));
+  for (std::size_t t = 0; t < given.types.size(); ++t) {
+    const auto& [name, nodes, features, scale] = given.types[t];
+    check(features == trained.types[t].features, dataset.name, ": ", name, " has ", features,
+          " features, the weights are for ", trained.types[t].features);
+    check(features > 0 || nodes == trained.types[t].nodes, dataset.name, ": ", name, " has ", nodes,
+          " nodes, and the weights have trainable rows for ", trained.types[t].nodes,
+          ": they know those nodes alone");
+  }
+}
+
+/// The scaled features of each type, on the device; undefined for a type without. Scales are those of
+/// `trained`, else chosen.
 std::vector<HeteroInput> make_inputs(HeteroDataset& dataset, const TrainOptions& options, Device device,
-                                     NodeTask& task) {
+                                     const TrainedTypes* trained, NodeTask& task) {
   std::vector<HeteroInput> inputs;
   for (Dataset& type : dataset.types) {
     HeteroInput& input = inputs.emplace_back();
@@ -50,27 +87,27 @@ std::vector<HeteroInput> make_inputs(HeteroDataset& dataset, const TrainOptions&
       task.features += "trainable rows";
       continue;
     }
-    const bool is_target = type.name == dataset.types[static_cast<std::size_t>(dataset.target)].name;
     type.x = dense_features(type);
     type.x_sparse = {};
-    const Tensor train = is_target ? type.split.train : Tensor();
-    const FeatureScale scale = make_feature_scale(type, "", train, options, device, {}, /*own=*/false);
+    const Tensor train = type.name == task.types.target ? type.split.train : Tensor();
+    FeatureScale& scale = task.types.types[inputs.size() - 1].scale;
+    if (trained) {
+      scale = trained->types[inputs.size() - 1].scale;
+      scale.columns = scale.columns.to(device);
+    } else {
+      scale = make_feature_scale(type, "", train, options, device, {}, /*own=*/false);
+    }
     if (!scale.warning.empty()) task.warnings.push_back(type.name + ": " + scale.warning);
     input.x = scale.apply(Features(type.x.to(device))).to(activation_dtype(options.precision));
     task.features += fmt::format("{} x {}, {}", type.num_nodes, type.num_features, scale.text);
-    if (is_target) task.feature_scale = scale;
     type.x = {};
   }
   return inputs;
 }
 
-/// Sizes, labels and split of the target type.
-void describe_data(const HeteroDataset& dataset, const HeteroGraph& graph, Device device, NodeTask& task) {
+/// Labels and split of the target type.
+void add_labels(const HeteroDataset& dataset, Device device, NodeTask& task) {
   const Dataset& target = dataset.types[static_cast<std::size_t>(dataset.target)];
-  task.name = dataset.name;
-  task.num_nodes = graph.num_nodes(), task.num_edges = graph.num_edges();
-  task.num_features = target.num_features;
-  task.num_classes = target.num_classes;
   task.class_names = target.class_names;
   task.split_sizes = {target.split.train.numel(), target.split.val.numel(), target.split.test.numel()};
   find_majority(target.y, target.split.test, task);
@@ -133,7 +170,11 @@ RunPlan plan_hetero_run(const std::string& file, const TrainOptions& options, De
   return plan;
 }
 
-NodeRun make_hetero_run(HeteroDataset dataset, const TrainOptions& options, Device device) {
+namespace {
+
+/// The model and its task, in training with labels; trained: null in training.
+NodeRun build_run(HeteroDataset& dataset, const TrainedTypes* trained, const TrainOptions& options,
+                  Device device) {
   check_hetero_options(options);
   NodeRun run;
   auto& [task, model] = run;
@@ -143,8 +184,14 @@ NodeRun make_hetero_run(HeteroDataset dataset, const TrainOptions& options, Devi
   task.convert_ms = timed(device, [&] {
     graph = make_graph(dataset, options, device);
     check_reached(graph, dataset);
-    inputs = make_inputs(dataset, options, device, task);
-    describe_data(dataset, graph, device, task);
+    const Dataset& target = dataset.types[static_cast<std::size_t>(dataset.target)];
+    task.name = dataset.name;
+    task.num_nodes = graph.num_nodes(), task.num_edges = graph.num_edges();
+    task.num_features = target.num_features;
+    task.num_classes = target.num_classes;
+    task.types = describe_types(dataset);
+    inputs = make_inputs(dataset, options, device, trained, task);
+    if (!trained) add_labels(dataset, device, task);
   });
   task.convert_peak_bytes = memory_stats(device).peak;
   task.x = Features(Tensor::zeros({1, 1}, DType::kF32, device));
@@ -153,15 +200,33 @@ NodeRun make_hetero_run(HeteroDataset dataset, const TrainOptions& options, Devi
   auto made =
       std::make_unique<HeteroModel>(model_options(dataset, options), graph, Random(options.seed), device);
   model.groups = {{made->parameters(), {.lr = options.lr, .weight_decay = options.weight_decay}}};
-  model.predict = [made = made.get(), graph, inputs = std::move(inputs)](const StepInput&) {
+  model.predict = [made = made.get(), graph, inputs](const StepInput&) {
     return made->forward(graph, inputs);
   };
+  model.embed = [made = made.get(), graph, inputs] { return made->embed(graph, inputs); };
   model.text = describe_model(options);
   model.algorithms = fmt::format("{} relations{}, precision {}", graph.num_relations(),
                                  options.undirected ? " with their reverses" : "", name(options.precision));
   model.module = std::move(made);
+  return run;
+}
+
+}  // namespace
+
+NodeRun make_hetero_run(HeteroDataset dataset, const TrainOptions& options, Device device) {
+  NodeRun run = build_run(dataset, nullptr, options, device);
   set_criterion(run, options);
   return run;
+}
+
+NodeRun make_hetero_prediction_run(HeteroDataset dataset, const TrainedTypes& trained, std::int64_t classes,
+                                   const TrainOptions& options, Device device) {
+  dataset.target = dataset.type_index(trained.target);
+  check(dataset.target >= 0, dataset.name, ": has no node type ", trained.target,
+        ", whose nodes the weights predict");
+  check_types(dataset, trained);
+  dataset.types[static_cast<std::size_t>(dataset.target)].num_classes = classes;
+  return build_run(dataset, &trained, options, device);
 }
 
 NodeRun load_hetero_run(const std::string& file, const TrainOptions& options, Device device) {

@@ -22,6 +22,11 @@ RunPlan plan_hetero_run(const std::string& file, const TrainOptions& options, De
 /// type's nodes. Throws Error where no relation leads to the target type.
 NodeRun make_hetero_run(HeteroDataset dataset, const TrainOptions& options, Device device);
 
+/// Without a criterion, for predictions of `classes` columns for nodes of the type that `trained` names.
+/// Features are scaled as in training. Throws Error for other types, features and relations than those.
+NodeRun make_hetero_prediction_run(HeteroDataset dataset, const TrainedTypes& trained, std::int64_t classes,
+                                   const TrainOptions& options, Device device);
+
 /// make_hetero_run() of a file.
 NodeRun load_hetero_run(const std::string& file, const TrainOptions& options, Device device);
 

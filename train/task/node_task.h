@@ -29,6 +29,7 @@ struct NodeTask {
   double majority = Statistics::kNone;
   std::int64_t majority_class = -1;
   FeatureScale feature_scale;         // made x of the dataset's features
+  TrainedTypes types;                 // of a model of several node types; feature_scale is not set then
   ColumnScale target_scale;           // regression: the model predicts targets that it was applied to
   std::vector<std::string> warnings;  // of data that are not what they seem, a sentence each
   Features x;                         // f32 or bf16 [nodes, features], on the device

@@ -1,0 +1,36 @@
+/// What rodeo_predict reads: a dataset, with the model that the weights describe.
+#pragma once
+
+#include <string>
+
+#include "core/adjacency.h"
+#include "datasets/dataset.h"
+#include "train/commands/console.h"
+#include "train/commands/predict_options.h"
+#include "train/io/run_state.h"
+#include "train/task/node_run.h"
+
+namespace rodeo {
+
+/// A dataset with the model that predicts it.
+struct PredictionRun {
+  NodeRun run;
+  Dataset known;  // labels, masks and names of the predicted rows
+  std::string dataset;
+  Adjacency smoothing{};  // with --correct-and-smooth
+};
+
+/// Reads options.dataset, of one or several node types, and adds what it says to `info`. The weights are not
+/// loaded yet. Throws Error where the dataset does not fit them.   file: of the weights
+PredictionRun load_prediction_run(const PredictOptions& options, WeightsInfo& info, const std::string& file,
+                                  Device device, const Console& console);
+
+/// Labels, masks and names, on the host, without edges and features. Those of graphs: labels, and the fold of
+/// training.
+Dataset take_labels(Dataset& dataset, const WeightsInfo& info, bool graphs);
+
+/// The graph that labels are propagated on. Throws Error without classes of training nodes.
+Adjacency label_graph(const Dataset& dataset, const Dataset& known, bool undirected,
+                      const PredictOptions& options);
+
+}  // namespace rodeo
