@@ -50,6 +50,7 @@ class HeteroConvolution : public Module {
 struct HeteroConvKind {
   std::string_view name;  // "rgcn"
   bool heads;             // attention: reads heads and attention_dropout
+  bool decomposes;        // reads bases and blocks
   std::unique_ptr<HeteroConvolution> (*make)(const HeteroConvOptions& options, Random& random, Device device,
                                              DType dtype);
 };

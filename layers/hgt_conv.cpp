@@ -98,6 +98,7 @@ Variable HgtConv::forward(const HeteroGraph& graph, const Variable& x, RandomKey
 
 const HeteroConvKind kHgt{.name = "hgt",
                           .heads = true,
+                          .decomposes = false,
                           .make = [](const HeteroConvOptions& o, Random& random, Device device,
                                      DType dtype) -> std::unique_ptr<HeteroConvolution> {
                             return std::make_unique<HgtConv>(o, random, device, dtype);

@@ -48,6 +48,7 @@ Variable RgatConv::forward(const HeteroGraph& graph, const Variable& x, RandomKe
 
 const HeteroConvKind kRgat{.name = "rgat",
                            .heads = true,
+                           .decomposes = false,
                            .make = [](const HeteroConvOptions& o, Random& random, Device device,
                                       DType dtype) -> std::unique_ptr<HeteroConvolution> {
                              return std::make_unique<RgatConv>(o, random, device, dtype);

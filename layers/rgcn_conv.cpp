@@ -49,6 +49,7 @@ Variable HeteroSageConv::forward(const HeteroGraph& graph, const Variable& x, Ra
 
 const HeteroConvKind kRgcn{.name = "rgcn",
                            .heads = false,
+                           .decomposes = true,
                            .make = [](const HeteroConvOptions& o, Random& random, Device device,
                                       DType dtype) -> std::unique_ptr<HeteroConvolution> {
                              return std::make_unique<RgcnConv>(o, random, device, dtype);
@@ -56,6 +57,7 @@ const HeteroConvKind kRgcn{.name = "rgcn",
 
 const HeteroConvKind kHeteroSage{.name = "hetero-sage",
                                  .heads = false,
+                                 .decomposes = false,
                                  .make = [](const HeteroConvOptions& o, Random& random, Device device,
                                             DType dtype) -> std::unique_ptr<HeteroConvolution> {
                                    return std::make_unique<HeteroSageConv>(o, random, device, dtype);

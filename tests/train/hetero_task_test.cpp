@@ -61,6 +61,20 @@ TEST_P(TrainHeteroTask, EveryModelLearnsTheSameInEveryRun) {
   }
 }
 
+TEST_P(TrainHeteroTask, DecomposedWeightsLearnTheSameInEveryRun) {
+  for (const bool blocks : {false, true}) {
+    SCOPED_TRACE(blocks);
+    TrainOptions options = options_of("rgcn", 20);
+    (blocks ? options.blocks : options.bases) = 4;
+    const Result one = train(options, device()), two = train(options, device(), /*cuda_graph=*/false);
+    EXPECT_GT(one.summary.best.val, 0.5);  // chance is a quarter
+    EXPECT_EQ(one.summary.last.val_loss, two.summary.last.val_loss);
+    const auto weight = std::ranges::find(one.state, "convs.0.weight", &StateDict::value_type::first);
+    ASSERT_NE(weight, one.state.end());
+    EXPECT_EQ(weight->second.shape(), blocks ? Shape({8, 4, 4, 4}) : Shape({4, 16, 16}));
+  }
+}
+
 /// Logits that rodeo_predict writes.
 Tensor predicted(const std::string& dataset, const std::string& weights, const TempDir& dir) {
   predict(PredictOptions{.dataset = dataset,
@@ -81,6 +95,7 @@ TEST(TrainHeteroPredict, ScalesAndScoresAsTraining) {
   save_hetero_dataset(data, dir / "mag.h5");
   for (const std::string_view model : {"rgcn", "hgt"}) {
     TrainOptions options = options_of(model, 2);
+    if (model == "rgcn") options.bases = 2;
     options.split = "50/25/25", options.normalize_features = FeatureScaling::kStandard;
     options.dataset = dir / "mag.h5";
     options.export_file = dir / str(model, ".safetensors");
@@ -160,6 +175,9 @@ TEST(TrainHeteroOptions, SayWhatTheyAreNotFor) {
   };
   const std::string why = " is not for --model rgcn, of graphs of several node types: ";
   EXPECT_EQ(error({"--batch", "64"}), "--batch" + why + "they are trained on the whole graph");
+  EXPECT_EQ(error({"--blocks", "5"}), "--blocks must divide --hidden, got 5 and 64");
+  EXPECT_EQ(error({"--blocks", "4", "--bases", "2"}),
+            "--bases and --blocks are two decompositions: give one of them");
   EXPECT_EQ(error({"--ranks", "2"}), "--ranks" + why + "they are trained by one rank");
   EXPECT_EQ(error({"--task", "link"}), "--task link" + why + "the nodes of one type are classified");
   EXPECT_EQ(error({"--reorder", "rcm"}), "--reorder" + why + "nodes keep their order");

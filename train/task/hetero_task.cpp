@@ -129,6 +129,8 @@ HeteroModelOptions model_options(const HeteroDataset& dataset, const TrainOption
                          .norm = o.trunk.norm};
   for (const Dataset& type : dataset.types) out.in.push_back(type.num_features);
   out.layer.heads = o.heads;
+  out.layer.attention_dropout = o.attention_dropout;
+  out.layer.bases = o.bases, out.layer.blocks = o.blocks;
   out.layer.relational.spmm = {.algorithm = o.spmm, .accumulate = o.spmm_accumulate};
   return out;
 }
@@ -137,6 +139,8 @@ std::string describe_model(const TrainOptions& o) {
   std::string text = fmt::format("{}, {} layers, ", find_model(o.model).title, o.layers);
   text += traits_of(o).heads ? fmt::format("{} heads x {} hidden, ", o.heads, o.hidden)
                              : fmt::format("{} hidden, ", o.hidden);
+  if (o.bases > 0) text += fmt::format("{} bases, ", o.bases);
+  if (o.blocks > 0) text += fmt::format("{} blocks, ", o.blocks);
   text += fmt::format("dropout {}", o.dropout);
   return o.trunk.norm == TrunkNorm::kNone ? text : text + fmt::format(", {} norm", name(o.trunk.norm));
 }
@@ -155,6 +159,9 @@ void check_hetero_options(const TrainOptions& o) {
   refuse(o.input_features != InputFeatures::kFile, "--input-features",
          "types without features have trainable rows");
   refuse(o.explain, "--explain", "it describes the products of one graph");
+  check(o.bases == 0 || o.blocks == 0, "--bases and --blocks are two decompositions: give one of them");
+  check(o.blocks == 0 || o.hidden % o.blocks == 0, "--blocks must divide --hidden, got ", o.blocks, " and ",
+        o.hidden);
 }
 
 RunPlan plan_hetero_run(const std::string& file, const TrainOptions& options, Device device,

@@ -1,3 +1,4 @@
+#include "models/hetero_model.h"
 #include "train/task/hetero_task.h"
 #include "train/task/option_parts.h"
 #include "train/task/trunk_model.h"
@@ -30,12 +31,13 @@ void add_hidden_layers(OptionGroup model, const ModelEntry& entry) {
 
 void add_heads(OptionGroup model, bool relations) {
   model.integer(kModel, "heads", field(&TrainOptions::heads), 1, "Heads of the hidden layers, concatenated");
-  if (relations) return;
-  model.integer(kModel, "out-heads", field(&TrainOptions::out_heads), 1,
-                "Heads of the last layer, averaged. The paper uses for PubMed:\n"
-                "--out-heads 8 --weight-decay 1e-3 --lr 0.01");
+  if (!relations)
+    model.integer(kModel, "out-heads", field(&TrainOptions::out_heads), 1,
+                  "Heads of the last layer, averaged. The paper uses for PubMed:\n"
+                  "--out-heads 8 --weight-decay 1e-3 --lr 0.01");
   model.probability(kModel | kDropout, "attn-dropout", field(&TrainOptions::attention_dropout),
                     "Dropout probability of the attention weights");
+  if (relations) return;
   model.not_negative(kModel, "negative-slope", field(&TrainOptions::negative_slope),
                      "Negative slope of the LeakyReLU of attention scores");
   model.flag(kModel, "no-self-loops", field(&TrainOptions::self_loops),
@@ -76,6 +78,12 @@ void add_model_options(OptionGroup model, const ModelEntry& entry) {
   if (entry.relations)
     model.choice(kModel, "norm", field(&TrunkParts::norm),
                  "Normalisation of each layer's output: batch, of each node type, or layer");
+  if (entry.relations && find_hetero_conv(entry.name).decomposes) {
+    model.integer(kModel, "bases", field(&TrainOptions::bases), 0,
+                  "The weights of relations are combinations of N shared matrices; 0: a matrix for each");
+    model.integer(kModel, "blocks", field(&TrainOptions::blocks), 0,
+                  "The weight of a relation is N blocks on the diagonal; 0: a full matrix");
+  }
   if (!traits.hops && !entry.relations) add_trunk_options(model.under("Trunk"));
   if (traits.aggr)
     model.choice(kModel, "aggr", field(&TrainOptions::aggr),

@@ -129,8 +129,9 @@ struct TrainOptions : TrainerOptions {
   int hops = 2;
   double alpha = 0.1;
   double edge_dropout = 0;
-  double lambda = 0.5;   // of GCNII
-  double drop_edge = 0;  // probability of each edge, drawn again in each step
+  double lambda = 0.5;                 // of GCNII
+  std::int64_t bases = 0, blocks = 0;  // of R-GCN's weights; 0: a full matrix for each relation
+  double drop_edge = 0;                // probability of each edge, drawn again in each step
 
   // Optimizer; TrainerOptions has the rest
   double lr = 0.01;
