@@ -8,6 +8,7 @@
 
 #include "core/dtype.h"
 #include "core/shape.h"
+#include "datasets/dataset.h"
 
 namespace rodeo {
 
@@ -56,6 +57,13 @@ class FeatureFile {
 /// or bf16 where it is that; the other arrays of the schema as they are. Holds some MiB of /x at a time.
 /// Throws Error for a file without dense features, and as Hdf5File and Hdf5Writer do.
 void unpack_features(const std::string& from, const std::string& to);
+
+/// Writes a copy of a dataset file with the columns f32 [nodes, columns] after its features, or as its
+/// features where it has none; the other arrays of the schema as they are. Sparse features stay sparse.
+///   dataset   what load_dataset(from) returned
+/// Throws Error as Hdf5File and Hdf5Writer do.
+void append_features(const std::string& from, const std::string& to, const Dataset& dataset,
+                     const Tensor& columns);
 
 /// Empty if FeatureFile reads the features of the file; else why not, and what to do: the text of its Error.
 std::string feature_file_reason(const std::string& path);

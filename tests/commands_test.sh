@@ -39,7 +39,7 @@ done
 expect_error "this grid of 125 nodes has 2197 edges" "$bin/rodeo_data" generate --preset grid-27-5 --edges 100 "$dir/pattern.h5"
 expect_error "$dir/missing" "$bin/rodeo_data" generate --preset cora "$dir/missing/x.h5"
 COLUMNS=80 "$bin/rodeo_data" import --help | grep -qE ".{81}" && bad "rodeo_data import --help is wider than 80 columns" || ok
-for command in inspect validate generate import reorder subset; do expect_success "$bin/rodeo_data" $command --help; done
+for command in inspect validate generate import reorder subset features unpack; do expect_success "$bin/rodeo_data" $command --help; done
 expect_success "$bin/rodeo_data" inspect "$data"
 grep -q '^nodes  *2000$' "$dir/out" && grep -q '^homophily' "$dir/out" && grep -q 'bf16, f16  *[0-9.]* MiB' "$dir/out" && ok ||
   bad "inspect does not print the properties: $(cat "$dir/out")"
@@ -55,6 +55,14 @@ expect_success "$bin/rodeo_data" generate --graphs 30 "$dir/set.h5"
 expect_success "$bin/rodeo_data" inspect "$dir/set.h5"
 grep -qE '^graphs  *30 of [0-9]+ to [0-9]+ nodes, median' "$dir/out" && grep -q '^labels  *3 classes of graphs$' "$dir/out" && grep -qE '^ *class 0 +10 \(33.33 %\)' "$dir/out" && ok ||
   bad "inspect does not describe a set of graphs: $(cat "$dir/out")"
+expect_success "$bin/rodeo_data" features --random-walk-pe 3 --laplacian-pe 2 "$data" "$dir/encoded.h5"
+expect_success "$bin/rodeo_data" validate "$dir/encoded.h5"
+expect_success "$bin/rodeo_data" features --laplacian-pe 50 --seed 1 "$dir/set.h5" "$dir/encoded_set.h5"
+expect_success "$bin/rodeo_data" inspect "$dir/encoded_set.h5"
+expect_error "features needs --random-walk-pe K, --laplacian-pe K or both" "$bin/rodeo_data" features "$data" "$dir/x.h5"
+expect_error "--laplacian-pe must be in [1, 128], got 129" "$bin/rodeo_data" features --laplacian-pe 129 "$data" "$dir/x.h5"
+expect_error "--random-walk-pe must be in [1, 1024], got 0" "$bin/rodeo_data" features --random-walk-pe 0 "$data" "$dir/x.h5"
+expect_error "--seed belongs to --laplacian-pe" "$bin/rodeo_data" features --random-walk-pe 2 --seed 1 "$data" "$dir/x.h5"
 expect_success "$bin/rodeo_data" subset --share 40 "$data" "$dir/part.h5"
 expect_success "$bin/rodeo_data" inspect "$dir/part.h5"
 grep -q '^nodes  *800$' "$dir/out" && ok || bad "subset --share 40 of 2000 nodes does not have 800"

@@ -16,6 +16,7 @@
 
 namespace rodeo {
 
+int features_command(int argc, const char* const* argv);
 int generate_command(int argc, const char* const* argv);
 int import_command(int argc, const char* const* argv);
 int inspect_command(int argc, const char* const* argv);

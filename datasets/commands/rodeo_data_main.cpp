@@ -23,6 +23,7 @@ constexpr const char* kUsage =
     "  rodeo_data import [options] FORMAT [SOURCE] FILE   {}\n"
     "  rodeo_data reorder --by ORDER FILE OUT        renumbers the nodes\n"
     "  rodeo_data subset [options] FILE OUT          the induced subgraph of some nodes\n"
+    "  rodeo_data features [options] FILE OUT        positional encodings, as more features\n"
     "  rodeo_data unpack FILE OUT                    features not compressed, for --features-on disk\n"
     "  rodeo_data --help | --version\n"
     "`rodeo_data COMMAND --help` shows its options.\n";
@@ -34,7 +35,7 @@ struct Command {
 constexpr Command kCommands[] = {{"inspect", inspect_command},   {"validate", validate_command},
                                  {"generate", generate_command}, {"import", import_command},
                                  {"reorder", reorder_command},   {"subset", subset_command},
-                                 {"unpack", unpack_command}};
+                                 {"features", features_command}, {"unpack", unpack_command}};
 
 int run(int argc, const char* const* argv) {
   const std::string name = argc > 1 ? argv[1] : "";
@@ -47,9 +48,10 @@ int run(int argc, const char* const* argv) {
       return code;
     }
   check(!name.empty(),
-        "a command is required: inspect, validate, generate, import, reorder, subset, unpack; see --help");
+        "a command is required: inspect, validate, generate, import, reorder, subset, features, unpack; see "
+        "--help");
   fail("unknown command '", name,
-       "': inspect, validate, generate, import, reorder, subset, unpack; see --help");
+       "': inspect, validate, generate, import, reorder, subset, features, unpack; see --help");
 }
 
 }  // namespace
