@@ -133,6 +133,7 @@ assert_type(nn.SAGEConv((3, 3), 3, aggr=["mean", "std"])((x, None), graph, size=
 assert_type(nn.GINConv(mlp)([x, x], graph), Tensor)
 assert_type(nn.GINEConv(mlp)(x, edges, x), Tensor)
 assert_type(nn.ChebConv(3, 3, K=2)(x, edges), Tensor)
+assert_type(nn.RGCNConv((3, 3), 3, 2)((x, x), edges, edges[0]), Tensor)
 assert_type(nn.PNAConv(3, 3, ["mean"], ["linear"], torch.ones(3))(x, edges), Tensor)
 assert_type(nn.GATConv(3, 3)(x, edges), Tensor)
 assert_type(nn.GATv2Conv(3, 3)(x, edges, return_attention_weights=True), Tuple[Tensor, Tuple[Tensor, Tensor]])

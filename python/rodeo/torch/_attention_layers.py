@@ -230,6 +230,8 @@ class GATv2Conv(_Attention):
 class TransformerConv(_Attention):
     """torch_geometric.nn.TransformerConv with its edge features. x [nodes, in], or a pair (sources, targets)."""
 
+    _alpha = None  # PyG has attention weights here during a call, and its tests ask for it
+
     def __init__(self, in_channels: Union[int, Tuple[int, int]], out_channels: int, heads: int = 1, concat: bool = True,
                  beta: bool = False, dropout: float = 0.0, edge_dim: Optional[int] = None, bias: bool = True,
                  root_weight: bool = True, **kwargs: Any) -> None:
