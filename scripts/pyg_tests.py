@@ -12,11 +12,11 @@ import sys
 
 import pytest
 
-LAYERS = ("APPNP", "ChebConv", "FastRGCNConv", "GATConv", "GATv2Conv", "GCNConv", "GINConv", "GINEConv", "GraphConv", "PNAConv", "RGCNConv",
-          "SAGEConv", "SGConv", "TransformerConv")
+LAYERS = ("APPNP", "ChebConv", "FastRGCNConv", "GATConv", "GATv2Conv", "GCNConv", "GINConv", "GINEConv", "GraphConv", "HGTConv", "PNAConv",
+          "RGCNConv", "SAGEConv", "SGConv", "TransformerConv")
 MODELS = ("GCN", "GraphSAGE", "GIN", "GAT", "PNA")
 FILES = [f"nn/conv/test_{name}.py" for name in ("appnp", "cheb_conv", "gat_conv", "gatv2_conv", "gcn_conv", "gin_conv", "graph_conv",
-                                                "pna_conv", "rgcn_conv", "sage_conv", "sg_conv", "static_graph", "transformer_conv")] + [
+                                                "hgt_conv", "pna_conv", "rgcn_conv", "sage_conv", "sg_conv", "static_graph", "transformer_conv")] + [
     "nn/conv/test_hetero_conv.py", "nn/test_to_hetero_transformer.py", "explain/algorithm/test_gnn_explainer.py",
     "explain/algorithm/test_pg_explainer.py", "nn/models/test_basic_gnn.py"]
 

@@ -120,7 +120,7 @@ rodeo.train(data, seeds="3")  # error
 rodeo.train(data, seeds=2).best  # error
 """
 TYPED_LAYERS = """
-from typing import Tuple, assert_type
+from typing import Dict, Tuple, assert_type
 import torch
 from torch import Tensor
 import rodeo
@@ -134,6 +134,7 @@ assert_type(nn.GINConv(mlp)([x, x], graph), Tensor)
 assert_type(nn.GINEConv(mlp)(x, edges, x), Tensor)
 assert_type(nn.ChebConv(3, 3, K=2)(x, edges), Tensor)
 assert_type(nn.RGCNConv((3, 3), 3, 2)((x, x), edges, edges[0]), Tensor)
+assert_type(nn.HGTConv(3, 3, (["a"], [("a", "to", "a")]))({"a": x}, {("a", "to", "a"): edges}), Dict[str, Tensor])
 assert_type(nn.PNAConv(3, 3, ["mean"], ["linear"], torch.ones(3))(x, edges), Tensor)
 assert_type(nn.GATConv(3, 3)(x, edges), Tensor)
 assert_type(nn.GATv2Conv(3, 3)(x, edges, return_attention_weights=True), Tuple[Tensor, Tuple[Tensor, Tensor]])
