@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "core/error.h"
+#include "datasets/relation_sampler.h"
 #include "ops/sample_neighbors.h"
 
 namespace rodeo {
@@ -58,14 +59,21 @@ NeighborSampler::NeighborSampler(const Adjacency& graph, NeighborSamplerOptions 
   marks_ = make_node_marks(graph_);
 }
 
+NeighborSampler::NeighborSampler(const HeteroGraph& graph, int target, NeighborSamplerOptions options)
+    : NeighborSampler(behind_rows(graph), std::move(options)) {
+  relations_ = std::make_shared<SampledRelations>(graph, target);
+}
+
 SampledBatch NeighborSampler::sample(const Tensor& targets, std::int64_t epoch, std::int64_t batch) const {
-  checked_nodes("neighbor_sampler", targets, graph_.rows());
+  checked_nodes("neighbor_sampler", targets,
+                relations_ ? relations_->graph.num_nodes(relations_->target) : graph_.rows());
   return sample_checked(targets.to(graph_.device()), epoch, batch);
 }
 
 SampledBatch NeighborSampler::sample_checked(const Tensor& targets, std::int64_t epoch,
                                              std::int64_t batch) const {
   check(epoch >= 0 && batch >= 0, "[neighbor_sampler] epoch and batch must not be negative");
+  if (relations_) return sample_relations(*relations_, graph_, options_, marks_, targets, epoch, batch);
   std::vector<NeighborSample> samples;
   Tensor nodes = targets,
          count = Tensor::full({1}, static_cast<double>(targets.numel()), DType::kI64, graph_.device());

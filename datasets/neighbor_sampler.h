@@ -2,43 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/adjacency.h"
-#include "ops/sample_types.h"
+#include "datasets/sampled_batch.h"
 
 namespace rodeo {
 
-/// The graph of one layer of one batch. Its sources are what the layer reads, its destinations what it
-/// computes. The first destinations.numel() sources are the destinations, so x_dst is x_src.slice(0,
-/// adj.rows()).
-struct Block {
-  Adjacency adj;    // [destinations, sources]; row i holds the sampled edges into destination i
-  Tensor edge_ids;  // i64 [edges]: the edge of the graph, for take() of edge weights and features
-  Tensor sources;   // i64 [sources]: nodes of the graph
-};
-
-/// One mini-batch. A model of L layers computes, with h = gather_rows(x, batch.inputs()),
-///   h = layer[l](blocks[l].adj, {h, h.slice(0, blocks[l].adj.rows())})   for l = 0 .. L - 1
-/// and the last h belongs to `targets`.
-struct SampledBatch {
-  std::vector<Block> blocks;  // of layer 0 first
-  Tensor targets;             // i64 [batch size]
-  Tensor features = {};       // [inputs, n], of inputs(), where something read them already; else undefined
-  /// The nodes whose features layer 0 reads: i64.
-  const Tensor& inputs() const { return blocks.front().sources; }
-};
-
-struct NeighborSamplerOptions {
-  /// Edges of a node, at most: of a target first, then hop by hop, as PyG's num_neighbors. kAllNeighbors: all
-  /// edges. There is a block for each entry; the first entry belongs to the last layer.
-  std::vector<std::int64_t> fanout;
-  bool replace = false;  // draw edges with replacement
-  std::uint64_t seed = 0;
-};
+class HeteroGraph;
+struct SampledRelations;
 
 /// Samples the neighbourhoods of batches on the device of the graph, layer by layer: each node of a layer is
-/// sampled once and keeps `fanout` edges (sample_neighbors.h has the distribution).
+/// sampled once and keeps `fanout` edges (sample_neighbors.h has the distribution), over relations `fanout`
+/// edges of each.
 /// A batch is a function of (seed, epoch, batch, layer, node): the same on the CPU and on CUDA, in any order
 /// of batches. Memory: 4 bytes a node of the graph, and the batch. The host waits for the device once a
 /// batch, and once more for every fan-out kAllNeighbors. One thread at a time may use a sampler; copies share
@@ -48,6 +25,12 @@ class NeighborSampler {
   /// graph [n, n]: rows are destinations. Throws Error for a graph that is not square, no fan-outs, more than
   /// 255 of them, and a fan-out of 0 or below -1.
   NeighborSampler(const Adjacency& graph, NeighborSamplerOptions options);
+
+  /// By relations: a fan-out is of each relation that leads to a node. Targets are nodes of type `target`,
+  /// by their numbers within it. Blocks are on the host: sources are numbered among all types, edges as in
+  /// HeteroGraph (datasets/relation_sampler.h makes graphs of them); the host waits for each layer. Throws
+  /// Error also where nodes and targets of relations together are more than 2^31 - 1.
+  NeighborSampler(const HeteroGraph& graph, int target, NeighborSamplerOptions options);
 
   /// targets: i64 [k], different nodes of the graph. Throws Error that names a node that is out of range or
   /// occurs twice; that check reads the targets on the host. batch < 2^32, epoch < 2^24.
@@ -61,7 +44,8 @@ class NeighborSampler {
  private:
   Adjacency graph_;
   NeighborSamplerOptions options_;
-  Tensor marks_;  // of sample_neighbors()
+  Tensor marks_;                                 // of sample_neighbors()
+  std::shared_ptr<SampledRelations> relations_;  // null: one relation
 };
 
 /// Cuts nodes into batches, in a new random order each epoch: every node is in one batch of an epoch. The

@@ -2,11 +2,13 @@
 // cannot do.
 #include "train/task/hetero_task.h"
 
+#include <cmath>
 #include <filesystem>
 #include <functional>
 
 #include "datasets/hdf5_file.h"
 #include "datasets/synthetic_hetero.h"
+#include "ops/gather_rows.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
 #include "tests/support/temp_dir.h"
@@ -72,6 +74,48 @@ TEST_P(TrainHeteroTask, DecomposedWeightsLearnTheSameInEveryRun) {
     const auto weight = std::ranges::find(one.state, "convs.0.weight", &StateDict::value_type::first);
     ASSERT_NE(weight, one.state.end());
     EXPECT_EQ(weight->second.shape(), blocks ? Shape({8, 4, 4, 4}) : Shape({4, 16, 16}));
+  }
+}
+
+TEST_P(TrainHeteroTask, BatchesOfAllNeighboursPredictTheWholeGraph) {
+  for (const ModelEntry& entry : hetero_model_registry()) {
+    SCOPED_TRACE(entry.name);
+    TrainOptions options = options_of(entry.name, 1);
+    options.batch = 50, options.fanout = "-1,-1";
+    options.trunk.norm = TrunkNorm::kLayer;
+    const NodeRun run = make_hetero_run(small_graph(), options, device());
+    run.model.module->eval();
+    const NoGrad no_grad;
+    const Tensor whole = run.model.forward().value();
+    for (const std::vector<std::int64_t>& ids : {std::vector<std::int64_t>{7, 0, 30}, {227}}) {
+      const Tensor nodes = Tensor::from(ids, device());
+      const SampledBatch batch = run.model.mini_batches->sampler.sample(nodes);
+      EXPECT_TRUE(
+          near(run.model.predict({.batch = &batch}).value(), doubles(gather_rows(whole, nodes)), 1e-5, 1e-5));
+    }
+  }
+}
+
+TEST_P(TrainHeteroTask, BatchesLearnTheSameInEveryRun) {
+  for (const std::string_view model : {"rgcn", "rgat"}) {
+    TrainOptions options = options_of(model, 12);
+    options.batch = 64, options.fanout = "5,3";
+    const Result one = train(options, device()), two = train(options, device());
+    EXPECT_GT(one.summary.best.val, 0.5) << model;  // chance is a quarter
+    for (std::size_t i = 0; i < one.state.size(); ++i)
+      EXPECT_TRUE(same_bits(one.state[i].second, two.state[i].second)) << model << " " << one.state[i].first;
+    options.eval_sampled = true;
+    EXPECT_GT(train(options, device()).summary.best.val, 0.5) << model;
+  }
+}
+
+// Blocks in which types have no nodes, and destinations no edges.
+TEST_P(TrainHeteroTask, BatchesOfOneNodeAreTrained) {
+  for (const ModelEntry& entry : hetero_model_registry()) {
+    TrainOptions options = options_of(entry.name, 1);
+    options.batch = 1, options.fanout = "1,1", options.undirected = false;
+    const Result result = train(options, device());
+    EXPECT_TRUE(std::isfinite(result.summary.last.val_loss)) << entry.name;
   }
 }
 
@@ -174,7 +218,14 @@ TEST(TrainHeteroOptions, SayWhatTheyAreNotFor) {
     return error_of([&] { parse_train_options(static_cast<int>(argv.size()), argv.data(), defaults); });
   };
   const std::string why = " is not for --model rgcn, of graphs of several node types: ";
-  EXPECT_EQ(error({"--batch", "64"}), "--batch" + why + "they are trained on the whole graph");
+  EXPECT_EQ(error({"--batch", "64", "--batch-by", "parts"}),
+            "--batch-by parts" + why + "batches are nodes of one type and sampled neighbours");
+  EXPECT_EQ(error({"--batch", "64", "--graph-on", "host"}),
+            "--graph-on host" + why + "the graph is on the device");
+  EXPECT_EQ(
+      error({"--batch", "64", "--norm", "batch"}),
+      "--norm batch is not for --batch with --model rgcn: a batch may have one node of a type, or none; "
+      "give --norm layer");
   EXPECT_EQ(error({"--blocks", "5"}), "--blocks must divide --hidden, got 5 and 64");
   EXPECT_EQ(error({"--blocks", "4", "--bases", "2"}),
             "--bases and --blocks are two decompositions: give one of them");

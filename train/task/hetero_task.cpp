@@ -7,12 +7,16 @@
 #include <utility>
 
 #include "core/storage.h"
+#include "datasets/relation_sampler.h"
 #include "models/hetero_model.h"
+#include "ops/gather_rows.h"
 #include "train/precision.h"
+#include "train/task/batch_models.h"
 #include "train/task/criteria.h"
 #include "train/task/data_source.h"
 #include "train/task/feature_scale.h"
 #include "train/task/label_checks.h"
+#include "train/task/layerwise.h"
 #include "train/task/model_registry.h"
 #include "train/timing.h"
 
@@ -131,7 +135,7 @@ HeteroModelOptions model_options(const HeteroDataset& dataset, const TrainOption
   out.layer.heads = o.heads;
   out.layer.attention_dropout = o.attention_dropout;
   out.layer.bases = o.bases, out.layer.blocks = o.blocks;
-  out.layer.relational.spmm = {.algorithm = o.spmm, .accumulate = o.spmm_accumulate};
+  out.layer.relational.spmm = {.algorithm = spmm_of_steps(o), .accumulate = o.spmm_accumulate};
   return out;
 }
 
@@ -152,7 +156,12 @@ void check_hetero_options(const TrainOptions& o) {
     check(!given, option, " is not for --model ", o.model, ", of graphs of several node types: ", why);
   };
   refuse(o.task != TaskKind::kNode, str("--task ", name(o.task)), "the nodes of one type are classified");
-  refuse(o.batch > 0, "--batch", "they are trained on the whole graph");
+  refuse(o.batch_by_parts, "--batch-by parts", "batches are nodes of one type and sampled neighbours");
+  const bool places = o.features_on == FeaturesOn::kHost || o.features_on == FeaturesOn::kDisk;
+  refuse(places, str("--features-on ", name(o.features_on)), "features are on the device");
+  refuse(o.graph_on == GraphOn::kHost, "--graph-on host", "the graph is on the device");
+  check(o.batch == 0 || o.trunk.norm != TrunkNorm::kBatch, "--norm batch is not for --batch with --model ",
+        o.model, ": a batch may have one node of a type, or none; give --norm layer");
   refuse(o.gpus > 1 || o.ranks > 1, o.gpus > 1 ? "--gpus" : "--ranks", "they are trained by one rank");
   refuse(o.reorder != NodeOrder::kNone, "--reorder", "nodes keep their order");
   refuse(o.prune_rows, "--prune-rows", "the last layer computes the target type alone");
@@ -178,6 +187,35 @@ RunPlan plan_hetero_run(const std::string& file, const TrainOptions& options, De
 }
 
 namespace {
+
+/// Predictions of batches, and of all nodes in evaluations: exact, or with --eval sampled of samples.
+void train_on_batches(NodeRun& run, HeteroModel& made, const HeteroGraph& graph,
+                      const std::vector<HeteroInput>& inputs, const TrainOptions& options) {
+  const NodeTask& task = run.task;
+  const int target = made.options().target;
+  const auto batches = std::make_shared<const MiniBatchTraining>(
+      MiniBatches(task.split.train, graph.num_nodes(target), options.batch, options.seed, graph.device()),
+      NeighborSampler(graph, target, {fanout_of(options), options.replace, options.seed}), options.batch);
+  const auto forward = [&made, graph, inputs](const SampledBatch& batch) {
+    std::vector<HeteroGraph> blocks;
+    for (const Block& block : batch.blocks) blocks.push_back(block_graph(graph, block));
+    const std::vector<Tensor> nodes = nodes_by_type(graph, batch.inputs());
+    std::vector<HeteroInput> read;
+    for (std::size_t t = 0; t < inputs.size(); ++t) {
+      const bool rows = inputs[t].x.defined();
+      read.push_back({.x = rows ? Features(gather_rows(inputs[t].x.input().value(), nodes[t])) : Features(),
+                      .nodes = nodes[t]});
+    }
+    return made.forward(blocks, read);
+  };
+  run.model.mini_batches = batches;
+  run.model.predict = [forward, batches, whole = run.model.predict, sampled = options.eval_sampled,
+                       nodes = std::vector{task.split.train, task.split.val, task.split.test},
+                       count = graph.num_nodes(target)](const StepInput& in) {
+    if (in.batch) return forward(*in.batch);
+    return sampled ? sampled_logits(*batches, forward, nodes, count) : whole(in);
+  };
+}
 
 /// The model and its task, in training with labels; trained: null in training.
 NodeRun build_run(HeteroDataset& dataset, const TrainedTypes* trained, const TrainOptions& options,
@@ -210,8 +248,9 @@ NodeRun build_run(HeteroDataset& dataset, const TrainedTypes* trained, const Tra
   model.predict = [made = made.get(), graph, inputs](const StepInput&) {
     return made->forward(graph, inputs);
   };
+  if (!trained && options.batch > 0) train_on_batches(run, *made, graph, inputs, options);
   model.embed = [made = made.get(), graph, inputs] { return made->embed(graph, inputs); };
-  model.text = describe_model(options);
+  model.text = describe_model(options) + (options.batch > 0 ? describe_batches(options) : "");
   model.algorithms = fmt::format("{} relations{}, precision {}", graph.num_relations(),
                                  options.undirected ? " with their reverses" : "", name(options.precision));
   model.module = std::move(made);

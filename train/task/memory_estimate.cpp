@@ -161,10 +161,12 @@ std::string memory_advice(const TrainOptions& o, bool cuda) {
   if (traits.attention_form && o.attention == AttentionForm::kComposed) add("--attention fused");
   if (o.batch > 1) add(str("--batch below ", o.batch));
   if (o.batch > 0 && !o.batch_by_parts && !traits.hops) add("a smaller --fanout");
-  if (o.batch > 0 && cuda && o.features_on != FeaturesOn::kHost && o.features_on != FeaturesOn::kDisk)
+  if (o.batch > 0 && cuda && !has_relations(o) && o.features_on != FeaturesOn::kHost &&
+      o.features_on != FeaturesOn::kDisk)
     add("--features-on host");
-  if (o.batch == 0 && !traits.hops && o.task != TaskKind::kGraph && !has_relations(o))
-    add(cuda ? "--batch N, with --features-on host if the features do not fit" : "--batch N");
+  if (o.batch == 0 && !traits.hops && o.task != TaskKind::kGraph)
+    add(cuda && !has_relations(o) ? "--batch N, with --features-on host if the features do not fit"
+                                  : "--batch N");
   if (o.task == TaskKind::kGraph && o.batch_graphs > 2) add(str("--batch-graphs below ", o.batch_graphs));
   if (traits.hidden_layers() && o.hidden > 1) add(str("--hidden below ", o.hidden));
   if (traits.heads && o.heads > 1) add(str("--heads below ", o.heads));
