@@ -70,7 +70,7 @@ def check_binary(wheel, python, folder):
 def test(python, wheel, torch, folder):
     path = tempfile.mkdtemp(dir=folder)
     interpreter = venv(python, path, wheel, "pytest", *([f"torch=={torch}"] if torch else []))
-    names = ["test_ops.py", "test_train.py", "test_faults.py", "test_types.py"] + \
+    names = ["test_ops.py", "test_train.py", "test_hetero.py", "test_objects.py", "test_faults.py", "test_types.py"] + \
         (["test_torch.py", "test_recording.py", "test_versions.py", "test_streams.py"] if torch else [])
     command = [interpreter, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     done = subprocess.run(command + [os.path.join(ROOT, "python", "tests", name) for name in names], capture_output=True,
