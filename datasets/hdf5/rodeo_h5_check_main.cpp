@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/threads.h"
 #include "datasets/hdf5/array_names.h"
 #include "datasets/hdf5/check_limits.h"
 #include "datasets/hdf5/hetero_names.h"
@@ -113,6 +114,7 @@ int main(int argc, char** argv) {
   if (argc != 4) return 2;
   const std::string path = argv[1];
   set_limits(std::atoll(argv[2]), std::atoll(argv[3]));
+  rodeo::set_num_threads(1);  // the stacks of more could need more memory than the limit
   step("its structure", [&] {
     const Hdf5File file(path);
     read_group(file, "/");
