@@ -38,7 +38,8 @@ struct AttentionConvOptions {
 AttentionConvOptions attention_options(const ConvOptions& options);
 
 /// Base of the layers  Y_i = merge over heads of (sum over j of alpha_ij V_j) (+ residual) (+ b),  where
-/// alpha is the softmax of scores over the edges of row i. Glorot weights, zero biases.
+/// alpha is the softmax of scores over the edges of row i. Glorot weights, zero biases, where the layer does
+/// not say otherwise.
 /// - adj: rows are destinations. No self loops are added: for the published layers pass
 /// add_self_loops(adj).adj.
 ///   A row without edges is zero before residual and bias.

@@ -1,5 +1,7 @@
 #include "layers/transformer_conv.h"
 
+#include <cmath>
+
 #include "ops/combine.h"
 #include "ops/dense.h"
 #include "ops/dot_attention.h"
@@ -12,22 +14,24 @@ namespace rodeo {
 TransformerConv::TransformerConv(const AttentionConvOptions& options, Random& random, Device device,
                                  DType dtype)
     : AttentionConv("transformer_conv", options) {
+  const auto start = [&](const Shape& shape, std::int64_t in) {
+    const double bound = 1 / std::sqrt(static_cast<double>(in));
+    return uniform(shape, -bound, bound, random.next(), dtype, device);
+  };
   const auto register_map = [&](const std::string& name, Map* map, std::int64_t in, std::int64_t out) {
-    register_parameter(name + ".weight", &map->w, glorot_uniform(in, out, random.next(), dtype, device),
-                       TorchLayout::kTransposed);
-    if (options.bias) register_parameter(name + ".bias", &map->c, Tensor::zeros({out}, dtype, device));
+    register_parameter(name + ".weight", &map->w, start({in, out}, in), TorchLayout::kTransposed);
+    if (options.bias) register_parameter(name + ".bias", &map->c, start({out}, in));
   };
   const std::int64_t wide = options.heads * options.out;
   register_map("lin_key", &key_, options.in, wide);
   register_map("lin_query", &query_, in_dst(), wide);
   register_map("lin_value", &value_, options.in, wide);
   if (options.edge_in > 0)
-    register_parameter("lin_edge.weight", &w_edge_, glorot_weight(options.edge_in, random, device, dtype),
+    register_parameter("lin_edge.weight", &w_edge_, start({options.edge_in, wide}, options.edge_in),
                        TorchLayout::kTransposed);
   if (options.residual) register_map("lin_skip", &skip_, in_dst(), width());
   if (options.beta)
-    register_parameter("lin_beta.weight", &w_beta_,
-                       glorot_uniform(3 * width(), 1, random.next(), dtype, device),
+    register_parameter("lin_beta.weight", &w_beta_, start({3 * width(), 1}, 3 * width()),
                        TorchLayout::kTransposed);
 }
 

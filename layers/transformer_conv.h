@@ -11,8 +11,8 @@ namespace rodeo {
 /// The heads are merged. options.residual adds r = x W_skip + c_skip (PyG's root_weight). With options.beta
 /// the sum is a gate:  beta r + (1 - beta) y,  beta = sigmoid([y, r, y - r] w_beta).
 /// See layers/attention_conv.h for adj, x, key and `then`. There is no bias behind the heads: options.bias is
-/// of q, k, v and r. options.negative_slope is ignored. On a bipartite graph q and r are of x_dst, k and v of
-/// x_src.
+/// of q, k, v and r. Initial weights are those of Linear, biases too. options.negative_slope is ignored. On a
+/// bipartite graph q and r are of x_dst, k and v of x_src.
 class TransformerConv : public AttentionConv {
  public:
   TransformerConv(const AttentionConvOptions& options, Random& random, Device device = kCpu,

@@ -58,6 +58,8 @@ def graphs(kind, edges, nodes):
     """The graph's arguments of forward(), by name."""
     if kind in ("gat", "gatv2"):
         return {"edge_index": (add_self_loops(remove_self_loops(edges)[0], num_nodes=nodes)[0],)}
+    if kind == "transformer":
+        return {"edge_index": (edges,)}
     index, weight = gcn_norm(edges, num_nodes=nodes) if kind == "gcn" else (edges, None)
     values = weight if kind == "gcn" else torch.ones(edges.size(1), device=edges.device)
     coo = torch.sparse_coo_tensor(index.flip(0), values, (nodes, nodes))  # rows are targets
