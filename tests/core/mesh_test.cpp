@@ -105,9 +105,16 @@ TEST(CoreMeshLocal, OtherUsersAreTurnedAway) {
   if (::geteuid() != 0) GTEST_SKIP() << "not root";
   MeetingRun run(true);
   const File theirs = listen_on(0, true);
+  // Starts work(ready) as another user; goes on when it has written to `ready`.
   const auto as_stranger = [](const auto& work) {
+    int ready[2];
+    EXPECT_EQ(::pipe(ready), 0);
     const pid_t child = ::fork();
-    if (child == 0) ::_exit(::setuid(65534) == 0 ? work() : 99);
+    if (child == 0) ::_exit(::setuid(65534) == 0 ? work(ready[1]) : 99);
+    ::close(ready[1]);
+    char byte = 0;
+    EXPECT_EQ(::read(ready[0], &byte, 1), 1);
+    ::close(ready[0]);
     return child;
   };
   const auto ends_with = [](pid_t child) {
@@ -115,33 +122,29 @@ TEST(CoreMeshLocal, OtherUsersAreTurnedAway) {
     ::waitpid(child, &status, 0);
     return WEXITSTATUS(status);
   };
-  // Rank 0 tells it nothing.
-  const pid_t guest = as_stranger([&] {
+  // Rank 0 tells it nothing. It comes before the ranks: rank 0 hears nobody once all have joined.
+  const pid_t guest = as_stranger([&](int ready) {
     const int file = ::socket(AF_UNIX, SOCK_STREAM, 0);
     sockaddr_storage place = {};
     socklen_t length = sizeof(place);
     ::getsockname(run.listener.get(), reinterpret_cast<sockaddr*>(&place), &length);
     if (::connect(file, reinterpret_cast<sockaddr*>(&place), length) != 0) return 1;
+    if (::write(ready, "r", 1) != 1) return 2;
     char byte = 0;
-    return ::recv(file, &byte, 1, 0) == 0 ? 0 : 2;
+    return ::recv(file, &byte, 1, 0) == 0 ? 0 : 3;
   });
   EXPECT_EQ(run.join(10), MeetingRun::all_joined());
   EXPECT_EQ(ends_with(guest), 0);
   // A rank tells nothing to a stranger that listens in its place.
-  int ready[2];
-  ASSERT_EQ(::pipe(ready), 0);
-  const pid_t host = as_stranger([&] {
+  const pid_t host = as_stranger([&](int ready) {
     const File listener = listen_on(0x20000 + ::getppid(), true);
-    if (::write(ready[1], "r", 1) != 1) return 1;
+    if (::write(ready, "r", 1) != 1) return 1;
     ::usleep(200'000);
     return 0;
   });
-  char byte = 0;
-  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
   EXPECT_LT(connect_to({Endpoint::kThisHost, static_cast<std::uint32_t>(0x20000 + ::getpid())}, in(1)).get(),
             0);
   EXPECT_EQ(ends_with(host), 0);
-  ::close(ready[0]), ::close(ready[1]);
 }
 
 }  // namespace
