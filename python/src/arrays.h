@@ -111,6 +111,7 @@ struct PyGraph {
 void bind_arrays(nb::module_& m);
 void bind_graph(nb::module_& m);
 void bind_ops(nb::module_& m);
+void bind_attention(nb::module_& m);
 void bind_train(nb::module_& m);
 
 }  // namespace rodeo::python

@@ -58,5 +58,6 @@ NB_MODULE(_core, m) {
   bind_arrays(m);
   bind_graph(m);
   bind_ops(m);
+  bind_attention(m);
   bind_train(m);
 }

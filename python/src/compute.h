@@ -1,0 +1,29 @@
+/// How operators of rodeo._core give their results.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <utility>
+
+#include "arrays.h"
+
+namespace rodeo::python {
+
+/// The result of work() as an array like `like`, which was read as the first operand, or in `out`, which must
+/// share no memory with the operands. `expected`: its shape, where that is known.
+template <class Work>
+nb::object compute(std::string_view op, nb::handle like, nb::handle out,
+                   std::initializer_list<std::pair<const char*, const Tensor&>> operands,
+                   const std::optional<Shape>& expected, Work&& work) {
+  Results results(op, like, operands.begin()->second, out);
+  for (const auto& [what, operand] : operands) results.apart_from(what, operand);
+  if (expected) results.expect(*expected);
+  const Tensor y = results.run(work);
+  return results.give(y);
+}
+
+inline nb::object give_or_none(Results& results, const Tensor& tensor) {
+  return tensor.defined() ? results.give(tensor) : nb::none();
+}
+
+}  // namespace rodeo::python
