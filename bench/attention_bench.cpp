@@ -4,12 +4,12 @@
 /// GB/s counts the rows that edges read forward. Exit codes: 0; 2 for a bad option.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <cxxopts.hpp>
 #include <map>
 #include <numeric>
 
 #include "bench/arguments.h"
+#include "bench/compare.h"
 #include "bench/graphs.h"
 #include "bench/kernels.h"
 #include "bench/limits.h"
@@ -103,17 +103,6 @@ Tensor exact_rows(const Tensor& x, const Tensor& ids) {
   return x.rank() == 3 ? flat.reshape({sizes[0], sizes[1], x.dim(2)}) : flat;
 }
 
-/// The largest difference, relative to the largest value.
-double distance(const Tensor& got, const Tensor& want) {
-  const std::vector<double> a = got.to_vector<double>(), b = want.to_vector<double>();
-  double off = 0, most = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (!(std::abs(a[i] - b[i]) <= off)) off = std::isnan(a[i]) ? INFINITY : std::abs(a[i] - b[i]);
-    most = std::max(most, std::abs(b[i]));
-  }
-  return most > 0 ? off / most : off;
-}
-
 struct Work {
   const Kind& kind;
   Adjacency adj;
@@ -149,7 +138,10 @@ Work make_work(const Kind& kind, const Adjacency& adj, const Heads& heads, DType
 void verify(const Work& work, const Sample& sample) {
   const Tensor y = work.step().value();
   const bool all = sample.rows.numel() == work.adj.rows();
-  Work exact{work.kind, sample.adj, {}, {}, exact_rows(work.dy, sample.rows)};
+  // The other form: a mistake is not compared with itself.
+  const auto form =
+      work.options.form == AttentionForm::kComposed ? AttentionForm::kFused : AttentionForm::kComposed;
+  Work exact{work.kind, sample.adj, {.form = form}, {}, exact_rows(work.dy, sample.rows)};
   for (std::size_t i = 0; i < work.operands.size(); ++i) {
     const Tensor& x = work.operands[i].value();
     exact.operands.emplace_back(
@@ -159,7 +151,7 @@ void verify(const Work& work, const Sample& sample) {
   const Tensor want = exact.step().value();
   const double tolerance = size_of(y.dtype()) > 2 ? 1e-4 : 3e-2;
   const auto compare = [&](const std::string& what, const Tensor& got, const Tensor& expected) {
-    const double off = distance(got, expected);
+    const double off = largest_difference(got, expected);
     check(off < tolerance, "[attention_bench] ", work.kind.name, ": ", what, " differs from f64 by ", off);
   };
   compare("the result", exact_rows(y, sample.rows), want);
@@ -170,7 +162,7 @@ void verify(const Work& work, const Sample& sample) {
     const std::string what = str("gradient ", i);
     if (side == Side::kRows) compare(what, exact_rows(got, sample.rows), expected);
     if (side == Side::kCols) compare(what, exact_rows(got, sample.columns), exact_rows(expected, columns));
-    if (side == Side::kNone && all) compare(what, got.to(kCpu).to(DType::kF64), expected);  // a sum over all
+    if (side == Side::kNone && all) compare(what, got, expected);  // a sum over all
   }
 }
 

@@ -61,6 +61,18 @@ std::vector<RowSums> row_sums_cpu(const Problem& p, const Tensor& result) {
   return all;
 }
 
+double largest_difference(const Tensor& got, const Tensor& want) {
+  const std::vector<double> a = got.to(kCpu).to(DType::kF64).to_vector<double>(),
+                            b = want.to(kCpu).to(DType::kF64).to_vector<double>();
+  check(a.size() == b.size(), "[largest_difference] sizes differ");
+  double off = 0, most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!(std::abs(a[i] - b[i]) <= off)) off = std::isnan(a[i]) ? INFINITY : std::abs(a[i] - b[i]);
+    most = std::max(most, std::abs(b[i]));
+  }
+  return most > 0 ? off / most : off;
+}
+
 Distance distance_to_float64(const Problem& p, const Tensor& result) {
 #if RODEO_WITH_CUDA
   const std::vector<RowSums> all =

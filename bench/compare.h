@@ -29,6 +29,10 @@ struct Distance {
 /// those of its edges. No memory besides 32 bytes a row.
 Distance distance_to_float64(const Problem& problem, const Tensor& result);
 
+/// The largest difference of two elements, relative to the largest value of `want`; for any shapes of one
+/// size, dtypes and devices. A NaN in `got` is an infinite difference.
+double largest_difference(const Tensor& got, const Tensor& want);
+
 /// The backends: one RowSums for each row, on the host.
 std::vector<RowSums> row_sums_cpu(const Problem& problem, const Tensor& result);
 std::vector<RowSums> row_sums_cuda(const Problem& problem, const Tensor& result);

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/compare.h"
 #include "bench/timing.h"
 #include "core/error.h"
 #include "datasets/synthetic.h"
@@ -232,29 +233,16 @@ Tensor gradient_for(const Work& work, const Place& at) {
   return shape.rank() == 0 ? Tensor() : at.values(shape, 99).value();
 }
 
-/// The largest difference, relative to the largest value.
-double distance(const Tensor& a, const Tensor& b) {
-  const std::vector<double> x = a.to(kCpu).to(DType::kF64).to_vector<double>(),
-                            y = b.to(kCpu).to(DType::kF64).to_vector<double>();
-  check(x.size() == y.size(), "[task_bench] sizes differ");
-  double off = 0, most = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (!(std::abs(x[i] - y[i]) <= off)) off = std::isnan(x[i]) ? INFINITY : std::abs(x[i] - y[i]);
-    most = std::max(most, std::abs(y[i]));
-  }
-  return most > 0 ? off / most : off;
-}
-
 /// Throws Error where the result or a gradient differs from that in f64 on the CPU.
 void verify(const Case& c, const Work& work, const Tensor& dy) {
   constexpr double kTolerance = 1e-4;  // sums of 170,000 terms in f32
   const Place exact{kCpu, DType::kF64};
   const Work reference = c.make(exact);
   const Tensor y = step(work, dy).value(), want = step(reference, gradient_for(reference, exact)).value();
-  const double off = distance(y, want);
+  const double off = largest_difference(y, want);
   check(off < kTolerance, "[task_bench] ", c.name, " differs from f64 by ", off);
   for (std::size_t i = 0; i < work.inputs.size(); ++i) {
-    const double gradient = distance(work.inputs[i].grad(), reference.inputs[i].grad());
+    const double gradient = largest_difference(work.inputs[i].grad(), reference.inputs[i].grad());
     check(gradient < kTolerance, "[task_bench] gradient ", i, " of ", c.name, " differs from f64 by ",
           gradient);
   }
