@@ -51,6 +51,9 @@ class Module {
   /// Dropout is active in training mode only. New modules are in training mode.
   void train(bool training = true);
   void eval() { train(false); }
+  /// Whether training steps over one input launch the same kernels over the same memory, so that a captured
+  /// CUDA graph can replay them. False for a module that draws another graph in each step.
+  virtual bool has_fixed_steps() const { return true; }
   bool training() const { return training_; }
 
  protected:

@@ -167,7 +167,7 @@ bool Trunk::recomputes(std::size_t layer, const Features& x) const {
 }
 
 bool Trunk::can_be_padded(const ConvGraph& whole) const {
-  if (options_.drop_edge > 0) return false;
+  if (!has_fixed_steps()) return false;
   if (options_.parts.norm == TrunkNorm::kBatch) return false;  // it counts the rows of a block
   for (const Layer& layer : layers_)
     if (!layer.conv->can_be_padded(whole, options_.spmm)) return false;

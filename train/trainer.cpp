@@ -57,6 +57,7 @@ Trainer::Trainer(Module& model, TrainerParts parts, std::vector<ParameterGroup> 
       evaluation_(
           device_, [this] { return evaluate(); }, model.parameters()) {
   check_parts();
+  options_.cuda_graph &= model.has_fixed_steps();
   captures_whole_ =
       options_.cuda_graph && device_.is_cuda() && !options_.watch && !parts_.source->has_batches();
 }

@@ -33,8 +33,8 @@ struct TrainerOptions {
   // 0: no epoch is profiled. Without a CUDA graph, one epoch in this many is profiled and not part of the
   // epoch times. With one, up to five epochs after the warm-up are profiled, and then the step is captured.
   int profile_every = 10;
-  // On CUDA, replay a CUDA graph of the fixed steps (StepInput::is_fixed) after the warm-up; the bits are the
-  // same.
+  // On CUDA, replay a CUDA graph of the fixed steps (StepInput::is_fixed, Module::has_fixed_steps) after the
+  // warm-up; the bits are the same.
   bool cuda_graph = true;
   OptimizerOptions optimizer = {};
   LrScheduleOptions schedule = {};

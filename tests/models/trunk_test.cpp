@@ -176,6 +176,13 @@ TEST_P(ModelsTrunk, PreLinearLayersMayHaveNormAndActivation) {
   EXPECT_ERROR(Trunk(options, Random()), "[trunk] pre_linear_norm needs pre_linear > 0 and a norm");
 }
 
+TEST(ModelsTrunkSteps, AreFixedUnlessEdgesAreDropped) {
+  TrunkOptions options{.in = 4, .hidden = 8, .classes = 3, .conv = &kGcn};
+  EXPECT_TRUE(Trunk(options, Random(1)).has_fixed_steps());
+  options.drop_edge = 0.1;
+  EXPECT_FALSE(Trunk(options, Random(1)).has_fixed_steps());
+}
+
 TEST(ModelsTrunkErrors, NameOptionAndExpectation) {
   EXPECT_ERROR(Trunk({.in = 3, .hidden = 0, .classes = 2}, Random()),
                "[trunk] in, hidden, classes and layers must be >= 1, got 3, 0, 2 and 2");

@@ -78,9 +78,10 @@ TEST(TrainRankLinks, AllEncodersWithDropout) {
     SCOPED_TRACE(entry.name);
     TrainOptions options = options_of(entry.name);
     if (entry.name == "appnp") options.edge_dropout = 0.3;
-    // Biases before a batch normalisation have a gradient of rounding errors, which Adam makes large.
-    const bool normalizes = entry.name == "gin";
-    expect_as_on_one_rank(test::tiny_dataset(), options, normalizes ? 0.01 : 1e-4, normalizes ? 0.03 : 0.01);
+    // Biases before a batch normalisation have a gradient of rounding errors, which Adam makes large. PNA's
+    // deviation of neighbours that are nearly equal multiplies rounding errors by up to 158.
+    const double tolerance = entry.name == "gin" ? 0.01 : entry.name == "pna" ? 1e-3 : 1e-4;
+    expect_as_on_one_rank(test::tiny_dataset(), options, tolerance, tolerance > 1e-3 ? 0.03 : 0.01);
   }
 }
 

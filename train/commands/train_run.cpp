@@ -71,7 +71,6 @@ TrainedRun train_run(DataSource source, const TrainOptions& options, Device devi
   NanWatch watch;
   if (options.debug) NanWatch::check("the features", values_of(run.task.x));
   TrainerOptions training = trainer_options(options);
-  training.cuda_graph = options.cuda_graph && options.drop_edge == 0;  // a new graph in each step
   training.timer = out.timer.get();
   training.watch = options.debug ? &watch : nullptr;
   training.on_batch = [&](int epoch, int batch, int batches) {
