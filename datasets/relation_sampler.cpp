@@ -41,9 +41,10 @@ Frontier frontier_of(const SampledRelations& relations, const std::vector<std::i
     if (graph.num_edges(r) == 0) continue;
     const std::int64_t first = graph.first_node(graph.dst_type(r)),
                        count = graph.num_nodes(graph.dst_type(r));
+    const NodeNumbers number = graph.targets(r);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (nodes[i] < first || nodes[i] >= first + count) continue;
-      const auto row = static_cast<std::size_t>(graph.first_target(r) + nodes[i] - first);
+      const auto row = static_cast<std::size_t>(number.begin + (nodes[i] - first) * number.step);
       if (relations.row_ptr[row] == relations.row_ptr[row + 1]) continue;
       out.rows.push_back(static_cast<std::int64_t>(row));
       out.owner.push_back(i);
@@ -67,7 +68,7 @@ Block sample_layer(SampledRelations& relations, const Adjacency& graph, const Sa
   const std::vector<std::int32_t> col = sample.col.slice(0, edges).to_vector<std::int32_t>();
   const std::vector<std::int64_t> found = sample.nodes.slice(num_rows, sources).to_vector<std::int64_t>();
   const std::vector<std::int64_t> edge =
-      take(relations.graph.by_relation_edge_ids(), sample.edge_ids.slice(0, edges)).to_vector<std::int64_t>();
+      take(relations.graph.by_target_edge_ids(), sample.edge_ids.slice(0, edges)).to_vector<std::int64_t>();
 
   std::vector<std::int32_t>& number_of = relations.number_of;
   const auto number = [&](std::int64_t node) -> std::int32_t& {
@@ -103,15 +104,14 @@ Block sample_layer(SampledRelations& relations, const Adjacency& graph, const Sa
 
 Adjacency behind_rows(const HeteroGraph& graph) {
   check(graph.is_whole(), "[neighbor_sampler] the graph must be whole, not a block of a mini-batch");
-  const Adjacency& by_relation = graph.by_relation();
-  const std::int64_t rows = by_relation.rows(), all = rows + by_relation.cols(),
-                     edges = by_relation.num_edges();
+  const Adjacency& by_target = graph.by_target();
+  const std::int64_t rows = by_target.rows(), all = rows + by_target.cols(), edges = by_target.num_edges();
   check(all <= std::numeric_limits<std::int32_t>::max(), "[neighbor_sampler] there may be at most ",
         std::numeric_limits<std::int32_t>::max(), " nodes and targets of relations together, got ", all);
-  const Device device = by_relation.device();
+  const Device device = by_target.device();
   const Tensor row_ptr = Tensor::full({all + 1}, static_cast<double>(edges), DType::kI64, device);
-  row_ptr.slice(0, rows + 1).copy_from(by_relation.csr().row_ptr);
-  std::vector<std::int32_t> col = by_relation.csr().col.to_vector<std::int32_t>();
+  row_ptr.slice(0, rows + 1).copy_from(by_target.csr().row_ptr);
+  std::vector<std::int32_t> col = by_target.csr().col.to_vector<std::int32_t>();
   for (std::int32_t& c : col) c += static_cast<std::int32_t>(rows);
   return Adjacency::trusted({all, all, row_ptr, Tensor::from(col, device)});
 }
@@ -119,7 +119,7 @@ Adjacency behind_rows(const HeteroGraph& graph) {
 SampledRelations::SampledRelations(HeteroGraph of, int of_type)
     : graph(std::move(of)),
       target(of_type),
-      row_ptr(graph.by_relation().csr().row_ptr.to_vector<std::int64_t>()),
+      row_ptr(graph.by_target().csr().row_ptr.to_vector<std::int64_t>()),
       number_of(static_cast<std::size_t>(graph.num_nodes()), -1) {}
 
 SampledBatch sample_relations(SampledRelations& relations, const Adjacency& rows,

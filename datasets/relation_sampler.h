@@ -15,11 +15,11 @@ struct SampledRelations {
 
   HeteroGraph graph;
   int target = 0;                       // the type of the nodes of batches
-  std::vector<std::int64_t> row_ptr;    // of graph.by_relation(), on the host
+  std::vector<std::int64_t> row_ptr;    // of graph.by_target(), on the host
   std::vector<std::int32_t> number_of;  // of each node in a block; -1 between calls
 };
 
-/// [rows + nodes, rows + nodes]: graph.by_relation() with its nodes numbered behind its rows, so that a row
+/// [rows + nodes, rows + nodes]: graph.by_target() with its nodes numbered behind its rows, so that a row
 /// and a node never have the same number. Throws Error for more than 2^31 - 1 of them, and for a graph that
 /// is a block.
 Adjacency behind_rows(const HeteroGraph& graph);

@@ -8,6 +8,7 @@
 #include "ops/gelu.h"
 #include "ops/grouped_linear.h"
 #include "ops/pointwise.h"
+#include "ops/relational.h"
 
 namespace rodeo {
 namespace {
@@ -57,8 +58,10 @@ Variable HgtConv::project_stack(const HeteroGraph& graph, const Variable& x, con
       grouped_linear(reshape(linear.weight, {options_.types * in, out}), matrices, relations * in, relation);
   const Variable bias =
       linear.bias.defined() ? grouped_linear(linear.bias, biases, relations, relation) : Variable();
-  return grouped_linear(x, graph.nodes_to_stack(), graph.first_source(graph.num_relations()),
-                        reshape(weight, {relations, in, out}), bias);
+  const Adjacency& order = graph.source_order();
+  return fan_out_linear(x, graph.nodes_to_stack(), graph.num_sources(),
+                        transpose_last(sort_relations(order, reshape(weight, {relations, in, out}))),
+                        bias.defined() ? sort_relations(order, bias) : bias);
 }
 
 Variable HgtConv::finish(const HeteroGraph& graph, const Variable& x, const Variable& attended) const {

@@ -3,8 +3,10 @@
 #include <vector>
 
 #include "ops/attention.h"
+#include "ops/combine.h"
 #include "ops/dense.h"
 #include "ops/grouped_linear.h"
+#include "ops/relational.h"
 #include "ops/spmm.h"
 
 namespace rodeo {
@@ -31,11 +33,15 @@ Variable RgatConv::score_weights(const Variable& a) const {
 
 Variable RgatConv::forward(const HeteroGraph& graph, const Variable& x, RandomKey key) const {
   check_inputs(graph, x);
-  const std::int64_t stack = graph.first_source(graph.num_relations()),
-                     targets = graph.first_target(graph.num_relations());
-  const Variable z = grouped_linear(x, graph.nodes_to_stack(), stack, w_),
-                 s = grouped_linear(x, graph.targets_to_relations(), targets, score_weights(a_dst_)),
-                 t = grouped_linear(x, graph.nodes_to_stack(), stack, score_weights(a_src_));
+  const std::int64_t stack = graph.num_sources(), targets = graph.num_targets();
+  const auto by_source = [&](const Variable& w) {
+    return transpose_last(sort_relations(graph.source_order(), w));
+  };
+  const Variable z = fan_out_linear(x, graph.nodes_to_stack(), stack, by_source(w_)),
+                 t = fan_out_linear(x, graph.nodes_to_stack(), stack, by_source(score_weights(a_src_))),
+                 s = fan_out_linear(
+                     x, graph.nodes_to_targets(), targets,
+                     transpose_last(sort_relations(graph.target_order(), score_weights(a_dst_))));
   const Variable y = gat_attention(graph.relation_blocks(), s, t,
                                    reshape(z, {stack, options_.heads, options_.out / options_.heads}),
                                    {.negative_slope = options_.negative_slope,

@@ -148,9 +148,7 @@ Variable HeteroModel::forward(const HeteroGraph& graph, const std::vector<Hetero
 
 Variable HeteroModel::embed(const HeteroGraph& graph, const std::vector<HeteroInput>& inputs) {
   return run(
-      [&](std::size_t i) -> const HeteroGraph& {
-        return i + 1 == layers_.size() ? graph.with_targets_of(options_.target) : graph;
-      },
+      [&](std::size_t i) { return i + 1 == layers_.size() ? graph.with_targets_of(options_.target) : graph; },
       inputs);
 }
 

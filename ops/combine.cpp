@@ -173,6 +173,26 @@ Variable concat_rows(const std::vector<Variable>& parts) {
                 });
 }
 
+Tensor transpose_last(const Tensor& x) {
+  check(x.defined() && is_float(x.dtype()) && x.rank() >= 2,
+        "[transpose_last] x must be floating point with at least 2 dimensions");
+  const int rank = x.rank();
+  const std::int64_t a = x.dim(rank - 2), b = x.dim(rank - 1);
+  const Shape shape = rank == 2   ? Shape{b, a}
+                      : rank == 3 ? Shape{x.dim(0), b, a}
+                                  : Shape{x.dim(0), x.dim(1), b, a};
+  const Tensor y = Tensor::empty(shape, x.dtype(), x.device());
+  if (y.numel() == 0) return y;
+  const std::int64_t matrices = x.numel() / (a * b);
+  kernels::transpose_last.on(y.device())(x.reshape({matrices, a, b}), y.reshape({matrices, b, a}));
+  return y;
+}
+
+Variable transpose_last(const Variable& x) {
+  return record("transpose_last", transpose_last(x.value()), {x},
+                [](const Tensor& dout) { return std::vector{transpose_last(dout)}; });
+}
+
 Tensor columns(const Tensor& x, std::int64_t begin, std::int64_t end) {
   check_matrix("columns", "x", x);
   check(begin >= 0 && begin <= end && end <= x.dim(1), "[columns] [", begin, ", ", end,

@@ -33,6 +33,11 @@ Variable concat_columns(const std::vector<Variable>& parts);
 Tensor concat_rows(const std::vector<Tensor>& parts);
 Variable concat_rows(const std::vector<Variable>& parts);
 
+/// The last two dimensions swapped: [..., a, b] -> [..., b, a], a copy; x has 2 to 4 dimensions.
+/// Gradient: dout with them swapped.
+Tensor transpose_last(const Tensor& x);
+Variable transpose_last(const Variable& x);
+
 /// The columns [begin, end) of x: [m, n] -> [m, end - begin], a copy.   0 <= begin <= end <= n.
 /// Gradient: dx has dout in these columns, 0 in the others.
 Tensor columns(const Tensor& x, std::int64_t begin, std::int64_t end);

@@ -1,44 +1,12 @@
 #include "ops/hetero_graph.h"
 
 #include <limits>
-#include <map>
-#include <mutex>
-#include <optional>
-#include <utility>
 
-#include "ops/convert.h"
+#include "ops/hetero_state.h"
 #include "ops/validate.h"
 
 namespace rodeo {
 namespace {
-
-/// Begins of consecutive ranges, the end of the last one behind them.
-class Ranges {
- public:
-  void add(std::int64_t size) { begins_.push_back(begins_.back() + size); }
-  std::int64_t begin(int i) const { return begins_.at(static_cast<std::size_t>(i)); }
-  std::int64_t size(int i) const { return begin(i + 1) - begin(i); }
-  std::int64_t total() const { return begins_.back(); }
-
- private:
-  std::vector<std::int64_t> begins_{0};
-};
-
-/// What a side of an edge is numbered by.
-enum class Side { kNodes, kRelations };
-
-/// The edges [first, first + ids.numel()) of `all` become ids + shift.
-void append_ids(const Tensor& ids, std::int64_t shift, std::int64_t first, std::vector<std::int32_t>& all) {
-  const auto append = [&]<class T>(const std::vector<T>& values) {
-    for (std::size_t k = 0; k < values.size(); ++k)
-      all[static_cast<std::size_t>(first) + k] =
-          static_cast<std::int32_t>(static_cast<std::int64_t>(values[k]) + shift);
-  };
-  if (ids.dtype() == DType::kI32)
-    append(ids.to_vector<std::int32_t>());
-  else
-    append(ids.to_vector<std::int64_t>());
-}
 
 void check_ids(const std::string& relation, std::string_view what, const Tensor& ids, std::int64_t limit) {
   check(ids.defined() && ids.rank() == 1 && (ids.dtype() == DType::kI32 || ids.dtype() == DType::kI64),
@@ -57,57 +25,9 @@ std::string listed(const Names& names) {
 
 }  // namespace
 
-struct HeteroGraph::State {
-  std::vector<NodeType> types;
-  std::vector<EdgeType> relations;
-  Device device;
-  std::vector<int> src, dst;  // types of each relation
-  Ranges nodes, rows, edges, sources, targets;
-
-  std::mutex mutex;                                     // of what follows, made at first use
-  std::map<std::pair<Side, Side>, CooResult> matrices;  // by what rows and columns are numbered by
-  Adjacency sum_relations;
-  std::map<DType, Tensor> mean_weights;
-  std::vector<std::optional<HeteroGraph>> with_targets;
-
-  const CooResult& matrix(Side of_rows, Side of_cols);
-  std::vector<std::int32_t> ends(bool of_rows, Side side) const;
-};
-
-/// For all edges the number of their row or column.
-std::vector<std::int32_t> HeteroGraph::State::ends(bool of_rows, Side side) const {
-  std::vector<std::int32_t> all(static_cast<std::size_t>(edges.total()));
-  for (int r = 0; r < static_cast<int>(relations.size()); ++r) {
-    const auto at = static_cast<std::size_t>(r);
-    const Ranges& by_type = of_rows ? rows : nodes;
-    const Ranges& by_relation = of_rows ? targets : sources;
-    const std::int64_t shift =
-        side == Side::kRelations ? by_relation.begin(r) : by_type.begin(of_rows ? dst[at] : src[at]);
-    append_ids(of_rows ? relations[at].dst_ids : relations[at].src_ids, shift, edges.begin(r), all);
-  }
-  return all;
-}
-
-const CooResult& HeteroGraph::State::matrix(Side of_rows, Side of_cols) {
-  const std::pair key{of_rows, of_cols};
-  auto at = matrices.find(key);
-  if (at == matrices.end()) {
-    const auto size = [](Side side, const Ranges& by_type, const Ranges& by_relation) {
-      return (side == Side::kNodes ? by_type : by_relation).total();
-    };
-    const std::vector<std::int32_t> row = ends(true, of_rows), col = ends(false, of_cols);
-    at = matrices
-             .emplace(key, coo_to_csr(Tensor::from(row, device), Tensor::from(col, device),
-                                      size(of_rows, rows, targets), size(of_cols, nodes, sources),
-                                      {.edge_ids = true}))
-             .first;
-  }
-  return at->second;
-}
-
 HeteroGraph::HeteroGraph(std::vector<NodeType> types, std::vector<EdgeType> relations, Device device)
-    : state_(std::make_shared<State>()) {
-  State& s = *state_;
+    : state_(std::make_shared<HeteroState>()) {
+  HeteroState& s = *state_;
   s.types = std::move(types);
   s.relations = std::move(relations);
   s.device = device;
@@ -121,8 +41,8 @@ HeteroGraph::HeteroGraph(std::vector<NodeType> types, std::vector<EdgeType> rela
     if (type.targets < 0) type.targets = type.count;
     check(type.count >= 0 && type.targets <= type.count, "[hetero_graph] ", type.name,
           " must have at least 0 nodes and at most as many targets, got ", type.count, " and ", type.targets);
-    s.nodes.add(type.count);
-    s.rows.add(type.targets);
+    s.src.nodes.add(type.count);
+    s.dst.nodes.add(type.targets);
   }
   std::map<std::string, int> names;
   for (const EdgeType& relation : s.relations) {
@@ -136,21 +56,20 @@ HeteroGraph::HeteroGraph(std::vector<NodeType> types, std::vector<EdgeType> rela
     check_ids(name, "dst_ids", relation.dst_ids, type(dst).targets);
     check(relation.src_ids.numel() == relation.dst_ids.numel(), "[hetero_graph] ", name, " has ",
           relation.src_ids.numel(), " src_ids and ", relation.dst_ids.numel(), " dst_ids");
-    s.src.push_back(src);
-    s.dst.push_back(dst);
+    s.src.type.push_back(src);
+    s.dst.type.push_back(dst);
     s.edges.add(relation.src_ids.numel());
-    const bool empty = relation.src_ids.numel() == 0;
-    s.sources.add(empty ? 0 : type(src).count);
-    s.targets.add(empty ? 0 : type(dst).targets);
   }
-  for (const auto& [what, ranges] : {std::pair{"nodes", &s.nodes},
-                                     {"sources of all relations", &s.sources},
-                                     {"targets of all relations", &s.targets}})
-    check(ranges->total() <= std::numeric_limits<std::int32_t>::max(), "[hetero_graph] there may be at most ",
-          std::numeric_limits<std::int32_t>::max(), " ", what, ", got ", ranges->total());
+  s.src.number(s.edges);
+  s.dst.number(s.edges);
+  for (const auto& [what, total] : {std::pair{"nodes", s.src.nodes.total()},
+                                    {"sources of all relations", s.src.total},
+                                    {"targets of all relations", s.dst.total}})
+    check(total <= std::numeric_limits<std::int32_t>::max(), "[hetero_graph] there may be at most ",
+          std::numeric_limits<std::int32_t>::max(), " ", what, ", got ", total);
 }
 
-const HeteroGraph::State& HeteroGraph::state() const {
+HeteroState& HeteroGraph::state() const {
   check(defined(), "[hetero_graph] the graph is undefined");
   return *state_;
 }
@@ -176,10 +95,10 @@ const EdgeType& HeteroGraph::relation(int r) const {
   return state().relations.at(static_cast<std::size_t>(r));
 }
 int HeteroGraph::src_type(int r) const {
-  return state().src.at(static_cast<std::size_t>(r));
+  return state().src.type.at(static_cast<std::size_t>(r));
 }
 int HeteroGraph::dst_type(int r) const {
-  return state().dst.at(static_cast<std::size_t>(r));
+  return state().dst.type.at(static_cast<std::size_t>(r));
 }
 
 int HeteroGraph::find_type(std::string_view name) const {
@@ -205,22 +124,22 @@ int HeteroGraph::find_relation(std::string_view name) const {
 }
 
 std::int64_t HeteroGraph::num_nodes() const {
-  return state().nodes.total();
+  return state().src.nodes.total();
 }
 std::int64_t HeteroGraph::num_nodes(int t) const {
-  return state().nodes.size(t);
+  return state().src.nodes.size(t);
 }
 std::int64_t HeteroGraph::first_node(int t) const {
-  return state().nodes.begin(t);
+  return state().src.nodes.begin(t);
 }
 std::int64_t HeteroGraph::num_rows() const {
-  return state().rows.total();
+  return state().dst.nodes.total();
 }
 std::int64_t HeteroGraph::num_rows(int t) const {
-  return state().rows.size(t);
+  return state().dst.nodes.size(t);
 }
 std::int64_t HeteroGraph::first_row(int t) const {
-  return state().rows.begin(t);
+  return state().dst.nodes.begin(t);
 }
 std::int64_t HeteroGraph::num_edges() const {
   return state().edges.total();
@@ -231,95 +150,89 @@ std::int64_t HeteroGraph::num_edges(int r) const {
 std::int64_t HeteroGraph::first_edge(int r) const {
   return state().edges.begin(r);
 }
-std::int64_t HeteroGraph::first_source(int r) const {
-  return state().sources.begin(r);
+std::int64_t HeteroGraph::num_sources() const {
+  return state().src.total;
 }
-std::int64_t HeteroGraph::first_target(int r) const {
-  return state().targets.begin(r);
+std::int64_t HeteroGraph::num_targets() const {
+  return state().dst.total;
+}
+NodeNumbers HeteroGraph::sources(int r) const {
+  return state().src.numbers.at(static_cast<std::size_t>(r));
+}
+NodeNumbers HeteroGraph::targets(int r) const {
+  return state().dst.numbers.at(static_cast<std::size_t>(r));
 }
 
 namespace {
 
-template <class State>
-const CooResult& locked_matrix(State& state, Side rows, Side cols) {
+const CooResult& matrix_of(HeteroState& state, bool rows_by_relation, bool cols_by_relation) {
   const std::scoped_lock lock(state.mutex);
-  return state.matrix(rows, cols);
+  return state.matrix(rows_by_relation, cols_by_relation);
+}
+
+/// A segment for each type of the side that has numbers by relation: its nodes from first(t) on, and these.
+template <class First>
+std::vector<RowSegment> segments_of(const HeteroSide& side, const First& first) {
+  std::vector<RowSegment> segments;
+  std::int64_t begin = 0;
+  for (int t = 0; t < side.nodes.count(); ++t) {
+    const std::int64_t fold = std::ssize(side.relations[static_cast<std::size_t>(t)]);
+    if (fold == 0) continue;
+    segments.push_back({first(t), begin, side.nodes.size(t), fold});
+    begin += fold * side.nodes.size(t);
+  }
+  return segments;
 }
 
 }  // namespace
 
 const Adjacency& HeteroGraph::stacked() const {
-  state();
-  return locked_matrix(*state_, Side::kNodes, Side::kRelations).adj;
+  return matrix_of(state(), false, true).adj;
 }
-const Adjacency& HeteroGraph::by_relation() const {
-  state();
-  return locked_matrix(*state_, Side::kRelations, Side::kNodes).adj;
+const Adjacency& HeteroGraph::by_target() const {
+  return matrix_of(state(), true, false).adj;
 }
 const Adjacency& HeteroGraph::relation_blocks() const {
-  state();
-  return locked_matrix(*state_, Side::kRelations, Side::kRelations).adj;
+  return matrix_of(state(), true, true).adj;
 }
 const Tensor& HeteroGraph::stacked_edge_ids() const {
-  state();
-  return locked_matrix(*state_, Side::kNodes, Side::kRelations).edge_ids;
+  return matrix_of(state(), false, true).edge_ids;
 }
-const Tensor& HeteroGraph::by_relation_edge_ids() const {
-  state();
-  return locked_matrix(*state_, Side::kRelations, Side::kNodes).edge_ids;
+const Tensor& HeteroGraph::by_target_edge_ids() const {
+  return matrix_of(state(), true, false).edge_ids;
 }
 const Adjacency& HeteroGraph::sum_relations() const {
-  const State& s = state();
-  const std::scoped_lock lock(state_->mutex);
-  if (!s.sum_relations.defined()) {
-    std::vector<std::int32_t> row, col;
-    for (int r = 0; r < num_relations(); ++r)
-      for (std::int64_t i = 0; i < s.targets.size(r); ++i) {
-        row.push_back(static_cast<std::int32_t>(s.rows.begin(dst_type(r)) + i));
-        col.push_back(static_cast<std::int32_t>(s.targets.begin(r) + i));
-      }
-    state_->sum_relations = coo_to_csr(Tensor::from(row, s.device), Tensor::from(col, s.device),
-                                       s.rows.total(), s.targets.total())
-                                .adj;
-  }
-  return s.sum_relations;
+  const std::scoped_lock lock(state().mutex);
+  return state().sums();
+}
+const Adjacency& HeteroGraph::source_order() const {
+  const std::scoped_lock lock(state().mutex);
+  return state().order(state().src);
+}
+const Adjacency& HeteroGraph::target_order() const {
+  const std::scoped_lock lock(state().mutex);
+  return state().order(state().dst);
 }
 
-const Tensor& HeteroGraph::stacked_mean_weight(DType dtype) const {
-  const State& s = state();
+const EdgeMeans& HeteroGraph::edge_means(const Adjacency& adj, DType dtype) const {
   check(is_float(dtype), "[hetero_graph] edge weights must be floating point, got ", dtype);
-  const std::scoped_lock lock(state_->mutex);
-  Tensor& weight = state_->mean_weights[dtype];
-  if (weight.defined()) return weight;
-  const std::vector<std::int32_t> target = s.ends(true, Side::kRelations);
-  std::vector<std::int64_t> degree(static_cast<std::size_t>(s.targets.total()));
-  for (const std::int32_t t : target) ++degree[static_cast<std::size_t>(t)];
-  std::vector<double> share(target.size());  // in the order of the edges' numbers
-  for (std::size_t e = 0; e < share.size(); ++e)
-    share[e] = 1 / static_cast<double>(degree[static_cast<std::size_t>(target[e])]);
-  weight = take(Tensor::from(share).to(dtype).to(s.device),
-                state_->matrix(Side::kNodes, Side::kRelations).edge_ids);
-  return weight;
+  const bool stacks = adj == stacked();
+  check(stacks || adj == by_target(), "[hetero_graph] edge means are those of stacked() or by_target()");
+  const std::scoped_lock lock(state().mutex);
+  return state().means_of(!stacks, dtype);
 }
 
 std::vector<RowSegment> HeteroGraph::nodes_to_stack() const {
-  std::vector<RowSegment> segments;
-  for (int r = 0; r < num_relations(); ++r)
-    segments.push_back({first_node(src_type(r)), first_source(r), state().sources.size(r)});
-  return segments;
+  return segments_of(state().src, [this](int t) { return first_node(t); });
 }
 
-std::vector<RowSegment> HeteroGraph::relations_to_rows() const {
-  std::vector<RowSegment> segments;
-  for (int r = 0; r < num_relations(); ++r)
-    segments.push_back({first_target(r), first_row(dst_type(r)), state().targets.size(r)});
-  return segments;
+std::vector<RowSegment> HeteroGraph::nodes_to_targets() const {
+  return segments_of(state().dst, [this](int t) { return first_node(t); });
 }
 
-std::vector<RowSegment> HeteroGraph::targets_to_relations() const {
-  std::vector<RowSegment> segments;
-  for (int r = 0; r < num_relations(); ++r)
-    segments.push_back({first_node(dst_type(r)), first_target(r), state().targets.size(r)});
+std::vector<RowSegment> HeteroGraph::targets_to_rows() const {
+  std::vector<RowSegment> segments = segments_of(state().dst, [this](int t) { return first_row(t); });
+  for (RowSegment& s : segments) std::swap(s.x_begin, s.y_begin);
   return segments;
 }
 
@@ -339,11 +252,11 @@ HeteroGraph HeteroGraph::add_reverse() const {
   return {state().types, std::move(relations), device()};
 }
 
-const HeteroGraph& HeteroGraph::with_targets_of(int t) const {
+HeteroGraph HeteroGraph::with_targets_of(int t) const {
   check(t >= 0 && t < num_types(), "[hetero_graph] there is no node type ", t);
-  const std::scoped_lock lock(state_->mutex);
-  std::optional<HeteroGraph>& kept = state_->with_targets[static_cast<std::size_t>(t)];
-  if (kept) return *kept;
+  const std::scoped_lock lock(state().mutex);
+  std::shared_ptr<HeteroState>& kept = state().with_targets[static_cast<std::size_t>(t)];
+  if (kept) return HeteroGraph(kept);
   std::vector<NodeType> types = state().types;
   std::vector<EdgeType> relations = state().relations;
   for (int i = 0; i < num_types(); ++i)
@@ -351,7 +264,8 @@ const HeteroGraph& HeteroGraph::with_targets_of(int t) const {
   for (int r = 0; r < num_relations(); ++r)
     if (EdgeType& of = relations[static_cast<std::size_t>(r)]; dst_type(r) != t)
       of.src_ids = of.dst_ids = Tensor::empty({0}, DType::kI32);
-  return kept.emplace(std::move(types), std::move(relations), device());
+  kept = HeteroGraph(std::move(types), std::move(relations), device()).state_;
+  return HeteroGraph(kept);
 }
 
 }  // namespace rodeo

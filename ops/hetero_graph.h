@@ -5,34 +5,24 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/adjacency.h"
 #include "ops/grouped_linear_types.h"
+#include "ops/hetero_types.h"
 
 namespace rodeo {
 
-struct NodeType {
-  std::string name;
-  std::int64_t count = 0;
-  /// The first nodes of the type that are destinations: those of a block of a mini-batch. -1: all.
-  std::int64_t targets = -1;
-};
-
-/// One relation: edges from nodes of type `src` to nodes of type `dst`. An edge is a message src -> dst.
-struct EdgeType {
-  std::string src, name, dst;
-  Tensor src_ids, dst_ids;  // i32 or i64 [edges], ids within their type, on any device
-  std::string full_name() const { return src + ":" + name + ":" + dst; }
-};
+struct HeteroState;
 
 /// A cheap shared handle on a heterogeneous graph. Nodes are sorted by type: node i of type t is column
 /// first_node(t) + i, and row first_row(t) + i where it is a destination. Its matrices are built at first use
 /// and kept; their plans, transposes and tuner choices are cached on them, as of any Adjacency.
 ///
-/// For each relation r the *stack* has the nodes of its source type, from first_source(r) on, and the
-/// *(relation, target) rows* have the destinations of its target type, from first_target(r) on. A relation
-/// without edges has rows in neither.
+/// The *stack* has the nodes of each type, each of them once for each relation that begins there: these are
+/// next to one another. The *(target, relation) rows* have the destinations of each type, each of them once
+/// for each relation that ends there. A relation without edges has rows in neither.
 /// Edges are numbered relation after relation in the order of their lists: edge k of relation r is
 /// first_edge(r) + k.
 ///
@@ -68,33 +58,41 @@ class HeteroGraph {
   std::int64_t first_row(int t) const;  // t = num_types(): num_rows()
   std::int64_t num_edges() const;       // of all relations
   std::int64_t num_edges(int r) const;
-  std::int64_t first_edge(int r) const;    // r = num_relations(): num_edges()
-  std::int64_t first_source(int r) const;  // in the stack; r = num_relations(): its rows
-  std::int64_t first_target(int r) const;  // r = num_relations(): number of (relation, target)
+  std::int64_t first_edge(int r) const;  // r = num_relations(): num_edges()
+  std::int64_t num_sources() const;      // rows of the stack
+  std::int64_t num_targets() const;      // (target, relation) rows
+  NodeNumbers sources(int r) const;      // where the sources of a relation with edges are in the stack
+  NodeNumbers targets(int r) const;      // and its targets among the (target, relation) rows
   /// Whether every node is a destination.
   bool is_whole() const { return num_rows() == num_nodes(); }
 
   /// Transform first: [destinations, stack]. With X the stacked X_src W_r, its product sums over relations.
   const Adjacency& stacked() const;
-  /// Aggregate first: [(relation, target), nodes]. Its products keep relations apart.
-  const Adjacency& by_relation() const;
-  /// [(relation, target), stack]: for a softmax in each relation over transformed rows.
+  /// Aggregate first: [(target, relation), nodes]. Its products keep relations apart.
+  const Adjacency& by_target() const;
+  /// [(target, relation), stack]: for a softmax in each relation over transformed rows.
   const Adjacency& relation_blocks() const;
-  /// [destinations, (relation, target)]: sums the rows of the relations of each destination.
+  /// [destinations, (target, relation)]: sums the rows of the relations of each destination.
   const Adjacency& sum_relations() const;
   /// For each edge of the matrix, in its order, the number of the edge. i64 [edges]
   const Tensor& stacked_edge_ids() const;
-  const Tensor& by_relation_edge_ids() const;
+  const Tensor& by_target_edge_ids() const;
+  /// Relations in the order of the rows of the stack, and of (target, relation) rows, where the rows of a
+  /// node or target are one for each: a matrix of ones [those with edges, relations] whose product sorts
+  /// parameters; undefined where the order is that of all relations.
+  const Adjacency& source_order() const;
+  const Adjacency& target_order() const;
 
-  /// 1 / (number of edges of e's destination in e's relation) for each edge e of stacked(), in its order:
-  /// with these weights its product is the sum over relations of means.   [edges], floating dtype
-  const Tensor& stacked_mean_weight(DType dtype) const;
+  /// 1 / (number of edges of e's destination in e's relation) for each edge e of `adj`, which is stacked() or
+  /// by_target(): with these weights its products are means by relation.   floating dtype
+  const EdgeMeans& edge_means(const Adjacency& adj, DType dtype) const;
 
-  /// Rows of the nodes to rows of the stack, a segment a relation; (relation, target) rows to destinations;
-  /// destinations among the nodes to (relation, target) rows. As grouped_linear takes them.
+  /// A segment a type, for the weights of source_order() or target_order(): rows of the nodes to those of the
+  /// stack, and destinations among the nodes to (target, relation) rows, as fan_out_linear takes them;
+  /// (target, relation) rows to destinations, as grouped_linear does.
   std::vector<RowSegment> nodes_to_stack() const;
-  std::vector<RowSegment> relations_to_rows() const;
-  std::vector<RowSegment> targets_to_relations() const;
+  std::vector<RowSegment> nodes_to_targets() const;
+  std::vector<RowSegment> targets_to_rows() const;
   /// Destinations among the nodes to rows, a segment a type.
   std::vector<RowSegment> rows_by_type() const;
 
@@ -103,12 +101,12 @@ class HeteroGraph {
   HeteroGraph add_reverse() const;
   /// This graph where only nodes of type t are destinations: the relations to other types have no edges.
   /// Kept with the graph.
-  const HeteroGraph& with_targets_of(int t) const;
+  HeteroGraph with_targets_of(int t) const;
 
  private:
-  struct State;
-  const State& state() const;
-  std::shared_ptr<State> state_;
+  explicit HeteroGraph(std::shared_ptr<HeteroState> state) : state_(std::move(state)) {}
+  HeteroState& state() const;
+  std::shared_ptr<HeteroState> state_;
 };
 
 }  // namespace rodeo

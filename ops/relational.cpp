@@ -1,11 +1,42 @@
 #include "ops/relational.h"
 
 #include "ops/checks.h"
+#include "ops/combine.h"
+#include "ops/convert.h"
+#include "ops/dense.h"
 #include "ops/grouped_linear.h"
 #include "ops/plan/relational_plan.h"
 #include "ops/spmm.h"
 
 namespace rodeo {
+
+namespace {
+
+/// The sum or the mean by relation of rows of x, over the edges of stacked() or by_target(). Weights of means
+/// are constants, whose transposes are kept.
+Variable reduce_edges(const HeteroGraph& graph, const Adjacency& adj, const Variable& x,
+                      const RelationalOptions& options) {
+  if (options.reduce == Reduce::kSum) return spmm(adj, x, options.spmm);
+  const EdgeMeans& means = graph.edge_means(adj, x.dtype());
+  const auto rule = [adj, back = means.transposed, options = options.spmm](const Tensor& dy) {
+    return std::vector{spmm(transpose(adj).adj, back, dy, options)};
+  };
+  return record("spmm", spmm(adj, means.weight, x.value(), options.spmm), {x}, rule);
+}
+
+}  // namespace
+
+Variable sort_relations(const Adjacency& order, const Variable& parameter) {
+  if (!order.defined()) return parameter;
+  const Shape& shape = parameter.shape();
+  check(shape.rank() >= 2 && shape[0] == order.cols(), "[sort_relations] the parameter must be [",
+        order.cols(), ", ...], got ", shape);
+  const std::int64_t relations = order.rows(), size = shape[0] == 0 ? 0 : shape.numel() / shape[0];
+  const Variable sorted = spmm(order, reshape(parameter, {shape[0], size}));
+  if (shape.rank() == 2) return sorted;
+  return reshape(sorted, shape.rank() == 3 ? Shape{relations, shape[1], shape[2]}
+                                           : Shape{relations, shape[1], shape[2], shape[3]});
+}
 
 RelationalPlan plan_relational(const HeteroGraph& graph, const Variable& x, const Variable& w,
                                const RelationalOptions& options) {
@@ -20,8 +51,9 @@ RelationalPlan plan_relational(const HeteroGraph& graph, const Variable& x, cons
         "[relational_linear] reduce must be sum or mean, got ", options.reduce);
   const std::int64_t blocks = shape.rank() == 4 ? shape[1] : 1;
   return plan_relational({.edges = graph.num_edges(),
-                          .stack = graph.first_source(graph.num_relations()),
-                          .targets = graph.first_target(graph.num_relations()),
+                          .stack = graph.num_sources(),
+                          .targets = graph.num_targets(),
+                          .rows = graph.num_rows(),
                           .in = x.dim(1),
                           .out = blocks * shape[-1],
                           .blocks = blocks,
@@ -34,16 +66,12 @@ RelationalPlan plan_relational(const HeteroGraph& graph, const Variable& x, cons
 Variable relational_linear(const HeteroGraph& graph, const Variable& x, const Variable& w,
                            const RelationalOptions& options) {
   const RelationalPlan plan = plan_relational(graph, x, w, options);
-  SpmmOptions spmm_options = options.spmm;
-  if (plan.order == RelationalOrder::kAggregateFirst) {
-    spmm_options.reduce = options.reduce;
-    return grouped_linear(spmm(graph.by_relation(), x, spmm_options), graph.relations_to_rows(),
-                          graph.num_rows(), w);
-  }
-  const Variable stack =
-      grouped_linear(x, graph.nodes_to_stack(), graph.first_source(graph.num_relations()), w);
-  if (options.reduce == Reduce::kSum) return spmm(graph.stacked(), stack, spmm_options);
-  return spmm(graph.stacked(), Variable(graph.stacked_mean_weight(x.dtype())), stack, spmm_options);
+  if (plan.order == RelationalOrder::kAggregateFirst)
+    return grouped_linear(reduce_edges(graph, graph.by_target(), x, options), graph.targets_to_rows(),
+                          graph.num_rows(), sort_relations(graph.target_order(), w));
+  const Variable stack = fan_out_linear(x, graph.nodes_to_stack(), graph.num_sources(),
+                                        transpose_last(sort_relations(graph.source_order(), w)));
+  return reduce_edges(graph, graph.stacked(), stack, options);
 }
 
 }  // namespace rodeo

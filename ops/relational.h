@@ -19,6 +19,11 @@ namespace rodeo {
 Variable relational_linear(const HeteroGraph& graph, const Variable& x, const Variable& w,
                            const RelationalOptions& options = {});
 
+/// The rows of a parameter [relations, ...] of at least 2 dimensions in the order of
+/// HeteroGraph::source_order() or target_order(); the parameter itself where `order` is undefined. Gradient:
+/// the rows sorted back.
+Variable sort_relations(const Adjacency& order, const Variable& parameter);
+
 /// The costs of both orders, and the order that is taken, for operands of relational_linear: shapes, dtypes
 /// and errors are those. A function of sizes alone, the same on every device. It prints itself.
 RelationalPlan plan_relational(const HeteroGraph& graph, const Variable& x, const Variable& w,

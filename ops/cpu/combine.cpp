@@ -43,6 +43,17 @@ void maximum_backward(const Tensor& x, const Tensor& y, const Tensor& dout, cons
   });
 }
 
+void transpose_last(const Tensor& x, const Tensor& y) {
+  dispatch_float(x.dtype(), "transpose_last", [&]<class T>(T) {
+    const std::int64_t a = x.dim(1), b = x.dim(2);
+    const T* from = x.data<T>();
+    T* to = y.data<T>();
+    for_each_row(x.dim(0) * b, a, [=](std::int64_t row) {
+      for (std::int64_t i = 0; i < a; ++i) to[row * a + i] = from[(row / b * a + i) * b + row % b];
+    });
+  });
+}
+
 void copy_columns(const Tensor& from, std::int64_t begin, std::int64_t count, const Tensor& to,
                   std::int64_t at) {
   dispatch_float(from.dtype(), "concat_columns", [&]<class T>(T) {

@@ -3,17 +3,23 @@
 namespace rodeo::kernels::cpu {
 namespace {
 
-/// A block of a row of x, and a block of a weight.
+/// Blocks of rows of arrays, and of weights.
 template <class T>
 struct Blocks {
   std::int64_t blocks, k, n;
   T* row(const Tensor& x, std::int64_t i, std::int64_t b) const {
     return x.data<T>() + i * x.dim(1) + b * (x.dim(1) / blocks);
   }
-  T* weight(const Tensor& w, std::size_t s, std::int64_t b) const {
-    return w.data<T>() + (static_cast<std::int64_t>(s) * blocks + b) * k * n;
+  T* weight(const Tensor& w, std::int64_t matrix, std::int64_t b) const {
+    return w.data<T>() + (matrix * blocks + b) * k * n;
   }
+  /// How many matrices of a segment one product has: without blocks they are one tall matrix.
+  std::int64_t step(const RowSegment& rows) const { return blocks == 1 ? rows.fold : 1; }
 };
+
+Tensor row_of(const Tensor& x, std::int64_t begin, std::int64_t fold = 1) {
+  return x.slice(begin, begin + fold).reshape({fold * x.dim(1)});
+}
 
 /// f(T{}) for the element type f32 or f64.
 template <class F>
@@ -24,53 +30,69 @@ void dispatch_wide(DType dtype, const F& f) {
 }  // namespace
 
 void grouped_matmul(const Tensor& x, const Tensor& w, bool transposed,
-                    const std::vector<GroupedRows>& segments, const Tensor& y) {
+                    const std::vector<GroupedRows>& segments, const Tensor& bias, const Tensor& y) {
   if (size_of(x.dtype()) == 2) {  // in f32, rounded once
     const Tensor wide = y.to(DType::kF32);
-    grouped_matmul(x.to(DType::kF32), w.to(DType::kF32), transposed, segments, wide);
+    grouped_matmul(x.to(DType::kF32), w.to(DType::kF32), transposed, segments, bias, wide);
     return y.copy_from(wide.to(y.dtype()));
   }
   dispatch_wide(x.dtype(), [&]<class T>(T) {
     const std::int64_t blocks = w.dim(1);
     const Blocks<T> at{blocks, x.dim(1) / blocks, y.dim(1) / blocks};
-    for (std::size_t s = 0; s < segments.size(); ++s)
-      for (std::int64_t b = 0; b < blocks && segments[s].rows.rows > 0; ++b)
-        gemm(false, transposed,
-             Gemm<T>{.sizes = {segments[s].rows.rows, at.n, at.k},
-                     .a = at.row(x, segments[s].rows.x_begin, b),
-                     .lda = x.dim(1),
-                     .b = at.weight(w, s, b),
-                     .ldb = w.dim(3),
-                     .beta = segments[s].adds ? T{1} : T{0},
-                     .c = at.row(y, segments[s].rows.y_begin, b),
-                     .ldc = y.dim(1)});
+    std::int64_t matrix = 0;
+    for (std::size_t s = 0; s < segments.size(); matrix += segments[s++].rows.fold) {
+      const auto& [rows, adds] = segments[s];
+      const std::int64_t step = at.step(rows), of_x = transposed ? 1 : rows.fold,
+                         of_y = transposed ? rows.fold : 1;
+      for (std::int64_t f = 0; f < rows.fold && rows.rows > 0; f += step)
+        for (std::int64_t b = 0; b < blocks; ++b)
+          gemm(false, transposed,
+               Gemm<T>{.sizes = {rows.rows, transposed ? step * at.n : at.n, transposed ? at.k : step * at.k},
+                       .a = at.row(x, rows.x_begin + (transposed ? 0 : f), b),
+                       .lda = of_x * x.dim(1),
+                       .b = at.weight(w, matrix + f, b),
+                       .ldb = w.dim(3),
+                       .beta = adds || (f > 0 && !transposed) ? T{1} : T{0},
+                       .c = at.row(y, rows.y_begin + (transposed ? f : 0), b),
+                       .ldc = of_y * y.dim(1)});
+      if (!bias.defined() || rows.rows == 0) continue;
+      const Tensor part =
+          y.slice(rows.y_begin, rows.y_begin + rows.rows * of_y).reshape({rows.rows, of_y * y.dim(1)});
+      add_bias(part, row_of(bias, transposed ? matrix : static_cast<std::int64_t>(s), of_y), part);
+    }
   });
 }
 
 void grouped_matmul_transposed(const Tensor& x, const Tensor& dy, const std::vector<RowSegment>& segments,
-                               const Tensor& dw) {
+                               const Tensor& dw, const Tensor& db) {
   if (size_of(x.dtype()) == 2) {
     const Tensor wide = Tensor::empty(dw.shape());
-    grouped_matmul_transposed(x.to(DType::kF32), dy.to(DType::kF32), segments, wide);
+    grouped_matmul_transposed(x.to(DType::kF32), dy.to(DType::kF32), segments, wide, db);
     return dw.copy_from(wide.to(dw.dtype()));
   }
   dispatch_wide(x.dtype(), [&]<class T>(T) {
     const Blocks<T> at{dw.dim(1), dw.dim(2), dw.dim(3)};
-    for (std::size_t s = 0; s < segments.size(); ++s) {
-      if (segments[s].rows == 0) {
-        dw.slice(static_cast<std::int64_t>(s), static_cast<std::int64_t>(s) + 1).fill(0);
+    std::int64_t matrix = 0;
+    for (std::size_t s = 0; s < segments.size(); matrix += segments[s++].fold) {
+      const RowSegment& rows = segments[s];
+      if (db.defined())
+        sum_rows(dy.slice(rows.y_begin, rows.y_begin + rows.rows), row_of(db, static_cast<std::int64_t>(s)));
+      if (rows.rows == 0) {
+        dw.slice(matrix, matrix + rows.fold).fill(0);
         continue;
       }
-      for (std::int64_t b = 0; b < at.blocks; ++b)
-        gemm(true, false,
-             Gemm<T>{.sizes = {at.k, at.n, segments[s].rows},
-                     .a = at.row(x, segments[s].x_begin, b),
-                     .lda = x.dim(1),
-                     .b = at.row(dy, segments[s].y_begin, b),
-                     .ldb = dy.dim(1),
-                     .beta = T{0},
-                     .c = at.weight(dw, s, b),
-                     .ldc = at.n});
+      const std::int64_t step = at.step(rows);
+      for (std::int64_t f = 0; f < rows.fold; f += step)
+        for (std::int64_t b = 0; b < at.blocks; ++b)
+          gemm(true, false,
+               Gemm<T>{.sizes = {step * at.k, at.n, rows.rows},
+                       .a = at.row(x, rows.x_begin + f, b),
+                       .lda = rows.fold * x.dim(1),
+                       .b = at.row(dy, rows.y_begin, b),
+                       .ldb = dy.dim(1),
+                       .beta = T{0},
+                       .c = at.weight(dw, matrix + f, b),
+                       .ldc = at.n});
     }
   });
 }

@@ -17,21 +17,24 @@ struct MatmulSizes {
 RODEO_KERNEL_IN(kGemm, matmul,
                 void(const Tensor& a, const Tensor& b, bool ta, bool tb, const MatmulSizes& sizes,
                      const Tensor& c));
-// grouped_linear.h: w [segments, blocks, k, n], of x's dtype; x [m, blocks k]; y [rows, blocks n]
+// grouped_linear.h: w [matrices, blocks, k, n], of x's dtype; x [m, blocks k]; y [rows, blocks n]
 /// A segment whose rows of y may hold the sums of segments before it.
 struct GroupedRows {
   RowSegment rows;  // may be empty
   bool adds;        // to y's rows; false: it overwrites them
 };
-/// For each segment and block  y = x w_s, or x w_s^T with w [segments, blocks, n, k] where `transposed`. Rows
-/// of y in no segment keep their values.
+/// For each segment and block  y = x w_s + bias_s, where a row of y sums `fold` rows of x. `transposed`: x
+/// w_s^T with w [matrices, blocks, n, k], and a row of x gives `fold` rows of y. bias [segments, blocks n], or
+/// [matrices, blocks n] where `transposed`, of the dtype of sums, may be undefined. Rows of y in no segment
+/// keep their values.
 RODEO_KERNEL_IN(kGemm, grouped_matmul,
                 void(const Tensor& x, const Tensor& w, bool transposed,
-                     const std::vector<GroupedRows>& segments, const Tensor& y));
-/// dw_s = x^T dy over the rows of each segment, by blocks; 0 for an empty one. With 16-bit x, dw may be f32.
+                     const std::vector<GroupedRows>& segments, const Tensor& bias, const Tensor& y));
+/// dw_s = x^T dy over the rows of each segment, by blocks, and db_s the sum of dy's rows; 0 for an empty one.
+/// With 16-bit x, dw may be f32. db [segments, blocks n], of the dtype of sums, may be undefined.
 RODEO_KERNEL_IN(kGemm, grouped_matmul_transposed,
                 void(const Tensor& x, const Tensor& dy, const std::vector<RowSegment>& segments,
-                     const Tensor& dw));
+                     const Tensor& dw, const Tensor& db));
 /// x f32 [m, n], out bf16 or f16 [m, columns], columns >= n: x rounded, zero in the padding.
 RODEO_CUDA_KERNEL(cast_padded, void(const Tensor& x, const Tensor& out));
 /// A matrix with a dropout that the product applies as it reads: D(x)[i, j] = scale[i] dropout(x)[i, j].
@@ -102,6 +105,8 @@ RODEO_KERNEL(scale_rows, void(const Tensor& x, const Tensor& s, const Tensor& y)
 RODEO_KERNEL(normalize_rows, void(const Tensor& x, const Tensor& y));
 RODEO_KERNEL(inverse_sqrt, void(const Tensor& x, const Tensor& y));  // [m]; 0 where x <= 0
 
+// combine.h: x [m, a, b], y [m, b, a]
+RODEO_KERNEL(transpose_last, void(const Tensor& x, const Tensor& y));
 // combine.h: arrays of one shape
 /// out = (a + s) x + b y; s [1] and y may be undefined: 0.
 RODEO_KERNEL(scaled_sum,

@@ -158,7 +158,7 @@ Values rgat(Reference ref) {
                  z_j = times(ref.node(src, j), w, r * o.in * o.out, o.out),
                  a_dst = ref.part(ref.parameters.at("att_dst"), r, o.out),
                  a_src = ref.part(ref.parameters.at("att_src"), r, o.out);
-    Message m{ref.graph.first_target(r) + i, &ref.row(dst, i), {}, z_j};
+    Message m{ref.graph.targets(r).begin + i * ref.graph.targets(r).step, &ref.row(dst, i), {}, z_j};
     const auto width = static_cast<std::size_t>(o.out / o.heads);
     for (std::size_t h = 0; h < static_cast<std::size_t>(o.heads); ++h) {
       const double e =

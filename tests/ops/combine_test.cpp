@@ -56,6 +56,20 @@ TEST_P(OpsCombine, ColumnsAndConcatColumns) {
   EXPECT_EQ(columns(Tensor::empty({0, 4}, DType::kF32, device()), 1, 3).shape(), (Shape{0, 2}));
 }
 
+TEST_P(OpsCombine, TransposeLast) {
+  for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16, DType::kF16})
+    for (const Shape& shape : {Shape{3, 5}, Shape{2, 3, 5}, Shape{2, 2, 3, 1}, Shape{0, 3, 2}}) {
+      const Tensor x = random_tensor(shape, dtype, device(), 1), y = transpose_last(x);
+      const int rank = x.rank();
+      const std::int64_t a = x.dim(rank - 2), b = x.dim(rank - 1);
+      EXPECT_EQ(y.dim(rank - 2), b);
+      const std::vector<double> from = doubles(x), to = doubles(y);
+      for (std::int64_t at = 0; at < x.numel(); ++at)
+        EXPECT_EQ(to[static_cast<std::size_t>(at / (a * b) * a * b + at % b * a + at / b % a)],
+                  from[static_cast<std::size_t>(at)]);
+    }
+}
+
 TEST_P(OpsCombine, Gradients) {
   const auto x = [&](const Shape& shape, std::uint64_t seed) {
     return random_variable(shape, device(), seed);
@@ -64,6 +78,7 @@ TEST_P(OpsCombine, Gradients) {
   EXPECT_TRUE(gradients_ok(rows, {x({3, 5}, 1), x({4, 5}, 2)}));
   EXPECT_TRUE(gradients_ok(rows, {x({3}, 1), x({4}, 2)}));
   EXPECT_TRUE(gradients_ok([](const auto& in) { return columns(in[0], 1, 4); }, {x({3, 5}, 1)}));
+  EXPECT_TRUE(gradients_ok([](const auto& in) { return transpose_last(in[0]); }, {x({2, 3, 5}, 1)}));
   // Only where one is required.
   const Variable a = x({2, 3}, 1), constant(a.value());
   concat_rows({constant, a}).backward(Tensor::full({4, 3}, 2, DType::kF64, device()));

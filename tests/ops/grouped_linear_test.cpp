@@ -36,6 +36,11 @@ const std::vector<Case>& cases() {
       {"blocks of one column", 12, 24, {{0, 0, 12}, {0, 12, 12}}, 3, 5, 1},
       {"skewed", 1100, 1100, row_segments({0, 1099, 1099, 1100}), 1, 33, 11},
       {"long and wide", 1060, 2100, {{0, 1060, 1030}, {10, 0, 1040}, {1040, 1040, 20}}, 1, 9, 72},
+      {"two rows of x a row of y", 12, 6, {{0, 0, 6, 2}}, 1, 4, 5},
+      {"folds that differ", 30, 14, {{4, 1, 5, 3}, {20, 6, 6}, {26, 12, 2, 2}}, 1, 3, 7},
+      {"sums of folds", 20, 6, {{0, 0, 6, 2}, {12, 0, 6}}, 1, 5, 2},
+      {"folds of blocks", 12, 5, {{0, 0, 5, 2}, {10, 4, 1, 2}}, 3, 4, 2},
+      {"long folds", 4200, 1400, {{0, 0, 1400, 3}}, 1, 16, 24},
       {"no segment", 4, 3, {}, 1, 2, 2},
       {"no rows", 0, 6, {{0, 0, 0}}, 1, 2, 2},
       {"no columns of x", 3, 3, {{0, 0, 3}}, 1, 0, 2},
@@ -67,7 +72,8 @@ Results reference(const Case& c, const std::vector<double>& x, const std::vector
   const auto at = [](const std::vector<double>& from, std::int64_t i) {
     return from[static_cast<std::size_t>(i)];
   };
-  for (std::size_t s = 0; s < c.segments.size(); ++s)
+  std::int64_t matrix = 0;
+  for (std::size_t s = 0; s < c.segments.size(); matrix += c.segments[s++].fold)
     for (std::int64_t i = 0; i < c.segments[s].rows; ++i)
       for (std::int64_t block = 0; block < c.blocks; ++block)
         for (std::int64_t j = 0; j < c.n; ++j) {
@@ -75,9 +81,11 @@ Results reference(const Case& c, const std::vector<double>& x, const std::vector
           const std::int64_t bs = (static_cast<std::int64_t>(s) * c.blocks + block) * c.n + j;
           add(out.y, out.y_scale, ys, at(b, bs));
           add(out.db, out.db_scale, bs, at(dy, ys));
-          for (std::int64_t k = 0; k < c.k; ++k) {
-            const std::int64_t xs = (c.segments[s].x_begin + i) * c.blocks * c.k + block * c.k + k;
-            const std::int64_t ws = ((static_cast<std::int64_t>(s) * c.blocks + block) * c.k + k) * c.n + j;
+          for (std::int64_t fk = 0; fk < c.segments[s].fold * c.k; ++fk) {
+            const std::int64_t f = fk / c.k, k = fk % c.k;
+            const std::int64_t row = c.segments[s].x_begin + i * c.segments[s].fold + f;
+            const std::int64_t xs = row * c.blocks * c.k + block * c.k + k;
+            const std::int64_t ws = (((matrix + f) * c.blocks + block) * c.k + k) * c.n + j;
             add(out.y, out.y_scale, ys, at(x, xs) * at(w, ws));
             add(out.dx, out.dx_scale, xs, at(dy, ys) * at(w, ws));
             add(out.dw, out.dw_scale, ws, at(dy, ys) * at(x, xs));
@@ -87,7 +95,8 @@ Results reference(const Case& c, const std::vector<double>& x, const std::vector
 }
 
 Shape weight_shape(const Case& c) {
-  const auto s = static_cast<std::int64_t>(c.segments.size());
+  std::int64_t s = 0;
+  for (const RowSegment& segment : c.segments) s += segment.fold;
   return c.blocks == 1 ? Shape{s, c.k, c.n} : Shape{s, c.blocks, c.k, c.n};
 }
 
@@ -128,20 +137,63 @@ TEST_P(OpsGroupedLinear, GradientsInFloat64) {
   }
 }
 
+// fan_out_linear is the transpose of grouped_linear: <fan_out(x), dy> = <x, grouped(dy)>, and its gradients
+// are products of the other.
+TEST_P(OpsGroupedLinear, FanOutIsItsTranspose) {
+  for (const Case& c : cases())
+    for (const auto& [dtype, w_dtype] :
+         {std::pair{DType::kF64, DType::kF64}, {DType::kF32, DType::kF32}, {DType::kBF16, DType::kF32}}) {
+      SCOPED_TRACE(str(c.name, " ", dtype));
+      std::vector<RowSegment> segments = c.segments;
+      for (RowSegment& s : segments) std::swap(s.x_begin, s.y_begin);
+      const Variable x(random_tensor({c.y_rows, c.blocks * c.n}, dtype, device(), 1), true),
+          w(random_tensor(weight_shape(c), dtype, device(), 2).to(w_dtype), true),
+          b(random_tensor({weight_shape(c)[0], c.blocks * c.k}, dtype, device(), 3).to(w_dtype), true);
+      const Tensor dy = random_tensor({c.x_rows, c.blocks * c.k}, dtype, device(), 4);
+      const Results of_dy = reference(c, doubles(dy), doubles(w.value()), std::vector<double>(1000),
+                                      doubles(x.value()));  // its x is dy, its dy is x
+      const Variable y = fan_out_linear(x, segments, c.x_rows, w, b);
+      std::vector<double> want = of_dy.dx, scale = of_dy.dx_scale, db(doubles(b.value()).size());
+      std::int64_t matrix = 0;
+      const std::vector<double> bias = doubles(b.value()), of_rows = doubles(dy);
+      for (const RowSegment& s : c.segments) {
+        for (std::int64_t i = 0; i < s.rows * s.fold; ++i)
+          for (std::int64_t j = 0; j < c.blocks * c.k; ++j) {
+            const auto at = static_cast<std::size_t>((s.x_begin + i) * c.blocks * c.k + j),
+                       of = static_cast<std::size_t>((matrix + i % s.fold) * c.blocks * c.k + j);
+            want[at] += bias[of], scale[at] += std::abs(bias[of]), db[of] += of_rows[at];
+          }
+        matrix += s.fold;
+      }
+      const double eps = 8 * epsilon(dtype);
+      EXPECT_TRUE(near(y.value(), want, eps, 1e-30, scale));
+      y.backward(dy);
+      EXPECT_TRUE(near(x.grad(), of_dy.y, eps, 1e-30, of_dy.y_scale));
+      EXPECT_TRUE(near(w.grad(), of_dy.dw, eps, 1e-30, of_dy.dw_scale));
+      EXPECT_TRUE(near(b.grad(), db, 1e3 * eps, eps));
+    }
+}
+
 TEST_P(OpsGroupedLinear, Errors) {
   const Tensor x = Tensor::zeros({4, 6}, DType::kF32, device());
   const Tensor w = Tensor::zeros({1, 6, 2}, DType::kF32, device());
   EXPECT_ERROR(grouped_linear(x, {{0, 0, 4}}, 4, x),
-               "[grouped_linear] w must be [segments, in, out] or [segments, blocks, in / blocks, out / "
+               "[grouped_linear] w must be [matrices, in, out] or [matrices, blocks, in / blocks, out / "
                "blocks], got [4, 6]");
   EXPECT_ERROR(grouped_linear(x, {{0, 0, 4}, {0, 0, 1}}, 4, w),
-               "[grouped_linear] w must be for 2 segments and 6 columns of x, got [1, 6, 2]");
+               "[grouped_linear] w must have 2 matrices for 6 columns of x, got [1, 6, 2]");
+  EXPECT_ERROR(grouped_linear(x, {{0, 0, 2, 0}}, 4, w),
+               "[grouped_linear] fold of segment 0 must be at least 1, got 0");
+  EXPECT_ERROR(grouped_linear(x, {{0, 0, 3, 2}}, 4, Tensor::zeros({2, 6, 2}, DType::kF32, device())),
+               "[grouped_linear] segment 0 has the rows [0, 6) of x, which has 4");
   EXPECT_ERROR(grouped_linear(x, {{1, 0, 4}}, 4, w),
                "[grouped_linear] segment 0 has the rows [1, 5) of x, which has 4");
   EXPECT_ERROR(grouped_linear(x, {{0, 2, 4}}, 4, w),
                "[grouped_linear] segment 0 has the rows [2, 6) of y, which has 4");
   EXPECT_ERROR(grouped_linear(x, {{0, 0, 4}}, 4, w, Tensor::zeros({2}, DType::kF32, device())),
                "[grouped_linear] bias must be [1, 2], got [2]");
+  EXPECT_ERROR(fan_out_linear(x, {{0, 0, 4, 2}}, 8, w),
+               "[fan_out_linear] w must have 2 matrices for 6 columns of x, got [1, 6, 2]");
   EXPECT_ERROR(row_segments({0, 3, 2}), "[grouped_linear] offsets must not decrease from 0");
 }
 

@@ -8,6 +8,13 @@
 namespace rodeo::test {
 namespace {
 
+/// Of the relations with edges of small_hetero_graph(): paper is the source of two and the target of two.
+constexpr NodeNumbers kSources[] = {{0, 1}, {5, 2}, {6, 2}}, kTargets[] = {{0, 2}, {1, 2}, {8, 1}};
+
+std::int64_t number_of(const NodeNumbers& numbers, std::int64_t node) {
+  return numbers.begin + node * numbers.step;
+}
+
 class OpsHeteroGraph : public OnDevice {};
 RODEO_ON_ALL_DEVICES(OpsHeteroGraph);
 
@@ -20,28 +27,32 @@ TEST_P(OpsHeteroGraph, NumbersNodesByTypeAndEdgesByRelation) {
   EXPECT_EQ(graph.find_type("venue"), 3);
   EXPECT_EQ(graph.find_relation("writes"), 0);
   EXPECT_EQ(graph.find_relation("paper:cites:paper"), 1);
-  EXPECT_EQ(graph.first_source(1), 5);
-  EXPECT_EQ(graph.first_source(4), 5 + 4 + 4 + 0);
-  EXPECT_EQ(graph.first_target(4), 4 + 4 + 3 + 0);
+  EXPECT_EQ(graph.num_sources(), 5 + 4 + 4 + 0);
+  EXPECT_EQ(graph.num_targets(), 4 + 4 + 3 + 0);
+  for (int r = 0; r < 3; ++r) {
+    EXPECT_EQ(number_of(graph.sources(r), 2), number_of(kSources[r], 2));
+    EXPECT_EQ(number_of(graph.targets(r), 2), number_of(kTargets[r], 2));
+  }
+  EXPECT_EQ(graph.target_order().csr().col.to_vector<std::int32_t>(), (std::vector<std::int32_t>{0, 1, 2}));
   EXPECT_EQ(graph.first_edge(1), 6);
   EXPECT_TRUE(graph.is_whole());
   EXPECT_EQ(graph.stacked().cols(), 13);
-  EXPECT_EQ(graph.by_relation().rows(), 11);
+  EXPECT_EQ(graph.by_target().rows(), 11);
 }
 
 // Each matrix against a loop over the edges.
 TEST_P(OpsHeteroGraph, MatricesHoldTheEdges) {
   const HeteroGraph graph = small_hetero_graph(device());
-  const std::int64_t n = graph.num_nodes(), stack = graph.first_source(4), targets = graph.first_target(4);
+  const std::int64_t n = graph.num_nodes(), stack = graph.num_sources(), targets = graph.num_targets();
   std::vector<double> stacked(static_cast<std::size_t>(n * stack)),
-      by_relation(static_cast<std::size_t>(targets * n)), mean(stacked.size());
+      by_target(static_cast<std::size_t>(targets * n)), mean(stacked.size());
   for_each_edge(graph, [&](int r, std::int64_t j, std::int64_t i, std::int64_t degree) {
     const auto s = static_cast<std::size_t>((graph.first_node(graph.dst_type(r)) + i) * stack +
-                                            graph.first_source(r) + j);
+                                            number_of(kSources[r], j));
     stacked[s] += 1;
     mean[s] += 1 / static_cast<double>(degree);
-    by_relation[static_cast<std::size_t>((graph.first_target(r) + i) * n +
-                                         graph.first_node(graph.src_type(r)) + j)] += 1;
+    by_target[static_cast<std::size_t>(number_of(kTargets[r], i) * n + graph.first_node(graph.src_type(r)) +
+                                       j)] += 1;
   });
   const auto identity = [&](std::int64_t size) {
     Tensor x = Tensor::zeros({size, size}, DType::kF64);
@@ -49,9 +60,10 @@ TEST_P(OpsHeteroGraph, MatricesHoldTheEdges) {
     return x.to(device());
   };
   EXPECT_TRUE(near(spmm(graph.stacked(), identity(stack)), stacked, 0, 0));
-  EXPECT_TRUE(near(spmm(graph.by_relation(), identity(n)), by_relation, 0, 0));
+  EXPECT_TRUE(near(spmm(graph.by_target(), identity(n)), by_target, 0, 0));
   EXPECT_TRUE(
-      near(spmm(graph.stacked(), graph.stacked_mean_weight(DType::kF64), identity(stack)), mean, 1e-15));
+      near(spmm(graph.stacked(), graph.edge_means(graph.stacked(), DType::kF64).weight, identity(stack)),
+           mean, 1e-15));
   const Tensor sums = spmm(graph.sum_relations(), spmm(graph.relation_blocks(), identity(stack)));
   EXPECT_TRUE(near(sums, stacked, 0, 0));
 }
@@ -60,7 +72,7 @@ TEST_P(OpsHeteroGraph, EdgeIdsAreThoseOfTheLists) {
   const HeteroGraph graph = small_hetero_graph(device());
   std::vector<std::int32_t> sources, nodes;  // of all edges in the order of the lists
   for_each_edge(graph, [&](int r, std::int64_t j, std::int64_t, std::int64_t) {
-    sources.push_back(static_cast<std::int32_t>(graph.first_source(r) + j));
+    sources.push_back(static_cast<std::int32_t>(number_of(kSources[r], j)));
     nodes.push_back(static_cast<std::int32_t>(graph.first_node(graph.src_type(r)) + j));
   });
   const auto expect_columns = [](const Adjacency& adj, const Tensor& ids,
@@ -70,7 +82,7 @@ TEST_P(OpsHeteroGraph, EdgeIdsAreThoseOfTheLists) {
     for (std::size_t e = 0; e < col.size(); ++e) EXPECT_EQ(col[e], of_list[static_cast<std::size_t>(id[e])]);
   };
   expect_columns(graph.stacked(), graph.stacked_edge_ids(), sources);
-  expect_columns(graph.by_relation(), graph.by_relation_edge_ids(), nodes);
+  expect_columns(graph.by_target(), graph.by_target_edge_ids(), nodes);
 }
 
 TEST_P(OpsHeteroGraph, ReverseRelationsAndTargetsOfOneType) {
@@ -78,7 +90,7 @@ TEST_P(OpsHeteroGraph, ReverseRelationsAndTargetsOfOneType) {
   EXPECT_EQ(both.num_relations(), 8);
   EXPECT_EQ(both.relation(4).full_name(), "paper:rev_writes:author");
   EXPECT_EQ(both.num_edges(), 2 * graph.num_edges());
-  const HeteroGraph& papers = both.with_targets_of(1);
+  const HeteroGraph papers = both.with_targets_of(1);
   EXPECT_EQ(papers.num_rows(), 4);
   EXPECT_EQ(papers.num_nodes(), 12);
   EXPECT_EQ(papers.num_edges(4), 0);

@@ -47,12 +47,27 @@ __global__ void copy_columns_kernel(const T* from, std::int64_t from_width, std:
   }
 }
 
+template <class T>
+__global__ void transpose_last_kernel(const T* x, std::int64_t a, std::int64_t b, T* y, std::int64_t size) {
+  RODEO_GRID_STRIDE(at, size) {
+    const std::int64_t matrix = at / (a * b), i = at % a, j = at / a % b;
+    y[at] = x[(matrix * a + i) * b + j];
+  }
+}
+
 template <class... P, class... A>
 void run(const char* name, Device device, std::int64_t size, void (*kernel)(P...), A... arguments) {
   launch(name, device, kernel, grid_for(size, kThreads), kThreads, 0, arguments..., size);
 }
 
 }  // namespace
+
+void transpose_last(const Tensor& x, const Tensor& y) {
+  dispatch_float(x.dtype(), "combine", [&]<class T>(T) {
+    run("transpose_last", y.device(), y.numel(), transpose_last_kernel<device_t<T>>, device_data<T>(x),
+        x.dim(1), x.dim(2), device_data<T>(y));
+  });
+}
 
 void scaled_sum(double a, const Tensor& s, const Tensor& x, double b, const Tensor& y, const Tensor& out) {
   dispatch_float(x.dtype(), "combine", [&]<class T>(T) {

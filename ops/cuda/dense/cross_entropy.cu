@@ -188,23 +188,47 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
   }
 }
 
-// Adds to a matrix of zeros. Grid (blocks), block kThreads, kLanes lanes a node. A node that occurs m times
-// gets m equal terms, so the order of the atomics does not change the sum.
+// How often each node is in the index: adds to zeros. A node or label out of range is reported, and the node
+// is not counted. Grid (ceil(count / kThreads)), block kThreads.
+__global__ void __launch_bounds__(kThreads)
+    count_nodes_kernel(const __grid_constant__ Limits limits, const std::int64_t* label,
+                       const std::int64_t* index, std::int64_t count, int* times) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (i >= count) return;
+  const std::int64_t node = index[i];
+  if (!is_index(node, limits.nodes, i, limits.index)) return;
+  if (is_index(label[node], limits.classes, node, limits.label)) atomicAdd(times + node, 1);
+}
+
+// Writes all rows: zeros for a node that is not in the index, m equal terms for one that is there m times.
+// Grid (blocks), block kThreads, kLanes lanes a node; all lanes of a warp make the same number of steps.
 template <class T>
 __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
-    cross_entropy_backward_kernel(const Accumulator<T>* dloss, const T* logits,
-                                  const __grid_constant__ Limits limits, const std::int64_t* label,
-                                  const std::int64_t* index, std::int64_t count, T* dlogits) {
-  const std::int64_t c = limits.classes;
+    cross_entropy_backward_kernel(const Accumulator<T>* dloss, const T* logits, std::int64_t nodes,
+                                  std::int64_t c, const std::int64_t* label, const int* times,
+                                  std::int64_t count, T* dlogits) {
   const Accumulator<T> share = *dloss / static_cast<Accumulator<T>>(count);
-  for (NodeLoop at(index, label, limits, count, blockIdx.x, gridDim.x); at.more(); at.advance()) {
-    const ScoreRow<T> row(logits + at.node * c, c);
+  const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kGroupsPerBlock;
+  for (std::int64_t warp_first = thread / kWarp * (kWarp / kLanes); warp_first < nodes; warp_first += step) {
+    const std::int64_t own = warp_first + threadIdx.x % kWarp / kLanes;
+    const bool valid = own < nodes;
+    const std::int64_t node = valid ? own : 0;
+    const int of_node = valid ? times[node] : 0;
+    T* const out = dlogits + node * c;
+    if (!__any_sync(kFullMask, of_node > 0)) {
+      for (std::int64_t j = threadIdx.x % kLanes; valid && j < c; j += kLanes)
+        out[j] = static_cast<T>(Accumulator<T>(0));
+      continue;
+    }
+    const ScoreRow<T> row(logits + node * c, c);
     const Accumulator<T> shift = row.log_sum_exp();
+    const std::int64_t want = of_node > 0 ? label[node] : -1;
     row.each([&](auto j, Accumulator<T> score) {
-      if (!at.valid || !at.in_range || j >= static_cast<decltype(j)>(c)) return;
+      if (!valid || j >= static_cast<decltype(j)>(c)) return;
       const Accumulator<T> softmax = exp(score - shift);
-      const bool wanted = j == static_cast<decltype(j)>(at.want);
-      atomicAdd(dlogits + at.node * c + j, static_cast<T>(share * (wanted ? softmax - 1 : softmax)));
+      const Accumulator<T> term = share * (j == static_cast<decltype(j)>(want) ? softmax - 1 : softmax);
+      out[j] = static_cast<T>(of_node > 0 ? static_cast<Accumulator<T>>(of_node) * term : Accumulator<T>(0));
     });
   }
 }
@@ -243,14 +267,18 @@ void cross_entropy(const Tensor& logits, const Tensor& label, const Tensor& inde
 
 void cross_entropy_backward(const Tensor& dloss, const Tensor& logits, const Tensor& label,
                             const Tensor& index, const Tensor& dlogits) {
-  check_cuda(cudaMemsetAsync(dlogits.raw(), 0, static_cast<std::size_t>(dlogits.nbytes()),
-                             Context::of(dlogits.device()).stream()),
-             "cross_entropy");
+  const Device device = dlogits.device();
+  const std::int64_t nodes = logits.dim(0), count = index.numel();
+  const Tensor times = Tensor::zeros({nodes}, DType::kI32, device);
+  launch("cross_entropy_backward", device, count_nodes_kernel,
+         dim3(static_cast<unsigned>(ceil_div(count, static_cast<std::int64_t>(kThreads)))), kThreads, 0,
+         limits_of("cross_entropy", logits), label.data<std::int64_t>(), index.data<std::int64_t>(), count,
+         times.data<std::int32_t>());
   dispatch_float(logits.dtype(), "cross_entropy", [&]<class T>(T) {
-    launch("cross_entropy_backward", dlogits.device(), cross_entropy_backward_kernel<device_t<T>>,
-           dim3(static_cast<unsigned>(choose_loss_blocks(index.numel()))), kThreads, 0,
-           dloss.data<Accumulator<T>>(), device_data<T>(logits), limits_of("cross_entropy", logits),
-           label.data<std::int64_t>(), index.data<std::int64_t>(), index.numel(), device_data<T>(dlogits));
+    launch("cross_entropy_backward", device, cross_entropy_backward_kernel<device_t<T>>,
+           dim3(static_cast<unsigned>(choose_loss_blocks(nodes))), kThreads, 0, dloss.data<Accumulator<T>>(),
+           device_data<T>(logits), nodes, logits.dim(1), label.data<std::int64_t>(),
+           times.data<std::int32_t>(), count, device_data<T>(dlogits));
   });
 }
 

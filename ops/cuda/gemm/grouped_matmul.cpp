@@ -8,16 +8,22 @@
 namespace rodeo::kernels::cuda {
 namespace {
 
-/// Columns of one block; the blocks are side by side in each row.
-LtMatrix rows_of(const Tensor& x, std::int64_t first, std::int64_t blocks) {
-  const std::int64_t ld = x.dim(1);
+/// Columns of one block; the blocks are side by side in each row. Every `step`-th row from `first` on.
+LtMatrix rows_of(const Tensor& x, std::int64_t first, std::int64_t blocks, std::int64_t step = 1) {
+  const std::int64_t columns = x.dim(1);
   auto* const begin =
-      static_cast<char*>(x.raw()) + first * ld * static_cast<std::int64_t>(size_of(x.dtype()));
-  return {begin, ld, blocks == 1 ? 0 : ld / blocks};
+      static_cast<char*>(x.raw()) + first * columns * static_cast<std::int64_t>(size_of(x.dtype()));
+  return {begin, step * columns, blocks == 1 ? 0 : columns / blocks};
 }
 
-LtMatrix weight_of(const Tensor& w, std::int64_t segment) {
-  return {w.slice(segment, segment + 1).raw(), w.dim(3), w.dim(1) == 1 ? 0 : w.dim(2) * w.dim(3)};
+/// The blocks of one matrix, or where there are none the matrices from this one on as one tall matrix.
+LtMatrix weight_of(const Tensor& w, std::int64_t matrix) {
+  return {w.slice(matrix, matrix + 1).raw(), w.dim(3), w.dim(1) == 1 ? 0 : w.dim(2) * w.dim(3)};
+}
+
+/// How many matrices of a segment one product has.
+std::int64_t step_of(const Tensor& w, const RowSegment& rows) {
+  return w.dim(1) == 1 ? rows.fold : 1;
 }
 
 /// The kernels for a segment of x [rows, k] and w [k, n].
@@ -27,78 +33,101 @@ LinearPlan plan_segment(std::int64_t rows, std::int64_t k, std::int64_t n, const
       Context::of(x.device()).properties());
 }
 
-Tensor slice_rows(const Tensor& x, std::int64_t begin, std::int64_t rows) {
-  return x.slice(begin, begin + rows);
+/// The rows of a segment, `fold` of them side by side.
+Tensor slice_rows(const Tensor& x, std::int64_t begin, std::int64_t rows, std::int64_t fold = 1) {
+  return x.slice(begin, begin + rows * fold).reshape({rows, fold * x.dim(1)});
 }
 
-/// The matrix of one segment; there is one block.
-Tensor matrix_of(const Tensor& w, std::size_t s) {
-  const auto at = static_cast<std::int64_t>(s);
-  return w.slice(at, at + 1).reshape({w.dim(2), w.dim(3)});
+/// The matrices of one segment, below one another; there is one block.
+Tensor matrix_of(const Tensor& w, std::int64_t matrix, std::int64_t fold) {
+  return w.slice(matrix, matrix + fold).reshape({fold * w.dim(2), w.dim(3)});
+}
+
+/// `fold` rows of [segments or matrices, n] as a vector, or undefined.
+Tensor row_of(const Tensor& x, std::int64_t begin, std::int64_t fold = 1) {
+  return x.defined() ? x.slice(begin, begin + fold).reshape({fold * x.dim(1)}) : x;
 }
 
 /// Whether a kernel of linear() ran.
-bool run_tall(LinearKernel kernel, const DropoutInput& x, const Tensor& w, bool transposed, const Tensor& y) {
+bool run_tall(LinearKernel kernel, const DropoutInput& x, const Tensor& w, bool transposed,
+              const Tensor& bias, const Tensor& y) {
   if (kernel == LinearKernel::kMatmul) return false;
   if (kernel == LinearKernel::kWgmma)
-    wgmma_matmul(x, w, transposed, {}, {}, y);
+    wgmma_matmul(x, w, transposed, bias, {}, y);
   else
-    tall_matmul(x, w, transposed, {}, y);
+    tall_matmul(x, w, transposed, bias, y);
   return true;
 }
 
-bool run_tall_transposed(LinearKernel kernel, const DropoutInput& x, const Tensor& dy, const Tensor& dw) {
+bool run_tall_transposed(LinearKernel kernel, const DropoutInput& x, const Tensor& dy, const Tensor& dw,
+                         const Tensor& db) {
   if (kernel == LinearKernel::kMatmul) return false;
   if (kernel == LinearKernel::kWgmma)
-    wgmma_matmul_transposed(x, {}, dy, {}, dw, {});
+    wgmma_matmul_transposed(x, {}, dy, {}, dw, db);
   else
-    tall_matmul_transposed(x, dy, dw, {});
+    tall_matmul_transposed(x, dy, dw, db);
   return true;
 }
 
 }  // namespace
 
 void grouped_matmul(const Tensor& x, const Tensor& w, bool transposed,
-                    const std::vector<GroupedRows>& segments, const Tensor& y) {
+                    const std::vector<GroupedRows>& segments, const Tensor& bias, const Tensor& y) {
   const std::int64_t blocks = w.dim(1), k = x.dim(1) / blocks, n = y.dim(1) / blocks;
-  for (std::size_t s = 0; s < segments.size(); ++s) {
+  std::int64_t matrix = 0;
+  for (std::size_t s = 0; s < segments.size(); matrix += segments[s++].rows.fold) {
     const auto& [rows, adds] = segments[s];
     if (rows.rows == 0) continue;
+    const std::int64_t step = step_of(w, rows), of_x = transposed ? 1 : rows.fold,
+                       of_y = transposed ? rows.fold : 1;
+    const MatmulSizes sizes{rows.rows, transposed ? step * n : n, transposed ? k : step * k};
+    const Tensor b = row_of(bias, transposed ? matrix : static_cast<std::int64_t>(s), of_y);
     if (blocks == 1 && !adds &&
-        run_tall(plan_segment(rows.rows, k, n, x).forward, {.x = slice_rows(x, rows.x_begin, rows.rows)},
-                 matrix_of(w, s), transposed, slice_rows(y, rows.y_begin, rows.rows)))
+        run_tall(plan_segment(rows.rows, sizes.k, sizes.n, x).forward,
+                 {.x = slice_rows(x, rows.x_begin, rows.rows, of_x)}, matrix_of(w, matrix, rows.fold),
+                 transposed, b, slice_rows(y, rows.y_begin, rows.rows, of_y)))
       continue;
-    lt_matmul({.a = rows_of(x, rows.x_begin, blocks),
-               .b = weight_of(w, static_cast<std::int64_t>(s)),
-               .c = rows_of(y, rows.y_begin, blocks),
-               .dtype = x.dtype(),
-               .out = y.dtype(),
-               .batch = blocks},
-              false, transposed, {rows.rows, n, k}, adds, y.device());
+    for (std::int64_t f = 0; f < rows.fold; f += step)
+      lt_matmul({.a = rows_of(x, rows.x_begin + (transposed ? 0 : f), blocks, of_x),
+                 .b = weight_of(w, matrix + f),
+                 .c = rows_of(y, rows.y_begin + (transposed ? f : 0), blocks, of_y),
+                 .dtype = x.dtype(),
+                 .out = y.dtype(),
+                 .batch = blocks},
+                false, transposed, sizes, adds || (f > 0 && !transposed), y.device());
+    if (!b.defined()) continue;
+    const Tensor part = slice_rows(y, rows.y_begin, rows.rows, of_y);
+    add_bias(part, b, part);
   }
 }
 
 void grouped_matmul_transposed(const Tensor& x, const Tensor& dy, const std::vector<RowSegment>& segments,
-                               const Tensor& dw) {
+                               const Tensor& dw, const Tensor& db) {
   const std::int64_t blocks = dw.dim(1);
-  for (std::size_t s = 0; s < segments.size(); ++s) {
-    const auto at = static_cast<std::int64_t>(s);
+  std::int64_t matrix = 0;
+  for (std::size_t s = 0; s < segments.size(); matrix += segments[s++].fold) {
     const RowSegment& rows = segments[s];
     if (rows.rows == 0) {
-      dw.slice(at, at + 1).fill(0);
-      continue;
+      dw.slice(matrix, matrix + rows.fold).fill(0);
+      continue;  // db begins with zeros
     }
-    if (blocks == 1 && run_tall_transposed(plan_segment(rows.rows, dw.dim(2), dw.dim(3), x).dw,
-                                           {.x = slice_rows(x, rows.x_begin, rows.rows)},
-                                           slice_rows(dy, rows.y_begin, rows.rows), matrix_of(dw, s)))
+    const std::int64_t step = step_of(dw, rows);
+    const MatmulSizes sizes{step * dw.dim(2), dw.dim(3), rows.rows};
+    const Tensor dy_rows = slice_rows(dy, rows.y_begin, rows.rows);
+    if (blocks == 1 &&
+        run_tall_transposed(plan_segment(rows.rows, sizes.m, sizes.n, x).dw,
+                            {.x = slice_rows(x, rows.x_begin, rows.rows, rows.fold)}, dy_rows,
+                            matrix_of(dw, matrix, rows.fold), row_of(db, static_cast<std::int64_t>(s))))
       continue;
-    lt_matmul({.a = rows_of(x, rows.x_begin, blocks),
-               .b = rows_of(dy, rows.y_begin, blocks),
-               .c = weight_of(dw, at),
-               .dtype = x.dtype(),
-               .out = dw.dtype(),
-               .batch = blocks},
-              true, false, {dw.dim(2), dw.dim(3), rows.rows}, false, dw.device());
+    if (db.defined()) sum_rows(dy_rows, row_of(db, static_cast<std::int64_t>(s)));
+    for (std::int64_t f = 0; f < rows.fold; f += step)
+      lt_matmul({.a = rows_of(x, rows.x_begin + f, blocks, rows.fold),
+                 .b = rows_of(dy, rows.y_begin, blocks),
+                 .c = weight_of(dw, matrix + f),
+                 .dtype = x.dtype(),
+                 .out = dw.dtype(),
+                 .batch = blocks},
+                true, false, sizes, false, dw.device());
   }
 }
 

@@ -1,0 +1,69 @@
+/// What a HeteroGraph keeps, and how its matrices are built.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "core/adjacency.h"
+#include "ops/convert.h"
+#include "ops/hetero_types.h"
+
+namespace rodeo {
+
+/// Begins of consecutive ranges, the end of the last one behind them.
+class Ranges {
+ public:
+  void add(std::int64_t size) { begins_.push_back(begins_.back() + size); }
+  std::int64_t begin(int i) const { return begins_.at(static_cast<std::size_t>(i)); }
+  std::int64_t size(int i) const { return begin(i + 1) - begin(i); }
+  std::int64_t total() const { return begins_.back(); }
+  int count() const { return static_cast<int>(begins_.size()) - 1; }
+
+ private:
+  std::vector<std::int64_t> begins_{0};
+};
+
+/// One side of the edges. Nodes are numbered by type; or each has a number for each relation that it may have
+/// edges of, next to one another.
+struct HeteroSide {
+  Ranges nodes;                               // of each type
+  std::vector<int> type;                      // of each relation
+  std::vector<std::vector<int>> relations{};  // with edges, of each type
+  std::int64_t total = 0;                     // of the numbers by relation
+  std::vector<NodeNumbers> numbers{};         // of each relation with edges, else zeros
+  Adjacency order{};                          // made at first use, under the lock
+
+  /// Sets `relations`, `numbers` and `total`.
+  void number(const Ranges& edges);
+};
+
+struct HeteroState {
+  std::vector<NodeType> types;
+  std::vector<EdgeType> relations;
+  Device device;
+  HeteroSide src, dst;
+  Ranges edges;
+
+  std::mutex mutex;  // of what follows, made at first use
+  std::map<std::pair<bool, bool>, CooResult>
+      matrices;  // by whether rows and columns are numbered by relation
+  Adjacency sum_relations;
+  std::map<std::pair<bool, DType>, EdgeMeans> means;  // by whether rows are
+  std::vector<std::shared_ptr<HeteroState>> with_targets;
+
+  // These need the lock.
+  const CooResult& matrix(bool rows_by_relation, bool cols_by_relation);
+  const Adjacency& order(HeteroSide& side) const;
+  const Adjacency& sums();
+  const EdgeMeans& means_of(bool rows_by_relation, DType dtype);
+
+ private:
+  /// For all edges the number of their row or column.
+  std::vector<std::int32_t> ends(const HeteroSide& side, bool by_relation) const;
+};
+
+}  // namespace rodeo

@@ -1,0 +1,35 @@
+/// What heterogeneous graphs (ops/hetero_graph.h) are made of.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/tensor.h"
+
+namespace rodeo {
+
+struct NodeType {
+  std::string name;
+  std::int64_t count = 0;
+  /// The first nodes of the type that are destinations: those of a block of a mini-batch. -1: all.
+  std::int64_t targets = -1;
+};
+
+/// One relation: edges from nodes of type `src` to nodes of type `dst`. An edge is a message src -> dst.
+struct EdgeType {
+  std::string src, name, dst;
+  Tensor src_ids, dst_ids;  // i32 or i64 [edges], ids within their type, on any device
+  std::string full_name() const { return src + ":" + name + ":" + dst; }
+};
+
+/// Weights of the edges of a matrix and, in their order, of its transpose (ops/convert.h).
+struct EdgeMeans {
+  Tensor weight, transposed;  // [edges]
+};
+
+/// Node i of a relation has the number begin + i step.
+struct NodeNumbers {
+  std::int64_t begin = 0, step = 0;
+};
+
+}  // namespace rodeo
