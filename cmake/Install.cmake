@@ -42,7 +42,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/rodeoConfigVersion.cmake 
 install(FILES ${PROJECT_BINARY_DIR}/rodeoConfig.cmake ${PROJECT_BINARY_DIR}/rodeoConfigVersion.cmake
               ${PROJECT_SOURCE_DIR}/cmake/RodeoLibraries.cmake DESTINATION ${package_folder} COMPONENT dev)
 
-# to_h5.py finds its parts in ../share/rodeo/scripts, or beside itself.
+# to_h5.py finds its parts in ../share/rodeo/scripts, or beside itself. rodeo_data finds it beside itself.
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/datasets/to_h5.py ${PROJECT_BINARY_DIR}/bin/to_h5.py SYMBOLIC)
 install(PROGRAMS datasets/to_h5.py DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT commands)
 install(DIRECTORY datasets/to_h5_parts DESTINATION ${CMAKE_INSTALL_DATADIR}/rodeo/scripts COMPONENT commands
         PATTERN "__pycache__" EXCLUDE)

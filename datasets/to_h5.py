@@ -2,7 +2,7 @@
 """Converts a graph of a Python library or its files to an HDF5 dataset, whose
 schema datasets/README.md describes.
 
-  python3 to_h5.py SOURCE FILE.h5 [options]
+  python3 to_h5.py SOURCE FILE.h5 [options]     (rodeo_data import runs this)
   python3 to_h5.py --nodes nodes.parquet --edges edges.parquet FILE.h5 [options]
 
 SOURCE is one of
@@ -109,6 +109,7 @@ def main(arguments=None):
     parser.add_argument("--regression", action="store_true", help="labels are numbers to predict, even if all are whole")
     parser.add_argument("--multi-label", action="store_true", help="a matrix of labels stays several labels even if each "
                         "node has exactly one of them")
+    parser.add_argument("--name", metavar="TEXT", help="name of the dataset in logs")
     parser.add_argument("--root", default="data", help="download folder of the packages (default: data)")
     parser.add_argument("--trust", action="store_true", help="load .pt files whose classes can execute code")
     options = parser.parse_args(arguments)
@@ -125,6 +126,8 @@ def main(arguments=None):
                                 sparse=options.sparse_features)
         else:
             graph = load(source, options)
+        if options.name:
+            graph["name"] = options.name
         if "types" in graph:
             if options.undirected or options.drop_self_loops:
                 raise BadSource("--undirected and --drop-self-loops are for one node type")

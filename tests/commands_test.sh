@@ -74,6 +74,23 @@ grep -q '3 of 6 nodes, 2 of 6 edges' "$dir/out" && ok || bad "subset --nodes cho
 expect_error "one of --nodes, --first and --share" "$bin/rodeo_data" subset "$data" "$dir/x.h5"
 expect_error "--by must be degree, rcm, rabbit or random" "$bin/rodeo_data" reorder "$data" "$dir/x.h5"
 expect_error "unknown format 'tables'" "$bin/rodeo_data" import tables "$dir/edges.txt" "$dir/x.h5"
+# What only Python reads is read by to_h5.py. Here python3 prints its arguments.
+mkdir "$dir/python" && printf '#!/bin/sh\necho "$@"\n' >"$dir/python/python3" && chmod +x "$dir/python/python3"
+by_python() {
+  local want=$1
+  shift
+  PATH="$dir/python:$PATH" expect_success "$bin/rodeo_data" import "$@"
+  printf 'runs python3 %s/to_h5.py %s\n%s/to_h5.py %s\n' "$bin" "$want" "$bin" "$want" | cmp -s - "$dir/out" && ok ||
+    bad "import $*: $(cat "$dir/out")"
+}
+by_python "--undirected pyg:Planetoid:Cora x.h5 --root data" --undirected pyg:Planetoid:Cora x.h5 --root data
+by_python "a_data.npz,a_graph.npz x.h5" a_data.npz,a_graph.npz x.h5
+by_python "--nodes n.csv --edges e.parquet x.h5" csv --nodes n.csv --edges e.parquet x.h5
+by_python "--nodes n.csv --edges e.csv --sparse-features f.json x.h5" csv --nodes n.csv --edges e.csv --sparse-features f.json x.h5
+expect_error "cannot run python3, which reads a.npz: No such file" env PATH=/nowhere "$bin/rodeo_data" import a.npz x.h5
+expect_error "--relabel is not for what to_h5.py reads: a.npz" "$bin/rodeo_data" import --relabel a.npz x.h5
+expect_error "--root belongs to sources that to_h5.py reads" "$bin/rodeo_data" import --root r edgelist "$dir/edges.txt" "$dir/x.h5"
+expect_error "unknown suffix '.npz'" "$bin/rodeo_data" import a.npz b.npz
 printf 'id,label,train,val,test,size,age\nann,cat,1,0,0,1,2\nbob,"big ""dog""",0,1,0,3,4\ncat,cat,0,0,1,5,6\n' >"$dir/nodes.csv"
 printf 'source,target,weight\nann,bob,0.5\nbob,cat,1\n' >"$dir/edges.csv"
 tables() { "$bin/rodeo_data" import csv --nodes "$dir/nodes.csv" --edges "$dir/edges.csv" "$@"; }

@@ -1,8 +1,11 @@
 #include "datasets/import.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "core/host/terminal.h"
@@ -15,7 +18,60 @@ namespace {
 const Importer& importer_of(std::string_view format) {
   for (const Importer& importer : kImporters)
     if (importer.format == format) return importer;
-  fail("unknown format '", format, "': expected one of ", import_formats());
+  fail("unknown format '", format, "': expected one of ", import_formats(),
+       ", or a source that to_h5.py reads, such as pyg:Reddit or FILE.npz");
+}
+
+/// What to_h5.py reads. No importer above does.
+constexpr std::string_view kPythonPrefixes[] = {"pyg:", "dgl:", "ogb:"};
+constexpr std::string_view kPythonEndings[] = {".npz",        ".pt",  ".pth",    ".graphml",
+                                               ".graphml.gz", ".gml", ".gml.gz", ".parquet"};
+constexpr const char* kOnlyPython[] = {"sparse-features", "root", "trust"};
+
+bool is_for_python(std::string_view source) {
+  return std::any_of(std::begin(kPythonPrefixes), std::end(kPythonPrefixes),
+                     [&](std::string_view prefix) { return source.starts_with(prefix); }) ||
+         std::any_of(std::begin(kPythonEndings), std::end(kPythonEndings),
+                     [&](std::string_view ending) { return source.ends_with(ending); });
+}
+
+bool is_for_python(const CommandLine& line) {
+  if (line.file(0) != "csv") return is_for_python(line.file(0));
+  bool found = line.has("sparse-features");
+  for (const char* option : {"nodes", "edges"})
+    for (const std::string& table : line.texts(option)) found = found || is_for_python(table);
+  return found;
+}
+
+/// Beside this program; in a wheel, in a folder of its own, where Python finds none of the package's modules.
+std::filesystem::path to_h5_script() {
+  std::error_code none;
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
+  for (const auto& place : {folder / "to_h5.py", folder / "scripts" / "to_h5.py"})
+    if (::access(place.c_str(), R_OK) == 0) return place;
+  fail("to_h5.py, which reads this source, is not in ", folder.string(),
+       ": install it there with its folder to_h5_parts, or type python3 datasets/to_h5.py in the sources");
+}
+
+/// Becomes python3 to_h5.py with the words of the command line, and says so.
+[[noreturn]] void run_python(const CommandLine& line, int argc, const char* const* argv) {
+  line.output(line.num_files() - 1);
+  for (const char* option : {"relabel", "no-weights", "input-features", "target", "threads"})
+    check(!line.has(option), "--", option, " is not for what to_h5.py reads: ", line.file(0));
+  std::vector<std::string> words{"python3", to_h5_script().string()};
+  words.insert(words.end(), argv + 1, argv + argc);
+  if (line.file(0) == "csv") words.erase(std::find(words.begin(), words.end(), "csv"));
+  std::string shown;
+  std::vector<char*> arguments;
+  for (std::string& word : words) {
+    shown += " " + word;
+    arguments.push_back(word.data());
+  }
+  arguments.push_back(nullptr);
+  print_line("runs{}", shown);
+  std::fflush(stdout);
+  ::execvp("python3", arguments.data());
+  fail("cannot run python3, which reads ", line.file(0), ": ", std::strerror(errno));
 }
 
 // "edgelist, mtx": the formats that accept an option.
@@ -28,11 +84,16 @@ std::string formats_with(std::string_view option) {
 
 std::string about() {
   std::string text = "Converts files in another format to a dataset. FORMAT is";
-  for (const Importer& importer : kImporters)
-    text +=
-        fmt::format("\n  {:<10} ", importer.format) +
-        wrap(std::string(13, '.') + std::string(importer.help), std::clamp(terminal_width(110), 40, 110), 13)
-            .substr(13);
+  const auto add = [&](std::string_view format, std::string_view help) {
+    text += fmt::format("\n  {:<10} ", format) +
+            wrap(std::string(13, '.') + std::string(help), std::clamp(terminal_width(110), 40, 110), 13)
+                .substr(13);
+  };
+  for (const Importer& importer : kImporters) add(importer.format, importer.help);
+  text += "\nor, alone,";
+  add("SOURCE",
+      "what python3 to_h5.py reads, which needs h5py and NumPy: pyg:CLASS:NAME, dgl:CLASS, ogb:NAME, "
+      "FILE.npz, FILE.pt, FILE.graphml, FILE.gml; it reads FILE.parquet for csv, too; to_h5.py --help");
   return text;
 }
 
@@ -83,9 +144,18 @@ int import_command(int argc, const char* const* argv) {
               "error)",
               "mean|zero|error");
   line.flag("no-weights", "mtx: ignore the values");
+  line.option("sparse-features",
+              "csv, by to_h5.py: features in a file of their own, JSON {node: [feature, ...]} or a table of "
+              "node, feature and optionally value",
+              "FILE");
+  line.option("root", "pyg:, dgl:, ogb: the download folder (default: data)", "FOLDER");
+  line.flag("trust", "FILE.pt: load classes that can execute code");
   line.option("name", "Name of the dataset in logs", "TEXT");
   if (!line.parse(argc, argv)) return 0;
 
+  if (is_for_python(line)) run_python(line, argc, argv);
+  for (const char* option : kOnlyPython)
+    check(!line.has(option), "--", option, " belongs to sources that to_h5.py reads; see import --help");
   const Importer& importer = importer_of(line.file(0));
   const std::size_t wanted = importer.has_source ? 3 : 2;
   check(line.num_files() == wanted, "import ", importer.format, " takes ",

@@ -35,6 +35,8 @@ def _become(name, words):
         path = os.path.join(os.path.dirname(os.path.abspath(_core.__file__)), name)
     if not os.access(path, os.X_OK):
         sys.exit(f"{name}: the program is not in the package, at {path}: build it with `make`, or install the wheel again")
+    # `rodeo_data import` runs python3: of this environment, also where it is not activated
+    os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", os.defpath)
     os.execv(path, [path, *words])
 
 

@@ -389,6 +389,10 @@ class ToH5(unittest.TestCase):
             np.savez(self.path("a.npz"), adj_matrix=np.array(adj, object), node_label=[0, 1, 1, 0],
                      node_attr=x if x is X else np.array(x, object))
             got = self.check(to_h5.from_npz(self.path("a.npz")))
+            env = {**os.environ, "PATH": os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]}
+            subprocess.run([RODEO_DATA, "import", self.path("a.npz"), self.out, "--name", "alias"], check=True, capture_output=True, env=env)
+            with h5py.File(self.out) as file:
+                self.assertEqual(file.attrs["name"], "alias")
             if x is not X:
                 self.assertEqual(got["num_features"], 2)
                 got["x"] = sparse.csr_matrix((got["x_data"], got["x_indices"], got["x_indptr"]), (4, 2)).toarray()
