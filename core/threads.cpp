@@ -2,8 +2,11 @@
 
 #include <fcntl.h>
 #include <omp.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
@@ -15,6 +18,20 @@ namespace rodeo {
 namespace {
 
 constexpr int kMost = 1024;  // OpenMP ends the process if it cannot start a thread
+
+/// Fewer threads where ulimit -v has no room for their stacks, and as much again for what they map.
+void fit_address_space(const char* program) {
+  rlimit space{}, stack{};
+  ::getrlimit(RLIMIT_AS, &space), ::getrlimit(RLIMIT_STACK, &stack);
+  if (space.rlim_cur == RLIM_INFINITY) return;
+  constexpr rlim_t kMapped = rlim_t{24} << 20;
+  const int wanted = omp_get_max_threads();
+  int count = wanted;
+  while (count > 1 && !can_map(count, kMapped + std::min(stack.rlim_cur, kMapped))) count /= 2;
+  if (count == wanted) return;
+  std::fprintf(stderr, "%s: %d threads, as ulimit -v leaves no room for %d\n", program, count, wanted);
+  omp_set_num_threads(count);
+}
 
 /// A file that is opened in the place of a closed standard file would get the messages.
 void open_standard_files() {
@@ -43,7 +60,7 @@ void configure_threads(char** argv) {
   bool chosen = omp_get_max_threads() == 1;
   for (const char* name : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"})
     chosen = chosen || std::getenv(name);
-  if (chosen && !too_many) return;
+  if (chosen && !too_many) return fit_address_space(argv[0]);
   if (!chosen) {
     setenv("OMP_WAIT_POLICY", "passive", 1);
     setenv("GOMP_SPINCOUNT", "1000", 1);

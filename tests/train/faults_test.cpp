@@ -196,6 +196,19 @@ TEST(TrainMemory, ErrorsSayWhatHoldsItAndWhatToTry) {
   EXPECT_NE(late.err.find("(conv1.lin.weight)"), std::string::npos) << late.err;
 }
 
+TEST(TrainMemory, TooLittleAddressSpaceIsALineAndNoHang) {
+  if (test::sanitized()) GTEST_SKIP() << "sanitizers need more address space than the limit leaves";
+  const TempDir dir;
+  const Result none = train(dir, "ulimit -v 200000; ", "--epochs 1");  // the loader alone fits
+  EXPECT_EQ(none.code, 4);
+  EXPECT_NE(none.err.find(": less than 400 MiB of address space are allowed: raise ulimit -v\n"),
+            none.err.npos)
+      << none.err;
+  const Result few = train(dir, "export OMP_NUM_THREADS=64; ulimit -v 600000; ", "--epochs 1");
+  EXPECT_EQ(few.code, 4);
+  EXPECT_NE(few.err.find(" threads, as ulimit -v leaves no room for 64\n"), few.err.npos) << few.err;
+}
+
 // The estimate against what a run holds, within a quarter.
 TEST(TrainMemory, EstimatesAreNearWhatIsHeld) {
   SyntheticOptions shape = synthetic_preset("cora");
