@@ -92,6 +92,12 @@ std::vector<Pair> unique_edges(const Adjacency& adj, bool undirected) {
   return edges;
 }
 
+/// Whether an edge is in a part: 0 training, 1 validation, 2 test. Its number is the sum of those of its
+/// parts, -1 without one.
+bool is_in(int number, int part) {
+  return part == 0 ? number == 0 : number > 0 && (number & part) != 0;
+}
+
 /// The edges of a graph, and where the parts of a split are among them. Messages begin with `where`.
 struct SplitGraph {
   std::vector<Pair> edges;  // ascending
@@ -104,16 +110,14 @@ struct SplitGraph {
     const auto found = std::lower_bound(edges.begin(), edges.end(), wanted);
     return found != edges.end() && *found == wanted ? found - edges.begin() : -1;
   }
-  /// Sets `part` of the edges that `pairs` names.
+  /// Adds `number` to `part` of the edges that `pairs` names.
   void take(const NodePairs& pairs, int number, const char* name, std::vector<int>& part) const {
     for (const Pair& pair : pairs_of(pairs)) {
       const std::int64_t at = place(pair);
       check(at >= 0, where, ": the ", name, " edge (", pair.first, ", ", pair.second,
             pair.first == pair.second ? ") is a self loop: leave it out"
                                       : ") is no edge of the graph, which must have those of all parts");
-      check(part[at] == 0 || part[at] == number, where, ": the edge (", edges[at].first, ", ",
-            edges[at].second, ") is in validation and test: leave it out of one");
-      part[at] = number;
+      part[at] |= number;
     }
   }
   void check_negatives(const NodePairs& pairs, const char* name) const {
@@ -126,8 +130,8 @@ struct SplitGraph {
   void check_parts(const std::vector<int>& part, const char* advice) const {
     constexpr const char* kNames[] = {"training", "validation", "test"};
     for (int p = 0; p < 3; ++p)
-      check(std::find(part.begin(), part.end(), p) != part.end(), where, ": no ", kNames[p], " edges of ",
-            edges.size(), ": ", advice);
+      check(std::any_of(part.begin(), part.end(), [&](int of) { return is_in(of, p); }), where, ": no ",
+            kNames[p], " edges of ", edges.size(), ": ", advice);
   }
 };
 
@@ -258,9 +262,10 @@ EdgeSplit take_edge_split(Dataset& dataset, const EdgeSplit& file, const EdgeSpl
   whole.check_parts(part, from_file ? kNameFewer : "give other shares");
   std::vector<Pair> parts[3];
   for (std::size_t e = 0; e < edges.size(); ++e) {
-    if (part[e] < 0) continue;
     const bool turned = out.undirected && (random_word(options.seed, kDirection, e) & 1);
-    parts[part[e]].push_back(turned ? Pair{edges[e].second, edges[e].first} : edges[e]);
+    for (int p = 0; p < 3; ++p)
+      if (is_in(part[e], p)) parts[p].push_back(turned ? Pair{edges[e].second, edges[e].first} : edges[e]);
+    out.in_both += part[e] == 3;
   }
   out.train = tensors_of(parts[0]);
   out.val_by_edge = from_file && file.val_by_edge;

@@ -18,7 +18,8 @@ struct EdgeSplit {
   /// Each edge has as many negatives of its own, with its source, in the order of the edges. Edges are then
   /// as in the file: in its order and directions.
   bool val_by_edge = false, test_by_edge = false;
-  bool undirected = false;  // every edge has its reverse
+  bool undirected = false;   // every edge has its reverse
+  std::int64_t in_both = 0;  // edges of validation that are test edges, too, as in ogbl-collab
 };
 
 struct EdgeSplitOptions {
@@ -37,13 +38,15 @@ struct EdgeSplitOptions {
 EdgeSplit load_edge_split(const std::string& path, std::int64_t num_nodes);
 
 /// Violations of the split of a file, one line each, for validate_dataset(): a positive that is no edge of
-/// the graph, an edge in both parts, and a negative that is an edge; of each part the first. Without these, a
+/// the graph, and a negative that is an edge; of each part the first. Without these, a
 /// part without an edge. Throws Error as load_edge_split().
 std::vector<std::string> edge_split_violations(const std::string& path, const Dataset& dataset);
 
 /// Takes the validation and test edges out of the graph, in both directions where it is undirected: message
-/// passing over `dataset` then uses training edges only. Self loops and duplicate edges are dropped; edges
-/// become an edge list sorted by (destination, source), with their weights.
+/// passing over `dataset` then uses training edges only. An edge of the graph that the file names in a part
+/// is no training edge, also where the graph has it several times; one that it names in both is in both. Self
+/// loops and duplicate edges are dropped; edges become an edge list sorted by (destination, source), with
+/// their weights.
 ///   file     load_edge_split(), or empty
 ///   returns  as many negatives as positives in each part without negatives of the file: negative_edges() of
 ///            the whole graph. Those of the file are no edges before `symmetrize`.

@@ -9,6 +9,7 @@
 
 #include "datasets/hdf5_file.h"
 #include "datasets/hdf5_writer.h"
+#include "ops/combine.h"
 #include "ops/convert.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
@@ -97,6 +98,23 @@ TEST_P(TrainLinkTask, MetricsDecideTheBestEpoch) {
     EXPECT_EQ(details.at(static_cast<std::size_t>(metric)).first, text);
     EXPECT_EQ(details.at(static_cast<std::size_t>(metric)).second, summary.last.test);
   }
+}
+
+TEST_P(TrainLinkTask, EdgesInBothPartsAreCounted) {
+  Dataset rest = communities();
+  EdgeSplit split = take_edge_split(rest, {}, {});
+  const auto warnings = [&] {
+    return make_run(DataSource{.dataset = communities(), .edge_split = split}, link_options("gcn", 1),
+                    device())
+        .task.warnings;
+  };
+  const std::size_t before = warnings().size();
+  split.val = {concat_rows(std::vector{split.val.src, split.test.src.slice(0, 2)}),
+               concat_rows(std::vector{split.val.dst, split.test.dst.slice(0, 2)})};
+  const std::vector<std::string> now = warnings();
+  ASSERT_EQ(now.size(), before + 1);
+  EXPECT_EQ(now.back(),
+            str("2 of ", split.val.src.numel(), " validation edges are test edges, too: both count them"));
 }
 
 TEST_P(TrainLinkTask, AnEdgeIsRankedAmongItsOwnNegatives) {

@@ -94,6 +94,9 @@ TEST(TrainModelOptions, AnotherTasksOptionIsAnError) {
                "unknown option '--folds' for the model sage: it is of --task graph");
   EXPECT_ERROR(parse({"--model", "gin", "--task", "graph", "--dataset", "x", "--fold", "files"}),
                "--fold must be an integer of at least 0, all or file, got 'files'");
+  EXPECT_ERROR(
+      parse({"--model", "gin", "--task", "graph", "--dataset", "x", "--fold", "file", "--folds", "5"}),
+      "--fold file takes the split of the file, and --folds 5 draws one: leave one of them out");
   EXPECT_ERROR(parse({"--model", "gcn", "--dataset", "x", "--folds", "3"}),
                "unknown option '--folds' for this --task: it is of --task graph");
   EXPECT_ERROR(parse({"--model", "sage", "--dataset", "x", "--decoder", "mlp"}),

@@ -146,6 +146,9 @@ void set_link_parts(NodeRun& run, const EdgeSplit& split, const Adjacency& graph
   scores.sets = {scored_pairs(train, drawn, device, scores.ranks),
                  scored_pairs(ordered(split.val), ordered(split.val_negative), device, scores.ranks),
                  scored_pairs(ordered(split.test), ordered(split.test_negative), device, scores.ranks)};
+  if (split.in_both > 0)
+    task.warnings.push_back(fmt::format("{} of {} validation edges are test edges, too: both count them",
+                                        split.in_both, split.val.src.numel()));
   scores.sets[1].of_all.by_edge = split.val_by_edge;
   scores.sets[2].of_all.by_edge = split.test_by_edge;
   TrainerParts& parts = model.parts;

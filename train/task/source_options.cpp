@@ -66,6 +66,9 @@ void add_source_options(OptionGroup training, const ConvTraits& traits) {
 }
 
 void check_source_options(const TrainOptions& o) {
+  check(o.fold != kFoldOfFile || o.folds == TrainOptions().folds,
+        "--fold file takes the split of the file, and --folds ", o.folds,
+        " draws one: leave one of them out");
   check(o.batch == 0 || o.task != TaskKind::kGraph,
         "--batch is for --task node and link: a set of graphs has --batch-graphs");
   check(!o.batch_by_parts || o.task == TaskKind::kNode,
