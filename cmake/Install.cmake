@@ -43,6 +43,7 @@ install(FILES ${PROJECT_BINARY_DIR}/rodeoConfig.cmake ${PROJECT_BINARY_DIR}/rode
               ${PROJECT_SOURCE_DIR}/cmake/RodeoLibraries.cmake DESTINATION ${package_folder} COMPONENT dev)
 
 # to_h5.py finds its parts in ../share/rodeo/scripts, or beside itself. rodeo_data finds it beside itself.
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/datasets/to_h5.py ${PROJECT_BINARY_DIR}/bin/to_h5.py SYMBOLIC)
 install(PROGRAMS datasets/to_h5.py DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT commands)
 install(DIRECTORY datasets/to_h5_parts DESTINATION ${CMAKE_INSTALL_DATADIR}/rodeo/scripts COMPONENT commands
