@@ -30,6 +30,22 @@ def cuda_absence():
     return "" if info["cuda_devices"] else "no CUDA device: " + info["cuda_absence"]
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config):
+    config.pluginmanager.register(SaysFailures(config.pluginmanager.get_plugin("terminalreporter")))
+
+
+class SaysFailures:
+    """Names a failed case at once: a run that is cut off prints no summary."""
+
+    def __init__(self, terminal):
+        self.terminal = terminal
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            self.terminal.write_line(f"\nFAILED {report.nodeid}: {report.longreprtext[-500:]}")
+
+
 @pytest.fixture(params=["cpu", "cuda"])
 def device(request):
     """A device of PyTorch."""

@@ -1,6 +1,4 @@
 """Aggregations of neighbours under PyG's names, made of the operators."""
-import math
-
 import torch
 
 from ._define import calls
@@ -40,8 +38,8 @@ def _softmax_of_edges(handle, messages):
 
 def _deviation(variance):
     """Where a variance is too small to tell from rounding it is zero, with no gradient."""
-    root = variance.clamp(min=1e-5).sqrt()
-    return root.masked_fill(root <= math.sqrt(1e-5), 0.0)
+    # PyG compares the root with its bound. Equality there does not survive the code that PyTorch fuses for CUDA.
+    return variance.clamp(min=1e-5).sqrt().masked_fill(variance <= 1e-5, 0.0)
 
 
 def aggregate_edges(handle, messages, name, nodes):
