@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bench/arguments.h"
+#include "bench/dense_graph.h"
 #include "bench/experiments/experiment.h"
 #include "bench/twins.h"
 
@@ -33,6 +34,10 @@ cxxopts::Options describe_options() {
   add("mtx", "Matrix Market files", texts(), "FILES");
   add("twin", "Synthetic twins of the matrices that the source texts name, or all: " + twin_names(), texts(),
       "LIST");
+  add("dense",
+      "Locally dense graphs, dense blocks on the diagonal and noise: " + dense_graph_names() +
+          ", or NODES-BLOCK-PERCENT; in file order, or by --node-order shuffled",
+      texts(), "LIST");
   add("experiment",
       "Run the experiments of the source texts instead: " + experiment_names() +
           ", or all. They have their own matrices, columns and types, unless these are given; weights are "
@@ -116,13 +121,20 @@ BenchOptions parse_bench_options(int argc, const char* const* argv) {
   for (const std::string& op : list(parsed, "op"))
     for (const Op parsed_op : parse_ops(op)) options.ops.push_back(parsed_op);
   std::vector<GraphSource> sources;
-  const Texts files = file_list(parsed, "dataset"), matrices = file_list(parsed, "mtx");
+  const Texts files = file_list(parsed, "dataset"), matrices = file_list(parsed, "mtx"),
+              dense = list(parsed, "dense");
   Texts sizes = preset_list(parsed);
-  options.graphs_given = !sizes.empty() || !files.empty() || !matrices.empty() || parsed.count("twin") > 0;
+  options.graphs_given =
+      !sizes.empty() || !files.empty() || !matrices.empty() || !dense.empty() || parsed.count("twin") > 0;
   if (!options.graphs_given) sizes = {"arxiv"};
   for (const std::string& size : sizes)
     for (const std::optional<bool> shuffle : node_orders(parsed))
       sources.push_back({GraphSource::Kind::kSynthetic, size, shuffle});
+  for (const std::string& name : dense) {
+    parse_dense_graph(name);  // throws before anything is measured
+    for (const std::optional<bool> shuffle : node_orders(parsed))
+      sources.push_back({GraphSource::Kind::kDense, name, shuffle});
+  }
   for (const std::string& path : files) sources.push_back({GraphSource::Kind::kHdf5, path});
   for (const std::string& path : matrices) sources.push_back({GraphSource::Kind::kMatrixMarket, path});
   for (const std::string& twin : twin_list(parsed)) sources.push_back({GraphSource::Kind::kTwin, twin});

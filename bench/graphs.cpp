@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "bench/arguments.h"
+#include "bench/dense_graph.h"
 #include "bench/kernels.h"
 #include "bench/twins.h"
 #include "datasets/dataset.h"
@@ -66,6 +67,12 @@ NamedGraph from_twin(const GraphSource& source, Device device) {
   return {"twin of " + twin.name + part, adj, draw_operand({adj.num_edges()}, 4, DType::kF32, device)};
 }
 
+NamedGraph from_dense(const GraphSource& source, Device device) {
+  const DenseGraph graph = parse_dense_graph(source.name);
+  const bool shuffled = source.shuffle.value_or(false);
+  return {graph.name + (shuffled ? "-shuffled" : ""), make_dense_graph(graph, shuffled).to(device)};
+}
+
 NamedGraph from(const GraphSource& source, Device device) {
   switch (source.kind) {
     case GraphSource::Kind::kSynthetic:
@@ -73,6 +80,10 @@ NamedGraph from(const GraphSource& source, Device device) {
     case GraphSource::Kind::kTwin:
       check(source.reorder == NodeOrder::kNone, "--reorder is not for twins");
       return from_twin(source, device);
+    case GraphSource::Kind::kDense:
+      check(source.reorder == NodeOrder::kNone,
+            "--reorder is not for dense graphs: --node-order shuffled is");
+      return from_dense(source, device);
     case GraphSource::Kind::kHdf5:
       return from_dataset(load_dataset(source.name, {.features = false}), source, device);
     default:

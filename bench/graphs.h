@@ -11,9 +11,9 @@
 namespace rodeo::bench {
 
 struct GraphSource {
-  enum class Kind { kSynthetic, kHdf5, kMatrixMarket, kTwin } kind;
-  std::string name;                  // of a synthetic preset or a twin, or the path of a file
-  std::optional<bool> shuffle = {};  // synthetic graphs: random node order; else that of the preset
+  enum class Kind { kSynthetic, kHdf5, kMatrixMarket, kTwin, kDense } kind;
+  std::string name;                  // of a synthetic preset, a twin or a dense graph, or the path of a file
+  std::optional<bool> shuffle = {};  // synthetic and dense graphs: random node order; else that of the preset
   NodeOrder reorder = NodeOrder::kNone;
 };
 
