@@ -107,8 +107,9 @@ std::string explain_spmm(const Adjacency& adj) {
   std::string text;
   for (const auto& [problem, choice] : choices_on<SpmmProblem, SpmmAlgorithm>(adj)) {
     text += str(problem, ": ", choice);
-    if (choice.algorithm == SpmmAlgorithm::kRode && adj.device().is_cuda())
-      text += str("  runs ", spmm_variant(adj, problem), "\n");
+    if (!adj.device().is_cuda()) continue;
+    if (const SpmmVariant variant = spmm_variant(adj, problem, choice.algorithm); !variant.launches.empty())
+      text += str("  runs ", variant, "\n");
   }
   return text;
 }

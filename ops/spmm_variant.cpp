@@ -7,6 +7,7 @@
 #include "core/context.h"
 #include "ops/plan/residual_bins.h"
 #include "ops/plan/rode_variant.h"
+#include "ops/sparse/dense_block_plans.h"
 #include "ops/sparse/graph_plans.h"
 #include "ops/sparse/spmm_products.h"
 
@@ -41,6 +42,9 @@ std::ostream& operator<<(std::ostream& out, const SpmmVariant& variant) {
 SpmmVariant spmm_variant(const Adjacency& adj, const SpmmProblem& problem, SpmmAlgorithm algorithm,
                          const RodeOptions& options) {
   check(algorithm != SpmmAlgorithm::kAuto, "[spmm_variant] algorithm must not be auto: choose one by name");
+  if (algorithm == SpmmAlgorithm::kRodeTc && adj.device().is_cuda())
+    if (const DenseBlocks* blocks = dense_form(adj, problem.dtype, options))
+      return {name(algorithm), str("dense blocks: ", *blocks)};
   if (algorithm != SpmmAlgorithm::kRode || !adj.device().is_cuda()) return {name(algorithm), {}};
   const RodePlan& plan = rode_plan(adj, options);
   const SpmmSizes sizes{.rows = adj.rows(),

@@ -4,6 +4,7 @@
 
 #include "ops/convert_types.h"
 #include "ops/kernels/registry.h"
+#include "ops/plan/dense_blocks.h"
 #include "ops/plan/rode_plan.h"
 #include "ops/plan/row_locality.h"
 #include "ops/plan/spmv_tiles.h"
@@ -36,6 +37,10 @@ RODEO_KERNEL(rode_plan, RodePlan(const Csr& a, const Tensor& cluster, const Rode
 RODEO_CUDA_KERNEL_IN(kSparse, spmm_rode_tc,
                      void(const Csr& a, const RodePlan& plan, const Tensor& weight, const Tensor& x,
                           const Tensor& y));  // not f64
+/// The form of rode-tc for dense row blocks. bf16 and f16; weight [edges] or undefined.
+RODEO_CUDA_KERNEL_IN(kSparse, spmm_dense_blocks,
+                     void(const Csr& a, const DenseBlocks& blocks, const Tensor& weight, const Tensor& x,
+                          const Tensor& y));
 /// The plan has the column tiles of x.
 RODEO_CUDA_KERNEL_IN(kSparse, spmm_tca,
                      void(const Csr& a, const TcaPlan& plan, const Tensor& weight, const Tensor& x,

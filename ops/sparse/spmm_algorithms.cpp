@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "ops/kernels/sparse.h"
+#include "ops/sparse/dense_block_plans.h"
 #include "ops/sparse/graph_plans.h"
 #include "ops/sparse/tca_plans.h"
 
@@ -32,6 +33,8 @@ void run_rode(const SpmmOperands& in) {
 }
 
 void run_rode_tc(const SpmmOperands& in) {
+  if (const DenseBlocks* blocks = dense_form(in.adj, in.x.dtype(), in.rode))
+    return kernels::spmm_dense_blocks.on(in.y.device())(in.adj.csr(), *blocks, in.weight, in.x, in.y);
   const RodePlan& plan = rode_plan(in.adj, in.rode);
   kernels::spmm_rode_tc.on(in.y.device())(in.adj.csr(), plan, in.weight, in.x, in.y);
 }
