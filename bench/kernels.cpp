@@ -9,6 +9,7 @@
 #include "ops/pairs.h"
 #include "ops/plan/rode_plan.h"
 #include "ops/sddmm.h"
+#include "ops/sparse/dense_block_plans.h"
 #include "ops/sparse/graph_plans.h"
 #include "ops/spmm.h"
 #include "ops/spmv.h"
@@ -123,9 +124,12 @@ const std::vector<Kernel>& all_kernels() {
 }
 
 const std::vector<Plan>& all_plans() {
-  static const std::vector<Plan> plans{
-      {"rode", [](const Adjacency& adj) { rode_plan(adj); }},
-  };
+  static const std::vector<Plan> plans = [] {
+    std::vector<Plan> all{{"rode", [](const Adjacency& adj) { rode_plan(adj); }}};
+    if (cuda_device_count() > 0)
+      all.push_back({"dense blocks", [](const Adjacency& adj) { dense_blocks(adj); }});
+    return all;
+  }();
   return plans;
 }
 

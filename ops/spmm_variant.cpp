@@ -2,7 +2,7 @@
 
 #include <memory>
 #include <set>
-#include <utility>
+#include <tuple>
 
 #include "core/context.h"
 #include "ops/plan/residual_bins.h"
@@ -14,7 +14,7 @@
 namespace rodeo {
 namespace {
 
-using Product = std::pair<SpmmProblem, RodeOptions>;
+using Product = std::tuple<SpmmAlgorithm, SpmmProblem, RodeOptions>;
 struct RodeProducts {
   std::shared_ptr<std::set<Product>> all = std::make_shared<std::set<Product>>();
 };
@@ -60,18 +60,19 @@ SpmmVariant spmm_variant(const Adjacency& adj, const SpmmProblem& problem, SpmmA
   return {rode_variant(config), str(config)};
 }
 
-void note_rode_product(const Adjacency& adj, const SpmmProblem& problem, const RodeOptions& options) {
+void note_rode_product(const Adjacency& adj, SpmmAlgorithm algorithm, const SpmmProblem& problem,
+                       const RodeOptions& options) {
   const auto lock = adj.lock_cache();
-  products_of(adj).emplace(problem, options);
+  products_of(adj).emplace(algorithm, problem, options);
 }
 
 std::string explain_rode(const Adjacency& adj) {
   const auto lock = adj.lock_cache();
   std::string text;
-  for (const auto& [problem, options] : products_of(adj)) {
+  for (const auto& [algorithm, problem, options] : products_of(adj)) {
     text += str("  ", problem);
     if (options != RodeOptions{}) text += str(", ", options);
-    text += str(": ", spmm_variant(adj, problem, SpmmAlgorithm::kRode, options), "\n");
+    text += str(": ", spmm_variant(adj, problem, algorithm, options), "\n");
   }
   return text;
 }

@@ -1,4 +1,4 @@
-/// What SpmmAlgorithm::kRode runs. One algorithm has several kernels, chosen by the size of the product.
+/// What SpmmAlgorithm::kRode and kRodeTc run. Each has several kernels, chosen by the graph and the product.
 #pragma once
 
 #include <iosfwd>
@@ -36,8 +36,8 @@ std::ostream& operator<<(std::ostream& out, const SpmmVariant& variant);
 SpmmVariant spmm_variant(const Adjacency& adj, const SpmmProblem& problem,
                          SpmmAlgorithm algorithm = SpmmAlgorithm::kRode, const RodeOptions& options = {});
 
-/// What kRode ran on this graph where it was asked for by name, on CUDA and without heads: a line for each
-/// kind of product. Empty before the first one.
+/// What kRode and kRodeTc ran on this graph where they were asked for by name, on CUDA and without heads: a
+/// line for each kind of product. Empty before the first one.
 std::string explain_rode(const Adjacency& adj);
 
 }  // namespace rodeo

@@ -111,8 +111,10 @@ Tensor spmm_sum(const Adjacency& adj, const Tensor& weight, const Tensor& x, con
   if (y.numel() == 0) return y;
   if (has_heads(weight) && is_only_cuda(options.algorithm)) return sum_by_heads(adj, weight, x, options);
   const SpmmOperands operands{adj, weight, x, y, options.accumulate, options.rode};
-  if (options.algorithm == SpmmAlgorithm::kRode && adj.device().is_cuda() && x.rank() == 2)
-    note_rode_product(adj, problem_of(operands), options.rode);
+  const bool is_rode =
+      options.algorithm == SpmmAlgorithm::kRode || options.algorithm == SpmmAlgorithm::kRodeTc;
+  if (is_rode && adj.device().is_cuda() && x.rank() == 2)
+    note_rode_product(adj, options.algorithm, problem_of(operands), options.rode);
   run_spmm(is_auto ? choose(operands) : options.algorithm, operands);
   return y;
 }

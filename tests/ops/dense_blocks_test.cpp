@@ -255,6 +255,9 @@ TEST_P(OpsDenseBlocksProduct, RunsInACudaGraphAndOnSlices) {
     Tensor y;
     const auto work = [&] { y = run(adj, weight, x); };
     work();
+    EXPECT_NE(explain_rode(adj).find(str("weighted: rode-tc (dense blocks: ", *dense_blocks(adj), ")\n")),
+              std::string::npos)
+        << explain_rode(adj);
     const CudaGraph graph = CudaGraph::capture(device(), work);
     graph.launch();
     EXPECT_TRUE(near(y, doubles(Tensor::from(want.y, y.shape()).to(DType::kF16)), 0, 0)) << n;
