@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/context.h"
+#include "ops/sparse/dense_block_plans.h"
 #include "ops/sparse/graph_plans.h"
 #include "ops/sparse/spmm_algorithms.h"
 #include "ops/sparse/tune.h"
@@ -72,8 +73,12 @@ SpmmChoice tune_spmm(const Adjacency& adj, const SpmmProblem& problem,
   for (const SpmmAlgorithm algorithm : kCandidates) candidates.push_back(prepare(adj, problem, algorithm));
   std::stable_partition(candidates.begin(), candidates.end(),  // Clang 14 refuses the one of std::ranges
                         [&](const SpmmCandidate& c) { return c.algorithm == usual_algorithm(adj); });
-  return tune(
-      adj, problem, std::move(candidates), [&] { load_kernels(adj.device(), problem); }, run, cache);
+  const auto load = [&] {
+    load_kernels(adj.device(), problem);
+    // The plan of dense blocks is made on the host, which takes longer than the budget.
+    if (dense_form(adj, problem.dtype, {})) run(SpmmAlgorithm::kRodeTc);
+  };
+  return tune(adj, problem, std::move(candidates), load, run, cache);
 }
 
 }  // namespace

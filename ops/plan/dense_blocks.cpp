@@ -126,7 +126,10 @@ DenseBlocks make_dense_blocks(const Csr& a, const std::vector<int32_t>& order) {
   std::vector<int64_t> rest_begin{0};
   std::vector<std::uint8_t> rest_row;
   for (const Group& group : built) {
-    for (const int64_t end : group.rest_end) rest_begin.push_back(std::ssize(rest_col) + end);
+    for (const int64_t end : group.rest_end) {
+      rest_begin.push_back(std::ssize(rest_col) + end);
+      out.longest_rest = std::max(out.longest_rest, rest_begin.back() - rest_begin[rest_begin.size() - 2]);
+    }
     append(col, group.col), append(bits, group.bits);
     append(rest_col, group.rest_col), append(rest_edge, group.rest_edge), append(rest_row, group.rest_row);
     step_begin.push_back(static_cast<int32_t>(std::ssize(col) / DenseBlocks::kDepth));
@@ -181,7 +184,8 @@ DenseBlocks DenseBlocks::to(Device device) const {
           col.to(device),      bits.to(device),
           place.to(device),    rest_begin.to(device),
           rest_col.to(device), rest_edge.to(device),
-          rest_row.to(device), edges};
+          rest_row.to(device), edges,
+          longest_rest};
 }
 
 std::ostream& operator<<(std::ostream& out, const DenseBlocks& blocks) {

@@ -24,7 +24,7 @@ struct DenseBlocks {
   // The cost model, in rows of X that RoDe gathers at the same time. A dense column costs a load of its row
   // of X and the products of kRows rows with it. These are estimates.
   static constexpr int kMinCount = 8;
-  static constexpr std::int64_t kColumnCost = 4, kRestCost = 2;
+  static constexpr std::int64_t kColumnCost = 4, kRestCost = 2, kLongestRest = 4096;
 
   /// Whether the blocks are worth finding: rows are many and long.
   static constexpr bool should_try(std::int64_t rows, std::int64_t edges) {
@@ -47,24 +47,26 @@ struct DenseBlocks {
     return {row / 32, k / 16 * 2 + row / 16 % 2, r % 8 * 4 + c % 8 / 2, 2 * (r / 8 + 2 * (c / 8)) + c % 2};
   }
 
-  Tensor row;              // i32 [groups * kRows]  rows in order; -1 after the last one
-  Tensor step_begin;       // i32 [groups + 1]
-  Tensor col;              // i32 [steps * kDepth]  dense columns of each group; -1 after its last one
-  Tensor bits;             // i32 [steps * kStepWords]  the pattern
-  Tensor place;            // i32 [edges]  in the elements of all steps, or -1: rest
-  Tensor rest_begin;       // i64 [groups * kSegments + 1]
-  Tensor rest_col;         // i32 [rest]
-  Tensor rest_edge;        // i32 [rest]
-  Tensor rest_row;         // u8 [rest]  within its segment
-  std::int64_t edges = 0;  // of the rows of the order
+  Tensor row;                     // i32 [groups * kRows]  rows in order; -1 after the last one
+  Tensor step_begin;              // i32 [groups + 1]
+  Tensor col;                     // i32 [steps * kDepth]  dense columns of each group; -1 after its last one
+  Tensor bits;                    // i32 [steps * kStepWords]  the pattern
+  Tensor place;                   // i32 [edges]  in the elements of all steps, or -1: rest
+  Tensor rest_begin;              // i64 [groups * kSegments + 1]
+  Tensor rest_col;                // i32 [rest]
+  Tensor rest_edge;               // i32 [rest]
+  Tensor rest_row;                // u8 [rest]  within its segment
+  std::int64_t edges = 0;         // of the rows of the order
+  std::int64_t longest_rest = 0;  // of a segment
 
   std::int64_t groups() const { return step_begin.numel() - 1; }
   std::int64_t steps() const { return col.numel() / kDepth; }
   std::int64_t rest() const { return rest_col.numel(); }
   /// The cost of the product in gathered rows of X; that of RoDe is `edges`.
   std::int64_t cost() const { return kColumnCost * kDepth * steps() + kRestCost * rest(); }
-  /// Whether it promises at least twice RoDe's speed.
-  bool pays() const { return edges > 0 && 2 * cost() <= edges; }
+  /// Whether it promises at least twice RoDe's speed. One warp adds the rest of a segment, so it must be
+  /// short.
+  bool pays() const { return edges > 0 && 2 * cost() <= edges && longest_rest <= kLongestRest; }
   /// A copy on another device.
   DenseBlocks to(Device device) const;
 };

@@ -6,6 +6,7 @@
 
 #include "core/cuda_graph.h"
 #include "ops/kernels/sparse.h"
+#include "ops/sparse/derived.h"
 #include "ops/sparse/row_order.h"
 
 namespace rodeo {
@@ -34,7 +35,7 @@ std::optional<DenseBlocks> try_order(const Csr& host, const Order& order) {
 }
 
 std::optional<DenseBlocks> find(const Adjacency& adj) {
-  if (!DenseBlocks::should_try(adj.rows(), adj.num_edges())) return {};
+  if (!DenseBlocks::should_try(adj.rows(), adj.num_edges()) || assumes_no_locality(adj)) return {};
   std::optional<Csr> host;
   const auto try_host = [&](auto&& make_order) {
     if (!host) host = Csr{adj.rows(), adj.cols(), adj.csr().row_ptr.to(kCpu), adj.csr().col.to(kCpu)};

@@ -8,6 +8,7 @@
 
 #include "core/cuda_graph.h"
 #include "ops/sparse/dense_block_plans.h"
+#include "ops/sparse/row_order.h"
 #include "ops/spmm.h"
 #include "ops/spmm_variant.h"
 #include "tests/support/cases.h"
@@ -154,6 +155,7 @@ TEST(OpsDenseBlocksPlan, DenseColumnsHaveEnoughEdgesAndRepeatedEdgesAreRest) {
   EXPECT_EQ(plan.col.to_vector<std::int32_t>(), want);
   EXPECT_EQ(plan.step_begin.to_vector<std::int32_t>(), (Ids{0, 1, 1}));
   EXPECT_EQ(plan.rest_edge.to_vector<std::int32_t>(), (Ids{2, 17, 18, 19, 20, 21, 22, 23}));
+  EXPECT_EQ(plan.longest_rest, 7);
   EXPECT_EQ(plan.cost(), 32 * DenseBlocks::kColumnCost + 8 * DenseBlocks::kRestCost);
   EXPECT_EQ(str(plan), "2 groups of 128 rows, 1 steps, 66.6 % of the edges in tiles");
 }
@@ -179,6 +181,9 @@ TEST_P(OpsDenseBlocks, FoundWhereTheyPay) {
   EXPECT_EQ(dense_blocks(graph_with_lengths(long_rows, 2000).to(device())), nullptr) << "no blocks";
   EXPECT_EQ(dense_blocks(graph_with_lengths(short_rows, 2000).to(device())), nullptr);
   EXPECT_EQ(dense_blocks(blocks(300, 256, 80).to(device())), nullptr) << "few rows";
+  const Adjacency once = blocks(2200, 256, 80).to(device());
+  assume_no_locality(once);
+  EXPECT_EQ(dense_blocks(once), nullptr) << "a graph that is used once has no plan";
 }
 
 class OpsDenseBlocksProduct : public OnDevice {
