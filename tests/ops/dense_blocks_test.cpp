@@ -213,6 +213,7 @@ TEST_P(OpsDenseBlocksProduct, EqualsFloat64) {
     for (const std::int64_t n : {1, 8, 60, 64, 100, 256, 1024})
       for (const DType dtype : {DType::kF16, DType::kBF16})
         for (const bool weighted : {false, true}) {
+          if (n == 1024 && (stride > 1 || dtype != DType::kF16)) continue;  // the reference is slow
           const Tensor x = integers({host.cols(), n}, dtype, 3),
                        weight = weighted ? integers({host.num_edges()}, dtype, 4) : Tensor();
           const Sums want = spmm_reference(host, weight, x);
