@@ -129,7 +129,7 @@ __device__ __forceinline__ void add_step(float (&sum)[2][kWidth / 8][4], const L
 /// A warp's sums of 16 rows in shared memory, where each lane has kVec columns of every row.
 template <class T, bool kWeighted, int kWidth>
 struct SegmentSums {
-  static constexpr int kVec = kWidth / kWarp, kInFlight = 8;
+  static constexpr int kVec = kWidth / kWarp, kInFlight = 16;
   using Sums = Pack<float, kVec>;
   using Elements = Pack<T, kVec>;
 
@@ -167,22 +167,32 @@ struct SegmentSums {
       return 1;
   }
 
+  /// An edge of the rest, in the lane that loaded it.
+  struct Entry {
+    std::int32_t col = 0;
+    int row = 0;
+    float weight = 0;
+  };
+  __device__ Entry load_entry(std::int64_t e, std::int64_t end) const {
+    if (e >= end) return {};
+    return {args.rest_col[e], args.rest_row[e], weight(kWeighted ? args.rest_edge[e] : 0)};
+  }
   __device__ void add_rest(std::int64_t begin, std::int64_t end) const {
+    Entry next = load_entry(begin + lane, end);
     for (std::int64_t first = begin; first < end; first += kWarp) {
-      const std::int64_t e = first + lane;
-      const std::int32_t col = e < end ? args.rest_col[e] : 0;
-      const int row = e < end ? args.rest_row[e] : 0;
-      const float w = e < end ? weight(kWeighted ? args.rest_edge[e] : 0) : 0;
+      const Entry entry = next;
+      next = load_entry(first + kWarp + lane, end);
       const int count = static_cast<int>(min(end - first, std::int64_t{kWarp}));
       for (int i = 0; i < count; i += kInFlight) {
         Elements loaded[kInFlight];
 #pragma unroll
         for (int j = 0; j < kInFlight; ++j)
-          if (i + j < count) loaded[j] = load(__shfl_sync(kFullMask, col, i + j));
+          if (i + j < count) loaded[j] = load(__shfl_sync(kFullMask, entry.col, i + j));
 #pragma unroll
         for (int j = 0; j < kInFlight; ++j)
           if (i + j < count)
-            add(own(__shfl_sync(kFullMask, row, i + j)), loaded[j], __shfl_sync(kFullMask, w, i + j));
+            add(own(__shfl_sync(kFullMask, entry.row, i + j)), loaded[j],
+                __shfl_sync(kFullMask, entry.weight, i + j));
       }
     }
   }
