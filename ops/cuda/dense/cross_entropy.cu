@@ -81,19 +81,20 @@ struct NodeLoop {
   }
 };
 
-/// A row of scores that kLanes lanes share. Rows of up to kLanes * kHeld scores are read once, into
+/// A row of scores that `kOfRow` lanes share. Rows of up to kOfRow * kHeld scores are read once, into
 /// registers. All lanes of the warp call its functions.
-template <class T>
+template <class T, int kOfRow = kLanes>
 class ScoreRow {
  public:
   using Score = Accumulator<T>;
+  static constexpr int kHeld = 8, kMostHeld = kOfRow * kHeld;
 
-  __device__ ScoreRow(const T* row, std::int64_t c) : row_(row), c_(c), is_short_(c <= kLanes * kHeld) {
+  __device__ ScoreRow(const T* row, std::int64_t c) : row_(row), c_(c), is_short_(c <= kMostHeld) {
     const int columns = static_cast<int>(c);
     if (is_short_)
 #pragma unroll
       for (int i = 0; i < kHeld; ++i) {
-        if (i * kLanes >= columns) break;  // the same for all lanes
+        if (i * kOfRow >= columns) break;  // the same for all lanes
         held_[i] = place(i) < columns ? widen(row[place(i)]) : Score(-INFINITY);
       }
   }
@@ -104,11 +105,11 @@ class ScoreRow {
     if (is_short_) {
 #pragma unroll
       for (int i = 0; i < kHeld; ++i) {
-        if (i * kLanes >= static_cast<int>(c_)) break;
+        if (i * kOfRow >= static_cast<int>(c_)) break;
         f(place(i), held_[i]);
       }
     } else {
-      for (std::int64_t j = threadIdx.x % kLanes; j < c_; j += kLanes) f(j, widen(row_[j]));
+      for (std::int64_t j = threadIdx.x % kOfRow; j < c_; j += kOfRow) f(j, widen(row_[j]));
     }
   }
   __device__ Score at(std::int64_t column) const {
@@ -116,20 +117,19 @@ class ScoreRow {
     const int wanted = static_cast<int>(column);
     Score own = 0;
     each([&](auto j, Score score) { own = j == wanted ? score : own; });
-    return __shfl_sync(kFullMask, own, wanted % kLanes, kLanes);
+    return __shfl_sync(kFullMask, own, wanted % kOfRow, kOfRow);
   }
   __device__ Score log_sum_exp() const {
     Score top = -INFINITY, sum = 0;
     each([&](auto, Score score) { top = fmax(top, score); });
-    top = reduce_lanes<kLanes>(top, [](auto a, auto b) { return fmax(a, b); });
+    top = reduce_lanes<kOfRow>(top, [](auto a, auto b) { return fmax(a, b); });
     each([&](auto, Score score) { sum += exp(score - top); });
-    return top + log(reduce_lanes<kLanes>(sum, [](auto a, auto b) { return a + b; }));
+    return top + log(reduce_lanes<kOfRow>(sum, [](auto a, auto b) { return a + b; }));
   }
 
  private:
-  static constexpr int kHeld = 8;
   __device__ static int place(int i) {
-    return static_cast<int>(threadIdx.x) % kLanes + i * kLanes;
+    return static_cast<int>(threadIdx.x) % kOfRow + i * kOfRow;
   }
 
   const T* row_;
@@ -201,34 +201,35 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 // Writes all rows: zeros for a node that is not in the index, m equal terms for one that is there m times.
-// Grid (blocks), block kThreads, kLanes lanes a node; all lanes of a warp make the same number of steps.
-template <class T>
+// Grid (blocks), block kThreads, kOfRow lanes a node; all lanes of a warp make the same number of steps.
+template <class T, int kOfRow>
 __global__ void __launch_bounds__(kThreads, sizeof(T) == 8 ? 2 : 4)
     cross_entropy_backward_kernel(const Accumulator<T>* dloss, const T* logits, std::int64_t nodes,
                                   std::int64_t c, const std::int64_t* label, const int* times,
                                   std::int64_t count, T* dlogits) {
-  const Accumulator<T> share = *dloss / static_cast<Accumulator<T>>(count);
+  using Sum = Accumulator<T>;
+  const Sum fraction = *dloss / static_cast<Sum>(count);
   const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kGroupsPerBlock;
-  for (std::int64_t warp_first = thread / kWarp * (kWarp / kLanes); warp_first < nodes; warp_first += step) {
-    const std::int64_t own = warp_first + threadIdx.x % kWarp / kLanes;
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * (kThreads / kOfRow);
+  for (std::int64_t first = thread / kWarp * (kWarp / kOfRow); first < nodes; first += step) {
+    const std::int64_t own = first + threadIdx.x % kWarp / kOfRow;
     const bool valid = own < nodes;
     const std::int64_t node = valid ? own : 0;
     const int of_node = valid ? times[node] : 0;
     T* const out = dlogits + node * c;
     if (!__any_sync(kFullMask, of_node > 0)) {
-      for (std::int64_t j = threadIdx.x % kLanes; valid && j < c; j += kLanes)
-        out[j] = static_cast<T>(Accumulator<T>(0));
+      for (std::int64_t j = threadIdx.x % kOfRow; valid && j < c; j += kOfRow)
+        out[j] = static_cast<T>(Sum(0));
       continue;
     }
-    const ScoreRow<T> row(logits + node * c, c);
-    const Accumulator<T> shift = row.log_sum_exp();
+    const ScoreRow<T, kOfRow> row(logits + node * c, c);
+    const Sum shift = row.log_sum_exp();
     const std::int64_t want = of_node > 0 ? label[node] : -1;
-    row.each([&](auto j, Accumulator<T> score) {
+    row.each([&](auto j, Sum score) {
       if (!valid || j >= static_cast<decltype(j)>(c)) return;
-      const Accumulator<T> softmax = exp(score - shift);
-      const Accumulator<T> term = share * (j == static_cast<decltype(j)>(want) ? softmax - 1 : softmax);
-      out[j] = static_cast<T>(of_node > 0 ? static_cast<Accumulator<T>>(of_node) * term : Accumulator<T>(0));
+      const Sum softmax = exp(score - shift);
+      const Sum term = fraction * (j == static_cast<decltype(j)>(want) ? softmax - 1 : softmax);
+      out[j] = static_cast<T>(of_node > 0 ? static_cast<Sum>(of_node) * term : Sum(0));
     });
   }
 }
@@ -275,10 +276,18 @@ void cross_entropy_backward(const Tensor& dloss, const Tensor& logits, const Ten
          limits_of("cross_entropy", logits), label.data<std::int64_t>(), index.data<std::int64_t>(), count,
          times.data<std::int32_t>());
   dispatch_float(logits.dtype(), "cross_entropy", [&]<class T>(T) {
-    launch("cross_entropy_backward", device, cross_entropy_backward_kernel<device_t<T>>,
-           dim3(static_cast<unsigned>(choose_loss_blocks(nodes))), kThreads, 0, dloss.data<Accumulator<T>>(),
-           device_data<T>(logits), nodes, logits.dim(1), label.data<std::int64_t>(),
-           times.data<std::int32_t>(), count, device_data<T>(dlogits));
+    const auto run = [&]<int kOfRow>(std::integral_constant<int, kOfRow>) {
+      launch("cross_entropy_backward", device, cross_entropy_backward_kernel<device_t<T>, kOfRow>,
+             dim3(static_cast<unsigned>(choose_loss_blocks(nodes * kOfRow / kLanes))), kThreads, 0,
+             dloss.data<Accumulator<T>>(), device_data<T>(logits), nodes, logits.dim(1),
+             label.data<std::int64_t>(), times.data<std::int32_t>(), count, device_data<T>(dlogits));
+    };
+    // A warp for a row that 8 lanes cannot hold: its lines stay in the L1 cache for the second and third
+    // pass.
+    if (logits.dim(1) <= ScoreRow<device_t<T>>::kMostHeld)
+      run(std::integral_constant<int, kLanes>{});
+    else
+      run(std::integral_constant<int, kWarp>{});
   });
 }
 
