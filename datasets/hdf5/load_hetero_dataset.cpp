@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 
 #include "core/quoting.h"
@@ -89,6 +90,9 @@ class HeteroReader {
   }
 
   void check_trainable() const {
+    const bool labelled = std::any_of(out_.types.begin(), out_.types.end(),
+                                      [](const Dataset& type) { return type.y.defined(); });
+    check(out_.target >= 0 || labelled, file_.path(), ": no node type has labels, /nodes/TYPE/y, to learn");
     check(out_.target >= 0, file_.path(),
           ": attribute target_type is missing: it must name the node type whose labels are learned");
     const Dataset& target = out_.types[static_cast<std::size_t>(out_.target)];

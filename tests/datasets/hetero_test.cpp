@@ -239,6 +239,8 @@ TEST(DatasetsHetero, TrainingNeedsLabelsAndASplit) {
             "attribute target_type is missing: it must name the node type whose labels are learned");
   EXPECT_EQ(error([](auto& d) { d.types[0].y = {}, d.types[0].class_names = {}; }),
             "/nodes/author/y is missing: training needs labels [nodes]");
+  EXPECT_EQ(error([](auto& d) { d.target = -1, d.types[0].y = {}, d.types[0].class_names = {}; }),
+            "no node type has labels, /nodes/TYPE/y, to learn");
   EXPECT_EQ(error([](auto& d) { d.types[0].split = {}; }),
             "/nodes/author/train_mask is missing: training needs masks, or a split such as 60/20/20");
   EXPECT_EQ(error([](auto& d) { d.types[0].split = {}; }, "34/33/33"), "");
@@ -331,6 +333,8 @@ TEST(DatasetsHetero, Triples) {
   EXPECT_EQ(nt.num_edges(), 2);
   EXPECT_EQ(nt.types[0].node_names, (Names{"<x:a>", "<x:b>"}));
   EXPECT_EQ(nt.relations.at(0).name, "x_knows");
+  f.put("dots.tsv", "a\tb\tMr .\n");  // only N-Triples end with a dot
+  EXPECT_EQ(read_triples(f.dir / "dots.tsv").types[0].node_names, (Names{"a", "Mr ."}));
   f.put("bad.tsv", "a\tb\tc\na\tb\n");
   EXPECT_EQ(f.error([&] { read_triples(f.dir / "bad.tsv"); }),
             "bad.tsv: line 2: expected head, relation and tail, separated by tabs");
