@@ -84,7 +84,15 @@ TEST_F(CoreOutputPath, PartialFilesOfDeadProcessesGo) {
   std::ofstream(dir / "w.part2147483645") << "in use elsewhere";
   const int locked = ::open((dir / "w.part2147483645").c_str(), O_RDONLY);
   ASSERT_EQ(::flock(locked, LOCK_EX), 0);
+  const std::string own = dir / "w.part" + std::to_string(::getpid());  // in another container, too
+  std::ofstream(own) << "half";
+  const int held = ::open(own.c_str(), O_RDONLY);
+  ASSERT_EQ(::flock(held, LOCK_EX), 0);
   output_path(dir / "w");
+  EXPECT_TRUE(fs::exists(own));
+  ::close(held);
+  output_path(dir / "w");
+  EXPECT_FALSE(fs::exists(own));
   ::close(locked);
   EXPECT_FALSE(fs::exists(dir / "w.part" + kNobody));
   for (const char* kept : {"w", "w.part1", "w.part1x", "w.part2147483645"})

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "core/memory_stats.h"
 #include "tests/support/devices.h"
 
 namespace rodeo::test {
@@ -28,6 +29,14 @@ class CorePrint : public OnDevice {
   }
 };
 RODEO_ON_ALL_DEVICES(CorePrint);
+
+TEST(CorePrintBytes, UnitsChangeAt1024) {
+  EXPECT_EQ(format_bytes(1023), "1023 B");
+  EXPECT_EQ(format_bytes(1024), "1.00 KiB");
+  EXPECT_EQ(format_bytes(-1536), "-1.50 KiB");
+  EXPECT_EQ(format_bytes(1 << 20), "1.00 MiB");
+  EXPECT_EQ(format_bytes(2048.0 * (1LL << 40)), "2048.00 TiB");
+}
 
 TEST_P(CorePrint, RowsAreAligned) {
   EXPECT_EQ(str(tensor<float>({0.5, -1.25, 20, 3}, {2, 2})),

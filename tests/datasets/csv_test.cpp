@@ -79,6 +79,15 @@ TEST(DatasetsCsv, TablesOfNodesAndEdges) {
   EXPECT_EQ(wide(d.split.test), (Ids{}));
 }
 
+TEST(DatasetsCsv, WordsOfTheSplit) {
+  const Dataset d =
+      Tables("id,split\na,train\nb,val\nc,valid\nd,validation\ne,test\nf,none\ng,\n", "source,target\na,b\n")
+          .read();
+  EXPECT_EQ(wide(d.split.train), (Ids{0}));
+  EXPECT_EQ(wide(d.split.val), (Ids{1, 2, 3}));
+  EXPECT_EQ(wide(d.split.test), (Ids{4}));
+}
+
 TEST(DatasetsCsv, OtherSeparatorsNamesAndCompression) {
   Tables t("paper;year;x_a;x_b;topic;note\n7;1990;1;2;9;\"a;b\"\n5;1991;3;4;7;\n",
            "citing\tcited\tw\n7\t5\t0.5\n");

@@ -57,6 +57,18 @@ Kept edges_into(const HeteroGraph& graph, const HeteroGraph& block, const std::v
   return out;
 }
 
+// A target is in the blocks of all hops, and each hop draws anew.
+TEST_P(DatasetsRelationSampler, HopsDrawOtherEdges) {
+  Ids src(50), dst(50);
+  std::iota(src.begin(), src.end(), 1);
+  const HeteroGraph star({{"n", 51}}, {{"n", "to", "n", Tensor::from(src), Tensor::from(dst)}}, device());
+  const SampledBatch batch =
+      NeighborSampler(star, 0, {.fanout = {5, 5}, .seed = 3}).sample(Tensor::from(Ids{0}, device()), 0, 0);
+  ASSERT_EQ(batch.blocks[0].edge_ids.numel(), 5);
+  ASSERT_EQ(batch.blocks[1].edge_ids.numel(), 5);
+  EXPECT_NE(ids(batch.blocks[0].edge_ids), ids(batch.blocks[1].edge_ids));
+}
+
 TEST_P(DatasetsRelationSampler, ADestinationKeepsEdgesOfEachRelationUpToTheFanOut) {
   const HeteroGraph graph = three_types(device());
   const Tensor targets = Tensor::from(Ids{39, 0, 5, 17, 36}, device());

@@ -192,6 +192,16 @@ TEST_P(LayersAttention, TransformerConvFollowsThePaper) {
                    Reference(options, adj).attend(score, product(xv, params[2])), 1e-12, 1e-14));
 }
 
+TEST_P(LayersAttention, TheResidualHasAMatrixWhereWidthsDiffer) {
+  for (const std::int64_t out : {2, 3}) {
+    Random random(1);
+    GatConv layer({.in = 4, .out = out, .heads = 2, .bias = false, .residual = true}, random, device());
+    const auto names = layer.named_parameters();
+    ASSERT_EQ(names.size(), out == 2 ? 3u : 4u);
+    EXPECT_EQ(names.back().first, out == 2 ? "att_src" : "res.weight");
+  }
+}
+
 TEST_P(LayersAttention, MeanResidualAndBiasAreAddedToTheHeads) {
   const Adjacency adj = small_graph(device());
   Random random(1), same(1);

@@ -45,6 +45,7 @@ TEST(OpsDenseConfig, Epilogue) {
       {232965, 41, 44, true, {Kernel::kPadded, 256, 1, 1, 792}},
       {2708, 7, 7, true, {Kernel::kFlat, 256, 1, 1, 19}},
       {2708, 8, 8, false, {Kernel::kPadded, 256, 1, 1, 22}},
+      {20, 131072, 131072, true, {Kernel::kRows, 32, 8, 1024, 1}},  // more tiles than blocks run at a time
   };
   for (const Case& c : cases) {
     const EpilogueConfig config = choose_epilogue(c.rows, c.columns, c.pitch, c.aligned, false, kH200);

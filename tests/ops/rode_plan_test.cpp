@@ -229,6 +229,16 @@ TEST_P(OpsRodePlanOnDevice, ClustersAreCommunities) {
   EXPECT_TRUE(same_bits(cluster_rows(adj), cluster_rows(adj.to(kCpu))));
 }
 
+// Nodes 0 and 1 have only themselves as neighbours and keep their clusters; node 2 has both.
+TEST_P(OpsRodePlanOnDevice, OfEquallyFrequentClustersTheLastIsTaken) {
+  const Adjacency adj =
+      coo_to_csr(Tensor::from<std::int64_t>({0, 1, 2, 2}), Tensor::from<std::int64_t>({0, 1, 0, 1}), 3, 3)
+          .adj.to(device());
+  const auto cluster = cluster_rows(adj).to_vector<std::uint8_t>();
+  EXPECT_NE(cluster[0], cluster[1]);
+  EXPECT_EQ(cluster[2], std::max(cluster[0], cluster[1]));
+}
+
 TEST_P(OpsRodePlanOnDevice, ClustersOfOddGraphs) {
   for (const SparseCase& sparse_case : sparse_cases()) {
     const Adjacency adj = sparse_case.make();

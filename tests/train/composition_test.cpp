@@ -193,6 +193,24 @@ TEST(TrainPairBatches, LeaveOutTheEdgesOfABatch) {
   EXPECT_EQ(without_edges(block, {{9, 5}}).adj.num_edges(), 4);
 }
 
+// A batch is numbered within its epoch: both are in the key of its negatives.
+TEST(TrainPairBatches, NegativesAreOthersInEachEpochAndBatch) {
+  const Adjacency graph = to_graph(small_graph(), kCpu, {.symmetrize = true}).adj;
+  const EdgeList list = csr_to_coo(graph);
+  PairBatchSampler sampler({list.col.to(DType::kI64), list.row.to(DType::kI64)}, graph,
+                           NeighborSampler(graph, {.fanout = {1}}), {.batch_size = 64, .seed = 1});
+  const auto negatives = [&](std::int64_t epoch, std::size_t step) {
+    sampler.epoch(epoch, 0);
+    const Tensor nodes = sampler.sample(step).targets;
+    const NodePairs pairs = sampler.pairs(step);
+    return take(nodes, pairs.src.slice(64, 128)).to_vector<std::int64_t>();
+  };
+  const auto first = negatives(1, 0);
+  EXPECT_EQ(first, negatives(1, 0));
+  EXPECT_NE(first, negatives(2, 0));
+  EXPECT_NE(first, negatives(1, 1));
+}
+
 TEST(TrainPairBatches, NoSampledEdgeIsPredicted) {
   const Dataset data = synthesize({.nodes = 200,
                                    .edges = 1500,

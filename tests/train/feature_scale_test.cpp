@@ -104,6 +104,9 @@ TEST_P(TrainScales, ColumnsOfKnownNumbers) {
   EXPECT_EQ(y.to_vector<float>()[2], 0);
   EXPECT_TRUE(std::isnan(y.to_vector<float>()[3]));
   EXPECT_NEAR(scale.undo(y).to_vector<float>()[8], 5, 1e-6);
+  ColumnSums small(1);  // what is no variance depends on the mean
+  small.add(Tensor::from(Values{1e-4f, 1.002e-4f, 1.004e-4f}, {3, 1}, device()));
+  EXPECT_NEAR(small.scale().deviation()[0], 1.633e-7, 1e-9);
   EXPECT_FALSE(ColumnSums(0).scale().mean().size());
   EXPECT_EQ(ColumnScale().apply(x).data<float>(), x.data<float>());
 }

@@ -174,6 +174,14 @@ TEST_P(TrainModelComposition, AGraphClassifierByItsFormula) {
   const Variable want = affine(relu(affine(pooled, "lin1")), "lin2");
   EXPECT_TRUE(near(gcn.forward(graph, x, offsets).value(), doubles(want.value()), 1e-12));
   EXPECT_ERROR(gcn.forward(graph, x), "[trunk] a trunk with a pool reads the offsets of graphs");
+  options.pool_dropout = 0.5;
+  Trunk drops(options, Random(3), device(), DType::kF64);
+  const auto is_as_without = [&] {
+    return near(drops.forward(graph, x, offsets).value(), doubles(want.value()), 1e-12);
+  };
+  EXPECT_FALSE(is_as_without());
+  drops.eval();
+  EXPECT_TRUE(is_as_without());
 }
 
 /// y_i = W (x_i + mean over the neighbours j of x_j): what a caller writes for a layer of a trunk.

@@ -7,6 +7,7 @@
 #include <functional>
 #include <thread>
 
+#include "core/threads.h"
 #include "tests/datasets/parts.h"
 #include "tests/support/devices.h"
 #include "train/commands/run_command.h"
@@ -136,6 +137,19 @@ TEST(TrainRepeat, EachRunHasItsFiles) {
       "--csv {fold}.csv is of 6 runs: put {seed} and {fold} into its name, so that each has its own");
   options.csv = "{seed}-{fold}.csv";
   EXPECT_EQ(runs_of(options)[4].options.csv, "1-1.csv");
+}
+
+TEST(TrainRepeat, RunsAtATimeShareTheThreads) {
+  const int before = num_threads();
+  set_num_threads(8);
+  TrainOptions options = several(9, 4);
+  options.device = "cpu";
+  EXPECT_EQ(threads_of_a_run(options, 9), 2);
+  EXPECT_EQ(threads_of_a_run(options, 3), 2);  // 8 / 3
+  EXPECT_EQ(threads_of_a_run(options, 2), 4);
+  options.parallel = 9;
+  EXPECT_EQ(threads_of_a_run(options, 9), 1);
+  set_num_threads(before);
 }
 
 TEST(TrainRepeat, NotesAreCounted) {
