@@ -59,7 +59,7 @@ TEST(DatasetsCsv, TablesOfNodesAndEdges) {
   const Tables t(
       "\xef\xbb\xbfid,label,split,x1, x2 \r\n"
       "\"a, the first\",cat,train,1,0.5\r\n"
-      "b,\"big \"\"dog\"\"\",val,2,-1e-3\r\n"
+      "b,\"big \"\"dog\"\"\",valid,2,-1e-3\r\n"
       "\r\n"
       " c ,cat,validation,0,true\r\n"
       "d,,,1,1\r\n",
@@ -77,15 +77,6 @@ TEST(DatasetsCsv, TablesOfNodesAndEdges) {
   EXPECT_EQ(wide(d.split.train), (Ids{0}));
   EXPECT_EQ(wide(d.split.val), (Ids{1, 2}));
   EXPECT_EQ(wide(d.split.test), (Ids{}));
-}
-
-TEST(DatasetsCsv, WordsOfTheSplit) {
-  const Dataset d =
-      Tables("id,split\na,train\nb,val\nc,valid\nd,validation\ne,test\nf,none\ng,\n", "source,target\na,b\n")
-          .read();
-  EXPECT_EQ(wide(d.split.train), (Ids{0}));
-  EXPECT_EQ(wide(d.split.val), (Ids{1, 2, 3}));
-  EXPECT_EQ(wide(d.split.test), (Ids{4}));
 }
 
 TEST(DatasetsCsv, OtherSeparatorsNamesAndCompression) {
