@@ -35,6 +35,8 @@ install)
   "$prefix/bin/rodeo_data" generate --preset cora "$dir/a.h5" >"$dir/log"
   "$prefix/bin/rodeo_data" validate "$dir/a.h5" >"$dir/log" 2>&1 || fail "validate: $(cat "$dir/log")"
   grep -q warning "$dir/log" && fail "the program that checks files from others is not found: $(cat "$dir/log")"
+  "$prefix/bin/rodeo_data" import none.npz "$dir/x.h5" >"$dir/log" 2>&1 && fail "rodeo_data imports a file that is not there"
+  grep -qF "runs python3 $prefix/bin/to_h5.py none.npz " "$dir/log" || fail "rodeo_data does not find to_h5.py: $(cat "$dir/log")"
   [ -f "$prefix/include/rodeo/version.h" ] || fail "no rodeo/version.h"
   if python3 -c 'import h5py, numpy' 2>/dev/null; then
     (cd "$dir" && PYTHONDONTWRITEBYTECODE=1 "$prefix/bin/to_h5.py" --help >/dev/null) || fail "to_h5.py does not run"
