@@ -21,7 +21,7 @@ constexpr const char* kUsage =
     "  rodeo_data inspect FILE                       statistics, and the estimated memory of training\n"
     "  rodeo_data validate FILE                      checks every rule of the schema\n"
     "  rodeo_data generate [options] FILE            a random graph with communities\n"
-    "  rodeo_data import [options] FORMAT [SOURCE] FILE   {}\n"
+    "  rodeo_data import [options] FORMAT [SOURCE] FILE   {}, and what Python reads\n"
     "  rodeo_data reorder --by ORDER FILE OUT        renumbers the nodes\n"
     "  rodeo_data subset [options] FILE OUT          the induced subgraph of some nodes\n"
     "  rodeo_data features [options] FILE OUT        positional encodings, as more features\n"
