@@ -78,7 +78,7 @@ TEST_F(CoreOutputPath, DisksAreRefused) {
 
 TEST_F(CoreOutputPath, PartialFilesOfDeadProcessesGo) {
   constexpr const char* kNobody = "2147483646";  // above the largest process id of Linux
-  for (const std::string name : {"w.part", "x.part", "w.part1x", "w.part"})
+  for (const std::string name : {"w.part", "x.part", "w.part2147483646x"})
     std::ofstream(dir / name + (name.ends_with("x") ? "" : kNobody)) << "half";
   std::ofstream(dir / "w.part1") << "of a living process";
   std::ofstream(dir / "w.part2147483645") << "in use elsewhere";
@@ -95,7 +95,7 @@ TEST_F(CoreOutputPath, PartialFilesOfDeadProcessesGo) {
   EXPECT_FALSE(fs::exists(own));
   ::close(locked);
   EXPECT_FALSE(fs::exists(dir / "w.part" + kNobody));
-  for (const char* kept : {"w", "w.part1", "w.part1x", "w.part2147483645"})
+  for (const char* kept : {"w", "w.part1", "w.part2147483646x", "w.part2147483645"})
     EXPECT_TRUE(fs::exists(dir / kept)) << kept;
   EXPECT_TRUE(fs::exists(dir / "x.part" + kNobody));
 }

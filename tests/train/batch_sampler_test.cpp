@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
+#include "datasets/synthetic_graphs.h"
 #include "ops/convert.h"
 #include "train/pair_batches.h"
+#include "train/task/graph_steps.h"
 
 namespace rodeo {
 namespace {
@@ -62,6 +66,20 @@ TEST(TrainBatchSampler, PairsOfABatchAreLeftOutOfItsNeighbourhoods) {
       EXPECT_EQ(back, undirected ? 0U : pairs.size());
     }
   }
+}
+
+TEST(TrainGraphBatches, EachEpochHasAnOrderOfItsOwn) {
+  const Dataset data = synthesize_graphs({.graphs = 20});
+  std::vector<std::int64_t> training(20);
+  std::iota(training.begin(), training.end(), 0);
+  GraphSteps steps(GraphSet(to_graph(data, kCpu).adj, data.graph_ptr), training, {.batch_graphs = 20});
+  const auto order = [&](int epoch) {
+    steps.begin_epoch({.epoch = epoch});
+    return steps.next()->examples.host;
+  };
+  const auto first = order(1);
+  EXPECT_NE(first, order(2));
+  EXPECT_EQ(first, order(1));
 }
 
 }  // namespace

@@ -79,5 +79,14 @@ TEST(TrainCorrectAndSmooth, IsTheLoopOfThePaper) {
                "[label_propagation] the label of training node 4 must be in [0, 1), got 1");
 }
 
+// Without an error to spread, the scale of all rows is 0 / 0.
+TEST(TrainCorrectAndSmooth, PerfectPredictionsStay) {
+  const Adjacency pair =
+      coo_to_csr(Tensor::from<std::int64_t>({0, 1}), Tensor::from<std::int64_t>({1, 0}), 2, 2).adj;
+  const Tensor p = Tensor::from(std::vector<double>{1, 0, 1, 0}, {2, 2});
+  const Tensor label = Tensor::zeros({2}, DType::kI64), train = Tensor::from<std::int64_t>({0});
+  EXPECT_TRUE(near(correct_and_smooth(pair, p, label, train), {1, 0, 1, 0}, 1e-6));
+}
+
 }  // namespace
 }  // namespace rodeo::test

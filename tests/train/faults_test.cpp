@@ -233,6 +233,18 @@ TEST(TrainMemory, EstimatesAreNearWhatIsHeld) {
     }
 }
 
+TEST(TrainMemory, OneTrainingNodeOfThousandsIsEstimated) {
+  const Dataset data = synthesize({.nodes = 20000,
+                                   .edges = 40000,
+                                   .features = 16,
+                                   .classes = 3,
+                                   .train_per_class = 1,
+                                   .val = 20,
+                                   .test = 20});
+  const TrainOptions options = published_options("gcn");
+  EXPECT_GT(estimate_step_bytes(make_run(data, options, kCpu), options), 0);
+}
+
 // What rodeo_data inspect prints, for dense and for sparse features, against what a run holds.
 TEST(TrainMemory, InspectEstimatesTheFormThatTrainingChooses) {
   SyntheticOptions shape;

@@ -75,6 +75,14 @@ TEST(TrainSafeTensorsFile, IsAsTheFormatSays) {
   EXPECT_EQ(file.substr(8 + padded), std::string("\0\0\x80\x3f\0\0\x80\x3f\2", 9));
 }
 
+TEST(TrainSafeTensorsFile, BoolsAreBytes) {
+  const TempDir dir;
+  const std::string path = with_header(dir, R"({"m":{"dtype":"BOOL","shape":[2],"data_offsets":[0,2]}})", 2);
+  const Tensor read = read_safetensors(path).tensors.at(0).second;
+  EXPECT_EQ(read.dtype(), DType::kU8);
+  EXPECT_EQ(read.to_vector<std::uint8_t>(), (std::vector<std::uint8_t>{1, 1}));
+}
+
 TEST(TrainSafeTensorsFile, EmptyOneIsRead) {
   const TempDir dir;
   write_safetensors(dir / "a", {});

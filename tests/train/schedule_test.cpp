@@ -6,6 +6,8 @@
 #include <numbers>
 
 #include "tests/support/devices.h"
+#include "train/task/apply_options.h"
+#include "train/task/model_registry.h"
 
 namespace rodeo {
 namespace {
@@ -104,6 +106,18 @@ TEST(TrainSchedule, NoRateIsBelowTheLeast) {
   EXPECT_ERROR(
       LrSchedule({.kind = Kind::kPlateau, .least = -0.1}, {1}),
       "[lr_schedule] step and period must be at least 1, patience and least at least 0, factor in (0, 1]");
+}
+
+TEST(TrainSchedule, ThePeriodOfCosineIsThatOfTheEpochsUnlessNamed) {
+  const auto period = [](std::vector<GivenOption> given) {
+    TrainOptions options = published_options("gcn");
+    given.insert(given.end(), {{"lr-schedule", "cosine", ""}, {"epochs", "50", ""}});
+    apply_options(given, options);
+    return options.schedule.period;
+  };
+  EXPECT_EQ(period({}), 50);
+  EXPECT_EQ(period({{"lr-period", "0", ""}}), 50);
+  EXPECT_EQ(period({{"lr-period", "7", ""}}), 7);
 }
 
 }  // namespace
