@@ -413,3 +413,6 @@ def test_other_commands_of_the_wheel(tmp_path, cora):
         assert done.returncode == 0, done.stderr
     lines = (tmp_path / "p.csv").read_text().splitlines()
     assert [int(line.split(",")[1]) for line in lines[1:]] == list(result.predictions())
+    done = subprocess.run([sys.executable, "-m", "rodeo", "data", "import", "none.npz", "x.h5"], capture_output=True, text=True, env=environment,
+                          cwd=tmp_path, check=False)
+    assert done.returncode != 0 and "to_h5.py none.npz x.h5" in done.stdout, done.stdout + done.stderr
