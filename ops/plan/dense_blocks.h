@@ -23,7 +23,7 @@ struct DenseBlocks {
 
   // The cost model, in rows of X that RoDe gathers at the same time. A dense column costs a load of its row
   // of X and the products of kRows rows with it. These are estimates.
-  static constexpr int kMinCount = 8;
+  static constexpr int kMinCount = 3;
   static constexpr std::int64_t kColumnCost = 4, kRestCost = 2, kLongestRest = 4096;
 
   /// Whether the blocks are worth finding: rows are many and long.

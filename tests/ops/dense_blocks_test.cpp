@@ -138,25 +138,27 @@ TEST(OpsDenseBlocksPlan, EveryEdgeOnce) {
   }
 }
 
-// Column 7 has 8 edges in the first group and 7 in the second, column 9 one row twice.
+// Column 7 has just enough edges in the first group and one less in the second; row 0 has it twice.
 TEST(OpsDenseBlocksPlan, DenseColumnsHaveEnoughEdgesAndRepeatedEdgesAreRest) {
+  constexpr int kEnough = DenseBlocks::kMinCount;
   std::vector<std::int64_t> row_ptr{0};
   Ids col;
   for (int i = 0; i < 256; ++i) {
-    if (i < 8 || (i >= 128 && i < 135)) col.push_back(7);
-    if (i < 8) col.push_back(3);
-    if (i == 0) col.push_back(7);
+    if (i < kEnough || (i >= 128 && i < 128 + kEnough - 1)) col.push_back(7);
+    if (i < kEnough) col.push_back(3);
+    if (i == 0) col.push_back(3);
     row_ptr.push_back(std::ssize(col));
   }
   const DenseBlocks plan =
       make_dense_blocks({256, 10, Tensor::from(row_ptr), Tensor::from(col)}, file_order(256));
-  Ids want(DenseBlocks::kDepth, -1);
+  Ids want(DenseBlocks::kDepth, -1), rest{2};
   want[0] = 3, want[1] = 7;
+  for (std::int32_t e = 2 * kEnough + 1; e < 3 * kEnough; ++e) rest.push_back(e);
   EXPECT_EQ(plan.col.to_vector<std::int32_t>(), want);
   EXPECT_EQ(plan.step_begin.to_vector<std::int32_t>(), (Ids{0, 1, 1}));
-  EXPECT_EQ(plan.rest_edge.to_vector<std::int32_t>(), (Ids{2, 17, 18, 19, 20, 21, 22, 23}));
-  EXPECT_EQ(plan.longest_rest, 7);
-  EXPECT_EQ(plan.cost(), 32 * DenseBlocks::kColumnCost + 8 * DenseBlocks::kRestCost);
+  EXPECT_EQ(plan.rest_edge.to_vector<std::int32_t>(), rest);
+  EXPECT_EQ(plan.longest_rest, kEnough - 1);
+  EXPECT_EQ(plan.cost(), 32 * DenseBlocks::kColumnCost + kEnough * DenseBlocks::kRestCost);
   EXPECT_EQ(str(plan), "2 groups of 128 rows, 1 steps, 66.6 % of the edges in tiles");
 }
 

@@ -131,7 +131,7 @@ template <class T, bool kWeighted, int kWidth>
 struct SegmentSums {
   static constexpr int kVec = kWidth / kWarp, kInFlight = 16;
   using Sums = Pack<float, kVec>;
-  using Elements = Pack<T, kVec>;
+  using Elements = Pack<Word, kVec / 2>;  // as loaded: the compiler takes T apart at once, which waits for it
 
   const DenseBlockArgs<T>& args;
   float* const sums;  // [kSegment, kWidth]
@@ -157,8 +157,9 @@ struct SegmentSums {
     return *reinterpret_cast<const Elements*>(x + col * args.pitch);
   }
   static __device__ void add(Sums& sum, const Elements& row, float weight) {
+    const T* const element = reinterpret_cast<const T*>(row.value);
 #pragma unroll
-    for (int v = 0; v < kVec; ++v) sum.value[v] += weight * widen(row.value[v]);
+    for (int v = 0; v < kVec; ++v) sum.value[v] += weight * widen(element[v]);
   }
   __device__ float weight(std::int64_t edge) const {
     if constexpr (kWeighted)
@@ -184,15 +185,19 @@ struct SegmentSums {
       next = load_entry(first + kWarp + lane, end);
       const int count = static_cast<int>(min(end - first, std::int64_t{kWarp}));
       for (int i = 0; i < count; i += kInFlight) {
-        Elements loaded[kInFlight];
+        Elements loaded[kInFlight];  // none is conditional: the last row is loaded again
 #pragma unroll
         for (int j = 0; j < kInFlight; ++j)
-          if (i + j < count) loaded[j] = load(__shfl_sync(kFullMask, entry.col, i + j));
+          loaded[j] = load(__shfl_sync(kFullMask, entry.col, min(i + j, count - 1)));
 #pragma unroll
-        for (int j = 0; j < kInFlight; ++j)
-          if (i + j < count)
-            add(own(__shfl_sync(kFullMask, entry.row, i + j)), loaded[j],
-                __shfl_sync(kFullMask, entry.weight, i + j));
+        for (int j = 0; j < kInFlight; ++j) {
+          const int row = __shfl_sync(kFullMask, entry.row, i + j);
+          const float w = __shfl_sync(kFullMask, entry.weight, i + j);
+          if (i + j >= count) continue;
+          Sums sum = own(row);
+          add(sum, loaded[j], w);
+          own(row) = sum;
+        }
       }
     }
   }
@@ -218,15 +223,16 @@ struct SegmentSums {
       if (id < 0) return;  // only the last group is ragged
       const Sums sum = finite(r, id);
       Elements out;
+      T* const element = reinterpret_cast<T*>(out.value);
 #pragma unroll
-      for (int v = 0; v < kVec; ++v) out.value[v] = static_cast<T>(sum.value[v]);
+      for (int v = 0; v < kVec; ++v) element[v] = static_cast<T>(sum.value[v]);
       T* const to = args.y + id * args.n + column;
       if (args.whole_vectors) {
         if (column < args.n) *reinterpret_cast<Elements*>(to) = out;
       } else {
 #pragma unroll
         for (int v = 0; v < kVec; ++v)
-          if (column + v < args.n) to[v] = out.value[v];
+          if (column + v < args.n) to[v] = element[v];
       }
     }
   }
