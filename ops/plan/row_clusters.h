@@ -33,6 +33,12 @@ struct RowClusters {
     return rows == cols && edges >= 4 * rows && (cols >= kWideCols || edges >= kManyEdges);
   }
 
+  /// Whether clusters are also tried on a smaller graph: rows are so long that those of a block share an L1.
+  static constexpr bool has_long_rows(std::int64_t rows, std::int64_t cols, std::int64_t edges) {
+    constexpr std::int64_t kLong = 64, kEdges = 1 << 20;
+    return rows == cols && edges >= kLong * rows && edges >= kEdges;
+  }
+
   /// Whether rows ordered by cluster have so many more columns in common than in the order of the file that
   /// this pays for running long rows late: a fifth fewer distinct columns, or twice as many common ones. They
   /// do not in graphs without communities. Where the order of the file is local (RowLocality::is_local) it is

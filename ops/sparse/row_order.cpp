@@ -53,8 +53,9 @@ Tensor cluster_rows(const Adjacency& adj) {
 
 const RowOrder& row_order(const Adjacency& adj) {
   return adj.cached<RowOrder>([&] {
-    if (!RowClusters::should_use(adj.rows(), adj.cols(), adj.num_edges())) return RowOrder{};
-    if (row_locality(adj).is_local()) return RowOrder{.keeps_file = true};
+    const bool is_large = RowClusters::should_use(adj.rows(), adj.cols(), adj.num_edges());
+    if (!is_large && !RowClusters::has_long_rows(adj.rows(), adj.cols(), adj.num_edges())) return RowOrder{};
+    if (row_locality(adj).is_local()) return RowOrder{.keeps_file = is_large};
     const Tensor cluster = cluster_rows(adj);
     const auto locality = [&](const Tensor& order) {
       return kernels::row_locality.on(adj.device())(adj.csr(), order, RowLocality::kOrder);

@@ -21,8 +21,9 @@ struct RowOrder {
   bool keeps_file = false;  // a graph that is large enough for clusters, whose order of the file is local
   Tensor column_cluster{};  // u8 [cols]: the clusters of the transpose, of a rank's rows; else undefined
 };
-/// cluster_rows(adj) where RowClusters::should_use and RowClusters::improves, and the order of the file is
-/// not local. For a rank's rows and their transpose it is what order_shard() found. Cached on adj.
+/// cluster_rows(adj) where RowClusters::should_use or has_long_rows, and RowClusters::improves, and the order
+/// of the file is not local. For a rank's rows and their transpose it is what order_shard() found. Cached on
+/// adj.
 const RowOrder& row_order(const Adjacency& adj);
 const Tensor& row_clusters(const Adjacency& adj);
 

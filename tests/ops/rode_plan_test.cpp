@@ -196,7 +196,7 @@ TEST_P(OpsRodePlanOnDevice, RefusesOtherClusters) {
                str("[rode_plan] cluster must be u8 [2] on ", device()));
 }
 
-TEST(OpsRowClusters, AreUsedOnLargeGraphsOnly) {
+TEST(OpsRowClusters, AreUsedOnLargeGraphsAndForLongRows) {
   EXPECT_FALSE(RowClusters::should_use(2708, 2708, 10556));
   EXPECT_FALSE(RowClusters::should_use(169343, 169343, 2315598));      // arxiv
   EXPECT_TRUE(RowClusters::should_use(232965, 232965, 114615892));     // reddit
@@ -206,6 +206,32 @@ TEST(OpsRowClusters, AreUsedOnLargeGraphsOnly) {
   EXPECT_TRUE(RowClusters::should_use(1 << 19, 1 << 19, 4 << 19));
   EXPECT_FALSE(RowClusters::should_use(1 << 19, 1 << 19, (4 << 19) - 1));
   EXPECT_TRUE(RowClusters::should_use(1000, 1000, 1 << 24));
+  EXPECT_TRUE(RowClusters::has_long_rows(1 << 14, 1 << 14, 1 << 20));
+  EXPECT_FALSE(RowClusters::has_long_rows(1 << 14, 1 << 14, (1 << 20) - 1)) << "few edges";
+  EXPECT_FALSE(RowClusters::has_long_rows(1 << 15, 1 << 15, (1 << 21) - 1)) << "short rows";
+  EXPECT_FALSE(RowClusters::has_long_rows(1 << 14, 1 << 15, 1 << 20)) << "not square";
+}
+
+// 40 blocks of 200 nodes with 150 random edges each into their own block, and the nodes shuffled by a stride.
+TEST(OpsRowClusters, SmallGraphsWithLongRowsRunByCluster) {
+  constexpr std::int64_t kRows = 8000, kBlock = 200, kLength = 150;
+  for (const std::int64_t stride : {1, 2689}) {
+    std::vector<std::int32_t> col(kRows * kLength);
+    std::vector<std::int64_t> row_ptr(kRows + 1);
+    for (std::int64_t i = 0; i < kRows; ++i) {
+      const std::int64_t row = i * stride % kRows;
+      row_ptr[static_cast<std::size_t>(i) + 1] = (i + 1) * kLength;
+      for (std::int64_t k = 0; k < kLength; ++k) {
+        const std::int64_t in_block =
+            random_word(1, static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(k)) % kBlock;
+        col[static_cast<std::size_t>(row * kLength + k)] =
+            static_cast<std::int32_t>((i / kBlock * kBlock + in_block) * stride % kRows);
+      }
+    }
+    const Adjacency adj({kRows, kRows, Tensor::from(row_ptr), Tensor::from(col)});
+    EXPECT_EQ(row_order(adj).cluster.defined(), stride > 1) << "in the order of the file rows are local";
+    EXPECT_FALSE(row_order(adj).keeps_file) << "tiles for large graphs";
+  }
 }
 
 // The plan of a graph as large as clusters need, with the rows of each cluster together.
