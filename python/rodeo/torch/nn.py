@@ -11,12 +11,13 @@ from ._attention_layers import GATConv, GATv2Conv, TransformerConv
 from ._cheb_conv import ChebConv
 from ._layers import (EdgeIndex, Features, Layer, _adjacency, _bipartite, _check_rest, _check_width, _ends_of, _give_width,
                       _graph_for, _linear, _nodes_of, _over_nodes, _reset, _spmm, _weights)
+from ._hetero_conv import HeteroConv
 from ._hgt_conv import HGTConv
 from ._pna_conv import PNAConv
 from ._rgcn_conv import FastRGCNConv, RGCNConv
 
 __all__ = ["APPNP", "ChebConv", "FastRGCNConv", "GATConv", "GATv2Conv", "GCNConv", "GINConv", "GINEConv", "GraphConv", "HGTConv",
-           "PNAConv", "RGCNConv", "SAGEConv", "SGConv", "TransformerConv"]
+           "HeteroConv", "PNAConv", "RGCNConv", "SAGEConv", "SGConv", "TransformerConv"]
 
 
 def __getattr__(name: str) -> Any:
