@@ -1,8 +1,13 @@
 """Graphs and devices that the tests share. Cases on CUDA are skipped by name where there is no GPU."""
+import signal
+
 import numpy as np
 import pytest
 
 import rodeo
+
+# A background job of a shell ignores Ctrl-C, and so would the processes that tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def make_edges(nodes=60, edges=400, seed=0, sources=None):
