@@ -271,6 +271,26 @@ GradcheckResult gradcheck(const std::function<Variable(const std::vector<Variabl
                    std::move(inputs), options);
 }
 
+GradcheckResult gradgradcheck(const std::function<Variable(const std::vector<Variable>&)>& f,
+                              std::vector<Variable> inputs, GradcheckOptions options) {
+  const NoGrad recording(false);
+  const Variable y = f(inputs);
+  Values values(static_cast<std::size_t>(y.shape().numel()));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = 2.0 * to_unit(random_word(options.seed, 2000, i)) - 1.0;
+  if (!options.names.empty()) options.names.push_back("seed");
+  inputs.emplace_back(Tensor::from(values, y.shape(), y.device()), true);
+  const Function of_gradients = [&](const std::vector<Variable>& all) {
+    const NoGrad again(false);  // differences are computed without recording
+    std::vector<Variable> wanted;
+    const std::vector<Variable> in(all.begin(), all.end() - 1);
+    for (const Variable& x : in)
+      if (x.requires_grad()) wanted.push_back(x);
+    return gradients({f(in)}, wanted, {all.back()});
+  };
+  return gradcheck(of_gradients, std::move(inputs), options);
+}
+
 std::ostream& operator<<(std::ostream& out, const GradcheckResult& result) {
   std::size_t name = 5, shape = 5, element = 13;
   for (const GradcheckInput& input : result.inputs) {

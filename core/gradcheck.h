@@ -68,4 +68,10 @@ GradcheckResult gradcheck(const std::function<Variable(const std::vector<Variabl
 GradcheckResult gradcheck(const std::function<std::vector<Variable>(const std::vector<Variable>&)>& f,
                           std::vector<Variable> inputs, const GradcheckOptions& options = {});
 
+/// Checks second derivatives: gradcheck of `gradients` (core/variable.h) of f, as a function of the inputs
+/// and of the seed, whose name is "seed". f64 as there; expected is of the gradients. Throws Error, too,
+/// where an op in f has no second derivative.
+GradcheckResult gradgradcheck(const std::function<Variable(const std::vector<Variable>&)>& f,
+                              std::vector<Variable> inputs, GradcheckOptions options = {});
+
 }  // namespace rodeo

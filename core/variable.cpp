@@ -12,8 +12,8 @@ namespace {
 thread_local bool recording = true;
 }  // namespace
 
-NoGrad::NoGrad() : previous_(recording) {
-  recording = false;
+NoGrad::NoGrad(bool disable) : previous_(recording) {
+  recording = !disable;
 }
 NoGrad::~NoGrad() {
   recording = previous_;
@@ -25,12 +25,14 @@ bool grad_enabled() {
 struct SavedTensor::State {
   Tensor value;
   std::function<Tensor()> compute;
+  std::weak_ptr<Variable::Node> node;  // of the variable; the rule that keeps this may be of the same node
 };
 
-SavedTensor::SavedTensor(Tensor value) : state_(std::make_shared<State>(State{std::move(value), nullptr})) {}
+SavedTensor::SavedTensor(Tensor value)
+    : state_(std::make_shared<State>(State{std::move(value), nullptr, {}})) {}
 
 SavedTensor::SavedTensor(std::function<Tensor()> compute)
-    : state_(std::make_shared<State>(State{{}, std::move(compute)})) {}
+    : state_(std::make_shared<State>(State{{}, std::move(compute), {}})) {}
 
 const Tensor& SavedTensor::get() const {
   static const Tensor undefined;
@@ -54,8 +56,14 @@ struct Variable::Node {
   std::vector<std::shared_ptr<Node>> inputs;  // null where no gradient is required
   GradientRule rule;
 
+  /// Calls visit with each node behind root and the gradient of root in it, from outputs to inputs. With
+  /// Tensors it frees each node then.
+  template <typename T>
+  static void propagate(const std::shared_ptr<Node>& root, const T& start,
+                        const std::function<void(Node&, const T& dy)>& visit);
+
   void free_graph() {
-    rule = nullptr;
+    rule = {};
     std::vector<std::shared_ptr<Node>> pending = std::move(inputs);
     inputs.clear();
     // Iterative, because the destructors of a long chain would recurse once per op.
@@ -63,7 +71,7 @@ struct Variable::Node {
       const std::shared_ptr<Node> input = std::move(pending.back());
       pending.pop_back();
       if (!input || input.use_count() > 1) continue;
-      input->rule = nullptr;
+      input->rule = {};
       for (std::shared_ptr<Node>& next : input->inputs) pending.push_back(std::move(next));
       input->inputs.clear();
     }
@@ -76,6 +84,14 @@ struct Variable::Body {
   SavedTensor saved;
   std::shared_ptr<Node> node;
 };
+
+Variable SavedTensor::like(const Variable&) const {
+  if (!defined()) return {};
+  Variable result(get());
+  if (std::shared_ptr<Variable::Node> node = state_->node.lock()) result.body_->node = std::move(node);
+  result.body_->saved = *this;
+  return result;
+}
 
 Variable::Variable(Tensor value, bool requires_grad) : body_(std::make_shared<Body>()) {
   check(value.defined(), "[variable] cannot be constructed from an undefined tensor");
@@ -95,7 +111,10 @@ const Tensor& Variable::value() const {
 
 SavedTensor Variable::saved() const {
   check(defined(), "[variable] saved() of an undefined variable");
-  return body_->saved.defined() ? body_->saved : SavedTensor(body_->value);
+  if (body_->saved.defined()) return body_->saved;
+  SavedTensor saved(body_->value);
+  saved.state_->node = body_->node;
+  return saved;
 }
 
 bool Variable::requires_grad() const {
@@ -135,6 +154,7 @@ Variable record(std::string_view op, Tensor y, std::vector<Variable> inputs, Gra
   Variable result(std::move(y));
   result.value().storage()->info.set_producer(op);
   if (!recording) return result;
+  if (saved.defined()) saved.state_->node = result.body_->node;
   result.body_->saved = std::move(saved);
   Variable::Node& node = *result.body_->node;
   for (const Variable& input : inputs) node.requires_grad |= input.requires_grad();
@@ -146,19 +166,36 @@ Variable record(std::string_view op, Tensor y, std::vector<Variable> inputs, Gra
   return result;
 }
 
-void Variable::backward(const Tensor& seed) const {
-  check(requires_grad(), "[autograd] backward() of a variable that requires no gradient");
-  check(seed.defined() || shape().numel() == 1, "[autograd] backward() of a variable of shape ", shape(),
-        " needs a seed of that shape");
-  const Tensor start = seed.defined() ? seed : Tensor::full(shape(), 1, dtype(), device());
-  check(start.shape() == shape() && start.dtype() == dtype() && start.device() == device(),
-        "[autograd] seed must be ", dtype(), " ", shape(), " on ", device(), ", got ", start.dtype(), " ",
-        start.shape(), " on ", start.device());
+namespace {
 
+const Tensor& value_of(const Tensor& x) {
+  return x;
+}
+const Tensor& value_of(const Variable& x) {
+  return x.value();
+}
+
+void add_to(Tensor& sum, const Tensor& term) {
+  sum = sum.defined() ? add_tensors(sum, term) : term;
+}
+void add_to(Variable& sum, const Variable& term) {
+  if (!sum.defined())
+    sum = term;
+  else
+    sum = record("add", add_tensors(sum.value(), term.value()), {sum, term}, [](const auto& dy) {
+      return std::vector{dy, dy};
+    });
+}
+
+}  // namespace
+
+template <typename T>
+void Variable::Node::propagate(const std::shared_ptr<Node>& root, const T& start,
+                               const std::function<void(Node&, const T& dy)>& visit) {
   // Depth-first post-order without recursion: inputs come before the ops that use them.
   std::vector<std::shared_ptr<Node>> order;
-  std::vector<std::pair<std::shared_ptr<Node>, std::size_t>> stack{{body_->node, 0}};
-  std::unordered_set<Node*> seen{body_->node.get()};
+  std::vector<std::pair<std::shared_ptr<Node>, std::size_t>> stack{{root, 0}};
+  std::unordered_set<Node*> seen{root.get()};
   while (!stack.empty()) {
     auto& [node, next] = stack.back();
     check(!node->freed, "[autograd] the graph behind '", node->op, "' was freed by an earlier backward()");
@@ -171,20 +208,15 @@ void Variable::backward(const Tensor& seed) const {
     if (input && seen.insert(input.get()).second) stack.emplace_back(input, 0);
   }
 
-  std::unordered_map<Node*, Tensor> grads{{body_->node.get(), start}};
-  const auto accumulate = [](Tensor& sum, const Tensor& term) {
-    sum = sum.defined() ? add_tensors(sum, term) : term;
-  };
+  std::unordered_map<Node*, T> grads{{root.get(), start}};
   for (auto at = order.rbegin(); at != order.rend(); ++at) {
     Node& node = **at;
-    const Tensor dy = std::move(grads[&node]);
+    const T dy = std::move(grads[&node]);
     grads.erase(&node);
-    if (node.op.empty()) {
-      accumulate(node.grad, dy);
-      continue;
-    }
+    visit(node, dy);
+    if (node.op.empty()) continue;
     const GradientScope gradient_scope(node.op);
-    const std::vector<Tensor> dx = node.rule(dy);
+    const std::vector<T> dx = node.rule(dy);
     check(dx.size() == node.inputs.size(), "[autograd] the rule of '", node.op, "' returned ", dx.size(),
           " gradients for ", node.inputs.size(), " inputs");
     for (std::size_t i = 0; i < dx.size(); ++i) {
@@ -195,12 +227,55 @@ void Variable::backward(const Tensor& seed) const {
             "[autograd] the rule of '", node.op, "' returned a gradient of ", dx[i].dtype(), " ",
             dx[i].shape(), " on ", dx[i].device(), " for input ", i, ", which is ", input.dtype, " ",
             input.shape, " on ", input.device);
-      dx[i].storage()->info.set_producer(node.op, /*in_gradient=*/true);
-      accumulate(grads[&input], dx[i]);
+      value_of(dx[i]).storage()->info.set_producer(node.op, /*in_gradient=*/true);
+      add_to(grads[&input], dx[i]);
     }
-    node.freed = true;
-    node.free_graph();
+    if constexpr (std::is_same_v<T, Tensor>) {
+      node.freed = true;
+      node.free_graph();
+    }
   }
+}
+
+void Variable::backward(const Tensor& seed) const {
+  check(requires_grad(), "[autograd] backward() of a variable that requires no gradient");
+  check(seed.defined() || shape().numel() == 1, "[autograd] backward() of a variable of shape ", shape(),
+        " needs a seed of that shape");
+  const Tensor start = seed.defined() ? seed : Tensor::full(shape(), 1, dtype(), device());
+  check(start.shape() == shape() && start.dtype() == dtype() && start.device() == device(),
+        "[autograd] seed must be ", dtype(), " ", shape(), " on ", device(), ", got ", start.dtype(), " ",
+        start.shape(), " on ", start.device());
+  Node::propagate<Tensor>(body_->node, start, [](Node& node, const Tensor& dy) {
+    if (node.op.empty()) add_to(node.grad, dy);
+  });
+}
+
+std::vector<Variable> gradients(const std::vector<Variable>& y, const std::vector<Variable>& inputs,
+                                const std::vector<Variable>& seeds) {
+  check(y.size() == seeds.size(), "[autograd] ", seeds.size(), " seeds for ", y.size(), " variables");
+  const Variable root = record("gradients", Tensor::zeros({}, DType::kF32), y, [&](const auto& dy) {
+    std::vector<std::decay_t<decltype(dy)>> terms;
+    for (const Variable& seed : seeds) terms.push_back(seed.like(dy));
+    return terms;
+  });
+  std::unordered_map<Variable::Node*, Variable> found;
+  for (const Variable& input : inputs) found[input.body_->node.get()] = {};
+  if (root.requires_grad())
+    Variable::Node::propagate<Variable>(
+        root.body_->node, Variable(root.value()), [&](Variable::Node& node, const Variable& dy) {
+          if (const auto at = found.find(&node); at != found.end()) at->second = dy;
+          check(
+              node.op.empty() || node.rule.is_differentiable(), "[autograd] '", node.op,
+              "' has no second derivative: its gradient rule takes Tensors only. backward() gives the first; "
+              "docs/autograd.md lists the ops that have both");
+        });
+  std::vector<Variable> result;
+  for (const Variable& input : inputs) {
+    const Variable& dx = found[input.body_->node.get()];
+    result.push_back(dx.defined() ? dx
+                                  : Variable(Tensor::zeros(input.shape(), input.dtype(), input.device())));
+  }
+  return result;
 }
 
 }  // namespace rodeo

@@ -2,6 +2,7 @@
 
 #include "ops/checks.h"
 #include "ops/dense.h"
+#include "ops/fixed_slopes.h"
 #include "ops/kernels/dense.h"
 #include "ops/kernels/norm.h"
 
@@ -25,6 +26,14 @@ Tensor scaled_sum(double a, const Tensor& s, const Tensor& x, double b, const Te
   return out;
 }
 
+Tensor scaled(double a, const Tensor& x) {
+  return scaled_sum(a, {}, x, 0, {});
+}
+Variable scaled(double a, const Variable& x) {
+  return record_fixed_slopes("scaled", scaled(a, x.value()), x,
+                             [a](const Tensor& dy) { return scaled(a, dy); });
+}
+
 // The inner product of all elements, [1], in the accumulator dtype.
 Tensor dot(const Tensor& x, const Tensor& y) {
   const std::int64_t n = x.dim(1);
@@ -45,9 +54,10 @@ Tensor linear_combination(double a, const Tensor& x, double b, const Tensor& y) 
 
 Variable linear_combination(double a, const Variable& x, double b, const Variable& y) {
   return record("linear_combination", linear_combination(a, x.value(), b, y.value()), {x, y},
-                [=](const Tensor& dout) {
-                  return std::vector{x.requires_grad() ? scaled_sum(a, {}, dout, 0, {}) : Tensor(),
-                                     y.requires_grad() ? scaled_sum(b, {}, dout, 0, {}) : Tensor()};
+                [=](const auto& dout) {
+                  using T = std::decay_t<decltype(dout)>;
+                  return std::vector{x.requires_grad() ? scaled(a, dout) : T(),
+                                     y.requires_grad() ? scaled(b, dout) : T()};
                 });
 }
 
@@ -121,12 +131,13 @@ Tensor concat_columns(const std::vector<Tensor>& parts) {
 
 Variable concat_columns(const std::vector<Variable>& parts) {
   return record("concat_columns", concat_columns(values_of("concat_columns", parts)), parts,
-                [parts](const Tensor& dout) {
-                  std::vector<Tensor> gradients;
+                [parts](const auto& dout) {
+                  using T = std::decay_t<decltype(dout)>;
+                  std::vector<T> gradients;
                   std::int64_t begin = 0;
                   for (const Variable& part : parts) {
                     const std::int64_t end = begin + part.dim(1);
-                    gradients.push_back(part.requires_grad() ? columns(dout, begin, end) : Tensor());
+                    gradients.push_back(part.requires_grad() ? columns(dout, begin, end) : T());
                     begin = end;
                   }
                   return gradients;
@@ -202,11 +213,25 @@ Tensor columns(const Tensor& x, std::int64_t begin, std::int64_t end) {
   return out;
 }
 
+namespace {
+
+/// x as columns [begin, ...) of zeros of a shape.
+Tensor among_zeros(const Tensor& x, const Shape& shape, std::int64_t begin) {
+  const Tensor out = Tensor::zeros(shape, x.dtype(), x.device());
+  copy_columns(x, 0, x.dim(1), out, begin);
+  return out;
+}
+Variable among_zeros(const Variable& x, const Shape& shape, std::int64_t begin) {
+  return record(
+      "among_zeros", among_zeros(x.value(), shape, begin), {x},
+      [begin, end = begin + x.dim(1)](const auto& dout) { return std::vector{columns(dout, begin, end)}; });
+}
+
+}  // namespace
+
 Variable columns(const Variable& x, std::int64_t begin, std::int64_t end) {
-  return record("columns", columns(x.value(), begin, end), {x}, [=, shape = x.shape()](const Tensor& dout) {
-    const Tensor dx = Tensor::zeros(shape, dout.dtype(), dout.device());
-    copy_columns(dout, 0, end - begin, dx, begin);
-    return std::vector{dx};
+  return record("columns", columns(x.value(), begin, end), {x}, [begin, shape = x.shape()](const auto& dout) {
+    return std::vector{among_zeros(dout, shape, begin)};
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/elementwise.h"
 #include "ops/checks.h"
+#include "ops/fixed_slopes.h"
 #include "ops/kernels/dense.h"
 
 namespace rodeo {
@@ -68,29 +69,52 @@ Product multiply(std::string_view op, const Tensor& a, const Tensor& b, bool ta,
   return p;
 }
 
+/// The gradient of a product, which is two products. dc may have padding columns.
+struct ProductRule {
+  const char* op;
+  SavedTensor a, b;  // each is kept where the other one learns
+  bool ta, tb;
+  kernels::MatmulSizes sizes;
+  DType a_dtype, b_dtype;
+
+  std::vector<Tensor> operator()(const Tensor& dc) const {
+    const auto [m, n, k] = sizes;
+    Tensor da, db;
+    if (b.defined())  // da = dc op(b)^T, or its transpose op(b) dc^T
+      da = ta ? product(b.get(), dc, tb, true, {k, m, n}, a_dtype, m)
+              : product(dc, b.get(), false, !tb, {m, k, n}, a_dtype, k);
+    if (a.defined())  // db = op(a)^T dc, or its transpose dc^T op(a)
+      db = tb ? product(dc, a.get(), true, ta, {n, k, m}, b_dtype, k)
+              : product(a.get(), dc, !ta, false, {k, n, m}, b_dtype, n);
+    return {da, db};
+  }
+  std::vector<Variable> operator()(const Variable& padded) const {
+    check(a_dtype == b_dtype, "[autograd] '", op, "' of factors in ", a_dtype, " and ", b_dtype,
+          " has no second derivative: cast() one of them");
+    const auto times = [](const Variable& left, const Variable& right, bool tl, bool tr) {
+      return matmul(left, right, Transpose{tl}, Transpose{tr});
+    };
+    Variable dc = padded;
+    if (padded.dim(1) > sizes.n) {  // the first columns, as a product
+      std::vector<double> ones(static_cast<std::size_t>(padded.dim(1) * sizes.n));
+      for (std::int64_t i = 0; i < sizes.n; ++i) ones[static_cast<std::size_t>(i * sizes.n + i)] = 1;
+      const Tensor first = Tensor::from(ones, {padded.dim(1), sizes.n}, padded.device());
+      dc = times(padded, Variable(first.to(padded.dtype())), false, false);
+    }
+    Variable da, db;
+    if (b.defined()) da = ta ? times(b.like(dc), dc, tb, true) : times(dc, b.like(dc), false, !tb);
+    if (a.defined()) db = tb ? times(dc, a.like(dc), true, ta) : times(a.like(dc), dc, !ta, false);
+    return {da, db};
+  }
+};
+
 Variable recorded(const char* op, const Variable& a, const Variable& b, bool ta, bool tb,
                   std::optional<std::int64_t> columns) {
   const Product p = multiply(op, a.value(), b.value(), ta, tb, columns);
-  const auto [m, n, k] = p.sizes;
-  // The gradient of each factor needs the other one.
   SavedTensor kept_a, kept_b;
   if (b.requires_grad()) kept_a = p.a.dtype() == a.dtype() ? a.saved() : SavedTensor(p.a);
   if (a.requires_grad()) kept_b = p.b.dtype() == b.dtype() ? b.saved() : SavedTensor(p.b);
-  return record(op, p.c, {a, b},
-                [=, m = m, n = n, k = k, a_dtype = a.dtype(), b_dtype = b.dtype()](const Tensor& dc) {
-                  Tensor da, db;
-                  if (kept_b.defined()) {  // da = dc op(b)^T, or its transpose op(b) dc^T
-                    const Tensor& bv = kept_b.get();
-                    da = ta ? product(bv, dc, tb, true, {k, m, n}, a_dtype, m)
-                            : product(dc, bv, false, !tb, {m, k, n}, a_dtype, k);
-                  }
-                  if (kept_a.defined()) {  // db = op(a)^T dc, or its transpose dc^T op(a)
-                    const Tensor& av = kept_a.get();
-                    db = tb ? product(dc, av, true, ta, {n, k, m}, b_dtype, k)
-                            : product(av, dc, !ta, false, {k, n, m}, b_dtype, n);
-                  }
-                  return std::vector{da, db};
-                });
+  return record(op, p.c, {a, b}, ProductRule{op, kept_a, kept_b, ta, tb, p.sizes, a.dtype(), b.dtype()});
 }
 
 }  // namespace
@@ -124,23 +148,30 @@ Tensor add(const Tensor& a, const Tensor& b) {
 }
 
 Variable add(const Variable& a, const Variable& b) {
-  return record("add", add(a.value(), b.value()), {a, b}, [](const Tensor& dy) {
-    return std::vector{dy, dy};
-  });
+  return record("add", add(a.value(), b.value()), {a, b}, [](const auto& dy) { return std::vector{dy, dy}; });
 }
+
+namespace {
+Tensor in_dtype(const Tensor& x, DType dtype) {
+  return x.to(dtype);
+}
+Variable in_dtype(const Variable& x, DType dtype) {
+  return x.dtype() == dtype ? x : cast(x, dtype);
+}
+}  // namespace
 
 Variable cast(const Variable& x, DType dtype) {
   check(x.defined() && is_float(x.dtype()) && is_float(dtype),
         "[cast] x must be floating point, and so must ", dtype, " be");
   const DType before = x.dtype();
   return record("cast", x.value().to(dtype), {x},
-                [before](const Tensor& dy) { return std::vector{dy.to(before)}; });
+                [before](const auto& dy) { return std::vector{in_dtype(dy, before)}; });
 }
 
 Variable reshape(const Variable& x, const Shape& shape) {
   const Shape before = x.shape();
   return record("reshape", x.value().reshape(shape), {x},
-                [before](const Tensor& dy) { return std::vector{dy.reshape(before)}; });
+                [before](const auto& dy) { return std::vector{reshape(dy, before)}; });
 }
 
 namespace {
@@ -150,6 +181,13 @@ Tensor column_sums(const Tensor& x) {
   const Tensor out = Tensor::empty({x.dim(1)}, sum_dtype(x.dtype()), x.device());
   if (out.numel() > 0) kernels::sum_rows.on(out.device())(x, out);
   return out;
+}
+
+Tensor bias_gradient(const Tensor& dy, DType dtype) {
+  return column_sums(dy).to(dtype);
+}
+Variable bias_gradient(const Variable& dy, DType dtype) {
+  return in_dtype(sum_rows(dy), dtype);
 }
 
 }  // namespace
@@ -164,14 +202,22 @@ Tensor add_bias(const Tensor& x, const Tensor& b) {
 }
 
 Variable add_bias(const Variable& x, const Variable& b) {
-  return record("add_bias", add_bias(x.value(), b.value()), {x, b}, [=](const Tensor& dy) {
-    return std::vector{dy, b.requires_grad() ? column_sums(dy).to(b.dtype()) : Tensor()};
+  return record("add_bias", add_bias(x.value(), b.value()), {x, b}, [=](const auto& dy) {
+    using T = std::decay_t<decltype(dy)>;
+    return std::vector{dy, b.requires_grad() ? bias_gradient(dy, b.dtype()) : T()};
   });
 }
 
 Tensor sum_rows(const Tensor& x) {
   check_matrix("sum_rows", "x", x);
   return column_sums(x).to(x.dtype());
+}
+
+Variable sum_rows(const Variable& x) {
+  const Tensor zeros = Tensor::zeros(x.shape(), x.dtype(), x.device());
+  return record("sum_rows", sum_rows(x.value()), {x}, [zeros](const auto& dy) {
+    return std::vector{add_bias(std::decay_t<decltype(dy)>(zeros), dy)};
+  });
 }
 
 Tensor relu(const Tensor& x) {
@@ -184,10 +230,10 @@ Tensor relu(const Tensor& x) {
 Variable relu(const Variable& x) {
   const Tensor y = relu(x.value());
   // x > 0 exactly where y > 0, so backward reads y and x can be freed.
-  return record("relu", y, {x}, [y](const Tensor& dy) {
+  return record_fixed_slopes("relu", y, x, [y](const Tensor& dy) {
     const Tensor dx = Tensor::empty(dy.shape(), dy.dtype(), dy.device());
     if (dx.numel() > 0) kernels::relu_backward.on(dx.device())(y, dy, dx);
-    return std::vector{dx};
+    return dx;
   });
 }
 
@@ -202,10 +248,10 @@ Tensor leaky_relu(const Tensor& x, double slope) {
 Variable leaky_relu(const Variable& x, double slope) {
   const Tensor y = leaky_relu(x.value(), slope);
   // slope >= 0, so x > 0 exactly where y > 0.
-  return record("leaky_relu", y, {x}, [=](const Tensor& dy) {
+  return record_fixed_slopes("leaky_relu", y, x, [=](const Tensor& dy) {
     const Tensor dx = Tensor::empty(dy.shape(), dy.dtype(), dy.device());
     if (dx.numel() > 0) kernels::leaky_relu_backward.on(dx.device())(y, dy, slope, dx);
-    return std::vector{dx};
+    return dx;
   });
 }
 
@@ -236,7 +282,7 @@ Tensor dropout(const Tensor& x, double p, RandomKey key) {
 
 Variable dropout(const Variable& x, double p, RandomKey key) {
   return record("dropout", dropout(x.value(), p, key), {x},
-                [=](const Tensor& dy) { return std::vector{dropout(dy, p, key)}; });
+                [=](const auto& dy) { return std::vector{dropout(dy, p, key)}; });
 }
 
 Tensor uniform(const Shape& shape, double lo, double hi, RandomKey key, DType dtype, Device device) {

@@ -37,6 +37,9 @@ Variable add(const Variable& a, const Variable& b);
 Variable cast(const Variable& x, DType dtype);
 
 /// x in another shape, as by Tensor::reshape.   Gradient: dy in the shape of x.
+inline Tensor reshape(const Tensor& x, const Shape& shape) {
+  return x.reshape(shape);
+}
 Variable reshape(const Variable& x, const Shape& shape);
 
 /// y[i, j] = x[i, j] + b[j].   x [m, n], b [n] of x's dtype, or f32 with 16-bit x.
@@ -46,6 +49,7 @@ Variable add_bias(const Variable& x, const Variable& b);
 
 /// out[j] = sum over i of x[i, j].   [m, n] -> [n].   Fixed summation order.
 Tensor sum_rows(const Tensor& x);
+Variable sum_rows(const Variable& x);
 
 /// y = max(x, 0); NaN stays NaN.   Gradient: dx = dy where x > 0, else 0.
 Tensor relu(const Tensor& x);

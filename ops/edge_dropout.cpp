@@ -22,7 +22,7 @@ Tensor edge_dropout(const Adjacency& adj, const Tensor& x, double p, RandomKey k
 Variable edge_dropout(const Adjacency& adj, const Variable& x, double p, RandomKey key,
                       std::int64_t first_head) {
   return record("edge_dropout", edge_dropout(adj, x.value(), p, key, first_head), {x},
-                [=](const Tensor& dy) { return std::vector{edge_dropout(adj, dy, p, key, first_head)}; });
+                [=](const auto& dy) { return std::vector{edge_dropout(adj, dy, p, key, first_head)}; });
 }
 
 }  // namespace rodeo

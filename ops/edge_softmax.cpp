@@ -1,8 +1,13 @@
 #include "ops/edge_softmax.h"
 
 #include "ops/checks.h"
+#include "ops/combine.h"
+#include "ops/edge_sum.h"
 #include "ops/kernels/attention.h"
+#include "ops/pointwise.h"
+#include "ops/sddmm.h"
 #include "ops/sparse/rank_graph.h"
+#include "ops/sparse/shapes.h"
 
 namespace rodeo {
 
@@ -18,13 +23,28 @@ Tensor edge_softmax(const Adjacency& adj, const Tensor& score) {
   return y;
 }
 
+namespace {
+
+Tensor gradient(const Adjacency& adj, const Tensor& y, const Tensor& dy) {
+  const Tensor ds = Tensor::empty(y.shape(), y.dtype(), y.device());
+  if (ds.numel() > 0) kernels::edge_softmax_backward.on(ds.device())(rank_rows(adj), y, dy, ds);
+  return ds;
+}
+// y (dy - sum of y dy over the edges of the row)
+Variable gradient(const Adjacency& adj, const Variable& y, const Variable& dy) {
+  const Variable z = edge_matrix(mul(y, dy)), sums = edge_sum(adj, z);
+  const Variable zero(Tensor::zeros({adj.cols(), z.dim(1)}, y.dtype(), y.device()));
+  const Variable of_edges = reshape(sddmm(adj, sums, zero, SddmmOp::kAdd), y.shape());
+  return linear_combination(1, reshape(z, y.shape()), -1, mul(y, of_edges));
+}
+
+}  // namespace
+
 Variable edge_softmax(const Adjacency& adj, const Variable& score) {
-  const Tensor y = edge_softmax(adj, score.value());
-  return record("edge_softmax", y, {score}, [=](const Tensor& dy) {
-    const Tensor ds = Tensor::empty(y.shape(), y.dtype(), y.device());
-    if (ds.numel() > 0) kernels::edge_softmax_backward.on(ds.device())(rank_rows(adj), y, dy, ds);
-    return std::vector{ds};
-  });
+  const SavedTensor y(edge_softmax(adj, score.value()));
+  return record(
+      "edge_softmax", y.get(), {score},
+      [=](const auto& dy) { return std::vector{gradient(adj, y.like(dy), dy)}; }, y);
 }
 
 }  // namespace rodeo

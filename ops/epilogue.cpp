@@ -3,7 +3,10 @@
 #include <utility>
 
 #include "ops/checks.h"
+#include "ops/dense.h"
+#include "ops/fixed_slopes.h"
 #include "ops/kernels/dense.h"
+#include "ops/scale_rows.h"
 
 namespace rodeo {
 namespace {
@@ -71,7 +74,7 @@ Variable recorded(const Variable& x, const Variable& bias, const EpilogueOptions
                            : options.recompute       ? recomputed
                                                      : SavedTensor(y);
   const bool x_learns = x.requires_grad() && !is_identity, bias_learns = bias.requires_grad();
-  const auto rule = [=, shape = x.shape(), bias_dtype = b.dtype()](const Tensor& dy) {
+  const auto of_tensors = [=, shape = x.shape(), bias_dtype = b.dtype()](const Tensor& dy) {
     Tensor dx, db;
     // Nobody else reads dy: dx takes its memory. Each element is read before it is written.
     const bool in_place = dy.shared_storage().use_count() == 1 && shape == dy.shape();
@@ -85,7 +88,21 @@ Variable recorded(const Variable& x, const Variable& bias, const EpilogueOptions
     }
     return std::vector{is_identity ? dy : dx, db.to(bias_dtype)};
   };
-  return record("epilogue", y, {x, bias}, rule, recomputed);
+  const auto of_variables = [=, shape = x.shape(), bias_dtype = b.dtype()](const Variable& dy) {
+    check(options.activation != Activation::kElu && shape == dy.shape(),
+          "[autograd] epilogue() with elu or padding columns has no second derivative");
+    const auto slopes = [=](const Tensor& d) {
+      EpilogueOptions inner = options;
+      inner.pre_scale = {};
+      const Tensor dx = Tensor::empty(d.shape(), d.dtype(), d.device());
+      if (d.numel() > 0) kernels::epilogue_backward.on(d.device())(kept.get(), signs, d, inner, dx, {});
+      return dx;
+    };
+    const Variable inner = is_identity ? dy : record_fixed_slopes("epilogue", slopes(dy.value()), dy, slopes);
+    const Variable dx = options.pre_scale.defined() ? scale_rows(inner, options.pre_scale) : inner;
+    return std::vector{dx, bias_learns ? cast(sum_rows(inner), bias_dtype) : Variable()};
+  };
+  return record("epilogue", y, {x, bias}, BothForms{of_tensors, of_variables}, recomputed);
 }
 
 }  // namespace

@@ -23,6 +23,10 @@ Tensor sum_by_index(const Tensor& dy, const Tensor& index, std::int64_t m) {
   const CooResult sorted = coo_to_csr(index, zero, m, 1, {.edge_ids = true});
   return edge_sum(sorted.adj, dy, sorted.edge_ids);
 }
+Variable sum_by_index(const Variable& dy, const Tensor& index, std::int64_t m) {
+  return record("sum_by_index", sum_by_index(dy.value(), index, m), {dy},
+                [index](const auto& dz) { return std::vector{gather_rows(dz, index)}; });
+}
 
 }  // namespace
 
@@ -46,7 +50,7 @@ Tensor gather_rows(const Tensor& x, const Tensor& index) {
 
 Variable gather_rows(const Variable& x, const Tensor& index) {
   return record("gather_rows", gather_rows(x.value(), index), {x},
-                [index, m = x.dim(0)](const Tensor& dy) { return std::vector{sum_by_index(dy, index, m)}; });
+                [index, m = x.dim(0)](const auto& dy) { return std::vector{sum_by_index(dy, index, m)}; });
 }
 
 }  // namespace rodeo

@@ -1,8 +1,11 @@
 #include "ops/loss.h"
 
 #include "ops/checks.h"
+#include "ops/combine.h"
+#include "ops/dense.h"
 #include "ops/index_checks.h"
 #include "ops/kernels/loss.h"
+#include "ops/pointwise.h"
 
 namespace rodeo {
 namespace {
@@ -31,13 +34,39 @@ Tensor log_softmax(const Tensor& x) {
   return y;
 }
 
+namespace {
+
+Tensor log_softmax_gradient(const Tensor& y, const Tensor& dy) {
+  const Tensor dx = Tensor::empty(dy.shape(), dy.dtype(), dy.device());
+  if (dx.numel() > 0) kernels::log_softmax_backward.on(dx.device())(y, dy, dx);
+  return dx;
+}
+Variable log_softmax_gradient(const Variable& y, const Variable& dy) {
+  const std::int64_t n = y.dim(1);
+  const Variable sums =
+      matmul(dy, Variable(Tensor::full({n, n}, 1, y.dtype(), y.device())));  // in each column
+  return linear_combination(1, dy, -1, mul(exp(y), sums));
+}
+
+Tensor nll_loss_gradient(const Tensor& dloss, const Tensor& label, const Tensor& index,
+                         const Variable& logp) {
+  const Tensor dlogp = Tensor::empty(logp.shape(), logp.dtype(), logp.device());
+  kernels::nll_loss_backward.on(dlogp.device())(dloss, label, index, dlogp);
+  return dlogp;
+}
+Variable nll_loss_gradient(const Variable& dloss, const Tensor& label, const Tensor& index,
+                           const Variable& logp) {
+  return record("nll_loss_gradient", nll_loss_gradient(dloss.value(), label, index, logp), {dloss},
+                [=](const auto& d) { return std::vector{nll_loss(d, label, index)}; });
+}
+
+}  // namespace
+
 Variable log_softmax(const Variable& x) {
-  const Tensor y = log_softmax(x.value());
-  return record("log_softmax", y, {x}, [y](const Tensor& dy) {
-    const Tensor dx = Tensor::empty(dy.shape(), dy.dtype(), dy.device());
-    if (dx.numel() > 0) kernels::log_softmax_backward.on(dx.device())(y, dy, dx);
-    return std::vector{dx};
-  });
+  const SavedTensor y(log_softmax(x.value()));
+  return record(
+      "log_softmax", y.get(), {x},
+      [y](const auto& dy) { return std::vector{log_softmax_gradient(y.like(dy), dy)}; }, y);
 }
 
 Tensor nll_loss(const Tensor& logp, const Tensor& label, const Tensor& index) {
@@ -49,11 +78,8 @@ Tensor nll_loss(const Tensor& logp, const Tensor& label, const Tensor& index) {
 }
 
 Variable nll_loss(const Variable& logp, const Tensor& label, const Tensor& index) {
-  return record("nll_loss", nll_loss(logp.value(), label, index), {logp}, [=](const Tensor& dloss) {
-    const Tensor dlogp = Tensor::empty(logp.shape(), logp.dtype(), logp.device());
-    kernels::nll_loss_backward.on(dlogp.device())(dloss, label, index, dlogp);
-    return std::vector{dlogp};
-  });
+  return record("nll_loss", nll_loss(logp.value(), label, index), {logp},
+                [=](const auto& dloss) { return std::vector{nll_loss_gradient(dloss, label, index, logp)}; });
 }
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& label, const Tensor& index) {

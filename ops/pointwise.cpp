@@ -1,6 +1,7 @@
 #include "ops/pointwise.h"
 
 #include "ops/checks.h"
+#include "ops/combine.h"
 #include "ops/kernels/dense.h"
 
 namespace rodeo {
@@ -20,14 +21,34 @@ Tensor apply(std::string_view op, SmoothFunction f, const Tensor& x) {
   return y;
 }
 
+Tensor times_slope(SmoothFunction f, const Tensor& y, const Tensor& dy) {
+  const Tensor dx = like(dy);
+  if (dx.numel() > 0) kernels::smooth_backward.on(dx.device())(f, y, dy, dx);
+  return dx;
+}
+
+Variable times_slope(SmoothFunction f, const Variable& y, const Variable& dy) {
+  const Variable z = mul(y, dy);
+  const auto minus = [](const Variable& a, const Variable& b) { return linear_combination(1, a, -1, b); };
+  switch (f) {
+    case SmoothFunction::kExp:
+      return z;
+    case SmoothFunction::kSigmoid:
+      return minus(z, mul(y, z));
+    case SmoothFunction::kTanh:
+      return minus(dy, mul(y, z));
+    case SmoothFunction::kLog:  // 1 / x is exp(-y)
+      return mul(exp(linear_combination(-1, y, 0, y)), dy);
+    default:
+      fail("[autograd] deviation() has no second derivative");
+  }
+}
+
 // The derivative is a function of y alone, so that x can be freed.
 Variable recorded(const char* op, SmoothFunction f, const Variable& x) {
-  const Tensor y = apply(op, f, x.value());
-  return record(op, y, {x}, [=](const Tensor& dy) {
-    const Tensor dx = like(dy);
-    if (dx.numel() > 0) kernels::smooth_backward.on(dx.device())(f, y, dy, dx);
-    return std::vector{dx};
-  });
+  const SavedTensor y(apply(op, f, x.value()));
+  return record(
+      op, y.get(), {x}, [=](const auto& dy) { return std::vector{times_slope(f, y.like(dy), dy)}; }, y);
 }
 
 }  // namespace
@@ -47,9 +68,10 @@ Variable mul(const Variable& x, const Variable& y) {
   SavedTensor kept_x, kept_y;
   if (y.requires_grad()) kept_x = x.saved();
   if (x.requires_grad()) kept_y = y.saved();
-  return record("mul", mul(x.value(), y.value()), {x, y}, [=](const Tensor& dout) {
-    return std::vector{kept_y.defined() ? mul(kept_y.get(), dout) : Tensor(),
-                       kept_x.defined() ? mul(kept_x.get(), dout) : Tensor()};
+  return record("mul", mul(x.value(), y.value()), {x, y}, [=](const auto& dout) {
+    using T = std::decay_t<decltype(dout)>;
+    return std::vector{kept_y.defined() ? mul(kept_y.like(dout), dout) : T(),
+                       kept_x.defined() ? mul(kept_x.like(dout), dout) : T()};
   });
 }
 

@@ -16,7 +16,7 @@ Tensor scale_rows(const Tensor& x, const Tensor& s) {
 
 Variable scale_rows(const Variable& x, const Tensor& s) {
   return record("scale_rows", scale_rows(x.value(), s), {x},
-                [s](const Tensor& dy) { return std::vector{scale_rows(dy, s)}; });
+                [s](const auto& dy) { return std::vector{scale_rows(dy, s)}; });
 }
 
 Tensor normalize_rows(const Tensor& x) {

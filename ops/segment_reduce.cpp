@@ -5,6 +5,7 @@
 #include "core/cuda_graph.h"
 #include "ops/checks.h"
 #include "ops/convert.h"
+#include "ops/dense.h"
 #include "ops/edge_sum.h"
 #include "ops/gather_rows.h"
 #include "ops/kernels/graph.h"
@@ -48,11 +49,12 @@ Shape reduced_shape(const Adjacency& segments, const Tensor& x) {
 }
 
 /// x[s] / the number of rows of segment s; x has one row a segment.
-Tensor divide_by_lengths(const Adjacency& segments, const Tensor& x) {
-  const std::int64_t n = x.rank() == 1 ? 1 : x.dim(1);
+template <typename T>
+T divide_by_lengths(const Adjacency& segments, const T& x) {
+  const std::int64_t n = x.shape().rank() == 1 ? 1 : x.dim(1);
   const Tensor inverse = Tensor::empty({segments.rows()}, sum_dtype(x.dtype()), x.device());
   if (inverse.numel() > 0) kernels::inverse_row_length.on(x.device())(segments.csr(), inverse);
-  return scale_rows(x.reshape({segments.rows(), n}), inverse).reshape(x.shape());
+  return reshape(scale_rows(reshape(x, {segments.rows(), n}), inverse), x.shape());
 }
 
 // dx[r] = dy[s], divided by the length of s for a mean.
@@ -63,7 +65,7 @@ Variable sum_or_mean(const Adjacency& segments, const Variable& x, bool mean) {
     y = divide_by_lengths(segments, edge_sum(segments, x.value().to(sum_dtype(dtype)))).to(dtype);
   else
     y = edge_sum(segments, x.value());
-  return record("segment_reduce", y, {x}, [=](const Tensor& dy) {
+  return record("segment_reduce", y, {x}, [=](const auto& dy) {
     const Tensor segment = edge_rows(segments).to(DType::kI64);
     return std::vector{gather_rows(mean ? divide_by_lengths(segments, dy) : dy, segment)};
   });

@@ -6,6 +6,8 @@
 #include "ops/convert.h"
 #include "ops/dense.h"
 #include "ops/edge_sum.h"
+#include "ops/gather_rows.h"
+#include "ops/pointwise.h"
 #include "ops/scale_rows.h"
 #include "ops/sddmm.h"
 #include "ops/sparse/rank_graph.h"
@@ -17,25 +19,55 @@
 namespace rodeo {
 namespace {
 
+// Each helper has the form of Tensors and that of Variables.
+
+Tensor permuted(const Tensor& x, const Tensor& edge_ids) {
+  return take(x, edge_ids);
+}
+Variable permuted(const Variable& x, const Tensor& edge_ids) {
+  return gather_rows(x, edge_ids);
+}
+
+/// With edge_ids: of x[edge_ids].
+Tensor sum_of_edges(const Adjacency& adj, const Tensor& x, const Tensor& edge_ids) {
+  return edge_sum(adj, x, edge_ids);
+}
+Variable sum_of_edges(const Adjacency& adj, const Variable& x, const Tensor& edge_ids) {
+  return edge_sum(adj, edge_ids.defined() ? permuted(x, edge_ids) : x);
+}
+
 /// A^T dY; weight may be undefined.
-Tensor transposed_spmm(const Adjacency& adj, const Tensor& weight, const Tensor& dy,
-                       const SpmmOptions& options) {
+template <typename T>
+T transposed_spmm(const Adjacency& adj, const T& weight, const T& dy, const SpmmOptions& options) {
   if (!weight.defined()) return spmm_sum(transpose_pattern(adj), weight, dy, options);
   const Transposed t = transpose(adj);
-  return spmm_sum(t.adj, take(weight, t.edge_ids), dy, options);
+  return spmm_sum(t.adj, permuted(weight, t.edge_ids), dy, options);
 }
 
 /// A^T dy; weight may be undefined.
-Tensor transposed_spmv(const Adjacency& adj, const Tensor& weight, const Tensor& dy,
-                       const SpmvOptions& options) {
+template <typename T>
+T transposed_spmv(const Adjacency& adj, const T& weight, const T& dy, const SpmvOptions& options) {
   if (!weight.defined()) return spmv(transpose_pattern(adj), dy, options);
   const Transposed t = transpose(adj);
-  return spmv(t.adj, take(weight, t.edge_ids), dy, options);
+  return spmv(t.adj, permuted(weight, t.edge_ids), dy, options);
 }
 
 /// [m, n] as n heads of width one.
-Tensor as_heads_of_one(const Tensor& b) {
-  return b.reshape({b.dim(0), row_size(b), 1});
+template <typename T>
+T as_heads_of_one(const T& b) {
+  return reshape(b, {b.dim(0), row_size(b), 1});
+}
+
+Variable ones(const Shape& shape, const Variable& like) {
+  return Variable(Tensor::full(shape, 1, like.dtype(), like.device()));
+}
+
+/// weight[e] ds[e, j]
+Tensor scaled_edges(const Tensor& ds, const Tensor& weight) {
+  return scale_rows(ds, weight);
+}
+Variable scaled_edges(const Variable& ds, const Variable& weight) {
+  return mul(ds, matmul(reshape(weight, {ds.dim(0), 1}), ones({1, ds.dim(1)}, ds)));
 }
 
 /// [edges]:  <a[e], b[e]>
@@ -47,16 +79,19 @@ Tensor row_dots(const Tensor& a, const Tensor& b) {
   return matmul(products.reshape({edges, n}), Tensor::full({n, 1}, 1, a.dtype(), a.device()))
       .reshape({edges});
 }
+Variable row_dots(const Variable& a, const Variable& b) {
+  return reshape(matmul(mul(a, b), ones({a.dim(1), 1}, a)), {a.dim(0)});
+}
 
 /// The gradient of b1, from the edges of each row of adj. With edge_ids, adj is the transpose and the result
 /// is the gradient of b2.
-Tensor operand_gradient(const Adjacency& adj, const Tensor& ds, const Tensor& edge_ids, const Tensor& other,
-                        SddmmOp op) {
+template <typename T>
+T operand_gradient(const Adjacency& adj, const T& ds, const Tensor& edge_ids, const T& other, SddmmOp op) {
   const Shape shape = with_rows(other, adj.rows());
-  if (op == SddmmOp::kAdd) return edge_sum(adj, edge_matrix(ds), edge_ids).reshape(shape);
-  const Tensor s = op == SddmmOp::kMul ? edge_matrix(ds) : ds;
-  const Tensor weight = edge_ids.defined() ? take(s, edge_ids) : s;
-  return spmm_sum(adj, weight, op == SddmmOp::kMul ? as_heads_of_one(other) : other, {}).reshape(shape);
+  if (op == SddmmOp::kAdd) return reshape(sum_of_edges(adj, edge_matrix(ds), edge_ids), shape);
+  const T s = op == SddmmOp::kMul ? edge_matrix(ds) : ds;
+  const T weight = edge_ids.defined() ? permuted(s, edge_ids) : s;
+  return reshape(spmm_sum(adj, weight, op == SddmmOp::kMul ? as_heads_of_one(other) : other, {}), shape);
 }
 
 }  // namespace
@@ -64,29 +99,29 @@ Tensor operand_gradient(const Adjacency& adj, const Tensor& ds, const Tensor& ed
 Variable spmm_sum(const Adjacency& adj, const Variable& weight, const Variable& x,
                   const SpmmOptions& options) {
   if (!weight.defined())
-    return record("spmm", spmm_sum(adj, Tensor(), x.value(), options), {x},
-                  [=](const Tensor& dy) { return std::vector{transposed_spmm(adj, {}, dy, options)}; });
-  return record("spmm", spmm_sum(adj, weight.value(), x.value(), options), {weight, x},
-                [=](const Tensor& dy) {
-                  Tensor dweight, dx;
-                  if (weight.requires_grad())
-                    dweight = sddmm(adj, dy, x.value(), SddmmOp::kDot, {}, options.sddmm);
-                  if (x.requires_grad()) dx = transposed_spmm(adj, weight.value(), dy, options);
-                  return std::vector{dweight, dx};
-                });
+    return record("spmm", spmm_sum(adj, Tensor(), x.value(), options), {x}, [=](const auto& dy) {
+      return std::vector{transposed_spmm(adj, std::decay_t<decltype(dy)>(), dy, options)};
+    });
+  return record("spmm", spmm_sum(adj, weight.value(), x.value(), options), {weight, x}, [=](const auto& dy) {
+    std::decay_t<decltype(dy)> dweight, dx;
+    if (weight.requires_grad()) dweight = sddmm(adj, dy, x.like(dy), SddmmOp::kDot, {}, options.sddmm);
+    if (x.requires_grad()) dx = transposed_spmm(adj, weight.like(dy), dy, options);
+    return std::vector{dweight, dx};
+  });
 }
 
 Variable spmv(const Adjacency& adj, const Variable& x, const SpmvOptions& options) {
-  return record("spmv", spmv(adj, x.value(), options), {x},
-                [=](const Tensor& dy) { return std::vector{transposed_spmv(adj, {}, dy, options)}; });
+  return record("spmv", spmv(adj, x.value(), options), {x}, [=](const auto& dy) {
+    return std::vector{transposed_spmv(adj, std::decay_t<decltype(dy)>(), dy, options)};
+  });
 }
 
 Variable spmv(const Adjacency& adj, const Variable& weight, const Variable& x, const SpmvOptions& options) {
-  return record("spmv", spmv(adj, weight.value(), x.value(), options), {weight, x}, [=](const Tensor& dy) {
-    Tensor dweight, dx;
+  return record("spmv", spmv(adj, weight.value(), x.value(), options), {weight, x}, [=](const auto& dy) {
+    std::decay_t<decltype(dy)> dweight, dx;
     if (weight.requires_grad())
-      dweight = sddmm(adj, dy.reshape({adj.rows(), 1}), x.value().reshape({adj.cols(), 1}));
-    if (x.requires_grad()) dx = transposed_spmv(adj, weight.value(), dy, options);
+      dweight = sddmm(adj, reshape(dy, {adj.rows(), 1}), reshape(x.like(dy), {adj.cols(), 1}));
+    if (x.requires_grad()) dx = transposed_spmv(adj, weight.like(dy), dy, options);
     return std::vector{dweight, dx};
   });
 }
@@ -95,17 +130,19 @@ Variable sddmm(const Adjacency& graph, const Variable& b1, const Variable& own_b
                const Variable& weight, const SddmmOptions& options) {
   const Adjacency adj = rank_rows(graph);
   const Variable b2 = neighbour_rows(graph, own_b2);
-  const auto rule = [=](const Tensor& ds) {
+  const auto rule = [=](const auto& ds) {
+    using T = std::decay_t<decltype(ds)>;
     const bool weighted = weight.defined();
-    std::vector<Tensor> grads(weighted ? 3 : 2);
-    const Tensor s = weighted ? scale_rows(edge_matrix(ds), weight.value()).reshape(ds.shape()) : ds;
-    if (b1.requires_grad()) grads[0] = operand_gradient(adj, s, {}, b2.value(), op);
+    std::vector<T> grads(weighted ? 3 : 2);
+    const T s = weighted ? reshape(scaled_edges(edge_matrix(ds), weight.like(ds)), ds.shape()) : ds;
+    if (b1.requires_grad()) grads[0] = operand_gradient<T>(adj, s, {}, b2.like(ds), op);
     if (b2.requires_grad()) {
       const Transposed t = transpose(adj);
-      grads[1] = operand_gradient(t.adj, s, t.edge_ids, b1.value(), op);
+      grads[1] = operand_gradient<T>(t.adj, s, t.edge_ids, b1.like(ds), op);
     }
     if (weighted && weight.requires_grad())
-      grads[2] = row_dots(edge_matrix(sddmm(adj, b1.value(), b2.value(), op, {}, options)), edge_matrix(ds));
+      grads[2] =
+          row_dots(edge_matrix(sddmm(adj, b1.like(ds), b2.like(ds), op, {}, options)), edge_matrix(ds));
     return grads;
   };
   if (!weight.defined())
@@ -116,11 +153,11 @@ Variable sddmm(const Adjacency& graph, const Variable& b1, const Variable& own_b
 
 Variable edge_sum(const Adjacency& adj, const Variable& x) {
   if (const ShardedRows* shard = adj.shard()) return edge_sum(shard->rows, x);
-  return record("edge_sum", edge_sum(adj, x.value()), {x}, [=](const Tensor& dy) {
+  return record("edge_sum", edge_sum(adj, x.value()), {x}, [adj, shape = x.shape()](const auto& dy) {
     // dx[e] = dy[row(e)] + 0
-    const std::int64_t k = x.shape().rank() == 2 ? x.dim(1) : 1;
-    const Tensor zero = Tensor::zeros({adj.cols(), k}, dy.dtype(), dy.device());
-    return std::vector{sddmm(adj, dy.reshape({adj.rows(), k}), zero, SddmmOp::kAdd).reshape(x.shape())};
+    const std::int64_t k = shape.rank() == 2 ? shape[1] : 1;
+    const std::decay_t<decltype(dy)> zero(Tensor::zeros({adj.cols(), k}, dy.dtype(), dy.device()));
+    return std::vector{reshape(sddmm(adj, reshape(dy, {adj.rows(), k}), zero, SddmmOp::kAdd), shape)};
   });
 }
 

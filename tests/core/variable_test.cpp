@@ -88,7 +88,7 @@ TEST(CoreVariable, ComputesWhatWasSavedOnce) {
   EXPECT_EQ(copy.get().raw(), saved.get().raw());
   EXPECT_EQ(calls, 1);
   EXPECT_FALSE(SavedTensor().get().defined());
-  const Variable y = record("again", Tensor::zeros({2}, DType::kF64), {leaf({1, 2})}, nullptr, saved);
+  const Variable y = record("again", Tensor::zeros({2}, DType::kF64), {leaf({1, 2})}, {}, saved);
   EXPECT_EQ(y.saved().get().raw(), saved.get().raw());
   EXPECT_EQ(leaf({4}).saved().get().item(), 4);
 }
